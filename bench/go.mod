@@ -1,0 +1,3 @@
+module github.com/rondo-go/rondo/bench
+
+go 1.26

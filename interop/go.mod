@@ -1,0 +1,3 @@
+module github.com/rondo-go/rondo/interop
+
+go 1.26
