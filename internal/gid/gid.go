@@ -1,0 +1,88 @@
+// Package gid tells goroutines apart: which one is calling, and whether it is a
+// coroutine, that is, one that iter.Pull made.
+//
+// Rondo needs it where an interface of the standard library leaves no room for
+// a ctx: net.Conn.Read must know whether its caller is the running task. The
+// answer has to cost a few nanoseconds, so on amd64 and arm64 it is read from
+// the runtime's own record of the goroutine: six instructions that load the g
+// register and follow frame pointers, and never write. Where the runtime keeps
+// the goroutine's number in that record is not assumed but found out when the
+// program starts, by looking for a number that is known from runtime.Stack; if
+// it cannot be found, and on other architectures, the text of runtime.Stack is
+// the slow and certain way.
+package gid
+
+import (
+	"bytes"
+	"runtime"
+	"strconv"
+)
+
+// ID gives the calling goroutine's number. The runtime never gives a number
+// twice. It takes about 1.5 ns on amd64 and arm64, a microsecond elsewhere.
+func ID() uint64 {
+	if offset != 0 {
+		return load(offset)
+	}
+	return slowID()
+}
+
+// Coroutine tells whether the calling goroutine was made by iter.Pull, and not
+// by a go statement. It takes some 10 ns, more on a deep stack.
+func Coroutine() bool {
+	if walks {
+		return inCorostart(entry())
+	}
+	_, ok := Creator()
+	return ok
+}
+
+// Creator gives the number of the goroutine that made the calling coroutine by
+// calling iter.Pull; false if the caller is no coroutine. It reads the text of
+// the goroutine's own stack, which takes about 10 us.
+func Creator() (id uint64, ok bool) {
+	return creator(ownStack())
+}
+
+// creator finds the line "created by iter.Pull[...] in goroutine N" in the
+// text of a stack.
+func creator(stack []byte) (id uint64, ok bool) {
+	_, line, ok := bytes.Cut(stack, []byte("\ncreated by iter.Pull"))
+	if !ok {
+		return 0, false
+	}
+	line, _, _ = bytes.Cut(line, []byte("\n"))
+	_, number, ok := bytes.Cut(line, []byte(" in goroutine "))
+	if !ok {
+		return 0, false
+	}
+	id, err := strconv.ParseUint(string(bytes.TrimSpace(number)), 10, 64)
+	return id, err == nil
+}
+
+// ownStack gives the whole text of the calling goroutine's stack: the line
+// that is wanted is the last one, so the buffer grows until all of it fits.
+func ownStack() []byte {
+	buf := make([]byte, 8<<10)
+	for {
+		n := runtime.Stack(buf, false)
+		if n < len(buf) {
+			return buf[:n]
+		}
+		buf = make([]byte, 2*len(buf))
+	}
+}
+
+// slowID reads the number from the first line of the stack's text,
+// "goroutine N [running]:".
+func slowID() uint64 {
+	var buf [64]byte
+	text := buf[:runtime.Stack(buf[:], false)]
+	text = bytes.TrimPrefix(text, []byte("goroutine "))
+	number, _, _ := bytes.Cut(text, []byte(" "))
+	id, err := strconv.ParseUint(string(number), 10, 64)
+	if err != nil {
+		panic("rondo: internal: runtime.Stack does not begin with a goroutine number; please report this with the Go version " + runtime.Version())
+	}
+	return id
+}
