@@ -1,0 +1,328 @@
+//go:build linux && !rondo_portable
+
+package poll
+
+// The backend of Linux.
+//
+// The loop must not sleep in a blocking epoll_wait: the thread would keep its
+// P until sysmon takes it away, and with one P an exchange with a goroutine
+// would cost hundreds of microseconds. So it sleeps where all of Go does, in
+// the runtime's own poller, and that takes three epolls in a row:
+//
+//	the runtime's  contains  B, an os.File  contains  A  contains  the sockets
+//
+// A is read with epoll_wait(A, 0), which never blocks. When it has nothing, the
+// goroutine parks in the runtime's poller as a reader of B; an event of a
+// socket makes A readable, that makes B readable, and that readies the
+// goroutine. A timeout is B's read deadline, and Wake sets that deadline to the
+// past, which takes no system call.
+//
+// Three laws keep events from being lost, and each has a test that hangs
+// without it:
+//
+//   - Listening to A and the last look into A happen inside the callback of
+//     RawConn.Read. Before the callback Read forgets what readiness it had, so
+//     an edge between a look and Read would go unseen.
+//   - The deadline is set after bell.doze and before a last look at the bell,
+//     for it may overwrite the past deadline of a Wake.
+//   - The past deadline of a slow Wake may come at any time later. A Read that
+//     ends by it before the time is begun again with the right one.
+//
+// While B listens to A, each packet makes some idle thread of the runtime's
+// look into B, for nothing if the loop is at work. So a loop that has been busy
+// for several Polls stops listening, by epoll_ctl(B, MOD, A, 0), and begins
+// again when it next has to sleep.
+//
+// See epoll(7), epoll_ctl(2) and epoll_wait(2).
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rondo-go/rondo/internal/driver"
+)
+
+const (
+	eventMax = 256 // events taken by one look; what is left comes with the next
+	busyMax  = 8   // Polls without sleep after which B stops listening to A
+)
+
+// An epoll is a driver.Poller. Only Wake may be called on any goroutine, and
+// it touches the bell, past and file, of which the last two never change.
+type epoll struct {
+	bell bell
+	clock
+	past time.Time // a time that has passed
+	file *os.File  // B
+	raw  syscall.RawConn
+	b    int
+	a    int // -1 when closed
+
+	deadline  int64 // what B's deadline was set to; unknown if a Wake may have changed it
+	listening bool  // B has A's events enabled
+	busy      int   // Polls that did not sleep since the last that did
+	watches   watchTable
+	watched   int // descriptors registered in A
+
+	// What one attempt leaves for the Poll that made it.
+	attempt func(uintptr) bool // p.try, bound once
+	n       int                // events that wait to be delivered
+	tried   bool
+	slept   bool
+	err     error
+
+	scratch unix.EpollEvent // for epoll_ctl, so that none escapes
+	events  [eventMax]unix.EpollEvent
+}
+
+var _ driver.Poller = (*epoll)(nil)
+
+// unknown is no instant that a Poll can sleep until.
+const unknown int64 = 0
+
+func open() (driver.Driver, error) {
+	p := &epoll{clock: newClock(), deadline: unknown}
+	p.past = p.start
+	p.attempt = p.try
+	var err error
+	if p.a, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return nil, os.NewSyscallError("epoll_create1", err)
+	}
+	if err = p.openB(); err != nil {
+		unix.Close(p.a)
+		return nil, err
+	}
+	return p, nil
+}
+
+// openB makes B, puts A into it, and makes it a file of the runtime's poller.
+func (p *epoll) openB() error {
+	b, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return os.NewSyscallError("epoll_create1", err)
+	}
+	p.b = b
+	// os.NewFile gives a file to the runtime's poller only if it is
+	// nonblocking, and epoll_create1 has no flag for that.
+	if err = unix.SetNonblock(b, true); err != nil {
+		unix.Close(b)
+		return os.NewSyscallError("fcntl", err)
+	}
+	p.file = os.NewFile(uintptr(b), "rondo-poller")
+	if p.raw, err = p.file.SyscallConn(); err == nil {
+		// This fails if the runtime's poller did not take B.
+		err = p.file.SetReadDeadline(time.Time{})
+	}
+	if err == nil {
+		err = control(p.ctl(b, unix.EPOLL_CTL_ADD, p.a, 0, 0))
+	}
+	if err != nil {
+		p.file.Close()
+	}
+	return err
+}
+
+// Poll delivers the news there is, and if there is none sleeps until some
+// comes, until Wake, or until the instant.
+func (p *epoll) Poll(until int64) error {
+	if p.bell.take() || until <= 0 || until != driver.Forever && until <= p.Now() {
+		return p.look()
+	}
+	// A loop at work finds news without listening for it.
+	if p.watched > 0 && !p.listening {
+		if p.wait(); p.n > 0 || p.err != nil {
+			p.busy++
+			return p.deliver()
+		}
+	}
+	if !p.bell.doze() {
+		return p.look()
+	}
+	p.tried, p.slept, p.n, p.err = false, false, 0, nil
+	err := p.sleep(until)
+	if p.bell.rise() {
+		p.deadline = unknown
+	}
+	if err != nil {
+		return err
+	}
+	if !p.tried {
+		return p.look() // woken before A was asked
+	}
+	if p.slept {
+		p.busy = 0
+	} else {
+		p.busy++
+	}
+	return p.deliver()
+}
+
+// look delivers what news there is, without sleeping.
+func (p *epoll) look() error {
+	if p.watched == 0 {
+		return nil
+	}
+	if p.busy++; p.busy >= busyMax && p.listening {
+		if errno := p.ctl(p.b, unix.EPOLL_CTL_MOD, p.a, 0, 0); errno != 0 {
+			return control(errno)
+		}
+		p.listening = false
+	}
+	p.wait()
+	return p.deliver()
+}
+
+// sleep parks the goroutine in the runtime's poller until there are events in
+// p.events, the bell is rung, or the instant has come.
+func (p *epoll) sleep(until int64) error {
+	for {
+		if p.deadline != until {
+			if err := p.expire(until); err != nil {
+				return err
+			}
+		}
+		if !p.bell.quiet() {
+			return nil
+		}
+		err := p.raw.Read(p.attempt)
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+		p.deadline = unknown
+		if until != driver.Forever && until <= p.Now() {
+			return nil
+		}
+	}
+}
+
+// expire sets the instant at which a reader of B gives up.
+func (p *epoll) expire(until int64) error {
+	var t time.Time // zero: never
+	if until != driver.Forever {
+		t = p.Time(until)
+	}
+	p.deadline = until
+	return p.file.SetReadDeadline(t)
+}
+
+// try is the callback of RawConn.Read: it says whether the reading is done, and
+// is called again after each time the goroutine was readied.
+func (p *epoll) try(uintptr) bool {
+	p.tried = true
+	if p.watched > 0 {
+		if !p.listening {
+			if errno := p.ctl(p.b, unix.EPOLL_CTL_MOD, p.a, unix.EPOLLIN, 0); errno != 0 {
+				p.err = control(errno)
+				return true
+			}
+			p.listening = true
+		}
+		if p.wait(); p.n > 0 || p.err != nil {
+			return true
+		}
+	}
+	p.slept = true
+	return false
+}
+
+// wait asks A for events and does not block, so that it needs to tell the
+// scheduler nothing. arm64 has no epoll_wait, only epoll_pwait.
+func (p *epoll) wait() {
+	for {
+		n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.a),
+			uintptr(unsafe.Pointer(&p.events)), eventMax, 0, 0, 0)
+		switch errno {
+		case 0:
+			p.n, p.err = int(n), nil
+			return
+		case syscall.EINTR:
+		default:
+			p.n, p.err = 0, os.NewSyscallError("epoll_pwait", errno)
+			return
+		}
+	}
+}
+
+// deliver tells the sinks of the events that wait took.
+func (p *epoll) deliver() error {
+	for i := range p.events[:p.n] {
+		e := &p.events[i]
+		w := p.watches.find(uintptr(e.Fd))
+		// An event of an earlier round is of a descriptor that was closed, by a
+		// sink just told or while a duplicate of it lives on.
+		if w == nil || w.round != e.Pad {
+			continue
+		}
+		w.tell(translate(e.Events))
+	}
+	p.n = 0
+	return p.err
+}
+
+// translate gives what an event says to the two sinks. An error or a hang-up
+// of both sides concerns both; the end of the peer's sending only the reader.
+func translate(bits uint32) (read, write driver.Events) {
+	if bits&(unix.EPOLLIN|unix.EPOLLPRI) != 0 {
+		read |= driver.Readable
+	}
+	if bits&unix.EPOLLOUT != 0 {
+		write |= driver.Writable
+	}
+	if bits&unix.EPOLLRDHUP != 0 {
+		read |= driver.Readable | driver.HangUp
+	}
+	if bits&(unix.EPOLLERR|unix.EPOLLHUP) != 0 {
+		read |= driver.Readable | driver.HangUp
+		write |= driver.Writable | driver.HangUp
+	}
+	return read, write
+}
+
+// Wake ends a Poll that sleeps, or the next one.
+func (p *epoll) Wake() {
+	if p.bell.ring() {
+		// It fails only if the driver was closed meanwhile.
+		_ = p.file.SetReadDeadline(p.past)
+	}
+}
+
+// Order gives nil: things run in the order they became ready.
+func (p *epoll) Order() func(n int) int { return nil }
+
+// Close releases the two epolls. A second Close does nothing.
+func (p *epoll) Close() error {
+	if p.a < 0 {
+		return nil
+	}
+	p.bell.silence()
+	p.watches = watchTable{}
+	p.watched = 0
+	err := os.NewSyscallError("close", unix.Close(p.a))
+	p.a = -1
+	return errors.Join(err, p.file.Close())
+}
+
+// ctl is epoll_ctl(2), as a call that does not block.
+func (p *epoll) ctl(ep, op, fd int, bits uint32, round int32) syscall.Errno {
+	p.scratch = unix.EpollEvent{Events: bits, Fd: int32(fd), Pad: round}
+	_, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(ep), uintptr(op),
+		uintptr(fd), uintptr(unsafe.Pointer(&p.scratch)), 0, 0)
+	return errno
+}
+
+// control names the call of an error. EPERM is a word of the contract and
+// stays what it is.
+func control(errno syscall.Errno) error {
+	if errno == syscall.EPERM {
+		return errno
+	}
+	if errno == 0 {
+		return nil
+	}
+	return os.NewSyscallError("epoll_ctl", errno)
+}
