@@ -255,7 +255,7 @@ func (p *epoll) deliver() error {
 		w := p.watches.find(uintptr(e.Fd))
 		// An event of an earlier round is of a descriptor that was closed, by a
 		// sink just told or while a duplicate of it lives on.
-		if w == nil || w.round != e.Pad {
+		if w == nil || int32(w.round) != e.Pad {
 			continue
 		}
 		w.tell(translate(e.Events))
@@ -308,8 +308,8 @@ func (p *epoll) Close() error {
 }
 
 // ctl is epoll_ctl(2), as a call that does not block.
-func (p *epoll) ctl(ep, op, fd int, bits uint32, round int32) syscall.Errno {
-	p.scratch = unix.EpollEvent{Events: bits, Fd: int32(fd), Pad: round}
+func (p *epoll) ctl(ep, op, fd int, bits uint32, round int64) syscall.Errno {
+	p.scratch = unix.EpollEvent{Events: bits, Fd: int32(fd), Pad: int32(round)}
 	_, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(ep), uintptr(op),
 		uintptr(fd), uintptr(unsafe.Pointer(&p.scratch)), 0, 0)
 	return errno

@@ -12,7 +12,7 @@ const both = driver.Readable | driver.Writable
 // of an earlier owner of the number can be told apart and dropped.
 type watch struct {
 	read, write driver.Sink
-	round       int32
+	round       int64
 }
 
 // armed gives the directions that have a sink.
