@@ -1,0 +1,263 @@
+package rondo
+
+// This file passes the baton: it moves control from the goroutine that
+// suspends straight to the one that runs next. Nothing else in Rondo switches
+// goroutines, and nothing else touches iter.Pull.
+//
+// The law. A slot is one iter.Pull instance, seen as a place in which exactly
+// one goroutine is parked. Its next and its yield both mean the same: park me
+// here, and run the one that was parked here. So a goroutine that wants U to
+// run swaps into the slot where U is parked, whichever that is; from then on
+// it is parked there itself, and whoever wants it back has to come there. With
+// N slots there are N+1 goroutines, one running and one parked in each slot:
+// the assignment is a permutation, and every swap is a step of it.
+//
+// Three things follow.
+//
+//   - next and yield of an instance must alternate, because iter.Pull checks
+//     it; so a slot keeps one bool.
+//   - The stop function of an instance is never called: it would resume a
+//     goroutine that is not the one meant. A worker ends by returning. The
+//     runtime then runs whoever is parked in the slot of the worker's birth.
+//   - A panic or a Goexit that reached iter.Pull would come out in whoever is
+//     parked in that slot, which may be any task. So a worker lets neither
+//     through (see worker.perform).
+//
+// All of this is within the contract of iter.Pull: its functions may be called
+// from different goroutines, though never at once. TestBatonPermutation drives
+// it through millions of random transfers beside a model.
+
+import "iter"
+
+// direct is true if who suspends hands over straight to who runs next. With
+// false every switch goes through the goroutine of Run, which resumes each
+// task in turn: the plain way, twice the switches, and no assumption about
+// iter.Pull beyond the usual. All tests pass with either.
+const direct = true
+
+type unit = struct{}
+
+// A slot is one iter.Pull instance: a place in which exactly one goroutine is
+// parked, except between its worker's end and the swap that never comes.
+type slot struct {
+	next  func() (unit, bool)
+	yield func(unit) bool
+	inner bool // the last switch was a next, so the next one is a yield
+	born  *worker
+}
+
+// swap parks the calling goroutine in s and runs the one that was parked there.
+// It returns when somebody swaps into s in turn, or when the worker born in s
+// has ended.
+func (s *slot) swap() {
+	if s.inner {
+		s.inner = false
+		s.yield(unit{})
+	} else {
+		s.inner = true
+		s.next()
+	}
+}
+
+// A worker is a goroutine that runs tasks, one after the other. While it has a
+// task, the task's fields say where it is parked; while it is idle, its own do.
+type worker struct {
+	loop  *Loop
+	job   *Task  // what it runs; while idle, what it has been given to run
+	home  *slot  // the slot of its birth
+	at    *slot  // where it is parked while idle; nil otherwise
+	index int    // its place in loop.idle, while idle
+	id    uint64 // its goroutine's number
+	crew  int    // its place in the loop's crew
+}
+
+// enter passes the baton to nx and parks the calling goroutine, noting in *at
+// where. It returns when the baton has come back.
+func (l *Loop) enter(nx *Task, at **slot) {
+	if !direct {
+		l.enterByHub(nx, at)
+		return
+	}
+	s := l.takeSlot(nx)
+	l.current = nx
+	if l.surplus && s.born.at != nil {
+		s = l.dismiss(s)
+	}
+	*at = s
+	s.swap()
+}
+
+// takeSlot gives the slot to swap into so that nx runs: the one where it is
+// parked, or, if it has not started, that of an idle worker, which takes it.
+func (l *Loop) takeSlot(nx *Task) *slot {
+	if s := nx.at; s != nil {
+		nx.at = nil
+		return s
+	}
+	w := l.idleWorker()
+	if w == nil {
+		w = l.newWorker()
+	}
+	w.job = nx
+	s := w.at
+	w.at = nil
+	return s
+}
+
+// enterByHub is the plain way: the goroutine of Run stands between any two
+// tasks. It is parked in the slot that it swapped into last, l.base.
+func (l *Loop) enterByHub(nx *Task, at **slot) {
+	if at != &l.hub.at {
+		l.chosen, *at = nx, l.base
+		l.base.swap()
+		return
+	}
+	for l.chosen = nx; l.chosen != l.hub; {
+		l.current = l.chosen
+		l.base = l.takeSlot(l.chosen)
+		l.base.swap()
+	}
+	l.current, l.base = l.hub, nil
+}
+
+// idleWorker takes the worker that became idle last, whose stack is warmest.
+func (l *Loop) idleWorker() *worker {
+	n := len(l.idle)
+	if n == 0 {
+		return nil
+	}
+	w := l.idle[n-1]
+	l.idle[n-1] = nil
+	l.idle = l.idle[:n-1]
+	return w
+}
+
+// rest puts w among the idle workers. From here on it is parked wherever the
+// swap that follows puts it.
+func (l *Loop) rest(w *worker) {
+	w.job, w.index = nil, len(l.idle)
+	l.idle = append(l.idle, w)
+	l.surplus = len(l.idle) > idleSpare+2*l.live
+}
+
+// idleSpare is how many idle workers are kept however few tasks live. Beyond
+// it and twice the number of live tasks they are dismissed, one at a switch,
+// so that a burst of tasks does not leave its stacks behind for ever.
+const idleSpare = 256
+
+// dismiss ends the idle worker that was born in s, the slot where the next task
+// is parked, on the way to that task: it gives the slot where that worker is
+// parked. Swapping into it runs the worker, which returns, and the runtime then
+// runs whoever is parked in the slot of its birth: the next task.
+func (l *Loop) dismiss(s *slot) *slot {
+	w := s.born
+	n := len(l.idle) - 1
+	l.idle[w.index] = l.idle[n]
+	l.idle[w.index].index = w.index
+	l.idle[n] = nil
+	l.idle = l.idle[:n]
+	l.surplus = n > idleSpare+2*l.live
+	at := w.at
+	w.at = nil
+	return at
+}
+
+// newWorker makes a worker, parked in the slot of its birth and without a job.
+func (l *Loop) newWorker() *worker {
+	s := new(slot)
+	w := &worker{loop: l, home: s, at: s}
+	s.born = w
+	s.next, _ = iter.Pull(func(yield func(unit) bool) {
+		s.yield = yield
+		w.run()
+	})
+	l.workers++
+	return w
+}
+
+// run is a worker's life: its tasks, until it is woken without one.
+func (w *worker) run() {
+	w.id = w.loop.crew.enlist(w)
+	defer w.loop.discharge(w)
+	w.perform(w.job)
+	w.serve()
+}
+
+// serve runs what comes next in the worker, again and again, until it is woken
+// without a job.
+func (w *worker) serve() {
+	l := w.loop
+	for {
+		nx := l.pick()
+		if nx.at == nil && direct && nx != l.hub {
+			// A task that has not started needs no switch: it runs right here.
+			l.current, w.job = nx, nx
+		} else {
+			l.rest(w)
+			l.enter(nx, &w.at)
+			if w.job == nil {
+				w.at = nil
+				return
+			}
+		}
+		w.perform(w.job)
+	}
+}
+
+// perform runs one task to its end, whatever end that is.
+//
+// A panic is kept with its stack, and the worker goes on. A Goexit cannot be
+// stopped: the deferred call lives the rest of the worker's life, so that the
+// goroutine ends only when the loop does, with control on its way back to Run.
+func (w *worker) perform(t *Task) {
+	l := w.loop
+	l.holder.take(w.id)
+	t.start(l)
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if v := recover(); v != nil {
+			l.finish(t, l.panicked(t.Name(), v))
+			return
+		}
+		l.exited(t)
+		l.finish(t, errGoexit)
+		w.serve()
+	}()
+	err := t.fn(&t.scope)
+	returned = true
+	l.finish(t, err)
+}
+
+// discharge takes the worker's name off the books as its goroutine ends.
+func (l *Loop) discharge(w *worker) {
+	l.crew.leave(w)
+	l.workers--
+}
+
+// release ends all idle workers. Swapping into the slot where one is parked
+// runs it; it has no job and returns, and the runtime runs whoever is parked in
+// the slot of its birth; that worker returns too, and so on round one cycle of
+// the permutation, until the goroutine comes up that is parked in the slot this
+// function swapped into: the caller itself.
+func (l *Loop) release() {
+	// A worker whose task called Goexit still carries it, and hands it on to
+	// whoever it wakes; if that is the caller, the rest is for this call.
+	defer func() {
+		if len(l.idle) > 0 {
+			l.release()
+		}
+	}()
+	for {
+		w := l.idleWorker()
+		if w == nil {
+			return
+		}
+		if s := w.at; s != nil {
+			w.at = nil
+			s.swap()
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package rondo
+
+// This file is the side of a scope that other goroutines see: context.Context.
+// Its methods may be called by any goroutine at any time, so here, unlike in
+// the rest of the kernel, every access is atomic or under a lock. The loop
+// decides; this side only tells.
+//
+// A context of the standard library that is made from a scope costs nothing
+// until somebody asks the scope for Done; then the scope makes one of its own,
+// outer, which stands for it among the others. It ends with the scope.
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// never is the deadline of a scope that has none.
+const never int64 = math.MaxInt64
+
+type face struct {
+	ctx      context.Context // what the scope was opened with: its values
+	decided  atomic.Pointer[verdict]
+	deadline atomic.Int64 // 0: none
+	outer    atomic.Pointer[outer]
+	mu       sync.Mutex // guards the making of outer
+}
+
+// outer is the context of the standard library that stands for a scope. The
+// standard library's own Canceled comes from cancel; DeadlineExceeded cannot be
+// given to it, so it comes from above: from the feet it stands on.
+type outer struct {
+	context.Context
+	cancel context.CancelCauseFunc
+	feet   *feet
+}
+
+// feet is a context that can be cancelled with any error.
+type feet struct {
+	context.Context // values
+	done            chan struct{}
+	mu              sync.Mutex
+	err             error
+	fall            func()
+}
+
+func (f *feet) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (f *feet) Done() <-chan struct{}       { return f.done }
+func (f *feet) Err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// Value hides the cancellations above: the scope hears of those by itself, and
+// a Shield does not.
+func (f *feet) Value(key any) any { return context.WithoutCancel(f.Context).Value(key) }
+
+// AfterFunc is asked for by package context, once, when outer is made: it spares
+// a goroutine.
+func (f *feet) AfterFunc(fall func()) (stop func() bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fall = fall
+	return func() bool { return true }
+}
+
+func (f *feet) end(err error) {
+	f.mu.Lock()
+	first := f.err == nil
+	f.err = err
+	f.mu.Unlock()
+	if first {
+		close(f.done)
+		f.fall()
+	}
+}
+
+func (s *Scope) verdict() *verdict { return s.face.decided.Load() }
+
+// over is the verdict of a scope that has simply ended, as far as the contexts
+// made from it are concerned.
+var over = &verdict{err: context.Canceled, cause: context.Canceled}
+
+// cancel publishes v. The store comes first and the load after it; standard
+// does the same in the opposite order, so that one of the two sees the other.
+func (f *face) cancel(v *verdict) {
+	f.decided.Store(v)
+	if f.outer.Load() == nil {
+		return
+	}
+	f.mu.Lock()
+	o := f.outer.Load()
+	f.mu.Unlock()
+	o.end(v)
+}
+
+// end releases the contexts that were made from a scope when it is left. A
+// scope that has ended is cancelled for whoever still holds it.
+func (f *face) end() {
+	if f.decided.Load() == nil {
+		f.cancel(over)
+	} else if o := f.outer.Load(); o != nil {
+		o.cancel(nil)
+	}
+}
+
+func (o *outer) end(v *verdict) {
+	if v.err == context.DeadlineExceeded {
+		o.feet.end(v.err)
+	}
+	o.cancel(v.cause)
+}
+
+func (f *face) setDeadline(at int64) {
+	if at == never {
+		at = 0
+	}
+	f.deadline.Store(at)
+}
+
+// standard gives outer, made at the first call.
+func (f *face) standard() *outer {
+	if o := f.outer.Load(); o != nil {
+		return o
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if o := f.outer.Load(); o != nil {
+		return o
+	}
+	o := &outer{feet: &feet{Context: f.ctx, done: make(chan struct{})}}
+	o.Context, o.cancel = context.WithCancelCause(o.feet)
+	f.outer.Store(o)
+	if v := f.decided.Load(); v != nil {
+		o.end(v)
+	}
+	return o
+}
+
+// Deadline gives the time at which the scope will be cancelled: its own
+// deadline, or an earlier one above it.
+func (s *Scope) Deadline() (deadline time.Time, ok bool) {
+	if at := s.face.deadline.Load(); at != 0 {
+		deadline, ok = s.loop.driver.Time(at), true
+	}
+	if s.shield || s.face.ctx == nil {
+		return deadline, ok
+	}
+	if above, has := s.face.ctx.Deadline(); has && (!ok || above.Before(deadline)) {
+		return above, true
+	}
+	return deadline, ok
+}
+
+// Done gives a channel that is closed when the scope is cancelled or has been
+// left. A task must not receive from it: that would stop its loop. It is for
+// other goroutines, and for the standard library.
+func (s *Scope) Done() <-chan struct{} { return s.face.standard().Done() }
+
+// Err is nil until the scope is cancelled, and context.Canceled or
+// context.DeadlineExceeded from then on. context.Cause gives the cause.
+func (s *Scope) Err() error {
+	if v := s.verdict(); v != nil {
+		return v.err
+	}
+	if o := s.face.outer.Load(); o != nil {
+		return o.Err()
+	}
+	return nil
+}
+
+// Value gives the value of key in the ctx that the scope was opened with.
+func (s *Scope) Value(key any) any {
+	if key == (scopeKey{}) {
+		return s
+	}
+	// What remains may be package context's own question for the context that
+	// it knows how to hang a child on, which is outer. It makes one for each
+	// unknown key, so outer has to exist only if somebody asked for Done.
+	if o := s.face.outer.Load(); o != nil {
+		return o.Value(key)
+	}
+	if s.face.decided.Load() != nil {
+		return s.face.standard().Value(key)
+	}
+	return s.face.values(key)
+}
+
+// values asks the ctx below without letting package context find the contexts
+// that could be cancelled there.
+func (f *face) values(key any) any {
+	if f.ctx == nil {
+		return nil
+	}
+	return context.WithoutCancel(f.ctx).Value(key)
+}
+
+func (s *Scope) String() string { return "rondo.Scope" }
+
+// scopeKey is the key under which a context finds the scope it belongs to.
+type scopeKey struct{}
+
+// scopeOf gives the scope that encloses ctx most closely, or nil.
+func scopeOf(ctx context.Context) *Scope {
+	if s, ok := ctx.(*Scope); ok {
+		return s
+	}
+	if ctx == nil {
+		return nil
+	}
+	s, _ := ctx.Value(scopeKey{}).(*Scope)
+	return s
+}
+
+// watchContext cancels s when ctx is cancelled, a context of the standard
+// library that stands between s and the scope above it. If nothing stands
+// between them that could be cancelled, there is nothing to watch.
+func (s *Scope) watchContext(ctx context.Context) {
+	above := scopeOf(ctx)
+	if context.Context(above) == ctx || ctx.Done() == nil || above != nil && ctx.Done() == above.Done() {
+		return
+	}
+	l := s.loop
+	l.outside++
+	stop := context.AfterFunc(ctx, func() {
+		_ = l.post(entry{call: &Handle{fn: func() { s.cancel(verdictOf(ctx)) }}})
+	})
+	s.more().unwatch = func() bool {
+		l.outside--
+		return stop()
+	}
+	if ctx.Err() != nil {
+		s.cancel(verdictOf(ctx))
+	}
+}
+
+// watchOutside lets ctx end the wait that t is about to begin under s, which is
+// the scope next above ctx.
+func (s *Scope) watchOutside(t *Task, ctx context.Context) (stop func()) {
+	if ctx.Done() == s.Done() {
+		return func() {}
+	}
+	l, wait := s.loop, t.switches
+	l.outside++
+	unwatch := context.AfterFunc(ctx, func() {
+		_ = l.post(entry{call: &Handle{fn: func() {
+			if t.switches == wait && t.state == stateWaiting {
+				t.wake(verdictOf(ctx))
+			}
+		}}})
+	})
+	return func() {
+		l.outside--
+		unwatch()
+	}
+}
+
+func verdictOf(ctx context.Context) *verdict {
+	return &verdict{err: ctx.Err(), cause: context.Cause(ctx)}
+}

@@ -1,0 +1,31 @@
+package rondo
+
+import "context"
+
+// An Event is a flag that tasks can wait for. The zero value is not set.
+type Event struct {
+	set     bool
+	waiters WaitList
+}
+
+// Set sets the flag and wakes all that wait for it, also if Clear follows at
+// once. It never suspends.
+func (e *Event) Set() {
+	e.set = true
+	e.waiters.WakeAll()
+}
+
+// Clear takes the flag back. It never suspends.
+func (e *Event) Clear() { e.set = false }
+
+// IsSet reports whether the flag is set.
+func (e *Event) IsSet() bool { return e.set }
+
+// Wait waits until the flag is set. It does not suspend if it is. If ctx is
+// cancelled first it returns the cause.
+func (e *Event) Wait(ctx context.Context) error {
+	if e.set {
+		return Check(ctx)
+	}
+	return e.waiters.Park(ctx, Reason{What: "event"})
+}

@@ -1,0 +1,203 @@
+package rondo
+
+// This file has the Future: a place for one result, set once and read by many.
+// It may be set and read from any goroutine, so its result is under a lock;
+// who waits for it on the loop is in a WaitList like all that waits.
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// A Future holds the result of something: a value or an error, set once. It
+// belongs to a loop. Make one with NewFuture, Async or Submit.
+type Future[T any] struct {
+	loop    *Loop
+	task    *Task
+	waiters WaitList
+	mu      sync.Mutex // guards the rest
+	done    bool
+	value   T
+	err     error
+	calls   []*Handle     // of OnDone
+	outside chan struct{} // closed when done; made by the first who waits outside
+}
+
+// NewFuture makes a Future of ctx's loop. It panics if ctx belongs to none.
+//
+// Any goroutine may set it, so a task that waits for it is never said to be in
+// deadlock.
+func NewFuture[T any](ctx context.Context) *Future[T] {
+	s := scopeOf(ctx)
+	if s == nil {
+		panic("rondo: NewFuture with a ctx that does not come from Run")
+	}
+	return &Future[T]{loop: s.loop}
+}
+
+// Async starts fn as Go does, and returns a Future of its result.
+func Async[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) *Future[T] {
+	s := scopeOf(ctx)
+	if s == nil {
+		panic("rondo: Async with a ctx that does not come from Run")
+	}
+	s.loop.mustBeInside("Async")
+	f := &Future[T]{loop: s.loop}
+	f.run(s.owner(), ctx, fn)
+	return f
+}
+
+// run starts fn in a task whose end sets f.
+func (f *Future[T]) run(owner *Scope, ctx context.Context, fn func(ctx context.Context) (T, error)) {
+	if fn == nil {
+		panic("rondo: Async with a nil function")
+	}
+	var value T
+	f.task = f.loop.spawn(owner, ctx, func(ctx context.Context) (err error) {
+		value, err = fn(ctx)
+		return err
+	})
+	f.task.ended = func(err error) { f.settle(value, err) }
+}
+
+// Set makes v the result and reports whether it is: false if there was one
+// already. Any goroutine may call it; it never suspends.
+func (f *Future[T]) Set(v T) bool { return f.settle(v, nil) }
+
+// Fail makes err the result and reports whether it is: false if there was one
+// already. Any goroutine may call it; it never suspends.
+func (f *Future[T]) Fail(err error) bool {
+	if err == nil {
+		panic("rondo: Future.Fail with a nil error")
+	}
+	var zero T
+	return f.settle(zero, err)
+}
+
+func (f *Future[T]) settle(v T, err error) bool {
+	f.mu.Lock()
+	if f.done {
+		f.mu.Unlock()
+		return false
+	}
+	f.done, f.value, f.err = true, v, err
+	calls := f.calls
+	f.calls = nil
+	if f.outside != nil {
+		close(f.outside)
+	}
+	f.mu.Unlock()
+	f.loop.do(func() {
+		f.waiters.WakeAll()
+		for _, h := range calls {
+			f.loop.queue.push(entry{call: h})
+		}
+	})
+	return true
+}
+
+// Wait waits for the result and returns it. If ctx is cancelled first it
+// returns the cause, and the Future goes on. Any goroutine may call it: one that
+// is not a task of the loop blocks alone, until the loop's end at the latest.
+func (f *Future[T]) Wait(ctx context.Context) (T, error) {
+	var zero T
+	if !f.loop.inside() {
+		if s := scopeOf(ctx); s != nil && s.loop != f.loop && s.loop.inside() {
+			err := f.loop.waitAcross(ctx, s.loop, f.whenDone)
+			if v, own := f.Result(); !errors.Is(own, ErrNotDone) {
+				return v, own
+			}
+			return zero, err
+		}
+		return f.waitOutside(ctx)
+	}
+	s, t, err := f.loop.enterWait(ctx, "Future.Wait")
+	if err != nil {
+		return zero, err
+	}
+	if !f.Done() {
+		why := Reason{What: "future"}
+		if f.task != nil {
+			if f.task == t {
+				panic("rondo: Future.Wait in the Future's own task")
+			}
+			f.waiters.Owner, why.On, f.task.heard = f.task, f.task.id, true
+		} else {
+			f.loop.hold(1)
+			defer f.loop.hold(-1)
+		}
+		if err := f.waiters.wait(t, s, ctx, why); err != nil {
+			return zero, err
+		}
+	}
+	return f.Result()
+}
+
+func (f *Future[T]) waitOutside(ctx context.Context) (T, error) {
+	f.mu.Lock()
+	if !f.done && f.outside == nil {
+		f.outside = make(chan struct{})
+	}
+	done, outside := f.done, f.outside
+	f.mu.Unlock()
+	var zero T
+	if !done {
+		if ctx.Err() != nil {
+			return zero, context.Cause(ctx)
+		}
+		select {
+		case <-outside:
+		case <-ctx.Done():
+			return zero, context.Cause(ctx)
+		case <-f.loop.door.ended:
+			if !f.Done() {
+				return zero, misuse("Future.Wait", ErrLoopClosed)
+			}
+		}
+	}
+	return f.Result()
+}
+
+func (f *Future[T]) whenDone(done func(err error)) {
+	f.OnDone(func() { done(nil) })
+}
+
+// Done reports whether there is a result. Any goroutine may call it.
+func (f *Future[T]) Done() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.done
+}
+
+// Result gives the result, or ErrNotDone. Any goroutine may call it.
+func (f *Future[T]) Result() (T, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.done {
+		return f.value, ErrNotDone
+	}
+	if f.err != nil && f.task != nil {
+		f.task.hearAnywhere()
+	}
+	return f.value, f.err
+}
+
+// OnDone runs fn as a callback of the loop when there is a result, also if there
+// is one already, and never inside OnDone or Set. stop keeps it from running
+// and reports whether it was in time. Both may be called only on the loop.
+func (f *Future[T]) OnDone(fn func()) (stop func() bool) {
+	f.loop.mustBeInside("Future.OnDone")
+	h := f.loop.handle(fn)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.done {
+		f.loop.queue.push(entry{call: h})
+	} else {
+		f.calls = append(f.calls, h)
+	}
+	return h.Cancel
+}
+
+// Task gives the task whose result it is, or nil if it was not made by Async.
+func (f *Future[T]) Task() *Task { return f.task }

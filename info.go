@@ -1,0 +1,107 @@
+package rondo
+
+// This file tells people what the tasks of a loop are doing.
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"reflect"
+	"runtime"
+	"time"
+)
+
+// TaskInfo describes a task at one moment.
+type TaskInfo struct {
+	ID       uint64
+	Name     string
+	Loop     string
+	Func     string        // the function that it runs
+	State    string        // new, ready, running, waiting or done
+	Waiting  string        // what it waits for, such as "sleep" or "lock"
+	On       uint64        // the task or the descriptor that it waits for; 0 if there is none
+	Parent   uint64        // the task that started it; 0 for the main task
+	Age      time.Duration // since it was started
+	Since    time.Duration // how long it has been waiting
+	Switches uint64        // how often it was given the baton
+}
+
+// Tasks describes the live tasks of ctx's loop, in the order in which they were
+// started. Any goroutine may call it; one that is not on the loop is blocked
+// until the loop answers. It returns nil if ctx belongs to no loop, or the loop
+// has ended.
+func Tasks(ctx context.Context) []TaskInfo {
+	s := scopeOf(ctx)
+	if s == nil {
+		return nil
+	}
+	l := s.loop
+	if l.inside() {
+		return l.snapshot()
+	}
+	answer := make(chan []TaskInfo, 1)
+	if l.Post(func() { answer <- l.snapshot() }) != nil {
+		return nil
+	}
+	return <-answer
+}
+
+// tasks ranges over the live tasks, the oldest first.
+func (l *Loop) tasks() iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		for t := l.ring; t != nil; {
+			next := t.next
+			if !yield(t) || next == l.ring {
+				return
+			}
+			t = next
+		}
+	}
+}
+
+func (l *Loop) snapshot() []TaskInfo {
+	l.now = l.driver.Now()
+	infos := make([]TaskInfo, 0, l.live)
+	for t := range l.tasks() {
+		infos = append(infos, t.info())
+	}
+	return infos
+}
+
+func (t *Task) info() TaskInfo {
+	l := t.scope.loop
+	i := TaskInfo{
+		ID: t.id, Name: t.Name(), Loop: l.name, State: t.state.String(), Parent: t.parent,
+		Age: time.Duration(l.now - t.born), Switches: t.switches,
+	}
+	if t.fn != nil {
+		i.Func = runtime.FuncForPC(reflect.ValueOf(t.fn).Pointer()).Name()
+	}
+	if t.state == stateWaiting {
+		i.Waiting, i.On, i.Since = t.reason.What, t.on(), time.Duration(l.now-t.since)
+	}
+	return i
+}
+
+// on gives the number of what a waiting task waits for: the task that can end
+// the wait, if one is known to.
+func (t *Task) on() uint64 {
+	if t.list != nil && t.list.Owner != nil {
+		return t.list.Owner.id
+	}
+	return t.reason.On
+}
+
+// waiting says what a waiting task waits for in words.
+func (t *Task) waiting() string {
+	what := t.reason.What
+	switch {
+	case t.list != nil && t.list.Owner != nil && what == "task":
+		return t.list.Owner.Name()
+	case t.list != nil && t.list.Owner != nil:
+		return what + " held by " + t.list.Owner.Name()
+	case t.reason.On != 0:
+		return fmt.Sprintf("%s %d", what, t.reason.On)
+	}
+	return what
+}

@@ -1,0 +1,54 @@
+package rondo
+
+import "context"
+
+// A Mutex lets one task at a time into a stretch of code that waits somewhere
+// inside; code that does not wait needs none. It is fair: tasks get it in the
+// order in which they asked. It is not re-entrant. The zero value is unlocked.
+//
+// A Mutex is for the tasks of one loop. Between goroutines use sync.Mutex, and
+// never hold that one while waiting: it would stop the loop.
+type Mutex struct {
+	locked  bool
+	waiters WaitList
+}
+
+// Lock waits until the Mutex is free and takes it. If ctx is cancelled first it
+// returns the cause and has not taken it.
+func (m *Mutex) Lock(ctx context.Context) error {
+	if !m.locked {
+		if err := Check(ctx); err != nil {
+			return err
+		}
+		m.locked = true
+		m.waiters.Owner = Current(ctx)
+		return nil
+	}
+	// Unlock leaves the Mutex locked if somebody waits for it, so that nobody
+	// comes in between: whoever is woken holds it.
+	if err := m.waiters.Park(ctx, Reason{What: "lock"}); err != nil {
+		return err
+	}
+	m.waiters.Owner = Current(ctx)
+	return nil
+}
+
+// TryLock takes the Mutex if it is free and reports whether it did. It never
+// suspends.
+func (m *Mutex) TryLock() bool {
+	if m.locked {
+		return false
+	}
+	m.locked = true
+	return true
+}
+
+// Unlock gives the Mutex to the task that has waited longest for it, or frees
+// it. It never suspends. It panics if the Mutex is not locked.
+func (m *Mutex) Unlock() {
+	if !m.locked {
+		panic("rondo: Unlock of unlocked Mutex")
+	}
+	m.waiters.Owner = nil
+	m.locked = m.waiters.Wake()
+}

@@ -1,0 +1,217 @@
+package rondo
+
+// This file has the only way in which any task ever waits. A sleep, a lock, a
+// join, a socket: each is a WaitList, or none at all, and a rule for who wakes
+// it. Because every wait comes through here and brings its reason, the picture
+// that TaskInfo gives of a loop is complete by construction.
+
+import "context"
+
+// A Reason says what a task waits for. What is a fixed word such as "read" or
+// "lock"; On is the number of the thing, if it has one: of a file descriptor
+// or a task.
+type Reason struct {
+	What string
+	On   uint64
+}
+
+// A WaitList holds the tasks that wait for one thing, in the order in which
+// they came. Whatever can block is a WaitList and a rule for calling Wake. The
+// zero value is ready.
+//
+// A task is in at most one list, and in one only while it is parked. Whoever
+// ends its wait, be it Wake or the cancellation of its scope, takes it off the
+// list before making it ready. So code after Park has nothing to clean up, and
+// no Wake is spent on a task that has stopped listening. A WaitList belongs to
+// the loop of the tasks that wait in it.
+type WaitList struct {
+	// Owner is the task that will end the wait, if it is known: the holder of a
+	// lock. It serves only those who look at the program.
+	Owner *Task
+
+	head, tail *Task
+}
+
+// Park suspends the calling task until Wake or WakeAll reaches it, and returns
+// nil then. If ctx's scope is cancelled first it returns the cause. If it is
+// cancelled already, Park returns the cause at once and has done nothing.
+//
+// A Wake that came first wins: a task that was woken before its scope was
+// cancelled returns nil.
+func (w *WaitList) Park(ctx context.Context, why Reason) error {
+	s, t, err := enter(ctx, "Park")
+	if err != nil {
+		return err
+	}
+	return w.wait(t, s, ctx, why)
+}
+
+// Wake makes the first task of the list ready and reports whether there was
+// one. It never suspends.
+func (w *WaitList) Wake() bool {
+	t := w.head
+	if t == nil {
+		return false
+	}
+	t.wake(nil)
+	return true
+}
+
+// WakeAll makes all tasks of the list ready, in their order, and reports how
+// many they were. It never suspends.
+func (w *WaitList) WakeAll() int {
+	n := 0
+	for w.Wake() {
+		n++
+	}
+	return n
+}
+
+// Len counts the tasks in the list.
+func (w *WaitList) Len() int {
+	n := 0
+	for t := w.head; t != nil; t = t.after {
+		n++
+	}
+	return n
+}
+
+func (w *WaitList) push(t *Task) {
+	t.list, t.before = w, w.tail
+	if w.tail == nil {
+		w.head = t
+	} else {
+		w.tail.after = t
+	}
+	w.tail = t
+}
+
+func (w *WaitList) remove(t *Task) {
+	if t.before == nil {
+		w.head = t.after
+	} else {
+		t.before.after = t.after
+	}
+	if t.after == nil {
+		w.tail = t.before
+	} else {
+		t.after.before = t.before
+	}
+	t.list, t.before, t.after = nil, nil, nil
+}
+
+// wait parks t, the running task, in w until it is woken or s is cancelled. A
+// nil s means that no cancellation ends the wait. ctx is the one that the
+// caller of the exported function gave: if it is not s itself, a context of the
+// standard library between the two may end the wait as well.
+func (w *WaitList) wait(t *Task, s *Scope, ctx context.Context, why Reason) error {
+	if w != nil {
+		w.push(t)
+	}
+	if s == nil || ctx == context.Context(s) {
+		return t.park(s, why)
+	}
+	stop := s.watchOutside(t, ctx)
+	err := t.park(s, why)
+	stop()
+	return err
+}
+
+// park suspends t, the running task, and returns when wake was called for it:
+// nil, or the cause that ended the wait.
+func (t *Task) park(s *Scope, why Reason) error {
+	l := t.scope.loop
+	t.state, t.reason, t.under, t.since = stateWaiting, why, s, l.now
+	if s != nil && s.host != t {
+		s.admit(t)
+	}
+	l.transfer(t)
+	t.under = nil
+	if v := t.cause; v != nil {
+		t.cause = nil
+		return v.cause
+	}
+	return nil
+}
+
+// transfer gives the baton away, and returns when t has it again.
+func (l *Loop) transfer(t *Task) {
+	id := l.holder.load()
+	if nx := l.pick(); nx != t {
+		l.enter(nx, &t.at)
+		l.holder.take(id)
+	}
+	l.current = t
+	l.stats.Switches++
+	t.state = stateRunning
+	t.switches++
+	t.spent = 0
+}
+
+// wake ends the wait of t: it makes t ready, and park returns v's cause.
+func (t *Task) wake(v *verdict) {
+	t.abandon()
+	t.cause = v
+	t.scope.loop.ready(t)
+}
+
+// abandon takes t off whatever it waits for.
+func (t *Task) abandon() {
+	if t.list != nil {
+		t.list.remove(t)
+	}
+	if t.timer.at != 0 {
+		t.scope.loop.timers.remove(&t.timer)
+	}
+	if s := t.under; s != nil && s.host != t {
+		s.dismiss(t)
+	}
+}
+
+// yield lets everything else that is ready run once before t goes on.
+func (t *Task) yield() {
+	l := t.scope.loop
+	l.ready(t)
+	l.transfer(t)
+}
+
+// enter opens every function that takes a ctx and may suspend: it finds the
+// scope that ctx names and the task that calls, and fails with the cause if the
+// scope is cancelled. With any other error it gives no task.
+func enter(ctx context.Context, call string) (*Scope, *Task, error) {
+	s, ok := ctx.(*Scope)
+	if !ok {
+		if s = scopeOf(ctx); s == nil {
+			return nil, nil, misuse(call, ErrNoLoop)
+		}
+	}
+	return s.loop.enterWait(ctx, call)
+}
+
+// enterWait is enter for a loop that is known. ctx must belong to it.
+func (l *Loop) enterWait(ctx context.Context, call string) (*Scope, *Task, error) {
+	s, own := ctx.(*Scope)
+	if !own {
+		s = scopeOf(ctx)
+	}
+	if s == nil {
+		return nil, nil, misuse(call, ErrNoLoop)
+	}
+	if s.loop != l {
+		return nil, nil, misuse(call, errOtherLoop)
+	}
+	if !l.inside() {
+		return nil, nil, l.misuseOutside(call)
+	}
+	t := l.current
+	if t == nil {
+		panic("rondo: " + call + " in a callback: callbacks must not wait; start a task with Go")
+	}
+	if v := s.verdict(); v != nil {
+		return s, t, v.cause
+	}
+	if !own && ctx.Err() != nil {
+		return s, t, context.Cause(ctx)
+	}
+	return s, t, nil
+}

@@ -1,0 +1,320 @@
+package rondo
+
+// This file begins and ends a loop. The goroutine that calls Run does not turn
+// the loop: it is parked like a task while the tasks run, and a task without a
+// function, the hub, stands for it. It wakes when the main task has ended and
+// sees to the rest, always in the same order, and skips nothing of it when main
+// failed or panicked:
+//
+//  1. cancel the tasks that are left, and wait for them;
+//  2. report the errors that nobody waited for;
+//  3. run what is still behind the door, and shut it;
+//  4. release watchers and whatever else was tied to the loop's life;
+//  5. end the workers, so that no goroutine is left;
+//  6. close the driver.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/poll"
+)
+
+// A Runner runs loops. Its zero value is ready, and may run any number of them.
+type Runner struct {
+	// Name is the loop's name, for people who look at it.
+	Name string
+
+	// Debug turns on what helps to find mistakes; RONDO_DEBUG=1 in the
+	// environment does the same. It sets SlowStep to 100 ms unless it is set.
+	Debug bool
+
+	// SlowStep is how long a task may run without waiting. A step that takes
+	// longer is reported through slog, with the stack at that moment, and with
+	// what it is blocked on if it is. 0 means: not watched.
+	SlowStep time.Duration
+
+	// Recover makes a panic in a task that task's error, a *PanicError. Without
+	// it a panic is a fault of the program: everything is cancelled, deferred
+	// calls run, and Run panics with the *PanicError.
+	Recover bool
+
+	// OnError is told of an error in the root scope for which nobody waited. It
+	// is called as a callback of the loop. nil means slog at level Error.
+	OnError func(TaskInfo, error)
+
+	// Threads is how many functions may be offloaded at once. 0 means 256.
+	Threads int
+
+	// LockThread keeps the loop on the OS thread on which Run was called, for
+	// cgo and graphical interfaces. Every hand-over to a goroutine then costs
+	// two switches of threads.
+	LockThread bool
+}
+
+// Run runs main with a Runner that has nothing set.
+func Run(ctx context.Context, main func(ctx context.Context) error) error {
+	return new(Runner).Run(ctx, main)
+}
+
+// Run makes a loop on the calling goroutine, runs main as its first task in the
+// root scope, and returns main's error when every task has ended. When main
+// ends, the tasks that are left are cancelled and waited for. When ctx is
+// cancelled, so is the root scope; if it is cancelled already, Run returns the
+// cause and has done nothing.
+//
+// A task that panics makes Run panic with a *PanicError, unless Recover is set;
+// one that calls runtime.Goexit, as testing.T.FailNow does, makes Run call it.
+// If all tasks wait for each other, so that nothing can ever run again, Run
+// cancels them and returns an error that is ErrDeadlock and names them.
+//
+// Run called inside a task is an error.
+func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) error {
+	if main == nil {
+		panic("rondo: Run with a nil function")
+	}
+	if insideAny() {
+		return errors.New("rondo: Run inside a task: a loop cannot run in a loop; start a task with Go, or Run on another goroutine")
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if r.LockThread {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	l, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	l.begin(ctx, main)
+	l.await(func() bool { return l.main.state == stateDone }, &l.main.joiners)
+	err = l.main.err
+	l.finishTasks()
+	l.close()
+	switch f := &l.fault; {
+	case f.panic != nil:
+		panic(f.panic)
+	case f.goexit:
+		runtime.Goexit()
+	case f.err != nil && !errors.Is(err, f.err):
+		err = errors.Join(f.err, err)
+	}
+	return err
+}
+
+// open makes a loop.
+func (r *Runner) open(ctx context.Context) (*Loop, error) {
+	open := driver.From(ctx)
+	if open == nil {
+		open = poll.Open
+	}
+	d, err := open()
+	if err != nil {
+		return nil, fmt.Errorf("rondo: Run: %w", err)
+	}
+	l := &Loop{runner: *r, driver: d, choose: d.Order(), virtual: d.Virtual()}
+	register(l)
+	return l, nil
+}
+
+// begin starts the loop's clock and its first task.
+func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) {
+	r := &l.runner
+	if l.name = r.Name; l.name == "" {
+		l.name = fmt.Sprintf("loop-%d", l.serial)
+	}
+	if r.Threads <= 0 {
+		r.Threads = offloads
+	}
+	if os.Getenv("RONDO_DEBUG") == "1" {
+		r.Debug = true
+	}
+	if r.Debug && r.SlowStep == 0 {
+		r.SlowStep = 100 * time.Millisecond
+	}
+	l.crew.run = gid.ID()
+	l.holder.take(l.crew.run)
+	l.now = l.driver.Now()
+	l.started, l.lent = l.now, l.now
+	l.door.ended = make(chan struct{})
+	l.hub = &Task{name: "Run"}
+	l.hub.scope.loop = l
+	l.root.begin(l, nil, ctx)
+	l.root.watchContext(ctx)
+	if r.SlowStep > 0 {
+		l.watch = startWatchdog(l, r.SlowStep)
+	}
+	l.current = l.hub
+	l.main = l.spawn(&l.root, &l.root, main)
+	l.main.name, l.main.heard = "main", true
+}
+
+// await parks the goroutine of Run in list until done holds.
+func (l *Loop) await(done func() bool, list *WaitList) {
+	for !done() {
+		_ = list.wait(l.hub, nil, nil, Reason{What: "task", On: l.main.id})
+	}
+}
+
+// finishTasks is steps 1 to 3 of a loop's end.
+func (l *Loop) finishTasks() {
+	for {
+		l.end(context.Canceled)
+		l.await(func() bool { return l.live == 0 }, &l.drained)
+		l.reportUnheard()
+		// A callback that runs now may start a task, which is cancelled from the
+		// start.
+		if l.door.close() && l.queue.n == 0 {
+			return
+		}
+		l.hub.yield()
+	}
+}
+
+// close is steps 4 to 6.
+func (l *Loop) close() {
+	for _, end := range slices.Backward(l.onEnd) {
+		end()
+	}
+	if l.watch != nil {
+		l.watch.stop()
+	}
+	l.root.end()
+	l.release()
+	unregister(l)
+	if err := l.driver.Close(); err != nil && l.fault.err == nil {
+		l.fault.err = fmt.Errorf("rondo: closing the driver: %w", err)
+	}
+	close(l.door.ended)
+}
+
+// rootEmptied hears that the last task of the root scope has ended.
+func (l *Loop) rootEmptied() { l.drained.WakeAll() }
+
+var loops struct {
+	sync.Mutex
+	last uint64
+	live []*Loop
+}
+
+func register(l *Loop) {
+	loops.Lock()
+	defer loops.Unlock()
+	loops.last++
+	l.serial = loops.last
+	loops.live = append(loops.live, l)
+}
+
+func unregister(l *Loop) {
+	loops.Lock()
+	defer loops.Unlock()
+	i := slices.Index(loops.live, l)
+	loops.live = slices.Delete(loops.live, i, i+1)
+}
+
+// insideAny tells whether the caller is on any loop.
+func insideAny() bool {
+	loops.Lock()
+	live := slices.Clone(loops.live)
+	loops.Unlock()
+	return slices.ContainsFunc(live, (*Loop).inside)
+}
+
+// ErrDeadlock says that every task of a loop waited, and nothing was left that
+// could end any of the waits.
+var ErrDeadlock = errors.New("rondo: deadlock")
+
+// deadlock ends a loop in which nothing can ever run again. Cancellation ends
+// the waits; those behind a Shield are cancelled too if they are all that is
+// left.
+func (l *Loop) deadlock() {
+	if !l.fault.any() {
+		l.abort(l.describeDeadlock())
+		if l.queue.n > 0 {
+			return
+		}
+	}
+	v := &verdict{err: context.Canceled, cause: ErrDeadlock, origin: &l.root}
+	for t := range l.tasks() {
+		if s := t.under; s != nil && t.state == stateWaiting {
+			s.face.decided.CompareAndSwap(nil, v)
+			t.wake(v)
+		}
+	}
+	if l.queue.n == 0 {
+		panic("rondo: internal: no task can run and none can be cancelled; please report this\n" + l.describeDeadlock().Error())
+	}
+}
+
+func (l *Loop) describeDeadlock() error {
+	var b strings.Builder
+	for t := range l.tasks() {
+		fmt.Fprintf(&b, "\n\t%s waits for %s", t.Name(), t.waiting())
+	}
+	return fmt.Errorf("%w: nothing can run and nothing can come from outside:%s", ErrDeadlock, b.String())
+}
+
+// An unheard error is one of a root-scope task for which nobody has waited.
+type unheard struct {
+	info TaskInfo
+	err  error // nil once somebody has it
+}
+
+// unclaimed keeps the error of a task that the root scope owns until somebody
+// takes it. What nobody takes is reported when the task can no longer be waited
+// for, or at the end of the loop.
+func (l *Loop) unclaimed(t *Task, err error) {
+	if t.heard || errors.Is(err, context.Canceled) && l.root.verdict() != nil {
+		return
+	}
+	u := &unheard{info: t.info(), err: err}
+	t.unheard = u
+	l.unheard = append(l.unheard, u)
+	if !l.virtual {
+		// When the garbage collector runs is no part of a schedule that can be
+		// replayed, so a simulation waits for the end.
+		runtime.AddCleanup(t, func(u *unheard) { _ = l.Post(func() { l.report(u) }) }, u)
+	}
+}
+
+// hear notes that somebody has the task's error.
+func (t *Task) hear() {
+	t.heard = true
+	if t.unheard != nil {
+		t.unheard.err, t.unheard = nil, nil
+	}
+}
+
+// report tells OnError of u, once.
+func (l *Loop) report(u *unheard) {
+	err := u.err
+	if err == nil {
+		return
+	}
+	u.err = nil
+	l.unheard = slices.DeleteFunc(l.unheard, func(other *unheard) bool { return other == u })
+	if l.runner.OnError != nil {
+		l.runner.OnError(u.info, err)
+		return
+	}
+	slog.Error("rondo: a task failed and nobody waited for it", "loop", l.name, "task", u.info.Name, "err", err)
+}
+
+func (l *Loop) reportUnheard() {
+	for len(l.unheard) > 0 {
+		u := l.unheard[0]
+		l.unheard = l.unheard[1:]
+		l.report(u)
+	}
+}

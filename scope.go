@@ -1,0 +1,441 @@
+package rondo
+
+// This file has the scope: a stretch of a program that owns what runs in it.
+//
+// Scopes form a tree below the loop's root scope. Each task has a scope of its
+// own, the ctx that its function gets; Group, Timeout, Deadline and Shield open
+// further ones around a body. Cancellation is a level, not an event: a scope
+// that was cancelled stays so, and with it everything below it, a Shield and
+// what is under it excepted. Nothing is counted and nothing is un-cancelled.
+//
+// An opened scope is left only when its body has returned and all tasks started
+// in it have ended (TestNoTaskOutlivesItsScope).
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// A Scope owns tasks, a deadline and values. It is a context.Context: pass it
+// to whatever takes one, the standard library included. Its context.Context
+// methods may be called by any goroutine, and so may Cancel; the others only on
+// the loop.
+type Scope struct {
+	loop   *Loop
+	parent *Scope // the scope that encloses it; nil for the root
+	host   *Task  // the task whose body runs in it
+	child  *Scope // the first of the scopes it encloses
+	next   *Scope // its neighbours among its parent's children; a ring
+	prev   *Scope
+	tasks  int // how many it owns that have not ended
+	closed bool
+	shield bool
+	task   bool // it is a task's own scope
+	face   face
+	extra  *extra
+}
+
+// extra is what few scopes need.
+type extra struct {
+	errs      []error
+	echo      bool    // something said no more than that the scope was cancelled
+	body      *Task   // waits in join for the scope's last task
+	strangers []*Task // wait under this scope, though it is not theirs; see admit
+	deadline  *Handle
+	unwatch   func() bool // ends the watch on a context of the standard library
+}
+
+func (s *Scope) more() *extra {
+	if s.extra == nil {
+		s.extra = new(extra)
+	}
+	return s.extra
+}
+
+// A verdict is what cancelled a scope. A scope that is cancelled because one
+// above it was has that one's verdict.
+type verdict struct {
+	err    error  // what Err says: context.Canceled or context.DeadlineExceeded
+	cause  error  // what each wait fails with
+	origin *Scope // the scope that was cancelled
+	silent bool   // the cancellation is no error of origin: Cancel(nil)
+	failed bool   // it stands for a failure that is among origin's errors
+}
+
+// explains tells whether err is no more than the echo of the cancellation.
+func (v *verdict) explains(err error) bool {
+	return errors.Is(err, v.cause) || errors.Is(err, v.err)
+}
+
+// begin puts s into the tree. ctx is where its values come from, and what may
+// cancel it besides its parent.
+func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
+	s.loop, s.parent = l, parent
+	s.face.ctx = ctx
+	if parent == nil {
+		return
+	}
+	for parent.closed {
+		parent = parent.parent
+	}
+	parent.adopt(s)
+	if s.shield {
+		return
+	}
+	if v := parent.verdict(); v != nil {
+		s.face.decided.Store(v)
+	}
+	s.watchContext(ctx)
+}
+
+// end takes s out of the tree, and tells those outside who still hold it as a
+// context that it is over.
+func (s *Scope) end() {
+	s.closed = true
+	if x := s.extra; x != nil {
+		if x.unwatch != nil {
+			x.unwatch()
+		}
+		if x.deadline != nil {
+			x.deadline.Cancel()
+		}
+	}
+	if p := s.parent; p != nil {
+		p.forget(s)
+		// What is left below it are tasks that it started and another scope owns.
+		for s.child != nil {
+			c := s.child
+			s.forget(c)
+			p.adopt(c)
+		}
+	}
+	s.face.end()
+}
+
+// adopt makes c the last child of s.
+func (s *Scope) adopt(c *Scope) {
+	c.parent = s
+	first := s.child
+	if first == nil {
+		c.next, c.prev = c, c
+		s.child = c
+		return
+	}
+	c.next, c.prev = first, first.prev
+	first.prev.next, first.prev = c, c
+}
+
+// forget takes c from among the children of s.
+func (s *Scope) forget(c *Scope) {
+	if c.next == c {
+		s.child = nil
+	} else {
+		if s.child == c {
+			s.child = c.next
+		}
+		c.next.prev, c.prev.next = c.prev, c.next
+	}
+	c.next, c.prev = nil, nil
+}
+
+// cancel makes v the verdict of s and of everything below it, and ends the
+// waits there. A scope that is cancelled already keeps the verdict it has.
+func (s *Scope) cancel(v *verdict) {
+	if s.closed || s.verdict() != nil {
+		return
+	}
+	s.face.cancel(v)
+	if h := s.host; h != nil && h.under == s && h.state == stateWaiting {
+		h.wake(v)
+	}
+	for x := s.extra; x != nil && len(x.strangers) > 0; {
+		x.strangers[0].wake(v)
+	}
+	if c := s.child; c != nil {
+		for {
+			if !c.shield {
+				c.cancel(v)
+			}
+			if c = c.next; c == s.child {
+				break
+			}
+		}
+	}
+}
+
+// admit notes that t waits under s, which it does not host: it was given the
+// ctx of another. dismiss undoes it.
+func (s *Scope) admit(t *Task) {
+	x := s.more()
+	x.strangers = append(x.strangers, t)
+}
+
+func (s *Scope) dismiss(t *Task) {
+	x := s.extra
+	for i, other := range x.strangers {
+		if other == t {
+			x.strangers = append(x.strangers[:i], x.strangers[i+1:]...)
+			return
+		}
+	}
+}
+
+// owner gives the scope that answers for tasks started with s as ctx: a task's
+// own scope owns none.
+func (s *Scope) owner() *Scope {
+	for s.task {
+		s = s.parent
+	}
+	return s
+}
+
+// failed hears that t, which s owns, ended with err.
+func (s *Scope) failed(t *Task, err error) {
+	if s == &s.loop.root {
+		s.loop.unclaimed(t, err)
+		return
+	}
+	s.fail(err)
+}
+
+// fail keeps err as one of the scope's errors, and cancels the scope for it. An
+// echo of the scope's own cancellation is not kept.
+func (s *Scope) fail(err error) {
+	x := s.more()
+	if v := s.verdict(); v != nil {
+		if !v.explains(err) {
+			x.errs = append(x.errs, err)
+		} else {
+			x.echo = true
+		}
+		return
+	}
+	x.errs = append(x.errs, err)
+	s.cancel(&verdict{err: context.Canceled, cause: err, origin: s, failed: true})
+}
+
+// emptied hears that the last task of s has ended.
+func (s *Scope) emptied() {
+	if s == &s.loop.root {
+		s.loop.rootEmptied()
+		return
+	}
+	if x := s.extra; x != nil && x.body != nil {
+		body := x.body
+		x.body = nil
+		body.wake(nil)
+	}
+}
+
+// open runs body in a scope below ctx's, prepared by prepare, and leaves it as
+// the head of this file says. It is all that Group, Timeout, Deadline and
+// Shield do.
+func open(ctx context.Context, call string, s *Scope, deadline int64, body func(s *Scope) error) error {
+	parent, t, err := enter(ctx, call)
+	if err != nil && (!s.shield || t == nil) {
+		return err
+	}
+	if body == nil {
+		panic("rondo: " + call + " with a nil body")
+	}
+	s.host = t
+	s.begin(parent.loop, parent, ctx)
+	if deadline != never {
+		s.setDeadline(deadline)
+	}
+	outer := t.inner
+	t.inner = s
+	returned := false
+	defer func() {
+		if !returned {
+			// The body panicked or called Goexit, and the task is unwinding. Its
+			// children must not outlive the scope for that.
+			s.cancel(&verdict{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
+			s.join(t)
+			t.inner = outer
+			s.end()
+		}
+	}()
+	err = body(s)
+	returned = true
+	if err != nil {
+		s.fail(err)
+	}
+	s.join(t)
+	t.inner = outer
+	err = s.result()
+	s.end()
+	return err
+}
+
+// join waits, whatever is cancelled, until the scope's tasks have ended.
+func (s *Scope) join(t *Task) {
+	if s.tasks > 0 {
+		s.more().body = t
+		t.park(nil, Reason{What: "group"})
+	}
+}
+
+// result is what the function that opened s returns: the errors of body and
+// tasks, joined, with the cause of the scope's cancellation if that is what
+// some of them came to.
+func (s *Scope) result() error {
+	x, v := s.extra, s.verdict()
+	var errs []error
+	echo := false
+	if x != nil {
+		errs, echo = x.errs, x.echo
+	}
+	if v != nil && v.counts(s, echo, len(errs)) {
+		errs = append(errs, v.cause)
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+// counts tells whether the cancellation is among the errors of s, beside n
+// others. echo says that something in s was ended by it.
+func (v *verdict) counts(s *Scope, echo bool, n int) bool {
+	switch {
+	case v.origin != s:
+		return echo
+	case v.silent || v.failed:
+		return false
+	case v.err == context.DeadlineExceeded:
+		return echo || n > 0
+	}
+	return true
+}
+
+// Group runs body in a scope and returns when body and all tasks started in it
+// have ended. The first of them to fail cancels the scope; its errors are
+// returned joined, in the order in which they came, without those that only
+// say that the scope was cancelled. If the scope above is cancelled, so is this
+// one, and Group returns the cause if anything in it was ended by that.
+//
+// A panic of body or of a task cancels the scope as well; see Runner for where
+// it goes. Group suspends the task until the last one of the scope has ended.
+func Group(ctx context.Context, body func(g *Scope) error) error {
+	return open(ctx, "Group", new(Scope), never, body)
+}
+
+// Timeout is Deadline with the time d from now.
+func Timeout(ctx context.Context, d time.Duration, body func(ctx context.Context) error) error {
+	at := never
+	if s := scopeOf(ctx); s != nil {
+		at = s.loop.after(d)
+	}
+	return open(ctx, "Timeout", new(Scope), at, func(s *Scope) error { return body(s) })
+}
+
+// Deadline runs body in a scope that is cancelled at time t. It returns what
+// Group would, and context.DeadlineExceeded if the deadline ended anything in
+// the scope. A body that was finished in spite of it keeps its result. A
+// deadline that has passed cancels the scope before body starts.
+func Deadline(ctx context.Context, t time.Time, body func(ctx context.Context) error) error {
+	at := never
+	if s := scopeOf(ctx); s != nil {
+		at = s.loop.driver.Instant(t)
+	}
+	return open(ctx, "Deadline", new(Scope), at, func(s *Scope) error { return body(s) })
+}
+
+// Shield runs body in a scope that is not cancelled when ctx is, for clean-up
+// that must wait. It runs to its end; that ctx is cancelled shows at the next
+// wait after it. Alone among the functions that take a ctx it goes ahead when
+// ctx is cancelled already: that is what it is for.
+func Shield(ctx context.Context, body func(ctx context.Context) error) error {
+	return open(ctx, "Shield", &Scope{shield: true}, never, func(s *Scope) error { return body(s) })
+}
+
+// Go starts fn in a task that the scope owns. It never suspends. It panics if
+// the scope has ended.
+func (s *Scope) Go(fn func(ctx context.Context) error) *Task {
+	s.loop.mustBeInside("Scope.Go")
+	return s.loop.spawn(s.owner(), s, fn)
+}
+
+// Start starts fn in a task that the scope owns, and waits until fn has called
+// started or has failed before that; then it returns fn's error. If ctx is
+// cancelled first, it cancels the task, waits for its end, and returns the
+// cause.
+func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started func()) error) error {
+	if _, _, err := enter(ctx, "Scope.Start"); err != nil {
+		return err
+	}
+	var ready Event
+	var early bool
+	t := s.Go(func(ctx context.Context) error {
+		err := fn(ctx, func() { early = true; ready.Set() })
+		if !early {
+			ready.Set()
+			if err == nil {
+				err = errNotStarted
+			}
+		}
+		return err
+	})
+	if err := ready.Wait(ctx); err != nil {
+		t.Cancel(err)
+		return errors.Join(err, Shield(ctx, func(ctx context.Context) error {
+			if failure := t.Wait(ctx); !errors.Is(failure, err) {
+				return failure
+			}
+			return nil
+		}))
+	}
+	if early {
+		return nil
+	}
+	return t.Wait(ctx)
+}
+
+var errNotStarted = errors.New("rondo: the task of Scope.Start ended without calling started")
+
+// Cancel ends the scope: each wait in it, those that go on included, fails from
+// now on with cause. Group then returns cause; a nil cause stands for
+// context.Canceled in the waits, and Group returns nil. Cancelling a scope
+// again, or one that has ended, does nothing. Any goroutine may call Cancel; it
+// never suspends.
+func (s *Scope) Cancel(cause error) {
+	v := &verdict{err: context.Canceled, cause: cause, origin: s}
+	if cause == nil {
+		v.cause, v.silent = context.Canceled, true
+	}
+	s.loop.do(func() { s.cancel(v) })
+}
+
+// SetDeadline moves the scope's deadline, at any time before it has passed. The
+// zero time means none. It does not reach beyond the deadlines of the scopes
+// around it. It never suspends.
+func (s *Scope) SetDeadline(t time.Time) {
+	s.loop.mustBeInside("Scope.SetDeadline")
+	if t.IsZero() {
+		s.setDeadline(never)
+		return
+	}
+	s.setDeadline(s.loop.driver.Instant(t))
+}
+
+func (s *Scope) setDeadline(at int64) {
+	x := s.more()
+	if x.deadline != nil {
+		x.deadline.Cancel()
+		x.deadline = nil
+	}
+	s.face.setDeadline(at)
+	if at == never || s.closed {
+		return
+	}
+	expire := func() {
+		s.cancel(&verdict{err: context.DeadlineExceeded, cause: context.DeadlineExceeded, origin: s})
+	}
+	if at <= s.loop.clock() {
+		expire()
+		return
+	}
+	x.deadline = s.loop.callAt(at, expire)
+}

@@ -1,0 +1,270 @@
+package rondo
+
+// This file has the task: one call of a function, running as a coroutine of its
+// loop. Its life is a line: new, then ready, running and waiting in turns, then
+// done; finish is the only way into the last.
+
+import (
+	"context"
+	"errors"
+	"strconv"
+)
+
+// state is what a task is doing. At any moment each live task is either new or
+// ready, and then in the loop's queue once; or running, and there is one such
+// task at most; or waiting, and then in at most one WaitList.
+type state uint8
+
+const (
+	stateNew state = iota
+	stateReady
+	stateRunning
+	stateWaiting
+	stateDone
+)
+
+func (s state) String() string {
+	return [...]string{"new", "ready", "running", "waiting", "done"}[s]
+}
+
+// A Task is one call of a function, run by a loop in turns with its other
+// tasks. It switches only where the function waits. Its methods, Wait and
+// Cancel apart, may be called only on the loop it belongs to.
+type Task struct {
+	scope Scope  // the task's own scope: the ctx its function gets
+	inner *Scope // the scope opened last of those that its body is in
+	owner *Scope // the scope that answers for it and waits for its end
+	fn    func(ctx context.Context) error
+	at    *slot // where its goroutine is parked; nil while it runs or has not started
+	id    uint64
+	name  string
+	next  *Task // in the loop's ring
+	prev  *Task
+	state state
+
+	// While it waits.
+	list   *WaitList // nil if it waits in none
+	after  *Task     // its neighbours in list
+	before *Task
+	reason Reason
+	under  *Scope   // whose cancellation ends the wait; nil if none does
+	cause  *verdict // why the wait was ended before its time
+	timer  timer    // of Sleep
+	since  int64    // the loop's clock when it began to wait
+	born   int64
+
+	switches uint64 // times it was given the baton
+	spent    uint32 // what it has done since then without waiting; see spend
+	heard    bool   // somebody waits for its error, or has it
+	unheard  *unheard
+	err      error
+	joiners  WaitList
+	ended    func(err error) // what Async does with the end
+	parent   uint64
+}
+
+// Go starts fn in a task of its own, in the scope of ctx: of the Group, Timeout,
+// Deadline or Shield that encloses the caller most closely, or else the loop's
+// root scope. The task runs for the first time in the next turn. Its error goes
+// to its scope; one in the root scope for which nobody waits goes to the
+// Runner's OnError.
+//
+// Go never suspends. It panics if ctx does not belong to a loop, or if the
+// caller is not on that loop.
+func Go(ctx context.Context, fn func(ctx context.Context) error) *Task {
+	s := scopeOf(ctx)
+	if s == nil {
+		panic("rondo: Go with a ctx that does not come from Run")
+	}
+	s.loop.mustBeInside("Go")
+	return s.loop.spawn(s.owner(), ctx, fn)
+}
+
+// spawn makes a task that its owner answers for. Its ctx descends from the one
+// given.
+func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Context) error) *Task {
+	if fn == nil {
+		panic("rondo: Go with a nil function")
+	}
+	if owner.closed {
+		panic("rondo: Go in a scope that has ended")
+	}
+	l.lastID++
+	t := &Task{fn: fn, id: l.lastID, born: l.now}
+	if l.current != nil {
+		t.parent = l.current.id
+	}
+	t.inner = &t.scope
+	t.scope.host = t
+	t.scope.task = true
+	t.owner = owner
+	t.scope.begin(l, scopeOf(ctx), ctx)
+	owner.tasks++
+	l.live++
+	if r := l.ring; r == nil {
+		t.next, t.prev = t, t
+		l.ring = t
+	} else {
+		t.next, t.prev = r, r.prev
+		r.prev.next, r.prev = t, t
+	}
+	l.queue.push(entry{task: t})
+	return t
+}
+
+// start notes that t runs for the first time.
+func (t *Task) start(l *Loop) {
+	l.stats.Switches++
+	t.state = stateRunning
+	t.switches++
+}
+
+// hearAnywhere is hear for a caller on any goroutine.
+func (t *Task) hearAnywhere() { t.scope.loop.do(t.hear) }
+
+// finish ends the running task: whoever waits for it is made ready, and its
+// scope hears of its error.
+func (l *Loop) finish(t *Task, err error) {
+	t.abandon()
+	t.err, t.state, t.fn = err, stateDone, nil
+	if t.next == t {
+		l.ring = nil
+	} else {
+		if l.ring == t {
+			l.ring = t.next
+		}
+		t.next.prev, t.prev.next = t.prev, t.next
+	}
+	t.next, t.prev = nil, nil
+	l.live--
+	if l.crew.nested != nil {
+		l.crew.forget(t)
+	}
+	if t.joiners.head != nil {
+		t.heard = true
+		t.joiners.WakeAll()
+	}
+	if t.ended != nil {
+		t.ended(err)
+	}
+	own := &t.scope
+	verdict := own.verdict()
+	owner := t.owner
+	own.end()
+	owner.tasks--
+	if err != nil && !(verdict != nil && verdict.origin == own && verdict.explains(err)) {
+		owner.failed(t, err)
+	}
+	if owner.tasks == 0 {
+		owner.emptied()
+	}
+}
+
+// Wait waits until t has ended and returns its error. Cancelling ctx ends the
+// waiting, not the task, and Wait then returns the cause. Any goroutine may
+// call it: a goroutine that is not a task of the loop blocks alone.
+func (t *Task) Wait(ctx context.Context) error {
+	l := t.scope.loop
+	if !l.inside() {
+		return l.waitOutside(ctx, t.whenDone)
+	}
+	s, me, err := l.enterWait(ctx, "Task.Wait")
+	if err != nil {
+		return err
+	}
+	if t == me {
+		panic("rondo: Task.Wait of the task itself")
+	}
+	if t.state != stateDone {
+		t.joiners.Owner = t
+		if err := t.joiners.wait(me, s, ctx, Reason{What: "task", On: t.id}); err != nil {
+			return err
+		}
+	}
+	t.hear()
+	return t.err
+}
+
+// whenDone calls done on the loop with the task's error once it has ended.
+func (t *Task) whenDone(done func(err error)) {
+	t.heard = true
+	if t.state == stateDone {
+		t.hear()
+		done(t.err)
+		return
+	}
+	before := t.ended
+	t.ended = func(err error) {
+		if before != nil {
+			before(err)
+		}
+		done(err)
+	}
+}
+
+// Cancel cancels the task's own scope: each wait in it, the present one
+// included, fails with cause from now on. A nil cause stands for
+// context.Canceled. A task that has not started runs, and fails at its first
+// wait. Cancelling it again, or when it has ended, does nothing.
+//
+// The error with which the task then ends is no failure of the scope that owns
+// it, if it is the cause. Any goroutine may call Cancel; it never suspends.
+func (t *Task) Cancel(cause error) { t.scope.Cancel(cause) }
+
+// Done reports whether the task has ended.
+func (t *Task) Done() bool {
+	t.scope.loop.mustBeInside("Task.Done")
+	return t.state == stateDone
+}
+
+// Err gives the task's error: ErrNotDone before its end.
+func (t *Task) Err() error {
+	t.scope.loop.mustBeInside("Task.Err")
+	if t.state != stateDone {
+		return ErrNotDone
+	}
+	t.hear()
+	return t.err
+}
+
+// ID gives the task's number, which no other task of its loop has.
+func (t *Task) ID() uint64 { return t.id }
+
+// Name gives the name that SetName gave, or "task-N".
+func (t *Task) Name() string {
+	if t.name != "" {
+		return t.name
+	}
+	return "task-" + strconv.FormatUint(t.id, 10)
+}
+
+// SetName names the task, for people who look at it.
+func (t *Task) SetName(name string) { t.name = name }
+
+// Current gives the running task, or nil if the caller is not in one: ctx does
+// not come from Run, or the caller is a callback or another goroutine.
+func Current(ctx context.Context) *Task {
+	s := scopeOf(ctx)
+	if s == nil || !s.loop.inside() {
+		return nil
+	}
+	return s.loop.current
+}
+
+// spend counts n towards what a task may do without waiting: a task whose reads
+// and writes always succeed at once would keep the loop to itself. It reports
+// whether the allowance of this turn is used up.
+func (t *Task) spend(n uint32) (over bool) {
+	t.spent += n
+	return t.spent >= allowance
+}
+
+// allowance is what a task may spend between two waits: 16 operations, each of
+// which also costs its bytes.
+const (
+	allowance     = 256 << 10
+	operationCost = allowance / 16
+)
+
+// errGoexit is the error of a task that called runtime.Goexit.
+var errGoexit = errors.New("rondo: the task called runtime.Goexit")

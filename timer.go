@@ -1,0 +1,281 @@
+package rondo
+
+// This file has the loop's timers and what is built on them: Sleep, the handles
+// of CallLater and CallAt, Every. The timers are a heap ordered by instant, and
+// by age where the instants are equal. A timer that is cancelled leaves the
+// heap at once, so cancelled ones never pile up.
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/driver"
+)
+
+// A timer is one entry of the heap. Exactly one of task and call is set: what
+// is made ready when it is due.
+type timer struct {
+	at   int // its place in the heap plus one; 0 while it is not set
+	task *Task
+	call *Handle
+}
+
+type timers struct {
+	heap []due
+	last uint64
+}
+
+// due holds what the heap compares beside the timer, so that a comparison does
+// not leave the heap's own memory.
+type due struct {
+	when int64
+	age  uint64
+	*timer
+}
+
+func (a *due) before(b *due) bool {
+	return a.when < b.when || a.when == b.when && a.age < b.age
+}
+
+func (h *timers) len() int { return len(h.heap) }
+
+// next gives the instant of the first timer, or driver.Forever.
+func (h *timers) next() int64 {
+	if len(h.heap) == 0 {
+		return driver.Forever
+	}
+	return h.heap[0].when
+}
+
+func (h *timers) set(t *timer, when int64) {
+	h.last++
+	h.heap = append(h.heap, due{when, h.last, t})
+	h.up(len(h.heap) - 1)
+}
+
+func (h *timers) remove(t *timer) {
+	i, last := t.at-1, len(h.heap)-1
+	t.at = 0
+	moved := h.heap[last]
+	h.heap[last] = due{}
+	h.heap = h.heap[:last]
+	if i == last {
+		return
+	}
+	h.heap[i] = moved
+	h.down(i)
+	h.up(moved.at - 1)
+}
+
+// Each entry has four children: the heap is half as deep as a binary one, and
+// the four lie side by side.
+func (h *timers) up(i int) {
+	e := h.heap[i]
+	for i > 0 {
+		parent := (i - 1) / 4
+		if !e.before(&h.heap[parent]) {
+			break
+		}
+		h.heap[i] = h.heap[parent]
+		h.heap[i].at = i + 1
+		i = parent
+	}
+	h.heap[i] = e
+	e.at = i + 1
+}
+
+func (h *timers) down(i int) {
+	e := h.heap[i]
+	for {
+		first := 4*i + 1
+		if first >= len(h.heap) {
+			break
+		}
+		least := first
+		for c := first + 1; c < min(first+4, len(h.heap)); c++ {
+			if h.heap[c].before(&h.heap[least]) {
+				least = c
+			}
+		}
+		if !h.heap[least].before(&e) {
+			break
+		}
+		h.heap[i] = h.heap[least]
+		h.heap[i].at = i + 1
+		i = least
+	}
+	h.heap[i] = e
+	e.at = i + 1
+}
+
+// fire makes ready what the timers that are due were set for.
+func (h *timers) fire(l *Loop) {
+	for len(h.heap) > 0 && h.heap[0].when <= l.now {
+		t := h.heap[0].timer
+		if t.task != nil {
+			t.task.wake(nil)
+			continue
+		}
+		h.remove(t)
+		l.queue.push(entry{call: t.call})
+	}
+}
+
+// clock reads the driver's clock. What is measured from now on must not be
+// measured from the loop's last look at it, or a Sleep could be too short.
+func (l *Loop) clock() int64 {
+	l.now = l.driver.Now()
+	return l.now
+}
+
+// after gives the instant that lies d ahead; never if there is no such instant.
+func (l *Loop) after(d time.Duration) int64 {
+	now := l.clock()
+	if at := now + int64(d); d <= 0 || at > now {
+		return at
+	}
+	return never
+}
+
+// Sleep suspends the task for d at least, and returns nil then. If ctx is
+// cancelled first it returns the cause. With d <= 0 it is Yield.
+func Sleep(ctx context.Context, d time.Duration) error {
+	s, t, err := enter(ctx, "Sleep")
+	if err != nil {
+		return err
+	}
+	if d <= 0 {
+		t.yield()
+		return nil
+	}
+	return t.sleep(s, ctx, s.loop.after(d))
+}
+
+// SleepUntil is Sleep until the given time on the loop's clock; Yield if that
+// has passed.
+func SleepUntil(ctx context.Context, t time.Time) error {
+	s, me, err := enter(ctx, "SleepUntil")
+	if err != nil {
+		return err
+	}
+	at := s.loop.driver.Instant(t)
+	if at <= s.loop.clock() {
+		me.yield()
+		return nil
+	}
+	return me.sleep(s, ctx, at)
+}
+
+func (t *Task) sleep(s *Scope, ctx context.Context, at int64) error {
+	t.timer.task = t
+	s.loop.timers.set(&t.timer, at)
+	return (*WaitList)(nil).wait(t, s, ctx, Reason{What: "sleep"})
+}
+
+// Yield lets every other task and callback that is ready run once before it
+// returns. It fails with the cause if ctx is cancelled, and is not suspended
+// then.
+func Yield(ctx context.Context) error {
+	_, t, err := enter(ctx, "Yield")
+	if err != nil {
+		return err
+	}
+	t.yield()
+	return nil
+}
+
+// Now reads the loop's clock: the time of day, or in a simulation the time that
+// is simulated. It never suspends. It panics if ctx does not belong to a loop.
+func Now(ctx context.Context) time.Time {
+	s := scopeOf(ctx)
+	if s == nil {
+		panic("rondo: Now with a ctx that does not come from Run")
+	}
+	return s.loop.driver.Time(s.loop.driver.Now())
+}
+
+// Every ranges over the times d, 2d, 3d from now, suspending the task until each
+// has come, for ever or until ctx is cancelled. A body that takes longer than d
+// makes it skip the times that it missed. Every panics if d is not positive.
+func Every(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
+	if d <= 0 {
+		panic("rondo: Every with a duration that is not positive")
+	}
+	return func(yield func(time.Time) bool) {
+		next := Now(ctx).Add(d)
+		for SleepUntil(ctx, next) == nil {
+			if !yield(next) {
+				return
+			}
+			if missed := Now(ctx).Sub(next) / d; missed > 0 {
+				next = next.Add(missed * d)
+			}
+			next = next.Add(d)
+		}
+	}
+}
+
+// A Handle stands for a callback that the loop is to run, and cancels it.
+type Handle struct {
+	loop  *Loop
+	fn    func() // nil when it has run or was cancelled
+	timer timer
+	when  int64
+}
+
+// CallSoon runs fn on the loop in the next turn, in the order of the calls. fn
+// must not wait: it runs on the stack of whichever task is suspending. A panic
+// in it ends the loop as a task's would. CallSoon never suspends.
+func (l *Loop) CallSoon(fn func()) *Handle {
+	l.mustBeInside("Loop.CallSoon")
+	h := l.handle(fn)
+	l.queue.push(entry{call: h})
+	return h
+}
+
+// CallLater is CallSoon when d has passed.
+func (l *Loop) CallLater(d time.Duration, fn func()) *Handle {
+	l.mustBeInside("Loop.CallLater")
+	return l.callAt(l.after(d), fn)
+}
+
+// CallAt is CallSoon when the loop's clock has come to t.
+func (l *Loop) CallAt(t time.Time, fn func()) *Handle {
+	l.mustBeInside("Loop.CallAt")
+	return l.callAt(l.driver.Instant(t), fn)
+}
+
+func (l *Loop) handle(fn func()) *Handle {
+	if fn == nil {
+		panic("rondo: a callback must not be nil")
+	}
+	return &Handle{loop: l, fn: fn, when: l.now}
+}
+
+func (l *Loop) callAt(at int64, fn func()) *Handle {
+	h := l.handle(fn)
+	h.when = at
+	h.timer.call = h
+	if at < never {
+		l.timers.set(&h.timer, at)
+	}
+	return h
+}
+
+// Cancel keeps the callback from running and reports whether it was in time for
+// that. It may be called only on the loop.
+func (h *Handle) Cancel() bool {
+	if h.fn == nil {
+		return false
+	}
+	h.loop.mustBeInside("Handle.Cancel")
+	h.fn = nil
+	if h.timer.at != 0 {
+		h.loop.timers.remove(&h.timer)
+	}
+	return true
+}
+
+// When gives the time for which the callback was set.
+func (h *Handle) When() time.Time { return h.loop.driver.Time(h.when) }

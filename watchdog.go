@@ -1,0 +1,161 @@
+package rondo
+
+// This file watches for steps that take too long: a task that computes without
+// waiting, or one that blocks its goroutine on something, a sync.Mutex held by
+// a suspended task above all, that only the loop it blocks could bring about.
+// The runtime never notices that, so the watchdog must: it is a goroutine of
+// its own, and reports also if the step never ends.
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+type watchdog struct {
+	loop  *Loop
+	limit time.Duration
+	quit  chan unit
+	gone  chan unit
+
+	mu     sync.Mutex
+	step   uint64 // how many steps began
+	name   string // the task whose step it is
+	asleep bool   // the loop waits for news
+}
+
+func startWatchdog(l *Loop, limit time.Duration) *watchdog {
+	w := &watchdog{loop: l, limit: limit, quit: make(chan unit), gone: make(chan unit)}
+	beside(w.run)
+	return w
+}
+
+func (w *watchdog) stop() {
+	close(w.quit)
+	<-w.gone
+}
+
+// stepped notes that the loop has begun a step.
+func (w *watchdog) stepped(e entry) {
+	name := callback
+	if e.task != nil {
+		name = e.task.Name()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.step++
+	w.name = name
+}
+
+// sleeps notes that the loop goes to sleep, or wakes.
+func (w *watchdog) sleeps(asleep bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asleep = asleep
+	w.step++
+}
+
+// run looks at the loop four times within the limit.
+func (w *watchdog) run() {
+	defer close(w.gone)
+	tick := time.NewTicker(max(w.limit/4, time.Millisecond))
+	defer tick.Stop()
+	seen, since := uint64(0), time.Now()
+	for {
+		select {
+		case <-w.quit:
+			return
+		case now := <-tick.C:
+			w.mu.Lock()
+			step, name, asleep := w.step, w.name, w.asleep
+			w.mu.Unlock()
+			if step != seen || asleep {
+				seen, since = step, now
+				continue
+			}
+			if took := now.Sub(since); took >= w.limit {
+				w.report(name, took)
+				since = now.Add(1 << 40) // once for each step
+			}
+		}
+	}
+}
+
+// report says which task has held the loop, for how long, and where it is.
+func (w *watchdog) report(name string, took time.Duration) {
+	state, stack := stackOf(w.loop.holder.load())
+	slog.Warn("rondo: a task holds the loop: "+advice(state),
+		"loop", w.loop.name, "task", name, "for", took.Round(time.Millisecond), "state", state, "stack", stack)
+}
+
+// advice says what to do about a goroutine in the given state.
+func advice(state string) string {
+	state, _, _ = strings.Cut(state, ",")
+	switch {
+	case strings.HasPrefix(state, "sync.") || state == "semacquire":
+		return "it is blocked on a lock that perhaps a suspended task holds; use rondo.Mutex, or Offload"
+	case strings.HasPrefix(state, "chan ") || strings.HasPrefix(state, "select"):
+		return "it is blocked on a channel; use rondo.Queue or rondo.Receive, or Offload"
+	case state == "sleep":
+		return "it is in time.Sleep; use rondo.Sleep"
+	case state == "syscall" || state == "IO wait":
+		return "it is in a call that blocks; use Offload"
+	}
+	return "it computes; call rondo.Yield now and then, or Offload it"
+}
+
+// stackOf gives the state and the stack of a goroutine. If that one is parked
+// in a coroutine that it resumed, the coroutine is the one that runs, and the
+// one whose stack is given.
+func stackOf(id uint64) (state, stack string) {
+	buf := make([]byte, 1<<16)
+	n := runtime.Stack(buf, true)
+	for n == len(buf) {
+		buf = make([]byte, 2*len(buf))
+		n = runtime.Stack(buf, true)
+	}
+	all := bytes.Split(buf[:n], []byte("\n\n"))
+	for {
+		state, stack = find(all, func(s []byte) bool { return bytes.HasPrefix(s, fmt.Appendf(nil, "goroutine %d ", id)) })
+		if !strings.HasPrefix(state, "coroutine") {
+			return state, stack
+		}
+		// Of those that it made, at most one is not parked.
+		suffix := fmt.Appendf(nil, " in goroutine %d\n", id)
+		inner, text := find(all, func(s []byte) bool {
+			return bytes.Contains(append(s, '\n'), suffix) && bytes.Contains(s, []byte("created by iter.Pull")) &&
+				!bytes.Contains(firstLine(s), []byte("[coroutine"))
+		})
+		if text == "" {
+			return state, stack
+		}
+		number, _, _ := strings.Cut(strings.TrimPrefix(text, "goroutine "), " ")
+		next, err := strconv.ParseUint(number, 10, 64)
+		if err != nil {
+			return inner, text
+		}
+		id = next
+	}
+}
+
+func firstLine(s []byte) []byte {
+	line, _, _ := bytes.Cut(s, []byte("\n"))
+	return line
+}
+
+// find gives the state and the text of the first stack that matches.
+func find(all [][]byte, match func([]byte) bool) (state, stack string) {
+	for _, s := range all {
+		if match(s) {
+			_, rest, _ := bytes.Cut(firstLine(s), []byte("["))
+			state, _, _ := bytes.Cut(rest, []byte("]"))
+			return string(state), string(s)
+		}
+	}
+	return "", ""
+}
