@@ -32,7 +32,10 @@ func interest(ev driver.Events) uint32 {
 // at the descriptor anew, so that s hears of what an earlier sink was told.
 //
 // It returns syscall.EPERM for a descriptor that never blocks, as of a regular
-// file or a directory, and else an *os.SyscallError.
+// file or a directory, and else an *os.SyscallError. One of these is not in the
+// man page: EINVAL, if the same open file, under whatever numbers, is watched
+// more than 100 times in all loops together. The kernel limits the paths an
+// event may take through epolls in a row, and here each is three long.
 func (p *epoll) Arm(fd uintptr, want driver.Events, s driver.Sink) error {
 	want &= both
 	if want == 0 {

@@ -1,0 +1,102 @@
+//go:build linux && !rondo_portable
+
+package poll
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rondo-go/rondo/internal/driver"
+)
+
+// What only the inside of the epoll backend shows.
+
+type deaf struct{}
+
+func (*deaf) Ready(driver.Events) {}
+
+func openEpoll(t *testing.T) *epoll {
+	t.Helper()
+	d, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d.(*epoll)
+}
+
+// TestGlanceWithoutDescriptors: with nothing registered, a Poll that must not
+// sleep makes no system call. Method: A is no descriptor meanwhile, so that a
+// call on it fails; once something is registered the same Poll does fail.
+func TestGlanceWithoutDescriptors(t *testing.T) {
+	p := openEpoll(t)
+	a := p.a
+	defer func() { p.a = a }()
+
+	p.a = 1 << 30
+	for range 2 * busyMax {
+		if err := p.Poll(0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.a = a
+
+	var s deaf
+	if err := p.Arm(uintptr(p.b), driver.Writable, &s); err == nil {
+		t.Fatal("B was put into A, which is in B")
+	}
+	var fds [2]int
+	if err := unix.Pipe(fds[:]); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fds[0])
+	defer unix.Close(fds[1])
+	if err := p.Arm(uintptr(fds[0]), driver.Readable, &s); err != nil {
+		t.Fatal(err)
+	}
+	p.a = 1 << 30
+	if err := p.Poll(0); err == nil {
+		t.Error("a Poll with a descriptor made no system call")
+	}
+	if err := p.Poll(driver.Forever); err == nil {
+		t.Error("a sleeping Poll did not report its system call's error")
+	}
+	p.a = a
+	p.Disarm(uintptr(fds[0]), driver.Readable)
+	p.a = 1 << 30
+	if err := p.Poll(0); err != nil {
+		t.Error("a Poll still makes system calls after the last Disarm")
+	}
+}
+
+// TestListening: B listens to A from the first sleep until busyMax Polls in a
+// row have not slept, and from the next sleep on again.
+func TestListening(t *testing.T) {
+	p := openEpoll(t)
+	var fds [2]int
+	if err := unix.Pipe(fds[:]); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fds[0])
+	defer unix.Close(fds[1])
+	if err := p.Arm(uintptr(fds[0]), driver.Readable, new(deaf)); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if p.listening {
+			t.Fatal("listening before a sleep, or when busy")
+		}
+		if err := p.Poll(p.Now() + 1000_000); err != nil {
+			t.Fatal(err)
+		}
+		for n := range busyMax {
+			if !p.listening {
+				t.Fatalf("stopped listening after %d Polls without sleep", n)
+			}
+			if err := p.Poll(0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
