@@ -12,9 +12,9 @@ import (
 
 // What only the inside of the epoll backend shows.
 
-type deaf struct{}
+type counter int
 
-func (*deaf) Ready(driver.Events) {}
+func (c *counter) Ready(driver.Events) { *c++ }
 
 func openEpoll(t *testing.T) *epoll {
 	t.Helper()
@@ -42,7 +42,7 @@ func TestGlanceWithoutDescriptors(t *testing.T) {
 	}
 	p.a = a
 
-	var s deaf
+	var s counter
 	if err := p.Arm(uintptr(p.b), driver.Writable, &s); err == nil {
 		t.Fatal("B was put into A, which is in B")
 	}
@@ -71,7 +71,8 @@ func TestGlanceWithoutDescriptors(t *testing.T) {
 }
 
 // TestListening: B listens to A from the first sleep until busyMax Polls in a
-// row have not slept, and from the next sleep on again.
+// row have not slept, whether they were allowed to or not, and from the next
+// sleep on again.
 func TestListening(t *testing.T) {
 	p := openEpoll(t)
 	var fds [2]int
@@ -80,10 +81,10 @@ func TestListening(t *testing.T) {
 	}
 	defer unix.Close(fds[0])
 	defer unix.Close(fds[1])
-	if err := p.Arm(uintptr(fds[0]), driver.Readable, new(deaf)); err != nil {
+	if err := p.Arm(uintptr(fds[0]), driver.Readable, new(counter)); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 {
+	for round := range 4 {
 		if p.listening {
 			t.Fatal("listening before a sleep, or when busy")
 		}
@@ -94,9 +95,51 @@ func TestListening(t *testing.T) {
 			if !p.listening {
 				t.Fatalf("stopped listening after %d Polls without sleep", n)
 			}
-			if err := p.Poll(0); err != nil {
+			until := int64(0)
+			if round%2 == 1 {
+				until = driver.Forever
+				if _, err := unix.Write(fds[1], []byte("x")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := p.Poll(until); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// TestLateWake: a Wake that found a sleeper may come to rouse it only after the
+// sleep has ended. The next sleep then finds a deadline in the past, and must
+// neither end by it nor miss its news over it.
+func TestLateWake(t *testing.T) {
+	p := openEpoll(t)
+	var fds [2]int
+	if err := unix.Pipe(fds[:]); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fds[0])
+	defer unix.Close(fds[1])
+	var s counter
+	if err := p.Arm(uintptr(fds[0]), driver.Readable, &s); err != nil {
+		t.Fatal(err)
+	}
+	// A sleep that begins to listen, so that only sleeps find the news.
+	if err := p.Poll(p.Now() + 1000_000); err != nil {
+		t.Fatal(err)
+	}
+	for want := counter(1); p.listening; want++ {
+		if _, err := unix.Write(fds[1], []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.file.SetReadDeadline(p.past); err != nil { // the late Wake
+			t.Fatal(err)
+		}
+		if err := p.Poll(driver.Forever); err != nil {
+			t.Fatal(err)
+		}
+		if s != want {
+			t.Fatalf("told %d times of %d edges", s, want)
 		}
 	}
 }

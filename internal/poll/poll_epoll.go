@@ -65,7 +65,7 @@ type epoll struct {
 
 	deadline  int64 // what B's deadline was set to; unknown if a Wake may have changed it
 	listening bool  // B has A's events enabled
-	busy      int   // Polls that did not sleep since the last that did
+	busy      int   // Polls that did not sleep, since the last that did or since listening began
 	watches   watchTable
 	watched   int // descriptors registered in A
 
@@ -136,7 +136,6 @@ func (p *epoll) Poll(until int64) error {
 	// A loop at work finds news without listening for it.
 	if p.watched > 0 && !p.listening {
 		if p.wait(); p.n > 0 || p.err != nil {
-			p.busy++
 			return p.deliver()
 		}
 	}
@@ -156,8 +155,8 @@ func (p *epoll) Poll(until int64) error {
 	}
 	if p.slept {
 		p.busy = 0
-	} else {
-		p.busy++
+	} else if err := p.bustle(); err != nil {
+		return err
 	}
 	return p.deliver()
 }
@@ -167,14 +166,24 @@ func (p *epoll) look() error {
 	if p.watched == 0 {
 		return nil
 	}
-	if p.busy++; p.busy >= busyMax && p.listening {
-		if errno := p.ctl(p.b, unix.EPOLL_CTL_MOD, p.a, 0, 0); errno != 0 {
-			return control(errno)
-		}
-		p.listening = false
+	if err := p.bustle(); err != nil {
+		return err
 	}
 	p.wait()
 	return p.deliver()
+}
+
+// bustle counts a Poll that did not sleep, and after some of them in a row has
+// B listen no longer.
+func (p *epoll) bustle() error {
+	if !p.listening {
+		return nil
+	}
+	if p.busy++; p.busy < busyMax {
+		return nil
+	}
+	p.busy, p.listening = 0, false
+	return control(p.ctl(p.b, unix.EPOLL_CTL_MOD, p.a, 0, 0))
 }
 
 // sleep parks the goroutine in the runtime's poller until there are events in

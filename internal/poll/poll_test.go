@@ -101,12 +101,12 @@ func TestNoWakeIsLost(t *testing.T) {
 			})
 			p := pause{seed: 2}
 			for seen.Load() < rounds {
+				p.spin()
 				for posted.Load() == seen.Load() {
 					if err := d.Poll(c.until(d, seen.Load())); err != nil {
 						t.Fatal(err)
 					}
 				}
-				p.spin()
 				seen.Add(1)
 			}
 			waker.Wait()
