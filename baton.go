@@ -27,7 +27,11 @@ package rondo
 // from different goroutines, though never at once. TestBatonPermutation drives
 // it through millions of random transfers beside a model.
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/rondo-go/rondo/internal/gid"
+)
 
 // direct is true if who suspends hands over straight to who runs next. With
 // false every switch goes through the goroutine of Run, which resumes each
@@ -68,56 +72,79 @@ type worker struct {
 	at    *slot  // where it is parked while idle; nil otherwise
 	index int    // its place in loop.idle, while idle
 	id    uint64 // its goroutine's number
-	crew  int    // its place in the loop's crew
 }
 
-// enter passes the baton to nx and parks the calling goroutine, noting in *at
-// where. It returns when the baton has come back.
-func (l *Loop) enter(nx *Task, at **slot) {
+// leave picks the task that runs next and gives the slot to swap into so that
+// it does; nil if it is t itself, the running task, which is then noted as
+// parked there. After the swap comes arrive.
+func (l *Loop) leave(t *Task) *slot {
+	nx := l.pick()
+	if nx == t {
+		return nil
+	}
+	t.at = l.enter(nx, t == l.hub)
+	return t.at
+}
+
+// enter gives the slot to swap into so that nx runs, and notes that it does.
+func (l *Loop) enter(nx *Task, fromHub bool) *slot {
+	s := nx.at
+	if s == nil || l.surplus {
+		s = l.approach(nx)
+	}
+	nx.at, l.current = nil, nx
 	if !direct {
-		l.enterByHub(nx, at)
-		return
+		return l.viaHub(s, fromHub)
 	}
-	s := l.takeSlot(nx)
-	l.current = nx
-	if l.surplus && s.born.at != nil {
-		s = l.dismiss(s)
-	}
-	*at = s
-	s.swap()
+	return s
 }
 
-// takeSlot gives the slot to swap into so that nx runs: the one where it is
-// parked, or, if it has not started, that of an idle worker, which takes it.
-func (l *Loop) takeSlot(nx *Task) *slot {
+// arrive notes that t has the baton again.
+func (l *Loop) arrive(t *Task) {
+	l.current = t
+	l.stats.Switches++
+	t.state = stateRunning
+	t.switches++
+	t.spent = 0
+	if l.watch != nil {
+		l.watch.runs(gid.ID())
+	}
+}
+
+// approach gives the slot to swap into so that nx runs, where that is not simply
+// the one where it is parked: it has not started, and an idle worker takes it;
+// or there are more idle workers than are wanted, and one of them can be
+// dismissed on the way.
+func (l *Loop) approach(nx *Task) *slot {
 	if s := nx.at; s != nil {
-		nx.at = nil
+		if direct && s.born.at != nil {
+			return l.dismiss(s)
+		}
 		return s
 	}
-	w := l.idleWorker()
-	if w == nil {
-		w = l.newWorker()
+	if len(l.idle) == 0 {
+		l.hire()
 	}
+	w := l.idleWorker()
 	w.job = nx
 	s := w.at
 	w.at = nil
 	return s
 }
 
-// enterByHub is the plain way: the goroutine of Run stands between any two
-// tasks. It is parked in the slot that it swapped into last, l.base.
-func (l *Loop) enterByHub(nx *Task, at **slot) {
-	if at != &l.hub.at {
-		l.chosen, *at = nx, l.base
-		l.base.swap()
-		return
+// viaHub is the plain way to the slot s: for a task, by the slot in which the
+// hub is parked, l.base. The hub itself goes on from there, to one task after
+// the other, until the one that is picked is the hub.
+func (l *Loop) viaHub(s *slot, fromHub bool) *slot {
+	l.way = s
+	if !fromHub {
+		return l.base
 	}
-	for l.chosen = nx; l.chosen != l.hub; {
-		l.current = l.chosen
-		l.base = l.takeSlot(l.chosen)
+	for l.hub.at = s; l.current != l.hub; {
+		l.base = l.way
 		l.base.swap()
 	}
-	l.current, l.base = l.hub, nil
+	return nil
 }
 
 // idleWorker takes the worker that became idle last, whose stack is warmest.
@@ -162,7 +189,17 @@ func (l *Loop) dismiss(s *slot) *slot {
 	return at
 }
 
-// newWorker makes a worker, parked in the slot of its birth and without a job.
+// hire makes workers where there is no idle one: as many as there are, up to a
+// limit. One would do; but who hires is a task that waits, so the runtime's work
+// of making goroutines is done on its stack, which may have to grow for it. With
+// 100,000 tasks it is one stack in 32 that grows.
+func (l *Loop) hire() {
+	for range min(max(1, l.workers), 32) {
+		l.rest(l.newWorker())
+	}
+}
+
+// newWorker makes a worker, parked in the slot of its birth.
 func (l *Loop) newWorker() *worker {
 	s := new(slot)
 	w := &worker{loop: l, home: s, at: s}
@@ -177,10 +214,13 @@ func (l *Loop) newWorker() *worker {
 
 // run is a worker's life: its tasks, until it is woken without one.
 func (w *worker) run() {
-	w.id = w.loop.crew.enlist(w)
+	w.id = gid.ID()
+	w.loop.crew.add(w.id)
 	defer w.loop.discharge(w)
-	w.perform(w.job)
-	w.serve()
+	if w.job != nil {
+		w.perform(w.job)
+		w.serve()
+	}
 }
 
 // serve runs what comes next in the worker, again and again, until it is woken
@@ -193,8 +233,9 @@ func (w *worker) serve() {
 			// A task that has not started needs no switch: it runs right here.
 			l.current, w.job = nx, nx
 		} else {
+			w.at = l.enter(nx, false)
 			l.rest(w)
-			l.enter(nx, &w.at)
+			w.at.swap()
 			if w.job == nil {
 				w.at = nil
 				return
@@ -211,8 +252,7 @@ func (w *worker) serve() {
 // goroutine ends only when the loop does, with control on its way back to Run.
 func (w *worker) perform(t *Task) {
 	l := w.loop
-	l.holder.take(w.id)
-	t.start(l)
+	l.arrive(t)
 	returned := false
 	defer func() {
 		if returned {
@@ -233,7 +273,7 @@ func (w *worker) perform(t *Task) {
 
 // discharge takes the worker's name off the books as its goroutine ends.
 func (l *Loop) discharge(w *worker) {
-	l.crew.leave(w)
+	l.crew.remove(w.id)
 	l.workers--
 }
 

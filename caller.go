@@ -1,136 +1,166 @@
 package rondo
 
-// This file answers one question: does the calling goroutine hold the baton of
-// this loop? Functions that take a ctx ask it to refuse callers from outside
-// with a sentence; methods fixed by the standard library, net.Conn's above all,
-// ask it to tell a task, which they suspend, from any other goroutine, which
-// they let block by itself.
+// This file answers one question: is the calling goroutine one of this loop's?
+// Functions that take a ctx ask it to refuse callers from outside with a
+// sentence; methods fixed by the standard library, net.Conn's above all, ask it
+// to tell a task, which they suspend, from any other goroutine, which they let
+// block by itself.
 //
-// The usual answer compares the number of the calling goroutine with that of
-// the holder, two loads. It is asked by goroutines that run at the same time,
-// so the holder is an atomic; a number is only ever stored by the goroutine it
-// belongs to, so a stale one can not be taken for the caller's own.
+// A loop's goroutines are that of Run and those of its workers. All of them are
+// parked but the one that has the baton, so one that asks has it: there is
+// nothing to note at a switch. The set is read by any goroutine at any time, and
+// each only ever looks for its own number, which it has put there itself.
 //
 // One case lies between. A coroutine that a task made with iter.Pull, or with
 // package coro, runs on a goroutine of its own, but on the task's side: while it
-// runs, the task is parked in its next. It holds the baton, and may suspend like
-// the task itself, nest and all. It is recognised by who made it: a goroutine
-// that the loop knows. That is slow, 10 us, so it is done once for each.
+// runs, the task is parked in its next. It may suspend like the task itself,
+// nest and all. It is recognised by who made it: a goroutine of the loop's. That
+// takes 10 us, so it is done once for each, and the number is then in the set.
 //
 // A coroutine that a task made and a foreign goroutine drives is taken for the
-// task. It must not use the loop.
+// task's. It must not use the loop.
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/rondo-go/rondo/internal/gid"
 )
 
-// holder is the number of the goroutine that holds the baton.
-type holder struct{ id atomic.Uint64 }
+// crew is the set of the numbers of a loop's goroutines: open addressing, a
+// number at most half a table away from its place, which is its lowest bits;
+// the runtime gives numbers in runs. 0 is a free place, gone one that was left.
+type crew struct {
+	table  atomic.Pointer[[]atomic.Uint64]
+	mu     sync.Mutex // held by who changes the set
+	taken  int        // places that are not free
+	nested map[uint64]*Task
+}
 
-func (h *holder) load() uint64 { return h.id.Load() }
+const gone = ^uint64(0)
 
-// take notes that the calling goroutine, whose number is id, has the baton.
-func (h *holder) take(id uint64) {
-	if h.id.Load() != id {
-		h.id.Store(id)
+func (c *crew) has(id uint64) bool {
+	table := *c.table.Load()
+	for i := id; ; i++ {
+		switch table[i&uint64(len(table)-1)].Load() {
+		case id:
+			return true
+		case 0:
+			return false
+		}
 	}
+}
+
+// add puts id into the set. A table that gets half full is replaced by one with
+// room; who still reads the old one does not look for what is only in the new.
+func (c *crew) add(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var table []atomic.Uint64
+	if old := c.table.Load(); old != nil {
+		table = *old
+	}
+	if 2*c.taken >= len(table) {
+		table = c.rebuild(table)
+	}
+	put(table, id)
+	c.taken++
+}
+
+func put(table []atomic.Uint64, id uint64) {
+	i := id
+	for table[i&uint64(len(table)-1)].Load() != 0 {
+		i++
+	}
+	table[i&uint64(len(table)-1)].Store(id)
+}
+
+// rebuild makes a table with four times as many places as there are numbers.
+func (c *crew) rebuild(old []atomic.Uint64) []atomic.Uint64 {
+	var ids []uint64
+	for i := range old {
+		if id := old[i].Load(); id != 0 && id != gone {
+			ids = append(ids, id)
+		}
+	}
+	size := 64
+	for size < 4*len(ids) {
+		size *= 2
+	}
+	table := make([]atomic.Uint64, size)
+	for _, id := range ids {
+		put(table, id)
+	}
+	c.taken = len(ids)
+	c.table.Store(&table)
+	return table
+}
+
+func (c *crew) remove(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	table := *c.table.Load()
+	for i := id; ; i++ {
+		switch place := &table[i&uint64(len(table)-1)]; place.Load() {
+		case id:
+			place.Store(gone)
+			return
+		case 0:
+			return
+		}
+	}
+}
+
+// disband empties the set when the loop has ended: the goroutine of Run goes on,
+// and may be that of another loop's Run next.
+func (c *crew) disband() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rebuild(nil)
 }
 
 // inside tells whether the calling goroutine is on the loop's side: it is the
 // running task, a callback, or a coroutine nested in them.
 func (l *Loop) inside() bool {
 	id := gid.ID()
-	return id == l.holder.load() || l.insideNested(id)
+	return l.crew.has(id) || l.recognise(id)
 }
 
-// crew is the goroutines that a loop knows as its own: those of its workers,
-// that of Run, and the nested coroutines that were recognised.
-type crew struct {
-	mu      sync.Mutex
-	workers []*worker
-	run     uint64
-	nested  map[uint64]*Task // by number; the task is the one they are nested in
-}
-
-// enlist adds w, whose goroutine calls, and gives that goroutine's number.
-func (c *crew) enlist(w *worker) uint64 {
-	id := gid.ID()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	w.crew = len(c.workers)
-	c.workers = append(c.workers, w)
-	return id
-}
-
-func (c *crew) leave(w *worker) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	last := len(c.workers) - 1
-	c.workers[w.crew] = c.workers[last]
-	c.workers[w.crew].crew = w.crew
-	c.workers[last] = nil
-	c.workers = c.workers[:last]
-}
-
-// forget drops the nested coroutines of a task that has ended. One that goes on
-// in another task is recognised anew.
-func (c *crew) forget(t *Task) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for id, of := range c.nested {
-		if of == t {
-			delete(c.nested, id)
-		}
+// recognise tells whether the calling goroutine, which is not in the set, is a
+// coroutine that one of the loop's goroutines made, and notes it if it is.
+func (l *Loop) recognise(id uint64) bool {
+	if !gid.Coroutine() {
+		return false
 	}
-	if len(c.nested) == 0 {
-		c.nested = nil
+	maker, ok := gid.Creator()
+	if !ok || !l.crew.has(maker) {
+		return false
 	}
-}
-
-// insideNested is inside for a goroutine that is not the holder by its number.
-// Either it is not on the loop's side at all; or it is a nested coroutine, or
-// the goroutine to which a nested coroutine that held the baton has returned.
-func (l *Loop) insideNested(id uint64) bool {
-	c := &l.crew
-	c.mu.Lock()
-	_, known := c.nested[id]
-	known = known || id == c.run
-	c.mu.Unlock()
-	if !known {
-		if !gid.Coroutine() {
-			return false
-		}
-		maker, ok := gid.Creator()
-		if !ok || !c.has(maker) {
-			return false
-		}
-		c.add(id, l.current)
-	}
-	l.holder.take(id)
+	l.crew.add(id)
+	l.crew.nest(id, l.current)
 	return true
 }
 
-func (c *crew) has(id uint64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.nested[id]; ok || id == c.run {
-		return true
-	}
-	return slices.ContainsFunc(c.workers, func(w *worker) bool { return w.id == id })
-}
-
-func (c *crew) add(id uint64, t *Task) {
+// nest notes that the coroutine with the given number is nested in t.
+func (c *crew) nest(id uint64, t *Task) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.nested == nil {
 		c.nested = make(map[uint64]*Task)
 	}
 	c.nested[id] = t
+}
+
+// forget drops the nested coroutines of a task that has ended, so that the set
+// does not grow for ever. One that goes on in another task is recognised anew.
+func (c *crew) forget(t *Task) {
+	for id, of := range c.nested {
+		if of == t {
+			delete(c.nested, id)
+			c.remove(id)
+		}
+	}
 }
 
 // mustBeInside panics if the caller is not on the loop.

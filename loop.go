@@ -59,7 +59,6 @@ type Loop struct {
 	lent    int64  // the clock when the processor was lent to others last
 	timers  timers
 	current *Task // the running task; nil in a callback and between tasks
-	holder  holder
 	crew    crew
 
 	root    Scope // every task's outermost scope
@@ -74,8 +73,8 @@ type Loop struct {
 	idle    []*worker
 	surplus bool // there are more idle workers than are worth keeping
 	workers int
-	chosen  *Task // with direct false: what the hub runs next
 	base    *slot // with direct false: the slot in which the hub is parked
+	way     *slot // with direct false: the one it goes to next
 
 	door    door
 	outside int      // what may still wake the loop from outside; see hold

@@ -100,32 +100,49 @@ func (w *WaitList) remove(t *Task) {
 	t.list, t.before, t.after = nil, nil, nil
 }
 
-// wait parks t, the running task, in w until it is woken or s is cancelled. A
-// nil s means that no cancellation ends the wait. ctx is the one that the
-// caller of the exported function gave: if it is not s itself, a context of the
-// standard library between the two may end the wait as well.
+// wait parks t, the running task, in w, as park does.
 func (w *WaitList) wait(t *Task, s *Scope, ctx context.Context, why Reason) error {
-	if w != nil {
-		w.push(t)
-	}
-	if s == nil || ctx == context.Context(s) {
-		return t.park(s, why)
-	}
-	stop := s.watchOutside(t, ctx)
-	err := t.park(s, why)
-	stop()
-	return err
+	w.push(t)
+	return t.park(s, ctx, why)
 }
 
-// park suspends t, the running task, and returns when wake was called for it:
-// nil, or the cause that ended the wait.
-func (t *Task) park(s *Scope, why Reason) error {
+// park suspends t, the running task, until wake is called for it, and returns
+// nil then, or the cause that ended the wait. Cancelling s ends it; a nil s
+// means that nothing does. ctx is the one that the caller of the exported
+// function gave: if it is not s itself, a context of the standard library
+// between the two may end the wait as well.
+func (t *Task) park(s *Scope, ctx context.Context, why Reason) error {
 	l := t.scope.loop
 	t.state, t.reason, t.under, t.since = stateWaiting, why, s, l.now
-	if s != nil && s.host != t {
+	if s != nil && (s.host != t || ctx != context.Context(s)) {
+		return t.parkAbroad(s, ctx)
+	}
+	if s := l.leave(t); s != nil {
+		if s.inner = !s.inner; s.inner {
+			s.next()
+		} else {
+			s.yield(unit{})
+		}
+	}
+	l.arrive(t)
+	return t.outcome()
+}
+
+// parkAbroad is the rest of park where the cancellation comes from elsewhere
+// than a scope of t's own.
+func (t *Task) parkAbroad(s *Scope, ctx context.Context) error {
+	if s.host != t {
 		s.admit(t)
 	}
-	l.transfer(t)
+	if ctx != context.Context(s) {
+		defer s.watchOutside(t, ctx)()
+	}
+	t.scope.loop.transfer(t)
+	return t.outcome()
+}
+
+// outcome is what a wait that has ended returns.
+func (t *Task) outcome() error {
 	t.under = nil
 	if v := t.cause; v != nil {
 		t.cause = nil
@@ -134,18 +151,15 @@ func (t *Task) park(s *Scope, why Reason) error {
 	return nil
 }
 
-// transfer gives the baton away, and returns when t has it again.
+// transfer gives the baton away, and returns when t, the running task, has it
+// again. The swap stands between leave and arrive by hand, here as in park and
+// Yield: after a switch the processor has lost track of the return addresses,
+// and each function that is left on the way back costs it 8 ns.
 func (l *Loop) transfer(t *Task) {
-	id := l.holder.load()
-	if nx := l.pick(); nx != t {
-		l.enter(nx, &t.at)
-		l.holder.take(id)
+	if s := l.leave(t); s != nil {
+		s.swap()
 	}
-	l.current = t
-	l.stats.Switches++
-	t.state = stateRunning
-	t.switches++
-	t.spent = 0
+	l.arrive(t)
 }
 
 // wake ends the wait of t: it makes t ready, and park returns v's cause.
@@ -180,10 +194,11 @@ func (t *Task) yield() {
 // scope is cancelled. With any other error it gives no task.
 func enter(ctx context.Context, call string) (*Scope, *Task, error) {
 	s, ok := ctx.(*Scope)
-	if !ok {
-		if s = scopeOf(ctx); s == nil {
-			return nil, nil, misuse(call, ErrNoLoop)
-		}
+	if ok && s.loop.inside() && s.loop.current != nil && s.verdict() == nil {
+		return s, s.loop.current, nil
+	}
+	if s = scopeOf(ctx); s == nil {
+		return nil, nil, misuse(call, ErrNoLoop)
 	}
 	return s.loop.enterWait(ctx, call)
 }

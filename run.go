@@ -143,8 +143,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) 
 	if r.Debug && r.SlowStep == 0 {
 		r.SlowStep = 100 * time.Millisecond
 	}
-	l.crew.run = gid.ID()
-	l.holder.take(l.crew.run)
+	l.crew.add(gid.ID())
 	l.now = l.driver.Now()
 	l.started, l.lent = l.now, l.now
 	l.door.ended = make(chan struct{})
@@ -192,6 +191,7 @@ func (l *Loop) close() {
 	}
 	l.root.end()
 	l.release()
+	l.crew.disband()
 	unregister(l)
 	if err := l.driver.Close(); err != nil && l.fault.err == nil {
 		l.fault.err = fmt.Errorf("rondo: closing the driver: %w", err)

@@ -273,7 +273,7 @@ func open(ctx context.Context, call string, s *Scope, deadline int64, body func(
 func (s *Scope) join(t *Task) {
 	if s.tasks > 0 {
 		s.more().body = t
-		t.park(nil, Reason{What: "group"})
+		_ = t.park(nil, nil, Reason{What: "group"})
 	}
 }
 

@@ -54,7 +54,7 @@ type Task struct {
 	born   int64
 
 	switches uint64 // times it was given the baton
-	spent    uint32 // what it has done since then without waiting; see spend
+	spent    uint32 // what it has done since then without waiting; see innerTask.Spend
 	heard    bool   // somebody waits for its error, or has it
 	unheard  *unheard
 	err      error
@@ -110,13 +110,6 @@ func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Cont
 	}
 	l.queue.push(entry{task: t})
 	return t
-}
-
-// start notes that t runs for the first time.
-func (t *Task) start(l *Loop) {
-	l.stats.Switches++
-	t.state = stateRunning
-	t.switches++
 }
 
 // hearAnywhere is hear for a caller on any goroutine.
@@ -251,16 +244,9 @@ func Current(ctx context.Context) *Task {
 	return s.loop.current
 }
 
-// spend counts n towards what a task may do without waiting: a task whose reads
-// and writes always succeed at once would keep the loop to itself. It reports
-// whether the allowance of this turn is used up.
-func (t *Task) spend(n uint32) (over bool) {
-	t.spent += n
-	return t.spent >= allowance
-}
-
-// allowance is what a task may spend between two waits: 16 operations, each of
-// which also costs its bytes.
+// allowance is what a task may do between two waits, so that one whose reads and
+// writes always succeed at once does not keep the loop to itself: 16
+// operations, or 256 KiB.
 const (
 	allowance     = 256 << 10
 	operationCost = allowance / 16

@@ -149,7 +149,9 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		t.yield()
 		return nil
 	}
-	return t.sleep(s, ctx, s.loop.after(d))
+	t.timer.task = t
+	s.loop.timers.set(&t.timer, s.loop.after(d))
+	return t.park(s, ctx, Reason{What: "sleep"})
 }
 
 // SleepUntil is Sleep until the given time on the loop's clock; Yield if that
@@ -164,13 +166,9 @@ func SleepUntil(ctx context.Context, t time.Time) error {
 		me.yield()
 		return nil
 	}
-	return me.sleep(s, ctx, at)
-}
-
-func (t *Task) sleep(s *Scope, ctx context.Context, at int64) error {
-	t.timer.task = t
-	s.loop.timers.set(&t.timer, at)
-	return (*WaitList)(nil).wait(t, s, ctx, Reason{What: "sleep"})
+	me.timer.task = me
+	s.loop.timers.set(&me.timer, at)
+	return me.park(s, ctx, Reason{What: "sleep"})
 }
 
 // Yield lets every other task and callback that is ready run once before it
@@ -181,7 +179,16 @@ func Yield(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.yield()
+	l := t.scope.loop
+	l.ready(t)
+	if s := l.leave(t); s != nil {
+		if s.inner = !s.inner; s.inner {
+			s.next()
+		} else {
+			s.yield(unit{})
+		}
+	}
+	l.arrive(t)
 	return nil
 }
 

@@ -26,6 +26,7 @@ type watchdog struct {
 	mu     sync.Mutex
 	step   uint64 // how many steps began
 	name   string // the task whose step it is
+	id     uint64 // the goroutine that has the baton
 	asleep bool   // the loop waits for news
 }
 
@@ -52,6 +53,13 @@ func (w *watchdog) stepped(e entry) {
 	w.name = name
 }
 
+// runs notes on which goroutine the step runs.
+func (w *watchdog) runs(id uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.id = id
+}
+
 // sleeps notes that the loop goes to sleep, or wakes.
 func (w *watchdog) sleeps(asleep bool) {
 	w.mu.Lock()
@@ -72,14 +80,14 @@ func (w *watchdog) run() {
 			return
 		case now := <-tick.C:
 			w.mu.Lock()
-			step, name, asleep := w.step, w.name, w.asleep
+			step, name, asleep, id := w.step, w.name, w.asleep, w.id
 			w.mu.Unlock()
 			if step != seen || asleep {
 				seen, since = step, now
 				continue
 			}
 			if took := now.Sub(since); took >= w.limit {
-				w.report(name, took)
+				w.report(name, id, took)
 				since = now.Add(1 << 40) // once for each step
 			}
 		}
@@ -87,8 +95,8 @@ func (w *watchdog) run() {
 }
 
 // report says which task has held the loop, for how long, and where it is.
-func (w *watchdog) report(name string, took time.Duration) {
-	state, stack := stackOf(w.loop.holder.load())
+func (w *watchdog) report(name string, id uint64, took time.Duration) {
+	state, stack := stackOf(id)
 	slog.Warn("rondo: a task holds the loop: "+advice(state),
 		"loop", w.loop.name, "task", name, "for", took.Round(time.Millisecond), "state", state, "stack", stack)
 }

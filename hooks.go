@@ -1,0 +1,49 @@
+package rondo
+
+// This file opens the kernel to Rondo's own packages: it fills in what
+// internal/kernel declares. The two types below are the same records under
+// other names, so that their methods are no part of the public API.
+
+import (
+	"context"
+
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+type innerLoop Loop
+
+type innerTask Task
+
+func init() {
+	kernel.Of = func(ctx context.Context) kernel.Loop {
+		if s := scopeOf(ctx); s != nil {
+			return (*innerLoop)(s.loop)
+		}
+		return nil
+	}
+}
+
+func (l *innerLoop) Driver() driver.Driver { return l.driver }
+func (l *innerLoop) Inside() bool          { return (*Loop)(l).inside() }
+func (l *innerLoop) Now() int64            { return l.now }
+func (l *innerLoop) Hold(n int)            { (*Loop)(l).hold(n) }
+func (l *innerLoop) Beside(fn func())      { beside(fn) }
+
+func (l *innerLoop) Post(fn func()) error { return (*Loop)(l).Post(fn) }
+
+func (l *innerLoop) Task() kernel.Task {
+	if l.current == nil {
+		return nil
+	}
+	return (*innerTask)(l.current)
+}
+
+func (t *innerTask) Scope() context.Context { return t.inner }
+
+func (t *innerTask) Spend(bytes int) {
+	t.spent += operationCost + uint32(bytes)
+	if t.spent >= allowance {
+		(*Task)(t).yield()
+	}
+}

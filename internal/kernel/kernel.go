@@ -1,0 +1,58 @@
+// Package kernel is the inner door of Rondo's loop: what the packages that bring
+// the outside world into it (internal/fd, socket, process, signals) need of it
+// and users do not. Package rondo fills it in; whoever imports this package
+// imports that one too.
+package kernel
+
+import (
+	"context"
+
+	"github.com/rondo-go/rondo/internal/driver"
+)
+
+// A Loop is one loop, seen from below the public API.
+type Loop interface {
+	// Driver gives the loop's driver. It may be used only on the loop.
+	Driver() driver.Driver
+
+	// Inside reports whether the calling goroutine is on the loop: in a task, a
+	// callback, or a coroutine nested in them. Any goroutine may ask. It takes
+	// some 5 ns for the loop's own goroutines.
+	Inside() bool
+
+	// Task gives the running task, or nil in a callback. Only on the loop.
+	Task() Task
+
+	// Now gives the loop's clock when it was read last, at most a turn ago. Only
+	// on the loop.
+	Now() int64
+
+	// Post hands fn to the loop, as rondo.Loop.Post does. Any goroutine.
+	Post(fn func()) error
+
+	// Hold notes that n things more than before may wake the loop from outside,
+	// so that it is idle and not in deadlock while nothing can run. Only on the
+	// loop.
+	Hold(n int)
+
+	// Beside runs fn on a goroutine of its own, of which the caller sees to it
+	// that it ends.
+	Beside(fn func())
+}
+
+// A Task is the running task.
+type Task interface {
+	// Scope gives the scope that the task opened last and is still in: what
+	// ends a wait for which no ctx is at hand.
+	Scope() context.Context
+
+	// Spend counts an operation that succeeded without waiting, with the bytes
+	// it moved, and yields if the task has had its share for this turn: 16
+	// operations or 256 KiB. It does not fail: a cancellation shows at the
+	// next wait.
+	Spend(bytes int)
+}
+
+// Of gives the loop of a ctx, or nil if it belongs to none. Any goroutine may
+// call it.
+var Of func(ctx context.Context) Loop
