@@ -29,6 +29,7 @@ package rondo
 
 import (
 	"iter"
+	"time"
 
 	"github.com/rondo-go/rondo/internal/gid"
 )
@@ -89,7 +90,7 @@ func (l *Loop) leave(t *Task) *slot {
 // enter gives the slot to swap into so that nx runs, and notes that it does.
 func (l *Loop) enter(nx *Task, fromHub bool) *slot {
 	s := nx.at
-	if s == nil || l.surplus {
+	if s == nil || l.spare.over > 0 {
 		s = l.approach(nx)
 	}
 	nx.at, l.current = nil, nx
@@ -156,6 +157,7 @@ func (l *Loop) idleWorker() *worker {
 	w := l.idle[n-1]
 	l.idle[n-1] = nil
 	l.idle = l.idle[:n-1]
+	l.spare.least = min(l.spare.least, n-1)
 	return w
 }
 
@@ -164,13 +166,31 @@ func (l *Loop) idleWorker() *worker {
 func (l *Loop) rest(w *worker) {
 	w.job, w.index = nil, len(l.idle)
 	l.idle = append(l.idle, w)
-	l.surplus = len(l.idle) > idleSpare+2*l.live
 }
 
-// idleSpare is how many idle workers are kept however few tasks live. Beyond
-// it and twice the number of live tasks they are dismissed, one at a switch,
-// so that a burst of tasks does not leave its stacks behind for ever.
-const idleSpare = 256
+// spare watches how many workers are idle for long, so that a burst of tasks
+// does not leave its stacks behind for ever.
+type spare struct {
+	least int   // the fewest that were idle at once since then
+	since int64 // the clock when that was begun anew
+	over  int   // how many are to be dismissed
+}
+
+// Workers that were idle throughout spareFor are dismissed, one at a switch, but
+// for spareMin of them.
+const (
+	spareFor = int64(10 * time.Second)
+	spareMin = 256
+)
+
+// look begins anew if it is time for that.
+func (s *spare) look(l *Loop) {
+	if l.now-s.since < spareFor {
+		return
+	}
+	s.over = max(0, s.least-spareMin)
+	s.least, s.since = len(l.idle), l.now
+}
 
 // dismiss ends the idle worker that was born in s, the slot where the next task
 // is parked, on the way to that task: it gives the slot where that worker is
@@ -183,7 +203,8 @@ func (l *Loop) dismiss(s *slot) *slot {
 	l.idle[w.index].index = w.index
 	l.idle[n] = nil
 	l.idle = l.idle[:n]
-	l.surplus = n > idleSpare+2*l.live
+	l.spare.over--
+	l.spare.least = min(l.spare.least, n)
 	at := w.at
 	w.at = nil
 	return at

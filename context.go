@@ -21,11 +21,34 @@ import (
 const never int64 = math.MaxInt64
 
 type face struct {
-	ctx      context.Context // what the scope was opened with: its values
-	decided  atomic.Pointer[verdict]
+	ctx     context.Context         // what the scope was opened with: its values
+	decided atomic.Pointer[verdict] // what cancelled it
+	shown   atomic.Pointer[shown]
+}
+
+// shown is what few scopes have to show.
+type shown struct {
 	deadline atomic.Int64 // 0: none
+	mu       sync.Mutex   // guards the making of outer
 	outer    atomic.Pointer[outer]
-	mu       sync.Mutex // guards the making of outer
+}
+
+// show gives the face's shown, made at the first call.
+func (f *face) show() *shown {
+	if s := f.shown.Load(); s != nil {
+		return s
+	}
+	f.shown.CompareAndSwap(nil, new(shown))
+	return f.shown.Load()
+}
+
+// outer gives the context of the standard library that stands for the scope, if
+// there is one.
+func (f *face) outer() *outer {
+	if s := f.shown.Load(); s != nil {
+		return s.outer.Load()
+	}
+	return nil
 }
 
 // outer is the context of the standard library that stands for a scope. The
@@ -88,13 +111,9 @@ var over = &verdict{err: context.Canceled, cause: context.Canceled}
 // does the same in the opposite order, so that one of the two sees the other.
 func (f *face) cancel(v *verdict) {
 	f.decided.Store(v)
-	if f.outer.Load() == nil {
-		return
+	if o := f.outer(); o != nil {
+		o.end(v)
 	}
-	f.mu.Lock()
-	o := f.outer.Load()
-	f.mu.Unlock()
-	o.end(v)
 }
 
 // end releases the contexts that were made from a scope when it is left. A
@@ -102,7 +121,7 @@ func (f *face) cancel(v *verdict) {
 func (f *face) end() {
 	if f.decided.Load() == nil {
 		f.cancel(over)
-	} else if o := f.outer.Load(); o != nil {
+	} else if o := f.outer(); o != nil {
 		o.cancel(nil)
 	}
 }
@@ -118,22 +137,23 @@ func (f *face) setDeadline(at int64) {
 	if at == never {
 		at = 0
 	}
-	f.deadline.Store(at)
+	f.show().deadline.Store(at)
 }
 
 // standard gives outer, made at the first call.
 func (f *face) standard() *outer {
-	if o := f.outer.Load(); o != nil {
+	s := f.show()
+	if o := s.outer.Load(); o != nil {
 		return o
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if o := f.outer.Load(); o != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.outer.Load(); o != nil {
 		return o
 	}
 	o := &outer{feet: &feet{Context: f.ctx, done: make(chan struct{})}}
 	o.Context, o.cancel = context.WithCancelCause(o.feet)
-	f.outer.Store(o)
+	s.outer.Store(o)
 	if v := f.decided.Load(); v != nil {
 		o.end(v)
 	}
@@ -143,8 +163,8 @@ func (f *face) standard() *outer {
 // Deadline gives the time at which the scope will be cancelled: its own
 // deadline, or an earlier one above it.
 func (s *Scope) Deadline() (deadline time.Time, ok bool) {
-	if at := s.face.deadline.Load(); at != 0 {
-		deadline, ok = s.loop.driver.Time(at), true
+	if shown := s.face.shown.Load(); shown != nil && shown.deadline.Load() != 0 {
+		deadline, ok = s.loop.driver.Time(shown.deadline.Load()), true
 	}
 	if s.shield || s.face.ctx == nil {
 		return deadline, ok
@@ -166,7 +186,7 @@ func (s *Scope) Err() error {
 	if v := s.verdict(); v != nil {
 		return v.err
 	}
-	if o := s.face.outer.Load(); o != nil {
+	if o := s.face.outer(); o != nil {
 		return o.Err()
 	}
 	return nil
@@ -180,7 +200,7 @@ func (s *Scope) Value(key any) any {
 	// What remains may be package context's own question for the context that
 	// it knows how to hang a child on, which is outer. It makes one for each
 	// unknown key, so outer has to exist only if somebody asked for Done.
-	if o := s.face.outer.Load(); o != nil {
+	if o := s.face.outer(); o != nil {
 		return o.Value(key)
 	}
 	if s.face.decided.Load() != nil {

@@ -71,7 +71,7 @@ type Loop struct {
 	drained WaitList // Run, waiting for the last task
 
 	idle    []*worker
-	surplus bool // there are more idle workers than are worth keeping
+	spare   spare
 	workers int
 	base    *slot // with direct false: the slot in which the hub is parked
 	way     *slot // with direct false: the one it goes to next
@@ -149,6 +149,7 @@ func (l *Loop) ask() {
 	}
 	l.door.empty(l)
 	l.timers.fire(l)
+	l.spare.look(l)
 }
 
 // poll asks the driver. A driver that fails cannot be asked again: the loop

@@ -174,8 +174,8 @@ func (t *Task) abandon() {
 	if t.list != nil {
 		t.list.remove(t)
 	}
-	if t.timer.at != 0 {
-		t.scope.loop.timers.remove(&t.timer)
+	if t.alarm != 0 {
+		t.scope.loop.timers.remove(t.alarm - 1)
 	}
 	if s := t.under; s != nil && s.host != t {
 		s.dismiss(t)

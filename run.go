@@ -147,7 +147,8 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) 
 	l.now = l.driver.Now()
 	l.started, l.lent = l.now, l.now
 	l.door.ended = make(chan struct{})
-	l.hub = &Task{name: "Run"}
+	l.hub = new(Task)
+	l.hub.SetName("Run")
 	l.hub.scope.loop = l
 	l.root.begin(l, nil, ctx)
 	l.root.watchContext(ctx)
@@ -156,7 +157,8 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) 
 	}
 	l.current = l.hub
 	l.main = l.spawn(&l.root, &l.root, main)
-	l.main.name, l.main.heard = "main", true
+	l.main.SetName("main")
+	l.main.heard = true
 }
 
 // await parks the goroutine of Run in list until done holds.
@@ -279,7 +281,6 @@ func (l *Loop) unclaimed(t *Task, err error) {
 		return
 	}
 	u := &unheard{info: t.info(), err: err}
-	t.unheard = u
 	l.unheard = append(l.unheard, u)
 	if !l.virtual {
 		// When the garbage collector runs is no part of a schedule that can be
@@ -291,9 +292,17 @@ func (l *Loop) unclaimed(t *Task, err error) {
 // hear notes that somebody has the task's error.
 func (t *Task) hear() {
 	t.heard = true
-	if t.unheard != nil {
-		t.unheard.err, t.unheard = nil, nil
+	if t.err == nil {
+		return
 	}
+	l := t.scope.loop
+	l.unheard = slices.DeleteFunc(l.unheard, func(u *unheard) bool {
+		if u.info.ID != t.id {
+			return false
+		}
+		u.err = nil
+		return true
+	})
 }
 
 // report tells OnError of u, once.

@@ -28,10 +28,10 @@ type Scope struct {
 	child  *Scope // the first of the scopes it encloses
 	next   *Scope // its neighbours among its parent's children; a ring
 	prev   *Scope
-	tasks  int // how many it owns that have not ended
-	closed bool
-	shield bool
-	task   bool // it is a task's own scope
+	tasks  int32 // how many it owns that have not ended
+	closed bool  // it has been left
+	shield bool  // it is not cancelled when its parent is
+	task   bool  // it is a task's own scope
 	face   face
 	extra  *extra
 }

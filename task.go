@@ -37,10 +37,12 @@ type Task struct {
 	fn    func(ctx context.Context) error
 	at    *slot // where its goroutine is parked; nil while it runs or has not started
 	id    uint64
-	name  string
+	name  *string
 	next  *Task // in the loop's ring
 	prev  *Task
 	state state
+	heard bool   // somebody waits for its error, or has it
+	spent uint32 // what it has done since it was resumed; see innerTask.Spend
 
 	// While it waits.
 	list   *WaitList // nil if it waits in none
@@ -49,14 +51,11 @@ type Task struct {
 	reason Reason
 	under  *Scope   // whose cancellation ends the wait; nil if none does
 	cause  *verdict // why the wait was ended before its time
-	timer  timer    // of Sleep
+	alarm  int      // its place among the loop's timers, plus one
 	since  int64    // the loop's clock when it began to wait
 	born   int64
 
 	switches uint64 // times it was given the baton
-	spent    uint32 // what it has done since then without waiting; see innerTask.Spend
-	heard    bool   // somebody waits for its error, or has it
-	unheard  *unheard
 	err      error
 	joiners  WaitList
 	ended    func(err error) // what Async does with the end
@@ -225,14 +224,14 @@ func (t *Task) ID() uint64 { return t.id }
 
 // Name gives the name that SetName gave, or "task-N".
 func (t *Task) Name() string {
-	if t.name != "" {
-		return t.name
+	if t.name != nil {
+		return *t.name
 	}
 	return "task-" + strconv.FormatUint(t.id, 10)
 }
 
 // SetName names the task, for people who look at it.
-func (t *Task) SetName(name string) { t.name = name }
+func (t *Task) SetName(name string) { t.name = &name }
 
 // Current gives the running task, or nil if the caller is not in one: ctx does
 // not come from Run, or the caller is a callback or another goroutine.

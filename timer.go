@@ -13,29 +13,33 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 )
 
-// A timer is one entry of the heap. Exactly one of task and call is set: what
-// is made ready when it is due.
+// timers is the heap. Whoever set a timer keeps its place in the heap plus one,
+// and 0 while it is not set.
+type timers struct {
+	heap []timer
+	last uint64
+}
+
+// A timer is one entry of the heap. Exactly one of task and call is set: what is
+// made ready when it is due.
 type timer struct {
-	at   int // its place in the heap plus one; 0 while it is not set
+	when int64
+	age  uint64
 	task *Task
 	call *Handle
 }
 
-type timers struct {
-	heap []due
-	last uint64
-}
-
-// due holds what the heap compares beside the timer, so that a comparison does
-// not leave the heap's own memory.
-type due struct {
-	when int64
-	age  uint64
-	*timer
-}
-
-func (a *due) before(b *due) bool {
+func (a *timer) before(b *timer) bool {
 	return a.when < b.when || a.when == b.when && a.age < b.age
+}
+
+// moved tells whoever set the timer at place i that it is there.
+func (h *timers) moved(i int) {
+	if t := h.heap[i].task; t != nil {
+		t.alarm = i + 1
+	} else {
+		h.heap[i].call.alarm = i + 1
+	}
 }
 
 func (h *timers) len() int { return len(h.heap) }
@@ -48,24 +52,26 @@ func (h *timers) next() int64 {
 	return h.heap[0].when
 }
 
-func (h *timers) set(t *timer, when int64) {
+func (h *timers) set(when int64, t *Task, c *Handle) {
 	h.last++
-	h.heap = append(h.heap, due{when, h.last, t})
+	h.heap = append(h.heap, timer{when, h.last, t, c})
 	h.up(len(h.heap) - 1)
 }
 
-func (h *timers) remove(t *timer) {
-	i, last := t.at-1, len(h.heap)-1
-	t.at = 0
-	moved := h.heap[last]
-	h.heap[last] = due{}
-	h.heap = h.heap[:last]
-	if i == last {
-		return
+// remove takes the timer at place i out of the heap.
+func (h *timers) remove(i int) {
+	if e := &h.heap[i]; e.task != nil {
+		e.task.alarm = 0
+	} else {
+		e.call.alarm = 0
 	}
-	h.heap[i] = moved
-	h.down(i)
-	h.up(moved.at - 1)
+	last := len(h.heap) - 1
+	h.heap[i] = h.heap[last]
+	h.heap[last] = timer{}
+	h.heap = h.heap[:last]
+	if i < last && !h.down(i) {
+		h.up(i)
+	}
 }
 
 // Each entry has four children: the heap is half as deep as a binary one, and
@@ -78,15 +84,17 @@ func (h *timers) up(i int) {
 			break
 		}
 		h.heap[i] = h.heap[parent]
-		h.heap[i].at = i + 1
+		h.moved(i)
 		i = parent
 	}
 	h.heap[i] = e
-	e.at = i + 1
+	h.moved(i)
 }
 
-func (h *timers) down(i int) {
-	e := h.heap[i]
+// down moves the entry at place i to where it is before all below it, and
+// reports whether that is another place.
+func (h *timers) down(i int) bool {
+	e, start := h.heap[i], i
 	for {
 		first := 4*i + 1
 		if first >= len(h.heap) {
@@ -102,23 +110,24 @@ func (h *timers) down(i int) {
 			break
 		}
 		h.heap[i] = h.heap[least]
-		h.heap[i].at = i + 1
+		h.moved(i)
 		i = least
 	}
 	h.heap[i] = e
-	e.at = i + 1
+	h.moved(i)
+	return i != start
 }
 
 // fire makes ready what the timers that are due were set for.
 func (h *timers) fire(l *Loop) {
 	for len(h.heap) > 0 && h.heap[0].when <= l.now {
-		t := h.heap[0].timer
-		if t.task != nil {
-			t.task.wake(nil)
+		if t := h.heap[0].task; t != nil {
+			t.wake(nil)
 			continue
 		}
-		h.remove(t)
-		l.queue.push(entry{call: t.call})
+		call := h.heap[0].call
+		h.remove(0)
+		l.queue.push(entry{call: call})
 	}
 }
 
@@ -149,8 +158,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		t.yield()
 		return nil
 	}
-	t.timer.task = t
-	s.loop.timers.set(&t.timer, s.loop.after(d))
+	s.loop.timers.set(s.loop.after(d), t, nil)
 	return t.park(s, ctx, Reason{What: "sleep"})
 }
 
@@ -166,8 +174,7 @@ func SleepUntil(ctx context.Context, t time.Time) error {
 		me.yield()
 		return nil
 	}
-	me.timer.task = me
-	s.loop.timers.set(&me.timer, at)
+	s.loop.timers.set(at, me, nil)
 	return me.park(s, ctx, Reason{What: "sleep"})
 }
 
@@ -227,7 +234,7 @@ func Every(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
 type Handle struct {
 	loop  *Loop
 	fn    func() // nil when it has run or was cancelled
-	timer timer
+	alarm int    // its place among the loop's timers, plus one
 	when  int64
 }
 
@@ -263,9 +270,8 @@ func (l *Loop) handle(fn func()) *Handle {
 func (l *Loop) callAt(at int64, fn func()) *Handle {
 	h := l.handle(fn)
 	h.when = at
-	h.timer.call = h
 	if at < never {
-		l.timers.set(&h.timer, at)
+		l.timers.set(at, nil, h)
 	}
 	return h
 }
@@ -278,8 +284,8 @@ func (h *Handle) Cancel() bool {
 	}
 	h.loop.mustBeInside("Handle.Cancel")
 	h.fn = nil
-	if h.timer.at != 0 {
-		h.loop.timers.remove(&h.timer)
+	if h.alarm != 0 {
+		h.loop.timers.remove(h.alarm - 1)
 	}
 	return true
 }
