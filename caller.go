@@ -32,10 +32,11 @@ import (
 // number at most half a table away from its place, which is its lowest bits;
 // the runtime gives numbers in runs. 0 is a free place, gone one that was left.
 type crew struct {
-	table  atomic.Pointer[[]atomic.Uint64]
-	mu     sync.Mutex // held by who changes the set
-	taken  int        // places that are not free
-	nested map[uint64]*Task
+	table   atomic.Pointer[[]atomic.Uint64]
+	mu      sync.Mutex // held by who changes the set
+	taken   int        // places that are not free
+	nested  map[uint64]*Task
+	foreign map[uint64]bool // coroutines of other goroutines that have called
 }
 
 const gone = ^uint64(0)
@@ -128,18 +129,43 @@ func (l *Loop) inside() bool {
 }
 
 // recognise tells whether the calling goroutine, which is not in the set, is a
-// coroutine that one of the loop's goroutines made, and notes it if it is.
+// coroutine that one of the loop's goroutines made, or a coroutine nested in
+// such a one, and notes it if it is.
 func (l *Loop) recognise(id uint64) bool {
-	if !gid.Coroutine() {
+	if !gid.Coroutine() || l.crew.isForeign(id) {
 		return false
 	}
 	maker, ok := gid.Creator()
-	if !ok || !l.crew.has(maker) {
+	for ok && !l.crew.has(maker) {
+		// Made by a coroutine, perhaps, that has not called the loop itself.
+		maker, ok = gid.CreatorOf(maker)
+	}
+	if !ok {
+		l.crew.noteForeign(id)
 		return false
 	}
 	l.crew.add(id)
 	l.crew.nest(id, l.current)
 	return true
+}
+
+// isForeign tells whether the coroutine with the given number was found to be
+// none of the loop's.
+func (c *crew) isForeign(id uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.foreign[id]
+}
+
+// noteForeign keeps the answer. It is only a shortcut, so when there are many
+// they are dropped.
+func (c *crew) noteForeign(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.foreign == nil || len(c.foreign) >= 1000 {
+		c.foreign = make(map[uint64]bool)
+	}
+	c.foreign[id] = true
 }
 
 // nest notes that the coroutine with the given number is nested in t.

@@ -277,7 +277,7 @@ type unheard struct {
 // takes it. What nobody takes is reported when the task can no longer be waited
 // for, or at the end of the loop.
 func (l *Loop) unclaimed(t *Task, err error) {
-	if t.heard || errors.Is(err, context.Canceled) && l.root.verdict() != nil {
+	if v := l.root.verdict(); t.heard || v != nil && v.explains(err) {
 		return
 	}
 	u := &unheard{info: t.info(), err: err}

@@ -62,6 +62,13 @@ func TestCoroutine(t *testing.T) {
 		})
 		inCoroutine(func() {
 			outer := ID()
+			inner := uint64(0)
+			next, stop := iter.Pull(func(yield func(int) bool) { inner = ID(); yield(1) })
+			next()
+			if id, ok := CreatorOf(inner); !ok || id != outer {
+				t.Errorf("depth %d: CreatorOf() = %d, %v; want %d", depth, id, ok, outer)
+			}
+			stop()
 			deep(depth, func() { check(t, depth, 0) })
 			inCoroutine(func() { deep(depth, func() { check(t, depth, outer) }) })
 		})
