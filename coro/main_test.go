@@ -1,0 +1,53 @@
+package coro
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"testing"
+)
+
+// TestMain fails if a goroutine or a coroutine outlives the tests.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	before := runtime.NumGoroutine()
+	code := m.Run()
+	// Fuzzing has goroutines of its own that stay.
+	fuzzing := flag.Lookup("test.fuzz").Value.String() != "" || flag.Lookup("test.fuzzworker").Value.String() == "true"
+	if code == 0 && !fuzzing {
+		if n, ok := Settle(before); !ok {
+			fmt.Fprintf(os.Stderr, "%d goroutines before the tests, %d after:\n", before, n)
+			_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
+			code = 1
+		}
+		if n := Enlisted(); n != 0 {
+			fmt.Fprintf(os.Stderr, "%d coroutines are left on the roll\n", n)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// Settle waits until there are at most n goroutines, for goroutines that have
+// been told to end need a moment to do so. It gives up in the end.
+func Settle(n int) (now int, ok bool) {
+	for range 100_000 {
+		if now = runtime.NumGoroutine(); now <= n {
+			return now, true
+		}
+		runtime.Gosched()
+	}
+	return now, false
+}
+
+// Enlisted counts the coroutines that have a goroutine.
+func Enlisted() (n int) {
+	for i := range roll {
+		roll[i].mu.Lock()
+		n += len(roll[i].list)
+		roll[i].mu.Unlock()
+	}
+	return n
+}

@@ -1,0 +1,45 @@
+package coro
+
+// Status is what a coroutine is doing, in the words of Lua's coroutine.status.
+type Status int
+
+const (
+	Suspended Status = iota // it has not begun, or waits in yield
+	Running                 // it is running
+	Normal                  // it has resumed another coroutine and waits for that
+	Dead                    // it has ended
+)
+
+// String gives the status in lower case: "suspended", "running", "normal" or
+// "dead".
+func (s Status) String() string {
+	switch s {
+	case Suspended:
+		return "suspended"
+	case Running:
+		return "running"
+	case Normal:
+		return "normal"
+	case Dead:
+		return "dead"
+	}
+	return "unknown status"
+}
+
+// Status tells what the coroutine is doing, seen from the caller: it is Running
+// if it is the coroutine that asks, and Normal if it waits for the one that
+// asks. From a goroutine beside it, which cannot tell the two apart, a
+// coroutine is Running until it pauses; the answer may be out of date by the
+// time it is read.
+func (c *Coroutine[In, Out]) Status() Status {
+	switch c.state.Load() {
+	case suspended:
+		return Suspended
+	case dead:
+		return Dead
+	}
+	if c.caller() == below {
+		return Normal
+	}
+	return Running
+}
