@@ -1,0 +1,160 @@
+package main
+
+// This file lets two contestants do equal work in turns and compares them.
+//
+// The law: both sides are warm before they are measured, both start from a
+// collected heap, they take turns at going first, and one measured round of
+// one is compared only with the round of the other that is next to it, so that
+// whatever else the machine does falls on both.
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// A clock measures what lies between ResetTimer and StopTimer. A *testing.B is
+// one, so a contestant serves "go test -bench" as well.
+type clock interface {
+	ResetTimer()
+	StopTimer()
+}
+
+// A contestant does n operations between c.ResetTimer and c.StopTimer, and what
+// it takes to be warm before that.
+type contestant func(c clock, n int)
+
+// A row is a line of the table, or a few that are measured together.
+type row struct {
+	name string
+	run  func(o options) ([]finding, error)
+}
+
+// A finding is one line of the table.
+type finding struct {
+	what    string
+	rival   string
+	unit    string  // of mine and theirs: "ns", "B"
+	mine    float64 // the median over the rounds
+	theirs  float64
+	ratios  []float64 // one a round
+	budget  float64   // the ratio must not be above it; 0: there is none
+	allocs  int       // what mine allocates in an operation
+	allowed int       // what it may allocate; unlimited: anything
+}
+
+// unlimited as the number of allocations allowed means that they do not count.
+const unlimited = -1
+
+func (f *finding) ratio() float64 { return median(f.ratios) }
+
+// met reports whether the budget is kept. The ratio is compared as it is
+// printed: to two places.
+func (f *finding) met() bool {
+	fast := f.budget == 0 || math.Round(f.ratio()*100) <= math.Round(f.budget*100)
+	return fast && (f.allowed == unlimited || f.allocs <= f.allowed)
+}
+
+// brief is for people who watch it being measured.
+func (f *finding) brief() string {
+	verdict := "met"
+	if !f.met() {
+		verdict = "MISSED"
+	}
+	return fmt.Sprintf("%.2fx %s", f.ratio(), verdict)
+}
+
+// A duel is a row in which both sides run in this process.
+type duel struct {
+	name    string
+	what    string
+	rival   string
+	budget  float64
+	allowed int
+	procs   int // GOMAXPROCS meanwhile; 0: as it is
+	mine    func(o options) contestant
+	theirs  func(o options) contestant
+}
+
+func (d duel) row() row {
+	return row{d.name, func(o options) ([]finding, error) { return []finding{d.run(o)}, nil }}
+}
+
+// run measures the duel.
+func (d duel) run(o options) finding {
+	if d.procs > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(d.procs))
+	}
+	mine, theirs := d.mine(o), d.theirs(o)
+	n := enough(theirs, o.slice)
+	f := finding{what: d.what, rival: d.rival, unit: "ns", budget: d.budget, allowed: d.allowed}
+	var a, b, allocs []float64
+	for round := range o.rounds {
+		var m, t meter
+		if round%2 == 0 {
+			m, t = timed(mine, n), timed(theirs, n)
+		} else {
+			t, m = timed(theirs, n), timed(mine, n)
+		}
+		a = append(a, float64(m.took)/float64(n))
+		b = append(b, float64(t.took)/float64(n))
+		f.ratios = append(f.ratios, float64(m.took)/float64(t.took))
+		allocs = append(allocs, float64(m.allocs/uint64(n)))
+	}
+	f.mine, f.theirs, f.allocs = median(a), median(b), int(median(allocs))
+	return f
+}
+
+// enough finds how many operations make a round long enough.
+func enough(c contestant, slice time.Duration) int {
+	for n := 1; ; n *= 2 {
+		took := timed(c, n).took
+		if took >= slice {
+			return n
+		}
+		if took > slice/100 {
+			return max(n, int(float64(n)*float64(slice)/float64(took)))
+		}
+	}
+}
+
+// timed is one round of one side.
+func timed(c contestant, n int) meter {
+	runtime.GC()
+	var m meter
+	c(&m, n)
+	return m
+}
+
+// A meter is a clock that counts allocations too.
+type meter struct {
+	began  time.Time
+	before uint64
+	took   time.Duration
+	allocs uint64
+}
+
+func (m *meter) ResetTimer() {
+	m.before = mallocs()
+	m.began = time.Now()
+}
+
+func (m *meter) StopTimer() {
+	m.took = time.Since(m.began)
+	m.allocs = mallocs() - m.before
+}
+
+func mallocs() uint64 {
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return s.Mallocs
+}
+
+// median gives the value in the middle, the upper one of two. There must be one.
+func median[T cmp.Ordered](values []T) T {
+	s := slices.Sorted(slices.Values(values))
+	return s[len(s)/2]
+}

@@ -1,0 +1,157 @@
+package main
+
+// This file measures what tasks hand to each other and to goroutines: a lock, a
+// value through a queue, a piece of work that leaves the loop and comes back.
+
+import (
+	"context"
+	"sync"
+
+	"github.com/rondo-go/rondo"
+)
+
+func lockTask(options) contestant {
+	return func(c clock, n int) {
+		inLoop(func(ctx context.Context) error {
+			var m rondo.Mutex
+			lock := func(n int) error {
+				for range n {
+					if err := m.Lock(ctx); err != nil {
+						return err
+					}
+					m.Unlock()
+				}
+				return nil
+			}
+			if err := lock(warmUp); err != nil {
+				return err
+			}
+			c.ResetTimer()
+			err := lock(n)
+			c.StopTimer()
+			return err
+		})
+	}
+}
+
+func lockGoroutine(options) contestant {
+	return func(c clock, n int) {
+		var m sync.Mutex
+		lock := func(n int) {
+			for range n {
+				m.Lock()
+				m.Unlock()
+			}
+		}
+		lock(warmUp)
+		c.ResetTimer()
+		lock(n)
+		c.StopTimer()
+	}
+}
+
+// queuePingPong makes each operation a value sent to another task and its
+// answer. The queues, like the rival's channels, hold one value.
+func queuePingPong(options) contestant {
+	return func(c clock, n int) {
+		inLoop(func(ctx context.Context) error {
+			ping, pong := rondo.NewQueue[int](1), rondo.NewQueue[int](1)
+			other := rondo.Go(ctx, func(ctx context.Context) error {
+				for v := range ping.All(ctx) {
+					if err := pong.Put(ctx, v); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			play := func(n int) error {
+				for i := range n {
+					if err := ping.Put(ctx, i); err != nil {
+						return err
+					}
+					if _, err := pong.Get(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			if err := play(warmUp); err != nil {
+				return err
+			}
+			c.ResetTimer()
+			err := play(n)
+			c.StopTimer()
+			ping.Close()
+			if err != nil {
+				return err
+			}
+			return other.Wait(ctx)
+		})
+	}
+}
+
+func channelPingPong(options) contestant {
+	return func(c clock, n int) {
+		ping, pong := make(chan int, 1), make(chan int, 1)
+		go func() {
+			for v := range ping {
+				pong <- v
+			}
+			close(pong)
+		}()
+		play := func(n int) {
+			for i := range n {
+				ping <- i
+				<-pong
+			}
+		}
+		play(warmUp)
+		c.ResetTimer()
+		play(n)
+		c.StopTimer()
+		close(ping)
+		<-pong
+	}
+}
+
+// offload makes each operation a function that runs on a goroutine while the
+// task waits for its result.
+func offload(options) contestant {
+	return func(c clock, n int) {
+		inLoop(func(ctx context.Context) error {
+			send := func(n int) error {
+				for range n {
+					if _, err := rondo.Offload(ctx, seven); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			if err := send(warmUp); err != nil {
+				return err
+			}
+			c.ResetTimer()
+			err := send(n)
+			c.StopTimer()
+			return err
+		})
+	}
+}
+
+func seven(context.Context) (int, error) { return 7, nil }
+
+func away(options) contestant {
+	return func(c clock, n int) {
+		send := func(n int) {
+			for range n {
+				result := make(chan int)
+				go func() { result <- 7 }()
+				<-result
+			}
+		}
+		send(warmUp)
+		c.ResetTimer()
+		send(n)
+		c.StopTimer()
+	}
+}

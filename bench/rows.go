@@ -1,0 +1,76 @@
+package main
+
+// This file is the table of budgets: what is measured, beside which rival, and
+// what Rondo must reach.
+
+import "slices"
+
+func rows() []row {
+	var all []row
+	for _, d := range duels() {
+		all = append(all, d.row())
+	}
+	return slices.Concat(all, processRows())
+}
+
+// duels are the rows in which both sides run in this process.
+func duels() []duel {
+	const bare = "bare iter.Pull: next and yield"
+	return []duel{
+		{
+			name: "switch-2", what: "task switch, 2 tasks",
+			rival: bare, budget: 0.80, allowed: 0,
+			mine: turns(2), theirs: pulls,
+		},
+		{
+			name: "switch-1000", what: "task switch, 1,000 tasks",
+			rival: bare, budget: 1.0, allowed: 0,
+			mine: turns(1000), theirs: pulls,
+		},
+		{
+			name: "yield", what: "Yield with nothing else ready",
+			rival: bare, budget: 0.15, allowed: 0,
+			mine: turns(1), theirs: pulls,
+		},
+		{
+			name: "spawn", what: "spawn and join one task",
+			rival: "`go` and a channel", budget: 0.6, allowed: 2,
+			mine: spawnTask, theirs: spawnGoroutine,
+		},
+		{
+			name: "group-errgroup", what: "100,000 tasks in a Group",
+			rival: "errgroup", budget: 0.35, allowed: unlimited,
+			mine: groupTasks, theirs: groupErrgroup,
+		},
+		{
+			name: "group-waitgroup", what: "100,000 tasks in a Group",
+			rival: "WaitGroup.Go", budget: 0.35, allowed: unlimited,
+			mine: groupTasks, theirs: groupWaitGroup,
+		},
+		{
+			name: "sleep", what: "100,000 tasks that sleep 1 ms, to the end",
+			rival: "goroutines in time.Sleep", budget: 0.6, allowed: unlimited,
+			mine: sleepTasks, theirs: sleepGoroutines,
+		},
+		{
+			name: "queue", what: "Queue ping-pong",
+			rival: "two channels", budget: 0.7, allowed: unlimited,
+			mine: queuePingPong, theirs: channelPingPong,
+		},
+		{
+			name: "mutex", what: "Mutex Lock and Unlock, uncontended",
+			rival: "sync.Mutex", budget: 1.5, allowed: 0,
+			mine: lockTask, theirs: lockGoroutine,
+		},
+		{
+			name: "offload", what: "Offload there and back, 2 CPUs",
+			rival: "`go` and a channel", budget: 3.5, allowed: unlimited, procs: 2,
+			mine: offload, theirs: away,
+		},
+		{
+			name: "offload-1", what: "Offload there and back, GOMAXPROCS=1",
+			rival: "`go` and a channel", budget: 3.5, allowed: unlimited, procs: 1,
+			mine: offload, theirs: away,
+		},
+	}
+}

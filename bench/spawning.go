@@ -1,0 +1,133 @@
+package main
+
+// This file measures how long it takes to start tasks and to wait for them.
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rondo-go/rondo"
+)
+
+func succeed(context.Context) error { return nil }
+
+func spawnTask(options) contestant {
+	return func(c clock, n int) {
+		inLoop(func(ctx context.Context) error {
+			spawn := func(n int) error {
+				for range n {
+					if err := rondo.Go(ctx, succeed).Wait(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			if err := spawn(warmUp); err != nil {
+				return err
+			}
+			c.ResetTimer()
+			err := spawn(n)
+			c.StopTimer()
+			return err
+		})
+	}
+}
+
+func spawnGoroutine(options) contestant {
+	spawn := func(n int) {
+		for range n {
+			done := make(chan error)
+			go func() { done <- nil }()
+			<-done
+		}
+	}
+	return func(c clock, n int) {
+		spawn(warmUp)
+		c.ResetTimer()
+		spawn(n)
+		c.StopTimer()
+	}
+}
+
+// groupTasks makes each operation a Group of many tasks that do nothing. One
+// Group before makes it warm, for it as for the rivals.
+func groupTasks(o options) contestant {
+	return groups(o.many, succeed)
+}
+
+// sleepTasks is groupTasks with tasks that sleep.
+func sleepTasks(o options) contestant {
+	return groups(o.many, func(ctx context.Context) error { return rondo.Sleep(ctx, o.sleep) })
+}
+
+func groups(many int, task func(ctx context.Context) error) contestant {
+	return func(c clock, n int) {
+		inLoop(func(ctx context.Context) error {
+			group := func(g *rondo.Scope) error {
+				for range many {
+					g.Go(task)
+				}
+				return nil
+			}
+			if err := rondo.Group(ctx, group); err != nil {
+				return err
+			}
+			c.ResetTimer()
+			for range n {
+				if err := rondo.Group(ctx, group); err != nil {
+					return err
+				}
+			}
+			c.StopTimer()
+			return nil
+		})
+	}
+}
+
+func groupErrgroup(o options) contestant {
+	group := func() {
+		var g errgroup.Group
+		for range o.many {
+			g.Go(func() error { return nil })
+		}
+		if err := g.Wait(); err != nil {
+			panic(err)
+		}
+	}
+	return repeated(group)
+}
+
+func groupWaitGroup(o options) contestant {
+	return repeated(func() {
+		var g sync.WaitGroup
+		for range o.many {
+			g.Go(func() {})
+		}
+		g.Wait()
+	})
+}
+
+func sleepGoroutines(o options) contestant {
+	return repeated(func() {
+		var g sync.WaitGroup
+		for range o.many {
+			g.Go(func() { time.Sleep(o.sleep) })
+		}
+		g.Wait()
+	})
+}
+
+// repeated makes each operation a call of group, with one before to be warm.
+func repeated(group func()) contestant {
+	return func(c clock, n int) {
+		group()
+		c.ResetTimer()
+		for range n {
+			group()
+		}
+		c.StopTimer()
+	}
+}

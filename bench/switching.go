@@ -1,0 +1,93 @@
+package main
+
+// This file measures how long it takes until another task runs, and until a
+// task that yields with nobody else ready runs again. An operation is one Yield:
+// one task put down and one taken up. The rival does the least that iter.Pull
+// can do to run a coroutine for one step: into it and back.
+
+import (
+	"context"
+	"iter"
+
+	"github.com/rondo-go/rondo"
+)
+
+// warmUp is how many operations a side does before it is measured.
+const warmUp = 1000
+
+// inLoop runs body as the main task of a loop. The contestants do nothing that
+// can fail, so an error is a fault of the program.
+func inLoop(body func(ctx context.Context) error) {
+	if err := rondo.Run(context.Background(), body); err != nil {
+		panic(err)
+	}
+}
+
+// turns makes n operations of as many tasks, which take turns.
+func turns(tasks int) func(options) contestant {
+	return func(options) contestant {
+		return func(c clock, n int) {
+			inLoop(func(ctx context.Context) error {
+				err := takeTurns(ctx, c, tasks, n)
+				c.StopTimer()
+				return err
+			})
+		}
+	}
+}
+
+func takeTurns(ctx context.Context, c clock, tasks, n int) error {
+	var start rondo.Event
+	waiting := 0
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		for i := range tasks {
+			count := n / tasks
+			if i < n%tasks {
+				count++
+			}
+			g.Go(func(ctx context.Context) error {
+				for range warmUp / tasks {
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+				waiting++
+				if err := start.Wait(ctx); err != nil {
+					return err
+				}
+				for range count {
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		for waiting < tasks {
+			if err := rondo.Yield(g); err != nil {
+				return err
+			}
+		}
+		c.ResetTimer()
+		start.Set()
+		return nil
+	})
+}
+
+func pulls(options) contestant {
+	return func(c clock, n int) {
+		next, stop := iter.Pull(func(yield func(struct{}) bool) {
+			for yield(struct{}{}) {
+			}
+		})
+		defer stop()
+		for range warmUp {
+			next()
+		}
+		c.ResetTimer()
+		for range n {
+			next()
+		}
+		c.StopTimer()
+	}
+}
