@@ -1,0 +1,137 @@
+package sim
+
+// This file has the world that a simulated loop lives in: a driver whose clock
+// jumps and whose choices are made by somebody else. Whatever it does is a
+// function of its seed, of its choices, and of what the loop asks; what comes
+// from other goroutines is the one exception.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/driver"
+)
+
+// epoch is what a simulated clock shows at the earliest. It is long ago, so that
+// a time that was taken from time.Now shows at once.
+var epoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// origin is the instant of a world's beginning: far from zero, so that an
+// instant taken for a duration shows.
+const origin = int64(1000 * time.Hour)
+
+// patience is how much real time a loop may wait for other goroutines. Its
+// clock stands still meanwhile.
+const patience = time.Minute
+
+var errPatience = errors.New("sim: nothing has come from outside the loop for a minute of real time, and its clock stands still until something does")
+
+// A world is the driver of one simulated loop.
+type world struct {
+	label string
+	start time.Time // what the clock shows at origin
+	now   int64
+	pick  func(n int) int
+	steps uint64
+	trail trail
+	rand  *rand.Rand
+	bell  chan struct{}
+	stuck func() // called when the steps are used up; does not return
+}
+
+// newWorld makes the world of a seed. pick chooses among n.
+func newWorld(seed uint64, pick func(n int) int) *world {
+	start := stream(seed, forClock).Int64N(int64(24 * time.Hour))
+	return &world{
+		label: fmt.Sprintf("seed %d", seed),
+		start: epoch.Add(time.Duration(start)),
+		now:   origin,
+		pick:  pick,
+		rand:  stream(seed, forBody),
+		bell:  make(chan struct{}, 1),
+	}
+}
+
+func (w *world) elapsed() time.Duration { return time.Duration(w.now - origin) }
+
+func (w *world) Now() int64 { return w.now }
+
+func (w *world) Time(instant int64) time.Time {
+	return w.start.Add(time.Duration(instant - origin))
+}
+
+// Instant gives the instant of t. One too far ahead to be counted is
+// driver.Forever.
+func (w *world) Instant(t time.Time) int64 {
+	d := int64(t.Sub(w.start))
+	if d > math.MaxInt64-origin {
+		return driver.Forever
+	}
+	return origin + d
+}
+
+// Poll jumps to the instant given. If that never comes, the loop knows of
+// something outside that will wake it, so it waits for that.
+func (w *world) Poll(until int64) error {
+	select {
+	case <-w.bell:
+		return nil
+	default:
+	}
+	switch {
+	case until == driver.Forever:
+		return w.wait()
+	case until > w.now:
+		w.now = until
+		w.step(1)
+		w.trail.add(event{now: until})
+	default:
+		// A busy loop looks in once in a while without anything to choose.
+		w.step(busy)
+	}
+	return nil
+}
+
+// busy is how many steps a loop takes between two looks at its driver.
+const busy = 64
+
+func (w *world) wait() error {
+	end := time.NewTimer(patience)
+	defer end.Stop()
+	select {
+	case <-w.bell:
+		return nil
+	case <-end.C:
+		return errPatience
+	}
+}
+
+func (w *world) Wake() {
+	select {
+	case w.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (w *world) Order() func(n int) int { return w.choose }
+
+func (w *world) choose(n int) int {
+	w.step(1)
+	i := w.pick(n)
+	w.trail.add(event{now: w.now, n: int32(n), chosen: int32(i)})
+	return i
+}
+
+func (w *world) step(n uint64) {
+	w.steps += n
+	if w.steps > StepsMax {
+		w.stuck()
+	}
+}
+
+func (w *world) Virtual() bool { return true }
+
+func (w *world) Close() error { return nil }
