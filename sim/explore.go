@@ -3,17 +3,18 @@ package sim
 // This file has Explore. The choices of all runs form a tree, and a run is one
 // way from its root to a leaf. The tree is walked depth first by running body
 // again for each leaf: with the choices that lead to the fork at which the last
-// run is to be left, then the next choice there, then the first everywhere.
+// way is to be left, then the next choice there, then the first everywhere.
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 )
 
 // Explore runs body as the main task of a loop of its own in every order that
 // there is: once for each way of choosing, at each point, one of what could run
-// next. Time of day and [Rand] are the same in all runs.
+// next. The time of day and [Rand] are the same in all runs.
 //
 // The first order to fail ends the test, for the same reasons as in [Test], with
 // a report and a command that runs this order again: RONDO_SEED is then the list
@@ -30,29 +31,20 @@ func Explore(t testing.TB, body func(ctx context.Context)) {
 		t.Fatal(err)
 	}
 	before := t.Failed()
-	tree := tree{chosen: p.choices}
+	if p.order != nil {
+		replay(t, p.order, body, before)
+		return
+	}
+	var w walk
 	for orders := 1; ; orders++ {
-		tree.depth, tree.broken = 0, ""
-		w := newWorld(0, tree.pick)
-		o := w.run(body)
-		w.label = fmt.Sprintf("order %d", orders)
-		if p.choices != nil {
-			w.label = "order " + formatChoices(tree.chosen)
+		world := newWorld(0, w.choose)
+		world.label = fmt.Sprintf("order %d", orders)
+		o := world.run(body)
+		if off := w.off(); off != "" {
+			t.Fatalf("sim: not deterministic: after the choices of an earlier run, %s\n%s", off, causes)
 		}
-		if tree.depth < len(tree.chosen) && tree.broken == "" {
-			tree.broken = fmt.Sprintf("it ended after %d choices", tree.depth)
-		}
-		if tree.broken != "" {
-			if p.choices != nil {
-				t.Fatalf("sim: %s=%s is no order of this test: %s", variable, formatChoices(p.choices), tree.broken)
-			}
-			t.Fatalf("sim: not deterministic: with the choices of an earlier run, %s\n%s", tree.broken, causes)
-		}
-		verdict(t, w, o, before, formatChoices(tree.chosen))
-		if p.choices != nil {
-			return
-		}
-		if !tree.advance() {
+		verdict(t, world, o, before, formatOrder(w.chosen))
+		if !w.advance() {
 			t.Logf("sim: %d orders", orders)
 			return
 		}
@@ -62,45 +54,62 @@ func Explore(t testing.TB, body func(ctx context.Context)) {
 	}
 }
 
-// A tree is the place in the tree of choices that a run has come to.
-type tree struct {
-	chosen []int // the choices on the way to the leaf of the present run
-	among  []int // how many there were at each; 0 if that is not known
-	depth  int
-	broken string // how the run has left the way
+// replay runs body in one order.
+func replay(t testing.TB, order []int, body func(ctx context.Context), before bool) {
+	t.Helper()
+	w := walk{chosen: slices.Clone(order)}
+	world := newWorld(0, w.choose)
+	world.label = "order " + formatOrder(order)
+	o := world.run(body)
+	if off := w.off(); off != "" {
+		t.Fatalf("sim: %s=%s is no order of this test: %s", variable, formatOrder(order), off)
+	}
+	verdict(t, world, o, before, formatOrder(order))
 }
 
-// pick follows the way, and from its end on chooses the first.
-func (t *tree) pick(n int) int {
-	d := t.depth
-	t.depth++
-	for len(t.chosen) <= d {
-		t.chosen = append(t.chosen, 0)
-	}
-	for len(t.among) <= d {
-		t.among = append(t.among, 0)
-	}
-	switch {
-	case t.broken != "":
-		return 0
-	case t.among[d] != 0 && t.among[d] != n:
-		t.broken = fmt.Sprintf("choice %d is among %d things and was among %d", d+1, n, t.among[d])
-		return 0
-	case t.chosen[d] >= n:
-		t.broken = fmt.Sprintf("choice %d is among %d things", d+1, n)
-		return 0
-	}
-	t.among[d] = n
-	return t.chosen[d]
+// A walk is one way through the tree of choices, and what is known of the forks
+// that it comes by.
+type walk struct {
+	chosen []int  // the way
+	among  []int  // how many ways there are at each fork, as far as it is known
+	depth  int    // forks that the present run has passed
+	lost   string // where it was not what was known
 }
 
-// advance goes on to the next leaf and reports whether there is one.
-func (t *tree) advance() bool {
-	for d := len(t.chosen) - 1; d >= 0; d-- {
-		if t.chosen[d]+1 < t.among[d] {
-			t.chosen = t.chosen[:d+1]
-			t.among = t.among[:d+1]
-			t.chosen[d]++
+// choose follows the way, and from its end on chooses the first.
+func (w *walk) choose(n int) int {
+	d := w.depth
+	w.depth++
+	if d == len(w.chosen) {
+		w.chosen = append(w.chosen, 0)
+	}
+	if d == len(w.among) {
+		w.among = append(w.among, n)
+	}
+	if w.lost == "" && (w.among[d] != n || w.chosen[d] >= n) {
+		w.lost = fmt.Sprintf("choice %d is among %d things", d+1, n)
+	}
+	if w.lost != "" {
+		return 0
+	}
+	return w.chosen[d]
+}
+
+// off says how the run that has ended left the way, or nothing.
+func (w *walk) off() string {
+	if w.lost == "" && w.depth < len(w.chosen) {
+		return fmt.Sprintf("it ends with choice %d", w.depth)
+	}
+	return w.lost
+}
+
+// advance goes on to the next way and reports whether there is one.
+func (w *walk) advance() bool {
+	for d := len(w.chosen) - 1; d >= 0; d-- {
+		if w.chosen[d]+1 < w.among[d] {
+			w.chosen[d]++
+			w.chosen, w.among = w.chosen[:d+1], w.among[:d+1]
+			w.depth = 0
 			return true
 		}
 	}

@@ -11,7 +11,6 @@ type purpose uint64
 
 const (
 	forClock purpose = iota + 1
-	forStrategy
 	forOrder
 	forBody
 )
@@ -31,35 +30,46 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// seeded gives the order that a seed stands for. No one way of choosing finds
-// all mistakes, so the seed chooses the way as well: half of all seeds choose
-// evenly; the others have a bias, which goes further into one corner.
-func seeded(seed uint64) func(n int) int {
+// A strategy chooses one of n things that can run. Their places are those of the
+// loop's queue: the oldest is in place 0 until choices have mixed them.
+type strategy func(n int) int
+
+// seeded gives the strategy of a seed. No one way of choosing finds all
+// mistakes, so among eight seeds in a row four choose evenly, and the others
+// each have a bias that leads further into one corner. Seed 0 is the order of a
+// real loop.
+func seeded(seed uint64) strategy {
 	r := stream(seed, forOrder)
-	switch stream(seed, forStrategy).IntN(8) {
-	case 0:
-		// What has become ready last runs first.
-		return func(n int) int { return n - 1 }
-	case 1:
-		// The same, but not always.
-		return func(n int) int {
-			if r.IntN(4) == 0 {
-				return r.IntN(n)
-			}
-			return n - 1
-		}
-	case 2:
-		// What has waited longest waits on.
-		return func(n int) int { return 1 + r.IntN(n-1) }
-	case 3:
-		// The order of a real loop, with an exception now and then.
-		return func(n int) int {
-			if r.IntN(8) == 0 {
-				return r.IntN(n)
-			}
-			return 0
-		}
-	default:
-		return r.IntN
+	if seed == 0 {
+		return oldest
 	}
+	switch seed % 8 {
+	case 2:
+		return newest
+	case 4:
+		return mostly(newest, 4, r)
+	case 6:
+		return mostly(oldest, 4, r)
+	case 0:
+		return notOldest(r)
+	}
+	return r.IntN
+}
+
+func oldest(int) int   { return 0 }
+func newest(n int) int { return n - 1 }
+
+// mostly is s but for one choice in every, which is even.
+func mostly(s strategy, every int, r *rand.Rand) strategy {
+	return func(n int) int {
+		if r.IntN(every) == 0 {
+			return r.IntN(n)
+		}
+		return s(n)
+	}
+}
+
+// notOldest keeps waiting what would be next.
+func notOldest(r *rand.Rand) strategy {
+	return func(n int) int { return 1 + r.IntN(n-1) }
 }

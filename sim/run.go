@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"runtime"
 	"strings"
 
 	"github.com/rondo-go/rondo"
@@ -45,7 +47,7 @@ func (w *world) run(body func(ctx context.Context)) outcome {
 		stuck   = make(chan outcome)
 	)
 	w.stuck = func() {
-		stuck <- outcome{stuck: livelock(main)}
+		stuck <- outcome{stuck: livelock(main, body)}
 		select {} // the loop stays where it is, with all that belongs to it
 	}
 	runner := rondo.Runner{
@@ -76,17 +78,33 @@ func (w *world) run(body func(ctx context.Context)) outcome {
 	}()
 	select {
 	case o := <-done:
+		if o.exited {
+			o.err = abandoned(main)
+		}
 		return o
 	case o := <-stuck:
 		return o
 	}
 }
 
+// abandoned gives the error with which the loop ended every task before the
+// test could. A Goexit in one of them hides it from Run's caller: such a task is
+// likely to have called t.Fatal about its cancellation.
+func abandoned(main context.Context) error {
+	if main == nil {
+		return nil
+	}
+	if err := context.Cause(main); errors.Is(err, rondo.ErrDeadlock) || errors.Is(err, errPatience) {
+		return err
+	}
+	return nil
+}
+
 // namedMax is how many tasks a report names.
 const namedMax = 20
 
 // livelock names the tasks of a loop that does not come to an end.
-func livelock(main context.Context) string {
+func livelock(main context.Context, body func(ctx context.Context)) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "livelock: no end after %d steps", StepsMax)
 	if l := kernel.Of(main); l == nil || !l.Inside() {
@@ -98,11 +116,14 @@ func livelock(main context.Context) string {
 			fmt.Fprintf(&b, "\n\tand %d more tasks", len(tasks)-i)
 			break
 		}
-		fmt.Fprintf(&b, "\n\t%s (%s) is %s", t.Name, t.Func, t.State)
-		if t.Waiting != "" {
-			fmt.Fprintf(&b, " for %s, since %v", t.Waiting, t.Since)
+		if t.Parent == 0 {
+			t.Func = runtime.FuncForPC(reflect.ValueOf(body).Pointer()).Name()
 		}
-		fmt.Fprintf(&b, ", after %d switches", t.Switches)
+		fmt.Fprintf(&b, "\n\t%s is %s", t.Name, t.State)
+		if t.Waiting != "" {
+			fmt.Fprintf(&b, " for %s since %v", t.Waiting, t.Since)
+		}
+		fmt.Fprintf(&b, "; it had its turn %d times and runs %s", t.Switches, t.Func)
 	}
 	return b.String()
 }

@@ -1,26 +1,22 @@
 package sim
 
-// This file reads the variable RONDO_SEED and writes the command that runs the
-// same again.
+// This file reads and writes what RONDO_SEED may say.
 
 import (
 	"fmt"
 	"os"
-	"regexp"
-	"runtime/debug"
 	"strconv"
 	"strings"
-	"testing"
 )
 
 const variable = "RONDO_SEED"
 
-// A plan is what RONDO_SEED asks for: seeds, or one order in choices, or if it
-// is empty nothing.
+// A plan is what RONDO_SEED asks for: seeds for Test, or one order for Explore,
+// or neither.
 type plan struct {
-	set         bool
+	seeds       bool
 	first, last uint64
-	choices     []int // not nil: a replay of Explore
+	order       []int // nil: none is asked for
 }
 
 func planned() (plan, error) { return parsePlan(os.Getenv(variable)) }
@@ -31,86 +27,48 @@ func parsePlan(s string) (plan, error) {
 		return plan{}, nil
 	}
 	bad := fmt.Errorf("sim: %s=%q: want a seed as 7, a range of seeds as 1-2000, or an order as x:0,1", variable, s)
-	p := plan{set: true}
-	var err error
 	if list, ok := strings.CutPrefix(s, "x:"); ok {
-		p.choices = []int{}
-		for f := range strings.SplitSeq(list, ",") {
-			if list == "" {
-				break
-			}
-			n, err := strconv.ParseUint(f, 10, 31)
-			if err != nil {
+		order := []int{}
+		for list != "" {
+			var field string
+			field, list, ok = strings.Cut(list, ",")
+			n, err := strconv.ParseUint(field, 10, 31)
+			if err != nil || ok && list == "" {
 				return plan{}, bad
 			}
-			p.choices = append(p.choices, int(n))
+			order = append(order, int(n))
 		}
-		return p, nil
+		return plan{order: order}, nil
 	}
-	first, last, isRange := strings.Cut(s, "-")
-	if p.first, err = strconv.ParseUint(first, 10, 64); err != nil {
+	from, to, ok := strings.Cut(s, "-")
+	if !ok {
+		to = from
+	}
+	first, err := strconv.ParseUint(from, 10, 64)
+	if err != nil {
 		return plan{}, bad
 	}
-	p.last = p.first
-	if isRange {
-		if p.last, err = strconv.ParseUint(last, 10, 64); err != nil || p.last < p.first {
-			return plan{}, bad
-		}
+	last, err := strconv.ParseUint(to, 10, 64)
+	if err != nil || last < first {
+		return plan{}, bad
 	}
-	return p, nil
+	return plan{seeds: true, first: first, last: last}, nil
 }
 
-// formatSeed and formatChoices are parsePlan's opposite. The choice at the end
-// of a list is 0 for ever, so zeros there are left out.
 func formatSeed(seed uint64) string { return strconv.FormatUint(seed, 10) }
 
-func formatChoices(choices []int) string {
-	for len(choices) > 0 && choices[len(choices)-1] == 0 {
-		choices = choices[:len(choices)-1]
+// formatOrder leaves out the zeros at the end: where the list ends, the first is
+// chosen for ever.
+func formatOrder(order []int) string {
+	for len(order) > 0 && order[len(order)-1] == 0 {
+		order = order[:len(order)-1]
 	}
-	var b strings.Builder
-	b.WriteString("x:")
-	for i, c := range choices {
+	b := []byte("x:")
+	for i, n := range order {
 		if i > 0 {
-			b.WriteByte(',')
+			b = append(b, ',')
 		}
-		b.WriteString(strconv.Itoa(c))
+		b = strconv.AppendInt(b, int64(n), 10)
 	}
-	return b.String()
-}
-
-// command gives the command that runs t once more with RONDO_SEED set to value.
-// It can be given anywhere in the module.
-func command(t testing.TB, value string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s=%s go test %s", variable, value, buildOf())
-	names := strings.Split(t.Name(), "/")
-	for i, n := range names {
-		names[i] = "^" + regexp.QuoteMeta(n) + "$"
-	}
-	fmt.Fprintf(&b, " -run %s -count=1", quote(strings.Join(names, "/")))
-	return b.String()
-}
-
-// quote protects s from the shell.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-
-// buildOf gives the package that is tested, after the flags that its test was
-// built with, as far as they matter.
-func buildOf() string {
-	info, ok := debug.ReadBuildInfo()
-	path, isTest := "", false
-	if ok {
-		path, isTest = strings.CutSuffix(info.Path, ".test")
-	}
-	if !isTest {
-		return "."
-	}
-	flags := ""
-	for _, s := range info.Settings {
-		if s.Key == "-race" || s.Key == "-tags" {
-			flags += s.Key + "=" + s.Value + " "
-		}
-	}
-	return flags + path
+	return string(b)
 }

@@ -67,8 +67,8 @@ func Test(t testing.TB, body func(ctx context.Context)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !p.set || p.choices != nil {
-		p = plan{first: 1, last: Seeds}
+	if !p.seeds {
+		p.first, p.last = 1, Seeds
 		if testing.Short() {
 			p.last = SeedsShort
 		}

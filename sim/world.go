@@ -34,7 +34,7 @@ type world struct {
 	label string
 	start time.Time // what the clock shows at origin
 	now   int64
-	pick  func(n int) int
+	pick  strategy
 	steps uint64
 	trail trail
 	rand  *rand.Rand
@@ -43,7 +43,7 @@ type world struct {
 }
 
 // newWorld makes the world of a seed. pick chooses among n.
-func newWorld(seed uint64, pick func(n int) int) *world {
+func newWorld(seed uint64, pick strategy) *world {
 	start := stream(seed, forClock).Int64N(int64(24 * time.Hour))
 	return &world{
 		label: fmt.Sprintf("seed %d", seed),

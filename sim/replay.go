@@ -1,0 +1,44 @@
+package sim
+
+// This file writes the command that runs a failed test again in the same way.
+
+import (
+	"fmt"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"testing"
+)
+
+// command gives the command that runs t with RONDO_SEED set to value. It holds
+// anywhere in the module.
+func command(t testing.TB, value string) string {
+	names := strings.Split(t.Name(), "/")
+	for i, n := range names {
+		names[i] = "^" + regexp.QuoteMeta(n) + "$"
+	}
+	return fmt.Sprintf("%s=%s go test %s -run %s -count=1", variable, value, tested(), quote(strings.Join(names, "/")))
+}
+
+// quote protects s from the shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// tested gives the package whose test this is, after the flags that it was built
+// with if they can matter.
+func tested() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "."
+	}
+	path, ok := strings.CutSuffix(info.Path, ".test")
+	if !ok {
+		return "."
+	}
+	var flags string
+	for _, s := range info.Settings {
+		if s.Key == "-race" || s.Key == "-tags" {
+			flags += s.Key + "=" + s.Value + " "
+		}
+	}
+	return flags + path
+}
