@@ -30,7 +30,13 @@ func (l *innerLoop) Now() int64            { return l.now }
 func (l *innerLoop) Hold(n int)            { (*Loop)(l).hold(n) }
 func (l *innerLoop) Beside(fn func())      { beside(fn) }
 
+func (l *innerLoop) Recovers() bool { return l.runner.Recover }
+
 func (l *innerLoop) Post(fn func()) error { return (*Loop)(l).Post(fn) }
+
+func (l *innerLoop) CallAt(instant int64, fn func()) kernel.Timer {
+	return (*Loop)(l).callAt(instant, fn)
+}
 
 func (l *innerLoop) Task() kernel.Task {
 	if l.current == nil {

@@ -35,10 +35,22 @@ type Loop interface {
 	// loop.
 	Hold(n int)
 
+	// CallAt runs fn as a callback when the loop's clock has come to an instant.
+	// Only on the loop.
+	CallAt(instant int64, fn func()) Timer
+
+	// Recovers reports whether a panic of a task is that task's error, a
+	// *rondo.PanicError, instead of the end of the loop.
+	Recovers() bool
+
 	// Beside runs fn on a goroutine of its own, of which the caller sees to it
 	// that it ends.
 	Beside(fn func())
 }
+
+// A Timer is a callback that waits for its time. Cancel, on the loop, keeps it
+// from running and reports whether it was in time for that.
+type Timer interface{ Cancel() bool }
 
 // A Task is the running task.
 type Task interface {

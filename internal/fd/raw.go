@@ -1,0 +1,354 @@
+//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
+
+package fd
+
+// The loop's own face where its driver watches descriptors: system calls that
+// do not block, and the driver's report of when to try again.
+//
+// A descriptor is registered with the driver at the first EAGAIN, in the
+// direction that said it, and stays so; reports are edges. Two things follow.
+// Nobody waits before the kernel has said that there is nothing to do, or has
+// shown it by giving less than was asked (epoll(7), "for stream-oriented
+// files"). And the latter is no proof once a hang-up was seen: its edge may
+// have been the last.
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// chunkMax is the most that one system call is asked to move, so that a task
+// is not kept from the others by one big buffer.
+const chunkMax = 1 << 20
+
+var errUnsupported = unsupported{}
+
+type unsupported struct{}
+
+func (unsupported) Error() string {
+	return "rondo: this loop has no file descriptors: its driver is a simulation; use socket.Pipe, or rondo.Run"
+}
+
+func (unsupported) Is(err error) bool { return err == errors.ErrUnsupported }
+
+// Supported fails, with an error that is errors.ErrUnsupported, if the loop's
+// driver has no descriptors.
+func Supported(loop kernel.Loop) error {
+	if _, ok := loop.Driver().(driver.Poller); !ok {
+		return errUnsupported
+	}
+	return nil
+}
+
+// New makes an FD of a non-blocking descriptor that is a stream socket. It is
+// the FD's from here on. face makes the other face of it when one is needed,
+// with a descriptor of its own.
+func New(loop kernel.Loop, sys int, face func(sys int) (Face, error)) *FD {
+	f := &FD{makeFace: face, socket: true, looped: true}
+	f.begin(loop)
+	f.own(sys)
+	return f
+}
+
+// own makes sys the loop's descriptor. Like one of package net, it is closed if
+// nobody has a use for it any more.
+func (f *FD) own(sys int) {
+	f.sys = sys
+	f.dropped = runtime.AddCleanup(f, func(sys int) { unix.Close(sys) }, sys)
+}
+
+// open makes the loop's descriptor from the face. The caller holds mu.
+func (f *FD) open() error {
+	if f.sys >= 0 {
+		return nil
+	}
+	sys, err := Dup(f.face)
+	if err != nil {
+		return err
+	}
+	_, err = unix.GetsockoptInt(sys, unix.SOL_SOCKET, unix.SO_TYPE)
+	f.socket = err == nil
+	if err := unix.SetNonblock(sys, true); err != nil {
+		unix.Close(sys)
+		return os.NewSyscallError("fcntl", err)
+	}
+	f.own(sys)
+	return nil
+}
+
+// Dup makes a second descriptor of a face's open file.
+func Dup(face any) (int, error) {
+	conn, ok := face.(syscall.Conn)
+	if !ok {
+		return -1, errors.New("rondo: the connection has no file descriptor")
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	sys := -1
+	if e := raw.Control(func(fd uintptr) { sys, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }); e != nil {
+		return -1, e
+	}
+	return sys, os.NewSyscallError("fcntl", err)
+}
+
+func (f *FD) poller() driver.Poller { return f.loop.Driver().(driver.Poller) }
+
+func (f *FD) disarm() {
+	var which driver.Events
+	for _, s := range []*side{&f.read, &f.write} {
+		if s.armed {
+			which |= s.want
+		}
+	}
+	if which != 0 {
+		f.poller().Disarm(uintptr(f.sys), which)
+	}
+}
+
+// closeSys closes the loop's descriptor.
+func (f *FD) closeSys() {
+	f.mu.Lock()
+	sys, slow := f.sys, f.slow
+	f.sys = -1
+	f.dropped.Stop()
+	f.mu.Unlock()
+	switch {
+	case sys < 0:
+	case slow:
+		f.loop.Beside(func() { unix.Close(sys) })
+	default:
+		// What it returns says nothing of the data, and the number is free
+		// whatever it says: close(2).
+		unix.Close(sys)
+	}
+}
+
+// interrupted says that an error of a foreign operation is its own.
+func (f *FD) interrupted(*side, error) bool { return false }
+
+// attempt tries op until it says something else than EAGAIN, and waits in
+// between. The caller holds the side's lock.
+func (s *side) attempt(t kernel.Task, what string, op func() syscall.Errno) error {
+	for {
+		if err := s.check(t); err != nil {
+			return err
+		}
+		if s.ready {
+			switch errno := op(); errno {
+			case 0:
+				return nil
+			case syscall.EINTR:
+				continue
+			case syscall.EAGAIN:
+				s.ready = false
+			default:
+				return errno
+			}
+		}
+		if err := s.await(t, what); err != nil {
+			return err
+		}
+	}
+}
+
+// await waits until the driver reports.
+func (s *side) await(t kernel.Task, what string) error {
+	if !s.armed {
+		if err := s.fd.poller().Arm(uintptr(s.fd.sys), s.want, s); err != nil {
+			return err
+		}
+		s.armed = true
+	}
+	return s.park(t, what)
+}
+
+func (f *FD) readTask(t kernel.Task, p []byte) (n int, err error) {
+	s := &f.read
+	if len(p) == 0 {
+		return 0, s.check(t)
+	}
+	p = p[:min(len(p), chunkMax)]
+	err = s.attempt(t, "read", func() (errno syscall.Errno) {
+		if f.socket {
+			n, errno = receive(f.sys, p)
+		} else {
+			n, errno = read(f.sys, p)
+		}
+		return errno
+	})
+	if err != nil {
+		return 0, name("read", err)
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	if n < len(p) && !s.hangUp {
+		s.ready = false
+	}
+	return n, nil
+}
+
+func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
+	s := &f.write
+	if len(p) == 0 {
+		return 0, s.check(t)
+	}
+	for n < len(p) {
+		m := 0
+		rest := p[n:min(len(p), n+chunkMax)]
+		err := s.attempt(t, "write", func() (errno syscall.Errno) {
+			if f.socket {
+				m, errno = send(f.sys, rest)
+			} else {
+				m, errno = write(f.sys, rest)
+			}
+			return errno
+		})
+		if err != nil {
+			return n, name("write", err)
+		}
+		n += m
+		t.Spend(m)
+	}
+	return n, nil
+}
+
+// Accept waits for a connection and gives its descriptor, non-blocking, and its
+// peer. Only tasks may call it.
+func (f *FD) Accept(t kernel.Task) (sys int, peer unix.Sockaddr, err error) {
+	s := &f.read
+	if err := s.lock.take(t); err != nil {
+		return -1, nil, err
+	}
+	err = s.attempt(t, "accept", func() (errno syscall.Errno) {
+		var err error
+		sys, peer, err = accept(f.sys)
+		if errors.Is(err, syscall.ECONNABORTED) {
+			// It was closed before it was accepted: look for the next.
+			return syscall.EINTR
+		}
+		return number(err)
+	})
+	s.lock.release()
+	if err != nil {
+		return -1, nil, name("accept", err)
+	}
+	t.Spend(0)
+	return sys, peer, nil
+}
+
+// Connect connects the socket to an address and waits until it is, or has
+// failed. Only tasks may call it.
+func (f *FD) Connect(t kernel.Task, to unix.Sockaddr) error {
+	s := &f.write
+	if err := s.lock.take(t); err != nil {
+		return err
+	}
+	defer s.lock.release()
+	asked := false
+	return name("connect", s.attempt(t, "connect", func() syscall.Errno {
+		if !asked {
+			asked = true
+			return pending(number(unix.Connect(f.sys, to)))
+		}
+		code, err := unix.GetsockoptInt(f.sys, unix.SOL_SOCKET, unix.SO_ERROR)
+		if err != nil {
+			return number(err)
+		}
+		if code != 0 {
+			return pending(syscall.Errno(code))
+		}
+		// No error may also mean no answer yet, if the report was of another
+		// socket that had the number before.
+		if _, err := unix.Getpeername(f.sys); err != nil {
+			return syscall.EAGAIN
+		}
+		return 0
+	}))
+}
+
+// pending tells the errors of connect(2) that mean it is under way. EAGAIN is
+// none of them: it says that a Unix socket's peer has no room.
+func pending(errno syscall.Errno) syscall.Errno {
+	switch errno {
+	case syscall.EINPROGRESS, syscall.EALREADY, syscall.EINTR:
+		return syscall.EAGAIN
+	case syscall.EISCONN:
+		return 0
+	}
+	return errno
+}
+
+// Wait waits until op, which is given the descriptor, reports that it is done;
+// it is tried each time that the direction may have become possible. Only tasks
+// may call it.
+func (f *FD) Wait(t kernel.Task, which driver.Events, op func(sys uintptr) bool) error {
+	s, what := &f.read, "read"
+	if which == driver.Writable {
+		s, what = &f.write, "write"
+	}
+	if err := s.lock.take(t); err != nil {
+		return err
+	}
+	defer s.lock.release()
+	// What op reads is unknown, so a short read proves nothing.
+	s.ready = true
+	return s.attempt(t, what, func() syscall.Errno {
+		if op(uintptr(f.sys)) {
+			return 0
+		}
+		return syscall.EAGAIN
+	})
+}
+
+// Control runs op with a descriptor that stays open meanwhile.
+func (f *FD) Control(op func(sys uintptr)) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return net.ErrClosed
+	}
+	if f.sys >= 0 {
+		op(uintptr(f.sys))
+		return nil
+	}
+	conn, ok := f.face.(syscall.Conn)
+	if !ok {
+		return errUnsupported
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return raw.Control(op)
+}
+
+// number gives the number of an error of package unix.
+func number(err error) syscall.Errno {
+	if err == nil {
+		return 0
+	}
+	if errno, ok := err.(syscall.Errno); ok {
+		return errno
+	}
+	return syscall.EINVAL
+}
+
+// name says which system call failed.
+func name(call string, err error) error {
+	if errno, ok := err.(syscall.Errno); ok {
+		return os.NewSyscallError(call, errno)
+	}
+	return err
+}

@@ -1,0 +1,26 @@
+//go:build (darwin || freebsd || dragonfly) && !rondo_portable
+
+package fd
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// accept gives the next connection as a non-blocking descriptor. The lock keeps
+// a process that is started at this moment from inheriting it.
+func accept(sys int) (int, unix.Sockaddr, error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	conn, peer, err := unix.Accept(sys)
+	if err != nil {
+		return -1, nil, err
+	}
+	unix.CloseOnExec(conn)
+	if err := unix.SetNonblock(conn, true); err != nil {
+		unix.Close(conn)
+		return -1, nil, err
+	}
+	return conn, peer, nil
+}
