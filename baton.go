@@ -283,6 +283,7 @@ func (w *worker) perform(t *Task) {
 			l.finish(t, l.panicked(t.Name(), v))
 			return
 		}
+		l.withdraw(t)
 		l.exited(t)
 		l.finish(t, errGoexit)
 		w.serve()

@@ -113,7 +113,9 @@ func (l *Loop) pick() *Task {
 			if e.task != nil {
 				return e.task
 			}
-			l.call(e.call)
+			if e.call != nil {
+				l.call(e.call)
+			}
 		}
 		l.turn()
 	}
@@ -192,7 +194,23 @@ func (l *Loop) ready(t *Task) {
 	l.queue.push(entry{task: t})
 }
 
-// An entry of the queue is a task or a callback.
+// withdraw makes t a running task again although it was parked: a callback that
+// ran on its stack called Goexit, and the goroutine unwinds through the wait.
+func (l *Loop) withdraw(t *Task) {
+	switch t.state {
+	case stateWaiting:
+		t.abandon()
+	case stateReady:
+		for i := range l.queue.n {
+			if e := &l.queue.ring[(l.queue.head+i)&(len(l.queue.ring)-1)]; e.task == t {
+				*e = entry{}
+			}
+		}
+	}
+	t.state = stateRunning
+}
+
+// An entry of the queue is a task or a callback, or nothing any more.
 type entry struct {
 	task *Task
 	call *Handle

@@ -98,17 +98,32 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) 
 		return err
 	}
 	l.begin(ctx, main)
+	ended := false
+	defer func() {
+		if !ended {
+			// A callback called Goexit while this goroutine was the one to run it.
+			l.withdraw(l.hub)
+			l.finishTasks()
+			l.close()
+		}
+	}()
 	l.await(func() bool { return l.main.state == stateDone }, &l.main.joiners)
-	err = l.main.err
 	l.finishTasks()
 	l.close()
-	switch f := &l.fault; {
+	ended = true
+	return l.fault.result(l.main.err)
+}
+
+// result ends Run as the loop ended: it panics, calls Goexit, or returns the
+// main task's error.
+func (f *fault) result(err error) error {
+	switch {
 	case f.panic != nil:
 		panic(f.panic)
 	case f.goexit:
 		runtime.Goexit()
 	case f.err != nil && !errors.Is(err, f.err):
-		err = errors.Join(f.err, err)
+		return errors.Join(f.err, err)
 	}
 	return err
 }
@@ -124,6 +139,7 @@ func (r *Runner) open(ctx context.Context) (*Loop, error) {
 		return nil, fmt.Errorf("rondo: Run: %w", err)
 	}
 	l := &Loop{runner: *r, driver: d, choose: d.Order(), virtual: d.Virtual()}
+	l.crew.add(gid.ID())
 	register(l)
 	return l, nil
 }
@@ -143,7 +159,6 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) 
 	if r.Debug && r.SlowStep == 0 {
 		r.SlowStep = 100 * time.Millisecond
 	}
-	l.crew.add(gid.ID())
 	l.now = l.driver.Now()
 	l.started, l.lent = l.now, l.now
 	l.door.ended = make(chan struct{})

@@ -74,20 +74,24 @@ func Pull[V any](push func(yield func(V) bool)) (pull func() (V, bool), stop fun
 		return none
 	})
 	pull = func() (V, bool) {
-		if !c.mustEnter("pull") {
-			var none V
-			return none, false
-		}
-		return c.exchange(true)
+		v, ok, _ := c.exchange(true, &byPull)
+		return v, ok
 	}
 	stop = func() {
-		for c.mustEnter("stop") {
-			if !c.begun() {
-				c.cancel()
+		for {
+			if err := c.enter("stop"); err != nil {
+				misused(err)
 				return
 			}
-			// Where push yields from several goroutines, each has to be told.
-			c.exchange(false)
+			if !c.begun() {
+				c.end()
+				return
+			}
+			// One pass is enough, unless push yields from several goroutines:
+			// then each of them has to be told.
+			if _, alive := c.run(false); alive {
+				c.leave()
+			}
 		}
 	}
 	return pull, stop

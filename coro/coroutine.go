@@ -44,25 +44,65 @@ func Make[In, Out any](f func(in In, yield func(Out) In) Out) *Coroutine[In, Out
 // panics, Resume panics with the same value, and PanicStack has the stack that
 // it comes from; if the function calls runtime.Goexit, so does Resume.
 func (c *Coroutine[In, Out]) Resume(in In) (Out, bool) {
-	if !c.mustEnter("Resume") {
-		var none Out
-		return none, false
-	}
-	return c.exchange(in)
+	out, ok, _ := c.exchange(in, &byResume)
+	return out, ok
 }
 
-// exchange is Resume for who has the turn; it gives the turn back.
-func (c *Coroutine[In, Out]) exchange(in In) (Out, bool) {
-	var none Out
+// A call is one of those that run a coroutine and hand it something.
+type call struct {
+	name   string
+	begins bool // it may begin the coroutine
+	panics bool // it has no error to return
+}
+
+var (
+	byResume = call{"Resume", true, true}
+	byPull   = call{"pull", true, true}
+	byNext   = call{"Next", true, true}
+	bySend   = call{"Send", false, false}
+)
+
+// exchange takes the turn, hands in over, runs the coroutine, and gives the turn
+// back. If there was nothing to run, the error is ErrRunning, in words that name
+// the call, or ErrNotStarted or errDead.
+//
+// It does what enter and run do without calling them: each frame between the
+// caller and the switch costs a return that the processor mispredicts.
+func (c *Coroutine[In, Out]) exchange(in In, by *call) (out Out, ok bool, err error) {
+	if !c.try() {
+		if err := c.contend(by.name); err != nil {
+			if by.panics {
+				misused(err)
+			}
+			return out, false, err
+		}
+	}
+	if c.next == nil {
+		if !by.begins {
+			c.leave()
+			return out, false, ErrNotStarted
+		}
+		c.begin()
+	}
 	c.in = in
-	c.step()
-	out := c.out
-	c.out = none
+	c.next()
+	if c.question != nil {
+		c.reply()
+	}
+	out, c.out = c.out, out
 	if c.state.Load() == dead {
-		return out, false
+		return out, false, nil
 	}
 	c.leave()
-	return out, true
+	return out, true, nil
+}
+
+// run is exchange for who has the turn, and keeps it while the coroutine lives.
+func (c *Coroutine[In, Out]) run(in In) (out Out, alive bool) {
+	c.in = in
+	c.step()
+	out, c.out = c.out, out
+	return out, c.state.Load() != dead
 }
 
 // Cancel ends the coroutine and returns when it is dead. On a dead coroutine it
@@ -79,9 +119,11 @@ func (c *Coroutine[In, Out]) exchange(in In) (Out, bool) {
 // else, Cancel panics with the same value; if it calls runtime.Goexit, so does
 // Cancel.
 func (c *Coroutine[In, Out]) Cancel() {
-	if c.mustEnter("Cancel") {
-		c.cancel()
+	if err := c.enter("Cancel"); err != nil {
+		misused(err)
+		return
 	}
+	c.cancel()
 }
 
 // PanicStack gives the text of the coroutine's stack where its function
@@ -97,22 +139,22 @@ func (c *Coroutine[In, Out]) PanicStack() []byte {
 
 // perform runs the function on the coroutine's goroutine.
 func (c *Coroutine[In, Out]) perform() {
-	out := c.f(c.take(), c.yield)
+	out := c.f(c.take(), func(out Out) In {
+		c.floor.Lock()
+		if c.silent {
+			c.refuseAtOnce()
+		}
+		c.out = out
+		c.pause(unit{})
+		if c.silent {
+			c.refuse()
+		}
+		in := c.take()
+		c.floor.Unlock()
+		return in
+	})
 	c.floor.Lock()
 	c.out = out
-}
-
-// yield pauses the coroutine.
-func (c *Coroutine[In, Out]) yield(out Out) In {
-	c.speak()
-	c.out = out
-	c.pause(unit{})
-	in := c.take()
-	if c.canceled != nil {
-		c.refuse()
-	}
-	c.floor.Unlock()
-	return in
 }
 
 // take empties in, so that nothing is kept alive that the function has let go.

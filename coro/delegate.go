@@ -17,7 +17,8 @@ import "errors"
 // its result at once. If YieldFrom is left by a panic, sub is closed.
 func YieldFrom[Y, S, R any](y *Yielder[Y, S], sub *Generator[Y, S, R]) (R, error) {
 	defer func() { _ = sub.Close() }() // finished, unless this is a panic
-	v, ok, err := sub.advance()
+	v, ok := sub.Next()
+	var err error
 	for ok {
 		s, thrown := y.Yield(v)
 		switch {
@@ -40,17 +41,4 @@ func YieldFrom[Y, S, R any](y *Yielder[Y, S], sub *Generator[Y, S, R]) (R, error
 		return result, err
 	}
 	return result, own
-}
-
-// advance is Next with ErrRunning as an error.
-func (g *Generator[Y, S, R]) advance() (v Y, ok bool, err error) {
-	alive, err := g.co.enter("Next")
-	if err != nil {
-		return v, false, ErrRunning
-	}
-	if !alive {
-		return v, false, nil
-	}
-	v, ok = g.co.exchange(message[S]{})
-	return v, ok, nil
 }

@@ -98,11 +98,8 @@ func (y *Yielder[Y, S]) Yield(v Y) (S, error) {
 // Next runs the generator to its next Yield and gives the value yielded and
 // true. It gives false when the generator has finished; Result tells how.
 func (g *Generator[Y, S, R]) Next() (Y, bool) {
-	if !g.co.mustEnter("Next") {
-		var none Y
-		return none, false
-	}
-	return g.co.exchange(message[S]{})
+	v, ok, _ := g.co.exchange(message[S]{}, &byNext)
+	return v, ok
 }
 
 // Send makes the pending Yield return s, runs the generator to its next Yield,
@@ -112,19 +109,28 @@ func (g *Generator[Y, S, R]) Next() (Y, bool) {
 //
 // A generator that has not started has no pending Yield: Send returns
 // ErrNotStarted and has done nothing.
-func (g *Generator[Y, S, R]) Send(s S) (v Y, ok bool, err error) {
-	alive, err := g.co.enter("Send")
-	if err != nil {
-		return v, false, ErrRunning
+func (g *Generator[Y, S, R]) Send(s S) (Y, bool, error) {
+	v, ok, err := g.co.exchange(message[S]{value: s}, &bySend)
+	if !ok {
+		err = g.outcome(err)
 	}
-	if !alive {
-		return v, false, nil
+	return v, ok, err
+}
+
+// outcome gives the error for the caller of an exchange after which nothing was
+// yielded: err if there was none, nil if the generator had ended before, and
+// the function's own if it has ended.
+func (g *Generator[Y, S, R]) outcome(err error) error {
+	switch {
+	case err == nil:
+		_, err = g.Result()
+		return err
+	case err == errDead:
+		return nil
+	case errors.Is(err, ErrRunning):
+		return ErrRunning
 	}
-	if !g.co.begun() {
-		g.co.leave()
-		return v, false, ErrNotStarted
-	}
-	return g.exchange(message[S]{value: s})
+	return err
 }
 
 // Throw makes the pending Yield return err, runs the generator to its next
@@ -139,29 +145,22 @@ func (g *Generator[Y, S, R]) Throw(err error) (v Y, ok bool, _ error) {
 	if err == nil {
 		panic("coro: Throw of a nil error")
 	}
-	alive, inside := g.co.enter("Throw")
-	if inside != nil {
-		return v, false, ErrRunning
-	}
-	if !alive {
+	switch misuse := g.co.enter("Throw"); {
+	case misuse == errDead:
 		return v, false, err
+	case misuse != nil:
+		return v, false, ErrRunning
 	}
 	if !g.co.begun() {
 		g.err, g.decided = err, true
 		g.co.end()
 		return v, false, err
 	}
-	return g.exchange(message[S]{err: err})
-}
-
-// exchange gives m to the pending Yield and runs the generator to the next one.
-// The caller has the turn; it is given back.
-func (g *Generator[Y, S, R]) exchange(m message[S]) (v Y, ok bool, err error) {
-	v, ok = g.co.exchange(m)
-	if !ok {
-		_, err = g.Result()
+	if v, ok = g.co.run(message[S]{err: err}); !ok {
+		return v, false, g.outcome(nil)
 	}
-	return v, ok, err
+	g.co.leave()
+	return v, true, nil
 }
 
 // Close ends the generator. It makes the pending Yield return ErrClosed and
@@ -175,26 +174,20 @@ func (g *Generator[Y, S, R]) exchange(m message[S]) (v Y, ok bool, err error) {
 // A generator that has not started is finished without having run. Closing one
 // that has finished does nothing and returns nil.
 func (g *Generator[Y, S, R]) Close() error {
-	alive, err := g.co.enter("Close")
-	if err != nil {
-		return ErrRunning
-	}
-	if !alive {
-		return nil
+	if err := g.co.enter("Close"); err != nil {
+		return g.outcome(err)
 	}
 	if !g.co.begun() {
 		g.err, g.decided = ErrClosed, true
 		g.co.end()
 		return nil
 	}
-	g.co.in = message[S]{err: ErrClosed}
-	g.co.step()
-	if g.co.state.Load() != dead {
+	if _, alive := g.co.run(message[S]{err: ErrClosed}); alive {
 		g.ignored = true
 		g.co.cancel()
 		return ErrIgnoredClose
 	}
-	if _, err := g.Result(); err != nil && !errors.Is(err, ErrClosed) {
+	if err := g.outcome(nil); !errors.Is(err, ErrClosed) {
 		return err
 	}
 	return nil

@@ -23,6 +23,7 @@ func (r *routine) finish() {
 		r.floor.Lock() // perform has taken it otherwise
 	}
 	r.panicked, r.value = v != nil && !own, v
+	r.silent = true
 	expelled := r.expelled
 	strike(r.number)
 	r.end()

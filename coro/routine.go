@@ -18,6 +18,7 @@ package coro
 // and the holder of the floor while it runs.
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"runtime"
@@ -35,7 +36,8 @@ type routine struct {
 	next   func() (unit, bool)
 	pause  func(unit) bool // the yield of the instance
 
-	canceled error // what yield panics with; nil until cancel
+	silent   bool  // it is being cancelled, or dead: nobody may yield
+	canceled error // what yield panics with when it is being cancelled
 	refused  int   // how many yields have panicked with it
 	expelled bool  // Goexit has been called, because panics did not help
 
@@ -54,35 +56,41 @@ type performer interface {
 	perform()
 }
 
-// enter takes the turn. It tells whether the coroutine lives. If it is called
-// from inside the coroutine, waiting would be for ever: the error says so.
-func (r *routine) enter(call string) (alive bool, err error) {
+// errDead says that there is nothing to run any more.
+var errDead = errors.New("coro: dead coroutine")
+
+// enter takes the turn. It returns errDead if the coroutine has ended, and
+// ErrRunning, in words that name the call, if the caller is inside it and would
+// wait for ever.
+func (r *routine) enter(call string) error {
 	if r.try() {
-		return true, nil
+		return nil
 	}
 	return r.contend(call)
 }
 
-func (r *routine) contend(call string) (alive bool, err error) {
+func (r *routine) contend(call string) error {
 	if r.state.Load() == dead {
-		return false, nil
+		return errDead
 	}
 	switch r.caller() {
 	case itself:
-		return true, fmt.Errorf("%w: %s was called by the coroutine itself", ErrRunning, call)
+		return fmt.Errorf("%w: %s was called by the coroutine itself", ErrRunning, call)
 	case below:
-		return true, fmt.Errorf("%w: %s was called from inside a coroutine that it has resumed and waits for", ErrRunning, call)
+		return fmt.Errorf("%w: %s was called from inside a coroutine that it has resumed and waits for", ErrRunning, call)
 	}
-	return r.wait(), nil
+	if !r.wait() {
+		return errDead
+	}
+	return nil
 }
 
-// mustEnter is enter for calls that have no error to return.
-func (r *routine) mustEnter(call string) bool {
-	alive, err := r.enter(call)
-	if err != nil {
+// misused panics with the error of a call that has no error to return. That the
+// coroutine is dead is none.
+func misused(err error) {
+	if err != errDead {
 		panic(err)
 	}
-	return alive
 }
 
 // begun tells whether the function has been started. The caller has the turn.
@@ -96,6 +104,13 @@ func (r *routine) step() {
 		r.begin()
 	}
 	r.next()
+	if r.question != nil {
+		r.reply()
+	}
+}
+
+// reply answers questions until the coroutine pauses or ends; see ask.
+func (r *routine) reply() {
 	for r.question != nil {
 		asked := r.question
 		r.question = nil
@@ -127,8 +142,7 @@ func (r *routine) cancel() {
 		r.end()
 		return
 	}
-	// A panic with this very error is known as cancel's own.
-	r.canceled = fmt.Errorf("%w", ErrCanceled)
+	r.silent, r.canceled = true, &cancellation{}
 	defer func() {
 		if r.expelled && !r.panicked {
 			recover() // what finish put in the place of the Goexit
@@ -137,20 +151,17 @@ func (r *routine) cancel() {
 	r.step()
 }
 
-// speak takes the floor, or panics: nobody speaks for a coroutine that has ended
-// or is being cancelled.
-func (r *routine) speak() {
-	r.floor.Lock()
-	switch {
-	case r.state.Load() == dead:
-		r.floor.Unlock()
-		if r.canceled != nil {
-			panic(r.canceled)
-		}
-		panic("coro: yield called after the end of its coroutine")
-	case r.canceled != nil:
+// refuseAtOnce is for a yield that came when nobody may yield. The caller has
+// the floor; it is given back.
+func (r *routine) refuseAtOnce() {
+	if r.state.Load() != dead {
 		r.refuse()
 	}
+	r.floor.Unlock()
+	if r.canceled != nil {
+		panic(r.canceled)
+	}
+	panic("coro: yield called after the end of its coroutine")
 }
 
 // patience is how often cancel lets a yield panic before it gives up reasoning.
@@ -171,3 +182,11 @@ func (r *routine) refuse() {
 	}
 	panic(err)
 }
+
+// A cancellation is what the yields of a coroutine panic with while it is being
+// cancelled. It has a size, so that each has an address of its own, by which
+// cancel knows its own panic from any other.
+type cancellation struct{ _ byte }
+
+func (*cancellation) Error() string { return ErrCanceled.Error() }
+func (*cancellation) Unwrap() error { return ErrCanceled }

@@ -2,12 +2,86 @@ package sim_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/sim"
 )
+
+// shuffle runs n tasks that are all ready at once and gives the order in which
+// they ran.
+func shuffle(ctx context.Context, n int) string {
+	var order []byte
+	_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+		for i := range n {
+			g.Go(func(ctx context.Context) error {
+				order = append(order, byte('a'+i))
+				return nil
+			})
+		}
+		return nil
+	})
+	return string(order)
+}
+
+// orders gives what shuffle gave for each seed.
+func orders(t *testing.T, seeds string) []string {
+	t.Helper()
+	t.Setenv("RONDO_SEED", seeds)
+	var all []string
+	sim.Test(t, func(ctx context.Context) { all = append(all, shuffle(ctx, 10)) })
+	return all
+}
+
+func TestSeedsDiffer(t *testing.T) {
+	all := orders(t, "")[1:] // the first seed runs twice
+	want := sim.Seeds
+	if testing.Short() {
+		want = sim.SeedsShort
+	}
+	if len(all) != want {
+		t.Fatal(len(all), "seeds")
+	}
+	slices.Sort(all)
+	// Two of the strategies may come to the same order, and no more.
+	if n := len(slices.Compact(all)); n < want-2 {
+		t.Fatal("only", n, "orders:", all)
+	}
+}
+
+func TestSeedRepeats(t *testing.T) {
+	first := orders(t, "1-100")
+	again := orders(t, "1-100")
+	if !slices.Equal(first, again) {
+		t.Fatal(first, again)
+	}
+	if one := orders(t, "57"); one[0] != first[57] || one[1] != first[57] {
+		t.Fatal(one, first[57])
+	}
+}
+
+func TestSeedZeroIsTheRealOrder(t *testing.T) {
+	if all := orders(t, "0"); all[0] != "abcdefghij" {
+		t.Fatal(all)
+	}
+}
+
+// TestSeedsReachEveryOrder holds that choosing is even enough: 24 orders of four
+// tasks, a thousand seeds.
+func TestSeedsReachEveryOrder(t *testing.T) {
+	t.Setenv("RONDO_SEED", "1-1000")
+	seen := map[string]int{}
+	sim.Test(t, func(ctx context.Context) { seen[shuffle(ctx, 4)]++ })
+	if len(seen) != 24 {
+		t.Fatal(len(seen), "orders:", seen)
+	}
+}
 
 func TestClockJumps(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
@@ -16,27 +90,184 @@ func TestClockJumps(t *testing.T) {
 			t.Error(err)
 		}
 		if d := rondo.Now(ctx).Sub(start); d != 1000*time.Hour {
-			t.Error(d)
+			t.Error("the clock went on by", d)
 		}
 	})
 }
 
-func BenchmarkExplore(b *testing.B) {
-	runs := 0
-	for b.Loop() {
-		sim.Explore(b, func(ctx context.Context) {
-			runs++
-			rondo.Group(ctx, func(g *rondo.Scope) error {
-				for range 3 {
-					g.Go(func(ctx context.Context) error {
-						rondo.Yield(ctx)
-						rondo.Yield(ctx)
-						return nil
-					})
-				}
-				return nil
-			})
+func TestClockStandsStillWhileTasksRun(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		start := rondo.Now(ctx)
+		for range 1000 {
+			_ = rondo.Yield(ctx)
+		}
+		if now := rondo.Now(ctx); now != start {
+			t.Error("the clock went on by", now.Sub(start))
+		}
+	})
+}
+
+func TestClockStart(t *testing.T) {
+	begin := time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+	var starts []time.Time
+	sim.Test(t, func(ctx context.Context) {
+		now := rondo.Now(ctx)
+		if now.Before(begin) || !now.Before(begin.Add(24*time.Hour)) || now.Location() != time.UTC {
+			t.Error("the clock starts at", now)
+		}
+		starts = append(starts, now)
+	})
+	if starts[0] != starts[1] || starts[1] == starts[2] {
+		t.Error("twice the first seed and the second start at", starts[:3])
+	}
+}
+
+func TestClockTimes(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		at := rondo.Now(ctx).Add(90 * time.Minute)
+		if err := rondo.SleepUntil(ctx, at); err != nil || rondo.Now(ctx) != at {
+			t.Error(err, rondo.Now(ctx), at)
+		}
+		if err := rondo.SleepUntil(ctx, at.Add(-1000*time.Hour)); err != nil || rondo.Now(ctx) != at {
+			t.Error(err, rondo.Now(ctx), at)
+		}
+		// No instant is that far away: the sleep has no end of its own.
+		err := rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
+			return rondo.SleepUntil(ctx, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
+		})
+		if !errors.Is(err, context.DeadlineExceeded) || rondo.Now(ctx) != at.Add(time.Hour) {
+			t.Error(err, rondo.Now(ctx), at)
+		}
+	})
+}
+
+// TestTimersOfOneInstant holds that timers that are due at the same time end in
+// any order, and others in theirs.
+func TestTimersOfOneInstant(t *testing.T) {
+	seen := map[string]bool{}
+	sim.Explore(t, func(ctx context.Context) {
+		var order []byte
+		at := rondo.Now(ctx).Add(time.Second)
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i, at := range []time.Time{at, at, at, at.Add(1)} {
+				g.Go(func(ctx context.Context) error {
+					_ = rondo.SleepUntil(ctx, at)
+					order = append(order, byte('a'+i))
+					return nil
+				})
+			}
+			return nil
+		})
+		seen[string(order)] = true
+	})
+	if len(seen) != 6 || !seen["cbad"] {
+		t.Error(seen)
+	}
+}
+
+func TestRand(t *testing.T) {
+	t.Setenv("RONDO_SEED", "1-3")
+	var all []uint64
+	sim.Test(t, func(ctx context.Context) { all = append(all, sim.Rand(ctx).Uint64()) })
+	if all[0] != all[1] || all[1] == all[2] || all[2] == all[3] {
+		t.Error(all)
+	}
+	defer func() {
+		if s := fmt.Sprint(recover()); !strings.HasPrefix(s, "sim: Rand") {
+			t.Error(s)
+		}
+	}()
+	sim.Rand(context.Background())
+}
+
+// TestRandLeavesTheOrder holds that numbers drawn by the body do not change the
+// choices.
+func TestRandLeavesTheOrder(t *testing.T) {
+	t.Setenv("RONDO_SEED", "5")
+	var all []string
+	for draws := range 3 {
+		sim.Test(t, func(ctx context.Context) {
+			for range draws {
+				sim.Rand(ctx).Int()
+			}
+			all = append(all, shuffle(ctx, 10))
 		})
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(runs), "ns/run")
+	if len(slices.Compact(all)) != 1 {
+		t.Error(all)
+	}
+}
+
+// lost counts in three tasks in a way that loses one if two of them read before
+// either writes, which the order of a real loop never does.
+func lost(ctx context.Context) int {
+	var first rondo.Event
+	n := 0
+	_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(func(ctx context.Context) error {
+			v := n
+			if v > 0 {
+				_ = rondo.Yield(ctx)
+			}
+			n = v + 1
+			first.Set()
+			return nil
+		})
+		g.Go(func(ctx context.Context) error {
+			if !first.IsSet() {
+				v := n
+				_ = rondo.Yield(ctx)
+				n = v + 1
+				return nil
+			}
+			n++
+			return nil
+		})
+		return nil
+	})
+	return n
+}
+
+func TestRaceIsFound(t *testing.T) {
+	body := func(t *tester) func(ctx context.Context) {
+		return func(ctx context.Context) {
+			if n := lost(ctx); n != 2 {
+				t.Error("the count is", n)
+			}
+		}
+	}
+	t.Setenv("RONDO_SEED", "0")
+	if tried, _ := try(func(t *tester) { sim.Test(t, body(t)) }); tried.failed {
+		t.Fatal("found in the order of a real loop:", tried.text)
+	}
+	t.Setenv("RONDO_SEED", "")
+	text := failing(t, func(t *tester) { sim.Test(t, body(t)) })
+	contains(t, text, "the count is 1", "the test failed", "after 0s of virtual time")
+	replays(t, text, body)
+
+	text = failing(t, func(t *tester) { sim.Explore(t, body(t)) })
+	contains(t, text, "the count is 1", "the test failed")
+	replays(t, text, body)
+}
+
+// replays runs body as the report in text says and wants the same report.
+func replays(t *testing.T, text string, body func(t *tester) func(ctx context.Context)) {
+	t.Helper()
+	match := regexp.MustCompile(`RONDO_SEED=(\S+) go test \S+ -run '\^TestTried\$' -count=1`).FindStringSubmatch(text)
+	if match == nil {
+		t.Fatal("no command in", text)
+	}
+	t.Setenv("RONDO_SEED", match[1])
+	again := failing(t, func(t *tester) {
+		if strings.HasPrefix(match[1], "x:") {
+			sim.Explore(t, body(t))
+		} else {
+			sim.Test(t, body(t))
+		}
+	})
+	t.Setenv("RONDO_SEED", "")
+	label := regexp.MustCompile(`order [0-9]+:`)
+	if want := label.ReplaceAllString(text, "order "+match[1]+":"); again != want {
+		t.Fatalf("first:\n%s\nthen:\n%s", text, again)
+	}
 }

@@ -1,0 +1,108 @@
+package rondo_test
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// logged collects what slog says while fn runs.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	seen chan bool // gets a value with the first line
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case l.seen <- true:
+	default:
+	}
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// TestWatchdog: a step that never ends, or takes long, is reported with the
+// task's name, what it is blocked on, and the line; one report a step.
+func TestWatchdog(t *testing.T) {
+	for name, c := range map[string]struct {
+		block func(ctx context.Context, until chan bool)
+		want  []string
+	}{
+		"a sync.Mutex that a suspended task holds": {
+			func(ctx context.Context, until chan bool) {
+				var mu sync.Mutex
+				mu.Lock()
+				go func() { <-until; mu.Unlock() }()
+				lockStandardMutex(&mu)
+			},
+			[]string{"rondo.Mutex", "lockStandardMutex", "task=culprit"},
+		},
+		"a channel": {
+			func(ctx context.Context, until chan bool) { <-until },
+			[]string{"rondo.Queue", "watchdog_test.go"},
+		},
+		"a computation": {
+			func(ctx context.Context, until chan bool) {
+				for len(until) == 0 {
+				}
+			},
+			[]string{"it computes", "watchdog_test.go"},
+		},
+		"in a nested coroutine": {
+			func(ctx context.Context, until chan bool) {
+				next, stop := iter.Pull(func(yield func(int) bool) { receiveInCoroutine(until) })
+				defer stop()
+				next()
+			},
+			[]string{"rondo.Queue", "receiveInCoroutine"},
+		},
+	} {
+		log := &logged{seen: make(chan bool, 1)}
+		before := slog.Default()
+		slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+		until := make(chan bool, 1)
+		go func() { <-log.seen; until <- true }()
+		r := rondo.Runner{SlowStep: 10 * time.Millisecond}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+				return err
+			}
+			rondo.Current(ctx).SetName("culprit")
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			c.block(ctx, until)
+			return nil
+		})
+		slog.SetDefault(before)
+		if err != nil {
+			t.Errorf("%s: Run returned %v", name, err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("%s: the report lacks %q:\n%s", name, want, log)
+			}
+		}
+	}
+}
+
+//go:noinline
+func lockStandardMutex(mu *sync.Mutex) { mu.Lock() }
+
+//go:noinline
+func receiveInCoroutine(c chan bool) { <-c }
