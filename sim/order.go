@@ -45,7 +45,7 @@ func seeded(seed uint64) strategy {
 	}
 	switch seed % 8 {
 	case 2:
-		return newest
+		return mostly(newest, 16, r)
 	case 4:
 		return mostly(newest, 4, r)
 	case 6:

@@ -99,16 +99,15 @@ const causes = "\tusual causes: the order of a map, time.Now, math/rand without 
 func verdict(t testing.TB, w *world, o outcome, before bool, replay string) {
 	t.Helper()
 	what := o.failure()
-	if what == "" && !before && t.Failed() {
+	switch {
+	case what != "":
+	case t.Failed() && (o.exited || !before):
 		what = "the test failed"
-	}
-	if what == "" && o.exited {
-		if t.Skipped() || t.Failed() {
-			runtime.Goexit()
-		}
+	case o.exited && t.Skipped():
+		runtime.Goexit()
+	case o.exited:
 		what = "runtime.Goexit was called"
-	}
-	if what == "" {
+	default:
 		return
 	}
 	t.Fatalf("sim: %s: %s\n\tafter %v of virtual time, step %d\n\treplay: %s",

