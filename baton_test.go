@@ -22,7 +22,11 @@ func placement(t *testing.T, l *Loop) map[*slot]string {
 		}
 		at[s] = who
 	}
-	park(l.hub.at, "Run")
+	if direct {
+		park(l.hub.at, "Run")
+	} else {
+		park(l.base, "Run")
+	}
 	for task := range l.tasks() {
 		park(task.at, task.Name())
 	}
@@ -54,7 +58,7 @@ func TestBatonPermutation(t *testing.T) {
 				for steps > 0 && rnd.IntN(40) > 0 {
 					steps--
 					if steps%64 == 0 {
-						if got := len(placement(t, l)); direct && got != l.workers {
+						if got := len(placement(t, l)); got != l.workers {
 							t.Fatalf("%d goroutines are parked in %d slots", got, l.workers)
 						}
 					}

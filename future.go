@@ -14,9 +14,9 @@ import (
 // belongs to a loop. Make one with NewFuture, Async or Submit.
 type Future[T any] struct {
 	loop    *Loop
-	task    *Task
 	waiters WaitList
 	mu      sync.Mutex // guards the rest
+	task    *Task
 	done    bool
 	value   T
 	err     error
@@ -54,11 +54,14 @@ func (f *Future[T]) run(owner *Scope, ctx context.Context, fn func(ctx context.C
 		panic("rondo: Async with a nil function")
 	}
 	var value T
-	f.task = f.loop.spawn(owner, ctx, func(ctx context.Context) (err error) {
+	t := f.loop.spawn(owner, ctx, func(ctx context.Context) (err error) {
 		value, err = fn(ctx)
 		return err
 	})
-	f.task.ended = func(err error) { f.settle(value, err) }
+	t.ended = func(err error) { f.settle(value, err) }
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.task = t
 }
 
 // Set makes v the result and reports whether it is: false if there was one
@@ -118,11 +121,11 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	}
 	if !f.Done() {
 		why := Reason{What: "future"}
-		if f.task != nil {
-			if f.task == t {
+		if own := f.Task(); own != nil {
+			if own == t {
 				panic("rondo: Future.Wait in the Future's own task")
 			}
-			f.waiters.Owner, why.On, f.task.heard = f.task, f.task.id, true
+			f.waiters.Owner, why.On, own.heard = own, own.id, true
 		} else {
 			f.loop.hold(1)
 			defer f.loop.hold(-1)
@@ -199,5 +202,11 @@ func (f *Future[T]) OnDone(fn func()) (stop func() bool) {
 	return h.Cancel
 }
 
-// Task gives the task whose result it is, or nil if it was not made by Async.
-func (f *Future[T]) Task() *Task { return f.task }
+// Task gives the task whose result it is. It is nil if the Future was made by
+// NewFuture, or by Submit and the loop has not come to it. Any goroutine may
+// call it.
+func (f *Future[T]) Task() *Task {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.task
+}

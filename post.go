@@ -84,7 +84,10 @@ func (l *Loop) post(e entry) error {
 // suspends and never blocks. fn must not wait. After the loop has ended Post
 // returns ErrLoopClosed and fn never runs; if it returns nil, fn runs.
 func (l *Loop) Post(fn func()) error {
-	return l.post(entry{call: l.handle(fn)})
+	if fn == nil {
+		panic("rondo: Loop.Post with a nil function")
+	}
+	return l.post(entry{call: &Handle{loop: l, fn: fn}})
 }
 
 // do runs fn on the loop: at once if the caller is there, else by Post. After

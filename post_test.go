@@ -76,6 +76,7 @@ func TestSubmit(t *testing.T) {
 	if v, err := f.Wait(ctx); v != f.Task().Name() || err != nil {
 		t.Errorf("a submitted function returned %q, %v", v, err)
 	}
+	task, _ := rondo.Submit(l, func(ctx context.Context) (*rondo.Task, error) { return rondo.Go(ctx, forever), nil }).Wait(ctx)
 	if _, err := rondo.Submit(l, func(context.Context) (int, error) { return 0, errBroken }).Wait(ctx); err != errBroken {
 		t.Errorf("one that fails: %v", err)
 	}
@@ -85,12 +86,12 @@ func TestSubmit(t *testing.T) {
 	if _, err := waiting.Wait(over); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("waiting with a deadline: %v", err)
 	}
-	if err := waiting.Task().Wait(over); !errors.Is(err, context.DeadlineExceeded) {
+	if err := task.Wait(over); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("waiting for the task with a deadline: %v", err)
 	}
 	close(stop)
 	// The loop's end cancels it, and that is its result.
-	if err := waiting.Task().Wait(ctx); !errors.Is(err, context.Canceled) {
+	if err := task.Wait(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the loop's end its task has the error %v", err)
 	}
 	if _, err := waiting.Wait(ctx); !errors.Is(err, context.Canceled) {

@@ -18,6 +18,7 @@
 package fd
 
 import (
+	"errors"
 	"io"
 	"net"
 	"runtime"
@@ -45,8 +46,8 @@ type FD struct {
 	read   side
 	write  side
 	sys    int  // the loop's descriptor, -1: none; changed on the loop, under mu
-	gone   bool // the loop has heard that it is closed
 	socket bool // sys is a socket
+	gone   bool // the loop has heard that it is closed
 
 	// news tells the loop that what mu guards has changed: it looks before each
 	// operation.
@@ -56,11 +57,22 @@ type FD struct {
 	face     Face
 	makeFace func(sys int) (Face, error)
 	closed   bool
-	looped   bool         // tasks have used it: changes must be posted to the loop
+	looped   bool         // the loop has a face of it, and must hear of changes
 	until    [2]time.Time // the deadlines, of reading and of writing
 	slow     bool         // close may block: there is a linger time
 	dropped  runtime.Cleanup
 }
+
+// errUnsupported is a sentence that is errors.ErrUnsupported.
+var errUnsupported error = unsupported{}
+
+type unsupported struct{}
+
+func (unsupported) Error() string {
+	return "this loop is a simulation, which has no file descriptors; use socket.Pipe there, or rondo.Run"
+}
+
+func (unsupported) Is(err error) bool { return err == errors.ErrUnsupported }
 
 // Adopt makes an FD of a face. The loop's own is made when a task first uses
 // it.
@@ -144,8 +156,9 @@ func (f *FD) foreign(s *side, op func(face Face) (int, error)) (int, error) {
 		return 0, err
 	}
 	for {
+		loans := s.loans()
 		n, err := op(face)
-		if err == nil || !f.interrupted(s, err) {
+		if err == nil || !s.disturbed(loans, err) {
 			return n, err
 		}
 	}
@@ -206,7 +219,7 @@ func (f *FD) SetDeadline(which driver.Events, t time.Time) error {
 func (f *FD) noteDeadline(which driver.Events, t time.Time) error {
 	if which&driver.Readable != 0 {
 		f.until[0] = t
-		if f.face != nil && !f.read.interrupt {
+		if f.face != nil && !f.read.lent() {
 			if err := f.face.SetReadDeadline(t); err != nil {
 				return err
 			}
@@ -214,7 +227,7 @@ func (f *FD) noteDeadline(which driver.Events, t time.Time) error {
 	}
 	if which&driver.Writable != 0 {
 		f.until[1] = t
-		if f.face != nil && !f.write.interrupt {
+		if f.face != nil && !f.write.lent() {
 			return f.face.SetWriteDeadline(t)
 		}
 	}
@@ -311,9 +324,10 @@ func (f *FD) refresh() error {
 			f.news.Store(true)
 			return err
 		}
-		f.looped = true
 	}
-	f.read.move(f.instant(f.until[0]))
-	f.write.move(f.instant(f.until[1]))
+	if f.looped {
+		f.read.move(f.instant(f.until[0]))
+		f.write.move(f.instant(f.until[1]))
+	}
 	return nil
 }

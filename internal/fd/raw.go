@@ -30,16 +30,6 @@ import (
 // is not kept from the others by one big buffer.
 const chunkMax = 1 << 20
 
-var errUnsupported = unsupported{}
-
-type unsupported struct{}
-
-func (unsupported) Error() string {
-	return "rondo: this loop has no file descriptors: its driver is a simulation; use socket.Pipe, or rondo.Run"
-}
-
-func (unsupported) Is(err error) bool { return err == errors.ErrUnsupported }
-
 // Supported fails, with an error that is errors.ErrUnsupported, if the loop's
 // driver has no descriptors.
 func Supported(loop kernel.Loop) error {
@@ -68,9 +58,6 @@ func (f *FD) own(sys int) {
 
 // open makes the loop's descriptor from the face. The caller holds mu.
 func (f *FD) open() error {
-	if f.sys >= 0 {
-		return nil
-	}
 	sys, err := Dup(f.face)
 	if err != nil {
 		return err
@@ -82,6 +69,7 @@ func (f *FD) open() error {
 		return os.NewSyscallError("fcntl", err)
 	}
 	f.own(sys)
+	f.looped = true
 	return nil
 }
 
@@ -134,8 +122,14 @@ func (f *FD) closeSys() {
 	}
 }
 
-// interrupted says that an error of a foreign operation is its own.
-func (f *FD) interrupted(*side, error) bool { return false }
+// A loan is what a task borrows of the other face: nothing.
+type loan struct{}
+
+func (s *side) lent() bool { return false }
+
+func (s *side) loans() uint { return 0 }
+
+func (s *side) disturbed(uint, error) bool { return false }
 
 // attempt tries op until it says something else than EAGAIN, and waits in
 // between. The caller holds the side's lock.

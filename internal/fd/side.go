@@ -35,7 +35,7 @@ type side struct {
 	alarmAt  int64
 	ring     func() // s.expire, bound once
 
-	interrupt bool // see portable.go; guarded by fd.mu
+	loan // of the other face; see portable.go
 }
 
 func (s *side) begin(f *FD, want driver.Events) {
