@@ -1,0 +1,48 @@
+package tidy
+
+// An exception lets a file, or one function of it, do what a rule forbids.
+type exception struct {
+	rule string
+	file string
+	in   string // a function; empty: anywhere in the file
+	what string // as the breach says it
+	why  string
+}
+
+var exceptions = []exception{
+	{"determinism", "post.go", "beside", "go statement",
+		"what runs beside a loop is started here and nowhere else"},
+	{"determinism", "caller.go", "forget", "range over the map c.nested",
+		"it takes numbers out of a set, and any order will do"},
+	{"determinism", "watchdog.go", "run", "time.NewTicker",
+		"the watchdog watches the real time that a step takes, and decides nothing"},
+	{"determinism", "watchdog.go", "run", "time.Now",
+		"the watchdog watches the real time that a step takes, and decides nothing"},
+	{"determinism", "sim/run.go", "run", "go statement",
+		"a simulated loop has a goroutine of its own, so that the test outlives a loop that hangs"},
+	{"determinism", "sim/world.go", "wait", "time.NewTimer",
+		"work that was offloaded is real, and so is the patience with it"},
+
+	{"locks", "post.go", "", "import of sync", "it is the door for other goroutines"},
+	{"locks", "post.go", "", "import of sync/atomic", "it is the door for other goroutines"},
+	{"locks", "caller.go", "", "import of sync", "any goroutine may ask whether it is on the loop"},
+	{"locks", "caller.go", "", "import of sync/atomic", "any goroutine may ask whether it is on the loop"},
+	{"locks", "context.go", "", "import of sync", "any goroutine may read a context.Context"},
+	{"locks", "context.go", "", "import of sync/atomic", "any goroutine may read a context.Context"},
+	{"locks", "future.go", "", "import of sync", "any goroutine may set a Future"},
+	{"locks", "run.go", "", "import of sync", "the list of all loops is every loop's"},
+	{"locks", "watchdog.go", "", "import of sync", "the watchdog is another goroutine"},
+
+	{"skips", "internal/poll/descriptor_test.go", "TestHighDescriptor", "t.Skip",
+		"the system may allow a process fewer than 900 descriptors"},
+}
+
+// exceptionFor gives the exception that covers b, if one does.
+func exceptionFor(rule string, b breach) (exception, bool) {
+	for _, e := range exceptions {
+		if e.rule == rule && e.file == b.file && e.what == b.what && (e.in == "" || e.in == b.in) {
+			return e, true
+		}
+	}
+	return exception{}, false
+}

@@ -1,0 +1,159 @@
+package tidy
+
+import (
+	"path"
+	"strings"
+)
+
+// rows is who may import whom: each package only what stands in a row above its
+// own here, a lower layer, and nothing of its own row.
+//
+// It says what is wanted, not what is there. It is not changed to make a build
+// pass.
+var rows = [][]string{
+	{"internal/driver", "internal/check", "internal/gid"},
+	{"coro", "internal/poll", "internal/kernel"},
+	{"."},
+	{"internal/fd", "internal/goinspect"},
+	{"socket", "process", "signals", "sim", "inspect"},
+	{"cmd/...", "examples/...", "interop/...", "bench/..."},
+}
+
+// exempt has a row of its own.
+var exempt = []string{"internal/tidy"}
+
+// public are the modules whose programs are built from what any user has.
+var public = []string{"cmd", "examples"}
+
+// systemCallers may import golang.org/x/sys.
+var systemCallers = []string{
+	"internal/poll", "internal/fd", "internal/goinspect", "socket", "process", "signals", "inspect",
+}
+
+const sys = "golang.org/x/sys"
+
+// rowOf gives the row of a folder, and the entry that it stands there as.
+func rowOf(dir string) (row int, entry string) {
+	for i, row := range rows {
+		for _, e := range row {
+			folder, below := strings.CutSuffix(e, "/...")
+			if dir == folder || below && strings.HasPrefix(dir, folder+"/") {
+				return i, e
+			}
+		}
+	}
+	return -1, ""
+}
+
+var layersRule = rule{
+	name: "layers",
+	law: "Imports point down, never up or sideways; the rows are in layers_test.go. coro stands on the standard " +
+		"library alone. The root module imports that, itself and golang.org/x/sys. What a test outside its package may " +
+		"import besides is that package, and sim.",
+	check: func(t *tree) (found []breach) {
+		for _, s := range t.source {
+			if s.in(exempt...) || s.in("tools") {
+				continue
+			}
+			if row, _ := rowOf(s.dir); row < 0 {
+				found = append(found, breach{file: s.path, what: "package without a row", hint: "give it a row in layers_test.go"})
+				continue
+			}
+			for _, i := range s.ast.Imports {
+				p := strings.Trim(i.Path.Value, "`\"")
+				if hint := forbidden(s, p); hint != "" {
+					found = append(found, breach{file: s.path, line: t.line(i.Pos()), what: "import of " + p, hint: hint})
+				}
+			}
+		}
+		return found
+	},
+	bad: []sample{
+		{files{"util2/a.go": "package util2\n"}, "give it a row"},
+		{files{"coro/a.go": "package coro\nimport _ \"github.com/rondo-go/rondo/internal/check\"\n"}, "standard library alone"},
+		{files{"coro/a_test.go": "package coro_test\nimport _ \"golang.org/x/sys/unix\"\n"}, "standard library alone"},
+		{files{"a.go": "package rondo\nimport _ \"github.com/rondo-go/rondo/socket\"\n"}, "not below"},
+		{files{"a_windows.go": "package rondo\nimport _ \"github.com/rondo-go/rondo/socket\"\n"}, "not below"},
+		{files{"socket/a.go": "package socket\nimport _ \"github.com/rondo-go/rondo/process\"\n"}, "not below"},
+		{files{"socket/a.go": "package socket\nimport _ \"github.com/rondo-go/rondo/sim\"\n"}, "not below"},
+		{files{"socket/a_test.go": "package socket\nimport _ \"github.com/rondo-go/rondo/sim\"\n"}, "not below"},
+		{files{"socket/a.go": "package socket\nimport _ \"github.com/rondo-go/rondo/nowhere\"\n"}, "without a row"},
+		{files{"a_test.go": "package rondo_test\nimport _ \"github.com/rondo-go/rondo/socket\"\n"}, "not below"},
+		{files{"a_test.go": "package rondo_test\nimport _ \"pgregory.net/rapid\"\n"}, "root module"},
+		{files{"internal/poll/a.go": "package poll\nimport \"C\"\n"}, "root module"},
+		{files{"interop/a.go": "package interop\nimport _ \"github.com/rondo-go/rondo/bench\"\n"}, "not below"},
+		{files{"examples/chat/main.go": "package main\nimport _ \"github.com/rondo-go/rondo/internal/kernel\"\n"}, "no user has"},
+	},
+	good: files{
+		"internal/kernel/a.go":  "package kernel\nimport _ \"github.com/rondo-go/rondo/internal/driver\"\n",
+		"a_test.go":             "package rondo_test\nimport (\n_ \"github.com/rondo-go/rondo\"\n_ \"github.com/rondo-go/rondo/sim\"\n)\n",
+		"socket/a.go":           "package socket\nimport (\n_ \"net\"\n_ \"golang.org/x/sys/unix\"\n_ \"github.com/rondo-go/rondo/internal/fd\"\n)\n",
+		"interop/a.go":          "package interop\nimport (\n_ \"example.com/any\"\n_ \"github.com/rondo-go/rondo/interop/x\"\n)\n",
+		"examples/chat/main.go": "package main\nimport _ \"github.com/rondo-go/rondo/socket\"\n",
+		"coro/testdata/a.go":    "package x\nimport _ \"github.com/rondo-go/rondo\"\n",
+	},
+}
+
+// forbidden says why s may not import p, or gives "".
+func forbidden(s *source, p string) string {
+	below, ours := dirOf(p)
+	switch {
+	case standard(p):
+		return ""
+	case s.dir == "coro" && !(s.external() && ours && (below == "coro" || below == "sim")):
+		return "coro stands on the standard library alone"
+	case !ours:
+		if s.in(outside...) || p == sys || strings.HasPrefix(p, sys+"/") {
+			return ""
+		}
+		return "the root module imports the standard library, itself and " + sys
+	case s.external() && (below == s.dir || below == "sim"):
+		return ""
+	case s.in(public...) && (below == "internal" || strings.HasPrefix(below, "internal/")):
+		return "that is something no user has"
+	}
+	from, entry := rowOf(s.dir)
+	to, other := rowOf(below)
+	switch {
+	case to < 0:
+		return "that is a package without a row"
+	case to < from || entry == other && strings.HasSuffix(entry, "/..."):
+		return ""
+	}
+	return "that is not below " + path.Join("rondo", s.dir)
+}
+
+// dirOf gives the folder of a package of ours.
+func dirOf(p string) (dir string, ours bool) {
+	if p == module {
+		return ".", true
+	}
+	return strings.CutPrefix(p, module+"/")
+}
+
+var sysRule = rule{
+	name: "sys",
+	law:  "Only packages that deal with the system import golang.org/x/sys.",
+	check: func(t *tree) (found []breach) {
+		for _, s := range t.source {
+			if s.in(outside...) || s.in(systemCallers...) {
+				continue
+			}
+			for _, i := range s.ast.Imports {
+				if p := strings.Trim(i.Path.Value, "`\""); strings.HasPrefix(p, sys+"/") {
+					found = append(found, breach{file: s.path, line: t.line(i.Pos()), what: "import of " + p,
+						hint: "the packages that may are in layers_test.go"})
+				}
+			}
+		}
+		return found
+	},
+	bad: []sample{
+		{files{"loop_linux.go": "package rondo\nimport \"golang.org/x/sys/unix\"\n"}, "import of golang.org/x/sys/unix"},
+		{files{"sim/a_test.go": "package sim_test\nimport \"golang.org/x/sys/unix\"\n"}, "import of golang.org/x/sys/unix"},
+	},
+	good: files{
+		"socket/a.go": "package socket\nimport \"golang.org/x/sys/unix\"\n",
+		"bench/a.go":  "package bench\nimport \"golang.org/x/sys/unix\"\n",
+	},
+}

@@ -1,0 +1,98 @@
+package tidy
+
+import (
+	"slices"
+	"strings"
+)
+
+var modulesRule = rule{
+	name: "modules",
+	law: "The root module requires golang.org/x/sys and nothing else. Every module but tools is in go.work. None replaces " +
+		"another, so that the command can be installed from outside, and none requires a version of Rondo that nobody can get.",
+	check: func(t *tree) (found []breach) {
+		if !t.exists["LICENSE"] {
+			found = append(found, breach{file: "LICENSE", what: "no licence"})
+		}
+		used := directives(t.text["go.work"], "use")
+		for _, dir := range append([]string{"."}, outside...) {
+			file := strings.TrimPrefix(dir+"/go.mod", "./")
+			text, ok := t.text[file]
+			if !ok {
+				found = append(found, breach{file: file, what: "no module"})
+				continue
+			}
+			for _, r := range directives(text, "require") {
+				p, version, _ := strings.Cut(r, " ")
+				switch {
+				case dir == "." && p != sys:
+					found = append(found, breach{file: file, what: "require " + p})
+				case p == module && strings.HasPrefix(version, "v0.0.0"):
+					found = append(found, breach{file: file, what: "require " + p + " " + version, hint: "the workspace has it; leave it out until there is a release"})
+				}
+			}
+			for _, r := range directives(text, "replace") {
+				found = append(found, breach{file: file, what: "replace " + r})
+			}
+			place := dir
+			if dir != "." {
+				place = "./" + dir
+			}
+			if in := slices.Contains(used, place); in == (dir == "tools") {
+				found = append(found, breach{file: "go.work", what: "use of " + dir, hint: "every module but tools is in the workspace"})
+			}
+		}
+		return found
+	},
+	bad: []sample{
+		{modulesSample("LICENSE", ""), "no licence"},
+		{modulesSample("go.mod", "module m\nrequire (\n\tgolang.org/x/sys v0.1.0\n\texample.com/a v1.0.0 // indirect\n)\n"), "require example.com/a"},
+		{modulesSample("go.mod", "module m\nrequire example.com/a v1.0.0\n"), "require example.com/a"},
+		{modulesSample("go.mod", "module m\nrequire golang.org/x/system v1.0.0\n"), "require golang.org/x/system"},
+		{modulesSample("cmd/go.mod", "module m\nreplace github.com/rondo-go/rondo => ../\n"), "replace github.com/rondo-go/rondo"},
+		{modulesSample("cmd/go.mod", "module m\nrequire github.com/rondo-go/rondo v0.0.0\n"), "require github.com/rondo-go/rondo v0.0.0"},
+		{modulesSample("bench/go.mod", ""), "bench/go.mod: no module"},
+		{modulesSample("go.work", "use (\n\t.\n\t./bench\n\t./cmd\n\t./examples\n)\n"), "use of interop"},
+		{modulesSample("go.work", "use (\n\t.\n\t./bench\n\t./cmd\n\t./examples\n\t./interop\n\t./tools // for staticcheck\n)\n"), "use of tools"},
+	},
+	good: modulesSample("cmd/go.mod", "module m\n\nrequire github.com/rondo-go/rondo v0.1.0\n\n// replace nothing => nothing\n"),
+}
+
+// modulesSample is a tree that keeps the rule, but for one file: it has the
+// given text, or is not there if that is empty.
+func modulesSample(file, text string) files {
+	f := files{
+		"LICENSE": "All yours.\n",
+		"go.mod":  "module m\n\nrequire golang.org/x/sys v0.1.0\n",
+		"go.work": "go 1.26.0\n\nuse (\n\t.\n\t./bench\n\t./cmd\n\t./examples\n\t./interop\n)\n",
+	}
+	for _, dir := range outside {
+		f[dir+"/go.mod"] = "module m\n\nrequire example.com/a v1.0.0\n"
+	}
+	f[file] = text
+	if text == "" {
+		delete(f, file)
+	}
+	return f
+}
+
+// directives gives the arguments of each directive of the kind in the text of a
+// go.mod or go.work.
+func directives(text, kind string) (list []string) {
+	block := false
+	for l := range strings.Lines(text) {
+		l, _, _ = strings.Cut(l, "//")
+		l = strings.TrimSpace(l)
+		rest, starts := strings.CutPrefix(l, kind+" ")
+		switch {
+		case block && l == ")":
+			block = false
+		case block && l != "":
+			list = append(list, l)
+		case starts && rest == "(":
+			block = true
+		case starts:
+			list = append(list, rest)
+		}
+	}
+	return list
+}
