@@ -22,6 +22,7 @@ package rondo
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -35,11 +36,17 @@ type crew struct {
 	table   atomic.Pointer[[]atomic.Uint64]
 	mu      sync.Mutex // held by who changes the set
 	taken   int        // places that are not free
-	nested  map[uint64]*Task
+	nested  []nested
 	foreign map[uint64]bool // coroutines of other goroutines that have called
 }
 
 const gone = ^uint64(0)
+
+// nested is a coroutine that was recognised, and the task that it was nested in.
+type nested struct {
+	id uint64
+	in *Task
+}
 
 func (c *crew) has(id uint64) bool {
 	table := *c.table.Load()
@@ -168,25 +175,21 @@ func (c *crew) noteForeign(id uint64) {
 	c.foreign[id] = true
 }
 
-// nest notes that the coroutine with the given number is nested in t.
+// nest notes that the coroutine with the given number is nested in t. Only the
+// loop's own goroutines, one at a time, nest and forget.
 func (c *crew) nest(id uint64, t *Task) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.nested == nil {
-		c.nested = make(map[uint64]*Task)
-	}
-	c.nested[id] = t
+	c.nested = append(c.nested, nested{id, t})
 }
 
 // forget drops the nested coroutines of a task that has ended, so that the set
 // does not grow for ever. One that goes on in another task is recognised anew.
 func (c *crew) forget(t *Task) {
-	for id, of := range c.nested {
-		if of == t {
-			delete(c.nested, id)
-			c.remove(id)
+	c.nested = slices.DeleteFunc(c.nested, func(n nested) bool {
+		if n.in == t {
+			c.remove(n.id)
 		}
-	}
+		return n.in == t
+	})
 }
 
 // mustBeInside panics if the caller is not on the loop.

@@ -218,6 +218,7 @@ func (f *face) values(key any) any {
 	return context.WithoutCancel(f.ctx).Value(key)
 }
 
+// String says what it is: package context prints the chain of a context so.
 func (s *Scope) String() string { return "rondo.Scope" }
 
 // scopeKey is the key under which a context finds the scope it belongs to.

@@ -129,7 +129,7 @@ func (l *Loop) finish(t *Task, err error) {
 	}
 	t.next, t.prev = nil, nil
 	l.live--
-	if l.crew.nested != nil {
+	if len(l.crew.nested) > 0 {
 		l.crew.forget(t)
 	}
 	if t.joiners.head != nil {

@@ -10,11 +10,13 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
-	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rondo-go/rondo/internal/gid"
 )
 
 type watchdog struct {
@@ -121,13 +123,7 @@ func advice(state string) string {
 // in a coroutine that it resumed, the coroutine is the one that runs, and the
 // one whose stack is given.
 func stackOf(id uint64) (state, stack string) {
-	buf := make([]byte, 1<<16)
-	n := runtime.Stack(buf, true)
-	for n == len(buf) {
-		buf = make([]byte, 2*len(buf))
-		n = runtime.Stack(buf, true)
-	}
-	all := bytes.Split(buf[:n], []byte("\n\n"))
+	all := slices.Collect(gid.Stacks())
 	for {
 		state, stack = find(all, func(s []byte) bool { return bytes.HasPrefix(s, fmt.Appendf(nil, "goroutine %d ", id)) })
 		if !strings.HasPrefix(state, "coroutine") {

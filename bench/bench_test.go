@@ -2,6 +2,7 @@ package main
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 )
 
@@ -12,7 +13,7 @@ import (
 //
 // The ratios are for the command: it lets the two sides take turns.
 func BenchmarkDuels(b *testing.B) {
-	for _, d := range duels() {
+	for _, d := range slices.Concat(duels(), systemDuels()) {
 		b.Run(d.name+"/rondo", func(b *testing.B) { bench(b, d, d.mine) })
 		b.Run(d.name+"/rival", func(b *testing.B) { bench(b, d, d.theirs) })
 	}

@@ -74,7 +74,8 @@ type duel struct {
 	rival   string
 	budget  float64
 	allowed int
-	procs   int // GOMAXPROCS meanwhile; 0: as it is
+	procs   int                   // GOMAXPROCS meanwhile; 0: as it is
+	spent   func() (int64, error) // what time is measured, in ns; nil: the wall's
 	mine    func(o options) contestant
 	theirs  func(o options) contestant
 }
@@ -89,15 +90,15 @@ func (d duel) run(o options) finding {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(d.procs))
 	}
 	mine, theirs := d.mine(o), d.theirs(o)
-	n := enough(theirs, o.slice)
+	n := d.enough(theirs, o.slice)
 	f := finding{what: d.what, rival: d.rival, unit: "ns", budget: d.budget, allowed: d.allowed}
 	var a, b, allocs []float64
 	for round := range o.rounds {
 		var m, t meter
 		if round%2 == 0 {
-			m, t = timed(mine, n), timed(theirs, n)
+			m, t = d.timed(mine, n), d.timed(theirs, n)
 		} else {
-			t, m = timed(theirs, n), timed(mine, n)
+			t, m = d.timed(theirs, n), d.timed(mine, n)
 		}
 		a = append(a, float64(m.took)/float64(n))
 		b = append(b, float64(t.took)/float64(n))
@@ -109,9 +110,9 @@ func (d duel) run(o options) finding {
 }
 
 // enough finds how many operations make a round long enough.
-func enough(c contestant, slice time.Duration) int {
+func (d duel) enough(c contestant, slice time.Duration) int {
 	for n := 1; ; n *= 2 {
-		took := timed(c, n).took
+		took := d.timed(c, n).took
 		if took >= slice {
 			return n
 		}
@@ -122,16 +123,21 @@ func enough(c contestant, slice time.Duration) int {
 }
 
 // timed is one round of one side.
-func timed(c contestant, n int) meter {
+func (d duel) timed(c contestant, n int) meter {
 	runtime.GC()
-	var m meter
+	m := meter{now: d.spent}
+	if m.now == nil {
+		start := time.Now()
+		m.now = func() (int64, error) { return int64(time.Since(start)), nil }
+	}
 	c(&m, n)
 	return m
 }
 
 // A meter is a clock that counts allocations too.
 type meter struct {
-	began  time.Time
+	now    func() (int64, error)
+	began  int64
 	before uint64
 	took   time.Duration
 	allocs uint64
@@ -139,12 +145,20 @@ type meter struct {
 
 func (m *meter) ResetTimer() {
 	m.before = mallocs()
-	m.began = time.Now()
+	m.began = m.read()
 }
 
 func (m *meter) StopTimer() {
-	m.took = time.Since(m.began)
+	m.took = time.Duration(m.read() - m.began)
 	m.allocs = mallocs() - m.before
+}
+
+func (m *meter) read() int64 {
+	t, err := m.now()
+	if err != nil {
+		panic(err)
+	}
+	return t
 }
 
 func mallocs() uint64 {

@@ -7,7 +7,7 @@ import "slices"
 
 func rows() []row {
 	var all []row
-	for _, d := range duels() {
+	for _, d := range slices.Concat(duels(), systemDuels()) {
 		all = append(all, d.row())
 	}
 	return slices.Concat(all, processRows())

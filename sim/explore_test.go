@@ -2,6 +2,8 @@ package sim_test
 
 import (
 	"context"
+	"runtime/debug"
+	"slices"
 	"testing"
 
 	"github.com/rondo-go/rondo"
@@ -41,8 +43,8 @@ func TestExploreIsExhaustive(t *testing.T) {
 }
 
 func TestExploreGivesUp(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a second or two")
+	if testing.Short() || slices.Contains(settings(t), debug.BuildSetting{Key: "-race", Value: "true"}) {
+		t.Skip("a second or two, and twenty times that with -race")
 	}
 	runs := 0
 	text := failing(t, func(t *tester) {
@@ -55,6 +57,14 @@ func TestExploreGivesUp(t *testing.T) {
 		t.Error(runs, "runs")
 	}
 	contains(t, text, "sim: there are more than 100000 orders: ")
+}
+
+func settings(t *testing.T) []debug.BuildSetting {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		t.Fatal("built without modules")
+	}
+	return info.Settings
 }
 
 func BenchmarkExplore(b *testing.B) {

@@ -36,8 +36,11 @@ func tested() string {
 	}
 	var flags string
 	for _, s := range info.Settings {
-		if s.Key == "-race" || s.Key == "-tags" {
-			flags += s.Key + "=" + s.Value + " "
+		switch {
+		case s.Key == "-race" && s.Value == "true":
+			flags += "-race "
+		case s.Key == "-tags":
+			flags += "-tags=" + s.Value + " "
 		}
 	}
 	return flags + path

@@ -114,7 +114,12 @@ func (f *FD) Task(call string) kernel.Task {
 func (f *FD) Read(p []byte) (int, error) {
 	t := f.Task("Read")
 	if t == nil {
-		return f.foreign(&f.read, func(face Face) (int, error) { return face.Read(p) })
+		n := 0
+		err := f.Foreign(driver.Readable, func(face Face) (err error) {
+			n, err = face.Read(p)
+			return err
+		})
+		return n, err
 	}
 	if err := f.read.lock.take(t); err != nil {
 		return 0, err
@@ -138,30 +143,39 @@ func (f *FD) Write(p []byte) (int, error) {
 	}
 	defer f.write.lock.release()
 	if t == nil {
-		done := 0
-		return f.foreign(&f.write, func(face Face) (int, error) {
-			n, err := face.Write(p[done:])
-			done += n
-			return done, err
+		n := 0
+		err := f.Foreign(driver.Writable, func(face Face) error {
+			m, err := face.Write(p[n:])
+			n += m
+			return err
 		})
+		return n, err
 	}
 	return f.writeTask(t, p)
 }
 
-// foreign runs op on the other face, for a goroutine that is no task of the
-// loop.
-func (f *FD) foreign(s *side, op func(face Face) (int, error)) (int, error) {
+// Foreign runs op on the other face, for a goroutine that is no task of the
+// loop, and again if it failed for a reason that was not its own.
+func (f *FD) Foreign(which driver.Events, op func(face Face) error) error {
 	face, err := f.Face()
 	if err != nil {
-		return 0, err
+		return err
 	}
+	s := f.side(which)
 	for {
 		loans := s.loans()
-		n, err := op(face)
+		err := op(face)
 		if err == nil || !s.disturbed(loans, err) {
-			return n, err
+			return err
 		}
 	}
+}
+
+func (f *FD) side(which driver.Events) *side {
+	if which == driver.Writable {
+		return &f.write
+	}
+	return &f.read
 }
 
 // Face gives the face of the standard library, made at the first call. It is

@@ -288,9 +288,9 @@ func pending(errno syscall.Errno) syscall.Errno {
 // it is tried each time that the direction may have become possible. Only tasks
 // may call it.
 func (f *FD) Wait(t kernel.Task, which driver.Events, op func(sys uintptr) bool) error {
-	s, what := &f.read, "read"
+	s, what := f.side(which), "read"
 	if which == driver.Writable {
-		s, what = &f.write, "write"
+		what = "write"
 	}
 	if err := s.lock.take(t); err != nil {
 		return err

@@ -15,6 +15,7 @@ package gid
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"runtime"
 	"strconv"
 )
@@ -42,26 +43,26 @@ func Coroutine() bool {
 // calling iter.Pull; false if the caller is no coroutine. It reads the text of
 // the goroutine's own stack, which takes about 10 us.
 func Creator() (id uint64, ok bool) {
-	return creator(ownStack())
+	return creator(stackText(8<<10, false))
 }
 
 // CreatorOf is Creator for another goroutine, which must be parked. It reads the
 // text of all stacks and stops the program for it, which takes about a
 // microsecond for each goroutine there is.
 func CreatorOf(id uint64) (maker uint64, ok bool) {
-	buf := make([]byte, 1<<20)
-	n := runtime.Stack(buf, true)
-	for n == len(buf) {
-		buf = make([]byte, 2*len(buf))
-		n = runtime.Stack(buf, true)
-	}
 	head := fmt.Appendf(nil, "goroutine %d ", id)
-	for stack := range bytes.SplitSeq(buf[:n], []byte("\n\n")) {
+	for stack := range Stacks() {
 		if bytes.HasPrefix(stack, head) {
 			return creator(stack)
 		}
 	}
 	return 0, false
+}
+
+// Stacks ranges over the texts of the stacks of all goroutines, the caller's
+// first, as runtime.Stack gives them. It stops the program to read them.
+func Stacks() iter.Seq[[]byte] {
+	return bytes.SplitSeq(stackText(1<<20, true), []byte("\n\n"))
 }
 
 // creator finds the line "created by iter.Pull[...] in goroutine N" in the
@@ -80,16 +81,15 @@ func creator(stack []byte) (id uint64, ok bool) {
 	return id, err == nil
 }
 
-// ownStack gives the whole text of the calling goroutine's stack: the line
-// that is wanted is the last one, so the buffer grows until all of it fits.
-func ownStack() []byte {
-	buf := make([]byte, 8<<10)
-	for {
-		n := runtime.Stack(buf, false)
-		if n < len(buf) {
+// stackText gives the whole text of the calling goroutine's stack, or of all
+// stacks. What is wanted may be the last line, so the buffer grows until all of
+// it fits.
+func stackText(size int, all bool) []byte {
+	for ; ; size *= 2 {
+		buf := make([]byte, size)
+		if n := runtime.Stack(buf, all); n < size {
 			return buf[:n]
 		}
-		buf = make([]byte, 2*len(buf))
 	}
 }
 

@@ -1,0 +1,171 @@
+package rondo
+
+// This file opens scopes around a body and leaves them: Group, Timeout, Deadline,
+// Shield, which are one function with four faces. A scope is left when its body
+// has returned and its tasks have ended, whatever way they did.
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Group runs body in a scope and returns when body and all tasks started in it
+// have ended. The first of them to fail cancels the scope; its errors are
+// returned joined, in the order in which they came, without those that only
+// say that the scope was cancelled. If the scope above is cancelled, so is this
+// one, and Group returns the cause if anything in it was ended by that.
+//
+// A panic of body or of a task cancels the scope as well; see Runner for where
+// it goes. Group suspends the task until the last one of the scope has ended.
+func Group(ctx context.Context, body func(g *Scope) error) error {
+	return open(ctx, "Group", new(Scope), never, body)
+}
+
+// Timeout is Deadline with the time d from now.
+func Timeout(ctx context.Context, d time.Duration, body func(ctx context.Context) error) error {
+	at := never
+	if s := scopeOf(ctx); s != nil {
+		at = s.loop.after(d)
+	}
+	return open(ctx, "Timeout", new(Scope), at, func(s *Scope) error { return body(s) })
+}
+
+// Deadline runs body in a scope that is cancelled at time t. It returns what
+// Group would, and context.DeadlineExceeded if the deadline ended anything in
+// the scope. A body that was finished in spite of it keeps its result. A
+// deadline that has passed cancels the scope before body starts.
+func Deadline(ctx context.Context, t time.Time, body func(ctx context.Context) error) error {
+	at := never
+	if s := scopeOf(ctx); s != nil {
+		at = s.loop.driver.Instant(t)
+	}
+	return open(ctx, "Deadline", new(Scope), at, func(s *Scope) error { return body(s) })
+}
+
+// Shield runs body in a scope that is not cancelled when ctx is, for clean-up
+// that must wait. It runs to its end; that ctx is cancelled shows at the next
+// wait after it. Alone among the functions that take a ctx it goes ahead when
+// ctx is cancelled already: that is what it is for.
+func Shield(ctx context.Context, body func(ctx context.Context) error) error {
+	return open(ctx, "Shield", &Scope{shield: true}, never, func(s *Scope) error { return body(s) })
+}
+
+// Start starts fn in a task that the scope owns, and waits until fn has called
+// started or has failed before that; then it returns fn's error. If ctx is
+// cancelled first, it cancels the task, waits for its end, and returns the
+// cause.
+func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started func()) error) error {
+	if _, _, err := enter(ctx, "Scope.Start"); err != nil {
+		return err
+	}
+	var ready Event
+	var early bool
+	t := s.Go(func(ctx context.Context) error {
+		err := fn(ctx, func() { early = true; ready.Set() })
+		if !early {
+			ready.Set()
+			if err == nil {
+				err = errNotStarted
+			}
+		}
+		return err
+	})
+	if err := ready.Wait(ctx); err != nil {
+		t.Cancel(err)
+		return errors.Join(err, Shield(ctx, func(ctx context.Context) error {
+			if failure := t.Wait(ctx); !errors.Is(failure, err) {
+				return failure
+			}
+			return nil
+		}))
+	}
+	if early {
+		return nil
+	}
+	return t.Wait(ctx)
+}
+
+var errNotStarted = errors.New("rondo: the task of Scope.Start ended without calling started")
+
+// open runs body in a scope below ctx's, prepared by prepare, and leaves it as
+// the head of this file says. It is all that Group, Timeout, Deadline and
+// Shield do.
+func open(ctx context.Context, call string, s *Scope, deadline int64, body func(s *Scope) error) error {
+	parent, t, err := enter(ctx, call)
+	if err != nil && (!s.shield || t == nil) {
+		return err
+	}
+	if body == nil {
+		panic("rondo: " + call + " with a nil body")
+	}
+	s.host = t
+	s.begin(parent.loop, parent, ctx)
+	if deadline != never {
+		s.setDeadline(deadline)
+	}
+	outer := t.inner
+	t.inner = s
+	returned := false
+	defer func() {
+		if !returned {
+			// The body panicked or called Goexit, and the task is unwinding. Its
+			// children must not outlive the scope for that.
+			s.cancel(&verdict{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
+			s.join(t)
+			t.inner = outer
+			s.end()
+		}
+	}()
+	err = body(s)
+	returned = true
+	if err != nil {
+		s.fail(err)
+	}
+	s.join(t)
+	t.inner = outer
+	err = s.result()
+	s.end()
+	return err
+}
+
+// join waits, whatever is cancelled, until the scope's tasks have ended.
+func (s *Scope) join(t *Task) {
+	if s.tasks > 0 {
+		s.more().body = t
+		_ = t.park(nil, nil, Reason{What: "group"})
+	}
+}
+
+// result is what the function that opened s returns: the errors of body and
+// tasks, joined, with the cause of the scope's cancellation if that is what
+// some of them came to.
+func (s *Scope) result() error {
+	x, v := s.extra, s.verdict()
+	var errs []error
+	echo := false
+	if x != nil {
+		errs, echo = x.errs, x.echo
+	}
+	if v != nil && v.counts(s, echo, len(errs)) {
+		errs = append(errs, v.cause)
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+// counts tells whether the cancellation is among the errors of s, beside n
+// others. echo says that something in s was ended by it.
+func (v *verdict) counts(s *Scope, echo bool, n int) bool {
+	switch {
+	case v.origin != s:
+		return echo
+	case v.silent || v.failed:
+		return false
+	case v.err == context.DeadlineExceeded:
+		return echo || n > 0
+	}
+	return true
+}
