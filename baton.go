@@ -254,9 +254,14 @@ func (w *worker) serve() {
 			// A task that has not started needs no switch: it runs right here.
 			l.current, w.job = nx, nx
 		} else {
-			w.at = l.enter(nx, false)
+			s := l.enter(nx, false)
 			l.rest(w)
-			w.at.swap()
+			w.at = s
+			if s.inner = !s.inner; s.inner { // as in park
+				s.next()
+			} else {
+				s.yield(unit{})
+			}
 			if w.job == nil {
 				w.at = nil
 				return

@@ -130,7 +130,8 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 			f.loop.hold(1)
 			defer f.loop.hold(-1)
 		}
-		if err := f.waiters.wait(t, s, ctx, why); err != nil {
+		f.waiters.push(t)
+		if err := t.park(s, ctx, why); err != nil {
 			return zero, err
 		}
 	}

@@ -71,7 +71,8 @@ func offloaded(ctx context.Context, fn func() (fault any, err error)) error {
 	l := s.loop
 	o := &l.offload
 	if o.running >= l.runner.Threads {
-		if err := o.room.wait(t, s, ctx, Reason{What: "offload"}); err != nil {
+		o.room.push(t)
+		if err := t.park(s, ctx, Reason{What: "offload"}); err != nil {
 			return err
 		}
 		// The place of the one that ended has been handed on.
@@ -86,7 +87,8 @@ func offloaded(ctx context.Context, fn func() (fault any, err error)) error {
 		defer func() { _ = l.post(entry{call: &Handle{loop: l, fn: func() { l.returned(trip) }}}) }()
 		trip.fault, trip.err = fn()
 	})
-	if err := trip.list.wait(t, s, ctx, Reason{What: "offload"}); err != nil {
+	trip.list.push(t)
+	if err := t.park(s, ctx, Reason{What: "offload"}); err != nil {
 		return &abandoned{err}
 	}
 	if trip.fault != nil {

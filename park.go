@@ -43,7 +43,8 @@ func (w *WaitList) Park(ctx context.Context, why Reason) error {
 	if err != nil {
 		return err
 	}
-	return w.wait(t, s, ctx, why)
+	w.push(t)
+	return t.park(s, ctx, why)
 }
 
 // Wake makes the first task of the list ready and reports whether there was
@@ -98,12 +99,6 @@ func (w *WaitList) remove(t *Task) {
 		t.after.before = t.before
 	}
 	t.list, t.before, t.after = nil, nil, nil
-}
-
-// wait parks t, the running task, in w, as park does.
-func (w *WaitList) wait(t *Task, s *Scope, ctx context.Context, why Reason) error {
-	w.push(t)
-	return t.park(s, ctx, why)
 }
 
 // park suspends t, the running task, until wake is called for it, and returns

@@ -179,7 +179,8 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) 
 // await parks the goroutine of Run in list until done holds.
 func (l *Loop) await(done func() bool, list *WaitList) {
 	for !done() {
-		_ = list.wait(l.hub, nil, nil, Reason{What: "task", On: l.main.id})
+		list.push(l.hub)
+		_ = l.hub.park(nil, nil, Reason{What: "task", On: l.main.id})
 	}
 }
 

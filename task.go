@@ -169,7 +169,8 @@ func (t *Task) Wait(ctx context.Context) error {
 	}
 	if t.state != stateDone {
 		t.joiners.Owner = t
-		if err := t.joiners.wait(me, s, ctx, Reason{What: "task", On: t.id}); err != nil {
+		t.joiners.push(me)
+		if err := me.park(s, ctx, Reason{What: "task", On: t.id}); err != nil {
 			return err
 		}
 	}

@@ -133,10 +133,7 @@ func (h *timers) fire(l *Loop) {
 
 // clock reads the driver's clock. What is measured from now on must not be
 // measured from the loop's last look at it, or a Sleep could be too short.
-func (l *Loop) clock() int64 {
-	l.now = l.driver.Now()
-	return l.now
-}
+func (l *Loop) clock() int64 { return l.driver.Now() }
 
 // after gives the instant that lies d ahead; never if there is no such instant.
 func (l *Loop) after(d time.Duration) int64 {
