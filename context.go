@@ -21,8 +21,8 @@ import (
 const never int64 = math.MaxInt64
 
 type face struct {
-	ctx     context.Context         // what the scope was opened with: its values
 	decided atomic.Pointer[verdict] // what cancelled it
+	ctx     context.Context         // what the scope was opened with: its values
 	shown   atomic.Pointer[shown]
 }
 

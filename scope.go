@@ -23,8 +23,9 @@ import (
 // the loop.
 type Scope struct {
 	loop   *Loop
-	parent *Scope // the scope that encloses it; nil for the root
+	face   face
 	host   *Task  // the task whose body runs in it
+	parent *Scope // the scope that encloses it; nil for the root
 	child  *Scope // the first of the scopes it encloses
 	next   *Scope // its neighbours among its parent's children; a ring
 	prev   *Scope
@@ -32,7 +33,6 @@ type Scope struct {
 	closed bool  // it has been left
 	shield bool  // it is not cancelled when its parent is
 	task   bool  // it is a task's own scope
-	face   face
 	extra  *extra
 }
 

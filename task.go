@@ -31,35 +31,35 @@ func (s state) String() string {
 // tasks. It switches only where the function waits. Its methods, Wait and
 // Cancel apart, may be called only on the loop it belongs to.
 type Task struct {
-	scope Scope  // the task's own scope: the ctx its function gets
-	inner *Scope // the scope opened last of those that its body is in
-	owner *Scope // the scope that answers for it and waits for its end
-	fn    func(ctx context.Context) error
-	at    *slot // where its goroutine is parked; nil while it runs or has not started
-	id    uint64
-	name  *string
-	next  *Task // in the loop's ring
-	prev  *Task
-	state state
-	heard bool   // somebody waits for its error, or has it
-	spent uint32 // what it has done since it was resumed; see innerTask.Spend
-
-	// While it waits.
-	list   *WaitList // nil if it waits in none
-	after  *Task     // its neighbours in list
-	before *Task
-	reason Reason
-	under  *Scope   // whose cancellation ends the wait; nil if none does
-	cause  *verdict // why the wait was ended before its time
-	alarm  int      // its place among the loop's timers, plus one
-	since  int64    // the loop's clock when it began to wait
-	born   int64
-
+	// What a switch touches: one line of the processor's cache.
+	at       *slot     // where its goroutine is parked; nil while it runs or has not started
+	cause    *verdict  // why its wait was ended before its time
+	under    *Scope    // whose cancellation ends its wait; nil if none does
+	list     *WaitList // what it waits in; nil if in none
+	after    *Task     // its neighbours in list
+	before   *Task
 	switches uint64 // times it was given the baton
-	err      error
-	joiners  WaitList
-	ended    func(err error) // what Async does with the end
-	parent   uint64
+	spent    uint32 // what it has done since it was resumed; see innerTask.Spend
+	state    state
+	heard    bool // somebody waits for its error, or has it
+
+	scope Scope // the task's own scope: the ctx its function gets
+
+	reason  Reason // what it waits for
+	since   int64  // the loop's clock when it began to wait
+	alarm   int    // its place among the loop's timers, plus one
+	inner   *Scope // the scope opened last of those that its body is in
+	owner   *Scope // the scope that answers for it and waits for its end
+	next    *Task  // its neighbours in the loop's ring
+	prev    *Task
+	fn      func(ctx context.Context) error
+	ended   func(err error) // what Async does with the end
+	err     error
+	joiners WaitList
+	name    *string
+	id      uint64
+	parent  uint64
+	born    int64
 }
 
 // Go starts fn in a task of its own, in the scope of ctx: of the Group, Timeout,
