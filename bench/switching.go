@@ -41,10 +41,7 @@ func takeTurns(ctx context.Context, c clock, tasks, n int) error {
 	waiting := 0
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		for i := range tasks {
-			count := n / tasks
-			if i < n%tasks {
-				count++
-			}
+			count := share(n, tasks, i)
 			g.Go(func(ctx context.Context) error {
 				for range warmUp / tasks {
 					if err := rondo.Yield(ctx); err != nil {
@@ -72,6 +69,14 @@ func takeTurns(ctx context.Context, c clock, tasks, n int) error {
 		start.Set()
 		return nil
 	})
+}
+
+// share is how many of n operations the task with number i does.
+func share(n, tasks, i int) int {
+	if i < n%tasks {
+		return n/tasks + 1
+	}
+	return n / tasks
 }
 
 func pulls(options) contestant {

@@ -1,0 +1,116 @@
+/*
+ * An echo server on one thread, with nothing between it and epoll: the least
+ * that a server on Linux can do. It is a rival in the table of package main.
+ *
+ * It prints its address, answers each line on its standard input with the CPU
+ * time that it has used, in nanoseconds, and ends when that input ends. Its
+ * peers send less than its buffer holds and wait for the answer, so it may take
+ * a write that does not fit for a fault of theirs, and ends.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void check(int ok, const char *what)
+{
+	if (!ok) {
+		perror(what);
+		exit(1);
+	}
+}
+
+static void watch(int epoll, int fd)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
+
+	check(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e) == 0, "epoll_ctl");
+}
+
+static int listen_here(void)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof a;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	check(fd >= 0, "socket");
+	check(bind(fd, (struct sockaddr *)&a, sizeof a) == 0, "bind");
+	check(listen(fd, 4096) == 0, "listen");
+	check(getsockname(fd, (struct sockaddr *)&a, &size) == 0, "getsockname");
+	printf("127.0.0.1:%d\n", ntohs(a.sin_port));
+	fflush(stdout);
+	return fd;
+}
+
+static void answer(void)
+{
+	char line[64];
+	struct rusage u;
+	ssize_t n = read(0, line, sizeof line);
+
+	if (n <= 0)
+		exit(n < 0);
+	check(getrusage(RUSAGE_SELF, &u) == 0, "getrusage");
+	printf("%lld\n", (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000LL +
+				 (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000LL);
+	fflush(stdout);
+}
+
+static void accept_all(int epoll, int listener)
+{
+	int fd, on = 1;
+
+	while ((fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK)) >= 0) {
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+		watch(epoll, fd);
+	}
+	check(errno == EAGAIN || errno == ECONNABORTED, "accept");
+}
+
+static void echo(int fd)
+{
+	char buffer[4096];
+	ssize_t n = read(fd, buffer, sizeof buffer);
+
+	if (n < 0 && errno == EAGAIN)
+		return;
+	if (n <= 0)
+		close(fd);
+	else
+		check(write(fd, buffer, n) == n, "write");
+}
+
+int main(void)
+{
+	struct rlimit files;
+	struct epoll_event events[256];
+	int epoll = epoll_create1(0), listener;
+
+	check(getrlimit(RLIMIT_NOFILE, &files) == 0, "getrlimit");
+	files.rlim_cur = files.rlim_max;
+	check(setrlimit(RLIMIT_NOFILE, &files) == 0, "setrlimit");
+	listener = listen_here();
+	watch(epoll, listener);
+	watch(epoll, 0);
+	for (;;) {
+		int n = epoll_wait(epoll, events, 256, -1);
+
+		check(n >= 0 || errno == EINTR, "epoll_wait");
+		for (int i = 0; i < n; i++) {
+			int fd = events[i].data.fd;
+
+			if (fd == 0)
+				answer();
+			else if (fd == listener)
+				accept_all(epoll, listener);
+			else
+				echo(fd);
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package main
+
+// These tests run every row with tiny counts. None looks at a time: the numbers
+// are for the command and for a quiet machine.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets the rows that start this program as a child start the test.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == hidden {
+		if err := child(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func tiny() options {
+	return options{
+		rounds: 2, slice: time.Microsecond,
+		many: 100, sleep: 10 * time.Microsecond,
+		requests: 200, idle: 20,
+	}
+}
+
+// TestRows holds every row to its form: it measures as many rounds as it was
+// told to, and both sides did something.
+func TestRows(t *testing.T) {
+	names := make(map[string]bool)
+	for _, r := range rows() {
+		if names[r.name] {
+			t.Errorf("two rows are called %s", r.name)
+		}
+		names[r.name] = true
+		t.Run(r.name, func(t *testing.T) {
+			o := tiny()
+			found, err := r.run(o)
+			var skip *leftOut
+			if errors.As(err, &skip) {
+				t.Log(skip)
+			} else if err != nil {
+				t.Fatal(err)
+			} else if len(found) == 0 {
+				t.Fatal("nothing was found")
+			}
+			for _, f := range found {
+				if len(f.ratios) != o.rounds {
+					t.Errorf("%s: %d rounds, want %d", f.what, len(f.ratios), o.rounds)
+				}
+				if f.budget == 0 || f.what == "" || f.rival == "" {
+					t.Errorf("incomplete: %+v", f)
+				}
+			}
+		})
+	}
+}
+
+// counting is a clock that notes how it is used.
+type counting struct{ resets, stops int }
+
+func (c *counting) ResetTimer() { c.resets++ }
+func (c *counting) StopTimer()  { c.stops++ }
+
+// TestContestantsStartAndStopOnce: a contestant that forgot to stop the clock
+// would be charged for its clean-up, and one that forgot to start it for all.
+func TestContestantsStartAndStopOnce(t *testing.T) {
+	o := tiny()
+	for _, d := range duels() {
+		for side, make := range map[string]func(options) contestant{"rondo": d.mine, "rival": d.theirs} {
+			for _, n := range []int{1, 3, 1001} {
+				var c counting
+				make(o)(&c, n)
+				if c != (counting{1, 1}) {
+					t.Errorf("%s, %s, %d operations: %+v", d.name, side, n, c)
+				}
+			}
+		}
+	}
+}
+
+// TestTurnsDoesAsManyAsItSays: the tasks' shares add up to n, whatever n is.
+func TestTurnsDoesAsManyAsItSays(t *testing.T) {
+	for tasks := 1; tasks < 12; tasks++ {
+		for n := range 40 {
+			sum := 0
+			for i := range tasks {
+				sum += share(n, tasks, i)
+			}
+			if sum != n {
+				t.Errorf("%d tasks do %d of %d", tasks, sum, n)
+			}
+		}
+	}
+}
+
+func TestFindingMet(t *testing.T) {
+	for _, c := range []struct {
+		ratios          []float64
+		budget          float64
+		allocs, allowed int
+		want            bool
+	}{
+		{[]float64{0.5}, 0.5, 0, unlimited, true},
+		{[]float64{0.504}, 0.5, 0, unlimited, true}, // it is printed as 0.50
+		{[]float64{0.506}, 0.5, 0, unlimited, false},
+		{[]float64{9, 0.1, 0.4}, 0.5, 0, unlimited, true}, // the median counts
+		{[]float64{0.1}, 0.5, 1, 0, false},
+		{[]float64{0.1}, 0.5, 2, 2, true},
+		{[]float64{0.1}, 0.5, 9, unlimited, true},
+	} {
+		f := finding{ratios: c.ratios, budget: c.budget, allocs: c.allocs, allowed: c.allowed}
+		if got := f.met(); got != c.want {
+			t.Errorf("%+v: met is %v", c, got)
+		}
+	}
+}
+
+func TestCommandPrintsATable(t *testing.T) {
+	var out, progress strings.Builder
+	if err := command([]string{"-short", "-rounds", "1", "-run", "^(yield|mutex)$"}, &out, &progress); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| what | Rondo |", "| Yield ", "| Mutex ", "1 rounds a side"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "Queue") {
+		t.Errorf("a row that does not match was measured:\n%s", out.String())
+	}
+}
+
+func TestCommandRefuses(t *testing.T) {
+	for _, args := range [][]string{{"-run", "("}, {"-nothing"}, {"-write", "-run", "yield"}} {
+		if err := command(args, new(strings.Builder), new(strings.Builder)); err == nil {
+			t.Errorf("%q: no error", args)
+		}
+	}
+}
+
+// TestLeftOutIsASentence: a row that cannot be measured is no failure, and the
+// table says so.
+func TestLeftOutIsASentence(t *testing.T) {
+	f := finding{what: "it", rival: "them", ratios: []float64{1}, budget: 1, allowed: unlimited}
+	half := row{"half", func(options) ([]finding, error) {
+		return []finding{f}, &leftOut{"The other half was left out."}
+	}}
+	table, err := measure([]row{half}, regexp.MustCompile(""), tiny(), new(strings.Builder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := table.markdown()
+	if !strings.Contains(text, "| it |") || !strings.Contains(text, "The other half was left out.") {
+		t.Error(text)
+	}
+}
+
+func TestReplaceTable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "README.md")
+	write := func(s string) {
+		if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("before\n" + opening + "old\n" + closing + "after\n")
+	for _, text := range []string{"new\n", "newer\nand longer\n"} {
+		if err := replaceTable(path, text); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "before\n" + opening + text + closing + "after\n"; string(got) != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for _, s := range []string{"", opening, closing + opening} {
+		write(s)
+		if err := replaceTable(path, "new\n"); !errors.Is(err, errNoMarkers) {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+}
+
+// TestREADMEHasAPlaceForTheTable: otherwise -write fails after minutes of work.
+func TestREADMEHasAPlaceForTheTable(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), opening)
+	if !found || !strings.Contains(rest, closing) {
+		t.Error("README.md has no markers")
+	}
+}

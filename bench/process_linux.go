@@ -1,0 +1,177 @@
+package main
+
+// This file runs a part of a row in a process of its own, on a processor of its
+// own, and talks with it: a line to its standard input, a line back. A child
+// ends when its standard input does, so none outlives this process.
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// hidden as the first argument makes the program a child.
+const hidden = "-child"
+
+// child is what the program does as a child. The arguments are written by the
+// rows and by nobody else.
+func child(args []string) error {
+	if len(args) == 0 {
+		return errors.New(hidden + " is not for people")
+	}
+	switch role := args[0]; role {
+	case "serve":
+		return serve(args[1:])
+	case "load":
+		return load(args[1:])
+	case "hold":
+		return hold(args[1:])
+	default:
+		return fmt.Errorf("there is no role %q", role)
+	}
+}
+
+// A process is a child that runs. Close ends it and waits for it.
+type process struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	errors strings.Builder
+}
+
+// start starts a program on the given processor.
+func start(processor int, path string, args ...string) (*process, error) {
+	p := &process{cmd: exec.Command(path, args...)}
+	p.cmd.Stderr = &p.errors
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	p.in, p.out = in, bufio.NewReader(out)
+	if err := startOn(processor, p.cmd); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// startSelf starts this program as a child.
+func startSelf(processor int, args ...string) (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return start(processor, self, append([]string{hidden}, args...)...)
+}
+
+// startOn starts cmd with the processor as the only one that it may use. The
+// child inherits that from the thread that starts it, so it is true from the
+// child's first instruction on, and a Go program sets its GOMAXPROCS by it.
+func startOn(processor int, cmd *exec.Cmd) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, alone unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return fmt.Errorf("sched_getaffinity: %w", err)
+	}
+	alone.Set(processor)
+	if err := unix.SchedSetaffinity(0, &alone); err != nil {
+		return fmt.Errorf("sched_setaffinity: %w", err)
+	}
+	err := cmd.Start()
+	if back := unix.SchedSetaffinity(0, &before); back != nil {
+		panic(back)
+	}
+	return err
+}
+
+// line reads what the child says next.
+func (p *process) line() (string, error) {
+	s, err := p.out.ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("%s: %w: %s", strings.Join(p.cmd.Args, " "), err, p.errors.String())
+	}
+	return strings.TrimSpace(s), nil
+}
+
+// ask sends a line and reads the answer.
+func (p *process) ask(question string) (string, error) {
+	if _, err := io.WriteString(p.in, question+"\n"); err != nil {
+		return "", err
+	}
+	return p.line()
+}
+
+// number is ask where the answer is one.
+func (p *process) number(question string) (float64, error) {
+	s, err := p.ask(question)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseFloat(s, 64)
+}
+
+// Close ends the child and returns how it ended.
+func (p *process) Close() error {
+	p.in.Close()
+	if err := p.cmd.Wait(); err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(p.cmd.Args, " "), err, p.errors.String())
+	}
+	return nil
+}
+
+// processors gives two processors that this process may use: one for the server
+// and one for its load.
+func processors() (server, load int, err error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return 0, 0, fmt.Errorf("sched_getaffinity: %w", err)
+	}
+	var found []int
+	for i := 0; i < 8*len(set)*8 && len(found) < 2; i++ {
+		if set.IsSet(i) {
+			found = append(found, i)
+		}
+	}
+	if len(found) < 2 {
+		return 0, 0, &leftOut{"The rows for servers were left out: they need two CPUs."}
+	}
+	return found[0], found[1], nil
+}
+
+// answer answers the questions on standard input until it ends.
+func answer(reply func(question string) (string, error)) error {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		s, err := reply(in.Text())
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Println(s); err != nil {
+			return err
+		}
+	}
+	return in.Err()
+}
+
+// processorTime is how much CPU time this process has used, in the program and
+// in the kernel.
+func processorTime() (int64, error) {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return 0, fmt.Errorf("getrusage: %w", err)
+	}
+	return u.Utime.Nano() + u.Stime.Nano(), nil
+}

@@ -1,0 +1,143 @@
+package main
+
+// This file is the servers of the rows echo and idle: the same handler once
+// under Rondo and once with a goroutine for each connection.
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"runtime/debug"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+const anyPort = "127.0.0.1:0"
+
+// serve is the life of a server process: it prints its address and answers
+// "cpu" and "memory".
+func serve(args []string) (err error) {
+	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+	kind := flags.String("kind", "", "rondo or net")
+	buffer := flags.Int("buffer", 4096, "bytes of a connection's buffer")
+	profile := flags.String("profile", "", "where to leave a CPU profile")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *profile != "" {
+		file, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		defer stop()
+		ended <- answer(about)
+	}()
+	switch *kind {
+	case "rondo":
+		err = serveRondo(ctx, *buffer)
+	case "net":
+		err = serveNet(ctx, *buffer)
+	default:
+		return fmt.Errorf("there is no server %q", *kind)
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return <-ended
+}
+
+// about answers a question about this process.
+func about(question string) (string, error) {
+	switch question {
+	case "cpu":
+		n, err := processorTime()
+		return strconv.FormatInt(n, 10), err
+	case "memory":
+		// What is garbage is not the connections': it goes back to the system
+		// first, on either side.
+		debug.FreeOSMemory()
+		return resident()
+	}
+	return "", fmt.Errorf("there is no answer to %q", question)
+}
+
+// resident gives the bytes of this process that are in memory: proc(5), VmRSS.
+func resident() (string, error) {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(line, "VmRSS:"); found {
+			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+			return strconv.FormatInt(kib*1024, 10), err
+		}
+	}
+	return "", errors.New("/proc/self/status: no VmRSS")
+}
+
+func serveRondo(ctx context.Context, buffer int) error {
+	return rondo.Run(ctx, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", anyPort)
+		if err != nil {
+			return err
+		}
+		fmt.Println(l.Addr())
+		return socket.Serve(ctx, l, func(ctx context.Context, c net.Conn) error {
+			handle(c, buffer)
+			return nil
+		})
+	})
+}
+
+func serveNet(ctx context.Context, buffer int) error {
+	l, err := net.Listen("tcp", anyPort)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+	fmt.Println(l.Addr())
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return context.Cause(ctx)
+		}
+		go func() {
+			defer c.Close()
+			handle(c, buffer)
+		}()
+	}
+}
+
+// handle sends back what it reads until the peer hangs up. The peers hang up
+// with a reset, so an error is the usual end.
+func handle(c net.Conn, buffer int) {
+	b := make([]byte, buffer)
+	for {
+		n, err := c.Read(b)
+		if n > 0 {
+			if _, err := c.Write(b[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
