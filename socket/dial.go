@@ -1,0 +1,181 @@
+package socket
+
+// This file has Dial and Dialer.
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// A Dialer has options for Dial. Its fields mean what those of net.Dialer do.
+// The zero value is ready.
+type Dialer struct {
+	// Timeout is how long the whole of a dial may take. 0 means no limit but
+	// the system's.
+	Timeout time.Duration
+
+	// Deadline is the time by which a dial must be done. The zero time means
+	// none.
+	Deadline time.Time
+
+	// LocalAddr is the address to dial from, of the network's type.
+	LocalAddr net.Addr
+
+	// FallbackDelay is how long an address is tried alone before the next one
+	// is tried beside it (RFC 8305). 0 stands for 300 ms; a negative value means
+	// one after the other, each with a fair share of the time that is left.
+	FallbackDelay time.Duration
+
+	// KeepAlive is the idle time and the interval of the connection's probes: 0
+	// stands for 15 s, a negative value for none.
+	KeepAlive time.Duration
+
+	// KeepAliveConfig says more about probes, and is used if it is enabled.
+	KeepAliveConfig net.KeepAliveConfig
+
+	// Resolver looks names up. nil means net.DefaultResolver.
+	Resolver *net.Resolver
+
+	// Control is called with the socket before it is connected. It must not
+	// wait.
+	Control func(network, address string, c syscall.RawConn) error
+
+	// ControlContext is Control with the dial's ctx, and goes before it.
+	ControlContext func(ctx context.Context, network, address string, c syscall.RawConn) error
+}
+
+// Dial connects with a Dialer that has nothing set.
+func Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return new(Dialer).DialContext(ctx, network, address)
+}
+
+// Dial is DialContext.
+func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return d.DialContext(ctx, network, address)
+}
+
+// DialContext connects to an address of the network "tcp", "tcp4", "tcp6" or
+// "unix", and gives a *Conn. A name is looked up off the loop, and its addresses
+// are raced. It suspends the task; cancelling ctx ends it. Once connected, the
+// connection has nothing to do with ctx.
+//
+// Any goroutine may call it, with a ctx of the loop whose tasks will use the
+// connection: one that is no task of the loop blocks alone.
+//
+// Its errors are those of net.Dialer, so that errors.Is finds
+// syscall.ECONNREFUSED and the like, and os.ErrDeadlineExceeded when Timeout or
+// Deadline has passed. A ctx that belongs to no loop is rondo.ErrNoLoop, and a
+// loop without sockets errors.ErrUnsupported.
+func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	loop, err := loopOf(ctx, "Dial")
+	if err != nil {
+		return nil, err
+	}
+	c, err := d.dial(ctx, loop, network, address)
+	if err != nil {
+		var named *net.OpError
+		if !errors.As(err, &named) {
+			err = &net.OpError{Op: "dial", Net: network, Source: d.LocalAddr, Err: err}
+		}
+		return nil, err
+	}
+	return c, nil
+}
+
+func (d *Dialer) dial(ctx context.Context, loop kernel.Loop, network, address string) (*Conn, error) {
+	if err := fd.Supported(loop); err != nil {
+		return nil, err
+	}
+	if !loop.Inside() {
+		return d.dialForeign(ctx, loop, network, address)
+	}
+	if err := rondo.Check(ctx); err != nil {
+		return nil, err
+	}
+	switch network {
+	case "tcp", "tcp4", "tcp6", "unix":
+	default:
+		return nil, net.UnknownNetworkError(network)
+	}
+	deadline := d.deadline(rondo.Now(ctx))
+	if deadline.IsZero() {
+		return d.dialTask(ctx, loop, network, address)
+	}
+	var c *Conn
+	var late bool
+	err := rondo.Deadline(ctx, deadline, func(ctx context.Context) (err error) {
+		c, err = d.dialTask(ctx, loop, network, address)
+		late = err != nil && errors.Is(err, context.DeadlineExceeded)
+		return err
+	})
+	switch {
+	case c != nil:
+		return c, nil
+	case late && ctx.Err() == nil:
+		return nil, timedOut(err)
+	}
+	return nil, err
+}
+
+// deadline gives the time by which the dial must be done: zero if there is none.
+func (d *Dialer) deadline(now time.Time) time.Time {
+	end := d.Deadline
+	if d.Timeout != 0 {
+		if t := now.Add(d.Timeout); end.IsZero() || t.Before(end) {
+			end = t
+		}
+	}
+	return end
+}
+
+// timeout is the error of a dial that took too long: package net's words.
+type timeout struct{}
+
+func (timeout) Error() string   { return "i/o timeout" }
+func (timeout) Timeout() bool   { return true }
+func (timeout) Temporary() bool { return true }
+func (timeout) Is(err error) bool {
+	return err == context.DeadlineExceeded || err == os.ErrDeadlineExceeded
+}
+
+// timedOut puts timeout in the place of the scope's word for it.
+func timedOut(err error) error {
+	var named *net.OpError
+	if errors.As(err, &named) {
+		named.Err = timeout{}
+		return named
+	}
+	return timeout{}
+}
+
+// std gives the net.Dialer that does the same.
+func (d *Dialer) std() *net.Dialer {
+	return &net.Dialer{
+		Timeout: d.Timeout, Deadline: d.Deadline, LocalAddr: d.LocalAddr,
+		FallbackDelay: d.FallbackDelay, KeepAlive: d.KeepAlive, KeepAliveConfig: d.KeepAliveConfig,
+		Resolver: d.Resolver, Control: d.Control, ControlContext: d.ControlContext,
+	}
+}
+
+// dialForeign dials for a goroutine that is no task of the loop. The connection
+// gets a face on the loop when a task first uses it.
+func (d *Dialer) dialForeign(ctx context.Context, loop kernel.Loop, network, address string) (*Conn, error) {
+	switch network {
+	case "tcp", "tcp4", "tcp6", "unix":
+	default:
+		return nil, net.UnknownNetworkError(network)
+	}
+	c, err := d.std().DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return adopt(fd.Adopt(loop, c.(fd.Face)), c), nil
+}

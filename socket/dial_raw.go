@@ -1,0 +1,169 @@
+//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
+
+package socket
+
+// Dialling on the loop: a socket that does not block, connect(2), and the
+// driver's word that it is connected.
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// dialTask dials for a task.
+func (d *Dialer) dialTask(ctx context.Context, loop kernel.Loop, network, address string) (*Conn, error) {
+	if network == "unix" {
+		return d.dialUnix(ctx, loop, address)
+	}
+	local, err := d.local()
+	if err != nil {
+		return nil, err
+	}
+	to, err := d.resolve(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if to, err = suitable(to, network, local, address); err != nil {
+		return nil, err
+	}
+	return d.tryAll(ctx, to, func(ctx context.Context, to netip.AddrPort) (*Conn, error) {
+		return d.connect(ctx, loop, network, local, to)
+	})
+}
+
+// dialUnix connects to a Unix socket. That never waits: there is room in the
+// peer's queue, or connect(2) fails with EAGAIN. So package net can do it here,
+// and the descriptor is then taken from it.
+func (d *Dialer) dialUnix(ctx context.Context, loop kernel.Loop, address string) (*Conn, error) {
+	c, err := d.std().DialContext(ctx, "unix", address)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	sys, err := fd.Dup(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Conn{fd: fd.New(loop, sys, makeFace), network: "unix", local: c.LocalAddr(), remote: c.RemoteAddr()}, nil
+}
+
+// selfMax is how often a socket that got connected to itself is tried again: a
+// free port in the range that the system picks from may be picked for both
+// ends (RFC 9293, simultaneous open).
+const selfMax = 2
+
+// connect tries one address.
+func (d *Dialer) connect(ctx context.Context, loop kernel.Loop, network string, local netip.AddrPort, to netip.AddrPort) (*Conn, error) {
+	fail := func(err error) error {
+		e := &net.OpError{Op: "dial", Net: network, Addr: net.TCPAddrFromAddrPort(to), Err: err}
+		if local.IsValid() {
+			e.Source = net.TCPAddrFromAddrPort(local)
+		}
+		return e
+	}
+	for self := 0; ; self++ {
+		sys, err := d.socket(ctx, network, local, to)
+		if err != nil {
+			return nil, fail(err)
+		}
+		f := fd.New(loop, sys, makeFace)
+		if err := f.Connect(loop.Task(), sockaddr(to)); err != nil {
+			f.Close()
+			return nil, fail(err)
+		}
+		here, _ := unix.Getsockname(sys)
+		peer, err := unix.Getpeername(sys)
+		if err != nil {
+			f.Close()
+			return nil, fail(os.NewSyscallError("getpeername", err))
+		}
+		c := &Conn{fd: f, network: network, local: addr(here, network), remote: addr(peer, network)}
+		if self < selfMax && !local.IsValid() && c.local.String() == c.remote.String() {
+			f.Close()
+			continue
+		}
+		tune(sys, keepAlive(d.KeepAlive, d.KeepAliveConfig))
+		return c, nil
+	}
+}
+
+// socket makes a socket for to, bound to local if that is given.
+func (d *Dialer) socket(ctx context.Context, network string, local, to netip.AddrPort) (sys int, err error) {
+	family, kind := unix.AF_INET, "tcp4"
+	if to.Addr().Is6() {
+		family, kind = unix.AF_INET6, "tcp6"
+	}
+	if sys, err = open(family); err != nil {
+		return -1, os.NewSyscallError("socket", err)
+	}
+	defer func() {
+		if err != nil {
+			unix.Close(sys)
+		}
+	}()
+	if family == unix.AF_INET6 && network == "tcp6" {
+		_ = setFlag(sys, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, true)
+	}
+	switch hook := rawSocket(sys); {
+	case d.ControlContext != nil:
+		err = d.ControlContext(ctx, kind, to.String(), hook)
+	case d.Control != nil:
+		err = d.Control(kind, to.String(), hook)
+	}
+	if err != nil {
+		return -1, err
+	}
+	if local.IsValid() {
+		if err = unix.Bind(sys, sockaddr(local)); err != nil {
+			return -1, os.NewSyscallError("bind", err)
+		}
+	}
+	return sys, nil
+}
+
+// local gives the address to dial from; it is not valid if there is none.
+func (d *Dialer) local() (netip.AddrPort, error) {
+	if d.LocalAddr == nil {
+		return netip.AddrPort{}, nil
+	}
+	a, ok := d.LocalAddr.(*net.TCPAddr)
+	if !ok {
+		return netip.AddrPort{}, &net.AddrError{Err: "mismatched local address type", Addr: d.LocalAddr.String()}
+	}
+	local := a.AddrPort()
+	if !local.Addr().IsValid() {
+		local = netip.AddrPortFrom(netip.IPv6Unspecified(), local.Port())
+	}
+	return netip.AddrPortFrom(local.Addr().Unmap(), local.Port()), nil
+}
+
+func sockaddr(a netip.AddrPort) unix.Sockaddr {
+	if a.Addr().Is4() {
+		return &unix.SockaddrInet4{Addr: a.Addr().As4(), Port: int(a.Port())}
+	}
+	return &unix.SockaddrInet6{Addr: a.Addr().As16(), Port: int(a.Port()), ZoneId: index(a.Addr().Zone())}
+}
+
+// rawSocket is what the Control hooks are given.
+type rawSocket int
+
+func (s rawSocket) Control(op func(sys uintptr)) error {
+	op(uintptr(s))
+	return nil
+}
+
+func (s rawSocket) Read(func(sys uintptr) bool) error  { return errNotConnected }
+func (s rawSocket) Write(func(sys uintptr) bool) error { return errNotConnected }
+
+var errNotConnected = errors.New("rondo: the socket is not connected yet")
+
+var _ syscall.RawConn = rawSocket(0)

@@ -1,0 +1,32 @@
+// Package socket brings TCP and Unix sockets to the tasks of a loop: Listen,
+// Dial, servers with an orderly end, in-memory pipes, and readiness of any file
+// descriptor.
+//
+//	rondo.Run(ctx, func(ctx context.Context) error {
+//		l, err := socket.Listen(ctx, "tcp", ":7000")
+//		if err != nil {
+//			return err
+//		}
+//		return socket.Serve(ctx, l, func(ctx context.Context, c net.Conn) error {
+//			_, err := io.Copy(c, c)
+//			return err
+//		})
+//	})
+//
+// A Conn is a net.Conn, so whatever reads and writes one runs in a task as it
+// is: bufio, crypto/tls, encoding/json, net/textproto. Where it would block a
+// goroutine, it suspends the task. Reads and writes take no ctx; they end when
+// the scope does that the task is in, so a rondo.Timeout around them is enough.
+// At the start of a scope that is cancelled they fail at once: a farewell that
+// must be said needs a rondo.Shield.
+//
+// Connections and listeners have two faces. Tasks of their loop are suspended;
+// every other goroutine may use them too, and blocks alone, as with package net.
+// So a library that reads a connection on goroutines of its own works while a
+// task waits for it. What a program can be caught in is the reverse: a task that
+// waits for a goroutine by a channel or a sync.Mutex stops its loop.
+//
+// Where the system has epoll(7) or kqueue(2), tasks use descriptors that do not
+// block. Elsewhere, and with -tags rondo_portable, the same operations run on
+// goroutines over package net.
+package socket

@@ -1,0 +1,194 @@
+package socket
+
+// This file has Listen and Listener. A listener is package net's, so all that
+// can be said to that one holds; tasks accept from it on the loop.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// A ListenConfig has options for Listen. Its fields mean what those of
+// net.ListenConfig do. The zero value is ready.
+type ListenConfig struct {
+	// Control is called with the socket before it is bound.
+	Control func(network, address string, c syscall.RawConn) error
+
+	// KeepAlive is the idle time and the interval of the probes of accepted
+	// connections: 0 stands for 15 s, a negative value for none.
+	KeepAlive time.Duration
+
+	// KeepAliveConfig says more about probes, and is used if it is enabled.
+	KeepAliveConfig net.KeepAliveConfig
+}
+
+// Listen listens with a ListenConfig that has nothing set.
+func Listen(ctx context.Context, network, address string) (*Listener, error) {
+	return new(ListenConfig).Listen(ctx, network, address)
+}
+
+// Listen announces on an address of the network "tcp", "tcp4", "tcp6" or "unix".
+// It waits only if the address has a name that must be looked up, and only then
+// does it suspend the task. Any goroutine may call it, with a ctx of the loop
+// whose tasks will accept. Errors are those of net.Listen; a ctx that belongs to
+// no loop is rondo.ErrNoLoop, and a loop without sockets errors.ErrUnsupported.
+func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (*Listener, error) {
+	loop, err := loopOf(ctx, "Listen")
+	if err != nil {
+		return nil, err
+	}
+	fail := func(err error) error { return &net.OpError{Op: "listen", Net: network, Err: err} }
+	if err := fd.Supported(loop); err != nil {
+		return nil, fail(err)
+	}
+	if ctx.Err() != nil {
+		return nil, fail(context.Cause(ctx))
+	}
+	switch network {
+	case "tcp", "tcp4", "tcp6", "unix":
+	default:
+		return nil, fail(net.UnknownNetworkError(network))
+	}
+	open := func(ctx context.Context) (net.Listener, error) {
+		config := net.ListenConfig{Control: lc.Control, KeepAlive: lc.KeepAlive, KeepAliveConfig: lc.KeepAliveConfig}
+		return config.Listen(ctx, network, address)
+	}
+	var std net.Listener
+	if loop.Inside() && network != "unix" && !literal(address) {
+		std, err = rondo.Offload(ctx, open)
+	} else {
+		std, err = open(ctx)
+	}
+	if err != nil {
+		var named *net.OpError
+		if !errors.As(err, &named) {
+			err = fail(err)
+		}
+		return nil, err
+	}
+	return newListener(loop, std.(stdListener), keepAlive(lc.KeepAlive, lc.KeepAliveConfig)), nil
+}
+
+// loopOf gives the loop that ctx belongs to.
+func loopOf(ctx context.Context, call string) (kernel.Loop, error) {
+	if loop := kernel.Of(ctx); loop != nil {
+		return loop, nil
+	}
+	return nil, fmt.Errorf("rondo: socket.%s: %w", call, rondo.ErrNoLoop)
+}
+
+// keepAlive gives what package net makes of its two fields.
+func keepAlive(idle time.Duration, config net.KeepAliveConfig) net.KeepAliveConfig {
+	if !config.Enable && idle >= 0 {
+		return net.KeepAliveConfig{Enable: true, Idle: idle}
+	}
+	return config
+}
+
+// stdListener is what *net.TCPListener and *net.UnixListener have in common.
+type stdListener interface {
+	net.Listener
+	syscall.Conn
+	SetDeadline(t time.Time) error
+	File() (*os.File, error)
+}
+
+// A Listener accepts connections of a TCP or Unix socket. It is a net.Listener.
+// Any goroutine may use all of it at any time: Accept suspends a task, and
+// blocks another goroutine alone.
+type Listener struct {
+	fd        *fd.FD
+	std       stdListener
+	keepAlive net.KeepAliveConfig
+}
+
+var _ net.Listener = (*Listener)(nil)
+
+func newListener(loop kernel.Loop, std stdListener, config net.KeepAliveConfig) *Listener {
+	l := &Listener{fd: fd.Adopt(loop, listenerFace{std}), std: std, keepAlive: config}
+	l.prepare()
+	return l
+}
+
+// listenerFace is a listener in the place of a connection.
+type listenerFace struct{ stdListener }
+
+func (listenerFace) Read([]byte) (int, error)             { return 0, errors.ErrUnsupported }
+func (listenerFace) Write([]byte) (int, error)            { return 0, errors.ErrUnsupported }
+func (f listenerFace) SetReadDeadline(t time.Time) error  { return f.SetDeadline(t) }
+func (f listenerFace) SetWriteDeadline(t time.Time) error { return nil }
+
+// Accept waits for the next connection; it is a *Conn. It fails after Close with
+// net.ErrClosed, past the deadline with os.ErrDeadlineExceeded, and if the task's
+// scope is cancelled with the cause. An error of the system, such as
+// syscall.EMFILE, loses no connection: it can be accepted later. It suspends the
+// task.
+func (l *Listener) Accept() (net.Conn, error) {
+	var c *Conn
+	var err error
+	if t := l.fd.Task("Accept"); t != nil {
+		c, err = l.acceptTask(t)
+	} else {
+		c, err = l.acceptForeign()
+	}
+	if err != nil {
+		return nil, l.fail("accept", err)
+	}
+	return c, nil
+}
+
+// acceptForeign accepts for a goroutine that is no task of the loop. The
+// connection gets a face on the loop when a task first uses it.
+func (l *Listener) acceptForeign() (*Conn, error) {
+	var c net.Conn
+	err := l.fd.Foreign(driver.Readable, func(fd.Face) (err error) {
+		c, err = l.std.Accept()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return adopt(fd.Adopt(l.fd.Loop(), c.(fd.Face)), c), nil
+}
+
+// Close stops listening. Every Accept fails with net.ErrClosed, one that waits
+// included. Connections that were accepted are not touched. A second Close
+// fails. It never suspends.
+func (l *Listener) Close() error { return l.fail("close", l.fd.Close()) }
+
+// Addr gives the address that is listened on.
+func (l *Listener) Addr() net.Addr { return l.std.Addr() }
+
+// SetDeadline sets the time after which each Accept fails with an error that is
+// os.ErrDeadlineExceeded, one that waits at the moment included. The zero time
+// means none. It never suspends.
+func (l *Listener) SetDeadline(t time.Time) error {
+	return l.fail("set", l.fd.SetDeadline(driver.Readable, t))
+}
+
+// File gives a duplicate of the listener as a file, which the caller closes.
+func (l *Listener) File() (*os.File, error) { return l.std.File() }
+
+// SyscallConn gives access to the descriptor.
+func (l *Listener) SyscallConn() (syscall.RawConn, error) { return l.std.SyscallConn() }
+
+func (l *Listener) fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var named *net.OpError
+	if errors.As(err, &named) {
+		return err
+	}
+	return &net.OpError{Op: op, Net: l.Addr().Network(), Addr: l.Addr(), Err: err}
+}

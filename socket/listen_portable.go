@@ -1,0 +1,25 @@
+//go:build rondo_portable || !(linux || darwin || freebsd || dragonfly)
+
+package socket
+
+import (
+	"net"
+
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+func (l *Listener) prepare() {}
+
+func (l *Listener) acceptTask(t kernel.Task) (*Conn, error) {
+	var c net.Conn
+	err := l.fd.Do(t, driver.Readable, "accept", func() (err error) {
+		c, err = l.std.Accept()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return adopt(fd.Adopt(l.fd.Loop(), c.(fd.Face)), c), nil
+}

@@ -1,0 +1,98 @@
+//go:build rondo_portable || !(linux || darwin || freebsd || dragonfly)
+
+package socket
+
+// The options of a socket, as package net sets them.
+
+import (
+	"errors"
+	"net"
+	"os"
+
+	"github.com/rondo-go/rondo/internal/driver"
+)
+
+// tcp gives the connection as package net has it, or an error if it is no TCP
+// connection.
+func (c *Conn) tcp() (*net.TCPConn, error) {
+	face, err := c.fd.Face()
+	if err != nil {
+		return nil, err
+	}
+	if t, ok := face.(*net.TCPConn); ok {
+		return t, nil
+	}
+	return nil, errNotTCP
+}
+
+var errNotTCP = errors.New("not a TCP connection")
+
+func (c *Conn) setNoDelay(on bool) error {
+	t, err := c.tcp()
+	if err != nil {
+		return err
+	}
+	return t.SetNoDelay(on)
+}
+
+func (c *Conn) setKeepAlive(on bool) error {
+	t, err := c.tcp()
+	if err != nil {
+		return err
+	}
+	return t.SetKeepAlive(on)
+}
+
+func (c *Conn) setKeepAliveConfig(config net.KeepAliveConfig) error {
+	t, err := c.tcp()
+	if err != nil {
+		return err
+	}
+	return t.SetKeepAliveConfig(config)
+}
+
+func (c *Conn) setLinger(seconds int) error {
+	t, err := c.tcp()
+	if err != nil {
+		return err
+	}
+	return t.SetLinger(seconds)
+}
+
+func (c *Conn) setBuffer(which driver.Events, bytes int) error {
+	face, err := c.fd.Face()
+	if err != nil {
+		return err
+	}
+	b := face.(interface {
+		SetReadBuffer(bytes int) error
+		SetWriteBuffer(bytes int) error
+	})
+	if which == driver.Readable {
+		return b.SetReadBuffer(bytes)
+	}
+	return b.SetWriteBuffer(bytes)
+}
+
+func (c *Conn) shutdown(which driver.Events) error {
+	face, err := c.fd.Face()
+	if err != nil {
+		return err
+	}
+	half := face.(interface {
+		CloseRead() error
+		CloseWrite() error
+	})
+	if which == driver.Readable {
+		return half.CloseRead()
+	}
+	return half.CloseWrite()
+}
+
+func (c *Conn) file() (*os.File, error) {
+	face, err := c.fd.Face()
+	if err != nil {
+		return nil, err
+	}
+	return face.(interface{ File() (*os.File, error) }).File()
+}

@@ -1,0 +1,188 @@
+//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
+
+package socket
+
+// The options of a socket, as system calls on its descriptor: asking package
+// net to set one would take a second descriptor for the connection's life.
+
+import (
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/fd"
+)
+
+// set sets options of the connection.
+func (c *Conn) set(option func(sys int) error) error {
+	var err error
+	if e := c.fd.Control(func(sys uintptr) { err = option(int(sys)) }); e != nil {
+		return e
+	}
+	if errno, ok := err.(syscall.Errno); ok {
+		return os.NewSyscallError("setsockopt", errno)
+	}
+	return err
+}
+
+func (c *Conn) setNoDelay(on bool) error {
+	return c.set(func(sys int) error { return setFlag(sys, unix.IPPROTO_TCP, unix.TCP_NODELAY, on) })
+}
+
+func (c *Conn) setKeepAlive(on bool) error {
+	return c.set(func(sys int) error { return setFlag(sys, unix.SOL_SOCKET, unix.SO_KEEPALIVE, on) })
+}
+
+func (c *Conn) setKeepAliveConfig(config net.KeepAliveConfig) error {
+	return c.set(func(sys int) error { return setKeepAlive(sys, config) })
+}
+
+func (c *Conn) setLinger(seconds int) error {
+	c.fd.Linger(seconds > 0)
+	var l unix.Linger
+	if seconds >= 0 {
+		l = unix.Linger{Onoff: 1, Linger: int32(seconds)}
+	}
+	return c.set(func(sys int) error {
+		return unix.SetsockoptLinger(sys, unix.SOL_SOCKET, unix.SO_LINGER, &l)
+	})
+}
+
+func (c *Conn) setBuffer(which driver.Events, bytes int) error {
+	return c.set(func(sys int) error {
+		if which == driver.Readable {
+			return unix.SetsockoptInt(sys, unix.SOL_SOCKET, unix.SO_RCVBUF, bytes)
+		}
+		return unix.SetsockoptInt(sys, unix.SOL_SOCKET, unix.SO_SNDBUF, bytes)
+	})
+}
+
+func (c *Conn) shutdown(which driver.Events) error {
+	how := unix.SHUT_RD
+	if which == driver.Writable {
+		how = unix.SHUT_WR
+	}
+	var err error
+	if e := c.fd.Control(func(sys uintptr) { err = unix.Shutdown(int(sys), how) }); e != nil {
+		return e
+	}
+	return os.NewSyscallError("shutdown", err)
+}
+
+func (c *Conn) file() (*os.File, error) {
+	sys, err := duplicate(c.fd)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(sys), c.network+":"+c.local.String()+"->"+c.remote.String()), nil
+}
+
+func duplicate(f *fd.FD) (sys int, err error) {
+	if e := f.Control(func(fd uintptr) { sys, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }); e != nil {
+		return -1, e
+	}
+	return sys, os.NewSyscallError("fcntl", err)
+}
+
+func setFlag(sys, level, option int, on bool) error {
+	value := 0
+	if on {
+		value = 1
+	}
+	return unix.SetsockoptInt(sys, level, option, value)
+}
+
+// tune gives a TCP connection what package net gives it: no delay, and probes.
+// Like there, one for which that fails is none the worse.
+func tune(sys int, config net.KeepAliveConfig) {
+	_ = setFlag(sys, unix.IPPROTO_TCP, unix.TCP_NODELAY, true)
+	if config.Enable {
+		_ = setKeepAlive(sys, config)
+	}
+}
+
+// setKeepAlive sets what net.KeepAliveConfig says: zero stands for the default,
+// a negative value leaves the system's.
+func setKeepAlive(sys int, config net.KeepAliveConfig) error {
+	if err := setFlag(sys, unix.SOL_SOCKET, unix.SO_KEEPALIVE, config.Enable); err != nil || !config.Enable {
+		return err
+	}
+	if config.Count == 0 {
+		config.Count = 9
+	}
+	for _, o := range []struct{ option, value int }{
+		{keepIdle, seconds(config.Idle)},
+		{unix.TCP_KEEPINTVL, seconds(config.Interval)},
+		{unix.TCP_KEEPCNT, config.Count},
+	} {
+		if o.value < 0 {
+			continue
+		}
+		if err := unix.SetsockoptInt(sys, unix.IPPROTO_TCP, o.option, o.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seconds rounds up, because the system counts no finer.
+func seconds(d time.Duration) int {
+	if d == 0 {
+		return 15
+	}
+	if d < 0 {
+		return -1
+	}
+	return int((d + time.Second - 1) / time.Second)
+}
+
+// makeFace makes the face of package net of a connection. Package net takes the
+// connection for a fresh one and sets its options; they are put back.
+func makeFace(sys int) (fd.Face, error) {
+	dup, err := unix.FcntlInt(uintptr(sys), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	file := os.NewFile(uintptr(dup), "rondo-face")
+	defer file.Close()
+	kept := keepOptions(sys)
+	c, err := net.FileConn(file)
+	if err != nil {
+		return nil, err
+	}
+	kept.restore(sys)
+	return c.(fd.Face), nil
+}
+
+// An option of a TCP socket that package net changes.
+type option struct{ level, name, value int }
+
+type options []option
+
+func keepOptions(sys int) options {
+	var kept options
+	for _, o := range []option{
+		{level: unix.IPPROTO_TCP, name: unix.TCP_NODELAY},
+		{level: unix.IPPROTO_TCP, name: keepIdle},
+		{level: unix.IPPROTO_TCP, name: unix.TCP_KEEPINTVL},
+		{level: unix.IPPROTO_TCP, name: unix.TCP_KEEPCNT},
+		{level: unix.SOL_SOCKET, name: unix.SO_KEEPALIVE},
+	} {
+		// A Unix socket has none of them, and nothing is changed there.
+		if v, err := unix.GetsockoptInt(sys, o.level, o.name); err == nil {
+			o.value = v
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
+func (kept options) restore(sys int) {
+	for _, o := range kept {
+		_ = unix.SetsockoptInt(sys, o.level, o.name, o.value)
+	}
+}

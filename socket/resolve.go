@@ -1,0 +1,210 @@
+//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
+
+package socket
+
+// From a name to addresses, and from addresses to a connection. What is said
+// here package net says by itself where it dials for the loop.
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// resolve gives the addresses to try, in the order of preference. Literal ones
+// are read here; names are looked up off the loop.
+func (d *Dialer) resolve(ctx context.Context, network, address string) ([]netip.AddrPort, error) {
+	host, service, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if literal(address) {
+		port, err := strconv.ParseUint("0"+service, 10, 16)
+		if err != nil {
+			return nil, &net.AddrError{Err: "invalid port", Addr: service}
+		}
+		return []netip.AddrPort{netip.AddrPortFrom(local(host, network), uint16(port))}, nil
+	}
+	r := d.Resolver
+	if r == nil {
+		r = net.DefaultResolver
+	}
+	return rondo.Offload(ctx, func(ctx context.Context) ([]netip.AddrPort, error) {
+		port, err := r.LookupPort(ctx, network, service)
+		if err != nil {
+			return nil, err
+		}
+		if host == "" {
+			return []netip.AddrPort{netip.AddrPortFrom(local(host, network), uint16(port))}, nil
+		}
+		found, err := r.LookupNetIP(ctx, "ip", host)
+		if err != nil {
+			return nil, err
+		}
+		all := make([]netip.AddrPort, len(found))
+		for i, a := range found {
+			all[i] = netip.AddrPortFrom(a.Unmap(), uint16(port))
+		}
+		return all, nil
+	})
+}
+
+// local gives the address of a literal host. To dial no host, or the address
+// that stands for all, is to dial this machine.
+func local(host, network string) netip.Addr {
+	a, err := netip.ParseAddr(host)
+	a = a.Unmap()
+	switch {
+	case err != nil && network == "tcp6", a == netip.IPv6Unspecified():
+		return netip.IPv6Loopback()
+	case err != nil, a == netip.IPv4Unspecified():
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	return a
+}
+
+// suitable gives the addresses that the network, and the local address, allow,
+// with the families alternating, beginning with that of the first (RFC 8305,
+// section 4).
+func suitable(all []netip.AddrPort, network string, from netip.AddrPort, address string) ([]netip.AddrPort, error) {
+	var first, second []netip.AddrPort
+	for _, a := range all {
+		is4 := a.Addr().Is4()
+		if network == "tcp4" && !is4 || network == "tcp6" && is4 {
+			continue
+		}
+		if from.IsValid() && !from.Addr().IsUnspecified() && from.Addr().Is4() != is4 {
+			continue
+		}
+		if len(first) == 0 || first[0].Addr().Is4() == is4 {
+			first = append(first, a)
+		} else {
+			second = append(second, a)
+		}
+	}
+	if len(first) == 0 {
+		return nil, &net.AddrError{Err: "no suitable address found", Addr: address}
+	}
+	mixed := make([]netip.AddrPort, 0, len(all))
+	for len(first) > 0 {
+		mixed = append(mixed, first[0])
+		first, second = second, first[1:]
+		if len(first) == 0 {
+			first, second = second, nil
+		}
+	}
+	return mixed, nil
+}
+
+// fallbackDelay is how long an address is tried alone if the Dialer does not
+// say. RFC 8305 recommends 250 ms; this is package net's.
+const fallbackDelay = 300 * time.Millisecond
+
+type attempt func(ctx context.Context, to netip.AddrPort) (*Conn, error)
+
+// tryAll connects to one of the addresses. If it cannot, it returns the error
+// of the first.
+func (d *Dialer) tryAll(ctx context.Context, to []netip.AddrPort, try attempt) (*Conn, error) {
+	switch {
+	case len(to) == 1:
+		return try(ctx, to[0])
+	case d.FallbackDelay < 0:
+		return inTurn(ctx, to, try)
+	case d.FallbackDelay == 0:
+		return race(ctx, to, fallbackDelay, try)
+	}
+	return race(ctx, to, d.FallbackDelay, try)
+}
+
+// race starts an attempt when the one before it has failed, or has taken the
+// delay. The first connection wins, and the other attempts are cancelled.
+func race(ctx context.Context, to []netip.AddrPort, delay time.Duration, try attempt) (*Conn, error) {
+	var (
+		winner *Conn
+		first  error
+		failed rondo.Event
+	)
+	err := rondo.Group(ctx, func(g *rondo.Scope) error {
+		for i, to := range to {
+			failed.Clear()
+			g.Go(func(ctx context.Context) error {
+				c, err := try(ctx, to)
+				switch {
+				case err != nil:
+					if i == 0 {
+						first = err
+					}
+					failed.Set()
+				case winner != nil:
+					return c.Close()
+				default:
+					winner = c
+					g.Cancel(nil)
+				}
+				return nil
+			})
+			err := rondo.Timeout(g, delay, failed.Wait)
+			if err != nil && g.Err() != nil {
+				return nil
+			}
+		}
+		return nil
+	})
+	switch {
+	case winner != nil:
+		return winner, nil
+	case err != nil:
+		return nil, err
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	return nil, first
+}
+
+// shareMin is the least that an address gets of the time that is left.
+const shareMin = 2 * time.Second
+
+// inTurn tries one address after the other. With a deadline, each gets an equal
+// share of what is left.
+func inTurn(ctx context.Context, to []netip.AddrPort, try attempt) (*Conn, error) {
+	var first error
+	for i, a := range to {
+		c, err := share(ctx, len(to)-i, func(ctx context.Context) (*Conn, error) { return try(ctx, a) })
+		if err == nil {
+			return c, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, first
+}
+
+// share runs try in its share of the time that ctx leaves, of which n get one.
+func share(ctx context.Context, n int, try func(ctx context.Context) (*Conn, error)) (*Conn, error) {
+	end, limited := ctx.Deadline()
+	if !limited || n == 1 {
+		return try(ctx)
+	}
+	var c *Conn
+	left := end.Sub(rondo.Now(ctx))
+	err := rondo.Timeout(ctx, max(left/time.Duration(n), min(left, shareMin)), func(ctx context.Context) (err error) {
+		c, err = try(ctx)
+		return err
+	})
+	if c != nil {
+		return c, nil
+	}
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = timedOut(err)
+	}
+	return nil, err
+}
