@@ -239,9 +239,8 @@ func scopeOf(ctx context.Context) *Scope {
 // watchContext cancels s when ctx is cancelled, a context of the standard
 // library that stands between s and the scope above it. If nothing stands
 // between them that could be cancelled, there is nothing to watch.
-func (s *Scope) watchContext(ctx context.Context) {
-	above := scopeOf(ctx)
-	if context.Context(above) == ctx || ctx.Done() == nil || above != nil && ctx.Done() == above.Done() {
+func (s *Scope) watchContext(ctx context.Context, above *Scope) {
+	if ctx.Done() == nil || above != nil && (context.Context(above) == ctx || ctx.Done() == above.Done()) {
 		return
 	}
 	l := s.loop

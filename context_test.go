@@ -152,6 +152,23 @@ func TestRunsOwnContext(t *testing.T) {
 	if err != errBroken {
 		t.Errorf("Run returned %v", err)
 	}
+	// A ctx may come from a task of another loop.
+	run(t, func(outer context.Context) error {
+		task := rondo.Go(outer, func(ctx context.Context) error {
+			inner := make(chan error, 1)
+			go func() { inner <- rondo.Run(ctx, forever) }()
+			_ = forever(ctx)
+			if err := <-inner; err != errBroken {
+				t.Errorf("Run with a task's ctx returned %v", err)
+			}
+			return nil
+		})
+		if err := rondo.Yield(outer); err != nil {
+			return err
+		}
+		task.Cancel(errBroken)
+		return task.Wait(outer)
+	})
 	err = rondo.Run(ctx, func(ctx context.Context) error { panic("ran") })
 	if err != errBroken {
 		t.Errorf("Run with a cancelled ctx returned %v", err)

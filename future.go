@@ -26,8 +26,8 @@ type Future[T any] struct {
 
 // NewFuture makes a Future of ctx's loop. It panics if ctx belongs to none.
 //
-// Any goroutine may set it, so a task that waits for it is never said to be in
-// deadlock.
+// Any goroutine may set it, so a loop whose task waits for it is never said to be
+// in deadlock, unless it is simulated.
 func NewFuture[T any](ctx context.Context) *Future[T] {
 	s := scopeOf(ctx)
 	if s == nil {
@@ -126,7 +126,7 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 				panic("rondo: Future.Wait in the Future's own task")
 			}
 			f.waiters.Owner, why.On, own.heard = own, own.id, true
-		} else {
+		} else if !f.loop.virtual {
 			f.loop.hold(1)
 			defer f.loop.hold(-1)
 		}

@@ -127,7 +127,7 @@ func (l *Loop) ask() {
 	until := int64(-1)
 	if l.queue.n == 0 && !l.door.pending() {
 		until = l.timers.next()
-		if until == driver.Forever && l.outside == 0 && !l.shared {
+		if until == driver.Forever && l.outside == 0 && (!l.shared || l.virtual) {
 			l.deadlock()
 			return
 		}
@@ -256,7 +256,7 @@ func (q *queue) grow() {
 // LoopOf gives the loop that ctx belongs to, or nil. It never suspends.
 //
 // Any goroutine may use the loop to Post from then on, so a loop that was asked
-// for is never said to be in deadlock.
+// for is never said to be in deadlock, unless it is simulated.
 func LoopOf(ctx context.Context) *Loop {
 	s := scopeOf(ctx)
 	if s == nil {

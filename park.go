@@ -170,10 +170,10 @@ func (t *Task) abandon() {
 		t.list.remove(t)
 	}
 	if t.alarm != 0 {
-		t.scope.loop.timers.remove(t.alarm - 1)
+		t.scope.loop.timers.remove(int(t.alarm) - 1)
 	}
-	if s := t.under; s != nil && s.host != t {
-		s.dismiss(t)
+	if t.guest != 0 {
+		t.under.seeOff(t)
 	}
 }
 

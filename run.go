@@ -166,7 +166,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) 
 	l.hub.SetName("Run")
 	l.hub.scope.loop = l
 	l.root.begin(l, nil, ctx)
-	l.root.watchContext(ctx)
+	l.root.watchContext(ctx, nil)
 	if r.SlowStep > 0 {
 		l.watch = startWatchdog(l, r.SlowStep)
 	}
@@ -192,7 +192,7 @@ func (l *Loop) finishTasks() {
 		l.reportUnheard()
 		// A callback that runs now may start a task, which is cancelled from the
 		// start.
-		if l.door.close() && l.queue.n == 0 {
+		if l.queue.n == 0 && l.door.close() {
 			return
 		}
 		l.hub.yield()
@@ -265,9 +265,8 @@ func (l *Loop) deadlock() {
 	}
 	v := &verdict{err: context.Canceled, cause: ErrDeadlock, origin: &l.root}
 	for t := range l.tasks() {
-		if s := t.under; s != nil && t.state == stateWaiting {
-			s.face.decided.CompareAndSwap(nil, v)
-			t.wake(v)
+		if t.under != nil && t.state == stateWaiting {
+			t.under.cancel(v)
 		}
 	}
 	if l.queue.n == 0 {

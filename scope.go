@@ -86,7 +86,9 @@ func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 	if v := parent.verdict(); v != nil {
 		s.face.decided.Store(v)
 	}
-	s.watchContext(ctx)
+	if above := scopeOf(ctx); context.Context(above) != ctx {
+		s.watchContext(ctx, above)
+	}
 }
 
 // end takes s out of the tree, and tells those outside who still hold it as a
@@ -165,20 +167,21 @@ func (s *Scope) cancel(v *verdict) {
 }
 
 // admit notes that t waits under s, which it does not host: it was given the
-// ctx of another. dismiss undoes it.
+// ctx of another. seeOff undoes it.
 func (s *Scope) admit(t *Task) {
 	x := s.more()
 	x.strangers = append(x.strangers, t)
+	t.guest = int32(len(x.strangers))
 }
 
-func (s *Scope) dismiss(t *Task) {
+func (s *Scope) seeOff(t *Task) {
 	x := s.extra
-	for i, other := range x.strangers {
-		if other == t {
-			x.strangers = append(x.strangers[:i], x.strangers[i+1:]...)
-			return
-		}
-	}
+	last := len(x.strangers) - 1
+	moved := x.strangers[last]
+	x.strangers[t.guest-1], moved.guest = moved, t.guest
+	x.strangers[last] = nil
+	x.strangers = x.strangers[:last]
+	t.guest = 0
 }
 
 // owner gives the scope that answers for tasks started with s as ctx: a task's

@@ -394,3 +394,33 @@ func TestTieKeepsTheValue(t *testing.T) {
 		}
 	})
 }
+
+// TestWaitUnderAnothersScope: tasks that wait with the group's ctx instead of
+// their own are reached by its cancellation, whoever has stopped waiting before.
+func TestWaitUnderAnothersScope(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		ended := 0
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 20 {
+				g.Go(func(context.Context) error {
+					if i%3 == 0 {
+						return rondo.Sleep(g, time.Duration(i)*time.Millisecond)
+					}
+					if err := forever(g); err != errBroken {
+						t.Errorf("the wait of task %d ended with %v", i, err)
+					}
+					ended++
+					return nil
+				})
+			}
+			if err := rondo.Sleep(g, time.Second); err != nil {
+				return err
+			}
+			g.Cancel(errBroken)
+			return nil
+		})
+		if err != errBroken || ended != 13 {
+			t.Errorf("Group returned %v, %d of 13 waits ended", err, ended)
+		}
+	})
+}

@@ -47,7 +47,8 @@ type Task struct {
 
 	reason  Reason // what it waits for
 	since   int64  // the loop's clock when it began to wait
-	alarm   int    // its place among the loop's timers, plus one
+	alarm   int32  // its place among the loop's timers, plus one
+	guest   int32  // its place among the strangers of under, plus one
 	inner   *Scope // the scope opened last of those that its body is in
 	owner   *Scope // the scope that answers for it and waits for its end
 	next    *Task  // its neighbours in the loop's ring

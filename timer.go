@@ -36,9 +36,9 @@ func (a *timer) before(b *timer) bool {
 // moved tells whoever set the timer at place i that it is there.
 func (h *timers) moved(i int) {
 	if t := h.heap[i].task; t != nil {
-		t.alarm = i + 1
+		t.alarm = int32(i + 1)
 	} else {
-		h.heap[i].call.alarm = i + 1
+		h.heap[i].call.alarm = int32(i + 1)
 	}
 }
 
@@ -231,7 +231,7 @@ func Every(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
 type Handle struct {
 	loop  *Loop
 	fn    func() // nil when it has run or was cancelled
-	alarm int    // its place among the loop's timers, plus one
+	alarm int32  // its place among the loop's timers, plus one
 	when  int64
 }
 
@@ -282,7 +282,7 @@ func (h *Handle) Cancel() bool {
 	h.loop.mustBeInside("Handle.Cancel")
 	h.fn = nil
 	if h.alarm != 0 {
-		h.loop.timers.remove(h.alarm - 1)
+		h.loop.timers.remove(int(h.alarm) - 1)
 	}
 	return true
 }
