@@ -1,0 +1,369 @@
+package coro_test
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rondo-go/rondo/coro"
+)
+
+// refused fails the test unless f panics with a sentence that is ErrRunning.
+func refused(t *testing.T, what string, f func()) {
+	t.Helper()
+	err, _ := panicOf(f).(error)
+	if !errors.Is(err, coro.ErrRunning) || !strings.HasPrefix(err.Error(), "coro: ") {
+		t.Errorf("%s: panic with %v, want one that is ErrRunning", what, err)
+	}
+}
+
+// TestInside: in a chain of coroutines of which each has resumed the next, the
+// last one can run none of them, itself included. All go on as if nothing had
+// been tried.
+func TestInside(t *testing.T) {
+	clean(t)
+	for length := 1; length <= 5; length++ {
+		chain := make([]*coro.Coroutine[int, int], length)
+		for i := range chain {
+			chain[i] = coro.Make(func(in int, yield func(int) int) int {
+				for {
+					out := in
+					if i+1 < length {
+						out, _ = chain[i+1].Resume(in + 1)
+					} else {
+						for j, c := range chain {
+							refused(t, fmt.Sprint("Resume of ", j, " of ", length), func() { c.Resume(1) })
+							refused(t, fmt.Sprint("Cancel of ", j, " of ", length), c.Cancel)
+							if got, want := c.Status() == coro.Running, j+1 == length; got != want {
+								t.Errorf("status of %d of %d: %v", j, length, c.Status())
+							}
+						}
+					}
+					in = yield(out)
+				}
+			})
+			defer chain[i].Cancel()
+		}
+		for round := range 3 {
+			if out, ok := chain[0].Resume(round); out != round+length-1 || !ok {
+				t.Errorf("Resume gives %d, %v", out, ok)
+			}
+		}
+	}
+}
+
+// TestInsideDeferred: the deferred calls of a coroutine that is being cancelled
+// are inside it too.
+func TestInsideDeferred(t *testing.T) {
+	clean(t)
+	tried := 0
+	var outer, inner *coro.Coroutine[int, int]
+	inner = coro.Make(func(_ int, yield func(int) int) int {
+		defer func() {
+			refused(t, "Resume of the canceller", func() { outer.Resume(1) })
+			refused(t, "Cancel from inside Cancel", inner.Cancel)
+			tried++
+		}()
+		return yield(1)
+	})
+	outer = coro.Make(func(int, func(int) int) int {
+		inner.Resume(0)
+		inner.Cancel()
+		return 0
+	})
+	outer.Resume(0)
+	if tried != 1 {
+		t.Error("the deferred call did not run")
+	}
+}
+
+// TestInsideGenerator: of a generator that is running, Next panics and the
+// others return ErrRunning; the generator itself goes on.
+func TestInsideGenerator(t *testing.T) {
+	clean(t)
+	var g *coro.Generator[int, int, int]
+	try := func() {
+		refused(t, "Next", func() { g.Next() })
+		refused(t, "All", func() {
+			for range g.All() {
+			}
+		})
+		_, _, sent := g.Send(1)
+		_, _, thrown := g.Throw(errors.New("thrown"))
+		_, result := g.Result()
+		if closed := g.Close(); sent != coro.ErrRunning || thrown != coro.ErrRunning || closed != coro.ErrRunning || result != coro.ErrNotFinished {
+			t.Errorf("Send: %v, Throw: %v, Close: %v, Result: %v", sent, thrown, closed, result)
+		}
+	}
+	g = coro.NewGenerator(func(y *coro.Yielder[int, int]) (int, error) {
+		try()
+		inner := coro.NewGenerator(func(y *coro.Yielder[int, int]) (int, error) {
+			try()
+			return y.Yield(2)
+		})
+		defer func() { _ = inner.Close() }()
+		refused(t, "YieldFrom of oneself", func() { _, _ = coro.YieldFrom(y, g) })
+		v, _ := inner.Next()
+		return y.Yield(v)
+	})
+	if v, ok := g.Next(); v != 2 || !ok {
+		t.Errorf("Next = %d, %v", v, ok)
+	}
+	if v, ok, err := g.Send(7); v != 0 || ok || err != nil {
+		t.Errorf("Send = %d, %v, %v", v, ok, err)
+	}
+	if r, err := g.Result(); r != 7 || err != nil {
+		t.Errorf("Result = %d, %v", r, err)
+	}
+}
+
+// TestBeside: coroutines that are not inside a coroutine wait for it in turn
+// when they meet over it, also if they are run by coroutines themselves.
+func TestBeside(t *testing.T) {
+	clean(t)
+	const threads, rounds = 4, 300
+	shared := coro.Make(func(_ int, yield func(int) int) int {
+		for i := 1; ; i++ {
+			runtime.Gosched() // let the others come while it runs
+			yield(i)
+		}
+	})
+	defer shared.Cancel()
+	seen := make([][]int, threads)
+	var wg sync.WaitGroup
+	for i := range threads {
+		wg.Go(func() {
+			outer := coro.Make(func(int, func(int) int) int {
+				inner := coro.Make(func(_ int, yield func(int) int) int {
+					for range rounds {
+						n, _ := shared.Resume(0)
+						seen[i] = append(seen[i], n)
+						_ = shared.Status()
+						yield(0)
+					}
+					return 0
+				})
+				for ok := true; ok; {
+					_, ok = inner.Resume(0)
+				}
+				return 0
+			})
+			outer.Resume(0)
+		})
+	}
+	wg.Wait()
+	all := make(map[int]bool)
+	for _, ns := range seen {
+		for _, n := range ns {
+			all[n] = true
+		}
+	}
+	if len(all) != threads*rounds || !all[1] || !all[threads*rounds] {
+		t.Errorf("%d different values of %d resumes", len(all), threads*rounds)
+	}
+}
+
+// TestShared: resumes by many goroutines are each answered once, and a cancel
+// in the midst of them ends it for all.
+func TestShared(t *testing.T) {
+	clean(t)
+	const threads, rounds = 8, 2000
+	for _, cancelled := range []bool{false, true} {
+		c := coro.Make(counter)
+		var mu sync.Mutex
+		seen := make(map[int]bool)
+		var wg sync.WaitGroup
+		for i := range threads {
+			wg.Go(func() {
+				mine := make([]int, 0, rounds)
+				for range rounds {
+					n, ok := c.Resume(struct{}{})
+					if !ok {
+						break
+					}
+					mine = append(mine, n)
+				}
+				if cancelled && i == 0 {
+					c.Cancel()
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				for _, n := range mine {
+					if seen[n] {
+						t.Errorf("%d was given twice", n)
+					}
+					seen[n] = true
+				}
+			})
+		}
+		wg.Wait()
+		c.Cancel()
+		for n := range len(seen) {
+			if !seen[n+1] {
+				t.Fatalf("%d of %d was lost", n+1, len(seen))
+			}
+		}
+		if !cancelled && len(seen) != threads*rounds {
+			t.Errorf("%d values, want %d", len(seen), threads*rounds)
+		}
+	}
+}
+
+// TestYieldShared: goroutines of a coroutine that yield at the same time take
+// turns: each resume answers one yield and gets the value of another.
+func TestYieldShared(t *testing.T) {
+	clean(t)
+	const n = 10
+	var mu sync.Mutex
+	sum := 0
+	resume, cancel := coro.New(func(_ int, yield func(int) int) int {
+		var wg sync.WaitGroup
+		for i := range n {
+			wg.Go(func() {
+				in := yield(i)
+				mu.Lock()
+				defer mu.Unlock()
+				sum += in
+			})
+		}
+		wg.Wait()
+		return -1
+	})
+	defer cancel()
+	seen := make(map[int]bool)
+	for in := 0; ; in++ {
+		out, ok := resume(in)
+		if !ok {
+			break
+		}
+		seen[out] = true
+	}
+	if len(seen) != n || sum != n*(n+1)/2 {
+		t.Errorf("%d different values came out, and %d went in", len(seen), sum)
+	}
+}
+
+// TestYieldPendingAtEnd: a function that returns while a goroutine of it waits
+// in yield has its end delayed until that is answered.
+func TestYieldPendingAtEnd(t *testing.T) {
+	clean(t)
+	answer, pending := make(chan int, 1), make(chan bool)
+	var c *coro.Coroutine[int, int]
+	c = coro.Make(func(_ int, yield func(int) int) int {
+		go func() { answer <- yield(5) }()
+		for c.Status() != coro.Suspended {
+			runtime.Gosched()
+		}
+		close(pending)
+		return 6
+	})
+	if out, ok := c.Resume(1); out != 5 || !ok {
+		t.Errorf("first Resume = %d, %v", out, ok)
+	}
+	<-pending
+	if out, ok := c.Resume(2); out != 6 || ok {
+		t.Errorf("second Resume = %d, %v", out, ok)
+	}
+	if in := <-answer; in != 2 {
+		t.Errorf("yield returned %d", in)
+	}
+}
+
+// TestYieldSharedCancel: cancel panics in the yields of all goroutines.
+func TestYieldSharedCancel(t *testing.T) {
+	clean(t)
+	const n = 10
+	told := make(chan bool, n)
+	c := coro.Make(func(_ int, yield func(int) int) int {
+		var wg sync.WaitGroup
+		for i := range n {
+			wg.Go(func() {
+				defer func() {
+					err, _ := recover().(error)
+					told <- errors.Is(err, coro.ErrCanceled)
+				}()
+				yield(i)
+			})
+		}
+		wg.Wait()
+		return 0
+	})
+	c.Resume(0)
+	c.Resume(0)
+	c.Cancel()
+	cancelled := 0
+	for range n {
+		if <-told {
+			cancelled++
+		}
+	}
+	if cancelled != n-1 {
+		t.Errorf("%d yields were cancelled, want all but the one that was answered: %d", cancelled, n-1)
+	}
+}
+
+// TestNestSuspended: who swaps goroutines below a coroutine may park the whole
+// nest in the middle of a resume. Here two iter.Pull bodies take turns that
+// way, each pausing from inside two coroutines, and cancel pauses too.
+func TestNestSuspended(t *testing.T) {
+	clean(t)
+	var log strings.Builder
+	task := func(name string) iter.Seq[bool] {
+		return func(suspend func(bool) bool) {
+			inner := coro.Make(func(in int, yield func(int) int) int {
+				defer func() {
+					suspend(true)
+					fmt.Fprint(&log, name, "! ")
+				}()
+				for {
+					suspend(true)
+					in = yield(in + 1)
+				}
+			})
+			outer := coro.Make(func(in int, yield func(int) int) int {
+				defer inner.Cancel()
+				for {
+					out, _ := inner.Resume(in)
+					in = yield(out)
+				}
+			})
+			defer outer.Cancel()
+			for i := range 3 {
+				out, _ := outer.Resume(i)
+				fmt.Fprint(&log, name, out, " ")
+			}
+		}
+	}
+	next1, stop1 := iter.Pull(task("a"))
+	defer stop1()
+	next2, stop2 := iter.Pull(task("b"))
+	defer stop2()
+	for ok1, ok2 := true, true; ok1 || ok2; {
+		_, ok1 = next1()
+		_, ok2 = next2()
+	}
+	if got, want := log.String(), "a1 b1 a2 b2 a3 b3 a! b! "; got != want {
+		t.Errorf("ran as %q, want %q", got, want)
+	}
+}
+
+// TestLockedThread: a coroutine of a goroutine that is locked to its thread.
+func TestLockedThread(t *testing.T) {
+	clean(t)
+	made := coro.Make(counter) // outside: it has no goroutine yet
+	got := outcome(func() string {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		made.Resume(struct{}{})
+		out, _ := made.Resume(struct{}{})
+		made.Cancel()
+		return fmt.Sprint(out, made.Status())
+	})
+	if got != "2 dead" {
+		t.Errorf("ran as %s", got)
+	}
+}
