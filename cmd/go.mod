@@ -1,3 +1,5 @@
 module github.com/rondo-go/rondo/cmd
 
-go 1.26
+go 1.26.0
+
+require golang.org/x/term v0.47.0

@@ -1,0 +1,187 @@
+package main
+
+// This file has the verb echo.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"strconv"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// An echoServer is one run of the verb. All of it belongs to its loop.
+type echoServer struct {
+	console *console
+	addr    string
+	grace   time.Duration
+
+	begun  time.Time
+	ended  rondo.Event
+	ender  string
+	served int   // connections that came
+	cut    int   // those of them that did not end in time
+	failed int   // those that broke off
+	last   error // what the last of these said
+	bytes  int64 // what was sent back
+}
+
+func runEcho(c *console, args []string) error {
+	e := &echoServer{console: c, addr: "127.0.0.1:7777", grace: 5 * time.Second}
+	o := options{verb: "echo"}
+	o.text(&e.addr, "addr", checkAddress)
+	o.span(&e.grace, "grace", 0)
+	if err := o.parseAll(args); err != nil {
+		return err
+	}
+	runner := rondo.Runner{Name: "echo"}
+	return runner.Run(context.Background(), e.main)
+}
+
+// checkAddress refuses what is no address, whatever the network has.
+func checkAddress(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return usagef("--addr takes HOST:PORT such as 127.0.0.1:7777, not %q", addr)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return usagef("--addr takes a port from 0 to 65535, as in 127.0.0.1:7777, not %q", addr)
+	}
+	return nil
+}
+
+// main is the main task: it serves until it is told to end, and then as long as
+// the connections need and the grace allows.
+func (e *echoServer) main(ctx context.Context) error {
+	l, err := socket.Listen(ctx, "tcp", e.addr)
+	if err != nil {
+		return listenError(e.addr, err)
+	}
+	defer onInterrupt(rondo.LoopOf(ctx), func(name string) {
+		e.ender = name
+		e.ended.Set()
+	})()
+	e.begun = rondo.Now(ctx)
+	if err := e.console.print(fmt.Sprintf("Listening on %s. Ctrl-C ends it.\n", l.Addr())); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	server := &socket.Server{Handler: e.handle, OnError: e.trouble}
+	err = rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(func(ctx context.Context) error {
+			if err := server.Serve(ctx, l); !errors.Is(err, socket.ErrServerClosed) {
+				return err
+			}
+			return nil
+		}).SetName("server")
+		if err := e.ended.Wait(g); err != nil {
+			return err
+		}
+		return e.shutdown(g, server)
+	})
+	if err != nil {
+		return err
+	}
+	return e.console.print(e.summary(rondo.Now(ctx)))
+}
+
+// shutdown lets the connections finish, and ends them when the grace is over.
+func (e *echoServer) shutdown(ctx context.Context, server *socket.Server) error {
+	if n := server.Conns(); n > 0 {
+		if err := e.console.print(fmt.Sprintf("%s: %s may go on for %s. Ctrl-C cuts them off.\n",
+			e.ender, plural(n, "connection"), long(e.grace))); err != nil {
+			return err
+		}
+	}
+	err := rondo.Timeout(ctx, e.grace, server.Shutdown)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// handle serves one connection.
+func (e *echoServer) handle(ctx context.Context, c net.Conn) error {
+	e.served++
+	err := sendBack(c, make([]byte, piece), &e.bytes)
+	if err != nil && errors.Is(context.Cause(ctx), socket.ErrServerClosed) {
+		e.cut++
+		return nil
+	}
+	return err
+}
+
+// sendBack sends back what comes from c until the other side has said all, and
+// adds it to *bytes.
+func sendBack(c net.Conn, buf []byte, bytes *int64) error {
+	for {
+		n, err := c.Read(buf)
+		if n > 0 {
+			sent, err := c.Write(buf[:n])
+			*bytes += int64(sent)
+			if err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// trouble hears of connections that broke off, and of those that could not be
+// accepted.
+func (e *echoServer) trouble(c net.Conn, err error) {
+	if c != nil {
+		e.failed++
+		e.last = err
+		return
+	}
+	hint := ""
+	if errors.Is(err, syscall.EMFILE) {
+		hint = " (more files may be open after ulimit -n)"
+	}
+	// The server goes on, whether anybody reads this or not.
+	_, _ = fmt.Fprintf(e.console.err, "rondo echo: %v%s\n", err, hint)
+}
+
+// listenError says what to do about an address that cannot be listened on.
+func listenError(addr string, err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%s is in use; choose another port, or 0 for any free one: --addr 127.0.0.1:0", addr)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s may not be listened on; choose a port above 1023", addr)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("%s is no address of this machine; choose 127.0.0.1, or leave the host out for all there are", addr)
+	}
+	return fmt.Errorf("cannot listen on %s; choose another --addr: %w", addr, err)
+}
+
+// summary is what is said when it is over.
+func (e *echoServer) summary(now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Ended by %s.\n\n", e.ender)
+	table := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(table, "  served\t%s\n", plural(e.served, "connection"))
+	fmt.Fprintf(table, "  cut off\t%s\n", count(e.cut))
+	if e.failed > 0 {
+		fmt.Fprintf(table, "  broke off\t%s\tthe last: %v\n", count(e.failed), e.last)
+	}
+	fmt.Fprintf(table, "  sent back\t%s\n", size(float64(e.bytes)))
+	fmt.Fprintf(table, "  up for\t%s\n", long(now.Sub(e.begun)))
+	// A strings.Builder does not fail, and so nor does what writes to it.
+	_ = table.Flush()
+	return b.String()
+}

@@ -1,0 +1,90 @@
+package main
+
+// This file has the verb help and the texts that it prints. A test holds them to
+// the flags that there are.
+
+import (
+	"fmt"
+	"strings"
+)
+
+const demoUsage = `Usage: rondo demo [--conns N] [--for D] [--size N]
+
+A server and its clients, each connection a task at both ends, talk over TCP on
+this machine. All of them are tasks of one loop, and so of one thread at a time.
+Each client sends a message, waits until it has all of it back, and sends the
+next; all do so as fast as they can, so a round trip includes the time that
+every other client takes.
+
+  --conns N   how many clients (default 1000)
+  --for D     how long they talk, such as 10s or 1m30s (default 5s)
+  --size N    bytes in a message, up to 16777216 (default 64)
+
+Ctrl-C ends it early, with the figures so far.
+`
+
+const echoUsage = `Usage: rondo echo [--addr HOST:PORT] [--grace D]
+
+An echo server: it sends back what it gets. Each connection is a task.
+
+  --addr HOST:PORT   where to listen; port 0 takes any free one
+                     (default 127.0.0.1:7777)
+  --grace D          how long connections may go on after Ctrl-C (default 5s)
+
+Ctrl-C or SIGTERM ends it: it accepts no more, lets the connections finish, cuts
+those off that take longer than the grace, and says what it did. A second Ctrl-C
+ends it at once.
+`
+
+const helpUsage = `Usage: rondo help [command]
+
+It says what the command does, or without one, which commands there are.
+`
+
+const versionUsage = `Usage: rondo version
+
+It says which version this is, and which Go it was built with.
+`
+
+func runHelp(c *console, args []string) error {
+	var o options
+	args, err := o.parse(args)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return c.overview()
+	}
+	if err := none("help", args[1:]); err != nil {
+		return err
+	}
+	v, ok := verbNamed(args[0])
+	if !ok {
+		return unknownVerb(args[0])
+	}
+	return c.help(v)
+}
+
+// help prints what there is to know of v.
+func (c *console) help(v verb) error {
+	return c.print("rondo " + v.name + ": " + v.summary + "\n\n" + v.usage)
+}
+
+func (c *console) overview() error {
+	var b strings.Builder
+	b.WriteString("Rondo runs thousands of tasks on one event loop; this command shows it at work.\n\n" +
+		"Usage: rondo <command> [flags]\n\n")
+	for _, v := range verbs() {
+		fmt.Fprintf(&b, "  %-10s %s\n", v.name, v.summary)
+	}
+	b.WriteString("\nExit status: 0 done, 1 failed, 2 not understood.\n")
+	return c.print(b.String())
+}
+
+// print writes to standard output.
+func (c *console) print(text string) error {
+	if _, err := c.out.Write([]byte(text)); err != nil {
+		return fmt.Errorf("cannot write the output; look at where it goes: %w", err)
+	}
+	return nil
+}

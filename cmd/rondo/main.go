@@ -1,0 +1,116 @@
+// Command rondo shows Rondo at work.
+//
+// Each verb is a file of its name, and gets a console to write to and what
+// follows the verb on the command line. It returns an error of one sentence that
+// says what to do; run puts the command's name before it and makes it the exit
+// status: 2 if the command line was not understood, 1 if anything else failed.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// A console is where a verb writes: what was asked for to out, what went wrong
+// to err.
+type console struct{ out, err io.Writer }
+
+// A verb is one of the things that the command does.
+type verb struct {
+	name    string
+	summary string
+	usage   string // the rest of its help
+	run     func(c *console, args []string) error
+}
+
+// verbs are in the order of the help text.
+func verbs() []verb {
+	return []verb{
+		{"demo", "a server and 1,000 clients talk on one loop, and are measured", demoUsage, runDemo},
+		{"echo", "an echo server, until Ctrl-C", echoUsage, runEcho},
+		{"help", `this text; "rondo help demo" says more about demo`, helpUsage, runHelp},
+		{"version", "the version of this program", versionUsage, runVersion},
+	}
+}
+
+func verbNamed(name string) (verb, bool) {
+	for _, v := range verbs() {
+		if v.name == name {
+			return v, true
+		}
+	}
+	return verb{}, false
+}
+
+// A usageError is a command line that was not understood.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+func usagef(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
+
+// run does what args say and gives the exit status.
+func run(args []string, stdout, stderr io.Writer) int {
+	c := &console{out: stdout, err: stderr}
+	name, err := c.dispatch(args)
+	if err == nil {
+		return exitDone
+	}
+	// There is nobody left to tell if this fails.
+	_, _ = fmt.Fprintf(stderr, "%s: %s\n", name, sentence(err))
+	if errors.As(err, new(usageError)) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// sentence gives what err says, if it is several errors what the first says.
+func sentence(err error) string {
+	first, rest, more := strings.Cut(err.Error(), "\n")
+	if !more {
+		return first
+	}
+	return fmt.Sprintf("%s (and %s)", first, plural(strings.Count(rest, "\n")+1, "more error"))
+}
+
+// dispatch runs the verb that args begin with. It also gives the name to put
+// before its error.
+func (c *console) dispatch(args []string) (name string, err error) {
+	if len(args) == 0 {
+		return "rondo", usagef(`a command is missing; try "rondo demo", or "rondo help" for all of them`)
+	}
+	switch args[0] {
+	case "-h", "-help", "--help":
+		args = append([]string{"help"}, args[1:]...)
+	case "-version", "--version":
+		args = append([]string{"version"}, args[1:]...)
+	}
+	v, ok := verbNamed(args[0])
+	if !ok {
+		return "rondo", unknownVerb(args[0])
+	}
+	err = v.run(c, args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		err = c.help(v)
+	}
+	return "rondo " + v.name, err
+}
+
+func unknownVerb(name string) error {
+	if strings.HasPrefix(name, "-") {
+		return usagef(`flags such as %q come after a command; "rondo help" lists the commands`, name)
+	}
+	return usagef(`there is no command %q; "rondo help" lists those there are`, name)
+}

@@ -1,0 +1,156 @@
+package main
+
+// This file has what a demo says: before, while and after it runs.
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rondo-go/rondo"
+)
+
+// opening is the line before everything.
+func (d *demo) opening() string {
+	return plural(d.conns, "client") + " and a server, on one loop, over TCP. Ctrl-C ends it early.\n\n"
+}
+
+// watch shows how far the demo is: ten times a second on a terminal, else once a
+// second when the clients talk.
+func (d *demo) watch(ctx context.Context, p *progress) error {
+	interval := time.Second / 10
+	if !p.live() {
+		interval = time.Second
+		if err := d.ready.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	var speed pace
+	for {
+		var passed time.Duration
+		if !d.begun.IsZero() {
+			passed = rondo.Now(ctx).Sub(d.begun)
+		}
+		if err := rondo.Sleep(ctx, interval-passed%interval); err != nil {
+			return err
+		}
+		if err := p.show(ctx, d.line(rondo.Now(ctx), &speed, p.columns())); err != nil {
+			return err
+		}
+	}
+}
+
+// line is what is shown at a moment, in so many columns; 0 of them leave no
+// place for a bar.
+func (d *demo) line(now time.Time, speed *pace, columns int) string {
+	if d.begun.IsZero() {
+		return "  " + count(d.dialled) + " of " + plural(d.conns, "client") + " connected"
+	}
+	speed.mark(d.begun, 0)
+	passed, whole := now.Sub(d.begun), long(d.length)
+	done := tenths(passed)
+	if d.length >= time.Minute {
+		done = long(passed.Round(time.Second))
+	}
+	words := fmt.Sprintf("%*s of %s   %9s messages/s   p50 %-7s   p99 %-7s", utf8.RuneCountInString(whole)+2, done, whole,
+		count(int64(speed.mark(now, d.trips.n))), brief(d.trips.quantile(0.50)), brief(d.trips.quantile(0.99)))
+	room := columns - utf8.RuneCountInString(words) - 6
+	if b := bar(float64(passed)/float64(d.length), room); b != "" {
+		words = b + "   " + words
+	}
+	return "  " + words
+}
+
+// A pace tells how fast a count grows.
+type pace struct{ marks []mark }
+
+type mark struct {
+	at time.Time
+	n  uint64
+}
+
+// mark notes the count at a moment, and gives its growth a second over the last
+// second, or over the time that it has been marked if that is shorter. A moment
+// that is not after the last changes nothing.
+func (p *pace) mark(at time.Time, n uint64) (perSecond float64) {
+	if len(p.marks) > 0 && !at.After(p.marks[len(p.marks)-1].at) {
+		return 0
+	}
+	p.marks = append(p.marks, mark{at, n})
+	for len(p.marks) > 2 && at.Sub(p.marks[1].at) >= time.Second {
+		p.marks = p.marks[1:]
+	}
+	first := p.marks[0]
+	if len(p.marks) == 1 {
+		return 0
+	}
+	return float64(n-first.n) / at.Sub(first.at).Seconds()
+}
+
+// summary is what is said when it is over.
+func (d *demo) summary() string {
+	var b strings.Builder
+	b.WriteString(d.verdict() + "\n\n")
+	table := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	row := func(cells ...string) { fmt.Fprintln(table, "  "+strings.Join(cells, "\t")) }
+	n, elapsed := d.trips.n, d.elapsed().Seconds()
+	if n > 0 {
+		perSecond := float64(n) / elapsed
+		row("messages", count(n)+" of "+size(float64(d.size)), count(int64(perSecond))+" a second", size(perSecond*float64(d.size))+"/s each way")
+		row("round trip", "p50 "+brief(d.trips.quantile(0.50)), "p99 "+brief(d.trips.quantile(0.99)), "max "+brief(d.trips.max))
+	}
+	row("tasks", count(len(d.tasks)))
+	if elapsed > 0 {
+		switches, turns := d.after.Switches-d.before.Switches, d.after.Turns-d.before.Turns
+		row("switches", count(switches), each(switches, n)+" a message")
+		row("turns", count(turns), each(switches, turns)+" switches a turn")
+		row("busy", figures(100*(d.after.Busy-d.before.Busy).Seconds()/elapsed)+" %")
+	}
+	// A strings.Builder does not fail, and so nor does what writes to it.
+	_ = table.Flush()
+	b.WriteString("\nThe tasks, " + d.moment() + ":\n\n")
+	for _, line := range draw(outline(d.tasks)) {
+		b.WriteString("  " + line + "\n")
+	}
+	return b.String()
+}
+
+// elapsed is how long the clients have talked.
+func (d *demo) elapsed() time.Duration {
+	if d.begun.IsZero() {
+		return 0
+	}
+	return d.ended.Sub(d.begun)
+}
+
+// verdict says what happened.
+func (d *demo) verdict() string {
+	switch {
+	case d.begun.IsZero():
+		return fmt.Sprintf("%s ended it when %s of %s were connected; none had talked.", d.ender, count(d.dialled), plural(d.conns, "client"))
+	case d.ender != "":
+		return fmt.Sprintf("%s talked for %s of %s, until %s ended it.", plural(d.conns, "client"), long(d.elapsed()), long(d.length), d.ender)
+	case d.trips.n == 0:
+		return fmt.Sprintf("%s talked for %s, and no message came back in that time; try a longer --for or a smaller --size.", plural(d.conns, "client"), long(d.elapsed()))
+	}
+	return fmt.Sprintf("%s talked for %s.", plural(d.conns, "client"), long(d.elapsed()))
+}
+
+// moment says when the tasks were counted.
+func (d *demo) moment() string {
+	if d.halfway {
+		return "half-way through"
+	}
+	return "when it ended"
+}
+
+// each gives how many of n there are for each of many.
+func each(n, many uint64) string {
+	if many == 0 {
+		return "-"
+	}
+	return figures(float64(n) / float64(many))
+}
