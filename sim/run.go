@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
@@ -76,15 +77,38 @@ func (w *world) run(body func(ctx context.Context)) outcome {
 		o.err = errors.Join(append(unheard, o.err)...)
 		o.exited = false
 	}()
-	select {
-	case o := <-done:
-		if o.exited {
-			o.err = abandoned(main)
+	look := patience / looks
+	wake := time.NewTimer(look)
+	defer wake.Stop()
+	for seen, idle := uint64(0), 0; ; {
+		select {
+		case o := <-done:
+			if o.exited {
+				o.err = abandoned(main)
+			}
+			return o
+		case o := <-stuck:
+			return o
+		case <-wake.C:
+			wake.Reset(look)
 		}
-		return o
-	case o := <-stuck:
-		return o
+		// Time alone proves nothing: the whole process may have been stopped.
+		if now := w.steps.Load(); now != seen {
+			seen, idle = now, 0
+		} else if idle++; idle > looks {
+			return outcome{stuck: hang()}
+		}
 	}
+}
+
+// looks is how often patience is divided to see whether a loop goes on.
+const looks = 10
+
+// hang says why a loop may not go on.
+func hang() string {
+	stacks := make([]byte, 64<<10)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	return "hang: the loop has not gone on for a long real time: a task is blocked by something that is not Rondo's, or never waits, or goes on although it is cancelled\n\n" + string(stacks)
 }
 
 // abandoned gives the error with which the loop ended every task before the
@@ -106,7 +130,7 @@ const namedMax = 20
 // livelock names the tasks of a loop that does not come to an end.
 func livelock(main context.Context, body func(ctx context.Context)) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "livelock: no end after %d steps", StepsMax)
+	fmt.Fprintf(&b, "livelock: no end after %d steps", stepsMax)
 	if l := kernel.Of(main); l == nil || !l.Inside() {
 		return b.String()
 	}

@@ -55,9 +55,9 @@ const (
 // The first seed to fail ends the test, with a report that says what failed and
 // when, and how to run that seed again. A seed fails if body fails t, if
 // anything panics or calls runtime.Goexit, if a task's error reaches nobody, if
-// the loop is in deadlock, or if the run takes more than [StepsMax] steps. Such
-// an endless run cannot be ended from outside: its goroutines are left where
-// they are.
+// the loop is in deadlock, if the run takes more than [StepsMax] steps, or if
+// a task keeps the loop for a minute of real time. Such an endless run cannot be
+// ended from outside: its goroutines are left where they are.
 //
 // Tasks that are left when body returns are cancelled and waited for, as by
 // rondo.Run.
@@ -111,7 +111,7 @@ func verdict(t testing.TB, w *world, o outcome, before bool, replay string) {
 		return
 	}
 	t.Fatalf("sim: %s: %s\n\tafter %v of virtual time, step %d\n\treplay: %s",
-		w.label, what, w.elapsed(), w.steps, command(t, replay))
+		w.label, what, w.elapsed(), w.steps.Load(), command(t, replay))
 }
 
 // Rand gives the random numbers of the run that ctx belongs to: the same ones

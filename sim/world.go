@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
@@ -23,11 +24,15 @@ var epoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 // instant taken for a duration shows.
 const origin = int64(1000 * time.Hour)
 
-// patience is how much real time a loop may wait for other goroutines. Its
-// clock stands still meanwhile.
-const patience = time.Minute
+// patience is how long, in real time, a loop may wait for other goroutines while
+// its clock stands still, or a task may run without coming back to the loop.
+// Only tests change it, and stepsMax.
+var (
+	patience        = time.Minute
+	stepsMax uint64 = StepsMax
+)
 
-var errPatience = errors.New("sim: nothing has come from outside the loop for a minute of real time, and its clock stands still until something does")
+var errPatience = errors.New("sim: nothing has come from outside the loop for a long real time, and its clock stands still until something does")
 
 // A world is the driver of one simulated loop.
 type world struct {
@@ -35,7 +40,7 @@ type world struct {
 	start time.Time // what the clock shows at origin
 	now   int64
 	pick  strategy
-	steps uint64
+	steps atomic.Uint64 // also what tells others that the loop goes on
 	trail trail
 	rand  *rand.Rand
 	bell  chan struct{}
@@ -126,8 +131,7 @@ func (w *world) choose(n int) int {
 }
 
 func (w *world) step(n uint64) {
-	w.steps += n
-	if w.steps > StepsMax {
+	if w.steps.Add(n) > stepsMax {
 		w.stuck()
 	}
 }

@@ -1,0 +1,151 @@
+package sim_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// TestVictim fails, but only in a process that the tests below have started.
+func TestVictim(t *testing.T) {
+	if os.Getenv(victim) == "" {
+		t.Skip("only for other tests to look at")
+	}
+	t.Run("lost update", func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			if n := lost(ctx); n != 2 {
+				t.Error("the count is", n)
+			}
+		})
+	})
+	t.Run("order", func(t *testing.T) {
+		sim.Explore(t, func(ctx context.Context) {
+			if n := lost(ctx); n != 2 {
+				t.Fatal("the count is", n)
+			}
+		})
+	})
+	t.Run("busy", func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			for {
+				_ = rondo.Yield(ctx)
+			}
+		})
+	})
+	t.Run("timers", func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			rondo.Go(ctx, func(ctx context.Context) error {
+				var m rondo.Mutex
+				_ = m.Lock(ctx)
+				return m.Lock(ctx)
+			}).SetName("idler")
+			for {
+				_ = rondo.Sleep(ctx, time.Millisecond)
+			}
+		})
+	})
+	t.Run("crowd", func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+				for range 29 {
+					g.Go(func(ctx context.Context) error {
+						for {
+							_ = rondo.Yield(ctx)
+						}
+					})
+				}
+				return nil
+			})
+		})
+	})
+	t.Run("blocked", func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) { <-make(chan int) })
+	})
+	t.Run("deaf", func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			rondo.Go(ctx, func(ctx context.Context) error {
+				for {
+					_ = rondo.Yield(ctx)
+				}
+			})
+			t.FailNow()
+		})
+	})
+	t.Run("lonely", func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			_, _ = rondo.Offload(ctx, func(ctx context.Context) (int, error) {
+				<-ctx.Done()
+				return 0, nil
+			})
+		})
+	})
+	t.Run("skipped", func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) { t.Skip("so it is") })
+	})
+}
+
+// suffer runs one test of TestVictim in a process of its own, with RONDO_SEED
+// set to seed, and gives what was printed.
+func suffer(t *testing.T, name, seed string) string {
+	t.Helper()
+	c := exec.Command(os.Args[0], "-test.v", "-test.run=^TestVictim$/^"+name+"$")
+	c.Env = append(os.Environ(), victim+"=1", "RONDO_SEED="+seed)
+	out, err := c.CombinedOutput()
+	if err == nil != (name == "skipped") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+var commandLine = regexp.MustCompile(`replay: RONDO_SEED=(\S+) (go test .*)`)
+
+// TestReplay runs what a real test's report says, as one would on a command
+// line.
+func TestReplay(t *testing.T) {
+	for _, name := range []string{"lost_update", "order"} {
+		text := suffer(t, name, "")
+		contains(t, text, "--- FAIL: TestVictim/"+name, "victim_test.go:", "the count is 1", "the test failed")
+		c := commandLine.FindStringSubmatch(text)
+		if c == nil || !strings.HasSuffix(c[2], " -run '^TestVictim$/^"+name+"$' -count=1") {
+			t.Fatalf("no command, or a wrong one:\n%s", text)
+		}
+		contains(t, suffer(t, name, c[1]), "the count is 1", "replay: RONDO_SEED="+c[1]+" ")
+	}
+	if testing.Short() {
+		return
+	}
+	text := suffer(t, "order", "")
+	shell := exec.Command("sh", "-c", commandLine.FindStringSubmatch(text)[0][len("replay: "):])
+	shell.Env = append(os.Environ(), victim+"=1")
+	out, err := shell.CombinedOutput()
+	if err == nil {
+		t.Fatalf("the command passes:\n%s", out)
+	}
+	contains(t, string(out), "the count is 1", commandLine.FindString(text))
+}
+
+func TestLivelock(t *testing.T) {
+	contains(t, suffer(t, "busy", ""), "seed 1: livelock: no end after 100000 steps",
+		"main is ready", "sim_test.TestVictim.func", "after 0s of virtual time", "RONDO_SEED=1 ")
+	contains(t, suffer(t, "timers", ""), "seed 1: livelock: no end after 100000 steps",
+		"main is waiting for sleep since 1ms", "idler is waiting for lock since 1m4")
+	contains(t, suffer(t, "crowd", "1"), "task-2 is ready", "and 10 more tasks")
+}
+
+// TestHang has runs that no count of steps can end.
+func TestHang(t *testing.T) {
+	contains(t, suffer(t, "blocked", ""), "seed 1: hang: ", "[chan receive", "sim_test.TestVictim.func", "RONDO_SEED=1 ")
+	contains(t, suffer(t, "deaf", ""), "seed 1: hang: ", "sim_test.TestVictim.func", "RONDO_SEED=1 ")
+	contains(t, suffer(t, "lonely", ""), "seed 1: sim: nothing has come from outside", "RONDO_SEED=1 ")
+}
+
+func TestSkipInRealTest(t *testing.T) {
+	contains(t, suffer(t, "skipped", ""), "so it is", "--- SKIP: TestVictim/skipped")
+}
