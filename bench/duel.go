@@ -75,6 +75,7 @@ type duel struct {
 	budget  float64
 	allowed int
 	procs   int                   // GOMAXPROCS meanwhile; 0: as it is
+	batches bool                  // an operation is a batch of tasks; see options
 	spent   func() (int64, error) // what time is measured, in ns; nil: the wall's
 	mine    func(o options) contestant
 	theirs  func(o options) contestant
@@ -91,6 +92,9 @@ func (d duel) run(o options) finding {
 	}
 	mine, theirs := d.mine(o), d.theirs(o)
 	n := d.enough(theirs, o.slice)
+	if d.batches {
+		n = max(n, o.batches)
+	}
 	f := finding{what: d.what, rival: d.rival, unit: "ns", budget: d.budget, allowed: d.allowed}
 	var a, b, allocs []float64
 	for round := range o.rounds {

@@ -43,7 +43,8 @@ func main() {
 type options struct {
 	rounds   int           // rounds of each side
 	slice    time.Duration // how long a round of the rival's takes at least
-	many     int           // how many tasks the rows for many tasks start
+	many     int           // how many tasks are in a batch, in the rows for many tasks
+	batches  int           // batches in a round at least, so that it has its share of the collector's work
 	sleep    time.Duration // how long each of the many sleeps
 	requests int           // requests in a round of echo
 	idle     int           // idle connections
@@ -54,7 +55,7 @@ type options struct {
 func full() options {
 	return options{
 		rounds: 15, slice: 50 * time.Millisecond,
-		many: 100_000, sleep: time.Millisecond,
+		many: 100_000, batches: 5, sleep: time.Millisecond,
 		requests: 60_000, idle: 10_000,
 	}
 }
@@ -62,7 +63,7 @@ func full() options {
 // short is for a quick look.
 func short() options {
 	o := full()
-	o.rounds, o.slice, o.requests = 5, 10*time.Millisecond, 20_000
+	o.rounds, o.slice, o.batches, o.requests = 5, 10*time.Millisecond, 3, 20_000
 	return o
 }
 

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 func tiny() options {
 	return options{
 		rounds: 2, slice: time.Microsecond,
-		many: 100, sleep: 10 * time.Microsecond,
+		many: 100, batches: 1, sleep: 10 * time.Microsecond,
 		requests: 200, idle: 20,
 	}
 }

@@ -40,17 +40,20 @@ func duels() []duel {
 		{
 			name: "group-errgroup", what: "100,000 tasks in a Group",
 			rival: "errgroup", budget: 0.35, allowed: unlimited,
-			mine: groupTasks, theirs: groupErrgroup,
+			batches: true,
+			mine:    groupTasks, theirs: groupErrgroup,
 		},
 		{
 			name: "group-waitgroup", what: "100,000 tasks in a Group",
 			rival: "WaitGroup.Go", budget: 0.35, allowed: unlimited,
-			mine: groupTasks, theirs: groupWaitGroup,
+			batches: true,
+			mine:    groupTasks, theirs: groupWaitGroup,
 		},
 		{
 			name: "sleep", what: "100,000 tasks that sleep 1 ms, to the end",
 			rival: "goroutines in time.Sleep", budget: 0.6, allowed: unlimited,
-			mine: sleepTasks, theirs: sleepGoroutines,
+			batches: true,
+			mine:    sleepTasks, theirs: sleepGoroutines,
 		},
 		{
 			name: "queue", what: "Queue ping-pong",

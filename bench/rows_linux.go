@@ -13,14 +13,14 @@ func systemDuels() []duel { return []duel{asleep()} }
 func asleep() duel {
 	longer := func(side func(options) contestant) func(options) contestant {
 		return func(o options) contestant {
-			o.sleep *= 500
+			o.sleep *= 300
 			return side(o)
 		}
 	}
 	return duel{
 		name: "sleep-at-once", what: "100,000 tasks asleep at once, CPU time to the end",
 		rival: "goroutines in time.Sleep", budget: 0.6, allowed: unlimited,
-		spent: processorTime,
-		mine:  longer(sleepTasks), theirs: longer(sleepGoroutines),
+		spent: processorTime, batches: true,
+		mine: longer(sleepTasks), theirs: longer(sleepGoroutines),
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
+// warmBatches is warmUp for operations that are batches of tasks.
+const warmBatches = 2
+
 func succeed(context.Context) error { return nil }
 
 func spawnTask(options) contestant {
@@ -52,8 +55,8 @@ func spawnGoroutine(options) contestant {
 	}
 }
 
-// groupTasks makes each operation a Group of many tasks that do nothing. One
-// Group before makes it warm, for it as for the rivals.
+// groupTasks makes each operation a Group of many tasks that do nothing. Two
+// Groups before make it warm, for it as for the rivals.
 func groupTasks(o options) contestant {
 	return groups(o.many, succeed)
 }
@@ -72,11 +75,10 @@ func groups(many int, task func(ctx context.Context) error) contestant {
 				}
 				return nil
 			}
-			if err := rondo.Group(ctx, group); err != nil {
-				return err
-			}
-			c.ResetTimer()
-			for range n {
+			for i := range warmBatches + n {
+				if i == warmBatches {
+					c.ResetTimer()
+				}
 				if err := rondo.Group(ctx, group); err != nil {
 					return err
 				}
@@ -120,12 +122,13 @@ func sleepGoroutines(o options) contestant {
 	})
 }
 
-// repeated makes each operation a call of group, with one before to be warm.
+// repeated makes each operation a call of group, with some before to be warm.
 func repeated(group func()) contestant {
 	return func(c clock, n int) {
-		group()
-		c.ResetTimer()
-		for range n {
+		for i := range warmBatches + n {
+			if i == warmBatches {
+				c.ResetTimer()
+			}
 			group()
 		}
 		c.StopTimer()
