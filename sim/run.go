@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
@@ -44,11 +43,10 @@ func (w *world) run(body func(ctx context.Context)) outcome {
 	var (
 		main    context.Context
 		unheard []error
-		done    = make(chan outcome, 1)
-		stuck   = make(chan outcome)
+		ended   = make(chan outcome, 1)
 	)
 	w.stuck = func() {
-		stuck <- outcome{stuck: livelock(main, body)}
+		ended <- outcome{stuck: livelock(main, body)}
 		select {} // the loop stays where it is, with all that belongs to it
 	}
 	runner := rondo.Runner{
@@ -66,7 +64,7 @@ func (w *world) run(body func(ctx context.Context)) outcome {
 			if v := recover(); v != nil {
 				o.fault, o.exited = v, false
 			}
-			done <- o
+			ended <- o
 		}()
 		ctx := driver.With(context.Background(), func() (driver.Driver, error) { return w, nil })
 		o.err = runner.Run(ctx, func(ctx context.Context) error {
@@ -77,32 +75,12 @@ func (w *world) run(body func(ctx context.Context)) outcome {
 		o.err = errors.Join(append(unheard, o.err)...)
 		o.exited = false
 	}()
-	look := patience / looks
-	wake := time.NewTimer(look)
-	defer wake.Stop()
-	for seen, idle := uint64(0), 0; ; {
-		select {
-		case o := <-done:
-			if o.exited {
-				o.err = abandoned(main)
-			}
-			return o
-		case o := <-stuck:
-			return o
-		case <-wake.C:
-			wake.Reset(look)
-		}
-		// Time alone proves nothing: the whole process may have been stopped.
-		if now := w.steps.Load(); now != seen {
-			seen, idle = now, 0
-		} else if idle++; idle > looks {
-			return outcome{stuck: hang()}
-		}
+	o := w.wait(ended)
+	if o.exited {
+		o.err = abandoned(main)
 	}
+	return o
 }
-
-// looks is how often patience is divided to see whether a loop goes on.
-const looks = 10
 
 // hang says why a loop may not go on.
 func hang() string {

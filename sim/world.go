@@ -36,27 +36,30 @@ var errPatience = errors.New("sim: nothing has come from outside the loop for a 
 
 // A world is the driver of one simulated loop.
 type world struct {
-	label string
-	start time.Time // what the clock shows at origin
-	now   int64
-	pick  strategy
-	steps atomic.Uint64 // also what tells others that the loop goes on
-	trail trail
-	rand  *rand.Rand
-	bell  chan struct{}
-	stuck func() // called when the steps are used up; does not return
+	label  string
+	start  time.Time // what the clock shows at origin
+	now    int64
+	pick   strategy
+	steps  atomic.Uint64 // also what tells others that the loop goes on
+	trail  trail
+	rand   *rand.Rand
+	bell   chan struct{}
+	idle   atomic.Bool   // the loop waits for other goroutines
+	enough chan struct{} // closed when it has waited too long
+	stuck  func()        // called when the steps are used up; does not return
 }
 
 // newWorld makes the world of a seed. pick chooses among n.
 func newWorld(seed uint64, pick strategy) *world {
 	start := stream(seed, forClock).Int64N(int64(24 * time.Hour))
 	return &world{
-		label: fmt.Sprintf("seed %d", seed),
-		start: epoch.Add(time.Duration(start)),
-		now:   origin,
-		pick:  pick,
-		rand:  stream(seed, forBody),
-		bell:  make(chan struct{}, 1),
+		label:  fmt.Sprintf("seed %d", seed),
+		start:  epoch.Add(time.Duration(start)),
+		now:    origin,
+		pick:   pick,
+		rand:   stream(seed, forBody),
+		bell:   make(chan struct{}, 1),
+		enough: make(chan struct{}),
 	}
 }
 
@@ -88,7 +91,13 @@ func (w *world) Poll(until int64) error {
 	}
 	switch {
 	case until == driver.Forever:
-		return w.wait()
+		w.idle.Store(true)
+		defer w.idle.Store(false)
+		select {
+		case <-w.bell:
+		case <-w.enough:
+			return errPatience
+		}
 	case until > w.now:
 		w.now = until
 		w.step(1)
@@ -102,17 +111,6 @@ func (w *world) Poll(until int64) error {
 
 // busy is how many steps a loop takes between two looks at its driver.
 const busy = 64
-
-func (w *world) wait() error {
-	end := time.NewTimer(patience)
-	defer end.Stop()
-	select {
-	case <-w.bell:
-		return nil
-	case <-end.C:
-		return errPatience
-	}
-}
 
 func (w *world) Wake() {
 	select {
@@ -139,3 +137,37 @@ func (w *world) step(n uint64) {
 func (w *world) Virtual() bool { return true }
 
 func (w *world) Close() error { return nil }
+
+// looks is how often wait looks whether the loop goes on.
+const looks = 10
+
+// wait gives the outcome of a run. It has patience with a loop that does not go
+// on, but not for ever.
+func (w *world) wait(ended <-chan outcome) outcome {
+	look := patience / looks
+	timer := time.NewTimer(look)
+	defer timer.Stop()
+	warned := false
+	for steps, same := uint64(0), 0; ; {
+		select {
+		case o := <-ended:
+			return o
+		case <-timer.C:
+			timer.Reset(look)
+		}
+		// Time alone proves nothing: the whole process may have been stopped. So
+		// it is the looks that count.
+		same++
+		if now := w.steps.Load(); now != steps {
+			steps, same = now, 0
+		}
+		if same < looks {
+			continue
+		}
+		if warned || !w.idle.Load() {
+			return outcome{stuck: hang()}
+		}
+		close(w.enough)
+		warned, same = true, 0
+	}
+}
