@@ -3,12 +3,14 @@ package socket_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"runtime"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
 )
 
 // TestMain holds the law that nothing is left behind: no goroutine and no file
@@ -69,5 +71,53 @@ func run(t testing.TB, main func(ctx context.Context) error) {
 	defer watchdog.Stop()
 	if err := rondo.Run(context.Background(), main); err != nil {
 		t.Error(err)
+	}
+}
+
+// pair gives the two ends of a connection, both for the loop's tasks.
+func pair(t testing.TB, ctx context.Context) (a, b *socket.Conn) {
+	t.Helper()
+	l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dialled := rondo.Async(ctx, func(ctx context.Context) (net.Conn, error) {
+		return socket.Dial(ctx, "tcp", l.Addr().String())
+	})
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := dialled.Wait(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return accepted.(*socket.Conn), c.(*socket.Conn)
+}
+
+// both runs two functions in tasks and waits for both.
+func both(ctx context.Context, fns ...func(ctx context.Context) error) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		for _, fn := range fns {
+			g.Go(fn)
+		}
+		return nil
+	})
+}
+
+// waiting waits until as many tasks as given wait for what is named: each turn
+// it looks again.
+func waiting(ctx context.Context, what string, n int) {
+	for {
+		found := 0
+		for _, t := range rondo.Tasks(ctx) {
+			if t.Waiting == what {
+				found++
+			}
+		}
+		if found >= n || rondo.Yield(ctx) != nil {
+			return
+		}
 	}
 }

@@ -89,17 +89,62 @@ func (f *FD) begin(loop kernel.Loop) {
 	f.write.begin(f, driver.Writable)
 }
 
+// A side is a Side of an FD.
+//
+// Ready means that the next system call may have something to do. It is lost
+// when the kernel says EAGAIN, or when a read took less than it asked for, and
+// it comes back with the driver's next report.
+type side struct {
+	Side
+	fd     *FD
+	want   driver.Events
+	ready  bool
+	armed  bool
+	hangUp bool // the end of the stream may come without a report of its own
+	loan        // of the other face; see portable.go
+}
+
+func (s *side) begin(f *FD, want driver.Events) {
+	s.Begin(f.loop, true)
+	s.fd, s.want, s.ready = f, want, true
+}
+
+// enter begins an operation: it fails if that must not be tried.
+func (s *side) enter(t kernel.Task) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	return s.Enter(t)
+}
+
+// check fails if an operation must not be tried again.
+func (s *side) check() error {
+	f := s.fd
+	if f.news.Load() {
+		if err := f.refresh(); err != nil {
+			return err
+		}
+	}
+	if f.gone {
+		return net.ErrClosed
+	}
+	return s.Check()
+}
+
 // Loop gives the loop whose tasks are suspended.
 func (f *FD) Loop() kernel.Loop { return f.loop }
 
 // Task gives the task that calls, or nil if the caller is no task of the loop
 // and has to use the other face. It panics in a callback, which must not wait;
 // call is what it names.
-func (f *FD) Task(call string) kernel.Task {
-	if !f.loop.Inside() {
+func (f *FD) Task(call string) kernel.Task { return TaskOf(f.loop, call) }
+
+// TaskOf is FD.Task for a loop.
+func TaskOf(loop kernel.Loop, call string) kernel.Task {
+	if !loop.Inside() {
 		return nil
 	}
-	t := f.loop.Task()
+	t := loop.Task()
 	if t == nil {
 		panic("rondo: " + call + " in a callback: callbacks must not wait; start a task with Go")
 	}
@@ -121,11 +166,11 @@ func (f *FD) Read(p []byte) (int, error) {
 		})
 		return n, err
 	}
-	if err := f.read.lock.take(t); err != nil {
+	if err := f.read.Take(t); err != nil {
 		return 0, err
 	}
 	n, err := f.readTask(t, p)
-	f.read.lock.release()
+	f.read.Release()
 	if n > 0 {
 		t.Spend(n)
 	}
@@ -138,10 +183,10 @@ func (f *FD) Read(p []byte) (int, error) {
 // written before one is right.
 func (f *FD) Write(p []byte) (int, error) {
 	t := f.Task("Write")
-	if err := f.write.lock.take(t); err != nil {
+	if err := f.write.Take(t); err != nil {
 		return 0, err
 	}
-	defer f.write.lock.release()
+	defer f.write.Release()
 	if t == nil {
 		n := 0
 		err := f.Foreign(driver.Writable, func(face Face) error {
@@ -250,27 +295,12 @@ func (f *FD) noteDeadline(which driver.Events, t time.Time) error {
 
 // moveDeadline is SetDeadline for the tasks.
 func (f *FD) moveDeadline(which driver.Events, t time.Time) {
-	at := f.instant(t)
 	if which&driver.Readable != 0 {
-		f.read.move(at)
+		f.read.SetDeadline(t)
 	}
 	if which&driver.Writable != 0 {
-		f.write.move(at)
+		f.write.SetDeadline(t)
 	}
-}
-
-// instant gives a deadline as the loop's clock counts it. One that has passed
-// is 1: the loop looks at its clock only once in a while, and must not take it
-// for one to come.
-func (f *FD) instant(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	d := f.loop.Driver()
-	if at := d.Instant(t); at > d.Now() {
-		return at
-	}
-	return 1
 }
 
 // Close ends every operation that waits, on both faces, with net.ErrClosed, and
@@ -307,8 +337,8 @@ func (f *FD) Close() error {
 func (f *FD) release() {
 	f.gone = true
 	f.disarm()
-	f.read.end()
-	f.write.end()
+	f.read.End()
+	f.write.End()
 	f.closeSys()
 }
 
@@ -340,8 +370,8 @@ func (f *FD) refresh() error {
 		}
 	}
 	if f.looped {
-		f.read.move(f.instant(f.until[0]))
-		f.write.move(f.instant(f.until[1]))
+		f.read.SetDeadline(f.until[0])
+		f.write.SetDeadline(f.until[1])
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
@@ -134,10 +135,10 @@ func (s *side) disturbed(uint, error) bool { return false }
 // attempt tries op until it says something else than EAGAIN, and waits in
 // between. The caller holds the side's lock.
 func (s *side) attempt(t kernel.Task, what string, op func() syscall.Errno) error {
+	if err := s.enter(t); err != nil {
+		return err
+	}
 	for {
-		if err := s.check(t); err != nil {
-			return err
-		}
 		if s.ready {
 			switch errno := op(); errno {
 			case 0:
@@ -153,7 +154,19 @@ func (s *side) attempt(t kernel.Task, what string, op func() syscall.Errno) erro
 		if err := s.await(t, what); err != nil {
 			return err
 		}
+		if err := s.check(); err != nil {
+			return err
+		}
 	}
+}
+
+// Ready hears from the driver.
+func (s *side) Ready(ev driver.Events) {
+	s.ready = true
+	if ev&driver.HangUp != 0 {
+		s.hangUp = true
+	}
+	s.Wake()
 }
 
 // await waits until the driver reports.
@@ -164,13 +177,13 @@ func (s *side) await(t kernel.Task, what string) error {
 		}
 		s.armed = true
 	}
-	return s.park(t, what)
+	return s.Park(t, rondo.Reason{What: what, On: uint64(s.fd.sys)})
 }
 
 func (f *FD) readTask(t kernel.Task, p []byte) (n int, err error) {
 	s := &f.read
 	if len(p) == 0 {
-		return 0, s.check(t)
+		return 0, s.enter(t)
 	}
 	p = p[:min(len(p), chunkMax)]
 	err = s.attempt(t, "read", func() (errno syscall.Errno) {
@@ -196,7 +209,7 @@ func (f *FD) readTask(t kernel.Task, p []byte) (n int, err error) {
 func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
 	s := &f.write
 	if len(p) == 0 {
-		return 0, s.check(t)
+		return 0, s.enter(t)
 	}
 	for n < len(p) {
 		m := 0
@@ -222,7 +235,7 @@ func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
 // peer. Only tasks may call it.
 func (f *FD) Accept(t kernel.Task) (sys int, peer unix.Sockaddr, err error) {
 	s := &f.read
-	if err := s.lock.take(t); err != nil {
+	if err := s.Take(t); err != nil {
 		return -1, nil, err
 	}
 	err = s.attempt(t, "accept", func() (errno syscall.Errno) {
@@ -234,7 +247,7 @@ func (f *FD) Accept(t kernel.Task) (sys int, peer unix.Sockaddr, err error) {
 		}
 		return number(err)
 	})
-	s.lock.release()
+	s.Release()
 	if err != nil {
 		return -1, nil, name("accept", err)
 	}
@@ -246,10 +259,10 @@ func (f *FD) Accept(t kernel.Task) (sys int, peer unix.Sockaddr, err error) {
 // failed. Only tasks may call it.
 func (f *FD) Connect(t kernel.Task, to unix.Sockaddr) error {
 	s := &f.write
-	if err := s.lock.take(t); err != nil {
+	if err := s.Take(t); err != nil {
 		return err
 	}
-	defer s.lock.release()
+	defer s.Release()
 	asked := false
 	return name("connect", s.attempt(t, "connect", func() syscall.Errno {
 		if !asked {
@@ -292,10 +305,10 @@ func (f *FD) Wait(t kernel.Task, which driver.Events, op func(sys uintptr) bool)
 	if which == driver.Writable {
 		what = "write"
 	}
-	if err := s.lock.take(t); err != nil {
+	if err := s.Take(t); err != nil {
 		return err
 	}
-	defer s.lock.release()
+	defer s.Release()
 	// What op reads is unknown, so a short read proves nothing.
 	s.ready = true
 	return s.attempt(t, what, func() syscall.Errno {

@@ -1,105 +1,117 @@
 package fd
 
-// This file has what is the same for reading and for writing: who may, who
-// waits, and until when.
+// This file has what is the same for every direction of every connection, a
+// pipe's included: who may, who waits, and until when.
 
 import (
 	"context"
-	"net"
 	"os"
+	"time"
 
 	"github.com/rondo-go/rondo"
-	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// A side is one direction of an FD, as the loop's tasks have it. One task at a
-// time holds lock; it alone is ever in waiters. So whatever concerns all who
-// want to read, a deadline or the close, is told to that one, and when it gives
-// the lock away the next finds out by itself.
-//
-// Ready means that the next system call may have something to do. It is lost
-// when the kernel says EAGAIN, or when a read took less than it asked for, and
-// it comes back with the driver's next report.
-type side struct {
-	fd      *FD
-	want    driver.Events
+// A Side is one direction of a connection, as the loop's tasks have it. One
+// task at a time has it, from Take to Release, and that one alone ever waits in
+// Park. So whatever concerns all who want to read, a deadline or the close, is
+// told to that one, and when it gives the Side away the next finds out by
+// itself. A Side may be used only on its loop, except that Take and Release may
+// be called, with a nil Task, by any goroutine.
+type Side struct {
+	loop    kernel.Loop
 	lock    lock
-	waiters rondo.WaitList
-	ready   bool
-	armed   bool
-	hangUp  bool // the end of the stream may come without a report of its own
+	waiter  rondo.WaitList
+	outside int // 1 if the wait can be ended from outside the loop
 
 	deadline int64        // 0: none
 	alarm    kernel.Timer // set for alarmAt, which may be too early; nil: none
 	alarmAt  int64
 	ring     func() // s.expire, bound once
-
-	loan // of the other face; see portable.go
 }
 
-func (s *side) begin(f *FD, want driver.Events) {
-	s.fd, s.want, s.ready = f, want, true
-	s.lock.loop = f.loop
+// Begin makes the Side ready for use. Outside tells whether something outside
+// the loop can end its waits.
+func (s *Side) Begin(loop kernel.Loop, outside bool) {
+	s.loop, s.lock.loop = loop, loop
+	if outside {
+		s.outside = 1
+	}
 }
 
-// check fails if the side's operation must not be tried.
-func (s *side) check(t kernel.Task) error {
-	f := s.fd
-	if f.news.Load() {
-		if err := f.refresh(); err != nil {
-			return err
-		}
-	}
-	if f.gone {
-		return net.ErrClosed
-	}
-	if s.deadline != 0 && s.deadline <= f.loop.Now() {
-		return os.ErrDeadlineExceeded
-	}
+// Take waits until nobody else has the Side. It fails only if the task's scope
+// is cancelled; t is nil for a goroutine that is no task of the loop.
+func (s *Side) Take(t kernel.Task) error { return s.lock.take(t) }
+
+// Release gives the Side to whoever has waited longest for it.
+func (s *Side) Release() { s.lock.release() }
+
+// Enter fails if the task's scope is cancelled. It is asked at the start of an
+// operation and not after a wait: one that was ended by what it waited for has
+// its result, whatever has happened since.
+func (s *Side) Enter(t kernel.Task) error {
 	if scope := t.Scope(); scope.Err() != nil {
 		return context.Cause(scope)
 	}
 	return nil
 }
 
-// park suspends the task until the side is ready, or something has changed that
-// check will see. It fails only if the task's scope is cancelled.
-func (s *side) park(t kernel.Task, what string) error {
-	loop := s.fd.loop
+// Check fails if the deadline has passed.
+func (s *Side) Check() error {
+	if s.deadline != 0 && s.deadline <= s.loop.Now() {
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}
+
+// Park suspends the task, which has the Side, until Wake, or until something
+// has changed that Check will see. It fails only if the task's scope is
+// cancelled.
+func (s *Side) Park(t kernel.Task, why rondo.Reason) error {
 	s.setAlarm()
-	loop.Hold(1)
-	err := s.waiters.Park(t.Scope(), rondo.Reason{What: what, On: uint64(s.fd.sys)})
-	loop.Hold(-1)
+	s.loop.Hold(s.outside)
+	err := s.waiter.Park(t.Scope(), why)
+	s.loop.Hold(-s.outside)
 	return err
 }
 
-// Ready hears from the driver.
-func (s *side) Ready(ev driver.Events) {
-	s.ready = true
-	if ev&driver.HangUp != 0 {
-		s.hangUp = true
-	}
-	s.waiters.Wake()
-}
+// Wake ends the wait in Park, if there is one.
+func (s *Side) Wake() { s.waiter.Wake() }
 
-// move sets the deadline. One that has passed ends the wait at once.
-func (s *side) move(at int64) {
-	s.deadline = at
-	if at == 0 || s.waiters.Len() == 0 {
+// SetDeadline sets the time after which Check fails; zero means none. One that
+// has passed ends the wait in Park.
+func (s *Side) SetDeadline(t time.Time) {
+	s.deadline = s.instant(t)
+	if s.deadline == 0 || s.waiter.Len() == 0 {
 		return
 	}
-	if at <= s.fd.loop.Now() {
-		s.waiters.Wake()
+	if s.deadline == passed {
+		s.Wake()
 		return
 	}
 	s.setAlarm()
+}
+
+// passed is the instant of a deadline that has passed. The loop looks at its
+// clock only once in a while, and must not take it for one to come.
+const passed int64 = 1
+
+// instant gives a deadline as the loop's clock counts it.
+func (s *Side) instant(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	d := s.loop.Driver()
+	if at := d.Instant(t); at > d.Now() {
+		return at
+	}
+	return passed
 }
 
 // setAlarm sees to it that a timer comes no later than the deadline. One that
 // is set already, and would come too early, is left: it is set anew when it
 // comes. So a deadline that is pushed on at each operation costs nothing.
-func (s *side) setAlarm() {
+func (s *Side) setAlarm() {
 	if s.deadline == 0 || s.alarm != nil && s.alarmAt <= s.deadline {
 		return
 	}
@@ -110,24 +122,24 @@ func (s *side) setAlarm() {
 		s.ring = s.expire
 	}
 	s.alarmAt = s.deadline
-	s.alarm = s.fd.loop.CallAt(s.deadline, s.ring)
+	s.alarm = s.loop.CallAt(s.deadline, s.ring)
 }
 
-func (s *side) expire() {
+func (s *Side) expire() {
 	s.alarm = nil
-	if s.waiters.Len() == 0 || s.deadline == 0 {
+	if s.waiter.Len() == 0 || s.deadline == 0 {
 		return
 	}
-	if s.deadline <= s.fd.loop.Now() {
-		s.waiters.Wake()
+	if s.deadline <= s.loop.Now() {
+		s.Wake()
 		return
 	}
 	s.setAlarm()
 }
 
-// end wakes who waits, to find the FD closed.
-func (s *side) end() {
-	s.waiters.Wake()
+// End wakes who waits, to find the connection closed.
+func (s *Side) End() {
+	s.Wake()
 	if s.alarm != nil {
 		s.alarm.Cancel()
 		s.alarm = nil
