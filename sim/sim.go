@@ -18,8 +18,10 @@
 // which is a proof, for tests that are small enough. What either finds, it
 // prints with a command that does exactly the same again.
 //
-// Sockets, files, processes and signals are not simulated: they are as real
-// here as anywhere, and sockets need a real loop.
+// What lies outside the loop is not simulated. A loop of sim has no file
+// descriptors: socket.Listen and socket.Dial fail there, and socket.Pipe works.
+// Goroutines, files and time.Now are as real as anywhere. The file
+// docs/TESTING.md says more.
 package sim
 
 import (
