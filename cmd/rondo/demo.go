@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -49,9 +50,9 @@ type demo struct {
 func runDemo(c *console, args []string) error {
 	d := &demo{conns: 1000, length: 5 * time.Second, size: 64}
 	o := options{verb: "demo"}
-	o.number(&d.conns, "conns", "a whole number", 1, unlimited)
+	o.number(&d.conns, "conns", "a whole number from 1 up", math.MaxInt)
 	o.span(&d.length, "for", 1)
-	o.number(&d.size, "size", "a number of bytes", 1, sizeMax)
+	o.number(&d.size, "size", fmt.Sprintf("a number of bytes from 1 to %d", sizeMax), sizeMax)
 	if err := o.parseAll(args); err != nil {
 		return err
 	}
@@ -73,11 +74,15 @@ func runDemo(c *console, args []string) error {
 // fits refuses more connections than there can be open files: each is open at
 // both ends.
 func (d *demo) fits(limit int) error {
-	if need := 2*d.conns + spare; need > limit {
-		return fmt.Errorf("%s need %s open files and a process here may have %s: use --conns %d or fewer, or raise the limit (ulimit -n)",
-			plural(d.conns, "connection"), count(need), count(limit), max((limit-spare)/2, 0))
+	most := (limit - spare) / 2
+	if d.conns <= most {
+		return nil
 	}
-	return nil
+	advice := "raise the limit (ulimit -n)"
+	if most > 0 {
+		advice = fmt.Sprintf("use --conns %d, or %s", most, advice)
+	}
+	return fmt.Errorf("--conns %d takes two open files a connection, and a process here may have %s: %s", d.conns, count(limit), advice)
 }
 
 // main is the main task: it starts the server, lets the clients talk, and ends

@@ -9,10 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -90,22 +90,39 @@ func (e *echoServer) main(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.console.print(e.summary(rondo.Now(ctx)))
+	return e.say(e.summary(rondo.Now(ctx)))
+}
+
+// say prints what comes after an interruption, on a terminal over the ^C that it
+// shows.
+func (e *echoServer) say(text string) error {
+	if columns(e.console.out) > 0 {
+		text = "\r" + text
+	}
+	return e.console.print(text)
 }
 
 // shutdown lets the connections finish, and ends them when the grace is over.
 func (e *echoServer) shutdown(ctx context.Context, server *socket.Server) error {
-	if n := server.Conns(); n > 0 {
-		if err := e.console.print(fmt.Sprintf("%s: %s may go on for %s. Ctrl-C cuts them off.\n",
-			e.ender, plural(n, "connection"), long(e.grace))); err != nil {
+	n := server.Conns()
+	closing := rondo.Go(ctx, func(ctx context.Context) error {
+		err := rondo.Timeout(ctx, e.grace, server.Shutdown)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return nil
+		}
+		return err
+	})
+	// What follows is said when no more connections are accepted.
+	if err := rondo.Yield(ctx); err != nil {
+		return err
+	}
+	if n > 0 {
+		err := e.say(fmt.Sprintf("%s: %s may go on for %s; the next Ctrl-C ends all at once.\n", e.ender, plural(n, "connection"), long(e.grace)))
+		if err != nil {
 			return err
 		}
 	}
-	err := rondo.Timeout(ctx, e.grace, server.Shutdown)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil
-	}
-	return err
+	return closing.Wait(ctx)
 }
 
 // handle serves one connection.
@@ -153,7 +170,7 @@ func (e *echoServer) trouble(c net.Conn, err error) {
 		hint = " (more files may be open after ulimit -n)"
 	}
 	// The server goes on, whether anybody reads this or not.
-	_, _ = fmt.Fprintf(e.console.err, "rondo echo: %v%s\n", err, hint)
+	_, _ = fmt.Fprintf(e.console.err, "rondo echo: %s%s\n", strings.TrimPrefix(err.Error(), "rondo: "), hint)
 }
 
 // listenError says what to do about an address that cannot be listened on.
@@ -171,17 +188,14 @@ func listenError(addr string, err error) error {
 
 // summary is what is said when it is over.
 func (e *echoServer) summary(now time.Time) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Ended by %s.\n\n", e.ender)
-	table := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
-	fmt.Fprintf(table, "  served\t%s\n", plural(e.served, "connection"))
-	fmt.Fprintf(table, "  cut off\t%s\n", count(e.cut))
-	if e.failed > 0 {
-		fmt.Fprintf(table, "  broke off\t%s\tthe last: %v\n", count(e.failed), e.last)
+	rows := [][]string{
+		{"served", plural(e.served, "connection")},
+		{"cut off", count(e.cut)},
+		{"sent back", size(float64(e.bytes))},
+		{"up for", long(now.Sub(e.begun))},
 	}
-	fmt.Fprintf(table, "  sent back\t%s\n", size(float64(e.bytes)))
-	fmt.Fprintf(table, "  up for\t%s\n", long(now.Sub(e.begun)))
-	// A strings.Builder does not fail, and so nor does what writes to it.
-	_ = table.Flush()
-	return b.String()
+	if e.failed > 0 {
+		rows = slices.Insert(rows, 2, []string{"broke off", fmt.Sprintf("%s, the last with: %v", count(e.failed), e.last)})
+	}
+	return "Ended by " + e.ender + ".\n\n" + indented(align(rows))
 }

@@ -47,7 +47,7 @@ It says which version this is, and which Go it was built with.
 `
 
 func runHelp(c *console, args []string) error {
-	var o options
+	o := options{verb: "help"}
 	args, err := o.parse(args)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func runHelp(c *console, args []string) error {
 	if len(args) == 0 {
 		return c.overview()
 	}
-	if err := none("help", args[1:]); err != nil {
+	if err := none(o.verb, args[1:]); err != nil {
 		return err
 	}
 	v, ok := verbNamed(args[0])

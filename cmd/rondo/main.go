@@ -40,7 +40,7 @@ func verbs() []verb {
 	return []verb{
 		{"demo", "a server and 1,000 clients talk on one loop, and are measured", demoUsage, runDemo},
 		{"echo", "an echo server, until Ctrl-C", echoUsage, runEcho},
-		{"help", `this text; "rondo help demo" says more about demo`, helpUsage, runHelp},
+		{"help", `what there is, and with a name, what that does: rondo help demo`, helpUsage, runHelp},
 		{"version", "the version of this program", versionUsage, runVersion},
 	}
 }

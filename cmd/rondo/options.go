@@ -18,12 +18,13 @@ type options struct {
 	bad  error // what the value of a flag got wrong
 }
 
-// number adds a flag that is a whole number between two bounds.
-func (o *options) number(p *int, name, what string, least, most int) {
+// number adds a flag that is a whole number between 1 and most. bounds says this
+// for people.
+func (o *options) number(p *int, name, bounds string, most int) {
 	o.add(name, func(text string) error {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < least || n > most {
-			return usagef("--%s takes %s from %d to %d, not %q", name, what, least, most, text)
+		if err != nil || n < 1 || n > most {
+			return usagef("--%s takes %s, not %q", name, bounds, text)
 		}
 		*p = n
 		return nil
@@ -73,7 +74,7 @@ func (o *options) parse(args []string) (rest []string, err error) {
 	o.set.Init("", flag.ContinueOnError)
 	o.set.SetOutput(io.Discard)
 	o.set.Usage = func() {}
-	switch err := o.set.Parse(args); {
+	switch err = o.set.Parse(args); {
 	case err == nil:
 		return o.set.Args(), nil
 	case err == flag.ErrHelp:
@@ -81,9 +82,14 @@ func (o *options) parse(args []string) (rest []string, err error) {
 	case o.bad != nil:
 		return nil, o.bad
 	}
-	// It stopped at the flag before the arguments that it did not come to.
-	given, _, _ := strings.Cut(args[len(args)-o.set.NArg()-1], "=")
-	name := strings.TrimLeft(given, "-")
+	// It stopped at the flag before the arguments that it did not come to, or at
+	// the first of these if it does not look like a flag at all.
+	stop := len(args) - o.set.NArg() - 1
+	if strings.HasPrefix(err.Error(), "bad flag syntax") {
+		stop++
+	}
+	given, _, _ := strings.Cut(args[stop], "=")
+	name := strings.TrimPrefix(strings.TrimPrefix(given, "-"), "-")
 	if o.set.Lookup(name) != nil {
 		return nil, usagef(`--%s needs a value after it; "rondo %s --help" says which`, name, o.verb)
 	}

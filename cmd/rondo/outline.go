@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/rondo-go/rondo"
 )
@@ -117,29 +116,21 @@ func (b *branch) doing() string {
 
 // draw gives the lines of the tree, with what the tasks do in one column.
 func draw(branches []*branch) []string {
-	var left, right []string
-	var walk func(branches []*branch, indent string, deep bool)
-	walk = func(branches []*branch, indent string, deep bool) {
+	var rows [][]string
+	var walk func(branches []*branch, indent string)
+	walk = func(branches []*branch, indent string) {
 		for i, b := range branches {
 			knot, below := "├─ ", "│  "
 			if i == len(branches)-1 {
 				knot, below = "└─ ", "   "
 			}
-			if !deep {
-				knot, below = "", ""
-			}
-			left = append(left, indent+knot+b.name())
-			right = append(right, b.doing())
-			walk(b.branches, indent+below, true)
+			rows = append(rows, []string{indent + knot + b.name(), b.doing()})
+			walk(b.branches, indent+below)
 		}
 	}
-	walk(branches, "", false)
-	width := 0
-	for _, l := range left {
-		width = max(width, utf8.RuneCountInString(l))
+	for _, b := range branches {
+		rows = append(rows, []string{b.name(), b.doing()})
+		walk(b.branches, "")
 	}
-	for i, l := range left {
-		left[i] = l + strings.Repeat(" ", width-utf8.RuneCountInString(l)+3) + right[i]
-	}
-	return left
+	return align(rows)
 }

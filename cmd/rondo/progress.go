@@ -38,6 +38,7 @@ type progress struct {
 	out     io.Writer
 	columns func() int // the width of the terminal, 0 if there is none
 	shown   string     // the line that stands on the terminal
+	extent  int        // how many columns were written to
 }
 
 // live tells whether lines are written over.
@@ -49,11 +50,15 @@ func (p *progress) show(ctx context.Context, line string) error {
 	if width == 0 {
 		return p.write(ctx, line+"\n")
 	}
-	// The last column stays free: a terminal may break a line that reaches it.
-	if line = clip(line, width-1); line == p.shown {
+	// The last columns stay free: a terminal may break a line that reaches them,
+	// and shows ^C there.
+	if line = clip(line, width-1-len("^C")); line == p.shown {
 		return nil
 	}
-	return p.replace(ctx, line)
+	// What stood there is written over and not cleared first, so nothing flickers.
+	used := utf8.RuneCountInString(line)
+	p.shown, p.extent = line, max(used, min(p.extent, width-1-len("^C")))
+	return p.write(ctx, "\r"+line+strings.Repeat(" ", p.extent-used))
 }
 
 // clear takes the line off the terminal.
@@ -61,19 +66,9 @@ func (p *progress) clear(ctx context.Context) error {
 	if p.shown == "" {
 		return nil
 	}
-	err := p.replace(ctx, "")
-	if err == nil {
-		err = p.write(ctx, "\r")
-	}
-	return err
-}
-
-// replace writes line over what is shown, and blanks over the rest of that. It
-// never clears the line first, so nothing flickers.
-func (p *progress) replace(ctx context.Context, line string) error {
-	rest := utf8.RuneCountInString(p.shown) - utf8.RuneCountInString(line)
-	p.shown = line
-	return p.write(ctx, "\r"+line+strings.Repeat(" ", max(rest, 0)))
+	blank := strings.Repeat(" ", p.extent+len("^C"))
+	p.shown, p.extent = "", 0
+	return p.write(ctx, "\r"+blank+"\r")
 }
 
 func (p *progress) write(ctx context.Context, text string) error {

@@ -5,8 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
@@ -57,7 +55,7 @@ func (d *demo) line(now time.Time, speed *pace, columns int) string {
 	}
 	words := fmt.Sprintf("%*s of %s   %9s messages/s   p50 %-7s   p99 %-7s", utf8.RuneCountInString(whole)+2, done, whole,
 		count(int64(speed.mark(now, d.trips.n))), brief(d.trips.quantile(0.50)), brief(d.trips.quantile(0.99)))
-	room := columns - utf8.RuneCountInString(words) - 6
+	room := columns - utf8.RuneCountInString(words) - 8
 	if b := bar(float64(passed)/float64(d.length), room); b != "" {
 		words = b + "   " + words
 	}
@@ -92,10 +90,8 @@ func (p *pace) mark(at time.Time, n uint64) (perSecond float64) {
 
 // summary is what is said when it is over.
 func (d *demo) summary() string {
-	var b strings.Builder
-	b.WriteString(d.verdict() + "\n\n")
-	table := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
-	row := func(cells ...string) { fmt.Fprintln(table, "  "+strings.Join(cells, "\t")) }
+	var rows [][]string
+	row := func(cells ...string) { rows = append(rows, cells) }
 	n, elapsed := d.trips.n, d.elapsed().Seconds()
 	if n > 0 {
 		perSecond := float64(n) / elapsed
@@ -105,17 +101,16 @@ func (d *demo) summary() string {
 	row("tasks", count(len(d.tasks)))
 	if elapsed > 0 {
 		switches, turns := d.after.Switches-d.before.Switches, d.after.Turns-d.before.Turns
-		row("switches", count(switches), each(switches, n)+" a message")
-		row("turns", count(turns), each(switches, turns)+" switches a turn")
+		row("switches", count(switches), each(switches, n, "a message"))
+		row("turns", count(turns), each(switches, turns, "switches a turn"))
 		row("busy", figures(100*(d.after.Busy-d.before.Busy).Seconds()/elapsed)+" %")
 	}
-	// A strings.Builder does not fail, and so nor does what writes to it.
-	_ = table.Flush()
-	b.WriteString("\nThe tasks, " + d.moment() + ":\n\n")
-	for _, line := range draw(outline(d.tasks)) {
-		b.WriteString("  " + line + "\n")
+	moment := "when it ended"
+	if d.halfway {
+		moment = "half-way through"
 	}
-	return b.String()
+	return d.verdict() + "\n\n" + indented(align(rows)) +
+		"\nThe tasks " + moment + ", and what they were doing:\n\n" + indented(draw(outline(d.tasks)))
 }
 
 // elapsed is how long the clients have talked.
@@ -139,18 +134,11 @@ func (d *demo) verdict() string {
 	return fmt.Sprintf("%s talked for %s.", plural(d.conns, "client"), long(d.elapsed()))
 }
 
-// moment says when the tasks were counted.
-func (d *demo) moment() string {
-	if d.halfway {
-		return "half-way through"
-	}
-	return "when it ended"
-}
-
-// each gives how many of n there are for each of many.
-func each(n, many uint64) string {
+// each says how many of n there are for each of many, and nothing if there are
+// none of these.
+func each(n, many uint64, of string) string {
 	if many == 0 {
-		return "-"
+		return ""
 	}
-	return figures(float64(n) / float64(many))
+	return figures(float64(n)/float64(many)) + " " + of
 }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestUsageErrors(t *testing.T) {
+	for _, test := range []struct{ args, want string }{
+		{"", `rondo: a command is missing; try "rondo demo", or "rondo help" for all of them`},
+		{"dance", `rondo: there is no command "dance"; "rondo help" lists those there are`},
+		{"--conns 5 demo", `rondo: flags such as "--conns" come after a command; "rondo help" lists the commands`},
+		{"demo --conns 0", `rondo demo: --conns takes a whole number from 1 up, not "0"`},
+		{"demo --conns -5", `rondo demo: --conns takes a whole number from 1 up, not "-5"`},
+		{"demo --conns=-5", `rondo demo: --conns takes a whole number from 1 up, not "-5"`},
+		{"demo -conns abc", `rondo demo: --conns takes a whole number from 1 up, not "abc"`},
+		{"demo --conns=", `rondo demo: --conns takes a whole number from 1 up, not ""`},
+		{"demo --conns 99999999999999999999", `rondo demo: --conns takes a whole number from 1 up, not "99999999999999999999"`},
+		{"demo --conns", `rondo demo: --conns needs a value after it; "rondo demo --help" says which`},
+		{"demo --for 0s", `rondo demo: --for takes a time longer than nothing, such as 5s, not "0s"`},
+		{"demo --for -5s", `rondo demo: --for takes a time longer than nothing, such as 5s, not "-5s"`},
+		{"demo --for 5", `rondo demo: --for takes a time with its unit, such as 5s, not "5"`},
+		{"demo --for soon", `rondo demo: --for takes a time such as 5s or 1m30s, not "soon"`},
+		{"demo --size 0", `rondo demo: --size takes a number of bytes from 1 to 16777216, not "0"`},
+		{"demo --size 16777217", `rondo demo: --size takes a number of bytes from 1 to 16777216, not "16777217"`},
+		{"demo --size 64k", `rondo demo: --size takes a number of bytes from 1 to 16777216, not "64k"`},
+		{"demo --loud", `rondo demo: there is no flag --loud; "rondo demo --help" lists those there are`},
+		{"demo --loud=3 --size 3", `rondo demo: there is no flag --loud; "rondo demo --help" lists those there are`},
+		{"demo --size 3 ---conns 3", `rondo demo: there is no flag ---conns; "rondo demo --help" lists those there are`},
+		{"demo ---", `rondo demo: there is no flag ---; "rondo demo --help" lists those there are`},
+		{"demo now", `rondo demo: "now" is one argument too many; "rondo demo --help" shows what it takes`},
+		{"demo --conns 5 -- --size", `rondo demo: "--size" is one argument too many; "rondo demo --help" shows what it takes`},
+		{"demo -", `rondo demo: "-" is one argument too many; "rondo demo --help" shows what it takes`},
+		{"echo --addr here", `rondo echo: --addr takes HOST:PORT such as 127.0.0.1:7777, not "here"`},
+		{"echo --addr 127.0.0.1", `rondo echo: --addr takes HOST:PORT such as 127.0.0.1:7777, not "127.0.0.1"`},
+		{"echo --addr ::1:80", `rondo echo: --addr takes HOST:PORT such as 127.0.0.1:7777, not "::1:80"`},
+		{"echo --addr :65536", `rondo echo: --addr takes a port from 0 to 65535, as in 127.0.0.1:7777, not ":65536"`},
+		{"echo --addr :", `rondo echo: --addr takes a port from 0 to 65535, as in 127.0.0.1:7777, not ":"`},
+		{"echo --grace -1s", `rondo echo: --grace takes a time that is not negative, such as 5s, not "-1s"`},
+		{"echo on", `rondo echo: "on" is one argument too many; "rondo echo --help" shows what it takes`},
+		{"help dance", `rondo help: there is no command "dance"; "rondo help" lists those there are`},
+		{"help demo echo", `rondo help: "echo" is one argument too many; "rondo help --help" shows what it takes`},
+		{"version 2", `rondo version: "2" is one argument too many; "rondo version --help" shows what it takes`},
+	} {
+		status, out, err := invoke(strings.Fields(test.args)...)
+		if status != exitUsage || out != "" || err != test.want+"\n" {
+			t.Errorf("rondo %s: status %d, output %q, error\n%swant\n%s", test.args, status, out, err, test.want)
+		}
+	}
+}
+
+// An error that is several is one sentence all the same.
+func TestSentence(t *testing.T) {
+	one := errors.New("one went wrong")
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{one, "one went wrong"},
+		{errors.Join(one, errors.New("two")), "one went wrong (and 1 more error)"},
+		{errors.Join(one, errors.New("two"), errors.New("three")), "one went wrong (and 2 more errors)"},
+	} {
+		if got := sentence(test.err); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}
+
+// Whatever the output fails with is an error, not a silence.
+func TestOutputFails(t *testing.T) {
+	for _, args := range [][]string{{"help"}, {"help", "demo"}, {"version"}, {"demo", "--conns", "2", "--for", "1ms"}, {"echo", "--addr", "127.0.0.1:0"}} {
+		var stderr strings.Builder
+		status := run(args, brokenWriter{}, &stderr)
+		want := "rondo " + args[0] + ": cannot write the output; look at where it goes: broken\n"
+		if status != exitFailed || stderr.String() != want {
+			t.Errorf("rondo %s: status %d, error %q, want %q", args, status, stderr.String(), want)
+		}
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("broken") }
