@@ -133,12 +133,14 @@
 //
 // # Never in a task
 //
-// Whatever blocks the goroutine stops every task of the loop. So a task does not
+// Whatever blocks the goroutine stops every task of the loop. So a task must not
 //
 //   - hold a sync.Mutex while it waits: use [Mutex], or no lock;
 //   - send to or receive from a channel that may block: use [Queue];
 //   - call time.Sleep: use [Sleep];
-//   - read files, resolve names or compute for long: use [Offload].
+//   - read files, resolve names or compute for long: use [Offload];
+//   - go on in spite of the errors of its waits: once it is cancelled they all
+//     fail at once, so a loop around them would never let another task run.
 //
 // Runner.Debug, or RONDO_DEBUG=1 in the environment, reports a task that holds the
 // loop for 100 ms, with its stack and with what it is blocked on.
