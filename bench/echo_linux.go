@@ -61,7 +61,7 @@ func echo(o options, name string, conns int) (found []finding, err error) {
 	for i, launch := range servers {
 		s := &station{name: []string{"rondo", "net", "epoll"}[i]}
 		stations = append(stations, s)
-		if err := s.open(launch, onLoad, conns); err != nil {
+		if err := s.open(launch, onLoad, conns, max(conns, o.requests/4)); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
@@ -101,8 +101,8 @@ func startServer(processor int, o options, kind, name string, more ...string) (*
 	return startSelf(processor, args...)
 }
 
-// open starts the server and its load, and sends requests until both are warm.
-func (s *station) open(launch func() (*process, error), onLoad, conns int) (err error) {
+// open starts the server and its load, and sends requests for both to be warm.
+func (s *station) open(launch func() (*process, error), onLoad, conns, requests int) (err error) {
 	if s.server, err = launch(); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *station) open(launch func() (*process, error), onLoad, conns int) (err 
 	if _, err := s.load.line(); err != nil {
 		return err
 	}
-	_, err = s.load.ask(strconv.Itoa(10 * conns))
+	_, err = s.load.ask(strconv.Itoa(requests))
 	return err
 }
 

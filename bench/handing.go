@@ -10,15 +10,18 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
+// lockTask makes each operation a Lock, a count and an Unlock.
 func lockTask(options) contestant {
 	return func(c clock, n int) {
 		inLoop(func(ctx context.Context) error {
 			var m rondo.Mutex
+			held := 0
 			lock := func(n int) error {
 				for range n {
 					if err := m.Lock(ctx); err != nil {
 						return err
 					}
+					held++
 					m.Unlock()
 				}
 				return nil
@@ -37,9 +40,11 @@ func lockTask(options) contestant {
 func lockGoroutine(options) contestant {
 	return func(c clock, n int) {
 		var m sync.Mutex
+		held := 0
 		lock := func(n int) {
 			for range n {
 				m.Lock()
+				held++
 				m.Unlock()
 			}
 		}

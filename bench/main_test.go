@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 )
 
-// TestMain lets the rows that start this program as a child start the test.
+// TestMain lets the rows that start this program as a child start the test, and
+// counts goroutines: no contestant may leave one to the next.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == hidden {
 		if err := child(os.Args[2:]); err != nil {
@@ -23,7 +25,16 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	before := runtime.NumGoroutine()
+	code := m.Run()
+	for end := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(end); {
+		runtime.Gosched()
+	}
+	if left := runtime.NumGoroutine() - before; left > 0 && code == 0 {
+		fmt.Printf("%d goroutines were left behind\n", left)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 func tiny() options {
