@@ -111,8 +111,11 @@ func (d *demo) main(ctx context.Context, p *progress) error {
 			d.scope = talk
 			return d.talk(talk, l.Addr().String(), p)
 		})
-		// Also after an error the line goes before what comes is written.
-		return errors.Join(err, p.clear(g), server.Shutdown(g))
+		// The line goes before what comes is written, be that an error.
+		if err := errors.Join(err, p.clear(g)); err != nil {
+			return err
+		}
+		return server.Shutdown(g)
 	})
 }
 

@@ -48,7 +48,7 @@ func (p *progress) live() bool { return p.columns() > 0 }
 func (p *progress) show(ctx context.Context, line string) error {
 	width := p.columns()
 	if width == 0 {
-		return p.write(ctx, line+"\n")
+		return p.write(ctx, strings.TrimRight(line, " ")+"\n")
 	}
 	// The last columns stay free: a terminal may break a line that reaches them,
 	// and shows ^C there.

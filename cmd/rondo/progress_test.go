@@ -74,14 +74,14 @@ func TestProgressElsewhere(t *testing.T) {
 	var out strings.Builder
 	p := &progress{out: &out, columns: func() int { return 0 }}
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
-		for _, line := range []string{"one", "one", strings.Repeat("long ", 50)} {
+		for _, line := range []string{"one", "one  ", strings.Repeat("long", 50)} {
 			if err := p.show(ctx, line); err != nil {
 				return err
 			}
 		}
 		return p.clear(ctx)
 	})
-	if want := "one\none\n" + strings.Repeat("long ", 50) + "\n"; err != nil || out.String() != want {
+	if want := "one\none\n" + strings.Repeat("long", 50) + "\n"; err != nil || out.String() != want {
 		t.Errorf("error %v, output %q", err, out.String())
 	}
 }

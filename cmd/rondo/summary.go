@@ -54,7 +54,7 @@ func (d *demo) line(now time.Time, speed *pace, columns int) string {
 		done = long(passed.Round(time.Second))
 	}
 	words := fmt.Sprintf("%*s of %s   %9s messages/s   p50 %-7s   p99 %-7s", utf8.RuneCountInString(whole)+2, done, whole,
-		count(int64(speed.mark(now, d.trips.n))), brief(d.trips.quantile(0.50)), brief(d.trips.quantile(0.99)))
+		count(int64(speed.mark(now, d.trips.n))), d.trip(0.50), d.trip(0.99))
 	room := columns - utf8.RuneCountInString(words) - 8
 	if b := bar(float64(passed)/float64(d.length), room); b != "" {
 		words = b + "   " + words
@@ -96,7 +96,7 @@ func (d *demo) summary() string {
 	if n > 0 {
 		perSecond := float64(n) / elapsed
 		row("messages", count(n)+" of "+size(float64(d.size)), count(int64(perSecond))+" a second", size(perSecond*float64(d.size))+"/s each way")
-		row("round trip", "p50 "+brief(d.trips.quantile(0.50)), "p99 "+brief(d.trips.quantile(0.99)), "max "+brief(d.trips.max))
+		row("round trip", "p50 "+d.trip(0.50), "p99 "+d.trip(0.99), "max "+brief(d.trips.max))
 	}
 	row("tasks", count(len(d.tasks)))
 	if elapsed > 0 {
@@ -111,6 +111,14 @@ func (d *demo) summary() string {
 	}
 	return d.verdict() + "\n\n" + indented(align(rows)) +
 		"\nThe tasks " + moment + ", and what they were doing:\n\n" + indented(draw(outline(d.tasks)))
+}
+
+// trip writes a quantile of the round trips.
+func (d *demo) trip(q float64) string {
+	if d.trips.n == 0 {
+		return "-"
+	}
+	return brief(d.trips.quantile(q))
 }
 
 // elapsed is how long the clients have talked.
