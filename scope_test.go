@@ -135,7 +135,7 @@ func TestCancellationIsALevel(t *testing.T) {
 					return err
 				},
 				"Check":       func() error { return rondo.Check(g) },
-				"std context": func() error { return rondo.Yield(context.WithValue(g, "k", "v")) },
+				"std context": func() error { return rondo.Yield(context.WithValue(g, ctxKey("k"), "v")) },
 			} {
 				if err := wait(); err != errBroken {
 					t.Errorf("%s in a cancelled scope returned %v, want the cause", name, err)
@@ -291,6 +291,24 @@ func TestShield(t *testing.T) {
 		})
 		if err != context.DeadlineExceeded || !cleaned {
 			t.Errorf("Timeout returned %v, cleaned %v", err, cleaned)
+		}
+		// A cancellation that comes while a Shield goes on does not reach it, nor
+		// what is below it.
+		cleaned = false
+		err = rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
+			return rondo.Shield(ctx, func(ctx context.Context) error {
+				return rondo.Group(ctx, func(g *rondo.Scope) error {
+					g.Go(func(ctx context.Context) error {
+						err := rondo.Sleep(ctx, time.Minute)
+						cleaned = err == nil
+						return err
+					})
+					return rondo.Sleep(ctx, time.Minute)
+				})
+			})
+		})
+		if err != nil || !cleaned {
+			t.Errorf("a Shield that was on when the deadline struck returned %v, cleaned %v", err, cleaned)
 		}
 		// A scope inside a Shield can be cancelled by itself.
 		err = rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Timeout(ctx, time.Second, forever) })

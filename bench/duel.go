@@ -3,9 +3,10 @@ package main
 // This file lets two contestants do equal work in turns and compares them.
 //
 // The law: both sides are warm before they are measured, both start from a
-// collected heap, they take turns at going first, and one measured round of
-// one is compared only with the round of the other that is next to it, so that
-// whatever else the machine does falls on both.
+// collected heap, they take turns in short bursts and at going first, and a
+// round of one is compared only with the round of the other that it is mixed
+// with. Whatever else the machine does only adds to a burst, so the fastest of a
+// round's bursts is what the round says.
 
 import (
 	"cmp"
@@ -91,42 +92,47 @@ func (d duel) run(o options) finding {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(d.procs))
 	}
 	mine, theirs := d.mine(o), d.theirs(o)
-	n := d.enough(theirs, o.slice)
+	n, bursts := d.enough(theirs, o.burst), o.bursts
 	if d.batches {
-		n = max(n, o.batches)
+		n, bursts = max(n, o.batches), 1
 	}
 	f := finding{what: d.what, rival: d.rival, unit: "ns", budget: d.budget, allowed: d.allowed}
 	var a, b, allocs []float64
 	for round := range o.rounds {
-		var m, t meter
-		if round%2 == 0 {
-			m, t = d.timed(mine, n), d.timed(theirs, n)
-		} else {
-			t, m = d.timed(theirs, n), d.timed(mine, n)
+		var m, t []meter
+		for i := range bursts {
+			if (round+i)%2 == 0 {
+				m, t = append(m, d.timed(mine, n)), append(t, d.timed(theirs, n))
+			} else {
+				t, m = append(t, d.timed(theirs, n)), append(m, d.timed(mine, n))
+			}
 		}
-		a = append(a, float64(m.took)/float64(n))
-		b = append(b, float64(t.took)/float64(n))
-		f.ratios = append(f.ratios, float64(m.took)/float64(t.took))
-		allocs = append(allocs, float64(m.allocs/uint64(n)))
+		ours, other := slices.MinFunc(m, faster), slices.MinFunc(t, faster)
+		a = append(a, float64(ours.took)/float64(n))
+		b = append(b, float64(other.took)/float64(n))
+		f.ratios = append(f.ratios, float64(ours.took)/float64(other.took))
+		allocs = append(allocs, float64(ours.allocs/uint64(n)))
 	}
 	f.mine, f.theirs, f.allocs = median(a), median(b), int(median(allocs))
 	return f
 }
 
-// enough finds how many operations make a round long enough.
-func (d duel) enough(c contestant, slice time.Duration) int {
+func faster(a, b meter) int { return cmp.Compare(a.took, b.took) }
+
+// enough finds how many operations make a burst long enough.
+func (d duel) enough(c contestant, burst time.Duration) int {
 	for n := 1; ; n *= 2 {
 		took := d.timed(c, n).took
-		if took >= slice {
+		if took >= burst {
 			return n
 		}
-		if took > slice/100 {
-			return max(n, int(float64(n)*float64(slice)/float64(took)))
+		if took > burst/100 {
+			return max(n, int(float64(n)*float64(burst)/float64(took)))
 		}
 	}
 }
 
-// timed is one round of one side.
+// timed is one burst of one side.
 func (d duel) timed(c contestant, n int) meter {
 	runtime.GC()
 	m := meter{now: d.spent}

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 
 func tiny() options {
 	return options{
-		rounds: 2, slice: time.Microsecond,
+		rounds: 2, bursts: 2, burst: time.Microsecond,
 		many: 100, batches: 1, sleep: 10 * time.Microsecond,
 		requests: 200, idle: 20,
 	}

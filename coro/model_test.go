@@ -18,7 +18,7 @@ import (
 type reaction int
 
 const (
-	unwind  reaction = iota // nothing: the panic passes
+	unwind reaction = iota // nothing: the panic passes
 	recoverAndReturn
 	recoverAndGoOn // to the next yield, or the end
 	panicInstead

@@ -34,8 +34,8 @@ type Dialer struct {
 	// one after the other, each with a fair share of the time that is left.
 	FallbackDelay time.Duration
 
-	// KeepAlive is the idle time and the interval of the connection's probes: 0
-	// stands for 15 s, a negative value for none.
+	// KeepAlive is how long the connection is idle before it is probed: 0 stands
+	// for 15 s, a negative value for no probes.
 	KeepAlive time.Duration
 
 	// KeepAliveConfig says more about probes, and is used if it is enabled.

@@ -24,7 +24,10 @@
 // every other goroutine may use them too, and blocks alone, as with package net.
 // So a library that reads a connection on goroutines of its own works while a
 // task waits for it. What a program can be caught in is the reverse: a task that
-// waits for a goroutine by a channel or a sync.Mutex stops its loop.
+// waits for a goroutine by a channel or a sync.Mutex stops its loop. The same
+// goes for a sync.Mutex that another task holds while it is suspended: a
+// tls.Conn has some inside, so do its Handshake before two tasks use it, one to
+// read and one to write.
 //
 // Where the system has epoll(7) or kqueue(2), tasks use descriptors that do not
 // block. Elsewhere, and with -tags rondo_portable, the same operations run on

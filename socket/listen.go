@@ -24,8 +24,8 @@ type ListenConfig struct {
 	// Control is called with the socket before it is bound.
 	Control func(network, address string, c syscall.RawConn) error
 
-	// KeepAlive is the idle time and the interval of the probes of accepted
-	// connections: 0 stands for 15 s, a negative value for none.
+	// KeepAlive is how long an accepted connection is idle before it is probed: 0
+	// stands for 15 s, a negative value for no probes.
 	KeepAlive time.Duration
 
 	// KeepAliveConfig says more about probes, and is used if it is enabled.
