@@ -21,6 +21,9 @@ import (
 // Its errors are those of package net: a *net.OpError around the cause, io.EOF
 // excepted, which is bare. A wait of a task that its scope ends fails with the
 // scope's cause.
+//
+// Whoever has a Conn closes it. One that is forgotten is closed by the garbage
+// collector, but not before its loop has ended if a task has waited for it.
 type Conn struct {
 	fd      *fd.FD
 	network string

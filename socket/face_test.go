@@ -1,0 +1,307 @@
+package socket_test
+
+// The two faces of a connection, one for tasks and one for everybody else.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// outside runs fn on a goroutine, while the task waits.
+func outside(ctx context.Context, fn func() error) error {
+	_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, fn() })
+	return err
+}
+
+// TestForeignWhileTheLoopStands: goroutines use connections while the task that
+// waits for them blocks the whole loop. It is what many libraries do.
+func TestForeignWhileTheLoopStands(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		// Both have been used by tasks.
+		if err := both(ctx, func(context.Context) error { _, err := a.Write([]byte("x")); return err },
+			func(context.Context) error { _, err := b.Read(make([]byte, 1)); return err }); err != nil {
+			return err
+		}
+		results := make(chan error, 3)
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		go func() { results <- echoOnce(a) }()
+		go func() { results <- say(b, "hello") }()
+		go func() {
+			c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+			if err != nil {
+				results <- err
+				return
+			}
+			defer c.Close()
+			d, err := l.Accept()
+			if err != nil {
+				results <- err
+				return
+			}
+			defer d.Close()
+			go say(c, "again")
+			results <- echoOnce(d)
+		}()
+		for range cap(results) {
+			err = errors.Join(err, <-results)
+		}
+		return err
+	})
+}
+
+func echoOnce(c net.Conn) error {
+	p := make([]byte, 5)
+	if _, err := io.ReadFull(c, p); err != nil {
+		return err
+	}
+	_, err := c.Write(p)
+	return err
+}
+
+func say(c net.Conn, what string) error {
+	if _, err := io.WriteString(c, what); err != nil {
+		return err
+	}
+	_, err := io.ReadFull(c, make([]byte, len(what)))
+	return err
+}
+
+// TestForeignAndTask: a task reads what goroutines write on the same connection,
+// and the other way round.
+func TestForeignAndTask(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		for _, dialler := range []string{"task", "foreign"} {
+			for _, accepter := range []string{"task", "foreign"} {
+				var a, b net.Conn
+				dial := func() (err error) { a, err = socket.Dial(ctx, "tcp", l.Addr().String()); return err }
+				accept := func() (err error) { b, err = l.Accept(); return err }
+				as := func(where string, fn func() error) func(ctx context.Context) error {
+					return func(ctx context.Context) error {
+						if where == "task" {
+							return fn()
+						}
+						return outside(ctx, fn)
+					}
+				}
+				if err := both(ctx, as(dialler, dial), as(accepter, accept)); err != nil {
+					return err
+				}
+				for i := range 8 {
+					one, two := []string{"task", "foreign"}[i&1], []string{"task", "foreign"}[i>>1&1]
+					if i&4 != 0 {
+						a, b = b, a
+					}
+					if err := both(ctx, as(one, func() error { return echoOnce(a) }), as(two, func() error { return say(b, "hello") })); err != nil {
+						return err
+					}
+				}
+				a.Close()
+				b.Close()
+			}
+		}
+		return nil
+	})
+}
+
+// TestDeadlineOnBothFaces: a deadline holds on the face that is made later.
+func TestDeadlineOnBothFaces(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		read := func() error {
+			_, err := a.Read(make([]byte, 1))
+			return err
+		}
+		if err := a.SetDeadline(time.Unix(1, 0)); err != nil {
+			return err
+		}
+		timedOut(t, "Read in a task", read())
+		timedOut(t, "Read in a goroutine", outside(ctx, read))
+		if err := outside(ctx, func() error { return a.SetDeadline(time.Time{}) }); err != nil {
+			return err
+		}
+		for _, op := range []func() error{read, func() error { return outside(ctx, read) }} {
+			if _, err := b.Write([]byte("x")); err != nil {
+				return err
+			}
+			if err := op(); err != nil {
+				t.Error(err)
+			}
+		}
+
+		// The other way: accepted and given a deadline by a goroutine, and first
+		// used by a task after that.
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		var d net.Conn
+		err = outside(ctx, func() (err error) {
+			if d, err = l.Accept(); err == nil {
+				err = d.SetReadDeadline(time.Unix(1, 0))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		_, err = d.Read(make([]byte, 1))
+		timedOut(t, "Read in a task", err)
+		return nil
+	})
+}
+
+// TestOptionsOnBothFaces: making the second face changes no option.
+func TestOptionsOnBothFaces(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		if err := a.SetNoDelay(false); err != nil {
+			return err
+		}
+		if err := a.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 77 * time.Second}); err != nil {
+			return err
+		}
+		if err := both(ctx, func(ctx context.Context) error { return outside(ctx, func() error { return say(a, "hello") }) },
+			func(context.Context) error { return echoOnce(b) }); err != nil {
+			return err
+		}
+		checkOptions(t, "two-faced", a, 0, 77)
+		return nil
+	})
+}
+
+// TestCloseFromAnywhere: whoever closes, all that wait are woken, on both faces,
+// and both descriptors are closed.
+func TestCloseFromAnywhere(t *testing.T) {
+	for _, where := range []string{"task", "foreign"} {
+		run(t, func(ctx context.Context) error {
+			a, b := pair(t, ctx)
+			defer b.Close()
+			read := func() error {
+				_, err := a.Read(make([]byte, 1))
+				if !errors.Is(err, net.ErrClosed) {
+					return fmt.Errorf("Read: %w", err)
+				}
+				return nil
+			}
+			return both(ctx,
+				func(context.Context) error { return read() },
+				func(ctx context.Context) error { return outside(ctx, read) },
+				func(ctx context.Context) error { return outside(ctx, read) },
+				func(ctx context.Context) error {
+					waiting(ctx, "read", 1)
+					if where == "task" {
+						return a.Close()
+					}
+					return outside(ctx, a.Close)
+				})
+		})
+	}
+}
+
+// TestLoopEnded: connections and listeners outlive their loop, for goroutines,
+// until they are closed.
+func TestLoopEnded(t *testing.T) {
+	before := descriptors()
+	var a, b *socket.Conn
+	var l *socket.Listener
+	run(t, func(ctx context.Context) (err error) {
+		a, b = pair(t, ctx)
+		l, err = socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		// All have been used by tasks, and are known to the driver.
+		for _, wait := range []func() error{
+			func() error { _, err := a.Read(make([]byte, 1)); return err },
+			func() error { _, err := l.Accept(); return err },
+		} {
+			if err := rondo.Timeout(ctx, time.Millisecond, func(context.Context) error { return wait() }); !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+		}
+		return nil
+	})
+	done := make(chan error)
+	go func() { done <- say(a, "hello") }()
+	if err := echoOnce(b); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	go func() {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err == nil {
+			c.Close()
+		}
+		done <- err
+	}()
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	for _, closer := range []io.Closer{a, b, c, l} {
+		if err := closer.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := descriptors(); n > before {
+		t.Errorf("%d descriptors before, %d after", before, n)
+	}
+}
+
+// TestDropped: what nobody has closed when the loop has ended, and nobody has any
+// more, is closed as it would be with package net.
+func TestDropped(t *testing.T) {
+	before := descriptors()
+	run(t, func(ctx context.Context) error {
+		for range 10 {
+			a, b := pair(t, ctx)
+			if err := outside(ctx, func() error { return a.SetDeadline(time.Now()) }); err != nil {
+				return err
+			}
+			if err := rondo.Timeout(ctx, 0, func(context.Context) error { _, err := b.Read(make([]byte, 1)); return err }); !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+		}
+		return nil
+	})
+	for descriptors() > before {
+		runtime.GC()
+	}
+}

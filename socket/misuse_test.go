@@ -1,0 +1,165 @@
+package socket_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// panics runs fn and compares what it panics with.
+func panics(t testing.TB, want string, fn func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+			t.Errorf("panicked with %q, want %q", got, want)
+		}
+	}()
+	fn()
+}
+
+// TestNoLoop: a ctx that belongs to no loop is refused by name.
+func TestNoLoop(t *testing.T) {
+	ctx := context.Background()
+	_, dial := socket.Dial(ctx, "tcp", "127.0.0.1:1")
+	_, listen := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+	for call, err := range map[string]error{
+		"socket.Dial": dial, "socket.Listen": listen,
+		"socket.WaitRead": socket.WaitRead(ctx, 0), "socket.WaitWrite": socket.WaitWrite(ctx, 0),
+	} {
+		if !errors.Is(err, rondo.ErrNoLoop) || !strings.Contains(err.Error(), call) {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+	panics(t, "rondo: socket.Pipe: the ctx does not belong to a loop", func() { socket.Pipe(ctx) })
+	panics(t, "rondo: socket.WatchRead: the ctx does not belong to a loop", func() { socket.WatchRead(ctx, 0, func() {}) })
+	run(t, func(inner context.Context) error {
+		l, err := socket.Listen(inner, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		if err := socket.Serve(ctx, l, echo); !errors.Is(err, rondo.ErrNoLoop) {
+			t.Errorf("Serve: %v", err)
+		}
+		s := &socket.Server{Handler: echo}
+		served := rondo.Go(inner, func(ctx context.Context) error { return s.Serve(ctx, l) })
+		waiting(inner, "accept", 1)
+		if err := s.Shutdown(ctx); !errors.Is(err, rondo.ErrNoLoop) {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if served.Done() {
+			t.Error("a Shutdown that was refused ended the server")
+		}
+		return s.Shutdown(inner)
+	})
+}
+
+// TestSimulation: without descriptors there are pipes, and the rest says so.
+func TestSimulation(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		_, dial := socket.Dial(ctx, "tcp", "127.0.0.1:1")
+		_, listen := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		for what, err := range map[string]error{"Dial": dial, "Listen": listen, "WaitRead": socket.WaitRead(ctx, 0)} {
+			if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "simulation") {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		panics(t, "simulation", func() { socket.WatchRead(ctx, 0, func() {}) })
+	})
+}
+
+// TestCallback: what would wait panics in a callback, which must not.
+func TestCallback(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		p, q := socket.Pipe(ctx)
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		done := rondo.NewFuture[int](ctx)
+		rondo.LoopOf(ctx).CallSoon(func() {
+			defer done.Set(0)
+			panics(t, "rondo: Read in a callback: callbacks must not wait", func() { a.Read(make([]byte, 1)) })
+			panics(t, "rondo: Write in a callback: callbacks must not wait", func() { b.Write(make([]byte, 1)) })
+			panics(t, "rondo: Accept in a callback: callbacks must not wait", func() { l.Accept() })
+			panics(t, "rondo: Read in a callback: callbacks must not wait", func() { p.Read(make([]byte, 1)) })
+			panics(t, "rondo: Write in a callback: callbacks must not wait", func() { q.Write(make([]byte, 1)) })
+			panics(t, "in a callback: callbacks must not wait", func() { socket.Dial(ctx, "tcp", l.Addr().String()) })
+			// These never wait.
+			a.Close()
+			p.Close()
+		})
+		_, err = done.Wait(ctx)
+		return err
+	})
+}
+
+func TestNilHandler(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		panics(t, "rondo: socket.Server.Serve with a nil Handler", func() { socket.Serve(ctx, l, nil) })
+		panics(t, "rondo: socket.Server.Serve with a nil Listener", func() { socket.Serve(ctx, nil, echo) })
+		panics(t, "rondo: socket.WatchRead with a nil function", func() { socket.WatchRead(ctx, 0, nil) })
+		return nil
+	})
+}
+
+// TestClosedLoop: a loop that has ended is told from one that was never there.
+func TestClosedLoop(t *testing.T) {
+	var old context.Context
+	run(t, func(ctx context.Context) error {
+		old = ctx
+		return nil
+	})
+	if _, err := socket.Dial(old, "tcp", "127.0.0.1:1"); err == nil {
+		t.Error("Dial succeeded")
+	}
+	if _, err := socket.Listen(old, "tcp", "127.0.0.1:0"); !errors.Is(err, context.Canceled) {
+		t.Errorf("Listen: %v", err)
+	}
+	if err := socket.WaitRead(old, 0); !errors.Is(err, rondo.ErrLoopClosed) {
+		t.Errorf("WaitRead: %v", err)
+	}
+}
+
+// TestOtherLoop: a Server serves on one loop.
+func TestOtherLoop(t *testing.T) {
+	s := &socket.Server{Handler: echo}
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		l.Close()
+		if err := s.Serve(ctx, l); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Serve: %v", err)
+		}
+		return nil
+	})
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		if err := s.Serve(ctx, l); err == nil || !strings.Contains(err.Error(), "another loop") {
+			t.Errorf("Serve: %v", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,506 @@
+package socket_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// start listens and serves, and gives the address and what Serve returns.
+func start(ctx context.Context, s *socket.Server) (addr string, served *rondo.Task, err error) {
+	l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	t := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+	return l.Addr().String(), t, nil
+}
+
+// connected dials and waits until the server has a handler for it.
+func connected(ctx context.Context, s *socket.Server, addr string) (net.Conn, error) {
+	before := s.Conns()
+	c, err := socket.Dial(ctx, "tcp", addr)
+	for err == nil && s.Conns() == before {
+		err = rondo.Yield(ctx)
+	}
+	return c, err
+}
+
+// TestShutdownIdle: nobody is connected, and Shutdown is done at once.
+func TestShutdownIdle(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		s := &socket.Server{Handler: echo}
+		addr, served, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		waiting(ctx, "accept", 1)
+		if err := s.Shutdown(ctx); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if err := served.Wait(ctx); err != socket.ErrServerClosed {
+			t.Errorf("Serve returned %v", err)
+		}
+		if _, err := socket.Dial(ctx, "tcp", addr); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("Dial after Shutdown: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestShutdownGraceful: a connection that is at work finishes, and no new one is
+// let in.
+func TestShutdownGraceful(t *testing.T) {
+	for _, where := range []string{"task", "foreign"} {
+		run(t, func(ctx context.Context) error {
+			s := &socket.Server{Handler: echo}
+			addr, served, err := start(ctx, s)
+			if err != nil {
+				return err
+			}
+			c, err := connected(ctx, s, addr)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			down := rondo.Go(ctx, func(ctx context.Context) error {
+				if where == "task" {
+					return s.Shutdown(ctx)
+				}
+				_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, s.Shutdown(context.Background()) })
+				return err
+			})
+			for err == nil {
+				// Until the listener is closed.
+				var extra net.Conn
+				if extra, err = socket.Dial(ctx, "tcp", addr); err == nil {
+					extra.Close()
+				}
+			}
+			if !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("Dial during Shutdown: %v", err)
+			}
+			if _, err := io.WriteString(c, "still here"); err != nil {
+				return err
+			}
+			if _, err := io.ReadFull(c, make([]byte, 10)); err != nil {
+				t.Errorf("the connection was cut: %v", err)
+			}
+			if down.Done() {
+				t.Error("Shutdown did not wait")
+			}
+			c.Close()
+			if err := down.Wait(ctx); err != nil {
+				t.Errorf("Shutdown: %v", err)
+			}
+			if err := served.Wait(ctx); err != socket.ErrServerClosed {
+				t.Errorf("Serve returned %v", err)
+			}
+			if n := s.Conns(); n != 0 {
+				t.Errorf("%d connections are left", n)
+			}
+			return nil
+		})
+	}
+}
+
+// TestShutdownCut: when ctx ends first, what is left is cancelled and closed,
+// and Shutdown returns the cause.
+func TestShutdownCut(t *testing.T) {
+	for _, where := range []string{"task", "foreign"} {
+		run(t, func(ctx context.Context) error {
+			var cause error
+			var shielded error
+			s := &socket.Server{Handler: func(ctx context.Context, c net.Conn) error {
+				_, err := c.Read(make([]byte, 1))
+				cause = context.Cause(ctx)
+				// Not even behind a Shield can the connection be used.
+				shielded = rondo.Shield(ctx, func(context.Context) error {
+					_, err := c.Read(make([]byte, 1))
+					return err
+				})
+				return err
+			}, OnError: func(_ net.Conn, err error) { t.Errorf("the cut was reported as %v", err) }}
+			addr, served, err := start(ctx, s)
+			if err != nil {
+				return err
+			}
+			c, err := connected(ctx, s, addr)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if where == "task" {
+				err = rondo.Timeout(ctx, time.Millisecond, s.Shutdown)
+			} else {
+				_, err = rondo.Offload(ctx, func(context.Context) (int, error) {
+					ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+					defer cancel()
+					return 0, s.Shutdown(ctx)
+				})
+			}
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Shutdown returned %v", err)
+			}
+			if err := served.Wait(ctx); !errors.Is(err, socket.ErrServerClosed) {
+				t.Errorf("Serve returned %v", err)
+			}
+			if cause != socket.ErrServerClosed {
+				t.Errorf("the handler was cancelled with %v", cause)
+			}
+			if !errors.Is(shielded, net.ErrClosed) {
+				t.Errorf("the handler's connection gave %v", shielded)
+			}
+			if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("the peer read %v", err)
+			}
+			return nil
+		})
+	}
+}
+
+// TestShutdownBeforeServe: a Server that was shut down does not serve.
+func TestShutdownBeforeServe(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		s := &socket.Server{Handler: echo}
+		if err := s.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+		_, served, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		if err := served.Wait(ctx); err != socket.ErrServerClosed {
+			t.Errorf("Serve returned %v", err)
+		}
+		return nil
+	})
+}
+
+// TestServeCancelled: the scope around Serve ends it, its handlers and their
+// connections.
+func TestServeCancelled(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		s := &socket.Server{Handler: echo, OnError: func(_ net.Conn, err error) { t.Errorf("reported: %v", err) }}
+		addr, served, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		c, err := connected(ctx, s, addr)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		gone := errors.New("gone")
+		served.Cancel(gone)
+		if err := served.Wait(ctx); !errors.Is(err, gone) {
+			t.Errorf("Serve returned %v", err)
+		}
+		if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("the peer read %v", err)
+		}
+		if _, err := socket.Dial(ctx, "tcp", addr); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("the listener is not closed: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestServeListenerClosed: whoever closes the listener ends Serve.
+func TestServeListenerClosed(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		served := rondo.Go(ctx, func(ctx context.Context) error { return socket.Serve(ctx, l, echo) })
+		waiting(ctx, "accept", 1)
+		l.Close()
+		if err := served.Wait(ctx); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Serve returned %v", err)
+		}
+		return nil
+	})
+}
+
+// TestHandlerError: the error of a handler goes to OnError, and the others go
+// on.
+func TestHandlerError(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		bad := errors.New("bad")
+		var reported []error
+		s := &socket.Server{
+			Handler: func(ctx context.Context, c net.Conn) error { return bad },
+			OnError: func(c net.Conn, err error) {
+				if c == nil || c.RemoteAddr() == nil {
+					t.Error("OnError without the connection")
+				}
+				reported = append(reported, err)
+			},
+		}
+		addr, served, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		for range 3 {
+			c, err := socket.Dial(ctx, "tcp", addr)
+			if err != nil {
+				return err
+			}
+			if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("the peer read %v", err)
+			}
+			c.Close()
+		}
+		if len(reported) != 3 || reported[0] != bad {
+			t.Errorf("reported %v", reported)
+		}
+		if err := s.Shutdown(ctx); err != nil {
+			return err
+		}
+		if err := served.Wait(ctx); err != socket.ErrServerClosed {
+			t.Error(err)
+		}
+		return nil
+	})
+}
+
+// TestHandlerPanic: with the Runner's Recover a panic is an error of its
+// connection, and without it the end of the loop.
+func TestHandlerPanic(t *testing.T) {
+	handler := func(ctx context.Context, c net.Conn) error { panic("oh") }
+	var reported error
+	main := func(ctx context.Context) error {
+		s := &socket.Server{Handler: handler, OnError: func(_ net.Conn, err error) { reported = err }}
+		addr, served, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		c, err := socket.Dial(ctx, "tcp", addr)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+			return err
+		}
+		if err := s.Shutdown(ctx); err != nil {
+			return err
+		}
+		if err := served.Wait(ctx); err != socket.ErrServerClosed {
+			t.Error(err)
+		}
+		return nil
+	}
+	if err := (&rondo.Runner{Recover: true}).Run(context.Background(), main); err != nil {
+		t.Error(err)
+	}
+	var p *rondo.PanicError
+	if !errors.As(reported, &p) || p.Value != "oh" || !strings.Contains(string(p.Stack), "TestHandlerPanic") {
+		t.Errorf("reported %v", reported)
+	}
+	reported = nil
+	func() {
+		defer func() {
+			p, _ := recover().(*rondo.PanicError)
+			if p == nil || p.Value != "oh" {
+				t.Errorf("Run panicked with %v", p)
+			}
+		}()
+		t.Error(rondo.Run(context.Background(), main))
+	}()
+	if reported != nil {
+		t.Errorf("reported %v", reported)
+	}
+}
+
+// TestMaxConns: no more connections than that are served at once, and the others
+// wait their turn.
+func TestMaxConns(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		now, most := 0, 0
+		s := &socket.Server{MaxConns: 3, Handler: func(ctx context.Context, c net.Conn) error {
+			now++
+			most = max(most, now)
+			defer func() { now-- }()
+			return echo(ctx, c)
+		}}
+		addr, _, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		err = rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 20 {
+				g.Go(func(ctx context.Context) error { return roundTrip(t, ctx, addr, []byte(fmt.Sprint(i))) })
+			}
+			return nil
+		})
+		if most != 3 {
+			t.Errorf("%d were served at once", most)
+		}
+		return errors.Join(err, s.Shutdown(ctx))
+	})
+}
+
+// TestShutdownAtMaxConns: a Server that waits for room ends as well.
+func TestShutdownAtMaxConns(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		s := &socket.Server{MaxConns: 1, Handler: echo}
+		addr, served, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		c, err := connected(ctx, s, addr)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		waiting(ctx, "room", 1)
+		if err := rondo.Timeout(ctx, 0, s.Shutdown); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if err := served.Wait(ctx); !errors.Is(err, socket.ErrServerClosed) {
+			t.Errorf("Serve: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestServeStd: a listener of package net is served without stopping the loop.
+func TestServeStd(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for _, network := range []string{"tcp", "unix"} {
+			address := "127.0.0.1:0"
+			if network == "unix" {
+				address = t.TempDir() + "/s"
+			}
+			l, err := net.Listen(network, address)
+			if err != nil {
+				return err
+			}
+			s := &socket.Server{Handler: echo}
+			served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+			c, err := socket.Dial(ctx, network, l.Addr().String())
+			if err != nil {
+				return err
+			}
+			if _, err := c.Write([]byte("x")); err != nil {
+				return err
+			}
+			if _, err := c.Read(make([]byte, 1)); err != nil {
+				return err
+			}
+			c.Close()
+			if err := s.Shutdown(ctx); err != nil {
+				return err
+			}
+			if err := served.Wait(ctx); err != socket.ErrServerClosed {
+				t.Error(err)
+			}
+		}
+		return nil
+	})
+}
+
+// TestServeTwo: one Server, two listeners.
+func TestServeTwo(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		s := &socket.Server{Handler: echo}
+		one, _, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		two, _, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		for _, addr := range []string{one, two} {
+			if err := roundTrip(t, ctx, addr, []byte("hello")); err != nil {
+				return err
+			}
+		}
+		return s.Shutdown(ctx)
+	})
+}
+
+// failing is a listener whose Accept fails with the errors given, and then ends.
+type failing struct {
+	net.Listener
+	errs  []error
+	tried []time.Time
+	ctx   context.Context
+}
+
+func (f *failing) Accept() (net.Conn, error) {
+	f.tried = append(f.tried, rondo.Now(f.ctx))
+	if len(f.errs) == 0 {
+		return nil, net.ErrClosed
+	}
+	err := f.errs[0]
+	f.errs = f.errs[1:]
+	return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", err)}
+}
+
+// TestAcceptBacksOff: errors that may pass make Serve wait, longer each time,
+// and are reported.
+func TestAcceptBacksOff(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		f := &failing{Listener: l, ctx: ctx, errs: []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ECONNABORTED, syscall.ENOMEM}}
+		want := f.errs
+		var reported []error
+		s := &socket.Server{Handler: echo, OnError: func(c net.Conn, err error) {
+			if c != nil {
+				t.Error("OnError with a connection")
+			}
+			reported = append(reported, err)
+		}}
+		if err := s.Serve(ctx, f); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Serve returned %v", err)
+		}
+		if len(reported) != len(want) {
+			t.Fatalf("reported %v", reported)
+		}
+		for i, err := range reported {
+			delay := 5 * time.Millisecond << i
+			if !errors.Is(err, want[i]) || !strings.Contains(err.Error(), delay.String()) {
+				t.Errorf("error %d is %v", i, err)
+			}
+			if waited := f.tried[i+1].Sub(f.tried[i]); waited < delay {
+				t.Errorf("the wait after error %d took %v", i, waited)
+			}
+		}
+		return nil
+	})
+}
+
+// TestAcceptFails: any other error ends Serve.
+func TestAcceptFails(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		f := &failing{Listener: l, ctx: ctx, errs: []error{syscall.EINVAL}}
+		if err := socket.Serve(ctx, f, echo); !errors.Is(err, syscall.EINVAL) {
+			t.Errorf("Serve returned %v", err)
+		}
+		if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("the listener was not closed: %v", err)
+		}
+		return nil
+	})
+}
