@@ -195,14 +195,22 @@ func TestNondeterminism(t *testing.T) {
 }
 
 func TestNondeterminismInExplore(t *testing.T) {
-	for _, odd := range []int{0, 1} {
-		runs := 0
+	const after = "not deterministic: after the choices of an earlier run, "
+	for _, c := range []struct {
+		first, second int
+		want          string
+	}{
+		{3, 4, after + "choice 1 is among 4 things"},
+		{4, 3, after + "choice 1 is among 3 things"},
+		{3, 1, after + "it ends with choice 0"},
+	} {
+		tasks := c.first
 		text := failing(t, func(t *tester) {
 			sim.Explore(t, func(ctx context.Context) {
-				runs++
-				shuffle(ctx, 3+(runs+odd)%2)
+				shuffle(ctx, tasks)
+				tasks = c.second
 			})
 		})
-		contains(t, text, "not deterministic: after the choices of an earlier run")
+		contains(t, text, c.want, "usual causes")
 	}
 }
