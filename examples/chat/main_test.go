@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -69,7 +70,12 @@ func TestChat(t *testing.T) {
 	cid.says("hello, bob")
 	ann.hears("cid: hello, bob")
 	bob.hears("cid: hello, bob")
-	bob.Close()
+	if err := bob.Conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bob.in.ReadString('\n'); err != io.EOF {
+		t.Fatalf("who leaves reads %q and %v, not io.EOF", line, err)
+	}
 	ann.hears("bob left")
 	cid.hears("bob left")
 	p.Interrupt()
