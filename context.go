@@ -12,6 +12,7 @@ package rondo
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -243,15 +244,7 @@ func (s *Scope) watchContext(ctx context.Context, above *Scope) {
 	if ctx.Done() == nil || above != nil && (context.Context(above) == ctx || ctx.Done() == above.Done()) {
 		return
 	}
-	l := s.loop
-	l.outside++
-	stop := context.AfterFunc(ctx, func() {
-		_ = l.post(entry{call: &Handle{fn: func() { s.cancel(verdictOf(ctx)) }}})
-	})
-	s.more().unwatch = func() bool {
-		l.outside--
-		return stop()
-	}
+	s.more().unwatch = s.loop.lookOut(ctx, func() { s.cancel(verdictOf(ctx)) })
 	if ctx.Err() != nil {
 		s.cancel(verdictOf(ctx))
 	}
@@ -263,18 +256,48 @@ func (s *Scope) watchOutside(t *Task, ctx context.Context) (stop func()) {
 	if ctx.Done() == s.Done() {
 		return func() {}
 	}
-	l, wait := s.loop, t.switches
-	l.outside++
-	unwatch := context.AfterFunc(ctx, func() {
-		_ = l.post(entry{call: &Handle{fn: func() {
-			if t.switches == wait && t.state == stateWaiting {
-				t.wake(verdictOf(ctx))
-			}
-		}}})
+	wait := t.switches
+	unwatch := s.loop.lookOut(ctx, func() {
+		if t.switches == wait && t.state == stateWaiting {
+			t.wake(verdictOf(ctx))
+		}
 	})
-	return func() {
+	return func() { unwatch() }
+}
+
+// A lookout is a context of the standard library that the loop itself watches.
+type lookout struct {
+	ctx context.Context
+	fn  func() // nil once it has been called
+}
+
+// lookOut calls fn on the loop when ctx is cancelled, unless stop comes first.
+// Package context tells of a cancellation on a goroutine of its own, at a moment
+// that cannot be repeated; so a loop in a simulation looks for itself.
+func (l *Loop) lookOut(ctx context.Context, fn func()) (stop func() bool) {
+	if l.virtual {
+		w := &lookout{ctx, fn}
+		l.lookouts = append(l.lookouts, w)
+		return func() bool {
+			l.lookouts = slices.DeleteFunc(l.lookouts, func(other *lookout) bool { return other == w })
+			return w.fn != nil
+		}
+	}
+	l.outside++
+	end := context.AfterFunc(ctx, func() { _ = l.post(entry{call: &Handle{fn: fn}}) })
+	return func() bool {
 		l.outside--
-		unwatch()
+		return end()
+	}
+}
+
+// lookAbout makes ready what lookouts wait for.
+func (l *Loop) lookAbout() {
+	for _, w := range l.lookouts {
+		if w.fn != nil && w.ctx.Err() != nil {
+			l.queue.push(entry{call: &Handle{loop: l, fn: w.fn}})
+			w.fn = nil
+		}
 	}
 }
 

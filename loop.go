@@ -47,8 +47,9 @@ type Loop struct {
 	serial  uint64 // which loop of the process it is
 	runner  Runner
 	driver  driver.Driver
-	choose  func(n int) int // nil: in order
 	virtual bool
+	choose  func(n int, who func(i int) uint64) int // nil: in order
+	who     func(i int) uint64                      // queue.who
 
 	queue   queue  // what is ready to run
 	batch   int    // how many of the queue this turn still runs
@@ -76,20 +77,23 @@ type Loop struct {
 	base    *slot // with direct false: the slot in which the hub is parked
 	way     *slot // with direct false: the one it goes to next
 
-	door    door
-	outside int      // what may still wake the loop from outside; see hold
-	shared  bool     // something was handed out through which anybody may wake the loop
-	onEnd   []func() // what is to be released when the loop ends
-	offload offload
-	unheard []*unheard
-	watch   *watchdog
-	stats   Stats
+	door     door
+	outside  int  // what may still wake the loop from outside; see hold
+	shared   bool // something was handed out through which anybody may wake the loop
+	offload  offload
+	unheard  []*unheard
+	watch    *watchdog
+	lookouts []*lookout // only if virtual
+	stats    Stats
 }
 
 // turn is the event loop. See the head of this file.
 func (l *Loop) turn() {
 	l.stats.Turns++
-	if l.queue.n == 0 || l.steps-l.asked >= askEvery || l.door.pending() {
+	if l.lookouts != nil {
+		l.lookAbout()
+	}
+	if l.queue.n == 0 || l.steps-l.asked >= askEvery || l.door.pending() && l.open() {
 		l.ask()
 	}
 	l.batch = l.queue.n
@@ -104,7 +108,7 @@ func (l *Loop) pick() *Task {
 			l.batch--
 			l.steps++
 			if l.choose != nil && l.batch > 0 {
-				l.queue.first(l.choose(l.batch + 1))
+				l.queue.first(l.choose(l.batch+1, l.who))
 			}
 			e := l.queue.pop()
 			if l.watch != nil {
@@ -127,7 +131,10 @@ func (l *Loop) ask() {
 	until := int64(-1)
 	if l.queue.n == 0 && !l.door.pending() {
 		until = l.timers.next()
-		if until == driver.Forever && l.outside == 0 && (!l.shared || l.virtual) {
+		if l.virtual && l.offload.running > 0 {
+			// Time that is simulated must not pass while work that is real goes on.
+			until = driver.Forever
+		} else if until == driver.Forever && l.outside == 0 && (!l.shared || l.virtual) {
 			l.deadlock()
 			return
 		}
@@ -149,10 +156,17 @@ func (l *Loop) ask() {
 			l.watch.sleeps(false)
 		}
 	}
-	l.door.empty(l)
+	if l.open() {
+		l.door.empty(l)
+	}
 	l.timers.fire(l)
 	l.spare.look(l)
 }
+
+// open tells whether the loop takes what comes in. In a simulation it does when
+// nothing else can run: the moment at which others come is no part of a schedule
+// that can be replayed, unless the loop waits for them.
+func (l *Loop) open() bool { return !l.virtual || l.queue.n == 0 || l.live == 0 }
 
 // poll asks the driver. A driver that fails cannot be asked again: the loop
 // ends with its error.
@@ -244,6 +258,14 @@ func (q *queue) first(i int) {
 	mask := len(q.ring) - 1
 	a, b := q.head, (q.head+i)&mask
 	q.ring[a], q.ring[b] = q.ring[b], q.ring[a]
+}
+
+// who gives the number of the task at place i, or 0 for a callback.
+func (q *queue) who(i int) uint64 {
+	if t := q.ring[(q.head+i)&(len(q.ring)-1)].task; t != nil {
+		return t.id
+	}
+	return 0
 }
 
 func (q *queue) grow() {

@@ -9,9 +9,9 @@ package rondo
 //  1. cancel the tasks that are left, and wait for them;
 //  2. report the errors that nobody waited for;
 //  3. run what is still behind the door, and shut it;
-//  4. release watchers and whatever else was tied to the loop's life;
+//  4. end the watchdog;
 //  5. end the workers, so that no goroutine is left;
-//  6. close the driver.
+//  6. close the driver, and with it all watchers of descriptors.
 
 import (
 	"context"
@@ -101,7 +101,8 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) 
 	ended := false
 	defer func() {
 		if !ended {
-			// A callback called Goexit while this goroutine was the one to run it.
+			// A callback called Goexit while this goroutine was the one to run it, or
+			// a worker handed its own on.
 			l.withdraw(l.hub)
 			l.finishTasks()
 			l.close()
@@ -139,6 +140,7 @@ func (r *Runner) open(ctx context.Context) (*Loop, error) {
 		return nil, fmt.Errorf("rondo: Run: %w", err)
 	}
 	l := &Loop{runner: *r, driver: d, choose: d.Order(), virtual: d.Virtual()}
+	l.who = l.queue.who
 	l.crew.add(gid.ID())
 	register(l)
 	return l, nil
@@ -199,13 +201,13 @@ func (l *Loop) finishTasks() {
 	}
 }
 
-// close is steps 4 to 6.
+// close is steps 4 to 6. A worker whose task called Goexit may hand it on to the
+// goroutine of Run as it ends, so what stands before release must bear to be done
+// twice.
 func (l *Loop) close() {
-	for _, end := range slices.Backward(l.onEnd) {
-		end()
-	}
-	if l.watch != nil {
-		l.watch.stop()
+	if w := l.watch; w != nil {
+		l.watch = nil
+		w.stop()
 	}
 	l.root.end()
 	l.release()

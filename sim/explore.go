@@ -77,7 +77,7 @@ type walk struct {
 }
 
 // choose follows the way, and from its end on chooses the first.
-func (w *walk) choose(n int) int {
+func (w *walk) choose(n int, _ func(i int) uint64) int {
 	d := w.depth
 	w.depth++
 	if d == len(w.chosen) {

@@ -261,3 +261,36 @@ func replays(t *testing.T, text string, body func(t *tester) func(ctx context.Co
 		t.Fatalf("first:\n%s\nthen:\n%s", text, again)
 	}
 }
+
+// TestSameTaskLate has a mistake that shows only if one task comes before
+// another in twenty turns on end: once in a million even choices.
+func TestSameTaskLate(t *testing.T) {
+	failing(t, func(t *tester) {
+		sim.Test(t, func(ctx context.Context) {
+			const turns = 20
+			ahead, a, b := 0, 0, 0
+			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(func(ctx context.Context) error {
+					for range turns {
+						a++
+						_ = rondo.Yield(ctx)
+					}
+					return nil
+				})
+				g.Go(func(ctx context.Context) error {
+					for range turns {
+						if b++; b > a {
+							ahead++
+						}
+						_ = rondo.Yield(ctx)
+					}
+					return nil
+				})
+				return nil
+			})
+			if ahead == turns {
+				t.Error("so it is")
+			}
+		})
+	})
+}

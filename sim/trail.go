@@ -10,9 +10,9 @@ import (
 
 // An event is one step of a run: a choice, or with n zero a jump of the clock.
 type event struct {
-	now    int64
-	n      int32
-	chosen int32
+	now int64
+	who uint64 // the task that was chosen; 0 if it was a callback
+	n   int32
 }
 
 func (e event) String() string {
@@ -20,7 +20,10 @@ func (e event) String() string {
 	if e.n == 0 {
 		return fmt.Sprintf("the clock jumped to %v", at)
 	}
-	return fmt.Sprintf("%d things could run after %v", e.n, at)
+	if e.who == 0 {
+		return fmt.Sprintf("a callback ran as one of %d after %v", e.n, at)
+	}
+	return fmt.Sprintf("task-%d ran as one of %d after %v", e.who, e.n, at)
 }
 
 // keepMax is how many events a trail keeps. Later ones are only in its hash.
@@ -38,7 +41,7 @@ type trail struct {
 }
 
 func (t *trail) add(e event) {
-	t.hash = mix(t.hash^uint64(e.now)) ^ uint64(e.n)<<32 ^ uint64(e.chosen)
+	t.hash = mix(mix(t.hash^uint64(e.now))^e.who) ^ uint64(e.n)
 	if t.keep && t.count < keepMax {
 		t.events = append(t.events, e)
 	}

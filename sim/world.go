@@ -119,12 +119,12 @@ func (w *world) Wake() {
 	}
 }
 
-func (w *world) Order() func(n int) int { return w.choose }
+func (w *world) Order() func(n int, who func(i int) uint64) int { return w.choose }
 
-func (w *world) choose(n int) int {
+func (w *world) choose(n int, who func(i int) uint64) int {
 	w.step(1)
-	i := w.pick(n)
-	w.trail.add(event{now: w.now, n: int32(n), chosen: int32(i)})
+	i := w.pick(n, who)
+	w.trail.add(event{now: w.now, who: who(i), n: int32(n)})
 	return i
 }
 

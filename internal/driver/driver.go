@@ -41,8 +41,9 @@ type Driver interface {
 	Wake()
 
 	// Order gives the function that chooses which of n ready things runs next
-	// (0 <= choice < n), or nil if they run in the order they became ready.
-	Order() func(n int) int
+	// (0 <= choice < n), or nil if they run in the order they became ready. who
+	// gives the number of the task at a place, or 0 for a callback.
+	Order() func(n int, who func(i int) uint64) int
 
 	// Virtual tells whether time is simulated, so that nothing outside the
 	// loop can ever wake it.

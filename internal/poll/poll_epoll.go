@@ -301,7 +301,7 @@ func (p *epoll) Wake() {
 }
 
 // Order gives nil: things run in the order they became ready.
-func (p *epoll) Order() func(n int) int { return nil }
+func (p *epoll) Order() func(n int, who func(i int) uint64) int { return nil }
 
 // Close releases the two epolls. A second Close does nothing.
 func (p *epoll) Close() error {

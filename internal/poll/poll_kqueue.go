@@ -217,7 +217,7 @@ func (p *kqueue) Wake() {
 }
 
 // Order gives nil: things run in the order they became ready.
-func (p *kqueue) Order() func(n int) int { return nil }
+func (p *kqueue) Order() func(n int, who func(i int) uint64) int { return nil }
 
 // Close releases the kqueue. A second Close does nothing.
 func (p *kqueue) Close() error {

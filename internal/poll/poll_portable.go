@@ -70,7 +70,7 @@ func (p *portable) Wake() {
 }
 
 // Order gives nil: things run in the order they became ready.
-func (p *portable) Order() func(n int) int { return nil }
+func (p *portable) Order() func(n int, who func(i int) uint64) int { return nil }
 
 // Close makes further Wakes do nothing. There is nothing else to release.
 func (p *portable) Close() error {
