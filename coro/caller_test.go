@@ -159,3 +159,30 @@ func TestTurnEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestTurnNobody: somebody who was counted as waiting, but took the turn after
+// all, is not handed it.
+func TestTurnNobody(t *testing.T) {
+	var free turn
+	free.try()
+	free.waiting.Add(1)
+	free.leave()
+	if !free.try() {
+		t.Error("the turn was handed to nobody")
+	}
+}
+
+// TestNothingKept: a coroutine does not keep alive what it has handed over.
+func TestNothingKept(t *testing.T) {
+	c := Make(func(_ *int, yield func(*int) *int) *int {
+		for {
+			yield(new(int))
+		}
+	})
+	for range 2 {
+		if out, _ := c.Resume(new(int)); out == nil || c.in != nil || c.out != nil {
+			t.Errorf("out %p; kept in %p, out %p", out, c.in, c.out)
+		}
+	}
+	c.Cancel()
+}

@@ -3,10 +3,7 @@ package coro
 // This file is the package without handles: coroutines and iterators as pairs
 // of functions.
 
-import (
-	"errors"
-	"sync/atomic"
-)
+import "errors"
 
 var (
 	// ErrCanceled is what a pending yield panics with when its coroutine is
@@ -61,16 +58,9 @@ func Pull[V any](push func(yield func(V) bool)) (pull func() (V, bool), stop fun
 		panic("coro: Pull of a nil iterator")
 	}
 	c := Make(func(more bool, yield func(V) bool) (none V) {
-		if !more {
-			return none
+		if more {
+			push(yield)
 		}
-		var stopped atomic.Bool
-		push(func(v V) bool {
-			if !stopped.Load() && !yield(v) {
-				stopped.Store(true)
-			}
-			return !stopped.Load()
-		})
 		return none
 	})
 	pull = func() (V, bool) {
@@ -78,20 +68,17 @@ func Pull[V any](push func(yield func(V) bool)) (pull func() (V, bool), stop fun
 		return v, ok
 	}
 	stop = func() {
-		for {
-			if err := c.enter("stop"); err != nil {
-				misused(err)
-				return
-			}
-			if !c.begun() {
-				c.end()
-				return
-			}
-			// One pass is enough, unless push yields from several goroutines:
-			// then each of them has to be told.
-			if _, alive := c.run(false); alive {
-				c.leave()
-			}
+		if err := c.enter("stop"); err != nil {
+			misused(err)
+			return
+		}
+		if !c.begun() {
+			c.end()
+			return
+		}
+		// A push that yields again although it was told to stop is told again.
+		for alive := true; alive; {
+			_, alive = c.run(false)
 		}
 	}
 	return pull, stop

@@ -347,20 +347,24 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestNil: what cannot work is refused at the call that asks for it.
+// TestNil: what cannot work is refused at the call that asks for it, each time.
 func TestNil(t *testing.T) {
 	clean(t)
+	var c coro.Coroutine[int, int]
+	var g coro.Generator[int, int, int]
 	for name, f := range map[string]func(){
 		"Make":         func() { coro.Make[int, int](nil) },
 		"New":          func() { coro.New[int, int](nil) },
 		"Pull":         func() { coro.Pull[int](nil) },
 		"NewGenerator": func() { coro.NewGenerator[int, int, int](nil) },
-		"Coroutine":    func() { new(coro.Coroutine[int, int]).Resume(1) },
-		"Generator":    func() { new(coro.Generator[int, int, int]).Next() },
+		"Coroutine":    func() { c.Resume(1) },
+		"Generator":    func() { g.Next() },
 		"Throw":        func() { coro.NewGenerator(none).Throw(nil) },
 	} {
-		if v, _ := panicOf(f).(string); !strings.HasPrefix(v, "coro: ") {
-			t.Errorf("%s panicked with %v, want a sentence of package coro", name, v)
+		for range 2 {
+			if v, _ := panicOf(f).(string); !strings.HasPrefix(v, "coro: ") {
+				t.Errorf("%s panicked with %v, want a sentence of package coro", name, v)
+			}
 		}
 	}
 }
@@ -375,5 +379,12 @@ func TestYieldAfterEnd(t *testing.T) {
 	resume(0)
 	if v, _ := panicOf(func() { kept(1) }).(string); !strings.Contains(v, "after the end") {
 		t.Errorf("yield panicked with %q", v)
+	}
+	// If the end was a cancel, late yields are told what the others were.
+	resume, cancel := coro.New(func(_ int, yield func(int) int) int { kept = yield; return yield(1) })
+	resume(0)
+	cancel()
+	if err, _ := panicOf(func() { kept(1) }).(error); !errors.Is(err, coro.ErrCanceled) {
+		t.Errorf("after cancel yield panicked with %v", err)
 	}
 }

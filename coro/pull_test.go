@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/rondo-go/rondo/coro"
@@ -76,16 +77,13 @@ func TestPullDeaf(t *testing.T) {
 func TestPullMany(t *testing.T) {
 	clean(t)
 	const n = 5
+	told := make(chan bool, n)
 	pull, stop := coro.Pull(func(yield func(int) bool) {
-		told := make(chan bool)
+		var wg sync.WaitGroup
 		for i := range n {
-			go func() { told <- yield(i) }()
+			wg.Go(func() { told <- yield(i) })
 		}
-		for range n {
-			if <-told {
-				t.Error("a yield was told to go on")
-			}
-		}
+		wg.Wait()
 	})
 	if _, ok := pull(); !ok {
 		t.Error("nothing to pull")
@@ -93,6 +91,11 @@ func TestPullMany(t *testing.T) {
 	stop()
 	if _, ok := pull(); ok {
 		t.Error("pull after stop")
+	}
+	for range n {
+		if <-told {
+			t.Error("a yield was told to go on")
+		}
 	}
 }
 
