@@ -62,7 +62,9 @@ func (f *finding) met() bool {
 // brief is for people who watch it being measured.
 func (f *finding) brief() string {
 	verdict := "met"
-	if !f.met() {
+	if f.budget == 0 {
+		verdict = ""
+	} else if !f.met() {
 		verdict = "MISSED"
 	}
 	return fmt.Sprintf("%.2fx %s", f.ratio(), verdict)

@@ -69,7 +69,7 @@ func TestRows(t *testing.T) {
 				if len(f.ratios) != o.rounds {
 					t.Errorf("%s: %d rounds, want %d", f.what, len(f.ratios), o.rounds)
 				}
-				if f.budget == 0 || f.what == "" || f.rival == "" {
+				if f.what == "" || f.rival == "" {
 					t.Errorf("incomplete: %+v", f)
 				}
 			}

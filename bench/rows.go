@@ -20,17 +20,22 @@ func duels() []duel {
 		{
 			name: "switch-2", what: "task switch, 2 tasks",
 			rival: bare, budget: 0.80, allowed: 0,
-			mine: turns(2), theirs: pulls,
+			mine: turns(2), theirs: pull,
 		},
 		{
 			name: "switch-1000", what: "task switch, 1,000 tasks",
 			rival: bare, budget: 1.0, allowed: 0,
-			mine: turns(1000), theirs: pulls,
+			mine: turns(1000), theirs: pull,
+		},
+		{
+			name: "switch-1000-each", what: "task switch, 1,000 tasks",
+			rival: "1,000 of iter.Pull in turn", allowed: 0,
+			mine: turns(1000), theirs: pullEach,
 		},
 		{
 			name: "yield", what: "Yield with nothing else ready",
 			rival: bare, budget: 0.15, allowed: 0,
-			mine: turns(1), theirs: pulls,
+			mine: turns(1), theirs: pull,
 		},
 		{
 			name: "spawn", what: "spawn and join one task",

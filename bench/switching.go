@@ -79,12 +79,16 @@ func share(n, tasks, i int) int {
 	return n / tasks
 }
 
-func pulls(options) contestant {
+func coroutine() (next func() (struct{}, bool), stop func()) {
+	return iter.Pull(func(yield func(struct{}) bool) {
+		for yield(struct{}{}) {
+		}
+	})
+}
+
+func pull(options) contestant {
 	return func(c clock, n int) {
-		next, stop := iter.Pull(func(yield func(struct{}) bool) {
-			for yield(struct{}{}) {
-			}
-		})
+		next, stop := coroutine()
 		defer stop()
 		for range warmUp {
 			next()
@@ -92,6 +96,24 @@ func pulls(options) contestant {
 		c.ResetTimer()
 		for range n {
 			next()
+		}
+		c.StopTimer()
+	}
+}
+
+// pullEach is pull with 1,000 coroutines in turn.
+func pullEach(options) contestant {
+	return func(c clock, n int) {
+		nexts := make([]func() (struct{}, bool), 1000)
+		for i := range nexts {
+			next, stop := coroutine()
+			defer stop()
+			nexts[i] = next
+			next()
+		}
+		c.ResetTimer()
+		for i := range n {
+			nexts[i%len(nexts)]()
 		}
 		c.StopTimer()
 	}

@@ -31,7 +31,9 @@ func (t *table) markdown() string {
 	fmt.Fprintln(&b, "| --- | ---: | --- | ---: | ---: | ---: | --- |")
 	for _, f := range t.findings {
 		met := "yes"
-		if !f.met() {
+		if f.budget == 0 {
+			met = ""
+		} else if !f.met() {
 			met = "**no**"
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | **%.2fx** (%.2f–%.2f) | %s | %s |\n",
@@ -57,6 +59,9 @@ func (f *finding) own() string {
 }
 
 func (f *finding) limit() string {
+	if f.budget == 0 {
+		return "none"
+	}
 	if f.allowed == unlimited {
 		return fmt.Sprintf("%.2fx", f.budget)
 	}
