@@ -30,7 +30,9 @@ func number(t *testing.T, text, word string) int {
 }
 
 func TestDemo(t *testing.T) {
-	status, out, err := invoke("demo", "--conns", "5", "--for", "50ms")
+	// More clients than may dial at once.
+	const conns = dialling + 6
+	status, out, err := invoke("demo", "--conns", strconv.Itoa(conns), "--for", "50ms")
 	if status != exitDone || err != "" {
 		t.Fatalf("status %d, error %q", status, err)
 	}
@@ -44,14 +46,14 @@ func TestDemo(t *testing.T) {
 		t.Errorf("%d messages took %d switches in %d turns", messages, switches, turns)
 	}
 	// main, server, clients, progress, and both ends of each connection
-	if got := number(t, out, "tasks"); got != 4+2*5 {
-		t.Errorf("%d tasks, want 14", got)
+	if got, want := number(t, out, "tasks"), 4+2*conns; got != want {
+		t.Errorf("%d tasks, want %d", got, want)
 	}
 	for _, want := range []string{
-		"5 clients and a server, on one loop, over TCP. Ctrl-C ends it early.\n",
-		"\n5 clients talked for ",
+		"70 clients and a server, on one loop, over TCP. Ctrl-C ends it early.\n",
+		"\n70 clients talked for ",
 		"\nThe tasks half-way through, and what they were doing:\n",
-		"\n  main ", "\n  ├─ server ", "\n  │  └─ 5 × conn ", "\n  ├─ clients ", "\n  │  └─ 5 × client ", "\n  └─ progress ",
+		"\n  main ", "\n  ├─ server ", "\n  │  └─ 70 × conn ", "\n  ├─ clients ", "\n  │  └─ 70 × client ", "\n  └─ progress ",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("there is no %q in\n%s", want, out)
@@ -62,13 +64,13 @@ func TestDemo(t *testing.T) {
 // Messages of any size come back whole, and what the clients count is what the
 // server sent.
 func TestDemoSizes(t *testing.T) {
-	for _, bytes := range []int{1, 63, piece - 1, piece, piece + 1, 2 * piece, 2*piece + 1, 1 << 20} {
+	for _, bytes := range []int{1, 63, piece - 1, piece, piece + 1, 2 * piece, 2*piece + 1, 1 << 20, sizeMax} {
 		t.Run(fmt.Sprint(bytes), func(t *testing.T) {
 			d := &demo{conns: 3, length: time.Hour, size: bytes, pattern: pattern(bytes)}
 			p := &progress{out: new(strings.Builder), columns: func() int { return 0 }}
 			err := rondo.Run(t.Context(), func(ctx context.Context) error {
 				rondo.Go(ctx, func(ctx context.Context) error {
-					for d.trips.n < 10 {
+					for d.trips.n < 4 {
 						if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
 							return err
 						}
@@ -117,12 +119,16 @@ func TestDemoServerFails(t *testing.T) {
 type liar struct {
 	net.Conn
 	answer []byte
+	part   int // how much it sends at once; 0: what there is room for
 	err    error
 }
 
 func (l *liar) Write(b []byte) (int, error) { return len(b), nil }
 
 func (l *liar) Read(b []byte) (int, error) {
+	if l.part > 0 {
+		b = b[:min(l.part, len(b))]
+	}
 	n := copy(b, l.answer)
 	l.answer = l.answer[n:]
 	if n == 0 {
@@ -138,6 +144,9 @@ func TestExchangeLooksAtWhatComesBack(t *testing.T) {
 	buf := make([]byte, piece)
 	if err := d.exchange(&liar{answer: message}, buf); err != nil {
 		t.Errorf("what was sent is refused: %v", err)
+	}
+	if err := d.exchange(&liar{answer: message, part: 1000}, buf); err != nil {
+		t.Errorf("what was sent is refused if it comes in parts: %v", err)
 	}
 	changed := bytes.Clone(message)
 	changed[2*piece+5]++
