@@ -388,3 +388,34 @@ func TestYieldAfterEnd(t *testing.T) {
 		t.Errorf("after cancel yield panicked with %v", err)
 	}
 }
+
+// TestNoAllocations: neither a resume nor a yield allocates.
+func TestNoAllocations(t *testing.T) {
+	clean(t)
+	c := coro.Make(counter)
+	defer c.Cancel()
+	pull, stop := coro.Pull(numbers)
+	defer stop()
+	g := coro.NewGenerator(func(y *coro.Yielder[int, int]) (int, error) {
+		return coro.YieldFrom(y, coro.NewGenerator(func(y *coro.Yielder[int, int]) (int, error) {
+			for i := 0; ; i++ {
+				if _, err := y.Yield(i); err == coro.ErrClosed {
+					return i, err
+				}
+			}
+		}))
+	})
+	defer func() { _ = g.Close() }()
+	g.Next()
+	for name, f := range map[string]func(){
+		"Resume": func() { c.Resume(struct{}{}) },
+		"pull":   func() { pull() },
+		"Next":   func() { g.Next() },
+		"Send":   func() { _, _, _ = g.Send(1) },
+		"Throw":  func() { _, _, _ = g.Throw(errors.ErrUnsupported) },
+	} {
+		if n := testing.AllocsPerRun(100, f); n != 0 {
+			t.Errorf("%s allocates %v times", name, n)
+		}
+	}
+}

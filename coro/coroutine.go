@@ -24,10 +24,12 @@ type Coroutine[In, Out any] struct {
 //
 // The first Resume calls f. Its first argument is what that Resume was given;
 // the second, yield, pauses the coroutine: it makes Resume return what yield
-// was given, and returns what the next Resume is given. Yield may be called
-// from any function that f calls and be passed to other goroutines; calls by
-// several take turns, and while one of them waits for the next Resume so do
-// the others, and so does the end of f. After the end yield panics.
+// was given, and returns what the next Resume is given.
+//
+// Yield may be called from any function that f calls, and by other goroutines
+// that f waits for. If several call it, they take turns: while one of them waits
+// for the next Resume, so do the others, and so does the end of f. After the end
+// yield panics.
 func Make[In, Out any](f func(in In, yield func(Out) In) Out) *Coroutine[In, Out] {
 	if f == nil {
 		panic("coro: a coroutine was made of a nil function")
@@ -112,8 +114,8 @@ func (c *Coroutine[In, Out]) run(in In) (out Out, alive bool) {
 // pending yield panics with an error that is ErrCanceled, another one at each
 // Cancel, so that the function unwinds and its deferred calls run. The function
 // may recover the panic and return. Every further yield panics in the same way
-// and nothing is paused any more; a function that goes on yielding all the same
-// is ended as if by runtime.Goexit.
+// and pauses nothing; a function that has recovered a hundred of these and still
+// goes on yielding is ended as if by runtime.Goexit.
 //
 // Cancel is silent about its own panic. If the function panics with anything
 // else, Cancel panics with the same value; if it calls runtime.Goexit, so does
@@ -137,7 +139,9 @@ func (c *Coroutine[In, Out]) PanicStack() []byte {
 	return c.stack
 }
 
-// perform runs the function on the coroutine's goroutine.
+// perform runs the function on the coroutine's goroutine. The function's result
+// is handed over under the floor, like what it yielded: another goroutine's yield
+// may be pending whose value nobody has fetched (TestYieldRacesEnd).
 func (c *Coroutine[In, Out]) perform() {
 	out := c.f(c.take(), func(out Out) In {
 		c.floor.Lock()

@@ -273,6 +273,32 @@ func TestYieldPendingAtEnd(t *testing.T) {
 	}
 }
 
+// TestYieldRacesEnd: the value of a yield and the result do not get mixed up when
+// the function returns just as a goroutine of it yields.
+func TestYieldRacesEnd(t *testing.T) {
+	clean(t)
+	for range 2000 {
+		resume, _ := coro.New(func(_ int, yield func(int) int) int {
+			go func() {
+				defer func() { _ = recover() }() // it may be too late
+				yield(5)
+			}()
+			runtime.Gosched()
+			return 6
+		})
+		out, ok := resume(0)
+		if ok {
+			if out != 5 {
+				t.Fatalf("the yield gave %d", out)
+			}
+			out, ok = resume(0)
+		}
+		if out != 6 || ok {
+			t.Fatalf("the end gave %d, %v", out, ok)
+		}
+	}
+}
+
 // TestYieldSharedCancel: cancel panics in the yields of all goroutines.
 func TestYieldSharedCancel(t *testing.T) {
 	clean(t)
