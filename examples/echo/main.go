@@ -1,27 +1,22 @@
-// Command echo sends back what it is sent, until it is interrupted.
+// Command echo sends back what it is sent.
 package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"log"
 	"net"
-	"os"
-	"os/signal"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/socket"
 )
 
+var address = "localhost:7777"
+
 func main() {
-	address := flag.String("addr", "localhost:7777", "where to listen")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	err := rondo.Run(ctx, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", *address)
+	log.Fatal(rondo.Run(context.Background(), func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", address)
 		if err != nil {
 			return err
 		}
@@ -30,8 +25,5 @@ func main() {
 			_, err := io.Copy(c, c) // suspends this task, not a thread
 			return err
 		})
-	})
-	if err != nil && ctx.Err() == nil {
-		log.Fatal(err)
-	}
+	}))
 }

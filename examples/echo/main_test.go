@@ -3,17 +3,24 @@ package main
 import (
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/rondo-go/rondo/examples/internal/program"
 )
 
-func TestMain(m *testing.M) { program.Main(m, main) }
+// TestMain gives the child the address that it is to listen at.
+func TestMain(m *testing.M) {
+	program.Main(m, func() {
+		address = os.Args[1]
+		main()
+	})
+}
 
-// TestEcho has a connection served, and interrupts the server while it is open.
+// TestEcho has a connection served.
 func TestEcho(t *testing.T) {
-	p := program.Start(t, "-addr", "localhost:0")
+	p := program.Start(t, "localhost:0")
 	address, ok := strings.CutPrefix(p.Line(), "listening on ")
 	if !ok {
 		t.Fatalf("it did not say where it listens, but %q", address)
@@ -33,10 +40,7 @@ func TestEcho(t *testing.T) {
 		}
 	}
 	p.Interrupt()
-	p.End()
-	if n, err := c.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("after the server's end: read %d bytes and %v, not io.EOF", n, err)
-	}
+	p.Wait()
 }
 
 // TestAddressInUse has the server fail with a sentence.
@@ -46,7 +50,7 @@ func TestAddressInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, errors, code := program.Start(t, "-addr", l.Addr().String()).Wait()
+	_, errors, code := program.Start(t, l.Addr().String()).Wait()
 	if code != 1 || !strings.Contains(errors, "listen tcp "+l.Addr().String()) {
 		t.Errorf("exit code %d: %s", code, errors)
 	}
