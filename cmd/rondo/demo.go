@@ -112,7 +112,7 @@ func (d *demo) main(ctx context.Context, p *progress) error {
 			return d.talk(talk, l.Addr().String(), p)
 		})
 		// The line goes before what comes is written, be that an error.
-		if err := errors.Join(err, p.clear(g)); err != nil {
+		if err := errors.Join(err, p.end(g)); err != nil {
 			return err
 		}
 		return server.Shutdown(g)

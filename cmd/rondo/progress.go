@@ -37,7 +37,7 @@ func columns(w io.Writer) int {
 type progress struct {
 	out     io.Writer
 	columns func() int // the width of the terminal, 0 if there is none
-	shown   string     // the line that stands on the terminal
+	shown   string     // the last line; empty if it is gone
 	extent  int        // how many columns were written to
 }
 
@@ -48,6 +48,7 @@ func (p *progress) live() bool { return p.columns() > 0 }
 func (p *progress) show(ctx context.Context, line string) error {
 	width := p.columns()
 	if width == 0 {
+		p.shown = line
 		return p.write(ctx, strings.TrimRight(line, " ")+"\n")
 	}
 	// The last columns stay free: a terminal may break a line that reaches them,
@@ -61,14 +62,17 @@ func (p *progress) show(ctx context.Context, line string) error {
 	return p.write(ctx, "\r"+line+strings.Repeat(" ", p.extent-used))
 }
 
-// clear takes the line off the terminal.
-func (p *progress) clear(ctx context.Context) error {
+// end takes the line off the terminal; elsewhere it leaves a gap below the last.
+func (p *progress) end(ctx context.Context) error {
 	if p.shown == "" {
 		return nil
 	}
-	blank := strings.Repeat(" ", p.extent+len("^C"))
+	text := "\n"
+	if p.live() {
+		text = "\r" + strings.Repeat(" ", p.extent+len("^C")) + "\r"
+	}
 	p.shown, p.extent = "", 0
-	return p.write(ctx, "\r"+blank+"\r")
+	return p.write(ctx, text)
 }
 
 func (p *progress) write(ctx context.Context, text string) error {

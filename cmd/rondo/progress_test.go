@@ -59,7 +59,7 @@ func TestProgressOnTerminal(t *testing.T) {
 		}
 		// What the terminal says about Ctrl-C goes with the line.
 		out.WriteString("^C")
-		return p.clear(ctx)
+		return p.end(ctx)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -79,9 +79,9 @@ func TestProgressElsewhere(t *testing.T) {
 				return err
 			}
 		}
-		return p.clear(ctx)
+		return p.end(ctx)
 	})
-	if want := "one\none\n" + strings.Repeat("long", 50) + "\n"; err != nil || out.String() != want {
+	if want := "one\none\n" + strings.Repeat("long", 50) + "\n\n"; err != nil || out.String() != want {
 		t.Errorf("error %v, output %q", err, out.String())
 	}
 }
@@ -164,8 +164,11 @@ func TestLineIsCalm(t *testing.T) {
 			if got != width {
 				t.Errorf("%d columns: the line is %d wide after %d: %q", columns, got, width, line)
 			}
-			if columns >= 100 && got > columns-3 {
-				t.Errorf("%d columns: the line is %d wide", columns, got)
+			if columns < 80 {
+				continue
+			}
+			if got > columns-3 || !strings.Contains(line, "──") {
+				t.Errorf("%d columns: the line is %q", columns, line)
 			}
 		}
 	}

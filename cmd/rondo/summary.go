@@ -41,8 +41,8 @@ func (d *demo) watch(ctx context.Context, p *progress) error {
 	}
 }
 
-// line is what is shown at a moment, in so many columns; 0 of them leave no
-// place for a bar.
+// line is what is shown at a moment, on a terminal with so many columns, or
+// elsewhere if that is 0. What there is no room for is left out.
 func (d *demo) line(now time.Time, speed *pace, columns int) string {
 	if d.begun.IsZero() {
 		return "  " + count(d.dialled) + " of " + plural(d.conns, "client") + " connected"
@@ -53,13 +53,21 @@ func (d *demo) line(now time.Time, speed *pace, columns int) string {
 	if d.length >= time.Minute {
 		done = long(passed.Round(time.Second))
 	}
-	words := fmt.Sprintf("%*s of %s   %9s messages/s   p50 %-7s   p99 %-7s", utf8.RuneCountInString(whole)+2, done, whole,
-		count(int64(speed.mark(now, d.trips.n))), d.trip(0.50), d.trip(0.99))
-	room := columns - utf8.RuneCountInString(words) - 8
+	words := fmt.Sprintf("%*s of %s   %9s messages/s   ", utf8.RuneCountInString(whole)+2, done, whole, count(int64(speed.mark(now, d.trips.n))))
+	middle, slow := fmt.Sprintf("p50 %-7s   ", d.trip(0.50)), fmt.Sprintf("p99 %-7s", d.trip(0.99))
+	if columns == 0 {
+		return "  " + words + middle + slow
+	}
+	// What is left beside two blanks before, three behind the bar, and the
+	// columns that stay free.
+	room := columns - utf8.RuneCountInString(words+slow) - 8
+	if rest := room - utf8.RuneCountInString(middle); rest >= barLeast {
+		words, room = words+middle, rest
+	}
 	if b := bar(float64(passed)/float64(d.length), room); b != "" {
 		words = b + "   " + words
 	}
-	return "  " + words
+	return "  " + words + slow
 }
 
 // A pace tells how fast a count grows.
