@@ -105,22 +105,27 @@ func (d *Dialer) dial(ctx context.Context, loop kernel.Loop, network, address st
 	default:
 		return nil, net.UnknownNetworkError(network)
 	}
-	deadline := d.deadline(rondo.Now(ctx))
-	if deadline.IsZero() {
-		return d.dialTask(ctx, loop, network, address)
-	}
+	// The waits of a dial end with the task's innermost scope, so that has to be
+	// one of ctx.
 	var c *Conn
-	var late bool
-	err := rondo.Deadline(ctx, deadline, func(ctx context.Context) (err error) {
-		c, err = d.dialTask(ctx, loop, network, address)
-		late = err != nil && errors.Is(err, context.DeadlineExceeded)
-		return err
-	})
+	var err, why error
+	body := func(ctx context.Context) error {
+		c, why = d.dialTask(ctx, loop, network, address)
+		return why
+	}
+	switch deadline := d.deadline(rondo.Now(ctx)); {
+	case !deadline.IsZero():
+		err = rondo.Deadline(ctx, deadline, body)
+	case ctx == loop.Task().Scope():
+		err = body(ctx)
+	default:
+		err = rondo.Group(ctx, func(g *rondo.Scope) error { return body(g) })
+	}
 	switch {
 	case c != nil:
 		return c, nil
-	case late && ctx.Err() == nil:
-		return nil, timedOut(err)
+	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+		return nil, timedOut(why)
 	}
 	return nil, err
 }

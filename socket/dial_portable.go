@@ -4,6 +4,7 @@ package socket
 
 import (
 	"context"
+	"errors"
 	"net"
 
 	"github.com/rondo-go/rondo"
@@ -17,11 +18,19 @@ func (d *Dialer) dialTask(ctx context.Context, loop kernel.Loop, network, addres
 	away, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	var c net.Conn
-	err := fd.Beside(loop, loop.Task(), rondo.Reason{What: "connect"}, func() (err error) {
-		c, err = d.std().DialContext(away, network, address)
-		return err
+	var failed error
+	err := fd.Beside(loop, loop.Task(), rondo.Reason{What: "connect"}, func() error {
+		c, failed = d.std().DialContext(away, network, address)
+		return failed
 	}, cancel, func() {}, func(error) bool { return true })
-	if err != nil {
+	var named *net.OpError
+	switch {
+	case err == nil:
+	case err != failed && errors.As(failed, &named):
+		// It was fetched: the cause is ours, and what was dialled is there.
+		named.Err = err
+		return nil, named
+	default:
 		return nil, err
 	}
 	return adopt(fd.Adopt(loop, c.(fd.Face)), c), nil

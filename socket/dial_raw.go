@@ -97,37 +97,40 @@ func (d *Dialer) connect(ctx context.Context, loop kernel.Loop, network string, 
 }
 
 // socket makes a socket for to, bound to local if that is given.
-func (d *Dialer) socket(ctx context.Context, network string, local, to netip.AddrPort) (sys int, err error) {
-	family, kind := unix.AF_INET, "tcp4"
+func (d *Dialer) socket(ctx context.Context, network string, local, to netip.AddrPort) (int, error) {
+	family := unix.AF_INET
 	if to.Addr().Is6() {
-		family, kind = unix.AF_INET6, "tcp6"
+		family = unix.AF_INET6
 	}
-	if sys, err = open(family); err != nil {
+	sys, err := open(family)
+	if err != nil {
 		return -1, os.NewSyscallError("socket", err)
 	}
-	defer func() {
-		if err != nil {
-			unix.Close(sys)
-		}
-	}()
-	if family == unix.AF_INET6 && network == "tcp6" {
-		_ = setFlag(sys, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, true)
+	if err := d.prepare(ctx, sys, network, local, to); err != nil {
+		unix.Close(sys)
+		return -1, err
 	}
+	return sys, nil
+}
+
+// prepare does with a socket what comes before it is connected.
+func (d *Dialer) prepare(ctx context.Context, sys int, network string, local, to netip.AddrPort) error {
+	kind := "tcp4"
+	if to.Addr().Is6() {
+		kind = "tcp6"
+		_ = setFlag(sys, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, network == "tcp6")
+	}
+	var err error
 	switch hook := rawSocket(sys); {
 	case d.ControlContext != nil:
 		err = d.ControlContext(ctx, kind, to.String(), hook)
 	case d.Control != nil:
 		err = d.Control(kind, to.String(), hook)
 	}
-	if err != nil {
-		return -1, err
+	if err != nil || !local.IsValid() {
+		return err
 	}
-	if local.IsValid() {
-		if err = unix.Bind(sys, sockaddr(local)); err != nil {
-			return -1, os.NewSyscallError("bind", err)
-		}
-	}
-	return sys, nil
+	return os.NewSyscallError("bind", unix.Bind(sys, sockaddr(local)))
 }
 
 // local gives the address to dial from; it is not valid if there is none.

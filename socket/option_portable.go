@@ -56,6 +56,7 @@ func (c *Conn) setLinger(seconds int) error {
 	if err != nil {
 		return err
 	}
+	c.fd.Linger(seconds > 0)
 	return t.SetLinger(seconds)
 }
 

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -209,12 +210,19 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 		if s.loop.Recovers() {
 			defer s.recover(c)
 		}
-		if err := s.Handler(ctx, c); err != nil && !(g.Err() != nil && errors.Is(err, context.Cause(g))) {
+		if err := s.Handler(ctx, c); err != nil && !cutOff(g, err) {
 			s.report(c, err)
 		}
 		return nil
 	})
 	t.SetName("conn " + c.RemoteAddr().String())
+}
+
+// cutOff tells whether err says no more than that the scope was cancelled, and
+// the connection with it.
+func cutOff(g *rondo.Scope, err error) bool {
+	return g.Err() != nil &&
+		(errors.Is(err, context.Cause(g)) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded))
 }
 
 // finish closes a connection whose handler has ended.

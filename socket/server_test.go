@@ -329,10 +329,16 @@ func TestHandlerPanic(t *testing.T) {
 func TestMaxConns(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		now, most := 0, 0
+		var full rondo.Event
 		s := &socket.Server{MaxConns: 3, Handler: func(ctx context.Context, c net.Conn) error {
 			now++
-			most = max(most, now)
 			defer func() { now-- }()
+			if most = max(most, now); now == 3 {
+				full.Set()
+			}
+			if err := full.Wait(ctx); err != nil {
+				return err
+			}
 			return echo(ctx, c)
 		}}
 		addr, _, err := start(ctx, s)

@@ -315,10 +315,14 @@ func (f *FD) Close() error {
 	}
 	f.closed = true
 	f.news.Store(true)
-	face, mine := f.face, f.looped
+	face, mine, slow := f.face, f.looped, f.slow
 	f.mu.Unlock()
 	var err error
-	if face != nil {
+	switch {
+	case face == nil:
+	case slow && f.loop.Inside():
+		f.loop.Beside(func() { face.Close() })
+	default:
 		err = face.Close()
 	}
 	if !mine {

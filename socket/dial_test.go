@@ -1,0 +1,216 @@
+package socket_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// TestDialErrors: a dial that fails says what package net would.
+func TestDialErrors(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		addr := l.Addr().String()
+		l.Close()
+		for _, where := range []string{"task", "foreign"} {
+			dial := func(network, address string) (err error) {
+				use := func() error { _, err := socket.Dial(ctx, network, address); return err }
+				if where == "task" {
+					return use()
+				}
+				return outside(ctx, use)
+			}
+			var op *net.OpError
+			err := dial("tcp", addr)
+			if !errors.Is(err, syscall.ECONNREFUSED) || !errors.As(err, &op) || op.Op != "dial" || op.Net != "tcp" || op.Addr.String() != addr {
+				t.Errorf("nobody listens: %#v", err)
+			}
+			if err := dial("unix", t.TempDir()+"/none"); !errors.Is(err, syscall.ENOENT) || !errors.As(err, &op) {
+				t.Errorf("no such socket: %v", err)
+			}
+			for _, bad := range [][2]string{
+				{"tcp", "no port"}, {"tcp", "127.0.0.1:99999"}, {"tcp", "127.0.0.1:no-such-service"},
+				{"tcp4", "[::1]:1"}, {"tcp6", "127.0.0.1:1"}, {"tcp", "host.invalid:1"}, {"udp", addr}, {"", addr},
+			} {
+				err := dial(bad[0], bad[1])
+				if !errors.As(err, &op) || op.Op != "dial" {
+					t.Errorf("%s: Dial(%q, %q): %v", where, bad[0], bad[1], err)
+				}
+			}
+			var unknown net.UnknownNetworkError
+			if err := dial("udp", addr); !errors.As(err, &unknown) {
+				t.Errorf("udp: %v", err)
+			}
+			var dns *net.DNSError
+			if err := dial("tcp", "host.invalid:1"); !errors.As(err, &dns) {
+				t.Errorf("an unknown host: %v", err)
+			}
+		}
+		return nil
+	})
+}
+
+// TestDialNames: names of hosts and services, no host, and the address that
+// stands for all of them.
+func TestDialNames(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp4", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		s := &socket.Server{Handler: echo}
+		rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		for _, host := range []string{"localhost", "127.0.0.1", "", "0.0.0.0", "::ffff:127.0.0.1"} {
+			c, err := socket.Dial(ctx, "tcp", net.JoinHostPort(host, port))
+			if err != nil {
+				t.Errorf("host %q: %v", host, err)
+				continue
+			}
+			if got := c.RemoteAddr().String(); got != l.Addr().String() {
+				t.Errorf("host %q: connected to %s", host, got)
+			}
+			c.Close()
+		}
+		return s.Shutdown(ctx)
+	})
+}
+
+// TestDialer: the fields of a Dialer mean what package net says.
+func TestDialer(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		addr := l.Addr().String()
+		var hooked []string
+		hook := func(name string) func(network, address string, c syscall.RawConn) error {
+			return func(network, address string, c syscall.RawConn) error {
+				hooked = append(hooked, name, network, address)
+				return c.Control(func(uintptr) {})
+			}
+		}
+		d := socket.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, KeepAlive: 33 * time.Second, Control: hook("plain"), Timeout: time.Hour}
+		c, err := d.Dial(ctx, "tcp", addr)
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(c.LocalAddr().String(), "127.0.0.2:") {
+			t.Errorf("dialled from %v", c.LocalAddr())
+		}
+		checkOptions(t, "dialled", c.(*socket.Conn), 1, 33)
+		c.Close()
+		d.ControlContext = func(_ context.Context, network, address string, c syscall.RawConn) error {
+			return hook("with ctx")(network, address, c)
+		}
+		if c, err = d.DialContext(ctx, "tcp", addr); err != nil {
+			return err
+		}
+		c.Close()
+		if want := []string{"plain", "tcp4", addr, "with ctx", "tcp4", addr}; !slices.Equal(hooked, want) {
+			t.Errorf("hooks were called as %q", hooked)
+		}
+
+		refused := errors.New("refused")
+		d = socket.Dialer{Control: func(string, string, syscall.RawConn) error { return refused }}
+		if _, err := d.DialContext(ctx, "tcp", addr); !errors.Is(err, refused) {
+			t.Errorf("Control failed, and Dial returned %v", err)
+		}
+		d = socket.Dialer{LocalAddr: &net.UnixAddr{Name: "x"}}
+		if _, err := d.DialContext(ctx, "tcp", addr); err == nil {
+			t.Error("dialled TCP from a Unix address")
+		}
+		d = socket.Dialer{LocalAddr: l.Addr()}
+		if _, err := d.DialContext(ctx, "tcp", addr); !errors.Is(err, syscall.EADDRINUSE) {
+			t.Errorf("dialled from a port in use: %v", err)
+		}
+		d = socket.Dialer{Deadline: time.Unix(1, 0)}
+		_, err = d.DialContext(ctx, "tcp", addr)
+		timedOut(t, "Dial past its Deadline", err)
+		return nil
+	})
+}
+
+// TestDialIPv6 is for machines that have it.
+func TestDialIPv6(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp6", "[::1]:0")
+		if errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) {
+			return nil // this machine has no IPv6
+		}
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		for _, address := range []string{l.Addr().String(), net.JoinHostPort("::", port)} {
+			c, err := socket.Dial(ctx, "tcp6", address)
+			if err != nil {
+				return err
+			}
+			d, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			if c.RemoteAddr().String() != l.Addr().String() || d.RemoteAddr().String() != c.LocalAddr().String() {
+				t.Errorf("%v to %v, accepted from %v", c.LocalAddr(), c.RemoteAddr(), d.RemoteAddr())
+			}
+			c.Close()
+			d.Close()
+		}
+		return nil
+	})
+}
+
+// TestDialHangs: a dial that gets no answer is ended by its Timeout, its ctx, or
+// the scope around it.
+func TestDialHangs(t *testing.T) {
+	addr := deaf(t)
+	run(t, func(ctx context.Context) error {
+		d := socket.Dialer{Timeout: time.Millisecond}
+		_, err := d.DialContext(ctx, "tcp", addr)
+		timedOut(t, "Dial", err)
+		var op *net.OpError
+		if !errors.As(err, &op) || op.Op != "dial" || op.Addr == nil || op.Addr.String() != addr {
+			t.Errorf("Dial returned %#v", err)
+		}
+		err = rondo.Timeout(ctx, time.Millisecond, func(ctx context.Context) error {
+			_, err := socket.Dial(ctx, "tcp", addr)
+			return err
+		})
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("Dial in a Timeout returned %v", err)
+		}
+		gone := errors.New("gone")
+		task := rondo.Go(ctx, func(ctx context.Context) error {
+			_, err := d.DialContext(ctx, "tcp", addr)
+			return err
+		})
+		d.Timeout = time.Hour
+		waiting(ctx, "connect", 1)
+		task.Cancel(gone)
+		if err := task.Wait(ctx); !errors.Is(err, gone) {
+			t.Errorf("a cancelled Dial returned %v", err)
+		}
+		within, cancel := context.WithTimeout(ctx, time.Millisecond)
+		defer cancel()
+		if _, err := socket.Dial(within, "tcp", addr); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Dial with a context of the standard library returned %v", err)
+		}
+		return nil
+	})
+}
