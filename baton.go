@@ -69,7 +69,7 @@ func (s *slot) swap() {
 type worker struct {
 	loop  *Loop
 	job   *Task  // what it runs; while idle, what it has been given to run
-	home  *slot  // the slot of its birth
+	home  slot   // the slot of its birth
 	at    *slot  // where it is parked while idle; nil otherwise
 	index int    // its place in loop.idle, while idle
 	id    uint64 // its goroutine's number
@@ -222,9 +222,9 @@ func (l *Loop) hire() {
 
 // newWorker makes a worker, parked in the slot of its birth.
 func (l *Loop) newWorker() *worker {
-	s := new(slot)
-	w := &worker{loop: l, home: s, at: s}
-	s.born = w
+	w := &worker{loop: l}
+	s := &w.home
+	s.born, w.at = w, s
 	s.next, _ = iter.Pull(func(yield func(unit) bool) {
 		s.yield = yield
 		w.run()
