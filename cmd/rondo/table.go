@@ -1,5 +1,7 @@
 package main
 
+// This file sets texts in columns.
+
 import (
 	"strings"
 	"unicode/utf8"
