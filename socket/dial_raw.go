@@ -130,6 +130,13 @@ func (d *Dialer) prepare(ctx context.Context, sys int, network string, local, to
 	if err != nil || !local.IsValid() {
 		return err
 	}
+	if local.Addr().IsUnspecified() {
+		any := netip.IPv4Unspecified()
+		if to.Addr().Is6() {
+			any = netip.IPv6Unspecified()
+		}
+		local = netip.AddrPortFrom(any, local.Port())
+	}
 	return os.NewSyscallError("bind", unix.Bind(sys, sockaddr(local)))
 }
 

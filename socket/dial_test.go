@@ -134,6 +134,20 @@ func TestDialer(t *testing.T) {
 		if _, err := d.DialContext(ctx, "tcp", addr); err == nil {
 			t.Error("dialled TCP from a Unix address")
 		}
+		free, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		port := free.Addr().(*net.TCPAddr).Port
+		free.Close()
+		d = socket.Dialer{LocalAddr: &net.TCPAddr{Port: port}}
+		if c, err = d.DialContext(ctx, "tcp", addr); err != nil {
+			return err
+		}
+		if got := c.LocalAddr().(*net.TCPAddr).Port; got != port {
+			t.Errorf("dialled from port %d, not %d", got, port)
+		}
+		c.Close()
 		d = socket.Dialer{LocalAddr: l.Addr()}
 		if _, err := d.DialContext(ctx, "tcp", addr); !errors.Is(err, syscall.EADDRINUSE) {
 			t.Errorf("dialled from a port in use: %v", err)

@@ -1,0 +1,335 @@
+//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
+
+package socket_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// plainPipe gives the two descriptors of a pipe; they do not block.
+func plainPipe(t testing.TB) (r, w int) {
+	t.Helper()
+	var p [2]int
+	if err := syscall.Pipe(p[:]); err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range p {
+		syscall.CloseOnExec(fd)
+		if err := syscall.SetNonblock(fd, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p[0], p[1]
+}
+
+// fill writes until there is no room.
+func fill(t testing.TB, w int) {
+	t.Helper()
+	for {
+		if _, err := syscall.Write(w, make([]byte, 4096)); err == syscall.EAGAIN {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestWaitRead: any number of tasks wait for one descriptor, again and again.
+func TestWaitRead(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		r, w := plainPipe(t)
+		defer syscall.Close(r)
+		defer syscall.Close(w)
+		for range 3 {
+			woken := 0
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				for range 3 {
+					g.Go(func(ctx context.Context) error {
+						err := socket.WaitRead(ctx, uintptr(r))
+						woken++
+						return err
+					})
+				}
+				waiting(ctx, "read", 3)
+				if woken > 0 {
+					t.Error("woken before there was anything")
+				}
+				_, err := syscall.Write(w, []byte("x"))
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			// It was not read, so it is still there.
+			if err := socket.WaitRead(ctx, uintptr(r)); err != nil {
+				return err
+			}
+			if _, err := syscall.Read(r, make([]byte, 10)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func TestWaitWrite(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		r, w := plainPipe(t)
+		defer syscall.Close(r)
+		defer syscall.Close(w)
+		if err := socket.WaitWrite(ctx, uintptr(w)); err != nil {
+			return err
+		}
+		fill(t, w)
+		return both(ctx, func(ctx context.Context) error {
+			return socket.WaitWrite(ctx, uintptr(w))
+		}, func(ctx context.Context) error {
+			waiting(ctx, "write", 1)
+			_, err := syscall.Read(r, make([]byte, 1<<20))
+			return err
+		})
+	})
+}
+
+// TestWaitReadEnds: the end of the stream, a regular file, a cancellation, and
+// what is no descriptor.
+func TestWaitReadEnds(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		r, w := plainPipe(t)
+		defer syscall.Close(r)
+		task := rondo.Go(ctx, func(ctx context.Context) error { return socket.WaitRead(ctx, uintptr(r)) })
+		waiting(ctx, "read", 1)
+		task.Cancel(nil)
+		if err := task.Wait(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+		err := both(ctx, func(ctx context.Context) error { return socket.WaitRead(ctx, uintptr(r)) },
+			func(ctx context.Context) error {
+				waiting(ctx, "read", 1)
+				return syscall.Close(w)
+			})
+		if err != nil {
+			t.Errorf("at the end of the stream: %v", err)
+		}
+		f, err := os.Open("/proc/self/exe")
+		if err != nil {
+			f, err = os.Open(os.Args[0])
+		}
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := socket.WaitRead(ctx, f.Fd()); err != nil {
+			t.Errorf("a regular file: %v", err)
+		}
+		if err := socket.WaitRead(ctx, 1<<20); !errors.Is(err, syscall.EBADF) {
+			t.Errorf("no descriptor: %v", err)
+		}
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Cancel(nil)
+			if err := socket.WaitRead(g, f.Fd()); err != context.Canceled {
+				t.Errorf("in a cancelled scope: %v", err)
+			}
+			return nil
+		})
+	})
+}
+
+// TestWaitReadOfConn: waiting for a connection's descriptor takes nothing from
+// the connection itself.
+func TestWaitReadOfConn(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		raw, err := a.SyscallConn()
+		if err != nil {
+			return err
+		}
+		for range 3 {
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(func(ctx context.Context) error { _, err := a.Read(make([]byte, 1)); return err })
+				g.Go(func(ctx context.Context) (err error) {
+					var fd uintptr
+					if err := raw.Control(func(sys uintptr) { fd = sys }); err != nil {
+						return err
+					}
+					return socket.WaitRead(ctx, fd)
+				})
+				waiting(ctx, "read", 2)
+				_, err := b.Write([]byte("x"))
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// TestSyscallConn: Read and Write of the RawConn suspend until what they are
+// given is done.
+func TestSyscallConn(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		raw, err := a.SyscallConn()
+		if err != nil {
+			return err
+		}
+		p := make([]byte, 5)
+		read := func() error {
+			n, tries := 0, 0
+			err := raw.Read(func(fd uintptr) bool {
+				var err error
+				n, err = syscall.Read(int(fd), p)
+				tries++
+				return err != syscall.EAGAIN
+			})
+			if string(p[:n]) != "hello" {
+				t.Errorf("read %q in %d tries", p[:max(n, 0)], tries)
+			}
+			return err
+		}
+		for _, op := range []func() error{read, func() error { return outside(ctx, read) }} {
+			err := both(ctx, func(context.Context) error { return op() }, func(ctx context.Context) error {
+				waiting(ctx, "read", 0)
+				_, err := io.WriteString(b, "hello")
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if err := raw.Write(func(fd uintptr) bool { _, err := syscall.Write(int(fd), p); return err == nil }); err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(b, p); err != nil {
+			return err
+		}
+		a.Close()
+		if err := raw.Control(func(uintptr) { t.Error("called") }); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Control of a closed connection: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestWatchRead: fn is called in each turn in which there is something, until
+// it has read it.
+func TestWatchRead(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		r, w := plainPipe(t)
+		defer syscall.Close(r)
+		defer syscall.Close(w)
+		var got []byte
+		read := func() {
+			p := make([]byte, 1)
+			if n, err := syscall.Read(r, p); err == nil {
+				got = append(got, p[:n]...)
+			}
+		}
+		stop := socket.WatchRead(ctx, uintptr(r), read)
+		for _, want := range []string{"abc", "abcdef"} {
+			if _, err := syscall.Write(w, []byte(want[len(want)-3:])); err != nil {
+				return err
+			}
+			for string(got) != want {
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		stop()
+		stop()
+		calls := 0
+		second := socket.WatchRead(ctx, uintptr(r), func() { calls++; read() })
+		if _, err := syscall.Write(w, []byte("g")); err != nil {
+			return err
+		}
+		for calls == 0 {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		if string(got) != "abcdefg" {
+			t.Errorf("read %q: the first watch goes on", got)
+		}
+		return outside(ctx, func() error { second(); return nil })
+	})
+}
+
+// TestWatchEnds: a watch ends with its scope, or with the loop, and leaves no
+// descriptor behind.
+func TestWatchEnds(t *testing.T) {
+	before := descriptors()
+	r, w := plainPipe(t)
+	run(t, func(ctx context.Context) error {
+		calls := 0
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			socket.WatchWrite(g, uintptr(w), func() { calls++ })
+			for calls < 3 {
+				if err := rondo.Yield(g); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		// The scope's end comes to the watch by a goroutine.
+		for descriptors() > before+4 {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		seen := calls
+		for range 200 {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		if calls != seen {
+			t.Errorf("called %d times after the scope's end", calls-seen)
+		}
+		socket.WatchRead(ctx, uintptr(r), func() {})
+		return nil
+	})
+	syscall.Close(r)
+	syscall.Close(w)
+}
+
+// TestWatchRegularFile: it is always ready, so it is so in each turn.
+func TestWatchRegularFile(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		f, err := os.Open(os.Args[0])
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		done := rondo.NewFuture[int](ctx)
+		calls := 0
+		var stop func()
+		stop = socket.WatchRead(ctx, f.Fd(), func() {
+			if calls++; calls == 3 {
+				stop()
+				done.Set(calls)
+			}
+		})
+		_, err = done.Wait(ctx)
+		panics(t, "rondo: socket.WatchRead of descriptor 1048576: fcntl: bad file descriptor", func() { socket.WatchRead(ctx, 1<<20, func() {}) })
+		return err
+	})
+}
