@@ -79,7 +79,7 @@ type worker struct {
 // it does; nil if it is t itself, the running task, which is then noted as
 // parked there. After the swap comes arrive.
 func (l *Loop) leave(t *Task) *slot {
-	nx := l.pick()
+	nx := l.pick(t == l.hub)
 	if nx == t {
 		return nil
 	}
@@ -249,7 +249,7 @@ func (w *worker) run() {
 func (w *worker) serve() {
 	l := w.loop
 	for {
-		nx := l.pick()
+		nx := l.pick(false)
 		if nx.at == nil && direct && nx != l.hub {
 			// A task that has not started needs no switch: it runs right here.
 			l.current, w.job = nx, nx
@@ -278,6 +278,7 @@ func (w *worker) serve() {
 // goroutine ends only when the loop does, with control on its way back to Run.
 func (w *worker) perform(t *Task) {
 	l := w.loop
+	t.gid = w.id
 	l.arrive(t)
 	returned := false
 	defer func() {

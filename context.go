@@ -141,24 +141,37 @@ func (f *face) setDeadline(at int64) {
 	f.show().deadline.Store(at)
 }
 
-// standard gives outer, made at the first call.
-func (f *face) standard() *outer {
-	s := f.show()
-	if o := s.outer.Load(); o != nil {
+// standard gives the context of the standard library that stands for the scope,
+// made at the first call.
+func (s *Scope) standard() *outer {
+	shown := s.face.show()
+	if o := shown.outer.Load(); o != nil {
 		return o
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if o := s.outer.Load(); o != nil {
+	shown.mu.Lock()
+	defer shown.mu.Unlock()
+	if o := shown.outer.Load(); o != nil {
 		return o
 	}
-	o := &outer{feet: &feet{Context: f.ctx, done: make(chan struct{})}}
+	o := &outer{feet: &feet{Context: s.face.ctx, done: make(chan struct{})}}
 	o.Context, o.cancel = context.WithCancelCause(o.feet)
-	s.outer.Store(o)
-	if v := f.decided.Load(); v != nil {
+	shown.outer.Store(o)
+	if v := s.sentence(); v != nil {
 		o.end(v)
 	}
 	return o
+}
+
+// sentence is the verdict for those outside: also a scope that has simply been
+// left is over for them.
+func (s *Scope) sentence() *verdict {
+	if v := s.verdict(); v != nil {
+		return v
+	}
+	if s.is(markLeft) {
+		return over
+	}
+	return nil
 }
 
 // Deadline gives the time at which the scope will be cancelled: its own
@@ -167,7 +180,7 @@ func (s *Scope) Deadline() (deadline time.Time, ok bool) {
 	if shown := s.face.shown.Load(); shown != nil && shown.deadline.Load() != 0 {
 		deadline, ok = s.loop.driver.Time(shown.deadline.Load()), true
 	}
-	if s.shield || s.face.ctx == nil {
+	if s.is(markShield) || s.face.ctx == nil {
 		return deadline, ok
 	}
 	if above, has := s.face.ctx.Deadline(); has && (!ok || above.Before(deadline)) {
@@ -179,16 +192,13 @@ func (s *Scope) Deadline() (deadline time.Time, ok bool) {
 // Done gives a channel that is closed when the scope is cancelled or has been
 // left. A task must not receive from it: that would stop its loop. It is for
 // other goroutines, and for the standard library.
-func (s *Scope) Done() <-chan struct{} { return s.face.standard().Done() }
+func (s *Scope) Done() <-chan struct{} { return s.standard().Done() }
 
 // Err is nil until the scope is cancelled, and context.Canceled or
 // context.DeadlineExceeded from then on. context.Cause gives the cause.
 func (s *Scope) Err() error {
-	if v := s.verdict(); v != nil {
+	if v := s.sentence(); v != nil {
 		return v.err
-	}
-	if o := s.face.outer(); o != nil {
-		return o.Err()
 	}
 	return nil
 }
@@ -204,8 +214,8 @@ func (s *Scope) Value(key any) any {
 	if o := s.face.outer(); o != nil {
 		return o.Value(key)
 	}
-	if s.face.decided.Load() != nil {
-		return s.face.standard().Value(key)
+	if s.sentence() != nil {
+		return s.standard().Value(key)
 	}
 	return s.face.values(key)
 }

@@ -58,7 +58,7 @@ func (f *Future[T]) run(owner *Scope, ctx context.Context, fn func(ctx context.C
 		value, err = fn(ctx)
 		return err
 	})
-	t.ended = func(err error) { f.settle(value, err) }
+	t.more().ended = func(err error) { f.settle(value, err) }
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.task = t

@@ -48,7 +48,9 @@ func Deadline(ctx context.Context, t time.Time, body func(ctx context.Context) e
 // wait after it. Alone among the functions that take a ctx it goes ahead when
 // ctx is cancelled already: that is what it is for.
 func Shield(ctx context.Context, body func(ctx context.Context) error) error {
-	return open(ctx, "Shield", &Scope{shield: true}, never, func(s *Scope) error { return body(s) })
+	s := new(Scope)
+	s.mark(markShield)
+	return open(ctx, "Shield", s, never, func(s *Scope) error { return body(s) })
 }
 
 // Start starts fn in a task that the scope owns, and waits until fn has called
@@ -93,7 +95,7 @@ var errNotStarted = errors.New("rondo: the task of Scope.Start ended without cal
 // Shield do.
 func open(ctx context.Context, call string, s *Scope, deadline int64, body func(s *Scope) error) error {
 	parent, t, err := enter(ctx, call)
-	if err != nil && (!s.shield || t == nil) {
+	if err != nil && (!s.is(markShield) || t == nil) {
 		return err
 	}
 	if body == nil {

@@ -99,9 +99,12 @@ func (l *Loop) turn() {
 	l.batch = l.queue.n
 }
 
-// pick gives the task to run next. It runs the callbacks that come before it,
-// and turns the loop, which may sleep, whenever a turn's batch is used up.
-func (l *Loop) pick() *Task {
+// pick gives the task to run next. It runs the callbacks that come before it, and
+// turns the loop whenever a turn's batch is used up.
+//
+// If the loop would sleep, that is the hub's part: to sleep takes the deepest
+// calls there are, and the stack of a task that waits for long should stay small.
+func (l *Loop) pick(hub bool) *Task {
 	l.current = nil
 	for {
 		for l.batch > 0 {
@@ -120,6 +123,9 @@ func (l *Loop) pick() *Task {
 			if e.call != nil {
 				l.call(e.call)
 			}
+		}
+		if l.queue.n == 0 && !hub && !l.door.pending() {
+			return l.hub
 		}
 		l.turn()
 	}

@@ -5,7 +5,11 @@ package rondo
 // it. Because every wait comes through here and brings its reason, the picture
 // that TaskInfo gives of a loop is complete by construction.
 
-import "context"
+import (
+	"context"
+
+	"github.com/rondo-go/rondo/internal/gid"
+)
 
 // A Reason says what a task waits for. What is a fixed word such as "read" or
 // "lock"; On is the number of the thing, if it has one: of a file descriptor
@@ -189,8 +193,9 @@ func (t *Task) yield() {
 // scope is cancelled. With any other error it gives no task.
 func enter(ctx context.Context, call string) (*Scope, *Task, error) {
 	s, ok := ctx.(*Scope)
-	if ok && s.loop.inside() && s.loop.current != nil && s.verdict() == nil {
-		return s, s.loop.current, nil
+	if ok && s.host.gid == gid.ID() && s.loop.current == s.host && s.verdict() == nil {
+		// The usual case: the task itself, with the ctx of a scope that it is in.
+		return s, s.host, nil
 	}
 	if s = scopeOf(ctx); s == nil {
 		return nil, nil, misuse(call, ErrNoLoop)
@@ -217,7 +222,7 @@ func (l *Loop) enterWait(ctx context.Context, call string) (*Scope, *Task, error
 	if t == nil {
 		panic("rondo: " + call + " in a callback: callbacks must not wait; start a task with Go")
 	}
-	if v := s.verdict(); v != nil {
+	if v := s.sentence(); v != nil {
 		return s, t, v.cause
 	}
 	if !own && ctx.Err() != nil {

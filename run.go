@@ -167,6 +167,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) 
 	l.hub = new(Task)
 	l.hub.SetName("Run")
 	l.hub.scope.loop = l
+	l.hub.gid, l.root.host = gid.ID(), l.hub
 	l.root.begin(l, nil, ctx)
 	l.root.watchContext(ctx, nil)
 	if r.SlowStep > 0 {
@@ -178,11 +179,18 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) 
 	l.main.heard = true
 }
 
-// await parks the goroutine of Run in list until done holds.
+// await parks the goroutine of Run in list until done holds. It gets the baton
+// also when the loop is to sleep, and does that then; see pick.
 func (l *Loop) await(done func() bool, list *WaitList) {
 	for !done() {
 		list.push(l.hub)
-		_ = l.hub.park(nil, nil, Reason{What: "task", On: l.main.id})
+		l.hub.reason = Reason{What: "task", On: l.main.id}
+		for l.hub.state = stateWaiting; l.hub.state == stateWaiting; {
+			if s := l.leave(l.hub); s != nil {
+				s.swap()
+			}
+		}
+		l.arrive(l.hub)
 	}
 }
 

@@ -14,6 +14,7 @@ package rondo
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,12 +30,22 @@ type Scope struct {
 	child  *Scope // the first of the scopes it encloses
 	next   *Scope // its neighbours among its parent's children; a ring
 	prev   *Scope
-	tasks  int32 // how many it owns that have not ended
-	closed bool  // it has been left
-	shield bool  // it is not cancelled when its parent is
-	task   bool  // it is a task's own scope
+	tasks  int32         // how many it owns that have not ended
+	marks  atomic.Uint32 // see below
 	extra  *extra
 }
+
+// The marks of a scope. The first two are set when it is opened. The last is set
+// when it has been left, and may then be looked for by any goroutine.
+const (
+	markTask   = 1 << iota // it is a task's own
+	markShield             // it is not cancelled when its parent is
+	markLeft
+)
+
+func (s *Scope) is(mark uint32) bool { return s.marks.Load()&mark != 0 }
+
+func (s *Scope) mark(mark uint32) { s.marks.Store(s.marks.Load() | mark) }
 
 // extra is what few scopes need.
 type extra struct {
@@ -76,11 +87,11 @@ func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 	if parent == nil {
 		return
 	}
-	for parent.closed {
+	for parent.is(markLeft) {
 		parent = parent.parent
 	}
 	parent.adopt(s)
-	if s.shield {
+	if s.is(markShield) {
 		return
 	}
 	if v := parent.verdict(); v != nil {
@@ -94,7 +105,7 @@ func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 // end takes s out of the tree, and tells those outside who still hold it as a
 // context that it is over.
 func (s *Scope) end() {
-	s.closed = true
+	s.mark(markLeft)
 	if x := s.extra; x != nil {
 		if x.unwatch != nil {
 			x.unwatch()
@@ -111,6 +122,10 @@ func (s *Scope) end() {
 			s.forget(c)
 			p.adopt(c)
 		}
+	}
+	if s.is(markTask) && s.face.shown.Load() == nil {
+		// Its task has ended and nobody has asked for more than its mark.
+		return
 	}
 	s.face.end()
 }
@@ -144,7 +159,7 @@ func (s *Scope) forget(c *Scope) {
 // cancel makes v the verdict of s and of everything below it, and ends the
 // waits there. A scope that is cancelled already keeps the verdict it has.
 func (s *Scope) cancel(v *verdict) {
-	if s.closed || s.verdict() != nil {
+	if s.is(markLeft) || s.verdict() != nil {
 		return
 	}
 	s.face.cancel(v)
@@ -156,7 +171,7 @@ func (s *Scope) cancel(v *verdict) {
 	}
 	if c := s.child; c != nil {
 		for {
-			if !c.shield {
+			if !c.is(markShield) {
 				c.cancel(v)
 			}
 			if c = c.next; c == s.child {
@@ -187,7 +202,7 @@ func (s *Scope) seeOff(t *Task) {
 // owner gives the scope that answers for tasks started with s as ctx: a task's
 // own scope owns none.
 func (s *Scope) owner() *Scope {
-	for s.task {
+	for s.is(markTask) {
 		s = s.parent
 	}
 	return s
@@ -270,7 +285,7 @@ func (s *Scope) setDeadline(at int64) {
 		x.deadline = nil
 	}
 	s.face.setDeadline(at)
-	if at == never || s.closed {
+	if at == never || s.is(markLeft) {
 		return
 	}
 	expire := func() {

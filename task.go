@@ -54,13 +54,26 @@ type Task struct {
 	next    *Task  // its neighbours in the loop's ring
 	prev    *Task
 	fn      func(ctx context.Context) error
-	ended   func(err error) // what Async does with the end
+	rare    *rare
 	err     error
 	joiners WaitList
-	name    *string
+	gid     uint64 // the number of its goroutine, once it has started
 	id      uint64
 	parent  uint64
 	born    int64
+}
+
+// rare is what few tasks have.
+type rare struct {
+	name  string
+	ended func(err error) // what Async does with the task's end
+}
+
+func (t *Task) more() *rare {
+	if t.rare == nil {
+		t.rare = new(rare)
+	}
+	return t.rare
 }
 
 // Go starts fn in a task of its own, in the scope of ctx: of the Group, Timeout,
@@ -86,7 +99,7 @@ func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Cont
 	if fn == nil {
 		panic("rondo: Go with a nil function")
 	}
-	if owner.closed {
+	if owner.is(markLeft) {
 		panic("rondo: Go in a scope that has ended")
 	}
 	l.lastID++
@@ -96,7 +109,7 @@ func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Cont
 	}
 	t.inner = &t.scope
 	t.scope.host = t
-	t.scope.task = true
+	t.scope.mark(markTask)
 	t.owner = owner
 	t.scope.begin(l, scopeOf(ctx), ctx)
 	owner.tasks++
@@ -137,8 +150,8 @@ func (l *Loop) finish(t *Task, err error) {
 		t.heard = true
 		t.joiners.WakeAll()
 	}
-	if t.ended != nil {
-		t.ended(err)
+	if t.rare != nil && t.rare.ended != nil {
+		t.rare.ended(err)
 	}
 	own := &t.scope
 	verdict := own.verdict()
@@ -187,8 +200,8 @@ func (t *Task) whenDone(done func(err error)) {
 		done(t.err)
 		return
 	}
-	before := t.ended
-	t.ended = func(err error) {
+	before := t.more().ended
+	t.rare.ended = func(err error) {
 		if before != nil {
 			before(err)
 		}
@@ -226,14 +239,14 @@ func (t *Task) ID() uint64 { return t.id }
 
 // Name gives the name that SetName gave, or "task-N".
 func (t *Task) Name() string {
-	if t.name != nil {
-		return *t.name
+	if t.rare != nil && t.rare.name != "" {
+		return t.rare.name
 	}
 	return "task-" + strconv.FormatUint(t.id, 10)
 }
 
 // SetName names the task, for people who look at it.
-func (t *Task) SetName(name string) { t.name = &name }
+func (t *Task) SetName(name string) { t.more().name = name }
 
 // Current gives the running task, or nil if the caller is not in one: ctx does
 // not come from Run, or the caller is a callback or another goroutine.

@@ -333,3 +333,36 @@ func TestWatchRegularFile(t *testing.T) {
 		return err
 	})
 }
+
+// TestDialSelf: a socket that got connected to itself, because both ends have
+// the same port, is not taken for a connection at once.
+func TestDialSelf(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		here := l.Addr().(*net.TCPAddr)
+		l.Close()
+		tries := 0
+		d := socket.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+			tries++
+			var err error
+			if e := c.Control(func(fd uintptr) {
+				to := &syscall.SockaddrInet4{Port: here.Port, Addr: [4]byte{127, 0, 0, 1}}
+				err = errors.Join(syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1), syscall.Bind(int(fd), to))
+			}); e != nil {
+				return e
+			}
+			return err
+		}}
+		c, err := d.DialContext(ctx, "tcp", here.String())
+		if err == nil {
+			c.Close()
+		}
+		if tries < 2 {
+			t.Errorf("%d tries, and %v", tries, err)
+		}
+		return nil
+	})
+}

@@ -42,8 +42,8 @@ type Server struct {
 	MaxConns int
 
 	// OnError is told of an error of a handler; and, with a nil Conn, of an error
-	// of Accept after which the Server goes on, as syscall.EMFILE. It must not
-	// wait. nil means slog at level Error.
+	// of Accept after which the Server goes on, as syscall.EMFILE. It is called in
+	// the task that failed. nil means slog at level Error.
 	OnError func(c net.Conn, err error)
 
 	mu     sync.Mutex
@@ -288,6 +288,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	on(loop, s.stop)
 	_, err := done.Wait(ctx)
+	if errors.Is(err, rondo.ErrLoopClosed) {
+		return nil // all that it served ended with the loop
+	}
 	if err != nil {
 		on(loop, s.cut)
 	}

@@ -17,6 +17,7 @@ import (
 )
 
 // start listens and serves, and gives the address and what Serve returns.
+
 func start(ctx context.Context, s *socket.Server) (addr string, served *rondo.Task, err error) {
 	l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -27,6 +28,7 @@ func start(ctx context.Context, s *socket.Server) (addr string, served *rondo.Ta
 }
 
 // connected dials and waits until the server has a handler for it.
+
 func connected(ctx context.Context, s *socket.Server, addr string) (net.Conn, error) {
 	before := s.Conns()
 	c, err := socket.Dial(ctx, "tcp", addr)
@@ -37,158 +39,21 @@ func connected(ctx context.Context, s *socket.Server, addr string) (net.Conn, er
 }
 
 // TestShutdownIdle: nobody is connected, and Shutdown is done at once.
-func TestShutdownIdle(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		s := &socket.Server{Handler: echo}
-		addr, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		waiting(ctx, "accept", 1)
-		if err := s.Shutdown(ctx); err != nil {
-			t.Errorf("Shutdown: %v", err)
-		}
-		if err := served.Wait(ctx); err != socket.ErrServerClosed {
-			t.Errorf("Serve returned %v", err)
-		}
-		if _, err := socket.Dial(ctx, "tcp", addr); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("Dial after Shutdown: %v", err)
-		}
-		return nil
-	})
-}
 
 // TestShutdownGraceful: a connection that is at work finishes, and no new one is
+
 // let in.
-func TestShutdownGraceful(t *testing.T) {
-	for _, where := range []string{"task", "foreign"} {
-		run(t, func(ctx context.Context) error {
-			s := &socket.Server{Handler: echo}
-			addr, served, err := start(ctx, s)
-			if err != nil {
-				return err
-			}
-			c, err := connected(ctx, s, addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			down := rondo.Go(ctx, func(ctx context.Context) error {
-				if where == "task" {
-					return s.Shutdown(ctx)
-				}
-				_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, s.Shutdown(context.Background()) })
-				return err
-			})
-			for err == nil {
-				// Until the listener is closed.
-				var extra net.Conn
-				if extra, err = socket.Dial(ctx, "tcp", addr); err == nil {
-					extra.Close()
-				}
-			}
-			if !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) {
-				t.Errorf("Dial during Shutdown: %v", err)
-			}
-			if _, err := io.WriteString(c, "still here"); err != nil {
-				return err
-			}
-			if _, err := io.ReadFull(c, make([]byte, 10)); err != nil {
-				t.Errorf("the connection was cut: %v", err)
-			}
-			if down.Done() {
-				t.Error("Shutdown did not wait")
-			}
-			c.Close()
-			if err := down.Wait(ctx); err != nil {
-				t.Errorf("Shutdown: %v", err)
-			}
-			if err := served.Wait(ctx); err != socket.ErrServerClosed {
-				t.Errorf("Serve returned %v", err)
-			}
-			if n := s.Conns(); n != 0 {
-				t.Errorf("%d connections are left", n)
-			}
-			return nil
-		})
-	}
-}
 
 // TestShutdownCut: when ctx ends first, what is left is cancelled and closed,
+
 // and Shutdown returns the cause.
-func TestShutdownCut(t *testing.T) {
-	for _, where := range []string{"task", "foreign"} {
-		run(t, func(ctx context.Context) error {
-			var cause error
-			var shielded error
-			s := &socket.Server{Handler: func(ctx context.Context, c net.Conn) error {
-				_, err := c.Read(make([]byte, 1))
-				cause = context.Cause(ctx)
-				// Not even behind a Shield can the connection be used.
-				shielded = rondo.Shield(ctx, func(context.Context) error {
-					_, err := c.Read(make([]byte, 1))
-					return err
-				})
-				return err
-			}, OnError: func(_ net.Conn, err error) { t.Errorf("the cut was reported as %v", err) }}
-			addr, served, err := start(ctx, s)
-			if err != nil {
-				return err
-			}
-			c, err := connected(ctx, s, addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			if where == "task" {
-				err = rondo.Timeout(ctx, time.Millisecond, s.Shutdown)
-			} else {
-				_, err = rondo.Offload(ctx, func(context.Context) (int, error) {
-					ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
-					defer cancel()
-					return 0, s.Shutdown(ctx)
-				})
-			}
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("Shutdown returned %v", err)
-			}
-			if err := served.Wait(ctx); !errors.Is(err, socket.ErrServerClosed) {
-				t.Errorf("Serve returned %v", err)
-			}
-			if cause != socket.ErrServerClosed {
-				t.Errorf("the handler was cancelled with %v", cause)
-			}
-			if !errors.Is(shielded, net.ErrClosed) {
-				t.Errorf("the handler's connection gave %v", shielded)
-			}
-			if _, err := c.Read(make([]byte, 1)); err != io.EOF {
-				t.Errorf("the peer read %v", err)
-			}
-			return nil
-		})
-	}
-}
 
 // TestShutdownBeforeServe: a Server that was shut down does not serve.
-func TestShutdownBeforeServe(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		s := &socket.Server{Handler: echo}
-		if err := s.Shutdown(ctx); err != nil {
-			t.Error(err)
-		}
-		_, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		if err := served.Wait(ctx); err != socket.ErrServerClosed {
-			t.Errorf("Serve returned %v", err)
-		}
-		return nil
-	})
-}
 
 // TestServeCancelled: the scope around Serve ends it, its handlers and their
+
 // connections.
+
 func TestServeCancelled(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		s := &socket.Server{Handler: echo, OnError: func(_ net.Conn, err error) { t.Errorf("reported: %v", err) }}
@@ -217,6 +82,7 @@ func TestServeCancelled(t *testing.T) {
 }
 
 // TestServeListenerClosed: whoever closes the listener ends Serve.
+
 func TestServeListenerClosed(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -234,7 +100,9 @@ func TestServeListenerClosed(t *testing.T) {
 }
 
 // TestHandlerError: the error of a handler goes to OnError, and the others go
+
 // on.
+
 func TestHandlerError(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		bad := errors.New("bad")
@@ -276,7 +144,9 @@ func TestHandlerError(t *testing.T) {
 }
 
 // TestHandlerPanic: with the Runner's Recover a panic is an error of its
+
 // connection, and without it the end of the loop.
+
 func TestHandlerPanic(t *testing.T) {
 	handler := func(ctx context.Context, c net.Conn) error { panic("oh") }
 	var reported error
@@ -325,7 +195,9 @@ func TestHandlerPanic(t *testing.T) {
 }
 
 // TestMaxConns: no more connections than that are served at once, and the others
+
 // wait their turn.
+
 func TestMaxConns(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		now, most := 0, 0
@@ -359,30 +231,9 @@ func TestMaxConns(t *testing.T) {
 }
 
 // TestShutdownAtMaxConns: a Server that waits for room ends as well.
-func TestShutdownAtMaxConns(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		s := &socket.Server{MaxConns: 1, Handler: echo}
-		addr, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		c, err := connected(ctx, s, addr)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		waiting(ctx, "room", 1)
-		if err := rondo.Timeout(ctx, 0, s.Shutdown); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Shutdown: %v", err)
-		}
-		if err := served.Wait(ctx); !errors.Is(err, socket.ErrServerClosed) {
-			t.Errorf("Serve: %v", err)
-		}
-		return nil
-	})
-}
 
 // TestServeStd: a listener of package net is served without stopping the loop.
+
 func TestServeStd(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		for _, network := range []string{"tcp", "unix"} {
@@ -419,6 +270,7 @@ func TestServeStd(t *testing.T) {
 }
 
 // TestServeTwo: one Server, two listeners.
+
 func TestServeTwo(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		s := &socket.Server{Handler: echo}
@@ -440,6 +292,7 @@ func TestServeTwo(t *testing.T) {
 }
 
 // failing is a listener whose Accept fails with the errors given, and then ends.
+
 type failing struct {
 	net.Listener
 	errs  []error
@@ -458,7 +311,9 @@ func (f *failing) Accept() (net.Conn, error) {
 }
 
 // TestAcceptBacksOff: errors that may pass make Serve wait, longer each time,
+
 // and are reported.
+
 func TestAcceptBacksOff(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -494,6 +349,7 @@ func TestAcceptBacksOff(t *testing.T) {
 }
 
 // TestAcceptFails: any other error ends Serve.
+
 func TestAcceptFails(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
