@@ -1,0 +1,206 @@
+package fd_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// The sockets built on it are what tests most of an FD; here is what they have
+// no use for: descriptors that are no sockets, and the lock.
+
+// pipe gives a pipe of the system on the loop.
+func pipe(t testing.TB, ctx context.Context) (r, w *fd.FD) {
+	t.Helper()
+	one, two, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	loop := kernel.Of(ctx)
+	return fd.Adopt(loop, one), fd.Adopt(loop, two)
+}
+
+// TestPipe: data of any size, the end of the stream, and nobody who reads.
+func TestPipe(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		r, w := pipe(t, ctx)
+		defer r.Close()
+		want := bytes.Repeat([]byte("0123456789"), 100_000)
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(context.Context) error {
+				n, err := w.Write(want)
+				if n != len(want) {
+					t.Errorf("wrote %d", n)
+				}
+				return errors.Join(err, w.Close())
+			})
+			got, err := io.ReadAll(r)
+			if !bytes.Equal(got, want) {
+				t.Errorf("%d bytes came", len(got))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(want); !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrClosed) {
+			t.Errorf("Write after Close: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestPipeEnds: a deadline, Close and cancellation reach who waits.
+func TestPipeEnds(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		r, w := pipe(t, ctx)
+		defer w.Close()
+		read := func(context.Context) error {
+			_, err := r.Read(make([]byte, 1))
+			return err
+		}
+		if err := r.SetDeadline(driver.Readable, time.Now().Add(time.Millisecond)); err != nil {
+			return err
+		}
+		if err := read(ctx); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("past the deadline: %v", err)
+		}
+		if err := r.SetDeadline(driver.Readable, time.Time{}); err != nil {
+			return err
+		}
+		if err := rondo.Timeout(ctx, time.Millisecond, read); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("cancelled: %v", err)
+		}
+		reader := rondo.Go(ctx, read)
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := reader.Wait(ctx); !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrClosed) {
+			t.Errorf("closed: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestSide: tasks and goroutines take turns, one at a time, and none is
+// forgotten, whoever is cancelled meanwhile.
+func TestSide(t *testing.T) {
+	const each, rounds = 4, 200
+	run(t, func(ctx context.Context) error {
+		loop := kernel.Of(ctx)
+		var s fd.Side
+		s.Begin(loop, true)
+		inside, turns := 0, 0
+		visit := func() {
+			// The race detector looks on as well.
+			inside++
+			if turns++; inside != 1 {
+				t.Error("two at once")
+			}
+			inside--
+			s.Release()
+		}
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range each {
+				g.Go(func(ctx context.Context) error {
+					for range rounds {
+						if err := s.Take(loop.Task()); err != nil {
+							return err
+						}
+						if i%2 == 0 {
+							// Held over a wait, others come and queue.
+							if err := rondo.Yield(ctx); err != nil {
+								return err
+							}
+						}
+						visit()
+					}
+					return nil
+				})
+				g.Go(func(ctx context.Context) error {
+					_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+						for range rounds {
+							if err := s.Take(nil); err != nil {
+								return 0, err
+							}
+							visit()
+						}
+						return 0, nil
+					})
+					return err
+				})
+				g.Go(func(ctx context.Context) error {
+					for range rounds {
+						task := rondo.Go(ctx, func(context.Context) error {
+							err := s.Take(loop.Task())
+							if err == nil {
+								visit()
+							}
+							return err
+						})
+						if err := rondo.Yield(ctx); err != nil {
+							return err
+						}
+						task.Cancel(nil)
+						if err := task.Wait(ctx); err != nil && !errors.Is(err, context.Canceled) {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+			return nil
+		})
+	})
+}
+
+// TestSideInOrder: whoever waits gets it in the order in which they came.
+func TestSideInOrder(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		loop := kernel.Of(ctx)
+		var s fd.Side
+		s.Begin(loop, true)
+		if err := s.Take(loop.Task()); err != nil {
+			return err
+		}
+		var order []int
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 5 {
+				g.Go(func(context.Context) error {
+					if err := s.Take(loop.Task()); err != nil {
+						return err
+					}
+					order = append(order, i)
+					s.Release()
+					if len(order) == 5 {
+						for i, n := range order {
+							if i != n {
+								t.Errorf("order %v", order)
+								break
+							}
+						}
+					}
+					return nil
+				})
+			}
+			if err := rondo.Yield(g); err != nil {
+				return err
+			}
+			s.Release()
+			return nil
+		})
+	})
+}

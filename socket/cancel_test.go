@@ -1,0 +1,204 @@
+package socket_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+func TestReaderCancelledInLine(t *testing.T) {
+	for victim := range 3 {
+		run(t, func(ctx context.Context) error {
+			a, b := pair(t, ctx)
+			defer a.Close()
+			defer b.Close()
+			var got string
+			var tasks [3]*rondo.Task
+			for i := range tasks {
+				tasks[i] = rondo.Go(ctx, func(ctx context.Context) error {
+					p := make([]byte, 1)
+					_, err := a.Read(p)
+					if err == nil {
+						got += string(p)
+					}
+					return err
+				})
+			}
+			waiting(ctx, "turn", 2)
+			tasks[victim].Cancel(nil)
+			if err := tasks[victim].Wait(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("the cancelled reader returned %v", err)
+			}
+			if _, err := b.Write([]byte("xy")); err != nil {
+				return err
+			}
+			for i, task := range tasks {
+				if i != victim {
+					if err := task.Wait(ctx); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			if got != "xy" {
+				t.Errorf("victim %d: the others read %q", victim, got)
+			}
+			return nil
+		})
+	}
+}
+
+func TestCancelRead(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		var inner error
+		err := rondo.Timeout(ctx, time.Millisecond, func(context.Context) error {
+			_, inner = a.Read(make([]byte, 1))
+			return inner
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Timeout returned %v", err)
+		}
+		var op *net.OpError
+		if !errors.As(inner, &op) || op.Op != "read" {
+			t.Errorf("Read returned %#v", inner)
+		}
+		// The connection is none the worse for it.
+		if _, err := b.Write([]byte("x")); err != nil {
+			return err
+		}
+		_, err = a.Read(make([]byte, 1))
+		return err
+	})
+}
+
+func TestCancelledFromTheStart(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		if _, err := b.Write([]byte("x")); err != nil {
+			return err
+		}
+		gone := errors.New("gone")
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Cancel(gone)
+			if _, err := a.Read(make([]byte, 1)); !errors.Is(err, gone) {
+				t.Errorf("Read: %v", err)
+			}
+			if _, err := a.Write(make([]byte, 1)); !errors.Is(err, gone) {
+				t.Errorf("Write: %v", err)
+			}
+			return rondo.Shield(g, func(context.Context) error {
+				_, err := a.Read(make([]byte, 1))
+				return err
+			})
+		})
+		if err != gone {
+			t.Errorf("Group returned %v", err)
+		}
+		return nil
+	})
+}
+
+func TestTie(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		ties := 0
+		for range 50 {
+			read := 0
+			reader := rondo.Go(ctx, func(ctx context.Context) error {
+				for {
+					n, err := a.Read(make([]byte, 1))
+					if read += n; err != nil {
+						return err
+					}
+				}
+			})
+			waiting(ctx, "read", 1)
+			if _, err := b.Write([]byte("x")); err != nil {
+				return err
+			}
+			for read == 0 && !reader.Done() {
+				for _, info := range rondo.Tasks(ctx) {
+					if info.ID == reader.ID() && info.State == "ready" {
+						ties++
+						reader.Cancel(nil)
+					}
+				}
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+			}
+			reader.Cancel(nil)
+			if err := reader.Wait(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("the reader returned %v", err)
+			}
+			if read != 1 {
+				t.Fatalf("read %d bytes", read)
+			}
+		}
+		if ties == 0 {
+			t.Error("there was no tie")
+		}
+		return nil
+	})
+}
+
+// TestCancelDisturbsNobody: a task that is cancelled in Read, Write or Accept
+// does not end those of other goroutines, nor change the deadline.
+func TestCancelDisturbsNobody(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		cancelled := func(op func() error) {
+			task := rondo.Go(ctx, func(context.Context) error { return op() })
+			// It is in the middle of it by then.
+			if rondo.Yield(ctx) != nil {
+				return
+			}
+			task.Cancel(nil)
+			if err := task.Wait(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("the cancelled task returned %v", err)
+			}
+		}
+		return both(ctx, func(ctx context.Context) error {
+			return outside(ctx, func() error { _, err := a.Read(make([]byte, 1)); return err })
+		}, func(ctx context.Context) error {
+			return outside(ctx, func() error {
+				c, err := l.Accept()
+				if err != nil {
+					return err
+				}
+				return c.Close()
+			})
+		}, func(ctx context.Context) error {
+			for range 20 {
+				cancelled(func() error { _, err := a.Read(make([]byte, 1)); return err })
+				cancelled(func() error { _, err := l.Accept(); return err })
+			}
+			if _, err := b.Write([]byte("x")); err != nil {
+				return err
+			}
+			c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+			if err != nil {
+				return err
+			}
+			return c.Close()
+		})
+	})
+}

@@ -1,0 +1,147 @@
+package socket_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+func TestWritersNotMixed(t *testing.T) {
+	const writers, frames, size = 6, 20, 300_000
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		write := func(id byte) error {
+			for range frames {
+				if _, err := a.Write(bytes.Repeat([]byte{id}, size)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		var counts [writers]int
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for id := range byte(writers) {
+				g.Go(func(ctx context.Context) error {
+					if id%2 == 0 {
+						return write(id)
+					}
+					_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, write(id) })
+					return err
+				})
+			}
+			frame := make([]byte, size)
+			for range writers * frames {
+				if _, err := io.ReadFull(b, frame); err != nil {
+					return err
+				}
+				id := frame[0]
+				if !bytes.Equal(frame, bytes.Repeat([]byte{id}, size)) {
+					t.Fatal("frames are mixed")
+				}
+				counts[id]++
+			}
+			for id, n := range counts {
+				if n != frames {
+					t.Errorf("writer %d: %d frames", id, n)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+func TestReadersInOrder(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		const readers = 8
+		var got string
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range readers {
+				g.Go(func(ctx context.Context) error {
+					p := make([]byte, 1)
+					_, err := a.Read(p)
+					if int(p[0]-'a') != i {
+						t.Errorf("reader %d got %q", i, p)
+					}
+					got += string(p)
+					return err
+				})
+			}
+			waiting(ctx, "turn", readers-1)
+			if _, err := b.Write([]byte("abc")); err != nil {
+				return err
+			}
+			for len(got) < 3 {
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+			}
+			_, err := b.Write([]byte("defgh"))
+			return err
+		})
+	})
+}
+
+func TestFairness(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		in, out := pair(t, ctx)
+		ping, pong := pair(t, ctx)
+		for _, c := range []*socket.Conn{in, out, ping, pong} {
+			defer c.Close()
+		}
+		var flood sync.WaitGroup
+		flood.Go(func() {
+			for p := make([]byte, 64<<10); ; {
+				if _, err := out.Write(p); err != nil {
+					return
+				}
+			}
+		})
+		reads, most := 0, 0
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				for p := make([]byte, 100); ; reads++ {
+					if _, err := in.Read(p); err != nil {
+						return nil
+					}
+				}
+			})
+			g.Go(func(ctx context.Context) error { return echo(ctx, pong) })
+			for reads < 1000 {
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+			}
+			p := make([]byte, 1)
+			for range 300 {
+				before := reads
+				if _, err := ping.Write(p); err != nil {
+					return err
+				}
+				if _, err := ping.Read(p); err != nil {
+					return err
+				}
+				most = max(most, reads-before)
+			}
+			ping.CloseWrite()
+			return in.Close()
+		})
+		out.Close()
+		flood.Wait()
+		// 16 a turn; the loop asks the driver every 64 steps, of which the stream
+		// has nearly all when nothing else can run.
+		if most > 16*64*4 {
+			t.Errorf("the stream moved %d times during one ping", most)
+		}
+		return err
+	})
+}

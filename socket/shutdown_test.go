@@ -1,0 +1,195 @@
+package socket_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+func TestShutdownIdle(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		s := &socket.Server{Handler: echo}
+		addr, served, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		waiting(ctx, "accept", 1)
+		if err := s.Shutdown(ctx); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if err := served.Wait(ctx); err != socket.ErrServerClosed {
+			t.Errorf("Serve returned %v", err)
+		}
+		if _, err := socket.Dial(ctx, "tcp", addr); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("Dial after Shutdown: %v", err)
+		}
+		return nil
+	})
+}
+
+func TestShutdownGraceful(t *testing.T) {
+	for _, where := range []string{"task", "foreign"} {
+		run(t, func(ctx context.Context) error {
+			s := &socket.Server{Handler: echo}
+			addr, served, err := start(ctx, s)
+			if err != nil {
+				return err
+			}
+			c, err := connected(ctx, s, addr)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			down := rondo.Go(ctx, func(ctx context.Context) error {
+				if where == "task" {
+					return s.Shutdown(ctx)
+				}
+				_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, s.Shutdown(context.Background()) })
+				return err
+			})
+			for err == nil {
+				// Until the listener is closed.
+				var extra net.Conn
+				if extra, err = socket.Dial(ctx, "tcp", addr); err == nil {
+					extra.Close()
+				}
+			}
+			if !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("Dial during Shutdown: %v", err)
+			}
+			if _, err := io.WriteString(c, "still here"); err != nil {
+				return err
+			}
+			if _, err := io.ReadFull(c, make([]byte, 10)); err != nil {
+				t.Errorf("the connection was cut: %v", err)
+			}
+			if down.Done() {
+				t.Error("Shutdown did not wait")
+			}
+			c.Close()
+			if err := down.Wait(ctx); err != nil {
+				t.Errorf("Shutdown: %v", err)
+			}
+			if err := served.Wait(ctx); err != socket.ErrServerClosed {
+				t.Errorf("Serve returned %v", err)
+			}
+			if n := s.Conns(); n != 0 {
+				t.Errorf("%d connections are left", n)
+			}
+			return nil
+		})
+	}
+}
+
+func TestShutdownCut(t *testing.T) {
+	for _, where := range []string{"task", "foreign"} {
+		run(t, func(ctx context.Context) error {
+			var cause error
+			var shielded error
+			s := &socket.Server{Handler: func(ctx context.Context, c net.Conn) error {
+				_, err := c.Read(make([]byte, 1))
+				cause = context.Cause(ctx)
+				// Not even behind a Shield can the connection be used.
+				shielded = rondo.Shield(ctx, func(context.Context) error {
+					_, err := c.Read(make([]byte, 1))
+					return err
+				})
+				return err
+			}, OnError: func(_ net.Conn, err error) { t.Errorf("the cut was reported as %v", err) }}
+			addr, served, err := start(ctx, s)
+			if err != nil {
+				return err
+			}
+			c, err := connected(ctx, s, addr)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if where == "task" {
+				err = rondo.Timeout(ctx, time.Millisecond, s.Shutdown)
+			} else {
+				_, err = rondo.Offload(ctx, func(context.Context) (int, error) {
+					ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+					defer cancel()
+					return 0, s.Shutdown(ctx)
+				})
+			}
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Shutdown returned %v", err)
+			}
+			if err := served.Wait(ctx); !errors.Is(err, socket.ErrServerClosed) {
+				t.Errorf("Serve returned %v", err)
+			}
+			if cause != socket.ErrServerClosed {
+				t.Errorf("the handler was cancelled with %v", cause)
+			}
+			if !errors.Is(shielded, net.ErrClosed) {
+				t.Errorf("the handler's connection gave %v", shielded)
+			}
+			if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("the peer read %v", err)
+			}
+			return nil
+		})
+	}
+}
+
+func TestShutdownBeforeServe(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		s := &socket.Server{Handler: echo}
+		if err := s.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+		_, served, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		if err := served.Wait(ctx); err != socket.ErrServerClosed {
+			t.Errorf("Serve returned %v", err)
+		}
+		return nil
+	})
+}
+
+func TestShutdownAtMaxConns(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		s := &socket.Server{MaxConns: 1, Handler: echo}
+		addr, served, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		c, err := connected(ctx, s, addr)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		waiting(ctx, "room", 1)
+		if err := rondo.Timeout(ctx, 0, s.Shutdown); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if err := served.Wait(ctx); !errors.Is(err, socket.ErrServerClosed) {
+			t.Errorf("Serve: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestShutdownAfterLoop: when the loop has ended there is nothing to shut down.
+func TestShutdownAfterLoop(t *testing.T) {
+	s := &socket.Server{Handler: echo}
+	run(t, func(ctx context.Context) error {
+		_, _, err := start(ctx, s)
+		waiting(ctx, "accept", 1)
+		return err
+	})
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+}
