@@ -64,15 +64,30 @@ func (s *slot) swap() {
 	}
 }
 
-// A worker is a goroutine that runs tasks, one after the other. While it has a
-// task, the task's fields say where it is parked; while it is idle, its own do.
+// A worker is a goroutine that runs tasks, one after the other. What a task needs
+// only from its start to its end is here and not in the Task: where it is
+// parked, and what it waits for.
 type worker struct {
+	// What a switch touches comes first.
+	at       *slot     // where it is parked; nil while it runs
+	job      *Task     // what it runs; while idle, what it has been given to run
+	cause    *verdict  // why its task's wait was ended before its time
+	under    *Scope    // whose cancellation ends the wait; nil if none does
+	list     *WaitList // what it waits in; nil if in none
+	after    *worker   // its neighbours in list
+	before   *worker
+	switches uint64 // times the task was given the baton
+	spent    uint32 // what it has done since then; see innerTask.Spend
+	alarm    int32  // its place among the loop's timers, plus one
+	guest    int32  // its place among the strangers of under, plus one
+	reason   Reason // what it waits for
+	since    int64  // the loop's clock when it began to wait
+	inner    *Scope // the scope opened last of those that the task's body is in
+
 	loop  *Loop
-	job   *Task  // what it runs; while idle, what it has been given to run
 	home  slot   // the slot of its birth
-	at    *slot  // where it is parked while idle; nil otherwise
-	index int    // its place in loop.idle, while idle
 	id    uint64 // its goroutine's number
+	index int    // its place in loop.idle, while idle
 }
 
 // leave picks the task that runs next and gives the slot to swap into so that
@@ -83,17 +98,22 @@ func (l *Loop) leave(t *Task) *slot {
 	if nx == t {
 		return nil
 	}
-	t.at = l.enter(nx, t == l.hub)
-	return t.at
+	w := t.worker
+	w.at = l.enter(nx, t == l.hub)
+	return w.at
 }
 
 // enter gives the slot to swap into so that nx runs, and notes that it does.
 func (l *Loop) enter(nx *Task, fromHub bool) *slot {
-	s := nx.at
-	if s == nil || l.spare.over > 0 {
-		s = l.approach(nx)
+	if nx.worker == nil {
+		l.engage(nx)
 	}
-	nx.at, l.current = nil, nx
+	w := nx.worker
+	s := w.at
+	if l.spare.over > 0 && direct && s.born.isIdle() {
+		s = l.dismiss(s)
+	}
+	w.at, l.current = nil, nx
 	if !direct {
 		return l.viaHub(s, fromHub)
 	}
@@ -105,33 +125,31 @@ func (l *Loop) arrive(t *Task) {
 	l.current = t
 	l.stats.Switches++
 	t.state = stateRunning
-	t.switches++
-	t.spent = 0
+	t.worker.switches++
+	t.worker.spent = 0
 	if l.watch != nil {
 		l.watch.runs(gid.ID())
 	}
 }
 
-// approach gives the slot to swap into so that nx runs, where that is not simply
-// the one where it is parked: it has not started, and an idle worker takes it;
-// or there are more idle workers than are wanted, and one of them can be
-// dismissed on the way.
-func (l *Loop) approach(nx *Task) *slot {
-	if s := nx.at; s != nil {
-		if direct && s.born.at != nil {
-			return l.dismiss(s)
-		}
-		return s
-	}
+// engage gives nx, which has not started, to an idle worker. There it is parked
+// as if it had suspended.
+func (l *Loop) engage(nx *Task) {
 	if len(l.idle) == 0 {
 		l.hire()
 	}
-	w := l.idleWorker()
-	w.job = nx
-	s := w.at
-	w.at = nil
-	return s
+	l.idleWorker().take(nx)
 }
+
+// take makes t the task that w runs next.
+func (w *worker) take(t *Task) {
+	w.job, t.worker = t, w
+	w.inner = &t.scope
+	w.switches = 0
+}
+
+// isIdle tells whether the worker waits for a task: it is parked without one.
+func (w *worker) isIdle() bool { return w.job == nil && w.at != nil }
 
 // viaHub is the plain way to the slot s: for a task, by the slot in which the
 // hub is parked, l.base. The hub itself goes on from there, to one task after
@@ -141,7 +159,7 @@ func (l *Loop) viaHub(s *slot, fromHub bool) *slot {
 	if !fromHub {
 		return l.base
 	}
-	for l.hub.at = s; l.current != l.hub; {
+	for l.hub.worker.at = s; l.current != l.hub; {
 		l.base = l.way
 		l.base.swap()
 	}
@@ -164,7 +182,7 @@ func (l *Loop) idleWorker() *worker {
 // rest puts w among the idle workers. From here on it is parked wherever the
 // swap that follows puts it.
 func (l *Loop) rest(w *worker) {
-	w.job, w.index = nil, len(l.idle)
+	w.job, w.inner, w.index = nil, nil, len(l.idle)
 	l.idle = append(l.idle, w)
 }
 
@@ -250,9 +268,10 @@ func (w *worker) serve() {
 	l := w.loop
 	for {
 		nx := l.pick(false)
-		if nx.at == nil && direct && nx != l.hub {
+		if nx.worker == nil && direct {
 			// A task that has not started needs no switch: it runs right here.
-			l.current, w.job = nx, nx
+			l.current = nx
+			w.take(nx)
 		} else {
 			s := l.enter(nx, false)
 			l.rest(w)

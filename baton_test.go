@@ -23,12 +23,14 @@ func placement(t *testing.T, l *Loop) map[*slot]string {
 		at[s] = who
 	}
 	if direct {
-		park(l.hub.at, "Run")
+		park(l.hub.worker.at, "Run")
 	} else {
 		park(l.base, "Run")
 	}
 	for task := range l.tasks() {
-		park(task.at, task.Name())
+		if task.worker != nil {
+			park(task.worker.at, task.Name())
+		}
 	}
 	for i, w := range l.idle {
 		if w.index != i {

@@ -266,9 +266,9 @@ func (s *Scope) watchOutside(t *Task, ctx context.Context) (stop func()) {
 	if ctx.Done() == s.Done() {
 		return func() {}
 	}
-	wait := t.switches
+	w, wait := t.worker, t.worker.switches
 	unwatch := s.loop.lookOut(ctx, func() {
-		if t.switches == wait && t.state == stateWaiting {
+		if w.job == t && w.switches == wait && t.state == stateWaiting {
 			t.wake(verdictOf(ctx))
 		}
 	})

@@ -106,8 +106,9 @@ func open(ctx context.Context, call string, s *Scope, deadline int64, body func(
 	if deadline != never {
 		s.setDeadline(deadline)
 	}
-	outer := t.inner
-	t.inner = s
+	w := t.worker
+	outer := w.inner
+	w.inner = s
 	returned := false
 	defer func() {
 		if !returned {
@@ -115,7 +116,7 @@ func open(ctx context.Context, call string, s *Scope, deadline int64, body func(
 			// children must not outlive the scope for that.
 			s.cancel(&verdict{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
 			s.join(t)
-			t.inner = outer
+			w.inner = outer
 			s.end()
 		}
 	}()
@@ -125,7 +126,7 @@ func open(ctx context.Context, call string, s *Scope, deadline int64, body func(
 		s.fail(err)
 	}
 	s.join(t)
-	t.inner = outer
+	w.inner = outer
 	err = s.result()
 	s.end()
 	return err

@@ -45,11 +45,12 @@ func (l *innerLoop) Task() kernel.Task {
 	return (*innerTask)(l.current)
 }
 
-func (t *innerTask) Scope() context.Context { return t.inner }
+func (t *innerTask) Scope() context.Context { return t.worker.inner }
 
 func (t *innerTask) Spend(bytes int) {
-	t.spent += operationCost + uint32(bytes)
-	if t.spent >= allowance {
+	w := t.worker
+	w.spent += operationCost + uint32(bytes)
+	if w.spent >= allowance {
 		(*Task)(t).yield()
 	}
 }

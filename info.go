@@ -72,36 +72,41 @@ func (t *Task) info() TaskInfo {
 	l := t.scope.loop
 	i := TaskInfo{
 		ID: t.id, Name: t.Name(), Loop: l.name, State: t.state.String(), Parent: t.parent,
-		Age: time.Duration(l.now - t.born), Switches: t.switches,
+		Age: time.Duration(l.now - t.born),
 	}
 	if t.fn != nil {
 		i.Func = runtime.FuncForPC(reflect.ValueOf(t.fn).Pointer()).Name()
 	}
+	w := t.worker
+	if w == nil {
+		return i
+	}
+	i.Switches = w.switches
 	if t.state == stateWaiting {
-		i.Waiting, i.On, i.Since = t.reason.What, t.on(), time.Duration(l.now-t.since)
+		i.Waiting, i.On, i.Since = w.reason.What, w.on(), time.Duration(l.now-w.since)
 	}
 	return i
 }
 
 // on gives the number of what a waiting task waits for: the task that can end
 // the wait, if one is known to.
-func (t *Task) on() uint64 {
-	if t.list != nil && t.list.Owner != nil {
-		return t.list.Owner.id
+func (w *worker) on() uint64 {
+	if w.list != nil && w.list.Owner != nil {
+		return w.list.Owner.id
 	}
-	return t.reason.On
+	return w.reason.On
 }
 
 // waiting says what a waiting task waits for in words.
-func (t *Task) waiting() string {
-	what := t.reason.What
+func (w *worker) waiting() string {
+	what := w.reason.What
 	switch {
-	case t.list != nil && t.list.Owner != nil && what == "task":
-		return t.list.Owner.Name()
-	case t.list != nil && t.list.Owner != nil:
-		return what + " held by " + t.list.Owner.Name()
-	case t.reason.On != 0:
-		return fmt.Sprintf("%s %d", what, t.reason.On)
+	case w.list != nil && w.list.Owner != nil && what == "task":
+		return w.list.Owner.Name()
+	case w.list != nil && w.list.Owner != nil:
+		return what + " held by " + w.list.Owner.Name()
+	case w.reason.On != 0:
+		return fmt.Sprintf("%s %d", what, w.reason.On)
 	}
 	return what
 }

@@ -219,7 +219,7 @@ func (l *Loop) ready(t *Task) {
 func (l *Loop) withdraw(t *Task) {
 	switch t.state {
 	case stateWaiting:
-		t.abandon()
+		t.worker.abandon()
 	case stateReady:
 		for i := range l.queue.n {
 			if e := &l.queue.ring[(l.queue.head+i)&(len(l.queue.ring)-1)]; e.task == t {

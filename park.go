@@ -33,7 +33,7 @@ type WaitList struct {
 	// lock. It serves only those who look at the program.
 	Owner *Task
 
-	head, tail *Task
+	head, tail *worker
 }
 
 // Park suspends the calling task until Wake or WakeAll reaches it, and returns
@@ -54,11 +54,10 @@ func (w *WaitList) Park(ctx context.Context, why Reason) error {
 // Wake makes the first task of the list ready and reports whether there was
 // one. It never suspends.
 func (w *WaitList) Wake() bool {
-	t := w.head
-	if t == nil {
+	if w.head == nil {
 		return false
 	}
-	t.wake(nil)
+	w.head.job.wake(nil)
 	return true
 }
 
@@ -82,27 +81,28 @@ func (w *WaitList) Len() int {
 }
 
 func (w *WaitList) push(t *Task) {
-	t.list, t.before = w, w.tail
+	p := t.worker
+	p.list, p.before = w, w.tail
 	if w.tail == nil {
-		w.head = t
+		w.head = p
 	} else {
-		w.tail.after = t
+		w.tail.after = p
 	}
-	w.tail = t
+	w.tail = p
 }
 
-func (w *WaitList) remove(t *Task) {
-	if t.before == nil {
-		w.head = t.after
+func (w *WaitList) remove(p *worker) {
+	if p.before == nil {
+		w.head = p.after
 	} else {
-		t.before.after = t.after
+		p.before.after = p.after
 	}
-	if t.after == nil {
-		w.tail = t.before
+	if p.after == nil {
+		w.tail = p.before
 	} else {
-		t.after.before = t.before
+		p.after.before = p.before
 	}
-	t.list, t.before, t.after = nil, nil, nil
+	p.list, p.before, p.after = nil, nil, nil
 }
 
 // park suspends t, the running task, until wake is called for it, and returns
@@ -112,7 +112,8 @@ func (w *WaitList) remove(t *Task) {
 // between the two may end the wait as well.
 func (t *Task) park(s *Scope, ctx context.Context, why Reason) error {
 	l := t.scope.loop
-	t.state, t.reason, t.under, t.since = stateWaiting, why, s, l.now
+	w := t.worker
+	t.state, w.reason, w.under, w.since = stateWaiting, why, s, l.now
 	if s != nil && (s.host != t || ctx != context.Context(s)) {
 		return t.parkAbroad(s, ctx)
 	}
@@ -142,9 +143,10 @@ func (t *Task) parkAbroad(s *Scope, ctx context.Context) error {
 
 // outcome is what a wait that has ended returns.
 func (t *Task) outcome() error {
-	t.under = nil
-	if v := t.cause; v != nil {
-		t.cause = nil
+	w := t.worker
+	w.under = nil
+	if v := w.cause; v != nil {
+		w.cause = nil
 		return v.cause
 	}
 	return nil
@@ -163,21 +165,22 @@ func (l *Loop) transfer(t *Task) {
 
 // wake ends the wait of t: it makes t ready, and park returns v's cause.
 func (t *Task) wake(v *verdict) {
-	t.abandon()
-	t.cause = v
+	w := t.worker
+	w.abandon()
+	w.cause = v
 	t.scope.loop.ready(t)
 }
 
-// abandon takes t off whatever it waits for.
-func (t *Task) abandon() {
-	if t.list != nil {
-		t.list.remove(t)
+// abandon takes the worker off whatever its task waits for.
+func (w *worker) abandon() {
+	if w.list != nil {
+		w.list.remove(w)
 	}
-	if t.alarm != 0 {
-		t.scope.loop.timers.remove(int(t.alarm) - 1)
+	if w.alarm != 0 {
+		w.loop.timers.remove(int(w.alarm) - 1)
 	}
-	if t.guest != 0 {
-		t.under.seeOff(t)
+	if w.guest != 0 {
+		w.under.seeOff(w)
 	}
 }
 

@@ -165,6 +165,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) 
 	l.started, l.lent = l.now, l.now
 	l.door.ended = make(chan struct{})
 	l.hub = new(Task)
+	l.hub.worker = &worker{loop: l, job: l.hub}
 	l.hub.SetName("Run")
 	l.hub.scope.loop = l
 	l.hub.gid, l.root.host = gid.ID(), l.hub
@@ -184,7 +185,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) 
 func (l *Loop) await(done func() bool, list *WaitList) {
 	for !done() {
 		list.push(l.hub)
-		l.hub.reason = Reason{What: "task", On: l.main.id}
+		l.hub.worker.reason = Reason{What: "task", On: l.main.id}
 		for l.hub.state = stateWaiting; l.hub.state == stateWaiting; {
 			if s := l.leave(l.hub); s != nil {
 				s.swap()
@@ -275,8 +276,8 @@ func (l *Loop) deadlock() {
 	}
 	v := &verdict{err: context.Canceled, cause: ErrDeadlock, origin: &l.root}
 	for t := range l.tasks() {
-		if t.under != nil && t.state == stateWaiting {
-			t.under.cancel(v)
+		if t.state == stateWaiting && t.worker.under != nil {
+			t.worker.under.cancel(v)
 		}
 	}
 	if l.queue.n == 0 {
@@ -287,7 +288,7 @@ func (l *Loop) deadlock() {
 func (l *Loop) describeDeadlock() error {
 	var b strings.Builder
 	for t := range l.tasks() {
-		fmt.Fprintf(&b, "\n\t%s waits for %s", t.Name(), t.waiting())
+		fmt.Fprintf(&b, "\n\t%s waits for %s", t.Name(), t.worker.waiting())
 	}
 	return fmt.Errorf("%w: nothing can run and nothing can come from outside:%s", ErrDeadlock, b.String())
 }

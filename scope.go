@@ -50,9 +50,9 @@ func (s *Scope) mark(mark uint32) { s.marks.Store(s.marks.Load() | mark) }
 // extra is what few scopes need.
 type extra struct {
 	errs      []error
-	echo      bool    // something said no more than that the scope was cancelled
-	body      *Task   // waits in join for the scope's last task
-	strangers []*Task // wait under this scope, though it is not theirs; see admit
+	echo      bool      // something said no more than that the scope was cancelled
+	body      *Task     // waits in join for the scope's last task
+	strangers []*worker // their tasks wait under this scope, though it is not theirs; see admit
 	deadline  *Handle
 	unwatch   func() bool // ends the watch on a context of the standard library
 }
@@ -163,11 +163,11 @@ func (s *Scope) cancel(v *verdict) {
 		return
 	}
 	s.face.cancel(v)
-	if h := s.host; h != nil && h.under == s && h.state == stateWaiting {
+	if h := s.host; h != nil && h.state == stateWaiting && h.worker.under == s {
 		h.wake(v)
 	}
 	for x := s.extra; x != nil && len(x.strangers) > 0; {
-		x.strangers[0].wake(v)
+		x.strangers[0].job.wake(v)
 	}
 	if c := s.child; c != nil {
 		for {
@@ -185,18 +185,18 @@ func (s *Scope) cancel(v *verdict) {
 // ctx of another. seeOff undoes it.
 func (s *Scope) admit(t *Task) {
 	x := s.more()
-	x.strangers = append(x.strangers, t)
-	t.guest = int32(len(x.strangers))
+	x.strangers = append(x.strangers, t.worker)
+	t.worker.guest = int32(len(x.strangers))
 }
 
-func (s *Scope) seeOff(t *Task) {
+func (s *Scope) seeOff(w *worker) {
 	x := s.extra
 	last := len(x.strangers) - 1
 	moved := x.strangers[last]
-	x.strangers[t.guest-1], moved.guest = moved, t.guest
+	x.strangers[w.guest-1], moved.guest = moved, w.guest
 	x.strangers[last] = nil
 	x.strangers = x.strangers[:last]
-	t.guest = 0
+	w.guest = 0
 }
 
 // owner gives the scope that answers for tasks started with s as ctx: a task's

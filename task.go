@@ -31,33 +31,20 @@ func (s state) String() string {
 // tasks. It switches only where the function waits. Its methods, Wait and
 // Cancel apart, may be called only on the loop it belongs to.
 type Task struct {
-	// What a switch touches: one line of the processor's cache.
-	at       *slot     // where its goroutine is parked; nil while it runs or has not started
-	cause    *verdict  // why its wait was ended before its time
-	under    *Scope    // whose cancellation ends its wait; nil if none does
-	list     *WaitList // what it waits in; nil if in none
-	after    *Task     // its neighbours in list
-	before   *Task
-	switches uint64 // times it was given the baton
-	spent    uint32 // what it has done since it was resumed; see innerTask.Spend
-	state    state
-	heard    bool // somebody waits for its error, or has it
+	worker *worker // what runs it; nil before its start and after its end
+	gid    uint64  // the number of its goroutine, once it has started
+	state  state
+	heard  bool // somebody waits for its error, or has it
 
 	scope Scope // the task's own scope: the ctx its function gets
 
-	reason  Reason // what it waits for
-	since   int64  // the loop's clock when it began to wait
-	alarm   int32  // its place among the loop's timers, plus one
-	guest   int32  // its place among the strangers of under, plus one
-	inner   *Scope // the scope opened last of those that its body is in
 	owner   *Scope // the scope that answers for it and waits for its end
 	next    *Task  // its neighbours in the loop's ring
 	prev    *Task
 	fn      func(ctx context.Context) error
-	rare    *rare
 	err     error
 	joiners WaitList
-	gid     uint64 // the number of its goroutine, once it has started
+	rare    *rare
 	id      uint64
 	parent  uint64
 	born    int64
@@ -107,7 +94,6 @@ func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Cont
 	if l.current != nil {
 		t.parent = l.current.id
 	}
-	t.inner = &t.scope
 	t.scope.host = t
 	t.scope.mark(markTask)
 	t.owner = owner
@@ -131,8 +117,8 @@ func (t *Task) hearAnywhere() { t.scope.loop.do(t.hear) }
 // finish ends the running task: whoever waits for it is made ready, and its
 // scope hears of its error.
 func (l *Loop) finish(t *Task, err error) {
-	t.abandon()
-	t.err, t.state, t.fn = err, stateDone, nil
+	t.worker.abandon()
+	t.err, t.state, t.fn, t.worker = err, stateDone, nil, nil
 	if t.next == t {
 		l.ring = nil
 	} else {

@@ -20,12 +20,12 @@ type timers struct {
 	last uint64
 }
 
-// A timer is one entry of the heap. Exactly one of task and call is set: what is
-// made ready when it is due.
+// A timer is one entry of the heap. Exactly one of who and call is set: whose task,
+// or which callback, is made ready when it is due.
 type timer struct {
 	when int64
 	age  uint64
-	task *Task
+	who  *worker
 	call *Handle
 }
 
@@ -35,8 +35,8 @@ func (a *timer) before(b *timer) bool {
 
 // moved tells whoever set the timer at place i that it is there.
 func (h *timers) moved(i int) {
-	if t := h.heap[i].task; t != nil {
-		t.alarm = int32(i + 1)
+	if w := h.heap[i].who; w != nil {
+		w.alarm = int32(i + 1)
 	} else {
 		h.heap[i].call.alarm = int32(i + 1)
 	}
@@ -52,16 +52,16 @@ func (h *timers) next() int64 {
 	return h.heap[0].when
 }
 
-func (h *timers) set(when int64, t *Task, c *Handle) {
+func (h *timers) set(when int64, w *worker, c *Handle) {
 	h.last++
-	h.heap = append(h.heap, timer{when, h.last, t, c})
+	h.heap = append(h.heap, timer{when, h.last, w, c})
 	h.up(len(h.heap) - 1)
 }
 
 // remove takes the timer at place i out of the heap.
 func (h *timers) remove(i int) {
-	if e := &h.heap[i]; e.task != nil {
-		e.task.alarm = 0
+	if e := &h.heap[i]; e.who != nil {
+		e.who.alarm = 0
 	} else {
 		e.call.alarm = 0
 	}
@@ -121,8 +121,8 @@ func (h *timers) down(i int) bool {
 // fire makes ready what the timers that are due were set for.
 func (h *timers) fire(l *Loop) {
 	for len(h.heap) > 0 && h.heap[0].when <= l.now {
-		if t := h.heap[0].task; t != nil {
-			t.wake(nil)
+		if w := h.heap[0].who; w != nil {
+			w.job.wake(nil)
 			continue
 		}
 		call := h.heap[0].call
@@ -155,7 +155,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		t.yield()
 		return nil
 	}
-	s.loop.timers.set(s.loop.after(d), t, nil)
+	s.loop.timers.set(s.loop.after(d), t.worker, nil)
 	return t.park(s, ctx, Reason{What: "sleep"})
 }
 
@@ -171,7 +171,7 @@ func SleepUntil(ctx context.Context, t time.Time) error {
 		me.yield()
 		return nil
 	}
-	s.loop.timers.set(at, me, nil)
+	s.loop.timers.set(at, me.worker, nil)
 	return me.park(s, ctx, Reason{What: "sleep"})
 }
 

@@ -204,3 +204,41 @@ func TestSideInOrder(t *testing.T) {
 		})
 	})
 }
+
+// TestSideGrantedAndCancelled: a goroutine hands over to a task that is
+// cancelled before it hears of it. The task has the Side all the same.
+func TestSideGrantedAndCancelled(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		loop := kernel.Of(ctx)
+		var s fd.Side
+		s.Begin(loop, true)
+		taken, release, released := make(chan error), make(chan bool), make(chan bool)
+		go func() {
+			taken <- s.Take(nil)
+			<-release
+			s.Release()
+			close(released)
+		}()
+		if err := <-taken; err != nil {
+			return err
+		}
+		task := rondo.Go(ctx, func(context.Context) error {
+			err := s.Take(loop.Task())
+			if err == nil {
+				s.Release()
+			}
+			return err
+		})
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		// The loop stands still until it is handed over.
+		close(release)
+		<-released
+		task.Cancel(nil)
+		if err := task.Wait(ctx); err != nil {
+			t.Errorf("the task was given it and returned %v", err)
+		}
+		return s.Take(loop.Task())
+	})
+}
