@@ -35,13 +35,14 @@ type Scope struct {
 	extra  *extra
 }
 
-// The marks of a scope. The first two are set when it is opened. The last is set
-// when it has been left, and may then be looked for by any goroutine.
+// The marks of a scope.
 const (
-	markTask   = 1 << iota // it is a task's own
-	markShield             // it is not cancelled when its parent is
-	markLeft
+	markShield = 1 << iota // it is not cancelled when its parent is
+	markLeft               // it has been left; any goroutine may look for it
 )
+
+// isOwn tells whether the scope is a task's own.
+func (s *Scope) isOwn() bool { return s == &s.host.scope }
 
 func (s *Scope) is(mark uint32) bool { return s.marks.Load()&mark != 0 }
 
@@ -123,7 +124,7 @@ func (s *Scope) end() {
 			p.adopt(c)
 		}
 	}
-	if s.is(markTask) && s.face.shown.Load() == nil {
+	if s.isOwn() && s.face.shown.Load() == nil {
 		// Its task has ended and nobody has asked for more than its mark.
 		return
 	}
@@ -202,7 +203,7 @@ func (s *Scope) seeOff(w *worker) {
 // owner gives the scope that answers for tasks started with s as ctx: a task's
 // own scope owns none.
 func (s *Scope) owner() *Scope {
-	for s.is(markTask) {
+	for s.isOwn() {
 		s = s.parent
 	}
 	return s

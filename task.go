@@ -95,7 +95,6 @@ func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Cont
 		t.parent = l.current.id
 	}
 	t.scope.host = t
-	t.scope.mark(markTask)
 	t.owner = owner
 	t.scope.begin(l, scopeOf(ctx), ctx)
 	owner.tasks++

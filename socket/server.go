@@ -157,15 +157,17 @@ func (s *Server) leave(v *service) {
 // accept starts a task for each connection.
 func (s *Server) accept(g *rondo.Scope, v *service) error {
 	var delay time.Duration
-	for !s.ended() {
-		if s.MaxConns > 0 && s.count.Load() >= int64(s.MaxConns) {
-			if err := s.room.Park(g, rondo.Reason{What: "room"}); err != nil {
-				return err
-			}
-			continue
+	for {
+		if err := s.await(g, s.ended); err != nil || s.ended() {
+			return err
 		}
 		c, err := v.listener.Accept()
 		if err == nil {
+			// Another listener's may have come first.
+			if err := s.await(g, func() bool { return false }); err != nil {
+				_ = c.Close()
+				return err
+			}
 			delay = 0
 			s.start(g, v, c)
 			continue
@@ -182,6 +184,15 @@ func (s *Server) accept(g *rondo.Scope, v *service) error {
 		delay = min(max(2*delay, 5*time.Millisecond), time.Second)
 		s.report(nil, fmt.Errorf("rondo: accepting on %s, trying again in %v: %w", v.listener.Addr(), delay, err))
 		if err := rondo.Sleep(g, delay); err != nil {
+			return err
+		}
+	}
+}
+
+// await waits until one more connection may be served, or enough holds.
+func (s *Server) await(g *rondo.Scope, enough func() bool) error {
+	for s.MaxConns > 0 && s.count.Load() >= int64(s.MaxConns) && !enough() {
+		if err := s.room.Park(g, rondo.Reason{What: "room"}); err != nil {
 			return err
 		}
 	}
@@ -236,7 +247,7 @@ func (s *Server) finish(v *service, e *served) {
 	v.conns[last] = nil
 	v.conns = v.conns[:last]
 	s.count.Add(-1)
-	s.room.Wake()
+	s.room.WakeAll()
 }
 
 // recover makes a panic of a handler an error, as the Runner wants it.

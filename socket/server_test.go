@@ -291,6 +291,64 @@ func TestServeTwo(t *testing.T) {
 	})
 }
 
+// TestMaxConnsTwo: the room is shared by all listeners, and one at which nobody
+// comes does not keep it from the other.
+func TestMaxConnsTwo(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		now := 0
+		s := &socket.Server{MaxConns: 1, Handler: func(ctx context.Context, c net.Conn) error {
+			if now++; now > 1 {
+				t.Errorf("%d are served at once", now)
+			}
+			defer func() { now-- }()
+			return echo(ctx, c)
+		}}
+		one, _, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		two, served, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		for _, addrs := range [][]string{{one, two, one, two}, {one, one, one}, {two, two, two}} {
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				for _, addr := range addrs {
+					g.Go(func(ctx context.Context) error { return roundTrip(t, ctx, addr, []byte("hello")) })
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		// Both wait for room, and a graceful end reaches both.
+		c, err := connected(ctx, s, one)
+		if err != nil {
+			return err
+		}
+		extra, err := socket.Dial(ctx, "tcp", two)
+		if err != nil {
+			return err
+		}
+		defer extra.Close()
+		waiting(ctx, "room", 2)
+		down := rondo.Go(ctx, s.Shutdown)
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		c.Close()
+		extra.(*socket.Conn).CloseWrite()
+		if err := down.Wait(ctx); err != nil {
+			return err
+		}
+		if err := served.Wait(ctx); err != socket.ErrServerClosed {
+			t.Error(err)
+		}
+		return nil
+	})
+}
+
 // failing is a listener whose Accept fails with the errors given, and then ends.
 
 type failing struct {
