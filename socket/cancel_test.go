@@ -11,6 +11,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
+// TestReaderCancelledInLine: the readers behind one that is cancelled lose
+// nothing.
 func TestReaderCancelledInLine(t *testing.T) {
 	for victim := range 3 {
 		run(t, func(ctx context.Context) error {
@@ -52,6 +54,7 @@ func TestReaderCancelledInLine(t *testing.T) {
 	}
 }
 
+// TestCancelRead: a Read has no ctx, and the scope around it ends it.
 func TestCancelRead(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -78,6 +81,8 @@ func TestCancelRead(t *testing.T) {
 	})
 }
 
+// TestCancelledFromTheStart: in a scope that is cancelled a Read fails although
+// there is data, and in a Shield it does not.
 func TestCancelledFromTheStart(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -107,6 +112,8 @@ func TestCancelledFromTheStart(t *testing.T) {
 	})
 }
 
+// TestTie: when the wait of a Read was ended by data before the cancellation
+// came, Read returns the data, and the next one fails.
 func TestTie(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)

@@ -67,16 +67,6 @@ func TestCloseRead(t *testing.T) {
 	})
 }
 
-// timedOut tells whether err is what a deadline should give.
-
-// TestDeadlineMoved: a deadline set while a Read waits holds for it, the later
-
-// and the earlier one alike.
-
-// TestDeadlineForAll: a deadline, and then Close, reach each of the tasks that
-
-// wait to read and to write.
-
 func TestClosed(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -106,7 +96,6 @@ func TestClosed(t *testing.T) {
 }
 
 // TestReset: what the peer does to the connection has package net's names.
-
 func TestReset(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -127,7 +116,6 @@ func TestReset(t *testing.T) {
 }
 
 // TestBackpressure: a Write waits for a slow reader, and not a byte is lost.
-
 func TestBackpressure(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -161,32 +149,8 @@ func TestBackpressure(t *testing.T) {
 	})
 }
 
-// TestWritersNotMixed: tasks and goroutines write frames larger than the
-
-// socket's buffer at once, and each frame arrives whole.
-
-// TestReadersInOrder: each of several readers gets data of its own, in the order
-
-// in which they came, also when one message serves them all.
-
-// TestReaderCancelledInLine: the readers behind one that is cancelled lose
-
-// nothing.
-
-// TestCancelRead: a Read has no ctx, and the scope around it ends it.
-
-// TestCancelledFromTheStart: in a scope that is cancelled a Read fails although
-
-// there is data, and in a Shield it does not.
-
-// TestTie: when the wait of a Read was ended by data before the cancellation
-
-// came, Read returns the data, and the next one fails.
-
 // TestEOFWithData: data and the end of the stream that arrive together are both
-
 // seen, however the reader's buffer compares with them.
-
 func TestEOFWithData(t *testing.T) {
 	for _, size := range []int{1, 2, 3, 4, 100} {
 		for _, early := range []bool{false, true} {
@@ -254,14 +218,7 @@ func TestZeroBytes(t *testing.T) {
 	})
 }
 
-// TestFairness: a task whose reads never wait lets the others run. Between two
-
-// answers to a ping, a stream that is always ready moves a bounded number of
-
-// times.
-
 // TestOptions: the methods of *net.TCPConn do what they say.
-
 func TestOptions(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -303,9 +260,7 @@ func TestOptions(t *testing.T) {
 }
 
 // TestLingerDoesNotBlock: with a linger time close(2) may wait for the peer; the
-
 // loop does not.
-
 func TestLingerDoesNotBlock(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)

@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
+// timedOut tells whether err is what a deadline should give.
 func timedOut(t *testing.T, what string, err error) {
 	t.Helper()
 	var ne net.Error
@@ -64,6 +65,8 @@ func TestDeadlineInTask(t *testing.T) {
 	})
 }
 
+// TestDeadlineMoved: a deadline set while a Read waits holds for it, the later
+// and the earlier one alike.
 func TestDeadlineMoved(t *testing.T) {
 	hour := func() time.Time { return time.Now().Add(time.Hour) }
 	soon := func() time.Time { return time.Now().Add(time.Millisecond) }
@@ -98,6 +101,8 @@ func TestDeadlineMoved(t *testing.T) {
 	}
 }
 
+// TestDeadlineForAll: a deadline, and then Close, reach each of the tasks that
+// wait to read and to write.
 func TestDeadlineForAll(t *testing.T) {
 	for what, end := range map[string]func(c *socket.Conn) error{
 		"deadline": func(c *socket.Conn) error { return c.SetDeadline(time.Unix(1, 0)) },

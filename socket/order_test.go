@@ -11,6 +11,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
+// TestWritersNotMixed: tasks and goroutines write frames larger than the
+// socket's buffer at once, and each frame arrives whole.
 func TestWritersNotMixed(t *testing.T) {
 	const writers, frames, size = 6, 20, 300_000
 	run(t, func(ctx context.Context) error {
@@ -57,6 +59,8 @@ func TestWritersNotMixed(t *testing.T) {
 	})
 }
 
+// TestReadersInOrder: each of several readers gets data of its own, in the order
+// in which they came, also when one message serves them all.
 func TestReadersInOrder(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -91,7 +95,54 @@ func TestReadersInOrder(t *testing.T) {
 	})
 }
 
+// TestFairness: a task whose reads or writes never wait lets the others run:
+// after 16 of them, or 256 KiB, it is their turn.
 func TestFairness(t *testing.T) {
+	for what, c := range map[string]struct{ size, times, perTurn int }{
+		"many": {10, 3200, 16},
+		"big":  {128 << 10, 16, 2},
+	} {
+		run(t, func(ctx context.Context) error {
+			a, b := pair(t, ctx)
+			defer a.Close()
+			defer b.Close()
+			turns, stop := 0, false
+			rondo.Go(ctx, func(ctx context.Context) error {
+				for ; !stop; turns++ {
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			p := make([]byte, c.size)
+			count := func(op string, fn func(p []byte) (int, error)) error {
+				turns = 0
+				for range c.times {
+					if _, err := fn(p); err != nil {
+						return err
+					}
+				}
+				if turns < c.times/c.perTurn-1 {
+					t.Errorf("%s %s: the other task had %d turns during %d", what, op, turns, c.times)
+				}
+				return nil
+			}
+			if err := count("writes", a.Write); err != nil {
+				return err
+			}
+			if err := count("reads", func(p []byte) (int, error) { return io.ReadFull(b, p) }); err != nil {
+				return err
+			}
+			stop = true
+			return nil
+		})
+	}
+}
+
+// TestPingBesideFlood: a stream that is always ready, sent by a goroutine, does
+// not keep a ping from being answered.
+func TestPingBesideFlood(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		in, out := pair(t, ctx)
 		ping, pong := pair(t, ctx)
@@ -138,7 +189,7 @@ func TestFairness(t *testing.T) {
 		out.Close()
 		flood.Wait()
 		// 16 a turn; the loop asks the driver every 64 steps, of which the stream
-		// has nearly all when nothing else can run.
+		// has nearly all when nothing else can run, and a ping needs two answers.
 		if most > 16*64*4 {
 			t.Errorf("the stream moved %d times during one ping", most)
 		}

@@ -17,7 +17,6 @@ import (
 )
 
 // start listens and serves, and gives the address and what Serve returns.
-
 func start(ctx context.Context, s *socket.Server) (addr string, served *rondo.Task, err error) {
 	l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -28,7 +27,6 @@ func start(ctx context.Context, s *socket.Server) (addr string, served *rondo.Ta
 }
 
 // connected dials and waits until the server has a handler for it.
-
 func connected(ctx context.Context, s *socket.Server, addr string) (net.Conn, error) {
 	before := s.Conns()
 	c, err := socket.Dial(ctx, "tcp", addr)
@@ -38,22 +36,8 @@ func connected(ctx context.Context, s *socket.Server, addr string) (net.Conn, er
 	return c, err
 }
 
-// TestShutdownIdle: nobody is connected, and Shutdown is done at once.
-
-// TestShutdownGraceful: a connection that is at work finishes, and no new one is
-
-// let in.
-
-// TestShutdownCut: when ctx ends first, what is left is cancelled and closed,
-
-// and Shutdown returns the cause.
-
-// TestShutdownBeforeServe: a Server that was shut down does not serve.
-
 // TestServeCancelled: the scope around Serve ends it, its handlers and their
-
 // connections.
-
 func TestServeCancelled(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		s := &socket.Server{Handler: echo, OnError: func(_ net.Conn, err error) { t.Errorf("reported: %v", err) }}
@@ -82,7 +66,6 @@ func TestServeCancelled(t *testing.T) {
 }
 
 // TestServeListenerClosed: whoever closes the listener ends Serve.
-
 func TestServeListenerClosed(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -100,9 +83,7 @@ func TestServeListenerClosed(t *testing.T) {
 }
 
 // TestHandlerError: the error of a handler goes to OnError, and the others go
-
 // on.
-
 func TestHandlerError(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		bad := errors.New("bad")
@@ -144,9 +125,7 @@ func TestHandlerError(t *testing.T) {
 }
 
 // TestHandlerPanic: with the Runner's Recover a panic is an error of its
-
 // connection, and without it the end of the loop.
-
 func TestHandlerPanic(t *testing.T) {
 	handler := func(ctx context.Context, c net.Conn) error { panic("oh") }
 	var reported error
@@ -195,9 +174,7 @@ func TestHandlerPanic(t *testing.T) {
 }
 
 // TestMaxConns: no more connections than that are served at once, and the others
-
 // wait their turn.
-
 func TestMaxConns(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		now, most := 0, 0
@@ -230,10 +207,7 @@ func TestMaxConns(t *testing.T) {
 	})
 }
 
-// TestShutdownAtMaxConns: a Server that waits for room ends as well.
-
 // TestServeStd: a listener of package net is served without stopping the loop.
-
 func TestServeStd(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		for _, network := range []string{"tcp", "unix"} {
@@ -270,7 +244,6 @@ func TestServeStd(t *testing.T) {
 }
 
 // TestServeTwo: one Server, two listeners.
-
 func TestServeTwo(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		s := &socket.Server{Handler: echo}
@@ -350,7 +323,6 @@ func TestMaxConnsTwo(t *testing.T) {
 }
 
 // failing is a listener whose Accept fails with the errors given, and then ends.
-
 type failing struct {
 	net.Listener
 	errs  []error
@@ -369,9 +341,7 @@ func (f *failing) Accept() (net.Conn, error) {
 }
 
 // TestAcceptBacksOff: errors that may pass make Serve wait, longer each time,
-
 // and are reported.
-
 func TestAcceptBacksOff(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -407,7 +377,6 @@ func TestAcceptBacksOff(t *testing.T) {
 }
 
 // TestAcceptFails: any other error ends Serve.
-
 func TestAcceptFails(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")

@@ -13,6 +13,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
+// TestShutdownIdle: nobody is connected, and Shutdown is done at once.
 func TestShutdownIdle(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		s := &socket.Server{Handler: echo}
@@ -34,6 +35,8 @@ func TestShutdownIdle(t *testing.T) {
 	})
 }
 
+// TestShutdownGraceful: a connection that is at work finishes, and no new one is
+// let in.
 func TestShutdownGraceful(t *testing.T) {
 	for _, where := range []string{"task", "foreign"} {
 		run(t, func(ctx context.Context) error {
@@ -88,6 +91,8 @@ func TestShutdownGraceful(t *testing.T) {
 	}
 }
 
+// TestShutdownCut: when ctx ends first, what is left is cancelled and closed,
+// and Shutdown returns the cause.
 func TestShutdownCut(t *testing.T) {
 	for _, where := range []string{"task", "foreign"} {
 		run(t, func(ctx context.Context) error {
@@ -141,6 +146,7 @@ func TestShutdownCut(t *testing.T) {
 	}
 }
 
+// TestShutdownBeforeServe: a Server that was shut down does not serve.
 func TestShutdownBeforeServe(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		s := &socket.Server{Handler: echo}
@@ -158,6 +164,7 @@ func TestShutdownBeforeServe(t *testing.T) {
 	})
 }
 
+// TestShutdownAtMaxConns: a Server that waits for room ends as well.
 func TestShutdownAtMaxConns(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		s := &socket.Server{MaxConns: 1, Handler: echo}
