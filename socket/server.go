@@ -218,15 +218,21 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 	s.count.Add(1)
 	t := g.Go(func(ctx context.Context) error {
 		defer s.finish(v, e)
-		if s.loop.Recovers() {
-			defer s.recover(c)
-		}
-		if err := s.Handler(ctx, c); err != nil && !cutOff(g, err) {
-			s.report(c, err)
+		if err := s.Handler(ctx, c); err != nil {
+			s.failed(g, c, err)
 		}
 		return nil
 	})
-	t.SetName("conn " + c.RemoteAddr().String())
+	t.SetName(taskName(c))
+}
+
+func taskName(c net.Conn) string { return "conn " + c.RemoteAddr().String() }
+
+// failed hears that a handler has returned an error.
+func (s *Server) failed(g *rondo.Scope, c net.Conn, err error) {
+	if !cutOff(g, err) {
+		s.report(c, err)
+	}
 }
 
 // cutOff tells whether err says no more than that the scope was cancelled, and
@@ -236,8 +242,14 @@ func cutOff(g *rondo.Scope, err error) bool {
 		(errors.Is(err, context.Cause(g)) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded))
 }
 
-// finish closes a connection whose handler has ended.
+// finish closes a connection whose handler has ended. If that panicked it is made
+// an error here, if the Runner wants it so.
 func (s *Server) finish(v *service, e *served) {
+	if s.loop.Recovers() {
+		if p := recover(); p != nil {
+			s.report(e.Conn, &rondo.PanicError{Task: taskName(e.Conn), Value: p, Stack: debug.Stack()})
+		}
+	}
 	// The handler is through with it; what Close could say, that it has closed
 	// it already or that the peer is gone, helps nobody.
 	_ = e.Close()
@@ -248,13 +260,6 @@ func (s *Server) finish(v *service, e *served) {
 	v.conns = v.conns[:last]
 	s.count.Add(-1)
 	s.room.WakeAll()
-}
-
-// recover makes a panic of a handler an error, as the Runner wants it.
-func (s *Server) recover(c net.Conn) {
-	if p := recover(); p != nil {
-		s.report(c, &rondo.PanicError{Task: "conn " + c.RemoteAddr().String(), Value: p, Stack: debug.Stack()})
-	}
 }
 
 func (s *Server) report(c net.Conn, err error) {

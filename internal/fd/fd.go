@@ -159,12 +159,7 @@ func TaskOf(loop kernel.Loop, call string) kernel.Task {
 func (f *FD) Read(p []byte) (int, error) {
 	t := f.Task("Read")
 	if t == nil {
-		n := 0
-		err := f.Foreign(driver.Readable, func(face Face) (err error) {
-			n, err = face.Read(p)
-			return err
-		})
-		return n, err
+		return f.readForeign(p)
 	}
 	if err := f.read.Take(t); err != nil {
 		return 0, err
@@ -174,6 +169,14 @@ func (f *FD) Read(p []byte) (int, error) {
 	if n > 0 {
 		t.Spend(n)
 	}
+	return n, err
+}
+
+func (f *FD) readForeign(p []byte) (n int, err error) {
+	err = f.Foreign(driver.Readable, func(face Face) (err error) {
+		n, err = face.Read(p)
+		return err
+	})
 	return n, err
 }
 

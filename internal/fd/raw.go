@@ -171,36 +171,74 @@ func (s *side) Ready(ev driver.Events) {
 
 // await waits until the driver reports.
 func (s *side) await(t kernel.Task, what string) error {
-	if !s.armed {
-		if err := s.fd.poller().Arm(uintptr(s.fd.sys), s.want, s); err != nil {
-			return err
-		}
-		s.armed = true
+	if err := s.expect(); err != nil {
+		return err
 	}
 	return s.Park(t, rondo.Reason{What: what, On: uint64(s.fd.sys)})
 }
 
-func (f *FD) readTask(t kernel.Task, p []byte) (n int, err error) {
+// expect sees to it that a report will come.
+func (s *side) expect() error {
+	if s.armed {
+		return nil
+	}
+	err := s.fd.poller().Arm(uintptr(s.fd.sys), s.want, s)
+	s.armed = err == nil
+	return err
+}
+
+// readTask is attempt and all that it calls, written out: what a server has most
+// of are connections that wait to be read, and each keeps on its stack what
+// lies between its handler and the switch. So it stays in the 2 KiB that a
+// stack has at first.
+func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 	s := &f.read
+	err := s.enter(t)
 	if len(p) == 0 {
-		return 0, s.enter(t)
+		return 0, err
 	}
 	p = p[:min(len(p), chunkMax)]
-	err = s.attempt(t, "read", func() (errno syscall.Errno) {
-		if f.socket {
-			n, errno = receive(f.sys, p)
-		} else {
-			n, errno = read(f.sys, p)
+	for err == nil {
+		if s.ready {
+			n, errno := f.receive(p)
+			if errno == 0 {
+				return s.took(n, len(p))
+			}
+			if errno == syscall.EINTR {
+				continue
+			}
+			if errno != syscall.EAGAIN {
+				return 0, name("read", errno)
+			}
+			s.ready = false
 		}
-		return errno
-	})
-	if err != nil {
-		return 0, name("read", err)
+		if err = s.expect(); err != nil {
+			break
+		}
+		s.setAlarm()
+		s.loop.Hold(1)
+		err = s.waiter.Park(t.Scope(), rondo.Reason{What: "read", On: uint64(f.sys)})
+		s.loop.Hold(-1)
+		if err == nil {
+			err = s.check()
+		}
 	}
+	return 0, name("read", err)
+}
+
+func (f *FD) receive(p []byte) (int, syscall.Errno) {
+	if f.socket {
+		return receive(f.sys, p)
+	}
+	return read(f.sys, p)
+}
+
+// took is the result of a read that gave n bytes of those it asked for.
+func (s *side) took(n, asked int) (int, error) {
 	if n == 0 {
 		return 0, io.EOF
 	}
-	if n < len(p) && !s.hangUp {
+	if n < asked && !s.hangUp {
 		s.ready = false
 	}
 	return n, nil
