@@ -199,8 +199,17 @@ func TestPipeTie(t *testing.T) {
 			return err
 		})
 		rondo.Yield(ctx)
+		woken := false
+		for _, info := range rondo.Tasks(ctx) {
+			if info.ID == first.ID() && info.State == "ready" {
+				woken = true
+			}
+		}
 		first.Cancel(nil)
 		if err := first.Wait(ctx); err != nil {
+			if woken {
+				t.Errorf("the reader was woken by data and returned %v", err)
+			}
 			if !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}

@@ -158,13 +158,13 @@ func (s *Server) leave(v *service) {
 func (s *Server) accept(g *rondo.Scope, v *service) error {
 	var delay time.Duration
 	for {
-		if err := s.await(g, s.ended); err != nil || s.ended() {
+		if err := s.await(g); err != nil || s.ended() {
 			return err
 		}
 		c, err := v.listener.Accept()
 		if err == nil {
 			// Another listener's may have come first.
-			if err := s.await(g, func() bool { return false }); err != nil {
+			if err := s.await(g); err != nil {
 				_ = c.Close()
 				return err
 			}
@@ -189,9 +189,9 @@ func (s *Server) accept(g *rondo.Scope, v *service) error {
 	}
 }
 
-// await waits until one more connection may be served, or enough holds.
-func (s *Server) await(g *rondo.Scope, enough func() bool) error {
-	for s.MaxConns > 0 && s.count.Load() >= int64(s.MaxConns) && !enough() {
+// await waits until one more connection may be served.
+func (s *Server) await(g *rondo.Scope) error {
+	for s.MaxConns > 0 && s.count.Load() >= int64(s.MaxConns) {
 		if err := s.room.Park(g, rondo.Reason{What: "room"}); err != nil {
 			return err
 		}
@@ -328,7 +328,6 @@ func (s *Server) stop() {
 	for _, v := range s.serving {
 		_ = v.listener.Close()
 	}
-	s.room.WakeAll()
 	if len(s.serving) == 0 {
 		s.done.Set(struct{}{})
 	}
