@@ -244,22 +244,18 @@ func (l *Loop) newWorker() *worker {
 	s := &w.home
 	s.born, w.at = w, s
 	s.next, _ = iter.Pull(func(yield func(unit) bool) {
-		s.yield = yield
-		w.run()
+		// A worker's life: its tasks, until it is woken without one.
+		w.home.yield = yield
+		w.id = gid.ID()
+		w.loop.crew.add(w.id)
+		if w.job != nil {
+			w.perform(w.job)
+			w.serve()
+		}
+		w.quit()
 	})
 	l.workers++
 	return w
-}
-
-// run is a worker's life: its tasks, until it is woken without one.
-func (w *worker) run() {
-	w.id = gid.ID()
-	w.loop.crew.add(w.id)
-	defer w.loop.discharge(w)
-	if w.job != nil {
-		w.perform(w.job)
-		w.serve()
-	}
 }
 
 // serve runs what comes next in the worker, again and again, until it is woken
@@ -282,12 +278,18 @@ func (w *worker) serve() {
 				s.yield(unit{})
 			}
 			if w.job == nil {
-				w.at = nil
 				return
 			}
 		}
 		w.perform(w.job)
 	}
+}
+
+// quit takes the worker off the books: its goroutine is about to end.
+func (w *worker) quit() {
+	w.at = nil
+	w.loop.crew.remove(w.id)
+	w.loop.workers--
 }
 
 // perform runs one task to its end, whatever end that is.
@@ -296,32 +298,28 @@ func (w *worker) serve() {
 // stopped: the deferred call lives the rest of the worker's life, so that the
 // goroutine ends only when the loop does, with control on its way back to Run.
 func (w *worker) perform(t *Task) {
-	l := w.loop
 	t.gid = w.id
-	l.arrive(t)
-	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		if v := recover(); v != nil {
-			l.finish(t, l.panicked(t.Name(), v))
-			return
-		}
-		l.withdraw(t)
-		l.exited(t)
-		l.finish(t, errGoexit)
-		w.serve()
-	}()
-	err := t.fn(&t.scope)
-	returned = true
-	l.finish(t, err)
+	w.loop.arrive(t)
+	defer w.rescue(t)
+	w.loop.finish(t, t.fn(&t.scope))
 }
 
-// discharge takes the worker's name off the books as its goroutine ends.
-func (l *Loop) discharge(w *worker) {
-	l.crew.remove(w.id)
-	l.workers--
+// rescue is called, deferred, when perform is left, and sees to a task that has
+// not ended by returning.
+func (w *worker) rescue(t *Task) {
+	if t.state == stateDone {
+		return
+	}
+	l := w.loop
+	if v := recover(); v != nil {
+		l.finish(t, l.panicked(t.Name(), v))
+		return
+	}
+	l.withdraw(t)
+	l.exited(t)
+	l.finish(t, errGoexit)
+	w.serve()
+	w.quit()
 }
 
 // release ends all idle workers. Swapping into the slot where one is parked

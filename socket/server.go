@@ -66,7 +66,9 @@ type service struct {
 // served is a connection with a handler.
 type served struct {
 	net.Conn
-	place int // in service.conns
+	server  *Server
+	service *service
+	place   int // in service.conns
 }
 
 // Serve is Server.Serve with a Server that has only the handler. It ends when l
@@ -213,13 +215,15 @@ func passing(err error) bool {
 
 // start serves c in a task.
 func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
-	e := &served{c, len(v.conns)}
+	e := &served{c, s, v, len(v.conns)}
 	v.conns = append(v.conns, e)
 	s.count.Add(1)
+	// What lies in this function stays on the stack of a connection that waits: as
+	// little as can be.
 	t := g.Go(func(ctx context.Context) error {
-		defer s.finish(v, e)
-		if err := s.Handler(ctx, c); err != nil {
-			s.failed(g, c, err)
+		defer e.finish()
+		if err := e.server.Handler(ctx, e.Conn); err != nil {
+			e.failed(err)
 		}
 		return nil
 	})
@@ -228,10 +232,10 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 
 func taskName(c net.Conn) string { return "conn " + c.RemoteAddr().String() }
 
-// failed hears that a handler has returned an error.
-func (s *Server) failed(g *rondo.Scope, c net.Conn, err error) {
-	if !cutOff(g, err) {
-		s.report(c, err)
+// failed hears that the handler has returned an error.
+func (e *served) failed(err error) {
+	if !cutOff(e.service.scope, err) {
+		e.server.report(e.Conn, err)
 	}
 }
 
@@ -244,7 +248,8 @@ func cutOff(g *rondo.Scope, err error) bool {
 
 // finish closes a connection whose handler has ended. If that panicked it is made
 // an error here, if the Runner wants it so.
-func (s *Server) finish(v *service, e *served) {
+func (e *served) finish() {
+	s, v := e.server, e.service
 	if s.loop.Recovers() {
 		if p := recover(); p != nil {
 			s.report(e.Conn, &rondo.PanicError{Task: taskName(e.Conn), Value: p, Stack: debug.Stack()})

@@ -161,15 +161,7 @@ func (f *FD) Read(p []byte) (int, error) {
 	if t == nil {
 		return f.readForeign(p)
 	}
-	if err := f.read.Take(t); err != nil {
-		return 0, err
-	}
-	n, err := f.readTask(t, p)
-	f.read.Release()
-	if n > 0 {
-		t.Spend(n)
-	}
-	return n, err
+	return f.readTask(t, p)
 }
 
 func (f *FD) readForeign(p []byte) (n int, err error) {

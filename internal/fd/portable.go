@@ -179,13 +179,21 @@ func (s *side) do(t kernel.Task, what string, op func() error) error {
 }
 
 func (f *FD) readTask(t kernel.Task, p []byte) (n int, err error) {
-	if len(p) == 0 {
-		return 0, f.read.enter(t)
+	if err := f.read.Take(t); err != nil {
+		return 0, err
 	}
-	err = f.read.do(t, "read", func() (err error) {
-		n, err = f.face.Read(p)
-		return err
-	})
+	if len(p) == 0 {
+		err = f.read.enter(t)
+	} else {
+		err = f.read.do(t, "read", func() (err error) {
+			n, err = f.face.Read(p)
+			return err
+		})
+	}
+	f.read.Release()
+	if n > 0 {
+		t.Spend(n)
+	}
 	return n, err
 }
 

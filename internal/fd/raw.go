@@ -177,8 +177,9 @@ func (s *side) await(t kernel.Task, what string) error {
 	return s.Park(t, rondo.Reason{What: what, On: uint64(s.fd.sys)})
 }
 
-// expect sees to it that a report will come.
+// expect sees to it that a report will come, and the alarm of the deadline.
 func (s *side) expect() error {
+	s.setAlarm()
 	if s.armed {
 		return nil
 	}
@@ -193,29 +194,28 @@ func (s *side) expect() error {
 // stack has at first.
 func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 	s := &f.read
-	err := s.enter(t)
-	if len(p) == 0 {
+	if err := s.Take(t); err != nil {
 		return 0, err
 	}
-	p = p[:min(len(p), chunkMax)]
-	for err == nil {
+	err := s.enter(t)
+	for err == nil && len(p) > 0 {
 		if s.ready {
 			n, errno := f.receive(p)
 			if errno == 0 {
-				return s.took(n, len(p))
+				return s.took(t, n, len(p))
 			}
 			if errno == syscall.EINTR {
 				continue
 			}
 			if errno != syscall.EAGAIN {
-				return 0, name("read", errno)
+				err = errno
+				break
 			}
 			s.ready = false
 		}
 		if err = s.expect(); err != nil {
 			break
 		}
-		s.setAlarm()
 		s.loop.Hold(1)
 		err = s.waiter.Park(t.Scope(), rondo.Reason{What: "read", On: uint64(f.sys)})
 		s.loop.Hold(-1)
@@ -223,24 +223,28 @@ func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 			err = s.check()
 		}
 	}
+	s.Release()
 	return 0, name("read", err)
 }
 
 func (f *FD) receive(p []byte) (int, syscall.Errno) {
+	p = p[:min(len(p), chunkMax)]
 	if f.socket {
 		return receive(f.sys, p)
 	}
 	return read(f.sys, p)
 }
 
-// took is the result of a read that gave n bytes of those it asked for.
-func (s *side) took(n, asked int) (int, error) {
+// took ends a read that gave n bytes of those it asked for.
+func (s *side) took(t kernel.Task, n, asked int) (int, error) {
+	if n > 0 && n < min(asked, chunkMax) && !s.hangUp {
+		s.ready = false
+	}
+	s.Release()
 	if n == 0 {
 		return 0, io.EOF
 	}
-	if n < asked && !s.hangUp {
-		s.ready = false
-	}
+	t.Spend(n)
 	return n, nil
 }
 
