@@ -16,10 +16,10 @@ package rondo
 // (TestTurnIsBounded).
 //
 // There is no goroutine that turns the loop. Whoever suspends calls pick, which
-// turns it on the spot until something can run, and then hands over to that
-// (baton.go). Only one goroutine at a time does any of this, so there is no
-// lock in this file, and there must never be one: post.go has the only door
-// through which other goroutines come in.
+// turns it on the spot, and hands over to what is to run next (baton.go). Only to
+// sleep the loop goes to one place, the goroutine of Run. One goroutine at a
+// time does any of this, so there is no lock in this file, and there must never
+// be one: post.go has the only door through which other goroutines come in.
 
 import (
 	"context"

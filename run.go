@@ -1,10 +1,10 @@
 package rondo
 
-// This file begins and ends a loop. The goroutine that calls Run does not turn
-// the loop: it is parked like a task while the tasks run, and a task without a
-// function, the hub, stands for it. It wakes when the main task has ended and
-// sees to the rest, always in the same order, and skips nothing of it when main
-// failed or panicked:
+// This file begins and ends a loop. The goroutine that calls Run is parked like a
+// task while the tasks run, and a task without a function, the hub, stands for
+// it. It gets the baton when nothing can run, and sleeps then until there is
+// news. And it wakes when the main task has ended and sees to the rest, always
+// in the same order, and skips nothing of it when main failed or panicked:
 //
 //  1. cancel the tasks that are left, and wait for them;
 //  2. report the errors that nobody waited for;
