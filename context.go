@@ -21,6 +21,18 @@ import (
 // never is the deadline of a scope that has none.
 const never int64 = math.MaxInt64
 
+// marks are what a scope is or has become.
+type marks struct{ bits atomic.Uint32 }
+
+const (
+	markShield = 1 << iota // it is not cancelled when its parent is
+	markLeft               // it has been left; any goroutine may look for it
+)
+
+func (s *Scope) is(mark uint32) bool { return s.marks.bits.Load()&mark != 0 }
+
+func (s *Scope) mark(mark uint32) { s.marks.bits.Store(s.marks.bits.Load() | mark) }
+
 type face struct {
 	decided atomic.Pointer[verdict] // what cancelled it
 	ctx     context.Context         // what the scope was opened with: its values

@@ -14,7 +14,6 @@ package rondo
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 )
 
@@ -30,23 +29,13 @@ type Scope struct {
 	child  *Scope // the first of the scopes it encloses
 	next   *Scope // its neighbours among its parent's children; a ring
 	prev   *Scope
-	tasks  int32         // how many it owns that have not ended
-	marks  atomic.Uint32 // see below
+	tasks  int32 // how many it owns that have not ended
+	marks  marks
 	extra  *extra
 }
 
-// The marks of a scope.
-const (
-	markShield = 1 << iota // it is not cancelled when its parent is
-	markLeft               // it has been left; any goroutine may look for it
-)
-
 // isOwn tells whether the scope is a task's own.
 func (s *Scope) isOwn() bool { return s == &s.host.scope }
-
-func (s *Scope) is(mark uint32) bool { return s.marks.Load()&mark != 0 }
-
-func (s *Scope) mark(mark uint32) { s.marks.Store(s.marks.Load() | mark) }
 
 // extra is what few scopes need.
 type extra struct {

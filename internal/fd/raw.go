@@ -126,11 +126,11 @@ func (f *FD) closeSys() {
 // A loan is what a task borrows of the other face: nothing.
 type loan struct{}
 
-func (s *side) lent() bool { return false }
+func (loan) lent() bool { return false }
 
-func (s *side) loans() uint { return 0 }
+func (loan) loans() uint { return 0 }
 
-func (s *side) disturbed(uint, error) bool { return false }
+func (loan) disturbed(uint, error) bool { return false }
 
 // attempt tries op until it says something else than EAGAIN, and waits in
 // between. The caller holds the side's lock.
