@@ -90,9 +90,9 @@ type worker struct {
 	index int    // its place in loop.idle, while idle
 }
 
-// leave picks the task that runs next and gives the slot to swap into so that
-// it does; nil if it is t itself, the running task, which is then noted as
-// parked there. After the swap comes arrive.
+// leave picks the task that runs next. If that is t itself, the running task, it
+// gives nil. Else it gives the slot to swap into, and notes that t is parked
+// there from then on. After the swap comes arrive.
 func (l *Loop) leave(t *Task) *slot {
 	nx := l.pick(t == l.hub)
 	if nx == t {
@@ -203,6 +203,12 @@ const (
 
 // look begins anew if it is time for that.
 func (s *spare) look(l *Loop) {
+	if l.fault.any() {
+		// One of them may carry a Goexit, which it would hand on to whoever runs
+		// after it. The end of the loop is near, and sees to all.
+		s.over = 0
+		return
+	}
 	if l.now-s.since < spareFor {
 		return
 	}

@@ -86,6 +86,7 @@ func (l *Loop) exited(t *Task) {
 	if !l.fault.any() {
 		l.fault.goexit = true
 	}
+	l.spare.over = 0
 	l.end(errGoexit)
 }
 

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -132,7 +133,9 @@ func Beside(loop kernel.Loop, t kernel.Task, why rondo.Reason, op func() error, 
 		list   rondo.WaitList
 	)
 	loop.Hold(1)
+	loop.Lend(1)
 	defer loop.Hold(-1)
+	defer loop.Lend(-1)
 	loop.Beside(func() {
 		result = op()
 		// The task waits, so the loop has not ended.
@@ -141,6 +144,9 @@ func Beside(loop kernel.Loop, t kernel.Task, why rondo.Reason, op func() error, 
 			list.Wake()
 		})
 	})
+	// With one processor the goroutine would wait for the runtime to take that
+	// from a busy loop. Most operations are done at once, if they are begun.
+	runtime.Gosched()
 	cause := list.Park(t.Scope(), why)
 	if cause == nil || done {
 		return result

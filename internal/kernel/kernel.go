@@ -35,6 +35,10 @@ type Loop interface {
 	// loop.
 	Hold(n int)
 
+	// Lend notes that n goroutines more than before work for the loop, so that a
+	// busy loop gives them the processor now and then. Only on the loop.
+	Lend(n int)
+
 	// CallAt runs fn as a callback when the loop's clock has come to an instant.
 	// Only on the loop.
 	CallAt(instant int64, fn func()) Timer
