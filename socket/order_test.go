@@ -98,7 +98,7 @@ func TestReadersInOrder(t *testing.T) {
 func TestFairness(t *testing.T) {
 	for what, c := range map[string]struct{ size, times, perTurn int }{
 		"many": {10, 1600, 16},
-		"big":  {32 << 10, 50, 8},
+		"big":  {32 << 10, 50, 6},
 	} {
 		run(t, func(ctx context.Context) error {
 			a, b := pair(t, ctx)

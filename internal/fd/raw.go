@@ -361,18 +361,27 @@ func (f *FD) Wait(t kernel.Task, which driver.Events, op func(sys uintptr) bool)
 	})
 }
 
-// Control runs op with a descriptor that stays open meanwhile.
+// Control runs op with a descriptor that stays open meanwhile, unless op itself
+// closes the FD.
 func (f *FD) Control(op func(sys uintptr)) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
+	sys, face, closed := f.sys, f.face, f.closed
+	f.mu.Unlock()
+	if closed {
 		return net.ErrClosed
 	}
-	if f.sys >= 0 {
-		op(uintptr(f.sys))
+	// What is closed on the loop is not closed while this is there.
+	if sys >= 0 && f.loop.Inside() {
+		op(uintptr(sys))
 		return nil
 	}
-	conn, ok := f.face.(syscall.Conn)
+	if face == nil {
+		var err error
+		if face, err = f.Face(); err != nil {
+			return err
+		}
+	}
+	conn, ok := face.(syscall.Conn)
 	if !ok {
 		return errUnsupported
 	}
