@@ -68,26 +68,28 @@ func (s *slot) swap() {
 // only from its start to its end is here and not in the Task: where it is
 // parked, and what it waits for.
 type worker struct {
-	// What a switch touches comes first.
-	at       *slot     // where it is parked; nil while it runs
-	job      *Task     // what it runs; while idle, what it has been given to run
-	cause    *verdict  // why its task's wait was ended before its time
-	under    *Scope    // whose cancellation ends the wait; nil if none does
-	list     *WaitList // what it waits in; nil if in none
-	after    *worker   // its neighbours in list
-	before   *worker
+	// What a switch touches comes first, in one line of the processor's cache.
+	at       *slot  // where it is parked; nil while it runs
+	home     slot   // the slot of its birth
+	job      *Task  // what it runs; while idle, what it has been given to run
 	switches uint64 // times the task was given the baton
 	spent    uint32 // what it has done since then; see innerTask.Spend
 	alarm    int32  // its place among the loop's timers, plus one
-	guest    int32  // its place among the strangers of under, plus one
-	reason   Reason // what it waits for
-	since    int64  // the loop's clock when it began to wait
-	inner    *Scope // the scope opened last of those that the task's body is in
 
-	loop  *Loop
-	home  slot   // the slot of its birth
+	// What its task waits for.
+	cause  *verdict  // why the wait was ended before its time
+	under  *Scope    // whose cancellation ends the wait; nil if none does
+	list   *WaitList // what it waits in; nil if in none
+	after  *worker   // its neighbours in list
+	before *worker
+	reason Reason
+	since  int64  // the loop's clock when it began to wait
+	inner  *Scope // the scope opened last of those that the task's body is in
+	guest  int32  // its place among the strangers of under, plus one
+
+	index int32  // its place in loop.idle, while idle
 	id    uint64 // its goroutine's number
-	index int    // its place in loop.idle, while idle
+	loop  *Loop
 }
 
 // leave picks the task that runs next. If that is t itself, the running task, it
@@ -182,7 +184,7 @@ func (l *Loop) idleWorker() *worker {
 // rest puts w among the idle workers. From here on it is parked wherever the
 // swap that follows puts it.
 func (l *Loop) rest(w *worker) {
-	w.job, w.inner, w.index = nil, nil, len(l.idle)
+	w.job, w.inner, w.index = nil, nil, int32(len(l.idle))
 	l.idle = append(l.idle, w)
 }
 

@@ -33,7 +33,7 @@ func placement(t *testing.T, l *Loop) map[*slot]string {
 		}
 	}
 	for i, w := range l.idle {
-		if w.index != i {
+		if int(w.index) != i {
 			t.Fatalf("idle worker %d has index %d", i, w.index)
 		}
 		park(w.at, "an idle worker")

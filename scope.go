@@ -23,8 +23,8 @@ import (
 // the loop.
 type Scope struct {
 	loop   *Loop
+	host   *Task // the task whose body runs in it
 	face   face
-	host   *Task  // the task whose body runs in it
 	parent *Scope // the scope that encloses it; nil for the root
 	child  *Scope // the first of the scopes it encloses
 	next   *Scope // its neighbours among its parent's children; a ring
