@@ -1,0 +1,80 @@
+//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
+
+package fd
+
+// How a connection comes about: accepted from a listener, or asked for.
+
+import (
+	"errors"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// Accept waits for a connection and gives its descriptor, non-blocking, and its
+// peer. Only tasks may call it.
+func (f *FD) Accept(t kernel.Task) (sys int, peer unix.Sockaddr, err error) {
+	s := &f.read
+	if err := s.Take(t); err != nil {
+		return -1, nil, err
+	}
+	err = s.attempt(t, "accept", func() (errno syscall.Errno) {
+		var err error
+		sys, peer, err = accept(f.sys)
+		if errors.Is(err, syscall.ECONNABORTED) {
+			// It was closed before it was accepted: look for the next.
+			return syscall.EINTR
+		}
+		return number(err)
+	})
+	s.Release()
+	if err != nil {
+		return -1, nil, name("accept", err)
+	}
+	t.Spend(0)
+	return sys, peer, nil
+}
+
+// Connect connects the socket to an address and waits until it is, or has
+// failed. Only tasks may call it.
+func (f *FD) Connect(t kernel.Task, to unix.Sockaddr) error {
+	s := &f.write
+	if err := s.Take(t); err != nil {
+		return err
+	}
+	defer s.Release()
+	asked := false
+	return name("connect", s.attempt(t, "connect", func() syscall.Errno {
+		if !asked {
+			asked = true
+			return pending(number(unix.Connect(f.sys, to)))
+		}
+		code, err := unix.GetsockoptInt(f.sys, unix.SOL_SOCKET, unix.SO_ERROR)
+		if err != nil {
+			return number(err)
+		}
+		if code != 0 {
+			return pending(syscall.Errno(code))
+		}
+		// No error may also mean no answer yet, if the report was of another
+		// socket that had the number before.
+		if _, err := unix.Getpeername(f.sys); err != nil {
+			return syscall.EAGAIN
+		}
+		return 0
+	}))
+}
+
+// pending tells the errors of connect(2) that mean it is under way. EAGAIN is
+// none of them: it says that a Unix socket's peer has no room.
+func pending(errno syscall.Errno) syscall.Errno {
+	switch errno {
+	case syscall.EINPROGRESS, syscall.EALREADY, syscall.EINTR:
+		return syscall.EAGAIN
+	case syscall.EISCONN:
+		return 0
+	}
+	return errno
+}
