@@ -30,12 +30,7 @@ func (l *innerLoop) Now() int64            { return l.now }
 func (l *innerLoop) Hold(n int)            { (*Loop)(l).hold(n) }
 func (l *innerLoop) Beside(fn func())      { beside(fn) }
 
-// Lend counts the goroutines among the offloaded functions, and gives them places
-// of their own there.
-func (l *innerLoop) Lend(n int) {
-	l.offload.running += n
-	l.runner.Threads += n
-}
+func (l *innerLoop) Lend(n int) { l.helpers += n }
 
 func (l *innerLoop) Recovers() bool { return l.runner.Recover }
 
