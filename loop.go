@@ -79,6 +79,7 @@ type Loop struct {
 
 	door     door
 	outside  int  // what may still wake the loop from outside; see hold
+	helpers  int  // goroutines that work for the loop, besides offloaded functions
 	shared   bool // something was handed out through which anybody may wake the loop
 	offload  offload
 	unheard  []*unheard
@@ -185,7 +186,7 @@ func (l *Loop) poll(until int64) {
 // lend gives the processor to other goroutines for a moment if some of them
 // work for this loop and it has been busy for a while.
 func (l *Loop) lend() {
-	if l.offload.running > 0 && l.now-l.lent >= int64(yieldEvery) {
+	if l.offload.running+l.helpers > 0 && l.now-l.lent >= int64(yieldEvery) {
 		runtime.Gosched()
 		l.now = l.driver.Now()
 		l.lent = l.now
