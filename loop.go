@@ -100,6 +100,13 @@ func (l *Loop) turn() {
 	l.batch = l.queue.n
 }
 
+// alone tells whether the next turn would bring nothing but the running task
+// back: nothing is ready, nobody has come in, and it is not time to ask. Whoever
+// counts steps, a simulation or the watchdog, wants to see each.
+func (l *Loop) alone() bool {
+	return l.queue.n == 0 && l.steps-l.asked < askEvery && !l.door.pending() && !l.virtual && l.watch == nil
+}
+
 // pick gives the task to run next. It runs the callbacks that come before it, and
 // turns the loop whenever a turn's batch is used up.
 //

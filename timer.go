@@ -184,6 +184,12 @@ func Yield(ctx context.Context) error {
 		return err
 	}
 	l := t.scope.loop
+	if l.alone() {
+		l.steps++
+		l.stats.Turns++
+		t.worker.spent = 0
+		return nil
+	}
 	l.ready(t)
 	if s := l.leave(t); s != nil {
 		if s.inner = !s.inner; s.inner {
