@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -233,7 +234,7 @@ func TestCloseFromAnywhere(t *testing.T) {
 // TestLoopEnded: connections and listeners outlive their loop, for goroutines,
 // until they are closed.
 func TestLoopEnded(t *testing.T) {
-	before := descriptors()
+	before := leak.Descriptors()
 	var a, b *socket.Conn
 	var l *socket.Listener
 	run(t, func(ctx context.Context) (err error) {
@@ -280,7 +281,7 @@ func TestLoopEnded(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := descriptors(); n > before {
+	if n := leak.Descriptors(); n > before {
 		t.Errorf("%d descriptors before, %d after", before, n)
 	}
 }
@@ -288,7 +289,7 @@ func TestLoopEnded(t *testing.T) {
 // TestDropped: what nobody has closed when the loop has ended, and nobody has any
 // more, is closed as it would be with package net.
 func TestDropped(t *testing.T) {
-	before := descriptors()
+	before := leak.Descriptors()
 	run(t, func(ctx context.Context) error {
 		for range 10 {
 			a, b := pair(t, ctx)
@@ -301,7 +302,7 @@ func TestDropped(t *testing.T) {
 		}
 		return nil
 	})
-	for descriptors() > before {
+	for leak.Descriptors() > before {
 		runtime.GC()
 	}
 }

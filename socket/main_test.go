@@ -3,14 +3,13 @@ package socket_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -20,50 +19,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childVar) != "" {
 		os.Exit(m.Run())
 	}
-	// The runtime's own poller has descriptors too, which the first pipe makes
-	// it open once.
-	r, w, err := os.Pipe()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	r.Close()
-	w.Close()
-
-	goroutines, fds := runtime.NumGoroutine(), descriptors()
-	code := m.Run()
-	// A goroutine that has done its work may still be about to end.
-	for range 100_000 {
-		if runtime.NumGoroutine() <= goroutines && descriptors() <= fds {
-			break
-		}
-		runtime.Gosched()
-	}
-	if n := runtime.NumGoroutine(); n > goroutines {
-		fmt.Fprintf(os.Stderr, "%d goroutines before the tests, %d after\n", goroutines, n)
-		buf := make([]byte, 1<<20)
-		fmt.Fprintf(os.Stderr, "%s\n", buf[:runtime.Stack(buf, true)])
-		code = 1
-	}
-	if n := descriptors(); n > fds {
-		fmt.Fprintf(os.Stderr, "%d descriptors before the tests, %d after\n", fds, n)
-		code = 1
-	}
-	os.Exit(code)
+	leak.Main(m)
 }
 
 // childVar is set in a process that a test starts to be alone in.
 const childVar = "RONDO_SOCKET_CHILD"
-
-// descriptors counts what the process has open, or gives 0 where /proc does not
-// tell.
-func descriptors() int {
-	names, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return 0
-	}
-	return len(names)
-}
 
 // run runs main in a loop, as a test; one that hangs panics. An error for which
 // nobody waited fails the test, unless it says that a server was shut down.

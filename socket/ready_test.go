@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -277,7 +278,7 @@ func TestWatchRead(t *testing.T) {
 // TestWatchEnds: a watch ends with its scope, or with the loop, and leaves no
 // descriptor behind.
 func TestWatchEnds(t *testing.T) {
-	before := descriptors()
+	before := leak.Descriptors()
 	r, w := plainPipe(t)
 	run(t, func(ctx context.Context) error {
 		calls := 0
@@ -294,7 +295,7 @@ func TestWatchEnds(t *testing.T) {
 			return err
 		}
 		// The scope's end comes to the watch by a goroutine.
-		for descriptors() > before+4 {
+		for leak.Descriptors() > before+4 {
 			if err := rondo.Yield(ctx); err != nil {
 				return err
 			}

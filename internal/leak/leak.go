@@ -1,0 +1,55 @@
+// Package leak is for tests: it holds the law that nothing is left behind, no
+// goroutine and no file descriptor.
+package leak
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"testing"
+)
+
+// Main is what a TestMain does: it runs the tests, and fails, with the stacks of
+// all goroutines, if there are more goroutines or descriptors after them than
+// before. It does not return.
+func Main(m *testing.M) {
+	// The runtime's own poller has descriptors too, which the first pipe makes
+	// it open once.
+	r, w, err := os.Pipe()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	r.Close()
+	w.Close()
+
+	goroutines, fds := runtime.NumGoroutine(), Descriptors()
+	code := m.Run()
+	// A goroutine that has done its work may still be about to end.
+	for range 100_000 {
+		if runtime.NumGoroutine() <= goroutines && Descriptors() <= fds {
+			break
+		}
+		runtime.Gosched()
+	}
+	if n := runtime.NumGoroutine(); n > goroutines {
+		stacks := make([]byte, 1<<20)
+		fmt.Fprintf(os.Stderr, "%d goroutines before the tests, %d after\n%s\n", goroutines, n, stacks[:runtime.Stack(stacks, true)])
+		code = 1
+	}
+	if n := Descriptors(); n > fds {
+		fmt.Fprintf(os.Stderr, "%d descriptors before the tests, %d after\n", fds, n)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// Descriptors counts what the process has open, or gives 0 where /proc does not
+// tell.
+func Descriptors() int {
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(names)
+}
