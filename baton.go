@@ -130,7 +130,7 @@ func (l *Loop) arrive(t *Task) {
 	t.worker.switches++
 	t.worker.spent = 0
 	if l.watch != nil {
-		l.watch.runs(gid.ID())
+		l.watch.arrives(t)
 	}
 }
 
@@ -307,8 +307,8 @@ func (w *worker) quit() {
 // goroutine ends only when the loop does, with control on its way back to Run.
 func (w *worker) perform(t *Task) {
 	t.gid = w.id
-	w.loop.arrive(t)
 	defer w.rescue(t)
+	w.loop.arrive(t)
 	w.loop.finish(t, t.fn(&t.scope))
 }
 

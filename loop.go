@@ -83,7 +83,7 @@ type Loop struct {
 	shared   bool // something was handed out through which anybody may wake the loop
 	offload  offload
 	unheard  []*unheard
-	watch    *watchdog
+	watch    *watch     // nil if nobody looks on
 	lookouts []*lookout // only if virtual
 	stats    Stats
 }
@@ -102,7 +102,7 @@ func (l *Loop) turn() {
 
 // alone tells whether the next turn would bring nothing but the running task
 // back: nothing is ready, nobody has come in, and it is not time to ask. Whoever
-// counts steps, a simulation or the watchdog, wants to see each.
+// counts steps, a simulation or whoever looks on, wants to see each.
 func (l *Loop) alone() bool {
 	return l.queue.n == 0 && l.steps-l.asked < askEvery && !l.door.pending() && !l.virtual && l.watch == nil
 }
@@ -113,6 +113,9 @@ func (l *Loop) alone() bool {
 // If the loop would sleep, that is the hub's part: to sleep takes the deepest
 // calls there are, and the stack of a task that waits for long should stay small.
 func (l *Loop) pick(hub bool) *Task {
+	if l.watch != nil {
+		l.watch.leaves(l.current)
+	}
 	l.current = nil
 	for {
 		for l.batch > 0 {
@@ -123,7 +126,7 @@ func (l *Loop) pick(hub bool) *Task {
 			}
 			e := l.queue.pop()
 			if l.watch != nil {
-				l.watch.stepped(e)
+				l.watch.begins(e)
 			}
 			if e.task != nil {
 				return e.task
@@ -208,6 +211,9 @@ func (l *Loop) call(h *Handle) {
 		return
 	}
 	h.fn = nil
+	if l.watch != nil {
+		defer l.watch.called(l.watch.now())
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			l.panicked(callback, v)

@@ -33,6 +33,8 @@ type WaitList struct {
 	// lock. It serves only those who look at the program.
 	Owner *Task
 
+	// A list that is empty has a nil head. If its loop is watched, the tail then
+	// still is the last who waited, by whom a caller from outside is found out.
 	head, tail *worker
 }
 
@@ -55,6 +57,9 @@ func (w *WaitList) Park(ctx context.Context, why Reason) error {
 // one. It never suspends.
 func (w *WaitList) Wake() bool {
 	if w.head == nil {
+		if w.tail != nil {
+			w.mustBeInside()
+		}
 		return false
 	}
 	w.head.job.wake(nil)
@@ -82,10 +87,11 @@ func (w *WaitList) Len() int {
 
 func (w *WaitList) push(t *Task) {
 	p := t.worker
-	p.list, p.before = w, w.tail
-	if w.tail == nil {
+	p.list = w
+	if w.head == nil {
 		w.head = p
 	} else {
+		p.before = w.tail
 		w.tail.after = p
 	}
 	w.tail = p
@@ -165,10 +171,32 @@ func (l *Loop) transfer(t *Task) {
 
 // wake ends the wait of t: it makes t ready, and park returns v's cause.
 func (t *Task) wake(v *verdict) {
-	w := t.worker
+	w, l := t.worker, t.scope.loop
+	if l.watch != nil {
+		l.watch.wakes(t)
+	}
+	list := w.list
 	w.abandon()
+	if l.watch != nil && list != nil {
+		list.note(w)
+	}
 	w.cause = v
-	t.scope.loop.ready(t)
+	l.ready(t)
+}
+
+// note keeps p, who has waited in the list, as its tail if it is empty.
+func (w *WaitList) note(p *worker) {
+	if w.head == nil {
+		w.tail = p
+	}
+}
+
+// mustBeInside panics if the list is empty and belongs to a loop that lives and
+// is not the caller's.
+func (w *WaitList) mustBeInside() {
+	if l := w.tail.loop; !l.inside() && !l.door.closed() {
+		panic(l.strange())
+	}
 }
 
 // abandon takes the worker off whatever its task waits for.

@@ -9,7 +9,7 @@ package rondo
 //  1. cancel the tasks that are left, and wait for them;
 //  2. report the errors that nobody waited for;
 //  3. run what is still behind the door, and shut it;
-//  4. end the watchdog;
+//  4. end the watchdog and whoever else looks on;
 //  5. end the workers, so that no goroutine is left;
 //  6. close the driver, and with it all watchers of descriptors.
 
@@ -18,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -55,6 +54,10 @@ type Runner struct {
 
 	// Threads is how many functions may be offloaded at once. 0 means 256.
 	Threads int
+
+	// Tracer is told what the tasks do. RONDO_TRACE=FILE in the environment
+	// writes a timeline of every loop of the process besides; see rondo trace.
+	Tracer *Tracer
 
 	// LockThread keeps the loop on the OS thread on which Run was called, for
 	// cgo and graphical interfaces. Every hand-over to a goroutine then costs
@@ -155,9 +158,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) 
 	if r.Threads <= 0 {
 		r.Threads = offloads
 	}
-	if os.Getenv("RONDO_DEBUG") == "1" {
-		r.Debug = true
-	}
+	r.Debug = r.Debug || debugging()
 	if r.Debug && r.SlowStep == 0 {
 		r.SlowStep = 100 * time.Millisecond
 	}
@@ -171,13 +172,13 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) 
 	l.hub.gid, l.root.host = gid.ID(), l.hub
 	l.root.begin(l, nil, ctx)
 	l.root.watchContext(ctx, nil)
-	if r.SlowStep > 0 {
-		l.watch = startWatchdog(l, r.SlowStep)
-	}
 	l.current = l.hub
 	l.main = l.spawn(&l.root, &l.root, main)
 	l.main.SetName("main")
 	l.main.heard = true
+	if l.watch = newWatch(l, r); l.watch != nil {
+		l.watch.started(l.main)
+	}
 }
 
 // await parks the goroutine of Run in list until done holds. It gets the baton

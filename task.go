@@ -54,6 +54,8 @@ type Task struct {
 type rare struct {
 	name  string
 	ended func(err error) // what Async does with the task's end
+	entry uintptr         // the user's function, if fn is one of Rondo's around it
+	site  *site           // where the task was started; nil without Debug
 }
 
 func (t *Task) more() *rare {
@@ -107,6 +109,9 @@ func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Cont
 		r.prev.next, r.prev = t, t
 	}
 	l.queue.push(entry{task: t})
+	if l.watch != nil {
+		l.watch.started(t)
+	}
 	return t
 }
 
@@ -116,6 +121,9 @@ func (t *Task) hearAnywhere() { t.scope.loop.do(t.hear) }
 // finish ends the running task: whoever waits for it is made ready, and its
 // scope hears of its error.
 func (l *Loop) finish(t *Task, err error) {
+	if l.watch != nil {
+		l.watch.ends(t, err)
+	}
 	t.worker.abandon()
 	t.err, t.state, t.fn, t.worker = err, stateDone, nil, nil
 	if t.next == t {
