@@ -12,6 +12,9 @@ import (
 // It is written in assembly, for only assembly can name the g register.
 func load(offset uintptr) uint64
 
+// record gives the address of the running goroutine's record.
+func record() uintptr
+
 // entry follows the frame pointers of the calling goroutine to its first
 // function and gives an address inside the code of that function. The walk is
 // assembly so that nothing can move the stack under it.

@@ -8,6 +8,12 @@ TEXT ·load(SB), NOSPLIT, $0-16
 	MOVQ AX, ret+8(FP)
 	RET
 
+// func record() uintptr
+TEXT ·record(SB), NOSPLIT, $0-8
+	MOVQ (TLS), AX
+	MOVQ AX, ret+0(FP)
+	RET
+
 // func entry() uintptr
 //
 // The first function of a goroutine has a zero frame pointer below it and

@@ -8,6 +8,12 @@ TEXT ·load(SB), NOSPLIT, $0-16
 	MOVD R0, ret+8(FP)
 	RET
 
+// func record() uintptr
+TEXT ·record(SB), NOSPLIT, $0-8
+	MOVD g, R0
+	MOVD R0, ret+0(FP)
+	RET
+
 // func entry() uintptr
 //
 // The saved frame pointer and, above it, the return address form the same

@@ -1,0 +1,306 @@
+package goinspect
+
+// This file reads ELF core files, as the kernel and gcore write them; see
+// core(5) and elf(5). A core need not hold what stands in the program's file
+// anyway, its code and constants; that part is read from the file.
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// core is the memory of a program that has ended.
+type core struct {
+	file     *os.File
+	segments []segment
+	regions  []Region
+	threads  map[int]registers
+	mapped   []mappedFile
+	opened   map[string]*os.File
+	exe      string // stands for the program's own file; "" if that is where it was
+	program  string // the path of the program's own file
+}
+
+// A segment is a stretch of memory of which the core holds the first size bytes,
+// at the offset at.
+type segment struct {
+	Region
+	at, size uint64
+}
+
+// A mappedFile is a stretch of memory that shows a file from an offset on.
+type mappedFile struct {
+	start, end, at uint64
+	path           string
+}
+
+// OpenCore opens a core file. exe names the file of the program, if it is not
+// where it was when the program ran; "" if it is.
+func OpenCore(name, exe string) (Memory, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	c := &core{file: file, threads: make(map[int]registers), opened: make(map[string]*os.File), exe: exe}
+	if err := c.load(name); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *core) load(name string) error {
+	e, err := elf.NewFile(c.file)
+	if err != nil || e.Type != elf.ET_CORE {
+		return fmt.Errorf("%s is no ELF core file", name)
+	}
+	if e.Class != elf.ELFCLASS64 || e.Data != elf.ELFDATA2LSB {
+		return fmt.Errorf("%s is the core of a 32-bit or big-endian program", name)
+	}
+	for _, p := range e.Progs {
+		switch p.Type {
+		case elf.PT_LOAD:
+			c.segments = append(c.segments, segment{Region{
+				Start: p.Vaddr, End: p.Vaddr + p.Memsz,
+				Writable: p.Flags&elf.PF_W != 0, Executable: p.Flags&elf.PF_X != 0,
+			}, p.Off, p.Filesz})
+		case elf.PT_NOTE:
+			if p.Filesz > 1<<28 {
+				return fmt.Errorf("%s is damaged: its notes take %d bytes", name, p.Filesz)
+			}
+			notes, err := io.ReadAll(p.Open())
+			if err != nil {
+				return fmt.Errorf("%s is damaged or cut short: %w", name, err)
+			}
+			c.readNotes(notes, e.Machine)
+		}
+	}
+	slices.SortFunc(c.segments, func(a, b segment) int {
+		if a.Start < b.Start {
+			return -1
+		}
+		return 1
+	})
+	for i := range c.segments {
+		s := &c.segments[i]
+		m, ok := c.mappedAt(s.Start)
+		s.File = ok && m.path != ""
+		if i > 0 && s.Start < c.segments[i-1].End || s.End < s.Start {
+			return fmt.Errorf("%s is damaged: its segments overlap", name)
+		}
+		c.regions = append(c.regions, s.Region)
+	}
+	return c.checkProgram(name)
+}
+
+// Notes of a core: see linux/elf.h.
+const (
+	notePrstatus = 1
+	noteFile     = 0x46494c45
+)
+
+func (c *core) readNotes(b []byte, machine elf.Machine) {
+	for len(b) >= 12 {
+		names, size, kind := uint64(half(b, 0)), uint64(half(b, 4)), half(b, 8)
+		start := 12 + (names+3)&^3
+		end := start + size
+		if end > uint64(len(b)) {
+			return
+		}
+		note := b[start:end]
+		switch kind {
+		case notePrstatus:
+			c.readThread(note, machine)
+		case noteFile:
+			c.readFiles(note)
+		}
+		b = b[min((end+3)&^3, uint64(len(b))):]
+	}
+}
+
+// readThread reads a thread's number and registers.
+func (c *core) readThread(note []byte, machine elf.Machine) {
+	const pid, regs = 32, 112
+	r := registers{exact: true, how: "from the core's registers"}
+	switch machine {
+	case elf.EM_X86_64:
+		r.pc, r.sp = word(note, regs+16*8), word(note, regs+19*8)
+	case elf.EM_AARCH64:
+		r.lr, r.sp, r.pc = word(note, regs+30*8), word(note, regs+31*8), word(note, regs+32*8)
+	}
+	c.threads[int(half(note, pid))] = r
+}
+
+// readFiles reads which files were mapped where.
+func (c *core) readFiles(note []byte) {
+	n, page := word(note, 0), word(note, 8)
+	if n > uint64(len(note))/24 {
+		return
+	}
+	names := bytes.Split(note[min(16+24*n, uint64(len(note))):], []byte{0})
+	for i := range n {
+		m := mappedFile{start: word(note, int(16+24*i)), end: word(note, int(24+24*i)), at: word(note, int(32+24*i)) * page}
+		if i < uint64(len(names)) {
+			m.path = string(names[i])
+		}
+		c.mapped = append(c.mapped, m)
+	}
+	if len(c.mapped) > 0 {
+		c.program = c.mapped[0].path
+	}
+}
+
+func (c *core) mappedAt(addr uint64) (mappedFile, bool) {
+	for _, m := range c.mapped {
+		if m.start <= addr && addr < m.end {
+			return m, true
+		}
+	}
+	return mappedFile{}, false
+}
+
+// checkProgram makes sure that the file that was named for the program is the
+// one that ran: the core holds its first page.
+func (c *core) checkProgram(name string) error {
+	if c.exe == "" {
+		return nil
+	}
+	f, err := c.open(c.program)
+	if err != nil {
+		return err
+	}
+	for _, m := range c.mapped {
+		if m.path != c.program || m.at != 0 {
+			continue
+		}
+		var there, here [512]byte
+		if c.fromCore(m.start, there[:]) != nil {
+			continue
+		}
+		if _, err := f.ReadAt(here[:], 0); err != nil || here != there {
+			return fmt.Errorf("%s is not the program of %s, which was %s", c.exe, name, c.program)
+		}
+	}
+	return nil
+}
+
+// open opens a file that was mapped.
+func (c *core) open(path string) (*os.File, error) {
+	if f, ok := c.opened[path]; ok {
+		if f == nil {
+			return nil, errUnmapped
+		}
+		return f, nil
+	}
+	real := path
+	if path == c.program && c.exe != "" {
+		real = c.exe
+	}
+	f, err := os.Open(real)
+	c.opened[path] = f
+	return f, err
+}
+
+func (c *core) Regions() []Region { return c.regions }
+
+// Close closes the core and the files that were read with it.
+func (c *core) Close() error {
+	for _, f := range c.opened {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+	return c.file.Close()
+}
+
+func (c *core) Read(addr uint64, b []byte) error {
+	for len(b) > 0 {
+		s, ok := c.segmentAt(addr)
+		if !ok {
+			return errUnmapped
+		}
+		part := b[:min(uint64(len(b)), s.End-addr)]
+		if err := c.readPart(s, addr, part); err != nil {
+			return err
+		}
+		b = b[len(part):]
+		addr += uint64(len(part))
+	}
+	return nil
+}
+
+func (c *core) segmentAt(addr uint64) (segment, bool) {
+	i, ok := slices.BinarySearchFunc(c.segments, addr, func(s segment, a uint64) int {
+		switch {
+		case s.End <= a:
+			return -1
+		case s.Start > a:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return segment{}, false
+	}
+	return c.segments[i], true
+}
+
+// readPart reads within one segment: what the core does not hold from the file
+// that was mapped there.
+func (c *core) readPart(s segment, addr uint64, b []byte) error {
+	if held := s.Start + s.size; addr < held {
+		n := min(uint64(len(b)), held-addr)
+		if _, err := c.file.ReadAt(b[:n], int64(s.at+addr-s.Start)); err != nil {
+			return fmt.Errorf("the core is cut short: %w", err)
+		}
+		b, addr = b[n:], addr+n
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	m, ok := c.mappedAt(addr)
+	if !ok || m.path == "" {
+		return errUnmapped
+	}
+	f, err := c.open(m.path)
+	if err != nil {
+		return err
+	}
+	n, err := f.ReadAt(b, int64(m.at+addr-m.start))
+	if errors.Is(err, io.EOF) {
+		// A mapping reaches to the end of a page, with zeros behind the file's end.
+		clear(b[n:])
+		return nil
+	}
+	return err
+}
+
+// fromCore reads only what the core itself holds.
+func (c *core) fromCore(addr uint64, b []byte) error {
+	s, ok := c.segmentAt(addr)
+	if !ok || addr+uint64(len(b)) > s.Start+s.size {
+		return errUnmapped
+	}
+	return c.readPart(s, addr, b)
+}
+
+func (c *core) ReadMany(requests []Request) {
+	for i := range requests {
+		requests[i].OK = c.Read(requests[i].Addr, requests[i].Data) == nil
+	}
+}
+
+// registers gives those that a thread had when the core was written.
+func (c *core) registers(thread int) (registers, bool) {
+	r, ok := c.threads[thread]
+	if !ok {
+		return r, false
+	}
+	r.stack = upFrom(c, r.sp)
+	return r, len(r.stack) > 0
+}

@@ -1,0 +1,161 @@
+package goinspect
+
+// This file reads the memory of a live process with process_vm_readv(2), which
+// neither stops it nor lets it know. The kernel asks for the right to trace it:
+// see ptrace(2), "Ptrace access mode checking".
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// live is the memory of the process pid.
+type live struct {
+	pid     int
+	regions []Region
+}
+
+// OpenProcess opens the memory of a live process. Its errors are sentences that
+// say what is missing and what to do.
+func OpenProcess(pid int) (Memory, error) {
+	if pid <= 0 {
+		return nil, fmt.Errorf("%d is no process id", pid)
+	}
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	switch {
+	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH):
+		return nil, fmt.Errorf("there is no process %d (is it in another PID namespace?)", pid)
+	case errors.Is(err, os.ErrPermission):
+		return nil, denied(pid)
+	case err != nil:
+		return nil, fmt.Errorf("the memory map of process %d cannot be read: %w", pid, err)
+	}
+	l := &live{pid: pid, regions: parseMaps(maps)}
+	if len(l.regions) == 0 {
+		return nil, fmt.Errorf("process %d has no memory: it is a kernel thread, or has ended", pid)
+	}
+	// The map may be read with fewer rights than the memory.
+	var b [1]byte
+	err = l.Read(l.regions[0].Start, b[:])
+	if errors.Is(err, unix.EPERM) {
+		return nil, denied(pid)
+	}
+	return l, nil
+}
+
+// OpenSelf opens the memory of the calling process, for which no right is
+// needed.
+func OpenSelf() (Memory, error) { return OpenProcess(os.Getpid()) }
+
+// denied says which right is missing.
+func denied(pid int) error {
+	var st unix.Stat_t
+	if err := unix.Stat(fmt.Sprintf("/proc/%d", pid), &st); err != nil {
+		return fmt.Errorf("there is no process %d (is it in another PID namespace?)", pid)
+	}
+	me := uint32(os.Geteuid())
+	if me != 0 && st.Uid != me {
+		return fmt.Errorf("process %d belongs to user %d and you are user %d: run as that user or as root", pid, st.Uid, me)
+	}
+	if scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); me != 0 && len(scope) > 0 && scope[0] > '0' && scope[0] <= '3' {
+		return fmt.Errorf("process %d may not be read: kernel.yama.ptrace_scope is %c; run as root, or set it to 0", pid, scope[0])
+	}
+	return fmt.Errorf("process %d may not be read: it runs with more rights than you or made itself undumpable, or the container withholds CAP_SYS_PTRACE (docker run --cap-add=SYS_PTRACE)", pid)
+}
+
+func parseMaps(text []byte) []Region {
+	var regions []Region
+	for line := range bytes.Lines(text) {
+		f := strings.Fields(string(line))
+		if len(f) < 5 {
+			continue
+		}
+		from, to, ok := strings.Cut(f[0], "-")
+		start, err1 := strconv.ParseUint(from, 16, 64)
+		end, err2 := strconv.ParseUint(to, 16, 64)
+		if !ok || err1 != nil || err2 != nil || len(f[1]) < 3 || f[1][0] != 'r' {
+			continue
+		}
+		if len(f) > 5 && (f[5] == "[vvar]" || f[5] == "[vsyscall]" || strings.HasPrefix(f[5], "/dev/")) {
+			continue
+		}
+		regions = append(regions, Region{
+			Start: start, End: end, Writable: f[1][1] == 'w', Executable: f[1][2] == 'x', File: f[4] != "0",
+		})
+	}
+	return regions
+}
+
+func (l *live) Regions() []Region { return l.regions }
+
+func (l *live) Close() error { return nil }
+
+func (l *live) Read(addr uint64, b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	local := [1]unix.Iovec{{Base: &b[0]}}
+	local[0].SetLen(len(b))
+	remote := [1]unix.RemoteIovec{{Base: uintptr(addr), Len: len(b)}}
+	n, err := unix.ProcessVMReadv(l.pid, local[:], remote[:], 0)
+	switch {
+	case err == unix.ESRCH:
+		return fmt.Errorf("process %d has ended: %w", l.pid, err)
+	case err != nil:
+		return err
+	case n < len(b):
+		return errUnmapped
+	}
+	return nil
+}
+
+// most is how many stretches one call of process_vm_readv takes (IOV_MAX).
+const most = 1024
+
+func (l *live) ReadMany(requests []Request) {
+	local := make([]unix.Iovec, 0, most)
+	remote := make([]unix.RemoteIovec, 0, most)
+	for i := range requests {
+		requests[i].OK = false
+	}
+	for len(requests) > 0 {
+		local, remote = local[:0], remote[:0]
+		for i := range requests[:min(most, len(requests))] {
+			r := &requests[i]
+			if len(r.Data) == 0 {
+				break
+			}
+			v := unix.Iovec{Base: &r.Data[0]}
+			v.SetLen(len(r.Data))
+			local = append(local, v)
+			remote = append(remote, unix.RemoteIovec{Base: uintptr(r.Addr), Len: len(r.Data)})
+		}
+		if len(local) == 0 {
+			// A request for nothing is always served.
+			requests[0].OK = true
+			requests = requests[1:]
+			continue
+		}
+		n, err := unix.ProcessVMReadv(l.pid, local, remote, 0)
+		if err != nil {
+			n = 0
+		}
+		done := 0
+		for done < len(local) && n >= len(requests[done].Data) {
+			n -= len(requests[done].Data)
+			requests[done].OK = true
+			done++
+		}
+		if done < len(local) {
+			// The call stops at the first stretch that cannot be read: go on after it.
+			done++
+		}
+		requests = requests[done:]
+	}
+}

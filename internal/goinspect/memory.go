@@ -1,0 +1,88 @@
+// Package goinspect reads Go programs from their memory: a live process that is
+// not asked and not stopped, a core file, or the calling process itself.
+//
+// It knows nothing of Rondo. It finds the program's function tables, names and
+// lines (module.go, function.go), reads what the runtime keeps of a goroutine
+// (goroutine.go), and walks its stack (unwind.go). Of a live process it opens
+// nothing but its memory, so stripped files, deleted files and files in another
+// mount namespace make no difference.
+//
+// The law of the package: what comes from the other program's memory may be
+// damaged, half written or gone, and is never trusted. Every address is read
+// through a Memory, which fails instead of faulting; every index is checked
+// against what it indexes; every walk is bounded. Damage costs an answer, never
+// a panic and never an endless loop (FuzzDamage).
+//
+// Programs of Go 1.20 and later on little-endian 64-bit processors are
+// understood, amd64 and arm64 with stacks.
+package goinspect
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+)
+
+// A Memory is the memory of a program.
+type Memory interface {
+	// Read fills b with what stands at addr, wholly or not at all.
+	Read(addr uint64, b []byte) error
+	// ReadMany serves each request on its own, in as few calls of the system as
+	// it can.
+	ReadMany(requests []Request)
+	// Regions gives what is mapped, in the order of the addresses.
+	Regions() []Region
+	// Close lets go of what the Memory holds.
+	Close() error
+}
+
+// A Request is one read among many.
+type Request struct {
+	Addr uint64
+	Data []byte // filled if OK
+	OK   bool
+}
+
+// A Region is a stretch of memory with one use.
+type Region struct {
+	Start, End uint64
+	Writable   bool
+	Executable bool
+	File       bool // it holds a part of a file, or did before it was written
+}
+
+// errUnmapped says that nothing stands at an address.
+var errUnmapped = errors.New("goinspect: no memory at this address")
+
+// regionAt gives the region in which addr lies. regions are sorted.
+func regionAt(regions []Region, addr uint64) (Region, bool) {
+	i, exact := slices.BinarySearchFunc(regions, addr, func(r Region, a uint64) int {
+		switch {
+		case r.End <= a:
+			return -1
+		case r.Start > a:
+			return 1
+		}
+		return 0
+	})
+	if !exact {
+		return Region{}, false
+	}
+	return regions[i], true
+}
+
+// word reads the 64-bit word at b[at:]; 0 if it is not there.
+func word(b []byte, at int) uint64 {
+	if at < 0 || at+8 > len(b) {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(b[at:])
+}
+
+// half reads the 32-bit word at b[at:]; 0 if it is not there.
+func half(b []byte, at int) uint32 {
+	if at < 0 || at+4 > len(b) {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(b[at:])
+}

@@ -1,0 +1,323 @@
+package goinspect
+
+// This file walks stacks. At each call the linker's tables say how much of the
+// stack the function has in use there, so the return address is found without
+// frame pointers.
+
+import (
+	"encoding/binary"
+	"strings"
+)
+
+// A Stack is where a goroutine was.
+type Stack struct {
+	State     State
+	Goroutine uint64  // its number
+	Frames    []Frame // the innermost call first; must not be changed
+	Cut       bool    // the outermost calls are missing
+	Thread    int     // the thread on which it ran, if it did
+	How       string  // how a running goroutine's stack was had; "" if it was not
+}
+
+// A step is what unwinding needs at one instruction.
+type step struct {
+	delta int32 // bytes in use above the stack pointer
+	top   bool  // the stack ends here
+	ok    bool
+}
+
+func (p *Program) step(pc uint64) step {
+	if s, ok := p.steps[pc]; ok {
+		return s
+	}
+	var s step
+	if f, ok := p.find(pc); ok {
+		s.top = f.record[funcFlag]&flagTop != 0
+		s.delta, s.ok = p.at(f, half(f.record, funcPCSP), pc)
+		s.ok = s.ok && s.delta >= 0
+	}
+	p.steps[pc] = s
+	return s
+}
+
+// maxDepth bounds the calls of a stack that are given.
+const maxDepth = 4096
+
+// unwind gives the address of each call on a stack, the innermost first. stack
+// is the memory from sp on. It reports whether it came to the end.
+func (p *Program) unwind(stack []byte, pc, lr uint64, into []uint64) ([]uint64, bool) {
+	kind := archUnknown
+	if len(p.modules) > 0 {
+		kind = p.modules[0].arch
+	}
+	for sp := 0; len(into) < maxDepth; {
+		into = append(into, pc)
+		s := p.step(pc)
+		if s.top {
+			return into, true
+		}
+		if !s.ok {
+			return into, false
+		}
+		switch kind {
+		case archAMD64:
+			sp += int(s.delta)
+			if sp+8 > len(stack) {
+				return into, false
+			}
+			pc = word(stack, sp)
+			sp += 8
+		case archARM64:
+			if s.delta == 0 {
+				// Only the innermost function may have left its return address in the
+				// register.
+				if len(into) > 1 || lr == 0 {
+					return into, false
+				}
+				pc, lr = lr, 0
+				break
+			}
+			if sp+8 > len(stack) {
+				return into, false
+			}
+			pc = word(stack, sp)
+			sp += int(s.delta)
+		default:
+			return into, false
+		}
+		if pc == 0 {
+			return into, false
+		}
+	}
+	return into, false
+}
+
+// symbolise gives the frames of a stack. exact says that the innermost address
+// is that of the next instruction, and not the return address of a call.
+func (p *Program) symbolise(pcs []uint64, exact bool) []Frame {
+	key := make([]byte, 0, 8*len(pcs)+1)
+	for _, pc := range pcs {
+		key = binary.LittleEndian.AppendUint64(key, pc)
+	}
+	if exact {
+		key = append(key, 1)
+	}
+	if kept, ok := p.stacks[string(key)]; ok {
+		return kept
+	}
+	var frames []Frame
+	for i, pc := range pcs {
+		f, ok := p.find(pc)
+		if !ok {
+			break
+		}
+		frames = append(frames, p.framesAt(f, pc, i > 0 || !exact)...)
+	}
+	p.stacks[string(key)] = frames
+	return frames
+}
+
+// batch is how many stacks are read at a time, and rounds how often one that
+// changed meanwhile is tried.
+const (
+	batch  = 1000
+	rounds = 4
+	// maxCopy is how much of a stack is read: its innermost part.
+	maxCopy = 256 << 10
+)
+
+// Stacks gives the stacks of the goroutines whose g stand at the given
+// addresses. A stack that cannot be had has State Unknown.
+//
+// Nothing is stopped. A g is read before its stack and after it, and the stack
+// is believed only if the g has not changed. That does not notice a goroutine
+// that ran and came back to the same place; whoever can must count its steps.
+func (p *Program) Stacks(gs []uint64) []Stack {
+	out := make([]Stack, len(gs))
+	for from := 0; from < len(gs); from += batch {
+		to := min(from+batch, len(gs))
+		p.stacksOf(gs[from:to], out[from:to])
+	}
+	for i := range out {
+		if out[i].State == Running {
+			p.sample(gs[i], &out[i])
+		}
+	}
+	return out
+}
+
+// attempt is one stack of a batch.
+type attempt struct {
+	index int
+	addr  uint64
+	g     goroutine
+	first []byte
+}
+
+func (p *Program) stacksOf(gs []uint64, out []Stack) {
+	todo := make([]attempt, 0, len(gs))
+	for i, addr := range gs {
+		if addr != 0 {
+			todo = append(todo, attempt{index: i, addr: addr})
+		}
+	}
+	for range rounds {
+		if len(todo) == 0 {
+			return
+		}
+		todo = p.tryStacks(todo, out)
+	}
+}
+
+// tryStacks reads the stacks of the goroutines in todo, and gives those that
+// changed meanwhile.
+func (p *Program) tryStacks(todo []attempt, out []Stack) []attempt {
+	size := p.layout.size
+	before := p.readGs(todo)
+	stacks := make([]Request, len(todo))
+	for i := range todo {
+		a := &todo[i]
+		a.first = before[i].Data
+		a.g = goroutine{}
+		if !before[i].OK {
+			continue
+		}
+		g, ok := p.layout.decode(a.addr, a.first)
+		if !ok {
+			continue
+		}
+		a.g = g
+		if g.state != Running && g.state != Dead && g.sp >= g.low && g.sp < g.high {
+			stacks[i] = Request{Addr: g.sp, Data: make([]byte, min(g.high-g.sp, maxCopy))}
+		}
+	}
+	p.mem.ReadMany(stacks)
+	after := p.readGs(todo)
+	var again []attempt
+	var pcs []uint64
+	for i := range todo {
+		a := &todo[i]
+		s := &out[a.index]
+		*s = Stack{State: a.g.state, Goroutine: a.g.id}
+		if a.g.state == Unknown || a.g.state == Dead || a.g.state == Running {
+			continue
+		}
+		same := after[i].OK && string(after[i].Data[:p.layout.stable]) == string(a.first[:p.layout.stable]) &&
+			half(after[i].Data, p.layout.status)&^0x1000 == half(a.first, p.layout.status)&^0x1000 && len(after[i].Data) == size
+		if !same || len(stacks[i].Data) == 0 || !stacks[i].OK {
+			*s = Stack{}
+			again = append(again, attempt{index: a.index, addr: a.addr})
+			continue
+		}
+		var whole bool
+		pcs, whole = p.unwind(stacks[i].Data, a.g.pc, a.g.lr, pcs[:0])
+		s.Frames, s.Cut = p.symbolise(pcs, false), !whole
+		if a.g.state == Syscall {
+			s.Thread = p.thread(&a.g)
+		}
+	}
+	return again
+}
+
+func (p *Program) readGs(todo []attempt) []Request {
+	size := p.layout.size
+	data := make([]byte, size*len(todo))
+	requests := make([]Request, len(todo))
+	for i := range todo {
+		requests[i] = Request{Addr: todo[i].addr, Data: data[i*size : (i+1)*size : (i+1)*size]}
+	}
+	p.mem.ReadMany(requests)
+	return requests
+}
+
+// registers are those of a thread, with the memory from its stack pointer on.
+type registers struct {
+	pc, sp, lr uint64
+	stack      []byte
+	exact      bool   // pc is the next instruction
+	how        string // how they were had
+}
+
+// A sampler is a Memory that can tell where a running thread is.
+type sampler interface {
+	registers(thread int) (registers, bool)
+}
+
+// sample looks at a running goroutine by its thread. Thread and goroutine may
+// part while it looks, so it looks twice at who runs there.
+func (p *Program) sample(at uint64, out *Stack) {
+	s, ok := p.mem.(sampler)
+	if !ok {
+		return
+	}
+	for range rounds {
+		g, ok := p.readG(at)
+		if !ok || g.state != Running {
+			if ok {
+				one := make([]Stack, 1)
+				p.stacksOf([]uint64{at}, one)
+				*out = one[0]
+			}
+			return
+		}
+		thread := p.thread(&g)
+		if thread == 0 {
+			return
+		}
+		out.Thread = thread
+		r, ok := s.registers(thread)
+		if ok && (r.sp < g.low || r.sp >= g.high) {
+			r, ok = p.interrupted(r)
+		}
+		if !ok || r.sp < g.low || r.sp >= g.high {
+			// In the scheduler, or gone.
+			continue
+		}
+		r.stack = r.stack[:min(uint64(len(r.stack)), g.high-r.sp)]
+		pcs, whole := p.unwind(r.stack, r.pc, r.lr, nil)
+		out.Frames, out.Cut, out.How = p.symbolise(pcs, r.exact), !whole, r.how
+		return
+	}
+}
+
+func (p *Program) readG(at uint64) (goroutine, bool) {
+	b := make([]byte, p.layout.size)
+	if p.mem.Read(at, b) != nil {
+		return goroutine{}, false
+	}
+	return p.layout.decode(at, b)
+}
+
+// interrupted gives the registers that a signal interrupted: the thread is in a
+// handler of Go's, and above the handler's frames the kernel has laid them down.
+// That record begins with the address of the function that ends a handler.
+func (p *Program) interrupted(r registers) (registers, bool) {
+	if p.modules[0].arch != archAMD64 {
+		return r, false
+	}
+	// Offsets of the kernel's struct rt_sigframe for amd64.
+	const rsp, rip = 168, 176
+	for i := 0; i+rip+8 <= len(r.stack); i += 8 {
+		w := word(r.stack, i)
+		if f, ok := p.find(w); !ok || !strings.HasPrefix(p.name(f.m, int32(half(f.record, funcName))), "runtime.sigreturn") {
+			continue
+		}
+		r.sp, r.pc = word(r.stack, i+rsp), word(r.stack, i+rip)
+		r.stack = upFrom(p.mem, r.sp)
+		return r, len(r.stack) > 0
+	}
+	return r, false
+}
+
+// upFrom reads the memory from sp on, as much as is there up to maxCopy.
+func upFrom(m Memory, sp uint64) []byte {
+	b := make([]byte, maxCopy)
+	n := pageSize - int(sp%pageSize)
+	if m.Read(sp, b[:n]) != nil {
+		return nil
+	}
+	for n+pageSize <= len(b) && m.Read(sp+uint64(n), b[n:n+pageSize]) == nil {
+		n += pageSize
+	}
+	return b[:n]
+}
