@@ -125,23 +125,23 @@ func (c *Conn) SetLinger(seconds int) error { return c.fail("set", c.setLinger(s
 
 // SetReadBuffer sets the size of the system's receive buffer in bytes.
 func (c *Conn) SetReadBuffer(bytes int) error {
-	return c.fail("set", c.setBuffer(driver.Readable, bytes))
+	return c.fail("set", setBuffer(c.fd, driver.Readable, bytes))
 }
 
 // SetWriteBuffer sets the size of the system's send buffer in bytes.
 func (c *Conn) SetWriteBuffer(bytes int) error {
-	return c.fail("set", c.setBuffer(driver.Writable, bytes))
+	return c.fail("set", setBuffer(c.fd, driver.Writable, bytes))
 }
 
 // File gives a duplicate of the connection as a file, which the caller closes.
 func (c *Conn) File() (*os.File, error) {
-	f, err := c.file()
+	f, err := openFile(c.fd, c.network+":"+c.local.String()+"->"+c.remote.String())
 	return f, c.fail("file", err)
 }
 
 // SyscallConn gives access to the descriptor. Its Read and Write suspend the
 // task when the function that they are given is not done.
-func (c *Conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c}, nil }
+func (c *Conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c.fd, c.fail}, nil }
 
 // fail makes an error one of package net's.
 func (c *Conn) fail(op string, err error) error {
@@ -156,18 +156,21 @@ func (c *Conn) fail(op string, err error) error {
 }
 
 // rawConn is what SyscallConn gives.
-type rawConn struct{ c *Conn }
+type rawConn struct {
+	fd   *fd.FD
+	fail func(op string, err error) error
+}
 
 func (r rawConn) Control(op func(sys uintptr)) error {
-	return r.c.fail("raw-control", r.c.fd.Control(op))
+	return r.fail("raw-control", r.fd.Control(op))
 }
 
 func (r rawConn) Read(op func(sys uintptr) bool) error {
-	return r.c.fail("raw-read", wait(r.c.fd, driver.Readable, op))
+	return r.fail("raw-read", wait(r.fd, driver.Readable, op))
 }
 
 func (r rawConn) Write(op func(sys uintptr) bool) error {
-	return r.c.fail("raw-write", wait(r.c.fd, driver.Writable, op))
+	return r.fail("raw-write", wait(r.fd, driver.Writable, op))
 }
 
 // wait tries op until it is done.

@@ -62,10 +62,14 @@ func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, e
 	return d.DialContext(ctx, network, address)
 }
 
-// DialContext connects to an address of the network "tcp", "tcp4", "tcp6" or
-// "unix", and gives a *Conn. A name is looked up off the loop, and its addresses
-// are raced. It suspends the task; cancelling ctx ends it. Once connected, the
-// connection has nothing to do with ctx.
+// DialContext connects to an address of the network "tcp", "tcp4", "tcp6",
+// "unix" or "unixpacket", and gives a *Conn. A name is looked up off the loop, and
+// its addresses are raced. It suspends the task; cancelling ctx ends it. Once
+// connected, the connection has nothing to do with ctx.
+//
+// Of the networks "udp", "udp4", "udp6" and "unixgram" it gives a *PacketConn
+// with a peer. That waits only for the look-up of a name, of which the first
+// address counts.
 //
 // Any goroutine may call it, with a ctx of the loop whose tasks will use the
 // connection: one that is no task of the loop blocks alone.
@@ -79,7 +83,12 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	if err != nil {
 		return nil, err
 	}
-	c, err := d.dial(ctx, loop, network, address)
+	var c net.Conn
+	if datagrams(network) {
+		c, err = d.dialPacket(ctx, loop, network, address)
+	} else {
+		c, err = d.dial(ctx, loop, network, address)
+	}
 	if err != nil {
 		var named *net.OpError
 		if !errors.As(err, &named) {
@@ -100,9 +109,7 @@ func (d *Dialer) dial(ctx context.Context, loop kernel.Loop, network, address st
 	if err := rondo.Check(ctx); err != nil {
 		return nil, err
 	}
-	switch network {
-	case "tcp", "tcp4", "tcp6", "unix":
-	default:
+	if !streams(network) {
 		return nil, net.UnknownNetworkError(network)
 	}
 	// The waits of a dial end with the task's innermost scope, so that has to be
@@ -128,6 +135,15 @@ func (d *Dialer) dial(ctx context.Context, loop kernel.Loop, network, address st
 		return nil, timedOut(why)
 	}
 	return nil, err
+}
+
+// streams tells the networks of Conn.
+func streams(network string) bool {
+	switch network {
+	case "tcp", "tcp4", "tcp6", "unix", "unixpacket":
+		return true
+	}
+	return false
 }
 
 // deadline gives the time by which the dial must be done: zero if there is none.
@@ -173,9 +189,7 @@ func (d *Dialer) std() *net.Dialer {
 // dialForeign dials for a goroutine that is no task of the loop. The connection
 // gets a face on the loop when a task first uses it.
 func (d *Dialer) dialForeign(ctx context.Context, loop kernel.Loop, network, address string) (*Conn, error) {
-	switch network {
-	case "tcp", "tcp4", "tcp6", "unix":
-	default:
+	if !streams(network) {
 		return nil, net.UnknownNetworkError(network)
 	}
 	c, err := d.std().DialContext(ctx, network, address)

@@ -21,8 +21,8 @@ import (
 
 // dialTask dials for a task.
 func (d *Dialer) dialTask(ctx context.Context, loop kernel.Loop, network, address string) (*Conn, error) {
-	if network == "unix" {
-		return d.dialUnix(ctx, loop, address)
+	if network == "unix" || network == "unixpacket" {
+		return d.dialUnix(ctx, loop, network, address)
 	}
 	local, err := d.local()
 	if err != nil {
@@ -43,8 +43,8 @@ func (d *Dialer) dialTask(ctx context.Context, loop kernel.Loop, network, addres
 // dialUnix connects to a Unix socket. That never waits: there is room in the
 // peer's queue, or connect(2) fails with EAGAIN. So package net can do it here,
 // and the descriptor is then taken from it.
-func (d *Dialer) dialUnix(ctx context.Context, loop kernel.Loop, address string) (*Conn, error) {
-	c, err := d.std().DialContext(ctx, "unix", address)
+func (d *Dialer) dialUnix(ctx context.Context, loop kernel.Loop, network, address string) (*Conn, error) {
+	c, err := d.std().DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (d *Dialer) dialUnix(ctx context.Context, loop kernel.Loop, address string)
 	if err != nil {
 		return nil, err
 	}
-	return &Conn{fd: fd.New(loop, sys, makeFace), network: "unix", local: c.LocalAddr(), remote: c.RemoteAddr()}, nil
+	return adopt(newFD(loop, sys, network), c), nil
 }
 
 // selfMax is how often a socket that got connected to itself is tried again: a

@@ -42,7 +42,7 @@ func TestDialErrors(t *testing.T) {
 			}
 			for _, bad := range [][2]string{
 				{"tcp", "no port"}, {"tcp", "127.0.0.1:99999"}, {"tcp", "127.0.0.1:no-such-service"},
-				{"tcp4", "[::1]:1"}, {"tcp6", "127.0.0.1:1"}, {"tcp", "host.invalid:1"}, {"udp", addr}, {"", addr},
+				{"tcp4", "[::1]:1"}, {"tcp6", "127.0.0.1:1"}, {"tcp", "host.invalid:1"}, {"sctp", addr}, {"", addr},
 			} {
 				err := dial(bad[0], bad[1])
 				if !errors.As(err, &op) || op.Op != "dial" {
@@ -50,8 +50,8 @@ func TestDialErrors(t *testing.T) {
 				}
 			}
 			var unknown net.UnknownNetworkError
-			if err := dial("udp", addr); !errors.As(err, &unknown) {
-				t.Errorf("udp: %v", err)
+			if err := dial("sctp", addr); !errors.As(err, &unknown) {
+				t.Errorf("sctp: %v", err)
 			}
 			var dns *net.DNSError
 			if err := dial("tcp", "host.invalid:1"); !errors.As(err, &dns) {

@@ -1,6 +1,6 @@
-// Package socket brings TCP and Unix sockets to the tasks of a loop: Listen,
-// Dial, servers with an orderly end, in-memory pipes, and readiness of any file
-// descriptor.
+// Package socket brings TCP, UDP and Unix sockets to the tasks of a loop: Listen,
+// ListenPacket, Dial, servers with an orderly end, in-memory pipes, and readiness
+// of any file descriptor.
 //
 //	rondo.Run(ctx, func(ctx context.Context) error {
 //		l, err := socket.Listen(ctx, "tcp", ":7000")
@@ -20,7 +20,7 @@
 // At the start of a scope that is cancelled they fail at once: a farewell that
 // must be said needs a rondo.Shield.
 //
-// Connections and listeners have two faces. Tasks of their loop are suspended;
+// Connections, listeners and sockets of datagrams have two faces. Tasks of their loop are suspended;
 // every other goroutine may use them too, and blocks alone, as with package net.
 // So a library that reads a connection on goroutines of its own works while a
 // task waits for it. What a program can be caught in is the reverse: a task that

@@ -30,6 +30,16 @@ type ListenConfig struct {
 
 	// KeepAliveConfig says more about probes, and is used if it is enabled.
 	KeepAliveConfig net.KeepAliveConfig
+
+	// ReusePort lets several sockets have one address, as long as each of them
+	// says so and they are the same user's: the system spreads what arrives over
+	// them (SO_REUSEPORT, socket(7)). It is how several loops, or processes,
+	// serve one port. A system without it gives errors.ErrUnsupported.
+	ReusePort bool
+
+	// Backlog is how many connections may wait to be accepted. 0 means as many
+	// as the system allows, which is the most in any case (listen(2)).
+	Backlog int
 }
 
 // Listen listens with a ListenConfig that has nothing set.
@@ -37,11 +47,20 @@ func Listen(ctx context.Context, network, address string) (*Listener, error) {
 	return new(ListenConfig).Listen(ctx, network, address)
 }
 
-// Listen announces on an address of the network "tcp", "tcp4", "tcp6" or "unix".
-// It waits only if the address has a name that must be looked up, and only then
-// does it suspend the task. Any goroutine may call it, with a ctx of the loop
-// whose tasks will accept. Errors are those of net.Listen; a ctx that belongs to
-// no loop is rondo.ErrNoLoop, and a loop without sockets errors.ErrUnsupported.
+// Listen announces on an address of the network "tcp", "tcp4", "tcp6", "unix" or
+// "unixpacket". It waits only if the address has a name that must be looked up,
+// and only then does it suspend the task. Any goroutine may call it, with a ctx
+// of the loop whose tasks will accept. Errors are those of net.Listen; a ctx that
+// belongs to no loop is rondo.ErrNoLoop, and a loop without sockets
+// errors.ErrUnsupported.
+//
+// The address of a Unix socket is the path of a file that bind(2) makes, or an
+// abstract name, which begins with @ and has no file. The file of a socket that
+// nobody holds any more is replaced; whoever holds one, listening or not, and any
+// file that is no socket, makes Listen fail with syscall.EADDRINUSE. Close removes
+// the file, if it is still the one that Listen made: not one that has taken its
+// place since. Two that replace a stale file at the same moment may remove each
+// other's; where that can happen, a lock on another file decides.
 func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (*Listener, error) {
 	loop, err := loopOf(ctx, "Listen")
 	if err != nil {
@@ -54,20 +73,23 @@ func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (*L
 	if ctx.Err() != nil {
 		return nil, fail(context.Cause(ctx))
 	}
-	switch network {
-	case "tcp", "tcp4", "tcp6", "unix":
-	default:
+	if !streams(network) {
 		return nil, fail(net.UnknownNetworkError(network))
 	}
-	open := func(ctx context.Context) (net.Listener, error) {
-		config := net.ListenConfig{Control: lc.Control, KeepAlive: lc.KeepAlive, KeepAliveConfig: lc.KeepAliveConfig}
-		return config.Listen(ctx, network, address)
+	config, err := lc.std()
+	if err != nil {
+		return nil, fail(err)
 	}
+	open := func(ctx context.Context) (net.Listener, error) { return config.Listen(ctx, network, address) }
 	var std net.Listener
-	if loop.Inside() && network != "unix" && !literal(address) {
-		std, err = rondo.Offload(ctx, open)
+	var file *socketFile
+	if network == "unix" || network == "unixpacket" {
+		std, file, err = bind(ctx, address, open)
 	} else {
-		std, err = open(ctx)
+		std, err = lookUp(ctx, loop, address, open)
+	}
+	if err == nil {
+		err = lc.setBacklog(std)
 	}
 	if err != nil {
 		var named *net.OpError
@@ -76,7 +98,12 @@ func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (*L
 		}
 		return nil, err
 	}
-	return newListener(loop, std.(stdListener), keepAlive(lc.KeepAlive, lc.KeepAliveConfig)), nil
+	if u, unix := std.(*net.UnixListener); unix {
+		u.SetUnlinkOnClose(false)
+	}
+	l := newListener(loop, std.(stdListener), keepAlive(lc.KeepAlive, lc.KeepAliveConfig))
+	l.file = file
+	return l, nil
 }
 
 // loopOf gives the loop that ctx belongs to.
@@ -110,6 +137,7 @@ type Listener struct {
 	fd        *fd.FD
 	std       stdListener
 	keepAlive net.KeepAliveConfig
+	file      *socketFile
 }
 
 var _ net.Listener = (*Listener)(nil)
@@ -162,9 +190,13 @@ func (l *Listener) acceptForeign() (*Conn, error) {
 }
 
 // Close stops listening. Every Accept fails with net.ErrClosed, one that waits
-// included. Connections that were accepted are not touched. A second Close
-// fails. It never suspends.
-func (l *Listener) Close() error { return l.fail("close", l.fd.Close()) }
+// included. Connections that were accepted are not touched. The file of a Unix
+// socket is removed if Listen has made it. A second Close fails. It never
+// suspends.
+func (l *Listener) Close() error {
+	l.file.remove()
+	return l.fail("close", l.fd.Close())
+}
 
 // Addr gives the address that is listened on.
 func (l *Listener) Addr() net.Addr { return l.std.Addr() }

@@ -35,9 +35,18 @@ func (l *Listener) acceptTask(t kernel.Task) (*Conn, error) {
 	return newConn(l.fd.Loop(), sys, l.Addr().Network(), peer), nil
 }
 
+// newFD makes an FD of a connected socket.
+func newFD(loop kernel.Loop, sys int, network string) *fd.FD {
+	f := fd.New(loop, sys, makeFace)
+	if network == "unixpacket" {
+		f.Packets(false)
+	}
+	return f
+}
+
 // newConn makes a Conn of a connected socket.
 func newConn(loop kernel.Loop, sys int, network string, peer unix.Sockaddr) *Conn {
-	c := &Conn{fd: fd.New(loop, sys, makeFace), network: network}
+	c := &Conn{fd: newFD(loop, sys, network), network: network}
 	// It fails only if the connection is gone already, which its first use says.
 	local, _ := unix.Getsockname(sys)
 	c.local, c.remote = addr(local, network), addr(peer, network)
@@ -54,7 +63,7 @@ func addr(sa unix.Sockaddr, network string) net.Addr {
 	case *unix.SockaddrUnix:
 		return &net.UnixAddr{Name: sa.Name, Net: network}
 	}
-	if network == "unix" {
+	if network == "unix" || network == "unixpacket" {
 		return &net.UnixAddr{Net: network}
 	}
 	return &net.TCPAddr{}

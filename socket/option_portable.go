@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/fd"
 )
 
 // tcp gives the connection as package net has it, or an error if it is no TCP
@@ -60,8 +61,8 @@ func (c *Conn) setLinger(seconds int) error {
 	return t.SetLinger(seconds)
 }
 
-func (c *Conn) setBuffer(which driver.Events, bytes int) error {
-	face, err := c.fd.Face()
+func setBuffer(f *fd.FD, which driver.Events, bytes int) error {
+	face, err := f.Face()
 	if err != nil {
 		return err
 	}
@@ -90,8 +91,9 @@ func (c *Conn) shutdown(which driver.Events) error {
 	return half.CloseWrite()
 }
 
-func (c *Conn) file() (*os.File, error) {
-	face, err := c.fd.Face()
+// openFile gives a duplicate of a socket. The name is package net's.
+func openFile(f *fd.FD, _ string) (*os.File, error) {
+	face, err := f.Face()
 	if err != nil {
 		return nil, err
 	}

@@ -17,10 +17,12 @@ import (
 	"github.com/rondo-go/rondo/internal/fd"
 )
 
-// set sets options of the connection.
-func (c *Conn) set(option func(sys int) error) error {
+func (c *Conn) set(option func(sys int) error) error { return set(c.fd, option) }
+
+// set sets options of a socket.
+func set(f *fd.FD, option func(sys int) error) error {
 	var err error
-	if e := c.fd.Control(func(sys uintptr) { err = option(int(sys)) }); e != nil {
+	if e := f.Control(func(sys uintptr) { err = option(int(sys)) }); e != nil {
 		return e
 	}
 	if errno, ok := err.(syscall.Errno); ok {
@@ -52,8 +54,8 @@ func (c *Conn) setLinger(seconds int) error {
 	})
 }
 
-func (c *Conn) setBuffer(which driver.Events, bytes int) error {
-	return c.set(func(sys int) error {
+func setBuffer(f *fd.FD, which driver.Events, bytes int) error {
+	return set(f, func(sys int) error {
 		if which == driver.Readable {
 			return unix.SetsockoptInt(sys, unix.SOL_SOCKET, unix.SO_RCVBUF, bytes)
 		}
@@ -73,12 +75,13 @@ func (c *Conn) shutdown(which driver.Events) error {
 	return os.NewSyscallError("shutdown", err)
 }
 
-func (c *Conn) file() (*os.File, error) {
-	sys, err := duplicate(c.fd)
+// openFile gives a duplicate of a socket.
+func openFile(f *fd.FD, name string) (*os.File, error) {
+	sys, err := duplicate(f)
 	if err != nil {
 		return nil, err
 	}
-	return os.NewFile(uintptr(sys), c.network+":"+c.local.String()+"->"+c.remote.String()), nil
+	return os.NewFile(uintptr(sys), name), nil
 }
 
 func duplicate(f *fd.FD) (sys int, err error) {

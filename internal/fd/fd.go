@@ -42,12 +42,14 @@ type Face interface {
 // Its methods may be called from anywhere, at any time; those of a task that
 // wait suspend the task.
 type FD struct {
-	loop   kernel.Loop
-	read   side
-	write  side
-	sys    int  // the loop's descriptor, -1: none; changed on the loop, under mu
-	socket bool // sys is a socket
-	gone   bool // the loop has heard that it is closed
+	loop    kernel.Loop
+	read    side
+	write   side
+	sys     int  // the loop's descriptor, -1: none; changed on the loop, under mu
+	socket  bool // sys is a socket
+	packets bool // sys keeps the bounds of what is sent
+	local   bool // and is a Unix socket of datagrams
+	gone    bool // the loop has heard that it is closed
 
 	// news tells the loop that what mu guards has changed: it looks before each
 	// operation.

@@ -40,7 +40,7 @@ func Supported(loop kernel.Loop) error {
 	return nil
 }
 
-// New makes an FD of a non-blocking descriptor that is a stream socket. It is
+// New makes an FD of a non-blocking descriptor that is a socket. It is
 // the FD's from here on. face makes the other face of it when one is needed,
 // with a descriptor of its own.
 func New(loop kernel.Loop, sys int, face func(sys int) (Face, error)) *FD {
@@ -237,7 +237,7 @@ func (f *FD) receive(p []byte) (int, syscall.Errno) {
 
 // took ends a read that gave n bytes of those it asked for.
 func (s *side) took(t kernel.Task, n, asked int) (int, error) {
-	if n > 0 && n < min(asked, chunkMax) && !s.hangUp {
+	if n > 0 && n < min(asked, chunkMax) && !s.hangUp && !s.fd.packets {
 		s.ready = false
 	}
 	s.Release()

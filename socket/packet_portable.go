@@ -1,0 +1,88 @@
+//go:build rondo_portable || !(linux || darwin || freebsd || dragonfly)
+
+package socket
+
+import (
+	"net/netip"
+
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+func addrPort(p fd.Peer) netip.AddrPort { return p.Addr }
+
+func onWire(to netip.AddrPort) fd.Peer { return fd.Peer{Addr: to} }
+
+func newPacket(loop kernel.Loop, network string, std stdPacket) (*PacketConn, error) {
+	return adoptPacket(fd.Adopt(loop, std), network, std), nil
+}
+
+func (c *PacketConn) receive(p []byte) (n int, from fd.Peer, err error) {
+	t := c.fd.Task("Read")
+	if t == nil {
+		return c.receiveForeign(p)
+	}
+	err = c.borrow(t, driver.Readable, "read", func(face fd.Face) (err error) {
+		n, from, err = receiveStd(face, p)
+		return err
+	})
+	return n, from, err
+}
+
+func (c *PacketConn) send(p []byte) (n int, err error) {
+	t := c.fd.Task("Write")
+	if t == nil {
+		return c.sendForeign(p)
+	}
+	err = c.borrow(t, driver.Writable, "write", func(face fd.Face) (err error) {
+		n, err = face.Write(p)
+		return err
+	})
+	return n, err
+}
+
+func (c *PacketConn) sendTo(p []byte, to fd.Peer) (n int, err error) {
+	t := c.fd.Task("WriteTo")
+	if t == nil {
+		return c.sendToForeign(p, to)
+	}
+	err = c.borrow(t, driver.Writable, "write", func(face fd.Face) (err error) {
+		n, err = sendToStd(face, p, to)
+		return err
+	})
+	return n, err
+}
+
+func (c *PacketConn) receiveMessage(p, oob []byte) (m message, err error) {
+	t := c.fd.Task("ReadMsgUDP")
+	if t == nil {
+		return c.receiveMessageForeign(p, oob)
+	}
+	err = c.borrow(t, driver.Readable, "read", func(face fd.Face) (err error) {
+		m, err = receiveMessageStd(face, p, oob)
+		return err
+	})
+	return m, err
+}
+
+func (c *PacketConn) sendMessage(p, oob []byte, to fd.Peer) (m message, err error) {
+	t := c.fd.Task("WriteMsgUDP")
+	if t == nil {
+		return c.sendMessageForeign(p, oob, to)
+	}
+	err = c.borrow(t, driver.Writable, "write", func(face fd.Face) (err error) {
+		m, err = sendMessageStd(face, p, oob, to)
+		return err
+	})
+	return m, err
+}
+
+// borrow runs op on the face of package net's, for a task.
+func (c *PacketConn) borrow(t kernel.Task, which driver.Events, what string, op func(face fd.Face) error) error {
+	face, err := c.fd.Face()
+	if err != nil {
+		return err
+	}
+	return c.fd.Do(t, which, what, func() error { return op(face) })
+}

@@ -1,0 +1,128 @@
+//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
+
+package socket
+
+import (
+	"net/netip"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// addrPort gives an address with its zone. To find the name of that costs a
+// system call; only link-local addresses have one.
+func addrPort(p fd.Peer) netip.AddrPort {
+	if p.Zone == 0 {
+		return p.Addr
+	}
+	return netip.AddrPortFrom(p.Addr.Addr().WithZone(zone(p.Zone)), p.Addr.Port())
+}
+
+// onWire is the reverse.
+func onWire(to netip.AddrPort) fd.Peer {
+	if z := to.Addr().Zone(); z != "" {
+		return fd.Peer{Addr: netip.AddrPortFrom(to.Addr().WithZone(""), to.Port()), Zone: index(z)}
+	}
+	return fd.Peer{Addr: to}
+}
+
+// newPacket makes a PacketConn of a socket of package net's. In a task its
+// descriptor is taken from there, and a face of package net's is made when one is
+// needed: as long as the runtime's poller has it, each datagram wakes that too.
+func newPacket(loop kernel.Loop, network string, std stdPacket) (*PacketConn, error) {
+	var c *PacketConn
+	if loop.Inside() {
+		defer std.Close()
+		sys, err := fd.Dup(std)
+		if err != nil {
+			return nil, err
+		}
+		c = adoptPacket(fd.New(loop, sys, makeFace), network, std)
+	} else {
+		c = adoptPacket(fd.Adopt(loop, std), network, std)
+	}
+	c.fd.Packets(network == "unixgram")
+	return c, nil
+}
+
+func (c *PacketConn) receive(p []byte) (int, fd.Peer, error) {
+	if t := c.fd.Task("Read"); t != nil {
+		return c.fd.Receive(t, p)
+	}
+	return c.receiveForeign(p)
+}
+
+func (c *PacketConn) send(p []byte) (int, error) {
+	if t := c.fd.Task("Write"); t != nil {
+		return c.fd.Send(t, p)
+	}
+	return c.sendForeign(p)
+}
+
+func (c *PacketConn) sendTo(p []byte, to fd.Peer) (int, error) {
+	if t := c.fd.Task("WriteTo"); t != nil {
+		return c.fd.SendTo(t, p, to, c.six)
+	}
+	return c.sendToForeign(p, to)
+}
+
+func (c *PacketConn) receiveMessage(p, oob []byte) (m message, err error) {
+	t := c.fd.Task("ReadMsgUDP")
+	if t == nil {
+		return c.receiveMessageForeign(p, oob)
+	}
+	var from unix.Sockaddr
+	err = c.message(t, driver.Readable, "recvmsg", func(sys int) (err error) {
+		m.n, m.oobn, m.flags, from, err = unix.Recvmsg(sys, p, oob, 0)
+		return err
+	})
+	switch from := from.(type) {
+	case *unix.SockaddrInet4:
+		m.peer.Addr = netip.AddrPortFrom(netip.AddrFrom4(from.Addr), uint16(from.Port))
+	case *unix.SockaddrInet6:
+		m.peer.Addr = netip.AddrPortFrom(netip.AddrFrom16(from.Addr), uint16(from.Port))
+		m.peer.Zone = from.ZoneId
+	}
+	return m, err
+}
+
+func (c *PacketConn) sendMessage(p, oob []byte, to fd.Peer) (m message, err error) {
+	t := c.fd.Task("WriteMsgUDP")
+	if t == nil {
+		return c.sendMessageForeign(p, oob, to)
+	}
+	var sa unix.Sockaddr
+	switch a := to.Addr.Addr(); {
+	case !a.IsValid():
+	case c.six:
+		sa = &unix.SockaddrInet6{Addr: a.As16(), Port: int(to.Addr.Port()), ZoneId: to.Zone}
+	default:
+		sa = &unix.SockaddrInet4{Addr: a.Unmap().As4(), Port: int(to.Addr.Port())}
+	}
+	m.oobn = len(oob)
+	err = c.message(t, driver.Writable, "sendmsg", func(sys int) (err error) {
+		m.n, err = unix.SendmsgN(sys, p, oob, sa, 0)
+		return err
+	})
+	return m, err
+}
+
+// message tries op for a task until it says something else than EAGAIN.
+func (c *PacketConn) message(t kernel.Task, which driver.Events, call string, op func(sys int) error) error {
+	var err error
+	if e := c.fd.Wait(t, which, func(sys uintptr) bool {
+		err = unix.EINTR
+		for err == unix.EINTR {
+			err = op(int(sys))
+		}
+		return err != unix.EAGAIN
+	}); e != nil {
+		return e
+	}
+	t.Spend(0)
+	return os.NewSyscallError(call, err)
+}

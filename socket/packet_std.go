@@ -1,0 +1,80 @@
+package socket
+
+// This file is the part of PacketConn that package net does: for goroutines that
+// are no tasks of the loop, and where the loop has no descriptors.
+
+import (
+	"net"
+
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/fd"
+)
+
+func (c *PacketConn) receiveForeign(p []byte) (n int, from fd.Peer, err error) {
+	err = c.fd.Foreign(driver.Readable, func(face fd.Face) (err error) {
+		n, from, err = receiveStd(face, p)
+		return err
+	})
+	return n, from, err
+}
+
+func (c *PacketConn) sendForeign(p []byte) (n int, err error) {
+	err = c.fd.Foreign(driver.Writable, func(face fd.Face) (err error) {
+		n, err = face.Write(p)
+		return err
+	})
+	return n, err
+}
+
+func (c *PacketConn) sendToForeign(p []byte, to fd.Peer) (n int, err error) {
+	err = c.fd.Foreign(driver.Writable, func(face fd.Face) (err error) {
+		n, err = sendToStd(face, p, to)
+		return err
+	})
+	return n, err
+}
+
+func receiveStd(face fd.Face, p []byte) (int, fd.Peer, error) {
+	if c, ok := face.(*net.UDPConn); ok {
+		n, from, err := c.ReadFromUDPAddrPort(p)
+		return n, fd.Peer{Addr: from}, err
+	}
+	n, from, err := face.(*net.UnixConn).ReadFromUnix(p)
+	if from == nil {
+		return n, fd.Peer{}, err
+	}
+	return n, fd.Peer{Name: from.Name}, err
+}
+
+func sendToStd(face fd.Face, p []byte, to fd.Peer) (int, error) {
+	if c, ok := face.(*net.UDPConn); ok {
+		return c.WriteToUDPAddrPort(p, addrPort(to))
+	}
+	return face.(*net.UnixConn).WriteToUnix(p, &net.UnixAddr{Name: to.Name, Net: "unixgram"})
+}
+
+func (c *PacketConn) receiveMessageForeign(p, oob []byte) (m message, err error) {
+	err = c.fd.Foreign(driver.Readable, func(face fd.Face) (err error) {
+		m, err = receiveMessageStd(face, p, oob)
+		return err
+	})
+	return m, err
+}
+
+func (c *PacketConn) sendMessageForeign(p, oob []byte, to fd.Peer) (m message, err error) {
+	err = c.fd.Foreign(driver.Writable, func(face fd.Face) (err error) {
+		m, err = sendMessageStd(face, p, oob, to)
+		return err
+	})
+	return m, err
+}
+
+func receiveMessageStd(face fd.Face, p, oob []byte) (m message, err error) {
+	m.n, m.oobn, m.flags, m.peer.Addr, err = face.(*net.UDPConn).ReadMsgUDPAddrPort(p, oob)
+	return m, err
+}
+
+func sendMessageStd(face fd.Face, p, oob []byte, to fd.Peer) (m message, err error) {
+	m.n, m.oobn, err = face.(*net.UDPConn).WriteMsgUDPAddrPort(p, oob, addrPort(to))
+	return m, err
+}

@@ -1,0 +1,433 @@
+package socket_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// everywhere runs fn in a task and on a goroutine that is none.
+func everywhere(ctx context.Context, fn func(where string) error) error {
+	if err := fn("task"); err != nil {
+		return err
+	}
+	return outside(ctx, func() error { return fn("foreign") })
+}
+
+// packets opens a socket of datagrams.
+func packets(t testing.TB, ctx context.Context, network, address string) *socket.PacketConn {
+	t.Helper()
+	c, err := socket.ListenPacket(ctx, network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c.(*socket.PacketConn)
+}
+
+// TestPacket: datagrams go both ways and keep their bounds, those of no bytes
+// included, on every network and either face.
+func TestPacket(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ network, a, b string }{
+		{"udp", "127.0.0.1:0", "127.0.0.1:0"},
+		{"udp4", ":0", "127.0.0.1:0"},
+		{"udp6", "[::1]:0", "[::1]:0"},
+		{"unixgram", filepath.Join(dir, "a"), filepath.Join(dir, "b")},
+	} {
+		t.Run(c.network, func(t *testing.T) {
+			run(t, func(ctx context.Context) error {
+				a, err := socket.ListenPacket(ctx, c.network, c.a)
+				if c.network == "udp6" && (errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)) {
+					return nil // this machine has no IPv6
+				}
+				if err != nil {
+					return err
+				}
+				defer a.Close()
+				b := packets(t, ctx, c.network, c.b)
+				return everywhere(ctx, func(where string) error {
+					to := b.LocalAddr()
+					for _, text := range []string{"one", "", "three"} {
+						if _, err := a.WriteTo([]byte(text), to); err != nil {
+							return fmt.Errorf("%s: %w", where, err)
+						}
+					}
+					p := make([]byte, 100)
+					for _, text := range []string{"one", "", "three"} {
+						n, from, err := b.ReadFrom(p)
+						if err != nil || string(p[:n]) != text {
+							t.Errorf("%s: got %q, %v; want %q", where, p[:n], err, text)
+						}
+						if _, err := b.WriteTo([]byte("back"), from); err != nil {
+							return fmt.Errorf("%s, the answer: %w", where, err)
+						}
+						if n, _, err := a.ReadFrom(p); string(p[:n]) != "back" {
+							t.Errorf("%s: the answer is %q, %v", where, p[:n], err)
+						}
+					}
+					return nil
+				})
+			})
+		})
+	}
+}
+
+// TestC190Datagrams: Dial gives a socket with a peer. Datagrams of others do
+// not get to it, and it sends to nobody else.
+func TestC190Datagrams(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l := packets(t, ctx, "udp", "127.0.0.1:0")
+		stranger := packets(t, ctx, "udp", "127.0.0.1:0")
+		return everywhere(ctx, func(where string) error {
+			c, err := socket.Dial(ctx, "udp", l.LocalAddr().String())
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if c.RemoteAddr().String() != l.LocalAddr().String() {
+				t.Errorf("%s: connected to %v", where, c.RemoteAddr())
+			}
+			if _, err := stranger.WriteTo([]byte("stranger"), c.LocalAddr()); err != nil {
+				return err
+			}
+			p := make([]byte, 100)
+			for _, text := range []string{"hello", ""} {
+				if n, err := io.WriteString(c, text); n != len(text) || err != nil {
+					t.Errorf("%s: wrote %d, %v", where, n, err)
+				}
+				n, from, err := l.ReadFromUDPAddrPort(p)
+				if err != nil || string(p[:n]) != text || from.String() != c.LocalAddr().String() {
+					t.Errorf("%s: got %q from %v, %v", where, p[:n], from, err)
+				}
+				if _, err := l.WriteToUDPAddrPort(p[:n], from); err != nil {
+					return err
+				}
+				if n, err := c.Read(p); n != len(text) || err != nil {
+					t.Errorf("%s: the echo of %q has %d bytes, %v", where, text, n, err)
+				}
+			}
+			_, err = c.(net.PacketConn).WriteTo(nil, stranger.LocalAddr())
+			var op *net.OpError
+			if !errors.Is(err, net.ErrWriteToConnected) || !errors.As(err, &op) || op.Op != "write" {
+				t.Errorf("%s: sent to somebody else: %v", where, err)
+			}
+			return refusedByPeer(ctx, t, where)
+		})
+	})
+}
+
+// refusedByPeer: what the system hears from the peer's comes as an error, once,
+// and the socket goes on.
+func refusedByPeer(ctx context.Context, t *testing.T, where string) error {
+	dead, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	addr := dead.LocalAddr().String()
+	dead.Close()
+	c, err := socket.Dial(ctx, "udp", addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	p := make([]byte, 10)
+	if _, err := io.WriteString(c, "anybody?"); err != nil {
+		t.Errorf("%s: %v", where, err)
+	}
+	if _, err := c.Read(p); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("%s: nobody is there, and Read returned %v", where, err)
+	}
+	back, err := net.ListenPacket("udp", addr)
+	if err != nil {
+		return err
+	}
+	defer back.Close()
+	if _, err := back.WriteTo([]byte("here"), c.LocalAddr()); err != nil {
+		return err
+	}
+	if n, err := c.Read(p); string(p[:n]) != "here" {
+		t.Errorf("%s: after the error: %q, %v", where, p[:n], err)
+	}
+	return nil
+}
+
+// TestPacketEnds: a deadline, Close and a cancellation reach whoever waits for a
+// datagram, on either face, and what was late is there for the next.
+func TestPacketEnds(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		c := packets(t, ctx, "udp", "127.0.0.1:0")
+		p := make([]byte, 10)
+		err := everywhere(ctx, func(where string) error {
+			if err := c.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+				return err
+			}
+			_, _, err := c.ReadFrom(p)
+			timedOut(t, where, err)
+			return c.SetReadDeadline(time.Time{})
+		})
+		if err != nil {
+			return err
+		}
+		gone := errors.New("gone")
+		reader := rondo.Go(ctx, func(ctx context.Context) error {
+			_, _, err := c.ReadFrom(p)
+			return err
+		})
+		waiting(ctx, "read", 1)
+		reader.Cancel(gone)
+		if err := reader.Wait(ctx); !errors.Is(err, gone) {
+			t.Errorf("a cancelled ReadFrom returned %v", err)
+		}
+		if _, err := c.WriteTo([]byte("late"), c.LocalAddr()); err != nil {
+			return err
+		}
+		if n, _, err := c.ReadFrom(p); string(p[:n]) != "late" {
+			t.Errorf("after the cancellation: %q, %v", p[:n], err)
+		}
+		ended := make([]*rondo.Future[error], 2)
+		for i := range ended {
+			ended[i] = rondo.Async(ctx, func(ctx context.Context) (error, error) {
+				read := func() error { _, _, err := c.ReadFrom(make([]byte, 1)); return err }
+				if i == 0 {
+					return read(), nil
+				}
+				return outside(ctx, read), nil
+			})
+		}
+		waiting(ctx, "read", 1)
+		if err := c.Close(); err != nil {
+			return err
+		}
+		for i, f := range ended {
+			if err, _ := f.Wait(ctx); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("reader %d: Close, and ReadFrom returned %v", i, err)
+			}
+		}
+		if err := c.Close(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("the second Close returned %v", err)
+		}
+		if _, err := c.WriteTo(nil, c.LocalAddr()); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("WriteTo after Close returned %v", err)
+		}
+		return nil
+	})
+}
+
+// TestPacketTruncated: what does not fit is lost, and the next one is whole.
+func TestPacketTruncated(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		c := packets(t, ctx, "udp", "127.0.0.1:0")
+		for _, text := range []string{"0123456789", "abc"} {
+			if _, err := c.WriteTo([]byte(text), c.LocalAddr()); err != nil {
+				return err
+			}
+		}
+		p := make([]byte, 4)
+		for _, want := range []string{"0123", "abc"} {
+			if n, _, err := c.ReadFrom(p); string(p[:n]) != want || err != nil {
+				t.Errorf("got %q, %v; want %q", p[:n], err, want)
+			}
+		}
+		return nil
+	})
+}
+
+// TestPacketFull: a Unix socket that has no room makes the sender wait until it
+// has, or past its deadline.
+func TestPacketFull(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		dir := t.TempDir()
+		full := packets(t, ctx, "unixgram", filepath.Join(dir, "full"))
+		c := packets(t, ctx, "unixgram", filepath.Join(dir, "sender"))
+		sent := 0
+		for {
+			if err := c.SetWriteDeadline(time.Now().Add(5 * time.Millisecond)); err != nil {
+				return err
+			}
+			if _, err := c.WriteTo([]byte("x"), full.LocalAddr()); err != nil {
+				timedOut(t, "WriteTo", err)
+				break
+			}
+			sent++
+		}
+		if err := c.SetWriteDeadline(time.Time{}); err != nil {
+			return err
+		}
+		return both(ctx, func(ctx context.Context) error {
+			_, err := c.WriteTo([]byte("last"), full.LocalAddr())
+			return err
+		}, func(ctx context.Context) error {
+			waiting(ctx, "write", 1)
+			p := make([]byte, 10)
+			for range sent {
+				if n, _, err := full.ReadFrom(p); n != 1 {
+					return fmt.Errorf("got %d bytes, %w", n, err)
+				}
+			}
+			if n, _, err := full.ReadFrom(p); string(p[:n]) != "last" {
+				t.Errorf("got %q, %v", p[:n], err)
+			}
+			return nil
+		})
+	})
+}
+
+// TestPacketErrors: what cannot be is refused by the words of package net.
+func TestPacketErrors(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for _, bad := range [][2]string{{"tcp", "127.0.0.1:0"}, {"udp", "no port"}, {"udp", "127.0.0.1:99999"}, {"udp4", "[::1]:0"}, {"udp", "192.0.2.1:9"}, {"", ""}} {
+			var op *net.OpError
+			if _, err := socket.ListenPacket(ctx, bad[0], bad[1]); !errors.As(err, &op) || op.Op != "listen" {
+				t.Errorf("ListenPacket(%q, %q): %v", bad[0], bad[1], err)
+			}
+		}
+		c := packets(t, ctx, "udp4", "127.0.0.1:0")
+		return everywhere(ctx, func(where string) error {
+			for what, to := range map[string]net.Addr{
+				"no address": nil, "another kind": &net.UnixAddr{Name: "x", Net: "unixgram"},
+				"another family": &net.UDPAddr{IP: net.IPv6loopback, Port: 9},
+			} {
+				var op *net.OpError
+				if _, err := c.WriteTo([]byte("x"), to); !errors.As(err, &op) || op.Op != "write" {
+					t.Errorf("%s, %s: %v", where, what, err)
+				}
+			}
+			if _, err := c.Write([]byte("x")); !errors.Is(err, syscall.EDESTADDRREQ) {
+				t.Errorf("%s: Write without a peer returned %v", where, err)
+			}
+			if _, err := c.WriteTo(make([]byte, 100_000), c.LocalAddr()); !errors.Is(err, syscall.EMSGSIZE) {
+				t.Errorf("%s: a datagram that is too long: %v", where, err)
+			}
+			return nil
+		})
+	})
+}
+
+// TestPacketHooks: the hooks and fields of ListenConfig and Dialer hold for
+// datagrams.
+func TestPacketHooks(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var hooked []string
+		hook := func(network, address string, c syscall.RawConn) error {
+			hooked = append(hooked, network)
+			return c.Control(func(uintptr) {})
+		}
+		lc := socket.ListenConfig{Control: hook, ReusePort: true}
+		a, err := lc.ListenPacket(ctx, "udp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer a.Close()
+		b, err := lc.ListenPacket(ctx, "udp", a.LocalAddr().String())
+		if err != nil {
+			return fmt.Errorf("the port is not shared: %w", err)
+		}
+		b.Close()
+		d := socket.Dialer{Control: hook, LocalAddr: &net.UDPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+		c, err := d.DialContext(ctx, "udp", a.LocalAddr().String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if host, _, _ := net.SplitHostPort(c.LocalAddr().String()); host != "127.0.0.2" {
+			t.Errorf("dialled from %v", c.LocalAddr())
+		}
+		if want := "[udp4 udp4 udp4]"; fmt.Sprint(hooked) != want {
+			t.Errorf("the hooks were called for %v", hooked)
+		}
+		n, err := socket.Dial(ctx, "udp", net.JoinHostPort("localhost", "9"))
+		if err != nil {
+			return err
+		}
+		return n.Close()
+	})
+}
+
+// TestPacketSyscall: the descriptor, a file and messages with what goes beside
+// them are to be had as of a *net.UDPConn.
+func TestPacketSyscall(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		c := packets(t, ctx, "udp", "127.0.0.1:0")
+		here := c.LocalAddr().(*net.UDPAddr)
+		if err := errors.Join(c.SetReadBuffer(1<<16), c.SetWriteBuffer(1<<16)); err != nil {
+			return err
+		}
+		f, err := c.File()
+		if err != nil {
+			return err
+		}
+		std, err := net.FilePacketConn(f)
+		f.Close()
+		if err != nil {
+			return err
+		}
+		defer std.Close()
+		return everywhere(ctx, func(where string) error {
+			if _, err := std.WriteTo([]byte("by file"), here); err != nil {
+				return err
+			}
+			p, oob := make([]byte, 20), make([]byte, 100)
+			n, _, _, from, err := c.ReadMsgUDP(p, oob)
+			if err != nil || string(p[:n]) != "by file" || from.String() != here.String() {
+				t.Errorf("%s: ReadMsgUDP gave %q from %v, %v", where, p[:n], from, err)
+			}
+			if n, _, err := c.WriteMsgUDP([]byte("msg"), nil, here); n != 3 || err != nil {
+				t.Errorf("%s: WriteMsgUDP: %d, %v", where, n, err)
+			}
+			if n, addr, err := c.ReadFromUDP(p); string(p[:n]) != "msg" || addr.Port != here.Port {
+				t.Errorf("%s: ReadFromUDP: %q, %v, %v", where, p[:n], addr, err)
+			}
+			return nil
+		})
+	})
+}
+
+// TestPacketFile: two sockets of one name are not both there, and one that was
+// left behind is replaced.
+func TestPacketFile(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		path := filepath.Join(t.TempDir(), "s")
+		a := packets(t, ctx, "unixgram", path)
+		if _, err := socket.ListenPacket(ctx, "unixgram", path); !errors.Is(err, syscall.EADDRINUSE) {
+			t.Errorf("bound twice: %v", err)
+		}
+		if err := a.Close(); err != nil {
+			return err
+		}
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the file is left: %v", err)
+		}
+		std, err := net.ListenPacket("unixgram", path) // it leaves its file
+		if err != nil {
+			return err
+		}
+		std.Close()
+		b := packets(t, ctx, "unixgram", path)
+		c, err := socket.Dial(ctx, "unixgram", path)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, "hello"); err != nil {
+			return err
+		}
+		p := make([]byte, 10)
+		n, from, err := b.ReadFrom(p)
+		if !bytes.Equal(p[:n], []byte("hello")) || from != nil {
+			t.Errorf("got %q from %v, %v", p[:n], from, err)
+		}
+		return b.Close()
+	})
+}
