@@ -1,0 +1,73 @@
+package interop_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+)
+
+// run has a loop run body and everything that it starts.
+func run(t *testing.T, body func(ctx context.Context) error) {
+	t.Helper()
+	if err := rondo.Run(t.Context(), body); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An overlap counts tasks that are inside a call of a library at the same time.
+// Only if the library suspends them can there be more than one: a call that
+// blocks the loop lets nobody else in. Tasks of one loop share it as it is.
+type overlap struct{ inside, most int }
+
+// enter is called before the call, and the function that it gives after it.
+func (o *overlap) enter() (leave func()) {
+	o.inside++
+	o.most = max(o.most, o.inside)
+	return func() { o.inside-- }
+}
+
+// want fails the test if there were never so many at once.
+func (o *overlap) want(t *testing.T, n int) {
+	t.Helper()
+	if o.most < n {
+		t.Errorf("%d tasks at most were in the library at once, not %d: it blocks the loop", o.most, n)
+	}
+}
+
+// beats runs body while another task takes every turn of the loop that it can
+// get, and gives how many it got meanwhile.
+func beats(ctx context.Context, body func(ctx context.Context) error) (n int, err error) {
+	turns := 0
+	end := rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(func(ctx context.Context) error {
+			for rondo.Yield(ctx) == nil {
+				turns++
+			}
+			return nil
+		})
+		// The other task has begun when this one comes back.
+		if err := rondo.Yield(g); err != nil {
+			return err
+		}
+		before := turns
+		err = body(g)
+		n = turns - before
+		g.Cancel(nil)
+		return nil
+	})
+	if err == nil {
+		err = end
+	}
+	return n, err
+}
+
+// all runs fn in n tasks at once, with the number of each.
+func all(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		for i := range n {
+			g.Go(func(ctx context.Context) error { return fn(ctx, i) })
+		}
+		return nil
+	})
+}
