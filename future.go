@@ -7,6 +7,7 @@ package rondo
 import (
 	"context"
 	"errors"
+	"reflect"
 	"sync"
 )
 
@@ -54,10 +55,10 @@ func (f *Future[T]) run(owner *Scope, ctx context.Context, fn func(ctx context.C
 		panic("rondo: Async with a nil function")
 	}
 	var value T
-	t := f.loop.spawn(owner, ctx, func(ctx context.Context) (err error) {
+	t := f.loop.spawnFor(owner, ctx, func(ctx context.Context) (err error) {
 		value, err = fn(ctx)
 		return err
-	})
+	}, reflect.ValueOf(fn).Pointer())
 	t.more().ended = func(err error) { f.settle(value, err) }
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -24,6 +24,7 @@ type TaskInfo struct {
 	Age      time.Duration // since it was started
 	Since    time.Duration // how long it has been waiting
 	Switches uint64        // how often it was given the baton
+	Site     string        // where it was started, as file:line; only with Debug
 }
 
 // Tasks describes the live tasks of ctx's loop, in the order in which they were
@@ -74,8 +75,9 @@ func (t *Task) info() TaskInfo {
 		ID: t.id, Name: t.Name(), Loop: l.name, State: t.state.String(), Parent: t.parent,
 		Age: time.Duration(l.now - t.born),
 	}
-	if t.fn != nil {
-		i.Func = runtime.FuncForPC(reflect.ValueOf(t.fn).Pointer()).Name()
+	i.Func = t.function()
+	if t.rare != nil {
+		i.Site = t.rare.site.String()
 	}
 	w := t.worker
 	if w == nil {
@@ -87,6 +89,20 @@ func (t *Task) info() TaskInfo {
 	}
 	return i
 }
+
+// function gives the name of the function that a task runs: the user's, also if
+// Rondo has wrapped it into one of its own.
+func (t *Task) function() string {
+	if t.rare != nil && t.rare.entry != 0 {
+		return functionName(t.rare.entry)
+	}
+	if t.fn == nil {
+		return ""
+	}
+	return functionName(reflect.ValueOf(t.fn).Pointer())
+}
+
+func functionName(pc uintptr) string { return runtime.FuncForPC(pc).Name() }
 
 // on gives the number of what a waiting task waits for: the task that can end
 // the wait, if one is known to.

@@ -27,6 +27,7 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/poll"
+	"github.com/rondo-go/rondo/internal/timeline"
 )
 
 // A Runner runs loops. Its zero value is ready, and may run any number of them.
@@ -96,11 +97,18 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) 
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 	}
-	l, err := r.open(ctx)
+	line, err := openTimeline()
 	if err != nil {
 		return err
 	}
-	l.begin(ctx, main)
+	l, err := r.open(ctx)
+	if err != nil {
+		if line != nil {
+			err = errors.Join(err, line.Close())
+		}
+		return err
+	}
+	l.begin(ctx, main, line)
 	ended := false
 	defer func() {
 		if !ended {
@@ -150,7 +158,7 @@ func (r *Runner) open(ctx context.Context) (*Loop, error) {
 }
 
 // begin starts the loop's clock and its first task.
-func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) {
+func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, line *timeline.Loop) {
 	r := &l.runner
 	if l.name = r.Name; l.name == "" {
 		l.name = fmt.Sprintf("loop-%d", l.serial)
@@ -176,7 +184,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error) 
 	l.main = l.spawn(&l.root, &l.root, main)
 	l.main.SetName("main")
 	l.main.heard = true
-	if l.watch = newWatch(l, r); l.watch != nil {
+	if l.watch = newWatch(l, r, line); l.watch != nil {
 		l.watch.started(l.main)
 	}
 }

@@ -85,6 +85,12 @@ func Go(ctx context.Context, fn func(ctx context.Context) error) *Task {
 // spawn makes a task that its owner answers for. Its ctx descends from the one
 // given.
 func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Context) error) *Task {
+	return l.spawnFor(owner, ctx, fn, 0)
+}
+
+// spawnFor is spawn for an fn that stands for the user's function whose entry is
+// given.
+func (l *Loop) spawnFor(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr) *Task {
 	if fn == nil {
 		panic("rondo: Go with a nil function")
 	}
@@ -107,6 +113,9 @@ func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Cont
 	} else {
 		t.next, t.prev = r, r.prev
 		r.prev.next, r.prev = t, t
+	}
+	if user != 0 {
+		t.more().entry = user
 	}
 	l.queue.push(entry{task: t})
 	if l.watch != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/timeline"
 )
 
 // A Tracer is told what the tasks of a loop do, as it happens. Each of its
@@ -62,16 +63,23 @@ type watch struct {
 	stops   []func()
 }
 
-// newWatch gives the watch that r asks for, or nil.
-func newWatch(l *Loop, r *Runner) *watch {
+// newWatch gives the watch that r and the environment ask for, or nil. What it
+// must draw goes into line, if there is one.
+func newWatch(l *Loop, r *Runner, line *timeline.Loop) *watch {
 	w := &watch{loop: l, debug: r.Debug}
+	if line != nil {
+		w.draw(line)
+	}
+	if r.Debug {
+		w.regions()
+	}
 	if r.SlowStep > 0 {
 		w.dog = startWatchdog(l, r.SlowStep)
 	}
 	if r.Tracer != nil {
 		w.tracers = append(w.tracers, r.Tracer)
 	}
-	if !w.debug && w.dog == nil && w.tracers == nil {
+	if w.dog == nil && w.tracers == nil {
 		return nil
 	}
 	return w

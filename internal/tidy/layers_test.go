@@ -12,7 +12,7 @@ import (
 // pass.
 var rows = [][]string{
 	{"internal/driver", "internal/check", "internal/gid", "internal/leak"},
-	{"coro", "internal/poll", "internal/kernel"},
+	{"coro", "internal/poll", "internal/kernel", "internal/timeline"},
 	{"."},
 	{"internal/fd", "internal/goinspect"},
 	{"socket", "process", "signals", "sim", "inspect"},
