@@ -87,8 +87,9 @@ type worker struct {
 	inner  *Scope // the scope opened last of those that the task's body is in
 	guest  int32  // its place among the strangers of under, plus one
 
-	index int32  // its place in loop.idle, while idle
-	id    uint64 // its goroutine's number
+	index int32   // its place in loop.idle, while idle
+	id    uint64  // its goroutine's number
+	g     uintptr // the runtime's record of it, for those who look from outside
 	loop  *Loop
 }
 
@@ -254,7 +255,7 @@ func (l *Loop) newWorker() *worker {
 	s.next, _ = iter.Pull(func(yield func(unit) bool) {
 		// A worker's life: its tasks, until it is woken without one.
 		w.home.yield = yield
-		w.id = gid.ID()
+		w.id, w.g = gid.ID(), gid.Record()
 		w.loop.crew.add(w.id)
 		if w.job != nil {
 			w.perform(w.job)

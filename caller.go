@@ -46,6 +46,7 @@ const gone = ^uint64(0)
 type nested struct {
 	id uint64
 	in *Task
+	g  uintptr // the runtime's record of it, for those who look from outside
 }
 
 func (c *crew) has(id uint64) bool {
@@ -178,7 +179,7 @@ func (c *crew) noteForeign(id uint64) {
 // nest notes that the coroutine with the given number is nested in t. Only the
 // loop's own goroutines, one at a time, nest and forget.
 func (c *crew) nest(id uint64, t *Task) {
-	c.nested = append(c.nested, nested{id, t})
+	c.nested = append(c.nested, nested{id, t, gid.Record()})
 }
 
 // forget drops the nested coroutines of a task that has ended, so that the set

@@ -57,6 +57,7 @@ type Loop struct {
 	asked   uint64 // steps when the driver was asked last
 	now     int64  // the clock when it was read last
 	started int64  // the clock when Run began
+	epoch   int64  // see driver.Epoch
 	lent    int64  // the clock when the processor was lent to others last
 	timers  timers
 	current *Task // the running task; nil in a callback and between tasks

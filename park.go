@@ -30,8 +30,10 @@ type Reason struct {
 // the loop of the tasks that wait in it.
 type WaitList struct {
 	// Owner is the task that will end the wait, if it is known: the holder of a
-	// lock. It serves only those who look at the program.
+	// lock. Of says what is waited for: a *string with its name, or the net.Addr
+	// of a peer. Both serve only those who look at the program.
 	Owner *Task
+	Of    any
 
 	// A list that is empty has a nil head. If its loop is watched, the tail then
 	// still is the last who waited, by whom a caller from outside is found out.

@@ -172,9 +172,12 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 	}
 	l.now = l.driver.Now()
 	l.started, l.lent = l.now, l.now
+	if e, ok := l.driver.(driver.Epoch); ok {
+		l.epoch = e.Epoch()
+	}
 	l.door.ended = make(chan struct{})
 	l.hub = new(Task)
-	l.hub.worker = &worker{loop: l, job: l.hub}
+	l.hub.worker = &worker{loop: l, job: l.hub, g: gid.Record()}
 	l.hub.SetName("Run")
 	l.hub.scope.loop = l
 	l.hub.gid, l.root.host = gid.ID(), l.hub

@@ -71,6 +71,13 @@ type Sink interface {
 	Ready(ev Events)
 }
 
+// An Epoch is a Driver whose clock is the system's with another origin. Epoch
+// gives what the system's monotonic clock shows at instant 0, for those who look
+// at the program from outside and have only that clock.
+type Epoch interface {
+	Epoch() int64
+}
+
 // A Poller is a Driver that can watch file descriptors. A driver without
 // descriptors does not implement it.
 type Poller interface {

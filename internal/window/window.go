@@ -1,0 +1,122 @@
+// Package window says what a program with Rondo in it shows to those who look
+// into its memory from outside: a table that tells where its loops are and where
+// in each of their records what stands. Package rondo fills it in, package
+// inspect reads it; neither depends on the other's version beyond this.
+//
+// The table is found by its cookie, in the program's initialised data, and is
+// known from a chance hit or a copy by its Self, which is set when the program
+// starts. It costs the program nothing but the room.
+package window
+
+import "unsafe"
+
+// Version is the version of the table. It grows when an offset changes its
+// meaning or is taken away; new ones are added at the end.
+const Version = 1
+
+// The cookie with which a table begins: two words, as no program has them by
+// chance. They are constants so that the linker can lay the table out.
+const (
+	Cookie0 uint64 = 0x0a1a6f646e6f527f
+	Cookie1 uint64 = 0xf5b427e86c915ed3
+)
+
+// A Table is what a program shows.
+type Table struct {
+	Cookie  [2]uint64
+	Version uint32
+	Size    uint32 // of the whole table, in bytes
+	Self    *Table // itself, once the program has started
+	// Loops is the address of a slice of the loops that live, *Loop each.
+	Loops unsafe.Pointer
+	// Marker is a function called marker: who can name it reads the program's
+	// function tables right.
+	Marker  func()
+	Offsets [Count]uint16
+}
+
+// Where the fields of a Table stand.
+const (
+	AtVersion = 16
+	AtSize    = 20
+	AtSelf    = 24
+	AtLoops   = 32
+	AtMarker  = 40
+	AtOffsets = 48
+)
+
+// The offsets: where a field stands in its record. Those that end in Size are the
+// size of a record.
+const (
+	LoopName     = iota // string
+	LoopSerial          // uint64
+	LoopRing            // *Task, any that lives
+	LoopLive            // int, how many live
+	LoopSpawned         // uint64, the number of the youngest task
+	LoopCurrent         // *Task, the running one
+	LoopHub             // *Task, stands for the goroutine of Run
+	LoopNow             // int64, the clock when it was read last
+	LoopStarted         // int64, the clock when Run began
+	LoopEpoch           // int64, the system's monotonic clock at instant 0; 0: the clock is not of this world
+	LoopSteps           // uint64, tasks and callbacks run
+	LoopTurns           // uint64
+	LoopSwitches        // uint64
+	LoopPosts           // uint64
+	LoopIdle            // int64, nanoseconds asleep
+	LoopReady           // int, how many could run
+	LoopTimers          // []timer
+	LoopOffloads        // int, functions that are offloaded
+	LoopWorkers         // int
+	LoopNested          // []nested
+	LoopSize
+
+	TaskWorker // *worker
+	TaskState  // uint8: new, ready, running, waiting, done
+	TaskScope  // Scope, in place
+	TaskOwner  // *Scope
+	TaskNext   // *Task
+	TaskPrev   // *Task
+	TaskFn     // func, a pointer to its code's address
+	TaskRare   // *rare
+	TaskID     // uint64
+	TaskParent // uint64
+	TaskBorn   // int64
+	TaskSize
+
+	RareName  // string
+	RareEntry // uintptr, the user's function if Fn is one of Rondo's
+	RareSize
+
+	WorkerJob      // *Task
+	WorkerSwitches // uint64
+	WorkerAlarm    // int32, the place of its timer plus one
+	WorkerList     // *WaitList
+	WorkerWhat     // string
+	WorkerOn       // uint64
+	WorkerSince    // int64
+	WorkerInner    // *Scope, the one opened last
+	WorkerG        // uintptr, the runtime's record of its goroutine
+	WorkerSize
+
+	ListOwner // *Task
+	ListOf    // any: a *string or an address of package net
+	ListSize
+
+	ScopeHost    // *Task
+	ScopeParent  // *Scope
+	ScopeTasks   // int32
+	ScopeMarks   // uint32, bit 0: a Shield
+	ScopeVerdict // a pointer, nil if it is not cancelled
+	ScopeShown   // a pointer, to where its deadline stands as an int64
+	ScopeSize
+
+	TimerWhen // int64
+	TimerWho  // *worker
+	TimerSize
+
+	NestedG  // uintptr, the runtime's record of a coroutine
+	NestedIn // *Task, the one that it is nested in
+	NestedSize
+
+	Count
+)
