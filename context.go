@@ -153,6 +153,14 @@ func (f *face) setDeadline(at int64) {
 	f.show().deadline.Store(at)
 }
 
+// deadline gives the scope's own deadline.
+func (f *face) deadline() int64 {
+	if s := f.shown.Load(); s != nil && s.deadline.Load() != 0 {
+		return s.deadline.Load()
+	}
+	return never
+}
+
 // standard gives the context of the standard library that stands for the scope,
 // made at the first call.
 func (s *Scope) standard() *outer {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
 )
 
@@ -21,7 +22,7 @@ type Future[T any] struct {
 	done    bool
 	value   T
 	err     error
-	calls   []*Handle     // of OnDone
+	calls   calls         // of OnDone
 	outside chan struct{} // closed when done; made by the first who waits outside
 }
 
@@ -87,16 +88,14 @@ func (f *Future[T]) settle(v T, err error) bool {
 	}
 	f.done, f.value, f.err = true, v, err
 	calls := f.calls
-	f.calls = nil
+	f.calls.list = nil
 	if f.outside != nil {
 		close(f.outside)
 	}
 	f.mu.Unlock()
 	f.loop.do(func() {
 		f.waiters.WakeAll()
-		for _, h := range calls {
-			f.loop.queue.push(entry{call: h})
-		}
+		calls.ring(f.loop)
 	})
 	return true
 }
@@ -198,10 +197,44 @@ func (f *Future[T]) OnDone(fn func()) (stop func() bool) {
 	defer f.mu.Unlock()
 	if f.done {
 		f.loop.queue.push(entry{call: h})
-	} else {
-		f.calls = append(f.calls, h)
+		return h.Cancel
 	}
-	return h.Cancel
+	f.calls.add(h)
+	return func() bool {
+		if !h.Cancel() {
+			return false
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.calls.stopped()
+	}
+}
+
+// calls are the callbacks that wait for an end. Those that are stopped are
+// dropped when they are half of all, so that many who listen for a while to what
+// lives long do not pile up.
+type calls struct {
+	list []*Handle
+	dead int // how many of them are stopped
+}
+
+func (c *calls) add(h *Handle) { c.list = append(c.list, h) }
+
+// stopped hears that one of them was stopped. It returns true.
+func (c *calls) stopped() bool {
+	if c.dead++; 2*c.dead >= len(c.list) {
+		c.list = slices.DeleteFunc(c.list, func(h *Handle) bool { return h.fn == nil })
+		c.dead = 0
+	}
+	return true
+}
+
+// ring makes them ready, in the order in which they came.
+func (c *calls) ring(l *Loop) {
+	for _, h := range c.list {
+		l.queue.push(entry{call: h})
+	}
+	c.list = nil
 }
 
 // Task gives the task whose result it is. It is nil if the Future was made by

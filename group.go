@@ -17,7 +17,10 @@ import (
 // one, and Group returns the cause if anything in it was ended by that.
 //
 // A panic of body or of a task cancels the scope as well; see Runner for where
-// it goes. Group suspends the task until the last one of the scope has ended.
+// it goes. If it is body that panics, nothing is returned, and the errors of the
+// tasks count as errors of the scope around it, or go to the Runner's OnError if
+// there is none. Group suspends the task until the last one of the scope has
+// ended.
 func Group(ctx context.Context, body func(g *Scope) error) error {
 	return open(ctx, "Group", new(Scope), never, body)
 }
@@ -54,38 +57,52 @@ func Shield(ctx context.Context, body func(ctx context.Context) error) error {
 }
 
 // Start starts fn in a task that the scope owns, and waits until fn has called
-// started or has failed before that; then it returns fn's error. If ctx is
-// cancelled first, it cancels the task, waits for its end, and returns the
-// cause.
+// started; then it returns nil, and the task goes on. If fn ends before that,
+// Start returns its error, which is then no failure of the scope; that fn ended
+// well without calling started is an error too. If ctx is cancelled first, Start
+// cancels the task, waits for its end, and returns the cause, joined with what
+// else the task may have failed with.
+//
+// This is nursery.start of Python's trio.
 func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started func()) error) error {
+	if fn == nil {
+		panic("rondo: Scope.Start with a nil function")
+	}
 	if _, _, err := enter(ctx, "Scope.Start"); err != nil {
 		return err
 	}
 	var ready Event
-	var early bool
+	begun := false
+	failure := errNotStarted
 	t := s.Go(func(ctx context.Context) error {
-		err := fn(ctx, func() { early = true; ready.Set() })
-		if !early {
-			ready.Set()
-			if err == nil {
-				err = errNotStarted
-			}
+		defer ready.Set()
+		err := fn(ctx, func() { begun = true; ready.Set() })
+		if !begun && err != nil {
+			failure, err = err, nil
 		}
 		return err
 	})
-	if err := ready.Wait(ctx); err != nil {
+	err := ready.Wait(ctx)
+	if err != nil {
 		t.Cancel(err)
-		return errors.Join(err, Shield(ctx, func(ctx context.Context) error {
-			if failure := t.Wait(ctx); !errors.Is(failure, err) {
-				return failure
-			}
-			return nil
-		}))
+		_ = Shield(ctx, func(ctx context.Context) error { _ = t.Wait(ctx); return nil })
+		if begun || failure == errNotStarted {
+			return err
+		}
+		echo := verdict{err: context.Canceled, cause: err}
+		if news, _ := echo.news(failure); news != nil {
+			err = errors.Join(err, news)
+		}
+		return err
 	}
-	if early {
+	switch {
+	case begun:
 		return nil
+	case t.err != nil: // It panicked.
+		t.hear()
+		return t.err
 	}
-	return t.Wait(ctx)
+	return failure
 }
 
 var errNotStarted = errors.New("rondo: the task of Scope.Start ended without calling started")
@@ -117,6 +134,7 @@ func open(ctx context.Context, call string, s *Scope, deadline int64, body func(
 			s.cancel(&verdict{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
 			s.join(t)
 			w.inner = outer
+			s.bequeath(t)
 			s.end()
 		}
 	}()
@@ -134,7 +152,9 @@ func open(ctx context.Context, call string, s *Scope, deadline int64, body func(
 
 // join waits, whatever is cancelled, until the scope's tasks have ended.
 func (s *Scope) join(t *Task) {
-	if s.tasks > 0 {
+	// Somebody who holds the scope may start a task in it between the end of the
+	// last one and the moment at which this one goes on.
+	for s.tasks > 0 {
 		s.more().body = t
 		_ = t.park(nil, nil, Reason{What: "group"})
 	}
@@ -153,10 +173,7 @@ func (s *Scope) result() error {
 	if v != nil && v.counts(s, echo, len(errs)) {
 		errs = append(errs, v.cause)
 	}
-	if len(errs) == 1 {
-		return errs[0]
-	}
-	return errors.Join(errs...)
+	return join(errs)
 }
 
 // counts tells whether the cancellation is among the errors of s, beside n

@@ -258,3 +258,34 @@ func TestTasks(t *testing.T) {
 		}
 	})
 }
+
+// TestEveryKeepsStep: a body that takes just as long as the interval misses
+// nothing, and one that takes longer misses what has passed.
+func TestEveryKeepsStep(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		for _, c := range []struct {
+			body time.Duration
+			want []int
+		}{
+			{0, []int{1, 2, 3, 4}},
+			{time.Second, []int{1, 2, 3, 4}},
+			{1001 * time.Millisecond, []int{1, 3, 5, 7}},
+			{2 * time.Second, []int{1, 3, 5, 7}},
+			{2500 * time.Millisecond, []int{1, 4, 7, 10}},
+		} {
+			start := rondo.Now(ctx)
+			var got []int
+			for at := range rondo.Every(ctx, time.Second) {
+				if got = append(got, int(at.Sub(start)/time.Second)); len(got) == len(c.want) {
+					break
+				}
+				if err := rondo.Sleep(ctx, c.body); err != nil {
+					t.Error(err)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("a body of %v saw %v, want %v", c.body, got, c.want)
+			}
+		}
+	})
+}

@@ -142,7 +142,7 @@ func (t *Task) parkAbroad(s *Scope, ctx context.Context) error {
 	if s.host != t {
 		s.admit(t)
 	}
-	if ctx != context.Context(s) {
+	if _, own := ctx.(*Scope); !own {
 		defer s.watchOutside(t, ctx)()
 	}
 	t.scope.loop.transfer(t)
@@ -255,6 +255,7 @@ func (l *Loop) enterWait(ctx context.Context, call string) (*Scope, *Task, error
 	if t == nil {
 		panic("rondo: " + call + " in a callback: callbacks must not wait; start a task with Go")
 	}
+	s = t.stands(s)
 	if v := s.sentence(); v != nil {
 		return s, t, v.cause
 	}

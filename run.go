@@ -307,8 +307,9 @@ func (l *Loop) describeDeadlock() error {
 
 // An unheard error is one of a root-scope task for which nobody has waited.
 type unheard struct {
-	info TaskInfo
-	err  error // nil once somebody has it
+	info  TaskInfo
+	err   error // nil once somebody has it
+	stray bool  // it is not the task's own; see Scope.bequeath
 }
 
 // unclaimed keeps the error of a task that the root scope owns until somebody
@@ -335,7 +336,7 @@ func (t *Task) hear() {
 	}
 	l := t.scope.loop
 	l.unheard = slices.DeleteFunc(l.unheard, func(u *unheard) bool {
-		if u.info.ID != t.id {
+		if u.info.ID != t.id || u.stray {
 			return false
 		}
 		u.err = nil

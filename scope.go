@@ -13,7 +13,6 @@ package rondo
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -52,21 +51,6 @@ func (s *Scope) more() *extra {
 		s.extra = new(extra)
 	}
 	return s.extra
-}
-
-// A verdict is what cancelled a scope. A scope that is cancelled because one
-// above it was has that one's verdict.
-type verdict struct {
-	err    error  // what Err says: context.Canceled or context.DeadlineExceeded
-	cause  error  // what each wait fails with
-	origin *Scope // the scope that was cancelled
-	silent bool   // the cancellation is no error of origin: Cancel(nil)
-	failed bool   // it stands for a failure that is among origin's errors
-}
-
-// explains tells whether err is no more than the echo of the cancellation.
-func (v *verdict) explains(err error) bool {
-	return errors.Is(err, v.cause) || errors.Is(err, v.err)
 }
 
 // begin puts s into the tree. ctx is where its values come from, and what may
@@ -212,15 +196,28 @@ func (s *Scope) failed(t *Task, err error) {
 func (s *Scope) fail(err error) {
 	x := s.more()
 	if v := s.verdict(); v != nil {
-		if !v.explains(err) {
-			x.errs = append(x.errs, err)
-		} else {
-			x.echo = true
+		news, echo := v.news(err)
+		if news != nil {
+			x.errs = append(x.errs, news)
 		}
+		x.echo = x.echo || echo
 		return
 	}
 	x.errs = append(x.errs, err)
 	s.cancel(&verdict{err: context.Canceled, cause: err, origin: s, failed: true})
+}
+
+// bequeath leaves the errors of s, which t's panic keeps from being returned, to
+// the scope around it.
+func (s *Scope) bequeath(t *Task) {
+	if s.extra == nil || len(s.extra.errs) == 0 {
+		return
+	}
+	if heir := s.parent.owner(); heir != &s.loop.root {
+		heir.fail(join(s.extra.errs))
+		return
+	}
+	s.loop.unheard = append(s.loop.unheard, &unheard{info: t.info(), err: join(s.extra.errs), stray: true})
 }
 
 // emptied hears that the last task of s has ended.
@@ -257,8 +254,10 @@ func (s *Scope) Cancel(cause error) {
 }
 
 // SetDeadline moves the scope's deadline, at any time before it has passed. The
-// zero time means none. It does not reach beyond the deadlines of the scopes
-// around it. It never suspends.
+// zero time means none; a time that has passed cancels the scope on the spot. It
+// does not reach beyond the deadlines of the scopes around it, and if one of
+// those passes at the same time, that one counts. For a scope that is cancelled
+// or has ended it comes too late and does nothing. It never suspends.
 func (s *Scope) SetDeadline(t time.Time) {
 	s.loop.mustBeInside("Scope.SetDeadline")
 	if t.IsZero() {
@@ -269,21 +268,34 @@ func (s *Scope) SetDeadline(t time.Time) {
 }
 
 func (s *Scope) setDeadline(at int64) {
+	if s.is(markLeft) || s.verdict() != nil {
+		return
+	}
 	x := s.more()
 	if x.deadline != nil {
 		x.deadline.Cancel()
 		x.deadline = nil
 	}
 	s.face.setDeadline(at)
-	if at == never || s.is(markLeft) {
+	if at == never {
 		return
-	}
-	expire := func() {
-		s.cancel(&verdict{err: context.DeadlineExceeded, cause: context.DeadlineExceeded, origin: s})
 	}
 	if at <= s.loop.clock() {
-		expire()
+		s.expire()
 		return
 	}
-	x.deadline = s.loop.callAt(at, expire)
+	x.deadline = s.loop.callAt(at, s.expire)
+}
+
+// expire cancels s, whose deadline has passed; or the outermost of the scopes
+// around it whose deadline was no later, so that at a tie it is the outer one
+// that ends, whichever timer the loop came to first.
+func (s *Scope) expire() {
+	first, at := s, s.face.deadline()
+	for p := s; p.parent != nil && !p.is(markShield); {
+		if p = p.parent; p.face.deadline() <= at {
+			first = p
+		}
+	}
+	first.cancel(&verdict{err: context.DeadlineExceeded, cause: context.DeadlineExceeded, origin: first})
 }

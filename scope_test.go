@@ -357,6 +357,29 @@ func TestStart(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "without calling started") {
 			t.Errorf("Start of a task that ended at once: %v", err)
 		}
+		// What fails before it has started is the starter's affair alone.
+		err = rondo.Group(ctx, func(g *rondo.Scope) error {
+			for range 3 {
+				err := g.Start(g, func(ctx context.Context, started func()) error { _ = rondo.Yield(ctx); return errBroken })
+				if err != errBroken {
+					t.Errorf("Start of a task that failed: %v", err)
+				}
+			}
+			return rondo.Check(g)
+		})
+		if err != nil {
+			t.Errorf("the scope of three tasks that failed to start returned %v", err)
+		}
+		// What fails afterwards is the scope's.
+		err = rondo.Group(ctx, func(g *rondo.Scope) error {
+			if err := g.Start(g, func(ctx context.Context, started func()) error { started(); return errBroken }); err != nil {
+				t.Errorf("Start of a task that failed afterwards: %v", err)
+			}
+			return nil
+		})
+		if err != errBroken {
+			t.Errorf("a scope whose task failed after its start returned %v", err)
+		}
 	})
 }
 
@@ -439,6 +462,218 @@ func TestWaitUnderAnothersScope(t *testing.T) {
 		})
 		if err != errBroken || ended != 13 {
 			t.Errorf("Group returned %v, %d of 13 waits ended", err, ended)
+		}
+	})
+}
+
+// TestStartThatIsCancelledKeepsErrors: the clean-up of a task that was not yet
+// started may fail, and Start tells.
+func TestStartThatIsCancelledKeepsErrors(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			err := rondo.Timeout(g, time.Second, func(ctx context.Context) error {
+				return g.Start(ctx, func(ctx context.Context, started func()) error {
+					return errors.Join(forever(ctx), errBroken)
+				})
+			})
+			if !errors.Is(err, errBroken) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Start returned %v", err)
+			}
+			return rondo.Check(g)
+		})
+		if err != nil {
+			t.Errorf("Group returned %v", err)
+		}
+	})
+}
+
+// TestLateTaskIsWaitedFor: whoever holds a scope may start a task in it between
+// the end of its last one and the moment at which its body goes on.
+func TestLateTaskIsWaitedFor(t *testing.T) {
+	late := 0
+	sim.Explore(t, func(ctx context.Context) {
+		var g *rondo.Scope
+		started, ended := false, false
+		rondo.Go(ctx, func(ctx context.Context) error {
+			for g == nil {
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+			}
+			defer func() {
+				if recover() == nil {
+					late++
+				}
+			}()
+			g.Go(func(ctx context.Context) error {
+				started = true
+				err := rondo.Yield(ctx)
+				ended = true
+				return err
+			})
+			return nil
+		})
+		err := rondo.Group(ctx, func(s *rondo.Scope) error {
+			s.Go(func(context.Context) error { g = s; return nil })
+			return nil
+		})
+		if err != nil || started != ended {
+			t.Errorf("Group returned %v; late task started %v, ended %v", err, started, ended)
+		}
+	})
+	if late == 0 {
+		t.Error("in no order a task was started late")
+	}
+}
+
+// TestEchoIsTakenOffWhatIsJoined: a cancelled task that reports the cause beside
+// a failure of its clean-up is heard, whatever way it joins the two.
+func TestEchoIsTakenOffWhatIsJoined(t *testing.T) {
+	errStop := errors.New("stop")
+	for name, c := range map[string]struct {
+		with func(cause error) error
+		want string
+	}{
+		"cause":       {func(cause error) error { return cause }, "stop"},
+		"wrapped":     {func(cause error) error { return fmt.Errorf("reading: %w", cause) }, "stop"},
+		"standard":    {func(error) error { return context.Canceled }, "stop"},
+		"all echoes":  {func(cause error) error { return errors.Join(cause, fmt.Errorf("again: %w", cause)) }, "stop"},
+		"joined":      {func(cause error) error { return errors.Join(cause, errBroken) }, "broken\nstop"},
+		"deep":        {func(cause error) error { return errors.Join(errors.Join(errBroken, cause), cause) }, "broken\nstop"},
+		"two":         {func(cause error) error { return errors.Join(errBroken, cause, errBroken) }, "broken\nbroken\nstop"},
+		"in one text": {func(cause error) error { return fmt.Errorf("%w while %w", errBroken, cause) }, "broken while stop\nstop"},
+		"around":      {func(cause error) error { return fmt.Errorf("late: %w", errors.Join(errBroken, cause)) }, "late: broken\nstop\nstop"},
+	} {
+		sim.Test(t, func(ctx context.Context) {
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(func(ctx context.Context) error { return c.with(forever(ctx)) })
+				_ = rondo.Yield(g)
+				g.Cancel(errStop)
+				return nil
+			})
+			if fmt.Sprint(err) != c.want {
+				t.Errorf("%s: Group returned %q, want %q", name, fmt.Sprint(err), c.want)
+			}
+		})
+	}
+}
+
+// TestCleanUpErrorsPassNestedGroups: the failure of a clean-up in an inner group
+// reaches the outer one that was cancelled.
+func TestCleanUpErrorsPassNestedGroups(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		errFirst := errors.New("first")
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				return rondo.Group(ctx, func(g *rondo.Scope) error {
+					for range 3 {
+						g.Go(func(ctx context.Context) error { _ = forever(ctx); return errBroken })
+					}
+					return forever(g)
+				})
+			})
+			_ = rondo.Sleep(g, time.Second)
+			return errFirst
+		})
+		if got, want := fmt.Sprint(err), "first\nbroken\nbroken\nbroken"; got != want {
+			t.Errorf("the outer Group returned %q, want %q", got, want)
+		}
+	})
+}
+
+// TestPanicIsNoEcho: a task that panics with the error of its cancelled wait has
+// a fault of its own.
+func TestPanicIsNoEcho(t *testing.T) {
+	err := (&rondo.Runner{Recover: true}).Run(t.Context(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for range 2 {
+				g.Go(func(ctx context.Context) error { panic(forever(ctx)) })
+			}
+			_ = rondo.Yield(g)
+			return errBroken
+		})
+	})
+	if n := strings.Count(fmt.Sprint(err), "rondo: panic in"); n != 2 || !errors.Is(err, errBroken) {
+		t.Errorf("%d of 2 panics were heard of: %v", n, err)
+	}
+}
+
+// TestPanicOfBodyLosesNoErrors: what the tasks of a scope failed with goes to
+// the scope around it if the panic of its body leaves nothing to return, and to
+// OnError if there is none around.
+func TestPanicOfBodyLosesNoErrors(t *testing.T) {
+	panics := func(ctx context.Context) {
+		defer func() {
+			if v := recover(); v != "oops" {
+				t.Errorf("recovered %v", v)
+			}
+		}()
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(context.Context) error { return errBroken })
+			_ = rondo.Yield(g)
+			panic("oops")
+		})
+	}
+	var unheard error
+	r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { unheard = err }}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		err := rondo.Group(ctx, func(g *rondo.Scope) error { panics(g); return nil })
+		if err != errBroken || unheard != nil {
+			t.Errorf("the group around it returned %v, OnError got %v", err, unheard)
+		}
+		panics(ctx)
+		return nil
+	})
+	if err != nil || unheard != errBroken {
+		t.Errorf("Run returned %v, OnError got %v", err, unheard)
+	}
+}
+
+// TestOuterDeadlineWinsTheTie: in every order of the two timers.
+func TestOuterDeadlineWinsTheTie(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		at := rondo.Now(ctx).Add(time.Second)
+		var inner error
+		outer := rondo.Deadline(ctx, at, func(ctx context.Context) error {
+			inner = rondo.Deadline(ctx, at, forever)
+			return rondo.Check(ctx)
+		})
+		if inner != context.DeadlineExceeded || outer != context.DeadlineExceeded {
+			t.Errorf("inner returned %v, outer %v", inner, outer)
+		}
+		// A Shield between the two parts them.
+		at = at.Add(time.Second)
+		outer = rondo.Deadline(ctx, at, func(ctx context.Context) error {
+			err := rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Deadline(ctx, at, forever) })
+			if err != context.DeadlineExceeded {
+				t.Errorf("behind the Shield: %v", err)
+			}
+			return nil
+		})
+		if outer != nil {
+			t.Errorf("around the Shield: %v", outer)
+		}
+	})
+}
+
+// TestSetDeadlineTooLate: neither a cancelled scope nor one that has ended has a
+// deadline to move.
+func TestSetDeadlineTooLate(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var kept *rondo.Scope
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			kept = g
+			g.Cancel(errBroken)
+			g.SetDeadline(rondo.Now(ctx))
+			g.SetDeadline(rondo.Now(ctx).Add(time.Hour))
+			return rondo.Check(g)
+		})
+		if err != errBroken {
+			t.Errorf("Group returned %v", err)
+		}
+		kept.SetDeadline(rondo.Now(ctx).Add(time.Hour))
+		if n := rondo.LoopOf(ctx).Stats().Timers; n != 0 {
+			t.Errorf("%d timers are left", n)
 		}
 	})
 }

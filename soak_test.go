@@ -162,19 +162,20 @@ func TestRandomPrograms(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) {
 			p := &program{t: t, rnd: sim.Rand(ctx), fuel: 400, queue: rondo.NewQueue[int](3)}
 			for p.fuel > 0 && rondo.Check(ctx) == nil {
-				func() {
+				// The outer Group takes the errors of the inner one if its body panics.
+				_ = rondo.Group(ctx, func(outer *rondo.Scope) error {
 					defer func() {
 						if v := recover(); v != nil && v != errPlanned {
 							panic(v)
 						}
 					}()
-					_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+					return rondo.Group(outer, func(g *rondo.Scope) error {
 						for range 3 {
 							g.Go(p.task(0))
 						}
 						return p.body(g, 0)
 					})
-				}()
+				})
 			}
 			for range 1000 {
 				if _, ok := p.queue.TryGet(); !ok {

@@ -56,6 +56,8 @@ type rare struct {
 	ended func(err error) // what Async does with the task's end
 	entry uintptr         // the user's function, if fn is one of Rondo's around it
 	site  *site           // where the task was started; nil without Debug
+	calls calls           // of OnDone
+	input bool            // it ranges over somebody's sequence; see Task.stands
 }
 
 func (t *Task) more() *rare {
@@ -152,15 +154,21 @@ func (l *Loop) finish(t *Task, err error) {
 		t.heard = true
 		t.joiners.WakeAll()
 	}
-	if t.rare != nil && t.rare.ended != nil {
-		t.rare.ended(err)
+	if r := t.rare; r != nil {
+		if r.ended != nil {
+			r.ended(err)
+		}
+		r.calls.ring(l)
 	}
 	own := &t.scope
-	verdict := own.verdict()
+	if v := own.verdict(); v != nil && v.origin == own {
+		// That it was cancelled by itself is nobody's failure.
+		err, _ = v.news(err)
+	}
 	owner := t.owner
 	own.end()
 	owner.tasks--
-	if err != nil && !(verdict != nil && verdict.origin == own && verdict.explains(err)) {
+	if err != nil {
 		owner.failed(t, err)
 	}
 	if owner.tasks == 0 {
@@ -234,6 +242,39 @@ func (t *Task) Err() error {
 	}
 	t.hear()
 	return t.err
+}
+
+// OnDone runs fn as a callback of the loop when the task has ended, also if it has
+// already, and never inside OnDone. stop keeps it from running and reports
+// whether it was in time. Both may be called only on the loop; they never
+// suspend. That fn is told does not count as waiting for the task's error.
+func (t *Task) OnDone(fn func()) (stop func() bool) {
+	l := t.scope.loop
+	l.mustBeInside("Task.OnDone")
+	h := l.handle(fn)
+	if t.state == stateDone {
+		l.queue.push(entry{call: h})
+		return h.Cancel
+	}
+	c := &t.more().calls
+	c.add(h)
+	return func() bool { return h.Cancel() && c.stopped() }
+}
+
+// stands gives the scope whose cancellation ends a wait of t that was given a
+// ctx of s. That is s, but for the task that ranges over the input of a Map: the
+// sequence was made with a ctx from above, and what it waits for must end with
+// the range.
+func (t *Task) stands(s *Scope) *Scope {
+	if t.rare == nil || !t.rare.input {
+		return s
+	}
+	for above := t.scope.parent; above != nil; above = above.parent {
+		if above == s {
+			return &t.scope
+		}
+	}
+	return s
 }
 
 // ID gives the task's number, which no other task of its loop has.

@@ -225,8 +225,8 @@ func Every(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
 			if !yield(next) {
 				return
 			}
-			if missed := Now(ctx).Sub(next) / d; missed > 0 {
-				next = next.Add(missed * d)
+			if late := Now(ctx).Sub(next); late > d {
+				next = next.Add((late - 1) / d * d)
 			}
 			next = next.Add(d)
 		}
