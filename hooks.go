@@ -40,6 +40,14 @@ func (l *innerLoop) CallAt(instant int64, fn func()) kernel.Timer {
 	return (*Loop)(l).callAt(instant, fn)
 }
 
+func (l *innerLoop) Recall(fn func()) (again func()) {
+	h := &Handle{loop: (*Loop)(l)}
+	return func() {
+		h.fn = fn
+		l.queue.push(entry{call: h})
+	}
+}
+
 func (l *innerLoop) Task() kernel.Task {
 	if l.current == nil {
 		return nil

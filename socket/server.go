@@ -102,12 +102,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := rondo.Check(ctx); err != nil {
 		return err
 	}
-	switch std := l.(type) {
-	case *net.TCPListener:
-		l = newListener(loop, std, keepAlive(0, net.KeepAliveConfig{}))
-	case *net.UnixListener:
-		l = newListener(loop, std, net.KeepAliveConfig{})
-	}
+	l = own(loop, l)
 	if err := s.enlist(ctx, loop); err != nil {
 		l.Close()
 		return err

@@ -43,6 +43,11 @@ type Loop interface {
 	// Only on the loop.
 	CallAt(instant int64, fn func()) Timer
 
+	// Recall gives a function that runs fn as a callback at the next turn and
+	// allocates nothing. It must not be called again before fn has begun. Only
+	// on the loop.
+	Recall(fn func()) (again func())
+
 	// Recovers reports whether a panic of a task is that task's error, a
 	// *rondo.PanicError, instead of the end of the loop.
 	Recovers() bool

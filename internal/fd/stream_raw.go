@@ -1,0 +1,163 @@
+//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
+
+package fd
+
+// A stream socket that no task waits for: its owner hears from the driver, and
+// tries without waiting.
+
+import (
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// A Stream is the only owner of a connected socket. It belongs to its loop, and
+// none of its methods waits. It is small, for there may be very many.
+type Stream struct {
+	sys   int32
+	armed driver.Events
+	slow  bool // close may block
+}
+
+// NewStream makes a Stream of a non-blocking stream socket.
+func NewStream(sys int) Stream { return Stream{sys: int32(sys)} }
+
+// Detach takes the descriptor away from an FD, which is closed from then on for
+// all who still hold it. It fails, and changes nothing, if a task reads or
+// writes, or if it is no socket. Only on the loop.
+func (f *FD) Detach() (Stream, error) {
+	if f.busy() {
+		return Stream{}, errBusy
+	}
+	if err := f.refresh(); err != nil {
+		return Stream{}, err
+	}
+	if !f.socket {
+		return Stream{}, errUnsupported
+	}
+	f.mu.Lock()
+	f.closed = true
+	face, sys, slow := f.face, f.sys, f.slow
+	f.sys = -1
+	f.dropped.Stop()
+	f.mu.Unlock()
+	if face != nil {
+		// The open file lives on, so neither does this wait nor can it fail in a
+		// way that matters.
+		_ = face.Close()
+	}
+	var which driver.Events
+	for _, s := range []*side{&f.read, &f.write} {
+		if s.armed {
+			which |= s.want
+		}
+	}
+	if which != 0 {
+		f.poller().Disarm(uintptr(sys), which)
+	}
+	f.gone = true
+	f.read.End()
+	f.write.End()
+	return Stream{sys: int32(sys), slow: slow}, nil
+}
+
+// Receive reads what there is into p. It returns ErrAgain if there is nothing,
+// and io.EOF at the end of the stream.
+func (s *Stream) Receive(p []byte) (int, error) {
+	for {
+		n, errno := receive(int(s.sys), p)
+		switch errno {
+		case 0:
+			if n == 0 {
+				return 0, io.EOF
+			}
+			return n, nil
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			return 0, ErrAgain
+		default:
+			return 0, os.NewSyscallError("read", errno)
+		}
+	}
+}
+
+// Send writes as much of p as the system takes, and returns ErrAgain if that is
+// nothing.
+func (s *Stream) Send(p []byte) (int, error) {
+	for {
+		n, errno := send(int(s.sys), p[:min(len(p), chunkMax)])
+		switch errno {
+		case 0:
+			return n, nil
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			return 0, ErrAgain
+		default:
+			return 0, os.NewSyscallError("write", errno)
+		}
+	}
+}
+
+// Sending tells whether something that Send took has yet to reach the system.
+func (s *Stream) Sending() bool { return false }
+
+// Failed gives the error of what Send took before.
+func (s *Stream) Failed() error { return nil }
+
+// Expect has sink hear of the next time that want is possible, and of all times
+// after that: at once, if it is already and this is the first call for it.
+func (s *Stream) Expect(loop kernel.Loop, want driver.Events, sink driver.Sink) error {
+	if s.armed&want == want {
+		return nil
+	}
+	err := loop.Driver().(driver.Poller).Arm(uintptr(s.sys), want, sink)
+	if err == nil {
+		s.armed |= want
+	}
+	return err
+}
+
+// CloseWrite ends the sending side.
+func (s *Stream) CloseWrite() error {
+	return os.NewSyscallError("shutdown", unix.Shutdown(int(s.sys), unix.SHUT_WR))
+}
+
+// Still ends the reports to the sink. It returns false if something is still
+// under way, of which the sink is told when it has ended.
+func (s *Stream) Still(loop kernel.Loop) bool {
+	if s.armed != 0 {
+		loop.Driver().(driver.Poller).Disarm(uintptr(s.sys), s.armed)
+		s.armed = 0
+	}
+	return true
+}
+
+// Close closes the socket, after Still.
+func (s *Stream) Close(loop kernel.Loop) {
+	sys := int(s.sys)
+	s.sys = -1
+	switch {
+	case sys < 0:
+	case s.slow:
+		loop.Beside(func() { unix.Close(sys) })
+	default:
+		unix.Close(sys)
+	}
+}
+
+// Sys gives the descriptor.
+func (s *Stream) Sys() int { return int(s.sys) }
+
+// Control runs op with the descriptor.
+func (s *Stream) Control(op func(sys uintptr)) error {
+	if s.sys < 0 {
+		return os.ErrClosed
+	}
+	op(uintptr(s.sys))
+	return nil
+}

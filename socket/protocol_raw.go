@@ -1,0 +1,51 @@
+//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
+
+package socket
+
+import (
+	"net"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rondo-go/rondo/internal/fd"
+)
+
+// acceptStream waits for a connection, for a task.
+func (l *Listener) acceptStream() (fd.Stream, peerAddr, error) {
+	sys, sa, err := l.fd.Accept(l.fd.Task("Serve"))
+	if err != nil {
+		return fd.Stream{}, peerAddr{}, err
+	}
+	if _, tcp := l.std.(*net.TCPListener); tcp && !inherits {
+		tune(sys, l.keepAlive)
+	}
+	var peer peerAddr
+	switch sa := sa.(type) {
+	case *unix.SockaddrInet4:
+		peer = netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port))
+	case *unix.SockaddrInet6:
+		peer = netip.AddrPortFrom(netip.AddrFrom16(sa.Addr).WithZone(zone(sa.ZoneId)), uint16(sa.Port))
+	}
+	return fd.NewStream(sys), peer, nil
+}
+
+// addrs gives the addresses that the system knows, nil for the others.
+func (t *Transport) addrs() (local, remote net.Addr) {
+	sys := t.stream.Sys()
+	if sys < 0 {
+		return nil, nil
+	}
+	network := "tcp"
+	here, err := unix.Getsockname(sys)
+	if _, ok := here.(*unix.SockaddrUnix); ok {
+		network = "unix"
+	}
+	if err == nil {
+		local = addr(here, network)
+	}
+	if peer, err := unix.Getpeername(sys); err == nil {
+		remote = addr(peer, network)
+	}
+	return local, remote
+}

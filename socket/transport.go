@@ -1,0 +1,359 @@
+package socket
+
+// This file has Transport, a connection that is served by the callbacks of a
+// Protocol.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"syscall"
+
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// A Transport is one connection of a Protocol. Its methods never suspend. They
+// may be called by callbacks and by tasks of the loop, also before Connected and
+// after Lost, and panic if any other goroutine calls them.
+type Transport struct {
+	// Value is the program's, for what it keeps of the connection.
+	Value any
+
+	board   *switchboard
+	backlog *backlog // what could not be sent yet; nil: nothing
+	next    *Transport
+	err     error // why it is lost
+	peer    peerAddr
+	stream  fd.Stream
+	place   int32 // in board.conns
+	is      state
+}
+
+// peerAddr is the address of a TCP peer. One of another network is not valid.
+type peerAddr = netip.AddrPort
+
+// state is a set of what is true of a Transport.
+type state uint16
+
+const (
+	connected state = 1 << iota // Connected was called
+	queued                      // it is in the list of the switchboard
+	readable                    // a read may have something
+	sendable                    // a write may have room
+	hungUp                      // the end of the stream may come without a report
+	idle                        // PauseReading was called
+	ended                       // the peer has ended its side
+	closing                     // Close was called: it ends when all is sent
+	finished                    // CloseWrite was called
+	shut                        // and the peer was told
+	full                        // PauseWriting was called, and ResumeWriting was not
+	doomed                      // Lost is to be called
+	stopping                    // something under way must end before that
+	lost                        // Lost was called
+)
+
+func (t *Transport) has(s state) bool { return t.is&s != 0 }
+func (t *Transport) set(s state)      { t.is |= s }
+func (t *Transport) clear(s state)    { t.is &^= s }
+
+// A backlog is what was written and not sent.
+type backlog struct {
+	bytes []byte
+	sent  int // how many of them have been sent
+}
+
+func (l *backlog) rest() []byte { return l.bytes[l.sent:] }
+
+func (l *backlog) append(b []byte) {
+	// What has been sent makes room once it is more than what is left, so each byte
+	// is moved once on average at most.
+	if l.sent > len(l.bytes)/2 {
+		n := copy(l.bytes, l.rest())
+		l.bytes, l.sent = l.bytes[:n], 0
+	}
+	l.bytes = append(l.bytes, b...)
+}
+
+func mustBeInside(loop kernel.Loop, call string) {
+	if !loop.Inside() {
+		panic("rondo: socket." + call + " from a goroutine that is not on the loop")
+	}
+}
+
+func (t *Transport) enter(call string) { mustBeInside(t.board.loop, "Transport."+call) }
+
+// Context gives a ctx to start tasks with. Its scope is that of Protocol.Serve,
+// which waits for them; after Attach it is one below that of its ctx, and
+// cancelled with it. A task that fails cancels Serve, as in any Group.
+func (t *Transport) Context() context.Context { return t.board.ctx }
+
+// Write sends b, and buffers what the system does not take at once; b may be used
+// again when it returns. There is no limit to what it buffers: heed PauseWriting.
+//
+// It takes all of b or nothing, and the error says why: net.ErrClosed after
+// Close, Abort or CloseWrite, and after the connection was lost, or found lost by
+// this very call, the error that Lost is given.
+func (t *Transport) Write(b []byte) (int, error) {
+	t.enter("Write")
+	switch {
+	case t.has(doomed | lost):
+		if t.err != nil {
+			return 0, t.err
+		}
+		return 0, t.fail("write", net.ErrClosed)
+	case t.has(closing):
+		return 0, t.fail("write", net.ErrClosed)
+	case t.has(finished):
+		return 0, fmt.Errorf("rondo: socket.Transport.Write after CloseWrite: %w", net.ErrClosed)
+	}
+	n := 0
+	if t.backlog == nil && t.has(sendable) && len(b) > 0 {
+		if n = t.send(b); t.has(doomed) {
+			return 0, t.err
+		}
+	}
+	if n == len(b) {
+		return n, nil
+	}
+	if t.backlog == nil {
+		t.backlog = new(backlog)
+	}
+	t.backlog.append(b[n:])
+	if t.has(sendable) {
+		t.board.enqueue(t)
+	}
+	if !t.has(full) && t.Buffered() > t.board.high {
+		t.set(full)
+		if fn := t.board.protocol.PauseWriting; fn != nil {
+			fn(t)
+		}
+	}
+	return len(b), nil
+}
+
+// send sends what the system takes of b. When that is nothing it waits for room;
+// an error is the end of the connection.
+func (t *Transport) send(b []byte) int {
+	n, err := t.stream.Send(b)
+	if err == fd.ErrAgain {
+		t.clear(sendable)
+		err = t.stream.Expect(t.board.loop, driver.Writable, (*sink)(t))
+	}
+	if err != nil {
+		t.doom(t.fail("write", err))
+	}
+	return n
+}
+
+// flush sends from the backlog, once.
+func (t *Transport) flush() {
+	if t.backlog == nil || !t.has(sendable) || t.has(doomed) {
+		return
+	}
+	n := t.send(t.backlog.rest())
+	t.board.moved += n
+	t.backlog.sent += n
+	if len(t.backlog.rest()) == 0 {
+		t.backlog = nil
+	}
+	if t.has(full) && !t.has(closing|finished|doomed) && t.Buffered() <= t.board.low {
+		t.clear(full)
+		if fn := t.board.protocol.ResumeWriting; fn != nil {
+			fn(t)
+		}
+	}
+}
+
+// reads tells whether the peer is listened to.
+func (t *Transport) reads() bool { return !t.has(idle | ended | closing | doomed) }
+
+// read reads once.
+func (t *Transport) read() {
+	b := t.board
+	n, err := t.stream.Receive(b.buffer[:])
+	switch {
+	case err == nil:
+		// A short read has emptied the socket: epoll(7). Not so if the end of the
+		// stream may have been reported already.
+		if n < readMax && !t.has(hungUp) {
+			t.await()
+		}
+		b.moved += n
+		if fn := b.protocol.Data; fn != nil {
+			fn(t, b.buffer[:n:n])
+		}
+	case err == fd.ErrAgain:
+		t.await()
+	case errors.Is(err, io.EOF):
+		t.set(ended)
+		if fn := b.protocol.EOF; fn == nil || !fn(t) {
+			t.set(closing)
+		}
+	default:
+		t.doom(t.fail("read", err))
+	}
+}
+
+// await has the driver report the next time that there is something to read.
+func (t *Transport) await() {
+	t.clear(readable)
+	if err := t.stream.Expect(t.board.loop, driver.Readable, (*sink)(t)); err != nil {
+		t.doom(t.fail("read", err))
+	}
+}
+
+// settle does what was put off until all is sent.
+func (t *Transport) settle() {
+	if t.backlog != nil || t.stream.Sending() || t.has(doomed) {
+		return
+	}
+	if t.has(finished) && !t.has(shut|closing) {
+		t.set(shut)
+		if err := t.stream.CloseWrite(); err != nil {
+			t.doom(t.fail("close", err))
+			return
+		}
+	}
+	if t.has(closing) || t.has(shut) && t.has(ended) {
+		t.doom(nil)
+	}
+}
+
+// pending tells whether a visit has something to do.
+func (t *Transport) pending() bool {
+	if t.has(doomed) {
+		return !t.has(lost | stopping)
+	}
+	return t.backlog != nil && t.has(sendable) || t.has(readable) && t.reads()
+}
+
+// doom ends the connection, for the first reason that is given.
+func (t *Transport) doom(err error) {
+	if t.has(doomed) {
+		return
+	}
+	t.set(doomed)
+	t.err = err
+	t.board.enqueue(t)
+}
+
+// CloseWrite ends the sending side when what is buffered has been sent; the peer
+// reads the end of the stream then. The connection goes on being read. A second
+// call does nothing.
+func (t *Transport) CloseWrite() {
+	t.enter("CloseWrite")
+	if !t.has(finished | closing | doomed) {
+		t.set(finished)
+		t.board.enqueue(t)
+	}
+}
+
+// Close reads no more, sends what is buffered, and then closes the connection;
+// Lost is called with nil, or with the error that kept it from being sent. A peer
+// that does not read can put that off for ever: Abort ends it. A second call does
+// nothing.
+func (t *Transport) Close() {
+	t.enter("Close")
+	t.close()
+}
+
+func (t *Transport) close() {
+	if !t.has(closing | doomed) {
+		t.set(closing)
+		t.board.enqueue(t)
+	}
+}
+
+// Abort closes the connection, and drops what is buffered. Lost is called in the
+// next turn, with nil.
+func (t *Transport) Abort() {
+	t.enter("Abort")
+	t.doom(nil)
+}
+
+// PauseReading lets what arrives wait in the system, and with it the peer: until
+// ResumeReading there is no Data, no EOF, and no word of an error. A second call
+// does nothing.
+func (t *Transport) PauseReading() {
+	t.enter("PauseReading")
+	t.set(idle)
+}
+
+// ResumeReading undoes PauseReading.
+func (t *Transport) ResumeReading() {
+	t.enter("ResumeReading")
+	t.clear(idle)
+	if t.pending() {
+		t.board.enqueue(t)
+	}
+}
+
+// Buffered gives how many bytes were written and are not sent yet.
+func (t *Transport) Buffered() int {
+	if t.backlog == nil {
+		return 0
+	}
+	return len(t.backlog.rest())
+}
+
+// LocalAddr gives the address of this end, nil after Lost has returned.
+func (t *Transport) LocalAddr() net.Addr {
+	t.enter("LocalAddr")
+	local, _ := t.addrs()
+	return local
+}
+
+// RemoteAddr gives the address of the peer. That of a Unix socket is nil after
+// Lost has returned.
+func (t *Transport) RemoteAddr() net.Addr {
+	t.enter("RemoteAddr")
+	if t.peer.IsValid() {
+		return net.TCPAddrFromAddrPort(t.peer)
+	}
+	_, remote := t.addrs()
+	return remote
+}
+
+// SyscallConn gives access to the descriptor, by Control; Read and Write of it
+// would wait, and fail with errors.ErrUnsupported. Control fails after Lost.
+func (t *Transport) SyscallConn() (syscall.RawConn, error) { return rawTransport{t}, nil }
+
+type rawTransport struct{ t *Transport }
+
+func (r rawTransport) Control(op func(sys uintptr)) error {
+	r.t.enter("SyscallConn")
+	return r.t.fail("raw-control", r.t.stream.Control(op))
+}
+
+func (rawTransport) Read(func(sys uintptr) bool) error  { return errors.ErrUnsupported }
+func (rawTransport) Write(func(sys uintptr) bool) error { return errors.ErrUnsupported }
+
+// fail makes an error one of package net's.
+func (t *Transport) fail(op string, err error) error {
+	var named *net.OpError
+	if err == nil || errors.As(err, &named) {
+		return err
+	}
+	local, remote := t.addrs()
+	if t.peer.IsValid() {
+		remote = net.TCPAddrFromAddrPort(t.peer)
+	}
+	network := "tcp"
+	if local != nil {
+		network = local.Network()
+	}
+	return &net.OpError{Op: op, Net: network, Source: local, Addr: remote, Err: err}
+}
+
+// addrPort gives the address of a TCP peer.
+func addrPort(a net.Addr) peerAddr {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		return tcp.AddrPort()
+	}
+	return peerAddr{}
+}
