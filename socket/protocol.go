@@ -230,7 +230,7 @@ func (p *Protocol) Attach(ctx context.Context, c net.Conn) (*Transport, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rondo: socket.Protocol.Attach of %v: %w", peer, err)
 	}
-	return p.board(ctx, loop, high, low).add(s, addrPort(peer)), nil
+	return p.board(ctx, loop, high, low).add(s, tcpPeer(peer)), nil
 }
 
 // board gives the switchboard of ctx, and makes one, with a task that attends to

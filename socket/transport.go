@@ -350,8 +350,8 @@ func (t *Transport) fail(op string, err error) error {
 	return &net.OpError{Op: op, Net: network, Source: local, Addr: remote, Err: err}
 }
 
-// addrPort gives the address of a TCP peer.
-func addrPort(a net.Addr) peerAddr {
+// tcpPeer gives the address of a TCP peer.
+func tcpPeer(a net.Addr) peerAddr {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		return tcp.AddrPort()
 	}
