@@ -40,6 +40,7 @@ func verbs() []verb {
 	return []verb{
 		{"demo", "a server and 1,000 clients talk on one loop, and are measured", demoUsage, runDemo},
 		{"echo", "an echo server, until Ctrl-C", echoUsage, runEcho},
+		{"trace", "run a program and write a timeline of its tasks", traceUsage, runTrace},
 		{"help", `what there is, and with a name, what that does: rondo help demo`, helpUsage, runHelp},
 		{"version", "the version of this program", versionUsage, runVersion},
 	}
@@ -67,6 +68,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	name, err := c.dispatch(args)
 	if err == nil {
 		return exitDone
+	}
+	var status exitStatus
+	if errors.As(err, &status) {
+		return int(status)
 	}
 	// There is nobody left to tell if this fails.
 	_, _ = fmt.Fprintf(stderr, "%s: %s\n", name, sentence(err))

@@ -112,6 +112,7 @@ func (f *File) begin(file *os.File) error {
 		}
 	}
 	f.file, f.err = file, nil
+	f.flush()
 	f.quit, f.gone = make(chan struct{}), make(chan struct{})
 	go f.flushNowAndThen(f.quit, f.gone)
 	return nil
