@@ -87,6 +87,8 @@ type Loop struct {
 	watch    *watch     // nil if nobody looks on
 	lookouts []*lookout // only if virtual
 	stats    Stats
+
+	interrupt interrupt
 }
 
 // turn is the event loop. See the head of this file.

@@ -9,7 +9,7 @@ package rondo
 //  1. cancel the tasks that are left, and wait for them;
 //  2. report the errors that nobody waited for;
 //  3. run what is still behind the door, and shut it;
-//  4. end the watchdog and whoever else looks on;
+//  4. let go of the signals, and end the watchdog and whoever else looks on;
 //  5. end the workers, so that no goroutine is left;
 //  6. close the driver, and with it all watchers of descriptors.
 
@@ -52,6 +52,13 @@ type Runner struct {
 	// OnError is told of an error in the root scope for which nobody waited. It
 	// is called as a callback of the loop. nil means slog at level Error.
 	OnError func(TaskInfo, error)
+
+	// Interrupt makes Ctrl-C end the loop in two stages. The first SIGINT or
+	// SIGTERM cancels every task with a SignalError that names it as the cause;
+	// clean-up runs and is waited for, and Run returns what main does then. From
+	// the first on, a signal does what it does by default: the second ends the
+	// process at once. When Run returns, both are as they were before it.
+	Interrupt bool
 
 	// Threads is how many functions may be offloaded at once. 0 means 256.
 	Threads int
@@ -183,6 +190,9 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 	l.hub.gid, l.root.host = gid.ID(), l.hub
 	l.root.begin(l, nil, ctx)
 	l.root.watchContext(ctx, nil)
+	if r.Interrupt && !l.virtual {
+		l.catchInterrupt()
+	}
 	l.current = l.hub
 	l.main = l.spawn(&l.root, &l.root, main)
 	l.main.SetName("main")
@@ -226,6 +236,7 @@ func (l *Loop) finishTasks() {
 // goroutine of Run as it ends, so what stands before release must bear to be done
 // twice.
 func (l *Loop) close() {
+	l.interrupt.release()
 	if w := l.watch; w != nil {
 		l.watch = nil
 		w.stop()

@@ -1,0 +1,55 @@
+//go:build unix
+
+package signals_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/signals"
+)
+
+// A task that reads its configuration again at each SIGHUP.
+func ExampleNotify() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		hups := signals.Notify(ctx, syscall.SIGHUP)
+		me, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			return err
+		}
+		if err := me.Signal(syscall.SIGHUP); err != nil {
+			return err
+		}
+		for s := range hups {
+			fmt.Println("read again because of", s)
+			break
+		}
+		return rondo.Check(ctx)
+	})
+	fmt.Println(err)
+	// Output:
+	// read again because of hangup
+	// <nil>
+}
+
+// A part of a program that Ctrl-C ends, while the rest goes on.
+func ExampleCancel() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		err := signals.Cancel(ctx, func(ctx context.Context) error {
+			if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+				return err
+			}
+			var never rondo.Event
+			return never.Wait(ctx)
+		})
+		fmt.Println(err)
+		return rondo.Yield(ctx)
+	})
+	fmt.Println(err)
+	// Output:
+	// rondo: ended by a signal: interrupt
+	// <nil>
+}

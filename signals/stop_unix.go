@@ -1,0 +1,11 @@
+//go:build unix
+
+package signals
+
+import (
+	"os"
+	"syscall"
+)
+
+// uncatchable tells whether nobody can catch s: signal(7).
+func uncatchable(s os.Signal) bool { return s == syscall.SIGKILL || s == syscall.SIGSTOP }
