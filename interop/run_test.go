@@ -2,7 +2,10 @@ package interop_test
 
 import (
 	"context"
+	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 )
@@ -70,4 +73,23 @@ func all(ctx context.Context, n int, fn func(ctx context.Context, i int) error) 
 		}
 		return nil
 	})
+}
+
+// gone waits until no goroutine is in the function of that name: a library's own
+// that has been told to end.
+func gone(t *testing.T, function string) {
+	t.Helper()
+	late := time.After(time.Minute)
+	stacks := make([]byte, 1<<20)
+	for {
+		n := runtime.Stack(stacks, true)
+		if !strings.Contains(string(stacks[:n]), function) {
+			return
+		}
+		select {
+		case <-late:
+			t.Fatalf("%s does not end:\n%s", function, stacks[:n])
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
