@@ -6,45 +6,28 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
 // Nginx starts a server with the text within its server block, and gives its
-// address. The text may name files of dir, which is the working directory too.
-// The port is bound before nginx runs and handed down to it, as one nginx does
-// to the next when it is upgraded.
-func Nginx(t testing.TB, dir, server string) (address string) {
+// address. The text may name files of dir, which is the working directory too;
+// listen has options of the listen directive.
+func Nginx(t testing.TB, dir, server string, listen ...string) (address string) {
 	t.Helper()
 	program := Need(t, "nginx")
-	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	file, err := l.File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	address = l.Addr().String()
+	address = reserve(t)
 	config := filepath.Join(dir, "nginx.conf")
-	text := fmt.Sprintf(configuration, address, server)
+	text := fmt.Sprintf(configuration, address, strings.Join(listen, " "), server)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "-p", dir, "-c", config, "-e", "stderr")
-	cmd.ExtraFiles = []*os.File{file}
-	cmd.Env = append(os.Environ(), "NGINX=3;")
-	p := Start(t, cmd)
-	// It listens already. It has read its configuration when it answers.
-	p.Await(t, func() error {
-		select {
-		case <-p.ended:
-			return fmt.Errorf("it has ended")
-		default:
+	Start(t, exec.Command(program, "-p", dir, "-c", config, "-e", "stderr")).Await(t, func() error {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			return err
 		}
-		_, err := os.Stat(filepath.Join(dir, "nginx.pid"))
-		return err
+		return c.Close()
 	})
 	return address
 }
@@ -63,7 +46,7 @@ http {
 	uwsgi_temp_path uwsgi;
 	scgi_temp_path scgi;
 	server {
-		listen %s;
+		listen %s reuseport %s;
 		%s
 	}
 }

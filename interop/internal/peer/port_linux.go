@@ -1,0 +1,33 @@
+package peer
+
+import (
+	"fmt"
+	"net"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// reserve gives a port of 127.0.0.1 that nobody else gets while the test runs:
+// it is bound, but not listened on, with SO_REUSEPORT. A peer that sets this too
+// can listen there (socket(7)).
+func reserve(t testing.TB) (address string) {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err != nil {
+		t.Fatal(err)
+	}
+	local := net.IPv4(127, 0, 0, 1).To4()
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte(local)}); err != nil {
+		t.Fatal(err)
+	}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net.JoinHostPort(local.String(), fmt.Sprint(name.(*unix.SockaddrInet4).Port))
+}

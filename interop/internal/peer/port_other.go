@@ -1,0 +1,20 @@
+//go:build !linux
+
+package peer
+
+import (
+	"net"
+	"testing"
+)
+
+// reserve gives a port of 127.0.0.1 that was free a moment ago. Somebody else
+// may take it before the peer does.
+func reserve(t testing.TB) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -1,0 +1,347 @@
+package interop_test
+
+// pgx in tasks, with a real PostgreSQL. A connection is a task's own; so is a
+// pool that is as large as the number of its tasks. database/sql belongs on
+// goroutines: it dials and cleans up there, and waits on channels.
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/interop/internal/peer"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// connectPostgres gives a connection that belongs to the loop of ctx.
+func connectPostgres(ctx context.Context, url string) (*pgx.Conn, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	config.DialFunc = socketDial(ctx)
+	return pgx.ConnectConfig(ctx, config)
+}
+
+// socketDial dials for the loop of ctx, whoever calls it and with whichever ctx:
+// libraries have both of their own.
+func socketDial(ctx context.Context) func(_ context.Context, network, address string) (net.Conn, error) {
+	return func(_ context.Context, network, address string) (net.Conn, error) {
+		return socket.Dial(ctx, network, address)
+	}
+}
+
+// withPostgres runs body with a connection.
+func withPostgres(t *testing.T, url string, body func(ctx context.Context, c *pgx.Conn) error) {
+	t.Helper()
+	run(t, func(ctx context.Context) error {
+		c, err := connectPostgres(ctx, url)
+		if err != nil {
+			return err
+		}
+		return errors.Join(body(ctx, c), c.Close(ctx))
+	})
+}
+
+func TestPostgres(t *testing.T) {
+	url := peer.Postgres(t)
+	for name, test := range map[string]func(t *testing.T, url string){
+		"query": postgresQuery, "batch": postgresBatch, "copy": postgresCopy, "tasks": postgresTasks,
+		"cancel": postgresCancel, "pool": postgresPool, "small pool": postgresSmallPool,
+		"database/sql": postgresSQL, "notify": postgresNotify,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, url) })
+	}
+}
+
+// postgresQuery reads 20,000 rows, while another task has its turns.
+func postgresQuery(t *testing.T, url string) {
+	const n = 20_000
+	withPostgres(t, url, func(ctx context.Context, c *pgx.Conn) error {
+		turns, err := beats(ctx, func(ctx context.Context) error {
+			rows, err := c.Query(ctx, "select i, repeat('x', 100) from generate_series(1, $1) i", n)
+			if err != nil {
+				return err
+			}
+			sum := 0
+			for rows.Next() {
+				var i int
+				var text string
+				if err := rows.Scan(&i, &text); err != nil {
+					return err
+				}
+				sum += i * len(text) / 100
+			}
+			if want := n * (n + 1) / 2; sum != want {
+				t.Errorf("the sum is %d, not %d", sum, want)
+			}
+			return rows.Err()
+		})
+		if turns == 0 {
+			t.Error("the loop stood still")
+		}
+		return err
+	})
+}
+
+// postgresBatch sends more than the sockets' buffers hold before it reads: pgx
+// then reads on a goroutine of its own while the task writes.
+func postgresBatch(t *testing.T, url string) {
+	const n = 3000
+	withPostgres(t, url, func(ctx context.Context, c *pgx.Conn) error {
+		b := new(pgx.Batch)
+		for i := range n {
+			b.Queue("select $1::int, repeat('y', 4000)", i)
+		}
+		results := c.SendBatch(ctx, b)
+		for want := range n {
+			var i int
+			var text string
+			if err := results.QueryRow().Scan(&i, &text); err != nil {
+				return fmt.Errorf("result %d: %w", want, err)
+			}
+			if i != want || len(text) != 4000 {
+				t.Errorf("result %d is %d with %d bytes", want, i, len(text))
+			}
+		}
+		return results.Close()
+	})
+}
+
+// postgresCopy has CopyFrom take rows from this task and write them on a
+// goroutine.
+func postgresCopy(t *testing.T, url string) {
+	const n = 20_000
+	withPostgres(t, url, func(ctx context.Context, c *pgx.Conn) error {
+		if _, err := c.Exec(ctx, "create temporary table copied (i int, t text)"); err != nil {
+			return err
+		}
+		copied, err := c.CopyFrom(ctx, pgx.Identifier{"copied"}, []string{"i", "t"},
+			pgx.CopyFromSlice(n, func(i int) ([]any, error) { return []any{i, fmt.Sprint("row ", i)}, nil }))
+		if err != nil || copied != n {
+			return fmt.Errorf("%d rows of %d were copied: %w", copied, n, err)
+		}
+		var count, last int
+		err = c.QueryRow(ctx, "select count(*), max(i) from copied where t = 'row ' || i").Scan(&count, &last)
+		if count != n || last != n-1 {
+			t.Errorf("there are %d rows, the last is %d", count, last)
+		}
+		return err
+	})
+}
+
+// postgresTasks has 20 tasks wait for the server at once, each with a connection
+// of its own, and for a lock that this one gives back when they are all there.
+func postgresTasks(t *testing.T, url string) {
+	const tasks = 20
+	var at overlap
+	withPostgres(t, url, func(ctx context.Context, c *pgx.Conn) error {
+		if _, err := c.Exec(ctx, "select pg_advisory_lock(1)"); err != nil {
+			return err
+		}
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range tasks {
+				g.Go(func(ctx context.Context) error {
+					c, err := connectPostgres(ctx, url)
+					if err != nil {
+						return err
+					}
+					defer c.Close(ctx)
+					leave := at.enter()
+					var got int
+					err = c.QueryRow(ctx, "select $1::int from pg_advisory_lock_shared(1)", i).Scan(&got)
+					leave()
+					if got != i {
+						t.Errorf("task %d got %d", i, got)
+					}
+					return err
+				})
+			}
+			for at.inside < tasks {
+				if err := rondo.Yield(g); err != nil {
+					return err
+				}
+			}
+			_, err := c.Exec(g, "select pg_advisory_unlock(1)")
+			return err
+		})
+	})
+	at.want(t, tasks)
+}
+
+// postgresCancel ends queries: by a Timeout of the loop, by a context of the
+// standard library, and by cancelling the task. A query without arguments would
+// tell in the last case that the connection is closed, and not why: pgx drops
+// what its first Read returned.
+func postgresCancel(t *testing.T, url string) {
+	run(t, func(ctx context.Context) error {
+		var asleep rondo.Event
+		sleep := func(ctx, within context.Context) error {
+			c, err := connectPostgres(ctx, url)
+			if err != nil {
+				return err
+			}
+			defer c.Close(ctx) // it is lost with the query
+			asleep.Set()
+			_, err = c.Exec(within, "select pg_sleep($1)", 600)
+			return err
+		}
+		err := rondo.Timeout(ctx, 100*time.Millisecond, func(within context.Context) error { return sleep(ctx, within) })
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Timeout: %v", err)
+		}
+		within, stop := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer stop()
+		turns, err := beats(ctx, func(ctx context.Context) error { return sleep(ctx, within) })
+		if !errors.Is(err, context.DeadlineExceeded) || turns == 0 {
+			t.Errorf("context.WithTimeout: the loop had %d turns, and the error is %v", turns, err)
+		}
+		why := errors.New("enough")
+		asleep.Clear()
+		task := rondo.Go(ctx, func(within context.Context) error { return sleep(ctx, within) })
+		if err := asleep.Wait(ctx); err != nil {
+			return err
+		}
+		task.Cancel(why)
+		if err := task.Wait(ctx); !errors.Is(err, why) {
+			t.Errorf("Cancel: %v", err)
+		}
+		return nil
+	})
+}
+
+// withPool runs body with a pool.
+func withPool(ctx context.Context, url string, size int32, body func(ctx context.Context, pool *pgxpool.Pool) error) error {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return err
+	}
+	config.MaxConns = size
+	config.ConnConfig.DialFunc = socketDial(ctx)
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	err = body(ctx, pool)
+	// Close waits for goroutines.
+	_, end := rondo.Offload(ctx, func(context.Context) (struct{}, error) { pool.Close(); return struct{}{}, nil })
+	return errors.Join(err, end)
+}
+
+// postgresPool has as many tasks use a pool as it has connections, which it
+// dials on goroutines of its own.
+func postgresPool(t *testing.T, url string) {
+	const tasks = 10
+	var at overlap
+	run(t, func(ctx context.Context) error {
+		return withPool(ctx, url, tasks, func(ctx context.Context, pool *pgxpool.Pool) error {
+			return all(ctx, tasks, func(ctx context.Context, i int) error {
+				for range 20 {
+					leave := at.enter()
+					var got int
+					if err := pool.QueryRow(ctx, "select $1::int", i).Scan(&got); err != nil || got != i {
+						return fmt.Errorf("task %d got %d: %w", i, got, err)
+					}
+					leave()
+				}
+				return nil
+			})
+		})
+	})
+	at.want(t, 2)
+}
+
+// postgresSmallPool shows what a pool with fewer connections than tasks does:
+// the task that finds it empty waits on a semaphore that is not the loop's, and
+// the loop stands still until its ctx ends, by a clock that is not the loop's
+// either.
+func postgresSmallPool(t *testing.T, url string) {
+	run(t, func(ctx context.Context) error {
+		return withPool(ctx, url, 1, func(ctx context.Context, pool *pgxpool.Pool) error {
+			taken, err := pool.Acquire(ctx)
+			if err != nil {
+				return err
+			}
+			defer taken.Release()
+			within, stop := context.WithTimeout(context.Background(), 50*time.Millisecond)
+			defer stop()
+			turns, err := beats(ctx, func(context.Context) error { return pool.Ping(within) })
+			if !errors.Is(err, context.DeadlineExceeded) || turns != 0 {
+				t.Errorf("the loop had %d turns, and the error is %v", turns, err)
+			}
+			return nil
+		})
+	})
+}
+
+// postgresSQL has tasks use database/sql on goroutines: its own limit of
+// connections is then as it should be.
+func postgresSQL(t *testing.T, url string) {
+	run(t, func(ctx context.Context) error {
+		config, err := pgx.ParseConfig(url)
+		if err != nil {
+			return err
+		}
+		db := stdlib.OpenDB(*config)
+		db.SetMaxOpenConns(2)
+		turns, err := beats(ctx, func(ctx context.Context) error {
+			return all(ctx, 20, func(ctx context.Context, i int) error {
+				got, err := rondo.Offload(ctx, func(ctx context.Context) (got int, err error) {
+					err = db.QueryRowContext(ctx, "select $1::int", i).Scan(&got)
+					return got, err
+				})
+				if got != i {
+					t.Errorf("task %d got %d", i, got)
+				}
+				return err
+			})
+		})
+		if turns == 0 {
+			t.Error("the loop stood still")
+		}
+		return errors.Join(err, closeDB(ctx, db))
+	})
+}
+
+func closeDB(ctx context.Context, db *sql.DB) error {
+	_, err := rondo.Offload(ctx, func(context.Context) (struct{}, error) { return struct{}{}, db.Close() })
+	return err
+}
+
+// postgresNotify has a task wait for what another one says.
+func postgresNotify(t *testing.T, url string) {
+	withPostgres(t, url, func(ctx context.Context, c *pgx.Conn) error {
+		if _, err := c.Exec(ctx, "listen news"); err != nil {
+			return err
+		}
+		heard := rondo.Async(ctx, func(ctx context.Context) (string, error) {
+			n, err := c.WaitForNotification(ctx)
+			if err != nil {
+				return "", err
+			}
+			return n.Payload, nil
+		})
+		other, err := connectPostgres(ctx, url)
+		if err != nil {
+			return err
+		}
+		defer other.Close(ctx)
+		if _, err := other.Exec(ctx, "notify news, 'hello'"); err != nil {
+			return err
+		}
+		got, err := heard.Wait(ctx)
+		if got != "hello" {
+			t.Errorf("%q was heard", got)
+		}
+		return err
+	})
+}
