@@ -135,6 +135,21 @@ func (l *Loop) arrive(t *Task) {
 	}
 }
 
+// handOver gives the baton from t, the running task, to u, which waits for just
+// that or has not started, past the queue. It returns when t has it again.
+func (l *Loop) handOver(t, u *Task) {
+	if l.watch != nil {
+		if u.state == stateWaiting {
+			l.watch.wakes(u)
+		}
+		l.watch.leaves(t)
+	}
+	w := t.worker
+	w.at = l.enter(u, false)
+	w.at.swap()
+	l.arrive(t)
+}
+
 // engage gives nx, which has not started, to an idle worker. There it is parked
 // as if it had suspended.
 func (l *Loop) engage(nx *Task) {
@@ -310,7 +325,11 @@ func (w *worker) perform(t *Task) {
 	t.gid = w.id
 	defer w.rescue(t)
 	w.loop.arrive(t)
-	w.loop.finish(t, t.fn(&t.scope))
+	err := t.fn(&t.scope)
+	if t.scope.extra != nil {
+		t.leaveOwn()
+	}
+	w.loop.finish(t, err)
 }
 
 // rescue is called, deferred, when perform is left, and sees to a task that has
@@ -321,11 +340,14 @@ func (w *worker) rescue(t *Task) {
 	}
 	l := w.loop
 	if v := recover(); v != nil {
-		l.finish(t, l.panicked(t.Name(), v))
+		err := l.panicked(t.Name(), v)
+		t.leaveOwn()
+		l.finish(t, err)
 		return
 	}
 	l.withdraw(t)
 	l.exited(t)
+	t.leaveOwn()
 	l.finish(t, errGoexit)
 	w.serve()
 	w.quit()

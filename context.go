@@ -27,6 +27,7 @@ type marks struct{ bits atomic.Uint32 }
 const (
 	markShield = 1 << iota // it is not cancelled when its parent is
 	markLeft               // it has been left; any goroutine may look for it
+	markPull               // it is the own scope of a Pull's task
 )
 
 func (s *Scope) is(mark uint32) bool { return s.marks.bits.Load()&mark != 0 }

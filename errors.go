@@ -59,14 +59,20 @@ type fault struct {
 
 func (f *fault) any() bool { return f.panic != nil || f.goexit || f.err != nil }
 
+// panicError gives the panic with value v of whatever is named, which a deferred
+// call has recovered. One that has its stack already keeps it.
+func panicError(name string, v any) *PanicError {
+	if e, ok := v.(*PanicError); ok {
+		return e
+	}
+	return &PanicError{Task: name, Value: v, Stack: debug.Stack()}
+}
+
 // panicked keeps the panic with value v of whatever is named, with the stack of
 // the caller, who is a deferred call. Unless the Runner says otherwise it ends
 // the loop.
 func (l *Loop) panicked(name string, v any) error {
-	e, ok := v.(*PanicError)
-	if !ok {
-		e = &PanicError{Task: name, Value: v, Stack: debug.Stack()}
-	}
+	e := panicError(name, v)
 	if l.runner.Recover && name != callback {
 		return e
 	}

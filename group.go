@@ -150,13 +150,19 @@ func open(ctx context.Context, call string, s *Scope, deadline int64, body func(
 	return err
 }
 
-// join waits, whatever is cancelled, until the scope's tasks have ended.
+// join waits, whatever is cancelled, until the scope's tasks have ended, and then
+// ends its Pulls.
 func (s *Scope) join(t *Task) {
 	// Somebody who holds the scope may start a task in it between the end of the
 	// last one and the moment at which this one goes on.
-	for s.tasks > 0 {
-		s.more().body = t
-		_ = t.park(nil, nil, Reason{What: "group"})
+	for s.tasks > 0 || s.pulls() != nil {
+		if s.tasks > 0 {
+			s.more().body = t
+			_ = t.park(nil, nil, Reason{What: "group"})
+			continue
+		}
+		s.cancel(&verdict{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
+		s.closePulls(t)
 	}
 }
 

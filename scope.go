@@ -43,6 +43,7 @@ type extra struct {
 	body      *Task     // waits in join for the scope's last task
 	strangers []*worker // their tasks wait under this scope, though it is not theirs; see admit
 	deadline  *Handle
+	pulls     *pull       // the first of the Pulls that end with the scope
 	unwatch   func() bool // ends the watch on a context of the standard library
 }
 

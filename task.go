@@ -84,8 +84,7 @@ func Go(ctx context.Context, fn func(ctx context.Context) error) *Task {
 	return s.loop.spawn(s.owner(), ctx, fn)
 }
 
-// spawn makes a task that its owner answers for. Its ctx descends from the one
-// given.
+// spawn makes a task and puts it into the queue.
 func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Context) error) *Task {
 	return l.spawnFor(owner, ctx, fn, 0)
 }
@@ -93,6 +92,14 @@ func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Cont
 // spawnFor is spawn for an fn that stands for the user's function whose entry is
 // given.
 func (l *Loop) spawnFor(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr) *Task {
+	t := l.newTask(owner, ctx, fn, user)
+	l.queue.push(entry{task: t})
+	return t
+}
+
+// newTask makes a task that its owner answers for. Its ctx descends from the one
+// given.
+func (l *Loop) newTask(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr) *Task {
 	if fn == nil {
 		panic("rondo: Go with a nil function")
 	}
@@ -119,7 +126,6 @@ func (l *Loop) spawnFor(owner *Scope, ctx context.Context, fn func(ctx context.C
 	if user != 0 {
 		t.more().entry = user
 	}
-	l.queue.push(entry{task: t})
 	if l.watch != nil {
 		l.watch.started(t)
 	}
@@ -166,7 +172,9 @@ func (l *Loop) finish(t *Task, err error) {
 		err, _ = v.news(err)
 	}
 	owner := t.owner
-	own.end()
+	if !own.is(markLeft) {
+		own.end()
+	}
 	owner.tasks--
 	if err != nil {
 		owner.failed(t, err)

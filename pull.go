@@ -1,0 +1,356 @@
+package rondo
+
+// This file has Pull: iter.Pull for a sequence that waits.
+//
+// The law. The sequence runs in a task of its own, and either that task or the
+// one that called next has the baton, never both: next parks the caller and hands
+// over to the sequence's task, past the queue, and yield hands back. So next lets
+// nothing else run unless the sequence waits, as a plain call would, and whatever
+// the sequence opens, a Timeout or a Mutex, is its own and not the caller's.
+//
+// A Pull that has begun is known to the scope of its ctx. What ends a Pull is
+// always the same: yield gives false from then on, the deferred calls of the
+// sequence run in its task, where they may wait, and the task ends. No scope is
+// left before its Pulls have ended, and so no loop either.
+//
+// The task of a Pull does not count among those that its scope waits for until
+// the sequence has ended: that it is there is no reason for the scope to go on.
+
+import (
+	"context"
+	"iter"
+	"reflect"
+	"runtime"
+
+	"github.com/rondo-go/rondo/internal/gid"
+)
+
+// Pull is iter.Pull for a sequence whose body may suspend: sleep, read a socket,
+// take a lock. Each call of next gives the next value and true, or the zero value
+// and false when there are no more. stop ends the sequence early: the pending
+// yield returns false, as does every later one, and stop returns when the body
+// has returned, clean-up that waits included. Pull itself never suspends; next
+// and stop suspend the task if the body does.
+//
+// The body runs in a task of its own, started by the first next; a Pull without
+// one runs nothing and costs nothing. So a scope that the body is in when it
+// yields is the body's alone: with a bare iter.Pull a Timeout around a yield would
+// cut short the waits of whoever called next. The body's waits are ended by the
+// ctx they are given, as always, and those without one by the ctx given to Pull.
+// A cancellation of the caller of next alone does not end its wait for the value,
+// since a value that is under way would be lost.
+//
+// A Pull is stopped, if nobody has done it, when the scope of ctx ends: a
+// Group's when its other tasks have ended, a task's own, which is the ctx that
+// its function got, when that function has returned. All Pulls of a scope are
+// stopped at once, and the scope, or the task, ends when they have. ctx is
+// cancelled by then, so clean-up that waits says Shield. A Pull is also stopped
+// when the garbage collector finds that nobody can call next or stop any more,
+// unless the loop is simulated: when that happens is no part of a schedule that
+// can be replayed. A sequence that refers to its own next is found only by the
+// end of the scope.
+//
+// If the body panics, the next or stop that waits for it panics with a
+// *PanicError that has the body's stack; if it calls runtime.Goexit, so does the
+// caller. If nobody waits, because the scope's end or the collector has stopped
+// it, that is a panic or Goexit of the body's task; see Runner.
+//
+// Any task of the loop may call next and stop, one at a time. It is an error, and
+// panics, to call next while another task is in next or stop, to call stop while
+// another is in next, or to call either from inside the sequence, from a callback
+// or from a goroutine that is not on the loop. Calling stop again does nothing
+// but wait, if it has to, until the first has done its work; next after the end
+// gives false, also after that of the loop.
+//
+// It replaces the hooks that Python has for asynchronous generators (PEP 525).
+// next and stop suspend the task.
+func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), stop func()) {
+	s := scopeOf(ctx)
+	if s == nil {
+		panic("rondo: Pull with a ctx that does not come from Run")
+	}
+	if seq == nil {
+		panic("rondo: Pull of a nil sequence")
+	}
+	h := &puller[T]{source: &source[T]{pull: pull{loop: s.loop}}, ctx: ctx, seq: seq}
+	return h.next, h.stop
+}
+
+// A puller is what next and stop hold. Nothing else refers to it, so when it is
+// garbage nobody can call them.
+type puller[T any] struct {
+	*source[T]
+	ctx context.Context // until the first next
+	seq iter.Seq[T]
+}
+
+// A source is the sequence's side: a pull with room for the value that is handed
+// over.
+type source[T any] struct {
+	pull
+	value T
+	given bool // value is there
+}
+
+// pull is all of it that does not depend on the type of the values.
+type pull struct {
+	loop    *Loop
+	task    *Task    // runs the sequence; nil until the first next
+	caller  *Task    // in next or stop, and gets the baton back
+	waiters WaitList // for the end, without having handed over
+	scope   *Scope   // whose end is its own
+	after   *pull    // its neighbours among the scope's pulls; a ring
+	before  *pull
+	spent   uint32 // goes with the baton, so that the two share one allowance
+	closing bool   // yield gives false
+	ended   bool   // the sequence has returned, or will never start
+	exited  bool   // it has called Goexit, and so must caller
+	fault   *PanicError
+	cleanup runtime.Cleanup
+}
+
+func (h *puller[T]) next() (T, bool) {
+	var none T
+	t := h.enter("next")
+	if t == nil || h.closing || h.task == nil && !h.start() {
+		return none, false
+	}
+	h.resume(t)
+	v, ok := h.value, h.given
+	h.value, h.given = none, false
+	// Whoever is in next can call it again.
+	runtime.KeepAlive(h)
+	return v, ok
+}
+
+func (h *puller[T]) stop() {
+	t := h.enter("stop")
+	switch {
+	case t == nil:
+	case h.task == nil:
+		h.ended, h.ctx, h.seq = true, nil, nil
+	case h.closing:
+		h.await(t)
+	default:
+		h.closing = true
+		h.resume(t)
+	}
+	runtime.KeepAlive(h)
+}
+
+// start makes the task that runs the sequence, unless the scope has ended.
+func (h *puller[T]) start() bool {
+	ctx, seq, s := h.ctx, h.seq, h.source
+	h.ctx, h.seq = nil, nil
+	if !s.begin(ctx, func() { seq(s.yield) }, reflect.ValueOf(seq).Pointer()) {
+		return false
+	}
+	if !s.loop.virtual {
+		s.cleanup = runtime.AddCleanup(h, func(p *pull) { _ = p.loop.Post(p.close) }, &s.pull)
+	}
+	return true
+}
+
+// yield is what the sequence is given.
+func (s *source[T]) yield(v T) bool {
+	t := s.task
+	if t.gid != gid.ID() && !s.loop.inside() || s.loop.current != t {
+		panic("rondo: yield of a Pull called outside its sequence")
+	}
+	if s.closing {
+		return false
+	}
+	s.value, s.given = v, true
+	c := s.caller
+	s.caller = nil
+	s.hand(t, c, Reason{What: "pull"})
+	return !s.closing
+}
+
+// enter tells which task calls next or stop; nil if there is nothing left to do.
+func (p *pull) enter(call string) *Task {
+	l := p.loop
+	if !l.inside() {
+		if l.door.closed() {
+			return nil
+		}
+		panic(l.misuseOutside(call + " of a Pull").Error())
+	}
+	t := l.current
+	switch {
+	case p.ended:
+		return nil
+	case t == nil:
+		panic("rondo: " + call + " of a Pull in a callback: callbacks must not wait; start a task with Go")
+	case t == p.task:
+		panic("rondo: " + call + " of a Pull inside its own sequence")
+	case p.caller != nil && !(p.closing && call == "stop"):
+		panic("rondo: " + call + " of a Pull while another task is in its next or stop")
+	}
+	return t
+}
+
+// begin makes the task, known to ctx's scope. entry is where the code of the
+// sequence that it stands for begins.
+func (p *pull) begin(ctx context.Context, sequence func(), entry uintptr) bool {
+	s := scopeOf(ctx)
+	if s.is(markLeft) {
+		p.ended = true
+		return false
+	}
+	owner := s.owner()
+	p.task = p.loop.newTask(owner, ctx, func(context.Context) error {
+		p.run(sequence)
+		return nil
+	}, entry)
+	p.task.scope.mark(markPull)
+	owner.tasks-- // until the end; see the head of this file
+	p.scope = s
+	x := s.more()
+	if x.pulls == nil {
+		p.after, p.before = p, p
+		x.pulls = p
+		return true
+	}
+	first := x.pulls
+	p.after, p.before = first, first.before
+	first.before.after, first.before = p, p
+	return true
+}
+
+// run is the life of the task.
+func (p *pull) run(sequence func()) {
+	p.task.worker.spent = p.spent
+	returned := false
+	defer p.end(&returned)
+	sequence()
+	returned = true
+}
+
+// end is called, deferred, when the sequence has ended in any way. What the task
+// still has to do is nobody's concern, so the caller goes first.
+func (p *pull) end(returned *bool) {
+	t, c := p.task, p.caller
+	p.ended, p.caller = true, nil
+	p.cleanup.Stop()
+	p.unlink()
+	t.owner.tasks++
+	p.waiters.WakeAll()
+	if c == nil {
+		return
+	}
+	if !*returned {
+		if v := recover(); v != nil {
+			p.fault = panicError(t.Name(), v)
+		} else {
+			p.exited = true
+		}
+	}
+	p.spent = t.worker.spent
+	p.loop.ready(t)
+	p.loop.handOver(t, c)
+}
+
+func (p *pull) unlink() {
+	x := p.scope.extra
+	if p.after == p {
+		x.pulls = nil
+	} else {
+		if x.pulls == p {
+			x.pulls = p.after
+		}
+		p.after.before, p.before.after = p.before, p.after
+	}
+	p.after, p.before, p.scope = nil, nil, nil
+}
+
+// resume runs the sequence on behalf of t, until it yields or ends.
+func (p *pull) resume(t *Task) {
+	p.caller = t
+	p.hand(t, p.task, Reason{What: "next", On: p.task.id})
+	if e := p.fault; e != nil {
+		p.fault = nil
+		panic(e)
+	}
+	if p.exited {
+		p.exited = false
+		runtime.Goexit()
+	}
+}
+
+// hand makes from, the running task, wait, and gives the baton to to.
+func (p *pull) hand(from, to *Task, why Reason) {
+	w := from.worker
+	p.spent = w.spent
+	from.state, w.reason, w.under, w.since = stateWaiting, why, nil, p.loop.now
+	p.loop.handOver(from, to)
+	w.spent = p.spent
+}
+
+// close ends the sequence without waiting for that. If it is under way, its next
+// yield gives false.
+func (p *pull) close() {
+	if p.ended || p.closing {
+		return
+	}
+	p.closing = true
+	if p.caller == nil {
+		p.task.wake(nil)
+	}
+}
+
+// await waits, whatever is cancelled, until the sequence has ended.
+func (p *pull) await(t *Task) {
+	p.waiters.Owner = p.task
+	p.waiters.push(t)
+	_ = t.park(nil, nil, Reason{What: "pull", On: p.task.id})
+}
+
+// pulls gives the first of the Pulls that the end of s is to end, or nil.
+func (s *Scope) pulls() *pull {
+	if x := s.extra; x != nil {
+		return x.pulls
+	}
+	return nil
+}
+
+// closePulls ends the Pulls of s, all at once, and waits for them. More may come
+// while they clean up.
+func (s *Scope) closePulls(t *Task) {
+	first := s.pulls()
+	first.close()
+	for p := first.after; p != first; p = p.after {
+		p.close()
+	}
+	for p := first; p != nil; p = s.pulls() {
+		p.close()
+		p.await(t)
+	}
+}
+
+// cancelPulls cancels what the sequences of s's Pulls have opened below it, but
+// not the tasks that were started with s as ctx: they outlive it.
+func (s *Scope) cancelPulls() {
+	for c := s.child; ; {
+		if c.host.scope.is(markPull) && !c.is(markShield) {
+			c.cancel(over)
+		}
+		if c = c.next; c == s.child {
+			return
+		}
+	}
+}
+
+// leaveOwn ends t's own scope before t does, if that has Pulls, and waits for
+// their end.
+func (t *Task) leaveOwn() {
+	s := &t.scope
+	if s.pulls() == nil {
+		return
+	}
+	if !s.is(markLeft) {
+		s.cancelPulls()
+		s.end()
+	}
+	s.closePulls(t)
+}
