@@ -55,12 +55,12 @@ import (
 // caller. If nobody waits, because the scope's end or the collector has stopped
 // it, that is a panic or Goexit of the body's task; see Runner.
 //
-// Any task of the loop may call next and stop, one at a time. It is an error, and
-// panics, to call next while another task is in next or stop, to call stop while
-// another is in next, or to call either from inside the sequence, from a callback
-// or from a goroutine that is not on the loop. Calling stop again does nothing
-// but wait, if it has to, until the first has done its work; next after the end
-// gives false, also after that of the loop.
+// Any task of the loop may call next and stop, one after the other. It is an
+// error, and panics, to call either while another task is in next, from inside
+// the sequence, from a callback or from a goroutine that is not on the loop. From
+// the moment at which a Pull is stopped next gives false, also after the end of
+// the loop, and stop does nothing but wait, if it has to, for the end of the
+// clean-up.
 //
 // It replaces the hooks that Python has for asynchronous generators (PEP 525).
 // next and stop suspend the task.
@@ -184,8 +184,8 @@ func (p *pull) enter(call string) *Task {
 		panic("rondo: " + call + " of a Pull in a callback: callbacks must not wait; start a task with Go")
 	case t == p.task:
 		panic("rondo: " + call + " of a Pull inside its own sequence")
-	case p.caller != nil && !(p.closing && call == "stop"):
-		panic("rondo: " + call + " of a Pull while another task is in its next or stop")
+	case p.caller != nil && !p.closing:
+		panic("rondo: " + call + " of a Pull while another task is in its next")
 	}
 	return t
 }
