@@ -1,22 +1,26 @@
 package rondo
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
 )
 
-// A Queue hands values from tasks to tasks, first in, first out. Put waits while
-// it is full, Get while it is empty. Close ends it in order: what is in it is
-// still handed out.
+// A Queue hands values from tasks to tasks. Which value is next depends on how
+// it was made: by NewQueue, the one that was put first; by NewStack, the one
+// that was put last; by NewPriorityQueue, the least. Put waits while it is full,
+// Get while it is empty. Close ends it in order: what is in it is still handed
+// out.
 //
 // Any number of tasks may put and get; those that wait are served in the order
 // in which they came. A value is never lost: if a Get that was promised one is
-// cancelled at the same moment, it returns the value. A Queue is for the tasks
-// of one loop.
+// cancelled at the same moment, it returns the value. What is promised is some
+// value, not a certain one: a Get that has waited takes what is next when its
+// task goes on, which may have been put since. A Queue is for the tasks of one
+// loop.
 type Queue[T any] struct {
-	ring   []T // its length is a power of two, or 0
-	head   int
-	n      int
+	held   held[T]
 	max    int // 0: no limit
 	closed bool
 	open   int // values taken in, and not reported by TaskDone
@@ -32,8 +36,8 @@ type Queue[T any] struct {
 	reserved int
 }
 
-// NewQueue makes a Queue that holds at most max values; 0 means any number. It
-// panics if max is negative.
+// NewQueue makes a Queue that holds at most max values, and gives out the one
+// that was put first; 0 means any number. It panics if max is negative.
 func NewQueue[T any](max int) *Queue[T] {
 	if max < 0 {
 		panic("rondo: NewQueue with a negative max")
@@ -41,12 +45,35 @@ func NewQueue[T any](max int) *Queue[T] {
 	return &Queue[T]{max: max}
 }
 
-// Put adds v at the end. It waits while the queue is full. It returns
+// NewStack makes a Queue that holds at most max values, and gives out the one
+// that was put last; 0 means any number. It panics if max is negative.
+func NewStack[T any](max int) *Queue[T] {
+	if max < 0 {
+		panic("rondo: NewStack with a negative max")
+	}
+	return &Queue[T]{max: max, held: held[T]{last: true}}
+}
+
+// NewPriorityQueue makes a Queue that holds at most max values, and gives out
+// the least of them; 0 means any number. less tells whether a comes before b, and
+// must be a strict weak order; of equals the one that was put first is next. It
+// must not wait. NewPriorityQueue panics if max is negative or less is nil.
+func NewPriorityQueue[T any](max int, less func(a, b T) bool) *Queue[T] {
+	if max < 0 {
+		panic("rondo: NewPriorityQueue with a negative max")
+	}
+	if less == nil {
+		panic("rondo: NewPriorityQueue with a nil less")
+	}
+	return &Queue[T]{max: max, held: held[T]{heap: &heap[T]{less: less}}}
+}
+
+// Put adds v. It waits while the queue is full. It returns
 // ErrQueueClosed if the queue is or gets closed, and the cause if ctx is
 // cancelled first; v was not added then.
 func (q *Queue[T]) Put(ctx context.Context, v T) error {
 	if q.closed {
-		return ErrQueueClosed
+		return cmp.Or(Check(ctx), ErrQueueClosed)
 	}
 	if q.full() {
 		if err := q.putters.Park(ctx, Reason{What: "put"}); err != nil {
@@ -75,14 +102,14 @@ func (q *Queue[T]) TryPut(v T) bool {
 	return true
 }
 
-// Get takes the value at the head. It waits while the queue is empty. It returns
+// Get takes the value that is next. It waits while the queue is empty. It returns
 // ErrQueueClosed if the queue is closed and empty, and the cause if ctx is
 // cancelled first; no value was taken then.
 func (q *Queue[T]) Get(ctx context.Context) (T, error) {
 	var zero T
-	if q.n == q.promised {
+	if q.held.n == q.promised {
 		if q.closed {
-			return zero, ErrQueueClosed
+			return zero, cmp.Or(Check(ctx), ErrQueueClosed)
 		}
 		if err := q.getters.Park(ctx, Reason{What: "get"}); err != nil {
 			return zero, err
@@ -97,10 +124,10 @@ func (q *Queue[T]) Get(ctx context.Context) (T, error) {
 	return q.pop(), nil
 }
 
-// TryGet takes the value at the head if there is one, and reports whether there
+// TryGet takes the value that is next if there is one, and reports whether there
 // was. It never suspends.
 func (q *Queue[T]) TryGet() (T, bool) {
-	if q.n == q.promised {
+	if q.held.n == q.promised {
 		var zero T
 		return zero, false
 	}
@@ -108,7 +135,7 @@ func (q *Queue[T]) TryGet() (T, bool) {
 }
 
 // Len counts the values that can be got without waiting.
-func (q *Queue[T]) Len() int { return q.n - q.promised }
+func (q *Queue[T]) Len() int { return q.held.n - q.promised }
 
 // All ranges over the values, waiting for each, until the queue is closed and
 // empty or ctx is cancelled.
@@ -133,13 +160,11 @@ func (q *Queue[T]) Close() {
 }
 
 // Abort is Close, and drops what is left. Join does not wait for what was
-// dropped. It never suspends.
+// dropped. A Get that was promised a value still returns one. It never suspends.
 func (q *Queue[T]) Abort() {
 	q.Close()
-	dropped := q.n - q.promised
-	for range dropped {
-		q.drop()
-	}
+	dropped := q.held.n - q.promised
+	q.held.keep(q.promised)
 	q.done(dropped)
 }
 
@@ -170,38 +195,164 @@ func (q *Queue[T]) Join(ctx context.Context) error {
 	return Check(ctx)
 }
 
-func (q *Queue[T]) full() bool { return q.max > 0 && q.n+q.reserved >= q.max }
+func (q *Queue[T]) full() bool { return q.max > 0 && q.held.n+q.reserved >= q.max }
 
 // push adds v, and promises a value to the getter that has waited longest.
 func (q *Queue[T]) push(v T) {
-	if q.n == len(q.ring) {
-		ring := make([]T, max(8, 2*len(q.ring)))
-		n := copy(ring, q.ring[q.head:])
-		copy(ring[n:], q.ring[:q.head])
-		q.ring, q.head = ring, 0
-	}
-	q.ring[(q.head+q.n)&(len(q.ring)-1)] = v
-	q.n++
+	q.held.push(v)
 	q.open++
 	if q.getters.Wake() {
 		q.promised++
 	}
 }
 
-// pop takes the head, and reserves the room for the putter that has waited
+// pop takes the next value, and reserves the room for the putter that has waited
 // longest.
 func (q *Queue[T]) pop() T {
-	v := q.ring[q.head]
-	q.drop()
+	v := q.held.pop()
 	if !q.closed && q.putters.Wake() {
 		q.reserved++
 	}
 	return v
 }
 
-func (q *Queue[T]) drop() {
+// held is the values in a Queue. It alone knows which is next. They are in the
+// ring from head on, in the order in which they were put, unless there is a heap.
+type held[T any] struct {
+	ring []T // its length is a power of two, or 0
+	head int
+	n    int
+	last bool     // the last one is next
+	heap *heap[T] // nil unless the least is next
+}
+
+func (h *held[T]) push(v T) {
+	if h.heap != nil {
+		h.heap.push(v)
+		h.n++
+		return
+	}
+	if h.n == len(h.ring) {
+		ring := make([]T, max(8, 2*len(h.ring)))
+		n := copy(ring, h.ring[h.head:])
+		copy(ring[n:], h.ring[:h.head])
+		h.ring, h.head = ring, 0
+	}
+	h.ring[(h.head+h.n)&(len(h.ring)-1)] = v
+	h.n++
+}
+
+// pop takes the next value. There must be one.
+func (h *held[T]) pop() T {
+	h.n--
+	if h.heap != nil {
+		return h.heap.pop()
+	}
+	if h.last {
+		return h.clear(h.head + h.n)
+	}
+	return h.first()
+}
+
+// first takes the value that was put first.
+func (h *held[T]) first() T {
+	v := h.clear(h.head)
+	h.head = (h.head + 1) & (len(h.ring) - 1)
+	return v
+}
+
+// clear takes the value in a place of the ring; places go on past its end.
+func (h *held[T]) clear(place int) T {
+	p := &h.ring[place&(len(h.ring)-1)]
+	v := *p
 	var zero T
-	q.ring[q.head] = zero
-	q.head = (q.head + 1) & (len(q.ring) - 1)
-	q.n--
+	*p = zero
+	return v
+}
+
+// keep drops all but the n values that are next.
+func (h *held[T]) keep(n int) {
+	if h.heap != nil {
+		h.heap.keep(n)
+	} else {
+		for h.n > n {
+			h.n--
+			if h.last {
+				h.first()
+			} else {
+				h.clear(h.head + h.n)
+			}
+		}
+	}
+	h.n = n
+}
+
+// A heap is a binary heap: no element is less than the one above it. Below the
+// one at i are those at 2i+1 and 2i+2.
+type heap[T any] struct {
+	less func(a, b T) bool
+	all  []ranked[T]
+	puts uint64
+}
+
+// ranked is a value with the number of its put, which decides among equals.
+type ranked[T any] struct {
+	value T
+	put   uint64
+}
+
+func (h *heap[T]) before(a, b *ranked[T]) bool {
+	if h.less(a.value, b.value) {
+		return true
+	}
+	return a.put < b.put && !h.less(b.value, a.value)
+}
+
+func (h *heap[T]) push(v T) {
+	h.puts++
+	h.all = append(h.all, ranked[T]{v, h.puts})
+	for i := len(h.all) - 1; i > 0; {
+		above := (i - 1) / 2
+		if !h.before(&h.all[i], &h.all[above]) {
+			return
+		}
+		h.all[i], h.all[above] = h.all[above], h.all[i]
+		i = above
+	}
+}
+
+func (h *heap[T]) pop() T {
+	v := h.all[0].value
+	n := len(h.all) - 1
+	h.all[0] = h.all[n]
+	h.all[n] = ranked[T]{}
+	h.all = h.all[:n]
+	for i := 0; ; {
+		least := i
+		for _, below := range [2]int{2*i + 1, 2*i + 2} {
+			if below < n && h.before(&h.all[below], &h.all[least]) {
+				least = below
+			}
+		}
+		if least == i {
+			return v
+		}
+		h.all[i], h.all[least] = h.all[least], h.all[i]
+		i = least
+	}
+}
+
+// keep drops all but the n least. What is sorted is a heap.
+func (h *heap[T]) keep(n int) {
+	slices.SortFunc(h.all, func(a, b ranked[T]) int {
+		switch {
+		case h.before(&a, &b):
+			return -1
+		case h.before(&b, &a):
+			return 1
+		}
+		return 0
+	})
+	clear(h.all[n:])
+	h.all = h.all[:n]
 }

@@ -1,0 +1,92 @@
+package rondo
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrBrokenBarrier says that a Barrier was broken by Abort, or given up by Reset
+// while tasks waited at it.
+var ErrBrokenBarrier = errors.New("rondo: broken barrier")
+
+// A Barrier holds tasks up until there are n of them, and lets these go on
+// together. It serves again at once: who comes while they set off belongs to the
+// next round. Make one with NewBarrier; it is for the tasks of one loop.
+type Barrier struct {
+	n      int
+	broken bool
+	now    *barrierRound
+}
+
+// A barrierRound is one filling of a Barrier. Once it is no longer the
+// Barrier's, its tasks only set off.
+type barrierRound struct {
+	waiters WaitList
+	// counted are the tasks in the list, and those that were cancelled there and
+	// have not run since.
+	counted int
+	passed  int
+	given   bool // up
+}
+
+// NewBarrier makes a Barrier for n tasks. It panics if n is less than 1.
+func NewBarrier(n int) *Barrier {
+	if n < 1 {
+		panic("rondo: NewBarrier for less than 1 task")
+	}
+	return &Barrier{n: n, now: new(barrierRound)}
+}
+
+// Wait waits until n tasks have called it, and gives each of them another index
+// from 0 to n-1: 0 to the first to go on of those that waited, and n-1 to the
+// one that came last, which does not suspend. If ctx is cancelled first Wait
+// returns the cause, and the task does not count. It returns ErrBrokenBarrier if
+// the Barrier is broken, or if Abort or Reset is called meanwhile. With an error
+// the index is -1.
+func (b *Barrier) Wait(ctx context.Context) (index int, err error) {
+	if err := Check(ctx); err != nil {
+		return -1, err
+	}
+	if b.broken {
+		return -1, ErrBrokenBarrier
+	}
+	r := b.now
+	// To count the list takes long, so it is done only if it may be full.
+	if r.counted+1 >= b.n && r.waiters.Len()+1 == b.n {
+		b.now = new(barrierRound)
+		r.waiters.WakeAll()
+		return b.n - 1, nil
+	}
+	r.counted++
+	if err := r.waiters.Park(ctx, Reason{What: "barrier"}); err != nil {
+		r.counted--
+		return -1, err
+	}
+	if r.given {
+		return -1, ErrBrokenBarrier
+	}
+	r.passed++
+	return r.passed - 1, nil
+}
+
+// Abort breaks the Barrier: every Wait fails with ErrBrokenBarrier until Reset,
+// those that go on included. Tasks that were let go before are not affected. It
+// never suspends.
+func (b *Barrier) Abort() {
+	b.giveUp()
+	b.broken = true
+}
+
+// Reset makes the Barrier like new. Tasks that wait get ErrBrokenBarrier. It
+// never suspends.
+func (b *Barrier) Reset() {
+	b.giveUp()
+	b.broken = false
+}
+
+func (b *Barrier) giveUp() {
+	r := b.now
+	b.now = new(barrierRound)
+	r.given = true
+	r.waiters.WakeAll()
+}

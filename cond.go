@@ -1,0 +1,58 @@
+package rondo
+
+import "context"
+
+// A Cond is a place to wait for a change of what L guards: whoever changes it
+// calls Signal or Broadcast, and those who wait look again.
+//
+//	for !condition() {
+//		if err := c.Wait(ctx); err != nil {
+//			return err
+//		}
+//	}
+//
+// What is changed without a wait needs no L at all; then an Event, a Queue or a
+// WaitList says it more plainly. L must be set before the first Wait and not be
+// changed afterwards. A Cond is for the tasks of one loop.
+type Cond struct {
+	L *Mutex
+
+	waiters WaitList
+}
+
+// Wait unlocks L, waits for Signal or Broadcast, and locks L again. L is held
+// when it returns, whatever it returns. If ctx is cancelled before the task is
+// woken, Wait returns the cause, after it has locked L, however long that takes.
+// A task that was woken has used the Signal up: Wait returns nil then, also if
+// ctx is cancelled while it waits for L.
+//
+// Wait panics if L is not locked.
+func (c *Cond) Wait(ctx context.Context) error {
+	if c.L == nil {
+		panic("rondo: Cond.Wait without L")
+	}
+	if c.L.TryLock() {
+		c.L.Unlock()
+		panic("rondo: Cond.Wait with L unlocked")
+	}
+	if err := Check(ctx); err != nil {
+		return err
+	}
+	c.L.Unlock()
+	err := c.waiters.Park(ctx, Reason{What: "cond"})
+	if c.L.Lock(ctx) != nil {
+		// A cancelled ctx is no way around the lock.
+		_ = Shield(ctx, c.L.Lock)
+	}
+	return err
+}
+
+// Signal wakes the task that has waited longest, if any waits. The caller may
+// hold L and need not: should a task wait for something else between looking
+// at the condition and Wait, holding L keeps the Signal from coming in between.
+// It never suspends.
+func (c *Cond) Signal() { c.waiters.Wake() }
+
+// Broadcast wakes all tasks that wait, and none that comes later. As with
+// Signal the caller need not hold L. It never suspends.
+func (c *Cond) Broadcast() { c.waiters.WakeAll() }

@@ -1,0 +1,194 @@
+package rondo
+
+// This file has the RWMutex. Its line is a list of runs, each with tasks that
+// came one after the other and ask for the same; the tasks of a run wait in a
+// WaitList of its own.
+//
+// The law: if the line has a head, nobody at the head could come in, or a
+// cancelled task has yet to run that is counted there. So whoever finds no line
+// and the RWMutex free overtakes nobody.
+
+import "context"
+
+// An RWMutex lets in any number of tasks that read, or one that writes. It is
+// fair: a task that waits to write holds up those that ask to read after it, and
+// those that waited to read one after the other come in together. So a task
+// that reads must not ask to read again: with a writer between the two it would
+// wait for itself. The zero value is unlocked.
+//
+// Like a Mutex it is for the tasks of one loop, and only for stretches of code
+// that wait somewhere inside.
+type RWMutex struct {
+	writing bool
+	writer  *Task // who writes, if it is known
+	readers int
+
+	head, tail *rwRun
+	spare      *rwRun // what has been a run and can be one again
+}
+
+// An rwRun is a stretch of the line in which all ask for the same. Counted are
+// the tasks in its list, and those that were cancelled there and have not run
+// since.
+type rwRun struct {
+	list    WaitList
+	write   bool
+	counted int
+	next    *rwRun
+}
+
+// Lock waits until nobody reads or writes and all who came before have had their
+// turn, and takes the RWMutex for writing. If ctx is cancelled first it returns
+// the cause and has not taken it.
+func (m *RWMutex) Lock(ctx context.Context) error {
+	if m.writing || m.readers > 0 {
+		if err := m.wait(ctx, true, Reason{What: "lock"}); err != nil {
+			return err
+		}
+	} else if err := Check(ctx); err != nil {
+		return err
+	}
+	m.writing = true
+	m.writer = Current(ctx)
+	m.tell()
+	return nil
+}
+
+// TryLock takes the RWMutex for writing if nobody has it, and reports whether it
+// did. It never suspends.
+func (m *RWMutex) TryLock() bool {
+	if m.writing || m.readers > 0 {
+		return false
+	}
+	m.writing = true
+	return true
+}
+
+// Unlock ends the writing and lets in who is first in the line: one task that
+// writes, or all that read up to the next that writes. It never suspends. It
+// panics if the RWMutex is not locked for writing.
+func (m *RWMutex) Unlock() {
+	if !m.writing {
+		panic("rondo: Unlock of unlocked RWMutex")
+	}
+	m.writing, m.writer = false, nil
+	m.admit()
+}
+
+// RLock waits until nobody writes and nobody who came before waits to write, and
+// takes the RWMutex for reading. If ctx is cancelled first it returns the cause
+// and has not taken it.
+func (m *RWMutex) RLock(ctx context.Context) error {
+	if m.writing || m.head != nil {
+		// Whoever lets a reader in counts it at once.
+		return m.wait(ctx, false, Reason{What: "rlock"})
+	}
+	if err := Check(ctx); err != nil {
+		return err
+	}
+	m.readers++
+	return nil
+}
+
+// TryRLock takes the RWMutex for reading if nobody writes or waits to write, and
+// reports whether it did. It never suspends.
+func (m *RWMutex) TryRLock() bool {
+	if m.writing || m.head != nil {
+		return false
+	}
+	m.readers++
+	return true
+}
+
+// RUnlock ends the reading of one task. It never suspends. It panics if nobody
+// reads.
+func (m *RWMutex) RUnlock() {
+	if m.readers == 0 {
+		panic("rondo: RUnlock of an RWMutex that is not locked for reading")
+	}
+	m.readers--
+	m.admit()
+}
+
+// wait stands at the end of the line until admit comes to it.
+func (m *RWMutex) wait(ctx context.Context, write bool, why Reason) error {
+	if err := Check(ctx); err != nil {
+		return err // before a run is made that nobody would be in
+	}
+	r := m.tail
+	if r == nil || r.write != write {
+		r = m.extend(write)
+	}
+	r.counted++
+	err := r.list.Park(ctx, why)
+	if err != nil {
+		r.counted--
+		m.admit() // it may have been the writer that held up readers
+	}
+	return err
+}
+
+// admit lets in whoever can come in at the head of the line.
+func (m *RWMutex) admit() {
+	for r := m.head; r != nil && !m.writing; r = m.head {
+		switch {
+		case !r.write:
+			n := r.list.WakeAll()
+			r.counted -= n
+			m.readers += n
+		case m.readers > 0:
+			if r.counted > 0 {
+				return
+			}
+		case r.list.Wake():
+			r.counted--
+			m.writing = true
+			if r.counted > 0 {
+				return
+			}
+		}
+		m.shorten()
+	}
+}
+
+// extend adds a run at the end of the line.
+func (m *RWMutex) extend(write bool) *rwRun {
+	r := m.spare
+	if r == nil {
+		r = new(rwRun)
+	} else {
+		m.spare, r.next = r.next, nil
+	}
+	r.write = write
+	if m.tail == nil {
+		m.head = r
+	} else {
+		m.tail.next = r
+	}
+	m.tail = r
+	m.tell()
+	return r
+}
+
+// shorten takes away the run at the head. One that still counts a task is not
+// used again: that task will come and count itself off.
+func (m *RWMutex) shorten() {
+	r := m.head
+	m.head = r.next
+	if m.head == nil {
+		m.tail = nil
+	}
+	r.next, r.list.Owner = nil, nil
+	if r.counted == 0 {
+		r.next, m.spare = m.spare, r
+	}
+	m.tell()
+}
+
+// tell says for whom the first in the line wait. Those behind them wait for who
+// is in front.
+func (m *RWMutex) tell() {
+	if m.head != nil {
+		m.head.list.Owner = m.writer
+	}
+}
