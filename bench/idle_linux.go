@@ -2,8 +2,9 @@ package main
 
 // This file measures what a connection costs a server while nothing happens on
 // it: the memory that the server's process has more of, per connection, when
-// each has echoed one request and its handler waits in Read for the next. What
-// the kernel keeps for a socket is not in it; that is the same for both.
+// each has echoed one request and its handler waits in Read for the next, or, of
+// a Protocol, has returned. What the kernel keeps for a socket is not in it; that
+// is the same for all.
 
 import (
 	"fmt"
@@ -29,11 +30,15 @@ func idle(o options) ([]finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := finding{
+	task := finding{
 		what:  fmt.Sprintf("idle connection, waiting in Read, %s of them%s: memory", thousands(conns), note),
 		rival: "net, a goroutine each", unit: "B", budget: 1.0, allowed: unlimited,
 	}
-	var mine, theirs []float64
+	callbacks := finding{
+		what:  fmt.Sprintf("idle connection of a Protocol, %s of them%s: memory", thousands(conns), note),
+		rival: "net, a goroutine each", unit: "B", budget: 0.33, allowed: unlimited,
+	}
+	var tasks, protocols, theirs []float64
 	// A round starts two processes with all their connections, and there is
 	// little to vary in it.
 	for range min(o.rounds, 3) {
@@ -45,11 +50,17 @@ func idle(o options) ([]finding, error) {
 		if err != nil {
 			return nil, fmt.Errorf("net: %w", err)
 		}
-		mine, theirs = append(mine, a), append(theirs, b)
-		f.ratios = append(f.ratios, a/b)
+		c, err := idleMemory(o, "protocol", conns, onServer, onLoad)
+		if err != nil {
+			return nil, fmt.Errorf("protocol: %w", err)
+		}
+		tasks, theirs, protocols = append(tasks, a), append(theirs, b), append(protocols, c)
+		task.ratios = append(task.ratios, a/b)
+		callbacks.ratios = append(callbacks.ratios, c/b)
 	}
-	f.mine, f.theirs = median(mine), median(theirs)
-	return []finding{f}, nil
+	task.mine, task.theirs = median(tasks), median(theirs)
+	callbacks.mine, callbacks.theirs = median(protocols), median(theirs)
+	return []finding{task, callbacks}, nil
 }
 
 // idleMemory gives the bytes per connection of a fresh server.

@@ -1,7 +1,8 @@
 package main
 
 // This file is the servers of the rows echo and idle: the same handler once
-// under Rondo and once with a goroutine for each connection.
+// under Rondo and once with a goroutine for each connection, and what it does as
+// the callbacks of a Protocol.
 
 import (
 	"context"
@@ -25,7 +26,7 @@ const anyPort = "127.0.0.1:0"
 // "cpu" and "memory".
 func serve(args []string) (err error) {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
-	kind := flags.String("kind", "", "rondo or net")
+	kind := flags.String("kind", "", "rondo, protocol or net")
 	buffer := flags.Int("buffer", 4096, "bytes of a connection's buffer")
 	profile := flags.String("profile", "", "where to leave a CPU profile")
 	if err := flags.Parse(args); err != nil {
@@ -51,6 +52,8 @@ func serve(args []string) (err error) {
 	switch *kind {
 	case "rondo":
 		err = serveRondo(ctx, *buffer)
+	case "protocol":
+		err = serveProtocol(ctx)
 	case "net":
 		err = serveNet(ctx, *buffer)
 	default:
@@ -103,6 +106,21 @@ func serveRondo(ctx context.Context, buffer int) error {
 			handle(c, buffer)
 			return nil
 		})
+	})
+}
+
+func serveProtocol(ctx context.Context) error {
+	echo := socket.Protocol{Data: func(t *socket.Transport, b []byte) {
+		// What fails is the end of the connection, which nobody asks about.
+		_, _ = t.Write(b)
+	}}
+	return rondo.Run(ctx, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", anyPort)
+		if err != nil {
+			return err
+		}
+		fmt.Println(l.Addr())
+		return echo.Serve(ctx, l)
 	})
 }
 

@@ -32,25 +32,25 @@ func seeds(t testing.TB, n int) []uint64 {
 	return list
 }
 
-// A pattern is a stream whose bytes tell their place: it is written and checked
+// Stripes are a stream whose bytes tell their place: they are written and checked
 // without being kept.
-type pattern struct{ wrote, read int }
+type stripes struct{ wrote, read int }
 
-func patternByte(i int) byte { return byte(i*7 + i>>8 + i>>16) }
+func stripe(i int) byte { return byte(i*7 + i>>8 + i>>16) }
 
-func (p *pattern) next(n int) []byte {
+func (p *stripes) next(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
-		b[i] = patternByte(p.wrote + i)
+		b[i] = stripe(p.wrote + i)
 	}
 	p.wrote += n
 	return b
 }
 
-func (p *pattern) check(b []byte) error {
+func (p *stripes) check(b []byte) error {
 	for i, c := range b {
-		if c != patternByte(p.read+i) {
-			return fmt.Errorf("byte %d is %d, not %d", p.read+i, c, patternByte(p.read+i))
+		if c != stripe(p.read+i) {
+			return fmt.Errorf("byte %d is %d, not %d", p.read+i, c, stripe(p.read+i))
 		}
 	}
 	if p.read += len(b); p.read > p.wrote {
@@ -67,8 +67,8 @@ type wire struct {
 	rand   *rand.Rand
 	tr     *socket.Transport
 	peer   *socket.Conn
-	out    pattern // Transport to peer
-	in     pattern
+	out    stripes // Transport to peer
+	in     stripes
 	paused bool // PauseWriting was called last
 	over   bool // no more is to be written by the Transport
 	unruly bool // something was done that may lose bytes
