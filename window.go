@@ -73,6 +73,7 @@ var pane = window.Table{
 		window.ListOf:    uint16(unsafe.Offsetof(WaitList{}.Of)),
 		window.ListSize:  uint16(unsafe.Sizeof(WaitList{})),
 
+		window.ScopeLoop:    uint16(unsafe.Offsetof(Scope{}.loop)),
 		window.ScopeHost:    uint16(unsafe.Offsetof(Scope{}.host)),
 		window.ScopeParent:  uint16(unsafe.Offsetof(Scope{}.parent)),
 		window.ScopeTasks:   uint16(unsafe.Offsetof(Scope{}.tasks)),

@@ -102,6 +102,7 @@ const (
 	ListOf    // any: a *string or an address of package net
 	ListSize
 
+	ScopeLoop    // *Loop
 	ScopeHost    // *Task
 	ScopeParent  // *Scope
 	ScopeTasks   // int32

@@ -1,0 +1,295 @@
+package inspect
+
+// This file says what was read of tasks in words: their names and functions, the
+// scopes that they are in, and what they wait for.
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/rondo-go/rondo/internal/window"
+)
+
+// The states of a task, as the kernel numbers them.
+const (
+	stateRunning = 2
+	stateWaiting = 3
+	stateDone    = 4
+)
+
+var states = [...]string{"new", "ready", "running", "waiting"}
+
+// describe fills in what is known of the tasks.
+func (r *reader) describe(head record) {
+	r.name()
+	r.readScopes()
+	timers := r.timers(head)
+	labels := r.labels()
+	what := r.reasons()
+	for i, s := range r.tasks {
+		t := s.info
+		t.ID, t.Parent = s.task.word(window.TaskID), s.task.word(window.TaskParent)
+		t.State = states[s.task.byte(window.TaskState)]
+		t.Age = time.Duration(r.now - int64(s.task.word(window.TaskBorn)))
+		if t.Name == "" {
+			t.Name = "task-" + strconv.FormatUint(t.ID, 10)
+		}
+		r.place(s)
+		if s.worker.b == nil {
+			continue
+		}
+		t.Switches = s.worker.word(window.WorkerSwitches)
+		if s.task.byte(window.TaskState) == stateWaiting {
+			t.Since = time.Duration(r.now - int64(s.worker.word(window.WorkerSince)))
+			t.What, t.Due = what[i], timers[i]
+		}
+		t.Waiting = labels[i]
+	}
+	// What a task waits for may be another, so all must have their names.
+	for i, s := range r.tasks {
+		if s.info.What != "" {
+			s.info.Waiting = r.waiting(s, labels[i])
+		}
+	}
+}
+
+// name reads the tasks' names and functions.
+func (r *reader) name() {
+	rares, fns := make([]uint64, len(r.tasks)), make([]uint64, len(r.tasks))
+	for i, s := range r.tasks {
+		rares[i], fns[i] = s.task.word(window.TaskRare), s.task.word(window.TaskFn)
+	}
+	addrs, lengths := make([]uint64, len(r.tasks)), make([]uint64, len(r.tasks))
+	codes := r.many(fns, 8)
+	for i, rare := range r.many(rares, r.size(window.RareSize)) {
+		pc := word(codes[i].b, 0)
+		if rare.b != nil {
+			addrs[i], lengths[i] = rare.pair(window.RareName)
+			if entry := rare.word(window.RareEntry); entry != 0 {
+				pc = entry
+			}
+		}
+		if pc != 0 {
+			r.tasks[i].info.Func = r.program.Func(pc).Func
+		}
+	}
+	for i, name := range r.strings(addrs, lengths) {
+		r.tasks[i].info.Name = name
+	}
+}
+
+// readScopes reads the scopes that the tasks are in.
+func (r *reader) readScopes() {
+	r.scopes = make(map[uint64]record)
+	var todo []uint64
+	want := func(at uint64) {
+		if _, ok := r.scopes[at]; at != 0 && !ok {
+			r.scopes[at] = record{}
+			todo = append(todo, at)
+		}
+	}
+	for _, s := range r.tasks {
+		want(s.task.word(window.TaskOwner))
+		if s.worker.b != nil && s.worker.word(window.WorkerInner) != r.own(s) {
+			want(s.worker.word(window.WorkerInner))
+		}
+	}
+	for range maxScopes {
+		if len(todo) == 0 {
+			return
+		}
+		addrs := todo
+		todo = nil
+		for i, scope := range r.many(addrs, r.size(window.ScopeSize)) {
+			r.scopes[addrs[i]] = scope
+			// Above a scope stands another that the same task opened, or the task's own.
+			if scope.b != nil {
+				if host := r.byAddr[scope.word(window.ScopeHost)]; host != nil && scope.word(window.ScopeParent) != r.own(host) {
+					want(scope.word(window.ScopeParent))
+				}
+			}
+		}
+	}
+}
+
+// own gives the address of a task's own scope.
+func (r *reader) own(s *seen) uint64 { return s.addr + uint64(r.pane.offsets[window.TaskScope]) }
+
+// opened gives the addresses of the scopes that s has opened and not left, the
+// outermost first, down to the one at the given address.
+func (r *reader) opened(s *seen, inner uint64) []uint64 {
+	var out []uint64
+	for at := inner; at != 0 && at != r.own(s) && len(out) < maxScopes; {
+		scope := r.scopes[at]
+		if scope.b == nil || scope.word(window.ScopeHost) != s.addr {
+			break
+		}
+		out = append(out, at)
+		at = scope.word(window.ScopeParent)
+	}
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out
+}
+
+// place says where s stands among the scopes.
+func (r *reader) place(s *seen) {
+	t := s.info
+	t.Cancelled = word(s.task.b, r.pane.offsets[window.TaskScope]+r.pane.offsets[window.ScopeVerdict]) != 0
+	if owner := r.scopes[s.task.word(window.TaskOwner)]; owner.b != nil {
+		if host := r.byAddr[owner.word(window.ScopeHost)]; host != nil {
+			t.Owner = &ScopeID{host.task.word(window.TaskID), len(r.opened(host, s.task.word(window.TaskOwner)))}
+		}
+	}
+	if s.worker.b == nil {
+		return
+	}
+	for _, at := range r.opened(s, s.worker.word(window.WorkerInner)) {
+		scope := r.scopes[at]
+		out := Scope{Kind: "group", Tasks: int(int32(scope.half(window.ScopeTasks))), Cancelled: scope.word(window.ScopeVerdict) != 0}
+		if scope.half(window.ScopeMarks)&1 != 0 {
+			out.Kind = "shield"
+		}
+		if shown := scope.word(window.ScopeShown); shown != 0 {
+			var b [8]byte
+			if r.program.Memory().Read(shown, b[:]) == nil && word(b[:], 0) != 0 {
+				out.Left = time.Duration(int64(word(b[:], 0)) - r.now)
+				if out.Kind == "group" {
+					out.Kind = "timeout"
+				}
+			}
+		}
+		t.Scopes = append(t.Scopes, out)
+	}
+}
+
+// timers gives for each task how long it is until its timer; 0 if it has none.
+func (r *reader) timers(head record) []time.Duration {
+	at, n := head.pair(window.LoopTimers)
+	addrs := make([]uint64, len(r.tasks))
+	for i, s := range r.tasks {
+		if s.worker.b == nil {
+			continue
+		}
+		if place := uint64(s.worker.half(window.WorkerAlarm)); place > 0 && place <= n {
+			addrs[i] = at + (place-1)*uint64(r.size(window.TimerSize))
+		}
+	}
+	out := make([]time.Duration, len(r.tasks))
+	for i, e := range r.many(addrs, r.size(window.TimerSize)) {
+		if e.b != nil && e.word(window.TimerWho) == r.tasks[i].task.word(window.TaskWorker) {
+			out[i] = max(1, time.Duration(int64(e.word(window.TimerWhen))-r.now))
+		}
+	}
+	return out
+}
+
+// reasons gives for each task the word that says what it waits for.
+func (r *reader) reasons() []string {
+	addrs, lengths := make([]uint64, len(r.tasks)), make([]uint64, len(r.tasks))
+	for i, s := range r.tasks {
+		if s.worker.b != nil && s.task.byte(window.TaskState) == stateWaiting {
+			addrs[i], lengths[i] = s.worker.pair(window.WorkerWhat)
+		}
+	}
+	return r.strings(addrs, lengths)
+}
+
+// labels gives for each task what the thing that it waits for is called.
+func (r *reader) labels() []string {
+	kinds := make([]string, len(r.tasks))
+	things := make([]uint64, len(r.tasks))
+	for i, s := range r.tasks {
+		if s.list.b == nil {
+			continue
+		}
+		if kind, at := s.list.pair(window.ListOf); kind != 0 {
+			kinds[i], things[i] = r.program.TypeName(kind), at
+		}
+	}
+	// All kinds that are known begin with a string or a slice of bytes.
+	addrs, lengths := make([]uint64, len(r.tasks)), make([]uint64, len(r.tasks))
+	ports := make([]uint64, len(r.tasks))
+	for i, b := range r.many(things, 32) {
+		switch kinds[i] {
+		case "*string", "*net.UnixAddr", "*net.TCPAddr", "*net.UDPAddr":
+			addrs[i], lengths[i] = word(b.b, 0), word(b.b, 8)
+			ports[i] = word(b.b, 24)
+		}
+	}
+	out := r.strings(addrs, lengths)
+	for i := range out {
+		switch kinds[i] {
+		case "*string":
+			if out[i] != "" {
+				out[i] = strconv.Quote(out[i])
+			}
+		case "*net.TCPAddr", "*net.UDPAddr":
+			out[i] = r.address(addrs[i], lengths[i], ports[i])
+		}
+	}
+	return out
+}
+
+// address reads an IP address and gives it with its port.
+func (r *reader) address(at, n, port uint64) string {
+	if n != 4 && n != 16 {
+		return ""
+	}
+	ip := make(net.IP, n)
+	if r.program.Memory().Read(at, ip) != nil {
+		return ""
+	}
+	return net.JoinHostPort(ip.String(), strconv.FormatUint(port&0xffff, 10))
+}
+
+// waiting says what s waits for.
+func (r *reader) waiting(s *seen, label string) string {
+	t := s.info
+	on := s.worker.word(window.WorkerOn)
+	var owner *Task
+	if s.list.b != nil {
+		if o := r.byAddr[s.list.word(window.ListOwner)]; o != nil {
+			owner = o.info
+		}
+	}
+	words := []string{t.What}
+	if label != "" {
+		words = append(words, label)
+	}
+	switch {
+	case t.What == "task" || t.What == "future" && owner != nil:
+		t.On = on
+		if owner != nil {
+			t.On = owner.ID
+			words = append(words, fmt.Sprintf("#%d %s", owner.ID, owner.Name))
+		} else {
+			words = append(words, fmt.Sprintf("#%d", on))
+		}
+	case owner != nil:
+		t.On = owner.ID
+		words = append(words, fmt.Sprintf("held by #%d %s", owner.ID, owner.Name))
+	case on != 0:
+		t.FD = int(on & 0x7fffffff)
+		words = append(words, fmt.Sprintf("fd %d", t.FD))
+	}
+	if t.What == "sleep" && t.Due > 0 {
+		words = append(words, short(t.Due))
+	}
+	return strings.Join(words, " ")
+}
+
+// printable replaces what would disturb a terminal.
+func printable(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsPrint(c) {
+			return c
+		}
+		return '?'
+	}, s)
+}

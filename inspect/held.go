@@ -1,0 +1,115 @@
+package inspect
+
+// This file finds out who has the loop, if it does not turn: a task that
+// computes, or one whose goroutine is blocked on something that is not Rondo's.
+
+import (
+	"strings"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/goinspect"
+	"github.com/rondo-go/rondo/internal/window"
+)
+
+// holding is for how long a loop must not have looked at its clock to be called
+// held.
+const holding = 100 * time.Millisecond
+
+// held says what keeps the loop from turning; nil if it turns or sleeps.
+func (r *reader) held(l *Loop, before, after record) *Held {
+	if l.Lag < holding || before.word(window.LoopSteps) != after.word(window.LoopSteps) ||
+		before.word(window.LoopCurrent) != after.word(window.LoopCurrent) {
+		return nil
+	}
+	out := &Held{For: l.Lag}
+	var stack goinspect.Stack
+	if s := r.byAddr[before.word(window.LoopCurrent)]; s != nil {
+		out.Task = s.info.ID
+		stack = r.program.Stacks([]uint64{s.worker.word(window.WorkerG)})[0]
+		if inPull(r.framesOf(stack.Frames)) {
+			// The step goes on in a coroutine that the task has resumed.
+			if g := r.nested[s.addr]; g != 0 {
+				stack = r.program.Stacks([]uint64{g})[0]
+			}
+		}
+	} else {
+		var asleep bool
+		if stack, asleep = r.baton(before); asleep {
+			l.Lag = 0
+			return nil
+		}
+	}
+	out.Thread, out.Stack = stack.Thread, r.framesOf(stack.Frames)
+	out.How, out.Advice = doing(stack)
+	return out
+}
+
+// baton gives the stack of whichever of the loop's goroutines is not parked in a
+// slot. It reports whether that is the one of Run, asleep until there is news.
+func (r *reader) baton(head record) (goinspect.Stack, bool) {
+	hub := r.one(head.word(window.LoopHub), window.TaskSize)
+	gs := []uint64{r.one(hub.word(window.TaskWorker), window.WorkerSize).word(window.WorkerG)}
+	for _, s := range r.tasks {
+		if s.worker.b != nil {
+			gs = append(gs, s.worker.word(window.WorkerG))
+		}
+	}
+	for _, s := range r.program.Stacks(gs) {
+		if s.State == goinspect.Unknown || s.State == goinspect.Dead || inPull(r.framesOf(s.Frames)) {
+			continue
+		}
+		return s, asleep(s)
+	}
+	return goinspect.Stack{}, false
+}
+
+// asleep tells whether a stack is that of a loop in its driver.
+func asleep(s goinspect.Stack) bool {
+	for _, f := range s.Frames {
+		if strings.HasSuffix(f.Func, ".Poll") && (strings.HasPrefix(f.Func, module+"/internal/poll.") || strings.HasPrefix(f.Func, module+"/sim.")) {
+			return true
+		}
+	}
+	return false
+}
+
+// doing says what a goroutine does that is not parked by the loop, and what the
+// program should use instead.
+func doing(s goinspect.Stack) (how, advice string) {
+	switch s.State {
+	case goinspect.Running, goinspect.Runnable:
+		if s.How == "in a system call" {
+			return "in a system call", "it is in a call that blocks; use Offload"
+		}
+		return "computing", "it computes; call rondo.Yield now and then, or Offload it"
+	case goinspect.Syscall:
+		return "in a system call", "it is in a call that blocks; use Offload"
+	case goinspect.Waiting:
+		return blocked(s.Frames)
+	}
+	return "not known", "its goroutine could not be read; try again"
+}
+
+// blocked says on what a goroutine is parked, by the runtime's calls at the end of
+// its stack.
+func blocked(frames []goinspect.Frame) (how, advice string) {
+	for _, f := range frames {
+		name, ok := strings.CutPrefix(f.Func, "runtime.")
+		if !ok {
+			name, ok = strings.CutPrefix(f.Func, "internal/poll.")
+		}
+		switch {
+		case !ok && strings.HasPrefix(f.Func, "sync."), strings.HasPrefix(name, "semacquire"):
+			return "blocked on a lock", "it is blocked on a lock that perhaps a suspended task holds; use rondo.Mutex, or Offload"
+		case strings.HasPrefix(name, "chanrecv"), strings.HasPrefix(name, "chansend"):
+			return "blocked on a channel", "it is blocked on a channel; use rondo.Queue, or Offload"
+		case name == "selectgo", name == "block":
+			return "blocked in a select", "it is blocked on a channel; use rondo.Queue, or Offload"
+		case name == "timeSleep":
+			return "in time.Sleep", "it is in time.Sleep; use rondo.Sleep"
+		case strings.HasPrefix(name, "netpollblock"), name == "runtime_pollWait":
+			return "waiting for a file or a connection of package net", "it is in a call that blocks; use Offload"
+		}
+	}
+	return "parked by the runtime", "it is blocked on something that is not Rondo's; use Offload"
+}

@@ -1,0 +1,112 @@
+package inspect
+
+import "time"
+
+// A Picture is what was seen of one program. Durations are in nanoseconds where
+// it is written as JSON.
+type Picture struct {
+	PID   int       `json:"pid,omitempty"` // 0 for a core
+	Go    string    `json:"go"`            // the version of Go it was built with
+	Taken time.Time `json:"taken"`
+	Loops []*Loop   `json:"loops"`
+}
+
+// A Loop is one loop of the program.
+type Loop struct {
+	Name     string        `json:"name"`
+	Uptime   time.Duration `json:"uptime"`
+	Idle     time.Duration `json:"idle"` // time spent asleep
+	Turns    uint64        `json:"turns"`
+	Switches uint64        `json:"switches"`
+	Steps    uint64        `json:"steps"` // tasks and callbacks run
+	Posts    uint64        `json:"posts"`
+	Spawned  uint64        `json:"spawned"` // tasks that were ever started
+	Ready    int           `json:"ready"`
+	Timers   int           `json:"timers"`
+	Offloads int           `json:"offloads"` // functions that are out
+	Workers  int           `json:"workers"`  // coroutines, idle ones included
+
+	// Lag is how long ago the loop looked at its clock. A loop that is asleep or
+	// turns has none to speak of.
+	Lag time.Duration `json:"lag"`
+	// Running is the task that has the loop; 0 if none has.
+	Running uint64 `json:"running,omitempty"`
+	// Held says what keeps the loop from turning; nil if it turns or sleeps.
+	Held *Held `json:"held,omitempty"`
+
+	// Exact says that nothing changed while the picture was taken. Otherwise
+	// Missed counts tasks that came or went meanwhile, and those that were seen
+	// are right each for itself.
+	Exact  bool    `json:"exact"`
+	Missed int     `json:"missed,omitempty"`
+	Tasks  []*Task `json:"tasks"` // in the order in which they were started
+	// Cycles are tasks that wait for each other, each for the next and the last
+	// for the first.
+	Cycles [][]uint64 `json:"cycles,omitempty"`
+}
+
+// A Task is one task of a loop.
+type Task struct {
+	ID        uint64        `json:"id"`
+	Name      string        `json:"name"`
+	Func      string        `json:"func"`              // the function that it runs
+	State     string        `json:"state"`             // new, ready, running or waiting
+	Waiting   string        `json:"waiting,omitempty"` // for what, in words
+	What      string        `json:"what,omitempty"`    // for what kind of thing
+	On        uint64        `json:"on,omitempty"`      // the task that can end the wait, if it is known
+	FD        int           `json:"fd,omitempty"`      // the descriptor that it waits for
+	Due       time.Duration `json:"due,omitempty"`     // how long until its timer
+	Parent    uint64        `json:"parent,omitempty"`  // the task that started it
+	Age       time.Duration `json:"age"`
+	Since     time.Duration `json:"since,omitempty"` // how long it has waited
+	Switches  uint64        `json:"switches"`
+	Cancelled bool          `json:"cancelled,omitempty"`
+	// Owner is the scope that waits for its end; nil for the loop's root scope.
+	Owner *ScopeID `json:"owner,omitempty"`
+	// Scopes are those that its body has opened and not left, the outermost first.
+	Scopes    []Scope `json:"scopes,omitempty"`
+	Goroutine uint64  `json:"goroutine,omitempty"`
+	Thread    int     `json:"thread,omitempty"` // where it ran, if it did
+	// Stack is where it is, the innermost call first, all calls included; Own
+	// gives those of the program.
+	Stack []Frame `json:"stack,omitempty"`
+	Cut   bool    `json:"cut,omitempty"` // the outermost calls are missing
+	// Moved says that the task ran while the picture was taken, so that its wait
+	// and its stack are not known.
+	Moved bool `json:"moved,omitempty"`
+
+	worker, record uint64
+}
+
+// A ScopeID names a scope: the one that the task Host has opened at a depth, 1
+// for the outermost.
+type ScopeID struct {
+	Host  uint64 `json:"host"`
+	Depth int    `json:"depth"`
+}
+
+// A Scope is a Group, Timeout, Deadline or Shield that a task is in.
+type Scope struct {
+	Kind      string        `json:"kind"`           // group, timeout or shield
+	Tasks     int           `json:"tasks"`          // how many it owns
+	Left      time.Duration `json:"left,omitempty"` // until its deadline
+	Cancelled bool          `json:"cancelled,omitempty"`
+}
+
+// A Frame is one call on a stack.
+type Frame struct {
+	Func    string `json:"func"`
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Inlined bool   `json:"inlined,omitempty"`
+}
+
+// Held says what keeps a loop from turning.
+type Held struct {
+	Task   uint64        `json:"task,omitempty"` // whose step it is; 0: a callback's, or the loop's own
+	For    time.Duration `json:"for"`
+	How    string        `json:"how"`    // what its goroutine is doing
+	Advice string        `json:"advice"` // what to use instead
+	Thread int           `json:"thread,omitempty"`
+	Stack  []Frame       `json:"stack,omitempty"`
+}

@@ -1,0 +1,360 @@
+package inspect
+
+// This file reads one loop of a program that runs on meanwhile. Order is
+// everything:
+//
+//  1. walk the ring of tasks, and check at each that the link back agrees;
+//  2. then read each task again, what runs it, and what it waits for;
+//  3. read the stacks;
+//  4. read tasks and workers once more. A task that is still in the ring with the
+//     same number lived throughout, so what was read of it is its own. One whose
+//     count of switches has changed ran meanwhile: its stack and its wait may be
+//     of two moments, and are dropped.
+//
+// The count of switches is what makes that certain: a task that ran and came
+// back to the same place looks the same in everything else.
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/goinspect"
+	"github.com/rondo-go/rondo/internal/window"
+)
+
+// reader reads one loop.
+type reader struct {
+	program *goinspect.Program
+	pane    *pane
+	at      uint64 // where the loop stands
+	live    bool
+	options Options
+
+	now    int64 // the loop's clock
+	tasks  []*seen
+	byAddr map[uint64]*seen
+	scopes map[uint64]record
+	nested map[uint64]uint64 // the record of the coroutine nested in a task
+	frames map[*goinspect.Frame][]Frame
+}
+
+// seen is one task as it was read.
+type seen struct {
+	addr   uint64
+	task   record
+	worker record
+	list   record
+	info   *Task
+}
+
+// Bounds on what is believed of a program.
+const (
+	maxTasks  = 50_000_000
+	maxBreaks = 1000
+	maxName   = 512
+	maxScopes = 64
+	maxNested = 1 << 20
+)
+
+// A picture that is not exact is taken again, if that is cheap.
+const (
+	retries   = 4
+	cheapness = 5 * time.Millisecond
+)
+
+// loop gives the picture of the loop. It reports whether there is one.
+func (r *reader) loop() (*Loop, bool) {
+	for try := 0; ; try++ {
+		began := time.Now()
+		l, ok := r.once()
+		if !ok || l.Exact || try == retries || time.Since(began) > cheapness {
+			return l, ok
+		}
+	}
+}
+
+func (r *reader) once() (*Loop, bool) {
+	before, ok := r.head()
+	if !ok {
+		return nil, false
+	}
+	r.byAddr, r.frames = make(map[uint64]*seen), make(map[*goinspect.Frame][]Frame)
+	r.readTasks(r.walk(before))
+	r.readNested(before)
+	r.describe(before)
+	if r.options.Stacks {
+		r.readStacks()
+	}
+	missed, moved := r.confirm()
+	after, ok := r.head()
+	if !ok {
+		return nil, false
+	}
+	l := r.summary(before, after)
+	l.Missed = missed
+	l.Exact = missed == 0 && !moved && len(r.tasks) == l.count(before) &&
+		before.word(window.LoopSteps) == after.word(window.LoopSteps) && before.word(window.LoopSpawned) == after.word(window.LoopSpawned)
+	for _, s := range r.tasks {
+		l.Tasks = append(l.Tasks, s.info)
+	}
+	l.Cycles = cycles(l)
+	l.Held = r.held(l, before, after)
+	return l, true
+}
+
+func (l *Loop) count(head record) int { return int(head.word(window.LoopLive)) }
+
+// head reads the loop's own record, and what the clock shows.
+func (r *reader) head() (record, bool) {
+	h := r.one(r.at, window.LoopSize)
+	if h.b == nil || h.word(window.LoopSerial) == 0 || h.word(window.LoopLive) > maxTasks {
+		return record{}, false
+	}
+	r.now = int64(h.word(window.LoopNow))
+	if epoch := int64(h.word(window.LoopEpoch)); epoch != 0 && r.live {
+		r.now = max(r.now, monotonic()-epoch)
+	}
+	return h, true
+}
+
+// one reads one record, whose size stands at the given place among the offsets.
+func (r *reader) one(at uint64, size int) record {
+	b := make([]byte, r.pane.offsets[size])
+	if at == 0 || r.program.Memory().Read(at, b) != nil {
+		return record{pane: r.pane}
+	}
+	return record{r.pane, b}
+}
+
+// many reads records of one size, one for each address; where none is, the record
+// has no bytes.
+func (r *reader) many(addrs []uint64, n int) []record {
+	out := make([]record, len(addrs))
+	requests := make([]goinspect.Request, 0, len(addrs))
+	places := make([]int, 0, len(addrs))
+	data := make([]byte, n*len(addrs))
+	for i, at := range addrs {
+		out[i].pane = r.pane
+		if at != 0 {
+			requests = append(requests, goinspect.Request{Addr: at, Data: data[i*n : (i+1)*n : (i+1)*n]})
+			places = append(places, i)
+		}
+	}
+	r.program.Memory().ReadMany(requests)
+	for i := range requests {
+		if requests[i].OK {
+			out[places[i]].b = requests[i].Data
+		}
+	}
+	return out
+}
+
+// size gives a record's size.
+func (r *reader) size(which int) int { return r.pane.offsets[which] }
+
+// strings reads the strings whose addresses and lengths are given.
+func (r *reader) strings(addrs, lengths []uint64) []string {
+	out := make([]string, len(addrs))
+	requests := make([]goinspect.Request, len(addrs))
+	for i := range addrs {
+		if addrs[i] != 0 {
+			requests[i] = goinspect.Request{Addr: addrs[i], Data: make([]byte, min(lengths[i], maxName))}
+		}
+	}
+	r.program.Memory().ReadMany(requests)
+	for i := range requests {
+		if requests[i].OK {
+			out[i] = printable(string(requests[i].Data))
+		}
+	}
+	return out
+}
+
+// walk gives the addresses of the tasks in the ring.
+func (r *reader) walk(head record) []uint64 {
+	start := head.word(window.LoopRing)
+	chunks := goinspect.NewChunks(r.program.Memory())
+	read := func(at uint64) (record, bool) {
+		b, ok := chunks.Bytes(at, r.size(window.TaskSize))
+		t := record{r.pane, b}
+		return t, ok && r.mine(t)
+	}
+	var out []uint64
+	known := make(map[uint64]bool)
+	limit := int(head.word(window.LoopLive)) + 1000
+	breaks := 0
+	for at := start; at != 0 && !known[at] && len(out) < limit; {
+		t, ok := read(at)
+		if ok && (len(out) == 0 || t.word(window.TaskPrev) == out[len(out)-1]) {
+			known[at] = true
+			out = append(out, at)
+			at = t.word(window.TaskNext)
+			continue
+		}
+		// The ring changed under the walk: go on from the last that is still in it.
+		if breaks++; breaks > maxBreaks {
+			break
+		}
+		chunks.Drop()
+		at = 0
+		for len(out) > 0 && at == 0 {
+			last := out[len(out)-1]
+			if t, ok := read(last); ok && t.word(window.TaskNext) != 0 {
+				at = t.word(window.TaskNext)
+			} else {
+				out = out[:len(out)-1]
+				delete(known, last)
+			}
+		}
+	}
+	return out
+}
+
+// mine tells whether t is a live task of the loop.
+func (r *reader) mine(t record) bool {
+	return word(t.b, r.pane.offsets[window.TaskScope]+r.pane.offsets[window.ScopeLoop]) == r.at &&
+		t.word(window.TaskNext) != 0 && t.word(window.TaskID) != 0 && t.byte(window.TaskState) < stateDone
+}
+
+// readTasks is step 2, for the tasks at the given addresses.
+func (r *reader) readTasks(addrs []uint64) {
+	r.tasks = r.tasks[:0]
+	workers := make([]uint64, len(addrs))
+	for i, t := range r.many(addrs, r.size(window.TaskSize)) {
+		s := &seen{addr: addrs[i], task: t}
+		if t.b != nil && r.mine(t) {
+			workers[i] = t.word(window.TaskWorker)
+		} else {
+			s.task.b = nil
+		}
+		r.tasks = append(r.tasks, s)
+	}
+	lists := make([]uint64, len(addrs))
+	for i, w := range r.many(workers, r.size(window.WorkerSize)) {
+		if w.b != nil && w.word(window.WorkerJob) == addrs[i] {
+			r.tasks[i].worker = w
+			lists[i] = w.word(window.WorkerList)
+		}
+	}
+	for i, l := range r.many(lists, r.size(window.ListSize)) {
+		r.tasks[i].list = l
+	}
+	r.tasks = slices.DeleteFunc(r.tasks, func(s *seen) bool { return s.task.b == nil })
+	for _, s := range r.tasks {
+		s.info = &Task{record: s.addr}
+		r.byAddr[s.addr] = s
+	}
+}
+
+// readNested reads which coroutines the loop has recognised as nested in a task.
+func (r *reader) readNested(head record) {
+	r.nested = make(map[uint64]uint64)
+	at, n := head.pair(window.LoopNested)
+	if n == 0 || n > maxNested {
+		return
+	}
+	size := r.size(window.NestedSize)
+	b := make([]byte, int(n)*size)
+	if r.program.Memory().Read(at, b) != nil {
+		return
+	}
+	for i := range int(n) {
+		e := record{r.pane, b[i*size : (i+1)*size]}
+		r.nested[e.word(window.NestedIn)] = e.word(window.NestedG)
+	}
+}
+
+// readStacks is step 3.
+func (r *reader) readStacks() {
+	var gs []uint64
+	var whose []*seen
+	for _, s := range r.tasks {
+		if s.worker.b == nil {
+			continue
+		}
+		gs = append(gs, s.worker.word(window.WorkerG))
+		whose = append(whose, s)
+		if g := r.nested[s.addr]; g != 0 {
+			gs = append(gs, g)
+			whose = append(whose, s)
+		}
+	}
+	for i, stack := range r.program.Stacks(gs) {
+		t := whose[i].info
+		nested := i > 0 && whose[i-1] == whose[i]
+		if nested {
+			// The coroutine's calls stand on those of the task that resumed it. One that
+			// has ended or is not suspended in the loop has nothing to add.
+			if stack.State == goinspect.Waiting && inPull(t.Stack) && suspendedInLoop(stack) {
+				t.Stack = slices.Concat(r.framesOf(stack.Frames), t.Stack)
+			}
+			continue
+		}
+		t.Goroutine, t.Thread, t.Cut = stack.Goroutine, stack.Thread, stack.Cut
+		t.Stack = r.framesOf(stack.Frames)
+	}
+}
+
+// confirm is step 4. It drops the tasks that are gone, and gives how many they
+// were, and whether any task ran meanwhile.
+func (r *reader) confirm() (missed int, moved bool) {
+	addrs := make([]uint64, len(r.tasks))
+	workers := make([]uint64, len(r.tasks))
+	for i, s := range r.tasks {
+		addrs[i], workers[i] = s.addr, s.task.word(window.TaskWorker)
+	}
+	again := r.many(addrs, r.size(window.TaskSize))
+	with := r.many(workers, r.size(window.WorkerSize))
+	kept := r.tasks[:0]
+	for i, s := range r.tasks {
+		t, w := again[i], with[i]
+		if t.b == nil || !r.mine(t) || t.word(window.TaskID) != s.task.word(window.TaskID) {
+			missed++
+			delete(r.byAddr, s.addr)
+			continue
+		}
+		kept = append(kept, s)
+		same := t.word(window.TaskWorker) == s.task.word(window.TaskWorker) && t.byte(window.TaskState) == s.task.byte(window.TaskState)
+		if same && s.worker.b != nil {
+			same = w.b != nil && w.word(window.WorkerJob) == s.addr && w.word(window.WorkerSwitches) == s.worker.word(window.WorkerSwitches)
+		}
+		if same && s.worker.b == nil && t.word(window.TaskWorker) != 0 {
+			same = false
+		}
+		if !same {
+			moved = true
+			s.info.forget()
+		}
+	}
+	clear(r.tasks[len(kept):])
+	r.tasks = kept
+	return missed, moved
+}
+
+// forget takes back what is true of a task only while it does not run.
+func (t *Task) forget() {
+	t.Moved = true
+	t.Waiting, t.What, t.On, t.FD, t.Due, t.Since = "", "", 0, 0, 0, 0
+	t.Stack, t.Cut, t.Goroutine, t.Thread, t.Scopes = nil, false, 0, 0, nil
+}
+
+// summary is the loop's own part of the picture.
+func (r *reader) summary(before, after record) *Loop {
+	name := "loop"
+	if at, n := before.pair(window.LoopName); n > 0 {
+		name = r.strings([]uint64{at}, []uint64{n})[0]
+	}
+	_, timers := before.pair(window.LoopTimers)
+	l := &Loop{
+		Name: name, Uptime: time.Duration(r.now - int64(before.word(window.LoopStarted))),
+		Idle: time.Duration(before.word(window.LoopIdle)), Turns: before.word(window.LoopTurns),
+		Switches: before.word(window.LoopSwitches), Steps: before.word(window.LoopSteps), Posts: before.word(window.LoopPosts),
+		Spawned: before.word(window.LoopSpawned), Ready: int(before.word(window.LoopReady)), Timers: int(timers),
+		Offloads: int(before.word(window.LoopOffloads)), Workers: int(before.word(window.LoopWorkers)),
+		Lag: time.Duration(r.now - int64(after.word(window.LoopNow))), Tasks: []*Task{},
+	}
+	if s := r.byAddr[before.word(window.LoopCurrent)]; s != nil {
+		l.Running = s.info.ID
+	}
+	return l
+}

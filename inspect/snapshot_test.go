@@ -1,0 +1,103 @@
+//go:build linux && (amd64 || arm64)
+
+package inspect_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// look takes a picture of this program while main's loop waits, and gives the
+// loop with the given name.
+func look(ctx context.Context, t *testing.T, name string) *inspect.Loop {
+	t.Helper()
+	p, err := rondo.Offload(ctx, func(context.Context) (*inspect.Picture, error) { return inspect.Snapshot() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(p.Loops, func(l *inspect.Loop) bool { return l.Name == name })
+	if i < 0 {
+		t.Fatalf("no loop %q among %d", name, len(p.Loops))
+	}
+	return p.Loops[i]
+}
+
+// task gives the task with the given name.
+func task(t *testing.T, l *inspect.Loop, name string) *inspect.Task {
+	t.Helper()
+	i := slices.IndexFunc(l.Tasks, func(t *inspect.Task) bool { return t.Name == name })
+	if i < 0 {
+		t.Fatalf("no task %q among %d", name, len(l.Tasks))
+	}
+	return l.Tasks[i]
+}
+
+//go:noinline
+func holdFor(ctx context.Context, d time.Duration, m *rondo.Mutex) error {
+	if err := m.Lock(ctx); err != nil {
+		return err
+	}
+	defer m.Unlock()
+	return rondo.Sleep(ctx, d)
+}
+
+// TestSnapshot: two tasks that want each other's lock, in a group, under a timeout.
+func TestSnapshot(t *testing.T) {
+	r := rondo.Runner{Name: "pictured"}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		rondo.Current(ctx).SetName("main task")
+		var a, b rondo.Mutex
+		return rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
+			return rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(func(ctx context.Context) error { return holdFor(ctx, time.Hour, &a) }).SetName("holder")
+				g.Go(func(ctx context.Context) error { return holdFor(ctx, 0, &a) }).SetName("wanting")
+				g.Go(b.Lock).SetName("free")
+				if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+					return err
+				}
+				l := look(ctx, t, "pictured")
+				check(t, l)
+				g.Cancel(nil)
+				return nil
+			})
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func check(t *testing.T, l *inspect.Loop) {
+	main, holder, wanting := task(t, l, "main task"), task(t, l, "holder"), task(t, l, "wanting")
+	if !l.Exact || len(l.Tasks) != 3 || l.Held != nil || l.Offloads != 1 {
+		t.Errorf("exact %v, %d tasks, held %v, %d offloads; want an exact picture of 3 tasks, one of them offloading", l.Exact, len(l.Tasks), l.Held, l.Offloads)
+	}
+	if main.Waiting != "offload" || len(main.Scopes) != 2 || main.Scopes[0].Kind != "timeout" || main.Scopes[1].Tasks != 2 {
+		t.Errorf("main waits for %q in %+v; want an offload in a timeout and a group of 2", main.Waiting, main.Scopes)
+	}
+	if wanting.On != holder.ID || wanting.What != "lock" || !strings.HasPrefix(wanting.Waiting, "lock held by #") {
+		t.Errorf("wanting waits for %q (on %d); want the lock that #%d holds", wanting.Waiting, wanting.On, holder.ID)
+	}
+	if holder.What != "sleep" || holder.Due < 50*time.Minute || holder.Owner == nil || *holder.Owner != (inspect.ScopeID{Host: main.ID, Depth: 2}) {
+		t.Errorf("holder waits for %q, due in %v, owned by %v; want an hour's sleep in main's second scope", holder.Waiting, holder.Due, holder.Owner)
+	}
+	own := inspect.Own(holder.Stack)
+	if len(own) == 0 || !strings.HasSuffix(own[0].Func, "inspect_test.holdFor") || !strings.HasSuffix(own[0].File, "snapshot_test.go") {
+		t.Errorf("holder stands at %v; want holdFor first", own)
+	}
+	var text strings.Builder
+	if err := (&inspect.Picture{Loops: []*inspect.Loop{l}}).WriteTree(&text, inspect.TreeOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"group, 2 tasks", "wanting  waits for lock held by", "holdFor"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the tree has no %q:\n%s", want, text.String())
+		}
+	}
+}

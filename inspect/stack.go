@@ -1,0 +1,98 @@
+package inspect
+
+import (
+	"strings"
+
+	"github.com/rondo-go/rondo/internal/goinspect"
+)
+
+// framesOf gives frames as they stand in a picture. Tasks with the same stack
+// share it.
+func (r *reader) framesOf(frames []goinspect.Frame) []Frame {
+	if len(frames) == 0 {
+		return nil
+	}
+	if kept, ok := r.frames[&frames[0]]; ok {
+		return kept
+	}
+	out := make([]Frame, len(frames))
+	for i, f := range frames {
+		out[i] = Frame{Func: f.Func, File: f.File, Line: f.Line, Inlined: f.Inlined}
+	}
+	r.frames[&frames[0]] = out
+	return out
+}
+
+// module is where Rondo's own packages are.
+const module = "github.com/rondo-go/rondo"
+
+// library are the packages, besides Rondo's and the runtime's, whose calls lie
+// between the program and a wait.
+var library = []string{"runtime", "iter", "syscall", "internal/runtime", "internal/poll"}
+
+// Own tells whether a call is the program's, and not one of Rondo or of what
+// lies under it.
+func (f Frame) Own() bool {
+	pkg := f.Package()
+	if pkg == module {
+		return false
+	}
+	if rest, ok := strings.CutPrefix(pkg, module+"/"); ok {
+		switch first, _, _ := strings.Cut(rest, "/"); first {
+		case "coro", "internal", "socket", "process", "signals", "sim", "inspect":
+			return false
+		}
+		return true
+	}
+	for _, l := range library {
+		if pkg == l || strings.HasPrefix(pkg, l+"/") {
+			return false
+		}
+	}
+	return true
+}
+
+// Package gives the import path of the function's package.
+func (f Frame) Package() string {
+	slash := strings.LastIndexByte(f.Func, '/') + 1
+	// A generic function may have slashes in its brackets only after its name.
+	if dot := strings.IndexByte(f.Func[slash:], '.'); dot >= 0 {
+		return f.Func[:slash+dot]
+	}
+	return f.Func
+}
+
+// Own gives those of the calls on a stack that are the program's.
+func Own(stack []Frame) []Frame {
+	var out []Frame
+	for _, f := range stack {
+		if f.Own() {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// inPull tells whether a stack ends in the resumption of a coroutine.
+func inPull(stack []Frame) bool {
+	for _, f := range stack {
+		switch pkg := f.Package(); {
+		case pkg == "iter":
+			return true
+		case pkg != "runtime" && !strings.HasPrefix(pkg, "internal/"):
+			return false
+		}
+	}
+	return false
+}
+
+// suspendedInLoop tells whether a coroutine waits by a call of the loop, and not
+// for its own turn.
+func suspendedInLoop(s goinspect.Stack) bool {
+	for _, f := range s.Frames {
+		if strings.HasPrefix(f.Func, module+".(*Loop).") || strings.HasPrefix(f.Func, module+".(*Task).park") {
+			return true
+		}
+	}
+	return false
+}

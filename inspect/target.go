@@ -1,0 +1,146 @@
+package inspect
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/goinspect"
+	"github.com/rondo-go/rondo/internal/window"
+)
+
+// A Target is a program that is looked into. It is for one goroutine at a time.
+type Target struct {
+	pid     int // 0 for a core
+	name    string
+	program *goinspect.Program
+	panes   []pane
+}
+
+// Options say how much of a program is read.
+type Options struct {
+	// Stacks asks for the stack of each task.
+	Stacks bool
+}
+
+// OpenProcess opens a live process, which is not asked and not stopped. Its
+// errors are sentences that say what is wrong and what to do: there is no such
+// process, a right is missing, there is no Rondo in it. It works on Linux.
+func OpenProcess(pid int) (*Target, error) {
+	m, err := goinspect.OpenProcess(pid)
+	if err != nil {
+		return nil, err
+	}
+	return open(m, pid, fmt.Sprintf("process %d", pid))
+}
+
+// OpenCore opens a core file. exe is the file of the program, if it is not where
+// it was when the program ran; "" otherwise.
+func OpenCore(file, exe string) (*Target, error) {
+	m, err := goinspect.OpenCore(file, exe)
+	if err != nil {
+		return nil, err
+	}
+	return open(m, 0, file)
+}
+
+func open(m goinspect.Memory, pid int, name string) (*Target, error) {
+	t := &Target{pid: pid, name: name}
+	err := t.find(m)
+	if err != nil {
+		_ = m.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// find looks for Rondo in the program.
+func (t *Target) find(m goinspect.Memory) error {
+	p, err := goinspect.Open(m)
+	if err != nil {
+		return fmt.Errorf("%s has no Rondo in it: %w", t.name, err)
+	}
+	t.program = p
+	newer := false
+	for _, at := range p.Search(cookie()) {
+		pane, ok := readPane(p, at)
+		if !ok {
+			continue
+		}
+		if pane.version > window.Version {
+			newer = true
+			continue
+		}
+		t.panes = append(t.panes, pane)
+	}
+	switch {
+	case len(t.panes) > 0:
+		return nil
+	case newer:
+		return fmt.Errorf("%s was built with a newer Rondo than this tool: update the tool", t.name)
+	}
+	return fmt.Errorf("%s has no Rondo in it, or has only just started", t.name)
+}
+
+// Close lets go of the target.
+func (t *Target) Close() error { return t.program.Memory().Close() }
+
+// errGone says that the process has ended.
+var errGone = errors.New("has ended")
+
+// Snapshot takes a picture. It fails if the process has ended meanwhile.
+func (t *Target) Snapshot(o Options) (*Picture, error) {
+	p := &Picture{PID: t.pid, Go: t.program.Version, Taken: time.Now(), Loops: []*Loop{}}
+	for i := range t.panes {
+		loops, ok := t.panes[i].loops(t.program)
+		if !ok {
+			return nil, t.gone()
+		}
+		for _, at := range loops {
+			r := reader{program: t.program, pane: &t.panes[i], at: at, live: t.pid != 0, options: o}
+			if l, ok := r.loop(); ok {
+				p.Loops = append(p.Loops, l)
+			}
+		}
+	}
+	return p, nil
+}
+
+func (t *Target) gone() error {
+	if t.pid != 0 {
+		return fmt.Errorf("process %d %w", t.pid, errGone)
+	}
+	return fmt.Errorf("%s is damaged: the list of loops cannot be read", t.name)
+}
+
+// Ended reports whether an error of Snapshot says that the process has ended.
+func Ended(err error) bool { return errors.Is(err, errGone) }
+
+// own is the calling program, opened once: its tables never change.
+var own struct {
+	sync.Mutex
+	target *Target
+}
+
+// Snapshot takes a picture of the calling program with all stacks. Any goroutine
+// may call it; it asks nothing of the loops, so it works when one hangs. It never
+// suspends, and takes some milliseconds.
+//
+// On systems other than Linux it asks the loops, and fails if one does not
+// answer.
+func Snapshot() (*Picture, error) {
+	own.Lock()
+	defer own.Unlock()
+	if own.target == nil {
+		m, err := goinspect.OpenSelf()
+		if err != nil {
+			return nil, err
+		}
+		if own.target, err = open(m, os.Getpid(), "this program"); err != nil {
+			return nil, err
+		}
+	}
+	return own.target.Snapshot(Options{Stacks: true})
+}

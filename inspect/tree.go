@@ -1,0 +1,243 @@
+package inspect
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// TreeOptions say how a tree is written.
+type TreeOptions struct {
+	// Full shows all calls of a stack, those of Rondo and the runtime included.
+	Full bool
+	// All writes out each task; otherwise many that look alike are written once,
+	// with their number.
+	All bool
+}
+
+// alike is how many tasks of one scope that look alike are written out.
+const alike = 4
+
+// WriteTree writes the tasks as a tree: the scopes that a task is in are its
+// branches, and the tasks that a scope owns are the scope's. Below a task stands
+// where it is, the innermost call first.
+func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
+	out := bufio.NewWriter(w)
+	p.writeHead(out)
+	for _, l := range p.Loops {
+		t := tree{out: out, loop: l, options: o, owned: make(map[ScopeID][]*Task), byID: make(map[uint64]*Task, len(l.Tasks))}
+		l.writeHead(out, o)
+		var roots []*Task
+		for _, task := range l.Tasks {
+			t.byID[task.ID] = task
+		}
+		for _, task := range l.Tasks {
+			if task.Owner == nil || t.byID[task.Owner.Host] == nil {
+				roots = append(roots, task)
+			} else {
+				t.owned[*task.Owner] = append(t.owned[*task.Owner], task)
+			}
+		}
+		t.tasks(roots, "", true)
+		l.writeCycles(out)
+	}
+	return out.Flush()
+}
+
+func (p *Picture) writeHead(w io.Writer) {
+	tasks := 0
+	for _, l := range p.Loops {
+		tasks += len(l.Tasks)
+	}
+	what := "core"
+	if p.PID != 0 {
+		what = fmt.Sprintf("process %d", p.PID)
+	}
+	fmt.Fprintf(w, "%s, %s: %s in %s\n", what, p.Go, count(tasks, "task"), count(len(p.Loops), "loop"))
+}
+
+func (l *Loop) writeHead(w io.Writer, o TreeOptions) {
+	fmt.Fprintf(w, "\n%s: %s, %d ready, %s, up %s, asleep %s of it", l.Name, count(len(l.Tasks), "task"), l.Ready, count(l.Timers, "timer"),
+		short(l.Uptime), share(l.Idle, l.Uptime))
+	if !l.Exact {
+		fmt.Fprintf(w, "; seen while it ran, %s came or went", count(l.Missed, "task"))
+	}
+	fmt.Fprintln(w)
+	if h := l.Held; h != nil {
+		who := "a callback, or the loop itself,"
+		if h.Task != 0 {
+			who = l.label(h.Task)
+		}
+		fmt.Fprintf(w, "HELD: %s has held the loop for %s: %s\n", who, short(h.For), h.Advice)
+		writeStack(w, "    ", h.Stack, o.Full)
+	}
+}
+
+func (l *Loop) writeCycles(w io.Writer) {
+	for _, c := range l.Cycles {
+		fmt.Fprint(w, "CYCLE: ")
+		for _, id := range c {
+			fmt.Fprintf(w, "%s, which waits for ", l.label(id))
+		}
+		fmt.Fprintln(w, l.label(c[0]))
+	}
+}
+
+// label names a task.
+func (l *Loop) label(id uint64) string {
+	for _, t := range l.Tasks {
+		if t.ID == id {
+			return fmt.Sprintf("#%d %s", id, t.Name)
+		}
+	}
+	return fmt.Sprintf("#%d", id)
+}
+
+type tree struct {
+	out     *bufio.Writer
+	loop    *Loop
+	options TreeOptions
+	owned   map[ScopeID][]*Task
+	byID    map[uint64]*Task
+}
+
+// tasks writes tasks that stand side by side; last says that nothing follows
+// them. Those that look alike and own nothing are counted.
+func (t *tree) tasks(tasks []*Task, indent string, last bool) {
+	kinds := make(map[string]int)
+	for _, task := range tasks {
+		kinds[t.kind(task)]++
+	}
+	type line struct {
+		task  *Task
+		count int
+	}
+	var lines []line
+	written := make(map[string]bool)
+	for _, task := range tasks {
+		k := t.kind(task)
+		if n := kinds[k]; n <= alike || k == "" {
+			lines = append(lines, line{task, 1})
+		} else if !written[k] {
+			written[k] = true
+			lines = append(lines, line{task, n})
+		}
+	}
+	for i, l := range lines {
+		branch, below := "├─ ", "│  "
+		if last && i == len(lines)-1 {
+			branch, below = "└─ ", "   "
+		}
+		if l.count > 1 {
+			fmt.Fprintf(t.out, "%s%s%d × such as %s\n", indent, branch, l.count, l.task.line(l.count))
+		} else {
+			fmt.Fprintf(t.out, "%s%s%s\n", indent, branch, l.task.line(1))
+		}
+		t.below(l.task, indent+below)
+	}
+}
+
+// kind is equal for tasks that look alike; "" for one that looks like no other.
+func (t *tree) kind(task *Task) string {
+	if t.options.All || len(task.Scopes) > 0 || task.State == "running" {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprint(&b, task.Func, task.State, task.What, task.On, task.Moved)
+	for _, f := range task.Stack {
+		fmt.Fprint(&b, f.Func, f.Line)
+	}
+	return b.String()
+}
+
+// below writes what stands below a task: its stack, and its scopes.
+func (t *tree) below(task *Task, indent string) {
+	rail := indent + "   "
+	if len(task.Scopes) > 0 {
+		rail = indent + "│  "
+	}
+	writeStack(t.out, rail, task.Stack, t.options.Full)
+	if task.Cut {
+		fmt.Fprintf(t.out, "%s... the outermost calls could not be read\n", rail)
+	}
+	for i, s := range task.Scopes {
+		fmt.Fprintf(t.out, "%s└─ %s\n", indent, s.line())
+		indent += "   "
+		t.tasks(t.owned[ScopeID{task.ID, i + 1}], indent, i == len(task.Scopes)-1)
+	}
+}
+
+// line describes a task, or the first of n that look alike.
+func (t *Task) line(n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "#%d %s", t.ID, t.Name)
+	switch {
+	case t.Moved:
+		b.WriteString("  ran while it was looked at")
+	case t.State == "waiting":
+		fmt.Fprintf(&b, "  waits for %s, since %s", t.Waiting, short(t.Since))
+	default:
+		fmt.Fprintf(&b, "  %s", t.State)
+	}
+	if t.Cancelled {
+		b.WriteString(", cancelled")
+	}
+	if t.Func != "" {
+		fmt.Fprintf(&b, "  (%s)", t.Func)
+	}
+	return b.String()
+}
+
+func (s Scope) line() string {
+	line := fmt.Sprintf("%s, %s", s.Kind, count(s.Tasks, "task"))
+	if s.Left != 0 {
+		line += fmt.Sprintf(", %s left", short(s.Left))
+	}
+	if s.Cancelled {
+		line += ", cancelled"
+	}
+	return line
+}
+
+func writeStack(w io.Writer, indent string, stack []Frame, full bool) {
+	if !full {
+		stack = Own(stack)
+	}
+	for _, f := range stack {
+		fmt.Fprintf(w, "%s%s %s:%d\n", indent, f.Func, f.File, f.Line)
+	}
+}
+
+// count gives a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func share(part, whole time.Duration) string {
+	if whole <= 0 {
+		return "0 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*min(1, float64(part)/float64(whole)))
+}
+
+// short gives a duration in three digits or so.
+func short(d time.Duration) string {
+	switch a := d.Abs(); {
+	case a < time.Microsecond:
+		return d.String()
+	case a < time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	case a < 10*time.Millisecond:
+		return d.Round(100 * time.Microsecond).String()
+	case a < time.Second:
+		return d.Round(time.Millisecond).String()
+	case a < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
