@@ -29,7 +29,13 @@
 // tls.Conn has some inside, so do its Handshake before two tasks use it, one to
 // read and one to write.
 //
+// A task that waits costs a stack of some kilobytes. For a hundred thousand
+// connections that say nothing most of the time there is Protocol: callbacks in
+// place of the task, and about 250 bytes a connection. What asks and answers in
+// several steps is harder to write so, and a callback must not wait; where
+// memory is no matter, use a Server. TLS needs one in any case.
+//
 // Where the system has epoll(7) or kqueue(2), tasks use descriptors that do not
 // block. Elsewhere, and with -tags rondo_portable, the same operations run on
-// goroutines over package net.
+// goroutines over package net, and a Protocol has one for each connection.
 package socket

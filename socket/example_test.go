@@ -3,9 +3,11 @@ package socket_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -77,4 +79,55 @@ func ExamplePipe() {
 		return nil
 	})
 	// Output: context deadline exceeded
+}
+
+// A server of callbacks: it answers each line, and keeps no more of a connection
+// than what the line lacks.
+func ExampleProtocol() {
+	p := &socket.Protocol{
+		Data: func(t *socket.Transport, b []byte) {
+			begun, _ := t.Value.(string)
+			lines := strings.SplitAfter(begun+string(b), "\n")
+			last := len(lines) - 1
+			for _, line := range lines[:last] {
+				fmt.Fprint(t, strings.ToUpper(line))
+			}
+			t.Value = lines[last]
+		},
+		// A client that does not read gets no more answers, until it does.
+		PauseWriting:  (*socket.Transport).PauseReading,
+		ResumeWriting: (*socket.Transport).ResumeReading,
+		Lost:          func(t *socket.Transport, err error) { fmt.Printf("lost, with %q left: %v\n", t.Value, err) },
+	}
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		served := rondo.Go(ctx, func(ctx context.Context) error { return p.Serve(ctx, l) })
+		c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(c, "one\ntwo\nthr")
+		c.(*socket.Conn).CloseWrite()
+		answers, err := io.ReadAll(c)
+		if err != nil {
+			return err
+		}
+		c.Close()
+		l.Close()
+		if err := served.Wait(ctx); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		fmt.Print(string(answers))
+		return nil
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// lost, with "thr" left: <nil>
+	// ONE
+	// TWO
 }
