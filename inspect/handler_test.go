@@ -1,0 +1,116 @@
+//go:build linux && (amd64 || arm64)
+
+package inspect_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// get asks the handler of a program in which three tasks sleep.
+func get(t *testing.T, method, target, accept string) *http.Response {
+	t.Helper()
+	var response *http.Response
+	r := rondo.Runner{Name: "served"}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for _, name := range []string{"one", "<two>", "three"} {
+				g.Go(func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) }).SetName(name)
+			}
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+				recorder := httptest.NewRecorder()
+				req := httptest.NewRequest(method, target, nil)
+				req.Header.Set("Accept", accept)
+				inspect.Handler().ServeHTTP(recorder, req)
+				response = recorder.Result()
+				return 0, nil
+			})
+			g.Cancel(nil)
+			return err
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestHandlerJSON(t *testing.T) {
+	for target, accept := range map[string]string{"/?format=json": "text/html", "/": "application/json"} {
+		r := get(t, "GET", target, accept)
+		var p inspect.Picture
+		if err := json.Unmarshal([]byte(body(t, r)), &p); err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Loops) != 1 || len(p.Loops[0].Tasks) != 4 || p.Loops[0].Tasks[2].Name != "<two>" || p.Loops[0].Tasks[2].What != "sleep" {
+			t.Errorf("%s: %+v; want the picture of four tasks", target, p)
+		}
+	}
+}
+
+func TestHandlerPage(t *testing.T) {
+	page := body(t, get(t, "GET", "/?refresh=7", "text/html"))
+	for _, want := range []string{`content="7"`, "served: 4 tasks", "&lt;two&gt;", "sleep 1h", `id="task-4"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q:\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "<two>") {
+		t.Error("the page has a task's name as markup")
+	}
+	page = body(t, get(t, "GET", "/?filter=THREE&refresh=0", "text/html"))
+	if strings.Contains(page, `id="task-2"`) || !strings.Contains(page, `id="task-4"`) || strings.Contains(page, "http-equiv") {
+		t.Errorf("filtered by name, without refresh:\n%s", page)
+	}
+}
+
+func TestHandlerRefusesPost(t *testing.T) {
+	if r := get(t, "POST", "/", ""); r.StatusCode != http.StatusMethodNotAllowed || r.Header.Get("Allow") == "" {
+		t.Errorf("POST: %s, Allow %q; want 405 with Allow", r.Status, r.Header.Get("Allow"))
+	}
+}
+
+// sink is a Writer that tells of what is written.
+type sink struct{ came chan []byte }
+
+func (s sink) Write(p []byte) (int, error) {
+	s.came <- bytes.Clone(p)
+	return len(p), nil
+}
+
+func TestOnSignal(t *testing.T) {
+	s := sink{make(chan []byte, 100)}
+	stop := inspect.OnSignal(s, syscall.SIGUSR1)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	if text := string(<-s.came); !strings.Contains(text, "tasks in") {
+		t.Errorf("on a signal %q was written; want the tree", text)
+	}
+	stop()
+	stop()
+}
