@@ -33,6 +33,8 @@ type Conn struct {
 
 var _ net.Conn = (*Conn)(nil)
 var _ syscall.Conn = (*Conn)(nil)
+var _ io.ReaderFrom = (*Conn)(nil)
+var _ io.WriterTo = (*Conn)(nil)
 
 // Read reads what has arrived into p. It returns io.EOF when the peer has ended
 // its side, os.ErrDeadlineExceeded past the deadline, net.ErrClosed after Close.
@@ -58,10 +60,29 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom copies r to the connection until io.EOF, as io.Copy does. It suspends
-// the task.
+// ReadFrom copies r to the connection until io.EOF, as io.Copy does. In a task on
+// Linux, a regular file and what is bulk of another Conn of the loop, either also in
+// an io.LimitedReader, go there without coming up to the program (sendfile(2),
+// splice(2)). The position of the file has then gone on by what was sent, also
+// after an error; of a Conn some that was taken may be lost by one, as with any
+// copy. A file that has to be fetched from a disk holds the loop meanwhile, as
+// reading it would. It suspends the task.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
+	if t := c.fd.Task("ReadFrom"); t != nil {
+		if n, done, err := c.transfer(t, r); done {
+			return n, err
+		}
+	}
 	return io.Copy(struct{ io.Writer }{c}, r)
+}
+
+// WriteTo copies the connection to w until io.EOF, as io.Copy does; to another
+// Conn as ReadFrom does. It suspends the task.
+func (c *Conn) WriteTo(w io.Writer) (int64, error) {
+	if to, ok := w.(*Conn); ok {
+		return to.ReadFrom(c)
+	}
+	return io.Copy(w, struct{ io.Reader }{c})
 }
 
 // Close ends all operations on the connection with net.ErrClosed, wherever they

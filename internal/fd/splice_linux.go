@@ -1,0 +1,119 @@
+//go:build linux && !rondo_portable
+
+package fd
+
+// Data that goes from one descriptor to another without coming up to the
+// program: sendfile(2) from a file, splice(2) from a socket, by way of a pipe.
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// BulkMax is the most that one call of SendFile, Fill or Drain moves: a task's
+// share of a turn.
+const BulkMax = 256 << 10
+
+// Unfit tells the errors that say that a descriptor cannot be used so, and that
+// nothing has been moved.
+func Unfit(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) ||
+		errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.EPERM)
+}
+
+// SendFile sends up to max bytes of a file from its position, which goes on by
+// what was sent. 0 means the end of the file. Only tasks may call it.
+func (f *FD) SendFile(t kernel.Task, file syscall.RawConn, max int) (n int, err error) {
+	s := &f.write
+	if err := s.Take(t); err != nil {
+		return 0, err
+	}
+	var gone error
+	err = s.attempt(t, "write", func() syscall.Errno {
+		var err error
+		gone = file.Control(func(from uintptr) { n, err = unix.Sendfile(f.sys, int(from), nil, min(max, BulkMax)) })
+		return number(err)
+	})
+	s.Release()
+	if gone != nil {
+		return 0, gone // the file was closed
+	}
+	if err != nil {
+		return 0, name("sendfile", err)
+	}
+	t.Spend(n)
+	return n, nil
+}
+
+// A Tube is a pipe between two sockets. Whoever has it closes it.
+type Tube struct {
+	r, w int
+	held int // bytes that are in it
+}
+
+// NewTube makes a Tube, if possible one that holds BulkMax.
+func NewTube() (*Tube, error) {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		return nil, os.NewSyscallError("pipe2", err)
+	}
+	// A user's pipes have a limit together; beyond that it stays as it is.
+	_, _ = unix.FcntlInt(uintptr(p[1]), unix.F_SETPIPE_SZ, BulkMax)
+	return &Tube{r: p[0], w: p[1]}, nil
+}
+
+// Close closes the Tube. What is in it is lost.
+func (p *Tube) Close() {
+	unix.Close(p.r)
+	unix.Close(p.w)
+}
+
+// Fill waits for data and moves up to max bytes of it into the Tube, which must
+// be empty: then EAGAIN speaks of the socket. 0 means the end of the stream. Only
+// tasks may call it.
+func (f *FD) Fill(t kernel.Task, p *Tube, max int) (int, error) {
+	s := &f.read
+	if err := s.Take(t); err != nil {
+		return 0, err
+	}
+	err := s.attempt(t, "read", func() syscall.Errno {
+		n, err := unix.Splice(f.sys, nil, p.w, nil, min(max, BulkMax), unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
+		p.held = int(n)
+		return number(err)
+	})
+	s.Release()
+	if err != nil {
+		p.held = 0
+		return 0, name("splice", err)
+	}
+	return p.held, nil
+}
+
+// Drain moves all that is in the Tube to the socket, and waits whenever it does
+// not take it. Like a Write, it is not mixed with others. Only tasks may call it.
+func (f *FD) Drain(t kernel.Task, p *Tube) (n int, err error) {
+	s := &f.write
+	if err := s.Take(t); err != nil {
+		return 0, err
+	}
+	for p.held > 0 && err == nil {
+		m := 0
+		err = s.attempt(t, "write", func() syscall.Errno {
+			n, err := unix.Splice(p.r, nil, f.sys, nil, p.held, unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
+			m = int(n)
+			return number(err)
+		})
+		if err == nil {
+			p.held -= m
+			n += m
+		}
+	}
+	s.Release()
+	t.Spend(n)
+	return n, name("splice", err)
+}

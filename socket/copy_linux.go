@@ -1,0 +1,156 @@
+//go:build !rondo_portable
+
+package socket
+
+// What is copied to a connection from a file or from another connection need not
+// come up to the program.
+
+import (
+	"errors"
+	"io"
+	"math"
+	"os"
+	"syscall"
+
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+const (
+	copyBuffer = 32 << 10 // as io.Copy has it
+
+	// littleMax is how many pieces in a row may be less than a buffer before a
+	// copy gives its pipe back.
+	littleMax = 16
+)
+
+// transfer copies r to the connection for a task, if the system can do it; done
+// tells whether it can. If not, r is untouched.
+func (c *Conn) transfer(t kernel.Task, r io.Reader) (n int64, done bool, err error) {
+	left := int64(math.MaxInt64)
+	limited, _ := r.(*io.LimitedReader)
+	if limited != nil {
+		if limited.N <= 0 {
+			return 0, true, nil
+		}
+		r, left = limited.R, limited.N
+	}
+	switch r := r.(type) {
+	case *Conn:
+		if r.fd.Loop() == c.fd.Loop() && r.network != "unixpacket" && c.network != "unixpacket" {
+			var taken int64
+			n, taken, err = c.relay(t, r, left)
+			left -= taken
+			done = true
+		}
+	case regular:
+		n, done, err = c.sendFile(t, r, left)
+		left -= n
+	}
+	if limited != nil {
+		limited.N = left
+	}
+	return n, done, err
+}
+
+// regular is an *os.File, also when io.Copy has put it into something else.
+type regular interface {
+	Stat() (os.FileInfo, error)
+	SyscallConn() (syscall.RawConn, error)
+}
+
+// sendFile sends up to left bytes of a file from its position on.
+func (c *Conn) sendFile(t kernel.Task, file regular, left int64) (n int64, done bool, err error) {
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return 0, false, nil
+	}
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return 0, false, nil
+	}
+	for left > 0 {
+		m, err := c.fd.SendFile(t, raw, int(min(left, fd.BulkMax)))
+		if n == 0 && err != nil && fd.Unfit(err) {
+			return 0, false, nil
+		}
+		if err != nil {
+			return n, true, c.fail("write", err)
+		}
+		if m == 0 {
+			break
+		}
+		n += int64(m)
+		left -= int64(m)
+	}
+	return n, true, nil
+}
+
+// relay copies up to left bytes of src to the connection, and tells how many it has
+// taken from there. Pieces that fill the buffer are bulk, and what follows them
+// goes by a pipe: small ones are cheaper to copy, and a connection that says
+// nothing should not keep two descriptors more.
+func (c *Conn) relay(t kernel.Task, src *Conn, left int64) (n, taken int64, err error) {
+	p := make([]byte, min(left, copyBuffer))
+	fit := true
+	for taken < left {
+		m, err := src.Read(p[:min(left-taken, int64(len(p)))])
+		taken += int64(m)
+		if err == io.EOF {
+			return n, taken, nil
+		}
+		if err != nil {
+			return n, taken, err
+		}
+		w, err := c.Write(p[:m])
+		n += int64(w)
+		if err != nil {
+			return n, taken, err
+		}
+		if m < copyBuffer || !fit || taken == left {
+			continue
+		}
+		piped, from, end, err := c.pump(t, src, left-taken)
+		n, taken = n+piped, taken+from
+		switch {
+		case err == errUnfit:
+			fit = false
+		case end || err != nil:
+			return n, taken, err
+		}
+	}
+	return n, taken, nil
+}
+
+// errUnfit says that a pipe cannot be had or used, and that nothing is lost.
+var errUnfit = errors.New("no pipe")
+
+// pump copies up to left bytes of src by a pipe, until the end of the stream, or
+// until they come in small pieces.
+func (c *Conn) pump(t kernel.Task, src *Conn, left int64) (n, taken int64, end bool, err error) {
+	tube, err := fd.NewTube()
+	if err != nil {
+		return 0, 0, false, errUnfit
+	}
+	defer tube.Close()
+	for little := 0; taken < left && little < littleMax; little++ {
+		m, err := src.fd.Fill(t, tube, int(min(left-taken, fd.BulkMax)))
+		switch {
+		case err != nil && fd.Unfit(err):
+			return n, taken, false, errUnfit
+		case err != nil:
+			return n, taken, false, src.fail("read", err)
+		case m == 0:
+			return n, taken, true, nil
+		}
+		taken += int64(m)
+		w, err := c.fd.Drain(t, tube)
+		n += int64(w)
+		if err != nil {
+			return n, taken, false, c.fail("write", err)
+		}
+		if m >= copyBuffer {
+			little = -1
+		}
+	}
+	return n, taken, false, nil
+}
