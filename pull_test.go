@@ -317,7 +317,7 @@ func TestPullEndsWithLoop(t *testing.T) {
 	}
 }
 
-// TestPullOneWhileTasksUseIt: a scope goes on while other tasks of it do, and a
+// TestPullByTurns: a scope goes on while other tasks of it do, and a
 // Pull in it can be used by each in turn.
 func TestPullByTurns(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
@@ -411,7 +411,7 @@ func TestPullPanic(t *testing.T) {
 	body := func(ctx context.Context) iter.Seq[int] {
 		return func(yield func(int) bool) {
 			defer panicInBody(boom)
-			_ = rondo.Sleep(ctx, time.Second)
+			_ = rondo.Sleep(ctx, time.Millisecond)
 			yield(1)
 		}
 	}
