@@ -341,6 +341,9 @@ func (w *worker) rescue(t *Task) {
 	l := w.loop
 	if v := recover(); v != nil {
 		err := l.panicked(t.Name(), v)
+		if e, ok := err.(*PanicError); ok && e.Site == "" {
+			e.Site = t.startedAt()
+		}
 		t.leaveOwn()
 		l.finish(t, err)
 		return

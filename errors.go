@@ -36,12 +36,17 @@ type PanicError struct {
 	Task  string // the task's name
 	Value any    // what panic was called with
 	Stack []byte // the task's own stack, as runtime/debug.Stack prints it
+	Site  string // where the task was started, as file:line; only with Debug
 }
 
-// Error gives the task's name and the value, followed by the stack: it is what
+// Error gives the task's name, with Debug where it was started, and the value, followed by the stack: it is what
 // is printed when Run ends with the panic.
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("rondo: panic in %s: %v\n\n%s", e.Task, e.Value, e.Stack)
+	started := ""
+	if e.Site != "" {
+		started = " (started at " + e.Site + ")"
+	}
+	return fmt.Sprintf("rondo: panic in %s%s: %v\n\n%s", e.Task, started, e.Value, e.Stack)
 }
 
 // Unwrap gives the value if it is an error.

@@ -76,9 +76,7 @@ func (t *Task) info() TaskInfo {
 		Age: time.Duration(l.now - t.born),
 	}
 	i.Func = t.function()
-	if t.rare != nil {
-		i.Site = t.rare.site.String()
-	}
+	i.Site = t.startedAt()
 	w := t.worker
 	if w == nil {
 		return i

@@ -5,8 +5,13 @@ package rondo
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"reflect"
+	"runtime"
 	"runtime/debug"
+	"slices"
 )
 
 // offloads is how many functions may be offloaded at once if the Runner does
@@ -15,22 +20,27 @@ const offloads = 256
 
 // offload counts what is out.
 type offload struct {
-	running int
-	room    WaitList // tasks that wait for their turn
+	running   int
+	room      WaitList // tasks that wait for their turn
+	abandoned []*trip  // those of what is out for which nobody waits
 }
 
 // Offload runs fn on a goroutine of its own and suspends the task until it has
-// ended; it returns what fn does. A panic in fn comes out of Offload. At most
-// Runner.Threads functions run at once; the others wait their turn.
+// ended; it returns what fn does. A panic in fn comes out of Offload; a Goexit
+// ends fn, and Offload returns an error. At most Runner.Threads functions run at
+// once; the others wait their turn, in order.
 //
 // fn is not on the loop: it must not touch what tasks share, and it gets a ctx
 // in which the scope's values, deadline and cancellation are seen, but with
 // which nothing can be awaited. If ctx is cancelled, Offload returns the cause
-// at once. fn is then abandoned: it runs on, and its result is dropped, so it
-// should heed its ctx.
+// at once. An fn that still waits for its turn then never runs. One that runs is
+// abandoned: no goroutine can be stopped, so it runs on, and its result is
+// dropped, for which reason it should heed its ctx. A panic of it goes to the
+// Runner's OnError. What is still running when the loop has ended goes there
+// too, as ErrLeftBehind; in a simulation that is no error.
 func Offload[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) (T, error) {
 	var result T
-	err := offloaded(ctx, func() (fault any, err error) {
+	err := offloaded(ctx, reflect.ValueOf(fn).Pointer(), func() (fault any, err error) {
 		defer func() {
 			if v := recover(); v != nil {
 				fault = v
@@ -58,12 +68,17 @@ func (a *abandoned) Error() string { return fmt.Sprint("abandoned: ", a.cause) }
 // trip is one Offload on its way out and back. Only its loop touches it, save
 // for fault and err, which the goroutine sets before it is posted back.
 type trip struct {
-	list  WaitList
-	fault any
-	err   error
+	list   WaitList
+	user   uintptr // the user's function
+	nobody bool    // no task waits for it
+	fault  any
+	err    error
 }
 
-func offloaded(ctx context.Context, fn func() (fault any, err error)) error {
+// errGone is the error of an offloaded function that called Goexit.
+var errGone = errors.New("rondo: the offloaded function called runtime.Goexit")
+
+func offloaded(ctx context.Context, user uintptr, fn func() (fault any, err error)) error {
 	s, t, err := enter(ctx, "Offload")
 	if err != nil {
 		return err
@@ -75,20 +90,31 @@ func offloaded(ctx context.Context, fn func() (fault any, err error)) error {
 		if err := t.park(s, ctx, Reason{What: "offload"}); err != nil {
 			return err
 		}
-		// The place of the one that ended has been handed on.
+		// The place of the one that ended has been handed on; a cancellation that
+		// came after that comes in time too.
+		if err := Check(ctx); err != nil {
+			o.leave()
+			return err
+		}
 	} else {
 		o.running++
 	}
-	trip := new(trip)
+	trip := &trip{user: user}
 	l.hold(1)
 	beside(func() {
 		// A Goexit in fn runs this as well: the trip comes back without a result.
-		trip.err = errGoexit
-		defer func() { _ = l.post(entry{call: &Handle{loop: l, fn: func() { l.returned(trip) }}}) }()
+		trip.err = errGone
+		defer func() {
+			if l.post(entry{call: &Handle{loop: l, fn: func() { l.returned(trip) }}}) != nil && trip.fault != nil {
+				slog.Error("rondo: an abandoned function panicked after the loop's end", "loop", l.name, "err", trip.fault)
+			}
+		}()
 		trip.fault, trip.err = fn()
 	})
 	trip.list.push(t)
 	if err := t.park(s, ctx, Reason{What: "offload"}); err != nil {
+		trip.nobody = true
+		o.abandoned = append(o.abandoned, trip)
 		return &abandoned{err}
 	}
 	if trip.fault != nil {
@@ -98,11 +124,51 @@ func offloaded(ctx context.Context, fn func() (fault any, err error)) error {
 }
 
 // returned takes back a trip whose function has ended.
-func (l *Loop) returned(trip *trip) {
+func (l *Loop) returned(back *trip) {
 	o := &l.offload
+	o.leave()
+	l.hold(-1)
+	if !back.nobody {
+		back.list.Wake()
+		return
+	}
+	o.abandoned = slices.DeleteFunc(o.abandoned, func(t *trip) bool { return t == back })
+	if p, ok := back.fault.(*PanicError); ok {
+		l.notice(back.info(l), p)
+	}
+}
+
+// leave gives the place of a function that has ended to the task that has waited
+// longest for one.
+func (o *offload) leave() {
 	if !o.room.Wake() {
 		o.running--
 	}
-	l.hold(-1)
-	trip.list.Wake()
+}
+
+// info describes a function that was abandoned.
+func (t *trip) info(l *Loop) TaskInfo {
+	return TaskInfo{Name: "an offloaded function", Loop: l.name, Func: functionName(t.user), State: "abandoned"}
+}
+
+// reportAbandoned tells, when all tasks have ended, of the functions that still
+// run, once for those that are the same one. All of them were abandoned: for the
+// others tasks have waited. Those that heed their ctx get a moment to end.
+func (l *Loop) reportAbandoned() {
+	for range 100 {
+		if len(l.offload.abandoned) == 0 || l.door.pending() {
+			return
+		}
+		runtime.Gosched()
+	}
+	left := l.offload.abandoned
+	l.offload.abandoned = nil
+	if l.virtual {
+		return
+	}
+	for len(left) > 0 {
+		first, n := left[0], len(left)
+		left = slices.DeleteFunc(left, func(t *trip) bool { return t.user == first.user })
+		l.notice(first.info(l), fmt.Errorf("rondo: %d offloaded and abandoned, %w", n-len(left), ErrLeftBehind))
+	}
 }

@@ -175,15 +175,18 @@ func (l *Loop) transfer(t *Task) {
 func (t *Task) wake(v *verdict) {
 	w, l := t.worker, t.scope.loop
 	if l.watch != nil {
-		l.watch.wakes(t)
+		l.watch.guards()
 	}
 	list := w.list
 	w.abandon()
-	if l.watch != nil && list != nil {
-		list.note(w)
-	}
 	w.cause = v
 	l.ready(t)
+	if l.watch != nil {
+		if list != nil {
+			list.note(w)
+		}
+		l.watch.wakes(t)
+	}
 }
 
 // note keeps p, who has waited in the list, as its tail if it is empty.

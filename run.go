@@ -7,7 +7,8 @@ package rondo
 // in the same order, and skips nothing of it when main failed or panicked:
 //
 //  1. cancel the tasks that are left, and wait for them;
-//  2. report the errors that nobody waited for;
+//  2. report the errors that nobody waited for, and the offloaded functions that
+//     were abandoned and still run;
 //  3. run what is still behind the door, and shut it;
 //  4. let go of the signals, and end the watchdog and whoever else looks on;
 //  5. end the workers, so that no goroutine is left;
@@ -20,7 +21,6 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -36,7 +36,10 @@ type Runner struct {
 	Name string
 
 	// Debug turns on what helps to find mistakes; RONDO_DEBUG=1 in the
-	// environment does the same. It sets SlowStep to 100 ms unless it is set.
+	// environment does the same. It sets SlowStep to 100 ms unless it is set,
+	// notes where each task was started, reports those that are alive when the
+	// main task ends, refuses most calls from goroutines that are not the loop's,
+	// and shows tasks in execution traces. docs/DEBUGGING.md has more.
 	Debug bool
 
 	// SlowStep is how long a task may run without waiting. A step that takes
@@ -49,8 +52,10 @@ type Runner struct {
 	// calls run, and Run panics with the *PanicError.
 	Recover bool
 
-	// OnError is told of an error in the root scope for which nobody waited. It
-	// is called as a callback of the loop. nil means slog at level Error.
+	// OnError is told of what no caller can be told: an error in the root scope
+	// for which nobody waited; a panic of a hook of the Tracer, or of a function
+	// that was offloaded and abandoned; and, as ErrLeftBehind, what was still
+	// running at the end. It is called as a callback of the loop. nil means slog.
 	OnError func(TaskInfo, error)
 
 	// Interrupt makes Ctrl-C end the loop in two stages. The first SIGINT or
@@ -219,12 +224,15 @@ func (l *Loop) await(done func() bool, list *WaitList) {
 
 // finishTasks is steps 1 to 3 of a loop's end.
 func (l *Loop) finishTasks() {
+	l.reportAlive()
+	defer l.reportLate()()
 	for {
 		l.end(context.Canceled)
 		l.await(func() bool { return l.live == 0 }, &l.drained)
 		l.reportUnheard()
 		// A callback that runs now may start a task, which is cancelled from the
 		// start.
+		l.reportAbandoned()
 		if l.queue.n == 0 && l.door.close() {
 			return
 		}
@@ -309,11 +317,7 @@ func (l *Loop) deadlock() {
 }
 
 func (l *Loop) describeDeadlock() error {
-	var b strings.Builder
-	for t := range l.tasks() {
-		fmt.Fprintf(&b, "\n\t%s waits for %s", t.Name(), t.worker.waiting())
-	}
-	return fmt.Errorf("%w: nothing can run and nothing can come from outside:%s", ErrDeadlock, b.String())
+	return fmt.Errorf("%w: nothing can run and nothing can come from outside:%s", ErrDeadlock, l.describeTasks())
 }
 
 // An unheard error is one of a root-scope task for which nobody has waited.
@@ -367,7 +371,11 @@ func (l *Loop) report(u *unheard) {
 		l.runner.OnError(u.info, err)
 		return
 	}
-	slog.Error("rondo: a task failed and nobody waited for it", "loop", l.name, "task", u.info.Name, "err", err)
+	args := []any{"loop", l.name, "task", u.info.Name, "err", err}
+	if u.info.Site != "" {
+		args = append(args, "started", u.info.Site)
+	}
+	slog.Error("rondo: a task failed and nobody waited for it", args...)
 }
 
 func (l *Loop) reportUnheard() {

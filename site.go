@@ -75,6 +75,5 @@ func calledAs() string {
 		}
 		name = rest
 	}
-	name, _, _ = strings.Cut(name, "[")
-	return strings.NewReplacer("(*", "", ")", "").Replace(name)
+	return strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(name)
 }

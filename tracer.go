@@ -5,10 +5,7 @@ package rondo
 // something to tell costs it one comparison with nil.
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -198,11 +195,15 @@ func (w *watch) leaves(t *Task) {
 	})
 }
 
-// wakes hears that the wait of t is about to be ended.
-func (w *watch) wakes(t *Task) {
+// guards refuses, with Debug, a call from outside.
+func (w *watch) guards() {
 	if w.debug && !w.loop.inside() {
 		panic(w.loop.strange())
 	}
+}
+
+// wakes hears that the wait of t was ended.
+func (w *watch) wakes(t *Task) {
 	if w.quiet(t) {
 		return
 	}
@@ -238,24 +239,6 @@ func (w *watch) called(from time.Time) {
 			tr.Called(from, to)
 		}
 	})
-}
-
-// ErrLeftBehind says of what is reported to OnError that it was still running
-// when the loop ended: a function that was offloaded and abandoned, or, with
-// Debug, a task that was alive when the main task ended, and was cancelled.
-var ErrLeftBehind = errors.New("still running when the loop ended")
-
-// notice tells OnError, or else the log, what no caller can be told.
-func (l *Loop) notice(about TaskInfo, err error) {
-	if l.runner.OnError != nil {
-		l.runner.OnError(about, err)
-		return
-	}
-	level := slog.LevelError
-	if errors.Is(err, ErrLeftBehind) {
-		level = slog.LevelWarn
-	}
-	slog.Log(context.Background(), level, err.Error(), "loop", l.name, "task", about.Name)
 }
 
 // strange is what a call from outside, of something that belongs to the loop, is

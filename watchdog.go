@@ -28,6 +28,7 @@ type watchdog struct {
 	mu     sync.Mutex
 	step   uint64 // how many steps began
 	name   string // the task whose step it is
+	site   *site  // where that was started; nil if not known
 	id     uint64 // the goroutine that has the baton
 	asleep bool   // the loop waits for news
 }
@@ -45,14 +46,17 @@ func (w *watchdog) stop() {
 
 // stepped notes that the loop has begun a step.
 func (w *watchdog) stepped(e entry) {
-	name := callback
-	if e.task != nil {
-		name = e.task.Name()
+	name, site := callback, (*site)(nil)
+	if t := e.task; t != nil {
+		name = t.Name()
+		if t.rare != nil {
+			site = t.rare.site
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.step++
-	w.name = name
+	w.name, w.site = name, site
 }
 
 // runs notes on which goroutine the step runs.
@@ -82,41 +86,78 @@ func (w *watchdog) run() {
 			return
 		case now := <-tick.C:
 			w.mu.Lock()
-			step, name, asleep, id := w.step, w.name, w.asleep, w.id
+			step, name, site, asleep, id := w.step, w.name, w.site, w.asleep, w.id
 			w.mu.Unlock()
 			if step != seen || asleep {
 				seen, since = step, now
 				continue
 			}
 			if took := now.Sub(since); took >= w.limit {
-				w.report(name, id, took)
+				w.report(name, site, id, took)
 				since = now.Add(1 << 40) // once for each step
 			}
 		}
 	}
 }
 
-// report says which task has held the loop, for how long, and where it is.
-func (w *watchdog) report(name string, id uint64, took time.Duration) {
+// report says which task has held the loop, for how long, where it is, and what
+// to do about it.
+func (w *watchdog) report(name string, site *site, id uint64, took time.Duration) {
 	state, stack := stackOf(id)
-	slog.Warn("rondo: a task holds the loop: "+advice(state),
-		"loop", w.loop.name, "task", name, "for", took.Round(time.Millisecond), "state", state, "stack", stack)
+	args := []any{"loop", w.loop.name, "task", name, "for", took.Round(time.Millisecond), "at", userLine(stack)}
+	if s := site.String(); s != "" {
+		args = append(args, "started", s)
+	}
+	slog.Warn("rondo: a task holds the loop: "+advice(state), append(args, "state", state, "stack", stack)...)
 }
 
 // advice says what to do about a goroutine in the given state.
 func advice(state string) string {
 	state, _, _ = strings.Cut(state, ",")
 	switch {
+	case state == "sync.WaitGroup.Wait":
+		return "it is blocked on a sync.WaitGroup; use rondo.Group, or Offload"
+	case state == "sync.Cond.Wait":
+		return "it is blocked on a sync.Cond; use rondo.Cond, or Offload"
 	case strings.HasPrefix(state, "sync.") || state == "semacquire":
 		return "it is blocked on a lock that perhaps a suspended task holds; use rondo.Mutex, or Offload"
 	case strings.HasPrefix(state, "chan ") || strings.HasPrefix(state, "select"):
-		return "it is blocked on a channel; use rondo.Queue, or Offload"
+		return "it is blocked on a channel; use rondo.Queue, Receive for a channel of other goroutines, or Offload"
 	case state == "sleep":
 		return "it is in time.Sleep; use rondo.Sleep"
 	case state == "syscall" || state == "IO wait":
-		return "it is in a call that blocks; use Offload"
+		return "it is in a call that blocks; use package socket, or Offload"
 	}
 	return "it computes; call rondo.Yield now and then, or Offload it"
+}
+
+// userLine gives the place in the text of a stack that is in the program's own
+// part of it, as "function at file:line".
+func userLine(stack string) string {
+	lines := strings.Split(stack, "\n")
+	for i := 1; i+1 < len(lines); i += 2 {
+		function := lines[i]
+		if below(function) {
+			continue
+		}
+		if cut := strings.LastIndexByte(function, '('); cut > 0 {
+			function = function[:cut]
+		}
+		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +0x")
+		return function + " at " + place
+	}
+	return ""
+}
+
+// below tells whether a function is of Rondo or of the packages of the standard
+// library that calls which block go through.
+func below(function string) bool {
+	if ours(function) {
+		return true
+	}
+	name, _, _ := strings.Cut(function, ".")
+	first, _, _ := strings.Cut(name, "/")
+	return slices.Contains([]string{"internal", "sync", "time", "syscall", "os", "io", "net", "bufio", "context", "fmt", "log"}, first)
 }
 
 // stackOf gives the state and the stack of a goroutine. If that one is parked

@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -46,11 +47,16 @@ func TestWatchdog(t *testing.T) {
 		"a sync.Mutex that a suspended task holds": {
 			func(ctx context.Context, until chan bool) {
 				var mu sync.Mutex
-				mu.Lock()
+				rondo.Go(ctx, func(ctx context.Context) error {
+					mu.Lock()
+					defer mu.Unlock()
+					return rondo.Sleep(ctx, time.Hour)
+				})
+				_ = rondo.Yield(ctx)
 				go func() { <-until; mu.Unlock() }()
 				lockStandardMutex(&mu)
 			},
-			[]string{"rondo.Mutex", "lockStandardMutex", "task=culprit"},
+			[]string{"rondo.Mutex", "task=culprit", "at=\"github.com/rondo-go/rondo_test.lockStandardMutex at ", "watchdog_test.go:"},
 		},
 		"a channel": {
 			func(ctx context.Context, until chan bool) { <-until },
@@ -62,6 +68,76 @@ func TestWatchdog(t *testing.T) {
 				}
 			},
 			[]string{"it computes", "watchdog_test.go"},
+		},
+		"sending on a channel that nobody reads": {
+			func(ctx context.Context, until chan bool) {
+				c := make(chan int)
+				go func() { <-until; <-c }()
+				c <- 1
+			},
+			[]string{"rondo.Queue", "rondo_test.TestWatchdog.func", "watchdog_test.go"},
+		},
+		"select": {
+			func(ctx context.Context, until chan bool) {
+				select {
+				case <-until:
+				case <-make(chan bool):
+				}
+			},
+			[]string{"rondo.Queue", "watchdog_test.go"},
+		},
+		"a sync.WaitGroup": {
+			func(ctx context.Context, until chan bool) {
+				var w sync.WaitGroup
+				w.Go(func() { <-until })
+				w.Wait()
+			},
+			[]string{"rondo.Group", "at=\"github.com/rondo-go/rondo_test.TestWatchdog.func"},
+		},
+		"a sync.Cond": {
+			func(ctx context.Context, until chan bool) {
+				var mu sync.Mutex
+				done, c := false, sync.NewCond(&mu)
+				go func() { <-until; mu.Lock(); done = true; mu.Unlock(); c.Signal() }()
+				mu.Lock()
+				defer mu.Unlock()
+				for !done {
+					c.Wait()
+				}
+			},
+			[]string{"rondo.Cond", "at=\"github.com/rondo-go/rondo_test.TestWatchdog.func"},
+		},
+		"a sync.RWMutex": {
+			func(ctx context.Context, until chan bool) {
+				var mu sync.RWMutex
+				mu.Lock()
+				go func() { <-until; mu.Unlock() }()
+				mu.RLock()
+			},
+			[]string{"blocked on a lock", "at=\"github.com/rondo-go/rondo_test.TestWatchdog.func"},
+		},
+		"time.Sleep": {
+			func(ctx context.Context, until chan bool) { blockInSleep(until) },
+			[]string{"rondo.Sleep", "blockInSleep at "},
+		},
+		"a pipe of package os": {
+			func(ctx context.Context, until chan bool) {
+				r, w, err := os.Pipe()
+				if err != nil {
+					panic(err)
+				}
+				defer r.Close()
+				go func() { <-until; w.Close() }()
+				_, _ = r.Read(make([]byte, 1))
+			},
+			[]string{"a call that blocks", "at=\"github.com/rondo-go/rondo_test.TestWatchdog.func"},
+		},
+		"a callback": {
+			func(ctx context.Context, until chan bool) {
+				rondo.LoopOf(ctx).CallSoon(func() { <-until })
+				_ = rondo.Yield(ctx)
+			},
+			[]string{"task=\"a callback\"", "rondo.Queue", "at=\"github.com/rondo-go/rondo_test.TestWatchdog.func"},
 		},
 		"in a nested coroutine": {
 			func(ctx context.Context, until chan bool) {
@@ -106,3 +182,10 @@ func lockStandardMutex(mu *sync.Mutex) { mu.Lock() }
 
 //go:noinline
 func receiveInCoroutine(c chan bool) { <-c }
+
+//go:noinline
+func blockInSleep(until chan bool) {
+	for len(until) == 0 {
+		time.Sleep(30 * time.Millisecond)
+	}
+}

@@ -31,6 +31,9 @@ var exceptions = []exception{
 	{"locks", "run.go", "", "import of sync", "the list of all loops is every loop's"},
 	{"locks", "watchdog.go", "", "import of sync", "the watchdog is another goroutine"},
 
+	{"sleeps", "watchdog_test.go", "blockInSleep", "time.Sleep",
+		"it is what the watchdog is to find"},
+
 	{"skips", "internal/poll/descriptor_test.go", "TestHighDescriptor", "t.Skip",
 		"the system may allow a process fewer than 900 descriptors"},
 	{"skips", "sim/explore_test.go", "TestExploreGivesUp", "t.Skip",

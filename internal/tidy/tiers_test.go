@@ -11,7 +11,7 @@ import (
 // insides. The others are library files.
 var kernelFiles = []string{
 	"loop", "baton", "task", "park", "timer", "scope", "group", "verdict", "context", "caller", "future", "run", "post", "offload", "pull",
-	"watchdog", "interrupt", "tracer", "site", "timeline", "info", "errors", "hooks", "check", "window",
+	"watchdog", "interrupt", "tracer", "site", "timeline", "leftover", "info", "errors", "hooks", "check", "window",
 }
 
 // kernel tells whether s is a kernel file.
