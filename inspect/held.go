@@ -35,6 +35,7 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 	} else {
 		var asleep bool
 		if stack, asleep = r.baton(before); asleep {
+			l.Idle += l.Lag
 			l.Lag = 0
 			return nil
 		}
@@ -48,7 +49,15 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 // slot. It reports whether that is the one of Run, asleep until there is news.
 func (r *reader) baton(head record) (goinspect.Stack, bool) {
 	hub := r.one(head.word(window.LoopHub), window.TaskSize)
-	gs := []uint64{r.one(hub.word(window.TaskWorker), window.WorkerSize).word(window.WorkerG)}
+	// Nearly always it is the goroutine of Run, asleep.
+	run := r.program.Stacks([]uint64{r.one(hub.word(window.TaskWorker), window.WorkerSize).word(window.WorkerG)})[0]
+	if asleep(run) {
+		return run, true
+	}
+	if !inPull(r.framesOf(run.Frames)) {
+		return run, false
+	}
+	var gs []uint64
 	for _, s := range r.tasks {
 		if s.worker.b != nil {
 			gs = append(gs, s.worker.word(window.WorkerG))
@@ -58,7 +67,7 @@ func (r *reader) baton(head record) (goinspect.Stack, bool) {
 		if s.State == goinspect.Unknown || s.State == goinspect.Dead || inPull(r.framesOf(s.Frames)) {
 			continue
 		}
-		return s, asleep(s)
+		return s, false
 	}
 	return goinspect.Stack{}, false
 }
