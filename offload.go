@@ -169,6 +169,7 @@ func (l *Loop) reportAbandoned() {
 	for len(left) > 0 {
 		first, n := left[0], len(left)
 		left = slices.DeleteFunc(left, func(t *trip) bool { return t.user == first.user })
-		l.notice(first.info(l), fmt.Errorf("rondo: %d offloaded and abandoned, %w", n-len(left), ErrLeftBehind))
+		about := first.info(l)
+		l.notice(about, fmt.Errorf("rondo: Offload of %s was abandoned, %d times: %w", about.Func, n-len(left), ErrLeftBehind))
 	}
 }

@@ -96,8 +96,8 @@ func TestOffloadCancelledWithItsTurn(t *testing.T) {
 // if it still does when the loop has ended, that is reported, once for each
 // function, with its name.
 func TestOffloadAbandoned(t *testing.T) {
-	until := make(chan bool)
-	defer close(until)
+	until, before := make(chan bool), runtime.NumGoroutine()
+	defer func() { close(until); settle(before) }()
 	main := func(ctx context.Context) error {
 		for _, fn := range []func(context.Context) (int, error){block(until), block(until), other(until)} {
 			task := rondo.Go(ctx, func(ctx context.Context) error {
@@ -122,7 +122,7 @@ func TestOffloadAbandoned(t *testing.T) {
 	if len(reports) != 2 {
 		t.Fatalf("reported %v", reports)
 	}
-	for i, want := range []struct{ name, text string }{{"block.func1", "2 offloaded"}, {"other.func1", "1 offloaded"}} {
+	for i, want := range []struct{ name, text string }{{"block.func1", "block.func1 was abandoned, 2 times"}, {"other.func1", "abandoned, 1 times"}} {
 		r := reports[i]
 		if !errors.Is(r.err, rondo.ErrLeftBehind) || !strings.Contains(r.err.Error(), want.text) || !strings.HasSuffix(r.about.Func, want.name) {
 			t.Errorf("%s: %v, want %s of %s", r.about.Func, r.err, want.text, want.name)
