@@ -136,7 +136,8 @@ func (l *Loop) arrive(t *Task) {
 }
 
 // handOver gives the baton from t, the running task, to u, which waits for just
-// that or has not started, past the queue. It returns when t has it again.
+// that or has not started, past the queue. It returns when t has it again. The
+// allowance goes with the baton: the two count as one.
 func (l *Loop) handOver(t, u *Task) {
 	if l.watch != nil {
 		if u.state == stateWaiting {
@@ -145,9 +146,17 @@ func (l *Loop) handOver(t, u *Task) {
 		l.watch.leaves(t)
 	}
 	w := t.worker
-	w.at = l.enter(u, false)
-	w.at.swap()
+	s := l.enter(u, false)
+	w.at = s
+	u.worker.spent = w.spent
+	if s.inner = !s.inner; s.inner { // as in park
+		s.next()
+	} else {
+		s.yield(unit{})
+	}
+	spent := w.spent
 	l.arrive(t)
+	w.spent = spent
 }
 
 // engage gives nx, which has not started, to an idle worker. There it is parked

@@ -323,3 +323,33 @@ func ExampleEvery() {
 	})
 	// Output: 3 beats
 }
+
+// A sequence that waits, and of which the values are asked for one by one. It is
+// stopped half-way, and its clean-up waits, in spite of the cancelled ctx.
+func ExamplePull() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			next, _ := rondo.Pull(g, func(yield func(string) bool) {
+				defer rondo.Shield(g, func(ctx context.Context) error {
+					err := rondo.Sleep(ctx, time.Millisecond)
+					fmt.Println("hung up")
+					return err
+				})
+				for _, word := range []string{"ready", "set", "go"} {
+					if rondo.Sleep(g, time.Millisecond) != nil || !yield(word) {
+						return
+					}
+				}
+			})
+			word, ok := next()
+			fmt.Println(word, ok)
+			word, ok = next()
+			fmt.Println(word, ok)
+			return nil // the Group stops the Pull before it returns
+		})
+	})
+	// Output:
+	// ready true
+	// set true
+	// hung up
+}

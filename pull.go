@@ -73,7 +73,27 @@ func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), s
 		panic("rondo: Pull of a nil sequence")
 	}
 	h := &puller[T]{source: &source[T]{pull: pull{loop: s.loop}}, ctx: ctx, seq: seq}
-	return h.next, h.stop
+	// No method: there would be a wrapper around it, and each function that is left
+	// after a switch costs 8 ns; see transfer.
+	next = func() (T, bool) {
+		var none T
+		t := h.enter("next")
+		if t == nil || h.closing || h.task == nil && !h.start() {
+			return none, false
+		}
+		h.caller = t
+		t.waitFor("next", h.task.id)
+		h.loop.handOver(t, h.task)
+		if h.fault != nil || h.exited {
+			h.fail()
+		}
+		v, ok := h.value, h.given
+		h.value, h.given = none, false
+		// Whoever is in next can call it again.
+		runtime.KeepAlive(h)
+		return v, ok
+	}
+	return next, h.stop
 }
 
 // A puller is what next and stop hold. Nothing else refers to it, so when it is
@@ -101,26 +121,11 @@ type pull struct {
 	scope   *Scope   // whose end is its own
 	after   *pull    // its neighbours among the scope's pulls; a ring
 	before  *pull
-	spent   uint32 // goes with the baton, so that the two share one allowance
-	closing bool   // yield gives false
-	ended   bool   // the sequence has returned, or will never start
-	exited  bool   // it has called Goexit, and so must caller
+	closing bool // yield gives false
+	ended   bool // the sequence has returned, or will never start
+	exited  bool // it has called Goexit, and so must caller
 	fault   *PanicError
 	cleanup runtime.Cleanup
-}
-
-func (h *puller[T]) next() (T, bool) {
-	var none T
-	t := h.enter("next")
-	if t == nil || h.closing || h.task == nil && !h.start() {
-		return none, false
-	}
-	h.resume(t)
-	v, ok := h.value, h.given
-	h.value, h.given = none, false
-	// Whoever is in next can call it again.
-	runtime.KeepAlive(h)
-	return v, ok
 }
 
 func (h *puller[T]) stop() {
@@ -132,8 +137,10 @@ func (h *puller[T]) stop() {
 	case h.closing:
 		h.await(t)
 	default:
-		h.closing = true
-		h.resume(t)
+		h.closing, h.caller = true, t
+		t.waitFor("next", h.task.id)
+		h.loop.handOver(t, h.task)
+		h.fail()
 	}
 	runtime.KeepAlive(h)
 }
@@ -142,29 +149,28 @@ func (h *puller[T]) stop() {
 func (h *puller[T]) start() bool {
 	ctx, seq, s := h.ctx, h.seq, h.source
 	h.ctx, h.seq = nil, nil
-	if !s.begin(ctx, func() { seq(s.yield) }, reflect.ValueOf(seq).Pointer()) {
+	yield := func(v T) bool { // no method, as in Pull
+		t := s.task
+		if t.gid != gid.ID() && !s.loop.inside() || s.loop.current != t {
+			panic("rondo: yield of a Pull called outside its sequence")
+		}
+		if s.closing {
+			return false
+		}
+		s.value, s.given = v, true
+		c := s.caller
+		s.caller = nil
+		t.waitFor("pull", 0)
+		s.loop.handOver(t, c)
+		return !s.closing
+	}
+	if !s.begin(ctx, func() { seq(yield) }, reflect.ValueOf(seq).Pointer()) {
 		return false
 	}
 	if !s.loop.virtual {
 		s.cleanup = runtime.AddCleanup(h, func(p *pull) { _ = p.loop.Post(p.close) }, &s.pull)
 	}
 	return true
-}
-
-// yield is what the sequence is given.
-func (s *source[T]) yield(v T) bool {
-	t := s.task
-	if t.gid != gid.ID() && !s.loop.inside() || s.loop.current != t {
-		panic("rondo: yield of a Pull called outside its sequence")
-	}
-	if s.closing {
-		return false
-	}
-	s.value, s.given = v, true
-	c := s.caller
-	s.caller = nil
-	s.hand(t, c, Reason{What: "pull"})
-	return !s.closing
 }
 
 // enter tells which task calls next or stop; nil if there is nothing left to do.
@@ -220,7 +226,6 @@ func (p *pull) begin(ctx context.Context, sequence func(), entry uintptr) bool {
 
 // run is the life of the task.
 func (p *pull) run(sequence func()) {
-	p.task.worker.spent = p.spent
 	returned := false
 	defer p.end(&returned)
 	sequence()
@@ -246,7 +251,6 @@ func (p *pull) end(returned *bool) {
 			p.exited = true
 		}
 	}
-	p.spent = t.worker.spent
 	p.loop.ready(t)
 	p.loop.handOver(t, c)
 }
@@ -264,10 +268,14 @@ func (p *pull) unlink() {
 	p.after, p.before, p.scope = nil, nil, nil
 }
 
-// resume runs the sequence on behalf of t, until it yields or ends.
-func (p *pull) resume(t *Task) {
-	p.caller = t
-	p.hand(t, p.task, Reason{What: "next", On: p.task.id})
+// waitFor makes t, the running task, one that waits for another to hand over.
+func (t *Task) waitFor(what string, on uint64) {
+	w := t.worker
+	t.state, w.reason, w.under, w.since = stateWaiting, Reason{What: what, On: on}, nil, t.scope.loop.now
+}
+
+// fail passes on to the caller how the sequence has ended, if it did not return.
+func (p *pull) fail() {
 	if e := p.fault; e != nil {
 		p.fault = nil
 		panic(e)
@@ -276,15 +284,6 @@ func (p *pull) resume(t *Task) {
 		p.exited = false
 		runtime.Goexit()
 	}
-}
-
-// hand makes from, the running task, wait, and gives the baton to to.
-func (p *pull) hand(from, to *Task, why Reason) {
-	w := from.worker
-	p.spent = w.spent
-	from.state, w.reason, w.under, w.since = stateWaiting, why, nil, p.loop.now
-	p.loop.handOver(from, to)
-	w.spent = p.spent
 }
 
 // close ends the sequence without waiting for that. If it is under way, its next

@@ -38,6 +38,11 @@ func duels() []duel {
 			mine: turns(1), theirs: pull,
 		},
 		{
+			name: "pull", what: "next of Pull and its yield",
+			rival: bare, allowed: 0,
+			mine: pullTask, theirs: pull,
+		},
+		{
 			name: "spawn", what: "spawn and join one task",
 			rival: "`go` and a channel", budget: 0.6, allowed: 2,
 			mine: spawnTask, theirs: spawnGoroutine,

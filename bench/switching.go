@@ -101,6 +101,28 @@ func pull(options) contestant {
 	}
 }
 
+// pullTask is pull with a sequence that may wait.
+func pullTask(options) contestant {
+	return func(c clock, n int) {
+		inLoop(func(ctx context.Context) error {
+			next, stop := rondo.Pull(ctx, func(yield func(struct{}) bool) {
+				for yield(struct{}{}) {
+				}
+			})
+			defer stop()
+			for range warmUp {
+				next()
+			}
+			c.ResetTimer()
+			for range n {
+				next()
+			}
+			c.StopTimer()
+			return nil
+		})
+	}
+}
+
 // pullEach is pull with 1,000 coroutines in turn.
 func pullEach(options) contestant {
 	return func(c clock, n int) {
