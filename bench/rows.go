@@ -14,7 +14,9 @@ func rows() []row {
 }
 
 // duels are the rows in which both sides run in this process.
-func duels() []duel {
+func duels() []duel { return slices.Concat(switchingDuels(), workingDuels()) }
+
+func switchingDuels() []duel {
 	const bare = "bare iter.Pull: next and yield"
 	return []duel{
 		{
@@ -42,6 +44,11 @@ func duels() []duel {
 			rival: bare, allowed: 0,
 			mine: pullTask, theirs: pull,
 		},
+	}
+}
+
+func workingDuels() []duel {
+	return []duel{
 		{
 			name: "spawn", what: "spawn and join one task",
 			rival: "`go` and a channel", budget: 0.6, allowed: 2,
