@@ -1,0 +1,280 @@
+//go:build unix
+
+package process_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/process"
+)
+
+// signalOf gives the signal that ended a child, or 0.
+func signalOf(c *process.Cmd) syscall.Signal {
+	if status := c.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() {
+		return status.Signal()
+	}
+	return 0
+}
+
+// TestC232Cancelled: a cancelled child is asked to end, by SIGTERM, and killed
+// if it does not. Its task stays until it was reaped. What it says on the way is
+// read.
+func TestC232Cancelled(t *testing.T) {
+	why := errors.New("why")
+	for _, test := range []struct {
+		part   string
+		delay  time.Duration
+		ended  syscall.Signal
+		said   string
+		status bool // the child failed
+	}{
+		{"hang", time.Hour, syscall.SIGTERM, "", true},
+		{"hang", -1, syscall.SIGTERM, "", true},
+		{"polite", time.Hour, 0, "bye\n", false},
+		{"deaf", time.Millisecond, syscall.SIGKILL, "", true},
+	} {
+		run(t, func(ctx context.Context) error {
+			var c *process.Cmd
+			var waited, read error
+			var rest []byte
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				c = child(g, test.part)
+				c.WaitDelay = test.delay
+				out, _, err := started(c)
+				if err != nil {
+					return err
+				}
+				g.Go(func(context.Context) error { waited = c.Wait(); return nil })
+				if err := rondo.Yield(g); err != nil {
+					return err
+				}
+				g.Cancel(why)
+				return rondo.Shield(g, func(context.Context) error {
+					rest, read = io.ReadAll(out)
+					return nil
+				})
+			})
+			if err != why {
+				t.Errorf("%s: the group returned %v", test.part, err)
+			}
+			if c.ProcessState == nil || signalOf(c) != test.ended {
+				t.Errorf("%s: ended with %v", test.part, c.ProcessState)
+			}
+			var exit *exec.ExitError
+			if !errors.Is(waited, why) || errors.As(waited, &exit) != test.status {
+				t.Errorf("%s: Wait returned %v", test.part, waited)
+			}
+			if read != nil || string(rest) != test.said {
+				t.Errorf("%s: the rest is %q, %v", test.part, rest, read)
+			}
+			return nil
+		})
+	}
+}
+
+// TestTimeoutOfRun: a Timeout around Run ends the child, also if that belongs to
+// a wider scope, and is what Timeout returns.
+func TestTimeoutOfRun(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for _, own := range []bool{false, true} {
+			var c *process.Cmd
+			err := rondo.Timeout(ctx, 50*time.Millisecond, func(inner context.Context) error {
+				of := ctx
+				if own {
+					of = inner
+				}
+				c = process.Command(of, "/bin/sleep", "3600")
+				return c.Run()
+			})
+			if err != context.DeadlineExceeded || c.ProcessState == nil || signalOf(c) != syscall.SIGTERM {
+				t.Errorf("own %t: %v, the child ended with %v", own, err, c.ProcessState)
+			}
+		}
+		return nil
+	})
+}
+
+// TestTimeoutOfWait: a Timeout around Wait ends the waiting, not the child.
+func TestTimeoutOfWait(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		c := child(ctx, "hang")
+		if _, _, err := started(c); err != nil {
+			return err
+		}
+		err := rondo.Timeout(ctx, time.Millisecond, func(context.Context) error { return c.Wait() })
+		if err != context.DeadlineExceeded || c.ProcessState != nil {
+			t.Errorf("%v, and the child ended with %v", err, c.ProcessState)
+		}
+		if err := c.Process.Kill(); err != nil {
+			return err
+		}
+		if err := c.Wait(); err == nil || err.Error() != "signal: killed" {
+			t.Errorf("Wait returned %v", err)
+		}
+		return nil
+	})
+}
+
+// TestScopeOwnsChild: a scope does not end before its children do, whether
+// anybody waits for them or not.
+func TestScopeOwnsChild(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var c, second *process.Cmd
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			c, second = child(g, "say", "a word", ""), child(g, "exit", "3")
+			if _, err := c.StdoutPipe(); err != nil {
+				return err
+			}
+			c.WaitDelay = time.Millisecond // nobody reads the pipe
+			return errors.Join(c.Start(), second.Start())
+		})
+		if err != nil || c.ProcessState == nil || second.ProcessState == nil {
+			t.Errorf("%v, and the children ended with %v and %v", err, c.ProcessState, second.ProcessState)
+		}
+		noChildren(t)
+		// One that is left is told to end when the loop does.
+		_, _, err = started(child(ctx, "hang"))
+		return err
+	})
+}
+
+// TestCancelledBefore: nothing is started in a cancelled scope.
+func TestCancelledBefore(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		why := errors.New("why")
+		c := child(ctx, "exit", "0")
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Cancel(why)
+			own := child(g, "exit", "0")
+			if err := own.Start(); err != why || own.Process != nil {
+				t.Errorf("of its own: %v", err)
+			}
+			return c.Start()
+		})
+		if err != why || c.Process != nil {
+			t.Errorf("Start returned %v", err)
+		}
+		return nil
+	})
+}
+
+// TestOwnCancel: Cancel takes the place of the signal, and what it returns
+// counts.
+func TestOwnCancel(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		why, broken := errors.New("why"), errors.New("broken")
+		for _, test := range []struct {
+			name   string
+			cancel func(c *process.Cmd, in io.Closer) error
+			is     []error
+		}{
+			{"closes the input", func(_ *process.Cmd, in io.Closer) error { return in.Close() }, []error{why}},
+			{"says it has ended", func(_ *process.Cmd, in io.Closer) error { in.Close(); return os.ErrProcessDone }, nil},
+			{"fails", func(_ *process.Cmd, in io.Closer) error { in.Close(); return broken }, []error{why, broken}},
+		} {
+			var waited error
+			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+				c := child(g, "echo")
+				in, err := c.StdinPipe()
+				if err != nil {
+					return err
+				}
+				c.Cancel = func() error { return test.cancel(c, in) }
+				if err := c.Start(); err != nil {
+					return err
+				}
+				g.Cancel(why)
+				waited = c.Wait()
+				return nil
+			})
+			if len(test.is) == 0 && waited != nil {
+				t.Errorf("%s: %v", test.name, waited)
+			}
+			for _, is := range test.is {
+				if !errors.Is(waited, is) {
+					t.Errorf("%s: %v", test.name, waited)
+				}
+			}
+		}
+		// With nil nothing happens before WaitDelay.
+		c := child(ctx, "hang")
+		c.Cancel, c.WaitDelay = nil, time.Millisecond
+		err := rondo.Timeout(ctx, time.Millisecond, func(context.Context) error { return c.Run() })
+		if err != context.DeadlineExceeded || c.Process != nil && signalOf(c) != syscall.SIGKILL {
+			t.Errorf("with nil: %v, %v", err, c.ProcessState)
+		}
+		return nil
+	})
+}
+
+// TestCancelPanics: a panic in Cancel leaves no child either.
+func TestCancelPanics(t *testing.T) {
+	r := rondo.Runner{Recover: true, OnError: func(rondo.TaskInfo, error) {}}
+	err := r.Run(context.Background(), func(ctx context.Context) error {
+		c := child(ctx, "hang")
+		c.Stderr = new(strings.Builder)
+		if _, _, err := started(c); err != nil {
+			return err
+		}
+		c.Cancel = func() error { panic("lost") }
+		return rondo.Timeout(ctx, time.Millisecond, func(context.Context) error {
+			_ = rondo.Sleep(ctx, 0)
+			return nil
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for {
+		if _, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); err == syscall.ECHILD {
+			return
+		}
+	}
+}
+
+// TestGrandchild: what a child has left behind and holds its pipes keeps nobody
+// waiting. What the child itself said is not lost.
+func TestGrandchild(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		end := func(said string) {
+			fields := strings.Fields(said)
+			if len(fields) < 2 || fields[0] != "left" {
+				t.Errorf("the child said %q", said)
+				return
+			}
+			pid, err := strconv.Atoi(fields[1])
+			if err := errors.Join(err, syscall.Kill(pid, syscall.SIGKILL)); err != nil {
+				t.Error(err)
+			}
+		}
+		c := child(ctx, "leave")
+		c.WaitDelay = time.Millisecond
+		out, err := c.Output()
+		if err != exec.ErrWaitDelay {
+			t.Errorf("Output: %v", err)
+		}
+		end(strings.TrimPrefix(string(out), "ready\n"))
+
+		c = child(ctx, "leave")
+		pipe, err := c.StdoutPipe()
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(c.Start(), c.Wait()); err != nil {
+			t.Errorf("Wait: %v", err)
+		}
+		said, err := io.ReadAll(pipe)
+		end(strings.TrimPrefix(string(said), "ready\n"))
+		return err
+	})
+}

@@ -1,0 +1,396 @@
+//go:build unix
+
+package process_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
+	"github.com/rondo-go/rondo/process"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// TestC192Status: Wait says how the child ended, the exit code or the signal, as
+// often as it is asked and to whoever asks.
+func TestC192Status(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for _, test := range []struct {
+			part   []string
+			code   int
+			signal syscall.Signal
+			says   string
+		}{
+			{[]string{"exit", "0"}, 0, 0, ""},
+			{[]string{"exit", "7"}, 7, 0, "exit status 7"},
+			{[]string{"die", "15"}, -1, syscall.SIGTERM, "signal: terminated"},
+			{[]string{"die", "9"}, -1, syscall.SIGKILL, "signal: killed"},
+		} {
+			c := child(ctx, test.part...)
+			if err := c.Start(); err != nil {
+				return err
+			}
+			var errs []error
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				for range 3 {
+					g.Go(func(context.Context) error { errs = append(errs, c.Wait()); return nil })
+				}
+				_, err := rondo.Offload(g, func(context.Context) (int, error) { return 0, c.Wait() })
+				errs = append(errs, err)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			errs = append(errs, c.Wait())
+			for _, err := range errs {
+				if err != errs[0] {
+					t.Errorf("%v: Wait returned %v and %v", test.part, errs[0], err)
+				}
+			}
+			status := c.ProcessState.Sys().(syscall.WaitStatus)
+			if c.ProcessState.ExitCode() != test.code || status.Signaled() != (test.signal != 0) || status.Signaled() && status.Signal() != test.signal {
+				t.Errorf("%v: %v", test.part, c.ProcessState)
+			}
+			exit, failed := errs[0].(*exec.ExitError)
+			if failed != (test.says != "") || failed && exit.Error() != test.says {
+				t.Errorf("%v: Wait returned %v", test.part, errs[0])
+			}
+			// A signal to a child that has ended says so.
+			if err := c.Process.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
+				t.Errorf("%v: a signal afterwards: %v", test.part, err)
+			}
+		}
+		return nil
+	})
+}
+
+// TestOutput: what a child says, apart and together.
+func TestOutput(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		out, err := child(ctx, "say", "a word", "an aside").Output()
+		if err != nil || string(out) != "a word" {
+			t.Errorf("Output: %q, %v", out, err)
+		}
+		out, err = child(ctx, "say", "a word", "an aside").CombinedOutput()
+		if err != nil || string(out) != "a wordan aside" {
+			t.Errorf("CombinedOutput: %q, %v", out, err)
+		}
+		c := child(ctx, "hang")
+		long := strings.Repeat("x", 100_000)
+		c.Stdin = strings.NewReader(long)
+		c.Args = []string{c.Path, "echo"}
+		if out, err = c.Output(); err != nil || string(out) != long {
+			t.Errorf("echo: %d bytes, %v", len(out), err)
+		}
+		_, err = process.Command(ctx, "/bin/sh", "-c", "echo begin >&2; head -c 200000 /dev/zero | tr '\\0' x >&2; echo end >&2; exit 3").Output()
+		exit, ok := err.(*exec.ExitError)
+		if !ok {
+			t.Errorf("Output of what fails: %v", err)
+			return nil
+		}
+		said := string(exit.Stderr)
+		if !strings.HasPrefix(said, "begin\nxxx") || !strings.HasSuffix(said, "xxxend\n") || !strings.Contains(said, "bytes left out") || len(said) > 70_000 {
+			t.Errorf("the error has %d bytes of what it said", len(said))
+		}
+		return nil
+	})
+}
+
+// TestFields: folder, environment, arguments, and a file of the caller's.
+func TestFields(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		dir, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			return err
+		}
+		c := child(ctx, "where", "one", "two")
+		c.Dir = dir
+		c.Env = append(c.Env, "RONDO_WORD=word")
+		out, err := c.Output()
+		if want := dir + " word one,two\n"; err != nil || string(out) != want {
+			t.Errorf("%q, %v; want %q", out, err, want)
+		}
+		f, err := os.Create(filepath.Join(dir, "file"))
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		c = child(ctx, "fourth")
+		c.Stdin, c.ExtraFiles = strings.NewReader("to the file"), []*os.File{f}
+		if err := c.Run(); err != nil {
+			return err
+		}
+		text, err := os.ReadFile(f.Name())
+		if string(text) != "to the file" {
+			t.Errorf("the file has %q", text)
+		}
+		return err
+	})
+}
+
+// TestConversation: one task writes, another reads, a third waits.
+func TestConversation(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for _, foreign := range []bool{false, true} {
+			c := child(ctx, "echo")
+			in, err := c.StdinPipe()
+			if err != nil {
+				return err
+			}
+			out, err := c.StdoutPipe()
+			if err != nil {
+				return err
+			}
+			if err := c.Start(); err != nil {
+				return err
+			}
+			text := strings.Repeat("round and round ", 100_000)
+			var back []byte
+			ways := []func() error{
+				func() error { _, err := io.WriteString(in, text); return errors.Join(err, in.Close()) },
+				func() (err error) { back, err = io.ReadAll(out); return err },
+				c.Wait,
+			}
+			err = rondo.Group(ctx, func(g *rondo.Scope) error {
+				for _, way := range ways {
+					g.Go(func(ctx context.Context) error {
+						if !foreign {
+							return way()
+						}
+						_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, way() })
+						return err
+					})
+				}
+				return nil
+			})
+			if err != nil || string(back) != text {
+				t.Errorf("foreign %t: %d bytes of %d came back, %v", foreign, len(back), len(text), err)
+			}
+		}
+		return nil
+	})
+}
+
+// TestReadAfterWait: what a child wrote can be read when Wait has returned, and
+// then nothing is open.
+func TestReadAfterWait(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		before := leak.Descriptors()
+		c := child(ctx, "say", strings.Repeat("x", 30_000), "an aside")
+		out, err := c.StdoutPipe()
+		if err != nil {
+			return err
+		}
+		aside, err := c.StderrPipe()
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(c.Start(), c.Wait()); err != nil {
+			return err
+		}
+		if n := leak.Descriptors(); n > before {
+			t.Errorf("%d descriptors are open, %d were", n, before)
+		}
+		a, err := io.ReadAll(out)
+		b, err2 := io.ReadAll(aside)
+		if len(a) != 30_000 || string(b) != "an aside" {
+			t.Errorf("%d bytes and %q", len(a), b)
+		}
+		if err := out.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, err := range []error{out.Close(), func() error { _, err := out.Read(make([]byte, 1)); return err }()} {
+			if !errors.Is(err, os.ErrClosed) {
+				t.Errorf("after Close: %v", err)
+			}
+		}
+		return errors.Join(err, err2)
+	})
+}
+
+// TestC193ClosedStdin: a child that does not read its input is no error, and a
+// task that writes to one that has ended hears of it.
+func TestC193ClosedStdin(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for range 3 {
+			c := child(ctx, "exit", "0")
+			c.Stdin = endless{}
+			if err := c.Run(); err != nil {
+				t.Errorf("a child that reads nothing: %v", err)
+			}
+		}
+		c := child(ctx, "close stdin")
+		in, err := c.StdinPipe()
+		if err != nil {
+			return err
+		}
+		if _, _, err := started(c); err != nil {
+			return err
+		}
+		if _, err := in.Write([]byte("x")); !errors.Is(err, syscall.EPIPE) {
+			t.Errorf("a write to what does not read: %v", err)
+		}
+		if err := c.Wait(); err != nil {
+			t.Error(err)
+		}
+		if _, err := in.Write([]byte("x")); !errors.Is(err, syscall.EPIPE) {
+			t.Errorf("a write to what has ended: %v", err)
+		}
+		if err := in.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		if _, err := in.Write([]byte("x")); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("a write after Close: %v", err)
+		}
+		return nil
+	})
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// TestSilentStdin: a Reader that has nothing to give does not hold up the end.
+func TestSilentStdin(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		silent := child(ctx, "hang")
+		out, _, err := started(silent)
+		if err != nil {
+			return err
+		}
+		defer silent.Process.Kill()
+		c := child(ctx, "exit", "4")
+		c.Stdin = out
+		if err := c.Run(); err == nil || err.Error() != "exit status 4" {
+			t.Errorf("Run returned %v", err)
+		}
+		return nil
+	})
+}
+
+type reader func(p []byte) (int, error)
+
+func (r reader) Read(p []byte) (int, error) { return r(p) }
+
+type writer func(p []byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+// TestCopyFails: an error of a Reader or Writer is what Wait returns, if the
+// child had none.
+func TestCopyFails(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		why := errors.New("why")
+		c := child(ctx, "say", "a word", "")
+		c.Stdout = writer(func([]byte) (int, error) { return 0, why })
+		if err := c.Run(); err != why {
+			t.Errorf("of the output: %v", err)
+		}
+		c = child(ctx, "echo")
+		c.Stdin = io.MultiReader(strings.NewReader("begin"), reader(func([]byte) (int, error) { return 0, why }))
+		if out, err := c.Output(); err != why || string(out) != "begin" {
+			t.Errorf("of the input: %q, %v", out, err)
+		}
+		var both bytes.Buffer
+		c = child(ctx, "say", "a word", "an aside")
+		c.Stdout, c.Stderr = &both, &both
+		if err := c.Run(); err != nil || both.String() != "a wordan aside" {
+			t.Errorf("of one for both: %q, %v", both.String(), err)
+		}
+		return nil
+	})
+}
+
+// TestStartFails: what is not there, and what is not allowed, leaves nothing
+// open.
+func TestStartFails(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		before := leak.Descriptors()
+		c := process.Command(ctx, "no-such-program-here")
+		if _, err := c.StdoutPipe(); err != nil {
+			return err
+		}
+		if _, err := c.StdinPipe(); err != nil {
+			return err
+		}
+		if err := c.Run(); !errors.Is(err, exec.ErrNotFound) {
+			t.Errorf("not in PATH: %v", err)
+		}
+		c = process.Command(ctx, "/no/such/program")
+		c.Stdin = strings.NewReader("x")
+		if out, err := c.Output(); !errors.Is(err, fs.ErrNotExist) || len(out) > 0 {
+			t.Errorf("not there: %v", err)
+		}
+		c = child(ctx, "exit", "0")
+		if err := c.Wait(); err == nil || !strings.HasSuffix(err.Error(), "it was not started") {
+			t.Errorf("Wait before Start: %v", err)
+		}
+		if err := c.Run(); err != nil {
+			return err
+		}
+		if err := c.Start(); err == nil || !strings.HasSuffix(err.Error(), "it was started before") {
+			t.Errorf("the second Start: %v", err)
+		}
+		for _, pipe := range []func() (io.ReadCloser, error){c.StdoutPipe, c.StderrPipe} {
+			if _, err := pipe(); err == nil {
+				t.Error("a pipe of a child that has ended")
+			}
+		}
+		if n := leak.Descriptors(); n > before {
+			t.Errorf("%d descriptors are open, %d were", n, before)
+		}
+		return nil
+	})
+}
+
+// TestElsewhere: a child belongs to a loop, and only its tasks start it.
+func TestElsewhere(t *testing.T) {
+	if err := process.Command(context.Background(), "true").Run(); !errors.Is(err, rondo.ErrNoLoop) {
+		t.Errorf("without a loop: %v", err)
+	}
+	run(t, func(ctx context.Context) error {
+		_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, child(ctx, "exit", "0").Run() })
+		if !errors.Is(err, rondo.ErrNoLoop) {
+			t.Errorf("on another goroutine: %v", err)
+		}
+		return nil
+	})
+	sim.Test(t, func(ctx context.Context) {
+		if err := process.Command(ctx, "true").Run(); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("in a simulation: %v", err)
+		}
+	})
+}
+
+// TestMany: two hundred children at once.
+func TestMany(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 200 {
+				g.Go(func(ctx context.Context) error {
+					want := fmt.Sprint("child ", i)
+					c := process.Command(ctx, "/bin/cat")
+					c.Stdin = strings.NewReader(want)
+					out, err := c.Output()
+					if string(out) != want {
+						t.Errorf("child %d says %q", i, out)
+					}
+					return err
+				})
+			}
+			return nil
+		})
+	})
+}

@@ -1,0 +1,96 @@
+package process
+
+// This file hears of the end of a child.
+
+import (
+	"context"
+	"os/exec"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// An exit is the end of a child: what the loop watches for it, and how it was.
+// Where the driver watches descriptors and the system has one for a process,
+// that is it; else a goroutine waits.
+type exit struct {
+	loop   kernel.Loop
+	std    *exec.Cmd
+	handle int // the loop's own descriptor of the process, -1: none
+	gone   bool
+	err    error // what the goroutine's wait has said
+	list   rondo.WaitList
+}
+
+// watch begins to watch for the end of a child that was started.
+func (e *exit) watch() {
+	e.handle = -1
+	if poller, ok := e.loop.Driver().(driver.Poller); ok {
+		if h, err := handleOf(e.std.Process); err == nil {
+			if poller.Arm(uintptr(h), driver.Readable, e) == nil {
+				e.handle = h
+				return
+			}
+			closeHandle(h)
+		}
+	}
+	e.loop.Beside(func() {
+		err := e.std.Wait()
+		// The child's task lives until this has come, so the loop has not ended.
+		_ = e.loop.Post(func() {
+			e.err = err
+			e.Ready(driver.Readable)
+		})
+	})
+}
+
+// Ready hears that the child has ended.
+func (e *exit) Ready(driver.Events) {
+	e.gone = true
+	e.list.WakeAll()
+}
+
+// wait waits for the end of the child. An end that has come wins over a
+// cancellation.
+func (e *exit) wait(ctx context.Context) error {
+	for !e.gone {
+		e.loop.Hold(1)
+		err := e.list.Park(ctx, rondo.Reason{What: "process", On: uint64(e.std.Process.Pid)})
+		e.loop.Hold(-1)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reap takes the status of a child that has ended. It does not wait: a process
+// whose descriptor is readable can be waited for (pidfd_open(2)).
+func (e *exit) reap() error {
+	if e.handle < 0 {
+		return e.err
+	}
+	e.drop()
+	return e.std.Wait()
+}
+
+// drop ends the watching.
+func (e *exit) drop() {
+	if e.handle >= 0 {
+		e.loop.Driver().(driver.Poller).Disarm(uintptr(e.handle), driver.Readable)
+		closeHandle(e.handle)
+		e.handle = -1
+	}
+}
+
+// abandon sees to the end of a child of which nobody wants to know: it is
+// killed, and a goroutine waits for that.
+func (e *exit) abandon() {
+	// It fails if the child has ended, which is as well.
+	_ = e.std.Process.Kill()
+	if e.handle >= 0 {
+		e.drop()
+		e.loop.Beside(func() { _ = e.std.Wait() })
+	}
+}

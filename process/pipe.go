@@ -1,0 +1,159 @@
+package process
+
+// This file has this side's ends of a child's pipes.
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/rondo-go/rondo/internal/fd"
+)
+
+// An outlet is where a child's output is read. It has a descriptor until the
+// output's end was read, until Close, or until the child's task has drained it:
+// then what was in the pipe is in memory, and an end after it. Any goroutine may
+// use it.
+type outlet struct {
+	file *fd.FD
+	over func() // called once, by any goroutine, when the descriptor is closed
+
+	mu     sync.Mutex // guards the rest; never held while anything waits
+	shut   bool       // the descriptor is closed
+	closed bool       // by Close
+	rest   []byte     // what was drained and not read
+}
+
+// Read reads what the child wrote. After the end it returns io.EOF, after Close
+// an error that is os.ErrClosed, and when the task's scope is cancelled the
+// cause.
+// It suspends the task.
+func (o *outlet) Read(p []byte) (int, error) {
+	if n, err, done := o.remembered(p); done {
+		return n, err
+	}
+	n, err := o.file.Read(p)
+	if err == io.EOF {
+		o.end(false)
+	}
+	if err == io.EOF || closedError(err) {
+		// The end may be the work of drain, which has the rest.
+		if n, err, done := o.remembered(p); done {
+			return n, err
+		}
+	}
+	return n, err
+}
+
+// remembered is Read when the descriptor is closed, and done if it is.
+func (o *outlet) remembered(p []byte) (n int, err error, done bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case !o.shut:
+		return 0, nil, false
+	case o.closed:
+		return 0, &os.PathError{Op: "read", Path: "|0", Err: os.ErrClosed}, true
+	case len(o.rest) == 0:
+		return 0, io.EOF, true
+	}
+	n = copy(p, o.rest)
+	o.rest = o.rest[n:]
+	return n, nil, true
+}
+
+// Close closes the pipe; what the child writes from then on fails. It never
+// suspends.
+func (o *outlet) Close() error {
+	o.mu.Lock()
+	again := o.closed
+	o.closed, o.rest = true, nil
+	o.mu.Unlock()
+	if again {
+		return &os.PathError{Op: "close", Path: "|0", Err: os.ErrClosed}
+	}
+	o.end(false)
+	return nil
+}
+
+// drain takes what is in the pipe into memory and closes it. It runs on the
+// loop.
+func (o *outlet) drain() { o.end(true) }
+
+func (o *outlet) end(keep bool) {
+	o.mu.Lock()
+	if o.shut {
+		o.mu.Unlock()
+		return
+	}
+	if keep {
+		o.rest = rest(o.file)
+	}
+	o.shut = true
+	o.mu.Unlock()
+	// Nothing is lost with a pipe that could not be closed.
+	_ = o.file.Close()
+	o.over()
+}
+
+// An inlet is where a child's input is written. Any goroutine may use it.
+type inlet struct {
+	file *fd.FD
+
+	mu   sync.Mutex // guards the rest
+	gone bool       // the child has ended
+	shut bool       // by Close
+}
+
+// Write writes to the child, and waits while it does not read. When the child
+// has ended, or has closed its input, the error is syscall.EPIPE; after Close it
+// is os.ErrClosed, and when the task's scope is cancelled the cause.
+// It suspends the task.
+func (i *inlet) Write(p []byte) (int, error) {
+	n, err := i.file.Write(p)
+	if closedError(err) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if i.gone && !i.shut {
+			return n, os.NewSyscallError("write", syscall.EPIPE)
+		}
+		return n, &os.PathError{Op: "write", Path: "|1", Err: os.ErrClosed}
+	}
+	return n, err
+}
+
+// Close closes the pipe, so that the child reads the end of its input. It never
+// suspends.
+func (i *inlet) Close() error {
+	i.mu.Lock()
+	again, gone := i.shut, i.gone
+	i.shut = true
+	i.mu.Unlock()
+	switch {
+	case again:
+		return &os.PathError{Op: "close", Path: "|1", Err: os.ErrClosed}
+	case gone:
+		return nil
+	}
+	return i.file.Close()
+}
+
+// end closes the pipe because the child has ended.
+func (i *inlet) end() {
+	i.mu.Lock()
+	shut := i.shut
+	i.gone = true
+	i.mu.Unlock()
+	if !shut {
+		// Nobody is there to read what could be lost.
+		_ = i.file.Close()
+	}
+}
+
+// closedError tells whether err says that a descriptor was closed here.
+func closedError(err error) bool {
+	return errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrClosed)
+}
