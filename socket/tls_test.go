@@ -1,0 +1,231 @@
+package socket_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// secured gives the two ends of a connection with TLS over a and b, after the
+// handshake.
+func secured(t testing.TB, ctx context.Context, a, b net.Conn) (server, client *tls.Conn) {
+	t.Helper()
+	s, c := certificate(t)
+	s.NextProtos, c.NextProtos = []string{"theme", "episode"}, []string{"coda", "episode"}
+	server, client = tls.Server(a, s), tls.Client(b, c)
+	err := both(ctx, func(context.Context) error { return server.Handshake() }, func(context.Context) error { return client.Handshake() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, client
+}
+
+// TestTLSEnds: what TLS agrees on (ALPN), a deadline that passes and is put off,
+// the end of one side and of both.
+func TestTLSEnds(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		s, c := secured(t, ctx, a, b)
+		if got := c.ConnectionState().NegotiatedProtocol; got != "episode" {
+			t.Errorf("agreed on %q", got)
+		}
+		if err := c.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+			return err
+		}
+		p := make([]byte, 10)
+		_, err := c.Read(p)
+		timedOut(t, "Read", err)
+		if err := c.SetReadDeadline(time.Time{}); err != nil {
+			return err
+		}
+		if _, err := s.Write([]byte("late")); err != nil {
+			return err
+		}
+		if n, err := c.Read(p); string(p[:n]) != "late" {
+			t.Errorf("after the deadline: %q, %v", p[:n], err)
+		}
+		// One half ends by close_notify, the other goes on.
+		if err := c.CloseWrite(); err != nil {
+			return err
+		}
+		if n, err := s.Read(p); n != 0 || err != io.EOF {
+			t.Errorf("at the end of one side: %d, %v", n, err)
+		}
+		if _, err := s.Write([]byte("still")); err != nil {
+			return err
+		}
+		if n, err := c.Read(p); string(p[:n]) != "still" {
+			t.Errorf("on the other: %q, %v", p[:n], err)
+		}
+		if err := s.Close(); err != nil {
+			return err
+		}
+		if n, err := c.Read(p); n != 0 || err != io.EOF {
+			t.Errorf("at the end of both: %d, %v", n, err)
+		}
+		return nil
+	})
+}
+
+// TestTLSCut: a connection that ends within a record was cut. crypto/tls lets one
+// pass that ends without close_notify between two.
+func TestTLSCut(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for begun, want := range map[string]error{"": io.EOF, "\x17\x03\x03\x01\x00half": io.ErrUnexpectedEOF} {
+			a, b := pair(t, ctx)
+			defer b.Close()
+			_, c := secured(t, ctx, a, b)
+			if _, err := io.WriteString(a, begun); err != nil {
+				return err
+			}
+			if err := a.Close(); err != nil {
+				return err
+			}
+			if _, err := c.Read(make([]byte, 1)); err != want {
+				t.Errorf("%q and the end: %v", begun, err)
+			}
+		}
+		return nil
+	})
+}
+
+// TestC185StalledHandshake: a handshake that gets no answer ends by a deadline, by
+// the scope around it, and by its ctx. The connection can be closed, and nothing is
+// left.
+func TestC185StalledHandshake(t *testing.T) {
+	_, client := certificate(t)
+	for way, handshake := range map[string]func(ctx context.Context, c *tls.Conn) error{
+		"deadline": func(ctx context.Context, c *tls.Conn) error {
+			if err := c.SetDeadline(time.Now().Add(time.Millisecond)); err != nil {
+				return err
+			}
+			return c.Handshake()
+		},
+		"scope": func(ctx context.Context, c *tls.Conn) error {
+			return rondo.Timeout(ctx, time.Millisecond, func(context.Context) error { return c.Handshake() })
+		},
+		"ctx": func(ctx context.Context, c *tls.Conn) error {
+			return rondo.Timeout(ctx, time.Millisecond, c.HandshakeContext)
+		},
+		"std ctx": func(ctx context.Context, c *tls.Conn) error {
+			ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
+			defer cancel()
+			return c.HandshakeContext(ctx)
+		},
+	} {
+		t.Run(way, func(t *testing.T) {
+			run(t, func(ctx context.Context) error {
+				a, b := pair(t, ctx)
+				defer a.Close()
+				c := tls.Client(b, client)
+				err := handshake(ctx, c)
+				if !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Handshake returned %v", err)
+				}
+				if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+					t.Errorf("Close returned %v", err)
+				}
+				// The peer sees the hello, and then the end.
+				hello, err := io.ReadAll(a)
+				if len(hello) == 0 || err != nil {
+					t.Errorf("the peer got %d bytes, %v", len(hello), err)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// buffered is a connection of which some was read already.
+type buffered struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func (b buffered) Read(p []byte) (int, error) { return b.r.Read(p) }
+
+// TestC187StartTLS: a line in plain text, and in the same segment the beginning of
+// the handshake. What the reader of the line has taken too much is not lost.
+func TestC187StartTLS(t *testing.T) {
+	server, client := certificate(t)
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		return both(ctx, func(context.Context) error {
+			r := bufio.NewReader(a)
+			if line, err := r.ReadString('\n'); line != "STARTTLS\n" {
+				return fmt.Errorf("the line is %q: %w", line, err)
+			}
+			if r.Buffered() == 0 {
+				t.Error("the handshake has not begun in the same segment: the test shows nothing")
+			}
+			s := tls.Server(buffered{a, r}, server)
+			if _, err := s.Write([]byte("welcome")); err != nil {
+				return err
+			}
+			return s.Close()
+		}, func(context.Context) error {
+			c := tls.Client(&firstTogether{Conn: b, first: []byte("STARTTLS\n")}, client)
+			got, err := io.ReadAll(c)
+			if string(got) != "welcome" {
+				t.Errorf("got %q", got)
+			}
+			return err
+		})
+	})
+}
+
+// firstTogether sends something before the first Write, with it.
+type firstTogether struct {
+	net.Conn
+	first []byte
+}
+
+func (f *firstTogether) Write(p []byte) (int, error) {
+	n := len(f.first)
+	if n == 0 {
+		return f.Conn.Write(p)
+	}
+	m, err := f.Conn.Write(append(f.first, p...))
+	f.first = nil
+	return max(m-n, 0), err
+}
+
+// TestC189TLSOverTLS: a connection with TLS is a net.Conn, so there can be another
+// in it.
+func TestC189TLSOverTLS(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		outerServer, outerClient := secured(t, ctx, a, b)
+		s, c := secured(t, ctx, outerServer, outerClient)
+		text := longText(300_000)
+		return both(ctx, func(ctx context.Context) error {
+			err := echo(ctx, s)
+			return errors.Join(err, s.CloseWrite())
+		}, func(context.Context) error {
+			_, err := c.Write(text)
+			return errors.Join(err, c.CloseWrite())
+		}, func(context.Context) error {
+			got, err := io.ReadAll(c)
+			if !bytes.Equal(got, text) {
+				t.Errorf("%d bytes of %d came back", len(got), len(text))
+			}
+			return err
+		})
+	})
+}
