@@ -1,11 +1,20 @@
 package rondo
 
-import "context"
+// This file has three ways to run several functions at once and wait for all of
+// them: Gather wants every result, Race the first, and Settle whatever comes. Each
+// is a Group, so when it returns, nothing that it started is running.
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+)
 
 // Gather runs the functions in a task each, and returns their results in the
 // order of the arguments when all have ended. The first to fail cancels the
 // rest, and Gather returns the errors as Group does, and no results.
 func Gather[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)) ([]T, error) {
+	mustRun("Gather", fns)
 	results := make([]T, len(fns))
 	err := Group(ctx, func(g *Scope) error {
 		for i, fn := range fns {
@@ -20,4 +29,126 @@ func Gather[T any](ctx context.Context, fns ...func(ctx context.Context) (T, err
 		return nil, err
 	}
 	return results, nil
+}
+
+// A Result is what a function has returned.
+type Result[T any] struct {
+	Value T
+	Err   error
+}
+
+// Settle runs the functions in a task each, and returns what each has returned,
+// in the order of the arguments, when all have ended. It cancels nothing: what
+// fails has no effect on the others. If ctx is cancelled, so are they all, and
+// those that end by that have the cause as their error; a ctx that is cancelled
+// already is every function's error, and none is run.
+//
+// A panic ends the loop, or is the function's error, a *PanicError, if the Runner
+// has Recover set. It is gather with return_exceptions of Python's asyncio.
+func Settle[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)) []Result[T] {
+	mustRun("Settle", fns)
+	results := make([]Result[T], len(fns))
+	for i := range results {
+		results[i].Err = errOutstanding
+	}
+	err := Group(ctx, func(g *Scope) error {
+		for i, fn := range fns {
+			g.Go(func(ctx context.Context) error {
+				value, err := contained(ctx, fn)
+				results[i] = Result[T]{value, err}
+				return nil
+			})
+		}
+		return nil
+	})
+	for i := range results {
+		if results[i].Err == errOutstanding {
+			results[i].Err = err
+		}
+	}
+	return results
+}
+
+var errOutstanding = errors.New("rondo: Settle: not run")
+
+// Race runs the functions in a task each, and returns the result of the first
+// that succeeds, when the others have been cancelled and have ended. What they
+// return then is dropped, be it an error or one more result: a function whose
+// result must be closed asks Check before it returns it, and closes it if that
+// fails. Nothing comes between the two.
+//
+// If all fail, Race returns their errors joined, in the order in which they came.
+// If ctx is cancelled it returns the cause, unless one has succeeded. A panic
+// ends the loop; if the Runner has Recover set it cancels the others and is the
+// error of Race. To race no functions at all is an error.
+func Race[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)) (T, error) {
+	mustRun("Race", fns)
+	var winner T
+	if len(fns) == 0 {
+		return winner, errors.New("rondo: Race without functions: nobody can win")
+	}
+	won := false
+	// The outer Group knows which of the errors only say that ctx was cancelled.
+	err := Group(ctx, func(outer *Scope) error {
+		var failures []error
+		err := Group(outer, func(g *Scope) error {
+			for _, fn := range fns {
+				g.Go(func(ctx context.Context) error {
+					value, err := fn(ctx)
+					if err != nil {
+						failures = append(failures, err)
+					} else if !won {
+						winner, won = value, true
+						g.Cancel(nil)
+					}
+					return nil
+				})
+			}
+			return nil
+		})
+		switch {
+		case err != nil:
+			return err
+		case won:
+			return nil
+		case len(failures) == 1:
+			return failures[0]
+		}
+		return errors.Join(failures...)
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return winner, nil
+}
+
+// mustRun panics if one of the functions is nil.
+func mustRun[T any](call string, fns []func(ctx context.Context) (T, error)) {
+	for _, fn := range fns {
+		if fn == nil {
+			panic("rondo: " + call + " with a nil function")
+		}
+	}
+}
+
+// contained calls fn, and makes a panic in it the error that it is in a Runner
+// with Recover, without failing the scope that the task is in. To have it judged
+// as any panic of a task, it raises it again in a task of a scope of its own.
+func contained[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) (value T, err error) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		fault, ok := v.(*PanicError)
+		if !ok {
+			fault = &PanicError{Task: Current(ctx).Name(), Value: v, Stack: debug.Stack()}
+		}
+		err = Shield(ctx, func(ctx context.Context) error {
+			Go(ctx, func(context.Context) error { panic(fault) })
+			return nil
+		})
+	}()
+	return fn(ctx)
 }

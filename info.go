@@ -8,6 +8,7 @@ import (
 	"iter"
 	"reflect"
 	"runtime"
+	"slices"
 	"time"
 )
 
@@ -45,6 +46,51 @@ func Tasks(ctx context.Context) []TaskInfo {
 		return nil
 	}
 	return <-answer
+}
+
+// answerTime is how long AllTasks waits for the answers of other loops.
+const answerTime = time.Second
+
+// AllTasks describes the live tasks of all loops of the process, loop by loop in
+// the order in which these were started. Any goroutine may call it, and is
+// blocked until the loops have answered, which they do in their next turn; a
+// task that calls it holds its own loop up for that time, and does not suspend.
+//
+// A loop that has not answered after a second, because one of its tasks does not
+// wait, is not waited for any longer: in place of its tasks stands one TaskInfo
+// with its name in Loop, the State "busy" and nothing else.
+func AllTasks() []TaskInfo {
+	loops.Lock()
+	live := slices.Clone(loops.live)
+	loops.Unlock()
+	answers := make([]chan []TaskInfo, len(live))
+	for i, l := range live {
+		answer := make(chan []TaskInfo, 1)
+		if l.inside() {
+			answer <- l.snapshot()
+		} else if l.Post(func() { answer <- l.snapshot() }) != nil {
+			close(answer) // It has ended.
+		}
+		answers[i] = answer
+	}
+	late, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	var infos []TaskInfo
+	for i, answer := range answers {
+		select {
+		case some := <-answer:
+			infos = append(infos, some...)
+			continue
+		case <-late.Done():
+		}
+		select {
+		case some := <-answer: // It had answered while another was waited for.
+			infos = append(infos, some...)
+		default:
+			infos = append(infos, TaskInfo{Loop: live[i].name, State: "busy"})
+		}
+	}
+	return infos
 }
 
 // tasks ranges over the live tasks, the oldest first.

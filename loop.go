@@ -151,7 +151,7 @@ func (l *Loop) ask() {
 	until := int64(-1)
 	if l.queue.n == 0 && !l.door.pending() {
 		until = l.timers.next()
-		if l.virtual && l.offload.running > 0 {
+		if l.virtual && l.offload.running+l.helpers > 0 {
 			// Time that is simulated must not pass while work that is real goes on.
 			until = driver.Forever
 		} else if until == driver.Forever && l.outside == 0 && (!l.shared || l.virtual) {

@@ -172,9 +172,6 @@ func (r *Runner) open(ctx context.Context) (*Loop, error) {
 // begin starts the loop's clock and its first task.
 func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, line *timeline.Loop) {
 	r := &l.runner
-	if l.name = r.Name; l.name == "" {
-		l.name = fmt.Sprintf("loop-%d", l.serial)
-	}
 	if r.Threads <= 0 {
 		r.Threads = offloads
 	}
@@ -273,6 +270,9 @@ func register(l *Loop) {
 	defer loops.Unlock()
 	loops.last++
 	l.serial = loops.last
+	if l.name = l.runner.Name; l.name == "" {
+		l.name = fmt.Sprintf("loop-%d", l.serial)
+	}
 	loops.live = append(loops.live, l)
 }
 

@@ -1,0 +1,134 @@
+package rondo
+
+// This file has Map, which works on several elements of a sequence at once and
+// hands on the results in order. The input is pulled by a task of its own, because
+// it may suspend while results are ready; and it is pulled no further than the
+// limit allows, because it may be endless.
+
+import (
+	"context"
+	"iter"
+)
+
+// Map ranges over what fn makes of the elements of in, in their order. fn runs in
+// a task for each element, at most limit at once. in is pulled, in a task too,
+// at most limit elements ahead of the body of the range, and not before the
+// range begins. It may suspend: a Queue's All will do.
+//
+// If fn fails, its error is handed on in the element's place, and the rest goes
+// on: whoever wants to stop leaves the range. So it is with a panic of fn in a
+// Runner with Recover. Leaving the range in whatever way cancels fn where it is
+// running and what in waits for, and waits for both to end; elements that were
+// pulled by then are gone. If ctx is cancelled, or in panics in a Runner with
+// Recover, the cause is the last error of the range, and comes when all has
+// ended.
+//
+// What in waits for with ctx, or with the ctx of a scope around it, is ended with
+// the range. Only where in waits with the ctx of some other scope, or in a
+// Shield, leaving the range takes until that wait is over.
+//
+// Map panics if limit is not positive.
+func Map[T, R any](ctx context.Context, limit int, in iter.Seq[T], fn func(context.Context, T) (R, error)) iter.Seq2[R, error] {
+	switch {
+	case limit <= 0:
+		panic("rondo: Map with a limit that is not positive")
+	case in == nil:
+		panic("rondo: Map with a nil sequence")
+	case fn == nil:
+		panic("rondo: Map with a nil function")
+	}
+	return func(yield func(R, error) bool) {
+		m := &mapping[T, R]{limit: limit, fn: fn}
+		left := false
+		err := Group(ctx, func(g *Scope) error {
+			feeder := g.Go(func(ctx context.Context) error { m.feed(ctx, g, in); return nil })
+			feeder.more().input = true
+			for {
+				e, err := m.next(g)
+				if e == nil || err != nil {
+					return err
+				}
+				if !yield(e.result, e.err) {
+					left = true
+					g.Cancel(nil)
+					return nil
+				}
+			}
+		})
+		switch {
+		case err == nil:
+		case left:
+			// Nobody ranges any more, so the panic of in or of a clean-up counts as
+			// an error of the scope around.
+			Go(ctx, func(context.Context) error { return err })
+		default:
+			var none R
+			yield(none, err)
+		}
+	}
+}
+
+// mapping is one range over a Map. Whatever is in window has been pulled and not
+// been handed on, so there is never more than limit of it.
+type mapping[T, R any] struct {
+	limit  int
+	fn     func(context.Context, T) (R, error)
+	window []*element[R]
+	ended  bool     // the input has
+	room   WaitList // the feeder, while the window is full
+	news   WaitList // the range, while the first of the window is not done
+}
+
+// An element is one call of fn.
+type element[R any] struct {
+	result R
+	err    error
+	done   bool
+}
+
+// feed pulls the input and starts fn for each element, for which it has room.
+func (m *mapping[T, R]) feed(ctx context.Context, g *Scope, in iter.Seq[T]) {
+	defer func() {
+		m.ended = true
+		m.news.Wake()
+	}()
+	for v := range in {
+		if Check(ctx) != nil {
+			return
+		}
+		e := new(element[R])
+		m.window = append(m.window, e)
+		g.Go(func(ctx context.Context) error {
+			e.result, e.err = contained(ctx, func(ctx context.Context) (R, error) { return m.fn(ctx, v) })
+			e.done = true
+			m.news.Wake()
+			return nil
+		})
+		for len(m.window) >= m.limit {
+			if m.room.Park(ctx, Reason{What: "map"}) != nil {
+				return
+			}
+		}
+	}
+}
+
+// next takes the first element off the window when it is done. It gives nil after
+// the last one.
+func (m *mapping[T, R]) next(ctx context.Context) (*element[R], error) {
+	if err := Check(ctx); err != nil {
+		return nil, err
+	}
+	for len(m.window) == 0 || !m.window[0].done {
+		if len(m.window) == 0 && m.ended {
+			return nil, nil
+		}
+		if err := m.news.Park(ctx, Reason{What: "map"}); err != nil {
+			return nil, err
+		}
+	}
+	e := m.window[0]
+	m.window[0] = nil
+	m.window = m.window[1:]
+	m.room.Wake()
+	return e, nil
+}
