@@ -92,13 +92,6 @@ func (d *demo) main(ctx context.Context, p *progress) error {
 	if err != nil {
 		return fmt.Errorf("cannot listen on this machine's own address: %w", err)
 	}
-	// The scope is there when this runs: nothing waits before it is opened.
-	defer onInterrupt(rondo.LoopOf(ctx), func(name string) {
-		if d.ended.IsZero() {
-			d.ender = name
-			d.end(nil)
-		}
-	})()
 	server := &socket.Server{Handler: d.answer, OnError: d.serverFailed}
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		g.Go(func(ctx context.Context) error {
@@ -122,9 +115,18 @@ func (d *demo) main(ctx context.Context, p *progress) error {
 // talk starts the clients, and ends the scope when they have talked for as long
 // as they should.
 func (d *demo) talk(talk *rondo.Scope, address string, p *progress) error {
+	interrupted := onInterrupt(talk)
 	if err := p.write(talk, d.opening()); err != nil {
 		return err
 	}
+	talk.Go(func(context.Context) error {
+		name, err := interrupted()
+		if err == nil && d.ended.IsZero() {
+			d.ender = name
+			d.end(nil)
+		}
+		return err
+	}).SetName("interruption")
 	talk.Go(func(ctx context.Context) error { return d.clients(ctx, address) }).SetName("clients")
 	talk.Go(func(ctx context.Context) error { return d.watch(ctx, p) }).SetName("progress")
 	if err := d.ready.Wait(talk); err != nil {

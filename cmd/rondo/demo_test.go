@@ -45,8 +45,8 @@ func TestDemo(t *testing.T) {
 	if switches < messages || turns == 0 {
 		t.Errorf("%d messages took %d switches in %d turns", messages, switches, turns)
 	}
-	// main, server, clients, progress, and both ends of each connection
-	if got, want := number(t, out, "tasks"), 4+2*conns; got != want {
+	// main, server, clients, progress, interruption, and both ends of each connection
+	if got, want := number(t, out, "tasks"), 5+2*conns; got != want {
 		t.Errorf("%d tasks, want %d", got, want)
 	}
 	for _, want := range []string{

@@ -26,7 +26,6 @@ type echoServer struct {
 	grace   time.Duration
 
 	begun  time.Time
-	ended  rondo.Event
 	ender  string
 	served int   // connections that came
 	cut    int   // those of them that did not end in time
@@ -66,23 +65,21 @@ func (e *echoServer) main(ctx context.Context) error {
 	if err != nil {
 		return listenError(e.addr, err)
 	}
-	defer onInterrupt(rondo.LoopOf(ctx), func(name string) {
-		e.ender = name
-		e.ended.Set()
-	})()
 	e.begun = rondo.Now(ctx)
-	if err := e.console.print(fmt.Sprintf("Listening on %s. Ctrl-C ends it.\n", l.Addr())); err != nil {
-		return errors.Join(err, l.Close())
-	}
 	server := &socket.Server{Handler: e.handle, OnError: e.trouble}
 	err = rondo.Group(ctx, func(g *rondo.Scope) error {
+		interrupted := onInterrupt(g)
+		if err := e.console.print(fmt.Sprintf("Listening on %s. Ctrl-C ends it.\n", l.Addr())); err != nil {
+			return errors.Join(err, l.Close())
+		}
 		g.Go(func(ctx context.Context) error {
 			if err := server.Serve(ctx, l); !errors.Is(err, socket.ErrServerClosed) {
 				return err
 			}
 			return nil
 		}).SetName("server")
-		if err := e.ended.Wait(g); err != nil {
+		var err error
+		if e.ender, err = interrupted(); err != nil {
 			return err
 		}
 		return e.shutdown(g, server)
