@@ -469,7 +469,7 @@ func TestProtocolScopeEnds(t *testing.T) {
 				return err
 			}
 			g.Go(func(ctx context.Context) error { return p.Serve(ctx, l) })
-			for i := range 12 {
+			for i := range 60 {
 				c, err := socket.Dial(ctx, "tcp", l.Addr().String())
 				if err != nil {
 					return err
@@ -493,7 +493,7 @@ func TestProtocolScopeEnds(t *testing.T) {
 					peer.Close()
 				}
 			}
-			if err := until(ctx, func() bool { return len(all) == 24 }); err != nil {
+			if err := until(ctx, func() bool { return len(all) == 120 }); err != nil {
 				return err
 			}
 			tr, peer := attached(t, g, p) // not connected yet
@@ -508,7 +508,7 @@ func TestProtocolScopeEnds(t *testing.T) {
 		for _, c := range peers {
 			c.Close()
 		}
-		if len(all) != 25 {
+		if len(all) != 121 {
 			t.Errorf("%d connections", len(all))
 		}
 		for _, h := range all {
@@ -587,17 +587,24 @@ func TestProtocolMustNotWait(t *testing.T) {
 	}
 }
 
-// TestProtocolPanicInLost: those that are left have their Lost all the same.
-func TestProtocolPanicInLost(t *testing.T) {
+// TestProtocolPanics: whatever callback panics, those that are left have their Lost all the same.
+func TestProtocolPanics(t *testing.T) {
 	lost := 0
 	var peers []net.Conn
 	func() {
 		defer func() { recover() }()
 		rondo.Run(context.Background(), func(ctx context.Context) error {
-			p := &socket.Protocol{Lost: func(*socket.Transport, error) { lost++; panic("oops") }}
+			oops := func(*socket.Transport) { panic("oops") }
+			p := &socket.Protocol{Connected: oops, Lost: func(tr *socket.Transport, _ error) { lost++; oops(tr) }}
+			var mine []net.Conn
 			for range 30 {
-				_, peer := attached(t, ctx, p)
-				peers = append(peers, peer)
+				c, peer := pair(t, ctx)
+				mine, peers = append(mine, c), append(peers, peer)
+			}
+			for _, c := range mine {
+				if _, err := p.Attach(ctx, c); err != nil {
+					return err
+				}
 			}
 			return nil
 		})
@@ -740,9 +747,17 @@ func TestAttachStandard(t *testing.T) {
 				if string(got) != "hello" {
 					t.Errorf("%q", got)
 				}
+				if err != nil {
+					return 0, err
+				}
+				if err := rondo.LoopOf(ctx).Post(tr.Close); err != nil {
+					return 0, err
+				}
+				// Nothing else holds the connection open.
+				peer.SetReadDeadline(time.Now().Add(10 * time.Second))
+				_, err = io.ReadAll(peer)
 				return 0, err
 			})
-			tr.Close()
 			return err
 		})
 		peer.Close()
@@ -779,4 +794,113 @@ func TestProtocolSimulated(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestProtocolCloseReadsNoMore: after Close there is no Data, although Lost is
+// still to come.
+func TestProtocolCloseReadsNoMore(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		tr, peer := attached(t, ctx, noted(t, &socket.Protocol{}))
+		tr.Write(make([]byte, 8<<20))
+		tr.Close()
+		for range 20 {
+			io.WriteString(peer, "x")
+			rondo.Yield(ctx)
+		}
+		if h := tr.Value.(*history); string(h.calls) != "C" {
+			t.Errorf("%s", h.calls)
+		}
+		tr.Abort()
+		return peer.Close()
+	})
+}
+
+// TestProtocolListenerCloses: when the listener is closed, what is buffered on
+// its connections is sent, and Serve returns when they are lost.
+func TestProtocolListenerCloses(t *testing.T) {
+	const size, conns = 4 << 20, 20
+	lost := 0
+	p := noted(t, &socket.Protocol{
+		Connected: func(tr *socket.Transport) { tr.Write(make([]byte, size)) },
+		Lost: func(_ *socket.Transport, err error) {
+			if lost++; err != nil {
+				t.Errorf("Lost with %v", err)
+			}
+		},
+	})
+	run(t, func(ctx context.Context) error {
+		var readers []*rondo.Task
+		err := protocol(t, ctx, p, func(g context.Context, addr string) error {
+			for range conns {
+				c, err := socket.Dial(g, "tcp", addr)
+				if err != nil {
+					return err
+				}
+				if _, err := c.Read(make([]byte, 1)); err != nil {
+					return err
+				}
+				readers = append(readers, rondo.Go(ctx, func(context.Context) error {
+					defer c.Close()
+					n, err := io.Copy(io.Discard, c)
+					if n != size-1 {
+						t.Errorf("%d bytes came", n)
+					}
+					return err
+				}))
+			}
+			return nil
+		})
+		if lost != conns {
+			t.Errorf("%d were lost when Serve returned", lost)
+		}
+		for _, reader := range readers {
+			err = errors.Join(err, reader.Wait(ctx))
+		}
+		return err
+	})
+}
+
+// TestAttachShares: all that is attached with one ctx has one task, which ends
+// with the last of them; a later one gets another.
+func TestAttachShares(t *testing.T) {
+	var lives []*history
+	run(t, func(ctx context.Context) error {
+		p := noted(t, &socket.Protocol{})
+		tasks := func() (n int) {
+			for _, info := range rondo.Tasks(ctx) {
+				if info.Name == "protocol" {
+					n++
+				}
+			}
+			return n
+		}
+		for range 3 {
+			var all []*socket.Transport
+			for range 10 {
+				tr, peer := attached(t, ctx, p)
+				t.Cleanup(func() { peer.Close() })
+				all = append(all, tr)
+				lives = append(lives, tr.Value.(*history))
+				rondo.Yield(ctx)
+			}
+			if n := tasks(); n != 1 {
+				t.Errorf("%d tasks for ten connections", n)
+			}
+			for _, tr := range all {
+				tr.Abort()
+			}
+			if err := until(ctx, func() bool { return tasks() == 0 }); err != nil {
+				return err
+			}
+		}
+		tr, peer := attached(t, ctx, p)
+		t.Cleanup(func() { peer.Close() })
+		lives = append(lives, tr.Value.(*history))
+		return nil
+	})
+	for _, h := range lives {
+		if !h.lost() {
+			t.Errorf("left behind: %q", h.calls)
+		}
+	}
 }
