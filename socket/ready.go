@@ -15,7 +15,8 @@ import (
 // WaitRead waits until a read of the file descriptor would not block; also an
 // error or the end of the file does not. A regular file is always ready. It
 // leaves the descriptor as it is, and takes nothing from whoever else watches
-// it. fd must stay open meanwhile.
+// it, so any number of tasks may wait for one. fd must stay open meanwhile: that it
+// is closed elsewhere ends no wait, ctx does.
 //
 // If ctx is cancelled first it returns the cause. Where the driver has no
 // descriptors, in a simulation and on systems without epoll or kqueue, the error
