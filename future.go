@@ -93,11 +93,18 @@ func (f *Future[T]) settle(v T, err error) bool {
 		close(f.outside)
 	}
 	f.mu.Unlock()
-	f.loop.do(func() {
-		f.waiters.WakeAll()
-		calls.ring(f.loop)
-	})
+	if f.loop.inside() {
+		f.tell(calls)
+	} else {
+		_ = f.loop.post(entry{call: &Handle{loop: f.loop, fn: func() { f.tell(calls) }}})
+	}
 	return true
+}
+
+// tell lets those on the loop know that there is a result.
+func (f *Future[T]) tell(c calls) {
+	f.waiters.WakeAll()
+	c.ring(f.loop)
 }
 
 // Wait waits for the result and returns it. If ctx is cancelled first it
