@@ -13,6 +13,9 @@ var ErrBrokenBarrier = errors.New("rondo: broken barrier")
 // together. It serves again at once: who comes while they set off belongs to the
 // next round. Make one with NewBarrier; it is for the tasks of one loop.
 type Barrier struct {
+	// Name is for people who look at the program.
+	Name string
+
 	n      int
 	broken bool
 	now    *barrierRound
@@ -58,6 +61,7 @@ func (b *Barrier) Wait(ctx context.Context) (index int, err error) {
 		return b.n - 1, nil
 	}
 	r.counted++
+	r.waiters.Of = &b.Name
 	if err := r.waiters.Park(ctx, Reason{What: "barrier"}); err != nil {
 		r.counted--
 		return -1, err

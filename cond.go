@@ -17,6 +17,9 @@ import "context"
 type Cond struct {
 	L *Mutex
 
+	// Name is for people who look at the program.
+	Name string
+
 	waiters WaitList
 }
 
@@ -39,6 +42,7 @@ func (c *Cond) Wait(ctx context.Context) error {
 		return err
 	}
 	c.L.Unlock()
+	c.waiters.Of = &c.Name
 	err := c.waiters.Park(ctx, Reason{What: "cond"})
 	if c.L.Lock(ctx) != nil {
 		// A cancelled ctx is no way around the lock.

@@ -4,6 +4,9 @@ import "context"
 
 // An Event is a flag that tasks can wait for. The zero value is not set.
 type Event struct {
+	// Name is for people who look at the program.
+	Name string
+
 	set     bool
 	waiters WaitList
 }
@@ -27,5 +30,6 @@ func (e *Event) Wait(ctx context.Context) error {
 	if e.set {
 		return Check(ctx)
 	}
+	e.waiters.Of = &e.Name
 	return e.waiters.Park(ctx, Reason{What: "event"})
 }

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -20,6 +21,7 @@ type TaskInfo struct {
 	Func     string        // the function that it runs
 	State    string        // new, ready, running, waiting or done
 	Waiting  string        // what it waits for, such as "sleep" or "lock"
+	Of       string        // how that is called: a lock's name, a peer's address
 	On       uint64        // the task or the descriptor that it waits for; 0 if there is none
 	Parent   uint64        // the task that started it; 0 for the main task
 	Age      time.Duration // since it was started
@@ -129,7 +131,7 @@ func (t *Task) info() TaskInfo {
 	}
 	i.Switches = w.switches
 	if t.state == stateWaiting {
-		i.Waiting, i.On, i.Since = w.reason.What, w.on(), time.Duration(l.now-w.since)
+		i.Waiting, i.Of, i.On, i.Since = w.reason.What, w.of(), w.on(), time.Duration(l.now-w.since)
 	}
 	return i
 }
@@ -157,9 +159,26 @@ func (w *worker) on() uint64 {
 	return w.reason.On
 }
 
+// of says how that is called what a waiting task waits for, if it has a name.
+func (w *worker) of() string {
+	if w.list == nil {
+		return ""
+	}
+	switch of := w.list.Of.(type) {
+	case *string:
+		return *of
+	case fmt.Stringer:
+		return of.String()
+	}
+	return ""
+}
+
 // waiting says what a waiting task waits for in words.
 func (w *worker) waiting() string {
 	what := w.reason.What
+	if of := w.of(); of != "" {
+		what += " " + strconv.Quote(of)
+	}
 	switch {
 	case w.list != nil && w.list.Owner != nil && what == "task":
 		return w.list.Owner.Name()

@@ -9,6 +9,9 @@ import "context"
 // A Mutex is for the tasks of one loop. Between goroutines use sync.Mutex, and
 // never hold that one while waiting: it would stop the loop.
 type Mutex struct {
+	// Name is for people who look at the program.
+	Name string
+
 	locked  bool
 	waiters WaitList
 }
@@ -26,6 +29,7 @@ func (m *Mutex) Lock(ctx context.Context) error {
 	}
 	// Unlock leaves the Mutex locked if somebody waits for it, so that nobody
 	// comes in between: whoever is woken holds it.
+	m.waiters.Of = &m.Name
 	if err := m.waiters.Park(ctx, Reason{What: "lock"}); err != nil {
 		return err
 	}

@@ -20,6 +20,9 @@ import (
 // task goes on, which may have been put since. A Queue is for the tasks of one
 // loop.
 type Queue[T any] struct {
+	// Name is for people who look at the program.
+	Name string
+
 	held   held[T]
 	max    int // 0: no limit
 	closed bool
@@ -76,6 +79,7 @@ func (q *Queue[T]) Put(ctx context.Context, v T) error {
 		return cmp.Or(Check(ctx), ErrQueueClosed)
 	}
 	if q.full() {
+		q.putters.Of = &q.Name
 		if err := q.putters.Park(ctx, Reason{What: "put"}); err != nil {
 			return err
 		}
@@ -111,6 +115,7 @@ func (q *Queue[T]) Get(ctx context.Context) (T, error) {
 		if q.closed {
 			return zero, cmp.Or(Check(ctx), ErrQueueClosed)
 		}
+		q.getters.Of = &q.Name
 		if err := q.getters.Park(ctx, Reason{What: "get"}); err != nil {
 			return zero, err
 		}
@@ -188,6 +193,7 @@ func (q *Queue[T]) done(n int) {
 // the cause if ctx is cancelled first.
 func (q *Queue[T]) Join(ctx context.Context) error {
 	for q.open > 0 {
+		q.joiners.Of = &q.Name
 		if err := q.joiners.Park(ctx, Reason{What: "join"}); err != nil {
 			return err
 		}

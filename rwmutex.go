@@ -19,6 +19,9 @@ import "context"
 // Like a Mutex it is for the tasks of one loop, and only for stretches of code
 // that wait somewhere inside.
 type RWMutex struct {
+	// Name is for people who look at the program.
+	Name string
+
 	writing bool
 	writer  *Task // who writes, if it is known
 	readers int
@@ -120,6 +123,7 @@ func (m *RWMutex) wait(ctx context.Context, write bool, why Reason) error {
 		r = m.extend(write)
 	}
 	r.counted++
+	r.list.Of = &m.Name
 	err := r.list.Park(ctx, why)
 	if err != nil {
 		r.counted--

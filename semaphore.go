@@ -7,6 +7,9 @@ import "context"
 // does not matter which task releases one. Make one with NewSemaphore; it is
 // for the tasks of one loop.
 type Semaphore struct {
+	// Name is for people who look at the program.
+	Name string
+
 	permits int
 	held    int
 	// Tasks wait only while held >= permits. So whoever finds a permit overtakes
@@ -28,6 +31,7 @@ func NewSemaphore(n int) *Semaphore {
 func (s *Semaphore) Acquire(ctx context.Context) error {
 	if s.held >= s.permits {
 		// Whoever wakes a task has counted its permit as held.
+		s.waiters.Of = &s.Name
 		return s.waiters.Park(ctx, Reason{What: "semaphore"})
 	}
 	if err := Check(ctx); err != nil {

@@ -52,7 +52,7 @@ func TestSnapshot(t *testing.T) {
 	r := rondo.Runner{Name: "pictured"}
 	err := r.Run(t.Context(), func(ctx context.Context) error {
 		rondo.Current(ctx).SetName("main task")
-		var a, b rondo.Mutex
+		a, b := rondo.Mutex{Name: "accounts"}, rondo.Mutex{}
 		return rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
 			return rondo.Group(ctx, func(g *rondo.Scope) error {
 				g.Go(func(ctx context.Context) error { return holdFor(ctx, time.Hour, &a) }).SetName("holder")
@@ -81,7 +81,7 @@ func check(t *testing.T, l *inspect.Loop) {
 	if main.Waiting != "offload" || len(main.Scopes) != 2 || main.Scopes[0].Kind != "timeout" || main.Scopes[1].Tasks != 2 {
 		t.Errorf("main waits for %q in %+v; want an offload in a timeout and a group of 2", main.Waiting, main.Scopes)
 	}
-	if wanting.On != holder.ID || wanting.What != "lock" || !strings.HasPrefix(wanting.Waiting, "lock held by #") {
+	if wanting.On != holder.ID || wanting.What != "lock" || !strings.HasPrefix(wanting.Waiting, `lock "accounts" held by #`) {
 		t.Errorf("wanting waits for %q (on %d); want the lock that #%d holds", wanting.Waiting, wanting.On, holder.ID)
 	}
 	if holder.What != "sleep" || holder.Due < 50*time.Minute || holder.Owner == nil || *holder.Owner != (inspect.ScopeID{Host: main.ID, Depth: 2}) {
@@ -95,7 +95,7 @@ func check(t *testing.T, l *inspect.Loop) {
 	if err := (&inspect.Picture{Loops: []*inspect.Loop{l}}).WriteTree(&text, inspect.TreeOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"group, 2 tasks", "wanting  waits for lock held by", "holdFor"} {
+	for _, want := range []string{"group, 2 tasks", `wanting  waits for lock "accounts" held by`, "holdFor"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the tree has no %q:\n%s", want, text.String())
 		}

@@ -213,5 +213,6 @@ func wait(f *fd.FD, which driver.Events, op func(sys uintptr) bool) error {
 
 // adopt makes a Conn of one of package net's.
 func adopt(f *fd.FD, c net.Conn) *Conn {
+	f.Name(c.RemoteAddr())
 	return &Conn{fd: f, network: c.LocalAddr().Network(), local: c.LocalAddr(), remote: c.RemoteAddr()}
 }

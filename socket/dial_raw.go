@@ -91,6 +91,7 @@ func (d *Dialer) connect(ctx context.Context, loop kernel.Loop, network string, 
 			f.Close()
 			continue
 		}
+		f.Name(c.remote)
 		tune(sys, keepAlive(d.KeepAlive, d.KeepAliveConfig))
 		return c, nil
 	}

@@ -50,6 +50,7 @@ func newConn(loop kernel.Loop, sys int, network string, peer unix.Sockaddr) *Con
 	// It fails only if the connection is gone already, which its first use says.
 	local, _ := unix.Getsockname(sys)
 	c.local, c.remote = addr(local, network), addr(peer, network)
+	c.fd.Name(c.remote)
 	return c
 }
 

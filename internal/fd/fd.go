@@ -133,6 +133,10 @@ func (s *side) check() error {
 	return s.Check()
 }
 
+// Name says who is at the other end, for people who look at the program. It is
+// called before the FD is used.
+func (f *FD) Name(peer net.Addr) { f.read.waiter.Of, f.write.waiter.Of = peer, peer }
+
 // Loop gives the loop whose tasks are suspended.
 func (f *FD) Loop() kernel.Loop { return f.loop }
 
