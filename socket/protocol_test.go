@@ -805,7 +805,7 @@ func TestProtocolCloseReadsNoMore(t *testing.T) {
 		tr.Close()
 		for range 20 {
 			io.WriteString(peer, "x")
-			rondo.Yield(ctx)
+			rondo.Sleep(ctx, 50*time.Microsecond) // so that the driver is asked
 		}
 		if h := tr.Value.(*history); string(h.calls) != "C" {
 			t.Errorf("%s", h.calls)
