@@ -279,7 +279,7 @@ func (r *reader) waiting(s *seen, label string) string {
 		words = append(words, fmt.Sprintf("fd %d", t.FD))
 	}
 	if t.What == "sleep" && t.Due > 0 {
-		words = append(words, short(t.Due))
+		words = append(words, Short(t.Due))
 	}
 	return strings.Join(words, " ")
 }

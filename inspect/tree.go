@@ -28,7 +28,8 @@ func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
 	p.writeHead(out)
 	for _, l := range p.Loops {
 		t := tree{out: out, loop: l, options: o, owned: make(map[ScopeID][]*Task), byID: make(map[uint64]*Task, len(l.Tasks))}
-		l.writeHead(out, o)
+		fmt.Fprintln(out)
+		_ = l.WriteHead(out, o.Full)
 		var roots []*Task
 		for _, task := range l.Tasks {
 			t.byID[task.ID] = task
@@ -41,7 +42,7 @@ func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
 			}
 		}
 		t.tasks(roots, "", true)
-		l.writeCycles(out)
+		_ = l.WriteCycles(out)
 	}
 	return out.Flush()
 }
@@ -58,31 +59,40 @@ func (p *Picture) writeHead(w io.Writer) {
 	fmt.Fprintf(w, "%s, %s: %s in %s\n", what, p.Go, count(tasks, "task"), count(len(p.Loops), "loop"))
 }
 
-func (l *Loop) writeHead(w io.Writer, o TreeOptions) {
-	fmt.Fprintf(w, "\n%s: %s, %d ready, %s, up %s, asleep %s of it", l.Name, count(len(l.Tasks), "task"), l.Ready, count(l.Timers, "timer"),
-		short(l.Uptime), share(l.Idle, l.Uptime))
+// WriteHead writes a line about the loop, and if something holds it, what that is
+// and where it stands: its own calls, or all of them if full is set.
+func (l *Loop) WriteHead(w io.Writer, full bool) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %d ready, %s, up %s, asleep %s of it", l.Name, count(len(l.Tasks), "task"), l.Ready,
+		count(l.Timers, "timer"), Short(l.Uptime), share(l.Idle, l.Uptime))
 	if !l.Exact {
-		fmt.Fprintf(w, "; seen while it ran, %s came or went", count(l.Missed, "task"))
+		fmt.Fprintf(&b, "; seen while it ran, %s came or went", count(l.Missed, "task"))
 	}
-	fmt.Fprintln(w)
+	b.WriteByte('\n')
 	if h := l.Held; h != nil {
 		who := "a callback, or the loop itself,"
 		if h.Task != 0 {
 			who = l.label(h.Task)
 		}
-		fmt.Fprintf(w, "HELD: %s has held the loop for %s: %s\n", who, short(h.For), h.Advice)
-		writeStack(w, "    ", h.Stack, o.Full)
+		fmt.Fprintf(&b, "HELD: %s has held the loop for %s: %s\n", who, Short(h.For), h.Advice)
+		writeStack(&b, "    ", h.Stack, full)
 	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
-func (l *Loop) writeCycles(w io.Writer) {
+// WriteCycles writes a line for each ring of tasks that wait for each other.
+func (l *Loop) WriteCycles(w io.Writer) error {
+	var b strings.Builder
 	for _, c := range l.Cycles {
-		fmt.Fprint(w, "CYCLE: ")
+		b.WriteString("CYCLE: ")
 		for _, id := range c {
-			fmt.Fprintf(w, "%s, which waits for ", l.label(id))
+			fmt.Fprintf(&b, "%s, which waits for ", l.label(id))
 		}
-		fmt.Fprintln(w, l.label(c[0]))
+		b.WriteString(l.label(c[0]) + "\n")
 	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // label names a task.
@@ -177,7 +187,7 @@ func (t *Task) line(n int) string {
 	case t.Moved:
 		b.WriteString("  ran while it was looked at")
 	case t.State == "waiting":
-		fmt.Fprintf(&b, "  waits for %s, since %s", t.Waiting, short(t.Since))
+		fmt.Fprintf(&b, "  waits for %s, since %s", t.Waiting, Short(t.Since))
 	default:
 		fmt.Fprintf(&b, "  %s", t.State)
 	}
@@ -193,7 +203,7 @@ func (t *Task) line(n int) string {
 func (s Scope) line() string {
 	line := fmt.Sprintf("%s, %s", s.Kind, count(s.Tasks, "task"))
 	if s.Left != 0 {
-		line += fmt.Sprintf(", %s left", short(s.Left))
+		line += fmt.Sprintf(", %s left", Short(s.Left))
 	}
 	if s.Cancelled {
 		line += ", cancelled"
@@ -225,8 +235,8 @@ func share(part, whole time.Duration) string {
 	return fmt.Sprintf("%.0f %%", 100*min(1, float64(part)/float64(whole)))
 }
 
-// short gives a duration in three digits or so.
-func short(d time.Duration) string {
+// Short gives a duration in three digits or so.
+func Short(d time.Duration) string {
 	switch a := d.Abs(); {
 	case a < time.Microsecond:
 		return d.String()

@@ -40,6 +40,8 @@ func verbs() []verb {
 	return []verb{
 		{"demo", "a server and 1,000 clients talk on one loop, and are measured", demoUsage, runDemo},
 		{"echo", "an echo server, until Ctrl-C", echoUsage, runEcho},
+		{"ps", "the tasks of a live process or a core file", psUsage, runPs},
+		{"tree", "the same as a tree, with each task's stack", treeUsage, runTree},
 		{"trace", "run a program and write a timeline of its tasks", traceUsage, runTrace},
 		{"help", `what there is, and with a name, what that does: rondo help demo`, helpUsage, runHelp},
 		{"version", "the version of this program", versionUsage, runVersion},

@@ -59,6 +59,18 @@ func (o *options) text(p *string, name string, check func(text string) error) {
 	})
 }
 
+// flag adds a flag without a value.
+func (o *options) flag(p *bool, name string) {
+	o.set.BoolFunc(name, "", func(text string) error {
+		on, err := strconv.ParseBool(text)
+		if err != nil {
+			o.bad = usagef("--%s takes no value, or true or false, not %q", name, text)
+		}
+		*p = on
+		return o.bad
+	})
+}
+
 // add adds a flag. What package flag makes of an error of set is not for
 // people, so it is kept beside.
 func (o *options) add(name string, set func(text string) error) {

@@ -1,0 +1,106 @@
+package main
+
+// This file has what the verbs that look into programs have in common: which
+// program it is, and in what form it is shown.
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// look is the command line of such a verb.
+type look struct {
+	options
+	pid  int
+	core string
+	exe  string
+	json bool
+	full bool
+}
+
+// parse reads the command line: a process or --core, with flags before and after
+// it.
+func (l *look) parse(args []string) error {
+	var rest []string
+	for {
+		more, err := l.options.parse(args)
+		if err != nil {
+			return err
+		}
+		if len(more) == 0 {
+			break
+		}
+		rest = append(rest, more[0])
+		args = more[1:]
+	}
+	if len(rest) > 1 {
+		return none(l.verb, rest[1:])
+	}
+	switch {
+	case l.exe != "" && l.core == "":
+		return usagef("--exe goes with --core: it names the program of that core")
+	case l.core != "" && len(rest) > 0:
+		return usagef("it is either a process or --core, not both %s and %s", rest[0], l.core)
+	case l.core != "":
+		return nil
+	case len(rest) == 0:
+		return usagef("a process is missing, as in: rondo %s PID", l.verb)
+	}
+	pid, err := strconv.Atoi(rest[0])
+	if err != nil || pid < 1 {
+		return usagef("a process is given by its number, such as %d, not %q", os.Getppid(), rest[0])
+	}
+	l.pid = pid
+	return nil
+}
+
+// cores adds the flags for core files.
+func (l *look) cores() {
+	l.text(&l.core, "core", named("core", "a core file"))
+	l.text(&l.exe, "exe", named("exe", "the file of the program"))
+}
+
+func named(name, what string) func(string) error {
+	return func(text string) error {
+		if text == "" {
+			return usagef("--%s takes %s", name, what)
+		}
+		return nil
+	}
+}
+
+// open opens the program.
+func (l *look) open() (*inspect.Target, error) {
+	if l.core != "" {
+		t, err := inspect.OpenCore(l.core, l.exe)
+		if os.IsNotExist(err) {
+			return nil, fmt.Errorf("there is no file %s; look at the path", l.missing())
+		}
+		return t, err
+	}
+	return inspect.OpenProcess(l.pid)
+}
+
+// missing gives the one of the two files that is not there.
+func (l *look) missing() string {
+	if _, err := os.Stat(l.core); err != nil || l.exe == "" {
+		return l.core
+	}
+	return l.exe
+}
+
+// take opens the program and takes one picture of it.
+func (l *look) take(o inspect.Options) (*inspect.Picture, error) {
+	t, err := l.open()
+	if err != nil {
+		return nil, err
+	}
+	p, err := t.Snapshot(o)
+	if e := t.Close(); err == nil && e != nil {
+		return nil, e
+	}
+	return p, err
+}

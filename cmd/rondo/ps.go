@@ -1,0 +1,109 @@
+package main
+
+// This file has the verb ps.
+
+import (
+	"bufio"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+const psUsage = `Usage: rondo ps [--json] PID
+       rondo ps [--json] --core FILE [--exe FILE]
+
+It lists the tasks of a live process that was made with Rondo, or of a core file:
+what each waits for, since when, and how often it has run. The process is not
+stopped and need not answer: if its loop hangs, the task that holds it comes
+first, with its stack.
+
+  --json        everything that is known, stacks included, as JSON
+  --core FILE   a core file instead of a process
+  --exe FILE    the program of the core, if it is not where it was
+
+It takes the rights that a debugger takes: your own processes, where the system
+lets users trace them, or root. Linux only.
+`
+
+func runPs(c *console, args []string) error {
+	l := look{options: options{verb: "ps"}}
+	l.flag(&l.json, "json")
+	l.cores()
+	if err := l.parse(args); err != nil {
+		return err
+	}
+	p, err := l.take(inspect.Options{Stacks: l.json})
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(c.out)
+	if l.json {
+		err = p.WriteJSON(out)
+	} else {
+		writeTable(out, p)
+	}
+	if e := out.Flush(); err != nil || e != nil {
+		return fmt.Errorf("cannot write the output; look at where it goes: %w", firstOf(err, e))
+	}
+	return nil
+}
+
+func firstOf(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// writeTable writes each loop with its tasks in columns. A Writer that fails says
+// so at its Flush.
+func writeTable(out *bufio.Writer, p *inspect.Picture) {
+	if len(p.Loops) == 0 {
+		fmt.Fprintln(out, "No loop runs in it.")
+	}
+	for i, l := range p.Loops {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		_ = l.WriteHead(out, false)
+		rows := [][]string{{"#", "NAME", "STATE", "WAITS FOR", "SINCE", "AGE", "SWITCHES", "FUNCTION"}}
+		for _, t := range l.Tasks {
+			rows = append(rows, row(t))
+		}
+		for _, line := range align(rows) {
+			fmt.Fprintln(out, line)
+		}
+		_ = l.WriteCycles(out)
+	}
+}
+
+// row gives a task's cells.
+func row(t *inspect.Task) []string {
+	state, since := t.State, ""
+	if t.Cancelled {
+		state += ", cancelled"
+	}
+	if t.Since > 0 {
+		since = inspect.Short(t.Since)
+	}
+	waits := t.Waiting
+	if t.Moved {
+		waits = "(ran meanwhile)"
+	}
+	return []string{
+		strconv.FormatUint(t.ID, 10), t.Name, state, dash(waits), dash(since), inspect.Short(t.Age),
+		strconv.FormatUint(t.Switches, 10), shortFunc(t.Func),
+	}
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// shortFunc drops the folders of a function's package.
+func shortFunc(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }

@@ -1,0 +1,57 @@
+package main
+
+// This file has the verb tree.
+
+import (
+	"bufio"
+	"fmt"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+const treeUsage = `Usage: rondo tree [--full] [--all] [--json] PID
+       rondo tree [--full] [--all] [--json] --core FILE [--exe FILE]
+
+It draws the tasks of a live process that was made with Rondo, or of a core file,
+as a tree: below a task are the scopes that it is in, and in each the tasks that
+it waits for there. With each task stands where it is, the innermost call first.
+
+  --full        all calls, those of Rondo and of Go's runtime too
+  --all         every task, also where many are alike
+  --json        everything that is known, as JSON
+  --core FILE   a core file instead of a process
+  --exe FILE    the program of the core, if it is not where it was
+
+If tasks wait for each other in a ring, it says which, and the exit status is 1.
+`
+
+func runTree(c *console, args []string) error {
+	l := look{options: options{verb: "tree"}}
+	all := false
+	l.flag(&l.full, "full")
+	l.flag(&all, "all")
+	l.flag(&l.json, "json")
+	l.cores()
+	if err := l.parse(args); err != nil {
+		return err
+	}
+	p, err := l.take(inspect.Options{Stacks: true})
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(c.out)
+	if l.json {
+		err = p.WriteJSON(out)
+	} else {
+		err = p.WriteTree(out, inspect.TreeOptions{Full: l.full, All: all})
+	}
+	if e := out.Flush(); err != nil || e != nil {
+		return fmt.Errorf("cannot write the output; look at where it goes: %w", firstOf(err, e))
+	}
+	for _, l := range p.Loops {
+		if len(l.Cycles) > 0 {
+			return exitStatus(exitFailed)
+		}
+	}
+	return nil
+}
