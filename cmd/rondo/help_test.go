@@ -40,21 +40,27 @@ func TestHelpIsAskedForInManyWays(t *testing.T) {
 	}
 }
 
-// Each flag that a help text names is one, and takes a value.
+// Each flag that a help text names is one, and takes a value if the text shows
+// one.
 func TestHelpNamesFlags(t *testing.T) {
-	named := regexp.MustCompile(`(?m)^  (--[a-z]+) `)
+	named := regexp.MustCompile(`(?m)^  (--[a-z]+) (?: |([A-Z]+))`)
 	found := 0
 	for _, v := range verbs() {
 		for _, m := range named.FindAllStringSubmatch(v.usage, -1) {
 			found++
-			_, _, err := invoke(v.name, m[1])
-			if want := fmt.Sprintf("rondo %s: %s needs a value after it; \"rondo %s --help\" says which\n", v.name, m[1], v.name); err != want {
-				t.Errorf("got %q, want %q", err, want)
+			status, _, err := invoke(v.name, m[1])
+			want := fmt.Sprintf("rondo %s: %s needs a value after it; \"rondo %s --help\" says which\n", v.name, m[1], v.name)
+			if m[2] == "" {
+				// It is taken, and what is missing is something else.
+				want = fmt.Sprintf("rondo %s: a process is missing, as in: rondo %s PID\n", v.name, v.name)
+			}
+			if status != exitUsage || err != want {
+				t.Errorf("rondo %s %s: status %d, %q; want %q", v.name, m[1], status, err, want)
 			}
 		}
 	}
-	if found != 5 {
-		t.Errorf("found %d flags in the help texts, want 5", found)
+	if found != 13 {
+		t.Errorf("found %d flags in the help texts, want 13", found)
 	}
 }
 
