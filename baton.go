@@ -136,8 +136,8 @@ func (l *Loop) arrive(t *Task) {
 }
 
 // handOver gives the baton from t, the running task, to u, which waits for just
-// that or has not started, past the queue. It returns when t has it again. The
-// allowance goes with the baton: the two count as one.
+// that or has not started, past the queue. It returns when t has it again. That
+// is no wait that would renew t's allowance.
 func (l *Loop) handOver(t, u *Task) {
 	if l.watch != nil {
 		if u.state == stateWaiting {
@@ -148,7 +148,6 @@ func (l *Loop) handOver(t, u *Task) {
 	w := t.worker
 	s := l.enter(u, false)
 	w.at = s
-	u.worker.spent = w.spent
 	if s.inner = !s.inner; s.inner { // as in park
 		s.next()
 	} else {

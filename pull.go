@@ -246,7 +246,9 @@ func (p *pull) end(returned *bool) {
 	}
 	if !*returned {
 		if v := recover(); v != nil {
-			p.fault = panicError(t.Name(), v)
+			if p.fault = panicError(t.Name(), v); p.fault.Site == "" {
+				p.fault.Site = t.startedAt()
+			}
 		} else {
 			p.exited = true
 		}

@@ -237,7 +237,7 @@ func TestPullEnds(t *testing.T) {
 							// A scope of the body's own ends with the one around it.
 							_ = rondo.Timeout(ctx, 24*time.Hour, func(ctx context.Context) error {
 								yield(1)
-								return rondo.Sleep(ctx, time.Hour)
+								return rondo.Sleep(ctx, time.Hour+7*time.Second)
 							})
 						})
 						if v, ok := next(); v != 1 || !ok {
@@ -401,6 +401,29 @@ func TestPullInUseIsNoGarbage(t *testing.T) {
 			t.Errorf("next = %v, %v", v, ok)
 		}
 		return nil
+	})
+}
+
+// TestPullYieldInShield: what a sequence guards with a Shield goes on to its end
+// also if the Pull is ended in the midst of it.
+func TestPullYieldInShield(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		var err error
+		guarded := false
+		_ = rondo.Go(ctx, func(ctx context.Context) error {
+			next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
+				err = rondo.Shield(ctx, func(ctx context.Context) error {
+					yield(1)
+					guarded = true
+					return rondo.Sleep(ctx, time.Second)
+				})
+			})
+			next()
+			return nil
+		}).Wait(ctx)
+		if !guarded || err != nil {
+			t.Errorf("guarded: %v; Shield returned %v", guarded, err)
+		}
 	})
 }
 
@@ -707,9 +730,9 @@ func TestPullNoAllocations(t *testing.T) {
 	})
 }
 
-// TestPullSharesAllowance: a body and its caller count as one: if reads of either
-// succeed at once for ever, others have their turn in spite of it.
-func TestPullSharesAllowance(t *testing.T) {
+// TestPullAllowance: if reads of the body or of its caller succeed at once for
+// ever, others have their turn in spite of it.
+func TestPullAllowance(t *testing.T) {
 	spend := func(ctx context.Context) { kernel.Of(ctx).Task().Spend(0) }
 	nothing := func(context.Context) {}
 	for _, who := range []struct{ body, caller func(ctx context.Context) }{{spend, nothing}, {nothing, spend}, {spend, spend}} {
