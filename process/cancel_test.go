@@ -217,29 +217,49 @@ func TestOwnCancel(t *testing.T) {
 	})
 }
 
-// TestCancelPanics: a panic in Cancel leaves no child either.
-func TestCancelPanics(t *testing.T) {
-	r := rondo.Runner{Recover: true, OnError: func(rondo.TaskInfo, error) {}}
-	err := r.Run(context.Background(), func(ctx context.Context) error {
-		c := child(ctx, "hang")
-		c.Stderr = new(strings.Builder)
-		if _, _, err := started(c); err != nil {
+// TestLateOutput: what a child's own child says later is read as well, as long
+// as nobody waits for the end, and WaitDelay is not over; a cancellation after the
+// child's end does not cut off what is copied.
+func TestLateOutput(t *testing.T) {
+	const script = "(sleep 0.1; echo late) & echo early"
+	run(t, func(ctx context.Context) error {
+		c := process.Command(ctx, "/bin/sh", "-c", script)
+		out, err := c.StdoutPipe()
+		if err != nil {
 			return err
 		}
-		c.Cancel = func() error { panic("lost") }
-		return rondo.Timeout(ctx, time.Millisecond, func(context.Context) error {
-			_ = rondo.Sleep(ctx, 0)
+		if err := c.Start(); err != nil {
+			return err
+		}
+		said, err := io.ReadAll(out)
+		if string(said) != "early\nlate\n" {
+			t.Errorf("read %q", said)
+		}
+		return errors.Join(err, c.Wait())
+	})
+	run(t, func(ctx context.Context) error {
+		why := errors.New("why")
+		var said strings.Builder
+		var c *process.Cmd
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			c = process.Command(g, "/bin/sh", "-c", script)
+			c.Stdout = &said
+			if err := c.Start(); err != nil {
+				return err
+			}
+			for c.ProcessState == nil {
+				if err := rondo.Sleep(g, time.Millisecond); err != nil {
+					return err
+				}
+			}
+			g.Cancel(why)
 			return nil
 		})
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	for {
-		if _, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); err == syscall.ECHILD {
-			return
+		if waited := c.Wait(); err != why || waited != nil || said.String() != "early\nlate\n" {
+			t.Errorf("%v, %v; copied %q", err, waited, said.String())
 		}
-	}
+		return nil
+	})
 }
 
 // TestGrandchild: what a child has left behind and holds its pipes keeps nobody

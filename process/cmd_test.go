@@ -271,9 +271,9 @@ func TestSilentStdin(t *testing.T) {
 			return err
 		}
 		defer silent.Process.Kill()
-		c := child(ctx, "exit", "4")
+		c := child(ctx, "exit", "0")
 		c.Stdin = out
-		if err := c.Run(); err == nil || err.Error() != "exit status 4" {
+		if err := c.Run(); err != nil {
 			t.Errorf("Run returned %v", err)
 		}
 		return nil

@@ -66,6 +66,15 @@ func TestInterruptHeeded(t *testing.T) {
 	}
 }
 
+// TestInterruptUnused: a loop that gets no signal leaves nothing that waits for
+// one; TestMain counts.
+func TestInterruptUnused(t *testing.T) {
+	r := rondo.Runner{Interrupt: true}
+	if err := r.Run(t.Context(), rondo.Yield); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestC198Interrupt: a signal that comes when main is cancelled already is not
 // what ended it.
 func TestC198Interrupt(t *testing.T) {
