@@ -72,7 +72,8 @@
 //
 // [Queue] hands values from task to task, [Event] is a flag to wait for, and
 // [Mutex] guards a stretch of code that waits inside; code that does not wait
-// needs none. [Async] is Go for a function with a result, [Gather] for several.
+// needs none; [RWMutex], [Cond], [Semaphore] and [Barrier] are what their names
+// say. [Async] is Go for a function with a result, [Gather] for several.
 //
 //	length := rondo.Async(ctx, func(ctx context.Context) (int, error) {
 //		return len("rondo"), rondo.Sleep(ctx, time.Millisecond)

@@ -83,6 +83,22 @@ func workingDuels() []duel {
 			mine: lockTask, theirs: lockGoroutine,
 		},
 		{
+			name: "event", what: "100,000 tasks that wait on one Event, started, woken, to the end",
+			rival: "goroutines on a closed channel", budget: 2.0, allowed: unlimited,
+			batches: true,
+			mine:    eventMany, theirs: channelMany,
+		},
+		{
+			name: "semaphore", what: "Semaphore Acquire and Release, uncontended",
+			rival: "a channel of one", allowed: 0,
+			mine: semaphoreTask, theirs: semaphoreChannel,
+		},
+		{
+			name: "cond", what: "Cond ping-pong",
+			rival: "sync.Cond", allowed: 0,
+			mine: condTasks, theirs: condGoroutines,
+		},
+		{
 			name: "offload", what: "Offload there and back, 2 CPUs",
 			rival: "`go` and a channel", budget: 3.5, allowed: unlimited, procs: 2,
 			mine: offload, theirs: away,
