@@ -1,0 +1,122 @@
+package interop_test
+
+// gobwas/ws in tasks: its server and its client have neither goroutines nor
+// channels. Care is needed with what several tasks write to one connection: a
+// frame is two Writes, between which another task may have its turn.
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/gobwas/ws"
+	"github.com/gobwas/ws/wsutil"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/interop/internal/peer"
+)
+
+// A room passes every text that one of its guests says on to all of them. Its
+// map needs no lock, but each of the connections does.
+type room struct{ guests map[net.Conn]*rondo.Mutex }
+
+func (r *room) serve(ctx context.Context, c net.Conn) error {
+	if _, err := ws.Upgrade(c); err != nil {
+		return err
+	}
+	r.guests[c] = new(rondo.Mutex)
+	defer delete(r.guests, c)
+	for {
+		text, err := wsutil.ReadClientText(c)
+		if _, ok := err.(wsutil.ClosedError); ok {
+			return nil // the closing handshake is done
+		}
+		if err != nil {
+			return err
+		}
+		for guest, writing := range r.guests {
+			if err := writing.Lock(ctx); err != nil {
+				return err
+			}
+			err := wsutil.WriteServerText(guest, text)
+			writing.Unlock()
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// TestWebSocket has 20 guests hear each other.
+func TestWebSocket(t *testing.T) {
+	const guests = 20
+	run(t, func(ctx context.Context) error {
+		r := &room{make(map[net.Conn]*rondo.Mutex)}
+		err := serving(t, ctx, r.serve, func(ctx context.Context, address string) error {
+			dialer := ws.Dialer{NetDial: socketDial(ctx)}
+			return all(ctx, guests, func(ctx context.Context, i int) error {
+				c, _, _, err := dialer.Dial(ctx, "ws://"+address)
+				if err != nil {
+					return err
+				}
+				defer c.Close()
+				for len(r.guests) < guests {
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+				own := strings.Repeat(fmt.Sprintf("%02d ", i), 1000)
+				if err := wsutil.WriteClientText(c, []byte(own)); err != nil {
+					return err
+				}
+				heard := make(map[string]bool)
+				for range guests {
+					text, err := wsutil.ReadServerText(c)
+					if err != nil {
+						return err
+					}
+					heard[string(text)] = true
+				}
+				if len(heard) != guests || !heard[own] {
+					t.Errorf("guest %d heard %d different texts", i, len(heard))
+				}
+				if err := ws.WriteFrame(c, ws.MaskFrame(ws.NewCloseFrame(ws.NewCloseFrameBody(ws.StatusNormalClosure, "")))); err != nil {
+					return err
+				}
+				_, err = wsutil.ReadServerText(c)
+				if end, ok := err.(wsutil.ClosedError); !ok || end.Code != ws.StatusNormalClosure {
+					t.Errorf("the end is %v", err)
+				}
+				return nil
+			})
+		})
+		if len(r.guests) > 0 {
+			t.Errorf("%d guests are left", len(r.guests))
+		}
+		return err
+	})
+}
+
+// TestWebSocketCurl has curl shake hands.
+func TestWebSocketCurl(t *testing.T) {
+	curl := peer.Need(t, "curl")
+	run(t, func(ctx context.Context) error {
+		once := func(_ context.Context, c net.Conn) error {
+			_, err := ws.Upgrade(c)
+			return err
+		}
+		return serving(t, ctx, once, func(ctx context.Context, address string) error {
+			// The key and the answer to it are those of RFC 6455, 1.3.
+			out, err := command(ctx, nil, curl, "-sSi", "--http1.1", "-H", "Connection: Upgrade", "-H", "Upgrade: websocket",
+				"-H", "Sec-WebSocket-Version: 13", "-H", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "http://"+address)
+			if !strings.HasPrefix(out, "HTTP/1.1 101 ") || !strings.Contains(out, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=") {
+				t.Errorf("curl got %q", out)
+			}
+			_ = err // curl says that the server hung up
+			return nil
+		})
+	})
+}
+
