@@ -1,8 +1,8 @@
 package interop_test
 
-// pgx in tasks, with a real PostgreSQL. A connection is a task's own; so is a
-// pool that is as large as the number of its tasks. database/sql belongs on
-// goroutines: it dials and cleans up there, and waits on channels.
+// pgx in tasks, with a real PostgreSQL. A connection may be a task's own; a pool
+// must be as large as the number of its tasks. database/sql belongs on goroutines:
+// it dials and cleans up there, and waits on channels.
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func TestPostgres(t *testing.T) {
 	url := peer.Postgres(t)
 	for name, test := range map[string]func(t *testing.T, url string){
 		"query": postgresQuery, "batch": postgresBatch, "copy": postgresCopy, "tasks": postgresTasks,
-		"cancel": postgresCancel, "pool": postgresPool, "small pool": postgresSmallPool,
+		"cancel": postgresCancel, "pool": postgresPool, "small pool": postgresSmallPool, "slow write": postgresSlowWrite, "semaphore": postgresSemaphore,
 		"database/sql": postgresSQL, "notify": postgresNotify,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, url) })
@@ -140,75 +140,61 @@ func postgresCopy(t *testing.T, url string) {
 }
 
 // postgresTasks has 20 tasks wait for the server at once, each with a connection
-// of its own, and for a lock that this one gives back when they are all there.
+// of its own.
 func postgresTasks(t *testing.T, url string) {
 	const tasks = 20
 	var at overlap
-	withPostgres(t, url, func(ctx context.Context, c *pgx.Conn) error {
-		if _, err := c.Exec(ctx, "select pg_advisory_lock(1)"); err != nil {
-			return err
-		}
-		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			for i := range tasks {
-				g.Go(func(ctx context.Context) error {
-					c, err := connectPostgres(ctx, url)
-					if err != nil {
-						return err
-					}
-					defer c.Close(ctx)
-					leave := at.enter()
-					var got int
-					err = c.QueryRow(ctx, "select $1::int from pg_advisory_lock_shared(1)", i).Scan(&got)
-					leave()
-					if got != i {
-						t.Errorf("task %d got %d", i, got)
-					}
-					return err
-				})
-			}
-			for at.inside < tasks {
-				if err := rondo.Yield(g); err != nil {
-					return err
-				}
-			}
-			_, err := c.Exec(g, "select pg_advisory_unlock(1)")
-			return err
-		})
-	})
-	at.want(t, tasks)
-}
-
-// postgresCancel ends queries: by a Timeout of the loop, by a context of the
-// standard library, and by cancelling the task. A query without arguments would
-// tell in the last case that the connection is closed, and not why: pgx drops
-// what its first Read returned.
-func postgresCancel(t *testing.T, url string) {
 	run(t, func(ctx context.Context) error {
-		var asleep rondo.Event
-		sleep := func(ctx, within context.Context) error {
+		return all(ctx, tasks, func(ctx context.Context, i int) error {
 			c, err := connectPostgres(ctx, url)
 			if err != nil {
 				return err
 			}
-			defer c.Close(ctx) // it is lost with the query
-			asleep.Set()
-			_, err = c.Exec(within, "select pg_sleep($1)", 600)
+			defer c.Close(ctx)
+			defer at.enter()()
+			var got int
+			err = c.QueryRow(ctx, "select $1::int from pg_sleep(0.05)", i).Scan(&got)
+			if got != i {
+				t.Errorf("task %d got %d", i, got)
+			}
+			return err
+		})
+	})
+	at.want(t, 2)
+}
+
+// postgresCancel ends waits: by a Timeout of the loop, by a context of the
+// standard library, and by cancelling the task.
+func postgresCancel(t *testing.T, url string) {
+	run(t, func(ctx context.Context) error {
+		var waiting rondo.Event
+		wait := func(ctx, within context.Context) error {
+			c, err := connectPostgres(ctx, url)
+			if err != nil {
+				return err
+			}
+			defer c.Close(ctx) // it is lost with the wait
+			if _, err := c.Exec(ctx, "listen nothing"); err != nil {
+				return err
+			}
+			waiting.Set()
+			_, err = c.WaitForNotification(within)
 			return err
 		}
-		err := rondo.Timeout(ctx, 100*time.Millisecond, func(within context.Context) error { return sleep(ctx, within) })
+		err := rondo.Timeout(ctx, 100*time.Millisecond, func(within context.Context) error { return wait(ctx, within) })
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Timeout: %v", err)
 		}
 		within, stop := context.WithTimeout(ctx, 100*time.Millisecond)
 		defer stop()
-		turns, err := beats(ctx, func(ctx context.Context) error { return sleep(ctx, within) })
+		turns, err := beats(ctx, func(ctx context.Context) error { return wait(ctx, within) })
 		if !errors.Is(err, context.DeadlineExceeded) || turns == 0 {
 			t.Errorf("context.WithTimeout: the loop had %d turns, and the error is %v", turns, err)
 		}
 		why := errors.New("enough")
-		asleep.Clear()
-		task := rondo.Go(ctx, func(within context.Context) error { return sleep(ctx, within) })
-		if err := asleep.Wait(ctx); err != nil {
+		waiting.Clear()
+		task := rondo.Go(ctx, func(within context.Context) error { return wait(ctx, within) })
+		if err := waiting.Wait(ctx); err != nil {
 			return err
 		}
 		task.Cancel(why)
@@ -216,6 +202,60 @@ func postgresCancel(t *testing.T, url string) {
 			t.Errorf("Cancel: %v", err)
 		}
 		return nil
+	})
+}
+
+// A slowConn takes its time for a Write when it is told to, and says then that
+// it has written.
+type slowConn struct {
+	net.Conn
+	ctx     context.Context
+	slow    bool
+	written func()
+}
+
+func (c *slowConn) Write(p []byte) (int, error) {
+	if !c.slow {
+		return c.Conn.Write(p)
+	}
+	if err := rondo.Sleep(c.ctx, 100*time.Millisecond); err != nil {
+		return 0, err
+	}
+	defer c.written()
+	return c.Conn.Write(p)
+}
+
+// postgresSlowWrite shows the one trap in a connection of a task's own: when a
+// Write takes more than 15 ms, pgx begins to read on a goroutine, lest the server
+// wait for its answers to be read before it reads on. The task then waits for
+// that goroutine by a sync.Cond, and the loop stands still until the answer is
+// there.
+func postgresSlowWrite(t *testing.T, url string) {
+	run(t, func(ctx context.Context) error {
+		config, err := pgx.ParseConfig(url)
+		if err != nil {
+			return err
+		}
+		slow := &slowConn{ctx: ctx}
+		config.DialFunc = func(_ context.Context, network, address string) (net.Conn, error) {
+			c, err := socket.Dial(ctx, network, address)
+			slow.Conn = c
+			return slow, err
+		}
+		c, err := pgx.ConnectConfig(ctx, config)
+		if err != nil {
+			return err
+		}
+		defer c.Close(ctx)
+		loop := rondo.LoopOf(ctx)
+		var before, after uint64
+		slow.slow, slow.written = true, func() { before = loop.Stats().Turns }
+		_, err = c.Exec(ctx, "select pg_sleep(0.1)")
+		after, slow.slow = loop.Stats().Turns, false
+		if before == 0 || after != before {
+			t.Errorf("the loop had %d turns after the Write", after-before)
+		}
+		return err
 	})
 }
 
@@ -281,6 +321,27 @@ func postgresSmallPool(t *testing.T, url string) {
 			return nil
 		})
 	})
+}
+
+// postgresSemaphore has a semaphore of the loop stand before the small pool.
+func postgresSemaphore(t *testing.T, url string) {
+	const tasks, size = 20, 2
+	var at overlap
+	run(t, func(ctx context.Context) error {
+		return withPool(ctx, url, size, func(ctx context.Context, pool *pgxpool.Pool) error {
+			room := rondo.NewSemaphore(size)
+			return all(ctx, tasks, func(ctx context.Context, i int) error {
+				if err := room.Acquire(ctx); err != nil {
+					return err
+				}
+				defer room.Release()
+				defer at.enter()()
+				_, err := pool.Exec(ctx, "select pg_sleep(0.005)")
+				return err
+			})
+		})
+	})
+	at.want(t, size)
 }
 
 // postgresSQL has tasks use database/sql on goroutines: its own limit of

@@ -51,7 +51,8 @@ func TestRedis(t *testing.T) {
 	path := peer.Redis(t)
 	for name, test := range map[string]func(t *testing.T, path string){
 		"tasks": redisTasks, "pipeline": redisPipeline, "publish": redisPublish, "channel": redisChannel,
-		"offload": redisOffload, "small pool": redisSmallPool, "timeout": redisTimeout,
+		"offload": redisOffload, "small pool": redisSmallPool, "semaphore": redisSemaphore, "dial": redisDial,
+		"timeout": redisTimeout,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, path) })
 	}
@@ -81,7 +82,8 @@ func redisTasks(t *testing.T, path string) {
 	at.want(t, tasks)
 }
 
-// redisPipeline sends a thousand commands in one go, and a transaction.
+// redisPipeline sends a thousand commands in one go, with one among them for
+// which the server takes its time, and a transaction.
 func redisPipeline(t *testing.T, path string) {
 	const n = 1000
 	withRedis(t, path, 1, func(ctx context.Context, client *redis.Client) error {
@@ -90,12 +92,13 @@ func redisPipeline(t *testing.T, path string) {
 				for range n {
 					p.Incr(ctx, "pipeline")
 				}
+				p.Do(ctx, "wait", 1, 20) // ms, for a replica that there is not
 				return nil
 			})
 			if err != nil {
 				return err
 			}
-			for i, r := range replies {
+			for i, r := range replies[:n] {
 				if got := r.(*redis.IntCmd).Val(); got != int64(i+1) {
 					t.Errorf("reply %d is %d", i, got)
 				}
@@ -213,6 +216,46 @@ func redisSmallPool(t *testing.T, path string) {
 			g.Cancel(nil)
 			return nil
 		})
+	})
+}
+
+// redisSemaphore has a semaphore of the loop stand before the small pool: tasks
+// wait there, and the pool never has to make one wait.
+func redisSemaphore(t *testing.T, path string) {
+	const tasks, size = 20, 2
+	var at overlap
+	withRedis(t, path, size, func(ctx context.Context, client *redis.Client) error {
+		room := rondo.NewSemaphore(size)
+		return all(ctx, tasks, func(ctx context.Context, i int) error {
+			if err := room.Acquire(ctx); err != nil {
+				return err
+			}
+			defer room.Release()
+			defer at.enter()()
+			return client.Wait(ctx, 1, time.Millisecond).Err()
+		})
+	})
+	at.want(t, size)
+}
+
+// redisDial shows that a task which needs a new connection waits on a channel
+// for the goroutine that dials it.
+func redisDial(t *testing.T, path string) {
+	run(t, func(ctx context.Context) error {
+		options := redisOptions(ctx, path, 1)
+		down := errors.New("down")
+		options.Dialer = func(context.Context, string, string) (net.Conn, error) {
+			<-time.After(20 * time.Millisecond)
+			return nil, down
+		}
+		options.MaxRetries, options.DialerRetries = -1, 1
+		client := redis.NewClient(options)
+		defer client.Close()
+		turns, err := beats(ctx, func(ctx context.Context) error { return client.Ping(ctx).Err() })
+		if !errors.Is(err, down) || turns != 0 {
+			t.Errorf("the loop had %d turns, and the error is %v", turns, err)
+		}
+		return nil
 	})
 }
 

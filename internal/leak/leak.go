@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"testing"
+	"time"
 )
 
 // Main is what a TestMain does: it runs the tests, and fails, with the stacks of
@@ -26,11 +27,11 @@ func Main(m *testing.M) {
 	goroutines, fds := runtime.NumGoroutine(), Descriptors()
 	code := m.Run()
 	// A goroutine that has done its work may still be about to end.
-	for range 100_000 {
+	// On a busy machine that can take a while.
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if runtime.NumGoroutine() <= goroutines && Descriptors() <= fds {
 			break
 		}
-		runtime.Gosched()
 	}
 	if n := runtime.NumGoroutine(); n > goroutines {
 		stacks := make([]byte, 1<<20)
