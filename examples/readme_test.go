@@ -40,17 +40,22 @@ func blocks(text string) (list []string) {
 	return list
 }
 
-// TestReadmePrograms wants the programs of the README to be those that the tests
-// in echo and timeout run, to the byte.
-func TestReadmePrograms(t *testing.T) {
-	shown := blocks(read(t, "README.md"))
-	programs := []string{"examples/echo/main.go", "examples/timeout/main.go"}
-	if len(shown) != len(programs) {
-		t.Fatalf("README.md has %d programs, not %d", len(shown), len(programs))
-	}
-	for i, path := range programs {
-		if text := read(t, path); shown[i] != text {
-			t.Errorf("program %d of README.md is not %s: copy one to the other", i+1, path)
+// TestPrograms wants the programs of a document to be those that the tests of
+// their folders run, to the byte.
+func TestPrograms(t *testing.T) {
+	for document, programs := range map[string][]string{
+		"README.md":    {"echo", "timeout"},
+		"docs/HTTP.md": {"fasthttp", "nethttp", "foreign", "fetch"},
+	} {
+		shown := blocks(read(t, document))
+		if len(shown) != len(programs) {
+			t.Fatalf("%s has %d programs, not %d", document, len(shown), len(programs))
+		}
+		for i, name := range programs {
+			path := "examples/" + name + "/main.go"
+			if text := read(t, path); shown[i] != text {
+				t.Errorf("program %d of %s is not %s: copy one to the other", i+1, document, path)
+			}
 		}
 	}
 }
@@ -116,7 +121,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	count := 0
-	for _, document := range []string{"README.md", "CHANGELOG.md", "docs/FROM-ASYNCIO.md", "docs/ARCHITECTURE.md"} {
+	for _, document := range []string{"README.md", "CHANGELOG.md", "docs/FROM-ASYNCIO.md", "docs/ARCHITECTURE.md", "docs/HTTP.md", "docs/INTEROP.md"} {
 		for i, line := range strings.Split(read(t, document), "\n") {
 			if strings.Contains(strings.ToLower(line), "planned") {
 				continue

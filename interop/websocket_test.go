@@ -119,4 +119,3 @@ func TestWebSocketCurl(t *testing.T) {
 		})
 	})
 }
-

@@ -1,0 +1,42 @@
+// Command fasthttp runs handlers of fasthttp in tasks: they share a map without
+// a lock, and may wait as tasks do.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+var address = "localhost:8080"
+
+func main() {
+	log.Fatal(rondo.Run(context.Background(), func(ctx context.Context) error {
+		visits := make(map[string]int)
+		server := &fasthttp.Server{
+			IdleTimeout: time.Minute,
+			Handler: func(r *fasthttp.RequestCtx) {
+				if r.IsPost() {
+					r.SetBody(r.PostBody())
+					return
+				}
+				visits[string(r.Path())]++
+				_ = rondo.Sleep(ctx, time.Millisecond) // the others go on
+				fmt.Fprintln(r, "visits:", visits[string(r.Path())])
+			},
+		}
+		l, err := socket.Listen(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		fmt.Println("listening on", l.Addr())
+		return socket.Serve(ctx, l, func(_ context.Context, c net.Conn) error { return server.ServeConn(c) })
+	}))
+}

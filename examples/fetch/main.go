@@ -1,0 +1,68 @@
+// Command fetch gets pages at once, in two ways: by the client of net/http, on
+// goroutines, and by that of fasthttp, in the tasks themselves.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+func main() {
+	if err := rondo.Run(context.Background(), func(ctx context.Context) error { return fetch(ctx, os.Args[1:]) }); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// fetch prints how long the pages are, in the order of their addresses.
+func fetch(ctx context.Context, urls []string) error {
+	// As many connections as tasks: none ever waits for one.
+	client := &fasthttp.Client{
+		MaxConnsPerHost: len(urls),
+		ReadTimeout:     10 * time.Second,
+		Dial:            func(address string) (net.Conn, error) { return socket.Dial(ctx, "tcp", address) },
+	}
+	var inGoroutines, inTasks []func(ctx context.Context) (int, error)
+	for _, url := range urls {
+		inGoroutines = append(inGoroutines, func(ctx context.Context) (int, error) {
+			return rondo.Offload(ctx, func(ctx context.Context) (int, error) { return get(ctx, url) })
+		})
+		inTasks = append(inTasks, func(context.Context) (int, error) { // ends with its task as well
+			_, body, err := client.Get(nil, url)
+			return len(body), err
+		})
+	}
+	for _, way := range [][]func(ctx context.Context) (int, error){inGoroutines, inTasks} {
+		sizes, err := rondo.Gather(ctx, way...)
+		if err != nil {
+			return err
+		}
+		fmt.Println(sizes)
+	}
+	return nil
+}
+
+// get is what any program does with net/http; ctx ends it with its task.
+func get(ctx context.Context, url string) (int, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	a, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return 0, err
+	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	return len(body), err
+}
