@@ -14,9 +14,9 @@ import (
 const psUsage = `Usage: rondo ps [--json] PID
        rondo ps [--json] --core FILE [--exe FILE]
 
-It lists the tasks of a live process that was made with Rondo, or of a core file:
-what each waits for, since when, and how often it has run. The process is not
-stopped and need not answer: if its loop hangs, the task that holds it comes
+It lists the tasks of a live process that was made with Rondo, or of a core
+file: what each waits for, since when, and how often it has run. The process is
+not stopped and need not answer: if its loop hangs, the task that holds it comes
 first, with its stack.
 
   --json        everything that is known, stacks included, as JSON
