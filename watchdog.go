@@ -122,7 +122,7 @@ func advice(state string) string {
 	case strings.HasPrefix(state, "sync.") || state == "semacquire":
 		return "it is blocked on a lock that perhaps a suspended task holds; use rondo.Mutex, or Offload"
 	case strings.HasPrefix(state, "chan ") || strings.HasPrefix(state, "select"):
-		return "it is blocked on a channel; use rondo.Queue, Receive for a channel of other goroutines, or Offload"
+		return "it is blocked on a channel; use rondo.Queue, or Offload"
 	case state == "sleep":
 		return "it is in time.Sleep; use rondo.Sleep"
 	case state == "syscall" || state == "IO wait":
