@@ -143,6 +143,47 @@ func TestRaceCancelled(t *testing.T) {
 	})
 }
 
+// TestRaceBothConnect: if two attempts succeed at once, one wins and the other is
+// closed.
+func TestRaceBothConnect(t *testing.T) {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		l, err := Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		var conns []*Conn
+		var connected rondo.Event
+		winner, err := race(ctx, addrs("10.0.0.1", "10.0.0.2"), time.Nanosecond, func(ctx context.Context, _ netip.AddrPort) (*Conn, error) {
+			var mine *Conn
+			err := rondo.Shield(ctx, func(ctx context.Context) error {
+				c, err := Dial(ctx, "tcp", l.Addr().String())
+				if err != nil {
+					return err
+				}
+				mine = c.(*Conn)
+				if conns = append(conns, mine); len(conns) == 2 {
+					connected.Set()
+				}
+				return connected.Wait(ctx)
+			})
+			return mine, err
+		})
+		if err != nil {
+			return err
+		}
+		for _, c := range conns {
+			if err := c.SetDeadline(time.Time{}); (c == winner) != (err == nil) {
+				t.Errorf("of the winner, %v: %v", c == winner, err)
+			}
+		}
+		return winner.Close()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestInTurn: one address after the other, with a share of the time each.
 func TestInTurn(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {

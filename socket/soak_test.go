@@ -180,8 +180,13 @@ func utter(c net.Conn, at, n int) (int, error) {
 func (s *soak) serve(ctx context.Context, c net.Conn) error {
 	s.accepted++
 	rnd := s.choices(2*s.accepted + 1)
-	if rnd.IntN(8) == 0 {
+	switch rnd.IntN(8) {
+	case 0:
 		return outside(ctx, func() error { _, err := io.Copy(c, io.LimitReader(c, 100_000)); return err })
+	case 1:
+		// Bulk goes by a pipe of the system's.
+		_, err := io.Copy(c, io.LimitReader(c, int64(1+rnd.IntN(400_000))))
+		return err
 	}
 	p := make([]byte, 1+rnd.IntN(40_000))
 	at := 0
