@@ -25,15 +25,13 @@
 // So a library that reads a connection on goroutines of its own works while a
 // task waits for it. What a program can be caught in is the reverse: a task that
 // waits for a goroutine by a channel or a sync.Mutex stops its loop. The same
-// goes for a sync.Mutex that another task holds while it is suspended: a
-// tls.Conn has some inside, so do its Handshake before two tasks use it, one to
-// read and one to write.
-//
-// A task that waits costs a stack of some kilobytes. For a hundred thousand
-// connections that say nothing most of the time there is Protocol: callbacks in
-// place of the task, and about 250 bytes a connection. What asks and answers in
-// several steps is harder to write so, and a callback must not wait; where
-// memory is no matter, use a Server. TLS needs one in any case.
+// goes for a sync.Mutex that another task holds while it is suspended, and a
+// tls.Conn has some inside. Two tasks that come to its Handshake meet there, so do
+// that before two use it. And a Read that must answer, to a record that is damaged
+// or to a change of keys (RFC 8446, sections 4.6.3 and 6.2), waits for the lock of a
+// Write that is suspended: for ever, and the loop with it. Where the peer is not
+// trusted, let one task at a time use a tls.Conn, or let goroutines, which block
+// alone.
 //
 // Where the system has epoll(7) or kqueue(2), tasks use descriptors that do not
 // block. Elsewhere, and with -tags rondo_portable, the same operations run on

@@ -275,7 +275,6 @@ func (s *soak) visit(ctx context.Context, rnd *rand.Rand) {
 		s.t.Error(err)
 	}
 	if secret {
-		// Before two tasks use it: see the package's comment.
 		safe := tls.Client(c, s.client)
 		if safe.Handshake() != nil {
 			return
@@ -285,8 +284,10 @@ func (s *soak) visit(ctx context.Context, rnd *rand.Rand) {
 	}
 	// The errors are what the two ends do to each other.
 	_ = rondo.Group(ctx, func(g *rondo.Scope) error {
-		g.Go(func(context.Context) error { s.listen(c); return nil })
-		at := 0
+		if !secret {
+			g.Go(func(context.Context) error { s.listen(c); return nil })
+		}
+		at, back := 0, 0
 		for range rnd.IntN(12) {
 			var err error
 			n := 1 + rnd.IntN(1<<rnd.IntN(18))
@@ -305,6 +306,12 @@ func (s *soak) visit(ctx context.Context, rnd *rand.Rand) {
 				err = c.SetReadDeadline(time.Now().Add(time.Duration(rnd.IntN(10_000_000))))
 			default:
 				at, err = utter(c, at, n)
+			}
+			if secret && err == nil {
+				// A tls.Conn is for one task at a time: see the package's comment.
+				p := make([]byte, at-back)
+				n, err = io.ReadFull(c, p)
+				back = s.follow(p[:n], back)
 			}
 			if err != nil {
 				return c.Close()
