@@ -13,7 +13,7 @@ const treeUsage = `Usage: rondo tree [--full] [--all] [--json] PID
        rondo tree [--full] [--all] [--json] --core FILE [--exe FILE]
 
 It draws the tasks of a live process that was made with Rondo, or of a core
-file, as a tree: below a task are the scopes that it is in, and in each the tasks
+file, as a tree: below a task are the scopes it is in, and in each the tasks
 that it waits for there. With each task stands where it is, the innermost call
 first.
 

@@ -1,0 +1,268 @@
+// Command target is a program to be looked into. Its first argument says what it
+// does; it prints "ready" when it does it, and ends when its standard input does.
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"iter"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+var modes = map[string]func(ctx context.Context) error{
+	"waits": waits, "many": many, "churn": churn, "idle": idle,
+	"spin": hang(spin), "channel": hang(channel), "select": hang(selects), "mutex": hang(mutex), "sleep": hang(sleep),
+	"syscall": hang(readPipe), "callback": callback, "crash": crash,
+}
+
+func main() {
+	mode, ok := modes[os.Args[1]]
+	if !ok {
+		fmt.Fprintln(os.Stderr, "target: no such mode")
+		os.Exit(2)
+	}
+	go func() {
+		_, _ = bufio.NewReader(os.Stdin).ReadByte()
+		os.Exit(0)
+	}()
+	r := rondo.Runner{Name: "target"}
+	if err := r.Run(context.Background(), mode); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func ready() { fmt.Println("ready") }
+
+// waits has a task of each kind of wait, and three that wait for each other.
+func waits(ctx context.Context) error {
+	var audit, accounts rondo.Mutex
+	audit.Name, accounts.Name = "audit", "accounts"
+	jobs := rondo.NewQueue[int](0)
+	jobs.Name = "jobs"
+	listener, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	client, err := socket.Dial(ctx, "tcp", listener.Addr().String())
+	if err != nil {
+		return err
+	}
+	server, err := listener.Accept()
+	if err != nil {
+		return err
+	}
+	return rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			start := func(name string, fn func(ctx context.Context) error) *rondo.Task {
+				t := g.Go(fn)
+				t.SetName(name)
+				return t
+			}
+			start("dead-a", func(ctx context.Context) error { return both(ctx, &accounts, &audit) })
+			start("dead-b", func(ctx context.Context) error { return both(ctx, &audit, &accounts) })
+			sleeper := start("sleeper", func(ctx context.Context) error { return deep(ctx, 5) })
+			start("joiner", sleeper.Wait)
+			start("getter", func(ctx context.Context) error { _, err := jobs.Get(ctx); return err })
+			start("reader", func(ctx context.Context) error { return readConn(server) })
+			start("acceptor", func(ctx context.Context) error { _, err := listener.Accept(); return err })
+			start("puller", func(ctx context.Context) error { return pulled(ctx) })
+			start("offloader", func(ctx context.Context) error {
+				_, err := rondo.Offload(ctx, func(context.Context) (int, error) { select {} })
+				return err
+			})
+			start("ready", func(ctx context.Context) error { ready(); return nil })
+			defer client.Close()
+			return rondo.Sleep(ctx, time.Hour)
+		})
+	})
+}
+
+//go:noinline
+func both(ctx context.Context, first, second *rondo.Mutex) error {
+	if err := first.Lock(ctx); err != nil {
+		return err
+	}
+	defer first.Unlock()
+	if err := rondo.Yield(ctx); err != nil {
+		return err
+	}
+	return second.Lock(ctx) // line of both
+}
+
+//go:noinline
+func deep(ctx context.Context, n int) error {
+	if n > 0 {
+		err := deep(ctx, n-1) // line of deep
+		return err
+	}
+	err := nap(ctx) // line of the call of nap
+	return err
+}
+
+// nap is small enough to be inlined.
+func nap(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) } // line of nap
+
+//go:noinline
+func readConn(c net.Conn) error {
+	_, err := c.Read(make([]byte, 16)) // line of readConn
+	return err
+}
+
+// pulled waits in a coroutine of its own making.
+//
+//go:noinline
+func pulled(ctx context.Context) error {
+	next, stop := iter.Pull(func(yield func(int) bool) { inPulled(ctx) })
+	defer stop()
+	next() // line of pulled
+	return nil
+}
+
+//go:noinline
+func inPulled(ctx context.Context) {
+	_ = rondo.Sleep(ctx, time.Hour) // line of inPulled
+}
+
+// many has as many tasks as the second argument says, in eight shapes.
+func many(ctx context.Context) error {
+	n, err := strconv.Atoi(os.Args[2])
+	if err != nil {
+		return err
+	}
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		for i := range n {
+			g.Go(func(ctx context.Context) error { return deep(ctx, i%8) }).SetName("worker-" + strconv.Itoa(i))
+		}
+		g.Go(func(ctx context.Context) error { ready(); return nil })
+		return nil
+	})
+}
+
+// churn starts and ends tasks without a pause. A task's name says how deep it
+// waits, so that whoever looks can tell a wrong stack.
+func churn(ctx context.Context) error {
+	ready()
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		for maker := range 5 {
+			g.Go(func(ctx context.Context) error {
+				for n := maker; ; n += 7 {
+					depth := n % 11
+					t := g.Go(func(ctx context.Context) error { return naps(ctx, depth, n%3) })
+					t.SetName("deep-" + strconv.Itoa(depth))
+					if n%5 == 0 {
+						if err := t.Wait(ctx); err != nil {
+							return err
+						}
+					} else if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+			}).SetName("maker")
+		}
+		return nil
+	})
+}
+
+//go:noinline
+func naps(ctx context.Context, depth, times int) error {
+	if depth > 0 {
+		err := naps(ctx, depth-1, times)
+		return err
+	}
+	for range times {
+		if err := rondo.Sleep(ctx, time.Duration(times)*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func idle(ctx context.Context) error {
+	ready()
+	return rondo.Sleep(ctx, time.Hour)
+}
+
+// hang makes a mode of a function that keeps the loop.
+func hang(f func(ctx context.Context)) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) }).SetName("innocent")
+		t := rondo.Go(ctx, func(ctx context.Context) error {
+			ready()
+			f(ctx)
+			return nil
+		})
+		t.SetName("culprit")
+		return t.Wait(ctx)
+	}
+}
+
+var sum int
+
+//go:noinline
+func spin(context.Context) {
+	for { // line of the hang
+		sum++
+	}
+}
+
+//go:noinline
+func channel(context.Context) { <-make(chan int) }
+
+//go:noinline
+func selects(context.Context) {
+	select {
+	case <-make(chan int):
+	case <-make(chan bool):
+	}
+}
+
+//go:noinline
+func mutex(context.Context) {
+	var m sync.Mutex
+	m.Lock()
+	m.Lock()
+}
+
+//go:noinline
+func sleep(context.Context) { time.Sleep(time.Hour) }
+
+//go:noinline
+func readPipe(context.Context) {
+	var p [2]int
+	if syscall.Pipe(p[:]) == nil {
+		_, _ = syscall.Read(p[0], make([]byte, 1))
+	}
+}
+
+// callback keeps the loop in a callback.
+func callback(ctx context.Context) error {
+	rondo.LoopOf(ctx).CallSoon(func() {
+		ready()
+		spin(ctx)
+	})
+	return rondo.Sleep(ctx, time.Hour)
+}
+
+// crash kills the program while a task computes.
+func crash(ctx context.Context) error {
+	rondo.Go(ctx, func(ctx context.Context) error { return deep(ctx, 3) }).SetName("sleeper")
+	rondo.Go(ctx, func(ctx context.Context) error {
+		go func() {
+			time.Sleep(50 * time.Millisecond)
+			_ = syscall.Kill(os.Getpid(), syscall.SIGABRT)
+		}()
+		spin(ctx)
+		return nil
+	}).SetName("culprit")
+	return rondo.Sleep(ctx, time.Hour)
+}
