@@ -225,3 +225,14 @@ func TestNilFunctions(t *testing.T) {
 }
 
 func double(_ context.Context, n int) (int, error) { return 2 * n, nil }
+
+// TestRaceKeepsTheFirstWinner: one that succeeds in spite of its cancellation
+// comes too late.
+func TestRaceKeepsTheFirstWinner(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		late := func(ctx context.Context) (int, error) { _ = forever(ctx); return 2, nil }
+		if v, err := rondo.Race(ctx, late, after(time.Second, 1, nil), late); v != 1 || err != nil {
+			t.Errorf("Race returned %v, %v", v, err)
+		}
+	})
+}

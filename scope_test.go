@@ -677,3 +677,23 @@ func TestSetDeadlineTooLate(t *testing.T) {
 		}
 	})
 }
+
+// TestOuterDeadlineThatIsDue: a scope that is opened when its deadline, and that
+// of the scope around it, have passed ends the outer one, although the loop has
+// not come to its timer.
+func TestOuterDeadlineThatIsDue(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		at := rondo.Now(ctx).Add(time.Millisecond)
+		_ = rondo.Deadline(ctx, at, func(ctx context.Context) error {
+			for !rondo.Now(ctx).After(at) {
+				continue // keeps the loop from its timers
+			}
+			_ = rondo.Deadline(ctx, at, func(context.Context) error { return nil })
+			if rondo.Check(ctx) == nil {
+				t.Error("the inner scope has ended alone")
+			}
+			return nil
+		})
+		return nil
+	})
+}

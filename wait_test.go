@@ -220,3 +220,24 @@ func TestTaskOnDone(t *testing.T) {
 		}
 	})
 }
+
+// TestAsCompletedIsACancelPoint: it ends when ctx is cancelled, although there
+// are futures that are done.
+func TestAsCompletedIsACancelPoint(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		fs := []*rondo.Future[int]{rondo.NewFuture[int](ctx), rondo.NewFuture[int](ctx)}
+		fs[0].Set(1)
+		fs[1].Set(2)
+		n := 0
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			for range rondo.AsCompleted(g, fs...) {
+				n++
+				g.Cancel(nil)
+			}
+			return nil
+		})
+		if n != 1 {
+			t.Errorf("it gave %d futures, want 1", n)
+		}
+	})
+}
