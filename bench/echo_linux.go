@@ -27,6 +27,7 @@ func echoRow(conns int) row {
 // A station is a server and its load.
 type station struct {
 	name   string
+	kind   string // of load, if it is not echo's
 	server *process
 	load   *process
 	costs  []float64 // CPU time per request, one a round
@@ -65,13 +66,8 @@ func echo(o options, name string, conns int) (found []finding, err error) {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	for round := range o.rounds {
-		for i := range stations {
-			s := stations[(round+i)%len(stations)]
-			if err := s.round(o.requests); err != nil {
-				return nil, fmt.Errorf("%s: %w", s.name, err)
-			}
-		}
+	if err := ask(o, stations); err != nil {
+		return nil, err
 	}
 	what := fmt.Sprintf("echo of %d B, %s connections, server's CPU per request", requestSize, thousands(conns))
 	found = append(found, compared(what, "net, a goroutine each", 0.92, stations[0], stations[1]))
@@ -79,6 +75,19 @@ func echo(o options, name string, conns int) (found []finding, err error) {
 		return found, skip
 	}
 	return append(found, compared(what, "C, epoll", 1.15, stations[0], stations[2])), nil
+}
+
+// ask lets the stations take turns at being asked.
+func ask(o options, stations []*station) error {
+	for round := range o.rounds {
+		for i := range stations {
+			s := stations[(round+i)%len(stations)]
+			if err := s.round(o.requests); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+		}
+	}
+	return nil
 }
 
 func compared(what, rival string, budget float64, mine, theirs *station) finding {
@@ -110,7 +119,11 @@ func (s *station) open(launch func() (*process, error), onLoad, conns, requests 
 	if err != nil {
 		return err
 	}
-	if s.load, err = startSelf(onLoad, "load", address, strconv.Itoa(conns)); err != nil {
+	args := []string{"load", address, strconv.Itoa(conns)}
+	if s.kind != "" {
+		args = append(args, s.kind)
+	}
+	if s.load, err = startSelf(onLoad, args...); err != nil {
 		return err
 	}
 	if _, err := s.load.line(); err != nil {

@@ -20,7 +20,8 @@ const requestSize = 64
 
 // load is the life of a load process: it opens connections to args[0], args[1]
 // of them, says "ready", and answers each number n by sending n requests and
-// saying how many nanoseconds they took.
+// saying how many nanoseconds they took. With args[2], "http", they are those of
+// HTTP.
 func load(args []string) error {
 	count, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -30,7 +31,14 @@ func load(args []string) error {
 	if err != nil {
 		return err
 	}
-	g := generator{left: make(map[int32]int)}
+	g := generator{request: make([]byte, requestSize), answer: requestSize, left: make(map[int32]int)}
+	if len(args) > 2 {
+		g.request = []byte(httpRequest)
+		if g.answer, err = answerSize(conns[0], g.request); err != nil {
+			return err
+		}
+	}
+	g.buffer = make([]byte, g.answer)
 	if g.epoll, err = unix.EpollCreate1(0); err != nil {
 		return fmt.Errorf("epoll_create1: %w", err)
 	}
@@ -80,13 +88,15 @@ func connect(address string, count int) ([]int, error) {
 	return conns, nil
 }
 
-// A generator sends requests. left holds, for a connection whose answer came in
-// pieces, how much of it is to come.
+// A generator sends requests, all alike, whose answers are equally long. left
+// holds, for a connection whose answer came in pieces, how much of it is to come.
 type generator struct {
-	epoll  int
-	unsent int
-	left   map[int32]int
-	buffer [requestSize]byte
+	request []byte
+	answer  int
+	epoll   int
+	unsent  int
+	left    map[int32]int
+	buffer  []byte
 }
 
 // run sends n requests over conns, the next one on a connection when the answer
@@ -120,7 +130,7 @@ func (g *generator) run(conns []int, n int) error {
 
 // receive reads from fd. If that completes an answer, it sends the next request.
 func (g *generator) receive(fd int32) (answered bool, err error) {
-	left := requestSize
+	left := g.answer
 	if k, partial := g.left[fd]; partial {
 		left = k
 	}
@@ -148,9 +158,9 @@ func (g *generator) receive(fd int32) (answered bool, err error) {
 // send sends a request. It always fits into the socket's buffer: nothing else is
 // on its way.
 func (g *generator) send(fd int) error {
-	k, err := unix.Write(fd, g.buffer[:])
-	if err != nil || k < requestSize {
-		return fmt.Errorf("write of %d bytes, %d written: %w", requestSize, k, err)
+	k, err := unix.Write(fd, g.request)
+	if err != nil || k < len(g.request) {
+		return fmt.Errorf("write of %d bytes, %d written: %w", len(g.request), k, err)
 	}
 	return nil
 }

@@ -3,7 +3,7 @@ package main
 // This file has the rows that need what only Linux has: the CPU time of a
 // process, and processes on processors of their own.
 
-func processRows() []row { return []row{echoRow(50), echoRow(1000), idleRow()} }
+func processRows() []row { return []row{echoRow(50), echoRow(1000), httpRow(64), idleRow()} }
 
 func systemDuels() []duel { return []duel{asleep()} }
 

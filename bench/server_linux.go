@@ -26,7 +26,7 @@ const anyPort = "127.0.0.1:0"
 // "cpu" and "memory".
 func serve(args []string) (err error) {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
-	kind := flags.String("kind", "", "rondo, protocol or net")
+	kind := flags.String("kind", "", "rondo, protocol, net, fasthttp-rondo, fasthttp or net-http")
 	buffer := flags.Int("buffer", 4096, "bytes of a connection's buffer")
 	profile := flags.String("profile", "", "where to leave a CPU profile")
 	if err := flags.Parse(args); err != nil {
@@ -56,6 +56,12 @@ func serve(args []string) (err error) {
 		err = serveProtocol(ctx)
 	case "net":
 		err = serveNet(ctx, *buffer)
+	case "fasthttp-rondo":
+		err = serveFasthttpRondo(ctx)
+	case "fasthttp":
+		err = serveFasthttp(ctx)
+	case "net-http":
+		err = serveNetHTTP(ctx)
 	default:
 		return fmt.Errorf("there is no server %q", *kind)
 	}

@@ -1,0 +1,142 @@
+package main
+
+// This file measures what a request costs a server of HTTP: CPU time, as in echo.
+// The servers are fasthttp in tasks, fasthttp on goroutines, and net/http, each
+// with the same handler; a connection is kept for all its requests.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/sys/unix"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+const (
+	httpRequest = "GET /hello HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n"
+	httpBody    = "Hello, world! Each of the servers says this, and nothing else.\n"
+	httpType    = "text/plain; charset=utf-8"
+)
+
+// httpRow is the row for so many connections.
+func httpRow(conns int) row {
+	name := fmt.Sprintf("http-%d", conns)
+	return row{name, func(o options) ([]finding, error) { return compareHTTP(o, name, conns) }}
+}
+
+func compareHTTP(o options, name string, conns int) (found []finding, err error) {
+	onServer, onLoad, err := processors()
+	if err != nil {
+		return nil, err
+	}
+	var stations []*station
+	defer func() {
+		for _, s := range stations {
+			if end := s.close(); err == nil {
+				err = end
+			}
+		}
+	}()
+	for _, kind := range []string{"fasthttp-rondo", "fasthttp", "net-http"} {
+		s := &station{name: kind, kind: "http"}
+		stations = append(stations, s)
+		launch := func() (*process, error) { return startServer(onServer, o, kind, name) }
+		if err := s.open(launch, onLoad, conns, max(conns, o.requests/4)); err != nil {
+			return nil, fmt.Errorf("%s: %w", kind, err)
+		}
+	}
+	if err := ask(o, stations); err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("HTTP, fasthttp in tasks, %s connections, server's CPU per request", thousands(conns))
+	return []finding{
+		compared(what, "fasthttp, a goroutine each", 0, stations[0], stations[1]),
+		compared(what, "net/http", 0, stations[0], stations[2]),
+	}, nil
+}
+
+// newFasthttp is the server of both sides that have fasthttp.
+func newFasthttp() *fasthttp.Server {
+	return &fasthttp.Server{Handler: func(r *fasthttp.RequestCtx) {
+		r.SetContentType(httpType)
+		r.SetBodyString(httpBody)
+	}}
+}
+
+func serveFasthttpRondo(ctx context.Context) error {
+	return rondo.Run(ctx, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", anyPort)
+		if err != nil {
+			return err
+		}
+		fmt.Println(l.Addr())
+		server := newFasthttp()
+		return socket.Serve(ctx, l, func(_ context.Context, c net.Conn) error {
+			// The peers hang up with a reset, so an error is the usual end.
+			_ = server.ServeConn(c)
+			return nil
+		})
+	})
+}
+
+func serveFasthttp(ctx context.Context) error {
+	l, err := net.Listen("tcp", anyPort)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+	fmt.Println(l.Addr())
+	if err := newFasthttp().Serve(l); ctx.Err() == nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+func serveNetHTTP(ctx context.Context) error {
+	l, err := net.Listen("tcp", anyPort)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", httpType)
+		_, _ = io.WriteString(w, httpBody)
+	})}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	fmt.Println(l.Addr())
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// answerSize asks once and gives the length of the answer. All are equally long:
+// what differs in them is the date.
+func answerSize(fd int, request []byte) (int, error) {
+	if _, err := unix.Write(fd, request); err != nil {
+		return 0, fmt.Errorf("write: %w", err)
+	}
+	var answer []byte
+	piece := make([]byte, 4096)
+	for {
+		n, err := unix.Read(fd, piece)
+		if err != nil || n == 0 {
+			return 0, fmt.Errorf("the server gave %q and hung up: %v", answer, err)
+		}
+		answer = append(answer, piece[:n]...)
+		head, body, ended := bytes.Cut(answer, []byte("\r\n\r\n"))
+		if ended && len(body) == len(httpBody) {
+			if string(body) != httpBody || !bytes.HasPrefix(head, []byte("HTTP/1.1 200 OK")) {
+				return 0, fmt.Errorf("the server gave %q", answer)
+			}
+			return len(answer), nil
+		}
+	}
+}
