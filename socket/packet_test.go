@@ -270,6 +270,12 @@ func TestPacketFull(t *testing.T) {
 			return err
 		}, func(ctx context.Context) error {
 			waiting(ctx, "write", 1)
+			for range 300 {
+				// It has been told that it may try, and has, in vain.
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+			}
 			p := make([]byte, 10)
 			for range sent {
 				if n, _, err := full.ReadFrom(p); n != 1 {
