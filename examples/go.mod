@@ -2,7 +2,10 @@ module github.com/rondo-go/rondo/examples
 
 go 1.26
 
-require github.com/valyala/fasthttp v1.72.0
+require (
+	github.com/valyala/fasthttp v1.72.0
+	golang.org/x/sys v0.49.0
+)
 
 require (
 	github.com/andybalholm/brotli v1.2.1 // indirect
