@@ -49,6 +49,7 @@ type FD struct {
 	socket  bool // sys is a socket
 	packets bool // sys keeps the bounds of what is sent
 	local   bool // and is a Unix socket of datagrams
+	pausing bool // reports of writing are not heeded; see sendBy
 	gone    bool // the loop has heard that it is closed
 
 	// news tells the loop that what mu guards has changed: it looks before each

@@ -50,7 +50,8 @@ func (f *FD) SendTo(t kernel.Task, p []byte, to Peer, six bool) (n int, err erro
 
 // retryFirst and retryMax are the pauses before a datagram is offered again to a
 // Unix socket that had no room for it. The kernel tells a sender that is not
-// connected nothing about the other's queue, so there is no report to wait for.
+// connected nothing about the other's queue. Each attempt is followed by a report
+// of its own making, so reports are not heeded in the pauses.
 const (
 	retryFirst = time.Millisecond
 	retryMax   = 64 * time.Millisecond
@@ -67,6 +68,7 @@ func (f *FD) sendBy(t kernel.Task, call string, size int, op func(sys int) sysca
 	err := s.attempt(t, "write", func() syscall.Errno {
 		errno := op(f.sys)
 		if errno == syscall.EAGAIN && f.local {
+			f.pausing = true
 			again = s.retry(pause)
 			pause = min(2*pause, retryMax)
 		}
@@ -74,6 +76,7 @@ func (f *FD) sendBy(t kernel.Task, call string, size int, op func(sys int) sysca
 	})
 	if again != nil {
 		again.Cancel()
+		f.pausing = false
 	}
 	s.Release()
 	if err != nil {
@@ -85,7 +88,10 @@ func (f *FD) sendBy(t kernel.Task, call string, size int, op func(sys int) sysca
 
 // retry has the side tried again after a pause.
 func (s *side) retry(pause time.Duration) kernel.Timer {
-	return s.loop.CallAt(s.loop.Driver().Now()+int64(pause), func() { s.Ready(driver.Writable) })
+	return s.loop.CallAt(s.loop.Driver().Now()+int64(pause), func() {
+		s.fd.pausing = false
+		s.Ready(driver.Writable)
+	})
 }
 
 // Packets tells that the socket keeps the bounds of what is sent: a read that

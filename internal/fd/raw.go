@@ -162,6 +162,9 @@ func (s *side) attempt(t kernel.Task, what string, op func() syscall.Errno) erro
 
 // Ready hears from the driver.
 func (s *side) Ready(ev driver.Events) {
+	if s.fd.pausing && s.want == driver.Writable {
+		return
+	}
 	s.ready = true
 	if ev&driver.HangUp != 0 {
 		s.hangUp = true
