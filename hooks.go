@@ -32,6 +32,8 @@ func (l *innerLoop) Beside(fn func())      { beside(fn) }
 
 func (l *innerLoop) Lend(n int) { l.helpers += n }
 
+func (l *innerLoop) Entry(t any, user uintptr) { t.(*Task).more().entry = user }
+
 func (l *innerLoop) Recovers() bool { return l.runner.Recover }
 
 func (l *innerLoop) Post(fn func()) error { return (*Loop)(l).Post(fn) }

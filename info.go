@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -148,7 +149,9 @@ func (t *Task) function() string {
 	return functionName(reflect.ValueOf(t.fn).Pointer())
 }
 
-func functionName(pc uintptr) string { return runtime.FuncForPC(pc).Name() }
+// functionName gives the name of a function. That of a method value, as in
+// Go(ctx, s.run), is the method's.
+func functionName(pc uintptr) string { return strings.TrimSuffix(runtime.FuncForPC(pc).Name(), "-fm") }
 
 // on gives the number of what a waiting task waits for: the task that can end
 // the wait, if one is known to.

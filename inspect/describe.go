@@ -74,7 +74,8 @@ func (r *reader) name() {
 			}
 		}
 		if pc != 0 {
-			r.tasks[i].info.Func = r.program.Func(pc).Func
+			// What stands for a method value is called as the method, with "-fm".
+			r.tasks[i].info.Func = strings.TrimSuffix(r.program.Func(pc).Func, "-fm")
 		}
 	}
 	for i, name := range r.strings(addrs, lengths) {

@@ -37,15 +37,23 @@ func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
 		for _, task := range l.Tasks {
 			if task.Owner == nil || t.byID[task.Owner.Host] == nil {
 				roots = append(roots, task)
-			} else {
-				t.owned[*task.Owner] = append(t.owned[*task.Owner], task)
+				continue
 			}
+			owner := *task.Owner
+			if owner.Depth > len(t.byID[owner.Host].Scopes) {
+				owner.Depth = unseen
+			}
+			t.owned[owner] = append(t.owned[owner], task)
 		}
 		t.tasks(roots, "", true)
 		_ = l.WriteCycles(out)
 	}
 	return out.Flush()
 }
+
+// unseen is the depth in a tree of all scopes of a host that ran meanwhile, so
+// that its scopes are not known: what they own stands below the host itself.
+const unseen = 0
 
 func (p *Picture) writeHead(w io.Writer) {
 	tasks := 0
@@ -151,7 +159,7 @@ func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 
 // kind is equal for tasks that look alike; "" for one that looks like no other.
 func (t *tree) kind(task *Task) string {
-	if t.options.All || len(task.Scopes) > 0 || task.State == "running" {
+	if t.options.All || len(task.Scopes) > 0 || task.State == "running" || t.owned[ScopeID{task.ID, unseen}] != nil {
 		return ""
 	}
 	var b strings.Builder
@@ -165,13 +173,15 @@ func (t *tree) kind(task *Task) string {
 // below writes what stands below a task: its stack, and its scopes.
 func (t *tree) below(task *Task, indent string) {
 	rail := indent + "   "
-	if len(task.Scopes) > 0 {
+	loose := t.owned[ScopeID{task.ID, unseen}]
+	if len(task.Scopes) > 0 || len(loose) > 0 {
 		rail = indent + "│  "
 	}
 	writeStack(t.out, rail, task.Stack, t.options.Full)
 	if task.Cut {
 		fmt.Fprintf(t.out, "%s... the outermost calls could not be read\n", rail)
 	}
+	t.tasks(loose, indent, len(task.Scopes) == 0)
 	for i, s := range task.Scopes {
 		fmt.Fprintf(t.out, "%s└─ %s\n", indent, s.line())
 		indent += "   "

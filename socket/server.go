@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -61,6 +62,7 @@ type service struct {
 	listener net.Listener
 	scope    *rondo.Scope // owns the tasks of the connections
 	conns    []*served
+	entry    uintptr // of the handler, which the tasks are said to run
 }
 
 // served is a connection with a handler.
@@ -107,7 +109,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		l.Close()
 		return err
 	}
-	v := &service{listener: l}
+	v := &service{listener: l, entry: reflect.ValueOf(s.Handler).Pointer()}
 	err = rondo.Group(ctx, func(g *rondo.Scope) error {
 		v.scope = g
 		s.serving = append(s.serving, v)
@@ -223,6 +225,7 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 		return nil
 	})
 	t.SetName(taskName(c))
+	s.loop.Entry(t, v.entry)
 }
 
 func taskName(c net.Conn) string { return "conn " + c.RemoteAddr().String() }

@@ -393,3 +393,36 @@ func TestAcceptFails(t *testing.T) {
 		return nil
 	})
 }
+
+// A greeter has a method that serves.
+type greeter struct{}
+
+func (greeter) serve(_ context.Context, c net.Conn) error {
+	_, err := c.Read(make([]byte, 1))
+	return err
+}
+
+// TestServerFunc: a connection's task is said to run the handler, by its own
+// name also if it is a method.
+func TestServerFunc(t *testing.T) {
+	for want, handler := range map[string]func(context.Context, net.Conn) error{"socket_test.echo": echo, "socket_test.greeter.serve": greeter{}.serve} {
+		run(t, func(ctx context.Context) error {
+			s := &socket.Server{Handler: handler}
+			addr, served, err := start(ctx, s)
+			if err != nil {
+				return err
+			}
+			c, err := connected(ctx, s, addr)
+			if err != nil {
+				return err
+			}
+			tasks := rondo.Tasks(ctx)
+			if got := tasks[len(tasks)-1]; !strings.HasSuffix(got.Func, want) {
+				t.Errorf("%s runs %s, want %s", got.Name, got.Func, want)
+			}
+			served.Cancel(nil)
+			_ = served.Wait(ctx)
+			return c.Close()
+		})
+	}
+}

@@ -52,6 +52,11 @@ type Loop interface {
 	// *rondo.PanicError, instead of the end of the loop.
 	Recovers() bool
 
+	// Entry notes that t, a *rondo.Task of this loop, runs a function of Rondo's
+	// that stands for the user's with this entry: the one to show. Only on the
+	// loop.
+	Entry(t any, user uintptr)
+
 	// Beside runs fn on a goroutine of its own, of which the caller sees to it
 	// that it ends.
 	Beside(fn func())

@@ -1,0 +1,37 @@
+package inspect_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// TestTreeOfMoved: a task that ran while it was looked at has no scopes in the
+// picture, and what they own is in the tree all the same.
+func TestTreeOfMoved(t *testing.T) {
+	ran := func(id, host uint64, depth int) *inspect.Task {
+		return &inspect.Task{ID: id, Name: "owned", Moved: true, Owner: &inspect.ScopeID{Host: host, Depth: depth}}
+	}
+	l := &inspect.Loop{Name: "l", Exact: true, Tasks: []*inspect.Task{
+		{ID: 1, Name: "main", State: "ready", Scopes: []inspect.Scope{{Kind: "group", Tasks: 6}}},
+		ran(2, 1, 1), ran(3, 1, 1), ran(4, 1, 1), ran(5, 1, 1), ran(6, 1, 1), ran(7, 1, 1),
+		// Of what looks alike only #7 owns something, so it is not counted with them.
+		ran(8, 7, 1), ran(9, 7, 2),
+	}}
+	var b strings.Builder
+	if err := (&inspect.Picture{Loops: []*inspect.Loop{l}}).WriteTree(&b, inspect.TreeOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+└─ #1 main  ready
+   └─ group, 6 tasks
+      ├─ 5 × such as #2 owned  ran while it was looked at
+      └─ #7 owned  ran while it was looked at
+         ├─ #8 owned  ran while it was looked at
+         └─ #9 owned  ran while it was looked at
+`
+	if _, tree, _ := strings.Cut(b.String(), "asleep 0 % of it"); tree != want {
+		t.Errorf("got\n%s\nwant\n%s", tree, want)
+	}
+}
