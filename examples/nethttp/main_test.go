@@ -58,7 +58,8 @@ func TestHandlers(t *testing.T) {
 	p.Wait()
 }
 
-// pipelined sends 20 requests at once, the last of which closes.
+// pipelined sends 21 requests at once, the first of which wants no body, and the
+// last of which closes.
 func pipelined(t *testing.T, at string) {
 	c, err := net.Dial("tcp", at)
 	if err != nil {
@@ -66,18 +67,22 @@ func pipelined(t *testing.T, at string) {
 	}
 	defer c.Close()
 	const n = 20
-	text := strings.Repeat("GET /p HTTP/1.1\r\nHost: h\r\n\r\n", n-1) + "GET /p HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+	text := "HEAD /p HTTP/1.1\r\nHost: h\r\n\r\n" + strings.Repeat("GET /p HTTP/1.1\r\nHost: h\r\n\r\n", n-1) + "GET /p HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 	if _, err := io.WriteString(c, text); err != nil {
 		t.Fatal(err)
 	}
 	answers := bufio.NewReader(c)
+	head, err := http.ReadResponse(answers, &http.Request{Method: http.MethodHead})
+	if err != nil || head.ContentLength != int64(len("visits: 1\n")) {
+		t.Fatalf("HEAD: %+v: %v", head, err)
+	}
 	for i := range n {
 		a, err := http.ReadResponse(answers, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(a.Body)
-		if want := fmt.Sprintln("visits:", i+1); string(body) != want || err != nil {
+		if want := fmt.Sprintln("visits:", i+2); string(body) != want || err != nil {
 			t.Errorf("answer %d is %q: %v", i, body, err)
 		}
 	}
