@@ -208,7 +208,7 @@ func (c *Cmd) Run() error {
 // It suspends the task.
 func (c *Cmd) Output() ([]byte, error) {
 	if c.Stdout != nil {
-		return nil, c.failed("Output", errors.New("Stdout is set already"))
+		return nil, c.failed("Output", errors.New("the field Stdout is set already"))
 	}
 	var out buffer
 	c.Stdout = &out
@@ -229,7 +229,7 @@ func (c *Cmd) Output() ([]byte, error) {
 // It suspends the task.
 func (c *Cmd) CombinedOutput() ([]byte, error) {
 	if c.Stdout != nil || c.Stderr != nil {
-		return nil, c.failed("CombinedOutput", errors.New("Stdout or Stderr is set already"))
+		return nil, c.failed("CombinedOutput", errors.New("the field Stdout or Stderr is set already"))
 	}
 	var out buffer
 	c.Stdout, c.Stderr = &out, &out

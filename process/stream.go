@@ -29,7 +29,7 @@ type stream struct {
 // never suspends. It fails if Stdin is set, or the child was started.
 func (c *Cmd) StdinPipe() (io.WriteCloser, error) {
 	if c.Stdin != nil {
-		return nil, c.failed("StdinPipe", errors.New("Stdin is set already"))
+		return nil, c.failed("StdinPipe", errors.New("the field Stdin is set already"))
 	}
 	r, w, err := c.pipe("StdinPipe")
 	if err != nil {

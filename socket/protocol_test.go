@@ -557,8 +557,7 @@ func TestProtocolMustNotWait(t *testing.T) {
 			}()
 			r := rondo.Runner{Recover: true}
 			r.Run(context.Background(), func(ctx context.Context) error {
-				var p *socket.Protocol
-				p = noted(t, &socket.Protocol{
+				p := noted(t, &socket.Protocol{
 					Connected: func(tr *socket.Transport) { all = append(all, tr.Value.(*history)) },
 					Data:      func(tr *socket.Transport, _ []byte) { wait(tr, peers[0]) },
 				})
