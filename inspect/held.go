@@ -114,7 +114,7 @@ func blocked(frames []goinspect.Frame) (how, advice string) {
 			return "blocked on a channel", "it is blocked on a channel; use rondo.Queue, or Offload"
 		case name == "selectgo", name == "block":
 			return "blocked in a select", "it is blocked on a channel; use rondo.Queue, or Offload"
-		case name == "timeSleep":
+		case f.Func == "time.Sleep":
 			return "in time.Sleep", "it is in time.Sleep; use rondo.Sleep"
 		case strings.HasPrefix(name, "netpollblock"), name == "runtime_pollWait":
 			return "waiting for a file or a connection of package net", "it is in a call that blocks; use Offload"

@@ -1,6 +1,7 @@
 package inspect_test
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"testing"
@@ -8,10 +9,24 @@ import (
 	"github.com/rondo-go/rondo/internal/leak"
 )
 
+// workshop is the folder for what the tests build.
+var workshop string
+
 func TestMain(m *testing.M) {
 	// The first Notify starts a goroutine of package os/signal that never ends.
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, os.Interrupt)
 	signal.Stop(c)
-	leak.Main(m)
+	dir, err := os.MkdirTemp("", "rondo-inspect-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	workshop = dir
+	code := leak.Run(m)
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }

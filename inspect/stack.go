@@ -26,9 +26,9 @@ func (r *reader) framesOf(frames []goinspect.Frame) []Frame {
 // module is where Rondo's own packages are.
 const module = "github.com/rondo-go/rondo"
 
-// library are the packages, besides Rondo's and the runtime's, whose calls lie
-// between the program and a wait.
-var library = []string{"runtime", "iter", "syscall", "internal/runtime", "internal/poll"}
+// library are the packages of the standard library whose calls lie between the
+// program and a wait.
+var library = []string{"runtime", "iter", "syscall", "sync", "time", "internal"}
 
 // Own tells whether a call is the program's, and not one of Rondo or of what
 // lies under it.

@@ -13,13 +13,17 @@ import (
 // Main is what a TestMain does: it runs the tests, and fails, with the stacks of
 // all goroutines, if there are more goroutines or descriptors after them than
 // before. It does not return.
-func Main(m *testing.M) {
+func Main(m *testing.M) { os.Exit(Run(m)) }
+
+// Run is Main for who has something to clear away after the tests: it gives the
+// status with which the program has to exit.
+func Run(m *testing.M) int {
 	// The runtime's own poller has descriptors too, which the first pipe makes
 	// it open once.
 	r, w, err := os.Pipe()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
 	r.Close()
 	w.Close()
@@ -42,7 +46,7 @@ func Main(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "%d descriptors before the tests, %d after\n", fds, n)
 		code = 1
 	}
-	os.Exit(code)
+	return code
 }
 
 // Descriptors counts what the process has open, or gives 0 where /proc does not

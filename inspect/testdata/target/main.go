@@ -68,21 +68,21 @@ func waits(ctx context.Context) error {
 				t.SetName(name)
 				return t
 			}
-			start("dead-a", func(ctx context.Context) error { return both(ctx, &accounts, &audit) })
-			start("dead-b", func(ctx context.Context) error { return both(ctx, &audit, &accounts) })
-			sleeper := start("sleeper", func(ctx context.Context) error { return deep(ctx, 5) })
+			start("dead-a", func(ctx context.Context) error { return both(ctx, &accounts, &audit) }) // line of dead-a
+			start("dead-b", func(ctx context.Context) error { return both(ctx, &audit, &accounts) }) // line of dead-b
+			sleeper := start("sleeper", func(ctx context.Context) error { return deep(ctx, 5) })     // line of sleeper
 			start("joiner", sleeper.Wait)
-			start("getter", func(ctx context.Context) error { _, err := jobs.Get(ctx); return err })
-			start("reader", func(ctx context.Context) error { return readConn(server) })
-			start("acceptor", func(ctx context.Context) error { _, err := listener.Accept(); return err })
-			start("puller", func(ctx context.Context) error { return pulled(ctx) })
+			start("getter", func(ctx context.Context) error { _, err := jobs.Get(ctx); return err })       // line of getter
+			start("reader", func(ctx context.Context) error { return readConn(server) })                   // line of reader
+			start("acceptor", func(ctx context.Context) error { _, err := listener.Accept(); return err }) // line of acceptor
+			start("puller", func(ctx context.Context) error { return pulled(ctx) })                        // line of puller
 			start("offloader", func(ctx context.Context) error {
-				_, err := rondo.Offload(ctx, func(context.Context) (int, error) { select {} })
+				_, err := rondo.Offload(ctx, func(context.Context) (int, error) { select {} }) // line of offloader
 				return err
 			})
 			start("ready", func(ctx context.Context) error { ready(); return nil })
 			defer client.Close()
-			return rondo.Sleep(ctx, time.Hour)
+			return rondo.Sleep(ctx, time.Hour) // line of main
 		})
 	})
 }
@@ -122,7 +122,7 @@ func readConn(c net.Conn) error {
 //
 //go:noinline
 func pulled(ctx context.Context) error {
-	next, stop := iter.Pull(func(yield func(int) bool) { inPulled(ctx) })
+	next, stop := iter.Pull(func(yield func(int) bool) { inPulled(ctx) }) // line of the coroutine
 	defer stop()
 	next() // line of pulled
 	return nil
@@ -216,11 +216,11 @@ func spin(context.Context) {
 }
 
 //go:noinline
-func channel(context.Context) { <-make(chan int) }
+func channel(context.Context) { <-make(chan int) } // line of channel
 
 //go:noinline
 func selects(context.Context) {
-	select {
+	select { // line of select
 	case <-make(chan int):
 	case <-make(chan bool):
 	}
@@ -230,17 +230,17 @@ func selects(context.Context) {
 func mutex(context.Context) {
 	var m sync.Mutex
 	m.Lock()
-	m.Lock()
+	m.Lock() // line of mutex
 }
 
 //go:noinline
-func sleep(context.Context) { time.Sleep(time.Hour) }
+func sleep(context.Context) { time.Sleep(time.Hour) } // line of sleep
 
 //go:noinline
 func readPipe(context.Context) {
 	var p [2]int
 	if syscall.Pipe(p[:]) == nil {
-		_, _ = syscall.Read(p[0], make([]byte, 1))
+		_, _ = syscall.Read(p[0], make([]byte, 1)) // line of syscall
 	}
 }
 

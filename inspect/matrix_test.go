@@ -1,0 +1,225 @@
+//go:build linux && (amd64 || arm64)
+
+package inspect_test
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// builds are the ways to build a program that change what a reader finds in it:
+// whether there are symbols, where the code lies, what is inlined, how long the
+// functions' frames are, who lays the sections out.
+var builds = []build{
+	plain,
+	{"stripped", []string{"-ldflags=-s -w"}},
+	{"position independent", []string{"-buildmode=pie"}},
+	{"position independent and stripped", []string{"-buildmode=pie", "-ldflags=-s -w"}},
+	{"without optimisation", []string{"-gcflags=all=-N -l"}},
+	{"with the race detector", []string{"-race"}},
+	{"linked by gcc", []string{"-ldflags=-linkmode=external"}},
+}
+
+// TestWaits looks into a program with a task of each kind of wait, however it was
+// built. The other builds take minutes, so -short and the race detector, which
+// changes nothing in a process that is looked into, leave them to others.
+func TestWaits(t *testing.T) {
+	for _, b := range builds {
+		t.Run(b.name, func(t *testing.T) {
+			if testing.Short() {
+				if b.name != plain.name {
+					t.Skip("-short")
+				}
+			}
+			if underRace && b.name != plain.name {
+				return
+			}
+			t.Parallel()
+			l := until(t, open(t, start(t, b.program(t), "waits")), "10 tasks that wait", func(l *inspect.Loop) bool {
+				return settled(l) && len(l.Tasks) == 10
+			})
+			checkWaits(t, l)
+			for _, k := range l.Tasks {
+				checkStack(t, k)
+			}
+			if b.name != "without optimisation" {
+				if s := task(t, l, "sleeper").Stack; !slices.ContainsFunc(s, func(f inspect.Frame) bool { return f.Func == "main.nap" && f.Inlined }) {
+					t.Errorf("the call of nap is not marked as inlined: %+v", s)
+				}
+			}
+		})
+	}
+}
+
+// waits are what the tasks of the target wait for, and the functions that they
+// run.
+var waits = []struct{ name, wait, fn string }{
+	{"main", `sleep (59m\d\ds|1h0m0s)`, "main.waits"},
+	{"dead-a", `lock "audit" held by #3 dead-b`, "main.waits.func"},
+	{"dead-b", `lock "accounts" held by #2 dead-a`, "main.waits.func"},
+	{"sleeper", `sleep (59m\d\ds|1h0m0s)`, "main.waits.func"},
+	{"joiner", `task #4 sleeper`, "rondo.(*Task).Wait-fm"},
+	{"getter", `get "jobs"`, "main.waits.func"},
+	{"reader", `read 127\.0\.0\.1:\d+ fd \d+`, "main.waits.func"},
+	{"acceptor", `accept fd \d+`, "main.waits.func"},
+	{"puller", `sleep (59m\d\ds|1h0m0s)`, "main.waits.func"},
+	{"offloader", `offload`, "main.waits.func"},
+}
+
+func checkWaits(t *testing.T, l *inspect.Loop) {
+	t.Helper()
+	if l.Name != "target" || l.Held != nil || l.Offloads != 1 || l.Running != 0 || l.Spawned != 11 {
+		t.Errorf("loop %q, held %v, %d offloads, running %d, %d spawned", l.Name, l.Held, l.Offloads, l.Running, l.Spawned)
+	}
+	for i, w := range waits {
+		k := l.Tasks[i]
+		if k.ID != uint64(i+1) || k.Name != w.name || !regexp.MustCompile("^("+w.wait+")$").MatchString(k.Waiting) {
+			t.Errorf("task %d is #%d %s and waits for %q; want #%d %s and %q", i, k.ID, k.Name, k.Waiting, i+1, w.name, w.wait)
+		}
+		if !strings.HasPrefix(path.Base(k.Func), w.fn) && k.Func != "" {
+			t.Errorf("%s runs %s, want %s", k.Name, k.Func, w.fn)
+		}
+		if k.Age <= 0 || k.Age > l.Uptime || k.Since < 0 || k.Since > k.Age || k.Goroutine == 0 || k.Cancelled {
+			t.Errorf("%s: age %v of %v, since %v, goroutine %d, cancelled %v", k.Name, k.Age, l.Uptime, k.Since, k.Goroutine, k.Cancelled)
+		}
+		switch {
+		case i == 0:
+			if k.Owner != nil || k.Parent != 0 {
+				t.Errorf("main is owned by %v and was started by #%d", k.Owner, k.Parent)
+			}
+		case k.Owner == nil || *k.Owner != (inspect.ScopeID{Host: 1, Depth: 2}) || k.Parent != 1 || len(k.Scopes) > 0:
+			t.Errorf("%s is owned by %v, was started by #%d and is in %v; want main's second scope and none", k.Name, k.Owner, k.Parent, k.Scopes)
+		}
+	}
+	main := l.Tasks[0]
+	if len(main.Scopes) != 2 || main.Scopes[0].Kind != "timeout" || main.Scopes[0].Left <= 50*time.Minute || main.Scopes[0].Left > time.Hour ||
+		main.Scopes[1] != (inspect.Scope{Kind: "group", Tasks: 9}) {
+		t.Errorf("main is in %+v; want a timeout of an hour and a group of 9 tasks", main.Scopes)
+	}
+	if len(l.Cycles) != 1 || !slices.Equal(l.Cycles[0], []uint64{2, 3}) {
+		t.Errorf("cycles %v; want 2 and 3", l.Cycles)
+	}
+}
+
+// stacks are the program's own calls of each task, and the comments at their
+// lines.
+var stacks = map[string][][2]string{
+	"main":   {{"main.waits.func", "main"}, {"main.waits.func", ""}, {"main.waits", ""}},
+	"dead-a": {{"main.both", "both"}, {"main.waits.func", "dead-a"}},
+	"dead-b": {{"main.both", "both"}, {"main.waits.func", "dead-b"}},
+	"sleeper": {{"main.nap", "nap"}, {"main.deep", "the call of nap"}, {"main.deep", "deep"}, {"main.deep", "deep"}, {"main.deep", "deep"},
+		{"main.deep", "deep"}, {"main.deep", "deep"}, {"main.waits.func", "sleeper"}},
+	"joiner":   nil,
+	"getter":   {{"main.waits.func", "getter"}},
+	"reader":   {{"main.readConn", "readConn"}, {"main.waits.func", "reader"}},
+	"acceptor": {{"main.waits.func", "acceptor"}},
+	"puller": {{"main.inPulled", "inPulled"}, {"main.pulled.func1", "the coroutine"}, {"main.pulled", "pulled"},
+		{"main.waits.func", "puller"}},
+	"offloader": {{"main.waits.func", "offloader"}},
+}
+
+func checkStack(t *testing.T, k *inspect.Task) {
+	t.Helper()
+	want, own := stacks[k.Name], inspect.Own(k.Stack)
+	if k.Cut || len(k.Stack) == 0 || len(own) != len(want) {
+		t.Errorf("%s: cut %v, %d calls, own %v; want %v", k.Name, k.Cut, len(k.Stack), own, want)
+		return
+	}
+	for i, w := range want {
+		f := own[i]
+		ok := f.Func == w[0] || strings.HasSuffix(w[0], ".func") && strings.HasPrefix(f.Func, w[0])
+		if !ok || path.Base(f.File) != "main.go" || w[1] != "" && f.Line != line(t, w[1]) {
+			t.Errorf("%s: call %d is %+v; want %s at the line of %s", k.Name, i, f, w[0], w[1])
+		}
+	}
+}
+
+// hangs are the ways in which the target keeps its loop.
+var hangs = []struct {
+	mode, call, line string
+	how              string
+	advice           string
+}{
+	{"spin", "main.spin", "the hang", "computing", "rondo.Yield"},
+	{"channel", "main.channel", "channel", "blocked on a channel", "rondo.Queue"},
+	{"select", "main.selects", "select", "blocked in a select", "rondo.Queue"},
+	{"mutex", "main.mutex", "mutex", "blocked on a lock", "rondo.Mutex"},
+	{"sleep", "main.sleep", "sleep", "in time.Sleep", "rondo.Sleep"},
+	{"syscall", "main.readPipe", "syscall", "in a system call", "Offload"},
+	{"callback", "main.spin", "the hang", "computing", "rondo.Yield"},
+}
+
+// TestHeld: a loop that hangs is found, with who does it, where and why.
+func TestHeld(t *testing.T) {
+	for _, h := range hangs {
+		t.Run(h.mode, func(t *testing.T) {
+			t.Parallel()
+			l := until(t, open(t, start(t, plain.program(t), h.mode)), "a loop that is held", func(l *inspect.Loop) bool {
+				return l.Held != nil && (len(l.Held.Stack) > 0 || !profilerAllowed())
+			})
+			held := l.Held
+			if held.How != h.how || !strings.Contains(held.Advice, h.advice) || held.For < 100*time.Millisecond || held.For > l.Uptime {
+				t.Errorf("%s for %v of %v: %s; want %s, and %s for advice", held.How, held.For, l.Uptime, held.Advice, h.how, h.advice)
+			}
+			who := "HELD: a callback, or the loop itself,"
+			if h.mode != "callback" {
+				culprit := task(t, l, "culprit")
+				if held.Task != culprit.ID || l.Running != culprit.ID || culprit.State != "running" || culprit.Waiting != "" {
+					t.Errorf("held by #%d; want culprit, which is #%d and %s, waiting %q", held.Task, culprit.ID, culprit.State, culprit.Waiting)
+				}
+				if innocent := task(t, l, "innocent"); innocent.What != "sleep" || len(innocent.Stack) == 0 {
+					t.Errorf("innocent: %+v; want that it sleeps", innocent)
+				}
+				who = fmt.Sprintf("HELD: #%d culprit", culprit.ID)
+			} else if held.Task != 0 {
+				t.Errorf("held by #%d; want a callback", held.Task)
+			}
+			own := inspect.Own(held.Stack)
+			if computes := h.how == "computing"; computes && !profilerAllowed() {
+				if held.Thread == 0 {
+					t.Error("without a profiler not even the thread is known")
+				}
+			} else if len(own) == 0 || own[0].Func != h.call || own[0].Line != line(t, h.line) && !(computes && own[0].Line == line(t, h.line)+1) {
+				t.Errorf("it stands at %v; want %s at the line of %s", own, h.call, h.line)
+			}
+			var text strings.Builder
+			if err := l.WriteHead(&text, false); err != nil {
+				t.Fatal(err)
+			}
+			if second := strings.Split(text.String(), "\n")[1]; !strings.HasPrefix(second, who) || !strings.Contains(second, held.Advice) {
+				t.Errorf("the line below the loop's is %q; want %q and the advice", second, who)
+			}
+		})
+	}
+}
+
+// TestIdle: a loop that sleeps is not held, however long.
+func TestIdle(t *testing.T) {
+	l := until(t, open(t, start(t, plain.program(t), "idle")), "one task, waiting for a while", func(l *inspect.Loop) bool {
+		return l.Held != nil || settled(l) && l.Tasks[0].Since > 300*time.Millisecond
+	})
+	if l.Held != nil || l.Lag != 0 || len(l.Tasks) != 1 || l.Idle < 200*time.Millisecond || l.Idle > l.Uptime {
+		t.Errorf("held %+v, lag %v, %d tasks, idle %v of %v; want an idle loop with one task", l.Held, l.Lag, len(l.Tasks), l.Idle, l.Uptime)
+	}
+}
+
+// TestPictureOfProcess: a program has a picture in which the version of Go
+// is that of the toolchain.
+func TestPictureOfProcess(t *testing.T) {
+	p := start(t, plain.program(t), "idle")
+	picture, err := open(t, p).Snapshot(inspect.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if picture.PID != p.Process.Pid || picture.Go != runtime.Version() || len(picture.Loops) != 1 || picture.Loops[0].Tasks[0].Stack != nil {
+		t.Errorf("picture %+v; want process %d, %s, one loop and no stacks", picture, p.Process.Pid, runtime.Version())
+	}
+}
