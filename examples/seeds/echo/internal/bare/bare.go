@@ -1,0 +1,57 @@
+// Package bare has sockets as the system gives them: numbers, on which no call
+// ever blocks, and a Selector that says on which of them a call would have
+// something to do.
+//
+// It is for Unix systems, whose poll(2) it calls. Elsewhere Listen fails, and so
+// there is nothing to do for the others.
+package bare
+
+import "errors"
+
+// ErrWouldBlock says that a call has nothing to do at the moment.
+var ErrWouldBlock = errors.New("bare: would block")
+
+// A Selector watches descriptors. To each belongs a value that says what is to be
+// done when it is ready. The zero value is ready.
+type Selector[T any] struct {
+	watched []watched[T]
+}
+
+type watched[T any] struct {
+	fd    int
+	write bool
+	value T
+}
+
+// Read has the selector watch a descriptor that is to be read from, or that is to
+// accept a connection.
+func (s *Selector[T]) Read(fd int, value T) {
+	s.watched = append(s.watched, watched[T]{fd, false, value})
+}
+
+// Write has the selector watch a descriptor that is to be written to.
+func (s *Selector[T]) Write(fd int, value T) {
+	s.watched = append(s.watched, watched[T]{fd, true, value})
+}
+
+// Len counts the descriptors that are watched.
+func (s *Selector[T]) Len() int { return len(s.watched) }
+
+// Select waits until a descriptor is ready, or several are, and gives their
+// values. They are not watched any longer.
+func (s *Selector[T]) Select() (ready []T, err error) {
+	for len(ready) == 0 && err == nil && len(s.watched) > 0 {
+		var is []bool
+		is, err = poll(s.watched)
+		rest := s.watched[:0]
+		for i, w := range s.watched {
+			if err == nil && is[i] {
+				ready = append(ready, w.value)
+			} else {
+				rest = append(rest, w)
+			}
+		}
+		s.watched = rest
+	}
+	return ready, err
+}

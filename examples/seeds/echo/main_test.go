@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	child "github.com/rondo-go/rondo/examples/internal/program"
+	"github.com/rondo-go/rondo/examples/seeds/internal/golden"
+)
+
+func TestMain(m *testing.M) { child.Main(m, main) }
+
+func TestPrograms(t *testing.T) { golden.Test(t, programs) }
+
+// TestAllAtOnce wants the servers that serve everybody at once to look alike to
+// the clients.
+func TestAllAtOnce(t *testing.T) {
+	want, err := os.ReadFile("testdata/goroutines.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []string{"callbacks", "waits", "delegation", "tasks"} {
+		if got, err := os.ReadFile("testdata/" + step + ".txt"); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("to the clients of %s (%v) it looks like\n%s\nand to those of goroutines like\n%s", step, err, got, want)
+		}
+	}
+}
+
+// TestLong has each server send back more than the system takes at once. Step 5 is
+// left out: in the middle of one connection it waits for the next.
+func TestLong(t *testing.T) {
+	for name, s := range map[string]server{
+		"sequential": serveInSequence, "goroutines": serveByGoroutines, "pool": serveByPool, "callbacks": serveByCallbacks,
+		"waits": serveWithWaits, "delegation": serveByDelegation, "tasks": serveByTasks,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := s.run(3, func(address string) error { return flood(address, 3) }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
