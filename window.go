@@ -86,6 +86,7 @@ var pane = window.Table{
 		window.TimerWho:  uint16(unsafe.Offsetof(timer{}.who)),
 		window.TimerSize: uint16(unsafe.Sizeof(timer{})),
 
+		window.NestedID:   uint16(unsafe.Offsetof(nested{}.id)),
 		window.NestedG:    uint16(unsafe.Offsetof(nested{}.g)),
 		window.NestedIn:   uint16(unsafe.Offsetof(nested{}.in)),
 		window.NestedSize: uint16(unsafe.Sizeof(nested{})),

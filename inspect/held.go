@@ -25,13 +25,7 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 	var stack goinspect.Stack
 	if s := r.byAddr[before.word(window.LoopCurrent)]; s != nil {
 		out.Task = s.info.ID
-		stack = r.program.Stacks([]uint64{s.worker.word(window.WorkerG)})[0]
-		if inPull(r.framesOf(stack.Frames)) {
-			// The step goes on in a coroutine that the task has resumed.
-			if g := r.nested[s.addr]; g != 0 {
-				stack = r.program.Stacks([]uint64{g})[0]
-			}
-		}
+		stack, out.Stack = r.stepOf(s)
 	} else {
 		var asleep bool
 		if stack, asleep = r.baton(before); asleep {
@@ -39,10 +33,27 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 			l.Lag = 0
 			return nil
 		}
+		out.Stack = r.framesOf(stack.Frames)
 	}
-	out.Thread, out.Stack = stack.Thread, r.framesOf(stack.Frames)
+	out.Thread = stack.Thread
 	out.How, out.Advice = doing(stack)
 	return out
+}
+
+// stepOf gives the stack of what runs in a task's step, which may be a coroutine
+// that the task has resumed, and the calls of all of them.
+func (r *reader) stepOf(s *seen) (goinspect.Stack, []Frame) {
+	nested := r.nested[s.addr]
+	gs := []uint64{s.worker.word(window.WorkerG)}
+	for _, c := range nested {
+		gs = append(gs, c.g)
+	}
+	stacks := r.program.Stacks(gs)
+	own := r.framesOf(stacks[0].Frames)
+	if chain := r.chain(own, nested, stacks[1:]); len(chain) > 0 {
+		return chain[0], r.join(chain, own)
+	}
+	return stacks[0], own
 }
 
 // baton gives the stack of whichever of the loop's goroutines is not parked in a
@@ -54,7 +65,7 @@ func (r *reader) baton(head record) (goinspect.Stack, bool) {
 	if asleep(run) {
 		return run, true
 	}
-	if !inPull(r.framesOf(run.Frames)) {
+	if where(r.framesOf(run.Frames)) != inLoop {
 		return run, false
 	}
 	var gs []uint64
@@ -64,7 +75,7 @@ func (r *reader) baton(head record) (goinspect.Stack, bool) {
 		}
 	}
 	for _, s := range r.program.Stacks(gs) {
-		if s.State == goinspect.Unknown || s.State == goinspect.Dead || inPull(r.framesOf(s.Frames)) {
+		if s.State == goinspect.Unknown || s.State == goinspect.Dead || where(r.framesOf(s.Frames)) == inLoop {
 			continue
 		}
 		return s, false

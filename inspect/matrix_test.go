@@ -43,8 +43,8 @@ func TestWaits(t *testing.T) {
 				return
 			}
 			t.Parallel()
-			l := until(t, open(t, start(t, b.program(t), "waits")), "10 tasks that wait", func(l *inspect.Loop) bool {
-				return settled(l) && len(l.Tasks) == 10
+			l := until(t, open(t, start(t, b.program(t), "waits")), "11 tasks that wait", func(l *inspect.Loop) bool {
+				return settled(l) && len(l.Tasks) == 11
 			})
 			checkWaits(t, l)
 			for _, k := range l.Tasks {
@@ -71,12 +71,13 @@ var waits = []struct{ name, wait, fn string }{
 	{"reader", `read 127\.0\.0\.1:\d+ fd \d+`, "main.waits.func"},
 	{"acceptor", `accept fd \d+`, "main.waits.func"},
 	{"puller", `sleep (59m\d\ds|1h0m0s)`, "main.waits.func"},
+	{"nester", `sleep (59m\d\ds|1h0m0s)`, "main.waits.func"},
 	{"offloader", `offload`, "main.waits.func"},
 }
 
 func checkWaits(t *testing.T, l *inspect.Loop) {
 	t.Helper()
-	if l.Name != "target" || l.Held != nil || l.Offloads != 1 || l.Running != 0 || l.Spawned != 11 {
+	if l.Name != "target" || l.Held != nil || l.Offloads != 1 || l.Running != 0 || l.Spawned != 12 {
 		t.Errorf("loop %q, held %v, %d offloads, running %d, %d spawned", l.Name, l.Held, l.Offloads, l.Running, l.Spawned)
 	}
 	for i, w := range waits {
@@ -101,8 +102,8 @@ func checkWaits(t *testing.T, l *inspect.Loop) {
 	}
 	main := l.Tasks[0]
 	if len(main.Scopes) != 2 || main.Scopes[0].Kind != "timeout" || main.Scopes[0].Left <= 50*time.Minute || main.Scopes[0].Left > time.Hour ||
-		main.Scopes[1] != (inspect.Scope{Kind: "group", Tasks: 9}) {
-		t.Errorf("main is in %+v; want a timeout of an hour and a group of 9 tasks", main.Scopes)
+		main.Scopes[1] != (inspect.Scope{Kind: "group", Tasks: 10}) {
+		t.Errorf("main is in %+v; want a timeout of an hour and a group of 10 tasks", main.Scopes)
 	}
 	if len(l.Cycles) != 1 || !slices.Equal(l.Cycles[0], []uint64{2, 3}) {
 		t.Errorf("cycles %v; want 2 and 3", l.Cycles)
@@ -123,6 +124,8 @@ var stacks = map[string][][2]string{
 	"acceptor": {{"main.waits.func", "acceptor"}},
 	"puller": {{"main.inPulled", "inPulled"}, {"main.pulled.func1", "the coroutine"}, {"main.pulled", "pulled"},
 		{"main.waits.func", "puller"}},
+	"nester": {{"main.inPulled", "inPulled"}, {"main.outer.func1", ""}, {"main.outer", "outer"}, {"main.nested.func2", ""},
+		{"main.nested", "nested"}, {"main.waits.func", "nester"}},
 	"offloader": {{"main.waits.func", "offloader"}},
 }
 
@@ -154,6 +157,7 @@ var hangs = []struct {
 	{"mutex", "main.mutex", "mutex", "blocked on a lock", "rondo.Mutex"},
 	{"sleep", "main.sleep", "sleep", "in time.Sleep", "rondo.Sleep"},
 	{"syscall", "main.readPipe", "syscall", "in a system call", "Offload"},
+	{"coroutine", "main.spin", "the hang", "computing", "rondo.Yield"},
 	{"callback", "main.spin", "the hang", "computing", "rondo.Yield"},
 }
 
@@ -189,6 +193,9 @@ func TestHeld(t *testing.T) {
 				}
 			} else if len(own) == 0 || own[0].Func != h.call || own[0].Line != line(t, h.line) && !(computes && own[0].Line == line(t, h.line)+1) {
 				t.Errorf("it stands at %v; want %s at the line of %s", own, h.call, h.line)
+			}
+			if h.mode == "coroutine" && len(own) > 0 && !slices.ContainsFunc(own, func(f inspect.Frame) bool { return f.Func == "main.spinPulled" }) {
+				t.Errorf("below the coroutine's calls are none of the task that resumed it: %v", own)
 			}
 			var text strings.Builder
 			if err := l.WriteHead(&text, false); err != nil {

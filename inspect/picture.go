@@ -74,8 +74,6 @@ type Task struct {
 	// Moved says that the task ran while the picture was taken, so that its wait
 	// and its stack are not known.
 	Moved bool `json:"moved,omitempty"`
-
-	worker, record uint64
 }
 
 // A ScopeID names a scope: the one that the task Host has opened at a depth, 1

@@ -34,7 +34,7 @@ type reader struct {
 	tasks  []*seen
 	byAddr map[uint64]*seen
 	scopes map[uint64]record
-	nested map[uint64]uint64 // the record of the coroutine nested in a task
+	nested map[uint64][]coroutine // those that are nested in a task
 	frames map[*goinspect.Frame][]Frame
 }
 
@@ -53,7 +53,6 @@ const (
 	maxBreaks = 1000
 	maxName   = 512
 	maxScopes = 64
-	maxNested = 1 << 20
 )
 
 // A picture that is not exact is taken again, if that is cheap.
@@ -241,57 +240,8 @@ func (r *reader) readTasks(addrs []uint64) {
 	}
 	r.tasks = slices.DeleteFunc(r.tasks, func(s *seen) bool { return s.task.b == nil })
 	for _, s := range r.tasks {
-		s.info = &Task{record: s.addr}
+		s.info = &Task{}
 		r.byAddr[s.addr] = s
-	}
-}
-
-// readNested reads which coroutines the loop has recognised as nested in a task.
-func (r *reader) readNested(head record) {
-	r.nested = make(map[uint64]uint64)
-	at, n := head.pair(window.LoopNested)
-	if n == 0 || n > maxNested {
-		return
-	}
-	size := r.size(window.NestedSize)
-	b := make([]byte, int(n)*size)
-	if r.program.Memory().Read(at, b) != nil {
-		return
-	}
-	for i := range int(n) {
-		e := record{r.pane, b[i*size : (i+1)*size]}
-		r.nested[e.word(window.NestedIn)] = e.word(window.NestedG)
-	}
-}
-
-// readStacks is step 3.
-func (r *reader) readStacks() {
-	var gs []uint64
-	var whose []*seen
-	for _, s := range r.tasks {
-		if s.worker.b == nil {
-			continue
-		}
-		gs = append(gs, s.worker.word(window.WorkerG))
-		whose = append(whose, s)
-		if g := r.nested[s.addr]; g != 0 {
-			gs = append(gs, g)
-			whose = append(whose, s)
-		}
-	}
-	for i, stack := range r.program.Stacks(gs) {
-		t := whose[i].info
-		nested := i > 0 && whose[i-1] == whose[i]
-		if nested {
-			// The coroutine's calls stand on those of the task that resumed it. One that
-			// has ended or is not suspended in the loop has nothing to add.
-			if stack.State == goinspect.Waiting && inPull(t.Stack) && suspendedInLoop(stack) {
-				t.Stack = slices.Concat(r.framesOf(stack.Frames), t.Stack)
-			}
-			continue
-		}
-		t.Goroutine, t.Thread, t.Cut = stack.Goroutine, stack.Thread, stack.Cut
-		t.Stack = r.framesOf(stack.Frames)
 	}
 }
 

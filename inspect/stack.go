@@ -72,27 +72,3 @@ func Own(stack []Frame) []Frame {
 	}
 	return out
 }
-
-// inPull tells whether a stack ends in the resumption of a coroutine.
-func inPull(stack []Frame) bool {
-	for _, f := range stack {
-		switch pkg := f.Package(); {
-		case pkg == "iter":
-			return true
-		case pkg != "runtime" && !strings.HasPrefix(pkg, "internal/"):
-			return false
-		}
-	}
-	return false
-}
-
-// suspendedInLoop tells whether a coroutine waits by a call of the loop, and not
-// for its own turn.
-func suspendedInLoop(s goinspect.Stack) bool {
-	for _, f := range s.Frames {
-		if strings.HasPrefix(f.Func, module+".(*Loop).") || strings.HasPrefix(f.Func, module+".(*Task).park") {
-			return true
-		}
-	}
-	return false
-}

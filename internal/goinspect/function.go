@@ -34,7 +34,9 @@ const (
 	flagTop      = 1 // the function is the outermost of its stack
 	pcdataInline = 2
 	inlineTree   = 3
-	inlineSize   = 16
+	inlineSize   = 16 // of a record of an inlined call
+	inlineName   = 4
+	inlineParent = 8
 )
 
 // find gives the function in which pc lies.
@@ -248,9 +250,9 @@ func (p *Program) framesAt(f function, pc uint64, call bool) []Frame {
 		if !ok {
 			break
 		}
-		frame.Func, frame.Inlined = p.name(f.m, int32(half(record, 4))), true
+		frame.Func, frame.Inlined = p.name(f.m, int32(half(record, inlineName))), true
 		frames = append(frames, frame)
-		at = f.entry + uint64(half(record, 8))
+		at = f.entry + uint64(half(record, inlineParent))
 	}
 	p.frames[pc] = frames
 	return frames

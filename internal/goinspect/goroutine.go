@@ -24,14 +24,27 @@ func (s State) String() string {
 
 // layout is where things stand in the runtime's g and m.
 type layout struct {
-	m, sp, pc, self, lr, bp     int // in g
-	sysSP, sysPC, sysBP         int
-	status, goid                int
-	procid                      int // in m
-	size                        int // how much of a g is read
-	stable                      int // how much of it does not change while it is parked
-	statusRunning, statusSyscal uint32
+	m, sp, pc, self, lr, bp int // in g
+	sysSP, sysPC, sysBP     int
+	status, goid            int
+	procid                  int // in m
+	size                    int // how much of a g is read
+	stable                  int // how much of it does not change while it is parked
 }
+
+// The runtime's numbers of the states of a goroutine.
+const (
+	statusRunnable  = 1
+	statusRunning   = 2
+	statusSyscall   = 3
+	statusWaiting   = 4
+	statusDead      = 6
+	statusCopystack = 8 // its stack is being moved
+	statusPreempted = 9
+	statusLeaked    = 10 // it waits, and nothing can wake it
+	statusDeadExtra = 11
+	statusScan      = 0x1000 // a bit besides: the collector looks at it
+)
 
 // layoutOf gives the layout of a version of Go. Up to 1.24 the runtime's gobuf
 // had one word more. An unknown version is taken for the newest one known.
@@ -45,7 +58,6 @@ func layoutOf(version string) layout {
 		m: 48, sp: 56, pc: 64, self: 72, lr: s - 16, bp: s - 8,
 		sysSP: s, sysPC: s + 8, sysBP: s + 16, status: s + 40, goid: s + 48,
 		procid: 16 + gobuf, size: s + 56, stable: s,
-		statusRunning: 2, statusSyscal: 3,
 	}
 }
 
@@ -65,19 +77,19 @@ const maxStack = 1 << 30
 // a g.
 func (l *layout) decode(at uint64, b []byte) (goroutine, bool) {
 	g := goroutine{low: word(b, 0), high: word(b, 8), m: word(b, l.m), id: word(b, l.goid)}
-	status := half(b, l.status) &^ 0x1000 // the bit says that the collector scans it
-	if len(b) < l.size || word(b, l.self) != at || status > 11 || g.id == 0 || g.id > 1<<48 {
+	status := half(b, l.status) &^ statusScan
+	if len(b) < l.size || word(b, l.self) != at || status > statusDeadExtra || g.id == 0 || g.id > 1<<48 {
 		return goroutine{}, false
 	}
 	switch status {
-	case 1, 9:
+	case statusRunnable, statusPreempted:
 		g.state = Runnable
-	case 2, 8:
+	case statusRunning, statusCopystack:
 		// Its registers are in the processor, or its stack is being moved.
 		g.state = Running
-	case 3:
+	case statusSyscall:
 		g.state = Syscall
-	case 4, 10:
+	case statusWaiting, statusLeaked:
 		g.state = Waiting
 	default:
 		g.state = Dead

@@ -54,6 +54,13 @@ const (
 	moduleWords   = 41
 )
 
+// The table of names stands behind the header of a function table, whose size
+// lies between these.
+const (
+	leastHeader = 64
+	mostHeader  = 128
+)
+
 // The header of a function table begins with this magic, in Go 1.20 and later.
 var pcMagic = []byte{0xf1, 0xff, 0xff, 0xff, 0, 0}
 
@@ -64,7 +71,7 @@ func findModules(mem Memory, chunks *Chunks) []*module {
 	scan(mem, func(r Region) bool { return !r.Executable }, func(at uint64, b []byte) {
 		for i := 0; i+moduleWords*8 <= len(b); i += 8 {
 			header := word(b, i)
-			if distance := word(b, i+8) - header; distance < 64 || distance > 128 || header == 0 {
+			if distance := word(b, i+8) - header; distance < leastHeader || distance > mostHeader || header == 0 {
 				continue
 			}
 			if _, ok := regionAt(regions, header); !ok {

@@ -199,10 +199,10 @@ func profilerAllowed() bool {
 
 //go:noinline
 func spin(quit chan bool) {
-	for {
+	for turning := true; turning; {
 		select {
 		case <-quit:
-			return
+			turning = false
 		default:
 		}
 	}

@@ -203,7 +203,7 @@ func (p *Program) tryStacks(todo []attempt, out []Stack) []attempt {
 			continue
 		}
 		same := after[i].OK && string(after[i].Data[:p.layout.stable]) == string(a.first[:p.layout.stable]) &&
-			half(after[i].Data, p.layout.status)&^0x1000 == half(a.first, p.layout.status)&^0x1000 && len(after[i].Data) == size
+			half(after[i].Data, p.layout.status)&^statusScan == half(a.first, p.layout.status)&^statusScan && len(after[i].Data) == size
 		if !same || len(stacks[i].Data) == 0 || !stacks[i].OK {
 			*s = Stack{}
 			again = append(again, attempt{index: a.index, addr: a.addr})

@@ -115,7 +115,8 @@ const (
 	TimerWho  // *worker
 	TimerSize
 
-	NestedG  // uintptr, the runtime's record of a coroutine
+	NestedID // uint64, the number of a coroutine among the goroutines
+	NestedG  // uintptr, the runtime's record of it
 	NestedIn // *Task, the one that it is nested in
 	NestedSize
 

@@ -21,7 +21,7 @@ import (
 var modes = map[string]func(ctx context.Context) error{
 	"waits": waits, "many": many, "churn": churn, "idle": idle,
 	"spin": hang(spin), "channel": hang(channel), "select": hang(selects), "mutex": hang(mutex), "sleep": hang(sleep),
-	"syscall": hang(readPipe), "callback": callback, "crash": crash,
+	"syscall": hang(readPipe), "coroutine": hang(spinPulled), "callback": callback, "crash": crash,
 }
 
 func main() {
@@ -76,6 +76,7 @@ func waits(ctx context.Context) error {
 			start("reader", func(ctx context.Context) error { return readConn(server) })                   // line of reader
 			start("acceptor", func(ctx context.Context) error { _, err := listener.Accept(); return err }) // line of acceptor
 			start("puller", func(ctx context.Context) error { return pulled(ctx) })                        // line of puller
+			start("nester", func(ctx context.Context) error { return nested(ctx) })                        // line of nester
 			start("offloader", func(ctx context.Context) error {
 				_, err := rondo.Offload(ctx, func(context.Context) (int, error) { select {} }) // line of offloader
 				return err
@@ -131,6 +132,35 @@ func pulled(ctx context.Context) error {
 //go:noinline
 func inPulled(ctx context.Context) {
 	_ = rondo.Sleep(ctx, time.Hour) // line of inPulled
+}
+
+// nested waits in a coroutine within a coroutine, with one beside that has ended
+// and one that waits for its turn.
+//
+//go:noinline
+func nested(ctx context.Context) error {
+	for _, turns := range []int{0, 1} {
+		next, stop := iter.Pull(func(yield func(int) bool) {
+			_ = rondo.Yield(ctx)
+			for i := range turns {
+				yield(i)
+			}
+		})
+		defer stop()
+		next()
+	}
+	next, stop := iter.Pull(func(yield func(int) bool) { outer(ctx) })
+	defer stop()
+	next() // line of nested
+	return nil
+}
+
+//go:noinline
+func outer(ctx context.Context) {
+	_ = rondo.Yield(ctx)
+	next, stop := iter.Pull(func(yield func(int) bool) { inPulled(ctx) })
+	defer stop()
+	next() // line of outer
 }
 
 // many has as many tasks as the second argument says, in eight shapes.
@@ -242,6 +272,18 @@ func readPipe(context.Context) {
 	if syscall.Pipe(p[:]) == nil {
 		_, _ = syscall.Read(p[0], make([]byte, 1)) // line of syscall
 	}
+}
+
+// spinPulled keeps the loop in a coroutine that the loop knows of.
+//
+//go:noinline
+func spinPulled(ctx context.Context) {
+	next, stop := iter.Pull(func(yield func(int) bool) {
+		_ = rondo.Yield(ctx)
+		spin(ctx)
+	})
+	defer stop()
+	next() // line of coroutine
 }
 
 // callback keeps the loop in a callback.

@@ -1,0 +1,181 @@
+package goinspect
+
+import (
+	"debug/dwarf"
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// A dwarfData is what a program says of its own types and constants in its DWARF
+// data: where the fields of structures stand and how large these are, and the
+// values of constants, by names such as "runtime.g.sched".
+type dwarfData struct {
+	t       *testing.T
+	offsets map[string]int64
+	sizes   map[string]int64
+	values  map[string]int64
+}
+
+// readDwarf builds an empty program for linux with the processor and reads its
+// DWARF data.
+func readDwarf(t *testing.T, arch string) dwarfData {
+	t.Helper()
+	dir := t.TempDir()
+	source := filepath.Join(dir, "main.go")
+	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "program")
+	build := exec.Command("go", "build", "-o", path, source)
+	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	file, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	data, err := file.DWARF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := dwarfData{t, make(map[string]int64), make(map[string]int64), make(map[string]int64)}
+	structure := ""
+	for r := data.Reader(); ; {
+		e, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e == nil {
+			return d
+		}
+		name, _ := e.Val(dwarf.AttrName).(string)
+		switch e.Tag {
+		case dwarf.TagStructType:
+			structure = name
+			d.sizes[name], _ = e.Val(dwarf.AttrByteSize).(int64)
+		case dwarf.TagMember:
+			d.offsets[structure+"."+name], _ = e.Val(dwarf.AttrDataMemberLoc).(int64)
+		case dwarf.TagConstant:
+			d.values[name], _ = e.Val(dwarf.AttrConstValue).(int64)
+		}
+	}
+}
+
+// at gives where a field stands in a structure.
+func (d dwarfData) at(structure, field string) int {
+	d.t.Helper()
+	at, ok := d.offsets[structure+"."+field]
+	if !ok {
+		d.t.Errorf("%s has no field %s any more", structure, field)
+	}
+	return int(at)
+}
+
+// same compares what this package believes with what the toolchain says.
+func (d dwarfData) same(what string, ours, theirs int) {
+	d.t.Helper()
+	if ours != theirs {
+		d.t.Errorf("%s: this package has %d, %s has %d", what, ours, runtime.Version(), theirs)
+	}
+}
+
+// value compares a number of ours with a constant of the toolchain.
+func (d dwarfData) value(ours int64, name string) {
+	d.t.Helper()
+	theirs, ok := d.values[name]
+	if !ok {
+		d.t.Errorf("there is no constant %s any more", name)
+	}
+	d.same(name, int(ours), int(theirs))
+}
+
+// TestLayout compares every offset and number that this package has of the
+// runtime's with those of the toolchain in use: a release of Go that moves one of
+// them fails here, and not in the hands of those who look into a program.
+func TestLayout(t *testing.T) {
+	for _, arch := range []string{"amd64", "arm64"} {
+		t.Run(arch, func(t *testing.T) {
+			t.Parallel()
+			d := readDwarf(t, arch)
+			d.goroutines(layoutOf(runtime.Version()))
+			d.modules()
+			d.functions()
+		})
+	}
+}
+
+func (d dwarfData) goroutines(l layout) {
+	g := func(field string) int { return d.at("runtime.g", field) }
+	gobuf := func(field string) int { return g("sched") + d.at("runtime.gobuf", field) }
+	d.same("stack.lo", 0, g("stack")+d.at("runtime.stack", "lo"))
+	d.same("stack.hi", 8, g("stack")+d.at("runtime.stack", "hi"))
+	d.same("g.m", l.m, g("m"))
+	d.same("gobuf.sp", l.sp, gobuf("sp"))
+	d.same("gobuf.pc", l.pc, gobuf("pc"))
+	d.same("gobuf.g", l.self, gobuf("g"))
+	d.same("gobuf.lr", l.lr, gobuf("lr"))
+	d.same("gobuf.bp", l.bp, gobuf("bp"))
+	d.same("g.syscallsp", l.sysSP, g("syscallsp"))
+	d.same("g.syscallpc", l.sysPC, g("syscallpc"))
+	d.same("g.syscallbp", l.sysBP, g("syscallbp"))
+	d.same("g.atomicstatus", l.status, g("atomicstatus"))
+	d.same("g.goid", l.goid, g("goid"))
+	d.same("m.procid", l.procid, d.at("runtime.m", "procid"))
+	d.same("the end of goid", l.size, g("goid")+8)
+	d.same("the end of sched", l.stable, g("sched")+int(d.sizes["runtime.gobuf"]))
+	d.value(statusRunnable, "runtime._Grunnable")
+	d.value(statusRunning, "runtime._Grunning")
+	d.value(statusSyscall, "runtime._Gsyscall")
+	d.value(statusWaiting, "runtime._Gwaiting")
+	d.value(statusDead, "runtime._Gdead")
+	d.value(statusCopystack, "runtime._Gcopystack")
+	d.value(statusPreempted, "runtime._Gpreempted")
+	d.value(statusLeaked, "runtime._Gleaked")
+	d.value(statusDeadExtra, "runtime._Gdeadextra")
+	d.value(statusScan, "runtime._Gscan")
+}
+
+func (d dwarfData) modules() {
+	for field, number := range map[string]int{
+		"pcHeader": 0, "funcnametab": wordFuncnames, "cutab": wordCUs, "filetab": wordFiles, "pctab": wordPCs, "pclntable": wordFunctions,
+		"ftab": wordFtab, "minpc": wordMinPC, "maxpc": wordMaxPC, "text": wordText, "etext": wordEText, "types": wordTypes,
+		"etypes": wordETypes, "rodata": wordRodata, "gofunc": wordGofunc,
+	} {
+		d.same("moduledata."+field, 8*number, d.at("runtime.moduledata", field))
+	}
+	header := int(d.sizes["runtime.pcHeader"])
+	if header < leastHeader || header > mostHeader {
+		d.t.Errorf("pcHeader has %d bytes; this package takes %d to %d for likely", header, leastHeader, mostHeader)
+	}
+	d.same("pcHeader.minLC", 6, d.at("runtime.pcHeader", "minLC"))
+	d.same("pcHeader.ptrSize", 7, d.at("runtime.pcHeader", "ptrSize"))
+	d.value(int64(half(append(pcMagic[:4:4], 0, 0), 0)), "internal/abi.CurrentPCLnTabMagic")
+	d.same("functab", 8, int(d.sizes["runtime.functab"]))
+	d.same("functab.funcoff", 4, d.at("runtime.functab", "funcoff"))
+}
+
+func (d dwarfData) functions() {
+	for field, at := range map[string]int{
+		"entryOff": 0, "nameOff": funcName, "pcsp": funcPCSP, "pcfile": funcPCFile, "pcln": funcPCLine, "npcdata": funcNPCData,
+		"cuOffset": funcCU, "flag": funcFlag, "nfuncdata": funcNFunData,
+	} {
+		d.same("_func."+field, at, d.at("runtime._func", field))
+	}
+	d.same("_func", funcSize, int(d.sizes["runtime._func"]))
+	d.value(flagTop, "internal/abi.FuncFlagTopFrame")
+	d.value(pcdataInline, "internal/abi.PCDATA_InlTreeIndex")
+	d.value(inlineTree, "internal/abi.FUNCDATA_InlTree")
+	d.same("inlinedCall", inlineSize, int(d.sizes["runtime.inlinedCall"]))
+	d.same("inlinedCall.nameOff", inlineName, d.at("runtime.inlinedCall", "nameOff"))
+	d.same("inlinedCall.parentPc", inlineParent, d.at("runtime.inlinedCall", "parentPc"))
+	d.same("Type", typeSize, int(d.sizes["internal/abi.Type"]))
+	d.same("Type.TFlag", typeFlags, d.at("internal/abi.Type", "TFlag"))
+	d.same("Type.Str", typeName, d.at("internal/abi.Type", "Str"))
+	d.value(extraStar, "internal/abi.TFlagExtraStar")
+}

@@ -1,0 +1,131 @@
+package rondo
+
+// This file holds the window to its word: at each offset stands a field of the
+// type that package window says.
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/rondo-go/rondo/internal/window"
+)
+
+// records are the kernel's structures, by the first part of the names of their
+// offsets.
+var records = map[string]reflect.Type{
+	"Loop": reflect.TypeFor[Loop](), "Task": reflect.TypeFor[Task](), "Rare": reflect.TypeFor[rare](), "Worker": reflect.TypeFor[worker](),
+	"List": reflect.TypeFor[WaitList](), "Scope": reflect.TypeFor[Scope](), "Timer": reflect.TypeFor[timer](), "Nested": reflect.TypeFor[nested](),
+}
+
+// TestWindow reads the names of the offsets, and the types of what stands there,
+// from the source of package window.
+func TestWindow(t *testing.T) {
+	names, types := offsetsOf(t)
+	if len(names) != window.Count {
+		t.Fatalf("the source has %d offsets, want %d", len(names), window.Count)
+	}
+	taken := make(map[string]map[uint16]string)
+	for i, name := range names {
+		end := strings.IndexFunc(name[1:], func(c rune) bool { return c >= 'A' && c <= 'Z' }) + 1
+		kind, offset := name[:end], pane.Offsets[i]
+		record := records[kind]
+		if record == nil {
+			t.Errorf("%s: of which record is it?", name)
+			continue
+		}
+		if name[end:] == "Size" {
+			if uintptr(offset) != record.Size() {
+				t.Errorf("%s = %d, want %d", name, offset, record.Size())
+			}
+			continue
+		}
+		if taken[kind] == nil {
+			taken[kind] = make(map[uint16]string)
+		}
+		if other := taken[kind][offset]; other != "" {
+			t.Errorf("%s and %s both stand at %d", other, name, offset)
+		}
+		taken[kind][offset] = name
+		if !stands(record, uintptr(offset), types[i]) {
+			t.Errorf("%s: at %d of %v stands no %s", name, offset, record, types[i])
+		}
+	}
+}
+
+// TestWindowTable: where a reader looks for the parts of the table, there they
+// are, and it has been opened.
+func TestWindowTable(t *testing.T) {
+	var table window.Table
+	for _, c := range []struct {
+		what       string
+		want, have uintptr
+	}{
+		{"Version", unsafe.Offsetof(table.Version), window.AtVersion}, {"Size", unsafe.Offsetof(table.Size), window.AtSize},
+		{"Self", unsafe.Offsetof(table.Self), window.AtSelf}, {"Loops", unsafe.Offsetof(table.Loops), window.AtLoops},
+		{"Marker", unsafe.Offsetof(table.Marker), window.AtMarker}, {"Offsets", unsafe.Offsetof(table.Offsets), window.AtOffsets},
+	} {
+		if c.want != c.have {
+			t.Errorf("%s stands at %d and is looked for at %d", c.what, c.want, c.have)
+		}
+	}
+	if pane.Self != &pane || pane.Version != window.Version || uintptr(pane.Size) != unsafe.Sizeof(table) || pane.Loops != unsafe.Pointer(&loops.live) {
+		t.Errorf("the table is %+v", pane)
+	}
+}
+
+// offsetsOf gives the constants of package window that are offsets, in their
+// order, and the first words of their comments.
+func offsetsOf(t *testing.T) (names, types []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "internal/window/window.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range file.Decls {
+		group, ok := d.(*ast.GenDecl)
+		if !ok || group.Tok != token.CONST || group.Specs[len(group.Specs)-1].(*ast.ValueSpec).Names[0].Name != "Count" {
+			continue
+		}
+		for _, s := range group.Specs[:len(group.Specs)-1] {
+			v := s.(*ast.ValueSpec)
+			kind := strings.TrimSpace(v.Comment.Text())
+			if end := strings.IndexAny(kind, ",:"); end >= 0 {
+				kind = kind[:end]
+			}
+			names, types = append(names, v.Names[0].Name), append(types, kind)
+		}
+	}
+	return names, types
+}
+
+// stands tells whether at an offset of a structure, or of one inside it, stands a
+// field of a type that is described in a word.
+func stands(in reflect.Type, offset uintptr, what string) bool {
+	for f := range in.Fields() {
+		at := offset - f.Offset
+		switch {
+		case at == 0 && is(f.Type, what):
+			return true
+		case at < f.Type.Size() && f.Type.Kind() == reflect.Struct && stands(f.Type, at, what):
+			return true
+		}
+	}
+	return false
+}
+
+func is(t reflect.Type, what string) bool {
+	switch what {
+	case "a pointer":
+		return t.Kind() == reflect.Pointer || strings.HasPrefix(t.String(), "atomic.Pointer[")
+	case "func":
+		return t.Kind() == reflect.Func
+	case "any":
+		return t.Kind() == reflect.Interface && t.NumMethod() == 0
+	}
+	return t.Kind().String() == what || strings.ReplaceAll(t.String(), "rondo.", "") == what
+}
