@@ -10,7 +10,7 @@ package main
 import (
 	"io"
 
-	"github.com/rondo-go/rondo/examples/seeds/echo/internal/bare"
+	"github.com/rondo-go/rondo/examples/seeds/internal/bare"
 )
 
 func callbacks(w io.Writer) error { return server(serveByCallbacks).meet(w, 3) }

@@ -9,7 +9,7 @@ import (
 	"io"
 
 	"github.com/rondo-go/rondo/coro"
-	"github.com/rondo-go/rondo/examples/seeds/echo/internal/bare"
+	"github.com/rondo-go/rondo/examples/seeds/internal/bare"
 )
 
 // A wait is what a function pauses with: the descriptor that it waits for.

@@ -10,7 +10,7 @@ import (
 	"io"
 
 	"github.com/rondo-go/rondo/coro"
-	"github.com/rondo-go/rondo/examples/seeds/echo/internal/bare"
+	"github.com/rondo-go/rondo/examples/seeds/internal/bare"
 )
 
 // A call is one that pauses, and gives a T at its end.
