@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -44,13 +45,23 @@ func run(t testing.TB, main func(ctx context.Context) error) {
 // pair gives the two ends of a connection, both for the loop's tasks.
 func pair(t testing.TB, ctx context.Context) (a, b *socket.Conn) {
 	t.Helper()
-	l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+	return pairOf(t, ctx, "tcp")
+}
+
+// pairOf is pair for a network.
+func pairOf(t testing.TB, ctx context.Context, network string) (a, b *socket.Conn) {
+	t.Helper()
+	address := "127.0.0.1:0"
+	if network != "tcp" {
+		address = filepath.Join(t.TempDir(), "s")
+	}
+	l, err := socket.Listen(ctx, network, address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	dialled := rondo.Async(ctx, func(ctx context.Context) (net.Conn, error) {
-		return socket.Dial(ctx, "tcp", l.Addr().String())
+		return socket.Dial(ctx, network, l.Addr().String())
 	})
 	accepted, err := l.Accept()
 	if err != nil {
