@@ -213,6 +213,15 @@ func wait(f *fd.FD, which driver.Events, op func(sys uintptr) bool) error {
 
 // adopt makes a Conn of one of package net's.
 func adopt(f *fd.FD, c net.Conn) *Conn {
-	f.Name(c.RemoteAddr())
-	return &Conn{fd: f, network: c.LocalAddr().Network(), local: c.LocalAddr(), remote: c.RemoteAddr()}
+	mine := &Conn{fd: f, network: c.LocalAddr().Network(), local: c.LocalAddr(), remote: c.RemoteAddr()}
+	mine.name()
+	return mine
+}
+
+// name tells the FD what it is a connection of.
+func (c *Conn) name() {
+	c.fd.Name(c.remote)
+	if _, tcp := c.remote.(*net.TCPAddr); !tcp {
+		c.fd.Pieces()
+	}
 }

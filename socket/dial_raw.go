@@ -53,7 +53,7 @@ func (d *Dialer) dialUnix(ctx context.Context, loop kernel.Loop, network, addres
 	if err != nil {
 		return nil, err
 	}
-	return adopt(newFD(loop, sys, network), c), nil
+	return adopt(fd.New(loop, sys, makeFace), c), nil
 }
 
 // selfMax is how often a socket that got connected to itself is tried again: a
@@ -91,7 +91,7 @@ func (d *Dialer) connect(ctx context.Context, loop kernel.Loop, network string, 
 			f.Close()
 			continue
 		}
-		f.Name(c.remote)
+		c.name()
 		tune(sys, keepAlive(d.KeepAlive, d.KeepAliveConfig))
 		return c, nil
 	}

@@ -35,22 +35,13 @@ func (l *Listener) acceptTask(t kernel.Task) (*Conn, error) {
 	return newConn(l.fd.Loop(), sys, l.Addr().Network(), peer), nil
 }
 
-// newFD makes an FD of a connected socket.
-func newFD(loop kernel.Loop, sys int, network string) *fd.FD {
-	f := fd.New(loop, sys, makeFace)
-	if network == "unixpacket" {
-		f.Packets(false)
-	}
-	return f
-}
-
 // newConn makes a Conn of a connected socket.
 func newConn(loop kernel.Loop, sys int, network string, peer unix.Sockaddr) *Conn {
-	c := &Conn{fd: newFD(loop, sys, network), network: network}
+	c := &Conn{fd: fd.New(loop, sys, makeFace), network: network}
 	// It fails only if the connection is gone already, which its first use says.
 	local, _ := unix.Getsockname(sys)
 	c.local, c.remote = addr(local, network), addr(peer, network)
-	c.fd.Name(c.remote)
+	c.name()
 	return c
 }
 

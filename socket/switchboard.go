@@ -62,6 +62,9 @@ func (b *switchboard) start() {
 // add takes a connection.
 func (b *switchboard) add(s fd.Stream, peer peerAddr) *Transport {
 	t := &Transport{board: b, stream: s, peer: peer, place: int32(len(b.conns)), is: sendable}
+	if !peer.IsValid() || !fd.ShortIsAll {
+		t.set(unsure)
+	}
 	b.conns = append(b.conns, t)
 	b.loop.Hold(1)
 	b.enqueue(t)
@@ -229,8 +232,8 @@ func (s *sink) Ready(ev driver.Events) {
 	if ev&driver.Writable != 0 {
 		t.set(sendable)
 	}
-	if ev&driver.HangUp != 0 {
-		t.set(hungUp)
+	if ev&(driver.HangUp|driver.Urgent) != 0 {
+		t.set(unsure)
 	}
 	t.board.enqueue(t)
 }

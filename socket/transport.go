@@ -45,7 +45,7 @@ const (
 	queued                      // it is in the list of the switchboard
 	readable                    // a read may have something
 	sendable                    // a write may have room
-	hungUp                      // the end of the stream may come without a report
+	unsure                      // a short read may have left something
 	idle                        // PauseReading was called
 	ended                       // the peer has ended its side
 	closing                     // Close was called: it ends when all is sent
@@ -179,8 +179,8 @@ func (t *Transport) read() {
 	switch {
 	case err == nil:
 		// A short read has emptied the socket: epoll(7). Not so if the end of the
-		// stream may have been reported already.
-		if n < readMax && !t.has(hungUp) {
+		// stream may have been reported already, or if reads end before the data does.
+		if n < readMax && !t.has(unsure) {
 			t.await()
 		}
 		b.moved += n

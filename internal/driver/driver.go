@@ -58,11 +58,14 @@ type Events uint8
 
 // The two directions that can be asked for, and what may come with them. HangUp
 // says that the peer has ended its sending side, or that the descriptor is in
-// error: a read will not block from here on.
+// error: a read will not block from here on. Urgent says that there is urgent
+// data in the stream, before which a read may end though there is more; alone it
+// is no promise that a read gives anything.
 const (
 	Readable Events = 1 << iota
 	Writable
 	HangUp
+	Urgent
 )
 
 // A Sink is told that its descriptor is ready. Ready runs on the loop, inside

@@ -47,8 +47,8 @@ type FD struct {
 	write   side
 	sys     int  // the loop's descriptor, -1: none; changed on the loop, under mu
 	socket  bool // sys is a socket
-	packets bool // sys keeps the bounds of what is sent
-	local   bool // and is a Unix socket of datagrams
+	pieces  bool // a read may end before the data that has come does
+	local   bool // sys is a Unix socket of datagrams
 	pausing bool // reports of writing are not heeded; see sendBy
 	gone    bool // the loop has heard that it is closed
 
@@ -103,7 +103,7 @@ type side struct {
 	want   driver.Events
 	ready  bool
 	armed  bool
-	hangUp bool // the end of the stream may come without a report of its own
+	unsure bool // a read that gave less than was asked for may have left something
 	loan        // of the other face; see portable.go
 }
 

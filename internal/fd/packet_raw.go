@@ -94,7 +94,5 @@ func (s *side) retry(pause time.Duration) kernel.Timer {
 	})
 }
 
-// Packets tells that the socket keeps the bounds of what is sent: a read that
-// gives less than was asked for does not prove that there is no more. local is
-// for a Unix socket of datagrams.
-func (f *FD) Packets(local bool) { f.packets, f.local = true, local }
+// Datagrams tells that the socket is one of datagrams. local is for Unix.
+func (f *FD) Datagrams(local bool) { f.pieces, f.local = true, local }

@@ -9,8 +9,10 @@ package fd
 // direction that said it, and stays so; reports are edges. Two things follow.
 // Nobody waits before the kernel has said that there is nothing to do, or has
 // shown it by giving less than was asked (epoll(7), "for stream-oriented
-// files"). And the latter is no proof once a hang-up was seen: its edge may
-// have been the last.
+// files"). And the latter is no proof once a hang-up was seen, whose edge may
+// have been the last, nor where a read ends before the data does: at the bounds
+// of packets, before urgent data (tcp(7)), and on a Unix socket at a message that
+// brings descriptors (unix(7)).
 
 import (
 	"errors"
@@ -165,10 +167,10 @@ func (s *side) Ready(ev driver.Events) {
 	if s.fd.pausing && s.want == driver.Writable {
 		return
 	}
-	s.ready = true
-	if ev&driver.HangUp != 0 {
-		s.hangUp = true
+	if ev&(driver.HangUp|driver.Urgent) != 0 {
+		s.unsure = true
 	}
+	s.ready = true
 	s.Wake()
 }
 
@@ -240,7 +242,7 @@ func (f *FD) receive(p []byte) (int, syscall.Errno) {
 
 // took ends a read that gave n bytes of those it asked for.
 func (s *side) took(t kernel.Task, n, asked int) (int, error) {
-	if n > 0 && n < min(asked, chunkMax) && !s.hangUp && !s.fd.packets {
+	if ShortIsAll && n > 0 && n < min(asked, chunkMax) && !s.unsure && !s.fd.pieces {
 		s.ready = false
 	}
 	s.Release()

@@ -26,7 +26,10 @@ type visit struct {
 	list  rondo.WaitList
 }
 
-func (v *visit) Ready(driver.Events) {
+func (v *visit) Ready(ev driver.Events) {
+	if ev == driver.Urgent {
+		return
+	}
 	v.ready = true
 	v.list.Wake()
 }
@@ -133,8 +136,8 @@ func Watch(ctx context.Context, loop kernel.Loop, which driver.Events, sys uintp
 	return w.stop, nil
 }
 
-func (w *watch) Ready(driver.Events) {
-	if !w.due {
+func (w *watch) Ready(ev driver.Events) {
+	if ev != driver.Urgent && !w.due {
 		w.due = true
 		// The loop is running: this is its own goroutine.
 		_ = w.loop.Post(w.call)

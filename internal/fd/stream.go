@@ -1,6 +1,18 @@
 package fd
 
-import "errors"
+import (
+	"errors"
+	"runtime"
+)
+
+// ShortIsAll tells whether a read of TCP that gives less than was asked for has
+// emptied the socket, unless the driver has said HangUp or Urgent. Other systems'
+// drivers do not report urgent data.
+const ShortIsAll = runtime.GOOS == "linux"
+
+// Pieces tells that reads may end before the data that has come does. It is
+// called before the FD is used.
+func (f *FD) Pieces() { f.pieces = true }
 
 // ErrAgain says that a Stream can do nothing at the moment; its sink hears of
 // the time when it can, if that is expected.

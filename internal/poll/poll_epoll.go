@@ -276,8 +276,11 @@ func (p *epoll) deliver() error {
 // translate gives what an event says to the two sinks. An error or a hang-up
 // of both sides concerns both; the end of the peer's sending only the reader.
 func translate(bits uint32) (read, write driver.Events) {
-	if bits&(unix.EPOLLIN|unix.EPOLLPRI) != 0 {
+	if bits&unix.EPOLLIN != 0 {
 		read |= driver.Readable
+	}
+	if bits&unix.EPOLLPRI != 0 {
+		read |= driver.Urgent
 	}
 	if bits&unix.EPOLLOUT != 0 {
 		write |= driver.Writable

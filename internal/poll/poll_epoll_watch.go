@@ -19,7 +19,7 @@ import (
 func interest(ev driver.Events) uint32 {
 	bits := uint32(unix.EPOLLET)
 	if ev&driver.Readable != 0 {
-		bits |= unix.EPOLLIN | unix.EPOLLRDHUP
+		bits |= unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLPRI
 	}
 	if ev&driver.Writable != 0 {
 		bits |= unix.EPOLLOUT
