@@ -14,15 +14,53 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
 )
+
+// A secret is what a tls.Conn and a TLSConn have in common.
+type secret interface {
+	net.Conn
+	Handshake() error
+	HandshakeContext(ctx context.Context) error
+	ConnectionState() tls.ConnectionState
+	VerifyHostname(host string) error
+	CloseWrite() error
+	NetConn() net.Conn
+}
+
+// A makeSecret makes the one or the other.
+type makeSecret struct {
+	server, client func(ctx context.Context, c net.Conn, config *tls.Config) secret
+}
+
+// eitherTLS runs a test with a tls.Conn and with a TLSConn: where one task at a time
+// uses them they are the same.
+func eitherTLS(t *testing.T, test func(t *testing.T, by makeSecret)) {
+	t.Run("tls.Conn", func(t *testing.T) {
+		test(t, makeSecret{
+			func(_ context.Context, c net.Conn, config *tls.Config) secret { return tls.Server(c, config) },
+			func(_ context.Context, c net.Conn, config *tls.Config) secret { return tls.Client(c, config) },
+		})
+	})
+	t.Run("TLSConn", func(t *testing.T) { test(t, rondoTLS) })
+}
+
+var rondoTLS = makeSecret{
+	func(ctx context.Context, c net.Conn, config *tls.Config) secret {
+		return socket.TLSServer(ctx, c, config)
+	},
+	func(ctx context.Context, c net.Conn, config *tls.Config) secret {
+		return socket.TLSClient(ctx, c, config)
+	},
+}
 
 // secured gives the two ends of a connection with TLS over a and b, after the
 // handshake.
-func secured(t testing.TB, ctx context.Context, a, b net.Conn) (server, client *tls.Conn) {
+func (by makeSecret) secured(t testing.TB, ctx context.Context, a, b net.Conn) (server, client secret) {
 	t.Helper()
 	s, c := certificate(t)
 	s.NextProtos, c.NextProtos = []string{"theme", "episode"}, []string{"coda", "episode"}
-	server, client = tls.Server(a, s), tls.Client(b, c)
+	server, client = by.server(ctx, a, s), by.client(ctx, b, c)
 	err := both(ctx, func(context.Context) error { return server.Handshake() }, func(context.Context) error { return client.Handshake() })
 	if err != nil {
 		t.Fatal(err)
@@ -32,12 +70,14 @@ func secured(t testing.TB, ctx context.Context, a, b net.Conn) (server, client *
 
 // TestTLSEnds: what TLS agrees on (ALPN), a deadline that passes and is put off,
 // the end of one side and of both.
-func TestTLSEnds(t *testing.T) {
+func TestTLSEnds(t *testing.T) { eitherTLS(t, tlsEnds) }
+
+func tlsEnds(t *testing.T, by makeSecret) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
 		defer a.Close()
 		defer b.Close()
-		s, c := secured(t, ctx, a, b)
+		s, c := by.secured(t, ctx, a, b)
 		if got := c.ConnectionState().NegotiatedProtocol; got != "episode" {
 			t.Errorf("agreed on %q", got)
 		}
@@ -81,12 +121,14 @@ func TestTLSEnds(t *testing.T) {
 
 // TestTLSCut: a connection that ends within a record was cut. crypto/tls lets one
 // pass that ends without close_notify between two.
-func TestTLSCut(t *testing.T) {
+func TestTLSCut(t *testing.T) { eitherTLS(t, tlsCut) }
+
+func tlsCut(t *testing.T, by makeSecret) {
 	run(t, func(ctx context.Context) error {
 		for begun, want := range map[string]error{"": io.EOF, "\x17\x03\x03\x01\x00half": io.ErrUnexpectedEOF} {
 			a, b := pair(t, ctx)
 			defer b.Close()
-			_, c := secured(t, ctx, a, b)
+			_, c := by.secured(t, ctx, a, b)
 			if _, err := io.WriteString(a, begun); err != nil {
 				return err
 			}
@@ -104,22 +146,24 @@ func TestTLSCut(t *testing.T) {
 // TestC185StalledHandshake: a handshake that gets no answer ends by a deadline, by
 // the scope around it, and by its ctx. The connection can be closed, and nothing is
 // left.
-func TestC185StalledHandshake(t *testing.T) {
+func TestC185StalledHandshake(t *testing.T) { eitherTLS(t, stalledHandshake) }
+
+func stalledHandshake(t *testing.T, by makeSecret) {
 	_, client := certificate(t)
-	for way, handshake := range map[string]func(ctx context.Context, c *tls.Conn) error{
-		"deadline": func(ctx context.Context, c *tls.Conn) error {
+	for way, handshake := range map[string]func(ctx context.Context, c secret) error{
+		"deadline": func(ctx context.Context, c secret) error {
 			if err := c.SetDeadline(time.Now().Add(time.Millisecond)); err != nil {
 				return err
 			}
 			return c.Handshake()
 		},
-		"scope": func(ctx context.Context, c *tls.Conn) error {
+		"scope": func(ctx context.Context, c secret) error {
 			return rondo.Timeout(ctx, time.Millisecond, func(context.Context) error { return c.Handshake() })
 		},
-		"ctx": func(ctx context.Context, c *tls.Conn) error {
+		"ctx": func(ctx context.Context, c secret) error {
 			return rondo.Timeout(ctx, time.Millisecond, c.HandshakeContext)
 		},
-		"std ctx": func(ctx context.Context, c *tls.Conn) error {
+		"std ctx": func(ctx context.Context, c secret) error {
 			ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
 			defer cancel()
 			return c.HandshakeContext(ctx)
@@ -129,7 +173,7 @@ func TestC185StalledHandshake(t *testing.T) {
 			run(t, func(ctx context.Context) error {
 				a, b := pair(t, ctx)
 				defer a.Close()
-				c := tls.Client(b, client)
+				c := by.client(ctx, b, client)
 				err := handshake(ctx, c)
 				if !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("Handshake returned %v", err)
@@ -158,7 +202,9 @@ func (b buffered) Read(p []byte) (int, error) { return b.r.Read(p) }
 
 // TestC187StartTLS: a line in plain text, and in the same segment the beginning of
 // the handshake. What the reader of the line has taken too much is not lost.
-func TestC187StartTLS(t *testing.T) {
+func TestC187StartTLS(t *testing.T) { eitherTLS(t, startTLS) }
+
+func startTLS(t *testing.T, by makeSecret) {
 	server, client := certificate(t)
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -172,13 +218,13 @@ func TestC187StartTLS(t *testing.T) {
 			if r.Buffered() == 0 {
 				t.Error("the handshake has not begun in the same segment: the test shows nothing")
 			}
-			s := tls.Server(buffered{a, r}, server)
+			s := by.server(ctx, buffered{a, r}, server)
 			if _, err := s.Write([]byte("welcome")); err != nil {
 				return err
 			}
 			return s.Close()
 		}, func(context.Context) error {
-			c := tls.Client(&firstTogether{Conn: b, first: []byte("STARTTLS\n")}, client)
+			c := by.client(ctx, &firstTogether{Conn: b, first: []byte("STARTTLS\n")}, client)
 			got, err := io.ReadAll(c)
 			if string(got) != "welcome" {
 				t.Errorf("got %q", got)
@@ -206,13 +252,15 @@ func (f *firstTogether) Write(p []byte) (int, error) {
 
 // TestC189TLSOverTLS: a connection with TLS is a net.Conn, so there can be another
 // in it.
-func TestC189TLSOverTLS(t *testing.T) {
+func TestC189TLSOverTLS(t *testing.T) { eitherTLS(t, tlsOverTLS) }
+
+func tlsOverTLS(t *testing.T, by makeSecret) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
 		defer a.Close()
 		defer b.Close()
-		outerServer, outerClient := secured(t, ctx, a, b)
-		s, c := secured(t, ctx, outerServer, outerClient)
+		outerServer, outerClient := by.secured(t, ctx, a, b)
+		s, c := by.secured(t, ctx, outerServer, outerClient)
 		text := longText(300_000)
 		return both(ctx, func(ctx context.Context) error {
 			err := echo(ctx, s)

@@ -11,18 +11,18 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// A lock lets one caller at a time through, in the order in which they came.
+// A Lock lets one caller at a time through, in the order in which they came.
 // Tasks of its loop are suspended, other goroutines blocked. Whoever gives it
 // away while others wait hands it to the first of them, so that nobody comes in
-// between.
-type lock struct {
+// between. Begin makes it ready for use.
+type Lock struct {
 	loop  kernel.Loop
 	state atomic.Int32
 	mu    sync.Mutex // guards the rest; held for a few instructions
 	queue []*claim
 }
 
-// The states of a lock. It is contended if there is, or was, somebody in the
+// The states of a Lock. It is contended if there is, or was, somebody in the
 // queue.
 const (
 	free int32 = iota
@@ -30,17 +30,23 @@ const (
 	contended
 )
 
-// A claim is one caller that waits for a lock.
+// A claim is one caller that waits for a Lock.
 type claim struct {
-	granted bool // guarded by lock.mu
+	granted bool // guarded by Lock.mu
 	list    rondo.WaitList
 	signal  chan struct{} // nil for a task
 }
 
-// take waits until the caller has the lock. t is the calling task, or nil for
+// Begin makes the lock one of the tasks of loop.
+func (l *Lock) Begin(loop kernel.Loop) { l.loop = loop }
+
+// Try takes the lock if nobody has it, and tells whether it did. It never waits.
+func (l *Lock) Try() bool { return l.state.CompareAndSwap(free, held) }
+
+// Take waits until the caller has the lock. t is the calling task, or nil for
 // any other goroutine. It fails only if the task's scope is cancelled.
-func (l *lock) take(t kernel.Task) error {
-	if l.state.CompareAndSwap(free, held) {
+func (l *Lock) Take(t kernel.Task) error {
+	if l.Try() {
 		return nil
 	}
 	c := l.claim(t)
@@ -69,7 +75,7 @@ func (l *lock) take(t kernel.Task) error {
 
 // claim puts the caller into the queue, or takes the lock and returns nil if it
 // is free by then.
-func (l *lock) claim(t kernel.Task) *claim {
+func (l *Lock) claim(t kernel.Task) *claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for {
@@ -88,8 +94,8 @@ func (l *lock) claim(t kernel.Task) *claim {
 	return c
 }
 
-// release gives the lock to the first of the queue, or frees it.
-func (l *lock) release() {
+// Release gives the lock to the first of the queue, or frees it.
+func (l *Lock) Release() {
 	if l.state.CompareAndSwap(held, free) {
 		return
 	}

@@ -20,7 +20,7 @@ import (
 // be called, with a nil Task, by any goroutine.
 type Side struct {
 	loop    kernel.Loop
-	lock    lock
+	lock    Lock
 	waiter  rondo.WaitList
 	outside int // 1 if the wait can be ended from outside the loop
 
@@ -33,7 +33,8 @@ type Side struct {
 // Begin makes the Side ready for use. Outside tells whether something outside
 // the loop can end its waits.
 func (s *Side) Begin(loop kernel.Loop, outside bool) {
-	s.loop, s.lock.loop = loop, loop
+	s.loop = loop
+	s.lock.Begin(loop)
 	if outside {
 		s.outside = 1
 	}
@@ -41,10 +42,10 @@ func (s *Side) Begin(loop kernel.Loop, outside bool) {
 
 // Take waits until nobody else has the Side. It fails only if the task's scope
 // is cancelled; t is nil for a goroutine that is no task of the loop.
-func (s *Side) Take(t kernel.Task) error { return s.lock.take(t) }
+func (s *Side) Take(t kernel.Task) error { return s.lock.Take(t) }
 
 // Release gives the Side to whoever has waited longest for it.
-func (s *Side) Release() { s.lock.release() }
+func (s *Side) Release() { s.lock.Release() }
 
 // Enter fails if the task's scope is cancelled. It is asked at the start of an
 // operation and not after a wait: one that was ended by what it waited for has

@@ -1,0 +1,221 @@
+package socket
+
+// This file has what lies between crypto/tls and the connection of a TLSConn: an
+// outbox, in which what crypto/tls writes waits to be sent.
+//
+// The law: to write into it never waits. It holds at most a chunk, what was taken of
+// another by a Write that could not send it, and the answers that are owed.
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// boxes has the memory of outboxes that are empty: a connection that says nothing
+// has none.
+var boxes = sync.Pool{New: func() any { return new([]byte) }}
+
+// An outbox is what is written and not yet sent, in order.
+type outbox struct {
+	mu  sync.Mutex // held while a record is copied, never while anything waits
+	buf *[]byte    // nil: empty
+}
+
+// add puts b at the end.
+func (o *outbox) add(b []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.buf == nil {
+		o.buf = boxes.Get().(*[]byte)
+	}
+	*o.buf = append(*o.buf, b...)
+}
+
+// take gives all there is, or nil. The caller gives it back by sent.
+func (o *outbox) take() *[]byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	buf := o.buf
+	o.buf = nil
+	return buf
+}
+
+// sent gives back what was taken. The first n bytes of it have been sent, and the
+// others go ahead of what was added since.
+func (o *outbox) sent(buf *[]byte, n int) {
+	rest := append((*buf)[:0], (*buf)[n:]...)
+	if len(rest) > 0 {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if later := o.buf; later != nil {
+			rest = append(rest, *later...)
+			recycle(later)
+		}
+		*buf, o.buf = rest, buf
+		return
+	}
+	recycle(buf)
+}
+
+func recycle(buf *[]byte) {
+	*buf = (*buf)[:0]
+	if cap(*buf) <= 2*chunk {
+		boxes.Put(buf)
+	}
+}
+
+// size tells how much there is.
+func (o *outbox) size() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.buf == nil {
+		return 0
+	}
+	return len(*o.buf)
+}
+
+// drain sends what is in the outbox until that is empty. The caller has the lock
+// sending.
+func (c *TLSConn) drain() error {
+	for {
+		buf := c.box.take()
+		if buf == nil {
+			return nil
+		}
+		n, err := c.conn.Write(*buf)
+		if err == nil && n < len(*buf) {
+			err = io.ErrShortWrite
+		}
+		c.box.sent(buf, n)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// send waits for its turn and drains the outbox.
+func (c *TLSConn) send(t kernel.Task) error {
+	if c.box.size() == 0 {
+		return nil
+	}
+	if err := c.sending.Take(t); err != nil {
+		return c.fail("write", err)
+	}
+	defer c.sending.Release()
+	return c.drain()
+}
+
+// flush drains the outbox, unless somebody is at it. That one looks again when it has
+// given the lock away, as is done here, so that nothing is left that was added in
+// between. What cannot be sent waits for the next who sends, and the error is for that
+// one to find.
+func (c *TLSConn) flush() {
+	for c.box.size() > 0 && c.sending.Try() {
+		err := c.drain()
+		c.sending.Release()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// note notes the deadline for writing.
+func (c *TLSConn) note(t time.Time) {
+	c.mu.Lock()
+	c.until = t
+	c.mu.Unlock()
+}
+
+// late tells whether the deadline for writing has passed.
+func (c *TLSConn) late(t kernel.Task) bool {
+	c.mu.Lock()
+	until := c.until
+	c.mu.Unlock()
+	return !until.IsZero() && !c.now(t).Before(until)
+}
+
+// now gives the time of day as deadlines mean it: in a simulation, the simulated.
+func (c *TLSConn) now(t kernel.Task) time.Time {
+	if t == nil {
+		return time.Now()
+	}
+	d := c.loop.Driver()
+	return d.Time(d.Now())
+}
+
+// fail makes an error one of package net's.
+func (c *TLSConn) fail(op string, err error) error {
+	local, remote := c.conn.LocalAddr(), c.conn.RemoteAddr()
+	return &net.OpError{Op: op, Net: remote.Network(), Source: local, Addr: remote, Err: err}
+}
+
+// A wire is what crypto/tls has for the connection.
+type wire struct{ c *TLSConn }
+
+// Write puts a record into the outbox. After close_notify nothing is said, be it an
+// answer that crypto/tls owes: it must not fail, or the record that wants it would
+// count as damaged.
+func (w wire) Write(p []byte) (int, error) {
+	if !w.c.mute.Load() {
+		w.c.box.add(p)
+	}
+	return len(p), nil
+}
+
+// Read sends what is in the outbox and then reads. The handshake must have been
+// heard before it is answered; later, what cannot be sent is no reason not to read.
+func (w wire) Read(p []byte) (int, error) {
+	c := w.c
+	if c.ready.Load() {
+		c.flush()
+	} else if c.box.size() > 0 {
+		if err := c.send(fd.TaskOf(c.loop, "Read")); err != nil {
+			return 0, retriable{err}
+		}
+	}
+	n, err := c.conn.Read(p)
+	if err != nil && err != io.EOF {
+		err = retriable{err}
+	}
+	return n, err
+}
+
+func (w wire) Close() error                      { return w.c.conn.Close() }
+func (w wire) NetConn() net.Conn                 { return w.c.conn }
+func (w wire) LocalAddr() net.Addr               { return w.c.conn.LocalAddr() }
+func (w wire) RemoteAddr() net.Addr              { return w.c.conn.RemoteAddr() }
+func (w wire) SetDeadline(t time.Time) error     { return w.SetReadDeadline(t) }
+func (w wire) SetReadDeadline(t time.Time) error { return w.c.conn.SetReadDeadline(t) }
+
+// SetWriteDeadline does nothing. Crypto/tls sets one around close_notify, which is
+// sent only later.
+func (w wire) SetWriteDeadline(time.Time) error { return nil }
+
+// retriable is an error of a read after which crypto/tls lets one try again, since it
+// is for the connection below to know.
+type retriable struct{ error }
+
+func (r retriable) Unwrap() error { return r.error }
+func (retriable) Timeout() bool   { return false }
+func (retriable) Temporary() bool { return true }
+
+// plain gives an error of crypto/tls as it would be without a wire.
+func (c *TLSConn) plain(err error) error {
+	switch e := err.(type) {
+	case retriable:
+		return e.error
+	case tls.RecordHeaderError:
+		if e.Conn != nil {
+			// Whoever speaks no TLS can be told so in the clear.
+			e.Conn = c.conn
+			return e
+		}
+	}
+	return err
+}

@@ -1,0 +1,357 @@
+package socket
+
+// This file has TLSConn: crypto/tls, arranged so that no task ever waits while it
+// has one of the locks in there.
+//
+// A tls.Conn has three. It keeps the one for reading while it waits for a record,
+// and the one for the handshake for all of the handshake; here tasks and goroutines
+// come to both one at a time, by locks that suspend. The third is for writing, and
+// reading needs it too, for an answer. What is written goes into an outbox (see
+// outbox.go), so that nobody keeps that one longer than it takes to encrypt a record.
+// What is in the outbox is sent outside crypto/tls, by whoever has the lock sending.
+//
+// The order of the locks: shaking, reading, sending. Who reads a connection whose
+// handshake is done never waits for sending, because the peer may read no more until
+// it has been read: if somebody else sends, that one sends it all.
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+const (
+	// chunk is how much of what is to be written is encrypted at a time.
+	chunk = 64 << 10
+
+	// owed is how much may wait to be sent when more is read. A peer that does not
+	// read can have us owe it answers.
+	owed = 128 << 10
+
+	// farewell is how long the end of the stream may take to be sent, as in
+	// crypto/tls.
+	farewell = 5 * time.Second
+)
+
+// A TLSConn is TLS over a connection: a tls.Conn that several tasks and goroutines
+// may use at once. Whatever the peer sends, or does not read, only the tasks that
+// use the connection wait. It is a net.Conn. The first Read or Write does the
+// handshake if nobody has.
+//
+// Its errors are those of crypto/tls and of the connection below. Unlike a
+// tls.Conn, it outlives a Read or a Write that was cut off: by a deadline, or by the
+// scope of the task. The next one goes on where that one stopped. A handshake that
+// was cut off has failed for good.
+type TLSConn struct {
+	conn    net.Conn
+	tls     *tls.Conn
+	loop    kernel.Loop
+	shaking fd.Lock // who does the handshake
+	reading fd.Lock // who reads, the handshake done
+	sending fd.Lock // who sends what is in the outbox
+	box     outbox
+	ready   atomic.Bool // the handshake is done, and all of it is sent
+	mute    atomic.Bool // nothing more is to be said
+	closed  atomic.Bool
+	mu      sync.Mutex // guards until; held for an instant
+	until   time.Time  // the deadline for writing
+}
+
+var _ net.Conn = (*TLSConn)(nil)
+
+// TLSClient makes the client's side of TLS over c, for the tasks of ctx's loop, as
+// tls.Client does. The config must have a ServerName, or InsecureSkipVerify. It never
+// suspends; ctx only names the loop.
+//
+// It panics if ctx belongs to no loop, or if the config allows renegotiation, a
+// second handshake in the midst of reading that TLS 1.3 has abolished.
+func TLSClient(ctx context.Context, c net.Conn, config *tls.Config) *TLSConn {
+	if config != nil && config.Renegotiation != tls.RenegotiateNever {
+		panic("rondo: socket.TLSClient with a Renegotiation: only tls.RenegotiateNever is possible")
+	}
+	t := newTLSConn(mustLoop(ctx, "TLSClient"), c)
+	t.tls = tls.Client(wire{t}, config)
+	return t
+}
+
+// TLSServer makes the server's side of TLS over c, for the tasks of ctx's loop, as
+// tls.Server does. The config must have a certificate, or a way to get one. It never
+// suspends; ctx only names the loop. It panics if ctx belongs to no loop.
+func TLSServer(ctx context.Context, c net.Conn, config *tls.Config) *TLSConn {
+	return newTLSServer(mustLoop(ctx, "TLSServer"), c, config)
+}
+
+func newTLSServer(loop kernel.Loop, c net.Conn, config *tls.Config) *TLSConn {
+	t := newTLSConn(loop, c)
+	t.tls = tls.Server(wire{t}, config)
+	return t
+}
+
+func mustLoop(ctx context.Context, call string) kernel.Loop {
+	loop, err := loopOf(ctx, call)
+	if err != nil {
+		panic(err)
+	}
+	return loop
+}
+
+func newTLSConn(loop kernel.Loop, c net.Conn) *TLSConn {
+	t := &TLSConn{conn: c, loop: loop}
+	t.shaking.Begin(loop)
+	t.reading.Begin(loop)
+	t.sending.Begin(loop)
+	return t
+}
+
+// Read reads what has arrived into p, or waits for it. It returns io.EOF when the
+// peer has ended its side, os.ErrDeadlineExceeded past the deadline for reading,
+// net.ErrClosed after Close. Several readers come in turn, and each gets data of its
+// own. It suspends the task.
+//
+// It also sends what TLS has to answer, unless somebody else is sending. If the peer
+// takes nothing and 128 KiB are due to it, nothing is read until they have been sent,
+// for which the deadline for writing counts.
+func (c *TLSConn) Read(p []byte) (int, error) {
+	t := fd.TaskOf(c.loop, "Read")
+	if err := c.Handshake(); err != nil {
+		return 0, err
+	}
+	if err := c.reading.Take(t); err != nil {
+		return 0, c.fail("read", err)
+	}
+	defer c.reading.Release()
+	if err := c.enter(t, "read"); err != nil {
+		return 0, err
+	}
+	if c.box.size() > owed {
+		if err := c.send(t); err != nil {
+			return 0, err
+		}
+	}
+	n, err := c.tls.Read(p)
+	c.flush()
+	return n, c.plain(err)
+}
+
+// Write writes all of p, or fails and tells how much of it was taken. What was taken
+// is sent, if the connection lasts: what a Write that failed could not send, up to
+// 64 KiB, goes ahead of whatever is sent next. So to go on after a deadline, write
+// p[n:]. What several tasks and goroutines write at once is not mixed. It suspends the
+// task.
+func (c *TLSConn) Write(p []byte) (int, error) {
+	t := fd.TaskOf(c.loop, "Write")
+	if err := c.Handshake(); err != nil {
+		return 0, err
+	}
+	if err := c.sending.Take(t); err != nil {
+		return 0, c.fail("write", err)
+	}
+	n, err := c.write(t, p)
+	if err == nil {
+		c.flush()
+	}
+	return n, err
+}
+
+// write is Write for who has the lock sending, which it gives away.
+func (c *TLSConn) write(t kernel.Task, p []byte) (n int, err error) {
+	defer c.sending.Release()
+	if c.closed.Load() {
+		return 0, net.ErrClosed
+	}
+	if err := c.enter(t, "write"); err != nil {
+		return 0, err
+	}
+	// What is encrypted counts as written, so this is the last moment to refuse.
+	if c.late(t) {
+		return 0, c.fail("write", os.ErrDeadlineExceeded)
+	}
+	if err := c.drain(); err != nil {
+		return 0, err
+	}
+	for {
+		m, err := c.tls.Write(p[:min(len(p), chunk)])
+		n, p = n+m, p[m:]
+		if err == nil {
+			err = c.drain()
+		}
+		if err != nil || len(p) == 0 {
+			return n, err
+		}
+	}
+}
+
+// enter fails if the scope of the task is cancelled: what lies in memory is no
+// reason to go on.
+func (c *TLSConn) enter(t kernel.Task, op string) error {
+	if t == nil || t.Scope().Err() == nil {
+		return nil
+	}
+	return c.fail(op, context.Cause(t.Scope()))
+}
+
+// Handshake does the handshake, unless it is done. It is for those who want to know
+// how it went before they read or write. It suspends the task.
+func (c *TLSConn) Handshake() error { return c.HandshakeContext(context.Background()) }
+
+// HandshakeContext is Handshake that closes the connection if ctx, which may belong
+// to a loop or not, is cancelled before it is done. It returns the error of ctx then.
+// One that has failed fails again with the same error.
+func (c *TLSConn) HandshakeContext(ctx context.Context) error {
+	if c.ready.Load() {
+		return nil
+	}
+	t := fd.TaskOf(c.loop, "Handshake")
+	if err := c.await(ctx, t); err != nil {
+		return err
+	}
+	defer c.shaking.Release()
+	if c.ready.Load() {
+		return nil
+	}
+	if err := c.tls.HandshakeContext(ctx); err != nil {
+		// An alert tells the peer, if that is possible.
+		c.flush()
+		return c.plain(err)
+	}
+	if err := c.send(t); err != nil {
+		return err
+	}
+	c.ready.Store(true)
+	return nil
+}
+
+// await takes the lock of the handshake.
+func (c *TLSConn) await(ctx context.Context, t kernel.Task) error {
+	if c.shaking.Try() {
+		return nil
+	}
+	stop := func() bool { return true }
+	if ctx.Done() != nil {
+		stop = context.AfterFunc(ctx, func() { _ = c.conn.Close() })
+	}
+	err := c.shaking.Take(t)
+	if err != nil {
+		err = c.fail("handshake", err)
+	}
+	if !stop() {
+		if err == nil {
+			c.shaking.Release()
+		}
+		return ctx.Err()
+	}
+	return err
+}
+
+// CloseWrite tells the peer that nothing more will be written (close_notify, RFC
+// 8446, section 6.1): it reads io.EOF, and may go on writing. It waits until what is
+// being written is sent, and then five seconds at most. The connection below is not
+// touched. The handshake must have been done. It suspends the task.
+func (c *TLSConn) CloseWrite() error {
+	t := fd.TaskOf(c.loop, "CloseWrite")
+	if err := c.sending.Take(t); err != nil {
+		return c.fail("close", err)
+	}
+	defer c.sending.Release()
+	return c.bid(t)
+}
+
+// bid says close_notify. The caller has the lock sending.
+func (c *TLSConn) bid(t kernel.Task) error {
+	if err := c.tls.CloseWrite(); err != nil {
+		return c.plain(err)
+	}
+	c.mute.Store(true)
+	_ = c.conn.SetWriteDeadline(c.now(t).Add(farewell))
+	return c.drain()
+}
+
+// Close says close_notify, unless somebody is sending at the moment, for which it
+// takes five seconds at most, and closes the connection: all that waits on it ends
+// with net.ErrClosed. Its error is that of the close, or else tells that close_notify
+// could not be sent. A second Close returns net.ErrClosed. In a callback, which must
+// not wait, it does without close_notify. It suspends the task.
+func (c *TLSConn) Close() error {
+	if c.closed.Swap(true) {
+		return net.ErrClosed
+	}
+	var said error
+	inside := c.loop.Inside()
+	var t kernel.Task
+	if inside {
+		t = c.loop.Task()
+	}
+	callback := inside && t == nil
+	if c.ready.Load() && !callback && c.sending.Try() {
+		said = c.bid(t)
+		c.sending.Release()
+	}
+	c.mute.Store(true)
+	if err := c.conn.Close(); err != nil {
+		return err
+	}
+	if said != nil {
+		return fmt.Errorf("rondo: the connection is closed, but close_notify was not sent: %w", said)
+	}
+	return nil
+}
+
+// ConnectionState tells what the handshake has agreed on. While one is under way it
+// is the zero value. It never suspends.
+func (c *TLSConn) ConnectionState() tls.ConnectionState {
+	if !c.ready.Load() {
+		if !c.shaking.Try() {
+			return tls.ConnectionState{}
+		}
+		defer c.shaking.Release()
+	}
+	return c.tls.ConnectionState()
+}
+
+// VerifyHostname checks that the peer's certificate is valid for a host, as
+// tls.Conn's does. It never suspends.
+func (c *TLSConn) VerifyHostname(host string) error {
+	if !c.ready.Load() {
+		if !c.shaking.Try() {
+			return errors.New("rondo: VerifyHostname during the handshake")
+		}
+		defer c.shaking.Release()
+	}
+	return c.tls.VerifyHostname(host)
+}
+
+// NetConn gives the connection below. Who reads from it or writes to it breaks TLS.
+func (c *TLSConn) NetConn() net.Conn { return c.conn }
+
+// LocalAddr gives the address of this end.
+func (c *TLSConn) LocalAddr() net.Addr { return c.conn.LocalAddr() }
+
+// RemoteAddr gives the address of the peer.
+func (c *TLSConn) RemoteAddr() net.Addr { return c.conn.RemoteAddr() }
+
+// SetDeadline is SetReadDeadline and SetWriteDeadline.
+func (c *TLSConn) SetDeadline(t time.Time) error {
+	c.note(t)
+	return c.conn.SetDeadline(t)
+}
+
+// SetReadDeadline sets the time after which each Read fails with an error that is
+// os.ErrDeadlineExceeded, one that waits at the moment included. The zero time means
+// none. A handshake both reads and writes. It never suspends.
+func (c *TLSConn) SetReadDeadline(t time.Time) error { return c.conn.SetReadDeadline(t) }
+
+// SetWriteDeadline is SetReadDeadline for writing. CloseWrite and Close set one of
+// their own.
+func (c *TLSConn) SetWriteDeadline(t time.Time) error {
+	c.note(t)
+	return c.conn.SetWriteDeadline(t)
+}

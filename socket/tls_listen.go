@@ -1,0 +1,62 @@
+package socket
+
+// This file has how one comes by a TLSConn: NewTLSListener and DialTLS, each a few
+// lines around what gives a connection.
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// NewTLSListener gives a listener that makes a TLSConn of each connection that l
+// accepts, as tls.NewListener makes a tls.Conn. The handshake is not part of Accept,
+// so a client that does not go on with it keeps nobody waiting but its own task. It
+// never suspends. It panics if ctx, whose loop's tasks will use the connections,
+// belongs to no loop.
+func NewTLSListener(ctx context.Context, l net.Listener, config *tls.Config) net.Listener {
+	return &tlsListener{l, mustLoop(ctx, "NewTLSListener"), config}
+}
+
+type tlsListener struct {
+	net.Listener
+	loop   kernel.Loop
+	config *tls.Config
+}
+
+// Accept waits for a connection. It suspends the task.
+func (l *tlsListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return newTLSServer(l.loop, c, l.config), nil
+}
+
+// DialTLS is Dial and the handshake. If the config has no ServerName it is the host of
+// the address; a nil config is an empty one. It suspends the task, and cancelling ctx
+// ends it. Its errors are those of Dial and of HandshakeContext.
+func DialTLS(ctx context.Context, network, address string, config *tls.Config) (*TLSConn, error) {
+	raw, err := Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	config = config.Clone()
+	if config == nil {
+		config = new(tls.Config)
+	}
+	if config.ServerName == "" {
+		config.ServerName = address
+		if host, _, err := net.SplitHostPort(address); err == nil {
+			config.ServerName = host
+		}
+	}
+	c := TLSClient(ctx, raw, config)
+	if err := c.HandshakeContext(ctx); err != nil {
+		_ = raw.Close()
+		return nil, err
+	}
+	return c, nil
+}

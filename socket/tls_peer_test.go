@@ -1,0 +1,198 @@
+package socket_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// stuffed gives a client whose Write waits because the peer does not read, and the
+// peer. The task that writes text gives its error to wrote.
+func stuffed(t testing.TB, ctx context.Context, g *rondo.Scope, text []byte, wrote *error) (*recorder, *socket.TLSConn) {
+	t.Helper()
+	server, client := certificate(t)
+	a, b := pair(t, ctx)
+	c := socket.TLSClient(ctx, b, client)
+	r := record(t, ctx, a, server, c)
+	g.Go(func(context.Context) error {
+		var n int
+		n, *wrote = c.Write(text)
+		if *wrote == nil && n != len(text) {
+			t.Errorf("Write took %d of %d", n, len(text))
+		}
+		return nil
+	})
+	waiting(ctx, "write", 1)
+	return r, c
+}
+
+// TestTLSKeysChange: the peer reads nothing, so a Write waits, and wants new keys all
+// the same. The loop turns, the reader reads, and the answers are where they belong:
+// behind what was encrypted with the old keys.
+func TestTLSKeysChange(t *testing.T) {
+	text := longText(12 << 20)
+	run(t, func(ctx context.Context) error {
+		var wrote error
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			r, c := stuffed(t, ctx, g, text, &wrote)
+			defer r.Close()
+			p := make([]byte, 10)
+			for range 5 {
+				if _, err := r.Write(append(r.update(), r.seal(recordData, "hello")...)); err != nil {
+					return err
+				}
+				if n, err := c.Read(p); string(p[:n]) != "hello" || err != nil {
+					t.Errorf("read %q, %v", p[:n], err)
+				}
+			}
+			got, updates, _, err := r.hear(len(text))
+			if err != nil || !bytes.Equal(got, text) || updates != 5 || wrote != nil {
+				t.Errorf("the peer got %d bytes and %d changes of keys, %v; Write returned %v", len(got), updates, err, wrote)
+			}
+			// Nobody sends at the moment: who reads does. The task that writes is done.
+			if _, err := r.Write(r.update()); err != nil {
+				return err
+			}
+			task := g.Go(func(context.Context) error {
+				if n, err := c.Read(p); err == nil {
+					t.Errorf("read %q", p[:n])
+				}
+				return nil
+			})
+			kind, _, err := r.open()
+			if kind != recordHandshake {
+				t.Errorf("answered with %d, %v", kind, err)
+			}
+			task.Cancel(nil)
+			return c.Close()
+		})
+	})
+}
+
+// TestTLSDamaged: the same with a record that is damaged. Read says so, and the peer is
+// told by an alert.
+func TestTLSDamaged(t *testing.T) {
+	text := longText(12 << 20)
+	run(t, func(ctx context.Context) error {
+		var wrote error
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			r, c := stuffed(t, ctx, g, text, &wrote)
+			defer r.Close()
+			b := r.seal(recordData, "hello")
+			b[len(b)-1] ^= 1
+			if _, err := r.Write(b); err != nil {
+				return err
+			}
+			if n, err := c.Read(make([]byte, 10)); n != 0 || err == nil || !strings.Contains(err.Error(), "bad record MAC") {
+				t.Errorf("read %d, %v", n, err)
+			}
+			got, _, alert, err := r.hear(0)
+			if err != nil || !bytes.HasPrefix(text, got) || string(alert) != "\x02\x14" {
+				t.Errorf("the peer got %d bytes and %x, %v", len(got), alert, err)
+			}
+			for wrote == nil {
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+			}
+			if !strings.Contains(wrote.Error(), "bad record MAC") {
+				t.Errorf("Write returned %v", wrote)
+			}
+			return c.Close()
+		})
+	})
+}
+
+// TestTLSOwed: a peer that reads nothing and wants new keys without end does not fill
+// the memory: from some answers on nothing is read until it reads. Then all goes on.
+func TestTLSOwed(t *testing.T) {
+	const rounds, answer = 800, 27
+	text := longText(12 << 20)
+	run(t, func(ctx context.Context) error {
+		var wrote error
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			r, c := stuffed(t, ctx, g, text, &wrote)
+			defer r.Close()
+			read := 0
+			g.Go(func(context.Context) error {
+				p := make([]byte, 10)
+				for read < rounds {
+					n, err := c.Read(p)
+					if read += n; err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			for range rounds {
+				var b []byte
+				for range 16 { // as many in a row as crypto/tls takes
+					b = append(b, r.update()...)
+				}
+				if _, err := r.Write(append(b, r.seal(recordData, "x")...)); err != nil {
+					return err
+				}
+			}
+			waiting(ctx, "turn", 1)
+			// The system may have taken a little more of the writer meanwhile, and some of
+			// the answers with it.
+			if most := 2 * (128 << 10) / (16 * answer); read == 0 || read > most {
+				t.Errorf("%d were read with nothing sent, of at most %d", read, most)
+			}
+			got, updates, _, err := r.hear(len(text))
+			if err != nil || !bytes.Equal(got, text) {
+				t.Errorf("the peer got %d bytes, %v", len(got), err)
+			}
+			for ; updates < 16*rounds && err == nil; updates++ {
+				_, _, err = r.open()
+			}
+			if read != rounds || err != nil {
+				t.Errorf("%d were read in the end, %v", read, err)
+			}
+			return c.Close()
+		})
+	})
+}
+
+// TestTLSQuiet: after close_notify nothing is said, and a peer that changes its keys is
+// understood.
+func TestTLSQuiet(t *testing.T) {
+	server, client := certificate(t)
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		c := socket.TLSClient(ctx, b, client)
+		defer c.Close()
+		r := record(t, ctx, a, server, c)
+		if err := c.CloseWrite(); err != nil {
+			return err
+		}
+		if _, err := r.Write(append(r.update(), r.seal(recordData, "hello")...)); err != nil {
+			return err
+		}
+		p := make([]byte, 10)
+		if n, err := c.Read(p); string(p[:n]) != "hello" || err != nil {
+			t.Errorf("read %q, %v", p[:n], err)
+		}
+		if n, err := c.Write([]byte("more")); n != 0 || err == nil {
+			t.Errorf("Write after CloseWrite: %d, %v", n, err)
+		}
+		if err := errors.Join(c.CloseWrite(), c.Close()); err != nil {
+			return err
+		}
+		got, updates, alert, err := r.hear(0)
+		if len(got) > 0 || updates > 0 || string(alert) != "\x01\x00" || err != nil {
+			t.Errorf("the peer got %q, %d changes of keys, and %x, %v", got, updates, alert, err)
+		}
+		if _, _, err := r.open(); err != io.EOF {
+			t.Errorf("after close_notify: %v", err)
+		}
+		return nil
+	})
+}
