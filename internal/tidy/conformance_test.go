@@ -16,7 +16,7 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := regexp.MustCompile(`(?m)^\| C-(\d{3}) \|.*$`)
-	name := regexp.MustCompile("TestC(\\d{3})\\w*")
+	name := regexp.MustCompile(`TestC(\d{3})\w*`)
 	rows := make(map[string][]string)
 	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
 		if _, twice := rows[m[1]]; twice {
