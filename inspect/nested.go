@@ -46,7 +46,7 @@ func (r *reader) readNested(head record) {
 func (r *reader) readStacks() {
 	var gs []uint64
 	for _, s := range r.tasks {
-		if s.worker.b == nil {
+		if !r.wanted(s) {
 			continue
 		}
 		gs = append(gs, s.worker.word(window.WorkerG))
@@ -56,7 +56,7 @@ func (r *reader) readStacks() {
 	}
 	stacks := r.program.Stacks(gs)
 	for _, s := range r.tasks {
-		if s.worker.b == nil {
+		if !r.wanted(s) {
 			continue
 		}
 		t, stack := s.info, stacks[0]
@@ -71,6 +71,11 @@ func (r *reader) readStacks() {
 		}
 		stacks = stacks[1+len(nested):]
 	}
+}
+
+// wanted tells whether the stack of s is asked for, and there.
+func (r *reader) wanted(s *seen) bool {
+	return s.worker.b != nil && (r.options.Stacks || slices.Contains(r.options.StacksOf, s.info.ID))
 }
 
 // chain gives the stacks of those coroutines nested in a task whose calls stand on

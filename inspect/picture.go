@@ -13,6 +13,7 @@ type Picture struct {
 
 // A Loop is one loop of the program.
 type Loop struct {
+	ID       uint64        `json:"id"` // no other loop of the program has or had it
 	Name     string        `json:"name"`
 	Uptime   time.Duration `json:"uptime"`
 	Idle     time.Duration `json:"idle"` // time spent asleep

@@ -81,7 +81,7 @@ func (r *reader) once() (*Loop, bool) {
 	r.readTasks(r.walk(before))
 	r.readNested(before)
 	r.describe(before)
-	if r.options.Stacks {
+	if r.options.Stacks || len(r.options.StacksOf) > 0 {
 		r.readStacks()
 	}
 	missed, moved := r.confirm()
@@ -296,7 +296,7 @@ func (r *reader) summary(before, after record) *Loop {
 	}
 	_, timers := before.pair(window.LoopTimers)
 	l := &Loop{
-		Name: name, Uptime: time.Duration(r.now - int64(before.word(window.LoopStarted))),
+		ID: before.word(window.LoopSerial), Name: name, Uptime: time.Duration(r.now - int64(before.word(window.LoopStarted))),
 		Idle: time.Duration(before.word(window.LoopIdle)), Turns: before.word(window.LoopTurns),
 		Switches: before.word(window.LoopSwitches), Steps: before.word(window.LoopSteps), Posts: before.word(window.LoopPosts),
 		Spawned: before.word(window.LoopSpawned), Ready: int(before.word(window.LoopReady)), Timers: int(timers),

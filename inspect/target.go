@@ -23,6 +23,9 @@ type Target struct {
 type Options struct {
 	// Stacks asks for the stack of each task.
 	Stacks bool
+	// StacksOf asks for the stacks of the tasks with these numbers, of whichever
+	// loop, if Stacks is false.
+	StacksOf []uint64
 }
 
 // OpenProcess opens a live process, which is not asked and not stopped. Its

@@ -10,7 +10,7 @@ import (
 
 func TestHelp(t *testing.T) {
 	var all strings.Builder
-	for _, args := range []string{"help", "help demo", "help echo", "help ps", "help tree", "help trace", "help help", "help version"} {
+	for _, args := range []string{"help", "help demo", "help echo", "help ps", "help tree", "help top", "help trace", "help help", "help version"} {
 		status, out, err := invoke(strings.Fields(args)...)
 		if status != exitDone || err != "" {
 			t.Errorf("rondo %s: status %d, error %q", args, status, err)
@@ -59,8 +59,8 @@ func TestHelpNamesFlags(t *testing.T) {
 			}
 		}
 	}
-	if found != 13 {
-		t.Errorf("found %d flags in the help texts, want 13", found)
+	if found != 14 {
+		t.Errorf("found %d flags in the help texts, want 14", found)
 	}
 }
 

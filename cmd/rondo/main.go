@@ -42,6 +42,7 @@ func verbs() []verb {
 		{"echo", "an echo server, until Ctrl-C", echoUsage, runEcho},
 		{"ps", "the tasks of a live process or a core file", psUsage, runPs},
 		{"tree", "the same as a tree, with each task's stack", treeUsage, runTree},
+		{"top", "the same as a live screen", topUsage, runTop},
 		{"trace", "run a program and write a timeline of its tasks", traceUsage, runTrace},
 		{"help", `what there is, and with a name, what that does: rondo help demo`, helpUsage, runHelp},
 		{"version", "the version of this program", versionUsage, runVersion},

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/rondo-go/rondo/inspect"
 )
 
 // count writes n with its digits in threes.
@@ -86,3 +88,35 @@ func long(d time.Duration) string {
 
 // tenths writes a time in tenths of a second, also if there are none.
 func tenths(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s" }
+
+// stretch writes a time in six characters at most, if it is under three years.
+func stretch(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < time.Hour-time.Second/2:
+		return inspect.Short(d)
+	case d < 24*time.Hour-time.Minute/2:
+		d = d.Round(time.Minute)
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	case d < 1000*24*time.Hour:
+		d = d.Round(time.Hour)
+		return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
+}
+
+// rate writes how often a second something happens, in seven characters at most.
+func rate(known bool, v float64) string {
+	switch {
+	case !known:
+		return "-"
+	case v == 0:
+		return "0"
+	case v < 9.95:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case v < 999_999.5:
+		return count(int64(math.Round(v)))
+	}
+	return figures(v/1e6) + "M"
+}

@@ -1,0 +1,448 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// pictured is a small program as it is seen n seconds after the first picture.
+func pictured(n int) *inspect.Picture {
+	after := time.Duration(n) * time.Second
+	l := &inspect.Loop{
+		ID: 1, Name: "chat", Uptime: 90*time.Minute + after, Idle: 80*time.Minute + after/4, Turns: 1000 + 200*uint64(n), Switches: 9000 + 12345*uint64(n),
+		Lag: 1200 * time.Microsecond, Ready: 3, Timers: 2, Offloads: 1, Running: 4, Exact: true,
+	}
+	l.Tasks = []*inspect.Task{
+		{ID: 1, Name: "main", Func: "main.run", State: "waiting", Waiting: "group", Age: l.Uptime, Since: l.Uptime, Switches: 1},
+		{ID: 2, Name: "conn [2001:db8::1]:58374", Func: "example.org/chat/room.(*Room).serve", State: "waiting", Waiting: "read fd 12 [2001:db8::1]:58374",
+			Age: 20*time.Minute + after, Since: 3 * time.Millisecond, Switches: 100 + 11*uint64(n)},
+		{ID: 3, Name: "部屋の掃除をするタスク", Func: "main.sweep", State: "waiting", Waiting: "sleep 4.2s", Age: 50*time.Minute + after, Since: 800 * time.Millisecond, Switches: 70 + 2*uint64(n)},
+		{ID: 4, Name: "fan-out", Func: "main.fanOut", State: "running", Age: 10*time.Minute + after, Switches: 5000 + 12000*uint64(n)},
+		{ID: 5, Name: "leaving", Func: "main.leave", State: "ready", Cancelled: true, Age: time.Second, Switches: 3},
+		{ID: 6, Name: "busy", Func: "main.busy", State: "waiting", Moved: true, Age: 3 * 24 * time.Hour, Switches: 900 + 330*uint64(n)},
+	}
+	return &inspect.Picture{PID: 4711, Go: "go1.26.8", Taken: time.Date(2026, 1, 2, 15, 4, 5+n, 0, time.UTC), Loops: []*inspect.Loop{l}}
+}
+
+// A studio is a board with what it asks for.
+type studio struct {
+	*board
+	t     *testing.T
+	asked []uint64 // the task of each picture that was asked for
+	next  shot
+}
+
+func newStudio(t *testing.T, width, height int) *studio {
+	s := &studio{t: t}
+	s.board = newBoard(4711, time.Second, true, func(task uint64) shot {
+		s.asked = append(s.asked, task)
+		return s.next
+	})
+	s.Update(tea.WindowSizeMsg{Width: width, Height: height})
+	return s
+}
+
+// see gives the board a picture that it has asked for.
+func (s *studio) see(p *inspect.Picture) tea.Cmd {
+	s.t.Helper()
+	if !s.taking {
+		s.Update(tick(s.turn))
+	}
+	_, c := s.Update(shot{picture: p, took: time.Millisecond})
+	return c
+}
+
+// keys presses them, each in one word or a character.
+func (s *studio) keys(words ...string) (c tea.Cmd) {
+	for _, w := range words {
+		k := tea.Key{Code: []rune(w)[0], Text: w}
+		switch w {
+		case "enter":
+			k = tea.Key{Code: tea.KeyEnter}
+		case "esc":
+			k = tea.Key{Code: tea.KeyEscape}
+		case "up":
+			k = tea.Key{Code: tea.KeyUp}
+		case "down":
+			k = tea.Key{Code: tea.KeyDown}
+		case "pgup":
+			k = tea.Key{Code: tea.KeyPgUp}
+		case "pgdown":
+			k = tea.Key{Code: tea.KeyPgDown}
+		case "home":
+			k = tea.Key{Code: tea.KeyHome}
+		case "end":
+			k = tea.Key{Code: tea.KeyEnd}
+		case "backspace":
+			k = tea.Key{Code: tea.KeyBackspace}
+		case "ctrl+u":
+			k = tea.Key{Code: 'u', Mod: tea.ModCtrl}
+		case "ctrl+c":
+			k = tea.Key{Code: 'c', Mod: tea.ModCtrl}
+		}
+		_, c = s.Update(tea.KeyPressMsg(k))
+	}
+	return c
+}
+
+// frame is what is seen, without colours.
+func (s *studio) frame() string {
+	s.t.Helper()
+	text := s.View().Content
+	for i, line := range strings.Split(text, "\n") {
+		if w := cells.StringWidth(line); w > s.width {
+			s.t.Errorf("%dx%d: line %d is %d wide: %s", s.width, s.height, i+1, w, line)
+		}
+	}
+	if n := strings.Count(text, "\n") + 1; n > s.height {
+		s.t.Errorf("%dx%d: %d lines", s.width, s.height, n)
+	}
+	lines := strings.Split(ansi.Strip(text), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// names gives the tasks in sight, the uppermost first, the one under the cursor in
+// brackets.
+func (s *studio) names() string {
+	var out []string
+	for i := s.first; i < min(len(s.rows), s.first+s.room()); i++ {
+		name, _, _ := strings.Cut(s.rows[i].Name, " ")
+		if i == s.cursor {
+			name = "[" + name + "]"
+		}
+		out = append(out, name)
+	}
+	return strings.Join(out, " ")
+}
+
+// held is the program while a task holds its loop.
+func held(n int) *inspect.Picture {
+	p := pictured(n)
+	l := p.Loops[0]
+	l.Lag = 3200 * time.Millisecond
+	l.Held = &inspect.Held{Task: 4, For: l.Lag, How: "computing", Advice: "it computes; call rondo.Yield now and then, or Offload it",
+		Stack: []inspect.Frame{{Func: "main.fanOut", File: "/src/chat/main.go", Line: 71}}}
+	return p
+}
+
+var stack = []inspect.Frame{
+	{Func: "runtime.gopark", File: "/usr/local/go/src/runtime/proc.go", Line: 460},
+	{Func: "github.com/rondo-go/rondo.Sleep", File: "/go/pkg/mod/github.com/rondo-go/rondo@v1/timer.go", Line: 31},
+	{Func: "main.sweep", File: "/home/somebody/src/example.org/chat/cmd/chat/rooms/sweep.go", Line: 42},
+}
+
+// TestFrames: the frames at two sizes, in all states of the board.
+func TestFrames(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {40, 10}} {
+		var all strings.Builder
+		scene := func(name string, act func(s *studio)) {
+			s := newStudio(t, size[0], size[1])
+			s.Init()
+			act(s)
+			fmt.Fprintf(&all, "-- %s --\n%s", name, s.frame())
+		}
+		scene("before the first picture", func(s *studio) {})
+		scene("the first picture", func(s *studio) { s.see(pictured(0)) })
+		twice := func(s *studio) { s.see(pictured(0)); s.see(pictured(1)) }
+		scene("the second", twice)
+		scene("by waiting", func(s *studio) { twice(s); s.keys("w", "down") })
+		scene("the youngest first", func(s *studio) { twice(s); s.keys("a", "a") })
+		scene("typing a filter", func(s *studio) { twice(s); s.keys("/", "C", "o", "n") })
+		scene("nothing matches", func(s *studio) { twice(s); s.keys("/", "x", "y", "enter") })
+		scene("held", func(s *studio) { twice(s); s.see(held(2)) })
+		scene("two loops", func(s *studio) {
+			p := pictured(1)
+			p.Loops = append(p.Loops, &inspect.Loop{ID: 2, Name: "second", Uptime: time.Second, Tasks: []*inspect.Task{{ID: 1, Name: "main", State: "new"}}})
+			s.see(pictured(0))
+			s.see(p)
+		})
+		scene("ended", func(s *studio) {
+			twice(s)
+			s.Update(tick(s.turn))
+			s.Update(shot{ended: true})
+		})
+		scene("failed", func(s *studio) {
+			twice(s)
+			s.Update(tick(s.turn))
+			s.Update(shot{err: errors.New("a page could not be read")})
+		})
+		onStack := func(s *studio) {
+			twice(s)
+			s.keys("/", "s", "w", "e", "e", "p", "enter", "enter")
+			p := pictured(2)
+			p.Loops[0].Tasks[2].Stack = stack
+			s.see(p)
+		}
+		scene("a stack", onStack)
+		scene("the full stack", func(s *studio) { onStack(s); s.keys("f", "down") })
+		scene("the stack of a task that ended", func(s *studio) {
+			onStack(s)
+			p := pictured(3)
+			p.Loops[0].Tasks = p.Loops[0].Tasks[:2]
+			s.see(p)
+		})
+		golden(t, fmt.Sprintf("top-%dx%d.txt", size[0], size[1]), all.String())
+	}
+}
+
+// Every size is drawn within its bounds, in all states.
+func TestFramesOfAllSizes(t *testing.T) {
+	for width := 1; width <= 130; width += 1 + width/6 {
+		for height := 1; height <= 30; height += 1 + height/5 {
+			s := newStudio(t, width, height)
+			s.Init()
+			s.frame()
+			s.see(pictured(0))
+			for _, key := range []string{"w", "down", "end", "/", "a", "enter", "enter", "f", "end", "esc", "esc"} {
+				s.keys(key)
+				s.frame()
+				p := held(1)
+				p.Loops[0].Tasks[2].Stack = stack
+				s.see(p)
+				if text := s.frame(); height >= 2 && strings.TrimSpace(text) == "" {
+					t.Errorf("%dx%d: an empty frame", width, height)
+				}
+			}
+			s.Update(tick(s.turn))
+			s.Update(shot{ended: true})
+			s.frame()
+			// A terminal that shrinks keeps the cursor in sight.
+			s.keys("end")
+			s.Update(tea.WindowSizeMsg{Width: 20, Height: 8})
+			if !strings.Contains(s.names(), "[") {
+				t.Errorf("the cursor is out of sight: %s", s.names())
+			}
+		}
+	}
+}
+
+func TestBoardSorts(t *testing.T) {
+	s := newStudio(t, 80, 24)
+	s.see(pictured(0))
+	s.see(pictured(1))
+	for _, step := range []struct{ key, want string }{
+		{"", "[fan-out] busy conn 部屋の掃除をするタスク main leaving"},
+		{"s", "[main] leaving 部屋の掃除をするタスク conn busy fan-out"},
+		{"a", "[busy] main 部屋の掃除をするタスク conn fan-out leaving"},
+		{"a", "[leaving] fan-out conn 部屋の掃除をするタスク main busy"},
+		{"a", "[busy] main 部屋の掃除をするタスク conn fan-out leaving"},
+		{"w", "[main] 部屋の掃除をするタスク conn fan-out leaving busy"},
+		{"s", "[fan-out] busy conn 部屋の掃除をするタスク main leaving"},
+	} {
+		if step.key != "" {
+			s.keys(step.key)
+		}
+		if got := s.names(); got != step.want {
+			t.Errorf("after %q: %s, want %s", step.key, got, step.want)
+		}
+	}
+}
+
+// The cursor follows its task when the order changes, and stays at the top if it
+// has not left it.
+func TestBoardMoves(t *testing.T) {
+	s := newStudio(t, 80, 8) // room for three
+	s.see(pictured(0))
+	s.see(pictured(1))
+	for _, step := range []struct{ keys, want string }{
+		{"", "[fan-out] busy conn"},
+		{"up", "[fan-out] busy conn"},
+		{"down", "fan-out [busy] conn"},
+		{"a", "[busy] main 部屋の掃除をするタスク"},
+		{"j j", "busy main [部屋の掃除をするタスク]"},
+		{"down", "main 部屋の掃除をするタスク [conn]"},
+		{"s", "busy [conn] 部屋の掃除をするタスク"},
+		{"pgdown", "conn 部屋の掃除をするタスク [main]"},
+		{"end", "部屋の掃除をするタスク main [leaving]"},
+		{"down", "部屋の掃除をするタスク main [leaving]"},
+		{"k", "部屋の掃除をするタスク [main] leaving"},
+		{"pgup", "[conn] 部屋の掃除をするタスク main"},
+		{"home", "[fan-out] busy conn"},
+		{"s", "[main] leaving 部屋の掃除をするタスク"},
+	} {
+		s.keys(strings.Fields(step.keys)...)
+		if got := s.names(); got != step.want {
+			t.Fatalf("after %q: %s, want %s", step.keys, got, step.want)
+		}
+	}
+	// A task that is gone leaves the cursor where it was.
+	s.keys("s", "down")
+	p := pictured(2)
+	p.Loops[0].Tasks = p.Loops[0].Tasks[:5]
+	s.see(p)
+	if got := s.names(); got != "fan-out [conn] 部屋の掃除をするタスク" {
+		t.Errorf("without the task under the cursor: %s", got)
+	}
+}
+
+func TestBoardFilters(t *testing.T) {
+	s := newStudio(t, 80, 24)
+	s.see(pictured(0))
+	s.see(pictured(1))
+	for _, step := range []struct{ keys, want string }{
+		{"/", "[fan-out] busy conn 部屋の掃除をするタスク main leaving"},
+		{"F A N", "[fan-out]"}, // a name, in small letters or not
+		{"backspace backspace backspace", "[fan-out] busy conn 部屋の掃除をするタスク main leaving"},
+		{"r o o m", "[conn]"}, // a function
+		{"ctrl+u 屋", "[部屋の掃除をするタスク]"},
+		{"ctrl+u # 1", "[main]"},
+		{"ctrl+u q", ""},
+		{"ctrl+u c a n c", "[leaving]"}, // a state
+		{"ctrl+u a d down", "conn [leaving]"},
+		{"enter down j", "conn [leaving]"},
+		{"/ backspace", "fan-out busy conn 部屋の掃除をするタスク main [leaving]"}, // main has an a
+		{"esc", "fan-out busy conn 部屋の掃除をするタスク main [leaving]"},
+		{"/ x enter", ""},
+		{"enter esc", "fan-out busy conn 部屋の掃除をするタスク main [leaving]"}, // followed all along
+	} {
+		s.keys(strings.Fields(step.keys)...)
+		if got := s.names(); got != step.want {
+			t.Fatalf("after %q: %s, want %s; the filter is %q", step.keys, got, step.want, s.filter)
+		}
+	}
+	s.keys("/")
+	s.Update(tea.PasteMsg{Content: "swe\n\x1bep"})
+	if s.filter != "sweep" || s.names() != "[部屋の掃除をするタスク]" {
+		t.Errorf("pasted: the filter is %q", s.filter)
+	}
+}
+
+func TestBoardQuits(t *testing.T) {
+	quits := func(c tea.Cmd) bool {
+		if c == nil {
+			return false
+		}
+		_, ok := c().(tea.QuitMsg)
+		return ok
+	}
+	s := newStudio(t, 80, 24)
+	if !quits(s.keys("q")) || !quits(s.keys("ctrl+c")) {
+		t.Error("q or Ctrl-C before the first picture does not quit")
+	}
+	s.see(pictured(0))
+	s.keys("/")
+	if quits(s.keys("q")) || !quits(s.keys("ctrl+c")) {
+		t.Error("while the filter is typed q is a letter, and Ctrl-C quits")
+	}
+	s.keys("esc", "enter")
+	if !quits(s.keys("q")) || !quits(s.keys("ctrl+c")) {
+		t.Error("q or Ctrl-C does not quit from a stack")
+	}
+}
+
+// It asks for one picture at a time, and for a stack only while it shows one.
+func TestBoardAsks(t *testing.T) {
+	s := newStudio(t, 80, 24)
+	run := func(c tea.Cmd) {
+		t.Helper()
+		if c == nil {
+			t.Fatal("it does not ask for a picture")
+		}
+		s.next = shot{picture: pictured(len(s.asked)), took: time.Microsecond}
+		_, c = s.Update(c())
+		if c == nil {
+			t.Fatal("it does not wait for the next picture")
+		}
+	}
+	ask := func(msg tea.Msg) tea.Cmd { _, c := s.Update(msg); return c }
+	first := s.Init()
+	if ask(tick(s.turn)) != nil {
+		t.Error("it asks for a picture while one is taken")
+	}
+	// That it was asked meanwhile is not forgotten, and not done twice.
+	s.next = shot{picture: pictured(0)}
+	_, c := s.Update(first())
+	if c == nil || ask(tick(s.turn-1)) != nil {
+		t.Error("a tick that is late counts")
+	}
+	run(ask(tick(s.turn)))
+	run(s.keys("down", "enter"))
+	run(ask(tick(s.turn)))
+	s.keys("esc")
+	run(ask(tick(s.turn)))
+	if want := "[0 0 6 6 0]"; fmt.Sprint(s.asked) != want {
+		t.Errorf("it asked for the stacks of %v, want %s", s.asked, want)
+	}
+	// The process ends.
+	c = ask(tick(s.turn))
+	s.next = shot{ended: true}
+	if _, c := s.Update(c()); c != nil || ask(tick(s.turn)) != nil || s.keys("enter") != nil {
+		t.Error("it asks for pictures of a process that has ended")
+	}
+}
+
+// While a picture is taken another may be asked for, with a stack: it comes right
+// after.
+func TestBoardHastens(t *testing.T) {
+	s := newStudio(t, 80, 24)
+	s.see(pictured(0))
+	s.see(pictured(1))
+	_, c := s.Update(tick(s.turn))
+	if s.keys("enter") != nil {
+		t.Error("two pictures at a time")
+	}
+	if f := s.frame(); !strings.Contains(f, "looking ...") {
+		t.Errorf("before the stack is there it shows\n%s", f)
+	}
+	s.next = shot{picture: pictured(2)}
+	_, c = s.Update(c())
+	s.next.picture.Loops[0].Tasks[3].Stack = stack
+	s.Update(c())
+	if f := s.frame(); fmt.Sprint(s.asked) != "[0 4]" || !strings.Contains(f, "sweep.go:42") {
+		t.Errorf("asked for %v; it shows\n%s", s.asked, f)
+	}
+	// A task that ran while it was looked at keeps the stack that was seen.
+	p := pictured(3)
+	p.Loops[0].Tasks[3].Moved = true
+	s.see(p)
+	if f := s.frame(); !strings.Contains(f, "sweep.go:42") || !strings.Contains(f, "(ran meanwhile)") {
+		t.Errorf("when the task has moved it shows\n%s", f)
+	}
+}
+
+// Without colour there is none; what is bold or reversed stays.
+func TestBoardColour(t *testing.T) {
+	for _, color := range []bool{true, false} {
+		s := newStudio(t, 80, 24)
+		s.color = color
+		s.see(held(0))
+		v := s.View()
+		first, _, _ := strings.Cut(v.Content, "\n")
+		if got := strings.Contains(first, "\x1b[1;31mHELD"); got != color || !v.AltScreen {
+			t.Errorf("color %v: the frame begins with %q", color, first)
+		}
+		if got := strings.Contains(v.Content, "31m"); got != color || !strings.Contains(v.Content, "\x1b[7m") {
+			t.Errorf("color %v: the frame is\n%q", color, v.Content)
+		}
+	}
+}
+
+// A frame costs the same for many tasks as for some.
+func TestBoardDrawsWhatIsInSight(t *testing.T) {
+	cost := func(n int) float64 {
+		p := pictured(0)
+		l := p.Loops[0]
+		l.Tasks = nil
+		for id := range uint64(n) {
+			l.Tasks = append(l.Tasks, &inspect.Task{ID: 100_000 + id, Name: "worker", Func: "main.work", State: "ready"})
+		}
+		s := newStudio(t, 80, 24)
+		s.see(p)
+		s.keys("end")
+		return testing.AllocsPerRun(10, func() { s.View() })
+	}
+	if few, many := cost(100), cost(100_000); many > few+20 {
+		t.Errorf("a frame of 100,000 tasks takes %v allocations, one of 100 takes %v", many, few)
+	}
+}

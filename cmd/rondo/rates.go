@@ -1,0 +1,104 @@
+package main
+
+// This file compares two pictures of a program: what happened how often between
+// them.
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// A reading is a picture with what was counted since the one before.
+type reading struct {
+	picture *inspect.Picture
+	loops   []gauge
+	tasks   []meter // of all loops
+}
+
+// A gauge is a loop with its rates a second. They are not known if the picture
+// before does not have it.
+type gauge struct {
+	*inspect.Loop
+	known           bool
+	switches, turns float64
+	busy            float64 // the share of the time in which it did not sleep
+}
+
+// A meter is a task with its switches a second since the picture before.
+type meter struct {
+	*inspect.Task
+	loop  *inspect.Loop
+	known bool
+	rate  float64
+}
+
+// measure reads a picture beside the one before, which may be nil.
+func measure(before, after *inspect.Picture) *reading {
+	r := &reading{picture: after}
+	for _, l := range after.Loops {
+		g, old, apart := gauge{Loop: l}, earlier(before, l), 0.0
+		if old != nil {
+			apart = (l.Uptime - old.Uptime).Seconds()
+		}
+		var known []*inspect.Task
+		if apart > 0 {
+			g.known = true
+			g.switches, g.turns = since(l.Switches, old.Switches, apart), since(l.Turns, old.Turns, apart)
+			g.busy = 1
+			// The time asleep is counted up to when the loop looked at its clock.
+			if looked := (l.Uptime - l.Lag) - (old.Uptime - old.Lag); looked > 0 {
+				g.busy = 1 - float64(l.Idle-old.Idle)/float64(looked)
+			}
+			g.busy = min(max(g.busy, 0), 1)
+			known = inOrder(old.Tasks)
+		}
+		r.loops = append(r.loops, g)
+		next := 0
+		for _, t := range inOrder(l.Tasks) {
+			m := meter{Task: t, loop: l}
+			for next < len(known) && known[next].ID < t.ID {
+				next++
+			}
+			if g.known {
+				m.known, m.rate = true, since(t.Switches, 0, apart)
+				if next < len(known) && known[next].ID == t.ID {
+					m.rate = since(t.Switches, known[next].Switches, apart)
+				}
+			}
+			r.tasks = append(r.tasks, m)
+		}
+	}
+	return r
+}
+
+// since gives how often a second a count rose.
+func since(count, before uint64, seconds float64) float64 {
+	if seconds <= 0 || count < before {
+		return 0
+	}
+	return float64(count-before) / seconds
+}
+
+// earlier gives the loop as it was in a picture; nil if it was not there.
+func earlier(p *inspect.Picture, l *inspect.Loop) *inspect.Loop {
+	if p != nil {
+		for _, old := range p.Loops {
+			if old.ID == l.ID {
+				return old
+			}
+		}
+	}
+	return nil
+}
+
+// inOrder gives tasks in the order of their numbers, in which they nearly always
+// are.
+func inOrder(tasks []*inspect.Task) []*inspect.Task {
+	byID := func(a, b *inspect.Task) int { return cmp.Compare(a.ID, b.ID) }
+	if slices.IsSortedFunc(tasks, byID) {
+		return tasks
+	}
+	return slices.SortedFunc(slices.Values(tasks), byID)
+}

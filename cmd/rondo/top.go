@@ -1,0 +1,114 @@
+package main
+
+// This file has the verb top: it takes pictures of a process, and shows them on
+// a board.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"golang.org/x/term"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+const topUsage = `Usage: rondo top [--every D] PID
+
+A live screen of a process that was made with Rondo: how busy each loop is, and
+the tasks, those that run most often first. The process is not stopped, and need
+not answer: if a loop hangs, the screen says so first, and who holds it.
+
+  --every D   how often it looks, 100ms or more (default 1s); it looks less
+              often if looking takes long, as with very many tasks
+
+Keys:
+
+  up down pgup pgdn home end   move; so do k and j
+  enter                        where the task stands; f adds the calls of Rondo
+                               and of Go's runtime, esc leads back
+  s  a  w                      sort by switches a second, age, or time of
+                               waiting; the same key again turns the order round
+  /                            show tasks with a text in their row; esc ends it
+  q  Ctrl-C                    quit
+
+NO_COLOR in the environment is honoured. Linux only, with the rights that rondo
+ps needs.
+`
+
+// quickest is the least time between two pictures.
+const quickest = 100 * time.Millisecond
+
+func runTop(c *console, args []string) error {
+	l := look{options: options{verb: "top"}}
+	every := time.Second
+	l.span(&every, "every", 1)
+	if err := l.parse(args); err != nil {
+		return err
+	}
+	if every < quickest {
+		return usagef("--every takes %v or more, not %v", quickest, every)
+	}
+	if columns(c.out) == 0 || !term.IsTerminal(int(os.Stdin.Fd())) {
+		return fmt.Errorf("it draws on a terminal, and this is none; rondo ps %d writes the tasks once", l.pid)
+	}
+	t, err := l.open()
+	if err != nil {
+		return err
+	}
+	cam := &camera{target: t}
+	_, err = tea.NewProgram(newBoard(l.pid, every, os.Getenv("NO_COLOR") == "", cam.take), tea.WithOutput(c.out)).Run()
+	if errors.Is(err, tea.ErrInterrupted) {
+		err = nil
+	}
+	if e := cam.close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("the screen failed; look at the terminal: %w", err)
+	}
+	return nil
+}
+
+// A camera takes pictures of a target, one at a time. After close it takes none:
+// the screen may end while one is being taken.
+type camera struct {
+	mu     sync.Mutex
+	target *inspect.Target // nil after close
+}
+
+// A shot is what came of taking a picture.
+type shot struct {
+	picture *inspect.Picture
+	took    time.Duration
+	err     error
+	ended   bool // the process has; err says so too
+}
+
+// take takes a picture, with the stack of the task that has the number, if it is
+// not 0.
+func (c *camera) take(task uint64) shot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.target == nil {
+		return shot{}
+	}
+	var o inspect.Options
+	if task != 0 {
+		o.StacksOf = []uint64{task}
+	}
+	began := time.Now()
+	p, err := c.target.Snapshot(o)
+	return shot{p, time.Since(began), err, inspect.Ended(err)}
+}
+
+func (c *camera) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.target
+	c.target = nil
+	return t.Close()
+}
