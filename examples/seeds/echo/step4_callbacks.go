@@ -30,7 +30,7 @@ func serveByCallbacks(connections int, listening func(address string)) error {
 	s.selector.Read(fd, func() error { return s.accept(fd, connections) })
 	listening(address)
 	for s.selector.Len() > 0 {
-		ready, err := s.selector.Select()
+		ready, err := s.selector.Select(-1)
 		if err != nil {
 			return err
 		}

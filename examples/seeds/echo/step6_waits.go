@@ -64,7 +64,7 @@ func (r *waitingRoom) run() (err error) {
 				r.selector.Read(on.fd, g)
 			}
 		}
-		if r.ready, err = r.selector.Select(); err != nil {
+		if r.ready, err = r.selector.Select(-1); err != nil {
 			return err
 		}
 	}

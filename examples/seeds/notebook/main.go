@@ -26,7 +26,7 @@ var programs = []program.Program{
 	{Name: "handles", About: "the same on Rondo", Task: handles},
 	{Name: "descriptors-by-hand", About: "a task that waits for a descriptor", Run: descriptorsByHand},
 	{Name: "descriptors", About: "the same on Rondo", Run: descriptors},
-	{Name: "policy-by-hand", About: "timers against tasks, either way", Run: policyByHand},
+	{Name: "policies", About: "timers against tasks, either way", Run: policies},
 	{Name: "policy", About: "what Rondo does about it", Task: policy},
 }
 

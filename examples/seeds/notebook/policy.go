@@ -15,8 +15,8 @@ import (
 
 const patience = 1000
 
-// policyByHand tries both policies that a loop of package loop has.
-func policyByHand(w io.Writer) error {
+// policies tries both policies that a loop of package loop has.
+func policies(w io.Writer) error {
 	for _, first := range []bool{false, true} {
 		l := loop.Loop{TimersFirst: first}
 		fired := false

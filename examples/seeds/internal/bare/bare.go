@@ -6,7 +6,10 @@
 // there is nothing to do for the others.
 package bare
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // ErrWouldBlock says that a call has nothing to do at the moment.
 var ErrWouldBlock = errors.New("bare: would block")
@@ -38,20 +41,25 @@ func (s *Selector[T]) Write(fd int, value T) {
 func (s *Selector[T]) Len() int { return len(s.watched) }
 
 // Select waits until a descriptor is ready, or several are, and gives their
-// values. They are not watched any longer.
-func (s *Selector[T]) Select() (ready []T, err error) {
-	for len(ready) == 0 && err == nil && len(s.watched) > 0 {
-		var is []bool
-		is, err = poll(s.watched)
-		rest := s.watched[:0]
-		for i, w := range s.watched {
-			if err == nil && is[i] {
-				ready = append(ready, w.value)
-			} else {
-				rest = append(rest, w)
-			}
-		}
-		s.watched = rest
+// values. They are not watched any longer. It waits no longer than the timeout,
+// for which a negative one stands for ever, if anything is watched at all.
+func (s *Selector[T]) Select(timeout time.Duration) (ready []T, err error) {
+	if len(s.watched) == 0 {
+		time.Sleep(timeout)
+		return nil, nil
 	}
-	return ready, err
+	is, err := poll(s.watched, timeout)
+	if err != nil {
+		return nil, err
+	}
+	rest := s.watched[:0]
+	for i, w := range s.watched {
+		if is[i] {
+			ready = append(ready, w.value)
+		} else {
+			rest = append(rest, w)
+		}
+	}
+	s.watched = rest
+	return ready, nil
 }

@@ -2,7 +2,10 @@
 
 package bare
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 var errSystem = errors.New("bare: this program is for Unix systems, which have poll(2)")
 
@@ -21,4 +24,4 @@ func Write(int, []byte) (int, error) { return 0, errSystem }
 // Close fails.
 func Close(int) error { return errSystem }
 
-func poll[T any]([]watched[T]) ([]bool, error) { return nil, errSystem }
+func poll[T any]([]watched[T], time.Duration) ([]bool, error) { return nil, errSystem }

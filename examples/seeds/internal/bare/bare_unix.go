@@ -5,6 +5,7 @@ package bare
 import (
 	"net/netip"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -77,7 +78,11 @@ func failed(call string, err error) error {
 }
 
 // poll waits, and tells of each whether it is ready.
-func poll[T any](list []watched[T]) ([]bool, error) {
+func poll[T any](list []watched[T], timeout time.Duration) ([]bool, error) {
+	milliseconds := -1
+	if timeout >= 0 {
+		milliseconds = int((timeout + time.Millisecond - 1) / time.Millisecond) // none too short
+	}
 	fds := make([]unix.PollFd, len(list))
 	for i, w := range list {
 		fds[i] = unix.PollFd{Fd: int32(w.fd), Events: unix.POLLIN}
@@ -85,7 +90,7 @@ func poll[T any](list []watched[T]) ([]bool, error) {
 			fds[i].Events = unix.POLLOUT
 		}
 	}
-	if _, err := unix.Poll(fds, -1); err != nil && err != unix.EINTR {
+	if _, err := unix.Poll(fds, milliseconds); err != nil && err != unix.EINTR {
 		return nil, os.NewSyscallError("poll", err)
 	}
 	ready := make([]bool, len(list))

@@ -11,8 +11,12 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -22,24 +26,64 @@ import (
 
 var update = flag.Bool("update", false, "write what the programs print to testdata")
 
-// Test runs each program in a test of its own, and compares.
+// byHand ends the names of programs that do without Rondo what others do with it.
+const byHand = "-by-hand"
+
+// Test runs each program of a folder in a test of its own, and compares. It wants
+// those that do the same to print the same, and the README to have all of them.
 func Test(t *testing.T, list []program.Program) {
-	named := make(map[string]bool)
+	var names []string
+	want := make(map[string]string) // of those that -run has not left out
 	for _, p := range list {
-		named[p.Name+".txt"] = true
+		names = append(names, p.Name)
 		t.Run(p.Name, func(t *testing.T) {
-			compare(t, p.Name, output(t, p))
+			want[p.Name] = compare(t, p.Name, output(t, p))
 		})
+	}
+	for name, text := range want {
+		twin, _ := strings.CutSuffix(name, byHand)
+		if other, ok := want[twin]; ok && other != text {
+			t.Errorf("%s prints\n%s\nand %s prints\n%s", name, text, twin, other)
+		}
 	}
 	files, err := os.ReadDir("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if !named[f.Name()] {
+		if !slices.Contains(names, strings.TrimSuffix(f.Name(), ".txt")) {
 			t.Errorf("testdata/%s belongs to no program", f.Name())
 		}
 	}
+	slices.Sort(names)
+	if got := documented(t); !slices.Equal(got, names) {
+		t.Errorf("the README has the programs\n%v\nand here are\n%v", got, names)
+	}
+}
+
+var row = regexp.MustCompile(`(?m)^\| ([a-z]+(?:-[a-z]+)*(?:, [a-z]+(?:-[a-z]+)*)*) \|`)
+
+// documented gives the programs that the README says are in this folder.
+func documented(t *testing.T) (names []string) {
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(readme), "\n## "+filepath.Base(dir)+": ")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, m := range row.FindAllStringSubmatch(section, -1) {
+		for _, name := range strings.Split(m[1], ", ") {
+			if name != "program" {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // output gives what p prints.
@@ -48,6 +92,12 @@ func output(t *testing.T, p program.Program) []byte {
 	var err error
 	switch {
 	case p.Task != nil:
+		// In another order it may print something else, but it must not fail.
+		sim.Test(t, func(ctx context.Context) {
+			if err := p.Task(ctx, io.Discard); err != nil {
+				t.Error(err)
+			}
+		})
 		// The order of choices that always takes the first: a real loop's.
 		t.Setenv("RONDO_SEED", "x:")
 		sim.Explore(t, func(ctx context.Context) { err = p.Task(ctx, &w) })
@@ -62,7 +112,8 @@ func output(t *testing.T, p program.Program) []byte {
 	return w.Bytes()
 }
 
-func compare(t *testing.T, name string, got []byte) {
+// compare compares what a program prints with what it is to print, and gives that.
+func compare(t *testing.T, name string, got []byte) string {
 	path := filepath.Join("testdata", name+".txt")
 	if *update {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
@@ -76,4 +127,5 @@ func compare(t *testing.T, name string, got []byte) {
 	if !bytes.Equal(got, want) {
 		t.Errorf("it prints\n%s\nand not what %s says:\n%s", got, path, want)
 	}
+	return string(want)
 }
