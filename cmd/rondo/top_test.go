@@ -109,7 +109,7 @@ func TestTop(t *testing.T) {
 	s.types("f")
 	s.sees("rondo.Sleep")
 	s.types("\x1b") // Escape
-	s.sees("2 of 10")
+	s.sees("/sleeper  2 of ")
 	p.end()
 	s.sees("Process " + p.pid() + " has ended")
 	s.sees("sleeper")
