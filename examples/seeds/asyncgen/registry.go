@@ -107,7 +107,7 @@ func tree(w io.Writer, tasks []rondo.TaskInfo, parent uint64, indent string) {
 // is still referred to does not keep it in the list.
 func count(ctx context.Context, w io.Writer) error {
 	var started []*rondo.Task
-	for i := range 1000 {
+	for i := range 100 {
 		started = append(started, rondo.Go(ctx, func(ctx context.Context) error {
 			return rondo.Sleep(ctx, time.Duration(1+i%2)*time.Second)
 		}))
