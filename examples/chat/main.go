@@ -1,5 +1,12 @@
 // Command chat is a room: who connects gives a name, and what each says all
-// others hear. Try it with several of: nc localhost 7778
+// others hear. Who comes in hears the last of what was said before. To try it:
+//
+//	go run ./examples/chat
+//	nc localhost 7778        # in several terminals; or curl telnet://localhost:7778
+//
+// For a member who does not listen 64 lines are kept; at the next one he is put
+// out, so he holds up nobody. Ctrl-C says goodbye to all, and gives them a second
+// to hear it.
 package main
 
 import (
@@ -10,74 +17,133 @@ import (
 	"fmt"
 	"log"
 	"net"
-	"os"
-	"os/signal"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/socket"
 )
 
-// A room has its members' connections, each with a queue of lines to write. All
-// members' tasks use the map without a lock: what they do with it does not wait.
-type room map[net.Conn]*rondo.Queue[string]
+var goodName = regexp.MustCompile(`^[\pL\pN_-]{1,20}$`)
+var control = regexp.MustCompile(`\pC`) // would play tricks on the others' terminals
 
-// say hands line to all but its speaker. Whoever is too slow to listen is put
-// out.
-func (r room) say(speaker net.Conn, line string) {
-	for c, lines := range r {
-		if c != speaker && !lines.TryPut(line) {
-			delete(r, c)
-			_ = c.Close()
+const backlog, history, lineMax = 64, 20, 1024 // lines for a member, lines for a newcomer, bytes
+
+// A room is shared by the tasks of all its members without a lock: none of its
+// methods waits, so to everybody else each of them happens at once.
+type room struct {
+	members []*member
+	said    []string // the last lines
+}
+
+// A member has a queue of lines, which a task of his own writes.
+type member struct {
+	net.Conn
+	name  string
+	lines *rondo.Queue[string]
+}
+
+// say hands a line to all but its speaker. Who has no room for it is put out: his
+// reader sees that, and leaves.
+func (r *room) say(speaker *member, line string) {
+	for _, m := range r.members {
+		if m != speaker && !m.lines.TryPut(line) {
+			m.lines.Abort()
+			_ = m.Close()
 		}
 	}
 }
 
-// serve is one member's stay: a task that reads, and one that writes.
-func (r room) serve(ctx context.Context, c net.Conn) error {
-	in := bufio.NewScanner(c)
-	if fmt.Fprintln(c, "your name?"); !in.Scan() {
-		return in.Err()
+// enter lets m in by a name, unless there is something wrong with it.
+func (r *room) enter(m *member, name string) (wrong string) {
+	if !goodName.MatchString(name) {
+		return "a name has 1 to 20 letters, digits, - or _; "
 	}
-	name, lines := in.Text(), rondo.NewQueue[string](64)
-	err := rondo.Group(ctx, func(g *rondo.Scope) error {
-		g.Go(func(ctx context.Context) error {
-			for line := range lines.All(ctx) {
-				if _, err := fmt.Fprintln(c, line); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		r[c] = lines
-		r.say(c, name+" came in")
+	if slices.ContainsFunc(r.members, func(o *member) bool { return strings.EqualFold(o.name, name) }) {
+		return "that name is taken; "
+	}
+	m.name, r.members = name, append(r.members, m)
+	for _, line := range r.said {
+		m.lines.TryPut(line) // there is room for all of them
+	}
+	r.say(m, name+" came in")
+	return ""
+}
+
+// serve is one member's stay: a task that reads, and one that writes. The writer
+// is shielded: its end is that of the queue, and not that of the program.
+func (r *room) serve(ctx context.Context, c net.Conn) error {
+	m := &member{Conn: c, lines: rondo.NewQueue[string](backlog)}
+	in := bufio.NewScanner(c)
+	in.Buffer(nil, lineMax)
+	err := rondo.Timeout(ctx, time.Minute, func(context.Context) error { return r.ask(m, in) })
+	if m.name == "" {
+		return err
+	}
+	err = rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(func(ctx context.Context) error { return rondo.Shield(ctx, m.write) })
 		for in.Scan() {
-			r.say(c, name+": "+in.Text())
+			line := m.name + ": " + control.ReplaceAllString(in.Text(), "")
+			r.said = append(r.said, line)
+			r.said = r.said[max(0, len(r.said)-history):]
+			r.say(m, line)
 		}
-		delete(r, c)
-		r.say(c, name+" left")
-		lines.Close()
-		return in.Err()
+		err, goodbye := in.Err(), "goodbye"
+		if errors.Is(err, bufio.ErrTooLong) {
+			err, goodbye = nil, fmt.Sprintf("a line has at most %d bytes; goodbye", lineMax)
+		}
+		r.members = slices.DeleteFunc(r.members, func(o *member) bool { return o == m })
+		if rondo.Check(ctx) != nil {
+			err, goodbye = nil, "the room is closed; goodbye"
+		} else {
+			r.say(m, m.name+" left")
+		}
+		m.lines.TryPut(goodbye)
+		m.lines.Close()
+		return errors.Join(err, m.SetWriteDeadline(rondo.Now(g).Add(time.Second)))
 	})
 	if errors.Is(err, net.ErrClosed) {
-		return nil // put out
+		return nil // he was put out
 	}
 	return err
+}
+
+// ask asks for a name until there is a good one, or nobody there to give it.
+func (r *room) ask(m *member, in *bufio.Scanner) error {
+	for wrong := ""; m.name == ""; wrong = r.enter(m, in.Text()) {
+		if _, err := fmt.Fprintln(m, wrong+"your name?"); err != nil || !in.Scan() {
+			return errors.Join(err, in.Err())
+		}
+	}
+	return nil
+}
+
+// write tells m what is said, until his queue is closed and empty.
+func (m *member) write(ctx context.Context) error {
+	for line := range m.lines.All(ctx) {
+		if _, err := fmt.Fprintln(m, line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func main() {
 	address := flag.String("addr", "localhost:7778", "where to listen")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	err := rondo.Run(ctx, func(ctx context.Context) error {
+	r := rondo.Runner{Interrupt: true}
+	err := r.Run(context.Background(), func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", *address)
 		if err != nil {
 			return err
 		}
 		fmt.Println("listening on", l.Addr())
-		return socket.Serve(ctx, l, make(room).serve)
+		s := socket.Server{Handler: new(room).serve, MaxConns: 1000}
+		return s.Serve(ctx, l)
 	})
-	if err != nil && ctx.Err() == nil {
+	if !errors.As(err, new(rondo.SignalError)) {
 		log.Fatal(err)
 	}
 }
