@@ -1,0 +1,149 @@
+// Command broker hands messages from those who publish them to those who have
+// subscribed to their topic. Requests and answers are lines:
+//
+//	SUB topic         OK
+//	UNSUB topic       OK
+//	PUB topic text    OK n, for n subscribers, each of whom gets: MSG topic text
+//
+// "go run ./examples/broker" starts it, "nc localhost 7779" talks to it, or "curl
+// telnet://localhost:7779". For a subscriber who does not read 64 messages are kept.
+// Who publishes one more waits for him, so all go as fast as the slowest, but for
+// no longer than -patience: then he is cut off. Ctrl-C sends what is under way.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+const backlog, topicsMax, lineMax = 64, 1000, 64 << 10
+
+// A broker is shared by the tasks of all clients without a lock.
+type broker struct {
+	patience time.Duration
+	topics   map[string][]*client
+}
+
+// A client has a queue of lines, which a task of its own writes.
+type client struct {
+	net.Conn
+	lines  *rondo.Queue[string]
+	topics map[string]bool
+}
+
+// publish counts whom it gives the message to. It waits only for those who have
+// no room, for all of them together, and for no longer than b.patience.
+func (b *broker) publish(ctx context.Context, topic, text string) (n int) {
+	line := "MSG " + topic + " " + text
+	// late is a copy, since the list may change while this waits.
+	late := slices.DeleteFunc(slices.Clone(b.topics[topic]), func(c *client) bool { return c.lines.TryPut(line) })
+	n = len(b.topics[topic]) - len(late)
+	err := rondo.Timeout(ctx, b.patience, func(ctx context.Context) error {
+		for ; len(late) > 0; late = late[1:] {
+			if err := late[0].lines.Put(ctx, line); err == nil {
+				n++
+			} else if !errors.Is(err, rondo.ErrQueueClosed) { // it has gone
+				return err
+			}
+		}
+		return nil
+	})
+	for _, c := range late {
+		if errors.Is(err, context.DeadlineExceeded) {
+			c.lines.Abort()
+			_ = c.Close() // its reader sees that, and leaves
+		}
+	}
+	return n
+}
+
+// answer does what a line asks for, and says what came of it.
+func (b *broker) answer(ctx context.Context, c *client, line string) string {
+	verb, rest, _ := strings.Cut(line, " ")
+	topic, text, hasText := strings.Cut(rest, " ")
+	switch {
+	case topic == "" || hasText != (verb == "PUB") || !slices.Contains([]string{"SUB", "UNSUB", "PUB"}, verb):
+		return "ERR expected SUB topic, UNSUB topic or PUB topic text"
+	case verb == "PUB":
+		return fmt.Sprint("OK ", b.publish(ctx, topic, text))
+	case verb == "UNSUB":
+		b.drop(c, topic)
+	case len(c.topics) == topicsMax:
+		return fmt.Sprintf("ERR more than %d topics", topicsMax)
+	case !c.topics[topic]:
+		c.topics[topic] = true
+		b.topics[topic] = append(b.topics[topic], c)
+	}
+	return "OK"
+}
+
+// drop ends a subscription, if there is one.
+func (b *broker) drop(c *client, topic string) {
+	delete(c.topics, topic)
+	if b.topics[topic] = slices.DeleteFunc(b.topics[topic], func(o *client) bool { return o == c }); len(b.topics[topic]) == 0 {
+		delete(b.topics, topic)
+	}
+}
+
+// serve is one client: a task that reads, and one that writes. The writer is
+// shielded: its end is that of the queue, and not that of the program.
+func (b *broker) serve(ctx context.Context, conn net.Conn) error {
+	c := &client{conn, rondo.NewQueue[string](backlog), make(map[string]bool)}
+	err := rondo.Group(ctx, func(g *rondo.Scope) (err error) {
+		g.Go(func(ctx context.Context) error {
+			return rondo.Shield(ctx, func(ctx context.Context) error {
+				for line := range c.lines.All(ctx) {
+					if _, err := fmt.Fprintln(c, line); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+		in := bufio.NewScanner(c)
+		for in.Buffer(nil, lineMax); err == nil && in.Scan(); {
+			err = c.lines.Put(g, b.answer(g, c, in.Text()))
+		}
+		if errors.Is(in.Err(), bufio.ErrTooLong) {
+			c.lines.TryPut(fmt.Sprintf("ERR a line has at most %d bytes", lineMax))
+		}
+		for topic := range c.topics {
+			b.drop(c, topic)
+		}
+		c.lines.Close()
+		return errors.Join(err, in.Err(), c.SetWriteDeadline(rondo.Now(g).Add(b.patience)))
+	})
+	if errors.Is(err, net.ErrClosed) || rondo.Check(ctx) != nil {
+		return nil // it was cut off, or the broker ends
+	}
+	return err
+}
+
+func main() {
+	address := flag.String("addr", "localhost:7779", "where to listen")
+	patience := flag.Duration("patience", time.Second, "how long to wait for a slow subscriber")
+	flag.Parse()
+	b := &broker{patience: *patience, topics: make(map[string][]*client)}
+	err := (&rondo.Runner{Interrupt: true}).Run(context.Background(), func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", *address)
+		if err != nil {
+			return err
+		}
+		fmt.Println("listening on", l.Addr())
+		return (&socket.Server{Handler: b.serve, MaxConns: 10_000}).Serve(ctx, l)
+	})
+	if !errors.As(err, new(rondo.SignalError)) {
+		log.Fatal(err)
+	}
+}
