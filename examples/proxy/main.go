@@ -1,0 +1,138 @@
+// Command proxy takes TLS off: it accepts TLS connections and forwards what they
+// carry, both ways, over plain ones. To try it with the echo server behind it:
+//
+//	go run ./examples/echo
+//	go run ./examples/proxy -to localhost:7777
+//	openssl s_client -quiet -connect localhost:7443
+//
+// Without -cert and -key it makes a certificate of its own at each start. With
+// -plain there is no TLS, and with -idle 0 besides the bytes never leave the
+// system (splice). An end of one side is handed on, and the other goes on; who
+// does not read slows down who writes. Ctrl-C lets connections finish for -grace.
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/signals"
+	"github.com/rondo-go/rondo/socket"
+)
+
+var (
+	address = flag.String("addr", "localhost:7443", "where to listen")
+	to      = flag.String("to", "localhost:7777", "where to forward to")
+	cert    = flag.String("cert", "", "file of the certificate, PEM")
+	key     = flag.String("key", "", "file of its key, PEM")
+	plain   = flag.Bool("plain", false, "no TLS")
+	setup   = flag.Duration("setup", 10*time.Second, "limit for the handshake, and for connecting")
+	idle    = flag.Duration("idle", 5*time.Minute, "how long both sides may be silent; 0 for ever")
+	grace   = flag.Duration("grace", 5*time.Second, "how long to wait for connections at the end")
+)
+
+// forward copies until src ends, and hands that on.
+func forward(dst, src stream) error {
+	if _, err := io.Copy(dst, src); err != nil {
+		return err
+	}
+	return dst.CloseWrite()
+}
+
+// serve is one connection. Its group ends if nothing has come for *idle.
+func serve(ctx context.Context, c net.Conn, config *tls.Config) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		near := stream(c.(*socket.Conn))
+		if config != nil {
+			out := outbox{c.(*socket.Conn), rondo.NewQueue[[]byte](256)}
+			defer out.records.Close()
+			g.Go(out.send)
+			s := secured{tls.Server(out, config), g, out.records}
+			if err := rondo.Timeout(g, *setup, func(context.Context) error { return s.Handshake() }); err != nil {
+				return err
+			}
+			near = s
+		}
+		conn, err := (&socket.Dialer{Timeout: *setup}).Dial(g, "tcp", *to)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		far := stream(conn.(*socket.Conn))
+		if *idle > 0 {
+			near, far = lively{near, g}, lively{far, g}
+			g.SetDeadline(rondo.Now(g).Add(*idle))
+		}
+		return rondo.Group(g, func(h *rondo.Scope) error {
+			h.Go(func(context.Context) error { return forward(far, near) })
+			return forward(near, far)
+		})
+	})
+}
+
+// certificate is that of the files, or one made up.
+func certificate() (tls.Certificate, error) {
+	if *cert != "" || *key != "" {
+		return tls.LoadX509KeyPair(*cert, *key)
+	}
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	t := &x509.Certificate{DNSNames: []string{"localhost"}, NotAfter: time.Now().AddDate(0, 3, 0)}
+	der, err := x509.CreateCertificate(rand.Reader, t, t, private.Public(), private)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, err
+}
+
+// run listens until a signal comes, and then lets the connections finish.
+func run(ctx context.Context) error {
+	var config *tls.Config
+	if !*plain {
+		c, err := certificate()
+		if err != nil {
+			return err
+		}
+		config = &tls.Config{Certificates: []tls.Certificate{c}}
+	}
+	l, err := socket.Listen(ctx, "tcp", *address)
+	if err != nil {
+		return err
+	}
+	fmt.Println("listening on", l.Addr())
+	s := &socket.Server{MaxConns: 1000, Handler: func(ctx context.Context, c net.Conn) error { return serve(ctx, c, config) }}
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(func(ctx context.Context) error {
+			if err := s.Serve(ctx, l); !errors.Is(err, socket.ErrServerClosed) {
+				return err
+			}
+			return nil
+		})
+		for range signals.Notify(g, os.Interrupt, syscall.SIGTERM) {
+			break // the next one ends the program
+		}
+		if err := rondo.Timeout(g, *grace, s.Shutdown); err != nil {
+			return fmt.Errorf("not all connections ended by themselves: %w", err)
+		}
+		return nil
+	})
+}
+
+func main() {
+	flag.Parse()
+	if err := rondo.Run(context.Background(), run); err != nil {
+		log.Fatal(err)
+	}
+}
