@@ -346,6 +346,8 @@ func (w *worker) rescue(t *Task) {
 	if t.state == stateDone {
 		return
 	}
+	// While the task waits for its Pulls below, a callback may call Goexit here.
+	defer w.rescue(t)
 	l := w.loop
 	if v := recover(); v != nil {
 		err := l.panicked(t.Name(), v)

@@ -177,9 +177,19 @@ func (c *crew) noteForeign(id uint64) {
 }
 
 // nest notes that the coroutine with the given number is nested in t. Only the
-// loop's own goroutines, one at a time, nest and forget.
+// loop's own goroutines, one at a time, nest and forget. One that has the record
+// of another takes its place: that one has ended. So there are never more than the
+// program has had goroutines at once, however many a task makes.
 func (c *crew) nest(id uint64, t *Task) {
-	c.nested = append(c.nested, nested{id, t, gid.Record()})
+	fresh := nested{id, t, gid.Record()}
+	for i, old := range c.nested {
+		if old.g == fresh.g && old.g != 0 {
+			c.remove(old.id)
+			c.nested[i] = fresh
+			return
+		}
+	}
+	c.nested = append(c.nested, fresh)
 }
 
 // forget drops the nested coroutines of a task that has ended, so that the set

@@ -365,3 +365,16 @@ func TestFuncIsTheUsers(t *testing.T) {
 func namedPlain(ctx context.Context) error { return rondo.Sleep(ctx, time.Millisecond) }
 
 func namedResult(ctx context.Context) (int, error) { return 1, rondo.Sleep(ctx, time.Millisecond) }
+
+// TestDeadlockAtTheEnd: that the loop looks at how long its end takes does not
+// keep it from seeing that it can never come.
+func TestDeadlockAtTheEnd(t *testing.T) {
+	r := rondo.Runner{SlowStep: time.Hour, OnError: func(rondo.TaskInfo, error) {}}
+	err := r.Run(context.Background(), func(ctx context.Context) error {
+		rondo.Go(ctx, func(ctx context.Context) error { return rondo.Shield(ctx, forever) })
+		return rondo.Yield(ctx)
+	})
+	if !errors.Is(err, rondo.ErrDeadlock) {
+		t.Errorf("Run returned %v", err)
+	}
+}

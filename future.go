@@ -24,6 +24,7 @@ type Future[T any] struct {
 	err     error
 	calls   calls         // of OnDone
 	outside chan struct{} // closed when done; made by the first who waits outside
+	holds   int           // how many of calls keep the loop from being in deadlock
 }
 
 // NewFuture makes a Future of ctx's loop. It panics if ctx belongs to none.
@@ -103,6 +104,8 @@ func (f *Future[T]) settle(v T, err error) bool {
 
 // tell lets those on the loop know that there is a result.
 func (f *Future[T]) tell(c calls) {
+	f.loop.hold(-f.holds)
+	f.holds = 0
 	f.waiters.WakeAll()
 	c.ring(f.loop)
 }
@@ -196,7 +199,9 @@ func (f *Future[T]) Result() (T, error) {
 
 // OnDone runs fn as a callback of the loop when there is a result, also if there
 // is one already, and never inside OnDone or Set. stop keeps it from running
-// and reports whether it was in time. Both may be called only on the loop.
+// and reports whether it was in time. Both may be called only on the loop. While
+// one listens to a Future that anybody may set, the loop is not in deadlock,
+// unless it is simulated.
 func (f *Future[T]) OnDone(fn func()) (stop func() bool) {
 	f.loop.mustBeInside("Future.OnDone")
 	h := f.loop.handle(fn)
@@ -207,9 +212,17 @@ func (f *Future[T]) OnDone(fn func()) (stop func() bool) {
 		return h.Cancel
 	}
 	f.calls.add(h)
+	if f.task == nil && !f.loop.virtual {
+		f.holds++
+		f.loop.hold(1)
+	}
 	return func() bool {
 		if !h.Cancel() {
 			return false
+		}
+		if f.holds > 0 {
+			f.holds--
+			f.loop.hold(-1)
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()

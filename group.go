@@ -95,12 +95,13 @@ func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started 
 		}
 		return err
 	}
-	switch {
-	case begun:
+	if begun {
 		return nil
-	case t.err != nil: // It panicked.
-		t.hear()
-		return t.err
+	}
+	// Its function has ended; what it leaves behind in its own scope may yet have to.
+	_ = Shield(ctx, func(ctx context.Context) error { err = t.Wait(ctx); return nil })
+	if err != nil { // It panicked.
+		return err
 	}
 	return failure
 }
@@ -126,11 +127,13 @@ func open(ctx context.Context, call string, s *Scope, deadline int64, body func(
 	w := t.worker
 	outer := w.inner
 	w.inner = s
-	returned := false
+	left := false
 	defer func() {
-		if !returned {
-			// The body panicked or called Goexit, and the task is unwinding. Its
-			// children must not outlive the scope for that.
+		if !left {
+			// The body panicked or called Goexit, or a callback that ran on this stack
+			// did, and the task is unwinding. Its children must not outlive the scope
+			// for that.
+			s.loop.withdraw(t)
 			s.cancel(&verdict{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
 			s.join(t)
 			w.inner = outer
@@ -138,12 +141,11 @@ func open(ctx context.Context, call string, s *Scope, deadline int64, body func(
 			s.end()
 		}
 	}()
-	err = body(s)
-	returned = true
-	if err != nil {
+	if err = body(s); err != nil {
 		s.fail(err)
 	}
 	s.join(t)
+	left = true
 	w.inner = outer
 	err = s.result()
 	s.end()

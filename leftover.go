@@ -1,13 +1,15 @@
 package rondo
 
 // This file says what is left over when a loop ends, and tells the program what
-// no caller can be told.
+// no caller can be told, above all the errors that nobody waited for.
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -58,19 +60,20 @@ func (l *Loop) reportAlive() {
 // its end.
 const lateAfter = 10
 
-// reportLate sets a timer, if steps are watched, that says whom the loop's end
-// waits for if it takes long: a task behind a Shield, or one that does not heed
-// its cancellation.
-func (l *Loop) reportLate() (stop func()) {
-	slow := l.runner.SlowStep
-	if slow <= 0 || l.virtual {
-		return func() {}
+// reportLate has the watchdog, if there is one, see to it that the loop says whom
+// its end waits for if it takes long: a task behind a Shield, or one that does not
+// heed its cancellation. A timer of the loop's would not do: while one is set, a
+// loop is not in deadlock.
+func (l *Loop) reportLate() {
+	if l.watch == nil || l.watch.dog == nil || l.virtual {
+		return
 	}
-	h := l.callAt(l.after(lateAfter*slow), func() {
-		slog.Warn("rondo: the loop cannot end: tasks that were cancelled go on; look for a Shield, or for an error of a wait that is not returned",
-			"loop", l.name, "after", lateAfter*slow, "tasks", l.describeTasks())
+	l.watch.dog.ends(func() {
+		if l.live > 0 {
+			slog.Warn("rondo: the loop cannot end: tasks that were cancelled go on; look for a Shield, or for an error of a wait that is not returned",
+				"loop", l.name, "after", lateAfter*l.runner.SlowStep, "tasks", l.describeTasks())
+		}
 	})
-	return func() { h.Cancel() }
 }
 
 // describeTasks says in a line each what the live tasks wait for, and with Debug
@@ -97,4 +100,82 @@ func (t *Task) startedAt() string {
 		return ""
 	}
 	return t.rare.site.String()
+}
+
+// An unheard error is one of a root-scope task for which nobody has waited.
+type unheard struct {
+	info TaskInfo
+	err  error // nil once somebody has it
+}
+
+// unheards are the errors that are kept, in the order in which they came. Those
+// that somebody has are dropped when they are half of all.
+type unheards struct {
+	list []*unheard
+	dead int // how many of them somebody has
+}
+
+func (us *unheards) add(u *unheard) { us.list = append(us.list, u) }
+
+// heard notes that somebody has u's error.
+func (us *unheards) heard(u *unheard) {
+	u.err = nil
+	if us.dead++; 2*us.dead >= len(us.list) {
+		us.list = slices.DeleteFunc(us.list, func(u *unheard) bool { return u.err == nil })
+		us.dead = 0
+	}
+}
+
+// unclaimed keeps the error of a task that the root scope owns until somebody
+// takes it. What nobody takes is reported when the task can no longer be waited
+// for, or at the end of the loop.
+func (l *Loop) unclaimed(t *Task, err error) {
+	if v := l.root.verdict(); t.heard || v != nil && v.explains(err) {
+		return
+	}
+	u := &unheard{info: t.info(), err: err}
+	t.more().unheard = u
+	l.unheard.add(u)
+	if !l.virtual {
+		// When the garbage collector runs is no part of a schedule that can be
+		// replayed, so a simulation waits for the end.
+		runtime.AddCleanup(t, func(u *unheard) { _ = l.Post(func() { l.report(u) }) }, u)
+	}
+}
+
+// hear notes that somebody has the task's error.
+func (t *Task) hear() {
+	t.heard = true
+	if r := t.rare; r != nil && r.unheard != nil {
+		t.scope.loop.unheard.heard(r.unheard)
+		r.unheard = nil
+	}
+}
+
+// report tells OnError of u, once.
+func (l *Loop) report(u *unheard) {
+	err := u.err
+	if err == nil {
+		return
+	}
+	l.unheard.heard(u)
+	if l.runner.OnError != nil {
+		l.runner.OnError(u.info, err)
+		return
+	}
+	args := []any{"loop", l.name, "task", u.info.Name, "err", err}
+	if u.info.Site != "" {
+		args = append(args, "started", u.info.Site)
+	}
+	slog.Error("rondo: a task failed and nobody waited for it", args...)
+}
+
+func (l *Loop) reportUnheard() {
+	for len(l.unheard.list) > 0 {
+		list := l.unheard.list
+		l.unheard = unheards{}
+		for _, u := range list {
+			l.report(u)
+		}
+	}
 }

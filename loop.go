@@ -83,7 +83,7 @@ type Loop struct {
 	helpers  int  // goroutines that work for the loop, besides offloaded functions
 	shared   bool // something was handed out through which anybody may wake the loop
 	offload  offload
-	unheard  []*unheard
+	unheard  unheards
 	watch    *watch     // nil if nobody looks on
 	lookouts []*lookout // only if virtual
 	stats    Stats

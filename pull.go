@@ -329,9 +329,17 @@ func (s *Scope) closePulls(t *Task) {
 	}
 }
 
-// cancelPulls cancels what the sequences of s's Pulls have opened below it, but
-// not the tasks that were started with s as ctx: they outlive it.
+// cancelPulls ends what the sequences of s's Pulls wait for with s as ctx, and
+// cancels what they have opened below it, but not the tasks that were started with
+// s as ctx: they outlive it.
 func (s *Scope) cancelPulls() {
+	for i := 0; i < len(s.extra.strangers); {
+		if t := s.extra.strangers[i].job; t.scope.is(markPull) {
+			t.wake(over) // another stranger takes this place
+		} else {
+			i++
+		}
+	}
 	for c := s.child; ; {
 		if c.host.scope.is(markPull) && !c.is(markShield) {
 			c.cancel(over)

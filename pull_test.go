@@ -789,3 +789,46 @@ func BenchmarkPull(b *testing.B) {
 		}
 	})
 }
+
+// TestPullEndsWithItsTaskInMidWait: what a sequence waits for with the ctx of a task
+// is ended with that task, also if another task is in next for it.
+func TestPullEndsWithItsTaskInMidWait(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var empty rondo.Queue[int]
+		for i, wait := range []func(ctx context.Context) error{
+			func(ctx context.Context) error { _, err := empty.Get(ctx); return err },
+			func(ctx context.Context) error {
+				return rondo.Group(ctx, func(g *rondo.Scope) error { return forever(g) })
+			},
+			func(ctx context.Context) error {
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				return forever(ctx)
+			},
+		} {
+			var ended error
+			var next func() (int, bool)
+			maker := rondo.Go(ctx, func(ctx context.Context) error {
+				next, _ = rondo.Pull(ctx, func(yield func(int) bool) {
+					if yield(1) {
+						ended = wait(ctx)
+					}
+				})
+				next()
+				// One that is no Pull's goes on, as it would without any.
+				rondo.Go(ctx, func(context.Context) error { return rondo.Sleep(ctx, 2*time.Second) })
+				return rondo.Sleep(ctx, time.Second)
+			})
+			other := rondo.Go(ctx, func(ctx context.Context) error {
+				_ = rondo.Sleep(ctx, time.Second/2)
+				if v, ok := next(); ok {
+					t.Errorf("wait %d: next gave %v", i, v)
+				}
+				return nil
+			})
+			if err := errors.Join(maker.Wait(ctx), other.Wait(ctx)); err != nil || !errors.Is(ended, context.Canceled) {
+				t.Errorf("wait %d: the tasks returned %v, the wait %v", i, err, ended)
+			}
+		}
+	})
+}

@@ -18,7 +18,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime"
 	"slices"
 	"sync"
@@ -129,6 +128,9 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) 
 			l.withdraw(l.hub)
 			l.finishTasks()
 			l.close()
+			if p := l.fault.panic; p != nil {
+				panic(p) // it came first
+			}
 		}
 	}()
 	l.await(func() bool { return l.main.state == stateDone }, &l.main.joiners)
@@ -222,7 +224,7 @@ func (l *Loop) await(done func() bool, list *WaitList) {
 // finishTasks is steps 1 to 3 of a loop's end.
 func (l *Loop) finishTasks() {
 	l.reportAlive()
-	defer l.reportLate()()
+	l.reportLate()
 	for {
 		l.end(context.Canceled)
 		l.await(func() bool { return l.live == 0 }, &l.drained)
@@ -318,70 +320,4 @@ func (l *Loop) deadlock() {
 
 func (l *Loop) describeDeadlock() error {
 	return fmt.Errorf("%w: nothing can run and nothing can come from outside:%s", ErrDeadlock, l.describeTasks())
-}
-
-// An unheard error is one of a root-scope task for which nobody has waited.
-type unheard struct {
-	info  TaskInfo
-	err   error // nil once somebody has it
-	stray bool  // it is not the task's own; see Scope.bequeath
-}
-
-// unclaimed keeps the error of a task that the root scope owns until somebody
-// takes it. What nobody takes is reported when the task can no longer be waited
-// for, or at the end of the loop.
-func (l *Loop) unclaimed(t *Task, err error) {
-	if v := l.root.verdict(); t.heard || v != nil && v.explains(err) {
-		return
-	}
-	u := &unheard{info: t.info(), err: err}
-	l.unheard = append(l.unheard, u)
-	if !l.virtual {
-		// When the garbage collector runs is no part of a schedule that can be
-		// replayed, so a simulation waits for the end.
-		runtime.AddCleanup(t, func(u *unheard) { _ = l.Post(func() { l.report(u) }) }, u)
-	}
-}
-
-// hear notes that somebody has the task's error.
-func (t *Task) hear() {
-	t.heard = true
-	if t.err == nil {
-		return
-	}
-	l := t.scope.loop
-	l.unheard = slices.DeleteFunc(l.unheard, func(u *unheard) bool {
-		if u.info.ID != t.id || u.stray {
-			return false
-		}
-		u.err = nil
-		return true
-	})
-}
-
-// report tells OnError of u, once.
-func (l *Loop) report(u *unheard) {
-	err := u.err
-	if err == nil {
-		return
-	}
-	u.err = nil
-	l.unheard = slices.DeleteFunc(l.unheard, func(other *unheard) bool { return other == u })
-	if l.runner.OnError != nil {
-		l.runner.OnError(u.info, err)
-		return
-	}
-	args := []any{"loop", l.name, "task", u.info.Name, "err", err}
-	if u.info.Site != "" {
-		args = append(args, "started", u.info.Site)
-	}
-	slog.Error("rondo: a task failed and nobody waited for it", args...)
-}
-
-func (l *Loop) reportUnheard() {
-	for len(l.unheard) > 0 {
-		u := l.unheard[0]
-		l.unheard = l.unheard[1:]
-		l.report(u)
-	}
 }

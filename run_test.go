@@ -140,6 +140,24 @@ func TestGoexit(t *testing.T) {
 			rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
 			return forever(ctx)
 		},
+		"callback while a group is left": func(ctx context.Context) error {
+			rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
+			return rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(lingering)
+				return nil
+			})
+		},
+		"callback while Pulls end": func(ctx context.Context) error {
+			return rondo.Go(ctx, func(ctx context.Context) error {
+				next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
+					yield(1)
+					_ = lingering(ctx)
+				})
+				next()
+				rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
+				return nil
+			}).Wait(ctx)
+		},
 	} {
 		before := runtime.NumGoroutine()
 		var wg sync.WaitGroup
@@ -173,6 +191,89 @@ func TestGoexit(t *testing.T) {
 		if left := settle(before); left > before {
 			t.Errorf("%s: %d goroutines were left", name, left-before)
 		}
+	}
+}
+
+// lingering is a task that takes its time to end.
+func lingering(ctx context.Context) error {
+	return rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, 10*time.Millisecond) })
+}
+
+// TestGoexitWhilePanicIsCleanedUp: a callback may call Goexit on the stack of a
+// task that has panicked and waits for its Pulls. The task ends, and Run panics.
+func TestGoexitWhilePanicIsCleanedUp(t *testing.T) {
+	for _, recovers := range []bool{false, true} {
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			defer func() {
+				if v := recover(); (v != nil) == recovers {
+					t.Errorf("Recover %v: Run panicked with %v", recovers, v)
+				}
+			}()
+			r := rondo.Runner{Recover: recovers, OnError: func(rondo.TaskInfo, error) {}}
+			err := r.Run(context.Background(), func(ctx context.Context) error {
+				return rondo.Go(ctx, func(ctx context.Context) error {
+					next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
+						yield(1)
+						_ = lingering(ctx)
+					})
+					next()
+					defer rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
+					panic("lost")
+				}).Wait(ctx)
+			})
+			t.Errorf("Recover %v: Run returned %v", recovers, err)
+		})
+		wg.Wait()
+	}
+}
+
+// TestPanicBeforeGoexit: a panic is not lost because another task, which it has
+// cancelled, calls Goexit, as testing.T.Fatal does.
+func TestPanicBeforeGoexit(t *testing.T) {
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer func() {
+			if p, ok := recover().(*rondo.PanicError); !ok || p.Value != "first" {
+				t.Errorf("Run panicked with %v", p)
+			}
+		}()
+		err := rondo.Run(context.Background(), func(ctx context.Context) error {
+			rondo.Go(ctx, func(context.Context) error { panic("first") })
+			if forever(ctx) != nil {
+				runtime.Goexit()
+			}
+			return nil
+		})
+		t.Errorf("Run returned %v", err)
+	})
+	wg.Wait()
+}
+
+// TestUnheardErrors: those that somebody has are not reported, however many they
+// are, and the others are, in the order in which they came.
+func TestUnheardErrors(t *testing.T) {
+	var reported []uint64
+	r := rondo.Runner{OnError: func(i rondo.TaskInfo, err error) { reported = append(reported, i.ID) }}
+	var want []uint64
+	var tasks []*rondo.Task
+	err := r.Run(context.Background(), func(ctx context.Context) error {
+		for range 300 {
+			tasks = append(tasks, rondo.Go(ctx, func(context.Context) error { return errBroken }))
+		}
+		_ = rondo.Yield(ctx)
+		for i, task := range tasks {
+			if i%3 == 0 {
+				want = append(want, task.ID())
+			} else if err := tasks[len(tasks)-i].Err(); err != errBroken {
+				t.Errorf("task %d ended with %v", i, err)
+			}
+		}
+		return nil
+	})
+	runtime.KeepAlive(tasks)
+	if err != nil || !slices.Equal(reported, want) {
+		t.Errorf("Run returned %v; of tasks %v were reported, not of %v", err, reported, want)
 	}
 }
 

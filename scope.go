@@ -218,7 +218,7 @@ func (s *Scope) bequeath(t *Task) {
 		heir.fail(join(s.extra.errs))
 		return
 	}
-	s.loop.unheard = append(s.loop.unheard, &unheard{info: t.info(), err: join(s.extra.errs), stray: true})
+	s.loop.unheard.add(&unheard{info: t.info(), err: join(s.extra.errs)})
 }
 
 // emptied hears that the last task of s has ended.

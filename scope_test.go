@@ -697,3 +697,31 @@ func TestOuterDeadlineThatIsDue(t *testing.T) {
 		return nil
 	})
 }
+
+// TestStartPanicsWithPulls: Start tells of a panic also if the task has a Pull,
+// whose clean-up takes a while, to end first.
+func TestStartPanicsWithPulls(t *testing.T) {
+	r := rondo.Runner{Recover: true}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		var told error
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			told = g.Start(ctx, func(ctx context.Context, started func()) error {
+				next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
+					yield(1)
+					_ = lingering(ctx)
+				})
+				next()
+				panic("oops")
+			})
+			return nil
+		})
+		var p *rondo.PanicError
+		if !errors.As(told, &p) || !errors.Is(err, told) {
+			t.Errorf("Start returned %v, the group %v", told, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

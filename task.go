@@ -52,12 +52,13 @@ type Task struct {
 
 // rare is what few tasks have.
 type rare struct {
-	name  string
-	ended func(err error) // what Async does with the task's end
-	entry uintptr         // the user's function, if fn is one of Rondo's around it
-	site  *site           // where the task was started; nil without Debug
-	calls calls           // of OnDone
-	input bool            // it ranges over somebody's sequence; see Task.stands
+	name    string
+	ended   func(err error) // what Async does with the task's end
+	entry   uintptr         // the user's function, if fn is one of Rondo's around it
+	site    *site           // where the task was started; nil without Debug
+	calls   calls           // of OnDone
+	unheard *unheard        // its error, as long as nobody has it
+	input   bool            // it ranges over somebody's sequence; see Task.stands
 }
 
 func (t *Task) more() *rare {

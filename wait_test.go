@@ -2,9 +2,11 @@ package rondo_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -240,4 +242,40 @@ func TestAsCompletedIsACancelPoint(t *testing.T) {
 			t.Errorf("it gave %d futures, want 1", n)
 		}
 	})
+}
+
+// TestListeningIsNoDeadlock: anybody may set a Future that NewFuture made, so a
+// loop in which somebody listens to one waits, and does not when nobody does.
+func TestListeningIsNoDeadlock(t *testing.T) {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		f := rondo.NewFuture[int](ctx)
+		var goroutines sync.WaitGroup
+		listening := make(chan bool)
+		goroutines.Go(func() {
+			<-listening
+			f.Set(1)
+		})
+		rondo.Go(ctx, func(context.Context) error { close(listening); return nil })
+		n := 0
+		for f := range rondo.AsCompleted(ctx, f) {
+			v, err := f.Result()
+			n += v
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if goroutines.Wait(); n != 1 {
+			t.Errorf("AsCompleted gave %d of 1", n)
+		}
+
+		g := rondo.NewFuture[int](ctx)
+		stop, again := g.OnDone(func() {}), g.OnDone(func() {})
+		if !stop() || stop() || !again() {
+			t.Error("stop was not in time, or was so twice")
+		}
+		return forever(ctx)
+	})
+	if !errors.Is(err, rondo.ErrDeadlock) {
+		t.Errorf("Run returned %v when nobody listened", err)
+	}
 }

@@ -31,6 +31,7 @@ type watchdog struct {
 	site   *site  // where that was started; nil if not known
 	id     uint64 // the goroutine that has the baton
 	asleep bool   // the loop waits for news
+	late   func() // what to post to the loop if its end takes long; nil before that, and after
 }
 
 func startWatchdog(l *Loop, limit time.Duration) *watchdog {
@@ -74,17 +75,48 @@ func (w *watchdog) sleeps(asleep bool) {
 	w.step++
 }
 
+// ends notes that the loop comes to its end. late is called on the loop if that
+// takes long.
+func (w *watchdog) ends(late func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.late = late
+}
+
+// takeLate gives what is to be posted if the end has begun and takes too long,
+// once. ending is since when the watchdog knows of it.
+func (w *watchdog) takeLate(now time.Time, ending *time.Time) func() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	late := w.late
+	switch {
+	case late == nil:
+		return nil
+	case ending.IsZero():
+		*ending = now
+	}
+	if now.Sub(*ending) < lateAfter*w.limit {
+		return nil
+	}
+	w.late = nil
+	return late
+}
+
 // run looks at the loop four times within the limit.
 func (w *watchdog) run() {
 	defer close(w.gone)
 	tick := time.NewTicker(max(w.limit/4, time.Millisecond))
 	defer tick.Stop()
 	seen, since := uint64(0), time.Now()
+	var ending time.Time
 	for {
 		select {
 		case <-w.quit:
 			return
 		case now := <-tick.C:
+			if late := w.takeLate(now, &ending); late != nil {
+				_ = w.loop.Post(late)
+			}
 			w.mu.Lock()
 			step, name, site, asleep, id := w.step, w.name, w.site, w.asleep, w.id
 			w.mu.Unlock()
