@@ -19,7 +19,7 @@ import (
 const Count = 3
 
 const (
-	patience = 30 * time.Second      // for an answer that must come
+	patience = 2 * time.Minute       // for an answer that must come
 	moment   = 20 * time.Millisecond // for one that must not
 )
 
