@@ -189,7 +189,7 @@ func churn(ctx context.Context) error {
 					depth := n % 11
 					t := g.Go(func(ctx context.Context) error { return naps(ctx, depth, n%3) })
 					t.SetName("deep-" + strconv.Itoa(depth))
-					if n%5 == 0 {
+					if maker == 0 && n%5 == 0 {
 						if err := t.Wait(ctx); err != nil {
 							return err
 						}
@@ -199,8 +199,22 @@ func churn(ctx context.Context) error {
 				}
 			}).SetName("maker")
 		}
+		for n := range 20 {
+			g.Go(func(ctx context.Context) error { return wander(ctx, n) })
+		}
 		return nil
 	})
+}
+
+// wander waits at one depth after the other, under another name each time.
+func wander(ctx context.Context, n int) error {
+	for {
+		n += 37
+		rondo.Current(ctx).SetName("deep-" + strconv.Itoa(n%113))
+		if err := naps(ctx, n%113, 1+n%2); err != nil {
+			return err
+		}
+	}
 }
 
 //go:noinline
@@ -210,7 +224,7 @@ func naps(ctx context.Context, depth, times int) error {
 		return err
 	}
 	for range times {
-		if err := rondo.Sleep(ctx, time.Duration(times)*time.Millisecond); err != nil {
+		if err := rondo.Sleep(ctx, time.Duration(times)*time.Millisecond/4); err != nil {
 			return err
 		}
 	}
