@@ -25,6 +25,9 @@ var states = [...]string{"new", "ready", "running", "waiting"}
 
 // describe fills in what is known of the tasks.
 func (r *reader) describe(head record) {
+	for _, s := range r.tasks {
+		s.info.ID, s.info.Parent = s.task.word(window.TaskID), s.task.word(window.TaskParent)
+	}
 	r.name()
 	r.readScopes()
 	timers := r.timers(head)
@@ -32,12 +35,8 @@ func (r *reader) describe(head record) {
 	what := r.reasons()
 	for i, s := range r.tasks {
 		t := s.info
-		t.ID, t.Parent = s.task.word(window.TaskID), s.task.word(window.TaskParent)
 		t.State = states[s.task.byte(window.TaskState)]
 		t.Age = time.Duration(r.now - int64(s.task.word(window.TaskBorn)))
-		if t.Name == "" {
-			t.Name = "task-" + strconv.FormatUint(t.ID, 10)
-		}
 		r.place(s)
 		if s.worker.b == nil {
 			continue
@@ -54,32 +53,6 @@ func (r *reader) describe(head record) {
 		if s.info.What != "" {
 			s.info.Waiting = r.waiting(s, labels[i])
 		}
-	}
-}
-
-// name reads the tasks' names and functions.
-func (r *reader) name() {
-	rares, fns := make([]uint64, len(r.tasks)), make([]uint64, len(r.tasks))
-	for i, s := range r.tasks {
-		rares[i], fns[i] = s.task.word(window.TaskRare), s.task.word(window.TaskFn)
-	}
-	addrs, lengths := make([]uint64, len(r.tasks)), make([]uint64, len(r.tasks))
-	codes := r.many(fns, 8)
-	for i, rare := range r.many(rares, r.size(window.RareSize)) {
-		pc := word(codes[i].b, 0)
-		if rare.b != nil {
-			addrs[i], lengths[i] = rare.pair(window.RareName)
-			if entry := rare.word(window.RareEntry); entry != 0 {
-				pc = entry
-			}
-		}
-		if pc != 0 {
-			// What stands for a method value is called as the method, with "-fm".
-			r.tasks[i].info.Func = strings.TrimSuffix(r.program.Func(pc).Func, "-fm")
-		}
-	}
-	for i, name := range r.strings(addrs, lengths) {
-		r.tasks[i].info.Name = name
 	}
 }
 

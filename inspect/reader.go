@@ -44,6 +44,7 @@ type seen struct {
 	task   record
 	worker record
 	list   record
+	rare   record
 	info   *Task
 }
 
@@ -248,6 +249,9 @@ func (r *reader) readTasks(addrs []uint64) {
 // confirm is step 4. It drops the tasks that are gone, and gives how many they
 // were, and whether any task ran meanwhile.
 func (r *reader) confirm() (missed int, moved bool) {
+	// Before the rest: a name is of the same moment as the wait of a task that has
+	// not moved after it was read.
+	r.confirmNames()
 	addrs := make([]uint64, len(r.tasks))
 	workers := make([]uint64, len(r.tasks))
 	for i, s := range r.tasks {

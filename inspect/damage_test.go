@@ -1,0 +1,167 @@
+//go:build linux && (amd64 || arm64)
+
+package inspect_test
+
+import (
+	"encoding/binary"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo/inspect"
+	"github.com/rondo-go/rondo/internal/goinspect"
+)
+
+// recorded gives the image of a program with a task of each kind, and the places
+// in it at which looking into its loops begins.
+func recorded(t testing.TB) *image {
+	t.Helper()
+	p := start(t, plain.program(t), "waits")
+	until(t, open(t, p), "tasks that wait", settled)
+	m, err := goinspect.OpenProcess(p.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := newImage(m)
+	target, err := inspect.OpenMemory(i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opening := len(i.order)
+	if picture, err := target.Snapshot(inspect.Options{Stacks: true}); err != nil || len(picture.Loops) != 1 || len(picture.Loops[0].Tasks) != 11 {
+		t.Fatalf("the image gives %+v, %v", picture, err)
+	}
+	i.source = nil
+	_ = m.Close()
+	p.end()
+	// What a picture is made of comes before what the program is known by, so that
+	// small numbers hit it.
+	i.order = slices.Concat(i.order[opening:], i.order[:opening])
+	return i
+}
+
+// looked makes every use of a damaged image.
+func looked(d *damaged) {
+	target, err := inspect.OpenMemory(d)
+	if err != nil {
+		return
+	}
+	for range 2 {
+		p, err := target.Snapshot(inspect.Options{Stacks: true})
+		if err != nil {
+			continue
+		}
+		_ = p.WriteTree(io.Discard, inspect.TreeOptions{Full: true})
+		_ = p.WriteTree(io.Discard, inspect.TreeOptions{All: true})
+		_ = p.WriteJSON(io.Discard)
+	}
+}
+
+// damage does to an image what the bytes say: eight for each deed.
+func damage(i *image, deeds []byte) *damaged {
+	d := &damaged{image: i, pages: make(map[uint64][]byte), regions: i.regions}
+	for ; len(deeds) >= 8; deeds = deeds[8:] {
+		kind, value := deeds[0], uint64(deeds[5])|uint64(deeds[6])<<8|uint64(deeds[7])<<16
+		page := i.order[(int(deeds[1])|int(deeds[2])<<8)%len(i.order)]
+		at := (int(deeds[3]) | int(deeds[4])<<8) % (pageSize / 8) * 8
+		do := func() {}
+		switch kind % 8 {
+		case 0: // some bits
+			do = func() { flip(d.writable(page)[at:], value) }
+		case 1: // a pointer to somewhere else
+			do = func() {
+				binary.LittleEndian.PutUint64(d.writable(page)[at:], i.order[int(value)%len(i.order)]+value%pageSize)
+			}
+		case 2: // a number
+			do = func() { binary.LittleEndian.PutUint64(d.writable(page)[at:], value) }
+		case 3: // a huge number
+			do = func() { binary.LittleEndian.PutUint64(d.writable(page)[at:], ^value) }
+		case 4: // a page that is not there
+			do = func() { d.pages[page] = nil }
+		case 5: // the content of another page
+			do = func() { d.pages[page] = d.page(i.order[int(value)%len(i.order)]) }
+		case 6: // a word moved by some places
+			do = func() {
+				p := d.writable(page)
+				copy(p[at:], p[int(value)%pageSize:])
+			}
+		case 7: // a region that is not there, or is another's
+			r := slices.Clone(d.regions)
+			j := int(value) % len(r)
+			d.regions = slices.Delete(r, j, j+1)
+		}
+		if kind&0x80 != 0 {
+			d.later = append(d.later, change{int(kind&0x78)*20 + int(value)%100, do})
+		} else {
+			do()
+		}
+	}
+	slices.SortStableFunc(d.later, func(a, b change) int { return a.after - b.after })
+	return d
+}
+
+func flip(b []byte, bits uint64) {
+	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)^bits)
+}
+
+// FuzzDamage looks into a program whose memory is damaged, before and while it is
+// looked at. Whatever comes of it, it is no panic and comes to an end, and takes
+// no more memory than a picture may.
+func FuzzDamage(f *testing.F) {
+	i := recorded(f)
+	f.Add([]byte{})
+	for kind := range byte(8) {
+		r := rand.New(rand.NewPCG(uint64(kind), 1))
+		for range 4 {
+			deeds := make([]byte, 8*20)
+			for j := range deeds {
+				deeds[j] = byte(r.Uint32())
+			}
+			for j := 0; j < len(deeds); j += 8 {
+				deeds[j] = deeds[j]&0xf8 | kind
+				deeds[j+2] = 0
+			}
+			f.Add(deeds)
+		}
+	}
+	f.Fuzz(func(t *testing.T, deeds []byte) {
+		if len(deeds) > 8*200 {
+			deeds = deeds[:8*200]
+		}
+		hung := time.AfterFunc(patience, func() { panic("the reader hangs") })
+		defer hung.Stop()
+		looked(damage(i, deeds))
+	})
+}
+
+// TestDamage damages each word that a picture is made from, in several ways.
+func TestDamage(t *testing.T) {
+	i := recorded(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	rounds := 2000
+	if testing.Short() || underRace {
+		rounds = 100
+	}
+	for range rounds {
+		deeds := make([]byte, 8*(1+r.IntN(30)))
+		for j := range deeds {
+			deeds[j] = byte(r.Uint32())
+		}
+		for j := 0; j < len(deeds); j += 8 {
+			// Mostly the pages of the loop's own records.
+			if r.IntN(4) > 0 {
+				deeds[j+1], deeds[j+2] = deeds[j+1]%40, 0
+			}
+			if r.IntN(8) > 0 {
+				deeds[j] = deeds[j] &^ 4
+			}
+		}
+		looked(damage(i, deeds))
+		if t.Failed() {
+			t.Logf("%x", deeds)
+			return
+		}
+	}
+}

@@ -1,0 +1,170 @@
+//go:build linux && (amd64 || arm64)
+
+package inspect_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rondo-go/rondo/inspect"
+	"github.com/rondo-go/rondo/internal/window"
+)
+
+// refused fails the test unless err is one sentence with all of the words in it.
+func refused(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("it was opened; want an error with %q", words)
+		return
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q; want one sentence with %q", err, words)
+			return
+		}
+	}
+}
+
+// pidWords are what every refusal of a process says.
+func pidWords(pid int, words ...string) []string { return append(words, "process "+strconv.Itoa(pid)) }
+
+func TestNoProcess(t *testing.T) {
+	for _, pid := range []int{0, -1} {
+		_, err := inspect.OpenProcess(pid)
+		refused(t, err, fmt.Sprintf("%d is no process id", pid))
+	}
+	c := exec.Command("true")
+	if err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := inspect.OpenProcess(c.Process.Pid)
+	refused(t, err, pidWords(c.Process.Pid, "there is no", "PID namespace")...)
+}
+
+// TestZombie: a process that has ended and was not waited for.
+func TestZombie(t *testing.T) {
+	c := exec.Command("true")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Wait() }()
+	for {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(stat, []byte(") Z ")) {
+			break
+		}
+	}
+	_, err := inspect.OpenProcess(c.Process.Pid)
+	refused(t, err, pidWords(c.Process.Pid, "no memory")...)
+}
+
+// TestKernelThread: the second process of a system, outside a PID namespace, is
+// the parent of the kernel's threads.
+func TestKernelThread(t *testing.T) {
+	if name, _ := os.ReadFile("/proc/2/comm"); string(name) != "kthreadd\n" {
+		t.Log("no kernel threads are to be seen here")
+		return
+	}
+	_, err := inspect.OpenProcess(2)
+	if os.Geteuid() == 0 {
+		refused(t, err, "process 2", "kernel thread")
+	} else {
+		refused(t, err, "process 2")
+	}
+}
+
+// outsider is set in a process that this test program starts as another user: to
+// the process that it has to open.
+const outsider = "RONDO_INSPECT_PID"
+
+// TestNotAllowed opens a process of root's as somebody else.
+func TestNotAllowed(t *testing.T) {
+	if pid, err := strconv.Atoi(os.Getenv(outsider)); err == nil {
+		_, err := inspect.OpenProcess(pid)
+		fmt.Printf("it says: %v\n", err)
+		return
+	}
+	if os.Geteuid() != 0 {
+		// This is somebody else.
+		_, err := inspect.OpenProcess(1)
+		refused(t, err, "process 1", "run as that user or as root")
+		return
+	}
+	p := start(t, plain.program(t), "idle")
+	// The name of this program's file may lie where the other may not look.
+	c := exec.Command("/proc/self/exe", "-test.run=^TestNotAllowed$")
+	c.Dir = "/"
+	c.Env = append(os.Environ(), outsider+"="+strconv.Itoa(p.Process.Pid))
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	_, said, _ := strings.Cut(string(out), "it says: ")
+	said, _, _ = strings.Cut(said, "\n")
+	refused(t, fmt.Errorf("%s", said), pidWords(p.Process.Pid, "belongs to user 0 and you are user 65534", "as root")...)
+}
+
+// TestOtherPrograms: one in C, and one in Go without Rondo.
+func TestOtherPrograms(t *testing.T) {
+	c := exec.Command("sh", "-c", "echo ready; exec cat")
+	p := run(t, c)
+	_, err := inspect.OpenProcess(p.Process.Pid)
+	refused(t, err, pidWords(p.Process.Pid, "no Rondo in it", "no Go program")...)
+
+	path := filepath.Join(t.TempDir(), "bare")
+	if out, err := exec.Command("go", "build", "-o", path, "./testdata/bare").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	p = start(t, path)
+	_, err = inspect.OpenProcess(p.Process.Pid)
+	refused(t, err, pidWords(p.Process.Pid, "no Rondo in it")...)
+	if strings.Contains(err.Error(), "no Go program") {
+		t.Errorf("%q; and yet it is one", err)
+	}
+}
+
+// TestNewerTable: a program whose Rondo is newer than the reader.
+func TestNewerTable(t *testing.T) {
+	i := recorded(t)
+	d := damage(i, nil)
+	for _, page := range i.order {
+		for at := 0; at+window.AtSize <= pageSize && i.pages[page] != nil; at += 8 {
+			b := i.pages[page][at:]
+			if binary.LittleEndian.Uint64(b) == window.Cookie0 && binary.LittleEndian.Uint64(b[8:]) == window.Cookie1 {
+				binary.LittleEndian.PutUint32(d.writable(page)[at+window.AtVersion:], window.Version+1)
+			}
+		}
+	}
+	if len(d.pages) == 0 {
+		t.Fatal("the image has no table")
+	}
+	_, err := inspect.OpenMemory(d)
+	refused(t, err, "newer Rondo", "update the tool")
+}
+
+// TestEnded: a process that ends while it is looked into.
+func TestEnded(t *testing.T) {
+	p := start(t, plain.program(t), "idle")
+	target := open(t, p)
+	if _, err := target.Snapshot(inspect.Options{Stacks: true}); err != nil {
+		t.Fatal(err)
+	}
+	p.end()
+	_, err := target.Snapshot(inspect.Options{Stacks: true})
+	refused(t, err, pidWords(p.Process.Pid, "has ended")...)
+	if !inspect.Ended(err) || inspect.Ended(nil) || inspect.Ended(os.ErrNotExist) {
+		t.Errorf("Ended(%v) = %v", err, inspect.Ended(err))
+	}
+}
