@@ -52,7 +52,7 @@ type Task struct {
 
 // rare is what few tasks have.
 type rare struct {
-	name    string
+	name    *string         // behind a pointer, so that who looks from outside never sees half of it
 	ended   func(err error) // what Async does with the task's end
 	entry   uintptr         // the user's function, if fn is one of Rondo's around it
 	site    *site           // where the task was started; nil without Debug
@@ -291,14 +291,14 @@ func (t *Task) ID() uint64 { return t.id }
 
 // Name gives the name that SetName gave, or "task-N".
 func (t *Task) Name() string {
-	if t.rare != nil && t.rare.name != "" {
-		return t.rare.name
+	if t.rare != nil && t.rare.name != nil && *t.rare.name != "" {
+		return *t.rare.name
 	}
 	return "task-" + strconv.FormatUint(t.id, 10)
 }
 
 // SetName names the task, for people who look at it.
-func (t *Task) SetName(name string) { t.more().name = name }
+func (t *Task) SetName(name string) { t.more().name = &name }
 
 // Current gives the running task, or nil if the caller is not in one: ctx does
 // not come from Run, or the caller is a callback or another goroutine.

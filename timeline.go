@@ -70,8 +70,8 @@ func (w *watch) draw(line *timeline.Loop) {
 func (t *Task) labels() (line, step string) {
 	function := t.function()
 	function = function[strings.LastIndexByte(function, '/')+1:]
-	if t.rare != nil && t.rare.name != "" {
-		return t.rare.name, t.rare.name
+	if t.rare != nil && t.rare.name != nil && *t.rare.name != "" {
+		return *t.rare.name, *t.rare.name
 	}
 	return t.Name() + " " + function, function
 }

@@ -1,9 +1,9 @@
 package inspect
 
 // This file reads the names of tasks. A name may be changed at any time, by the
-// task or by another, while it is read: its address may be the new one and its
-// length the old one, or the text may be gone. So it is believed only if it
-// stands at the same address with the same length afterwards.
+// task or by another, while it is read, and its text may be gone. It stands
+// behind a pointer and is never written again, so it is believed if the pointer
+// and what is behind it are the same afterwards.
 
 import (
 	"strconv"
@@ -16,17 +16,17 @@ const renames = 8
 
 // name reads the names and the functions of the tasks.
 func (r *reader) name() {
-	rares, fns := make([]uint64, len(r.tasks)), make([]uint64, len(r.tasks))
+	fns := make([]uint64, len(r.tasks))
 	for i, s := range r.tasks {
-		rares[i], fns[i] = s.task.word(window.TaskRare), s.task.word(window.TaskFn)
+		fns[i] = s.task.word(window.TaskFn)
 	}
-	read := r.many(rares, r.size(window.RareSize))
 	codes := r.many(fns, 8)
-	for i, s := range r.tasks {
-		s.rare = read[i]
+	for i, n := range r.namesOf(r.tasks) {
+		s := r.tasks[i]
+		s.name = n
 		pc := word(codes[i].b, 0)
-		if s.rare.b != nil && s.rare.word(window.RareEntry) != 0 {
-			pc = s.rare.word(window.RareEntry)
+		if n.entry != 0 {
+			pc = n.entry
 		}
 		if pc != 0 {
 			s.info.Func = r.program.Func(pc).Func
@@ -35,13 +35,37 @@ func (r *reader) name() {
 	r.readNames(r.tasks)
 }
 
+// A named is where the name of a task was said to stand, and what else is in its
+// record of rare things.
+type named struct {
+	at, text, length uint64
+	entry            uint64
+}
+
+// namesOf reads where the names of some tasks stand.
+func (r *reader) namesOf(tasks []*seen) []named {
+	out := make([]named, len(tasks))
+	rares, cells := make([]uint64, len(tasks)), make([]uint64, len(tasks))
+	for i, s := range tasks {
+		rares[i] = s.task.word(window.TaskRare)
+	}
+	for i, rare := range r.many(rares, r.size(window.RareSize)) {
+		if rare.b != nil {
+			cells[i] = rare.word(window.RareName)
+			out[i].at, out[i].entry = cells[i], rare.word(window.RareEntry)
+		}
+	}
+	for i, cell := range r.many(cells, 16) {
+		out[i].text, out[i].length = word(cell.b, 0), word(cell.b, 8)
+	}
+	return out
+}
+
 // readNames reads the names of some tasks from where they were said to stand.
 func (r *reader) readNames(tasks []*seen) {
 	addrs, lengths := make([]uint64, len(tasks)), make([]uint64, len(tasks))
 	for i, s := range tasks {
-		if s.rare.b != nil {
-			addrs[i], lengths[i] = s.rare.pair(window.RareName)
-		}
+		addrs[i], lengths[i] = s.name.text, s.name.length
 	}
 	for i, name := range r.strings(addrs, lengths) {
 		tasks[i].info.Name = name
@@ -58,23 +82,13 @@ func unnamed(id uint64) string { return "task-" + strconv.FormatUint(id, 10) }
 func (r *reader) confirmNames() {
 	todo := r.tasks
 	for try := 0; len(todo) > 0; try++ {
-		rares := make([]uint64, len(todo))
-		for i, s := range todo {
-			rares[i] = s.task.word(window.TaskRare)
-		}
 		var changed []*seen
-		for i, again := range r.many(rares, r.size(window.RareSize)) {
-			s := todo[i]
-			if again.b == nil || s.rare.b == nil {
-				continue
+		for i, n := range r.namesOf(todo) {
+			if s := todo[i]; n != s.name {
+				s.name = n
+				s.info.Name = unnamed(s.info.ID)
+				changed = append(changed, s)
 			}
-			at, n := s.rare.pair(window.RareName)
-			if now, length := again.pair(window.RareName); now == at && length == n {
-				continue
-			}
-			s.rare = again
-			s.info.Name = unnamed(s.info.ID)
-			changed = append(changed, s)
 		}
 		if todo = changed; try == renames {
 			return

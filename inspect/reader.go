@@ -44,7 +44,7 @@ type seen struct {
 	task   record
 	worker record
 	list   record
-	rare   record
+	name   named
 	info   *Task
 }
 

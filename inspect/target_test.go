@@ -24,6 +24,7 @@ import (
 type build struct {
 	name  string
 	flags []string
+	env   string
 }
 
 var plain = build{name: "plain"}
@@ -46,7 +47,11 @@ func (b build) program(t testing.TB) string {
 			lines()
 			path := filepath.Join(workshop, strings.ReplaceAll(b.name, " ", "-"))
 			args := append([]string{"build", "-o", path}, b.flags...)
-			out, err := exec.Command("go", append(args, "./testdata/target")...).CombinedOutput()
+			c := exec.Command("go", append(args, "./testdata/target")...)
+			if b.env != "" {
+				c.Env = append(os.Environ(), b.env)
+			}
+			out, err := c.CombinedOutput()
 			if err != nil {
 				return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
 			}

@@ -16,7 +16,8 @@ import (
 
 // core is the memory of a program that has ended.
 type core struct {
-	file     *os.File
+	file     io.ReaderAt
+	close    func() error
 	segments []segment
 	regions  []Region
 	threads  map[int]registers
@@ -46,12 +47,19 @@ func OpenCore(name, exe string) (Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &core{file: file, threads: make(map[int]registers), opened: make(map[string]*os.File), exe: exe}
-	if err := c.load(name); err != nil {
+	c, err := newCore(file, name, exe)
+	c.close = file.Close
+	if err != nil {
 		_ = c.Close()
 		return nil, err
 	}
 	return c, nil
+}
+
+// newCore reads what a core file says of itself.
+func newCore(file io.ReaderAt, name, exe string) (*core, error) {
+	c := &core{file: file, threads: make(map[int]registers), opened: make(map[string]*os.File), exe: exe}
+	return c, c.load(name)
 }
 
 func (c *core) load(name string) error {
@@ -164,25 +172,37 @@ func (c *core) mappedAt(addr uint64) (mappedFile, bool) {
 	return mappedFile{}, false
 }
 
-// checkProgram makes sure that the file that was named for the program is the
-// one that ran: the core holds its first page.
+// checkProgram makes sure that what the core does not hold of the program's own
+// file can be had from there, and that the file is the one that ran: the core
+// holds its first page, in which the linker's mark of the build stands.
 func (c *core) checkProgram(name string) error {
-	if c.exe == "" {
+	needed := false
+	for _, m := range c.mapped {
+		s, ok := c.segmentAt(m.start)
+		needed = needed || m.path == c.program && ok && s.size < s.End-s.Start
+	}
+	if c.exe == "" && !needed {
 		return nil
 	}
 	f, err := c.open(c.program)
-	if err != nil {
+	switch {
+	case err != nil && c.exe != "":
 		return err
+	case err != nil:
+		return fmt.Errorf("%s does not hold the code of its program, and %w: name the program's file", name, err)
 	}
 	for _, m := range c.mapped {
 		if m.path != c.program || m.at != 0 {
 			continue
 		}
-		var there, here [512]byte
+		var there, here [pageSize]byte
 		if c.fromCore(m.start, there[:]) != nil {
 			continue
 		}
 		if _, err := f.ReadAt(here[:], 0); err != nil || here != there {
+			if c.exe == "" {
+				return fmt.Errorf("%s is no longer the program of %s, it was built anew: name the file of the one that ran", c.program, name)
+			}
 			return fmt.Errorf("%s is not the program of %s, which was %s", c.exe, name, c.program)
 		}
 	}
@@ -215,7 +235,7 @@ func (c *core) Close() error {
 			_ = f.Close()
 		}
 	}
-	return c.file.Close()
+	return c.close()
 }
 
 func (c *core) Read(addr uint64, b []byte) error {

@@ -6,7 +6,6 @@ package goinspect
 
 import (
 	"encoding/binary"
-	"strings"
 )
 
 // A Stack is where a goroutine was.
@@ -266,7 +265,7 @@ func (p *Program) sample(at uint64, out *Stack) {
 		}
 		out.Thread = thread
 		r, ok := s.registers(thread)
-		if ok && (r.sp < g.low || r.sp >= g.high) {
+		for n := 0; ok && n < maxHandlers && (r.sp < g.low || r.sp >= g.high); n++ {
 			r, ok = p.interrupted(r)
 		}
 		if !ok || r.sp < g.low || r.sp >= g.high {
@@ -286,27 +285,6 @@ func (p *Program) readG(at uint64) (goroutine, bool) {
 		return goroutine{}, false
 	}
 	return p.layout.decode(at, b)
-}
-
-// interrupted gives the registers that a signal interrupted: the thread is in a
-// handler of Go's, and above the handler's frames the kernel has laid them down.
-// That record begins with the address of the function that ends a handler.
-func (p *Program) interrupted(r registers) (registers, bool) {
-	if p.modules[0].arch != archAMD64 {
-		return r, false
-	}
-	// Offsets of the kernel's struct rt_sigframe for amd64.
-	const rsp, rip = 168, 176
-	for i := 0; i+rip+8 <= len(r.stack); i += 8 {
-		w := word(r.stack, i)
-		if f, ok := p.find(w); !ok || !strings.HasPrefix(p.name(f.m, int32(half(f.record, funcName))), "runtime.sigreturn") {
-			continue
-		}
-		r.sp, r.pc = word(r.stack, i+rsp), word(r.stack, i+rip)
-		r.stack = upFrom(p.mem, r.sp)
-		return r, len(r.stack) > 0
-	}
-	return r, false
 }
 
 // upFrom reads the memory from sp on, as much as is there up to maxCopy.

@@ -83,7 +83,7 @@ const (
 	TaskBorn   // int64
 	TaskSize
 
-	RareName  // string
+	RareName  // *string
 	RareEntry // uintptr, the user's function if Fn is one of Rondo's
 	RareSize
 

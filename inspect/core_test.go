@@ -1,0 +1,370 @@
+//go:build linux && (amd64 || arm64)
+
+package inspect_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// A mapping is a line of /proc/PID/maps.
+type mapping struct {
+	start, end, offset uint64
+	flags              string
+	path               string
+}
+
+func mappings(t *testing.T, pid int) (out []mapping) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var m mapping
+		f := strings.Fields(line)
+		if _, err := fmt.Sscanf(f[0]+" "+f[2], "%x-%x %x", &m.start, &m.end, &m.offset); err != nil {
+			t.Fatal(err)
+		}
+		m.flags = f[1]
+		if len(f) > 5 {
+			m.path = f[5]
+		}
+		if m.flags[0] == 'r' && m.path != "[vvar]" && m.path != "[vsyscall]" && m.path != "[vvar_vclock]" {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// dump writes the core of a process, which it stops for that, as the kernel does
+// it: of files that are mapped and were not written only the first page is there.
+// The kernel's own cores go where the machine's owner wants them, which a test
+// cannot count on.
+func dump(t *testing.T, pid int, name string) {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var notes bytes.Buffer
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		tid, err := strconv.Atoi(thread.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.PtraceSeize(tid); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = unix.PtraceDetach(tid) }()
+		if err := unix.PtraceInterrupt(tid); err != nil {
+			t.Fatal(err)
+		}
+		var status unix.WaitStatus
+		if _, err := unix.Wait4(tid, &status, unix.WALL, nil); err != nil {
+			t.Fatal(err)
+		}
+		var regs unix.PtraceRegs
+		if err := unix.PtraceGetRegs(tid, &regs); err != nil {
+			t.Fatal(err)
+		}
+		// The kernel's struct elf_prstatus.
+		status0 := make([]byte, 112)
+		binary.LittleEndian.PutUint32(status0[32:], uint32(tid))
+		note(&notes, 1, append(status0, words(regs)...), make([]byte, 8))
+	}
+	maps := mappings(t, pid)
+	var entries []uint64
+	var names []byte
+	for _, m := range maps {
+		if strings.HasPrefix(m.path, "/") {
+			entries = append(entries, m.start, m.end, m.offset/pageSize)
+			names = append(append(names, m.path...), 0)
+		}
+	}
+	note(&notes, 0x46494c45, words([]uint64{uint64(len(entries) / 3), pageSize}), words(entries), names)
+	write(t, pid, name, maps, notes.Bytes())
+}
+
+func words(v any) []byte {
+	var b bytes.Buffer
+	if err := binary.Write(&b, binary.LittleEndian, v); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+func note(b *bytes.Buffer, kind uint32, parts ...[]byte) {
+	data := bytes.Join(parts, nil)
+	b.Write(words([]uint32{5, uint32(len(data)), kind}))
+	b.WriteString("CORE\x00\x00\x00\x00")
+	b.Write(data)
+	b.Write(make([]byte, -len(data)&3))
+}
+
+// write writes the file: the header, the program headers, the notes, the memory.
+func write(t *testing.T, pid int, name string, maps []mapping, notes []byte) {
+	t.Helper()
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	machine := map[string]uint16{"amd64": 62, "arm64": 183}[runtime.GOARCH]
+	var head bytes.Buffer
+	head.WriteString("\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 9))
+	head.Write(words([]uint16{4, machine}))
+	head.Write(words(uint32(1)))
+	head.Write(words([]uint64{0, 64, 0}))
+	head.Write(words(uint32(0)))
+	head.Write(words([]uint16{64, 56, uint16(1 + len(maps)), 64, 0, 0}))
+	segment := func(kind, flags uint32, at, addr, size, memory uint64) {
+		head.Write(words([]uint32{kind, flags}))
+		head.Write(words([]uint64{at, addr, addr, size, memory, 1}))
+	}
+	at := uint64(64 + 56*(1+len(maps)))
+	segment(4, 0, at, 0, uint64(len(notes)), 0)
+	at = (at + uint64(len(notes)) + pageSize - 1) &^ (pageSize - 1)
+	for _, m := range maps {
+		flags, size := uint32(4), m.end-m.start
+		if m.flags[1] == 'w' {
+			flags |= 2
+		} else if strings.HasPrefix(m.path, "/") {
+			size = 0
+			if m.offset == 0 {
+				size = pageSize
+			}
+		}
+		if m.flags[2] == 'x' {
+			flags |= 1
+		}
+		segment(1, flags, at, m.start, size, m.end-m.start)
+		copyMemory(t, pid, file, int64(at), m.start, size)
+		at += size
+	}
+	if _, err := file.WriteAt(append(head.Bytes(), notes...), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Truncate(int64(at)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copyMemory leaves holes in the file for pages without anything in them.
+func copyMemory(t *testing.T, pid int, file *os.File, at int64, start, size uint64) {
+	t.Helper()
+	buf := make([]byte, 1<<20)
+	zero := make([]byte, pageSize)
+	for done := uint64(0); done < size; {
+		b := buf[:min(uint64(len(buf)), size-done)]
+		local := []unix.Iovec{{Base: &b[0]}}
+		local[0].SetLen(len(b))
+		n, err := unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: uintptr(start + done), Len: len(b)}}, 0)
+		if err != nil {
+			t.Fatalf("%x: %v", start+done, err)
+		}
+		for i := 0; i+pageSize <= n; i += pageSize {
+			if bytes.Equal(b[i:i+pageSize], zero) {
+				continue
+			}
+			if _, err := file.WriteAt(b[i:i+pageSize], at+int64(done)+int64(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		done += uint64(n)
+	}
+}
+
+// inCore gives the only loop of a core.
+func inCore(t *testing.T, name, exe string) *inspect.Loop {
+	t.Helper()
+	target, err := inspect.OpenCore(name, exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := target.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	p, err := target.Snapshot(inspect.Options{Stacks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Loops) != 1 || p.PID != 0 || p.Go != runtime.Version() {
+		t.Fatalf("%d loops in process %d of %s; want one, in a core", len(p.Loops), p.PID, p.Go)
+	}
+	return p.Loops[0]
+}
+
+// cored copies the plain target to where the test may take it away, lets it come
+// to what a test waits for, and gives its path and that of its core.
+func cored(t *testing.T, mode string, wanted func(l *inspect.Loop) bool) (exe, core string) {
+	t.Helper()
+	dir := t.TempDir()
+	exe, core = filepath.Join(dir, "target"), filepath.Join(dir, "core")
+	content, err := os.ReadFile(plain.program(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(exe, content, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, exe, mode)
+	until(t, open(t, p), "what the core is to show", wanted)
+	dump(t, p.Process.Pid, core)
+	p.end()
+	return exe, core
+}
+
+// TestCore: a core shows what the process showed.
+func TestCore(t *testing.T) {
+	exe, core := cored(t, "waits", settled)
+	check := func(exe string) {
+		l := inCore(t, core, exe)
+		if !l.Exact || len(l.Tasks) != 11 {
+			t.Fatalf("exact %v, %d tasks; want an exact picture of 11", l.Exact, len(l.Tasks))
+		}
+		checkWaits(t, l)
+		for _, k := range l.Tasks {
+			checkStack(t, k)
+		}
+	}
+	check("")
+	check(exe)
+
+	moved := exe + ".moved"
+	if err := os.Rename(exe, moved); err != nil {
+		t.Fatal(err)
+	}
+	check(moved)
+	_, err := inspect.OpenCore(core, "")
+	refused(t, err, core, exe, "name the program's file")
+	_, err = inspect.OpenCore(core, exe)
+	refused(t, err, exe, "no such file")
+
+	// Another program, also as what stands where the program was.
+	other := builds[1].program(t)
+	_, err = inspect.OpenCore(core, other)
+	refused(t, err, other, "is not the program of", core, exe)
+	content, err := os.ReadFile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(exe, content, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err = inspect.OpenCore(core, "")
+	refused(t, err, exe, "no longer the program of", core)
+
+	// Cut short at every place that matters, and at some others.
+	info, err := os.Stat(core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int64{0, 10, 63, 64, 100, 500, 3000, 5000, 20_000, 100_000, info.Size() / 4, info.Size() / 2} {
+		if err := os.Truncate(core, size); err == nil {
+			_, err := inspect.OpenCore(core, moved)
+			refused(t, err, core)
+		}
+		if _, err := os.Stat(core); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(core, info.Size()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCoreOfRunning: where a task was that computed when the core was written is
+// known from the registers of its thread.
+func TestCoreOfRunning(t *testing.T) {
+	_, core := cored(t, "spin", func(l *inspect.Loop) bool { return l.Held != nil })
+	checkCulprit(t, inCore(t, core, ""))
+}
+
+func checkCulprit(t *testing.T, l *inspect.Loop) {
+	t.Helper()
+	culprit := task(t, l, "culprit")
+	own := inspect.Own(culprit.Stack)
+	if l.Running != culprit.ID || culprit.State != "running" || len(own) == 0 || own[0].Func != "main.spin" ||
+		own[0].Line != line(t, "the hang") && own[0].Line != line(t, "the hang")+1 || culprit.Cut {
+		t.Errorf("culprit is %s on thread %d at %v; want it in spin", culprit.State, culprit.Thread, culprit.Stack)
+	}
+}
+
+// TestCoreOfCrash reads the kernel's own core of a program that a signal has
+// killed, in whose handler the running task was. It is only there if the machine
+// puts cores beside the program.
+func TestCoreOfCrash(t *testing.T) {
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := strings.TrimSpace(string(pattern)); strings.ContainsAny(p, "|/%") || p == "" {
+		t.Logf("this machine puts cores elsewhere: %s", p)
+		return
+	}
+	// Whoever has set the handlers, Go or the C library, shows on their stack.
+	for _, b := range []build{plain, {name: "without C", env: "CGO_ENABLED=0"}} {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			l := inCore(t, crashed(t, b.program(t)), "")
+			checkCulprit(t, l)
+			if sleeper := task(t, l, "sleeper"); len(inspect.Own(sleeper.Stack)) != 6 {
+				t.Errorf("sleeper stands at %v", sleeper.Stack)
+			}
+		})
+	}
+}
+
+// crashed runs the target until it crashes, and gives the core.
+func crashed(t *testing.T, path string) string {
+	t.Helper()
+	dir := t.TempDir()
+	c := exec.Command("sh", "-c", `ulimit -c unlimited; exec "$@"`, "sh", path, "crash")
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GOTRACEBACK=crash")
+	stdin, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	if out, err := c.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("SIGABRT")) {
+		t.Fatalf("it did not crash: %v\n%s", err, out)
+	}
+	cores, err := filepath.Glob(filepath.Join(dir, "core*"))
+	if err != nil || len(cores) != 1 {
+		t.Fatalf("cores %q, %v; want one", cores, err)
+	}
+	return cores[0]
+}
+
+// TestNoCore: files that are none.
+func TestNoCore(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("no core\n", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, word := range map[string]string{
+		filepath.Join(dir, "nothing"): "no such file", dir: "is no ELF core file", text: "is no ELF core file", plain.program(t): "is no ELF core file",
+	} {
+		_, err := inspect.OpenCore(name, "")
+		refused(t, err, name, word)
+	}
+}
