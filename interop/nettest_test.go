@@ -4,6 +4,7 @@ package interop_test
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"path/filepath"
 	"testing"
@@ -23,6 +24,7 @@ func TestConn(t *testing.T) {
 		"tcp":              dialled("tcp", false),
 		"tcp from outside": dialled("tcp", true),
 		"unix":             dialled("unix", false),
+		"tls":              secured(t, dialled("tcp", false)),
 		"pipe": func(_ *testing.T, ctx context.Context) (a, b net.Conn, err error) {
 			a, b = socket.Pipe(ctx)
 			return a, b, nil
@@ -30,6 +32,24 @@ func TestConn(t *testing.T) {
 	} {
 		t.Run(name+" in goroutines", func(t *testing.T) { nettest.TestConn(t, pipe(t, m, false)) })
 		t.Run(name+" in tasks", func(t *testing.T) { nettest.TestConn(t, pipe(t, m, true)) })
+	}
+}
+
+// secured puts TLS over both ends.
+func secured(t *testing.T, m maker) maker {
+	own := newCertificate(t)
+	return func(t *testing.T, ctx context.Context) (net.Conn, net.Conn, error) {
+		a, b, err := m(t, ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		s := socket.TLSServer(ctx, a, &tls.Config{Certificates: []tls.Certificate{own.pair}})
+		c := socket.TLSClient(ctx, b, &tls.Config{RootCAs: own.pool, ServerName: "127.0.0.1"})
+		shaken := rondo.Go(ctx, s.HandshakeContext)
+		if err := c.Handshake(); err != nil {
+			return nil, nil, err
+		}
+		return s, c, shaken.Wait(ctx)
 	}
 }
 

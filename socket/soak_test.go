@@ -112,7 +112,7 @@ func (s *soak) main(ctx context.Context) error {
 	// Errors are what this is about.
 	srv := &socket.Server{Handler: s.serve, OnError: func(net.Conn, error) {}}
 	rondo.Go(ctx, func(ctx context.Context) error { return srv.Serve(ctx, plain) })
-	rondo.Go(ctx, func(ctx context.Context) error { return srv.Serve(ctx, tls.NewListener(secret, s.server)) })
+	rondo.Go(ctx, func(ctx context.Context) error { return srv.Serve(ctx, socket.NewTLSListener(ctx, secret, s.server)) })
 	err = rondo.Group(ctx, func(g *rondo.Scope) error {
 		for i := range uint64(48) {
 			g.Go(func(ctx context.Context) error { s.visit(ctx, s.choices(2*i)); return nil })
@@ -231,9 +231,7 @@ func (s *soak) end(ctx context.Context, rnd *rand.Rand, c net.Conn, at int) erro
 					break
 				}
 			}
-			if !plain || rnd.IntN(2) == 0 {
-				// A tls.Conn would wait for its write: its deadline goes first.
-				_ = c.SetDeadline(time.Unix(1, 0))
+			if rnd.IntN(2) == 0 {
 				return c.Close()
 			}
 			return outside(ctx, c.Close)
@@ -275,19 +273,13 @@ func (s *soak) visit(ctx context.Context, rnd *rand.Rand) {
 		s.t.Error(err)
 	}
 	if secret {
-		safe := tls.Client(c, s.client)
-		if safe.Handshake() != nil {
-			return
-		}
-		c = safe
+		c = socket.TLSClient(ctx, c, s.client)
 		defer c.Close()
 	}
 	// The errors are what the two ends do to each other.
 	_ = rondo.Group(ctx, func(g *rondo.Scope) error {
-		if !secret {
-			g.Go(func(context.Context) error { s.listen(c); return nil })
-		}
-		at, back := 0, 0
+		g.Go(func(context.Context) error { s.listen(c); return nil })
+		at := 0
 		for range rnd.IntN(12) {
 			var err error
 			n := 1 + rnd.IntN(1<<rnd.IntN(18))
@@ -306,12 +298,6 @@ func (s *soak) visit(ctx context.Context, rnd *rand.Rand) {
 				err = c.SetReadDeadline(time.Now().Add(time.Duration(rnd.IntN(10_000_000))))
 			default:
 				at, err = utter(c, at, n)
-			}
-			if secret && err == nil {
-				// A tls.Conn is for one task at a time: see the package's comment.
-				p := make([]byte, at-back)
-				n, err = io.ReadFull(c, p)
-				back = s.follow(p[:n], back)
 			}
 			if err != nil {
 				return c.Close()
