@@ -295,7 +295,6 @@ func (c *TLSConn) Close() error {
 		said = c.bid(t)
 		c.sending.Release()
 	}
-	c.mute.Store(true)
 	if err := c.conn.Close(); err != nil {
 		return err
 	}

@@ -223,8 +223,7 @@ func TestTLSLate(t *testing.T) {
 }
 
 // TestTLSClose: Close ends what waits on the connection, from a task and from a
-// goroutine, and does not wait for a Write that does: the peer then sees that the
-// stream was cut.
+// goroutine, and does not wait for a Write that does.
 func TestTLSClose(t *testing.T) {
 	for _, goroutine := range []bool{false, true} {
 		run(t, func(ctx context.Context) error {
@@ -253,12 +252,68 @@ func TestTLSClose(t *testing.T) {
 			if n, err := b.Write([]byte("x")); n != 0 || !errors.Is(err, net.ErrClosed) || b.Close() != net.ErrClosed {
 				t.Errorf("Write after Close: %d, %v", n, err)
 			}
-			if got, err := io.ReadAll(a); err != io.ErrUnexpectedEOF {
-				t.Errorf("the peer got %d bytes, %v", len(got), err)
-			}
 			return a.Close()
 		})
 	}
+}
+
+// TestTLSFarewell: close_notify waits five seconds for a peer that takes nothing, and no
+// longer. The connection is closed all the same.
+func TestTLSFarewell(t *testing.T) {
+	server, client := certificate(t)
+	sim.Test(t, func(ctx context.Context) {
+		x, y := socket.Pipe(ctx)
+		a, b := socket.TLSServer(ctx, x, server), socket.TLSClient(ctx, y, client)
+		// The tickets of a server are read by who reads what comes after them.
+		if err := both(ctx, a.HandshakeContext, func(context.Context) error { return errors.Join(b.Handshake(), readOne(b)) },
+			func(context.Context) error { _, err := a.Write([]byte("x")); return err }); err != nil {
+			t.Error(err)
+		}
+		for _, end := range []func() error{a.CloseWrite, a.Close} {
+			start := rondo.Now(ctx)
+			err := end()
+			timedOut(t, "the end", err)
+			if took := rondo.Now(ctx).Sub(start); took != 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		}
+		if _, err := b.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("the peer: %v", err)
+		}
+		b.Close()
+	})
+}
+
+func readOne(c net.Conn) error { _, err := io.ReadFull(c, make([]byte, 1)); return err }
+
+// TestTLSWriteStops: a Write that nobody reads has taken little more than was sent when
+// it is cut off, and what it says it has taken arrives.
+func TestTLSWriteStops(t *testing.T) {
+	text := longText(12 << 20)
+	run(t, func(ctx context.Context) error {
+		x, y := pair(t, ctx)
+		a, b := rondoTLS.secured(t, ctx, x, y)
+		defer a.Close()
+		defer b.Close()
+		if err := a.SetWriteDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
+			return err
+		}
+		n, err := a.Write(text)
+		timedOut(t, "Write", err)
+		if n == len(text) {
+			t.Error("all was taken, and nothing read")
+		}
+		if err := a.SetWriteDeadline(time.Time{}); err != nil {
+			return err
+		}
+		return both(ctx, func(context.Context) error { return a.Close() }, func(context.Context) error {
+			got, err := io.ReadAll(b)
+			if !bytes.Equal(got, text[:n]) {
+				t.Errorf("%d bytes came of %d", len(got), n)
+			}
+			return err
+		})
+	})
 }
 
 // TestTLSCloseInCallback: a callback must not wait, and closes all the same.
@@ -325,7 +380,8 @@ func TestTLSListener(t *testing.T) {
 			return err
 		}
 		addr := l.Addr().String()
-		s := &socket.Server{OnError: func(net.Conn, error) {}, Handler: func(ctx context.Context, c net.Conn) error {
+		var failed error
+		s := &socket.Server{OnError: func(_ net.Conn, err error) { failed = err }, Handler: func(ctx context.Context, c net.Conn) error {
 			err := c.(*socket.TLSConn).HandshakeContext(ctx)
 			var plain tls.RecordHeaderError
 			if errors.As(err, &plain) {
@@ -366,6 +422,14 @@ func TestTLSListener(t *testing.T) {
 		var unknown *tls.CertificateVerificationError
 		if _, err := socket.DialTLS(ctx, "tcp", addr, nil); !errors.As(err, &unknown) {
 			t.Errorf("without a root: %v", err)
+		}
+		for failed == nil {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		if !strings.Contains(failed.Error(), "remote error: tls: bad certificate") {
+			t.Errorf("the server was told: %v", failed)
 		}
 		// The silent one is cut off.
 		if err := rondo.Timeout(ctx, time.Millisecond, s.Shutdown); !errors.Is(err, context.DeadlineExceeded) {

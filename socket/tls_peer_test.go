@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"strings"
 	"testing"
 
@@ -156,6 +157,30 @@ func TestTLSOwed(t *testing.T) {
 				t.Errorf("%d were read in the end, %v", read, err)
 			}
 			return c.Close()
+		})
+	})
+}
+
+// TestTLSCloseCuts: Close in the midst of a Write does not tell the peer that this was
+// all.
+func TestTLSCloseCuts(t *testing.T) {
+	text := longText(12 << 20)
+	run(t, func(ctx context.Context) error {
+		var wrote error
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			r, c := stuffed(t, ctx, g, text, &wrote)
+			defer r.Close()
+			if err := c.Close(); err != nil {
+				return err
+			}
+			got, _, alert, err := r.hear(0)
+			if err == nil || len(got) == len(text) || !bytes.HasPrefix(text, got) {
+				t.Errorf("the peer got %d bytes and %x, %v", len(got), alert, err)
+			}
+			if !errors.Is(wrote, net.ErrClosed) {
+				t.Errorf("Write returned %v", wrote)
+			}
+			return nil
 		})
 	})
 }
