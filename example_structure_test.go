@@ -94,3 +94,37 @@ func ExampleReceive() {
 	// one
 	// two
 }
+
+// Results as they come, whatever the order of the questions.
+func ExampleAsCompleted() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		gate := rondo.NewFuture[string](ctx)
+		late := rondo.Async(ctx, func(ctx context.Context) (string, error) { return gate.Wait(ctx) })
+		soon := rondo.Async(ctx, func(ctx context.Context) (string, error) { return "soon", nil })
+		for f := range rondo.AsCompleted(ctx, late, soon) {
+			fmt.Println(f.Result())
+			gate.Set("late")
+		}
+		return rondo.Check(ctx) // the range also ends when ctx is cancelled
+	})
+	// Output:
+	// soon <nil>
+	// late <nil>
+}
+
+// The first of several tasks to end; the others go on.
+func ExampleWaitAny() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		var open rondo.Event
+		reader := rondo.Go(ctx, open.Wait)
+		writer := rondo.Go(ctx, func(ctx context.Context) error { return errors.New("broken pipe") })
+		t, err := rondo.WaitAny(ctx, reader, writer)
+		if err != nil {
+			return err
+		}
+		fmt.Println(t == writer, t.Err(), reader.Done())
+		open.Set()
+		return reader.Wait(ctx)
+	})
+	// Output: true broken pipe false
+}

@@ -117,3 +117,59 @@ func ExampleNewPriorityQueue() {
 	// rondo
 	// episode
 }
+
+// Readers read together, also where they wait; a writer is alone.
+func ExampleRWMutex() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		var mu rondo.RWMutex
+		price, readers := 1, 0
+		read := func(ctx context.Context) error {
+			if err := mu.RLock(ctx); err != nil {
+				return err
+			}
+			defer mu.RUnlock()
+			readers++
+			before := price
+			err := rondo.Sleep(ctx, time.Millisecond)
+			fmt.Println(readers, "read together; changed meanwhile:", price != before)
+			return err
+		}
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(read)
+			g.Go(read)
+			g.Go(func(ctx context.Context) error {
+				if err := mu.Lock(ctx); err != nil {
+					return err
+				}
+				defer mu.Unlock()
+				price++
+				fmt.Println("price", price)
+				return nil
+			})
+			return nil
+		})
+	})
+	// Output:
+	// 2 read together; changed meanwhile: false
+	// 2 read together; changed meanwhile: false
+	// price 2
+}
+
+// A stack gives what was put last first, here for a walk that goes deep.
+func ExampleNewStack() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		q := rondo.NewStack[string](0)
+		for _, word := range []string{"theme", "episode", "coda"} {
+			q.TryPut(word)
+		}
+		q.Close()
+		for word := range q.All(ctx) {
+			fmt.Println(word)
+		}
+		return nil
+	})
+	// Output:
+	// coda
+	// episode
+	// theme
+}

@@ -131,3 +131,40 @@ func ExampleProtocol() {
 	// ONE
 	// TWO
 }
+
+// A service of datagrams: each is answered to where it came from.
+func ExampleListenPacket() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		service, err := socket.ListenPacket(ctx, "udp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer service.Close()
+		rondo.Go(ctx, func(context.Context) error {
+			b := make([]byte, 1500)
+			for {
+				n, from, err := service.ReadFrom(b)
+				if err != nil {
+					return err
+				}
+				if _, err := service.WriteTo([]byte(strings.ToUpper(string(b[:n]))), from); err != nil {
+					return err
+				}
+			}
+		})
+		c, err := socket.Dial(ctx, "udp", service.LocalAddr().String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		fmt.Fprint(c, "rondo")
+		b := make([]byte, 1500)
+		n, err := c.Read(b)
+		fmt.Println(string(b[:n]))
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// RONDO
+	// <nil>
+}
