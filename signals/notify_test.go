@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/signals"
@@ -146,6 +148,33 @@ func TestLetGo(t *testing.T) {
 	for _, name := range []string{"left", "not begun", "in a loop that has ended"} {
 		if by, said := ends(t, name); by != syscall.SIGTERM {
 			t.Errorf("%s: ended by %v, and said %s", name, by, said)
+		}
+	}
+}
+
+// TestPendingAtTheEnd: what came and was not taken when the loop ends is raised
+// again, and others hear of it.
+//
+// Method: some rounds, for a signal may be anywhere on its way to the loop when
+// that ends. One that is lost lets the test hang.
+func TestPendingAtTheEnd(t *testing.T) {
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGUSR1)
+	defer signal.Stop(heard)
+	for range 20 {
+		run(t, func(ctx context.Context) error {
+			signals.Notify(ctx, syscall.SIGUSR1)
+			if err := raise(syscall.SIGUSR1); err != nil {
+				return err
+			}
+			<-heard
+			// It is on its way, and likely to come in this time.
+			return rondo.Sleep(ctx, time.Millisecond)
+		})
+		select {
+		case <-heard:
+		case <-time.After(30 * time.Second):
+			t.Fatal("the signal was lost")
 		}
 	}
 }
