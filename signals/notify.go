@@ -103,17 +103,24 @@ func (n *notice) end() {
 		n.unbind()
 		n.trap.Release()
 		n.loop.Hold(-1)
-		for _, s := range n.pending {
-			trap.Raise(s)
-		}
+		n.giveBack()
+	}
+}
+
+// giveBack raises again what came and was not taken.
+func (n *notice) giveBack() {
+	for _, s := range n.pending {
+		trap.Raise(s)
 	}
 }
 
 // abandon is end on the goroutine that hears of the end of the scope.
 func (n *notice) abandon() {
 	n.trap.Release()
-	// If the loop has ended there is nothing left to end.
-	_ = n.loop.Post(n.end)
+	if n.loop.Post(n.end) != nil && !n.over {
+		// The loop has ended, so nobody else has n any more.
+		n.giveBack()
+	}
 }
 
 // loopOf gives the loop of ctx, on which the caller is.
