@@ -20,6 +20,7 @@ func ExampleNotify() {
 		if err != nil {
 			return err
 		}
+		defer me.Release()
 		if err := me.Signal(syscall.SIGHUP); err != nil {
 			return err
 		}
