@@ -67,16 +67,20 @@ func TestCrawl(t *testing.T) {
 2 /text: 0 links
 `
 	for _, jobs := range []string{"1", "3"} {
+		mu.Lock()
 		clear(visits)
+		mu.Unlock()
 		output, errors, code := program.Start(t, "-depth", "2", "-jobs", jobs, s.URL).Wait()
 		if got := strings.ReplaceAll(output, s.URL, ""); got != want || errors != "" || code != 0 {
 			t.Errorf("with %s jobs: exit code %d\n%s%s", jobs, code, got, errors)
 		}
+		mu.Lock()
 		for at, n := range visits {
 			if n != 1 {
 				t.Errorf("with %s jobs %s was visited %d times", jobs, at, n)
 			}
 		}
+		mu.Unlock()
 	}
 }
 

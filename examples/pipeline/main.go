@@ -1,12 +1,16 @@
-// Command pipeline prints the SHA-256 of each file below a folder. One task
-// walks, some hash, one prints; the queues between them are short, so none gets
-// far ahead of the next. The disk and the hashing are other goroutines' work.
+// Command pipeline prints the SHA-256 of each file below a folder, in their order.
+// One task walks, some hash, one prints, and none gets far ahead of the next. The
+// first error ends all stages, and so does Ctrl-C. The disk and the hashing are
+// other goroutines' work. To try it:
+//
+//	go run ./examples/pipeline . | sha256sum -c --quiet
 package main
 
 import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"path/filepath"
@@ -31,48 +35,56 @@ func walk(ctx context.Context, dir string, files *rondo.Queue[string]) error {
 	return err
 }
 
-// hash puts a line into sums for each of files.
-func hash(ctx context.Context, files, sums *rondo.Queue[string]) error {
-	for path := range files.All(ctx) {
-		line, err := rondo.Offload(ctx, func(context.Context) (string, error) {
-			text, err := os.ReadFile(path)
-			return fmt.Sprintf("%x  %s", sha256.Sum256(text), path), err
-		})
+// hash gives the line for a file.
+func hash(ctx context.Context, path string) (string, error) {
+	return rondo.Offload(ctx, func(context.Context) (string, error) {
+		f, err := os.Open(path)
 		if err != nil {
-			return err
+			return "", err
 		}
-		if err := sums.Put(ctx, line); err != nil {
-			return err
+		defer f.Close()
+		h := sha256.New()
+		_, err = io.Copy(h, f)
+		return fmt.Sprintf("%x  %s", h.Sum(nil), path), err
+	})
+}
+
+// pipeline has three stages: walk puts into a short queue, rondo.Map works on what
+// comes out of it, jobs at once, and print takes the results in order.
+func pipeline(ctx context.Context, jobs int,
+	walk func(context.Context, *rondo.Queue[string]) error,
+	work func(context.Context, string) (string, error),
+	print func(context.Context, string) error) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		files := rondo.NewQueue[string](16)
+		g.Go(func(ctx context.Context) error {
+			defer files.Close()
+			return walk(ctx, files)
+		})
+		for line, err := range rondo.Map(g, jobs, files.All(g), work) {
+			if err == nil {
+				err = print(g, line)
+			}
+			if err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func main() {
 	if len(os.Args) != 2 {
 		log.Fatal("usage: pipeline folder")
 	}
-	err := rondo.Run(context.Background(), func(ctx context.Context) error {
-		files, sums := rondo.NewQueue[string](16), rondo.NewQueue[string](16)
-		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			g.Go(func(ctx context.Context) error {
-				defer files.Close()
-				return walk(ctx, os.Args[1], files)
+	err := (&rondo.Runner{Interrupt: true}).Run(context.Background(), func(ctx context.Context) error {
+		return pipeline(ctx, runtime.NumCPU(),
+			func(ctx context.Context, files *rondo.Queue[string]) error { return walk(ctx, os.Args[1], files) },
+			hash,
+			func(ctx context.Context, line string) error {
+				_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return fmt.Println(line) })
+				return err
 			})
-			g.Go(func(ctx context.Context) error {
-				defer sums.Close()
-				return rondo.Group(ctx, func(g *rondo.Scope) error {
-					for range runtime.NumCPU() {
-						g.Go(func(ctx context.Context) error { return hash(ctx, files, sums) })
-					}
-					return nil
-				})
-			})
-			for line := range sums.All(g) {
-				fmt.Println(line)
-			}
-			return nil
-		})
 	})
 	if err != nil {
 		log.Fatal(err)

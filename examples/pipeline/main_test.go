@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -8,8 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/examples/internal/program"
+	"github.com/rondo-go/rondo/sim"
 )
 
 func TestMain(m *testing.M) { program.Main(m, main) }
@@ -31,8 +35,8 @@ func TestPipeline(t *testing.T) {
 	}
 	output, errors, code := program.Start(t, dir).Wait()
 	got := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
-	slices.Sort(got)
-	slices.Sort(want)
+	// The order of the walk is that of the names.
+	slices.SortFunc(want, func(a, b string) int { return strings.Compare(a[66:], b[66:]) })
 	if code != 0 || errors != "" || !slices.Equal(got, want) {
 		t.Errorf("exit code %d, %d lines instead of %d\n%s%s", code, len(got), len(want), output, errors)
 	}
@@ -45,4 +49,35 @@ func TestUnreadable(t *testing.T) {
 	if code != 1 || output != "" || !strings.Contains(errors, dir) {
 		t.Errorf("exit code %d: %s%s", code, output, errors)
 	}
+}
+
+// TestBackPressure has a slow printer hold up the walker, and the lines come in
+// order whatever time each file takes.
+func TestBackPressure(t *testing.T) {
+	const n, jobs = 100, 4
+	sim.Test(t, func(ctx context.Context) {
+		walked, printed, ahead := 0, 0, 0
+		err := pipeline(ctx, jobs, func(ctx context.Context, files *rondo.Queue[string]) error {
+			for i := range n {
+				if err := files.Put(ctx, fmt.Sprint(i)); err != nil {
+					return err
+				}
+				walked++
+				ahead = max(ahead, walked-printed)
+			}
+			return nil
+		}, func(ctx context.Context, path string) (string, error) {
+			return path, rondo.Sleep(ctx, time.Duration(sim.Rand(ctx).IntN(1000))*time.Millisecond)
+		}, func(ctx context.Context, line string) error {
+			if line != fmt.Sprint(printed) {
+				t.Errorf("line %d is %s", printed, line)
+			}
+			err := rondo.Sleep(ctx, time.Second)
+			printed++
+			return err
+		})
+		if limit := 16 + jobs + 3; err != nil || printed != n || ahead > limit {
+			t.Errorf("%v: %d printed, up to %d ahead, at most %d", err, printed, ahead, limit)
+		}
+	})
 }
