@@ -66,7 +66,7 @@ var waits = []struct{ name, wait, fn string }{
 	{"dead-a", `lock "audit" held by #3 dead-b`, "main.waits.func"},
 	{"dead-b", `lock "accounts" held by #2 dead-a`, "main.waits.func"},
 	{"sleeper", `sleep (59m\d\ds|1h0m0s)`, "main.waits.func"},
-	{"joiner", `task #4 sleeper`, "rondo.(*Task).Wait-fm"},
+	{"joiner", `task #4 sleeper`, "rondo.(*Task).Wait"},
 	{"getter", `get "jobs"`, "main.waits.func"},
 	{"reader", `read 127\.0\.0\.1:\d+ fd \d+`, "main.waits.func"},
 	{"acceptor", `accept fd \d+`, "main.waits.func"},

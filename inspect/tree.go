@@ -74,7 +74,10 @@ func (l *Loop) WriteHead(w io.Writer, full bool) error {
 	fmt.Fprintf(&b, "%s: %s, %d ready, %s, up %s, asleep %s of it", l.Name, count(len(l.Tasks), "task"), l.Ready,
 		count(l.Timers, "timer"), Short(l.Uptime), share(l.Idle, l.Uptime))
 	if !l.Exact {
-		fmt.Fprintf(&b, "; seen while it ran, %s came or went", count(l.Missed, "task"))
+		b.WriteString("; seen while it ran")
+		if l.Missed > 0 {
+			fmt.Fprintf(&b, ", %s came or went", count(l.Missed, "task"))
+		}
 	}
 	b.WriteByte('\n')
 	if h := l.Held; h != nil {

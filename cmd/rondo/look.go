@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/rondo-go/rondo/inspect"
@@ -90,6 +91,19 @@ func (l *look) missing() string {
 		return l.core
 	}
 	return l.exe
+}
+
+// heldFirst puts the loops that do not turn before the others.
+func heldFirst(p *inspect.Picture) {
+	slices.SortStableFunc(p.Loops, func(a, b *inspect.Loop) int {
+		switch {
+		case (a.Held != nil) == (b.Held != nil):
+			return 0
+		case a.Held != nil:
+			return -1
+		}
+		return 1
+	})
 }
 
 // take opens the program and takes one picture of it.

@@ -17,7 +17,8 @@ const psUsage = `Usage: rondo ps [--json] PID
 It lists the tasks of a live process that was made with Rondo, or of a core
 file: what each waits for, since when, and how often it has run. The process is
 not stopped and need not answer: if its loop hangs, the task that holds it comes
-first, with its stack.
+first, with its stack. A task that runs while it is looked at is marked: what it
+waits for is not known.
 
   --json        everything that is known, stacks included, as JSON
   --core FILE   a core file instead of a process
@@ -42,7 +43,8 @@ func runPs(c *console, args []string) error {
 	if l.json {
 		err = p.WriteJSON(out)
 	} else {
-		writeTable(out, p)
+		heldFirst(p)
+		writeTable(out, p, columns(c.out))
 	}
 	if e := out.Flush(); err != nil || e != nil {
 		return fmt.Errorf("cannot write the output; look at where it goes: %w", firstOf(err, e))
@@ -57,9 +59,10 @@ func firstOf(a, b error) error {
 	return b
 }
 
-// writeTable writes each loop with its tasks in columns. A Writer that fails says
-// so at its Flush.
-func writeTable(out *bufio.Writer, p *inspect.Picture) {
+// writeTable writes each loop with its tasks in columns, on a terminal that is so
+// wide, or 0 for none: there lines are cut. A Writer that fails says so at its
+// Flush.
+func writeTable(out *bufio.Writer, p *inspect.Picture, width int) {
 	if len(p.Loops) == 0 {
 		fmt.Fprintln(out, "No loop runs in it.")
 	}
@@ -72,7 +75,13 @@ func writeTable(out *bufio.Writer, p *inspect.Picture) {
 		for _, t := range l.Tasks {
 			rows = append(rows, row(t))
 		}
+		for _, numbers := range []int{0, 4, 5, 6} {
+			toRight(rows, numbers)
+		}
 		for _, line := range align(rows) {
+			if width > 0 {
+				line = cut(line, width)
+			}
 			fmt.Fprintln(out, line)
 		}
 		_ = l.WriteCycles(out)

@@ -2,10 +2,7 @@ package main
 
 // This file sets texts in columns.
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 // align gives a line for each row of cells, in which cells of one place begin in
 // one column.
@@ -16,18 +13,29 @@ func align(rows [][]string) []string {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], cells.StringWidth(cell))
 		}
 	}
 	lines := make([]string, len(rows))
 	for i, row := range rows {
 		var b strings.Builder
 		for j, cell := range row {
-			b.WriteString(cell + strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)+3))
+			b.WriteString(cell + strings.Repeat(" ", widths[j]-cells.StringWidth(cell)+3))
 		}
 		lines[i] = strings.TrimRight(b.String(), " ")
 	}
 	return lines
+}
+
+// toRight moves the texts of a column to its right, as numbers stand.
+func toRight(rows [][]string, column int) {
+	width := 0
+	for _, row := range rows {
+		width = max(width, cells.StringWidth(row[column]))
+	}
+	for _, row := range rows {
+		row[column] = pad(row[column], width, true)
+	}
 }
 
 // indented puts lines below each other, a little to the right.

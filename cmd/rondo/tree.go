@@ -44,6 +44,7 @@ func runTree(c *console, args []string) error {
 	if l.json {
 		err = p.WriteJSON(out)
 	} else {
+		heldFirst(p)
 		err = p.WriteTree(out, inspect.TreeOptions{Full: l.full, All: all})
 	}
 	if e := out.Flush(); err != nil || e != nil {

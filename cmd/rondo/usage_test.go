@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -39,6 +40,21 @@ func TestUsageErrors(t *testing.T) {
 		{"echo --addr :", `rondo echo: --addr takes a port from 0 to 65535, as in 127.0.0.1:7777, not ":"`},
 		{"echo --grace -1s", `rondo echo: --grace takes a time that is not negative, such as 5s, not "-1s"`},
 		{"echo on", `rondo echo: "on" is one argument too many; "rondo echo --help" shows what it takes`},
+		{"ps", `rondo ps: a process is missing, as in: rondo ps PID`},
+		{"ps 12 13", `rondo ps: "13" is one argument too many; "rondo ps --help" shows what it takes`},
+		{"ps --full 12", `rondo ps: there is no flag --full; "rondo ps --help" lists those there are`},
+		{"ps 12 --loud", `rondo ps: there is no flag --loud; "rondo ps --help" lists those there are`},
+		{"ps --json=maybe 12", `rondo ps: --json takes no value, or true or false, not "maybe"`},
+		{"ps --core c 12", `rondo ps: it is either a process or --core, not both 12 and c`},
+		{"ps --exe e 12", `rondo ps: --exe goes with --core: it names the program of that core`},
+		{"ps --core=", `rondo ps: --core takes a core file`},
+		{"tree", `rondo tree: a process is missing, as in: rondo tree PID`},
+		{"tree --json --all", `rondo tree: a process is missing, as in: rondo tree PID`},
+		{"top", `rondo top: a process is missing, as in: rondo top PID`},
+		{"top --json 12", `rondo top: there is no flag --json; "rondo top --help" lists those there are`},
+		{"top 12 --every 0s", `rondo top: --every takes a time longer than nothing, such as 5s, not "0s"`},
+		{"top 12 --every 2", `rondo top: --every takes a time with its unit, such as 2s, not "2"`},
+		{"top --every 99ms 12", `rondo top: --every takes 100ms or more, not 99ms`},
 		{"trace", `rondo trace: a file and a program are missing, as in: rondo trace FILE -- PROGRAM`},
 		{"trace t.json", `rondo trace: "--" and a program must follow the file, as in: rondo trace FILE -- PROGRAM`},
 		{"trace t.json prog", `rondo trace: "--" and a program must follow the file, as in: rondo trace FILE -- PROGRAM`},
@@ -52,6 +68,22 @@ func TestUsageErrors(t *testing.T) {
 		status, out, err := invoke(strings.Fields(test.args)...)
 		if status != exitUsage || out != "" || err != test.want+"\n" {
 			t.Errorf("rondo %s: status %d, output %q, error\n%swant\n%s", test.args, status, out, err, test.want)
+		}
+	}
+}
+
+// A process is its number.
+func TestUsageOfProcess(t *testing.T) {
+	for _, verb := range []string{"ps", "tree", "top"} {
+		for _, text := range []string{"0", "-5", "12x", "1.5", "99999999999999999999"} {
+			args := []string{verb, text}
+			if text == "-5" {
+				args = []string{verb, "--", text}
+			}
+			status, out, err := invoke(args...)
+			if !regexp.MustCompile(`^rondo `+verb+`: a process is given by its number, such as \d+, not "`+regexp.QuoteMeta(text)+`"\n$`).MatchString(err) || status != exitUsage || out != "" {
+				t.Errorf("rondo %s: status %d, output %q, error %q", args, status, out, err)
+			}
 		}
 	}
 }

@@ -284,8 +284,9 @@ func (p *Program) Func(pc uint64) Frame {
 		return Frame{}
 	}
 	frames := p.framesAt(f, pc, false)
-	if len(frames) == 0 {
-		return Frame{}
+	if n := len(frames); n > 0 && !frames[n-1].Inlined {
+		return frames[n-1]
 	}
-	return frames[len(frames)-1]
+	// The compiler made it up, as for a method value: it has a name and no place.
+	return Frame{Func: p.name(f.m, int32(half(f.record, funcName))), PC: pc}
 }
