@@ -7,6 +7,7 @@ package inspect
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/rondo-go/rondo/internal/window"
 )
@@ -29,7 +30,8 @@ func (r *reader) name() {
 			pc = n.entry
 		}
 		if pc != 0 {
-			s.info.Func = r.program.Func(pc).Func
+			// What stands for a method value is called as the method, with "-fm".
+			s.info.Func = strings.TrimSuffix(r.program.Func(pc).Func, "-fm")
 		}
 	}
 	r.readNames(r.tasks)

@@ -39,9 +39,23 @@ func pictureOf(t *testing.T, want int, args ...string) *inspect.Picture {
 	return p
 }
 
+// startWaits starts the target whose tasks wait for everything there is, and
+// waits until they do: those that wait in a ring come to that last.
+func startWaits(t *testing.T) *target {
+	t.Helper()
+	p := startTarget(t, "waits")
+	for {
+		if status, out, err := invoke("ps", p.pid()); status != exitDone {
+			t.Fatal(err)
+		} else if strings.Contains(out, "CYCLE") && !strings.Contains(out, " ready  ") {
+			return p
+		}
+	}
+}
+
 // TestPs: a row for each task, in columns.
 func TestPs(t *testing.T) {
-	p := startTarget(t, "waits")
+	p := startWaits(t)
 	status, out, err := invoke("ps", p.pid())
 	if status != exitDone || err != "" {
 		t.Fatalf("status %d, error %q", status, err)
@@ -82,7 +96,7 @@ func TestPs(t *testing.T) {
 // TestPsJSON: the JSON is the picture, stacks included, wherever the flag
 // stands.
 func TestPsJSON(t *testing.T) {
-	p := startTarget(t, "waits")
+	p := startWaits(t)
 	a, b := pictureOf(t, exitDone, "ps", "--json", p.pid()), pictureOf(t, exitDone, "ps", p.pid(), "--json")
 	names := func(p *inspect.Picture) (out []string) {
 		for _, task := range p.Loops[0].Tasks {
@@ -117,7 +131,7 @@ func TestPsOfDemo(t *testing.T) {
 
 // TestTree: the tree, and an exit status that says that tasks wait in a ring.
 func TestTree(t *testing.T) {
-	p := startTarget(t, "waits")
+	p := startWaits(t)
 	status, out, err := invoke("tree", p.pid())
 	if status != exitFailed || err != "" {
 		t.Errorf("status %d, error %q; want 1 for the ring, and no error", status, err)
