@@ -95,6 +95,7 @@ func TestTrouble(t *testing.T) {
 		fmt.Fprint(w, `<a href="/never">`)
 	}))
 	defer s.Close()
+	defer s.CloseClientConnections() // Close would wait five seconds for them
 	output, _, code := program.Start(t, "-limit", "100ms", s.URL).Wait()
 	if code != 0 || !strings.Contains(output, "/never: ") || !strings.Contains(output, "Client.Timeout exceeded") {
 		t.Errorf("exit code %d: %s", code, output)

@@ -22,6 +22,9 @@ func TestPieces(t *testing.T) {
 		{"l1:ae", ""},
 		{"i-7e0:l", ""},
 		{"ee", `[["a"],-7,"",[]]`},
+		{"d3:cow3:moo4:sp", ""},
+		{"amd1:al1:bee", ""},
+		{"e", `{"cow":"moo","spam":{"a":["b"]}}`},
 	} {
 		if _, err := io.WriteString(p.Stdin, step.piece); err != nil {
 			t.Fatal(err)
@@ -46,6 +49,11 @@ func TestBadInput(t *testing.T) {
 		{"i4x2e", "", "parsing \"4x2\""},
 		{"l5x:", "", "parsing \"5x\""},
 		{"99999999999999999999:", "", "value out of range"},
+		{"i999999999999999999999e", "", "no number that fits"},
+		{"99999999999:", "", "16777216 is the most"},
+		{"di1e1:ae", "", "a key begins with 'i'"},
+		{"d1:b0:1:a0:e", "", "the key \"a\" comes after \"b\""},
+		{strings.Repeat("l", 200), "", "more than 100 values within each other"},
 	} {
 		t.Run(c.input, func(t *testing.T) {
 			p := program.Start(t)
