@@ -22,6 +22,16 @@ func init() {
 		}
 		return nil
 	}
+	kernel.Table = &pane
+	kernel.Loops = func() []kernel.Loop {
+		loops.Lock()
+		defer loops.Unlock()
+		out := make([]kernel.Loop, len(loops.live))
+		for i, l := range loops.live {
+			out[i] = (*innerLoop)(l)
+		}
+		return out
+	}
 }
 
 func (l *innerLoop) Driver() driver.Driver { return l.driver }

@@ -66,6 +66,7 @@ var pane = window.Table{
 		window.WorkerOn:       uint16(unsafe.Offsetof(worker{}.reason) + unsafe.Offsetof(Reason{}.On)),
 		window.WorkerSince:    uint16(unsafe.Offsetof(worker{}.since)),
 		window.WorkerInner:    uint16(unsafe.Offsetof(worker{}.inner)),
+		window.WorkerID:       uint16(unsafe.Offsetof(worker{}.id)),
 		window.WorkerG:        uint16(unsafe.Offsetof(worker{}.g)),
 		window.WorkerSize:     uint16(unsafe.Sizeof(worker{})),
 

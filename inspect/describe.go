@@ -186,15 +186,24 @@ func (r *reader) labels() []string {
 			kinds[i], things[i] = r.program.TypeName(kind), at
 		}
 	}
-	// All kinds that are known begin with a string or a slice of bytes.
+	// All kinds that are known begin with a string or a slice of bytes; a port
+	// stands behind the slice.
 	addrs, lengths := make([]uint64, len(r.tasks)), make([]uint64, len(r.tasks))
 	ports := make([]uint64, len(r.tasks))
-	for i, b := range r.many(things, 32) {
+	for i := range kinds {
 		switch kinds[i] {
-		case "*string", "*net.UnixAddr", "*net.TCPAddr", "*net.UDPAddr":
-			addrs[i], lengths[i] = word(b.b, 0), word(b.b, 8)
-			ports[i] = word(b.b, 24)
+		case "*net.TCPAddr", "*net.UDPAddr":
+			ports[i] = things[i] + 24
+		case "*string", "*net.UnixAddr":
+		default:
+			things[i] = 0
 		}
+	}
+	for i, b := range r.many(things, 16) {
+		addrs[i], lengths[i] = word(b.b, 0), word(b.b, 8)
+	}
+	for i, b := range r.many(ports, 8) {
+		ports[i] = word(b.b, 0)
 	}
 	out := r.strings(addrs, lengths)
 	for i := range out {

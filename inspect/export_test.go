@@ -1,6 +1,22 @@
 package inspect
 
-import "github.com/rondo-go/rondo/internal/goinspect"
+import (
+	"unsafe"
+
+	"github.com/rondo-go/rondo/internal/goinspect"
+)
 
 // OpenMemory opens a program of which only the memory is there.
 func OpenMemory(m goinspect.Memory) (*Target, error) { return open(m, 0, "the image") }
+
+// Ask is Snapshot as it works where a program cannot be read from outside.
+func Ask() (*Picture, error) { return ask() }
+
+// ParseStack reads the text of a stack.
+func ParseStack(text string) (goinspect.Stack, bool) { return parseStack(text) }
+
+// TypeNameOf gives the name of the type of a value, from what the value is in
+// memory.
+func TypeNameOf(v any) string {
+	return (&calling{}).TypeName(uint64((*[2]uintptr)(unsafe.Pointer(&v))[0]))
+}

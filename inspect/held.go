@@ -44,7 +44,7 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 // that the task has resumed, and the calls of all of them.
 func (r *reader) stepOf(s *seen) (goinspect.Stack, []Frame) {
 	nested := r.nested[s.addr]
-	gs := []uint64{s.worker.word(window.WorkerG)}
+	gs := []uint64{r.goroutine(s.worker)}
 	for _, c := range nested {
 		gs = append(gs, c.g)
 	}
@@ -61,7 +61,7 @@ func (r *reader) stepOf(s *seen) (goinspect.Stack, []Frame) {
 func (r *reader) baton(head record) (goinspect.Stack, bool) {
 	hub := r.one(head.word(window.LoopHub), window.TaskSize)
 	// Nearly always it is the goroutine of Run, asleep.
-	run := r.program.Stacks([]uint64{r.one(hub.word(window.TaskWorker), window.WorkerSize).word(window.WorkerG)})[0]
+	run := r.program.Stacks([]uint64{r.goroutine(r.one(hub.word(window.TaskWorker), window.WorkerSize))})[0]
 	if asleep(run) {
 		return run, true
 	}
@@ -71,7 +71,7 @@ func (r *reader) baton(head record) (goinspect.Stack, bool) {
 	var gs []uint64
 	for _, s := range r.tasks {
 		if s.worker.b != nil {
-			gs = append(gs, s.worker.word(window.WorkerG))
+			gs = append(gs, r.goroutine(s.worker))
 		}
 	}
 	for _, s := range r.program.Stacks(gs) {
@@ -105,6 +105,9 @@ func doing(s goinspect.Stack) (how, advice string) {
 	case goinspect.Syscall:
 		return "in a system call", "it is in a call that blocks; use Offload"
 	case goinspect.Waiting:
+		if s.How != "" {
+			return blockedBy(s.How)
+		}
 		return blocked(s.Frames)
 	}
 	return "not known", "its goroutine could not be read; try again"

@@ -85,7 +85,7 @@ func checkWaits(t *testing.T, l *inspect.Loop) {
 		if k.ID != uint64(i+1) || k.Name != w.name || !regexp.MustCompile("^("+w.wait+")$").MatchString(k.Waiting) {
 			t.Errorf("task %d is #%d %s and waits for %q; want #%d %s and %q", i, k.ID, k.Name, k.Waiting, i+1, w.name, w.wait)
 		}
-		if !strings.HasPrefix(path.Base(k.Func), w.fn) && k.Func != "" {
+		if !strings.HasPrefix(path.Base(k.Func), w.fn) {
 			t.Errorf("%s runs %s, want %s", k.Name, k.Func, w.fn)
 		}
 		if k.Age < 0 || k.Age > l.Uptime || k.Since < 0 || k.Since > k.Age || k.Goroutine == 0 || k.Cancelled {

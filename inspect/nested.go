@@ -37,8 +37,11 @@ func (r *reader) readNested(head record) {
 	}
 	for i := range int(n) {
 		e := record{r.pane, b[i*size : (i+1)*size]}
-		in := e.word(window.NestedIn)
-		r.nested[in] = append(r.nested[in], coroutine{e.word(window.NestedID), e.word(window.NestedG)})
+		in, c := e.word(window.NestedIn), coroutine{e.word(window.NestedID), e.word(window.NestedG)}
+		if r.inside {
+			c.g = c.id
+		}
+		r.nested[in] = append(r.nested[in], c)
 	}
 }
 
@@ -49,7 +52,7 @@ func (r *reader) readStacks() {
 		if !r.wanted(s) {
 			continue
 		}
-		gs = append(gs, s.worker.word(window.WorkerG))
+		gs = append(gs, r.goroutine(s.worker))
 		for _, c := range r.nested[s.addr] {
 			gs = append(gs, c.g)
 		}

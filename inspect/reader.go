@@ -24,10 +24,12 @@ import (
 
 // reader reads one loop.
 type reader struct {
-	program *goinspect.Program
+	program program
 	pane    *pane
 	at      uint64 // where the loop stands
 	live    bool
+	inside  bool          // it is the calling program's own loop, and numbers stand for goroutines
+	late    time.Duration // for how long the loop has not answered
 	options Options
 
 	now    int64 // the loop's clock
@@ -36,6 +38,22 @@ type reader struct {
 	scopes map[uint64]record
 	nested map[uint64][]coroutine // those that are nested in a task
 	frames map[*goinspect.Frame][]Frame
+}
+
+// A program is what is read: another one, or the calling one.
+type program interface {
+	Memory() goinspect.Memory
+	Func(pc uint64) goinspect.Frame
+	TypeName(addr uint64) string
+	Stacks(gs []uint64) []goinspect.Stack
+}
+
+// goroutine is what the program knows the goroutine of a worker by.
+func (r *reader) goroutine(worker record) uint64 {
+	if r.inside {
+		return worker.word(window.WorkerID)
+	}
+	return worker.word(window.WorkerG)
 }
 
 // seen is one task as it was read.
@@ -110,7 +128,7 @@ func (r *reader) head() (record, bool) {
 	if h.b == nil || h.word(window.LoopSerial) == 0 || h.word(window.LoopLive) > maxTasks {
 		return record{}, false
 	}
-	r.now = int64(h.word(window.LoopNow))
+	r.now = int64(h.word(window.LoopNow)) + int64(r.late)
 	if epoch := int64(h.word(window.LoopEpoch)); epoch != 0 && r.live {
 		r.now = max(r.now, monotonic()-epoch)
 	}
@@ -175,6 +193,10 @@ func (r *reader) walk(head record) []uint64 {
 	start := head.word(window.LoopRing)
 	chunks := goinspect.NewChunks(r.program.Memory())
 	read := func(at uint64) (record, bool) {
+		if r.inside {
+			t := r.one(at, window.TaskSize)
+			return t, r.mine(t)
+		}
 		b, ok := chunks.Bytes(at, r.size(window.TaskSize))
 		t := record{r.pane, b}
 		return t, ok && r.mine(t)

@@ -118,7 +118,7 @@ func TestNotAllowed(t *testing.T) {
 
 // TestOtherPrograms: one in C, and one in Go without Rondo.
 func TestOtherPrograms(t *testing.T) {
-	c := exec.Command("sh", "-c", "echo ready; exec cat")
+	c := exec.Command("sh", "-c", "echo ready; read line")
 	p := run(t, c)
 	_, err := inspect.OpenProcess(p.Process.Pid)
 	refused(t, err, pidWords(p.Process.Pid, "no Rondo in it", "no Go program")...)

@@ -3,8 +3,6 @@ package inspect
 import (
 	"errors"
 	"fmt"
-	"os"
-	"sync"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
@@ -120,30 +118,3 @@ func (t *Target) gone() error {
 
 // Ended reports whether an error of Snapshot says that the process has ended.
 func Ended(err error) bool { return errors.Is(err, errGone) }
-
-// own is the calling program, opened once: its tables never change.
-var own struct {
-	sync.Mutex
-	target *Target
-}
-
-// Snapshot takes a picture of the calling program with all stacks. Any goroutine
-// may call it; it asks nothing of the loops, so it works when one hangs. It never
-// suspends, and takes some milliseconds.
-//
-// On systems other than Linux it asks the loops, and fails if one does not
-// answer.
-func Snapshot() (*Picture, error) {
-	own.Lock()
-	defer own.Unlock()
-	if own.target == nil {
-		m, err := goinspect.OpenSelf()
-		if err != nil {
-			return nil, err
-		}
-		if own.target, err = open(m, os.Getpid(), "this program"); err != nil {
-			return nil, err
-		}
-	}
-	return own.target.Snapshot(Options{Stacks: true})
-}

@@ -277,16 +277,13 @@ func (p *Program) line(f function, pc uint64) (string, int) {
 }
 
 // Func gives the name of the function in which pc lies, with the file and the
-// line at which it begins; "" if there is none.
+// line of pc; no name if there is none. What the compiler made of a method to be
+// called as a function has the method's name with "-fm" behind it.
 func (p *Program) Func(pc uint64) Frame {
 	f, ok := p.find(pc)
 	if !ok {
 		return Frame{}
 	}
-	frames := p.framesAt(f, pc, false)
-	if n := len(frames); n > 0 && !frames[n-1].Inlined {
-		return frames[n-1]
-	}
-	// The compiler made it up, as for a method value: it has a name and no place.
-	return Frame{Func: p.name(f.m, int32(half(f.record, funcName))), PC: pc}
+	file, line := p.line(f, pc)
+	return Frame{Func: p.name(f.m, int32(half(f.record, funcName))), File: file, Line: line, PC: pc}
 }

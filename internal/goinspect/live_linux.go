@@ -37,6 +37,11 @@ func OpenProcess(pid int) (Memory, error) {
 		return nil, fmt.Errorf("the memory map of process %d cannot be read: %w", pid, err)
 	}
 	l := &live{pid: pid, regions: parseMaps(maps)}
+	// A process that becomes another program has no map for a moment.
+	for try := 0; try < rounds && len(l.regions) == 0; try++ {
+		maps, _ = os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+		l.regions = parseMaps(maps)
+	}
 	if len(l.regions) == 0 {
 		return nil, fmt.Errorf("process %d has no memory: it is a kernel thread, or has ended", pid)
 	}

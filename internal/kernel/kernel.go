@@ -8,6 +8,7 @@ import (
 	"context"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/window"
 )
 
 // A Loop is one loop, seen from below the public API.
@@ -82,3 +83,10 @@ type Task interface {
 // Of gives the loop of a ctx, or nil if it belongs to none. Any goroutine may
 // call it.
 var Of func(ctx context.Context) Loop
+
+// Loops gives all loops that live. Any goroutine may call it. The pointer in each
+// is to the record of which Table tells.
+var Loops func() []Loop
+
+// Table says where in the kernel's records what stands.
+var Table *window.Table

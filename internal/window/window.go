@@ -95,6 +95,7 @@ const (
 	WorkerOn       // uint64
 	WorkerSince    // int64
 	WorkerInner    // *Scope, the one opened last
+	WorkerID       // uint64, its goroutine's number
 	WorkerG        // uintptr, the runtime's record of its goroutine
 	WorkerSize
 

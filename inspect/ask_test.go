@@ -1,0 +1,191 @@
+//go:build linux && (amd64 || arm64)
+
+package inspect_test
+
+// This file tests the way in which the calling program is looked into on other
+// systems, on this one.
+
+import (
+	"context"
+	"iter"
+	"net"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// taken is look with another way to take the picture.
+func taken(ctx context.Context, t *testing.T, name string, take func() (*inspect.Picture, error)) *inspect.Loop {
+	t.Helper()
+	p, err := rondo.Offload(ctx, func(context.Context) (*inspect.Picture, error) { return take() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loopOf(t, p, name)
+}
+
+func loopOf(t *testing.T, p *inspect.Picture, name string) *inspect.Loop {
+	t.Helper()
+	i := slices.IndexFunc(p.Loops, func(l *inspect.Loop) bool { return l.Name == name })
+	if i < 0 {
+		t.Fatalf("no loop %q among %d", name, len(p.Loops))
+	}
+	return p.Loops[i]
+}
+
+// TestAskSame: asking the loops gives what reading the memory gives.
+func TestAskSame(t *testing.T) {
+	r := rondo.Runner{Name: "asked"}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		var m rondo.Mutex
+		m.Name = "accounts"
+		return rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
+			return rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(func(ctx context.Context) error { return holdFor(ctx, time.Hour, &m) }).SetName("holder")
+				wanting := g.Go(func(ctx context.Context) error { return holdFor(ctx, time.Hour, &m) })
+				wanting.SetName("wanting")
+				g.Go(wanting.Wait).SetName("joiner")
+				g.Go(func(ctx context.Context) error { return inCoroutine(ctx) }).SetName("puller")
+				for range 3 {
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+				var both []*inspect.Loop
+				for _, take := range []func() (*inspect.Picture, error){inspect.Ask, inspect.Snapshot} {
+					both = append(both, taken(ctx, t, "asked", take))
+				}
+				same(t, both[0], both[1])
+				g.Cancel(nil)
+				return nil
+			})
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inCoroutine sleeps in a coroutine.
+func inCoroutine(ctx context.Context) error {
+	next, stop := iter.Pull(func(yield func(int) bool) { _ = rondo.Sleep(ctx, time.Hour) })
+	defer stop()
+	next()
+	return nil
+}
+
+// elapsed is what differs between two pictures of the same.
+var elapsed = regexp.MustCompile(`\d[\dhms.µn]*s`)
+
+func same(t *testing.T, a, b *inspect.Loop) {
+	t.Helper()
+	if a.Name != b.Name || len(a.Tasks) != len(b.Tasks) || !a.Exact || !b.Exact || a.Held != nil || a.Timers != b.Timers || a.Offloads != b.Offloads ||
+		a.Spawned != b.Spawned || a.Workers != b.Workers || len(a.Cycles) != len(b.Cycles) || a.ID != b.ID {
+		t.Fatalf("the loops differ:\n%+v\n%+v", a, b)
+	}
+	for i, k := range a.Tasks {
+		o := b.Tasks[i]
+		if k.ID != o.ID || k.Name != o.Name || k.Func != o.Func || k.State != o.State || k.What != o.What || k.On != o.On ||
+			k.Parent != o.Parent || k.Goroutine != o.Goroutine || len(k.Scopes) != len(o.Scopes) || (k.Owner == nil) != (o.Owner == nil) ||
+			elapsed.ReplaceAllString(k.Waiting, "") != elapsed.ReplaceAllString(o.Waiting, "") {
+			t.Errorf("the tasks differ:\n%+v\n%+v", k, o)
+		}
+		mine, theirs := inspect.Own(k.Stack), inspect.Own(o.Stack)
+		if len(mine) == 0 && k.Name != "joiner" || len(mine) != len(theirs) {
+			t.Errorf("%s: %v\nand %v", k.Name, mine, theirs)
+			continue
+		}
+		for j, f := range mine {
+			if o := theirs[j]; f.Func != o.Func || f.File != o.File || f.Line != o.Line {
+				t.Errorf("%s: call %d is %+v and %+v", k.Name, j, f, o)
+			}
+		}
+	}
+}
+
+// TestAskFromTask: a task may ask, and is itself in the picture.
+func TestAskFromTask(t *testing.T) {
+	r := rondo.Runner{Name: "asking"}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		p, err := inspect.Ask()
+		if err != nil {
+			return err
+		}
+		l := loopOf(t, p, "asking")
+		if len(l.Tasks) != 1 || l.Tasks[0].State != "running" || l.Running != 1 || l.Held != nil ||
+			!slices.ContainsFunc(l.Tasks[0].Stack, func(f inspect.Frame) bool { return strings.HasSuffix(f.Func, "TestAskFromTask.func1") }) {
+			t.Errorf("%+v; want this task, running, at this call", l.Tasks[0])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAskHeld: a loop that does not answer is held, by whom, and on what.
+func TestAskHeld(t *testing.T) {
+	quit, asking := make(chan bool), make(chan bool)
+	pictures := make(chan *inspect.Picture, 1)
+	go func() {
+		defer close(quit)
+		<-asking
+		p, err := inspect.Ask()
+		if err != nil {
+			t.Error(err)
+		}
+		pictures <- p
+	}()
+	r := rondo.Runner{Name: "held"}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Nanosecond) }).SetName("innocent")
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		rondo.Current(ctx).SetName("culprit")
+		close(asking)
+		<-quit // the channel that holds the loop
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := loopOf(t, <-pictures, "held")
+	if h := l.Held; h == nil || h.Task != 1 || h.How != "blocked on a channel" || h.For < time.Second || len(inspect.Own(h.Stack)) == 0 ||
+		path.Base(inspect.Own(h.Stack)[0].File) != "ask_test.go" {
+		t.Errorf("held: %+v; want the channel of this test", h)
+	}
+	if len(l.Tasks) != 2 || task(t, l, "innocent").State == "running" {
+		t.Errorf("tasks %+v", l.Tasks)
+	}
+}
+
+// TestAskAddresses: what has an address is called by it.
+func TestAskAddresses(t *testing.T) {
+	for kind, thing := range map[string]any{"*net.TCPAddr": new(net.TCPAddr), "*string": new(string), "inspect_test.kind": kind(0)} {
+		if got := inspect.TypeNameOf(thing); got != kind {
+			t.Errorf("%q, want %q", got, kind)
+		}
+	}
+}
+
+type kind int
+
+// TestParseStack: texts that the runtime makes, and some that it does not.
+func TestParseStack(t *testing.T) {
+	s, ok := inspect.ParseStack("goroutine 7 [chan receive, 2 minutes, locked to thread]:\nmain.wait[...](0xc000012345, {0x1, 0x2})\n\t/home/me/a b/main.go:12 +0x1d\n" +
+		"...additional 3 frames elided...\nmain.(*T).run(...)\n\t/home/me/main.go:5\ncreated by main.main in goroutine 1\n\t/home/me/main.go:7 +0x25\n")
+	if !ok || s.Goroutine != 7 || s.How != "chan receive" || !s.Cut || len(s.Frames) != 2 || s.Frames[0].Func != "main.wait[...]" ||
+		s.Frames[0].Line != 12 || s.Frames[1].Func != "main.(*T).run" || s.Frames[1].Line != 5 || s.Frames[1].File != "/home/me/main.go" {
+		t.Errorf("%+v, %v", s, ok)
+	}
+	for _, text := range []string{"", "goroutine", "goroutine x [running]:\n", "goroutine 7 running\n", "goroutine 7 [running]:\n\n\t\n(\n\t:\n"} {
+		inspect.ParseStack(text)
+	}
+}

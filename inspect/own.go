@@ -1,0 +1,215 @@
+package inspect
+
+// This file looks into the calling program. Where a program may read the memory
+// of processes it reads its own like another's, and nothing of it takes part.
+// Elsewhere it asks the loops: a function that is posted to each reads the records
+// there, where nothing changes meanwhile; the stacks come from the text that the
+// runtime makes of them. A loop that does not answer is held, and by that as still
+// as one that runs the function, so it is read from outside.
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"reflect"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/rondo-go/rondo/internal/goinspect"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// self is the calling program, opened once: its tables never change.
+var self struct {
+	sync.Mutex
+	target *Target
+	closed bool // its memory cannot be read like another's
+}
+
+// Snapshot takes a picture of the calling program with all stacks. Any goroutine
+// may call it, a task too; it never suspends.
+//
+// On Linux, on amd64 and arm64, it asks nothing of the loops and takes some
+// milliseconds, so it works when one hangs. On other systems, and where the
+// program may not read its own memory, each loop takes its part of the picture in
+// its next turn, for which the caller is blocked, and the program stops while its
+// stacks are read. A loop that has not answered within a second is said to be held. This
+// needs a 64-bit little-endian processor.
+func Snapshot() (*Picture, error) {
+	if target := openSelf(); target != nil {
+		defer self.Unlock()
+		return target.Snapshot(Options{Stacks: true})
+	}
+	return ask()
+}
+
+// openSelf gives the calling program opened like another, and locked; nil if that
+// cannot be done.
+func openSelf() *Target {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		return nil
+	}
+	self.Lock()
+	if self.target == nil && !self.closed {
+		m, err := goinspect.OpenSelf()
+		if err == nil {
+			self.target, err = open(m, os.Getpid(), "this program")
+		}
+		self.closed = err != nil
+	}
+	if self.target == nil {
+		self.Unlock()
+	}
+	return self.target
+}
+
+// answerTime is how long a loop has to answer.
+const answerTime = time.Second
+
+// ask takes the picture of the calling program by asking its loops.
+func ask() (*Picture, error) {
+	if unsafe.Sizeof(uintptr(0)) != 8 || binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
+		return nil, errors.New("this program cannot be looked into: its processor is not a 64-bit little-endian one")
+	}
+	p := &Picture{PID: os.Getpid(), Go: runtime.Version(), Taken: time.Now(), Loops: []*Loop{}}
+	loops := kernel.Loops()
+	answers := make([]chan *Loop, len(loops))
+	var late atomic.Bool
+	for i, l := range loops {
+		answer := make(chan *Loop, 1)
+		answers[i] = answer
+		if l.Inside() {
+			answer <- read(l, 0)
+			continue
+		}
+		err := l.Post(func() {
+			if !late.Load() {
+				answer <- read(l, 0)
+			}
+		})
+		if err != nil {
+			answer <- nil // It has ended.
+		}
+	}
+	timer := time.NewTimer(answerTime)
+	defer timer.Stop()
+	for i, l := range loops {
+		var part *Loop
+		select {
+		case part = <-answers[i]:
+		case <-timer.C:
+			late.Store(true)
+			timer.Reset(0)
+			select {
+			case part = <-answers[i]: // It answered while another was waited for.
+			default:
+				part = readHeld(l)
+			}
+		}
+		if part != nil {
+			p.Loops = append(p.Loops, part)
+		}
+	}
+	return p, nil
+}
+
+// read reads a loop of the calling program; nil if it has ended. It runs on the
+// loop, or while that is held.
+func read(l kernel.Loop, late time.Duration) *Loop {
+	table := kernel.Table
+	pane := &pane{version: table.Version}
+	for i, at := range table.Offsets {
+		pane.offsets[i] = int(at)
+	}
+	r := reader{
+		program: &calling{}, pane: pane, at: uint64(reflect.ValueOf(l).Pointer()), inside: true, late: late,
+		options: Options{Stacks: true},
+	}
+	out, ok := r.once()
+	if !ok {
+		return nil
+	}
+	return out
+}
+
+// readHeld reads a loop that has not answered. Should it go on after all, what is
+// read may be of several moments; the memory stays readable, for the runtime
+// gives back none of what it has.
+func readHeld(l kernel.Loop) (out *Loop) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if recover() != nil {
+			out = nil
+		}
+	}()
+	return read(l, answerTime)
+}
+
+// calling is the calling program. It is for one picture.
+type calling struct {
+	stacks map[uint64]goinspect.Stack
+}
+
+func (c *calling) Memory() goinspect.Memory { return near{} }
+
+func (c *calling) Func(pc uint64) goinspect.Frame {
+	f := runtime.FuncForPC(uintptr(pc))
+	if f == nil {
+		return goinspect.Frame{}
+	}
+	return goinspect.Frame{Func: f.Name()}
+}
+
+// TypeName makes an interface value of the type, which has no value.
+func (c *calling) TypeName(addr uint64) string {
+	value := [2]uintptr{uintptr(addr), 0}
+	return reflect.TypeOf(*(*any)(unsafe.Pointer(&value))).String()
+}
+
+// Stacks gives the stacks of the goroutines with the given numbers.
+func (c *calling) Stacks(ids []uint64) []goinspect.Stack {
+	if c.stacks == nil {
+		c.stacks = stacksOfAll()
+	}
+	out := make([]goinspect.Stack, len(ids))
+	for i, id := range ids {
+		out[i] = c.stacks[id]
+	}
+	return out
+}
+
+// near is the calling program's own memory. Only what is known to be there may be
+// read.
+type near struct{}
+
+// leastAddress is below what a program has: a smaller one is no pointer.
+const leastAddress = 4096
+
+var errNoMemory = errors.New("no memory there")
+
+// Read copies what the race detector and the checks of pointers need not know of:
+// the records are of one goroutine, which is here or stands still.
+//
+//go:norace
+//go:nocheckptr
+func (near) Read(addr uint64, b []byte) error {
+	if addr < leastAddress || len(b) == 0 {
+		return errNoMemory
+	}
+	copy(b, unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), len(b)))
+	return nil
+}
+
+func (n near) ReadMany(requests []goinspect.Request) {
+	for i := range requests {
+		requests[i].OK = n.Read(requests[i].Addr, requests[i].Data) == nil
+	}
+}
+
+func (near) Regions() []goinspect.Region { return nil }
+
+func (near) Close() error { return nil }
