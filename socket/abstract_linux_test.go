@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -137,6 +139,34 @@ func TestReusePort(t *testing.T) {
 		}
 		if served[0] == 0 || served[1] == 0 || served[0]+served[1] != 200 {
 			t.Errorf("they have served %v", served)
+		}
+		return nil
+	})
+}
+
+// TestUnixAbstractLongest: a datagram reaches the names that bind takes, on either
+// face: the longest one, and one that is written as the system has it.
+func TestUnixAbstractLongest(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		b := packets(t, ctx, "unixgram", fmt.Sprintf("@rondo-test-%d", os.Getpid()))
+		prefix := fmt.Sprintf("rondo-test-%d-", os.Getpid())
+		for _, name := range []string{"@" + prefix + strings.Repeat("x", 107-len(prefix)), "\x00" + prefix} {
+			a := packets(t, ctx, "unixgram", name)
+			err := everywhere(ctx, func(where string) error {
+				if _, err := b.WriteTo([]byte(where), &net.UnixAddr{Name: name, Net: "unixgram"}); err != nil {
+					t.Errorf("%s: to a name of %d bytes: %v", where, len(name), err)
+					return nil
+				}
+				p := make([]byte, 20)
+				n, err := a.Read(p)
+				if string(p[:n]) != where {
+					t.Errorf("%s: got %q", where, p[:n])
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
 		}
 		return nil
 	})

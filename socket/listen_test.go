@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -236,5 +237,55 @@ func TestListenerFile(t *testing.T) {
 			return err
 		}
 		return s.Shutdown(ctx)
+	})
+}
+
+// TestListenCancelledLate: a listener that came about when nobody waited for it
+// any more is closed.
+//
+// Method: the loop stands still from the moment the socket is bound, so that the
+// goroutine that made it is back by the time of the cancellation.
+func TestListenCancelledLate(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		before := leak.Descriptors()
+		why := errors.New("why")
+		var raw syscall.RawConn
+		bound := make(chan struct{})
+		lc := socket.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+			raw = c
+			close(bound)
+			return nil
+		}}
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				l, err := lc.Listen(ctx, "tcp", "localhost:0")
+				if err == nil {
+					l.Close()
+				}
+				return err
+			})
+			waiting(ctx, "offload", 1)
+			<-bound
+			// It has only to bind and to listen.
+			for range 10_000 {
+				runtime.Gosched()
+			}
+			g.Cancel(why)
+			return nil
+		})
+		if !errors.Is(err, why) {
+			t.Errorf("Listen: %v", err)
+		}
+		// What is garbage is closed as well, so this must not be.
+		for end := time.Now().Add(10 * time.Second); leak.Descriptors() > before && time.Now().Before(end); {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		if n := leak.Descriptors() - before; n > 0 {
+			t.Errorf("%d descriptors are left", n)
+		}
+		runtime.KeepAlive(raw)
+		return nil
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/sim"
@@ -161,5 +162,29 @@ func TestOtherLoop(t *testing.T) {
 			t.Errorf("Serve: %v", err)
 		}
 		return nil
+	})
+}
+
+// TestOtherLoopsListener: what would block this loop is refused, and left as it
+// is.
+func TestOtherLoopsListener(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		return outside(ctx, func() error {
+			return rondo.Run(context.Background(), func(ctx context.Context) error {
+				for _, serve := range []func(context.Context, net.Listener) error{
+					(&socket.Server{Handler: echo}).Serve, new(socket.Protocol).Serve,
+				} {
+					if err := serve(ctx, l); err == nil || !strings.Contains(err.Error(), "another loop") {
+						t.Errorf("Serve: %v", err)
+					}
+				}
+				return l.SetDeadline(time.Time{})
+			})
+		})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/rondo-go/rondo/socket"
 	"net/netip"
 	"testing"
 )
@@ -28,5 +29,31 @@ func TestPacketAllocs(t *testing.T) {
 			t.Errorf("a datagram there and back costs %v allocations", n)
 		}
 		return failed
+	})
+}
+
+// TestMessageConnected: a socket that has a peer sends a message without an
+// address, on either face.
+func TestMessageConnected(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		b := packets(t, ctx, "udp", "127.0.0.1:0")
+		c, err := socket.Dial(ctx, "udp", b.LocalAddr().String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		a := c.(*socket.PacketConn)
+		return everywhere(ctx, func(where string) error {
+			if n, _, err := a.WriteMsgUDP([]byte(where), nil, nil); n != len(where) || err != nil {
+				t.Errorf("%s: sent %d, %v", where, n, err)
+				return nil
+			}
+			p := make([]byte, 20)
+			n, _, _, from, err := b.ReadMsgUDP(p, nil)
+			if string(p[:n]) != where || from.String() != a.LocalAddr().String() {
+				t.Errorf("%s: got %q from %v", where, p[:n], from)
+			}
+			return err
+		})
 	})
 }

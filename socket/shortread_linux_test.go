@@ -161,3 +161,33 @@ func TestProtocolShortRead(t *testing.T) {
 		})
 	}
 }
+
+// TestBigPacket: a packet is sent and received as one, however big it is.
+func TestBigPacket(t *testing.T) {
+	const size = 3 << 19
+	run(t, func(ctx context.Context) error {
+		a, b := pairOf(t, ctx, "unixpacket")
+		defer a.Close()
+		defer b.Close()
+		// More than the system's limit takes a privilege; without it the system refuses
+		// the packet, which is not cut either.
+		_ = on(a, func(sys int) error { return unix.SetsockoptInt(sys, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 2*size) })
+		return both(ctx, func(context.Context) error {
+			n, err := a.Write(make([]byte, size))
+			if errors.Is(err, unix.EMSGSIZE) {
+				_, err = a.Write(make([]byte, 1))
+				return err
+			}
+			if n != size {
+				t.Errorf("wrote %d", n)
+			}
+			return err
+		}, func(context.Context) error {
+			n, err := b.Read(make([]byte, 2*size))
+			if n != size && n != 1 {
+				t.Errorf("read %d", n)
+			}
+			return err
+		})
+	})
+}

@@ -200,3 +200,50 @@ func TestShutdownAfterLoop(t *testing.T) {
 		t.Errorf("Shutdown: %v", err)
 	}
 }
+
+// TestCancelClosesListener: when Serve is cancelled nobody can connect any more,
+// even if a handler takes its time.
+func TestCancelClosesListener(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		var serving, end rondo.Event
+		why := errors.New("why")
+		err = rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				return socket.Serve(ctx, l, func(ctx context.Context, c net.Conn) error {
+					serving.Set()
+					return rondo.Shield(ctx, end.Wait)
+				})
+			})
+			c, err := socket.Dial(g, "tcp", l.Addr().String())
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if err := serving.Wait(g); err != nil {
+				return err
+			}
+			g.Cancel(why)
+			return rondo.Shield(ctx, func(ctx context.Context) error {
+				defer end.Set()
+				// Serve is told in the next turn.
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+				c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+				if err == nil {
+					c.Close()
+					t.Error("connected to a server that was cancelled")
+				}
+				return nil
+			})
+		})
+		if !errors.Is(err, why) {
+			t.Errorf("Serve: %v", err)
+		}
+		return nil
+	})
+}

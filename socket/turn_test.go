@@ -1,0 +1,65 @@
+package socket_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// TestFailuresTakeTurns: a task that tries again and again what fails at once
+// does not keep the others from running.
+func TestFailuresTakeTurns(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		u := packets(t, ctx, "udp", "127.0.0.1:0")
+		p, q := socket.Pipe(ctx)
+		defer p.Close()
+		defer q.Close()
+		raw, err := a.SyscallConn()
+		if err != nil {
+			return err
+		}
+		past := time.Unix(1, 0)
+		for _, c := range []interface{ SetDeadline(time.Time) error }{a, l, u, p} {
+			if err := c.SetDeadline(past); err != nil {
+				return err
+			}
+		}
+		read := func(c net.Conn) func() error {
+			return func() error { _, err := c.Read(make([]byte, 1)); return err }
+		}
+		write := func(c net.Conn) func() error {
+			return func() error { _, err := c.Write(make([]byte, 1)); return err }
+		}
+		for name, op := range map[string]func() error{
+			"Read": read(a), "Write": write(a), "Pipe Read": read(p), "Pipe Write": write(p), "UDP Read": read(u),
+			"Accept":   func() error { _, err := l.Accept(); return err },
+			"WriteTo":  func() error { _, err := u.WriteTo(nil, u.LocalAddr()); return err },
+			"ReadMsg":  func() error { _, _, _, _, err := u.ReadMsgUDP(nil, nil); return err },
+			"raw Read": func() error { return raw.Read(func(uintptr) bool { return true }) },
+		} {
+			others := false
+			rondo.Go(ctx, func(context.Context) error { others = true; return nil })
+			for range 100 {
+				if op() == nil {
+					t.Errorf("%s past its deadline did not fail", name)
+				}
+			}
+			if !others {
+				t.Errorf("%s failed 100 times, and nobody else had a turn", name)
+			}
+		}
+		return nil
+	})
+}
