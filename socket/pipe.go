@@ -70,9 +70,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 	}
 	n, err := f.receive(t, b)
 	f.read.Release()
-	if err == nil {
-		t.Spend(n)
-	}
+	t.Spend(n)
 	return n, fault("read", err)
 }
 
@@ -115,6 +113,9 @@ func (p *pipe) Write(b []byte) (int, error) {
 	}
 	n, err := f.send(t, b)
 	f.write.Release()
+	if err != nil {
+		t.Spend(0)
+	}
 	return n, fault("write", err)
 }
 

@@ -30,10 +30,10 @@ func (f *FD) Accept(t kernel.Task) (sys int, peer unix.Sockaddr, err error) {
 		return number(err)
 	})
 	s.Release()
+	t.Spend(0)
 	if err != nil {
 		return -1, nil, name("accept", err)
 	}
-	t.Spend(0)
 	return sys, peer, nil
 }
 

@@ -104,14 +104,15 @@ func sa4or6(sa *unix.RawSockaddrAny, to Peer, six bool) (size uintptr, errno sys
 }
 
 func saUnix(sa *unix.RawSockaddrAny, name string) (size uintptr, errno syscall.Errno) {
-	if name == "" || len(name) >= unixPathMax {
+	abstract := name != "" && (name[0] == '@' || name[0] == 0)
+	if name == "" || len(name) > unixPathMax || len(name) == unixPathMax && !abstract {
 		return 0, syscall.EINVAL
 	}
 	un := (*unix.RawSockaddrUnix)(unsafe.Pointer(sa))
 	un.Family = unix.AF_UNIX
 	path := unsafe.Slice((*byte)(unsafe.Pointer(&un.Path)), unixPathMax)
 	copy(path, name)
-	if name[0] == '@' {
+	if abstract {
 		path[0] = 0
 		return uintptr(unixPathAt + len(name)), 0
 	}

@@ -27,6 +27,7 @@ func (f *FD) Receive(t kernel.Task, p []byte) (n int, from Peer, err error) {
 	})
 	s.Release()
 	if err != nil {
+		t.Spend(0)
 		return 0, Peer{}, name("recvfrom", err)
 	}
 	t.Spend(n)
@@ -80,6 +81,7 @@ func (f *FD) sendBy(t kernel.Task, call string, size int, op func(sys int) sysca
 	}
 	s.Release()
 	if err != nil {
+		t.Spend(0)
 		return 0, name(call, err)
 	}
 	t.Spend(size)

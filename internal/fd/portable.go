@@ -168,9 +168,7 @@ func (f *FD) Do(t kernel.Task, which driver.Events, what string, op func() error
 	}
 	err := s.do(t, what, op)
 	s.Release()
-	if err == nil {
-		t.Spend(0)
-	}
+	t.Spend(0)
 	return err
 }
 
@@ -197,9 +195,7 @@ func (f *FD) readTask(t kernel.Task, p []byte) (n int, err error) {
 		})
 	}
 	f.read.Release()
-	if n > 0 {
-		t.Spend(n)
-	}
+	t.Spend(n)
 	return n, err
 }
 

@@ -229,11 +229,20 @@ func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 		}
 	}
 	s.Release()
+	t.Spend(0)
 	return 0, name("read", err)
 }
 
+// share is how much of n bytes one system call is given. Packets are not cut.
+func (f *FD) share(n int) int {
+	if f.pieces {
+		return n
+	}
+	return min(n, chunkMax)
+}
+
 func (f *FD) receive(p []byte) (int, syscall.Errno) {
-	p = p[:min(len(p), chunkMax)]
+	p = p[:f.share(len(p))]
 	if f.socket {
 		return receive(f.sys, p)
 	}
@@ -260,7 +269,7 @@ func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
 	}
 	for n < len(p) {
 		m := 0
-		rest := p[n:min(len(p), n+chunkMax)]
+		rest := p[n : n+f.share(len(p)-n)]
 		err := s.attempt(t, "write", func() (errno syscall.Errno) {
 			if f.socket {
 				m, errno = send(f.sys, rest)
@@ -270,6 +279,7 @@ func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
 			return errno
 		})
 		if err != nil {
+			t.Spend(0)
 			return n, name("write", err)
 		}
 		n += m
@@ -312,6 +322,7 @@ func (f *FD) Control(op func(sys uintptr)) error {
 	// What is closed on the loop is not closed while this is there.
 	if sys >= 0 && f.loop.Inside() {
 		op(uintptr(sys))
+		runtime.KeepAlive(f)
 		return nil
 	}
 	if face == nil {
@@ -330,6 +341,9 @@ func (f *FD) Control(op func(sys uintptr)) error {
 	}
 	return raw.Control(op)
 }
+
+// Each operation spends of the task's share of a turn, also one that has failed:
+// a task that tries again and again must not keep the loop.
 
 // number gives the number of an error of package unix.
 func number(err error) syscall.Errno {
