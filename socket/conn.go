@@ -187,19 +187,21 @@ func (r rawConn) Control(op func(sys uintptr)) error {
 }
 
 func (r rawConn) Read(op func(sys uintptr) bool) error {
-	return r.fail("raw-read", wait(r.fd, driver.Readable, op))
+	return r.fail("raw-read", wait(r.fd, "SyscallConn", driver.Readable, op))
 }
 
 func (r rawConn) Write(op func(sys uintptr) bool) error {
-	return r.fail("raw-write", wait(r.fd, driver.Writable, op))
+	return r.fail("raw-write", wait(r.fd, "SyscallConn", driver.Writable, op))
 }
 
-// wait tries op until it is done.
-func wait(f *fd.FD, which driver.Events, op func(sys uintptr) bool) error {
-	if t := f.Task("SyscallConn"); t != nil {
-		return f.Wait(t, which, op)
+// wait tries op until it is done, for the method named.
+func wait(f *fd.FD, method string, which driver.Events, op func(sys uintptr) bool) error {
+	if t := f.Task(method); t != nil {
+		err := f.Wait(t, which, op)
+		t.Spend(0)
+		return err
 	}
-	return f.Foreign(which, func(face fd.Face) error {
+	err := f.Foreign(which, func(face fd.Face) error {
 		raw, err := face.(syscall.Conn).SyscallConn()
 		switch {
 		case err != nil:
@@ -209,6 +211,11 @@ func wait(f *fd.FD, which driver.Events, op func(sys uintptr) bool) error {
 		}
 		return raw.Write(op)
 	})
+	// The caller names the operation.
+	if named, ok := errors.AsType[*net.OpError](err); ok {
+		return named.Err
+	}
+	return err
 }
 
 // adopt makes a Conn of one of package net's.

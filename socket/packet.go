@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -103,6 +104,7 @@ func (lc *ListenConfig) ListenPacket(ctx context.Context, network, address strin
 	}
 	c, err := newPacket(loop, network, std.(stdPacket))
 	if err != nil {
+		file.remove()
 		return fail(err)
 	}
 	c.file = file
@@ -123,15 +125,24 @@ func lookUp[T interface{ Close() error }](ctx context.Context, loop kernel.Loop,
 	if !loop.Inside() || literal(address) {
 		return open(ctx)
 	}
-	return rondo.Offload(ctx, func(ctx context.Context) (T, error) {
+	// What was opened when the task has gone is closed by whoever comes second.
+	var opened T
+	var second atomic.Bool
+	c, err := rondo.Offload(ctx, func(ctx context.Context) (T, error) {
 		c, err := open(ctx)
-		if err == nil && ctx.Err() != nil {
-			// Nobody waits for it any more.
-			c.Close()
-			err = context.Cause(ctx)
+		if err != nil {
+			return c, err
 		}
-		return c, err
+		opened = c
+		if second.Swap(true) {
+			c.Close()
+		}
+		return c, nil
 	})
+	if err != nil && second.Swap(true) {
+		opened.Close()
+	}
+	return c, err
 }
 
 // dialPacket connects a socket of datagrams: it gets a peer, and nothing is sent.

@@ -3,6 +3,7 @@
 package socket
 
 import (
+	"net"
 	"net/netip"
 
 	"github.com/rondo-go/rondo/internal/driver"
@@ -55,26 +56,28 @@ func (c *PacketConn) sendTo(p []byte, to fd.Peer) (n int, err error) {
 }
 
 func (c *PacketConn) receiveMessage(p, oob []byte) (m message, err error) {
-	t := c.fd.Task("ReadMsgUDP")
-	if t == nil {
-		return c.receiveMessageForeign(p, oob)
-	}
-	err = c.borrow(t, driver.Readable, "read", func(face fd.Face) (err error) {
-		m, err = receiveMessageStd(face, p, oob)
+	op := func(face fd.Face) (err error) {
+		m.n, m.oobn, m.flags, m.peer.Addr, err = face.(*net.UDPConn).ReadMsgUDPAddrPort(p, oob)
 		return err
-	})
+	}
+	if t := c.fd.Task("ReadMsgUDP"); t == nil {
+		err = c.fd.Foreign(driver.Readable, op)
+	} else {
+		err = c.borrow(t, driver.Readable, "read", op)
+	}
 	return m, err
 }
 
 func (c *PacketConn) sendMessage(p, oob []byte, to fd.Peer) (m message, err error) {
-	t := c.fd.Task("WriteMsgUDP")
-	if t == nil {
-		return c.sendMessageForeign(p, oob, to)
-	}
-	err = c.borrow(t, driver.Writable, "write", func(face fd.Face) (err error) {
-		m, err = sendMessageStd(face, p, oob, to)
+	op := func(face fd.Face) (err error) {
+		m.n, m.oobn, err = face.(*net.UDPConn).WriteMsgUDPAddrPort(p, oob, addrPort(to))
 		return err
-	})
+	}
+	if t := c.fd.Task("WriteMsgUDP"); t == nil {
+		err = c.fd.Foreign(driver.Writable, op)
+	} else {
+		err = c.borrow(t, driver.Writable, "write", op)
+	}
 	return m, err
 }
 

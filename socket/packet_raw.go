@@ -71,12 +71,8 @@ func (c *PacketConn) sendTo(p []byte, to fd.Peer) (int, error) {
 }
 
 func (c *PacketConn) receiveMessage(p, oob []byte) (m message, err error) {
-	t := c.fd.Task("ReadMsgUDP")
-	if t == nil {
-		return c.receiveMessageForeign(p, oob)
-	}
 	var from unix.Sockaddr
-	err = c.message(t, driver.Readable, "recvmsg", func(sys int) (err error) {
+	err = c.message("ReadMsgUDP", driver.Readable, "recvmsg", func(sys int) (err error) {
 		m.n, m.oobn, m.flags, from, err = unix.Recvmsg(sys, p, oob, 0)
 		return err
 	})
@@ -91,10 +87,6 @@ func (c *PacketConn) receiveMessage(p, oob []byte) (m message, err error) {
 }
 
 func (c *PacketConn) sendMessage(p, oob []byte, to fd.Peer) (m message, err error) {
-	t := c.fd.Task("WriteMsgUDP")
-	if t == nil {
-		return c.sendMessageForeign(p, oob, to)
-	}
 	var sa unix.Sockaddr
 	switch a := to.Addr.Addr(); {
 	case !a.IsValid():
@@ -104,17 +96,19 @@ func (c *PacketConn) sendMessage(p, oob []byte, to fd.Peer) (m message, err erro
 		sa = &unix.SockaddrInet4{Addr: a.Unmap().As4(), Port: int(to.Addr.Port())}
 	}
 	m.oobn = len(oob)
-	err = c.message(t, driver.Writable, "sendmsg", func(sys int) (err error) {
+	err = c.message("WriteMsgUDP", driver.Writable, "sendmsg", func(sys int) (err error) {
 		m.n, err = unix.SendmsgN(sys, p, oob, sa, 0)
 		return err
 	})
 	return m, err
 }
 
-// message tries op for a task until it says something else than EAGAIN.
-func (c *PacketConn) message(t kernel.Task, which driver.Events, call string, op func(sys int) error) error {
+// message tries op until it says something else than EAGAIN. It is the same on
+// either face: one that package net has made of a descriptor does not know that
+// its socket is connected.
+func (c *PacketConn) message(method string, which driver.Events, call string, op func(sys int) error) error {
 	var err error
-	if e := c.fd.Wait(t, which, func(sys uintptr) bool {
+	if e := wait(c.fd, method, which, func(sys uintptr) bool {
 		err = unix.EINTR
 		for err == unix.EINTR {
 			err = op(int(sys))
@@ -123,6 +117,5 @@ func (c *PacketConn) message(t kernel.Task, which driver.Events, call string, op
 	}); e != nil {
 		return e
 	}
-	t.Spend(0)
 	return os.NewSyscallError(call, err)
 }

@@ -52,29 +52,3 @@ func sendToStd(face fd.Face, p []byte, to fd.Peer) (int, error) {
 	}
 	return face.(*net.UnixConn).WriteToUnix(p, &net.UnixAddr{Name: to.Name, Net: "unixgram"})
 }
-
-func (c *PacketConn) receiveMessageForeign(p, oob []byte) (m message, err error) {
-	err = c.fd.Foreign(driver.Readable, func(face fd.Face) (err error) {
-		m, err = receiveMessageStd(face, p, oob)
-		return err
-	})
-	return m, err
-}
-
-func (c *PacketConn) sendMessageForeign(p, oob []byte, to fd.Peer) (m message, err error) {
-	err = c.fd.Foreign(driver.Writable, func(face fd.Face) (err error) {
-		m, err = sendMessageStd(face, p, oob, to)
-		return err
-	})
-	return m, err
-}
-
-func receiveMessageStd(face fd.Face, p, oob []byte) (m message, err error) {
-	m.n, m.oobn, m.flags, m.peer.Addr, err = face.(*net.UDPConn).ReadMsgUDPAddrPort(p, oob)
-	return m, err
-}
-
-func sendMessageStd(face fd.Face, p, oob []byte, to fd.Peer) (m message, err error) {
-	m.n, m.oobn, err = face.(*net.UDPConn).WriteMsgUDPAddrPort(p, oob, addrPort(to))
-	return m, err
-}

@@ -12,7 +12,6 @@ import (
 	"net"
 	"reflect"
 	"sync"
-	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/fd"
@@ -123,7 +122,10 @@ func (p *Protocol) Serve(ctx context.Context, l net.Listener) error {
 	if err := fd.Supported(loop); err != nil {
 		return fmt.Errorf("rondo: socket.Protocol.Serve: %w", err)
 	}
-	mine, ok := own(loop, l).(*Listener)
+	if l, err = own(loop, "Protocol.Serve", l); err != nil {
+		return err
+	}
+	mine, ok := l.(*Listener)
 	if !ok {
 		return fmt.Errorf("rondo: socket.Protocol.Serve cannot take connections from a %T, use a Server: %w", l, errors.ErrUnsupported)
 	}
@@ -143,20 +145,25 @@ func (p *Protocol) Serve(ctx context.Context, l net.Listener) error {
 	})
 }
 
-// own gives a listener of package net the form that this package has.
-func own(loop kernel.Loop, l net.Listener) net.Listener {
+// own gives a listener of package net the form that this package has. One of
+// another loop would block this one.
+func own(loop kernel.Loop, call string, l net.Listener) (net.Listener, error) {
 	switch std := l.(type) {
+	case *Listener:
+		if std.fd.Loop() != loop {
+			return nil, fmt.Errorf("rondo: socket.%s on %s: the Listener belongs to another loop", call, l.Addr())
+		}
 	case *net.TCPListener:
-		return newListener(loop, std, keepAlive(0, net.KeepAliveConfig{}))
+		return newListener(loop, std, keepAlive(0, net.KeepAliveConfig{})), nil
 	case *net.UnixListener:
-		return newListener(loop, std, net.KeepAliveConfig{})
+		return newListener(loop, std, net.KeepAliveConfig{}), nil
 	}
-	return l
+	return l, nil
 }
 
 // accept makes a Transport of each connection.
 func (p *Protocol) accept(g *rondo.Scope, b *switchboard, l *Listener) error {
-	var delay time.Duration
+	var delay backOff
 	for {
 		s, peer, err := l.acceptStream()
 		if err == nil {
@@ -170,17 +177,18 @@ func (p *Protocol) accept(g *rondo.Scope, b *switchboard, l *Listener) error {
 		if !passing(err) {
 			return l.fail("accept", err)
 		}
-		delay = min(max(2*delay, 5*time.Millisecond), time.Second)
-		err = fmt.Errorf("rondo: accepting on %s, trying again in %v: %w", l.Addr(), delay, err)
-		if p.OnError != nil {
-			p.OnError(err)
-		} else {
-			slog.Error(err.Error())
-		}
-		if err := rondo.Sleep(g, delay); err != nil {
+		if err := delay.after(g, l, err, p.report); err != nil {
 			return err
 		}
 	}
+}
+
+func (p *Protocol) report(err error) {
+	if p.OnError != nil {
+		p.OnError(err)
+		return
+	}
+	slog.Error(err.Error())
 }
 
 // Attach takes over a connection that was dialled or accepted: a *Conn of the

@@ -9,7 +9,6 @@ package socket
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -18,7 +17,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -104,7 +102,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := rondo.Check(ctx); err != nil {
 		return err
 	}
-	l = own(loop, l)
+	if l, err = own(loop, "Server.Serve", l); err != nil {
+		return err
+	}
 	if err := s.enlist(ctx, loop); err != nil {
 		l.Close()
 		return err
@@ -113,11 +113,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	err = rondo.Group(ctx, func(g *rondo.Scope) error {
 		v.scope = g
 		s.serving = append(s.serving, v)
+		// Serve closes l, whoever has closed it before: nobody is to wait in vain
+		// while the handlers end.
+		defer l.Close()
 		return s.accept(g, v)
 	})
 	s.leave(v)
-	// Serve closes l, whoever has closed it before.
-	_ = l.Close()
 	if s.ended() && (err == nil || errors.Is(err, net.ErrClosed)) {
 		return ErrServerClosed
 	}
@@ -155,7 +156,7 @@ func (s *Server) leave(v *service) {
 
 // accept starts a task for each connection.
 func (s *Server) accept(g *rondo.Scope, v *service) error {
-	var delay time.Duration
+	var delay backOff
 	for {
 		if err := s.await(g); err != nil || s.ended() {
 			return err
@@ -180,9 +181,7 @@ func (s *Server) accept(g *rondo.Scope, v *service) error {
 		if !passing(err) {
 			return err
 		}
-		delay = min(max(2*delay, 5*time.Millisecond), time.Second)
-		s.report(nil, fmt.Errorf("rondo: accepting on %s, trying again in %v: %w", v.listener.Addr(), delay, err))
-		if err := rondo.Sleep(g, delay); err != nil {
+		if err := delay.after(g, v.listener, err, func(err error) { s.report(nil, err) }); err != nil {
 			return err
 		}
 	}
@@ -196,18 +195,6 @@ func (s *Server) await(g *rondo.Scope) error {
 		}
 	}
 	return nil
-}
-
-// passing tells the errors of Accept that are no fault of the listener.
-func passing(err error) bool {
-	for _, errno := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
-		if errors.Is(err, errno) {
-			return true
-		}
-	}
-	// What package net takes for temporary besides is a deadline that has
-	// passed, which stays so.
-	return false
 }
 
 // start serves c in a task.
