@@ -1,5 +1,5 @@
 // Package peer runs programs of others for the tests that talk with them: Redis,
-// nginx, PostgreSQL, and whatever command a test has.
+// nginx, PostgreSQL, Chromium, and whatever command a test has.
 //
 // The law: a peer belongs to the test that started it, and is ended with it,
 // also if the test's process is killed. Peers listen on Unix sockets in folders
@@ -26,6 +26,7 @@ var packages = map[string]string{
 	"openssl":      "openssl",
 	"postgres":     "postgresql",
 	"initdb":       "postgresql",
+	"chromium":     "chromium",
 }
 
 // beside are the folders that have programs and are not in everybody's PATH.
