@@ -27,7 +27,7 @@ func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
 	out := bufio.NewWriter(w)
 	p.writeHead(out)
 	for _, l := range p.Loops {
-		t := tree{out: out, loop: l, options: o, owned: make(map[ScopeID][]*Task), byID: make(map[uint64]*Task, len(l.Tasks))}
+		t := tree{out: out, loop: l, options: o, owned: make(map[ScopeID][]*Task), byID: make(map[uint64]*Task, len(l.Tasks)), shapes: make(map[*Frame]string)}
 		fmt.Fprintln(out)
 		_ = l.WriteHead(out, o.Full)
 		var roots []*Task
@@ -94,13 +94,20 @@ func (l *Loop) WriteHead(w io.Writer, full bool) error {
 
 // WriteCycles writes a line for each ring of tasks that wait for each other.
 func (l *Loop) WriteCycles(w io.Writer) error {
+	if len(l.Cycles) == 0 {
+		return nil
+	}
+	names := make(map[uint64]string, len(l.Tasks))
+	for _, t := range l.Tasks {
+		names[t.ID] = t.Name
+	}
 	var b strings.Builder
 	for _, c := range l.Cycles {
 		b.WriteString("CYCLE: ")
 		for _, id := range c {
-			fmt.Fprintf(&b, "%s, which waits for ", l.label(id))
+			fmt.Fprintf(&b, "#%d %s, which waits for ", id, names[id])
 		}
-		b.WriteString(l.label(c[0]) + "\n")
+		fmt.Fprintf(&b, "#%d %s\n", c[0], names[c[0]])
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -122,12 +129,13 @@ type tree struct {
 	options TreeOptions
 	owned   map[ScopeID][]*Task
 	byID    map[uint64]*Task
+	shapes  map[*Frame]string
 }
 
 // tasks writes tasks that stand side by side; last says that nothing follows
 // them. Those that look alike and own nothing are counted.
 func (t *tree) tasks(tasks []*Task, indent string, last bool) {
-	kinds := make(map[string]int)
+	kinds := make(map[kind]int)
 	for _, task := range tasks {
 		kinds[t.kind(task)]++
 	}
@@ -136,10 +144,10 @@ func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 		count int
 	}
 	var lines []line
-	written := make(map[string]bool)
+	written := make(map[kind]bool)
 	for _, task := range tasks {
 		k := t.kind(task)
-		if n := kinds[k]; n <= alike || k == "" {
+		if n := kinds[k]; n <= alike || k == (kind{}) {
 			lines = append(lines, line{task, 1})
 		} else if !written[k] {
 			written[k] = true
@@ -160,16 +168,35 @@ func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 	}
 }
 
-// kind is equal for tasks that look alike; "" for one that looks like no other.
-func (t *tree) kind(task *Task) string {
-	if t.options.All || len(task.Scopes) > 0 || task.State == "running" || t.owned[ScopeID{task.ID, unseen}] != nil {
+// A kind is equal for tasks that look alike; it is zero for one that looks like no
+// other.
+type kind struct {
+	fn, state, what, stack string
+	on                     uint64
+	moved                  bool
+}
+
+func (t *tree) kind(task *Task) kind {
+	if t.options.All || len(task.Scopes) > 0 || task.State == "running" {
+		return kind{}
+	}
+	return kind{task.Func, task.State, task.What, t.shape(task.Stack), task.On, task.Moved}
+}
+
+// shape is equal for stacks with the same calls. Those of one picture are shared by
+// the tasks that have them.
+func (t *tree) shape(stack []Frame) string {
+	if len(stack) == 0 {
 		return ""
 	}
-	var b strings.Builder
-	fmt.Fprint(&b, task.Func, task.State, task.What, task.On, task.Moved)
-	for _, f := range task.Stack {
-		fmt.Fprint(&b, f.Func, f.Line)
+	if kept, ok := t.shapes[&stack[0]]; ok {
+		return kept
 	}
+	var b strings.Builder
+	for _, f := range stack {
+		fmt.Fprintln(&b, f.Func, f.Line)
+	}
+	t.shapes[&stack[0]] = b.String()
 	return b.String()
 }
 

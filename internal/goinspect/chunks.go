@@ -7,6 +7,8 @@ package goinspect
 const (
 	chunkSize = 32 << 10
 	pageSize  = 4 << 10
+	// maxChunks bounds how much is kept: damage may lead anywhere.
+	maxChunks = 1 << 13
 )
 
 // Chunks reads a Memory through copies. It is for one goroutine at a time.
@@ -59,6 +61,9 @@ func (c *Chunks) from(addr uint64) []byte {
 	if c.last != chunk+1 {
 		b, ok := c.kept[chunk]
 		if !ok {
+			if len(c.kept) >= maxChunks {
+				clear(c.kept)
+			}
 			b = c.read(chunk * chunkSize)
 			c.kept[chunk] = b
 		}

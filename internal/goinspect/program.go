@@ -21,6 +21,7 @@ type Program struct {
 	frames  map[uint64][]Frame // by the address of the instruction
 	steps   map[uint64]step    // of unwinding, by the address of the instruction
 	stacks  map[string][]Frame // by the addresses of all its calls
+	room    []byte             // for copies of stacks
 }
 
 // Open looks for a Go program in m. It fails if there is none.

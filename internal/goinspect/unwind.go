@@ -121,8 +121,12 @@ func (p *Program) symbolise(pcs []uint64, exact bool) []Frame {
 const (
 	batch  = 1000
 	rounds = 4
-	// maxCopy is how much of a stack is read: its innermost part.
+	// maxCopy is how much of a stack is read: its innermost part. budget is how much
+	// of all stacks of a batch is read at once.
 	maxCopy = 256 << 10
+	budget  = 4 << 20
+	// maxKept bounds how many stacks are remembered, and how many places in code.
+	maxKept = 1 << 17
 )
 
 // Stacks gives the stacks of the goroutines whose g stand at the given
@@ -132,6 +136,11 @@ const (
 // is believed only if the g has not changed. That does not notice a goroutine
 // that ran and came back to the same place; whoever can must count its steps.
 func (p *Program) Stacks(gs []uint64) []Stack {
+	if len(p.stacks) > maxKept || len(p.frames) > maxKept || len(p.steps) > maxKept {
+		clear(p.stacks)
+		clear(p.frames)
+		clear(p.steps)
+	}
 	out := make([]Stack, len(gs))
 	for from := 0; from < len(gs); from += batch {
 		to := min(from+batch, len(gs))
@@ -160,19 +169,24 @@ func (p *Program) stacksOf(gs []uint64, out []Stack) {
 			todo = append(todo, attempt{index: i, addr: addr})
 		}
 	}
-	for range rounds {
-		if len(todo) == 0 {
-			return
+	for round := 0; len(todo) > 0 && round < rounds; {
+		again, later := p.tryStacks(todo, out)
+		if len(later) == 0 {
+			round++
 		}
-		todo = p.tryStacks(todo, out)
+		todo = append(later, again...)
 	}
 }
 
 // tryStacks reads the stacks of the goroutines in todo, and gives those that
-// changed meanwhile.
-func (p *Program) tryStacks(todo []attempt, out []Stack) []attempt {
+// changed meanwhile, and those that were not tried for want of room.
+func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt) {
 	size := p.layout.size
 	before := p.readGs(todo)
+	if p.room == nil {
+		p.room = make([]byte, budget)
+	}
+	room := p.room
 	stacks := make([]Request, len(todo))
 	for i := range todo {
 		a := &todo[i]
@@ -187,12 +201,18 @@ func (p *Program) tryStacks(todo []attempt, out []Stack) []attempt {
 		}
 		a.g = g
 		if g.state != Running && g.state != Dead && g.sp >= g.low && g.sp < g.high {
-			stacks[i] = Request{Addr: g.sp, Data: make([]byte, min(g.high-g.sp, maxCopy))}
+			n := min(g.high-g.sp, maxCopy)
+			if n > uint64(len(room)) {
+				todo, later = todo[:i], todo[i:]
+				break
+			}
+			stacks[i] = Request{Addr: g.sp, Data: room[:n:n]}
+			room = room[n:]
 		}
 	}
+	stacks = stacks[:len(todo)]
 	p.mem.ReadMany(stacks)
 	after := p.readGs(todo)
-	var again []attempt
 	var pcs []uint64
 	for i := range todo {
 		a := &todo[i]
@@ -215,7 +235,7 @@ func (p *Program) tryStacks(todo []attempt, out []Stack) []attempt {
 			s.Thread = p.thread(&a.g)
 		}
 	}
-	return again
+	return again, later
 }
 
 func (p *Program) readGs(todo []attempt) []Request {
