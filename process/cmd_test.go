@@ -367,9 +367,17 @@ func TestElsewhere(t *testing.T) {
 		}
 		return nil
 	})
+	before := leak.Descriptors()
 	sim.Test(t, func(ctx context.Context) {
-		if err := process.Command(ctx, "true").Run(); !errors.Is(err, errors.ErrUnsupported) {
+		c := process.Command(ctx, "true")
+		if _, err := c.StdoutPipe(); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("a pipe in a simulation: %v", err)
+		}
+		if err := c.Run(); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("in a simulation: %v", err)
+		}
+		if n := leak.Descriptors(); n > before {
+			t.Errorf("%d descriptors are open, %d were", n, before)
 		}
 	})
 }
