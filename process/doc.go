@@ -22,5 +22,6 @@
 //
 // On Linux the loop watches a pidfd, and no goroutine waits for the child. On
 // other systems, and with -tags rondo_portable, one does. In a simulation there
-// are no processes, and Start fails with an error that is errors.ErrUnsupported.
+// are no processes: Start, and what makes a pipe, fails with an error that is
+// errors.ErrUnsupported.
 package process

@@ -90,6 +90,9 @@ func (c *Cmd) pipe(call string) (r, w *os.File, err error) {
 	if c.child.loop = kernel.Of(c.ctx); c.child.loop == nil {
 		return nil, nil, c.failed(call, rondo.ErrNoLoop)
 	}
+	if err := fd.Supported(c.child.loop); err != nil {
+		return nil, nil, c.failed(call, err)
+	}
 	if r, w, err = os.Pipe(); err != nil {
 		return nil, nil, c.failed(call, err)
 	}
