@@ -191,7 +191,11 @@ func TestTLSLate(t *testing.T) {
 		if err := a.SetDeadline(time.Time{}); err != nil {
 			return err
 		}
-		if _, err := b.Write([]byte("waits")); err != nil {
+		// Some of a record is left in memory.
+		if _, err := b.Write([]byte("1waits")); err != nil {
+			return err
+		}
+		if err := readOne(a); err != nil {
 			return err
 		}
 		because := errors.New("because")
@@ -214,8 +218,20 @@ func TestTLSLate(t *testing.T) {
 		if n, err := b.Read(p); string(p[:n]) != "in time" || err != nil {
 			t.Errorf("read %q, %v", p[:n], err)
 		}
-		n, err = a.Read(p)
-		if string(p[:n]) != "waits" || err != nil {
+		if n, err = a.Read(p); string(p[:n]) != "waits" || err != nil {
+			t.Errorf("read %q, %v", p[:n], err)
+		}
+		// A wait that is cut off, for a cause that nobody knows, is as if it had not been.
+		reader := rondo.Go(ctx, func(context.Context) error { return readOne(a) })
+		waiting(ctx, "read", 1)
+		reader.Cancel(because)
+		if err := reader.Wait(ctx); !errors.Is(err, because) {
+			t.Errorf("Read returned %v", err)
+		}
+		if _, err := b.Write([]byte("later")); err != nil {
+			return err
+		}
+		if n, err = a.Read(p); string(p[:n]) != "later" || err != nil {
 			t.Errorf("read %q, %v", p[:n], err)
 		}
 		return nil
@@ -300,6 +316,14 @@ func TestTLSWriteStops(t *testing.T) {
 		}
 		n, err := a.Write(text)
 		timedOut(t, "Write", err)
+		// To try again does not make it take more and more.
+		for range 2 * len(text) / (64 << 10) {
+			if err := a.SetWriteDeadline(time.Now().Add(time.Millisecond)); err != nil {
+				return err
+			}
+			m, _ := a.Write(text[n:])
+			n += m
+		}
 		if n == len(text) {
 			t.Error("all was taken, and nothing read")
 		}
@@ -328,6 +352,9 @@ func TestTLSCloseInCallback(t *testing.T) {
 		rondo.LoopOf(ctx).CallSoon(func() { closed = b.Close() })
 		if err := reader.Wait(ctx); !errors.Is(err, net.ErrClosed) || closed != nil {
 			t.Errorf("Read %v, Close %v", err, closed)
+		}
+		if n, err := b.Write([]byte("x")); n != 0 || err != net.ErrClosed {
+			t.Errorf("Write after Close: %d, %v", n, err)
 		}
 		return nil
 	})

@@ -8,29 +8,59 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/socket"
 )
 
+// A write is how a Write ended.
+type write struct {
+	n    int
+	err  error
+	done bool
+}
+
 // stuffed gives a client whose Write waits because the peer does not read, and the
-// peer. The task that writes text gives its error to wrote.
-func stuffed(t testing.TB, ctx context.Context, g *rondo.Scope, text []byte, wrote *error) (*recorder, *socket.TLSConn) {
+// peer.
+func stuffed(t testing.TB, ctx context.Context, g *rondo.Scope, text []byte) (*recorder, *socket.TLSConn, *write) {
 	t.Helper()
 	server, client := certificate(t)
 	a, b := pair(t, ctx)
 	c := socket.TLSClient(ctx, b, client)
 	r := record(t, ctx, a, server, c)
+	w := new(write)
 	g.Go(func(context.Context) error {
-		var n int
-		n, *wrote = c.Write(text)
-		if *wrote == nil && n != len(text) {
-			t.Errorf("Write took %d of %d", n, len(text))
-		}
+		w.n, w.err = c.Write(text)
+		w.done = true
 		return nil
 	})
 	waiting(ctx, "write", 1)
-	return r, c
+	return r, c, w
+}
+
+// await waits for the end of the Write.
+func (w *write) await(ctx context.Context) error {
+	for !w.done {
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// updates has the peer want new keys, and the client read something, again and again.
+func updates(t testing.TB, r *recorder, c *socket.TLSConn) error {
+	p := make([]byte, 10)
+	for range 5 {
+		if _, err := r.Write(append(r.update(), r.seal(recordData, "hello")...)); err != nil {
+			return err
+		}
+		if n, err := c.Read(p); string(p[:n]) != "hello" || err != nil {
+			t.Errorf("read %q, %v", p[:n], err)
+		}
+	}
+	return nil
 }
 
 // TestTLSKeysChange: the peer reads nothing, so a Write waits, and wants new keys all
@@ -39,30 +69,23 @@ func stuffed(t testing.TB, ctx context.Context, g *rondo.Scope, text []byte, wro
 func TestTLSKeysChange(t *testing.T) {
 	text := longText(12 << 20)
 	run(t, func(ctx context.Context) error {
-		var wrote error
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			r, c := stuffed(t, ctx, g, text, &wrote)
+			r, c, w := stuffed(t, ctx, g, text)
 			defer r.Close()
-			p := make([]byte, 10)
-			for range 5 {
-				if _, err := r.Write(append(r.update(), r.seal(recordData, "hello")...)); err != nil {
-					return err
-				}
-				if n, err := c.Read(p); string(p[:n]) != "hello" || err != nil {
-					t.Errorf("read %q, %v", p[:n], err)
-				}
+			if err := updates(t, r, c); err != nil {
+				return err
 			}
 			got, updates, _, err := r.hear(len(text))
-			if err != nil || !bytes.Equal(got, text) || updates != 5 || wrote != nil {
-				t.Errorf("the peer got %d bytes and %d changes of keys, %v; Write returned %v", len(got), updates, err, wrote)
+			if err != nil || !bytes.Equal(got, text) || updates != 5 || w.err != nil || w.n != len(text) {
+				t.Errorf("the peer got %d bytes and %d changes of keys, %v; Write returned %d, %v", len(got), updates, err, w.n, w.err)
 			}
-			// Nobody sends at the moment: who reads does. The task that writes is done.
+			// Nobody sends at the moment: who reads does.
 			if _, err := r.Write(r.update()); err != nil {
 				return err
 			}
 			task := g.Go(func(context.Context) error {
-				if n, err := c.Read(p); err == nil {
-					t.Errorf("read %q", p[:n])
+				if n, err := c.Read(make([]byte, 10)); err == nil {
+					t.Errorf("read %d", n)
 				}
 				return nil
 			})
@@ -76,14 +99,44 @@ func TestTLSKeysChange(t *testing.T) {
 	})
 }
 
+// TestTLSKeysChangeCut: the same with a Write that is cut off in between. Reading goes on
+// though nothing can be sent, and another Write goes on with what was left.
+func TestTLSKeysChangeCut(t *testing.T) {
+	text := longText(12 << 20)
+	run(t, func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			r, c, w := stuffed(t, ctx, g, text)
+			defer r.Close()
+			if err := updates(t, r, c); err != nil {
+				return err
+			}
+			if err := errors.Join(c.SetWriteDeadline(time.Unix(1, 0)), w.await(ctx)); err != nil {
+				return err
+			}
+			timedOut(t, "Write", w.err)
+			if err := updates(t, r, c); err != nil {
+				return err
+			}
+			if err := c.SetWriteDeadline(time.Time{}); err != nil {
+				return err
+			}
+			g.Go(func(context.Context) error { _, err := c.Write(text[w.n:]); return err })
+			got, updates, _, err := r.hear(len(text))
+			if err != nil || !bytes.Equal(got, text) || updates != 10 {
+				t.Errorf("the peer got %d bytes and %d changes of keys, %v", len(got), updates, err)
+			}
+			return c.Close()
+		})
+	})
+}
+
 // TestTLSDamaged: the same with a record that is damaged. Read says so, and the peer is
 // told by an alert.
 func TestTLSDamaged(t *testing.T) {
 	text := longText(12 << 20)
 	run(t, func(ctx context.Context) error {
-		var wrote error
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			r, c := stuffed(t, ctx, g, text, &wrote)
+			r, c, w := stuffed(t, ctx, g, text)
 			defer r.Close()
 			b := r.seal(recordData, "hello")
 			b[len(b)-1] ^= 1
@@ -97,13 +150,11 @@ func TestTLSDamaged(t *testing.T) {
 			if err != nil || !bytes.HasPrefix(text, got) || string(alert) != "\x02\x14" {
 				t.Errorf("the peer got %d bytes and %x, %v", len(got), alert, err)
 			}
-			for wrote == nil {
-				if err := rondo.Yield(ctx); err != nil {
-					return err
-				}
+			if err := w.await(ctx); err != nil {
+				return err
 			}
-			if !strings.Contains(wrote.Error(), "bad record MAC") {
-				t.Errorf("Write returned %v", wrote)
+			if w.err == nil || !strings.Contains(w.err.Error(), "bad record MAC") {
+				t.Errorf("Write returned %v", w.err)
 			}
 			return c.Close()
 		})
@@ -116,9 +167,8 @@ func TestTLSOwed(t *testing.T) {
 	const rounds, answer = 800, 27
 	text := longText(12 << 20)
 	run(t, func(ctx context.Context) error {
-		var wrote error
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			r, c := stuffed(t, ctx, g, text, &wrote)
+			r, c, _ := stuffed(t, ctx, g, text)
 			defer r.Close()
 			read := 0
 			g.Go(func(context.Context) error {
@@ -166,9 +216,8 @@ func TestTLSOwed(t *testing.T) {
 func TestTLSCloseCuts(t *testing.T) {
 	text := longText(12 << 20)
 	run(t, func(ctx context.Context) error {
-		var wrote error
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			r, c := stuffed(t, ctx, g, text, &wrote)
+			r, c, w := stuffed(t, ctx, g, text)
 			defer r.Close()
 			if err := c.Close(); err != nil {
 				return err
@@ -177,8 +226,8 @@ func TestTLSCloseCuts(t *testing.T) {
 			if err == nil || len(got) == len(text) || !bytes.HasPrefix(text, got) {
 				t.Errorf("the peer got %d bytes and %x, %v", len(got), alert, err)
 			}
-			if !errors.Is(wrote, net.ErrClosed) {
-				t.Errorf("Write returned %v", wrote)
+			if err := w.await(ctx); err != nil || !errors.Is(w.err, net.ErrClosed) {
+				t.Errorf("Write returned %v", w.err)
 			}
 			return nil
 		})
