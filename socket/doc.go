@@ -25,13 +25,13 @@
 // So a library that reads a connection on goroutines of its own works while a
 // task waits for it. What a program can be caught in is the reverse: a task that
 // waits for a goroutine by a channel or a sync.Mutex stops its loop. The same
-// goes for a sync.Mutex that another task holds while it is suspended, and a
-// tls.Conn has some inside. Two tasks that come to its Handshake meet there, so do
-// that before two use it. And a Read that must answer, to a record that is damaged
-// or to a change of keys (RFC 8446, sections 4.6.3 and 6.2), waits for the lock of a
-// Write that is suspended: for ever, and the loop with it. Where the peer is not
-// trusted, let one task at a time use a tls.Conn, or let goroutines, which block
-// alone.
+// goes for a sync.Mutex that another task holds while it is suspended.
+//
+// A tls.Conn has some inside, so it is for one task at a time: two that come to its
+// handshake meet there, and a Read that must answer, to a record that is damaged or to
+// a change of keys (RFC 8446, sections 4.6.3 and 6.2), waits for the lock of a Write that
+// is suspended, and the loop with it. TLSConn, by TLSServer, TLSClient, DialTLS or
+// NewTLSListener, is crypto/tls for as many tasks as one likes.
 //
 // Where the system has epoll(7) or kqueue(2), tasks use descriptors that do not
 // block. Elsewhere, and with -tags rondo_portable, the same operations run on
