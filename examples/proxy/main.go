@@ -57,11 +57,8 @@ func serve(ctx context.Context, c net.Conn, config *tls.Config) error {
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		near := stream(c.(*socket.Conn))
 		if config != nil {
-			out := outbox{c.(*socket.Conn), rondo.NewQueue[[]byte](256)}
-			defer out.records.Close()
-			g.Go(out.send)
-			s := secured{tls.Server(out, config), g, out.records}
-			if err := rondo.Timeout(g, *setup, func(context.Context) error { return s.Handshake() }); err != nil {
+			s := socket.TLSServer(g, c, config)
+			if err := rondo.Timeout(g, *setup, s.HandshakeContext); err != nil {
 				return err
 			}
 			near = s
