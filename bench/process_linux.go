@@ -34,6 +34,8 @@ func child(args []string) error {
 		return load(args[1:])
 	case "hold":
 		return hold(args[1:])
+	case "looked":
+		return looked(args[1:])
 	default:
 		return fmt.Errorf("there is no role %q", role)
 	}

@@ -3,7 +3,9 @@ package main
 // This file has the rows that need what only Linux has: the CPU time of a
 // process, and processes on processors of their own.
 
-func processRows() []row { return []row{echoRow(50), echoRow(1000), httpRow(64), idleRow()} }
+func processRows() []row {
+	return []row{echoRow(50), echoRow(1000), httpRow(64), idleRow(), inspectRow()}
+}
 
 func systemDuels() []duel { return []duel{asleep()} }
 

@@ -1,0 +1,222 @@
+package main
+
+// This file measures package inspect: how long a picture of another process
+// takes, and what the process has to bear for it.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/inspect"
+)
+
+func inspectRow() row { return row{"inspect", inspecting} }
+
+// bystanders is how many tasks sleep in a process that works while it is looked
+// into.
+const bystanders = 1000
+
+func inspecting(o options) ([]finding, error) {
+	onTarget, _, err := processors()
+	if err != nil {
+		return nil, err
+	}
+	all := "runtime.Stack of all goroutines, by the program itself, which stops for it"
+	few := finding{what: "picture of a process with 10 tasks, their stacks and the opening included", rival: all, unit: "ns", allowed: unlimited}
+	many := finding{
+		what:  fmt.Sprintf("picture of a process with %s tasks, their stacks and the opening included", thousands(o.many)),
+		rival: all, unit: "ns", allowed: unlimited,
+	}
+	slowed := finding{
+		what: "yields of a process that is looked into once a second, with stacks", rival: "the same, left alone",
+		unit: "ns", budget: 1.02, allowed: unlimited,
+	}
+	// A picture is of a process, so there is no burst that is not disturbed.
+	rounds := min(o.rounds, 5)
+	if err := pictures(&few, onTarget, 10, rounds); err != nil {
+		return nil, err
+	}
+	if err := pictures(&many, onTarget, o.many, rounds); err != nil {
+		return nil, err
+	}
+	if err := disturbed(&slowed, onTarget, o, rounds); err != nil {
+		return nil, err
+	}
+	return []finding{few, many, slowed}, nil
+}
+
+// pictures measures pictures of a process with so many tasks.
+func pictures(f *finding, processor, tasks, rounds int) (err error) {
+	target, err := startSelf(processor, "looked", strconv.Itoa(tasks))
+	if err != nil {
+		return err
+	}
+	defer endWith(target, &err)
+	if _, err := target.line(); err != nil {
+		return err
+	}
+	var mine, theirs []float64
+	for range rounds {
+		began := time.Now()
+		if err := picture(target.cmd.Process.Pid, tasks); err != nil {
+			return err
+		}
+		took := float64(time.Since(began))
+		rival, err := target.number("stacks")
+		if err != nil {
+			return err
+		}
+		mine, theirs, f.ratios = append(mine, took), append(theirs, rival), append(f.ratios, took/rival)
+	}
+	f.mine, f.theirs = median(mine), median(theirs)
+	return nil
+}
+
+// picture takes a picture of a process with at least so many tasks.
+func picture(pid, tasks int) (err error) {
+	t, err := inspect.OpenProcess(pid)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	p, err := t.Snapshot(inspect.Options{Stacks: true})
+	if err == nil && (len(p.Loops) != 1 || len(p.Loops[0].Tasks) < tasks) {
+		err = fmt.Errorf("the picture has %d loops, want one with %d tasks", len(p.Loops), tasks)
+	}
+	return err
+}
+
+// disturbed measures a process that works, with and without somebody who looks.
+func disturbed(f *finding, processor int, o options, rounds int) (err error) {
+	target, err := startSelf(processor, "looked", strconv.Itoa(bystanders))
+	if err != nil {
+		return err
+	}
+	defer endWith(target, &err)
+	if _, err := target.line(); err != nil {
+		return err
+	}
+	const question = "work "
+	yields := strconv.Itoa(max(o.many*100, 1))
+	var mine, theirs []float64
+	for range rounds {
+		alone, err := target.number(question + yields)
+		if err != nil {
+			return err
+		}
+		stop := watch(target.cmd.Process.Pid)
+		seen, err := target.number(question + yields)
+		if err := errors.Join(err, stop()); err != nil {
+			return err
+		}
+		mine, theirs, f.ratios = append(mine, seen), append(theirs, alone), append(f.ratios, seen/alone)
+	}
+	f.mine, f.theirs = median(mine), median(theirs)
+	return nil
+}
+
+// watch looks into a process once a second, the first time at once, until stop is
+// called.
+func watch(pid int) (stop func() error) {
+	quit, result := make(chan struct{}), make(chan error)
+	go func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			if err := picture(pid, bystanders); err != nil {
+				result <- err
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-quit:
+				result <- nil
+				return
+			}
+		}
+	}()
+	return func() error {
+		close(quit)
+		return <-result
+	}
+}
+
+// looked is the life of a process that is looked into: so many tasks sleep, each a
+// few calls deep, and one answers.
+func looked(args []string) error {
+	count, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	return rondo.Run(context.Background(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range count {
+				g.Go(func(ctx context.Context) error { return deep(ctx, i%8) })
+			}
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			fmt.Println("ready")
+			loop := rondo.LoopOf(ctx)
+			_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, answer(reply(ctx, loop)) })
+			g.Cancel(nil)
+			return err
+		})
+	})
+}
+
+//go:noinline
+func deep(ctx context.Context, n int) error {
+	if n == 0 {
+		return rondo.Sleep(ctx, time.Hour)
+	}
+	err := deep(ctx, n-1)
+	return err
+}
+
+// reply answers from beside the loop how many nanoseconds something took.
+func reply(ctx context.Context, loop *rondo.Loop) func(question string) (string, error) {
+	var buf []byte
+	return func(question string) (string, error) {
+		var yields int
+		if _, err := fmt.Sscanf(question, "work %d", &yields); err == nil {
+			took := make(chan time.Duration, 1)
+			if err := loop.Post(func() { rondo.Go(ctx, func(ctx context.Context) error { return work(ctx, yields, took) }) }); err != nil {
+				return "", err
+			}
+			return strconv.FormatInt(int64(<-took), 10), nil
+		}
+		for {
+			began := time.Now()
+			if n := runtime.Stack(buf, true); n < len(buf) {
+				return strconv.FormatInt(int64(time.Since(began)), 10), nil
+			}
+			buf = make([]byte, max(1<<20, 2*len(buf)))
+		}
+	}
+}
+
+// work has two tasks yield to each other, and tells how long they took.
+func work(ctx context.Context, yields int, took chan<- time.Duration) error {
+	began := time.Now()
+	err := rondo.Group(ctx, func(g *rondo.Scope) error {
+		for range 2 {
+			g.Go(func(ctx context.Context) error {
+				for range yields / 2 {
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+	took <- time.Since(began)
+	return err
+}
