@@ -177,14 +177,15 @@ type kind struct {
 }
 
 func (t *tree) kind(task *Task) kind {
-	if t.options.All || len(task.Scopes) > 0 || task.State == "running" {
+	if t.options.All || len(task.Scopes) > 0 || task.State == "running" || t.owned[ScopeID{task.ID, unseen}] != nil {
 		return kind{}
 	}
 	return kind{task.Func, task.State, task.What, t.shape(task.Stack), task.On, task.Moved}
 }
 
-// shape is equal for stacks with the same calls. Those of one picture are shared by
-// the tasks that have them.
+// shape is equal for stacks with the same calls, as far as they are shown: who
+// switches to whom below them differs from task to task. Those of one picture are
+// shared by the tasks that have them.
 func (t *tree) shape(stack []Frame) string {
 	if len(stack) == 0 {
 		return ""
@@ -194,7 +195,9 @@ func (t *tree) shape(stack []Frame) string {
 	}
 	var b strings.Builder
 	for _, f := range stack {
-		fmt.Fprintln(&b, f.Func, f.Line)
+		if t.options.Full || f.Own() {
+			fmt.Fprintln(&b, f.Func, f.Line)
+		}
 	}
 	t.shapes[&stack[0]] = b.String()
 	return b.String()

@@ -35,3 +35,21 @@ func TestTreeOfMoved(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", tree, want)
 	}
 }
+
+// TestTreeOfAlike: tasks are alike if what is shown of them is.
+func TestTreeOfAlike(t *testing.T) {
+	l := &inspect.Loop{Name: "l", Exact: true}
+	for id := range uint64(6) {
+		under := inspect.Frame{Func: "iter.Pull", Line: int(id % 2)}
+		l.Tasks = append(l.Tasks, &inspect.Task{ID: 1 + id, State: "waiting", Stack: []inspect.Frame{under, {Func: "main.f", Line: 7}}})
+	}
+	for full, want := range map[bool]int{false: 1, true: 6} {
+		var b strings.Builder
+		if err := (&inspect.Picture{Loops: []*inspect.Loop{l}}).WriteTree(&b, inspect.TreeOptions{Full: full}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(b.String(), "─ "); got != want {
+			t.Errorf("full %v: %d tasks are written, want %d:\n%s", full, got, want, b.String())
+		}
+	}
+}

@@ -274,7 +274,7 @@ func (m meter) described(gone bool) string {
 
 // figures is the second line about that task.
 func (m meter) figures() string {
-	return fmt.Sprintf("age %s, wait %s, %s switches, %s/s, %s, loop %s", stretch(m.Age), stretch(m.Since), count(m.Switches), rate(m.known, m.rate), m.Func, m.loop.Name)
+	return fmt.Sprintf("age %s, wait %s, switches %s, %s/s, %s, loop %s", stretch(m.Age), stretch(m.Since), count(m.Switches), rate(m.known, m.rate), m.Func, m.loop.Name)
 }
 
 // where is the caption and the lines of the stack in sight.
