@@ -29,7 +29,6 @@ package rondo
 
 import (
 	"iter"
-	"time"
 
 	"github.com/rondo-go/rondo/internal/gid"
 )
@@ -87,6 +86,7 @@ type worker struct {
 	inner  *Scope // the scope opened last of those that the task's body is in
 	guest  int32  // its place among the strangers of under, plus one
 
+	over  bool    // its life is
 	index int32   // its place in loop.idle, while idle
 	id    uint64  // its goroutine's number
 	g     uintptr // the runtime's record of it, for those who look from outside
@@ -212,54 +212,6 @@ func (l *Loop) rest(w *worker) {
 	l.idle = append(l.idle, w)
 }
 
-// spare watches how many workers are idle for long, so that a burst of tasks
-// does not leave its stacks behind for ever.
-type spare struct {
-	least int   // the fewest that were idle at once since then
-	since int64 // the clock when that was begun anew
-	over  int   // how many are to be dismissed
-}
-
-// Workers that were idle throughout spareFor are dismissed, one at a switch, but
-// for spareMin of them.
-const (
-	spareFor = int64(10 * time.Second)
-	spareMin = 256
-)
-
-// look begins anew if it is time for that.
-func (s *spare) look(l *Loop) {
-	if l.fault.any() {
-		// One of them may carry a Goexit, which it would hand on to whoever runs
-		// after it. The end of the loop is near, and sees to all.
-		s.over = 0
-		return
-	}
-	if l.now-s.since < spareFor {
-		return
-	}
-	s.over = max(0, s.least-spareMin)
-	s.least, s.since = len(l.idle), l.now
-}
-
-// dismiss ends the idle worker that was born in s, the slot where the next task
-// is parked, on the way to that task: it gives the slot where that worker is
-// parked. Swapping into it runs the worker, which returns, and the runtime then
-// runs whoever is parked in the slot of its birth: the next task.
-func (l *Loop) dismiss(s *slot) *slot {
-	w := s.born
-	n := len(l.idle) - 1
-	l.idle[w.index] = l.idle[n]
-	l.idle[w.index].index = w.index
-	l.idle[n] = nil
-	l.idle = l.idle[:n]
-	l.spare.over--
-	l.spare.least = min(l.spare.least, n)
-	at := w.at
-	w.at = nil
-	return at
-}
-
 // hire makes workers where there is no idle one: as many as there are, up to a
 // limit. One would do; but who hires is a task that waits, so the runtime's work
 // of making goroutines is done on its stack, which may have to grow for it. With
@@ -280,6 +232,7 @@ func (l *Loop) newWorker() *worker {
 		w.home.yield = yield
 		w.id, w.g = gid.ID(), gid.Record()
 		w.loop.crew.add(w.id)
+		defer w.outlast()
 		if w.job != nil {
 			w.perform(w.job)
 			w.serve()
@@ -317,18 +270,35 @@ func (w *worker) serve() {
 	}
 }
 
+// outlast is called, deferred, when the worker's life ends. If that is by a
+// Goexit, which nothing can stop, of a task or of a callback that ran on this
+// stack, the worker goes on in here: so its goroutine ends only when the loop
+// does, with control on its way back to Run.
+func (w *worker) outlast() {
+	if w.over {
+		return
+	}
+	if v := recover(); v != nil {
+		panic(v) // a fault of Rondo's own
+	}
+	if w.job != nil {
+		defer w.outlast() // there may be another
+		w.loop.exited()
+		w.serve()
+	}
+	// Else it was idle, and another worker that ended has handed its Goexit on.
+	w.quit()
+}
+
 // quit takes the worker off the books: its goroutine is about to end.
 func (w *worker) quit() {
-	w.at = nil
+	w.at, w.over = nil, true
 	w.loop.crew.remove(w.id)
 	w.loop.workers--
 }
 
-// perform runs one task to its end, whatever end that is.
-//
-// A panic is kept with its stack, and the worker goes on. A Goexit cannot be
-// stopped: the deferred call lives the rest of the worker's life, so that the
-// goroutine ends only when the loop does, with control on its way back to Run.
+// perform runs one task to its end, whatever end that is. A panic is kept with its
+// stack, and the worker goes on; for a Goexit see outlast.
 func (w *worker) perform(t *Task) {
 	t.gid = w.id
 	defer w.rescue(t)
@@ -349,6 +319,7 @@ func (w *worker) rescue(t *Task) {
 	// While the task waits for its Pulls below, a callback may call Goexit here.
 	defer w.rescue(t)
 	l := w.loop
+	l.withdraw(t)
 	if v := recover(); v != nil {
 		err := l.panicked(t.Name(), v)
 		if e, ok := err.(*PanicError); ok && e.Site == "" {
@@ -358,12 +329,9 @@ func (w *worker) rescue(t *Task) {
 		l.finish(t, err)
 		return
 	}
-	l.withdraw(t)
-	l.exited(t)
+	l.exited()
 	t.leaveOwn()
 	l.finish(t, errGoexit)
-	w.serve()
-	w.quit()
 }
 
 // release ends all idle workers. Swapping into the slot where one is parked

@@ -92,8 +92,9 @@ func (l *Loop) panicked(name string, v any) error {
 // it ends the loop in any case.
 const callback = "a callback"
 
-// exited hears that t called runtime.Goexit: Run will do the same.
-func (l *Loop) exited(t *Task) {
+// exited hears that a task or a callback called runtime.Goexit: Run will do the
+// same.
+func (l *Loop) exited() {
 	if !l.fault.any() {
 		l.fault.goexit = true
 	}

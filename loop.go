@@ -217,12 +217,16 @@ func (l *Loop) call(h *Handle) {
 	if l.watch != nil {
 		defer l.watch.called(l.watch.now())
 	}
+	returned := false
 	defer func() {
 		if v := recover(); v != nil {
 			l.panicked(callback, v)
+		} else if !returned {
+			l.unwind()
 		}
 	}()
 	fn()
+	returned = true
 }
 
 // ready puts t at the end of the queue.
@@ -231,13 +235,28 @@ func (l *Loop) ready(t *Task) {
 	l.queue.push(entry{task: t})
 }
 
-// withdraw makes t a running task again although it was parked: a callback that
-// ran on its stack called Goexit, and the goroutine unwinds through the wait.
+// unwind hears that what ran on the stack of a task that was about to be parked, a
+// callback or a hook, called Goexit. The task runs again, as far as its deferred
+// calls are concerned: they may wait. It is the one that is not parked anywhere.
+func (l *Loop) unwind() {
+	for t := range l.tasks() {
+		if t.worker != nil && t.worker.at == nil {
+			l.withdraw(t)
+			l.current = t
+			return
+		}
+	}
+}
+
+// withdraw makes t a running task if it is parked, or was about to be, though
+// its goroutine unwinds.
 func (l *Loop) withdraw(t *Task) {
 	switch t.state {
 	case stateWaiting:
 		t.worker.abandon()
+		t.worker.under = nil
 	case stateReady:
+		t.worker.cause, t.worker.under = nil, nil
 		for i := range l.queue.n {
 			if e := &l.queue.ring[(l.queue.head+i)&(len(l.queue.ring)-1)]; e.task == t {
 				*e = entry{}

@@ -142,6 +142,7 @@ func (w *watch) caught(current *Task) {
 	w.tracers = slices.DeleteFunc(slices.Clone(w.tracers), func(other *Tracer) bool { return other == tr })
 	if v == nil {
 		// A Goexit: it ends the loop in any case.
+		w.loop.unwind()
 		return
 	}
 	w.loop.notice(TaskInfo{Name: "a hook of the Tracer", Loop: w.loop.name},

@@ -10,7 +10,7 @@ import (
 // kernelFiles are the files of the root package that may use each other's
 // insides. The others are library files.
 var kernelFiles = []string{
-	"loop", "baton", "task", "park", "timer", "scope", "group", "verdict", "map", "receive", "context", "caller", "future", "run", "post", "offload", "pull",
+	"loop", "baton", "spare", "task", "park", "timer", "scope", "group", "verdict", "map", "receive", "context", "caller", "future", "run", "post", "offload", "pull",
 	"watchdog", "interrupt", "tracer", "site", "timeline", "leftover", "info", "errors", "hooks", "check", "window",
 }
 
