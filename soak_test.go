@@ -226,8 +226,8 @@ func (p *program) main(ctx context.Context) {
 	if p.put != p.got {
 		p.t.Errorf("%d values were put and %d got", p.put, p.got)
 	}
-	if p.exit != nil {
-		p.exit.Cancel()
+	if p.exit != nil && !p.exit.Cancel() {
+		return // somebody was cut short, anywhere
 	}
 	p.settled(ctx)
 	if s := rondo.LoopOf(ctx).Stats(); s.Timers != 0 || s.Tasks != 1 || s.Ready != 0 && !p.uncaught {
