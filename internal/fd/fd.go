@@ -24,6 +24,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
@@ -250,6 +251,14 @@ func (f *FD) Face() (Face, error) {
 	}
 	f.face = face
 	return face, nil
+}
+
+// rawOf gives access to the descriptor of a face.
+func rawOf(face Face) (syscall.RawConn, error) {
+	if conn, ok := face.(syscall.Conn); ok {
+		return conn.SyscallConn()
+	}
+	return nil, errUnsupported
 }
 
 // SetDeadline sets the time after which operations in the directions given

@@ -241,8 +241,5 @@ func (f *FD) rawFace() (syscall.RawConn, error) {
 	if closed {
 		return nil, net.ErrClosed
 	}
-	if conn, ok := face.(syscall.Conn); ok {
-		return conn.SyscallConn()
-	}
-	return nil, errUnsupported
+	return rawOf(face)
 }

@@ -331,11 +331,7 @@ func (f *FD) Control(op func(sys uintptr)) error {
 			return err
 		}
 	}
-	conn, ok := face.(syscall.Conn)
-	if !ok {
-		return errUnsupported
-	}
-	raw, err := conn.SyscallConn()
+	raw, err := rawOf(face)
 	if err != nil {
 		return err
 	}

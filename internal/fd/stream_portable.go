@@ -10,7 +10,6 @@ package fd
 import (
 	"net"
 	"runtime"
-	"syscall"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
@@ -181,11 +180,7 @@ func (b *borrower) Close(loop kernel.Loop) {
 
 // Control runs op with the descriptor.
 func (b *borrower) Control(op func(sys uintptr)) error {
-	conn, ok := b.face.(syscall.Conn)
-	if !ok {
-		return errUnsupported
-	}
-	raw, err := conn.SyscallConn()
+	raw, err := rawOf(b.face)
 	if err != nil {
 		return err
 	}
