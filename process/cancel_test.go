@@ -298,3 +298,28 @@ func TestGrandchild(t *testing.T) {
 		return err
 	})
 }
+
+// TestStartTakesNoThread: a child is started while all that may be offloaded is,
+// and waits for what cannot end before.
+func TestStartTakesNoThread(t *testing.T) {
+	watchdog := time.AfterFunc(50*time.Second, func() { panic(t.Name() + " hangs") })
+	defer watchdog.Stop()
+	r := rondo.Runner{Threads: 1}
+	err := r.Run(context.Background(), func(ctx context.Context) error {
+		over := make(chan struct{})
+		away := rondo.Go(ctx, func(ctx context.Context) error {
+			_, err := rondo.Offload(ctx, func(context.Context) (int, error) { <-over; return 0, nil })
+			return err
+		})
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		err := child(ctx, "exit", "0").Run()
+		close(over)
+		return errors.Join(err, away.Wait(ctx))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	noChildren(t)
+}
