@@ -77,11 +77,7 @@ func (ch *child) live(ctx context.Context) error {
 		return nil
 	}
 	_ = rondo.Shield(ctx, func(shielded context.Context) error {
-		// It takes a millisecond or two, in which the loop has better to do.
-		_, ch.err = rondo.Offload(shielded, func(context.Context) (struct{}, error) {
-			return struct{}{}, ch.exit.std.Start()
-		})
-		if ch.err != nil {
+		if ch.err = ch.exit.start(shielded); ch.err != nil {
 			ch.discard()
 			return nil
 		}

@@ -1,6 +1,6 @@
 package process
 
-// This file hears of the end of a child.
+// This file starts a child and hears of its end.
 
 import (
 	"context"
@@ -21,6 +21,29 @@ type exit struct {
 	gone   bool
 	err    error // what the goroutine's wait has said
 	list   rondo.WaitList
+}
+
+// start starts the child, on a goroutine: it takes a millisecond or two, in which
+// the loop has better to do. It is no Offload, whose turn may be long in coming,
+// because a start that has begun cannot be given up: no cancellation reaches ctx.
+func (e *exit) start(ctx context.Context) error {
+	var (
+		list rondo.WaitList
+		err  error
+	)
+	e.loop.Hold(1)
+	e.loop.Lend(1)
+	defer e.loop.Hold(-1)
+	defer e.loop.Lend(-1)
+	e.loop.Beside(func() {
+		err = e.std.Start()
+		// The child's task waits, so the loop has not ended.
+		_ = e.loop.Post(func() { list.Wake() })
+	})
+	if cause := list.Park(ctx, rondo.Reason{What: "process start"}); cause != nil {
+		panic("rondo: internal: the start of a process was given up; please report this: " + cause.Error())
+	}
+	return err
 }
 
 // watch begins to watch for the end of a child that was started.
