@@ -1,7 +1,7 @@
 # make alone lists what there is. Each step of check is a step of .ci/run.
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt vet staticcheck tidy test race portable cross seeds bench
+.PHONY: help check fmt vet staticcheck tidy test race emulator portable cross seeds bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -26,6 +26,9 @@ test: ## the tests of every module
 
 race: ## the same under the race detector
 	@bash .ci/run race
+
+emulator: ## a program for arm64 is looked into, under qemu
+	@bash .ci/run emulator
 
 portable: ## the tests on the driver that needs nothing of the system
 	@bash .ci/run portable

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -366,5 +369,67 @@ func TestNoCore(t *testing.T) {
 	} {
 		_, err := inspect.OpenCore(name, "")
 		refused(t, err, name, word)
+	}
+}
+
+// TestCoreDamage damages what a core says of itself: its headers and its notes.
+// Whatever comes of it is a picture or a sentence.
+func TestCoreDamage(t *testing.T) {
+	exe, core := cored(t, "spin", func(l *inspect.Loop) bool { return l.Held != nil })
+	file, err := os.OpenFile(core, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	whole := make([]byte, 16<<10)
+	if _, err := file.ReadAt(whole, 0); err != nil {
+		t.Fatal(err)
+	}
+	rounds := 400
+	if testing.Short() || underRace {
+		rounds = 40
+	}
+	hung := time.AfterFunc(5*patience, func() { panic("the reader hangs") })
+	defer hung.Stop()
+	r := rand.New(rand.NewPCG(3, 4))
+	opened := 0
+	for range rounds {
+		b := bytes.Clone(whole)
+		for range 1 + r.IntN(6) {
+			at := r.IntN(len(b) / 8)
+			if r.IntN(2) == 0 {
+				at = r.IntN(400) // of the first headers
+			}
+			switch word := b[8*at : 8*at+8]; r.IntN(5) {
+			case 0:
+				word[r.IntN(8)] ^= 1 << r.IntN(8)
+			case 1:
+				binary.LittleEndian.PutUint64(word, r.Uint64()>>r.IntN(64))
+			case 2:
+				binary.LittleEndian.PutUint64(word, ^uint64(0))
+			case 3:
+				copy(word, b[8*r.IntN(len(b)/8):])
+			case 4:
+				clear(word)
+			}
+		}
+		if _, err := file.WriteAt(b, 0); err != nil {
+			t.Fatal(err)
+		}
+		target, err := inspect.OpenCore(core, exe)
+		if err != nil {
+			refused(t, err)
+			continue
+		}
+		opened++
+		if p, err := target.Snapshot(inspect.Options{Stacks: true}); err == nil {
+			_ = p.WriteTree(io.Discard, inspect.TreeOptions{Full: true})
+		}
+		if err := target.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if opened == 0 || opened == rounds {
+		t.Errorf("%d of %d damaged cores were opened; some should be, and some not", opened, rounds)
 	}
 }

@@ -4,6 +4,7 @@ package inspect_test
 
 import (
 	"fmt"
+	"os"
 	"path"
 	"regexp"
 	"runtime"
@@ -54,6 +55,39 @@ func TestWaits(t *testing.T) {
 				if s := task(t, l, "sleeper").Stack; !slices.ContainsFunc(s, func(f inspect.Frame) bool { return f.Func == "main.nap" && f.Inlined }) {
 					t.Errorf("the call of nap is not marked as inlined: %+v", s)
 				}
+			}
+		})
+	}
+}
+
+// TestOtherProcessor looks into a program for arm64 that an emulator runs, whose
+// memory is that of the emulator. RONDO_QEMU names the emulator; without it there is
+// nothing to look into.
+func TestOtherProcessor(t *testing.T) {
+	emulator := os.Getenv("RONDO_QEMU")
+	if emulator == "" {
+		t.Log("RONDO_QEMU is not set")
+		return
+	}
+	arm64 := build{name: "for arm64", env: "GOARCH=arm64", flags: []string{"-ldflags=-s -w"}}
+	t.Run("waits", func(t *testing.T) {
+		l := until(t, open(t, start(t, emulator, arm64.program(t), "waits")), "11 tasks that wait", func(l *inspect.Loop) bool {
+			return settled(l) && len(l.Tasks) == 11
+		})
+		checkWaits(t, l)
+		for _, k := range l.Tasks {
+			checkStack(t, k)
+		}
+	})
+	for _, h := range hangs {
+		if h.how == "computing" || h.how == "in a system call" {
+			continue // The registers are the emulator's.
+		}
+		t.Run(h.mode, func(t *testing.T) {
+			l := until(t, open(t, start(t, emulator, arm64.program(t), h.mode)), "a loop that is held", func(l *inspect.Loop) bool { return l.Held != nil })
+			own := inspect.Own(l.Held.Stack)
+			if l.Held.How != h.how || len(own) == 0 || own[0].Func != h.call || own[0].Line != line(t, h.line) {
+				t.Errorf("%s at %v; want %s in %s", l.Held.How, own, h.how, h.call)
 			}
 		})
 	}

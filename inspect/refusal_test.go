@@ -25,7 +25,7 @@ func refused(t *testing.T, err error, words ...string) {
 		t.Errorf("it was opened; want an error with %q", words)
 		return
 	}
-	for _, w := range words {
+	for _, w := range append(words, "") {
 		if !strings.Contains(err.Error(), w) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q; want one sentence with %q", err, words)
 			return
