@@ -89,7 +89,7 @@ func long(d time.Duration) string {
 // tenths writes a time in tenths of a second, also if there are none.
 func tenths(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s" }
 
-// stretch writes a time in six characters at most, if it is under three years.
+// stretch writes a time in six characters at most, if it is under 270 years.
 func stretch(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -99,7 +99,7 @@ func stretch(d time.Duration) string {
 	case d < 24*time.Hour-time.Minute/2:
 		d = d.Round(time.Minute)
 		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
-	case d < 1000*24*time.Hour:
+	case d < 100*24*time.Hour-time.Hour/2:
 		d = d.Round(time.Hour)
 		return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 	}
