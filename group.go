@@ -127,29 +127,31 @@ func open(ctx context.Context, call string, s *Scope, deadline int64, body func(
 	w := t.worker
 	outer := w.inner
 	w.inner = s
-	left := false
-	defer func() {
-		if !left {
-			// The body panicked or called Goexit, or a callback that ran on this stack
-			// did, and the task is unwinding. Its children must not outlive the scope
-			// for that.
-			s.loop.withdraw(t)
-			s.cancel(&verdict{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
-			s.join(t)
-			w.inner = outer
-			s.bequeath(t)
-			s.end()
-		}
-	}()
+	defer s.unwind(t, outer)
 	if err = body(s); err != nil {
 		s.fail(err)
 	}
 	s.join(t)
-	left = true
 	w.inner = outer
 	err = s.result()
 	s.end()
 	return err
+}
+
+// unwind is called, deferred, when open is left, and sees to a scope that has not
+// ended: its body panicked or called Goexit, or a callback that ran on this stack
+// did, and t is unwinding. The tasks of the scope must not outlive it for that.
+func (s *Scope) unwind(t *Task, outer *Scope) {
+	if s.is(markLeft) {
+		return
+	}
+	defer s.unwind(t, outer) // while it waits below, a callback may call Goexit
+	s.loop.withdraw(t)
+	s.cancel(&verdict{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
+	s.join(t)
+	t.worker.inner = outer
+	s.bequeath(t)
+	s.end()
 }
 
 // join waits, whatever is cancelled, until the scope's tasks have ended, and then

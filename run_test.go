@@ -147,6 +147,24 @@ func TestGoexit(t *testing.T) {
 				return nil
 			})
 		},
+		"callback while a group is left by a panic": func(ctx context.Context) error {
+			rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
+			return rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(lingering)
+				panic("ended by the Goexit")
+			})
+		},
+		"callback, and clean-up that waits and panics": func(ctx context.Context) error {
+			rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
+			defer func() {
+				if err := lingering(ctx); err != nil {
+					panic(err)
+				}
+				defer func() { _ = recover() }()
+				panic("recovered")
+			}()
+			return forever(ctx)
+		},
 		"callback while Pulls end": func(ctx context.Context) error {
 			return rondo.Go(ctx, func(ctx context.Context) error {
 				next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
