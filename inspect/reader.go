@@ -104,6 +104,9 @@ func (r *reader) once() (*Loop, bool) {
 		r.readStacks()
 	}
 	missed, moved := r.confirm()
+	if moved {
+		r.again()
+	}
 	after, ok := r.head()
 	if !ok {
 		return nil, false
