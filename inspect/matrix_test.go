@@ -191,6 +191,7 @@ var hangs = []struct {
 	{"mutex", "main.mutex", "mutex", "blocked on a lock", "rondo.Mutex"},
 	{"sleep", "main.sleep", "sleep", "in time.Sleep", "rondo.Sleep"},
 	{"syscall", "main.readPipe", "syscall", "in a system call", "Offload"},
+	{"raw", "main.readRaw", "raw", "in a system call", "Offload"},
 	{"coroutine", "main.spin", "the hang", "computing", "rondo.Yield"},
 	{"callback", "main.spin", "the hang", "computing", "rondo.Yield"},
 }

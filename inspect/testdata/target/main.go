@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/socket"
@@ -21,7 +22,7 @@ import (
 var modes = map[string]func(ctx context.Context) error{
 	"waits": waits, "many": many, "churn": churn, "idle": idle,
 	"spin": hang(spin), "channel": hang(channel), "select": hang(selects), "mutex": hang(mutex), "sleep": hang(sleep),
-	"syscall": hang(readPipe), "coroutine": hang(spinPulled), "callback": callback, "crash": crash,
+	"syscall": hang(readPipe), "raw": hang(readRaw), "coroutine": hang(spinPulled), "callback": callback, "crash": crash,
 }
 
 func main() {
@@ -298,6 +299,16 @@ func spinPulled(ctx context.Context) {
 	})
 	defer stop()
 	next() // line of coroutine
+}
+
+// readRaw waits in the system without telling the runtime.
+//
+//go:noinline
+func readRaw(context.Context) {
+	var p [2]int
+	if syscall.Pipe(p[:]) == nil {
+		_, _, _ = syscall.RawSyscall(syscall.SYS_READ, uintptr(p[0]), uintptr(unsafe.Pointer(new([8]byte))), 1) // line of raw
+	}
 }
 
 // callback keeps the loop in a callback.

@@ -1,0 +1,86 @@
+//go:build linux && (amd64 || arm64)
+
+package inspect_test
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// find gives the addresses, multiples of step, at which the bytes stand in the
+// image.
+func (i *image) find(what []byte, step int) (found []uint64) {
+	for _, page := range i.order {
+		p := i.pages[page]
+		for at := 0; p != nil && at+len(what) <= pageSize; at += step {
+			if string(p[at:at+len(what)]) == string(what) {
+				found = append(found, page+uint64(at))
+			}
+		}
+	}
+	return found
+}
+
+func (i *image) word(w uint64) []uint64 {
+	return i.find(binary.LittleEndian.AppendUint64(nil, w), 8)
+}
+
+// TestNameChanges has a task renamed before every single read of a picture, and
+// the memory of the old name used for something else at once: the name in the
+// picture is the old one or the new one, and nothing between.
+func TestNameChanges(t *testing.T) {
+	i := recorded(t)
+	// A record of a task's rare things points to the name's header, that to its
+	// text.
+	headerOf := func(name string) (header uint64) {
+		for _, text := range i.find([]byte(name), 1) {
+			for _, at := range i.word(text) {
+				off := at % pageSize
+				if p := i.pages[at-off]; off+16 <= pageSize && binary.LittleEndian.Uint64(p[off+8:]) == uint64(len(name)) && len(i.word(at)) > 0 {
+					header = at
+				}
+			}
+		}
+		if header == 0 {
+			t.Fatalf("the image has no name %q", name)
+		}
+		return header
+	}
+	old, other := headerOf("acceptor"), headerOf("dead-b")
+	whole := damage(i, nil)
+	look := func(d *damaged) string {
+		target, err := inspect.OpenMemory(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := target.Snapshot(inspect.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Loops[0].Tasks[7].Name
+	}
+	if name := look(whole); name != "acceptor" {
+		t.Fatalf("undamaged, the task is called %q", name)
+	}
+	seen := make(map[string]int)
+	for after := range whole.reads {
+		d := damage(i, nil)
+		d.later = []change{{after, func() {
+			for _, at := range i.word(old) {
+				binary.LittleEndian.PutUint64(d.writable(at - at%pageSize)[at%pageSize:], other)
+			}
+			// Its header is another string's by now, of which nobody knows the length.
+			binary.LittleEndian.PutUint64(d.writable(old - old%pageSize)[old%pageSize+8:], 5)
+		}}}
+		name := look(d)
+		if name != "acceptor" && name != "dead-b" {
+			t.Errorf("renamed before read %d of %d, it is called %q", after, whole.reads, name)
+		}
+		seen[name]++
+	}
+	if seen["acceptor"] == 0 || seen["dead-b"] == 0 {
+		t.Errorf("names %v; want both", seen)
+	}
+}
