@@ -20,9 +20,10 @@
 // At the start of a scope that is cancelled they fail at once: a farewell that
 // must be said needs a rondo.Shield.
 //
-// Connections, listeners and sockets of datagrams have two faces. Tasks of their loop are suspended;
-// every other goroutine may use them too, and blocks alone, as with package net.
-// So a library that reads a connection on goroutines of its own works while a
+// Connections, listeners and sockets of datagrams have two faces. Tasks of their
+// loop are suspended; every other goroutine may use them too, and blocks alone, as
+// with package net. A task of another loop is such a goroutine, and its loop stands
+// still meanwhile: what a loop is to use is made with a ctx of that loop. So a library that reads a connection on goroutines of its own works while a
 // task waits for it. What a program can be caught in is the reverse: a task that
 // waits for a goroutine by a channel or a sync.Mutex stops its loop. The same
 // goes for a sync.Mutex that another task holds while it is suspended.

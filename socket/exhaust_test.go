@@ -30,9 +30,15 @@ func TestDescriptorsExhausted(t *testing.T) {
 		exhausted(t)
 		return
 	}
+	for _, kind := range []string{"Server", "Protocol"} {
+		t.Run(kind, func(t *testing.T) { exhaust(t, kind) })
+	}
+}
+
+func exhaust(t *testing.T, kind string) {
 	const clients, limit = 40, 20
 	cmd := exec.Command(os.Args[0], "-test.run=^TestDescriptorsExhausted$")
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", childVar, limit))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", childVar, limit, kind))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -90,38 +96,58 @@ func TestDescriptorsExhausted(t *testing.T) {
 
 // exhausted is the server. It ends when its standard input does.
 func exhausted(t *testing.T) {
+	var limit uint64
+	var kind string
+	if _, err := fmt.Sscan(os.Getenv(childVar), &limit, &kind); err != nil {
+		t.Fatal(err)
+	}
 	served, errs := 0, 0
+	failed := func(err error) {
+		if !errors.Is(err, syscall.EMFILE) {
+			t.Error(err)
+		}
+		if errs++; errs == 1 {
+			fmt.Println("full")
+		}
+	}
 	s := &socket.Server{
 		Handler: func(ctx context.Context, c net.Conn) error {
 			served++
 			return echo(ctx, c)
 		},
 		OnError: func(c net.Conn, err error) {
-			if c != nil || !errors.Is(err, syscall.EMFILE) {
+			if c != nil {
 				t.Error(err)
 			}
-			if errs++; errs == 1 {
-				fmt.Println("full")
-			}
+			failed(err)
 		},
 	}
+	p := &socket.Protocol{
+		Connected: func(*socket.Transport) { served++ },
+		Data:      func(tr *socket.Transport, b []byte) { _, _ = tr.Write(b) },
+		OnError:   failed,
+	}
+	serve := s.Serve
+	if kind == "Protocol" {
+		serve = p.Serve
+	}
 	run(t, func(ctx context.Context) error {
-		addr, _, err := start(ctx, s)
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
 		}
-		var limit uint64
-		if _, err := fmt.Sscan(os.Getenv(childVar), &limit); err != nil {
-			return err
-		}
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
-			return err
-		}
-		fmt.Println(addr)
-		if _, err := rondo.Offload(ctx, func(context.Context) (int, error) { return os.Stdin.Read(make([]byte, 1)) }); !strings.Contains(fmt.Sprint(err), "EOF") {
-			return err
-		}
-		return s.Shutdown(ctx)
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error { return serve(ctx, l) })
+			if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+				return err
+			}
+			fmt.Println(l.Addr())
+			if _, err := rondo.Offload(g, func(context.Context) (int, error) { return os.Stdin.Read(make([]byte, 1)) }); !strings.Contains(fmt.Sprint(err), "EOF") {
+				return err
+			}
+			g.Cancel(nil)
+			return nil
+		})
 	})
 	fmt.Println(served, errs)
 }
