@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -167,6 +168,48 @@ func TestUnixAbstractLongest(t *testing.T) {
 			if err != nil {
 				return err
 			}
+		}
+		return nil
+	})
+}
+
+// TestUnixgramWithoutDescriptor: a socket of datagrams that comes about by half
+// leaves no file.
+func TestUnixgramWithoutDescriptor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	run(t, func(ctx context.Context) error {
+		// One descriptor may be opened, the socket's; the loop wants another.
+		var free [2]*os.File
+		for i := range free {
+			f, err := os.Open(os.DevNull)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			free[i] = f
+		}
+		var before syscall.Rlimit
+		if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+			return err
+		}
+		less := syscall.Rlimit{Cur: uint64(free[1].Fd()), Max: before.Max}
+		free[0].Close()
+		free[1].Close()
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &less); err != nil {
+			return err
+		}
+		c, err := socket.ListenPacket(ctx, "unixgram", path)
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+			return err
+		}
+		if err == nil {
+			return c.Close()
+		}
+		if !errors.Is(err, syscall.EMFILE) {
+			t.Errorf("ListenPacket: %v", err)
+		}
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the file is left: %v", err)
 		}
 		return nil
 	})
