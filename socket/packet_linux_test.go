@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/socket"
 	"net/netip"
+	"path/filepath"
 	"testing"
 )
 
@@ -54,6 +56,39 @@ func TestMessageConnected(t *testing.T) {
 				t.Errorf("%s: got %q from %v", where, p[:n], from)
 			}
 			return err
+		})
+	})
+}
+
+// TestUnixgramConnectedFull: the system tells a sender that is connected when
+// there is room again, so it sets no timer to try.
+func TestUnixgramConnectedFull(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		r := packets(t, ctx, "unixgram", filepath.Join(t.TempDir(), "r"))
+		c, err := socket.Dial(ctx, "unixgram", r.LocalAddr().String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		const n = 10_000
+		return both(ctx, func(context.Context) error {
+			for range n {
+				if _, err := c.Write([]byte("x")); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func(ctx context.Context) error {
+			waiting(ctx, "write", 1)
+			if timers := rondo.LoopOf(ctx).Stats().Timers; timers > 0 {
+				t.Errorf("%d timers are set", timers)
+			}
+			for range n {
+				if _, err := r.Read(make([]byte, 1)); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 	})
 }
