@@ -45,7 +45,7 @@ func newPacket(loop kernel.Loop, network string, std stdPacket) (*PacketConn, er
 	} else {
 		c = adoptPacket(fd.Adopt(loop, std), network, std)
 	}
-	c.fd.Datagrams(network == "unixgram")
+	c.fd.Datagrams(network == "unixgram" && std.RemoteAddr() == nil)
 	return c, nil
 }
 

@@ -49,7 +49,7 @@ type FD struct {
 	sys     int  // the loop's descriptor, -1: none; changed on the loop, under mu
 	socket  bool // sys is a socket
 	pieces  bool // a read may end before the data that has come does
-	local   bool // sys is a Unix socket of datagrams
+	blind   bool // nobody tells when sys may send again; see sendBy
 	pausing bool // reports of writing are not heeded; see sendBy
 	gone    bool // the loop has heard that it is closed
 

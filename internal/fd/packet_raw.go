@@ -68,7 +68,7 @@ func (f *FD) sendBy(t kernel.Task, call string, size int, op func(sys int) sysca
 	pause := retryFirst
 	err := s.attempt(t, "write", func() syscall.Errno {
 		errno := op(f.sys)
-		if errno == syscall.EAGAIN && f.local {
+		if errno == syscall.EAGAIN && f.blind {
 			f.pausing = true
 			again = s.retry(pause)
 			pause = min(2*pause, retryMax)
@@ -96,5 +96,6 @@ func (s *side) retry(pause time.Duration) kernel.Timer {
 	})
 }
 
-// Datagrams tells that the socket is one of datagrams. local is for Unix.
-func (f *FD) Datagrams(local bool) { f.pieces, f.local = true, local }
+// Datagrams tells that the socket is one of datagrams. blind is for one of Unix
+// that is not connected, so that nobody tells it when another's queue has room.
+func (f *FD) Datagrams(blind bool) { f.pieces, f.blind = true, blind }
