@@ -15,18 +15,19 @@ import (
 // rest, and Gather returns the errors as Group does, and no results.
 func Gather[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)) ([]T, error) {
 	mustRun("Gather", fns)
-	results := make([]T, len(fns))
+	futures := make([]*Future[T], len(fns))
 	err := Group(ctx, func(g *Scope) error {
 		for i, fn := range fns {
-			g.Go(func(ctx context.Context) (err error) {
-				results[i], err = fn(ctx)
-				return err
-			})
+			futures[i] = Async(g, fn)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
+	}
+	results := make([]T, len(fns))
+	for i, f := range futures {
+		results[i], _ = f.Result()
 	}
 	return results, nil
 }

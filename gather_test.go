@@ -236,3 +236,28 @@ func TestRaceKeepsTheFirstWinner(t *testing.T) {
 		}
 	})
 }
+
+// TestTasksShowTheUsersFunction: also those that Gather and Map start.
+func TestTasksShowTheUsersFunction(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		seen := 0
+		named := func(ctx context.Context) {
+			for _, i := range rondo.Tasks(ctx) {
+				if strings.HasPrefix(i.Func, "github.com/rondo-go/rondo.") {
+					t.Errorf("a task is said to run %s", i.Func)
+				}
+			}
+			seen++
+		}
+		one := func(ctx context.Context) (int, error) { named(ctx); return 1, nil }
+		if got, err := rondo.Gather(ctx, one, one); err != nil || !slices.Equal(got, []int{1, 1}) {
+			t.Errorf("Gather gave %v, %v", got, err)
+		}
+		for range rondo.Map(ctx, 2, slices.Values([]int{1, 2}), func(ctx context.Context, n int) (int, error) { return one(ctx) }) {
+			named(ctx)
+		}
+		if seen != 6 {
+			t.Errorf("looked %d times", seen)
+		}
+	})
+}

@@ -8,6 +8,7 @@ package rondo
 import (
 	"context"
 	"iter"
+	"reflect"
 )
 
 // Map ranges over what fn makes of the elements of in, in their order. fn runs in
@@ -41,7 +42,7 @@ func Map[T, R any](ctx context.Context, limit int, in iter.Seq[T], fn func(conte
 		m := &mapping[T, R]{limit: limit, fn: fn}
 		left := false
 		err := Group(ctx, func(g *Scope) error {
-			feeder := g.Go(func(ctx context.Context) error { m.feed(ctx, g, in); return nil })
+			feeder := g.loop.spawnFor(g, g, func(ctx context.Context) error { m.feed(ctx, g, in); return nil }, reflect.ValueOf(in).Pointer())
 			feeder.more().input = true
 			for {
 				e, err := m.next(g)
@@ -98,12 +99,12 @@ func (m *mapping[T, R]) feed(ctx context.Context, g *Scope, in iter.Seq[T]) {
 		}
 		e := new(element[R])
 		m.window = append(m.window, e)
-		g.Go(func(ctx context.Context) error {
+		g.loop.spawnFor(g, g, func(ctx context.Context) error {
 			e.result, e.err = contained(ctx, func(ctx context.Context) (R, error) { return m.fn(ctx, v) })
 			e.done = true
 			m.news.Wake()
 			return nil
-		})
+		}, reflect.ValueOf(m.fn).Pointer())
 		for len(m.window) >= m.limit {
 			if m.room.Park(ctx, Reason{What: "map"}) != nil {
 				return
