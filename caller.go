@@ -18,7 +18,9 @@ package rondo
 // takes 10 us, so it is done once for each, and the number is then in the set.
 //
 // A coroutine that a task made and a foreign goroutine drives is taken for the
-// task's. It must not use the loop.
+// task's. It must not use the loop. And one that is first heard of when the worker
+// on which it was made has been dismissed, long after its maker's end, is taken
+// for foreign.
 
 import (
 	"fmt"

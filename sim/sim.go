@@ -20,8 +20,10 @@
 //
 // What lies outside the loop is not simulated. A loop of sim has no file
 // descriptors: socket.Listen and socket.Dial fail there, and socket.Pipe works.
-// Goroutines, files and time.Now are as real as anywhere. The file
-// docs/TESTING.md says more.
+// Goroutines, files and time.Now are as real as anywhere. What goroutines bring,
+// by Offload, Receive or Post, is taken when nothing else can run; of several that
+// are out at once the first to come is the first to be taken, and no seed repeats
+// which that is. The file docs/TESTING.md says more.
 package sim
 
 import (

@@ -265,6 +265,7 @@ func replays(t *testing.T, text string, body func(t *tester) func(ctx context.Co
 // TestSameTaskLate has a mistake that shows only if one task comes before
 // another in twenty turns on end: once in a million even choices.
 func TestSameTaskLate(t *testing.T) {
+	t.Setenv("RONDO_SEED", "1-20") // also with -short: five seeds do not find it
 	failing(t, func(t *tester) {
 		sim.Test(t, func(ctx context.Context) {
 			const turns = 20
