@@ -3,10 +3,15 @@ package goinspect
 import (
 	"debug/dwarf"
 	"debug/elf"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -106,6 +111,7 @@ func TestLayout(t *testing.T) {
 			d.goroutines(layoutOf(runtime.Version()))
 			d.modules()
 			d.functions()
+			d.signals(arch)
 		})
 	}
 }
@@ -139,6 +145,63 @@ func (d dwarfData) goroutines(l layout) {
 	d.value(statusLeaked, "runtime._Gleaked")
 	d.value(statusDeadExtra, "runtime._Gdeadextra")
 	d.value(statusScan, "runtime._Gscan")
+}
+
+// declared adds the runtime's structures for signals, which a program's DWARF data
+// leaves out, from their source.
+func (d dwarfData) declared(processor string) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	name := filepath.Join(strings.TrimSpace(string(root)), "src", "runtime", "defs_linux_"+processor+".go")
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, name, nil, 0)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	// What the file has from others is not needed.
+	config := types.Config{Error: func(error) {}}
+	pkg, _ := config.Check("runtime", files, []*ast.File{file}, nil)
+	for _, name := range []string{"ucontext", "stackt", "sigcontext"} {
+		object := pkg.Scope().Lookup(name)
+		if object == nil {
+			d.t.Errorf("runtime.%s is gone", name)
+			continue
+		}
+		var fields []*types.Var
+		structure := object.Type().Underlying().(*types.Struct)
+		for f := range structure.Fields() {
+			fields = append(fields, f)
+		}
+		for i, at := range types.SizesFor("gc", processor).Offsetsof(fields) {
+			d.offsets["runtime."+name+"."+fields[i].Name()] = at
+		}
+	}
+}
+
+// signals compares what this package has of the kernel's record of a signal with
+// what the runtime has of it. In front of that part stands the address to which
+// the handler returns, or on arm64 what the signal was.
+func (d dwarfData) signals(processor string) {
+	d.declared(processor)
+	base, frame, regs := 8, signalFrame{}, map[string]int{}
+	switch processor {
+	case "amd64":
+		frame, _ = frameOf(archAMD64)
+		regs = map[string]int{"rsp": frame.sp, "rip": frame.pc}
+	case "arm64":
+		base = 128
+		frame, _ = frameOf(archARM64)
+		regs = map[string]int{"sp": frame.sp, "pc": frame.pc, "regs": frame.lr - 30*8}
+	}
+	context := func(field string) int { return base + d.at("runtime.ucontext", field) }
+	d.same("ucontext.uc_link", frame.link, context("uc_link"))
+	d.same("stackt.ss_sp", frame.stack, context("uc_stack")+d.at("runtime.stackt", "ss_sp"))
+	d.same("stackt.ss_size", frame.size, context("uc_stack")+d.at("runtime.stackt", "ss_size"))
+	for field, at := range regs {
+		d.same("sigcontext."+field, at, context("uc_mcontext")+d.at("runtime.sigcontext", field))
+	}
 }
 
 func (d dwarfData) modules() {
