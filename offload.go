@@ -39,6 +39,9 @@ type offload struct {
 // Runner's OnError. What is still running when the loop has ended goes there
 // too, as ErrLeftBehind; in a simulation that is no error.
 func Offload[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) (T, error) {
+	if fn == nil {
+		panic("rondo: Offload with a nil function")
+	}
 	var result T
 	err := offloaded(ctx, reflect.ValueOf(fn).Pointer(), func() (fault any, err error) {
 		defer func() {

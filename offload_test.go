@@ -218,3 +218,15 @@ func TestOffloadGoexit(t *testing.T) {
 		return nil
 	})
 }
+
+func TestOffloadNil(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		defer func() {
+			if v := recover(); v != "rondo: Offload with a nil function" {
+				t.Errorf("it panicked with %v", v)
+			}
+		}()
+		_, err := rondo.Offload[int](ctx, nil)
+		return err
+	})
+}
