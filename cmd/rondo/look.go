@@ -4,6 +4,7 @@ package main
 // program it is, and in what form it is shown.
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"slices"
@@ -117,4 +118,23 @@ func (l *look) take(o inspect.Options) (*inspect.Picture, error) {
 		return nil, e
 	}
 	return p, err
+}
+
+// show writes the picture: as JSON if that was asked for, otherwise as write does,
+// the loops that are held first.
+func (l *look) show(c *console, p *inspect.Picture, write func(out *bufio.Writer) error) error {
+	out := bufio.NewWriter(c.out)
+	if l.json {
+		write = func(out *bufio.Writer) error { return p.WriteJSON(out) }
+	} else {
+		heldFirst(p)
+	}
+	err := write(out)
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the output; look at where it goes: %w", err)
+	}
+	return nil
 }

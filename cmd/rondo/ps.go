@@ -39,24 +39,10 @@ func runPs(c *console, args []string) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(c.out)
-	if l.json {
-		err = p.WriteJSON(out)
-	} else {
-		heldFirst(p)
+	return l.show(c, p, func(out *bufio.Writer) error {
 		writeTable(out, p, columns(c.out))
-	}
-	if e := out.Flush(); err != nil || e != nil {
-		return fmt.Errorf("cannot write the output; look at where it goes: %w", firstOf(err, e))
-	}
-	return nil
-}
-
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
+		return nil
+	})
 }
 
 // writeTable writes each loop with its tasks in columns, on a terminal that is so

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"fmt"
 
 	"github.com/rondo-go/rondo/inspect"
 )
@@ -40,15 +39,11 @@ func runTree(c *console, args []string) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(c.out)
-	if l.json {
-		err = p.WriteJSON(out)
-	} else {
-		heldFirst(p)
-		err = p.WriteTree(out, inspect.TreeOptions{Full: l.full, All: all})
-	}
-	if e := out.Flush(); err != nil || e != nil {
-		return fmt.Errorf("cannot write the output; look at where it goes: %w", firstOf(err, e))
+	err = l.show(c, p, func(out *bufio.Writer) error {
+		return p.WriteTree(out, inspect.TreeOptions{Full: l.full, All: all})
+	})
+	if err != nil {
+		return err
 	}
 	for _, l := range p.Loops {
 		if len(l.Cycles) > 0 {

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"io"
-	"net/http"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/rondo-go/rondo/examples/internal/program"
+	"github.com/rondo-go/rondo/examples/internal/visits"
 )
 
 // TestMain gives the child the address that it is to listen at.
@@ -19,39 +16,4 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestVisits has 20 goroutines ask at once, and wants every visit counted.
-func TestVisits(t *testing.T) {
-	const n = 20
-	p := program.Start(t, "localhost:0")
-	at, ok := strings.CutPrefix(p.Line(), "listening on ")
-	if !ok {
-		t.Fatal("it did not say where it listens")
-	}
-	defer http.DefaultClient.CloseIdleConnections()
-	get := func() string {
-		a, err := http.Get("http://" + at + "/here")
-		if err != nil {
-			return err.Error()
-		}
-		defer a.Body.Close()
-		body, err := io.ReadAll(a.Body)
-		if err != nil {
-			return err.Error()
-		}
-		return string(body)
-	}
-	answers := make(chan string, n)
-	for range n {
-		go func() { answers <- get() }()
-	}
-	for range n {
-		if a := <-answers; !strings.HasPrefix(a, "visits: ") {
-			t.Error(a)
-		}
-	}
-	if got, want := get(), fmt.Sprintln("visits:", n+1); got != want {
-		t.Errorf("%q, not %q", got, want)
-	}
-	p.Interrupt()
-	p.Wait()
-}
+func TestVisits(t *testing.T) { visits.Test(t) }
