@@ -9,6 +9,9 @@ import (
 	"github.com/rondo-go/rondo/internal/leak"
 )
 
+// underRace says that the race detector watches the tests.
+var underRace bool
+
 // workshop is the folder for what the tests build.
 var workshop string
 

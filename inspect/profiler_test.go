@@ -8,9 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// underRace says that the race detector watches the tests.
-var underRace bool
-
 // profilerAllowed tells whether the kernel takes samples of other processes of
 // this user: containers often forbid it.
 var profilerAllowed = sync.OnceValue(func() bool {
