@@ -181,10 +181,9 @@ func stalledHandshake(t *testing.T, by makeSecret) {
 				if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 					t.Errorf("Close returned %v", err)
 				}
-				// The peer sees the hello, and then the end.
-				hello, err := io.ReadAll(a)
-				if len(hello) == 0 || err != nil {
-					t.Errorf("the peer got %d bytes, %v", len(hello), err)
+				// The peer sees the hello, unless the time was over before that, and the end.
+				if _, err := io.ReadAll(a); err != nil {
+					t.Errorf("the peer got %v", err)
 				}
 				return nil
 			})
