@@ -5,6 +5,8 @@ package inspect
 // milliseconds. One task alone is read in some ten microseconds, and nearly
 // always it is at rest that long.
 
+import "github.com/rondo-go/rondo/internal/window"
+
 // Bounds on how long that may take.
 const (
 	mostAgain = 512 // looks, at all tasks together
@@ -40,7 +42,7 @@ func (r *reader) alone(addr uint64) *seen {
 	if !ok {
 		return nil
 	}
-	one.readTasks([]uint64{addr})
+	one.readTasks([]uint64{addr}, []uint64{one.one(addr, window.TaskSize).word(window.TaskWorker)})
 	if len(one.tasks) == 0 {
 		return nil
 	}

@@ -4,12 +4,17 @@ package inspect
 // everything:
 //
 //  1. walk the ring of tasks, and check at each that the link back agrees;
-//  2. then read each task again, what runs it, and what it waits for;
+//  2. then read what runs each task, each task again, and what it waits for;
 //  3. read the stacks;
 //  4. read tasks and workers once more. A task that is still in the ring with the
 //     same number lived throughout, so what was read of it is its own. One whose
 //     count of switches has changed ran meanwhile: its stack and its wait may be
 //     of two moments, and are dropped.
+//
+// What runs a task, which has the count, is read before the task the first time and
+// after it the second time. So a task that was seen to wait did so from then until
+// the count was read again, if that is the same; what was read of its wait may be
+// of before, so it is compared too.
 //
 // The count of switches is what makes that certain: a task that ran and came
 // back to the same place looks the same in everything else.
@@ -64,6 +69,7 @@ type seen struct {
 	list   record
 	name   named
 	info   *Task
+	moved  bool // it has got another worker while it was read
 }
 
 // Bounds on what is believed of a program.
@@ -191,8 +197,8 @@ func (r *reader) strings(addrs, lengths []uint64) []string {
 	return out
 }
 
-// walk gives the addresses of the tasks in the ring.
-func (r *reader) walk(head record) []uint64 {
+// walk gives the addresses of the tasks in the ring, and of what runs each.
+func (r *reader) walk(head record) (out, workers []uint64) {
 	start := head.word(window.LoopRing)
 	chunks := goinspect.NewChunks(r.program.Memory())
 	read := func(at uint64) (record, bool) {
@@ -204,7 +210,6 @@ func (r *reader) walk(head record) []uint64 {
 		t := record{r.pane, b}
 		return t, ok && r.mine(t)
 	}
-	var out []uint64
 	known := make(map[uint64]bool)
 	limit := int(head.word(window.LoopLive)) + 1000
 	breaks := 0
@@ -212,7 +217,7 @@ func (r *reader) walk(head record) []uint64 {
 		t, ok := read(at)
 		if ok && (len(out) == 0 || t.word(window.TaskPrev) == out[len(out)-1]) {
 			known[at] = true
-			out = append(out, at)
+			out, workers = append(out, at), append(workers, t.word(window.TaskWorker))
 			at = t.word(window.TaskNext)
 			continue
 		}
@@ -227,12 +232,12 @@ func (r *reader) walk(head record) []uint64 {
 			if t, ok := read(last); ok && t.word(window.TaskNext) != 0 {
 				at = t.word(window.TaskNext)
 			} else {
-				out = out[:len(out)-1]
+				out, workers = out[:len(out)-1], workers[:len(workers)-1]
 				delete(known, last)
 			}
 		}
 	}
-	return out
+	return out, workers
 }
 
 // mine tells whether t is a live task of the loop.
@@ -241,23 +246,23 @@ func (r *reader) mine(t record) bool {
 		t.word(window.TaskNext) != 0 && t.word(window.TaskID) != 0 && t.byte(window.TaskState) < stateDone
 }
 
-// readTasks is step 2, for the tasks at the given addresses.
-func (r *reader) readTasks(addrs []uint64) {
+// readTasks is step 2, for the tasks at the given addresses, and the workers that
+// they were seen with.
+func (r *reader) readTasks(addrs, workers []uint64) {
 	r.tasks = r.tasks[:0]
-	workers := make([]uint64, len(addrs))
+	with := r.many(workers, r.size(window.WorkerSize))
+	lists := make([]uint64, len(addrs))
 	for i, t := range r.many(addrs, r.size(window.TaskSize)) {
 		s := &seen{addr: addrs[i], task: t}
-		if t.b != nil && r.mine(t) {
-			workers[i] = t.word(window.TaskWorker)
-		} else {
-			s.task.b = nil
-		}
 		r.tasks = append(r.tasks, s)
-	}
-	lists := make([]uint64, len(addrs))
-	for i, w := range r.many(workers, r.size(window.WorkerSize)) {
-		if w.b != nil && w.word(window.WorkerJob) == addrs[i] {
-			r.tasks[i].worker = w
+		if t.b == nil || !r.mine(t) {
+			s.task.b = nil
+			continue
+		}
+		w := with[i]
+		s.moved = t.word(window.TaskWorker) != workers[i]
+		if !s.moved && w.b != nil && w.word(window.WorkerJob) == addrs[i] {
+			s.worker = w
 			lists[i] = w.word(window.WorkerList)
 		}
 	}
@@ -293,9 +298,9 @@ func (r *reader) confirm() (missed int, moved bool) {
 			continue
 		}
 		kept = append(kept, s)
-		same := t.word(window.TaskWorker) == s.task.word(window.TaskWorker) && t.byte(window.TaskState) == s.task.byte(window.TaskState)
+		same := !s.moved && t.word(window.TaskWorker) == s.task.word(window.TaskWorker) && t.byte(window.TaskState) == s.task.byte(window.TaskState)
 		if same && s.worker.b != nil {
-			same = w.b != nil && w.word(window.WorkerJob) == s.addr && w.word(window.WorkerSwitches) == s.worker.word(window.WorkerSwitches)
+			same = w.b != nil && w.word(window.WorkerJob) == s.addr && sameWait(w, s.worker)
 		}
 		if same && s.worker.b == nil && t.word(window.TaskWorker) != 0 {
 			same = false
@@ -308,6 +313,19 @@ func (r *reader) confirm() (missed int, moved bool) {
 	clear(r.tasks[len(kept):])
 	r.tasks = kept
 	return missed, moved
+}
+
+// sameWait tells whether a worker has not switched between two readings, and waits
+// for the same.
+func sameWait(a, b record) bool {
+	for _, word := range [...]int{window.WorkerSwitches, window.WorkerList, window.WorkerOn, window.WorkerSince, window.WorkerInner} {
+		if a.word(word) != b.word(word) {
+			return false
+		}
+	}
+	at, n := a.pair(window.WorkerWhat)
+	other, m := b.pair(window.WorkerWhat)
+	return at == other && n == m
 }
 
 // forget takes back what is true of a task only while it does not run.
