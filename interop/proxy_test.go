@@ -56,10 +56,10 @@ func (p *proxy) serve(ctx context.Context, c net.Conn) error {
 			return err
 		}
 		a.Header.Set("Via", "1.1 rondo")
+		p.passed++ // before the client has it all, and may look
 		if err := a.Write(c); err != nil {
 			return err
 		}
-		p.passed++
 		if q.Close || a.Close {
 			return nil
 		}
