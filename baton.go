@@ -229,18 +229,26 @@ func (l *Loop) newWorker() *worker {
 	s.born, w.at = w, s
 	s.next, _ = iter.Pull(func(yield func(unit) bool) {
 		// A worker's life: its tasks, until it is woken without one.
-		w.home.yield = yield
-		w.id, w.g = gid.ID(), gid.Record()
-		w.loop.crew.add(w.id)
+		w.begin(yield)
 		defer w.outlast()
 		if w.job != nil {
-			w.perform(w.job)
+			w.perform()
 			w.serve()
 		}
 		w.quit()
 	})
 	l.workers++
 	return w
+}
+
+// begin notes what is known of the worker once it runs. It is a function of its
+// own because what it needs of the stack would stay there for the worker's life.
+//
+//go:noinline
+func (w *worker) begin(yield func(unit) bool) {
+	w.home.yield = yield
+	w.id, w.g = gid.ID(), gid.Record()
+	w.loop.crew.add(w.id)
 }
 
 // serve runs what comes next in the worker, again and again, until it is woken
@@ -266,7 +274,7 @@ func (w *worker) serve() {
 				return
 			}
 		}
-		w.perform(w.job)
+		w.perform()
 	}
 }
 
@@ -297,27 +305,44 @@ func (w *worker) quit() {
 	w.loop.workers--
 }
 
-// perform runs one task to its end, whatever end that is. A panic is kept with its
-// stack, and the worker goes on; for a Goexit see outlast.
-func (w *worker) perform(t *Task) {
-	t.gid = w.id
-	defer w.rescue(t)
-	w.loop.arrive(t)
-	err := t.fn(&t.scope)
-	if t.scope.extra != nil {
-		t.leaveOwn()
+// perform runs w.job to its end, whatever end that is. A panic is kept with its
+// stack, and the worker goes on; for a Goexit see outlast. What is before and after
+// the task stands in functions of its own: the frame of this one is on the stack of
+// every task that waits, and 100 bytes decide whether the runtime gives them 2 KiB
+// or 4.
+func (w *worker) perform() {
+	defer w.rescue()
+	w.arrive()
+	w.finish(w.job.fn(&w.job.scope))
+}
+
+// arrive begins w.job.
+//
+//go:noinline
+func (w *worker) arrive() {
+	w.job.gid = w.id
+	w.loop.arrive(w.job)
+}
+
+// finish ends w.job, which has returned.
+//
+//go:noinline
+func (w *worker) finish(err error) {
+	if w.job.scope.extra != nil {
+		w.job.leaveOwn()
 	}
-	w.loop.finish(t, err)
+	w.loop.finish(w.job, err)
 }
 
 // rescue is called, deferred, when perform is left, and sees to a task that has
 // not ended by returning.
-func (w *worker) rescue(t *Task) {
+func (w *worker) rescue() {
+	t := w.job
 	if t.state == stateDone {
 		return
 	}
 	// While the task waits for its Pulls below, a callback may call Goexit here.
-	defer w.rescue(t)
+	defer w.rescue()
 	l := w.loop
 	l.withdraw(t)
 	if v := recover(); v != nil {
