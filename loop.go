@@ -124,7 +124,8 @@ func (l *Loop) pick(hub bool) *Task {
 		for l.batch > 0 {
 			l.batch--
 			l.steps++
-			if l.choose != nil && l.batch > 0 {
+			if l.choose != nil && l.batch > 0 && l.live > 0 {
+				// When the last task has ended, what comes in comes when the world likes.
 				l.queue.first(l.choose(l.batch+1, l.who))
 			}
 			e := l.queue.pop()
