@@ -24,6 +24,9 @@
 // by Offload, Receive or Post, is taken when nothing else can run; of several that
 // are out at once the first to come is the first to be taken, and no seed repeats
 // which that is. The file docs/TESTING.md says more.
+//
+// When the last task has ended nothing is chosen any more: callbacks that are left
+// run in the order in which they became ready.
 package sim
 
 import (
