@@ -114,7 +114,7 @@ func TestWatchdog(t *testing.T) {
 				go func() { <-until; mu.Unlock() }()
 				mu.RLock()
 			},
-			[]string{"blocked on a lock", "at=\"github.com/rondo-go/rondo_test.TestWatchdog.func"},
+			[]string{"blocked on a sync.RWMutex", "at=\"github.com/rondo-go/rondo_test.TestWatchdog.func"},
 		},
 		"time.Sleep": {
 			func(ctx context.Context, until chan bool) { blockInSleep(until) },
