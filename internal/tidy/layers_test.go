@@ -14,7 +14,7 @@ var rows = [][]string{
 	{"internal/driver", "internal/check", "internal/gid", "internal/leak", "internal/window", "internal/trap"},
 	{"coro", "internal/poll", "internal/kernel", "internal/timeline"},
 	{"."},
-	{"internal/fd", "internal/goinspect"},
+	{"internal/fd", "internal/goinspect", "internal/conformance", "internal/kerneltest", "internal/soak"},
 	{"socket", "process", "signals", "sim", "inspect"},
 	{"cmd/...", "examples/...", "interop/...", "bench/..."},
 }
