@@ -10,82 +10,73 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// TestC043CallFromOutside: in Debug, a goroutine that touches what only the loop
-// may touch is told so, and which call it was. Nothing has happened then.
+// TestC043CallFromOutside: with Debug, a call from another goroutine that would
+// wake a task is refused, and no task wakes. The panic names the call.
 func TestC043CallFromOutside(t *testing.T) {
-	type objects struct {
-		event rondo.Event
-		mutex rondo.Mutex
-		list  rondo.WaitList
-		queue *rondo.Queue[int]
-	}
-	o := new(objects)
+	var event rondo.Event
+	var list rondo.WaitList
+	park := func(ctx context.Context) error { return list.Park(ctx, rondo.Reason{What: "test"}) }
 	for name, c := range map[string]struct {
 		wait func(ctx context.Context) error
 		call func()
-		end  func()
 	}{
-		"Event.Set": {
-			func(ctx context.Context) error { return o.event.Wait(ctx) },
-			func() { o.event.Set() }, func() { o.event.Set() },
-		},
-		"Mutex.Unlock": {func(ctx context.Context) error {
-			if err := o.mutex.Lock(ctx); err != nil {
-				return err
-			}
-			o.mutex.Unlock()
-			return nil
-		}, func() { o.mutex.Unlock() }, func() { o.mutex.Unlock() }},
-		"Queue.TryPut": {func(ctx context.Context) error {
-			_, err := o.queue.Get(ctx)
-			return err
-		}, func() { o.queue.TryPut(1) }, func() { o.queue.TryPut(2) }},
-		"WaitList.Wake": {func(ctx context.Context) error {
-			return o.list.Park(ctx, rondo.Reason{What: "test"})
-		}, func() { o.list.Wake() }, func() { o.list.Wake() }},
-		"WaitList.WakeAll": {func(ctx context.Context) error {
-			return o.list.Park(ctx, rondo.Reason{What: "test"})
-		}, func() { o.list.WakeAll() }, func() { o.list.Wake() }},
+		"Event.Set":        {event.Wait, event.Set},
+		"WaitList.Wake":    {park, func() { list.Wake() }},
+		"WaitList.WakeAll": {park, func() { list.WakeAll() }},
 	} {
-		*o = objects{queue: rondo.NewQueue[int](0)}
+		event, list = rondo.Event{}, rondo.WaitList{}
 		err := debugged(func(ctx context.Context) error {
-			o.mutex.TryLock()
-			waiter := rondo.Go(ctx, c.wait)
-			if err := rondo.Yield(ctx); err != nil {
-				return err
+			waiting := later(t, ctx, c.wait)
+			refused(t, name, c.call)
+			if waiting.Done() {
+				t.Errorf("%s: the task that waits has ended", name)
 			}
-			want := "rondo: " + name + " from a goroutine that is not a task of "
-			if got := fmt.Sprint(outside(c.call)); !strings.HasPrefix(got, want) || !strings.Contains(got, "use Post") {
-				t.Errorf("%s with a waiter: %s", name, got)
-			}
-			if waiter.Done() {
-				t.Errorf("%s: the waiter went on", name)
-			}
-			if name == "Mutex.Unlock" || name == "Queue.TryPut" {
-				// Half of the call was done before the list was touched.
-				return nil
-			}
-			c.end()
-			if err := waiter.Wait(ctx); err != nil {
-				return err
-			}
-			// The list is empty, and still it is known whose it is.
-			if got := fmt.Sprint(outside(c.call)); !strings.HasPrefix(got, want) {
-				t.Errorf("%s without a waiter: %s", name, got)
-			}
+			event.Set()
+			list.WakeAll()
+			ended(t, ctx, nil, waiting)
+			// The list is empty, but it still belongs to this loop.
+			refused(t, name, c.call)
 			return nil
 		})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got := outside(func() { o.event.Set(); o.list.Wake(); o.queue.TryPut(1) }); got != nil {
-			t.Errorf("%s after the loop's end: %v", name, got)
+		if got := outside(c.call); got != nil {
+			t.Errorf("%s after the end of the loop: %v", name, got)
 		}
 	}
-	// What nobody has waited for belongs to no loop.
+}
+
+// TestC043HalfACall: Mutex.Unlock and Queue.TryPut are refused too. They have
+// changed the Mutex and the Queue by then.
+func TestC043HalfACall(t *testing.T) {
+	var mutex rondo.Mutex
+	queue := rondo.NewQueue[int](0)
 	err := debugged(func(ctx context.Context) error {
+		_ = mutex.TryLock()
+		locking := later(t, ctx, mutex.Lock)
+		getting := later(t, ctx, func(ctx context.Context) error { _, err := queue.Get(ctx); return err })
+		refused(t, "Mutex.Unlock", mutex.Unlock)
+		refused(t, "Queue.TryPut", func() { queue.TryPut(1) })
+		if locking.Done() || getting.Done() {
+			t.Error("a task that waits has ended")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if got := outside(func() { queue.TryPut(2) }); got != nil {
+		t.Errorf("Queue.TryPut after the end of the loop: %v", got)
+	}
+}
+
+// TestC043NobodyHasWaited: an object that no task has waited for belongs to no
+// loop, so any goroutine may use it.
+func TestC043NobodyHasWaited(t *testing.T) {
+	err := debugged(func(context.Context) error {
 		if got := outside(func() { new(rondo.Event).Set(); new(rondo.WaitList).Wake() }); got != nil {
-			t.Errorf("a new Event: %v", got)
+			t.Errorf("panic %v", got)
 		}
 		return nil
 	})
@@ -94,9 +85,18 @@ func TestC043CallFromOutside(t *testing.T) {
 	}
 }
 
+// refused fails t unless call panics on another goroutine, by its name.
+func refused(t *testing.T, name string, call func()) {
+	t.Helper()
+	want := "rondo: " + name + " from a goroutine that is not a task of "
+	if got := fmt.Sprint(outside(call)); !strings.HasPrefix(got, want) || !strings.Contains(got, "use Post") {
+		t.Errorf("%s: panic %q, want %q", name, got, want)
+	}
+}
+
 // debugged runs main with Debug.
 func debugged(main func(ctx context.Context) error) error {
-	r := rondo.Runner{Debug: true, SlowStep: time.Hour}
+	r := rondo.Runner{Debug: true, SlowStep: time.Hour, OnError: func(rondo.TaskInfo, error) {}}
 	return r.Run(context.Background(), main)
 }
 

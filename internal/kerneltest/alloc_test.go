@@ -1,6 +1,6 @@
 package kerneltest
 
-// This file holds that the objects tasks wait for allocate nothing in use, with
+// This file tests that the objects tasks wait for allocate nothing in use, with
 // and without a wait.
 
 import (
@@ -21,7 +21,7 @@ func free(t *testing.T, what string, want float64, fn func()) {
 	}
 }
 
-// must is for the calls of a test that cannot fail.
+// must panics with an error that a test cannot have.
 func must(err error) {
 	if err != nil {
 		panic(err)
@@ -36,17 +36,14 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 			e  rondo.Event
 			s  = rondo.NewSemaphore(1)
 			c  = rondo.Cond{L: &m}
-			q  = rondo.NewQueue[int](1)
-			st = rondo.NewStack[int](1)
-			pq = rondo.NewPriorityQueue(1, less)
 		)
 		free(t, "Mutex", 0, func() { must(m.Lock(ctx)); m.Unlock() })
 		free(t, "RWMutex", 0, func() { must(rw.Lock(ctx)); rw.Unlock(); must(rw.RLock(ctx)); rw.RUnlock() })
 		free(t, "Event", 0, func() { e.Set(); must(e.Wait(ctx)); e.Clear() })
 		free(t, "Semaphore", 0, func() { must(s.Acquire(ctx)); s.Release() })
 		free(t, "Cond", 0, func() { c.Signal(); c.Broadcast() })
-		for _, q := range []*rondo.Queue[int]{q, st, pq} {
-			free(t, "Queue", 0, func() {
+		for name, q := range queuesOfOne() {
+			free(t, name, 0, func() {
 				must(q.Put(ctx, 1))
 				_, err := q.Get(ctx)
 				must(err)
@@ -63,13 +60,24 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 	})
 }
 
-// TestContendedAllocatesNothing has tasks that do the same over and over beside
-// the one that is measured, so that each call waits.
-func TestContendedAllocatesNothing(t *testing.T) {
+// queuesOfOne returns a queue of each kind, with room for one value.
+func queuesOfOne() map[string]*rondo.Queue[int] {
+	return map[string]*rondo.Queue[int]{
+		"Queue":         rondo.NewQueue[int](1),
+		"Stack":         rondo.NewStack[int](1),
+		"PriorityQueue": rondo.NewPriorityQueue(1, less),
+	}
+}
+
+func less(a, b int) bool { return a < b }
+
+// crowded runs body in a group. What body hands to others is called over and
+// over by so many tasks, so that the calls of body itself have to wait.
+func crowded(t *testing.T, body func(ctx context.Context, others func(n int, fn func(ctx context.Context)))) {
 	run(t, func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
 			defer g.Cancel(nil)
-			beside := func(n int, fn func(ctx context.Context)) {
+			body(g, func(n int, fn func(ctx context.Context)) {
 				for range n {
 					g.Go(func(ctx context.Context) error {
 						for ctx.Err() == nil {
@@ -78,73 +86,72 @@ func TestContendedAllocatesNothing(t *testing.T) {
 						return nil
 					})
 				}
-			}
-			var m, cm rondo.Mutex
-			lock := func(ctx context.Context) {
-				if m.Lock(ctx) == nil {
-					_ = rondo.Yield(ctx)
-					m.Unlock()
-				}
-			}
-			beside(2, lock)
-			free(t, "Mutex", 0, func() { lock(g) })
-
-			var rw rondo.RWMutex
-			write := func(ctx context.Context) {
-				if rw.Lock(ctx) == nil {
-					_ = rondo.Yield(ctx)
-					rw.Unlock()
-				}
-			}
-			read := func(ctx context.Context) {
-				if rw.RLock(ctx) == nil {
-					_ = rondo.Yield(ctx)
-					rw.RUnlock()
-				}
-			}
-			beside(2, write)
-			beside(2, read)
-			free(t, "RWMutex", 0, func() { write(g); read(g) })
-
-			s := rondo.NewSemaphore(1)
-			acquire := func(ctx context.Context) {
-				if s.Acquire(ctx) == nil {
-					_ = rondo.Yield(ctx)
-					s.Release()
-				}
-			}
-			beside(2, acquire)
-			free(t, "Semaphore", 0, func() { acquire(g) })
-
-			c := rondo.Cond{L: &cm}
-			beside(1, func(ctx context.Context) { c.Signal(); _ = rondo.Yield(ctx) })
-			free(t, "Cond", 0, func() { must(cm.Lock(g)); must(c.Wait(g)); cm.Unlock() })
-
-			var e rondo.Event
-			beside(1, func(ctx context.Context) { e.Set(); e.Clear(); _ = rondo.Yield(ctx) })
-			free(t, "Event", 0, func() { must(e.Wait(g)) })
-
-			for _, q := range []*rondo.Queue[int]{rondo.NewQueue[int](1), rondo.NewStack[int](1), rondo.NewPriorityQueue(1, less)} {
-				beside(1, func(ctx context.Context) { _ = q.Put(ctx, 1) })
-				free(t, "Queue", 0, func() {
-					_, err := q.Get(g)
-					must(err)
-				})
-			}
-
-			var f *rondo.Future[int]
-			beside(1, func(ctx context.Context) {
-				if f != nil {
-					f.Set(1)
-				}
-				_ = rondo.Yield(ctx)
-			})
-			free(t, "Future", 1, func() { // the Future itself
-				f = rondo.NewFuture[int](g)
-				_, err := f.Wait(g)
-				must(err)
 			})
 			return nil
+		})
+	})
+}
+
+// hold returns a function that holds a lock for one turn.
+func hold(lock func(ctx context.Context) error, unlock func()) func(ctx context.Context) {
+	return func(ctx context.Context) {
+		if lock(ctx) == nil {
+			_ = rondo.Yield(ctx)
+			unlock()
+		}
+	}
+}
+
+func TestContendedLocksAllocateNothing(t *testing.T) {
+	var m rondo.Mutex
+	var rw rondo.RWMutex
+	s := rondo.NewSemaphore(1)
+	crowded(t, func(ctx context.Context, others func(n int, fn func(ctx context.Context))) {
+		lock := hold(m.Lock, m.Unlock)
+		others(2, lock)
+		free(t, "Mutex", 0, func() { lock(ctx) })
+
+		write, read := hold(rw.Lock, rw.Unlock), hold(rw.RLock, rw.RUnlock)
+		others(2, write)
+		others(2, read)
+		free(t, "RWMutex", 0, func() { write(ctx); read(ctx) })
+
+		acquire := hold(s.Acquire, s.Release)
+		others(2, acquire)
+		free(t, "Semaphore", 0, func() { acquire(ctx) })
+	})
+}
+
+func TestContendedWaitsAllocateNothing(t *testing.T) {
+	var m rondo.Mutex
+	c := rondo.Cond{L: &m}
+	var e rondo.Event
+	crowded(t, func(ctx context.Context, others func(n int, fn func(ctx context.Context))) {
+		others(1, func(ctx context.Context) { c.Signal(); _ = rondo.Yield(ctx) })
+		free(t, "Cond", 0, func() { must(m.Lock(ctx)); must(c.Wait(ctx)); m.Unlock() })
+
+		others(1, func(ctx context.Context) { e.Set(); e.Clear(); _ = rondo.Yield(ctx) })
+		free(t, "Event", 0, func() { must(e.Wait(ctx)) })
+
+		for name, q := range queuesOfOne() {
+			others(1, func(ctx context.Context) { _ = q.Put(ctx, 1) })
+			free(t, name, 0, func() {
+				_, err := q.Get(ctx)
+				must(err)
+			})
+		}
+
+		var f *rondo.Future[int]
+		others(1, func(ctx context.Context) {
+			if f != nil {
+				f.Set(1)
+			}
+			_ = rondo.Yield(ctx)
+		})
+		free(t, "Future", 1, func() { // the Future itself
+			f = rondo.NewFuture[int](ctx)
+			_, err := f.Wait(ctx)
+			must(err)
 		})
 	})
 }

@@ -2,192 +2,49 @@ package kerneltest
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/sim"
 )
 
-// A naiveCond is a Cond and beside it a list of those who wait. A wait that was
-// woken returns nil, one that was cancelled before returns the cause, and either
-// has the lock when it returns.
-type naiveCond struct {
-	mu     rondo.Mutex
-	cond   rondo.Cond
-	list   []*condWait
-	all    []*condWait
-	holder *condWait
-	woken  int
-}
-
-type condWait struct {
-	woken, cancelled bool
-	scope            *rondo.Scope
-}
-
-func newNaiveCond() *naiveCond {
-	n := new(naiveCond)
-	n.cond.L = &n.mu
-	return n
-}
-
-// wait locks, waits once, and stays a turn with the lock that it got back.
-func (n *naiveCond) wait(t testing.TB, ctx context.Context) error {
-	if err := n.mu.Lock(ctx); err != nil {
-		return err
-	}
-	w := new(condWait)
-	var got error
-	_ = rondo.Group(ctx, func(s *rondo.Scope) error {
-		w.scope = s
-		n.list, n.all = append(n.list, w), append(n.all, w)
-		got = n.cond.Wait(s)
-		return nil
-	})
-	n.all = slices.DeleteFunc(n.all, func(o *condWait) bool { return o == w })
-	if (got == nil) != w.woken || w.cancelled && !w.woken && got != errStop {
-		t.Errorf("Wait returned %v; it was woken: %v, cancelled: %v", got, w.woken, w.cancelled)
-	}
-	if got == nil {
-		n.woken++
-	}
-	if n.holder != nil {
-		t.Error("Wait returned while another task held L")
-	}
-	n.holder = w
-	err := rondo.Yield(ctx)
-	if n.holder != w {
-		t.Error("Wait returned without L")
-	}
-	n.holder = nil
-	n.mu.Unlock()
-	return err
-}
-
-func (n *naiveCond) signal() int {
-	for i, w := range n.list {
-		if !w.cancelled {
-			w.woken = true
-			n.list = n.list[i+1:]
-			n.cond.Signal()
-			return 1
-		}
-	}
-	n.list = nil
-	n.cond.Signal()
-	return 0
-}
-
-func (n *naiveCond) broadcast() (woken int) {
-	for _, w := range n.list {
-		if !w.cancelled {
-			w.woken = true
-			woken++
-		}
-	}
-	n.list = nil
-	n.cond.Broadcast()
-	return woken
-}
-
-func (n *naiveCond) cancel(w *condWait) {
-	w.cancelled = true
-	w.scope.Cancel(errStop)
-}
-
-// TestCondInEveryOrder: two or three tasks wait, one signals, one cancels a
-// waiting task, whether or not it was signalled, and at last all are woken.
-func TestCondInEveryOrder(t *testing.T) {
-	for _, c := range []struct{ waiting, signals, cancelled, late int }{
-		{1, 1, 0, 0}, {1, 1, 0, 1}, {2, 1, 0, 0}, {2, 1, 1, 0}, {2, 1, 0, 1}, {2, 2, 0, 0}, {2, 1, 0, 2},
-	} {
-		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			sim.Explore(t, func(ctx context.Context) {
-				n := newNaiveCond()
-				want, left := 0, c.waiting
-				err := rondo.Group(ctx, func(s *rondo.Scope) error {
-					for range c.waiting {
-						s.Go(func(ctx context.Context) error {
-							defer func() { left-- }()
-							return n.wait(t, ctx)
-						})
-					}
-					s.Go(func(ctx context.Context) error {
-						for range c.signals {
-							want += n.signal()
-						}
-						return nil
-					})
-					s.Go(func(ctx context.Context) error {
-						for range c.late {
-							if err := rondo.Yield(ctx); err != nil {
-								return err
-							}
-						}
-						if len(n.all) > c.cancelled {
-							n.cancel(n.all[c.cancelled])
-						}
-						return nil
-					})
-					for left > 0 {
-						if err := rondo.Sleep(s, 1); err != nil {
-							return err
-						}
-						want += n.broadcast()
-					}
-					return nil
-				})
-				if err != nil || n.woken != want || !n.mu.TryLock() {
-					t.Error(err, n.woken, "waits were woken, want", want)
-				}
-			})
-		})
-	}
-}
-
-// TestCondAtRandom mixes waits, signals, broadcasts and cancellations.
-func TestCondAtRandom(t *testing.T) {
+// TestCond: a task waits until there is enough in an account, and two deposits
+// are made, each followed by a Signal.
+func TestCond(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
-		n := newNaiveCond()
-		r := sim.Rand(ctx)
-		left, want := 6, 0
-		err := rondo.Group(ctx, func(s *rondo.Scope) error {
-			for range left {
-				s.Go(func(ctx context.Context) error {
-					defer func() { left-- }()
-					for range 40 {
-						switch k := r.IntN(8); {
-						case k == 0:
-							want += n.broadcast()
-						case k == 1:
-							want += n.signal()
-						case k == 2 && len(n.all) > 0:
-							n.cancel(n.all[r.IntN(len(n.all))])
-						default:
-							if err := n.wait(t, ctx); err != nil {
-								return err
-							}
-						}
-						if err := rondo.Yield(ctx); err != nil {
-							return err
-						}
-					}
-					return nil
-				})
+		var mu rondo.Mutex
+		enough := rondo.Cond{L: &mu}
+		balance := 0
+		buyer := rondo.Go(ctx, func(ctx context.Context) error {
+			if err := mu.Lock(ctx); err != nil {
+				return err
 			}
-			for left > 0 {
-				if err := rondo.Sleep(s, 1); err != nil {
+			defer mu.Unlock()
+			for balance < 100 {
+				if err := enough.Wait(ctx); err != nil {
 					return err
 				}
-				want += n.signal()
 			}
+			balance -= 100
 			return nil
 		})
-		if err != nil || n.woken != want {
-			t.Error(err, n.woken, "waits were woken, want", want)
+		for range 2 {
+			if buyer.Done() {
+				t.Error("the task went on too early")
+			}
+			if err := mu.Lock(ctx); err != nil {
+				t.Fatal(err)
+			}
+			balance += 60
+			mu.Unlock()
+			enough.Signal()
+			if err := rondo.Sleep(ctx, time.Second); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := buyer.Wait(ctx); err != nil || balance != 20 {
+			t.Errorf("the task returned %v; the balance is %d", err, balance)
 		}
 	})
 }
@@ -200,7 +57,16 @@ func TestCondMisuse(t *testing.T) {
 		if !mu.TryLock() {
 			t.Error("Wait has kept L")
 		}
-		// A Wait that is cancelled from the start does nothing: L is not let go.
+		return nil
+	})
+}
+
+// TestCondCancelledFromTheStart: Wait in a cancelled scope fails and does not
+// unlock L in between.
+func TestCondCancelledFromTheStart(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var mu rondo.Mutex
+		_ = mu.TryLock()
 		c := rondo.Cond{L: &mu}
 		entered := false
 		other := rondo.Go(ctx, func(ctx context.Context) error {
@@ -214,26 +80,14 @@ func TestCondMisuse(t *testing.T) {
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			g.Cancel(errStop)
 			if err := c.Wait(g); err != errStop || entered {
-				t.Error(err, "and L was let go:", entered)
+				t.Errorf("Wait returned %v; another task got L: %v", err, entered)
 			}
 			return nil
 		})
 		if err != errStop {
-			t.Error(err)
+			t.Errorf("Group returned %v", err)
 		}
 		mu.Unlock()
 		return other.Wait(ctx)
 	})
-}
-
-// panics fails t unless f panics with a text that has want.
-func panics(t *testing.T, want string, f func()) {
-	t.Helper()
-	defer func() {
-		t.Helper()
-		if v := recover(); !strings.Contains(fmt.Sprint(v), want) {
-			t.Errorf("panic %v, want %q", v, want)
-		}
-	}()
-	f()
 }

@@ -2,10 +2,7 @@ package kerneltest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
-	"strings"
 	"testing"
 	"time"
 
@@ -63,19 +60,6 @@ func outside(fn func()) (panicked any) {
 	return <-done
 }
 
-// TestDeadlockAtTheEnd: that the loop looks at how long its end takes does not
-// keep it from seeing that it can never come.
-func TestDeadlockAtTheEnd(t *testing.T) {
-	r := rondo.Runner{SlowStep: time.Hour, OnError: func(rondo.TaskInfo, error) {}}
-	err := r.Run(context.Background(), func(ctx context.Context) error {
-		rondo.Go(ctx, func(ctx context.Context) error { return rondo.Shield(ctx, forever) })
-		return rondo.Yield(ctx)
-	})
-	if !errors.Is(err, rondo.ErrDeadlock) {
-		t.Errorf("Run returned %v", err)
-	}
-}
-
 // A report is what OnError was told.
 type report struct {
 	about rondo.TaskInfo
@@ -90,34 +74,4 @@ func debugged(t *testing.T, main func(ctx context.Context) error) (reports []rep
 	}}
 	err = r.Run(context.Background(), main)
 	return reports, err
-}
-
-// TestLateEnd: a loop that a Shield keeps from ending says so, and who it is.
-func TestLateEnd(t *testing.T) {
-	for _, quick := range []bool{false, true} {
-		log := &logged{seen: make(chan bool, 1)}
-		before := slog.Default()
-		slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
-		r := rondo.Runner{SlowStep: 20 * time.Millisecond}
-		if quick {
-			r.SlowStep = time.Hour
-			log.seen <- true
-		}
-		err := r.Run(t.Context(), func(ctx context.Context) error {
-			rondo.Go(ctx, func(ctx context.Context) error {
-				return rondo.Shield(ctx, func(ctx context.Context) error {
-					_, err := rondo.Offload(ctx, func(context.Context) (bool, error) { return <-log.seen, nil })
-					return err
-				})
-			}).SetName("shielded")
-			return rondo.Yield(ctx)
-		})
-		slog.SetDefault(before)
-		if err != nil {
-			t.Error(err)
-		}
-		if text := log.String(); quick && text != "" || !quick && (!strings.Contains(text, "cannot end") || !strings.Contains(text, "shielded waits for offload")) {
-			t.Errorf("quick: %v, logged %s", quick, text)
-		}
-	}
 }

@@ -13,17 +13,6 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// after gives a function that returns v and err when d has passed.
-func after[T any](d time.Duration, v T, err error) func(ctx context.Context) (T, error) {
-	return func(ctx context.Context) (T, error) {
-		if err := rondo.Sleep(ctx, d); err != nil {
-			var none T
-			return none, err
-		}
-		return v, err
-	}
-}
-
 func TestSettle(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
@@ -191,41 +180,6 @@ func TestRaceAgainstCancellation(t *testing.T) {
 	}
 }
 
-func TestNilFunctions(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		for want, call := range map[string]func(){
-			"rondo: Gather with a nil function":                 func() { _, _ = rondo.Gather[int](ctx, nil) },
-			"rondo: Settle with a nil function":                 func() { _ = rondo.Settle[int](ctx, nil) },
-			"rondo: Race with a nil function":                   func() { _, _ = rondo.Race[int](ctx, nil) },
-			"rondo: Scope.Start with a nil function":            func() { _ = rondo.Group(ctx, func(g *rondo.Scope) error { return g.Start(g, nil) }) },
-			"rondo: WaitAny with a nil Task":                    func() { _, _ = rondo.WaitAny(ctx, nil) },
-			"rondo: WaitAny of the task itself":                 func() { _, _ = rondo.WaitAny(ctx, rondo.Current(ctx)) },
-			"rondo: AsCompleted with a nil Future":              func() { rondo.AsCompleted[int](ctx, nil) },
-			"rondo: Map with a limit that is not positive":      func() { rondo.Map(ctx, 0, slices.Values([]int{1}), double) },
-			"rondo: Map with a nil function":                    func() { rondo.Map[int, int](ctx, 1, slices.Values([]int{1}), nil) },
-			"rondo: Map with a nil sequence":                    func() { rondo.Map(ctx, 1, nil, double) },
-			"rondo: a callback must not be nil":                 func() { rondo.Current(ctx).OnDone(nil) },
-			"rondo: Every with a duration that is not positive": func() { rondo.Every(ctx, 0) },
-			"rondo: Future.Fail with a nil error":               func() { rondo.NewFuture[int](ctx).Fail(nil) },
-			"rondo: Go with a nil function":                     func() { rondo.Go(ctx, nil) },
-			"rondo: Async with a nil function":                  func() { rondo.Async[int](ctx, nil) },
-			"rondo: Group with a nil body":                      func() { _ = rondo.Group(ctx, nil) },
-		} {
-			func() {
-				defer func() {
-					if v := recover(); fmt.Sprint(v) != want {
-						t.Errorf("panicked with %v, want %q", v, want)
-					}
-				}()
-				call()
-			}()
-		}
-		return nil
-	})
-}
-
-func double(_ context.Context, n int) (int, error) { return 2 * n, nil }
-
 // TestRaceKeepsTheFirstWinner: one that succeeds in spite of its cancellation
 // comes too late.
 func TestRaceKeepsTheFirstWinner(t *testing.T) {
@@ -258,6 +212,31 @@ func TestTasksShowTheUsersFunction(t *testing.T) {
 		}
 		if seen != 6 {
 			t.Errorf("looked %d times", seen)
+		}
+	})
+}
+
+func TestGather(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		after := func(d time.Duration, v int, err error) func(context.Context) (int, error) {
+			return func(ctx context.Context) (int, error) {
+				if e := rondo.Sleep(ctx, d*time.Second); e != nil {
+					return 0, e
+				}
+				return v, err
+			}
+		}
+		got, err := rondo.Gather(ctx, after(3, 1, nil), after(1, 2, nil), after(2, 3, nil))
+		if fmt.Sprint(got) != "[1 2 3]" || err != nil {
+			t.Errorf("Gather: %v, %v", got, err)
+		}
+		start := rondo.Now(ctx)
+		got, err = rondo.Gather(ctx, after(3600, 1, nil), after(1, 2, errBroken))
+		if got != nil || err != errBroken || rondo.Now(ctx).Sub(start) != time.Second {
+			t.Errorf("Gather with a failure: %v, %v after %v", got, err, rondo.Now(ctx).Sub(start))
+		}
+		if got, err := rondo.Gather[int](ctx); len(got) != 0 || err != nil {
+			t.Errorf("Gather of nothing: %v, %v", got, err)
 		}
 	})
 }

@@ -2,8 +2,12 @@ package kerneltest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/leak"
@@ -25,3 +29,49 @@ func run(t *testing.T, main func(ctx context.Context) error) {
 		t.Errorf("Run left %d goroutines", left-before)
 	}
 }
+
+var errBroken = errors.New("broken")
+
+// forever waits until its scope is cancelled and returns why.
+func forever(ctx context.Context) error {
+	var never rondo.Event
+	return never.Wait(ctx)
+}
+
+var errStop = errors.New("stop")
+
+// panics fails t unless f panics with a text that has want.
+func panics(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if v := recover(); !strings.Contains(fmt.Sprint(v), want) {
+			t.Errorf("panic %v, want %q", v, want)
+		}
+	}()
+	f()
+}
+
+// panicOf runs fn and gives the text of its panic, "" if there was none.
+func panicOf(fn func()) (text string) {
+	defer func() {
+		if v := recover(); v != nil {
+			text = fmt.Sprint(v)
+		}
+	}()
+	fn()
+	return ""
+}
+
+// after gives a function that returns v and err when d has passed.
+func after[T any](d time.Duration, v T, err error) func(ctx context.Context) (T, error) {
+	return func(ctx context.Context) (T, error) {
+		if err := rondo.Sleep(ctx, d); err != nil {
+			var none T
+			return none, err
+		}
+		return v, err
+	}
+}
+
+func double(_ context.Context, n int) (int, error) { return 2 * n, nil }

@@ -4,23 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
 )
-
-// panicOf runs fn and gives the text of its panic, "" if there was none.
-func panicOf(fn func()) (text string) {
-	defer func() {
-		if v := recover(); v != nil {
-			text = fmt.Sprint(v)
-		}
-	}()
-	fn()
-	return ""
-}
 
 // TestNoLoop: without a ctx of Run every function says so.
 func TestNoLoop(t *testing.T) {
@@ -202,5 +192,48 @@ func TestScopeOfAnotherLoop(t *testing.T) {
 			})
 		})
 		return err
+	})
+}
+
+func TestNewOfNothing(t *testing.T) {
+	panics(t, "NewBarrier for less than 1 task", func() { rondo.NewBarrier(0) })
+	panics(t, "NewSemaphore with a negative number", func() { rondo.NewSemaphore(-1) })
+	panics(t, "Semaphore.Resize with a negative number", func() { rondo.NewSemaphore(1).Resize(-1) })
+	panics(t, "NewQueue with a negative max", func() { rondo.NewQueue[int](-1) })
+	panics(t, "NewStack with a negative max", func() { rondo.NewStack[int](-1) })
+	panics(t, "NewPriorityQueue with a negative max", func() { rondo.NewPriorityQueue(-1, less) })
+	panics(t, "NewPriorityQueue with a nil less", func() { rondo.NewPriorityQueue[int](0, nil) })
+}
+
+func TestNilFunctions(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for want, call := range map[string]func(){
+			"rondo: Gather with a nil function":                 func() { _, _ = rondo.Gather[int](ctx, nil) },
+			"rondo: Settle with a nil function":                 func() { _ = rondo.Settle[int](ctx, nil) },
+			"rondo: Race with a nil function":                   func() { _, _ = rondo.Race[int](ctx, nil) },
+			"rondo: Scope.Start with a nil function":            func() { _ = rondo.Group(ctx, func(g *rondo.Scope) error { return g.Start(g, nil) }) },
+			"rondo: WaitAny with a nil Task":                    func() { _, _ = rondo.WaitAny(ctx, nil) },
+			"rondo: WaitAny of the task itself":                 func() { _, _ = rondo.WaitAny(ctx, rondo.Current(ctx)) },
+			"rondo: AsCompleted with a nil Future":              func() { rondo.AsCompleted[int](ctx, nil) },
+			"rondo: Map with a limit that is not positive":      func() { rondo.Map(ctx, 0, slices.Values([]int{1}), double) },
+			"rondo: Map with a nil function":                    func() { rondo.Map[int, int](ctx, 1, slices.Values([]int{1}), nil) },
+			"rondo: Map with a nil sequence":                    func() { rondo.Map(ctx, 1, nil, double) },
+			"rondo: a callback must not be nil":                 func() { rondo.Current(ctx).OnDone(nil) },
+			"rondo: Every with a duration that is not positive": func() { rondo.Every(ctx, 0) },
+			"rondo: Future.Fail with a nil error":               func() { rondo.NewFuture[int](ctx).Fail(nil) },
+			"rondo: Go with a nil function":                     func() { rondo.Go(ctx, nil) },
+			"rondo: Async with a nil function":                  func() { rondo.Async[int](ctx, nil) },
+			"rondo: Group with a nil body":                      func() { _ = rondo.Group(ctx, nil) },
+		} {
+			func() {
+				defer func() {
+					if v := recover(); fmt.Sprint(v) != want {
+						t.Errorf("panicked with %v, want %q", v, want)
+					}
+				}()
+				call()
+			}()
+		}
+		return nil
 	})
 }

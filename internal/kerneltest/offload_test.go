@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -231,4 +232,94 @@ func TestOffloadNil(t *testing.T) {
 		_, err := rondo.Offload[int](ctx, nil)
 		return err
 	})
+}
+
+func TestOffload(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		v, err := rondo.Offload(ctx, func(ctx context.Context) (string, error) {
+			if rondo.Current(ctx) != nil {
+				t.Error("an offloaded function is taken for a task")
+			}
+			if err := rondo.Yield(ctx); !errors.Is(err, rondo.ErrNoLoop) {
+				t.Errorf("Yield in an offloaded function: %v", err)
+			}
+			return "v", errBroken
+		})
+		if v != "v" || err != errBroken {
+			t.Errorf("Offload: %q, %v", v, err)
+		}
+		func() {
+			defer func() {
+				if p, ok := recover().(*rondo.PanicError); !ok || p.Value != "oops" {
+					t.Errorf("recovered %v", p)
+				}
+			}()
+			_, _ = rondo.Offload(ctx, func(context.Context) (int, error) { explode(); return 0, nil })
+		}()
+		if _, err := rondo.Offload(ctx, func(context.Context) (int, error) { runtime.Goexit(); return 1, nil }); err == nil {
+			t.Error("a Goexit in an offloaded function is no error")
+		}
+		return nil
+	})
+}
+
+// TestOffloadCancelled: the task goes on at once; the function is told by its
+// ctx, and its result is dropped.
+func TestOffloadCancelled(t *testing.T) {
+	gone := make(chan error, 1)
+	run(t, func(ctx context.Context) error {
+		v, err := func() (v int, err error) {
+			err = rondo.Timeout(ctx, time.Millisecond, func(ctx context.Context) error {
+				v, err = rondo.Offload(ctx, func(ctx context.Context) (int, error) {
+					<-ctx.Done()
+					gone <- context.Cause(ctx)
+					return 1, nil
+				})
+				return err
+			})
+			return v, err
+		}()
+		if v != 0 || err != context.DeadlineExceeded {
+			t.Errorf("Offload: %d, %v", v, err)
+		}
+		return nil
+	})
+	if err := <-gone; err != context.DeadlineExceeded {
+		t.Errorf("the function saw %v", err)
+	}
+}
+
+// TestOffloadIsBounded: no more run at once than Threads says, and all get
+// their turn, also when some that wait are cancelled.
+func TestOffloadIsBounded(t *testing.T) {
+	var running, most, ran atomic.Int64
+	r := rondo.Runner{Threads: 3}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 40 {
+				task := g.Go(func(ctx context.Context) error {
+					_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+						n := running.Add(1)
+						for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+						}
+						runtime.Gosched()
+						ran.Add(1)
+						running.Add(-1)
+						return 0, nil
+					})
+					return err
+				})
+				if i%4 == 3 {
+					if err := rondo.Yield(g); err != nil {
+						return err
+					}
+					task.Cancel(nil)
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil || most.Load() > 3 || ran.Load() < 30 {
+		t.Errorf("Run returned %v; %d ran at once, %d in all", err, most.Load(), ran.Load())
+	}
 }

@@ -6,7 +6,6 @@ package kerneltest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -126,8 +125,6 @@ func (n *naiveGate) returned(v *visit) {
 		n.admit()
 	}
 }
-
-var errStop = errors.New("stop")
 
 // call goes through the gate once: in, a few turns, out.
 func (n *naiveGate) call(t testing.TB, ctx context.Context, g gate, write bool, turns int) {
