@@ -15,7 +15,7 @@ var rows = [][]string{
 	{"coro", "internal/poll", "internal/kernel", "internal/timeline", "internal/stacks"},
 	{"internal/watchdog"},
 	{"."},
-	{"internal/fd", "internal/goinspect"},
+	{"internal/fd", "internal/goinspect", "internal/conformance", "internal/kerneltest", "internal/soak"},
 	{"socket", "process", "signals", "sim", "inspect"},
 	{"cmd/...", "examples/...", "interop/...", "bench/..."},
 }

@@ -1,0 +1,296 @@
+package rondo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// At most two of five requests are under way at any time.
+func ExampleSemaphore() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		s := rondo.NewSemaphore(2)
+		now, most := 0, 0
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			for range 5 {
+				g.Go(func(ctx context.Context) error {
+					if err := s.Acquire(ctx); err != nil {
+						return err
+					}
+					defer s.Release()
+					now++
+					most = max(most, now)
+					err := rondo.Sleep(ctx, time.Millisecond) // the request
+					now--
+					return err
+				})
+			}
+			return nil
+		})
+		fmt.Println("at most", most, err)
+		return nil
+	})
+	// Output: at most 2 <nil>
+}
+
+// A Cond waits for what a Mutex guards, here for money enough.
+func ExampleCond() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		var mu rondo.Mutex
+		paid := rondo.Cond{L: &mu}
+		balance := 0
+		buyer := rondo.Go(ctx, func(ctx context.Context) error {
+			if err := mu.Lock(ctx); err != nil {
+				return err
+			}
+			defer mu.Unlock()
+			for balance < 50 {
+				if err := paid.Wait(ctx); err != nil {
+					return err
+				}
+			}
+			balance -= 50
+			return nil
+		})
+		for range 3 {
+			if err := mu.Lock(ctx); err != nil {
+				return err
+			}
+			balance += 20
+			paid.Signal()
+			mu.Unlock()
+		}
+		err := buyer.Wait(ctx)
+		fmt.Println(balance, err)
+		return nil
+	})
+	// Output: 10 <nil>
+}
+
+// Three workers finish a phase before any of them begins the next.
+func ExampleBarrier() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		b := rondo.NewBarrier(3)
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for range 3 {
+				g.Go(func(ctx context.Context) error {
+					for phase := range 2 {
+						fmt.Println("phase", phase)
+						if _, err := b.Wait(ctx); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+			return nil
+		})
+	})
+	// Output:
+	// phase 0
+	// phase 0
+	// phase 0
+	// phase 1
+	// phase 1
+	// phase 1
+}
+
+func ExampleNewPriorityQueue() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		q := rondo.NewPriorityQueue(0, func(a, b string) bool { return len(a) < len(b) })
+		for _, word := range []string{"episode", "theme", "coda", "rondo"} {
+			if err := q.Put(ctx, word); err != nil {
+				return err
+			}
+		}
+		q.Close()
+		for word := range q.All(ctx) {
+			fmt.Println(word)
+		}
+		return nil
+	})
+	// Output:
+	// coda
+	// theme
+	// rondo
+	// episode
+}
+
+// Readers read together, also where they wait; a writer is alone.
+func ExampleRWMutex() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		var mu rondo.RWMutex
+		price, readers := 1, 0
+		read := func(ctx context.Context) error {
+			if err := mu.RLock(ctx); err != nil {
+				return err
+			}
+			defer mu.RUnlock()
+			readers++
+			before := price
+			err := rondo.Sleep(ctx, time.Millisecond)
+			fmt.Println(readers, "read together; changed meanwhile:", price != before)
+			return err
+		}
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(read)
+			g.Go(read)
+			g.Go(func(ctx context.Context) error {
+				if err := mu.Lock(ctx); err != nil {
+					return err
+				}
+				defer mu.Unlock()
+				price++
+				fmt.Println("price", price)
+				return nil
+			})
+			return nil
+		})
+	})
+	// Output:
+	// 2 read together; changed meanwhile: false
+	// 2 read together; changed meanwhile: false
+	// price 2
+}
+
+// A stack gives what was put last first, here for a walk that goes deep.
+func ExampleNewStack() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		q := rondo.NewStack[string](0)
+		for _, word := range []string{"theme", "episode", "coda"} {
+			q.TryPut(word)
+		}
+		q.Close()
+		for word := range q.All(ctx) {
+			fmt.Println(word)
+		}
+		return nil
+	})
+	// Output:
+	// coda
+	// episode
+	// theme
+}
+
+// Ask several mirrors, and take the first answer.
+func ExampleRace() {
+	ask := func(mirror string, takes time.Duration) func(ctx context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) {
+			if err := rondo.Sleep(ctx, takes); err != nil {
+				return "", err
+			}
+			if mirror == "down" {
+				return "", errors.New("no answer")
+			}
+			return "hello from " + mirror, nil
+		}
+	}
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		answer, err := rondo.Race(ctx, ask("down", 0), ask("far", time.Hour), ask("near", time.Millisecond))
+		fmt.Println(answer, err)
+		return nil
+	})
+	// Output: hello from near <nil>
+}
+
+// Work on three at a time, and have the results in order.
+func ExampleMap() {
+	square := func(ctx context.Context, n int) (int, error) {
+		if n == 4 {
+			return 0, errors.New("four is broken")
+		}
+		return n * n, rondo.Sleep(ctx, time.Duration(10-n)*time.Millisecond)
+	}
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		for v, err := range rondo.Map(ctx, 3, slices.Values([]int{1, 2, 3, 4, 5, 6}), square) {
+			if err != nil {
+				fmt.Println(err)
+				break // the others are cancelled, and have ended after the loop
+			}
+			fmt.Println(v)
+		}
+		return nil
+	})
+	// Output:
+	// 1
+	// 4
+	// 9
+	// four is broken
+}
+
+// See what became of each.
+func ExampleSettle() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		for _, r := range rondo.Settle(ctx,
+			func(ctx context.Context) (string, error) { return "done", rondo.Sleep(ctx, time.Millisecond) },
+			func(ctx context.Context) (string, error) { return "", errors.New("disk full") },
+		) {
+			fmt.Printf("%q %v\n", r.Value, r.Err)
+		}
+		return nil
+	})
+	// Output:
+	// "done" <nil>
+	// "" disk full
+}
+
+// Take from a channel that goroutines send to.
+func ExampleReceive() {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for _, s := range []string{"one", "two"} {
+			lines <- s
+		}
+	}()
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		for {
+			line, ok, err := rondo.Receive(ctx, lines)
+			if err != nil || !ok {
+				return err
+			}
+			fmt.Println(line)
+		}
+	})
+	// Output:
+	// one
+	// two
+}
+
+// Results as they come, whatever the order of the questions.
+func ExampleAsCompleted() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		gate := rondo.NewFuture[string](ctx)
+		late := rondo.Async(ctx, func(ctx context.Context) (string, error) { return gate.Wait(ctx) })
+		soon := rondo.Async(ctx, func(ctx context.Context) (string, error) { return "soon", nil })
+		for f := range rondo.AsCompleted(ctx, late, soon) {
+			fmt.Println(f.Result())
+			gate.Set("late")
+		}
+		return rondo.Check(ctx) // the range also ends when ctx is cancelled
+	})
+	// Output:
+	// soon <nil>
+	// late <nil>
+}
+
+// The first of several tasks to end; the others go on.
+func ExampleWaitAny() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		var open rondo.Event
+		reader := rondo.Go(ctx, open.Wait)
+		writer := rondo.Go(ctx, func(ctx context.Context) error { return errors.New("broken pipe") })
+		t, err := rondo.WaitAny(ctx, reader, writer)
+		if err != nil {
+			return err
+		}
+		fmt.Println(t == writer, t.Err(), reader.Done())
+		open.Set()
+		return reader.Wait(ctx)
+	})
+	// Output: true broken pipe false
+}

@@ -1,0 +1,77 @@
+package conformance
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+func TestC130GatherInArgumentOrder(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		got, err := rondo.Gather(ctx, after(3*time.Second, 1, nil), after(time.Second, 2, nil), after(2*time.Second, 3, nil))
+		if err != nil || !slices.Equal(got, []int{1, 2, 3}) {
+			t.Error(got, err)
+		}
+	})
+}
+
+// The first error cancels the rest, and they have ended when Gather returns.
+func TestC132GatherFails(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		start, cut := rondo.Now(ctx), false
+		got, err := rondo.Gather(ctx, after(time.Second, 0, errBroken), func(ctx context.Context) (int, error) {
+			return 0, sleeper(time.Hour, nil, &cut)(ctx)
+		})
+		if err != errBroken || got != nil || !cut || rondo.Now(ctx).Sub(start) != time.Second {
+			t.Error(got, err, cut)
+		}
+	})
+}
+
+func TestC133SettleKeepsAllOutcomes(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		got := rondo.Settle(ctx, after(time.Second, 1, nil), after(1, 0, errBroken), func(ctx context.Context) (int, error) {
+			rondo.Current(ctx).Cancel(context.Canceled)
+			return 0, rondo.Yield(ctx)
+		})
+		if want := []rondo.Result[int]{{Value: 1}, {Err: errBroken}, {Err: context.Canceled}}; !slices.Equal(got, want) {
+			t.Error(got)
+		}
+	})
+}
+
+func TestC135GatherOfNothing(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		if got, err := rondo.Gather[int](ctx); got == nil || len(got) != 0 || err != nil {
+			t.Error(got, err)
+		}
+	})
+}
+
+func TestC136WaitAnyInATimeoutCancelsNothing(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		cut := false
+		a, b := rondo.Go(ctx, sleeper(time.Minute, nil, &cut)), rondo.Go(ctx, sleeper(time.Hour, nil, &cut))
+		err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error { _, err := rondo.WaitAny(ctx, a, b); return err })
+		if err != context.DeadlineExceeded || a.Done() || b.Done() {
+			t.Error(err)
+		}
+		if first, err := rondo.WaitAny(ctx, b, a); first != a || err != nil || cut {
+			t.Error(first, err, cut)
+		}
+	})
+}
+
+func TestC138AsCompletedGivesTheOriginals(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		a, b, c := rondo.Async(ctx, after(2*time.Second, 1, nil)), rondo.Async(ctx, after(time.Second, 2, nil)), rondo.NewFuture[int](ctx)
+		c.Set(3)
+		if got := slices.Collect(rondo.AsCompleted(ctx, a, b, c)); !slices.Equal(got, []*rondo.Future[int]{c, b, a}) {
+			t.Error(got)
+		}
+	})
+}

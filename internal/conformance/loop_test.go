@@ -1,0 +1,163 @@
+package conformance
+
+// Behaviour that asyncio promises of its loop, its futures and its tasks, each
+// under the number of the project's list. Where Rondo means to differ, the test
+// shows what Rondo does.
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+func TestC030CallSoonIsFIFO(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		log := ""
+		for _, s := range []string{"a", "b", "c"} {
+			rondo.LoopOf(ctx).CallSoon(func() { log += s })
+		}
+		err := rondo.Yield(ctx)
+		if log != "abc" {
+			t.Errorf("the order was %s", log)
+		}
+		return err
+	})
+}
+
+func TestC031CallbackOfCallbackRunsNextTurn(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l := rondo.LoopOf(ctx)
+		var first, second uint64
+		l.CallSoon(func() {
+			first = l.Stats().Turns
+			l.CallSoon(func() { second = l.Stats().Turns })
+		})
+		_ = rondo.Yield(ctx)
+		_ = rondo.Yield(ctx)
+		if first == 0 || second != first+1 {
+			t.Errorf("the first ran in turn %d, the second in turn %d", first, second)
+		}
+		return nil
+	})
+}
+
+func TestC034CallLaterIsNotEarly(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		start := rondo.Now(ctx)
+		var ran time.Duration
+		rondo.LoopOf(ctx).CallLater(time.Second, func() { ran = rondo.Now(ctx).Sub(start) })
+		h := rondo.LoopOf(ctx).CallLater(time.Millisecond, func() { t.Error("a cancelled handle fired") })
+		h.Cancel()
+		_ = rondo.Sleep(ctx, time.Minute)
+		if ran < time.Second || ran > time.Second {
+			t.Errorf("it fired after %v", ran)
+		}
+	})
+}
+
+func TestC035NegativeDelayIsNextTurn(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		start, ran := rondo.Now(ctx), false
+		rondo.LoopOf(ctx).CallLater(-time.Hour, func() { ran = true })
+		if ran {
+			t.Error("it fired inline")
+		}
+		_ = rondo.Sleep(ctx, 1)
+		if !ran || rondo.Now(ctx).Sub(start) != 1 {
+			t.Error("it did not fire at once")
+		}
+	})
+}
+
+func TestC036NilCallbackIsRefused(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		l := rondo.LoopOf(ctx)
+		before := l.Stats()
+		for _, call := range []func(){
+			func() { l.CallSoon(nil) }, func() { l.CallLater(1, nil) }, func() { l.CallAt(rondo.Now(ctx), nil) }, func() { _ = l.Post(nil) },
+		} {
+			if panicOf(call) == "" {
+				t.Error("a nil callback was taken")
+			}
+		}
+		if after := l.Stats(); after.Ready != before.Ready || after.Timers != before.Timers {
+			t.Error("something was queued")
+		}
+	})
+}
+
+func TestC038EndedLoopRefuses(t *testing.T) {
+	var l *rondo.Loop
+	var old context.Context
+	run(t, func(ctx context.Context) error { l, old = rondo.LoopOf(ctx), ctx; return nil })
+	for name, call := range map[string]func(){
+		"CallSoon": func() { l.CallSoon(func() {}) },
+		"Go":       func() { rondo.Go(old, forever) },
+		"Stats":    func() { l.Stats() },
+	} {
+		if text := panicOf(call); !strings.Contains(text, "the loop has ended") {
+			t.Errorf("%s after the end: %q", name, text)
+		}
+	}
+	if _, err := rondo.Submit(l, func(context.Context) (int, error) { return 1, nil }).Wait(context.Background()); !errors.Is(err, rondo.ErrLoopClosed) {
+		t.Errorf("Submit after the end: %v", err)
+	}
+	if err := rondo.Sleep(old, 1); err == nil {
+		t.Error("Sleep after the end")
+	}
+}
+
+func TestC039NoLoopInALoop(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		if err := rondo.Run(ctx, forever); err == nil || !strings.Contains(err.Error(), "Run inside a task") {
+			t.Errorf("Run in a task returned %v", err)
+		}
+		return nil
+	})
+}
+
+func TestC041PostWakesASleepingLoop(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, done := rondo.LoopOf(ctx), rondo.NewFuture[bool](ctx)
+		go func() { _ = l.Post(func() { done.Set(rondo.Current(ctx) == nil) }) }()
+		onLoop, err := done.Wait(ctx)
+		if !onLoop {
+			t.Error("the callback ran in a task")
+		}
+		return err
+	})
+}
+
+// A callback that panics has no task to answer for it, so it ends the loop, also
+// under Recover; asyncio logs it and goes on.
+func TestC044CallbackPanicEndsTheLoop(t *testing.T) {
+	ended := false
+	text := panicOf(func() {
+		_ = (&rondo.Runner{Recover: true}).Run(t.Context(), func(ctx context.Context) error {
+			defer func() { ended = true }()
+			rondo.LoopOf(ctx).CallSoon(func() { panic("oops") })
+			return rondo.Sleep(ctx, time.Hour)
+		})
+	})
+	if !ended || !strings.Contains(text, "panic in a callback: oops") {
+		t.Errorf("Run panicked with %.80q; main ended: %v", text, ended)
+	}
+}
+
+func TestC046PanicOfOnErrorEndsTheLoop(t *testing.T) {
+	r := rondo.Runner{OnError: func(rondo.TaskInfo, error) { panic("oops") }}
+	text := panicOf(func() {
+		_ = r.Run(t.Context(), func(ctx context.Context) error {
+			rondo.Go(ctx, func(context.Context) error { return errBroken })
+			return nil
+		})
+	})
+	if !strings.Contains(text, "oops") {
+		t.Errorf("Run panicked with %.80q", text)
+	}
+}

@@ -1,0 +1,88 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
+)
+
+// TestMain counts goroutines and descriptors. A coroutine is a goroutine too, so
+// what a loop or a test leaves behind shows here.
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// run runs main on a real loop and fails the test if it returns an error, or if
+// goroutines are left.
+func run(t *testing.T, main func(ctx context.Context) error) {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	if err := rondo.Run(t.Context(), main); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	if left := leak.Settle(before); left > before {
+		t.Errorf("Run left %d goroutines", left-before)
+	}
+}
+
+var (
+	errBroken = errors.New("broken")
+	errStop   = errors.New("stop")
+)
+
+// forever waits until its scope is cancelled and returns why.
+func forever(ctx context.Context) error {
+	var never rondo.Event
+	return never.Wait(ctx)
+}
+
+// panicOf runs fn and returns the text of its panic, "" if there was none.
+func panicOf(fn func()) (text string) {
+	defer func() {
+		if v := recover(); v != nil {
+			text = fmt.Sprint(v)
+		}
+	}()
+	fn()
+	return ""
+}
+
+// panics fails t if fn does not panic with a text that has want in it.
+func panics(t *testing.T, want string, fn func()) {
+	t.Helper()
+	if text := panicOf(fn); !strings.Contains(text, want) {
+		t.Errorf("panic %q, want %q", text, want)
+	}
+}
+
+// after returns a function that returns v and err when d has passed.
+func after[T any](d time.Duration, v T, err error) func(ctx context.Context) (T, error) {
+	return func(ctx context.Context) (T, error) {
+		if err := rondo.Sleep(ctx, d); err != nil {
+			var none T
+			return none, err
+		}
+		return v, err
+	}
+}
+
+func double(_ context.Context, n int) (int, error) { return 2 * n, nil }
+
+type ctxKey string
+
+// sleeper gives a task function that returns err when d has passed, or the cause
+// if it is cancelled first; then it sets *cut.
+func sleeper(d time.Duration, err error, cut *bool) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		if err := rondo.Sleep(ctx, d); err != nil {
+			*cut = true
+			return err
+		}
+		return err
+	}
+}

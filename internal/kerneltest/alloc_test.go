@@ -1,0 +1,157 @@
+package kerneltest
+
+// This file tests that the objects tasks wait for allocate nothing in use, with
+// and without a wait.
+
+import (
+	"context"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+)
+
+// free fails t if fn, which is called in a task, allocates more than want times.
+func free(t *testing.T, what string, want float64, fn func()) {
+	t.Helper()
+	for range 20 {
+		fn() // rings and lists grow to their size
+	}
+	if n := testing.AllocsPerRun(200, fn); n > want {
+		t.Errorf("%s: %v allocations, want %v", what, n, want)
+	}
+}
+
+// must panics with an error that a test cannot have.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func TestUncontendedAllocatesNothing(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var (
+			m  rondo.Mutex
+			rw rondo.RWMutex
+			e  rondo.Event
+			s  = rondo.NewSemaphore(1)
+			c  = rondo.Cond{L: &m}
+		)
+		free(t, "Mutex", 0, func() { must(m.Lock(ctx)); m.Unlock() })
+		free(t, "RWMutex", 0, func() { must(rw.Lock(ctx)); rw.Unlock(); must(rw.RLock(ctx)); rw.RUnlock() })
+		free(t, "Event", 0, func() { e.Set(); must(e.Wait(ctx)); e.Clear() })
+		free(t, "Semaphore", 0, func() { must(s.Acquire(ctx)); s.Release() })
+		free(t, "Cond", 0, func() { c.Signal(); c.Broadcast() })
+		for name, q := range queuesOfOne() {
+			free(t, name, 0, func() {
+				must(q.Put(ctx, 1))
+				_, err := q.Get(ctx)
+				must(err)
+				q.TaskDone()
+			})
+		}
+		free(t, "Future", 1, func() { // the Future itself
+			f := rondo.NewFuture[int](ctx)
+			f.Set(1)
+			_, err := f.Wait(ctx)
+			must(err)
+		})
+		return nil
+	})
+}
+
+// queuesOfOne returns a queue of each kind, with room for one value.
+func queuesOfOne() map[string]*rondo.Queue[int] {
+	return map[string]*rondo.Queue[int]{
+		"Queue":         rondo.NewQueue[int](1),
+		"Stack":         rondo.NewStack[int](1),
+		"PriorityQueue": rondo.NewPriorityQueue(1, less),
+	}
+}
+
+func less(a, b int) bool { return a < b }
+
+// crowded runs body in a group. What body hands to others is called over and
+// over by so many tasks, so that the calls of body itself have to wait.
+func crowded(t *testing.T, body func(ctx context.Context, others func(n int, fn func(ctx context.Context)))) {
+	run(t, func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			defer g.Cancel(nil)
+			body(g, func(n int, fn func(ctx context.Context)) {
+				for range n {
+					g.Go(func(ctx context.Context) error {
+						for ctx.Err() == nil {
+							fn(ctx)
+						}
+						return nil
+					})
+				}
+			})
+			return nil
+		})
+	})
+}
+
+// hold returns a function that holds a lock for one turn.
+func hold(lock func(ctx context.Context) error, unlock func()) func(ctx context.Context) {
+	return func(ctx context.Context) {
+		if lock(ctx) == nil {
+			_ = rondo.Yield(ctx)
+			unlock()
+		}
+	}
+}
+
+func TestContendedLocksAllocateNothing(t *testing.T) {
+	var m rondo.Mutex
+	var rw rondo.RWMutex
+	s := rondo.NewSemaphore(1)
+	crowded(t, func(ctx context.Context, others func(n int, fn func(ctx context.Context))) {
+		lock := hold(m.Lock, m.Unlock)
+		others(2, lock)
+		free(t, "Mutex", 0, func() { lock(ctx) })
+
+		write, read := hold(rw.Lock, rw.Unlock), hold(rw.RLock, rw.RUnlock)
+		others(2, write)
+		others(2, read)
+		free(t, "RWMutex", 0, func() { write(ctx); read(ctx) })
+
+		acquire := hold(s.Acquire, s.Release)
+		others(2, acquire)
+		free(t, "Semaphore", 0, func() { acquire(ctx) })
+	})
+}
+
+func TestContendedWaitsAllocateNothing(t *testing.T) {
+	var m rondo.Mutex
+	c := rondo.Cond{L: &m}
+	var e rondo.Event
+	crowded(t, func(ctx context.Context, others func(n int, fn func(ctx context.Context))) {
+		others(1, func(ctx context.Context) { c.Signal(); _ = rondo.Yield(ctx) })
+		free(t, "Cond", 0, func() { must(m.Lock(ctx)); must(c.Wait(ctx)); m.Unlock() })
+
+		others(1, func(ctx context.Context) { e.Set(); e.Clear(); _ = rondo.Yield(ctx) })
+		free(t, "Event", 0, func() { must(e.Wait(ctx)) })
+
+		for name, q := range queuesOfOne() {
+			others(1, func(ctx context.Context) { _ = q.Put(ctx, 1) })
+			free(t, name, 0, func() {
+				_, err := q.Get(ctx)
+				must(err)
+			})
+		}
+
+		var f *rondo.Future[int]
+		others(1, func(ctx context.Context) {
+			if f != nil {
+				f.Set(1)
+			}
+			_ = rondo.Yield(ctx)
+		})
+		free(t, "Future", 1, func() { // the Future itself
+			f = rondo.NewFuture[int](ctx)
+			_, err := f.Wait(ctx)
+			must(err)
+		})
+	})
+}

@@ -1,0 +1,93 @@
+package kerneltest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// TestCond: a task waits until there is enough in an account, and two deposits
+// are made, each followed by a Signal.
+func TestCond(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var mu rondo.Mutex
+		enough := rondo.Cond{L: &mu}
+		balance := 0
+		buyer := rondo.Go(ctx, func(ctx context.Context) error {
+			if err := mu.Lock(ctx); err != nil {
+				return err
+			}
+			defer mu.Unlock()
+			for balance < 100 {
+				if err := enough.Wait(ctx); err != nil {
+					return err
+				}
+			}
+			balance -= 100
+			return nil
+		})
+		for range 2 {
+			if buyer.Done() {
+				t.Error("the task went on too early")
+			}
+			if err := mu.Lock(ctx); err != nil {
+				t.Fatal(err)
+			}
+			balance += 60
+			mu.Unlock()
+			enough.Signal()
+			if err := rondo.Sleep(ctx, time.Second); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := buyer.Wait(ctx); err != nil || balance != 20 {
+			t.Errorf("the task returned %v; the balance is %d", err, balance)
+		}
+	})
+}
+
+func TestCondMisuse(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var mu rondo.Mutex
+		panics(t, "Cond.Wait without L", func() { _ = new(rondo.Cond).Wait(ctx) })
+		panics(t, "Cond.Wait with L unlocked", func() { _ = (&rondo.Cond{L: &mu}).Wait(ctx) })
+		if !mu.TryLock() {
+			t.Error("Wait has kept L")
+		}
+		return nil
+	})
+}
+
+// TestCondCancelledFromTheStart: Wait in a cancelled scope fails and does not
+// unlock L in between.
+func TestCondCancelledFromTheStart(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var mu rondo.Mutex
+		_ = mu.TryLock()
+		c := rondo.Cond{L: &mu}
+		entered := false
+		other := rondo.Go(ctx, func(ctx context.Context) error {
+			err := mu.Lock(ctx)
+			entered = true
+			return err
+		})
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Cancel(errStop)
+			if err := c.Wait(g); err != errStop || entered {
+				t.Errorf("Wait returned %v; another task got L: %v", err, entered)
+			}
+			return nil
+		})
+		if err != errStop {
+			t.Errorf("Group returned %v", err)
+		}
+		mu.Unlock()
+		return other.Wait(ctx)
+	})
+}

@@ -1,0 +1,208 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+type ctxKey string
+
+// TestStandardContexts: what package context makes from a task's ctx works, and
+// Rondo's waits honour it. It runs on the real clock, for that is what the
+// standard library's deadlines run on.
+func TestStandardContexts(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		c, cancel := context.WithTimeout(ctx, time.Millisecond)
+		defer cancel()
+		if err := rondo.Sleep(c, time.Hour); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Sleep under context.WithTimeout returned %v", err)
+		}
+		if err := rondo.Group(c, func(*rondo.Scope) error { panic("ran") }); err != context.DeadlineExceeded {
+			t.Errorf("Group under an expired context returned %v", err)
+		}
+
+		c2, cancel2 := context.WithCancelCause(ctx)
+		err := rondo.Group(c2, func(g *rondo.Scope) error {
+			g.Go(forever)
+			if err := rondo.Yield(g); err != nil {
+				return err
+			}
+			cancel2(errBroken)
+			return forever(g)
+		})
+		if err != errBroken {
+			t.Errorf("Group under a context cancelled with a cause returned %v", err)
+		}
+
+		c3 := context.WithValue(ctx, ctxKey("a"), 1)
+		return rondo.Group(c3, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				if ctx.Value(ctxKey("a")) != 1 || ctx.Value(ctxKey("b")) != nil {
+					t.Error("a task does not see the values of its scope's ctx")
+				}
+				return rondo.Sleep(context.WithValue(ctx, ctxKey("b"), 2), time.Microsecond)
+			})
+			return nil
+		})
+	})
+}
+
+// TestScopeAsContext: contexts that the standard library hangs below a scope
+// see its end, its error and its cause.
+func TestScopeAsContext(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var kept context.Context
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			child, cancel := context.WithCancel(g)
+			defer cancel()
+			if g.Err() != nil || child.Err() != nil || context.Cause(g) != nil {
+				t.Error("a scope that goes on has an error")
+			}
+			g.Cancel(errBroken)
+			<-child.Done()
+			<-g.Done()
+			if child.Err() != context.Canceled || context.Cause(child) != errBroken || context.Cause(g) != errBroken {
+				t.Errorf("child: %v, cause %v; scope: cause %v", child.Err(), context.Cause(child), context.Cause(g))
+			}
+			return nil
+		})
+		_ = rondo.Timeout(ctx, time.Nanosecond, func(s context.Context) error {
+			child, cancel := context.WithCancel(s)
+			defer cancel()
+			_ = forever(s)
+			<-child.Done()
+			if child.Err() != context.DeadlineExceeded || s.Err() != context.DeadlineExceeded {
+				t.Errorf("after a Timeout: child %v, scope %v", child.Err(), s.Err())
+			}
+			return nil
+		})
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error { kept = g; return nil })
+		if kept.Err() != context.Canceled {
+			t.Errorf("a scope that has been left: %v", kept.Err())
+		}
+		<-kept.Done()
+		stop := context.AfterFunc(ctx, func() {})
+		if !stop() {
+			t.Error("context.AfterFunc ran on a live scope")
+		}
+		return rondo.Shield(ctx, func(s context.Context) error {
+			if _, ok := s.Deadline(); ok || s.Err() != nil {
+				t.Error("a Shield has a deadline or an error")
+			}
+			return nil
+		})
+	})
+}
+
+// TestContextsFromManyGoroutines uses a scope as goroutines do, while the loop
+// cancels it. It is for the race detector.
+func TestContextsFromManyGoroutines(t *testing.T) {
+	for range 20 {
+		run(t, func(ctx context.Context) error {
+			ended := make(chan error, 8)
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				for i := range 8 {
+					go func() {
+						child, cancel := context.WithCancel(g)
+						defer cancel()
+						_, _ = g.Deadline()
+						_ = g.Value(ctxKey("x"))
+						if i%2 == 0 {
+							_ = context.Cause(g)
+							_ = g.Err()
+						}
+						<-child.Done()
+						ended <- context.Cause(child)
+					}()
+				}
+				if err := rondo.Yield(g); err != nil {
+					return err
+				}
+				g.Cancel(errBroken)
+				return nil
+			})
+			for range 8 {
+				if cause := <-ended; cause != errBroken {
+					t.Errorf("a goroutine saw the cause %v", cause)
+				}
+			}
+			if err != errBroken {
+				t.Errorf("Group returned %v", err)
+			}
+			return nil
+		})
+	}
+}
+
+// TestRunsOwnContext: cancelling the ctx of Run cancels the root scope.
+func TestRunsOwnContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), ctxKey("a"), 1))
+	err := rondo.Run(ctx, func(ctx context.Context) error {
+		if ctx.Value(ctxKey("a")) != 1 {
+			t.Error("the value of Run's ctx is not seen")
+		}
+		time.AfterFunc(time.Millisecond, func() { cancel(errBroken) })
+		return forever(ctx)
+	})
+	if err != errBroken {
+		t.Errorf("Run returned %v", err)
+	}
+	// A ctx may come from a task of another loop.
+	run(t, func(outer context.Context) error {
+		task := rondo.Go(outer, func(ctx context.Context) error {
+			inner := make(chan error, 1)
+			go func() { inner <- rondo.Run(ctx, forever) }()
+			_ = forever(ctx)
+			if err := <-inner; err != errBroken {
+				t.Errorf("Run with a task's ctx returned %v", err)
+			}
+			return nil
+		})
+		if err := rondo.Yield(outer); err != nil {
+			return err
+		}
+		task.Cancel(errBroken)
+		return task.Wait(outer)
+	})
+	err = rondo.Run(ctx, func(ctx context.Context) error { panic("ran") })
+	if err != errBroken {
+		t.Errorf("Run with a cancelled ctx returned %v", err)
+	}
+}
+
+// TestSpawnedTaskAndItsMaker: a task lives in the group of the one that started
+// it, is cancelled with that one, and is not touched by its mere end.
+func TestSpawnedTaskAndItsMaker(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var ended, cancelled error
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				rondo.Go(ctx, func(ctx context.Context) error {
+					ended = rondo.Sleep(ctx, time.Minute)
+					return nil
+				})
+				return nil
+			})
+			maker := g.Go(func(ctx context.Context) error {
+				rondo.Go(ctx, func(ctx context.Context) error {
+					cancelled = forever(ctx)
+					return nil
+				})
+				return forever(ctx)
+			})
+			if err := rondo.Sleep(g, time.Second); err != nil {
+				return err
+			}
+			maker.Cancel(errBroken)
+			return nil
+		})
+		if err != nil || ended != nil || cancelled != errBroken {
+			t.Errorf("Group returned %v; of an ended maker %v, of a cancelled one %v", err, ended, cancelled)
+		}
+	})
+}

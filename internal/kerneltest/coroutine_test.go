@@ -1,0 +1,248 @@
+package kerneltest
+
+// This file tests coroutines that a task makes with iter.Pull and with package
+// coro. Their bodies wait as the task that resumes them does.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/coro"
+	"github.com/rondo-go/rondo/internal/leak"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// slowly gives n values with a wait before each.
+func slowly(ctx context.Context, n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range n {
+			if rondo.Sleep(ctx, time.Second) != nil || !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// nests wraps a sequence into a coroutine, in each of the ways there are.
+var nests = map[string]func(iter.Seq[int]) (next func() (int, bool), stop func()){
+	"iter.Pull": func(s iter.Seq[int]) (func() (int, bool), func()) { return iter.Pull(s) },
+	"coro.Pull": func(s iter.Seq[int]) (func() (int, bool), func()) { return coro.Pull(s) },
+	"coro.New": func(s iter.Seq[int]) (func() (int, bool), func()) {
+		resume, cancel := coro.New(func(_ int, yield func(int) int) int {
+			for v := range s {
+				yield(v)
+			}
+			return 0
+		})
+		return func() (int, bool) { return resume(0) }, cancel
+	},
+	"coro.Generator": func(s iter.Seq[int]) (func() (int, bool), func()) {
+		g := coro.NewGenerator(func(y *coro.Yielder[int, int]) (int, error) {
+			for v := range s {
+				if _, err := y.Yield(v); err != nil {
+					return 0, err
+				}
+			}
+			return 0, nil
+		})
+		return g.Next, func() { _ = g.Close() }
+	},
+}
+
+// TestBareCoroutine: nested two deep, the body waits, and others run meanwhile.
+func TestBareCoroutine(t *testing.T) {
+	for name, nest := range nests {
+		t.Run(name, func(t *testing.T) {
+			sim.Explore(t, func(ctx context.Context) {
+				cleaned := 0
+				inner, stopInner := nest(func(yield func(int) bool) {
+					defer func() { _ = rondo.Sleep(ctx, time.Second); cleaned++ }()
+					slowly(ctx, 5)(yield)
+				})
+				outer, stop := nest(func(yield func(int) bool) {
+					defer stopInner()
+					for v, ok := inner(); ok && rondo.Sleep(ctx, time.Second) == nil && yield(10*v); v, ok = inner() {
+					}
+				})
+				meanwhile := 0
+				ticker := rondo.Go(ctx, func(ctx context.Context) error {
+					for {
+						if err := rondo.Sleep(ctx, 300*time.Millisecond); err != nil {
+							return err
+						}
+						meanwhile++
+					}
+				})
+				a, _ := outer()
+				b, _ := outer()
+				stop()
+				if a != 0 || b != 10 || cleaned != 1 || meanwhile < 14 {
+					t.Errorf("values %d and %d, cleaned up %d times, %d ticks", a, b, cleaned, meanwhile)
+				}
+				ticker.Cancel(nil)
+			})
+		})
+	}
+}
+
+// TestBareCoroutineByTurns: two tasks drive one nest alternately. Whoever calls
+// is the one that waits.
+func TestBareCoroutineByTurns(t *testing.T) {
+	for name, nest := range nests {
+		t.Run(name, func(t *testing.T) {
+			sim.Explore(t, func(ctx context.Context) {
+				var turn rondo.Mutex
+				var who []*rondo.Task
+				inner, stopInner := nest(func(yield func(int) bool) {
+					for i := 0; rondo.Sleep(ctx, time.Second) == nil; i++ {
+						who = append(who, rondo.Current(ctx))
+						if !yield(i) {
+							return
+						}
+					}
+				})
+				next, stop := nest(func(yield func(int) bool) {
+					defer stopInner()
+					for v, ok := inner(); ok && yield(v); v, ok = inner() {
+					}
+				})
+				defer stop()
+				var got []int
+				var by []*rondo.Task
+				err := rondo.Group(ctx, func(g *rondo.Scope) error {
+					for range 2 {
+						g.Go(func(ctx context.Context) error {
+							for range 2 {
+								if err := turn.Lock(ctx); err != nil {
+									return err
+								}
+								v, _ := next()
+								got, by = append(got, v), append(by, rondo.Current(ctx))
+								turn.Unlock()
+							}
+							return nil
+						})
+					}
+					return nil
+				})
+				if err != nil || !slices.Equal(got, []int{0, 1, 2, 3}) || !slices.Equal(who, by) {
+					t.Errorf("%v; got %v", err, got)
+				}
+			})
+		})
+	}
+}
+
+// TestBareCoroutineLeft: one that is left half-way stays: nobody but its maker
+// knows of it. Its stop works as long as there is a loop; after that its body
+// goes on to its end, and its waits fail. rondo.Pull is for those who want to
+// leave one.
+func TestBareCoroutineLeft(t *testing.T) {
+	for name, nest := range nests {
+		t.Run(name, func(t *testing.T) {
+			before := runtime.NumGoroutine()
+			var stopEarly, stopLate func()
+			var cleaned []error
+			err := rondo.Run(t.Context(), func(ctx context.Context) error {
+				maker := rondo.Go(ctx, func(context.Context) error {
+					leave := func() func() {
+						next, stop := nest(leftBehind(ctx, &cleaned))
+						if _, ok := next(); !ok {
+							t.Error("no value")
+						}
+						return stop
+					}
+					stopEarly, stopLate = leave(), leave()
+					return nil
+				})
+				if err := maker.Wait(ctx); err != nil {
+					return err
+				}
+				stopEarly()
+				if len(cleaned) != 1 || cleaned[0] != nil {
+					t.Errorf("stopped by another task: %v", cleaned)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			// What runs it has the loop's place no more, but its goroutine is there.
+			if !strings.Contains(leak.Stacks(), "leftBehind") {
+				t.Error("it has gone")
+			}
+			stopLate()
+			if len(cleaned) != 2 || !errors.Is(cleaned[1], rondo.ErrLoopClosed) {
+				t.Errorf("stopped after the loop: %v", cleaned)
+			}
+			if n := leak.Settle(before); n > before || strings.Contains(leak.Stacks(), "leftBehind") {
+				t.Errorf("%d goroutines before, %d in the end", before, n)
+			}
+		})
+	}
+}
+
+func leftBehind(ctx context.Context, cleaned *[]error) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		defer func() { *cleaned = append(*cleaned, rondo.Yield(ctx)) }()
+		if rondo.Yield(ctx) == nil {
+			yield(1)
+		}
+	}
+}
+
+// TestNestedCoroutinesSuspend: coroutines made by iter.Pull in a task may wait,
+// at any depth, and the whole nest stays where it is meanwhile.
+func TestNestedCoroutinesSuspend(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var count func(ctx context.Context, depth int) iter.Seq[int]
+		count = func(ctx context.Context, depth int) iter.Seq[int] {
+			return func(yield func(int) bool) {
+				if depth == 0 {
+					for i := range 3 {
+						if rondo.Sleep(ctx, time.Second) != nil || !yield(i) {
+							return
+						}
+					}
+					return
+				}
+				next, stop := iter.Pull(count(ctx, depth-1))
+				defer stop()
+				for v, ok := next(); ok && yield(v); v, ok = next() {
+				}
+			}
+		}
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			for depth := range 4 {
+				g.Go(func(ctx context.Context) error {
+					next, stop := iter.Pull(count(ctx, depth))
+					defer stop()
+					for want := range 3 {
+						if v, ok := next(); !ok || v != want {
+							return fmt.Errorf("depth %d: got %d, %v, want %d", depth, v, ok, want)
+						}
+						if rondo.Current(ctx) == nil {
+							return errors.New("no current task after a nested wait")
+						}
+						if err := rondo.Yield(ctx); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}

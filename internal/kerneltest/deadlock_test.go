@@ -1,0 +1,95 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+func TestDeadlockIsAnError(t *testing.T) {
+	var a, b rondo.Mutex
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		lockBoth := func(first, second *rondo.Mutex) func(ctx context.Context) error {
+			return func(ctx context.Context) error {
+				if err := first.Lock(ctx); err != nil {
+					return err
+				}
+				defer first.Unlock()
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+				if err := second.Lock(ctx); err != nil {
+					return err
+				}
+				second.Unlock()
+				return nil
+			}
+		}
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(lockBoth(&a, &b)).SetName("left")
+			g.Go(lockBoth(&b, &a)).SetName("right")
+			return nil
+		})
+	})
+	if !errors.Is(err, rondo.ErrDeadlock) {
+		t.Fatalf("Run returned %v", err)
+	}
+	for _, want := range []string{"left waits for lock held by right", "right waits for lock held by left", "main waits for group"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q:\n%v", want, err)
+		}
+	}
+}
+
+// TestDeadlockBehindShield: a Shield that waits for what never comes is part of
+// the deadlock.
+func TestDeadlockBehindShield(t *testing.T) {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		return rondo.Shield(ctx, forever)
+	})
+	if !errors.Is(err, rondo.ErrDeadlock) {
+		t.Errorf("Run returned %v", err)
+	}
+}
+
+// TestIdleIsNoDeadlock: a loop that something outside may still wake waits.
+func TestIdleIsNoDeadlock(t *testing.T) {
+	wake := make(chan func(), 1)
+	go func() { (<-wake)() }()
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		f := rondo.NewFuture[int](ctx)
+		wake <- func() { f.Set(1) }
+		_, err := f.Wait(ctx)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	go func() { (<-wake)() }()
+	err = rondo.Run(context.Background(), func(ctx context.Context) error {
+		var e rondo.Event
+		l := rondo.LoopOf(ctx)
+		wake <- func() { _ = l.Post(e.Set) }
+		return e.Wait(ctx)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDeadlockAtTheEnd: that the loop looks at how long its end takes does not
+// keep it from seeing that it can never come.
+func TestDeadlockAtTheEnd(t *testing.T) {
+	r := rondo.Runner{SlowStep: time.Hour, OnError: func(rondo.TaskInfo, error) {}}
+	err := r.Run(context.Background(), func(ctx context.Context) error {
+		rondo.Go(ctx, func(ctx context.Context) error { return rondo.Shield(ctx, forever) })
+		return rondo.Yield(ctx)
+	})
+	if !errors.Is(err, rondo.ErrDeadlock) {
+		t.Errorf("Run returned %v", err)
+	}
+}

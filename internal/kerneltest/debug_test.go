@@ -1,0 +1,77 @@
+package kerneltest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// TestDebugReusesLists: what is noted of a list in Debug does not disturb it.
+func TestDebugReusesLists(t *testing.T) {
+	_, err := debugged(t, func(ctx context.Context) error {
+		var list rondo.WaitList
+		for range 3 {
+			var order []int
+			for i := range 3 {
+				rondo.Go(ctx, func(ctx context.Context) error {
+					if err := list.Park(ctx, rondo.Reason{What: "test"}); err != nil {
+						return err
+					}
+					order = append(order, i)
+					return nil
+				})
+			}
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			if n := list.Len(); n != 3 {
+				t.Errorf("%d wait", n)
+			}
+			list.Wake()
+			list.WakeAll()
+			if list.Wake() || list.Len() != 0 {
+				t.Error("somebody waits still")
+			}
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			if fmt.Sprint(order) != "[0 1 2]" {
+				t.Errorf("woken in the order %v", order)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// outside runs fn on another goroutine while the loop stands still, and gives
+// what it panicked with.
+func outside(fn func()) (panicked any) {
+	done := make(chan any)
+	go func() {
+		defer func() { done <- recover() }()
+		fn()
+	}()
+	return <-done
+}
+
+// A report is what OnError was told.
+type report struct {
+	about rondo.TaskInfo
+	err   error
+}
+
+// debugged runs main with Debug and gives what was reported.
+func debugged(t *testing.T, main func(ctx context.Context) error) (reports []report, err error) {
+	t.Helper()
+	r := rondo.Runner{Debug: true, SlowStep: time.Hour, OnError: func(about rondo.TaskInfo, err error) {
+		reports = append(reports, report{about, err})
+	}}
+	err = r.Run(context.Background(), main)
+	return reports, err
+}

@@ -1,0 +1,192 @@
+package kerneltest
+
+import (
+	"context"
+	"iter"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
+)
+
+// TestGoexit: when a task or a callback calls runtime.Goexit, everything else is
+// cancelled and waited for, and then the goroutine of Run calls Goexit too.
+func TestGoexit(t *testing.T) {
+	for name, main := range map[string]func(ctx context.Context) error{
+		"main":      func(context.Context) error { runtime.Goexit(); return nil },
+		"tasks":     exitInTasks,
+		"group":     exitInGroup,
+		"coroutine": exitInCoroutine,
+		"callback":  exitInCallback,
+		"callback while a group waits for its task":         exitWhileGroupEnds,
+		"callback while a group that panicked waits":        exitWhilePanickedGroupEnds,
+		"callback, and then a clean-up waits and panics":    exitBeforeCleanUp,
+		"callback while the Pulls of a task are cleaned up": exitWhilePullsEnd,
+	} {
+		t.Run(name, func(t *testing.T) { runExits(t, main) })
+	}
+}
+
+// runExits runs main beside 20 tasks, and fails t unless Run calls Goexit when
+// all of them have run their deferred calls.
+func runExits(t *testing.T, main func(ctx context.Context) error) {
+	before := runtime.NumGoroutine()
+	deferred, returned := 0, false
+	var recovered any
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer func() { recovered = recover() }()
+		_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+			for range 20 {
+				rondo.Go(ctx, func(ctx context.Context) error {
+					defer func() { deferred++ }()
+					return forever(ctx)
+				})
+			}
+			_ = rondo.Yield(ctx)
+			return main(ctx)
+		})
+		returned = true
+	})
+	wg.Wait()
+	if returned || recovered != nil {
+		t.Errorf("Run did not call Goexit: it returned (%v) or panicked (%v)", returned, recovered)
+	}
+	if deferred != 20 {
+		t.Errorf("%d of 20 deferred calls ran", deferred)
+	}
+	if left := leak.Settle(before); left > before {
+		t.Errorf("%d goroutines are left", left-before)
+	}
+}
+
+func exitInTasks(ctx context.Context) error {
+	for range 3 {
+		rondo.Go(ctx, func(context.Context) error { runtime.Goexit(); return nil })
+	}
+	return forever(ctx)
+}
+
+func exitInGroup(ctx context.Context) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(forever)
+		_ = rondo.Yield(g)
+		runtime.Goexit()
+		return nil
+	})
+}
+
+func exitInCoroutine(ctx context.Context) error {
+	next, stop := iter.Pull(func(func(int) bool) {
+		_ = rondo.Yield(ctx)
+		runtime.Goexit()
+	})
+	defer stop()
+	next()
+	return nil
+}
+
+func exitInCallback(ctx context.Context) error {
+	rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
+	return forever(ctx)
+}
+
+func exitWhileGroupEnds(ctx context.Context) error {
+	rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(lingering)
+		return nil
+	})
+}
+
+func exitWhilePanickedGroupEnds(ctx context.Context) error {
+	rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(lingering)
+		panic("dropped: the Goexit ends the task")
+	})
+}
+
+func exitBeforeCleanUp(ctx context.Context) error {
+	rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
+	defer func() {
+		if err := lingering(ctx); err != nil {
+			panic(err)
+		}
+		defer func() { _ = recover() }()
+		panic("recovered")
+	}()
+	return forever(ctx)
+}
+
+func exitWhilePullsEnd(ctx context.Context) error {
+	return rondo.Go(ctx, func(ctx context.Context) error {
+		pullLingering(ctx)
+		rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
+		return nil
+	}).Wait(ctx)
+}
+
+// lingering waits some milliseconds, also if ctx is cancelled.
+func lingering(ctx context.Context) error {
+	return rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, 10*time.Millisecond) })
+}
+
+// pullLingering leaves a Pull of the calling task whose clean-up waits.
+func pullLingering(ctx context.Context) {
+	next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
+		yield(1)
+		_ = lingering(ctx)
+	})
+	next()
+}
+
+// TestGoexitWhilePanicIsCleanedUp: a callback calls Goexit on the stack of a task
+// that has panicked and waits for its Pulls. The task ends, and Run panics.
+func TestGoexitWhilePanicIsCleanedUp(t *testing.T) {
+	for _, recovers := range []bool{false, true} {
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			defer func() {
+				if v := recover(); (v != nil) == recovers {
+					t.Errorf("Recover %v: Run panicked with %v", recovers, v)
+				}
+			}()
+			r := rondo.Runner{Recover: recovers, OnError: func(rondo.TaskInfo, error) {}}
+			err := r.Run(context.Background(), func(ctx context.Context) error {
+				return rondo.Go(ctx, func(ctx context.Context) error {
+					pullLingering(ctx)
+					defer rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
+					panic("oops")
+				}).Wait(ctx)
+			})
+			t.Errorf("Recover %v: Run returned %v", recovers, err)
+		})
+		wg.Wait()
+	}
+}
+
+// TestPanicBeforeGoexit: a panic is not lost if a task that it has cancelled
+// calls Goexit, as testing.T.Fatal does.
+func TestPanicBeforeGoexit(t *testing.T) {
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer func() {
+			if p, ok := recover().(*rondo.PanicError); !ok || p.Value != "first" {
+				t.Errorf("Run panicked with %v", p)
+			}
+		}()
+		err := rondo.Run(context.Background(), func(ctx context.Context) error {
+			rondo.Go(ctx, func(context.Context) error { panic("first") })
+			if forever(ctx) != nil {
+				runtime.Goexit()
+			}
+			return nil
+		})
+		t.Errorf("Run returned %v", err)
+	})
+	wg.Wait()
+}

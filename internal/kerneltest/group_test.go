@@ -1,0 +1,217 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// TestSiblingsAddedWhileTheScopeEnds: they are cancelled from the start, waited
+// for, and what they fail with is kept.
+func TestSiblingsAddedWhileTheScopeEnds(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		errLate := errors.New("late")
+		started, ended := 0, 0
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				_ = forever(ctx)
+				started++
+				g.Go(func(ctx context.Context) error {
+					defer func() { ended++ }()
+					if err := rondo.Yield(ctx); err != errBroken {
+						t.Errorf("a wait of the late sibling returned %v", err)
+					}
+					return errLate
+				})
+				return nil
+			})
+			g.Go(func(context.Context) error { return errBroken })
+			return nil
+		})
+		if got := fmt.Sprint(err); got != "broken\nlate" || started != 1 || ended != 1 {
+			t.Errorf("Group returned %q; %d started, %d ended", got, started, ended)
+		}
+	})
+}
+
+// TestManyFailAtOnce: in every order each of the errors is there once.
+func TestManyFailAtOnce(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 4 {
+				g.Go(func(context.Context) error { return fmt.Errorf("error %d", i) })
+			}
+			return forever(g)
+		})
+		lines := strings.Split(fmt.Sprint(err), "\n")
+		slices.Sort(lines)
+		if !slices.Equal(lines, []string{"error 0", "error 1", "error 2", "error 3"}) {
+			t.Errorf("Group returned %q", lines)
+		}
+	})
+}
+
+func TestGroupWaitsForItsTasks(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		done := 0
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 5 {
+				g.Go(func(ctx context.Context) error {
+					defer func() { done++ }()
+					return rondo.Sleep(ctx, time.Duration(i)*time.Second)
+				})
+			}
+			return nil
+		})
+		if err != nil || done != 5 {
+			t.Errorf("Group returned %v with %d of 5 tasks done", err, done)
+		}
+	})
+}
+
+// TestNoTaskOutlivesItsScope: also tasks that a task starts with its own ctx, at
+// any depth, belong to the group around it.
+func TestNoTaskOutlivesItsScope(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		live := 0
+		var grow func(ctx context.Context, depth int)
+		grow = func(ctx context.Context, depth int) {
+			for range 2 {
+				live++
+				rondo.Go(ctx, func(ctx context.Context) error {
+					defer func() { live-- }()
+					if depth > 0 {
+						grow(ctx, depth-1)
+					}
+					return rondo.Sleep(ctx, time.Duration(depth)*time.Second)
+				})
+			}
+		}
+		if err := rondo.Group(ctx, func(g *rondo.Scope) error { grow(g, 3); return nil }); err != nil {
+			t.Error(err)
+		}
+		if live != 0 {
+			t.Errorf("%d tasks outlived their scope", live)
+		}
+	})
+}
+
+func TestGroupFirstErrorCancelsTheRest(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var seen error
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				seen = forever(ctx)
+				return fmt.Errorf("while waiting: %w", seen)
+			})
+			g.Go(func(ctx context.Context) error {
+				_ = rondo.Sleep(ctx, time.Second)
+				return errBroken
+			})
+			return forever(g)
+		})
+		if err != errBroken {
+			t.Errorf("Group returned %v, want just the first error", err)
+		}
+		if seen != errBroken {
+			t.Errorf("the other task's wait ended with %v, want the cause", seen)
+		}
+	})
+}
+
+func TestGroupJoinsErrorsInOrder(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 3 {
+				g.Go(func(ctx context.Context) error {
+					if err := rondo.Sleep(ctx, time.Duration(i+1)*time.Second); err == nil {
+						return errBroken
+					}
+					return fmt.Errorf("clean-up %d failed", i)
+				})
+			}
+			return nil
+		})
+		text := fmt.Sprint(err)
+		if !errors.Is(err, errBroken) || !strings.HasPrefix(text, "broken\nclean-up") ||
+			!strings.Contains(text, "clean-up 1") || !strings.Contains(text, "clean-up 2") {
+			t.Errorf("Group returned %q", text)
+		}
+	})
+}
+
+func TestCancelNilEndsGroupWithoutError(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(forever)
+			g.Go(func(context.Context) error { g.Cancel(nil); return nil })
+			return forever(g)
+		})
+		if err != nil {
+			t.Errorf("Group returned %v", err)
+		}
+	})
+}
+
+func TestOuterCancellationComesThrough(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var inner error
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				inner = rondo.Group(ctx, func(g *rondo.Scope) error { g.Go(forever); return nil })
+				return inner
+			})
+			_ = rondo.Sleep(g, time.Second)
+			return errBroken
+		})
+		if err != errBroken || inner != errBroken {
+			t.Errorf("outer Group returned %v, inner %v", err, inner)
+		}
+	})
+}
+
+// TestLateTaskIsWaitedFor: whoever holds a scope may start a task in it between
+// the end of its last one and the moment at which its body goes on.
+func TestLateTaskIsWaitedFor(t *testing.T) {
+	late := 0
+	sim.Explore(t, func(ctx context.Context) {
+		var g *rondo.Scope
+		started, ended := false, false
+		rondo.Go(ctx, func(ctx context.Context) error {
+			for g == nil {
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+			}
+			defer func() {
+				if recover() == nil {
+					late++
+				}
+			}()
+			g.Go(func(ctx context.Context) error {
+				started = true
+				err := rondo.Yield(ctx)
+				ended = true
+				return err
+			})
+			return nil
+		})
+		err := rondo.Group(ctx, func(s *rondo.Scope) error {
+			s.Go(func(context.Context) error { g = s; return nil })
+			return nil
+		})
+		if err != nil || started != ended {
+			t.Errorf("Group returned %v; late task started %v, ended %v", err, started, ended)
+		}
+	})
+	if late == 0 {
+		t.Error("in no order a task was started late")
+	}
+}

@@ -1,0 +1,114 @@
+package kerneltest
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+func TestErrorNobodyWaitedFor(t *testing.T) {
+	var heard []string
+	r := rondo.Runner{OnError: func(i rondo.TaskInfo, err error) { heard = append(heard, i.Name+": "+err.Error()) }}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		fail := func(context.Context) error { return errBroken }
+		rondo.Go(ctx, fail).SetName("lost")
+		waited := rondo.Go(ctx, fail)
+		late := rondo.Go(ctx, fail)
+		asked := rondo.Go(ctx, fail)
+		if err := waited.Wait(ctx); err != errBroken {
+			t.Errorf("Wait returned %v", err)
+		}
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		_, _ = late.Wait(ctx), asked.Err()
+		rondo.Go(ctx, func(ctx context.Context) error { return forever(ctx) })
+		return nil
+	})
+	if want := []string{"lost: broken"}; err != nil || !slices.Equal(heard, want) {
+		t.Errorf("Run returned %v, OnError heard %q", err, heard)
+	}
+}
+
+// TestUnheardErrors: those that somebody has are not reported, however many they
+// are, and the others are, in the order in which they came.
+func TestUnheardErrors(t *testing.T) {
+	var reported []uint64
+	r := rondo.Runner{OnError: func(i rondo.TaskInfo, err error) { reported = append(reported, i.ID) }}
+	var want []uint64
+	var tasks []*rondo.Task
+	err := r.Run(context.Background(), func(ctx context.Context) error {
+		for range 300 {
+			tasks = append(tasks, rondo.Go(ctx, func(context.Context) error { return errBroken }))
+		}
+		_ = rondo.Yield(ctx)
+		for i, task := range tasks {
+			if i%3 == 0 {
+				want = append(want, task.ID())
+			} else if err := tasks[len(tasks)-i].Err(); err != errBroken {
+				t.Errorf("task %d ended with %v", i, err)
+			}
+		}
+		return nil
+	})
+	runtime.KeepAlive(tasks)
+	if err != nil || !slices.Equal(reported, want) {
+		t.Errorf("Run returned %v; of tasks %v were reported, not of %v", err, reported, want)
+	}
+}
+
+// TestErrorOfCollectedTask: what nobody can wait for any more is reported while
+// the loop goes on.
+func TestErrorOfCollectedTask(t *testing.T) {
+	var heard rondo.Event
+	r := rondo.Runner{OnError: func(rondo.TaskInfo, error) { heard.Set() }}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		rondo.Go(ctx, func(context.Context) error { return errBroken })
+		for !heard.IsSet() {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			runtime.GC()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLateEnd: a loop that a Shield keeps from ending says so, and who it is.
+func TestLateEnd(t *testing.T) {
+	for _, quick := range []bool{false, true} {
+		log := &logged{seen: make(chan bool, 1)}
+		before := slog.Default()
+		slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+		r := rondo.Runner{SlowStep: 20 * time.Millisecond}
+		if quick {
+			r.SlowStep = time.Hour
+			log.seen <- true
+		}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			rondo.Go(ctx, func(ctx context.Context) error {
+				return rondo.Shield(ctx, func(ctx context.Context) error {
+					_, err := rondo.Offload(ctx, func(context.Context) (bool, error) { return <-log.seen, nil })
+					return err
+				})
+			}).SetName("shielded")
+			return rondo.Yield(ctx)
+		})
+		slog.SetDefault(before)
+		if err != nil {
+			t.Error(err)
+		}
+		if text := log.String(); quick && text != "" || !quick && (!strings.Contains(text, "cannot end") || !strings.Contains(text, "shielded waits for offload")) {
+			t.Errorf("quick: %v, logged %s", quick, text)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package kerneltest
+
+import (
+	"bytes"
+	"log/slog"
+	"sync"
+)
+
+// A logged collects what slog writes.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	seen chan bool // gets a value with the first line
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case l.seen <- true:
+	default:
+	}
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// logs returns what is logged while fn runs.
+func logs(fn func()) string {
+	log := &logged{}
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+	defer slog.SetDefault(before)
+	fn()
+	return log.String()
+}

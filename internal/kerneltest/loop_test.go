@@ -1,0 +1,291 @@
+package kerneltest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// TestOrderIsFIFO: on a real loop tasks and callbacks run in the order in which
+// they became ready.
+func TestOrderIsFIFO(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var log []string
+		say := func(s string) { log = append(log, s) }
+		l := rondo.LoopOf(ctx)
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				say("a1")
+				l.CallSoon(func() { say("soon") })
+				err := rondo.Yield(ctx)
+				say("a2")
+				return err
+			})
+			l.CallSoon(func() { say("callback") })
+			g.Go(func(ctx context.Context) error {
+				say("b1")
+				err := rondo.Yield(ctx)
+				say("b2")
+				return err
+			})
+			return nil
+		})
+		if got := strings.Join(log, " "); got != "a1 callback b1 soon a2 b2" {
+			t.Errorf("the order was %s", got)
+		}
+		return err
+	})
+}
+
+// TestTurnIsBounded: tasks that keep waking each other hold up neither a timer
+// nor a Post.
+func TestTurnIsBounded(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l := rondo.LoopOf(ctx)
+		struck, posted := false, make(chan bool, 1)
+		l.CallLater(time.Microsecond, func() { struck = true })
+		go func() { _ = l.Post(func() { posted <- true }) }()
+		var ping, pong rondo.Event
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				for !struck || len(posted) == 0 {
+					pong.Set()
+					if err := ping.Wait(ctx); err != nil {
+						return err
+					}
+					ping.Clear()
+				}
+				g.Cancel(nil)
+				return nil
+			})
+			g.Go(func(ctx context.Context) error {
+				for {
+					if err := pong.Wait(ctx); err != nil {
+						return err
+					}
+					pong.Clear()
+					ping.Set()
+				}
+			})
+			return nil
+		})
+	})
+}
+
+// TestHandles: callbacks run once, in the order of their times, unless they are
+// cancelled, which leaves nothing behind.
+func TestHandles(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		l, start := rondo.LoopOf(ctx), rondo.Now(ctx)
+		var ran []time.Duration
+		note := func() { ran = append(ran, rondo.Now(ctx).Sub(start)) }
+		l.CallLater(3*time.Second, note)
+		l.CallAt(start.Add(2*time.Second), note)
+		soon := l.CallSoon(note)
+		h := l.CallLater(time.Second, note)
+		if when := h.When(); !when.Equal(start.Add(time.Second)) {
+			t.Errorf("When() = %v", when)
+		}
+		if !h.Cancel() || h.Cancel() || !soon.Cancel() {
+			t.Error("Cancel does not report what it did")
+		}
+		l.CallLater(-time.Second, note)
+		if n := l.Stats().Timers; n != 3 {
+			t.Errorf("%d timers are set, want 3", n)
+		}
+		if err := rondo.Sleep(ctx, time.Minute); err != nil {
+			t.Error(err)
+		}
+		if want := []time.Duration{0, 2 * time.Second, 3 * time.Second}; !slices.Equal(ran, want) {
+			t.Errorf("callbacks ran at %v, want %v", ran, want)
+		}
+		if h.Cancel() {
+			t.Error("Cancel of what was cancelled reports true")
+		}
+	})
+}
+
+// TestCancelledTimersDoNotPileUp makes and abandons many timers of each kind.
+func TestCancelledTimersDoNotPileUp(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		l := rondo.LoopOf(ctx)
+		for range 100 {
+			l.CallLater(time.Hour, func() {}).Cancel()
+			if err := rondo.Timeout(ctx, time.Hour, func(context.Context) error { return nil }); err != nil {
+				t.Error(err)
+			}
+			s := rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+			if err := rondo.Yield(ctx); err != nil {
+				t.Error(err)
+			}
+			s.Cancel(nil)
+			_ = s.Wait(ctx)
+		}
+		if s := l.Stats(); s.Timers != 0 || s.Tasks != 1 {
+			t.Errorf("%d timers and %d tasks are left", s.Timers, s.Tasks)
+		}
+	})
+}
+
+func TestSleepers(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		start := rondo.Now(ctx)
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 50 {
+				g.Go(func(ctx context.Context) error {
+					d := time.Duration(i*37%50) * time.Second
+					if err := rondo.Sleep(ctx, d); err != nil {
+						return err
+					}
+					if slept := rondo.Now(ctx).Sub(start); slept != d {
+						return fmt.Errorf("slept %v instead of %v", slept, d)
+					}
+					return nil
+				})
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		if err := rondo.SleepUntil(ctx, start); err != nil || !rondo.Now(ctx).Equal(start.Add(49*time.Second)) {
+			t.Errorf("SleepUntil of the past: %v, at %v", err, rondo.Now(ctx).Sub(start))
+		}
+		if err := rondo.SleepUntil(ctx, start.Add(time.Hour)); err != nil || !rondo.Now(ctx).Equal(start.Add(time.Hour)) {
+			t.Errorf("SleepUntil: %v, at %v", err, rondo.Now(ctx).Sub(start))
+		}
+	})
+}
+
+// TestSleepIsLongEnough: on the real clock a sleep never ends early.
+func TestSleepIsLongEnough(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for _, d := range []time.Duration{1, time.Microsecond, 300 * time.Microsecond, 3 * time.Millisecond} {
+			start := time.Now()
+			if err := rondo.Sleep(ctx, d); err != nil {
+				return err
+			}
+			if slept := time.Since(start); slept < d {
+				t.Errorf("Sleep(%v) took %v", d, slept)
+			}
+		}
+		return nil
+	})
+}
+
+func TestEvery(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		start := rondo.Now(ctx)
+		var at []time.Duration
+		for tick := range rondo.Every(ctx, time.Second) {
+			at = append(at, tick.Sub(start)/time.Second)
+			if len(at) == 2 {
+				// Missed times are skipped.
+				_ = rondo.Sleep(ctx, 2500*time.Millisecond)
+			}
+			if len(at) == 4 {
+				break
+			}
+		}
+		if want := []time.Duration{1, 2, 5, 6}; !slices.Equal(at, want) {
+			t.Errorf("ticks at %v, want %v", at, want)
+		}
+		n := 0
+		err := rondo.Timeout(ctx, 10*time.Second, func(ctx context.Context) error {
+			for range rondo.Every(ctx, 3*time.Second) {
+				n++
+			}
+			return rondo.Check(ctx)
+		})
+		if n != 3 || err != context.DeadlineExceeded {
+			t.Errorf("%d ticks, then %v", n, err)
+		}
+	})
+}
+
+// TestTasks reads the picture of a loop in which each task waits for something
+// else.
+func TestTasks(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var m rondo.Mutex
+		var tasks []rondo.TaskInfo
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			holder := g.Go(func(ctx context.Context) error {
+				if err := m.Lock(ctx); err != nil {
+					return err
+				}
+				return rondo.Sleep(ctx, time.Hour)
+			})
+			holder.SetName("holder")
+			if err := rondo.Sleep(g, time.Second); err != nil {
+				return err
+			}
+			g.Go(func(ctx context.Context) error { return m.Lock(ctx) }).SetName("locker")
+			g.Go(func(ctx context.Context) error { return holder.Wait(ctx) }).SetName("joiner")
+			if err := rondo.Sleep(g, time.Minute); err != nil {
+				return err
+			}
+			tasks = rondo.Tasks(g)
+			g.Cancel(nil)
+			return nil
+		})
+		if err != nil || len(tasks) != 4 {
+			t.Fatalf("Group returned %v, %d tasks", err, len(tasks))
+		}
+		for i, want := range []rondo.TaskInfo{
+			{Name: "main", State: "running", Age: 61 * time.Second},
+			{Name: "holder", State: "waiting", Waiting: "sleep", Parent: 1, Age: 61 * time.Second, Since: 61 * time.Second, Switches: 1},
+			{Name: "locker", State: "waiting", Waiting: "lock", On: 2, Parent: 1, Age: time.Minute, Since: time.Minute, Switches: 1},
+			{Name: "joiner", State: "waiting", Waiting: "task", On: 2, Parent: 1, Age: time.Minute, Since: time.Minute, Switches: 1},
+		} {
+			got := tasks[i]
+			if got.ID != uint64(i+1) || !strings.Contains(got.Func, "TestTasks") && i > 0 || got.Loop == "" {
+				t.Errorf("task %d: %+v", i+1, got)
+			}
+			got.ID, got.Loop, got.Func = 0, "", ""
+			if i == 0 {
+				got.Switches = 0
+			}
+			if got != want {
+				t.Errorf("got  %+v\nwant %+v", got, want)
+			}
+		}
+	})
+}
+
+// TestEveryKeepsStep: a body that takes just as long as the interval misses
+// nothing, and one that takes longer misses what has passed.
+func TestEveryKeepsStep(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		for _, c := range []struct {
+			body time.Duration
+			want []int
+		}{
+			{0, []int{1, 2, 3, 4}},
+			{time.Second, []int{1, 2, 3, 4}},
+			{1001 * time.Millisecond, []int{1, 3, 5, 7}},
+			{2 * time.Second, []int{1, 3, 5, 7}},
+			{2500 * time.Millisecond, []int{1, 4, 7, 10}},
+		} {
+			start := rondo.Now(ctx)
+			var got []int
+			for at := range rondo.Every(ctx, time.Second) {
+				if got = append(got, int(at.Sub(start)/time.Second)); len(got) == len(c.want) {
+					break
+				}
+				if err := rondo.Sleep(ctx, c.body); err != nil {
+					t.Error(err)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("a body of %v saw %v, want %v", c.body, got, c.want)
+			}
+		}
+	})
+}

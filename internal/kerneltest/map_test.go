@@ -1,0 +1,285 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// counting gives 0, 1, 2 and so on for ever, and counts how many it gave.
+func counting(n *int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for ; yield(*n); *n++ {
+		}
+	}
+}
+
+// TestMapInOrder: whatever the functions take, results come in order, no more
+// than limit run at once, and the input is pulled no further than that.
+func TestMapInOrder(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		for limit := 1; limit <= 4; limit++ {
+			running, most, pulled, next := 0, 0, 0, 0
+			for v, err := range rondo.Map(ctx, limit, counting(&pulled), func(ctx context.Context, n int) (string, error) {
+				running++
+				defer func() { running-- }()
+				most = max(most, running)
+				return fmt.Sprint(n), rondo.Sleep(ctx, time.Duration(sim.Rand(ctx).IntN(3))*time.Second)
+			}) {
+				if err != nil || v != fmt.Sprint(next) {
+					t.Errorf("result %d is %q, %v", next, v, err)
+				}
+				if next++; pulled-next >= limit {
+					t.Errorf("%d elements were pulled when %d results were there, with a limit of %d", pulled+1, next, limit)
+				}
+				if next == 10 {
+					break
+				}
+				if next%3 == 0 {
+					_ = rondo.Sleep(ctx, time.Second)
+				}
+			}
+			if most != limit || running != 0 {
+				t.Errorf("%d of %d ran at once, %d still run", most, limit, running)
+			}
+		}
+	})
+}
+
+func TestMapEnds(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var got []int
+		m := rondo.Map(ctx, 2, slices.Values([]int{1, 2, 3}), double)
+		for range 2 { // It may be ranged over again.
+			for v, err := range m {
+				if err != nil {
+					t.Error(err)
+				}
+				got = append(got, v)
+			}
+		}
+		if !slices.Equal(got, []int{2, 4, 6, 2, 4, 6}) {
+			t.Errorf("got %v", got)
+		}
+		for v, err := range rondo.Map(ctx, 5, slices.Values([]int(nil)), double) {
+			t.Errorf("an empty sequence gave %v, %v", v, err)
+		}
+	})
+}
+
+// TestMapErrors: a failure is the element's, and the rest goes on.
+func TestMapErrors(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var got []string
+		for v, err := range rondo.Map(ctx, 2, slices.Values([]int{0, 1, 2, 3}), func(ctx context.Context, n int) (int, error) {
+			if n%2 == 1 {
+				return 0, errBroken
+			}
+			return n, rondo.Sleep(ctx, time.Second)
+		}) {
+			got = append(got, fmt.Sprint(v, err))
+		}
+		if want := []string{"0 <nil>", "0 broken", "2 <nil>", "0 broken"}; !slices.Equal(got, want) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// TestMapIsLeft: leaving the range ends the functions and the input, also where
+// the input waits with the ctx that it was made with, and nothing of the input
+// is taken after that.
+func TestMapIsLeft(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		q := rondo.NewQueue[int](0)
+		for i := range 2 {
+			q.TryPut(i)
+		}
+		ended, cleaned := 0, false
+		in := func(yield func(int) bool) {
+			defer func() { cleaned = true }()
+			q.All(ctx)(yield)
+		}
+		start := rondo.Now(ctx)
+		for v, err := range rondo.Map(ctx, 5, in, func(ctx context.Context, n int) (int, error) {
+			defer func() { ended++ }()
+			return n, rondo.Sleep(ctx, time.Duration(n)*time.Hour)
+		}) {
+			if v != 0 || err != nil {
+				t.Errorf("the first result is %v, %v", v, err)
+			}
+			break
+		}
+		if ended != 2 || !cleaned || rondo.Now(ctx) != start {
+			t.Errorf("%d of 2 functions and the input (%v) have ended after %v", ended, cleaned, rondo.Now(ctx).Sub(start))
+		}
+		q.TryPut(7)
+		if v, err := q.Get(ctx); v != 7 || err != nil {
+			t.Errorf("the queue gave %v, %v: somebody still pulls", v, err)
+		}
+	})
+}
+
+// TestMapWithoutRoom: a result is handed on while the input has nothing yet.
+func TestMapLiveInput(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		start := rondo.Now(ctx)
+		in := func(yield func(int) bool) {
+			for i := range 3 {
+				if rondo.Sleep(ctx, time.Hour) != nil || !yield(i) {
+					return
+				}
+			}
+		}
+		n := 0
+		for _, err := range rondo.Map(ctx, 3, in, double) {
+			n++
+			if late := rondo.Now(ctx).Sub(start); err != nil || late != time.Duration(n)*time.Hour {
+				t.Errorf("result %d came after %v: %v", n, late, err)
+			}
+		}
+		if n != 3 {
+			t.Errorf("%d results", n)
+		}
+	})
+}
+
+func TestMapIsCancelled(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		n := 0
+		cleaned := 0
+		var last error
+		err := rondo.Timeout(ctx, 90*time.Minute, func(ctx context.Context) error {
+			for v, err := range rondo.Map(ctx, 2, counting(&n), func(ctx context.Context, n int) (int, error) {
+				err := rondo.Sleep(ctx, time.Hour)
+				if err != nil {
+					_ = rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Minute) })
+					cleaned++
+				}
+				return n, err
+			}) {
+				if last != nil {
+					t.Errorf("after the last error %v came %v, %v", last, v, err)
+				}
+				last = err
+			}
+			if last != context.DeadlineExceeded || cleaned != 2 {
+				t.Errorf("it ended with %v, when %d of 2 had cleaned up", last, cleaned)
+			}
+			return rondo.Check(ctx)
+		})
+		if err != context.DeadlineExceeded {
+			t.Error(err)
+		}
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Cancel(errBroken)
+			var errs []error
+			for _, err := range rondo.Map(g, 2, counting(&n), double) {
+				errs = append(errs, err)
+			}
+			if !slices.Equal(errs, []error{errBroken}) {
+				t.Errorf("in a cancelled scope it gave %v", errs)
+			}
+			return nil
+		})
+	})
+	for _, err := range rondo.Map(context.Background(), 1, slices.Values([]int{1}), double) {
+		if !errors.Is(err, rondo.ErrNoLoop) {
+			t.Errorf("outside a loop: %v", err)
+		}
+	}
+}
+
+// TestMapPanics: a panic of the body ends everything on its way out. Under a
+// Runner with Recover one of fn is its element's error, one of the input is the
+// last error, and one for which nobody is left goes to the scope around.
+func TestMapPanics(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		n, ended := 0, 0
+		func() {
+			defer func() {
+				if v := recover(); v != "oops" || ended != 2 {
+					t.Errorf("recovered %v when %d of 2 had ended", v, ended)
+				}
+			}()
+			for range rondo.Map(ctx, 2, counting(&n), func(ctx context.Context, n int) (int, error) {
+				if n > 0 {
+					defer func() { ended++ }()
+					return 0, forever(ctx)
+				}
+				return 0, nil
+			}) {
+				_ = rondo.Sleep(ctx, time.Second)
+				panic("oops")
+			}
+		}()
+	})
+	err := (&rondo.Runner{Recover: true}).Run(t.Context(), func(ctx context.Context) error {
+		isOops := func(err error) bool {
+			var p *rondo.PanicError
+			return errors.As(err, &p) && p.Value == "oops"
+		}
+		i := 0
+		for v, err := range rondo.Map(ctx, 2, slices.Values([]int{0, 1, 2}), func(ctx context.Context, n int) (int, error) {
+			if n == 1 {
+				panic("oops")
+			}
+			return n, rondo.Yield(ctx)
+		}) {
+			if i == 1 && !isOops(err) || i != 1 && (v != i || err != nil) {
+				t.Errorf("result %d is %v, %v", i, v, err)
+			}
+			i++
+		}
+		bad := func(yield func(int) bool) {
+			yield(1)
+			panic("oops")
+		}
+		var last error
+		for _, err := range rondo.Map(ctx, 2, bad, double) {
+			last = err
+		}
+		if i != 3 || !isOops(last) {
+			t.Errorf("%d results; the range over a bad input ended with %v", i, last)
+		}
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			for range rondo.Map(g, 1, bad, double) {
+				break
+			}
+			return nil
+		})
+		if !isOops(err) {
+			t.Errorf("the panic of an input that was left came to %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMapInEveryOrder: whatever runs first, results come in order.
+func TestMapInEveryOrder(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		var got []int
+		for v, err := range rondo.Map(ctx, 2, slices.Values([]int{1, 2, 3}), func(ctx context.Context, n int) (int, error) {
+			return n, rondo.Yield(ctx)
+		}) {
+			if err != nil {
+				t.Error(err)
+			}
+			if got = append(got, v); len(got) == 2 {
+				break
+			}
+		}
+		if !slices.Equal(got, []int{1, 2}) {
+			t.Errorf("got %v", got)
+		}
+	})
+}

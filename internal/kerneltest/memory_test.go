@@ -1,0 +1,56 @@
+package kerneltest
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+)
+
+// heap gives the bytes that are reachable.
+func heap() int64 {
+	var s runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
+}
+
+func ignore(err error) error {
+	if err == errStop {
+		return nil
+	}
+	return err
+}
+
+// TestCancelInACrowd cancels every wait of a long line, from all over it, and
+// nobody is left. If the line had to be searched for each of them this would take
+// some 10^9 steps.
+func TestCancelInACrowd(t *testing.T) {
+	const crowd = 50_000
+	run(t, func(ctx context.Context) error {
+		var m rondo.RWMutex
+		_ = m.TryLock()
+		tasks := make([]*rondo.Task, crowd)
+		for i := range tasks {
+			tasks[i] = rondo.Go(ctx, func(ctx context.Context) error { return ignore(m.RLock(ctx)) })
+		}
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		for i := range tasks {
+			tasks[(i*7919)%crowd].Cancel(errStop)
+		}
+		for _, task := range tasks {
+			if err := task.Wait(ctx); err != nil {
+				return err
+			}
+		}
+		m.Unlock()
+		if !m.TryLock() {
+			t.Error("somebody came in")
+		}
+		return nil
+	})
+}

@@ -1,0 +1,239 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// TestNoLoop: without a ctx of Run every function says so.
+func TestNoLoop(t *testing.T) {
+	ctx := context.Background()
+	var e rondo.Event
+	var m rondo.Mutex
+	q := rondo.NewQueue[int](1)
+	nothing := func(context.Context) error { return nil }
+	for name, call := range map[string]func() error{
+		"Sleep":      func() error { return rondo.Sleep(ctx, time.Second) },
+		"SleepUntil": func() error { return rondo.SleepUntil(ctx, time.Now()) },
+		"Yield":      func() error { return rondo.Yield(ctx) },
+		"Check":      func() error { return rondo.Check(ctx) },
+		"Group":      func() error { return rondo.Group(ctx, func(*rondo.Scope) error { return nil }) },
+		"Timeout":    func() error { return rondo.Timeout(ctx, 1, nothing) },
+		"Deadline":   func() error { return rondo.Deadline(ctx, time.Now(), nothing) },
+		"Shield":     func() error { return rondo.Shield(ctx, nothing) },
+		"Event.Wait": func() error { return e.Wait(ctx) },
+		"Mutex.Lock": func() error { return m.Lock(ctx) },
+		"Queue.Put":  func() error { return q.Put(ctx, 1) },
+		"Queue.Get":  func() error { _, err := q.Get(ctx); return err },
+		"Offload": func() error {
+			_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, nil })
+			return err
+		},
+		"Gather": func() error { _, err := rondo.Gather[int](ctx); return err },
+	} {
+		if err := call(); !errors.Is(err, rondo.ErrNoLoop) || !strings.HasPrefix(err.Error(), "rondo: ") {
+			t.Errorf("%s returned %v", name, err)
+		}
+	}
+	for name, call := range map[string]func(){
+		"Go":        func() { rondo.Go(ctx, nothing) },
+		"Async":     func() { rondo.Async(ctx, func(context.Context) (int, error) { return 0, nil }) },
+		"NewFuture": func() { rondo.NewFuture[int](ctx) },
+		"Now":       func() { rondo.Now(ctx) },
+	} {
+		if text := panicOf(call); text != "rondo: "+name+" with a ctx that does not come from Run" {
+			t.Errorf("%s: panic %q", name, text)
+		}
+	}
+	if rondo.Current(ctx) != nil || rondo.LoopOf(ctx) != nil || rondo.Tasks(ctx) != nil {
+		t.Error("a ctx without a loop has a task or a loop")
+	}
+}
+
+// TestForeignGoroutine: a goroutine that is not a task gets a sentence, not a
+// suspension that would never end.
+func TestForeignGoroutine(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var kept *rondo.Handle
+		l := rondo.LoopOf(ctx)
+		kept = l.CallLater(time.Hour, func() {})
+		done := make(chan bool)
+		go func() {
+			defer close(done)
+			if err := rondo.Sleep(ctx, time.Second); !errors.Is(err, rondo.ErrNoLoop) || !strings.Contains(err.Error(), "use Post or Submit") {
+				t.Errorf("Sleep returned %v", err)
+			}
+			for name, call := range map[string]func(){
+				"Go":            func() { rondo.Go(ctx, func(context.Context) error { return nil }) },
+				"Loop.CallSoon": func() { l.CallSoon(func() {}) },
+				"Loop.Stats":    func() { l.Stats() },
+				"Handle.Cancel": func() { kept.Cancel() },
+			} {
+				if text := panicOf(call); !strings.HasPrefix(text, "rondo: "+name+" from a goroutine that is not a task of loop-") {
+					t.Errorf("%s: panic %q", name, text)
+				}
+			}
+			if rondo.Current(ctx) != nil {
+				t.Error("a foreign goroutine has a current task")
+			}
+			// What any goroutine may do.
+			if len(rondo.Tasks(ctx)) == 0 {
+				t.Error("Tasks from a foreign goroutine is empty")
+			}
+		}()
+		_, _, err := receive(ctx, done)
+		return err
+	})
+}
+
+func TestAfterTheEnd(t *testing.T) {
+	var kept context.Context
+	var task *rondo.Task
+	run(t, func(ctx context.Context) error {
+		kept = ctx
+		task = rondo.Go(ctx, func(context.Context) error { return nil })
+		return task.Wait(ctx)
+	})
+	if err := rondo.Sleep(kept, time.Second); !errors.Is(err, rondo.ErrLoopClosed) {
+		t.Errorf("Sleep after the end returned %v", err)
+	}
+	if text := panicOf(func() { rondo.Go(kept, forever) }); !strings.Contains(text, "the loop has ended") {
+		t.Errorf("Go after the end: panic %q", text)
+	}
+	if rondo.Tasks(kept) != nil || kept.Err() == nil {
+		t.Error("the loop that has ended seems to live")
+	}
+	if err := task.Wait(context.Background()); err != nil {
+		t.Errorf("Wait for a task of an ended loop: %v", err)
+	}
+	task.Cancel(nil)
+}
+
+// TestWaitInCallback: a callback that waits would suspend whichever task it
+// happens to run on; it panics with a sentence.
+func TestWaitInCallback(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l := rondo.LoopOf(ctx)
+		var e rondo.Event
+		l.CallSoon(func() {
+			for name, call := range map[string]func(){
+				"Sleep":     func() { _ = rondo.Sleep(ctx, 1) },
+				"Yield":     func() { _ = rondo.Yield(ctx) },
+				"Park":      func() { _ = e.Wait(ctx) },
+				"Task.Wait": func() { _ = rondo.Go(ctx, func(context.Context) error { return nil }).Wait(ctx) },
+			} {
+				want := "rondo: " + name + " in a callback: callbacks must not wait; start a task with Go"
+				if text := panicOf(call); text != want {
+					t.Errorf("%s: panic %q", name, text)
+				}
+			}
+			if rondo.Current(ctx) != nil {
+				t.Error("a callback has a current task")
+			}
+			e.Set()
+		})
+		return e.Wait(ctx)
+	})
+}
+
+func TestOtherMistakes(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var ended *rondo.Scope
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error { ended = g; return nil })
+		l, me := rondo.LoopOf(ctx), rondo.Current(ctx)
+		for want, call := range map[string]func(){
+			"Unlock of unlocked Mutex":          func() { new(rondo.Mutex).Unlock() },
+			"Go in a scope that has ended":      func() { ended.Go(forever) },
+			"Go with a nil function":            func() { rondo.Go(ctx, nil) },
+			"Group with a nil body":             func() { _ = rondo.Group(ctx, nil) },
+			"Task.Wait of the task itself":      func() { _ = me.Wait(ctx) },
+			"a callback must not be nil":        func() { l.CallSoon(nil) },
+			"NewQueue with a negative max":      func() { rondo.NewQueue[int](-1) },
+			"TaskDone called more often":        func() { rondo.NewQueue[int](1).TaskDone() },
+			"Future.Fail with a nil error":      func() { rondo.NewFuture[int](ctx).Fail(nil) },
+			"Every with a duration that is not": func() { rondo.Every(ctx, 0) },
+			"Run with a nil function":           func() { _ = rondo.Run(ctx, nil) },
+			"Async with a nil function":         func() { rondo.Async[int](ctx, nil) },
+		} {
+			if text := panicOf(call); !strings.HasPrefix(text, "rondo: "+want) {
+				t.Errorf("want a panic with %q, got %q", want, text)
+			}
+		}
+		// Durations that have passed are no mistake.
+		if err := rondo.Sleep(ctx, -time.Second); err != nil {
+			t.Errorf("Sleep of a negative duration: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestObjectsOfAnotherLoop: a lock or a queue belongs to the loop of the tasks
+// that wait in it; a task and a future know their own.
+func TestScopeOfAnotherLoop(t *testing.T) {
+	run(t, func(outer context.Context) error {
+		task := rondo.Go(outer, forever)
+		_, err := rondo.Offload(outer, func(context.Context) (int, error) {
+			return 0, rondo.Run(context.Background(), func(ctx context.Context) error {
+				if err := rondo.Sleep(outer, 1); !errors.Is(err, rondo.ErrNoLoop) {
+					t.Errorf("Sleep with the ctx of another loop: %v", err)
+				}
+				task.Cancel(nil)
+				if err := task.Wait(ctx); err != context.Canceled {
+					t.Errorf("Wait for a task of another loop: %v", err)
+				}
+				return nil
+			})
+		})
+		return err
+	})
+}
+
+func TestNewOfNothing(t *testing.T) {
+	panics(t, "NewBarrier for less than 1 task", func() { rondo.NewBarrier(0) })
+	panics(t, "NewSemaphore with a negative number", func() { rondo.NewSemaphore(-1) })
+	panics(t, "Semaphore.Resize with a negative number", func() { rondo.NewSemaphore(1).Resize(-1) })
+	panics(t, "NewQueue with a negative max", func() { rondo.NewQueue[int](-1) })
+	panics(t, "NewStack with a negative max", func() { rondo.NewStack[int](-1) })
+	panics(t, "NewPriorityQueue with a negative max", func() { rondo.NewPriorityQueue(-1, less) })
+	panics(t, "NewPriorityQueue with a nil less", func() { rondo.NewPriorityQueue[int](0, nil) })
+}
+
+func TestNilFunctions(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for want, call := range map[string]func(){
+			"rondo: Gather with a nil function":                 func() { _, _ = rondo.Gather[int](ctx, nil) },
+			"rondo: Settle with a nil function":                 func() { _ = rondo.Settle[int](ctx, nil) },
+			"rondo: Race with a nil function":                   func() { _, _ = rondo.Race[int](ctx, nil) },
+			"rondo: Scope.Start with a nil function":            func() { _ = rondo.Group(ctx, func(g *rondo.Scope) error { return g.Start(g, nil) }) },
+			"rondo: WaitAny with a nil Task":                    func() { _, _ = rondo.WaitAny(ctx, nil) },
+			"rondo: WaitAny of the task itself":                 func() { _, _ = rondo.WaitAny(ctx, rondo.Current(ctx)) },
+			"rondo: AsCompleted with a nil Future":              func() { rondo.AsCompleted[int](ctx, nil) },
+			"rondo: Map with a limit that is not positive":      func() { rondo.Map(ctx, 0, slices.Values([]int{1}), double) },
+			"rondo: Map with a nil function":                    func() { rondo.Map[int, int](ctx, 1, slices.Values([]int{1}), nil) },
+			"rondo: Map with a nil sequence":                    func() { rondo.Map(ctx, 1, nil, double) },
+			"rondo: a callback must not be nil":                 func() { rondo.Current(ctx).OnDone(nil) },
+			"rondo: Every with a duration that is not positive": func() { rondo.Every(ctx, 0) },
+			"rondo: Future.Fail with a nil error":               func() { rondo.NewFuture[int](ctx).Fail(nil) },
+			"rondo: Go with a nil function":                     func() { rondo.Go(ctx, nil) },
+			"rondo: Async with a nil function":                  func() { rondo.Async[int](ctx, nil) },
+			"rondo: Group with a nil body":                      func() { _ = rondo.Group(ctx, nil) },
+		} {
+			func() {
+				defer func() {
+					if v := recover(); fmt.Sprint(v) != want {
+						t.Errorf("panicked with %v, want %q", v, want)
+					}
+				}()
+				call()
+			}()
+		}
+		return nil
+	})
+}

@@ -1,0 +1,325 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
+)
+
+// TestOffloadNotStarted: a function that waits for room when its task is
+// cancelled never runs, and its turn goes to the next (A-EXE-4).
+func TestOffloadNotStarted(t *testing.T) {
+	r := rondo.Runner{Threads: 1}
+	ran := make(map[string]bool)
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		until := make(chan bool)
+		offload := func(name string, wait bool) *rondo.Task {
+			return rondo.Go(ctx, func(ctx context.Context) error {
+				_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+					if wait {
+						<-until
+					}
+					// One at a time runs, so this is no race.
+					ran[name] = true
+					return 1, nil
+				})
+				return err
+			})
+		}
+		first, second, third := offload("first", true), offload("second", false), offload("third", false)
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		second.Cancel(nil)
+		if err := second.Wait(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("second: %v", err)
+		}
+		close(until)
+		return errors.Join(first.Wait(ctx), third.Wait(ctx))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if !ran["first"] || ran["second"] || !ran["third"] {
+		t.Errorf("ran: %v", ran)
+	}
+}
+
+// TestOffloadCancelledWithItsTurn: a task that is cancelled when the place has
+// just been given to it has not started its function, and hands the place on.
+func TestOffloadCancelledWithItsTurn(t *testing.T) {
+	var second *rondo.Task
+	cancelled := false
+	r := rondo.Runner{Threads: 1, Tracer: &rondo.Tracer{Woken: func(t, by *rondo.Task, at time.Time) {
+		if t == second {
+			cancelled = true
+			t.Cancel(nil)
+		}
+	}}}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		until := make(chan bool)
+		first := rondo.Go(ctx, func(ctx context.Context) error {
+			_, err := rondo.Offload(ctx, func(context.Context) (bool, error) { return <-until, nil })
+			return err
+		})
+		second = rondo.Go(ctx, func(ctx context.Context) error {
+			_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+				t.Error("the second was started")
+				return 0, nil
+			})
+			return err
+		})
+		third := rondo.Go(ctx, func(ctx context.Context) error {
+			_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, nil })
+			return err
+		})
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		close(until)
+		if err := second.Wait(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("second: %v", err)
+		}
+		return errors.Join(first.Wait(ctx), third.Wait(ctx))
+	})
+	if err != nil || !cancelled {
+		t.Errorf("Run returned %v, cancelled: %v", err, cancelled)
+	}
+}
+
+// TestOffloadAbandoned: a function that runs when its task is cancelled runs on;
+// if it still does when the loop has ended, that is reported, once for each
+// function, with its name.
+func TestOffloadAbandoned(t *testing.T) {
+	until, before := make(chan bool), runtime.NumGoroutine()
+	defer func() { close(until); leak.Settle(before) }()
+	main := func(ctx context.Context) error {
+		for _, fn := range []func(context.Context) (int, error){block(until), block(until), other(until)} {
+			task := rondo.Go(ctx, func(ctx context.Context) error {
+				_, err := rondo.Offload(ctx, fn)
+				return err
+			})
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			task.Cancel(nil)
+			if err := task.Wait(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("Wait: %v", err)
+			}
+		}
+		return nil
+	}
+	var reports []report
+	r := rondo.Runner{OnError: func(about rondo.TaskInfo, err error) { reports = append(reports, report{about, err}) }}
+	if err := r.Run(t.Context(), main); err != nil {
+		t.Error(err)
+	}
+	if len(reports) != 2 {
+		t.Fatalf("reported %v", reports)
+	}
+	for i, want := range []struct{ name, text string }{{"block.func1", "block.func1 was abandoned, 2 times"}, {"other.func1", "abandoned, 1 times"}} {
+		r := reports[i]
+		if !errors.Is(r.err, rondo.ErrLeftBehind) || !strings.Contains(r.err.Error(), want.text) || !strings.HasSuffix(r.about.Func, want.name) {
+			t.Errorf("%s: %v, want %s of %s", r.about.Func, r.err, want.text, want.name)
+		}
+	}
+	var err error
+	if log := logs(func() { err = rondo.Run(t.Context(), main) }); err != nil || strings.Count(log, "level=WARN") != 2 || !strings.Contains(log, "block.func1") {
+		t.Errorf("Run returned %v and logged %s", err, log)
+	}
+}
+
+//go:noinline
+func block(until chan bool) func(context.Context) (int, error) {
+	return func(context.Context) (int, error) { <-until; return 0, nil }
+}
+
+//go:noinline
+func other(until chan bool) func(context.Context) (int, error) {
+	return func(context.Context) (int, error) { <-until; return 0, nil }
+}
+
+// TestOffloadHeedsItsContext: an abandoned function that returns when its ctx is
+// cancelled is not reported. With one thread the second Offload begins when the
+// first function has come back to the loop.
+func TestOffloadHeedsItsContext(t *testing.T) {
+	r := rondo.Runner{Threads: 1, OnError: func(about rondo.TaskInfo, err error) { t.Errorf("%s: %v", about.Func, err) }}
+	ended := make(chan bool)
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		task := rondo.Go(ctx, func(ctx context.Context) error {
+			_, err := rondo.Offload(ctx, func(ctx context.Context) (int, error) {
+				<-ctx.Done()
+				close(ended)
+				return 0, ctx.Err()
+			})
+			return err
+		})
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		task.Cancel(nil)
+		_ = task.Wait(ctx)
+		<-ended
+		_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, nil })
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOffloadAbandonedPanics: nobody waits for it, so OnError hears of it.
+func TestOffloadAbandonedPanics(t *testing.T) {
+	var reports []report
+	r := rondo.Runner{OnError: func(about rondo.TaskInfo, err error) { reports = append(reports, report{about, err}) }}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		until := make(chan bool)
+		task := rondo.Go(ctx, func(ctx context.Context) error {
+			_, err := rondo.Offload(ctx, func(ctx context.Context) (int, error) {
+				<-until
+				panic("abandoned and broken")
+			})
+			return err
+		})
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		task.Cancel(nil)
+		_ = task.Wait(ctx)
+		close(until)
+		for len(reports) == 0 {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			runtime.Gosched()
+		}
+		return nil
+	})
+	var p *rondo.PanicError
+	if err != nil || len(reports) != 1 || !errors.As(reports[0].err, &p) || p.Value != "abandoned and broken" {
+		t.Errorf("Run returned %v, reported %v", err, reports)
+	}
+}
+
+// TestOffloadGoexit: ends the function alone.
+func TestOffloadGoexit(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		_, err := rondo.Offload(ctx, func(ctx context.Context) (int, error) {
+			runtime.Goexit()
+			return 0, nil
+		})
+		if err == nil || !strings.Contains(err.Error(), "the offloaded function called runtime.Goexit") {
+			t.Errorf("Offload: %v", err)
+		}
+		return nil
+	})
+}
+
+func TestOffloadNil(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		defer func() {
+			if v := recover(); v != "rondo: Offload with a nil function" {
+				t.Errorf("it panicked with %v", v)
+			}
+		}()
+		_, err := rondo.Offload[int](ctx, nil)
+		return err
+	})
+}
+
+func TestOffload(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		v, err := rondo.Offload(ctx, func(ctx context.Context) (string, error) {
+			if rondo.Current(ctx) != nil {
+				t.Error("an offloaded function is taken for a task")
+			}
+			if err := rondo.Yield(ctx); !errors.Is(err, rondo.ErrNoLoop) {
+				t.Errorf("Yield in an offloaded function: %v", err)
+			}
+			return "v", errBroken
+		})
+		if v != "v" || err != errBroken {
+			t.Errorf("Offload: %q, %v", v, err)
+		}
+		func() {
+			defer func() {
+				if p, ok := recover().(*rondo.PanicError); !ok || p.Value != "oops" {
+					t.Errorf("recovered %v", p)
+				}
+			}()
+			_, _ = rondo.Offload(ctx, func(context.Context) (int, error) { explode(); return 0, nil })
+		}()
+		if _, err := rondo.Offload(ctx, func(context.Context) (int, error) { runtime.Goexit(); return 1, nil }); err == nil {
+			t.Error("a Goexit in an offloaded function is no error")
+		}
+		return nil
+	})
+}
+
+// TestOffloadCancelled: the task goes on at once; the function is told by its
+// ctx, and its result is dropped.
+func TestOffloadCancelled(t *testing.T) {
+	gone := make(chan error, 1)
+	run(t, func(ctx context.Context) error {
+		v, err := func() (v int, err error) {
+			err = rondo.Timeout(ctx, time.Millisecond, func(ctx context.Context) error {
+				v, err = rondo.Offload(ctx, func(ctx context.Context) (int, error) {
+					<-ctx.Done()
+					gone <- context.Cause(ctx)
+					return 1, nil
+				})
+				return err
+			})
+			return v, err
+		}()
+		if v != 0 || err != context.DeadlineExceeded {
+			t.Errorf("Offload: %d, %v", v, err)
+		}
+		return nil
+	})
+	if err := <-gone; err != context.DeadlineExceeded {
+		t.Errorf("the function saw %v", err)
+	}
+}
+
+// TestOffloadIsBounded: no more run at once than Threads says, and all get
+// their turn, also when some that wait are cancelled.
+func TestOffloadIsBounded(t *testing.T) {
+	var running, most, ran atomic.Int64
+	r := rondo.Runner{Threads: 3}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 40 {
+				task := g.Go(func(ctx context.Context) error {
+					_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+						n := running.Add(1)
+						for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+						}
+						runtime.Gosched()
+						ran.Add(1)
+						running.Add(-1)
+						return 0, nil
+					})
+					return err
+				})
+				if i%4 == 3 {
+					if err := rondo.Yield(g); err != nil {
+						return err
+					}
+					task.Cancel(nil)
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil || most.Load() > 3 || ran.Load() < 30 {
+		t.Errorf("Run returned %v; %d ran at once, %d in all", err, most.Load(), ran.Load())
+	}
+}

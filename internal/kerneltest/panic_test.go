@@ -1,0 +1,78 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
+)
+
+func TestPanicEndsRun(t *testing.T) {
+	before := runtime.NumGoroutine()
+	var log []string
+	defer func() {
+		v, ok := recover().(*rondo.PanicError)
+		if !ok || v.Value != "oops" || v.Task != "bad" || !strings.Contains(string(v.Stack), "explode") {
+			t.Errorf("recovered %v", v)
+		}
+		if !slices.Equal(log, []string{"other deferred"}) {
+			t.Errorf("this happened: %q", log)
+		}
+		if left := leak.Settle(before); left > before {
+			t.Errorf("%d goroutines were left", left-before)
+		}
+	}()
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		rondo.Go(ctx, func(ctx context.Context) error {
+			defer func() { log = append(log, "other deferred") }()
+			return forever(ctx)
+		})
+		rondo.Go(ctx, func(ctx context.Context) error { explode(); return nil }).SetName("bad")
+		return forever(ctx)
+	})
+	t.Errorf("Run returned %v instead of panicking", err)
+}
+
+//go:noinline
+func explode() { panic("oops") }
+
+func TestRecoverMakesPanicsErrors(t *testing.T) {
+	r := rondo.Runner{Recover: true}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		err := rondo.Go(ctx, func(ctx context.Context) error { panic(errBroken) }).Wait(ctx)
+		var p *rondo.PanicError
+		if !errors.As(err, &p) || !errors.Is(err, errBroken) || len(p.Stack) == 0 {
+			t.Errorf("the task's error is %v", err)
+		}
+		return rondo.Yield(ctx)
+	})
+	if err != nil {
+		t.Errorf("Run returned %v", err)
+	}
+}
+
+// TestPanicInCallback: it ends Run, and the task on whose stack it happened is
+// cancelled like the others, not unwound by the panic.
+func TestPanicInCallback(t *testing.T) {
+	var innocent error
+	defer func() {
+		v, ok := recover().(*rondo.PanicError)
+		if !ok || v.Value != "oops" || v.Task != "a callback" {
+			t.Errorf("recovered %v", v)
+		}
+		if !errors.As(innocent, &v) {
+			t.Errorf("the waiting task got %v", innocent)
+		}
+	}()
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		rondo.LoopOf(ctx).CallSoon(explode)
+		innocent = forever(ctx)
+		return innocent
+	})
+	t.Errorf("Run returned %v instead of panicking", err)
+}

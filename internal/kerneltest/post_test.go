@@ -1,0 +1,152 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// TestPostLosesNothing: what was accepted from many goroutines runs, each
+// goroutine's in its order, also while the loop ends; what was not, does not.
+func TestPostLosesNothing(t *testing.T) {
+	for range 20 {
+		const senders = 8
+		var accepted, ran [senders]int
+		var wg sync.WaitGroup
+		err := rondo.Run(t.Context(), func(ctx context.Context) error {
+			l := rondo.LoopOf(ctx)
+			for s := range senders {
+				wg.Go(func() {
+					for i := 0; ; i++ {
+						err := l.Post(func() {
+							if ran[s] != i {
+								t.Errorf("sender %d: %d ran when %d was due", s, i, ran[s])
+							}
+							ran[s]++
+						})
+						if err != nil {
+							if !errors.Is(err, rondo.ErrLoopClosed) {
+								t.Error(err)
+							}
+							return
+						}
+						accepted[s]++
+					}
+				})
+			}
+			for l.Stats().Posts < 1000 {
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		wg.Wait()
+		if err != nil || accepted != ran {
+			t.Errorf("Run returned %v; accepted %v, ran %v", err, accepted, ran)
+		}
+	}
+}
+
+func TestSubmit(t *testing.T) {
+	var l *rondo.Loop
+	started, stop := make(chan bool), make(chan bool)
+	ended := make(chan error)
+	go func() {
+		ended <- rondo.Run(context.Background(), func(ctx context.Context) error {
+			l = rondo.LoopOf(ctx)
+			close(started)
+			_, _, err := receive(ctx, stop)
+			return err
+		})
+	}()
+	<-started
+	ctx := context.Background()
+	f := rondo.Submit(l, func(ctx context.Context) (string, error) {
+		return rondo.Current(ctx).Name(), rondo.Sleep(ctx, time.Microsecond)
+	})
+	if v, err := f.Wait(ctx); v != f.Task().Name() || err != nil {
+		t.Errorf("a submitted function returned %q, %v", v, err)
+	}
+	task, _ := rondo.Submit(l, func(ctx context.Context) (*rondo.Task, error) { return rondo.Go(ctx, forever), nil }).Wait(ctx)
+	if _, err := rondo.Submit(l, func(context.Context) (int, error) { return 0, errBroken }).Wait(ctx); err != errBroken {
+		t.Errorf("one that fails: %v", err)
+	}
+	over, cancel := context.WithTimeout(ctx, time.Millisecond)
+	defer cancel()
+	waiting := rondo.Submit(l, func(ctx context.Context) (int, error) { return 0, forever(ctx) })
+	if _, err := waiting.Wait(over); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting with a deadline: %v", err)
+	}
+	if err := task.Wait(over); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting for the task with a deadline: %v", err)
+	}
+	close(stop)
+	// The loop's end cancels it, and that is its result.
+	if err := task.Wait(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the loop's end its task has the error %v", err)
+	}
+	if _, err := waiting.Wait(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the loop's end: %v", err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := rondo.Submit(l, func(context.Context) (int, error) { panic("ran") }).Wait(ctx); !errors.Is(err, rondo.ErrLoopClosed) {
+		t.Errorf("Submit to a loop that has ended: %v", err)
+	}
+	if err := l.Post(func() { panic("ran") }); !errors.Is(err, rondo.ErrLoopClosed) {
+		t.Errorf("Post to a loop that has ended: %v", err)
+	}
+}
+
+// receive waits for a value of a channel on a goroutine.
+func receive[T any](ctx context.Context, ch <-chan T) (v T, ok bool, err error) {
+	_, err = rondo.Offload(ctx, func(context.Context) (int, error) {
+		v, ok = <-ch
+		return 0, nil
+	})
+	return v, ok, err
+}
+
+// TestWaitAcrossLoops: a task may wait for a task and a future of another loop,
+// and is suspended like by any wait.
+func TestWaitAcrossLoops(t *testing.T) {
+	var there *rondo.Loop
+	ready, stop := make(chan bool), make(chan bool)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+			there = rondo.LoopOf(ctx)
+			close(ready)
+			_, _, err := receive(ctx, stop)
+			return err
+		})
+	})
+	<-ready
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		// It ends only after a task here has run while another waits for it.
+		release := make(chan bool)
+		f := rondo.Submit(there, func(ctx context.Context) (int, error) {
+			_, _, err := receive(ctx, release)
+			return 7, err
+		})
+		rondo.Go(ctx, func(ctx context.Context) error { close(release); return nil })
+		if v, err := f.Wait(ctx); v != 7 || err != nil {
+			t.Errorf("Future.Wait: %d, %v", v, err)
+		}
+		if err := f.Task().Wait(ctx); err != nil {
+			t.Errorf("Task.Wait: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	close(stop)
+	wg.Wait()
+}

@@ -1,0 +1,327 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// An ending is a way in which a Pull that was left half-way comes to its end.
+var pullEndings = map[string]func(ctx context.Context, pull func(ctx context.Context)) error{
+	"task": func(ctx context.Context, pull func(ctx context.Context)) error {
+		return rondo.Go(ctx, func(ctx context.Context) error { pull(ctx); return nil }).Wait(ctx)
+	},
+	"task cancelled": func(ctx context.Context, pull func(ctx context.Context)) error {
+		task := rondo.Go(ctx, func(ctx context.Context) error { pull(ctx); return rondo.Sleep(ctx, time.Hour) })
+		_ = rondo.Sleep(ctx, time.Minute)
+		task.Cancel(nil)
+		if err := task.Wait(ctx); err != context.Canceled {
+			return fmt.Errorf("cancelled task: %w", err)
+		}
+		return nil
+	},
+	"group": func(ctx context.Context, pull func(ctx context.Context)) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error { pull(g); return nil })
+	},
+	"group, in a task of it": func(ctx context.Context, pull func(ctx context.Context)) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(context.Context) error { pull(g); return nil })
+			return nil
+		})
+	},
+	"group cancelled": func(ctx context.Context, pull func(ctx context.Context)) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			pull(g)
+			g.Cancel(nil)
+			return rondo.Sleep(g, time.Second)
+		})
+	},
+	"timeout": func(ctx context.Context, pull func(ctx context.Context)) error {
+		err := rondo.Timeout(ctx, time.Minute, func(ctx context.Context) error {
+			pull(ctx)
+			return rondo.Sleep(ctx, time.Hour)
+		})
+		if err != context.DeadlineExceeded {
+			return fmt.Errorf("Timeout: %w", err)
+		}
+		return nil
+	},
+	"shield": func(ctx context.Context, pull func(ctx context.Context)) error {
+		return rondo.Shield(ctx, func(ctx context.Context) error { pull(ctx); return nil })
+	},
+	"panic in the group": func(ctx context.Context, pull func(ctx context.Context)) error {
+		defer func() { _ = recover() }()
+		return rondo.Group(ctx, func(g *rondo.Scope) error { pull(g); panic("body") })
+	},
+	"derived": func(ctx context.Context, pull func(ctx context.Context)) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			std, cancel := context.WithCancel(g)
+			defer cancel()
+			pull(std)
+			return nil
+		})
+	},
+}
+
+// TestPullEnds: in every order, however a scope ends, its Pulls have been cleaned
+// up by then, all at once, in a ctx that is cancelled, and give no more values.
+func TestPullEnds(t *testing.T) {
+	for name, end := range pullEndings {
+		t.Run(name, func(t *testing.T) {
+			sim.Explore(t, func(ctx context.Context) {
+				var nexts []func() (int, bool)
+				var log []string
+				pull := func(ctx context.Context) {
+					for range 2 {
+						next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
+							defer func() {
+								if ctx.Err() == nil || rondo.Sleep(ctx, 1) == nil {
+									t.Error("the ctx is not cancelled in the clean-up")
+								}
+								err := rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Second) })
+								log = append(log, fmt.Sprint("cleaned ", err))
+							}()
+							// A scope of the body's own ends with the one around it.
+							_ = rondo.Timeout(ctx, 24*time.Hour, func(ctx context.Context) error {
+								yield(1)
+								return rondo.Sleep(ctx, time.Hour+7*time.Second)
+							})
+						})
+						if v, ok := next(); v != 1 || !ok {
+							t.Errorf("next = %v, %v", v, ok)
+						}
+						nexts = append(nexts, next)
+					}
+				}
+				start := rondo.Now(ctx)
+				if err := end(ctx, pull); err != nil {
+					t.Errorf("error: %v", err)
+				}
+				if took := rondo.Now(ctx).Sub(start) % time.Minute; took != time.Second {
+					t.Errorf("the clean-ups took %v", took)
+				}
+				if !slices.Equal(log, []string{"cleaned <nil>", "cleaned <nil>"}) {
+					t.Errorf("log %q", log)
+				}
+				for _, next := range nexts {
+					if v, ok := next(); v != 0 || ok {
+						t.Errorf("next after the end = %v, %v", v, ok)
+					}
+				}
+				if n := len(rondo.Tasks(ctx)); n != 1 {
+					t.Errorf("%d tasks are left", n)
+				}
+			})
+		})
+	}
+}
+
+// TestPullEndsWithLoop: what main leaves is cleaned up before Run returns, also
+// if main fails, panics or leaves by Goexit.
+func TestPullEndsWithLoop(t *testing.T) {
+	boom := errors.New("boom")
+	for name, end := range map[string]func() error{
+		"returns": func() error { return nil },
+		"fails":   func() error { return boom },
+		"panics":  func() error { panic(boom) },
+		"exits":   func() error { runtime.Goexit(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := runtime.NumGoroutine()
+			var log []string
+			var kept func() (int, bool)
+			var keptStop func()
+			done := make(chan any)
+			go func() {
+				defer func() { done <- recover() }()
+				err := rondo.Run(context.Background(), func(ctx context.Context) error {
+					kept, keptStop = rondo.Pull(ctx, func(yield func(int) bool) {
+						defer func() {
+							err := rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Millisecond) })
+							log = append(log, fmt.Sprint("cleaned ", err))
+						}()
+						yield(1)
+					})
+					kept()
+					return end()
+				})
+				if name == "fails" != (err != nil) {
+					t.Errorf("Run: %v", err)
+				}
+			}()
+			<-done
+			if !slices.Equal(log, []string{"cleaned <nil>"}) {
+				t.Errorf("log %q", log)
+			}
+			if _, ok := kept(); ok {
+				t.Error("a value after the end of the loop")
+			}
+			keptStop()
+			if left := leak.Settle(before); left > before {
+				t.Errorf("%d goroutines before, %d after", before, left)
+			}
+		})
+	}
+}
+
+// TestPullClosedInUse: the scope ends while a task outside it waits in next. The
+// body's waits fail, what it yields then is dropped, and next gives false.
+func TestPullClosedInUse(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		var made rondo.Event
+		var next func() (int, bool)
+		var task *rondo.Task
+		cleaned := false
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			next, _ = rondo.Pull(g, func(yield func(int) bool) {
+				defer func() { cleaned = true }()
+				yield(1)
+				if err := rondo.Sleep(g, time.Hour); err == nil {
+					t.Error("the body was not cancelled")
+				}
+				yield(2)
+			})
+			next()
+			task = rondo.Go(ctx, func(ctx context.Context) error {
+				made.Set()
+				if v, ok := next(); v != 0 || ok {
+					t.Errorf("next = %v, %v", v, ok)
+				}
+				return nil
+			})
+			return made.Wait(g)
+		})
+		if !cleaned {
+			t.Error("the Group returned before its Pull had ended")
+		}
+		_ = task.Wait(ctx)
+	})
+}
+
+// TestPullEndsWithItsTaskInMidWait: what a sequence waits for with the ctx of a task
+// is ended with that task, also if another task is in next for it.
+func TestPullEndsWithItsTaskInMidWait(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var empty rondo.Queue[int]
+		for i, wait := range []func(ctx context.Context) error{
+			func(ctx context.Context) error { _, err := empty.Get(ctx); return err },
+			func(ctx context.Context) error {
+				return rondo.Group(ctx, func(g *rondo.Scope) error { return forever(g) })
+			},
+			func(ctx context.Context) error {
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				return forever(ctx)
+			},
+		} {
+			var ended error
+			var next func() (int, bool)
+			maker := rondo.Go(ctx, func(ctx context.Context) error {
+				next, _ = rondo.Pull(ctx, func(yield func(int) bool) {
+					if yield(1) {
+						ended = wait(ctx)
+					}
+				})
+				next()
+				// One that is no Pull's goes on, as it would without any.
+				rondo.Go(ctx, func(context.Context) error { return rondo.Sleep(ctx, 2*time.Second) })
+				return rondo.Sleep(ctx, time.Second)
+			})
+			other := rondo.Go(ctx, func(ctx context.Context) error {
+				_ = rondo.Sleep(ctx, time.Second/2)
+				if v, ok := next(); ok {
+					t.Errorf("wait %d: next gave %v", i, v)
+				}
+				return nil
+			})
+			if err := errors.Join(maker.Wait(ctx), other.Wait(ctx)); err != nil || !errors.Is(ended, context.Canceled) {
+				t.Errorf("wait %d: the tasks returned %v, the wait %v", i, err, ended)
+			}
+		}
+	})
+}
+
+// TestPullGarbage: one that nobody can call any more is cleaned up while the loop
+// goes on, in a ctx that is not cancelled.
+func TestPullGarbage(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var cleaned rondo.Event
+		tasks := len(rondo.Tasks(ctx))
+		func() {
+			next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
+				defer func() {
+					if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+						t.Errorf("Sleep in the clean-up: %v", err)
+					}
+					cleaned.Set()
+				}()
+				for yield(1) {
+				}
+			})
+			next()
+		}()
+		for !cleaned.IsSet() {
+			runtime.GC()
+			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+				return err
+			}
+		}
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		if n := len(rondo.Tasks(ctx)); n != tasks {
+			t.Errorf("%d tasks, before there were %d", n, tasks)
+		}
+		return nil
+	})
+}
+
+// TestPullInUseIsNoGarbage: whoever waits in next has hold of it.
+func TestPullInUseIsNoGarbage(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
+			for range 20 {
+				runtime.GC()
+				if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+					t.Error(err)
+				}
+			}
+			yield(1)
+		})
+		if v, ok := next(); v != 1 || !ok {
+			t.Errorf("next = %v, %v", v, ok)
+		}
+		return nil
+	})
+}
+
+// TestPullYieldInShield: what a sequence guards with a Shield goes on to its end
+// also if the Pull is ended in the midst of it.
+func TestPullYieldInShield(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		var err error
+		guarded := false
+		_ = rondo.Go(ctx, func(ctx context.Context) error {
+			next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
+				err = rondo.Shield(ctx, func(ctx context.Context) error {
+					yield(1)
+					guarded = true
+					return rondo.Sleep(ctx, time.Second)
+				})
+			})
+			next()
+			return nil
+		}).Wait(ctx)
+		if !guarded || err != nil {
+			t.Errorf("guarded: %v; Shield returned %v", guarded, err)
+		}
+	})
+}

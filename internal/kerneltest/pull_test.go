@@ -1,0 +1,333 @@
+package kerneltest
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// countdown gives n, n-1 ... 1 with a wait before each, and logs its clean-up,
+// which waits as well.
+func countdown(ctx context.Context, n int, log *[]string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		defer func() {
+			_ = rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Second) })
+			*log = append(*log, "cleaned")
+		}()
+		for i := n; i > 0; i-- {
+			if err := rondo.Sleep(ctx, time.Second); err != nil {
+				*log = append(*log, err.Error())
+				return
+			}
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+func TestPull(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var log []string
+		next, stop := rondo.Pull(ctx, countdown(ctx, 3, &log))
+		start := rondo.Now(ctx)
+		var got []int
+		for v, ok := next(); ok; v, ok = next() {
+			got = append(got, v)
+		}
+		if took := rondo.Now(ctx).Sub(start); took != 4*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if !slices.Equal(got, []int{3, 2, 1}) || !slices.Equal(log, []string{"cleaned"}) {
+			t.Errorf("got %v, log %q", got, log)
+		}
+		stop()
+		stop()
+		if v, ok := next(); v != 0 || ok {
+			t.Errorf("next after the end = %v, %v", v, ok)
+		}
+	})
+}
+
+// TestPullAlone: a sequence that does not wait lets nothing else run, neither at
+// its values nor at its end, and stop no more than next.
+func TestPullAlone(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		shared := 0
+		rondo.Go(ctx, func(ctx context.Context) error {
+			shared++
+			return nil
+		})
+		body := func(yield func(int) bool) {
+			for i := range 3 {
+				if !yield(i) {
+					return
+				}
+			}
+		}
+		next, stop := rondo.Pull(ctx, body)
+		sum := 0
+		for v, ok := next(); ok; v, ok = next() {
+			sum += v
+		}
+		stop()
+		next, stop = rondo.Pull(ctx, body)
+		next()
+		stop()
+		if shared != 0 || sum != 3 {
+			t.Errorf("sum %d; another task had its turn %d times", sum, shared)
+		}
+	})
+}
+
+// TestPullUnstarted: without a next nothing runs, and nothing is made.
+func TestPullUnstarted(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		ran := false
+		seq := func(func(int) bool) { ran = true }
+		before := len(rondo.Tasks(ctx))
+		next, stop := rondo.Pull(ctx, seq)
+		_, _ = rondo.Pull(ctx, seq)
+		if n := len(rondo.Tasks(ctx)); n != before {
+			t.Errorf("%d tasks, before there were %d", n, before)
+		}
+		stop()
+		if _, ok := next(); ok || ran {
+			t.Errorf("a Pull that was stopped before its start gave %v; its body ran: %v", ok, ran)
+		}
+		var late func() (int, bool)
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			late, _ = rondo.Pull(g, seq)
+			return nil
+		})
+		if _, ok := late(); ok || ran {
+			t.Errorf("a Pull whose scope has ended gave %v; its body ran: %v", ok, ran)
+		}
+	})
+}
+
+// TestPullStop: stop returns when clean-up that waits has run, without a Shield,
+// and the ctx is not cancelled for it.
+func TestPullStop(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		cleaned := 0
+		next, stop := rondo.Pull(ctx, func(yield func(int) bool) {
+			defer func() {
+				if err := rondo.Sleep(ctx, time.Second); err != nil {
+					t.Errorf("Sleep in the clean-up of a stop: %v", err)
+				}
+				cleaned++
+			}()
+			for yield(1) {
+			}
+			if yield(2) {
+				t.Error("yield gave true after stop")
+			}
+		})
+		next()
+		// Whoever stops as well waits for the same.
+		begun := false
+		other := rondo.Go(ctx, func(context.Context) error {
+			begun = true
+			stop()
+			if cleaned != 1 {
+				t.Errorf("the second stop returned, clean-up has run %d times", cleaned)
+			}
+			return nil
+		})
+		if err := rondo.Yield(ctx); err != nil {
+			t.Error(err)
+		}
+		if _, ok := next(); ok == begun {
+			t.Errorf("next = %v; stop was called: %v", ok, begun)
+		}
+		stop()
+		if cleaned != 1 {
+			t.Errorf("clean-up has run %d times when stop returns", cleaned)
+		}
+		_ = other.Wait(ctx)
+	})
+}
+
+// TestPullByTurns: a scope goes on while other tasks of it do, and a
+// Pull in it can be used by each in turn.
+func TestPullByTurns(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		var log []string
+		sum, got := 0, 0
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			next, _ := rondo.Pull(g, countdown(g, 9, &log))
+			var turn rondo.Mutex
+			for range 2 {
+				g.Go(func(ctx context.Context) error {
+					for range 2 {
+						if err := turn.Lock(ctx); err != nil {
+							return err
+						}
+						v, ok := next()
+						turn.Unlock()
+						if !ok {
+							t.Error("the Pull ended before the tasks that use it")
+						}
+						sum, got = sum+v, got+1
+					}
+					return nil
+				})
+			}
+			return nil
+		})
+		if err != nil || got != 4 || sum != 9+8+7+6 || !slices.Equal(log, []string{"cleaned"}) {
+			t.Errorf("%v; %d values, sum %d; log %q", err, got, sum, log)
+		}
+	})
+}
+
+// TestPullScopesAreItsOwn: a scope that the body is in when it yields does not
+// reach the caller, and the caller's does not cut short the body.
+func TestPullScopesAreItsOwn(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		next, stop := rondo.Pull(ctx, func(yield func(error) bool) {
+			yield(rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
+				yield(nil)
+				return rondo.Sleep(ctx, time.Hour)
+			}))
+			yield(rondo.Sleep(ctx, time.Hour))
+		})
+		next()
+		if err := rondo.Sleep(ctx, time.Minute); err != nil {
+			t.Errorf("the body's Timeout reached the caller: %v", err)
+		}
+		if err, _ := next(); err != context.DeadlineExceeded {
+			t.Errorf("the body's Timeout gave %v", err)
+		}
+		err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
+			if err, ok := next(); err != nil || !ok {
+				t.Errorf("the caller's Timeout reached the body: %v, %v", err, ok)
+			}
+			return rondo.Check(ctx)
+		})
+		if err != context.DeadlineExceeded {
+			t.Errorf("the caller's Timeout gave %v", err)
+		}
+		stop()
+	})
+}
+
+// TestPullNested: pulls of pulls; a stop goes through to the innermost.
+func TestPullNested(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		var log []string
+		double := func(in iter.Seq[int]) iter.Seq[int] {
+			return func(yield func(int) bool) {
+				next, stop := rondo.Pull(ctx, in)
+				defer stop()
+				for v, ok := next(); ok && yield(2*v); v, ok = next() {
+				}
+			}
+		}
+		next, stop := rondo.Pull(ctx, double(double(countdown(ctx, 5, &log))))
+		v, _ := next()
+		w, _ := next()
+		stop()
+		if v != 20 || w != 16 || !slices.Equal(log, []string{"cleaned"}) {
+			t.Errorf("values %d and %d, log %q", v, w, log)
+		}
+	})
+}
+
+// TestPullBreak: to range over a sequence that waits needs no Pull. The deferred
+// calls of the body have run, waits included, before the next statement.
+func TestPullBreak(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		var log []string
+		for range countdown(ctx, 5, &log) {
+			break
+		}
+		log = append(log, "after the loop")
+		if !slices.Equal(log, []string{"cleaned", "after the loop"}) {
+			t.Errorf("log %q", log)
+		}
+	})
+}
+
+// TestPullNoAllocations: a next takes nothing from the heap.
+func TestPullNoAllocations(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		next, stop := rondo.Pull(ctx, func(yield func(int) bool) {
+			for yield(1) {
+			}
+		})
+		defer stop()
+		next()
+		if n := testing.AllocsPerRun(1000, func() { next() }); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+		return nil
+	})
+}
+
+// TestPullAllowance: if reads of the body or of its caller succeed at once for
+// ever, others have their turn in spite of it.
+func TestPullAllowance(t *testing.T) {
+	spend := func(ctx context.Context) { kernel.Of(ctx).Task().Spend(0) }
+	nothing := func(context.Context) {}
+	for _, who := range []struct{ body, caller func(ctx context.Context) }{{spend, nothing}, {nothing, spend}, {spend, spend}} {
+		sim.Test(t, func(ctx context.Context) {
+			turns := 0
+			rondo.Go(ctx, func(ctx context.Context) error {
+				for ctx.Err() == nil {
+					turns++
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			next, stop := rondo.Pull(ctx, func(yield func(int) bool) {
+				for yield(1) {
+					who.body(ctx)
+				}
+			})
+			defer stop()
+			for range 160 {
+				next()
+				who.caller(ctx)
+			}
+			if turns < 3 {
+				t.Errorf("another task had %d turns", turns)
+			}
+		})
+	}
+}
+
+func BenchmarkPull(b *testing.B) {
+	numbers := func(yield func(int) bool) {
+		for i := 0; yield(i); i++ {
+		}
+	}
+	b.Run("rondo.Pull", func(b *testing.B) {
+		b.ReportAllocs()
+		_ = rondo.Run(b.Context(), func(ctx context.Context) error {
+			next, stop := rondo.Pull(ctx, numbers)
+			defer stop()
+			for b.Loop() {
+				next()
+			}
+			return nil
+		})
+	})
+	b.Run("iter.Pull", func(b *testing.B) {
+		b.ReportAllocs()
+		next, stop := iter.Pull(numbers)
+		defer stop()
+		for b.Loop() {
+			next()
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+func TestQueueOrder(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		for _, limit := range []int{0, 1, 2, 7} {
+			q := rondo.NewQueue[int](limit)
+			var got []int
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(func(ctx context.Context) error {
+					defer q.Close()
+					for i := range 20 {
+						if err := q.Put(ctx, i); err != nil {
+							return err
+						}
+						if limit > 0 && q.Len() > limit {
+							t.Errorf("%d values in a queue of %d", q.Len(), limit)
+						}
+					}
+					return nil
+				})
+				for v := range q.All(g) {
+					got = append(got, v)
+				}
+				return nil
+			})
+			if err != nil || len(got) != 20 || !slices.IsSorted(got) {
+				t.Errorf("max %d: %v, got %v", limit, err, got)
+			}
+		}
+	})
+}
+
+// TestQueueLosesNothing: in every order of two putters, two getters of which one
+// is cancelled, and Close, each value that Put accepted is got exactly once or
+// is still there.
+func TestQueueLosesNothing(t *testing.T) {
+	for _, limit := range []int{0, 1} {
+		sim.Explore(t, func(ctx context.Context) {
+			q := rondo.NewQueue[int](limit)
+			var in, out []int
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				for i := range 2 {
+					g.Go(func(ctx context.Context) error {
+						if err := q.Put(ctx, i); err != nil {
+							return ignoreClosed(err)
+						}
+						in = append(in, i)
+						return nil
+					})
+				}
+				get := func(ctx context.Context) error {
+					v, err := q.Get(ctx)
+					if err == nil {
+						out = append(out, v)
+					}
+					return ignoreClosed(err)
+				}
+				g.Go(get)
+				doomed := g.Go(get)
+				g.Go(func(context.Context) error { doomed.Cancel(nil); q.Close(); return nil })
+				return nil
+			})
+			for v, ok := q.TryGet(); ok; v, ok = q.TryGet() {
+				out = append(out, v)
+			}
+			slices.Sort(in)
+			slices.Sort(out)
+			if err != nil || !slices.Equal(in, out) {
+				t.Errorf("Group returned %v; put %v, got %v", err, in, out)
+			}
+		})
+	}
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, rondo.ErrQueueClosed) {
+		return nil
+	}
+	return err
+}
+
+func TestQueueCloseAndAbort(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		q := rondo.NewQueue[int](2)
+		if !q.TryPut(1) || !q.TryPut(2) || q.TryPut(3) {
+			t.Error("TryPut does not keep to the limit")
+		}
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			putter := g.Go(func(ctx context.Context) error { return ignoreClosed(q.Put(ctx, 3)) })
+			if err := rondo.Sleep(g, time.Second); err != nil {
+				return err
+			}
+			q.Close()
+			q.Close()
+			return putter.Wait(g)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		if err := q.Put(ctx, 4); err != rondo.ErrQueueClosed || q.TryPut(4) {
+			t.Errorf("Put into a closed queue: %v", err)
+		}
+		for want := 1; want <= 2; want++ {
+			if v, err := q.Get(ctx); v != want || err != nil {
+				t.Errorf("Get of what is left: %d, %v", v, err)
+			}
+			q.TaskDone()
+		}
+		if _, err := q.Get(ctx); err != rondo.ErrQueueClosed {
+			t.Errorf("Get from an empty closed queue: %v", err)
+		}
+		if err := q.Join(ctx); err != nil {
+			t.Error(err)
+		}
+
+		a := rondo.NewQueue[int](0)
+		for i := range 3 {
+			a.TryPut(i)
+		}
+		_, _ = a.TryGet()
+		err = rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error { return a.Join(ctx) })
+			if err := rondo.Sleep(g, time.Second); err != nil {
+				return err
+			}
+			a.Abort()
+			a.TaskDone()
+			return nil
+		})
+		if _, ok := a.TryGet(); err != nil || ok {
+			t.Errorf("after Abort: %v, a value is left: %v", err, ok)
+		}
+	})
+}

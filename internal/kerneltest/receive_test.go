@@ -1,0 +1,218 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
+	"github.com/rondo-go/rondo/sim"
+)
+
+func TestReceive(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		ch := make(chan int)
+		go func() {
+			for i := range 100 {
+				ch <- i
+			}
+			close(ch)
+		}()
+		for i := range 100 {
+			if v, ok, err := rondo.Receive(ctx, ch); v != i || !ok || err != nil {
+				t.Errorf("value %d is %v, %v, %v", i, v, ok, err)
+			}
+		}
+		for range 2 {
+			if v, ok, err := rondo.Receive(ctx, ch); v != 0 || ok || err != nil {
+				t.Errorf("from a closed channel came %v, %v, %v", v, ok, err)
+			}
+		}
+		return nil
+	})
+	if _, _, err := rondo.Receive(context.Background(), make(chan int)); !errors.Is(err, rondo.ErrNoLoop) {
+		t.Errorf("outside a loop: %v", err)
+	}
+}
+
+// TestReceiveFromReadyChannel takes no goroutine and no memory, and lets others
+// have their turn.
+func TestReceiveFromReadyChannel(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		const n = 10000
+		ch := make(chan int, n+100)
+		for i := range n + 100 {
+			ch <- i
+		}
+		before := runtime.NumGoroutine()
+		if a := testing.AllocsPerRun(n, func() { _, _, _ = rondo.Receive(ctx, ch) }); a > 0 {
+			t.Errorf("%v allocations", a)
+		}
+		if now := runtime.NumGoroutine(); now > before {
+			t.Errorf("%d goroutines more", now-before)
+		}
+		others := 0
+		other := rondo.Go(ctx, func(ctx context.Context) error {
+			for rondo.Yield(ctx) == nil {
+				others++
+			}
+			return nil
+		})
+		for range 90 {
+			if _, _, err := rondo.Receive(ctx, ch); err != nil {
+				return err
+			}
+		}
+		other.Cancel(nil)
+		if others < 4 {
+			t.Errorf("in 90 values others had %d turns", others)
+		}
+		return nil
+	})
+}
+
+// TestReceiveCancelled: the goroutine ends with the wait, the channel keeps what
+// was not taken, and nothing is lost when a value and a cancellation meet.
+func TestReceiveCancelled(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		ch := make(chan int)
+		before := runtime.NumGoroutine()
+		err := rondo.Timeout(ctx, time.Millisecond, func(ctx context.Context) error {
+			v, ok, err := rondo.Receive(ctx, ch)
+			if v != 0 || ok {
+				t.Errorf("a Receive that was cancelled gave %v, %v", v, ok)
+			}
+			return err
+		})
+		if err != context.DeadlineExceeded {
+			t.Error(err)
+		}
+		if left := leak.Settle(before); left > before {
+			t.Errorf("%d goroutines are left", left-before)
+		}
+		// Values meet cancellations: every one that could be sent is received.
+		sent, got := make(chan int, 1), 0
+		go func() {
+			n := 0
+			for ; n < 1000; n++ {
+				ch <- n
+				if n%3 == 0 {
+					runtime.Gosched()
+				}
+			}
+			close(ch)
+			sent <- n
+		}()
+		cancelled := 0
+		for open := true; open; {
+			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(func(ctx context.Context) error {
+					v, ok, err := rondo.Receive(ctx, ch)
+					switch {
+					case err != nil:
+						cancelled++
+					case !ok:
+						open = false
+					default:
+						if v != got {
+							t.Errorf("value %d is %d", got, v)
+						}
+						got++
+					}
+					return err
+				})
+				_ = rondo.Yield(g)
+				g.Cancel(nil)
+				return nil
+			})
+		}
+		if n := <-sent; n != got {
+			t.Errorf("%d values were sent and %d received, with %d cancellations", n, got, cancelled)
+		}
+		return nil
+	})
+}
+
+// TestReceiveTie: what was sent before the cancellation is received, always, and
+// what was not is left in the channel.
+func TestReceiveTie(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		ch := make(chan int, 1)
+		got, first := 0, ""
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			r := g.Go(func(ctx context.Context) error {
+				_, ok, err := rondo.Receive(ctx, ch)
+				if ok {
+					got++
+				}
+				return err
+			})
+			_ = rondo.Yield(g)
+			say := func(s string) {
+				if first == "" {
+					first = s
+				}
+			}
+			g.Go(func(context.Context) error { say("cancelled"); r.Cancel(nil); return nil })
+			g.Go(func(context.Context) error { say("sent"); ch <- 1; return nil })
+			return nil
+		})
+		if err != nil || got+len(ch) != 1 || first == "sent" && r1(ch) {
+			t.Errorf("%s first: %d received, %d left: %v", first, got, len(ch), err)
+		}
+	})
+}
+
+// r1 tells whether there is something in ch although it was sent first.
+func r1(ch chan int) bool { return len(ch) > 0 }
+
+// TestReceiveIsNoDeadlock: a loop whose tasks wait for channels is idle; one that
+// waits for a nil channel is in deadlock. The loop's end ends the waits.
+func TestReceiveIsNoDeadlock(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		ch := make(chan int)
+		for range 3 {
+			rondo.Go(ctx, func(ctx context.Context) error {
+				if _, _, err := rondo.Receive(ctx, ch); err != context.Canceled {
+					t.Errorf("at the loop's end Receive returned %v", err)
+				}
+				return nil
+			})
+		}
+		late := make(chan int)
+		go func() { runtime.Gosched(); late <- 1 }()
+		_, _, err := rondo.Receive(ctx, late)
+		return err
+	})
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		_, _, err := rondo.Receive[int](ctx, nil)
+		return err
+	})
+	if !errors.Is(err, rondo.ErrDeadlock) {
+		t.Errorf("Run with a nil channel returned %v", err)
+	}
+}
+
+// TestClockWaitsForReceive: simulated time does not pass while a goroutine is at
+// work, and the run is the same each time.
+func TestClockWaitsForReceive(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		start := rondo.Now(ctx)
+		err := rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
+			for range 3 {
+				ch := make(chan int)
+				go func() { runtime.Gosched(); close(ch) }()
+				if _, _, err := rondo.Receive(ctx, ch); err != nil {
+					return err
+				}
+			}
+			return rondo.Sleep(ctx, time.Second)
+		})
+		if err != nil || rondo.Now(ctx).Sub(start) != time.Second {
+			t.Error(err, rondo.Now(ctx).Sub(start))
+		}
+	})
+}

@@ -1,0 +1,110 @@
+package kerneltest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
+)
+
+// TestEndOfRun: when main ends, the rest is cancelled, runs its deferred calls,
+// which may wait behind a Shield, and is waited for.
+func TestEndOfRun(t *testing.T) {
+	for _, fail := range []error{nil, errBroken} {
+		var log []string
+		err := rondo.Run(t.Context(), func(ctx context.Context) error {
+			rondo.Go(ctx, func(ctx context.Context) error {
+				defer func() { log = append(log, "deferred") }()
+				defer func() {
+					_ = rondo.Shield(ctx, func(ctx context.Context) error {
+						log = append(log, "clean-up")
+						return rondo.Sleep(ctx, time.Millisecond)
+					})
+				}()
+				err := forever(ctx)
+				log = append(log, err.Error())
+				return err
+			})
+			log = append(log, "main")
+			return fail
+		})
+		if want := []string{"main", "context canceled", "clean-up", "deferred"}; err != fail || !slices.Equal(log, want) {
+			t.Errorf("Run returned %v, and this happened: %q", err, log)
+		}
+	}
+}
+
+func TestRunInsideTask(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for name, inner := range map[string]context.Context{"its ctx": ctx, "another ctx": context.Background()} {
+			err := rondo.Run(inner, func(context.Context) error { panic("ran") })
+			if err == nil || !strings.Contains(err.Error(), "inside a task") {
+				t.Errorf("with %s: %v", name, err)
+			}
+		}
+		// On another goroutine it is another loop.
+		_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+			return 0, rondo.Run(context.Background(), func(ctx context.Context) error { return rondo.Yield(ctx) })
+		})
+		return err
+	})
+}
+
+func TestRunnerIsReusable(t *testing.T) {
+	r := rondo.Runner{Name: "again"}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 25 {
+				err := r.Run(context.Background(), func(ctx context.Context) error {
+					if name := rondo.LoopOf(ctx).Name(); name != "again" {
+						return fmt.Errorf("the loop's name is %q", name)
+					}
+					return rondo.Sleep(ctx, time.Microsecond)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestLockThread runs tasks, nested coroutines and Offload on a locked thread.
+func TestLockThread(t *testing.T) {
+	before := runtime.NumGoroutine()
+	r := rondo.Runner{LockThread: true}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 20 {
+				g.Go(func(ctx context.Context) error {
+					next, stop := iter.Pull(func(yield func(error) bool) {
+						yield(rondo.Sleep(ctx, time.Duration(i)*time.Microsecond))
+					})
+					defer stop()
+					if err, _ := next(); err != nil {
+						return err
+					}
+					_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 1, nil })
+					return err
+				})
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if left := leak.Settle(before); left > before {
+		t.Errorf("%d goroutines were left", left-before)
+	}
+}

@@ -1,0 +1,124 @@
+package kerneltest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/trace"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// TestTimeline: RONDO_TRACE makes each Run of the process write what its tasks
+// do into one file, which is whole when none runs.
+func TestTimeline(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.json")
+	t.Setenv("RONDO_TRACE", path)
+	for _, name := range []string{"first", "second"} {
+		r := rondo.Runner{Name: name}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			f := rondo.Async(ctx, func(ctx context.Context) (int, error) { return 1, rondo.Sleep(ctx, time.Millisecond) })
+			_, err := f.Wait(ctx)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []struct {
+		Ph, Name string
+		Args     map[string]any
+	}
+	if err := json.Unmarshal(text, &events); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	count := make(map[string]int)
+	for _, e := range events {
+		count[e.Ph]++
+		if e.Ph == "M" {
+			count[e.Name+" "+e.Args["name"].(string)]++
+		}
+		if why, ok := e.Args["waits for"].(string); ok {
+			count["waits for "+why]++
+		}
+	}
+	for what, n := range map[string]int{
+		"B": 8, "E": 8, "s": 2, "f": 2, "process_name first": 1, "process_name second": 1, "thread_name main": 2,
+		"thread_name task-2 kerneltest.TestTimeline.func1.1": 2, "waits for sleep": 2, "waits for future 2": 2,
+	} {
+		if count[what] != n {
+			t.Errorf("%d times %s, want %d", count[what], what, n)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", text)
+	}
+}
+
+// TestTimelineUnwritable: a Run that cannot write what RONDO_TRACE asks for
+// fails, and runs nothing.
+func TestTimelineUnwritable(t *testing.T) {
+	t.Setenv("RONDO_TRACE", filepath.Join(t.TempDir(), "no", "where"))
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		t.Error("main ran")
+		return nil
+	})
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "RONDO_TRACE") {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+// TestTimelineIncomplete: a disk that is full in the middle does not end the
+// loop, and is reported.
+func TestTimelineIncomplete(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Log("this system has no /dev/full")
+		return
+	}
+	t.Setenv("RONDO_TRACE", "/dev/full")
+	var reports []error
+	r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { reports = append(reports, err) }}
+	if err := r.Run(t.Context(), func(ctx context.Context) error { return rondo.Yield(ctx) }); err != nil {
+		t.Error(err)
+	}
+	if len(reports) != 1 || !strings.Contains(reports[0].Error(), "not complete") {
+		t.Errorf("reported %v", reports)
+	}
+}
+
+// TestExecutionTrace: with Debug, an execution trace has the tasks and what they
+// wait for.
+func TestExecutionTrace(t *testing.T) {
+	var out bytes.Buffer
+	if err := trace.Start(&out); err != nil {
+		t.Fatal(err)
+	}
+	r := rondo.Runner{Debug: true}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		defer trace.StartRegion(ctx, "a region of the task's own").End()
+		rondo.Current(ctx).SetName("renamed")
+		child := rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Millisecond) })
+		child.SetName("the child's name")
+		return child.Wait(ctx)
+	})
+	trace.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"main", "TestExecutionTrace.func1.1", "the child's name", "waits for", "task 2", "sleep"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the trace lacks %q", want)
+		}
+	}
+}

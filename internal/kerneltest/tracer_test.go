@@ -1,0 +1,169 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// record gives a Tracer that writes down what it is told.
+func record(lines *[]string) *rondo.Tracer {
+	say := func(format string, args ...any) { *lines = append(*lines, fmt.Sprintf(format, args...)) }
+	return &rondo.Tracer{
+		Started: func(t *rondo.Task, at time.Time) { say("%s started", t.Name()) },
+		Stepped: func(t *rondo.Task, at time.Time) { say("%s steps", t.Name()) },
+		Parked: func(t *rondo.Task, why rondo.Reason, at time.Time) {
+			say("%s waits: %s %d", t.Name(), why.What, why.On)
+		},
+		Woken: func(t, by *rondo.Task, at time.Time) {
+			if by == nil {
+				say("%s woken", t.Name())
+				return
+			}
+			say("%s woken by %s", t.Name(), by.Name())
+		},
+		Ended:  func(t *rondo.Task, err error, at time.Time) { say("%s ended: %v", t.Name(), err) },
+		Called: func(from, to time.Time) { say("callback") },
+	}
+}
+
+// TestTracer: the hooks tell the whole life of each task, in order.
+func TestTracer(t *testing.T) {
+	var got []string
+	r := rondo.Runner{Tracer: record(&got)}
+	failed := errors.New("failed")
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		var e rondo.Event
+		child := rondo.Go(ctx, func(ctx context.Context) error {
+			if err := e.Wait(ctx); err != nil {
+				return err
+			}
+			return failed
+		})
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		e.Set()
+		if err := child.Wait(ctx); err != failed {
+			t.Errorf("Wait: %v", err)
+		}
+		rondo.LoopOf(ctx).CallSoon(func() {})
+		return rondo.Sleep(ctx, time.Millisecond)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `main started
+main steps
+task-2 started
+main waits: yield 0
+task-2 steps
+task-2 waits: event 0
+main steps
+task-2 woken by main
+main waits: task 2
+task-2 steps
+task-2 ended: failed
+main woken by task-2
+main steps
+main waits: sleep 0
+callback
+main woken
+main steps
+main ended: <nil>`
+	if s := strings.Join(got, "\n"); s != want {
+		t.Errorf("got\n%s\nwant\n%s", s, want)
+	}
+}
+
+// TestTracerMustNotWait: a wait in a hook is refused like one in a callback, and
+// what a hook starts is not told.
+func TestTracerMustNotWait(t *testing.T) {
+	var ctx context.Context
+	for name, c := range map[string]struct {
+		hook func()
+		want string
+	}{
+		"wait":    {func() { _ = rondo.Yield(ctx) }, "callbacks must not wait"},
+		"go":      {func() { rondo.Go(ctx, rondo.Check) }, ""},
+		"current": {func() { _ = rondo.Current(ctx).Name() }, "nil pointer"},
+	} {
+		var reports []error
+		started := 0
+		r := rondo.Runner{
+			Tracer: &rondo.Tracer{
+				Started: func(*rondo.Task, time.Time) { started++ },
+				Parked:  func(*rondo.Task, rondo.Reason, time.Time) { c.hook() },
+			},
+			OnError: func(about rondo.TaskInfo, err error) { reports = append(reports, err) },
+		}
+		err := r.Run(t.Context(), func(own context.Context) error {
+			ctx = own
+			return rondo.Sleep(own, time.Microsecond)
+		})
+		if err != nil || started != 1 {
+			t.Errorf("%s: Run returned %v, %d were told to have started", name, err, started)
+		}
+		if c.want == "" && len(reports) > 0 || c.want != "" && (len(reports) != 1 || !strings.Contains(reports[0].Error(), c.want)) {
+			t.Errorf("%s: reported %v", name, reports)
+		}
+	}
+}
+
+// TestTracerGoexit: a hook that calls Goexit, as testing.T.FailNow does, ends
+// Run like a task that does.
+func TestTracerGoexit(t *testing.T) {
+	for name, tr := range map[string]*rondo.Tracer{
+		"Stepped": {Stepped: func(t *rondo.Task, _ time.Time) { exitIf(t.ID() == 2) }},
+		"Parked":  {Parked: func(t *rondo.Task, _ rondo.Reason, _ time.Time) { exitIf(t.ID() == 2) }},
+		"Woken":   {Woken: func(t, _ *rondo.Task, _ time.Time) { exitIf(t.ID() == 2) }},
+		"Ended":   {Ended: func(t *rondo.Task, _ error, _ time.Time) { exitIf(t.ID() == 2) }},
+	} {
+		returned := true
+		done := make(chan bool)
+		go func() {
+			defer close(done)
+			r := rondo.Runner{Tracer: tr}
+			defer func() { returned = false }()
+			_ = r.Run(context.Background(), func(ctx context.Context) error {
+				t := rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Microsecond) })
+				return t.Wait(ctx)
+			})
+			t.Errorf("%s: Run returned", name)
+		}()
+		<-done
+		if returned {
+			t.Errorf("%s: deferred calls did not run", name)
+		}
+	}
+}
+
+func exitIf(b bool) {
+	if b {
+		runtime.Goexit()
+	}
+}
+
+// TestTracerAllocatesNothing: beyond what the hooks do themselves.
+func TestTracerAllocatesNothing(t *testing.T) {
+	told := 0
+	r := rondo.Runner{Tracer: &rondo.Tracer{
+		Stepped: func(*rondo.Task, time.Time) { told++ },
+		Parked:  func(*rondo.Task, rondo.Reason, time.Time) { told++ },
+	}}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		if n := testing.AllocsPerRun(100, func() { _ = rondo.Yield(ctx) }); n > 0 {
+			t.Errorf("%v allocations for a step", n)
+		}
+		return nil
+	})
+	if err != nil || told < 200 {
+		t.Errorf("Run returned %v, %d told", err, told)
+	}
+}

@@ -1,0 +1,281 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+func TestWaitAny(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		sleeper := func(d time.Duration) *rondo.Task {
+			return rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, d) })
+		}
+		a, b, c := sleeper(3*time.Second), sleeper(time.Second), sleeper(2*time.Second)
+		ts := []*rondo.Task{a, b, c}
+		for _, want := range []*rondo.Task{b, c, a} {
+			got, err := rondo.WaitAny(ctx, ts...)
+			if got != want || err != nil {
+				t.Errorf("WaitAny returned %v, %v, want %s", got, err, want.Name())
+			}
+			ts = slices.DeleteFunc(ts, func(t *rondo.Task) bool { return t == want })
+		}
+		if got, err := rondo.WaitAny(ctx, c, b, a); got != c || err != nil {
+			t.Errorf("of tasks that have ended WaitAny returned %v, %v, want the first argument", got, err)
+		}
+		if _, err := rondo.WaitAny(ctx); err == nil || !strings.HasPrefix(err.Error(), "rondo: WaitAny without") {
+			t.Errorf("WaitAny of nothing returned %v", err)
+		}
+		// Those that end together count in the order of the arguments.
+		a, b = sleeper(time.Second), sleeper(time.Second)
+		if got, err := rondo.WaitAny(ctx, b, a); got != b || err != nil {
+			t.Errorf("at a tie WaitAny returned %v, %v", got, err)
+		}
+		// A task that fails has ended, and WaitAny does not take its error.
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			bad := rondo.Go(ctx, func(context.Context) error { return nil })
+			if got, err := rondo.WaitAny(g, sleeper(time.Second), bad); got != bad || err != nil {
+				t.Errorf("WaitAny returned %v, %v", got, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		// Cancelling the wait cancels no task.
+		a = sleeper(time.Minute)
+		err = rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
+			got, err := rondo.WaitAny(ctx, a)
+			if got != nil {
+				t.Errorf("WaitAny that was cancelled returned %v", got)
+			}
+			return err
+		})
+		if err != context.DeadlineExceeded || a.Done() {
+			t.Errorf("Timeout returned %v, the task has ended: %v", err, a.Done())
+		}
+		if got, err := rondo.WaitAny(ctx, a); got != a || err != nil || a.Err() != nil {
+			t.Errorf("WaitAny returned %v, %v", got, err)
+		}
+	})
+}
+
+// TestWaitAnyOrders: in every order it is a task that has ended, and the first of
+// those there are when the wait begins.
+func TestWaitAnyOrders(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		var ended []*rondo.Task
+		step := func(ctx context.Context) error {
+			ended = append(ended, rondo.Current(ctx))
+			return nil
+		}
+		a, b := rondo.Go(ctx, step), rondo.Go(ctx, func(ctx context.Context) error { _ = rondo.Yield(ctx); return step(ctx) })
+		if got, err := rondo.WaitAny(ctx, b, a); err != nil || !got.Done() || len(ended) == 1 && got != ended[0] {
+			t.Errorf("WaitAny returned %v, %v; ended are %v", got, err, ended)
+		}
+	})
+}
+
+func TestAsCompleted(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		async := func(d time.Duration) *rondo.Future[time.Duration] { return rondo.Async(ctx, after(d, d, nil)) }
+		a, b, c, d := async(1), async(3*time.Second), async(2), async(time.Second)
+		if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+			t.Error(err)
+		}
+		var got []*rondo.Future[time.Duration]
+		for f := range rondo.AsCompleted(ctx, b, c, d, a, c, b) {
+			if !f.Done() {
+				t.Error("a future that is not done")
+			}
+			got = append(got, f)
+		}
+		if want := []*rondo.Future[time.Duration]{c, a, d, b}; !slices.Equal(got, want) {
+			t.Errorf("AsCompleted gave %v, want %v", got, want)
+		}
+		for range rondo.AsCompleted[int](ctx) {
+			t.Error("AsCompleted of nothing gave something")
+		}
+		// It ends when ctx is cancelled, and when the range is left, and the futures
+		// go on.
+		slow, fast := async(time.Minute), async(time.Second)
+		n := 0
+		err := rondo.Timeout(ctx, 2*time.Second, func(ctx context.Context) error {
+			for range rondo.AsCompleted(ctx, slow, fast) {
+				n++
+			}
+			return rondo.Check(ctx)
+		})
+		if n != 1 || err != context.DeadlineExceeded || slow.Done() {
+			t.Errorf("it gave %d futures and ended with %v", n, err)
+		}
+		for f := range rondo.AsCompleted(ctx, slow, fast) {
+			if f != fast {
+				t.Error("the one that is done does not come first")
+			}
+			break
+		}
+		if _, err := slow.Wait(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestAsCompletedInEveryOrder gives each future once, whatever is set when.
+func TestAsCompletedInEveryOrder(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		fs := []*rondo.Future[int]{rondo.NewFuture[int](ctx), rondo.NewFuture[int](ctx), rondo.NewFuture[int](ctx)}
+		for i, f := range fs {
+			rondo.Go(ctx, func(ctx context.Context) error { f.Set(i); return nil })
+		}
+		sum := 0
+		for f := range rondo.AsCompleted(ctx, fs...) {
+			v, err := f.Result()
+			if err != nil {
+				t.Error(err)
+			}
+			sum += 1 << v
+		}
+		if sum != 7 {
+			t.Errorf("the futures that came are %b", sum)
+		}
+	})
+}
+
+// TestListenersDoNotPileUp: who stops listening to what lives long leaves
+// nothing there.
+func TestListenersDoNotPileUp(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		never := rondo.NewFuture[int](ctx)
+		task := rondo.Go(ctx, forever)
+		quick := func(context.Context) error { return nil }
+		var before, after runtime.MemStats
+		const rounds = 20000
+		for i := range 2 * rounds {
+			if i == rounds {
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+			}
+			never.OnDone(func() {})()
+			if _, err := rondo.WaitAny(ctx, task, rondo.Go(ctx, quick)); err != nil {
+				return err
+			}
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > rounds*16 {
+			t.Errorf("%d bytes were left behind by %d listeners", grown, 2*rounds)
+		}
+		kept := 0
+		never.OnDone(func() { kept++ })
+		stop := never.OnDone(func() { t.Error("a callback that was stopped ran") })
+		never.OnDone(func() { kept++ })
+		if !stop() || stop() {
+			t.Error("stop does not say what it did")
+		}
+		never.Set(1)
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		if kept != 2 {
+			t.Errorf("%d of 2 callbacks ran", kept)
+		}
+		task.Cancel(nil)
+		return nil
+	})
+}
+
+// TestTaskOnDone: never inline, also after the end, and not if it was stopped.
+func TestTaskOnDone(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		calls := 0
+		task := rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Second) })
+		task.OnDone(func() {
+			calls++
+			if !task.Done() || rondo.Current(ctx) != nil {
+				t.Error("OnDone's callback came too early, or in a task")
+			}
+		})
+		stop := task.OnDone(func() { calls += 100 })
+		if !stop() || stop() {
+			t.Error("stop does not say what it did")
+		}
+		if err := task.Wait(ctx); err != nil {
+			t.Error(err)
+		}
+		_ = rondo.Sleep(ctx, 1)
+		task.OnDone(func() { calls++ })
+		if calls != 1 {
+			t.Errorf("%d calls, want 1: none inside OnDone", calls)
+		}
+		_ = rondo.Sleep(ctx, 1)
+		if calls != 2 {
+			t.Errorf("%d calls, want 2", calls)
+		}
+	})
+}
+
+// TestAsCompletedIsACancelPoint: it ends when ctx is cancelled, although there
+// are futures that are done.
+func TestAsCompletedIsACancelPoint(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		fs := []*rondo.Future[int]{rondo.NewFuture[int](ctx), rondo.NewFuture[int](ctx)}
+		fs[0].Set(1)
+		fs[1].Set(2)
+		n := 0
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			for range rondo.AsCompleted(g, fs...) {
+				n++
+				g.Cancel(nil)
+			}
+			return nil
+		})
+		if n != 1 {
+			t.Errorf("it gave %d futures, want 1", n)
+		}
+	})
+}
+
+// TestListeningIsNoDeadlock: anybody may set a Future that NewFuture made, so a
+// loop in which somebody listens to one waits, and does not when nobody does.
+func TestListeningIsNoDeadlock(t *testing.T) {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		f := rondo.NewFuture[int](ctx)
+		var goroutines sync.WaitGroup
+		listening := make(chan bool)
+		goroutines.Go(func() {
+			<-listening
+			f.Set(1)
+		})
+		rondo.Go(ctx, func(context.Context) error { close(listening); return nil })
+		n := 0
+		for f := range rondo.AsCompleted(ctx, f) {
+			v, err := f.Result()
+			n += v
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if goroutines.Wait(); n != 1 {
+			t.Errorf("AsCompleted gave %d of 1", n)
+		}
+
+		g := rondo.NewFuture[int](ctx)
+		stop, again := g.OnDone(func() {}), g.OnDone(func() {})
+		if !stop() || stop() || !again() {
+			t.Error("stop was not in time, or was so twice")
+		}
+		return forever(ctx)
+	})
+	if !errors.Is(err, rondo.ErrDeadlock) {
+		t.Errorf("Run returned %v when nobody listened", err)
+	}
+}

@@ -1,0 +1,24 @@
+package leak
+
+import (
+	"runtime"
+	"time"
+)
+
+// Settle waits until at most want goroutines are left, for five seconds at most,
+// and returns how many there are. A goroutine that has done its work may still be
+// running its last instructions.
+func Settle(want int) int {
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); runtime.Gosched() {
+		if runtime.NumGoroutine() <= want {
+			break
+		}
+	}
+	return runtime.NumGoroutine()
+}
+
+// Stacks returns the stacks of all goroutines, as text.
+func Stacks() string {
+	buf := make([]byte, 1<<20)
+	return string(buf[:runtime.Stack(buf, true)])
+}

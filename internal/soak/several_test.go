@@ -1,0 +1,200 @@
+package soak
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rondo-go/rondo"
+)
+
+// child counts itself while it runs.
+func (p *program) child(ctx context.Context, depth int) (int, error) {
+	p.children++
+	defer func() { p.children-- }()
+	return 1, p.task(depth)(ctx)
+}
+
+func (p *program) mapping(ctx context.Context, depth int) error {
+	if depth > 4 {
+		return nil
+	}
+	limit, n, running, next := 1+p.rnd.IntN(3), p.rnd.IntN(6), 0, 0
+	in := func(yield func(int) bool) {
+		p.bodies++
+		defer func() { p.bodies-- }()
+		for i := range n {
+			// With the ctx from above: leaving the range ends it all the same.
+			if rondo.Sleep(ctx, p.some(20)) != nil || !yield(i) {
+				return
+			}
+		}
+	}
+	var last error
+	for v, err := range rondo.Map(ctx, limit, in, func(ctx context.Context, i int) (int, error) {
+		if running++; running > limit {
+			p.t.Error("Map runs too many at once")
+		}
+		defer func() { running-- }()
+		_, err := p.child(ctx, depth+1)
+		return i, err
+	}) {
+		if last = err; err == nil && v != next {
+			p.t.Errorf("Map gave %d for %d", v, next)
+		}
+		next++
+		if p.rnd.IntN(6) == 0 {
+			break
+		}
+		if p.rnd.IntN(12) == 0 {
+			defer p.nobodyRuns(&running)
+			return p.nested(ctx, depth)
+		}
+	}
+	p.nobodyRuns(&running)
+	if rondo.Check(ctx) != nil {
+		return last
+	}
+	return nil
+}
+
+func (p *program) nobodyRuns(running *int) {
+	if *running != 0 {
+		p.t.Errorf("Map left %d of its functions running", *running)
+	}
+}
+
+// several runs some functions at once, in one of three ways.
+func (p *program) several(ctx context.Context, depth int) error {
+	if depth > 4 {
+		return nil
+	}
+	ended := 0
+	fns := make([]func(context.Context) (int, error), 1+p.rnd.IntN(3))
+	for i := range fns {
+		fns[i] = func(ctx context.Context) (int, error) {
+			defer func() { ended++ }()
+			return p.child(ctx, depth+1)
+		}
+	}
+	cancelled := rondo.Check(ctx) != nil
+	var err error
+	switch p.rnd.IntN(3) {
+	case 0:
+		_, err = rondo.Gather(ctx, fns...)
+	case 1:
+		_, err = rondo.Race(ctx, fns...)
+	case 2:
+		for _, r := range rondo.Settle(ctx, fns...) {
+			if r.Err == nil && r.Value != 1 {
+				p.t.Error("Settle lost a value")
+			}
+		}
+	}
+	if !cancelled && ended != len(fns) {
+		p.t.Errorf("%d of %d functions have ended", ended, len(fns))
+	}
+	if rondo.Check(ctx) != nil {
+		return err
+	}
+	return nil
+}
+
+// whichever waits for some tasks and futures as they come.
+func (p *program) whichever(ctx context.Context, depth int) error {
+	if other := p.another(ctx); other != nil && p.rnd.IntN(2) == 0 {
+		return p.briefly(ctx, func(ctx context.Context) error {
+			ts := []*rondo.Task{other}
+			if more := p.another(ctx); more != nil {
+				ts = append(ts, more)
+			}
+			first, err := rondo.WaitAny(ctx, ts...)
+			if err == nil && !first.Done() {
+				p.t.Error("WaitAny gave a task that has not ended")
+			}
+			return err
+		})
+	}
+	fs := []*rondo.Future[int]{rondo.NewFuture[int](ctx)}
+	rondo.LoopOf(ctx).CallLater(p.some(10), func() { fs[0].Set(1) })
+	set := fs[0]
+	for range p.rnd.IntN(3) {
+		fs = append(fs, rondo.Async(ctx, func(ctx context.Context) (int, error) { return p.child(ctx, depth+1) }))
+	}
+	n := 0
+	for f := range rondo.AsCompleted(ctx, fs...) {
+		if n++; !f.Done() {
+			p.t.Error("AsCompleted gave a Future that is not done")
+		}
+		if p.rnd.IntN(6) == 0 {
+			break
+		}
+	}
+	// The callback must have come before the program looks for timers.
+	_ = rondo.Shield(ctx, func(ctx context.Context) error { _, err := set.Wait(ctx); return err })
+	return rondo.Check(ctx)
+}
+
+// listen is told of the end of another task, or stops listening.
+func (p *program) listen(ctx context.Context) {
+	other := p.another(ctx)
+	if other == nil {
+		return
+	}
+	p.told++
+	stop := other.OnDone(func() {
+		if p.told--; !other.Done() {
+			p.t.Error("OnDone before the end")
+		}
+	})
+	if p.rnd.IntN(2) == 0 && stop() {
+		p.told--
+		if stop() {
+			p.t.Error("OnDone was stopped twice")
+		}
+	}
+}
+
+// outside waits for a goroutine, one at a time: the order in which several come
+// back is no part of what a seed repeats.
+func (p *program) outside(ctx context.Context) error {
+	if p.away {
+		return nil
+	}
+	p.away = true
+	defer func() { p.away = false }()
+	if p.rnd.IntN(2) == 0 {
+		v, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 1, nil })
+		if err == nil && v != 1 {
+			p.t.Error("Offload lost a value")
+		}
+		return err
+	}
+	ch := make(chan int, 1)
+	rondo.Go(ctx, func(context.Context) error { ch <- 1; return nil })
+	v, ok, err := rondo.Receive(ctx, ch)
+	if err == nil && (v != 1 || !ok) || err != nil && len(ch) > 1 {
+		p.t.Error("Receive lost a value")
+	}
+	return err
+}
+
+// start starts a task in g that says when it is ready.
+func (p *program) start(ctx context.Context, g *rondo.Scope, depth int) error {
+	begun := false
+	err := g.Start(ctx, func(ctx context.Context, started func()) error {
+		if _, err := p.child(ctx, depth+1); err != nil {
+			return err
+		}
+		begun = true
+		started()
+		_, err := p.child(ctx, depth+1)
+		return err
+	})
+	if err == nil && !begun {
+		p.t.Error("Start returned before its task had started")
+	}
+	if errors.Is(err, errPlanned) {
+		return nil
+	}
+	return err
+}
