@@ -28,8 +28,6 @@ var exceptions = []exception{
 
 	{"skips", "internal/poll/descriptor_test.go", "TestHighDescriptor", "t.Skip",
 		"the system may allow a process fewer than 900 descriptors"},
-	{"skips", "sim/explore_test.go", "TestExploreGivesUp", "t.Skip",
-		"the race detector makes it twenty times as long, and finds nothing in it"},
 	{"skips", "sim/victim_test.go", "TestVictim", "t.Skip",
 		"it is there to fail, and to be skipped, in a process that another test starts"},
 }
