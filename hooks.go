@@ -15,6 +15,8 @@ type innerLoop Loop
 
 type innerTask Task
 
+type innerList WaitList
+
 func init() {
 	kernel.Of = func(ctx context.Context) kernel.Loop {
 		if s := scopeOf(ctx); s != nil {
@@ -60,6 +62,8 @@ func (l *innerLoop) Recall(fn func()) (again func()) {
 	}
 }
 
+func (l *innerLoop) WaitList() kernel.WaitList { return new(innerList) }
+
 func (l *innerLoop) Task() kernel.Task {
 	if l.current == nil {
 		return nil
@@ -76,3 +80,22 @@ func (t *innerTask) Spend(bytes int) {
 		(*Task)(t).yield()
 	}
 }
+
+func (t *innerTask) Shield(body func(ctx context.Context) error) error {
+	return Shield(t.worker.inner, body)
+}
+
+// Park is WaitList.Park, written out: its frame would be on the stack of each
+// task that waits for a connection.
+func (w *innerList) Park(ctx context.Context, why kernel.Reason) error {
+	s, t, err := enter(ctx, "Park")
+	if err != nil {
+		return err
+	}
+	(*WaitList)(w).push(t)
+	return t.park(s, ctx, Reason(why))
+}
+
+func (w *innerList) Name(of any) { w.Of = of }
+func (w *innerList) Wake() bool  { return (*WaitList)(w).Wake() }
+func (w *innerList) Len() int    { return (*WaitList)(w).Len() }

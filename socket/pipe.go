@@ -96,7 +96,7 @@ func (f *flow) receive(t kernel.Task, b []byte) (int, error) {
 			}
 			return n, nil
 		}
-		if err := f.read.Park(t, rondo.Reason{What: "pipe read"}); err != nil {
+		if err := f.read.Park(t, kernel.Reason{What: "pipe read"}); err != nil {
 			return 0, err
 		}
 	}
@@ -131,7 +131,7 @@ func (f *flow) send(t kernel.Task, b []byte) (int, error) {
 	f.offered, f.data = true, b
 	f.read.Wake()
 	for f.offered && err == nil {
-		err = f.write.Park(t, rondo.Reason{What: "pipe write"})
+		err = f.write.Park(t, kernel.Reason{What: "pipe write"})
 		if f.offered && err == nil {
 			err = f.writable()
 		}

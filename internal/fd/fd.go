@@ -137,7 +137,7 @@ func (s *side) check() error {
 
 // Name says who is at the other end, for people who look at the program. It is
 // called before the FD is used.
-func (f *FD) Name(peer net.Addr) { f.read.waiter.Of, f.write.waiter.Of = peer, peer }
+func (f *FD) Name(peer net.Addr) { f.read.waiter.Name(peer); f.write.waiter.Name(peer) }
 
 // Loop gives the loop whose tasks are suspended.
 func (f *FD) Loop() kernel.Loop { return f.loop }

@@ -22,7 +22,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
@@ -126,11 +125,11 @@ func (s *side) deadlineOf(face Face) func(time.Time) error {
 // is cancelled, stop is called to make op return, and the task waits for that
 // as well. Beside returns what op did, or the cause if all that op did was to
 // heed stop; stopped tells its errors.
-func Beside(loop kernel.Loop, t kernel.Task, why rondo.Reason, op func() error, stop, after func(), stopped func(error) bool) error {
+func Beside(loop kernel.Loop, t kernel.Task, why kernel.Reason, op func() error, stop, after func(), stopped func(error) bool) error {
 	var (
 		result error
 		done   bool
-		list   rondo.WaitList
+		list   = loop.WaitList()
 	)
 	loop.Hold(1)
 	loop.Lend(1)
@@ -152,7 +151,7 @@ func Beside(loop kernel.Loop, t kernel.Task, why rondo.Reason, op func() error, 
 		return result
 	}
 	stop()
-	_ = rondo.Shield(t.Scope(), func(ctx context.Context) error { return list.Park(ctx, why) })
+	_ = t.Shield(func(ctx context.Context) error { return list.Park(ctx, why) })
 	after()
 	if result != nil && stopped(result) {
 		return cause
@@ -177,7 +176,7 @@ func (s *side) do(t kernel.Task, what string, op func() error) error {
 	if err := s.enter(t); err != nil {
 		return err
 	}
-	return Beside(s.fd.loop, t, rondo.Reason{What: what}, op, s.fetch, s.restore, func(err error) bool {
+	return Beside(s.fd.loop, t, kernel.Reason{What: what}, op, s.fetch, s.restore, func(err error) bool {
 		return errors.Is(err, os.ErrDeadlineExceeded)
 	})
 }

@@ -24,7 +24,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
@@ -179,7 +178,7 @@ func (s *side) await(t kernel.Task, what string) error {
 	if err := s.expect(); err != nil {
 		return err
 	}
-	return s.Park(t, rondo.Reason{What: what, On: uint64(s.fd.sys)})
+	return s.Park(t, kernel.Reason{What: what, On: uint64(s.fd.sys)})
 }
 
 // expect sees to it that a report will come, and the alarm of the deadline.
@@ -222,7 +221,7 @@ func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 			break
 		}
 		s.loop.Hold(1)
-		err = s.waiter.Park(t.Scope(), rondo.Reason{What: "read", On: uint64(f.sys)})
+		err = s.waiter.Park(t.Scope(), kernel.Reason{What: "read", On: uint64(f.sys)})
 		s.loop.Hold(-1)
 		if err == nil {
 			err = s.check()

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
@@ -23,7 +22,7 @@ import (
 // A visit is a wait for a descriptor of somebody else's.
 type visit struct {
 	ready bool
-	list  rondo.WaitList
+	list  kernel.WaitList
 }
 
 func (v *visit) Ready(ev driver.Events) {
@@ -46,7 +45,7 @@ func Ready(ctx context.Context, loop kernel.Loop, which driver.Events, sys uintp
 		}
 		return err
 	}
-	v := new(visit)
+	v := &visit{list: loop.WaitList()}
 	own, err := enrol(loop, which, sys, v)
 	if err != nil {
 		return err
@@ -59,7 +58,7 @@ func Ready(ctx context.Context, loop kernel.Loop, which driver.Events, sys uintp
 		if which == driver.Writable {
 			what = "write"
 		}
-		if err := v.list.Park(ctx, rondo.Reason{What: what, On: uint64(sys)}); err != nil {
+		if err := v.list.Park(ctx, kernel.Reason{What: what, On: uint64(sys)}); err != nil {
 			return err
 		}
 	}

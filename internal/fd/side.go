@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
@@ -21,19 +20,19 @@ import (
 type Side struct {
 	loop    kernel.Loop
 	lock    Lock
-	waiter  rondo.WaitList
-	outside int // 1 if the wait can be ended from outside the loop
+	waiter  kernel.WaitList // the task in Park
+	outside int             // 1 if the wait can be ended from outside the loop
 
 	deadline int64        // 0: none
 	alarm    kernel.Timer // set for alarmAt, which may be too early; nil: none
 	alarmAt  int64
-	ring     func() // s.expire, bound once
+	onTimer  func() // s.expire, bound once
 }
 
 // Begin makes the Side ready for use. Outside tells whether something outside
 // the loop can end its waits.
 func (s *Side) Begin(loop kernel.Loop, outside bool) {
-	s.loop = loop
+	s.loop, s.waiter = loop, loop.WaitList()
 	s.lock.Begin(loop)
 	if outside {
 		s.outside = 1
@@ -68,7 +67,7 @@ func (s *Side) Check() error {
 // Park suspends the task, which has the Side, until Wake, or until something
 // has changed that Check will see. It fails only if the task's scope is
 // cancelled.
-func (s *Side) Park(t kernel.Task, why rondo.Reason) error {
+func (s *Side) Park(t kernel.Task, why kernel.Reason) error {
 	s.setAlarm()
 	s.loop.Hold(s.outside)
 	err := s.waiter.Park(t.Scope(), why)
@@ -79,11 +78,14 @@ func (s *Side) Park(t kernel.Task, why rondo.Reason) error {
 // Wake ends the wait in Park, if there is one.
 func (s *Side) Wake() { s.waiter.Wake() }
 
+// waiting reports whether a task is in Park.
+func (s *Side) waiting() bool { return s.waiter.Len() > 0 }
+
 // SetDeadline sets the time after which Check fails; zero means none. One that
 // has passed ends the wait in Park.
 func (s *Side) SetDeadline(t time.Time) {
 	s.deadline = s.instant(t)
-	if s.deadline == 0 || s.waiter.Len() == 0 {
+	if s.deadline == 0 || !s.waiting() {
 		return
 	}
 	if s.deadline == passed {
@@ -119,16 +121,16 @@ func (s *Side) setAlarm() {
 	if s.alarm != nil {
 		s.alarm.Cancel()
 	}
-	if s.ring == nil {
-		s.ring = s.expire
+	if s.onTimer == nil {
+		s.onTimer = s.expire
 	}
 	s.alarmAt = s.deadline
-	s.alarm = s.loop.CallAt(s.deadline, s.ring)
+	s.alarm = s.loop.CallAt(s.deadline, s.onTimer)
 }
 
 func (s *Side) expire() {
 	s.alarm = nil
-	if s.waiter.Len() == 0 || s.deadline == 0 {
+	if !s.waiting() || s.deadline == 0 {
 		return
 	}
 	if s.deadline <= s.loop.Now() {
