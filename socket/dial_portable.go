@@ -32,5 +32,5 @@ func (d *Dialer) dialTask(ctx context.Context, loop kernel.Loop, network, addres
 	default:
 		return nil, err
 	}
-	return adopt(fd.Adopt(loop, c.(fd.Face)), c), nil
+	return adopt(fd.Adopt(loop, c.(fd.Std)), c), nil
 }
