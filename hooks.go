@@ -15,6 +15,8 @@ type loopDoor Loop
 
 type taskDoor Task
 
+type listDoor WaitList
+
 func init() {
 	kernel.Of = func(ctx context.Context) kernel.Loop {
 		if s := scopeOf(ctx); s != nil {
@@ -60,6 +62,8 @@ func (l *loopDoor) Recall(fn func()) (again func()) {
 	}
 }
 
+func (l *loopDoor) WaitList() kernel.WaitList { return new(listDoor) }
+
 func (l *loopDoor) Task() kernel.Task {
 	if l.current == nil {
 		return nil
@@ -76,3 +80,22 @@ func (t *taskDoor) Spend(bytes int) {
 		(*Task)(t).yield()
 	}
 }
+
+func (t *taskDoor) Shield(body func(ctx context.Context) error) error {
+	return Shield(t.worker.inner, body)
+}
+
+// Park is WaitList.Park, written out: its frame would be on the stack of each
+// task that waits for a connection.
+func (w *listDoor) Park(ctx context.Context, why kernel.Reason) error {
+	s, t, err := enter(ctx, "Park")
+	if err != nil {
+		return err
+	}
+	(*WaitList)(w).push(t)
+	return t.park(s, ctx, Reason(why))
+}
+
+func (w *listDoor) Name(of any) { w.Of = of }
+func (w *listDoor) Wake() bool  { return (*WaitList)(w).Wake() }
+func (w *listDoor) Len() int    { return (*WaitList)(w).Len() }

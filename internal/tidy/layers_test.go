@@ -79,6 +79,7 @@ var layersRule = rule{
 		{files{"socket/a.go": "package socket\nimport _ \"github.com/rondo-go/rondo/sim\"\n"}, "not below"},
 		{files{"socket/a_test.go": "package socket\nimport _ \"github.com/rondo-go/rondo/process\"\n"}, "not below"},
 		{files{"socket/a.go": "package socket\nimport _ \"github.com/rondo-go/rondo/nowhere\"\n"}, "without a row"},
+		{files{"internal/fd/a.go": "package fd\nimport _ \"github.com/rondo-go/rondo\"\n"}, "through internal/kernel"},
 		{files{"a_test.go": "package rondo_test\nimport _ \"github.com/rondo-go/rondo/socket\"\n"}, "not below"},
 		{files{"a_test.go": "package rondo_test\nimport _ \"pgregory.net/rapid\"\n"}, "root module"},
 		{files{"internal/poll/a.go": "package poll\nimport \"C\"\n"}, "root module"},
@@ -112,6 +113,9 @@ func forbidden(s *source, p string) string {
 		return ""
 	case s.in(public...) && (below == "internal" || strings.HasPrefix(below, "internal/")):
 		return "that is something no user has"
+	}
+	if s.dir == "internal/fd" && below == "." && !s.test {
+		return "internal/fd uses the loop through internal/kernel only"
 	}
 	from, entry := rowOf(s.dir)
 	to, other := rowOf(below)
