@@ -27,6 +27,7 @@ import (
 	"sync"
 
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/kernel"
 )
 
 // callers is who is on a loop's side.
@@ -133,7 +134,7 @@ func (l *Loop) misuseOutside(call string) error {
 	if l.inbox.closed() {
 		return misuse(call, ErrLoopClosed)
 	}
-	return &callError{call, " from a goroutine that is not a task of " + l.name + "; use Post or Submit there", ErrNoLoop}
+	return &kernel.CallError{Call: call, Text: " from a goroutine that is not a task of " + l.name + "; use Post or Submit there", Err: ErrNoLoop}
 }
 
 // do runs fn on the loop: at once if the caller is there, else by Post. After
