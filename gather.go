@@ -74,9 +74,9 @@ var errOutstanding = errors.New("rondo: Settle: not run")
 
 // Race runs the functions in a task each, and returns the result of the first
 // that succeeds, when the others have been cancelled and have ended. What they
-// return then is dropped, be it an error or one more result: a function whose
-// result must be closed asks Check before it returns it, and closes it if that
-// fails. Nothing comes between the two.
+// return then is dropped, whether it is an error or one more result. A function
+// whose result must be closed asks Check before it returns the result, and closes
+// it if that fails. Nothing comes between the two.
 //
 // If all fail, Race returns their errors joined, in the order in which they came.
 // If ctx is cancelled it returns the cause, unless one has succeeded. A panic
@@ -86,7 +86,7 @@ func Race[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error
 	mustRun("Race", fns)
 	var winner T
 	if len(fns) == 0 {
-		return winner, errors.New("rondo: Race without functions: nobody can win")
+		return winner, errors.New("rondo: Race without functions: none can succeed")
 	}
 	won := false
 	// The outer Group knows which of the errors only say that ctx was cancelled.

@@ -13,8 +13,8 @@ import "context"
 // From a channel that is ready Receive takes what there is at once. Otherwise it
 // starts a goroutine, which ends with the wait. If ctx is cancelled first it
 // returns the cause, and no value was taken from the channel. Whether it was
-// first, the goroutine knows: if it has received a value by the time that it
-// hears of the cancellation, Receive returns that value and no error, and the
+// first, the goroutine knows: if it has received a value by the time it sees the
+// cancellation, Receive returns that value and no error, and the
 // next wait fails. To ask it, Receive holds the loop for the moment that the
 // goroutine takes to answer. So no value is ever lost.
 //

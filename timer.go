@@ -65,7 +65,7 @@ func (h *timers) next() int64 {
 func (h *timers) first() timer { return h.heap[0] }
 
 // timersKept is the number of timers for which a heap keeps its memory; of more
-// it gives half back when it is three quarters empty.
+// memory it frees half when it is three quarters empty.
 const timersKept = 1024
 
 func (h *timers) set(when int64, w *worker, c *Handle) {

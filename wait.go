@@ -2,7 +2,7 @@ package rondo
 
 // This file waits for one of several: the first task of some to end, or futures
 // in the order in which they are done. It starts no tasks for that. It listens,
-// and stops listening when it has heard enough.
+// and stops listening when it is done.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // WaitAny waits until one of the tasks has ended, and returns it; the others go
-// on. Its error is for the caller to ask for, with Err. If several have ended,
+// on. Its Err returns its error. If several have ended,
 // within a turn of the loop or before the call, it is the first of them in the
 // order of the arguments. If ctx is cancelled first WaitAny returns the cause
 // and no task. The tasks must be of ctx's loop.
@@ -57,7 +57,7 @@ func WaitAny(ctx context.Context, ts ...*Task) (*Task, error) {
 	return first, nil
 }
 
-// ended gives the first of the tasks that has ended, or nil.
+// ended returns the first of the tasks that has ended, or nil.
 func ended(ts []*Task) *Task {
 	for _, t := range ts {
 		if t.Done() {

@@ -10,8 +10,10 @@ type CallError struct {
 	Err  error
 }
 
+// Error returns the call and what is wrong with it.
 func (e *CallError) Error() string { return "rondo: " + e.Call + e.Text }
 
+// Unwrap returns Err.
 func (e *CallError) Unwrap() error { return e.Err }
 
 // Misuse puts the name of the call before an error of package rondo.

@@ -155,7 +155,7 @@ func TestOtherMistakes(t *testing.T) {
 			"Group with a nil body":             func() { _ = rondo.Group(ctx, nil) },
 			"Task.Wait of the task itself":      func() { _ = me.Wait(ctx) },
 			"a callback must not be nil":        func() { l.CallSoon(nil) },
-			"NewQueue with a negative max":      func() { rondo.NewQueue[int](-1) },
+			"NewQueue with a negative limit":      func() { rondo.NewQueue[int](-1) },
 			"TaskDone called more often":        func() { rondo.NewQueue[int](1).TaskDone() },
 			"Future.Fail with a nil error":      func() { rondo.NewFuture[int](ctx).Fail(nil) },
 			"Every with a duration that is not": func() { rondo.Every(ctx, 0) },
@@ -199,9 +199,9 @@ func TestNewOfNothing(t *testing.T) {
 	panics(t, "NewBarrier for less than 1 task", func() { rondo.NewBarrier(0) })
 	panics(t, "NewSemaphore with a negative number", func() { rondo.NewSemaphore(-1) })
 	panics(t, "Semaphore.Resize with a negative number", func() { rondo.NewSemaphore(1).Resize(-1) })
-	panics(t, "NewQueue with a negative max", func() { rondo.NewQueue[int](-1) })
-	panics(t, "NewStack with a negative max", func() { rondo.NewStack[int](-1) })
-	panics(t, "NewPriorityQueue with a negative max", func() { rondo.NewPriorityQueue(-1, less) })
+	panics(t, "NewQueue with a negative limit", func() { rondo.NewQueue[int](-1) })
+	panics(t, "NewStack with a negative limit", func() { rondo.NewStack[int](-1) })
+	panics(t, "NewPriorityQueue with a negative limit", func() { rondo.NewPriorityQueue(-1, less) })
 	panics(t, "NewPriorityQueue with a nil less", func() { rondo.NewPriorityQueue[int](0, nil) })
 }
 
