@@ -23,9 +23,9 @@ func placement(t *testing.T, l *Loop) map[*slot]string {
 		at[s] = who
 	}
 	if direct {
-		park(l.hub.worker.at, "Run")
+		park(l.runTask.worker.at, "Run")
 	} else {
-		park(l.base, "Run")
+		park(l.runSlot, "Run")
 	}
 	for task := range l.tasks() {
 		if task.worker != nil {
@@ -119,12 +119,12 @@ func waitGoroutines(t *testing.T, before int) {
 	t.Errorf("%d goroutines are left", runtime.NumGoroutine()-before)
 }
 
-// TestDismissal: workers that a burst of tasks left idle are retired after a
-// while, also if other tasks go on.
-func TestDismissal(t *testing.T) {
+// TestSurplus: workers that a burst of tasks left idle are retired after a while,
+// also if other tasks go on.
+func TestSurplus(t *testing.T) {
 	err := Run(context.Background(), func(ctx context.Context) error {
 		l := scopeOf(ctx).loop
-		const burst = 5 * spareMin
+		const burst = 5 * idleMin
 		err := Group(ctx, func(g *Scope) error {
 			for range burst {
 				g.Go(func(ctx context.Context) error { return Yield(ctx) })
@@ -136,18 +136,18 @@ func TestDismissal(t *testing.T) {
 		}
 		// This is as if the time of two looks had passed.
 		for range 2 {
-			l.spare.since = l.now - spareFor
-			l.spare.look(l)
+			l.idleSince = l.now - idleFor
+			l.lookForSurplus()
 		}
-		over := l.spare.over
-		if over < burst-2*spareMin {
+		over := l.surplus
+		if over < burst-2*idleMin {
 			t.Fatalf("%d of %d idle workers are surplus", over, len(l.idle))
 		}
 		// Tasks that park and wake pass through the slots of idle workers.
 		before := l.workers
 		for range 20 {
 			err := Group(ctx, func(g *Scope) error {
-				for range spareMin {
+				for range idleMin {
 					g.Go(func(ctx context.Context) error { return Yield(ctx) })
 				}
 				return nil

@@ -23,26 +23,19 @@ package rondo
 // for foreign.
 
 import (
-	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rondo-go/rondo/internal/gid"
 )
 
-// crew is the set of the numbers of a loop's goroutines: open addressing, a
-// number at most half a table away from its place, which is its lowest bits;
-// the runtime gives numbers in runs. 0 is a free place, gone one that was left.
-type crew struct {
-	table   atomic.Pointer[[]atomic.Uint64]
-	mu      sync.Mutex // held by who changes the set
-	taken   int        // places that are not free
-	nested  []nested
-	foreign map[uint64]bool // coroutines of other goroutines that have called
+// callers is who is on a loop's side.
+type callers struct {
+	goroutines gid.Set // the numbers of the loop's goroutines
+	mu         sync.Mutex
+	foreign    map[uint64]bool // coroutines of other goroutines that have called
+	nested     []nested
 }
-
-const gone = ^uint64(0)
 
 // nested is a coroutine that was recognised, and the task that it was nested in.
 type nested struct {
@@ -51,117 +44,37 @@ type nested struct {
 	g  uintptr // the runtime's record of it, for those who look from outside
 }
 
-func (c *crew) has(id uint64) bool {
-	table := *c.table.Load()
-	for i := id; ; i++ {
-		switch table[i&uint64(len(table)-1)].Load() {
-		case id:
-			return true
-		case 0:
-			return false
-		}
-	}
-}
-
-// add puts id into the set. A table that gets half full is replaced by one with
-// room; who still reads the old one does not look for what is only in the new.
-func (c *crew) add(id uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var table []atomic.Uint64
-	if old := c.table.Load(); old != nil {
-		table = *old
-	}
-	if 2*c.taken >= len(table) {
-		table = c.rebuild(table)
-	}
-	put(table, id)
-	c.taken++
-}
-
-func put(table []atomic.Uint64, id uint64) {
-	i := id
-	for table[i&uint64(len(table)-1)].Load() != 0 {
-		i++
-	}
-	table[i&uint64(len(table)-1)].Store(id)
-}
-
-// rebuild makes a table with four times as many places as there are numbers.
-func (c *crew) rebuild(old []atomic.Uint64) []atomic.Uint64 {
-	var ids []uint64
-	for i := range old {
-		if id := old[i].Load(); id != 0 && id != gone {
-			ids = append(ids, id)
-		}
-	}
-	size := 64
-	for size < 4*len(ids) {
-		size *= 2
-	}
-	table := make([]atomic.Uint64, size)
-	for _, id := range ids {
-		put(table, id)
-	}
-	c.taken = len(ids)
-	c.table.Store(&table)
-	return table
-}
-
-func (c *crew) remove(id uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	table := *c.table.Load()
-	for i := id; ; i++ {
-		switch place := &table[i&uint64(len(table)-1)]; place.Load() {
-		case id:
-			place.Store(gone)
-			return
-		case 0:
-			return
-		}
-	}
-}
-
-// disband empties the set when the loop has ended: the goroutine of Run goes on,
-// and may be that of another loop's Run next.
-func (c *crew) disband() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.rebuild(nil)
-}
-
-// inside tells whether the calling goroutine is on the loop's side: it is the
+// inside reports whether the calling goroutine is on the loop's side: it is the
 // running task, a callback, or a coroutine nested in them.
 func (l *Loop) inside() bool {
 	id := gid.ID()
-	return l.crew.has(id) || l.recognise(id)
+	return l.goroutines.Has(id) || l.adoptCoroutine(id)
 }
 
-// recognise tells whether the calling goroutine, which is not in the set, is a
-// coroutine that one of the loop's goroutines made, or a coroutine nested in
-// such a one, and notes it if it is.
-func (l *Loop) recognise(id uint64) bool {
-	if !gid.Coroutine() || l.crew.isForeign(id) {
+// adoptCoroutine reports whether the calling goroutine, which is not in the set, is
+// a coroutine that one of the loop's goroutines made, or a coroutine nested in such
+// a one, and adds it to the set if it is.
+func (l *Loop) adoptCoroutine(id uint64) bool {
+	if !gid.Coroutine() || l.isForeign(id) {
 		return false
 	}
 	maker, ok := gid.Creator()
-	for ok && !l.crew.has(maker) {
+	for ok && !l.goroutines.Has(maker) {
 		// Made by a coroutine, perhaps, that has not called the loop itself.
 		maker, ok = gid.CreatorOf(maker)
 	}
 	if !ok {
-		l.crew.noteForeign(id)
+		l.noteForeign(id)
 		return false
 	}
-	l.crew.add(id)
-	l.crew.nest(id, l.current)
+	l.goroutines.Add(id)
+	l.nest(id, l.current)
 	return true
 }
 
-// isForeign tells whether the coroutine with the given number was found to be
+// isForeign reports whether the coroutine with the given number was found to be
 // none of the loop's.
-func (c *crew) isForeign(id uint64) bool {
+func (c *callers) isForeign(id uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.foreign[id]
@@ -169,7 +82,7 @@ func (c *crew) isForeign(id uint64) bool {
 
 // noteForeign keeps the answer. It is only a shortcut, so when there are many
 // they are dropped.
-func (c *crew) noteForeign(id uint64) {
+func (c *callers) noteForeign(id uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.foreign == nil || len(c.foreign) >= 1000 {
@@ -182,11 +95,11 @@ func (c *crew) noteForeign(id uint64) {
 // loop's own goroutines, one at a time, nest and forget. One that has the record
 // of another takes its place: that one has ended. So there are never more than the
 // program has had goroutines at once, however many a task makes.
-func (c *crew) nest(id uint64, t *Task) {
+func (c *callers) nest(id uint64, t *Task) {
 	fresh := nested{id, t, gid.Record()}
 	for i, old := range c.nested {
 		if old.g == fresh.g && old.g != 0 {
-			c.remove(old.id)
+			c.goroutines.Remove(old.id)
 			c.nested[i] = fresh
 			return
 		}
@@ -194,12 +107,15 @@ func (c *crew) nest(id uint64, t *Task) {
 	c.nested = append(c.nested, fresh)
 }
 
-// forget drops the nested coroutines of a task that has ended, so that the set
-// does not grow for ever. One that goes on in another task is recognised anew.
-func (c *crew) forget(t *Task) {
+// forgetNested drops the nested coroutines of a task that has ended, so that the
+// set does not grow for ever. One that goes on in another task is adopted anew.
+func (c *callers) forgetNested(t *Task) {
+	if len(c.nested) == 0 {
+		return
+	}
 	c.nested = slices.DeleteFunc(c.nested, func(n nested) bool {
 		if n.in == t {
-			c.remove(n.id)
+			c.goroutines.Remove(n.id)
 		}
 		return n.in == t
 	})
@@ -214,8 +130,18 @@ func (l *Loop) mustBeInside(call string) {
 
 // misuseOutside is the error of a call from outside the loop.
 func (l *Loop) misuseOutside(call string) error {
-	if l.door.closed() {
+	if l.inbox.closed() {
 		return misuse(call, ErrLoopClosed)
 	}
-	return fmt.Errorf("rondo: %s from a goroutine that is not a task of %s; use Post or Submit: %w", call, l.name, ErrNoLoop)
+	return &callError{call, " from a goroutine that is not a task of " + l.name + "; use Post or Submit there", ErrNoLoop}
+}
+
+// do runs fn on the loop: at once if the caller is there, else by Post. After
+// the loop's end there is nothing left to do it to.
+func (l *Loop) do(fn func()) {
+	if l.inside() {
+		fn()
+		return
+	}
+	_ = l.post(entry{call: &Handle{loop: l, fn: fn}})
 }

@@ -4,31 +4,48 @@ package rondo
 // refuses what a caller got wrong.
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 )
 
 var (
 	// ErrNoLoop says that a ctx does not come from Run, or that the calling
 	// goroutine is not one of the loop's tasks.
-	ErrNoLoop = errors.New("the ctx does not belong to a loop here; use the one that Run or Go hands down")
+	ErrNoLoop = errors.New("rondo: this ctx belongs to no running loop; use the one that Run or Go hands down")
 
 	// ErrLoopClosed says that the loop has ended.
-	ErrLoopClosed = errors.New("the loop has ended")
+	ErrLoopClosed = errors.New("rondo: the loop has ended")
 
-	// ErrNotDone says that a result was asked for that is not there yet.
+	// ErrDeadlock says that every task of a loop waited, and nothing was left that
+	// could end any of the waits.
+	ErrDeadlock = errors.New("rondo: deadlock")
+
+	// ErrNotDone says that the result is not ready yet.
 	ErrNotDone = errors.New("rondo: not done")
 
 	// ErrQueueClosed says that a Queue was closed, and is empty if it was read.
 	ErrQueueClosed = errors.New("rondo: queue closed")
 
-	errOtherLoop = errors.New("the object belongs to another loop than the ctx")
+	errOtherLoop = errors.New("rondo: the object belongs to another loop than the ctx")
 )
 
+// A callError is an error of the caller: the call, what is wrong with it, and the
+// error that errors.Is finds in it.
+type callError struct {
+	call, text string
+	err        error
+}
+
+func (e *callError) Error() string { return "rondo: " + e.call + e.text }
+
+func (e *callError) Unwrap() error { return e.err }
+
 // misuse puts the name of the call before an error of the caller.
-func misuse(call string, err error) error { return fmt.Errorf("rondo: %s: %w", call, err) }
+func misuse(call string, err error) error {
+	return &callError{call, ": " + strings.TrimPrefix(err.Error(), "rondo: "), err}
+}
 
 // A PanicError is a panic of a task or a callback, with the stack on which it
 // happened.
@@ -39,8 +56,8 @@ type PanicError struct {
 	Site  string // where the task was started, as file:line; only with Debug
 }
 
-// Error gives the task's name, with Debug where it was started, and the value, followed by the stack: it is what
-// is printed when Run ends with the panic.
+// Error returns the task's name, with Debug the place where it was started, and the
+// value, followed by the stack: it is what is printed when Run ends with the panic.
 func (e *PanicError) Error() string {
 	started := ""
 	if e.Site != "" {
@@ -49,69 +66,17 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("rondo: panic in %s%s: %v\n\n%s", e.Task, started, e.Value, e.Stack)
 }
 
-// Unwrap gives the value if it is an error.
+// Unwrap returns the value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// fault is why a loop ends before its time; the first reason holds.
-type fault struct {
-	panic  *PanicError
-	goexit bool
-	err    error
-}
-
-func (f *fault) any() bool { return f.panic != nil || f.goexit || f.err != nil }
-
-// panicError gives the panic with value v of whatever is named, which a deferred
-// call has recovered. One that has its stack already keeps it.
+// panicError returns the panic with value v of what is named, which a deferred call
+// has recovered. One that has its stack already keeps it.
 func panicError(name string, v any) *PanicError {
 	if e, ok := v.(*PanicError); ok {
 		return e
 	}
 	return &PanicError{Task: name, Value: v, Stack: debug.Stack()}
-}
-
-// panicked keeps the panic with value v of whatever is named, with the stack of
-// the caller, who is a deferred call. Unless the Runner says otherwise it ends
-// the loop.
-func (l *Loop) panicked(name string, v any) error {
-	e := panicError(name, v)
-	if l.runner.Recover && name != callback {
-		return e
-	}
-	if !l.fault.any() {
-		l.fault.panic = e
-	}
-	l.end(e)
-	return e
-}
-
-// callback is how a panic in a callback is named. No task answers for it, so
-// it ends the loop in any case.
-const callback = "a callback"
-
-// exited hears that a task or a callback called runtime.Goexit: Run will do the
-// same.
-func (l *Loop) exited() {
-	if !l.fault.any() {
-		l.fault.goexit = true
-	}
-	l.spare.over = 0
-	l.end(errGoexit)
-}
-
-// abort ends the loop with an error that no task is to blame for.
-func (l *Loop) abort(err error) {
-	if l.fault.err == nil {
-		l.fault.err = err
-	}
-	l.end(err)
-}
-
-// end cancels everything, so that deferred calls run and tasks end. Shields
-// hold: what they guard is finished first.
-func (l *Loop) end(cause error) {
-	l.root.cancel(&verdict{err: context.Canceled, cause: cause, origin: &l.root})
 }

@@ -1,14 +1,13 @@
 package rondo
 
 // This file has the Future: a place for one result, set once and read by many.
-// It may be set and read from any goroutine, so its result is under a lock;
-// who waits for it on the loop is in a WaitList like all that waits.
+// It may be set and read from any goroutine, so its result is under a lock; tasks
+// that wait for it are in a WaitList, as in every wait.
 
 import (
 	"context"
 	"errors"
 	"reflect"
-	"slices"
 	"sync"
 )
 
@@ -24,7 +23,7 @@ type Future[T any] struct {
 	err     error
 	calls   calls         // of OnDone
 	outside chan struct{} // closed when done; made by the first who waits outside
-	holds   int           // how many of calls keep the loop from being in deadlock
+	exposed int           // how many of calls keep the loop from being in deadlock
 }
 
 // NewFuture makes a Future of ctx's loop. It panics if ctx belongs to none.
@@ -57,11 +56,11 @@ func (f *Future[T]) run(owner *Scope, ctx context.Context, fn func(ctx context.C
 		panic("rondo: Async with a nil function")
 	}
 	var value T
-	t := f.loop.spawnFor(owner, ctx, func(ctx context.Context) (err error) {
+	t := f.loop.spawn(owner, ctx, func(ctx context.Context) (err error) {
 		value, err = fn(ctx)
 		return err
 	}, reflect.ValueOf(fn).Pointer())
-	t.more().ended = func(err error) { f.settle(value, err) }
+	t.ensureExtra().onEnd = func(err error) { f.settle(value, err) }
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.task = t
@@ -95,19 +94,19 @@ func (f *Future[T]) settle(v T, err error) bool {
 	}
 	f.mu.Unlock()
 	if f.loop.inside() {
-		f.tell(calls)
+		f.wakeAll(calls)
 	} else {
-		_ = f.loop.post(entry{call: &Handle{loop: f.loop, fn: func() { f.tell(calls) }}})
+		_ = f.loop.post(entry{call: &Handle{loop: f.loop, fn: func() { f.wakeAll(calls) }}})
 	}
 	return true
 }
 
-// tell lets those on the loop know that there is a result.
-func (f *Future[T]) tell(c calls) {
-	f.loop.hold(-f.holds)
-	f.holds = 0
+// wakeAll makes ready, on the loop, what waits for the result.
+func (f *Future[T]) wakeAll(c calls) {
+	f.loop.expose(-f.exposed)
+	f.exposed = 0
 	f.waiters.WakeAll()
-	c.ring(f.loop)
+	c.schedule(f.loop)
 }
 
 // Wait waits for the result and returns it. If ctx is cancelled first it
@@ -135,10 +134,10 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 			if own == t {
 				panic("rondo: Future.Wait in the Future's own task")
 			}
-			f.waiters.Owner, why.On, own.heard = own, own.id, true
-		} else if !f.loop.virtual {
-			f.loop.hold(1)
-			defer f.loop.hold(-1)
+			f.waiters.Owner, why.On, own.observed = own, own.id, true
+		} else {
+			f.loop.expose(1)
+			defer f.loop.expose(-1)
 		}
 		f.waiters.push(t)
 		if err := t.park(s, ctx, why); err != nil {
@@ -164,7 +163,7 @@ func (f *Future[T]) waitOutside(ctx context.Context) (T, error) {
 		case <-outside:
 		case <-ctx.Done():
 			return zero, context.Cause(ctx)
-		case <-f.loop.door.ended:
+		case <-f.loop.inbox.ended:
 			if !f.Done() {
 				return zero, misuse("Future.Wait", ErrLoopClosed)
 			}
@@ -184,7 +183,7 @@ func (f *Future[T]) Done() bool {
 	return f.done
 }
 
-// Result gives the result, or ErrNotDone. Any goroutine may call it.
+// Result returns the result, or ErrNotDone. Any goroutine may call it.
 func (f *Future[T]) Result() (T, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,7 +191,7 @@ func (f *Future[T]) Result() (T, error) {
 		return f.value, ErrNotDone
 	}
 	if f.err != nil && f.task != nil {
-		f.task.hearAnywhere()
+		f.loop.do(f.task.observe)
 	}
 	return f.value, f.err
 }
@@ -208,21 +207,21 @@ func (f *Future[T]) OnDone(fn func()) (stop func() bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.done {
-		f.loop.queue.push(entry{call: h})
+		f.loop.queue.Add(entry{call: h})
 		return h.Cancel
 	}
 	f.calls.add(h)
-	if f.task == nil && !f.loop.virtual {
-		f.holds++
-		f.loop.hold(1)
+	if f.task == nil {
+		f.exposed++
+		f.loop.expose(1)
 	}
 	return func() bool {
 		if !h.Cancel() {
 			return false
 		}
-		if f.holds > 0 {
-			f.holds--
-			f.loop.hold(-1)
+		if f.exposed > 0 {
+			f.exposed--
+			f.loop.expose(-1)
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -230,38 +229,24 @@ func (f *Future[T]) OnDone(fn func()) (stop func() bool) {
 	}
 }
 
-// calls are the callbacks that wait for an end. Those that are stopped are
-// dropped when they are half of all, so that many who listen for a while to what
-// lives long do not pile up.
-type calls struct {
-	list []*Handle
-	dead int // how many of them are stopped
-}
-
-func (c *calls) add(h *Handle) { c.list = append(c.list, h) }
-
-// stopped hears that one of them was stopped. It returns true.
-func (c *calls) stopped() bool {
-	if c.dead++; 2*c.dead >= len(c.list) {
-		c.list = slices.DeleteFunc(c.list, func(h *Handle) bool { return h.fn == nil })
-		c.dead = 0
-	}
-	return true
-}
-
-// ring makes them ready, in the order in which they came.
-func (c *calls) ring(l *Loop) {
-	for _, h := range c.list {
-		l.queue.push(entry{call: h})
-	}
-	c.list = nil
-}
-
-// Task gives the task whose result it is. It is nil if the Future was made by
+// Task returns the task whose result it is. It is nil if the Future was made by
 // NewFuture, or by Submit and the loop has not come to it. Any goroutine may
 // call it.
 func (f *Future[T]) Task() *Task {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.task
+}
+
+// Submit starts fn in a task of the loop's root scope, from any goroutine, and
+// returns a Future of its result. It never suspends. If the loop has ended the
+// Future has failed with ErrLoopClosed. If it ends before fn does, fn's ctx is
+// cancelled as every task's is.
+func Submit[T any](l *Loop, fn func(ctx context.Context) (T, error)) *Future[T] {
+	f := &Future[T]{loop: l}
+	err := l.Post(func() { f.run(&l.root, &l.root, fn) })
+	if err != nil {
+		f.Fail(misuse("Submit", ErrLoopClosed))
+	}
+	return f
 }

@@ -1,7 +1,7 @@
 package rondo
 
-// This file opens scopes around a body and leaves them: Group, Timeout, Deadline,
-// Shield, which are one function with four faces. A scope is left when its body
+// This file opens scopes around a body and leaves them: Group, Timeout, Deadline and
+// Shield, which are one function with four names. A scope is left when its body
 // has returned and its tasks have ended, whatever way they did.
 
 import (
@@ -51,8 +51,7 @@ func Deadline(ctx context.Context, t time.Time, body func(ctx context.Context) e
 // wait after it. Alone among the functions that take a ctx it goes ahead when
 // ctx is cancelled already: that is what it is for.
 func Shield(ctx context.Context, body func(ctx context.Context) error) error {
-	s := new(Scope)
-	s.mark(markShield)
+	s := &Scope{shield: true}
 	return open(ctx, "Shield", s, never, func(s *Scope) error { return body(s) })
 }
 
@@ -89,9 +88,9 @@ func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started 
 		if begun || failure == errNotStarted {
 			return err
 		}
-		echo := verdict{err: context.Canceled, cause: err}
-		if news, _ := echo.news(failure); news != nil {
-			err = errors.Join(err, news)
+		cancelled := cancellation{err: context.Canceled, cause: err}
+		if rest, _ := cancelled.withoutCancel(failure); rest != nil {
+			err = errors.Join(err, rest)
 		}
 		return err
 	}
@@ -108,12 +107,12 @@ func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started 
 
 var errNotStarted = errors.New("rondo: the task of Scope.Start ended without calling started")
 
-// open runs body in a scope below ctx's, prepared by prepare, and leaves it as
+// open runs body in the scope s, below ctx's, and leaves it as
 // the head of this file says. It is all that Group, Timeout, Deadline and
 // Shield do.
 func open(ctx context.Context, call string, s *Scope, deadline int64, body func(s *Scope) error) error {
 	parent, t, err := enter(ctx, call)
-	if err != nil && (!s.is(markShield) || t == nil) {
+	if err != nil && (!s.shield || t == nil) {
 		return err
 	}
 	if body == nil {
@@ -138,64 +137,32 @@ func open(ctx context.Context, call string, s *Scope, deadline int64, body func(
 	return err
 }
 
-// unwind is called, deferred, when open is left, and sees to a scope that has not
-// ended: its body panicked or called Goexit, or a callback that ran on this stack
-// did, and t is unwinding. The tasks of the scope must not outlive it for that.
-func (s *Scope) unwind(t *Task, outer *Scope) {
-	if s.is(markLeft) {
-		return
-	}
-	defer s.unwind(t, outer) // while it waits below, a callback may call Goexit
-	s.loop.withdraw(t)
-	s.cancel(&verdict{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
-	s.join(t)
-	t.worker.inner = outer
-	s.bequeath(t)
-	s.end()
-}
-
-// join waits, whatever is cancelled, until the scope's tasks have ended, and then
-// ends its Pulls.
-func (s *Scope) join(t *Task) {
-	// Somebody who holds the scope may start a task in it between the end of the
-	// last one and the moment at which this one goes on.
-	for s.tasks > 0 || s.pulls() != nil {
-		if s.tasks > 0 {
-			s.more().body = t
-			_ = t.park(nil, nil, Reason{What: "group"})
-			continue
-		}
-		s.cancel(&verdict{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
-		s.closePulls(t)
-	}
-}
-
 // result is what the function that opened s returns: the errors of body and
 // tasks, joined, with the cause of the scope's cancellation if that is what
 // some of them came to.
 func (s *Scope) result() error {
-	x, v := s.extra, s.verdict()
+	x, c := s.extra, s.cancelled()
 	var errs []error
-	echo := false
+	sawCancel := false
 	if x != nil {
-		errs, echo = x.errs, x.echo
+		errs, sawCancel = x.errs, x.sawCancel
 	}
-	if v != nil && v.counts(s, echo, len(errs)) {
-		errs = append(errs, v.cause)
+	if c != nil && c.counts(s, sawCancel, len(errs)) {
+		errs = append(errs, c.cause)
 	}
 	return join(errs)
 }
 
-// counts tells whether the cancellation is among the errors of s, beside n
-// others. echo says that something in s was ended by it.
-func (v *verdict) counts(s *Scope, echo bool, n int) bool {
+// counts reports whether the cancellation is among the errors of s, beside n
+// others. sawCancel says that something in s was ended by it.
+func (c *cancellation) counts(s *Scope, sawCancel bool, n int) bool {
 	switch {
-	case v.origin != s:
-		return echo
-	case v.silent || v.failed:
+	case c.origin != s:
+		return sawCancel
+	case c.silent || c.failed:
 		return false
-	case v.err == context.DeadlineExceeded:
-		return echo || n > 0
+	case c.err == context.DeadlineExceeded:
+		return sawCancel || n > 0
 	}
 	return true
 }

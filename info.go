@@ -1,17 +1,17 @@
 package rondo
 
-// This file tells people what the tasks of a loop are doing.
+// This file describes tasks, for people. It only reads: nothing here changes what a
+// task does.
 
 import (
 	"context"
 	"fmt"
-	"iter"
 	"reflect"
-	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rondo-go/rondo/internal/stacks"
 )
 
 // TaskInfo describes a task at one moment.
@@ -22,7 +22,7 @@ type TaskInfo struct {
 	Func     string        // the function that it runs
 	State    string        // new, ready, running, waiting or done
 	Waiting  string        // what it waits for, such as "sleep" or "lock"
-	Of       string        // how that is called: a lock's name, a peer's address
+	Of       string        // its name: a lock's name, a peer's address
 	On       uint64        // the task or the descriptor that it waits for; 0 if there is none
 	Parent   uint64        // the task that started it; 0 for the main task
 	Age      time.Duration // since it was started
@@ -34,7 +34,7 @@ type TaskInfo struct {
 // Tasks describes the live tasks of ctx's loop, in the order in which they were
 // started. Any goroutine may call it; one that is not on the loop is blocked
 // until the loop answers. It returns nil if ctx belongs to no loop, or the loop
-// has ended.
+// has ended. inspect.Snapshot describes the tasks of all loops of the process.
 func Tasks(ctx context.Context) []TaskInfo {
 	s := scopeOf(ctx)
 	if s == nil {
@@ -51,64 +51,6 @@ func Tasks(ctx context.Context) []TaskInfo {
 	return <-answer
 }
 
-// answerTime is how long AllTasks waits for the answers of other loops.
-const answerTime = time.Second
-
-// AllTasks describes the live tasks of all loops of the process, loop by loop in
-// the order in which these were started. Any goroutine may call it, and is
-// blocked until the loops have answered, which they do in their next turn; a
-// task that calls it holds its own loop up for that time, and does not suspend.
-//
-// A loop that has not answered after a second, because one of its tasks does not
-// wait, is not waited for any longer: in place of its tasks stands one TaskInfo
-// with its name in Loop, the State "busy" and nothing else.
-func AllTasks() []TaskInfo {
-	loops.Lock()
-	live := slices.Clone(loops.live)
-	loops.Unlock()
-	answers := make([]chan []TaskInfo, len(live))
-	for i, l := range live {
-		answer := make(chan []TaskInfo, 1)
-		if l.inside() {
-			answer <- l.snapshot()
-		} else if l.Post(func() { answer <- l.snapshot() }) != nil {
-			close(answer) // It has ended.
-		}
-		answers[i] = answer
-	}
-	late, cancel := context.WithTimeout(context.Background(), answerTime)
-	defer cancel()
-	var infos []TaskInfo
-	for i, answer := range answers {
-		select {
-		case some := <-answer:
-			infos = append(infos, some...)
-			continue
-		case <-late.Done():
-		}
-		select {
-		case some := <-answer: // It had answered while another was waited for.
-			infos = append(infos, some...)
-		default:
-			infos = append(infos, TaskInfo{Loop: live[i].name, State: "busy"})
-		}
-	}
-	return infos
-}
-
-// tasks ranges over the live tasks, the oldest first.
-func (l *Loop) tasks() iter.Seq[*Task] {
-	return func(yield func(*Task) bool) {
-		for t := l.ring; t != nil; {
-			next := t.next
-			if !yield(t) || next == l.ring {
-				return
-			}
-			t = next
-		}
-	}
-}
-
 func (l *Loop) snapshot() []TaskInfo {
 	l.now = l.driver.Now()
 	infos := make([]TaskInfo, 0, l.live)
@@ -116,6 +58,14 @@ func (l *Loop) snapshot() []TaskInfo {
 		infos = append(infos, t.info())
 	}
 	return infos
+}
+
+// Info describes the task at this moment. It never suspends.
+func (t *Task) Info() TaskInfo {
+	l := t.scope.loop
+	l.mustBeInside("Task.Info")
+	l.now = l.driver.Now()
+	return t.info()
 }
 
 func (t *Task) info() TaskInfo {
@@ -137,23 +87,19 @@ func (t *Task) info() TaskInfo {
 	return i
 }
 
-// function gives the name of the function that a task runs: the user's, also if
+// function returns the name of the function that a task runs: the user's, also if
 // Rondo has wrapped it into one of its own.
 func (t *Task) function() string {
-	if t.rare != nil && t.rare.entry != 0 {
-		return functionName(t.rare.entry)
+	if t.extra != nil && t.extra.entry != 0 {
+		return stacks.FuncName(t.extra.entry)
 	}
 	if t.fn == nil {
 		return ""
 	}
-	return functionName(reflect.ValueOf(t.fn).Pointer())
+	return stacks.FuncName(reflect.ValueOf(t.fn).Pointer())
 }
 
-// functionName gives the name of a function. That of a method value, as in
-// Go(ctx, s.run), is the method's.
-func functionName(pc uintptr) string { return strings.TrimSuffix(runtime.FuncForPC(pc).Name(), "-fm") }
-
-// on gives the number of what a waiting task waits for: the task that can end
+// on returns the number of what a waiting task waits for: the task that can end
 // the wait, if one is known to.
 func (w *worker) on() uint64 {
 	if w.list != nil && w.list.Owner != nil {
@@ -162,7 +108,7 @@ func (w *worker) on() uint64 {
 	return w.reason.On
 }
 
-// of says how that is called what a waiting task waits for, if it has a name.
+// of returns the name of what a waiting task waits for, if it has one.
 func (w *worker) of() string {
 	if w.list == nil {
 		return ""
@@ -192,3 +138,43 @@ func (w *worker) waiting() string {
 	}
 	return what
 }
+
+// startedAt returns the place where the task was started, if that is known.
+func (t *Task) startedAt() string {
+	if t.extra == nil {
+		return ""
+	}
+	return t.extra.site.String()
+}
+
+// describeTasks says in a line each what the live tasks wait for, and with Debug
+// where they were started.
+func (l *Loop) describeTasks() string {
+	var b strings.Builder
+	for t := range l.tasks() {
+		switch {
+		case t.state == stateWaiting:
+			fmt.Fprintf(&b, "\n\t%s waits for %s", t.Name(), t.worker.waiting())
+		default:
+			fmt.Fprintf(&b, "\n\t%s is %s", t.Name(), t.state)
+		}
+		if site := t.startedAt(); site != "" {
+			fmt.Fprintf(&b, ", started at %s", site)
+		}
+	}
+	return b.String()
+}
+
+// Name returns the name that SetName gave, or "task-N".
+func (t *Task) Name() string {
+	if t.extra != nil && t.extra.name != nil && *t.extra.name != "" {
+		return *t.extra.name
+	}
+	return "task-" + strconv.FormatUint(t.id, 10)
+}
+
+// SetName names the task, for people who look at it.
+func (t *Task) SetName(name string) { t.ensureExtra().name = &name }
+
+// ID returns the task's number, which no other task of its loop has.
+func (t *Task) ID() uint64 { return t.id }

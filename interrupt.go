@@ -15,27 +15,17 @@ import (
 // package signals calls it Error.
 type SignalError struct{ Sig os.Signal }
 
-// Error gives the signal's name.
+// Error returns the signal's name.
 func (e SignalError) Error() string { return "rondo: ended by a signal: " + e.Sig.String() }
-
-// interrupt is what a loop with Runner.Interrupt has of the signals.
-type interrupt struct{ trap *trap.Trap }
 
 // catchInterrupt begins to wait for the first signal. Until it comes the loop
 // may be woken by it, so it is idle and not in deadlock while nothing can run.
 func (l *Loop) catchInterrupt() {
-	l.hold(1)
-	l.interrupt.trap = trap.Set(true, func(s os.Signal) bool {
+	l.addWaker(1)
+	l.signals = trap.Set(true, func(s os.Signal) bool {
 		return l.Post(func() {
-			l.hold(-1)
-			l.end(SignalError{s})
+			l.addWaker(-1)
+			l.cancelAll(SignalError{s})
 		}) == nil
 	}, os.Interrupt, syscall.SIGTERM)
-}
-
-// release gives the signals back, if they have not been already.
-func (i *interrupt) release() {
-	if i.trap != nil {
-		i.trap.Release()
-	}
 }

@@ -42,8 +42,8 @@ func Map[T, R any](ctx context.Context, limit int, in iter.Seq[T], fn func(conte
 		m := &mapping[T, R]{limit: limit, fn: fn}
 		left := false
 		err := Group(ctx, func(g *Scope) error {
-			feeder := g.loop.spawnFor(g, g, func(ctx context.Context) error { m.feed(ctx, g, in); return nil }, reflect.ValueOf(in).Pointer())
-			feeder.more().input = true
+			feeder := g.loop.spawn(g, g, func(ctx context.Context) error { m.feed(ctx, g, in); return nil }, reflect.ValueOf(in).Pointer())
+			feeder.ensureExtra().confined = true
 			for {
 				e, err := m.next(g)
 				if e == nil || err != nil {
@@ -99,7 +99,7 @@ func (m *mapping[T, R]) feed(ctx context.Context, g *Scope, in iter.Seq[T]) {
 		}
 		e := new(element[R])
 		m.window = append(m.window, e)
-		g.loop.spawnFor(g, g, func(ctx context.Context) error {
+		g.loop.spawn(g, g, func(ctx context.Context) error {
 			e.result, e.err = contained(ctx, func(ctx context.Context) (R, error) { return m.fn(ctx, v) })
 			e.done = true
 			m.news.Wake()

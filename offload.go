@@ -9,20 +9,21 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
-	"runtime"
 	"runtime/debug"
 	"slices"
+
+	"github.com/rondo-go/rondo/internal/stacks"
 )
 
-// offloads is how many functions may be offloaded at once if the Runner does
-// not say: enough for blocking calls, which take no processor.
-const offloads = 256
+// threads is how many functions may be offloaded at once if the Runner does not
+// say: enough for blocking calls, which take no processor.
+const threads = 256
 
-// offload counts what is out.
-type offload struct {
+// offloads are the functions of a loop that run elsewhere.
+type offloads struct {
 	running   int
-	room      WaitList // tasks that wait for their turn
-	abandoned []*trip  // those of what is out for which nobody waits
+	room      WaitList       // tasks that wait for their turn
+	abandoned []*offloadCall // those for which nobody waits
 }
 
 // Offload runs fn on a goroutine of its own and suspends the task until it has
@@ -68,9 +69,9 @@ type abandoned struct{ cause error }
 
 func (a *abandoned) Error() string { return fmt.Sprint("abandoned: ", a.cause) }
 
-// trip is one Offload on its way out and back. Only its loop touches it, save
-// for fault and err, which the goroutine sets before it is posted back.
-type trip struct {
+// An offloadCall is one function that runs elsewhere. Only its loop touches it, but
+// for fault and err, which the goroutine sets before it posts the call back.
+type offloadCall struct {
 	list   WaitList
 	user   uintptr // the user's function
 	nobody bool    // no task waits for it
@@ -87,7 +88,7 @@ func offloaded(ctx context.Context, user uintptr, fn func() (fault any, err erro
 		return err
 	}
 	l := s.loop
-	o := &l.offload
+	o := &l.offloads
 	if o.running >= l.runner.Threads {
 		o.room.push(t)
 		if err := t.park(s, ctx, Reason{What: "offload"}); err != nil {
@@ -102,77 +103,56 @@ func offloaded(ctx context.Context, user uintptr, fn func() (fault any, err erro
 	} else {
 		o.running++
 	}
-	trip := &trip{user: user}
-	l.hold(1)
-	beside(func() {
-		// A Goexit in fn runs this as well: the trip comes back without a result.
-		trip.err = errGone
+	c := &offloadCall{user: user}
+	l.addWaker(1)
+	l.helpers++
+	goFunc(func() {
+		// A Goexit in fn runs this as well: the call comes back without a result.
+		c.err = errGone
 		defer func() {
-			if l.post(entry{call: &Handle{loop: l, fn: func() { l.returned(trip) }}}) != nil && trip.fault != nil {
-				slog.Error("rondo: an abandoned function panicked after the loop's end", "loop", l.name, "err", trip.fault)
+			if l.post(entry{call: &Handle{loop: l, fn: func() { l.returned(c) }}}) != nil && c.fault != nil {
+				slog.Error("rondo: an abandoned function panicked after the loop's end", "loop", l.name, "err", c.fault)
 			}
 		}()
-		trip.fault, trip.err = fn()
+		c.fault, c.err = fn()
 	})
-	trip.list.push(t)
+	c.list.push(t)
 	if err := t.park(s, ctx, Reason{What: "offload"}); err != nil {
-		trip.nobody = true
-		o.abandoned = append(o.abandoned, trip)
+		c.nobody = true
+		o.abandoned = append(o.abandoned, c)
 		return &abandoned{err}
 	}
-	if trip.fault != nil {
-		panic(trip.fault)
+	if c.fault != nil {
+		panic(c.fault)
 	}
-	return trip.err
+	return c.err
 }
 
-// returned takes back a trip whose function has ended.
-func (l *Loop) returned(back *trip) {
-	o := &l.offload
+// returned takes back a call whose function has ended.
+func (l *Loop) returned(c *offloadCall) {
+	o := &l.offloads
 	o.leave()
-	l.hold(-1)
-	if !back.nobody {
-		back.list.Wake()
+	l.addWaker(-1)
+	l.helpers--
+	if !c.nobody {
+		c.list.Wake()
 		return
 	}
-	o.abandoned = slices.DeleteFunc(o.abandoned, func(t *trip) bool { return t == back })
-	if p, ok := back.fault.(*PanicError); ok {
-		l.notice(back.info(l), p)
+	o.abandoned = slices.DeleteFunc(o.abandoned, func(other *offloadCall) bool { return other == c })
+	if p, ok := c.fault.(*PanicError); ok {
+		l.notice(c.info(l), p)
 	}
 }
 
 // leave gives the place of a function that has ended to the task that has waited
 // longest for one.
-func (o *offload) leave() {
+func (o *offloads) leave() {
 	if !o.room.Wake() {
 		o.running--
 	}
 }
 
 // info describes a function that was abandoned.
-func (t *trip) info(l *Loop) TaskInfo {
-	return TaskInfo{Name: "an offloaded function", Loop: l.name, Func: functionName(t.user), State: "abandoned"}
-}
-
-// reportAbandoned tells, when all tasks have ended, of the functions that still
-// run, once for those that are the same one. All of them were abandoned: for the
-// others tasks have waited. Those that heed their ctx get a moment to end.
-func (l *Loop) reportAbandoned() {
-	for range 100 {
-		if len(l.offload.abandoned) == 0 || l.door.pending() {
-			return
-		}
-		runtime.Gosched()
-	}
-	left := l.offload.abandoned
-	l.offload.abandoned = nil
-	if l.virtual {
-		return
-	}
-	for len(left) > 0 {
-		first, n := left[0], len(left)
-		left = slices.DeleteFunc(left, func(t *trip) bool { return t.user == first.user })
-		about := first.info(l)
-		l.notice(about, fmt.Errorf("rondo: Offload of %s was abandoned, %d times: %w", about.Func, n-len(left), ErrLeftBehind))
-	}
+func (c *offloadCall) info(l *Loop) TaskInfo {
+	return TaskInfo{Name: "an offloaded function", Loop: l.name, Func: stacks.FuncName(c.user), State: "abandoned"}
 }

@@ -7,8 +7,11 @@ package rondo
 
 import (
 	"context"
+	"fmt"
+	"unsafe"
 
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/list"
 )
 
 // A Reason says what a task waits for. What is a fixed word such as "read" or
@@ -17,6 +20,14 @@ import (
 type Reason struct {
 	What string
 	On   uint64
+}
+
+// String returns the reason in words.
+func (r Reason) String() string {
+	if r.On == 0 {
+		return r.What
+	}
+	return fmt.Sprintf("%s %d", r.What, r.On)
 }
 
 // A WaitList holds the tasks that wait for one thing, in the order in which
@@ -35,10 +46,11 @@ type WaitList struct {
 	Owner *Task
 	Of    any
 
-	// A list that is empty has a nil head. If its loop is watched, the tail then
-	// still is the last who waited, by whom a caller from outside is found out.
-	head, tail *worker
+	waiting list.List[worker]
+	last    *worker // with an observer: the last that waited; see mustBeInside
 }
+
+const waitLinks = unsafe.Offsetof(worker{}.links)
 
 // Park suspends the calling task until Wake or WakeAll reaches it, and returns
 // nil then. If ctx's scope is cancelled first it returns the cause. If it is
@@ -58,13 +70,14 @@ func (w *WaitList) Park(ctx context.Context, why Reason) error {
 // Wake makes the first task of the list ready and reports whether there was
 // one. It never suspends.
 func (w *WaitList) Wake() bool {
-	if w.head == nil {
-		if w.tail != nil {
+	first := w.waiting.First()
+	if first == nil {
+		if w.last != nil {
 			w.mustBeInside()
 		}
 		return false
 	}
-	w.head.job.wake(nil)
+	first.job.wake(nil)
 	return true
 }
 
@@ -81,36 +94,15 @@ func (w *WaitList) WakeAll() int {
 // Len counts the tasks in the list.
 func (w *WaitList) Len() int {
 	n := 0
-	for t := w.head; t != nil; t = t.after {
+	for range w.waiting.All(waitLinks) {
 		n++
 	}
 	return n
 }
 
 func (w *WaitList) push(t *Task) {
-	p := t.worker
-	p.list = w
-	if w.head == nil {
-		w.head = p
-	} else {
-		p.before = w.tail
-		w.tail.after = p
-	}
-	w.tail = p
-}
-
-func (w *WaitList) remove(p *worker) {
-	if p.before == nil {
-		w.head = p.after
-	} else {
-		p.before.after = p.after
-	}
-	if p.after == nil {
-		w.tail = p.before
-	} else {
-		p.after.before = p.before
-	}
-	p.list, p.before, p.after = nil, nil, nil
+	t.worker.list = w
+	w.waiting.Add(t.worker, waitLinks)
 }
 
 // park suspends t, the running task, until wake is called for it, and returns
@@ -123,9 +115,9 @@ func (t *Task) park(s *Scope, ctx context.Context, why Reason) error {
 	w := t.worker
 	t.state, w.reason, w.under, w.since = stateWaiting, why, s, l.now
 	if s != nil && (s.host != t || ctx != context.Context(s)) {
-		return t.parkAbroad(s, ctx)
+		return t.parkForeign(s, ctx)
 	}
-	if s := l.leave(t); s != nil {
+	if s := l.leave(t); s != nil { // swap, by hand; see transfer
 		if s.inner = !s.inner; s.inner {
 			s.next()
 		} else {
@@ -136,14 +128,14 @@ func (t *Task) park(s *Scope, ctx context.Context, why Reason) error {
 	return t.outcome()
 }
 
-// parkAbroad is the rest of park where the cancellation comes from elsewhere
+// parkForeign is the rest of park where the cancellation comes from elsewhere
 // than a scope of t's own.
-func (t *Task) parkAbroad(s *Scope, ctx context.Context) error {
+func (t *Task) parkForeign(s *Scope, ctx context.Context) error {
 	if s.host != t {
-		s.admit(t)
+		s.addForeign(t)
 	}
 	if _, own := ctx.(*Scope); !own {
-		defer s.watchOutside(t, ctx)()
+		defer s.watchWait(t, ctx)()
 	}
 	t.scope.loop.transfer(t)
 	return t.outcome()
@@ -153,67 +145,49 @@ func (t *Task) parkAbroad(s *Scope, ctx context.Context) error {
 func (t *Task) outcome() error {
 	w := t.worker
 	w.under = nil
-	if v := w.cause; v != nil {
+	if c := w.cause; c != nil {
 		w.cause = nil
-		return v.cause
+		return c.cause
 	}
 	return nil
 }
 
-// transfer gives the baton away, and returns when t, the running task, has it
-// again. The swap stands between leave and arrive by hand, here as in park and
-// Yield: after a switch the processor has lost track of the return addresses,
-// and each function that is left on the way back costs it 8 ns.
-func (l *Loop) transfer(t *Task) {
-	if s := l.leave(t); s != nil {
-		s.swap()
-	}
-	l.arrive(t)
-}
-
-// wake ends the wait of t: it makes t ready, and park returns v's cause.
-func (t *Task) wake(v *verdict) {
+// wake ends the wait of t: it makes t ready, and park returns c's cause.
+func (t *Task) wake(c *cancellation) {
 	w, l := t.worker, t.scope.loop
-	if l.watch != nil {
-		l.watch.guards()
-	}
-	list := w.list
-	w.abandon()
-	w.cause = v
-	l.ready(t)
-	if l.watch != nil {
-		if list != nil {
-			list.note(w)
+	if l.observer != nil {
+		l.observer.observe(event{kind: wakeBegins, task: t})
+		if w.list != nil {
+			w.list.last = w
 		}
-		l.watch.wakes(t)
 	}
-}
-
-// note keeps p, who has waited in the list, as its tail if it is empty.
-func (w *WaitList) note(p *worker) {
-	if w.head == nil {
-		w.tail = p
+	w.abandon()
+	w.cause = c
+	l.ready(t)
+	if l.observer != nil {
+		l.observer.observe(event{kind: taskWoken, task: t})
 	}
 }
 
 // mustBeInside panics if the list is empty and belongs to a loop that lives and
-// is not the caller's.
+// is not the caller's. The last that waited tells which loop that is.
 func (w *WaitList) mustBeInside() {
-	if l := w.tail.loop; !l.inside() && !l.door.closed() {
-		panic(l.strange())
+	if l := w.last.loop; !l.inside() && !l.inbox.closed() {
+		panic(l.wrongGoroutine())
 	}
 }
 
 // abandon takes the worker off whatever its task waits for.
 func (w *worker) abandon() {
 	if w.list != nil {
-		w.list.remove(w)
+		w.list.waiting.Remove(w, waitLinks)
+		w.list = nil
 	}
-	if w.alarm != 0 {
-		w.loop.timers.remove(int(w.alarm) - 1)
+	if w.timerIndex != 0 {
+		w.loop.timers.remove(int(w.timerIndex) - 1)
 	}
-	if w.guest != 0 {
-		w.under.seeOff(w)
+	if w.foreignIndex != 0 {
+		w.under.removeForeign(w)
 	}
 }
 
@@ -229,7 +203,7 @@ func (t *Task) yield() {
 // scope is cancelled. With any other error it gives no task.
 func enter(ctx context.Context, call string) (*Scope, *Task, error) {
 	s, ok := ctx.(*Scope)
-	if ok && s.host.gid == gid.ID() && s.loop.current == s.host && s.verdict() == nil {
+	if ok && s.host.gid == gid.ID() && s.loop.current == s.host && s.cancelled() == nil {
 		// The usual case: the task itself, with the ctx of a scope that it is in.
 		return s, s.host, nil
 	}
@@ -258,12 +232,45 @@ func (l *Loop) enterWait(ctx context.Context, call string) (*Scope, *Task, error
 	if t == nil {
 		panic("rondo: " + call + " in a callback: callbacks must not wait; start a task with Go")
 	}
-	s = t.stands(s)
-	if v := s.sentence(); v != nil {
-		return s, t, v.cause
+	s = t.effectiveScope(s)
+	if c := s.cancelled(); c != nil {
+		return s, t, c.cause
 	}
 	if !own && ctx.Err() != nil {
 		return s, t, context.Cause(ctx)
 	}
 	return s, t, nil
+}
+
+// addForeign notes that t waits under s, which it does not host: it was given the
+// ctx of another task. removeForeign undoes it.
+func (s *Scope) addForeign(t *Task) {
+	x := s.ensureExtra()
+	x.foreignWaiters = append(x.foreignWaiters, t.worker)
+	t.worker.foreignIndex = int32(len(x.foreignWaiters))
+}
+
+func (s *Scope) removeForeign(w *worker) {
+	x := s.extra
+	last := len(x.foreignWaiters) - 1
+	moved := x.foreignWaiters[last]
+	x.foreignWaiters[w.foreignIndex-1], moved.foreignIndex = moved, w.foreignIndex
+	x.foreignWaiters[last] = nil
+	x.foreignWaiters = x.foreignWaiters[:last]
+	w.foreignIndex = 0
+}
+
+// effectiveScope returns the scope whose cancellation ends a wait of t that was
+// given a ctx of s. That is s, but for a confined task: a wait with a ctx from
+// above it is ended by the task's own scope.
+func (t *Task) effectiveScope(s *Scope) *Scope {
+	if t.extra == nil || !t.extra.confined {
+		return s
+	}
+	for above := t.scope.parent; above != nil; above = above.parent {
+		if above == s {
+			return &t.scope
+		}
+	}
+	return s
 }

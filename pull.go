@@ -8,13 +8,10 @@ package rondo
 // nothing else run unless the sequence waits, as a plain call would, and whatever
 // the sequence opens, a Timeout or a Mutex, is its own and not the caller's.
 //
-// A Pull that has begun is known to the scope of its ctx. What ends a Pull is
-// always the same: yield gives false from then on, the deferred calls of the
+// A Pull that has begun is a dependant of the scope of its ctx. What ends a Pull is
+// always the same: yield returns false from then on, the deferred calls of the
 // sequence run in its task, where they may wait, and the task ends. No scope is
 // left before its Pulls have ended, and so no loop either.
-//
-// The task of a Pull does not count among those that its scope waits for until
-// the sequence has ended: that it is there is no reason for the scope to go on.
 
 import (
 	"context"
@@ -114,18 +111,14 @@ type source[T any] struct {
 
 // pull is all of it that does not depend on the type of the values.
 type pull struct {
-	loop    *Loop
-	task    *Task    // runs the sequence; nil until the first next
-	caller  *Task    // in next or stop, and gets the baton back
-	waiters WaitList // for the end, without having handed over
-	scope   *Scope   // whose end is its own
-	after   *pull    // its neighbours among the scope's pulls; a ring
-	before  *pull
-	closing bool // yield gives false
-	ended   bool // the sequence has returned, or will never start
-	exited  bool // it has called Goexit, and so must caller
-	fault   *PanicError
-	cleanup runtime.Cleanup
+	dependant // its task runs the sequence; nil until the first next
+	loop      *Loop
+	caller    *Task // in next or stop, and gets the baton back
+	closing   bool  // yield returns false
+	over      bool  // the sequence has returned, or will never start
+	exited    bool  // it has called Goexit, and so must caller
+	fault     *PanicError
+	cleanup   runtime.Cleanup
 }
 
 func (h *puller[T]) stop() {
@@ -133,9 +126,9 @@ func (h *puller[T]) stop() {
 	switch {
 	case t == nil:
 	case h.task == nil:
-		h.ended, h.ctx, h.seq = true, nil, nil
+		h.over, h.ctx, h.seq = true, nil, nil
 	case h.closing:
-		h.await(t)
+		h.wait(t)
 	default:
 		h.closing, h.caller = true, t
 		t.waitFor("next", h.task.id)
@@ -168,23 +161,24 @@ func (h *puller[T]) start() bool {
 		return false
 	}
 	if !s.loop.virtual {
-		s.cleanup = runtime.AddCleanup(h, func(p *pull) { _ = p.loop.Post(p.close) }, &s.pull)
+		s.cleanup = runtime.AddCleanup(h, func(p *pull) { _ = p.loop.Post(p.stopSoon) }, &s.pull)
 	}
 	return true
 }
 
-// enter tells which task calls next or stop; nil if there is nothing left to do.
+// enter returns the task that calls next or stop, or nil if there is nothing left to
+// do.
 func (p *pull) enter(call string) *Task {
 	l := p.loop
 	if !l.inside() {
-		if l.door.closed() {
+		if l.inbox.closed() {
 			return nil
 		}
 		panic(l.misuseOutside(call + " of a Pull").Error())
 	}
 	t := l.current
 	switch {
-	case p.ended:
+	case p.over:
 		return nil
 	case t == nil:
 		panic("rondo: " + call + " of a Pull in a callback: callbacks must not wait; start a task with Go")
@@ -200,27 +194,16 @@ func (p *pull) enter(call string) *Task {
 // sequence that it stands for begins.
 func (p *pull) begin(ctx context.Context, sequence func(), entry uintptr) bool {
 	s := scopeOf(ctx)
-	if s.is(markLeft) {
-		p.ended = true
+	if s.closed {
+		p.over = true
 		return false
 	}
-	owner := s.owner()
-	p.task = p.loop.newTask(owner, ctx, func(context.Context) error {
+	p.task = p.loop.newTask(s.owner(), ctx, func(context.Context) error {
 		p.run(sequence)
 		return nil
 	}, entry)
-	p.task.scope.mark(markPull)
-	owner.tasks-- // until the end; see the head of this file
-	p.scope = s
-	x := s.more()
-	if x.pulls == nil {
-		p.after, p.before = p, p
-		x.pulls = p
-		return true
-	}
-	first := x.pulls
-	p.after, p.before = first, first.before
-	first.before.after, first.before = p, p
+	p.close = p.stopSoon
+	s.depend(&p.dependant)
 	return true
 }
 
@@ -236,11 +219,9 @@ func (p *pull) run(sequence func()) {
 // still has to do is nobody's concern, so the caller goes first.
 func (p *pull) end(returned *bool) {
 	t, c := p.task, p.caller
-	p.ended, p.caller = true, nil
+	p.over, p.caller = true, nil
 	p.cleanup.Stop()
-	p.unlink()
-	t.owner.tasks++
-	p.waiters.WakeAll()
+	p.endDependant()
 	if c == nil {
 		return
 	}
@@ -255,19 +236,6 @@ func (p *pull) end(returned *bool) {
 	}
 	p.loop.ready(t)
 	p.loop.handOver(t, c)
-}
-
-func (p *pull) unlink() {
-	x := p.scope.extra
-	if p.after == p {
-		x.pulls = nil
-	} else {
-		if x.pulls == p {
-			x.pulls = p.after
-		}
-		p.after.before, p.before.after = p.before, p.after
-	}
-	p.after, p.before, p.scope = nil, nil, nil
 }
 
 // waitFor makes t, the running task, one that waits for another to hand over.
@@ -288,78 +256,14 @@ func (p *pull) fail() {
 	}
 }
 
-// close ends the sequence without waiting for that. If it is under way, its next
-// yield gives false.
-func (p *pull) close() {
-	if p.ended || p.closing {
+// stopSoon ends the sequence without waiting for that. If it is under way, its next
+// yield returns false.
+func (p *pull) stopSoon() {
+	if p.over || p.closing {
 		return
 	}
 	p.closing = true
 	if p.caller == nil {
 		p.task.wake(nil)
 	}
-}
-
-// await waits, whatever is cancelled, until the sequence has ended.
-func (p *pull) await(t *Task) {
-	p.waiters.Owner = p.task
-	p.waiters.push(t)
-	_ = t.park(nil, nil, Reason{What: "pull", On: p.task.id})
-}
-
-// pulls gives the first of the Pulls that the end of s is to end, or nil.
-func (s *Scope) pulls() *pull {
-	if x := s.extra; x != nil {
-		return x.pulls
-	}
-	return nil
-}
-
-// closePulls ends the Pulls of s, all at once, and waits for them. More may come
-// while they clean up.
-func (s *Scope) closePulls(t *Task) {
-	first := s.pulls()
-	first.close()
-	for p := first.after; p != first; p = p.after {
-		p.close()
-	}
-	for p := first; p != nil; p = s.pulls() {
-		p.close()
-		p.await(t)
-	}
-}
-
-// cancelPulls ends what the sequences of s's Pulls wait for with s as ctx, and
-// cancels what they have opened below it, but not the tasks that were started with
-// s as ctx: they outlive it.
-func (s *Scope) cancelPulls() {
-	for i := 0; i < len(s.extra.strangers); {
-		if t := s.extra.strangers[i].job; t.scope.is(markPull) {
-			t.wake(over) // another stranger takes this place
-		} else {
-			i++
-		}
-	}
-	for c := s.child; ; {
-		if c.host.scope.is(markPull) && !c.is(markShield) {
-			c.cancel(over)
-		}
-		if c = c.next; c == s.child {
-			return
-		}
-	}
-}
-
-// leaveOwn ends t's own scope before t does, if that has Pulls, and waits for
-// their end.
-func (t *Task) leaveOwn() {
-	s := &t.scope
-	if s.pulls() == nil {
-		return
-	}
-	if !s.is(markLeft) {
-		s.cancelPulls()
-		s.end()
-	}
-	s.closePulls(t)
 }

@@ -29,7 +29,7 @@ func Receive[T any](ctx context.Context, ch <-chan T) (value T, ok bool, err err
 	select {
 	case value, ok = <-ch:
 		// A channel that always has something must not keep the loop to itself.
-		(*innerTask)(t).Spend(0)
+		(*taskDoor)(t).Spend(0)
 		return value, ok, nil
 	default:
 	}
@@ -40,7 +40,7 @@ func Receive[T any](ctx context.Context, ch <-chan T) (value T, ok bool, err err
 	var list WaitList
 	l := s.loop
 	r := &receiver[T]{stop: make(chan unit), answer: make(chan bool, 1)}
-	l.hold(1)
+	l.addWaker(1)
 	l.helpers++
 	defer func() {
 		// In whatever way the wait has ended, the goroutine has the last word.
@@ -49,9 +49,9 @@ func Receive[T any](ctx context.Context, ch <-chan T) (value T, ok bool, err err
 			value, ok, err = r.value, r.ok, nil
 		}
 		l.helpers--
-		l.hold(-1)
+		l.addWaker(-1)
 	}()
-	beside(func() {
+	goFunc(func() {
 		got := r.receive(ch)
 		if got {
 			// The answer comes after it, so that it is known to the loop when the

@@ -1,16 +1,17 @@
 package rondo
 
-// This file begins and ends a loop. The goroutine that calls Run is parked like a
-// task while the tasks run, and a task without a function, the hub, stands for
-// it. It gets the baton when nothing can run, and sleeps then until there is
-// news. And it wakes when the main task has ended and sees to the rest, always
-// in the same order, and skips nothing of it when main failed or panicked:
+// This file begins a loop, and end.go ends it. The goroutine that calls Run is
+// parked like a task while the tasks run; a task without a function, the runTask,
+// stands for it. It gets the baton when nothing can run, and sleeps then until
+// something happens. And it wakes when the main task has ended and sees to the
+// rest, always in the same order, and skips nothing of it when main failed or
+// panicked:
 //
 //  1. cancel the tasks that are left, and wait for them;
 //  2. report the errors that nobody waited for, and the offloaded functions that
 //     were abandoned and still run;
-//  3. run what is still behind the door, and shut it;
-//  4. let go of the signals, and end the watchdog and whoever else looks on;
+//  3. run what is still in the inbox, and shut it;
+//  4. let go of the signals, and end the observers;
 //  5. end the workers, so that no goroutine is left;
 //  6. close the driver, and with it all watchers of descriptors.
 
@@ -18,9 +19,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
@@ -51,7 +51,7 @@ type Runner struct {
 	// calls run, and Run panics with the *PanicError.
 	Recover bool
 
-	// OnError is told of what no caller can be told: an error in the root scope
+	// OnError is called with what no caller can be told: an error in the root scope
 	// for which nobody waited; a panic of a hook of the Tracer, or of a function
 	// that was offloaded and abandoned; and, as ErrLeftBehind, what was still
 	// running at the end. It is called as a callback of the loop. nil means slog.
@@ -67,7 +67,7 @@ type Runner struct {
 	// Threads is how many functions may be offloaded at once. 0 means 256.
 	Threads int
 
-	// Tracer is told what the tasks do. RONDO_TRACE=FILE in the environment
+	// Tracer is called with what the tasks do. RONDO_TRACE=FILE in the environment
 	// writes a timeline of every loop of the process besides; see rondo trace.
 	Tracer *Tracer
 
@@ -125,7 +125,7 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) 
 		if !ended {
 			// A callback called Goexit while this goroutine was the one to run it, or
 			// a worker handed its own on.
-			l.withdraw(l.hub)
+			l.markUnwinding(l.runTask)
 			l.finishTasks()
 			l.close()
 			if p := l.fault.panic; p != nil {
@@ -140,20 +140,6 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) 
 	return l.fault.result(l.main.err)
 }
 
-// result ends Run as the loop ended: it panics, calls Goexit, or returns the
-// main task's error.
-func (f *fault) result(err error) error {
-	switch {
-	case f.panic != nil:
-		panic(f.panic)
-	case f.goexit:
-		runtime.Goexit()
-	case f.err != nil && !errors.Is(err, f.err):
-		return errors.Join(f.err, err)
-	}
-	return err
-}
-
 // open makes a loop.
 func (r *Runner) open(ctx context.Context) (*Loop, error) {
 	open := driver.From(ctx)
@@ -164,9 +150,10 @@ func (r *Runner) open(ctx context.Context) (*Loop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rondo: Run: %w", err)
 	}
-	l := &Loop{runner: *r, driver: d, choose: d.Order(), virtual: d.Virtual()}
-	l.who = l.queue.who
-	l.crew.add(gid.ID())
+	l := &Loop{runner: *r, driver: d}
+	l.choose, l.virtual = d.Order(), d.Virtual()
+	l.idAt = l.taskID
+	l.goroutines.Add(gid.ID())
 	register(l)
 	return l, nil
 }
@@ -175,149 +162,35 @@ func (r *Runner) open(ctx context.Context) (*Loop, error) {
 func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, line *timeline.Loop) {
 	r := &l.runner
 	if r.Threads <= 0 {
-		r.Threads = offloads
+		r.Threads = threads
 	}
-	r.Debug = r.Debug || debugging()
+	r.Debug = r.Debug || os.Getenv("RONDO_DEBUG") == "1"
 	if r.Debug && r.SlowStep == 0 {
 		r.SlowStep = 100 * time.Millisecond
 	}
 	l.now = l.driver.Now()
-	l.started, l.lent = l.now, l.now
+	l.started, l.yielded = l.now, l.now
 	if e, ok := l.driver.(driver.Epoch); ok {
 		l.epoch = e.Epoch()
 	}
-	l.door.ended = make(chan struct{})
-	l.hub = new(Task)
-	l.hub.worker = &worker{loop: l, job: l.hub, g: gid.Record()}
-	l.hub.SetName("Run")
-	l.hub.scope.loop = l
-	l.hub.gid, l.root.host = gid.ID(), l.hub
+	l.inbox.ended = make(chan struct{})
+	l.runTask = new(Task)
+	l.runTask.worker = &worker{loop: l, job: l.runTask, g: gid.Record()}
+	l.runTask.SetName("Run")
+	l.runTask.scope.loop = l
+	l.runTask.gid, l.root.host = gid.ID(), l.runTask
 	l.root.begin(l, nil, ctx)
+	x := l.root.ensureExtra()
+	x.onFailure, x.onEmpty = l.keepError, func() { l.drained.WakeAll() }
 	l.root.watchContext(ctx, nil)
 	if r.Interrupt && !l.virtual {
 		l.catchInterrupt()
 	}
-	l.current = l.hub
-	l.main = l.spawn(&l.root, &l.root, main)
+	l.current = l.runTask
+	l.main = l.spawn(&l.root, &l.root, main, 0)
 	l.main.SetName("main")
-	l.main.heard = true
-	if l.watch = newWatch(l, r, line); l.watch != nil {
-		l.watch.started(l.main)
+	l.main.observed = true
+	if l.startObservers(line); l.observer != nil {
+		l.observer.observe(event{kind: taskStarted, task: l.main})
 	}
-}
-
-// await parks the goroutine of Run in list until done holds. It gets the baton
-// also when the loop is to sleep, and does that then; see pick.
-func (l *Loop) await(done func() bool, list *WaitList) {
-	for !done() {
-		list.push(l.hub)
-		l.hub.worker.reason = Reason{What: "task", On: l.main.id}
-		for l.hub.state = stateWaiting; l.hub.state == stateWaiting; {
-			if s := l.leave(l.hub); s != nil {
-				s.swap()
-			}
-		}
-		l.arrive(l.hub)
-	}
-}
-
-// finishTasks is steps 1 to 3 of a loop's end.
-func (l *Loop) finishTasks() {
-	l.reportAlive()
-	l.reportLate()
-	for {
-		l.end(context.Canceled)
-		l.await(func() bool { return l.live == 0 }, &l.drained)
-		l.reportUnheard()
-		// A callback that runs now may start a task, which is cancelled from the
-		// start.
-		l.reportAbandoned()
-		if l.queue.n == 0 && l.door.close() {
-			return
-		}
-		l.hub.yield()
-	}
-}
-
-// close is steps 4 to 6. A worker whose task called Goexit may hand it on to the
-// goroutine of Run as it ends, so what stands before release must bear to be done
-// twice.
-func (l *Loop) close() {
-	l.interrupt.release()
-	if w := l.watch; w != nil {
-		l.watch = nil
-		w.stop()
-	}
-	l.root.end()
-	l.release()
-	l.crew.disband()
-	unregister(l)
-	if err := l.driver.Close(); err != nil && l.fault.err == nil {
-		l.fault.err = fmt.Errorf("rondo: closing the driver: %w", err)
-	}
-	close(l.door.ended)
-}
-
-// rootEmptied hears that the last task of the root scope has ended.
-func (l *Loop) rootEmptied() { l.drained.WakeAll() }
-
-var loops struct {
-	sync.Mutex
-	last uint64
-	live []*Loop
-}
-
-func register(l *Loop) {
-	loops.Lock()
-	defer loops.Unlock()
-	loops.last++
-	l.serial = loops.last
-	if l.name = l.runner.Name; l.name == "" {
-		l.name = fmt.Sprintf("loop-%d", l.serial)
-	}
-	loops.live = append(loops.live, l)
-}
-
-func unregister(l *Loop) {
-	loops.Lock()
-	defer loops.Unlock()
-	i := slices.Index(loops.live, l)
-	loops.live = slices.Delete(loops.live, i, i+1)
-}
-
-// insideAny tells whether the caller is on any loop.
-func insideAny() bool {
-	loops.Lock()
-	live := slices.Clone(loops.live)
-	loops.Unlock()
-	return slices.ContainsFunc(live, (*Loop).inside)
-}
-
-// ErrDeadlock says that every task of a loop waited, and nothing was left that
-// could end any of the waits.
-var ErrDeadlock = errors.New("rondo: deadlock")
-
-// deadlock ends a loop in which nothing can ever run again. Cancellation ends
-// the waits; those behind a Shield are cancelled too if they are all that is
-// left.
-func (l *Loop) deadlock() {
-	if !l.fault.any() {
-		l.abort(l.describeDeadlock())
-		if l.queue.n > 0 {
-			return
-		}
-	}
-	v := &verdict{err: context.Canceled, cause: ErrDeadlock, origin: &l.root}
-	for t := range l.tasks() {
-		if t.state == stateWaiting && t.worker.under != nil {
-			t.worker.under.cancel(v)
-		}
-	}
-	if l.queue.n == 0 {
-		panic("rondo: internal: no task can run and none can be cancelled; please report this\n" + l.describeDeadlock().Error())
-	}
-}
-
-func (l *Loop) describeDeadlock() error {
-	return fmt.Errorf("%w: nothing can run and nothing can come from outside:%s", ErrDeadlock, l.describeTasks())
 }

@@ -8,12 +8,16 @@ package rondo
 // that was cancelled stays so, and with it everything below it, a Shield and
 // what is under it excepted. Nothing is counted and nothing is un-cancelled.
 //
-// An opened scope is left only when its body has returned and all tasks started
-// in it have ended (TestNoTaskOutlivesItsScope).
+// An opened scope is left only when its body has returned, all tasks started in
+// it have ended (TestNoTaskOutlivesItsScope), and so have its dependants.
 
 import (
 	"context"
 	"time"
+	"unsafe"
+
+	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/stdctx"
 )
 
 // A Scope owns tasks, a deadline and values. It is a context.Context: pass it
@@ -21,35 +25,56 @@ import (
 // methods may be called by any goroutine, and so may Cancel; the others only on
 // the loop.
 type Scope struct {
-	loop   *Loop
-	host   *Task // the task whose body runs in it
-	face   face
-	parent *Scope // the scope that encloses it; nil for the root
-	child  *Scope // the first of the scopes it encloses
-	next   *Scope // its neighbours among its parent's children; a ring
-	prev   *Scope
-	tasks  int32 // how many it owns that have not ended
-	marks  marks
-	extra  *extra
+	loop      *Loop
+	host      *Task // the task whose body runs in it
+	published published
+	parent    *Scope            // the scope that encloses it; nil for the root
+	children  list.List[Scope]  // the scopes it encloses
+	links     list.Links[Scope] // its neighbours among its parent's children
+	tasks     int32             // how many it owns that have not ended
+	shield    bool              // it is not cancelled when its parent is
+	closed    bool              // it has been left
+	dependent bool              // it is the own scope of a dependant's task
+	extra     *scopeExtra
 }
 
-// isOwn tells whether the scope is a task's own.
+// published is what other goroutines see of a scope.
+type published = stdctx.State[cancellation, *cancellation]
+
+const scopeLinks = unsafe.Offsetof(Scope{}.links)
+
+// scopeExtra is what few scopes need.
+type scopeExtra struct {
+	errs           []error
+	sawCancel      bool                     // an error said no more than that the scope was cancelled
+	body           *Task                    // waits in join for the scope's last task
+	onFailure      func(t *Task, err error) // called in place of fail; the root's
+	onEmpty        func()                   // called when the last task has ended; the root's
+	foreignWaiters []*worker                // their tasks wait under this scope, though it is not theirs; see addForeign
+	deadline       *Handle
+	dependants     list.List[dependant]
+	unwatch        func() bool // ends the watch on a context of the standard library
+}
+
+// A dependant runs in a task of its own that does not keep its scope from ending:
+// the scope, when it has no other tasks left, ends its dependants, and waits for
+// that.
+type dependant struct {
+	links list.Links[dependant]
+	task  *Task
+	scope *Scope
+	close func() // makes the task end soon, without waiting for that
+	ended WaitList
+}
+
+const dependantLinks = unsafe.Offsetof(dependant{}.links)
+
+// isOwn reports whether the scope is a task's own.
 func (s *Scope) isOwn() bool { return s == &s.host.scope }
 
-// extra is what few scopes need.
-type extra struct {
-	errs      []error
-	echo      bool      // something said no more than that the scope was cancelled
-	body      *Task     // waits in join for the scope's last task
-	strangers []*worker // their tasks wait under this scope, though it is not theirs; see admit
-	deadline  *Handle
-	pulls     *pull       // the first of the Pulls that end with the scope
-	unwatch   func() bool // ends the watch on a context of the standard library
-}
-
-func (s *Scope) more() *extra {
+func (s *Scope) ensureExtra() *scopeExtra {
 	if s.extra == nil {
-		s.extra = new(extra)
+		s.extra = new(scopeExtra)
 	}
 	return s.extra
 }
@@ -58,29 +83,30 @@ func (s *Scope) more() *extra {
 // cancel it besides its parent.
 func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 	s.loop, s.parent = l, parent
-	s.face.ctx = ctx
+	s.published.Begin(ctx)
 	if parent == nil {
 		return
 	}
-	for parent.is(markLeft) {
+	for parent.closed {
 		parent = parent.parent
 	}
-	parent.adopt(s)
-	if s.is(markShield) {
+	s.parent = parent
+	parent.children.Add(s, scopeLinks)
+	if s.shield {
 		return
 	}
-	if v := parent.verdict(); v != nil {
-		s.face.decided.Store(v)
+	if c := parent.cancelled(); c != nil {
+		s.published.End(c)
 	}
 	if above := scopeOf(ctx); context.Context(above) != ctx {
 		s.watchContext(ctx, above)
 	}
 }
 
-// end takes s out of the tree, and tells those outside who still hold it as a
-// context that it is over.
+// end takes s out of the tree, and ends it for those outside who still hold it as
+// a context.
 func (s *Scope) end() {
-	s.mark(markLeft)
+	s.closed = true
 	if x := s.extra; x != nil {
 		if x.unwatch != nil {
 			x.unwatch()
@@ -90,155 +116,37 @@ func (s *Scope) end() {
 		}
 	}
 	if p := s.parent; p != nil {
-		p.forget(s)
+		p.children.Remove(s, scopeLinks)
 		// What is left below it are tasks that it started and another scope owns.
-		for s.child != nil {
-			c := s.child
-			s.forget(c)
-			p.adopt(c)
+		for c := s.children.First(); c != nil; c = s.children.First() {
+			s.children.Remove(c, scopeLinks)
+			c.parent = p
+			p.children.Add(c, scopeLinks)
 		}
 	}
-	if s.isOwn() && s.face.shown.Load() == nil {
-		// Its task has ended and nobody has asked for more than its mark.
-		return
+	if s.cancelled() == nil {
+		s.published.End(closedScope)
 	}
-	s.face.end()
 }
 
-// adopt makes c the last child of s.
-func (s *Scope) adopt(c *Scope) {
-	c.parent = s
-	first := s.child
-	if first == nil {
-		c.next, c.prev = c, c
-		s.child = c
+// cancel makes c the cancellation of s and of everything below it, and ends the
+// waits there. A scope that is cancelled already keeps the cancellation it has.
+func (s *Scope) cancel(c *cancellation) {
+	if s.cancelled() != nil {
 		return
 	}
-	c.next, c.prev = first, first.prev
-	first.prev.next, first.prev = c, c
-}
-
-// forget takes c from among the children of s.
-func (s *Scope) forget(c *Scope) {
-	if c.next == c {
-		s.child = nil
-	} else {
-		if s.child == c {
-			s.child = c.next
-		}
-		c.next.prev, c.prev.next = c.prev, c.next
-	}
-	c.next, c.prev = nil, nil
-}
-
-// cancel makes v the verdict of s and of everything below it, and ends the
-// waits there. A scope that is cancelled already keeps the verdict it has.
-func (s *Scope) cancel(v *verdict) {
-	if s.is(markLeft) || s.verdict() != nil {
-		return
-	}
-	s.face.cancel(v)
+	s.published.End(c)
 	if h := s.host; h != nil && h.state == stateWaiting && h.worker.under == s {
-		h.wake(v)
+		h.wake(c)
 	}
-	for x := s.extra; x != nil && len(x.strangers) > 0; {
-		x.strangers[0].job.wake(v)
+	for x := s.extra; x != nil && len(x.foreignWaiters) > 0; {
+		x.foreignWaiters[0].job.wake(c)
 	}
-	if c := s.child; c != nil {
-		for {
-			if !c.is(markShield) {
-				c.cancel(v)
-			}
-			if c = c.next; c == s.child {
-				break
-			}
+	for child := range s.children.All(scopeLinks) {
+		if !child.shield {
+			child.cancel(c)
 		}
 	}
-}
-
-// admit notes that t waits under s, which it does not host: it was given the
-// ctx of another. seeOff undoes it.
-func (s *Scope) admit(t *Task) {
-	x := s.more()
-	x.strangers = append(x.strangers, t.worker)
-	t.worker.guest = int32(len(x.strangers))
-}
-
-func (s *Scope) seeOff(w *worker) {
-	x := s.extra
-	last := len(x.strangers) - 1
-	moved := x.strangers[last]
-	x.strangers[w.guest-1], moved.guest = moved, w.guest
-	x.strangers[last] = nil
-	x.strangers = x.strangers[:last]
-	w.guest = 0
-}
-
-// owner gives the scope that answers for tasks started with s as ctx: a task's
-// own scope owns none.
-func (s *Scope) owner() *Scope {
-	for s.isOwn() {
-		s = s.parent
-	}
-	return s
-}
-
-// failed hears that t, which s owns, ended with err.
-func (s *Scope) failed(t *Task, err error) {
-	if s == &s.loop.root {
-		s.loop.unclaimed(t, err)
-		return
-	}
-	s.fail(err)
-}
-
-// fail keeps err as one of the scope's errors, and cancels the scope for it. An
-// echo of the scope's own cancellation is not kept.
-func (s *Scope) fail(err error) {
-	x := s.more()
-	if v := s.verdict(); v != nil {
-		news, echo := v.news(err)
-		if news != nil {
-			x.errs = append(x.errs, news)
-		}
-		x.echo = x.echo || echo
-		return
-	}
-	x.errs = append(x.errs, err)
-	s.cancel(&verdict{err: context.Canceled, cause: err, origin: s, failed: true})
-}
-
-// bequeath leaves the errors of s, which t's panic keeps from being returned, to
-// the scope around it.
-func (s *Scope) bequeath(t *Task) {
-	if s.extra == nil || len(s.extra.errs) == 0 {
-		return
-	}
-	if heir := s.parent.owner(); heir != &s.loop.root {
-		heir.fail(join(s.extra.errs))
-		return
-	}
-	s.loop.unheard.add(&unheard{info: t.info(), err: join(s.extra.errs)})
-}
-
-// emptied hears that the last task of s has ended.
-func (s *Scope) emptied() {
-	if s == &s.loop.root {
-		s.loop.rootEmptied()
-		return
-	}
-	if x := s.extra; x != nil && x.body != nil {
-		body := x.body
-		x.body = nil
-		body.wake(nil)
-	}
-}
-
-// Go starts fn in a task that the scope owns. It never suspends. It panics if
-// the scope has ended.
-func (s *Scope) Go(fn func(ctx context.Context) error) *Task {
-	s.loop.mustBeInside("Scope.Go")
-	return s.loop.spawn(s.owner(), s, fn)
 }
 
 // Cancel ends the scope: each wait in it, those that go on included, fails from
@@ -247,11 +155,140 @@ func (s *Scope) Go(fn func(ctx context.Context) error) *Task {
 // again, or one that has ended, does nothing. Any goroutine may call Cancel; it
 // never suspends.
 func (s *Scope) Cancel(cause error) {
-	v := &verdict{err: context.Canceled, cause: cause, origin: s}
+	c := &cancellation{err: context.Canceled, cause: cause, origin: s}
 	if cause == nil {
-		v.cause, v.silent = context.Canceled, true
+		c.cause, c.silent = context.Canceled, true
 	}
-	s.loop.do(func() { s.cancel(v) })
+	s.loop.do(func() { s.cancel(c) })
+}
+
+// owner returns the scope that answers for tasks started with s as ctx: a task's
+// own scope owns none.
+func (s *Scope) owner() *Scope {
+	for s.isOwn() {
+		s = s.parent
+	}
+	return s
+}
+
+// failed is called when t, which s owns, has ended with err.
+func (s *Scope) failed(t *Task, err error) {
+	if x := s.extra; x != nil && x.onFailure != nil {
+		x.onFailure(t, err)
+		return
+	}
+	s.fail(err)
+}
+
+// fail keeps err as one of the scope's errors, and cancels the scope for it. An
+// error that only says that the scope was cancelled is not kept.
+func (s *Scope) fail(err error) {
+	x := s.ensureExtra()
+	if c := s.cancelled(); c != nil {
+		rest, sawCancel := c.withoutCancel(err)
+		if rest != nil {
+			x.errs = append(x.errs, rest)
+		}
+		x.sawCancel = x.sawCancel || sawCancel
+		return
+	}
+	x.errs = append(x.errs, err)
+	s.cancel(&cancellation{err: context.Canceled, cause: err, origin: s, failed: true})
+}
+
+// emptied is called when the last task of s has ended.
+func (s *Scope) emptied() {
+	x := s.extra
+	switch {
+	case x == nil:
+	case x.onEmpty != nil:
+		x.onEmpty()
+	case x.body != nil:
+		body := x.body
+		x.body = nil
+		body.wake(nil)
+	}
+}
+
+// join waits, whatever is cancelled, until the scope's tasks have ended, and then
+// ends its dependants.
+func (s *Scope) join(t *Task) {
+	// A goroutine or task that holds the scope may start a task in it between the
+	// end of the last one and the moment at which this one goes on.
+	for s.tasks > 0 || s.hasDependants() {
+		if s.tasks > 0 {
+			s.ensureExtra().body = t
+			_ = t.park(nil, nil, Reason{What: "group"})
+			continue
+		}
+		s.cancel(&cancellation{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
+		s.closeDependants(t)
+	}
+}
+
+// depend makes d a dependant of s. Its task does not count among those that its
+// owner waits for until endDependant.
+func (s *Scope) depend(d *dependant) {
+	d.task.scope.dependent = true
+	d.task.owner.tasks--
+	d.scope = s
+	s.ensureExtra().dependants.Add(d, dependantLinks)
+}
+
+// endDependant is called in the task of d when nothing is left but its end.
+func (d *dependant) endDependant() {
+	d.scope.extra.dependants.Remove(d, dependantLinks)
+	d.scope = nil
+	d.task.owner.tasks++
+	d.ended.WakeAll()
+}
+
+func (s *Scope) hasDependants() bool { return s.extra != nil && s.extra.dependants.First() != nil }
+
+// closeDependants ends the dependants of s, all at once, and waits for them. More
+// may come while they clean up.
+func (s *Scope) closeDependants(t *Task) {
+	for d := range s.extra.dependants.All(dependantLinks) {
+		d.close()
+	}
+	for d := s.extra.dependants.First(); d != nil; d = s.extra.dependants.First() {
+		d.close()
+		d.wait(t)
+	}
+}
+
+// wait waits, whatever is cancelled, until d has ended.
+func (d *dependant) wait(t *Task) {
+	d.ended.Owner = d.task
+	d.ended.push(t)
+	_ = t.park(nil, nil, Reason{What: "pull", On: d.task.id})
+}
+
+// leaveOwn ends t's own scope before t does, if that has dependants, and waits for
+// their end. It cancels what they wait for with the scope as ctx, and what they
+// have opened below it, but not the tasks that were started with the scope as ctx:
+// those outlive it.
+func (t *Task) leaveOwn() {
+	s := &t.scope
+	if !s.hasDependants() {
+		return
+	}
+	if !s.closed {
+		for i := 0; i < len(s.extra.foreignWaiters); {
+			if waiter := s.extra.foreignWaiters[i].job; waiter.scope.dependent {
+				waiter.wake(closedScope) // another takes this place
+			} else {
+				i++
+			}
+		}
+		for c := range s.children.All(scopeLinks) {
+			if c.host.scope.dependent && !c.shield {
+				c.cancel(closedScope)
+			}
+		}
+		s.end()
+	}
+	s.closeDependants(t)
 }
 
 // SetDeadline moves the scope's deadline, at any time before it has passed. The
@@ -269,34 +306,43 @@ func (s *Scope) SetDeadline(t time.Time) {
 }
 
 func (s *Scope) setDeadline(at int64) {
-	if s.is(markLeft) || s.verdict() != nil {
+	if s.cancelled() != nil {
 		return
 	}
-	x := s.more()
+	x := s.ensureExtra()
 	if x.deadline != nil {
 		x.deadline.Cancel()
 		x.deadline = nil
 	}
-	s.face.setDeadline(at)
 	if at == never {
+		s.published.SetDeadline(0)
 		return
 	}
-	if at <= s.loop.clock() {
+	s.published.SetDeadline(at)
+	if at <= s.loop.readClock() {
 		s.expire()
 		return
 	}
 	x.deadline = s.loop.callAt(at, s.expire)
 }
 
+// deadline returns the scope's own deadline, or never.
+func (s *Scope) deadline() int64 {
+	if at := s.published.Deadline(); at != 0 {
+		return at
+	}
+	return never
+}
+
 // expire cancels s, whose deadline has passed; or the outermost of the scopes
 // around it whose deadline was no later, so that at a tie it is the outer one
 // that ends, whichever timer the loop came to first.
 func (s *Scope) expire() {
-	first, at := s, s.face.deadline()
-	for p := s; p.parent != nil && !p.is(markShield); {
-		if p = p.parent; p.face.deadline() <= at {
+	first, at := s, s.deadline()
+	for p := s; p.parent != nil && !p.shield; {
+		if p = p.parent; p.deadline() <= at {
 			first = p
 		}
 	}
-	first.cancel(&verdict{err: context.DeadlineExceeded, cause: context.DeadlineExceeded, origin: first})
+	first.cancel(&cancellation{err: context.DeadlineExceeded, cause: context.DeadlineExceeded, origin: first})
 }

@@ -6,66 +6,30 @@ package rondo
 
 import (
 	"context"
-	"errors"
-	"strconv"
+
+	"github.com/rondo-go/rondo/internal/list"
 )
-
-// state is what a task is doing. At any moment each live task is either new or
-// ready, and then in the loop's queue once; or running, and there is one such
-// task at most; or waiting, and then in at most one WaitList.
-type state uint8
-
-const (
-	stateNew state = iota
-	stateReady
-	stateRunning
-	stateWaiting
-	stateDone
-)
-
-func (s state) String() string {
-	return [...]string{"new", "ready", "running", "waiting", "done"}[s]
-}
 
 // A Task is one call of a function, run by a loop in turns with its other
 // tasks. It switches only where the function waits. Its methods, Wait and
 // Cancel apart, may be called only on the loop it belongs to.
 type Task struct {
-	worker *worker // what runs it; nil before its start and after its end
-	gid    uint64  // the number of its goroutine, once it has started
-	state  state
-	heard  bool // somebody waits for its error, or has it
+	worker   *worker // what runs it; nil before its start and after its end
+	gid      uint64  // the number of its goroutine, once it has started
+	state    state
+	observed bool // a caller waits for its error, or has it
 
 	scope Scope // the task's own scope: the ctx its function gets
 
-	owner   *Scope // the scope that answers for it and waits for its end
-	next    *Task  // its neighbours in the loop's ring
-	prev    *Task
+	owner   *Scope           // the scope that answers for it and waits for its end
+	links   list.Links[Task] // its neighbours among the loop's tasks
 	fn      func(ctx context.Context) error
 	err     error
 	joiners WaitList
-	rare    *rare
+	extra   *taskExtra
 	id      uint64
 	parent  uint64
 	born    int64
-}
-
-// rare is what few tasks have.
-type rare struct {
-	name    *string         // behind a pointer, so that who looks from outside never sees half of it
-	ended   func(err error) // what Async does with the task's end
-	entry   uintptr         // the user's function, if fn is one of Rondo's around it
-	site    *site           // where the task was started; nil without Debug
-	calls   calls           // of OnDone
-	unheard *unheard        // its error, as long as nobody has it
-	input   bool            // it ranges over somebody's sequence; see Task.stands
-}
-
-func (t *Task) more() *rare {
-	if t.rare == nil {
-		t.rare = new(rare)
-	}
-	return t.rare
 }
 
 // Go starts fn in a task of its own, in the scope of ctx: of the Group, Timeout,
@@ -82,19 +46,21 @@ func Go(ctx context.Context, fn func(ctx context.Context) error) *Task {
 		panic("rondo: Go with a ctx that does not come from Run")
 	}
 	s.loop.mustBeInside("Go")
-	return s.loop.spawn(s.owner(), ctx, fn)
+	return s.loop.spawn(s.owner(), ctx, fn, 0)
 }
 
-// spawn makes a task and puts it into the queue.
-func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Context) error) *Task {
-	return l.spawnFor(owner, ctx, fn, 0)
+// Go starts fn in a task that the scope owns. It never suspends. It panics if
+// the scope has ended.
+func (s *Scope) Go(fn func(ctx context.Context) error) *Task {
+	s.loop.mustBeInside("Scope.Go")
+	return s.loop.spawn(s.owner(), s, fn, 0)
 }
 
-// spawnFor is spawn for an fn that stands for the user's function whose entry is
-// given.
-func (l *Loop) spawnFor(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr) *Task {
+// spawn makes a task and puts it into the queue. If fn stands for a function of
+// the user's, user is that one's entry.
+func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr) *Task {
 	t := l.newTask(owner, ctx, fn, user)
-	l.queue.push(entry{task: t})
+	l.queue.Add(entry{task: t})
 	return t
 }
 
@@ -104,7 +70,7 @@ func (l *Loop) newTask(owner *Scope, ctx context.Context, fn func(ctx context.Co
 	if fn == nil {
 		panic("rondo: Go with a nil function")
 	}
-	if owner.is(markLeft) {
+	if owner.closed {
 		panic("rondo: Go in a scope that has ended")
 	}
 	l.lastID++
@@ -117,63 +83,44 @@ func (l *Loop) newTask(owner *Scope, ctx context.Context, fn func(ctx context.Co
 	t.scope.begin(l, scopeOf(ctx), ctx)
 	owner.tasks++
 	l.live++
-	if r := l.ring; r == nil {
-		t.next, t.prev = t, t
-		l.ring = t
-	} else {
-		t.next, t.prev = r, r.prev
-		r.prev.next, r.prev = t, t
-	}
+	l.allTasks.Add(t, taskLinks)
 	if user != 0 {
-		t.more().entry = user
+		t.ensureExtra().entry = user
 	}
-	if l.watch != nil {
-		l.watch.started(t)
+	if l.observer != nil {
+		l.observer.observe(event{kind: taskStarted, task: t})
 	}
 	return t
 }
 
-// hearAnywhere is hear for a caller on any goroutine.
-func (t *Task) hearAnywhere() { t.scope.loop.do(t.hear) }
-
-// finish ends the running task: whoever waits for it is made ready, and its
-// scope hears of its error.
+// finish ends the running task: those that wait for it are made ready, and its
+// owner learns its error.
 func (l *Loop) finish(t *Task, err error) {
-	if l.watch != nil {
-		l.watch.ends(t, err)
+	if l.observer != nil {
+		l.observer.observe(event{kind: taskEnded, task: t, err: err})
 	}
 	t.worker.abandon()
 	t.err, t.state, t.fn, t.worker = err, stateDone, nil, nil
-	if t.next == t {
-		l.ring = nil
-	} else {
-		if l.ring == t {
-			l.ring = t.next
-		}
-		t.next.prev, t.prev.next = t.prev, t.next
-	}
-	t.next, t.prev = nil, nil
+	l.allTasks.Remove(t, taskLinks)
 	l.live--
-	if len(l.crew.nested) > 0 {
-		l.crew.forget(t)
-	}
-	if t.joiners.head != nil {
-		t.heard = true
+	l.forgetNested(t)
+	if t.joiners.waiting.First() != nil {
+		t.observed = true
 		t.joiners.WakeAll()
 	}
-	if r := t.rare; r != nil {
-		if r.ended != nil {
-			r.ended(err)
+	if x := t.extra; x != nil {
+		if x.onEnd != nil {
+			x.onEnd(err)
 		}
-		r.calls.ring(l)
+		x.calls.schedule(l)
 	}
 	own := &t.scope
-	if v := own.verdict(); v != nil && v.origin == own {
+	if c := own.cancelled(); c != nil && c.origin == own {
 		// That it was cancelled by itself is nobody's failure.
-		err, _ = v.news(err)
+		err, _ = c.withoutCancel(err)
 	}
 	owner := t.owner
-	if !own.is(markLeft) {
+	if !own.closed {
 		own.end()
 	}
 	owner.tasks--
@@ -182,49 +129,6 @@ func (l *Loop) finish(t *Task, err error) {
 	}
 	if owner.tasks == 0 {
 		owner.emptied()
-	}
-}
-
-// Wait waits until t has ended and returns its error. Cancelling ctx ends the
-// waiting, not the task, and Wait then returns the cause. Any goroutine may
-// call it: a goroutine that is not a task of the loop blocks alone.
-func (t *Task) Wait(ctx context.Context) error {
-	l := t.scope.loop
-	if !l.inside() {
-		return l.waitOutside(ctx, t.whenDone)
-	}
-	s, me, err := l.enterWait(ctx, "Task.Wait")
-	if err != nil {
-		return err
-	}
-	if t == me {
-		panic("rondo: Task.Wait of the task itself")
-	}
-	if t.state != stateDone {
-		t.joiners.Owner = t
-		t.joiners.push(me)
-		if err := me.park(s, ctx, Reason{What: "task", On: t.id}); err != nil {
-			return err
-		}
-	}
-	t.hear()
-	return t.err
-}
-
-// whenDone calls done on the loop with the task's error once it has ended.
-func (t *Task) whenDone(done func(err error)) {
-	t.heard = true
-	if t.state == stateDone {
-		t.hear()
-		done(t.err)
-		return
-	}
-	before := t.more().ended
-	t.rare.ended = func(err error) {
-		if before != nil {
-			before(err)
-		}
-		done(err)
 	}
 }
 
@@ -243,64 +147,34 @@ func (t *Task) Done() bool {
 	return t.state == stateDone
 }
 
-// Err gives the task's error: ErrNotDone before its end.
+// Err returns the task's error: ErrNotDone before its end.
 func (t *Task) Err() error {
 	t.scope.loop.mustBeInside("Task.Err")
 	if t.state != stateDone {
 		return ErrNotDone
 	}
-	t.hear()
+	t.observe()
 	return t.err
 }
 
 // OnDone runs fn as a callback of the loop when the task has ended, also if it has
 // already, and never inside OnDone. stop keeps it from running and reports
 // whether it was in time. Both may be called only on the loop; they never
-// suspend. That fn is told does not count as waiting for the task's error.
+// suspend. A call of fn does not count as waiting for the task's error.
 func (t *Task) OnDone(fn func()) (stop func() bool) {
 	l := t.scope.loop
 	l.mustBeInside("Task.OnDone")
 	h := l.handle(fn)
 	if t.state == stateDone {
-		l.queue.push(entry{call: h})
+		l.queue.Add(entry{call: h})
 		return h.Cancel
 	}
-	c := &t.more().calls
+	c := &t.ensureExtra().calls
 	c.add(h)
 	return func() bool { return h.Cancel() && c.stopped() }
 }
 
-// stands gives the scope whose cancellation ends a wait of t that was given a
-// ctx of s. That is s, but for the task that ranges over the input of a Map: the
-// sequence was made with a ctx from above, and what it waits for must end with
-// the range.
-func (t *Task) stands(s *Scope) *Scope {
-	if t.rare == nil || !t.rare.input {
-		return s
-	}
-	for above := t.scope.parent; above != nil; above = above.parent {
-		if above == s {
-			return &t.scope
-		}
-	}
-	return s
-}
-
-// ID gives the task's number, which no other task of its loop has.
-func (t *Task) ID() uint64 { return t.id }
-
-// Name gives the name that SetName gave, or "task-N".
-func (t *Task) Name() string {
-	if t.rare != nil && t.rare.name != nil && *t.rare.name != "" {
-		return *t.rare.name
-	}
-	return "task-" + strconv.FormatUint(t.id, 10)
-}
-
-// SetName names the task, for people who look at it.
-func (t *Task) SetName(name string) { t.more().name = &name }
-
-// Current gives the running task, or nil if the caller is not in one: ctx does
+// Current returns the running task, or nil if the caller is not in one: ctx does
 // not come from Run, or the caller is a callback or another goroutine.
 func Current(ctx context.Context) *Task {
 	s := scopeOf(ctx)
@@ -317,6 +191,3 @@ const (
 	allowance     = 256 << 10
 	operationCost = allowance / 16
 )
-
-// errGoexit is the error of a task that called runtime.Goexit.
-var errGoexit = errors.New("rondo: the task called runtime.Goexit")

@@ -28,11 +28,10 @@ func openTimeline() (*timeline.Loop, error) {
 	return line, nil
 }
 
-// draw makes the watch write into line.
-func (w *watch) draw(line *timeline.Loop) {
-	l := w.loop
-	line.Begin(l.name, w.now())
-	w.tracers = append(w.tracers, &Tracer{
+// draw returns a Tracer that writes into line.
+func (l *Loop) draw(line *timeline.Loop) *Tracer {
+	line.Begin(l.name, l.driver.Time(l.driver.Now()))
+	return &Tracer{
 		Started: func(t *Task, at time.Time) {
 			thread, slice := t.labels()
 			line.Started(t.id, thread, slice, t.parent, at)
@@ -57,31 +56,25 @@ func (w *watch) draw(line *timeline.Loop) {
 			line.Ended(t.id, failure, at)
 		},
 		Called: line.Called,
-	})
-	w.stops = append(w.stops, func() {
-		if err := line.Close(); err != nil {
-			l.notice(TaskInfo{Name: "RONDO_TRACE", Loop: l.name}, fmt.Errorf("rondo: the timeline is not complete: %w", err))
-		}
-	})
+	}
 }
 
-// labels gives what a task is called where it is drawn: the name of its line,
+// closeTimeline ends what the loop writes into line.
+func (l *Loop) closeTimeline(line *timeline.Loop) {
+	if err := line.Close(); err != nil {
+		l.notice(TaskInfo{Name: "RONDO_TRACE", Loop: l.name}, fmt.Errorf("rondo: the timeline is not complete: %w", err))
+	}
+}
+
+// labels returns what a task is called where it is drawn: the name of its line,
 // and what its steps are called there.
 func (t *Task) labels() (line, step string) {
 	function := t.function()
 	function = function[strings.LastIndexByte(function, '/')+1:]
-	if t.rare != nil && t.rare.name != nil && *t.rare.name != "" {
-		return *t.rare.name, *t.rare.name
+	if t.extra != nil && t.extra.name != nil && *t.extra.name != "" {
+		return *t.extra.name, *t.extra.name
 	}
 	return t.Name() + " " + function, function
-}
-
-// String gives the reason in words.
-func (r Reason) String() string {
-	if r.On == 0 {
-		return r.What
-	}
-	return fmt.Sprintf("%s %d", r.What, r.On)
 }
 
 // A traced task is one that an execution trace shows.
@@ -91,14 +84,14 @@ type traced struct {
 	region *trace.Region // nil before the first step
 }
 
-// region makes the watch show tasks in an execution trace, while one is being
-// taken. Each task is a user-defined task there, what it waits for is logged
+// executionTracer returns a Tracer that shows tasks in an execution trace, while
+// one is being taken. Each task is a user-defined task there, what it waits for is logged
 // to it, and one region, on the worker's goroutine, lasts from its first step
 // to its end. A region for each step would not do: regions nest by goroutine,
 // and a step may end while one is open that the task itself began.
-func (w *watch) regions() {
+func executionTracer() *Tracer {
 	live := make(map[uint64]*traced)
-	w.tracers = append(w.tracers, &Tracer{
+	return &Tracer{
 		Started: func(t *Task, _ time.Time) {
 			if !trace.IsEnabled() {
 				return
@@ -134,5 +127,5 @@ func (w *watch) regions() {
 			}
 			x.task.End()
 		},
-	})
+	}
 }

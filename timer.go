@@ -1,56 +1,72 @@
 package rondo
 
-// This file has the loop's timers and what is built on them: Sleep, the handles
-// of CallLater and CallAt, Every. The timers are a heap ordered by instant, and
-// by age where the instants are equal. A timer that is cancelled leaves the
-// heap at once, so cancelled ones never pile up.
+// This file has the loop's clock and its timers. The timers are a heap ordered by
+// instant, and by age where the instants are equal.
+//
+// The law: a timer that is cancelled leaves the heap at once, so cancelled ones
+// never pile up. And nothing is measured from an old reading of the clock, or a
+// Sleep could be too short.
 
 import (
-	"context"
-	"iter"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
 )
 
-// timers is the heap. Whoever set a timer keeps its place in the heap plus one,
-// and 0 while it is not set.
+// clock is what a loop knows of the time. Instants are the driver's.
+type clock struct {
+	virtual bool  // time is simulated
+	now     int64 // when the clock was read last
+	started int64 // when Run began
+	epoch   int64 // see driver.Epoch
+	yielded int64 // when the processor was given to others last
+}
+
+// timers is the heap. A worker or Handle for which a timer is set keeps its place
+// in the heap plus one, and 0 while there is none.
 type timers struct {
 	heap []timer
 	last uint64
 }
 
-// A timer is one entry of the heap. Exactly one of who and call is set: whose task,
-// or which callback, is made ready when it is due.
+// A timer is one entry of the heap. Exactly one of worker and call is set: whose
+// task, or which callback, is made ready when it is due.
 type timer struct {
-	when int64
-	age  uint64
-	who  *worker
-	call *Handle
+	when   int64
+	age    uint64
+	worker *worker
+	call   *Handle
 }
 
 func (a *timer) before(b *timer) bool {
 	return a.when < b.when || a.when == b.when && a.age < b.age
 }
 
-// moved tells whoever set the timer at place i that it is there.
+// moved notes, where it is kept, that a timer is at place i.
 func (h *timers) moved(i int) {
-	if w := h.heap[i].who; w != nil {
-		w.alarm = int32(i + 1)
+	if w := h.heap[i].worker; w != nil {
+		w.timerIndex = int32(i + 1)
 	} else {
-		h.heap[i].call.alarm = int32(i + 1)
+		h.heap[i].call.timerIndex = int32(i + 1)
 	}
 }
 
 func (h *timers) len() int { return len(h.heap) }
 
-// next gives the instant of the first timer, or driver.Forever.
+// next returns the instant of the first timer, or driver.Forever.
 func (h *timers) next() int64 {
 	if len(h.heap) == 0 {
 		return driver.Forever
 	}
 	return h.heap[0].when
 }
+
+// first returns the first timer. There must be one.
+func (h *timers) first() timer { return h.heap[0] }
+
+// timersKept is the number of timers for which a heap keeps its memory; of more
+// it gives half back when it is three quarters empty.
+const timersKept = 1024
 
 func (h *timers) set(when int64, w *worker, c *Handle) {
 	h.last++
@@ -60,15 +76,18 @@ func (h *timers) set(when int64, w *worker, c *Handle) {
 
 // remove takes the timer at place i out of the heap.
 func (h *timers) remove(i int) {
-	if e := &h.heap[i]; e.who != nil {
-		e.who.alarm = 0
+	if e := &h.heap[i]; e.worker != nil {
+		e.worker.timerIndex = 0
 	} else {
-		e.call.alarm = 0
+		e.call.timerIndex = 0
 	}
 	last := len(h.heap) - 1
 	h.heap[i] = h.heap[last]
 	h.heap[last] = timer{}
 	h.heap = h.heap[:last]
+	if last == cap(h.heap)/4 && last >= timersKept {
+		h.heap = append(make([]timer, 0, cap(h.heap)/2), h.heap...)
+	}
 	if i < last && !h.down(i) {
 		h.up(i)
 	}
@@ -118,180 +137,14 @@ func (h *timers) down(i int) bool {
 	return i != start
 }
 
-// fire makes ready what the timers that are due were set for.
-func (h *timers) fire(l *Loop) {
-	for len(h.heap) > 0 && h.heap[0].when <= l.now {
-		if w := h.heap[0].who; w != nil {
-			w.job.wake(nil)
-			continue
-		}
-		call := h.heap[0].call
-		h.remove(0)
-		l.queue.push(entry{call: call})
-	}
-}
+// readClock reads the driver's clock.
+func (l *Loop) readClock() int64 { return l.driver.Now() }
 
-// clock reads the driver's clock. What is measured from now on must not be
-// measured from the loop's last look at it, or a Sleep could be too short.
-func (l *Loop) clock() int64 { return l.driver.Now() }
-
-// after gives the instant that lies d ahead; never if there is no such instant.
+// after returns the instant that lies d ahead, or never if there is none.
 func (l *Loop) after(d time.Duration) int64 {
-	now := l.clock()
+	now := l.readClock()
 	if at := now + int64(d); d <= 0 || at > now {
 		return at
 	}
 	return never
 }
-
-// Sleep suspends the task for d at least, and returns nil then. If ctx is
-// cancelled first it returns the cause. With d <= 0 it is Yield.
-func Sleep(ctx context.Context, d time.Duration) error {
-	s, t, err := enter(ctx, "Sleep")
-	if err != nil {
-		return err
-	}
-	if d <= 0 {
-		t.yield()
-		return nil
-	}
-	s.loop.timers.set(s.loop.after(d), t.worker, nil)
-	return t.park(s, ctx, Reason{What: "sleep"})
-}
-
-// SleepUntil is Sleep until the given time on the loop's clock; Yield if that
-// has passed.
-func SleepUntil(ctx context.Context, t time.Time) error {
-	s, me, err := enter(ctx, "SleepUntil")
-	if err != nil {
-		return err
-	}
-	at := s.loop.driver.Instant(t)
-	if at <= s.loop.clock() {
-		me.yield()
-		return nil
-	}
-	s.loop.timers.set(at, me.worker, nil)
-	return me.park(s, ctx, Reason{What: "sleep"})
-}
-
-// Yield lets every other task and callback that is ready run once before it
-// returns. It fails with the cause if ctx is cancelled, and is not suspended
-// then.
-func Yield(ctx context.Context) error {
-	_, t, err := enter(ctx, "Yield")
-	if err != nil {
-		return err
-	}
-	l := t.scope.loop
-	if l.alone() {
-		l.steps++
-		l.stats.Turns++
-		t.worker.spent = 0
-		return nil
-	}
-	l.ready(t)
-	if s := l.leave(t); s != nil {
-		if s.inner = !s.inner; s.inner {
-			s.next()
-		} else {
-			s.yield(unit{})
-		}
-	}
-	l.arrive(t)
-	return nil
-}
-
-// Now reads the loop's clock: the time of day, or in a simulation the time that
-// is simulated. It never suspends. It panics if ctx does not belong to a loop.
-func Now(ctx context.Context) time.Time {
-	s := scopeOf(ctx)
-	if s == nil {
-		panic("rondo: Now with a ctx that does not come from Run")
-	}
-	return s.loop.driver.Time(s.loop.driver.Now())
-}
-
-// Every ranges over the times d, 2d, 3d from now, suspending the task until each
-// has come, for ever or until ctx is cancelled. A body that takes longer than d
-// makes it skip the times that it missed. Every panics if d is not positive.
-func Every(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
-	if d <= 0 {
-		panic("rondo: Every with a duration that is not positive")
-	}
-	return func(yield func(time.Time) bool) {
-		next := Now(ctx).Add(d)
-		for SleepUntil(ctx, next) == nil {
-			if !yield(next) {
-				return
-			}
-			if late := Now(ctx).Sub(next); late > d {
-				next = next.Add((late - 1) / d * d)
-			}
-			next = next.Add(d)
-		}
-	}
-}
-
-// A Handle stands for a callback that the loop is to run, and cancels it.
-type Handle struct {
-	loop  *Loop
-	fn    func() // nil when it has run or was cancelled
-	alarm int32  // its place among the loop's timers, plus one
-	when  int64
-}
-
-// CallSoon runs fn on the loop in the next turn, in the order of the calls. fn
-// must not wait: it runs on the stack of whichever task is suspending. A panic
-// in it ends the loop as a task's would. CallSoon never suspends.
-func (l *Loop) CallSoon(fn func()) *Handle {
-	l.mustBeInside("Loop.CallSoon")
-	h := l.handle(fn)
-	l.queue.push(entry{call: h})
-	return h
-}
-
-// CallLater is CallSoon when d has passed.
-func (l *Loop) CallLater(d time.Duration, fn func()) *Handle {
-	l.mustBeInside("Loop.CallLater")
-	return l.callAt(l.after(d), fn)
-}
-
-// CallAt is CallSoon when the loop's clock has come to t.
-func (l *Loop) CallAt(t time.Time, fn func()) *Handle {
-	l.mustBeInside("Loop.CallAt")
-	return l.callAt(l.driver.Instant(t), fn)
-}
-
-func (l *Loop) handle(fn func()) *Handle {
-	if fn == nil {
-		panic("rondo: a callback must not be nil")
-	}
-	return &Handle{loop: l, fn: fn, when: l.now}
-}
-
-func (l *Loop) callAt(at int64, fn func()) *Handle {
-	h := l.handle(fn)
-	h.when = at
-	if at < never {
-		l.timers.set(at, nil, h)
-	}
-	return h
-}
-
-// Cancel keeps the callback from running and reports whether it was in time for
-// that. It may be called only on the loop.
-func (h *Handle) Cancel() bool {
-	if h.fn == nil {
-		return false
-	}
-	h.loop.mustBeInside("Handle.Cancel")
-	h.fn = nil
-	if h.alarm != 0 {
-		h.loop.timers.remove(int(h.alarm) - 1)
-	}
-	return true
-}
-
-// When gives the time for which the callback was set.
-func (h *Handle) When() time.Time { return h.loop.driver.Time(h.when) }

@@ -21,8 +21,8 @@ func TestTimerHeap(t *testing.T) {
 				model = append(model, timer{when: when, age: h.last, call: h.heap[slices.IndexFunc(h.heap, func(e timer) bool { return e.age == h.last })].call})
 			case rnd.IntN(2) == 0:
 				i := rnd.IntN(len(model))
-				h.remove(int(model[i].call.alarm) - 1)
-				if model[i].call.alarm != 0 {
+				h.remove(int(model[i].call.timerIndex) - 1)
+				if model[i].call.timerIndex != 0 {
 					t.Fatal("a timer that was removed is still set")
 				}
 				model = slices.Delete(model, i, i+1)
@@ -43,7 +43,7 @@ func TestTimerHeap(t *testing.T) {
 				t.Fatalf("seed %d: %d timers, want %d", seed, h.len(), len(model))
 			}
 			for i, e := range h.heap {
-				if int(e.call.alarm) != i+1 || i > 0 && e.before(&h.heap[(i-1)/4]) {
+				if int(e.call.timerIndex) != i+1 || i > 0 && e.before(&h.heap[(i-1)/4]) {
 					t.Fatalf("seed %d: the heap is not in order at %d", seed, i)
 				}
 			}

@@ -26,7 +26,7 @@ func TestWatchdog(t *testing.T) {
 		{sendToChannel, []string{"task=culprit", "rondo.Queue", "rondo_test.sendToChannel at "}},
 		{selectFromChannels, []string{"task=culprit", "rondo.Queue", "rondo_test.selectFromChannels at "}},
 		{lockMutex, []string{"task=culprit", "rondo.Mutex", "rondo_test.lockMutex at "}},
-		{lockRWMutex, []string{"task=culprit", "blocked on a lock", "rondo_test.lockRWMutex at "}},
+		{lockRWMutex, []string{"task=culprit", "blocked on a sync.RWMutex", "rondo_test.lockRWMutex at "}},
 		{waitForGroup, []string{"task=culprit", "rondo.Group", "rondo_test.waitForGroup at "}},
 		{waitForCond, []string{"task=culprit", "rondo.Cond", "rondo_test.waitForCond at "}},
 		{blockInSleep, []string{"task=culprit", "rondo.Sleep", "rondo_test.blockInSleep at "}},

@@ -10,7 +10,15 @@ package rondo
 import (
 	"unsafe"
 
+	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/ring"
+	"github.com/rondo-go/rondo/internal/stdctx"
 	"github.com/rondo-go/rondo/internal/window"
+)
+
+const (
+	atSchedule = unsafe.Offsetof(Loop{}.schedule)
+	atBorder   = unsafe.Offsetof(Loop{}.border)
 )
 
 // pane is the table that a reader finds. It must stand in the program's
@@ -21,46 +29,46 @@ var pane = window.Table{
 	Offsets: [window.Count]uint16{
 		window.LoopName:     uint16(unsafe.Offsetof(Loop{}.name)),
 		window.LoopSerial:   uint16(unsafe.Offsetof(Loop{}.serial)),
-		window.LoopRing:     uint16(unsafe.Offsetof(Loop{}.ring)),
-		window.LoopLive:     uint16(unsafe.Offsetof(Loop{}.live)),
-		window.LoopSpawned:  uint16(unsafe.Offsetof(Loop{}.lastID)),
+		window.LoopRing:     uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.allTasks)),
+		window.LoopLive:     uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.live)),
+		window.LoopSpawned:  uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.lastID)),
 		window.LoopCurrent:  uint16(unsafe.Offsetof(Loop{}.current)),
-		window.LoopHub:      uint16(unsafe.Offsetof(Loop{}.hub)),
-		window.LoopNow:      uint16(unsafe.Offsetof(Loop{}.now)),
-		window.LoopStarted:  uint16(unsafe.Offsetof(Loop{}.started)),
-		window.LoopEpoch:    uint16(unsafe.Offsetof(Loop{}.epoch)),
-		window.LoopSteps:    uint16(unsafe.Offsetof(Loop{}.steps)),
+		window.LoopHub:      uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.runTask)),
+		window.LoopNow:      uint16(unsafe.Offsetof(Loop{}.clock) + unsafe.Offsetof(clock{}.now)),
+		window.LoopStarted:  uint16(unsafe.Offsetof(Loop{}.clock) + unsafe.Offsetof(clock{}.started)),
+		window.LoopEpoch:    uint16(unsafe.Offsetof(Loop{}.clock) + unsafe.Offsetof(clock{}.epoch)),
+		window.LoopSteps:    uint16(atSchedule + unsafe.Offsetof(schedule{}.steps)),
 		window.LoopTurns:    uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Turns)),
 		window.LoopSwitches: uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Switches)),
 		window.LoopPosts:    uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Posts)),
 		window.LoopIdle:     uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Idle)),
-		window.LoopReady:    uint16(unsafe.Offsetof(Loop{}.queue) + unsafe.Offsetof(queue{}.n)),
+		window.LoopReady:    uint16(atSchedule + unsafe.Offsetof(schedule{}.queue) + ring.LengthAt),
 		window.LoopTimers:   uint16(unsafe.Offsetof(Loop{}.timers) + unsafe.Offsetof(timers{}.heap)),
-		window.LoopOffloads: uint16(unsafe.Offsetof(Loop{}.offload) + unsafe.Offsetof(offload{}.running)),
-		window.LoopWorkers:  uint16(unsafe.Offsetof(Loop{}.workers)),
-		window.LoopNested:   uint16(unsafe.Offsetof(Loop{}.crew) + unsafe.Offsetof(crew{}.nested)),
+		window.LoopOffloads: uint16(atBorder + unsafe.Offsetof(border{}.offloads) + unsafe.Offsetof(offloads{}.running)),
+		window.LoopWorkers:  uint16(unsafe.Offsetof(Loop{}.pool) + unsafe.Offsetof(pool{}.workers)),
+		window.LoopNested:   uint16(atBorder + unsafe.Offsetof(border{}.callers) + unsafe.Offsetof(callers{}.nested)),
 		window.LoopSize:     uint16(unsafe.Sizeof(Loop{})),
 
 		window.TaskWorker: uint16(unsafe.Offsetof(Task{}.worker)),
 		window.TaskState:  uint16(unsafe.Offsetof(Task{}.state)),
 		window.TaskScope:  uint16(unsafe.Offsetof(Task{}.scope)),
 		window.TaskOwner:  uint16(unsafe.Offsetof(Task{}.owner)),
-		window.TaskNext:   uint16(unsafe.Offsetof(Task{}.next)),
-		window.TaskPrev:   uint16(unsafe.Offsetof(Task{}.prev)),
+		window.TaskNext:   uint16(taskLinks + unsafe.Offsetof(list.Links[Task]{}.Next)),
+		window.TaskPrev:   uint16(taskLinks + unsafe.Offsetof(list.Links[Task]{}.Prev)),
 		window.TaskFn:     uint16(unsafe.Offsetof(Task{}.fn)),
-		window.TaskRare:   uint16(unsafe.Offsetof(Task{}.rare)),
+		window.TaskRare:   uint16(unsafe.Offsetof(Task{}.extra)),
 		window.TaskID:     uint16(unsafe.Offsetof(Task{}.id)),
 		window.TaskParent: uint16(unsafe.Offsetof(Task{}.parent)),
 		window.TaskBorn:   uint16(unsafe.Offsetof(Task{}.born)),
 		window.TaskSize:   uint16(unsafe.Sizeof(Task{})),
 
-		window.RareName:  uint16(unsafe.Offsetof(rare{}.name)),
-		window.RareEntry: uint16(unsafe.Offsetof(rare{}.entry)),
-		window.RareSize:  uint16(unsafe.Sizeof(rare{})),
+		window.RareName:  uint16(unsafe.Offsetof(taskExtra{}.name)),
+		window.RareEntry: uint16(unsafe.Offsetof(taskExtra{}.entry)),
+		window.RareSize:  uint16(unsafe.Sizeof(taskExtra{})),
 
 		window.WorkerJob:      uint16(unsafe.Offsetof(worker{}.job)),
 		window.WorkerSwitches: uint16(unsafe.Offsetof(worker{}.switches)),
-		window.WorkerAlarm:    uint16(unsafe.Offsetof(worker{}.alarm)),
+		window.WorkerAlarm:    uint16(unsafe.Offsetof(worker{}.timerIndex)),
 		window.WorkerList:     uint16(unsafe.Offsetof(worker{}.list)),
 		window.WorkerWhat:     uint16(unsafe.Offsetof(worker{}.reason) + unsafe.Offsetof(Reason{}.What)),
 		window.WorkerOn:       uint16(unsafe.Offsetof(worker{}.reason) + unsafe.Offsetof(Reason{}.On)),
@@ -78,13 +86,13 @@ var pane = window.Table{
 		window.ScopeHost:    uint16(unsafe.Offsetof(Scope{}.host)),
 		window.ScopeParent:  uint16(unsafe.Offsetof(Scope{}.parent)),
 		window.ScopeTasks:   uint16(unsafe.Offsetof(Scope{}.tasks)),
-		window.ScopeMarks:   uint16(unsafe.Offsetof(Scope{}.marks)),
-		window.ScopeVerdict: uint16(unsafe.Offsetof(Scope{}.face) + unsafe.Offsetof(face{}.decided)),
-		window.ScopeShown:   uint16(unsafe.Offsetof(Scope{}.face) + unsafe.Offsetof(face{}.shown)),
+		window.ScopeMarks:   uint16(unsafe.Offsetof(Scope{}.shield)),
+		window.ScopeVerdict: uint16(unsafe.Offsetof(Scope{}.published) + stdctx.EndedAt),
+		window.ScopeShown:   uint16(unsafe.Offsetof(Scope{}.published) + stdctx.LazyAt),
 		window.ScopeSize:    uint16(unsafe.Sizeof(Scope{})),
 
 		window.TimerWhen: uint16(unsafe.Offsetof(timer{}.when)),
-		window.TimerWho:  uint16(unsafe.Offsetof(timer{}.who)),
+		window.TimerWho:  uint16(unsafe.Offsetof(timer{}.worker)),
 		window.TimerSize: uint16(unsafe.Sizeof(timer{})),
 
 		window.NestedID:   uint16(unsafe.Offsetof(nested{}.id)),

@@ -1,10 +1,9 @@
 package coro
 
-// This file cancels: it unwinds a function that waits in yield, by a panic.
+// This file has cancellation: a panic unwinds a function that waits in yield.
 //
-// The law: once a coroutine is being cancelled no yield pauses it, so that the
-// one run that cancel gives it is its last, whatever the function does about the
-// panic.
+// The law: once a coroutine is being cancelled no yield pauses it. So the run that
+// cancel starts is its last, whether or not the function recovers the panic.
 
 import "runtime"
 
@@ -16,17 +15,17 @@ func (r *routine) cancel() {
 		return
 	}
 	// The floor belongs to the pending yield, which looks at these next.
-	r.silent, r.canceled = true, &cancellation{}
+	r.closed, r.canceled = true, &cancellation{}
 	defer func() {
-		if r.expelled && !r.panicked {
-			recover() // what finish put in the place of the Goexit
+		if r.forced && !r.panicked {
+			recover() // the panic that takes the place of the Goexit; see finish
 		}
 	}()
 	r.step()
 }
 
-// refuseAtOnce is for a yield that came when nobody may yield. The caller has
-// the floor; it is given back.
+// refuseAtOnce makes a yield panic that was called when nobody may yield. The
+// caller has the floor; refuseAtOnce releases it.
 func (r *routine) refuseAtOnce() {
 	if r.state.Load() != dead {
 		r.refuse()
@@ -38,28 +37,29 @@ func (r *routine) refuseAtOnce() {
 	panic("coro: yield called after the end of its coroutine")
 }
 
-// patience is how often cancel lets a yield panic before it gives up reasoning.
-const patience = 100
+// maxRefused is how many yields panic in a coroutine that is being cancelled before
+// the next one calls Goexit.
+const maxRefused = 100
 
-// refuse gives back the floor and makes a yield panic because the coroutine is
-// being cancelled. A function that recovers the panic may end in its own way,
-// and one that goes on to yield gets it again; but one that does so for ever is
-// ended by Goexit, which runs the deferred calls and cannot be recovered. So
-// cancel ends whatever the function is like, unless it does not yield at all.
+// refuse releases the floor and makes a yield panic because the coroutine is being
+// cancelled. A function that recovers the panic may return, and if it yields again
+// it panics again. A function that does so for ever is ended by Goexit, which runs
+// the deferred calls and cannot be recovered. So cancel always returns, unless the
+// function never returns and never yields.
 func (r *routine) refuse() {
 	r.refused++
-	r.expelled = r.refused > patience
-	expelled, err := r.expelled, r.canceled
+	r.forced = r.refused > maxRefused
+	forced, err := r.forced, r.canceled
 	r.floor.Unlock()
-	if expelled {
+	if forced {
 		runtime.Goexit()
 	}
 	panic(err)
 }
 
 // A cancellation is what the yields of a coroutine panic with while it is being
-// cancelled. It has a size, so that each has an address of its own, by which
-// cancel knows its own panic from any other.
+// cancelled. It has a size, so that each has its own address, and cancel can tell
+// its own panic from any other.
 type cancellation struct{ _ byte }
 
 func (*cancellation) Error() string { return ErrCanceled.Error() }

@@ -1,18 +1,18 @@
 package coro
 
-// A Coroutine is a function that can pause: it runs while somebody waits in
-// Resume or Cancel, and never otherwise.
+// A Coroutine is a function that can pause. It runs only while a caller waits in
+// Resume or Cancel.
 //
-// It is begun by the first Resume, which also makes its goroutine; it is dead
-// when its function has returned, panicked, called runtime.Goexit or been
-// cancelled, and then its goroutine has ended too. One that was begun and is
-// neither run to its end nor cancelled keeps its goroutine for ever: whoever
-// makes a coroutine must see to its end, usually with defer c.Cancel().
+// The first Resume begins it and makes its goroutine. It is dead when its function
+// has returned, panicked, called runtime.Goexit or been cancelled, and then its
+// goroutine has ended too. A coroutine that has begun and is neither run to its end
+// nor cancelled keeps its goroutine for ever. So the code that makes a coroutine
+// must end it, usually with defer c.Cancel().
 //
 // Its methods may be called from any goroutine. Calls of Resume and Cancel by
-// several take turns, in the order of asking. From inside the coroutine itself,
-// or from a coroutine that it has resumed and that it waits for, they panic
-// with an error that is ErrRunning.
+// several goroutines take turns, in the order of the calls. From inside the
+// coroutine itself, or from a coroutine that it has resumed and waits for, they
+// panic with an error that is ErrRunning.
 type Coroutine[In, Out any] struct {
 	routine
 	f   func(in In, yield func(Out) In) Out
@@ -22,14 +22,14 @@ type Coroutine[In, Out any] struct {
 
 // Make makes a paused coroutine that will run f. It panics if f is nil.
 //
-// The first Resume calls f. Its first argument is what that Resume was given;
-// the second, yield, pauses the coroutine: it makes Resume return what yield
-// was given, and returns what the next Resume is given.
+// The first Resume calls f with its own argument and yield. A call yield(out)
+// pauses the coroutine and makes Resume return out; it returns the argument of the
+// next Resume.
 //
-// Yield may be called from any function that f calls, and by other goroutines
-// that f waits for. If several call it, they take turns: while one of them waits
-// for the next Resume, so do the others, and so does the end of f. After the end
-// yield panics.
+// Yield may be called from any function that f calls, and by other goroutines that
+// f waits for. If several call it, they take turns: while one of them waits for the
+// next Resume, so do the others, and so does the end of f. After the end yield
+// panics.
 func Make[In, Out any](f func(in In, yield func(Out) In) Out) *Coroutine[In, Out] {
 	if f == nil {
 		panic("coro: a coroutine was made of a nil function")
@@ -39,7 +39,7 @@ func Make[In, Out any](f func(in In, yield func(Out) In) Out) *Coroutine[In, Out
 	return c
 }
 
-// Resume runs the coroutine until it yields or ends, and waits for it.
+// Resume runs the coroutine until it yields or ends, and waits for that.
 //
 // It returns what the function yielded and true, or what it returned and
 // false. On a dead coroutine it returns zero and false. If the function
@@ -50,7 +50,7 @@ func (c *Coroutine[In, Out]) Resume(in In) (Out, bool) {
 	return out, ok
 }
 
-// A call is one of those that run a coroutine and hand it something.
+// A call is a method or function that runs a coroutine and hands it a value.
 type call struct {
 	name   string
 	begins bool // it may begin the coroutine
@@ -64,12 +64,12 @@ var (
 	bySend   = call{"Send", false, false}
 )
 
-// exchange takes the turn, hands in over, runs the coroutine, and gives the turn
-// back. If there was nothing to run, the error is ErrRunning, in words that name
-// the call, or ErrNotStarted or errDead.
+// exchange takes the turn, hands in over, runs the coroutine, and releases the turn.
+// If there was nothing to run, the error is ErrNotStarted, errDead, or one that is
+// ErrRunning and names the call.
 //
-// It does what enter and run do without calling them: each frame between the
-// caller and the switch costs a return that the processor mispredicts.
+// It repeats the code of enter and run, because each frame between the caller and
+// the switch costs a return that the processor mispredicts.
 func (c *Coroutine[In, Out]) exchange(in In, by *call) (out Out, ok bool, err error) {
 	if !c.try() {
 		if err := c.contend(by.name); err != nil {
@@ -99,7 +99,8 @@ func (c *Coroutine[In, Out]) exchange(in In, by *call) (out Out, ok bool, err er
 	return out, true, nil
 }
 
-// run is exchange for who has the turn, and keeps it while the coroutine lives.
+// run is exchange for a caller that has the turn. The caller keeps it while the
+// coroutine lives.
 func (c *Coroutine[In, Out]) run(in In) (out Out, alive bool) {
 	c.in = in
 	c.step()
@@ -111,15 +112,14 @@ func (c *Coroutine[In, Out]) run(in In) (out Out, alive bool) {
 // does nothing.
 //
 // If the coroutine has not begun, its function is never called. Otherwise the
-// pending yield panics with an error that is ErrCanceled, another one at each
-// Cancel, so that the function unwinds and its deferred calls run. The function
-// may recover the panic and return. Every further yield panics in the same way
-// and pauses nothing; a function that has recovered a hundred of these and still
-// goes on yielding is ended as if by runtime.Goexit.
+// pending yield panics with an error that is ErrCanceled, a new one for each
+// coroutine, so that the function unwinds and its deferred calls run. The function
+// may recover the panic and return. Every further yield panics in the same way and
+// does not pause. A function that recovers a hundred of these panics and still
+// yields is ended as if by runtime.Goexit.
 //
-// Cancel is silent about its own panic. If the function panics with anything
-// else, Cancel panics with the same value; if it calls runtime.Goexit, so does
-// Cancel.
+// Cancel does not pass on its own panic. If the function panics with anything else,
+// Cancel panics with the same value; if it calls runtime.Goexit, so does Cancel.
 func (c *Coroutine[In, Out]) Cancel() {
 	if err := c.enter("Cancel"); err != nil {
 		misused(err)
@@ -128,10 +128,10 @@ func (c *Coroutine[In, Out]) Cancel() {
 	c.cancel()
 }
 
-// PanicStack gives the text of the coroutine's stack where its function
-// panicked, as debug.Stack formats it; nil if it did not panic. A panic that
-// passed through several coroutines is known to each of them, and the innermost
-// one has the stack that it comes from.
+// PanicStack returns the coroutine's stack at the panic of its function, as
+// debug.Stack formats it, or nil if it did not panic. If a panic passed through
+// several coroutines, each of them has a stack of it, and that of the innermost one
+// shows where it began.
 func (c *Coroutine[In, Out]) PanicStack() []byte {
 	if c.state.Load() != dead {
 		return nil
@@ -139,18 +139,18 @@ func (c *Coroutine[In, Out]) PanicStack() []byte {
 	return c.stack
 }
 
-// perform runs the function on the coroutine's goroutine. The function's result
-// is handed over under the floor, like what it yielded: another goroutine's yield
-// may be pending whose value nobody has fetched (TestYieldRacesEnd).
+// perform runs the function on the coroutine's goroutine. The result is stored
+// under the floor, like yielded values, because another goroutine's yield may be
+// pending whose value nobody has taken (TestYieldRacesEnd).
 func (c *Coroutine[In, Out]) perform() {
 	out := c.f(c.take(), func(out Out) In {
 		c.floor.Lock()
-		if c.silent {
+		if c.closed {
 			c.refuseAtOnce()
 		}
 		c.out = out
 		c.pause(unit{})
-		if c.silent {
+		if c.closed {
 			c.refuse()
 		}
 		in := c.take()
@@ -161,7 +161,7 @@ func (c *Coroutine[In, Out]) perform() {
 	c.out = out
 }
 
-// take empties in, so that nothing is kept alive that the function has let go.
+// take returns in and clears it, so that the coroutine does not keep it alive.
 func (c *Coroutine[In, Out]) take() In {
 	var none In
 	in := c.in

@@ -1,20 +1,20 @@
 package coro
 
-// This file is delegation, Python's yield from (PEP 380): a generator that lets
-// another do its work for a while.
+// This file has delegation, Python's yield from (PEP 380): a generator lets another
+// one do its work for a while.
 
 import "errors"
 
 // YieldFrom runs sub as if its function were a part of the calling generator,
 // whose Yielder y is, and returns what it returned.
 //
-// What sub yields, the calling generator yields. What is sent to that, sub is
-// sent; an error thrown at it is thrown at sub. If it is closed, or ErrClosed
-// is thrown at it, sub is closed first and YieldFrom then returns ErrClosed, or
-// the error of sub's Close if there is one.
+// The calling generator yields what sub yields, and passes to sub each value that it
+// is sent and each error that is thrown at it. If it is closed, or ErrClosed is
+// thrown at it, sub is closed first, and YieldFrom then returns ErrClosed, or the
+// error of sub's Close if there is one.
 //
-// A sub that has started goes on from where it is. One that has finished gives
-// its result at once. If YieldFrom is left by a panic, sub is closed.
+// A sub that has started continues where it is. If sub has finished, YieldFrom
+// returns its result at once. If YieldFrom is left by a panic, sub is closed.
 func YieldFrom[Y, S, R any](y *Yielder[Y, S], sub *Generator[Y, S, R]) (R, error) {
 	defer func() { _ = sub.Close() }() // finished, unless this is a panic
 	v, ok := sub.Next()
@@ -36,8 +36,8 @@ func YieldFrom[Y, S, R any](y *Yielder[Y, S], sub *Generator[Y, S, R]) (R, error
 	}
 	result, own := sub.Result()
 	if err != nil {
-		// Not always sub's own: it may be running, or may have been finished by
-		// somebody else before the error could be thrown at it.
+		// The error need not be sub's own: sub may be running, or another goroutine
+		// may have finished it before the error could be thrown at it.
 		return result, err
 	}
 	return result, own

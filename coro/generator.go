@@ -1,7 +1,7 @@
 package coro
 
-// This file is generators, as in Python (PEP 255 and PEP 342), with errors for
-// exceptions. A generator is a coroutine whose yields give a value or an error.
+// This file has generators, as in Python (PEP 255 and PEP 342), with errors in place
+// of exceptions. A generator is a coroutine whose yields return a value or an error.
 
 import (
 	"errors"
@@ -10,43 +10,43 @@ import (
 )
 
 var (
-	// ErrNotStarted says that a value was sent to a generator that is not at a
-	// yield to receive it.
+	// ErrNotStarted is the error of sending a value to a generator that has not
+	// reached a Yield.
 	ErrNotStarted = errors.New("coro: value sent to a generator that has not started")
 
-	// ErrNotFinished says that a generator has no result yet.
+	// ErrNotFinished is the error of Result while the generator has no result.
 	ErrNotFinished = errors.New("coro: generator has not finished")
 
 	// ErrClosed is what a pending Yield returns when its generator is closed.
 	ErrClosed = errors.New("coro: generator closed")
 
-	// ErrIgnoredClose says that a generator yielded again after it was told
-	// ErrClosed.
+	// ErrIgnoredClose is the error of closing a generator that yields again after
+	// its Yield has returned ErrClosed.
 	ErrIgnoredClose = errors.New("coro: generator ignored ErrClosed and yielded again")
 
 	errExited = errors.New("coro: generator called runtime.Goexit")
 )
 
-// A Generator is a function that yields values of type Y one at a time, may be
-// sent a value of type S at each, and at last returns an R and an error.
+// A Generator is a function that yields values of type Y one at a time, may receive
+// a value of type S at each, and at the end returns an R and an error.
 //
-// It runs only while somebody waits in Next, Send, Throw or Close. It has
-// finished when its function has ended in whatever way, or when it was closed
-// or thrown at before it started. One that has started and is neither run to
-// its end nor closed keeps its goroutine for ever: whoever makes a generator
-// must see to its end, with a range over All, or with defer g.Close().
+// It runs only while a caller waits in Next, Send, Throw or Close. It has finished
+// when its function has ended in any way, or when it was closed or thrown at before
+// it started. A generator that has started and is neither run to its end nor closed
+// keeps its goroutine for ever. So the code that makes a generator must end it, with
+// a range over All or with defer g.Close().
 //
-// If the function panics, the call that waits for it panics with the same
-// value; if it calls runtime.Goexit, so does that call. The generator has
-// finished then, and Result says so.
+// If the function panics, the call that waits for it panics with the same value; if
+// it calls runtime.Goexit, so does that call. The generator has then finished, and
+// Result returns an error that says how.
 //
-// Its methods may be called from any goroutine, and take turns in the order of
-// asking. From inside the generator, or inside one that it waits for, they
-// return ErrRunning; Next, which returns no error, panics with it.
+// Its methods may be called from any goroutine, and take turns in the order of the
+// calls. From inside the generator, or inside one that it waits for, they return
+// ErrRunning; Next returns no error and panics with it.
 type Generator[Y, S, R any] struct {
 	co      Coroutine[message[S], Y]
 	body    func(y *Yielder[Y, S]) (R, error)
-	decided bool // result and err hold
+	decided bool // result and err are set
 	ignored bool // the function yielded again after ErrClosed
 	result  R
 	err     error
@@ -58,13 +58,13 @@ type message[S any] struct {
 	err   error
 }
 
-// A Yielder is a generator's own side of it: that which yields.
+// A Yielder is what the function of a generator yields with.
 type Yielder[Y, S any] struct {
 	yield func(Y) message[S]
 }
 
-// NewGenerator makes a generator of body, which is called by the first Next.
-// It panics if body is nil.
+// NewGenerator makes a generator that runs body. The first Next calls body.
+// NewGenerator panics if body is nil.
 func NewGenerator[Y, S, R any](body func(y *Yielder[Y, S]) (R, error)) *Generator[Y, S, R] {
 	if body == nil {
 		panic("coro: NewGenerator of a nil function")
@@ -81,34 +81,32 @@ func (g *Generator[Y, S, R]) run(_ message[S], yield func(Y) message[S]) (none Y
 	return none
 }
 
-// Yield pauses the generator: it makes the call that waits for it return v. It
-// returns when the generator is run again, and then what it was sent: the zero
-// S by Next, s by Send(s), an error by Throw, ErrClosed by Close.
+// Yield pauses the generator and makes the call that waits for it return v. Yield
+// returns when the generator runs again: the zero S for Next, s for Send(s), an
+// error for Throw, ErrClosed for Close.
 //
-// After ErrClosed the function should clean up and return; if it yields again
-// instead, Close gives up on it and Yield panics with an error that is
-// ErrCanceled. Yield may be called from any function that the generator calls
-// and from other goroutines that it waits for; after the generator's end it
-// panics.
+// After ErrClosed the function should clean up and return. If it yields again
+// instead, Yield panics with an error that is ErrCanceled. Yield may be called from
+// any function that the generator calls, and from other goroutines that it waits
+// for. After the generator's end it panics.
 func (y *Yielder[Y, S]) Yield(v Y) (S, error) {
 	m := y.yield(v)
 	return m.value, m.err
 }
 
-// Next runs the generator to its next Yield and gives the value yielded and
-// true. It gives false when the generator has finished; Result tells how.
+// Next runs the generator to its next Yield and returns the yielded value and true.
+// It returns false when the generator has finished; Result says how.
 func (g *Generator[Y, S, R]) Next() (Y, bool) {
 	v, ok, _ := g.co.exchange(message[S]{}, &byNext)
 	return v, ok
 }
 
-// Send makes the pending Yield return s, runs the generator to its next Yield,
-// and gives the value yielded and true. It gives false when the generator has
-// finished, together with the function's error if it finished by this call and
-// with one.
+// Send makes the pending Yield return s, runs the generator to its next Yield, and
+// returns the yielded value and true. It returns false when the generator has
+// finished. If the generator finished in this call, the error is the function's.
 //
-// A generator that has not started has no pending Yield: Send returns
-// ErrNotStarted and has done nothing.
+// A generator that has not started has no pending Yield: Send does nothing and
+// returns ErrNotStarted.
 func (g *Generator[Y, S, R]) Send(s S) (Y, bool, error) {
 	v, ok, err := g.co.exchange(message[S]{value: s}, &bySend)
 	if !ok {
@@ -117,9 +115,9 @@ func (g *Generator[Y, S, R]) Send(s S) (Y, bool, error) {
 	return v, ok, err
 }
 
-// outcome gives the error for the caller of an exchange after which nothing was
-// yielded: err if there was none, nil if the generator had ended before, and
-// the function's own if it has ended.
+// outcome returns the error for the caller of an exchange that yielded nothing. err
+// is the error of the exchange. The result is the function's error if err is nil,
+// nil if the generator had ended before, and err otherwise.
 func (g *Generator[Y, S, R]) outcome(err error) error {
 	switch {
 	case err == nil:
@@ -133,14 +131,13 @@ func (g *Generator[Y, S, R]) outcome(err error) error {
 	return err
 }
 
-// Throw makes the pending Yield return err, runs the generator to its next
-// Yield, and gives the value yielded and true. It gives false when the generator
-// has finished, together with the function's error if it finished by this call
-// and with one.
+// Throw makes the pending Yield return err, runs the generator to its next Yield,
+// and returns the yielded value and true. It returns false when the generator has
+// finished. If the generator finished in this call, the error is the function's.
 //
-// A generator that has not started finishes with err and without having run;
-// one that has finished stays as it is. In both cases Throw returns err. It
-// panics if err is nil.
+// A generator that has not started finishes with err without having run. One that
+// has finished does not change. In both cases Throw returns err. It panics if err is
+// nil.
 func (g *Generator[Y, S, R]) Throw(err error) (v Y, ok bool, _ error) {
 	if err == nil {
 		panic("coro: Throw of a nil error")
@@ -163,16 +160,16 @@ func (g *Generator[Y, S, R]) Throw(err error) (v Y, ok bool, _ error) {
 	return v, true, nil
 }
 
-// Close ends the generator. It makes the pending Yield return ErrClosed and
-// waits until the function has returned, so that its clean-up has run.
+// Close ends the generator. It makes the pending Yield return ErrClosed and waits
+// until the function has returned, so that its clean-up has run.
 //
-// It returns nil if the function returns no error or one that is ErrClosed, and
-// the function's error otherwise. If the function yields again instead of
-// returning, Close returns ErrIgnoredClose; it has then ended the function by a
-// panic that only the function itself can see (see Coroutine.Cancel).
+// It returns nil if the function returns no error or one that is ErrClosed, and the
+// function's error otherwise. If the function yields again instead of returning,
+// Close ends it as [Coroutine.Cancel] does, by a panic in the function, and returns
+// ErrIgnoredClose.
 //
-// A generator that has not started is finished without having run. Closing one
-// that has finished does nothing and returns nil.
+// A generator that has not started finishes without having run. Closing one that
+// has finished does nothing and returns nil.
 func (g *Generator[Y, S, R]) Close() error {
 	if err := g.co.enter("Close"); err != nil {
 		return g.outcome(err)
@@ -193,11 +190,11 @@ func (g *Generator[Y, S, R]) Close() error {
 	return nil
 }
 
-// Result gives what the function returned. While the generator has not finished
+// Result returns what the function returned. While the generator has not finished,
 // the error is ErrNotFinished. If it was closed before it started, the error is
-// ErrClosed; if an error was thrown at it before it started, that one; if it
-// ignored a Close, ErrIgnoredClose. If the function panicked, the error says so
-// and wraps the panic's value if that is an error; PanicStack tells where.
+// ErrClosed. If an error was thrown at it before it started, it is that error. If it
+// ignored a Close, it is ErrIgnoredClose. If the function panicked, the error says so
+// and wraps the panic's value if that is an error; PanicStack says where.
 func (g *Generator[Y, S, R]) Result() (R, error) {
 	var none R
 	switch {
@@ -216,17 +213,17 @@ func (g *Generator[Y, S, R]) Result() (R, error) {
 	return g.result, g.err
 }
 
-// PanicStack gives the text of the generator's stack where its function
-// panicked; nil if it did not.
+// PanicStack returns the generator's stack at the panic of its function, or nil if
+// it did not panic.
 func (g *Generator[Y, S, R]) PanicStack() []byte { return g.co.PanicStack() }
 
-// All gives an iterator over the values that are still to come, made for range:
-// it calls Next until the generator has finished. Leaving the loop early, by
-// break, return or a panic, closes the generator. An error with which the
-// generator finishes, in either way, is in Result.
+// All returns an iterator over the values that are still to come, for use with
+// range. It calls Next until the generator has finished. Leaving the loop early, by
+// break, return or a panic, closes the generator. Result has the error with which
+// the generator finishes.
 func (g *Generator[Y, S, R]) All() iter.Seq[Y] {
 	return func(yield func(Y) bool) {
-		// Nothing is lost with the error: Result has it.
+		// The error is not lost: Result has it.
 		defer func() { _ = g.Close() }()
 		for {
 			v, ok := g.Next()

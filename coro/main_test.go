@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 			_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
 			code = 1
 		}
-		if n := Enlisted(); n != 0 {
-			fmt.Fprintf(os.Stderr, "%d coroutines are left on the roll\n", n)
+		if n := Registered(); n != 0 {
+			fmt.Fprintf(os.Stderr, "%d coroutines are still registered\n", n)
 			code = 1
 		}
 	}
@@ -42,12 +42,12 @@ func Settle(n int) (now int, ok bool) {
 	return now, false
 }
 
-// Enlisted counts the coroutines that have a goroutine.
-func Enlisted() (n int) {
-	for i := range roll {
-		roll[i].mu.Lock()
-		n += len(roll[i].list)
-		roll[i].mu.Unlock()
+// Registered counts the coroutines that have a goroutine.
+func Registered() (n int) {
+	for i := range goroutines {
+		goroutines[i].mu.Lock()
+		n += len(goroutines[i].list)
+		goroutines[i].mu.Unlock()
 	}
 	return n
 }

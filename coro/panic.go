@@ -1,13 +1,13 @@
 package coro
 
-// This file is the end of a coroutine, whichever of its four ends it is: the
-// function returns, panics, is cancelled, or calls runtime.Goexit.
+// This file has the end of a coroutine: its function returns, panics, is cancelled,
+// or calls runtime.Goexit.
 //
-// The law: what the function did, the goroutine that waits for it is told. A
-// panic goes on there with the same value, a Goexit goes on as a Goexit; the
-// panic with which cancel unwinds the function stops here. By then the
-// coroutine is dead, no deferred call is left to run, and its goroutine ends
-// before the one that waits goes on.
+// The law: the same thing happens in the goroutine that waits for the coroutine. A
+// panic continues there with the same value, and a Goexit as a Goexit. The panic
+// with which cancel unwinds the function stops here. By then the coroutine is dead,
+// all its deferred calls have run, and its goroutine ends before the one that waits
+// for it continues.
 
 import "runtime/debug"
 
@@ -16,24 +16,24 @@ func (r *routine) finish() {
 	v := recover()
 	own := v != nil && v == any(r.canceled)
 	if v != nil && !own {
-		// iter.Pull carries the value over, but not where it came from.
+		// iter.Pull passes the value on, but not the stack.
 		r.stack = debug.Stack()
 	}
 	if !r.returned {
 		r.floor.Lock() // perform has taken it otherwise
 	}
 	r.panicked, r.value = v != nil && !own, v
-	r.silent = true
-	expelled := r.expelled
-	strike(r.number)
+	r.closed = true
+	forced := r.forced
+	unregister(r.goroutine)
 	r.end()
 	r.floor.Unlock()
 	switch {
 	case v != nil && !own:
 		panic(v)
-	case expelled:
-		// iter.Pull would pass the Goexit on to the caller of cancel. It passes
-		// a panic on instead, which cancel knows and stops.
+	case forced:
+		// iter.Pull would pass the Goexit on to the caller of cancel. This panic
+		// takes its place: cancel recognises and stops it.
 		panic(r.canceled)
 	}
 }

@@ -1,48 +1,52 @@
 package coro
 
-// This file switches: it is the part of a coroutine that does not depend on
-// its types, and the only one that touches iter.Pull.
+// This file switches between coroutines. It has the part of a coroutine that does
+// not depend on its types, and is the only file that uses iter.Pull.
 //
-// The law. A coroutine is one iter.Pull instance, through which no values
-// pass: its next runs the coroutine, its yield pauses it, and what is handed
-// over lies in fields beside it. The instance's stop is never called, because
-// after it yield returns at once and could neither pause nor hand anything
-// over; a coroutine is cancelled by running it with an error laid out for its
-// pending yield to panic with.
+// The law: a coroutine is one call of iter.Pull, and no values pass through it. Its
+// next runs the coroutine, its yield pauses it, and values are handed over in
+// fields. Its stop is never called, because after stop yield returns at once and
+// can neither pause nor hand anything over. To cancel a coroutine, run it with an
+// error in its fields with which its pending yield panics.
 //
-// Two rights order those who use it. The turn is the right to run the
-// coroutine; it belongs to whoever is in resume or cancel. The floor is the
-// right to speak for it; it belongs to whoever is in yield, from the call to
-// the return, and at last to the end of the function. So the fields below have
-// one owner at any time: the holder of the turn while the coroutine is paused,
-// and the holder of the floor while it runs.
+// Two rights order the callers. The turn is the right to run the coroutine: a
+// goroutine has it while it is in resume or cancel. The floor is the right to act
+// as the coroutine: a goroutine has it while it is in yield, from the call to the
+// return, and the end of the function takes it for good. So the fields below have
+// one owner at any time: the holder of the turn while the coroutine is paused, and
+// the holder of the floor while it runs.
 
 import (
 	"errors"
 	"fmt"
 	"iter"
 	"sync"
+
+	"github.com/rondo-go/rondo/internal/gid"
 )
 
 type unit = struct{}
 
-// A routine is a coroutine without its types. It is suspended, which until it
-// has begun means that it has no goroutine, and from then on that some goroutine
-// is in yield and has the floor; or somebody has the turn, and is waiting for it
-// unless it is about to begin or about to be left; or it is dead.
+// A routine is a coroutine without its types. It is in one of three states.
+//
+//   - Suspended. Before it has begun it has no goroutine. After that a goroutine
+//     is in yield and has the floor.
+//   - Running. A goroutine has the turn, and waits for the coroutine unless it is
+//     just about to begin it or to give the turn back.
+//   - Dead.
 type routine struct {
 	turn
 	floor sync.Mutex
 
-	self   performer // the coroutine that this is a part of
-	number uintptr   // what its goroutine is known by; see caller.go
-	next   func() (unit, bool)
-	pause  func(unit) bool // the yield of the instance
+	self      performer // the coroutine that this is a part of
+	goroutine uint64    // its number; see caller.go
+	next      func() (unit, bool)
+	pause     func(unit) bool // the yield of iter.Pull
 
-	silent   bool  // it is being cancelled, or dead: nobody may yield
+	closed   bool  // it is being cancelled, or dead: nobody may yield
 	canceled error // what yield panics with when it is being cancelled
 	refused  int   // how many yields have panicked with it
-	expelled bool  // Goexit has been called, because panics did not help
+	forced   bool  // Goexit has been called, because panics did not end it
 
 	question *routine // see ask
 	answer   bool
@@ -55,16 +59,16 @@ type routine struct {
 
 // A performer is a coroutine with its types.
 type performer interface {
-	// perform runs the function, takes the floor, and lays out its result.
+	// perform runs the function, takes the floor, and stores its result.
 	perform()
 }
 
-// errDead says that there is nothing to run any more.
+// errDead says that the coroutine has ended.
 var errDead = errors.New("coro: dead coroutine")
 
-// enter takes the turn. It returns errDead if the coroutine has ended, and
-// ErrRunning, in words that name the call, if the caller is inside it and would
-// wait for ever.
+// enter takes the turn. It returns errDead if the coroutine has ended. If the
+// caller is inside the coroutine and would wait for ever, it returns an error that
+// is ErrRunning and names the call.
 func (r *routine) enter(call string) error {
 	if r.try() {
 		return nil
@@ -88,20 +92,20 @@ func (r *routine) contend(call string) error {
 	return nil
 }
 
-// misused panics with the error of a call that has no error to return. That the
-// coroutine is dead is none.
+// misused panics with the error of a call that returns no error. errDead is not
+// misuse.
 func misused(err error) {
 	if err != errDead {
 		panic(err)
 	}
 }
 
-// begun tells whether the function has been started. The caller has the turn.
+// begun reports whether the function has been started. The caller has the turn.
 func (r *routine) begun() bool { return r.next != nil }
 
-// step runs the coroutine until it pauses or ends; begins it if it has not
-// begun. The caller has the turn. If the function panics or calls Goexit, so
-// does step, and the coroutine is dead by then: there is nothing to undo.
+// step runs the coroutine until it pauses or ends. It begins it if necessary. The
+// caller has the turn. If the function panics or calls Goexit, so does step. The
+// coroutine is dead by then, so there is nothing to undo.
 func (r *routine) step() {
 	if r.next == nil {
 		r.begin()
@@ -115,25 +119,27 @@ func (r *routine) step() {
 // reply answers questions until the coroutine pauses or ends; see ask.
 func (r *routine) reply() {
 	for r.question != nil {
-		asked := r.question
+		target := r.question
 		r.question = nil
-		r.answer = asked.caller() != elsewhere
+		r.answer = target.caller() != elsewhere
 		r.next()
 	}
 }
 
-// begin makes the goroutine, as late as can be: a coroutine that nobody ever
-// resumes has none, and is garbage when it is dropped.
+// begin makes the goroutine, as late as possible: a coroutine that is never resumed
+// has none, and is garbage when it is dropped.
 func (r *routine) begin() {
 	if r.self == nil {
 		r.leave()
 		panic("coro: use of a Coroutine or Generator that was not made by Make, New or NewGenerator")
 	}
-	r.number = numbers.Add(1)
 	r.next, _ = iter.Pull(r.run)
 }
 
 func (r *routine) run(pause func(unit) bool) {
-	r.pause = pause
-	host(r.number, r)
+	r.pause, r.goroutine = pause, gid.ID()
+	register(r.goroutine, r)
+	defer r.finish()
+	r.self.perform()
+	r.returned = true
 }

@@ -10,7 +10,7 @@ const (
 	Dead                    // it has ended
 )
 
-// String gives the status in lower case: "suspended", "running", "normal" or
+// String returns the status in lower case: "suspended", "running", "normal" or
 // "dead".
 func (s Status) String() string {
 	switch s {
@@ -26,11 +26,10 @@ func (s Status) String() string {
 	return "unknown status"
 }
 
-// Status tells what the coroutine is doing, seen from the caller: it is Running
-// if it is the coroutine that asks, and Normal if it waits for the one that
-// asks. From a goroutine beside it, which cannot tell the two apart, a
-// coroutine is Running until it pauses; the answer may be out of date by the
-// time it is read.
+// Status returns what the coroutine is doing, seen from the caller. It is Running if
+// the caller is this coroutine, and Normal if this coroutine waits for the caller.
+// Any other goroutine cannot tell the two apart: it gets Running until the
+// coroutine pauses, and the answer may be out of date by the time it is read.
 func (c *Coroutine[In, Out]) Status() Status {
 	switch c.state.Load() {
 	case suspended:

@@ -1,19 +1,19 @@
 package coro
 
-// This file is the serialisation of resume and cancel: who may run a coroutine.
+// This file serialises resume and cancel: it decides who may run a coroutine.
 //
-// The law: a coroutine is run by at most one goroutine at a time, and whoever
-// waits for it gets it in the order of asking. Taking it when it is free and
-// giving it back when nobody waits is one atomic operation each; the lock is
-// there for those who wait.
+// The law: at most one goroutine at a time runs a coroutine, and those that wait
+// get it in the order in which they asked. Taking a free turn and giving it back
+// when nobody waits is one atomic operation each; the lock is only for those that
+// wait.
 
 import (
 	"sync"
 	"sync/atomic"
 )
 
-// The states of a turn. Which of two words a running coroutine deserves, its
-// own Status finds out when it is asked.
+// The states of a turn. Status distinguishes a coroutine that runs from one that
+// waits for another.
 const (
 	suspended uint32 = iota
 	running
@@ -21,31 +21,31 @@ const (
 )
 
 // A turn is the right to run one coroutine. It is free while the coroutine is
-// suspended, and gone for good when the coroutine is dead. The zero turn is
+// suspended, and nobody can take it when the coroutine is dead. The zero turn is
 // free.
 //
-// A goroutine that takes the turn gives it back with leave; only the end of
-// the coroutine gives it back with end, from the coroutine's own goroutine.
+// A goroutine that takes the turn releases it with leave. The end of the coroutine
+// releases it with end, from the coroutine's own goroutine.
 type turn struct {
 	state   atomic.Uint32
-	waiting atomic.Int32 // how many hold a ticket that has not come up
+	waiting atomic.Int32 // how many hold a ticket that is not served
 
 	mu     sync.Mutex
 	woken  sync.Cond
-	issued uint64 // tickets given out
-	served uint64 // tickets that have come up
+	issued uint64 // tickets issued so far
+	served uint64 // tickets served so far
 }
 
 // try takes the turn if it is free.
 func (t *turn) try() bool { return t.state.CompareAndSwap(suspended, running) }
 
-// wait takes the turn when it comes up. It tells whether it did: false means
-// that the coroutine has ended.
+// wait waits for the turn and takes it. It reports whether it did: false means that
+// the coroutine has ended.
 func (t *turn) wait() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// Being counted comes before the last try, as leave frees the turn before
-	// it looks at the count: so one of the two sees the other.
+	// The count comes before the last try, and leave frees the turn before it reads
+	// the count. So one of the two sees the other.
 	t.waiting.Add(1)
 	if t.try() {
 		t.waiting.Add(-1)
@@ -66,7 +66,8 @@ func (t *turn) wait() bool {
 	return true
 }
 
-// leave gives the turn back: to whoever has waited longest, or to nobody.
+// leave releases the turn. If goroutines wait for it, the one that has waited
+// longest gets it.
 func (t *turn) leave() {
 	t.state.Store(suspended)
 	if t.waiting.Load() > 0 {
@@ -74,8 +75,8 @@ func (t *turn) leave() {
 	}
 }
 
-// hand takes the free turn on behalf of whoever has waited longest. If somebody
-// else was quicker, that one hands it on in turn.
+// hand takes the free turn on behalf of the goroutine that has waited longest. If
+// another goroutine was quicker, that one calls hand when it leaves.
 func (t *turn) hand() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,7 +87,7 @@ func (t *turn) hand() {
 	}
 }
 
-// end makes the turn gone: all who wait, and all who come, are told so.
+// end closes the turn: try fails from here on, and wait returns false.
 func (t *turn) end() {
 	t.state.Store(dead)
 	if t.waiting.Load() > 0 {

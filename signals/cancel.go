@@ -10,19 +10,17 @@ import (
 	"github.com/rondo-go/rondo/internal/trap"
 )
 
-// An Error says which signal ended a scope, or a loop whose Runner has Interrupt
-// set.
+// An Error says which signal ended a scope, or a loop whose Runner has Interrupt set.
 type Error = rondo.SignalError
 
 // Cancel runs body in a scope, as rondo.Group does, and the first of the signals
-// cancels that scope: every wait in it fails with the Error of that signal.
-// Clean-up runs and is waited for, and Cancel returns the Error, joined with
-// what else failed. From that first signal on, the signals do what they do by
-// default, so that the second ends a program that does not end. When Cancel
-// returns, all is as it was before it. A signal that finds the scope cancelled
-// already changes nothing: Cancel returns what it would have.
+// cancels that scope: every wait in it fails with the Error of that signal. Cancel
+// waits for the clean-up and returns the Error, joined with any other errors. After
+// the first signal, the signals have their default effect, so that a second one ends
+// a program that hangs. When Cancel returns, it catches no more signals. A signal
+// that comes when the scope is cancelled already changes nothing.
 //
-// With no signals given they are SIGINT, which is Ctrl-C, and SIGTERM.
+// If no signals are given, they are SIGINT, which is Ctrl-C, and SIGTERM.
 //
 // Cancel suspends the task until the last task of the scope has ended. If ctx is
 // cancelled, so is the scope; if it is cancelled already, body is not called and
@@ -38,7 +36,7 @@ func Cancel(ctx context.Context, body func(ctx context.Context) error, sigs ...o
 	loop := kernel.Of(ctx)
 	var t *trap.Trap
 	waiting := false // for the first signal
-	settle := func() {
+	stopWaiting := func() {
 		if waiting {
 			waiting = false
 			loop.Hold(-1)
@@ -47,7 +45,7 @@ func Cancel(ctx context.Context, body func(ctx context.Context) error, sigs ...o
 	defer func() {
 		if t != nil {
 			t.Release()
-			settle()
+			stopWaiting()
 		}
 	}()
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -56,15 +54,16 @@ func Cancel(ctx context.Context, body func(ctx context.Context) error, sigs ...o
 		}
 		waiting = true
 		loop.Hold(1)
-		t = trap.Set(true, func(s os.Signal) bool {
+		t = trap.Hold(true, func(d *trap.Delivery) bool {
 			return loop.Post(func() {
 				if !waiting {
-					// It came as the scope was left: there is nothing for it to end.
-					trap.Raise(s)
+					// It came as the scope was left, so it is not for this scope.
+					d.Return()
 					return
 				}
-				settle()
-				g.Cancel(Error{Sig: s})
+				stopWaiting()
+				d.Use()
+				g.Cancel(Error{Sig: d.Sig})
 			}) == nil
 		}, sigs...)
 		return body(g)

@@ -1,5 +1,5 @@
-// Package signals brings the signals of the system to the tasks of a loop: as
-// values, by Notify, and as the end of a scope, by Cancel.
+// Package signals brings the signals of the system to the tasks of a loop. Notify
+// returns them as values, and Cancel ends a scope when one comes.
 //
 //	rondo.Run(ctx, func(ctx context.Context) error {
 //		for range signals.Notify(ctx, syscall.SIGHUP) {
@@ -10,12 +10,12 @@
 //		return rondo.Check(ctx) // the sequence ends when ctx is cancelled
 //	})
 //
-// A program that has to end on Ctrl-C needs neither: rondo.Runner has a field
-// Interrupt that makes the first signal cancel every task, and leaves the second
-// to the system. Cancel does the same to a part of a program.
+// A program that only has to end on Ctrl-C needs neither. Set the field Interrupt of
+// rondo.Runner: the first signal then cancels every task, and the second has its
+// default effect. Cancel does the same for a part of a program.
 //
-// It stands on os/signal, and what that says of particular signals holds here.
-// A signal goes to everybody who has asked for it, a channel of os/signal
-// included. In a simulation there are no signals: Notify waits and Cancel runs
-// its body.
+// The package uses os/signal, and what os/signal says about particular signals holds
+// here. Each catcher gets one copy of a signal: each Notify, each Cancel, a Runner
+// with Interrupt, and each channel of os/signal. In a simulation there are no
+// signals: Notify waits and Cancel runs its body.
 package signals

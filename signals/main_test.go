@@ -23,6 +23,9 @@ const childVar = "RONDO_SIGNALS_CHILD"
 // TestMain counts what the tests leave behind. The goroutine that os/signal
 // starts at its first use and keeps is not theirs.
 func TestMain(m *testing.M) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGUSR1)
+	signal.Stop(c)
 	if name := os.Getenv(childVar); name != "" {
 		watchdog := time.AfterFunc(time.Minute, func() { panic(name + " hangs") })
 		defer watchdog.Stop()
@@ -32,9 +35,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGUSR1)
-	signal.Stop(c)
 	leak.Main(m)
 }
 

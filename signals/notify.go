@@ -12,68 +12,82 @@ import (
 	"github.com/rondo-go/rondo/internal/trap"
 )
 
-// Notify gives the signals that come from now on. They are caught from the call
-// of Notify, not from the first iteration, so none is lost in between; what they
-// do by default they do no longer. Ranging over the sequence suspends the task
-// until the next one comes, and is a cancel point at each: when ctx is cancelled
-// the sequence ends. A signal that comes again before it was taken is one, as
-// it is for the system.
+// Notify returns the signals that come from now on. It catches them from the call of
+// Notify, not from the first iteration, so none is lost in between. They no longer
+// have their default effect. Ranging over the sequence suspends the task until the
+// next signal comes. When ctx is cancelled the sequence ends. A signal that comes
+// again before it was taken counts once, as it does for the system.
 //
-// The signals are let go, and do by default what they did before, when the loop
-// over the sequence is left, which ends it for good, and at the latest a moment
-// after ctx is cancelled or its scope ends. One that had come by then and was not
-// taken is raised again, as if it came a little later. So
+// The signals have their default effect again when the loop over the sequence is
+// left, which ends the sequence for good, and at the latest a moment after ctx is
+// cancelled or its scope ends. What happens to a signal that has come by then and was
+// not taken depends on which of the two it was. If the loop was left and no other
+// catcher of this program used the signal, it is raised again, as if it came a little
+// later. So
 //
 //	for range signals.Notify(ctx, os.Interrupt) {
 //		break
 //	}
 //
-// waits for the first Ctrl-C, and the second ends the process.
+// waits for the first Ctrl-C, and the second ends the process. If ctx was cancelled
+// or its scope has ended, the signal is dropped: it must not end a program in the
+// middle of its clean-up.
 //
-// Notify itself never suspends. It panics if ctx belongs to no loop or the
-// caller is not on it, if it is given no signal, which to os/signal would mean
-// all of them, and if one of them cannot be caught.
+// Notify itself never suspends. It panics if ctx belongs to no loop, if the caller is
+// not on that loop, if no signal is given, which to os/signal would mean all of them,
+// and if a signal cannot be caught.
 func Notify(ctx context.Context, sigs ...os.Signal) iter.Seq[os.Signal] {
 	loop := loopOf(ctx, "Notify")
 	if len(sigs) == 0 {
-		panic("rondo: signals.Notify of no signal: name those that are meant")
+		panic("rondo: signals.Notify without a signal: name the signals to catch")
 	}
 	check("Notify", sigs)
-	n := &notice{ctx: ctx, loop: loop}
+	n := &notifier{ctx: ctx, loop: loop}
 	if !loop.Driver().Virtual() {
 		loop.Hold(1)
-		n.trap = trap.Set(false, n.take, sigs...)
+		n.trap = trap.Hold(false, n.take, sigs...)
 		n.unbind = context.AfterFunc(ctx, n.abandon)
 	}
 	return n.all
 }
 
-// A notice is what one call of Notify catches. It belongs to the loop.
-type notice struct {
+// A notifier has what one call of Notify catches. It belongs to the loop.
+type notifier struct {
 	ctx     context.Context
 	loop    kernel.Loop
 	trap    *trap.Trap // nil in a simulation
 	unbind  func() bool
-	pending []os.Signal // came and was not taken, none of them twice
+	pending []arrived
 	list    rondo.WaitList
 	over    bool
+	left    bool // the loop over the sequence was left before ctx was cancelled
 }
 
-// take brings s to the loop.
-func (n *notice) take(s os.Signal) bool {
+// arrived is a signal that came and was not taken, with all copies of it.
+type arrived struct {
+	sig    os.Signal
+	copies []*trap.Delivery
+}
+
+// take brings a signal to the loop.
+func (n *notifier) take(d *trap.Delivery) bool {
 	return n.loop.Post(func() {
-		switch {
-		case n.over:
-			// It came as the sequence was left.
-			trap.Raise(s)
-		case !slices.Contains(n.pending, s):
-			n.pending = append(n.pending, s)
-			n.list.Wake()
+		if n.over {
+			n.giveUp(d)
+			return
 		}
+		for i := range n.pending {
+			if a := &n.pending[i]; a.sig == d.Sig {
+				a.copies = append(a.copies, d)
+				return
+			}
+		}
+		n.pending = append(n.pending, arrived{d.Sig, []*trap.Delivery{d}})
+		n.list.Wake()
 	}) == nil
 }
 
-func (n *notice) all(yield func(os.Signal) bool) {
+func (n *notifier) all(yield func(os.Signal) bool) {
 	defer n.end()
 	if rondo.Check(n.ctx) != nil {
 		return
@@ -84,46 +98,60 @@ func (n *notice) all(yield func(os.Signal) bool) {
 				return
 			}
 		}
-		s := n.pending[0] // taken, whatever the body does
+		a := n.pending[0] // taken, whatever the body does
 		n.pending = slices.Delete(n.pending, 0, 1)
-		if !yield(s) || rondo.Check(n.ctx) != nil {
+		for _, d := range a.copies {
+			d.Use()
+		}
+		if !yield(a.sig) || rondo.Check(n.ctx) != nil {
 			return
 		}
 	}
 }
 
-// end lets the signals go.
-func (n *notice) end() {
+// end stops catching the signals.
+func (n *notifier) end() {
 	if n.over {
 		return
 	}
-	n.over = true
+	n.over, n.left = true, n.ctx.Err() == nil
 	n.list.WakeAll()
 	if n.trap != nil {
 		n.unbind()
 		n.trap.Release()
 		n.loop.Hold(-1)
-		n.giveBack()
+		n.giveUpAll()
 	}
 }
 
-// giveBack raises again what came and was not taken.
-func (n *notice) giveBack() {
-	for _, s := range n.pending {
-		trap.Raise(s)
+func (n *notifier) giveUpAll() {
+	for _, a := range n.pending {
+		for _, d := range a.copies {
+			n.giveUp(d)
+		}
+	}
+	n.pending = nil
+}
+
+// giveUp ends what n has to do with a signal that it will not take.
+func (n *notifier) giveUp(d *trap.Delivery) {
+	if n.left {
+		d.Return()
+	} else {
+		d.Use()
 	}
 }
 
-// abandon is end on the goroutine that hears of the end of the scope.
-func (n *notice) abandon() {
+// abandon is end for the goroutine that is told of the end of the scope.
+func (n *notifier) abandon() {
 	n.trap.Release()
 	if n.loop.Post(n.end) != nil && !n.over {
-		// The loop has ended, so nobody else has n any more.
-		n.giveBack()
+		// The loop has ended, so nothing else uses n.
+		n.giveUpAll()
 	}
 }
 
-// loopOf gives the loop of ctx, on which the caller is.
+// loopOf returns the loop of ctx. It panics if the caller is not on that loop.
 func loopOf(ctx context.Context, call string) kernel.Loop {
 	loop := kernel.Of(ctx)
 	switch {
@@ -135,7 +163,7 @@ func loopOf(ctx context.Context, call string) kernel.Loop {
 	return loop
 }
 
-// check refuses what nobody can catch.
+// check panics if a signal cannot be caught.
 func check(call string, sigs []os.Signal) {
 	for _, s := range sigs {
 		if uncatchable(s) {

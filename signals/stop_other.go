@@ -4,5 +4,5 @@ package signals
 
 import "os"
 
-// uncatchable tells whether nobody can catch s.
+// uncatchable reports whether no program can catch s.
 func uncatchable(s os.Signal) bool { return s == os.Kill }

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// uncatchable tells whether nobody can catch s: signal(7).
+// uncatchable reports whether no program can catch s: signal(7).
 func uncatchable(s os.Signal) bool { return s == syscall.SIGKILL || s == syscall.SIGSTOP }

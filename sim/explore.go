@@ -1,9 +1,10 @@
 package sim
 
-// This file has Explore. The choices of all runs form a tree, and a run is one
-// way from its root to a leaf. The tree is walked depth first by running body
-// again for each leaf: with the choices that lead to the fork at which the last
-// way is to be left, then the next choice there, then the first everywhere.
+// This file has Explore. The choices of all runs form a tree, and a run is a path
+// from its root to a leaf. Explore walks the tree depth first and runs body once
+// for each leaf. Each run repeats the previous path up to the last fork that has
+// an untried branch, takes the next branch there, and from then on always the
+// first.
 
 import (
 	"context"
@@ -12,71 +13,72 @@ import (
 	"testing"
 )
 
-// Explore runs body as the main task of a loop of its own in every order that
-// there is: once for each way of choosing, at each point, one of what could run
-// next. The time of day and [Rand] are the same in all runs.
+// Explore runs body as the main task of a new loop in every order that there is:
+// once for each way of choosing, at each point, one of the things that could run
+// next. The time of day and the numbers of [Rand] are the same in all runs.
 //
-// The first order to fail ends the test, for the same reasons as in [Test], with
-// a report and a command that runs this order again: RONDO_SEED is then the list
-// of choices, as "x:0,2,1". Seeds in that variable change nothing here, nor
-// does such a list in Test.
+// The first order that fails ends the test, for the same reasons as in
+// [Config.Test], with a report and a command that runs this order again:
+// RONDO_SEED is then the list of choices, as "x:0,2,1". Explore ignores seeds in
+// that variable, and Test ignores such a list.
 //
-// The number of orders grows very fast: n tasks that can all run make n! for
-// each turn that they take together. Explore fails if there are more than
-// [OrdersMax], or if body does not do the same when the same is chosen.
-func Explore(t testing.TB, body func(ctx context.Context)) {
+// The number of orders grows very fast: n tasks that can all run have n! orders
+// for each turn that they take together. Explore fails the test if there are more
+// than c.MaxOrders, or if body does not do the same when the same is chosen.
+func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
 	t.Helper()
+	c = c.withDefaults("Explore")
 	p, err := planned()
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := t.Failed()
 	if p.order != nil {
-		replay(t, p.order, body, before)
+		c.replay(t, p.order, body, before)
 		return
 	}
 	var w walk
 	for orders := 1; ; orders++ {
-		world := newWorld(0, w.choose)
+		world := newWorld(0, w.choose, c.MaxSteps)
 		world.label = fmt.Sprintf("order %d", orders)
 		o := world.run(body)
 		if off := w.off(); off != "" {
 			t.Fatalf("sim: not deterministic: after the choices of an earlier run, %s\n%s", off, causes)
 		}
-		verdict(t, world, o, before, formatOrder(w.chosen))
+		report(t, world, o, before, formatOrder(w.chosen))
 		if !w.advance() {
 			t.Logf("sim: %d orders", orders)
 			return
 		}
-		if orders == OrdersMax {
-			t.Fatalf("sim: there are more than %d orders: use fewer tasks or fewer waits, or Test", OrdersMax)
+		if orders == c.MaxOrders {
+			t.Fatalf("sim: there are more than %d orders: use fewer tasks or fewer waits, or Test", orders)
 		}
 	}
 }
 
 // replay runs body in one order.
-func replay(t testing.TB, order []int, body func(ctx context.Context), before bool) {
+func (c Config) replay(t testing.TB, order []int, body func(ctx context.Context), before bool) {
 	t.Helper()
-	w := walk{chosen: slices.Clone(order)}
-	world := newWorld(0, w.choose)
+	w := walk{chosen: slices.Clone(significant(order))}
+	world := newWorld(0, w.choose, c.MaxSteps)
 	world.label = "order " + formatOrder(order)
 	o := world.run(body)
 	if off := w.off(); off != "" {
 		t.Fatalf("sim: %s=%s is no order of this test: %s", variable, formatOrder(order), off)
 	}
-	verdict(t, world, o, before, formatOrder(order))
+	report(t, world, o, before, formatOrder(order))
 }
 
-// A walk is one way through the tree of choices, and what is known of the forks
-// that it comes by.
+// A walk is one path through the tree of choices, with what is known about the
+// forks on it.
 type walk struct {
-	chosen []int  // the way
-	among  []int  // how many ways there are at each fork, as far as it is known
+	chosen []int  // the path
+	among  []int  // how many branches each fork has, as far as it is known
 	depth  int    // forks that the present run has passed
-	lost   string // where it was not what was known
+	lost   string // how the run differed from what is known
 }
 
-// choose follows the way, and from its end on chooses the first.
+// choose follows the path, and after its end takes the first branch.
 func (w *walk) choose(n int, _ func(i int) uint64) int {
 	d := w.depth
 	w.depth++
@@ -95,7 +97,7 @@ func (w *walk) choose(n int, _ func(i int) uint64) int {
 	return w.chosen[d]
 }
 
-// off says how the run that has ended left the way, or nothing.
+// off says how the run that has ended left the path, or "".
 func (w *walk) off() string {
 	if w.lost == "" && w.depth < len(w.chosen) {
 		return fmt.Sprintf("it ends with choice %d", w.depth)
@@ -103,7 +105,7 @@ func (w *walk) off() string {
 	return w.lost
 }
 
-// advance goes on to the next way and reports whether there is one.
+// advance moves to the next path and reports whether there is one.
 func (w *walk) advance() bool {
 	for d := len(w.chosen) - 1; d >= 0; d-- {
 		if w.chosen[d]+1 < w.among[d] {

@@ -12,8 +12,8 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// both puts a body that must fail to Test and to Explore, and wants the report
-// of each to have all of want.
+// both runs a body that must fail with Test and with Explore. Each report must
+// contain all of want.
 func both(t *testing.T, body func(t *tester, ctx context.Context), want ...string) {
 	t.Helper()
 	for _, run := range []func(testing.TB, func(ctx context.Context)){sim.Test, sim.Explore} {
@@ -58,7 +58,7 @@ func TestPanic(t *testing.T) {
 	}, "panic in culprit: so it is", "failure_test.go")
 }
 
-func TestErrorThatNobodyHears(t *testing.T) {
+func TestUnobservedError(t *testing.T) {
 	both(t, func(t *tester, ctx context.Context) {
 		rondo.Go(ctx, func(ctx context.Context) error { return errors.New("so it is") }).SetName("culprit")
 		_ = rondo.Yield(ctx)
@@ -112,8 +112,8 @@ func TestSkipInBody(t *testing.T) {
 	}
 }
 
-// TestFailedBefore holds that a test that has failed goes on to its
-// simulations, and that they can still fail it themselves.
+// TestFailedBefore: a test that has failed already still runs its simulations, and
+// they can fail it themselves.
 func TestFailedBefore(t *testing.T) {
 	runs := 0
 	tried, returned := try(func(t *tester) {
@@ -134,13 +134,13 @@ func TestFirstFailureEndsTheTest(t *testing.T) {
 	runs := 0
 	text := failing(t, func(t *tester) {
 		sim.Test(t, func(ctx context.Context) {
-			if runs++; runs == 4 { // seeds 3, 3, 4, 5
+			if runs++; runs == 5 { // seeds 3, 3, 4, 4, 5
 				t.Error("so it is")
 			}
 		})
 	})
 	contains(t, text, "seed 5: the test failed", "RONDO_SEED=5 go test")
-	if runs != 4 {
+	if runs != 5 {
 		t.Error(runs, "runs")
 	}
 }
@@ -151,19 +151,48 @@ func TestTasksLeftOver(t *testing.T) {
 	})
 }
 
-// Ways in which a body can depend on something else than its seed.
+// TestNondeterminism has bodies that depend on more than their seed.
 func TestNondeterminism(t *testing.T) {
 	m := map[time.Duration]bool{}
 	for d := range time.Duration(16) {
 		m[d+1] = true
 	}
 	real, runs := time.Now(), 0
+	two := func(first, second func(ctx context.Context) error) func(ctx context.Context) {
+		return func(ctx context.Context) {
+			if runs++; runs%2 == 0 {
+				first, second = second, first
+			}
+			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(first)
+				g.Go(second)
+				return nil
+			})
+		}
+	}
 	bodies := map[string]func(ctx context.Context){
 		"the order of a map": func(ctx context.Context) {
 			for range 50 { // once may be the same by chance
 				for d := range m {
 					_ = rondo.Sleep(ctx, d)
 				}
+			}
+		},
+		// These make the same choices at the same times.
+		"which task sleeps longer": two(
+			func(ctx context.Context) error { return rondo.Sleep(ctx, time.Second) },
+			func(ctx context.Context) error { return rondo.Sleep(ctx, 2*time.Second) },
+		),
+		"which task has an error": two(
+			func(ctx context.Context) error { return nil },
+			func(ctx context.Context) error { return errors.New("so it is") },
+		),
+		"what a task waits for": func(ctx context.Context) {
+			if runs++; runs%2 == 0 {
+				_ = rondo.Sleep(ctx, time.Second)
+			} else {
+				var never rondo.Event
+				_ = rondo.Timeout(ctx, time.Second, never.Wait)
 			}
 		},
 		"time.Now":  func(ctx context.Context) { _ = rondo.Sleep(ctx, time.Since(real)) },
@@ -192,6 +221,20 @@ func TestNondeterminism(t *testing.T) {
 			contains(t, text, "seed 1 is not deterministic: at event ", "in the first run", "usual causes", "RONDO_SEED=1 ")
 		})
 	}
+}
+
+// TestNondeterminismLater: not only the first seed is run twice.
+func TestNondeterminismLater(t *testing.T) {
+	t.Setenv("RONDO_SEED", "1-100")
+	runs := 0
+	text := failing(t, func(t *tester) {
+		sim.Test(t, func(ctx context.Context) {
+			if runs++; runs == 40 {
+				_ = rondo.Yield(ctx)
+			}
+		})
+	})
+	contains(t, text, "seed 20 is not deterministic: at event ", "RONDO_SEED=20 ")
 }
 
 func TestNondeterminismInExplore(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestMain holds the law that a run leaves no goroutine behind.
+// TestMain checks that no run leaves a goroutine behind.
 func TestMain(m *testing.M) {
 	before := runtime.NumGoroutine()
 	code := m.Run()
@@ -28,10 +28,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// victim is the variable that makes the tests of failing_test.go run.
+// victim is the environment variable that makes TestVictim run.
 const victim = "RONDO_SIM_VICTIM"
 
-// A tester stands for the T of a test that is expected to fail.
+// A tester takes the place of the T of a test that must fail.
 type tester struct {
 	testing.TB // nil: what is not below must not be called
 	name       string
@@ -93,8 +93,7 @@ func (t *tester) log(s string) {
 	t.text = append(t.text, s)
 }
 
-// try runs test as a test of its own, and gives back the T that it had, and
-// whether test returned.
+// try runs test with a new T, and returns that T and whether test returned.
 func try(test func(t *tester)) (t *tester, returned bool) {
 	t = &tester{name: "TestTried"}
 	done := make(chan struct{})
@@ -107,7 +106,7 @@ func try(test func(t *tester)) (t *tester, returned bool) {
 	return t, returned
 }
 
-// failing is try for a test that must fail. It gives back what the test printed.
+// failing is try for a test that must fail. It returns what the test printed.
 func failing(t *testing.T, test func(t *tester)) string {
 	t.Helper()
 	tried, returned := try(test)

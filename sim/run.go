@@ -1,6 +1,6 @@
 package sim
 
-// This file runs a body once in a world and says how that ended.
+// This file runs a body once in a world and reports how that ended.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// An outcome is how a run ended: as it should if all is zero.
+// An outcome is how a run ended. The zero outcome is a run without a fault.
 type outcome struct {
 	err    error
 	fault  any // what it panicked with
@@ -23,8 +23,8 @@ type outcome struct {
 	stuck  string
 }
 
-// failure says what is wrong, or nothing. Whether a Goexit is depends on the
-// test.
+// failure says what is wrong, or "". Whether a Goexit is wrong depends on the test,
+// so it is not in here.
 func (o *outcome) failure() string {
 	switch {
 	case o.stuck != "":
@@ -41,21 +41,21 @@ func (o *outcome) failure() string {
 // that never ends.
 func (w *world) run(body func(ctx context.Context)) outcome {
 	var (
-		main    context.Context
-		unheard []error
-		ended   = make(chan outcome, 1)
+		main       context.Context
+		unobserved []error
+		ended      = make(chan outcome, 1)
 	)
 	w.stuck = func() {
-		ended <- outcome{stuck: livelock(main, body)}
+		ended <- outcome{stuck: w.livelock(main, body)}
 		select {} // the loop stays where it is, with all that belongs to it
 	}
 	runner := rondo.Runner{
 		Name: w.label,
-		// Functions that are offloaded run one after the other, in the order in
-		// which tasks asked for them.
+		// Offloaded functions run one after the other, in the order of the calls.
 		Threads: 1,
+		Tracer:  w.tracer(),
 		OnError: func(i rondo.TaskInfo, err error) {
-			unheard = append(unheard, fmt.Errorf("%s failed and nobody waited for it: %w", i.Name, err))
+			unobserved = append(unobserved, fmt.Errorf("%s failed and nobody waited for it: %w", i.Name, err))
 		},
 	}
 	go func() {
@@ -72,7 +72,7 @@ func (w *world) run(body func(ctx context.Context)) outcome {
 			body(ctx)
 			return nil
 		})
-		o.err = errors.Join(append(unheard, o.err)...)
+		o.err = errors.Join(append(unobserved, o.err)...)
 		o.exited = false
 	}()
 	o := w.wait(ended)
@@ -82,21 +82,21 @@ func (w *world) run(body func(ctx context.Context)) outcome {
 	return o
 }
 
-// hang says why a loop may not go on.
+// hang says why a loop may make no progress.
 func hang() string {
 	stacks := make([]byte, 64<<10)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	return "hang: the loop has not gone on for a long real time: a task is blocked by something that is not Rondo's, or never waits, or goes on although it is cancelled\n\n" + string(stacks)
+	return "hang: the loop has made no progress for a long real time: a task is blocked outside Rondo, or it never waits, or it continues although it is cancelled\n\n" + string(stacks)
 }
 
-// abandoned gives the error with which the loop ended every task before the
-// test could. A Goexit in one of them hides it from Run's caller: such a task is
-// likely to have called t.Fatal about its cancellation.
+// abandoned returns the error with which the loop cancelled all tasks, or nil. A
+// Goexit in a task hides that error from Run's caller. The usual cause of that
+// Goexit is a t.Fatal that reports the cancellation.
 func abandoned(main context.Context) error {
 	if main == nil {
 		return nil
 	}
-	if err := context.Cause(main); errors.Is(err, rondo.ErrDeadlock) || errors.Is(err, errPatience) {
+	if err := context.Cause(main); errors.Is(err, rondo.ErrDeadlock) || errors.Is(err, errNothingCame) {
 		return err
 	}
 	return nil
@@ -105,10 +105,10 @@ func abandoned(main context.Context) error {
 // namedMax is how many tasks a report names.
 const namedMax = 20
 
-// livelock names the tasks of a loop that does not come to an end.
-func livelock(main context.Context, body func(ctx context.Context)) string {
+// livelock names the tasks of a loop that does not end.
+func (w *world) livelock(main context.Context, body func(ctx context.Context)) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "livelock: no end after %d steps", stepsMax)
+	fmt.Fprintf(&b, "livelock: no end after %d steps", w.maxSteps)
 	if l := kernel.Of(main); l == nil || !l.Inside() {
 		return b.String()
 	}
@@ -125,7 +125,7 @@ func livelock(main context.Context, body func(ctx context.Context)) string {
 		if t.Waiting != "" {
 			fmt.Fprintf(&b, " for %s since %v", t.Waiting, t.Since)
 		}
-		fmt.Fprintf(&b, "; it had its turn %d times and runs %s", t.Switches, t.Func)
+		fmt.Fprintf(&b, "; it ran %d times and runs %s", t.Switches, t.Func)
 	}
 	return b.String()
 }

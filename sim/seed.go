@@ -1,6 +1,6 @@
 package sim
 
-// This file reads and writes what RONDO_SEED may say.
+// This file parses and formats the values of RONDO_SEED.
 
 import (
 	"fmt"
@@ -11,12 +11,12 @@ import (
 
 const variable = "RONDO_SEED"
 
-// A plan is what RONDO_SEED asks for: seeds for Test, or one order for Explore,
-// or neither.
+// A plan is a parsed RONDO_SEED: seeds for Test, or one order for Explore, or
+// neither.
 type plan struct {
 	seeds       bool
 	first, last uint64
-	order       []int // nil: none is asked for
+	order       []int // nil: none was given
 }
 
 func planned() (plan, error) { return parsePlan(os.Getenv(variable)) }
@@ -57,11 +57,12 @@ func parsePlan(s string) (plan, error) {
 
 func formatSeed(seed uint64) string { return strconv.FormatUint(seed, 10) }
 
-// formatOrder leaves out the zeros at the end: where the list ends, the first is
-// chosen for ever.
+// formatOrder writes an order without the zeros at its end. The order in which the
+// first is always chosen is "x:0".
 func formatOrder(order []int) string {
-	for len(order) > 0 && order[len(order)-1] == 0 {
-		order = order[:len(order)-1]
+	order = significant(order)
+	if len(order) == 0 {
+		return "x:0"
 	}
 	b := []byte("x:")
 	for i, n := range order {
@@ -71,4 +72,13 @@ func formatOrder(order []int) string {
 		b = strconv.AppendInt(b, int64(n), 10)
 	}
 	return string(b)
+}
+
+// significant returns order without the zeros at its end: after the last choice of
+// a list the first is always chosen.
+func significant(order []int) []int {
+	for len(order) > 0 && order[len(order)-1] == 0 {
+		order = order[:len(order)-1]
+	}
+	return order
 }

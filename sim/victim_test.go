@@ -13,10 +13,10 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// TestVictim fails, but only in a process that the tests below have started.
+// TestVictim fails, but only in a process that another test has started.
 func TestVictim(t *testing.T) {
 	if os.Getenv(victim) == "" {
-		t.Skip("only for other tests to look at")
+		t.Skip("only for other tests to run")
 	}
 	t.Run("lost update", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) {
@@ -34,6 +34,20 @@ func TestVictim(t *testing.T) {
 	})
 	t.Run("busy", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) {
+			for {
+				_ = rondo.Yield(ctx)
+			}
+		})
+	})
+	t.Run("steps", func(t *testing.T) {
+		sim.Config{MaxSteps: 1000}.Test(t, func(ctx context.Context) {
+			for {
+				_ = rondo.Yield(ctx)
+			}
+		})
+	})
+	t.Run("orders", func(t *testing.T) {
+		sim.Config{MaxSteps: 1000}.Explore(t, func(ctx context.Context) {
 			for {
 				_ = rondo.Yield(ctx)
 			}
@@ -68,7 +82,7 @@ func TestVictim(t *testing.T) {
 	t.Run("blocked", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) { <-make(chan int) })
 	})
-	t.Run("deaf", func(t *testing.T) {
+	t.Run("uncancelled", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) {
 			rondo.Go(ctx, func(ctx context.Context) error {
 				for {
@@ -78,7 +92,7 @@ func TestVictim(t *testing.T) {
 			t.FailNow()
 		})
 	})
-	t.Run("lonely", func(t *testing.T) {
+	t.Run("unanswered", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) {
 			_, _ = rondo.Offload(ctx, func(ctx context.Context) (int, error) {
 				<-ctx.Done()
@@ -91,9 +105,9 @@ func TestVictim(t *testing.T) {
 	})
 }
 
-// suffer runs one test of TestVictim in a process of its own, with RONDO_SEED
-// set to seed, and gives what was printed.
-func suffer(t *testing.T, name, seed string) string {
+// runVictim runs one test of TestVictim in a new process, with RONDO_SEED set to
+// seed, and returns what it printed.
+func runVictim(t *testing.T, name, seed string) string {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.v", "-test.run=^TestVictim$/^"+name+"$")
 	c.Env = append(os.Environ(), victim+"=1", "RONDO_SEED="+seed)
@@ -106,22 +120,21 @@ func suffer(t *testing.T, name, seed string) string {
 
 var commandLine = regexp.MustCompile(`replay: RONDO_SEED=(\S+) (go test .*)`)
 
-// TestReplay runs what a real test's report says, as one would on a command
-// line.
+// TestReplay runs the command in the report of a real test.
 func TestReplay(t *testing.T) {
 	for _, name := range []string{"lost_update", "order"} {
-		text := suffer(t, name, "")
+		text := runVictim(t, name, "")
 		contains(t, text, "--- FAIL: TestVictim/"+name, "victim_test.go:", "the count is 1", "the test failed")
 		c := commandLine.FindStringSubmatch(text)
 		if c == nil || !strings.HasSuffix(c[2], " -run '^TestVictim$/^"+name+"$' -count=1") {
 			t.Fatalf("no command, or a wrong one:\n%s", text)
 		}
-		contains(t, suffer(t, name, c[1]), "the count is 1", "replay: RONDO_SEED="+c[1]+" ")
+		contains(t, runVictim(t, name, c[1]), "the count is 1", "replay: RONDO_SEED="+c[1]+" ")
 	}
 	if testing.Short() {
 		return
 	}
-	text := suffer(t, "order", "")
+	text := runVictim(t, "order", "")
 	shell := exec.Command("sh", "-c", commandLine.FindStringSubmatch(text)[0][len("replay: "):])
 	shell.Env = append(os.Environ(), victim+"=1")
 	out, err := shell.CombinedOutput()
@@ -132,20 +145,20 @@ func TestReplay(t *testing.T) {
 }
 
 func TestLivelock(t *testing.T) {
-	contains(t, suffer(t, "busy", ""), "seed 1: livelock: no end after 100000 steps",
+	contains(t, runVictim(t, "busy", ""), "seed 1: livelock: no end after 100000 steps",
 		"main is ready", "sim_test.TestVictim.func", "after 0s of virtual time", "RONDO_SEED=1 ")
-	contains(t, suffer(t, "timers", ""), "seed 1: livelock: no end after 100000 steps",
+	contains(t, runVictim(t, "timers", ""), "seed 1: livelock: no end after 100000 steps",
 		"main is waiting for sleep since 1ms", "idler is waiting for lock since 1m4")
-	contains(t, suffer(t, "crowd", "1"), "task-2 is ready", "and 10 more tasks")
+	contains(t, runVictim(t, "crowd", "1"), "task-2 is ready", "and 10 more tasks")
 }
 
-// TestHang has runs that no count of steps can end.
+// TestHang has runs that no number of steps ends.
 func TestHang(t *testing.T) {
-	contains(t, suffer(t, "blocked", ""), "seed 1: hang: ", "[chan receive", "sim_test.TestVictim.func", "RONDO_SEED=1 ")
-	contains(t, suffer(t, "deaf", ""), "seed 1: hang: ", "sim_test.TestVictim.func", "RONDO_SEED=1 ")
-	contains(t, suffer(t, "lonely", ""), "seed 1: sim: nothing has come from outside", "RONDO_SEED=1 ")
+	contains(t, runVictim(t, "blocked", ""), "seed 1: hang: ", "[chan receive", "sim_test.TestVictim.func", "RONDO_SEED=1 ")
+	contains(t, runVictim(t, "uncancelled", ""), "seed 1: hang: ", "sim_test.TestVictim.func", "RONDO_SEED=1 ")
+	contains(t, runVictim(t, "unanswered", ""), "seed 1: sim: nothing has come from outside", "RONDO_SEED=1 ")
 }
 
 func TestSkipInRealTest(t *testing.T) {
-	contains(t, suffer(t, "skipped", ""), "so it is", "--- SKIP: TestVictim/skipped")
+	contains(t, runVictim(t, "skipped", ""), "so it is", "--- SKIP: TestVictim/skipped")
 }

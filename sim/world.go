@@ -1,9 +1,9 @@
 package sim
 
-// This file has the world that a simulated loop lives in: a driver whose clock
-// jumps and whose choices are made by somebody else. Whatever it does is a
-// function of its seed, of its choices, and of what the loop asks; what comes
-// from other goroutines is the one exception.
+// This file has the world that a simulated loop runs in: a driver whose clock
+// jumps and whose choices a strategy or a walk makes. Everything it does is a
+// function of its seed, of these choices, and of what the loop asks. The only
+// exception is what comes from other goroutines.
 
 import (
 	"errors"
@@ -16,50 +16,52 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 )
 
-// epoch is what a simulated clock shows at the earliest. It is long ago, so that
-// a time that was taken from time.Now shows at once.
+// epoch is the earliest time that a simulated clock shows. It is long ago, so that
+// a time that was taken from time.Now is easy to notice.
 var epoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// origin is the instant of a world's beginning: far from zero, so that an
-// instant taken for a duration shows.
+// origin is the instant at which a world begins: far from zero, so that an instant
+// that was mistaken for a duration is easy to notice.
 const origin = int64(1000 * time.Hour)
 
-// patience is how long, in real time, a loop may wait for other goroutines while
+// hangAfter is how long, in real time, a loop may wait for other goroutines while
 // its clock stands still, or a task may run without coming back to the loop.
-// Only tests change it, and stepsMax.
+// maxSteps is what a Config without MaxSteps has. Only tests change them.
 var (
-	patience        = time.Minute
-	stepsMax uint64 = StepsMax
+	hangAfter = time.Minute
+	maxSteps  = defaultMaxSteps
 )
 
-var errPatience = errors.New("sim: nothing has come from outside the loop for a long real time, and its clock stands still until something does")
+var errNothingCame = errors.New("sim: nothing has come from outside the loop for a long real time, and its clock stands still until something does")
 
 // A world is the driver of one simulated loop.
 type world struct {
-	label  string
-	start  time.Time // what the clock shows at origin
-	now    int64
-	pick   strategy
-	steps  atomic.Uint64 // also what tells others that the loop goes on
-	trail  trail
-	rand   *rand.Rand
-	bell   chan struct{}
-	idle   atomic.Bool   // the loop waits for other goroutines
-	enough chan struct{} // closed when it has waited too long
-	stuck  func()        // called when the steps are used up; does not return
+	label    string
+	start    time.Time // what the clock shows at origin
+	now      int64
+	pick     strategy
+	steps    atomic.Uint64 // other goroutines read it to see that the loop makes progress
+	maxSteps uint64
+	trace    *trace // nil: none is kept
+	rand     *rand.Rand
+	wakeup   chan struct{}
+	idle     atomic.Bool   // the loop waits for other goroutines
+	giveUp   chan struct{} // closed when it has waited too long
+	stuck    func()        // called when the steps are used up; does not return
 }
 
-// newWorld makes the world of a seed. pick chooses among n.
-func newWorld(seed uint64, pick strategy) *world {
+// newWorld makes the world of a seed. pick makes its choices.
+func newWorld(seed uint64, pick strategy, maxSteps int) *world {
 	start := stream(seed, forClock).Int64N(int64(24 * time.Hour))
 	return &world{
-		label:  fmt.Sprintf("seed %d", seed),
-		start:  epoch.Add(time.Duration(start)),
-		now:    origin,
-		pick:   pick,
-		rand:   stream(seed, forBody),
-		bell:   make(chan struct{}, 1),
-		enough: make(chan struct{}),
+		label:    fmt.Sprintf("seed %d", seed),
+		start:    epoch.Add(time.Duration(start)),
+		now:      origin,
+		pick:     pick,
+		maxSteps: uint64(maxSteps),
+		rand:     stream(seed, forBody),
+		wakeup:   make(chan struct{}, 1),
+		giveUp:   make(chan struct{}),
 	}
 }
 
@@ -71,8 +73,8 @@ func (w *world) Time(instant int64) time.Time {
 	return w.start.Add(time.Duration(instant - origin))
 }
 
-// Instant gives the instant of t. One too far ahead to be counted is
-// driver.Forever.
+// Instant returns the instant of t, or driver.Forever if t is too far ahead to be
+// counted.
 func (w *world) Instant(t time.Time) int64 {
 	d := int64(t.Sub(w.start))
 	if d > math.MaxInt64-origin {
@@ -81,11 +83,11 @@ func (w *world) Instant(t time.Time) int64 {
 	return origin + d
 }
 
-// Poll jumps to the instant given. If that never comes, the loop knows of
-// something outside that will wake it, so it waits for that.
+// Poll jumps to the instant given. If that is driver.Forever, the loop knows of
+// something outside that will wake it, so Poll waits for that.
 func (w *world) Poll(until int64) error {
 	select {
-	case <-w.bell:
+	case <-w.wakeup:
 		return nil
 	default:
 	}
@@ -94,27 +96,27 @@ func (w *world) Poll(until int64) error {
 		w.idle.Store(true)
 		defer w.idle.Store(false)
 		select {
-		case <-w.bell:
-		case <-w.enough:
-			return errPatience
+		case <-w.wakeup:
+		case <-w.giveUp:
+			return errNothingCame
 		}
 	case until > w.now:
 		w.now = until
 		w.step(1)
-		w.trail.add(event{now: until})
+		w.trace.add(event{now: until, kind: jumped})
 	default:
-		// A busy loop looks in once in a while without anything to choose.
-		w.step(busy)
+		// A busy loop polls now and then without having anything to choose.
+		w.step(pollSteps)
 	}
 	return nil
 }
 
-// busy is how many steps a loop takes between two looks at its driver.
-const busy = 64
+// pollSteps is about how many steps a busy loop takes between two polls.
+const pollSteps = 64
 
 func (w *world) Wake() {
 	select {
-	case w.bell <- struct{}{}:
+	case w.wakeup <- struct{}{}:
 	default:
 	}
 }
@@ -124,12 +126,12 @@ func (w *world) Order() func(n int, who func(i int) uint64) int { return w.choos
 func (w *world) choose(n int, who func(i int) uint64) int {
 	w.step(1)
 	i := w.pick(n, who)
-	w.trail.add(event{now: w.now, who: who(i), n: int32(n)})
+	w.trace.add(event{now: w.now, who: who(i), n: int32(n), kind: chosen})
 	return i
 }
 
 func (w *world) step(n uint64) {
-	if w.steps.Add(n) > stepsMax {
+	if w.steps.Add(n) > w.maxSteps {
 		w.stuck()
 	}
 }
@@ -138,14 +140,15 @@ func (w *world) Virtual() bool { return true }
 
 func (w *world) Close() error { return nil }
 
-// looks is how often wait looks whether the loop goes on.
-const looks = 10
+// checks is how often wait must find that the loop has made no progress before it
+// takes the loop for stuck.
+const checks = 10
 
-// wait gives the outcome of a run. It has patience with a loop that does not go
-// on, but not for ever.
+// wait returns the outcome of a run. It reports a loop that makes no progress for
+// hangAfter as stuck.
 func (w *world) wait(ended <-chan outcome) outcome {
-	look := patience / looks
-	timer := time.NewTimer(look)
+	interval := hangAfter / checks
+	timer := time.NewTimer(interval)
 	defer timer.Stop()
 	warned := false
 	for steps, same := uint64(0), 0; ; {
@@ -153,21 +156,21 @@ func (w *world) wait(ended <-chan outcome) outcome {
 		case o := <-ended:
 			return o
 		case <-timer.C:
-			timer.Reset(look)
+			timer.Reset(interval)
 		}
-		// Time alone proves nothing: the whole process may have been stopped. So
-		// it is the looks that count.
+		// Time alone proves nothing, because the whole process may have been
+		// stopped. So the checks are counted.
 		same++
 		if now := w.steps.Load(); now != steps {
 			steps, same = now, 0
 		}
-		if same < looks {
+		if same < checks {
 			continue
 		}
 		if warned || !w.idle.Load() {
 			return outcome{stuck: hang()}
 		}
-		close(w.enough)
+		close(w.giveUp)
 		warned, same = true, 0
 	}
 }

@@ -33,7 +33,7 @@ func (d *backOff) after(g *rondo.Scope, l net.Listener, err error, report func(e
 }
 
 // passing tells the errors of Accept that are no fault of the listener.
-func passing(err error) bool {
+func temporary(err error) bool {
 	for _, errno := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
 		if errors.Is(err, errno) {
 			return true

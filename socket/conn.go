@@ -201,8 +201,8 @@ func wait(f *fd.FD, method string, which driver.Events, op func(sys uintptr) boo
 		t.Spend(0)
 		return err
 	}
-	err := f.Foreign(which, func(face fd.Face) error {
-		raw, err := face.(syscall.Conn).SyscallConn()
+	err := f.Foreign(which, func(std fd.Std) error {
+		raw, err := std.(syscall.Conn).SyscallConn()
 		switch {
 		case err != nil:
 			return err
@@ -229,6 +229,6 @@ func adopt(f *fd.FD, c net.Conn) *Conn {
 func (c *Conn) name() {
 	c.fd.Name(c.remote)
 	if _, tcp := c.remote.(*net.TCPAddr); !tcp {
-		c.fd.Pieces()
+		c.fd.Partial()
 	}
 }

@@ -19,9 +19,9 @@ import (
 const (
 	copyBuffer = 32 << 10 // as io.Copy has it
 
-	// littleMax is how many pieces in a row may be less than a buffer before a
+	// smallMax is how many pieces in a row may be less than a buffer before a
 	// copy gives its pipe back.
-	littleMax = 16
+	smallMax = 16
 )
 
 // transfer copies r to the connection for a task, if the system can do it; done
@@ -39,7 +39,7 @@ func (c *Conn) transfer(t kernel.Task, r io.Reader) (n int64, done bool, err err
 	case *Conn:
 		if r.fd.Loop() == c.fd.Loop() && r.network != "unixpacket" && c.network != "unixpacket" {
 			var taken int64
-			n, taken, err = c.relay(t, r, left)
+			n, taken, err = c.copyConn(t, r, left)
 			left -= taken
 			done = true
 		}
@@ -70,7 +70,7 @@ func (c *Conn) sendFile(t kernel.Task, file regular, left int64) (n int64, done 
 	}
 	for left > 0 {
 		m, err := c.fd.SendFile(t, raw, int(min(left, fd.BulkMax)))
-		if n == 0 && err != nil && fd.Unfit(err) {
+		if n == 0 && err != nil && fd.NotSupported(err) {
 			return 0, false, nil
 		}
 		if err != nil {
@@ -86,12 +86,12 @@ func (c *Conn) sendFile(t kernel.Task, file regular, left int64) (n int64, done 
 }
 
 // relay copies up to left bytes of src to the connection, and tells how many it has
-// taken from there. Pieces that fill the buffer are bulk, and what follows them
+// taken from there. Partial that fill the buffer are bulk, and what follows them
 // goes by a pipe: small ones are cheaper to copy, and a connection that says
 // nothing should not keep two descriptors more.
-func (c *Conn) relay(t kernel.Task, src *Conn, left int64) (n, taken int64, err error) {
+func (c *Conn) copyConn(t kernel.Task, src *Conn, left int64) (n, taken int64, err error) {
 	p := make([]byte, min(left, copyBuffer))
-	fit := true
+	canSplice := true
 	for taken < left {
 		m, err := src.Read(p[:min(left-taken, int64(len(p)))])
 		taken += int64(m)
@@ -106,14 +106,14 @@ func (c *Conn) relay(t kernel.Task, src *Conn, left int64) (n, taken int64, err 
 		if err != nil {
 			return n, taken, err
 		}
-		if m < copyBuffer || !fit || taken == left {
+		if m < copyBuffer || !canSplice || taken == left {
 			continue
 		}
-		piped, from, end, err := c.pump(t, src, left-taken)
+		piped, from, end, err := c.spliceFrom(t, src, left-taken)
 		n, taken = n+piped, taken+from
 		switch {
-		case err == errUnfit:
-			fit = false
+		case err == errNoSplice:
+			canSplice = false
 		case end || err != nil:
 			return n, taken, err
 		}
@@ -121,22 +121,22 @@ func (c *Conn) relay(t kernel.Task, src *Conn, left int64) (n, taken int64, err 
 	return n, taken, nil
 }
 
-// errUnfit says that a pipe cannot be had or used, and that nothing is lost.
-var errUnfit = errors.New("no pipe")
+// errNoSplice says that a pipe cannot be had or used, and that nothing is lost.
+var errNoSplice = errors.New("no pipe")
 
 // pump copies up to left bytes of src by a pipe, until the end of the stream, or
 // until they come in small pieces.
-func (c *Conn) pump(t kernel.Task, src *Conn, left int64) (n, taken int64, end bool, err error) {
+func (c *Conn) spliceFrom(t kernel.Task, src *Conn, left int64) (n, taken int64, end bool, err error) {
 	tube, err := fd.NewTube()
 	if err != nil {
-		return 0, 0, false, errUnfit
+		return 0, 0, false, errNoSplice
 	}
 	defer tube.Close()
-	for little := 0; taken < left && little < littleMax; little++ {
+	for small := 0; taken < left && small < smallMax; small++ {
 		m, err := src.fd.Fill(t, tube, int(min(left-taken, fd.BulkMax)))
 		switch {
-		case err != nil && fd.Unfit(err):
-			return n, taken, false, errUnfit
+		case err != nil && fd.NotSupported(err):
+			return n, taken, false, errNoSplice
 		case err != nil:
 			return n, taken, false, src.fail("read", err)
 		case m == 0:
@@ -149,7 +149,7 @@ func (c *Conn) pump(t kernel.Task, src *Conn, left int64) (n, taken int64, end b
 			return n, taken, false, c.fail("write", err)
 		}
 		if m >= copyBuffer {
-			little = -1
+			small = -1
 		}
 	}
 	return n, taken, false, nil

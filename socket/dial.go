@@ -196,5 +196,5 @@ func (d *Dialer) dialForeign(ctx context.Context, loop kernel.Loop, network, add
 	if err != nil {
 		return nil, err
 	}
-	return adopt(fd.Adopt(loop, c.(fd.Face)), c), nil
+	return adopt(fd.Adopt(loop, c.(fd.Std)), c), nil
 }

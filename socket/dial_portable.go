@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net"
 
-	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
@@ -19,7 +18,7 @@ func (d *Dialer) dialTask(ctx context.Context, loop kernel.Loop, network, addres
 	defer cancel()
 	var c net.Conn
 	var failed error
-	err := fd.Beside(loop, loop.Task(), rondo.Reason{What: "connect"}, func() error {
+	err := fd.Beside(loop, loop.Task(), kernel.Reason{What: "connect"}, func() error {
 		c, failed = d.std().DialContext(away, network, address)
 		return failed
 	}, cancel, func() {}, func(error) bool { return true })
@@ -33,5 +32,5 @@ func (d *Dialer) dialTask(ctx context.Context, loop kernel.Loop, network, addres
 	default:
 		return nil, err
 	}
-	return adopt(fd.Adopt(loop, c.(fd.Face)), c), nil
+	return adopt(fd.Adopt(loop, c.(fd.Std)), c), nil
 }

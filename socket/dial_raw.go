@@ -53,7 +53,7 @@ func (d *Dialer) dialUnix(ctx context.Context, loop kernel.Loop, network, addres
 	if err != nil {
 		return nil, err
 	}
-	return adopt(fd.New(loop, sys, makeFace), c), nil
+	return adopt(fd.New(loop, sys, makeStd), c), nil
 }
 
 // selfMax is how often a socket that got connected to itself is tried again: a
@@ -75,7 +75,7 @@ func (d *Dialer) connect(ctx context.Context, loop kernel.Loop, network string, 
 		if err != nil {
 			return nil, fail(err)
 		}
-		f := fd.New(loop, sys, makeFace)
+		f := fd.New(loop, sys, makeStd)
 		if err := f.Connect(loop.Task(), sockaddr(to)); err != nil {
 			f.Close()
 			return nil, fail(err)

@@ -143,18 +143,18 @@ type Listener struct {
 var _ net.Listener = (*Listener)(nil)
 
 func newListener(loop kernel.Loop, std stdListener, config net.KeepAliveConfig) *Listener {
-	l := &Listener{fd: fd.Adopt(loop, listenerFace{std}), std: std, keepAlive: config}
+	l := &Listener{fd: fd.Adopt(loop, listenerStd{std}), std: std, keepAlive: config}
 	l.prepare()
 	return l
 }
 
-// listenerFace is a listener in the place of a connection.
-type listenerFace struct{ stdListener }
+// listenerStd is a listener in the place of a connection.
+type listenerStd struct{ stdListener }
 
-func (listenerFace) Read([]byte) (int, error)             { return 0, errors.ErrUnsupported }
-func (listenerFace) Write([]byte) (int, error)            { return 0, errors.ErrUnsupported }
-func (f listenerFace) SetReadDeadline(t time.Time) error  { return f.SetDeadline(t) }
-func (f listenerFace) SetWriteDeadline(t time.Time) error { return nil }
+func (listenerStd) Read([]byte) (int, error)             { return 0, errors.ErrUnsupported }
+func (listenerStd) Write([]byte) (int, error)            { return 0, errors.ErrUnsupported }
+func (f listenerStd) SetReadDeadline(t time.Time) error  { return f.SetDeadline(t) }
+func (f listenerStd) SetWriteDeadline(t time.Time) error { return nil }
 
 // Accept waits for the next connection; it is a *Conn. It fails after Close with
 // net.ErrClosed, past the deadline with os.ErrDeadlineExceeded, and if the task's
@@ -179,14 +179,14 @@ func (l *Listener) Accept() (net.Conn, error) {
 // connection gets a face on the loop when a task first uses it.
 func (l *Listener) acceptForeign() (*Conn, error) {
 	var c net.Conn
-	err := l.fd.Foreign(driver.Readable, func(fd.Face) (err error) {
+	err := l.fd.Foreign(driver.Readable, func(fd.Std) (err error) {
 		c, err = l.std.Accept()
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return adopt(fd.Adopt(l.fd.Loop(), c.(fd.Face)), c), nil
+	return adopt(fd.Adopt(l.fd.Loop(), c.(fd.Std)), c), nil
 }
 
 // Close stops listening. Every Accept fails with net.ErrClosed, one that waits

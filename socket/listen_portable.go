@@ -21,5 +21,5 @@ func (l *Listener) acceptTask(t kernel.Task) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return adopt(fd.Adopt(l.fd.Loop(), c.(fd.Face)), c), nil
+	return adopt(fd.Adopt(l.fd.Loop(), c.(fd.Std)), c), nil
 }

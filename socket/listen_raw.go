@@ -37,7 +37,7 @@ func (l *Listener) acceptTask(t kernel.Task) (*Conn, error) {
 
 // newConn makes a Conn of a connected socket.
 func newConn(loop kernel.Loop, sys int, network string, peer unix.Sockaddr) *Conn {
-	c := &Conn{fd: fd.New(loop, sys, makeFace), network: network}
+	c := &Conn{fd: fd.New(loop, sys, makeStd), network: network}
 	// It fails only if the connection is gone already, which its first use says.
 	local, _ := unix.Getsockname(sys)
 	c.local, c.remote = addr(local, network), addr(peer, network)

@@ -16,11 +16,11 @@ import (
 // tcp gives the connection as package net has it, or an error if it is no TCP
 // connection.
 func (c *Conn) tcp() (*net.TCPConn, error) {
-	face, err := c.fd.Face()
+	std, err := c.fd.Std()
 	if err != nil {
 		return nil, err
 	}
-	if t, ok := face.(*net.TCPConn); ok {
+	if t, ok := std.(*net.TCPConn); ok {
 		return t, nil
 	}
 	return nil, errNotTCP
@@ -62,11 +62,11 @@ func (c *Conn) setLinger(seconds int) error {
 }
 
 func setBuffer(f *fd.FD, which driver.Events, bytes int) error {
-	face, err := f.Face()
+	std, err := f.Std()
 	if err != nil {
 		return err
 	}
-	b := face.(interface {
+	b := std.(interface {
 		SetReadBuffer(bytes int) error
 		SetWriteBuffer(bytes int) error
 	})
@@ -77,11 +77,11 @@ func setBuffer(f *fd.FD, which driver.Events, bytes int) error {
 }
 
 func (c *Conn) shutdown(which driver.Events) error {
-	face, err := c.fd.Face()
+	std, err := c.fd.Std()
 	if err != nil {
 		return err
 	}
-	half := face.(interface {
+	half := std.(interface {
 		CloseRead() error
 		CloseWrite() error
 	})
@@ -93,9 +93,9 @@ func (c *Conn) shutdown(which driver.Events) error {
 
 // openFile gives a duplicate of a socket. The name is package net's.
 func openFile(f *fd.FD, _ string) (*os.File, error) {
-	face, err := f.Face()
+	std, err := f.Std()
 	if err != nil {
 		return nil, err
 	}
-	return face.(interface{ File() (*os.File, error) }).File()
+	return std.(interface{ File() (*os.File, error) }).File()
 }

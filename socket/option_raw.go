@@ -143,9 +143,9 @@ func seconds(d time.Duration) int {
 	return int((d + time.Second - 1) / time.Second)
 }
 
-// makeFace makes the face of package net of a connection. Package net takes the
+// makeStd makes the face of package net of a connection. Package net takes the
 // connection for a fresh one and sets its options; they are put back.
-func makeFace(sys int) (fd.Face, error) {
+func makeStd(sys int) (fd.Std, error) {
 	dup, err := unix.FcntlInt(uintptr(sys), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("fcntl", err)
@@ -158,7 +158,7 @@ func makeFace(sys int) (fd.Face, error) {
 		return nil, err
 	}
 	kept.restore(sys)
-	return c.(fd.Face), nil
+	return c.(fd.Std), nil
 }
 
 // An option of a TCP socket that package net changes.

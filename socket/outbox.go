@@ -126,14 +126,14 @@ func (c *TLSConn) flush() {
 }
 
 // note notes the deadline for writing.
-func (c *TLSConn) note(t time.Time) {
+func (c *TLSConn) setUntil(t time.Time) {
 	c.mu.Lock()
 	c.until = t
 	c.mu.Unlock()
 }
 
 // late tells whether the deadline for writing has passed.
-func (c *TLSConn) late(t kernel.Task) bool {
+func (c *TLSConn) pastWriteDeadline(t kernel.Task) bool {
 	c.mu.Lock()
 	until := c.until
 	c.mu.Unlock()
@@ -162,7 +162,7 @@ type wire struct{ c *TLSConn }
 // answer that crypto/tls owes: it must not fail, or the record that wants it would
 // count as damaged.
 func (w wire) Write(p []byte) (int, error) {
-	if !w.c.mute.Load() {
+	if !w.c.noWrites.Load() {
 		w.c.box.add(p)
 	}
 	return len(p), nil
@@ -206,7 +206,7 @@ func (retriable) Timeout() bool   { return false }
 func (retriable) Temporary() bool { return true }
 
 // plain gives an error of crypto/tls as it would be without a wire.
-func (c *TLSConn) plain(err error) error {
+func (c *TLSConn) unwrap(err error) error {
 	switch e := err.(type) {
 	case retriable:
 		return e.error

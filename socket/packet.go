@@ -34,7 +34,7 @@ type PacketConn struct {
 	network string
 	local   net.Addr
 	remote  net.Addr // nil: it is not connected
-	six     bool     // it is a socket of IPv6
+	ipv6    bool     // it is a socket of IPv6
 	file    *socketFile
 }
 
@@ -176,7 +176,7 @@ func (d *Dialer) dialPacket(ctx context.Context, loop kernel.Loop, network, addr
 func adoptPacket(f *fd.FD, network string, c stdPacket) *PacketConn {
 	p := &PacketConn{fd: f, network: network, local: c.LocalAddr()}
 	if a, udp := p.local.(*net.UDPAddr); udp {
-		p.six = a.IP.To4() == nil
+		p.ipv6 = a.IP.To4() == nil
 	}
 	return p
 }
@@ -344,14 +344,14 @@ func (c *PacketConn) udpPeer(to netip.AddrPort) (fd.Peer, error) {
 		return fd.Peer{}, syscall.EAFNOSUPPORT
 	case c.remote != nil:
 		return fd.Peer{}, net.ErrWriteToConnected
-	case !a.IsValid() && c.six:
+	case !a.IsValid() && c.ipv6:
 		a = netip.IPv6Unspecified()
 	case !a.IsValid():
 		a = netip.IPv4Unspecified()
-	case !c.six && !a.Is4() && !a.Is4In6():
+	case !c.ipv6 && !a.Is4() && !a.Is4In6():
 		return fd.Peer{}, &net.AddrError{Err: "non-IPv4 address", Addr: a.String()}
 	}
-	return onWire(netip.AddrPortFrom(a, to.Port())), nil
+	return peerOfAddr(netip.AddrPortFrom(a, to.Port())), nil
 }
 
 // Close ends all operations on the socket with net.ErrClosed, wherever they

@@ -13,7 +13,7 @@ import (
 
 func addrPort(p fd.Peer) netip.AddrPort { return p.Addr }
 
-func onWire(to netip.AddrPort) fd.Peer { return fd.Peer{Addr: to} }
+func peerOfAddr(to netip.AddrPort) fd.Peer { return fd.Peer{Addr: to} }
 
 func newPacket(loop kernel.Loop, network string, std stdPacket) (*PacketConn, error) {
 	return adoptPacket(fd.Adopt(loop, std), network, std), nil
@@ -24,8 +24,8 @@ func (c *PacketConn) receive(p []byte) (n int, from fd.Peer, err error) {
 	if t == nil {
 		return c.receiveForeign(p)
 	}
-	err = c.borrow(t, driver.Readable, "read", func(face fd.Face) (err error) {
-		n, from, err = receiveStd(face, p)
+	err = c.onStd(t, driver.Readable, "read", func(std fd.Std) (err error) {
+		n, from, err = receiveStd(std, p)
 		return err
 	})
 	return n, from, err
@@ -36,8 +36,8 @@ func (c *PacketConn) send(p []byte) (n int, err error) {
 	if t == nil {
 		return c.sendForeign(p)
 	}
-	err = c.borrow(t, driver.Writable, "write", func(face fd.Face) (err error) {
-		n, err = face.Write(p)
+	err = c.onStd(t, driver.Writable, "write", func(std fd.Std) (err error) {
+		n, err = std.Write(p)
 		return err
 	})
 	return n, err
@@ -48,44 +48,44 @@ func (c *PacketConn) sendTo(p []byte, to fd.Peer) (n int, err error) {
 	if t == nil {
 		return c.sendToForeign(p, to)
 	}
-	err = c.borrow(t, driver.Writable, "write", func(face fd.Face) (err error) {
-		n, err = sendToStd(face, p, to)
+	err = c.onStd(t, driver.Writable, "write", func(std fd.Std) (err error) {
+		n, err = sendToStd(std, p, to)
 		return err
 	})
 	return n, err
 }
 
 func (c *PacketConn) receiveMessage(p, oob []byte) (m message, err error) {
-	op := func(face fd.Face) (err error) {
-		m.n, m.oobn, m.flags, m.peer.Addr, err = face.(*net.UDPConn).ReadMsgUDPAddrPort(p, oob)
+	op := func(std fd.Std) (err error) {
+		m.n, m.oobn, m.flags, m.peer.Addr, err = std.(*net.UDPConn).ReadMsgUDPAddrPort(p, oob)
 		return err
 	}
 	if t := c.fd.Task("ReadMsgUDP"); t == nil {
 		err = c.fd.Foreign(driver.Readable, op)
 	} else {
-		err = c.borrow(t, driver.Readable, "read", op)
+		err = c.onStd(t, driver.Readable, "read", op)
 	}
 	return m, err
 }
 
 func (c *PacketConn) sendMessage(p, oob []byte, to fd.Peer) (m message, err error) {
-	op := func(face fd.Face) (err error) {
-		m.n, m.oobn, err = face.(*net.UDPConn).WriteMsgUDPAddrPort(p, oob, addrPort(to))
+	op := func(std fd.Std) (err error) {
+		m.n, m.oobn, err = std.(*net.UDPConn).WriteMsgUDPAddrPort(p, oob, addrPort(to))
 		return err
 	}
 	if t := c.fd.Task("WriteMsgUDP"); t == nil {
 		err = c.fd.Foreign(driver.Writable, op)
 	} else {
-		err = c.borrow(t, driver.Writable, "write", op)
+		err = c.onStd(t, driver.Writable, "write", op)
 	}
 	return m, err
 }
 
 // borrow runs op on the face of package net's, for a task.
-func (c *PacketConn) borrow(t kernel.Task, which driver.Events, what string, op func(face fd.Face) error) error {
-	face, err := c.fd.Face()
+func (c *PacketConn) onStd(t kernel.Task, which driver.Events, what string, op func(std fd.Std) error) error {
+	std, err := c.fd.Std()
 	if err != nil {
 		return err
 	}
-	return c.fd.Do(t, which, what, func() error { return op(face) })
+	return c.fd.Do(t, which, what, func() error { return op(std) })
 }

@@ -22,8 +22,8 @@ func addrPort(p fd.Peer) netip.AddrPort {
 	return netip.AddrPortFrom(p.Addr.Addr().WithZone(zone(p.Zone)), p.Addr.Port())
 }
 
-// onWire is the reverse.
-func onWire(to netip.AddrPort) fd.Peer {
+// peerOfAddr is the reverse.
+func peerOfAddr(to netip.AddrPort) fd.Peer {
 	if z := to.Addr().Zone(); z != "" {
 		return fd.Peer{Addr: netip.AddrPortFrom(to.Addr().WithZone(""), to.Port()), Zone: index(z)}
 	}
@@ -41,7 +41,7 @@ func newPacket(loop kernel.Loop, network string, std stdPacket) (*PacketConn, er
 		if err != nil {
 			return nil, err
 		}
-		c = adoptPacket(fd.New(loop, sys, makeFace), network, std)
+		c = adoptPacket(fd.New(loop, sys, makeStd), network, std)
 	} else {
 		c = adoptPacket(fd.Adopt(loop, std), network, std)
 	}
@@ -65,7 +65,7 @@ func (c *PacketConn) send(p []byte) (int, error) {
 
 func (c *PacketConn) sendTo(p []byte, to fd.Peer) (int, error) {
 	if t := c.fd.Task("WriteTo"); t != nil {
-		return c.fd.SendTo(t, p, to, c.six)
+		return c.fd.SendTo(t, p, to, c.ipv6)
 	}
 	return c.sendToForeign(p, to)
 }
@@ -90,7 +90,7 @@ func (c *PacketConn) sendMessage(p, oob []byte, to fd.Peer) (m message, err erro
 	var sa unix.Sockaddr
 	switch a := to.Addr.Addr(); {
 	case !a.IsValid():
-	case c.six:
+	case c.ipv6:
 		sa = &unix.SockaddrInet6{Addr: a.As16(), Port: int(to.Addr.Port()), ZoneId: to.Zone}
 	default:
 		sa = &unix.SockaddrInet4{Addr: a.Unmap().As4(), Port: int(to.Addr.Port())}

@@ -11,44 +11,44 @@ import (
 )
 
 func (c *PacketConn) receiveForeign(p []byte) (n int, from fd.Peer, err error) {
-	err = c.fd.Foreign(driver.Readable, func(face fd.Face) (err error) {
-		n, from, err = receiveStd(face, p)
+	err = c.fd.Foreign(driver.Readable, func(std fd.Std) (err error) {
+		n, from, err = receiveStd(std, p)
 		return err
 	})
 	return n, from, err
 }
 
 func (c *PacketConn) sendForeign(p []byte) (n int, err error) {
-	err = c.fd.Foreign(driver.Writable, func(face fd.Face) (err error) {
-		n, err = face.Write(p)
+	err = c.fd.Foreign(driver.Writable, func(std fd.Std) (err error) {
+		n, err = std.Write(p)
 		return err
 	})
 	return n, err
 }
 
 func (c *PacketConn) sendToForeign(p []byte, to fd.Peer) (n int, err error) {
-	err = c.fd.Foreign(driver.Writable, func(face fd.Face) (err error) {
-		n, err = sendToStd(face, p, to)
+	err = c.fd.Foreign(driver.Writable, func(std fd.Std) (err error) {
+		n, err = sendToStd(std, p, to)
 		return err
 	})
 	return n, err
 }
 
-func receiveStd(face fd.Face, p []byte) (int, fd.Peer, error) {
-	if c, ok := face.(*net.UDPConn); ok {
+func receiveStd(std fd.Std, p []byte) (int, fd.Peer, error) {
+	if c, ok := std.(*net.UDPConn); ok {
 		n, from, err := c.ReadFromUDPAddrPort(p)
 		return n, fd.Peer{Addr: from}, err
 	}
-	n, from, err := face.(*net.UnixConn).ReadFromUnix(p)
+	n, from, err := std.(*net.UnixConn).ReadFromUnix(p)
 	if from == nil {
 		return n, fd.Peer{}, err
 	}
 	return n, fd.Peer{Name: from.Name}, err
 }
 
-func sendToStd(face fd.Face, p []byte, to fd.Peer) (int, error) {
-	if c, ok := face.(*net.UDPConn); ok {
+func sendToStd(std fd.Std, p []byte, to fd.Peer) (int, error) {
+	if c, ok := std.(*net.UDPConn); ok {
 		return c.WriteToUDPAddrPort(p, addrPort(to))
 	}
-	return face.(*net.UnixConn).WriteToUnix(p, &net.UnixAddr{Name: to.Name, Net: "unixgram"})
+	return std.(*net.UnixConn).WriteToUnix(p, &net.UnixAddr{Name: to.Name, Net: "unixgram"})
 }

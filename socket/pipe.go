@@ -62,16 +62,16 @@ type pipe struct {
 func (p *pipe) Read(b []byte) (int, error) {
 	t := fd.TaskOf(p.loop, "Read")
 	if t == nil {
-		return p.foreign(func() (int, error) { return p.Read(b) })
+		return p.onLoop(func() (int, error) { return p.Read(b) })
 	}
 	f := p.in
 	if err := f.read.Take(t); err != nil {
-		return 0, fault("read", err)
+		return 0, pipeError("read", err)
 	}
 	n, err := f.receive(t, b)
 	f.read.Release()
 	t.Spend(n)
-	return n, fault("read", err)
+	return n, pipeError("read", err)
 }
 
 // receive reads from the offer, and waits for one.
@@ -96,7 +96,7 @@ func (f *flow) receive(t kernel.Task, b []byte) (int, error) {
 			}
 			return n, nil
 		}
-		if err := f.read.Park(t, rondo.Reason{What: "pipe read"}); err != nil {
+		if err := f.read.Park(t, kernel.Reason{What: "pipe read"}); err != nil {
 			return 0, err
 		}
 	}
@@ -105,18 +105,18 @@ func (f *flow) receive(t kernel.Task, b []byte) (int, error) {
 func (p *pipe) Write(b []byte) (int, error) {
 	t := fd.TaskOf(p.loop, "Write")
 	if t == nil {
-		return p.foreign(func() (int, error) { return p.Write(b) })
+		return p.onLoop(func() (int, error) { return p.Write(b) })
 	}
 	f := p.out
 	if err := f.write.Take(t); err != nil {
-		return 0, fault("write", err)
+		return 0, pipeError("write", err)
 	}
 	n, err := f.send(t, b)
 	f.write.Release()
 	if err != nil {
 		t.Spend(0)
 	}
-	return n, fault("write", err)
+	return n, pipeError("write", err)
 }
 
 // send offers b, and waits until all of it has been read.
@@ -131,7 +131,7 @@ func (f *flow) send(t kernel.Task, b []byte) (int, error) {
 	f.offered, f.data = true, b
 	f.read.Wake()
 	for f.offered && err == nil {
-		err = f.write.Park(t, rondo.Reason{What: "pipe write"})
+		err = f.write.Park(t, kernel.Reason{What: "pipe write"})
 		if f.offered && err == nil {
 			err = f.writable()
 		}
@@ -154,7 +154,7 @@ func (f *flow) writable() error {
 }
 
 // foreign has the loop do what a goroutine that is none of its tasks asks for.
-func (p *pipe) foreign(op func() (int, error)) (int, error) {
+func (p *pipe) onLoop(op func() (int, error)) (int, error) {
 	type result struct {
 		n   int
 		err error
@@ -201,7 +201,7 @@ func (p *pipe) setDeadline(s *fd.Side, t time.Time) error {
 }
 
 // fault makes an error what net.Pipe would return.
-func fault(op string, err error) error {
+func pipeError(op string, err error) error {
 	if err == nil || err == io.EOF || err == io.ErrClosedPipe {
 		return err
 	}

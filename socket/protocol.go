@@ -75,8 +75,8 @@ type Protocol struct {
 	// Error.
 	OnError func(err error)
 
-	mu     sync.Mutex
-	boards map[context.Context]*switchboard // of Attach
+	mu          sync.Mutex
+	dispatchers map[context.Context]*dispatcher // of Attach
 }
 
 // limits gives High and Low as they are to be.
@@ -122,7 +122,7 @@ func (p *Protocol) Serve(ctx context.Context, l net.Listener) error {
 	if err := fd.Supported(loop); err != nil {
 		return fmt.Errorf("rondo: socket.Protocol.Serve: %w", err)
 	}
-	if l, err = own(loop, "Protocol.Serve", l); err != nil {
+	if l, err = adoptListener(loop, "Protocol.Serve", l); err != nil {
 		return err
 	}
 	mine, ok := l.(*Listener)
@@ -130,15 +130,15 @@ func (p *Protocol) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("rondo: socket.Protocol.Serve cannot take connections from a %T, use a Server: %w", l, errors.ErrUnsupported)
 	}
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
-		b := newSwitchboard(p, loop, g, high, low)
+		b := newDispatcher(p, loop, g, high, low)
 		b.start()
 		// Nothing is left of either, unless OnError panics.
-		defer b.cut(g, net.ErrClosed)
+		defer b.abortAll(g, net.ErrClosed)
 		defer mine.Close()
 		err := p.accept(g, b, mine)
 		_ = mine.Close()
 		b.closeAll()
-		if cause := b.attend(g); cause != nil {
+		if cause := b.wait(g); cause != nil {
 			return cause
 		}
 		return err
@@ -147,7 +147,7 @@ func (p *Protocol) Serve(ctx context.Context, l net.Listener) error {
 
 // own gives a listener of package net the form that this package has. One of
 // another loop would block this one.
-func own(loop kernel.Loop, call string, l net.Listener) (net.Listener, error) {
+func adoptListener(loop kernel.Loop, call string, l net.Listener) (net.Listener, error) {
 	switch std := l.(type) {
 	case *Listener:
 		if std.fd.Loop() != loop {
@@ -162,7 +162,7 @@ func own(loop kernel.Loop, call string, l net.Listener) (net.Listener, error) {
 }
 
 // accept makes a Transport of each connection.
-func (p *Protocol) accept(g *rondo.Scope, b *switchboard, l *Listener) error {
+func (p *Protocol) accept(g *rondo.Scope, b *dispatcher, l *Listener) error {
 	var delay backOff
 	for {
 		s, peer, err := l.acceptStream()
@@ -174,7 +174,7 @@ func (p *Protocol) accept(g *rondo.Scope, b *switchboard, l *Listener) error {
 		if g.Err() != nil {
 			return context.Cause(g)
 		}
-		if !passing(err) {
+		if !temporary(err) {
 			return l.fail("accept", err)
 		}
 		if err := delay.after(g, l, err, p.report); err != nil {
@@ -238,39 +238,39 @@ func (p *Protocol) Attach(ctx context.Context, c net.Conn) (*Transport, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rondo: socket.Protocol.Attach of %v: %w", peer, err)
 	}
-	return p.board(ctx, loop, high, low).add(s, tcpPeer(peer)), nil
+	return p.dispatcherFor(ctx, loop, high, low).add(s, tcpPeer(peer)), nil
 }
 
-// board gives the switchboard of ctx, and makes one, with a task that attends to
+// board gives the dispatcher of ctx, and makes one, with a task that attends to
 // it, if there is none.
-func (p *Protocol) board(ctx context.Context, loop kernel.Loop, high, low int) *switchboard {
+func (p *Protocol) dispatcherFor(ctx context.Context, loop kernel.Loop, high, low int) *dispatcher {
 	// What cannot be compared cannot be found again.
 	shared := reflect.ValueOf(ctx).Comparable()
 	if shared {
 		p.mu.Lock()
-		b := p.boards[ctx]
+		b := p.dispatchers[ctx]
 		p.mu.Unlock()
 		if b != nil {
 			return b
 		}
 	}
-	b := newSwitchboard(p, loop, ctx, high, low)
+	b := newDispatcher(p, loop, ctx, high, low)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if shared {
-		if p.boards == nil {
-			p.boards = make(map[context.Context]*switchboard)
+		if p.dispatchers == nil {
+			p.dispatchers = make(map[context.Context]*dispatcher)
 		}
-		p.boards[ctx] = b
+		p.dispatchers[ctx] = b
 	}
 	rondo.Go(ctx, func(own context.Context) error {
 		b.ctx = own
 		b.start()
-		err := b.attend(own)
+		err := b.wait(own)
 		if shared {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			delete(p.boards, ctx)
+			delete(p.dispatchers, ctx)
 		}
 		return err
 	}).SetName("protocol")

@@ -19,7 +19,7 @@ func (l *Listener) acceptStream() (fd.Stream, peerAddr, error) {
 	if err != nil {
 		return fd.Stream{}, peerAddr{}, err
 	}
-	return fd.NewStream(l.fd.Loop(), c.(fd.Face)), tcpPeer(c.RemoteAddr()), nil
+	return fd.NewStream(l.fd.Loop(), c.(fd.Std)), tcpPeer(c.RemoteAddr()), nil
 }
 
 func (t *Transport) addrs() (local, remote net.Addr) { return t.stream.Addrs() }

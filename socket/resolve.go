@@ -114,7 +114,7 @@ func (d *Dialer) tryAll(ctx context.Context, to []netip.AddrPort, try attempt) (
 	case len(to) == 1:
 		return try(ctx, to[0])
 	case d.FallbackDelay < 0:
-		return inTurn(ctx, to, try)
+		return trySerial(ctx, to, try)
 	case d.FallbackDelay == 0:
 		return race(ctx, to, fallbackDelay, try)
 	}
@@ -169,9 +169,9 @@ func race(ctx context.Context, to []netip.AddrPort, delay time.Duration, try att
 // shareMin is the least that an address gets of the time that is left.
 const shareMin = 2 * time.Second
 
-// inTurn tries one address after the other. With a deadline, each gets an equal
+// trySerial tries one address after the other. With a deadline, each gets an equal
 // share of what is left.
-func inTurn(ctx context.Context, to []netip.AddrPort, try attempt) (*Conn, error) {
+func trySerial(ctx context.Context, to []netip.AddrPort, try attempt) (*Conn, error) {
 	var first error
 	for i, a := range to {
 		c, err := share(ctx, len(to)-i, func(ctx context.Context) (*Conn, error) { return try(ctx, a) })

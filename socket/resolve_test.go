@@ -195,7 +195,7 @@ func TestInTurn(t *testing.T) {
 			return nil, err
 		}
 		err := rondo.Timeout(ctx, 9*time.Second, func(ctx context.Context) error {
-			_, err := inTurn(ctx, addrs("1.1.1.1", "2.2.2.2", "3.3.3.3"), hang)
+			_, err := trySerial(ctx, addrs("1.1.1.1", "2.2.2.2", "3.3.3.3"), hang)
 			return err
 		})
 		if want := []time.Duration{3 * time.Second, 3 * time.Second, 3 * time.Second}; !slices.Equal(spans, want) || err == nil {
@@ -204,14 +204,14 @@ func TestInTurn(t *testing.T) {
 		// None gets less than two seconds as long as there are two.
 		spans = nil
 		_ = rondo.Timeout(ctx, 5*time.Second, func(ctx context.Context) error {
-			_, err := inTurn(ctx, addrs("1.1.1.1", "2.2.2.2", "3.3.3.3", "4.4.4.4"), hang)
+			_, err := trySerial(ctx, addrs("1.1.1.1", "2.2.2.2", "3.3.3.3", "4.4.4.4"), hang)
 			return err
 		})
 		if want := []time.Duration{2 * time.Second, 2 * time.Second, time.Second}; !slices.Equal(spans, want) {
 			t.Errorf("%v", spans)
 		}
 		c := new(Conn)
-		got, err := inTurn(ctx, addrs("1.1.1.1", "2.2.2.2"), func(ctx context.Context, a netip.AddrPort) (*Conn, error) {
+		got, err := trySerial(ctx, addrs("1.1.1.1", "2.2.2.2"), func(ctx context.Context, a netip.AddrPort) (*Conn, error) {
 			if a.Addr().String() == "1.1.1.1" {
 				return nil, errors.New("no")
 			}

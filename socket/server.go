@@ -102,10 +102,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := rondo.Check(ctx); err != nil {
 		return err
 	}
-	if l, err = own(loop, "Server.Serve", l); err != nil {
+	if l, err = adoptListener(loop, "Server.Serve", l); err != nil {
 		return err
 	}
-	if err := s.enlist(ctx, loop); err != nil {
+	if err := s.bindLoop(ctx, loop); err != nil {
 		l.Close()
 		return err
 	}
@@ -118,7 +118,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		defer l.Close()
 		return s.accept(g, v)
 	})
-	s.leave(v)
+	s.removeService(v)
 	if s.ended() && (err == nil || errors.Is(err, net.ErrClosed)) {
 		return ErrServerClosed
 	}
@@ -126,7 +126,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // enlist notes the loop that the Server serves on.
-func (s *Server) enlist(ctx context.Context, loop kernel.Loop) error {
+func (s *Server) bindLoop(ctx context.Context, loop kernel.Loop) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -147,7 +147,7 @@ func (s *Server) ended() bool {
 }
 
 // leave notes that a service has ended.
-func (s *Server) leave(v *service) {
+func (s *Server) removeService(v *service) {
 	s.serving = slices.DeleteFunc(s.serving, func(other *service) bool { return other == v })
 	if len(s.serving) == 0 && s.ended() {
 		s.done.Set(struct{}{})
@@ -178,7 +178,7 @@ func (s *Server) accept(g *rondo.Scope, v *service) error {
 		if g.Err() != nil {
 			return context.Cause(g)
 		}
-		if !passing(err) {
+		if !temporary(err) {
 			return err
 		}
 		if err := delay.after(g, v.listener, err, func(err error) { s.report(nil, err) }); err != nil {
@@ -298,7 +298,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return nil // all that it served ended with the loop
 	}
 	if err != nil {
-		on(loop, s.cut)
+		on(loop, s.cancelConns)
 	}
 	return err
 }
@@ -327,7 +327,7 @@ func (s *Server) stop() {
 var past = time.Unix(1, 0)
 
 // cut ends the connections that are left.
-func (s *Server) cut() {
+func (s *Server) cancelConns() {
 	for _, v := range s.serving {
 		v.scope.Cancel(ErrServerClosed)
 		for _, e := range v.conns {

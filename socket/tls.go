@@ -35,11 +35,11 @@ const (
 
 	// owed is how much may wait to be sent when more is read. A peer that does not
 	// read can have us owe it answers.
-	owed = 128 << 10
+	unsentMax = 128 << 10
 
 	// farewell is how long the end of the stream may take to be sent, as in
 	// crypto/tls.
-	farewell = 5 * time.Second
+	closeNotifyTimeout = 5 * time.Second
 )
 
 // A TLSConn is TLS over a connection: a tls.Conn that several tasks and goroutines
@@ -52,18 +52,18 @@ const (
 // scope of the task. The next one goes on where that one stopped. A handshake that
 // was cut off has failed for good.
 type TLSConn struct {
-	conn    net.Conn
-	tls     *tls.Conn
-	loop    kernel.Loop
-	shaking fd.Lock // who does the handshake
-	reading fd.Lock // who reads, the handshake done
-	sending fd.Lock // who sends what is in the outbox
-	box     outbox
-	ready   atomic.Bool // the handshake is done, and all of it is sent
-	mute    atomic.Bool // nothing more is to be said
-	closed  atomic.Bool
-	mu      sync.Mutex // guards until; held for an instant
-	until   time.Time  // the deadline for writing
+	conn        net.Conn
+	tls         *tls.Conn
+	loop        kernel.Loop
+	handshaking fd.Lock // who does the handshake
+	reading     fd.Lock // who reads, the handshake done
+	sending     fd.Lock // who sends what is in the outbox
+	box         outbox
+	ready       atomic.Bool // the handshake is done, and all of it is sent
+	noWrites    atomic.Bool // nothing more is to be said
+	closed      atomic.Bool
+	mu          sync.Mutex // guards until; held for an instant
+	until       time.Time  // the deadline for writing
 }
 
 var _ net.Conn = (*TLSConn)(nil)
@@ -106,7 +106,7 @@ func mustLoop(ctx context.Context, call string) kernel.Loop {
 
 func newTLSConn(loop kernel.Loop, c net.Conn) *TLSConn {
 	t := &TLSConn{conn: c, loop: loop}
-	t.shaking.Begin(loop)
+	t.handshaking.Begin(loop)
 	t.reading.Begin(loop)
 	t.sending.Begin(loop)
 	return t
@@ -132,14 +132,14 @@ func (c *TLSConn) Read(p []byte) (int, error) {
 	if err := c.enter(t, "read"); err != nil {
 		return 0, err
 	}
-	if c.box.size() > owed {
+	if c.box.size() > unsentMax {
 		if err := c.send(t); err != nil {
 			return 0, err
 		}
 	}
 	n, err := c.tls.Read(p)
 	c.flush()
-	return n, c.plain(err)
+	return n, c.unwrap(err)
 }
 
 // Write writes all of p, or fails and tells how much of it was taken. What was taken
@@ -172,7 +172,7 @@ func (c *TLSConn) write(t kernel.Task, p []byte) (n int, err error) {
 		return 0, err
 	}
 	// What is encrypted counts as written, so this is the last moment to refuse.
-	if c.late(t) {
+	if c.pastWriteDeadline(t) {
 		return 0, c.fail("write", os.ErrDeadlineExceeded)
 	}
 	if err := c.drain(); err != nil {
@@ -211,17 +211,17 @@ func (c *TLSConn) HandshakeContext(ctx context.Context) error {
 		return nil
 	}
 	t := fd.TaskOf(c.loop, "Handshake")
-	if err := c.await(ctx, t); err != nil {
+	if err := c.takeHandshake(ctx, t); err != nil {
 		return err
 	}
-	defer c.shaking.Release()
+	defer c.handshaking.Release()
 	if c.ready.Load() {
 		return nil
 	}
 	if err := c.tls.HandshakeContext(ctx); err != nil {
 		// An alert tells the peer, if that is possible.
 		c.flush()
-		return c.plain(err)
+		return c.unwrap(err)
 	}
 	if err := c.send(t); err != nil {
 		return err
@@ -231,21 +231,21 @@ func (c *TLSConn) HandshakeContext(ctx context.Context) error {
 }
 
 // await takes the lock of the handshake.
-func (c *TLSConn) await(ctx context.Context, t kernel.Task) error {
-	if c.shaking.Try() {
+func (c *TLSConn) takeHandshake(ctx context.Context, t kernel.Task) error {
+	if c.handshaking.Try() {
 		return nil
 	}
 	stop := func() bool { return true }
 	if ctx.Done() != nil {
 		stop = context.AfterFunc(ctx, func() { _ = c.conn.Close() })
 	}
-	err := c.shaking.Take(t)
+	err := c.handshaking.Take(t)
 	if err != nil {
 		err = c.fail("handshake", err)
 	}
 	if !stop() {
 		if err == nil {
-			c.shaking.Release()
+			c.handshaking.Release()
 		}
 		return ctx.Err()
 	}
@@ -262,16 +262,16 @@ func (c *TLSConn) CloseWrite() error {
 		return c.fail("close", err)
 	}
 	defer c.sending.Release()
-	return c.bid(t)
+	return c.closeNotify(t)
 }
 
 // bid says close_notify. The caller has the lock sending.
-func (c *TLSConn) bid(t kernel.Task) error {
+func (c *TLSConn) closeNotify(t kernel.Task) error {
 	if err := c.tls.CloseWrite(); err != nil {
-		return c.plain(err)
+		return c.unwrap(err)
 	}
-	c.mute.Store(true)
-	_ = c.conn.SetWriteDeadline(c.now(t).Add(farewell))
+	c.noWrites.Store(true)
+	_ = c.conn.SetWriteDeadline(c.now(t).Add(closeNotifyTimeout))
 	return c.drain()
 }
 
@@ -292,7 +292,7 @@ func (c *TLSConn) Close() error {
 	}
 	callback := inside && t == nil
 	if c.ready.Load() && !callback && c.sending.Try() {
-		said = c.bid(t)
+		said = c.closeNotify(t)
 		c.sending.Release()
 	}
 	if err := c.conn.Close(); err != nil {
@@ -308,10 +308,10 @@ func (c *TLSConn) Close() error {
 // is the zero value. It never suspends.
 func (c *TLSConn) ConnectionState() tls.ConnectionState {
 	if !c.ready.Load() {
-		if !c.shaking.Try() {
+		if !c.handshaking.Try() {
 			return tls.ConnectionState{}
 		}
-		defer c.shaking.Release()
+		defer c.handshaking.Release()
 	}
 	return c.tls.ConnectionState()
 }
@@ -320,10 +320,10 @@ func (c *TLSConn) ConnectionState() tls.ConnectionState {
 // tls.Conn's does. It never suspends.
 func (c *TLSConn) VerifyHostname(host string) error {
 	if !c.ready.Load() {
-		if !c.shaking.Try() {
+		if !c.handshaking.Try() {
 			return errors.New("rondo: VerifyHostname during the handshake")
 		}
-		defer c.shaking.Release()
+		defer c.handshaking.Release()
 	}
 	return c.tls.VerifyHostname(host)
 }
@@ -339,7 +339,7 @@ func (c *TLSConn) RemoteAddr() net.Addr { return c.conn.RemoteAddr() }
 
 // SetDeadline is SetReadDeadline and SetWriteDeadline.
 func (c *TLSConn) SetDeadline(t time.Time) error {
-	c.note(t)
+	c.setUntil(t)
 	return c.conn.SetDeadline(t)
 }
 
@@ -351,6 +351,6 @@ func (c *TLSConn) SetReadDeadline(t time.Time) error { return c.conn.SetReadDead
 // SetWriteDeadline is SetReadDeadline for writing. CloseWrite and Close set one of
 // their own.
 func (c *TLSConn) SetWriteDeadline(t time.Time) error {
-	c.note(t)
+	c.setUntil(t)
 	return c.conn.SetWriteDeadline(t)
 }

@@ -24,14 +24,14 @@ type Transport struct {
 	// Value is the program's, for what it keeps of the connection.
 	Value any
 
-	board   *switchboard
-	backlog *backlog // what could not be sent yet; nil: nothing
-	next    *Transport
-	err     error // why it is lost
-	peer    peerAddr
-	stream  fd.Stream
-	place   int32 // in board.conns
-	is      state
+	dispatcher *dispatcher
+	backlog    *backlog // what could not be sent yet; nil: nothing
+	next       *Transport
+	err        error // why it is lost
+	peer       peerAddr
+	stream     fd.Stream
+	place      int32 // in dispatcher.conns
+	is         state
 }
 
 // peerAddr is the address of a TCP peer. One of another network is not valid.
@@ -41,20 +41,20 @@ type peerAddr = netip.AddrPort
 type state uint16
 
 const (
-	connected state = 1 << iota // Connected was called
-	queued                      // it is in the list of the switchboard
-	readable                    // a read may have something
-	sendable                    // a write may have room
-	unsure                      // a short read may have left something
-	idle                        // PauseReading was called
-	ended                       // the peer has ended its side
-	closing                     // Close was called: it ends when all is sent
-	finished                    // CloseWrite was called
-	shut                        // and the peer was told
-	full                        // PauseWriting was called, and ResumeWriting was not
-	doomed                      // Lost is to be called
-	stopping                    // something under way must end before that
-	lost                        // Lost was called
+	connected   state = 1 << iota // Connected was called
+	queued                        // it is in the list of the dispatcher
+	readable                      // a read may have something
+	sendable                      // a write may have room
+	unsure                        // a short read may have left something
+	readPaused                    // PauseReading was called
+	peerEnded                     // the peer has peerEnded its side
+	closing                       // Close was called: it ends when all is sent
+	writeClosed                   // CloseWrite was called
+	shutDown                      // and the peer was told
+	paused                        // PauseWriting was called, and ResumeWriting was not
+	ending                        // Lost is to be called
+	stopping                      // something under way must end before that
+	lost                          // Lost was called
 )
 
 func (t *Transport) has(s state) bool { return t.is&s != 0 }
@@ -85,12 +85,12 @@ func mustBeInside(loop kernel.Loop, call string) {
 	}
 }
 
-func (t *Transport) enter(call string) { mustBeInside(t.board.loop, "Transport."+call) }
+func (t *Transport) enter(call string) { mustBeInside(t.dispatcher.loop, "Transport."+call) }
 
 // Context gives a ctx to start tasks with. Its scope is that of Protocol.Serve,
 // which waits for them; after Attach it is one below that of its ctx, and
 // cancelled with it. A task that fails cancels Serve, as in any Group.
-func (t *Transport) Context() context.Context { return t.board.ctx }
+func (t *Transport) Context() context.Context { return t.dispatcher.ctx }
 
 // Write sends b, and buffers what the system does not take at once; b may be used
 // again when it returns. There is no limit to what it buffers: heed PauseWriting.
@@ -101,19 +101,19 @@ func (t *Transport) Context() context.Context { return t.board.ctx }
 func (t *Transport) Write(b []byte) (int, error) {
 	t.enter("Write")
 	switch {
-	case t.has(doomed | lost):
+	case t.has(ending | lost):
 		if t.err != nil {
 			return 0, t.err
 		}
 		return 0, t.fail("write", net.ErrClosed)
 	case t.has(closing):
 		return 0, t.fail("write", net.ErrClosed)
-	case t.has(finished):
+	case t.has(writeClosed):
 		return 0, fmt.Errorf("rondo: socket.Transport.Write after CloseWrite: %w", net.ErrClosed)
 	}
 	n := 0
 	if t.backlog == nil && t.has(sendable) && len(b) > 0 {
-		if n = t.send(b); t.has(doomed) {
+		if n = t.send(b); t.has(ending) {
 			return 0, t.err
 		}
 	}
@@ -125,11 +125,11 @@ func (t *Transport) Write(b []byte) (int, error) {
 	}
 	t.backlog.append(b[n:])
 	if t.has(sendable) {
-		t.board.enqueue(t)
+		t.dispatcher.enqueue(t)
 	}
-	if !t.has(full) && t.Buffered() > t.board.high {
-		t.set(full)
-		if fn := t.board.protocol.PauseWriting; fn != nil {
+	if !t.has(paused) && t.Buffered() > t.dispatcher.high {
+		t.set(paused)
+		if fn := t.dispatcher.protocol.PauseWriting; fn != nil {
 			fn(t)
 		}
 	}
@@ -142,39 +142,39 @@ func (t *Transport) send(b []byte) int {
 	n, err := t.stream.Send(b)
 	if err == fd.ErrAgain {
 		t.clear(sendable)
-		err = t.stream.Expect(t.board.loop, driver.Writable, (*sink)(t))
+		err = t.stream.Arm(t.dispatcher.loop, driver.Writable, (*sink)(t))
 	}
 	if err != nil {
-		t.doom(t.fail("write", err))
+		t.end(t.fail("write", err))
 	}
 	return n
 }
 
 // flush sends from the backlog, once.
 func (t *Transport) flush() {
-	if t.backlog == nil || !t.has(sendable) || t.has(doomed) {
+	if t.backlog == nil || !t.has(sendable) || t.has(ending) {
 		return
 	}
 	n := t.send(t.backlog.rest())
-	t.board.moved += n
+	t.dispatcher.moved += n
 	t.backlog.sent += n
 	if len(t.backlog.rest()) == 0 {
 		t.backlog = nil
 	}
-	if t.has(full) && !t.has(closing|finished|doomed) && t.Buffered() <= t.board.low {
-		t.clear(full)
-		if fn := t.board.protocol.ResumeWriting; fn != nil {
+	if t.has(paused) && !t.has(closing|writeClosed|ending) && t.Buffered() <= t.dispatcher.low {
+		t.clear(paused)
+		if fn := t.dispatcher.protocol.ResumeWriting; fn != nil {
 			fn(t)
 		}
 	}
 }
 
 // reads tells whether the peer is listened to.
-func (t *Transport) reads() bool { return !t.has(idle | ended | closing | doomed) }
+func (t *Transport) reads() bool { return !t.has(readPaused | peerEnded | closing | ending) }
 
 // read reads once.
 func (t *Transport) read() {
-	b := t.board
+	b := t.dispatcher
 	n, err := t.stream.Receive(b.buffer[:])
 	switch {
 	case err == nil:
@@ -190,56 +190,56 @@ func (t *Transport) read() {
 	case err == fd.ErrAgain:
 		t.await()
 	case errors.Is(err, io.EOF):
-		t.set(ended)
+		t.set(peerEnded)
 		if fn := b.protocol.EOF; fn == nil || !fn(t) {
 			t.set(closing)
 		}
 	default:
-		t.doom(t.fail("read", err))
+		t.end(t.fail("read", err))
 	}
 }
 
 // await has the driver report the next time that there is something to read.
 func (t *Transport) await() {
 	t.clear(readable)
-	if err := t.stream.Expect(t.board.loop, driver.Readable, (*sink)(t)); err != nil {
-		t.doom(t.fail("read", err))
+	if err := t.stream.Arm(t.dispatcher.loop, driver.Readable, (*sink)(t)); err != nil {
+		t.end(t.fail("read", err))
 	}
 }
 
 // settle does what was put off until all is sent.
-func (t *Transport) settle() {
-	if t.backlog != nil || t.stream.Sending() || t.has(doomed) {
+func (t *Transport) afterFlush() {
+	if t.backlog != nil || t.stream.Sending() || t.has(ending) {
 		return
 	}
-	if t.has(finished) && !t.has(shut|closing) {
-		t.set(shut)
+	if t.has(writeClosed) && !t.has(shutDown|closing) {
+		t.set(shutDown)
 		if err := t.stream.CloseWrite(); err != nil {
-			t.doom(t.fail("close", err))
+			t.end(t.fail("close", err))
 			return
 		}
 	}
-	if t.has(closing) || t.has(shut) && t.has(ended) {
-		t.doom(nil)
+	if t.has(closing) || t.has(shutDown) && t.has(peerEnded) {
+		t.end(nil)
 	}
 }
 
 // pending tells whether a visit has something to do.
 func (t *Transport) pending() bool {
-	if t.has(doomed) {
+	if t.has(ending) {
 		return !t.has(lost | stopping)
 	}
 	return t.backlog != nil && t.has(sendable) || t.has(readable) && t.reads()
 }
 
 // doom ends the connection, for the first reason that is given.
-func (t *Transport) doom(err error) {
-	if t.has(doomed) {
+func (t *Transport) end(err error) {
+	if t.has(ending) {
 		return
 	}
-	t.set(doomed)
+	t.set(ending)
 	t.err = err
-	t.board.enqueue(t)
+	t.dispatcher.enqueue(t)
 }
 
 // CloseWrite ends the sending side when what is buffered has been sent; the peer
@@ -247,9 +247,9 @@ func (t *Transport) doom(err error) {
 // call does nothing.
 func (t *Transport) CloseWrite() {
 	t.enter("CloseWrite")
-	if !t.has(finished | closing | doomed) {
-		t.set(finished)
-		t.board.enqueue(t)
+	if !t.has(writeClosed | closing | ending) {
+		t.set(writeClosed)
+		t.dispatcher.enqueue(t)
 	}
 }
 
@@ -263,9 +263,9 @@ func (t *Transport) Close() {
 }
 
 func (t *Transport) close() {
-	if !t.has(closing | doomed) {
+	if !t.has(closing | ending) {
 		t.set(closing)
-		t.board.enqueue(t)
+		t.dispatcher.enqueue(t)
 	}
 }
 
@@ -273,7 +273,7 @@ func (t *Transport) close() {
 // next turn, with nil.
 func (t *Transport) Abort() {
 	t.enter("Abort")
-	t.doom(nil)
+	t.end(nil)
 }
 
 // PauseReading lets what arrives wait in the system, and with it the peer: until
@@ -281,15 +281,15 @@ func (t *Transport) Abort() {
 // does nothing.
 func (t *Transport) PauseReading() {
 	t.enter("PauseReading")
-	t.set(idle)
+	t.set(readPaused)
 }
 
 // ResumeReading undoes PauseReading.
 func (t *Transport) ResumeReading() {
 	t.enter("ResumeReading")
-	t.clear(idle)
+	t.clear(readPaused)
 	if t.pending() {
-		t.board.enqueue(t)
+		t.dispatcher.enqueue(t)
 	}
 }
 

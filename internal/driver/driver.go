@@ -1,7 +1,7 @@
-// Package driver is Rondo's one seam to the world: clock, news of file
-// descriptors, sleep, wake-up, and the choice among things that could happen
-// next. The real driver is package internal/poll's; package sim has the
-// simulated one. The code above cannot tell which of them it runs on.
+// Package driver is Rondo's only interface to the outside world: the clock,
+// events of file descriptors, sleep, wake-up, and the choice of what runs next.
+// The real driver is in package internal/poll, the simulated one in package
+// sim. The loop cannot tell them apart.
 //
 // All methods are called on the loop's goroutine, one at a time, except Wake,
 // which any goroutine may call at any time.
@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Forever is the instant that never comes: Poll with it sleeps until there is
-// news.
+// Forever is the instant that never comes: Poll(Forever) sleeps until there is
+// an event.
 const Forever int64 = math.MaxInt64
 
 // A Driver is what a loop knows of the world. Instants are nanoseconds on the
@@ -23,44 +23,45 @@ type Driver interface {
 	// Now reads the clock.
 	Now() int64
 
-	// Time gives the wall-clock time of an instant, and Instant the instant of
-	// a wall-clock time.
+	// Time returns the wall-clock time of an instant, and Instant the instant
+	// of a wall-clock time.
 	Time(instant int64) time.Time
 	Instant(t time.Time) int64
 
-	// Poll delivers the news there is: it calls Ready of each Sink whose
-	// descriptor has become ready. If there is none it sleeps until some
-	// comes, until Wake is called, or until the instant given. An instant
-	// that has passed makes it look without sleeping. A Wake that came while
-	// nobody slept makes the next Poll return at once. It may return early and
-	// with no news at all.
+	// Poll delivers pending events: it calls Ready of each Sink whose
+	// descriptor has become ready. If there are none it sleeps until one comes,
+	// until Wake is called, or until the given instant. If that instant has
+	// passed, Poll looks without sleeping. A Wake that came while nobody slept
+	// makes the next Poll return at once. Poll may return early and without any
+	// event.
 	Poll(until int64) error
 
 	// Wake ends a Poll that sleeps, or the next one. Any goroutine may call it,
 	// also after Close.
 	Wake()
 
-	// Order gives the function that chooses which of n ready things runs next
-	// (0 <= choice < n), or nil if they run in the order they became ready. who
-	// gives the number of the task at a place, or 0 for a callback.
+	// Order returns the function that chooses which of n ready things runs next
+	// (0 <= choice < n), or nil if they run in the order in which they became
+	// ready. who returns the number of the task at a position, or 0 for a
+	// callback.
 	Order() func(n int, who func(i int) uint64) int
 
-	// Virtual tells whether time is simulated, so that nothing outside the
+	// Virtual reports whether time is simulated, so that nothing outside the
 	// loop can ever wake it.
 	Virtual() bool
 
-	// Close releases what the driver holds. Poll must not be called after it.
+	// Close releases the driver's resources. Poll must not be called after it.
 	Close() error
 }
 
 // Events says what has become possible on a descriptor.
 type Events uint8
 
-// The two directions that can be asked for, and what may come with them. HangUp
-// says that the peer has ended its sending side, or that the descriptor is in
-// error: a read will not block from here on. Urgent says that there is urgent
-// data in the stream, before which a read may end though there is more; alone it
-// is no promise that a read gives anything.
+// The two directions that can be asked for, and two more facts. HangUp says
+// that the peer has ended its sending side, or that the descriptor has an
+// error: from here on a read will not block. Urgent says that there is urgent
+// data in the stream, so a read may end before it although more data has come.
+// Urgent alone does not promise that a read returns anything.
 const (
 	Readable Events = 1 << iota
 	Writable
@@ -68,15 +69,15 @@ const (
 	Urgent
 )
 
-// A Sink is told that its descriptor is ready. Ready runs on the loop, inside
-// Poll; it must not wait.
+// Ready of a Sink is called when its descriptor becomes ready. It runs on the
+// loop, inside Poll, and must not wait.
 type Sink interface {
 	Ready(ev Events)
 }
 
-// An Epoch is a Driver whose clock is the system's with another origin. Epoch
-// gives what the system's monotonic clock shows at instant 0, for those who look
-// at the program from outside and have only that clock.
+// An Epoch is a Driver whose clock is the system's clock with another origin.
+// Epoch returns what the system's monotonic clock shows at instant 0. Programs
+// that look at this one from outside have only that clock.
 type Epoch interface {
 	Epoch() int64
 }
@@ -84,24 +85,25 @@ type Epoch interface {
 // A Poller is a Driver that can watch file descriptors. A driver without
 // descriptors does not implement it.
 type Poller interface {
-	// Arm asks for news of fd: the next time want becomes possible, or if it is
-	// already, s hears of it in a Poll that follows. Reports are edges: a
-	// caller arms after an operation said EAGAIN, and after a report reads or
-	// writes until EAGAIN, arming again then. Arming what is already armed
-	// costs nothing. Each direction has one sink; the last given holds.
+	// Arm asks for events of fd: Ready of s is called in a later Poll when want
+	// becomes possible, or if it already is. Reports are edges: a caller calls
+	// Arm after an operation returned EAGAIN; after a report it reads or writes
+	// until EAGAIN and calls Arm again. Arming what is already armed costs
+	// nothing. Each direction has one sink, the last one given.
 	//
-	// An error that is syscall.EPERM says that the descriptor is of a kind that
-	// never blocks (a regular file).
+	// The error syscall.EPERM says that the descriptor is of a kind that never
+	// blocks, such as a regular file.
 	Arm(fd uintptr, want Events, s Sink) error
 
-	// Disarm ends the reports of the directions given. It must be called for
-	// all of them before fd is closed. Disarming what is not armed is nothing.
+	// Disarm ends the reports of the given directions. It must be called for
+	// all of them before fd is closed. Disarming what is not armed does
+	// nothing.
 	Disarm(fd uintptr, which Events)
 }
 
 type key struct{}
 
-// With returns a ctx whose Run uses the driver that open makes.
+// With returns a ctx; Run with that ctx uses the driver that open returns.
 func With(ctx context.Context, open func() (Driver, error)) context.Context {
 	return context.WithValue(ctx, key{}, open)
 }

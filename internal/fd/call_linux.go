@@ -3,10 +3,10 @@
 package fd
 
 // The four system calls that move data. None of them blocks, so the scheduler
-// is told nothing: that saves some 50 ns a call. On sockets they ask for that
-// themselves, whatever mode the descriptor is in: it shares the mode with every
-// duplicate, and one of those may be switched to blocking, as os.File.Fd did
-// for long.
+// is not told of them: that saves some 50 ns a call. On sockets the flag
+// MSG_DONTWAIT makes sure of that, whatever mode the descriptor is in: the mode
+// is shared with every duplicate, and old versions of os.File.Fd switch it to
+// blocking.
 
 import (
 	"syscall"

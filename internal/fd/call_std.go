@@ -2,9 +2,9 @@
 
 package fd
 
-// The four system calls that move data, as package syscall has them: it tells
-// the race detector that what was sent happens before what was received, which
-// package net relies on as well.
+// The four system calls that move data, as package syscall has them. They tell
+// the race detector that a send happens before the receive, which package net
+// relies on as well.
 
 import "syscall"
 
@@ -14,10 +14,10 @@ func send(sys int, p []byte) (int, syscall.Errno) { return write(sys, p) }
 
 func read(sys int, p []byte) (int, syscall.Errno) {
 	n, err := syscall.Read(sys, p)
-	return max(n, 0), number(err)
+	return max(n, 0), errnoOf(err)
 }
 
 func write(sys int, p []byte) (int, syscall.Errno) {
 	n, err := syscall.Write(sys, p)
-	return max(n, 0), number(err)
+	return max(n, 0), errnoOf(err)
 }

@@ -2,7 +2,7 @@
 
 package fd
 
-// How a connection comes about: accepted from a listener, or asked for.
+// How a connection starts: accepted from a listener, or connected.
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// Accept waits for a connection and gives its descriptor, non-blocking, and its
+// Accept waits for a connection and returns its non-blocking descriptor and its
 // peer. Only tasks may call it.
 func (f *FD) Accept(t kernel.Task) (sys int, peer unix.Sockaddr, err error) {
 	s := &f.read
@@ -27,18 +27,18 @@ func (f *FD) Accept(t kernel.Task) (sys int, peer unix.Sockaddr, err error) {
 			// It was closed before it was accepted: look for the next.
 			return syscall.EINTR
 		}
-		return number(err)
+		return errnoOf(err)
 	})
 	s.Release()
 	t.Spend(0)
 	if err != nil {
-		return -1, nil, name("accept", err)
+		return -1, nil, syscallError("accept", err)
 	}
 	return sys, peer, nil
 }
 
-// Connect connects the socket to an address and waits until it is, or has
-// failed. Only tasks may call it.
+// Connect connects the socket to an address. It waits until the socket is
+// connected or has failed. Only tasks may call it.
 func (f *FD) Connect(t kernel.Task, to unix.Sockaddr) error {
 	s := &f.write
 	if err := s.Take(t); err != nil {
@@ -46,20 +46,20 @@ func (f *FD) Connect(t kernel.Task, to unix.Sockaddr) error {
 	}
 	defer s.Release()
 	asked := false
-	return name("connect", s.attempt(t, "connect", func() syscall.Errno {
+	return syscallError("connect", s.attempt(t, "connect", func() syscall.Errno {
 		if !asked {
 			asked = true
-			return pending(number(unix.Connect(f.sys, to)))
+			return pending(errnoOf(unix.Connect(f.sys, to)))
 		}
 		code, err := unix.GetsockoptInt(f.sys, unix.SOL_SOCKET, unix.SO_ERROR)
 		if err != nil {
-			return number(err)
+			return errnoOf(err)
 		}
 		if code != 0 {
 			return pending(syscall.Errno(code))
 		}
-		// No error may also mean no answer yet, if the report was of another
-		// socket that had the number before.
+		// No error may also mean no answer yet, if the report was for an
+		// earlier socket with the same number.
 		if _, err := unix.Getpeername(f.sys); err != nil {
 			return syscall.EAGAIN
 		}
@@ -67,8 +67,9 @@ func (f *FD) Connect(t kernel.Task, to unix.Sockaddr) error {
 	}))
 }
 
-// pending tells the errors of connect(2) that mean it is under way. EAGAIN is
-// none of them: it says that a Unix socket's peer has no room.
+// pending returns EAGAIN for the errors of connect(2) that mean that it is
+// under way. EAGAIN itself is none of them: it says that a Unix socket's peer
+// has no room.
 func pending(errno syscall.Errno) syscall.Errno {
 	switch errno {
 	case syscall.EINPROGRESS, syscall.EALREADY, syscall.EINTR:

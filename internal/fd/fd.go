@@ -1,17 +1,17 @@
-// Package fd puts a file descriptor on a loop: a task that has to wait for it is
-// suspended, and the rest of the program goes on.
+// Package fd puts a file descriptor on a loop: a task that has to wait for it
+// is suspended, and the rest of the program goes on.
 //
-// An FD has two faces. The loop's own is a non-blocking descriptor that only
-// tasks use; the other, Face, is the standard library's and is for all other
-// goroutines, which block alone, as they would without Rondo. Neither ever
-// depends on the other: a goroutine that a task waits for can always use the
-// connection. Each face is made when it is needed first. They are two numbers
-// of one open file, so bytes and options are shared; deadlines and the close
-// are carried from one to the other here.
+// An FD is used in two ways. Tasks of its loop use a non-blocking descriptor
+// that only the loop has. All other goroutines use Std, a connection or file of
+// the standard library; they block alone, as they would without Rondo. Neither
+// depends on the other, so a goroutine that a task waits for can always use the
+// connection. Each of the two is opened when it is first needed. They are two
+// numbers of one open file, so bytes and options are shared. Deadlines and
+// Close are carried from one to the other here.
 //
-// What a task does on its face is in raw.go where the driver watches
-// descriptors, and in portable.go where it does not: there the loop has no
-// descriptor, and an operation is a call to Face on a goroutine of its own.
+// What tasks do is in raw.go where the driver watches descriptors, and in
+// portable.go where it does not. There the loop has no descriptor, and an
+// operation of a task is a call to Std on another goroutine.
 //
 // The law of the lock mu: it is held for a few instructions, never while
 // anything waits. What it does not guard belongs to the loop.
@@ -31,43 +31,43 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// A Face is a descriptor as the standard library has it: a net.Conn, an
+// A Std is a connection or a file of the standard library: a net.Conn, an
 // *os.File.
-type Face interface {
+type Std interface {
 	io.ReadWriteCloser
 	SetReadDeadline(t time.Time) error
 	SetWriteDeadline(t time.Time) error
 }
 
 // An FD is one open file, used by the tasks of one loop and by any goroutine.
-// Its methods may be called from anywhere, at any time; those of a task that
+// Its methods may be called from anywhere, at any time. In a task, those that
 // wait suspend the task.
 type FD struct {
-	loop    kernel.Loop
-	read    side
-	write   side
-	sys     int  // the loop's descriptor, -1: none; changed on the loop, under mu
-	socket  bool // sys is a socket
-	pieces  bool // a read may end before the data that has come does
-	blind   bool // nobody tells when sys may send again; see sendBy
-	pausing bool // reports of writing are not heeded; see sendBy
-	gone    bool // the loop has heard that it is closed
+	loop           kernel.Loop
+	read           side
+	write          side
+	sys            int  // the loop's descriptor, -1: none; changed on the loop, under mu
+	socket         bool // sys is a socket
+	partial        bool // a read may end before the available data does
+	retries        bool // nothing reports that sys may send again; see sendBy
+	ignoreWritable bool // reports of Writable are ignored; see sendBy
+	released       bool // the loop's part of Close is done
 
-	// news tells the loop that what mu guards has changed: it looks before each
-	// operation.
-	news atomic.Bool
+	// changed says that something guarded by mu has changed and the loop has
+	// not seen it. The loop looks before each operation.
+	changed atomic.Bool
 
-	mu       sync.Mutex
-	face     Face
-	makeFace func(sys int) (Face, error)
-	closed   bool
-	looped   bool         // the loop has a face of it, and must hear of changes
-	until    [2]time.Time // the deadlines, of reading and of writing
-	slow     bool         // close may block: there is a linger time
-	dropped  runtime.Cleanup
+	mu      sync.Mutex
+	std     Std
+	makeStd func(sys int) (Std, error)
+	closed  bool
+	onLoop  bool         // the loop has a descriptor or may wait, so it must see changes
+	until   [2]time.Time // the deadlines, of reading and of writing
+	slow    bool         // close may block: there is a linger time
+	dropped runtime.Cleanup
 }
 
-// errUnsupported is a sentence that is errors.ErrUnsupported.
+// errUnsupported is errors.ErrUnsupported with a message that names the cure.
 var errUnsupported error = unsupported{}
 
 type unsupported struct{}
@@ -78,12 +78,12 @@ func (unsupported) Error() string {
 
 func (unsupported) Is(err error) bool { return err == errors.ErrUnsupported }
 
-// Adopt makes an FD of a face. The loop's own is made when a task first uses
-// it.
-func Adopt(loop kernel.Loop, face Face) *FD {
-	f := &FD{face: face, sys: -1}
+// Adopt returns an FD of std. The loop's descriptor is opened when a task first
+// uses it.
+func Adopt(loop kernel.Loop, std Std) *FD {
+	f := &FD{std: std, sys: -1}
 	f.begin(loop)
-	f.news.Store(true)
+	f.changed.Store(true)
 	return f
 }
 
@@ -95,17 +95,17 @@ func (f *FD) begin(loop kernel.Loop) {
 
 // A side is a Side of an FD.
 //
-// Ready means that the next system call may have something to do. It is lost
-// when the kernel says EAGAIN, or when a read took less than it asked for, and
-// it comes back with the driver's next report.
+// ready means that the next system call may have something to do. It is cleared
+// when the kernel says EAGAIN, or when a read returned less than it asked for,
+// and it is set by the driver's next report.
 type side struct {
 	Side
-	fd     *FD
-	want   driver.Events
-	ready  bool
-	armed  bool
-	unsure bool // a read that gave less than was asked for may have left something
-	loan        // of the other face; see portable.go
+	fd           *FD
+	want         driver.Events
+	ready        bool
+	armed        bool
+	unsure       bool // a read that returned less than it asked for may have left data
+	interruption      // of Std; see portable.go
 }
 
 func (s *side) begin(f *FD, want driver.Events) {
@@ -113,7 +113,7 @@ func (s *side) begin(f *FD, want driver.Events) {
 	s.fd, s.want, s.ready = f, want, true
 }
 
-// enter begins an operation: it fails if that must not be tried.
+// enter begins an operation. It fails if the operation must not be tried.
 func (s *side) enter(t kernel.Task) error {
 	if err := s.check(); err != nil {
 		return err
@@ -124,27 +124,27 @@ func (s *side) enter(t kernel.Task) error {
 // check fails if an operation must not be tried again.
 func (s *side) check() error {
 	f := s.fd
-	if f.news.Load() {
-		if err := f.refresh(); err != nil {
+	if f.changed.Load() {
+		if err := f.sync(); err != nil {
 			return err
 		}
 	}
-	if f.gone {
+	if f.released {
 		return net.ErrClosed
 	}
 	return s.Check()
 }
 
-// Name says who is at the other end, for people who look at the program. It is
-// called before the FD is used.
-func (f *FD) Name(peer net.Addr) { f.read.waiter.Of, f.write.waiter.Of = peer, peer }
+// Name sets the peer that inspection shows for a waiting task. It is called
+// before the FD is used.
+func (f *FD) Name(peer net.Addr) { f.read.waiter.Name(peer); f.write.waiter.Name(peer) }
 
-// Loop gives the loop whose tasks are suspended.
+// Loop returns the loop whose tasks are suspended.
 func (f *FD) Loop() kernel.Loop { return f.loop }
 
-// Task gives the task that calls, or nil if the caller is no task of the loop
-// and has to use the other face. It panics in a callback, which must not wait;
-// call is what it names.
+// Task returns the calling task, or nil if the caller is no task of the loop
+// and has to use Std. It panics in a callback, which must not wait; the message
+// names call.
 func (f *FD) Task(call string) kernel.Task { return TaskOf(f.loop, call) }
 
 // TaskOf is FD.Task for a loop.
@@ -159,11 +159,11 @@ func TaskOf(loop kernel.Loop, call string) kernel.Task {
 	return t
 }
 
-// Read reads what there is into p, and waits while there is nothing. Several
+// Read reads the available data into p, and waits while there is none. Several
 // readers are served in the order in which they came. At the end of the stream
 // it returns io.EOF, past the deadline os.ErrDeadlineExceeded, after Close
-// net.ErrClosed, and when the task's scope is cancelled the cause; data that
-// has arrived by then wins over a cancellation during the wait.
+// net.ErrClosed, and the cause if the task's scope is cancelled. Data that has
+// arrived when a wait is cancelled is returned.
 func (f *FD) Read(p []byte) (int, error) {
 	t := f.Task("Read")
 	if t == nil {
@@ -173,17 +173,17 @@ func (f *FD) Read(p []byte) (int, error) {
 }
 
 func (f *FD) readForeign(p []byte) (n int, err error) {
-	err = f.Foreign(driver.Readable, func(face Face) (err error) {
-		n, err = face.Read(p)
+	err = f.Foreign(driver.Readable, func(std Std) (err error) {
+		n, err = std.Read(p)
 		return err
 	})
 	return n, err
 }
 
-// Write writes all of p, and waits whenever the other side does not take it.
-// What several writers write at once, on either face, comes one after the
-// other. Its errors are those of Read, io.EOF apart; the number of bytes
-// written before one is right.
+// Write writes all of p, and waits whenever the peer does not take more.
+// Concurrent writes, of tasks and of goroutines, are not mixed. Its errors are
+// those of Read except io.EOF. With an error, the number of bytes written is
+// right.
 func (f *FD) Write(p []byte) (int, error) {
 	t := f.Task("Write")
 	if err := f.write.Take(t); err != nil {
@@ -192,8 +192,8 @@ func (f *FD) Write(p []byte) (int, error) {
 	defer f.write.Release()
 	if t == nil {
 		n := 0
-		err := f.Foreign(driver.Writable, func(face Face) error {
-			m, err := face.Write(p[n:])
+		err := f.Foreign(driver.Writable, func(std Std) error {
+			m, err := std.Write(p[n:])
 			n += m
 			return err
 		})
@@ -202,18 +202,18 @@ func (f *FD) Write(p []byte) (int, error) {
 	return f.writeTask(t, p)
 }
 
-// Foreign runs op on the other face, for a goroutine that is no task of the
-// loop, and again if it failed for a reason that was not its own.
-func (f *FD) Foreign(which driver.Events, op func(face Face) error) error {
-	face, err := f.Face()
+// Foreign runs op on Std, for a goroutine that is no task of the loop. It runs
+// op again if op failed only because a task interrupted it.
+func (f *FD) Foreign(which driver.Events, op func(std Std) error) error {
+	std, err := f.Std()
 	if err != nil {
 		return err
 	}
 	s := f.side(which)
 	for {
-		loans := s.loans()
-		err := op(face)
-		if err == nil || !s.disturbed(loans, err) {
+		interrupts := s.interrupts()
+		err := op(std)
+		if err == nil || !s.wasInterrupted(interrupts, err) {
 			return err
 		}
 	}
@@ -226,43 +226,43 @@ func (f *FD) side(which driver.Events) *side {
 	return &f.read
 }
 
-// Face gives the face of the standard library, made at the first call. It is
-// closed by Close and must not be closed otherwise.
-func (f *FD) Face() (Face, error) {
+// Std returns the connection of the standard library, opened at the first call.
+// Close closes it; nobody else may.
+func (f *FD) Std() (Std, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
 		return nil, net.ErrClosed
 	}
-	if f.face != nil {
-		return f.face, nil
+	if f.std != nil {
+		return f.std, nil
 	}
-	face, err := f.makeFace(f.sys)
+	std, err := f.makeStd(f.sys)
 	if err != nil {
 		return nil, err
 	}
-	for i, set := range []func(time.Time) error{face.SetReadDeadline, face.SetWriteDeadline} {
+	for i, set := range []func(time.Time) error{std.SetReadDeadline, std.SetWriteDeadline} {
 		if t := f.until[i]; !t.IsZero() {
 			if err := set(t); err != nil {
-				face.Close()
+				std.Close()
 				return nil, err
 			}
 		}
 	}
-	f.face = face
-	return face, nil
+	f.std = std
+	return std, nil
 }
 
-// rawOf gives access to the descriptor of a face.
-func rawOf(face Face) (syscall.RawConn, error) {
-	if conn, ok := face.(syscall.Conn); ok {
+// rawOf returns access to the descriptor of std.
+func rawOf(std Std) (syscall.RawConn, error) {
+	if conn, ok := std.(syscall.Conn); ok {
 		return conn.SyscallConn()
 	}
 	return nil, errUnsupported
 }
 
-// SetDeadline sets the time after which operations in the directions given
-// fail, those that wait at the moment included. The zero time means none.
+// SetDeadline sets the time after which operations in the given directions
+// fail, those that are waiting included. The zero time means none.
 func (f *FD) SetDeadline(which driver.Events, t time.Time) error {
 	f.mu.Lock()
 	if f.closed {
@@ -270,41 +270,41 @@ func (f *FD) SetDeadline(which driver.Events, t time.Time) error {
 		return net.ErrClosed
 	}
 	err := f.noteDeadline(which, t)
-	looped := f.looped
+	onLoop := f.onLoop
 	f.mu.Unlock()
-	if err != nil || !looped {
+	if err != nil || !onLoop {
 		return err
 	}
 	if f.loop.Inside() {
 		f.moveDeadline(which, t)
 		return nil
 	}
-	f.news.Store(true)
+	f.changed.Store(true)
 	// If the loop has ended, no task waits.
-	_ = f.loop.Post(f.hear)
+	_ = f.loop.Post(func() { _ = f.sync() })
 	return nil
 }
 
-// noteDeadline sets the deadline on what is there. The caller holds mu.
+// noteDeadline stores the deadline and sets it on Std. The caller holds mu.
 func (f *FD) noteDeadline(which driver.Events, t time.Time) error {
 	if which&driver.Readable != 0 {
 		f.until[0] = t
-		if f.face != nil && !f.read.lent() {
-			if err := f.face.SetReadDeadline(t); err != nil {
+		if f.std != nil && !f.read.isInterrupted() {
+			if err := f.std.SetReadDeadline(t); err != nil {
 				return err
 			}
 		}
 	}
 	if which&driver.Writable != 0 {
 		f.until[1] = t
-		if f.face != nil && !f.write.lent() {
-			return f.face.SetWriteDeadline(t)
+		if f.std != nil && !f.write.isInterrupted() {
+			return f.std.SetWriteDeadline(t)
 		}
 	}
 	return nil
 }
 
-// moveDeadline is SetDeadline for the tasks.
+// moveDeadline sets the deadline of the tasks.
 func (f *FD) moveDeadline(which driver.Events, t time.Time) {
 	if which&driver.Readable != 0 {
 		f.read.SetDeadline(t)
@@ -314,10 +314,11 @@ func (f *FD) moveDeadline(which driver.Events, t time.Time) {
 	}
 }
 
-// Close ends every operation that waits, on both faces, with net.ErrClosed, and
-// all later ones. A second Close returns net.ErrClosed. The loop's descriptor
-// is closed on the loop, so that a number in use there is never another file's;
-// if Close is called elsewhere that is a moment later.
+// Close ends every operation that waits, in tasks and in goroutines, with
+// net.ErrClosed, and all later ones. A second Close returns net.ErrClosed. The
+// loop's descriptor is closed on the loop, so a number in use there never
+// becomes another file's. If Close is called elsewhere, that happens a moment
+// later.
 func (f *FD) Close() error {
 	f.mu.Lock()
 	if f.closed {
@@ -325,16 +326,16 @@ func (f *FD) Close() error {
 		return net.ErrClosed
 	}
 	f.closed = true
-	f.news.Store(true)
-	face, mine, slow := f.face, f.looped, f.slow
+	f.changed.Store(true)
+	std, mine, slow := f.std, f.onLoop, f.slow
 	f.mu.Unlock()
 	var err error
 	switch {
-	case face == nil:
+	case std == nil:
 	case slow && f.loop.Inside():
-		f.loop.Beside(func() { face.Close() })
+		f.loop.Beside(func() { std.Close() })
 	default:
-		err = face.Close()
+		err = std.Close()
 	}
 	if !mine {
 		return err
@@ -348,43 +349,40 @@ func (f *FD) Close() error {
 	return err
 }
 
-// release is the part of Close that is the loop's.
+// release is the part of Close that runs on the loop.
 func (f *FD) release() {
-	f.gone = true
+	f.released = true
 	f.disarm()
 	f.read.End()
 	f.write.End()
 	f.closeSys()
 }
 
-// Linger tells whether close may block, because there is a linger time: it is
-// then called on a goroutine.
+// Linger sets whether close may block because there is a linger time. If so,
+// close is called on another goroutine.
 func (f *FD) Linger(slow bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.slow = slow
 }
 
-// hear takes over what has changed outside. It runs on the loop.
-func (f *FD) hear() { _ = f.refresh() }
-
-// refresh brings what the loop knows up to date. It fails if there is nothing
-// to go on with.
-func (f *FD) refresh() error {
+// sync copies what other goroutines have changed to the loop's side. It runs on
+// the loop. It fails if the FD is closed or its descriptor cannot be opened.
+func (f *FD) sync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.news.Store(false)
+	f.changed.Store(false)
 	if f.closed {
-		f.gone = true
+		f.released = true
 		return net.ErrClosed
 	}
-	if !f.looped {
+	if !f.onLoop {
 		if err := f.open(); err != nil {
-			f.news.Store(true)
+			f.changed.Store(true)
 			return err
 		}
 	}
-	if f.looped {
+	if f.onLoop {
 		f.read.SetDeadline(f.until[0])
 		f.write.SetDeadline(f.until[1])
 	}

@@ -8,5 +8,5 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// OfFile makes an FD of a file. The file is the FD's from here on.
+// OfFile returns an FD of a file, and owns the file from then on.
 func OfFile(loop kernel.Loop, file *os.File) (*FD, error) { return Adopt(loop, file), nil }

@@ -10,9 +10,9 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// OfFile makes an FD of a file that never blocks for a regular reason only: a
-// pipe or the like. The file is the FD's from here on. The loop has one
-// descriptor of it; the other face is made when a foreign goroutine needs one.
+// OfFile returns an FD of a file that supports non-blocking operations, such as
+// a pipe. It closes the file: the loop has one descriptor of it, and Std is
+// opened when another goroutine needs it.
 func OfFile(loop kernel.Loop, file *os.File) (*FD, error) {
 	defer file.Close()
 	sys, err := Dup(file)
@@ -24,7 +24,7 @@ func OfFile(loop kernel.Loop, file *os.File) (*FD, error) {
 		return nil, os.NewSyscallError("fcntl", err)
 	}
 	label := file.Name()
-	f := &FD{looped: true, makeFace: func(sys int) (Face, error) {
+	f := &FD{onLoop: true, makeStd: func(sys int) (Std, error) {
 		other, err := unix.FcntlInt(uintptr(sys), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
 			return nil, os.NewSyscallError("fcntl", err)

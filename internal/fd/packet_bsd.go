@@ -14,7 +14,7 @@ import (
 func receiveFrom(sys int, p []byte) (int, Peer, syscall.Errno) {
 	n, sa, err := unix.Recvfrom(sys, p, 0)
 	if err != nil {
-		return 0, Peer{}, number(err)
+		return 0, Peer{}, errnoOf(err)
 	}
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:
@@ -38,5 +38,5 @@ func sendTo(sys int, p []byte, to Peer, six bool) syscall.Errno {
 	default:
 		sa = &unix.SockaddrInet4{Addr: a.Unmap().As4(), Port: port}
 	}
-	return number(unix.Sendto(sys, p, 0, sa))
+	return errnoOf(unix.Sendto(sys, p, 0, sa))
 }

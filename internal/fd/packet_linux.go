@@ -2,9 +2,9 @@
 
 package fd
 
-// The two system calls of datagrams, written out so that an address costs no
+// The two system calls of datagrams, written out so that an address needs no
 // allocation. Like those of call_linux.go they do not block, and the scheduler
-// is told nothing.
+// is not told of them.
 
 import (
 	"encoding/binary"
@@ -39,7 +39,7 @@ func sendTo(sys int, p []byte, to Peer, six bool) syscall.Errno {
 	return errno
 }
 
-// port gives the number that is the port in the order of the network.
+// port returns n in network byte order.
 func port(n uint16) (raw uint16) {
 	binary.BigEndian.PutUint16((*[2]byte)(unsafe.Pointer(&raw))[:], n)
 	return raw
@@ -59,8 +59,8 @@ func peerOf(sa *unix.RawSockaddrAny, size uint32) Peer {
 	return Peer{}
 }
 
-// unixName reads a name as unix(7) has it: an abstract one begins with a zero
-// byte and has the length that is told, another ends at a zero byte.
+// unixName returns a name as unix(7) defines it: an abstract name begins with a
+// zero byte and its length is given, any other ends at a zero byte.
 func unixName(sa *unix.RawSockaddrAny, size uint32) string {
 	path := unsafe.Slice((*byte)(unsafe.Pointer(&(*unix.RawSockaddrUnix)(unsafe.Pointer(sa)).Path)), unixPathMax)
 	n := int(size) - unixPathAt

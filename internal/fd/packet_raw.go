@@ -2,9 +2,9 @@
 
 package fd
 
-// Datagrams. One that is short says nothing of the next, and one of no bytes is
-// no end, so nothing is learned from the length: a side is ready until the
-// kernel says EAGAIN.
+// Datagrams. A short datagram says nothing of the next one, and an empty one is
+// no end of the stream. So the length proves nothing, and a side stays ready
+// until the kernel says EAGAIN.
 
 import (
 	"syscall"
@@ -14,7 +14,7 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// Receive waits for a datagram and puts it into p; what does not fit is lost.
+// Receive waits for a datagram and puts it into p. What does not fit is lost.
 // Only tasks may call it.
 func (f *FD) Receive(t kernel.Task, p []byte) (n int, from Peer, err error) {
 	s := &f.read
@@ -28,14 +28,14 @@ func (f *FD) Receive(t kernel.Task, p []byte) (n int, from Peer, err error) {
 	s.Release()
 	if err != nil {
 		t.Spend(0)
-		return 0, Peer{}, name("recvfrom", err)
+		return 0, Peer{}, syscallError("recvfrom", err)
 	}
 	t.Spend(n)
 	return n, from, nil
 }
 
-// Send sends p as one datagram to the peer that the socket is connected to. Only
-// tasks may call it.
+// Send sends p as one datagram to the peer that the socket is connected to.
+// Only tasks may call it.
 func (f *FD) Send(t kernel.Task, p []byte) (n int, err error) {
 	return f.sendBy(t, "write", len(p), func(sys int) syscall.Errno {
 		_, errno := send(sys, p)
@@ -43,22 +43,22 @@ func (f *FD) Send(t kernel.Task, p []byte) (n int, err error) {
 	})
 }
 
-// SendTo sends p as one datagram. six tells that the socket is one of IPv6. Only
-// tasks may call it.
+// SendTo sends p as one datagram. ipv6 says that the socket is an IPv6 socket.
+// Only tasks may call it.
 func (f *FD) SendTo(t kernel.Task, p []byte, to Peer, six bool) (n int, err error) {
 	return f.sendBy(t, "sendto", len(p), func(sys int) syscall.Errno { return sendTo(sys, p, to, six) })
 }
 
-// retryFirst and retryMax are the pauses before a datagram is offered again to a
-// Unix socket that had no room for it. The kernel tells a sender that is not
-// connected nothing about the other's queue. Each attempt is followed by a report
-// of its own making, so reports are not heeded in the pauses.
+// retryFirst and retryMax are the pauses before a datagram is tried again on a
+// Unix socket whose receiver had no room. An unconnected sender gets no report
+// from the kernel about the receiver's queue. Each attempt causes a report of
+// its own, so reports are ignored in the pauses.
 const (
 	retryFirst = time.Millisecond
 	retryMax   = 64 * time.Millisecond
 )
 
-// sendBy tries op, which is all or nothing.
+// sendBy tries op, which sends all or nothing.
 func (f *FD) sendBy(t kernel.Task, call string, size int, op func(sys int) syscall.Errno) (int, error) {
 	s := &f.write
 	if err := s.Take(t); err != nil {
@@ -68,8 +68,8 @@ func (f *FD) sendBy(t kernel.Task, call string, size int, op func(sys int) sysca
 	pause := retryFirst
 	err := s.attempt(t, "write", func() syscall.Errno {
 		errno := op(f.sys)
-		if errno == syscall.EAGAIN && f.blind {
-			f.pausing = true
+		if errno == syscall.EAGAIN && f.retries {
+			f.ignoreWritable = true
 			again = s.retry(pause)
 			pause = min(2*pause, retryMax)
 		}
@@ -77,25 +77,25 @@ func (f *FD) sendBy(t kernel.Task, call string, size int, op func(sys int) sysca
 	})
 	if again != nil {
 		again.Cancel()
-		f.pausing = false
+		f.ignoreWritable = false
 	}
 	s.Release()
 	if err != nil {
 		t.Spend(0)
-		return 0, name(call, err)
+		return 0, syscallError(call, err)
 	}
 	t.Spend(size)
 	return size, nil
 }
 
-// retry has the side tried again after a pause.
+// retry makes the side ready again after a pause.
 func (s *side) retry(pause time.Duration) kernel.Timer {
 	return s.loop.CallAt(s.loop.Driver().Now()+int64(pause), func() {
-		s.fd.pausing = false
+		s.fd.ignoreWritable = false
 		s.Ready(driver.Writable)
 	})
 }
 
-// Datagrams tells that the socket is one of datagrams. blind is for one of Unix
-// that is not connected, so that nobody tells it when another's queue has room.
-func (f *FD) Datagrams(blind bool) { f.pieces, f.blind = true, blind }
+// Datagrams says that the socket is a datagram socket. retries is for an
+// unconnected Unix socket: nothing reports that another's queue has room.
+func (f *FD) Datagrams(retries bool) { f.partial, f.retries = true, retries }

@@ -2,15 +2,15 @@
 
 package fd
 
-// The loop's own face where its driver watches no descriptors: there is none,
-// and a task borrows the other. Its operation is a call to the standard library
-// on a goroutine, for which the task waits.
+// Operations of tasks where the driver watches no descriptors: the loop has
+// none, and a task uses Std. Its operation is a call to the standard library on
+// another goroutine, and the task waits for it.
 //
-// A cancelled task must not leave before its goroutine is back, for that reads
-// into the task's memory. So the goroutine is fetched: by a deadline in the
-// past, which is put right again afterwards. What it brings back counts, if it
-// was done after all. A foreign operation on the same face that fails by such a
-// deadline is tried again.
+// A cancelled task must not return before its goroutine has: that one reads
+// into the task's memory. So the goroutine is interrupted by a deadline in the
+// past, which is set right afterwards. If the operation succeeded all the same,
+// its result counts. An operation of another goroutine on the same Std that
+// fails by such a deadline is tried again.
 
 import (
 	"context"
@@ -22,13 +22,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// Supported fails, with an error that is errors.ErrUnsupported, if the loop's
-// driver knows no world outside.
+// Supported fails, with an error that is errors.ErrUnsupported, if the loop is
+// a simulation.
 func Supported(loop kernel.Loop) error {
 	if loop.Driver().Virtual() {
 		return errUnsupported
@@ -42,39 +41,41 @@ func (f *FD) disarm() {}
 
 func (f *FD) closeSys() {}
 
-// A loan is what a side has borrowed of the other face. fd.mu guards it.
-type loan struct {
-	fetching bool // the deadline is in the past, to fetch a goroutine
-	fetched  uint // how often it has been
-	back     *sync.Cond
+// An interruption says whether a side's operations on Std are interrupted.
+// fd.mu guards it.
+type interruption struct {
+	interrupting bool // the deadline is in the past
+	interrupted  uint // how often it was
+	back         *sync.Cond
 }
 
-// lent tells whether the face's deadline is not the user's at the moment. The
-// caller holds fd.mu.
-func (s *side) lent() bool { return s.fetching }
+// isInterrupted reports whether Std's deadline is not the user's at the moment.
+// The caller holds fd.mu.
+func (s *side) isInterrupted() bool { return s.interrupting }
 
-// loans gives a number that disturbed will want.
-func (s *side) loans() uint {
+// interrupts returns a count that wasInterrupted takes.
+func (s *side) interrupts() uint {
 	s.fd.mu.Lock()
 	defer s.fd.mu.Unlock()
-	for s.fetching {
+	for s.interrupting {
 		s.wait()
 	}
-	return s.fetched
+	return s.interrupted
 }
 
-// disturbed tells whether err, of an operation that was begun when loans gave
-// before, came of a deadline that was not the user's.
-func (s *side) disturbed(before uint, err error) bool {
+// wasInterrupted reports whether err comes from a deadline that was not the
+// user's. before is the count that interrupts returned when the operation
+// began.
+func (s *side) wasInterrupted(before uint, err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return false
 	}
 	s.fd.mu.Lock()
 	defer s.fd.mu.Unlock()
-	for s.fetching {
+	for s.interrupting {
 		s.wait()
 	}
-	return s.fetched != before
+	return s.interrupted != before
 }
 
 func (s *side) wait() {
@@ -84,23 +85,22 @@ func (s *side) wait() {
 	s.back.Wait()
 }
 
-// fetch makes the goroutine that is out on the face come back, and restore
-// undoes it.
-func (s *side) fetch() {
+// interrupt makes the operation on Std return, and restore undoes it.
+func (s *side) interrupt() {
 	f := s.fd
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s.fetching = true
-	s.fetched++
-	s.deadlineOf(f.face)(time.Unix(1, 0))
+	s.interrupting = true
+	s.interrupted++
+	s.deadlineOf(f.std)(time.Unix(1, 0))
 }
 
 func (s *side) restore() {
 	f := s.fd
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s.fetching = false
-	s.deadlineOf(f.face)(f.until[s.index()])
+	s.interrupting = false
+	s.deadlineOf(f.std)(f.until[s.index()])
 	if s.back != nil {
 		s.back.Broadcast()
 	}
@@ -113,24 +113,24 @@ func (s *side) index() int {
 	return 1
 }
 
-// deadlineOf gives the function that sets the face's deadline for the side. It
-// fails only if the face is closed, and then nobody has to be fetched.
-func (s *side) deadlineOf(face Face) func(time.Time) error {
+// deadlineOf returns the function that sets Std's deadline for the side. It
+// fails only if Std is closed, and then there is nothing to interrupt.
+func (s *side) deadlineOf(std Std) func(time.Time) error {
 	if s.want == driver.Readable {
-		return face.SetReadDeadline
+		return std.SetReadDeadline
 	}
-	return face.SetWriteDeadline
+	return std.SetWriteDeadline
 }
 
-// Beside runs op on a goroutine, for which the task t waits. If the task's scope
-// is cancelled, stop is called to make op return, and the task waits for that
-// as well. Beside returns what op did, or the cause if all that op did was to
-// heed stop; stopped tells its errors.
-func Beside(loop kernel.Loop, t kernel.Task, why rondo.Reason, op func() error, stop, after func(), stopped func(error) bool) error {
+// Beside runs op on another goroutine; the task t waits for it. If the task's
+// scope is cancelled, Beside calls stop, which makes op return, waits for that
+// as well, and calls after. It returns op's result, or the cause if op failed
+// only because of stop; stopped recognises such errors.
+func Beside(loop kernel.Loop, t kernel.Task, why kernel.Reason, op func() error, stop, after func(), stopped func(error) bool) error {
 	var (
 		result error
 		done   bool
-		list   rondo.WaitList
+		list   = loop.WaitList()
 	)
 	loop.Hold(1)
 	loop.Lend(1)
@@ -144,15 +144,15 @@ func Beside(loop kernel.Loop, t kernel.Task, why rondo.Reason, op func() error, 
 			list.Wake()
 		})
 	})
-	// With one processor the goroutine would wait for the runtime to take that
-	// from a busy loop. Most operations are done at once, if they are begun.
+	// With one processor the goroutine would wait until the runtime preempts a
+	// busy loop. Most operations are done at once, if they are started.
 	runtime.Gosched()
 	cause := list.Park(t.Scope(), why)
 	if cause == nil || done {
 		return result
 	}
 	stop()
-	_ = rondo.Shield(t.Scope(), func(ctx context.Context) error { return list.Park(ctx, why) })
+	_ = t.Shield(func(ctx context.Context) error { return list.Park(ctx, why) })
 	after()
 	if result != nil && stopped(result) {
 		return cause
@@ -160,7 +160,7 @@ func Beside(loop kernel.Loop, t kernel.Task, why rondo.Reason, op func() error, 
 	return result
 }
 
-// Do runs op, a call to the face, for a task. Only tasks may call it.
+// Do runs op, a call to Std, for a task. Only tasks may call it.
 func (f *FD) Do(t kernel.Task, which driver.Events, what string, op func() error) error {
 	s := f.side(which)
 	if err := s.Take(t); err != nil {
@@ -172,12 +172,12 @@ func (f *FD) Do(t kernel.Task, which driver.Events, what string, op func() error
 	return err
 }
 
-// do is Do for who holds the side's lock.
+// do is Do for a task that holds the side.
 func (s *side) do(t kernel.Task, what string, op func() error) error {
 	if err := s.enter(t); err != nil {
 		return err
 	}
-	return Beside(s.fd.loop, t, rondo.Reason{What: what}, op, s.fetch, s.restore, func(err error) bool {
+	return Beside(s.fd.loop, t, kernel.Reason{What: what}, op, s.interrupt, s.restore, func(err error) bool {
 		return errors.Is(err, os.ErrDeadlineExceeded)
 	})
 }
@@ -190,7 +190,7 @@ func (f *FD) readTask(t kernel.Task, p []byte) (n int, err error) {
 		err = f.read.enter(t)
 	} else {
 		err = f.read.do(t, "read", func() (err error) {
-			n, err = f.face.Read(p)
+			n, err = f.std.Read(p)
 			return err
 		})
 	}
@@ -204,27 +204,27 @@ func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
 		return 0, f.write.enter(t)
 	}
 	err = f.write.do(t, "write", func() (err error) {
-		n, err = f.face.Write(p)
+		n, err = f.std.Write(p)
 		return err
 	})
 	t.Spend(n)
 	return n, err
 }
 
-// Control runs op with a descriptor that stays open meanwhile.
+// Control runs op with a descriptor that stays open during the call.
 func (f *FD) Control(op func(sys uintptr)) error {
-	raw, err := f.rawFace()
+	raw, err := f.rawStd()
 	if err != nil {
 		return err
 	}
 	return raw.Control(op)
 }
 
-// Wait waits until op, which is given the descriptor, reports that it is done;
-// it is tried each time that the direction may have become possible. Only tasks
-// may call it.
+// Wait calls op with the descriptor until op reports that it is done. It calls
+// op again each time the direction may have become possible. Only tasks may
+// call it.
 func (f *FD) Wait(t kernel.Task, which driver.Events, op func(sys uintptr) bool) error {
-	raw, err := f.rawFace()
+	raw, err := f.rawStd()
 	if err != nil {
 		return err
 	}
@@ -234,12 +234,12 @@ func (f *FD) Wait(t kernel.Task, which driver.Events, op func(sys uintptr) bool)
 	return f.Do(t, which, "write", func() error { return raw.Write(op) })
 }
 
-func (f *FD) rawFace() (syscall.RawConn, error) {
+func (f *FD) rawStd() (syscall.RawConn, error) {
 	f.mu.Lock()
-	face, closed := f.face, f.closed
+	std, closed := f.std, f.closed
 	f.mu.Unlock()
 	if closed {
 		return nil, net.ErrClosed
 	}
-	return rawOf(face)
+	return rawOf(std)
 }

@@ -2,17 +2,17 @@
 
 package fd
 
-// The loop's own face where its driver watches descriptors: system calls that
+// Operations of tasks where the driver watches descriptors: system calls that
 // do not block, and the driver's report of when to try again.
 //
 // A descriptor is registered with the driver at the first EAGAIN, in the
-// direction that said it, and stays so; reports are edges. Two things follow.
-// Nobody waits before the kernel has said that there is nothing to do, or has
-// shown it by giving less than was asked (epoll(7), "for stream-oriented
-// files"). And the latter is no proof once a hang-up was seen, whose edge may
-// have been the last, nor where a read ends before the data does: at the bounds
-// of packets, before urgent data (tcp(7)), and on a Unix socket at a message that
-// brings descriptors (unix(7)).
+// direction that returned it, and stays registered. Reports are edges. Two
+// things follow. No task waits before the kernel has said that there is nothing
+// to do, or has shown it by returning less than was asked for (epoll(7), "for
+// stream-oriented files"). And a short read is no proof once a hang-up was
+// reported, because its edge may have been the last one; nor where a read ends
+// before the data does: at the bounds of packets, before urgent data (tcp(7)),
+// and on a Unix socket at a message that carries descriptors (unix(7)).
 
 import (
 	"errors"
@@ -24,13 +24,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// chunkMax is the most that one system call is asked to move, so that a task
-// is not kept from the others by one big buffer.
+// chunkMax is the most that one system call is asked to move, so that one large
+// buffer does not keep the other tasks waiting.
 const chunkMax = 1 << 20
 
 // Supported fails, with an error that is errors.ErrUnsupported, if the loop's
@@ -42,26 +41,26 @@ func Supported(loop kernel.Loop) error {
 	return nil
 }
 
-// New makes an FD of a non-blocking descriptor that is a socket. It is
-// the FD's from here on. face makes the other face of it when one is needed,
-// with a descriptor of its own.
-func New(loop kernel.Loop, sys int, face func(sys int) (Face, error)) *FD {
-	f := &FD{makeFace: face, socket: true, looped: true}
+// New returns an FD of a non-blocking descriptor that is a socket. The FD owns
+// it from then on. std opens the connection of the standard library, with a
+// descriptor of its own, when one is needed.
+func New(loop kernel.Loop, sys int, std func(sys int) (Std, error)) *FD {
+	f := &FD{makeStd: std, socket: true, onLoop: true}
 	f.begin(loop)
 	f.own(sys)
 	return f
 }
 
-// own makes sys the loop's descriptor. Like one of package net, it is closed if
-// nobody has a use for it any more.
+// own makes sys the loop's descriptor. As in package net, it is closed when the
+// FD is garbage.
 func (f *FD) own(sys int) {
 	f.sys = sys
 	f.dropped = runtime.AddCleanup(f, func(sys int) { unix.Close(sys) }, sys)
 }
 
-// open makes the loop's descriptor from the face. The caller holds mu.
+// open opens the loop's descriptor from Std. The caller holds mu.
 func (f *FD) open() error {
-	sys, err := Dup(f.face)
+	sys, err := Dup(f.std)
 	if err != nil {
 		return err
 	}
@@ -72,13 +71,13 @@ func (f *FD) open() error {
 		return os.NewSyscallError("fcntl", err)
 	}
 	f.own(sys)
-	f.looped = true
+	f.onLoop = true
 	return nil
 }
 
-// Dup makes a second descriptor of a face's open file.
-func Dup(face any) (int, error) {
-	conn, ok := face.(syscall.Conn)
+// Dup returns a duplicate of a connection's or file's descriptor.
+func Dup(std any) (int, error) {
+	conn, ok := std.(syscall.Conn)
 	if !ok {
 		return -1, errors.New("rondo: the connection has no file descriptor")
 	}
@@ -119,23 +118,23 @@ func (f *FD) closeSys() {
 	case slow:
 		f.loop.Beside(func() { unix.Close(sys) })
 	default:
-		// What it returns says nothing of the data, and the number is free
-		// whatever it says: close(2).
+		// Its error says nothing about the data, and the number is free also
+		// after an error: close(2).
 		unix.Close(sys)
 	}
 }
 
-// A loan is what a task borrows of the other face: nothing.
-type loan struct{}
+// An interruption is what a task does to operations on Std: nothing here.
+type interruption struct{}
 
-func (loan) lent() bool { return false }
+func (interruption) isInterrupted() bool { return false }
 
-func (loan) loans() uint { return 0 }
+func (interruption) interrupts() uint { return 0 }
 
-func (loan) disturbed(uint, error) bool { return false }
+func (interruption) wasInterrupted(uint, error) bool { return false }
 
-// attempt tries op until it says something else than EAGAIN, and waits in
-// between. The caller holds the side's lock.
+// attempt calls op until it returns something else than EAGAIN, and waits in
+// between. The caller holds the side.
 func (s *side) attempt(t kernel.Task, what string, op func() syscall.Errno) error {
 	if err := s.enter(t); err != nil {
 		return err
@@ -162,9 +161,9 @@ func (s *side) attempt(t kernel.Task, what string, op func() syscall.Errno) erro
 	}
 }
 
-// Ready hears from the driver.
+// Ready is called by the driver.
 func (s *side) Ready(ev driver.Events) {
-	if s.fd.pausing && s.want == driver.Writable {
+	if s.fd.ignoreWritable && s.want == driver.Writable {
 		return
 	}
 	if ev&(driver.HangUp|driver.Urgent) != 0 {
@@ -176,15 +175,15 @@ func (s *side) Ready(ev driver.Events) {
 
 // await waits until the driver reports.
 func (s *side) await(t kernel.Task, what string) error {
-	if err := s.expect(); err != nil {
+	if err := s.arm(); err != nil {
 		return err
 	}
-	return s.Park(t, rondo.Reason{What: what, On: uint64(s.fd.sys)})
+	return s.Park(t, kernel.Reason{What: what, On: uint64(s.fd.sys)})
 }
 
-// expect sees to it that a report will come, and the alarm of the deadline.
-func (s *side) expect() error {
-	s.setAlarm()
+// arm asks the driver for a report, and sets the timer of the deadline.
+func (s *side) arm() error {
+	s.setTimer()
 	if s.armed {
 		return nil
 	}
@@ -193,10 +192,10 @@ func (s *side) expect() error {
 	return err
 }
 
-// readTask is attempt and all that it calls, written out: what a server has most
-// of are connections that wait to be read, and each keeps on its stack what
-// lies between its handler and the switch. So it stays in the 2 KiB that a
-// stack has at first.
+// readTask is attempt and all that it calls, written out. Most connections of a
+// server wait to be read, and each keeps on its stack the frames between its
+// handler and the switch. Written out, they fit into the 2 KiB that a stack has
+// at first; TestStackOfReader in package socket holds this.
 func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 	s := &f.read
 	if err := s.Take(t); err != nil {
@@ -207,7 +206,7 @@ func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 		if s.ready {
 			n, errno := f.receive(p)
 			if errno == 0 {
-				return s.took(t, n, len(p))
+				return s.received(t, n, len(p))
 			}
 			if errno == syscall.EINTR {
 				continue
@@ -218,11 +217,11 @@ func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 			}
 			s.ready = false
 		}
-		if err = s.expect(); err != nil {
+		if err = s.arm(); err != nil {
 			break
 		}
 		s.loop.Hold(1)
-		err = s.waiter.Park(t.Scope(), rondo.Reason{What: "read", On: uint64(f.sys)})
+		err = s.waiter.Park(t.Scope(), kernel.Reason{What: "read", On: uint64(f.sys)})
 		s.loop.Hold(-1)
 		if err == nil {
 			err = s.check()
@@ -230,28 +229,28 @@ func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 	}
 	s.Release()
 	t.Spend(0)
-	return 0, name("read", err)
+	return 0, syscallError("read", err)
 }
 
-// share is how much of n bytes one system call is given. Packets are not cut.
-func (f *FD) share(n int) int {
-	if f.pieces {
+// chunk returns how much of n bytes one system call gets. Packets are not cut.
+func (f *FD) chunk(n int) int {
+	if f.partial {
 		return n
 	}
 	return min(n, chunkMax)
 }
 
 func (f *FD) receive(p []byte) (int, syscall.Errno) {
-	p = p[:f.share(len(p))]
+	p = p[:f.chunk(len(p))]
 	if f.socket {
 		return receive(f.sys, p)
 	}
 	return read(f.sys, p)
 }
 
-// took ends a read that gave n bytes of those it asked for.
-func (s *side) took(t kernel.Task, n, asked int) (int, error) {
-	if ShortIsAll && n > 0 && n < min(asked, chunkMax) && !s.unsure && !s.fd.pieces {
+// received ends a read that returned n bytes of those it asked for.
+func (s *side) received(t kernel.Task, n, asked int) (int, error) {
+	if ShortIsAll && n > 0 && n < min(asked, chunkMax) && !s.unsure && !s.fd.partial {
 		s.ready = false
 	}
 	s.Release()
@@ -269,7 +268,7 @@ func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
 	}
 	for n < len(p) {
 		m := 0
-		rest := p[n : n+f.share(len(p)-n)]
+		rest := p[n : n+f.chunk(len(p)-n)]
 		err := s.attempt(t, "write", func() (errno syscall.Errno) {
 			if f.socket {
 				m, errno = send(f.sys, rest)
@@ -280,7 +279,7 @@ func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
 		})
 		if err != nil {
 			t.Spend(0)
-			return n, name("write", err)
+			return n, syscallError("write", err)
 		}
 		n += m
 		t.Spend(m)
@@ -288,9 +287,9 @@ func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Wait waits until op, which is given the descriptor, reports that it is done;
-// it is tried each time that the direction may have become possible. Only tasks
-// may call it.
+// Wait calls op with the descriptor until op reports that it is done. It calls
+// op again each time the direction may have become possible. Only tasks may
+// call it.
 func (f *FD) Wait(t kernel.Task, which driver.Events, op func(sys uintptr) bool) error {
 	s, what := f.side(which), "read"
 	if which == driver.Writable {
@@ -310,39 +309,40 @@ func (f *FD) Wait(t kernel.Task, which driver.Events, op func(sys uintptr) bool)
 	})
 }
 
-// Control runs op with a descriptor that stays open meanwhile, unless op itself
-// closes the FD.
+// Control runs op with a descriptor that stays open during the call, unless op
+// itself closes the FD.
 func (f *FD) Control(op func(sys uintptr)) error {
 	f.mu.Lock()
-	sys, face, closed := f.sys, f.face, f.closed
+	sys, std, closed := f.sys, f.std, f.closed
 	f.mu.Unlock()
 	if closed {
 		return net.ErrClosed
 	}
-	// What is closed on the loop is not closed while this is there.
+	// The descriptor is closed on the loop only, so it stays open during this
+	// call.
 	if sys >= 0 && f.loop.Inside() {
 		op(uintptr(sys))
 		runtime.KeepAlive(f)
 		return nil
 	}
-	if face == nil {
+	if std == nil {
 		var err error
-		if face, err = f.Face(); err != nil {
+		if std, err = f.Std(); err != nil {
 			return err
 		}
 	}
-	raw, err := rawOf(face)
+	raw, err := rawOf(std)
 	if err != nil {
 		return err
 	}
 	return raw.Control(op)
 }
 
-// Each operation spends of the task's share of a turn, also one that has failed:
-// a task that tries again and again must not keep the loop.
+// Each operation counts against the task's share of a turn, also a failed one: a
+// task that tries again and again must not hold the loop.
 
-// number gives the number of an error of package unix.
-func number(err error) syscall.Errno {
+// errnoOf returns the number of an error of package unix.
+func errnoOf(err error) syscall.Errno {
 	if err == nil {
 		return 0
 	}
@@ -352,8 +352,8 @@ func number(err error) syscall.Errno {
 	return syscall.EINVAL
 }
 
-// name says which system call failed.
-func name(call string, err error) error {
+// syscallError adds the name of the failed system call.
+func syscallError(call string, err error) error {
 	if errno, ok := err.(syscall.Errno); ok {
 		return os.NewSyscallError(call, errno)
 	}

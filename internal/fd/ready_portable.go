@@ -10,12 +10,12 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// Ready is not to be had: the driver watches no descriptors.
+// Ready fails: the driver watches no descriptors.
 func Ready(_ context.Context, loop kernel.Loop, _ driver.Events, _ uintptr) error {
 	return unwatched(loop)
 }
 
-// Watch is not to be had either.
+// Watch fails for the same reason.
 func Watch(_ context.Context, loop kernel.Loop, _ driver.Events, _ uintptr, _ func()) (stop func(), err error) {
 	return nil, unwatched(loop)
 }

@@ -2,9 +2,9 @@
 
 package fd
 
-// Readiness of descriptors that belong to somebody else. The driver has one sink
-// for each direction of a number, and the number may have one already, so it is
-// a duplicate that is watched, and closed afterwards.
+// Readiness of descriptors that belong to the program. The driver has one sink
+// for each direction of a number, and the number may have one already. So a
+// duplicate is watched, and closed afterwards.
 
 import (
 	"context"
@@ -15,18 +15,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// A visit is a wait for a descriptor of somebody else's.
-type visit struct {
+// A readyWait is one task's wait for such a descriptor.
+type readyWait struct {
 	ready bool
-	list  rondo.WaitList
+	list  kernel.WaitList
 }
 
-func (v *visit) Ready(ev driver.Events) {
+func (v *readyWait) Ready(ev driver.Events) {
 	if ev == driver.Urgent {
 		return
 	}
@@ -40,18 +39,18 @@ func Ready(ctx context.Context, loop kernel.Loop, which driver.Events, sys uintp
 	if err := Supported(loop); err != nil {
 		return err
 	}
-	if now, err := possible(sys, which); now || err != nil {
+	if now, err := pollNow(sys, which); now || err != nil {
 		if err == nil {
 			loop.Task().Spend(0)
 		}
 		return err
 	}
-	v := new(visit)
-	own, err := enrol(loop, which, sys, v)
+	v := &readyWait{list: loop.WaitList()}
+	own, err := armDup(loop, which, sys, v)
 	if err != nil {
 		return err
 	}
-	defer leave(loop, own, which)
+	defer disarmDup(loop, own, which)
 	loop.Hold(1)
 	defer loop.Hold(-1)
 	for !v.ready {
@@ -59,15 +58,15 @@ func Ready(ctx context.Context, loop kernel.Loop, which driver.Events, sys uintp
 		if which == driver.Writable {
 			what = "write"
 		}
-		if err := v.list.Park(ctx, rondo.Reason{What: what, On: uint64(sys)}); err != nil {
+		if err := v.list.Park(ctx, kernel.Reason{What: what, On: uint64(sys)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// possible asks whether an operation would not block: poll(2).
-func possible(sys uintptr, which driver.Events) (bool, error) {
+// pollNow reports whether an operation would not block: poll(2).
+func pollNow(sys uintptr, which driver.Events) (bool, error) {
 	p := []unix.PollFd{{Fd: int32(sys), Events: unix.POLLIN}}
 	if which == driver.Writable {
 		p[0].Events = unix.POLLOUT
@@ -86,8 +85,8 @@ func possible(sys uintptr, which driver.Events) (bool, error) {
 	}
 }
 
-// enrol has s hear of a duplicate of sys, and gives that.
-func enrol(loop kernel.Loop, which driver.Events, sys uintptr, s driver.Sink) (int, error) {
+// armDup arms s for a duplicate of sys, and returns the duplicate.
+func armDup(loop kernel.Loop, which driver.Events, sys uintptr, s driver.Sink) (int, error) {
 	own, err := unix.FcntlInt(sys, unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return -1, os.NewSyscallError("fcntl", err)
@@ -99,14 +98,14 @@ func enrol(loop kernel.Loop, which driver.Events, sys uintptr, s driver.Sink) (i
 	return own, nil
 }
 
-func leave(loop kernel.Loop, own int, which driver.Events) {
+func disarmDup(loop kernel.Loop, own int, which driver.Events) {
 	loop.Driver().(driver.Poller).Disarm(uintptr(own), which)
 	unix.Close(own)
 }
 
-// A watch calls fn, as long as it lasts, in each turn in which an operation on
-// the descriptor would not block. The driver tells the first of them; whether
-// it is still so is asked after each call.
+// A watch calls fn in each turn in which an operation on the descriptor would
+// not block. The driver reports the first such turn; after each call poll(2)
+// says whether it is still so.
 type watch struct {
 	loop   kernel.Loop
 	fn     func()
@@ -117,13 +116,13 @@ type watch struct {
 	unbind func() bool // from the scope
 }
 
-// Watch begins a watch. The caller is on the loop.
+// Watch starts a watch. The caller is on the loop.
 func Watch(ctx context.Context, loop kernel.Loop, which driver.Events, sys uintptr, fn func()) (stop func(), err error) {
 	if err := Supported(loop); err != nil {
 		return nil, err
 	}
 	w := &watch{loop: loop, fn: fn, which: which}
-	w.own, err = enrol(loop, which, sys, w)
+	w.own, err = armDup(loop, which, sys, w)
 	if errors.Is(err, syscall.EPERM) {
 		w.own, err = -1, nil
 		w.Ready(which)
@@ -155,7 +154,7 @@ func (w *watch) call() {
 	}
 	again := w.own < 0
 	if !again {
-		again, _ = possible(uintptr(w.own), w.which)
+		again, _ = pollNow(uintptr(w.own), w.which)
 	}
 	if again {
 		w.Ready(w.which)
@@ -171,7 +170,7 @@ func (w *watch) stop() {
 		w.unbind()
 		w.loop.Hold(-1)
 		if w.own >= 0 {
-			leave(w.loop, w.own, w.which)
+			disarmDup(w.loop, w.own, w.which)
 		}
 	}
 	if w.loop.Inside() {

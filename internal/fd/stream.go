@@ -5,22 +5,22 @@ import (
 	"runtime"
 )
 
-// ShortIsAll tells whether a read of TCP that gives less than was asked for has
-// emptied the socket, unless the driver has said HangUp or Urgent. Other systems'
-// drivers do not report urgent data.
+// ShortIsAll says that a TCP read that returns less than was asked for has
+// emptied the socket, unless the driver has reported HangUp or Urgent. The
+// drivers of other systems do not report urgent data.
 const ShortIsAll = runtime.GOOS == "linux"
 
-// Pieces tells that reads may end before the data that has come does. It is
-// called before the FD is used.
-func (f *FD) Pieces() { f.pieces = true }
+// Partial says that reads may end before the available data does. It is called
+// before the FD is used.
+func (f *FD) Partial() { f.partial = true }
 
-// ErrAgain says that a Stream can do nothing at the moment; its sink hears of
-// the time when it can, if that is expected.
+// ErrAgain says that a Stream can do nothing at the moment. After Arm its sink
+// is called when it can.
 var ErrAgain = errors.New("rondo: try again")
 
 var errBusy = errors.New("a task is reading or writing; let it end first")
 
-// busy tells whether anybody has one of the sides.
+// busy reports whether anyone holds one of the sides.
 func (f *FD) busy() bool {
 	return f.read.lock.state.Load() != free || f.write.lock.state.Load() != free
 }

@@ -2,10 +2,10 @@
 
 package fd
 
-// A stream that no task waits for, where the driver watches no descriptors: a
-// goroutine reads the face into a small buffer whenever a report is expected,
-// another writes what Send took. Each is one call long and comes back by a Post,
-// so all the rest is the loop's alone.
+// A stream that no task waits for, where the driver watches no descriptors. One
+// goroutine reads from Std into a small buffer whenever a report is expected,
+// another one writes what Send took. Each makes one call and comes back by
+// Post, so everything else is used only on the loop.
 
 import (
 	"net"
@@ -23,11 +23,11 @@ const (
 
 // A Stream is the only owner of a connection. It belongs to its loop, and none
 // of its methods waits.
-type Stream struct{ *borrower }
+type Stream struct{ *stdStream }
 
-// A borrower has the face of a Stream and what its goroutines have brought.
-type borrower struct {
-	face     Face
+// A stdStream has the Std of a Stream and the results of its goroutines.
+type stdStream struct {
+	std      Std
 	loop     kernel.Loop
 	sink     driver.Sink
 	buffer   []byte
@@ -39,13 +39,13 @@ type borrower struct {
 	slow     bool // close may block
 }
 
-// NewStream makes a Stream of a face.
-func NewStream(loop kernel.Loop, face Face) Stream {
-	return Stream{&borrower{face: face, loop: loop}}
+// NewStream returns a Stream of std.
+func NewStream(loop kernel.Loop, std Std) Stream {
+	return Stream{&stdStream{std: std, loop: loop}}
 }
 
-// Detach takes the face away from an FD, which is closed from then on for all
-// who still hold it. It fails, and changes nothing, if a task reads or writes.
+// Detach takes Std away from an FD, which is closed from then on for everyone
+// who still has it. It fails, and changes nothing, if a task reads or writes.
 // Only on the loop.
 func (f *FD) Detach() (Stream, error) {
 	if f.busy() {
@@ -56,22 +56,22 @@ func (f *FD) Detach() (Stream, error) {
 	if f.closed {
 		return Stream{}, net.ErrClosed
 	}
-	if err := f.face.SetReadDeadline(time.Time{}); err != nil {
+	if err := f.std.SetReadDeadline(time.Time{}); err != nil {
 		return Stream{}, err
 	}
-	if err := f.face.SetWriteDeadline(time.Time{}); err != nil {
+	if err := f.std.SetWriteDeadline(time.Time{}); err != nil {
 		return Stream{}, err
 	}
-	f.closed, f.gone = true, true
-	f.news.Store(true)
-	s := NewStream(f.loop, f.face)
+	f.closed, f.released = true, true
+	f.changed.Store(true)
+	s := NewStream(f.loop, f.std)
 	s.slow = f.slow
 	return s, nil
 }
 
-// Receive takes what was read into p. It returns ErrAgain if there is nothing,
+// Receive copies data that was read to p. It returns ErrAgain if there is none,
 // and io.EOF at the end of the stream.
-func (b *borrower) Receive(p []byte) (int, error) {
+func (b *stdStream) Receive(p []byte) (int, error) {
 	switch {
 	case len(b.got) > 0:
 		n := copy(p, b.got)
@@ -86,7 +86,7 @@ func (b *borrower) Receive(p []byte) (int, error) {
 
 // Send takes as much of p as there is room for, and returns ErrAgain if that is
 // nothing. An error is that of an earlier Send.
-func (b *borrower) Send(p []byte) (int, error) {
+func (b *stdStream) Send(p []byte) (int, error) {
 	switch {
 	case b.writeErr != nil:
 		return 0, b.writeErr
@@ -97,26 +97,27 @@ func (b *borrower) Send(p []byte) (int, error) {
 	b.writing = true
 	b.loop.Lend(1)
 	b.loop.Beside(func() {
-		_, err := b.face.Write(p)
-		// The owner waits for Still, so the loop has not ended.
+		_, err := b.std.Write(p)
+		// The owner waits for Stop, so the loop has not ended.
 		_ = b.loop.Post(func() {
 			b.loop.Lend(-1)
 			b.writing, b.writeErr = false, err
-			b.tell(driver.Writable)
+			b.notify(driver.Writable)
 		})
 	})
 	runtime.Gosched()
 	return len(p), nil
 }
 
-// Sending tells whether something that Send took has yet to reach the system.
-func (b *borrower) Sending() bool { return b.writing }
+// Sending reports whether something that Send took has not reached the system
+// yet.
+func (b *stdStream) Sending() bool { return b.writing }
 
-// Failed gives the error of what Send took before.
-func (b *borrower) Failed() error { return b.writeErr }
+// SendErr returns the error of an earlier Send.
+func (b *stdStream) SendErr() error { return b.writeErr }
 
-// Expect has sink hear of the next time that want is possible.
-func (b *borrower) Expect(_ kernel.Loop, want driver.Events, sink driver.Sink) error {
+// Arm makes the Stream call sink the next time that want is possible.
+func (b *stdStream) Arm(_ kernel.Loop, want driver.Events, sink driver.Sink) error {
 	b.sink = sink
 	if want&driver.Readable != 0 {
 		b.read()
@@ -124,8 +125,8 @@ func (b *borrower) Expect(_ kernel.Loop, want driver.Events, sink driver.Sink) e
 	return nil
 }
 
-// read sends a goroutine to read, if there is none and nothing to receive.
-func (b *borrower) read() {
+// read starts a goroutine that reads, if there is none and no data is left.
+func (b *stdStream) read() {
 	if b.reading || b.readErr != nil || len(b.got) > 0 {
 		return
 	}
@@ -134,61 +135,61 @@ func (b *borrower) read() {
 	}
 	b.reading = true
 	b.loop.Beside(func() {
-		n, err := b.face.Read(b.buffer)
+		n, err := b.std.Read(b.buffer)
 		_ = b.loop.Post(func() {
 			b.reading = false
 			b.got, b.readErr = b.buffer[:n], err
-			b.tell(driver.Readable)
+			b.notify(driver.Readable)
 		})
 	})
 }
 
-func (b *borrower) tell(ev driver.Events) {
+func (b *stdStream) notify(ev driver.Events) {
 	if b.sink != nil {
 		b.sink.Ready(ev)
 	}
 }
 
 // CloseWrite ends the sending side.
-func (b *borrower) CloseWrite() error {
-	half, ok := b.face.(interface{ CloseWrite() error })
+func (b *stdStream) CloseWrite() error {
+	half, ok := b.std.(interface{ CloseWrite() error })
 	if !ok {
 		return errUnsupported
 	}
 	return half.CloseWrite()
 }
 
-// Still ends what is under way. It returns false if that is not over yet; the
-// sink is told when it is.
-func (b *borrower) Still(kernel.Loop) bool {
+// Stop interrupts running operations. It returns false if one has not ended
+// yet; the sink is called when it has.
+func (b *stdStream) Stop(kernel.Loop) bool {
 	if b.reading || b.writing {
-		_ = b.face.SetReadDeadline(time.Unix(1, 0))
-		_ = b.face.SetWriteDeadline(time.Unix(1, 0))
+		_ = b.std.SetReadDeadline(time.Unix(1, 0))
+		_ = b.std.SetWriteDeadline(time.Unix(1, 0))
 		return false
 	}
 	return true
 }
 
-// Close closes the connection, after Still.
-func (b *borrower) Close(loop kernel.Loop) {
+// Close closes the connection, after Stop.
+func (b *stdStream) Close(loop kernel.Loop) {
 	if b.slow {
-		loop.Beside(func() { b.face.Close() })
+		loop.Beside(func() { b.std.Close() })
 		return
 	}
-	b.face.Close()
+	b.std.Close()
 }
 
 // Control runs op with the descriptor.
-func (b *borrower) Control(op func(sys uintptr)) error {
-	raw, err := rawOf(b.face)
+func (b *stdStream) Control(op func(sys uintptr)) error {
+	raw, err := rawOf(b.std)
 	if err != nil {
 		return err
 	}
 	return raw.Control(op)
 }
 
-// Addrs gives the two addresses of the connection.
-func (b *borrower) Addrs() (local, remote net.Addr) {
-	conn := b.face.(net.Conn)
+// Addrs returns the two addresses of the connection.
+func (b *stdStream) Addrs() (local, remote net.Addr) {
+	conn := b.std.(net.Conn)
 	return conn.LocalAddr(), conn.RemoteAddr()
 }

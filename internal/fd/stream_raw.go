@@ -2,8 +2,8 @@
 
 package fd
 
-// A stream socket that no task waits for: its owner hears from the driver, and
-// tries without waiting.
+// A stream socket that no task waits for. Its owner is called by the driver,
+// and tries without waiting.
 
 import (
 	"io"
@@ -17,24 +17,24 @@ import (
 )
 
 // A Stream is the only owner of a connected socket. It belongs to its loop, and
-// none of its methods waits. It is small, for there may be very many.
+// none of its methods waits. It is small, because there may be very many.
 type Stream struct {
 	sys   int32
 	armed driver.Events
 	slow  bool // close may block
 }
 
-// NewStream makes a Stream of a non-blocking stream socket.
+// NewStream returns a Stream of a non-blocking stream socket.
 func NewStream(sys int) Stream { return Stream{sys: int32(sys)} }
 
 // Detach takes the descriptor away from an FD, which is closed from then on for
-// all who still hold it. It fails, and changes nothing, if a task reads or
-// writes, or if it is no socket. Only on the loop.
+// everyone who still has it. It fails, and changes nothing, if a task reads or
+// writes, or if the descriptor is no socket. Only on the loop.
 func (f *FD) Detach() (Stream, error) {
 	if f.busy() {
 		return Stream{}, errBusy
 	}
-	if err := f.refresh(); err != nil {
+	if err := f.sync(); err != nil {
 		return Stream{}, err
 	}
 	if !f.socket {
@@ -42,14 +42,14 @@ func (f *FD) Detach() (Stream, error) {
 	}
 	f.mu.Lock()
 	f.closed = true
-	face, sys, slow := f.face, f.sys, f.slow
+	std, sys, slow := f.std, f.sys, f.slow
 	f.sys = -1
 	f.dropped.Stop()
 	f.mu.Unlock()
-	if face != nil {
-		// The open file lives on, so neither does this wait nor can it fail in a
+	if std != nil {
+		// The open file lives on, so this close neither waits nor fails in a
 		// way that matters.
-		_ = face.Close()
+		_ = std.Close()
 	}
 	var which driver.Events
 	for _, s := range []*side{&f.read, &f.write} {
@@ -60,13 +60,13 @@ func (f *FD) Detach() (Stream, error) {
 	if which != 0 {
 		f.poller().Disarm(uintptr(sys), which)
 	}
-	f.gone = true
+	f.released = true
 	f.read.End()
 	f.write.End()
 	return Stream{sys: int32(sys), slow: slow}, nil
 }
 
-// Receive reads what there is into p. It returns ErrAgain if there is nothing,
+// Receive reads available data into p. It returns ErrAgain if there is none,
 // and io.EOF at the end of the stream.
 func (s *Stream) Receive(p []byte) (int, error) {
 	for {
@@ -103,15 +103,16 @@ func (s *Stream) Send(p []byte) (int, error) {
 	}
 }
 
-// Sending tells whether something that Send took has yet to reach the system.
+// Sending reports whether something that Send took has not reached the system
+// yet.
 func (s *Stream) Sending() bool { return false }
 
-// Failed gives the error of what Send took before.
-func (s *Stream) Failed() error { return nil }
+// SendErr returns the error of an earlier Send.
+func (s *Stream) SendErr() error { return nil }
 
-// Expect has sink hear of the next time that want is possible, and of all times
-// after that: at once, if it is already and this is the first call for it.
-func (s *Stream) Expect(loop kernel.Loop, want driver.Events, sink driver.Sink) error {
+// Arm makes the driver call sink each time that want becomes possible. If want
+// is possible already, the first call of Arm makes it do so at once.
+func (s *Stream) Arm(loop kernel.Loop, want driver.Events, sink driver.Sink) error {
 	if s.armed&want == want {
 		return nil
 	}
@@ -127,9 +128,9 @@ func (s *Stream) CloseWrite() error {
 	return os.NewSyscallError("shutdown", unix.Shutdown(int(s.sys), unix.SHUT_WR))
 }
 
-// Still ends the reports to the sink. It returns false if something is still
-// under way, of which the sink is told when it has ended.
-func (s *Stream) Still(loop kernel.Loop) bool {
+// Stop ends the reports to the sink. It returns false if an operation has not
+// ended yet; the sink is called when it has.
+func (s *Stream) Stop(loop kernel.Loop) bool {
 	if s.armed != 0 {
 		loop.Driver().(driver.Poller).Disarm(uintptr(s.sys), s.armed)
 		s.armed = 0
@@ -137,7 +138,7 @@ func (s *Stream) Still(loop kernel.Loop) bool {
 	return true
 }
 
-// Close closes the socket, after Still.
+// Close closes the socket, after Stop.
 func (s *Stream) Close(loop kernel.Loop) {
 	sys := int(s.sys)
 	s.sys = -1
@@ -150,7 +151,7 @@ func (s *Stream) Close(loop kernel.Loop) {
 	}
 }
 
-// Sys gives the descriptor.
+// Sys returns the descriptor.
 func (s *Stream) Sys() int { return int(s.sys) }
 
 // Control runs op with the descriptor.

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// accept gives the next connection as a non-blocking descriptor. The lock keeps
-// a process that is started at this moment from inheriting it.
+// accept returns the next connection as a non-blocking descriptor. The lock
+// keeps a process that is started at this moment from inheriting it.
 func accept(sys int) (int, unix.Sockaddr, error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

@@ -44,6 +44,9 @@ type Loop interface {
 	// Only on the loop.
 	CallAt(instant int64, fn func()) Timer
 
+	// WaitList returns a new rondo.WaitList. Any goroutine may call it.
+	WaitList() WaitList
+
 	// Recall gives a function that runs fn as a callback at the next turn and
 	// allocates nothing. It must not be called again before fn has begun. Only
 	// on the loop.
@@ -67,6 +70,23 @@ type Loop interface {
 // from running and reports whether it was in time for that.
 type Timer interface{ Cancel() bool }
 
+// A Reason is a rondo.Reason: what a task waits for.
+type Reason struct {
+	What string
+	On   uint64
+}
+
+// A WaitList is a *rondo.WaitList: its methods do what the methods of the same
+// names do there. Only on the loop.
+type WaitList interface {
+	Park(ctx context.Context, why Reason) error
+	Wake() bool
+	Len() int
+
+	// Name sets the list's Of. It is called before the list is used.
+	Name(of any)
+}
+
 // A Task is the running task.
 type Task interface {
 	// Scope gives the scope that the task opened last and is still in: what
@@ -78,6 +98,10 @@ type Task interface {
 	// operations or 256 KiB. It does not fail: a cancellation shows at the
 	// next wait.
 	Spend(bytes int)
+
+	// Shield runs body in the task as rondo.Shield does: no cancellation reaches
+	// its waits.
+	Shield(body func(ctx context.Context) error) error
 }
 
 // Of gives the loop of a ctx, or nil if it belongs to none. Any goroutine may

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Epoch gives the system's CLOCK_MONOTONIC at the instant 0 of this clock: the
-// clock of package time is that one, less a number that it keeps to itself.
+// Epoch returns the system's CLOCK_MONOTONIC at instant 0 of this clock. The
+// clock of package time is CLOCK_MONOTONIC minus an offset that package time
+// does not export.
 func (c *clock) Epoch() int64 {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {

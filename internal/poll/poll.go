@@ -1,5 +1,5 @@
-// Package poll is the real driver of Rondo's loop: the machine's clock, news of
-// file descriptors from its kernel, and a place to sleep.
+// Package poll is the real driver of Rondo's loop: the machine's clock, events
+// of file descriptors from its kernel, and a place to sleep.
 //
 // There is one backend a platform, each in a file of its own:
 //
@@ -7,22 +7,22 @@
 //	poll_kqueue.go    macOS, FreeBSD, DragonFly
 //	poll_portable.go  every other system, and any system with -tags rondo_portable
 //
-// A backend keeps the contract of package driver, which the tests here put to
-// whichever of them Open gives. What that contract asks beyond the obvious is
-// easy to lose, so it is said once, here:
+// A backend keeps the contract of package driver. The tests here check it for
+// the backend that Open returns. The parts of the contract that are easy to
+// break:
 //
-//   - No wake-up is lost. A bell (bell.go) settles, with one atomic, whether a
-//     Wake finds a sleeper to rouse or leaves word for the next Poll. A backend
-//     goes to sleep only after bell.doze has said that nobody rang, and what it
-//     does to be rousable it does between doze and a last look at the bell.
+//   - No wake-up is lost. A wakeFlag (wake.go) decides with one atomic whether a
+//     Wake finds a sleeper, or leaves a signal for the next Poll. A backend goes
+//     to sleep only after wakeFlag.sleepBegin has returned true. What it does to
+//     become wakeable, it does between sleepBegin and a last look at the flag.
 //   - No edge is lost. An event that comes at any moment around going to sleep
-//     ends the sleep. One that was there before a sink took its direction over
-//     is reported to that sink again.
-//   - Nothing is held that has ended. A sink is forgotten when it is disarmed.
+//     ends the sleep. An event that was there before a sink took its direction
+//     over is reported to that sink again.
+//   - Nothing that has ended is kept. A sink is forgotten when it is disarmed.
 //   - A Poll that must not sleep and has no descriptors makes no system call.
 //
-// The portable backend knows no descriptors and does not implement
-// driver.Poller. All others do.
+// The portable backend has no descriptors and does not implement driver.Poller.
+// The others do.
 package poll
 
 import (
@@ -31,9 +31,8 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 )
 
-// Open makes a driver of the platform's own kind. Its caller closes it. It
-// fails if the system gives no more file descriptors; the error wraps the
-// system call's.
+// Open opens the platform's driver. Its caller closes it. It fails if the
+// process can have no more file descriptors; the error wraps the system call's.
 func Open() (driver.Driver, error) {
 	d, err := open()
 	if err != nil {

@@ -4,33 +4,33 @@ package poll
 
 // The backend of Linux.
 //
-// The loop must not sleep in a blocking epoll_wait: the thread would keep its
-// P until sysmon takes it away, and with one P an exchange with a goroutine
-// would cost hundreds of microseconds. So it sleeps where all of Go does, in
-// the runtime's own poller, and that takes three epolls in a row:
+// The loop must not sleep in a blocking epoll_wait: the thread would keep its P
+// until sysmon takes it away, and with one P an exchange with a goroutine would
+// cost hundreds of microseconds. So the loop sleeps in the runtime's own
+// poller, as all Go code does, and that takes three epolls in a row:
 //
 //	the runtime's  contains  B, an os.File  contains  A  contains  the sockets
 //
 // A is read with epoll_wait(A, 0), which never blocks. When it has nothing, the
-// goroutine parks in the runtime's poller as a reader of B; an event of a
-// socket makes A readable, that makes B readable, and that readies the
-// goroutine. A timeout is B's read deadline, and Wake sets that deadline to the
-// past, which takes no system call.
+// goroutine parks in the runtime's poller as a reader of B. An event of a
+// socket makes A readable, which makes B readable, which readies the goroutine.
+// A timeout is B's read deadline. Wake sets that deadline to the past, which
+// takes no system call.
 //
 // Three laws keep events from being lost, and each has a test that hangs
 // without it:
 //
-//   - Listening to A and the last look into A happen inside the callback of
-//     RawConn.Read. Before the callback Read forgets what readiness it had, so
+//   - Enabling A in B and the last look into A happen inside the callback of
+//     RawConn.Read. Before the callback Read forgets the readiness it had, so
 //     an edge between a look and Read would go unseen.
-//   - The deadline is set after bell.doze and before a last look at the bell,
-//     for it may overwrite the past deadline of a Wake.
+//   - The deadline is set after wakeFlag.sleepBegin and before a last look at
+//     the flag, because it may overwrite the past deadline of a Wake.
 //   - The past deadline of a slow Wake may come at any time later. A Read that
-//     ends by it before the time is begun again with the right one.
+//     ends by it before its time is started again with the right deadline.
 //
-// While B listens to A, each packet makes some idle thread of the runtime's
-// look into B, for nothing if the loop is at work. So a loop that has been busy
-// for several Polls stops listening, by epoll_ctl(B, MOD, A, 0), and begins
+// While A is enabled in B, each packet makes some idle thread of the runtime
+// look into B, for nothing if the loop is busy. So a loop that has been busy
+// for several Polls disables A, by epoll_ctl(B, MOD, A, 0), and enables it
 // again when it next has to sleep.
 //
 // See epoll(7), epoll_ctl(2) and epoll_wait(2).
@@ -52,10 +52,10 @@ const (
 	busyMax  = 8   // Polls without sleep after which B stops listening to A
 )
 
-// An epoll is a driver.Poller. Only Wake may be called on any goroutine, and
-// it touches the bell, past and file, of which the last two never change.
+// An epoll is a driver.Poller. Only Wake may be called on any goroutine. It
+// uses wake, past and file; the last two never change.
 type epoll struct {
-	bell bell
+	wake wakeFlag
 	clock
 	past time.Time // a time that has passed
 	file *os.File  // B
@@ -65,11 +65,11 @@ type epoll struct {
 
 	deadline  int64 // what B's deadline was set to; unknown if a Wake may have changed it
 	listening bool  // B has A's events enabled
-	busy      int   // Polls that did not sleep, since the last that did or since listening began
+	busy      int   // Polls without sleep in a row
 	watches   watchTable
 	watched   int // descriptors registered in A
 
-	// What one attempt leaves for the Poll that made it.
+	// The results of one attempt, for the Poll that made it.
 	attempt func(uintptr) bool // p.try, bound once
 	n       int                // events that wait to be delivered
 	tried   bool
@@ -100,15 +100,15 @@ func open() (driver.Driver, error) {
 	return p, nil
 }
 
-// openB makes B, puts A into it, and makes it a file of the runtime's poller.
+// openB opens B, adds A to it, and makes it a file of the runtime's poller.
 func (p *epoll) openB() error {
 	b, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return os.NewSyscallError("epoll_create1", err)
 	}
 	p.b = b
-	// os.NewFile gives a file to the runtime's poller only if it is
-	// nonblocking, and epoll_create1 has no flag for that.
+	// os.NewFile adds a file to the runtime's poller only if it is nonblocking,
+	// and epoll_create1 has no flag for that.
 	if err = unix.SetNonblock(b, true); err != nil {
 		unix.Close(b)
 		return os.NewSyscallError("fcntl", err)
@@ -127,24 +127,24 @@ func (p *epoll) openB() error {
 	return err
 }
 
-// Poll delivers the news there is, and if there is none sleeps until some
-// comes, until Wake, or until the instant.
+// Poll delivers pending events. If there are none it sleeps until one comes,
+// until Wake, or until the instant.
 func (p *epoll) Poll(until int64) error {
-	if p.bell.take() || until <= 0 || until != driver.Forever && until <= p.Now() {
+	if p.wake.take() || until <= 0 || until != driver.Forever && until <= p.Now() {
 		return p.look()
 	}
-	// A loop at work finds news without listening for it.
+	// A busy loop finds events without enabling A in B.
 	if p.watched > 0 && !p.listening {
 		if p.wait(); p.n > 0 || p.err != nil {
 			return p.deliver()
 		}
 	}
-	if !p.bell.doze() {
+	if !p.wake.sleepBegin() {
 		return p.look()
 	}
 	p.tried, p.slept, p.n, p.err = false, false, 0, nil
 	err := p.sleep(until)
-	if p.bell.rise() {
+	if p.wake.sleepEnd() {
 		p.deadline = unknown
 	}
 	if err != nil {
@@ -155,27 +155,27 @@ func (p *epoll) Poll(until int64) error {
 	}
 	if p.slept {
 		p.busy = 0
-	} else if err := p.bustle(); err != nil {
+	} else if err := p.countBusy(); err != nil {
 		return err
 	}
 	return p.deliver()
 }
 
-// look delivers what news there is, without sleeping.
+// look delivers pending events without sleeping.
 func (p *epoll) look() error {
 	if p.watched == 0 {
 		return nil
 	}
-	if err := p.bustle(); err != nil {
+	if err := p.countBusy(); err != nil {
 		return err
 	}
 	p.wait()
 	return p.deliver()
 }
 
-// bustle counts a Poll that did not sleep, and after some of them in a row has
-// B listen no longer.
-func (p *epoll) bustle() error {
+// countBusy counts a Poll that did not sleep. After busyMax of them in a row it
+// disables A in B.
+func (p *epoll) countBusy() error {
 	if !p.listening {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (p *epoll) bustle() error {
 }
 
 // sleep parks the goroutine in the runtime's poller until there are events in
-// p.events, the bell is rung, or the instant has come.
+// p.events, Wake was called, or the instant has come.
 func (p *epoll) sleep(until int64) error {
 	for {
 		if p.deadline != until {
@@ -195,7 +195,7 @@ func (p *epoll) sleep(until int64) error {
 				return err
 			}
 		}
-		if !p.bell.quiet() {
+		if !p.wake.asleep() {
 			return nil
 		}
 		err := p.raw.Read(p.attempt)
@@ -219,8 +219,8 @@ func (p *epoll) expire(until int64) error {
 	return p.file.SetReadDeadline(t)
 }
 
-// try is the callback of RawConn.Read: it says whether the reading is done, and
-// is called again after each time the goroutine was readied.
+// try is the callback of RawConn.Read. It reports whether the reading is done,
+// and is called again each time the goroutine was readied.
 func (p *epoll) try(uintptr) bool {
 	p.tried = true
 	if p.watched > 0 {
@@ -239,8 +239,8 @@ func (p *epoll) try(uintptr) bool {
 	return false
 }
 
-// wait asks A for events and does not block, so that it needs to tell the
-// scheduler nothing. arm64 has no epoll_wait, only epoll_pwait.
+// wait asks A for events. It does not block, so the scheduler need not know of
+// it. arm64 has no epoll_wait, only epoll_pwait.
 func (p *epoll) wait() {
 	for {
 		n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.a),
@@ -257,24 +257,25 @@ func (p *epoll) wait() {
 	}
 }
 
-// deliver tells the sinks of the events that wait took.
+// deliver passes the events that wait took to their sinks.
 func (p *epoll) deliver() error {
 	for i := range p.events[:p.n] {
 		e := &p.events[i]
 		w := p.watches.find(uintptr(e.Fd))
-		// An event of an earlier round is of a descriptor that was closed, by a
-		// sink just told or while a duplicate of it lives on.
+		// An event of an earlier round belongs to a descriptor that was closed:
+		// by a sink called just now, or while a duplicate of it is still open.
 		if w == nil || int32(w.round) != e.Pad {
 			continue
 		}
-		w.tell(translate(e.Events))
+		w.notify(translate(e.Events))
 	}
 	p.n = 0
 	return p.err
 }
 
-// translate gives what an event says to the two sinks. An error or a hang-up
-// of both sides concerns both; the end of the peer's sending only the reader.
+// translate returns what an event says to the two sinks. An error or a hang-up
+// of both sides concerns both; the end of the peer's sending concerns only the
+// reader.
 func translate(bits uint32) (read, write driver.Events) {
 	if bits&unix.EPOLLIN != 0 {
 		read |= driver.Readable
@@ -297,13 +298,13 @@ func translate(bits uint32) (read, write driver.Events) {
 
 // Wake ends a Poll that sleeps, or the next one.
 func (p *epoll) Wake() {
-	if p.bell.ring() {
+	if p.wake.set() {
 		// It fails only if the driver was closed meanwhile.
 		_ = p.file.SetReadDeadline(p.past)
 	}
 }
 
-// Order gives nil: things run in the order they became ready.
+// Order returns nil: things run in the order in which they became ready.
 func (p *epoll) Order() func(n int, who func(i int) uint64) int { return nil }
 
 // Close releases the two epolls. A second Close does nothing.
@@ -311,7 +312,7 @@ func (p *epoll) Close() error {
 	if p.a < 0 {
 		return nil
 	}
-	p.bell.silence()
+	p.wake.close()
 	p.watches = watchTable{}
 	p.watched = 0
 	err := os.NewSyscallError("close", unix.Close(p.a))
@@ -327,8 +328,8 @@ func (p *epoll) ctl(ep, op, fd int, bits uint32, round int64) syscall.Errno {
 	return errno
 }
 
-// control names the call of an error. EPERM is a word of the contract and
-// stays what it is.
+// control adds the name of the call to an error. EPERM is part of the contract
+// of driver.Poller and stays as it is.
 func control(errno syscall.Errno) error {
 	if errno == syscall.EPERM {
 		return errno

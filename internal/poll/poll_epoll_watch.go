@@ -2,9 +2,9 @@
 
 package poll
 
-// Registering descriptors with epoll: edge-triggered, and no more of it than
-// is asked for. A direction is registered at its first Arm and stays so; the
-// kernel then reports each further edge unasked.
+// Registration of descriptors with epoll: edge-triggered, and only the
+// directions that were asked for. A direction is registered at its first Arm
+// and stays so; the kernel then reports each further edge by itself.
 
 import (
 	"os"
@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 )
 
-// interest gives the bits of epoll_ctl(2) for the directions.
+// interest returns the bits of epoll_ctl(2) for the directions.
 func interest(ev driver.Events) uint32 {
 	bits := uint32(unix.EPOLLET)
 	if ev&driver.Readable != 0 {
@@ -27,15 +27,17 @@ func interest(ev driver.Events) uint32 {
 	return bits
 }
 
-// Arm asks for news of fd for s. It makes a system call only if one of the
+// Arm asks for events of fd for s. It makes a system call only if one of the
 // directions was not armed or had another sink. In that case the kernel looks
-// at the descriptor anew, so that s hears of what an earlier sink was told.
+// at the descriptor again, so s also gets an event that was reported to an
+// earlier sink.
 //
-// It returns syscall.EPERM for a descriptor that never blocks, as of a regular
-// file or a directory, and else an *os.SyscallError. One of these is not in the
-// man page: EINVAL, if the same open file, under whatever numbers, is watched
-// more than 100 times in all loops together. The kernel limits the paths an
-// event may take through epolls in a row, and here each is three long.
+// It returns syscall.EPERM for a descriptor that never blocks, such as a
+// regular file or a directory; any other error is an *os.SyscallError. One of
+// these is not in the man page: EINVAL, if the same open file, under any
+// numbers, is watched more than 100 times in all loops together. The kernel
+// limits the number of paths that an event may take through nested epolls, and
+// here each path is three long.
 func (p *epoll) Arm(fd uintptr, want driver.Events, s driver.Sink) error {
 	want &= both
 	if want == 0 {
@@ -46,13 +48,13 @@ func (p *epoll) Arm(fd uintptr, want driver.Events, s driver.Sink) error {
 	}
 	w := p.watches.find(fd)
 	if w == nil {
-		// Make no room for a number that is no descriptor's.
+		// A number that is no descriptor gets no entry in the table.
 		if _, err := unix.FcntlInt(fd, unix.F_GETFD, 0); err != nil {
 			return os.NewSyscallError("fcntl", err)
 		}
 		w = p.watches.at(fd)
 	}
-	if w.holds(want, s) {
+	if w.has(want, s) {
 		return nil
 	}
 	had := w.armed()
@@ -64,8 +66,8 @@ func (p *epoll) Arm(fd uintptr, want driver.Events, s driver.Sink) error {
 	errno := p.ctl(p.a, op, int(fd), interest(had|want), w.round)
 	switch {
 	case errno == syscall.ENOENT && op == unix.EPOLL_CTL_MOD:
-		// The descriptor was closed without Disarm and its number given to
-		// another. What was armed is of the dead one.
+		// The descriptor was closed without Disarm, and its number was given to
+		// another one. The armed directions belong to the old one.
 		p.forget(w)
 		return p.Arm(fd, want, s)
 	case errno == syscall.EEXIST && op == unix.EPOLL_CTL_ADD:
@@ -81,9 +83,9 @@ func (p *epoll) Arm(fd uintptr, want driver.Events, s driver.Sink) error {
 	return nil
 }
 
-// Disarm ends the reports of the directions given. When none is left, the
-// descriptor is taken out of the epoll. It is no error if that has happened
-// already, by closing it.
+// Disarm ends the reports of the given directions. When none is left, the
+// descriptor is removed from the epoll. It is no error if the descriptor was
+// removed already, because it was closed.
 func (p *epoll) Disarm(fd uintptr, which driver.Events) {
 	w := p.watches.find(fd)
 	if w == nil {
@@ -105,7 +107,7 @@ func (p *epoll) Disarm(fd uintptr, which driver.Events) {
 	}
 }
 
-// forget empties a watch and makes what events it has left to come void.
+// forget clears a watch, and makes events of it that are still to come invalid.
 func (p *epoll) forget(w *watch) {
 	w.set(both, nil)
 	w.round++

@@ -4,12 +4,11 @@ package poll
 
 // The backend of the systems that have kqueue(2) with EVFILT_USER.
 //
-// It is the plain way: Poll blocks in kevent, as a system call like any other,
-// so an exchange with a goroutine waits until the runtime has taken the P from
-// the sleeping thread. Each direction of a descriptor is one filter with
-// EV_CLEAR, which reports edges. Wake triggers a user event, which stays
-// triggered until a kevent takes it, so it does not matter when in a sleep it
-// comes.
+// Poll blocks in kevent, an ordinary system call, so an exchange with a
+// goroutine waits until the runtime has taken the P from the sleeping thread.
+// Each direction of a descriptor is one filter with EV_CLEAR, which reports
+// edges. Wake triggers a user event, which stays triggered until a kevent takes
+// it, so it may come at any moment of a sleep.
 
 import (
 	"os"
@@ -27,10 +26,10 @@ const (
 	sleepMax = time.Hour // what every kernel takes as a timeout; Poll may return early
 )
 
-// A kqueue is a driver.Poller. Only Wake may be called on any goroutine; kq is
-// closed under mu so that no Wake can trigger an event of a number reused.
+// A kqueue is a driver.Poller. Only Wake may be called on any goroutine. kq is
+// closed under mu, so no Wake triggers an event of a number that was reused.
 type kqueue struct {
-	bell bell
+	wake wakeFlag
 	clock
 	mu sync.Mutex // Wake against Close
 	kq int        // -1 when closed
@@ -57,12 +56,12 @@ func open() (driver.Driver, error) {
 	return p, nil
 }
 
-// Poll delivers the news there is, and if there is none sleeps until some
-// comes, until Wake, or until the instant.
+// Poll delivers pending events. If there are none it sleeps until one comes,
+// until Wake, or until the instant.
 func (p *kqueue) Poll(until int64) error {
 	var wait time.Duration
 	switch {
-	case p.bell.take() || until <= 0:
+	case p.wake.take() || until <= 0:
 	case until == driver.Forever:
 		wait = sleepMax
 	default:
@@ -74,16 +73,16 @@ func (p *kqueue) Poll(until int64) error {
 		}
 		return p.look(0)
 	}
-	if !p.bell.doze() {
+	if !p.wake.sleepBegin() {
 		return p.look(0)
 	}
 	err := p.look(wait)
-	p.bell.rise()
+	p.wake.sleepEnd()
 	return err
 }
 
-// look takes what events there are, waits for some if wait is not zero, and
-// tells the sinks.
+// look takes pending events, waits for some if wait is not zero, and passes
+// them to their sinks.
 func (p *kqueue) look(wait time.Duration) error {
 	p.looks++
 	timeout := unix.NsecToTimespec(int64(wait))
@@ -100,8 +99,8 @@ func (p *kqueue) look(wait time.Duration) error {
 			continue
 		}
 		w := p.watches.find(uintptr(e.Ident))
-		// What was armed by a sink just told is of this round, and the event is
-		// of an earlier descriptor with the same number.
+		// A watch of this round was armed by a sink called just now; the event
+		// belongs to an earlier descriptor with the same number.
 		if w == nil || w.round == p.looks {
 			continue
 		}
@@ -111,20 +110,20 @@ func (p *kqueue) look(wait time.Duration) error {
 		}
 		switch e.Filter {
 		case unix.EVFILT_READ:
-			w.tell(driver.Readable|hangUp, 0)
+			w.notify(driver.Readable|hangUp, 0)
 		case unix.EVFILT_WRITE:
-			w.tell(0, driver.Writable|hangUp)
+			w.notify(0, driver.Writable|hangUp)
 		}
 	}
 	return nil
 }
 
-// Arm asks for news of fd for s. It makes a system call only if one of the
+// Arm asks for events of fd for s. It makes a system call only if one of the
 // directions was not armed or had another sink. In that case the filter is
-// made anew, so that s hears of what an earlier sink was told.
+// added again, so s also gets an event that was reported to an earlier sink.
 //
 // It returns syscall.EPERM for a regular file or a directory, which never
-// block: kqueue would take them and never report the end of a file.
+// block: kqueue would accept them and never report the end of a file.
 func (p *kqueue) Arm(fd uintptr, want driver.Events, s driver.Sink) error {
 	want &= both
 	if want == 0 {
@@ -133,7 +132,7 @@ func (p *kqueue) Arm(fd uintptr, want driver.Events, s driver.Sink) error {
 	if p.kq < 0 {
 		return os.ErrClosed
 	}
-	if w := p.watches.find(fd); w != nil && w.holds(want, s) {
+	if w := p.watches.find(fd); w != nil && w.has(want, s) {
 		return nil
 	}
 	var st unix.Stat_t
@@ -146,7 +145,7 @@ func (p *kqueue) Arm(fd uintptr, want driver.Events, s driver.Sink) error {
 	w := p.watches.at(fd)
 	had := w.armed()
 	for _, d := range []driver.Events{driver.Readable, driver.Writable} {
-		if want&d == 0 || w.holds(d, s) {
+		if want&d == 0 || w.has(d, s) {
 			continue
 		}
 		if had&d != 0 {
@@ -164,7 +163,7 @@ func (p *kqueue) Arm(fd uintptr, want driver.Events, s driver.Sink) error {
 	return nil
 }
 
-// Disarm ends the reports of the directions given. It is no error if closing
+// Disarm ends the reports of the given directions. It is no error if closing
 // the descriptor has ended them already.
 func (p *kqueue) Disarm(fd uintptr, which driver.Events) {
 	w := p.watches.find(fd)
@@ -182,7 +181,7 @@ func (p *kqueue) Disarm(fd uintptr, which driver.Events) {
 	}
 }
 
-// filter gives kqueue's name of a direction.
+// filter returns kqueue's name of a direction.
 func filter(d driver.Events) int {
 	if d == driver.Readable {
 		return unix.EVFILT_READ
@@ -205,7 +204,7 @@ func (p *kqueue) change(fd uintptr, filter, flags int, fflags uint32) error {
 
 // Wake ends a Poll that sleeps, or the next one.
 func (p *kqueue) Wake() {
-	if !p.bell.ring() {
+	if !p.wake.set() {
 		return
 	}
 	p.mu.Lock()
@@ -216,12 +215,12 @@ func (p *kqueue) Wake() {
 	}
 }
 
-// Order gives nil: things run in the order they became ready.
+// Order returns nil: things run in the order in which they became ready.
 func (p *kqueue) Order() func(n int, who func(i int) uint64) int { return nil }
 
 // Close releases the kqueue. A second Close does nothing.
 func (p *kqueue) Close() error {
-	p.bell.silence()
+	p.wake.close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.kq < 0 {

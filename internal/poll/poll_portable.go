@@ -2,10 +2,10 @@
 
 package poll
 
-// The backend of systems that have none of their own. It is pure Go and holds
-// no descriptors: Poll sleeps on a channel, with a timer if there is an instant
-// to wake at. It does not implement driver.Poller; above it sockets do their
-// work on goroutines, over package net, and post what came of it.
+// The backend of systems that have no other. It is pure Go and has no
+// descriptors: Poll sleeps on a channel, with a timer if there is an instant to
+// wake at. It does not implement driver.Poller. On this backend sockets do
+// their work on goroutines, over package net, and post the results.
 
 import (
 	"time"
@@ -13,17 +13,17 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 )
 
-// A portable is a driver.Driver and no driver.Poller. The timer is stopped
+// A portable is a driver.Driver and not a driver.Poller. The timer is stopped
 // whenever no Poll sleeps.
 type portable struct {
-	bell bell
+	wake wakeFlag
 	clock
-	rouse chan struct{} // room for one
+	woken chan struct{} // room for one
 	timer *time.Timer
 }
 
 func open() (driver.Driver, error) {
-	p := &portable{clock: newClock(), rouse: make(chan struct{}, 1)}
+	p := &portable{clock: newClock(), woken: make(chan struct{}, 1)}
 	p.timer = time.NewTimer(time.Hour)
 	p.timer.Stop()
 	return p, nil
@@ -31,7 +31,7 @@ func open() (driver.Driver, error) {
 
 // Poll sleeps until Wake is called or the instant comes.
 func (p *portable) Poll(until int64) error {
-	if p.bell.take() || until <= 0 {
+	if p.wake.take() || until <= 0 {
 		return nil
 	}
 	var wait time.Duration
@@ -40,40 +40,40 @@ func (p *portable) Poll(until int64) error {
 			return nil
 		}
 	}
-	if !p.bell.doze() {
+	if !p.wake.sleepBegin() {
 		return nil
 	}
 	if until == driver.Forever {
-		<-p.rouse
+		<-p.woken
 	} else {
 		p.timer.Reset(wait)
 		select {
-		case <-p.rouse:
+		case <-p.woken:
 			p.timer.Stop()
 		case <-p.timer.C:
 		}
 	}
-	p.bell.rise()
+	p.wake.sleepEnd()
 	return nil
 }
 
 // Wake ends a Poll that sleeps, or the next one.
 func (p *portable) Wake() {
-	if p.bell.ring() {
+	if p.wake.set() {
 		// There may be a token that came too late for an earlier sleep. It
 		// serves this one as well.
 		select {
-		case p.rouse <- struct{}{}:
+		case p.woken <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// Order gives nil: things run in the order they became ready.
+// Order returns nil: things run in the order in which they became ready.
 func (p *portable) Order() func(n int, who func(i int) uint64) int { return nil }
 
-// Close makes further Wakes do nothing. There is nothing else to release.
+// Close makes later Wakes do nothing. There is nothing else to release.
 func (p *portable) Close() error {
-	p.bell.silence()
+	p.wake.close()
 	return nil
 }

@@ -6,16 +6,16 @@ import "github.com/rondo-go/rondo/internal/driver"
 
 const both = driver.Readable | driver.Writable
 
-// A watch is what is known of one descriptor: who is told of each direction. A
-// direction that has a sink is registered with the kernel and one that has none
-// is not. Round counts the registrations the number has had, so that an event
-// of an earlier owner of the number can be told apart and dropped.
+// A watch is what is known of one descriptor: the sink of each direction. A
+// direction with a sink is registered with the kernel, one without is not.
+// Round counts the registrations of the number, so that an event of an earlier
+// descriptor with the same number is recognised and dropped.
 type watch struct {
 	read, write driver.Sink
 	round       int64
 }
 
-// armed gives the directions that have a sink.
+// armed returns the directions that have a sink.
 func (w *watch) armed() driver.Events {
 	var ev driver.Events
 	if w.read != nil {
@@ -27,14 +27,14 @@ func (w *watch) armed() driver.Events {
 	return ev
 }
 
-// holds tells whether s is the sink of every direction in want. Sinks are
-// compared by ==, so a sink is best a pointer.
-func (w *watch) holds(want driver.Events, s driver.Sink) bool {
+// has reports whether s is the sink of every direction in want. Sinks are
+// compared by ==, so a sink should be a pointer.
+func (w *watch) has(want driver.Events, s driver.Sink) bool {
 	return (want&driver.Readable == 0 || w.read == s) &&
 		(want&driver.Writable == 0 || w.write == s)
 }
 
-// set makes s the sink of the directions given; nil forgets theirs.
+// set makes s the sink of the given directions; nil removes theirs.
 func (w *watch) set(which driver.Events, s driver.Sink) {
 	if which&driver.Readable != 0 {
 		w.read = s
@@ -44,10 +44,10 @@ func (w *watch) set(which driver.Events, s driver.Sink) {
 	}
 }
 
-// tell reports ev to the sinks it concerns: once, if both are the same. A sink
-// may arm and disarm in Ready, so the other one is told only if the watch is
-// still in its round.
-func (w *watch) tell(read, write driver.Events) {
+// notify reports events to the sinks that they concern: once, if both are the
+// same. A sink may arm and disarm in Ready, so the second one is called only if
+// the watch is still in the same round.
+func (w *watch) notify(read, write driver.Events) {
 	reader, writer, round := w.read, w.write, w.round
 	if read != 0 && write != 0 && reader == writer {
 		read, write = read|write, 0
@@ -60,7 +60,7 @@ func (w *watch) tell(read, write driver.Events) {
 	}
 }
 
-// Watches are kept in pages, by number: descriptors are small numbers, but one
+// Watches are in pages, by number: descriptors are small numbers, but one
 // made by F_DUPFD may be large, and then only its page is made.
 const (
 	pageBits = 6
@@ -70,7 +70,7 @@ const (
 // A watchTable finds the watch of a descriptor. Watches never move.
 type watchTable struct{ pages []*[pageSize]watch }
 
-// at gives the watch of fd and makes its page if need be.
+// at returns the watch of fd, and makes its page if needed.
 func (t *watchTable) at(fd uintptr) *watch {
 	page := fd >> pageBits
 	for page >= uintptr(len(t.pages)) {
@@ -82,7 +82,7 @@ func (t *watchTable) at(fd uintptr) *watch {
 	return &t.pages[page][fd&(pageSize-1)]
 }
 
-// find gives the watch of fd, or nil if its page was never made.
+// find returns the watch of fd, or nil if its page was never made.
 func (t *watchTable) find(fd uintptr) *watch {
 	page := fd >> pageBits
 	if page >= uintptr(len(t.pages)) || t.pages[page] == nil {

@@ -31,7 +31,7 @@ const seeded = "make a generator from the seed"
 
 var determinismRule = rule{
 	name: "determinism",
-	law: "The root package, coro and sim have no clock, no chance and no goroutine but those of the driver and of post.go, " +
+	law: "The root package, coro and sim have no clock, no chance and no goroutine but those of the driver and of inbox.go, " +
 		"and let the order of a map decide nothing: so a seed repeats a run.",
 	check: func(t *tree) (found []breach) {
 		for _, s := range t.source {

@@ -10,34 +10,24 @@ type exception struct {
 }
 
 var exceptions = []exception{
-	{"determinism", "post.go", "beside", "go statement",
+	{"determinism", "inbox.go", "goFunc", "go statement",
 		"what runs beside a loop is started here and nowhere else"},
-	{"determinism", "watchdog.go", "run", "time.NewTicker",
-		"the watchdog watches the real time that a step takes, and decides nothing"},
-	{"determinism", "watchdog.go", "run", "time.Now",
-		"the watchdog watches the real time that a step takes, and decides nothing"},
 	{"determinism", "sim/run.go", "run", "go statement",
 		"a simulated loop has a goroutine of its own, so that the test outlives a loop that hangs"},
 	{"determinism", "sim/world.go", "wait", "time.NewTimer",
 		"work that was offloaded is real, and so is the patience with it"},
 
-	{"locks", "post.go", "", "import of sync", "it is the door for other goroutines"},
-	{"locks", "post.go", "", "import of sync/atomic", "it is the door for other goroutines"},
+	{"locks", "inbox.go", "", "import of sync", "other goroutines come in here"},
+	{"locks", "inbox.go", "", "import of sync/atomic", "other goroutines come in here"},
 	{"locks", "caller.go", "", "import of sync", "any goroutine may ask whether it is on the loop"},
-	{"locks", "caller.go", "", "import of sync/atomic", "any goroutine may ask whether it is on the loop"},
-	{"locks", "context.go", "", "import of sync", "any goroutine may read a context.Context"},
-	{"locks", "context.go", "", "import of sync/atomic", "any goroutine may read a context.Context"},
 	{"locks", "future.go", "", "import of sync", "any goroutine may set a Future"},
-	{"locks", "run.go", "", "import of sync", "the list of all loops is every loop's"},
-	{"locks", "watchdog.go", "", "import of sync", "the watchdog is another goroutine"},
+	{"locks", "loops.go", "", "import of sync", "any goroutine may read the list of all loops"},
 
 	{"sleeps", "watchdog_test.go", "blockInSleep", "time.Sleep",
 		"it is what the watchdog is to find"},
 
 	{"skips", "internal/poll/descriptor_test.go", "TestHighDescriptor", "t.Skip",
 		"the system may allow a process fewer than 900 descriptors"},
-	{"skips", "sim/explore_test.go", "TestExploreGivesUp", "t.Skip",
-		"the race detector makes it twenty times as long, and finds nothing in it"},
 	{"skips", "sim/victim_test.go", "TestVictim", "t.Skip",
 		"it is there to fail, and to be skipped, in a process that another test starts"},
 }

@@ -10,8 +10,10 @@ import (
 // kernelFiles are the files of the root package that may use each other's
 // insides. The others are library files.
 var kernelFiles = []string{
-	"loop", "baton", "spare", "task", "park", "timer", "scope", "group", "verdict", "map", "receive", "context", "caller", "future", "run", "post", "offload", "pull",
-	"watchdog", "interrupt", "tracer", "site", "timeline", "leftover", "info", "errors", "hooks", "check", "window",
+	"loop", "baton", "worker", "park", "task", "scope", "unwind", "contextwatch", // the heart
+	"registry", "timer", "callback", "inbox", "caller", "context", "cancellation", "errors", "info", "report", "observer",
+	"run", "end", "loops", "group", "sleep", "join", "future", "offload", "receive", "pull", "map", "interrupt",
+	"tracer", "timeline", "hooks", "window",
 }
 
 // kernel tells whether s is a kernel file.

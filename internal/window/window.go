@@ -77,7 +77,7 @@ const (
 	TaskNext   // *Task
 	TaskPrev   // *Task
 	TaskFn     // func, a pointer to its code's address
-	TaskRare   // *rare
+	TaskRare   // *taskExtra
 	TaskID     // uint64
 	TaskParent // uint64
 	TaskBorn   // int64
@@ -107,7 +107,7 @@ const (
 	ScopeHost    // *Task
 	ScopeParent  // *Scope
 	ScopeTasks   // int32
-	ScopeMarks   // uint32, bit 0: a Shield
+	ScopeMarks   // bool: a Shield
 	ScopeVerdict // a pointer, nil if it is not cancelled
 	ScopeShown   // a pointer, to where its deadline stands as an int64
 	ScopeSize

@@ -1,7 +1,7 @@
 package socket
 
 // This file has what turns readiness into the callbacks of a Protocol. The driver
-// says what is ready, in the middle of its Poll; the switchboard notes it and
+// says what is ready, in the middle of its Poll; the dispatcher notes it and
 // puts the Transport into a list, and a callback of the loop goes through that.
 
 import (
@@ -23,14 +23,14 @@ const (
 // readMax is what one read takes at most.
 const readMax = 64 << 10
 
-// buffers are lent to a switchboard while it reads, so that a loop at rest has
+// buffers are lent to a dispatcher while it reads, so that a loop at rest has
 // none.
 var buffers = sync.Pool{New: func() any { return new([readMax]byte) }}
 
-// A switchboard has the connections of one Serve, or of all Attaches with one
+// A dispatcher has the connections of one Serve, or of all Attaches with one
 // ctx. It belongs to its loop. A Transport is among its conns from add until its
 // Lost has returned.
-type switchboard struct {
+type dispatcher struct {
 	protocol  *Protocol
 	loop      kernel.Loop
 	ctx       context.Context
@@ -47,21 +47,21 @@ type switchboard struct {
 	moved       int            // bytes that step has read and written
 }
 
-func newSwitchboard(p *Protocol, loop kernel.Loop, ctx context.Context, high, low int) *switchboard {
-	b := &switchboard{protocol: p, loop: loop, ctx: ctx, high: high, low: low}
+func newDispatcher(p *Protocol, loop kernel.Loop, ctx context.Context, high, low int) *dispatcher {
+	b := &dispatcher{protocol: p, loop: loop, ctx: ctx, high: high, low: low}
 	b.again = loop.Recall(b.step)
 	return b
 }
 
 // start lets callbacks be called from here on.
-func (b *switchboard) start() {
+func (b *dispatcher) start() {
 	b.started = true
 	b.schedule()
 }
 
 // add takes a connection.
-func (b *switchboard) add(s fd.Stream, peer peerAddr) *Transport {
-	t := &Transport{board: b, stream: s, peer: peer, place: int32(len(b.conns)), is: sendable}
+func (b *dispatcher) add(s fd.Stream, peer peerAddr) *Transport {
+	t := &Transport{dispatcher: b, stream: s, peer: peer, place: int32(len(b.conns)), is: sendable}
 	if !peer.IsValid() || !fd.ShortIsAll {
 		t.set(unsure)
 	}
@@ -73,26 +73,26 @@ func (b *switchboard) add(s fd.Stream, peer peerAddr) *Transport {
 
 // attend waits until no connection is left. If ctx is cancelled it cuts them
 // off; it returns the cause then.
-func (b *switchboard) attend(ctx context.Context) error {
+func (b *dispatcher) wait(ctx context.Context) error {
 	err := b.drain(ctx)
 	if err != nil {
-		b.cut(ctx, err)
+		b.abortAll(ctx, err)
 	}
 	return err
 }
 
 // cut ends all connections, and waits for that.
-func (b *switchboard) cut(ctx context.Context, cause error) {
+func (b *dispatcher) abortAll(ctx context.Context, cause error) {
 	if len(b.conns) == 0 {
 		return
 	}
 	for _, t := range b.conns {
-		t.doom(cause)
+		t.end(cause)
 	}
 	_ = rondo.Shield(ctx, b.drain)
 }
 
-func (b *switchboard) drain(ctx context.Context) error {
+func (b *dispatcher) drain(ctx context.Context) error {
 	for len(b.conns) > 0 {
 		if err := b.empty.Park(ctx, rondo.Reason{What: "connections"}); err != nil {
 			return err
@@ -102,14 +102,14 @@ func (b *switchboard) drain(ctx context.Context) error {
 }
 
 // closeAll closes every Transport, as Close does.
-func (b *switchboard) closeAll() {
+func (b *dispatcher) closeAll() {
 	for _, t := range b.conns {
 		t.close()
 	}
 }
 
 // enqueue sees to it that t is visited.
-func (b *switchboard) enqueue(t *Transport) {
+func (b *dispatcher) enqueue(t *Transport) {
 	if t.has(queued) {
 		return
 	}
@@ -123,7 +123,7 @@ func (b *switchboard) enqueue(t *Transport) {
 	b.schedule()
 }
 
-func (b *switchboard) dequeue() *Transport {
+func (b *dispatcher) dequeue() *Transport {
 	t := b.first
 	b.first, t.next = t.next, nil
 	if b.first == nil {
@@ -133,7 +133,7 @@ func (b *switchboard) dequeue() *Transport {
 	return t
 }
 
-func (b *switchboard) schedule() {
+func (b *dispatcher) schedule() {
 	if b.started && !b.due && b.first != nil {
 		b.due = true
 		b.again()
@@ -141,7 +141,7 @@ func (b *switchboard) schedule() {
 }
 
 // step visits the Transports that are in the list.
-func (b *switchboard) step() {
+func (b *dispatcher) step() {
 	b.due = false
 	b.moved = 0
 	b.buffer = buffers.Get().(*[readMax]byte)
@@ -167,35 +167,35 @@ func (b *switchboard) step() {
 }
 
 // visit does for t what can be done: one write and one read at most.
-func (b *switchboard) visit(t *Transport) {
+func (b *dispatcher) visit(t *Transport) {
 	if !t.has(connected) {
 		t.set(connected)
 		if fn := b.protocol.Connected; fn != nil {
 			fn(t)
 		}
-		if err := t.stream.Expect(b.loop, driver.Readable, (*sink)(t)); err != nil {
-			t.doom(t.fail("read", err))
+		if err := t.stream.Arm(b.loop, driver.Readable, (*sink)(t)); err != nil {
+			t.end(t.fail("read", err))
 		}
 	}
-	if err := t.stream.Failed(); err != nil {
-		t.doom(t.fail("write", err))
+	if err := t.stream.SendErr(); err != nil {
+		t.end(t.fail("write", err))
 	}
 	t.flush()
 	if t.reads() && t.has(readable) {
 		t.read()
 	}
-	t.settle()
-	if t.has(doomed) {
-		b.lose(t)
+	t.afterFlush()
+	if t.has(ending) {
+		b.finish(t)
 	}
 }
 
 // lose is the end of t.
-func (b *switchboard) lose(t *Transport) {
+func (b *dispatcher) finish(t *Transport) {
 	if t.has(lost) {
 		return
 	}
-	if !t.stream.Still(b.loop) {
+	if !t.stream.Stop(b.loop) {
 		t.set(stopping)
 		return
 	}
@@ -207,7 +207,7 @@ func (b *switchboard) lose(t *Transport) {
 	}
 }
 
-func (b *switchboard) remove(t *Transport) {
+func (b *dispatcher) remove(t *Transport) {
 	t.stream.Close(b.loop)
 	last := len(b.conns) - 1
 	b.conns[t.place] = b.conns[last]
@@ -235,5 +235,5 @@ func (s *sink) Ready(ev driver.Events) {
 	if ev&(driver.HangUp|driver.Urgent) != 0 {
 		t.set(unsure)
 	}
-	t.board.enqueue(t)
+	t.dispatcher.enqueue(t)
 }

@@ -8,6 +8,6 @@ import (
 // The processes in which tests hang on purpose need not do so for long.
 func init() {
 	if os.Getenv("RONDO_SIM_VICTIM") != "" {
-		patience, stepsMax = time.Second, StepsMax/100
+		hangAfter, maxSteps = time.Second, defaultMaxSteps/100
 	}
 }

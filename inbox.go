@@ -1,0 +1,122 @@
+package rondo
+
+// This file is where other goroutines come in. Nothing of a loop may be touched
+// from outside it, so a goroutine outside hands in a function, and the loop runs
+// it at its next turn. The lock is held for a few instructions only, and never
+// while anything of the program runs.
+//
+// It also keeps the account of the outside: what is there that may wake the loop.
+// And it has the only go statement of the kernel: what runs beside the loop is
+// started here and is known to it.
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/rondo-go/rondo/internal/ring"
+	"github.com/rondo-go/rondo/internal/trap"
+)
+
+// border is what a loop knows of the outside.
+type border struct {
+	callers
+	inbox    inbox
+	wakers   int // things outside that will or may wake the loop: descriptors, signals, functions that are offloaded
+	exposed  int // things that were handed out, through which any goroutine may wake the loop
+	helpers  int // goroutines that work for the loop; simulated time stands still while there are any
+	offloads offloads
+	contexts []*ctxWatch // only if the loop is simulated
+	signals  *trap.Trap  // with Runner.Interrupt
+}
+
+// canBeWoken reports whether anything outside can wake the loop. If nothing can,
+// and no timer is set, a loop in which nothing can run is in deadlock. What was
+// handed out does not count in a simulation: no goroutine outside has a part in it.
+func (l *Loop) canBeWoken() bool { return l.wakers > 0 || l.exposed > 0 && !l.virtual }
+
+// addWaker notes that n things more than before will or may wake the loop from
+// outside.
+func (b *border) addWaker(n int) { b.wakers += n }
+
+// expose notes that n things more than before were handed out, through which any
+// goroutine may wake the loop.
+func (b *border) expose(n int) { b.exposed += n }
+
+// inbox is the queue of what came in and has not been run. Either it is open, and
+// what was accepted will run; or it is shut, and nothing is accepted.
+type inbox struct {
+	some  atomic.Bool // there may be something in the queue
+	mu    sync.Mutex
+	in    []entry
+	spare []entry // the queue's other half, for reuse
+	shut  bool
+	ended chan struct{} // closed when Run is about to return
+}
+
+func (b *inbox) pending() bool { return b.some.Load() }
+
+func (b *inbox) closed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.shut
+}
+
+// empty moves what came in to the loop's own queue, and returns how much it was.
+func (b *inbox) empty(queue *ring.Ring[entry]) (n uint64) {
+	if !b.pending() {
+		return 0
+	}
+	b.mu.Lock()
+	b.some.Store(false)
+	in := b.in
+	b.in = b.spare[:0]
+	b.mu.Unlock()
+	for i, e := range in {
+		queue.Add(e)
+		in[i] = entry{}
+	}
+	b.spare = in
+	return uint64(len(in))
+}
+
+// close shuts the inbox if nothing is in it.
+func (b *inbox) close() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.in) > 0 {
+		return false
+	}
+	b.shut = true
+	return true
+}
+
+// post hands e in and wakes the loop.
+func (l *Loop) post(e entry) error {
+	b := &l.inbox
+	b.mu.Lock()
+	if b.shut {
+		b.mu.Unlock()
+		return misuse("Post", ErrLoopClosed)
+	}
+	b.in = append(b.in, e)
+	first := !b.some.Swap(true)
+	b.mu.Unlock()
+	if first {
+		l.driver.Wake()
+	}
+	return nil
+}
+
+// Post hands fn to the loop, which runs it as a callback at its next turn, in
+// the order in which functions came in. Any goroutine may call it; it never
+// suspends and never blocks. fn must not wait. After the loop has ended Post
+// returns ErrLoopClosed and fn never runs; if it returns nil, fn runs.
+func (l *Loop) Post(fn func()) error {
+	if fn == nil {
+		panic("rondo: Loop.Post with a nil function")
+	}
+	return l.post(entry{call: &Handle{loop: l, fn: fn}})
+}
+
+// goFunc runs fn on a goroutine of its own. The caller sees to it that it ends.
+func goFunc(fn func()) { go fn() }

@@ -1,0 +1,86 @@
+package stacks
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-go/rondo/internal/gid"
+)
+
+// Of returns the state and the stack of a goroutine, as runtime.Stack prints
+// them. If that goroutine is parked in a coroutine that it resumed, the
+// coroutine is the one that runs, and it is the coroutine's that are returned.
+// It stops the program to read all stacks.
+func Of(id uint64) (state, stack string) {
+	all := slices.Collect(gid.Stacks())
+	for {
+		state, stack = find(all, func(s []byte) bool { return bytes.HasPrefix(s, fmt.Appendf(nil, "goroutine %d ", id)) })
+		if !strings.HasPrefix(state, "coroutine") {
+			return state, stack
+		}
+		// Of those that it made, at most one is not parked.
+		suffix := fmt.Appendf(nil, " in goroutine %d\n", id)
+		inner, text := find(all, func(s []byte) bool {
+			return bytes.Contains(append(s, '\n'), suffix) && bytes.Contains(s, []byte("created by iter.Pull")) &&
+				!bytes.Contains(firstLine(s), []byte("[coroutine"))
+		})
+		if text == "" {
+			return state, stack
+		}
+		number, _, _ := strings.Cut(strings.TrimPrefix(text, "goroutine "), " ")
+		next, err := strconv.ParseUint(number, 10, 64)
+		if err != nil {
+			return inner, text
+		}
+		id = next
+	}
+}
+
+// UserLine returns the innermost place in the text of a stack that is the user's
+// own, as "function at file:line", or "".
+func UserLine(stack string) string {
+	lines := strings.Split(stack, "\n")
+	for i := 1; i+1 < len(lines); i += 2 {
+		function := lines[i]
+		if below(function) {
+			continue
+		}
+		if cut := strings.LastIndexByte(function, '('); cut > 0 {
+			function = function[:cut]
+		}
+		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +0x")
+		return function + " at " + place
+	}
+	return ""
+}
+
+// below reports whether a function belongs to Rondo or to the packages of the
+// standard library through which a program makes calls that block.
+func below(function string) bool {
+	if own(function) {
+		return true
+	}
+	name, _, _ := strings.Cut(function, ".")
+	first, _, _ := strings.Cut(name, "/")
+	return slices.Contains([]string{"internal", "sync", "time", "syscall", "os", "io", "net", "bufio", "context", "fmt", "log"}, first)
+}
+
+func firstLine(s []byte) []byte {
+	line, _, _ := bytes.Cut(s, []byte("\n"))
+	return line
+}
+
+// find returns the state and the text of the first stack that matches.
+func find(all [][]byte, match func([]byte) bool) (state, stack string) {
+	for _, s := range all {
+		if match(s) {
+			_, rest, _ := bytes.Cut(firstLine(s), []byte("["))
+			state, _, _ := bytes.Cut(rest, []byte("]"))
+			return string(state), string(s)
+		}
+	}
+	return "", ""
+}

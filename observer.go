@@ -1,0 +1,96 @@
+package rondo
+
+// This file is how a loop tells what it does, to whatever wants to know: the
+// watchdog, tracers, the checks of Debug. All of them are observers, behind one
+// interface. A loop without one has a nil observer, and each place in the kernel
+// where there would be something to tell costs it one comparison.
+//
+// The law: an observer changes nothing. It is called on the loop, between two
+// steps of the kernel or within one, and never waits.
+
+import (
+	"fmt"
+
+	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/stacks"
+	"github.com/rondo-go/rondo/internal/watchdog"
+)
+
+// An observer is told what happens on a loop, when it happens.
+type observer interface {
+	observe(e event)
+}
+
+// An event is something that happens on a loop.
+type event struct {
+	kind  eventKind
+	task  *Task // nil if it is about no task
+	err   error // what a task has ended with
+	since int64 // when a callback began
+}
+
+type eventKind uint8
+
+const (
+	taskStarted eventKind = iota // a task was made; it has not run
+	stepBegins                   // the loop takes a task, or a callback, from its queue
+	taskRuns                     // a task has the baton
+	taskParked                   // a task gives the baton away: it waits, or yields
+	wakeBegins                   // the wait of a task is about to be ended
+	taskWoken                    // it was ended: the task is ready
+	taskEnded                    // a task has ended
+	callbackRan                  // a callback has run
+	loopSleeps                   // the loop is about to sleep
+	loopWakes                    // the loop has slept
+)
+
+// observers are several observers, each told in turn.
+type observers []observer
+
+func (os observers) observe(e event) {
+	for _, o := range os {
+		o.observe(e)
+	}
+}
+
+// A debugger is what Debug adds to a loop: it notes where tasks were started, and
+// refuses to let goroutines that are not the loop's end a wait.
+type debugger struct{ loop *Loop }
+
+func (d debugger) observe(e event) {
+	switch e.kind {
+	case taskStarted:
+		e.task.ensureExtra().site = stacks.Here()
+	case wakeBegins:
+		if !d.loop.inside() {
+			panic(d.loop.wrongGoroutine())
+		}
+	}
+}
+
+// wrongGoroutine is the panic of a call, on something that belongs to the loop, by
+// a goroutine that is not the loop's.
+func (l *Loop) wrongGoroutine() string {
+	return fmt.Sprintf("rondo: %s from a goroutine that is not a task of %s, to which it belongs; use Post or Submit, or a Future", stacks.CalledAs(), l.name)
+}
+
+// A stepObserver tells a watchdog of the steps of a loop.
+type stepObserver struct{ dog *watchdog.Watchdog }
+
+func (o stepObserver) observe(e event) {
+	switch e.kind {
+	case stepBegins:
+		name, site := callback, (*stacks.Site)(nil)
+		if t := e.task; t != nil {
+			name = t.Name()
+			if t.extra != nil {
+				site = t.extra.site
+			}
+		}
+		o.dog.Step(name, site)
+	case taskRuns:
+		o.dog.Running(gid.ID())
+	case loopSleeps, loopWakes:
+		o.dog.Sleeping(e.kind == loopSleeps)
+	}
+}

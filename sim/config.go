@@ -1,0 +1,76 @@
+package sim
+
+// This file has Config: how much Test and Explore try. A Config does not change
+// what one run does, so a seed or an order means the same under each.
+
+import (
+	"context"
+	"fmt"
+	"testing"
+)
+
+// A Config says how much [Config.Test] and [Config.Explore] try before they stop.
+// The zero value is ready to use and has the defaults. Test and Explore panic if a
+// field is negative.
+type Config struct {
+	// Seeds is how many seeds Test tries: those from 1 on. 0 means 20. The
+	// variable RONDO_SEED takes precedence over it.
+	Seeds int
+
+	// SeedsShort is the same with -short. 0 means 5, or Seeds if that is fewer.
+	SeedsShort int
+
+	// MaxOrders is how many orders Explore tries before it fails the test. 0 means
+	// 100,000.
+	MaxOrders int
+
+	// MaxSteps is how many steps one run may take. A run that takes more fails the
+	// test with "livelock". A step is a choice or a jump of the clock; where there
+	// is nothing to choose from, steps are counted roughly. 0 means 10,000,000.
+	MaxSteps int
+}
+
+// The defaults of a Config.
+const (
+	defaultSeeds      = 20
+	defaultSeedsShort = 5
+	defaultMaxOrders  = 100_000
+	defaultMaxSteps   = 10_000_000
+)
+
+// withDefaults returns c with every zero replaced. call is for the panic.
+func (c Config) withDefaults(call string) Config {
+	for _, f := range []struct {
+		name  string
+		value *int
+		zero  int
+	}{
+		{"Seeds", &c.Seeds, defaultSeeds},
+		{"SeedsShort", &c.SeedsShort, 0},
+		{"MaxOrders", &c.MaxOrders, defaultMaxOrders},
+		{"MaxSteps", &c.MaxSteps, maxSteps},
+	} {
+		if *f.value < 0 {
+			panic(fmt.Sprintf("sim: %s with Config.%s = %d: use a positive number, or 0 for the default", call, f.name, *f.value))
+		}
+		if *f.value == 0 {
+			*f.value = f.zero
+		}
+	}
+	if c.SeedsShort == 0 {
+		c.SeedsShort = min(defaultSeedsShort, c.Seeds)
+	}
+	return c
+}
+
+// Test runs body with the defaults. See [Config.Test].
+func Test(t testing.TB, body func(ctx context.Context)) {
+	t.Helper()
+	Config{}.Test(t, body)
+}
+
+// Explore runs body with the defaults. See [Config.Explore].
+func Explore(t testing.TB, body func(ctx context.Context)) {
+	t.Helper()
+	Config{}.Explore(t, body)
+}

@@ -1,0 +1,145 @@
+package sim
+
+// This file has the trace of a run: what was chosen, what ran, and when. Two runs
+// that did the same have the same trace.
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// A kind is what happened in an event.
+type kind uint8
+
+const (
+	jumped  kind = iota // the clock
+	chosen              // a task or a callback, among n
+	started             // a task
+	stepped             // a task runs from here on
+	parked              // a task waits, for what
+	woken               // a task's wait has ended
+	ended               // a task, n is 1 if with an error
+	called              // a callback has run
+)
+
+// An event is one thing that happened in a run.
+type event struct {
+	now  int64
+	who  uint64 // the number of the task; 0 for a callback
+	what string
+	n    int32
+	kind kind
+}
+
+func (e event) String() string {
+	at := time.Duration(e.now - origin)
+	who := "a callback"
+	if e.who != 0 {
+		who = fmt.Sprintf("task-%d", e.who)
+	}
+	switch e.kind {
+	case jumped:
+		return fmt.Sprintf("the clock jumped to %v", at)
+	case chosen:
+		return fmt.Sprintf("%s ran as one of %d after %v", who, e.n, at)
+	case started:
+		return fmt.Sprintf("%s was started after %v", who, at)
+	case parked:
+		return fmt.Sprintf("%s waited for %s after %v", who, e.what, at)
+	case woken:
+		return fmt.Sprintf("the wait of %s ended after %v", who, at)
+	case ended:
+		if e.n != 0 {
+			return fmt.Sprintf("%s ended with an error after %v", who, at)
+		}
+		return fmt.Sprintf("%s ended after %v", who, at)
+	}
+	return fmt.Sprintf("%s ran after %v", who, at)
+}
+
+// maxKept is how many events a trace keeps. Later ones are only in its hash.
+const maxKept = 1 << 18
+
+// A trace sums up a run. One with keep set remembers the events; one that
+// follows another finds the first event that differs.
+type trace struct {
+	hash    uint64
+	count   int
+	keep    bool
+	events  []event
+	follows *trace
+	differs string
+
+	outside int // how often a task has waited for another goroutine
+}
+
+func (t *trace) add(e event) {
+	if t == nil || t.outside > 1 {
+		return
+	}
+	t.hash = mix(mix(t.hash^uint64(e.now))^e.who) ^ uint64(e.n)<<8 ^ uint64(e.kind)
+	for i := range len(e.what) {
+		t.hash = mix(t.hash ^ uint64(e.what[i]))
+	}
+	if t.keep && t.count < maxKept {
+		t.events = append(t.events, e)
+	}
+	if f := t.follows; f != nil && t.differs == "" && t.count < maxKept {
+		if t.count >= len(f.events) {
+			t.differs = fmt.Sprintf("at event %d in the first run the end had come, but in the second %v", t.count+1, e)
+		} else if first := f.events[t.count]; first != e {
+			t.differs = fmt.Sprintf("at event %d in the first run %v, but in the second %v", t.count+1, first, e)
+		}
+	}
+	t.count++
+}
+
+// difference says where t differs from the trace that it follows, or nothing.
+func (t *trace) difference() string {
+	f := t.follows
+	switch {
+	case t.differs != "":
+		return t.differs
+	case t.count < min(f.count, maxKept):
+		return fmt.Sprintf("at event %d in the first run %v, but in the second the end had come", t.count+1, f.events[t.count])
+	case t.hash != f.hash:
+		return fmt.Sprintf("the runs differ somewhere after event %d", maxKept)
+	}
+	return ""
+}
+
+// tracer records what the tasks of w's loop do. Names are not recorded, because a
+// program may number them through all runs.
+func (w *world) tracer() *rondo.Tracer {
+	t := w.trace
+	if t == nil {
+		return nil
+	}
+	add := func(k kind, task *rondo.Task, what string, n int32) {
+		t.add(event{now: w.now, who: task.ID(), what: what, n: n, kind: k})
+	}
+	return &rondo.Tracer{
+		Started: func(task *rondo.Task, _ time.Time) { add(started, task, "", 0) },
+		Stepped: func(task *rondo.Task, _ time.Time) { add(stepped, task, "", 0) },
+		Parked: func(task *rondo.Task, why rondo.Reason, _ time.Time) {
+			add(parked, task, why.What, 0)
+			if why.What == "offload" || why.What == "channel" {
+				// Nothing more is recorded from the second one on. The first may be
+				// outstanding although its task waits no longer, and the order in
+				// which the two come back is chance.
+				t.outside++
+			}
+		},
+		Woken: func(task, _ *rondo.Task, _ time.Time) { add(woken, task, "", 0) },
+		Ended: func(task *rondo.Task, err error, _ time.Time) {
+			n := int32(0)
+			if err != nil {
+				n = 1
+			}
+			add(ended, task, "", n)
+		},
+		Called: func(_, _ time.Time) { t.add(event{now: w.now, kind: called}) },
+	}
+}

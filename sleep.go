@@ -1,0 +1,115 @@
+package rondo
+
+// This file has the waits for time: Sleep and SleepUntil, Every, and Yield, which
+// waits for a turn. Now and Check are the two questions that go with them and do
+// not wait.
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// alone reports whether the next turn would bring nothing but the running task
+// back: nothing is ready, nothing has come in, and it is not time to ask the
+// driver. A simulation and an observer count steps, so they see each.
+func (l *Loop) alone() bool {
+	return l.queue.Len() == 0 && l.steps-l.asked < askEvery && !l.inbox.pending() && !l.virtual && l.observer == nil
+}
+
+// Sleep suspends the task for d at least, and returns nil then. If ctx is
+// cancelled first it returns the cause. With d <= 0 it is Yield.
+func Sleep(ctx context.Context, d time.Duration) error {
+	s, t, err := enter(ctx, "Sleep")
+	if err != nil {
+		return err
+	}
+	if d <= 0 {
+		t.yield()
+		return nil
+	}
+	s.loop.timers.set(s.loop.after(d), t.worker, nil)
+	return t.park(s, ctx, Reason{What: "sleep"})
+}
+
+// SleepUntil is Sleep until the given time on the loop's clock; Yield if that
+// has passed.
+func SleepUntil(ctx context.Context, t time.Time) error {
+	s, me, err := enter(ctx, "SleepUntil")
+	if err != nil {
+		return err
+	}
+	at := s.loop.driver.Instant(t)
+	if at <= s.loop.readClock() {
+		me.yield()
+		return nil
+	}
+	s.loop.timers.set(at, me.worker, nil)
+	return me.park(s, ctx, Reason{What: "sleep"})
+}
+
+// Yield lets every other task and callback that is ready run once before it
+// returns. It fails with the cause if ctx is cancelled, and is not suspended
+// then.
+func Yield(ctx context.Context) error {
+	_, t, err := enter(ctx, "Yield")
+	if err != nil {
+		return err
+	}
+	l := t.scope.loop
+	if l.alone() {
+		l.steps++
+		l.stats.Turns++
+		t.worker.spent = 0
+		return nil
+	}
+	l.ready(t)
+	if s := l.leave(t); s != nil { // swap, by hand; see transfer
+		if s.inner = !s.inner; s.inner {
+			s.next()
+		} else {
+			s.yield(unit{})
+		}
+	}
+	l.arrive(t)
+	return nil
+}
+
+// Now reads the loop's clock: the time of day, or in a simulation the time that
+// is simulated. It never suspends. It panics if ctx does not belong to a loop.
+func Now(ctx context.Context) time.Time {
+	s := scopeOf(ctx)
+	if s == nil {
+		panic("rondo: Now with a ctx that does not come from Run")
+	}
+	return s.loop.driver.Time(s.loop.driver.Now())
+}
+
+// Every ranges over the times d, 2d, 3d from now, suspending the task until each
+// has come, for ever or until ctx is cancelled. A body that takes longer than d
+// makes it skip the times that it missed. Every panics if d is not positive.
+func Every(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
+	if d <= 0 {
+		panic("rondo: Every with a duration that is not positive")
+	}
+	return func(yield func(time.Time) bool) {
+		next := Now(ctx).Add(d)
+		for SleepUntil(ctx, next) == nil {
+			if !yield(next) {
+				return
+			}
+			if late := Now(ctx).Sub(next); late > d {
+				next = next.Add((late - 1) / d * d)
+			}
+			next = next.Add(d)
+		}
+	}
+}
+
+// Check is a cancel point that never suspends: it returns the cause if ctx is
+// cancelled, and nil otherwise. Long computations call it, and so do functions
+// that take a ctx and happen to have nothing to wait for.
+func Check(ctx context.Context) error {
+	_, _, err := enter(ctx, "Check")
+	return err
+}

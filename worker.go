@@ -1,0 +1,268 @@
+package rondo
+
+// This file has the workers: goroutines that run tasks, one after the other. It
+// makes them when a task starts and none is idle, and retires those that have
+// been idle for long.
+//
+// The law: a worker is running, or parked in one slot (baton.go), or its life is
+// over. A worker that is parked without a task is idle and in the pool. Only a
+// worker that returns from its life ends, and only the goroutine that is parked
+// in the slot of its birth runs next.
+
+import (
+	"iter"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/list"
+)
+
+// A worker is a goroutine that runs tasks. What a task needs only from its start
+// to its end is here and not in the Task: where it is parked, and what it waits
+// for.
+type worker struct {
+	// What a switch touches comes first, in one line of the processor's cache.
+	at         *slot  // where it is parked; nil while it runs
+	home       slot   // the slot of its birth
+	job        *Task  // what it runs; while idle, what it has been given to run
+	switches   uint64 // times the task was given the baton
+	spent      uint32 // what it has done since then; see taskDoor.Spend
+	timerIndex int32  // its place among the loop's timers, plus one
+
+	// What its task waits for.
+	cause        *cancellation      // why the wait was ended before its time
+	under        *Scope             // whose cancellation ends the wait; nil if none does
+	list         *WaitList          // what it waits in; nil if in none
+	links        list.Links[worker] // its neighbours in list
+	reason       Reason
+	since        int64  // the loop's clock when it began to wait
+	inner        *Scope // the scope opened last of those that the task's body is in
+	foreignIndex int32  // its place among the foreign waiters of under, plus one
+
+	over  bool    // its life is
+	index int32   // its place in the pool, while idle
+	id    uint64  // its goroutine's number
+	g     uintptr // the runtime's record of it, for those who look from outside
+	loop  *Loop
+}
+
+// pool has the workers of a loop.
+type pool struct {
+	idle    []*worker
+	workers int // all of them
+
+	// How many are idle for long, so that a burst of tasks does not leave its
+	// stacks behind for ever.
+	leastIdle int   // the fewest that were idle at once since
+	idleSince int64 // the clock when that was begun anew
+	surplus   int   // how many are to be retired
+	runSlot   *slot // with direct false: where the goroutine of Run is parked
+	nextSlot  *slot // with direct false: the one it goes to next
+}
+
+// assign gives nx, which has not started, to an idle worker. There it is parked
+// as if it had suspended.
+func (l *Loop) assign(nx *Task) {
+	if len(l.idle) == 0 {
+		l.grow()
+	}
+	l.idleWorker().take(nx)
+}
+
+// take makes t the task that w runs next.
+func (w *worker) take(t *Task) {
+	w.job, t.worker = t, w
+	w.inner = &t.scope
+	w.switches = 0
+}
+
+// isIdle reports whether the worker waits for a task: it is parked without one.
+func (w *worker) isIdle() bool { return w.job == nil && w.at != nil }
+
+// idleWorker takes the worker that became idle last, whose stack is warmest.
+func (p *pool) idleWorker() *worker {
+	n := len(p.idle)
+	if n == 0 {
+		return nil
+	}
+	w := p.idle[n-1]
+	p.idle[n-1] = nil
+	p.idle = p.idle[:n-1]
+	p.leastIdle = min(p.leastIdle, n-1)
+	return w
+}
+
+// setIdle puts w among the idle workers. From here on it is parked wherever the
+// swap that follows puts it.
+func (p *pool) setIdle(w *worker) {
+	w.job, w.inner, w.index = nil, nil, int32(len(p.idle))
+	p.idle = append(p.idle, w)
+}
+
+// grow makes workers where there is no idle one: as many as there are, up to a
+// limit. One would do; but the task that needs it is one that waits, so the
+// runtime's work of making goroutines is done on its stack, which may have to grow
+// for it. With 100,000 tasks it is one stack in 32 that grows.
+func (l *Loop) grow() {
+	for range min(max(1, l.workers), 32) {
+		l.setIdle(l.newWorker())
+	}
+}
+
+// newWorker makes a worker, parked in the slot of its birth.
+func (l *Loop) newWorker() *worker {
+	w := &worker{loop: l}
+	s := &w.home
+	s.born, w.at = w, s
+	s.next, _ = iter.Pull(func(yield func(unit) bool) {
+		// A worker's life: its tasks, until it is woken without one.
+		w.begin(yield)
+		defer w.surviveGoexit()
+		if w.job != nil {
+			w.perform()
+			w.runJobs()
+		}
+		w.quit()
+	})
+	l.workers++
+	return w
+}
+
+// begin notes what is known of the worker once it runs. It is a function of its
+// own because what it needs of the stack would stay there for the worker's life.
+//
+//go:noinline
+func (w *worker) begin(yield func(unit) bool) {
+	w.home.yield = yield
+	w.id, w.g = gid.ID(), gid.Record()
+	w.loop.goroutines.Add(w.id)
+}
+
+// runJobs runs what comes next in the worker, again and again, until it is woken
+// without a job.
+func (w *worker) runJobs() {
+	l := w.loop
+	for {
+		nx := l.pick(false)
+		if nx.worker == nil && direct {
+			// A task that has not started needs no switch: it runs right here.
+			l.current = nx
+			w.take(nx)
+		} else {
+			s := l.enter(nx, false)
+			l.setIdle(w)
+			w.at = s
+			if s.inner = !s.inner; s.inner { // swap, by hand
+				s.next()
+			} else {
+				s.yield(unit{})
+			}
+			if w.job == nil {
+				return
+			}
+		}
+		w.perform()
+	}
+}
+
+// quit takes the worker off the books: its goroutine is about to end.
+func (w *worker) quit() {
+	w.at, w.over = nil, true
+	w.loop.goroutines.Remove(w.id)
+	w.loop.workers--
+}
+
+// perform runs w.job to its end, whatever end that is. A panic is kept with its
+// stack, and the worker goes on; for a Goexit see surviveGoexit. What is before and
+// after the task stands in functions of its own: the frame of this one is on the
+// stack of every task that waits, and 100 bytes decide whether the runtime gives
+// them 2 KiB or 4.
+func (w *worker) perform() {
+	defer w.rescue()
+	w.arrive()
+	w.finish(w.job.fn(&w.job.scope))
+}
+
+// arrive begins w.job.
+//
+//go:noinline
+func (w *worker) arrive() {
+	w.job.gid = w.id
+	w.loop.arrive(w.job)
+}
+
+// finish ends w.job, which has returned.
+//
+//go:noinline
+func (w *worker) finish(err error) {
+	if w.job.scope.extra != nil {
+		w.job.leaveOwn()
+	}
+	w.loop.finish(w.job, err)
+}
+
+// Workers that were idle throughout idleFor are retired, one at a switch, but for
+// idleMin of them.
+const (
+	idleFor = int64(10 * time.Second)
+	idleMin = 256
+)
+
+// lookForSurplus sets how many workers are to be retired, when it is time for
+// that.
+func (l *Loop) lookForSurplus() {
+	if l.fault.any() {
+		// One of them may carry a Goexit, which it would hand on to the goroutine
+		// that runs after it. The end of the loop is near, and sees to all.
+		l.surplus = 0
+		return
+	}
+	if l.now-l.idleSince < idleFor {
+		return
+	}
+	l.surplus = max(0, l.leastIdle-idleMin)
+	l.leastIdle, l.idleSince = len(l.idle), l.now
+}
+
+// retire ends the idle worker that was born in s, the slot where the next task is
+// parked, on the way to that task: it returns the slot where that worker is
+// parked. Swapping into it runs the worker, which returns, and the runtime then
+// runs the goroutine in the slot of its birth: the next task.
+func (p *pool) retire(s *slot) *slot {
+	w := s.born
+	n := len(p.idle) - 1
+	p.idle[w.index] = p.idle[n]
+	p.idle[w.index].index = w.index
+	p.idle[n] = nil
+	p.idle = p.idle[:n]
+	p.surplus--
+	p.leastIdle = min(p.leastIdle, n)
+	at := w.at
+	w.at = nil
+	return at
+}
+
+// retireAll ends all idle workers. Swapping into the slot where one is parked
+// runs it; it has no job and returns, and the runtime runs the goroutine that is
+// parked in the slot of its birth; that worker returns too, and so on round one
+// cycle of the permutation, until the goroutine comes up that is parked in the
+// slot this function swapped into: the caller itself.
+func (p *pool) retireAll() {
+	// A worker whose task called Goexit still carries it, and hands it on to the
+	// goroutine that it wakes; if that is the caller, the rest is for this call.
+	defer func() {
+		if len(p.idle) > 0 {
+			p.retireAll()
+		}
+	}()
+	for {
+		w := p.idleWorker()
+		if w == nil {
+			return
+		}
+		if s := w.at; s != nil {
+			w.at = nil
+			s.swap()
+		}
+	}
+}
