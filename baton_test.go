@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// placement is where every goroutine of a loop is parked: the model of the
-// permutation that baton.go keeps.
+// placement returns where each goroutine of a loop is parked. It is the model of
+// the permutation in baton.go.
 func placement(t *testing.T, l *Loop) map[*slot]string {
 	t.Helper()
 	at := make(map[*slot]string)
@@ -42,8 +42,8 @@ func placement(t *testing.T, l *Loop) map[*slot]string {
 }
 
 // TestBatonPermutation makes random transfers among tasks that start, wake each
-// other, nest coroutines and end, and checks after each that all goroutines but
-// the running one are parked, one in each slot.
+// other, nest coroutines and end. All goroutines but the running one are parked,
+// one in each slot.
 func TestBatonPermutation(t *testing.T) {
 	steps := 300_000
 	if testing.Short() {
@@ -107,7 +107,7 @@ func TestBatonPermutation(t *testing.T) {
 	}
 }
 
-// waitGoroutines fails the test if more goroutines than before stay.
+// waitGoroutines fails the test if more goroutines than before are left.
 func waitGoroutines(t *testing.T, before int) {
 	t.Helper()
 	for range 1_000_000 {
@@ -116,12 +116,12 @@ func waitGoroutines(t *testing.T, before int) {
 		}
 		runtime.Gosched()
 	}
-	t.Errorf("%d goroutines were left behind", runtime.NumGoroutine()-before)
+	t.Errorf("%d goroutines are left", runtime.NumGoroutine()-before)
 }
 
-// TestDismissal: workers that a burst of tasks left idle are dismissed in time,
-// while other tasks go on.
-func TestDismissal(t *testing.T) {
+// TestSurplus: workers that a burst of tasks left idle are retired after a while,
+// also if other tasks go on.
+func TestSurplus(t *testing.T) {
 	err := Run(context.Background(), func(ctx context.Context) error {
 		l := scopeOf(ctx).loop
 		const burst = 5 * idleMin
@@ -134,14 +134,14 @@ func TestDismissal(t *testing.T) {
 		if err != nil || l.workers < burst {
 			t.Fatalf("%d workers for %d tasks, %v", l.workers, burst, err)
 		}
-		// As if the time of two looks had passed.
+		// This is as if the time of two looks had passed.
 		for range 2 {
 			l.idleSince = l.now - idleFor
 			l.lookForSurplus()
 		}
 		over := l.surplus
 		if over < burst-2*idleMin {
-			t.Fatalf("%d of %d idle workers are to be dismissed", over, len(l.idle))
+			t.Fatalf("%d of %d idle workers are surplus", over, len(l.idle))
 		}
 		// Tasks that park and wake pass through the slots of idle workers.
 		before := l.workers
@@ -158,7 +158,7 @@ func TestDismissal(t *testing.T) {
 			placement(t, l)
 		}
 		if direct && l.workers >= before {
-			t.Errorf("none of %d workers was dismissed", before)
+			t.Errorf("none of %d workers was retired", before)
 		}
 		return nil
 	})

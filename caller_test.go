@@ -7,7 +7,7 @@ import (
 )
 
 // TestNestedCoroutinesDoNotPileUp: a task that makes one coroutine after the other
-// does not make the loop's books grow.
+// does not make the loop's table of goroutines grow.
 func TestNestedCoroutinesDoNotPileUp(t *testing.T) {
 	err := Run(t.Context(), func(ctx context.Context) error {
 		l := LoopOf(ctx)
@@ -23,7 +23,7 @@ func TestNestedCoroutinesDoNotPileUp(t *testing.T) {
 			stop()
 		}
 		if n, places := len(l.nested), l.goroutines.Places(); n > 500 || places > 4096 {
-			t.Errorf("%d coroutines are on the books, in %d places", n, places)
+			t.Errorf("the table has %d coroutines, in %d places", n, places)
 		}
 		return nil
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// At most two of five requests are under way at any time.
+// At most two of five requests run at once.
 func ExampleSemaphore() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		s := rondo.NewSemaphore(2)
@@ -37,7 +37,7 @@ func ExampleSemaphore() {
 	// Output: at most 2 <nil>
 }
 
-// A Cond waits for what a Mutex guards, here for money enough.
+// A Cond waits for a change of what a Mutex guards, here for enough money.
 func ExampleCond() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		var mu rondo.Mutex
@@ -120,7 +120,7 @@ func ExampleNewPriorityQueue() {
 	// episode
 }
 
-// Readers read together, also where they wait; a writer is alone.
+// Readers hold the lock together, also while they wait; a writer holds it alone.
 func ExampleRWMutex() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		var mu rondo.RWMutex
@@ -157,7 +157,7 @@ func ExampleRWMutex() {
 	// price 2
 }
 
-// A stack gives what was put last first, here for a walk that goes deep.
+// A stack returns the last value first, here for a depth-first walk.
 func ExampleNewStack() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		q := rondo.NewStack[string](0)
@@ -176,7 +176,7 @@ func ExampleNewStack() {
 	// theme
 }
 
-// Ask several mirrors, and take the first answer.
+// Race asks several mirrors and returns the first answer.
 func ExampleRace() {
 	ask := func(mirror string, takes time.Duration) func(ctx context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
@@ -197,7 +197,7 @@ func ExampleRace() {
 	// Output: hello from near <nil>
 }
 
-// Work on three at a time, and have the results in order.
+// Map runs three functions at a time and yields the results in order.
 func ExampleMap() {
 	square := func(ctx context.Context, n int) (int, error) {
 		if n == 4 {
@@ -222,7 +222,7 @@ func ExampleMap() {
 	// four is broken
 }
 
-// See what became of each.
+// Settle returns the outcome of each function.
 func ExampleSettle() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		for _, r := range rondo.Settle(ctx,
@@ -238,7 +238,7 @@ func ExampleSettle() {
 	// "" disk full
 }
 
-// Take from a channel that goroutines send to.
+// Receive takes values from a channel that goroutines send to.
 func ExampleReceive() {
 	lines := make(chan string)
 	go func() {
@@ -261,7 +261,7 @@ func ExampleReceive() {
 	// two
 }
 
-// Results as they come, whatever the order of the questions.
+// AsCompleted yields Futures in the order in which they are done.
 func ExampleAsCompleted() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		gate := rondo.NewFuture[string](ctx)
@@ -278,7 +278,7 @@ func ExampleAsCompleted() {
 	// late <nil>
 }
 
-// The first of several tasks to end; the others go on.
+// WaitAny returns the first of several tasks to end. The others go on.
 func ExampleWaitAny() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		var open rondo.Event

@@ -1,8 +1,8 @@
 package rondo_test
 
 // These examples are the tour of the package comment, in its order, and a few
-// more. The snippets there are stretches of this file, which a test in the
-// module of the examples compares.
+// more. The snippets of the package comment are parts of this file; a test in the
+// module examples compares them.
 
 import (
 	"bytes"
@@ -140,7 +140,7 @@ func ExampleRunner() {
 	// Output: true lost
 }
 
-// An error in the root scope for which nobody waits is not lost.
+// An error that no caller waits for goes to OnError.
 func ExampleRunner_onError() {
 	r := rondo.Runner{OnError: func(task rondo.TaskInfo, err error) {
 		fmt.Println(task.Name, "failed:", err)
@@ -158,7 +158,7 @@ func ExampleRunner_onError() {
 	// <nil>
 }
 
-// All results, in the order of the arguments, however long each takes.
+// Gather returns its results in the order of the arguments, however long each takes.
 func ExampleGather() {
 	after := func(d time.Duration, word string) func(ctx context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) { return word, rondo.Sleep(ctx, d) }
@@ -172,7 +172,7 @@ func ExampleGather() {
 	// Output: [theme episode theme] <nil>
 }
 
-// A queue that holds one value keeps the producer one step ahead at most.
+// A Queue with room for one value keeps the producer at most one step ahead.
 func ExampleQueue() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		q := rondo.NewQueue[int](1)
@@ -249,7 +249,7 @@ func ExampleEvent() {
 	// in
 }
 
-// A latch of one's own: whatever can wait is a WaitList and a rule for waking.
+// A latch made of a WaitList and a rule for waking.
 func ExampleWaitList() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		var waiting rondo.WaitList
@@ -269,7 +269,7 @@ func ExampleWaitList() {
 	// Output: 0 <nil>
 }
 
-// Start returns when the server has said that it is ready.
+// Start returns when the server has called started.
 func ExampleScope_Start() {
 	serve := func(ctx context.Context, started func()) error {
 		fmt.Println("listening")
@@ -324,8 +324,8 @@ func ExampleEvery() {
 	// Output: 3 beats
 }
 
-// A sequence that waits, and of which the values are asked for one by one. It is
-// stopped half-way, and its clean-up waits, in spite of the cancelled ctx.
+// The values of a sequence that waits, one by one. The sequence is stopped
+// half-way, and its clean-up waits although ctx is cancelled.
 func ExamplePull() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {

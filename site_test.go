@@ -1,5 +1,9 @@
 package rondo_test
 
+// This file tests what is said about where tasks were started, and by which
+// function. That leaves Rondo's own functions out, those of packages below
+// internal too, so these tests are in the root folder.
+
 import (
 	"context"
 	"errors"
@@ -12,13 +16,13 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// A report is what OnError was told.
+// A report is a call of OnError.
 type report struct {
 	about rondo.TaskInfo
 	err   error
 }
 
-// debugged runs main with Debug and gives what was reported.
+// debugged runs main with Debug and returns what OnError was called with.
 func debugged(t *testing.T, main func(ctx context.Context) error) (reports []report, err error) {
 	t.Helper()
 	r := rondo.Runner{Debug: true, SlowStep: time.Hour, OnError: func(about rondo.TaskInfo, err error) {
@@ -28,7 +32,7 @@ func debugged(t *testing.T, main func(ctx context.Context) error) (reports []rep
 	return reports, err
 }
 
-// logs collects what is logged while fn runs.
+// logs returns what is logged while fn runs.
 func logs(fn func()) string {
 	log := &logged{}
 	before := slog.Default()
@@ -38,11 +42,11 @@ func logs(fn func()) string {
 	return log.String()
 }
 
-// here tells whether a place is in this file.
+// here matches a place in this file.
 var here = regexp.MustCompile(`site_test\.go:\d+$`)
 
-// TestC074SlowStep: in Debug a step of 100 ms is reported, with the task's name,
-// how long it has taken, and where the task was started.
+// TestC074SlowStep: with Debug a step of 100 ms or more is logged, with the name
+// of the task, the duration, and where the task was started.
 func TestC074SlowStep(t *testing.T) {
 	log := &logged{seen: make(chan bool, 1)}
 	before := slog.Default()
@@ -66,8 +70,8 @@ func TestC074SlowStep(t *testing.T) {
 	}
 }
 
-// TestC075TasksLeftAlive: in Debug each task that the end of main cuts short is
-// reported, with the place where it was started.
+// TestC075TasksLeftAlive: with Debug each task that still runs when main returns
+// is reported, with the place where it was started.
 func TestC075TasksLeftAlive(t *testing.T) {
 	left := func(ctx context.Context) error {
 		rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) }).SetName("sleeper")
@@ -87,19 +91,19 @@ func TestC075TasksLeftAlive(t *testing.T) {
 		}
 	}
 	if got := strings.Join(names, ", "); got != "sleeper waiting" {
-		t.Errorf("reported: %s", got)
+		t.Errorf("OnError got %s", got)
 	}
 
-	// Without OnError it is in the log, and without Debug nowhere.
+	// Without OnError the report is in the log, and without Debug there is none.
 	log := logs(func() { err = (&rondo.Runner{Debug: true}).Run(t.Context(), left) })
 	if err != nil || !strings.Contains(log, "level=WARN") || !strings.Contains(log, "task=sleeper") || !strings.Contains(log, "site_test.go:") {
 		t.Errorf("Run returned %v and logged %s", err, log)
 	}
 	if log = logs(func() { err = rondo.Run(t.Context(), left) }); err != nil || log != "" {
-		t.Errorf("without Debug, Run returned %v and logged %s", err, log)
+		t.Errorf("without Debug Run returned %v and logged %s", err, log)
 	}
 
-	// A loop that is cancelled from outside, or by a fault, leaves nobody behind.
+	// When main itself is cancelled there is no report: its tasks were to end.
 	ctx, cancel := context.WithCancel(t.Context())
 	r := rondo.Runner{Debug: true, OnError: func(about rondo.TaskInfo, err error) { t.Errorf("%s: %v", about.Name, err) }}
 	err = r.Run(ctx, func(ctx context.Context) error {
@@ -110,12 +114,13 @@ func TestC075TasksLeftAlive(t *testing.T) {
 		return rondo.Sleep(ctx, time.Hour)
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("Run: %v", err)
+		t.Errorf("Run returned %v", err)
 	}
 }
 
-// TestC058UnheardErrorInDebug: says where its task was started.
-func TestC058UnheardErrorInDebug(t *testing.T) {
+// TestC058UnobservedErrorInDebug: with Debug the report says where the task was
+// started.
+func TestC058UnobservedErrorInDebug(t *testing.T) {
 	failed := errors.New("failed")
 	main := func(ctx context.Context) error {
 		rondo.Go(ctx, func(ctx context.Context) error { return failed })
@@ -123,7 +128,7 @@ func TestC058UnheardErrorInDebug(t *testing.T) {
 	}
 	reports, err := debugged(t, main)
 	if err != nil || len(reports) != 1 || reports[0].err != failed || !here.MatchString(reports[0].about.Site) {
-		t.Errorf("Run returned %v, reported %v", err, reports)
+		t.Errorf("Run returned %v; OnError got %v", err, reports)
 	}
 	log := logs(func() { err = (&rondo.Runner{Debug: true}).Run(t.Context(), main) })
 	if strings.Count(log, "\n") != 1 || !strings.Contains(log, "started=") {
@@ -131,13 +136,13 @@ func TestC058UnheardErrorInDebug(t *testing.T) {
 	}
 }
 
-// TestDebugNamesTheSite: a panic and a deadlock say where their tasks were
-// started.
+// TestDebugNamesTheSite: with Debug a panic and a deadlock report say where the
+// tasks were started.
 func TestDebugNamesTheSite(t *testing.T) {
 	defer func() {
 		p, ok := recover().(*rondo.PanicError)
 		if !ok || !here.MatchString(p.Site) || !strings.Contains(p.Error(), "panic in task-2 (started at "+p.Site+"): broken") {
-			t.Errorf("%v", p)
+			t.Errorf("recovered %v", p)
 		}
 	}()
 	_, err := debugged(t, func(ctx context.Context) error {
@@ -145,7 +150,7 @@ func TestDebugNamesTheSite(t *testing.T) {
 		return rondo.Go(ctx, e.Wait).Wait(ctx)
 	})
 	if !errors.Is(err, rondo.ErrDeadlock) || !regexp.MustCompile(`task-2 waits for event, started at \S+site_test.go:\d+`).MatchString(err.Error()) {
-		t.Errorf("Run: %v", err)
+		t.Errorf("Run returned %v", err)
 	}
 	_, err = debugged(t, func(ctx context.Context) error {
 		return rondo.Go(ctx, func(ctx context.Context) error { panic("broken") }).Wait(ctx)
@@ -153,7 +158,8 @@ func TestDebugNamesTheSite(t *testing.T) {
 	t.Errorf("Run returned %v", err)
 }
 
-// TestSiteOnlyInDebug: nothing is noted without it.
+// TestSiteOnlyInDebug: without Debug the place where a task was started is not
+// noted.
 func TestSiteOnlyInDebug(t *testing.T) {
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
 		rondo.Go(ctx, rondo.Check)
@@ -169,8 +175,8 @@ func TestSiteOnlyInDebug(t *testing.T) {
 	}
 }
 
-// TestFuncIsTheUsers: a task that Rondo wraps a function for is described by
-// that function.
+// TestFuncIsTheUsers: a task of Go, Async and Submit is described by the function
+// that the caller gave.
 func TestFuncIsTheUsers(t *testing.T) {
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
 		l := rondo.LoopOf(ctx)
@@ -189,7 +195,7 @@ func TestFuncIsTheUsers(t *testing.T) {
 			tasks := rondo.Tasks(ctx)
 			got := tasks[len(tasks)-1].Func
 			if want := []string{"namedPlain", "namedResult", "namedResult"}[i]; got != "github.com/rondo-go/rondo_test."+want {
-				t.Errorf("case %d: %s, want %s", i, got, want)
+				t.Errorf("case %d: the function is %s, want %s", i, got, want)
 			}
 			if err := rondo.Sleep(ctx, 2*time.Millisecond); err != nil {
 				return err

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTimerHeap sets and removes timers at random beside a naive model: a list
-// that is sorted whenever somebody asks.
+// TestTimerHeap sets and removes timers at random, and compares the heap with a
+// naive model: a list that is sorted for each question.
 func TestTimerHeap(t *testing.T) {
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 2))

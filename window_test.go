@@ -1,7 +1,7 @@
 package rondo
 
-// This file holds the window to its word: at each offset stands a field of the
-// type that package window says.
+// This file compares the window with the kernel's records: at each offset there
+// is a field of the type that package window says.
 
 import (
 	"go/ast"
@@ -22,7 +22,7 @@ var records = map[string]reflect.Type{
 	"List": reflect.TypeFor[WaitList](), "Scope": reflect.TypeFor[Scope](), "Timer": reflect.TypeFor[timer](), "Nested": reflect.TypeFor[nested](),
 }
 
-// TestWindow reads the names of the offsets, and the types of what stands there,
+// TestWindow reads the names of the offsets, and the types of the fields there,
 // from the source of package window.
 func TestWindow(t *testing.T) {
 	names, types := offsetsOf(t)
@@ -35,7 +35,7 @@ func TestWindow(t *testing.T) {
 		kind, offset := name[:end], pane.Offsets[i]
 		record := records[kind]
 		if record == nil {
-			t.Errorf("%s: of which record is it?", name)
+			t.Errorf("%s is the offset of no record", name)
 			continue
 		}
 		if name[end:] == "Size" {
@@ -48,17 +48,17 @@ func TestWindow(t *testing.T) {
 			taken[kind] = make(map[uint16]string)
 		}
 		if other := taken[kind][offset]; other != "" {
-			t.Errorf("%s and %s both stand at %d", other, name, offset)
+			t.Errorf("%s and %s are both at %d", other, name, offset)
 		}
 		taken[kind][offset] = name
-		if !stands(record, uintptr(offset), types[i]) {
-			t.Errorf("%s: at %d of %v stands no %s", name, offset, record, types[i])
+		if !hasField(record, uintptr(offset), types[i]) {
+			t.Errorf("%s: at %d of %v there is no %s", name, offset, record, types[i])
 		}
 	}
 }
 
-// TestWindowTable: where a reader looks for the parts of the table, there they
-// are, and it has been opened.
+// TestWindowTable: the parts of the table are where a reader looks for them, and
+// the table has been opened.
 func TestWindowTable(t *testing.T) {
 	var table window.Table
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestWindowTable(t *testing.T) {
 		{"Marker", unsafe.Offsetof(table.Marker), window.AtMarker}, {"Offsets", unsafe.Offsetof(table.Offsets), window.AtOffsets},
 	} {
 		if c.want != c.have {
-			t.Errorf("%s stands at %d and is looked for at %d", c.what, c.want, c.have)
+			t.Errorf("%s is at %d, and readers look for it at %d", c.what, c.want, c.have)
 		}
 	}
 	if pane.Self != &pane || pane.Version != window.Version || uintptr(pane.Size) != unsafe.Sizeof(table) || pane.Loops != unsafe.Pointer(&loops.live) {
@@ -78,8 +78,8 @@ func TestWindowTable(t *testing.T) {
 	}
 }
 
-// offsetsOf gives the constants of package window that are offsets, in their
-// order, and the first words of their comments.
+// offsetsOf returns the constants of package window that are offsets, in their
+// order, and the types that their comments begin with.
 func offsetsOf(t *testing.T) (names, types []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "internal/window/window.go", nil, parser.ParseComments)
@@ -103,15 +103,15 @@ func offsetsOf(t *testing.T) (names, types []string) {
 	return names, types
 }
 
-// stands tells whether at an offset of a structure, or of one inside it, stands a
-// field of a type that is described in a word.
-func stands(in reflect.Type, offset uintptr, what string) bool {
+// hasField reports whether there is a field of a type at an offset of a structure,
+// or of a structure inside it. what is the type as package window names it.
+func hasField(in reflect.Type, offset uintptr, what string) bool {
 	for f := range in.Fields() {
 		at := offset - f.Offset
 		switch {
 		case at == 0 && is(f.Type, what):
 			return true
-		case at < f.Type.Size() && f.Type.Kind() == reflect.Struct && stands(f.Type, at, what):
+		case at < f.Type.Size() && f.Type.Kind() == reflect.Struct && hasField(f.Type, at, what):
 			return true
 		}
 	}

@@ -1,5 +1,7 @@
 package conformance
 
+// This file has what people expect of asyncio's debug mode.
+
 import (
 	"context"
 	"fmt"
@@ -11,7 +13,7 @@ import (
 )
 
 // TestC043CallFromOutside: with Debug, a call from another goroutine that would
-// wake a task is refused, and no task wakes. The panic names the call.
+// wake a task panics with the name of the call, and no task wakes.
 func TestC043CallFromOutside(t *testing.T) {
 	var event rondo.Event
 	var list rondo.WaitList
@@ -47,8 +49,8 @@ func TestC043CallFromOutside(t *testing.T) {
 	}
 }
 
-// TestC043HalfACall: Mutex.Unlock and Queue.TryPut are refused too. They have
-// changed the Mutex and the Queue by then.
+// TestC043HalfACall: Mutex.Unlock and Queue.TryPut panic too. They have changed
+// the Mutex and the Queue by then.
 func TestC043HalfACall(t *testing.T) {
 	var mutex rondo.Mutex
 	queue := rondo.NewQueue[int](0)

@@ -1,5 +1,7 @@
 package conformance
 
+// This file has what people expect of futures.
+
 import (
 	"context"
 	"testing"
@@ -8,6 +10,8 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
+// TestC055OnDoneIsNeverInline: a callback of OnDone runs in a later turn, never
+// inside Set or OnDone.
 func TestC055OnDoneIsNeverInline(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		f, calls := rondo.NewFuture[int](ctx), 0
@@ -15,7 +19,7 @@ func TestC055OnDoneIsNeverInline(t *testing.T) {
 		f.Set(1)
 		f.OnDone(func() { calls++ })
 		if calls != 0 {
-			t.Error("a callback ran inline")
+			t.Error("a callback ran inside Set or OnDone")
 		}
 		_ = rondo.Sleep(ctx, 1)
 		if calls != 2 {
@@ -24,18 +28,24 @@ func TestC055OnDoneIsNeverInline(t *testing.T) {
 	})
 }
 
+// TestC057SecondResultIsRefused: Set and Fail of a Future that is done return
+// false and change nothing.
+//
+// asyncio raises InvalidStateError.
 func TestC057SecondResultIsRefused(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		f := rondo.NewFuture[int](ctx)
 		if !f.Set(1) || f.Set(2) || f.Fail(errBroken) {
-			t.Error("a Future was set twice")
+			t.Error("a Future that is done was set again")
 		}
 		if v, err := f.Wait(ctx); v != 1 || err != nil {
-			t.Errorf("it has %v, %v", v, err)
+			t.Errorf("Wait returned %v, %v, want 1", v, err)
 		}
 	})
 }
 
+// TestC058UnreadFailureIsReportedOnce: an error of a Future that nobody has read
+// is reported to OnError once.
 func TestC058UnreadFailureIsReportedOnce(t *testing.T) {
 	for _, read := range []bool{false, true} {
 		var reports []error
@@ -51,12 +61,14 @@ func TestC058UnreadFailureIsReportedOnce(t *testing.T) {
 			t.Error(err)
 		}
 		if want := map[bool]int{false: 1, true: 0}[read]; len(reports) != want {
-			t.Errorf("read %v: reported %v", read, reports)
+			t.Errorf("read: %v; OnError got %v", read, reports)
 		}
 	}
 }
 
-// A Future of another loop may be waited for; asyncio refuses that.
+// TestC059FutureOfAnotherLoop: a task may wait for a Future of another loop.
+//
+// asyncio raises RuntimeError.
 func TestC059FutureOfAnotherLoop(t *testing.T) {
 	futures := make(chan *rondo.Future[int])
 	ended := make(chan error)
@@ -73,7 +85,7 @@ func TestC059FutureOfAnotherLoop(t *testing.T) {
 		rondo.Go(ctx, func(ctx context.Context) error { f.Set(7); return nil })
 		v, err := f.Wait(ctx)
 		if v != 7 {
-			t.Errorf("the other loop's future gave %d", v)
+			t.Errorf("Wait returned %d, want 7", v)
 		}
 		return err
 	})
@@ -82,6 +94,8 @@ func TestC059FutureOfAnotherLoop(t *testing.T) {
 	}
 }
 
+// TestC077SubmitPassesTheError: Wait for a Future of Submit returns the error of
+// the function.
 func TestC077SubmitPassesTheError(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l := rondo.LoopOf(ctx)
@@ -92,14 +106,14 @@ func TestC077SubmitPassesTheError(t *testing.T) {
 		}()
 		outside, _, err := rondo.Receive(ctx, got)
 		if outside != errBroken {
-			t.Errorf("outside came %v", outside)
+			t.Errorf("Wait on another goroutine returned %v", outside)
 		}
 		return err
 	})
 }
 
-// What is done already is had without a turn of the loop; a Gather takes one,
-// because its functions are tasks.
+// TestC083WaitForWhatIsDoneTakesNoTurn: Wait, WaitAny and AsCompleted take no
+// turn of the loop for what is done.
 func TestC083WaitForWhatIsDoneTakesNoTurn(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		f := rondo.Async(ctx, func(context.Context) (int, error) { return 1, nil })

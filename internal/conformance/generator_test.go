@@ -1,7 +1,7 @@
 package conformance
 
-// What is expected of coroutines and asynchronous generators on an event loop
-// (PEP 525), and of bare coroutines in tasks. See also coro/conform_test.go.
+// This file has what people expect of asynchronous generators (PEP 525), which
+// are Pulls here. Coroutines without a loop are tested in package coro.
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// TestC021CancelledCleansUp: a task that waits and is cancelled runs its deferred
-// calls, and they may wait.
+// TestC021CancelledCleansUp: the deferred calls of a cancelled task run, and may
+// wait in a Shield.
 func TestC021CancelledCleansUp(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var log []string
@@ -35,18 +35,19 @@ func TestC021CancelledCleansUp(t *testing.T) {
 		_ = rondo.Yield(ctx)
 		task.Cancel(nil)
 		if err := task.Wait(ctx); err != context.Canceled || !slices.Equal(log, []string{"cleaned <nil> 1s"}) {
-			t.Errorf("Wait: %v; log %q", err, log)
+			t.Errorf("Wait returned %v; log %q", err, log)
 		}
 	})
 }
 
-// TestC022Goexit: whoever waits for a task that calls runtime.Goexit is told.
-// Goexit means that a goroutine's work is over, in a test that it has failed, so
-// the loop does not go on as if nothing had been: it ends in order, and Run calls
-// Goexit as well. A coroutine without a loop hands it to whoever resumed it.
+// TestC022Goexit: Wait for a task that calls runtime.Goexit returns an error. The
+// loop then ends in order, and Run calls Goexit too, as testing.T.FailNow needs.
+// A coroutine of package coro hands the Goexit to its resumer.
+//
+// asyncio has no Goexit: a task can end its thread only with an exception.
 func TestC022Goexit(t *testing.T) {
 	before := runtime.NumGoroutine()
-	var told error
+	var waited error
 	cleaned, returned := false, false
 	ended := make(chan bool)
 	go func() {
@@ -57,17 +58,17 @@ func TestC022Goexit(t *testing.T) {
 				return rondo.Sleep(ctx, time.Hour)
 			})
 			leaver := rondo.Go(ctx, func(context.Context) error { runtime.Goexit(); return nil })
-			told = rondo.Shield(ctx, func(ctx context.Context) error { return leaver.Wait(ctx) })
+			waited = rondo.Shield(ctx, func(ctx context.Context) error { return leaver.Wait(ctx) })
 			return nil
 		})
 		returned = true
 	}()
 	<-ended
-	if told == nil || !strings.Contains(told.Error(), "runtime.Goexit") {
-		t.Errorf("Wait returned %v", told)
+	if waited == nil || !strings.Contains(waited.Error(), "runtime.Goexit") {
+		t.Errorf("Wait returned %v", waited)
 	}
 	if !cleaned || returned {
-		t.Errorf("the other task was cleaned up: %v; Run returned: %v", cleaned, returned)
+		t.Errorf("the other task ran its clean-up: %v; Run returned: %v", cleaned, returned)
 	}
 	resumed := false
 	ended = make(chan bool)
@@ -85,16 +86,17 @@ func TestC022Goexit(t *testing.T) {
 	}
 }
 
-// TestC023StopWaits: stopped half-way, an asynchronous generator runs its
-// clean-up, which may wait. A yield in it is no error, as it is in Python: it
-// gives false, like each one after the end that iter.Seq knows.
+// TestC023StopWaits: stop of a Pull returns when the clean-up of the sequence,
+// which may wait, has run. A yield in that clean-up returns false.
+//
+// In Python a yield in the clean-up is an error.
 func TestC023StopWaits(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		cleaned := false
 		next, stop := rondo.Pull(ctx, func(yield func(int) bool) {
 			defer func() {
 				if yield(2) {
-					t.Error("a yield in the clean-up gave true")
+					t.Error("a yield in the clean-up returned true")
 				}
 				cleaned = rondo.Sleep(ctx, time.Second) == nil
 			}()
@@ -107,7 +109,8 @@ func TestC023StopWaits(t *testing.T) {
 	})
 }
 
-// TestC025StopAgain: at the end, or when it was stopped, stop does nothing.
+// TestC025StopAgain: stop of a Pull does nothing when the Pull has ended or was
+// stopped before.
 func TestC025StopAgain(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		cleaned := 0
@@ -123,19 +126,19 @@ func TestC025StopAgain(t *testing.T) {
 			stop()
 		}
 		if cleaned != 2 {
-			t.Errorf("two clean-ups have run %d times", cleaned)
+			t.Errorf("the clean-ups of two Pulls ran %d times", cleaned)
 		}
 	})
 }
 
-// TestC026LeftAtTheEnd: asynchronous generators that live when main returns are
-// all stopped, at once, and what goes wrong in their clean-up is reported.
+// TestC026LeftAtTheEnd: Pulls that are left when main returns are stopped all at
+// once, and a panic in their clean-up is reported to OnError.
 func TestC026LeftAtTheEnd(t *testing.T) {
 	var reported []string
 	cleaning, most, cleaned := 0, 0, 0
 	runner := rondo.Runner{Recover: true, OnError: func(i rondo.TaskInfo, err error) {
 		if !strings.Contains(i.Func, "TestC026") {
-			t.Errorf("it is said to be in %s", i.Func)
+			t.Errorf("the function of the report is %s", i.Func)
 		}
 		text, _, _ := strings.Cut(err.Error(), "\n")
 		reported = append(reported, strings.TrimPrefix(text, "rondo: panic in "+i.Name))
@@ -160,16 +163,17 @@ func TestC026LeftAtTheEnd(t *testing.T) {
 		return nil
 	})
 	if err != nil || cleaned != 3 || most != 3 {
-		t.Errorf("%v; %d were cleaned up, %d at once", err, cleaned, most)
+		t.Errorf("Run returned %v; %d of 3 clean-ups ran, %d at once", err, cleaned, most)
 	}
 	if !slices.Equal(reported, []string{": clean-up failed"}) {
-		t.Errorf("reported: %q", reported)
+		t.Errorf("OnError got %q", reported)
 	}
 }
 
-// TestC235AbandonedInCancelledScope: clean-up runs, once, in a ctx that is
-// cancelled, before the scope ends. Nobody is warned of it: it is not left to
-// chance, as in Python, so there is nothing to warn of.
+// TestC235AbandonedInCancelledScope: a Pull that is left in a cancelled scope is
+// cleaned up once, with a cancelled ctx, before the scope ends.
+//
+// Python warns, because there the garbage collector decides when it happens.
 func TestC235AbandonedInCancelledScope(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		cause := errors.New("cause")
@@ -184,7 +188,7 @@ func TestC235AbandonedInCancelledScope(t *testing.T) {
 			return nil
 		})
 		if err != cause || !slices.Equal(seen, []error{cause, cause}) {
-			t.Errorf("Group: %v; the clean-up saw %v", err, seen)
+			t.Errorf("Group returned %v; the clean-up saw %v", err, seen)
 		}
 	})
 }

@@ -1,7 +1,7 @@
 package conformance
 
-// The tests of conformance of the locks and of all else that tasks wait for each
-// other at. Each is named for its number in the list.
+// This file has what people expect of locks, events, conditions, semaphores and
+// barriers.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// later starts fn in a task and lets it go as far as it can.
+// later starts fn in a task and returns when nothing else can run.
 func later(t testing.TB, ctx context.Context, fn func(ctx context.Context) error) *rondo.Task {
 	t.Helper()
 	task := rondo.Go(ctx, fn)
@@ -30,7 +30,7 @@ func settled(t testing.TB, ctx context.Context) {
 	}
 }
 
-// ended fails t if one of tasks does not end as it should.
+// ended fails t unless each of tasks ends with want.
 func ended(t testing.TB, ctx context.Context, want error, tasks ...*rondo.Task) {
 	t.Helper()
 	for _, task := range tasks {
@@ -40,8 +40,8 @@ func ended(t testing.TB, ctx context.Context, want error, tasks ...*rondo.Task) 
 	}
 }
 
-// TestC150LockFIFO: a Lock that is released goes to the task that has waited
-// longest, and not to one that comes at that moment.
+// TestC150LockFIFO: Unlock hands a Mutex to the task that has waited longest. A
+// task that calls Lock after that has to wait.
 func TestC150LockFIFO(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var m rondo.Mutex
@@ -65,13 +65,13 @@ func TestC150LockFIFO(t *testing.T) {
 			m.Unlock()
 		}
 		if !slices.Equal(order, []string{"a", "b", "c"}) {
-			t.Error(order)
+			t.Errorf("the order was %v", order)
 		}
 	})
 }
 
-// TestC151LockCancelRace: the first in the line is cancelled at the moment of
-// the release. Whether it was before or after, the lock is not lost.
+// TestC151LockCancelRace: if the first task in the line is cancelled when the
+// Mutex is unlocked, that task has the lock or the next one gets it.
 func TestC151LockCancelRace(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var m rondo.Mutex
@@ -94,18 +94,19 @@ func TestC151LockCancelRace(t *testing.T) {
 				return // the release came first: the Lock holds
 			}
 			if got != 0 {
-				t.Error("somebody came in while the lock was held")
+				t.Error("a task got the lock while it was held")
 			}
 		})
 		_ = first.Wait(ctx)
 		ended(t, ctx, nil, second)
 		if (first.Err() == nil) != (got == 2) || !m.TryLock() {
-			t.Error("the first ended with", first.Err(), "and", got, "came in")
+			t.Errorf("the first task ended with %v; %d tasks got the lock", first.Err(), got)
 		}
 	})
 }
 
-// TestC152UnlockOfUnlocked: it is the caller's mistake, so it panics.
+// TestC152UnlockOfUnlocked: Unlock of a Mutex or RWMutex that is not locked
+// panics.
 func TestC152UnlockOfUnlocked(t *testing.T) {
 	panics(t, "Unlock of unlocked Mutex", func() { new(rondo.Mutex).Unlock() })
 	panics(t, "Unlock of unlocked RWMutex", func() { new(rondo.RWMutex).Unlock() })
@@ -122,8 +123,8 @@ func TestC152UnlockOfUnlocked(t *testing.T) {
 	})
 }
 
-// TestC153EventSetThenClear: all that waited at the Set go on, although the flag
-// is taken back at once; who comes later waits.
+// TestC153EventSetThenClear: Event.Set wakes all tasks that wait, also if Clear
+// follows at once. Tasks that come later wait.
 func TestC153EventSetThenClear(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var e rondo.Event
@@ -133,15 +134,15 @@ func TestC153EventSetThenClear(t *testing.T) {
 		c := later(t, ctx, e.Wait)
 		ended(t, ctx, nil, a, b)
 		if c.Done() {
-			t.Error("a task that came after Clear went on")
+			t.Error("a task that came after Clear did not wait")
 		}
 		c.Cancel(errStop)
 		ended(t, ctx, errStop, c)
 	})
 }
 
-// TestC154CondCancelled: a cancelled Wait holds the lock before its error shows,
-// though it has to wait for it.
+// TestC154CondCancelled: a Cond.Wait that is cancelled returns when it holds the
+// lock again.
 func TestC154CondCancelled(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var m rondo.Mutex
@@ -170,8 +171,8 @@ func TestC154CondCancelled(t *testing.T) {
 	})
 }
 
-// TestC155CondSignalIsNotLost: a Signal to a task that is cancelled at the same
-// moment reaches somebody: that task, or the next.
+// TestC155CondSignalIsNotLost: if a task is cancelled when it is signalled, it or
+// the next task wakes, and only one.
 func TestC155CondSignalIsNotLost(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var m rondo.Mutex
@@ -191,15 +192,17 @@ func TestC155CondSignalIsNotLost(t *testing.T) {
 		rondo.LoopOf(ctx).CallSoon(func() { first.Cancel(errStop) })
 		settled(t, ctx)
 		if woken != 1 {
-			t.Error(woken, "tasks were woken by one Signal")
+			t.Errorf("one Signal woke %d tasks", woken)
 		}
 		c.Signal()
 		_, _ = first.Wait(ctx), second.Wait(ctx)
 	})
 }
 
-// TestC156CondWithoutTheLock: Wait panics. Signal and Broadcast do not need the
-// lock, so that callbacks may call them.
+// TestC156CondWithoutTheLock: Cond.Wait without the lock panics. Signal and
+// Broadcast do not need the lock, so callbacks can call them.
+//
+// asyncio's notify needs the lock.
 func TestC156CondWithoutTheLock(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		var m rondo.Mutex
@@ -215,8 +218,9 @@ func TestC156CondWithoutTheLock(t *testing.T) {
 	})
 }
 
-// TestC157SemaphoreFIFO: permits go to tasks in their order, and a newcomer does
-// not overtake one that was given a permit and has not run since.
+// TestC157SemaphoreFIFO: permits go to tasks in the order in which they came. A
+// newcomer does not overtake a task that was given a permit and has not run
+// since.
 func TestC157SemaphoreFIFO(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		s := rondo.NewSemaphore(1)
@@ -228,14 +232,15 @@ func TestC157SemaphoreFIFO(t *testing.T) {
 		}
 		ended(t, ctx, nil, a)
 		if b.Done() {
-			t.Error("two have the one permit")
+			t.Error("two tasks have the one permit")
 		}
 		s.Release()
 		ended(t, ctx, nil, b)
 	})
 }
 
-// TestC158SemaphoreIsBounded: every Semaphore is, as asyncio's BoundedSemaphore.
+// TestC158SemaphoreIsBounded: Release without an Acquire panics. Every Semaphore
+// is bounded.
 func TestC158SemaphoreIsBounded(t *testing.T) {
 	s := rondo.NewSemaphore(2)
 	panics(t, "Release of a Semaphore", s.Release)
@@ -244,8 +249,8 @@ func TestC158SemaphoreIsBounded(t *testing.T) {
 	panics(t, "Release of a Semaphore", s.Release)
 }
 
-// TestC159Barrier: three tasks are let go together, with an index each, and the
-// Barrier serves again.
+// TestC159Barrier: a Barrier for three lets three tasks go on together, with the
+// indices 0, 1 and 2, and can be used again.
 func TestC159Barrier(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		b := rondo.NewBarrier(3)
@@ -258,19 +263,20 @@ func TestC159Barrier(t *testing.T) {
 			}
 			x, y := later(t, ctx, wait), later(t, ctx, wait)
 			if len(indices) > 0 {
-				t.Error("let go before the third")
+				t.Error("a wait ended before the third task came")
 			}
 			ended(t, ctx, nil, rondo.Go(ctx, wait), x, y)
 			slices.Sort(indices)
 			if !slices.Equal(indices, []int{0, 1, 2}) {
-				t.Error(indices)
+				t.Errorf("the indices are %v", indices)
 			}
 		}
 	})
 }
 
-// TestC160BarrierBroken: Abort and Reset end the waits, and only Reset mends. A
-// task that comes while others set off belongs to the next round.
+// TestC160BarrierBroken: Abort and Reset of a Barrier fail the waits, and later
+// waits fail until Reset is called. Tasks that were let go already are not
+// affected.
 func TestC160BarrierBroken(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		b := rondo.NewBarrier(2)
@@ -284,18 +290,20 @@ func TestC160BarrierBroken(t *testing.T) {
 		ended(t, ctx, rondo.ErrBrokenBarrier, a)
 		a = later(t, ctx, wait)
 		if _, err := b.Wait(ctx); err != nil || a.Done() {
-			t.Error("the last to come waited:", err)
+			t.Errorf("the last task waited; Wait returned %v", err)
 		}
 		c := rondo.Go(ctx, wait)
-		b.Abort() // too late for those that were let go
+		b.Abort() // too late for the tasks that were let go
 		ended(t, ctx, nil, a)
 		ended(t, ctx, rondo.ErrBrokenBarrier, c)
 	})
 }
 
-// TestC226LimitRaised: at a limit of 0 nobody gets in; when it is raised the
-// tasks that wait do, in their order. Who acquires twice has two permits, since
-// permits belong to nobody.
+// TestC226LimitRaised: Resize of a Semaphore lets waiting tasks in, in their
+// order. Lowering the limit takes no permit from anyone.
+//
+// trio's CapacityLimiter knows who holds what and refuses a second acquire; here
+// permits have no owner.
 func TestC226LimitRaised(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		s := rondo.NewSemaphore(0)
@@ -312,10 +320,10 @@ func TestC226LimitRaised(t *testing.T) {
 			s.Resize(n)
 			settled(t, ctx)
 			if got := fmt.Sprint(order); got != want {
-				t.Errorf("with %d permits %v came in, want %v", n, got, want)
+				t.Errorf("with %d permits tasks %v have one, want %v", n, got, want)
 			}
 		}
-		s.Resize(1) // nobody loses what it has
+		s.Resize(1) // takes no permit from anyone
 		for range 3 {
 			s.Release()
 		}

@@ -1,8 +1,6 @@
 package conformance
 
-// Behaviour that asyncio promises of its loop, its futures and its tasks, each
-// under the number of the project's list. Where Rondo means to differ, the test
-// shows what Rondo does.
+// This file has what people expect of asyncio's loop and its callbacks.
 
 import (
 	"context"
@@ -15,6 +13,7 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
+// TestC030CallSoonIsFIFO: callbacks of CallSoon run in the order of the calls.
 func TestC030CallSoonIsFIFO(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		log := ""
@@ -29,6 +28,8 @@ func TestC030CallSoonIsFIFO(t *testing.T) {
 	})
 }
 
+// TestC031CallbackOfCallbackRunsNextTurn: a callback that is set by a callback
+// runs in the next turn of the loop.
 func TestC031CallbackOfCallbackRunsNextTurn(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l := rondo.LoopOf(ctx)
@@ -46,34 +47,40 @@ func TestC031CallbackOfCallbackRunsNextTurn(t *testing.T) {
 	})
 }
 
+// TestC034CallLaterIsNotEarly: a callback of CallLater does not run before its
+// time, and one that is cancelled does not run.
 func TestC034CallLaterIsNotEarly(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
 		var ran time.Duration
 		rondo.LoopOf(ctx).CallLater(time.Second, func() { ran = rondo.Now(ctx).Sub(start) })
-		h := rondo.LoopOf(ctx).CallLater(time.Millisecond, func() { t.Error("a cancelled handle fired") })
+		h := rondo.LoopOf(ctx).CallLater(time.Millisecond, func() { t.Error("a cancelled callback ran") })
 		h.Cancel()
 		_ = rondo.Sleep(ctx, time.Minute)
 		if ran < time.Second || ran > time.Second {
-			t.Errorf("it fired after %v", ran)
+			t.Errorf("the callback ran after %v", ran)
 		}
 	})
 }
 
+// TestC035NegativeDelayIsNextTurn: CallLater with a negative delay runs the
+// callback in the next turn.
 func TestC035NegativeDelayIsNextTurn(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		start, ran := rondo.Now(ctx), false
 		rondo.LoopOf(ctx).CallLater(-time.Hour, func() { ran = true })
 		if ran {
-			t.Error("it fired inline")
+			t.Error("the callback ran inside CallLater")
 		}
 		_ = rondo.Sleep(ctx, 1)
 		if !ran || rondo.Now(ctx).Sub(start) != 1 {
-			t.Error("it did not fire at once")
+			t.Error("the callback did not run in the next turn")
 		}
 	})
 }
 
+// TestC036NilCallbackIsRefused: a nil callback panics at the call, and nothing is
+// queued.
 func TestC036NilCallbackIsRefused(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		l := rondo.LoopOf(ctx)
@@ -82,15 +89,18 @@ func TestC036NilCallbackIsRefused(t *testing.T) {
 			func() { l.CallSoon(nil) }, func() { l.CallLater(1, nil) }, func() { l.CallAt(rondo.Now(ctx), nil) }, func() { _ = l.Post(nil) },
 		} {
 			if panicOf(call) == "" {
-				t.Error("a nil callback was taken")
+				t.Error("a nil callback was accepted")
 			}
 		}
 		if after := l.Stats(); after.Ready != before.Ready || after.Timers != before.Timers {
-			t.Error("something was queued")
+			t.Error("a nil callback was queued")
 		}
 	})
 }
 
+// TestC038EndedLoopRefuses: when a loop has ended, Go and the methods of Loop
+// panic, a wait returns an error, and a Future of Submit fails with
+// ErrLoopClosed.
 func TestC038EndedLoopRefuses(t *testing.T) {
 	var l *rondo.Loop
 	var old context.Context
@@ -101,17 +111,18 @@ func TestC038EndedLoopRefuses(t *testing.T) {
 		"Stats":    func() { l.Stats() },
 	} {
 		if text := panicOf(call); !strings.Contains(text, "the loop has ended") {
-			t.Errorf("%s after the end: %q", name, text)
+			t.Errorf("%s after the end: panic %q", name, text)
 		}
 	}
 	if _, err := rondo.Submit(l, func(context.Context) (int, error) { return 1, nil }).Wait(context.Background()); !errors.Is(err, rondo.ErrLoopClosed) {
 		t.Errorf("Submit after the end: %v", err)
 	}
 	if err := rondo.Sleep(old, 1); err == nil {
-		t.Error("Sleep after the end")
+		t.Error("Sleep after the end returned nil")
 	}
 }
 
+// TestC039NoLoopInALoop: Run inside a task returns an error.
 func TestC039NoLoopInALoop(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		if err := rondo.Run(ctx, forever); err == nil || !strings.Contains(err.Error(), "Run inside a task") {
@@ -121,6 +132,8 @@ func TestC039NoLoopInALoop(t *testing.T) {
 	})
 }
 
+// TestC041PostWakesASleepingLoop: Post from another goroutine wakes a loop that
+// sleeps, and the callback runs on the loop.
 func TestC041PostWakesASleepingLoop(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, done := rondo.LoopOf(ctx), rondo.NewFuture[bool](ctx)
@@ -133,8 +146,10 @@ func TestC041PostWakesASleepingLoop(t *testing.T) {
 	})
 }
 
-// A callback that panics has no task to answer for it, so it ends the loop, also
-// under Recover; asyncio logs it and goes on.
+// TestC044CallbackPanicEndsTheLoop: a panic in a callback ends the loop, also
+// with Recover, because no task can return it.
+//
+// asyncio logs it and goes on.
 func TestC044CallbackPanicEndsTheLoop(t *testing.T) {
 	ended := false
 	text := panicOf(func() {
@@ -149,6 +164,9 @@ func TestC044CallbackPanicEndsTheLoop(t *testing.T) {
 	}
 }
 
+// TestC046PanicOfOnErrorEndsTheLoop: a panic in OnError ends the loop.
+//
+// asyncio logs it and goes on.
 func TestC046PanicOfOnErrorEndsTheLoop(t *testing.T) {
 	r := rondo.Runner{OnError: func(rondo.TaskInfo, error) { panic("oops") }}
 	text := panicOf(func() {

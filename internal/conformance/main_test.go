@@ -75,8 +75,8 @@ func double(_ context.Context, n int) (int, error) { return 2 * n, nil }
 
 type ctxKey string
 
-// sleeper gives a task function that returns err when d has passed, or the cause
-// if it is cancelled first; then it sets *cut.
+// sleeper returns a task function that returns err when d has passed. If it is
+// cancelled first it returns the cause and sets *cut.
 func sleeper(d time.Duration, err error, cut *bool) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		if err := rondo.Sleep(ctx, d); err != nil {

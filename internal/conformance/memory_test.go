@@ -1,5 +1,7 @@
 package conformance
 
+// This file has what people expect of memory after many cancellations.
+
 import (
 	"context"
 	"runtime"

@@ -1,6 +1,6 @@
 package conformance
 
-// The tests of conformance of queues.
+// This file has what people expect of queues, and of trio's channels.
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// TestC161PutBlocks: Put into a full queue waits until a Get makes room, and then
-// for those that came first.
+// TestC161PutBlocks: Put into a full Queue waits until a Get makes room. Puts
+// that wait are served in their order.
 func TestC161PutBlocks(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		q := rondo.NewQueue[int](1)
@@ -26,15 +26,15 @@ func TestC161PutBlocks(t *testing.T) {
 		}
 		for want := 1; want <= 3; want++ {
 			if v, err := q.Get(ctx); v != want || err != nil {
-				t.Errorf("got %d, %v, want %d", v, err, want)
+				t.Errorf("Get returned %d, %v, want %d", v, err, want)
 			}
 		}
 		ended(t, ctx, nil, two, three)
 	})
 }
 
-// TestC162CancelledGetPassesOn: a Get that is cancelled at the moment of a Put
-// has the value, or leaves it to the next.
+// TestC162CancelledGetPassesOn: a Get that is cancelled when a value is put has
+// the value, or leaves it to the next Get.
 func TestC162CancelledGetPassesOn(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		q := rondo.NewQueue[int](0)
@@ -51,15 +51,15 @@ func TestC162CancelledGetPassesOn(t *testing.T) {
 		rondo.LoopOf(ctx).CallSoon(func() { first.Cancel(errStop) })
 		settled(t, ctx)
 		if got != 1 || q.Len() != 0 {
-			t.Error(got, "gets have the one value, and", q.Len(), "are left")
+			t.Errorf("%d Gets have the one value; %d values are left", got, q.Len())
 		}
 		q.Close()
 		_, _ = first.Wait(ctx), second.Wait(ctx)
 	})
 }
 
-// TestC163TaskDone: once too often panics; Join returns when all are done, at
-// once for a queue that never held anything.
+// TestC163TaskDone: Join returns when TaskDone was called for each value. One
+// TaskDone too many panics.
 func TestC163TaskDone(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		q := rondo.NewQueue[int](0)
@@ -70,7 +70,7 @@ func TestC163TaskDone(t *testing.T) {
 		join := later(t, ctx, q.Join)
 		for range 2 {
 			if join.Done() {
-				t.Error("Join returned before the work was done")
+				t.Error("Join returned before TaskDone was called for each value")
 			}
 			q.TryGet()
 			q.TaskDone()
@@ -80,8 +80,8 @@ func TestC163TaskDone(t *testing.T) {
 	})
 }
 
-// TestC164Close: puts fail, those that wait included; gets drain what is left and
-// then fail; Close again is nothing.
+// TestC164Close: after Queue.Close every Put fails, those that wait included. Get
+// returns what is left and then fails. A second Close does nothing.
 func TestC164Close(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		q, empty := rondo.NewQueue[int](1), rondo.NewQueue[int](1)
@@ -94,18 +94,19 @@ func TestC164Close(t *testing.T) {
 		}
 		ended(t, ctx, rondo.ErrQueueClosed, put, get)
 		if err := q.Put(ctx, 3); err != rondo.ErrQueueClosed || q.TryPut(3) {
-			t.Error("a put into a closed queue:", err)
+			t.Errorf("Put into a closed Queue returned %v", err)
 		}
 		if v, err := q.Get(ctx); v != 1 || err != nil {
-			t.Error("what is left:", v, err)
+			t.Errorf("Get of what is left returned %v, %v", v, err)
 		}
 		if _, err := q.Get(ctx); err != rondo.ErrQueueClosed {
-			t.Error("after the last:", err)
+			t.Errorf("Get from an empty closed Queue returned %v", err)
 		}
 	})
 }
 
-// TestC165Abort: what is left is dropped, and Join does not wait for it.
+// TestC165Abort: Queue.Abort drops the values that are left, and Join does not
+// wait for them.
 func TestC165Abort(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		q := rondo.NewQueue[int](2)
@@ -117,13 +118,13 @@ func TestC165Abort(t *testing.T) {
 		ended(t, ctx, rondo.ErrQueueClosed, put)
 		ended(t, ctx, nil, join)
 		if _, err := q.Get(ctx); err != rondo.ErrQueueClosed || q.Len() != 0 {
-			t.Error("after Abort:", q.Len(), err)
+			t.Errorf("after Abort Get returned %v; %d values are left", err, q.Len())
 		}
 	})
 }
 
-// TestC166Order: the stack gives out what was put last, the priority queue the
-// least and of equals what was put first.
+// TestC166Order: a stack returns the last value first. A priority queue returns
+// the least value first, and equal values in the order in which they were put.
 func TestC166Order(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		stack := rondo.NewStack[int](0)
@@ -135,17 +136,16 @@ func TestC166Order(t *testing.T) {
 		stack.Close()
 		least.Close()
 		if got := slices.Collect(stack.All(ctx)); !slices.Equal(got, []int{5, 4, 3, 2, 1, 0}) {
-			t.Error(got)
+			t.Errorf("the stack returned %v", got)
 		}
 		if got := slices.Collect(least.All(ctx)); !slices.Equal(got, []string{"a1", "a2", "a3", "b1", "b2", "c1"}) {
-			t.Error(got)
+			t.Errorf("the priority queue returned %v", got)
 		}
 	})
 }
 
-// TestC227ChannelClosed: the end of the senders is told by Close, and receivers
-// get what is left first. The end of the receivers is told by Abort: senders that
-// wait fail.
+// TestC227ChannelClosed: when the senders Close a Queue, its receivers get what
+// is left and then end. When the receivers Abort it, senders that wait fail.
 func TestC227ChannelClosed(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		q := rondo.NewQueue[int](1)
@@ -160,7 +160,7 @@ func TestC227ChannelClosed(t *testing.T) {
 		})
 		ended(t, ctx, nil, sender, receiver)
 		if !slices.Equal(got, []int{1}) {
-			t.Error(got)
+			t.Errorf("the receiver got %v", got)
 		}
 		q = rondo.NewQueue[int](1)
 		q.TryPut(1)

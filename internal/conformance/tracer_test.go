@@ -1,5 +1,7 @@
 package conformance
 
+// This file has what people expect of trio's instruments.
+
 import (
 	"context"
 	"errors"
@@ -10,8 +12,8 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// TestC231TracerPanics: a hook that panics is reported once, with its stack, and
-// its Tracer is told nothing more; the run goes on.
+// TestC231TracerPanics: a Tracer that panics is reported to OnError once and not
+// called again. The run goes on.
 func TestC231TracerPanics(t *testing.T) {
 	calls := 0
 	crash := func() { calls++; panic("broken hook") }
@@ -45,7 +47,7 @@ func TestC231TracerPanics(t *testing.T) {
 		}
 		var p *rondo.PanicError
 		if len(reports) != 1 || !errors.As(reports[0], &p) || p.Value != "broken hook" || !strings.Contains(string(p.Stack), "tracer_test.go") {
-			t.Errorf("%s: reported %v", name, reports)
+			t.Errorf("%s: OnError got %v", name, reports)
 		}
 	}
 }

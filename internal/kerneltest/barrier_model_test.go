@@ -10,7 +10,8 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// A naiveBarrier is a Barrier and beside it the list of those who wait at it.
+// A naiveBarrier is a Barrier, and beside it the list of the tasks that wait at
+// it.
 type naiveBarrier struct {
 	n      int
 	real   *rondo.Barrier
@@ -20,7 +21,8 @@ type naiveBarrier struct {
 	passed int
 }
 
-// A naiveRound is those who go on together, and the indices they have been given.
+// A naiveRound has the tasks that go on together, and the indices they were
+// given.
 type naiveRound struct {
 	list    []*barrierWait
 	indices []int
@@ -54,15 +56,15 @@ func (n *naiveBarrier) wait(t testing.TB, ctx context.Context) {
 	})
 	n.open = slices.DeleteFunc(n.open, func(o *barrierWait) bool { return o == w })
 	if !w.woken || got != w.want {
-		t.Errorf("Wait returned %v, want %v; it was to return: %v", got, w.want, w.woken)
+		t.Errorf("Wait returned %v, want %v; it was woken: %v", got, w.want, w.woken)
 	}
 	if got != nil && index != -1 {
-		t.Error("an index with an error:", index)
+		t.Errorf("Wait returned the index %d with an error", index)
 	}
 	if got == nil {
 		n.passed++
 		if index < 0 || index >= n.n || slices.Contains(r.indices, index) || w == r.list[n.n-1] && index != n.n-1 {
-			t.Errorf("index %d, after %v", index, r.indices)
+			t.Errorf("the index is %d, after %v", index, r.indices)
 		}
 		r.indices = append(r.indices, index)
 	}
@@ -95,8 +97,8 @@ func (n *naiveBarrier) reset() {
 	n.real.Reset()
 }
 
-// TestBarrierInEveryOrder: tasks come to a Barrier of two or three, one of them
-// comes twice, and one other is cancelled, aborts or resets in the midst.
+// TestBarrierInEveryOrder: three tasks come to a Barrier for one to three tasks,
+// one of them twice, while another cancels, aborts or resets.
 func TestBarrierInEveryOrder(t *testing.T) {
 	acts := map[string]func(n *naiveBarrier){
 		"nothing": func(n *naiveBarrier) {},
@@ -146,7 +148,7 @@ func TestBarrierInEveryOrder(t *testing.T) {
 						return nil
 					})
 					if err != nil || n.passed%parties != 0 {
-						t.Error(err, n.passed, "waits were let go")
+						t.Errorf("Group returned %v; %d waits succeeded", err, n.passed)
 					}
 				})
 			})
@@ -154,6 +156,7 @@ func TestBarrierInEveryOrder(t *testing.T) {
 	}
 }
 
+// TestBarrierAtRandom mixes waits, cancellations, Abort and Reset.
 func TestBarrierAtRandom(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		r := sim.Rand(ctx)
@@ -194,7 +197,7 @@ func TestBarrierAtRandom(t *testing.T) {
 			return nil
 		})
 		if err != nil || n.passed%n.n != 0 {
-			t.Error(err, n.passed, "waits were let go")
+			t.Errorf("Group returned %v; %d waits succeeded", err, n.passed)
 		}
 	})
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// A naiveCond is a Cond and beside it a list of those who wait. A wait that was
-// woken returns nil, one that was cancelled before returns the cause, and either
-// has the lock when it returns.
+// A naiveCond is a Cond, and beside it the list of the tasks that wait. A wait
+// that was woken returns nil, a wait that was cancelled before that returns the
+// cause, and both hold the lock when they return.
 type naiveCond struct {
 	mu     rondo.Mutex
 	cond   rondo.Cond
@@ -33,7 +33,7 @@ func newNaiveCond() *naiveCond {
 	return n
 }
 
-// wait locks, waits once, and stays a turn with the lock that it got back.
+// wait locks, waits once, and keeps the lock for one turn after that.
 func (n *naiveCond) wait(t testing.TB, ctx context.Context) error {
 	if err := n.mu.Lock(ctx); err != nil {
 		return err
@@ -97,8 +97,8 @@ func (n *naiveCond) cancel(w *condWait) {
 	w.scope.Cancel(errStop)
 }
 
-// TestCondInEveryOrder: two or three tasks wait, one signals, one cancels a
-// waiting task, whether or not it was signalled, and at last all are woken.
+// TestCondInEveryOrder: one or two tasks wait, one signals, one cancels a waiting
+// task before or after the signal, and at the end all are woken.
 func TestCondInEveryOrder(t *testing.T) {
 	for _, c := range []struct{ waiting, signals, cancelled, late int }{
 		{1, 1, 0, 0}, {1, 1, 0, 1}, {2, 1, 0, 0}, {2, 1, 1, 0}, {2, 1, 0, 1}, {2, 2, 0, 0}, {2, 1, 0, 2},
@@ -140,7 +140,7 @@ func TestCondInEveryOrder(t *testing.T) {
 					return nil
 				})
 				if err != nil || n.woken != want || !n.mu.TryLock() {
-					t.Error(err, n.woken, "waits were woken, want", want)
+					t.Errorf("Group returned %v; %d waits were woken, want %d", err, n.woken, want)
 				}
 			})
 		})
@@ -186,7 +186,7 @@ func TestCondAtRandom(t *testing.T) {
 			return nil
 		})
 		if err != nil || n.woken != want {
-			t.Error(err, n.woken, "waits were woken, want", want)
+			t.Errorf("Group returned %v; %d waits were woken, want %d", err, n.woken, want)
 		}
 	})
 }

@@ -12,9 +12,9 @@ import (
 
 type ctxKey string
 
-// TestStandardContexts: what package context makes from a task's ctx works, and
-// Rondo's waits honour it. It runs on the real clock, for that is what the
-// standard library's deadlines run on.
+// TestStandardContexts: Rondo's waits accept contexts that package context makes
+// from a ctx of a task. The test uses the real clock, because context.WithTimeout
+// does.
 func TestStandardContexts(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		c, cancel := context.WithTimeout(ctx, time.Millisecond)
@@ -43,7 +43,7 @@ func TestStandardContexts(t *testing.T) {
 		return rondo.Group(c3, func(g *rondo.Scope) error {
 			g.Go(func(ctx context.Context) error {
 				if ctx.Value(ctxKey("a")) != 1 || ctx.Value(ctxKey("b")) != nil {
-					t.Error("a task does not see the values of its scope's ctx")
+					t.Error("a task does not see the values of its scope's ctx, or it sees others")
 				}
 				return rondo.Sleep(context.WithValue(ctx, ctxKey("b"), 2), time.Microsecond)
 			})
@@ -52,8 +52,8 @@ func TestStandardContexts(t *testing.T) {
 	})
 }
 
-// TestScopeAsContext: contexts that the standard library hangs below a scope
-// see its end, its error and its cause.
+// TestScopeAsContext: contexts that package context makes from a scope see its
+// end, its error and its cause.
 func TestScopeAsContext(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		var kept context.Context
@@ -61,13 +61,13 @@ func TestScopeAsContext(t *testing.T) {
 			child, cancel := context.WithCancel(g)
 			defer cancel()
 			if g.Err() != nil || child.Err() != nil || context.Cause(g) != nil {
-				t.Error("a scope that goes on has an error")
+				t.Error("a scope that was not cancelled has an error")
 			}
 			g.Cancel(errBroken)
 			<-child.Done()
 			<-g.Done()
 			if child.Err() != context.Canceled || context.Cause(child) != errBroken || context.Cause(g) != errBroken {
-				t.Errorf("child: %v, cause %v; scope: cause %v", child.Err(), context.Cause(child), context.Cause(g))
+				t.Errorf("the child has %v, cause %v; the scope has the cause %v", child.Err(), context.Cause(child), context.Cause(g))
 			}
 			return nil
 		})
@@ -77,18 +77,18 @@ func TestScopeAsContext(t *testing.T) {
 			_ = forever(s)
 			<-child.Done()
 			if child.Err() != context.DeadlineExceeded || s.Err() != context.DeadlineExceeded {
-				t.Errorf("after a Timeout: child %v, scope %v", child.Err(), s.Err())
+				t.Errorf("after a Timeout the child has %v, the scope %v", child.Err(), s.Err())
 			}
 			return nil
 		})
 		_ = rondo.Group(ctx, func(g *rondo.Scope) error { kept = g; return nil })
 		if kept.Err() != context.Canceled {
-			t.Errorf("a scope that has been left: %v", kept.Err())
+			t.Errorf("a scope that has ended has the error %v", kept.Err())
 		}
 		<-kept.Done()
 		stop := context.AfterFunc(ctx, func() {})
 		if !stop() {
-			t.Error("context.AfterFunc ran on a live scope")
+			t.Error("the function of context.AfterFunc ran, but the scope is not cancelled")
 		}
 		return rondo.Shield(ctx, func(s context.Context) error {
 			if _, ok := s.Deadline(); ok || s.Err() != nil {
@@ -99,8 +99,8 @@ func TestScopeAsContext(t *testing.T) {
 	})
 }
 
-// TestContextsFromManyGoroutines uses a scope as goroutines do, while the loop
-// cancels it. It is for the race detector.
+// TestContextsFromManyGoroutines: goroutines use a scope as a context while the
+// loop cancels it. The race detector checks the rest.
 func TestContextsFromManyGoroutines(t *testing.T) {
 	for range 20 {
 		run(t, func(ctx context.Context) error {
@@ -144,7 +144,7 @@ func TestRunsOwnContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), ctxKey("a"), 1))
 	err := rondo.Run(ctx, func(ctx context.Context) error {
 		if ctx.Value(ctxKey("a")) != 1 {
-			t.Error("the value of Run's ctx is not seen")
+			t.Error("main does not see the value of Run's ctx")
 		}
 		time.AfterFunc(time.Millisecond, func() { cancel(errBroken) })
 		return forever(ctx)
@@ -175,8 +175,8 @@ func TestRunsOwnContext(t *testing.T) {
 	}
 }
 
-// TestSpawnedTaskAndItsMaker: a task lives in the group of the one that started
-// it, is cancelled with that one, and is not touched by its mere end.
+// TestSpawnedTaskAndItsMaker: a task is cancelled together with the task that
+// started it. If that task only ends, it goes on.
 func TestSpawnedTaskAndItsMaker(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		var ended, cancelled error
@@ -202,7 +202,7 @@ func TestSpawnedTaskAndItsMaker(t *testing.T) {
 			return nil
 		})
 		if err != nil || ended != nil || cancelled != errBroken {
-			t.Errorf("Group returned %v; of an ended maker %v, of a cancelled one %v", err, ended, cancelled)
+			t.Errorf("Group returned %v; with a parent that ended %v, with one that was cancelled %v", err, ended, cancelled)
 		}
 	})
 }

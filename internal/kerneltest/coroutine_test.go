@@ -20,7 +20,7 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// slowly gives n values with a wait before each.
+// slowly is a sequence of n values with a wait before each.
 func slowly(ctx context.Context, n int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i := range n {
@@ -31,7 +31,7 @@ func slowly(ctx context.Context, n int) iter.Seq[int] {
 	}
 }
 
-// nests wraps a sequence into a coroutine, in each of the ways there are.
+// nests are the ways to make a coroutine of a sequence.
 var nests = map[string]func(iter.Seq[int]) (next func() (int, bool), stop func()){
 	"iter.Pull": func(s iter.Seq[int]) (func() (int, bool), func()) { return iter.Pull(s) },
 	"coro.Pull": func(s iter.Seq[int]) (func() (int, bool), func()) { return coro.Pull(s) },
@@ -57,7 +57,8 @@ var nests = map[string]func(iter.Seq[int]) (next func() (int, bool), stop func()
 	},
 }
 
-// TestBareCoroutine: nested two deep, the body waits, and others run meanwhile.
+// TestBareCoroutine: the body of a coroutine in a coroutine waits, and other
+// tasks run meanwhile.
 func TestBareCoroutine(t *testing.T) {
 	for name, nest := range nests {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +86,7 @@ func TestBareCoroutine(t *testing.T) {
 				b, _ := outer()
 				stop()
 				if a != 0 || b != 10 || cleaned != 1 || meanwhile < 14 {
-					t.Errorf("values %d and %d, cleaned up %d times, %d ticks", a, b, cleaned, meanwhile)
+					t.Errorf("the values are %d and %d; the clean-up ran %d times; %d ticks", a, b, cleaned, meanwhile)
 				}
 				ticker.Cancel(nil)
 			})
@@ -93,8 +94,8 @@ func TestBareCoroutine(t *testing.T) {
 	}
 }
 
-// TestBareCoroutineByTurns: two tasks drive one nest alternately. Whoever calls
-// is the one that waits.
+// TestBareCoroutineByTurns: two tasks resume one coroutine by turns. The task
+// that resumes it is the one that waits.
 func TestBareCoroutineByTurns(t *testing.T) {
 	for name, nest := range nests {
 		t.Run(name, func(t *testing.T) {
@@ -134,17 +135,16 @@ func TestBareCoroutineByTurns(t *testing.T) {
 					return nil
 				})
 				if err != nil || !slices.Equal(got, []int{0, 1, 2, 3}) || !slices.Equal(who, by) {
-					t.Errorf("%v; got %v", err, got)
+					t.Errorf("Group returned %v; the values are %v", err, got)
 				}
 			})
 		})
 	}
 }
 
-// TestBareCoroutineLeft: one that is left half-way stays: nobody but its maker
-// knows of it. Its stop works as long as there is a loop; after that its body
-// goes on to its end, and its waits fail. rondo.Pull is for those who want to
-// leave one.
+// TestBareCoroutineLeft: Rondo does not end a coroutine that a task made and left
+// half-way. Another task can stop it. After the end of the loop its body runs to
+// its end when it is stopped, and its waits fail.
 func TestBareCoroutineLeft(t *testing.T) {
 	for name, nest := range nests {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestBareCoroutineLeft(t *testing.T) {
 					leave := func() func() {
 						next, stop := nest(leftBehind(ctx, &cleaned))
 						if _, ok := next(); !ok {
-							t.Error("no value")
+							t.Error("next returned no value")
 						}
 						return stop
 					}
@@ -168,23 +168,23 @@ func TestBareCoroutineLeft(t *testing.T) {
 				}
 				stopEarly()
 				if len(cleaned) != 1 || cleaned[0] != nil {
-					t.Errorf("stopped by another task: %v", cleaned)
+					t.Errorf("when another task had stopped it, the waits of its clean-up had returned %v", cleaned)
 				}
 				return nil
 			})
 			if err != nil {
 				t.Error(err)
 			}
-			// What runs it has the loop's place no more, but its goroutine is there.
+			// The goroutine of the coroutine is still there.
 			if !strings.Contains(leak.Stacks(), "leftBehind") {
-				t.Error("it has gone")
+				t.Error("the coroutine has ended")
 			}
 			stopLate()
 			if len(cleaned) != 2 || !errors.Is(cleaned[1], rondo.ErrLoopClosed) {
-				t.Errorf("stopped after the loop: %v", cleaned)
+				t.Errorf("stopped after the loop, the waits of its clean-up had returned %v", cleaned)
 			}
 			if n := leak.Settle(before); n > before || strings.Contains(leak.Stacks(), "leftBehind") {
-				t.Errorf("%d goroutines before, %d in the end", before, n)
+				t.Errorf("%d goroutines before, %d at the end", before, n)
 			}
 		})
 	}
@@ -199,8 +199,8 @@ func leftBehind(ctx context.Context, cleaned *[]error) iter.Seq[int] {
 	}
 }
 
-// TestNestedCoroutinesSuspend: coroutines made by iter.Pull in a task may wait,
-// at any depth, and the whole nest stays where it is meanwhile.
+// TestNestedCoroutinesSuspend: coroutines made by iter.Pull in a task may wait at
+// any depth.
 func TestNestedCoroutinesSuspend(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		var count func(ctx context.Context, depth int) iter.Seq[int]

@@ -40,13 +40,13 @@ func TestDeadlockIsAnError(t *testing.T) {
 	}
 	for _, want := range []string{"left waits for lock held by right", "right waits for lock held by left", "main waits for group"} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not say %q:\n%v", want, err)
+			t.Errorf("the error lacks %q:\n%v", want, err)
 		}
 	}
 }
 
-// TestDeadlockBehindShield: a Shield that waits for what never comes is part of
-// the deadlock.
+// TestDeadlockBehindShield: a Shield does not keep the loop from ending a
+// deadlock.
 func TestDeadlockBehindShield(t *testing.T) {
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		return rondo.Shield(ctx, forever)
@@ -56,7 +56,8 @@ func TestDeadlockBehindShield(t *testing.T) {
 	}
 }
 
-// TestIdleIsNoDeadlock: a loop that something outside may still wake waits.
+// TestIdleIsNoDeadlock: a loop that another goroutine may still wake is not in
+// deadlock.
 func TestIdleIsNoDeadlock(t *testing.T) {
 	wake := make(chan func(), 1)
 	go func() { (<-wake)() }()
@@ -81,8 +82,8 @@ func TestIdleIsNoDeadlock(t *testing.T) {
 	}
 }
 
-// TestDeadlockAtTheEnd: that the loop looks at how long its end takes does not
-// keep it from seeing that it can never come.
+// TestDeadlockAtTheEnd: a deadlock while the loop ends is found, also if SlowStep
+// is set.
 func TestDeadlockAtTheEnd(t *testing.T) {
 	r := rondo.Runner{SlowStep: time.Hour, OnError: func(rondo.TaskInfo, error) {}}
 	err := r.Run(context.Background(), func(ctx context.Context) error {

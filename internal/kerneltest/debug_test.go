@@ -9,7 +9,8 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// TestDebugReusesLists: what is noted of a list in Debug does not disturb it.
+// TestDebugReusesLists: with Debug a WaitList can be used again and again, and
+// wakes tasks in their order.
 func TestDebugReusesLists(t *testing.T) {
 	_, err := debugged(t, func(ctx context.Context) error {
 		var list rondo.WaitList
@@ -28,18 +29,18 @@ func TestDebugReusesLists(t *testing.T) {
 				return err
 			}
 			if n := list.Len(); n != 3 {
-				t.Errorf("%d wait", n)
+				t.Errorf("%d tasks wait, want 3", n)
 			}
 			list.Wake()
 			list.WakeAll()
 			if list.Wake() || list.Len() != 0 {
-				t.Error("somebody waits still")
+				t.Error("a task still waits")
 			}
 			if err := rondo.Yield(ctx); err != nil {
 				return err
 			}
 			if fmt.Sprint(order) != "[0 1 2]" {
-				t.Errorf("woken in the order %v", order)
+				t.Errorf("the tasks woke in the order %v", order)
 			}
 		}
 		return nil
@@ -49,24 +50,13 @@ func TestDebugReusesLists(t *testing.T) {
 	}
 }
 
-// outside runs fn on another goroutine while the loop stands still, and gives
-// what it panicked with.
-func outside(fn func()) (panicked any) {
-	done := make(chan any)
-	go func() {
-		defer func() { done <- recover() }()
-		fn()
-	}()
-	return <-done
-}
-
-// A report is what OnError was told.
+// A report is a call of OnError.
 type report struct {
 	about rondo.TaskInfo
 	err   error
 }
 
-// debugged runs main with Debug and gives what was reported.
+// debugged runs main with Debug and returns what OnError was called with.
 func debugged(t *testing.T, main func(ctx context.Context) error) (reports []report, err error) {
 	t.Helper()
 	r := rondo.Runner{Debug: true, SlowStep: time.Hour, OnError: func(about rondo.TaskInfo, err error) {

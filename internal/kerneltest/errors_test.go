@@ -12,9 +12,9 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// TestEchoIsTakenOffWhatIsJoined: a cancelled task that reports the cause beside
-// a failure of its clean-up is heard, whatever way it joins the two.
-func TestEchoIsTakenOffWhatIsJoined(t *testing.T) {
+// TestCauseIsRemovedFromJoinedErrors: a cancelled task may join the cause with an
+// error of its own in any way. The Group returns the error and, once, the cause.
+func TestCauseIsRemovedFromJoinedErrors(t *testing.T) {
 	errStop := errors.New("stop")
 	for name, c := range map[string]struct {
 		with func(cause error) error
@@ -23,7 +23,7 @@ func TestEchoIsTakenOffWhatIsJoined(t *testing.T) {
 		"cause":       {func(cause error) error { return cause }, "stop"},
 		"wrapped":     {func(cause error) error { return fmt.Errorf("reading: %w", cause) }, "stop"},
 		"standard":    {func(error) error { return context.Canceled }, "stop"},
-		"all echoes":  {func(cause error) error { return errors.Join(cause, fmt.Errorf("again: %w", cause)) }, "stop"},
+		"only causes": {func(cause error) error { return errors.Join(cause, fmt.Errorf("again: %w", cause)) }, "stop"},
 		"joined":      {func(cause error) error { return errors.Join(cause, errBroken) }, "broken\nstop"},
 		"deep":        {func(cause error) error { return errors.Join(errors.Join(errBroken, cause), cause) }, "broken\nstop"},
 		"two":         {func(cause error) error { return errors.Join(errBroken, cause, errBroken) }, "broken\nbroken\nstop"},
@@ -44,8 +44,8 @@ func TestEchoIsTakenOffWhatIsJoined(t *testing.T) {
 	}
 }
 
-// TestCleanUpErrorsPassNestedGroups: the failure of a clean-up in an inner group
-// reaches the outer one that was cancelled.
+// TestCleanUpErrorsPassNestedGroups: the errors of clean-ups in an inner group
+// are returned by the outer group that was cancelled.
 func TestCleanUpErrorsPassNestedGroups(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		errFirst := errors.New("first")
@@ -67,9 +67,9 @@ func TestCleanUpErrorsPassNestedGroups(t *testing.T) {
 	})
 }
 
-// TestPanicIsNoEcho: a task that panics with the error of its cancelled wait has
-// a fault of its own.
-func TestPanicIsNoEcho(t *testing.T) {
+// TestPanicWithTheCauseIsReported: a task that panics with the error of its
+// cancelled wait has failed, and its error is not taken for the cause.
+func TestPanicWithTheCauseIsReported(t *testing.T) {
 	err := (&rondo.Runner{Recover: true}).Run(t.Context(), func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
 			for range 2 {
@@ -80,13 +80,13 @@ func TestPanicIsNoEcho(t *testing.T) {
 		})
 	})
 	if n := strings.Count(fmt.Sprint(err), "rondo: panic in"); n != 2 || !errors.Is(err, errBroken) {
-		t.Errorf("%d of 2 panics were heard of: %v", n, err)
+		t.Errorf("Run returned %d of 2 panics: %v", n, err)
 	}
 }
 
-// TestPanicOfBodyLosesNoErrors: what the tasks of a scope failed with goes to
-// the scope around it if the panic of its body leaves nothing to return, and to
-// OnError if there is none around.
+// TestPanicOfBodyLosesNoErrors: if the body of a group panics and the panic is
+// recovered, the errors of the group's tasks go to the scope around it, and to
+// OnError if there is none.
 func TestPanicOfBodyLosesNoErrors(t *testing.T) {
 	panics := func(ctx context.Context) {
 		defer func() {
@@ -100,17 +100,17 @@ func TestPanicOfBodyLosesNoErrors(t *testing.T) {
 			panic("oops")
 		})
 	}
-	var unheard error
-	r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { unheard = err }}
+	var unobserved error
+	r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { unobserved = err }}
 	err := r.Run(t.Context(), func(ctx context.Context) error {
 		err := rondo.Group(ctx, func(g *rondo.Scope) error { panics(g); return nil })
-		if err != errBroken || unheard != nil {
-			t.Errorf("the group around it returned %v, OnError got %v", err, unheard)
+		if err != errBroken || unobserved != nil {
+			t.Errorf("the Group around it returned %v, OnError got %v", err, unobserved)
 		}
 		panics(ctx)
 		return nil
 	})
-	if err != nil || unheard != errBroken {
-		t.Errorf("Run returned %v, OnError got %v", err, unheard)
+	if err != nil || unobserved != errBroken {
+		t.Errorf("Run returned %v, OnError got %v", err, unobserved)
 	}
 }

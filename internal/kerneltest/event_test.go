@@ -24,13 +24,13 @@ func TestEvent(t *testing.T) {
 			if err := rondo.Sleep(g, time.Second); err != nil {
 				return err
 			}
-			// Both are woken although the flag is taken back at once.
+			// Set wakes both, although Clear follows at once.
 			e.Set()
 			e.Clear()
 			return nil
 		})
 		if err != nil || woken != 2 || e.IsSet() {
-			t.Errorf("Group returned %v, %d woken", err, woken)
+			t.Errorf("Group returned %v; %d of 2 tasks woke", err, woken)
 		}
 	})
 }

@@ -16,14 +16,14 @@ func TestFuture(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		f := rondo.NewFuture[int](ctx)
 		if _, err := f.Result(); f.Done() || err != rondo.ErrNotDone || f.Task() != nil {
-			t.Errorf("a fresh Future: %v", err)
+			t.Errorf("Result of a new Future returned %v", err)
 		}
 		var got []int
 		calls := 0
 		f.OnDone(func() { calls++ })
 		stop := f.OnDone(func() { t.Error("a stopped callback ran") })
 		if !stop() || stop() {
-			t.Error("stop does not report what it did")
+			t.Error("stop does not report whether it stopped the callback")
 		}
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			for range 3 {
@@ -42,7 +42,7 @@ func TestFuture(t *testing.T) {
 				t.Errorf("a cancelled wait returned %v", err)
 			}
 			if !f.Set(7) || f.Set(8) || f.Fail(errBroken) {
-				t.Error("a Future was set twice")
+				t.Error("a Future that is done was set again")
 			}
 			if calls != 0 {
 				t.Error("OnDone ran inside Set")
@@ -54,17 +54,17 @@ func TestFuture(t *testing.T) {
 		}
 		f.OnDone(func() { calls++ })
 		if err := rondo.Sleep(ctx, 1); err != nil || calls != 2 {
-			t.Errorf("%v; %d of 2 callbacks ran", err, calls)
+			t.Errorf("Sleep returned %v; %d of 2 callbacks ran", err, calls)
 		}
 		a := rondo.Async(ctx, func(ctx context.Context) (string, error) { return "x", errBroken })
 		if v, err := a.Wait(ctx); v != "x" || err != errBroken || a.Task().Err() != errBroken {
-			t.Errorf("Async: %q, %v", v, err)
+			t.Errorf("Wait for an Async returned %q, %v", v, err)
 		}
 	})
 }
 
-// TestFutureFromGoroutines sets and reads a Future on goroutines at once: one
-// Set wins, and everybody sees its value.
+// TestFutureFromGoroutines: of several Sets on several goroutines one succeeds,
+// and all goroutines and tasks see its value.
 func TestFutureFromGoroutines(t *testing.T) {
 	for range 50 {
 		run(t, func(ctx context.Context) error {
@@ -87,7 +87,7 @@ func TestFutureFromGoroutines(t *testing.T) {
 			v, err := f.Wait(ctx)
 			wg.Wait()
 			if won.Load() != 1 || int64(v) != value.Load() {
-				t.Errorf("%d Sets won, the task got %d, the winner set %d", won.Load(), v, value.Load())
+				t.Errorf("%d Sets succeeded; the task got %d, want %d", won.Load(), v, value.Load())
 			}
 			return err
 		})

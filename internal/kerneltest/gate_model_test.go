@@ -1,8 +1,8 @@
 package kerneltest
 
-// This file holds Mutex, RWMutex and Semaphore to one naive model of a gate: a
-// list of those who ask, in their order. Each task asks the model and the real
-// thing at the same moment, and compares when it is back.
+// This file compares Mutex, RWMutex and Semaphore with one naive model of a gate:
+// a list of the tasks that ask, in their order. Each task asks the model and the
+// real gate at the same moment, and compares when it is back.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// A gate is the real thing.
+// A gate is a Mutex, an RWMutex or a Semaphore.
 type gate struct {
 	enter  func(ctx context.Context, write bool) error
 	try    func(write bool) bool
@@ -68,7 +68,7 @@ func rwGate() (gate, *naiveGate) {
 
 var gates = map[string]func() (gate, *naiveGate){"mutex": mutexGate, "rwmutex": rwGate, "semaphore": semaphoreGate}
 
-// A naiveGate lets in size at once, or one that writes.
+// A naiveGate lets in size tasks at once, or one that writes.
 type naiveGate struct {
 	size   int
 	writes bool // those that write are alone
@@ -77,11 +77,11 @@ type naiveGate struct {
 	all    []*visit // those that may be cancelled
 }
 
-// A visit is one task's wish to come in. A ghost was cancelled while it stood in
-// the line and has not run since: it is never let in, and keeps its place.
+// A visit is one task's wish to come in. One that was cancelled in the line keeps
+// its place until it runs, but is never let in.
 type visit struct {
-	write, in, ghost bool
-	scope            *rondo.Scope
+	write, in, withdrawn bool
+	scope                *rondo.Scope
 }
 
 func (n *naiveGate) fits(v *visit) bool {
@@ -91,11 +91,11 @@ func (n *naiveGate) fits(v *visit) bool {
 	return len(n.inside) < n.size
 }
 
-func (n *naiveGate) admit() {
+func (n *naiveGate) letIn() {
 	for len(n.line) > 0 && n.fits(n.line[0]) {
 		v := n.line[0]
 		n.line = n.line[1:]
-		if !v.ghost {
+		if !v.withdrawn {
 			v.in = true
 			n.inside = append(n.inside, v)
 		}
@@ -104,25 +104,25 @@ func (n *naiveGate) admit() {
 
 func (n *naiveGate) ask(v *visit) {
 	n.line, n.all = append(n.line, v), append(n.all, v)
-	n.admit()
+	n.letIn()
 }
 
 func (n *naiveGate) cancel(v *visit) {
-	v.ghost = !v.in
+	v.withdrawn = !v.in
 	v.scope.Cancel(errStop)
 }
 
 func (n *naiveGate) leave(v *visit) {
 	n.inside = slices.DeleteFunc(n.inside, func(o *visit) bool { return o == v })
-	n.admit()
+	n.letIn()
 }
 
 func (n *naiveGate) returned(v *visit) {
 	gone := func(o *visit) bool { return o == v }
 	n.all = slices.DeleteFunc(n.all, gone)
-	if v.ghost {
+	if v.withdrawn {
 		n.line = slices.DeleteFunc(n.line, gone)
-		n.admit()
+		n.letIn()
 	}
 }
 
@@ -137,8 +137,8 @@ func (n *naiveGate) call(t testing.TB, ctx context.Context, g gate, write bool, 
 		return nil
 	})
 	n.returned(v)
-	if (got == nil) != v.in || v.ghost && got != errStop {
-		t.Errorf("the task got %v; it should be let in: %v", got, v.in)
+	if (got == nil) != v.in || v.withdrawn && got != errStop {
+		t.Errorf("the gate returned %v; the model lets the task in: %v", got, v.in)
 	}
 	if got == nil {
 		n.stay(t, ctx, g, v, turns)
@@ -151,7 +151,7 @@ func (n *naiveGate) stay(t testing.TB, ctx context.Context, g gate, v *visit, tu
 			t.Error(err)
 		}
 		if n.writes && (v.write && len(n.inside) != 1 || len(n.inside) == 0) {
-			t.Errorf("%d are inside with one that writes", len(n.inside))
+			t.Errorf("%d tasks are inside with one that writes", len(n.inside))
 		}
 	}
 	n.leave(v)
@@ -161,7 +161,7 @@ func (n *naiveGate) stay(t testing.TB, ctx context.Context, g gate, v *visit, tu
 func (n *naiveGate) try(t testing.TB, ctx context.Context, g gate, write bool) {
 	v := &visit{write: write}
 	if want := len(n.line) == 0 && n.fits(v); g.try(write) != want {
-		t.Errorf("a try to come in gave %v", !want)
+		t.Errorf("a try returned %v", !want)
 	} else if want {
 		v.in = true
 		n.inside = append(n.inside, v)
@@ -169,8 +169,8 @@ func (n *naiveGate) try(t testing.TB, ctx context.Context, g gate, write bool) {
 	}
 }
 
-// TestGatesInEveryOrder takes three tasks through each gate and cancels two of
-// them at every moment there is.
+// TestGatesInEveryOrder: three tasks go through each gate, and two of them are
+// cancelled, in every order.
 func TestGatesInEveryOrder(t *testing.T) {
 	for name, open := range gates {
 		kinds := 1
@@ -205,7 +205,7 @@ func TestGatesInEveryOrder(t *testing.T) {
 							return nil
 						})
 						if err != nil || len(n.inside)+len(n.line) > 0 || !g.try(true) {
-							t.Error("the gate is not free at the end:", err, n.inside, n.line)
+							t.Errorf("Group returned %v; %d tasks are inside at the end, %d in the line", err, len(n.inside), len(n.line))
 						}
 					})
 				})
@@ -214,8 +214,7 @@ func TestGatesInEveryOrder(t *testing.T) {
 	}
 }
 
-// TestGatesAtRandom drives each gate through random calls, tries, cancellations
-// and sizes.
+// TestGatesAtRandom mixes calls, tries, cancellations and sizes.
 func TestGatesAtRandom(t *testing.T) {
 	for name, open := range gates {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +236,7 @@ func TestGatesAtRandom(t *testing.T) {
 								case 3:
 									if g.resize != nil {
 										n.size = r.IntN(5)
-										n.admit()
+										n.letIn()
 										g.resize(n.size)
 									}
 								default:
@@ -248,18 +247,18 @@ func TestGatesAtRandom(t *testing.T) {
 								}
 								if n.size == 0 && len(n.inside) == 0 {
 									n.size = 1
-									n.admit()
+									n.letIn()
 									g.resize(1)
 								}
 							}
 							return nil
 						})
 					}
-					// A gate of size 0 is opened again before all wait at it.
+					// A gate of size 0 is opened again before all tasks wait at it.
 					return reopen(s, n, g)
 				})
 				if err != nil || len(n.inside)+len(n.line) > 0 {
-					t.Error("the gate is not free at the end:", err, n.inside, n.line)
+					t.Errorf("Group returned %v; %d tasks are inside at the end, %d in the line", err, len(n.inside), len(n.line))
 				}
 			})
 		})
@@ -273,7 +272,7 @@ func reopen(ctx context.Context, n *naiveGate, g gate) error {
 		}
 		if g.resize != nil {
 			n.size = max(n.size, 1)
-			n.admit()
+			n.letIn()
 			g.resize(n.size)
 		}
 	}

@@ -24,7 +24,8 @@ func TestSettle(t *testing.T) {
 		if got := rondo.Settle[int](ctx); got == nil || len(got) != 0 {
 			t.Errorf("Settle of nothing returned %v", got)
 		}
-		// What is cancelled has the cause, and keeps what it returns in spite of it.
+		// A function that is cancelled has the cause, or keeps what it returns in spite
+		// of it.
 		var results []rondo.Result[string]
 		err := rondo.Timeout(ctx, 2*time.Second, func(ctx context.Context) error {
 			results = rondo.Settle(ctx, after(time.Second, "in time", nil), after(time.Minute, "", nil),
@@ -33,7 +34,7 @@ func TestSettle(t *testing.T) {
 		})
 		want = []rondo.Result[string]{{Value: "in time"}, {Err: context.DeadlineExceeded}, {Value: "kept"}}
 		if err != nil || !slices.Equal(results, want) {
-			t.Errorf("Settle that was cancelled returned %v, and Timeout %v", results, err)
+			t.Errorf("a Settle that was cancelled returned %v, Timeout %v", results, err)
 		}
 		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
 			g.Cancel(errBroken)
@@ -45,13 +46,13 @@ func TestSettle(t *testing.T) {
 		})
 	})
 	if got := rondo.Settle(context.Background(), after(1, 1, nil)); !errors.Is(got[0].Err, rondo.ErrNoLoop) {
-		t.Errorf("Settle outside a loop returned %v", got)
+		t.Errorf("Settle without a loop returned %v", got)
 	}
 }
 
-// TestPanicsOfManyFunctions: under a Runner with Recover a panic is that
-// function's outcome in Settle, and ends Gather and Race. Without Recover it
-// ends the loop.
+// TestPanicsOfManyFunctions: with Recover, Settle returns the panic of a function
+// as its outcome, and Gather and Race fail with it. Without Recover it ends the
+// loop.
 func TestPanicsOfManyFunctions(t *testing.T) {
 	oops := func(context.Context) (int, error) { panic("oops") }
 	isOops := func(err error) bool {
@@ -74,7 +75,7 @@ func TestPanicsOfManyFunctions(t *testing.T) {
 			return oops(ctx)
 		})
 		if !isOops(err) {
-			t.Errorf("Race whose loser panicked returned %v", err)
+			t.Errorf("Race with a loser that panics returned %v", err)
 		}
 		return nil
 	})
@@ -84,7 +85,7 @@ func TestPanicsOfManyFunctions(t *testing.T) {
 	ended := 0
 	defer func() {
 		if p, ok := recover().(*rondo.PanicError); !ok || !isOops(p) || ended != 1 {
-			t.Errorf("Run panicked with %v, %d others ended", p, ended)
+			t.Errorf("Run panicked with %v; %d other tasks ended", p, ended)
 		}
 	}()
 	_ = rondo.Run(t.Context(), func(ctx context.Context) error {
@@ -109,18 +110,18 @@ func TestRace(t *testing.T) {
 		}
 		_, err = rondo.Race(ctx, after(2*time.Second, 0, errors.New("second")), after(time.Second, 0, errors.New("first")))
 		if fmt.Sprint(err) != "first\nsecond" {
-			t.Errorf("Race in which all fail returned %q", err)
+			t.Errorf("a Race in which all fail returned %q", err)
 		}
 		if _, err = rondo.Race(ctx, after(time.Second, 0, errBroken)); err != errBroken {
-			t.Errorf("Race of one that fails returned %v", err)
+			t.Errorf("a Race of one function that fails returned %v", err)
 		}
 		if _, err := rondo.Race[int](ctx); err == nil || !strings.HasPrefix(err.Error(), "rondo: Race without") {
-			t.Errorf("Race of nobody returned %v", err)
+			t.Errorf("a Race of no function returned %v", err)
 		}
 		err = rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
 			_, err := rondo.Race(ctx, after(time.Hour, 0, nil), after(time.Hour, 0, nil), after(time.Millisecond, 0, errBroken))
 			if !errors.Is(err, errBroken) || strings.Count(err.Error(), "deadline") != 1 {
-				t.Errorf("Race that was cancelled returned %q", err)
+				t.Errorf("a Race that was cancelled returned %q", err)
 			}
 			return nil
 		})
@@ -130,8 +131,8 @@ func TestRace(t *testing.T) {
 	})
 }
 
-// TestRaceLeaksNoResult: in every order a function that asks Check last knows
-// whether its result is taken.
+// TestRaceLeaksNoResult: in every order, a function that calls Check last knows
+// whether its result is the one that Race returns.
 func TestRaceLeaksNoResult(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		open := 0
@@ -147,13 +148,13 @@ func TestRaceLeaksNoResult(t *testing.T) {
 			return open, nil
 		}
 		if _, err := rondo.Race(ctx, dial, dial, dial); err != nil || open != 1 {
-			t.Errorf("Race returned %v, and %d are open", err, open)
+			t.Errorf("Race returned %v; %d results are open", err, open)
 		}
 	})
 }
 
-// TestRaceAgainstCancellation: in every order Race gives a winner, or the cause
-// if the cancellation came before there was one.
+// TestRaceAgainstCancellation: in every order, Race returns a winner, or the
+// cause if it was cancelled before there was one.
 func TestRaceAgainstCancellation(t *testing.T) {
 	won := map[bool]bool{}
 	sim.Explore(t, func(ctx context.Context) {
@@ -176,12 +177,12 @@ func TestRaceAgainstCancellation(t *testing.T) {
 		}
 	})
 	if len(won) != 2 {
-		t.Errorf("of the two outcomes only %v was seen", won)
+		t.Errorf("of the two outcomes only %v came about", won)
 	}
 }
 
-// TestRaceKeepsTheFirstWinner: one that succeeds in spite of its cancellation
-// comes too late.
+// TestRaceKeepsTheFirstWinner: a function that succeeds after it was cancelled
+// does not replace the winner.
 func TestRaceKeepsTheFirstWinner(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		late := func(ctx context.Context) (int, error) { _ = forever(ctx); return 2, nil }
@@ -191,27 +192,28 @@ func TestRaceKeepsTheFirstWinner(t *testing.T) {
 	})
 }
 
-// TestTasksShowTheUsersFunction: also those that Gather and Map start.
+// TestTasksShowTheUsersFunction: the tasks that Gather and Map start are
+// described by the function of the program.
 func TestTasksShowTheUsersFunction(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		seen := 0
 		named := func(ctx context.Context) {
 			for _, i := range rondo.Tasks(ctx) {
 				if strings.HasPrefix(i.Func, "github.com/rondo-go/rondo.") {
-					t.Errorf("a task is said to run %s", i.Func)
+					t.Errorf("the function of a task is %s", i.Func)
 				}
 			}
 			seen++
 		}
 		one := func(ctx context.Context) (int, error) { named(ctx); return 1, nil }
 		if got, err := rondo.Gather(ctx, one, one); err != nil || !slices.Equal(got, []int{1, 1}) {
-			t.Errorf("Gather gave %v, %v", got, err)
+			t.Errorf("Gather returned %v, %v", got, err)
 		}
 		for range rondo.Map(ctx, 2, slices.Values([]int{1, 2}), func(ctx context.Context, n int) (int, error) { return one(ctx) }) {
 			named(ctx)
 		}
 		if seen != 6 {
-			t.Errorf("looked %d times", seen)
+			t.Errorf("named ran %d times, want 6", seen)
 		}
 	})
 }
@@ -228,15 +230,15 @@ func TestGather(t *testing.T) {
 		}
 		got, err := rondo.Gather(ctx, after(3, 1, nil), after(1, 2, nil), after(2, 3, nil))
 		if fmt.Sprint(got) != "[1 2 3]" || err != nil {
-			t.Errorf("Gather: %v, %v", got, err)
+			t.Errorf("Gather returned %v, %v", got, err)
 		}
 		start := rondo.Now(ctx)
 		got, err = rondo.Gather(ctx, after(3600, 1, nil), after(1, 2, errBroken))
 		if got != nil || err != errBroken || rondo.Now(ctx).Sub(start) != time.Second {
-			t.Errorf("Gather with a failure: %v, %v after %v", got, err, rondo.Now(ctx).Sub(start))
+			t.Errorf("Gather with a function that fails returned %v, %v after %v", got, err, rondo.Now(ctx).Sub(start))
 		}
 		if got, err := rondo.Gather[int](ctx); len(got) != 0 || err != nil {
-			t.Errorf("Gather of nothing: %v, %v", got, err)
+			t.Errorf("Gather of nothing returned %v, %v", got, err)
 		}
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// TestSiblingsAddedWhileTheScopeEnds: they are cancelled from the start, waited
-// for, and what they fail with is kept.
+// TestSiblingsAddedWhileTheScopeEnds: a task that is started in a cancelled group
+// is cancelled from the start. It is waited for, and its error is kept.
 func TestSiblingsAddedWhileTheScopeEnds(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		errLate := errors.New("late")
@@ -26,7 +26,7 @@ func TestSiblingsAddedWhileTheScopeEnds(t *testing.T) {
 				g.Go(func(ctx context.Context) error {
 					defer func() { ended++ }()
 					if err := rondo.Yield(ctx); err != errBroken {
-						t.Errorf("a wait of the late sibling returned %v", err)
+						t.Errorf("a wait of the late task returned %v", err)
 					}
 					return errLate
 				})
@@ -36,12 +36,12 @@ func TestSiblingsAddedWhileTheScopeEnds(t *testing.T) {
 			return nil
 		})
 		if got := fmt.Sprint(err); got != "broken\nlate" || started != 1 || ended != 1 {
-			t.Errorf("Group returned %q; %d started, %d ended", got, started, ended)
+			t.Errorf("Group returned %q; %d late tasks started, %d ended", got, started, ended)
 		}
 	})
 }
 
-// TestManyFailAtOnce: in every order each of the errors is there once.
+// TestManyFailAtOnce: in every order, Group returns the error of each task once.
 func TestManyFailAtOnce(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -71,13 +71,13 @@ func TestGroupWaitsForItsTasks(t *testing.T) {
 			return nil
 		})
 		if err != nil || done != 5 {
-			t.Errorf("Group returned %v with %d of 5 tasks done", err, done)
+			t.Errorf("Group returned %v; %d of 5 tasks have ended", err, done)
 		}
 	})
 }
 
-// TestNoTaskOutlivesItsScope: also tasks that a task starts with its own ctx, at
-// any depth, belong to the group around it.
+// TestNoTaskOutlivesItsScope: tasks that a task starts with its own ctx, at any
+// depth, have ended when the group around it returns.
 func TestNoTaskOutlivesItsScope(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		live := 0
@@ -118,10 +118,10 @@ func TestGroupFirstErrorCancelsTheRest(t *testing.T) {
 			return forever(g)
 		})
 		if err != errBroken {
-			t.Errorf("Group returned %v, want just the first error", err)
+			t.Errorf("Group returned %v, want only the first error", err)
 		}
 		if seen != errBroken {
-			t.Errorf("the other task's wait ended with %v, want the cause", seen)
+			t.Errorf("the wait of the other task returned %v, want the cause", seen)
 		}
 	})
 }
@@ -172,13 +172,13 @@ func TestOuterCancellationComesThrough(t *testing.T) {
 			return errBroken
 		})
 		if err != errBroken || inner != errBroken {
-			t.Errorf("outer Group returned %v, inner %v", err, inner)
+			t.Errorf("the outer Group returned %v, the inner one %v", err, inner)
 		}
 	})
 }
 
-// TestLateTaskIsWaitedFor: whoever holds a scope may start a task in it between
-// the end of its last one and the moment at which its body goes on.
+// TestLateTaskIsWaitedFor: a task that is started after the last task of a group
+// has ended, but before the group returns, is waited for.
 func TestLateTaskIsWaitedFor(t *testing.T) {
 	late := 0
 	sim.Explore(t, func(ctx context.Context) {
@@ -208,10 +208,10 @@ func TestLateTaskIsWaitedFor(t *testing.T) {
 			return nil
 		})
 		if err != nil || started != ended {
-			t.Errorf("Group returned %v; late task started %v, ended %v", err, started, ended)
+			t.Errorf("Group returned %v; the late task has started: %v, ended: %v", err, started, ended)
 		}
 	})
 	if late == 0 {
-		t.Error("in no order a task was started late")
+		t.Error("in no order was a task started late")
 	}
 }

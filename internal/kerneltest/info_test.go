@@ -8,7 +8,7 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// TestInfo describes a task that waits for another, which sleeps.
+// TestInfo: Info describes a task that waits for another, which sleeps.
 func TestInfo(t *testing.T) {
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
 		sleeper := rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })

@@ -12,9 +12,11 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
+// TestErrorNobodyWaitedFor: an error that no caller has taken, by Wait or Err,
+// goes to OnError at the end of the loop.
 func TestErrorNobodyWaitedFor(t *testing.T) {
-	var heard []string
-	r := rondo.Runner{OnError: func(i rondo.TaskInfo, err error) { heard = append(heard, i.Name+": "+err.Error()) }}
+	var reported []string
+	r := rondo.Runner{OnError: func(i rondo.TaskInfo, err error) { reported = append(reported, i.Name+": "+err.Error()) }}
 	err := r.Run(t.Context(), func(ctx context.Context) error {
 		fail := func(context.Context) error { return errBroken }
 		rondo.Go(ctx, fail).SetName("lost")
@@ -31,14 +33,14 @@ func TestErrorNobodyWaitedFor(t *testing.T) {
 		rondo.Go(ctx, func(ctx context.Context) error { return forever(ctx) })
 		return nil
 	})
-	if want := []string{"lost: broken"}; err != nil || !slices.Equal(heard, want) {
-		t.Errorf("Run returned %v, OnError heard %q", err, heard)
+	if want := []string{"lost: broken"}; err != nil || !slices.Equal(reported, want) {
+		t.Errorf("Run returned %v, OnError got %q", err, reported)
 	}
 }
 
-// TestUnheardErrors: those that somebody has are not reported, however many they
-// are, and the others are, in the order in which they came.
-func TestUnheardErrors(t *testing.T) {
+// TestUnobservedErrors: of many errors just those that no caller has taken are
+// reported, in the order in which they came.
+func TestUnobservedErrors(t *testing.T) {
 	var reported []uint64
 	r := rondo.Runner{OnError: func(i rondo.TaskInfo, err error) { reported = append(reported, i.ID) }}
 	var want []uint64
@@ -52,25 +54,25 @@ func TestUnheardErrors(t *testing.T) {
 			if i%3 == 0 {
 				want = append(want, task.ID())
 			} else if err := tasks[len(tasks)-i].Err(); err != errBroken {
-				t.Errorf("task %d ended with %v", i, err)
+				t.Errorf("the error of task %d is %v", i, err)
 			}
 		}
 		return nil
 	})
 	runtime.KeepAlive(tasks)
 	if err != nil || !slices.Equal(reported, want) {
-		t.Errorf("Run returned %v; of tasks %v were reported, not of %v", err, reported, want)
+		t.Errorf("Run returned %v; tasks %v were reported, want %v", err, reported, want)
 	}
 }
 
-// TestErrorOfCollectedTask: what nobody can wait for any more is reported while
-// the loop goes on.
+// TestErrorOfCollectedTask: an error that no caller can take any more is reported
+// while the loop goes on.
 func TestErrorOfCollectedTask(t *testing.T) {
-	var heard rondo.Event
-	r := rondo.Runner{OnError: func(rondo.TaskInfo, error) { heard.Set() }}
+	var reported rondo.Event
+	r := rondo.Runner{OnError: func(rondo.TaskInfo, error) { reported.Set() }}
 	err := r.Run(t.Context(), func(ctx context.Context) error {
 		rondo.Go(ctx, func(context.Context) error { return errBroken })
-		for !heard.IsSet() {
+		for !reported.IsSet() {
 			if err := rondo.Yield(ctx); err != nil {
 				return err
 			}
@@ -83,7 +85,7 @@ func TestErrorOfCollectedTask(t *testing.T) {
 	}
 }
 
-// TestLateEnd: a loop that a Shield keeps from ending says so, and who it is.
+// TestLateEnd: a loop whose end a Shield delays logs which task it waits for.
 func TestLateEnd(t *testing.T) {
 	for _, quick := range []bool{false, true} {
 		log := &logged{seen: make(chan bool, 1)}
@@ -108,7 +110,7 @@ func TestLateEnd(t *testing.T) {
 			t.Error(err)
 		}
 		if text := log.String(); quick && text != "" || !quick && (!strings.Contains(text, "cannot end") || !strings.Contains(text, "shielded waits for offload")) {
-			t.Errorf("quick: %v, logged %s", quick, text)
+			t.Errorf("quick: %v; logged %s", quick, text)
 		}
 	}
 }

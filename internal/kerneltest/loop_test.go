@@ -43,18 +43,18 @@ func TestOrderIsFIFO(t *testing.T) {
 	})
 }
 
-// TestTurnIsBounded: tasks that keep waking each other hold up neither a timer
-// nor a Post.
+// TestTurnIsBounded: tasks that keep waking each other do not keep timers and
+// Posts from running.
 func TestTurnIsBounded(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l := rondo.LoopOf(ctx)
-		struck, posted := false, make(chan bool, 1)
-		l.CallLater(time.Microsecond, func() { struck = true })
+		fired, posted := false, make(chan bool, 1)
+		l.CallLater(time.Microsecond, func() { fired = true })
 		go func() { _ = l.Post(func() { posted <- true }) }()
 		var ping, pong rondo.Event
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
 			g.Go(func(ctx context.Context) error {
-				for !struck || len(posted) == 0 {
+				for !fired || len(posted) == 0 {
 					pong.Set()
 					if err := ping.Wait(ctx); err != nil {
 						return err
@@ -78,8 +78,8 @@ func TestTurnIsBounded(t *testing.T) {
 	})
 }
 
-// TestHandles: callbacks run once, in the order of their times, unless they are
-// cancelled, which leaves nothing behind.
+// TestHandles: callbacks run once, in the order of their times. A callback that
+// is cancelled does not run and leaves no timer.
 func TestHandles(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		l, start := rondo.LoopOf(ctx), rondo.Now(ctx)
@@ -90,10 +90,10 @@ func TestHandles(t *testing.T) {
 		soon := l.CallSoon(note)
 		h := l.CallLater(time.Second, note)
 		if when := h.When(); !when.Equal(start.Add(time.Second)) {
-			t.Errorf("When() = %v", when)
+			t.Errorf("When returned %v", when)
 		}
 		if !h.Cancel() || h.Cancel() || !soon.Cancel() {
-			t.Error("Cancel does not report what it did")
+			t.Error("Cancel does not report whether it cancelled the callback")
 		}
 		l.CallLater(-time.Second, note)
 		if n := l.Stats().Timers; n != 3 {
@@ -103,15 +103,16 @@ func TestHandles(t *testing.T) {
 			t.Error(err)
 		}
 		if want := []time.Duration{0, 2 * time.Second, 3 * time.Second}; !slices.Equal(ran, want) {
-			t.Errorf("callbacks ran at %v, want %v", ran, want)
+			t.Errorf("the callbacks ran at %v, want %v", ran, want)
 		}
 		if h.Cancel() {
-			t.Error("Cancel of what was cancelled reports true")
+			t.Error("a second Cancel returned true")
 		}
 	})
 }
 
-// TestCancelledTimersDoNotPileUp makes and abandons many timers of each kind.
+// TestCancelledTimersDoNotPileUp: callbacks, Timeouts and Sleeps that end early
+// leave no timer.
 func TestCancelledTimersDoNotPileUp(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		l := rondo.LoopOf(ctx)
@@ -155,15 +156,15 @@ func TestSleepers(t *testing.T) {
 			t.Error(err)
 		}
 		if err := rondo.SleepUntil(ctx, start); err != nil || !rondo.Now(ctx).Equal(start.Add(49*time.Second)) {
-			t.Errorf("SleepUntil of the past: %v, at %v", err, rondo.Now(ctx).Sub(start))
+			t.Errorf("SleepUntil of the past returned %v, after %v", err, rondo.Now(ctx).Sub(start))
 		}
 		if err := rondo.SleepUntil(ctx, start.Add(time.Hour)); err != nil || !rondo.Now(ctx).Equal(start.Add(time.Hour)) {
-			t.Errorf("SleepUntil: %v, at %v", err, rondo.Now(ctx).Sub(start))
+			t.Errorf("SleepUntil returned %v, after %v", err, rondo.Now(ctx).Sub(start))
 		}
 	})
 }
 
-// TestSleepIsLongEnough: on the real clock a sleep never ends early.
+// TestSleepIsLongEnough: on the real clock Sleep never returns early.
 func TestSleepIsLongEnough(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		for _, d := range []time.Duration{1, time.Microsecond, 300 * time.Microsecond, 3 * time.Millisecond} {
@@ -186,7 +187,7 @@ func TestEvery(t *testing.T) {
 		for tick := range rondo.Every(ctx, time.Second) {
 			at = append(at, tick.Sub(start)/time.Second)
 			if len(at) == 2 {
-				// Missed times are skipped.
+				// Ticks that are missed are skipped.
 				_ = rondo.Sleep(ctx, 2500*time.Millisecond)
 			}
 			if len(at) == 4 {
@@ -194,7 +195,7 @@ func TestEvery(t *testing.T) {
 			}
 		}
 		if want := []time.Duration{1, 2, 5, 6}; !slices.Equal(at, want) {
-			t.Errorf("ticks at %v, want %v", at, want)
+			t.Errorf("the ticks were at %v, want %v", at, want)
 		}
 		n := 0
 		err := rondo.Timeout(ctx, 10*time.Second, func(ctx context.Context) error {
@@ -204,13 +205,13 @@ func TestEvery(t *testing.T) {
 			return rondo.Check(ctx)
 		})
 		if n != 3 || err != context.DeadlineExceeded {
-			t.Errorf("%d ticks, then %v", n, err)
+			t.Errorf("%d ticks, then Timeout returned %v", n, err)
 		}
 	})
 }
 
-// TestTasks reads the picture of a loop in which each task waits for something
-// else.
+// TestTasks: Tasks describes each task of a loop, what it waits for and since
+// when.
 func TestTasks(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		var m rondo.Mutex
@@ -236,7 +237,7 @@ func TestTasks(t *testing.T) {
 			return nil
 		})
 		if err != nil || len(tasks) != 4 {
-			t.Fatalf("Group returned %v, %d tasks", err, len(tasks))
+			t.Fatalf("Group returned %v; there are %d tasks, want 4", err, len(tasks))
 		}
 		for i, want := range []rondo.TaskInfo{
 			{Name: "main", State: "running", Age: 61 * time.Second},
@@ -246,21 +247,21 @@ func TestTasks(t *testing.T) {
 		} {
 			got := tasks[i]
 			if got.ID != uint64(i+1) || !strings.Contains(got.Func, "TestTasks") && i > 0 || got.Loop == "" {
-				t.Errorf("task %d: %+v", i+1, got)
+				t.Errorf("task %d is %+v", i+1, got)
 			}
 			got.ID, got.Loop, got.Func = 0, "", ""
 			if i == 0 {
 				got.Switches = 0
 			}
 			if got != want {
-				t.Errorf("got  %+v\nwant %+v", got, want)
+				t.Errorf("the task is %+v\nwant        %+v", got, want)
 			}
 		}
 	})
 }
 
-// TestEveryKeepsStep: a body that takes just as long as the interval misses
-// nothing, and one that takes longer misses what has passed.
+// TestEveryKeepsStep: a body that takes as long as the interval misses no tick. A
+// longer one misses the ticks that have passed.
 func TestEveryKeepsStep(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		for _, c := range []struct {
@@ -284,7 +285,7 @@ func TestEveryKeepsStep(t *testing.T) {
 				}
 			}
 			if !slices.Equal(got, c.want) {
-				t.Errorf("a body of %v saw %v, want %v", c.body, got, c.want)
+				t.Errorf("a body of %v got the ticks %v, want %v", c.body, got, c.want)
 			}
 		}
 	})

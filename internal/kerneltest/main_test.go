@@ -40,7 +40,7 @@ func forever(ctx context.Context) error {
 
 var errStop = errors.New("stop")
 
-// panics fails t unless f panics with a text that has want.
+// panics fails t unless fn panics with a text that has want in it.
 func panics(t *testing.T, want string, f func()) {
 	t.Helper()
 	defer func() {
@@ -52,7 +52,7 @@ func panics(t *testing.T, want string, f func()) {
 	f()
 }
 
-// panicOf runs fn and gives the text of its panic, "" if there was none.
+// panicOf runs fn and returns the text of its panic, "" if there was none.
 func panicOf(fn func()) (text string) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -63,7 +63,7 @@ func panicOf(fn func()) (text string) {
 	return ""
 }
 
-// after gives a function that returns v and err when d has passed.
+// after returns a function that returns v and err when d has passed.
 func after[T any](d time.Duration, v T, err error) func(ctx context.Context) (T, error) {
 	return func(ctx context.Context) (T, error) {
 		if err := rondo.Sleep(ctx, d); err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// counting gives 0, 1, 2 and so on for ever, and counts how many it gave.
+// counting is the sequence 0, 1, 2 and so on without an end. It counts its values
+// in n.
 func counting(n *int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for ; yield(*n); *n++ {
@@ -21,8 +22,8 @@ func counting(n *int) iter.Seq[int] {
 	}
 }
 
-// TestMapInOrder: whatever the functions take, results come in order, no more
-// than limit run at once, and the input is pulled no further than that.
+// TestMapInOrder: the results come in order, at most limit functions run at once,
+// and the input is pulled no further than that.
 func TestMapInOrder(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		for limit := 1; limit <= 4; limit++ {
@@ -37,7 +38,7 @@ func TestMapInOrder(t *testing.T) {
 					t.Errorf("result %d is %q, %v", next, v, err)
 				}
 				if next++; pulled-next >= limit {
-					t.Errorf("%d elements were pulled when %d results were there, with a limit of %d", pulled+1, next, limit)
+					t.Errorf("%d elements were pulled for %d results, with a limit of %d", pulled+1, next, limit)
 				}
 				if next == 10 {
 					break
@@ -47,7 +48,7 @@ func TestMapInOrder(t *testing.T) {
 				}
 			}
 			if most != limit || running != 0 {
-				t.Errorf("%d of %d ran at once, %d still run", most, limit, running)
+				t.Errorf("%d functions ran at once, want %d; %d still run", most, limit, running)
 			}
 		}
 	})
@@ -66,15 +67,15 @@ func TestMapEnds(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, []int{2, 4, 6, 2, 4, 6}) {
-			t.Errorf("got %v", got)
+			t.Errorf("the results are %v", got)
 		}
 		for v, err := range rondo.Map(ctx, 5, slices.Values([]int(nil)), double) {
-			t.Errorf("an empty sequence gave %v, %v", v, err)
+			t.Errorf("an empty sequence has the result %v, %v", v, err)
 		}
 	})
 }
 
-// TestMapErrors: a failure is the element's, and the rest goes on.
+// TestMapErrors: an error belongs to its element, and the others go on.
 func TestMapErrors(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		var got []string
@@ -87,14 +88,14 @@ func TestMapErrors(t *testing.T) {
 			got = append(got, fmt.Sprint(v, err))
 		}
 		if want := []string{"0 <nil>", "0 broken", "2 <nil>", "0 broken"}; !slices.Equal(got, want) {
-			t.Errorf("got %q", got)
+			t.Errorf("the results are %q", got)
 		}
 	})
 }
 
-// TestMapIsLeft: leaving the range ends the functions and the input, also where
-// the input waits with the ctx that it was made with, and nothing of the input
-// is taken after that.
+// TestMapIsLeft: when the range is left, the functions and the input are
+// cancelled and have ended, also if the input waits with a ctx from outside. No
+// more values are taken from the input.
 func TestMapIsLeft(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		q := rondo.NewQueue[int](0)
@@ -117,16 +118,17 @@ func TestMapIsLeft(t *testing.T) {
 			break
 		}
 		if ended != 2 || !cleaned || rondo.Now(ctx) != start {
-			t.Errorf("%d of 2 functions and the input (%v) have ended after %v", ended, cleaned, rondo.Now(ctx).Sub(start))
+			t.Errorf("%d of 2 functions have ended, the input has ended: %v, after %v", ended, cleaned, rondo.Now(ctx).Sub(start))
 		}
 		q.TryPut(7)
 		if v, err := q.Get(ctx); v != 7 || err != nil {
-			t.Errorf("the queue gave %v, %v: somebody still pulls", v, err)
+			t.Errorf("Get returned %v, %v: Map still takes values", v, err)
 		}
 	})
 }
 
-// TestMapWithoutRoom: a result is handed on while the input has nothing yet.
+// TestMapLiveInput: a result is passed on while the input waits for its next
+// value.
 func TestMapLiveInput(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
@@ -141,11 +143,11 @@ func TestMapLiveInput(t *testing.T) {
 		for _, err := range rondo.Map(ctx, 3, in, double) {
 			n++
 			if late := rondo.Now(ctx).Sub(start); err != nil || late != time.Duration(n)*time.Hour {
-				t.Errorf("result %d came after %v: %v", n, late, err)
+				t.Errorf("result %d came after %v with %v", n, late, err)
 			}
 		}
 		if n != 3 {
-			t.Errorf("%d results", n)
+			t.Errorf("there are %d results, want 3", n)
 		}
 	})
 }
@@ -165,12 +167,12 @@ func TestMapIsCancelled(t *testing.T) {
 				return n, err
 			}) {
 				if last != nil {
-					t.Errorf("after the last error %v came %v, %v", last, v, err)
+					t.Errorf("after the error %v came %v, %v", last, v, err)
 				}
 				last = err
 			}
 			if last != context.DeadlineExceeded || cleaned != 2 {
-				t.Errorf("it ended with %v, when %d of 2 had cleaned up", last, cleaned)
+				t.Errorf("the last error is %v; %d of 2 functions have ended", last, cleaned)
 			}
 			return rondo.Check(ctx)
 		})
@@ -184,69 +186,73 @@ func TestMapIsCancelled(t *testing.T) {
 				errs = append(errs, err)
 			}
 			if !slices.Equal(errs, []error{errBroken}) {
-				t.Errorf("in a cancelled scope it gave %v", errs)
+				t.Errorf("in a cancelled scope Map yielded %v", errs)
 			}
 			return nil
 		})
 	})
 	for _, err := range rondo.Map(context.Background(), 1, slices.Values([]int{1}), double) {
 		if !errors.Is(err, rondo.ErrNoLoop) {
-			t.Errorf("outside a loop: %v", err)
+			t.Errorf("without a loop Map yielded %v", err)
 		}
 	}
 }
 
-// TestMapPanics: a panic of the body ends everything on its way out. Under a
-// Runner with Recover one of fn is its element's error, one of the input is the
-// last error, and one for which nobody is left goes to the scope around.
-func TestMapPanics(t *testing.T) {
+// TestMapBodyPanics: when the body of the range panics, the functions have ended
+// before the panic leaves the range.
+func TestMapBodyPanics(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		n, ended := 0, 0
-		func() {
-			defer func() {
-				if v := recover(); v != "oops" || ended != 2 {
-					t.Errorf("recovered %v when %d of 2 had ended", v, ended)
-				}
-			}()
-			for range rondo.Map(ctx, 2, counting(&n), func(ctx context.Context, n int) (int, error) {
-				if n > 0 {
-					defer func() { ended++ }()
-					return 0, forever(ctx)
-				}
-				return 0, nil
-			}) {
-				_ = rondo.Sleep(ctx, time.Second)
-				panic("oops")
+		defer func() {
+			if v := recover(); v != "oops" || ended != 2 {
+				t.Errorf("recovered %v; %d of 2 functions have ended", v, ended)
 			}
 		}()
-	})
-	err := (&rondo.Runner{Recover: true}).Run(t.Context(), func(ctx context.Context) error {
-		isOops := func(err error) bool {
-			var p *rondo.PanicError
-			return errors.As(err, &p) && p.Value == "oops"
-		}
-		i := 0
-		for v, err := range rondo.Map(ctx, 2, slices.Values([]int{0, 1, 2}), func(ctx context.Context, n int) (int, error) {
-			if n == 1 {
-				panic("oops")
+		for range rondo.Map(ctx, 2, counting(&n), func(ctx context.Context, n int) (int, error) {
+			if n > 0 {
+				defer func() { ended++ }()
+				return 0, forever(ctx)
 			}
-			return n, rondo.Yield(ctx)
+			return 0, nil
 		}) {
+			_ = rondo.Sleep(ctx, time.Second)
+			panic("oops")
+		}
+	})
+}
+
+// TestMapPanics: with Recover, the panic of a function is the error of its
+// element, and the panic of the input is the last error. If the range was left
+// before the input panics, the panic goes to the scope around it.
+func TestMapPanics(t *testing.T) {
+	isOops := func(err error) bool {
+		var p *rondo.PanicError
+		return errors.As(err, &p) && p.Value == "oops"
+	}
+	second := func(ctx context.Context, n int) (int, error) {
+		if n == 1 {
+			panic("oops")
+		}
+		return n, rondo.Yield(ctx)
+	}
+	bad := func(yield func(int) bool) {
+		yield(1)
+		panic("oops")
+	}
+	err := (&rondo.Runner{Recover: true}).Run(t.Context(), func(ctx context.Context) error {
+		i := 0
+		for v, err := range rondo.Map(ctx, 2, slices.Values([]int{0, 1, 2}), second) {
 			if i == 1 && !isOops(err) || i != 1 && (v != i || err != nil) {
 				t.Errorf("result %d is %v, %v", i, v, err)
 			}
 			i++
-		}
-		bad := func(yield func(int) bool) {
-			yield(1)
-			panic("oops")
 		}
 		var last error
 		for _, err := range rondo.Map(ctx, 2, bad, double) {
 			last = err
 		}
 		if i != 3 || !isOops(last) {
-			t.Errorf("%d results; the range over a bad input ended with %v", i, last)
+			t.Errorf("there are %d results, want 3; the last error of an input that panics is %v", i, last)
 		}
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			for range rondo.Map(g, 1, bad, double) {
@@ -255,7 +261,7 @@ func TestMapPanics(t *testing.T) {
 			return nil
 		})
 		if !isOops(err) {
-			t.Errorf("the panic of an input that was left came to %v", err)
+			t.Errorf("Group around an input that panics after the range returned %v", err)
 		}
 		return nil
 	})
@@ -264,7 +270,7 @@ func TestMapPanics(t *testing.T) {
 	}
 }
 
-// TestMapInEveryOrder: whatever runs first, results come in order.
+// TestMapInEveryOrder: the results come in order, whatever runs first.
 func TestMapInEveryOrder(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var got []int
@@ -279,7 +285,7 @@ func TestMapInEveryOrder(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, []int{1, 2}) {
-			t.Errorf("got %v", got)
+			t.Errorf("the results are %v", got)
 		}
 	})
 }

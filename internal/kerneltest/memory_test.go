@@ -8,7 +8,7 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// heap gives the bytes that are reachable.
+// heap returns how many bytes are reachable.
 func heap() int64 {
 	var s runtime.MemStats
 	runtime.GC()
@@ -24,9 +24,8 @@ func ignore(err error) error {
 	return err
 }
 
-// TestCancelInACrowd cancels every wait of a long line, from all over it, and
-// nobody is left. If the line had to be searched for each of them this would take
-// some 10^9 steps.
+// TestCancelInACrowd cancels every wait of a long line, from all over it. If the
+// line were searched for each of them, that would take some 10^9 steps.
 func TestCancelInACrowd(t *testing.T) {
 	const crowd = 50_000
 	run(t, func(ctx context.Context) error {
@@ -49,7 +48,7 @@ func TestCancelInACrowd(t *testing.T) {
 		}
 		m.Unlock()
 		if !m.TryLock() {
-			t.Error("somebody came in")
+			t.Error("a task has the lock")
 		}
 		return nil
 	})

@@ -12,7 +12,8 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// TestNoLoop: without a ctx of Run every function says so.
+// TestNoLoop: with a ctx that does not come from Run, calls that return an error
+// return ErrNoLoop, and the others panic.
 func TestNoLoop(t *testing.T) {
 	ctx := context.Background()
 	var e rondo.Event
@@ -53,12 +54,12 @@ func TestNoLoop(t *testing.T) {
 		}
 	}
 	if rondo.Current(ctx) != nil || rondo.LoopOf(ctx) != nil || rondo.Tasks(ctx) != nil {
-		t.Error("a ctx without a loop has a task or a loop")
+		t.Error("a ctx without a loop has a task, a loop or tasks")
 	}
 }
 
-// TestForeignGoroutine: a goroutine that is not a task gets a sentence, not a
-// suspension that would never end.
+// TestForeignGoroutine: calls from a goroutine that is not a task fail or panic
+// with the name of the call, except those that any goroutine may make.
 func TestForeignGoroutine(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		var kept *rondo.Handle
@@ -81,11 +82,11 @@ func TestForeignGoroutine(t *testing.T) {
 				}
 			}
 			if rondo.Current(ctx) != nil {
-				t.Error("a foreign goroutine has a current task")
+				t.Error("Current on another goroutine is not nil")
 			}
-			// What any goroutine may do.
+			// Tasks may be called on any goroutine.
 			if len(rondo.Tasks(ctx)) == 0 {
-				t.Error("Tasks from a foreign goroutine is empty")
+				t.Error("Tasks on another goroutine is empty")
 			}
 		}()
 		_, _, err := receive(ctx, done)
@@ -108,16 +109,16 @@ func TestAfterTheEnd(t *testing.T) {
 		t.Errorf("Go after the end: panic %q", text)
 	}
 	if rondo.Tasks(kept) != nil || kept.Err() == nil {
-		t.Error("the loop that has ended seems to live")
+		t.Error("after the end there are tasks, or ctx has no error")
 	}
 	if err := task.Wait(context.Background()); err != nil {
-		t.Errorf("Wait for a task of an ended loop: %v", err)
+		t.Errorf("Wait for a task of an ended loop returned %v", err)
 	}
 	task.Cancel(nil)
 }
 
-// TestWaitInCallback: a callback that waits would suspend whichever task it
-// happens to run on; it panics with a sentence.
+// TestWaitInCallback: a wait in a callback panics, because it would suspend the
+// task on whose stack the callback runs.
 func TestWaitInCallback(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l := rondo.LoopOf(ctx)
@@ -135,7 +136,7 @@ func TestWaitInCallback(t *testing.T) {
 				}
 			}
 			if rondo.Current(ctx) != nil {
-				t.Error("a callback has a current task")
+				t.Error("Current in a callback is not nil")
 			}
 			e.Set()
 		})
@@ -163,30 +164,30 @@ func TestOtherMistakes(t *testing.T) {
 			"Async with a nil function":         func() { rondo.Async[int](ctx, nil) },
 		} {
 			if text := panicOf(call); !strings.HasPrefix(text, "rondo: "+want) {
-				t.Errorf("want a panic with %q, got %q", want, text)
+				t.Errorf("panic %q, want %q", text, want)
 			}
 		}
-		// Durations that have passed are no mistake.
+		// A duration that is negative is no mistake.
 		if err := rondo.Sleep(ctx, -time.Second); err != nil {
-			t.Errorf("Sleep of a negative duration: %v", err)
+			t.Errorf("Sleep of a negative duration returned %v", err)
 		}
 		return nil
 	})
 }
 
-// TestObjectsOfAnotherLoop: a lock or a queue belongs to the loop of the tasks
-// that wait in it; a task and a future know their own.
+// TestScopeOfAnotherLoop: a ctx of another loop belongs to no loop here. A task
+// of another loop can be cancelled and waited for.
 func TestScopeOfAnotherLoop(t *testing.T) {
 	run(t, func(outer context.Context) error {
 		task := rondo.Go(outer, forever)
 		_, err := rondo.Offload(outer, func(context.Context) (int, error) {
 			return 0, rondo.Run(context.Background(), func(ctx context.Context) error {
 				if err := rondo.Sleep(outer, 1); !errors.Is(err, rondo.ErrNoLoop) {
-					t.Errorf("Sleep with the ctx of another loop: %v", err)
+					t.Errorf("Sleep with the ctx of another loop returned %v", err)
 				}
 				task.Cancel(nil)
 				if err := task.Wait(ctx); err != context.Canceled {
-					t.Errorf("Wait for a task of another loop: %v", err)
+					t.Errorf("Wait for a task of another loop returned %v", err)
 				}
 				return nil
 			})
@@ -228,7 +229,7 @@ func TestNilFunctions(t *testing.T) {
 			func() {
 				defer func() {
 					if v := recover(); fmt.Sprint(v) != want {
-						t.Errorf("panicked with %v, want %q", v, want)
+						t.Errorf("panic %q, want %q", v, want)
 					}
 				}()
 				call()

@@ -10,7 +10,7 @@ import (
 )
 
 // TestMutexExcludes: in every order, one task at a time holds the Mutex, and a
-// cancelled waiter does not take it along.
+// wait that is cancelled does not take it.
 func TestMutexExcludes(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var m rondo.Mutex
@@ -36,7 +36,7 @@ func TestMutexExcludes(t *testing.T) {
 			return nil
 		})
 		if err != nil || entered < 1 || !m.TryLock() {
-			t.Errorf("Group returned %v, %d tasks came in, and the Mutex is held after all", err, entered)
+			t.Errorf("Group returned %v; %d tasks had the Mutex, or it is still locked", err, entered)
 		}
 	})
 }

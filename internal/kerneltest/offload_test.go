@@ -13,8 +13,8 @@ import (
 	"github.com/rondo-go/rondo/internal/leak"
 )
 
-// TestOffloadNotStarted: a function that waits for room when its task is
-// cancelled never runs, and its turn goes to the next (A-EXE-4).
+// TestOffloadNotStarted: a function that waits for a thread when its task is
+// cancelled never runs. The thread goes to the next one.
 func TestOffloadNotStarted(t *testing.T) {
 	r := rondo.Runner{Threads: 1}
 	ran := make(map[string]bool)
@@ -26,7 +26,7 @@ func TestOffloadNotStarted(t *testing.T) {
 					if wait {
 						<-until
 					}
-					// One at a time runs, so this is no race.
+					// They run one at a time, so this is no race.
 					ran[name] = true
 					return 1, nil
 				})
@@ -39,7 +39,7 @@ func TestOffloadNotStarted(t *testing.T) {
 		}
 		second.Cancel(nil)
 		if err := second.Wait(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("second: %v", err)
+			t.Errorf("Wait for the second task returned %v", err)
 		}
 		close(until)
 		return errors.Join(first.Wait(ctx), third.Wait(ctx))
@@ -48,12 +48,12 @@ func TestOffloadNotStarted(t *testing.T) {
 		t.Error(err)
 	}
 	if !ran["first"] || ran["second"] || !ran["third"] {
-		t.Errorf("ran: %v", ran)
+		t.Errorf("these functions ran: %v", ran)
 	}
 }
 
-// TestOffloadCancelledWithItsTurn: a task that is cancelled when the place has
-// just been given to it has not started its function, and hands the place on.
+// TestOffloadCancelledWithItsTurn: a task that is cancelled just after it got a
+// thread does not start its function, and the thread goes to the next task.
 func TestOffloadCancelledWithItsTurn(t *testing.T) {
 	var second *rondo.Task
 	cancelled := false
@@ -71,7 +71,7 @@ func TestOffloadCancelledWithItsTurn(t *testing.T) {
 		})
 		second = rondo.Go(ctx, func(ctx context.Context) error {
 			_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
-				t.Error("the second was started")
+				t.Error("the second function ran")
 				return 0, nil
 			})
 			return err
@@ -85,18 +85,18 @@ func TestOffloadCancelledWithItsTurn(t *testing.T) {
 		}
 		close(until)
 		if err := second.Wait(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("second: %v", err)
+			t.Errorf("Wait for the second task returned %v", err)
 		}
 		return errors.Join(first.Wait(ctx), third.Wait(ctx))
 	})
 	if err != nil || !cancelled {
-		t.Errorf("Run returned %v, cancelled: %v", err, cancelled)
+		t.Errorf("Run returned %v; the second task was cancelled: %v", err, cancelled)
 	}
 }
 
-// TestOffloadAbandoned: a function that runs when its task is cancelled runs on;
-// if it still does when the loop has ended, that is reported, once for each
-// function, with its name.
+// TestOffloadAbandoned: a function goes on when its task is cancelled. If it
+// still runs at the end of the loop, OnError is called once for each function,
+// with its name.
 func TestOffloadAbandoned(t *testing.T) {
 	until, before := make(chan bool), runtime.NumGoroutine()
 	defer func() { close(until); leak.Settle(before) }()
@@ -111,7 +111,7 @@ func TestOffloadAbandoned(t *testing.T) {
 			}
 			task.Cancel(nil)
 			if err := task.Wait(ctx); !errors.Is(err, context.Canceled) {
-				t.Errorf("Wait: %v", err)
+				t.Errorf("Wait returned %v", err)
 			}
 		}
 		return nil
@@ -122,7 +122,7 @@ func TestOffloadAbandoned(t *testing.T) {
 		t.Error(err)
 	}
 	if len(reports) != 2 {
-		t.Fatalf("reported %v", reports)
+		t.Fatalf("OnError got %v", reports)
 	}
 	for i, want := range []struct{ name, text string }{{"block.func1", "block.func1 was abandoned, 2 times"}, {"other.func1", "abandoned, 1 times"}} {
 		r := reports[i]
@@ -175,7 +175,8 @@ func TestOffloadHeedsItsContext(t *testing.T) {
 	}
 }
 
-// TestOffloadAbandonedPanics: nobody waits for it, so OnError hears of it.
+// TestOffloadAbandonedPanics: the panic of a function whose task was cancelled
+// goes to OnError.
 func TestOffloadAbandonedPanics(t *testing.T) {
 	var reports []report
 	r := rondo.Runner{OnError: func(about rondo.TaskInfo, err error) { reports = append(reports, report{about, err}) }}
@@ -204,11 +205,12 @@ func TestOffloadAbandonedPanics(t *testing.T) {
 	})
 	var p *rondo.PanicError
 	if err != nil || len(reports) != 1 || !errors.As(reports[0].err, &p) || p.Value != "abandoned and broken" {
-		t.Errorf("Run returned %v, reported %v", err, reports)
+		t.Errorf("Run returned %v; OnError got %v", err, reports)
 	}
 }
 
-// TestOffloadGoexit: ends the function alone.
+// TestOffloadGoexit: a function that calls Goexit ends alone, and Offload returns
+// an error.
 func TestOffloadGoexit(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		_, err := rondo.Offload(ctx, func(ctx context.Context) (int, error) {
@@ -216,7 +218,7 @@ func TestOffloadGoexit(t *testing.T) {
 			return 0, nil
 		})
 		if err == nil || !strings.Contains(err.Error(), "the offloaded function called runtime.Goexit") {
-			t.Errorf("Offload: %v", err)
+			t.Errorf("Offload returned %v", err)
 		}
 		return nil
 	})
@@ -226,7 +228,7 @@ func TestOffloadNil(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		defer func() {
 			if v := recover(); v != "rondo: Offload with a nil function" {
-				t.Errorf("it panicked with %v", v)
+				t.Errorf("recovered %v", v)
 			}
 		}()
 		_, err := rondo.Offload[int](ctx, nil)
@@ -238,15 +240,15 @@ func TestOffload(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		v, err := rondo.Offload(ctx, func(ctx context.Context) (string, error) {
 			if rondo.Current(ctx) != nil {
-				t.Error("an offloaded function is taken for a task")
+				t.Error("Current in an offloaded function is not nil")
 			}
 			if err := rondo.Yield(ctx); !errors.Is(err, rondo.ErrNoLoop) {
-				t.Errorf("Yield in an offloaded function: %v", err)
+				t.Errorf("Yield in an offloaded function returned %v", err)
 			}
 			return "v", errBroken
 		})
 		if v != "v" || err != errBroken {
-			t.Errorf("Offload: %q, %v", v, err)
+			t.Errorf("Offload returned %q, %v", v, err)
 		}
 		func() {
 			defer func() {
@@ -257,14 +259,14 @@ func TestOffload(t *testing.T) {
 			_, _ = rondo.Offload(ctx, func(context.Context) (int, error) { explode(); return 0, nil })
 		}()
 		if _, err := rondo.Offload(ctx, func(context.Context) (int, error) { runtime.Goexit(); return 1, nil }); err == nil {
-			t.Error("a Goexit in an offloaded function is no error")
+			t.Error("Offload of a function that calls Goexit returned no error")
 		}
 		return nil
 	})
 }
 
-// TestOffloadCancelled: the task goes on at once; the function is told by its
-// ctx, and its result is dropped.
+// TestOffloadCancelled: a cancelled Offload returns at once. The ctx of its
+// function is cancelled, and the result is dropped.
 func TestOffloadCancelled(t *testing.T) {
 	gone := make(chan error, 1)
 	run(t, func(ctx context.Context) error {
@@ -280,17 +282,17 @@ func TestOffloadCancelled(t *testing.T) {
 			return v, err
 		}()
 		if v != 0 || err != context.DeadlineExceeded {
-			t.Errorf("Offload: %d, %v", v, err)
+			t.Errorf("Offload returned %d, %v", v, err)
 		}
 		return nil
 	})
 	if err := <-gone; err != context.DeadlineExceeded {
-		t.Errorf("the function saw %v", err)
+		t.Errorf("the function saw the cause %v", err)
 	}
 }
 
-// TestOffloadIsBounded: no more run at once than Threads says, and all get
-// their turn, also when some that wait are cancelled.
+// TestOffloadIsBounded: at most Threads functions run at once, and all of them
+// run, also if some tasks that wait are cancelled.
 func TestOffloadIsBounded(t *testing.T) {
 	var running, most, ran atomic.Int64
 	r := rondo.Runner{Threads: 3}
@@ -320,6 +322,6 @@ func TestOffloadIsBounded(t *testing.T) {
 		})
 	})
 	if err != nil || most.Load() > 3 || ran.Load() < 30 {
-		t.Errorf("Run returned %v; %d ran at once, %d in all", err, most.Load(), ran.Load())
+		t.Errorf("Run returned %v; %d functions ran at once, %d in all", err, most.Load(), ran.Load())
 	}
 }

@@ -21,10 +21,10 @@ func TestPanicEndsRun(t *testing.T) {
 			t.Errorf("recovered %v", v)
 		}
 		if !slices.Equal(log, []string{"other deferred"}) {
-			t.Errorf("this happened: %q", log)
+			t.Errorf("log %q", log)
 		}
 		if left := leak.Settle(before); left > before {
-			t.Errorf("%d goroutines were left", left-before)
+			t.Errorf("%d goroutines are left", left-before)
 		}
 	}()
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
@@ -56,8 +56,8 @@ func TestRecoverMakesPanicsErrors(t *testing.T) {
 	}
 }
 
-// TestPanicInCallback: it ends Run, and the task on whose stack it happened is
-// cancelled like the others, not unwound by the panic.
+// TestPanicInCallback: a panic in a callback ends Run. The task on whose stack it
+// happened is cancelled like the others; the panic does not unwind it.
 func TestPanicInCallback(t *testing.T) {
 	var innocent error
 	defer func() {
@@ -66,7 +66,7 @@ func TestPanicInCallback(t *testing.T) {
 			t.Errorf("recovered %v", v)
 		}
 		if !errors.As(innocent, &v) {
-			t.Errorf("the waiting task got %v", innocent)
+			t.Errorf("the wait of main returned %v", innocent)
 		}
 	}()
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// TestPostLosesNothing: what was accepted from many goroutines runs, each
-// goroutine's in its order, also while the loop ends; what was not, does not.
+// TestPostLosesNothing: every callback that Post has accepted runs, in the order
+// of its goroutine, also when the loop ends meanwhile. The others do not run.
 func TestPostLosesNothing(t *testing.T) {
 	for range 20 {
 		const senders = 8
@@ -24,7 +24,7 @@ func TestPostLosesNothing(t *testing.T) {
 					for i := 0; ; i++ {
 						err := l.Post(func() {
 							if ran[s] != i {
-								t.Errorf("sender %d: %d ran when %d was due", s, i, ran[s])
+								t.Errorf("sender %d: callback %d ran, want %d", s, i, ran[s])
 							}
 							ran[s]++
 						})
@@ -74,37 +74,37 @@ func TestSubmit(t *testing.T) {
 	}
 	task, _ := rondo.Submit(l, func(ctx context.Context) (*rondo.Task, error) { return rondo.Go(ctx, forever), nil }).Wait(ctx)
 	if _, err := rondo.Submit(l, func(context.Context) (int, error) { return 0, errBroken }).Wait(ctx); err != errBroken {
-		t.Errorf("one that fails: %v", err)
+		t.Errorf("a submitted function that fails returned %v", err)
 	}
 	over, cancel := context.WithTimeout(ctx, time.Millisecond)
 	defer cancel()
 	waiting := rondo.Submit(l, func(ctx context.Context) (int, error) { return 0, forever(ctx) })
 	if _, err := waiting.Wait(over); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("waiting with a deadline: %v", err)
+		t.Errorf("Future.Wait with a deadline returned %v", err)
 	}
 	if err := task.Wait(over); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("waiting for the task with a deadline: %v", err)
+		t.Errorf("Task.Wait with a deadline returned %v", err)
 	}
 	close(stop)
-	// The loop's end cancels it, and that is its result.
+	// The end of the loop cancels them, and that is their result.
 	if err := task.Wait(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the loop's end its task has the error %v", err)
+		t.Errorf("after the end Task.Wait returned %v", err)
 	}
 	if _, err := waiting.Wait(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the loop's end: %v", err)
+		t.Errorf("after the end Future.Wait returned %v", err)
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 	if _, err := rondo.Submit(l, func(context.Context) (int, error) { panic("ran") }).Wait(ctx); !errors.Is(err, rondo.ErrLoopClosed) {
-		t.Errorf("Submit to a loop that has ended: %v", err)
+		t.Errorf("Submit after the end returned %v", err)
 	}
 	if err := l.Post(func() { panic("ran") }); !errors.Is(err, rondo.ErrLoopClosed) {
-		t.Errorf("Post to a loop that has ended: %v", err)
+		t.Errorf("Post after the end returned %v", err)
 	}
 }
 
-// receive waits for a value of a channel on a goroutine.
+// receive waits on another goroutine for a value of a channel.
 func receive[T any](ctx context.Context, ch <-chan T) (v T, ok bool, err error) {
 	_, err = rondo.Offload(ctx, func(context.Context) (int, error) {
 		v, ok = <-ch
@@ -113,8 +113,8 @@ func receive[T any](ctx context.Context, ch <-chan T) (v T, ok bool, err error) 
 	return v, ok, err
 }
 
-// TestWaitAcrossLoops: a task may wait for a task and a future of another loop,
-// and is suspended like by any wait.
+// TestWaitAcrossLoops: a task can wait for a task and a Future of another loop.
+// Other tasks run meanwhile.
 func TestWaitAcrossLoops(t *testing.T) {
 	var there *rondo.Loop
 	ready, stop := make(chan bool), make(chan bool)
@@ -129,7 +129,7 @@ func TestWaitAcrossLoops(t *testing.T) {
 	})
 	<-ready
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
-		// It ends only after a task here has run while another waits for it.
+		// The function ends when a task of this loop has run while another waits.
 		release := make(chan bool)
 		f := rondo.Submit(there, func(ctx context.Context) (int, error) {
 			_, _, err := receive(ctx, release)
@@ -137,10 +137,10 @@ func TestWaitAcrossLoops(t *testing.T) {
 		})
 		rondo.Go(ctx, func(ctx context.Context) error { close(release); return nil })
 		if v, err := f.Wait(ctx); v != 7 || err != nil {
-			t.Errorf("Future.Wait: %d, %v", v, err)
+			t.Errorf("Future.Wait returned %d, %v", v, err)
 		}
 		if err := f.Task().Wait(ctx); err != nil {
-			t.Errorf("Task.Wait: %v", err)
+			t.Errorf("Task.Wait returned %v", err)
 		}
 		return nil
 	})

@@ -14,7 +14,8 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// An ending is a way in which a Pull that was left half-way comes to its end.
+// pullEndings are the ways in which a Pull that was left half-way comes to its
+// end.
 var pullEndings = map[string]func(ctx context.Context, pull func(ctx context.Context)) error{
 	"task": func(ctx context.Context, pull func(ctx context.Context)) error {
 		return rondo.Go(ctx, func(ctx context.Context) error { pull(ctx); return nil }).Wait(ctx)
@@ -71,8 +72,9 @@ var pullEndings = map[string]func(ctx context.Context, pull func(ctx context.Con
 	},
 }
 
-// TestPullEnds: in every order, however a scope ends, its Pulls have been cleaned
-// up by then, all at once, in a ctx that is cancelled, and give no more values.
+// TestPullEnds: however a scope ends, and in every order, the clean-ups of its
+// Pulls have run by then, all at once and in a cancelled ctx. After that next
+// returns false.
 func TestPullEnds(t *testing.T) {
 	for name, end := range pullEndings {
 		t.Run(name, func(t *testing.T) {
@@ -89,21 +91,21 @@ func TestPullEnds(t *testing.T) {
 								err := rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Second) })
 								log = append(log, fmt.Sprint("cleaned ", err))
 							}()
-							// A scope of the body's own ends with the one around it.
+							// A scope inside the sequence ends with the one around it.
 							_ = rondo.Timeout(ctx, 24*time.Hour, func(ctx context.Context) error {
 								yield(1)
 								return rondo.Sleep(ctx, time.Hour+7*time.Second)
 							})
 						})
 						if v, ok := next(); v != 1 || !ok {
-							t.Errorf("next = %v, %v", v, ok)
+							t.Errorf("next returned %v, %v", v, ok)
 						}
 						nexts = append(nexts, next)
 					}
 				}
 				start := rondo.Now(ctx)
 				if err := end(ctx, pull); err != nil {
-					t.Errorf("error: %v", err)
+					t.Errorf("the scope ended with %v", err)
 				}
 				if took := rondo.Now(ctx).Sub(start) % time.Minute; took != time.Second {
 					t.Errorf("the clean-ups took %v", took)
@@ -113,7 +115,7 @@ func TestPullEnds(t *testing.T) {
 				}
 				for _, next := range nexts {
 					if v, ok := next(); v != 0 || ok {
-						t.Errorf("next after the end = %v, %v", v, ok)
+						t.Errorf("next after the end returned %v, %v", v, ok)
 					}
 				}
 				if n := len(rondo.Tasks(ctx)); n != 1 {
@@ -124,8 +126,8 @@ func TestPullEnds(t *testing.T) {
 	}
 }
 
-// TestPullEndsWithLoop: what main leaves is cleaned up before Run returns, also
-// if main fails, panics or leaves by Goexit.
+// TestPullEndsWithLoop: the Pulls that main leaves are cleaned up before Run
+// returns, also if main fails, panics or calls Goexit.
 func TestPullEndsWithLoop(t *testing.T) {
 	boom := errors.New("boom")
 	for name, end := range map[string]func() error{
@@ -162,7 +164,7 @@ func TestPullEndsWithLoop(t *testing.T) {
 				t.Errorf("log %q", log)
 			}
 			if _, ok := kept(); ok {
-				t.Error("a value after the end of the loop")
+				t.Error("next returned a value after the end of the loop")
 			}
 			keptStop()
 			if left := leak.Settle(before); left > before {
@@ -172,8 +174,9 @@ func TestPullEndsWithLoop(t *testing.T) {
 	}
 }
 
-// TestPullClosedInUse: the scope ends while a task outside it waits in next. The
-// body's waits fail, what it yields then is dropped, and next gives false.
+// TestPullClosedInUse: a scope ends while a task outside it waits in next. The
+// waits of the sequence fail, what it yields after that is dropped, and next
+// returns false.
 func TestPullClosedInUse(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var made rondo.Event
@@ -185,7 +188,7 @@ func TestPullClosedInUse(t *testing.T) {
 				defer func() { cleaned = true }()
 				yield(1)
 				if err := rondo.Sleep(g, time.Hour); err == nil {
-					t.Error("the body was not cancelled")
+					t.Error("the wait of the sequence did not fail")
 				}
 				yield(2)
 			})
@@ -193,7 +196,7 @@ func TestPullClosedInUse(t *testing.T) {
 			task = rondo.Go(ctx, func(ctx context.Context) error {
 				made.Set()
 				if v, ok := next(); v != 0 || ok {
-					t.Errorf("next = %v, %v", v, ok)
+					t.Errorf("next returned %v, %v", v, ok)
 				}
 				return nil
 			})
@@ -206,8 +209,9 @@ func TestPullClosedInUse(t *testing.T) {
 	})
 }
 
-// TestPullEndsWithItsTaskInMidWait: what a sequence waits for with the ctx of a task
-// is ended with that task, also if another task is in next for it.
+// TestPullEndsWithItsTaskInMidWait: a wait of the sequence with the ctx of the
+// task that made the Pull is cancelled with that task, also if another task is in
+// next.
 func TestPullEndsWithItsTaskInMidWait(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		var empty rondo.Queue[int]
@@ -231,14 +235,14 @@ func TestPullEndsWithItsTaskInMidWait(t *testing.T) {
 					}
 				})
 				next()
-				// One that is no Pull's goes on, as it would without any.
+				// A task that is no Pull's goes on, as it would without any.
 				rondo.Go(ctx, func(context.Context) error { return rondo.Sleep(ctx, 2*time.Second) })
 				return rondo.Sleep(ctx, time.Second)
 			})
 			other := rondo.Go(ctx, func(ctx context.Context) error {
 				_ = rondo.Sleep(ctx, time.Second/2)
 				if v, ok := next(); ok {
-					t.Errorf("wait %d: next gave %v", i, v)
+					t.Errorf("wait %d: next returned %v", i, v)
 				}
 				return nil
 			})
@@ -249,8 +253,8 @@ func TestPullEndsWithItsTaskInMidWait(t *testing.T) {
 	})
 }
 
-// TestPullGarbage: one that nobody can call any more is cleaned up while the loop
-// goes on, in a ctx that is not cancelled.
+// TestPullGarbage: a Pull that nobody can use any more is cleaned up while the
+// loop goes on, with a ctx that is not cancelled.
 func TestPullGarbage(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		var cleaned rondo.Event
@@ -259,7 +263,7 @@ func TestPullGarbage(t *testing.T) {
 			next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
 				defer func() {
 					if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
-						t.Errorf("Sleep in the clean-up: %v", err)
+						t.Errorf("Sleep in the clean-up returned %v", err)
 					}
 					cleaned.Set()
 				}()
@@ -278,13 +282,14 @@ func TestPullGarbage(t *testing.T) {
 			return err
 		}
 		if n := len(rondo.Tasks(ctx)); n != tasks {
-			t.Errorf("%d tasks, before there were %d", n, tasks)
+			t.Errorf("there are %d tasks, before there were %d", n, tasks)
 		}
 		return nil
 	})
 }
 
-// TestPullInUseIsNoGarbage: whoever waits in next has hold of it.
+// TestPullInUseIsNoGarbage: a Pull is not cleaned up while a task waits in its
+// next.
 func TestPullInUseIsNoGarbage(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
@@ -297,14 +302,14 @@ func TestPullInUseIsNoGarbage(t *testing.T) {
 			yield(1)
 		})
 		if v, ok := next(); v != 1 || !ok {
-			t.Errorf("next = %v, %v", v, ok)
+			t.Errorf("next returned %v, %v", v, ok)
 		}
 		return nil
 	})
 }
 
-// TestPullYieldInShield: what a sequence guards with a Shield goes on to its end
-// also if the Pull is ended in the midst of it.
+// TestPullYieldInShield: a Shield in the sequence runs to its end, also if the
+// Pull is ended at a yield inside it.
 func TestPullYieldInShield(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var err error
@@ -321,7 +326,7 @@ func TestPullYieldInShield(t *testing.T) {
 			return nil
 		}).Wait(ctx)
 		if !guarded || err != nil {
-			t.Errorf("guarded: %v; Shield returned %v", guarded, err)
+			t.Errorf("the body of the Shield went on: %v; Shield returned %v", guarded, err)
 		}
 	})
 }

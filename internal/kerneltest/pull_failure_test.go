@@ -16,8 +16,8 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// TestPullPanic: a panic of the body comes out of the next or stop that waits, in
-// the caller, with the body's stack.
+// TestPullPanic: a panic of the sequence comes out of the next or stop that waits
+// for it, with the stack of the sequence.
 func TestPullPanic(t *testing.T) {
 	boom := errors.New("boom")
 	body := func(ctx context.Context) iter.Seq[int] {
@@ -39,15 +39,15 @@ func TestPullPanic(t *testing.T) {
 		next2()
 		for _, e := range []*rondo.PanicError{caught(func() { next() }), caught(stop2)} {
 			if e == nil || e.Value != boom || !errors.Is(e, boom) || !strings.Contains(string(e.Stack), "panicInBody") {
-				t.Errorf("got %v", e)
+				t.Errorf("recovered %v", e)
 			}
 		}
 		stop()
 		if _, ok := next2(); ok {
-			t.Error("a value after a panic")
+			t.Error("next returned a value after a panic")
 		}
 	})
-	// In the scope's end nobody waits: it is a panic of a task.
+	// At the end of the scope no call waits for the sequence: the panic is a task's.
 	runner := rondo.Runner{Recover: true}
 	err := runner.Run(t.Context(), func(ctx context.Context) error {
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -58,7 +58,7 @@ func TestPullPanic(t *testing.T) {
 			return nil
 		})
 		if n := strings.Count(fmt.Sprint(err), "rondo: panic in task-"); n != 2 || !errors.Is(err, boom) {
-			t.Errorf("the Group returned %v", err)
+			t.Errorf("Group returned %v", err)
 		}
 		return nil
 	})
@@ -80,8 +80,8 @@ func TestPullPanic(t *testing.T) {
 
 func panicInBody(v any) { panic(v) }
 
-// TestPullGoexit: so does a Goexit, and like any in a task it ends Run's
-// goroutine the same way.
+// TestPullGoexit: a sequence that calls Goexit ends the goroutine of Run, as a
+// task does.
 func TestPullGoexit(t *testing.T) {
 	for _, left := range []bool{false, true} {
 		before := runtime.NumGoroutine()
@@ -111,7 +111,7 @@ func TestPullGoexit(t *testing.T) {
 			how = fmt.Sprint(err)
 		}()
 		if how := <-ended; how != "Goexit" || after {
-			t.Errorf("left: %v: Run ended by %s; next returned: %v", left, how, after)
+			t.Errorf("left: %v; Run ended by %s; next returned: %v", left, how, after)
 		}
 		if n := leak.Settle(before); n > before {
 			t.Errorf("%d goroutines before, %d after", before, n)
@@ -119,7 +119,8 @@ func TestPullGoexit(t *testing.T) {
 	}
 }
 
-// TestPullMisuse: each has a sentence.
+// TestPullMisuse: next, stop and yield panic where they must not be called, and
+// name the mistake.
 func TestPullMisuse(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var next func() (int, bool)
@@ -146,7 +147,7 @@ func TestPullMisuse(t *testing.T) {
 			return nil
 		})
 		if v, ok := next(); v != 1 || !ok {
-			t.Errorf("next = %v, %v", v, ok)
+			t.Errorf("next returned %v, %v", v, ok)
 		}
 		_ = other.Wait(ctx)
 		check("yield of a Pull called outside its sequence", func() { kept(2) })
@@ -171,8 +172,8 @@ func TestPullMisuse(t *testing.T) {
 	})
 }
 
-// TestPullDeadlock: a Pull that waits for what never comes is named, and its
-// clean-up runs.
+// TestPullDeadlock: a deadlock report names the task that waits in next, and the
+// clean-up of the sequence runs.
 func TestPullDeadlock(t *testing.T) {
 	before := runtime.NumGoroutine()
 	cleaned := false
@@ -182,19 +183,19 @@ func TestPullDeadlock(t *testing.T) {
 			var never rondo.Event
 			yield(1)
 			if err := never.Wait(ctx); err == nil {
-				t.Error("the wait came to an end")
+				t.Error("the wait returned nil")
 			}
 		})
 		defer stop()
 		next()
 		_, ok := next()
 		if ok {
-			t.Error("a value out of nowhere")
+			t.Error("next returned a value")
 		}
 		return nil
 	})
 	if !errors.Is(err, rondo.ErrDeadlock) || !strings.Contains(err.Error(), "main waits for next 2") || !cleaned {
-		t.Errorf("Run: %v; cleaned: %v", err, cleaned)
+		t.Errorf("Run returned %v; the clean-up ran: %v", err, cleaned)
 	}
 	if n := leak.Settle(before); n > before {
 		t.Errorf("%d goroutines before, %d after", before, n)

@@ -12,8 +12,8 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// countdown gives n, n-1 ... 1 with a wait before each, and logs its clean-up,
-// which waits as well.
+// countdown is the sequence n, n-1 ... 1, with a wait before each value. It logs
+// its clean-up, which waits too.
 func countdown(ctx context.Context, n int, log *[]string) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		defer func() {
@@ -42,21 +42,21 @@ func TestPull(t *testing.T) {
 			got = append(got, v)
 		}
 		if took := rondo.Now(ctx).Sub(start); took != 4*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("the sequence took %v", took)
 		}
 		if !slices.Equal(got, []int{3, 2, 1}) || !slices.Equal(log, []string{"cleaned"}) {
-			t.Errorf("got %v, log %q", got, log)
+			t.Errorf("the values are %v; log %q", got, log)
 		}
 		stop()
 		stop()
 		if v, ok := next(); v != 0 || ok {
-			t.Errorf("next after the end = %v, %v", v, ok)
+			t.Errorf("next after the end returned %v, %v", v, ok)
 		}
 	})
 }
 
-// TestPullAlone: a sequence that does not wait lets nothing else run, neither at
-// its values nor at its end, and stop no more than next.
+// TestPullAlone: next and stop of a sequence that does not wait let no other task
+// run.
 func TestPullAlone(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		shared := 0
@@ -81,12 +81,13 @@ func TestPullAlone(t *testing.T) {
 		next()
 		stop()
 		if shared != 0 || sum != 3 {
-			t.Errorf("sum %d; another task had its turn %d times", sum, shared)
+			t.Errorf("the sum is %d; another task ran %d times", sum, shared)
 		}
 	})
 }
 
-// TestPullUnstarted: without a next nothing runs, and nothing is made.
+// TestPullUnstarted: before the first next a sequence does not run, and no task
+// is made for it.
 func TestPullUnstarted(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		ran := false
@@ -95,11 +96,11 @@ func TestPullUnstarted(t *testing.T) {
 		next, stop := rondo.Pull(ctx, seq)
 		_, _ = rondo.Pull(ctx, seq)
 		if n := len(rondo.Tasks(ctx)); n != before {
-			t.Errorf("%d tasks, before there were %d", n, before)
+			t.Errorf("there are %d tasks, before there were %d", n, before)
 		}
 		stop()
 		if _, ok := next(); ok || ran {
-			t.Errorf("a Pull that was stopped before its start gave %v; its body ran: %v", ok, ran)
+			t.Errorf("next of a Pull that was stopped before its start returned %v; the sequence ran: %v", ok, ran)
 		}
 		var late func() (int, bool)
 		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -107,37 +108,37 @@ func TestPullUnstarted(t *testing.T) {
 			return nil
 		})
 		if _, ok := late(); ok || ran {
-			t.Errorf("a Pull whose scope has ended gave %v; its body ran: %v", ok, ran)
+			t.Errorf("next of a Pull whose scope has ended returned %v; the sequence ran: %v", ok, ran)
 		}
 	})
 }
 
-// TestPullStop: stop returns when clean-up that waits has run, without a Shield,
-// and the ctx is not cancelled for it.
+// TestPullStop: stop returns when the clean-up of the sequence has run. That may
+// wait without a Shield, because stop does not cancel the ctx.
 func TestPullStop(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		cleaned := 0
 		next, stop := rondo.Pull(ctx, func(yield func(int) bool) {
 			defer func() {
 				if err := rondo.Sleep(ctx, time.Second); err != nil {
-					t.Errorf("Sleep in the clean-up of a stop: %v", err)
+					t.Errorf("Sleep in the clean-up returned %v", err)
 				}
 				cleaned++
 			}()
 			for yield(1) {
 			}
 			if yield(2) {
-				t.Error("yield gave true after stop")
+				t.Error("yield returned true after stop")
 			}
 		})
 		next()
-		// Whoever stops as well waits for the same.
+		// A second stop waits for the same clean-up.
 		begun := false
 		other := rondo.Go(ctx, func(context.Context) error {
 			begun = true
 			stop()
 			if cleaned != 1 {
-				t.Errorf("the second stop returned, clean-up has run %d times", cleaned)
+				t.Errorf("the second stop returned when the clean-up had run %d times", cleaned)
 			}
 			return nil
 		})
@@ -145,18 +146,18 @@ func TestPullStop(t *testing.T) {
 			t.Error(err)
 		}
 		if _, ok := next(); ok == begun {
-			t.Errorf("next = %v; stop was called: %v", ok, begun)
+			t.Errorf("next returned %v; stop was called: %v", ok, begun)
 		}
 		stop()
 		if cleaned != 1 {
-			t.Errorf("clean-up has run %d times when stop returns", cleaned)
+			t.Errorf("stop returned when the clean-up had run %d times", cleaned)
 		}
 		_ = other.Wait(ctx)
 	})
 }
 
-// TestPullByTurns: a scope goes on while other tasks of it do, and a
-// Pull in it can be used by each in turn.
+// TestPullByTurns: the tasks of a group can use one Pull by turns. It ends when
+// the last of them has ended.
 func TestPullByTurns(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var log []string
@@ -183,13 +184,13 @@ func TestPullByTurns(t *testing.T) {
 			return nil
 		})
 		if err != nil || got != 4 || sum != 9+8+7+6 || !slices.Equal(log, []string{"cleaned"}) {
-			t.Errorf("%v; %d values, sum %d; log %q", err, got, sum, log)
+			t.Errorf("Group returned %v; %d values, their sum is %d; log %q", err, got, sum, log)
 		}
 	})
 }
 
-// TestPullScopesAreItsOwn: a scope that the body is in when it yields does not
-// reach the caller, and the caller's does not cut short the body.
+// TestPullScopesAreItsOwn: a Timeout in the sequence does not end waits of the
+// caller, and a Timeout of the caller does not end waits of the sequence.
 func TestPullScopesAreItsOwn(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		next, stop := rondo.Pull(ctx, func(yield func(error) bool) {
@@ -201,25 +202,26 @@ func TestPullScopesAreItsOwn(t *testing.T) {
 		})
 		next()
 		if err := rondo.Sleep(ctx, time.Minute); err != nil {
-			t.Errorf("the body's Timeout reached the caller: %v", err)
+			t.Errorf("the Timeout of the sequence ended a wait of the caller: %v", err)
 		}
 		if err, _ := next(); err != context.DeadlineExceeded {
-			t.Errorf("the body's Timeout gave %v", err)
+			t.Errorf("the Timeout of the sequence returned %v", err)
 		}
 		err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
 			if err, ok := next(); err != nil || !ok {
-				t.Errorf("the caller's Timeout reached the body: %v, %v", err, ok)
+				t.Errorf("the Timeout of the caller ended a wait of the sequence: %v, %v", err, ok)
 			}
 			return rondo.Check(ctx)
 		})
 		if err != context.DeadlineExceeded {
-			t.Errorf("the caller's Timeout gave %v", err)
+			t.Errorf("the Timeout of the caller returned %v", err)
 		}
 		stop()
 	})
 }
 
-// TestPullNested: pulls of pulls; a stop goes through to the innermost.
+// TestPullNested: stop of a Pull whose sequence uses a Pull stops the inner one
+// too.
 func TestPullNested(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var log []string
@@ -236,13 +238,13 @@ func TestPullNested(t *testing.T) {
 		w, _ := next()
 		stop()
 		if v != 20 || w != 16 || !slices.Equal(log, []string{"cleaned"}) {
-			t.Errorf("values %d and %d, log %q", v, w, log)
+			t.Errorf("the values are %d and %d; log %q", v, w, log)
 		}
 	})
 }
 
-// TestPullBreak: to range over a sequence that waits needs no Pull. The deferred
-// calls of the body have run, waits included, before the next statement.
+// TestPullBreak: a range over a sequence that waits needs no Pull. The clean-up
+// of the sequence, waits included, has run before the next statement.
 func TestPullBreak(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var log []string
@@ -256,7 +258,7 @@ func TestPullBreak(t *testing.T) {
 	})
 }
 
-// TestPullNoAllocations: a next takes nothing from the heap.
+// TestPullNoAllocations: next allocates nothing.
 func TestPullNoAllocations(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		next, stop := rondo.Pull(ctx, func(yield func(int) bool) {
@@ -272,8 +274,8 @@ func TestPullNoAllocations(t *testing.T) {
 	})
 }
 
-// TestPullAllowance: if reads of the body or of its caller succeed at once for
-// ever, others have their turn in spite of it.
+// TestPullAllowance: other tasks run although the reads of the sequence, or of
+// its caller, never wait.
 func TestPullAllowance(t *testing.T) {
 	spend := func(ctx context.Context) { kernel.Of(ctx).Task().Spend(0) }
 	nothing := func(context.Context) {}
@@ -300,7 +302,7 @@ func TestPullAllowance(t *testing.T) {
 				who.caller(ctx)
 			}
 			if turns < 3 {
-				t.Errorf("another task had %d turns", turns)
+				t.Errorf("another task ran %d times", turns)
 			}
 		})
 	}

@@ -1,7 +1,7 @@
 package kerneltest
 
-// This file holds the three kinds of Queue to a naive model: a slice of values,
-// and lists of those who wait to put and to get.
+// This file compares the three kinds of Queue with a naive model: a slice of
+// values, and lists of the tasks that wait to put and to get.
 
 import (
 	"context"
@@ -13,12 +13,14 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// A card is a value of which the key decides and the number tells equals apart.
+// A card is a value of a queue. The queue orders cards by key; the number tells
+// equal keys apart.
 type card struct{ key, number int }
 
 func lower(a, b card) bool { return a.key < b.key }
 
-// A naiveQueue is a Queue and what must hold of it.
+// A naiveQueue is a Queue, and beside it the values and the lists of the tasks
+// that wait.
 type naiveQueue struct {
 	real     *rondo.Queue[card]
 	max      int
@@ -33,8 +35,8 @@ type naiveQueue struct {
 }
 
 type queueWait struct {
-	served, ghost bool
-	scope         *rondo.Scope
+	served, withdrawn bool
+	scope             *rondo.Scope
 }
 
 var queueKinds = map[string]func(max int) *naiveQueue{
@@ -62,7 +64,7 @@ func (n *naiveQueue) card(key int) card {
 	return card{key, n.numbers}
 }
 
-// pushed and popped are what the model does when a value has gone in or out.
+// pushed updates the model after a value went in.
 func (n *naiveQueue) pushed(c card) {
 	n.cards = append(n.cards, c)
 	if serve(&n.getters) {
@@ -70,11 +72,12 @@ func (n *naiveQueue) pushed(c card) {
 	}
 }
 
+// popped compares the value that came out with the model, and updates it.
 func (n *naiveQueue) popped(t testing.TB, got card) {
 	t.Helper()
 	i := n.next(n.cards)
 	if n.cards[i] != got {
-		t.Errorf("got %v of %v", got, n.cards)
+		t.Errorf("got %v from %v", got, n.cards)
 	}
 	n.cards = slices.Delete(n.cards, i, i+1)
 	if serve(&n.putters) {
@@ -82,12 +85,12 @@ func (n *naiveQueue) popped(t testing.TB, got card) {
 	}
 }
 
-// serve lets the first in the list go on that was not cancelled.
+// serve wakes the first task of the list that was not cancelled.
 func serve(list *[]*queueWait) bool {
 	for len(*list) > 0 {
 		w := (*list)[0]
 		*list = (*list)[1:]
-		if !w.ghost {
+		if !w.withdrawn {
 			w.served = true
 			return true
 		}
@@ -97,7 +100,7 @@ func serve(list *[]*queueWait) bool {
 
 func (n *naiveQueue) full() bool { return n.max > 0 && len(n.cards)+n.reserved >= n.max }
 
-// cancellable calls fn with a ctx that cancel ends.
+// cancellable calls fn with a ctx that cancel can cancel.
 func (n *naiveQueue) cancellable(ctx context.Context, fn func(w *queueWait, ctx context.Context)) {
 	w := new(queueWait)
 	_ = rondo.Group(ctx, func(s *rondo.Scope) error {
@@ -111,7 +114,7 @@ func (n *naiveQueue) cancellable(ctx context.Context, fn func(w *queueWait, ctx 
 
 func (n *naiveQueue) cancel(i int) {
 	w := n.open[i]
-	w.ghost = !w.served
+	w.withdrawn = !w.served
 	w.scope.Cancel(errStop)
 }
 
@@ -127,7 +130,7 @@ func (n *naiveQueue) put(t testing.TB, ctx context.Context, key int) {
 		}
 		err := n.real.Put(ctx, c)
 		if (err == nil) != w.served {
-			t.Errorf("Put returned %v; it was to put: %v", err, w.served)
+			t.Errorf("Put returned %v; the model puts the value: %v", err, w.served)
 		}
 		if waits && err == nil {
 			n.reserved--
@@ -146,7 +149,7 @@ func (n *naiveQueue) get(t testing.TB, ctx context.Context) {
 		}
 		c, err := n.real.Get(ctx)
 		if (err == nil) != w.served {
-			t.Errorf("Get returned %v; it was to get: %v", err, w.served)
+			t.Errorf("Get returned %v; the model gets a value: %v", err, w.served)
 		}
 		if err == nil {
 			if waits {
@@ -160,7 +163,7 @@ func (n *naiveQueue) get(t testing.TB, ctx context.Context) {
 func (n *naiveQueue) tryPut(t testing.TB, key int) {
 	c, want := n.card(key), !n.full()
 	if got := n.real.TryPut(c); got != want {
-		t.Errorf("TryPut gave %v", got)
+		t.Errorf("TryPut returned %v", got)
 	} else if got {
 		n.pushed(c)
 	}
@@ -169,16 +172,17 @@ func (n *naiveQueue) tryPut(t testing.TB, key int) {
 func (n *naiveQueue) tryGet(t testing.TB) {
 	want := len(n.cards) > n.promised
 	if n.real.Len() != len(n.cards)-n.promised {
-		t.Errorf("Len is %d, with %v of which %d are promised", n.real.Len(), n.cards, n.promised)
+		t.Errorf("Len is %d; there are %v, and %d are promised", n.real.Len(), n.cards, n.promised)
 	}
 	if c, got := n.real.TryGet(); got != want {
-		t.Errorf("TryGet gave %v", got)
+		t.Errorf("TryGet returned %v", got)
 	} else if got {
 		n.popped(t, c)
 	}
 }
 
-// drain cancels all that wait, and takes what is left, until everything has ended.
+// drain cancels tasks that wait until all have ended, and takes the values that
+// are left.
 func (n *naiveQueue) drain(t testing.TB, ctx context.Context, left *int) error {
 	for *left > 0 {
 		if err := rondo.Sleep(ctx, 1); err != nil {
@@ -194,8 +198,7 @@ func (n *naiveQueue) drain(t testing.TB, ctx context.Context, left *int) error {
 	return nil
 }
 
-// TestQueuesAtRandom drives each kind through random puts, gets, tries and
-// cancellations.
+// TestQueuesAtRandom mixes puts, gets, tries and cancellations.
 func TestQueuesAtRandom(t *testing.T) {
 	for name, open := range queueKinds {
 		for _, limit := range []int{0, 1, 3} {
@@ -239,8 +242,8 @@ func TestQueuesAtRandom(t *testing.T) {
 	}
 }
 
-// TestQueuesInEveryOrder: puts and gets of two or three tasks, one of which is
-// cancelled, in every order.
+// TestQueuesInEveryOrder: the puts and gets of two or three tasks, and a
+// cancellation, in every order.
 func TestQueuesInEveryOrder(t *testing.T) {
 	for name, open := range queueKinds {
 		for shape, ops := range map[string]string{"two gets": "ggpc", "two puts": "ppgc", "both": "gpgpc"} {
@@ -273,8 +276,8 @@ func TestQueuesInEveryOrder(t *testing.T) {
 	}
 }
 
-// TestRingGoesRound fills and empties a ring so that it grows while its head is
-// anywhere.
+// TestRingGoesRound fills and empties a Queue so that its ring grows with its
+// head at each place.
 func TestRingGoesRound(t *testing.T) {
 	for head := range 20 {
 		n := queueKinds["queue"](0)
@@ -293,8 +296,8 @@ func TestRingGoesRound(t *testing.T) {
 	}
 }
 
-// TestAbortKeepsWhatIsPromised: Gets that were promised values get those that were
-// next, and the others are dropped.
+// TestAbortKeepsWhatIsPromised: Abort drops the values, except the next ones,
+// which Gets were woken for.
 func TestAbortKeepsWhatIsPromised(t *testing.T) {
 	for name, want := range map[string][]card{"queue": {{4, 1}, {2, 2}}, "stack": {{3, 3}, {2, 2}}, "priority": {{2, 2}, {3, 3}}} {
 		t.Run(name, func(t *testing.T) {
@@ -317,7 +320,7 @@ func TestAbortKeepsWhatIsPromised(t *testing.T) {
 				}
 				n.real.Abort()
 				if n.real.Len() != 0 {
-					t.Error(n.real.Len(), "are left")
+					t.Errorf("%d values are left", n.real.Len())
 				}
 				for _, g := range gets {
 					if err := g.Wait(ctx); err != nil {
@@ -326,7 +329,7 @@ func TestAbortKeepsWhatIsPromised(t *testing.T) {
 					n.real.TaskDone()
 				}
 				if !slices.Equal(got, want) {
-					t.Errorf("got %v, want %v", got, want)
+					t.Errorf("the Gets returned %v, want %v", got, want)
 				}
 				if err := n.real.Join(ctx); err != nil {
 					t.Error(err)

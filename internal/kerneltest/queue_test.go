@@ -24,7 +24,7 @@ func TestQueueOrder(t *testing.T) {
 							return err
 						}
 						if limit > 0 && q.Len() > limit {
-							t.Errorf("%d values in a queue of %d", q.Len(), limit)
+							t.Errorf("there are %d values in a Queue of %d", q.Len(), limit)
 						}
 					}
 					return nil
@@ -35,15 +35,15 @@ func TestQueueOrder(t *testing.T) {
 				return nil
 			})
 			if err != nil || len(got) != 20 || !slices.IsSorted(got) {
-				t.Errorf("max %d: %v, got %v", limit, err, got)
+				t.Errorf("max %d: Group returned %v; the values are %v", limit, err, got)
 			}
 		}
 	})
 }
 
-// TestQueueLosesNothing: in every order of two putters, two getters of which one
-// is cancelled, and Close, each value that Put accepted is got exactly once or
-// is still there.
+// TestQueueLosesNothing: in every order of two Puts, two Gets of which one is
+// cancelled, and Close, each value that Put accepted is got once or is still
+// there.
 func TestQueueLosesNothing(t *testing.T) {
 	for _, limit := range []int{0, 1} {
 		sim.Explore(t, func(ctx context.Context) {
@@ -94,7 +94,7 @@ func TestQueueCloseAndAbort(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		q := rondo.NewQueue[int](2)
 		if !q.TryPut(1) || !q.TryPut(2) || q.TryPut(3) {
-			t.Error("TryPut does not keep to the limit")
+			t.Error("TryPut does not keep the limit")
 		}
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			putter := g.Go(func(ctx context.Context) error { return ignoreClosed(q.Put(ctx, 3)) })
@@ -109,16 +109,16 @@ func TestQueueCloseAndAbort(t *testing.T) {
 			t.Error(err)
 		}
 		if err := q.Put(ctx, 4); err != rondo.ErrQueueClosed || q.TryPut(4) {
-			t.Errorf("Put into a closed queue: %v", err)
+			t.Errorf("Put into a closed Queue returned %v", err)
 		}
 		for want := 1; want <= 2; want++ {
 			if v, err := q.Get(ctx); v != want || err != nil {
-				t.Errorf("Get of what is left: %d, %v", v, err)
+				t.Errorf("Get of what is left returned %d, %v", v, err)
 			}
 			q.TaskDone()
 		}
 		if _, err := q.Get(ctx); err != rondo.ErrQueueClosed {
-			t.Errorf("Get from an empty closed queue: %v", err)
+			t.Errorf("Get from an empty closed Queue returned %v", err)
 		}
 		if err := q.Join(ctx); err != nil {
 			t.Error(err)
@@ -139,7 +139,7 @@ func TestQueueCloseAndAbort(t *testing.T) {
 			return nil
 		})
 		if _, ok := a.TryGet(); err != nil || ok {
-			t.Errorf("after Abort: %v, a value is left: %v", err, ok)
+			t.Errorf("Group returned %v; after Abort a value is left: %v", err, ok)
 		}
 	})
 }

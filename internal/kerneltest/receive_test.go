@@ -23,23 +23,23 @@ func TestReceive(t *testing.T) {
 		}()
 		for i := range 100 {
 			if v, ok, err := rondo.Receive(ctx, ch); v != i || !ok || err != nil {
-				t.Errorf("value %d is %v, %v, %v", i, v, ok, err)
+				t.Errorf("Receive of value %d returned %v, %v, %v", i, v, ok, err)
 			}
 		}
 		for range 2 {
 			if v, ok, err := rondo.Receive(ctx, ch); v != 0 || ok || err != nil {
-				t.Errorf("from a closed channel came %v, %v, %v", v, ok, err)
+				t.Errorf("Receive from a closed channel returned %v, %v, %v", v, ok, err)
 			}
 		}
 		return nil
 	})
 	if _, _, err := rondo.Receive(context.Background(), make(chan int)); !errors.Is(err, rondo.ErrNoLoop) {
-		t.Errorf("outside a loop: %v", err)
+		t.Errorf("Receive without a loop returned %v", err)
 	}
 }
 
-// TestReceiveFromReadyChannel takes no goroutine and no memory, and lets others
-// have their turn.
+// TestReceiveFromReadyChannel: Receive of a value that is there starts no
+// goroutine and allocates nothing. Other tasks run in between.
 func TestReceiveFromReadyChannel(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		const n = 10000
@@ -49,10 +49,10 @@ func TestReceiveFromReadyChannel(t *testing.T) {
 		}
 		before := runtime.NumGoroutine()
 		if a := testing.AllocsPerRun(n, func() { _, _, _ = rondo.Receive(ctx, ch) }); a > 0 {
-			t.Errorf("%v allocations", a)
+			t.Errorf("a Receive made %v allocations", a)
 		}
 		if now := runtime.NumGoroutine(); now > before {
-			t.Errorf("%d goroutines more", now-before)
+			t.Errorf("there are %d more goroutines", now-before)
 		}
 		others := 0
 		other := rondo.Go(ctx, func(ctx context.Context) error {
@@ -68,14 +68,14 @@ func TestReceiveFromReadyChannel(t *testing.T) {
 		}
 		other.Cancel(nil)
 		if others < 4 {
-			t.Errorf("in 90 values others had %d turns", others)
+			t.Errorf("another task ran %d times during 90 Receives", others)
 		}
 		return nil
 	})
 }
 
-// TestReceiveCancelled: the goroutine ends with the wait, the channel keeps what
-// was not taken, and nothing is lost when a value and a cancellation meet.
+// TestReceiveCancelled: a Receive that is cancelled ends its goroutine. No value
+// is lost when a value and a cancellation meet.
 func TestReceiveCancelled(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		ch := make(chan int)
@@ -83,7 +83,7 @@ func TestReceiveCancelled(t *testing.T) {
 		err := rondo.Timeout(ctx, time.Millisecond, func(ctx context.Context) error {
 			v, ok, err := rondo.Receive(ctx, ch)
 			if v != 0 || ok {
-				t.Errorf("a Receive that was cancelled gave %v, %v", v, ok)
+				t.Errorf("a Receive that was cancelled returned %v, %v", v, ok)
 			}
 			return err
 		})
@@ -93,7 +93,7 @@ func TestReceiveCancelled(t *testing.T) {
 		if left := leak.Settle(before); left > before {
 			t.Errorf("%d goroutines are left", left-before)
 		}
-		// Values meet cancellations: every one that could be sent is received.
+		// Values meet cancellations: each value that was sent is received.
 		sent, got := make(chan int, 1), 0
 		go func() {
 			n := 0
@@ -136,8 +136,8 @@ func TestReceiveCancelled(t *testing.T) {
 	})
 }
 
-// TestReceiveTie: what was sent before the cancellation is received, always, and
-// what was not is left in the channel.
+// TestReceiveTie: in every order, a value that was sent before the cancellation
+// is received, and one that was sent after it stays in the channel.
 func TestReceiveTie(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		ch := make(chan int, 1)
@@ -160,24 +160,21 @@ func TestReceiveTie(t *testing.T) {
 			g.Go(func(context.Context) error { say("sent"); ch <- 1; return nil })
 			return nil
 		})
-		if err != nil || got+len(ch) != 1 || first == "sent" && r1(ch) {
-			t.Errorf("%s first: %d received, %d left: %v", first, got, len(ch), err)
+		if err != nil || got+len(ch) != 1 || first == "sent" && len(ch) > 0 {
+			t.Errorf("%s first: Group returned %v; %d values were received, %d are left", first, err, got, len(ch))
 		}
 	})
 }
 
-// r1 tells whether there is something in ch although it was sent first.
-func r1(ch chan int) bool { return len(ch) > 0 }
-
-// TestReceiveIsNoDeadlock: a loop whose tasks wait for channels is idle; one that
-// waits for a nil channel is in deadlock. The loop's end ends the waits.
+// TestReceiveIsNoDeadlock: a loop whose tasks wait for channels is not in
+// deadlock, except if the channel is nil. The end of the loop cancels the waits.
 func TestReceiveIsNoDeadlock(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		ch := make(chan int)
 		for range 3 {
 			rondo.Go(ctx, func(ctx context.Context) error {
 				if _, _, err := rondo.Receive(ctx, ch); err != context.Canceled {
-					t.Errorf("at the loop's end Receive returned %v", err)
+					t.Errorf("at the end of the loop Receive returned %v", err)
 				}
 				return nil
 			})
@@ -196,8 +193,8 @@ func TestReceiveIsNoDeadlock(t *testing.T) {
 	}
 }
 
-// TestClockWaitsForReceive: simulated time does not pass while a goroutine is at
-// work, and the run is the same each time.
+// TestClockWaitsForReceive: simulated time stands still while a Receive waits for
+// a goroutine, and each seed repeats.
 func TestClockWaitsForReceive(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
@@ -212,7 +209,7 @@ func TestClockWaitsForReceive(t *testing.T) {
 			return rondo.Sleep(ctx, time.Second)
 		})
 		if err != nil || rondo.Now(ctx).Sub(start) != time.Second {
-			t.Error(err, rondo.Now(ctx).Sub(start))
+			t.Errorf("Timeout returned %v after %v", err, rondo.Now(ctx).Sub(start))
 		}
 	})
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/rondo-go/rondo/internal/leak"
 )
 
-// TestEndOfRun: when main ends, the rest is cancelled, runs its deferred calls,
-// which may wait behind a Shield, and is waited for.
+// TestEndOfRun: when main returns, the other tasks are cancelled and waited for.
+// Their deferred calls run, and may wait in a Shield.
 func TestEndOfRun(t *testing.T) {
 	for _, fail := range []error{nil, errBroken} {
 		var log []string
@@ -37,7 +37,7 @@ func TestEndOfRun(t *testing.T) {
 			return fail
 		})
 		if want := []string{"main", "context canceled", "clean-up", "deferred"}; err != fail || !slices.Equal(log, want) {
-			t.Errorf("Run returned %v, and this happened: %q", err, log)
+			t.Errorf("Run returned %v; log %q", err, log)
 		}
 	}
 }
@@ -47,10 +47,10 @@ func TestRunInsideTask(t *testing.T) {
 		for name, inner := range map[string]context.Context{"its ctx": ctx, "another ctx": context.Background()} {
 			err := rondo.Run(inner, func(context.Context) error { panic("ran") })
 			if err == nil || !strings.Contains(err.Error(), "inside a task") {
-				t.Errorf("with %s: %v", name, err)
+				t.Errorf("Run with %s returned %v", name, err)
 			}
 		}
-		// On another goroutine it is another loop.
+		// On another goroutine Run makes another loop.
 		_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
 			return 0, rondo.Run(context.Background(), func(ctx context.Context) error { return rondo.Yield(ctx) })
 		})
@@ -79,7 +79,7 @@ func TestRunnerIsReusable(t *testing.T) {
 	wg.Wait()
 }
 
-// TestLockThread runs tasks, nested coroutines and Offload on a locked thread.
+// TestLockThread: tasks, coroutines and Offload work on a locked thread.
 func TestLockThread(t *testing.T) {
 	before := runtime.NumGoroutine()
 	r := rondo.Runner{LockThread: true}
@@ -105,6 +105,6 @@ func TestLockThread(t *testing.T) {
 		t.Error(err)
 	}
 	if left := leak.Settle(before); left > before {
-		t.Errorf("%d goroutines were left", left-before)
+		t.Errorf("%d goroutines are left", left-before)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// TestCancellationIsALevel: a cancelled scope fails each further wait, and
-// functions that could go on without waiting too.
+// TestCancellationIsALevel: every wait in a cancelled scope fails with the cause,
+// also where it would not have to wait.
 func TestCancellationIsALevel(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -42,10 +42,10 @@ func TestCancellationIsALevel(t *testing.T) {
 				}
 			}
 			if !m.TryLock() || q.Len() != 1 {
-				t.Error("a function that failed with the cause has done something")
+				t.Error("a call that failed with the cause has changed something")
 			}
 			if g.Err() != context.Canceled || context.Cause(g) != errBroken {
-				t.Errorf("Err %v, Cause %v", g.Err(), context.Cause(g))
+				t.Errorf("Err returned %v, Cause %v", g.Err(), context.Cause(g))
 			}
 			return nil
 		})
@@ -55,6 +55,7 @@ func TestCancellationIsALevel(t *testing.T) {
 	})
 }
 
+// TestShield: the body of a Shield is not cancelled with the scope around it.
 func TestShield(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		cleaned := false
@@ -62,7 +63,7 @@ func TestShield(t *testing.T) {
 			defer func() {
 				err := rondo.Shield(ctx, func(ctx context.Context) error {
 					if ctx.Err() != nil {
-						t.Errorf("a shielded ctx is cancelled: %v", ctx.Err())
+						t.Errorf("the ctx of a Shield is cancelled: %v", ctx.Err())
 					}
 					if err := rondo.Sleep(ctx, time.Minute); err != nil {
 						return err
@@ -71,16 +72,16 @@ func TestShield(t *testing.T) {
 					return nil
 				})
 				if err != nil || rondo.Check(ctx) == nil {
-					t.Errorf("Shield returned %v, and after it Check %v", err, rondo.Check(ctx))
+					t.Errorf("Shield returned %v, Check after it %v", err, rondo.Check(ctx))
 				}
 			}()
 			return forever(ctx)
 		})
 		if err != context.DeadlineExceeded || !cleaned {
-			t.Errorf("Timeout returned %v, cleaned %v", err, cleaned)
+			t.Errorf("Timeout returned %v; the clean-up ran: %v", err, cleaned)
 		}
-		// A cancellation that comes while a Shield goes on does not reach it, nor
-		// what is below it.
+		// A cancellation that comes during a Shield does not reach the scopes inside
+		// it either.
 		cleaned = false
 		err = rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
 			return rondo.Shield(ctx, func(ctx context.Context) error {
@@ -95,9 +96,9 @@ func TestShield(t *testing.T) {
 			})
 		})
 		if err != nil || !cleaned {
-			t.Errorf("a Shield that was on when the deadline struck returned %v, cleaned %v", err, cleaned)
+			t.Errorf("Timeout returned %v; the task in the Shield ran to its end: %v", err, cleaned)
 		}
-		// A scope inside a Shield can be cancelled by itself.
+		// A scope inside a Shield can be cancelled alone.
 		err = rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Timeout(ctx, time.Second, forever) })
 		if err != context.DeadlineExceeded {
 			t.Errorf("a Timeout in a Shield returned %v", err)
@@ -105,15 +106,15 @@ func TestShield(t *testing.T) {
 	})
 }
 
-// TestPanicInBodyEndsTheTasksFirst: a panic leaves a scope only when its tasks
-// have ended.
+// TestPanicInBodyEndsTheTasksFirst: a panic leaves a scope when the tasks of the
+// scope have ended.
 func TestPanicInBodyEndsTheTasksFirst(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		ended := false
 		func() {
 			defer func() {
 				if v := recover(); v != "oops" || !ended {
-					t.Errorf("recovered %v, child ended: %v", v, ended)
+					t.Errorf("recovered %v; the task has ended: %v", v, ended)
 				}
 			}()
 			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -133,9 +134,9 @@ func TestPanicInBodyEndsTheTasksFirst(t *testing.T) {
 	})
 }
 
-// TestTieKeepsTheValue: in every order of a wake-up, a cancellation and a
-// deadline, a wait that was satisfied first returns its value, and no wake-up is
-// spent on a task that was cancelled first.
+// TestTieKeepsTheValue: in every order of a Put and a cancellation, a Get that
+// was given the value returns it, and a Get that was cancelled first leaves it in
+// the Queue.
 func TestTieKeepsTheValue(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		q := rondo.NewQueue[int](0)
@@ -158,8 +159,8 @@ func TestTieKeepsTheValue(t *testing.T) {
 	})
 }
 
-// TestWaitUnderAnothersScope: tasks that wait with the group's ctx instead of
-// their own are reached by its cancellation, whoever has stopped waiting before.
+// TestWaitUnderAnothersScope: cancelling a group ends the waits of tasks that
+// wait with the group's ctx and not with their own.
 func TestWaitUnderAnothersScope(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		ended := 0
@@ -170,7 +171,7 @@ func TestWaitUnderAnothersScope(t *testing.T) {
 						return rondo.Sleep(g, time.Duration(i)*time.Millisecond)
 					}
 					if err := forever(g); err != errBroken {
-						t.Errorf("the wait of task %d ended with %v", i, err)
+						t.Errorf("the wait of task %d returned %v", i, err)
 					}
 					ended++
 					return nil
@@ -183,7 +184,7 @@ func TestWaitUnderAnothersScope(t *testing.T) {
 			return nil
 		})
 		if err != errBroken || ended != 13 {
-			t.Errorf("Group returned %v, %d of 13 waits ended", err, ended)
+			t.Errorf("Group returned %v; %d of 13 waits ended", err, ended)
 		}
 	})
 }

@@ -24,13 +24,13 @@ func TestStart(t *testing.T) {
 				return forever(ctx)
 			})
 			if err != nil || !ready {
-				t.Errorf("Start returned %v, ready %v", err, ready)
+				t.Errorf("Start returned %v; the task is ready: %v", err, ready)
 			}
 			err = rondo.Timeout(g, time.Second, func(ctx context.Context) error {
 				return g.Start(ctx, func(ctx context.Context, started func()) error { return forever(ctx) })
 			})
 			if err != context.DeadlineExceeded {
-				t.Errorf("Start that was cancelled returned %v", err)
+				t.Errorf("a Start that was cancelled returned %v", err)
 			}
 			g.Cancel(nil)
 			return nil
@@ -42,42 +42,42 @@ func TestStart(t *testing.T) {
 			return g.Start(g, func(ctx context.Context, started func()) error { return errBroken })
 		})
 		if err != errBroken {
-			t.Errorf("Start of a task that failed at once: %v", err)
+			t.Errorf("Start of a task that fails at once returned %v", err)
 		}
 		err = rondo.Group(ctx, func(g *rondo.Scope) error {
 			return g.Start(g, func(ctx context.Context, started func()) error { return nil })
 		})
 		if err == nil || !strings.Contains(err.Error(), "without calling started") {
-			t.Errorf("Start of a task that ended at once: %v", err)
+			t.Errorf("Start of a task that ends at once returned %v", err)
 		}
-		// What fails before it has started is the starter's affair alone.
+		// An error before started is called is returned by Start only.
 		err = rondo.Group(ctx, func(g *rondo.Scope) error {
 			for range 3 {
 				err := g.Start(g, func(ctx context.Context, started func()) error { _ = rondo.Yield(ctx); return errBroken })
 				if err != errBroken {
-					t.Errorf("Start of a task that failed: %v", err)
+					t.Errorf("Start of a task that fails returned %v", err)
 				}
 			}
 			return rondo.Check(g)
 		})
 		if err != nil {
-			t.Errorf("the scope of three tasks that failed to start returned %v", err)
+			t.Errorf("the Group of three tasks that failed to start returned %v", err)
 		}
-		// What fails afterwards is the scope's.
+		// An error after started was called is the Group's.
 		err = rondo.Group(ctx, func(g *rondo.Scope) error {
 			if err := g.Start(g, func(ctx context.Context, started func()) error { started(); return errBroken }); err != nil {
-				t.Errorf("Start of a task that failed afterwards: %v", err)
+				t.Errorf("Start of a task that fails later returned %v", err)
 			}
 			return nil
 		})
 		if err != errBroken {
-			t.Errorf("a scope whose task failed after its start returned %v", err)
+			t.Errorf("the Group of a task that failed later returned %v", err)
 		}
 	})
 }
 
-// TestStartThatIsCancelledKeepsErrors: the clean-up of a task that was not yet
-// started may fail, and Start tells.
+// TestStartThatIsCancelledKeepsErrors: Start that is cancelled returns the error
+// that the task's clean-up failed with.
 func TestStartThatIsCancelledKeepsErrors(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -97,14 +97,14 @@ func TestStartThatIsCancelledKeepsErrors(t *testing.T) {
 	})
 }
 
-// TestStartPanicsWithPulls: Start tells of a panic also if the task has a Pull,
-// whose clean-up takes a while, to end first.
+// TestStartPanicsWithPulls: Start returns the panic of a task, also if the task
+// has to wait for the clean-up of a Pull.
 func TestStartPanicsWithPulls(t *testing.T) {
 	r := rondo.Runner{Recover: true}
 	err := r.Run(t.Context(), func(ctx context.Context) error {
-		var told error
+		var got error
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			told = g.Start(ctx, func(ctx context.Context, started func()) error {
+			got = g.Start(ctx, func(ctx context.Context, started func()) error {
 				next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
 					yield(1)
 					_ = lingering(ctx)
@@ -115,8 +115,8 @@ func TestStartPanicsWithPulls(t *testing.T) {
 			return nil
 		})
 		var p *rondo.PanicError
-		if !errors.As(told, &p) || !errors.Is(err, told) {
-			t.Errorf("Start returned %v, the group %v", told, err)
+		if !errors.As(got, &p) || !errors.Is(err, got) {
+			t.Errorf("Start returned %v, Group %v", got, err)
 		}
 		return nil
 	})

@@ -16,8 +16,8 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// TestTimeline: RONDO_TRACE makes each Run of the process write what its tasks
-// do into one file, which is whole when none runs.
+// TestTimeline: with RONDO_TRACE each Run of the process writes what its tasks do
+// into one file. The file is complete when no loop runs.
 func TestTimeline(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace.json")
 	t.Setenv("RONDO_TRACE", path)
@@ -58,7 +58,7 @@ func TestTimeline(t *testing.T) {
 		"thread_name task-2 kerneltest.TestTimeline.func1.1": 2, "waits for sleep": 2, "waits for future 2": 2,
 	} {
 		if count[what] != n {
-			t.Errorf("%d times %s, want %d", count[what], what, n)
+			t.Errorf("%s is there %d times, want %d", what, count[what], n)
 		}
 	}
 	if t.Failed() {
@@ -66,8 +66,8 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestTimelineUnwritable: a Run that cannot write what RONDO_TRACE asks for
-// fails, and runs nothing.
+// TestTimelineUnwritable: Run fails, and does not run main, if it cannot write
+// the file of RONDO_TRACE.
 func TestTimelineUnwritable(t *testing.T) {
 	t.Setenv("RONDO_TRACE", filepath.Join(t.TempDir(), "no", "where"))
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
@@ -75,12 +75,12 @@ func TestTimelineUnwritable(t *testing.T) {
 		return nil
 	})
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "RONDO_TRACE") {
-		t.Errorf("Run: %v", err)
+		t.Errorf("Run returned %v", err)
 	}
 }
 
-// TestTimelineIncomplete: a disk that is full in the middle does not end the
-// loop, and is reported.
+// TestTimelineIncomplete: a write error of the file of RONDO_TRACE is reported to
+// OnError, and the loop goes on.
 func TestTimelineIncomplete(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Log("this system has no /dev/full")
@@ -93,7 +93,7 @@ func TestTimelineIncomplete(t *testing.T) {
 		t.Error(err)
 	}
 	if len(reports) != 1 || !strings.Contains(reports[0].Error(), "not complete") {
-		t.Errorf("reported %v", reports)
+		t.Errorf("OnError got %v", reports)
 	}
 }
 

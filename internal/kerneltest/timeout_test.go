@@ -18,23 +18,23 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("Timeout returned %v after %v", err, rondo.Now(ctx).Sub(start))
 		}
 		if err := rondo.Timeout(ctx, time.Minute, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Second) }); err != nil {
-			t.Errorf("a body in time: %v", err)
+			t.Errorf("with a body in time Timeout returned %v", err)
 		}
 		if err := rondo.Check(ctx); err != nil {
-			t.Errorf("the scope around an expired one is cancelled: %v", err)
+			t.Errorf("the scope around an expired Timeout is cancelled: %v", err)
 		}
-		// A body that ends well in spite of the deadline keeps its result.
+		// A body that returns nil in spite of the deadline keeps its result.
 		if err := rondo.Timeout(ctx, -1, func(ctx context.Context) error { return nil }); err != nil {
-			t.Errorf("a body that waited for nothing: %v", err)
+			t.Errorf("with a body that does not wait Timeout returned %v", err)
 		}
 		err = rondo.Timeout(ctx, -1, func(ctx context.Context) error { return rondo.Yield(ctx) })
 		if err != context.DeadlineExceeded {
-			t.Errorf("a deadline that has passed: %v", err)
+			t.Errorf("with a deadline that has passed Timeout returned %v", err)
 		}
-		// Its own failure beside the deadline is not hidden, nor does it hide.
+		// An error of the body is returned beside the deadline's.
 		err = rondo.Timeout(ctx, 1, func(ctx context.Context) error { _ = forever(ctx); return errBroken })
 		if !errors.Is(err, errBroken) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a body that failed after the deadline: %v", err)
+			t.Errorf("with a body that fails after the deadline Timeout returned %v", err)
 		}
 		err = rondo.Deadline(ctx, rondo.Now(ctx).Add(time.Second), forever)
 		if err != context.DeadlineExceeded {
@@ -52,14 +52,14 @@ func TestNestedTimeouts(t *testing.T) {
 				return rondo.Check(ctx)
 			})
 			if inner != context.DeadlineExceeded {
-				t.Errorf("outer %v, inner %v: inner returned %v", c.outer, c.inner, inner)
+				t.Errorf("outer %v, inner %v: the inner Timeout returned %v", c.outer, c.inner, inner)
 			}
 			want := error(nil)
 			if c.outer < c.inner {
 				want = context.DeadlineExceeded
 			}
 			if c.outer != c.inner && outer != want {
-				t.Errorf("outer %v, inner %v: outer returned %v, want %v", c.outer, c.inner, outer, want)
+				t.Errorf("outer %v, inner %v: the outer Timeout returned %v, want %v", c.outer, c.inner, outer, want)
 			}
 		}
 	})
@@ -72,17 +72,17 @@ func TestSetDeadline(t *testing.T) {
 			g.SetDeadline(start.Add(time.Second))
 			g.SetDeadline(start.Add(time.Hour))
 			if at, ok := g.Deadline(); !ok || !at.Equal(start.Add(time.Hour)) {
-				t.Errorf("Deadline() = %v, %v", at, ok)
+				t.Errorf("Deadline returned %v, %v", at, ok)
 			}
 			if err := rondo.Sleep(g, time.Minute); err != nil {
-				t.Errorf("the deadline that was moved struck: %v", err)
+				t.Errorf("Sleep was cut off by the deadline that was moved: %v", err)
 			}
 			g.SetDeadline(time.Time{})
 			if _, ok := g.Deadline(); ok {
-				t.Error("the deadline that was taken away is still there")
+				t.Error("the scope has a deadline after it was removed")
 			}
 			if err := rondo.Sleep(g, 2*time.Hour); err != nil {
-				t.Errorf("the deadline that was taken away struck: %v", err)
+				t.Errorf("Sleep was cut off by the deadline that was removed: %v", err)
 			}
 			g.SetDeadline(start)
 			return rondo.Check(g)
@@ -93,7 +93,8 @@ func TestSetDeadline(t *testing.T) {
 	})
 }
 
-// TestOuterDeadlineWinsTheTie: in every order of the two timers.
+// TestOuterDeadlineWinsTheTie: of two deadlines at the same instant the outer one
+// counts, whichever timer the loop comes to first.
 func TestOuterDeadlineWinsTheTie(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		at := rondo.Now(ctx).Add(time.Second)
@@ -103,25 +104,25 @@ func TestOuterDeadlineWinsTheTie(t *testing.T) {
 			return rondo.Check(ctx)
 		})
 		if inner != context.DeadlineExceeded || outer != context.DeadlineExceeded {
-			t.Errorf("inner returned %v, outer %v", inner, outer)
+			t.Errorf("the inner Deadline returned %v, the outer one %v", inner, outer)
 		}
-		// A Shield between the two parts them.
+		// With a Shield between them the inner deadline cancels the inner scope only.
 		at = at.Add(time.Second)
 		outer = rondo.Deadline(ctx, at, func(ctx context.Context) error {
 			err := rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Deadline(ctx, at, forever) })
 			if err != context.DeadlineExceeded {
-				t.Errorf("behind the Shield: %v", err)
+				t.Errorf("in the Shield Deadline returned %v", err)
 			}
 			return nil
 		})
 		if outer != nil {
-			t.Errorf("around the Shield: %v", outer)
+			t.Errorf("around the Shield Deadline returned %v", outer)
 		}
 	})
 }
 
-// TestSetDeadlineTooLate: neither a cancelled scope nor one that has ended has a
-// deadline to move.
+// TestSetDeadlineTooLate: SetDeadline of a scope that is cancelled or has ended
+// sets no timer.
 func TestSetDeadlineTooLate(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		var kept *rondo.Scope
@@ -142,9 +143,9 @@ func TestSetDeadlineTooLate(t *testing.T) {
 	})
 }
 
-// TestOuterDeadlineThatIsDue: a scope that is opened when its deadline, and that
-// of the scope around it, have passed ends the outer one, although the loop has
-// not come to its timer.
+// TestOuterDeadlineThatIsDue: a scope that is opened after its deadline, and
+// after the deadline of the scope around it, cancels the outer scope although the
+// loop has not come to its timer yet.
 func TestOuterDeadlineThatIsDue(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		at := rondo.Now(ctx).Add(time.Millisecond)

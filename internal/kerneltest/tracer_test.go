@@ -12,7 +12,7 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// record gives a Tracer that writes down what it is told.
+// record returns a Tracer that adds a line for each call to lines.
 func record(lines *[]string) *rondo.Tracer {
 	say := func(format string, args ...any) { *lines = append(*lines, fmt.Sprintf(format, args...)) }
 	return &rondo.Tracer{
@@ -33,7 +33,7 @@ func record(lines *[]string) *rondo.Tracer {
 	}
 }
 
-// TestTracer: the hooks tell the whole life of each task, in order.
+// TestTracer: a Tracer is called for each event in the life of a task, in order.
 func TestTracer(t *testing.T) {
 	var got []string
 	r := rondo.Runner{Tracer: record(&got)}
@@ -78,12 +78,12 @@ main woken
 main steps
 main ended: <nil>`
 	if s := strings.Join(got, "\n"); s != want {
-		t.Errorf("got\n%s\nwant\n%s", s, want)
+		t.Errorf("the Tracer got\n%s\nwant\n%s", s, want)
 	}
 }
 
-// TestTracerMustNotWait: a wait in a hook is refused like one in a callback, and
-// what a hook starts is not told.
+// TestTracerMustNotWait: a wait in a hook of a Tracer panics, and the Tracer is
+// not called for a task that a hook starts.
 func TestTracerMustNotWait(t *testing.T) {
 	var ctx context.Context
 	for name, c := range map[string]struct {
@@ -108,16 +108,16 @@ func TestTracerMustNotWait(t *testing.T) {
 			return rondo.Sleep(own, time.Microsecond)
 		})
 		if err != nil || started != 1 {
-			t.Errorf("%s: Run returned %v, %d were told to have started", name, err, started)
+			t.Errorf("%s: Run returned %v; Started was called %d times", name, err, started)
 		}
 		if c.want == "" && len(reports) > 0 || c.want != "" && (len(reports) != 1 || !strings.Contains(reports[0].Error(), c.want)) {
-			t.Errorf("%s: reported %v", name, reports)
+			t.Errorf("%s: OnError got %v", name, reports)
 		}
 	}
 }
 
-// TestTracerGoexit: a hook that calls Goexit, as testing.T.FailNow does, ends
-// Run like a task that does.
+// TestTracerGoexit: a hook of a Tracer that calls Goexit, as testing.T.FailNow
+// does, ends Run as a task does.
 func TestTracerGoexit(t *testing.T) {
 	for name, tr := range map[string]*rondo.Tracer{
 		"Stepped": {Stepped: func(t *rondo.Task, _ time.Time) { exitIf(t.ID() == 2) }},
@@ -139,7 +139,7 @@ func TestTracerGoexit(t *testing.T) {
 		}()
 		<-done
 		if returned {
-			t.Errorf("%s: deferred calls did not run", name)
+			t.Errorf("%s: the deferred calls did not run", name)
 		}
 	}
 }
@@ -150,20 +150,21 @@ func exitIf(b bool) {
 	}
 }
 
-// TestTracerAllocatesNothing: beyond what the hooks do themselves.
+// TestTracerAllocatesNothing: a Tracer whose hooks allocate nothing makes a step
+// allocate nothing.
 func TestTracerAllocatesNothing(t *testing.T) {
-	told := 0
+	calls := 0
 	r := rondo.Runner{Tracer: &rondo.Tracer{
-		Stepped: func(*rondo.Task, time.Time) { told++ },
-		Parked:  func(*rondo.Task, rondo.Reason, time.Time) { told++ },
+		Stepped: func(*rondo.Task, time.Time) { calls++ },
+		Parked:  func(*rondo.Task, rondo.Reason, time.Time) { calls++ },
 	}}
 	err := r.Run(t.Context(), func(ctx context.Context) error {
 		if n := testing.AllocsPerRun(100, func() { _ = rondo.Yield(ctx) }); n > 0 {
-			t.Errorf("%v allocations for a step", n)
+			t.Errorf("a step makes %v allocations", n)
 		}
 		return nil
 	})
-	if err != nil || told < 200 {
-		t.Errorf("Run returned %v, %d told", err, told)
+	if err != nil || calls < 200 {
+		t.Errorf("Run returned %v; %d calls", err, calls)
 	}
 }

@@ -29,38 +29,32 @@ func TestWaitAny(t *testing.T) {
 			ts = slices.DeleteFunc(ts, func(t *rondo.Task) bool { return t == want })
 		}
 		if got, err := rondo.WaitAny(ctx, c, b, a); got != c || err != nil {
-			t.Errorf("of tasks that have ended WaitAny returned %v, %v, want the first argument", got, err)
+			t.Errorf("WaitAny of tasks that have ended returned %v, %v, want the first argument", got, err)
 		}
 		if _, err := rondo.WaitAny(ctx); err == nil || !strings.HasPrefix(err.Error(), "rondo: WaitAny without") {
 			t.Errorf("WaitAny of nothing returned %v", err)
 		}
-		// Those that end together count in the order of the arguments.
+		// Of tasks that end together it is the first argument.
 		a, b = sleeper(time.Second), sleeper(time.Second)
 		if got, err := rondo.WaitAny(ctx, b, a); got != b || err != nil {
-			t.Errorf("at a tie WaitAny returned %v, %v", got, err)
+			t.Errorf("WaitAny of tasks that end together returned %v, %v", got, err)
 		}
-		// A task that fails has ended, and WaitAny does not take its error.
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			bad := rondo.Go(ctx, func(context.Context) error { return nil })
-			if got, err := rondo.WaitAny(g, sleeper(time.Second), bad); got != bad || err != nil {
-				t.Errorf("WaitAny returned %v, %v", got, err)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
+		// A task that fails has ended, and WaitAny does not return its error.
+		bad := rondo.Go(ctx, func(context.Context) error { return errBroken })
+		if got, err := rondo.WaitAny(ctx, sleeper(time.Second), bad); got != bad || err != nil || bad.Err() != errBroken {
+			t.Errorf("WaitAny returned %v, %v", got, err)
 		}
-		// Cancelling the wait cancels no task.
+		// A WaitAny that is cancelled cancels no task.
 		a = sleeper(time.Minute)
-		err = rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
+		err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
 			got, err := rondo.WaitAny(ctx, a)
 			if got != nil {
-				t.Errorf("WaitAny that was cancelled returned %v", got)
+				t.Errorf("a WaitAny that was cancelled returned %v", got)
 			}
 			return err
 		})
 		if err != context.DeadlineExceeded || a.Done() {
-			t.Errorf("Timeout returned %v, the task has ended: %v", err, a.Done())
+			t.Errorf("Timeout returned %v; the task has ended: %v", err, a.Done())
 		}
 		if got, err := rondo.WaitAny(ctx, a); got != a || err != nil || a.Err() != nil {
 			t.Errorf("WaitAny returned %v, %v", got, err)
@@ -68,8 +62,8 @@ func TestWaitAny(t *testing.T) {
 	})
 }
 
-// TestWaitAnyOrders: in every order it is a task that has ended, and the first of
-// those there are when the wait begins.
+// TestWaitAnyOrders: in every order, WaitAny returns a task that has ended, and
+// the first one if it waited.
 func TestWaitAnyOrders(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		var ended []*rondo.Task
@@ -79,7 +73,7 @@ func TestWaitAnyOrders(t *testing.T) {
 		}
 		a, b := rondo.Go(ctx, step), rondo.Go(ctx, func(ctx context.Context) error { _ = rondo.Yield(ctx); return step(ctx) })
 		if got, err := rondo.WaitAny(ctx, b, a); err != nil || !got.Done() || len(ended) == 1 && got != ended[0] {
-			t.Errorf("WaitAny returned %v, %v; ended are %v", got, err, ended)
+			t.Errorf("WaitAny returned %v, %v; the tasks ended in the order %v", got, err, ended)
 		}
 	})
 }
@@ -94,17 +88,17 @@ func TestAsCompleted(t *testing.T) {
 		var got []*rondo.Future[time.Duration]
 		for f := range rondo.AsCompleted(ctx, b, c, d, a, c, b) {
 			if !f.Done() {
-				t.Error("a future that is not done")
+				t.Error("AsCompleted yielded a Future that is not done")
 			}
 			got = append(got, f)
 		}
 		if want := []*rondo.Future[time.Duration]{c, a, d, b}; !slices.Equal(got, want) {
-			t.Errorf("AsCompleted gave %v, want %v", got, want)
+			t.Errorf("AsCompleted yielded %v, want %v", got, want)
 		}
 		for range rondo.AsCompleted[int](ctx) {
-			t.Error("AsCompleted of nothing gave something")
+			t.Error("AsCompleted of nothing yielded a Future")
 		}
-		// It ends when ctx is cancelled, and when the range is left, and the futures
+		// When ctx is cancelled, or the range is left, AsCompleted ends and the Futures
 		// go on.
 		slow, fast := async(time.Minute), async(time.Second)
 		n := 0
@@ -115,11 +109,11 @@ func TestAsCompleted(t *testing.T) {
 			return rondo.Check(ctx)
 		})
 		if n != 1 || err != context.DeadlineExceeded || slow.Done() {
-			t.Errorf("it gave %d futures and ended with %v", n, err)
+			t.Errorf("AsCompleted yielded %d Futures; Timeout returned %v", n, err)
 		}
 		for f := range rondo.AsCompleted(ctx, slow, fast) {
 			if f != fast {
-				t.Error("the one that is done does not come first")
+				t.Error("the Future that is done does not come first")
 			}
 			break
 		}
@@ -129,7 +123,8 @@ func TestAsCompleted(t *testing.T) {
 	})
 }
 
-// TestAsCompletedInEveryOrder gives each future once, whatever is set when.
+// TestAsCompletedInEveryOrder: in every order, AsCompleted yields each Future
+// once.
 func TestAsCompletedInEveryOrder(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		fs := []*rondo.Future[int]{rondo.NewFuture[int](ctx), rondo.NewFuture[int](ctx), rondo.NewFuture[int](ctx)}
@@ -145,14 +140,14 @@ func TestAsCompletedInEveryOrder(t *testing.T) {
 			sum += 1 << v
 		}
 		if sum != 7 {
-			t.Errorf("the futures that came are %b", sum)
+			t.Errorf("AsCompleted yielded the Futures %b", sum)
 		}
 	})
 }
 
-// TestListenersDoNotPileUp: who stops listening to what lives long leaves
-// nothing there.
-func TestListenersDoNotPileUp(t *testing.T) {
+// TestOnDoneDoesNotPileUp: an OnDone that is stopped, and a WaitAny that returns,
+// leave nothing on the Future or task that goes on.
+func TestOnDoneDoesNotPileUp(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		never := rondo.NewFuture[int](ctx)
 		task := rondo.Go(ctx, forever)
@@ -172,14 +167,14 @@ func TestListenersDoNotPileUp(t *testing.T) {
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > rounds*16 {
-			t.Errorf("%d bytes were left behind by %d listeners", grown, 2*rounds)
+			t.Errorf("%d rounds left %d bytes", rounds, grown)
 		}
 		kept := 0
 		never.OnDone(func() { kept++ })
 		stop := never.OnDone(func() { t.Error("a callback that was stopped ran") })
 		never.OnDone(func() { kept++ })
 		if !stop() || stop() {
-			t.Error("stop does not say what it did")
+			t.Error("stop does not report whether it stopped the callback")
 		}
 		never.Set(1)
 		if err := rondo.Yield(ctx); err != nil {
@@ -193,7 +188,8 @@ func TestListenersDoNotPileUp(t *testing.T) {
 	})
 }
 
-// TestTaskOnDone: never inline, also after the end, and not if it was stopped.
+// TestTaskOnDone: a callback of Task.OnDone runs in a later turn, also if the
+// task has ended already, and not if it was stopped.
 func TestTaskOnDone(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		calls := 0
@@ -201,12 +197,12 @@ func TestTaskOnDone(t *testing.T) {
 		task.OnDone(func() {
 			calls++
 			if !task.Done() || rondo.Current(ctx) != nil {
-				t.Error("OnDone's callback came too early, or in a task")
+				t.Error("the callback ran before the end of the task, or in a task")
 			}
 		})
 		stop := task.OnDone(func() { calls += 100 })
 		if !stop() || stop() {
-			t.Error("stop does not say what it did")
+			t.Error("stop does not report whether it stopped the callback")
 		}
 		if err := task.Wait(ctx); err != nil {
 			t.Error(err)
@@ -214,7 +210,7 @@ func TestTaskOnDone(t *testing.T) {
 		_ = rondo.Sleep(ctx, 1)
 		task.OnDone(func() { calls++ })
 		if calls != 1 {
-			t.Errorf("%d calls, want 1: none inside OnDone", calls)
+			t.Errorf("%d calls, want 1: OnDone must not call", calls)
 		}
 		_ = rondo.Sleep(ctx, 1)
 		if calls != 2 {
@@ -223,8 +219,8 @@ func TestTaskOnDone(t *testing.T) {
 	})
 }
 
-// TestAsCompletedIsACancelPoint: it ends when ctx is cancelled, although there
-// are futures that are done.
+// TestAsCompletedIsACancelPoint: AsCompleted ends when ctx is cancelled, although
+// there are Futures that are done.
 func TestAsCompletedIsACancelPoint(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		fs := []*rondo.Future[int]{rondo.NewFuture[int](ctx), rondo.NewFuture[int](ctx)}
@@ -239,13 +235,13 @@ func TestAsCompletedIsACancelPoint(t *testing.T) {
 			return nil
 		})
 		if n != 1 {
-			t.Errorf("it gave %d futures, want 1", n)
+			t.Errorf("AsCompleted yielded %d Futures, want 1", n)
 		}
 	})
 }
 
-// TestListeningIsNoDeadlock: anybody may set a Future that NewFuture made, so a
-// loop in which somebody listens to one waits, and does not when nobody does.
+// TestListeningIsNoDeadlock: a loop with a callback on a Future is not in
+// deadlock, because any goroutine may set the Future. Without the callback it is.
 func TestListeningIsNoDeadlock(t *testing.T) {
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		f := rondo.NewFuture[int](ctx)
@@ -265,17 +261,17 @@ func TestListeningIsNoDeadlock(t *testing.T) {
 			}
 		}
 		if goroutines.Wait(); n != 1 {
-			t.Errorf("AsCompleted gave %d of 1", n)
+			t.Errorf("AsCompleted yielded %d Futures, want 1", n)
 		}
 
 		g := rondo.NewFuture[int](ctx)
 		stop, again := g.OnDone(func() {}), g.OnDone(func() {})
 		if !stop() || stop() || !again() {
-			t.Error("stop was not in time, or was so twice")
+			t.Error("stop does not report whether it stopped the callback")
 		}
 		return forever(ctx)
 	})
 	if !errors.Is(err, rondo.ErrDeadlock) {
-		t.Errorf("Run returned %v when nobody listened", err)
+		t.Errorf("Run without a callback returned %v", err)
 	}
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// program is a random program: tasks that open scopes, start tasks, wait,
-// cancel each other, fail and panic, and check what must hold whatever happens.
+// program is a random program. Its tasks open scopes, start tasks, wait, cancel
+// each other, fail and panic, and check what must hold in every program.
 type program struct {
 	t        *testing.T
 	rnd      *rand.Rand
 	unit     time.Duration // of its waits
-	uncaught bool          // tasks do not catch their planned panics
+	uncaught bool          // tasks do not recover their planned panics
 	exit     *rondo.Handle // of a callback that calls Goexit, or nil
 	tasks    []*rondo.Task
-	fuel     int
+	fuel     int // steps that are left
 	queue    *rondo.Queue[int]
 	lock     rondo.Mutex
 	held     bool
@@ -38,7 +38,7 @@ func newProgram(t *testing.T, rnd *rand.Rand) *program {
 
 var errPlanned = errors.New("a planned failure")
 
-// planned tells whether a panic is a planned one, perhaps of a sequence.
+// planned reports whether v is a planned panic, or the PanicError of one.
 func planned(v any) bool {
 	if e, ok := v.(*rondo.PanicError); ok {
 		v = e.Value
@@ -46,10 +46,10 @@ func planned(v any) bool {
 	return v == errPlanned
 }
 
-// some gives a random time of less than n units.
+// some returns a random duration of less than n units.
 func (p *program) some(n int) time.Duration { return time.Duration(p.rnd.IntN(n)) * p.unit }
 
-// another gives a random task other than the one that calls, or nil.
+// another returns a random task other than the calling one, or nil.
 func (p *program) another(ctx context.Context) *rondo.Task {
 	if len(p.tasks) == 0 {
 		return nil
@@ -123,7 +123,7 @@ func (p *program) step(ctx context.Context, depth int) error {
 	return nil
 }
 
-// briefly runs wait under a deadline, which is no failure.
+// briefly runs wait with a deadline. Reaching the deadline is no failure.
 func (p *program) briefly(ctx context.Context, wait func(ctx context.Context) error) error {
 	err := rondo.Timeout(ctx, 20*p.unit, wait)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -132,8 +132,8 @@ func (p *program) briefly(ctx context.Context, wait func(ctx context.Context) er
 	return err
 }
 
-// scope opens a scope of a random kind, and checks that all tasks that were
-// started in it have ended when it is left, and that its cancellation stays.
+// scope opens a random scope. It checks that all tasks of the scope have ended
+// when it returns, and that a cancelled scope stays cancelled.
 func (p *program) scope(ctx context.Context, depth int) (err error) {
 	if depth > 4 {
 		return nil
@@ -143,7 +143,7 @@ func (p *program) scope(ctx context.Context, depth int) (err error) {
 			return err
 		}
 		if ctx.Err() != nil && rondo.Check(ctx) == nil {
-			p.t.Error("a cancelled scope lets a wait pass")
+			p.t.Error("a wait in a cancelled scope succeeded")
 		}
 		return nil
 	}
@@ -182,6 +182,7 @@ func (p *program) scope(ctx context.Context, depth int) (err error) {
 	return err
 }
 
+// body takes a few random steps.
 func (p *program) body(ctx context.Context, depth int) error {
 	for range p.rnd.IntN(6) {
 		if p.fuel <= 0 {
@@ -197,7 +198,8 @@ func (p *program) body(ctx context.Context, depth int) error {
 // main runs the program until its fuel is spent, and checks that nothing is left.
 func (p *program) main(ctx context.Context) {
 	for p.fuel > 0 && rondo.Check(ctx) == nil {
-		// The outer Group takes the errors of the inner one if its body panics.
+		// The outer Group takes the errors of the inner one, which are lost if its
+		// body panics.
 		_ = rondo.Group(ctx, func(outer *rondo.Scope) error {
 			defer func() {
 				if v := recover(); v != nil && !planned(v) {
@@ -225,19 +227,19 @@ func (p *program) main(ctx context.Context) {
 		p.got++
 	}
 	if p.put != p.got {
-		p.t.Errorf("%d values were put and %d got", p.put, p.got)
+		p.t.Errorf("%d values were put, %d were got", p.put, p.got)
 	}
 	if p.exit != nil && !p.exit.Cancel() {
-		return // somebody was cut short, anywhere
+		return // the Goexit may have ended any task early
 	}
 	p.settled(ctx)
 	if s := rondo.LoopOf(ctx).Stats(); s.Timers != 0 || s.Tasks != 1 || s.Ready != 0 && !p.uncaught {
-		p.t.Errorf("%d timers and %d tasks are left, %d ready", s.Timers, s.Tasks, s.Ready)
+		p.t.Errorf("%d timers and %d tasks are left; %d are ready", s.Timers, s.Tasks, s.Ready)
 	}
 }
 
-// TestRandomPrograms: whatever a program does, its scopes end in order, its
-// locks exclude, its queue keeps count, and nothing is left when it ends.
+// TestRandomPrograms: in every program scopes end in order, locks exclude, queues
+// keep count, and nothing is left at the end.
 func TestRandomPrograms(t *testing.T) {
 	for round := range uint64(20) {
 		sim.Test(t, func(ctx context.Context) {
@@ -246,9 +248,9 @@ func TestRandomPrograms(t *testing.T) {
 	}
 }
 
-// TestRandomPanics: so it is on a real loop, where panics are left to the Runner,
-// and where, in the end, a callback calls Goexit on whatever stack it happens
-// to be.
+// TestRandomPanics: the same holds on a real loop that turns panics into errors.
+// At the end of every second program a callback calls Goexit, on the stack of any
+// task.
 func TestRandomPanics(t *testing.T) {
 	for seed := range uint64(40) {
 		before := runtime.NumGoroutine()
@@ -271,16 +273,16 @@ func TestRandomPanics(t *testing.T) {
 		})
 		wg.Wait()
 		if left := leak.Settle(before); left > before {
-			t.Fatalf("seed %d: %d goroutines were left", seed, left-before)
+			t.Fatalf("seed %d: %d goroutines are left", seed, left-before)
 		}
 		if t.Failed() {
-			t.Fatalf("seed %d", seed)
+			t.Fatalf("seed %d failed", seed)
 		}
 	}
 }
 
-// task is body as a task, which catches its planned panics: one that got out
-// would end the loop.
+// task returns a task that runs body and recovers its planned panics, which would
+// end the loop.
 func (p *program) task(depth int) func(ctx context.Context) error {
 	return func(ctx context.Context) (err error) {
 		defer func() {

@@ -11,11 +11,11 @@ import (
 type pulling struct {
 	next    func() (int, bool)
 	stop    func()
-	running bool // the sequence does, and so nobody else may come in
+	running bool // the sequence runs, so no other task may call next or stop
 	stopped bool
 }
 
-// pull makes a Pull and asks it for some values.
+// pull makes a Pull and takes some values.
 func (p *program) pull(ctx context.Context, depth int) error {
 	if depth > 4 {
 		return nil
@@ -37,7 +37,7 @@ func (p *program) pull(ctx context.Context, depth int) error {
 			x.running = true
 			if !more {
 				if yield(0) {
-					p.t.Error("a yield was true after it was false")
+					p.t.Error("yield returned true after it had returned false")
 				}
 				return
 			}
@@ -57,7 +57,7 @@ func (p *program) pull(ctx context.Context, depth int) error {
 			x.stop()
 			x.stopped = true
 			if _, ok := x.next(); ok {
-				p.t.Error("a Pull that was stopped gives a value")
+				p.t.Error("next of a Pull that was stopped returned a value")
 			}
 		}
 	case 1:
@@ -66,13 +66,13 @@ func (p *program) pull(ctx context.Context, depth int) error {
 	return rondo.Check(ctx)
 }
 
-// use asks for a value.
+// use reports whether there was one more value.
 func (x *pulling) use() bool {
 	_, ok := x.next()
 	return ok
 }
 
-// useAnothers asks for values of a Pull that some other task made, or stops it.
+// useAnothers takes a value of a Pull that another task made, or stops it.
 func (p *program) useAnothers(ctx context.Context) error {
 	if len(p.pulls) == 0 {
 		return nil
@@ -84,12 +84,12 @@ func (p *program) useAnothers(ctx context.Context) error {
 		x.stop()
 		x.stopped = true
 	case x.use() && x.stopped:
-		p.t.Error("a Pull that was stopped gives a value")
+		p.t.Error("next of a Pull that was stopped returned a value")
 	}
 	return rondo.Check(ctx)
 }
 
-// contained is the body of a task without one of its own.
+// contained runs body and recovers a planned panic.
 func (p *program) contained(ctx context.Context, depth int) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -102,7 +102,7 @@ func (p *program) contained(ctx context.Context, depth int) (err error) {
 	return p.body(ctx, depth)
 }
 
-// coroutine runs a body in a coroutine of the program's own.
+// coroutine runs body in a coroutine made by iter.Pull.
 func (p *program) coroutine(ctx context.Context, depth int) (err error) {
 	if depth > 4 {
 		return nil

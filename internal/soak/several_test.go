@@ -7,13 +7,14 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// child counts itself while it runs.
+// child runs a task's body and counts itself meanwhile.
 func (p *program) child(ctx context.Context, depth int) (int, error) {
 	p.children++
 	defer func() { p.children-- }()
 	return 1, p.task(depth)(ctx)
 }
 
+// mapping ranges over a Map, and perhaps leaves it early.
 func (p *program) mapping(ctx context.Context, depth int) error {
 	if depth > 4 {
 		return nil
@@ -23,7 +24,7 @@ func (p *program) mapping(ctx context.Context, depth int) error {
 		p.bodies++
 		defer func() { p.bodies-- }()
 		for i := range n {
-			// With the ctx from above: leaving the range ends it all the same.
+			// ctx comes from outside; leaving the range cancels this wait all the same.
 			if rondo.Sleep(ctx, p.some(20)) != nil || !yield(i) {
 				return
 			}
@@ -32,14 +33,14 @@ func (p *program) mapping(ctx context.Context, depth int) error {
 	var last error
 	for v, err := range rondo.Map(ctx, limit, in, func(ctx context.Context, i int) (int, error) {
 		if running++; running > limit {
-			p.t.Error("Map runs too many at once")
+			p.t.Errorf("Map runs %d functions at once, with a limit of %d", running, limit)
 		}
 		defer func() { running-- }()
 		_, err := p.child(ctx, depth+1)
 		return i, err
 	}) {
 		if last = err; err == nil && v != next {
-			p.t.Errorf("Map gave %d for %d", v, next)
+			p.t.Errorf("Map yielded %d, want %d", v, next)
 		}
 		next++
 		if p.rnd.IntN(6) == 0 {
@@ -63,7 +64,7 @@ func (p *program) nobodyRuns(running *int) {
 	}
 }
 
-// several runs some functions at once, in one of three ways.
+// several runs some functions at once, by Gather, Race or Settle.
 func (p *program) several(ctx context.Context, depth int) error {
 	if depth > 4 {
 		return nil
@@ -86,7 +87,7 @@ func (p *program) several(ctx context.Context, depth int) error {
 	case 2:
 		for _, r := range rondo.Settle(ctx, fns...) {
 			if r.Err == nil && r.Value != 1 {
-				p.t.Error("Settle lost a value")
+				p.t.Error("Settle has no error, and not the value of the function")
 			}
 		}
 	}
@@ -99,7 +100,7 @@ func (p *program) several(ctx context.Context, depth int) error {
 	return nil
 }
 
-// whichever waits for some tasks and futures as they come.
+// whichever waits with WaitAny or AsCompleted.
 func (p *program) whichever(ctx context.Context, depth int) error {
 	if other := p.another(ctx); other != nil && p.rnd.IntN(2) == 0 {
 		return p.briefly(ctx, func(ctx context.Context) error {
@@ -109,7 +110,7 @@ func (p *program) whichever(ctx context.Context, depth int) error {
 			}
 			first, err := rondo.WaitAny(ctx, ts...)
 			if err == nil && !first.Done() {
-				p.t.Error("WaitAny gave a task that has not ended")
+				p.t.Error("WaitAny returned a task that has not ended")
 			}
 			return err
 		})
@@ -123,39 +124,39 @@ func (p *program) whichever(ctx context.Context, depth int) error {
 	n := 0
 	for f := range rondo.AsCompleted(ctx, fs...) {
 		if n++; !f.Done() {
-			p.t.Error("AsCompleted gave a Future that is not done")
+			p.t.Error("AsCompleted yielded a Future that is not done")
 		}
 		if p.rnd.IntN(6) == 0 {
 			break
 		}
 	}
-	// The callback must have come before the program looks for timers.
+	// This waits for the callback, so that no timer of it is left.
 	_ = rondo.Shield(ctx, func(ctx context.Context) error { _, err := set.Wait(ctx); return err })
 	return rondo.Check(ctx)
 }
 
-// listen is told of the end of another task, or stops listening.
+// listen sets a callback for the end of another task, and perhaps stops it.
 func (p *program) listen(ctx context.Context) {
 	other := p.another(ctx)
 	if other == nil {
 		return
 	}
-	p.told++
+	p.callbacks++
 	stop := other.OnDone(func() {
-		if p.told--; !other.Done() {
-			p.t.Error("OnDone before the end")
+		if p.callbacks--; !other.Done() {
+			p.t.Error("a callback of OnDone ran before the end of the task")
 		}
 	})
 	if p.rnd.IntN(2) == 0 && stop() {
-		p.told--
+		p.callbacks--
 		if stop() {
-			p.t.Error("OnDone was stopped twice")
+			p.t.Error("a second stop of OnDone returned true")
 		}
 	}
 }
 
-// outside waits for a goroutine, one at a time: the order in which several come
-// back is no part of what a seed repeats.
+// outside waits for a goroutine. Only one task at a time does, because a seed
+// does not repeat the order in which goroutines end.
 func (p *program) outside(ctx context.Context) error {
 	if p.away {
 		return nil
@@ -165,7 +166,7 @@ func (p *program) outside(ctx context.Context) error {
 	if p.rnd.IntN(2) == 0 {
 		v, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 1, nil })
 		if err == nil && v != 1 {
-			p.t.Error("Offload lost a value")
+			p.t.Errorf("Offload returned %d, want 1", v)
 		}
 		return err
 	}
@@ -173,12 +174,12 @@ func (p *program) outside(ctx context.Context) error {
 	rondo.Go(ctx, func(context.Context) error { ch <- 1; return nil })
 	v, ok, err := rondo.Receive(ctx, ch)
 	if err == nil && (v != 1 || !ok) || err != nil && len(ch) > 1 {
-		p.t.Error("Receive lost a value")
+		p.t.Errorf("Receive returned %d, %v with the error %v; %d values are left", v, ok, err, len(ch))
 	}
 	return err
 }
 
-// start starts a task in g that says when it is ready.
+// start starts a task in g with Start.
 func (p *program) start(ctx context.Context, g *rondo.Scope, depth int) error {
 	begun := false
 	err := g.Start(ctx, func(ctx context.Context, started func()) error {
@@ -191,7 +192,7 @@ func (p *program) start(ctx context.Context, g *rondo.Scope, depth int) error {
 		return err
 	})
 	if err == nil && !begun {
-		p.t.Error("Start returned before its task had started")
+		p.t.Error("Start returned before the task called started")
 	}
 	if errors.Is(err, errPlanned) {
 		return nil

@@ -8,27 +8,27 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// shared is what the tasks of a random program share besides its queue and its
-// lock, and what must be true of it.
+// shared is what the tasks of a program share besides its queue and its lock, and
+// what must be true of it.
 type shared struct {
-	rw       rondo.RWMutex
-	readers  int
-	writing  bool
-	permits  *rondo.Semaphore
-	inside   int
-	barrier  *rondo.Barrier
-	cond     *rondo.Cond
-	guarded  bool
-	least    *rondo.Queue[int]
-	ranked   int // values put into least, and not got
-	pulls    []*pulling
-	bodies   int  // sequences that are under way
-	told     int  // callbacks of OnDone that are to come
-	children int  // functions of Map, Race and their like that run
-	away     bool // something is outside the loop
+	rw        rondo.RWMutex
+	readers   int
+	writing   bool
+	permits   *rondo.Semaphore
+	inside    int
+	barrier   *rondo.Barrier
+	cond      *rondo.Cond
+	guarded   bool
+	least     *rondo.Queue[int]
+	ranked    int // values in least
+	pulls     []*pulling
+	bodies    int  // sequences that have begun and not ended
+	callbacks int  // callbacks of OnDone that have not run
+	children  int  // functions of Map, Race and the like that run
+	away      bool // a task waits for a goroutine
 }
 
-// permitted is how many may be inside the Semaphore.
+// permitted is how many permits the Semaphore has.
 const permitted = 2
 
 func newShared() shared {
@@ -40,7 +40,7 @@ func newShared() shared {
 	}
 }
 
-// settled checks, when all tasks have ended, that nothing was left behind.
+// settled checks, when all tasks have ended, that nothing is left.
 func (p *program) settled(ctx context.Context) {
 	for {
 		if _, ok := p.least.TryGet(); !ok {
@@ -48,23 +48,23 @@ func (p *program) settled(ctx context.Context) {
 		}
 		p.ranked--
 	}
-	// Callbacks of OnDone may be yet to come.
+	// This waits for callbacks of OnDone.
 	_ = rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, p.unit) })
-	if p.ranked != 0 || p.bodies != 0 || p.told != 0 || p.children != 0 {
-		p.t.Errorf("left: %d values, %d sequences, %d callbacks, %d functions", p.ranked, p.bodies, p.told, p.children)
+	if p.ranked != 0 || p.bodies != 0 || p.callbacks != 0 || p.children != 0 {
+		p.t.Errorf("%d values, %d sequences, %d callbacks and %d functions are left", p.ranked, p.bodies, p.callbacks, p.children)
 	}
 	if !p.rw.TryLock() || !p.lock.TryLock() || !p.cond.L.TryLock() {
-		p.t.Error("a lock is held by nobody")
+		p.t.Error("a lock is locked when all tasks have ended")
 	}
 	for range permitted {
 		if !p.permits.TryAcquire() {
-			p.t.Error("a permit is held by nobody")
+			p.t.Error("a permit is held when all tasks have ended")
 		}
 	}
 }
 
-// share does one random thing with ctx that has to do with what is shared, or
-// with several tasks at once.
+// share does one random thing with what the tasks share, or with several tasks at
+// once.
 func (p *program) share(ctx context.Context, depth int) error {
 	switch p.rnd.IntN(20) {
 	case 0, 1:
@@ -111,7 +111,7 @@ func (p *program) share(ctx context.Context, depth int) error {
 	return nil
 }
 
-// nested does one more thing, if that does not lead too deep.
+// nested takes one more step, except at great depth.
 func (p *program) nested(ctx context.Context, depth int) error {
 	if depth > 4 {
 		return rondo.Yield(ctx)
@@ -119,7 +119,7 @@ func (p *program) nested(ctx context.Context, depth int) error {
 	return p.step(ctx, depth+1)
 }
 
-// permit stays in the Semaphore for a while.
+// permit holds a permit of the Semaphore for a while.
 func (p *program) permit(ctx context.Context) error {
 	if err := p.permits.Acquire(ctx); err != nil {
 		return err
@@ -162,7 +162,8 @@ func (p *program) getRanked(ctx context.Context) error {
 	})
 }
 
-// readOrWrite does not lock anything else inside: that could be a deadlock.
+// readOrWrite takes no other lock while it holds this one, because that could be
+// a deadlock.
 func (p *program) readOrWrite(ctx context.Context) error {
 	if p.rnd.IntN(2) == 0 {
 		if err := p.rw.RLock(ctx); err != nil {
@@ -181,18 +182,20 @@ func (p *program) readOrWrite(ctx context.Context) error {
 		defer func() { p.writing = false; p.rw.Unlock() }()
 	}
 	if p.writing && p.readers > 0 {
-		p.t.Error("somebody reads while another writes")
+		p.t.Error("a task reads while another writes")
 	}
 	return rondo.Sleep(ctx, p.some(5))
 }
 
+// condition signals or waits with the Cond, and checks that it holds the lock
+// whenever it should.
 func (p *program) condition(ctx context.Context) error {
 	if err := p.cond.L.Lock(ctx); err != nil {
 		return err
 	}
 	take := func() {
 		if p.guarded {
-			p.t.Error("two hold the lock of the Cond")
+			p.t.Error("two tasks hold the lock of the Cond")
 		}
 		p.guarded = true
 	}
