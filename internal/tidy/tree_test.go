@@ -77,7 +77,7 @@ func readTree(root string) (*tree, error) {
 				if err := walk(p); err != nil {
 					return err
 				}
-			case slices.Contains([]string{".go", ".md", ".mod", ".work"}, path.Ext(p)):
+			case slices.Contains([]string{".go", ".md", ".mod", ".work", ".gitignore"}, path.Ext(p)):
 				b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(p)))
 				if err != nil {
 					return err
