@@ -30,8 +30,15 @@ func TestConn(t *testing.T) {
 			return a, b, nil
 		},
 	} {
-		t.Run(name+" in goroutines", func(t *testing.T) { nettest.TestConn(t, pipe(t, m, false)) })
-		t.Run(name+" in tasks", func(t *testing.T) { nettest.TestConn(t, pipe(t, m, true)) })
+		// The suite mostly waits for its own deadlines.
+		t.Run(name+" in goroutines", func(t *testing.T) {
+			t.Parallel()
+			nettest.TestConn(t, pipe(t, m, false))
+		})
+		t.Run(name+" in tasks", func(t *testing.T) {
+			t.Parallel()
+			nettest.TestConn(t, pipe(t, m, true))
+		})
 	}
 }
 
