@@ -11,9 +11,8 @@ import (
 // insides. The others are library files.
 var kernelFiles = []string{
 	"loop", "baton", "worker", "park", "task", "scope", "unwind", "contextwatch", // the heart
-	"registry", "timer", "callback", "inbox", "caller", "context", "cancellation", "errors", "info", "report", "observer",
-	"run", "end", "loops", "group", "sleep", "join", "future", "offload", "receive", "pull", "map", "interrupt",
-	"tracer", "timeline", "hooks", "window",
+	"timer", "inbox", "caller", "context", "cancellation", "errors", "info", "report", "observer", "window",
+	"run", "group", "sleep", "join", "future", "offload", "pull", "map", "tracer", "timeline", "hooks",
 }
 
 // kernel tells whether s is a kernel file.
