@@ -42,7 +42,7 @@ func (r *reader) alone(addr uint64) *seen {
 	if !ok {
 		return nil
 	}
-	one.readTasks([]uint64{addr}, []uint64{one.one(addr, window.TaskSize).word(window.TaskWorker)})
+	one.readTasks([]uint64{addr}, []uint64{one.one(addr, window.TaskSize).uint64(window.TaskWorker)})
 	if len(one.tasks) == 0 {
 		return nil
 	}

@@ -17,13 +17,13 @@ const holding = 100 * time.Millisecond
 
 // held says what keeps the loop from turning; nil if it turns or sleeps.
 func (r *reader) held(l *Loop, before, after record) *Held {
-	if l.Lag < holding || before.word(window.LoopSteps) != after.word(window.LoopSteps) ||
-		before.word(window.LoopCurrent) != after.word(window.LoopCurrent) {
+	if l.Lag < holding || before.uint64(window.LoopSteps) != after.uint64(window.LoopSteps) ||
+		before.uint64(window.LoopCurrent) != after.uint64(window.LoopCurrent) {
 		return nil
 	}
 	out := &Held{For: l.Lag}
 	var stack goinspect.Stack
-	if s := r.byAddr[before.word(window.LoopCurrent)]; s != nil {
+	if s := r.byAddr[before.uint64(window.LoopCurrent)]; s != nil {
 		out.Task = s.info.ID
 		stack, out.Stack = r.stepOf(s)
 	} else {
@@ -44,11 +44,7 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 // that the task has resumed, and the calls of all of them.
 func (r *reader) stepOf(s *seen) (goinspect.Stack, []Frame) {
 	nested := r.nested[s.addr]
-	gs := []uint64{r.goroutine(s.worker)}
-	for _, c := range nested {
-		gs = append(gs, c.g)
-	}
-	stacks := r.program.Stacks(gs)
+	stacks := r.program.Stacks(append([]goinspect.Goroutine{goroutine(s.worker)}, nested...))
 	own := r.framesOf(stacks[0].Frames)
 	if chain := r.chain(own, nested, stacks[1:]); len(chain) > 0 {
 		return chain[0], r.join(chain, own)
@@ -59,19 +55,19 @@ func (r *reader) stepOf(s *seen) (goinspect.Stack, []Frame) {
 // baton gives the stack of whichever of the loop's goroutines is not parked in a
 // slot. It reports whether that is the one of Run, asleep until there is news.
 func (r *reader) baton(head record) (goinspect.Stack, bool) {
-	hub := r.one(head.word(window.LoopHub), window.TaskSize)
+	hub := r.one(head.uint64(window.LoopHub), window.TaskSize)
 	// Nearly always it is the goroutine of Run, asleep.
-	run := r.program.Stacks([]uint64{r.goroutine(r.one(hub.word(window.TaskWorker), window.WorkerSize))})[0]
+	run := r.program.Stacks([]goinspect.Goroutine{goroutine(r.one(hub.uint64(window.TaskWorker), window.WorkerSize))})[0]
 	if asleep(run) {
 		return run, true
 	}
 	if where(r.framesOf(run.Frames)) != inLoop {
 		return run, false
 	}
-	var gs []uint64
+	var gs []goinspect.Goroutine
 	for _, s := range r.tasks {
 		if s.worker.b != nil {
-			gs = append(gs, r.goroutine(s.worker))
+			gs = append(gs, goroutine(s.worker))
 		}
 	}
 	for _, s := range r.program.Stacks(gs) {

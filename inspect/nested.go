@@ -14,18 +14,12 @@ import (
 	"github.com/rondo-go/rondo/internal/window"
 )
 
-// A coroutine is one that the loop has recognised as nested in a task.
-type coroutine struct {
-	id uint64 // its goroutine's number: the record may be another's by now
-	g  uint64
-}
-
 // maxNested bounds how many of them are believed in.
 const maxNested = 1 << 20
 
 // readNested reads which coroutines are nested in which task.
 func (r *reader) readNested(head record) {
-	r.nested = make(map[uint64][]coroutine)
+	r.nested = make(map[uint64][]goinspect.Goroutine)
 	at, n := head.pair(window.LoopNested)
 	if n == 0 || n > maxNested {
 		return
@@ -36,26 +30,21 @@ func (r *reader) readNested(head record) {
 		return
 	}
 	for i := range int(n) {
-		e := record{r.pane, b[i*size : (i+1)*size]}
-		in, c := e.word(window.NestedIn), coroutine{e.word(window.NestedID), e.word(window.NestedG)}
-		if r.inside {
-			c.g = c.id
-		}
-		r.nested[in] = append(r.nested[in], c)
+		e := record{r.layout, b[i*size : (i+1)*size]}
+		in := e.uint64(window.NestedIn)
+		r.nested[in] = append(r.nested[in], goinspect.Goroutine{Record: e.uint64(window.NestedG), ID: e.uint64(window.NestedID)})
 	}
 }
 
 // readStacks is step 3.
 func (r *reader) readStacks() {
-	var gs []uint64
+	var gs []goinspect.Goroutine
 	for _, s := range r.tasks {
 		if !r.wanted(s) {
 			continue
 		}
-		gs = append(gs, r.goroutine(s.worker))
-		for _, c := range r.nested[s.addr] {
-			gs = append(gs, c.g)
-		}
+		gs = append(gs, goroutine(s.worker))
+		gs = append(gs, r.nested[s.addr]...)
 	}
 	stacks := r.program.Stacks(gs)
 	for _, s := range r.tasks {
@@ -83,13 +72,13 @@ func (r *reader) wanted(s *seen) bool {
 
 // chain gives the stacks of those coroutines nested in a task whose calls stand on
 // the task's own, the innermost first. stacks are those of the coroutines.
-func (r *reader) chain(own []Frame, nested []coroutine, stacks []goinspect.Stack) []goinspect.Stack {
+func (r *reader) chain(own []Frame, nested []goinspect.Goroutine, stacks []goinspect.Stack) []goinspect.Stack {
 	if len(nested) == 0 || where(own) != resumes {
 		return nil
 	}
 	var out []goinspect.Stack
 	for i, s := range stacks {
-		if s.Goroutine != nested[i].id || s.State == goinspect.Unknown || s.State == goinspect.Dead || where(r.framesOf(s.Frames)) == awaitsTurn {
+		if s.Goroutine != nested[i].ID || s.State == goinspect.Unknown || s.State == goinspect.Dead || where(r.framesOf(s.Frames)) == awaitsTurn {
 			continue
 		}
 		out = append(out, s)

@@ -121,12 +121,12 @@ func ask() (*Picture, error) {
 // loop, or while that is held.
 func read(l kernel.Loop, late time.Duration) *Loop {
 	table := kernel.Table
-	pane := &pane{version: table.Version}
+	layout := &layout{version: table.Version}
 	for i, at := range table.Offsets {
-		pane.offsets[i] = int(at)
+		layout.offsets[i] = int(at)
 	}
 	r := reader{
-		program: &calling{}, pane: pane, at: uint64(reflect.ValueOf(l).Pointer()), inside: true, late: late,
+		program: &calling{}, layout: layout, at: uint64(reflect.ValueOf(l).Pointer()), inside: true, late: late,
 		options: Options{Stacks: true},
 	}
 	out, ok := r.once()
@@ -170,14 +170,14 @@ func (c *calling) TypeName(addr uint64) string {
 	return reflect.TypeOf(*(*any)(unsafe.Pointer(&value))).String()
 }
 
-// Stacks gives the stacks of the goroutines with the given numbers.
-func (c *calling) Stacks(ids []uint64) []goinspect.Stack {
+// Stacks returns the stacks of the given goroutines, by their numbers.
+func (c *calling) Stacks(gs []goinspect.Goroutine) []goinspect.Stack {
 	if c.stacks == nil {
 		c.stacks = stacksOfAll()
 	}
-	out := make([]goinspect.Stack, len(ids))
-	for i, id := range ids {
-		out[i] = c.stacks[id]
+	out := make([]goinspect.Stack, len(gs))
+	for i, g := range gs {
+		out[i] = c.stacks[g.ID]
 	}
 	return out
 }

@@ -14,7 +14,7 @@ type Target struct {
 	pid     int // 0 for a core
 	name    string
 	program *goinspect.Program
-	panes   []pane
+	layouts []layout
 }
 
 // Options say how much of a program is read.
@@ -66,18 +66,18 @@ func (t *Target) find(m goinspect.Memory) error {
 	t.program = p
 	newer := false
 	for _, at := range p.Search(cookie()) {
-		pane, ok := readPane(p, at)
+		layout, ok := readLayout(p, at)
 		if !ok {
 			continue
 		}
-		if pane.version > window.Version {
+		if layout.version > window.Version {
 			newer = true
 			continue
 		}
-		t.panes = append(t.panes, pane)
+		t.layouts = append(t.layouts, layout)
 	}
 	switch {
-	case len(t.panes) > 0:
+	case len(t.layouts) > 0:
 		return nil
 	case newer:
 		return fmt.Errorf("%s was built with a newer Rondo than this tool: update the tool", t.name)
@@ -94,13 +94,13 @@ var errGone = errors.New("has ended")
 // Snapshot takes a picture. It fails if the process has ended meanwhile.
 func (t *Target) Snapshot(o Options) (*Picture, error) {
 	p := &Picture{PID: t.pid, Go: t.program.Version, Taken: time.Now(), Loops: []*Loop{}}
-	for i := range t.panes {
-		loops, ok := t.panes[i].loops(t.program)
+	for i := range t.layouts {
+		loops, ok := t.layouts[i].loops(t.program)
 		if !ok {
 			return nil, t.gone()
 		}
 		for _, at := range loops {
-			r := reader{program: t.program, pane: &t.panes[i], at: at, live: t.pid != 0, options: o}
+			r := reader{program: t.program, layout: &t.layouts[i], at: at, live: t.pid != 0, options: o}
 			if l, ok := r.loop(); ok {
 				p.Loops = append(p.Loops, l)
 			}

@@ -110,16 +110,10 @@ func (c *Chunks) read(start uint64) []byte {
 	return b
 }
 
-// Word reads the 64-bit word at addr.
-func (c *Chunks) Word(addr uint64) (uint64, bool) {
-	b, ok := c.Bytes(addr, 8)
-	return word(b, 0), ok
-}
-
-// half reads the 32-bit word at addr.
-func (c *Chunks) half(addr uint64) (uint32, bool) {
+// uint32 reads the 32-bit word at addr.
+func (c *Chunks) uint32(addr uint64) (uint32, bool) {
 	b, ok := c.Bytes(addr, 4)
-	return half(b, 0), ok
+	return Uint32(b, 0), ok
 }
 
 // cstring reads a string that ends with a zero byte and is no longer than most.

@@ -114,7 +114,7 @@ const (
 
 func (c *core) readNotes(b []byte, machine elf.Machine) {
 	for len(b) >= 12 {
-		names, size, kind := uint64(half(b, 0)), uint64(half(b, 4)), half(b, 8)
+		names, size, kind := uint64(Uint32(b, 0)), uint64(Uint32(b, 4)), Uint32(b, 8)
 		start := 12 + (names+3)&^3
 		end := start + size
 		if end > uint64(len(b)) {
@@ -137,22 +137,22 @@ func (c *core) readThread(note []byte, machine elf.Machine) {
 	r := registers{exact: true, how: "from the core's registers"}
 	switch machine {
 	case elf.EM_X86_64:
-		r.pc, r.sp = word(note, regs+16*8), word(note, regs+19*8)
+		r.pc, r.sp = Uint64(note, regs+16*8), Uint64(note, regs+19*8)
 	case elf.EM_AARCH64:
-		r.lr, r.sp, r.pc = word(note, regs+30*8), word(note, regs+31*8), word(note, regs+32*8)
+		r.lr, r.sp, r.pc = Uint64(note, regs+30*8), Uint64(note, regs+31*8), Uint64(note, regs+32*8)
 	}
-	c.threads[int(half(note, pid))] = r
+	c.threads[int(Uint32(note, pid))] = r
 }
 
 // readFiles reads which files were mapped where.
 func (c *core) readFiles(note []byte) {
-	n, page := word(note, 0), word(note, 8)
+	n, page := Uint64(note, 0), Uint64(note, 8)
 	if n > uint64(len(note))/24 {
 		return
 	}
 	names := bytes.Split(note[min(16+24*n, uint64(len(note))):], []byte{0})
 	for i := range n {
-		m := mappedFile{start: word(note, int(16+24*i)), end: word(note, int(24+24*i)), at: word(note, int(32+24*i)) * page}
+		m := mappedFile{start: Uint64(note, int(16+24*i)), end: Uint64(note, int(24+24*i)), at: Uint64(note, int(32+24*i)) * page}
 		if i < uint64(len(names)) {
 			m.path = string(names[i])
 		}

@@ -5,6 +5,7 @@ package goinspect
 // of the stack is in use. The tables are those of runtime/symtab.go.
 
 import (
+	"iter"
 	"math"
 	"strings"
 )
@@ -25,6 +26,7 @@ const (
 	funcPCLine   = 24
 	funcNPCData  = 28
 	funcCU       = 32
+	funcStart    = 36
 	funcFlag     = 41
 	funcNFunData = 43
 	funcSize     = 44
@@ -37,6 +39,7 @@ const (
 	inlineSize   = 16 // of a record of an inlined call
 	inlineName   = 4
 	inlineParent = 8
+	inlineStart  = 12
 )
 
 // find gives the function in which pc lies.
@@ -50,7 +53,7 @@ func (p *Program) find(pc uint64) (function, bool) {
 		low, high := uint64(0), m.ftab.n/8-1
 		for low < high {
 			mid := (low + high) / 2
-			start, ok := p.code.half(m.ftab.addr + (mid+1)*8)
+			start, ok := p.code.uint32(m.ftab.addr + (mid+1)*8)
 			if !ok {
 				return function{}, false
 			}
@@ -60,7 +63,7 @@ func (p *Program) find(pc uint64) (function, bool) {
 				high = mid
 			}
 		}
-		at, ok := p.code.half(m.ftab.addr + low*8 + 4)
+		at, ok := p.code.uint32(m.ftab.addr + low*8 + 4)
 		if !ok {
 			return function{}, false
 		}
@@ -79,7 +82,7 @@ func (p *Program) function(m *module, at uint64) (function, bool) {
 	if f.record, ok = p.code.Bytes(f.addr, funcSize); !ok {
 		return function{}, false
 	}
-	f.entry = m.text + uint64(half(f.record, 0))
+	f.entry = m.text + uint64(Uint32(f.record, 0))
 	return f, true
 }
 
@@ -106,59 +109,79 @@ func madeUp(name, file string) bool {
 
 // table gives the offset of the pcdata table with the given number, or 0.
 func (p *Program) table(f function, number uint32) uint32 {
-	n := half(f.record, funcNPCData)
+	n := Uint32(f.record, funcNPCData)
 	if number >= n {
 		return 0
 	}
-	off, _ := p.code.half(f.addr + funcSize + uint64(number)*4)
+	off, _ := p.code.uint32(f.addr + funcSize + uint64(number)*4)
 	return off
 }
 
 // funcdata gives the address of the funcdata with the given number, or 0.
 func (p *Program) funcdata(f function, number uint32) uint64 {
-	n := half(f.record, funcNPCData)
+	n := Uint32(f.record, funcNPCData)
 	if number >= uint32(f.record[funcNFunData]) || n > 1<<16 {
 		return 0
 	}
-	off, ok := p.code.half(f.addr + funcSize + uint64(n)*4 + uint64(number)*4)
-	if !ok || off == math.MaxUint32 {
+	off, ok := p.code.uint32(f.addr + funcSize + uint64(n)*4 + uint64(number)*4)
+	if !ok || off == math.MaxUint32 || f.m.gofunc == 0 {
 		return 0
 	}
 	return f.m.gofunc + uint64(off)
 }
 
-// at gives the value that the table at the given offset has for pc. It reports
-// whether there is one.
+// A span is the instructions from start to before end, which have one value in a
+// table.
+type span struct {
+	start, end uint64
+	value      int32
+}
+
+// spans returns the spans of the table at the given offset, in the order of
+// their addresses. They may end early where the table is damaged.
 //
 // A table is pairs of varints: by how much the value changes, zigzag encoded,
-// and for how many instructions it holds then.
+// and for how many instructions it then holds.
+func (p *Program) spans(f function, off uint32) iter.Seq[span] {
+	return func(yield func(span) bool) {
+		if off == 0 || uint64(off) >= f.m.pcs.n {
+			return
+		}
+		r := bytesAt{chunks: p.code, addr: f.m.pcs.addr + uint64(off), left: f.m.pcs.n - uint64(off)}
+		quantum := uint64(1)
+		if f.m.arch == archARM64 {
+			quantum = 4
+		}
+		at, value := f.entry, int32(-1)
+		for n := range maxSteps {
+			change, ok := r.varint()
+			if !ok || change == 0 && n > 0 {
+				return
+			}
+			if change&1 != 0 {
+				value += int32(^(change >> 1))
+			} else {
+				value += int32(change >> 1)
+			}
+			length, ok := r.varint()
+			if !ok {
+				return
+			}
+			start := at
+			at += uint64(length) * quantum
+			if !yield(span{start, at, value}) {
+				return
+			}
+		}
+	}
+}
+
+// at returns the value that the table at the given offset has for pc. It reports
+// whether there is one.
 func (p *Program) at(f function, off uint32, pc uint64) (int32, bool) {
-	if off == 0 || uint64(off) >= f.m.pcs.n {
-		return -1, false
-	}
-	r := bytesAt{chunks: p.code, addr: f.m.pcs.addr + uint64(off), left: f.m.pcs.n - uint64(off)}
-	quantum := uint64(1)
-	if f.m.arch == archARM64 {
-		quantum = 4
-	}
-	at, value := f.entry, int32(-1)
-	for n := range maxSteps {
-		change, ok := r.varint()
-		if !ok || change == 0 && n > 0 {
-			return -1, false
-		}
-		if change&1 != 0 {
-			value += int32(^(change >> 1))
-		} else {
-			value += int32(change >> 1)
-		}
-		span, ok := r.varint()
-		if !ok {
-			return -1, false
-		}
-		at += uint64(span) * quantum
-		if pc < at {
-			return value, true
+	for s := range p.spans(f, off) {
+		if pc < s.end {
+			return s.value, true
 		}
 	}
 	return -1, false
@@ -233,14 +256,14 @@ func (p *Program) framesAt(f function, pc uint64, call bool) []Frame {
 	tree := p.funcdata(f, inlineTree)
 	index := p.table(f, pcdataInline)
 	for at := pc; ; {
-		file, line := p.line(f, at)
 		i := int32(-1)
 		if tree != 0 {
 			i, _ = p.at(f, index, at)
 		}
-		frame := Frame{File: file, Line: line, PC: pc}
 		if i < 0 || len(frames) >= maxInlined {
-			frame.Func = p.name(f.m, int32(half(f.record, funcName)))
+			frame := Frame{PC: pc}
+			frame.File, frame.Line = p.line(f, at, int(Uint32(f.record, funcStart)))
+			frame.Func = p.name(f.m, int32(Uint32(f.record, funcName)))
 			if !madeUp(frame.Func, frame.File) {
 				frames = append(frames, frame)
 			}
@@ -250,30 +273,80 @@ func (p *Program) framesAt(f function, pc uint64, call bool) []Frame {
 		if !ok {
 			break
 		}
-		frame.Func, frame.Inlined = p.name(f.m, int32(half(record, inlineName))), true
+		frame := Frame{Func: p.name(f.m, int32(Uint32(record, inlineName))), Inlined: true, PC: pc}
+		frame.File, frame.Line = p.line(f, at, int(Uint32(record, inlineStart)))
 		frames = append(frames, frame)
-		at = f.entry + uint64(half(record, inlineParent))
+		at = f.entry + uint64(Uint32(record, inlineParent))
 	}
 	p.frames[pc] = frames
 	return frames
 }
 
-// line gives the file and the line of the instruction at pc.
-func (p *Program) line(f function, pc uint64) (string, int) {
-	file, ok := p.at(f, half(f.record, funcPCFile), pc)
-	line, _ := p.at(f, half(f.record, funcPCLine), pc)
+// line returns the file and the line of the instruction at pc. declared is the
+// line at which the innermost function there is declared.
+func (p *Program) line(f function, pc uint64, declared int) (string, int) {
+	file, ok := p.at(f, Uint32(f.record, funcPCFile), pc)
+	number, _ := p.at(f, Uint32(f.record, funcPCLine), pc)
+	line := int(number)
+	if line == noLine && declared > noLine {
+		line = p.nearestLine(f, pc, declared)
+	}
 	if !ok || file < 0 {
-		return "", int(line)
+		return "", line
 	}
-	entry := (uint64(half(f.record, funcCU)) + uint64(file)) * 4
+	entry := (uint64(Uint32(f.record, funcCU)) + uint64(file)) * 4
 	if entry+4 > f.m.cus.n {
-		return "", int(line)
+		return "", line
 	}
-	off, ok := p.code.half(f.m.cus.addr + entry)
+	off, ok := p.code.uint32(f.m.cus.addr + entry)
 	if !ok || uint64(off) >= f.m.files.n {
-		return "", int(line)
+		return "", line
 	}
-	return p.code.cstring(f.m.files.addr+uint64(off), 4096), int(line)
+	return p.code.cstring(f.m.files.addr+uint64(off), 4096), line
+}
+
+// noLine is the line of an instruction that belongs to none, such as the jump of a
+// loop without a body.
+const noLine = 1
+
+// near is how far from an instruction a line is looked for, in bytes.
+const near = 4096
+
+// nearestLine returns the line nearest to an instruction that belongs to none:
+// that of the nearest instruction of the same inlined call, or else the line of
+// the declaration.
+func (p *Program) nearestLine(f function, pc uint64, declared int) int {
+	around := func(off uint32) (out []span) {
+		for s := range p.spans(f, off) {
+			if s.start > pc+near {
+				break
+			}
+			if s.end+near > pc && s.start < s.end {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	calls := around(p.table(f, pcdataInline))
+	call := func(pc uint64) int32 {
+		for _, s := range calls {
+			if pc < s.end {
+				return s.value
+			}
+		}
+		return -1
+	}
+	mine, best, distance := call(pc), declared, uint64(math.MaxUint64)
+	for _, s := range around(Uint32(f.record, funcPCLine)) {
+		at := s.start
+		if s.end <= pc {
+			at = s.end - 1
+		}
+		if d := max(at, pc) - min(at, pc); s.value > noLine && d < distance && call(at) == mine {
+			best, distance = int(s.value), d
+		}
+	}
+	return best
 }
 
 // Func gives the name of the function in which pc lies, with the file and the
@@ -284,6 +357,6 @@ func (p *Program) Func(pc uint64) Frame {
 	if !ok {
 		return Frame{}
 	}
-	file, line := p.line(f, pc)
-	return Frame{Func: p.name(f.m, int32(half(f.record, funcName))), File: file, Line: line, PC: pc}
+	file, line := p.line(f, pc, int(Uint32(f.record, funcStart)))
+	return Frame{Func: p.name(f.m, int32(Uint32(f.record, funcName))), File: file, Line: line, PC: pc}
 }

@@ -36,18 +36,18 @@ func (p *Program) interrupted(r registers) (registers, bool) {
 	}
 	regions := p.mem.Regions()
 	for i := 0; i+frame.pc+8 <= len(r.stack); i += 8 {
-		at, base, size := r.sp+uint64(i), word(r.stack, i+frame.stack), word(r.stack, i+frame.size)
-		if word(r.stack, i+frame.link) != 0 || size > maxStack || at < base || at-base >= size {
+		at, base, size := r.sp+uint64(i), Uint64(r.stack, i+frame.stack), Uint64(r.stack, i+frame.size)
+		if Uint64(r.stack, i+frame.link) != 0 || size > maxStack || at < base || at-base >= size {
 			continue
 		}
-		sp, pc := word(r.stack, i+frame.sp), word(r.stack, i+frame.pc)
+		sp, pc := Uint64(r.stack, i+frame.sp), Uint64(r.stack, i+frame.pc)
 		if in, ok := regionAt(regions, pc); !ok || !in.Executable || sp%8 != 0 {
 			continue
 		}
 		if _, ok := regionAt(regions, sp); !ok || sp == at {
 			continue
 		}
-		out := registers{sp: sp, pc: pc, lr: word(r.stack, i+frame.lr), exact: true, how: r.how, stack: upFrom(p.mem, sp)}
+		out := registers{sp: sp, pc: pc, lr: Uint64(r.stack, i+frame.lr), exact: true, how: r.how, stack: upFrom(p.mem, sp)}
 		return out, len(out.stack) > 0
 	}
 	return r, false

@@ -24,7 +24,7 @@ func (p *Program) TypeName(addr uint64) string {
 		if !ok {
 			return ""
 		}
-		at := m.types + uint64(half(b, typeName))
+		at := m.types + uint64(Uint32(b, typeName))
 		if at >= m.etypes {
 			return ""
 		}

@@ -71,16 +71,16 @@ func regionAt(regions []Region, addr uint64) (Region, bool) {
 	return regions[i], true
 }
 
-// word reads the 64-bit word at b[at:]; 0 if it is not there.
-func word(b []byte, at int) uint64 {
+// Uint64 reads the 64-bit word at b[at:]; 0 if it is not there.
+func Uint64(b []byte, at int) uint64 {
 	if at < 0 || at+8 > len(b) {
 		return 0
 	}
 	return binary.LittleEndian.Uint64(b[at:])
 }
 
-// half reads the 32-bit word at b[at:]; 0 if it is not there.
-func half(b []byte, at int) uint32 {
+// Uint32 reads the 32-bit word at b[at:]; 0 if it is not there.
+func Uint32(b []byte, at int) uint32 {
 	if at < 0 || at+4 > len(b) {
 		return 0
 	}

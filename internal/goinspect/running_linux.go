@@ -116,21 +116,21 @@ func bits(mask uint64) int {
 // sampledAt reads a sample: the kind of registers, the registers, the size of
 // the stack, the stack, and how much of that is real.
 func sampledAt(b []byte, n, sp, pc, lr int) (registers, bool) {
-	if word(b, 0) == 0 {
+	if Uint64(b, 0) == 0 {
 		return registers{}, false
 	}
-	reg := func(i int) uint64 { return word(b, 8+8*i) }
+	reg := func(i int) uint64 { return Uint64(b, 8+8*i) }
 	r := registers{sp: reg(sp), pc: reg(pc), exact: true, how: "sampled by the kernel's profiler"}
 	if lr >= 0 {
 		r.lr = reg(lr)
 	}
 	at := 8 + 8*n
-	size := int(min(word(b, at), sampledStack))
+	size := int(min(Uint64(b, at), sampledStack))
 	at += 8
 	if at+size+8 > len(b) {
 		return registers{}, false
 	}
-	real := int(min(word(b, at+size), uint64(size)))
+	real := int(min(Uint64(b, at+size), uint64(size)))
 	r.stack = append([]byte(nil), b[at:at+real]...)
 	return r, len(r.stack) > 0
 }

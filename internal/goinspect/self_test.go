@@ -124,13 +124,13 @@ func text(t *testing.T, id uint64) string {
 func TestStacks(t *testing.T) {
 	p := self(t)
 	var all []parked
-	var records []uint64
+	var records []Goroutine
 	for _, depth := range []int{0, 1, 7, 60, 1000} {
 		for _, park := range []func(int) parked{parkInChannel, parkInPull} {
 			k := park(depth)
 			defer k.end()
 			all = append(all, k)
-			records = append(records, uint64(k.record))
+			records = append(records, Goroutine{uint64(k.record), k.id})
 		}
 	}
 	for i, s := range p.Stacks(records) {
@@ -161,17 +161,17 @@ func TestStacks(t *testing.T) {
 // has to tell; where that is forbidden, the answer names the thread.
 func TestRunning(t *testing.T) {
 	p := self(t)
-	ready, quit := make(chan uintptr), make(chan bool)
+	ready, quit := make(chan Goroutine), make(chan bool)
 	done := make(chan bool)
 	go func() {
-		ready <- gid.Record()
+		ready <- Goroutine{uint64(gid.Record()), gid.ID()}
 		spin(quit)
 		close(done)
 	}()
 	record := <-ready
-	s := p.Stacks([]uint64{uint64(record)})[0]
+	s := p.Stacks([]Goroutine{record})[0]
 	for s.State != Running || s.How == "" && profilerAllowed() {
-		s = p.Stacks([]uint64{uint64(record)})[0]
+		s = p.Stacks([]Goroutine{record})[0]
 	}
 	if s.How == "" {
 		if s.Thread == 0 || len(s.Frames) > 0 {
