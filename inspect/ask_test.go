@@ -20,6 +20,9 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
+// answered asks the loops, which all answer.
+func answered() (*inspect.Picture, error) { return inspect.Ask(patience) }
+
 // taken is look with another way to take the picture.
 func taken(ctx context.Context, t *testing.T, name string, take func() (*inspect.Picture, error)) *inspect.Loop {
 	t.Helper()
@@ -58,7 +61,7 @@ func TestAskSame(t *testing.T) {
 					}
 				}
 				var both []*inspect.Loop
-				for _, take := range []func() (*inspect.Picture, error){inspect.Ask, inspect.Snapshot} {
+				for _, take := range []func() (*inspect.Picture, error){answered, inspect.Snapshot} {
 					both = append(both, taken(ctx, t, "asked", take))
 				}
 				same(t, both[0], both[1])
@@ -113,7 +116,7 @@ func same(t *testing.T, a, b *inspect.Loop) {
 func TestAskFromTask(t *testing.T) {
 	r := rondo.Runner{Name: "asking"}
 	err := r.Run(t.Context(), func(ctx context.Context) error {
-		p, err := inspect.Ask()
+		p, err := answered()
 		if err != nil {
 			return err
 		}
@@ -136,7 +139,7 @@ func TestAskHeld(t *testing.T) {
 	go func() {
 		defer close(quit)
 		<-asking
-		p, err := inspect.Ask()
+		p, err := inspect.Ask(inspect.Holding)
 		if err != nil {
 			t.Error(err)
 		}
@@ -157,7 +160,7 @@ func TestAskHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := loopOf(t, <-pictures, "held")
-	if h := l.Held; h == nil || h.Task != 1 || h.How != "blocked on a channel" || h.For < time.Second || len(inspect.Own(h.Stack)) == 0 ||
+	if h := l.Held; h == nil || h.Task != 1 || h.How != "blocked on a channel" || h.For < inspect.Holding || len(inspect.Own(h.Stack)) == 0 ||
 		path.Base(inspect.Own(h.Stack)[0].File) != "ask_test.go" {
 		t.Errorf("held: %+v; want the channel of this test", h)
 	}

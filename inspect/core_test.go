@@ -236,6 +236,7 @@ func cored(t *testing.T, mode string, wanted func(l *inspect.Loop) bool) (exe, c
 
 // TestCore: a core shows what the process showed.
 func TestCore(t *testing.T) {
+	t.Parallel()
 	exe, core := cored(t, "waits", settled)
 	check := func(exe string) {
 		l := inCore(t, core, exe)
@@ -296,6 +297,7 @@ func TestCore(t *testing.T) {
 // TestCoreOfRunning: where a task was that computed when the core was written is
 // known from the registers of its thread.
 func TestCoreOfRunning(t *testing.T) {
+	t.Parallel()
 	_, core := cored(t, "spin", func(l *inspect.Loop) bool { return l.Held != nil })
 	checkCulprit(t, inCore(t, core, ""))
 }
@@ -323,7 +325,7 @@ func TestCoreOfCrash(t *testing.T) {
 		return
 	}
 	// Whoever has set the handlers, Go or the C library, shows on their stack.
-	for _, b := range []build{plain, {name: "without C", env: "CGO_ENABLED=0"}} {
+	for _, b := range []build{plain, {name: "without C", flags: []string{"-tags=lean"}, env: "CGO_ENABLED=0"}} {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			l := inCore(t, crashed(t, b.program(t)), "")
@@ -359,6 +361,7 @@ func crashed(t *testing.T, path string) string {
 
 // TestNoCore: files that are none.
 func TestNoCore(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
 	if err := os.WriteFile(text, []byte(strings.Repeat("no core\n", 1000)), 0o600); err != nil {
@@ -375,6 +378,7 @@ func TestNoCore(t *testing.T) {
 // TestCoreDamage damages what a core says of itself: its headers and its notes.
 // Whatever comes of it is a picture or a sentence.
 func TestCoreDamage(t *testing.T) {
+	t.Parallel()
 	exe, core := cored(t, "spin", func(l *inspect.Loop) bool { return l.Held != nil })
 	file, err := os.OpenFile(core, os.O_RDWR, 0)
 	if err != nil {

@@ -263,7 +263,7 @@ func (r *reader) waiting(s *seen, label string) string {
 		words = append(words, fmt.Sprintf("fd %d", t.FD))
 	}
 	if t.What == "sleep" && t.Due > 0 {
-		words = append(words, Short(t.Due))
+		words = append(words, short(t.Due))
 	}
 	return strings.Join(words, " ")
 }

@@ -15,7 +15,7 @@ import (
 var files embed.FS
 
 var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"short": Short, "share": share, "count": count, "own": Own,
+	"short": short, "share": share, "count": count, "own": own,
 }).ParseFS(files, "page.html"))
 
 // refresh is how often the page takes a new picture, unless it is asked

@@ -28,7 +28,9 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 		stack, out.Stack = r.stepOf(s)
 	} else {
 		var asleep bool
-		if stack, asleep = r.baton(before); asleep {
+		// Without stacks, a loop that sleeps cannot be told from one that a callback
+		// holds.
+		if stack, asleep = r.baton(before); asleep || stack.State == goinspect.Unknown && r.program.Missing() != "" {
 			l.Idle += l.Lag
 			l.Lag = 0
 			return nil
@@ -37,6 +39,9 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 	}
 	out.Thread = stack.Thread
 	out.How, out.Advice = doing(stack)
+	if stack.State == goinspect.Unknown && r.program.Missing() != "" {
+		out.Advice = "what it does cannot be read"
+	}
 	return out
 }
 

@@ -31,6 +31,7 @@ func (i *image) word(w uint64) []uint64 {
 // the memory of the old name used for something else at once: the name in the
 // picture is the old one or the new one, and nothing between.
 func TestNameChanges(t *testing.T) {
+	t.Parallel()
 	i := recorded(t)
 	// A record of a task's rare things points to the name's header, that to its
 	// text.

@@ -40,15 +40,31 @@ var self struct {
 // stacks are read. A loop that has not answered within a second is said to be held. This
 // needs a 64-bit little-endian processor.
 func Snapshot() (*Picture, error) {
-	if target := openSelf(); target != nil {
-		defer self.Unlock()
-		return target.Snapshot(Options{Stacks: true})
+	if p, err, ok := readSelf(); ok {
+		return p, err
 	}
-	return ask()
+	return ask(answerTime)
 }
 
-// openSelf gives the calling program opened like another, and locked; nil if that
-// cannot be done.
+// readSelf takes the picture of the calling program as if it were another. It
+// reports whether that can be done: it cannot if this package does not know the
+// release of Go, which asking does not need.
+func readSelf() (*Picture, error, bool) {
+	target := openSelf()
+	if target == nil {
+		return nil, nil, false
+	}
+	defer self.Unlock()
+	p, err := target.Snapshot(Options{Stacks: true})
+	if err == nil && p.Missing != "" {
+		self.target, self.closed = nil, true
+		return nil, nil, false
+	}
+	return p, err, true
+}
+
+// openSelf returns the calling program opened like another, and locked; nil if
+// that cannot be done.
 func openSelf() *Target {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		return nil
@@ -70,8 +86,9 @@ func openSelf() *Target {
 // answerTime is how long a loop has to answer.
 const answerTime = time.Second
 
-// ask takes the picture of the calling program by asking its loops.
-func ask() (*Picture, error) {
+// ask takes the picture of the calling program by asking its loops, each of which
+// has so long to answer.
+func ask(wait time.Duration) (*Picture, error) {
 	if unsafe.Sizeof(uintptr(0)) != 8 || binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		return nil, errors.New("this program cannot be looked into: its processor is not a 64-bit little-endian one")
 	}
@@ -95,7 +112,7 @@ func ask() (*Picture, error) {
 			answer <- nil // It has ended.
 		}
 	}
-	timer := time.NewTimer(answerTime)
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for i, l := range loops {
 		var part *Loop
@@ -107,7 +124,7 @@ func ask() (*Picture, error) {
 			select {
 			case part = <-answers[i]: // It answered while another was waited for.
 			default:
-				part = readHeld(l)
+				part = readHeld(l, wait)
 			}
 		}
 		if part != nil {
@@ -139,14 +156,14 @@ func read(l kernel.Loop, late time.Duration) *Loop {
 // readHeld reads a loop that has not answered. Should it go on after all, what is
 // read may be of several moments; the memory stays readable, for the runtime
 // gives back none of what it has.
-func readHeld(l kernel.Loop) (out *Loop) {
+func readHeld(l kernel.Loop, late time.Duration) (out *Loop) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if recover() != nil {
 			out = nil
 		}
 	}()
-	return read(l, answerTime)
+	return read(l, late)
 }
 
 // calling is the calling program. It is for one picture.
@@ -181,6 +198,9 @@ func (c *calling) Stacks(gs []goinspect.Goroutine) []goinspect.Stack {
 	}
 	return out
 }
+
+// Missing returns "": the calling program knows its own runtime.
+func (c *calling) Missing() string { return "" }
 
 // near is the calling program's own memory. Only what is known to be there may be
 // read.

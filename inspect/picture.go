@@ -8,7 +8,10 @@ type Picture struct {
 	PID   int       `json:"pid,omitempty"` // 0 for a core
 	Go    string    `json:"go"`            // the version of Go it was built with
 	Taken time.Time `json:"taken"`
-	Loops []*Loop   `json:"loops"`
+	// Missing says in a sentence what could not be read because this package does
+	// not know the release of Go that built the program; "" if nothing.
+	Missing string  `json:"missing,omitempty"`
+	Loops   []*Loop `json:"loops"`
 }
 
 // A Loop is one loop of the program.
@@ -68,8 +71,7 @@ type Task struct {
 	Scopes    []Scope `json:"scopes,omitempty"`
 	Goroutine uint64  `json:"goroutine,omitempty"`
 	Thread    int     `json:"thread,omitempty"` // where it ran, if it did
-	// Stack is where it is, the innermost call first, all calls included; Own
-	// gives those of the program.
+	// Stack is where it is, the innermost call first, all calls included.
 	Stack []Frame `json:"stack,omitempty"`
 	Cut   bool    `json:"cut,omitempty"` // the outermost calls are missing
 	// Moved says that the task ran while the picture was taken, so that its wait

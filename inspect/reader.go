@@ -51,6 +51,7 @@ type program interface {
 	Func(pc uint64) goinspect.Frame
 	TypeName(addr uint64) string
 	Stacks(gs []goinspect.Goroutine) []goinspect.Stack
+	Missing() string
 }
 
 // goroutine returns the goroutine of a worker.

@@ -5,6 +5,7 @@ package inspect_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -118,10 +119,11 @@ func TestNotAllowed(t *testing.T) {
 
 // TestOtherPrograms: one in C, and one in Go without Rondo.
 func TestOtherPrograms(t *testing.T) {
+	t.Parallel()
 	c := exec.Command("sh", "-c", "echo ready; read line")
 	p := run(t, c)
 	_, err := inspect.OpenProcess(p.Process.Pid)
-	refused(t, err, pidWords(p.Process.Pid, "no Rondo in it", "no Go program")...)
+	refused(t, err, pidWords(p.Process.Pid, "no Rondo in it", "not a Go program")...)
 
 	path := filepath.Join(t.TempDir(), "bare")
 	if out, err := exec.Command("go", "build", "-o", path, "./testdata/bare").CombinedOutput(); err != nil {
@@ -130,13 +132,14 @@ func TestOtherPrograms(t *testing.T) {
 	p = start(t, path)
 	_, err = inspect.OpenProcess(p.Process.Pid)
 	refused(t, err, pidWords(p.Process.Pid, "no Rondo in it")...)
-	if strings.Contains(err.Error(), "no Go program") {
+	if strings.Contains(err.Error(), "not a Go program") {
 		t.Errorf("%q; and yet it is one", err)
 	}
 }
 
 // TestNewerTable: a program whose Rondo is newer than the reader.
 func TestNewerTable(t *testing.T) {
+	t.Parallel()
 	i := recorded(t)
 	d := damage(i, nil)
 	for _, page := range i.order {
@@ -156,6 +159,7 @@ func TestNewerTable(t *testing.T) {
 
 // TestEnded: a process that ends while it is looked into.
 func TestEnded(t *testing.T) {
+	t.Parallel()
 	p := start(t, plain.program(t), "idle")
 	target := open(t, p)
 	if _, err := target.Snapshot(inspect.Options{Stacks: true}); err != nil {
@@ -164,7 +168,7 @@ func TestEnded(t *testing.T) {
 	p.end()
 	_, err := target.Snapshot(inspect.Options{Stacks: true})
 	refused(t, err, pidWords(p.Process.Pid, "has ended")...)
-	if !inspect.Ended(err) || inspect.Ended(nil) || inspect.Ended(os.ErrNotExist) {
-		t.Errorf("Ended(%v) = %v", err, inspect.Ended(err))
+	if !errors.Is(err, os.ErrProcessDone) || errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v: want os.ErrProcessDone", err)
 	}
 }

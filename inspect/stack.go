@@ -30,8 +30,8 @@ const module = "github.com/rondo-go/rondo"
 // program and a wait.
 var library = []string{"runtime", "iter", "syscall", "sync", "time", "internal"}
 
-// Own tells whether a call is the program's, and not one of Rondo or of what
-// lies under it.
+// Own reports whether a call is the program's, and not one of Rondo or of the
+// standard library below it.
 func (f Frame) Own() bool {
 	pkg := f.Package()
 	if pkg == module {
@@ -62,8 +62,8 @@ func (f Frame) Package() string {
 	return f.Func
 }
 
-// Own gives those of the calls on a stack that are the program's.
-func Own(stack []Frame) []Frame {
+// own returns those of the calls on a stack that are the program's.
+func own(stack []Frame) []Frame {
 	var out []Frame
 	for _, f := range stack {
 		if f.Own() {

@@ -1,8 +1,8 @@
 package inspect
 
 import (
-	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
@@ -88,10 +88,15 @@ func (t *Target) find(m goinspect.Memory) error {
 // Close lets go of the target.
 func (t *Target) Close() error { return t.program.Memory().Close() }
 
-// errGone says that the process has ended.
-var errGone = errors.New("has ended")
+// An endedError says that a process has ended. It is os.ErrProcessDone.
+type endedError struct{ pid int }
 
-// Snapshot takes a picture. It fails if the process has ended meanwhile.
+func (e endedError) Error() string { return fmt.Sprintf("process %d has ended", e.pid) }
+
+func (e endedError) Is(target error) bool { return target == os.ErrProcessDone }
+
+// Snapshot takes a picture. If the process has ended, the error is
+// os.ErrProcessDone for errors.Is.
 func (t *Target) Snapshot(o Options) (*Picture, error) {
 	p := &Picture{PID: t.pid, Go: t.program.Version, Taken: time.Now(), Loops: []*Loop{}}
 	for i := range t.layouts {
@@ -106,15 +111,13 @@ func (t *Target) Snapshot(o Options) (*Picture, error) {
 			}
 		}
 	}
+	p.Missing = t.program.Missing()
 	return p, nil
 }
 
 func (t *Target) gone() error {
 	if t.pid != 0 {
-		return fmt.Errorf("process %d %w", t.pid, errGone)
+		return endedError{t.pid}
 	}
 	return fmt.Errorf("%s is damaged: the list of loops cannot be read", t.name)
 }
-
-// Ended reports whether an error of Snapshot says that the process has ended.
-func Ended(err error) bool { return errors.Is(err, errGone) }

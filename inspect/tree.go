@@ -65,6 +65,9 @@ func (p *Picture) writeHead(w io.Writer) {
 		what = fmt.Sprintf("process %d", p.PID)
 	}
 	fmt.Fprintf(w, "%s, %s: %s in %s\n", what, p.Go, count(tasks, "task"), count(len(p.Loops), "loop"))
+	if p.Missing != "" {
+		fmt.Fprintln(w, p.Missing)
+	}
 }
 
 // WriteHead writes a line about the loop, and if something holds it, what that is
@@ -72,7 +75,7 @@ func (p *Picture) writeHead(w io.Writer) {
 func (l *Loop) WriteHead(w io.Writer, full bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %d ready, %s, up %s, asleep %s of it", l.Name, count(len(l.Tasks), "task"), l.Ready,
-		count(l.Timers, "timer"), Short(l.Uptime), share(l.Idle, l.Uptime))
+		count(l.Timers, "timer"), short(l.Uptime), share(l.Idle, l.Uptime))
 	if !l.Exact {
 		b.WriteString("; seen while it ran")
 		if l.Missed > 0 {
@@ -85,7 +88,7 @@ func (l *Loop) WriteHead(w io.Writer, full bool) error {
 		if h.Task != 0 {
 			who = l.label(h.Task)
 		}
-		fmt.Fprintf(&b, "HELD: %s has held the loop for %s: %s\n", who, Short(h.For), h.Advice)
+		fmt.Fprintf(&b, "HELD: %s has held the loop for %s: %s\n", who, short(h.For), h.Advice)
 		writeStack(&b, "    ", h.Stack, full)
 	}
 	_, err := io.WriteString(w, b.String())
@@ -230,7 +233,7 @@ func (t *Task) line(n int) string {
 	case t.Moved:
 		b.WriteString("  ran while it was looked at")
 	case t.State == "waiting":
-		fmt.Fprintf(&b, "  waits for %s, since %s", t.Waiting, Short(t.Since))
+		fmt.Fprintf(&b, "  waits for %s, since %s", t.Waiting, short(t.Since))
 	default:
 		fmt.Fprintf(&b, "  %s", t.State)
 	}
@@ -246,7 +249,7 @@ func (t *Task) line(n int) string {
 func (s Scope) line() string {
 	line := fmt.Sprintf("%s, %s", s.Kind, count(s.Tasks, "task"))
 	if s.Left != 0 {
-		line += fmt.Sprintf(", %s left", Short(s.Left))
+		line += fmt.Sprintf(", %s left", short(s.Left))
 	}
 	if s.Cancelled {
 		line += ", cancelled"
@@ -256,7 +259,7 @@ func (s Scope) line() string {
 
 func writeStack(w io.Writer, indent string, stack []Frame, full bool) {
 	if !full {
-		stack = Own(stack)
+		stack = own(stack)
 	}
 	for _, f := range stack {
 		fmt.Fprintf(w, "%s%s %s:%d\n", indent, f.Func, f.File, f.Line)
@@ -278,8 +281,8 @@ func share(part, whole time.Duration) string {
 	return fmt.Sprintf("%.0f %%", 100*min(1, float64(part)/float64(whole)))
 }
 
-// Short gives a duration in three digits or so.
-func Short(d time.Duration) string {
+// short writes a duration in three digits or so.
+func short(d time.Duration) string {
 	switch a := d.Abs(); {
 	case a < time.Microsecond:
 		return d.String()

@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,6 +83,9 @@ func (b *board) head() []string {
 		}
 		return b.shortened(lines)
 	}
+	if missing := b.now.picture.Missing; missing != "" {
+		alarm(missing, 2)
+	}
 	for _, l := range b.now.loops {
 		if l.Held != nil {
 			alarm(l.alarm(), 3)
@@ -110,8 +114,8 @@ func (g gauge) alarm() string {
 		}
 	}
 	text := fmt.Sprintf("HELD: %s has held %s for %s: %s", who, g.Name, stretch(g.Held.For), g.Held.Advice)
-	if own := inspect.Own(g.Held.Stack); len(own) > 0 {
-		text += fmt.Sprintf(" (%s)", shortFunc(own[0].Func))
+	if i := slices.IndexFunc(g.Held.Stack, inspect.Frame.Own); i >= 0 {
+		text += fmt.Sprintf(" (%s)", shortFunc(g.Held.Stack[i].Func))
 	}
 	return text
 }
@@ -296,7 +300,7 @@ func (b *board) stack() []string {
 	m := b.detail
 	frames := m.Stack
 	if !b.full {
-		frames = inspect.Own(frames)
+		frames = slices.DeleteFunc(slices.Clone(frames), func(f inspect.Frame) bool { return !f.Own() })
 	}
 	var lines []string
 	for _, f := range frames {

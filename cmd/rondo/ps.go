@@ -49,6 +49,9 @@ func runPs(c *console, args []string) error {
 // wide, or 0 for none: there lines are cut. A Writer that fails says so at its
 // Flush.
 func writeTable(out *bufio.Writer, p *inspect.Picture, width int) {
+	if p.Missing != "" {
+		fmt.Fprintln(out, p.Missing)
+	}
 	if len(p.Loops) == 0 {
 		fmt.Fprintln(out, "No loop runs in it.")
 	}
@@ -81,14 +84,14 @@ func row(t *inspect.Task) []string {
 		state += ", cancelled"
 	}
 	if t.Since > 0 {
-		since = inspect.Short(t.Since)
+		since = short(t.Since)
 	}
 	waits := t.Waiting
 	if t.Moved {
 		waits = "(ran meanwhile)"
 	}
 	return []string{
-		strconv.FormatUint(t.ID, 10), t.Name, state, dash(waits), dash(since), inspect.Short(t.Age),
+		strconv.FormatUint(t.ID, 10), t.Name, state, dash(waits), dash(since), short(t.Age),
 		strconv.FormatUint(t.Switches, 10), shortFunc(t.Func),
 	}
 }

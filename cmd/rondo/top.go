@@ -102,7 +102,7 @@ func (c *camera) take(task uint64) shot {
 	}
 	began := time.Now()
 	p, err := c.target.Snapshot(o)
-	return shot{p, time.Since(began), err, inspect.Ended(err)}
+	return shot{p, time.Since(began), err, errors.Is(err, os.ErrProcessDone)}
 }
 
 func (c *camera) close() error {

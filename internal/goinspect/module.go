@@ -16,7 +16,10 @@ package goinspect
 // leads to are what they must be. If none fits, the module has names but no
 // stacks: without the table of inlined calls they would be wrong.
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // A module is the Go code of one file that was linked into the program.
 type module struct {
@@ -85,9 +88,11 @@ func (p *Program) findModules() []*module {
 	var found []*module
 	regions := p.mem.Regions()
 	scan(p.mem, func(r Region) bool { return !r.Executable }, func(_ uint64, b []byte) {
+		next := Uint64(b, 0)
 		for i := 0; i+moduleWords*8 <= len(b); i += 8 {
-			header := Uint64(b, i)
-			if distance := Uint64(b, i+8) - header; distance < leastHeader || distance > mostHeader || header == 0 {
+			header := next
+			next = binary.LittleEndian.Uint64(b[i+8:])
+			if distance := next - header; distance < leastHeader || distance > mostHeader || header == 0 {
 				continue
 			}
 			if _, ok := regionAt(regions, header); !ok {
@@ -176,17 +181,18 @@ func (p *Program) placeTypes(m *module, w func(int) uint64) {
 	m.gofunc = 0
 }
 
-// How many functions are looked at to find this many with inlined calls.
+// Bounds on how many functions are looked at: all, or enough with inlined calls.
 const (
-	mostTried   = 4096
-	mostInlined = 16
+	maxFunctions  = 1 << 20
+	enoughInlined = 16
 )
 
 // inlinesRight reports whether the tables of inlined calls that m.gofunc leads to
-// are such tables: each record names a function, by where a name begins.
+// are such tables: each record names a function, by where a name begins. A program
+// that was built without inlining has none.
 func (p *Program) inlinesRight(m *module) bool {
 	found := 0
-	for i := uint64(0); i < m.ftab.n/8-1 && i < mostTried && found < mostInlined; i++ {
+	for i := uint64(0); i < m.ftab.n/8-1 && i < maxFunctions && found < enoughInlined; i++ {
 		at, ok := p.code.uint32(m.ftab.addr + i*8 + 4)
 		if !ok {
 			return false
@@ -205,7 +211,7 @@ func (p *Program) inlinesRight(m *module) bool {
 		}
 		found++
 	}
-	return found > 0
+	return true
 }
 
 // nameBegins reports whether a name begins at an offset of m's table of names:

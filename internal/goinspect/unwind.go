@@ -181,20 +181,15 @@ func (p *Program) stacksOf(gs []Goroutine, out []Stack) {
 	}
 }
 
-// tryStacks reads the stacks of the goroutines in todo, and gives those that
-// changed meanwhile, and those that were not tried for want of room.
+// tryStacks reads the stacks of the goroutines in todo, and returns those that
+// changed meanwhile, and those that it did not try for want of room.
 func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt) {
 	size := p.layout.size
 	before := p.readGs(todo)
-	if p.room == nil {
-		p.room = make([]byte, budget)
-	}
-	room := p.room
-	stacks := make([]Request, len(todo))
+	sizes, total := make([]int, len(todo)), 0
 	for i := range todo {
 		a := &todo[i]
-		a.first = before[i].Data
-		a.g = gState{}
+		a.first, a.g = before[i].Data, gState{}
 		if !before[i].OK {
 			continue
 		}
@@ -204,16 +199,22 @@ func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt
 		}
 		a.g = g
 		if g.state != Running && g.state != Dead && g.sp >= g.low && g.sp < g.high {
-			n := min(g.high-g.sp, maxCopy)
-			if n > uint64(len(room)) {
-				todo, later = todo[:i], todo[i:]
-				break
-			}
-			stacks[i] = Request{Addr: g.sp, Data: room[:n:n]}
-			room = room[n:]
+			sizes[i] = int(min(g.high-g.sp, maxCopy))
 		}
+		if total+sizes[i] > budget {
+			todo, later = todo[:i], todo[i:]
+			break
+		}
+		total += sizes[i]
 	}
-	stacks = stacks[:len(todo)]
+	if len(p.room) < total {
+		p.room = make([]byte, total)
+	}
+	room, stacks := p.room, make([]Request, len(todo))
+	for i, n := range sizes[:len(todo)] {
+		stacks[i] = Request{Addr: todo[i].g.sp, Data: room[:n:n]}
+		room = room[n:]
+	}
 	p.mem.ReadMany(stacks)
 	after := p.readGs(todo)
 	var pcs []uint64
