@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -206,4 +207,39 @@ func spin(quit chan bool) {
 		default:
 		}
 	}
+}
+
+var turns int
+
+// jump is a loop that the compiler turns into an instruction of no line.
+//
+//go:noinline
+func jump() {
+	for {
+		turns++
+	}
+}
+
+// TestLines: each instruction of a function has one of the function's lines, also
+// one that belongs to none.
+func TestLines(t *testing.T) {
+	p := self(t)
+	entry := uint64(reflect.ValueOf(jump).Pointer())
+	first := p.Func(entry)
+	f, ok := p.find(entry)
+	if !ok || !strings.HasSuffix(first.Func, "goinspect.jump") {
+		t.Fatalf("at the entry of jump stands %+v", first)
+	}
+	none := 0
+	for s := range p.spans(f, Uint32(f.record, funcPCLine)) {
+		if s.value == noLine {
+			none++
+		}
+		for pc := s.start; pc < s.end; pc++ {
+			if got := p.framesAt(f, pc, false); len(got) != 1 || got[0].Line < first.Line-1 || got[0].Line > first.Line+3 {
+				t.Errorf("%#x stands at %+v; want a line of jump", pc, got)
+			}
+		}
+	}
+	t.Logf("%d spans of no line", none)
 }
