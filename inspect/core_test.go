@@ -192,7 +192,7 @@ func copyMemory(t *testing.T, pid int, file *os.File, at int64, start, size uint
 	}
 }
 
-// inCore gives the only loop of a core.
+// inCore returns the only loop of a core.
 func inCore(t *testing.T, name, exe string) *inspect.Loop {
 	t.Helper()
 	target, err := inspect.OpenCore(name, exe)
@@ -215,7 +215,7 @@ func inCore(t *testing.T, name, exe string) *inspect.Loop {
 }
 
 // cored copies the plain target to where the test may take it away, lets it come
-// to what a test waits for, and gives its path and that of its core.
+// to what a test waits for, and returns its path and that of its core.
 func cored(t *testing.T, mode string, wanted func(l *inspect.Loop) bool) (exe, core string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -337,7 +337,7 @@ func TestCoreOfCrash(t *testing.T) {
 	}
 }
 
-// crashed runs the target until it crashes, and gives the core.
+// crashed runs the target until it crashes, and returns the core.
 func crashed(t *testing.T, path string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -368,7 +368,7 @@ func TestNoCore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, word := range map[string]string{
-		filepath.Join(dir, "nothing"): "no such file", dir: "is no ELF core file", text: "is no ELF core file", plain.program(t): "is no ELF core file",
+		filepath.Join(dir, "nothing"): "no such file", dir: "is not an ELF core file", text: "is not an ELF core file", plain.program(t): "is not an ELF core file",
 	} {
 		_, err := inspect.OpenCore(name, "")
 		refused(t, err, name, word)

@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-go/rondo/internal/goinspect"
 )
 
-// recorded gives the image of a program with a task of each kind, and the places
+// recorded returns the image of a program with a task of each kind, and the places
 // in it at which looking into its loops begins.
 func recorded(t testing.TB) *image {
 	t.Helper()

@@ -1,6 +1,6 @@
 package inspect
 
-// This file says what was read of tasks in words: their names and functions, the
+// This file describes the tasks that were read: their names and functions, the
 // scopes that they are in, and what they wait for.
 
 import (
@@ -91,10 +91,10 @@ func (r *reader) readScopes() {
 	}
 }
 
-// own gives the address of a task's own scope.
+// own returns the address of a task's own scope.
 func (r *reader) own(s *seen) uint64 { return s.addr + uint64(r.layout.offsets[window.TaskScope]) }
 
-// opened gives the addresses of the scopes that s has opened and not left, the
+// opened returns the addresses of the scopes that s has opened and not left, the
 // outermost first, down to the one at the given address.
 func (r *reader) opened(s *seen, inner uint64) []uint64 {
 	var out []uint64
@@ -143,7 +143,7 @@ func (r *reader) place(s *seen) {
 	}
 }
 
-// timers gives for each task how long it is until its timer; 0 if it has none.
+// timers returns for each task how long it is until its timer; 0 if it has none.
 func (r *reader) timers(head record) []time.Duration {
 	at, n := head.pair(window.LoopTimers)
 	addrs := make([]uint64, len(r.tasks))
@@ -164,7 +164,7 @@ func (r *reader) timers(head record) []time.Duration {
 	return out
 }
 
-// reasons gives for each task the word that says what it waits for.
+// reasons returns for each task the word that says what it waits for.
 func (r *reader) reasons() []string {
 	addrs, lengths := make([]uint64, len(r.tasks)), make([]uint64, len(r.tasks))
 	for i, s := range r.tasks {
@@ -175,7 +175,7 @@ func (r *reader) reasons() []string {
 	return r.strings(addrs, lengths)
 }
 
-// labels gives for each task what the thing that it waits for is called.
+// labels returns for each task what the thing that it waits for is called.
 func (r *reader) labels() []string {
 	kinds := make([]string, len(r.tasks))
 	things := make([]uint64, len(r.tasks))
@@ -220,7 +220,7 @@ func (r *reader) labels() []string {
 	return out
 }
 
-// address reads an IP address and gives it with its port.
+// address reads an IP address and returns it with its port.
 func (r *reader) address(at, n, port uint64) string {
 	if n != 4 && n != 16 {
 		return ""

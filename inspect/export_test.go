@@ -23,7 +23,7 @@ const Holding = holding
 // ParseStack reads the text of a stack.
 func ParseStack(text string) (goinspect.Stack, bool) { return parseStack(text) }
 
-// TypeNameOf gives the name of the type of a value, from what the value is in
+// TypeNameOf returns the name of the type of a value, from what the value is in
 // memory.
 func TypeNameOf(v any) string {
 	return (&calling{}).TypeName(uint64((*[2]uintptr)(unsafe.Pointer(&v))[0]))

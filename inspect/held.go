@@ -1,7 +1,7 @@
 package inspect
 
-// This file finds out who has the loop, if it does not turn: a task that
-// computes, or one whose goroutine is blocked on something that is not Rondo's.
+// This file finds out what holds a loop that does not turn: a task that computes,
+// or one whose goroutine is blocked outside Rondo.
 
 import (
 	"strings"
@@ -45,7 +45,7 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 	return out
 }
 
-// stepOf gives the stack of what runs in a task's step, which may be a coroutine
+// stepOf returns the stack of what runs in a task's step, which may be a coroutine
 // that the task has resumed, and the calls of all of them.
 func (r *reader) stepOf(s *seen) (goinspect.Stack, []Frame) {
 	nested := r.nested[s.addr]
@@ -57,8 +57,8 @@ func (r *reader) stepOf(s *seen) (goinspect.Stack, []Frame) {
 	return stacks[0], own
 }
 
-// baton gives the stack of whichever of the loop's goroutines is not parked in a
-// slot. It reports whether that is the one of Run, asleep until there is news.
+// baton returns the stack of the one goroutine of the loop that is not parked in
+// a slot. It reports whether that is the goroutine of Run, asleep in the driver.
 func (r *reader) baton(head record) (goinspect.Stack, bool) {
 	hub := r.one(head.uint64(window.LoopHub), window.TaskSize)
 	// Nearly always it is the goroutine of Run, asleep.
@@ -84,7 +84,7 @@ func (r *reader) baton(head record) (goinspect.Stack, bool) {
 	return goinspect.Stack{}, false
 }
 
-// asleep tells whether a stack is that of a loop in its driver.
+// asleep reports whether a stack is in the driver of a loop.
 func asleep(s goinspect.Stack) bool {
 	for _, f := range s.Frames {
 		if strings.HasSuffix(f.Func, ".Poll") && (strings.HasPrefix(f.Func, module+"/internal/poll.") || strings.HasPrefix(f.Func, module+"/sim.")) {
@@ -94,17 +94,17 @@ func asleep(s goinspect.Stack) bool {
 	return false
 }
 
-// doing says what a goroutine does that is not parked by the loop, and what the
+// doing says what a goroutine that is not parked in the loop does, and what the
 // program should use instead.
 func doing(s goinspect.Stack) (how, advice string) {
 	switch s.State {
 	case goinspect.Running, goinspect.Runnable:
 		if s.How == "in a system call" {
-			return "in a system call", "it is in a call that blocks; use Offload"
+			return "in a system call", "it is in a blocking call; use Offload"
 		}
-		return "computing", "it computes; call rondo.Yield now and then, or Offload it"
+		return "computing", "it is computing; call rondo.Yield from time to time, or use Offload"
 	case goinspect.Syscall:
-		return "in a system call", "it is in a call that blocks; use Offload"
+		return "in a system call", "it is in a blocking call; use Offload"
 	case goinspect.Waiting:
 		if s.How != "" {
 			return blockedBy(s.How)
@@ -124,7 +124,7 @@ func blocked(frames []goinspect.Frame) (how, advice string) {
 		}
 		switch {
 		case !ok && strings.HasPrefix(f.Func, "sync."), strings.HasPrefix(name, "semacquire"):
-			return "blocked on a lock", "it is blocked on a lock that perhaps a suspended task holds; use rondo.Mutex, or Offload"
+			return "blocked on a lock", "it is blocked on a sync.Mutex, probably held by a suspended task; use rondo.Mutex, or Offload"
 		case strings.HasPrefix(name, "chanrecv"), strings.HasPrefix(name, "chansend"):
 			return "blocked on a channel", "it is blocked on a channel; use rondo.Queue, or Offload"
 		case name == "selectgo", name == "block":
@@ -132,8 +132,8 @@ func blocked(frames []goinspect.Frame) (how, advice string) {
 		case f.Func == "time.Sleep":
 			return "in time.Sleep", "it is in time.Sleep; use rondo.Sleep"
 		case strings.HasPrefix(name, "netpollblock"), name == "runtime_pollWait":
-			return "waiting for a file or a connection of package net", "it is in a call that blocks; use Offload"
+			return "waiting for a file or a connection of package net", "it is in a blocking call; use Offload"
 		}
 	}
-	return "parked by the runtime", "it is blocked on something that is not Rondo's; use Offload"
+	return "parked by the runtime", "it is blocked outside Rondo; use Offload"
 }

@@ -50,7 +50,7 @@ func readLayout(p *goinspect.Program, at uint64) (layout, bool) {
 // maxLoops bounds how many loops a program is believed to have.
 const maxLoops = 10_000
 
-// loops gives the addresses of the loops.
+// loops returns the addresses of the loops.
 func (n *layout) loops(p *goinspect.Program) ([]uint64, bool) {
 	var header [16]byte
 	if p.Memory().Read(n.list, header[:]) != nil {

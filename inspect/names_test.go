@@ -9,7 +9,7 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// find gives the addresses, multiples of step, at which the bytes stand in the
+// find returns the addresses, multiples of step, at which the bytes stand in the
 // image.
 func (i *image) find(what []byte, step int) (found []uint64) {
 	for _, page := range i.order {

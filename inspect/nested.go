@@ -1,10 +1,10 @@
 package inspect
 
-// This file puts together the stacks of a task and of the coroutines nested in it.
-// A task that resumes a coroutine of its own making is parked meanwhile in the
-// call of next; the coroutine may wait in the loop in its place, or resume
-// another. All of these stacks are one: the coroutine's calls stand on those of
-// whoever resumed it.
+// This file joins the stacks of a task and of the coroutines nested in it. A task
+// that resumes a coroutine of its own is parked in the call of next meanwhile; the
+// coroutine may wait in the loop in its place, or resume another. All of these
+// stacks are one: the calls of a coroutine come above those of the goroutine that
+// resumed it.
 
 import (
 	"slices"
@@ -65,13 +65,13 @@ func (r *reader) readStacks() {
 	}
 }
 
-// wanted tells whether the stack of s is asked for, and there.
+// wanted reports whether the stack of s is asked for and can be read.
 func (r *reader) wanted(s *seen) bool {
 	return s.worker.b != nil && (r.options.Stacks || slices.Contains(r.options.StacksOf, s.info.ID))
 }
 
-// chain gives the stacks of those coroutines nested in a task whose calls stand on
-// the task's own, the innermost first. stacks are those of the coroutines.
+// chain returns the stacks of the nested coroutines whose calls come above the
+// task's own, the innermost first. stacks are those of the coroutines.
 func (r *reader) chain(own []Frame, nested []goinspect.Goroutine, stacks []goinspect.Stack) []goinspect.Stack {
 	if len(nested) == 0 || where(own) != resumes {
 		return nil
@@ -120,13 +120,12 @@ type place int
 const (
 	elsewhere  place = iota
 	inLoop           // it is suspended in the loop
-	resumes          // it has resumed a coroutine and waits until that gives back control
-	awaitsTurn       // it is a coroutine that has given back control
+	resumes          // it has resumed a coroutine and waits until that yields
+	awaitsTurn       // it is a coroutine that has yielded
 )
 
-// where tells by the innermost calls where a goroutine stands: all that switches
-// goes through the functions that iter.Pull makes, of which yield is one inside
-// the coroutine's own.
+// where says by the innermost calls where a goroutine stands. Every switch goes
+// through the functions that iter.Pull makes; yield is inside the coroutine's own.
 func where(stack []Frame) place {
 	for i, f := range stack {
 		switch pkg := f.Package(); {

@@ -1,11 +1,11 @@
 package inspect
 
-// This file looks into the calling program. Where a program may read the memory
-// of processes it reads its own like another's, and nothing of it takes part.
-// Elsewhere it asks the loops: a function that is posted to each reads the records
-// there, where nothing changes meanwhile; the stacks come from the text that the
-// runtime makes of them. A loop that does not answer is held, and by that as still
-// as one that runs the function, so it is read from outside.
+// This file reads the calling program. Where a program may read the memory of
+// processes, it reads its own as if it were another's, and its loops take no part.
+// Elsewhere it asks the loops: a function posted to each loop reads the records
+// there, where nothing changes meanwhile. The stacks come from the text that the
+// runtime writes. A loop that does not answer is held, so its records do not change
+// either, and they are read from the calling goroutine.
 
 import (
 	"encoding/binary"
@@ -36,9 +36,9 @@ var self struct {
 // On Linux, on amd64 and arm64, it asks nothing of the loops and takes some
 // milliseconds, so it works when one hangs. On other systems, and where the
 // program may not read its own memory, each loop takes its part of the picture in
-// its next turn, for which the caller is blocked, and the program stops while its
-// stacks are read. A loop that has not answered within a second is said to be held. This
-// needs a 64-bit little-endian processor.
+// its next turn; the caller blocks until then, and the program stops while its
+// stacks are read. A loop that has not answered within a second counts as held.
+// It fails if the processor is not a 64-bit little-endian one.
 func Snapshot() (*Picture, error) {
 	if p, err, ok := readSelf(); ok {
 		return p, err
@@ -90,7 +90,7 @@ const answerTime = time.Second
 // has so long to answer.
 func ask(wait time.Duration) (*Picture, error) {
 	if unsafe.Sizeof(uintptr(0)) != 8 || binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
-		return nil, errors.New("this program cannot be looked into: its processor is not a 64-bit little-endian one")
+		return nil, errors.New("this program cannot be read: its processor is not a 64-bit little-endian one")
 	}
 	p := &Picture{PID: os.Getpid(), Go: runtime.Version(), Taken: time.Now(), Loops: []*Loop{}}
 	loops := kernel.Loops()
@@ -153,9 +153,9 @@ func read(l kernel.Loop, late time.Duration) *Loop {
 	return out
 }
 
-// readHeld reads a loop that has not answered. Should it go on after all, what is
-// read may be of several moments; the memory stays readable, for the runtime
-// gives back none of what it has.
+// readHeld reads a loop that has not answered. If it goes on meanwhile, what is
+// read may be of several moments. The memory stays readable, because the runtime
+// never unmaps its heap.
 func readHeld(l kernel.Loop, late time.Duration) (out *Loop) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -206,13 +206,14 @@ func (c *calling) Missing() string { return "" }
 // read.
 type near struct{}
 
-// leastAddress is below what a program has: a smaller one is no pointer.
+// leastAddress is the lowest address that a program has; a smaller one is not a
+// pointer.
 const leastAddress = 4096
 
 var errNoMemory = errors.New("no memory there")
 
-// Read copies what the race detector and the checks of pointers need not know of:
-// the records are of one goroutine, which is here or stands still.
+// Read copies without the race detector and the checks of pointers: the records
+// belong to one goroutine, which is this one or stands still.
 //
 //go:norace
 //go:nocheckptr

@@ -30,8 +30,8 @@ type Loop struct {
 	Offloads int           `json:"offloads"` // functions that are out
 	Workers  int           `json:"workers"`  // coroutines, idle ones included
 
-	// Lag is how long ago the loop looked at its clock. A loop that is asleep or
-	// turns has none to speak of.
+	// Lag is how long ago the loop looked at its clock. It is small if the loop
+	// sleeps or turns.
 	Lag time.Duration `json:"lag"`
 	// Running is the task that has the loop; 0 if none has.
 	Running uint64 `json:"running,omitempty"`
@@ -39,8 +39,8 @@ type Loop struct {
 	Held *Held `json:"held,omitempty"`
 
 	// Exact says that nothing changed while the picture was taken. Otherwise
-	// Missed counts tasks that came or went meanwhile, and those that were seen
-	// are right each for itself.
+	// Missed counts the tasks that started or ended meanwhile. What is said of a
+	// task is right either way, but tasks may be of different moments.
 	Exact  bool    `json:"exact"`
 	Missed int     `json:"missed,omitempty"`
 	Tasks  []*Task `json:"tasks"` // in the order in which they were started
@@ -74,8 +74,8 @@ type Task struct {
 	// Stack is where it is, the innermost call first, all calls included.
 	Stack []Frame `json:"stack,omitempty"`
 	Cut   bool    `json:"cut,omitempty"` // the outermost calls are missing
-	// Moved says that the task ran while the picture was taken, so that its wait
-	// and its stack are not known.
+	// Moved says that the task ran while the picture was taken, so its wait and its
+	// stack are not known.
 	Moved bool `json:"moved,omitempty"`
 }
 

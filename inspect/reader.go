@@ -84,7 +84,7 @@ const (
 	cheapness = 5 * time.Millisecond
 )
 
-// loop gives the picture of the loop. It reports whether there is one.
+// loop returns the picture of the loop. It reports whether there is one.
 func (r *reader) loop() (*Loop, bool) {
 	for try := 0; ; try++ {
 		began := time.Now()
@@ -174,7 +174,7 @@ func (r *reader) many(addrs []uint64, n int) []record {
 	return out
 }
 
-// size gives a record's size.
+// size returns a record's size.
 func (r *reader) size(which int) int { return r.layout.offsets[which] }
 
 // strings reads the strings whose addresses and lengths are given.
@@ -195,7 +195,7 @@ func (r *reader) strings(addrs, lengths []uint64) []string {
 	return out
 }
 
-// walk gives the addresses of the tasks in the ring, and of what runs each.
+// walk returns the addresses of the tasks in the ring, and of what runs each.
 func (r *reader) walk(head record) (out, workers []uint64) {
 	start := head.uint64(window.LoopRing)
 	chunks := goinspect.NewChunks(r.program.Memory())
@@ -238,7 +238,7 @@ func (r *reader) walk(head record) (out, workers []uint64) {
 	return out, workers
 }
 
-// mine tells whether t is a live task of the loop.
+// mine reports whether t is a live task of the loop.
 func (r *reader) mine(t record) bool {
 	return goinspect.Uint64(t.b, r.layout.offsets[window.TaskScope]+r.layout.offsets[window.ScopeLoop]) == r.at &&
 		t.uint64(window.TaskNext) != 0 && t.uint64(window.TaskID) != 0 && t.byte(window.TaskState) < stateDone
@@ -274,7 +274,7 @@ func (r *reader) readTasks(addrs, workers []uint64) {
 	}
 }
 
-// confirm is step 4. It drops the tasks that are gone, and gives how many they
+// confirm is step 4. It drops the tasks that are gone, and returns how many they
 // were, and whether any task ran meanwhile.
 func (r *reader) confirm() (missed int, moved bool) {
 	// Before the rest: a name is of the same moment as the wait of a task that has
@@ -313,7 +313,7 @@ func (r *reader) confirm() (missed int, moved bool) {
 	return missed, moved
 }
 
-// sameWait tells whether a worker has not switched between two readings, and waits
+// sameWait reports whether a worker has not switched between two readings, and waits
 // for the same.
 func sameWait(a, b record) bool {
 	for _, word := range [...]int{window.WorkerSwitches, window.WorkerList, window.WorkerOn, window.WorkerSince, window.WorkerInner} {

@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// look takes a picture of this program while main's loop waits, and gives the
+// look takes a picture of this program while main's loop waits, and returns the
 // loop with the given name.
 func look(ctx context.Context, t *testing.T, name string) *inspect.Loop {
 	t.Helper()
@@ -28,7 +28,7 @@ func look(ctx context.Context, t *testing.T, name string) *inspect.Loop {
 	return p.Loops[i]
 }
 
-// task gives the task with the given name.
+// task returns the task with the given name.
 func task(t *testing.T, l *inspect.Loop, name string) *inspect.Task {
 	t.Helper()
 	i := slices.IndexFunc(l.Tasks, func(t *inspect.Task) bool { return t.Name == name })

@@ -6,7 +6,7 @@ import (
 	"github.com/rondo-go/rondo/internal/goinspect"
 )
 
-// framesOf gives frames as they stand in a picture. Tasks with the same stack
+// framesOf returns frames as they stand in a picture. Tasks with the same stack
 // share it.
 func (r *reader) framesOf(frames []goinspect.Frame) []Frame {
 	if len(frames) == 0 {
@@ -52,7 +52,7 @@ func (f Frame) Own() bool {
 	return true
 }
 
-// Package gives the import path of the function's package.
+// Package returns the import path of the function's package.
 func (f Frame) Package() string {
 	slash := strings.LastIndexByte(f.Func, '/') + 1
 	// A generic function may have slashes in its brackets only after its name.

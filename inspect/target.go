@@ -9,7 +9,7 @@ import (
 	"github.com/rondo-go/rondo/internal/window"
 )
 
-// A Target is a program that is looked into. It is for one goroutine at a time.
+// A Target is a program that is read. It is for one goroutine at a time.
 type Target struct {
 	pid     int // 0 for a core
 	name    string
@@ -21,14 +21,14 @@ type Target struct {
 type Options struct {
 	// Stacks asks for the stack of each task.
 	Stacks bool
-	// StacksOf asks for the stacks of the tasks with these numbers, of whichever
-	// loop, if Stacks is false.
+	// StacksOf asks for the stacks of the tasks with these numbers, in every loop,
+	// if Stacks is false.
 	StacksOf []uint64
 }
 
-// OpenProcess opens a live process, which is not asked and not stopped. Its
-// errors are sentences that say what is wrong and what to do: there is no such
-// process, a right is missing, there is no Rondo in it. It works on Linux.
+// OpenProcess opens a live process, which it neither stops nor asks. It works on
+// Linux. It fails if there is no such process, if a right is missing, or if there
+// is no Rondo in the process; the error says what to do.
 func OpenProcess(pid int) (*Target, error) {
 	m, err := goinspect.OpenProcess(pid)
 	if err != nil {
@@ -37,8 +37,9 @@ func OpenProcess(pid int) (*Target, error) {
 	return open(m, pid, fmt.Sprintf("process %d", pid))
 }
 
-// OpenCore opens a core file. exe is the file of the program, if it is not where
-// it was when the program ran; "" otherwise.
+// OpenCore opens a core file. exe is the program's file, or "" if it is where it
+// was when the program ran. It fails if the file is not a core of a program with
+// Rondo in it, or if the program's file is needed and is not the one that ran.
 func OpenCore(file, exe string) (*Target, error) {
 	m, err := goinspect.OpenCore(file, exe)
 	if err != nil {
@@ -85,7 +86,7 @@ func (t *Target) find(m goinspect.Memory) error {
 	return fmt.Errorf("%s has no Rondo in it, or has only just started", t.name)
 }
 
-// Close lets go of the target.
+// Close releases the target.
 func (t *Target) Close() error { return t.program.Memory().Close() }
 
 // An endedError says that a process has ended. It is os.ErrProcessDone.

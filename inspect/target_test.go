@@ -36,7 +36,7 @@ var built struct {
 	once map[string]func() (string, error)
 }
 
-// program builds the target, once, and gives the path of the program.
+// program builds the target, once, and returns the path of the program.
 func (b build) program(t testing.TB) string {
 	t.Helper()
 	built.Lock()
@@ -133,7 +133,7 @@ func open(t testing.TB, p *process) *inspect.Target {
 // patience is how long a program may take to come to what a test waits for.
 const patience = time.Minute
 
-// until takes pictures until the only loop is as wanted, and gives that one.
+// until takes pictures until the only loop is as wanted, and returns that one.
 func until(t testing.TB, target *inspect.Target, what string, wanted func(l *inspect.Loop) bool) *inspect.Loop {
 	t.Helper()
 	for end := time.Now().Add(patience); ; {
@@ -152,7 +152,7 @@ func until(t testing.TB, target *inspect.Target, what string, wanted func(l *ins
 	}
 }
 
-// settled tells whether all tasks of a loop wait.
+// settled reports whether all tasks of a loop wait.
 func settled(l *inspect.Loop) bool {
 	for _, t := range l.Tasks {
 		if t.State != "waiting" || t.Moved {
@@ -190,7 +190,7 @@ var lines = sync.OnceValue(func() map[string]int {
 	return out
 })
 
-// line gives the line of the target's source with a comment "line of what".
+// line returns the line of the target's source with a comment "line of what".
 func line(t testing.TB, what string) int {
 	t.Helper()
 	n, ok := lines()[what]

@@ -12,17 +12,17 @@ import (
 type TreeOptions struct {
 	// Full shows all calls of a stack, those of Rondo and the runtime included.
 	Full bool
-	// All writes out each task; otherwise many that look alike are written once,
-	// with their number.
+	// All writes each task. Otherwise tasks that look alike are written once, with
+	// their number.
 	All bool
 }
 
-// alike is how many tasks of one scope that look alike are written out.
+// alike is how many tasks of one scope that look alike are written one by one.
 const alike = 4
 
-// WriteTree writes the tasks as a tree: the scopes that a task is in are its
-// branches, and the tasks that a scope owns are the scope's. Below a task stands
-// where it is, the innermost call first.
+// WriteTree writes the tasks as a tree. The branches of a task are the scopes that
+// it is in, and the branches of a scope are the tasks that it owns. Below a task is
+// its stack, the innermost call first. An error is that of w.
 func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
 	out := bufio.NewWriter(w)
 	p.writeHead(out)
@@ -51,8 +51,8 @@ func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
 	return out.Flush()
 }
 
-// unseen is the depth in a tree of all scopes of a host that ran meanwhile, so
-// that its scopes are not known: what they own stands below the host itself.
+// unseen is the depth of a scope whose host ran meanwhile. The host's scopes are
+// not known then, and what they own is written below the host itself.
 const unseen = 0
 
 func (p *Picture) writeHead(w io.Writer) {
@@ -70,17 +70,14 @@ func (p *Picture) writeHead(w io.Writer) {
 	}
 }
 
-// WriteHead writes a line about the loop, and if something holds it, what that is
-// and where it stands: its own calls, or all of them if full is set.
+// WriteHead writes a line about the loop. If something holds the loop, it adds what
+// that is and its stack: the program's own calls, or all of them if full is set.
 func (l *Loop) WriteHead(w io.Writer, full bool) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %d ready, %s, up %s, asleep %s of it", l.Name, count(len(l.Tasks), "task"), l.Ready,
+	fmt.Fprintf(&b, "%s: %s, %d ready, %s, up %s, idle %s", l.Name, count(len(l.Tasks), "task"), l.Ready,
 		count(l.Timers, "timer"), short(l.Uptime), share(l.Idle, l.Uptime))
 	if !l.Exact {
-		b.WriteString("; seen while it ran")
-		if l.Missed > 0 {
-			fmt.Fprintf(&b, ", %s came or went", count(l.Missed, "task"))
-		}
+		b.WriteString("; taken while running, " + l.changes())
 	}
 	b.WriteByte('\n')
 	if h := l.Held; h != nil {
@@ -93,6 +90,14 @@ func (l *Loop) WriteHead(w io.Writer, full bool) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// changes says how many tasks came and went while the picture was taken.
+func (l *Loop) changes() string {
+	if l.Missed == 0 {
+		return "no tasks started or ended"
+	}
+	return count(l.Missed, "task") + " started or ended"
 }
 
 // WriteCycles writes a line for each ring of tasks that wait for each other.
@@ -135,8 +140,8 @@ type tree struct {
 	shapes  map[*Frame]string
 }
 
-// tasks writes tasks that stand side by side; last says that nothing follows
-// them. Those that look alike and own nothing are counted.
+// tasks writes tasks of one scope; last says that nothing follows them. Those that
+// look alike and own nothing are counted.
 func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 	kinds := make(map[kind]int)
 	for _, task := range tasks {
@@ -163,7 +168,7 @@ func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 			branch, below = "└─ ", "   "
 		}
 		if l.count > 1 {
-			fmt.Fprintf(t.out, "%s%s%d × such as %s\n", indent, branch, l.count, l.task.line(l.count))
+			fmt.Fprintf(t.out, "%s%s%d × like %s\n", indent, branch, l.count, l.task.line(l.count))
 		} else {
 			fmt.Fprintf(t.out, "%s%s%s\n", indent, branch, l.task.line(1))
 		}
@@ -186,9 +191,9 @@ func (t *tree) kind(task *Task) kind {
 	return kind{task.Func, task.State, task.What, t.shape(task.Stack), task.On, task.Moved}
 }
 
-// shape is equal for stacks with the same calls, as far as they are shown: who
-// switches to whom below them differs from task to task. Those of one picture are
-// shared by the tasks that have them.
+// shape returns a text that is equal for stacks whose shown calls are equal: the
+// calls that switch between coroutines differ from task to task. Tasks with the
+// same stack share it within a picture.
 func (t *tree) shape(stack []Frame) string {
 	if len(stack) == 0 {
 		return ""
@@ -206,7 +211,7 @@ func (t *tree) shape(stack []Frame) string {
 	return b.String()
 }
 
-// below writes what stands below a task: its stack, and its scopes.
+// below writes a task's stack and its scopes.
 func (t *tree) below(task *Task, indent string) {
 	rail := indent + "   "
 	loose := t.owned[ScopeID{task.ID, unseen}]
@@ -231,7 +236,7 @@ func (t *Task) line(n int) string {
 	fmt.Fprintf(&b, "#%d %s", t.ID, t.Name)
 	switch {
 	case t.Moved:
-		b.WriteString("  ran while it was looked at")
+		b.WriteString("  ran while the picture was taken")
 	case t.State == "waiting":
 		fmt.Fprintf(&b, "  waits for %s, since %s", t.Waiting, short(t.Since))
 	default:
@@ -266,7 +271,7 @@ func writeStack(w io.Writer, indent string, stack []Frame, full bool) {
 	}
 }
 
-// count gives a number with its noun.
+// count writes a number with its noun.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

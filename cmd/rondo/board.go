@@ -196,7 +196,7 @@ func (b *board) arrange() {
 	}
 }
 
-// has tells whether the text, in small letters, occurs in the task's row.
+// has reports whether the text, in small letters, occurs in the task's row.
 func (m meter) has(text string) bool {
 	for _, s := range []string{m.Name, m.doing(), shortFunc(m.Func), "#" + strconv.FormatUint(m.ID, 10)} {
 		if strings.Contains(strings.ToLower(s), text) {

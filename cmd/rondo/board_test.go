@@ -50,7 +50,7 @@ func newStudio(t *testing.T, width, height int) *studio {
 	return s
 }
 
-// see gives the board a picture that it has asked for.
+// see returns the board a picture that it has asked for.
 func (s *studio) see(p *inspect.Picture) tea.Cmd {
 	s.t.Helper()
 	if !s.taking {
@@ -112,7 +112,7 @@ func (s *studio) frame() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// names gives the tasks in sight, the uppermost first, the one under the cursor in
+// names returns the tasks in sight, the uppermost first, the one under the cursor in
 // brackets.
 func (s *studio) names() string {
 	var out []string
@@ -131,7 +131,7 @@ func held(n int) *inspect.Picture {
 	p := pictured(n)
 	l := p.Loops[0]
 	l.Lag = 3200 * time.Millisecond
-	l.Held = &inspect.Held{Task: 4, For: l.Lag, How: "computing", Advice: "it computes; call rondo.Yield now and then, or Offload it",
+	l.Held = &inspect.Held{Task: 4, For: l.Lag, How: "computing", Advice: "it is computing; call rondo.Yield from time to time, or use Offload",
 		Stack: []inspect.Frame{{Func: "main.fanOut", File: "/src/chat/main.go", Line: 71}}}
 	return p
 }

@@ -104,8 +104,8 @@ func (d *demo) answer(_ context.Context, c net.Conn) error {
 	return sendBack(c, make([]byte, len(d.pattern)/2), &d.echoed)
 }
 
-// serverFailed hears what went wrong in the server. When clients are ended, some
-// connections break off.
+// serverFailed is called when the server fails. Once the clients have ended,
+// connections break off, which is not a failure.
 func (d *demo) serverFailed(_ net.Conn, err error) {
 	if d.ended.IsZero() {
 		d.end(fmt.Errorf("the server failed: %w", err))

@@ -86,7 +86,7 @@ func (l *look) open() (*inspect.Target, error) {
 	return inspect.OpenProcess(l.pid)
 }
 
-// missing gives the one of the two files that is not there.
+// missing returns the one of the two files that is not there.
 func (l *look) missing() string {
 	if _, err := os.Stat(l.core); err != nil || l.exe == "" {
 		return l.core

@@ -26,7 +26,7 @@ func (b *board) View() tea.View {
 	return v
 }
 
-// draw gives the lines of a frame.
+// draw returns the lines of a frame.
 func (b *board) draw() []string {
 	if b.height < 1 || b.width < 1 {
 		return nil
@@ -189,7 +189,7 @@ func (b *board) table() []string {
 	room := b.room()
 	if len(b.rows) == 0 {
 		if b.filter != "" {
-			return append(lines, cut("no task has that in its row; esc shows all", b.width))
+			return append(lines, cut("no task matches; esc shows all", b.width))
 		}
 		return append(lines, cut("no task", b.width))
 	}
@@ -207,7 +207,7 @@ func (b *board) table() []string {
 	return lines
 }
 
-// taskLines gives the titles of the tasks' columns and then a line for each task.
+// taskLines returns the titles of the tasks' columns and then a line for each task.
 func (b *board) taskLines(tasks []meter) []string {
 	sorted := func(o order, title string) string {
 		switch {

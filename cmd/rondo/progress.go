@@ -20,7 +20,7 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// columns gives the width of the terminal that w is, or 0 if it is none that
+// columns returns the width of the terminal that w is, or 0 if it is none that
 // could be written over.
 func columns(w io.Writer) int {
 	f, ok := w.(*os.File)
@@ -41,7 +41,7 @@ type progress struct {
 	extent  int        // how many columns were written to
 }
 
-// live tells whether lines are written over.
+// live reports whether lines are written over.
 func (p *progress) live() bool { return p.columns() > 0 }
 
 // show puts line in the place of the one before, or below it.

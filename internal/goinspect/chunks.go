@@ -30,7 +30,7 @@ func (c *Chunks) Drop() {
 	c.last = 0
 }
 
-// Bytes gives n bytes at addr, which the caller must not change. It reports
+// Bytes returns n bytes at addr, which the caller must not change. It reports
 // whether they are all there.
 func (c *Chunks) Bytes(addr uint64, n int) ([]byte, bool) {
 	if n < 0 || addr+uint64(n) < addr {
@@ -55,7 +55,7 @@ func (c *Chunks) Bytes(addr uint64, n int) ([]byte, bool) {
 	return out, true
 }
 
-// from gives what is there from addr to the end of its chunk, or less.
+// from returns what is there from addr to the end of its chunk, or less.
 func (c *Chunks) from(addr uint64) []byte {
 	chunk := addr / chunkSize
 	if c.last != chunk+1 {

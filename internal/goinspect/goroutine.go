@@ -10,7 +10,7 @@ package goinspect
 type State uint8
 
 const (
-	Unknown  State = iota // it could not be read, or is no goroutine
+	Unknown  State = iota // it could not be read, or is not a goroutine
 	Runnable              // it could run
 	Running               // it has a processor
 	Syscall               // it is in a system call

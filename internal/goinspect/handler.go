@@ -11,7 +11,7 @@ type signalFrame struct {
 	sp, pc, lr  int // registers; lr is -1 if there is none
 }
 
-// frameOf gives the layout for a processor; see arch/x86/include/asm/sigframe.h
+// frameOf returns the layout for a processor; see arch/x86/include/asm/sigframe.h
 // and arch/arm64/kernel/signal.c of Linux.
 func frameOf(a arch) (signalFrame, bool) {
 	switch a {
@@ -27,7 +27,7 @@ func frameOf(a arch) (signalFrame, bool) {
 // by the signal that kills the process.
 const maxHandlers = 4
 
-// interrupted gives the registers that a signal interrupted, if the thread is in
+// interrupted returns the registers that a signal interrupted, if the thread is in
 // a handler on the stack that Go gives those.
 func (p *Program) interrupted(r registers) (registers, bool) {
 	frame, ok := frameOf(p.modules[0].arch)

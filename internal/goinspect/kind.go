@@ -12,7 +12,7 @@ const (
 	extraStar = 2 // the name has a star in front that is not the type's
 )
 
-// TypeName gives the name of the type whose description stands at addr, such as
+// TypeName returns the name of the type whose description stands at addr, such as
 // "*net.TCPAddr"; "" if there is none. An interface without methods begins with
 // that address.
 func (p *Program) TypeName(addr uint64) string {

@@ -93,7 +93,7 @@ func readDwarf(t *testing.T, toolchain, arch string) dwarfData {
 	}
 }
 
-// at gives where a field stands in a structure.
+// at returns where a field stands in a structure.
 func (d dwarfData) at(structure, field string) int {
 	d.t.Helper()
 	at, ok := d.offsets[structure+"."+field]

@@ -1,10 +1,10 @@
 package goinspect
 
-// This file tells where a running thread of a live process is, without stopping
-// it. If it is in a system call, /proc says where. If it is on a processor, one
-// sample of the kernel's profiler has its registers and its stack at one
-// moment: perf_event_open(2), which needs kernel.perf_event_paranoid <= 2 and is
-// forbidden in many containers.
+// This file finds out where a running thread of a live process is, without
+// stopping it. If it is in a system call, /proc says where. If it is on a
+// processor, one sample of the kernel's profiler has its registers and its stack at
+// one moment: perf_event_open(2), which needs kernel.perf_event_paranoid <= 2 and
+// is forbidden in many containers.
 
 import (
 	"encoding/binary"
@@ -50,8 +50,8 @@ func (l *live) inSyscall(thread int) (registers, bool) {
 	return r, len(r.stack) > 0
 }
 
-// What a sample holds: the registers, and as much of the stack as the kernel
-// gives.
+// What a sample contains: the registers, and as much of the stack as the kernel
+// copies.
 const (
 	sampledStack = 32 << 10
 	ringPages    = 32

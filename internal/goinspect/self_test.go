@@ -32,7 +32,7 @@ func self(t testing.TB) *Program {
 	return p
 }
 
-// described gives a stack the way runtime.Stack prints one: a function and where
+// described returns a stack the way runtime.Stack prints one: a function and where
 // it stands, for each call.
 func described(frames []Frame) []string {
 	var out []string
@@ -105,7 +105,7 @@ func parkInPull(depth int) parked {
 	return p
 }
 
-// text gives the stack of a goroutine as the runtime prints it, with the frames
+// text returns the stack of a goroutine as the runtime prints it, with the frames
 // of the runtime itself, which it leaves out otherwise.
 func text(t *testing.T, id uint64) string {
 	t.Helper()
@@ -185,7 +185,7 @@ func TestRunning(t *testing.T) {
 	<-done
 }
 
-// profilerAllowed tells whether the kernel takes samples for this process.
+// profilerAllowed reports whether the kernel takes samples for this process.
 func profilerAllowed() bool {
 	fd, err := unix.PerfEventOpen(&unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Size: unix.PERF_ATTR_SIZE_VER5,

@@ -15,7 +15,7 @@ type Stack struct {
 	Frames    []Frame // the innermost call first; must not be changed
 	Cut       bool    // the outermost calls are missing
 	Thread    int     // the thread on which it ran, if it did
-	How       string  // how a running goroutine's stack was had; "" if it was not
+	How       string  // how a running goroutine's stack was read; "" if it was not
 }
 
 // A step is what unwinding needs at one instruction.
@@ -39,10 +39,10 @@ func (p *Program) step(pc uint64) step {
 	return s
 }
 
-// maxDepth bounds the calls of a stack that are given.
+// maxDepth bounds how many calls of a stack are read.
 const maxDepth = 4096
 
-// unwind gives the address of each call on a stack, the innermost first. stack
+// unwind returns the address of each call on a stack, the innermost first. stack
 // is the memory from sp on. It reports whether it came to the end.
 func (p *Program) unwind(stack []byte, pc, lr uint64, into []uint64) ([]uint64, bool) {
 	kind := archUnknown
@@ -91,7 +91,7 @@ func (p *Program) unwind(stack []byte, pc, lr uint64, into []uint64) ([]uint64, 
 	return into, false
 }
 
-// symbolise gives the frames of a stack. exact says that the innermost address
+// symbolise returns the frames of a stack. exact says that the innermost address
 // is that of the next instruction, and not the return address of a call.
 func (p *Program) symbolise(pcs []uint64, exact bool) []Frame {
 	key := make([]byte, 0, 8*len(pcs)+1)
@@ -258,16 +258,16 @@ type registers struct {
 	pc, sp, lr uint64
 	stack      []byte
 	exact      bool   // pc is the next instruction
-	how        string // how they were had
+	how        string // how they were read
 }
 
-// A sampler is a Memory that can tell where a running thread is.
+// A sampler is a Memory that knows where a running thread is.
 type sampler interface {
 	registers(thread int) (registers, bool)
 }
 
-// sample looks at a running goroutine by its thread. Thread and goroutine may
-// part while it looks, so it looks twice at who runs there.
+// sample reads a running goroutine's stack by its thread. The goroutine may leave
+// the thread meanwhile, so the stack pointer must lie on the goroutine's stack.
 func (p *Program) sample(of Goroutine, out *Stack) {
 	s, ok := p.mem.(sampler)
 	if !ok {
