@@ -95,7 +95,7 @@ func check(t *testing.T, l *inspect.Loop) {
 	if err := (&inspect.Picture{Loops: []*inspect.Loop{l}}).WriteTree(&text, inspect.TreeOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"group, 2 tasks", `wanting  waits for lock "accounts" held by`, "holdFor"} {
+	for _, want := range []string{"group, 2 tasks", "wanting  waiting ", ` for lock "accounts" held by`, "holdFor"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the tree has no %q:\n%s", want, text.String())
 		}

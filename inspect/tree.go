@@ -100,7 +100,7 @@ func (l *Loop) changes() string {
 	return count(l.Missed, "task") + " started or ended"
 }
 
-// WriteCycles writes a line for each ring of tasks that wait for each other.
+// WriteCycles writes a line for each cycle of tasks that wait for each other.
 func (l *Loop) WriteCycles(w io.Writer) error {
 	if len(l.Cycles) == 0 {
 		return nil
@@ -112,8 +112,10 @@ func (l *Loop) WriteCycles(w io.Writer) error {
 	var b strings.Builder
 	for _, c := range l.Cycles {
 		b.WriteString("CYCLE: ")
+		which := ""
 		for _, id := range c {
-			fmt.Fprintf(&b, "#%d %s, which waits for ", id, names[id])
+			fmt.Fprintf(&b, "#%d %s%s waits for ", id, names[id], which)
+			which = ", which"
 		}
 		fmt.Fprintf(&b, "#%d %s\n", c[0], names[c[0]])
 	}
@@ -238,7 +240,7 @@ func (t *Task) line(n int) string {
 	case t.Moved:
 		b.WriteString("  ran while the picture was taken")
 	case t.State == "waiting":
-		fmt.Fprintf(&b, "  waits for %s, since %s", t.Waiting, short(t.Since))
+		fmt.Fprintf(&b, "  waiting %s for %s", short(t.Since), t.Waiting)
 	default:
 		fmt.Fprintf(&b, "  %s", t.State)
 	}

@@ -76,7 +76,7 @@ func TestPs(t *testing.T) {
 		`^ *\d+   reader +waiting   read .*127\.0\.0\.1:\d+ `,
 		`^ *\d+   acceptor +waiting   accept `,
 		`^ *\d+   offloader +waiting   offload +\S+s +\S+s`,
-		`^CYCLE: #\d+ dead-[ab], which waits for #\d+ dead-[ab], which waits for #\d+ dead-[ab]$`,
+		`^CYCLE: #\d+ dead-[ab] waits for #\d+ dead-[ab], which waits for #\d+ dead-[ab]$`,
 	} {
 		if !slices.ContainsFunc(lines, regexp.MustCompile(want).MatchString) {
 			t.Errorf("no line is as %s:\n%s", want, out)
@@ -138,10 +138,10 @@ func TestTree(t *testing.T) {
 	}
 	for _, want := range []string{
 		`(?m)^process \d+, go1\.\S+: \d+ tasks in 1 loop$`,
-		`(?m)^└─ #1 main  waits for sleep (1h0m0|59m\d+)s, since \S+  \(main\.waits\)$`,
+		`(?m)^└─ #1 main  waiting \S+ for sleep (1h0m0|59m\d+)s  \(main\.waits\)$`,
 		`(?m)^ +└─ timeout, \d+ tasks, (1h0m0|59m\d+)s left$`,
 		`(?m)^ +└─ group, \d+ tasks$`,
-		`(?m)^ +├─ #\d+ sleeper  waits for sleep (1h0m0|59m\d+)s, since .*\n +│ +main\.nap .*main\.go:\d+\n +│ +main\.deep .*main\.go:\d+$`,
+		`(?m)^ +├─ #\d+ sleeper  waiting \S+ for sleep (1h0m0|59m\d+)s .*\n +│ +main\.nap .*main\.go:\d+\n +│ +main\.deep .*main\.go:\d+$`,
 		`(?m)^CYCLE: #\d+ dead-a`,
 	} {
 		if !regexp.MustCompile(want).MatchString(out) {
