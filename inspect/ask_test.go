@@ -2,8 +2,7 @@
 
 package inspect_test
 
-// This file tests the way in which the calling program is looked into on other
-// systems, on this one.
+// This file tests on this system how the calling program is read on others.
 
 import (
 	"context"
@@ -42,7 +41,7 @@ func loopOf(t *testing.T, p *inspect.Picture, name string) *inspect.Loop {
 	return p.Loops[i]
 }
 
-// TestAskSame: asking the loops gives what reading the memory gives.
+// TestAskSame: asking the loops returns the same as reading the memory.
 func TestAskSame(t *testing.T) {
 	r := rondo.Runner{Name: "asked"}
 	err := r.Run(t.Context(), func(ctx context.Context) error {

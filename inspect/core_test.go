@@ -313,8 +313,8 @@ func checkCulprit(t *testing.T, l *inspect.Loop) {
 }
 
 // TestCoreOfCrash reads the kernel's own core of a program that a signal has
-// killed, in whose handler the running task was. It is only there if the machine
-// puts cores beside the program.
+// killed; the running task was in the signal's handler. It needs a machine that
+// puts cores into the working folder.
 func TestCoreOfCrash(t *testing.T) {
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	if err != nil {
@@ -324,7 +324,7 @@ func TestCoreOfCrash(t *testing.T) {
 		t.Logf("this machine puts cores elsewhere: %s", p)
 		return
 	}
-	// Whoever has set the handlers, Go or the C library, shows on their stack.
+	// The handler's stack differs if the C library has set the handler.
 	for _, b := range []build{plain, {name: "without C", flags: []string{"-tags=lean"}, env: "CGO_ENABLED=0"}} {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
@@ -359,7 +359,7 @@ func crashed(t *testing.T, path string) string {
 	return cores[0]
 }
 
-// TestNoCore: files that are none.
+// TestNoCore: files that are not cores.
 func TestNoCore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -376,7 +376,7 @@ func TestNoCore(t *testing.T) {
 }
 
 // TestCoreDamage damages what a core says of itself: its headers and its notes.
-// Whatever comes of it is a picture or a sentence.
+// The result is a picture or an error of one sentence.
 func TestCoreDamage(t *testing.T) {
 	t.Parallel()
 	exe, core := cored(t, "spin", func(l *inspect.Loop) bool { return l.Held != nil })

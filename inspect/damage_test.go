@@ -107,9 +107,8 @@ func flip(b []byte, bits uint64) {
 	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)^bits)
 }
 
-// FuzzDamage looks into a program whose memory is damaged, before and while it is
-// looked at. Whatever comes of it, it is no panic and comes to an end, and takes
-// no more memory than a picture may.
+// FuzzDamage reads a program whose memory is damaged, before and during the
+// reading. The reader does not panic and comes to an end.
 func FuzzDamage(f *testing.F) {
 	i := recorded(f)
 	f.Add([]byte{})

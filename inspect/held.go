@@ -11,8 +11,7 @@ import (
 	"github.com/rondo-go/rondo/internal/window"
 )
 
-// holding is for how long a loop must not have looked at its clock to be called
-// held.
+// holding is how long ago a loop must have looked at its clock to be called held.
 const holding = 100 * time.Millisecond
 
 // held says what keeps the loop from turning; nil if it turns or sleeps.
@@ -28,7 +27,7 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 		stack, out.Stack = r.stepOf(s)
 	} else {
 		var asleep bool
-		// Without stacks, a loop that sleeps cannot be told from one that a callback
+		// Without stacks, a loop that sleeps looks the same as one that a callback
 		// holds.
 		if stack, asleep = r.baton(before); asleep || stack.State == goinspect.Unknown && r.program.Missing() != "" {
 			l.Idle += l.Lag

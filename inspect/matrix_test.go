@@ -31,8 +31,7 @@ var builds = []build{
 	{name: "linked by gcc", flags: []string{"-ldflags=-linkmode=external"}},
 }
 
-// TestWaits looks into a program with a task of each kind of wait, however it was
-// built. Some builds compile the standard library anew, so -short leaves them out,
+// TestWaits reads a program with a task of each kind of wait, in each build. Some builds compile the standard library again, so -short leaves them out,
 // and so does the race detector, which changes nothing in another process.
 func TestWaits(t *testing.T) {
 	for _, b := range builds {
@@ -56,7 +55,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// lookAtWaits looks into the target with a task of each kind of wait.
+// lookAtWaits reads the target with a task of each kind of wait.
 func lookAtWaits(t *testing.T, p *process) *inspect.Loop {
 	t.Helper()
 	l := until(t, open(t, p), "11 tasks that wait", func(l *inspect.Loop) bool {
@@ -69,9 +68,8 @@ func lookAtWaits(t *testing.T, p *process) *inspect.Loop {
 	return l
 }
 
-// TestOtherProcessor looks into a program for arm64 that an emulator runs, whose
-// memory is that of the emulator. RONDO_QEMU names the emulator; without it there is
-// nothing to look into.
+// TestOtherProcessor reads a program for arm64 that an emulator runs. Its memory is
+// that of the emulator. RONDO_QEMU names the emulator; without it nothing is tested.
 func TestOtherProcessor(t *testing.T) {
 	emulator := os.Getenv("RONDO_QEMU")
 	if emulator == "" {
@@ -227,7 +225,7 @@ func TestToolchains(t *testing.T) {
 	}
 }
 
-// checkHeld looks into the target whose loop hangs.
+// checkHeld reads the target whose loop hangs.
 func checkHeld(t *testing.T, p *process, h hang) {
 	t.Helper()
 	l := until(t, open(t, p), "a loop that is held", func(l *inspect.Loop) bool {

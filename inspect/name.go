@@ -1,9 +1,9 @@
 package inspect
 
-// This file reads the names of tasks. A name may be changed at any time, by the
-// task or by another, while it is read, and its text may be gone. It stands
-// behind a pointer and is never written again, so it is believed if the pointer
-// and what is behind it are the same afterwards.
+// This file reads the names of tasks. Any task may change a name at any time, also
+// while it is read, and the old text may be freed. A name is behind a pointer and
+// is never written again, so it is believed if the pointer and what it points to
+// are the same afterwards.
 
 import (
 	"strconv"

@@ -72,7 +72,7 @@ func TestNameChanges(t *testing.T) {
 			for _, at := range i.word(old) {
 				binary.LittleEndian.PutUint64(d.writable(at - at%pageSize)[at%pageSize:], other)
 			}
-			// Its header is another string's by now, of which nobody knows the length.
+			// The memory of its header is another string's by now, of any length.
 			binary.LittleEndian.PutUint64(d.writable(old - old%pageSize)[old%pageSize+8:], 5)
 		}}}
 		name := look(d)

@@ -161,7 +161,7 @@ func TestNewerTable(t *testing.T) {
 	refused(t, err, "newer Rondo", "update the tool")
 }
 
-// TestEnded: a process that ends while it is looked into.
+// TestEnded: a process that ends between two pictures.
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	p := start(t, plain.program(t), "idle")

@@ -3,7 +3,7 @@
 package inspect_test
 
 // This file builds and starts the program of testdata/target, which the tests
-// look into.
+// read.
 
 import (
 	"bufio"
@@ -77,7 +77,7 @@ type process struct {
 	stdin io.Closer
 }
 
-// start runs a program that prints "ready" when it may be looked into and ends
+// start runs a program that prints "ready" when it may be read and ends
 // when its standard input does. The test ends it at the latest.
 func start(t testing.TB, path string, args ...string) *process {
 	t.Helper()

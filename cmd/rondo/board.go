@@ -45,7 +45,7 @@ type board struct {
 	ended  bool     // the process has ended, and now is the last picture
 
 	taking bool // a picture is being taken
-	turn   int  // counts the pictures, so that a late tick is told from the next
+	turn   int  // counts the pictures, so that a late tick is not taken for the next
 	hasty  bool // another one is wanted as soon as this one is there
 
 	order    order

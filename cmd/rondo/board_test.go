@@ -276,7 +276,7 @@ func TestBoardMoves(t *testing.T) {
 			t.Fatalf("after %q: %s, want %s", step.keys, got, step.want)
 		}
 	}
-	// A task that is gone leaves the cursor where it was.
+	// A task that has ended leaves the cursor where it was.
 	s.keys("s", "down")
 	p := pictured(2)
 	p.Loops[0].Tasks = p.Loops[0].Tasks[:5]
@@ -402,7 +402,7 @@ func TestBoardHastens(t *testing.T) {
 	if f := s.frame(); fmt.Sprint(s.asked) != "[0 4]" || !strings.Contains(f, "sweep.go:42") {
 		t.Errorf("asked for %v; it shows\n%s", s.asked, f)
 	}
-	// A task that ran while it was looked at keeps the stack that was seen.
+	// A task that ran while the picture was taken keeps the last stack that was read.
 	p := pictured(3)
 	p.Loops[0].Tasks[3].Moved = true
 	s.see(p)
@@ -411,7 +411,7 @@ func TestBoardHastens(t *testing.T) {
 	}
 }
 
-// Without colour there is none; what is bold or reversed stays.
+// Without colour, bold and reversed text stays.
 func TestBoardColour(t *testing.T) {
 	for _, color := range []bool{true, false} {
 		s := newStudio(t, 80, 24)

@@ -24,8 +24,8 @@ const (
 )
 
 // pattern makes what messages of a size consist of: one piece, over and over. It
-// is twice as long as that, so that whatever follows an offset in the first half
-// is one slice.
+// is twice as long as that, so that what follows any offset in the first half is
+// one slice.
 func pattern(size int) []byte {
 	p := make([]byte, min(size, piece))
 	for i := range p {

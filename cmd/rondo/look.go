@@ -1,7 +1,7 @@
 package main
 
-// This file has what the verbs that look into programs have in common: which
-// program it is, and in what form it is shown.
+// This file has what the verbs that read programs share: which program is read,
+// and in what form it is shown.
 
 import (
 	"bufio"

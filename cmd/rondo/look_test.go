@@ -194,7 +194,7 @@ func TestHeldFirst(t *testing.T) {
 	}
 }
 
-// What cannot be looked into is one sentence, and the status 1.
+// What cannot be read is reported in one sentence, with status 1.
 func TestLookFails(t *testing.T) {
 	other := exec.Command("sleep", "1000")
 	if err := other.Start(); err != nil {

@@ -72,7 +72,7 @@ func (o *options) flag(p *bool, name string) {
 }
 
 // add adds a flag. What package flag makes of an error of set is not for
-// people, so it is kept beside.
+// people, so it is kept apart.
 func (o *options) add(name string, set func(text string) error) {
 	o.set.Func(name, "", func(text string) error {
 		o.bad = set(text)

@@ -3,9 +3,9 @@ package main
 // This file shows how far something is: on a terminal in one line that is
 // written over, else in a line of its own each time.
 //
-// Writing is done beside the loop: a terminal that is held up by Ctrl-S stops
-// what it shows, not what goes on. What was begun is always written to its end,
-// so nothing that is written later gets in between.
+// Writing is offloaded: a terminal that Ctrl-S has stopped stops what it shows, not
+// the loop. A write that has begun is always finished, so nothing that is written
+// later gets in between.
 
 import (
 	"context"

@@ -42,7 +42,7 @@ func (d *demo) watch(ctx context.Context, p *progress) error {
 }
 
 // line is what is shown at a moment, on a terminal with so many columns, or
-// elsewhere if that is 0. What there is no room for is left out.
+// elsewhere if that is 0. What does not fit is left out.
 func (d *demo) line(now time.Time, speed *pace, columns int) string {
 	if d.begun.IsZero() {
 		return "  " + count(d.dialled) + " of " + plural(d.conns, "client") + " connected"

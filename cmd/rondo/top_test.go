@@ -145,7 +145,7 @@ func TestTopNeedsTerminal(t *testing.T) {
 	}
 }
 
-// What cannot be looked into is said before the screen is taken.
+// A process that cannot be read is reported before the screen is taken.
 func TestTopOfNothing(t *testing.T) {
 	s, c := sit(t, "top", "999999999")
 	<-s.closed

@@ -1,8 +1,8 @@
 package goinspect
 
-// This file finds out what a thread did before a signal came: it is in the
-// handler, on a stack of its own, on which the kernel has laid down the registers
-// that it had. Nothing points there, so the record is known by what is in it.
+// This file finds out what a thread did before a signal came. The thread is in the
+// handler, on a stack of its own, on which the kernel has saved the registers.
+// Nothing points to that record, so it is found by its content.
 
 // A signalFrame is where things stand in the kernel's struct rt_sigframe.
 type signalFrame struct {

@@ -123,7 +123,7 @@ func (d dwarfData) value(ours int64, name string) {
 
 // TestLayout compares every offset and number that this package has of the
 // runtime's with those of the toolchains: a release of Go that moves one of them
-// fails here, before anyone looks into a program with it.
+// fails here, before anyone reads a program with it.
 func TestLayout(t *testing.T) {
 	for _, toolchain := range toolchains() {
 		for _, arch := range []string{"amd64", "arm64"} {

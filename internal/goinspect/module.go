@@ -181,7 +181,7 @@ func (p *Program) placeTypes(m *module, w func(int) uint64) {
 	m.gofunc = 0
 }
 
-// Bounds on how many functions are looked at: all, or enough with inlined calls.
+// Bounds on how many functions are checked: all, or enough with inlined calls.
 const (
 	maxFunctions  = 1 << 20
 	enoughInlined = 16

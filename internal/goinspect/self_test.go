@@ -73,7 +73,7 @@ func outer(n int, f func()) {
 func inner(f func()) { f() } // small enough to be inlined
 
 // parked starts a goroutine or a coroutine that suspends in f at a depth, and
-// gives the address of its record and its number.
+// returns the address of its record and its number.
 type parked struct {
 	record uintptr
 	id     uint64

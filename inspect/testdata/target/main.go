@@ -1,5 +1,5 @@
-// Command target is a program to be looked into. Its first argument says what it
-// does; it prints "ready" when it does it, and ends when its standard input does.
+// Command target is a program for tests to read. Its first argument says what it
+// does. It prints "ready" when it does it, and ends when its standard input does.
 package main
 
 import (
@@ -169,7 +169,7 @@ func many(ctx context.Context) error {
 }
 
 // churn starts and ends tasks without a pause. A task's name says how deep it
-// waits, so that whoever looks can tell a wrong stack.
+// waits, so that a test can recognise a wrong stack.
 func churn(ctx context.Context) error {
 	ready()
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
