@@ -37,7 +37,7 @@ func TestWatchdog(t *testing.T) {
 		{receiveInCallback, []string{`task="a callback"`, "rondo.Queue", "rondo_test.receiveInCallback.func1 at "}},
 	} {
 		log := slowStep(t, c.block)
-		for _, want := range append(c.want, "watchdog_test.go:") {
+		for _, want := range append(c.want, "debug_test.go:") {
 			if !strings.Contains(log, want) {
 				t.Errorf("the report lacks %q:\n%s", want, log)
 			}
@@ -260,7 +260,7 @@ func TestC075TasksLeftAlive(t *testing.T) {
 
 	// Without OnError the report is in the log, and without Debug there is none.
 	log := logs(func() { err = (&rondo.Runner{Debug: true}).Run(t.Context(), left) })
-	if err != nil || !strings.Contains(log, "level=WARN") || !strings.Contains(log, "task=sleeper") || !strings.Contains(log, "site_test.go:") {
+	if err != nil || !strings.Contains(log, "level=WARN") || !strings.Contains(log, "task=sleeper") || !strings.Contains(log, "debug_test.go:") {
 		t.Errorf("Run returned %v and logged %s", err, log)
 	}
 	if log = logs(func() { err = rondo.Run(t.Context(), left) }); err != nil || log != "" {
@@ -313,7 +313,7 @@ func TestDebugNamesTheSite(t *testing.T) {
 		var e rondo.Event
 		return rondo.Go(ctx, e.Wait).Wait(ctx)
 	})
-	if !errors.Is(err, rondo.ErrDeadlock) || !regexp.MustCompile(`task-2 waits for event, started at \S+site_test.go:\d+`).MatchString(err.Error()) {
+	if !errors.Is(err, rondo.ErrDeadlock) || !regexp.MustCompile(`task-2 waits for event, started at \S+debug_test.go:\d+`).MatchString(err.Error()) {
 		t.Errorf("Run returned %v", err)
 	}
 	_, err = debugged(t, func(ctx context.Context) error {

@@ -156,7 +156,7 @@ func TestOtherMistakes(t *testing.T) {
 			"Group with a nil body":             func() { _ = rondo.Group(ctx, nil) },
 			"Task.Wait of the task itself":      func() { _ = me.Wait(ctx) },
 			"a callback must not be nil":        func() { l.CallSoon(nil) },
-			"NewQueue with a negative limit":      func() { rondo.NewQueue[int](-1) },
+			"NewQueue with a negative limit":    func() { rondo.NewQueue[int](-1) },
 			"TaskDone called more often":        func() { rondo.NewQueue[int](1).TaskDone() },
 			"Future.Fail with a nil error":      func() { rondo.NewFuture[int](ctx).Fail(nil) },
 			"Every with a duration that is not": func() { rondo.Every(ctx, 0) },

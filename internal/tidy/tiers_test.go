@@ -11,7 +11,7 @@ import (
 // insides. The others are library files.
 var kernelFiles = []string{
 	"loop", "baton", "worker", "park", "task", "scope", "unwind", "contextwatch", // the heart
-	"timer", "inbox", "caller", "context", "cancellation", "errors", "info", "report", "observer", "window",
+	"timer", "inbox", "caller", "context", "cancellation", "errors", "info", "report", "observer", "layout",
 	"run", "group", "sleep", "join", "future", "offload", "pull", "map", "tracer", "timeline", "hooks",
 }
 
