@@ -207,7 +207,7 @@ func logs(fn func()) string {
 }
 
 // here matches a place in this file.
-var here = regexp.MustCompile(`site_test\.go:\d+$`)
+var here = regexp.MustCompile(`debug_test\.go:\d+$`)
 
 // TestC074SlowStep: with Debug a step of 100 ms or more is logged, with the name
 // of the task, the duration, and where the task was started.
@@ -228,7 +228,7 @@ func TestC074SlowStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := regexp.MustCompile(`loop="the loop" task=slow for=\d{3,}ms at="\S+TestC074SlowStep\.func1\.1 at \S+site_test\.go:\d+" started=\S+site_test\.go:\d+ `)
+	want := regexp.MustCompile(`loop="the loop" task=slow for=\d{3,}ms at="\S+TestC074SlowStep\.func1\.1 at \S+debug_test\.go:\d+" started=\S+debug_test\.go:\d+ `)
 	if !want.MatchString(log.String()) || strings.Count(log.String(), "\n") != 1 {
 		t.Errorf("logged %s", log)
 	}

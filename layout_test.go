@@ -18,7 +18,7 @@ import (
 // records are the kernel's structures, by the first part of the names of their
 // offsets.
 var records = map[string]reflect.Type{
-	"Loop": reflect.TypeFor[Loop](), "Task": reflect.TypeFor[Task](), "Rare": reflect.TypeFor[taskExtra](), "Worker": reflect.TypeFor[worker](),
+	"Loop": reflect.TypeFor[Loop](), "Task": reflect.TypeFor[Task](), "Extra": reflect.TypeFor[taskExtra](), "Worker": reflect.TypeFor[worker](),
 	"List": reflect.TypeFor[WaitList](), "Scope": reflect.TypeFor[Scope](), "Timer": reflect.TypeFor[timer](), "Nested": reflect.TypeFor[nested](),
 }
 

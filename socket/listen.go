@@ -110,7 +110,7 @@ func loopOf(ctx context.Context, call string) (kernel.Loop, error) {
 	if loop := kernel.Of(ctx); loop != nil {
 		return loop, nil
 	}
-	return nil, kernel.Misuse("socket."+call, rondo.ErrNoLoop)
+	return nil, kernel.Wrap("socket."+call, rondo.ErrNoLoop)
 }
 
 // keepAlive gives what package net makes of its two fields.
