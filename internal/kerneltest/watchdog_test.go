@@ -1,7 +1,6 @@
-package rondo_test
+package kerneltest_test
 
 import (
-	"bytes"
 	"context"
 	"iter"
 	"log/slog"
@@ -21,18 +20,18 @@ func TestWatchdog(t *testing.T) {
 		block func(ctx context.Context, until chan bool)
 		want  []string
 	}{
-		{compute, []string{"task=culprit", "it computes", "rondo_test.compute at "}},
-		{receiveFromChannel, []string{"task=culprit", "rondo.Queue", "rondo_test.receiveFromChannel at "}},
-		{sendToChannel, []string{"task=culprit", "rondo.Queue", "rondo_test.sendToChannel at "}},
-		{selectFromChannels, []string{"task=culprit", "rondo.Queue", "rondo_test.selectFromChannels at "}},
-		{lockMutex, []string{"task=culprit", "rondo.Mutex", "rondo_test.lockMutex at "}},
-		{lockRWMutex, []string{"task=culprit", "blocked on a sync.RWMutex", "rondo_test.lockRWMutex at "}},
-		{waitForGroup, []string{"task=culprit", "rondo.Group", "rondo_test.waitForGroup at "}},
-		{waitForCond, []string{"task=culprit", "rondo.Cond", "rondo_test.waitForCond at "}},
-		{blockInSleep, []string{"task=culprit", "rondo.Sleep", "rondo_test.blockInSleep at "}},
-		{readFromPipe, []string{"task=culprit", "a call that blocks", "rondo_test.readFromPipe at "}},
-		{receiveInCoroutine, []string{"task=culprit", "rondo.Queue", "rondo_test.receiveInCoroutine.func1 at "}},
-		{receiveInCallback, []string{`task="a callback"`, "rondo.Queue", "rondo_test.receiveInCallback.func1 at "}},
+		{compute, []string{"task=culprit", "it computes", "kerneltest_test.compute at "}},
+		{receiveFromChannel, []string{"task=culprit", "rondo.Queue", "kerneltest_test.receiveFromChannel at "}},
+		{sendToChannel, []string{"task=culprit", "rondo.Queue", "kerneltest_test.sendToChannel at "}},
+		{selectFromChannels, []string{"task=culprit", "rondo.Queue", "kerneltest_test.selectFromChannels at "}},
+		{lockMutex, []string{"task=culprit", "rondo.Mutex", "kerneltest_test.lockMutex at "}},
+		{lockRWMutex, []string{"task=culprit", "blocked on a sync.RWMutex", "kerneltest_test.lockRWMutex at "}},
+		{waitForGroup, []string{"task=culprit", "rondo.Group", "kerneltest_test.waitForGroup at "}},
+		{waitForCond, []string{"task=culprit", "rondo.Cond", "kerneltest_test.waitForCond at "}},
+		{blockInSleep, []string{"task=culprit", "rondo.Sleep", "kerneltest_test.blockInSleep at "}},
+		{readFromPipe, []string{"task=culprit", "a call that blocks", "kerneltest_test.readFromPipe at "}},
+		{receiveInCoroutine, []string{"task=culprit", "rondo.Queue", "kerneltest_test.receiveInCoroutine.func1 at "}},
+		{receiveInCallback, []string{`task="a callback"`, "rondo.Queue", "kerneltest_test.receiveInCallback.func1 at "}},
 	} {
 		log := slowStep(t, c.block)
 		for _, want := range append(c.want, "watchdog_test.go:") {
@@ -153,27 +152,4 @@ func receiveInCoroutine(_ context.Context, until chan bool) {
 func receiveInCallback(ctx context.Context, until chan bool) {
 	rondo.LoopOf(ctx).CallSoon(func() { <-until })
 	_ = rondo.Yield(ctx)
-}
-
-// A logged collects what slog writes.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-	seen chan bool // gets a value with the first line
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	select {
-	case l.seen <- true:
-	default:
-	}
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

@@ -1,8 +1,7 @@
-package rondo_test
+package kerneltest_test
 
 // This file tests what is said about where tasks were started, and by which
-// function. That leaves Rondo's own functions out, those of packages below
-// internal too, so these tests are in the root folder.
+// function.
 
 import (
 	"context"
@@ -15,32 +14,6 @@ import (
 
 	"github.com/rondo-go/rondo"
 )
-
-// A report is a call of OnError.
-type report struct {
-	about rondo.TaskInfo
-	err   error
-}
-
-// debugged runs main with Debug and returns what OnError was called with.
-func debugged(t *testing.T, main func(ctx context.Context) error) (reports []report, err error) {
-	t.Helper()
-	r := rondo.Runner{Debug: true, SlowStep: time.Hour, OnError: func(about rondo.TaskInfo, err error) {
-		reports = append(reports, report{about, err})
-	}}
-	err = r.Run(context.Background(), main)
-	return reports, err
-}
-
-// logs returns what is logged while fn runs.
-func logs(fn func()) string {
-	log := &logged{}
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
-	defer slog.SetDefault(before)
-	fn()
-	return log.String()
-}
 
 // here matches a place in this file.
 var here = regexp.MustCompile(`site_test\.go:\d+$`)
@@ -194,7 +167,7 @@ func TestFuncIsTheUsers(t *testing.T) {
 			start()
 			tasks := rondo.Tasks(ctx)
 			got := tasks[len(tasks)-1].Func
-			if want := []string{"namedPlain", "namedResult", "namedResult"}[i]; got != "github.com/rondo-go/rondo_test."+want {
+			if want := []string{"namedPlain", "namedResult", "namedResult"}[i]; got != "github.com/rondo-go/rondo/internal/kerneltest_test."+want {
 				t.Errorf("case %d: the function is %s, want %s", i, got, want)
 			}
 			if err := rondo.Sleep(ctx, 2*time.Millisecond); err != nil {
