@@ -1,4 +1,4 @@
-package kerneltest
+package kerneltest_test
 
 // This file tests that the objects tasks wait for allocate nothing in use, with
 // and without a wait.

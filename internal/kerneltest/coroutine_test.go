@@ -1,4 +1,4 @@
-package kerneltest
+package kerneltest_test
 
 // This file tests coroutines that a task makes with iter.Pull and with package
 // coro. Their bodies wait as the task that resumes them does.

@@ -1,4 +1,4 @@
-package kerneltest
+package kerneltest_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package kerneltest
+package kerneltest_test
 
 // This file compares Mutex, RWMutex and Semaphore with one naive model of a gate:
 // a list of the tasks that ask, in their order. Each task asks the model and the

@@ -1,4 +1,4 @@
-package kerneltest
+package kerneltest_test
 
 // This file compares the three kinds of Queue with a naive model: a slice of
 // values, and lists of the tasks that wait to put and to get.

@@ -1,4 +1,4 @@
-package kerneltest
+package kerneltest_test
 
 import (
 	"bytes"
@@ -55,7 +55,7 @@ func TestTimeline(t *testing.T) {
 	}
 	for what, n := range map[string]int{
 		"B": 8, "E": 8, "s": 2, "f": 2, "process_name first": 1, "process_name second": 1, "thread_name main": 2,
-		"thread_name task-2 kerneltest.TestTimeline.func1.1": 2, "waits for sleep": 2, "waits for future 2": 2,
+		"thread_name task-2 kerneltest_test.TestTimeline.func1.1": 2, "waits for sleep": 2, "waits for future 2": 2,
 	} {
 		if count[what] != n {
 			t.Errorf("%s is there %d times, want %d", what, count[what], n)

@@ -80,7 +80,10 @@ func own(function string) bool {
 	if !ok {
 		return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "iter.")
 	}
-	for _, p := range []string{".", "/socket.", "/process.", "/signals.", "/sim.", "/coro.", "/internal/"} {
+	if strings.HasPrefix(rest, "/internal/") {
+		return !strings.Contains(rest, "_test.") // a test from outside is a user's
+	}
+	for _, p := range []string{".", "/socket.", "/process.", "/signals.", "/sim.", "/coro."} {
 		if strings.HasPrefix(rest, p) {
 			return true
 		}

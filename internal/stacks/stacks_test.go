@@ -2,6 +2,7 @@ package stacks
 
 import (
 	"iter"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -43,6 +44,10 @@ func TestOfCoroutine(t *testing.T) {
 	outer := <-id
 	<-asked
 	state, stack := Of(outer)
+	for state == "runnable" || state == "running" { // it is on its way to the second channel
+		runtime.Gosched()
+		state, stack = Of(outer)
+	}
 	if !strings.HasPrefix(state, "chan") || !strings.Contains(stack, "innermost") {
 		t.Errorf("the goroutine is in state %q with the stack\n%s", state, stack)
 	}

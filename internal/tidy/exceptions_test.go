@@ -23,7 +23,7 @@ var exceptions = []exception{
 	{"locks", "future.go", "", "import of sync", "any goroutine may set a Future"},
 	{"locks", "run.go", "", "import of sync", "any goroutine may read the list of all loops"},
 
-	{"sleeps", "debug_test.go", "blockInSleep", "time.Sleep",
+	{"sleeps", "internal/kerneltest/watchdog_test.go", "blockInSleep", "time.Sleep",
 		"it is what the watchdog is to find"},
 
 	{"skips", "internal/poll/descriptor_test.go", "TestHighDescriptor", "t.Skip",

@@ -1,0 +1,155 @@
+package kerneltest_test
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// TestWatchdog: a step that blocks or computes for long is reported, with the
+// task's name, the line and what to call instead.
+func TestWatchdog(t *testing.T) {
+	for _, c := range []struct {
+		block func(ctx context.Context, until chan bool)
+		want  []string
+	}{
+		{compute, []string{"task=culprit", "it computes", "kerneltest_test.compute at "}},
+		{receiveFromChannel, []string{"task=culprit", "rondo.Queue", "kerneltest_test.receiveFromChannel at "}},
+		{sendToChannel, []string{"task=culprit", "rondo.Queue", "kerneltest_test.sendToChannel at "}},
+		{selectFromChannels, []string{"task=culprit", "rondo.Queue", "kerneltest_test.selectFromChannels at "}},
+		{lockMutex, []string{"task=culprit", "rondo.Mutex", "kerneltest_test.lockMutex at "}},
+		{lockRWMutex, []string{"task=culprit", "blocked on a sync.RWMutex", "kerneltest_test.lockRWMutex at "}},
+		{waitForGroup, []string{"task=culprit", "rondo.Group", "kerneltest_test.waitForGroup at "}},
+		{waitForCond, []string{"task=culprit", "rondo.Cond", "kerneltest_test.waitForCond at "}},
+		{blockInSleep, []string{"task=culprit", "rondo.Sleep", "kerneltest_test.blockInSleep at "}},
+		{readFromPipe, []string{"task=culprit", "a call that blocks", "kerneltest_test.readFromPipe at "}},
+		{receiveInCoroutine, []string{"task=culprit", "rondo.Queue", "kerneltest_test.receiveInCoroutine.func1 at "}},
+		{receiveInCallback, []string{`task="a callback"`, "rondo.Queue", "kerneltest_test.receiveInCallback.func1 at "}},
+	} {
+		log := slowStep(t, c.block)
+		for _, want := range append(c.want, "watchdog_test.go:") {
+			if !strings.Contains(log, want) {
+				t.Errorf("the report lacks %q:\n%s", want, log)
+			}
+		}
+	}
+}
+
+// slowStep runs block in a task called culprit, and returns what is logged. It
+// sends a value to until when the first line has been logged.
+func slowStep(t *testing.T, block func(ctx context.Context, until chan bool)) string {
+	t.Helper()
+	log := &logged{seen: make(chan bool, 1)}
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+	defer slog.SetDefault(before)
+	until := make(chan bool, 1)
+	go func() { <-log.seen; until <- true }()
+	r := rondo.Runner{SlowStep: 10 * time.Millisecond}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+			return err
+		}
+		rondo.Current(ctx).SetName("culprit")
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		block(ctx, until)
+		return nil
+	})
+	if err != nil {
+		t.Errorf("Run returned %v", err)
+	}
+	return log.String()
+}
+
+func compute(_ context.Context, until chan bool) {
+	for len(until) == 0 {
+	}
+}
+
+func receiveFromChannel(_ context.Context, until chan bool) { <-until }
+
+func sendToChannel(_ context.Context, until chan bool) {
+	c := make(chan int)
+	go func() { <-until; <-c }()
+	c <- 1
+}
+
+func selectFromChannels(_ context.Context, until chan bool) {
+	select {
+	case <-until:
+	case <-make(chan bool):
+	}
+}
+
+// lockMutex locks a sync.Mutex that a suspended task holds.
+func lockMutex(ctx context.Context, until chan bool) {
+	var mu sync.Mutex
+	rondo.Go(ctx, func(ctx context.Context) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return rondo.Sleep(ctx, time.Hour)
+	})
+	_ = rondo.Yield(ctx)
+	go func() { <-until; mu.Unlock() }()
+	mu.Lock()
+}
+
+func lockRWMutex(_ context.Context, until chan bool) {
+	var mu sync.RWMutex
+	mu.Lock()
+	go func() { <-until; mu.Unlock() }()
+	mu.RLock()
+}
+
+func waitForGroup(_ context.Context, until chan bool) {
+	var w sync.WaitGroup
+	w.Go(func() { <-until })
+	w.Wait()
+}
+
+func waitForCond(_ context.Context, until chan bool) {
+	var mu sync.Mutex
+	done, c := false, sync.NewCond(&mu)
+	go func() { <-until; mu.Lock(); done = true; mu.Unlock(); c.Signal() }()
+	mu.Lock()
+	defer mu.Unlock()
+	for !done {
+		c.Wait()
+	}
+}
+
+func blockInSleep(_ context.Context, until chan bool) {
+	for len(until) == 0 {
+		time.Sleep(30 * time.Millisecond)
+	}
+}
+
+func readFromPipe(_ context.Context, until chan bool) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	defer r.Close()
+	go func() { <-until; w.Close() }()
+	_, _ = r.Read(make([]byte, 1))
+}
+
+func receiveInCoroutine(_ context.Context, until chan bool) {
+	next, stop := iter.Pull(func(yield func(int) bool) { <-until })
+	defer stop()
+	next()
+}
+
+func receiveInCallback(ctx context.Context, until chan bool) {
+	rondo.LoopOf(ctx).CallSoon(func() { <-until })
+	_ = rondo.Yield(ctx)
+}
