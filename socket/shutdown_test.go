@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -205,7 +206,8 @@ func TestShutdownAfterLoop(t *testing.T) {
 // even if a handler takes its time.
 func TestCancelClosesListener(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		// A path of its own: another process may get a TCP port that was just freed.
+		l, err := socket.Listen(ctx, "unix", filepath.Join(t.TempDir(), "s"))
 		if err != nil {
 			return err
 		}
@@ -218,7 +220,7 @@ func TestCancelClosesListener(t *testing.T) {
 					return rondo.Shield(ctx, end.Wait)
 				})
 			})
-			c, err := socket.Dial(g, "tcp", l.Addr().String())
+			c, err := socket.Dial(g, "unix", l.Addr().String())
 			if err != nil {
 				return err
 			}
@@ -233,7 +235,7 @@ func TestCancelClosesListener(t *testing.T) {
 				if err := rondo.Yield(ctx); err != nil {
 					return err
 				}
-				c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+				c, err := socket.Dial(ctx, "unix", l.Addr().String())
 				if err == nil {
 					c.Close()
 					t.Error("connected to a server that was cancelled")
