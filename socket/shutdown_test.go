@@ -202,15 +202,27 @@ func TestShutdownAfterLoop(t *testing.T) {
 	}
 }
 
-// TestCancelClosesListener: when Serve is cancelled nobody can connect any more,
-// even if a handler takes its time.
+// closeEvent is a listener that sets an event when it has been closed.
+type closeEvent struct {
+	net.Listener
+	closed rondo.Event
+}
+
+func (l *closeEvent) Close() error {
+	defer l.closed.Set()
+	return l.Listener.Close()
+}
+
+// TestCancelClosesListener: when Serve is cancelled it closes its listener, even
+// while a handler still runs.
 func TestCancelClosesListener(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		// A path of its own: another process may get a TCP port that was just freed.
-		l, err := socket.Listen(ctx, "unix", filepath.Join(t.TempDir(), "s"))
+		std, err := socket.Listen(ctx, "unix", filepath.Join(t.TempDir(), "s"))
 		if err != nil {
 			return err
 		}
+		l := &closeEvent{Listener: std}
 		var serving, end rondo.Event
 		why := errors.New("why")
 		err = rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -231,8 +243,7 @@ func TestCancelClosesListener(t *testing.T) {
 			g.Cancel(why)
 			return rondo.Shield(ctx, func(ctx context.Context) error {
 				defer end.Set()
-				// Serve is told in the next turn.
-				if err := rondo.Yield(ctx); err != nil {
+				if err := l.closed.Wait(ctx); err != nil {
 					return err
 				}
 				c, err := socket.Dial(ctx, "unix", l.Addr().String())
