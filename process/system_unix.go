@@ -35,7 +35,7 @@ func (o *outlet) read(p []byte) (n int, err error) {
 		failed = o.file.Wait(t, driver.Readable, take)
 		t.Spend(max(n, 0))
 	} else {
-		failed = o.file.Foreign(driver.Readable, func(face fd.Face) error {
+		failed = o.file.Foreign(driver.Readable, func(face fd.Std) error {
 			raw, err := face.(syscall.Conn).SyscallConn()
 			if err != nil {
 				return err
