@@ -39,12 +39,12 @@ func init() {
 func (l *loopDoor) Driver() driver.Driver { return l.driver }
 func (l *loopDoor) Inside() bool          { return (*Loop)(l).inside() }
 func (l *loopDoor) Now() int64            { return l.now }
-func (l *loopDoor) Hold(n int)            { (*Loop)(l).addWaker(n) }
-func (l *loopDoor) Beside(fn func())      { goFunc(fn) }
+func (l *loopDoor) AddWakers(n int)       { (*Loop)(l).addWaker(n) }
+func (l *loopDoor) GoFunc(fn func())      { goFunc(fn) }
 
-func (l *loopDoor) Lend(n int) { l.helpers += n }
+func (l *loopDoor) AddHelpers(n int) { l.helpers += n }
 
-func (l *loopDoor) Entry(t any, user uintptr) { t.(*Task).ensureExtra().entry = user }
+func (l *loopDoor) SetEntry(t any, user uintptr) { t.(*Task).ensureExtra().entry = user }
 
 func (l *loopDoor) Recovers() bool { return l.runner.Recover }
 
@@ -54,7 +54,7 @@ func (l *loopDoor) CallAt(instant int64, fn func()) kernel.Timer {
 	return (*Loop)(l).callAt(instant, fn)
 }
 
-func (l *loopDoor) Recall(fn func()) (again func()) {
+func (l *loopDoor) Callback(fn func()) (schedule func()) {
 	h := &Handle{loop: (*Loop)(l)}
 	return func() {
 		h.fn = fn

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"slices"
 
+	"github.com/rondo-go/rondo/internal/heap"
 	"github.com/rondo-go/rondo/internal/ring"
 )
 
@@ -70,7 +70,7 @@ func NewPriorityQueue[T any](limit int, less func(a, b T) bool) *Queue[T] {
 	if less == nil {
 		panic("rondo: NewPriorityQueue with a nil less")
 	}
-	return &Queue[T]{limit: limit, held: held[T]{heap: &heap[T]{less: less}}}
+	return &Queue[T]{limit: limit, held: held[T]{heap: heap.New(less)}}
 }
 
 // Put adds v. It waits while the queue is full. It returns
@@ -228,20 +228,20 @@ func (q *Queue[T]) pop() T {
 // ring, in the order in which they were put, unless there is a heap.
 type held[T any] struct {
 	ring ring.Ring[T]
-	last bool     // the last one is next
-	heap *heap[T] // nil unless the least is next
+	last bool          // the last one is next
+	heap *heap.Heap[T] // nil unless the least is next
 }
 
 func (h *held[T]) len() int {
 	if h.heap != nil {
-		return len(h.heap.all)
+		return h.heap.Len()
 	}
 	return h.ring.Len()
 }
 
 func (h *held[T]) push(v T) {
 	if h.heap != nil {
-		h.heap.push(v)
+		h.heap.Add(v)
 		return
 	}
 	h.ring.Add(v)
@@ -251,7 +251,7 @@ func (h *held[T]) push(v T) {
 func (h *held[T]) pop() T {
 	switch {
 	case h.heap != nil:
-		return h.heap.pop()
+		return h.heap.Take()
 	case h.last:
 		return h.ring.TakeLast()
 	}
@@ -261,7 +261,7 @@ func (h *held[T]) pop() T {
 // keep drops all but the n values that are next.
 func (h *held[T]) keep(n int) {
 	if h.heap != nil {
-		h.heap.keep(n)
+		h.heap.Keep(n)
 		return
 	}
 	for h.ring.Len() > n {
@@ -271,74 +271,4 @@ func (h *held[T]) keep(n int) {
 			h.ring.TakeLast()
 		}
 	}
-}
-
-// A heap is a binary heap: no element is less than the one above it. Below the
-// one at i are those at 2i+1 and 2i+2.
-type heap[T any] struct {
-	less func(a, b T) bool
-	all  []ranked[T]
-	puts uint64
-}
-
-// ranked is a value with the number of its put, which decides among equals.
-type ranked[T any] struct {
-	value T
-	put   uint64
-}
-
-func (h *heap[T]) before(a, b *ranked[T]) bool {
-	if h.less(a.value, b.value) {
-		return true
-	}
-	return a.put < b.put && !h.less(b.value, a.value)
-}
-
-func (h *heap[T]) push(v T) {
-	h.puts++
-	h.all = append(h.all, ranked[T]{v, h.puts})
-	for i := len(h.all) - 1; i > 0; {
-		above := (i - 1) / 2
-		if !h.before(&h.all[i], &h.all[above]) {
-			return
-		}
-		h.all[i], h.all[above] = h.all[above], h.all[i]
-		i = above
-	}
-}
-
-func (h *heap[T]) pop() T {
-	v := h.all[0].value
-	n := len(h.all) - 1
-	h.all[0] = h.all[n]
-	h.all[n] = ranked[T]{}
-	h.all = h.all[:n]
-	for i := 0; ; {
-		least := i
-		for _, below := range [2]int{2*i + 1, 2*i + 2} {
-			if below < n && h.before(&h.all[below], &h.all[least]) {
-				least = below
-			}
-		}
-		if least == i {
-			return v
-		}
-		h.all[i], h.all[least] = h.all[least], h.all[i]
-		i = least
-	}
-}
-
-// keep drops all but the n least. What is sorted is a heap.
-func (h *heap[T]) keep(n int) {
-	slices.SortFunc(h.all, func(a, b ranked[T]) int {
-		switch {
-		case h.before(&a, &b):
-			return -1
-		case h.before(&b, &a):
-			return 1
-		}
-		return 0
-	})
-	clear(h.all[n:])
-	h.all = h.all[:n]
 }

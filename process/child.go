@@ -174,9 +174,9 @@ func (ch *child) finish(ctx context.Context, g *rondo.Scope) {
 	ended := func(unread func() bool) func(ctx context.Context) error {
 		return func(ctx context.Context) error {
 			for ch.copying > 0 || ch.open > 0 && !unread() {
-				ch.loop.Hold(1)
+				ch.loop.AddWakers(1)
 				err := ch.changed.Park(ctx, rondo.Reason{What: "pipe"})
-				ch.loop.Hold(-1)
+				ch.loop.AddWakers(-1)
 				if err != nil {
 					return err
 				}

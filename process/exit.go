@@ -31,11 +31,11 @@ func (e *exit) start(ctx context.Context) error {
 		list rondo.WaitList
 		err  error
 	)
-	e.loop.Hold(1)
-	e.loop.Lend(1)
-	defer e.loop.Hold(-1)
-	defer e.loop.Lend(-1)
-	e.loop.Beside(func() {
+	e.loop.AddWakers(1)
+	e.loop.AddHelpers(1)
+	defer e.loop.AddWakers(-1)
+	defer e.loop.AddHelpers(-1)
+	e.loop.GoFunc(func() {
 		err = e.std.Start()
 		// The child's task waits, so the loop has not ended.
 		_ = e.loop.Post(func() { list.Wake() })
@@ -58,7 +58,7 @@ func (e *exit) watch() {
 			closeHandle(h)
 		}
 	}
-	e.loop.Beside(func() {
+	e.loop.GoFunc(func() {
 		err := e.std.Wait()
 		// The child's task lives until this has come, so the loop has not ended.
 		_ = e.loop.Post(func() {
@@ -78,9 +78,9 @@ func (e *exit) Ready(driver.Events) {
 // nil even if ctx is cancelled.
 func (e *exit) wait(ctx context.Context) error {
 	for !e.gone {
-		e.loop.Hold(1)
+		e.loop.AddWakers(1)
 		err := e.list.Park(ctx, rondo.Reason{What: "process", On: uint64(e.std.Process.Pid)})
-		e.loop.Hold(-1)
+		e.loop.AddWakers(-1)
 		if err != nil {
 			return err
 		}
@@ -113,6 +113,6 @@ func (e *exit) abandon() {
 	_ = e.std.Process.Kill()
 	if e.handle >= 0 {
 		e.drop()
-		e.loop.Beside(func() { _ = e.std.Wait() })
+		e.loop.GoFunc(func() { _ = e.std.Wait() })
 	}
 }

@@ -39,7 +39,7 @@ func Cancel(ctx context.Context, body func(ctx context.Context) error, sigs ...o
 	stopWaiting := func() {
 		if waiting {
 			waiting = false
-			loop.Hold(-1)
+			loop.AddWakers(-1)
 		}
 	}
 	defer func() {
@@ -53,7 +53,7 @@ func Cancel(ctx context.Context, body func(ctx context.Context) error, sigs ...o
 			return body(g)
 		}
 		waiting = true
-		loop.Hold(1)
+		loop.AddWakers(1)
 		t = trap.Hold(true, func(d *trap.Delivery) bool {
 			return loop.Post(func() {
 				if !waiting {

@@ -44,7 +44,7 @@ func Notify(ctx context.Context, sigs ...os.Signal) iter.Seq[os.Signal] {
 	check("Notify", sigs)
 	n := &notifier{ctx: ctx, loop: loop}
 	if !loop.Driver().Virtual() {
-		loop.Hold(1)
+		loop.AddWakers(1)
 		n.trap = trap.Hold(false, n.take, sigs...)
 		n.unbind = context.AfterFunc(ctx, n.abandon)
 	}
@@ -119,7 +119,7 @@ func (n *notifier) end() {
 	if n.trap != nil {
 		n.unbind()
 		n.trap.Release()
-		n.loop.Hold(-1)
+		n.loop.AddWakers(-1)
 		n.giveUpAll()
 	}
 }

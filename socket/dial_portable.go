@@ -18,7 +18,7 @@ func (d *Dialer) dialTask(ctx context.Context, loop kernel.Loop, network, addres
 	defer cancel()
 	var c net.Conn
 	var failed error
-	err := fd.Beside(loop, loop.Task(), kernel.Reason{What: "connect"}, func() error {
+	err := fd.Block(loop, loop.Task(), kernel.Reason{What: "connect"}, func() error {
 		c, failed = d.std().DialContext(away, network, address)
 		return failed
 	}, cancel, func() {}, func(error) bool { return true })

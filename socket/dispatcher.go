@@ -49,7 +49,7 @@ type dispatcher struct {
 
 func newDispatcher(p *Protocol, loop kernel.Loop, ctx context.Context, high, low int) *dispatcher {
 	b := &dispatcher{protocol: p, loop: loop, ctx: ctx, high: high, low: low}
-	b.again = loop.Recall(b.step)
+	b.again = loop.Callback(b.step)
 	return b
 }
 
@@ -66,7 +66,7 @@ func (d *dispatcher) add(s fd.Stream, peer peerAddr) *Transport {
 		t.set(unsure)
 	}
 	d.conns = append(d.conns, t)
-	d.loop.Hold(1)
+	d.loop.AddWakers(1)
 	d.enqueue(t)
 	return t
 }
@@ -214,7 +214,7 @@ func (d *dispatcher) remove(t *Transport) {
 	d.conns[t.place].place = t.place
 	d.conns[last] = nil
 	d.conns = d.conns[:last]
-	d.loop.Hold(-1)
+	d.loop.AddWakers(-1)
 	if last == 0 {
 		d.conns = nil
 		d.empty.WakeAll()

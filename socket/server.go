@@ -215,7 +215,7 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 		return nil
 	})
 	t.SetName(taskName(c))
-	s.loop.Entry(t, v.entry)
+	s.loop.SetEntry(t, v.entry)
 }
 
 func taskName(c net.Conn) string { return "conn " + c.RemoteAddr().String() }

@@ -333,7 +333,7 @@ func (f *FD) Close() error {
 	switch {
 	case std == nil:
 	case slow && f.loop.Inside():
-		f.loop.Beside(func() { std.Close() })
+		f.loop.GoFunc(func() { std.Close() })
 	default:
 		err = std.Close()
 	}

@@ -59,9 +59,9 @@ func (l *Lock) Take(t kernel.Task) error {
 		<-c.signal
 		return nil
 	}
-	l.loop.Hold(1)
+	l.loop.AddWakers(1)
 	err := c.list.Park(t.Scope(), kernel.Reason{What: "turn"})
-	l.loop.Hold(-1)
+	l.loop.AddWakers(-1)
 	if err == nil {
 		return nil
 	}

@@ -122,21 +122,21 @@ func (s *side) deadlineOf(std Std) func(time.Time) error {
 	return std.SetWriteDeadline
 }
 
-// Beside runs op on another goroutine; the task t waits for it. If the task's
+// Block runs op on another goroutine; the task t waits for it. If the task's
 // scope is cancelled, Beside calls stop, which makes op return, waits for that
 // as well, and calls after. It returns op's result, or the cause if op failed
 // only because of stop; stopped recognises such errors.
-func Beside(loop kernel.Loop, t kernel.Task, why kernel.Reason, op func() error, stop, after func(), stopped func(error) bool) error {
+func Block(loop kernel.Loop, t kernel.Task, why kernel.Reason, op func() error, stop, after func(), stopped func(error) bool) error {
 	var (
 		result error
 		done   bool
 		list   = loop.WaitList()
 	)
-	loop.Hold(1)
-	loop.Lend(1)
-	defer loop.Hold(-1)
-	defer loop.Lend(-1)
-	loop.Beside(func() {
+	loop.AddWakers(1)
+	loop.AddHelpers(1)
+	defer loop.AddWakers(-1)
+	defer loop.AddHelpers(-1)
+	loop.GoFunc(func() {
 		result = op()
 		// The task waits, so the loop has not ended.
 		_ = loop.Post(func() {
@@ -177,7 +177,7 @@ func (s *side) do(t kernel.Task, what string, op func() error) error {
 	if err := s.enter(t); err != nil {
 		return err
 	}
-	return Beside(s.fd.loop, t, kernel.Reason{What: what}, op, s.interrupt, s.restore, func(err error) bool {
+	return Block(s.fd.loop, t, kernel.Reason{What: what}, op, s.interrupt, s.restore, func(err error) bool {
 		return errors.Is(err, os.ErrDeadlineExceeded)
 	})
 }

@@ -116,7 +116,7 @@ func (f *FD) closeSys() {
 	switch {
 	case sys < 0:
 	case slow:
-		f.loop.Beside(func() { unix.Close(sys) })
+		f.loop.GoFunc(func() { unix.Close(sys) })
 	default:
 		// Its error says nothing about the data, and the number is free also
 		// after an error: close(2).
@@ -220,9 +220,9 @@ func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 		if err = s.arm(); err != nil {
 			break
 		}
-		s.loop.Hold(1)
+		s.loop.AddWakers(1)
 		err = s.waiter.Park(t.Scope(), kernel.Reason{What: "read", On: uint64(f.sys)})
-		s.loop.Hold(-1)
+		s.loop.AddWakers(-1)
 		if err == nil {
 			err = s.check()
 		}

@@ -51,8 +51,8 @@ func Ready(ctx context.Context, loop kernel.Loop, which driver.Events, sys uintp
 		return err
 	}
 	defer disarmDup(loop, own, which)
-	loop.Hold(1)
-	defer loop.Hold(-1)
+	loop.AddWakers(1)
+	defer loop.AddWakers(-1)
 	for !v.ready {
 		what := "read"
 		if which == driver.Writable {
@@ -130,7 +130,7 @@ func Watch(ctx context.Context, loop kernel.Loop, which driver.Events, sys uintp
 	if err != nil {
 		return nil, err
 	}
-	loop.Hold(1)
+	loop.AddWakers(1)
 	w.unbind = context.AfterFunc(ctx, w.stop)
 	return w.stop, nil
 }
@@ -168,7 +168,7 @@ func (w *watch) stop() {
 	}
 	end := func() {
 		w.unbind()
-		w.loop.Hold(-1)
+		w.loop.AddWakers(-1)
 		if w.own >= 0 {
 			disarmDup(w.loop, w.own, w.which)
 		}

@@ -68,9 +68,9 @@ func (s *Side) Check() error {
 // is cancelled.
 func (s *Side) Park(t kernel.Task, why kernel.Reason) error {
 	s.setTimer()
-	s.loop.Hold(s.wakers)
+	s.loop.AddWakers(s.wakers)
 	err := s.waiter.Park(t.Scope(), why)
-	s.loop.Hold(-s.wakers)
+	s.loop.AddWakers(-s.wakers)
 	return err
 }
 

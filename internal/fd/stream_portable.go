@@ -95,12 +95,12 @@ func (b *stdStream) Send(p []byte) (int, error) {
 	}
 	p = append([]byte(nil), p[:min(len(p), sendAhead)]...)
 	b.writing = true
-	b.loop.Lend(1)
-	b.loop.Beside(func() {
+	b.loop.AddHelpers(1)
+	b.loop.GoFunc(func() {
 		_, err := b.std.Write(p)
 		// The owner waits for Stop, so the loop has not ended.
 		_ = b.loop.Post(func() {
-			b.loop.Lend(-1)
+			b.loop.AddHelpers(-1)
 			b.writing, b.writeErr = false, err
 			b.notify(driver.Writable)
 		})
@@ -134,7 +134,7 @@ func (b *stdStream) read() {
 		b.buffer = make([]byte, readAhead)
 	}
 	b.reading = true
-	b.loop.Beside(func() {
+	b.loop.GoFunc(func() {
 		n, err := b.std.Read(b.buffer)
 		_ = b.loop.Post(func() {
 			b.reading = false
@@ -173,7 +173,7 @@ func (b *stdStream) Stop(kernel.Loop) bool {
 // Close closes the connection, after Stop.
 func (b *stdStream) Close(loop kernel.Loop) {
 	if b.slow {
-		loop.Beside(func() { b.std.Close() })
+		loop.GoFunc(func() { b.std.Close() })
 		return
 	}
 	b.std.Close()

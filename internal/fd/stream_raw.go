@@ -145,7 +145,7 @@ func (s *Stream) Close(loop kernel.Loop) {
 	switch {
 	case sys < 0:
 	case s.slow:
-		loop.Beside(func() { unix.Close(sys) })
+		loop.GoFunc(func() { unix.Close(sys) })
 	default:
 		unix.Close(sys)
 	}

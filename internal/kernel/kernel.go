@@ -1,6 +1,5 @@
-// Package kernel is the inner door of Rondo's loop: what the packages that bring
-// the outside world into it (internal/fd, socket, process, signals) need of it
-// and users do not. Package rondo fills it in; whoever imports this package
+// Package kernel is what Rondo's own packages (internal/fd, socket, process,
+// signals) may ask of a loop and users may not. Package rondo fills it in; a package that imports this one
 // imports that one too.
 package kernel
 
@@ -13,7 +12,7 @@ import (
 
 // A Loop is one loop, seen from below the public API.
 type Loop interface {
-	// Driver gives the loop's driver. It may be used only on the loop.
+	// Driver returns the loop's driver. It may be used only on the loop.
 	Driver() driver.Driver
 
 	// Inside reports whether the calling goroutine is on the loop: in a task, a
@@ -21,24 +20,24 @@ type Loop interface {
 	// some 5 ns for the loop's own goroutines.
 	Inside() bool
 
-	// Task gives the running task, or nil in a callback. Only on the loop.
+	// Task returns the running task, or nil in a callback. Only on the loop.
 	Task() Task
 
-	// Now gives the loop's clock when it was read last, at most a turn ago. Only
+	// Now returns the loop's clock when it was read last, at most a turn ago. Only
 	// on the loop.
 	Now() int64
 
 	// Post hands fn to the loop, as rondo.Loop.Post does. Any goroutine.
 	Post(fn func()) error
 
-	// Hold notes that n things more than before may wake the loop from outside,
+	// AddWakers notes that n things more than before may wake the loop from outside,
 	// so that it is idle and not in deadlock while nothing can run. Only on the
 	// loop.
-	Hold(n int)
+	AddWakers(n int)
 
-	// Lend notes that n goroutines more than before work for the loop, so that a
+	// AddHelpers notes that n goroutines more than before work for the loop, so that a
 	// busy loop gives them the processor now and then. Only on the loop.
-	Lend(n int)
+	AddHelpers(n int)
 
 	// CallAt runs fn as a callback when the loop's clock has come to an instant.
 	// Only on the loop.
@@ -47,23 +46,22 @@ type Loop interface {
 	// WaitList returns a new rondo.WaitList. Any goroutine may call it.
 	WaitList() WaitList
 
-	// Recall gives a function that runs fn as a callback at the next turn and
+	// Callback returns a function that runs fn as a callback at the next turn and
 	// allocates nothing. It must not be called again before fn has begun. Only
 	// on the loop.
-	Recall(fn func()) (again func())
+	Callback(fn func()) (schedule func())
 
 	// Recovers reports whether a panic of a task is that task's error, a
 	// *rondo.PanicError, instead of the end of the loop.
 	Recovers() bool
 
-	// Entry notes that t, a *rondo.Task of this loop, runs a function of Rondo's
+	// SetEntry notes that t, a *rondo.Task of this loop, runs a function of Rondo's
 	// that stands for the user's with this entry: the one to show. Only on the
 	// loop.
-	Entry(t any, user uintptr)
+	SetEntry(t any, user uintptr)
 
-	// Beside runs fn on a goroutine of its own, of which the caller sees to it
-	// that it ends.
-	Beside(fn func())
+	// GoFunc runs fn on a goroutine of its own. The caller sees to it that it ends.
+	GoFunc(fn func())
 }
 
 // A Timer is a callback that waits for its time. Cancel, on the loop, keeps it
@@ -89,7 +87,7 @@ type WaitList interface {
 
 // A Task is the running task.
 type Task interface {
-	// Scope gives the scope that the task opened last and is still in: what
+	// Scope returns the scope that the task opened last and is still in: what
 	// ends a wait for which no ctx is at hand.
 	Scope() context.Context
 
@@ -104,13 +102,13 @@ type Task interface {
 	Shield(body func(ctx context.Context) error) error
 }
 
-// Of gives the loop of a ctx, or nil if it belongs to none. Any goroutine may
+// Of returns the loop of a ctx, or nil if it belongs to none. Any goroutine may
 // call it.
 var Of func(ctx context.Context) Loop
 
-// Loops gives all loops that live. Any goroutine may call it. The pointer in each
+// Loops returns all loops that live. Any goroutine may call it. The pointer in each
 // is to the record of which Table tells.
 var Loops func() []Loop
 
-// Table says where in the kernel's records what stands.
+// Table says where in the kernel's records each field is.
 var Table *layout.Table
