@@ -1,7 +1,7 @@
-# make alone lists what there is. Each step of check is a step of .ci/run.
+# make alone lists the targets. Each step of check is a step of .ci/run.
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt vet staticcheck tidy test race emulator portable cross seeds bench
+.PHONY: help check fmt clean vet staticcheck tidy api test race emulator plain portable cross seeds bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -12,23 +12,32 @@ check: ## all that a change must pass, as CI runs it
 fmt: ## gofmt would change nothing
 	@bash .ci/run fmt
 
+clean: ## Go commands change nothing in a fresh clone
+	@bash .ci/run clean
+
 vet: ## go vet, every module
 	@bash .ci/run vet
 
 staticcheck: ## staticcheck as pinned in tools/go.mod, every module
 	@bash .ci/run staticcheck
 
-tidy: ## the rules for the source, and whether it keeps them
+tidy: ## the rules for the source, and what breaks them
 	@go test -count=1 -v -run Rules ./internal/tidy
 
-test: ## the tests of every module
+api: ## write the exported names of each package to api
+	go test ./internal/tidy -run API -update
+
+test: ## the tests of every module, on two Go releases
 	@bash .ci/run test
 
-race: ## the same under the race detector
+race: ## the same under the race detector, on one release
 	@bash .ci/run race
 
-emulator: ## a program for arm64 is looked into, under qemu
+emulator: ## inspect reads a program for arm64, under qemu
 	@bash .ci/run emulator
+
+plain: ## the tests without direct hand-overs between tasks
+	@bash .ci/run plain
 
 portable: ## the tests on the driver that needs nothing of the system
 	@bash .ci/run portable
@@ -39,5 +48,5 @@ cross: ## vet for the other systems and processors
 seeds: ## the simulated tests with many seeds: make seeds N=2000
 	RONDO_SEED=1-$(or $(N),2000) go test -count=1 -timeout 1h ./... ./examples/...
 
-bench: ## the benchmarks beside their rivals: make bench COUNT=10
+bench: ## the benchmarks, with their rivals: make bench COUNT=10
 	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./bench/...

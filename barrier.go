@@ -5,13 +5,14 @@ import (
 	"errors"
 )
 
-// ErrBrokenBarrier says that a Barrier was broken by Abort, or given up by Reset
-// while tasks waited at it.
+// ErrBrokenBarrier says that a Barrier was broken by Abort, or reset while tasks
+// waited at it.
 var ErrBrokenBarrier = errors.New("rondo: broken barrier")
 
 // A Barrier holds tasks up until there are n of them, and lets these go on
-// together. It serves again at once: who comes while they set off belongs to the
-// next round. Make one with NewBarrier; it is for the tasks of one loop.
+// together. It is ready for the next round at once: a task that comes while they
+// set off belongs to that round. Make one with NewBarrier; it is for the tasks of
+// one loop.
 type Barrier struct {
 	// Name is for people who look at the program.
 	Name string
@@ -29,7 +30,7 @@ type barrierRound struct {
 	// have not run since.
 	counted int
 	passed  int
-	given   bool // up
+	broken  bool // by Abort or Reset
 }
 
 // NewBarrier makes a Barrier for n tasks. It panics if n is less than 1.
@@ -40,9 +41,9 @@ func NewBarrier(n int) *Barrier {
 	return &Barrier{n: n, now: new(barrierRound)}
 }
 
-// Wait waits until n tasks have called it, and gives each of them another index
-// from 0 to n-1: 0 to the first to go on of those that waited, and n-1 to the
-// one that came last, which does not suspend. If ctx is cancelled first Wait
+// Wait waits until n tasks have called it, and returns an index from 0 to n-1, a
+// different one in each: 0 in the first of those that waited to go on, and n-1 in
+// the one that came last, which does not suspend. If ctx is cancelled first Wait
 // returns the cause, and the task does not count. It returns ErrBrokenBarrier if
 // the Barrier is broken, or if Abort or Reset is called meanwhile. With an error
 // the index is -1.
@@ -66,7 +67,7 @@ func (b *Barrier) Wait(ctx context.Context) (index int, err error) {
 		r.counted--
 		return -1, err
 	}
-	if r.given {
+	if r.broken {
 		return -1, ErrBrokenBarrier
 	}
 	r.passed++
@@ -77,20 +78,20 @@ func (b *Barrier) Wait(ctx context.Context) (index int, err error) {
 // those that go on included. Tasks that were let go before are not affected. It
 // never suspends.
 func (b *Barrier) Abort() {
-	b.giveUp()
+	b.breakRound()
 	b.broken = true
 }
 
 // Reset makes the Barrier like new. Tasks that wait get ErrBrokenBarrier. It
 // never suspends.
 func (b *Barrier) Reset() {
-	b.giveUp()
+	b.breakRound()
 	b.broken = false
 }
 
-func (b *Barrier) giveUp() {
+func (b *Barrier) breakRound() {
 	r := b.now
 	b.now = new(barrierRound)
-	r.given = true
+	r.broken = true
 	r.waiters.WakeAll()
 }

@@ -14,19 +14,21 @@ package rondo
 // One case lies between. A coroutine that a task made with iter.Pull, or with
 // package coro, runs on a goroutine of its own, but on the task's side: while it
 // runs, the task is parked in its next. It may suspend like the task itself,
-// nest and all. It is recognised by who made it: a goroutine of the loop's. That
-// takes 10 us, so it is done once for each, and the number is then in the set.
+// nest and all. It is recognised by the goroutine that made it, which is one of the
+// loop's. That takes 10 us, so it is done once for each, and the number is then in
+// the set.
 //
 // A coroutine that a task made and a foreign goroutine drives is taken for the
-// task's. It must not use the loop. And one that is first heard of when the worker
-// on which it was made has been dismissed, long after its maker's end, is taken
-// for foreign.
+// task's. It must not use the loop. And one that first calls when the worker on
+// which it was made has been retired, long after its maker's end, is taken for
+// foreign.
 
 import (
 	"slices"
 	"sync"
 
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/kernel"
 )
 
 // callers is who is on a loop's side.
@@ -133,7 +135,7 @@ func (l *Loop) misuseOutside(call string) error {
 	if l.inbox.closed() {
 		return misuse(call, ErrLoopClosed)
 	}
-	return &callError{call, " from a goroutine that is not a task of " + l.name + "; use Post or Submit there", ErrNoLoop}
+	return &kernel.CallError{Call: call, Text: " from a goroutine that is not a task of " + l.name + "; use Post or Submit there", Err: ErrNoLoop}
 }
 
 // do runs fn on the loop: at once if the caller is there, else by Post. After

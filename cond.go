@@ -2,8 +2,8 @@ package rondo
 
 import "context"
 
-// A Cond is a place to wait for a change of what L guards: whoever changes it
-// calls Signal or Broadcast, and those who wait look again.
+// A Cond is a place to wait for a change of what L guards: a task that changes it
+// calls Signal or Broadcast, and those that wait look again.
 //
 //	for !condition() {
 //		if err := c.Wait(ctx); err != nil {

@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
+
+	"github.com/rondo-go/rondo/internal/kernel"
 )
 
 var (
@@ -31,21 +32,8 @@ var (
 	errOtherLoop = errors.New("rondo: the object belongs to another loop than the ctx")
 )
 
-// A callError is an error of the caller: the call, what is wrong with it, and the
-// error that errors.Is finds in it.
-type callError struct {
-	call, text string
-	err        error
-}
-
-func (e *callError) Error() string { return "rondo: " + e.call + e.text }
-
-func (e *callError) Unwrap() error { return e.err }
-
 // misuse puts the name of the call before an error of the caller.
-func misuse(call string, err error) error {
-	return &callError{call, ": " + strings.TrimPrefix(err.Error(), "rondo: "), err}
-}
+func misuse(call string, err error) error { return kernel.Misuse(call, err) }
 
 // A PanicError is a panic of a task or a callback, with the stack on which it
 // happened.

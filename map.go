@@ -16,9 +16,8 @@ import (
 // at most limit elements ahead of the body of the range, and not before the
 // range begins. It may suspend: a Queue's All will do.
 //
-// If fn fails, its error is handed on in the element's place, and the rest goes
-// on: whoever wants to stop leaves the range. So it is with a panic of fn in a
-// Runner with Recover. Leaving the range in whatever way cancels fn where it is
+// If fn fails, its error comes in the element's place, and the rest goes on; leave
+// the range to stop. A panic of fn in a Runner with Recover is such an error. Leaving the range in whatever way cancels fn where it is
 // running and what in waits for, and waits for both to end; elements that were
 // pulled by then are gone. If ctx is cancelled, or in panics in a Runner with
 // Recover, the cause is the last error of the range, and comes when all has
@@ -59,8 +58,8 @@ func Map[T, R any](ctx context.Context, limit int, in iter.Seq[T], fn func(conte
 		switch {
 		case err == nil:
 		case left:
-			// Nobody ranges any more, so the panic of in or of a clean-up counts as
-			// an error of the scope around.
+			// The range was left, so the panic of in or of a clean-up counts as an error
+			// of the scope around.
 			Go(ctx, func(context.Context) error { return err })
 		default:
 			var none R
@@ -77,7 +76,7 @@ type mapping[T, R any] struct {
 	window []*element[R]
 	ended  bool     // the input has
 	room   WaitList // the feeder, while the window is full
-	news   WaitList // the range, while the first of the window is not done
+	ready  WaitList // the range, while the first of the window is not done
 }
 
 // An element is one call of fn.
@@ -91,7 +90,7 @@ type element[R any] struct {
 func (m *mapping[T, R]) feed(ctx context.Context, g *Scope, in iter.Seq[T]) {
 	defer func() {
 		m.ended = true
-		m.news.Wake()
+		m.ready.Wake()
 	}()
 	for v := range in {
 		if Check(ctx) != nil {
@@ -102,7 +101,7 @@ func (m *mapping[T, R]) feed(ctx context.Context, g *Scope, in iter.Seq[T]) {
 		g.loop.spawn(g, g, func(ctx context.Context) error {
 			e.result, e.err = contained(ctx, func(ctx context.Context) (R, error) { return m.fn(ctx, v) })
 			e.done = true
-			m.news.Wake()
+			m.ready.Wake()
 			return nil
 		}, reflect.ValueOf(m.fn).Pointer())
 		for len(m.window) >= m.limit {
@@ -113,7 +112,7 @@ func (m *mapping[T, R]) feed(ctx context.Context, g *Scope, in iter.Seq[T]) {
 	}
 }
 
-// next takes the first element off the window when it is done. It gives nil after
+// next takes the first element off the window when it is done. It returns nil after
 // the last one.
 func (m *mapping[T, R]) next(ctx context.Context) (*element[R], error) {
 	if err := Check(ctx); err != nil {
@@ -123,7 +122,7 @@ func (m *mapping[T, R]) next(ctx context.Context) (*element[R], error) {
 		if len(m.window) == 0 && m.ended {
 			return nil, nil
 		}
-		if err := m.news.Park(ctx, Reason{What: "map"}); err != nil {
+		if err := m.ready.Park(ctx, Reason{What: "map"}); err != nil {
 			return nil, err
 		}
 	}

@@ -27,8 +27,8 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		m.waiters.Owner = Current(ctx)
 		return nil
 	}
-	// Unlock leaves the Mutex locked if somebody waits for it, so that nobody
-	// comes in between: whoever is woken holds it.
+	// Unlock leaves the Mutex locked if a task waits for it, so that no other comes
+	// in between: the task that is woken holds it.
 	m.waiters.Of = &m.Name
 	if err := m.waiters.Park(ctx, Reason{What: "lock"}); err != nil {
 		return err

@@ -2,8 +2,8 @@ package rondo
 
 // This file has the only way in which any task ever waits. A sleep, a lock, a
 // join, a socket: each is a WaitList, or none at all, and a rule for who wakes
-// it. Because every wait comes through here and brings its reason, the picture
-// that TaskInfo gives of a loop is complete by construction.
+// it. Because every wait comes through here and brings its reason, what TaskInfo
+// shows of a loop is complete by construction.
 
 import (
 	"context"
@@ -31,18 +31,18 @@ func (r Reason) String() string {
 }
 
 // A WaitList holds the tasks that wait for one thing, in the order in which
-// they came. Whatever can block is a WaitList and a rule for calling Wake. The
-// zero value is ready.
+// they came. Build your own primitives on it: all that can block is a WaitList and
+// a rule for calling Wake. The zero value is ready.
 //
-// A task is in at most one list, and in one only while it is parked. Whoever
-// ends its wait, be it Wake or the cancellation of its scope, takes it off the
-// list before making it ready. So code after Park has nothing to clean up, and
-// no Wake is spent on a task that has stopped listening. A WaitList belongs to
+// A task is in at most one list, and in one only while it is parked. Wake, and the
+// cancellation of its scope, take it off the list before they make it ready. So
+// code after Park has nothing to clean up, and no Wake is spent on a task that has
+// stopped waiting. A WaitList belongs to
 // the loop of the tasks that wait in it.
 type WaitList struct {
 	// Owner is the task that will end the wait, if it is known: the holder of a
 	// lock. Of says what is waited for: a *string with its name, or the net.Addr
-	// of a peer. Both serve only those who look at the program.
+	// of a peer. Both are only shown to people who look at the program.
 	Owner *Task
 	Of    any
 
@@ -200,7 +200,7 @@ func (t *Task) yield() {
 
 // enter opens every function that takes a ctx and may suspend: it finds the
 // scope that ctx names and the task that calls, and fails with the cause if the
-// scope is cancelled. With any other error it gives no task.
+// scope is cancelled. With any other error it returns no task.
 func enter(ctx context.Context, call string) (*Scope, *Task, error) {
 	s, ok := ctx.(*Scope)
 	if ok && s.host.gid == gid.ID() && s.loop.current == s.host && s.cancelled() == nil {

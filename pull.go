@@ -23,7 +23,7 @@ import (
 )
 
 // Pull is iter.Pull for a sequence whose body may suspend: sleep, read a socket,
-// take a lock. Each call of next gives the next value and true, or the zero value
+// take a lock. Each call of next returns the next value and true, or the zero value
 // and false when there are no more. stop ends the sequence early: the pending
 // yield returns false, as does every later one, and stop returns when the body
 // has returned, clean-up that waits included. Pull itself never suspends; next
@@ -32,7 +32,7 @@ import (
 // The body runs in a task of its own, started by the first next; a Pull without
 // one runs nothing and costs nothing. So a scope that the body is in when it
 // yields is the body's alone: with a bare iter.Pull a Timeout around a yield would
-// cut short the waits of whoever called next. The body's waits are ended by the
+// cut short the waits of the task that called next. The body's waits are ended by the
 // ctx they are given, as always, and those without one by the ctx given to Pull.
 // A cancellation of the caller of next alone does not end its wait for the value,
 // since a value that is under way would be lost.
@@ -55,7 +55,7 @@ import (
 // Any task of the loop may call next and stop, one after the other. It is an
 // error, and panics, to call either while another task is in next, from inside
 // the sequence, from a callback or from a goroutine that is not on the loop. From
-// the moment at which a Pull is stopped next gives false, also after the end of
+// the moment at which a Pull is stopped next returns false, also after the end of
 // the loop, and stop does nothing but wait, if it has to, for the end of the
 // clean-up.
 //
@@ -86,7 +86,7 @@ func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), s
 		}
 		v, ok := h.value, h.given
 		h.value, h.given = none, false
-		// Whoever is in next can call it again.
+		// The caller of next can call it again, so it is no garbage.
 		runtime.KeepAlive(h)
 		return v, ok
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"iter"
 	"slices"
+
+	"github.com/rondo-go/rondo/internal/ring"
 )
 
 // A Queue hands values from tasks to tasks. Which value is next depends on how
@@ -24,12 +26,12 @@ type Queue[T any] struct {
 	Name string
 
 	held   held[T]
-	max    int // 0: no limit
+	limit  int // of values; 0: none
 	closed bool
 	open   int // values taken in, and not reported by TaskDone
 	// Getters wait only while every value is promised, and putters only while
-	// there is no room that is not reserved. So whoever finds a value or room
-	// overtakes nobody.
+	// there is no room that is not reserved. So a task that finds a value or room
+	// overtakes none.
 	getters WaitList
 	putters WaitList
 	joiners WaitList
@@ -39,36 +41,36 @@ type Queue[T any] struct {
 	reserved int
 }
 
-// NewQueue makes a Queue that holds at most max values, and gives out the one
-// that was put first; 0 means any number. It panics if max is negative.
-func NewQueue[T any](max int) *Queue[T] {
-	if max < 0 {
-		panic("rondo: NewQueue with a negative max")
+// NewQueue makes a Queue that holds at most limit values, of which the one that
+// was put first is next; 0 means any number. It panics if limit is negative.
+func NewQueue[T any](limit int) *Queue[T] {
+	if limit < 0 {
+		panic("rondo: NewQueue with a negative limit")
 	}
-	return &Queue[T]{max: max}
+	return &Queue[T]{limit: limit}
 }
 
-// NewStack makes a Queue that holds at most max values, and gives out the one
-// that was put last; 0 means any number. It panics if max is negative.
-func NewStack[T any](max int) *Queue[T] {
-	if max < 0 {
-		panic("rondo: NewStack with a negative max")
+// NewStack makes a Queue that holds at most limit values, of which the one that
+// was put last is next; 0 means any number. It panics if limit is negative.
+func NewStack[T any](limit int) *Queue[T] {
+	if limit < 0 {
+		panic("rondo: NewStack with a negative limit")
 	}
-	return &Queue[T]{max: max, held: held[T]{last: true}}
+	return &Queue[T]{limit: limit, held: held[T]{last: true}}
 }
 
-// NewPriorityQueue makes a Queue that holds at most max values, and gives out
-// the least of them; 0 means any number. less tells whether a comes before b, and
+// NewPriorityQueue makes a Queue that holds at most limit values, of which the
+// least is next; 0 means any number. less reports whether a comes before b, and
 // must be a strict weak order; of equals the one that was put first is next. It
-// must not wait. NewPriorityQueue panics if max is negative or less is nil.
-func NewPriorityQueue[T any](max int, less func(a, b T) bool) *Queue[T] {
-	if max < 0 {
-		panic("rondo: NewPriorityQueue with a negative max")
+// must not wait. NewPriorityQueue panics if limit is negative or less is nil.
+func NewPriorityQueue[T any](limit int, less func(a, b T) bool) *Queue[T] {
+	if limit < 0 {
+		panic("rondo: NewPriorityQueue with a negative limit")
 	}
 	if less == nil {
 		panic("rondo: NewPriorityQueue with a nil less")
 	}
-	return &Queue[T]{max: max, held: held[T]{heap: &heap[T]{less: less}}}
+	return &Queue[T]{limit: limit, held: held[T]{heap: &heap[T]{less: less}}}
 }
 
 // Put adds v. It waits while the queue is full. It returns
@@ -111,7 +113,7 @@ func (q *Queue[T]) TryPut(v T) bool {
 // cancelled first; no value was taken then.
 func (q *Queue[T]) Get(ctx context.Context) (T, error) {
 	var zero T
-	if q.held.n == q.promised {
+	if q.held.len() == q.promised {
 		if q.closed {
 			return zero, cmp.Or(Check(ctx), ErrQueueClosed)
 		}
@@ -132,7 +134,7 @@ func (q *Queue[T]) Get(ctx context.Context) (T, error) {
 // TryGet takes the value that is next if there is one, and reports whether there
 // was. It never suspends.
 func (q *Queue[T]) TryGet() (T, bool) {
-	if q.held.n == q.promised {
+	if q.held.len() == q.promised {
 		var zero T
 		return zero, false
 	}
@@ -140,7 +142,7 @@ func (q *Queue[T]) TryGet() (T, bool) {
 }
 
 // Len counts the values that can be got without waiting.
-func (q *Queue[T]) Len() int { return q.held.n - q.promised }
+func (q *Queue[T]) Len() int { return q.held.len() - q.promised }
 
 // All ranges over the values, waiting for each, until the queue is closed and
 // empty or ctx is cancelled.
@@ -168,7 +170,7 @@ func (q *Queue[T]) Close() {
 // dropped. A Get that was promised a value still returns one. It never suspends.
 func (q *Queue[T]) Abort() {
 	q.Close()
-	dropped := q.held.n - q.promised
+	dropped := q.held.len() - q.promised
 	q.held.keep(q.promised)
 	q.done(dropped)
 }
@@ -201,7 +203,7 @@ func (q *Queue[T]) Join(ctx context.Context) error {
 	return Check(ctx)
 }
 
-func (q *Queue[T]) full() bool { return q.max > 0 && q.held.n+q.reserved >= q.max }
+func (q *Queue[T]) full() bool { return q.limit > 0 && q.held.len()+q.reserved >= q.limit }
 
 // push adds v, and promises a value to the getter that has waited longest.
 func (q *Queue[T]) push(v T) {
@@ -223,74 +225,52 @@ func (q *Queue[T]) pop() T {
 }
 
 // held is the values in a Queue. It alone knows which is next. They are in the
-// ring from head on, in the order in which they were put, unless there is a heap.
+// ring, in the order in which they were put, unless there is a heap.
 type held[T any] struct {
-	ring []T // its length is a power of two, or 0
-	head int
-	n    int
+	ring ring.Ring[T]
 	last bool     // the last one is next
 	heap *heap[T] // nil unless the least is next
+}
+
+func (h *held[T]) len() int {
+	if h.heap != nil {
+		return len(h.heap.all)
+	}
+	return h.ring.Len()
 }
 
 func (h *held[T]) push(v T) {
 	if h.heap != nil {
 		h.heap.push(v)
-		h.n++
 		return
 	}
-	if h.n == len(h.ring) {
-		ring := make([]T, max(8, 2*len(h.ring)))
-		n := copy(ring, h.ring[h.head:])
-		copy(ring[n:], h.ring[:h.head])
-		h.ring, h.head = ring, 0
-	}
-	h.ring[(h.head+h.n)&(len(h.ring)-1)] = v
-	h.n++
+	h.ring.Add(v)
 }
 
 // pop takes the next value. There must be one.
 func (h *held[T]) pop() T {
-	h.n--
-	if h.heap != nil {
+	switch {
+	case h.heap != nil:
 		return h.heap.pop()
+	case h.last:
+		return h.ring.TakeLast()
 	}
-	if h.last {
-		return h.clear(h.head + h.n)
-	}
-	return h.first()
-}
-
-// first takes the value that was put first.
-func (h *held[T]) first() T {
-	v := h.clear(h.head)
-	h.head = (h.head + 1) & (len(h.ring) - 1)
-	return v
-}
-
-// clear takes the value in a place of the ring; places go on past its end.
-func (h *held[T]) clear(place int) T {
-	p := &h.ring[place&(len(h.ring)-1)]
-	v := *p
-	var zero T
-	*p = zero
-	return v
+	return h.ring.Take()
 }
 
 // keep drops all but the n values that are next.
 func (h *held[T]) keep(n int) {
 	if h.heap != nil {
 		h.heap.keep(n)
-	} else {
-		for h.n > n {
-			h.n--
-			if h.last {
-				h.first()
-			} else {
-				h.clear(h.head + h.n)
-			}
+		return
+	}
+	for h.ring.Len() > n {
+		if h.last {
+			h.ring.Take()
+		} else {
+			h.ring.TakeLast()
 		}
 	}
-	h.n = n
 }
 
 // A heap is a binary heap: no element is less than the one above it. Below the

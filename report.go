@@ -72,7 +72,7 @@ func (t *Task) observe() {
 	}
 }
 
-// report gives u to OnError, once.
+// report calls OnError with u, once.
 func (l *Loop) report(u *unobservedError) {
 	err := u.err
 	if err == nil {
@@ -90,7 +90,7 @@ func (l *Loop) report(u *unobservedError) {
 	slog.Error("rondo: a task failed and nobody waited for it", args...)
 }
 
-// notice gives OnError, or else the log, what no caller can be told.
+// notice calls OnError, or else the log, with what no caller can be told.
 func (l *Loop) notice(about TaskInfo, err error) {
 	if l.runner.OnError != nil {
 		l.runner.OnError(about, err)

@@ -4,9 +4,9 @@ package rondo
 // came one after the other and ask for the same; the tasks of a run wait in a
 // WaitList of its own.
 //
-// The law: if the line has a head, nobody at the head could come in, or a
-// cancelled task has yet to run that is counted there. So whoever finds no line
-// and the RWMutex free overtakes nobody.
+// The law: if the line has a head, no task at the head could come in, or a cancelled
+// task has yet to run that is counted there. So a task that finds no line and the
+// RWMutex free overtakes none.
 
 import "context"
 
@@ -23,7 +23,7 @@ type RWMutex struct {
 	Name string
 
 	writing bool
-	writer  *Task // who writes, if it is known
+	writer  *Task // the task that writes, if it is known
 	readers int
 
 	head, tail *rwRun
@@ -53,7 +53,7 @@ func (m *RWMutex) Lock(ctx context.Context) error {
 	}
 	m.writing = true
 	m.writer = Current(ctx)
-	m.tell()
+	m.setOwner()
 	return nil
 }
 
@@ -67,7 +67,7 @@ func (m *RWMutex) TryLock() bool {
 	return true
 }
 
-// Unlock ends the writing and lets in who is first in the line: one task that
+// Unlock ends the writing and lets in the first in the line: one task that
 // writes, or all that read up to the next that writes. It never suspends. It
 // panics if the RWMutex is not locked for writing.
 func (m *RWMutex) Unlock() {
@@ -83,7 +83,7 @@ func (m *RWMutex) Unlock() {
 // and has not taken it.
 func (m *RWMutex) RLock(ctx context.Context) error {
 	if m.writing || m.head != nil {
-		// Whoever lets a reader in counts it at once.
+		// A reader is counted by the call that lets it in.
 		return m.wait(ctx, false, Reason{What: "rlock"})
 	}
 	if err := Check(ctx); err != nil {
@@ -132,7 +132,7 @@ func (m *RWMutex) wait(ctx context.Context, write bool, why Reason) error {
 	return err
 }
 
-// admit lets in whoever can come in at the head of the line.
+// admit lets in the tasks at the head of the line that can come in.
 func (m *RWMutex) admit() {
 	for r := m.head; r != nil && !m.writing; r = m.head {
 		switch {
@@ -170,7 +170,7 @@ func (m *RWMutex) extend(write bool) *rwRun {
 		m.tail.next = r
 	}
 	m.tail = r
-	m.tell()
+	m.setOwner()
 	return r
 }
 
@@ -186,12 +186,12 @@ func (m *RWMutex) shorten() {
 	if r.counted == 0 {
 		r.next, m.spare = m.spare, r
 	}
-	m.tell()
+	m.setOwner()
 }
 
-// tell says for whom the first in the line wait. Those behind them wait for who
-// is in front.
-func (m *RWMutex) tell() {
+// setOwner notes for which task the first in the line wait. Those behind them wait
+// for the ones in front.
+func (m *RWMutex) setOwner() {
 	if m.head != nil {
 		m.head.list.Owner = m.writer
 	}

@@ -12,12 +12,12 @@ type Semaphore struct {
 
 	permits int
 	held    int
-	// Tasks wait only while held >= permits. So whoever finds a permit overtakes
-	// nobody.
+	// Tasks wait only while held >= permits. So a task that finds a permit
+	// overtakes none.
 	waiters WaitList
 }
 
-// NewSemaphore makes a Semaphore with n permits. With 0 nobody gets one until
+// NewSemaphore makes a Semaphore with n permits. With 0 no task gets one until
 // Resize. It panics if n is negative.
 func NewSemaphore(n int) *Semaphore {
 	if n < 0 {
@@ -30,7 +30,7 @@ func NewSemaphore(n int) *Semaphore {
 // it returns the cause and has taken none.
 func (s *Semaphore) Acquire(ctx context.Context) error {
 	if s.held >= s.permits {
-		// Whoever wakes a task has counted its permit as held.
+		// The call that wakes the task has counted its permit as held.
 		s.waiters.Of = &s.Name
 		return s.waiters.Park(ctx, Reason{What: "semaphore"})
 	}
@@ -52,11 +52,11 @@ func (s *Semaphore) TryAcquire() bool {
 }
 
 // Release gives a permit back, to the task that has waited longest if there is
-// one. It never suspends. It panics if no permit is held, for then there would be
-// more of them than the Semaphore has.
+// one. It never suspends. It panics if no permit is held, because there would be
+// more permits then than the Semaphore has.
 func (s *Semaphore) Release() {
 	if s.held == 0 {
-		panic("rondo: Release of a Semaphore of which nothing is held")
+		panic("rondo: Release of a Semaphore none of whose permits is held")
 	}
 	s.held--
 	s.admit()

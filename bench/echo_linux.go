@@ -1,10 +1,10 @@
 package main
 
-// This file measures what a request costs an echo server: CPU time, in the
-// program and in the kernel, per request. Three servers run at the same time,
-// each with its own idle load, and take turns at being asked; a server without
-// requests costs nothing. Server and load have a processor each, so a server's
-// figure has nothing of its load's in it.
+// This file measures what a request costs an echo server: CPU time per request, in
+// the program and in the kernel. Three servers run at the same time, each with a
+// load process of its own, and get requests in turns; a server without requests
+// costs nothing. Servers and loads run on different CPUs, so the load does not
+// count.
 
 import (
 	_ "embed"
@@ -18,22 +18,22 @@ import (
 //go:embed epoll/echo.c
 var epollSource []byte
 
-// echoRow is the row for so many connections.
+// echoRow is the row for the given number of connections.
 func echoRow(conns int) row {
 	name := fmt.Sprintf("echo-%d", conns)
-	return row{name, func(o options) ([]finding, error) { return echo(o, name, conns) }}
+	return row{name, func(o options) ([]result, error) { return echo(o, name, conns) }}
 }
 
-// A station is a server and its load.
-type station struct {
+// A pair is a server and its load.
+type pair struct {
 	name   string
-	kind   string // of load, if it is not echo's
+	kind   string // of load: "http", or "" for echo
 	server *process
 	load   *process
 	costs  []float64 // CPU time per request, one a round
 }
 
-func echo(o options, name string, conns int) (found []finding, err error) {
+func echo(o options, name string, conns int) (found []result, err error) {
 	onServer, onLoad, err := processors()
 	if err != nil {
 		return nil, err
@@ -51,37 +51,37 @@ func echo(o options, name string, conns int) (found []finding, err error) {
 	if skip == nil {
 		servers = append(servers, func() (*process, error) { return start(onServer, program) })
 	}
-	var stations []*station
+	var pairs []*pair
 	defer func() {
-		for _, s := range stations {
+		for _, s := range pairs {
 			if end := s.close(); err == nil {
 				err = end
 			}
 		}
 	}()
 	for i, launch := range servers {
-		s := &station{name: []string{"rondo", "net", "epoll"}[i]}
-		stations = append(stations, s)
+		s := &pair{name: []string{"rondo", "net", "epoll"}[i]}
+		pairs = append(pairs, s)
 		if err := s.open(launch, onLoad, conns, max(conns, o.requests/4)); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	if err := ask(o, stations); err != nil {
+	if err := ask(o, pairs); err != nil {
 		return nil, err
 	}
 	what := fmt.Sprintf("echo of %d B, %s connections, server's CPU per request", requestSize, thousands(conns))
-	found = append(found, compared(what, "net, a goroutine each", 0.92, stations[0], stations[1]))
+	found = append(found, compared(what, "net, a goroutine each", 0.92, pairs[0], pairs[1]))
 	if skip != nil {
 		return found, skip
 	}
-	return append(found, compared(what, "C, epoll", 1.15, stations[0], stations[2])), nil
+	return append(found, compared(what, "C, epoll", 1.15, pairs[0], pairs[2])), nil
 }
 
-// ask lets the stations take turns at being asked.
-func ask(o options, stations []*station) error {
+// ask sends requests to the pairs in turns.
+func ask(o options, pairs []*pair) error {
 	for round := range o.rounds {
-		for i := range stations {
-			s := stations[(round+i)%len(stations)]
+		for i := range pairs {
+			s := pairs[(round+i)%len(pairs)]
 			if err := s.round(o.requests); err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
@@ -90,8 +90,8 @@ func ask(o options, stations []*station) error {
 	return nil
 }
 
-func compared(what, rival string, budget float64, mine, theirs *station) finding {
-	f := finding{
+func compared(what, rival string, budget float64, mine, theirs *pair) result {
+	f := result{
 		what: what, rival: rival, unit: "ns", budget: budget, allowed: unlimited,
 		mine: median(mine.costs), theirs: median(theirs.costs),
 	}
@@ -110,8 +110,8 @@ func startServer(processor int, o options, kind, name string, more ...string) (*
 	return startSelf(processor, args...)
 }
 
-// open starts the server and its load, and sends requests for both to be warm.
-func (s *station) open(launch func() (*process, error), onLoad, conns, requests int) (err error) {
+// open starts the server and its load, and sends requests to warm both up.
+func (s *pair) open(launch func() (*process, error), onLoad, conns, requests int) (err error) {
 	if s.server, err = launch(); err != nil {
 		return err
 	}
@@ -133,8 +133,8 @@ func (s *station) open(launch func() (*process, error), onLoad, conns, requests 
 	return err
 }
 
-// round sends requests and notes what one of them cost.
-func (s *station) round(requests int) error {
+// round sends requests and records what one of them cost.
+func (s *pair) round(requests int) error {
 	before, err := s.server.number("cpu")
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (s *station) round(requests int) error {
 	return nil
 }
 
-func (s *station) close() error {
+func (s *pair) close() error {
 	var err error
 	for _, p := range []*process{s.load, s.server} {
 		if p == nil {
@@ -163,7 +163,7 @@ func (s *station) close() error {
 	return err
 }
 
-// compile makes a program of the C server, if there is a compiler.
+// compile builds the C server, if there is a compiler.
 func compile(dir string) (program string, err error) {
 	for _, compiler := range []string{"gcc", "cc"} {
 		path, err := exec.LookPath(compiler)
@@ -180,7 +180,7 @@ func compile(dir string) (program string, err error) {
 		}
 		return program, nil
 	}
-	return "", &leftOut{"The C epoll loop was left out: there is no gcc or cc on this machine."}
+	return "", &skipped{"The C epoll loop is missing: this machine has no gcc or cc."}
 }
 
 // thousands writes n with commas.

@@ -1,8 +1,8 @@
 package main
 
-// This file measures what a request costs a server of HTTP: CPU time, as in echo.
+// This file measures what a request costs an HTTP server: CPU time, as for echo.
 // The servers are fasthttp in tasks, fasthttp on goroutines, and net/http, each
-// with the same handler; a connection is kept for all its requests.
+// with the same handler. A connection is kept for all its requests.
 
 import (
 	"bytes"
@@ -26,44 +26,44 @@ const (
 	httpType    = "text/plain; charset=utf-8"
 )
 
-// httpRow is the row for so many connections.
+// httpRow is the row for the given number of connections.
 func httpRow(conns int) row {
 	name := fmt.Sprintf("http-%d", conns)
-	return row{name, func(o options) ([]finding, error) { return compareHTTP(o, name, conns) }}
+	return row{name, func(o options) ([]result, error) { return compareHTTP(o, name, conns) }}
 }
 
-func compareHTTP(o options, name string, conns int) (found []finding, err error) {
+func compareHTTP(o options, name string, conns int) (found []result, err error) {
 	onServer, onLoad, err := processors()
 	if err != nil {
 		return nil, err
 	}
-	var stations []*station
+	var pairs []*pair
 	defer func() {
-		for _, s := range stations {
+		for _, s := range pairs {
 			if end := s.close(); err == nil {
 				err = end
 			}
 		}
 	}()
 	for _, kind := range []string{"fasthttp-rondo", "fasthttp", "net-http"} {
-		s := &station{name: kind, kind: "http"}
-		stations = append(stations, s)
+		s := &pair{name: kind, kind: "http"}
+		pairs = append(pairs, s)
 		launch := func() (*process, error) { return startServer(onServer, o, kind, name) }
 		if err := s.open(launch, onLoad, conns, max(conns, o.requests/4)); err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
 	}
-	if err := ask(o, stations); err != nil {
+	if err := ask(o, pairs); err != nil {
 		return nil, err
 	}
 	what := fmt.Sprintf("HTTP, fasthttp in tasks, %s connections, server's CPU per request", thousands(conns))
-	return []finding{
-		compared(what, "fasthttp, a goroutine each", 0, stations[0], stations[1]),
-		compared(what, "net/http", 0, stations[0], stations[2]),
+	return []result{
+		compared(what, "fasthttp, a goroutine each", 0, pairs[0], pairs[1]),
+		compared(what, "net/http", 0, pairs[0], pairs[2]),
 	}, nil
 }
 
-// newFasthttp is the server of both sides that have fasthttp.
+// newFasthttp returns the server that both sides with fasthttp use.
 func newFasthttp() *fasthttp.Server {
 	return &fasthttp.Server{Handler: func(r *fasthttp.RequestCtx) {
 		r.SetContentType(httpType)
@@ -80,7 +80,7 @@ func serveFasthttpRondo(ctx context.Context) error {
 		fmt.Println(l.Addr())
 		server := newFasthttp()
 		return socket.Serve(ctx, l, func(_ context.Context, c net.Conn) error {
-			// The peers hang up with a reset, so an error is the usual end.
+			// The load ends its connections with a reset, so an error is the usual end.
 			_ = server.ServeConn(c)
 			return nil
 		})
@@ -117,8 +117,8 @@ func serveNetHTTP(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// answerSize asks once and gives the length of the answer. All are equally long:
-// what differs in them is the date.
+// answerSize sends one request and returns the length of the answer. All answers
+// have the same length, because they differ only in the date.
 func answerSize(fd int, request []byte) (int, error) {
 	if _, err := unix.Write(fd, request); err != nil {
 		return 0, fmt.Errorf("write: %w", err)
@@ -128,13 +128,13 @@ func answerSize(fd int, request []byte) (int, error) {
 	for {
 		n, err := unix.Read(fd, piece)
 		if err != nil || n == 0 {
-			return 0, fmt.Errorf("the server gave %q and hung up: %v", answer, err)
+			return 0, fmt.Errorf("the server sent %q and closed the connection: %v", answer, err)
 		}
 		answer = append(answer, piece[:n]...)
 		head, body, ended := bytes.Cut(answer, []byte("\r\n\r\n"))
 		if ended && len(body) == len(httpBody) {
 			if string(body) != httpBody || !bytes.HasPrefix(head, []byte("HTTP/1.1 200 OK")) {
-				return 0, fmt.Errorf("the server gave %q", answer)
+				return 0, fmt.Errorf("the server sent %q", answer)
 			}
 			return len(answer), nil
 		}

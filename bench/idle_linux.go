@@ -1,10 +1,9 @@
 package main
 
-// This file measures what a connection costs a server while nothing happens on
-// it: the memory that the server's process has more of, per connection, when
-// each has echoed one request and its handler waits in Read for the next, or, of
-// a Protocol, has returned. What the kernel keeps for a socket is not in it; that
-// is the same for all.
+// This file measures the memory that an idle connection costs a server process.
+// Each connection has echoed one request. Then its handler waits in Read for the
+// next one; with a Protocol its callback has returned. What the kernel keeps for a
+// socket is not counted, because it is the same for all servers.
 
 import (
 	"fmt"
@@ -15,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// idleBuffer is small, so that the figure is of the connection and its
-// coroutine or goroutine, not of a buffer that is the program's choice.
+// idleBuffer is small, so that the figure is that of the connection and its
+// coroutine or goroutine, and not of a buffer that the program chooses.
 const idleBuffer = "64"
 
 func idleRow() row { return row{"idle", idle} }
 
-func idle(o options) ([]finding, error) {
+func idle(o options) ([]result, error) {
 	onServer, onLoad, err := processors()
 	if err != nil {
 		return nil, err
@@ -30,17 +29,17 @@ func idle(o options) ([]finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	task := finding{
+	task := result{
 		what:  fmt.Sprintf("idle connection, waiting in Read, %s of them%s: memory", thousands(conns), note),
 		rival: "net, a goroutine each", unit: "B", budget: 1.0, allowed: unlimited,
 	}
-	callbacks := finding{
+	callbacks := result{
 		what:  fmt.Sprintf("idle connection of a Protocol, %s of them%s: memory", thousands(conns), note),
 		rival: "net, a goroutine each", unit: "B", budget: 0.33, allowed: unlimited,
 	}
 	var tasks, protocols, theirs []float64
-	// A round starts two processes with all their connections, and there is
-	// little to vary in it.
+	// A round starts three processes with all their connections. The rounds differ
+	// little, so three are enough.
 	for range min(o.rounds, 3) {
 		a, err := idleMemory(o, "rondo", conns, onServer, onLoad)
 		if err != nil {
@@ -60,10 +59,10 @@ func idle(o options) ([]finding, error) {
 	}
 	task.mine, task.theirs = median(tasks), median(theirs)
 	callbacks.mine, callbacks.theirs = median(protocols), median(theirs)
-	return []finding{task, callbacks}, nil
+	return []result{task, callbacks}, nil
 }
 
-// idleMemory gives the bytes per connection of a fresh server.
+// idleMemory starts a server and returns its memory per connection, in bytes.
 func idleMemory(o options, kind string, conns, onServer, onLoad int) (bytes float64, err error) {
 	server, err := startServer(onServer, o, kind, "idle", "-buffer", idleBuffer)
 	if err != nil {
@@ -90,15 +89,15 @@ func idleMemory(o options, kind string, conns, onServer, onLoad int) (bytes floa
 	return (after - before) / float64(conns), err
 }
 
-// endWith ends p, and gives its error to err if that has none.
+// endWith ends p, and stores its error in *err if that is nil.
 func endWith(p *process, err *error) {
 	if end := p.Close(); *err == nil {
 		*err = end
 	}
 }
 
-// hold is the life of a process that opens connections, sends one request on
-// each, says "ready", and keeps them until its standard input ends.
+// hold is a process that opens connections, sends one request on each, prints
+// "ready", and keeps them open until its standard input ends.
 func hold(args []string) error {
 	count, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -124,9 +123,9 @@ func hold(args []string) error {
 	return err
 }
 
-// affordable gives how many connections a process may have open, at most as
-// many as are wanted, and a note if they are fewer. A Go program has raised its
-// limit of open files to the hard one by itself.
+// affordable returns how many connections a process can have open, at most wanted,
+// and a note if that is fewer. A Go program raises its limit of open files to the
+// hard limit by itself.
 func affordable(wanted int) (n int, note string, err error) {
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {

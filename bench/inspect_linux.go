@@ -1,7 +1,7 @@
 package main
 
-// This file measures package inspect: how long a picture of another process
-// takes, and what the process has to bear for it.
+// This file measures package inspect: how long a picture of another process takes,
+// and how much it slows that process down.
 
 import (
 	"context"
@@ -17,26 +17,27 @@ import (
 
 func inspectRow() row { return row{"inspect", inspecting} }
 
-// bystanders is how many tasks sleep in a process that works while it is looked
-// into.
+// bystanders is how many tasks sleep in a process that works while inspect reads
+// it.
 const bystanders = 1000
 
-func inspecting(o options) ([]finding, error) {
+func inspecting(o options) ([]result, error) {
 	onTarget, _, err := processors()
 	if err != nil {
 		return nil, err
 	}
 	all := "runtime.Stack of all goroutines, by the program itself, which stops for it"
-	few := finding{what: "picture of a process with 10 tasks, their stacks and the opening included", rival: all, unit: "ns", allowed: unlimited}
-	many := finding{
+	few := result{what: "picture of a process with 10 tasks, their stacks and the opening included", rival: all, unit: "ns", allowed: unlimited}
+	many := result{
 		what:  fmt.Sprintf("picture of a process with %s tasks, their stacks and the opening included", thousands(o.many)),
 		rival: all, unit: "ns", allowed: unlimited,
 	}
-	slowed := finding{
-		what: "yields of a process that is looked into once a second, with stacks", rival: "the same, left alone",
+	slowed := result{
+		what: "yields of a process that inspect reads once a second, with stacks", rival: "the same, not read",
 		unit: "ns", budget: 1.02, allowed: unlimited,
 	}
-	// A picture is of a process, so there is no burst that is not disturbed.
+	// A picture takes so long that every one is disturbed, so the number of rounds
+	// makes little difference.
 	rounds := min(o.rounds, 5)
 	if err := pictures(&few, onTarget, 10, rounds); err != nil {
 		return nil, err
@@ -47,12 +48,12 @@ func inspecting(o options) ([]finding, error) {
 	if err := disturbed(&slowed, onTarget, o, rounds); err != nil {
 		return nil, err
 	}
-	return []finding{few, many, slowed}, nil
+	return []result{few, many, slowed}, nil
 }
 
 // pictures measures pictures of a process with so many tasks.
-func pictures(f *finding, processor, tasks, rounds int) (err error) {
-	target, err := startSelf(processor, "looked", strconv.Itoa(tasks))
+func pictures(f *result, processor, tasks, rounds int) (err error) {
+	target, err := startSelf(processor, "target", strconv.Itoa(tasks))
 	if err != nil {
 		return err
 	}
@@ -91,9 +92,9 @@ func picture(pid, tasks int) (err error) {
 	return err
 }
 
-// disturbed measures a process that works, with and without somebody who looks.
-func disturbed(f *finding, processor int, o options, rounds int) (err error) {
-	target, err := startSelf(processor, "looked", strconv.Itoa(bystanders))
+// disturbed measures a process that works, with and without pictures taken of it.
+func disturbed(f *result, processor int, o options, rounds int) (err error) {
+	target, err := startSelf(processor, "target", strconv.Itoa(bystanders))
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func disturbed(f *finding, processor int, o options, rounds int) (err error) {
 	return nil
 }
 
-// watch looks into a process once a second, the first time at once, until stop is
+// watch takes a picture of a process at once, and then every second until stop is
 // called.
 func watch(pid int) (stop func() error) {
 	quit, result := make(chan struct{}), make(chan error)
@@ -146,9 +147,9 @@ func watch(pid int) (stop func() error) {
 	}
 }
 
-// looked is the life of a process that is looked into: so many tasks sleep, each a
-// few calls deep, and one answers.
-func looked(args []string) error {
+// target is the process that inspect reads: args[0] tasks sleep, each a few calls
+// deep, and a goroutine answers questions.
+func target(args []string) error {
 	count, err := strconv.Atoi(args[0])
 	if err != nil {
 		return err
@@ -179,7 +180,7 @@ func deep(ctx context.Context, n int) error {
 	return err
 }
 
-// reply answers from beside the loop how many nanoseconds something took.
+// reply answers on a goroutine how many nanoseconds something took.
 func reply(ctx context.Context, loop *rondo.Loop) func(question string) (string, error) {
 	var buf []byte
 	return func(question string) (string, error) {
@@ -201,7 +202,7 @@ func reply(ctx context.Context, loop *rondo.Loop) func(question string) (string,
 	}
 }
 
-// work has two tasks yield to each other, and tells how long they took.
+// work lets two tasks yield to each other, and sends how long they took.
 func work(ctx context.Context, yields int, took chan<- time.Duration) error {
 	began := time.Now()
 	err := rondo.Group(ctx, func(g *rondo.Scope) error {

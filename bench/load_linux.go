@@ -1,11 +1,11 @@
 package main
 
-// This file is the load on an echo server: many connections in one thread, each
-// with one request on its way, and as little of the processor's time for a
-// request as there can be, so that the server is what is measured. It uses
-// epoll directly, whoever it talks with.
+// This file is the load for a server: many connections in one thread, each with one
+// request on its way. It uses epoll directly for every server, to spend as little
+// CPU time on a request as possible.
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -18,10 +18,9 @@ import (
 // requestSize is how many bytes a request has, and its answer.
 const requestSize = 64
 
-// load is the life of a load process: it opens connections to args[0], args[1]
-// of them, says "ready", and answers each number n by sending n requests and
-// saying how many nanoseconds they took. With args[2], "http", they are those of
-// HTTP.
+// load is a load process: it opens args[1] connections to the address args[0] and
+// prints "ready". For each number n that it reads it sends n requests and prints
+// how many nanoseconds they took. With "http" as args[2] they are HTTP requests.
 func load(args []string) error {
 	count, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -60,8 +59,8 @@ func load(args []string) error {
 	})
 }
 
-// connect opens count connections that end with a reset, so that none of them
-// lingers in the kernel when the process has ended.
+// connect opens count connections that end with a reset, so that the kernel keeps
+// none of them after the process has ended.
 func connect(address string, count int) ([]int, error) {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -88,8 +87,9 @@ func connect(address string, count int) ([]int, error) {
 	return conns, nil
 }
 
-// A generator sends requests, all alike, whose answers are equally long. left
-// holds, for a connection whose answer came in pieces, how much of it is to come.
+// A generator sends equal requests, whose answers all have the same length. left
+// has the number of bytes still to come, for each connection with part of an
+// answer.
 type generator struct {
 	request []byte
 	answer  int
@@ -99,8 +99,8 @@ type generator struct {
 	buffer  []byte
 }
 
-// run sends n requests over conns, the next one on a connection when the answer
-// to the last has come, and returns when all are answered.
+// run sends n requests over conns and returns when all are answered. A connection
+// gets its next request when its last one is answered.
 func (g *generator) run(conns []int, n int) error {
 	first := min(n, len(conns))
 	g.unsent = n - first
@@ -139,7 +139,7 @@ func (g *generator) receive(fd int32) (answered bool, err error) {
 		return false, fmt.Errorf("read: %w", err)
 	}
 	if k == 0 {
-		return false, fmt.Errorf("the server hung up")
+		return false, errors.New("the server closed the connection")
 	}
 	if k < left {
 		g.left[fd] = left - k
@@ -155,8 +155,8 @@ func (g *generator) receive(fd int32) (answered bool, err error) {
 	return true, err
 }
 
-// send sends a request. It always fits into the socket's buffer: nothing else is
-// on its way.
+// send sends a request. It always fits into the socket's buffer, because nothing
+// else is on its way.
 func (g *generator) send(fd int) error {
 	k, err := unix.Write(fd, g.request)
 	if err != nil || k < len(g.request) {

@@ -1,14 +1,14 @@
-// Command bench measures Rondo beside its rivals: plain goroutines, package net,
+// Command bench measures Rondo against its rivals: plain goroutines, package net,
 // bare iter.Pull and a C epoll loop. It prints a Markdown table of ratios.
 //
 //	go run ./bench                 the whole table
 //	go run ./bench -run echo       the rows whose names match a regular expression
 //	go run ./bench -short          a quick look
-//	go run ./bench -write          and put the table into the README files
+//	go run ./bench -write          the whole table, written to the README files too
 //
-// Absolute times say more about the machine than about Rondo, so a row is a
-// ratio: both sides do equal work in alternating short rounds of one run, and
-// the median of the rounds' ratios counts. README.md says how to read it.
+// Absolute times depend on the machine, so a row is a ratio: both sides do equal
+// work in alternating short rounds of one run, and the row shows the median of the
+// rounds' ratios. README.md explains how to read it.
 package main
 
 import (
@@ -43,13 +43,13 @@ func main() {
 type options struct {
 	rounds   int           // rounds of each side
 	bursts   int           // bursts of each side in a round; the fastest counts
-	burst    time.Duration // how long one of the rival's takes at least
-	many     int           // how many tasks are in a batch, in the rows for many tasks
-	batches  int           // batches in a burst at least, and one burst is a round: it has its share of the collector's work
+	burst    time.Duration // the least time that a burst of the rival takes
+	many     int           // tasks in a batch, in the rows for many tasks
+	batches  int           // the fewest batches in a burst; such a round is one burst, with its share of garbage collection
 	sleep    time.Duration // how long each of the many sleeps
 	requests int           // requests in a round of echo
 	idle     int           // idle connections
-	profile  string        // where server processes leave CPU profiles; "" means nowhere
+	profile  string        // the folder for CPU profiles of server processes; "": none
 }
 
 // full is what the published table is measured with.
@@ -68,7 +68,7 @@ func short() options {
 	return o
 }
 
-// command is the whole program but for its exit.
+// command is the whole program except its exit.
 func command(args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(progress)
@@ -77,7 +77,7 @@ func command(args []string, out, progress io.Writer) error {
 	quick := flags.Bool("short", false, "fewer and shorter rounds")
 	rounds := flags.Int("rounds", 0, "measure `n` rounds of each side")
 	write := flags.Bool("write", false, "put the table between the markers in bench/README.md and README.md")
-	profile := flags.String("profile", "", "let the server processes leave CPU profiles in this `directory`")
+	profile := flags.String("profile", "", "write CPU profiles of the server processes to this `directory`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func command(args []string, out, progress io.Writer) error {
 		return fmt.Errorf("-run: %w", err)
 	}
 	if *write && *pattern != "" {
-		return errors.New("-write with -run would drop the other rows; leave one of them out")
+		return errors.New("-write with -run would drop the other rows: use one of the two")
 	}
 	o := full()
 	if *quick {
@@ -124,7 +124,7 @@ func measure(rows []row, only *regexp.Regexp, o options, progress io.Writer) (*t
 		fmt.Fprintf(progress, "%-14s ", r.name)
 		began := time.Now()
 		found, err := r.run(o)
-		var skip *leftOut
+		var skip *skipped
 		if errors.As(err, &skip) {
 			t.notes = append(t.notes, skip.Error())
 			fmt.Fprintln(progress, skip.Error())
@@ -136,13 +136,13 @@ func measure(rows []row, only *regexp.Regexp, o options, progress io.Writer) (*t
 			fmt.Fprintf(progress, "%s  ", f.brief())
 		}
 		fmt.Fprintf(progress, "(%.1fs)\n", time.Since(began).Seconds())
-		t.findings = append(t.findings, found...)
+		t.results = append(t.results, found...)
 	}
 	return t, nil
 }
 
-// leftOut is a row's error if it cannot be measured here. It is no failure: the
-// table says so in a sentence.
-type leftOut struct{ sentence string }
+// skipped is the error of a row that cannot be measured on this machine. It is not
+// a failure: the table prints its sentence.
+type skipped struct{ sentence string }
 
-func (e *leftOut) Error() string { return e.sentence }
+func (e *skipped) Error() string { return e.sentence }

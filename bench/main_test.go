@@ -1,7 +1,7 @@
 package main
 
-// These tests run every row with tiny counts. None looks at a time: the numbers
-// are for the command and for a quiet machine.
+// These tests run every row with tiny counts. None checks a time: times are for the
+// program and for a quiet machine.
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// TestMain lets the rows that start this program as a child start the test, and
-// counts goroutines: no contestant may leave one to the next.
+// TestMain lets rows start this test program as a child process, and counts
+// goroutines: no side may leave one behind.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == hidden {
 		if err := child(os.Args[2:]); err != nil {
@@ -45,8 +45,7 @@ func tiny() options {
 	}
 }
 
-// TestRows holds every row to its form: it measures as many rounds as it was
-// told to, and both sides did something.
+// TestRows runs every row: it measures as many rounds as the options say.
 func TestRows(t *testing.T) {
 	names := make(map[string]bool)
 	for _, r := range rows() {
@@ -57,13 +56,13 @@ func TestRows(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			o := tiny()
 			found, err := r.run(o)
-			var skip *leftOut
+			var skip *skipped
 			if errors.As(err, &skip) {
 				t.Log(skip)
 			} else if err != nil {
 				t.Fatal(err)
 			} else if len(found) == 0 {
-				t.Fatal("nothing was found")
+				t.Fatal("the row has no results")
 			}
 			for _, f := range found {
 				if len(f.ratios) != o.rounds {
@@ -77,18 +76,18 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// counting is a clock that notes how it is used.
+// counting is a clock that counts its calls.
 type counting struct{ resets, stops int }
 
 func (c *counting) ResetTimer() { c.resets++ }
 func (c *counting) StopTimer()  { c.stops++ }
 
-// TestContestantsStartAndStopOnce: a contestant that forgot to stop the clock
-// would be charged for its clean-up, and one that forgot to start it for all.
-func TestContestantsStartAndStopOnce(t *testing.T) {
+// TestSidesStartAndStopOnce: without StopTimer the clean-up would count as work,
+// and without ResetTimer everything would.
+func TestSidesStartAndStopOnce(t *testing.T) {
 	o := tiny()
-	for _, d := range duels() {
-		for side, make := range map[string]func(options) contestant{"rondo": d.mine, "rival": d.theirs} {
+	for _, d := range comparisons() {
+		for side, make := range map[string]func(options) side{"rondo": d.mine, "rival": d.theirs} {
 			for _, n := range []int{1, 3, 1001} {
 				var c counting
 				make(o)(&c, n)
@@ -100,7 +99,7 @@ func TestContestantsStartAndStopOnce(t *testing.T) {
 	}
 }
 
-// TestTurnsDoesAsManyAsItSays: the tasks' shares add up to n, whatever n is.
+// TestTurnsDoesAsManyAsItSays: the shares of the tasks add up to n for every n.
 func TestTurnsDoesAsManyAsItSays(t *testing.T) {
 	for tasks := 1; tasks < 12; tasks++ {
 		for n := range 40 {
@@ -115,7 +114,7 @@ func TestTurnsDoesAsManyAsItSays(t *testing.T) {
 	}
 }
 
-func TestFindingMet(t *testing.T) {
+func TestResultMet(t *testing.T) {
 	for _, c := range []struct {
 		ratios          []float64
 		budget          float64
@@ -130,7 +129,7 @@ func TestFindingMet(t *testing.T) {
 		{[]float64{0.1}, 0.5, 2, 2, true},
 		{[]float64{0.1}, 0.5, 9, unlimited, true},
 	} {
-		f := finding{ratios: c.ratios, budget: c.budget, allocs: c.allocs, allowed: c.allowed}
+		f := result{ratios: c.ratios, budget: c.budget, allocs: c.allocs, allowed: c.allowed}
 		if got := f.met(); got != c.want {
 			t.Errorf("%+v: met is %v", c, got)
 		}
@@ -148,7 +147,7 @@ func TestCommandPrintsATable(t *testing.T) {
 		}
 	}
 	if strings.Contains(out.String(), "Queue") {
-		t.Errorf("a row that does not match was measured:\n%s", out.String())
+		t.Errorf("a row was measured that does not match:\n%s", out.String())
 	}
 }
 
@@ -160,19 +159,19 @@ func TestCommandRefuses(t *testing.T) {
 	}
 }
 
-// TestLeftOutIsASentence: a row that cannot be measured is no failure, and the
-// table says so.
-func TestLeftOutIsASentence(t *testing.T) {
-	f := finding{what: "it", rival: "them", ratios: []float64{1}, budget: 1, allowed: unlimited}
-	half := row{"half", func(options) ([]finding, error) {
-		return []finding{f}, &leftOut{"The other half was left out."}
+// TestSkippedIsASentence: a row that cannot be measured is not a failure, and the
+// table has its sentence.
+func TestSkippedIsASentence(t *testing.T) {
+	f := result{what: "it", rival: "them", ratios: []float64{1}, budget: 1, allowed: unlimited}
+	half := row{"half", func(options) ([]result, error) {
+		return []result{f}, &skipped{"The other half was skipped."}
 	}}
 	table, err := measure([]row{half}, regexp.MustCompile(""), tiny(), new(strings.Builder))
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := table.markdown()
-	if !strings.Contains(text, "| it |") || !strings.Contains(text, "The other half was left out.") {
+	if !strings.Contains(text, "| it |") || !strings.Contains(text, "The other half was skipped.") {
 		t.Error(text)
 	}
 }

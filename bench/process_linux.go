@@ -1,8 +1,8 @@
 package main
 
-// This file runs a part of a row in a process of its own, on a processor of its
-// own, and talks with it: a line to its standard input, a line back. A child
-// ends when its standard input does, so none outlives this process.
+// This file runs part of a row in a child process, on one CPU. Each question is a
+// line on the child's standard input, and each answer a line on its standard
+// output. A child ends when its standard input ends, so none outlives this process.
 
 import (
 	"bufio"
@@ -18,14 +18,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hidden as the first argument makes the program a child.
+// hidden as the first argument makes this program a child.
 const hidden = "-child"
 
-// child is what the program does as a child. The arguments are written by the
-// rows and by nobody else.
+// child runs the child that the arguments name. Only the rows pass them.
 func child(args []string) error {
 	if len(args) == 0 {
-		return errors.New(hidden + " is not for people")
+		return errors.New(hidden + " is for the rows only: run the program without it")
 	}
 	switch role := args[0]; role {
 	case "serve":
@@ -34,14 +33,14 @@ func child(args []string) error {
 		return load(args[1:])
 	case "hold":
 		return hold(args[1:])
-	case "looked":
-		return looked(args[1:])
+	case "target":
+		return target(args[1:])
 	default:
-		return fmt.Errorf("there is no role %q", role)
+		return fmt.Errorf("no child is called %q", role)
 	}
 }
 
-// A process is a child that runs. Close ends it and waits for it.
+// A process is a running child. Close ends it and waits for it.
 type process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -49,7 +48,7 @@ type process struct {
 	errors strings.Builder
 }
 
-// start starts a program on the given processor.
+// start starts a program on the given CPU.
 func start(processor int, path string, args ...string) (*process, error) {
 	p := &process{cmd: exec.Command(path, args...)}
 	p.cmd.Stderr = &p.errors
@@ -78,9 +77,9 @@ func startSelf(processor int, args ...string) (*process, error) {
 	return start(processor, self, append([]string{hidden}, args...)...)
 }
 
-// startOn starts cmd with the processor as the only one that it may use. The
-// child inherits that from the thread that starts it, so it is true from the
-// child's first instruction on, and a Go program sets its GOMAXPROCS by it.
+// startOn starts cmd on one CPU. The child inherits that from the thread that starts
+// it, so it holds from the child's first instruction, and a Go program sets its
+// GOMAXPROCS by it.
 func startOn(processor int, cmd *exec.Cmd) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -99,7 +98,7 @@ func startOn(processor int, cmd *exec.Cmd) error {
 	return err
 }
 
-// line reads what the child says next.
+// line reads the next line from the child.
 func (p *process) line() (string, error) {
 	s, err := p.out.ReadString('\n')
 	if err != nil {
@@ -116,7 +115,7 @@ func (p *process) ask(question string) (string, error) {
 	return p.line()
 }
 
-// number is ask where the answer is one.
+// number is ask for an answer that is a number.
 func (p *process) number(question string) (float64, error) {
 	s, err := p.ask(question)
 	if err != nil {
@@ -134,8 +133,8 @@ func (p *process) Close() error {
 	return nil
 }
 
-// processors gives two processors that this process may use: one for the server
-// and one for its load.
+// processors returns two CPUs that this process may use: one for the server and one
+// for its load.
 func processors() (server, load int, err error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
@@ -148,7 +147,7 @@ func processors() (server, load int, err error) {
 		}
 	}
 	if len(found) < 2 {
-		return 0, 0, &leftOut{"The rows for servers were left out: they need two CPUs."}
+		return 0, 0, &skipped{"The rows for servers are missing: they need two CPUs."}
 	}
 	return found[0], found[1], nil
 }
@@ -168,7 +167,7 @@ func answer(reply func(question string) (string, error)) error {
 	return in.Err()
 }
 
-// processorTime is how much CPU time this process has used, in the program and
+// processorTime returns the CPU time that this process has used, in the program and
 // in the kernel.
 func processorTime() (int64, error) {
 	var u unix.Rusage

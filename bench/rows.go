@@ -1,24 +1,24 @@
 package main
 
-// This file is the table of budgets: what is measured, beside which rival, and
-// what Rondo must reach.
+// This file is the table of budgets: what is measured, against which rival, and
+// which ratio Rondo must reach.
 
 import "slices"
 
 func rows() []row {
 	var all []row
-	for _, d := range slices.Concat(duels(), systemDuels()) {
+	for _, d := range slices.Concat(comparisons(), systemRows()) {
 		all = append(all, d.row())
 	}
 	return slices.Concat(all, processRows())
 }
 
-// duels are the rows in which both sides run in this process.
-func duels() []duel { return slices.Concat(switchingDuels(), workingDuels()) }
+// comparisons are the rows in which both sides run in this process.
+func comparisons() []comparison { return slices.Concat(switchingRows(), workingRows()) }
 
-func switchingDuels() []duel {
+func switchingRows() []comparison {
 	const bare = "bare iter.Pull: next and yield"
-	return []duel{
+	return []comparison{
 		{
 			name: "switch-2", what: "task switch, 2 tasks",
 			rival: bare, budget: 0.80, allowed: 0,
@@ -47,8 +47,8 @@ func switchingDuels() []duel {
 	}
 }
 
-func workingDuels() []duel {
-	return []duel{
+func workingRows() []comparison {
+	return []comparison{
 		{
 			name: "spawn", what: "spawn and join one task",
 			rival: "`go` and a channel", budget: 0.6, allowed: 2,
@@ -101,12 +101,12 @@ func workingDuels() []duel {
 		{
 			name: "offload", what: "Offload there and back, 2 CPUs",
 			rival: "`go` and a channel", budget: 3.5, allowed: unlimited, procs: 2,
-			mine: offload, theirs: away,
+			mine: offload, theirs: goroutineAndBack,
 		},
 		{
 			name: "offload-1", what: "Offload there and back, GOMAXPROCS=1",
 			rival: "`go` and a channel", budget: 3.5, allowed: unlimited, procs: 1,
-			mine: offload, theirs: away,
+			mine: offload, theirs: goroutineAndBack,
 		},
 	}
 }

@@ -1,25 +1,25 @@
 package main
 
-// This file has the rows that need what only Linux has: the CPU time of a
-// process, and processes on processors of their own.
+// This file has the rows that need Linux: the CPU time of a process, and
+// processes that each have a CPU.
 
 func processRows() []row {
 	return []row{echoRow(50), echoRow(1000), httpRow(64), idleRow(), inspectRow()}
 }
 
-func systemDuels() []duel { return []duel{asleep()} }
+func systemRows() []comparison { return []comparison{asleep()} }
 
-// asleep is the row in which all tasks are asleep before the first is due, which
-// they are not if they sleep for 1 ms. The time that passes is then the sleep's,
-// so the CPU time counts instead.
-func asleep() duel {
-	longer := func(side func(options) contestant) func(options) contestant {
-		return func(o options) contestant {
+// asleep is the row in which all tasks sleep before the first is due. With a sleep
+// of 1 ms they do not. Most of the time that passes is then the sleep itself, so
+// the row measures CPU time.
+func asleep() comparison {
+	longer := func(sleepers func(options) side) func(options) side {
+		return func(o options) side {
 			o.sleep *= 300
-			return side(o)
+			return sleepers(o)
 		}
 	}
-	return duel{
+	return comparison{
 		name: "sleep-at-once", what: "100,000 tasks asleep at once, CPU time to the end",
 		rival: "goroutines in time.Sleep", budget: 0.6, allowed: unlimited,
 		spent: processorTime, batches: true,

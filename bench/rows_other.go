@@ -2,18 +2,18 @@
 
 package main
 
-// This file stands for the rows that need what only Linux has.
+// This file replaces the rows that need Linux.
 
 import "errors"
 
 const hidden = "-child"
 
-func child([]string) error { return errors.New("there are no children on this system") }
+func child([]string) error { return errors.New("this system has no rows that start processes") }
 
-func systemDuels() []duel { return nil }
+func systemRows() []comparison { return nil }
 
 func processRows() []row {
-	return []row{{"echo", func(options) ([]finding, error) {
-		return nil, &leftOut{"The rows for servers were left out: they are measured on Linux only."}
+	return []row{{"echo", func(options) ([]result, error) {
+		return nil, &skipped{"The rows for servers are missing: they run on Linux only."}
 	}}}
 }

@@ -1,8 +1,8 @@
 package main
 
-// This file is the servers of the rows echo and idle: the same handler once
-// under Rondo and once with a goroutine for each connection, and what it does as
-// the callbacks of a Protocol.
+// This file has the servers of the rows echo and idle: one handler in a task for
+// each connection, the same one in a goroutine for each, and the same work as the
+// callbacks of a Protocol.
 
 import (
 	"context"
@@ -22,13 +22,13 @@ import (
 
 const anyPort = "127.0.0.1:0"
 
-// serve is the life of a server process: it prints its address and answers
-// "cpu" and "memory".
+// serve is a server process: it prints its address and answers "cpu" and
+// "memory".
 func serve(args []string) (err error) {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	kind := flags.String("kind", "", "rondo, protocol, net, fasthttp-rondo, fasthttp or net-http")
 	buffer := flags.Int("buffer", 4096, "bytes of a connection's buffer")
-	profile := flags.String("profile", "", "where to leave a CPU profile")
+	profile := flags.String("profile", "", "write a CPU profile to this `file`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func serve(args []string) (err error) {
 	case "net-http":
 		err = serveNetHTTP(ctx)
 	default:
-		return fmt.Errorf("there is no server %q", *kind)
+		return fmt.Errorf("no server is called %q", *kind)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
@@ -78,15 +78,15 @@ func about(question string) (string, error) {
 		n, err := processorTime()
 		return strconv.FormatInt(n, 10), err
 	case "memory":
-		// What is garbage is not the connections': it goes back to the system
-		// first, on either side.
+		// Garbage must not count as memory of the connections, so every server
+		// returns it to the system first.
 		debug.FreeOSMemory()
 		return resident()
 	}
-	return "", fmt.Errorf("there is no answer to %q", question)
+	return "", fmt.Errorf("no answer to %q", question)
 }
 
-// resident gives the bytes of this process that are in memory: proc(5), VmRSS.
+// resident returns the resident memory of this process in bytes: VmRSS in proc(5).
 func resident() (string, error) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -117,7 +117,7 @@ func serveRondo(ctx context.Context, buffer int) error {
 
 func serveProtocol(ctx context.Context) error {
 	echo := socket.Protocol{Data: func(t *socket.Transport, b []byte) {
-		// What fails is the end of the connection, which nobody asks about.
+		// The load ends its connections with a reset, so an error is the usual end.
 		_, _ = t.Write(b)
 	}}
 	return rondo.Run(ctx, func(ctx context.Context) error {
@@ -149,8 +149,8 @@ func serveNet(ctx context.Context, buffer int) error {
 	}
 }
 
-// handle sends back what it reads until the peer hangs up. The peers hang up
-// with a reset, so an error is the usual end.
+// handle sends back what it reads until the connection ends. The load ends it with
+// a reset, so an error is the usual end.
 func handle(c net.Conn, buffer int) {
 	b := make([]byte, buffer)
 	for {

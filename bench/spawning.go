@@ -12,12 +12,12 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// warmBatches is warmUp for operations that are batches of tasks.
+// warmBatches is warmUp where an operation is a batch of tasks.
 const warmBatches = 2
 
 func succeed(context.Context) error { return nil }
 
-func spawnTask(options) contestant {
+func spawnTask(options) side {
 	return func(c clock, n int) {
 		inLoop(func(ctx context.Context) error {
 			spawn := func(n int) error {
@@ -39,7 +39,7 @@ func spawnTask(options) contestant {
 	}
 }
 
-func spawnGoroutine(options) contestant {
+func spawnGoroutine(options) side {
 	spawn := func(n int) {
 		for range n {
 			done := make(chan error)
@@ -56,17 +56,17 @@ func spawnGoroutine(options) contestant {
 }
 
 // groupTasks makes each operation a Group of many tasks that do nothing. Two
-// Groups before make it warm, for it as for the rivals.
-func groupTasks(o options) contestant {
+// Groups warm it up, and the rivals do the same.
+func groupTasks(o options) side {
 	return groups(o.many, succeed)
 }
 
 // sleepTasks is groupTasks with tasks that sleep.
-func sleepTasks(o options) contestant {
+func sleepTasks(o options) side {
 	return groups(o.many, func(ctx context.Context) error { return rondo.Sleep(ctx, o.sleep) })
 }
 
-func groups(many int, task func(ctx context.Context) error) contestant {
+func groups(many int, task func(ctx context.Context) error) side {
 	return func(c clock, n int) {
 		inLoop(func(ctx context.Context) error {
 			group := func(g *rondo.Scope) error {
@@ -89,7 +89,7 @@ func groups(many int, task func(ctx context.Context) error) contestant {
 	}
 }
 
-func groupErrgroup(o options) contestant {
+func groupErrgroup(o options) side {
 	group := func() {
 		var g errgroup.Group
 		for range o.many {
@@ -102,7 +102,7 @@ func groupErrgroup(o options) contestant {
 	return repeated(group)
 }
 
-func groupWaitGroup(o options) contestant {
+func groupWaitGroup(o options) side {
 	return repeated(func() {
 		var g sync.WaitGroup
 		for range o.many {
@@ -112,7 +112,7 @@ func groupWaitGroup(o options) contestant {
 	})
 }
 
-func sleepGoroutines(o options) contestant {
+func sleepGoroutines(o options) side {
 	return repeated(func() {
 		var g sync.WaitGroup
 		for range o.many {
@@ -122,8 +122,8 @@ func sleepGoroutines(o options) contestant {
 	})
 }
 
-// repeated makes each operation a call of group, with some before to be warm.
-func repeated(group func()) contestant {
+// repeated makes each operation a call of group, after a few calls to warm up.
+func repeated(group func()) side {
 	return func(c clock, n int) {
 		for i := range warmBatches + n {
 			if i == warmBatches {

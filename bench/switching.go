@@ -1,9 +1,9 @@
 package main
 
-// This file measures how long it takes until another task runs, and until a
-// task that yields with nobody else ready runs again. An operation is one Yield:
-// one task put down and one taken up. The rival does the least that iter.Pull
-// can do to run a coroutine for one step: into it and back.
+// This file measures how long it takes until another task runs, and until a task
+// that yields runs again when no other is ready. An operation is one Yield: one
+// task stops and one goes on. The rival does the least that iter.Pull needs to run
+// a coroutine for one step: into it and back.
 
 import (
 	"context"
@@ -15,17 +15,17 @@ import (
 // warmUp is how many operations a side does before it is measured.
 const warmUp = 1000
 
-// inLoop runs body as the main task of a loop. The contestants do nothing that
-// can fail, so an error is a fault of the program.
+// inLoop runs body as the main task of a loop. Nothing that a side does can fail,
+// so an error is a bug of this program.
 func inLoop(body func(ctx context.Context) error) {
 	if err := rondo.Run(context.Background(), body); err != nil {
 		panic(err)
 	}
 }
 
-// turns makes n operations of as many tasks, which take turns.
-func turns(tasks int) func(options) contestant {
-	return func(options) contestant {
+// turns is n operations, done by the given number of tasks in turns.
+func turns(tasks int) func(options) side {
+	return func(options) side {
 		return func(c clock, n int) {
 			inLoop(func(ctx context.Context) error {
 				err := takeTurns(ctx, c, tasks, n)
@@ -71,7 +71,7 @@ func takeTurns(ctx context.Context, c clock, tasks, n int) error {
 	})
 }
 
-// share is how many of n operations the task with number i does.
+// share returns how many of n operations task i does.
 func share(n, tasks, i int) int {
 	if i < n%tasks {
 		return n/tasks + 1
@@ -86,7 +86,7 @@ func coroutine() (next func() (struct{}, bool), stop func()) {
 	})
 }
 
-func pull(options) contestant {
+func pull(options) side {
 	return func(c clock, n int) {
 		next, stop := coroutine()
 		defer stop()
@@ -101,8 +101,8 @@ func pull(options) contestant {
 	}
 }
 
-// pullTask is pull with a sequence that may wait.
-func pullTask(options) contestant {
+// pullTask is pull with rondo.Pull, whose sequence may wait.
+func pullTask(options) side {
 	return func(c clock, n int) {
 		inLoop(func(ctx context.Context) error {
 			next, stop := rondo.Pull(ctx, func(yield func(struct{}) bool) {
@@ -124,7 +124,7 @@ func pullTask(options) contestant {
 }
 
 // pullEach is pull with 1,000 coroutines in turn.
-func pullEach(options) contestant {
+func pullEach(options) side {
 	return func(c clock, n int) {
 		nexts := make([]func() (struct{}, bool), 1000)
 		for i := range nexts {

@@ -1,7 +1,7 @@
 package main
 
-// This file prints findings as a Markdown table, and puts it where README files
-// keep it.
+// This file prints results as a Markdown table, and writes it to the README
+// files.
 
 import (
 	"bytes"
@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// A table is what one run of the command has found.
+// A table has the results of one run of the program.
 type table struct {
-	when     time.Time
-	rounds   int
-	findings []finding
-	notes    []string // a sentence for each row that was left out
+	when    time.Time
+	rounds  int
+	results []result
+	notes   []string // a sentence for each row that was skipped
 }
 
 func newTable(o options) *table { return &table{when: time.Now(), rounds: o.rounds} }
@@ -29,7 +29,7 @@ func (t *table) markdown() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, "| what | Rondo | rival | | ratio (spread) | budget | met |")
 	fmt.Fprintln(&b, "| --- | ---: | --- | ---: | ---: | ---: | --- |")
-	for _, f := range t.findings {
+	for _, f := range t.results {
 		met := "yes"
 		if f.budget == 0 {
 			met = ""
@@ -51,14 +51,14 @@ func (t *table) markdown() string {
 	return b.String()
 }
 
-func (f *finding) own() string {
+func (f *result) own() string {
 	if f.allowed == unlimited {
 		return quantity(f.mine, f.unit)
 	}
 	return fmt.Sprintf("%s, %d allocs", quantity(f.mine, f.unit), f.allocs)
 }
 
-func (f *finding) limit() string {
+func (f *result) limit() string {
 	if f.budget == 0 {
 		return "none"
 	}
@@ -68,7 +68,7 @@ func (f *finding) limit() string {
 	return fmt.Sprintf("%.2fx, %d allocs", f.budget, f.allowed)
 }
 
-// quantity gives v in a unit in which it is short to read.
+// quantity formats v in a unit that keeps it short.
 func quantity(v float64, unit string) string {
 	switch {
 	case unit == "ns" && v >= 1e6:
@@ -81,7 +81,7 @@ func quantity(v float64, unit string) string {
 	return fmt.Sprintf("%.1f %s", v, unit)
 }
 
-// processor names the machine's processor, as far as the system says.
+// processor returns the name of the machine's CPU, if the system has it.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -95,14 +95,14 @@ func processor() string {
 	return "unknown processor"
 }
 
-// The table stands in a README between these.
+// In a README the table is between these two lines.
 const (
 	opening = "<!-- table -->\n"
 	closing = "<!-- /table -->\n"
 )
 
-// publish puts the table into bench/README.md, and into the project's README.md
-// if that has a place for it.
+// publish writes the table to bench/README.md, and to the project's README.md if
+// that has the markers.
 func publish(text string) error {
 	root, err := projectRoot()
 	if err != nil {
@@ -118,7 +118,8 @@ func publish(text string) error {
 	return err
 }
 
-// projectRoot looks for the folder above that has bench/README.md in it.
+// projectRoot returns the nearest folder, from this one upwards, that contains
+// bench/README.md.
 func projectRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -138,7 +139,7 @@ func projectRoot() (string, error) {
 
 var errNoMarkers = errors.New("no lines " + strings.TrimSpace(opening) + " and " + strings.TrimSpace(closing))
 
-// replaceTable puts text between the markers in the file.
+// replaceTable puts text between the markers of the file.
 func replaceTable(path, text string) error {
 	old, err := os.ReadFile(path)
 	if err != nil {

@@ -1,7 +1,7 @@
 package main
 
-// This file measures what tasks wait for together: an Event that wakes many, a
-// Semaphore and a Cond that hand a turn from task to task.
+// This file measures waits: an Event that wakes many tasks, a Semaphore, and a Cond
+// with which two tasks take turns.
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// eventMany makes each operation as many tasks as there are in a batch that wait
-// on one Event, are woken by it, and end.
-func eventMany(o options) contestant {
+// eventMany makes each operation a batch of tasks that wait on one Event, are woken
+// by it, and end.
+func eventMany(o options) side {
 	return func(c clock, n int) {
 		inLoop(func(ctx context.Context) error {
 			for i := range warmBatches + n {
@@ -40,7 +40,7 @@ func eventMany(o options) contestant {
 	}
 }
 
-func channelMany(o options) contestant {
+func channelMany(o options) side {
 	return repeated(func() {
 		var g sync.WaitGroup
 		open := make(chan struct{})
@@ -53,7 +53,7 @@ func channelMany(o options) contestant {
 }
 
 // semaphoreTask makes each operation an Acquire and a Release.
-func semaphoreTask(options) contestant {
+func semaphoreTask(options) side {
 	return func(c clock, n int) {
 		inLoop(func(ctx context.Context) error {
 			s := rondo.NewSemaphore(1)
@@ -77,7 +77,7 @@ func semaphoreTask(options) contestant {
 	}
 }
 
-func semaphoreChannel(options) contestant {
+func semaphoreChannel(options) side {
 	return func(c clock, n int) {
 		s := make(chan struct{}, 1)
 		turn := func(n int) {
@@ -94,13 +94,13 @@ func semaphoreChannel(options) contestant {
 }
 
 // condTasks makes each operation a Signal to another task and its answer.
-func condTasks(options) contestant {
+func condTasks(options) side {
 	return func(c clock, n int) {
 		inLoop(func(ctx context.Context) error {
 			var m rondo.Mutex
 			cond := rondo.Cond{L: &m}
 			mine := true
-			// play takes n turns: those in which mine is my.
+			// play takes n turns, one whenever mine equals my.
 			play := func(ctx context.Context, n int, my bool) error {
 				if err := m.Lock(ctx); err != nil {
 					return err
@@ -132,7 +132,7 @@ func condTasks(options) contestant {
 	}
 }
 
-func condGoroutines(options) contestant {
+func condGoroutines(options) side {
 	return func(c clock, n int) {
 		var m sync.Mutex
 		cond := sync.NewCond(&m)

@@ -1,9 +1,8 @@
 package inspect
 
-// This file looks again at tasks that ran while the picture was taken. In a busy
-// loop most tasks do, since between the first look and the last there are
-// milliseconds. One task alone is read in some ten microseconds, and nearly
-// always it is at rest that long.
+// This file reads tasks again that ran while the picture was taken. In a busy loop
+// most tasks do, because the picture takes milliseconds. One task alone is read in
+// some ten microseconds, and nearly always it does not run in that time.
 
 import "github.com/rondo-go/rondo/internal/window"
 
@@ -34,7 +33,7 @@ func (r *reader) again() {
 	}
 }
 
-// alone reads the task at the given address, or gives nil if it moves again.
+// alone reads the task at the given address, or returns nil if it moves again.
 func (r *reader) alone(addr uint64) *seen {
 	one := *r
 	one.tasks = nil
@@ -42,7 +41,7 @@ func (r *reader) alone(addr uint64) *seen {
 	if !ok {
 		return nil
 	}
-	one.readTasks([]uint64{addr}, []uint64{one.one(addr, window.TaskSize).word(window.TaskWorker)})
+	one.readTasks([]uint64{addr}, []uint64{one.one(addr, window.TaskSize).uint64(window.TaskWorker)})
 	if len(one.tasks) == 0 {
 		return nil
 	}

@@ -2,8 +2,7 @@
 
 package inspect_test
 
-// This file tests the way in which the calling program is looked into on other
-// systems, on this one.
+// This file tests on this system how the calling program is read on others.
 
 import (
 	"context"
@@ -19,6 +18,9 @@ import (
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/inspect"
 )
+
+// answered asks the loops, which all answer.
+func answered() (*inspect.Picture, error) { return inspect.Ask(patience) }
 
 // taken is look with another way to take the picture.
 func taken(ctx context.Context, t *testing.T, name string, take func() (*inspect.Picture, error)) *inspect.Loop {
@@ -39,7 +41,7 @@ func loopOf(t *testing.T, p *inspect.Picture, name string) *inspect.Loop {
 	return p.Loops[i]
 }
 
-// TestAskSame: asking the loops gives what reading the memory gives.
+// TestAskSame: asking the loops returns the same as reading the memory.
 func TestAskSame(t *testing.T) {
 	r := rondo.Runner{Name: "asked"}
 	err := r.Run(t.Context(), func(ctx context.Context) error {
@@ -58,7 +60,7 @@ func TestAskSame(t *testing.T) {
 					}
 				}
 				var both []*inspect.Loop
-				for _, take := range []func() (*inspect.Picture, error){inspect.Ask, inspect.Snapshot} {
+				for _, take := range []func() (*inspect.Picture, error){answered, inspect.Snapshot} {
 					both = append(both, taken(ctx, t, "asked", take))
 				}
 				same(t, both[0], both[1])
@@ -113,7 +115,7 @@ func same(t *testing.T, a, b *inspect.Loop) {
 func TestAskFromTask(t *testing.T) {
 	r := rondo.Runner{Name: "asking"}
 	err := r.Run(t.Context(), func(ctx context.Context) error {
-		p, err := inspect.Ask()
+		p, err := answered()
 		if err != nil {
 			return err
 		}
@@ -136,7 +138,7 @@ func TestAskHeld(t *testing.T) {
 	go func() {
 		defer close(quit)
 		<-asking
-		p, err := inspect.Ask()
+		p, err := inspect.Ask(inspect.Holding)
 		if err != nil {
 			t.Error(err)
 		}
@@ -157,7 +159,7 @@ func TestAskHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := loopOf(t, <-pictures, "held")
-	if h := l.Held; h == nil || h.Task != 1 || h.How != "blocked on a channel" || h.For < time.Second || len(inspect.Own(h.Stack)) == 0 ||
+	if h := l.Held; h == nil || h.Task != 1 || h.How != "blocked on a channel" || h.For < inspect.Holding || len(inspect.Own(h.Stack)) == 0 ||
 		path.Base(inspect.Own(h.Stack)[0].File) != "ask_test.go" {
 		t.Errorf("held: %+v; want the channel of this test", h)
 	}

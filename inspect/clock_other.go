@@ -2,5 +2,5 @@
 
 package inspect
 
-// monotonic is not needed where only the program itself can be looked into.
+// monotonic is not needed where only the calling program can be read.
 func monotonic() int64 { return 0 }

@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// pictured runs main as a loop and gives check a picture of it when ready was
+// pictured runs main as a loop and returns check a picture of it when ready was
 // called.
 func pictured(t *testing.T, main func(ctx context.Context, ready func()) error, check func(l *inspect.Loop)) {
 	t.Helper()

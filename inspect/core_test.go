@@ -192,7 +192,7 @@ func copyMemory(t *testing.T, pid int, file *os.File, at int64, start, size uint
 	}
 }
 
-// inCore gives the only loop of a core.
+// inCore returns the only loop of a core.
 func inCore(t *testing.T, name, exe string) *inspect.Loop {
 	t.Helper()
 	target, err := inspect.OpenCore(name, exe)
@@ -215,7 +215,7 @@ func inCore(t *testing.T, name, exe string) *inspect.Loop {
 }
 
 // cored copies the plain target to where the test may take it away, lets it come
-// to what a test waits for, and gives its path and that of its core.
+// to what a test waits for, and returns its path and that of its core.
 func cored(t *testing.T, mode string, wanted func(l *inspect.Loop) bool) (exe, core string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -236,6 +236,7 @@ func cored(t *testing.T, mode string, wanted func(l *inspect.Loop) bool) (exe, c
 
 // TestCore: a core shows what the process showed.
 func TestCore(t *testing.T) {
+	t.Parallel()
 	exe, core := cored(t, "waits", settled)
 	check := func(exe string) {
 		l := inCore(t, core, exe)
@@ -296,6 +297,7 @@ func TestCore(t *testing.T) {
 // TestCoreOfRunning: where a task was that computed when the core was written is
 // known from the registers of its thread.
 func TestCoreOfRunning(t *testing.T) {
+	t.Parallel()
 	_, core := cored(t, "spin", func(l *inspect.Loop) bool { return l.Held != nil })
 	checkCulprit(t, inCore(t, core, ""))
 }
@@ -311,8 +313,8 @@ func checkCulprit(t *testing.T, l *inspect.Loop) {
 }
 
 // TestCoreOfCrash reads the kernel's own core of a program that a signal has
-// killed, in whose handler the running task was. It is only there if the machine
-// puts cores beside the program.
+// killed; the running task was in the signal's handler. It needs a machine that
+// puts cores into the working folder.
 func TestCoreOfCrash(t *testing.T) {
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	if err != nil {
@@ -322,8 +324,8 @@ func TestCoreOfCrash(t *testing.T) {
 		t.Logf("this machine puts cores elsewhere: %s", p)
 		return
 	}
-	// Whoever has set the handlers, Go or the C library, shows on their stack.
-	for _, b := range []build{plain, {name: "without C", env: "CGO_ENABLED=0"}} {
+	// The handler's stack differs if the C library has set the handler.
+	for _, b := range []build{plain, {name: "without C", flags: []string{"-tags=lean"}, env: "CGO_ENABLED=0"}} {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			l := inCore(t, crashed(t, b.program(t)), "")
@@ -335,7 +337,7 @@ func TestCoreOfCrash(t *testing.T) {
 	}
 }
 
-// crashed runs the target until it crashes, and gives the core.
+// crashed runs the target until it crashes, and returns the core.
 func crashed(t *testing.T, path string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -357,15 +359,16 @@ func crashed(t *testing.T, path string) string {
 	return cores[0]
 }
 
-// TestNoCore: files that are none.
+// TestNoCore: files that are not cores.
 func TestNoCore(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
 	if err := os.WriteFile(text, []byte(strings.Repeat("no core\n", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, word := range map[string]string{
-		filepath.Join(dir, "nothing"): "no such file", dir: "is no ELF core file", text: "is no ELF core file", plain.program(t): "is no ELF core file",
+		filepath.Join(dir, "nothing"): "no such file", dir: "is not an ELF core file", text: "is not an ELF core file", plain.program(t): "is not an ELF core file",
 	} {
 		_, err := inspect.OpenCore(name, "")
 		refused(t, err, name, word)
@@ -373,8 +376,9 @@ func TestNoCore(t *testing.T) {
 }
 
 // TestCoreDamage damages what a core says of itself: its headers and its notes.
-// Whatever comes of it is a picture or a sentence.
+// The result is a picture or an error of one sentence.
 func TestCoreDamage(t *testing.T) {
+	t.Parallel()
 	exe, core := cored(t, "spin", func(l *inspect.Loop) bool { return l.Held != nil })
 	file, err := os.OpenFile(core, os.O_RDWR, 0)
 	if err != nil {

@@ -1,7 +1,8 @@
 package inspect
 
-// cycles gives the tasks that wait for each other: one cycle for each knot of the
-// graph whose arrows go from a task to those that its wait needs.
+// cycles returns the tasks that wait for each other: one cycle for each strongly
+// connected part of the graph whose edges go from a task to the tasks that it waits
+// for.
 func cycles(l *Loop) [][]uint64 {
 	index := make(map[uint64]int, len(l.Tasks))
 	for i, t := range l.Tasks {

@@ -4,6 +4,7 @@ package inspect_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -14,7 +15,7 @@ import (
 	"github.com/rondo-go/rondo/internal/goinspect"
 )
 
-// recorded gives the image of a program with a task of each kind, and the places
+// recorded returns the image of a program with a task of each kind, and the places
 // in it at which looking into its loops begins.
 func recorded(t testing.TB) *image {
 	t.Helper()
@@ -106,9 +107,8 @@ func flip(b []byte, bits uint64) {
 	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)^bits)
 }
 
-// FuzzDamage looks into a program whose memory is damaged, before and while it is
-// looked at. Whatever comes of it, it is no panic and comes to an end, and takes
-// no more memory than a picture may.
+// FuzzDamage reads a program whose memory is damaged, before and during the
+// reading. The reader does not panic and comes to an end.
 func FuzzDamage(f *testing.F) {
 	i := recorded(f)
 	f.Add([]byte{})
@@ -136,13 +136,21 @@ func FuzzDamage(f *testing.F) {
 	})
 }
 
-// TestDamage damages each word that a picture is made from, in several ways.
+// TestDamage damages the words that a picture is made from, in several ways.
 func TestDamage(t *testing.T) {
 	i := recorded(t)
-	r := rand.New(rand.NewPCG(1, 2))
-	rounds := 2000
+	for part := range uint64(4) {
+		t.Run(fmt.Sprint("part ", part+1), func(t *testing.T) {
+			t.Parallel()
+			damageAtRandom(t, i, rand.New(rand.NewPCG(1, part)))
+		})
+	}
+}
+
+func damageAtRandom(t *testing.T, i *image, r *rand.Rand) {
+	rounds := 500
 	if testing.Short() || underRace {
-		rounds = 100
+		rounds = 25
 	}
 	for range rounds {
 		deeds := make([]byte, 8*(1+r.IntN(30)))

@@ -1,6 +1,6 @@
 package inspect
 
-// This file says what was read of tasks in words: their names and functions, the
+// This file describes the tasks that were read: their names and functions, the
 // scopes that they are in, and what they wait for.
 
 import (
@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/rondo-go/rondo/internal/goinspect"
 	"github.com/rondo-go/rondo/internal/window"
 )
 
@@ -26,7 +27,7 @@ var states = [...]string{"new", "ready", "running", "waiting"}
 // describe fills in what is known of the tasks.
 func (r *reader) describe(head record) {
 	for _, s := range r.tasks {
-		s.info.ID, s.info.Parent = s.task.word(window.TaskID), s.task.word(window.TaskParent)
+		s.info.ID, s.info.Parent = s.task.uint64(window.TaskID), s.task.uint64(window.TaskParent)
 	}
 	r.name()
 	r.readScopes()
@@ -36,14 +37,14 @@ func (r *reader) describe(head record) {
 	for i, s := range r.tasks {
 		t := s.info
 		t.State = states[s.task.byte(window.TaskState)]
-		t.Age = time.Duration(r.now - int64(s.task.word(window.TaskBorn)))
+		t.Age = time.Duration(r.now - int64(s.task.uint64(window.TaskBorn)))
 		r.place(s)
 		if s.worker.b == nil {
 			continue
 		}
-		t.Switches = s.worker.word(window.WorkerSwitches)
+		t.Switches = s.worker.uint64(window.WorkerSwitches)
 		if s.task.byte(window.TaskState) == stateWaiting {
-			t.Since = time.Duration(r.now - int64(s.worker.word(window.WorkerSince)))
+			t.Since = time.Duration(r.now - int64(s.worker.uint64(window.WorkerSince)))
 			t.What, t.Due = what[i], timers[i]
 		}
 		t.Waiting = labels[i]
@@ -67,9 +68,9 @@ func (r *reader) readScopes() {
 		}
 	}
 	for _, s := range r.tasks {
-		want(s.task.word(window.TaskOwner))
-		if s.worker.b != nil && s.worker.word(window.WorkerInner) != r.own(s) {
-			want(s.worker.word(window.WorkerInner))
+		want(s.task.uint64(window.TaskOwner))
+		if s.worker.b != nil && s.worker.uint64(window.WorkerInner) != r.own(s) {
+			want(s.worker.uint64(window.WorkerInner))
 		}
 	}
 	for range maxScopes {
@@ -82,28 +83,28 @@ func (r *reader) readScopes() {
 			r.scopes[addrs[i]] = scope
 			// Above a scope stands another that the same task opened, or the task's own.
 			if scope.b != nil {
-				if host := r.byAddr[scope.word(window.ScopeHost)]; host != nil && scope.word(window.ScopeParent) != r.own(host) {
-					want(scope.word(window.ScopeParent))
+				if host := r.byAddr[scope.uint64(window.ScopeHost)]; host != nil && scope.uint64(window.ScopeParent) != r.own(host) {
+					want(scope.uint64(window.ScopeParent))
 				}
 			}
 		}
 	}
 }
 
-// own gives the address of a task's own scope.
-func (r *reader) own(s *seen) uint64 { return s.addr + uint64(r.pane.offsets[window.TaskScope]) }
+// own returns the address of a task's own scope.
+func (r *reader) own(s *seen) uint64 { return s.addr + uint64(r.layout.offsets[window.TaskScope]) }
 
-// opened gives the addresses of the scopes that s has opened and not left, the
+// opened returns the addresses of the scopes that s has opened and not left, the
 // outermost first, down to the one at the given address.
 func (r *reader) opened(s *seen, inner uint64) []uint64 {
 	var out []uint64
 	for at := inner; at != 0 && at != r.own(s) && len(out) < maxScopes; {
 		scope := r.scopes[at]
-		if scope.b == nil || scope.word(window.ScopeHost) != s.addr {
+		if scope.b == nil || scope.uint64(window.ScopeHost) != s.addr {
 			break
 		}
 		out = append(out, at)
-		at = scope.word(window.ScopeParent)
+		at = scope.uint64(window.ScopeParent)
 	}
 	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
 		out[i], out[j] = out[j], out[i]
@@ -114,25 +115,25 @@ func (r *reader) opened(s *seen, inner uint64) []uint64 {
 // place says where s stands among the scopes.
 func (r *reader) place(s *seen) {
 	t := s.info
-	t.Cancelled = word(s.task.b, r.pane.offsets[window.TaskScope]+r.pane.offsets[window.ScopeVerdict]) != 0
-	if owner := r.scopes[s.task.word(window.TaskOwner)]; owner.b != nil {
-		if host := r.byAddr[owner.word(window.ScopeHost)]; host != nil {
-			t.Owner = &ScopeID{host.task.word(window.TaskID), len(r.opened(host, s.task.word(window.TaskOwner)))}
+	t.Cancelled = goinspect.Uint64(s.task.b, r.layout.offsets[window.TaskScope]+r.layout.offsets[window.ScopeVerdict]) != 0
+	if owner := r.scopes[s.task.uint64(window.TaskOwner)]; owner.b != nil {
+		if host := r.byAddr[owner.uint64(window.ScopeHost)]; host != nil {
+			t.Owner = &ScopeID{host.task.uint64(window.TaskID), len(r.opened(host, s.task.uint64(window.TaskOwner)))}
 		}
 	}
 	if s.worker.b == nil {
 		return
 	}
-	for _, at := range r.opened(s, s.worker.word(window.WorkerInner)) {
+	for _, at := range r.opened(s, s.worker.uint64(window.WorkerInner)) {
 		scope := r.scopes[at]
-		out := Scope{Kind: "group", Tasks: int(int32(scope.half(window.ScopeTasks))), Cancelled: scope.word(window.ScopeVerdict) != 0}
-		if scope.half(window.ScopeMarks)&1 != 0 {
+		out := Scope{Kind: "group", Tasks: int(int32(scope.uint32(window.ScopeTasks))), Cancelled: scope.uint64(window.ScopeVerdict) != 0}
+		if scope.uint32(window.ScopeMarks)&1 != 0 {
 			out.Kind = "shield"
 		}
-		if shown := scope.word(window.ScopeShown); shown != 0 {
+		if shown := scope.uint64(window.ScopeShown); shown != 0 {
 			var b [8]byte
-			if r.program.Memory().Read(shown, b[:]) == nil && word(b[:], 0) != 0 {
-				out.Left = time.Duration(int64(word(b[:], 0)) - r.now)
+			if r.program.Memory().Read(shown, b[:]) == nil && goinspect.Uint64(b[:], 0) != 0 {
+				out.Left = time.Duration(int64(goinspect.Uint64(b[:], 0)) - r.now)
 				if out.Kind == "group" {
 					out.Kind = "timeout"
 				}
@@ -142,7 +143,7 @@ func (r *reader) place(s *seen) {
 	}
 }
 
-// timers gives for each task how long it is until its timer; 0 if it has none.
+// timers returns for each task how long it is until its timer; 0 if it has none.
 func (r *reader) timers(head record) []time.Duration {
 	at, n := head.pair(window.LoopTimers)
 	addrs := make([]uint64, len(r.tasks))
@@ -150,20 +151,20 @@ func (r *reader) timers(head record) []time.Duration {
 		if s.worker.b == nil {
 			continue
 		}
-		if place := uint64(s.worker.half(window.WorkerAlarm)); place > 0 && place <= n {
+		if place := uint64(s.worker.uint32(window.WorkerAlarm)); place > 0 && place <= n {
 			addrs[i] = at + (place-1)*uint64(r.size(window.TimerSize))
 		}
 	}
 	out := make([]time.Duration, len(r.tasks))
 	for i, e := range r.many(addrs, r.size(window.TimerSize)) {
-		if e.b != nil && e.word(window.TimerWho) == r.tasks[i].task.word(window.TaskWorker) {
-			out[i] = max(1, time.Duration(int64(e.word(window.TimerWhen))-r.now))
+		if e.b != nil && e.uint64(window.TimerWho) == r.tasks[i].task.uint64(window.TaskWorker) {
+			out[i] = max(1, time.Duration(int64(e.uint64(window.TimerWhen))-r.now))
 		}
 	}
 	return out
 }
 
-// reasons gives for each task the word that says what it waits for.
+// reasons returns for each task the word that says what it waits for.
 func (r *reader) reasons() []string {
 	addrs, lengths := make([]uint64, len(r.tasks)), make([]uint64, len(r.tasks))
 	for i, s := range r.tasks {
@@ -174,7 +175,7 @@ func (r *reader) reasons() []string {
 	return r.strings(addrs, lengths)
 }
 
-// labels gives for each task what the thing that it waits for is called.
+// labels returns for each task what the thing that it waits for is called.
 func (r *reader) labels() []string {
 	kinds := make([]string, len(r.tasks))
 	things := make([]uint64, len(r.tasks))
@@ -200,10 +201,10 @@ func (r *reader) labels() []string {
 		}
 	}
 	for i, b := range r.many(things, 16) {
-		addrs[i], lengths[i] = word(b.b, 0), word(b.b, 8)
+		addrs[i], lengths[i] = goinspect.Uint64(b.b, 0), goinspect.Uint64(b.b, 8)
 	}
 	for i, b := range r.many(ports, 8) {
-		ports[i] = word(b.b, 0)
+		ports[i] = goinspect.Uint64(b.b, 0)
 	}
 	out := r.strings(addrs, lengths)
 	for i := range out {
@@ -219,7 +220,7 @@ func (r *reader) labels() []string {
 	return out
 }
 
-// address reads an IP address and gives it with its port.
+// address reads an IP address and returns it with its port.
 func (r *reader) address(at, n, port uint64) string {
 	if n != 4 && n != 16 {
 		return ""
@@ -234,10 +235,10 @@ func (r *reader) address(at, n, port uint64) string {
 // waiting says what s waits for.
 func (r *reader) waiting(s *seen, label string) string {
 	t := s.info
-	on := s.worker.word(window.WorkerOn)
+	on := s.worker.uint64(window.WorkerOn)
 	var owner *Task
 	if s.list.b != nil {
-		if o := r.byAddr[s.list.word(window.ListOwner)]; o != nil {
+		if o := r.byAddr[s.list.uint64(window.ListOwner)]; o != nil {
 			owner = o.info
 		}
 	}
@@ -262,7 +263,7 @@ func (r *reader) waiting(s *seen, label string) string {
 		words = append(words, fmt.Sprintf("fd %d", t.FD))
 	}
 	if t.What == "sleep" && t.Due > 0 {
-		words = append(words, Short(t.Due))
+		words = append(words, short(t.Due))
 	}
 	return strings.Join(words, " ")
 }

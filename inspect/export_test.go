@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"time"
 	"unsafe"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
@@ -9,13 +10,20 @@ import (
 // OpenMemory opens a program of which only the memory is there.
 func OpenMemory(m goinspect.Memory) (*Target, error) { return open(m, 0, "the image") }
 
-// Ask is Snapshot as it works where a program cannot be read from outside.
-func Ask() (*Picture, error) { return ask() }
+// Own returns those of the calls on a stack that are the program's.
+func Own(stack []Frame) []Frame { return own(stack) }
+
+// Ask is Snapshot as it works where a program cannot be read from outside. A loop
+// has so long to answer.
+func Ask(wait time.Duration) (*Picture, error) { return ask(wait) }
+
+// Holding is for how long a step may take that is not said to hold the loop.
+const Holding = holding
 
 // ParseStack reads the text of a stack.
 func ParseStack(text string) (goinspect.Stack, bool) { return parseStack(text) }
 
-// TypeNameOf gives the name of the type of a value, from what the value is in
+// TypeNameOf returns the name of the type of a value, from what the value is in
 // memory.
 func TypeNameOf(v any) string {
 	return (&calling{}).TypeName(uint64((*[2]uintptr)(unsafe.Pointer(&v))[0]))

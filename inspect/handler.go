@@ -15,25 +15,23 @@ import (
 var files embed.FS
 
 var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"short": Short, "share": share, "count": count, "own": Own,
+	"short": short, "share": share, "count": count, "own": own,
 }).ParseFS(files, "page.html"))
 
-// refresh is how often the page takes a new picture, unless it is asked
-// otherwise.
+// refresh is how often the page takes a new picture by default.
 const refresh = 2 * time.Second
 
 // mostRows is how many tasks of a loop the page's table shows.
 const mostRows = 1000
 
-// Handler serves the picture of the calling program: as a page that renews
+// Handler serves the picture of the calling program: as a page that refreshes
 // itself every two seconds, or as JSON if the query has format=json or the client
-// accepts nothing else. With ?refresh=10 the page renews itself every ten seconds,
-// with ?refresh=0 never; ?filter=text shows the tasks in whose row the text occurs.
+// accepts nothing else. With ?refresh=10 the page refreshes every ten seconds, with
+// ?refresh=0 never. ?filter=text shows the tasks whose row contains the text.
 //
-// It tells what the program does, function names and peers' addresses included:
-// serve it where only those who run the program can reach it. It is a handler of
-// net/http, to be used on goroutines, and needs nothing of the loops, so it
-// answers when one hangs.
+// It shows what the program does, with function names and addresses of peers:
+// expose it to operators only. It is a handler for net/http, on goroutines, and
+// asks nothing of the loops, so it answers when one hangs.
 func Handler() http.Handler { return http.HandlerFunc(serve) }
 
 func serve(w http.ResponseWriter, req *http.Request) {
@@ -50,7 +48,7 @@ func serve(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if wantsJSON(req) {
 		w.Header().Set("Content-Type", "application/json")
-		// The client may be gone, which is nobody's fault.
+		// The client may have closed the connection, which is not an error.
 		_ = p.WriteJSON(w)
 		return
 	}
@@ -89,15 +87,16 @@ type view struct {
 
 type loopView struct {
 	*Loop
-	Rows []*Task
-	More int // tasks that match and are not shown
-	Who  string
+	Rows    []*Task
+	Changes string // what happened while the picture was taken
+	More    int    // tasks that match and are not shown
+	Who     string
 }
 
 func newView(p *Picture, every int, filter string) view {
 	v := view{Picture: p, Every: every, Filter: filter}
 	for _, l := range p.Loops {
-		lv := loopView{Loop: l}
+		lv := loopView{Loop: l, Changes: l.changes()}
 		if l.Held != nil && l.Held.Task != 0 {
 			lv.Who = l.label(l.Held.Task)
 		}
@@ -119,7 +118,7 @@ func newView(p *Picture, every int, filter string) view {
 	return v
 }
 
-// matches tells whether the text occurs in what is said of the task.
+// matches reports whether the text occurs in what is said of the task.
 func (t *Task) matches(text string) bool {
 	text = strings.ToLower(text)
 	for _, s := range []string{t.Name, t.State, t.Waiting, t.Func, "#" + strconv.FormatUint(t.ID, 10)} {

@@ -94,7 +94,7 @@ func TestHandlerRefusesPost(t *testing.T) {
 	}
 }
 
-// sink is a Writer that tells of what is written.
+// sink is a Writer that passes on what is written.
 type sink struct{ came chan []byte }
 
 func (s sink) Write(p []byte) (int, error) {

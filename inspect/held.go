@@ -1,7 +1,7 @@
 package inspect
 
-// This file finds out who has the loop, if it does not turn: a task that
-// computes, or one whose goroutine is blocked on something that is not Rondo's.
+// This file finds out what holds a loop that does not turn: a task that computes,
+// or one whose goroutine is blocked outside Rondo.
 
 import (
 	"strings"
@@ -11,24 +11,25 @@ import (
 	"github.com/rondo-go/rondo/internal/window"
 )
 
-// holding is for how long a loop must not have looked at its clock to be called
-// held.
+// holding is how long ago a loop must have looked at its clock to be called held.
 const holding = 100 * time.Millisecond
 
 // held says what keeps the loop from turning; nil if it turns or sleeps.
 func (r *reader) held(l *Loop, before, after record) *Held {
-	if l.Lag < holding || before.word(window.LoopSteps) != after.word(window.LoopSteps) ||
-		before.word(window.LoopCurrent) != after.word(window.LoopCurrent) {
+	if l.Lag < holding || before.uint64(window.LoopSteps) != after.uint64(window.LoopSteps) ||
+		before.uint64(window.LoopCurrent) != after.uint64(window.LoopCurrent) {
 		return nil
 	}
 	out := &Held{For: l.Lag}
 	var stack goinspect.Stack
-	if s := r.byAddr[before.word(window.LoopCurrent)]; s != nil {
+	if s := r.byAddr[before.uint64(window.LoopCurrent)]; s != nil {
 		out.Task = s.info.ID
 		stack, out.Stack = r.stepOf(s)
 	} else {
 		var asleep bool
-		if stack, asleep = r.baton(before); asleep {
+		// Without stacks, a loop that sleeps looks the same as one that a callback
+		// holds.
+		if stack, asleep = r.baton(before); asleep || stack.State == goinspect.Unknown && r.program.Missing() != "" {
 			l.Idle += l.Lag
 			l.Lag = 0
 			return nil
@@ -37,18 +38,17 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 	}
 	out.Thread = stack.Thread
 	out.How, out.Advice = doing(stack)
+	if stack.State == goinspect.Unknown && r.program.Missing() != "" {
+		out.Advice = "what it does cannot be read"
+	}
 	return out
 }
 
-// stepOf gives the stack of what runs in a task's step, which may be a coroutine
+// stepOf returns the stack of what runs in a task's step, which may be a coroutine
 // that the task has resumed, and the calls of all of them.
 func (r *reader) stepOf(s *seen) (goinspect.Stack, []Frame) {
 	nested := r.nested[s.addr]
-	gs := []uint64{r.goroutine(s.worker)}
-	for _, c := range nested {
-		gs = append(gs, c.g)
-	}
-	stacks := r.program.Stacks(gs)
+	stacks := r.program.Stacks(append([]goinspect.Goroutine{goroutine(s.worker)}, nested...))
 	own := r.framesOf(stacks[0].Frames)
 	if chain := r.chain(own, nested, stacks[1:]); len(chain) > 0 {
 		return chain[0], r.join(chain, own)
@@ -56,22 +56,22 @@ func (r *reader) stepOf(s *seen) (goinspect.Stack, []Frame) {
 	return stacks[0], own
 }
 
-// baton gives the stack of whichever of the loop's goroutines is not parked in a
-// slot. It reports whether that is the one of Run, asleep until there is news.
+// baton returns the stack of the one goroutine of the loop that is not parked in
+// a slot. It reports whether that is the goroutine of Run, asleep in the driver.
 func (r *reader) baton(head record) (goinspect.Stack, bool) {
-	hub := r.one(head.word(window.LoopHub), window.TaskSize)
+	hub := r.one(head.uint64(window.LoopHub), window.TaskSize)
 	// Nearly always it is the goroutine of Run, asleep.
-	run := r.program.Stacks([]uint64{r.goroutine(r.one(hub.word(window.TaskWorker), window.WorkerSize))})[0]
+	run := r.program.Stacks([]goinspect.Goroutine{goroutine(r.one(hub.uint64(window.TaskWorker), window.WorkerSize))})[0]
 	if asleep(run) {
 		return run, true
 	}
 	if where(r.framesOf(run.Frames)) != inLoop {
 		return run, false
 	}
-	var gs []uint64
+	var gs []goinspect.Goroutine
 	for _, s := range r.tasks {
 		if s.worker.b != nil {
-			gs = append(gs, r.goroutine(s.worker))
+			gs = append(gs, goroutine(s.worker))
 		}
 	}
 	for _, s := range r.program.Stacks(gs) {
@@ -83,7 +83,7 @@ func (r *reader) baton(head record) (goinspect.Stack, bool) {
 	return goinspect.Stack{}, false
 }
 
-// asleep tells whether a stack is that of a loop in its driver.
+// asleep reports whether a stack is in the driver of a loop.
 func asleep(s goinspect.Stack) bool {
 	for _, f := range s.Frames {
 		if strings.HasSuffix(f.Func, ".Poll") && (strings.HasPrefix(f.Func, module+"/internal/poll.") || strings.HasPrefix(f.Func, module+"/sim.")) {
@@ -93,17 +93,17 @@ func asleep(s goinspect.Stack) bool {
 	return false
 }
 
-// doing says what a goroutine does that is not parked by the loop, and what the
+// doing says what a goroutine that is not parked in the loop does, and what the
 // program should use instead.
 func doing(s goinspect.Stack) (how, advice string) {
 	switch s.State {
 	case goinspect.Running, goinspect.Runnable:
 		if s.How == "in a system call" {
-			return "in a system call", "it is in a call that blocks; use Offload"
+			return "in a system call", "it is in a blocking call; use Offload"
 		}
-		return "computing", "it computes; call rondo.Yield now and then, or Offload it"
+		return "computing", "it is computing; call rondo.Yield from time to time, or use Offload"
 	case goinspect.Syscall:
-		return "in a system call", "it is in a call that blocks; use Offload"
+		return "in a system call", "it is in a blocking call; use Offload"
 	case goinspect.Waiting:
 		if s.How != "" {
 			return blockedBy(s.How)
@@ -123,7 +123,7 @@ func blocked(frames []goinspect.Frame) (how, advice string) {
 		}
 		switch {
 		case !ok && strings.HasPrefix(f.Func, "sync."), strings.HasPrefix(name, "semacquire"):
-			return "blocked on a lock", "it is blocked on a lock that perhaps a suspended task holds; use rondo.Mutex, or Offload"
+			return "blocked on a lock", "it is blocked on a sync.Mutex, probably held by a suspended task; use rondo.Mutex, or Offload"
 		case strings.HasPrefix(name, "chanrecv"), strings.HasPrefix(name, "chansend"):
 			return "blocked on a channel", "it is blocked on a channel; use rondo.Queue, or Offload"
 		case name == "selectgo", name == "block":
@@ -131,8 +131,8 @@ func blocked(frames []goinspect.Frame) (how, advice string) {
 		case f.Func == "time.Sleep":
 			return "in time.Sleep", "it is in time.Sleep; use rondo.Sleep"
 		case strings.HasPrefix(name, "netpollblock"), name == "runtime_pollWait":
-			return "waiting for a file or a connection of package net", "it is in a call that blocks; use Offload"
+			return "waiting for a file or a connection of package net", "it is in a blocking call; use Offload"
 		}
 	}
-	return "parked by the runtime", "it is blocked on something that is not Rondo's; use Offload"
+	return "parked by the runtime", "it is blocked outside Rondo; use Offload"
 }

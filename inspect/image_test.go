@@ -115,7 +115,7 @@ func (d *damaged) ReadMany(requests []goinspect.Request) { readEach(d.Read, requ
 
 func (d *damaged) Regions() []goinspect.Region { return d.regions }
 
-// writable gives a copy of a page, to be damaged.
+// writable returns a copy of a page, to be damaged.
 func (d *damaged) writable(addr uint64) []byte {
 	p := slices.Clone(d.page(addr))
 	if p == nil {

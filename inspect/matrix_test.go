@@ -16,22 +16,23 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
+// notInlined begins the name of a build without inlined calls.
+const notInlined = "not optimised"
+
 // builds are the ways to build a program that change what a reader finds in it:
 // whether there are symbols, where the code lies, what is inlined, how long the
 // functions' frames are, who lays the sections out.
 var builds = []build{
 	plain,
 	{name: "stripped", flags: []string{"-ldflags=-s -w"}},
-	{name: "position independent", flags: []string{"-buildmode=pie"}},
-	{name: "position independent and stripped", flags: []string{"-buildmode=pie", "-ldflags=-s -w"}},
-	{name: "without optimisation", flags: []string{"-gcflags=all=-N -l"}},
-	{name: "with the race detector", flags: []string{"-race"}},
+	{name: "position independent", flags: []string{"-tags=lean", "-buildmode=pie"}},
+	{name: "position independent and stripped", flags: []string{"-tags=lean", "-buildmode=pie", "-ldflags=-s -w"}},
+	{name: notInlined + " with the race detector", flags: []string{"-tags=lean", "-race", "-gcflags=all=-N -l"}},
 	{name: "linked by gcc", flags: []string{"-ldflags=-linkmode=external"}},
 }
 
-// TestWaits looks into a program with a task of each kind of wait, however it was
-// built. The other builds take minutes, so -short and the race detector, which
-// changes nothing in a process that is looked into, leave them to others.
+// TestWaits reads a program with a task of each kind of wait, in each build. Some builds compile the standard library again, so -short leaves them out,
+// and so does the race detector, which changes nothing in another process.
 func TestWaits(t *testing.T) {
 	for _, b := range builds {
 		t.Run(b.name, func(t *testing.T) {
@@ -44,14 +45,8 @@ func TestWaits(t *testing.T) {
 				return
 			}
 			t.Parallel()
-			l := until(t, open(t, start(t, b.program(t), "waits")), "11 tasks that wait", func(l *inspect.Loop) bool {
-				return settled(l) && len(l.Tasks) == 11
-			})
-			checkWaits(t, l)
-			for _, k := range l.Tasks {
-				checkStack(t, k)
-			}
-			if b.name != "without optimisation" {
+			l := lookAtWaits(t, start(t, b.program(t), "waits"))
+			if !strings.HasPrefix(b.name, notInlined) {
 				if s := task(t, l, "sleeper").Stack; !slices.ContainsFunc(s, func(f inspect.Frame) bool { return f.Func == "main.nap" && f.Inlined }) {
 					t.Errorf("the call of nap is not marked as inlined: %+v", s)
 				}
@@ -60,9 +55,21 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestOtherProcessor looks into a program for arm64 that an emulator runs, whose
-// memory is that of the emulator. RONDO_QEMU names the emulator; without it there is
-// nothing to look into.
+// lookAtWaits reads the target with a task of each kind of wait.
+func lookAtWaits(t *testing.T, p *process) *inspect.Loop {
+	t.Helper()
+	l := until(t, open(t, p), "11 tasks that wait", func(l *inspect.Loop) bool {
+		return settled(l) && len(l.Tasks) == 11
+	})
+	checkWaits(t, l)
+	for _, k := range l.Tasks {
+		checkStack(t, k)
+	}
+	return l
+}
+
+// TestOtherProcessor reads a program for arm64 that an emulator runs. Its memory is
+// that of the emulator. RONDO_QEMU names the emulator; without it nothing is tested.
 func TestOtherProcessor(t *testing.T) {
 	emulator := os.Getenv("RONDO_QEMU")
 	if emulator == "" {
@@ -71,13 +78,7 @@ func TestOtherProcessor(t *testing.T) {
 	}
 	arm64 := build{name: "for arm64", env: "GOARCH=arm64", flags: []string{"-ldflags=-s -w"}}
 	t.Run("waits", func(t *testing.T) {
-		l := until(t, open(t, start(t, emulator, arm64.program(t), "waits")), "11 tasks that wait", func(l *inspect.Loop) bool {
-			return settled(l) && len(l.Tasks) == 11
-		})
-		checkWaits(t, l)
-		for _, k := range l.Tasks {
-			checkStack(t, k)
-		}
+		lookAtWaits(t, start(t, emulator, arm64.program(t), "waits"))
 	})
 	for _, h := range hangs {
 		if h.how == "computing" || h.how == "in a system call" {
@@ -102,7 +103,7 @@ var waits = []struct{ name, wait, fn string }{
 	{"sleeper", `sleep (59m\d\ds|1h0m0s)`, "main.waits.func"},
 	{"joiner", `task #4 sleeper`, "rondo.(*Task).Wait"},
 	{"getter", `get "jobs"`, "main.waits.func"},
-	{"reader", `read 127\.0\.0\.1:\d+ fd \d+`, "main.waits.func"},
+	{"reader", `read (127\.0\.0\.1:\d+|"127\.0\.0\.1:1") fd \d+`, "main.waits.func"},
 	{"acceptor", `accept fd \d+`, "main.waits.func"},
 	{"puller", `sleep (59m\d\ds|1h0m0s)`, "main.waits.func"},
 	{"nester", `sleep (59m\d\ds|1h0m0s)`, "main.waits.func"},
@@ -154,8 +155,8 @@ var stacks = map[string][][2]string{
 		{"main.deep", "deep"}, {"main.deep", "deep"}, {"main.waits.func", "sleeper"}},
 	"joiner":   nil,
 	"getter":   {{"main.waits.func", "getter"}},
-	"reader":   {{"main.readConn", "readConn"}, {"main.waits.func", "reader"}},
-	"acceptor": {{"main.waits.func", "acceptor"}},
+	"reader":   {{"main.(*pair).read", ""}, {"main.readConn", "readConn"}, {"main.waits.func", "reader"}},
+	"acceptor": {{"main.(*pair).accept", ""}, {"main.waits.func", "acceptor"}},
 	"puller": {{"main.inPulled", "inPulled"}, {"main.pulled.func1", "the coroutine"}, {"main.pulled", "pulled"},
 		{"main.waits.func", "puller"}},
 	"nester": {{"main.inPulled", "inPulled"}, {"main.outer.func1", ""}, {"main.outer", "outer"}, {"main.nested.func2", ""},
@@ -173,18 +174,20 @@ func checkStack(t *testing.T, k *inspect.Task) {
 	for i, w := range want {
 		f := own[i]
 		ok := f.Func == w[0] || strings.HasSuffix(w[0], ".func") && strings.HasPrefix(f.Func, w[0])
-		if !ok || path.Base(f.File) != "main.go" || w[1] != "" && f.Line != line(t, w[1]) {
+		if !ok || w[1] != "" && (path.Base(f.File) != "main.go" || f.Line != line(t, w[1])) {
 			t.Errorf("%s: call %d is %+v; want %s at the line of %s", k.Name, i, f, w[0], w[1])
 		}
 	}
 }
 
-// hangs are the ways in which the target keeps its loop.
-var hangs = []struct {
+// A hang is a way in which the target keeps its loop.
+type hang struct {
 	mode, call, line string
 	how              string
 	advice           string
-}{
+}
+
+var hangs = []hang{
 	{"spin", "main.spin", "the hang", "computing", "rondo.Yield"},
 	{"channel", "main.channel", "channel", "blocked on a channel", "rondo.Queue"},
 	{"select", "main.selects", "select", "blocked in a select", "rondo.Queue"},
@@ -201,50 +204,73 @@ func TestHeld(t *testing.T) {
 	for _, h := range hangs {
 		t.Run(h.mode, func(t *testing.T) {
 			t.Parallel()
-			l := until(t, open(t, start(t, plain.program(t), h.mode)), "a loop that is held", func(l *inspect.Loop) bool {
-				return l.Held != nil && (len(l.Held.Stack) > 0 || !profilerAllowed())
-			})
-			held := l.Held
-			if held.How != h.how || !strings.Contains(held.Advice, h.advice) || held.For < 100*time.Millisecond || held.For > l.Uptime {
-				t.Errorf("%s for %v of %v: %s; want %s, and %s for advice", held.How, held.For, l.Uptime, held.Advice, h.how, h.advice)
-			}
-			who := "HELD: a callback, or the loop itself,"
-			if h.mode != "callback" {
-				culprit := task(t, l, "culprit")
-				if held.Task != culprit.ID || l.Running != culprit.ID || culprit.State != "running" || culprit.Waiting != "" {
-					t.Errorf("held by #%d; want culprit, which is #%d and %s, waiting %q", held.Task, culprit.ID, culprit.State, culprit.Waiting)
-				}
-				if innocent := task(t, l, "innocent"); innocent.What != "sleep" || len(innocent.Stack) == 0 {
-					t.Errorf("innocent: %+v; want that it sleeps", innocent)
-				}
-				who = fmt.Sprintf("HELD: #%d culprit", culprit.ID)
-			} else if held.Task != 0 {
-				t.Errorf("held by #%d; want a callback", held.Task)
-			}
-			own := inspect.Own(held.Stack)
-			if computes := h.how == "computing"; computes && !profilerAllowed() {
-				if held.Thread == 0 {
-					t.Error("without a profiler not even the thread is known")
-				}
-			} else if len(own) == 0 || own[0].Func != h.call || own[0].Line != line(t, h.line) && !(computes && own[0].Line == line(t, h.line)+1) {
-				t.Errorf("it stands at %v; want %s at the line of %s", own, h.call, h.line)
-			}
-			if h.mode == "coroutine" && len(own) > 0 && !slices.ContainsFunc(own, func(f inspect.Frame) bool { return f.Func == "main.spinPulled" }) {
-				t.Errorf("below the coroutine's calls are none of the task that resumed it: %v", own)
-			}
-			var text strings.Builder
-			if err := l.WriteHead(&text, false); err != nil {
-				t.Fatal(err)
-			}
-			if second := strings.Split(text.String(), "\n")[1]; !strings.HasPrefix(second, who) || !strings.Contains(second, held.Advice) {
-				t.Errorf("the line below the loop's is %q; want %q and the advice", second, who)
-			}
+			checkHeld(t, start(t, plain.program(t), h.mode), h)
 		})
+	}
+}
+
+// TestToolchains: programs that other toolchains have built show the same.
+func TestToolchains(t *testing.T) {
+	for toolchain := range strings.FieldsSeq(os.Getenv("RONDO_TOOLCHAINS")) {
+		for _, b := range builds[:4] {
+			b.name, b.toolchain = toolchain+" "+b.name, toolchain
+			t.Run(b.name, func(t *testing.T) {
+				t.Parallel()
+				lookAtWaits(t, start(t, b.program(t), "waits"))
+				for _, h := range hangs {
+					checkHeld(t, start(t, b.program(t), h.mode), h)
+				}
+			})
+		}
+	}
+}
+
+// checkHeld reads the target whose loop hangs.
+func checkHeld(t *testing.T, p *process, h hang) {
+	t.Helper()
+	l := until(t, open(t, p), "a loop that is held", func(l *inspect.Loop) bool {
+		return l.Held != nil && (len(l.Held.Stack) > 0 || !profilerAllowed())
+	})
+	held := l.Held
+	if held.How != h.how || !strings.Contains(held.Advice, h.advice) || held.For < 100*time.Millisecond || held.For > l.Uptime {
+		t.Errorf("%s for %v of %v: %s; want %s, and %s for advice", held.How, held.For, l.Uptime, held.Advice, h.how, h.advice)
+	}
+	who := "HELD: a callback, or the loop itself,"
+	if h.mode != "callback" {
+		culprit := task(t, l, "culprit")
+		if held.Task != culprit.ID || l.Running != culprit.ID || culprit.State != "running" || culprit.Waiting != "" {
+			t.Errorf("held by #%d; want culprit, which is #%d and %s, waiting %q", held.Task, culprit.ID, culprit.State, culprit.Waiting)
+		}
+		if innocent := task(t, l, "innocent"); innocent.What != "sleep" || len(innocent.Stack) == 0 {
+			t.Errorf("innocent: %+v; want that it sleeps", innocent)
+		}
+		who = fmt.Sprintf("HELD: #%d culprit", culprit.ID)
+	} else if held.Task != 0 {
+		t.Errorf("held by #%d; want a callback", held.Task)
+	}
+	own := inspect.Own(held.Stack)
+	if computes := h.how == "computing"; computes && !profilerAllowed() {
+		if held.Thread == 0 {
+			t.Error("without a profiler not even the thread is known")
+		}
+	} else if len(own) == 0 || own[0].Func != h.call || own[0].Line != line(t, h.line) && !(computes && own[0].Line == line(t, h.line)+1) {
+		t.Errorf("it stands at %v; want %s at the line of %s", own, h.call, h.line)
+	}
+	if h.mode == "coroutine" && len(own) > 0 && !slices.ContainsFunc(own, func(f inspect.Frame) bool { return f.Func == "main.spinPulled" }) {
+		t.Errorf("below the coroutine's calls are none of the task that resumed it: %v", own)
+	}
+	var text strings.Builder
+	if err := l.WriteHead(&text, false); err != nil {
+		t.Fatal(err)
+	}
+	if second := strings.Split(text.String(), "\n")[1]; !strings.HasPrefix(second, who) || !strings.Contains(second, held.Advice) {
+		t.Errorf("the line below the loop's is %q; want %q and the advice", second, who)
 	}
 }
 
 // TestIdle: a loop that sleeps is not held, however long.
 func TestIdle(t *testing.T) {
+	t.Parallel()
 	l := until(t, open(t, start(t, plain.program(t), "idle")), "one task, waiting for a while", func(l *inspect.Loop) bool {
 		return l.Held != nil || settled(l) && l.Tasks[0].Since > 300*time.Millisecond
 	})
@@ -256,6 +282,7 @@ func TestIdle(t *testing.T) {
 // TestPictureOfProcess: a program has a picture in which the version of Go
 // is that of the toolchain.
 func TestPictureOfProcess(t *testing.T) {
+	t.Parallel()
 	p := start(t, plain.program(t), "idle")
 	picture, err := open(t, p).Snapshot(inspect.Options{})
 	if err != nil {

@@ -1,14 +1,15 @@
 package inspect
 
-// This file reads the names of tasks. A name may be changed at any time, by the
-// task or by another, while it is read, and its text may be gone. It stands
-// behind a pointer and is never written again, so it is believed if the pointer
-// and what is behind it are the same afterwards.
+// This file reads the names of tasks. Any task may change a name at any time, also
+// while it is read, and the old text may be freed. A name is behind a pointer and
+// is never written again, so it is believed if the pointer and what it points to
+// are the same afterwards.
 
 import (
 	"strconv"
 	"strings"
 
+	"github.com/rondo-go/rondo/internal/goinspect"
 	"github.com/rondo-go/rondo/internal/window"
 )
 
@@ -19,13 +20,13 @@ const renames = 8
 func (r *reader) name() {
 	fns := make([]uint64, len(r.tasks))
 	for i, s := range r.tasks {
-		fns[i] = s.task.word(window.TaskFn)
+		fns[i] = s.task.uint64(window.TaskFn)
 	}
 	codes := r.many(fns, 8)
 	for i, n := range r.namesOf(r.tasks) {
 		s := r.tasks[i]
 		s.name = n
-		pc := word(codes[i].b, 0)
+		pc := goinspect.Uint64(codes[i].b, 0)
 		if n.entry != 0 {
 			pc = n.entry
 		}
@@ -49,16 +50,16 @@ func (r *reader) namesOf(tasks []*seen) []named {
 	out := make([]named, len(tasks))
 	rares, cells := make([]uint64, len(tasks)), make([]uint64, len(tasks))
 	for i, s := range tasks {
-		rares[i] = s.task.word(window.TaskRare)
+		rares[i] = s.task.uint64(window.TaskRare)
 	}
 	for i, rare := range r.many(rares, r.size(window.RareSize)) {
 		if rare.b != nil {
-			cells[i] = rare.word(window.RareName)
-			out[i].at, out[i].entry = cells[i], rare.word(window.RareEntry)
+			cells[i] = rare.uint64(window.RareName)
+			out[i].at, out[i].entry = cells[i], rare.uint64(window.RareEntry)
 		}
 	}
 	for i, cell := range r.many(cells, 16) {
-		out[i].text, out[i].length = word(cell.b, 0), word(cell.b, 8)
+		out[i].text, out[i].length = goinspect.Uint64(cell.b, 0), goinspect.Uint64(cell.b, 8)
 	}
 	return out
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// find gives the addresses, multiples of step, at which the bytes stand in the
+// find returns the addresses, multiples of step, at which the bytes stand in the
 // image.
 func (i *image) find(what []byte, step int) (found []uint64) {
 	for _, page := range i.order {
@@ -31,6 +31,7 @@ func (i *image) word(w uint64) []uint64 {
 // the memory of the old name used for something else at once: the name in the
 // picture is the old one or the new one, and nothing between.
 func TestNameChanges(t *testing.T) {
+	t.Parallel()
 	i := recorded(t)
 	// A record of a task's rare things points to the name's header, that to its
 	// text.
@@ -71,7 +72,7 @@ func TestNameChanges(t *testing.T) {
 			for _, at := range i.word(old) {
 				binary.LittleEndian.PutUint64(d.writable(at - at%pageSize)[at%pageSize:], other)
 			}
-			// Its header is another string's by now, of which nobody knows the length.
+			// The memory of its header is another string's by now, of any length.
 			binary.LittleEndian.PutUint64(d.writable(old - old%pageSize)[old%pageSize+8:], 5)
 		}}}
 		name := look(d)

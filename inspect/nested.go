@@ -1,10 +1,10 @@
 package inspect
 
-// This file puts together the stacks of a task and of the coroutines nested in it.
-// A task that resumes a coroutine of its own making is parked meanwhile in the
-// call of next; the coroutine may wait in the loop in its place, or resume
-// another. All of these stacks are one: the coroutine's calls stand on those of
-// whoever resumed it.
+// This file joins the stacks of a task and of the coroutines nested in it. A task
+// that resumes a coroutine of its own is parked in the call of next meanwhile; the
+// coroutine may wait in the loop in its place, or resume another. All of these
+// stacks are one: the calls of a coroutine come above those of the goroutine that
+// resumed it.
 
 import (
 	"slices"
@@ -14,18 +14,12 @@ import (
 	"github.com/rondo-go/rondo/internal/window"
 )
 
-// A coroutine is one that the loop has recognised as nested in a task.
-type coroutine struct {
-	id uint64 // its goroutine's number: the record may be another's by now
-	g  uint64
-}
-
 // maxNested bounds how many of them are believed in.
 const maxNested = 1 << 20
 
 // readNested reads which coroutines are nested in which task.
 func (r *reader) readNested(head record) {
-	r.nested = make(map[uint64][]coroutine)
+	r.nested = make(map[uint64][]goinspect.Goroutine)
 	at, n := head.pair(window.LoopNested)
 	if n == 0 || n > maxNested {
 		return
@@ -36,26 +30,21 @@ func (r *reader) readNested(head record) {
 		return
 	}
 	for i := range int(n) {
-		e := record{r.pane, b[i*size : (i+1)*size]}
-		in, c := e.word(window.NestedIn), coroutine{e.word(window.NestedID), e.word(window.NestedG)}
-		if r.inside {
-			c.g = c.id
-		}
-		r.nested[in] = append(r.nested[in], c)
+		e := record{r.layout, b[i*size : (i+1)*size]}
+		in := e.uint64(window.NestedIn)
+		r.nested[in] = append(r.nested[in], goinspect.Goroutine{Record: e.uint64(window.NestedG), ID: e.uint64(window.NestedID)})
 	}
 }
 
 // readStacks is step 3.
 func (r *reader) readStacks() {
-	var gs []uint64
+	var gs []goinspect.Goroutine
 	for _, s := range r.tasks {
 		if !r.wanted(s) {
 			continue
 		}
-		gs = append(gs, r.goroutine(s.worker))
-		for _, c := range r.nested[s.addr] {
-			gs = append(gs, c.g)
-		}
+		gs = append(gs, goroutine(s.worker))
+		gs = append(gs, r.nested[s.addr]...)
 	}
 	stacks := r.program.Stacks(gs)
 	for _, s := range r.tasks {
@@ -76,20 +65,20 @@ func (r *reader) readStacks() {
 	}
 }
 
-// wanted tells whether the stack of s is asked for, and there.
+// wanted reports whether the stack of s is asked for and can be read.
 func (r *reader) wanted(s *seen) bool {
 	return s.worker.b != nil && (r.options.Stacks || slices.Contains(r.options.StacksOf, s.info.ID))
 }
 
-// chain gives the stacks of those coroutines nested in a task whose calls stand on
-// the task's own, the innermost first. stacks are those of the coroutines.
-func (r *reader) chain(own []Frame, nested []coroutine, stacks []goinspect.Stack) []goinspect.Stack {
+// chain returns the stacks of the nested coroutines whose calls come above the
+// task's own, the innermost first. stacks are those of the coroutines.
+func (r *reader) chain(own []Frame, nested []goinspect.Goroutine, stacks []goinspect.Stack) []goinspect.Stack {
 	if len(nested) == 0 || where(own) != resumes {
 		return nil
 	}
 	var out []goinspect.Stack
 	for i, s := range stacks {
-		if s.Goroutine != nested[i].id || s.State == goinspect.Unknown || s.State == goinspect.Dead || where(r.framesOf(s.Frames)) == awaitsTurn {
+		if s.Goroutine != nested[i].ID || s.State == goinspect.Unknown || s.State == goinspect.Dead || where(r.framesOf(s.Frames)) == awaitsTurn {
 			continue
 		}
 		out = append(out, s)
@@ -131,13 +120,12 @@ type place int
 const (
 	elsewhere  place = iota
 	inLoop           // it is suspended in the loop
-	resumes          // it has resumed a coroutine and waits until that gives back control
-	awaitsTurn       // it is a coroutine that has given back control
+	resumes          // it has resumed a coroutine and waits until that yields
+	awaitsTurn       // it is a coroutine that has yielded
 )
 
-// where tells by the innermost calls where a goroutine stands: all that switches
-// goes through the functions that iter.Pull makes, of which yield is one inside
-// the coroutine's own.
+// where says by the innermost calls where a goroutine stands. Every switch goes
+// through the functions that iter.Pull makes; yield is inside the coroutine's own.
 func where(stack []Frame) place {
 	for i, f := range stack {
 		switch pkg := f.Package(); {

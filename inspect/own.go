@@ -1,11 +1,11 @@
 package inspect
 
-// This file looks into the calling program. Where a program may read the memory
-// of processes it reads its own like another's, and nothing of it takes part.
-// Elsewhere it asks the loops: a function that is posted to each reads the records
-// there, where nothing changes meanwhile; the stacks come from the text that the
-// runtime makes of them. A loop that does not answer is held, and by that as still
-// as one that runs the function, so it is read from outside.
+// This file reads the calling program. Where a program may read the memory of
+// processes, it reads its own as if it were another's, and its loops take no part.
+// Elsewhere it asks the loops: a function posted to each loop reads the records
+// there, where nothing changes meanwhile. The stacks come from the text that the
+// runtime writes. A loop that does not answer is held, so its records do not change
+// either, and they are read from the calling goroutine.
 
 import (
 	"encoding/binary"
@@ -36,19 +36,35 @@ var self struct {
 // On Linux, on amd64 and arm64, it asks nothing of the loops and takes some
 // milliseconds, so it works when one hangs. On other systems, and where the
 // program may not read its own memory, each loop takes its part of the picture in
-// its next turn, for which the caller is blocked, and the program stops while its
-// stacks are read. A loop that has not answered within a second is said to be held. This
-// needs a 64-bit little-endian processor.
+// its next turn; the caller blocks until then, and the program stops while its
+// stacks are read. A loop that has not answered within a second counts as held.
+// It fails if the processor is not a 64-bit little-endian one.
 func Snapshot() (*Picture, error) {
-	if target := openSelf(); target != nil {
-		defer self.Unlock()
-		return target.Snapshot(Options{Stacks: true})
+	if p, err, ok := readSelf(); ok {
+		return p, err
 	}
-	return ask()
+	return ask(answerTime)
 }
 
-// openSelf gives the calling program opened like another, and locked; nil if that
-// cannot be done.
+// readSelf takes the picture of the calling program as if it were another. It
+// reports whether that can be done: it cannot if this package does not know the
+// release of Go, which asking does not need.
+func readSelf() (*Picture, error, bool) {
+	target := openSelf()
+	if target == nil {
+		return nil, nil, false
+	}
+	defer self.Unlock()
+	p, err := target.Snapshot(Options{Stacks: true})
+	if err == nil && p.Missing != "" {
+		self.target, self.closed = nil, true
+		return nil, nil, false
+	}
+	return p, err, true
+}
+
+// openSelf returns the calling program opened like another, and locked; nil if
+// that cannot be done.
 func openSelf() *Target {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		return nil
@@ -70,10 +86,11 @@ func openSelf() *Target {
 // answerTime is how long a loop has to answer.
 const answerTime = time.Second
 
-// ask takes the picture of the calling program by asking its loops.
-func ask() (*Picture, error) {
+// ask takes the picture of the calling program by asking its loops, each of which
+// has so long to answer.
+func ask(wait time.Duration) (*Picture, error) {
 	if unsafe.Sizeof(uintptr(0)) != 8 || binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
-		return nil, errors.New("this program cannot be looked into: its processor is not a 64-bit little-endian one")
+		return nil, errors.New("this program cannot be read: its processor is not a 64-bit little-endian one")
 	}
 	p := &Picture{PID: os.Getpid(), Go: runtime.Version(), Taken: time.Now(), Loops: []*Loop{}}
 	loops := kernel.Loops()
@@ -95,7 +112,7 @@ func ask() (*Picture, error) {
 			answer <- nil // It has ended.
 		}
 	}
-	timer := time.NewTimer(answerTime)
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for i, l := range loops {
 		var part *Loop
@@ -107,7 +124,7 @@ func ask() (*Picture, error) {
 			select {
 			case part = <-answers[i]: // It answered while another was waited for.
 			default:
-				part = readHeld(l)
+				part = readHeld(l, wait)
 			}
 		}
 		if part != nil {
@@ -121,12 +138,12 @@ func ask() (*Picture, error) {
 // loop, or while that is held.
 func read(l kernel.Loop, late time.Duration) *Loop {
 	table := kernel.Table
-	pane := &pane{version: table.Version}
+	layout := &layout{version: table.Version}
 	for i, at := range table.Offsets {
-		pane.offsets[i] = int(at)
+		layout.offsets[i] = int(at)
 	}
 	r := reader{
-		program: &calling{}, pane: pane, at: uint64(reflect.ValueOf(l).Pointer()), inside: true, late: late,
+		program: &calling{}, layout: layout, at: uint64(reflect.ValueOf(l).Pointer()), inside: true, late: late,
 		options: Options{Stacks: true},
 	}
 	out, ok := r.once()
@@ -136,17 +153,17 @@ func read(l kernel.Loop, late time.Duration) *Loop {
 	return out
 }
 
-// readHeld reads a loop that has not answered. Should it go on after all, what is
-// read may be of several moments; the memory stays readable, for the runtime
-// gives back none of what it has.
-func readHeld(l kernel.Loop) (out *Loop) {
+// readHeld reads a loop that has not answered. If it goes on meanwhile, what is
+// read may be of several moments. The memory stays readable, because the runtime
+// never unmaps its heap.
+func readHeld(l kernel.Loop, late time.Duration) (out *Loop) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if recover() != nil {
 			out = nil
 		}
 	}()
-	return read(l, answerTime)
+	return read(l, late)
 }
 
 // calling is the calling program. It is for one picture.
@@ -170,29 +187,33 @@ func (c *calling) TypeName(addr uint64) string {
 	return reflect.TypeOf(*(*any)(unsafe.Pointer(&value))).String()
 }
 
-// Stacks gives the stacks of the goroutines with the given numbers.
-func (c *calling) Stacks(ids []uint64) []goinspect.Stack {
+// Stacks returns the stacks of the given goroutines, by their numbers.
+func (c *calling) Stacks(gs []goinspect.Goroutine) []goinspect.Stack {
 	if c.stacks == nil {
 		c.stacks = stacksOfAll()
 	}
-	out := make([]goinspect.Stack, len(ids))
-	for i, id := range ids {
-		out[i] = c.stacks[id]
+	out := make([]goinspect.Stack, len(gs))
+	for i, g := range gs {
+		out[i] = c.stacks[g.ID]
 	}
 	return out
 }
+
+// Missing returns "": the calling program knows its own runtime.
+func (c *calling) Missing() string { return "" }
 
 // near is the calling program's own memory. Only what is known to be there may be
 // read.
 type near struct{}
 
-// leastAddress is below what a program has: a smaller one is no pointer.
+// leastAddress is the lowest address that a program has; a smaller one is not a
+// pointer.
 const leastAddress = 4096
 
 var errNoMemory = errors.New("no memory there")
 
-// Read copies what the race detector and the checks of pointers need not know of:
-// the records are of one goroutine, which is here or stands still.
+// Read copies without the race detector and the checks of pointers: the records
+// belong to one goroutine, which is this one or stands still.
 //
 //go:norace
 //go:nocheckptr

@@ -8,7 +8,10 @@ type Picture struct {
 	PID   int       `json:"pid,omitempty"` // 0 for a core
 	Go    string    `json:"go"`            // the version of Go it was built with
 	Taken time.Time `json:"taken"`
-	Loops []*Loop   `json:"loops"`
+	// Missing says in a sentence what could not be read because this package does
+	// not know the release of Go that built the program; "" if nothing.
+	Missing string  `json:"missing,omitempty"`
+	Loops   []*Loop `json:"loops"`
 }
 
 // A Loop is one loop of the program.
@@ -27,8 +30,8 @@ type Loop struct {
 	Offloads int           `json:"offloads"` // functions that are out
 	Workers  int           `json:"workers"`  // coroutines, idle ones included
 
-	// Lag is how long ago the loop looked at its clock. A loop that is asleep or
-	// turns has none to speak of.
+	// Lag is how long ago the loop looked at its clock. It is small if the loop
+	// sleeps or turns.
 	Lag time.Duration `json:"lag"`
 	// Running is the task that has the loop; 0 if none has.
 	Running uint64 `json:"running,omitempty"`
@@ -36,8 +39,8 @@ type Loop struct {
 	Held *Held `json:"held,omitempty"`
 
 	// Exact says that nothing changed while the picture was taken. Otherwise
-	// Missed counts tasks that came or went meanwhile, and those that were seen
-	// are right each for itself.
+	// Missed counts the tasks that started or ended meanwhile. What is said of a
+	// task is right either way, but tasks may be of different moments.
 	Exact  bool    `json:"exact"`
 	Missed int     `json:"missed,omitempty"`
 	Tasks  []*Task `json:"tasks"` // in the order in which they were started
@@ -68,12 +71,11 @@ type Task struct {
 	Scopes    []Scope `json:"scopes,omitempty"`
 	Goroutine uint64  `json:"goroutine,omitempty"`
 	Thread    int     `json:"thread,omitempty"` // where it ran, if it did
-	// Stack is where it is, the innermost call first, all calls included; Own
-	// gives those of the program.
+	// Stack is where it is, the innermost call first, all calls included.
 	Stack []Frame `json:"stack,omitempty"`
 	Cut   bool    `json:"cut,omitempty"` // the outermost calls are missing
-	// Moved says that the task ran while the picture was taken, so that its wait
-	// and its stack are not known.
+	// Moved says that the task ran while the picture was taken, so its wait and its
+	// stack are not known.
 	Moved bool `json:"moved,omitempty"`
 }
 

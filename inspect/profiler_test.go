@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// profilerAllowed tells whether the kernel takes samples of other processes of
+// profilerAllowed reports whether the kernel takes samples of other processes of
 // this user: containers often forbid it.
 var profilerAllowed = sync.OnceValue(func() bool {
 	fd, err := unix.PerfEventOpen(&unix.PerfEventAttr{

@@ -30,10 +30,10 @@ import (
 // reader reads one loop.
 type reader struct {
 	program program
-	pane    *pane
+	layout  *layout
 	at      uint64 // where the loop stands
 	live    bool
-	inside  bool          // it is the calling program's own loop, and numbers stand for goroutines
+	inside  bool          // it is the calling program's own loop
 	late    time.Duration // for how long the loop has not answered
 	options Options
 
@@ -41,7 +41,7 @@ type reader struct {
 	tasks  []*seen
 	byAddr map[uint64]*seen
 	scopes map[uint64]record
-	nested map[uint64][]coroutine // those that are nested in a task
+	nested map[uint64][]goinspect.Goroutine // those that are nested in a task
 	frames map[*goinspect.Frame][]Frame
 }
 
@@ -50,15 +50,13 @@ type program interface {
 	Memory() goinspect.Memory
 	Func(pc uint64) goinspect.Frame
 	TypeName(addr uint64) string
-	Stacks(gs []uint64) []goinspect.Stack
+	Stacks(gs []goinspect.Goroutine) []goinspect.Stack
+	Missing() string
 }
 
-// goroutine is what the program knows the goroutine of a worker by.
-func (r *reader) goroutine(worker record) uint64 {
-	if r.inside {
-		return worker.word(window.WorkerID)
-	}
-	return worker.word(window.WorkerG)
+// goroutine returns the goroutine of a worker.
+func goroutine(worker record) goinspect.Goroutine {
+	return goinspect.Goroutine{Record: worker.uint64(window.WorkerG), ID: worker.uint64(window.WorkerID)}
 }
 
 // seen is one task as it was read.
@@ -86,7 +84,7 @@ const (
 	cheapness = 5 * time.Millisecond
 )
 
-// loop gives the picture of the loop. It reports whether there is one.
+// loop returns the picture of the loop. It reports whether there is one.
 func (r *reader) loop() (*Loop, bool) {
 	for try := 0; ; try++ {
 		began := time.Now()
@@ -120,7 +118,7 @@ func (r *reader) once() (*Loop, bool) {
 	l := r.summary(before, after)
 	l.Missed = missed
 	l.Exact = missed == 0 && !moved && len(r.tasks) == l.count(before) &&
-		before.word(window.LoopSteps) == after.word(window.LoopSteps) && before.word(window.LoopSpawned) == after.word(window.LoopSpawned)
+		before.uint64(window.LoopSteps) == after.uint64(window.LoopSteps) && before.uint64(window.LoopSpawned) == after.uint64(window.LoopSpawned)
 	for _, s := range r.tasks {
 		l.Tasks = append(l.Tasks, s.info)
 	}
@@ -129,16 +127,16 @@ func (r *reader) once() (*Loop, bool) {
 	return l, true
 }
 
-func (l *Loop) count(head record) int { return int(head.word(window.LoopLive)) }
+func (l *Loop) count(head record) int { return int(head.uint64(window.LoopLive)) }
 
 // head reads the loop's own record, and what the clock shows.
 func (r *reader) head() (record, bool) {
 	h := r.one(r.at, window.LoopSize)
-	if h.b == nil || h.word(window.LoopSerial) == 0 || h.word(window.LoopLive) > maxTasks {
+	if h.b == nil || h.uint64(window.LoopSerial) == 0 || h.uint64(window.LoopLive) > maxTasks {
 		return record{}, false
 	}
-	r.now = int64(h.word(window.LoopNow)) + int64(r.late)
-	if epoch := int64(h.word(window.LoopEpoch)); epoch != 0 && r.live {
+	r.now = int64(h.uint64(window.LoopNow)) + int64(r.late)
+	if epoch := int64(h.uint64(window.LoopEpoch)); epoch != 0 && r.live {
 		r.now = max(r.now, monotonic()-epoch)
 	}
 	return h, true
@@ -146,11 +144,11 @@ func (r *reader) head() (record, bool) {
 
 // one reads one record, whose size stands at the given place among the offsets.
 func (r *reader) one(at uint64, size int) record {
-	b := make([]byte, r.pane.offsets[size])
+	b := make([]byte, r.layout.offsets[size])
 	if at == 0 || r.program.Memory().Read(at, b) != nil {
-		return record{pane: r.pane}
+		return record{layout: r.layout}
 	}
-	return record{r.pane, b}
+	return record{r.layout, b}
 }
 
 // many reads records of one size, one for each address; where none is, the record
@@ -161,7 +159,7 @@ func (r *reader) many(addrs []uint64, n int) []record {
 	places := make([]int, 0, len(addrs))
 	data := make([]byte, n*len(addrs))
 	for i, at := range addrs {
-		out[i].pane = r.pane
+		out[i].layout = r.layout
 		if at != 0 {
 			requests = append(requests, goinspect.Request{Addr: at, Data: data[i*n : (i+1)*n : (i+1)*n]})
 			places = append(places, i)
@@ -176,8 +174,8 @@ func (r *reader) many(addrs []uint64, n int) []record {
 	return out
 }
 
-// size gives a record's size.
-func (r *reader) size(which int) int { return r.pane.offsets[which] }
+// size returns a record's size.
+func (r *reader) size(which int) int { return r.layout.offsets[which] }
 
 // strings reads the strings whose addresses and lengths are given.
 func (r *reader) strings(addrs, lengths []uint64) []string {
@@ -197,9 +195,9 @@ func (r *reader) strings(addrs, lengths []uint64) []string {
 	return out
 }
 
-// walk gives the addresses of the tasks in the ring, and of what runs each.
+// walk returns the addresses of the tasks in the ring, and of what runs each.
 func (r *reader) walk(head record) (out, workers []uint64) {
-	start := head.word(window.LoopRing)
+	start := head.uint64(window.LoopRing)
 	chunks := goinspect.NewChunks(r.program.Memory())
 	read := func(at uint64) (record, bool) {
 		if r.inside {
@@ -207,18 +205,18 @@ func (r *reader) walk(head record) (out, workers []uint64) {
 			return t, r.mine(t)
 		}
 		b, ok := chunks.Bytes(at, r.size(window.TaskSize))
-		t := record{r.pane, b}
+		t := record{r.layout, b}
 		return t, ok && r.mine(t)
 	}
 	known := make(map[uint64]bool)
-	limit := int(head.word(window.LoopLive)) + 1000
+	limit := int(head.uint64(window.LoopLive)) + 1000
 	breaks := 0
 	for at := start; at != 0 && !known[at] && len(out) < limit; {
 		t, ok := read(at)
-		if ok && (len(out) == 0 || t.word(window.TaskPrev) == out[len(out)-1]) {
+		if ok && (len(out) == 0 || t.uint64(window.TaskPrev) == out[len(out)-1]) {
 			known[at] = true
-			out, workers = append(out, at), append(workers, t.word(window.TaskWorker))
-			at = t.word(window.TaskNext)
+			out, workers = append(out, at), append(workers, t.uint64(window.TaskWorker))
+			at = t.uint64(window.TaskNext)
 			continue
 		}
 		// The ring changed under the walk: go on from the last that is still in it.
@@ -229,8 +227,8 @@ func (r *reader) walk(head record) (out, workers []uint64) {
 		at = 0
 		for len(out) > 0 && at == 0 {
 			last := out[len(out)-1]
-			if t, ok := read(last); ok && t.word(window.TaskNext) != 0 {
-				at = t.word(window.TaskNext)
+			if t, ok := read(last); ok && t.uint64(window.TaskNext) != 0 {
+				at = t.uint64(window.TaskNext)
 			} else {
 				out, workers = out[:len(out)-1], workers[:len(workers)-1]
 				delete(known, last)
@@ -240,10 +238,10 @@ func (r *reader) walk(head record) (out, workers []uint64) {
 	return out, workers
 }
 
-// mine tells whether t is a live task of the loop.
+// mine reports whether t is a live task of the loop.
 func (r *reader) mine(t record) bool {
-	return word(t.b, r.pane.offsets[window.TaskScope]+r.pane.offsets[window.ScopeLoop]) == r.at &&
-		t.word(window.TaskNext) != 0 && t.word(window.TaskID) != 0 && t.byte(window.TaskState) < stateDone
+	return goinspect.Uint64(t.b, r.layout.offsets[window.TaskScope]+r.layout.offsets[window.ScopeLoop]) == r.at &&
+		t.uint64(window.TaskNext) != 0 && t.uint64(window.TaskID) != 0 && t.byte(window.TaskState) < stateDone
 }
 
 // readTasks is step 2, for the tasks at the given addresses, and the workers that
@@ -260,10 +258,10 @@ func (r *reader) readTasks(addrs, workers []uint64) {
 			continue
 		}
 		w := with[i]
-		s.moved = t.word(window.TaskWorker) != workers[i]
-		if !s.moved && w.b != nil && w.word(window.WorkerJob) == addrs[i] {
+		s.moved = t.uint64(window.TaskWorker) != workers[i]
+		if !s.moved && w.b != nil && w.uint64(window.WorkerJob) == addrs[i] {
 			s.worker = w
-			lists[i] = w.word(window.WorkerList)
+			lists[i] = w.uint64(window.WorkerList)
 		}
 	}
 	for i, l := range r.many(lists, r.size(window.ListSize)) {
@@ -276,7 +274,7 @@ func (r *reader) readTasks(addrs, workers []uint64) {
 	}
 }
 
-// confirm is step 4. It drops the tasks that are gone, and gives how many they
+// confirm is step 4. It drops the tasks that are gone, and returns how many they
 // were, and whether any task ran meanwhile.
 func (r *reader) confirm() (missed int, moved bool) {
 	// Before the rest: a name is of the same moment as the wait of a task that has
@@ -285,24 +283,24 @@ func (r *reader) confirm() (missed int, moved bool) {
 	addrs := make([]uint64, len(r.tasks))
 	workers := make([]uint64, len(r.tasks))
 	for i, s := range r.tasks {
-		addrs[i], workers[i] = s.addr, s.task.word(window.TaskWorker)
+		addrs[i], workers[i] = s.addr, s.task.uint64(window.TaskWorker)
 	}
 	again := r.many(addrs, r.size(window.TaskSize))
 	with := r.many(workers, r.size(window.WorkerSize))
 	kept := r.tasks[:0]
 	for i, s := range r.tasks {
 		t, w := again[i], with[i]
-		if t.b == nil || !r.mine(t) || t.word(window.TaskID) != s.task.word(window.TaskID) {
+		if t.b == nil || !r.mine(t) || t.uint64(window.TaskID) != s.task.uint64(window.TaskID) {
 			missed++
 			delete(r.byAddr, s.addr)
 			continue
 		}
 		kept = append(kept, s)
-		same := !s.moved && t.word(window.TaskWorker) == s.task.word(window.TaskWorker) && t.byte(window.TaskState) == s.task.byte(window.TaskState)
+		same := !s.moved && t.uint64(window.TaskWorker) == s.task.uint64(window.TaskWorker) && t.byte(window.TaskState) == s.task.byte(window.TaskState)
 		if same && s.worker.b != nil {
-			same = w.b != nil && w.word(window.WorkerJob) == s.addr && sameWait(w, s.worker)
+			same = w.b != nil && w.uint64(window.WorkerJob) == s.addr && sameWait(w, s.worker)
 		}
-		if same && s.worker.b == nil && t.word(window.TaskWorker) != 0 {
+		if same && s.worker.b == nil && t.uint64(window.TaskWorker) != 0 {
 			same = false
 		}
 		if !same {
@@ -315,11 +313,11 @@ func (r *reader) confirm() (missed int, moved bool) {
 	return missed, moved
 }
 
-// sameWait tells whether a worker has not switched between two readings, and waits
+// sameWait reports whether a worker has not switched between two readings, and waits
 // for the same.
 func sameWait(a, b record) bool {
 	for _, word := range [...]int{window.WorkerSwitches, window.WorkerList, window.WorkerOn, window.WorkerSince, window.WorkerInner} {
-		if a.word(word) != b.word(word) {
+		if a.uint64(word) != b.uint64(word) {
 			return false
 		}
 	}
@@ -343,14 +341,14 @@ func (r *reader) summary(before, after record) *Loop {
 	}
 	_, timers := before.pair(window.LoopTimers)
 	l := &Loop{
-		ID: before.word(window.LoopSerial), Name: name, Uptime: time.Duration(r.now - int64(before.word(window.LoopStarted))),
-		Idle: time.Duration(before.word(window.LoopIdle)), Turns: before.word(window.LoopTurns),
-		Switches: before.word(window.LoopSwitches), Steps: before.word(window.LoopSteps), Posts: before.word(window.LoopPosts),
-		Spawned: before.word(window.LoopSpawned), Ready: int(before.word(window.LoopReady)), Timers: int(timers),
-		Offloads: int(before.word(window.LoopOffloads)), Workers: int(before.word(window.LoopWorkers)),
-		Lag: time.Duration(r.now - int64(after.word(window.LoopNow))), Tasks: []*Task{},
+		ID: before.uint64(window.LoopSerial), Name: name, Uptime: time.Duration(r.now - int64(before.uint64(window.LoopStarted))),
+		Idle: time.Duration(before.uint64(window.LoopIdle)), Turns: before.uint64(window.LoopTurns),
+		Switches: before.uint64(window.LoopSwitches), Steps: before.uint64(window.LoopSteps), Posts: before.uint64(window.LoopPosts),
+		Spawned: before.uint64(window.LoopSpawned), Ready: int(before.uint64(window.LoopReady)), Timers: int(timers),
+		Offloads: int(before.uint64(window.LoopOffloads)), Workers: int(before.uint64(window.LoopWorkers)),
+		Lag: time.Duration(r.now - int64(after.uint64(window.LoopNow))), Tasks: []*Task{},
 	}
-	if s := r.byAddr[before.word(window.LoopCurrent)]; s != nil {
+	if s := r.byAddr[before.uint64(window.LoopCurrent)]; s != nil {
 		l.Running = s.info.ID
 	}
 	return l

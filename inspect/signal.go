@@ -7,14 +7,12 @@ import (
 	"os/signal"
 )
 
-// OnSignal writes the tree of the calling program's tasks to w each time that one
-// of the signals comes, until stop is called: SIGQUIT or SIGUSR1 for one who has
-// only a terminal. It asks nothing of the loops, so it shows one that hangs. Any
-// goroutine may call it; it never suspends. stop returns when nothing is being
-// written any more.
+// OnSignal writes the tree of the calling program's tasks to w each time one of the
+// signals comes, until stop is called. It asks nothing of the loops, so it also
+// shows a loop that hangs. Any goroutine may call it; it never suspends. stop
+// returns once nothing is being written. It panics without a signal.
 //
-// A signal that is named here does nothing else: SIGQUIT does not end the
-// program.
+// The signals do nothing else: SIGQUIT does not end the program.
 func OnSignal(w io.Writer, sigs ...os.Signal) (stop func()) {
 	if len(sigs) == 0 {
 		panic("inspect: OnSignal without a signal")
@@ -43,7 +41,7 @@ func OnSignal(w io.Writer, sigs ...os.Signal) (stop func()) {
 	}
 }
 
-// writeTo writes the tree, or why it cannot be had.
+// writeTo writes the tree, or why there is none.
 func writeTo(w io.Writer) {
 	p, err := Snapshot()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// look takes a picture of this program while main's loop waits, and gives the
+// look takes a picture of this program while main's loop waits, and returns the
 // loop with the given name.
 func look(ctx context.Context, t *testing.T, name string) *inspect.Loop {
 	t.Helper()
@@ -28,7 +28,7 @@ func look(ctx context.Context, t *testing.T, name string) *inspect.Loop {
 	return p.Loops[i]
 }
 
-// task gives the task with the given name.
+// task returns the task with the given name.
 func task(t *testing.T, l *inspect.Loop, name string) *inspect.Task {
 	t.Helper()
 	i := slices.IndexFunc(l.Tasks, func(t *inspect.Task) bool { return t.Name == name })
@@ -95,7 +95,7 @@ func check(t *testing.T, l *inspect.Loop) {
 	if err := (&inspect.Picture{Loops: []*inspect.Loop{l}}).WriteTree(&text, inspect.TreeOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"group, 2 tasks", `wanting  waits for lock "accounts" held by`, "holdFor"} {
+	for _, want := range []string{"group, 2 tasks", "wanting  waiting ", ` for lock "accounts" held by`, "holdFor"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the tree has no %q:\n%s", want, text.String())
 		}

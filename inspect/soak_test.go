@@ -21,6 +21,7 @@ var soak = flag.Duration("soak", 0, "for how long TestConsistency takes pictures
 // of a task that did not move must be right; and that must be most of them, or it
 // would be no use.
 func TestConsistency(t *testing.T) {
+	t.Parallel()
 	target := open(t, start(t, plain.program(t), "churn"))
 	var c census
 	for began := time.Now(); *soak == 0 && c.pictures < 300 || time.Since(began) < *soak; {

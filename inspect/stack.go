@@ -6,7 +6,7 @@ import (
 	"github.com/rondo-go/rondo/internal/goinspect"
 )
 
-// framesOf gives frames as they stand in a picture. Tasks with the same stack
+// framesOf returns frames as they stand in a picture. Tasks with the same stack
 // share it.
 func (r *reader) framesOf(frames []goinspect.Frame) []Frame {
 	if len(frames) == 0 {
@@ -30,8 +30,8 @@ const module = "github.com/rondo-go/rondo"
 // program and a wait.
 var library = []string{"runtime", "iter", "syscall", "sync", "time", "internal"}
 
-// Own tells whether a call is the program's, and not one of Rondo or of what
-// lies under it.
+// Own reports whether a call is the program's, and not one of Rondo or of the
+// standard library below it.
 func (f Frame) Own() bool {
 	pkg := f.Package()
 	if pkg == module {
@@ -52,7 +52,7 @@ func (f Frame) Own() bool {
 	return true
 }
 
-// Package gives the import path of the function's package.
+// Package returns the import path of the function's package.
 func (f Frame) Package() string {
 	slash := strings.LastIndexByte(f.Func, '/') + 1
 	// A generic function may have slashes in its brackets only after its name.
@@ -62,8 +62,8 @@ func (f Frame) Package() string {
 	return f.Func
 }
 
-// Own gives those of the calls on a stack that are the program's.
-func Own(stack []Frame) []Frame {
+// own returns those of the calls on a stack that are the program's.
+func own(stack []Frame) []Frame {
 	var out []Frame
 	for _, f := range stack {
 		if f.Own() {

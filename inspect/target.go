@@ -1,34 +1,34 @@
 package inspect
 
 import (
-	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
 	"github.com/rondo-go/rondo/internal/window"
 )
 
-// A Target is a program that is looked into. It is for one goroutine at a time.
+// A Target is a program that is read. It is for one goroutine at a time.
 type Target struct {
 	pid     int // 0 for a core
 	name    string
 	program *goinspect.Program
-	panes   []pane
+	layouts []layout
 }
 
 // Options say how much of a program is read.
 type Options struct {
 	// Stacks asks for the stack of each task.
 	Stacks bool
-	// StacksOf asks for the stacks of the tasks with these numbers, of whichever
-	// loop, if Stacks is false.
+	// StacksOf asks for the stacks of the tasks with these numbers, in every loop,
+	// if Stacks is false.
 	StacksOf []uint64
 }
 
-// OpenProcess opens a live process, which is not asked and not stopped. Its
-// errors are sentences that say what is wrong and what to do: there is no such
-// process, a right is missing, there is no Rondo in it. It works on Linux.
+// OpenProcess opens a live process, which it neither stops nor asks. It works on
+// Linux. It fails if there is no such process, if a right is missing, or if there
+// is no Rondo in the process; the error says what to do.
 func OpenProcess(pid int) (*Target, error) {
 	m, err := goinspect.OpenProcess(pid)
 	if err != nil {
@@ -37,8 +37,9 @@ func OpenProcess(pid int) (*Target, error) {
 	return open(m, pid, fmt.Sprintf("process %d", pid))
 }
 
-// OpenCore opens a core file. exe is the file of the program, if it is not where
-// it was when the program ran; "" otherwise.
+// OpenCore opens a core file. exe is the program's file, or "" if it is where it
+// was when the program ran. It fails if the file is not a core of a program with
+// Rondo in it, or if the program's file is needed and is not the one that ran.
 func OpenCore(file, exe string) (*Target, error) {
 	m, err := goinspect.OpenCore(file, exe)
 	if err != nil {
@@ -66,18 +67,18 @@ func (t *Target) find(m goinspect.Memory) error {
 	t.program = p
 	newer := false
 	for _, at := range p.Search(cookie()) {
-		pane, ok := readPane(p, at)
+		layout, ok := readLayout(p, at)
 		if !ok {
 			continue
 		}
-		if pane.version > window.Version {
+		if layout.version > window.Version {
 			newer = true
 			continue
 		}
-		t.panes = append(t.panes, pane)
+		t.layouts = append(t.layouts, layout)
 	}
 	switch {
-	case len(t.panes) > 0:
+	case len(t.layouts) > 0:
 		return nil
 	case newer:
 		return fmt.Errorf("%s was built with a newer Rondo than this tool: update the tool", t.name)
@@ -85,36 +86,39 @@ func (t *Target) find(m goinspect.Memory) error {
 	return fmt.Errorf("%s has no Rondo in it, or has only just started", t.name)
 }
 
-// Close lets go of the target.
+// Close releases the target.
 func (t *Target) Close() error { return t.program.Memory().Close() }
 
-// errGone says that the process has ended.
-var errGone = errors.New("has ended")
+// An endedError says that a process has ended. It is os.ErrProcessDone.
+type endedError struct{ pid int }
 
-// Snapshot takes a picture. It fails if the process has ended meanwhile.
+func (e endedError) Error() string { return fmt.Sprintf("process %d has ended", e.pid) }
+
+func (e endedError) Is(target error) bool { return target == os.ErrProcessDone }
+
+// Snapshot takes a picture. If the process has ended, the error is
+// os.ErrProcessDone for errors.Is.
 func (t *Target) Snapshot(o Options) (*Picture, error) {
 	p := &Picture{PID: t.pid, Go: t.program.Version, Taken: time.Now(), Loops: []*Loop{}}
-	for i := range t.panes {
-		loops, ok := t.panes[i].loops(t.program)
+	for i := range t.layouts {
+		loops, ok := t.layouts[i].loops(t.program)
 		if !ok {
 			return nil, t.gone()
 		}
 		for _, at := range loops {
-			r := reader{program: t.program, pane: &t.panes[i], at: at, live: t.pid != 0, options: o}
+			r := reader{program: t.program, layout: &t.layouts[i], at: at, live: t.pid != 0, options: o}
 			if l, ok := r.loop(); ok {
 				p.Loops = append(p.Loops, l)
 			}
 		}
 	}
+	p.Missing = t.program.Missing()
 	return p, nil
 }
 
 func (t *Target) gone() error {
 	if t.pid != 0 {
-		return fmt.Errorf("process %d %w", t.pid, errGone)
+		return endedError{t.pid}
 	}
 	return fmt.Errorf("%s is damaged: the list of loops cannot be read", t.name)
 }
-
-// Ended reports whether an error of Snapshot says that the process has ended.
-func Ended(err error) bool { return errors.Is(err, errGone) }

@@ -3,7 +3,7 @@
 package inspect_test
 
 // This file builds and starts the program of testdata/target, which the tests
-// look into.
+// read.
 
 import (
 	"bufio"
@@ -22,9 +22,10 @@ import (
 
 // A build is a way to build the target.
 type build struct {
-	name  string
-	flags []string
-	env   string
+	name      string
+	flags     []string
+	env       string
+	toolchain string // "" for the one in use
 }
 
 var plain = build{name: "plain"}
@@ -35,25 +36,25 @@ var built struct {
 	once map[string]func() (string, error)
 }
 
-// program builds the target, once, and gives the path of the program.
+// program builds the target, once, and returns the path of the program.
 func (b build) program(t testing.TB) string {
 	t.Helper()
 	built.Lock()
 	once, ok := built.once[b.name]
 	if !ok {
 		once = sync.OnceValues(func() (string, error) {
-			// What a test has read, go test knows it by: with another source its
-			// result is no longer good.
-			lines()
+			// go test keeps results by what a test has read: read the target's source.
+			sources()
 			path := filepath.Join(workshop, strings.ReplaceAll(b.name, " ", "-"))
 			args := append([]string{"build", "-o", path}, b.flags...)
 			c := exec.Command("go", append(args, "./testdata/target")...)
-			if b.env != "" {
-				c.Env = append(os.Environ(), b.env)
+			c.Env = append(os.Environ(), b.env)
+			if b.toolchain != "" {
+				c.Env = append(c.Env, "GOTOOLCHAIN="+b.toolchain)
 			}
 			out, err := c.CombinedOutput()
 			if err != nil {
-				return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+				return "", fmt.Errorf("%s go %s: %w\n%s", b.toolchain, strings.Join(args, " "), err, out)
 			}
 			return path, nil
 		})
@@ -76,7 +77,7 @@ type process struct {
 	stdin io.Closer
 }
 
-// start runs a program that prints "ready" when it may be looked into and ends
+// start runs a program that prints "ready" when it may be read and ends
 // when its standard input does. The test ends it at the latest.
 func start(t testing.TB, path string, args ...string) *process {
 	t.Helper()
@@ -132,7 +133,7 @@ func open(t testing.TB, p *process) *inspect.Target {
 // patience is how long a program may take to come to what a test waits for.
 const patience = time.Minute
 
-// until takes pictures until the only loop is as wanted, and gives that one.
+// until takes pictures until the only loop is as wanted, and returns that one.
 func until(t testing.TB, target *inspect.Target, what string, wanted func(l *inspect.Loop) bool) *inspect.Loop {
 	t.Helper()
 	for end := time.Now().Add(patience); ; {
@@ -151,7 +152,7 @@ func until(t testing.TB, target *inspect.Target, what string, wanted func(l *ins
 	}
 }
 
-// settled tells whether all tasks of a loop wait.
+// settled reports whether all tasks of a loop wait.
 func settled(l *inspect.Loop) bool {
 	for _, t := range l.Tasks {
 		if t.State != "waiting" || t.Moved {
@@ -161,14 +162,27 @@ func settled(l *inspect.Loop) bool {
 	return l.Exact && len(l.Tasks) > 0
 }
 
-// lines are the lines of the target's source that bear a comment "line of X".
-var lines = sync.OnceValue(func() map[string]int {
-	text, err := os.ReadFile("testdata/target/main.go")
-	if err != nil {
-		panic(err)
+// sources returns the files of the target's source, by their names.
+var sources = sync.OnceValue(func() map[string]string {
+	out := make(map[string]string)
+	names, err := filepath.Glob("testdata/target/*.go")
+	if err != nil || len(names) == 0 {
+		panic(fmt.Sprint("no source of the target: ", err))
 	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		out[filepath.Base(name)] = string(text)
+	}
+	return out
+})
+
+// lines are the lines of the target's main.go that have a comment "line of X".
+var lines = sync.OnceValue(func() map[string]int {
 	out := make(map[string]int)
-	for i, line := range strings.Split(string(text), "\n") {
+	for i, line := range strings.Split(sources()["main.go"], "\n") {
 		if _, what, ok := strings.Cut(line, "// line of "); ok {
 			out[what] = i + 1
 		}
@@ -176,7 +190,7 @@ var lines = sync.OnceValue(func() map[string]int {
 	return out
 })
 
-// line gives the line of the target's source with a comment "line of what".
+// line returns the line of the target's source with a comment "line of what".
 func line(t testing.TB, what string) int {
 	t.Helper()
 	n, ok := lines()[what]

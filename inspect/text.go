@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-go/rondo/internal/goinspect"
 )
 
-// stacksOfAll gives the stacks of all goroutines, by their numbers.
+// stacksOfAll returns the stacks of all goroutines, by their numbers.
 func stacksOfAll() map[uint64]goinspect.Stack {
 	out := make(map[uint64]goinspect.Stack)
 	for text := range gid.Stacks() {
@@ -92,11 +92,11 @@ func blockedBy(reason string) (how, advice string) {
 	case strings.HasPrefix(reason, "select"):
 		return "blocked in a select", "it is blocked on a channel; use rondo.Queue, or Offload"
 	case strings.HasPrefix(reason, "sync."), strings.HasPrefix(reason, "semacquire"):
-		return "blocked on a lock", "it is blocked on a lock that perhaps a suspended task holds; use rondo.Mutex, or Offload"
+		return "blocked on a lock", "it is blocked on a sync.Mutex, probably held by a suspended task; use rondo.Mutex, or Offload"
 	case reason == "sleep":
 		return "in time.Sleep", "it is in time.Sleep; use rondo.Sleep"
 	case reason == "IO wait":
-		return "waiting for a file or a connection of package net", "it is in a call that blocks; use Offload"
+		return "waiting for a file or a connection of package net", "it is in a blocking call; use Offload"
 	}
-	return "parked by the runtime", "it is blocked on something that is not Rondo's; use Offload"
+	return "parked by the runtime", "it is blocked outside Rondo; use Offload"
 }

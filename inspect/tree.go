@@ -12,17 +12,17 @@ import (
 type TreeOptions struct {
 	// Full shows all calls of a stack, those of Rondo and the runtime included.
 	Full bool
-	// All writes out each task; otherwise many that look alike are written once,
-	// with their number.
+	// All writes each task. Otherwise tasks that look alike are written once, with
+	// their number.
 	All bool
 }
 
-// alike is how many tasks of one scope that look alike are written out.
+// alike is how many tasks of one scope that look alike are written one by one.
 const alike = 4
 
-// WriteTree writes the tasks as a tree: the scopes that a task is in are its
-// branches, and the tasks that a scope owns are the scope's. Below a task stands
-// where it is, the innermost call first.
+// WriteTree writes the tasks as a tree. The branches of a task are the scopes that
+// it is in, and the branches of a scope are the tasks that it owns. Below a task is
+// its stack, the innermost call first. An error is that of w.
 func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
 	out := bufio.NewWriter(w)
 	p.writeHead(out)
@@ -51,8 +51,8 @@ func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
 	return out.Flush()
 }
 
-// unseen is the depth in a tree of all scopes of a host that ran meanwhile, so
-// that its scopes are not known: what they own stands below the host itself.
+// unseen is the depth of a scope whose host ran meanwhile. The host's scopes are
+// not known then, and what they own is written below the host itself.
 const unseen = 0
 
 func (p *Picture) writeHead(w io.Writer) {
@@ -65,19 +65,19 @@ func (p *Picture) writeHead(w io.Writer) {
 		what = fmt.Sprintf("process %d", p.PID)
 	}
 	fmt.Fprintf(w, "%s, %s: %s in %s\n", what, p.Go, count(tasks, "task"), count(len(p.Loops), "loop"))
+	if p.Missing != "" {
+		fmt.Fprintln(w, p.Missing)
+	}
 }
 
-// WriteHead writes a line about the loop, and if something holds it, what that is
-// and where it stands: its own calls, or all of them if full is set.
+// WriteHead writes a line about the loop. If something holds the loop, it adds what
+// that is and its stack: the program's own calls, or all of them if full is set.
 func (l *Loop) WriteHead(w io.Writer, full bool) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %d ready, %s, up %s, asleep %s of it", l.Name, count(len(l.Tasks), "task"), l.Ready,
-		count(l.Timers, "timer"), Short(l.Uptime), share(l.Idle, l.Uptime))
+	fmt.Fprintf(&b, "%s: %s, %d ready, %s, up %s, idle %s", l.Name, count(len(l.Tasks), "task"), l.Ready,
+		count(l.Timers, "timer"), short(l.Uptime), share(l.Idle, l.Uptime))
 	if !l.Exact {
-		b.WriteString("; seen while it ran")
-		if l.Missed > 0 {
-			fmt.Fprintf(&b, ", %s came or went", count(l.Missed, "task"))
-		}
+		b.WriteString("; taken while running, " + l.changes())
 	}
 	b.WriteByte('\n')
 	if h := l.Held; h != nil {
@@ -85,14 +85,22 @@ func (l *Loop) WriteHead(w io.Writer, full bool) error {
 		if h.Task != 0 {
 			who = l.label(h.Task)
 		}
-		fmt.Fprintf(&b, "HELD: %s has held the loop for %s: %s\n", who, Short(h.For), h.Advice)
+		fmt.Fprintf(&b, "HELD: %s has held the loop for %s: %s\n", who, short(h.For), h.Advice)
 		writeStack(&b, "    ", h.Stack, full)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// WriteCycles writes a line for each ring of tasks that wait for each other.
+// changes says how many tasks came and went while the picture was taken.
+func (l *Loop) changes() string {
+	if l.Missed == 0 {
+		return "no tasks started or ended"
+	}
+	return count(l.Missed, "task") + " started or ended"
+}
+
+// WriteCycles writes a line for each cycle of tasks that wait for each other.
 func (l *Loop) WriteCycles(w io.Writer) error {
 	if len(l.Cycles) == 0 {
 		return nil
@@ -104,8 +112,10 @@ func (l *Loop) WriteCycles(w io.Writer) error {
 	var b strings.Builder
 	for _, c := range l.Cycles {
 		b.WriteString("CYCLE: ")
+		which := ""
 		for _, id := range c {
-			fmt.Fprintf(&b, "#%d %s, which waits for ", id, names[id])
+			fmt.Fprintf(&b, "#%d %s%s waits for ", id, names[id], which)
+			which = ", which"
 		}
 		fmt.Fprintf(&b, "#%d %s\n", c[0], names[c[0]])
 	}
@@ -132,8 +142,8 @@ type tree struct {
 	shapes  map[*Frame]string
 }
 
-// tasks writes tasks that stand side by side; last says that nothing follows
-// them. Those that look alike and own nothing are counted.
+// tasks writes tasks of one scope; last says that nothing follows them. Those that
+// look alike and own nothing are counted.
 func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 	kinds := make(map[kind]int)
 	for _, task := range tasks {
@@ -160,7 +170,7 @@ func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 			branch, below = "└─ ", "   "
 		}
 		if l.count > 1 {
-			fmt.Fprintf(t.out, "%s%s%d × such as %s\n", indent, branch, l.count, l.task.line(l.count))
+			fmt.Fprintf(t.out, "%s%s%d × like %s\n", indent, branch, l.count, l.task.line(l.count))
 		} else {
 			fmt.Fprintf(t.out, "%s%s%s\n", indent, branch, l.task.line(1))
 		}
@@ -183,9 +193,9 @@ func (t *tree) kind(task *Task) kind {
 	return kind{task.Func, task.State, task.What, t.shape(task.Stack), task.On, task.Moved}
 }
 
-// shape is equal for stacks with the same calls, as far as they are shown: who
-// switches to whom below them differs from task to task. Those of one picture are
-// shared by the tasks that have them.
+// shape returns a text that is equal for stacks whose shown calls are equal: the
+// calls that switch between coroutines differ from task to task. Tasks with the
+// same stack share it within a picture.
 func (t *tree) shape(stack []Frame) string {
 	if len(stack) == 0 {
 		return ""
@@ -203,7 +213,7 @@ func (t *tree) shape(stack []Frame) string {
 	return b.String()
 }
 
-// below writes what stands below a task: its stack, and its scopes.
+// below writes a task's stack and its scopes.
 func (t *tree) below(task *Task, indent string) {
 	rail := indent + "   "
 	loose := t.owned[ScopeID{task.ID, unseen}]
@@ -228,9 +238,9 @@ func (t *Task) line(n int) string {
 	fmt.Fprintf(&b, "#%d %s", t.ID, t.Name)
 	switch {
 	case t.Moved:
-		b.WriteString("  ran while it was looked at")
+		b.WriteString("  ran while the picture was taken")
 	case t.State == "waiting":
-		fmt.Fprintf(&b, "  waits for %s, since %s", t.Waiting, Short(t.Since))
+		fmt.Fprintf(&b, "  waiting %s for %s", short(t.Since), t.Waiting)
 	default:
 		fmt.Fprintf(&b, "  %s", t.State)
 	}
@@ -246,7 +256,7 @@ func (t *Task) line(n int) string {
 func (s Scope) line() string {
 	line := fmt.Sprintf("%s, %s", s.Kind, count(s.Tasks, "task"))
 	if s.Left != 0 {
-		line += fmt.Sprintf(", %s left", Short(s.Left))
+		line += fmt.Sprintf(", %s left", short(s.Left))
 	}
 	if s.Cancelled {
 		line += ", cancelled"
@@ -256,14 +266,14 @@ func (s Scope) line() string {
 
 func writeStack(w io.Writer, indent string, stack []Frame, full bool) {
 	if !full {
-		stack = Own(stack)
+		stack = own(stack)
 	}
 	for _, f := range stack {
 		fmt.Fprintf(w, "%s%s %s:%d\n", indent, f.Func, f.File, f.Line)
 	}
 }
 
-// count gives a number with its noun.
+// count writes a number with its noun.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -278,8 +288,8 @@ func share(part, whole time.Duration) string {
 	return fmt.Sprintf("%.0f %%", 100*min(1, float64(part)/float64(whole)))
 }
 
-// Short gives a duration in three digits or so.
-func Short(d time.Duration) string {
+// short writes a duration in three digits or so.
+func short(d time.Duration) string {
 	switch a := d.Abs(); {
 	case a < time.Microsecond:
 		return d.String()

@@ -7,7 +7,7 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// TestTreeOfMoved: a task that ran while it was looked at has no scopes in the
+// TestTreeOfMoved: a task that ran while the picture was taken has no scopes in the
 // picture, and what they own is in the tree all the same.
 func TestTreeOfMoved(t *testing.T) {
 	ran := func(id, host uint64, depth int) *inspect.Task {
@@ -26,12 +26,12 @@ func TestTreeOfMoved(t *testing.T) {
 	const want = `
 └─ #1 main  ready
    └─ group, 6 tasks
-      ├─ 5 × such as #2 owned  ran while it was looked at
-      └─ #7 owned  ran while it was looked at
-         ├─ #8 owned  ran while it was looked at
-         └─ #9 owned  ran while it was looked at
+      ├─ 5 × like #2 owned  ran while the picture was taken
+      └─ #7 owned  ran while the picture was taken
+         ├─ #8 owned  ran while the picture was taken
+         └─ #9 owned  ran while the picture was taken
 `
-	if _, tree, _ := strings.Cut(b.String(), "asleep 0 % of it"); tree != want {
+	if _, tree, _ := strings.Cut(b.String(), "idle 0 %"); tree != want {
 		t.Errorf("got\n%s\nwant\n%s", tree, want)
 	}
 }

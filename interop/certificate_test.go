@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A certificate is one for 127.0.0.1 that signs itself, with its key.
+// A certificate is a self-signed certificate for 127.0.0.1 and its key.
 type certificate struct {
 	pair tls.Certificate
 	pool *x509.CertPool

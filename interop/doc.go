@@ -1,3 +1,3 @@
-// Package interop holds tests only: libraries and suites of others, run on
-// Rondo's sockets as they are.
+// Package interop has only tests: they run other people's libraries and test
+// suites, unchanged, on Rondo's sockets.
 package interop

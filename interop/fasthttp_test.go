@@ -1,7 +1,7 @@
 package interop_test
 
-// fasthttp in tasks: its server's ServeConn in a task for each connection, asked
-// by curl and by raw bytes, and its client with Rondo's Dial.
+// fasthttp in tasks: its server's ServeConn in a task for each connection, with
+// requests from curl and as raw bytes, and its client with Rondo's Dial.
 
 import (
 	"bufio"
@@ -26,8 +26,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// serving runs body while a server on a port of its own serves each connection
-// in a task.
+// serving runs body while a server, on a free port, serves each connection in a
+// task.
 func serving(t *testing.T, ctx context.Context, handler func(ctx context.Context, c net.Conn) error, body func(ctx context.Context, address string) error) error {
 	t.Helper()
 	l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -49,8 +49,8 @@ func serving(t *testing.T, ctx context.Context, handler func(ctx context.Context
 	})
 }
 
-// command runs a program on a goroutine, gives it input, and gives what it
-// wrote.
+// command runs a program on a goroutine, writes input to it, and returns its
+// output.
 func command(ctx context.Context, input io.Reader, path string, args ...string) (string, error) {
 	return rondo.Offload(ctx, func(ctx context.Context) (string, error) {
 		cmd := exec.CommandContext(ctx, path, args...)
@@ -65,9 +65,8 @@ func command(ctx context.Context, input io.Reader, path string, args ...string) 
 	})
 }
 
-// fast is a fasthttp server whose handlers share a counter without a lock. A
-// GET of /slow waits for room in the way that a task waits; a POST is answered
-// with what it said.
+// fast is a fasthttp server whose handlers share a counter without a lock. A GET of
+// /slow waits for room as a task waits; the answer to a POST is its body.
 type fast struct {
 	served int
 	at     overlap
@@ -97,8 +96,8 @@ func newFast(ctx context.Context) *fast {
 
 func (f *fast) serve(_ context.Context, c net.Conn) error { return f.server.ServeConn(c) }
 
-// TestFasthttpServer has curl ask twice on one connection, and send a megabyte
-// and have it back.
+// TestFasthttpServer: curl sends two requests on one connection, and a POST of a
+// megabyte whose answer is the same megabyte.
 func TestFasthttpServer(t *testing.T) {
 	curl := peer.Need(t, "curl")
 	body := filepath.Join(t.TempDir(), "body")
@@ -116,17 +115,17 @@ func TestFasthttpServer(t *testing.T) {
 			}
 			out, err = command(ctx, nil, curl, "-sS", "--data-binary", "@"+body, url)
 			if err != nil || out != sent {
-				t.Errorf("of %d bytes %d came back: %v", len(sent), len(out), err)
+				t.Errorf("sent %d bytes, %d came back: %v", len(sent), len(out), err)
 			}
 			if f.served != 3 {
-				t.Errorf("%d requests were counted", f.served)
+				t.Errorf("the server counted %d requests", f.served)
 			}
 			return nil
 		})
 	})
 }
 
-// TestFasthttpServerTogether has 20 clients ask at once for what takes a while.
+// TestFasthttpServerTogether: 20 clients send a slow request at once.
 func TestFasthttpServerTogether(t *testing.T) {
 	const clients = 20
 	curl := peer.Need(t, "curl")
@@ -139,7 +138,7 @@ func TestFasthttpServerTogether(t *testing.T) {
 			}
 			out, err := command(ctx, nil, curl, args...)
 			if n := strings.Count(out, "/slow 1\n"); n != clients {
-				t.Errorf("%d of %d were answered on a connection of their own:\n%s", n, clients, out)
+				t.Errorf("%d of %d clients got an answer on their own connection:\n%s", n, clients, out)
 			}
 			return err
 		})
@@ -148,8 +147,8 @@ func TestFasthttpServerTogether(t *testing.T) {
 	})
 }
 
-// TestFasthttpServerPipelined sends 50 requests in one write, ends its side, and
-// gets 50 answers and the end.
+// TestFasthttpServerPipelined: 50 requests in one write and then the end of input
+// get 50 answers and then the end.
 func TestFasthttpServerPipelined(t *testing.T) {
 	const n = 50
 	run(t, func(ctx context.Context) error {
@@ -182,15 +181,14 @@ func TestFasthttpServerPipelined(t *testing.T) {
 				}
 			}
 			if b, err := answers.ReadByte(); err != io.EOF {
-				t.Errorf("after the answers came %q: %v", b, err)
+				t.Errorf("after the answers: %q, %v", b, err)
 			}
 			return nil
 		})
 	})
 }
 
-// TestFasthttpServerIdle has the server's own deadlines end a connection on
-// which nothing comes.
+// TestFasthttpServerIdle: the server's own deadline ends an idle connection.
 func TestFasthttpServerIdle(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		f := newFast(ctx)
@@ -213,9 +211,9 @@ func TestFasthttpServerIdle(t *testing.T) {
 	})
 }
 
-// fastClient gives a client of the address, whose connections belong to the loop
-// of ctx. A fasthttp.Client would do as well; but the goroutine that cleans up
-// after it lives for a second.
+// fastClient returns a client for the address, whose connections belong to the loop
+// of ctx. A fasthttp.Client works too, but its clean-up goroutine lives for another
+// second.
 func fastClient(t *testing.T, ctx context.Context, address string, conns int) *fasthttp.HostClient {
 	client := &fasthttp.HostClient{
 		Addr: address, MaxConns: conns, MaxIdleConnDuration: 10 * time.Millisecond,
@@ -228,8 +226,8 @@ func fastClient(t *testing.T, ctx context.Context, address string, conns int) *f
 	return client
 }
 
-// TestFasthttpClient has tasks ask a server on the same loop: the client does
-// its work in the task that calls it.
+// TestFasthttpClient: tasks send requests to a server on the same loop. The client
+// works in the task that calls it.
 func TestFasthttpClient(t *testing.T) {
 	const tasks, rounds = 20, 10
 	var at overlap
@@ -260,15 +258,15 @@ func TestFasthttpClient(t *testing.T) {
 			})
 		})
 		if f.served != tasks*rounds {
-			t.Errorf("%d requests were counted", f.served)
+			t.Errorf("the server counted %d requests", f.served)
 		}
 		return err
 	})
 	at.want(t, tasks)
 }
 
-// TestFasthttpClientTimeout asks a server that says nothing: the client's own
-// timeouts are deadlines of the connection, and a scope ends its Read as well.
+// TestFasthttpClientTimeout: the server never answers. The client's own timeout is a
+// deadline of the connection, and a scope ends the Read as well.
 func TestFasthttpClientTimeout(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		silent := func(_ context.Context, c net.Conn) error {
@@ -297,8 +295,8 @@ func TestFasthttpClientTimeout(t *testing.T) {
 	})
 }
 
-// TestFasthttpClientSmall shows what a client with fewer connections than tasks
-// does if it is told to wait for one: it stops the loop.
+// TestFasthttpClientSmall: a client with fewer connections than tasks, set to wait
+// for a free one, stops the loop.
 func TestFasthttpClientSmall(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		f := newFast(ctx)

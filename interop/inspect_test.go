@@ -2,7 +2,7 @@
 
 package interop_test
 
-// The page of inspect.Handler in a browser, headless Chromium.
+// The page of inspect.Handler in headless Chromium.
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ import (
 	"github.com/rondo-go/rondo/interop/internal/peer"
 )
 
-// browse has Chromium load an address. It gives the document as it is when all of
-// it is loaded, and what the browser has to complain of.
+// browse lets Chromium load an address. It returns the document when all of it is
+// loaded, and the browser's complaints.
 func browse(t *testing.T, chromium, address string) (document, complaints string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -45,14 +45,13 @@ func browse(t *testing.T, chromium, address string) (document, complaints string
 	return out.String(), complaints
 }
 
-// A shop is a program whose page is served.
+// A shop is a program that serves its page.
 type shop struct {
 	address string
 	queries chan string // of all requests for the page
 }
 
-// open runs body, beside the loop, while a program with four tasks serves its
-// page.
+// open runs body on a goroutine while a program with four tasks serves its page.
 func open(t *testing.T, body func(s *shop)) {
 	t.Helper()
 	s := &shop{queries: make(chan string, 1000)}
@@ -103,8 +102,8 @@ func open(t *testing.T, body func(s *shop)) {
 	}
 }
 
-// outside has the page twice: once to be renewed each second, and once with a
-// hand that fills in the form and presses the button.
+// outside has the page twice: one reloads every second, and in the other a script
+// fills in the form and presses the button.
 const outside = `<html><link rel="icon" href="data:,"><body><iframe src="/?refresh=1"></iframe>
 <iframe src="/?refresh=0" onload="
 	this.onload = null
@@ -113,8 +112,8 @@ const outside = `<html><link rel="icon" href="data:,"><body><iframe src="/?refre
 
 var taskRow = regexp.MustCompile(`<tr id="task-(\d+)"`)
 
-// TestInspectPage: the page has a row for each task, shows names as text and not
-// as markup, filters, and gives the browser nothing to complain of.
+// TestInspectPage: the page has a row for each task, shows names as text and not as
+// markup, and filters. The browser has no complaints.
 func TestInspectPage(t *testing.T) {
 	chromium := peer.Need(t, "chromium")
 	open(t, func(s *shop) {
@@ -140,7 +139,7 @@ func TestInspectPage(t *testing.T) {
 	})
 }
 
-// TestInspectPageLives: the page renews itself, and its form filters.
+// TestInspectPageLives: the page reloads itself, and its form filters.
 func TestInspectPageLives(t *testing.T) {
 	chromium := peer.Need(t, "chromium")
 	open(t, func(s *shop) {
@@ -150,8 +149,8 @@ func TestInspectPageLives(t *testing.T) {
 	})
 }
 
-// TestBrowserComplains: what the tests above take for peace would not be there if
-// a script failed.
+// TestBrowserComplains: a script that fails is a complaint, so the tests above would
+// see it.
 func TestBrowserComplains(t *testing.T) {
 	chromium := peer.Need(t, "chromium")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -159,6 +158,6 @@ func TestBrowserComplains(t *testing.T) {
 	}))
 	defer server.Close()
 	if _, complaints := browse(t, chromium, server.URL); !strings.Contains(complaints, "nope is not defined") {
-		t.Errorf("of a script that fails it says %q", complaints)
+		t.Errorf("the complaints about a script that fails are %q", complaints)
 	}
 }

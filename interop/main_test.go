@@ -10,9 +10,9 @@ import (
 	"github.com/rondo-go/rondo/internal/leak"
 )
 
-// TestMain holds the law that nothing is left behind: no goroutine and no file
-// descriptor. fasthttp has a goroutine that keeps the date as long as the
-// process lives; it is here before the count.
+// TestMain checks that the tests leave no goroutine and no file descriptor behind.
+// fasthttp has a goroutine for the date that lives as long as the process. It is
+// started before the count.
 func TestMain(m *testing.M) {
 	if err := new(fasthttp.ResponseHeader).Write(bufio.NewWriter(io.Discard)); err != nil {
 		panic(err)

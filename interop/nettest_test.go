@@ -1,6 +1,6 @@
 package interop_test
 
-// The suite of golang.org/x/net for whatever calls itself a net.Conn.
+// The test suite of golang.org/x/net for a net.Conn.
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// A maker makes the two ends of a connection, in a task.
+// A maker makes the two ends of a connection. It runs in a task.
 type maker func(t *testing.T, ctx context.Context) (a, b net.Conn, err error)
 
 func TestConn(t *testing.T) {
@@ -30,8 +30,15 @@ func TestConn(t *testing.T) {
 			return a, b, nil
 		},
 	} {
-		t.Run(name+" in goroutines", func(t *testing.T) { nettest.TestConn(t, pipe(t, m, false)) })
-		t.Run(name+" in tasks", func(t *testing.T) { nettest.TestConn(t, pipe(t, m, true)) })
+		// The suite mostly waits for its own deadlines.
+		t.Run(name+" in goroutines", func(t *testing.T) {
+			t.Parallel()
+			nettest.TestConn(t, pipe(t, m, false))
+		})
+		t.Run(name+" in tasks", func(t *testing.T) {
+			t.Parallel()
+			nettest.TestConn(t, pipe(t, m, true))
+		})
 	}
 }
 
@@ -85,8 +92,8 @@ func dialled(network string, outside bool) maker {
 	}
 }
 
-// pipe gives what the suite wants: two ends, of which it may be a goroutine's or
-// a task's turn to do whatever is done.
+// pipe returns what the suite wants: two ends. The operations of each run in tasks
+// or on goroutines.
 func pipe(t *testing.T, m maker, tasks bool) nettest.MakePipe {
 	return func() (c1, c2 net.Conn, stop func(), err error) {
 		type made struct {
@@ -129,7 +136,7 @@ func pipe(t *testing.T, m maker, tasks bool) nettest.MakePipe {
 	}
 }
 
-// inTasks does everything to a connection in a task of its loop.
+// inTasks runs every operation on a connection in a task of its loop.
 type inTasks struct {
 	net.Conn
 	loop *rondo.Loop

@@ -1,8 +1,8 @@
 package interop_test
 
-// pgx in tasks, with a real PostgreSQL. A connection may be a task's own; a pool
-// must be as large as the number of its tasks. database/sql belongs on goroutines:
-// it dials and cleans up there, and waits on channels.
+// pgx in tasks, with a real PostgreSQL. A task may have a connection of its own; a
+// pool must have a connection for each task that uses it. database/sql belongs on
+// goroutines: it dials and cleans up there, and waits on channels.
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// connectPostgres gives a connection that belongs to the loop of ctx.
+// connectPostgres returns a connection that belongs to the loop of ctx.
 func connectPostgres(ctx context.Context, url string) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -32,8 +32,8 @@ func connectPostgres(ctx context.Context, url string) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, config)
 }
 
-// socketDial dials for the loop of ctx, whoever calls it and with whichever ctx:
-// libraries have both of their own.
+// socketDial returns a dial function that always uses the loop of ctx. Libraries
+// call it on goroutines and with contexts of their own.
 func socketDial(ctx context.Context) func(_ context.Context, network, address string) (net.Conn, error) {
 	return func(_ context.Context, network, address string) (net.Conn, error) {
 		return socket.Dial(ctx, network, address)
@@ -87,14 +87,14 @@ func postgresQuery(t *testing.T, url string) {
 			return rows.Err()
 		})
 		if turns == 0 {
-			t.Error("the loop stood still")
+			t.Error("no other task ran meanwhile")
 		}
 		return err
 	})
 }
 
-// postgresBatch sends more than the sockets' buffers hold before it reads: pgx
-// then reads on a goroutine of its own while the task writes.
+// postgresBatch sends more than the socket buffers hold before it reads. pgx then
+// reads on a goroutine while the task writes.
 func postgresBatch(t *testing.T, url string) {
 	const n = 3000
 	withPostgres(t, url, func(ctx context.Context, c *pgx.Conn) error {
@@ -117,8 +117,7 @@ func postgresBatch(t *testing.T, url string) {
 	})
 }
 
-// postgresCopy has CopyFrom take rows from this task and write them on a
-// goroutine.
+// postgresCopy: CopyFrom takes rows from this task and writes them on a goroutine.
 func postgresCopy(t *testing.T, url string) {
 	const n = 20_000
 	withPostgres(t, url, func(ctx context.Context, c *pgx.Conn) error {
@@ -139,8 +138,8 @@ func postgresCopy(t *testing.T, url string) {
 	})
 }
 
-// postgresTasks has 20 tasks wait for the server at once, each with a connection
-// of its own.
+// postgresTasks: 20 tasks wait for the server at once, each with its own
+// connection.
 func postgresTasks(t *testing.T, url string) {
 	const tasks = 20
 	var at overlap
@@ -163,7 +162,7 @@ func postgresTasks(t *testing.T, url string) {
 	at.want(t, 2)
 }
 
-// postgresCancel ends waits: by a Timeout of the loop, by a context of the
+// postgresCancel ends waits with a Timeout of the loop, with a context of the
 // standard library, and by cancelling the task.
 func postgresCancel(t *testing.T, url string) {
 	run(t, func(ctx context.Context) error {
@@ -205,8 +204,8 @@ func postgresCancel(t *testing.T, url string) {
 	})
 }
 
-// A slowConn takes its time for a Write when it is told to, and says then that
-// it has written.
+// A slowConn delays its next Write when it is told to, and then reports that it has
+// written.
 type slowConn struct {
 	net.Conn
 	ctx     context.Context
@@ -225,11 +224,10 @@ func (c *slowConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// postgresSlowWrite shows the one trap in a connection of a task's own: when a
-// Write takes more than 15 ms, pgx begins to read on a goroutine, lest the server
-// wait for its answers to be read before it reads on. The task then waits for
-// that goroutine by a sync.Cond, and the loop stands still until the answer is
-// there.
+// postgresSlowWrite shows the one trap of a task's own connection. When a Write takes
+// more than 15 ms, pgx begins to read on a goroutine, because the server may be
+// waiting for its answers to be read. The task then waits for that goroutine with a
+// sync.Cond, and the loop stops until the answer arrives.
 func postgresSlowWrite(t *testing.T, url string) {
 	run(t, func(ctx context.Context) error {
 		config, err := pgx.ParseConfig(url)
@@ -277,8 +275,8 @@ func withPool(ctx context.Context, url string, size int32, body func(ctx context
 	return errors.Join(err, end)
 }
 
-// postgresPool has as many tasks use a pool as it has connections, which it
-// dials on goroutines of its own.
+// postgresPool: as many tasks use a pool as it has connections. The pool dials them
+// on its own goroutines.
 func postgresPool(t *testing.T, url string) {
 	const tasks = 10
 	var at overlap
@@ -300,10 +298,9 @@ func postgresPool(t *testing.T, url string) {
 	at.want(t, 2)
 }
 
-// postgresSmallPool shows what a pool with fewer connections than tasks does:
-// the task that finds it empty waits on a semaphore that is not the loop's, and
-// the loop stands still until its ctx ends, by a clock that is not the loop's
-// either.
+// postgresSmallPool shows what a pool with fewer connections than tasks does. The
+// task that finds it empty waits on a semaphore that is not Rondo's, and the loop
+// stops until the ctx ends, by a timer that is not Rondo's either.
 func postgresSmallPool(t *testing.T, url string) {
 	run(t, func(ctx context.Context) error {
 		return withPool(ctx, url, 1, func(ctx context.Context, pool *pgxpool.Pool) error {
@@ -323,7 +320,8 @@ func postgresSmallPool(t *testing.T, url string) {
 	})
 }
 
-// postgresSemaphore has a semaphore of the loop stand before the small pool.
+// postgresSemaphore limits the tasks that use the small pool with a
+// rondo.Semaphore.
 func postgresSemaphore(t *testing.T, url string) {
 	const tasks, size = 20, 2
 	var at overlap
@@ -344,8 +342,8 @@ func postgresSemaphore(t *testing.T, url string) {
 	at.want(t, size)
 }
 
-// postgresSQL has tasks use database/sql on goroutines: its own limit of
-// connections is then as it should be.
+// postgresSQL: tasks use database/sql on goroutines, and its own limit of
+// connections works.
 func postgresSQL(t *testing.T, url string) {
 	run(t, func(ctx context.Context) error {
 		config, err := pgx.ParseConfig(url)
@@ -367,7 +365,7 @@ func postgresSQL(t *testing.T, url string) {
 			})
 		})
 		if turns == 0 {
-			t.Error("the loop stood still")
+			t.Error("no other task ran meanwhile")
 		}
 		return errors.Join(err, closeDB(ctx, db))
 	})
@@ -378,7 +376,7 @@ func closeDB(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// postgresNotify has a task wait for what another one says.
+// postgresNotify: a task waits for a notification that another one sends.
 func postgresNotify(t *testing.T, url string) {
 	withPostgres(t, url, func(ctx context.Context, c *pgx.Conn) error {
 		if _, err := c.Exec(ctx, "listen news"); err != nil {
@@ -401,7 +399,7 @@ func postgresNotify(t *testing.T, url string) {
 		}
 		got, err := heard.Wait(ctx)
 		if got != "hello" {
-			t.Errorf("%q was heard", got)
+			t.Errorf("the notification is %q", got)
 		}
 		return err
 	})

@@ -1,7 +1,7 @@
 package interop_test
 
-// A reverse proxy in tasks before nginx: net/http's types for the requests,
-// io.Copy for the bodies, a connection of its own to nginx for each client.
+// A reverse proxy in tasks in front of nginx: net/http's types for the requests,
+// io.Copy for the bodies, and one connection to nginx for each client.
 
 import (
 	"bufio"
@@ -25,7 +25,7 @@ type proxy struct {
 	passed  int
 }
 
-// serve has one connection to the server for the one that it serves.
+// serve serves one connection, with one connection to the server.
 func (p *proxy) serve(ctx context.Context, c net.Conn) error {
 	up, err := socket.Dial(ctx, "tcp", p.address)
 	if err != nil {
@@ -66,8 +66,8 @@ func (p *proxy) serve(ctx context.Context, c net.Conn) error {
 	}
 }
 
-// TestReverseProxy has curl fetch pages, large and missing, and post to nginx,
-// through the proxy, and 20 curls at once.
+// TestReverseProxy: curl fetches pages, large and missing ones, and posts to nginx
+// through the proxy. Then 20 curls do so at once.
 func TestReverseProxy(t *testing.T) {
 	curl := peer.Need(t, "curl")
 	dir := t.TempDir()
@@ -106,7 +106,7 @@ func TestReverseProxy(t *testing.T) {
 				return err
 			})
 			if n := p.passed - before; n != 40 {
-				t.Errorf("%d requests were passed on", n)
+				t.Errorf("the proxy passed %d requests on", n)
 			}
 			return err
 		})

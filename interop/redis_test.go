@@ -2,11 +2,11 @@ package interop_test
 
 // go-redis in tasks, with a real server.
 //
-// The client's pool must be as large as the number of tasks that use it at once,
-// or a rondo.Semaphore must stand before it: a task that waits for the pool
-// waits on a channel, and stops the loop on which the connections would be given
-// back. Its maintenance notifications must be off: they hold a sync.RWMutex while
-// they talk to the server.
+// The client's pool must have a connection for each task that uses it at once, or a
+// rondo.Semaphore must limit the tasks: a task that waits for the pool waits on a
+// channel, and stops the loop whose tasks would return the connections. Its
+// maintenance notifications must be off: they hold a sync.RWMutex while they talk to
+// the server.
 
 import (
 	"context"
@@ -25,12 +25,12 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// redisOptions are those of a client whose connections belong to the loop of
+// redisOptions are the options of a client whose connections belong to the loop of
 // ctx.
 func redisOptions(ctx context.Context, path string, size int) *redis.Options {
 	return &redis.Options{
 		Network: "unix", Addr: path, PoolSize: size,
-		// go-redis dials on goroutines of its own, with a ctx of its own.
+		// go-redis dials on its own goroutines, with its own ctx.
 		Dialer: func(_ context.Context, network, address string) (net.Conn, error) {
 			return socket.Dial(ctx, network, address)
 		},
@@ -58,7 +58,7 @@ func TestRedis(t *testing.T) {
 	}
 }
 
-// redisTasks has many tasks set and get, each on a connection of its own.
+// redisTasks: many tasks set and get, each on its own connection.
 func redisTasks(t *testing.T, path string) {
 	const tasks, rounds = 50, 20
 	var at overlap
@@ -82,8 +82,8 @@ func redisTasks(t *testing.T, path string) {
 	at.want(t, tasks)
 }
 
-// redisPipeline sends a thousand commands in one go, with one among them for
-// which the server takes its time, and a transaction.
+// redisPipeline sends a thousand commands at once, one of which is slow, and a
+// transaction.
 func redisPipeline(t *testing.T, path string) {
 	const n = 1000
 	withRedis(t, path, 1, func(ctx context.Context, client *redis.Client) error {
@@ -111,13 +111,13 @@ func redisPipeline(t *testing.T, path string) {
 			return err
 		})
 		if turns == 0 {
-			t.Error("the loop stood still")
+			t.Error("no other task ran meanwhile")
 		}
 		return err
 	})
 }
 
-// redisPublish has a task wait in ReceiveMessage.
+// redisPublish: a task waits in ReceiveMessage.
 func redisPublish(t *testing.T, path string) {
 	withRedis(t, path, 2, func(ctx context.Context, client *redis.Client) error {
 		s := client.Subscribe(ctx, "news")
@@ -137,17 +137,17 @@ func redisPublish(t *testing.T, path string) {
 			return err
 		}
 		if n, err := client.Publish(ctx, "news", "hello").Result(); err != nil || n != 1 {
-			return fmt.Errorf("%d have been told: %w", n, err)
+			return fmt.Errorf("%d subscribers got the message: %w", n, err)
 		}
 		if got, err := heard.Wait(ctx); err != nil || got != "hello" {
-			return fmt.Errorf("%q was heard: %w", got, err)
+			return fmt.Errorf("the message is %q: %w", got, err)
 		}
 		return nil
 	})
 }
 
-// redisChannel has a task take messages from the Go channel of a subscription.
-// A task must not wait on a channel; an Offload may.
+// redisChannel: a task takes messages from the Go channel of a subscription. A task
+// must not wait on a channel; a function in Offload may.
 func redisChannel(t *testing.T, path string) {
 	withRedis(t, path, 2, func(ctx context.Context, client *redis.Client) error {
 		s := client.Subscribe(ctx, "sport")
@@ -163,15 +163,14 @@ func redisChannel(t *testing.T, path string) {
 			}
 			m, err := rondo.Offload(ctx, func(context.Context) (*redis.Message, error) { return <-messages, nil })
 			if err != nil || m.Payload != want {
-				return fmt.Errorf("%v came, not %s: %w", m, want, err)
+				return fmt.Errorf("the message is %v, not %s: %w", m, want, err)
 			}
 		}
 		return nil
 	})
 }
 
-// redisOffload has goroutines use the client, so that its pool may be as small
-// as it likes.
+// redisOffload: goroutines use the client, so its pool may have any size.
 func redisOffload(t *testing.T, path string) {
 	withRedis(t, path, 2, func(ctx context.Context, client *redis.Client) error {
 		turns, err := beats(ctx, func(ctx context.Context) error {
@@ -183,17 +182,17 @@ func redisOffload(t *testing.T, path string) {
 			})
 		})
 		if turns == 0 {
-			t.Error("the loop stood still")
+			t.Error("no other task ran meanwhile")
 		}
 		if n, err := client.Get(ctx, "offload").Int(); n != 20 || err != nil {
-			t.Errorf("%d were counted: %v", n, err)
+			t.Errorf("the counter is %d: %v", n, err)
 		}
 		return err
 	})
 }
 
-// redisSmallPool shows what a pool smaller than the number of its tasks does:
-// the one that finds it empty stops the loop until the pool gives up.
+// redisSmallPool shows what a pool with fewer connections than tasks does: the task
+// that finds it empty stops the loop until the pool gives up.
 func redisSmallPool(t *testing.T, path string) {
 	run(t, func(ctx context.Context) error {
 		options := redisOptions(ctx, path, 1)
@@ -219,8 +218,8 @@ func redisSmallPool(t *testing.T, path string) {
 	})
 }
 
-// redisSemaphore has a semaphore of the loop stand before the small pool: tasks
-// wait there, and the pool never has to make one wait.
+// redisSemaphore limits the tasks that use the small pool with a rondo.Semaphore.
+// Tasks wait for that, and never for the pool.
 func redisSemaphore(t *testing.T, path string) {
 	const tasks, size = 20, 2
 	var at overlap
@@ -238,8 +237,8 @@ func redisSemaphore(t *testing.T, path string) {
 	at.want(t, size)
 }
 
-// redisDial shows that a task which needs a new connection waits on a channel
-// for the goroutine that dials it.
+// redisDial shows that a task that needs a new connection waits on a channel for the
+// goroutine that dials.
 func redisDial(t *testing.T, path string) {
 	run(t, func(ctx context.Context) error {
 		options := redisOptions(ctx, path, 1)
@@ -259,8 +258,8 @@ func redisDial(t *testing.T, path string) {
 	})
 }
 
-// redisTimeout has a scope end a command that waits: the connection's Read
-// belongs to the task that reads.
+// redisTimeout: a scope ends a command that waits, because the connection's Read
+// runs in the scope of the task that reads.
 func redisTimeout(t *testing.T, path string) {
 	withRedis(t, path, 2, func(ctx context.Context, client *redis.Client) error {
 		err := rondo.Timeout(ctx, 20*time.Millisecond, func(ctx context.Context) error {

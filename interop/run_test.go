@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// run has a loop run body and everything that it starts.
+// run runs body, and everything that it starts, on a loop.
 func run(t *testing.T, body func(ctx context.Context) error) {
 	t.Helper()
 	if err := rondo.Run(t.Context(), body); err != nil {
@@ -19,27 +19,28 @@ func run(t *testing.T, body func(ctx context.Context) error) {
 }
 
 // An overlap counts tasks that are inside a call of a library at the same time.
-// Only if the library suspends them can there be more than one: a call that
-// blocks the loop lets nobody else in. Tasks of one loop share it as it is.
+// There can be more than one only if the library suspends them, because no other
+// task runs while a call blocks the loop. Tasks of one loop share it without a
+// lock.
 type overlap struct{ inside, most int }
 
-// enter is called before the call, and the function that it gives after it.
+// enter is called before the call, and the function that it returns after it.
 func (o *overlap) enter() (leave func()) {
 	o.inside++
 	o.most = max(o.most, o.inside)
 	return func() { o.inside-- }
 }
 
-// want fails the test if there were never so many at once.
+// want fails the test if there were never n tasks inside at once.
 func (o *overlap) want(t *testing.T, n int) {
 	t.Helper()
 	if o.most < n {
-		t.Errorf("%d tasks at most were in the library at once, not %d: it blocks the loop", o.most, n)
+		t.Errorf("at most %d tasks were in the library at once, not %d: it blocks the loop", o.most, n)
 	}
 }
 
-// beats runs body while another task takes every turn of the loop that it can
-// get, and gives how many it got meanwhile.
+// beats runs body while another task yields in every turn of the loop, and returns
+// how often that task ran.
 func beats(ctx context.Context, body func(ctx context.Context) error) (n int, err error) {
 	turns := 0
 	end := rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -49,7 +50,7 @@ func beats(ctx context.Context, body func(ctx context.Context) error) (n int, er
 			}
 			return nil
 		})
-		// The other task has begun when this one comes back.
+		// The other task runs before this Yield returns.
 		if err := rondo.Yield(g); err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func beats(ctx context.Context, body func(ctx context.Context) error) (n int, er
 	return n, err
 }
 
-// all runs fn in n tasks at once, with the number of each.
+// all runs fn in n tasks at once, numbered from 0.
 func all(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error {
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		for i := range n {
@@ -75,8 +76,8 @@ func all(ctx context.Context, n int, fn func(ctx context.Context, i int) error) 
 	})
 }
 
-// gone waits until no goroutine is in the function of that name: a library's own
-// that has been told to end.
+// gone waits until no goroutine is in the function of that name. It is for a
+// library's own goroutine that has been told to end.
 func gone(t *testing.T, function string) {
 	t.Helper()
 	late := time.After(time.Minute)

@@ -1,10 +1,10 @@
 package interop_test
 
-// x/crypto/ssh on Rondo's connections. Its mux is goroutines and channels: each
-// of its calls waits on a channel that a goroutine of its own serves from the
-// connection. So both its ends belong on goroutines, and a task talks with them
-// by Offload. The connections may be the loop's: those goroutines use their
-// other face.
+// x/crypto/ssh on Rondo's connections. It is made of goroutines and channels: each
+// of its calls waits on a channel that one of its goroutines serves from the
+// connection. So both ends belong on goroutines, and a task uses them through
+// Offload. The connections may belong to the loop, because goroutines may use them
+// too.
 
 import (
 	"bytes"
@@ -65,7 +65,7 @@ func signer(t *testing.T) ssh.Signer {
 	return s
 }
 
-// connectSSH makes a client of a connection.
+// connectSSH returns a client on a connection.
 func connectSSH(c net.Conn, config *ssh.ClientConfig) (*ssh.Client, error) {
 	conn, channels, requests, err := ssh.NewClientConn(c, c.RemoteAddr().String(), config)
 	if err != nil {
@@ -74,7 +74,7 @@ func connectSSH(c net.Conn, config *ssh.ClientConfig) (*ssh.Client, error) {
 	return ssh.NewClient(conn, channels, requests), nil
 }
 
-// cat runs a session and gives what came back of input.
+// cat runs a session, sends input, and returns what came back.
 func cat(client *ssh.Client, input []byte) ([]byte, error) {
 	session, err := client.NewSession()
 	if err != nil {
@@ -85,8 +85,8 @@ func cat(client *ssh.Client, input []byte) ([]byte, error) {
 	return session.Output("cat")
 }
 
-// TestSSH has both ends on one loop's connections, each on goroutines, and the
-// loop goes on meanwhile.
+// TestSSH: both ends use connections of one loop, on goroutines, and the loop runs
+// other tasks meanwhile.
 func TestSSH(t *testing.T) {
 	const clients = 5
 	server := &ssh.ServerConfig{NoClientAuth: true}
@@ -121,23 +121,23 @@ func TestSSH(t *testing.T) {
 						return cat(client, input)
 					})
 					if !bytes.Equal(got, input) {
-						t.Errorf("of %d bytes %d came back", len(input), len(got))
+						t.Errorf("sent %d bytes, %d came back", len(input), len(got))
 					}
 					return err
 				})
 			})
 		})
 		if turns == 0 {
-			t.Error("the loop stood still")
+			t.Error("no other task ran meanwhile")
 		}
 		return err
 	})
 	at.want(t, clients)
 }
 
-// TestSSHInTask shows what a session does in a task: it works, with a server
-// that is not on the loop, since its goroutines do not need the loop; but the
-// loop stands still meanwhile.
+// TestSSHInTask shows what a session in a task does. It works with a server that is
+// not on the loop, because the library's goroutines do not need the loop. No other
+// task runs meanwhile.
 func TestSSHInTask(t *testing.T) {
 	server := &ssh.ServerConfig{NoClientAuth: true}
 	host := signer(t)

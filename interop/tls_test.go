@@ -1,7 +1,7 @@
 package interop_test
 
-// crypto/tls in tasks, with OpenSSL at the other end: its client, curl, its
-// server, and nginx.
+// crypto/tls in tasks, with OpenSSL at the other end: its client, its server, curl
+// and nginx.
 
 import (
 	"bufio"
@@ -27,7 +27,8 @@ import (
 
 var versions = map[string]uint16{"-tls1_2": tls.VersionTLS12, "-tls1_3": tls.VersionTLS13}
 
-// TestTLSServerOpenSSL has openssl send lines to a server that shouts them back.
+// TestTLSServerOpenSSL: openssl sends lines to a server that returns them in capital
+// letters.
 func TestTLSServerOpenSSL(t *testing.T) {
 	openssl := peer.Need(t, "openssl")
 	own := newCertificate(t)
@@ -64,8 +65,8 @@ func TestTLSServerOpenSSL(t *testing.T) {
 	}
 }
 
-// TestTLSServerCurl has curl ask a fasthttp server behind TLS, with one and the
-// same connection for both questions.
+// TestTLSServerCurl: curl sends two requests to a fasthttp server behind TLS, on one
+// connection.
 func TestTLSServerCurl(t *testing.T) {
 	curl := peer.Need(t, "curl")
 	own := newCertificate(t)
@@ -87,8 +88,8 @@ func TestTLSServerCurl(t *testing.T) {
 
 var accepting = regexp.MustCompile(`ACCEPT 127\.0\.0\.1:(\d+)`)
 
-// TestTLSClientOpenSSL has tasks ask openssl for the page in which it tells what
-// was negotiated.
+// TestTLSClientOpenSSL: tasks fetch the page in which openssl shows what was
+// negotiated.
 func TestTLSClientOpenSSL(t *testing.T) {
 	openssl := peer.Need(t, "openssl")
 	own := newCertificate(t)
@@ -128,8 +129,7 @@ func TestTLSClientOpenSSL(t *testing.T) {
 	}
 }
 
-// TestTLSClientNginx has 20 tasks fetch a megabyte each from nginx, while others
-// have their turns.
+// TestTLSClientNginx: 20 tasks each fetch a megabyte from nginx at once.
 func TestTLSClientNginx(t *testing.T) {
 	const tasks = 20
 	own := newCertificate(t)
@@ -160,7 +160,7 @@ func TestTLSClientNginx(t *testing.T) {
 			}
 			page, err := io.ReadAll(a.Body)
 			if string(page) != want {
-				t.Errorf("%d bytes came of %d", len(page), len(want))
+				t.Errorf("got %d bytes of %d", len(page), len(want))
 			}
 			return err
 		})
@@ -168,9 +168,9 @@ func TestTLSClientNginx(t *testing.T) {
 	at.want(t, tasks)
 }
 
-// TestTLSHandshakeEnds has a client that talks to somebody who does not answer:
-// its context ends the handshake, from a goroutine of the library's; and so does
-// the scope of the task.
+// TestTLSHandshakeEnds: the server never answers. The client's context ends the
+// handshake, on one of the library's goroutines, and so does the scope of the
+// task.
 func TestTLSHandshakeEnds(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		silent := func(_ context.Context, c net.Conn) error {

@@ -1,8 +1,8 @@
 package interop_test
 
-// gobwas/ws in tasks: its server and its client have neither goroutines nor
-// channels. Care is needed with what several tasks write to one connection: a
-// frame is two Writes, between which another task may have its turn.
+// gobwas/ws in tasks: its server and its client use neither goroutines nor
+// channels. If several tasks write to one connection they need a lock: a frame is
+// two Writes, and another task may run between them.
 
 import (
 	"context"
@@ -18,16 +18,16 @@ import (
 	"github.com/rondo-go/rondo/interop/internal/peer"
 )
 
-// A room passes every text that one of its guests says on to all of them. Its
-// map needs no lock, but each of the connections does.
-type room struct{ guests map[net.Conn]*rondo.Mutex }
+// A room sends every text of one of its members to all of them. Its map needs no
+// lock, but each of the connections does.
+type room struct{ members map[net.Conn]*rondo.Mutex }
 
 func (r *room) serve(ctx context.Context, c net.Conn) error {
 	if _, err := ws.Upgrade(c); err != nil {
 		return err
 	}
-	r.guests[c] = new(rondo.Mutex)
-	defer delete(r.guests, c)
+	r.members[c] = new(rondo.Mutex)
+	defer delete(r.members, c)
 	for {
 		text, err := wsutil.ReadClientText(c)
 		if _, ok := err.(wsutil.ClosedError); ok {
@@ -36,11 +36,11 @@ func (r *room) serve(ctx context.Context, c net.Conn) error {
 		if err != nil {
 			return err
 		}
-		for guest, writing := range r.guests {
+		for member, writing := range r.members {
 			if err := writing.Lock(ctx); err != nil {
 				return err
 			}
-			err := wsutil.WriteServerText(guest, text)
+			err := wsutil.WriteServerText(member, text)
 			writing.Unlock()
 			if err != nil {
 				return err
@@ -49,20 +49,20 @@ func (r *room) serve(ctx context.Context, c net.Conn) error {
 	}
 }
 
-// TestWebSocket has 20 guests hear each other.
+// TestWebSocket: 20 members receive each other's texts.
 func TestWebSocket(t *testing.T) {
-	const guests = 20
+	const members = 20
 	run(t, func(ctx context.Context) error {
 		r := &room{make(map[net.Conn]*rondo.Mutex)}
 		err := serving(t, ctx, r.serve, func(ctx context.Context, address string) error {
 			dialer := ws.Dialer{NetDial: socketDial(ctx)}
-			return all(ctx, guests, func(ctx context.Context, i int) error {
+			return all(ctx, members, func(ctx context.Context, i int) error {
 				c, _, _, err := dialer.Dial(ctx, "ws://"+address)
 				if err != nil {
 					return err
 				}
 				defer c.Close()
-				for len(r.guests) < guests {
+				for len(r.members) < members {
 					if err := rondo.Yield(ctx); err != nil {
 						return err
 					}
@@ -72,15 +72,15 @@ func TestWebSocket(t *testing.T) {
 					return err
 				}
 				heard := make(map[string]bool)
-				for range guests {
+				for range members {
 					text, err := wsutil.ReadServerText(c)
 					if err != nil {
 						return err
 					}
 					heard[string(text)] = true
 				}
-				if len(heard) != guests || !heard[own] {
-					t.Errorf("guest %d heard %d different texts", i, len(heard))
+				if len(heard) != members || !heard[own] {
+					t.Errorf("member %d received %d different texts", i, len(heard))
 				}
 				if err := ws.WriteFrame(c, ws.MaskFrame(ws.NewCloseFrame(ws.NewCloseFrameBody(ws.StatusNormalClosure, "")))); err != nil {
 					return err
@@ -92,14 +92,14 @@ func TestWebSocket(t *testing.T) {
 				return nil
 			})
 		})
-		if len(r.guests) > 0 {
-			t.Errorf("%d guests are left", len(r.guests))
+		if len(r.members) > 0 {
+			t.Errorf("%d members are left", len(r.members))
 		}
 		return err
 	})
 }
 
-// TestWebSocketCurl has curl shake hands.
+// TestWebSocketCurl: curl does the handshake.
 func TestWebSocketCurl(t *testing.T) {
 	curl := peer.Need(t, "curl")
 	run(t, func(ctx context.Context) error {
@@ -108,7 +108,7 @@ func TestWebSocketCurl(t *testing.T) {
 			return err
 		}
 		return serving(t, ctx, once, func(ctx context.Context, address string) error {
-			// The key and the answer to it are those of RFC 6455, 1.3.
+			// The key and its answer are the example of RFC 6455, 1.3.
 			out, err := command(ctx, nil, curl, "-sSi", "--http1.1", "-H", "Connection: Upgrade", "-H", "Upgrade: websocket",
 				"-H", "Sec-WebSocket-Version: 13", "-H", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "http://"+address)
 			if !strings.HasPrefix(out, "HTTP/1.1 101 ") || !strings.Contains(out, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=") {

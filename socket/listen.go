@@ -6,7 +6,6 @@ package socket
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"syscall"
@@ -111,7 +110,7 @@ func loopOf(ctx context.Context, call string) (kernel.Loop, error) {
 	if loop := kernel.Of(ctx); loop != nil {
 		return loop, nil
 	}
-	return nil, fmt.Errorf("rondo: socket.%s: %w", call, rondo.ErrNoLoop)
+	return nil, kernel.Misuse("socket."+call, rondo.ErrNoLoop)
 }
 
 // keepAlive gives what package net makes of its two fields.

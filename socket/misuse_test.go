@@ -39,8 +39,8 @@ func TestNoLoop(t *testing.T) {
 			t.Errorf("%s: %v", call, err)
 		}
 	}
-	panics(t, "rondo: socket.Pipe: the ctx does not belong to a loop", func() { socket.Pipe(ctx) })
-	panics(t, "rondo: socket.WatchRead: the ctx does not belong to a loop", func() { socket.WatchRead(ctx, 0, func() {}) })
+	panics(t, "rondo: socket.Pipe: this ctx belongs to no running loop", func() { socket.Pipe(ctx) })
+	panics(t, "rondo: socket.WatchRead: this ctx belongs to no running loop", func() { socket.WatchRead(ctx, 0, func() {}) })
 	run(t, func(inner context.Context) error {
 		l, err := socket.Listen(inner, "tcp", "127.0.0.1:0")
 		if err != nil {

@@ -484,7 +484,7 @@ func roundTripTLS(t testing.TB, c net.Conn) error {
 
 func TestTLSMisuse(t *testing.T) {
 	ctx := context.Background()
-	none := "the ctx does not belong to a loop"
+	none := "this ctx belongs to no running loop"
 	panics(t, "rondo: socket.TLSClient: "+none, func() { socket.TLSClient(ctx, nil, nil) })
 	panics(t, "rondo: socket.TLSServer: "+none, func() { socket.TLSServer(ctx, nil, nil) })
 	panics(t, "rondo: socket.NewTLSListener: "+none, func() { socket.NewTLSListener(ctx, nil, nil) })

@@ -1,11 +1,11 @@
 /*
- * An echo server on one thread, with nothing between it and epoll: the least
- * that a server on Linux can do. It is a rival in the table of package main.
+ * An echo server on one thread that calls epoll directly: the least work that a
+ * server on Linux can do. It is a rival in the table of package main.
  *
  * It prints its address, answers each line on its standard input with the CPU
  * time that it has used, in nanoseconds, and ends when that input ends. Its
- * peers send less than its buffer holds and wait for the answer, so it may take
- * a write that does not fit for a fault of theirs, and ends.
+ * clients send less than its buffer holds and wait for the answer. A write that
+ * does not fit is therefore an error of the client, and ends the program.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

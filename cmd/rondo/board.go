@@ -45,7 +45,7 @@ type board struct {
 	ended  bool     // the process has ended, and now is the last picture
 
 	taking bool // a picture is being taken
-	turn   int  // counts the pictures, so that a late tick is told from the next
+	turn   int  // counts the pictures, so that a late tick is not taken for the next
 	hasty  bool // another one is wanted as soon as this one is there
 
 	order    order
@@ -196,7 +196,7 @@ func (b *board) arrange() {
 	}
 }
 
-// has tells whether the text, in small letters, occurs in the task's row.
+// has reports whether the text, in small letters, occurs in the task's row.
 func (m meter) has(text string) bool {
 	for _, s := range []string{m.Name, m.doing(), shortFunc(m.Func), "#" + strconv.FormatUint(m.ID, 10)} {
 		if strings.Contains(strings.ToLower(s), text) {

@@ -50,7 +50,7 @@ func newStudio(t *testing.T, width, height int) *studio {
 	return s
 }
 
-// see gives the board a picture that it has asked for.
+// see returns the board a picture that it has asked for.
 func (s *studio) see(p *inspect.Picture) tea.Cmd {
 	s.t.Helper()
 	if !s.taking {
@@ -112,7 +112,7 @@ func (s *studio) frame() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// names gives the tasks in sight, the uppermost first, the one under the cursor in
+// names returns the tasks in sight, the uppermost first, the one under the cursor in
 // brackets.
 func (s *studio) names() string {
 	var out []string
@@ -131,7 +131,7 @@ func held(n int) *inspect.Picture {
 	p := pictured(n)
 	l := p.Loops[0]
 	l.Lag = 3200 * time.Millisecond
-	l.Held = &inspect.Held{Task: 4, For: l.Lag, How: "computing", Advice: "it computes; call rondo.Yield now and then, or Offload it",
+	l.Held = &inspect.Held{Task: 4, For: l.Lag, How: "computing", Advice: "it is computing; call rondo.Yield from time to time, or use Offload",
 		Stack: []inspect.Frame{{Func: "main.fanOut", File: "/src/chat/main.go", Line: 71}}}
 	return p
 }
@@ -276,7 +276,7 @@ func TestBoardMoves(t *testing.T) {
 			t.Fatalf("after %q: %s, want %s", step.keys, got, step.want)
 		}
 	}
-	// A task that is gone leaves the cursor where it was.
+	// A task that has ended leaves the cursor where it was.
 	s.keys("s", "down")
 	p := pictured(2)
 	p.Loops[0].Tasks = p.Loops[0].Tasks[:5]
@@ -402,7 +402,7 @@ func TestBoardHastens(t *testing.T) {
 	if f := s.frame(); fmt.Sprint(s.asked) != "[0 4]" || !strings.Contains(f, "sweep.go:42") {
 		t.Errorf("asked for %v; it shows\n%s", s.asked, f)
 	}
-	// A task that ran while it was looked at keeps the stack that was seen.
+	// A task that ran while the picture was taken keeps the last stack that was read.
 	p := pictured(3)
 	p.Loops[0].Tasks[3].Moved = true
 	s.see(p)
@@ -411,7 +411,7 @@ func TestBoardHastens(t *testing.T) {
 	}
 }
 
-// Without colour there is none; what is bold or reversed stays.
+// Without colour, bold and reversed text stays.
 func TestBoardColour(t *testing.T) {
 	for _, color := range []bool{true, false} {
 		s := newStudio(t, 80, 24)

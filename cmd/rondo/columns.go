@@ -53,7 +53,7 @@ type column struct {
 	from  int  // the least width of the terminal at which it is shown
 }
 
-// fit gives the widths of columns that need so much, on a terminal so wide; 0
+// fit returns the widths of columns that need so much, on a terminal so wide; 0
 // for one that is not shown. Between two that are shown one cell stays free.
 func fit(cs []column, need []int, width int) []int {
 	out := make([]int, len(cs))

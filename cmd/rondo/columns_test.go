@@ -43,7 +43,7 @@ func TestFit(t *testing.T) {
 		{29, []int{0, 50, 50, 0}, "[4 11 12 0]"}, // the last has no room
 		{6, []int{0, 50, 50, 0}, "[4 0 0 0]"},
 		{7, []int{0, 50, 50, 0}, "[4 0 1 0]"},
-		{1, []int{0, 50, 50, 0}, "[4 0 0 0]"}, // whoever lays them out cuts
+		{1, []int{0, 50, 50, 0}, "[4 0 0 0]"}, // lay cuts them
 	} {
 		if got := fmt.Sprint(fit(cs, test.need, test.width)); got != test.want {
 			t.Errorf("on %d for %v: %s, want %s", test.width, test.need, got, test.want)

@@ -95,7 +95,7 @@ func TestDemoSizes(t *testing.T) {
 	}
 }
 
-// A client hears of an error of the server, and the demo ends with it.
+// The demo ends with an error of the server.
 func TestDemoServerFails(t *testing.T) {
 	d := &demo{conns: 3, length: time.Hour, size: 64, pattern: pattern(64)}
 	p := &progress{out: new(strings.Builder), columns: func() int { return 0 }}

@@ -2,6 +2,6 @@
 
 package main
 
-// descriptors gives how many files this process may have open: the system tells
+// descriptors returns how many files this process may have open: the system tells
 // of no limit.
 func descriptors() int { return unlimited }

@@ -4,7 +4,7 @@ package main
 
 import "syscall"
 
-// descriptors gives how many files this process may have open. It is the
+// descriptors returns how many files this process may have open. It is the
 // system's hard limit: the Go runtime has raised the soft one to it.
 func descriptors() int {
 	var limit syscall.Rlimit

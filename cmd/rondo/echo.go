@@ -46,7 +46,7 @@ func runEcho(c *console, args []string) error {
 	return runner.Run(context.Background(), e.main)
 }
 
-// checkAddress refuses what is no address, whatever the network has.
+// checkAddress refuses what is not an address.
 func checkAddress(addr string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -154,8 +154,7 @@ func sendBack(c net.Conn, buf []byte, bytes *int64) error {
 	}
 }
 
-// trouble hears of connections that broke off, and of those that could not be
-// accepted.
+// trouble is called when a connection fails, or cannot be accepted.
 func (e *echoServer) trouble(c net.Conn, err error) {
 	if c != nil {
 		e.failed++
@@ -166,7 +165,7 @@ func (e *echoServer) trouble(c net.Conn, err error) {
 	if errors.Is(err, syscall.EMFILE) {
 		hint = " (more files may be open after ulimit -n)"
 	}
-	// The server goes on, whether anybody reads this or not.
+	// The server goes on even if this cannot be written.
 	_, _ = fmt.Fprintf(e.console.err, "rondo echo: %s%s\n", strings.TrimPrefix(err.Error(), "rondo: "), hint)
 }
 
@@ -176,9 +175,9 @@ func listenError(addr string, err error) error {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%s is in use; choose another port, or 0 for any free one: --addr 127.0.0.1:0", addr)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s may not be listened on; choose a port above 1023", addr)
+		return fmt.Errorf("%s needs more rights to listen on; choose a port above 1023", addr)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("%s is no address of this machine; choose 127.0.0.1, or leave the host out for all there are", addr)
+		return fmt.Errorf("%s is not an address of this machine; choose 127.0.0.1, or leave out the host to listen on all addresses", addr)
 	}
 	return fmt.Errorf("cannot listen on %s; choose another --addr: %w", addr, err)
 }

@@ -35,8 +35,8 @@ func TestListenError(t *testing.T) {
 		want string
 	}{
 		{fail(syscall.EADDRINUSE), "h:1 is in use; choose another port, or 0 for any free one: --addr 127.0.0.1:0"},
-		{fail(syscall.EACCES), "h:1 may not be listened on; choose a port above 1023"},
-		{fail(syscall.EADDRNOTAVAIL), "h:1 is no address of this machine; choose 127.0.0.1, or leave the host out for all there are"},
+		{fail(syscall.EACCES), "h:1 needs more rights to listen on; choose a port above 1023"},
+		{fail(syscall.EADDRNOTAVAIL), "h:1 is not an address of this machine; choose 127.0.0.1, or leave out the host to listen on all addresses"},
 		{&net.DNSError{Err: "no such host", Name: "h"}, "cannot listen on h:1; choose another --addr: lookup h: no such host"},
 	} {
 		if got := listenError("h:1", test.err).Error(); got != test.want {

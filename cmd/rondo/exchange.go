@@ -24,8 +24,8 @@ const (
 )
 
 // pattern makes what messages of a size consist of: one piece, over and over. It
-// is twice as long as that, so that whatever follows an offset in the first half
-// is one slice.
+// is twice as long as that, so that what follows any offset in the first half is
+// one slice.
 func pattern(size int) []byte {
 	p := make([]byte, min(size, piece))
 	for i := range p {
@@ -104,8 +104,8 @@ func (d *demo) answer(_ context.Context, c net.Conn) error {
 	return sendBack(c, make([]byte, len(d.pattern)/2), &d.echoed)
 }
 
-// serverFailed hears what went wrong in the server. When clients are ended, some
-// connections break off.
+// serverFailed is called when the server fails. Once the clients have ended,
+// connections break off, which is not a failure.
 func (d *demo) serverFailed(_ net.Conn, err error) {
 	if d.ended.IsZero() {
 		d.end(fmt.Errorf("the server failed: %w", err))

@@ -10,11 +10,11 @@ import (
 
 const demoUsage = `Usage: rondo demo [--conns N] [--for D] [--size N]
 
-A server and its clients, each connection a task at both ends, talk over TCP on
-this machine. All of them are tasks of one loop, and so of one thread at a time.
-Each client sends a message, waits until it has all of it back, and sends the
-next; all do so as fast as they can, so a round trip includes the time that
-every other client takes.
+A server and its clients talk over TCP on this machine. Each connection is a
+task at both ends, and all tasks run on one loop, one at a time. Each client
+sends a message, waits until all of it has come back, and sends the next one.
+All do so as fast as they can, so a round trip includes the time of every other
+client.
 
   --conns N   how many clients (default 1000)
   --for D     how long they talk, such as 10s or 1m30s (default 5s)
@@ -31,19 +31,19 @@ An echo server: it sends back what it gets. Each connection is a task.
                      (default 127.0.0.1:7777)
   --grace D          how long connections may go on after Ctrl-C (default 5s)
 
-Ctrl-C or SIGTERM ends it: it accepts no more, lets the connections finish, cuts
-those off that take longer than the grace, and says what it did. A second Ctrl-C
-ends it at once.
+Ctrl-C or SIGTERM ends it: it accepts no more connections, lets those it has
+finish, closes those that take longer than the grace, and prints a summary. A
+second Ctrl-C ends it at once.
 `
 
 const helpUsage = `Usage: rondo help [command]
 
-It says what the command does, or without one, which commands there are.
+It says what the command does. Without one it lists the commands.
 `
 
 const versionUsage = `Usage: rondo version
 
-It says which version this is, and which Go it was built with.
+It prints the version, and the Go that built it.
 `
 
 func runHelp(c *console, args []string) error {

@@ -49,7 +49,7 @@ func TestHelpNamesFlags(t *testing.T) {
 		for _, m := range named.FindAllStringSubmatch(v.usage, -1) {
 			found++
 			status, _, err := invoke(v.name, m[1])
-			want := fmt.Sprintf("rondo %s: %s needs a value after it; \"rondo %s --help\" says which\n", v.name, m[1], v.name)
+			want := fmt.Sprintf("rondo %s: %s needs a value; \"rondo %s --help\" says which\n", v.name, m[1], v.name)
 			if m[2] == "" {
 				// It is taken, and what is missing is something else.
 				want = fmt.Sprintf("rondo %s: a process is missing, as in: rondo %s PID\n", v.name, v.name)

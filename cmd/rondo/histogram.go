@@ -31,20 +31,20 @@ func (h *histogram) record(d time.Duration) {
 	h.max = max(h.max, d)
 }
 
-// bucket gives the place of v. Values below fine have a bucket each; from there
+// bucket returns the place of v. Values below fine have a bucket each; from there
 // on each doubling has fine of them.
 func bucket(v uint64) int {
 	shift := max(bits.Len64(v)-fineBits-1, 0)
 	return shift*fine + int(v>>shift)
 }
 
-// top gives the largest value whose place is i.
+// top returns the largest value whose place is i.
 func top(i int) uint64 {
 	shift := max(i/fine-1, 0)
 	return uint64(i-shift*fine+1)<<shift - 1
 }
 
-// quantile gives a time that the share q of all values did not exceed: the
+// quantile returns a time that the share q of all values did not exceed: the
 // largest that the bucket of the last of them can hold. It is 0 if there are
 // none.
 func (h *histogram) quantile(q float64) time.Duration {

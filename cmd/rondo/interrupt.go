@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-go/rondo/signals"
 )
 
-// onInterrupt catches Ctrl-C and SIGTERM from now on. The function that it gives
+// onInterrupt catches Ctrl-C and SIGTERM from now on. The function that it returns
 // waits for the first of them, and returns what to call it. From then on a
 // signal ends the process, so that a program that does not end can be ended.
 func onInterrupt(ctx context.Context) (wait func() (name string, err error)) {

@@ -65,7 +65,7 @@ func (c *child) signal(s os.Signal) {
 	}
 }
 
-// end waits for the end and gives all of the output.
+// end waits for the end and returns all of the output.
 func (c *child) end() string {
 	c.t.Helper()
 	if _, err := io.Copy(io.Discard, c.out); err != nil {

@@ -124,7 +124,7 @@ func (b *board) sort(o order) {
 	b.arrange()
 }
 
-// search shows the tasks in whose rows the text occurs.
+// search shows the tasks whose rows contain the text.
 func (b *board) search(text string) {
 	b.filter = text
 	b.arrange()

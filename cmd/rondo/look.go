@@ -1,7 +1,7 @@
 package main
 
-// This file has what the verbs that look into programs have in common: which
-// program it is, and in what form it is shown.
+// This file has what the verbs that read programs share: which program is read,
+// and in what form it is shown.
 
 import (
 	"bufio"
@@ -86,7 +86,7 @@ func (l *look) open() (*inspect.Target, error) {
 	return inspect.OpenProcess(l.pid)
 }
 
-// missing gives the one of the two files that is not there.
+// missing returns the one of the two files that is not there.
 func (l *look) missing() string {
 	if _, err := os.Stat(l.core); err != nil || l.exe == "" {
 		return l.core

@@ -61,7 +61,7 @@ func TestPs(t *testing.T) {
 		t.Fatalf("status %d, error %q", status, err)
 	}
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if !regexp.MustCompile(`^target: \d+ tasks, 0 ready, \d+ timers, up \S+, asleep \d+ % of it$`).MatchString(lines[0]) {
+	if !regexp.MustCompile(`^target: \d+ tasks, 0 ready, \d+ timers, up \S+, idle \d+ %$`).MatchString(lines[0]) {
 		t.Errorf("the first line is %q", lines[0])
 	}
 	// What is not the same each time is a pattern; columns begin below their titles.
@@ -76,7 +76,7 @@ func TestPs(t *testing.T) {
 		`^ *\d+   reader +waiting   read .*127\.0\.0\.1:\d+ `,
 		`^ *\d+   acceptor +waiting   accept `,
 		`^ *\d+   offloader +waiting   offload +\S+s +\S+s`,
-		`^CYCLE: #\d+ dead-[ab], which waits for #\d+ dead-[ab], which waits for #\d+ dead-[ab]$`,
+		`^CYCLE: #\d+ dead-[ab] waits for #\d+ dead-[ab], which waits for #\d+ dead-[ab]$`,
 	} {
 		if !slices.ContainsFunc(lines, regexp.MustCompile(want).MatchString) {
 			t.Errorf("no line is as %s:\n%s", want, out)
@@ -138,10 +138,10 @@ func TestTree(t *testing.T) {
 	}
 	for _, want := range []string{
 		`(?m)^process \d+, go1\.\S+: \d+ tasks in 1 loop$`,
-		`(?m)^└─ #1 main  waits for sleep (1h0m0|59m\d+)s, since \S+  \(main\.waits\)$`,
+		`(?m)^└─ #1 main  waiting \S+ for sleep (1h0m0|59m\d+)s  \(main\.waits\)$`,
 		`(?m)^ +└─ timeout, \d+ tasks, (1h0m0|59m\d+)s left$`,
 		`(?m)^ +└─ group, \d+ tasks$`,
-		`(?m)^ +├─ #\d+ sleeper  waits for sleep (1h0m0|59m\d+)s, since .*\n +│ +main\.nap .*main\.go:\d+\n +│ +main\.deep .*main\.go:\d+$`,
+		`(?m)^ +├─ #\d+ sleeper  waiting \S+ for sleep (1h0m0|59m\d+)s .*\n +│ +main\.nap .*main\.go:\d+\n +│ +main\.deep .*main\.go:\d+$`,
 		`(?m)^CYCLE: #\d+ dead-a`,
 	} {
 		if !regexp.MustCompile(want).MatchString(out) {
@@ -163,7 +163,7 @@ func TestTree(t *testing.T) {
 func TestTreeOfMany(t *testing.T) {
 	p := startTarget(t, "many", "40")
 	status, few, err := invoke("tree", p.pid())
-	if status != exitDone || err != "" || strings.Count(few, "5 × such as #") != 8 || strings.Count(few, "worker-") != 8 {
+	if status != exitDone || err != "" || strings.Count(few, "5 × like #") != 8 || strings.Count(few, "worker-") != 8 {
 		t.Errorf("status %d, error %q; 40 tasks of 8 kinds are\n%s", status, err, few)
 	}
 	if _, all, _ := invoke("tree", "--all", p.pid()); strings.Contains(all, " × ") || strings.Count(all, "worker-") != 40 {
@@ -182,7 +182,7 @@ func TestHeldFirst(t *testing.T) {
 	_, tree, _ = strings.Cut(tree, "\n\n")
 	for _, text := range []string{out, tree} {
 		lines := strings.Split(text, "\n")
-		if len(lines) < 3 || !regexp.MustCompile(`^HELD: #\d+ culprit has held the loop for \S+: it computes; `).MatchString(lines[1]) ||
+		if len(lines) < 3 || !regexp.MustCompile(`^HELD: #\d+ culprit has held the loop for \S+: it is computing; `).MatchString(lines[1]) ||
 			!regexp.MustCompile(`^    main\.spin .*main\.go:\d+$`).MatchString(lines[2]) {
 			t.Errorf("it begins with\n%s", text)
 		}
@@ -194,7 +194,7 @@ func TestHeldFirst(t *testing.T) {
 	}
 }
 
-// What cannot be looked into is one sentence, and the status 1.
+// What cannot be read is reported in one sentence, with status 1.
 func TestLookFails(t *testing.T) {
 	other := exec.Command("sleep", "1000")
 	if err := other.Start(); err != nil {

@@ -38,13 +38,13 @@ type verb struct {
 // verbs are in the order of the help text.
 func verbs() []verb {
 	return []verb{
-		{"demo", "a server and 1,000 clients talk on one loop, and are measured", demoUsage, runDemo},
+		{"demo", "a server and 1,000 clients on one loop, measured", demoUsage, runDemo},
 		{"echo", "an echo server, until Ctrl-C", echoUsage, runEcho},
 		{"ps", "the tasks of a live process or a core file", psUsage, runPs},
-		{"tree", "the same as a tree, with each task's stack", treeUsage, runTree},
-		{"top", "the same as a live screen", topUsage, runTop},
+		{"tree", "the same tasks as a tree, with their stacks", treeUsage, runTree},
+		{"top", "the same tasks on a live screen", topUsage, runTop},
 		{"trace", "run a program and write a timeline of its tasks", traceUsage, runTrace},
-		{"help", `what there is, and with a name, what that does: rondo help demo`, helpUsage, runHelp},
+		{"help", `the commands, or one of them: rondo help demo`, helpUsage, runHelp},
 		{"version", "the version of this program", versionUsage, runVersion},
 	}
 }
@@ -65,7 +65,7 @@ func (e usageError) Error() string { return string(e) }
 
 func usagef(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
 
-// run does what args say and gives the exit status.
+// run does what args say and returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
 	c := &console{out: stdout, err: stderr}
 	name, err := c.dispatch(args)
@@ -76,7 +76,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if errors.As(err, &status) {
 		return int(status)
 	}
-	// There is nobody left to tell if this fails.
+	// If this fails, the error cannot be reported anywhere.
 	_, _ = fmt.Fprintf(stderr, "%s: %s\n", name, sentence(err))
 	if errors.As(err, new(usageError)) {
 		return exitUsage
@@ -84,7 +84,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// sentence gives what err says, if it is several errors what the first says.
+// sentence returns what err says, if it is several errors what the first says.
 func sentence(err error) string {
 	first, rest, more := strings.Cut(err.Error(), "\n")
 	if !more {
@@ -93,7 +93,7 @@ func sentence(err error) string {
 	return fmt.Sprintf("%s (and %s)", first, plural(strings.Count(rest, "\n")+1, "more error"))
 }
 
-// dispatch runs the verb that args begin with. It also gives the name to put
+// dispatch runs the verb that args begin with. It also returns the name to put
 // before its error.
 func (c *console) dispatch(args []string) (name string, err error) {
 	if len(args) == 0 {
@@ -120,5 +120,5 @@ func unknownVerb(name string) error {
 	if strings.HasPrefix(name, "-") {
 		return usagef(`flags such as %q come after a command; "rondo help" lists the commands`, name)
 	}
-	return usagef(`there is no command %q; "rondo help" lists those there are`, name)
+	return usagef(`there is no command %q; "rondo help" lists the commands`, name)
 }

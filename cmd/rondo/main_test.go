@@ -18,8 +18,8 @@ var update = flag.Bool("update", false, "write the golden files")
 // asCommand makes the test program the command itself.
 const asCommand = "RONDO_TEST_AS_COMMAND"
 
-// TestMain counts goroutines: coroutines are goroutines too, so whatever a loop
-// or a test leaves behind shows here.
+// TestMain counts goroutines. Coroutines are goroutines too, so it finds what a
+// loop or a test leaves behind.
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		main()

@@ -72,7 +72,7 @@ func (o *options) flag(p *bool, name string) {
 }
 
 // add adds a flag. What package flag makes of an error of set is not for
-// people, so it is kept beside.
+// people, so it is kept apart.
 func (o *options) add(name string, set func(text string) error) {
 	o.set.Func(name, "", func(text string) error {
 		o.bad = set(text)
@@ -80,7 +80,7 @@ func (o *options) add(name string, set func(text string) error) {
 	})
 }
 
-// parse reads the flags at the beginning of args, and gives the rest. The error
+// parse reads the flags at the beginning of args, and returns the rest. The error
 // is flag.ErrHelp if that is asked for.
 func (o *options) parse(args []string) (rest []string, err error) {
 	o.set.Init("", flag.ContinueOnError)
@@ -103,9 +103,9 @@ func (o *options) parse(args []string) (rest []string, err error) {
 	given, _, _ := strings.Cut(args[stop], "=")
 	name := strings.TrimPrefix(strings.TrimPrefix(given, "-"), "-")
 	if o.set.Lookup(name) != nil {
-		return nil, usagef(`--%s needs a value after it; "rondo %s --help" says which`, name, o.verb)
+		return nil, usagef(`--%s needs a value; "rondo %s --help" says which`, name, o.verb)
 	}
-	return nil, usagef(`there is no flag %s; "rondo %s --help" lists those there are`, given, o.verb)
+	return nil, usagef(`there is no flag %s; "rondo %s --help" lists the flags`, given, o.verb)
 }
 
 // parseAll is parse for a verb that takes nothing but flags.

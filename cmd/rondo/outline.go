@@ -20,7 +20,7 @@ type branch struct {
 }
 
 // outline puts tasks, which are in the order of their start, under those that
-// started them. A task whose parent is not among them has nobody above it.
+// started them. A task whose parent is not among them is at the top.
 func outline(tasks []rondo.TaskInfo) []*branch {
 	children := make(map[uint64][]rondo.TaskInfo)
 	known := make(map[uint64]bool)
@@ -57,7 +57,7 @@ func grow(tasks []rondo.TaskInfo, children map[uint64][]rondo.TaskInfo) []*branc
 	return branches
 }
 
-// name gives the task's name, or how many there are and what their names have in
+// name returns the task's name, or how many there are and what their names have in
 // common.
 func (b *branch) name() string {
 	if len(b.tasks) == 1 {
@@ -74,7 +74,7 @@ func (b *branch) name() string {
 	return count(len(b.tasks)) + " × " + stem
 }
 
-// shared gives what two names begin with.
+// shared returns what two names begin with.
 func shared(a, b string) string {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -114,7 +114,7 @@ func (b *branch) doing() string {
 	return strings.Join(parts, ", ")
 }
 
-// draw gives the lines of the tree, with what the tasks do in one column.
+// draw returns the lines of the tree, with what the tasks do in one column.
 func draw(branches []*branch) []string {
 	var rows [][]string
 	var walk func(branches []*branch, indent string)

@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ func (b *board) View() tea.View {
 	return v
 }
 
-// draw gives the lines of a frame.
+// draw returns the lines of a frame.
 func (b *board) draw() []string {
 	if b.height < 1 || b.width < 1 {
 		return nil
@@ -82,6 +83,9 @@ func (b *board) head() []string {
 		}
 		return b.shortened(lines)
 	}
+	if missing := b.now.picture.Missing; missing != "" {
+		alarm(missing, 2)
+	}
 	for _, l := range b.now.loops {
 		if l.Held != nil {
 			alarm(l.alarm(), 3)
@@ -110,8 +114,8 @@ func (g gauge) alarm() string {
 		}
 	}
 	text := fmt.Sprintf("HELD: %s has held %s for %s: %s", who, g.Name, stretch(g.Held.For), g.Held.Advice)
-	if own := inspect.Own(g.Held.Stack); len(own) > 0 {
-		text += fmt.Sprintf(" (%s)", shortFunc(own[0].Func))
+	if i := slices.IndexFunc(g.Held.Stack, inspect.Frame.Own); i >= 0 {
+		text += fmt.Sprintf(" (%s)", shortFunc(g.Held.Stack[i].Func))
 	}
 	return text
 }
@@ -185,7 +189,7 @@ func (b *board) table() []string {
 	room := b.room()
 	if len(b.rows) == 0 {
 		if b.filter != "" {
-			return append(lines, cut("no task has that in its row; esc shows all", b.width))
+			return append(lines, cut("no task matches; esc shows all", b.width))
 		}
 		return append(lines, cut("no task", b.width))
 	}
@@ -203,7 +207,7 @@ func (b *board) table() []string {
 	return lines
 }
 
-// taskLines gives the titles of the tasks' columns and then a line for each task.
+// taskLines returns the titles of the tasks' columns and then a line for each task.
 func (b *board) taskLines(tasks []meter) []string {
 	sorted := func(o order, title string) string {
 		switch {
@@ -296,7 +300,7 @@ func (b *board) stack() []string {
 	m := b.detail
 	frames := m.Stack
 	if !b.full {
-		frames = inspect.Own(frames)
+		frames = slices.DeleteFunc(slices.Clone(frames), func(f inspect.Frame) bool { return !f.Own() })
 	}
 	var lines []string
 	for _, f := range frames {

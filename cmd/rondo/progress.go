@@ -3,9 +3,9 @@ package main
 // This file shows how far something is: on a terminal in one line that is
 // written over, else in a line of its own each time.
 //
-// Writing is done beside the loop: a terminal that is held up by Ctrl-S stops
-// what it shows, not what goes on. What was begun is always written to its end,
-// so nothing that is written later gets in between.
+// Writing is offloaded: a terminal that Ctrl-S has stopped stops what it shows, not
+// the loop. A write that has begun is always finished, so nothing that is written
+// later gets in between.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// columns gives the width of the terminal that w is, or 0 if it is none that
+// columns returns the width of the terminal that w is, or 0 if it is none that
 // could be written over.
 func columns(w io.Writer) int {
 	f, ok := w.(*os.File)
@@ -41,7 +41,7 @@ type progress struct {
 	extent  int        // how many columns were written to
 }
 
-// live tells whether lines are written over.
+// live reports whether lines are written over.
 func (p *progress) live() bool { return p.columns() > 0 }
 
 // show puts line in the place of the one before, or below it.

@@ -14,18 +14,18 @@ import (
 const psUsage = `Usage: rondo ps [--json] PID
        rondo ps [--json] --core FILE [--exe FILE]
 
-It lists the tasks of a live process that was made with Rondo, or of a core
-file: what each waits for, since when, and how often it has run. The process is
-not stopped and need not answer: if its loop hangs, the task that holds it comes
-first, with its stack. A task that runs while it is looked at is marked: what it
-waits for is not known.
+It lists the tasks of a live process that uses Rondo, or of a core file: what
+each waits for, since when, and how often it has run. It works on any Rondo
+process: no special build, no pause, and also if its loop hangs. Then the task
+that holds the loop comes first, with its stack. What a task waits for is not
+known if it ran while the picture was taken.
 
   --json        everything that is known, stacks included, as JSON
   --core FILE   a core file instead of a process
   --exe FILE    the program of the core, if it is not where it was
 
-It takes the rights that a debugger takes: your own processes, where the system
-lets users trace them, or root. Linux only.
+It needs the rights of a debugger: your own processes, where the system lets
+users trace them, or root. Linux only.
 `
 
 func runPs(c *console, args []string) error {
@@ -49,8 +49,11 @@ func runPs(c *console, args []string) error {
 // wide, or 0 for none: there lines are cut. A Writer that fails says so at its
 // Flush.
 func writeTable(out *bufio.Writer, p *inspect.Picture, width int) {
+	if p.Missing != "" {
+		fmt.Fprintln(out, p.Missing)
+	}
 	if len(p.Loops) == 0 {
-		fmt.Fprintln(out, "No loop runs in it.")
+		fmt.Fprintln(out, "No loop is running in it.")
 	}
 	for i, l := range p.Loops {
 		if i > 0 {
@@ -74,21 +77,21 @@ func writeTable(out *bufio.Writer, p *inspect.Picture, width int) {
 	}
 }
 
-// row gives a task's cells.
+// row returns a task's cells.
 func row(t *inspect.Task) []string {
 	state, since := t.State, ""
 	if t.Cancelled {
 		state += ", cancelled"
 	}
 	if t.Since > 0 {
-		since = inspect.Short(t.Since)
+		since = short(t.Since)
 	}
 	waits := t.Waiting
 	if t.Moved {
 		waits = "(ran meanwhile)"
 	}
 	return []string{
-		strconv.FormatUint(t.ID, 10), t.Name, state, dash(waits), dash(since), inspect.Short(t.Age),
+		strconv.FormatUint(t.ID, 10), t.Name, state, dash(waits), dash(since), short(t.Age),
 		strconv.FormatUint(t.Switches, 10), shortFunc(t.Func),
 	}
 }

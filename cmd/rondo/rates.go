@@ -73,7 +73,7 @@ func measure(before, after *inspect.Picture) *reading {
 	return r
 }
 
-// since gives how often a second a count rose.
+// since returns how often a second a count rose.
 func since(count, before uint64, seconds float64) float64 {
 	if seconds <= 0 || count < before {
 		return 0
@@ -81,7 +81,7 @@ func since(count, before uint64, seconds float64) float64 {
 	return float64(count-before) / seconds
 }
 
-// earlier gives the loop as it was in a picture; nil if it was not there.
+// earlier returns the loop as it was in a picture; nil if it was not there.
 func earlier(p *inspect.Picture, l *inspect.Loop) *inspect.Loop {
 	if p != nil {
 		for _, old := range p.Loops {
@@ -93,7 +93,7 @@ func earlier(p *inspect.Picture, l *inspect.Loop) *inspect.Loop {
 	return nil
 }
 
-// inOrder gives tasks in the order of their numbers, in which they nearly always
+// inOrder returns tasks in the order of their numbers, in which they nearly always
 // are.
 func inOrder(tasks []*inspect.Task) []*inspect.Task {
 	byID := func(a, b *inspect.Task) int { return cmp.Compare(a.ID, b.ID) }

@@ -42,7 +42,7 @@ func (d *demo) watch(ctx context.Context, p *progress) error {
 }
 
 // line is what is shown at a moment, on a terminal with so many columns, or
-// elsewhere if that is 0. What there is no room for is left out.
+// elsewhere if that is 0. What does not fit is left out.
 func (d *demo) line(now time.Time, speed *pace, columns int) string {
 	if d.begun.IsZero() {
 		return "  " + count(d.dialled) + " of " + plural(d.conns, "client") + " connected"
@@ -70,7 +70,7 @@ func (d *demo) line(now time.Time, speed *pace, columns int) string {
 	return "  " + words + slow
 }
 
-// A pace tells how fast a count grows.
+// A pace measures how fast a count grows.
 type pace struct{ marks []mark }
 
 type mark struct {
@@ -78,7 +78,7 @@ type mark struct {
 	n  uint64
 }
 
-// mark notes the count at a moment, and gives its growth a second over the last
+// mark notes the count at a moment, and returns its growth a second over the last
 // second, or over the time that it has been marked if that is shorter. A moment
 // that is not after the last changes nothing.
 func (p *pace) mark(at time.Time, n uint64) (perSecond float64) {

@@ -4,7 +4,7 @@ package main
 
 import "strings"
 
-// align gives a line for each row of cells, in which cells of one place begin in
+// align returns a line for each row of cells, in which cells of one place begin in
 // one column.
 func align(rows [][]string) []string {
 	var widths []int

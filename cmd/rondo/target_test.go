@@ -14,8 +14,7 @@ import (
 	"testing"
 )
 
-// targetFile builds the program of package inspect's tests that is there to be
-// looked into.
+// targetFile builds the program that package inspect's tests read.
 var targetFile = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "rondo-target")
 	if err != nil {
@@ -67,6 +66,6 @@ func (p *target) pid() string { return strconv.Itoa(p.Process.Pid) }
 // end ends the program, also if its loop hangs.
 func (p *target) end() {
 	_ = p.stdin.Close()
-	// A second end is told that it has been waited for; the status says nothing.
+	// After the first call this fails; the status does not matter.
 	_ = p.Wait()
 }

@@ -18,25 +18,25 @@ import (
 
 const topUsage = `Usage: rondo top [--every D] PID
 
-A live screen of a process that was made with Rondo: how busy each loop is, and
-the tasks, those that run most often first. The process is not stopped, and need
-not answer: if a loop hangs, the screen says so first, and who holds it.
+A live screen of a process that uses Rondo: how busy each loop is, and the
+tasks, those that run most often first. The process is not stopped. If a loop
+hangs, the screen says so first, with the task that holds it.
 
-  --every D   how often it looks, 100ms or more (default 1s); it looks less
-              often if looking takes long, as with very many tasks
+  --every D   how often it takes a picture, 100ms or more (default 1s); less
+              often if a picture takes long, as with very many tasks
 
 Keys:
 
   up down pgup pgdn home end   move; so do k and j
-  enter                        where the task stands; f adds the calls of Rondo
-                               and of Go's runtime, esc leads back
-  s  a  w                      sort by switches a second, age, or time of
-                               waiting; the same key again turns the order round
-  /                            show tasks with a text in their row; esc ends it
+  enter                        show the task's stack; f adds the calls of Rondo
+                               and of Go's runtime, esc goes back
+  s  a  w                      sort by switches a second, age, or time spent
+                               waiting; the same key again reverses the order
+  /                            show tasks whose row contains a text; esc ends it
   q  Ctrl-C                    quit
 
-NO_COLOR in the environment is honoured. Linux only, with the rights that rondo
-ps needs.
+NO_COLOR in the environment turns colours off. Linux only, with the rights that
+rondo ps needs.
 `
 
 // quickest is the least time between two pictures.
@@ -53,7 +53,7 @@ func runTop(c *console, args []string) error {
 		return usagef("--every takes %v or more, not %v", quickest, every)
 	}
 	if columns(c.out) == 0 || !term.IsTerminal(int(os.Stdin.Fd())) {
-		return fmt.Errorf("it draws on a terminal, and this is none; rondo ps %d writes the tasks once", l.pid)
+		return fmt.Errorf("this is not a terminal; rondo ps %d writes the tasks once", l.pid)
 	}
 	t, err := l.open()
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *camera) take(task uint64) shot {
 	}
 	began := time.Now()
 	p, err := c.target.Snapshot(o)
-	return shot{p, time.Since(began), err, inspect.Ended(err)}
+	return shot{p, time.Since(began), err, errors.Is(err, os.ErrProcessDone)}
 }
 
 func (c *camera) close() error {

@@ -140,12 +140,12 @@ func TestTopHeld(t *testing.T) {
 // Where there is no terminal, it says what to use.
 func TestTopNeedsTerminal(t *testing.T) {
 	status, out, err := invoke("top", "4711")
-	if want := "rondo top: it draws on a terminal, and this is none; rondo ps 4711 writes the tasks once\n"; status != exitFailed || out != "" || err != want {
+	if want := "rondo top: this is not a terminal; rondo ps 4711 writes the tasks once\n"; status != exitFailed || out != "" || err != want {
 		t.Errorf("status %d, output %q, error %q, want %q", status, out, err, want)
 	}
 }
 
-// What cannot be looked into is said before the screen is taken.
+// A process that cannot be read is reported before the screen is taken.
 func TestTopOfNothing(t *testing.T) {
 	s, c := sit(t, "top", "999999999")
 	<-s.closed

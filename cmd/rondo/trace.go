@@ -21,16 +21,16 @@ import (
 
 const traceUsage = `Usage: rondo trace FILE -- PROGRAM [ARGUMENT...]
 
-It runs a program made with Rondo and writes a timeline of its loops to FILE:
+It runs a program that uses Rondo and writes a timeline of its loops to FILE:
 every task, when it ran, what it waited for, and which task woke it. Open FILE
 at https://ui.perfetto.dev.
 
-The program is as it always is: it has this terminal, it gets the signals that
-this command gets, and its exit status is the one that this command ends with.
-A program that is killed leaves all but the last quarter of a second.
+The program runs as usual: it has this terminal, it gets the signals that this
+command gets, and this command exits with its exit status. If the program is
+killed, the last quarter of a second is missing.
 
-In FILE, %p stands for the number of the process. Programs that the program
-starts write to the same FILE unless there is a %p in it.
+In the name FILE, %p stands for the process id. Programs that the program starts
+write to the same FILE unless its name contains %p.
 RONDO_TRACE=FILE in the environment of a program does the same without this
 command.
 `
@@ -124,7 +124,7 @@ func tryToWrite(path string) error {
 	return f.Close()
 }
 
-// runThrough runs cmd, passes on the signals that come meanwhile, and gives its
+// runThrough runs cmd, passes on the signals that come meanwhile, and returns its
 // exit status, as a shell counts it.
 func runThrough(cmd *exec.Cmd) (status int, err error) {
 	signals := make(chan os.Signal, 8)
@@ -164,7 +164,7 @@ func (c *console) summarize(path, program string) error {
 	}
 	if t.loops == 0 {
 		_ = removeEmpty(path)
-		return fmt.Errorf("no loop of Rondo ran in %s, so there is no timeline; is it made with Rondo, and did it come to Run?", program)
+		return fmt.Errorf("no loop of Rondo ran in %s, so there is no timeline; does it use Rondo, and did it call Run?", program)
 	}
 	where := path
 	if here, err := os.Getwd(); err == nil {

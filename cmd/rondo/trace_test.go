@@ -39,8 +39,8 @@ func TestTracePassesTheExitStatusOn(t *testing.T) {
 	t.Setenv(asCommand, "1")
 	path := filepath.Join(t.TempDir(), "trace.json")
 	status, out, err := invoke("trace", path, "--", os.Args[0], "dance")
-	want := `rondo: there is no command "dance"; "rondo help" lists those there are
-rondo trace: no loop of Rondo ran in ` + os.Args[0] + `, so there is no timeline; is it made with Rondo, and did it come to Run?
+	want := `rondo: there is no command "dance"; "rondo help" lists the commands
+rondo trace: no loop of Rondo ran in ` + os.Args[0] + `, so there is no timeline; does it use Rondo, and did it call Run?
 `
 	if status != exitUsage || out != "" || err != want {
 		t.Errorf("status %d, output %q, error\n%swant\n%s", status, out, err, want)
@@ -68,7 +68,7 @@ func TestTraceErrors(t *testing.T) {
 		{[]string{file, "--", "./no-such"}, `there is no program "./no-such"; look at the path`, true},
 		{[]string{file, "--", plain}, `"` + plain + `" may not be run; look at whether it is a program`, true},
 		{[]string{filepath.Join(dir, "no", "t"), "--", os.Args[0]}, filepath.Join(dir, "no", "t") + ` cannot be written; choose another file: no such file or directory`, true},
-		{[]string{file, "--", os.Args[0], "version"}, `no loop of Rondo ran in ` + os.Args[0] + `, so there is no timeline; is it made with Rondo, and did it come to Run?`, false},
+		{[]string{file, "--", os.Args[0], "version"}, `no loop of Rondo ran in ` + os.Args[0] + `, so there is no timeline; does it use Rondo, and did it call Run?`, false},
 	} {
 		if test.unix && runtime.GOOS == "windows" {
 			continue

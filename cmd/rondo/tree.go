@@ -11,18 +11,17 @@ import (
 const treeUsage = `Usage: rondo tree [--full] [--all] [--json] PID
        rondo tree [--full] [--all] [--json] --core FILE [--exe FILE]
 
-It draws the tasks of a live process that was made with Rondo, or of a core
-file, as a tree: below a task are the scopes it is in, and in each the tasks
-that it waits for there. With each task stands where it is, the innermost call
-first.
+It draws the tasks of a live process that uses Rondo, or of a core file, as a
+tree: below a task are the scopes it is in, and below each scope the tasks that
+it owns. Each task has its stack, the innermost call first.
 
   --full        all calls, those of Rondo and of Go's runtime too
-  --all         every task, also where many are alike
+  --all         every task, even if many are alike
   --json        everything that is known, as JSON
   --core FILE   a core file instead of a process
   --exe FILE    the program of the core, if it is not where it was
 
-If tasks wait for each other in a ring, it says which, and the exit status is 1.
+If tasks wait for each other in a cycle, it names them and exits with status 1.
 `
 
 func runTree(c *console, args []string) error {

@@ -8,8 +8,6 @@ import (
 	"math"
 	"strconv"
 	"time"
-
-	"github.com/rondo-go/rondo/inspect"
 )
 
 // count writes n with its digits in threes.
@@ -89,13 +87,30 @@ func long(d time.Duration) string {
 // tenths writes a time in tenths of a second, also if there are none.
 func tenths(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s" }
 
+// short writes a time in three digits or so, as pictures do.
+func short(d time.Duration) string {
+	switch a := d.Abs(); {
+	case a < time.Microsecond:
+		return d.String()
+	case a < time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	case a < 10*time.Millisecond:
+		return d.Round(100 * time.Microsecond).String()
+	case a < time.Second:
+		return d.Round(time.Millisecond).String()
+	case a < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
 // stretch writes a time in six characters at most, if it is under 270 years.
 func stretch(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "0s"
 	case d < time.Hour-time.Second/2:
-		return inspect.Short(d)
+		return short(d)
 	case d < 24*time.Hour-time.Minute/2:
 		d = d.Round(time.Minute)
 		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)

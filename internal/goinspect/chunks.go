@@ -30,7 +30,7 @@ func (c *Chunks) Drop() {
 	c.last = 0
 }
 
-// Bytes gives n bytes at addr, which the caller must not change. It reports
+// Bytes returns n bytes at addr, which the caller must not change. It reports
 // whether they are all there.
 func (c *Chunks) Bytes(addr uint64, n int) ([]byte, bool) {
 	if n < 0 || addr+uint64(n) < addr {
@@ -55,7 +55,7 @@ func (c *Chunks) Bytes(addr uint64, n int) ([]byte, bool) {
 	return out, true
 }
 
-// from gives what is there from addr to the end of its chunk, or less.
+// from returns what is there from addr to the end of its chunk, or less.
 func (c *Chunks) from(addr uint64) []byte {
 	chunk := addr / chunkSize
 	if c.last != chunk+1 {
@@ -110,16 +110,10 @@ func (c *Chunks) read(start uint64) []byte {
 	return b
 }
 
-// Word reads the 64-bit word at addr.
-func (c *Chunks) Word(addr uint64) (uint64, bool) {
-	b, ok := c.Bytes(addr, 8)
-	return word(b, 0), ok
-}
-
-// half reads the 32-bit word at addr.
-func (c *Chunks) half(addr uint64) (uint32, bool) {
+// uint32 reads the 32-bit word at addr.
+func (c *Chunks) uint32(addr uint64) (uint32, bool) {
 	b, ok := c.Bytes(addr, 4)
-	return half(b, 0), ok
+	return Uint32(b, 0), ok
 }
 
 // cstring reads a string that ends with a zero byte and is no longer than most.

@@ -1,8 +1,8 @@
 package goinspect
 
-// This file reads ELF core files, as the kernel and gcore write them; see
-// core(5) and elf(5). A core need not hold what stands in the program's file
-// anyway, its code and constants; that part is read from the file.
+// This file reads ELF core files, as the kernel and gcore write them; see core(5)
+// and elf(5). A core need not contain what the program's file contains, code and
+// constants; that part is read from the file.
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ type core struct {
 	threads  map[int]registers
 	mapped   []mappedFile
 	opened   map[string]*os.File
-	exe      string // stands for the program's own file; "" if that is where it was
+	exe      string // the program's file, if it is not where it was; "" if it is
 	program  string // the path of the program's own file
 }
 
@@ -40,8 +40,8 @@ type mappedFile struct {
 	path           string
 }
 
-// OpenCore opens a core file. exe names the file of the program, if it is not
-// where it was when the program ran; "" if it is.
+// OpenCore opens a core file. exe is the program's file, or "" if it is where it
+// was when the program ran.
 func OpenCore(name, exe string) (Memory, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -65,7 +65,7 @@ func newCore(file io.ReaderAt, name, exe string) (*core, error) {
 func (c *core) load(name string) error {
 	e, err := elf.NewFile(c.file)
 	if err != nil || e.Type != elf.ET_CORE {
-		return fmt.Errorf("%s is no ELF core file", name)
+		return fmt.Errorf("%s is not an ELF core file", name)
 	}
 	if e.Class != elf.ELFCLASS64 || e.Data != elf.ELFDATA2LSB {
 		return fmt.Errorf("%s is the core of a 32-bit or big-endian program", name)
@@ -114,7 +114,7 @@ const (
 
 func (c *core) readNotes(b []byte, machine elf.Machine) {
 	for len(b) >= 12 {
-		names, size, kind := uint64(half(b, 0)), uint64(half(b, 4)), half(b, 8)
+		names, size, kind := uint64(Uint32(b, 0)), uint64(Uint32(b, 4)), Uint32(b, 8)
 		start := 12 + (names+3)&^3
 		end := start + size
 		if end > uint64(len(b)) {
@@ -137,22 +137,22 @@ func (c *core) readThread(note []byte, machine elf.Machine) {
 	r := registers{exact: true, how: "from the core's registers"}
 	switch machine {
 	case elf.EM_X86_64:
-		r.pc, r.sp = word(note, regs+16*8), word(note, regs+19*8)
+		r.pc, r.sp = Uint64(note, regs+16*8), Uint64(note, regs+19*8)
 	case elf.EM_AARCH64:
-		r.lr, r.sp, r.pc = word(note, regs+30*8), word(note, regs+31*8), word(note, regs+32*8)
+		r.lr, r.sp, r.pc = Uint64(note, regs+30*8), Uint64(note, regs+31*8), Uint64(note, regs+32*8)
 	}
-	c.threads[int(half(note, pid))] = r
+	c.threads[int(Uint32(note, pid))] = r
 }
 
 // readFiles reads which files were mapped where.
 func (c *core) readFiles(note []byte) {
-	n, page := word(note, 0), word(note, 8)
+	n, page := Uint64(note, 0), Uint64(note, 8)
 	if n > uint64(len(note))/24 {
 		return
 	}
 	names := bytes.Split(note[min(16+24*n, uint64(len(note))):], []byte{0})
 	for i := range n {
-		m := mappedFile{start: word(note, int(16+24*i)), end: word(note, int(24+24*i)), at: word(note, int(32+24*i)) * page}
+		m := mappedFile{start: Uint64(note, int(16+24*i)), end: Uint64(note, int(24+24*i)), at: Uint64(note, int(32+24*i)) * page}
 		if i < uint64(len(names)) {
 			m.path = string(names[i])
 		}
@@ -172,9 +172,9 @@ func (c *core) mappedAt(addr uint64) (mappedFile, bool) {
 	return mappedFile{}, false
 }
 
-// checkProgram makes sure that what the core does not hold of the program's own
-// file can be had from there, and that the file is the one that ran: the core
-// holds its first page, in which the linker's mark of the build stands.
+// checkProgram makes sure that the part of the program's file that the core lacks
+// can be read from the file, and that the file is the one that ran: the core has
+// its first page, which contains the linker's mark of the build.
 func (c *core) checkProgram(name string) error {
 	needed := false
 	for _, m := range c.mapped {
@@ -189,7 +189,7 @@ func (c *core) checkProgram(name string) error {
 	case err != nil && c.exe != "":
 		return err
 	case err != nil:
-		return fmt.Errorf("%s does not hold the code of its program, and %w: name the program's file", name, err)
+		return fmt.Errorf("%s lacks the code of its program, and %w: name the program's file (--exe)", name, err)
 	}
 	for _, m := range c.mapped {
 		if m.path != c.program || m.at != 0 {
@@ -201,7 +201,7 @@ func (c *core) checkProgram(name string) error {
 		}
 		if _, err := f.ReadAt(here[:], 0); err != nil || here != there {
 			if c.exe == "" {
-				return fmt.Errorf("%s is no longer the program of %s, it was built anew: name the file of the one that ran", c.program, name)
+				return fmt.Errorf("%s is no longer the program of %s: it was rebuilt; name the file that ran (--exe)", c.program, name)
 			}
 			return fmt.Errorf("%s is not the program of %s, which was %s", c.exe, name, c.program)
 		}
@@ -270,7 +270,7 @@ func (c *core) segmentAt(addr uint64) (segment, bool) {
 	return c.segments[i], true
 }
 
-// readPart reads within one segment: what the core does not hold from the file
+// readPart reads within one segment. What the core lacks is read from the file
 // that was mapped there.
 func (c *core) readPart(s segment, addr uint64, b []byte) error {
 	if held := s.Start + s.size; addr < held {
@@ -300,7 +300,7 @@ func (c *core) readPart(s segment, addr uint64, b []byte) error {
 	return err
 }
 
-// fromCore reads only what the core itself holds.
+// fromCore reads only what the core itself contains.
 func (c *core) fromCore(addr uint64, b []byte) error {
 	s, ok := c.segmentAt(addr)
 	if !ok || addr+uint64(len(b)) > s.Start+s.size {
@@ -315,7 +315,7 @@ func (c *core) ReadMany(requests []Request) {
 	}
 }
 
-// registers gives those that a thread had when the core was written.
+// registers returns those that a thread had when the core was written.
 func (c *core) registers(thread int) (registers, bool) {
 	r, ok := c.threads[thread]
 	if !ok {

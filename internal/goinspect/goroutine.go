@@ -1,15 +1,16 @@
 package goinspect
 
-// This file reads what the runtime keeps of a goroutine, its g. Its layout is no
-// promise of Go's; it is known for the versions below, and every g is checked
-// before it is believed. TestLayout compares it with what the toolchain in use
-// says of itself, so that a release of Go that changes it fails there.
+// This file reads what the runtime keeps of a goroutine, its g. Go does not
+// promise its layout. So each known layout is tried, and one is used once it has
+// shown a goroutine with the number that the caller expects. Every g is checked
+// before it is believed. TestLayout compares the layouts with what the toolchain
+// says of itself, so a release of Go that changes them fails there.
 
 // A State is what a goroutine is doing.
 type State uint8
 
 const (
-	Unknown  State = iota // it could not be read, or is no goroutine
+	Unknown  State = iota // it could not be read, or is not a goroutine
 	Runnable              // it could run
 	Running               // it has a processor
 	Syscall               // it is in a system call
@@ -17,7 +18,7 @@ const (
 	Dead                  // it has ended, or has not begun
 )
 
-// String gives the state in a word.
+// String returns the state in a word.
 func (s State) String() string {
 	return [...]string{"unknown", "runnable", "running", "syscall", "waiting", "dead"}[s]
 }
@@ -46,13 +47,12 @@ const (
 	statusScan      = 0x1000 // a bit besides: the collector looks at it
 )
 
-// layoutOf gives the layout of a version of Go. Up to 1.24 the runtime's gobuf
-// had one word more. An unknown version is taken for the newest one known.
-func layoutOf(version string) layout {
-	gobuf := 48
-	if n := minor(version); n >= 0 && n <= 24 {
-		gobuf = 56
-	}
+// layouts are the known ones, the newest first. In Go 1.25 the runtime's gobuf
+// lost a word.
+var layouts = []layout{layoutWith(48), layoutWith(56)}
+
+// layoutWith returns the layout with a gobuf of this size.
+func layoutWith(gobuf int) layout {
 	s := 56 + gobuf
 	return layout{
 		m: 48, sp: 56, pc: 64, self: 72, lr: s - 16, bp: s - 8,
@@ -61,8 +61,14 @@ func layoutOf(version string) layout {
 	}
 }
 
-// A goroutine is one g as it was read.
-type goroutine struct {
+// A Goroutine says which goroutine is meant.
+type Goroutine struct {
+	Record uint64 // the address of its g
+	ID     uint64 // its number; 0 if it is not known
+}
+
+// A gState is one g as it was read.
+type gState struct {
 	id             uint64
 	state          State
 	low, high      uint64 // its stack
@@ -73,13 +79,13 @@ type goroutine struct {
 // maxStack is the largest stack that the runtime lets a goroutine have.
 const maxStack = 1 << 30
 
-// decode reads a g from its bytes, at the address at. It reports whether that is
-// a g.
-func (l *layout) decode(at uint64, b []byte) (goroutine, bool) {
-	g := goroutine{low: word(b, 0), high: word(b, 8), m: word(b, l.m), id: word(b, l.goid)}
-	status := half(b, l.status) &^ statusScan
-	if len(b) < l.size || word(b, l.self) != at || status > statusDeadExtra || g.id == 0 || g.id > 1<<48 {
-		return goroutine{}, false
+// decode reads the g of a goroutine from its bytes. It reports whether it is
+// that goroutine's.
+func (l *layout) decode(of Goroutine, b []byte) (gState, bool) {
+	g := gState{low: Uint64(b, 0), high: Uint64(b, 8), m: Uint64(b, l.m), id: Uint64(b, l.goid)}
+	status := Uint32(b, l.status) &^ statusScan
+	if len(b) < l.size || Uint64(b, l.self) != of.Record || status > statusDeadExtra || g.id == 0 || g.id > 1<<48 || of.ID != 0 && g.id != of.ID {
+		return gState{}, false
 	}
 	switch status {
 	case statusRunnable, statusPreempted:
@@ -96,22 +102,60 @@ func (l *layout) decode(at uint64, b []byte) (goroutine, bool) {
 		return g, true
 	}
 	if g.low >= g.high || g.high-g.low > maxStack {
-		return goroutine{}, false
+		return gState{}, false
 	}
-	g.sp, g.pc, g.lr, g.bp = word(b, l.sp), word(b, l.pc), word(b, l.lr), word(b, l.bp)
+	g.sp, g.pc, g.lr, g.bp = Uint64(b, l.sp), Uint64(b, l.pc), Uint64(b, l.lr), Uint64(b, l.bp)
 	if g.state == Syscall {
-		g.sp, g.pc, g.lr, g.bp = word(b, l.sysSP), word(b, l.sysPC), 0, word(b, l.sysBP)
+		g.sp, g.pc, g.lr, g.bp = Uint64(b, l.sysSP), Uint64(b, l.sysPC), 0, Uint64(b, l.sysBP)
 	}
 	return g, true
 }
 
-// thread gives the number of the thread on which g runs, or 0.
-func (p *Program) thread(g *goroutine) int {
+// chooseLayout finds the layout of the program's goroutines by some of them, if it
+// is not known yet. It reports whether it is known.
+func (p *Program) chooseLayout(gs []Goroutine) bool {
+	if p.layout != nil {
+		return true
+	}
+	there := false
+	for i := range layouts {
+		l := &layouts[i]
+		b := make([]byte, l.size)
+		for _, of := range gs {
+			if of.Record == 0 || p.mem.Read(of.Record, b) != nil {
+				continue
+			}
+			there = true
+			if g, ok := l.decode(of, b); ok && p.plausible(&g) {
+				p.layout, p.foreign = l, false
+				return true
+			}
+		}
+	}
+	p.foreign = there
+	return false
+}
+
+// plausible reports whether a goroutine lives, and is where it can be: on its
+// stack, in a function. Where one that runs is, is not in its g.
+func (p *Program) plausible(g *gState) bool {
+	switch g.state {
+	case Running:
+		return true
+	case Dead:
+		return false
+	}
+	_, ok := p.find(g.pc)
+	return ok && g.sp >= g.low && g.sp <= g.high
+}
+
+// thread returns the number of the thread on which g runs, or 0.
+func (p *Program) thread(g *gState) int {
 	var b [8]byte
 	if g.m == 0 || p.mem.Read(g.m+uint64(p.layout.procid), b[:]) != nil {
 		return 0
 	}
-	if id := word(b[:], 0); id < 1<<31 {
+	if id := Uint64(b[:], 0); id < 1<<31 {
 		return int(id)
 	}
 	return 0

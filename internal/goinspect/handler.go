@@ -1,8 +1,8 @@
 package goinspect
 
-// This file finds out what a thread did before a signal came: it is in the
-// handler, on a stack of its own, on which the kernel has laid down the registers
-// that it had. Nothing points there, so the record is known by what is in it.
+// This file finds out what a thread did before a signal came. The thread is in the
+// handler, on a stack of its own, on which the kernel has saved the registers.
+// Nothing points to that record, so it is found by its content.
 
 // A signalFrame is where things stand in the kernel's struct rt_sigframe.
 type signalFrame struct {
@@ -11,7 +11,7 @@ type signalFrame struct {
 	sp, pc, lr  int // registers; lr is -1 if there is none
 }
 
-// frameOf gives the layout for a processor; see arch/x86/include/asm/sigframe.h
+// frameOf returns the layout for a processor; see arch/x86/include/asm/sigframe.h
 // and arch/arm64/kernel/signal.c of Linux.
 func frameOf(a arch) (signalFrame, bool) {
 	switch a {
@@ -27,7 +27,7 @@ func frameOf(a arch) (signalFrame, bool) {
 // by the signal that kills the process.
 const maxHandlers = 4
 
-// interrupted gives the registers that a signal interrupted, if the thread is in
+// interrupted returns the registers that a signal interrupted, if the thread is in
 // a handler on the stack that Go gives those.
 func (p *Program) interrupted(r registers) (registers, bool) {
 	frame, ok := frameOf(p.modules[0].arch)
@@ -36,18 +36,18 @@ func (p *Program) interrupted(r registers) (registers, bool) {
 	}
 	regions := p.mem.Regions()
 	for i := 0; i+frame.pc+8 <= len(r.stack); i += 8 {
-		at, base, size := r.sp+uint64(i), word(r.stack, i+frame.stack), word(r.stack, i+frame.size)
-		if word(r.stack, i+frame.link) != 0 || size > maxStack || at < base || at-base >= size {
+		at, base, size := r.sp+uint64(i), Uint64(r.stack, i+frame.stack), Uint64(r.stack, i+frame.size)
+		if Uint64(r.stack, i+frame.link) != 0 || size > maxStack || at < base || at-base >= size {
 			continue
 		}
-		sp, pc := word(r.stack, i+frame.sp), word(r.stack, i+frame.pc)
+		sp, pc := Uint64(r.stack, i+frame.sp), Uint64(r.stack, i+frame.pc)
 		if in, ok := regionAt(regions, pc); !ok || !in.Executable || sp%8 != 0 {
 			continue
 		}
 		if _, ok := regionAt(regions, sp); !ok || sp == at {
 			continue
 		}
-		out := registers{sp: sp, pc: pc, lr: word(r.stack, i+frame.lr), exact: true, how: r.how, stack: upFrom(p.mem, sp)}
+		out := registers{sp: sp, pc: pc, lr: Uint64(r.stack, i+frame.lr), exact: true, how: r.how, stack: upFrom(p.mem, sp)}
 		return out, len(out.stack) > 0
 	}
 	return r, false

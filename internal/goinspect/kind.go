@@ -12,7 +12,7 @@ const (
 	extraStar = 2 // the name has a star in front that is not the type's
 )
 
-// TypeName gives the name of the type whose description stands at addr, such as
+// TypeName returns the name of the type whose description stands at addr, such as
 // "*net.TCPAddr"; "" if there is none. An interface without methods begins with
 // that address.
 func (p *Program) TypeName(addr uint64) string {
@@ -24,7 +24,7 @@ func (p *Program) TypeName(addr uint64) string {
 		if !ok {
 			return ""
 		}
-		at := m.types + uint64(half(b, typeName))
+		at := m.types + uint64(Uint32(b, typeName))
 		if at >= m.etypes {
 			return ""
 		}

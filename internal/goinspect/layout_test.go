@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -20,14 +21,34 @@ import (
 // values of constants, by names such as "runtime.g.sched".
 type dwarfData struct {
 	t       *testing.T
+	version string // of Go
 	offsets map[string]int64
 	sizes   map[string]int64
 	values  map[string]int64
 }
 
+// toolchains are the toolchains whose programs are read: those that
+// RONDO_TOOLCHAINS lists, such as "go1.26.8 go1.27.4", or else the one in use.
+func toolchains() []string {
+	if list := strings.Fields(os.Getenv("RONDO_TOOLCHAINS")); len(list) > 0 {
+		return list
+	}
+	return []string{runtime.Version()}
+}
+
+// tool makes a command of a toolchain.
+func tool(toolchain string, args ...string) *exec.Cmd {
+	c := exec.Command("go", args...)
+	c.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	if toolchain != runtime.Version() {
+		c.Env = append(c.Env, "GOTOOLCHAIN="+toolchain)
+	}
+	return c
+}
+
 // readDwarf builds an empty program for linux with the processor and reads its
 // DWARF data.
-func readDwarf(t *testing.T, arch string) dwarfData {
+func readDwarf(t *testing.T, toolchain, arch string) dwarfData {
 	t.Helper()
 	dir := t.TempDir()
 	source := filepath.Join(dir, "main.go")
@@ -35,8 +56,8 @@ func readDwarf(t *testing.T, arch string) dwarfData {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "program")
-	build := exec.Command("go", "build", "-o", path, source)
-	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=")
+	build := tool(toolchain, "build", "-o", path, source)
+	build.Env = append(build.Env, "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -49,7 +70,7 @@ func readDwarf(t *testing.T, arch string) dwarfData {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := dwarfData{t, make(map[string]int64), make(map[string]int64), make(map[string]int64)}
+	d := dwarfData{t, toolchain, make(map[string]int64), make(map[string]int64), make(map[string]int64)}
 	structure := ""
 	for r := data.Reader(); ; {
 		e, err := r.Next()
@@ -72,7 +93,7 @@ func readDwarf(t *testing.T, arch string) dwarfData {
 	}
 }
 
-// at gives where a field stands in a structure.
+// at returns where a field stands in a structure.
 func (d dwarfData) at(structure, field string) int {
 	d.t.Helper()
 	at, ok := d.offsets[structure+"."+field]
@@ -86,7 +107,7 @@ func (d dwarfData) at(structure, field string) int {
 func (d dwarfData) same(what string, ours, theirs int) {
 	d.t.Helper()
 	if ours != theirs {
-		d.t.Errorf("%s: this package has %d, %s has %d", what, ours, runtime.Version(), theirs)
+		d.t.Errorf("%s: this package has %d, %s has %d", what, ours, d.version, theirs)
 	}
 }
 
@@ -101,18 +122,21 @@ func (d dwarfData) value(ours int64, name string) {
 }
 
 // TestLayout compares every offset and number that this package has of the
-// runtime's with those of the toolchain in use: a release of Go that moves one of
-// them fails here, and not in the hands of those who look into a program.
+// runtime's with those of the toolchains: a release of Go that moves one of them
+// fails here, before anyone reads a program with it.
 func TestLayout(t *testing.T) {
-	for _, arch := range []string{"amd64", "arm64"} {
-		t.Run(arch, func(t *testing.T) {
-			t.Parallel()
-			d := readDwarf(t, arch)
-			d.goroutines(layoutOf(runtime.Version()))
-			d.modules()
-			d.functions()
-			d.signals(arch)
-		})
+	for _, toolchain := range toolchains() {
+		for _, arch := range []string{"amd64", "arm64"} {
+			t.Run(toolchain+" "+arch, func(t *testing.T) {
+				t.Parallel()
+				d := readDwarf(t, toolchain, arch)
+				// The releases that are tested have the newest layout of goroutines.
+				d.goroutines(layouts[0])
+				d.modules()
+				d.functions()
+				d.signals(arch)
+			})
+		}
 	}
 }
 
@@ -150,7 +174,7 @@ func (d dwarfData) goroutines(l layout) {
 // declared adds the runtime's structures for signals, which a program's DWARF data
 // leaves out, from their source.
 func (d dwarfData) declared(processor string) {
-	root, err := exec.Command("go", "env", "GOROOT").Output()
+	root, err := tool(d.version, "env", "GOROOT").Output()
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -205,10 +229,12 @@ func (d dwarfData) signals(processor string) {
 }
 
 func (d dwarfData) modules() {
+	i := slices.IndexFunc(moduleLayouts, func(l moduleLayout) bool { return minor(d.version) >= l.since })
+	l := moduleLayouts[i]
 	for field, number := range map[string]int{
 		"pcHeader": 0, "funcnametab": wordFuncnames, "cutab": wordCUs, "filetab": wordFiles, "pctab": wordPCs, "pclntable": wordFunctions,
 		"ftab": wordFtab, "minpc": wordMinPC, "maxpc": wordMaxPC, "text": wordText, "etext": wordEText, "types": wordTypes,
-		"etypes": wordETypes, "rodata": wordRodata, "gofunc": wordGofunc,
+		"etypes": l.etypes, "rodata": l.rodata, "gofunc": l.gofunc,
 	} {
 		d.same("moduledata."+field, 8*number, d.at("runtime.moduledata", field))
 	}
@@ -218,7 +244,7 @@ func (d dwarfData) modules() {
 	}
 	d.same("pcHeader.minLC", 6, d.at("runtime.pcHeader", "minLC"))
 	d.same("pcHeader.ptrSize", 7, d.at("runtime.pcHeader", "ptrSize"))
-	d.value(int64(half(append(pcMagic[:4:4], 0, 0), 0)), "internal/abi.CurrentPCLnTabMagic")
+	d.value(int64(Uint32(append(pcMagic[:4:4], 0, 0), 0)), "internal/abi.CurrentPCLnTabMagic")
 	d.same("functab", 8, int(d.sizes["runtime.functab"]))
 	d.same("functab.funcoff", 4, d.at("runtime.functab", "funcoff"))
 }
@@ -226,7 +252,7 @@ func (d dwarfData) modules() {
 func (d dwarfData) functions() {
 	for field, at := range map[string]int{
 		"entryOff": 0, "nameOff": funcName, "pcsp": funcPCSP, "pcfile": funcPCFile, "pcln": funcPCLine, "npcdata": funcNPCData,
-		"cuOffset": funcCU, "flag": funcFlag, "nfuncdata": funcNFunData,
+		"cuOffset": funcCU, "startLine": funcStart, "flag": funcFlag, "nfuncdata": funcNFunData,
 	} {
 		d.same("_func."+field, at, d.at("runtime._func", field))
 	}
@@ -237,6 +263,7 @@ func (d dwarfData) functions() {
 	d.same("inlinedCall", inlineSize, int(d.sizes["runtime.inlinedCall"]))
 	d.same("inlinedCall.nameOff", inlineName, d.at("runtime.inlinedCall", "nameOff"))
 	d.same("inlinedCall.parentPc", inlineParent, d.at("runtime.inlinedCall", "parentPc"))
+	d.same("inlinedCall.startLine", inlineStart, d.at("runtime.inlinedCall", "startLine"))
 	d.same("Type", typeSize, int(d.sizes["internal/abi.Type"]))
 	d.same("Type.TFlag", typeFlags, d.at("internal/abi.Type", "TFlag"))
 	d.same("Type.Str", typeName, d.at("internal/abi.Type", "Str"))

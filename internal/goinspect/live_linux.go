@@ -25,12 +25,12 @@ type live struct {
 // say what is missing and what to do.
 func OpenProcess(pid int) (Memory, error) {
 	if pid <= 0 {
-		return nil, fmt.Errorf("%d is no process id", pid)
+		return nil, fmt.Errorf("%d is not a process id", pid)
 	}
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	switch {
 	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH):
-		return nil, fmt.Errorf("there is no process %d (is it in another PID namespace?)", pid)
+		return nil, notShown(pid, unix.Kill(pid, 0))
 	case errors.Is(err, os.ErrPermission):
 		return nil, denied(pid)
 	case err != nil:
@@ -58,11 +58,24 @@ func OpenProcess(pid int) (Memory, error) {
 // needed.
 func OpenSelf() (Memory, error) { return OpenProcess(os.Getpid()) }
 
+// notShown says why /proc has no process pid, by what the kernel answers to the
+// question whether there is one: with hidepid, /proc leaves out the processes of
+// others.
+func notShown(pid int, answer error) error {
+	switch answer {
+	case nil:
+		return fmt.Errorf("process %d is not in /proc: mount /proc for the PID namespace that you are in", pid)
+	case unix.EPERM:
+		return fmt.Errorf("process %d belongs to another user, and /proc hides it (hidepid): run as that user or as root", pid)
+	}
+	return fmt.Errorf("there is no process %d (is it in another PID namespace?)", pid)
+}
+
 // denied says which right is missing.
 func denied(pid int) error {
 	var st unix.Stat_t
 	if err := unix.Stat(fmt.Sprintf("/proc/%d", pid), &st); err != nil {
-		return fmt.Errorf("there is no process %d (is it in another PID namespace?)", pid)
+		return notShown(pid, unix.Kill(pid, 0))
 	}
 	me := uint32(os.Geteuid())
 	if me != 0 && st.Uid != me {

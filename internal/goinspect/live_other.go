@@ -9,7 +9,7 @@ import (
 
 // OpenProcess fails: the memory of another process is read on Linux only.
 func OpenProcess(pid int) (Memory, error) {
-	return nil, fmt.Errorf("processes are looked into from outside on Linux only, not on %s: use inspect.Snapshot or inspect.Handler inside the program", runtime.GOOS)
+	return nil, fmt.Errorf("processes can be read from outside on Linux only, not on %s: use inspect.Snapshot or inspect.Handler in the program", runtime.GOOS)
 }
 
 // OpenSelf fails as OpenProcess does.

@@ -1,11 +1,11 @@
-// Package goinspect reads Go programs from their memory: a live process that is
-// not asked and not stopped, a core file, or the calling process itself.
+// Package goinspect reads Go programs from their memory: a live process, which it
+// neither stops nor asks, a core file, or the calling process itself.
 //
 // It knows nothing of Rondo. It finds the program's function tables, names and
 // lines (module.go, function.go), reads what the runtime keeps of a goroutine
-// (goroutine.go), and walks its stack (unwind.go). Of a live process it opens
-// nothing but its memory, so stripped files, deleted files and files in another
-// mount namespace make no difference.
+// (goroutine.go), and walks its stack (unwind.go). It reads nothing of a live
+// process but its memory, so the program's file may be stripped, deleted or in
+// another mount namespace.
 //
 // The law of the package: what comes from the other program's memory may be
 // damaged, half written or gone, and is never trusted. Every address is read
@@ -30,9 +30,9 @@ type Memory interface {
 	// ReadMany serves each request on its own, in as few calls of the system as
 	// it can.
 	ReadMany(requests []Request)
-	// Regions gives what is mapped, in the order of the addresses.
+	// Regions returns what is mapped, in the order of the addresses.
 	Regions() []Region
-	// Close lets go of what the Memory holds.
+	// Close releases what the Memory holds.
 	Close() error
 }
 
@@ -54,7 +54,7 @@ type Region struct {
 // errUnmapped says that nothing stands at an address.
 var errUnmapped = errors.New("goinspect: no memory at this address")
 
-// regionAt gives the region in which addr lies. regions are sorted.
+// regionAt returns the region in which addr lies. regions are sorted.
 func regionAt(regions []Region, addr uint64) (Region, bool) {
 	i, exact := slices.BinarySearchFunc(regions, addr, func(r Region, a uint64) int {
 		switch {
@@ -71,16 +71,16 @@ func regionAt(regions []Region, addr uint64) (Region, bool) {
 	return regions[i], true
 }
 
-// word reads the 64-bit word at b[at:]; 0 if it is not there.
-func word(b []byte, at int) uint64 {
+// Uint64 reads the 64-bit word at b[at:]; 0 if it is not there.
+func Uint64(b []byte, at int) uint64 {
 	if at < 0 || at+8 > len(b) {
 		return 0
 	}
 	return binary.LittleEndian.Uint64(b[at:])
 }
 
-// half reads the 32-bit word at b[at:]; 0 if it is not there.
-func half(b []byte, at int) uint32 {
+// Uint32 reads the 32-bit word at b[at:]; 0 if it is not there.
+func Uint32(b []byte, at int) uint32 {
 	if at < 0 || at+4 > len(b) {
 		return 0
 	}

@@ -2,23 +2,31 @@ package goinspect
 
 // This file finds the Go code in a program: for each module (the executable,
 // each plugin or Go library in it) the runtime's moduledata, which names the
-// tables of its functions. Nothing is looked up by name, so stripped programs
-// are found like others.
+// tables of its functions. It looks up no symbols, so it finds stripped programs
+// too.
 //
-// A moduledata begins with a pointer to the table's header, and the second word
-// points just behind that header. Such a pair of words in the program's data,
-// with the header's magic where the first one points, is it.
+// A moduledata begins with a pointer to the header of the function table, and
+// its second word points just behind that header. Such a pair of words in the
+// program's data, with the header's magic where the first one points, marks a
+// moduledata.
+//
+// The front of a moduledata has not changed from Go 1.20 to 1.27; it has what
+// names, lines and frame sizes need. Releases have moved what follows. So each
+// known layout of that part is tried and accepted only if the tables that it
+// leads to are what they must be. If none fits, the module has names but no
+// stacks: without the table of inlined calls they would be wrong.
 
 import (
 	"bytes"
-	"strings"
+	"encoding/binary"
 )
 
 // A module is the Go code of one file that was linked into the program.
 type module struct {
 	funcnames, cus, files, pcs, functions, ftab slice
 	minpc, maxpc, text                          uint64
-	types, etypes, gofunc                       uint64
+	types, etypes                               uint64
+	gofunc                                      uint64 // 0 if it is not known
 	arch                                        arch
 }
 
@@ -34,8 +42,7 @@ const (
 	archARM64
 )
 
-// Where the words of a moduledata stand. They have not changed from Go 1.20 to
-// 1.26.
+// The words at the front of a moduledata, the same in all known releases.
 const (
 	wordFuncnames = 1
 	wordCUs       = 4
@@ -48,11 +55,20 @@ const (
 	wordText      = 22
 	wordEText     = 23
 	wordTypes     = 37
-	wordETypes    = 38
-	wordRodata    = 39
-	wordGofunc    = 40
-	moduleWords   = 41
+	moduleWords   = 44
 )
+
+// A moduleLayout says which words of a moduledata hold what releases have moved.
+type moduleLayout struct {
+	since                  int // the first release of Go 1 that has it
+	etypes, rodata, gofunc int
+}
+
+// moduleLayouts are the known ones, the newest first.
+var moduleLayouts = []moduleLayout{
+	{since: 27, etypes: 39, rodata: 42, gofunc: 43},
+	{since: 20, etypes: 38, rodata: 39, gofunc: 40},
+}
 
 // The table of names stands behind the header of a function table, whose size
 // lies between these.
@@ -64,20 +80,25 @@ const (
 // The header of a function table begins with this magic, in Go 1.20 and later.
 var pcMagic = []byte{0xf1, 0xff, 0xff, 0xff, 0, 0}
 
-// findModules looks for modules in everything that may hold initialised data.
-func findModules(mem Memory, chunks *Chunks) []*module {
+// maxModules bounds how many modules a program is believed to have.
+const maxModules = 64
+
+// findModules looks for modules in all memory that may hold initialised data.
+func (p *Program) findModules() []*module {
 	var found []*module
-	regions := mem.Regions()
-	scan(mem, func(r Region) bool { return !r.Executable }, func(at uint64, b []byte) {
+	regions := p.mem.Regions()
+	scan(p.mem, func(r Region) bool { return !r.Executable }, func(_ uint64, b []byte) {
+		next := Uint64(b, 0)
 		for i := 0; i+moduleWords*8 <= len(b); i += 8 {
-			header := word(b, i)
-			if distance := word(b, i+8) - header; distance < leastHeader || distance > mostHeader || header == 0 {
+			header := next
+			next = binary.LittleEndian.Uint64(b[i+8:])
+			if distance := next - header; distance < leastHeader || distance > mostHeader || header == 0 {
 				continue
 			}
 			if _, ok := regionAt(regions, header); !ok {
 				continue
 			}
-			if m := moduleAt(chunks, header, b[i:i+moduleWords*8]); m != nil && len(found) < 64 {
+			if m := p.moduleAt(header, b[i:i+moduleWords*8]); m != nil && len(found) < maxModules {
 				found = append(found, m)
 			}
 		}
@@ -85,8 +106,8 @@ func findModules(mem Memory, chunks *Chunks) []*module {
 	return found
 }
 
-// scan gives the bytes of the file-backed regions that want chooses, piece by
-// piece. Pieces overlap by what a moduledata takes, so that none is cut.
+// scan passes the bytes of the file-backed regions that want chooses to look,
+// piece by piece. Pieces overlap by the size of a moduledata, so that none is cut.
 func scan(mem Memory, want func(Region) bool, look func(at uint64, b []byte)) {
 	const piece, overlap = 1 << 20, moduleWords * 8
 	buf := make([]byte, piece+overlap)
@@ -104,19 +125,18 @@ func scan(mem Memory, want func(Region) bool, look func(at uint64, b []byte)) {
 	}
 }
 
-// moduleAt reads the moduledata in b and checks that it is one.
-func moduleAt(chunks *Chunks, header uint64, b []byte) *module {
-	h, ok := chunks.Bytes(header, 8)
+// moduleAt reads the moduledata in b. It returns nil if b holds none.
+func (p *Program) moduleAt(header uint64, b []byte) *module {
+	h, ok := p.code.Bytes(header, 8)
 	if !ok || !bytes.Equal(h[:6], pcMagic) || h[7] != 8 {
 		return nil
 	}
-	w := func(i int) uint64 { return word(b, 8*i) }
+	w := func(i int) uint64 { return Uint64(b, 8*i) }
 	table := func(i, size int) slice { return slice{w(i), w(i+1) * uint64(size)} }
 	m := &module{
 		funcnames: table(wordFuncnames, 1), cus: table(wordCUs, 4), files: table(wordFiles, 1),
 		pcs: table(wordPCs, 1), functions: table(wordFunctions, 1), ftab: table(wordFtab, 8),
 		minpc: w(wordMinPC), maxpc: w(wordMaxPC), text: w(wordText),
-		types: w(wordTypes), etypes: w(wordETypes), gofunc: w(wordGofunc),
 	}
 	switch h[6] {
 	case 1:
@@ -129,37 +149,77 @@ func moduleAt(chunks *Chunks, header uint64, b []byte) *module {
 			return nil
 		}
 	}
-	if m.text > m.minpc || m.minpc >= m.maxpc || m.maxpc > w(wordEText) || m.gofunc < w(wordRodata) || m.ftab.n < 16 {
+	if m.text > m.minpc || m.minpc >= m.maxpc || m.maxpc > w(wordEText) || m.ftab.n < 16 {
 		return nil
 	}
+	// The first function of the table is at the lowest address.
+	if first, ok := p.code.uint32(m.ftab.addr); !ok || m.text+uint64(first) != m.minpc {
+		return nil
+	}
+	p.placeTypes(m, w)
 	return m
 }
 
-// version gives the version of Go that the program was built with, such as
-// "go1.26.8", from the record that every Go program carries for go version; ""
-// if it cannot be found.
-func version(mem Memory) string {
-	magic := []byte("\xff Go buildinf:")
-	found := ""
-	look := func(_ uint64, b []byte) {
-		for i := bytes.Index(b, magic); i >= 0 && found == ""; {
-			// At 32 stands the version, after its length.
-			rest := b[i:]
-			if len(rest) > 34 && rest[15]&2 != 0 {
-				if n := int(rest[32]); n < 64 && len(rest) >= 33+n && strings.HasPrefix(string(rest[33:33+n]), "go") {
-					found = string(rest[33 : 33+n])
-				}
-			}
-			next := bytes.Index(b[i+1:], magic)
-			if next < 0 {
-				return
-			}
-			i += 1 + next
+// placeTypes finds where the module's types and the tables of its functions'
+// data stand, by the first layout that fits. w is the moduledata.
+func (p *Program) placeTypes(m *module, w func(int) uint64) {
+	types, ok := regionAt(p.mem.Regions(), w(wordTypes))
+	if ok {
+		// What is read there is checked by its use, so a bound too wide does no harm.
+		m.types, m.etypes = w(wordTypes), types.End
+	}
+	for _, l := range moduleLayouts {
+		end := w(l.etypes)
+		if !ok || end <= m.types || end > types.End || w(l.gofunc) < w(l.rodata) {
+			continue
+		}
+		if m.gofunc = w(l.gofunc); p.inlinesRight(m) {
+			m.etypes = end
+			return
 		}
 	}
-	scan(mem, func(r Region) bool { return r.Writable }, look)
-	if found == "" {
-		scan(mem, func(r Region) bool { return !r.Writable && !r.Executable }, look)
+	m.gofunc = 0
+}
+
+// Bounds on how many functions are checked: all, or enough with inlined calls.
+const (
+	maxFunctions  = 1 << 20
+	enoughInlined = 16
+)
+
+// inlinesRight reports whether the tables of inlined calls that m.gofunc leads to
+// are such tables: each record names a function, by where a name begins. A program
+// that was built without inlining has none.
+func (p *Program) inlinesRight(m *module) bool {
+	found := 0
+	for i := uint64(0); i < m.ftab.n/8-1 && i < maxFunctions && found < enoughInlined; i++ {
+		at, ok := p.code.uint32(m.ftab.addr + i*8 + 4)
+		if !ok {
+			return false
+		}
+		f, ok := p.function(m, uint64(at))
+		if !ok {
+			return false
+		}
+		tree := p.funcdata(f, inlineTree)
+		if tree == 0 {
+			continue
+		}
+		record, ok := p.code.Bytes(tree, inlineSize)
+		if !ok || !p.nameBegins(m, Uint32(record, inlineName)) {
+			return false
+		}
+		found++
 	}
-	return found
+	return true
+}
+
+// nameBegins reports whether a name begins at an offset of m's table of names:
+// each ends with a zero byte.
+func (p *Program) nameBegins(m *module, off uint32) bool {
+	if off == 0 || uint64(off) >= m.funcnames.n {
+		return false
+	}
+	b, ok := p.code.Bytes(m.funcnames.addr+uint64(off)-1, 2)
+	return ok && b[0] == 0 && b[1] != 0
 }

@@ -3,8 +3,6 @@ package goinspect
 import (
 	"bytes"
 	"errors"
-	"strconv"
-	"strings"
 )
 
 // A Program is a Go program whose memory is read. It is for one goroutine at a
@@ -16,32 +14,71 @@ type Program struct {
 
 	mem     Memory
 	modules []*module
-	code    *Chunks // of what never changes: tables and names
-	layout  layout
+	code    *Chunks            // of what never changes: tables and names
+	layout  *layout            // of its goroutines; nil until one was read by it
+	foreign bool               // no known layout fitted its goroutines
 	frames  map[uint64][]Frame // by the address of the instruction
 	steps   map[uint64]step    // of unwinding, by the address of the instruction
 	stacks  map[string][]Frame // by the addresses of all its calls
 	room    []byte             // for copies of stacks
 }
 
-// Open looks for a Go program in m. It fails if there is none.
+// oldest is the first release of Go 1 whose function tables are understood.
+const oldest = 20
+
+// Open looks for a Go program in m. It fails if there is none, or one of before Go
+// 1.20. A program of a release that this package does not know opens too, and
+// lacks what Missing says.
 func Open(m Memory) (*Program, error) {
 	p := &Program{
 		mem: m, code: NewChunks(m),
 		frames: make(map[uint64][]Frame), steps: make(map[uint64]step), stacks: make(map[string][]Frame),
 	}
-	if p.modules = findModules(m, p.code); len(p.modules) == 0 {
-		return nil, errors.New("it is no Go program, or one of before Go 1.20")
-	}
+	p.modules = p.findModules()
 	p.Version = version(m)
-	p.layout = layoutOf(p.Version)
+	if len(p.modules) == 0 && minor(p.Version) < oldest {
+		return nil, errors.New("not a Go program, or built with Go before 1.20")
+	}
 	return p, nil
 }
 
-// Memory gives the memory that is read.
+// Memory returns the memory that is read.
 func (p *Program) Memory() Memory { return p.mem }
 
-// Search gives the addresses in the program's initialised data, multiples of 8,
+// Names reports whether functions and types have names.
+func (p *Program) Names() bool { return len(p.modules) > 0 }
+
+// Missing says in a sentence what cannot be read because the release of Go that
+// built the program is not known; "" if nothing. What concerns stacks is known
+// after the first call of Stacks.
+func (p *Program) Missing() string {
+	what := ""
+	switch {
+	case !p.Names():
+		what = "function names and stacks"
+	case p.foreign || !p.inlines():
+		what = "stacks"
+	default:
+		return ""
+	}
+	by := p.Version
+	if by == "" {
+		by = "an unknown Go"
+	}
+	return what + " are missing: this tool does not know the runtime of " + by + "; update the tool"
+}
+
+// inlines reports whether the tables of inlined calls were found in each module.
+func (p *Program) inlines() bool {
+	for _, m := range p.modules {
+		if m.gofunc == 0 {
+			return false
+		}
+	}
+	return len(p.modules) > 0
+}
+
+// Search returns the addresses in the program's initialised data, multiples of 8,
 // at which the bytes of pattern stand.
 func (p *Program) Search(pattern []byte) []uint64 {
 	var found []uint64
@@ -60,21 +97,4 @@ func (p *Program) Search(pattern []byte) []uint64 {
 		}
 	})
 	return found
-}
-
-// minor gives the second number of a version such as "go1.26.8", or -1.
-func minor(version string) int {
-	rest, ok := strings.CutPrefix(version, "go1.")
-	if !ok {
-		return -1
-	}
-	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
-	if end >= 0 {
-		rest = rest[:end]
-	}
-	n, err := strconv.Atoi(rest)
-	if err != nil {
-		return -1
-	}
-	return n
 }

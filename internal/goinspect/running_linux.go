@@ -1,10 +1,10 @@
 package goinspect
 
-// This file tells where a running thread of a live process is, without stopping
-// it. If it is in a system call, /proc says where. If it is on a processor, one
-// sample of the kernel's profiler has its registers and its stack at one
-// moment: perf_event_open(2), which needs kernel.perf_event_paranoid <= 2 and is
-// forbidden in many containers.
+// This file finds out where a running thread of a live process is, without
+// stopping it. If it is in a system call, /proc says where. If it is on a
+// processor, one sample of the kernel's profiler has its registers and its stack at
+// one moment: perf_event_open(2), which needs kernel.perf_event_paranoid <= 2 and
+// is forbidden in many containers.
 
 import (
 	"encoding/binary"
@@ -50,8 +50,8 @@ func (l *live) inSyscall(thread int) (registers, bool) {
 	return r, len(r.stack) > 0
 }
 
-// What a sample holds: the registers, and as much of the stack as the kernel
-// gives.
+// What a sample contains: the registers, and as much of the stack as the kernel
+// copies.
 const (
 	sampledStack = 32 << 10
 	ringPages    = 32
@@ -116,21 +116,21 @@ func bits(mask uint64) int {
 // sampledAt reads a sample: the kind of registers, the registers, the size of
 // the stack, the stack, and how much of that is real.
 func sampledAt(b []byte, n, sp, pc, lr int) (registers, bool) {
-	if word(b, 0) == 0 {
+	if Uint64(b, 0) == 0 {
 		return registers{}, false
 	}
-	reg := func(i int) uint64 { return word(b, 8+8*i) }
+	reg := func(i int) uint64 { return Uint64(b, 8+8*i) }
 	r := registers{sp: reg(sp), pc: reg(pc), exact: true, how: "sampled by the kernel's profiler"}
 	if lr >= 0 {
 		r.lr = reg(lr)
 	}
 	at := 8 + 8*n
-	size := int(min(word(b, at), sampledStack))
+	size := int(min(Uint64(b, at), sampledStack))
 	at += 8
 	if at+size+8 > len(b) {
 		return registers{}, false
 	}
-	real := int(min(word(b, at+size), uint64(size)))
+	real := int(min(Uint64(b, at+size), uint64(size)))
 	r.stack = append([]byte(nil), b[at:at+real]...)
 	return r, len(r.stack) > 0
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ func self(t testing.TB) *Program {
 	return p
 }
 
-// described gives a stack the way runtime.Stack prints one: a function and where
+// described returns a stack the way runtime.Stack prints one: a function and where
 // it stands, for each call.
 func described(frames []Frame) []string {
 	var out []string
@@ -72,7 +73,7 @@ func outer(n int, f func()) {
 func inner(f func()) { f() } // small enough to be inlined
 
 // parked starts a goroutine or a coroutine that suspends in f at a depth, and
-// gives the address of its record and its number.
+// returns the address of its record and its number.
 type parked struct {
 	record uintptr
 	id     uint64
@@ -104,7 +105,7 @@ func parkInPull(depth int) parked {
 	return p
 }
 
-// text gives the stack of a goroutine as the runtime prints it, with the frames
+// text returns the stack of a goroutine as the runtime prints it, with the frames
 // of the runtime itself, which it leaves out otherwise.
 func text(t *testing.T, id uint64) string {
 	t.Helper()
@@ -124,13 +125,13 @@ func text(t *testing.T, id uint64) string {
 func TestStacks(t *testing.T) {
 	p := self(t)
 	var all []parked
-	var records []uint64
+	var records []Goroutine
 	for _, depth := range []int{0, 1, 7, 60, 1000} {
 		for _, park := range []func(int) parked{parkInChannel, parkInPull} {
 			k := park(depth)
 			defer k.end()
 			all = append(all, k)
-			records = append(records, uint64(k.record))
+			records = append(records, Goroutine{uint64(k.record), k.id})
 		}
 	}
 	for i, s := range p.Stacks(records) {
@@ -161,17 +162,17 @@ func TestStacks(t *testing.T) {
 // has to tell; where that is forbidden, the answer names the thread.
 func TestRunning(t *testing.T) {
 	p := self(t)
-	ready, quit := make(chan uintptr), make(chan bool)
+	ready, quit := make(chan Goroutine), make(chan bool)
 	done := make(chan bool)
 	go func() {
-		ready <- gid.Record()
+		ready <- Goroutine{uint64(gid.Record()), gid.ID()}
 		spin(quit)
 		close(done)
 	}()
 	record := <-ready
-	s := p.Stacks([]uint64{uint64(record)})[0]
+	s := p.Stacks([]Goroutine{record})[0]
 	for s.State != Running || s.How == "" && profilerAllowed() {
-		s = p.Stacks([]uint64{uint64(record)})[0]
+		s = p.Stacks([]Goroutine{record})[0]
 	}
 	if s.How == "" {
 		if s.Thread == 0 || len(s.Frames) > 0 {
@@ -184,7 +185,7 @@ func TestRunning(t *testing.T) {
 	<-done
 }
 
-// profilerAllowed tells whether the kernel takes samples for this process.
+// profilerAllowed reports whether the kernel takes samples for this process.
 func profilerAllowed() bool {
 	fd, err := unix.PerfEventOpen(&unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Size: unix.PERF_ATTR_SIZE_VER5,
@@ -206,4 +207,39 @@ func spin(quit chan bool) {
 		default:
 		}
 	}
+}
+
+var turns int
+
+// jump is a loop that the compiler turns into an instruction of no line.
+//
+//go:noinline
+func jump() {
+	for {
+		turns++
+	}
+}
+
+// TestLines: each instruction of a function has one of the function's lines, also
+// one that belongs to none.
+func TestLines(t *testing.T) {
+	p := self(t)
+	entry := uint64(reflect.ValueOf(jump).Pointer())
+	first := p.Func(entry)
+	f, ok := p.find(entry)
+	if !ok || !strings.HasSuffix(first.Func, "goinspect.jump") {
+		t.Fatalf("at the entry of jump stands %+v", first)
+	}
+	none := 0
+	for s := range p.spans(f, Uint32(f.record, funcPCLine)) {
+		if s.value == noLine {
+			none++
+		}
+		for pc := s.start; pc < s.end; pc++ {
+			if got := p.framesAt(f, pc, false); len(got) != 1 || got[0].Line < first.Line-1 || got[0].Line > first.Line+3 {
+				t.Errorf("%#x stands at %+v; want a line of jump", pc, got)
+			}
+		}
+	}
+	t.Logf("%d spans of no line", none)
 }

@@ -15,7 +15,7 @@ type Stack struct {
 	Frames    []Frame // the innermost call first; must not be changed
 	Cut       bool    // the outermost calls are missing
 	Thread    int     // the thread on which it ran, if it did
-	How       string  // how a running goroutine's stack was had; "" if it was not
+	How       string  // how a running goroutine's stack was read; "" if it was not
 }
 
 // A step is what unwinding needs at one instruction.
@@ -32,17 +32,17 @@ func (p *Program) step(pc uint64) step {
 	var s step
 	if f, ok := p.find(pc); ok {
 		s.top = f.record[funcFlag]&flagTop != 0
-		s.delta, s.ok = p.at(f, half(f.record, funcPCSP), pc)
+		s.delta, s.ok = p.at(f, Uint32(f.record, funcPCSP), pc)
 		s.ok = s.ok && s.delta >= 0
 	}
 	p.steps[pc] = s
 	return s
 }
 
-// maxDepth bounds the calls of a stack that are given.
+// maxDepth bounds how many calls of a stack are read.
 const maxDepth = 4096
 
-// unwind gives the address of each call on a stack, the innermost first. stack
+// unwind returns the address of each call on a stack, the innermost first. stack
 // is the memory from sp on. It reports whether it came to the end.
 func (p *Program) unwind(stack []byte, pc, lr uint64, into []uint64) ([]uint64, bool) {
 	kind := archUnknown
@@ -64,7 +64,7 @@ func (p *Program) unwind(stack []byte, pc, lr uint64, into []uint64) ([]uint64, 
 			if sp+8 > len(stack) {
 				return into, false
 			}
-			pc = word(stack, sp)
+			pc = Uint64(stack, sp)
 			sp += 8
 		case archARM64:
 			if s.delta == 0 {
@@ -79,7 +79,7 @@ func (p *Program) unwind(stack []byte, pc, lr uint64, into []uint64) ([]uint64, 
 			if sp+8 > len(stack) {
 				return into, false
 			}
-			pc = word(stack, sp)
+			pc = Uint64(stack, sp)
 			sp += int(s.delta)
 		default:
 			return into, false
@@ -91,7 +91,7 @@ func (p *Program) unwind(stack []byte, pc, lr uint64, into []uint64) ([]uint64, 
 	return into, false
 }
 
-// symbolise gives the frames of a stack. exact says that the innermost address
+// symbolise returns the frames of a stack. exact says that the innermost address
 // is that of the next instruction, and not the return address of a call.
 func (p *Program) symbolise(pcs []uint64, exact bool) []Frame {
 	key := make([]byte, 0, 8*len(pcs)+1)
@@ -129,19 +129,22 @@ const (
 	maxKept = 1 << 17
 )
 
-// Stacks gives the stacks of the goroutines whose g stand at the given
-// addresses. A stack that cannot be had has State Unknown.
+// Stacks returns the stacks of the given goroutines. A stack that cannot be read
+// has State Unknown.
 //
 // Nothing is stopped. A g is read before its stack and after it, and the stack
-// is believed only if the g has not changed. That does not notice a goroutine
-// that ran and came back to the same place; whoever can must count its steps.
-func (p *Program) Stacks(gs []uint64) []Stack {
+// is believed only if the g has not changed. That misses a goroutine that ran and
+// came back to the same place; a caller that can must count its steps.
+func (p *Program) Stacks(gs []Goroutine) []Stack {
 	if len(p.stacks) > maxKept || len(p.frames) > maxKept || len(p.steps) > maxKept {
 		clear(p.stacks)
 		clear(p.frames)
 		clear(p.steps)
 	}
 	out := make([]Stack, len(gs))
+	if !p.inlines() || !p.chooseLayout(gs) {
+		return out
+	}
 	for from := 0; from < len(gs); from += batch {
 		to := min(from+batch, len(gs))
 		p.stacksOf(gs[from:to], out[from:to])
@@ -157,16 +160,16 @@ func (p *Program) Stacks(gs []uint64) []Stack {
 // attempt is one stack of a batch.
 type attempt struct {
 	index int
-	addr  uint64
-	g     goroutine
+	of    Goroutine
+	g     gState
 	first []byte
 }
 
-func (p *Program) stacksOf(gs []uint64, out []Stack) {
+func (p *Program) stacksOf(gs []Goroutine, out []Stack) {
 	todo := make([]attempt, 0, len(gs))
-	for i, addr := range gs {
-		if addr != 0 {
-			todo = append(todo, attempt{index: i, addr: addr})
+	for i, of := range gs {
+		if of.Record != 0 {
+			todo = append(todo, attempt{index: i, of: of})
 		}
 	}
 	for round := 0; len(todo) > 0 && round < rounds; {
@@ -178,39 +181,40 @@ func (p *Program) stacksOf(gs []uint64, out []Stack) {
 	}
 }
 
-// tryStacks reads the stacks of the goroutines in todo, and gives those that
-// changed meanwhile, and those that were not tried for want of room.
+// tryStacks reads the stacks of the goroutines in todo, and returns those that
+// changed meanwhile, and those that it did not try for want of room.
 func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt) {
 	size := p.layout.size
 	before := p.readGs(todo)
-	if p.room == nil {
-		p.room = make([]byte, budget)
-	}
-	room := p.room
-	stacks := make([]Request, len(todo))
+	sizes, total := make([]int, len(todo)), 0
 	for i := range todo {
 		a := &todo[i]
-		a.first = before[i].Data
-		a.g = goroutine{}
+		a.first, a.g = before[i].Data, gState{}
 		if !before[i].OK {
 			continue
 		}
-		g, ok := p.layout.decode(a.addr, a.first)
+		g, ok := p.layout.decode(a.of, a.first)
 		if !ok {
 			continue
 		}
 		a.g = g
 		if g.state != Running && g.state != Dead && g.sp >= g.low && g.sp < g.high {
-			n := min(g.high-g.sp, maxCopy)
-			if n > uint64(len(room)) {
-				todo, later = todo[:i], todo[i:]
-				break
-			}
-			stacks[i] = Request{Addr: g.sp, Data: room[:n:n]}
-			room = room[n:]
+			sizes[i] = int(min(g.high-g.sp, maxCopy))
 		}
+		if total+sizes[i] > budget {
+			todo, later = todo[:i], todo[i:]
+			break
+		}
+		total += sizes[i]
 	}
-	stacks = stacks[:len(todo)]
+	if len(p.room) < total {
+		p.room = make([]byte, total)
+	}
+	room, stacks := p.room, make([]Request, len(todo))
+	for i, n := range sizes[:len(todo)] {
+		stacks[i] = Request{Addr: todo[i].g.sp, Data: room[:n:n]}
+		room = room[n:]
+	}
 	p.mem.ReadMany(stacks)
 	after := p.readGs(todo)
 	var pcs []uint64
@@ -222,10 +226,10 @@ func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt
 			continue
 		}
 		same := after[i].OK && string(after[i].Data[:p.layout.stable]) == string(a.first[:p.layout.stable]) &&
-			half(after[i].Data, p.layout.status)&^statusScan == half(a.first, p.layout.status)&^statusScan && len(after[i].Data) == size
+			Uint32(after[i].Data, p.layout.status)&^statusScan == Uint32(a.first, p.layout.status)&^statusScan && len(after[i].Data) == size
 		if !same || len(stacks[i].Data) == 0 || !stacks[i].OK {
 			*s = Stack{}
-			again = append(again, attempt{index: a.index, addr: a.addr})
+			again = append(again, attempt{index: a.index, of: a.of})
 			continue
 		}
 		var whole bool
@@ -243,7 +247,7 @@ func (p *Program) readGs(todo []attempt) []Request {
 	data := make([]byte, size*len(todo))
 	requests := make([]Request, len(todo))
 	for i := range todo {
-		requests[i] = Request{Addr: todo[i].addr, Data: data[i*size : (i+1)*size : (i+1)*size]}
+		requests[i] = Request{Addr: todo[i].of.Record, Data: data[i*size : (i+1)*size : (i+1)*size]}
 	}
 	p.mem.ReadMany(requests)
 	return requests
@@ -254,27 +258,27 @@ type registers struct {
 	pc, sp, lr uint64
 	stack      []byte
 	exact      bool   // pc is the next instruction
-	how        string // how they were had
+	how        string // how they were read
 }
 
-// A sampler is a Memory that can tell where a running thread is.
+// A sampler is a Memory that knows where a running thread is.
 type sampler interface {
 	registers(thread int) (registers, bool)
 }
 
-// sample looks at a running goroutine by its thread. Thread and goroutine may
-// part while it looks, so it looks twice at who runs there.
-func (p *Program) sample(at uint64, out *Stack) {
+// sample reads a running goroutine's stack by its thread. The goroutine may leave
+// the thread meanwhile, so the stack pointer must lie on the goroutine's stack.
+func (p *Program) sample(of Goroutine, out *Stack) {
 	s, ok := p.mem.(sampler)
 	if !ok {
 		return
 	}
 	for range rounds {
-		g, ok := p.readG(at)
+		g, ok := p.readG(of)
 		if !ok || g.state != Running {
 			if ok {
 				one := make([]Stack, 1)
-				p.stacksOf([]uint64{at}, one)
+				p.stacksOf([]Goroutine{of}, one)
 				*out = one[0]
 			}
 			return
@@ -299,12 +303,12 @@ func (p *Program) sample(at uint64, out *Stack) {
 	}
 }
 
-func (p *Program) readG(at uint64) (goroutine, bool) {
+func (p *Program) readG(of Goroutine) (gState, bool) {
 	b := make([]byte, p.layout.size)
-	if p.mem.Read(at, b) != nil {
-		return goroutine{}, false
+	if p.mem.Read(of.Record, b) != nil {
+		return gState{}, false
 	}
-	return p.layout.decode(at, b)
+	return p.layout.decode(of, b)
 }
 
 // upFrom reads the memory from sp on, as much as is there up to maxCopy.

@@ -1,14 +1,21 @@
 // Package tidy has the rules that the source of Rondo keeps, as tests that read
-// the source. A rule that no machine checks is kept for a month.
+// the source. A rule that no machine checks is forgotten in a month.
 //
 //	go test -v -run Rules ./internal/tidy
 //
-// lists the rules, and each place that breaks one. What a rule lets pass although
-// it breaks the letter stands in the table in exceptions_test.go, with the reason.
-// Each rule comes with samples that break it, so a rule that has stopped seeing
-// anything fails as well.
+// lists the rules, and each place that breaks one. exceptions_test.go lists what a
+// rule allows although it breaks the letter, with the reason. Each rule comes with
+// samples that break it, so a rule that no longer finds anything fails as well.
 //
-// The tests open the files themselves, those of every system and of every module
-// of the repository. The go command would show only this system's, and the test
-// cache, which knows what a test opens, would keep a pass beyond the next edit.
+//	go test -v -run Calls ./internal/tidy
+//
+// reports which files of the root package call each other in a circle, and
+//
+//	go test ./internal/tidy -run API -update
+//
+// writes the exported names of each package to the folder api.
+//
+// The tests read the files themselves, those of every system and of every module
+// of the repository. The go command would list only this system's. The test cache
+// records which files a test opens, so it does not repeat a pass after an edit.
 package tidy

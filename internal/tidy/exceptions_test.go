@@ -21,7 +21,7 @@ var exceptions = []exception{
 	{"locks", "inbox.go", "", "import of sync/atomic", "other goroutines come in here"},
 	{"locks", "caller.go", "", "import of sync", "any goroutine may ask whether it is on the loop"},
 	{"locks", "future.go", "", "import of sync", "any goroutine may set a Future"},
-	{"locks", "loops.go", "", "import of sync", "any goroutine may read the list of all loops"},
+	{"locks", "run.go", "", "import of sync", "any goroutine may read the list of all loops"},
 
 	{"sleeps", "internal/kerneltest/watchdog_test.go", "blockInSleep", "time.Sleep",
 		"it is what the watchdog is to find"},

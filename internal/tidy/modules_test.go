@@ -7,7 +7,7 @@ import (
 
 var modulesRule = rule{
 	name: "modules",
-	law: "The root module requires golang.org/x/sys and nothing else. Every module but tools is in go.work. None replaces " +
+	law: "The root module requires golang.org/x/sys and nothing else. Every module but .ci/tools is in go.work. None replaces " +
 		"another, so that the command can be installed from outside, and none requires a version of Rondo that nobody can get.",
 	check: func(t *tree) (found []breach) {
 		if !t.exists["LICENSE"] {
@@ -37,8 +37,8 @@ var modulesRule = rule{
 			if dir != "." {
 				place = "./" + dir
 			}
-			if in := slices.Contains(used, place); in == (dir == "tools") {
-				found = append(found, breach{file: "go.work", what: "use of " + dir, hint: "every module but tools is in the workspace"})
+			if in := slices.Contains(used, place); in == (dir == ".ci/tools") {
+				found = append(found, breach{file: "go.work", what: "use of " + dir, hint: "every module but .ci/tools is in the workspace"})
 			}
 		}
 		return found
@@ -52,7 +52,7 @@ var modulesRule = rule{
 		{modulesSample("cmd/go.mod", "module m\nrequire github.com/rondo-go/rondo v0.0.0\n"), "require github.com/rondo-go/rondo v0.0.0"},
 		{modulesSample("bench/go.mod", ""), "bench/go.mod: no module"},
 		{modulesSample("go.work", "use (\n\t.\n\t./bench\n\t./cmd\n\t./examples\n)\n"), "use of interop"},
-		{modulesSample("go.work", "use (\n\t.\n\t./bench\n\t./cmd\n\t./examples\n\t./interop\n\t./tools // for staticcheck\n)\n"), "use of tools"},
+		{modulesSample("go.work", "use (\n\t.\n\t./bench\n\t./cmd\n\t./examples\n\t./interop\n\t./.ci/tools // for staticcheck\n)\n"), "use of .ci/tools"},
 	},
 	good: modulesSample("cmd/go.mod", "module m\n\nrequire github.com/rondo-go/rondo v0.1.0\n\n// replace nothing => nothing\n"),
 }

@@ -15,7 +15,7 @@ import (
 const module = "github.com/rondo-go/rondo"
 
 // outside are the folders that are modules of their own.
-var outside = []string{"bench", "cmd", "examples", "interop", "tools"}
+var outside = []string{"bench", "cmd", "examples", "interop", ".ci/tools"}
 
 // A tree is the source of the repository, or a sample of one.
 type tree struct {
@@ -77,7 +77,7 @@ func readTree(root string) (*tree, error) {
 				if err := walk(p); err != nil {
 					return err
 				}
-			case slices.Contains([]string{".go", ".md", ".mod", ".work"}, path.Ext(p)):
+			case slices.Contains([]string{".go", ".md", ".mod", ".work", ".gitignore"}, path.Ext(p)):
 				b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(p)))
 				if err != nil {
 					return err

@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/inspect"
 )
 
 var errEnough = errors.New("enough")
@@ -29,13 +30,14 @@ func loops(w io.Writer) error {
 			return err
 		}
 	}
-	show(w)
+	if err := show(w); err != nil {
+		return err
+	}
 	stop(errEnough)
 	for i, name := range names {
 		fmt.Fprintln(w, name, "has ended:", <-ended[i])
 	}
-	show(w)
-	return nil
+	return show(w)
 }
 
 // runLoop runs a loop with three tasks until ctx is cancelled, which cancels what
@@ -59,11 +61,18 @@ func runLoop(ctx context.Context, name string, ready func()) error {
 	})
 }
 
-// show prints the tasks of all loops.
-func show(w io.Writer) {
-	all := rondo.AllTasks()
-	fmt.Fprintln(w, len(all), "tasks")
-	for _, t := range all {
-		fmt.Fprintf(w, "%-4s %-13s %s for %s\n", t.Loop, t.Name, t.State, t.Waiting)
+// show prints the tasks of all loops. Any goroutine may ask for them.
+func show(w io.Writer) error {
+	picture, err := inspect.Snapshot()
+	if err != nil {
+		return err
 	}
+	for _, l := range picture.Loops {
+		fmt.Fprintln(w, l.Name, "has", len(l.Tasks), "tasks")
+		for _, t := range l.Tasks {
+			fmt.Fprintf(w, "  %-13s %s for %s\n", t.Name, t.State, t.Waiting)
+		}
+	}
+	fmt.Fprintln(w, len(picture.Loops), "loops")
+	return nil
 }

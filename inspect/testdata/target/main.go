@@ -1,5 +1,5 @@
-// Command target is a program to be looked into. Its first argument says what it
-// does; it prints "ready" when it does it, and ends when its standard input does.
+// Command target is a program for tests to read. Its first argument says what it
+// does. It prints "ready" when it does it, and ends when its standard input does.
 package main
 
 import (
@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"net"
 	"os"
 	"strconv"
 	"sync"
@@ -16,7 +15,6 @@ import (
 	"unsafe"
 
 	"github.com/rondo-go/rondo"
-	"github.com/rondo-go/rondo/socket"
 )
 
 var modes = map[string]func(ctx context.Context) error{
@@ -50,15 +48,7 @@ func waits(ctx context.Context) error {
 	audit.Name, accounts.Name = "audit", "accounts"
 	jobs := rondo.NewQueue[int](0)
 	jobs.Name = "jobs"
-	listener, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	client, err := socket.Dial(ctx, "tcp", listener.Addr().String())
-	if err != nil {
-		return err
-	}
-	server, err := listener.Accept()
+	peers, err := connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,17 +63,16 @@ func waits(ctx context.Context) error {
 			start("dead-b", func(ctx context.Context) error { return both(ctx, &audit, &accounts) }) // line of dead-b
 			sleeper := start("sleeper", func(ctx context.Context) error { return deep(ctx, 5) })     // line of sleeper
 			start("joiner", sleeper.Wait)
-			start("getter", func(ctx context.Context) error { _, err := jobs.Get(ctx); return err })       // line of getter
-			start("reader", func(ctx context.Context) error { return readConn(server) })                   // line of reader
-			start("acceptor", func(ctx context.Context) error { _, err := listener.Accept(); return err }) // line of acceptor
-			start("puller", func(ctx context.Context) error { return pulled(ctx) })                        // line of puller
-			start("nester", func(ctx context.Context) error { return nested(ctx) })                        // line of nester
+			start("getter", func(ctx context.Context) error { _, err := jobs.Get(ctx); return err }) // line of getter
+			start("reader", func(ctx context.Context) error { return readConn(ctx, peers) })         // line of reader
+			start("acceptor", func(ctx context.Context) error { return peers.accept(ctx) })          // line of acceptor
+			start("puller", func(ctx context.Context) error { return pulled(ctx) })                  // line of puller
+			start("nester", func(ctx context.Context) error { return nested(ctx) })                  // line of nester
 			start("offloader", func(ctx context.Context) error {
 				_, err := rondo.Offload(ctx, func(context.Context) (int, error) { select {} }) // line of offloader
 				return err
 			})
 			start("ready", func(ctx context.Context) error { ready(); return nil })
-			defer client.Close()
 			return rondo.Sleep(ctx, time.Hour) // line of main
 		})
 	})
@@ -115,8 +104,8 @@ func deep(ctx context.Context, n int) error {
 func nap(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) } // line of nap
 
 //go:noinline
-func readConn(c net.Conn) error {
-	_, err := c.Read(make([]byte, 16)) // line of readConn
+func readConn(ctx context.Context, peers *pair) error {
+	err := peers.read(ctx) // line of readConn
 	return err
 }
 
@@ -180,7 +169,7 @@ func many(ctx context.Context) error {
 }
 
 // churn starts and ends tasks without a pause. A task's name says how deep it
-// waits, so that whoever looks can tell a wrong stack.
+// waits, so that a test can recognise a wrong stack.
 func churn(ctx context.Context) error {
 	ready()
 	return rondo.Group(ctx, func(g *rondo.Scope) error {

@@ -1,7 +1,6 @@
 package peer
 
-// This file holds a child to its parent's life and gives it a user that is not
-// root.
+// This file ends a child with its parent, and runs it as a user other than root.
 
 import (
 	"fmt"
@@ -12,9 +11,9 @@ import (
 	"syscall"
 )
 
-// ownChild has the kernel end the child with the thread that starts it, and so
-// with the process (prctl(2), PR_SET_PDEATHSIG): a test that panics, or runs
-// into its time limit, cleans nothing up.
+// ownChild makes the kernel end the child with the thread that starts it, and so
+// with the process (prctl(2), PR_SET_PDEATHSIG). A test that panics or exceeds its
+// time limit cleans nothing up.
 func ownChild(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
@@ -22,11 +21,11 @@ func ownChild(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 }
 
-// An account is who a command runs as. nil stands for whoever runs the test.
+// An account is the user that a command runs as. nil is the user of the test.
 type account struct{ uid, gid int }
 
-// unprivileged finds an account for a program that refuses to be root's: nil if
-// the test is not root's either.
+// unprivileged returns an account for a program that refuses to run as root: nil if
+// the test does not run as root.
 func unprivileged() (*account, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -47,10 +46,10 @@ func unprivileged() (*account, error) {
 		}
 		return a, nil
 	}
-	return nil, fmt.Errorf("PostgreSQL does not run as root, and there is nobody else: %w", missing)
+	return nil, fmt.Errorf("PostgreSQL does not run as root, and no other user was found: %w", missing)
 }
 
-// own gives a folder to the account.
+// own makes the account the owner of a folder.
 func (a *account) own(dir string) error {
 	if a == nil {
 		return nil
@@ -58,7 +57,7 @@ func (a *account) own(dir string) error {
 	return os.Chown(dir, a.uid, a.gid)
 }
 
-// run has cmd run as the account.
+// run makes cmd run as the account.
 func (a *account) run(cmd *exec.Cmd) {
 	if a == nil {
 		return

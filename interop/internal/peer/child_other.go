@@ -2,8 +2,8 @@
 
 package peer
 
-// This file stands for what only Linux has: a child lives on if a test does not
-// get to clean up, and PostgreSQL runs as whoever runs the test.
+// This file replaces what needs Linux. Here a child lives on if a test does not
+// clean up, and PostgreSQL runs as the user of the test.
 
 import "os/exec"
 

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// Nginx starts a server with the text within its server block, and gives its
-// address. The text may name files of dir, which is the working directory too;
-// listen has options of the listen directive.
+// Nginx starts a server with the text in its server block, and returns its address.
+// The text may name files in dir, which is also the working directory; listen has
+// options of the listen directive.
 func Nginx(t testing.TB, dir, server string, listen ...string) (address string) {
 	t.Helper()
 	program := Need(t, "nginx")
@@ -32,8 +32,7 @@ func Nginx(t testing.TB, dir, server string, listen ...string) (address string) 
 	return address
 }
 
-// configuration is all of nginx that a test needs: one process in the
-// foreground.
+// configuration is a complete nginx.conf: one process in the foreground.
 const configuration = `daemon off;
 master_process off;
 pid nginx.pid;

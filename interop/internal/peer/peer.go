@@ -1,10 +1,10 @@
-// Package peer runs programs of others for the tests that talk with them: Redis,
-// nginx, PostgreSQL, Chromium, and whatever command a test has.
+// Package peer runs the programs that the tests talk to: Redis, nginx, PostgreSQL,
+// Chromium, and any other command.
 //
-// The law: a peer belongs to the test that started it, and is ended with it,
-// also if the test's process is killed. Peers listen on Unix sockets in folders
-// of their own, or on ports that the test has bound before; so no two tests can
-// want the same one. A peer is ready when it has answered, not after some time.
+// The law: a peer belongs to the test that started it and ends with it, even if the
+// test's process is killed. Peers listen on Unix sockets in new folders, or on ports
+// that the test has bound before, so no two tests use the same one. A peer is ready
+// when it has answered, not after some time.
 package peer
 
 import (
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// packages says which package of Debian has a program.
+// packages has the Debian package of each program.
 var packages = map[string]string{
 	"redis-server": "redis-server",
 	"nginx":        "nginx-light",
@@ -29,12 +29,12 @@ var packages = map[string]string{
 	"chromium":     "chromium",
 }
 
-// beside are the folders that have programs and are not in everybody's PATH.
+// beside are folders with programs that are not in every PATH.
 var beside = []string{"/usr/sbin", "/usr/local/sbin", "/usr/lib/postgresql/*/bin"}
 
-// Need gives the path of a program. If it is not installed the test is skipped
-// and says how to get it; if RONDO_PEERS is "all" it fails, so that nothing goes
-// untested in CI.
+// Need returns the path of a program. If it is not installed the test is skipped and
+// says how to install it. If RONDO_PEERS is "all" the test fails instead, so that CI
+// skips nothing.
 func Need(t testing.TB, program string) string {
 	t.Helper()
 	if path, err := exec.LookPath(program); err == nil {
@@ -57,17 +57,17 @@ func Need(t testing.TB, program string) string {
 	return ""
 }
 
-// patience is how long a peer may take to answer for the first time, and to end.
+// patience is how long a peer may take until its first answer, and to end.
 const patience = time.Minute
 
-// A Process is a peer that runs. It is ended when its test is.
+// A Process is a running peer. It ends with its test.
 type Process struct {
 	cmd    *exec.Cmd
 	output transcript
 	ended  chan struct{} // closed when it has
 }
 
-// Start starts cmd. If the test fails, its log has what the program said.
+// Start starts cmd. If the test fails, its log has the program's output.
 func Start(t testing.TB, cmd *exec.Cmd) *Process {
 	t.Helper()
 	p := &Process{cmd: cmd, ended: make(chan struct{})}
@@ -89,8 +89,8 @@ func Start(t testing.TB, cmd *exec.Cmd) *Process {
 	return p
 }
 
-// end tells the program to end, in the way that PostgreSQL calls fast, and waits
-// for it.
+// end tells the program to end, with the signal that PostgreSQL calls a fast
+// shutdown, and waits for it.
 func (p *Process) end(t testing.TB) {
 	_ = p.cmd.Process.Signal(os.Interrupt)
 	select {
@@ -102,11 +102,11 @@ func (p *Process) end(t testing.TB) {
 	}
 }
 
-// Output gives what the program has said so far.
+// Output returns what the program has written so far.
 func (p *Process) Output() string { return p.output.String() }
 
-// Await tries until try gives no error. The test fails if the program ends
-// before that, or takes longer than a peer may.
+// Await calls try until it returns nil. The test fails if the program ends first, or
+// if that takes longer than patience.
 func (p *Process) Await(t testing.TB, try func() error) {
 	t.Helper()
 	pause := time.NewTicker(5 * time.Millisecond)
@@ -122,13 +122,13 @@ func (p *Process) Await(t testing.TB, try func() error) {
 		case <-p.ended:
 			t.Fatalf("%s ended before it was ready: %v", filepath.Base(p.cmd.Path), err)
 		case <-late:
-			t.Fatalf("%s does not get ready: %v", filepath.Base(p.cmd.Path), err)
+			t.Fatalf("%s is not ready after %v: %v", filepath.Base(p.cmd.Path), patience, err)
 		}
 	}
 }
 
-// folder makes a folder with a path that is short enough for a Unix socket in
-// it, and removes it when the test ends.
+// folder makes a folder whose path is short enough for a Unix socket in it, and
+// removes it when the test ends.
 func folder(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "rondo-peer")
@@ -143,7 +143,7 @@ func folder(t testing.TB) string {
 	return dir
 }
 
-// A transcript is what a program has written.
+// A transcript is the output of a program.
 type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserve gives a port of 127.0.0.1 that nobody else gets while the test runs:
-// it is bound, but not listened on, with SO_REUSEPORT. A peer that sets this too
-// can listen there (socket(7)).
+// reserve returns a port of 127.0.0.1 that no other program gets while the test
+// runs: it is bound with SO_REUSEPORT, but does not listen. A peer that sets
+// SO_REUSEPORT too can listen there (socket(7)).
 func reserve(t testing.TB) (address string) {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

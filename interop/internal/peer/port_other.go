@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// reserve gives a port of 127.0.0.1 that was free a moment ago. Somebody else
+// reserve returns a port of 127.0.0.1 that was free a moment ago. Another program
 // may take it before the peer does.
 func reserve(t testing.TB) (address string) {
 	t.Helper()

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Postgres makes a database cluster, starts its server, and gives a connection
-// string. The cluster is gone with the test, so the server does not wait for the
+// Postgres makes a database cluster, starts its server, and returns a connection
+// string. The cluster is removed with the test, so the server does not wait for the
 // disk.
 func Postgres(t testing.TB) (url string) {
 	t.Helper()

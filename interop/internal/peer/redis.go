@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Redis starts a server that keeps nothing, and gives its Unix socket.
+// Redis starts a server that saves nothing, and returns its Unix socket.
 func Redis(t testing.TB) (path string) {
 	t.Helper()
 	dir := folder(t)
@@ -27,7 +27,7 @@ func Redis(t testing.TB) (path string) {
 			return err
 		}
 		if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || line != "+PONG\r\n" {
-			return fmt.Errorf("PING was answered with %q: %w", line, err)
+			return fmt.Errorf("the answer to PING is %q: %w", line, err)
 		}
 		return nil
 	})

@@ -1,12 +1,12 @@
 package main
 
-// This file lets two contestants do equal work in turns and compares them.
+// This file lets two sides do equal work in turns and compares them.
 //
-// The law: both sides are warm before they are measured, both start from a
-// collected heap, they take turns in short bursts and at going first, and a
-// round of one is compared only with the round of the other that it is mixed
-// with. Whatever else the machine does only adds to a burst, so the fastest of a
-// round's bursts is what the round says.
+// The law: both sides are warm before they are measured, and both start from a
+// collected heap. They take turns in short bursts, and take turns at going first.
+// The two sides of one round are compared with each other and with no other
+// round. Other work on the machine can only make a burst longer, so the fastest
+// burst of a round counts.
 
 import (
 	"cmp"
@@ -17,79 +17,79 @@ import (
 	"time"
 )
 
-// A clock measures what lies between ResetTimer and StopTimer. A *testing.B is
-// one, so a contestant serves "go test -bench" as well.
+// A clock measures from ResetTimer to StopTimer. A *testing.B is a clock, so
+// "go test -bench" can run a side.
 type clock interface {
 	ResetTimer()
 	StopTimer()
 }
 
-// A contestant does n operations between c.ResetTimer and c.StopTimer, and what
-// it takes to be warm before that.
-type contestant func(c clock, n int)
+// A side is Rondo or its rival. It warms up, calls c.ResetTimer, does n
+// operations, and calls c.StopTimer.
+type side func(c clock, n int)
 
-// A row is a line of the table, or a few that are measured together.
+// A row is a line of the table, or a few lines that are measured together.
 type row struct {
 	name string
-	run  func(o options) ([]finding, error)
+	run  func(o options) ([]result, error)
 }
 
-// A finding is one line of the table.
-type finding struct {
+// A result is one line of the table.
+type result struct {
 	what    string
 	rival   string
 	unit    string  // of mine and theirs: "ns", "B"
 	mine    float64 // the median over the rounds
 	theirs  float64
 	ratios  []float64 // one a round
-	budget  float64   // the ratio must not be above it; 0: there is none
-	allocs  int       // what mine allocates in an operation
-	allowed int       // what it may allocate; unlimited: anything
+	budget  float64   // the ratio must not be above it; 0: no budget
+	allocs  int       // allocations of Rondo in an operation
+	allowed int       // the most there may be; unlimited: any number
 }
 
 // unlimited as the number of allocations allowed means that they do not count.
 const unlimited = -1
 
-func (f *finding) ratio() float64 { return median(f.ratios) }
+func (f *result) ratio() float64 { return median(f.ratios) }
 
-// met reports whether the budget is kept. The ratio is compared as it is
-// printed: to two places.
-func (f *finding) met() bool {
+// met reports whether the ratio and the allocations are within the budget. The
+// ratio is rounded to two places first, as it is printed.
+func (f *result) met() bool {
 	fast := f.budget == 0 || math.Round(f.ratio()*100) <= math.Round(f.budget*100)
 	return fast && (f.allowed == unlimited || f.allocs <= f.allowed)
 }
 
-// brief is for people who watch it being measured.
-func (f *finding) brief() string {
-	verdict := "met"
+// brief is what the program prints while it measures.
+func (f *result) brief() string {
+	budget := "met"
 	if f.budget == 0 {
-		verdict = ""
+		budget = ""
 	} else if !f.met() {
-		verdict = "MISSED"
+		budget = "MISSED"
 	}
-	return fmt.Sprintf("%.2fx %s", f.ratio(), verdict)
+	return fmt.Sprintf("%.2fx %s", f.ratio(), budget)
 }
 
-// A duel is a row in which both sides run in this process.
-type duel struct {
+// A comparison is a row in which both sides run in this process.
+type comparison struct {
 	name    string
 	what    string
 	rival   string
 	budget  float64
 	allowed int
-	procs   int                   // GOMAXPROCS meanwhile; 0: as it is
+	procs   int                   // GOMAXPROCS for this row; 0: unchanged
 	batches bool                  // an operation is a batch of tasks; see options
-	spent   func() (int64, error) // what time is measured, in ns; nil: the wall's
-	mine    func(o options) contestant
-	theirs  func(o options) contestant
+	spent   func() (int64, error) // the time to measure, in ns; nil: wall-clock time
+	mine    func(o options) side
+	theirs  func(o options) side
 }
 
-func (d duel) row() row {
-	return row{d.name, func(o options) ([]finding, error) { return []finding{d.run(o)}, nil }}
+func (d comparison) row() row {
+	return row{d.name, func(o options) ([]result, error) { return []result{d.run(o)}, nil }}
 }
 
-// run measures the duel.
-func (d duel) run(o options) finding {
+// run measures both sides.
+func (d comparison) run(o options) result {
 	if d.procs > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(d.procs))
 	}
@@ -98,7 +98,7 @@ func (d duel) run(o options) finding {
 	if d.batches {
 		n, bursts = max(n, o.batches), 1
 	}
-	f := finding{what: d.what, rival: d.rival, unit: "ns", budget: d.budget, allowed: d.allowed}
+	f := result{what: d.what, rival: d.rival, unit: "ns", budget: d.budget, allowed: d.allowed}
 	var a, b, allocs []float64
 	for round := range o.rounds {
 		var m, t []meter
@@ -122,7 +122,7 @@ func (d duel) run(o options) finding {
 func faster(a, b meter) int { return cmp.Compare(a.took, b.took) }
 
 // enough finds how many operations make a burst long enough.
-func (d duel) enough(c contestant, burst time.Duration) int {
+func (d comparison) enough(c side, burst time.Duration) int {
 	for n := 1; ; n *= 2 {
 		took := d.timed(c, n).took
 		if took >= burst {
@@ -134,8 +134,8 @@ func (d duel) enough(c contestant, burst time.Duration) int {
 	}
 }
 
-// timed is one burst of one side.
-func (d duel) timed(c contestant, n int) meter {
+// timed measures one burst of one side.
+func (d comparison) timed(c side, n int) meter {
 	runtime.GC()
 	m := meter{now: d.spent}
 	if m.now == nil {
@@ -146,7 +146,7 @@ func (d duel) timed(c contestant, n int) meter {
 	return m
 }
 
-// A meter is a clock that counts allocations too.
+// A meter is a clock that also counts allocations.
 type meter struct {
 	now    func() (int64, error)
 	began  int64
@@ -179,7 +179,8 @@ func mallocs() uint64 {
 	return s.Mallocs
 }
 
-// median gives the value in the middle, the upper one of two. There must be one.
+// median returns the value in the middle, the upper one of two. values must not
+// be empty.
 func median[T cmp.Ordered](values []T) T {
 	s := slices.Sorted(slices.Values(values))
 	return s[len(s)/2]

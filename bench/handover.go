@@ -1,7 +1,7 @@
 package main
 
-// This file measures what tasks hand to each other and to goroutines: a lock, a
-// value through a queue, a piece of work that leaves the loop and comes back.
+// This file measures what tasks pass to each other and to goroutines: a lock, a
+// value through a queue, and a function that runs on a goroutine.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // lockTask makes each operation a Lock, a count and an Unlock.
-func lockTask(options) contestant {
+func lockTask(options) side {
 	return func(c clock, n int) {
 		inLoop(func(ctx context.Context) error {
 			var m rondo.Mutex
@@ -37,7 +37,7 @@ func lockTask(options) contestant {
 	}
 }
 
-func lockGoroutine(options) contestant {
+func lockGoroutine(options) side {
 	return func(c clock, n int) {
 		var m sync.Mutex
 		held := 0
@@ -57,7 +57,7 @@ func lockGoroutine(options) contestant {
 
 // queuePingPong makes each operation a value sent to another task and its
 // answer. The queues, like the rival's channels, hold one value.
-func queuePingPong(options) contestant {
+func queuePingPong(options) side {
 	return func(c clock, n int) {
 		inLoop(func(ctx context.Context) error {
 			ping, pong := rondo.NewQueue[int](1), rondo.NewQueue[int](1)
@@ -95,7 +95,7 @@ func queuePingPong(options) contestant {
 	}
 }
 
-func channelPingPong(options) contestant {
+func channelPingPong(options) side {
 	return func(c clock, n int) {
 		ping, pong := make(chan int, 1), make(chan int, 1)
 		go func() {
@@ -121,7 +121,7 @@ func channelPingPong(options) contestant {
 
 // offload makes each operation a function that runs on a goroutine while the
 // task waits for its result.
-func offload(options) contestant {
+func offload(options) side {
 	return func(c clock, n int) {
 		inLoop(func(ctx context.Context) error {
 			send := func(n int) error {
@@ -145,7 +145,7 @@ func offload(options) contestant {
 
 func seven(context.Context) (int, error) { return 7, nil }
 
-func away(options) contestant {
+func goroutineAndBack(options) side {
 	return func(c clock, n int) {
 		send := func(n int) {
 			for range n {

@@ -1,0 +1,100 @@
+package inspect
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/rondo-go/rondo/internal/goinspect"
+	"github.com/rondo-go/rondo/internal/window"
+)
+
+// A layout is the table of one Rondo in the program, which says where its records
+// have what; see package window. There may be several, in plugins.
+type layout struct {
+	version uint32
+	list    uint64 // where the slice of its loops stands
+	offsets [window.Count]int
+}
+
+// cookie is what a table begins with, as it stands in memory.
+func cookie() []byte {
+	b := binary.LittleEndian.AppendUint64(nil, window.Cookie0)
+	return binary.LittleEndian.AppendUint64(b, window.Cookie1)
+}
+
+// readLayout reads the table at the given address. It reports whether it is one.
+func readLayout(p *goinspect.Program, at uint64) (layout, bool) {
+	b := make([]byte, window.AtOffsets+2*window.Count)
+	if p.Memory().Read(at, b[:window.AtOffsets]) != nil || goinspect.Uint64(b, window.AtSelf) != at {
+		return layout{}, false
+	}
+	out := layout{version: goinspect.Uint32(b, window.AtVersion), list: goinspect.Uint64(b, window.AtLoops)}
+	if out.version > window.Version {
+		return out, true
+	}
+	if goinspect.Uint32(b, window.AtSize) < uint32(len(b)) || p.Memory().Read(at, b) != nil {
+		return layout{}, false
+	}
+	for i := range out.offsets {
+		out.offsets[i] = int(binary.LittleEndian.Uint16(b[window.AtOffsets+2*i:]))
+	}
+	// The marker is a pointer to a function value, whose first word is the code.
+	var code [8]byte
+	if p.Memory().Read(goinspect.Uint64(b, window.AtMarker), code[:]) != nil ||
+		p.Names() && !strings.HasSuffix(p.Func(goinspect.Uint64(code[:], 0)).Func, ".marker") {
+		return layout{}, false
+	}
+	return out, true
+}
+
+// maxLoops bounds how many loops a program is believed to have.
+const maxLoops = 10_000
+
+// loops returns the addresses of the loops.
+func (n *layout) loops(p *goinspect.Program) ([]uint64, bool) {
+	var header [16]byte
+	if p.Memory().Read(n.list, header[:]) != nil {
+		return nil, false
+	}
+	count := goinspect.Uint64(header[:], 8)
+	if count == 0 {
+		return nil, true
+	}
+	if count > maxLoops {
+		return nil, false
+	}
+	b := make([]byte, 8*count)
+	if p.Memory().Read(goinspect.Uint64(header[:], 0), b) != nil {
+		return nil, false
+	}
+	var out []uint64
+	for i := range int(count) {
+		if at := goinspect.Uint64(b, 8*i); at != 0 {
+			out = append(out, at)
+		}
+	}
+	return out, true
+}
+
+// A record is a copy of one of the kernel's records.
+type record struct {
+	layout *layout
+	b      []byte
+}
+
+func (r record) uint64(offset int) uint64 { return goinspect.Uint64(r.b, r.layout.offsets[offset]) }
+
+func (r record) uint32(offset int) uint32 { return goinspect.Uint32(r.b, r.layout.offsets[offset]) }
+
+func (r record) byte(offset int) byte {
+	if at := r.layout.offsets[offset]; at < len(r.b) {
+		return r.b[at]
+	}
+	return 0
+}
+
+// pair reads two words, such as a string or an interface.
+func (r record) pair(offset int) (uint64, uint64) {
+	at := r.layout.offsets[offset]
+	return goinspect.Uint64(r.b, at), goinspect.Uint64(r.b, at+8)
+}
