@@ -133,7 +133,7 @@ func (l *Loop) mustBeInside(call string) {
 // misuseOutside is the error of a call from outside the loop.
 func (l *Loop) misuseOutside(call string) error {
 	if l.inbox.closed() {
-		return misuse(call, ErrLoopClosed)
+		return wrap(call, ErrLoopClosed)
 	}
 	return &kernel.CallError{Call: call, Text: " from a goroutine that is not a task of " + l.name + "; use Post or Submit there", Err: ErrNoLoop}
 }

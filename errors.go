@@ -32,8 +32,8 @@ var (
 	errOtherLoop = errors.New("rondo: the object belongs to another loop than the ctx")
 )
 
-// misuse puts the name of the call before an error of the caller.
-func misuse(call string, err error) error { return kernel.Misuse(call, err) }
+// wrap puts the name of the call, or what happened, before an error of the caller.
+func wrap(call string, err error) error { return kernel.Wrap(call, err) }
 
 // A PanicError is a panic of a task or a callback, with the stack on which it
 // happened.

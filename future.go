@@ -165,7 +165,7 @@ func (f *Future[T]) waitOutside(ctx context.Context) (T, error) {
 			return zero, context.Cause(ctx)
 		case <-f.loop.inbox.ended:
 			if !f.Done() {
-				return zero, misuse("Future.Wait", ErrLoopClosed)
+				return zero, wrap("Future.Wait", ErrLoopClosed)
 			}
 		}
 	}
@@ -246,7 +246,7 @@ func Submit[T any](l *Loop, fn func(ctx context.Context) (T, error)) *Future[T] 
 	f := &Future[T]{loop: l}
 	err := l.Post(func() { f.run(&l.root, &l.root, fn) })
 	if err != nil {
-		f.Fail(misuse("Submit", ErrLoopClosed))
+		f.Fail(wrap("Submit", ErrLoopClosed))
 	}
 	return f
 }

@@ -24,7 +24,7 @@ func init() {
 		}
 		return nil
 	}
-	kernel.Table = &pane
+	kernel.Table = &layoutTable
 	kernel.Loops = func() []kernel.Loop {
 		loops.Lock()
 		defer loops.Unlock()

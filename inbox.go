@@ -96,7 +96,7 @@ func (l *Loop) post(e entry) error {
 	b.mu.Lock()
 	if b.shut {
 		b.mu.Unlock()
-		return misuse("Post", ErrLoopClosed)
+		return wrap("Post", ErrLoopClosed)
 	}
 	b.in = append(b.in, e)
 	first := !b.some.Swap(true)

@@ -86,7 +86,7 @@ func (l *Loop) waitOutside(ctx context.Context, when func(done func(err error)))
 		case err := <-result:
 			return err
 		default:
-			return misuse("Wait", ErrLoopClosed)
+			return wrap("Wait", ErrLoopClosed)
 		}
 	}
 }

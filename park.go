@@ -208,7 +208,7 @@ func enter(ctx context.Context, call string) (*Scope, *Task, error) {
 		return s, s.host, nil
 	}
 	if s = scopeOf(ctx); s == nil {
-		return nil, nil, misuse(call, ErrNoLoop)
+		return nil, nil, wrap(call, ErrNoLoop)
 	}
 	return s.loop.enterWait(ctx, call)
 }
@@ -220,10 +220,10 @@ func (l *Loop) enterWait(ctx context.Context, call string) (*Scope, *Task, error
 		s = scopeOf(ctx)
 	}
 	if s == nil {
-		return nil, nil, misuse(call, ErrNoLoop)
+		return nil, nil, wrap(call, ErrNoLoop)
 	}
 	if s.loop != l {
-		return nil, nil, misuse(call, errOtherLoop)
+		return nil, nil, wrap(call, errOtherLoop)
 	}
 	if !l.inside() {
 		return nil, nil, l.misuseOutside(call)

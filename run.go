@@ -208,7 +208,7 @@ func (l *Loop) reportAlive() {
 	}
 	for t := range l.tasks() {
 		if t.state != stateDone && t.scope.cancelled() == nil {
-			l.notice(t.info(), fmt.Errorf("rondo: a task was alive when the main task ended and is cancelled now: %w", ErrLeftBehind))
+			l.notice(t.info(), wrap("a task was alive when the main task ended and is cancelled now", ErrLeftBehind))
 		}
 	}
 }
@@ -243,7 +243,7 @@ func (l *Loop) reportAbandoned() {
 		first, n := left[0], len(left)
 		left = slices.DeleteFunc(left, func(c *offloadCall) bool { return c.user == first.user })
 		about := first.info(l)
-		l.notice(about, fmt.Errorf("rondo: Offload of %s was abandoned, %d times: %w", about.Func, n-len(left), ErrLeftBehind))
+		l.notice(about, wrap(fmt.Sprintf("Offload of %s was abandoned, %d times", about.Func, n-len(left)), ErrLeftBehind))
 	}
 }
 

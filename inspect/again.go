@@ -4,7 +4,7 @@ package inspect
 // most tasks do, because the picture takes milliseconds. One task alone is read in
 // some ten microseconds, and nearly always it does not run in that time.
 
-import "github.com/rondo-go/rondo/internal/window"
+import "github.com/rondo-go/rondo/internal/layout"
 
 // Bounds on how long that may take.
 const (
@@ -41,7 +41,7 @@ func (r *reader) alone(addr uint64) *seen {
 	if !ok {
 		return nil
 	}
-	one.readTasks([]uint64{addr}, []uint64{one.one(addr, window.TaskSize).uint64(window.TaskWorker)})
+	one.readTasks([]uint64{addr}, []uint64{one.one(addr, layout.TaskSize).uint64(layout.TaskWorker)})
 	if len(one.tasks) == 0 {
 		return nil
 	}

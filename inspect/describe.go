@@ -12,7 +12,7 @@ import (
 	"unicode"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
-	"github.com/rondo-go/rondo/internal/window"
+	"github.com/rondo-go/rondo/internal/layout"
 )
 
 // The states of a task, as the kernel numbers them.
@@ -27,7 +27,7 @@ var states = [...]string{"new", "ready", "running", "waiting"}
 // describe fills in what is known of the tasks.
 func (r *reader) describe(head record) {
 	for _, s := range r.tasks {
-		s.info.ID, s.info.Parent = s.task.uint64(window.TaskID), s.task.uint64(window.TaskParent)
+		s.info.ID, s.info.Parent = s.task.uint64(layout.TaskID), s.task.uint64(layout.TaskParent)
 	}
 	r.name()
 	r.readScopes()
@@ -36,15 +36,15 @@ func (r *reader) describe(head record) {
 	what := r.reasons()
 	for i, s := range r.tasks {
 		t := s.info
-		t.State = states[s.task.byte(window.TaskState)]
-		t.Age = time.Duration(r.now - int64(s.task.uint64(window.TaskBorn)))
+		t.State = states[s.task.byte(layout.TaskState)]
+		t.Age = time.Duration(r.now - int64(s.task.uint64(layout.TaskBorn)))
 		r.place(s)
 		if s.worker.b == nil {
 			continue
 		}
-		t.Switches = s.worker.uint64(window.WorkerSwitches)
-		if s.task.byte(window.TaskState) == stateWaiting {
-			t.Since = time.Duration(r.now - int64(s.worker.uint64(window.WorkerSince)))
+		t.Switches = s.worker.uint64(layout.WorkerSwitches)
+		if s.task.byte(layout.TaskState) == stateWaiting {
+			t.Since = time.Duration(r.now - int64(s.worker.uint64(layout.WorkerSince)))
 			t.What, t.Due = what[i], timers[i]
 		}
 		t.Waiting = labels[i]
@@ -68,9 +68,9 @@ func (r *reader) readScopes() {
 		}
 	}
 	for _, s := range r.tasks {
-		want(s.task.uint64(window.TaskOwner))
-		if s.worker.b != nil && s.worker.uint64(window.WorkerInner) != r.own(s) {
-			want(s.worker.uint64(window.WorkerInner))
+		want(s.task.uint64(layout.TaskOwner))
+		if s.worker.b != nil && s.worker.uint64(layout.WorkerInner) != r.own(s) {
+			want(s.worker.uint64(layout.WorkerInner))
 		}
 	}
 	for range maxScopes {
@@ -79,12 +79,12 @@ func (r *reader) readScopes() {
 		}
 		addrs := todo
 		todo = nil
-		for i, scope := range r.many(addrs, r.size(window.ScopeSize)) {
+		for i, scope := range r.many(addrs, r.size(layout.ScopeSize)) {
 			r.scopes[addrs[i]] = scope
 			// Above a scope stands another that the same task opened, or the task's own.
 			if scope.b != nil {
-				if host := r.byAddr[scope.uint64(window.ScopeHost)]; host != nil && scope.uint64(window.ScopeParent) != r.own(host) {
-					want(scope.uint64(window.ScopeParent))
+				if host := r.byAddr[scope.uint64(layout.ScopeHost)]; host != nil && scope.uint64(layout.ScopeParent) != r.own(host) {
+					want(scope.uint64(layout.ScopeParent))
 				}
 			}
 		}
@@ -92,7 +92,7 @@ func (r *reader) readScopes() {
 }
 
 // own returns the address of a task's own scope.
-func (r *reader) own(s *seen) uint64 { return s.addr + uint64(r.layout.offsets[window.TaskScope]) }
+func (r *reader) own(s *seen) uint64 { return s.addr + uint64(r.layout.offsets[layout.TaskScope]) }
 
 // opened returns the addresses of the scopes that s has opened and not left, the
 // outermost first, down to the one at the given address.
@@ -100,11 +100,11 @@ func (r *reader) opened(s *seen, inner uint64) []uint64 {
 	var out []uint64
 	for at := inner; at != 0 && at != r.own(s) && len(out) < maxScopes; {
 		scope := r.scopes[at]
-		if scope.b == nil || scope.uint64(window.ScopeHost) != s.addr {
+		if scope.b == nil || scope.uint64(layout.ScopeHost) != s.addr {
 			break
 		}
 		out = append(out, at)
-		at = scope.uint64(window.ScopeParent)
+		at = scope.uint64(layout.ScopeParent)
 	}
 	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
 		out[i], out[j] = out[j], out[i]
@@ -115,22 +115,22 @@ func (r *reader) opened(s *seen, inner uint64) []uint64 {
 // place says where s stands among the scopes.
 func (r *reader) place(s *seen) {
 	t := s.info
-	t.Cancelled = goinspect.Uint64(s.task.b, r.layout.offsets[window.TaskScope]+r.layout.offsets[window.ScopeVerdict]) != 0
-	if owner := r.scopes[s.task.uint64(window.TaskOwner)]; owner.b != nil {
-		if host := r.byAddr[owner.uint64(window.ScopeHost)]; host != nil {
-			t.Owner = &ScopeID{host.task.uint64(window.TaskID), len(r.opened(host, s.task.uint64(window.TaskOwner)))}
+	t.Cancelled = goinspect.Uint64(s.task.b, r.layout.offsets[layout.TaskScope]+r.layout.offsets[layout.ScopeCancellation]) != 0
+	if owner := r.scopes[s.task.uint64(layout.TaskOwner)]; owner.b != nil {
+		if host := r.byAddr[owner.uint64(layout.ScopeHost)]; host != nil {
+			t.Owner = &ScopeID{host.task.uint64(layout.TaskID), len(r.opened(host, s.task.uint64(layout.TaskOwner)))}
 		}
 	}
 	if s.worker.b == nil {
 		return
 	}
-	for _, at := range r.opened(s, s.worker.uint64(window.WorkerInner)) {
+	for _, at := range r.opened(s, s.worker.uint64(layout.WorkerInner)) {
 		scope := r.scopes[at]
-		out := Scope{Kind: "group", Tasks: int(int32(scope.uint32(window.ScopeTasks))), Cancelled: scope.uint64(window.ScopeVerdict) != 0}
-		if scope.uint32(window.ScopeMarks)&1 != 0 {
+		out := Scope{Kind: "group", Tasks: int(int32(scope.uint32(layout.ScopeTasks))), Cancelled: scope.uint64(layout.ScopeCancellation) != 0}
+		if scope.byte(layout.ScopeShield) != 0 {
 			out.Kind = "shield"
 		}
-		if shown := scope.uint64(window.ScopeShown); shown != 0 {
+		if shown := scope.uint64(layout.ScopeLazy); shown != 0 {
 			var b [8]byte
 			if r.program.Memory().Read(shown, b[:]) == nil && goinspect.Uint64(b[:], 0) != 0 {
 				out.Left = time.Duration(int64(goinspect.Uint64(b[:], 0)) - r.now)
@@ -145,20 +145,20 @@ func (r *reader) place(s *seen) {
 
 // timers returns for each task how long it is until its timer; 0 if it has none.
 func (r *reader) timers(head record) []time.Duration {
-	at, n := head.pair(window.LoopTimers)
+	at, n := head.pair(layout.LoopTimers)
 	addrs := make([]uint64, len(r.tasks))
 	for i, s := range r.tasks {
 		if s.worker.b == nil {
 			continue
 		}
-		if place := uint64(s.worker.uint32(window.WorkerAlarm)); place > 0 && place <= n {
-			addrs[i] = at + (place-1)*uint64(r.size(window.TimerSize))
+		if place := uint64(s.worker.uint32(layout.WorkerTimer)); place > 0 && place <= n {
+			addrs[i] = at + (place-1)*uint64(r.size(layout.TimerSize))
 		}
 	}
 	out := make([]time.Duration, len(r.tasks))
-	for i, e := range r.many(addrs, r.size(window.TimerSize)) {
-		if e.b != nil && e.uint64(window.TimerWho) == r.tasks[i].task.uint64(window.TaskWorker) {
-			out[i] = max(1, time.Duration(int64(e.uint64(window.TimerWhen))-r.now))
+	for i, e := range r.many(addrs, r.size(layout.TimerSize)) {
+		if e.b != nil && e.uint64(layout.TimerWorker) == r.tasks[i].task.uint64(layout.TaskWorker) {
+			out[i] = max(1, time.Duration(int64(e.uint64(layout.TimerWhen))-r.now))
 		}
 	}
 	return out
@@ -168,8 +168,8 @@ func (r *reader) timers(head record) []time.Duration {
 func (r *reader) reasons() []string {
 	addrs, lengths := make([]uint64, len(r.tasks)), make([]uint64, len(r.tasks))
 	for i, s := range r.tasks {
-		if s.worker.b != nil && s.task.byte(window.TaskState) == stateWaiting {
-			addrs[i], lengths[i] = s.worker.pair(window.WorkerWhat)
+		if s.worker.b != nil && s.task.byte(layout.TaskState) == stateWaiting {
+			addrs[i], lengths[i] = s.worker.pair(layout.WorkerWhat)
 		}
 	}
 	return r.strings(addrs, lengths)
@@ -183,7 +183,7 @@ func (r *reader) labels() []string {
 		if s.list.b == nil {
 			continue
 		}
-		if kind, at := s.list.pair(window.ListOf); kind != 0 {
+		if kind, at := s.list.pair(layout.ListOf); kind != 0 {
 			kinds[i], things[i] = r.program.TypeName(kind), at
 		}
 	}
@@ -235,10 +235,10 @@ func (r *reader) address(at, n, port uint64) string {
 // waiting says what s waits for.
 func (r *reader) waiting(s *seen, label string) string {
 	t := s.info
-	on := s.worker.uint64(window.WorkerOn)
+	on := s.worker.uint64(layout.WorkerOn)
 	var owner *Task
 	if s.list.b != nil {
-		if o := r.byAddr[s.list.uint64(window.ListOwner)]; o != nil {
+		if o := r.byAddr[s.list.uint64(layout.ListOwner)]; o != nil {
 			owner = o.info
 		}
 	}

@@ -8,7 +8,7 @@
 // return a Picture, which is data, and writes itself as a tree or as JSON.
 //
 // What is read is the memory in which the loops keep their own records; see
-// package internal/window. The program keeps running meanwhile, so a Picture may
+// package internal/layout. The program keeps running meanwhile, so a Picture may
 // be of several moments. The reader notices: each task says whether it ran
 // meanwhile, and what is said of a task that did not is right.
 //

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
-	"github.com/rondo-go/rondo/internal/window"
+	"github.com/rondo-go/rondo/internal/layout"
 )
 
 // holding is how long ago a loop must have looked at its clock to be called held.
@@ -16,13 +16,13 @@ const holding = 100 * time.Millisecond
 
 // held says what keeps the loop from turning; nil if it turns or sleeps.
 func (r *reader) held(l *Loop, before, after record) *Held {
-	if l.Lag < holding || before.uint64(window.LoopSteps) != after.uint64(window.LoopSteps) ||
-		before.uint64(window.LoopCurrent) != after.uint64(window.LoopCurrent) {
+	if l.Lag < holding || before.uint64(layout.LoopSteps) != after.uint64(layout.LoopSteps) ||
+		before.uint64(layout.LoopCurrent) != after.uint64(layout.LoopCurrent) {
 		return nil
 	}
 	out := &Held{For: l.Lag}
 	var stack goinspect.Stack
-	if s := r.byAddr[before.uint64(window.LoopCurrent)]; s != nil {
+	if s := r.byAddr[before.uint64(layout.LoopCurrent)]; s != nil {
 		out.Task = s.info.ID
 		stack, out.Stack = r.stepOf(s)
 	} else {
@@ -59,9 +59,9 @@ func (r *reader) stepOf(s *seen) (goinspect.Stack, []Frame) {
 // baton returns the stack of the one goroutine of the loop that is not parked in
 // a slot. It reports whether that is the goroutine of Run, asleep in the driver.
 func (r *reader) baton(head record) (goinspect.Stack, bool) {
-	hub := r.one(head.uint64(window.LoopHub), window.TaskSize)
+	hub := r.one(head.uint64(layout.LoopRunTask), layout.TaskSize)
 	// Nearly always it is the goroutine of Run, asleep.
-	run := r.program.Stacks([]goinspect.Goroutine{goroutine(r.one(hub.uint64(window.TaskWorker), window.WorkerSize))})[0]
+	run := r.program.Stacks([]goinspect.Goroutine{goroutine(r.one(hub.uint64(layout.TaskWorker), layout.WorkerSize))})[0]
 	if asleep(run) {
 		return run, true
 	}

@@ -5,44 +5,44 @@ import (
 	"strings"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
-	"github.com/rondo-go/rondo/internal/window"
+	"github.com/rondo-go/rondo/internal/layout"
 )
 
-// A layout is the table of one Rondo in the program, which says where its records
-// have what; see package window. There may be several, in plugins.
-type layout struct {
+// offsets are the table of one Rondo in the program: where the fields of its records
+// are; see internal/layout. There may be several, in plugins.
+type offsets struct {
 	version uint32
 	list    uint64 // where the slice of its loops stands
-	offsets [window.Count]int
+	offsets [layout.Count]int
 }
 
 // cookie is what a table begins with, as it stands in memory.
 func cookie() []byte {
-	b := binary.LittleEndian.AppendUint64(nil, window.Cookie0)
-	return binary.LittleEndian.AppendUint64(b, window.Cookie1)
+	b := binary.LittleEndian.AppendUint64(nil, layout.Cookie0)
+	return binary.LittleEndian.AppendUint64(b, layout.Cookie1)
 }
 
 // readLayout reads the table at the given address. It reports whether it is one.
-func readLayout(p *goinspect.Program, at uint64) (layout, bool) {
-	b := make([]byte, window.AtOffsets+2*window.Count)
-	if p.Memory().Read(at, b[:window.AtOffsets]) != nil || goinspect.Uint64(b, window.AtSelf) != at {
-		return layout{}, false
+func readLayout(p *goinspect.Program, at uint64) (offsets, bool) {
+	b := make([]byte, layout.AtOffsets+2*layout.Count)
+	if p.Memory().Read(at, b[:layout.AtOffsets]) != nil || goinspect.Uint64(b, layout.AtSelf) != at {
+		return offsets{}, false
 	}
-	out := layout{version: goinspect.Uint32(b, window.AtVersion), list: goinspect.Uint64(b, window.AtLoops)}
-	if out.version > window.Version {
+	out := offsets{version: goinspect.Uint32(b, layout.AtVersion), list: goinspect.Uint64(b, layout.AtLoops)}
+	if out.version > layout.Version {
 		return out, true
 	}
-	if goinspect.Uint32(b, window.AtSize) < uint32(len(b)) || p.Memory().Read(at, b) != nil {
-		return layout{}, false
+	if goinspect.Uint32(b, layout.AtSize) < uint32(len(b)) || p.Memory().Read(at, b) != nil {
+		return offsets{}, false
 	}
 	for i := range out.offsets {
-		out.offsets[i] = int(binary.LittleEndian.Uint16(b[window.AtOffsets+2*i:]))
+		out.offsets[i] = int(binary.LittleEndian.Uint16(b[layout.AtOffsets+2*i:]))
 	}
 	// The marker is a pointer to a function value, whose first word is the code.
 	var code [8]byte
-	if p.Memory().Read(goinspect.Uint64(b, window.AtMarker), code[:]) != nil ||
+	if p.Memory().Read(goinspect.Uint64(b, layout.AtMarker), code[:]) != nil ||
 		p.Names() && !strings.HasSuffix(p.Func(goinspect.Uint64(code[:], 0)).Func, ".marker") {
-		return layout{}, false
+		return offsets{}, false
 	}
 	return out, true
 }
@@ -51,7 +51,7 @@ func readLayout(p *goinspect.Program, at uint64) (layout, bool) {
 const maxLoops = 10_000
 
 // loops returns the addresses of the loops.
-func (n *layout) loops(p *goinspect.Program) ([]uint64, bool) {
+func (n *offsets) loops(p *goinspect.Program) ([]uint64, bool) {
 	var header [16]byte
 	if p.Memory().Read(n.list, header[:]) != nil {
 		return nil, false
@@ -78,7 +78,7 @@ func (n *layout) loops(p *goinspect.Program) ([]uint64, bool) {
 
 // A record is a copy of one of the kernel's records.
 type record struct {
-	layout *layout
+	layout *offsets
 	b      []byte
 }
 

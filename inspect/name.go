@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
-	"github.com/rondo-go/rondo/internal/window"
+	"github.com/rondo-go/rondo/internal/layout"
 )
 
 // renames is how often a name that changed while it was read is read again.
@@ -20,7 +20,7 @@ const renames = 8
 func (r *reader) name() {
 	fns := make([]uint64, len(r.tasks))
 	for i, s := range r.tasks {
-		fns[i] = s.task.uint64(window.TaskFn)
+		fns[i] = s.task.uint64(layout.TaskFn)
 	}
 	codes := r.many(fns, 8)
 	for i, n := range r.namesOf(r.tasks) {
@@ -50,12 +50,12 @@ func (r *reader) namesOf(tasks []*seen) []named {
 	out := make([]named, len(tasks))
 	rares, cells := make([]uint64, len(tasks)), make([]uint64, len(tasks))
 	for i, s := range tasks {
-		rares[i] = s.task.uint64(window.TaskRare)
+		rares[i] = s.task.uint64(layout.TaskExtra)
 	}
-	for i, rare := range r.many(rares, r.size(window.RareSize)) {
+	for i, rare := range r.many(rares, r.size(layout.ExtraSize)) {
 		if rare.b != nil {
-			cells[i] = rare.uint64(window.RareName)
-			out[i].at, out[i].entry = cells[i], rare.uint64(window.RareEntry)
+			cells[i] = rare.uint64(layout.ExtraName)
+			out[i].at, out[i].entry = cells[i], rare.uint64(layout.ExtraEntry)
 		}
 	}
 	for i, cell := range r.many(cells, 16) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
-	"github.com/rondo-go/rondo/internal/window"
+	"github.com/rondo-go/rondo/internal/layout"
 )
 
 // maxNested bounds how many of them are believed in.
@@ -20,19 +20,19 @@ const maxNested = 1 << 20
 // readNested reads which coroutines are nested in which task.
 func (r *reader) readNested(head record) {
 	r.nested = make(map[uint64][]goinspect.Goroutine)
-	at, n := head.pair(window.LoopNested)
+	at, n := head.pair(layout.LoopNested)
 	if n == 0 || n > maxNested {
 		return
 	}
-	size := r.size(window.NestedSize)
+	size := r.size(layout.NestedSize)
 	b := make([]byte, int(n)*size)
 	if r.program.Memory().Read(at, b) != nil {
 		return
 	}
 	for i := range int(n) {
 		e := record{r.layout, b[i*size : (i+1)*size]}
-		in := e.uint64(window.NestedIn)
-		r.nested[in] = append(r.nested[in], goinspect.Goroutine{Record: e.uint64(window.NestedG), ID: e.uint64(window.NestedID)})
+		in := e.uint64(layout.NestedIn)
+		r.nested[in] = append(r.nested[in], goinspect.Goroutine{Record: e.uint64(layout.NestedG), ID: e.uint64(layout.NestedID)})
 	}
 }
 

@@ -138,12 +138,12 @@ func ask(wait time.Duration) (*Picture, error) {
 // loop, or while that is held.
 func read(l kernel.Loop, late time.Duration) *Loop {
 	table := kernel.Table
-	layout := &layout{version: table.Version}
+	known := &offsets{version: table.Version}
 	for i, at := range table.Offsets {
-		layout.offsets[i] = int(at)
+		known.offsets[i] = int(at)
 	}
 	r := reader{
-		program: &calling{}, layout: layout, at: uint64(reflect.ValueOf(l).Pointer()), inside: true, late: late,
+		program: &calling{}, layout: known, at: uint64(reflect.ValueOf(l).Pointer()), inside: true, late: late,
 		options: Options{Stacks: true},
 	}
 	out, ok := r.once()

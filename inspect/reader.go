@@ -24,13 +24,13 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
-	"github.com/rondo-go/rondo/internal/window"
+	"github.com/rondo-go/rondo/internal/layout"
 )
 
 // reader reads one loop.
 type reader struct {
 	program program
-	layout  *layout
+	layout  *offsets
 	at      uint64 // where the loop stands
 	live    bool
 	inside  bool          // it is the calling program's own loop
@@ -56,7 +56,7 @@ type program interface {
 
 // goroutine returns the goroutine of a worker.
 func goroutine(worker record) goinspect.Goroutine {
-	return goinspect.Goroutine{Record: worker.uint64(window.WorkerG), ID: worker.uint64(window.WorkerID)}
+	return goinspect.Goroutine{Record: worker.uint64(layout.WorkerG), ID: worker.uint64(layout.WorkerID)}
 }
 
 // seen is one task as it was read.
@@ -118,7 +118,7 @@ func (r *reader) once() (*Loop, bool) {
 	l := r.summary(before, after)
 	l.Missed = missed
 	l.Exact = missed == 0 && !moved && len(r.tasks) == l.count(before) &&
-		before.uint64(window.LoopSteps) == after.uint64(window.LoopSteps) && before.uint64(window.LoopSpawned) == after.uint64(window.LoopSpawned)
+		before.uint64(layout.LoopSteps) == after.uint64(layout.LoopSteps) && before.uint64(layout.LoopSpawned) == after.uint64(layout.LoopSpawned)
 	for _, s := range r.tasks {
 		l.Tasks = append(l.Tasks, s.info)
 	}
@@ -127,16 +127,16 @@ func (r *reader) once() (*Loop, bool) {
 	return l, true
 }
 
-func (l *Loop) count(head record) int { return int(head.uint64(window.LoopLive)) }
+func (l *Loop) count(head record) int { return int(head.uint64(layout.LoopLive)) }
 
 // head reads the loop's own record, and what the clock shows.
 func (r *reader) head() (record, bool) {
-	h := r.one(r.at, window.LoopSize)
-	if h.b == nil || h.uint64(window.LoopSerial) == 0 || h.uint64(window.LoopLive) > maxTasks {
+	h := r.one(r.at, layout.LoopSize)
+	if h.b == nil || h.uint64(layout.LoopSerial) == 0 || h.uint64(layout.LoopLive) > maxTasks {
 		return record{}, false
 	}
-	r.now = int64(h.uint64(window.LoopNow)) + int64(r.late)
-	if epoch := int64(h.uint64(window.LoopEpoch)); epoch != 0 && r.live {
+	r.now = int64(h.uint64(layout.LoopNow)) + int64(r.late)
+	if epoch := int64(h.uint64(layout.LoopEpoch)); epoch != 0 && r.live {
 		r.now = max(r.now, monotonic()-epoch)
 	}
 	return h, true
@@ -197,26 +197,26 @@ func (r *reader) strings(addrs, lengths []uint64) []string {
 
 // walk returns the addresses of the tasks in the ring, and of what runs each.
 func (r *reader) walk(head record) (out, workers []uint64) {
-	start := head.uint64(window.LoopRing)
+	start := head.uint64(layout.LoopTasks)
 	chunks := goinspect.NewChunks(r.program.Memory())
 	read := func(at uint64) (record, bool) {
 		if r.inside {
-			t := r.one(at, window.TaskSize)
+			t := r.one(at, layout.TaskSize)
 			return t, r.mine(t)
 		}
-		b, ok := chunks.Bytes(at, r.size(window.TaskSize))
+		b, ok := chunks.Bytes(at, r.size(layout.TaskSize))
 		t := record{r.layout, b}
 		return t, ok && r.mine(t)
 	}
 	known := make(map[uint64]bool)
-	limit := int(head.uint64(window.LoopLive)) + 1000
+	limit := int(head.uint64(layout.LoopLive)) + 1000
 	breaks := 0
 	for at := start; at != 0 && !known[at] && len(out) < limit; {
 		t, ok := read(at)
-		if ok && (len(out) == 0 || t.uint64(window.TaskPrev) == out[len(out)-1]) {
+		if ok && (len(out) == 0 || t.uint64(layout.TaskPrev) == out[len(out)-1]) {
 			known[at] = true
-			out, workers = append(out, at), append(workers, t.uint64(window.TaskWorker))
-			at = t.uint64(window.TaskNext)
+			out, workers = append(out, at), append(workers, t.uint64(layout.TaskWorker))
+			at = t.uint64(layout.TaskNext)
 			continue
 		}
 		// The ring changed under the walk: go on from the last that is still in it.
@@ -227,8 +227,8 @@ func (r *reader) walk(head record) (out, workers []uint64) {
 		at = 0
 		for len(out) > 0 && at == 0 {
 			last := out[len(out)-1]
-			if t, ok := read(last); ok && t.uint64(window.TaskNext) != 0 {
-				at = t.uint64(window.TaskNext)
+			if t, ok := read(last); ok && t.uint64(layout.TaskNext) != 0 {
+				at = t.uint64(layout.TaskNext)
 			} else {
 				out, workers = out[:len(out)-1], workers[:len(workers)-1]
 				delete(known, last)
@@ -240,17 +240,17 @@ func (r *reader) walk(head record) (out, workers []uint64) {
 
 // mine reports whether t is a live task of the loop.
 func (r *reader) mine(t record) bool {
-	return goinspect.Uint64(t.b, r.layout.offsets[window.TaskScope]+r.layout.offsets[window.ScopeLoop]) == r.at &&
-		t.uint64(window.TaskNext) != 0 && t.uint64(window.TaskID) != 0 && t.byte(window.TaskState) < stateDone
+	return goinspect.Uint64(t.b, r.layout.offsets[layout.TaskScope]+r.layout.offsets[layout.ScopeLoop]) == r.at &&
+		t.uint64(layout.TaskNext) != 0 && t.uint64(layout.TaskID) != 0 && t.byte(layout.TaskState) < stateDone
 }
 
 // readTasks is step 2, for the tasks at the given addresses, and the workers that
 // they were seen with.
 func (r *reader) readTasks(addrs, workers []uint64) {
 	r.tasks = r.tasks[:0]
-	with := r.many(workers, r.size(window.WorkerSize))
+	with := r.many(workers, r.size(layout.WorkerSize))
 	lists := make([]uint64, len(addrs))
-	for i, t := range r.many(addrs, r.size(window.TaskSize)) {
+	for i, t := range r.many(addrs, r.size(layout.TaskSize)) {
 		s := &seen{addr: addrs[i], task: t}
 		r.tasks = append(r.tasks, s)
 		if t.b == nil || !r.mine(t) {
@@ -258,13 +258,13 @@ func (r *reader) readTasks(addrs, workers []uint64) {
 			continue
 		}
 		w := with[i]
-		s.moved = t.uint64(window.TaskWorker) != workers[i]
-		if !s.moved && w.b != nil && w.uint64(window.WorkerJob) == addrs[i] {
+		s.moved = t.uint64(layout.TaskWorker) != workers[i]
+		if !s.moved && w.b != nil && w.uint64(layout.WorkerJob) == addrs[i] {
 			s.worker = w
-			lists[i] = w.uint64(window.WorkerList)
+			lists[i] = w.uint64(layout.WorkerList)
 		}
 	}
-	for i, l := range r.many(lists, r.size(window.ListSize)) {
+	for i, l := range r.many(lists, r.size(layout.ListSize)) {
 		r.tasks[i].list = l
 	}
 	r.tasks = slices.DeleteFunc(r.tasks, func(s *seen) bool { return s.task.b == nil })
@@ -283,24 +283,24 @@ func (r *reader) confirm() (missed int, moved bool) {
 	addrs := make([]uint64, len(r.tasks))
 	workers := make([]uint64, len(r.tasks))
 	for i, s := range r.tasks {
-		addrs[i], workers[i] = s.addr, s.task.uint64(window.TaskWorker)
+		addrs[i], workers[i] = s.addr, s.task.uint64(layout.TaskWorker)
 	}
-	again := r.many(addrs, r.size(window.TaskSize))
-	with := r.many(workers, r.size(window.WorkerSize))
+	again := r.many(addrs, r.size(layout.TaskSize))
+	with := r.many(workers, r.size(layout.WorkerSize))
 	kept := r.tasks[:0]
 	for i, s := range r.tasks {
 		t, w := again[i], with[i]
-		if t.b == nil || !r.mine(t) || t.uint64(window.TaskID) != s.task.uint64(window.TaskID) {
+		if t.b == nil || !r.mine(t) || t.uint64(layout.TaskID) != s.task.uint64(layout.TaskID) {
 			missed++
 			delete(r.byAddr, s.addr)
 			continue
 		}
 		kept = append(kept, s)
-		same := !s.moved && t.uint64(window.TaskWorker) == s.task.uint64(window.TaskWorker) && t.byte(window.TaskState) == s.task.byte(window.TaskState)
+		same := !s.moved && t.uint64(layout.TaskWorker) == s.task.uint64(layout.TaskWorker) && t.byte(layout.TaskState) == s.task.byte(layout.TaskState)
 		if same && s.worker.b != nil {
-			same = w.b != nil && w.uint64(window.WorkerJob) == s.addr && sameWait(w, s.worker)
+			same = w.b != nil && w.uint64(layout.WorkerJob) == s.addr && sameWait(w, s.worker)
 		}
-		if same && s.worker.b == nil && t.uint64(window.TaskWorker) != 0 {
+		if same && s.worker.b == nil && t.uint64(layout.TaskWorker) != 0 {
 			same = false
 		}
 		if !same {
@@ -316,13 +316,13 @@ func (r *reader) confirm() (missed int, moved bool) {
 // sameWait reports whether a worker has not switched between two readings, and waits
 // for the same.
 func sameWait(a, b record) bool {
-	for _, word := range [...]int{window.WorkerSwitches, window.WorkerList, window.WorkerOn, window.WorkerSince, window.WorkerInner} {
+	for _, word := range [...]int{layout.WorkerSwitches, layout.WorkerList, layout.WorkerOn, layout.WorkerSince, layout.WorkerInner} {
 		if a.uint64(word) != b.uint64(word) {
 			return false
 		}
 	}
-	at, n := a.pair(window.WorkerWhat)
-	other, m := b.pair(window.WorkerWhat)
+	at, n := a.pair(layout.WorkerWhat)
+	other, m := b.pair(layout.WorkerWhat)
 	return at == other && n == m
 }
 
@@ -336,19 +336,19 @@ func (t *Task) forget() {
 // summary is the loop's own part of the picture.
 func (r *reader) summary(before, after record) *Loop {
 	name := "loop"
-	if at, n := before.pair(window.LoopName); n > 0 {
+	if at, n := before.pair(layout.LoopName); n > 0 {
 		name = r.strings([]uint64{at}, []uint64{n})[0]
 	}
-	_, timers := before.pair(window.LoopTimers)
+	_, timers := before.pair(layout.LoopTimers)
 	l := &Loop{
-		ID: before.uint64(window.LoopSerial), Name: name, Uptime: time.Duration(r.now - int64(before.uint64(window.LoopStarted))),
-		Idle: time.Duration(before.uint64(window.LoopIdle)), Turns: before.uint64(window.LoopTurns),
-		Switches: before.uint64(window.LoopSwitches), Steps: before.uint64(window.LoopSteps), Posts: before.uint64(window.LoopPosts),
-		Spawned: before.uint64(window.LoopSpawned), Ready: int(before.uint64(window.LoopReady)), Timers: int(timers),
-		Offloads: int(before.uint64(window.LoopOffloads)), Workers: int(before.uint64(window.LoopWorkers)),
-		Lag: time.Duration(r.now - int64(after.uint64(window.LoopNow))), Tasks: []*Task{},
+		ID: before.uint64(layout.LoopSerial), Name: name, Uptime: time.Duration(r.now - int64(before.uint64(layout.LoopStarted))),
+		Idle: time.Duration(before.uint64(layout.LoopIdle)), Turns: before.uint64(layout.LoopTurns),
+		Switches: before.uint64(layout.LoopSwitches), Steps: before.uint64(layout.LoopSteps), Posts: before.uint64(layout.LoopPosts),
+		Spawned: before.uint64(layout.LoopSpawned), Ready: int(before.uint64(layout.LoopReady)), Timers: int(timers),
+		Offloads: int(before.uint64(layout.LoopOffloads)), Workers: int(before.uint64(layout.LoopWorkers)),
+		Lag: time.Duration(r.now - int64(after.uint64(layout.LoopNow))), Tasks: []*Task{},
 	}
-	if s := r.byAddr[before.uint64(window.LoopCurrent)]; s != nil {
+	if s := r.byAddr[before.uint64(layout.LoopCurrent)]; s != nil {
 		l.Running = s.info.ID
 	}
 	return l

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/rondo-go/rondo/inspect"
-	"github.com/rondo-go/rondo/internal/window"
+	"github.com/rondo-go/rondo/internal/layout"
 )
 
 // refused fails the test unless err is one sentence with all of the words in it.
@@ -147,10 +147,10 @@ func TestNewerTable(t *testing.T) {
 	i := recorded(t)
 	d := damage(i, nil)
 	for _, page := range i.order {
-		for at := 0; at+window.AtSize <= pageSize && i.pages[page] != nil; at += 8 {
+		for at := 0; at+layout.AtSize <= pageSize && i.pages[page] != nil; at += 8 {
 			b := i.pages[page][at:]
-			if binary.LittleEndian.Uint64(b) == window.Cookie0 && binary.LittleEndian.Uint64(b[8:]) == window.Cookie1 {
-				binary.LittleEndian.PutUint32(d.writable(page)[at+window.AtVersion:], window.Version+1)
+			if binary.LittleEndian.Uint64(b) == layout.Cookie0 && binary.LittleEndian.Uint64(b[8:]) == layout.Cookie1 {
+				binary.LittleEndian.PutUint32(d.writable(page)[at+layout.AtVersion:], layout.Version+1)
 			}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
-	"github.com/rondo-go/rondo/internal/window"
+	"github.com/rondo-go/rondo/internal/layout"
 )
 
 // A Target is a program that is read. It is for one goroutine at a time.
@@ -14,7 +14,7 @@ type Target struct {
 	pid     int // 0 for a core
 	name    string
 	program *goinspect.Program
-	layouts []layout
+	layouts []offsets
 }
 
 // Options say how much of a program is read.
@@ -67,15 +67,15 @@ func (t *Target) find(m goinspect.Memory) error {
 	t.program = p
 	newer := false
 	for _, at := range p.Search(cookie()) {
-		layout, ok := readLayout(p, at)
+		found, ok := readLayout(p, at)
 		if !ok {
 			continue
 		}
-		if layout.version > window.Version {
+		if found.version > layout.Version {
 			newer = true
 			continue
 		}
-		t.layouts = append(t.layouts, layout)
+		t.layouts = append(t.layouts, found)
 	}
 	switch {
 	case len(t.layouts) > 0:

@@ -299,6 +299,83 @@ func TestGrandchild(t *testing.T) {
 	})
 }
 
+// TestDrainedAtWaitDelay: when WaitDelay is over, what is in a pipe that somebody
+// else holds is read, and not thrown away with the pipe.
+func TestDrainedAtWaitDelay(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var out io.Reader
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			c := process.Command(g, "/bin/sh", "-c", "sleep 0.2 & echo early")
+			c.WaitDelay = time.Millisecond
+			var err error
+			if out, err = c.StdoutPipe(); err != nil {
+				return err
+			}
+			return c.Start()
+		})
+		if err != nil {
+			return err
+		}
+		if said, err := io.ReadAll(out); string(said) != "early\n" || err != nil {
+			t.Errorf("StdoutPipe: %q, %v", said, err)
+		}
+
+		c := process.Command(ctx, "/bin/sh", "-c", "head -c 60000 /dev/zero; sleep 0.2 &")
+		c.WaitDelay = time.Millisecond
+		n := 0
+		c.Stdout = writer(func(p []byte) (int, error) {
+			if n += len(p); n == len(p) {
+				// WaitDelay is over before this is.
+				for c.ProcessState == nil {
+					if err := rondo.Yield(ctx); err != nil {
+						return 0, err
+					}
+				}
+				if err := rondo.Sleep(ctx, 20*time.Millisecond); err != nil {
+					return 0, err
+				}
+			}
+			return len(p), nil
+		})
+		if err := c.Run(); err != exec.ErrWaitDelay || n != 60000 {
+			t.Errorf("Stdout: %d bytes, %v", n, err)
+		}
+		return nil
+	})
+}
+
+// TestCopyPanics: under Recover a panic in a Reader or Writer is what Wait returns,
+// and the pipes are closed, so that the child ends.
+func TestCopyPanics(t *testing.T) {
+	watchdog := time.AfterFunc(50*time.Second, func() { panic(t.Name() + " hangs") })
+	defer watchdog.Stop()
+	boom := func([]byte) (int, error) { panic("boom") }
+	for name, set := range map[string]func(c *process.Cmd){
+		"Stdin":  func(c *process.Cmd) { c.Stdin = reader(boom) },
+		"Stdout": func(c *process.Cmd) { c.Stdin, c.Stdout = strings.NewReader("words"), writer(boom) },
+	} {
+		r := rondo.Runner{Recover: true, OnError: func(task rondo.TaskInfo, err error) { t.Errorf("%s: OnError: %s: %v", name, task.Name, err) }}
+		err := r.Run(context.Background(), func(ctx context.Context) error {
+			c := child(ctx, "echo")
+			c.WaitDelay = -1
+			set(c)
+			err := c.Run()
+			var panicked *rondo.PanicError
+			if !errors.As(err, &panicked) || panicked.Value != "boom" {
+				t.Errorf("%s: Run returned %v", name, err)
+			}
+			if again := c.Wait(); again != err {
+				t.Errorf("%s: Wait returned %v", name, again)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		noChildren(t)
+	}
+}
+
 // TestStartTakesNoThread: a child is started while all that may be offloaded is,
 // and waits for what cannot end before.
 func TestStartTakesNoThread(t *testing.T) {

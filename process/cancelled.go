@@ -2,9 +2,9 @@ package process
 
 import "errors"
 
-// A cancelledError says that a child ended because it was cancelled. To a scope
-// it is no more than the echo of the cause, which is all that Unwrap gives; how
-// the child ended is found by errors.As, as an *exec.ExitError.
+// A cancelledError says that a child ended because it was cancelled. Unwrap returns
+// only the cause, so that a scope does not take it for a new error. errors.As finds
+// how the child ended, as an *exec.ExitError.
 type cancelledError struct {
 	name  string
 	cause error

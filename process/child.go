@@ -1,11 +1,11 @@
 package process
 
-// This file has the life of a child. It is the life of a task: one that starts
-// the child, waits for its end, and sees to it that nothing is left of it. The
-// task belongs to the scope of the Cmd's ctx, so the scope does not end before.
+// This file has the life of a child. A task starts the child, waits for its end, and
+// closes its pipes. The task belongs to the scope of the Cmd's ctx, so the scope does
+// not end before the child.
 //
-// All that waits is in a Shield: a cancellation is told to the child and does
-// not make the task run away from it.
+// The task waits in a Shield: a cancellation is passed on to the child, and the task
+// stays until the child has ended.
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// A child is what a Cmd has besides its fields. Save for err, which is read when
-// the task has ended, it belongs to the loop.
+// A child has what a Cmd needs besides its exported fields. It belongs to the loop,
+// except for err, which is read when the task has ended.
 type child struct {
 	cmd  *Cmd
 	loop kernel.Loop
@@ -29,17 +29,17 @@ type child struct {
 
 	theirs  []*os.File // the child's ends of pipes, until it has them
 	inlets  []*inlet
-	outlets []*outlet // those that the user has
+	outlets []*outlet // those that the user reads
 	copied  []*outlet // those that streams read
 	streams []*stream
-	open    int // outlets of the user's that are open
+	open    int // how many of outlets are open
 	copying int // streams that are not done
 
-	begun rondo.Event
-	asked bool           // somebody has called Wait
-	news  rondo.WaitList // the task, waiting for a change of the four above
+	begun   rondo.Event
+	waited  bool           // Wait was called
+	changed rondo.WaitList // the task, waiting for a change of the four above
 
-	until time.Time // when patience ends; zero: it does not, or has not begun to
+	until time.Time // when WaitDelay ends; zero: it has not begun, or has no limit
 	cause error     // of the cancellation, if the child has ended for it
 	late  bool      // pipes had to be closed
 	err   error     // what Wait returns
@@ -54,13 +54,13 @@ var (
 func (ch *child) start(c *Cmd, loop kernel.Loop, t kernel.Task) error {
 	ch.cmd, ch.loop = c, loop
 	ch.exit.loop, ch.exit.std = loop, c.command()
-	if err := ch.plumb(); err != nil {
+	if err := ch.connect(); err != nil {
 		ch.discard()
 		return c.failed("Start", err)
 	}
 	ch.task = rondo.Go(c.ctx, ch.live)
 	ch.task.SetName("child " + c.name())
-	// It does not take longer than it takes to start a process.
+	// This takes no longer than the start of a process.
 	_ = rondo.Shield(t.Scope(), ch.begun.Wait)
 	if c.Process == nil {
 		return ch.err
@@ -68,8 +68,7 @@ func (ch *child) start(c *Cmd, loop kernel.Loop, t kernel.Task) error {
 	return nil
 }
 
-// live is the child's task. It does not fail: how the child ended is for those
-// who call Wait.
+// live is the child's task. It never fails: Wait returns how the child ended.
 func (ch *child) live(ctx context.Context) error {
 	defer ch.begun.Set()
 	if ch.err = rondo.Check(ctx); ch.err != nil {
@@ -85,10 +84,12 @@ func (ch *child) live(ctx context.Context) error {
 		ch.exit.watch()
 		ch.cmd.Process = ch.exit.std.Process
 		ch.begun.Set()
-		return rondo.Group(shielded, func(g *rondo.Scope) error {
+		err := rondo.Group(shielded, func(g *rondo.Scope) error {
 			ch.attend(ctx, g)
 			return nil
 		})
+		ch.observe(shielded)
+		return err
 	})
 	if ch.cmd.Process != nil {
 		ch.conclude()
@@ -96,9 +97,8 @@ func (ch *child) live(ctx context.Context) error {
 	return nil
 }
 
-// attend waits for the end of the child, and then for that of its pipes. g is
-// the scope of the streams, which no cancellation reaches, and ctx the one that
-// it reaches.
+// attend waits for the end of the child, and then for the end of its pipes. A
+// cancellation reaches ctx and not g, which is the scope of the streams.
 func (ch *child) attend(ctx context.Context, g *rondo.Scope) {
 	reaped := false
 	defer func() {
@@ -111,16 +111,16 @@ func (ch *child) attend(ctx context.Context, g *rondo.Scope) {
 	}()
 	ch.copy(g)
 	if cause := ch.exit.wait(ctx); cause != nil {
-		ch.urge(g, cause)
+		ch.stop(g, cause)
 	}
 	ch.err = ch.exit.reap()
 	ch.cmd.ProcessState = ch.exit.std.ProcessState
 	reaped = true
-	ch.settle(ctx, g)
+	ch.finish(ctx, g)
 }
 
-// urge ends the child, because of cause.
-func (ch *child) urge(g *rondo.Scope, cause error) {
+// stop ends the child, because of cause.
+func (ch *child) stop(g *rondo.Scope, cause error) {
 	c := ch.cmd
 	ch.setUntil(g)
 	if c.Cancel != nil {
@@ -131,7 +131,7 @@ func (ch *child) urge(g *rondo.Scope, cause error) {
 			ch.cause = fmt.Errorf("%w; and Cancel failed: %w", cause, err)
 		}
 	}
-	if ch.patiently(g, ch.exit.wait) == nil {
+	if ch.limited(g, ch.exit.wait) == nil {
 		return
 	}
 	switch err := c.Process.Kill(); {
@@ -152,16 +152,16 @@ func (ch *child) setUntil(ctx context.Context) {
 	}
 }
 
-// patiently runs wait until patience ends.
-func (ch *child) patiently(ctx context.Context, wait func(ctx context.Context) error) error {
+// limited runs wait until WaitDelay ends.
+func (ch *child) limited(ctx context.Context, wait func(ctx context.Context) error) error {
 	if ch.until.IsZero() {
 		return wait(ctx)
 	}
 	return rondo.Deadline(ctx, ch.until, wait)
 }
 
-// settle ends what is left of a child that has ended.
-func (ch *child) settle(ctx context.Context, g *rondo.Scope) {
+// finish ends the pipes of a child that has ended.
+func (ch *child) finish(ctx context.Context, g *rondo.Scope) {
 	ch.setUntil(g)
 	for _, s := range ch.streams {
 		if s.in && !s.done {
@@ -171,11 +171,11 @@ func (ch *child) settle(ctx context.Context, g *rondo.Scope) {
 	for _, i := range ch.inlets {
 		i.end()
 	}
-	quiet := func(unwanted func() bool) func(ctx context.Context) error {
+	ended := func(unread func() bool) func(ctx context.Context) error {
 		return func(ctx context.Context) error {
-			for ch.copying > 0 || ch.open > 0 && !unwanted() {
+			for ch.copying > 0 || ch.open > 0 && !unread() {
 				ch.loop.Hold(1)
-				err := ch.news.Park(ctx, rondo.Reason{What: "pipe"})
+				err := ch.changed.Park(ctx, rondo.Reason{What: "pipe"})
 				ch.loop.Hold(-1)
 				if err != nil {
 					return err
@@ -184,10 +184,10 @@ func (ch *child) settle(ctx context.Context, g *rondo.Scope) {
 			return nil
 		}
 	}
-	if ch.patiently(ctx, quiet(func() bool { return ch.asked })) != nil {
-		// When ctx is cancelled nobody is expected to read on, but what is copied
-		// is copied as long as it may take.
-		_ = ch.patiently(g, quiet(func() bool { return true }))
+	if ch.limited(ctx, ended(func() bool { return ch.waited })) != nil {
+		// When ctx is cancelled nobody is expected to read further, but copying may
+		// take as long as WaitDelay.
+		_ = ch.limited(g, ended(func() bool { return true }))
 	}
 	if ch.copying > 0 {
 		ch.late = true
@@ -201,9 +201,26 @@ func (ch *child) settle(ctx context.Context, g *rondo.Scope) {
 	}
 }
 
-// conclude makes ch.err what Wait returns: it is what the system said of the
-// child, so far.
+// observe takes the errors of the streams, which have ended. One fails only if it
+// has panicked, under Runner.Recover.
+func (ch *child) observe(ctx context.Context) {
+	for _, s := range ch.streams {
+		if err := s.task.Wait(ctx); err != nil {
+			s.fault = err
+		}
+	}
+}
+
+// conclude makes ch.err what Wait returns. Before that it is what the system has
+// said about the child. A panic comes first, because a child whose pipe was closed
+// by it may have failed for that.
 func (ch *child) conclude() {
+	for _, s := range ch.streams {
+		if s.fault != nil {
+			ch.err = s.fault
+			return
+		}
+	}
 	if ch.cause != nil {
 		ch.err = &cancelledError{name: ch.cmd.name(), cause: ch.cause, exit: ch.err}
 		return
@@ -223,11 +240,11 @@ func (ch *child) conclude() {
 	}
 }
 
-// ask notes that somebody waits. Any goroutine may call it.
+// ask notes that Wait was called. Any goroutine may call it.
 func (ch *child) ask() {
 	ch.onLoop(func() {
-		ch.asked = true
-		ch.news.WakeAll()
+		ch.waited = true
+		ch.changed.WakeAll()
 	})
 }
 
@@ -236,13 +253,13 @@ func (ch *child) onLoop(fn func()) {
 		fn()
 		return
 	}
-	// When the loop has ended the child has, too.
+	// When the loop has ended, the child has ended too.
 	_ = ch.loop.Post(fn)
 }
 
 func (ch *child) closeTheirs() {
 	for _, f := range ch.theirs {
-		// The child has its own.
+		// The child has its own descriptors.
 		_ = f.Close()
 	}
 	ch.theirs = nil

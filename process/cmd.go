@@ -16,68 +16,66 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// grace is the WaitDelay of a Cmd in which it is not set; trio's is the same.
-const grace = 5 * time.Second
+// defaultWaitDelay is the WaitDelay of a Cmd that does not set it, as in trio.
+const defaultWaitDelay = 5 * time.Second
 
-// A Cmd is a program that is to be run, or is running, or has ended. It is made
-// by Command and used once. The fields up to SysProcAttr, and what is said of
-// them in os/exec, are that package's.
+// A Cmd is a program that will run, runs, or has ended. Command makes it, and it is
+// used once. The fields up to SysProcAttr are those of os/exec.Cmd.
 type Cmd struct {
-	// Path is the program's path, and Args its arguments, Path's own name
-	// first. Env is its environment; nil means that of this process. Dir is the
+	// Path is the program's path, and Args are its arguments, starting with its
+	// name. Env is its environment; nil means that of this process. Dir is the
 	// folder in which it runs; empty means that of this process.
 	Path string
 	Args []string
 	Env  []string
 	Dir  string
 
-	// Stdin, Stdout and Stderr are the child's. nil stands for the null device,
-	// an *os.File is given to the child as it is, and anything else is copied,
-	// by tasks of the child's scope. So a Reader or Writer that blocks stops the
-	// loop; one that suspends, a connection of package socket, does not. When
-	// the child has ended nothing more is read from Stdin. Stdout and Stderr may
-	// be the same Writer, which is then called by one task at a time.
+	// Stdin, Stdout and Stderr are the child's. nil is the null device, an *os.File
+	// is passed to the child, and anything else is copied by tasks of the child's
+	// scope. So a Reader or Writer that blocks stops the loop; one that suspends,
+	// such as a connection of package socket, does not. When the child has ended,
+	// nothing more is read from Stdin. Stdout and Stderr may be the same Writer,
+	// which one task at a time then calls.
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
 
-	// ExtraFiles are open in the child as well, from descriptor 3 on.
+	// ExtraFiles are open in the child too, from descriptor 3 on.
 	ExtraFiles []*os.File
 
-	// SysProcAttr is for what one system has and others have not. The child is
-	// started on another goroutine, so what refers to a thread (Ptrace,
-	// Pdeathsig) does not refer to the loop's.
+	// SysProcAttr has attributes that depend on the system. The child is started on
+	// another goroutine, so attributes of a thread (Ptrace, Pdeathsig) do not refer
+	// to the loop's thread.
 	SysProcAttr *syscall.SysProcAttr
 
 	// Process is the child once Start has returned nil. Its Signal and Kill may
 	// be called by any goroutine; its Wait and Release must not be called.
 	Process *os.Process
 
-	// ProcessState says how the child ended; nil until it was reaped.
+	// ProcessState says how the child ended. It is nil until the child was reaped.
 	ProcessState *os.ProcessState
 
-	// Err is what Command could not find the program for, as an *exec.Error;
-	// Start returns it.
+	// Err is an *exec.Error if Command did not find the program. Start returns it.
 	Err error
 
-	// Cancel is called when ctx is cancelled, to make the child end. It may
-	// suspend. Command sets it to send SIGTERM, and where there is no such
-	// thing to kill. With nil nothing is done before WaitDelay. If it returns an
-	// error that is os.ErrProcessDone the child is held to have ended by itself.
+	// Cancel is called when ctx is cancelled, to make the child end. It may suspend.
+	// Command sets it to send SIGTERM, or to kill where there is no SIGTERM. If it
+	// is nil, nothing happens before WaitDelay. If it returns an error that is
+	// os.ErrProcessDone, the child counts as having ended by itself.
 	Cancel func() error
 
-	// WaitDelay is how long the child may take to end from the cancellation of
-	// ctx until it is killed, and how long its pipes may stay open from then, or
-	// from its end. 0 means 5 s; if it is negative there is no limit.
+	// WaitDelay is how long the child may run after the cancellation of ctx before
+	// it is killed, and how long its pipes may stay open after the cancellation or
+	// after its end. 0 means 5 s. If it is negative there is no limit.
 	WaitDelay time.Duration
 
 	ctx   context.Context
 	child child
 }
 
-// Command makes a Cmd for the program with the arguments given, which belongs to
-// the scope of ctx. A name without a slash is looked for in PATH; if that fails
-// Err is set. It never suspends.
+// Command makes a Cmd for a program with its arguments. The child will belong to the
+// scope of ctx. A name without a slash is looked up in PATH; if that fails, Err is
+// set. Command never suspends.
 func Command(ctx context.Context, name string, args ...string) *Cmd {
 	std := exec.Command(name, args...)
 	c := &Cmd{Path: std.Path, Args: std.Args, Err: std.Err, ctx: ctx}
@@ -85,37 +83,37 @@ func Command(ctx context.Context, name string, args ...string) *Cmd {
 	return c
 }
 
-// command gives the standard library's Cmd of c.
+// command returns the standard library's Cmd of c.
 func (c *Cmd) command() *exec.Cmd {
 	return &exec.Cmd{
 		Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir, ExtraFiles: c.ExtraFiles, SysProcAttr: c.SysProcAttr, Err: c.Err,
 	}
 }
 
-// String gives the path and the arguments, for people to read.
+// String returns the path and the arguments, for people to read.
 func (c *Cmd) String() string { return c.command().String() }
 
-// Environ gives a copy of the environment in which the child would run.
+// Environ returns a copy of the environment in which the child would run.
 func (c *Cmd) Environ() []string { return c.command().Environ() }
 
 func (c *Cmd) name() string { return filepath.Base(c.Path) }
 
-// delay gives WaitDelay, and whether there is a limit at all.
+// delay returns WaitDelay, and whether there is a limit.
 func (c *Cmd) delay() (time.Duration, bool) {
 	if c.WaitDelay == 0 {
-		return grace, true
+		return defaultWaitDelay, true
 	}
 	return c.WaitDelay, c.WaitDelay > 0
 }
 
-// Start starts the child and returns when it runs. From here on the scope of its
-// ctx does not end before the child does. If that or the scope that the task is
-// in is cancelled, Start returns the cause and starts nothing; a cancellation
-// that comes while the child is being started reaches the child.
+// Start starts the child and returns when it runs. From here on the scope of its ctx
+// does not end before the child. If ctx or the scope that the task is in is
+// cancelled, Start returns the cause and starts nothing. A cancellation that comes
+// while the child is being started reaches the child.
 //
-// A program that is not there is an *exec.Error, with exec.ErrNotFound or
-// exec.ErrDot in it, or an *fs.PathError. Start panics in a callback; on a
-// goroutine that is no task of the loop it fails with rondo.ErrNoLoop.
+// If there is no such program, the error is an *exec.Error that wraps exec.ErrNotFound
+// or exec.ErrDot, or an *fs.PathError. Start panics in a callback. On a goroutine that
+// is no task of the loop it fails with rondo.ErrNoLoop.
 // It suspends the task.
 func (c *Cmd) Start() error {
 	loop := kernel.Of(c.ctx)
@@ -141,28 +139,29 @@ func (c *Cmd) Start() error {
 	return c.child.start(c, loop, t)
 }
 
-// failed says that a call could not be done.
+// failed returns the error of a call that failed.
 func (c *Cmd) failed(call string, err error) error {
 	return fmt.Errorf("rondo: process.Cmd.%s of %s: %w", call, c.name(), err)
 }
 
-// Wait waits until the child has ended and what is copied from and to it has
-// been. It returns nil if the child ended with status 0, an *exec.ExitError if
-// it ended otherwise, the first error of the copying if that is all, and
-// exec.ErrWaitDelay if the pipes had to be closed. If ctx was cancelled and the
-// child ended for that, the error is the cause, with the *exec.ExitError in it.
+// Wait waits until the child has ended and the copying from and to it has ended. It
+// returns nil if the child ended with status 0, an *exec.ExitError if it ended
+// otherwise, exec.ErrWaitDelay if the pipes had to be closed, and else the first
+// error of the copying. If ctx was cancelled and the child ended because of that, the
+// error is the cause, with the *exec.ExitError in it. If Runner.Recover is set and
+// Stdin, Stdout or Stderr has panicked, the error is a *rondo.PanicError.
 //
-// A cancellation of the scope that the calling task is in ends the waiting, and
-// Wait returns the cause; the child goes on and can be waited for again. If it
-// is ctx that is cancelled, Wait stays until the child was reaped.
+// Wait has the signature of os/exec's, without a ctx. It suspends the task. Each
+// cancellation of the scope that the calling task is in ends the wait, and Wait
+// returns the cause; the child continues and can be waited for again. If ctx itself
+// is cancelled, Wait returns when the child was reaped.
 //
-// When the child has ended and somebody has called Wait, or WaitDelay is over,
-// its pipes are closed; what was written to them can still be read.
-// It suspends the task.
+// When the child has ended, and Wait was called or WaitDelay is over, its pipes are
+// closed. What was written to them can still be read.
 func (c *Cmd) Wait() error { return c.wait(false) }
 
-// wait is Wait; own tells that nobody else will wait for the child, so that a
-// cancellation of the wait is the child's end.
+// wait is Wait. own says that nobody else waits for the child, so that a cancellation
+// of the wait ends the child.
 func (c *Cmd) wait(own bool) error {
 	ch := &c.child
 	if ch.task == nil || c.Process == nil {
@@ -191,9 +190,9 @@ func (c *Cmd) wait(own bool) error {
 	return ch.err
 }
 
-// Run starts the child and waits for its end; its errors are those of Start and
-// Wait. Since nobody else waits for the child, a cancellation of the scope that
-// the task is in ends it, as one of ctx does.
+// Run starts the child and waits for its end. Its errors are those of Start and Wait.
+// Nobody else waits for the child, so a cancellation of the scope that the task is in
+// ends it, as one of ctx does.
 // It suspends the task.
 func (c *Cmd) Run() error {
 	if err := c.Start(); err != nil {
@@ -202,9 +201,9 @@ func (c *Cmd) Run() error {
 	return c.wait(true)
 }
 
-// Output runs the child and returns what it wrote to its standard output. If
-// Stderr is not set, what it wrote there is in the *exec.ExitError, the middle
-// left out if it is long.
+// Output runs the child and returns what it wrote to its standard output. If Stderr
+// is not set, the *exec.ExitError has what the child wrote there, without the middle
+// if it is long.
 // It suspends the task.
 func (c *Cmd) Output() ([]byte, error) {
 	if c.Stdout != nil {

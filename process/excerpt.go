@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A buffer keeps all that is written to it.
+// A buffer keeps everything that is written to it.
 type buffer []byte
 
 func (b *buffer) Write(p []byte) (int, error) {
@@ -13,7 +13,7 @@ func (b *buffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// excerptMax is how much an excerpt has of the beginning, and of the end.
+// excerptMax is how much an excerpt keeps of the beginning, and of the end.
 const excerptMax = 32 << 10
 
 // An excerpt keeps the beginning and the end of what is written to it.
@@ -27,7 +27,7 @@ func (e *excerpt) Write(p []byte) (int, error) {
 	room := min(n, excerptMax-len(e.head))
 	e.head = append(e.head, p[:room]...)
 	e.tail = append(e.tail, p[room:]...)
-	// Moved only when there is as much to drop as to keep.
+	// The tail moves only when there is as much to drop as to keep.
 	if len(e.tail) > 2*excerptMax {
 		e.trim()
 	}
@@ -41,7 +41,7 @@ func (e *excerpt) trim() {
 	}
 }
 
-// Bytes gives the excerpt, with a line that says how much was left out.
+// Bytes returns the excerpt, with a line that says how much was left out.
 func (e *excerpt) Bytes() []byte {
 	e.trim()
 	if e.left == 0 {

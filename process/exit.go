@@ -1,6 +1,6 @@
 package process
 
-// This file starts a child and hears of its end.
+// This file starts a child and watches for its end.
 
 import (
 	"context"
@@ -11,21 +11,21 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// An exit is the end of a child: what the loop watches for it, and how it was.
-// Where the driver watches descriptors and the system has one for a process,
-// that is it; else a goroutine waits.
+// An exit is the end of a child: what the loop watches for it, and how it ended. If
+// the driver watches descriptors and the system has one for a process, the loop
+// watches that. Otherwise a goroutine waits.
 type exit struct {
 	loop   kernel.Loop
 	std    *exec.Cmd
 	handle int // the loop's own descriptor of the process, -1: none
 	gone   bool
-	err    error // what the goroutine's wait has said
+	err    error // what the goroutine's Wait returned
 	list   rondo.WaitList
 }
 
-// start starts the child, on a goroutine: it takes a millisecond or two, in which
-// the loop has better to do. It is no Offload, whose turn may be long in coming,
-// because a start that has begun cannot be given up: no cancellation reaches ctx.
+// start starts the child on a goroutine, because a start takes a millisecond or two.
+// It does not use Offload, which may have to wait for a free goroutine. A start that
+// has begun cannot be given up, so no cancellation may reach ctx.
 func (e *exit) start(ctx context.Context) error {
 	var (
 		list rondo.WaitList
@@ -68,14 +68,14 @@ func (e *exit) watch() {
 	})
 }
 
-// Ready hears that the child has ended.
+// Ready is called when the child has ended.
 func (e *exit) Ready(driver.Events) {
 	e.gone = true
 	e.list.WakeAll()
 }
 
-// wait waits for the end of the child. An end that has come wins over a
-// cancellation.
+// wait waits for the end of the child. If the child has ended already, wait returns
+// nil even if ctx is cancelled.
 func (e *exit) wait(ctx context.Context) error {
 	for !e.gone {
 		e.loop.Hold(1)
@@ -88,8 +88,8 @@ func (e *exit) wait(ctx context.Context) error {
 	return nil
 }
 
-// reap takes the status of a child that has ended. It does not wait: a process
-// whose descriptor is readable can be waited for (pidfd_open(2)).
+// reap takes the status of a child that has ended. It does not block, because the
+// descriptor of the process is readable (pidfd_open(2)).
 func (e *exit) reap() error {
 	if e.handle < 0 {
 		return e.err
@@ -98,7 +98,7 @@ func (e *exit) reap() error {
 	return e.std.Wait()
 }
 
-// drop ends the watching.
+// drop stops watching.
 func (e *exit) drop() {
 	if e.handle >= 0 {
 		e.loop.Driver().(driver.Poller).Disarm(uintptr(e.handle), driver.Readable)
@@ -107,10 +107,9 @@ func (e *exit) drop() {
 	}
 }
 
-// abandon sees to the end of a child of which nobody wants to know: it is
-// killed, and a goroutine waits for that.
+// abandon kills a child that nobody waits for. A goroutine reaps it.
 func (e *exit) abandon() {
-	// It fails if the child has ended, which is as well.
+	// It fails if the child has ended already.
 	_ = e.std.Process.Kill()
 	if e.handle >= 0 {
 		e.drop()

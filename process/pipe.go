@@ -1,6 +1,10 @@
 package process
 
 // This file has this side's ends of a child's pipes.
+//
+// The law of an outlet: the bytes of a pipe leave it under the outlet's lock, on
+// whatever goroutine. So drain, which takes what is left in the pipe, comes before or
+// after each read and never between a read and its bytes.
 
 import (
 	"errors"
@@ -13,10 +17,10 @@ import (
 	"github.com/rondo-go/rondo/internal/fd"
 )
 
-// An outlet is where a child's output is read. It has a descriptor until the
-// output's end was read, until Close, or until the child's task has drained it:
-// then what was in the pipe is in memory, and an end after it. Any goroutine may
-// use it.
+// An outlet is where a child's output is read. It has a descriptor until a Read has
+// reached the end of the output, until Close, or until the child's task has drained
+// it. After that, what was in the pipe is in memory, followed by the end. Any
+// goroutine may use it.
 type outlet struct {
 	file *fd.FD
 	over func() // called once, by any goroutine, when the descriptor is closed
@@ -27,20 +31,19 @@ type outlet struct {
 	rest   []byte     // what was drained and not read
 }
 
-// Read reads what the child wrote. After the end it returns io.EOF, after Close
-// an error that is os.ErrClosed, and when the task's scope is cancelled the
-// cause.
+// Read reads what the child wrote. After the end it returns io.EOF, after Close an
+// error that is os.ErrClosed, and when the task's scope is cancelled the cause.
 // It suspends the task.
 func (o *outlet) Read(p []byte) (int, error) {
-	if n, err, done := o.remembered(p); done {
+	if n, err, done := o.remembered(p); done || len(p) == 0 {
 		return n, err
 	}
-	n, err := o.file.Read(p)
+	n, err := o.read(p)
 	if err == io.EOF {
 		o.end(false)
 	}
-	if err == io.EOF || closedError(err) {
-		// The end may be the work of drain, which has the rest.
+	if err != nil {
+		// The descriptor may have been closed by drain, which has the rest.
 		if n, err, done := o.remembered(p); done {
 			return n, err
 		}
@@ -48,7 +51,7 @@ func (o *outlet) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// remembered is Read when the descriptor is closed, and done if it is.
+// remembered is Read when the descriptor is closed. done reports whether it is.
 func (o *outlet) remembered(p []byte) (n int, err error, done bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -65,7 +68,7 @@ func (o *outlet) remembered(p []byte) (n int, err error, done bool) {
 	return n, nil, true
 }
 
-// Close closes the pipe; what the child writes from then on fails. It never
+// Close closes the pipe, so that the child can no longer write to it. It never
 // suspends.
 func (o *outlet) Close() error {
 	o.mu.Lock()
@@ -78,6 +81,9 @@ func (o *outlet) Close() error {
 	o.end(false)
 	return nil
 }
+
+// errShut is the error of a read that found the descriptor closed.
+var errShut = errors.New("the outlet is shut")
 
 // drain takes what is in the pipe into memory and closes it. It runs on the
 // loop.
@@ -94,7 +100,7 @@ func (o *outlet) end(keep bool) {
 	}
 	o.shut = true
 	o.mu.Unlock()
-	// Nothing is lost with a pipe that could not be closed.
+	// No data is lost if the pipe could not be closed.
 	_ = o.file.Close()
 	o.over()
 }
@@ -148,12 +154,12 @@ func (i *inlet) end() {
 	i.gone = true
 	i.mu.Unlock()
 	if !shut {
-		// Nobody is there to read what could be lost.
+		// The child that could have read more has ended.
 		_ = i.file.Close()
 	}
 }
 
-// closedError tells whether err says that a descriptor was closed here.
+// closedError reports whether err says that a descriptor was closed here.
 func closedError(err error) bool {
 	return errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrClosed)
 }

@@ -1,7 +1,7 @@
 package process
 
-// This file lays the pipes between a child and this process: who gets which end,
-// and what is copied.
+// This file makes the pipes between a child and this process: who gets which end, and
+// what is copied.
 
 import (
 	"context"
@@ -15,18 +15,19 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// A stream is one copying, from or to a child.
+// A stream copies to or from a child.
 type stream struct {
-	run  func() error
-	in   bool // to the child
-	task *rondo.Task
-	err  error
-	done bool
+	run   func() error
+	in    bool // to the child
+	task  *rondo.Task
+	err   error // of run
+	fault error // of the task: a panic in run
+	done  bool
 }
 
-// StdinPipe gives a pipe to the child's standard input. It is closed when the
-// child has ended; a child that reads to the end needs it closed earlier. It
-// never suspends. It fails if Stdin is set, or the child was started.
+// StdinPipe returns a pipe to the child's standard input. It is closed when the child
+// has ended. A child that reads to the end needs it closed earlier. StdinPipe never
+// suspends. It fails if Stdin is set, or the child was started.
 func (c *Cmd) StdinPipe() (io.WriteCloser, error) {
 	if c.Stdin != nil {
 		return nil, c.failed("StdinPipe", errors.New("the field Stdin is set already"))
@@ -45,12 +46,12 @@ func (c *Cmd) StdinPipe() (io.WriteCloser, error) {
 	return i, nil
 }
 
-// StdoutPipe gives a pipe from the child's standard output. It may be read, by
-// tasks and by other goroutines, before, during and after Wait; what the child
-// wrote is never lost. It ends with the output of the child, and at the latest
-// when the child has ended and Wait was called or WaitDelay is over. Whoever does
-// not read it to the end should close it. It never suspends. It fails if Stdout
-// is set, or the child was started.
+// StdoutPipe returns a pipe from the child's standard output. Tasks and other
+// goroutines may read it before, during and after Wait. What the child wrote is never
+// lost. The pipe ends with the output of the child, and at the latest when the child
+// has ended and Wait was called or WaitDelay is over. A caller that does not read it
+// to the end should close it. StdoutPipe never suspends. It fails if Stdout is set,
+// or the child was started.
 func (c *Cmd) StdoutPipe() (io.ReadCloser, error) {
 	return c.outPipe("StdoutPipe", &c.Stdout)
 }
@@ -62,7 +63,7 @@ func (c *Cmd) StderrPipe() (io.ReadCloser, error) {
 
 func (c *Cmd) outPipe(call string, to *io.Writer) (io.ReadCloser, error) {
 	if *to != nil {
-		return nil, c.failed(call, errors.New("it is set already"))
+		return nil, c.failed(call, errors.New("the field is set already"))
 	}
 	r, w, err := c.pipe(call)
 	if err != nil {
@@ -78,7 +79,7 @@ func (c *Cmd) outPipe(call string, to *io.Writer) (io.ReadCloser, error) {
 	ch.theirs = append(ch.theirs, w)
 	ch.outlets = append(ch.outlets, o)
 	ch.open++
-	o.over = func() { ch.onLoop(func() { ch.open--; ch.news.WakeAll() }) }
+	o.over = func() { ch.onLoop(func() { ch.open--; ch.changed.WakeAll() }) }
 	return o, nil
 }
 
@@ -99,7 +100,7 @@ func (c *Cmd) pipe(call string) (r, w *os.File, err error) {
 	return r, w, nil
 }
 
-// inlet makes this side's end of an input pipe; w is its from here on.
+// inlet makes this side's end of an input pipe. It takes w over.
 func (ch *child) inlet(w *os.File) (*inlet, error) {
 	f, err := fd.OfFile(ch.loop, w)
 	if err != nil {
@@ -110,7 +111,7 @@ func (ch *child) inlet(w *os.File) (*inlet, error) {
 	return i, nil
 }
 
-// outlet makes this side's end of an output pipe; r is its from here on.
+// outlet makes this side's end of an output pipe. It takes r over.
 func (ch *child) outlet(r *os.File) (*outlet, error) {
 	f, err := fd.OfFile(ch.loop, r)
 	if err != nil {
@@ -119,13 +120,13 @@ func (ch *child) outlet(r *os.File) (*outlet, error) {
 	return &outlet{file: f, over: func() {}}, nil
 }
 
-// plumb gives the standard library's Cmd its three files.
-func (ch *child) plumb() error {
+// connect sets the three standard files of the standard library's Cmd.
+func (ch *child) connect() error {
 	c := ch.cmd
-	if err := ch.plumbIn(c.Stdin); err != nil {
+	if err := ch.connectIn(c.Stdin); err != nil {
 		return err
 	}
-	out, err := ch.plumbOut(c.Stdout)
+	out, err := ch.connectOut(c.Stdout)
 	if err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (ch *child) plumb() error {
 		ch.exit.std.Stdout = out
 	}
 	if c.Stderr == nil || !same(c.Stderr, c.Stdout) {
-		if out, err = ch.plumbOut(c.Stderr); err != nil {
+		if out, err = ch.connectOut(c.Stderr); err != nil {
 			return err
 		}
 	}
@@ -143,7 +144,7 @@ func (ch *child) plumb() error {
 	return nil
 }
 
-func (ch *child) plumbIn(from io.Reader) error {
+func (ch *child) connectIn(from io.Reader) error {
 	if from == nil {
 		return nil
 	}
@@ -162,18 +163,18 @@ func (ch *child) plumbIn(from io.Reader) error {
 	}
 	ch.exit.std.Stdin = r
 	ch.streams = append(ch.streams, &stream{in: true, run: func() error {
+		defer i.end()
 		_, err := io.Copy(i, from)
 		if errors.Is(err, syscall.EPIPE) {
-			// A child need not read all that it is given.
+			// A child need not read all of its input.
 			err = nil
 		}
-		i.end()
 		return err
 	}})
 	return nil
 }
 
-func (ch *child) plumbOut(to io.Writer) (*os.File, error) {
+func (ch *child) connectOut(to io.Writer) (*os.File, error) {
 	if to == nil {
 		return nil, nil
 	}
@@ -191,32 +192,35 @@ func (ch *child) plumbOut(to io.Writer) (*os.File, error) {
 	}
 	ch.copied = append(ch.copied, o)
 	ch.streams = append(ch.streams, &stream{run: func() error {
+		// If the copying fails, the child's next write must fail too.
+		defer o.Close()
 		_, err := io.Copy(to, o)
-		// A child whose output nobody takes hears of it.
-		_ = o.Close()
 		return err
 	}})
 	return w, nil
 }
 
-// copy runs the streams in the scope.
+// copy runs the streams in the scope g. They are not tasks of the group: a panic in
+// one must not cancel the others.
 func (ch *child) copy(g *rondo.Scope) {
 	ch.copying = len(ch.streams)
 	for _, s := range ch.streams {
-		s.task = g.Go(func(context.Context) error {
+		s.task = rondo.Go(g, func(context.Context) error {
+			defer func() {
+				s.done = true
+				ch.copying--
+				ch.changed.WakeAll()
+			}()
 			s.err = s.run()
-			s.done = true
-			ch.copying--
-			ch.news.WakeAll()
 			return nil
 		})
 		s.task.SetName("copy " + ch.cmd.name())
 	}
 }
 
-// same tells whether two Writers are one.
+// same reports whether two Writers are the same.
 func same(a, b io.Writer) (equal bool) {
-	// Comparing values that cannot be compared panics: they are not one.
+	// A comparison of values that are not comparable panics. They are not the same.
 	defer func() { _ = recover() }()
 	return a == b
 }

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handleOf makes a descriptor of the process of the loop's own: the standard
-// library's is closed by it when it has waited. It is a pidfd, and readable when
-// the process has ended: pidfd_open(2).
+// handleOf makes a descriptor of the process for the loop, because the standard
+// library closes its own when it has waited. It is a pidfd, which is readable when
+// the process has ended (pidfd_open(2)).
 func handleOf(p *os.Process) (int, error) {
 	own := -1
 	var err error

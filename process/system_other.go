@@ -4,7 +4,7 @@ package process
 
 import "os"
 
-// handleOf fails: there is no descriptor of a process that could be watched.
+// handleOf fails: this system has no descriptor of a process that can be watched.
 func handleOf(*os.Process) (int, error) { return -1, os.ErrNoHandle }
 
 func closeHandle(int) {}

@@ -8,8 +8,11 @@ import (
 	"github.com/rondo-go/rondo/internal/fd"
 )
 
-// terminate ends a process: it cannot be asked to end.
+// terminate kills a process, because it cannot be asked to end.
 func terminate(p *os.Process) error { return p.Kill() }
 
-// rest gives nothing: a pipe cannot be read without waiting.
+// read reads from the pipe.
+func (o *outlet) read(p []byte) (int, error) { return o.file.Read(p) }
+
+// rest returns nothing: a pipe cannot be read without waiting.
 func rest(*fd.FD) []byte { return nil }

@@ -1,6 +1,6 @@
 package socket
 
-// This file reads addresses.
+// This file parses addresses.
 
 import (
 	"net"
@@ -8,8 +8,9 @@ import (
 	"strconv"
 )
 
-// literal tells whether address needs no look-up: its host is empty or a number,
-// and so is its port. One that cannot be read needs none either: it is refused.
+// literal reports whether address needs no look-up: its host is empty or a
+// number, and so is its port. An invalid address needs none either: it fails
+// later.
 func literal(address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

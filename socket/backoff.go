@@ -1,8 +1,8 @@
 package socket
 
-// This file has what an accepting task does when there are no descriptors left:
-// it neither gives up nor tries again at once, for what it lacks others have to
-// give back first.
+// This file has the pause of an accepting task when there are no descriptors
+// left. It does not give up, and does not try again at once: other connections
+// must be closed first.
 
 import (
 	"errors"
@@ -14,8 +14,7 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// A backOff is the last pause between two calls of Accept, 0 after one that has
-// succeeded.
+// A backOff is the last pause between two calls of Accept, 0 after a success.
 type backOff time.Duration
 
 const (
@@ -23,8 +22,8 @@ const (
 	backOffMax = backOff(time.Second)
 )
 
-// after reports an error of Accept that passes, and suspends the task for twice
-// as long as the last time. It fails if the scope is cancelled.
+// after reports a temporary error of Accept, and suspends the task for twice as
+// long as the last time. It fails if the scope is cancelled.
 func (d *backOff) after(g *rondo.Scope, l net.Listener, err error, report func(err error)) error {
 	*d = min(max(2**d, backOffMin), backOffMax)
 	pause := time.Duration(*d)
@@ -32,14 +31,15 @@ func (d *backOff) after(g *rondo.Scope, l net.Listener, err error, report func(e
 	return rondo.Sleep(g, pause)
 }
 
-// passing tells the errors of Accept that are no fault of the listener.
+// temporary reports whether an error of Accept may pass without a change to the
+// listener.
 func temporary(err error) bool {
 	for _, errno := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
 		if errors.Is(err, errno) {
 			return true
 		}
 	}
-	// What package net takes for temporary besides is a deadline that has
-	// passed, which stays so.
+	// Package net calls one more error temporary: a deadline that has passed.
+	// That one does not pass.
 	return false
 }

@@ -2,8 +2,8 @@
 
 package socket
 
-// What is copied to a connection from a file or from another connection need not
-// come up to the program.
+// A copy to a connection, from a file or from another connection, without
+// moving the data through the program.
 
 import (
 	"errors"
@@ -24,8 +24,8 @@ const (
 	smallMax = 16
 )
 
-// transfer copies r to the connection for a task, if the system can do it; done
-// tells whether it can. If not, r is untouched.
+// transfer copies r to the connection for a task. done reports whether it
+// could; if not, r is untouched.
 func (c *Conn) transfer(t kernel.Task, r io.Reader) (n int64, done bool, err error) {
 	left := int64(math.MaxInt64)
 	limited, _ := r.(*io.LimitedReader)
@@ -53,13 +53,13 @@ func (c *Conn) transfer(t kernel.Task, r io.Reader) (n int64, done bool, err err
 	return n, done, err
 }
 
-// regular is an *os.File, also when io.Copy has put it into something else.
+// regular is an *os.File, also one that io.Copy has wrapped.
 type regular interface {
 	Stat() (os.FileInfo, error)
 	SyscallConn() (syscall.RawConn, error)
 }
 
-// sendFile sends up to left bytes of a file from its position on.
+// sendFile sends up to left bytes of a file from its current position.
 func (c *Conn) sendFile(t kernel.Task, file regular, left int64) (n int64, done bool, err error) {
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return 0, false, nil
@@ -85,10 +85,10 @@ func (c *Conn) sendFile(t kernel.Task, file regular, left int64) (n int64, done 
 	return n, true, nil
 }
 
-// relay copies up to left bytes of src to the connection, and tells how many it has
-// taken from there. Partial that fill the buffer are bulk, and what follows them
-// goes by a pipe: small ones are cheaper to copy, and a connection that says
-// nothing should not keep two descriptors more.
+// copyConn copies up to left bytes of src to the connection. taken is how many
+// it has read from src. After a piece that fills the buffer it uses a kernel
+// pipe: small pieces are cheaper to copy, and a quiet connection should not
+// keep two more descriptors.
 func (c *Conn) copyConn(t kernel.Task, src *Conn, left int64) (n, taken int64, err error) {
 	p := make([]byte, min(left, copyBuffer))
 	canSplice := true
@@ -121,11 +121,12 @@ func (c *Conn) copyConn(t kernel.Task, src *Conn, left int64) (n, taken int64, e
 	return n, taken, nil
 }
 
-// errNoSplice says that a pipe cannot be had or used, and that nothing is lost.
+// errNoSplice says that the kernel pipe cannot be opened or used. No data is
+// lost.
 var errNoSplice = errors.New("no pipe")
 
-// pump copies up to left bytes of src by a pipe, until the end of the stream, or
-// until they come in small pieces.
+// spliceFrom copies up to left bytes of src through a kernel pipe, until the
+// end of the stream, or until the data comes in small pieces.
 func (c *Conn) spliceFrom(t kernel.Task, src *Conn, left int64) (n, taken int64, end bool, err error) {
 	tube, err := fd.NewTube()
 	if err != nil {

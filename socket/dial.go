@@ -18,8 +18,7 @@ import (
 // A Dialer has options for Dial. Its fields mean what those of net.Dialer do.
 // The zero value is ready.
 type Dialer struct {
-	// Timeout is how long the whole of a dial may take. 0 means no limit but
-	// the system's.
+	// Timeout is the limit of a whole dial. 0 means only the system's limit.
 	Timeout time.Duration
 
 	// Deadline is the time by which a dial must be done. The zero time means
@@ -30,15 +29,16 @@ type Dialer struct {
 	LocalAddr net.Addr
 
 	// FallbackDelay is how long an address is tried alone before the next one
-	// is tried beside it (RFC 8305). 0 stands for 300 ms; a negative value means
-	// one after the other, each with a fair share of the time that is left.
+	// is tried beside it (RFC 8305). 0 means 300 ms. A negative value means one
+	// after the other, each with an equal share of the remaining time.
 	FallbackDelay time.Duration
 
-	// KeepAlive is how long the connection is idle before it is probed: 0 stands
-	// for 15 s, a negative value for no probes.
+	// KeepAlive is how long the connection is idle before it is probed: 0 means
+	// 15 s, a negative value means no probes.
 	KeepAlive time.Duration
 
-	// KeepAliveConfig says more about probes, and is used if it is enabled.
+	// KeepAliveConfig has further options of probes. It is used if it is
+	// enabled.
 	KeepAliveConfig net.KeepAliveConfig
 
 	// Resolver looks names up. nil means net.DefaultResolver.
@@ -48,36 +48,32 @@ type Dialer struct {
 	// wait.
 	Control func(network, address string, c syscall.RawConn) error
 
-	// ControlContext is Control with the dial's ctx, and goes before it.
+	// ControlContext is Control with the dial's ctx. If both are set, only this
+	// one is called.
 	ControlContext func(ctx context.Context, network, address string, c syscall.RawConn) error
 }
 
-// Dial connects with a Dialer that has nothing set.
+// Dial calls DialContext of a zero Dialer.
 func Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return new(Dialer).DialContext(ctx, network, address)
 }
 
-// Dial is DialContext.
-func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	return d.DialContext(ctx, network, address)
-}
-
 // DialContext connects to an address of the network "tcp", "tcp4", "tcp6",
-// "unix" or "unixpacket", and gives a *Conn. A name is looked up off the loop, and
-// its addresses are raced. It suspends the task; cancelling ctx ends it. Once
-// connected, the connection has nothing to do with ctx.
+// "unix" or "unixpacket", and returns a *Conn. A name is looked up off the
+// loop, and its addresses are raced. It suspends the task; cancelling ctx ends
+// it. Once connected, the connection does not depend on ctx.
 //
-// Of the networks "udp", "udp4", "udp6" and "unixgram" it gives a *PacketConn
-// with a peer. That waits only for the look-up of a name, of which the first
-// address counts.
+// For the networks "udp", "udp4", "udp6" and "unixgram" it returns a
+// *PacketConn with a peer. It suspends the task only to look a name up, and
+// uses the name's first address.
 //
 // Any goroutine may call it, with a ctx of the loop whose tasks will use the
-// connection: one that is no task of the loop blocks alone.
+// connection; a goroutine that is no task of that loop blocks alone.
 //
-// Its errors are those of net.Dialer, so that errors.Is finds
-// syscall.ECONNREFUSED and the like, and os.ErrDeadlineExceeded when Timeout or
-// Deadline has passed. A ctx that belongs to no loop is rondo.ErrNoLoop, and a
-// loop without sockets errors.ErrUnsupported.
+// Its errors are those of net.Dialer: errors.Is finds syscall.ECONNREFUSED and
+// the like, and os.ErrDeadlineExceeded when Timeout or Deadline has passed. If
+// ctx belongs to no loop the error is rondo.ErrNoLoop, and in a simulation
+// errors.ErrUnsupported.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	loop, err := loopOf(ctx, "Dial")
 	if err != nil {
@@ -112,8 +108,8 @@ func (d *Dialer) dial(ctx context.Context, loop kernel.Loop, network, address st
 	if !streams(network) {
 		return nil, net.UnknownNetworkError(network)
 	}
-	// The waits of a dial end with the task's innermost scope, so that has to be
-	// one of ctx.
+	// The waits of a dial end with the task's innermost scope, so that must be
+	// a scope of ctx.
 	var c *Conn
 	var err, why error
 	body := func(ctx context.Context) error {
@@ -137,7 +133,7 @@ func (d *Dialer) dial(ctx context.Context, loop kernel.Loop, network, address st
 	return nil, err
 }
 
-// streams tells the networks of Conn.
+// streams reports whether a network is one of Conn.
 func streams(network string) bool {
 	switch network {
 	case "tcp", "tcp4", "tcp6", "unix", "unixpacket":
@@ -146,7 +142,7 @@ func streams(network string) bool {
 	return false
 }
 
-// deadline gives the time by which the dial must be done: zero if there is none.
+// deadline returns the time by which the dial must be done, or the zero time.
 func (d *Dialer) deadline(now time.Time) time.Time {
 	end := d.Deadline
 	if d.Timeout != 0 {
@@ -157,7 +153,7 @@ func (d *Dialer) deadline(now time.Time) time.Time {
 	return end
 }
 
-// timeout is the error of a dial that took too long: package net's words.
+// timeout is the error of a dial that took too long, in package net's words.
 type timeout struct{}
 
 func (timeout) Error() string   { return "i/o timeout" }
@@ -167,7 +163,7 @@ func (timeout) Is(err error) bool {
 	return err == context.DeadlineExceeded || err == os.ErrDeadlineExceeded
 }
 
-// timedOut puts timeout in the place of the scope's word for it.
+// timedOut replaces the scope's error by timeout.
 func timedOut(err error) error {
 	var named *net.OpError
 	if errors.As(err, &named) {
@@ -177,7 +173,7 @@ func timedOut(err error) error {
 	return timeout{}
 }
 
-// std gives the net.Dialer that does the same.
+// std returns the net.Dialer with the same options.
 func (d *Dialer) std() *net.Dialer {
 	return &net.Dialer{
 		Timeout: d.Timeout, Deadline: d.Deadline, LocalAddr: d.LocalAddr,
@@ -186,8 +182,8 @@ func (d *Dialer) std() *net.Dialer {
 	}
 }
 
-// dialForeign dials for a goroutine that is no task of the loop. The connection
-// gets a face on the loop when a task first uses it.
+// dialForeign dials for a goroutine that is no task of the loop. The loop's
+// descriptor is opened when a task first uses the connection.
 func (d *Dialer) dialForeign(ctx context.Context, loop kernel.Loop, network, address string) (*Conn, error) {
 	if !streams(network) {
 		return nil, net.UnknownNetworkError(network)

@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// dialTask dials for a task: package net does it, on a goroutine. It is fetched
-// by cancelling the ctx that it was given.
+// dialTask dials for a task: package net does it, on another goroutine.
+// Cancelling that dial's ctx interrupts it.
 func (d *Dialer) dialTask(ctx context.Context, loop kernel.Loop, network, address string) (*Conn, error) {
 	away, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -26,7 +26,8 @@ func (d *Dialer) dialTask(ctx context.Context, loop kernel.Loop, network, addres
 	switch {
 	case err == nil:
 	case err != failed && errors.As(failed, &named):
-		// It was fetched: the cause is ours, and what was dialled is there.
+		// It was interrupted. The cause is the scope's; what was dialled stays
+		// in the error.
 		named.Err = err
 		return nil, named
 	default:

@@ -2,8 +2,8 @@
 
 package socket
 
-// Dialling on the loop: a socket that does not block, connect(2), and the
-// driver's word that it is connected.
+// Dialling on the loop: a non-blocking socket, connect(2), and the driver's
+// report that it is connected.
 
 import (
 	"context"
@@ -41,8 +41,8 @@ func (d *Dialer) dialTask(ctx context.Context, loop kernel.Loop, network, addres
 }
 
 // dialUnix connects to a Unix socket. That never waits: there is room in the
-// peer's queue, or connect(2) fails with EAGAIN. So package net can do it here,
-// and the descriptor is then taken from it.
+// peer's queue, or connect(2) fails with EAGAIN. So package net does it here,
+// and the descriptor is duplicated.
 func (d *Dialer) dialUnix(ctx context.Context, loop kernel.Loop, network, address string) (*Conn, error) {
 	c, err := d.std().DialContext(ctx, network, address)
 	if err != nil {
@@ -56,9 +56,9 @@ func (d *Dialer) dialUnix(ctx context.Context, loop kernel.Loop, network, addres
 	return adopt(fd.New(loop, sys, makeStd), c), nil
 }
 
-// selfMax is how often a socket that got connected to itself is tried again: a
-// free port in the range that the system picks from may be picked for both
-// ends (RFC 9293, simultaneous open).
+// selfMax is how often to try again when a socket was connected to itself: the
+// system may pick the same free port for both ends (RFC 9293, simultaneous
+// open).
 const selfMax = 2
 
 // connect tries one address.
@@ -97,7 +97,7 @@ func (d *Dialer) connect(ctx context.Context, loop kernel.Loop, network string, 
 	}
 }
 
-// socket makes a socket for to, bound to local if that is given.
+// socket opens a socket for to, bound to local if that is valid.
 func (d *Dialer) socket(ctx context.Context, network string, local, to netip.AddrPort) (int, error) {
 	family := unix.AF_INET
 	if to.Addr().Is6() {
@@ -114,7 +114,7 @@ func (d *Dialer) socket(ctx context.Context, network string, local, to netip.Add
 	return sys, nil
 }
 
-// prepare does with a socket what comes before it is connected.
+// prepare does what comes before the connect.
 func (d *Dialer) prepare(ctx context.Context, sys int, network string, local, to netip.AddrPort) error {
 	kind := "tcp4"
 	if to.Addr().Is6() {
@@ -141,7 +141,7 @@ func (d *Dialer) prepare(ctx context.Context, sys int, network string, local, to
 	return os.NewSyscallError("bind", unix.Bind(sys, sockaddr(local)))
 }
 
-// local gives the address to dial from; it is not valid if there is none.
+// local returns the address to dial from, invalid if there is none.
 func (d *Dialer) local() (netip.AddrPort, error) {
 	if d.LocalAddr == nil {
 		return netip.AddrPort{}, nil
@@ -164,7 +164,7 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Addr: a.Addr().As16(), Port: int(a.Port()), ZoneId: index(a.Addr().Zone())}
 }
 
-// rawSocket is what the Control hooks are given.
+// rawSocket is the argument of the Control hooks.
 type rawSocket int
 
 func (s rawSocket) Control(op func(sys uintptr)) error {

@@ -105,7 +105,7 @@ func TestDialer(t *testing.T) {
 			}
 		}
 		d := socket.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, KeepAlive: 33 * time.Second, Control: hook("plain"), Timeout: time.Hour}
-		c, err := d.Dial(ctx, "tcp", addr)
+		c, err := d.DialContext(ctx, "tcp", addr)
 		if err != nil {
 			return err
 		}

@@ -1,8 +1,9 @@
 package socket
 
-// This file has what turns readiness into the callbacks of a Protocol. The driver
-// says what is ready, in the middle of its Poll; the dispatcher notes it and
-// puts the Transport into a list, and a callback of the loop goes through that.
+// This file turns readiness into the callbacks of a Protocol. The driver
+// reports, in the middle of its Poll, what is ready. The dispatcher records it
+// and puts the Transport into a list; a callback of the loop works the list
+// off.
 
 import (
 	"context"
@@ -14,34 +15,33 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// What one callback does before others have their turn: as much as a task may.
+// The limits of one callback, those of a task's turn.
 const (
 	stepVisits = 16
 	stepBytes  = 256 << 10
 )
 
-// readMax is what one read takes at most.
+// readMax is the most that one read takes.
 const readMax = 64 << 10
 
-// buffers are lent to a dispatcher while it reads, so that a loop at rest has
-// none.
+// A dispatcher has a buffer only while it reads, so an idle loop has none.
 var buffers = sync.Pool{New: func() any { return new([readMax]byte) }}
 
 // A dispatcher has the connections of one Serve, or of all Attaches with one
-// ctx. It belongs to its loop. A Transport is among its conns from add until its
-// Lost has returned.
+// ctx. It belongs to its loop. A Transport is in conns from add until its Lost
+// has returned.
 type dispatcher struct {
 	protocol  *Protocol
 	loop      kernel.Loop
 	ctx       context.Context
 	high, low int
 	conns     []*Transport
-	empty     rondo.WaitList // who attends, until conns is empty
+	empty     rondo.WaitList // who waits until conns is empty
 
-	// The Transports that have something to be done, in order.
+	// The Transports that have something to do, in order.
 	first, last *Transport
 	started     bool
-	due         bool // step is going to be called
+	due         bool // step will be called
 	again       func()
 	buffer      *[readMax]byte // while step runs
 	moved       int            // bytes that step has read and written
@@ -53,48 +53,48 @@ func newDispatcher(p *Protocol, loop kernel.Loop, ctx context.Context, high, low
 	return b
 }
 
-// start lets callbacks be called from here on.
-func (b *dispatcher) start() {
-	b.started = true
-	b.schedule()
+// start allows callbacks to be called.
+func (d *dispatcher) start() {
+	d.started = true
+	d.schedule()
 }
 
 // add takes a connection.
-func (b *dispatcher) add(s fd.Stream, peer peerAddr) *Transport {
-	t := &Transport{dispatcher: b, stream: s, peer: peer, place: int32(len(b.conns)), is: sendable}
+func (d *dispatcher) add(s fd.Stream, peer peerAddr) *Transport {
+	t := &Transport{dispatcher: d, stream: s, peer: peer, place: int32(len(d.conns)), is: sendable}
 	if !peer.IsValid() || !fd.ShortIsAll {
 		t.set(unsure)
 	}
-	b.conns = append(b.conns, t)
-	b.loop.Hold(1)
-	b.enqueue(t)
+	d.conns = append(d.conns, t)
+	d.loop.Hold(1)
+	d.enqueue(t)
 	return t
 }
 
-// attend waits until no connection is left. If ctx is cancelled it cuts them
-// off; it returns the cause then.
-func (b *dispatcher) wait(ctx context.Context) error {
-	err := b.drain(ctx)
+// wait waits until no connection is left. If ctx is cancelled it aborts them
+// and returns the cause.
+func (d *dispatcher) wait(ctx context.Context) error {
+	err := d.drain(ctx)
 	if err != nil {
-		b.abortAll(ctx, err)
+		d.abortAll(ctx, err)
 	}
 	return err
 }
 
-// cut ends all connections, and waits for that.
-func (b *dispatcher) abortAll(ctx context.Context, cause error) {
-	if len(b.conns) == 0 {
+// abortAll ends all connections, and waits until they have ended.
+func (d *dispatcher) abortAll(ctx context.Context, cause error) {
+	if len(d.conns) == 0 {
 		return
 	}
-	for _, t := range b.conns {
+	for _, t := range d.conns {
 		t.end(cause)
 	}
-	_ = rondo.Shield(ctx, b.drain)
+	_ = rondo.Shield(ctx, d.drain)
 }
 
-func (b *dispatcher) drain(ctx context.Context) error {
-	for len(b.conns) > 0 {
-		if err := b.empty.Park(ctx, rondo.Reason{What: "connections"}); err != nil {
+func (d *dispatcher) drain(ctx context.Context) error {
+	for len(d.conns) > 0 {
+		if err := d.empty.Park(ctx, rondo.Reason{What: "connections"}); err != nil {
 			return err
 		}
 	}
@@ -102,78 +102,78 @@ func (b *dispatcher) drain(ctx context.Context) error {
 }
 
 // closeAll closes every Transport, as Close does.
-func (b *dispatcher) closeAll() {
-	for _, t := range b.conns {
+func (d *dispatcher) closeAll() {
+	for _, t := range d.conns {
 		t.close()
 	}
 }
 
-// enqueue sees to it that t is visited.
-func (b *dispatcher) enqueue(t *Transport) {
+// enqueue makes sure that t is visited.
+func (d *dispatcher) enqueue(t *Transport) {
 	if t.has(queued) {
 		return
 	}
 	t.set(queued)
-	if b.last == nil {
-		b.first = t
+	if d.last == nil {
+		d.first = t
 	} else {
-		b.last.next = t
+		d.last.next = t
 	}
-	b.last = t
-	b.schedule()
+	d.last = t
+	d.schedule()
 }
 
-func (b *dispatcher) dequeue() *Transport {
-	t := b.first
-	b.first, t.next = t.next, nil
-	if b.first == nil {
-		b.last = nil
+func (d *dispatcher) dequeue() *Transport {
+	t := d.first
+	d.first, t.next = t.next, nil
+	if d.first == nil {
+		d.last = nil
 	}
 	t.clear(queued)
 	return t
 }
 
-func (b *dispatcher) schedule() {
-	if b.started && !b.due && b.first != nil {
-		b.due = true
-		b.again()
+func (d *dispatcher) schedule() {
+	if d.started && !d.due && d.first != nil {
+		d.due = true
+		d.again()
 	}
 }
 
-// step visits the Transports that are in the list.
-func (b *dispatcher) step() {
-	b.due = false
-	b.moved = 0
-	b.buffer = buffers.Get().(*[readMax]byte)
+// step visits the Transports in the list.
+func (d *dispatcher) step() {
+	d.due = false
+	d.moved = 0
+	d.buffer = buffers.Get().(*[readMax]byte)
 	var t *Transport
-	// A callback may panic, which ends the loop, or call Goexit. The others, and
-	// t itself, are to have their Lost all the same.
+	// A callback may panic or call Goexit. The other
+	// Transports, and t itself, still get their Lost.
 	defer func() {
 		if t != nil && t.pending() {
-			b.enqueue(t)
+			d.enqueue(t)
 		}
-		buffers.Put(b.buffer)
-		b.buffer = nil
-		b.schedule()
+		buffers.Put(d.buffer)
+		d.buffer = nil
+		d.schedule()
 	}()
-	for n := 0; n < stepVisits && b.moved < stepBytes && b.first != nil; n++ {
-		t = b.dequeue()
-		b.visit(t)
+	for n := 0; n < stepVisits && d.moved < stepBytes && d.first != nil; n++ {
+		t = d.dequeue()
+		d.visit(t)
 		if t.pending() {
-			b.enqueue(t)
+			d.enqueue(t)
 		}
 	}
 	t = nil
 }
 
-// visit does for t what can be done: one write and one read at most.
-func (b *dispatcher) visit(t *Transport) {
+// visit does what can be done for t: one write and one read at most.
+func (d *dispatcher) visit(t *Transport) {
 	if !t.has(connected) {
 		t.set(connected)
-		if fn := b.protocol.Connected; fn != nil {
+		if fn := d.protocol.Connected; fn != nil {
 			fn(t)
 		}
-		if err := t.stream.Arm(b.loop, driver.Readable, (*sink)(t)); err != nil {
+		if err := t.stream.Arm(d.loop, driver.Readable, (*sink)(t)); err != nil {
 			t.end(t.fail("read", err))
 		}
 	}
@@ -186,42 +186,42 @@ func (b *dispatcher) visit(t *Transport) {
 	}
 	t.afterFlush()
 	if t.has(ending) {
-		b.finish(t)
+		d.finish(t)
 	}
 }
 
-// lose is the end of t.
-func (b *dispatcher) finish(t *Transport) {
+// finish ends t.
+func (d *dispatcher) finish(t *Transport) {
 	if t.has(lost) {
 		return
 	}
-	if !t.stream.Stop(b.loop) {
+	if !t.stream.Stop(d.loop) {
 		t.set(stopping)
 		return
 	}
 	t.set(lost)
 	t.backlog = nil
-	defer b.remove(t)
-	if fn := b.protocol.Lost; fn != nil {
+	defer d.remove(t)
+	if fn := d.protocol.Lost; fn != nil {
 		fn(t, t.err)
 	}
 }
 
-func (b *dispatcher) remove(t *Transport) {
-	t.stream.Close(b.loop)
-	last := len(b.conns) - 1
-	b.conns[t.place] = b.conns[last]
-	b.conns[t.place].place = t.place
-	b.conns[last] = nil
-	b.conns = b.conns[:last]
-	b.loop.Hold(-1)
+func (d *dispatcher) remove(t *Transport) {
+	t.stream.Close(d.loop)
+	last := len(d.conns) - 1
+	d.conns[t.place] = d.conns[last]
+	d.conns[t.place].place = t.place
+	d.conns[last] = nil
+	d.conns = d.conns[:last]
+	d.loop.Hold(-1)
 	if last == 0 {
-		b.conns = nil
-		b.empty.WakeAll()
+		d.conns = nil
+		d.empty.WakeAll()
 	}
 }
 
-// A sink is a Transport as the driver has it. It runs inside Poll.
+// A sink is a Transport as the driver's Sink. It runs inside Poll.
 type sink Transport
 
 func (s *sink) Ready(ev driver.Events) {

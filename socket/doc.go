@@ -1,6 +1,6 @@
-// Package socket brings TCP, UDP and Unix sockets to the tasks of a loop: Listen,
-// ListenPacket, Dial, servers with an orderly end, in-memory pipes, and readiness
-// of any file descriptor.
+// Package socket brings TCP, UDP and Unix sockets to the tasks of a loop:
+// Listen, ListenPacket, Dial, servers with graceful shutdown, TLS, in-memory
+// pipes, and readiness of any file descriptor.
 //
 //	rondo.Run(ctx, func(ctx context.Context) error {
 //		l, err := socket.Listen(ctx, "tcp", ":7000")
@@ -13,28 +13,54 @@
 //		})
 //	})
 //
-// A Conn is a net.Conn, so whatever reads and writes one runs in a task as it
-// is: bufio, crypto/tls, encoding/json, net/textproto. Where it would block a
-// goroutine, it suspends the task. Reads and writes take no ctx; they end when
-// the scope does that the task is in, so a rondo.Timeout around them is enough.
-// At the start of a scope that is cancelled they fail at once: a farewell that
-// must be said needs a rondo.Shield.
+// # Tasks
 //
-// Connections, listeners and sockets of datagrams have two faces. Tasks of their
-// loop are suspended; every other goroutine may use them too, and blocks alone, as
-// with package net. A task of another loop is such a goroutine, and its loop stands
-// still meanwhile: what a loop is to use is made with a ctx of that loop. So a library that reads a connection on goroutines of its own works while a
-// task waits for it. What a program can be caught in is the reverse: a task that
-// waits for a goroutine by a channel or a sync.Mutex stops its loop. The same
-// goes for a sync.Mutex that another task holds while it is suspended.
+// A Conn is a net.Conn, so any code that reads and writes one runs in a task
+// unchanged: bufio, encoding/json, net/textproto. Where it would block a
+// goroutine, it suspends the task.
 //
-// A tls.Conn has some inside, so it is for one task at a time: two that come to its
-// handshake meet there, and a Read that must answer, to a record that is damaged or to
-// a change of keys (RFC 8446, sections 4.6.3 and 6.2), waits for the lock of a Write that
-// is suspended, and the loop with it. TLSConn, by TLSServer, TLSClient, DialTLS or
-// NewTLSListener, is crypto/tls for as many tasks as one likes.
+// Functions without a ctx never suspend, except methods whose signature an
+// interface or a package of the standard library fixes: Read, Write, Accept and
+// the like, and TLSConn.Handshake. These end when the innermost scope of the
+// task is cancelled, so a rondo.Timeout around them is enough. In a scope that
+// is cancelled already they fail at once. To write in a clean-up, use a
+// rondo.Shield.
 //
-// Where the system has epoll(7) or kqueue(2), tasks use descriptors that do not
-// block. Elsewhere, and with -tags rondo_portable, the same operations run on
-// goroutines over package net, and a Protocol has one for each connection.
+// # Other goroutines
+//
+// Any goroutine may use a connection, a listener or a datagram socket. A task of
+// its loop is suspended; any other goroutine blocks alone, as with package net.
+// So a library that reads a connection on its own goroutines works while a task
+// waits for it.
+//
+// The trap is the reverse: a task that waits for a goroutine by a channel or a
+// sync.Mutex stops its loop. The same happens with a sync.Mutex that another,
+// suspended task holds. And a task of another loop counts as any other
+// goroutine: it blocks, and its loop stops meanwhile. Open a socket with a ctx of
+// the loop that uses it.
+//
+// # TLS
+//
+// Use TLSConn: TLSServer, TLSClient, DialTLS or NewTLSListener. Any number of
+// tasks and goroutines may use one at once.
+//
+// A tls.Conn has mutexes inside, so only one task at a time may use it. Two tasks
+// in its first Read or Write meet at the handshake. And a Read that must answer,
+// to a damaged record or a change of keys (RFC 8446, sections 4.6.3 and 6.2),
+// waits for the mutex of a suspended Write. In both cases the loop stops.
+//
+// # Types
+//
+// Listen returns a *Listener and DialTLS a *TLSConn, because each has methods
+// that no interface of package net has. Dial returns a net.Conn because the
+// network decides whether it is a *Conn or a *PacketConn. ListenPacket returns a
+// net.PacketConn, as in package net; it is always a *PacketConn. NewTLSListener
+// returns a net.Listener, as tls.NewListener does: it has no other methods.
+//
+// # Systems
+//
+// On systems with epoll(7) or kqueue(2), tasks use non-blocking descriptors. On
+// other systems, and with -tags rondo_portable, the same operations run on
+// goroutines over package net, and each connection of a Protocol has a
+// goroutine.
 package socket

@@ -1,7 +1,7 @@
 package socket
 
-// This file has Listen and Listener. A listener is package net's, so all that
-// can be said to that one holds; tasks accept from it on the loop.
+// This file has Listen and Listener. The socket is package net's, so its rules
+// for addresses hold; tasks accept from it on the loop.
 
 import (
 	"context"
@@ -23,43 +23,44 @@ type ListenConfig struct {
 	// Control is called with the socket before it is bound.
 	Control func(network, address string, c syscall.RawConn) error
 
-	// KeepAlive is how long an accepted connection is idle before it is probed: 0
-	// stands for 15 s, a negative value for no probes.
+	// KeepAlive is how long an accepted connection is idle before it is probed:
+	// 0 means 15 s, a negative value means no probes.
 	KeepAlive time.Duration
 
-	// KeepAliveConfig says more about probes, and is used if it is enabled.
+	// KeepAliveConfig has further options of probes. It is used if it is
+	// enabled.
 	KeepAliveConfig net.KeepAliveConfig
 
-	// ReusePort lets several sockets have one address, as long as each of them
-	// says so and they are the same user's: the system spreads what arrives over
-	// them (SO_REUSEPORT, socket(7)). It is how several loops, or processes,
-	// serve one port. A system without it gives errors.ErrUnsupported.
+	// ReusePort lets several sockets of one user have the same address, if each
+	// of them sets it. The system distributes connections over them
+	// (SO_REUSEPORT, socket(7)). Several loops or processes serve one port this
+	// way. Closing one of the sockets resets the connections that it has not
+	// accepted. On a system without it Listen fails with errors.ErrUnsupported.
 	ReusePort bool
 
-	// Backlog is how many connections may wait to be accepted. 0 means as many
-	// as the system allows, which is the most in any case (listen(2)).
+	// Backlog is how many connections may wait to be accepted. 0 means the
+	// system's limit, which is also the most (listen(2)).
 	Backlog int
 }
 
-// Listen listens with a ListenConfig that has nothing set.
+// Listen calls Listen of a zero ListenConfig.
 func Listen(ctx context.Context, network, address string) (*Listener, error) {
 	return new(ListenConfig).Listen(ctx, network, address)
 }
 
-// Listen announces on an address of the network "tcp", "tcp4", "tcp6", "unix" or
-// "unixpacket". It waits only if the address has a name that must be looked up,
-// and only then does it suspend the task. Any goroutine may call it, with a ctx
-// of the loop whose tasks will accept. Errors are those of net.Listen; a ctx that
-// belongs to no loop is rondo.ErrNoLoop, and a loop without sockets
-// errors.ErrUnsupported.
+// Listen announces on an address of the network "tcp", "tcp4", "tcp6", "unix"
+// or "unixpacket". It suspends the task only to look a name up. Any goroutine
+// may call it, with a ctx of the loop whose tasks will accept. Errors are those
+// of net.Listen. If ctx belongs to no loop the error is rondo.ErrNoLoop, and in
+// a simulation errors.ErrUnsupported.
 //
 // The address of a Unix socket is the path of a file that bind(2) makes, or an
-// abstract name, which begins with @ and has no file. The file of a socket that
-// nobody holds any more is replaced; whoever holds one, listening or not, and any
-// file that is no socket, makes Listen fail with syscall.EADDRINUSE. Close removes
-// the file, if it is still the one that Listen made: not one that has taken its
-// place since. Two that replace a stale file at the same moment may remove each
-// other's; where that can happen, a lock on another file decides.
+// abstract name, which begins with @ and has no file. If the file belongs to a
+// socket that no process has open, Listen replaces it. If a process has that
+// socket open, listening or not, or the file is no socket, Listen fails with
+// syscall.EADDRINUSE. Close removes the file if it is still the one that Listen
+// made. Two processes that replace a stale file at the same moment may remove
+// each other's; where that can happen, use a lock on another file.
 func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (*Listener, error) {
 	loop, err := loopOf(ctx, "Listen")
 	if err != nil {
@@ -105,15 +106,15 @@ func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (*L
 	return l, nil
 }
 
-// loopOf gives the loop that ctx belongs to.
+// loopOf returns the loop of ctx.
 func loopOf(ctx context.Context, call string) (kernel.Loop, error) {
 	if loop := kernel.Of(ctx); loop != nil {
 		return loop, nil
 	}
-	return nil, kernel.Misuse("socket."+call, rondo.ErrNoLoop)
+	return nil, kernel.Wrap("socket."+call, rondo.ErrNoLoop)
 }
 
-// keepAlive gives what package net makes of its two fields.
+// keepAlive returns what package net makes of its two fields.
 func keepAlive(idle time.Duration, config net.KeepAliveConfig) net.KeepAliveConfig {
 	if !config.Enable && idle >= 0 {
 		return net.KeepAliveConfig{Enable: true, Idle: idle}
@@ -130,8 +131,8 @@ type stdListener interface {
 }
 
 // A Listener accepts connections of a TCP or Unix socket. It is a net.Listener.
-// Any goroutine may use all of it at any time: Accept suspends a task, and
-// blocks another goroutine alone.
+// Any goroutine may call any method at any time: Accept suspends a task, and
+// blocks any other goroutine alone.
 type Listener struct {
 	fd        *fd.FD
 	std       stdListener
@@ -147,7 +148,7 @@ func newListener(loop kernel.Loop, std stdListener, config net.KeepAliveConfig) 
 	return l
 }
 
-// listenerStd is a listener in the place of a connection.
+// listenerStd is a listener as an fd.Std.
 type listenerStd struct{ stdListener }
 
 func (listenerStd) Read([]byte) (int, error)             { return 0, errors.ErrUnsupported }
@@ -155,11 +156,11 @@ func (listenerStd) Write([]byte) (int, error)            { return 0, errors.ErrU
 func (f listenerStd) SetReadDeadline(t time.Time) error  { return f.SetDeadline(t) }
 func (f listenerStd) SetWriteDeadline(t time.Time) error { return nil }
 
-// Accept waits for the next connection; it is a *Conn. It fails after Close with
-// net.ErrClosed, past the deadline with os.ErrDeadlineExceeded, and if the task's
-// scope is cancelled with the cause. An error of the system, such as
-// syscall.EMFILE, loses no connection: it can be accepted later. It suspends the
-// task.
+// Accept waits for the next connection and returns it as a *Conn. It fails with
+// net.ErrClosed after Close, with os.ErrDeadlineExceeded past the deadline, and
+// with the cause if the task's scope is cancelled. After an error of the
+// system, such as syscall.EMFILE, the connection can still be accepted later.
+// It suspends the task.
 func (l *Listener) Accept() (net.Conn, error) {
 	var c *Conn
 	var err error
@@ -174,8 +175,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// acceptForeign accepts for a goroutine that is no task of the loop. The
-// connection gets a face on the loop when a task first uses it.
+// acceptForeign accepts for a goroutine that is no task of the loop. The loop's
+// descriptor is opened when a task first uses the connection.
 func (l *Listener) acceptForeign() (*Conn, error) {
 	var c net.Conn
 	err := l.fd.Foreign(driver.Readable, func(fd.Std) (err error) {
@@ -188,29 +189,28 @@ func (l *Listener) acceptForeign() (*Conn, error) {
 	return adopt(fd.Adopt(l.fd.Loop(), c.(fd.Std)), c), nil
 }
 
-// Close stops listening. Every Accept fails with net.ErrClosed, one that waits
-// included. Connections that were accepted are not touched. The file of a Unix
-// socket is removed if Listen has made it. A second Close fails. It never
-// suspends.
+// Close stops listening. Every Accept fails with net.ErrClosed, also one that
+// waits. Accepted connections stay open. The file of a Unix socket is removed
+// if Listen made it. A second Close fails. It never suspends.
 func (l *Listener) Close() error {
 	l.file.remove()
 	return l.fail("close", l.fd.Close())
 }
 
-// Addr gives the address that is listened on.
+// Addr returns the listener's address.
 func (l *Listener) Addr() net.Addr { return l.std.Addr() }
 
 // SetDeadline sets the time after which each Accept fails with an error that is
-// os.ErrDeadlineExceeded, one that waits at the moment included. The zero time
-// means none. It never suspends.
+// os.ErrDeadlineExceeded, also one that is waiting. The zero time means none.
+// It never suspends.
 func (l *Listener) SetDeadline(t time.Time) error {
 	return l.fail("set", l.fd.SetDeadline(driver.Readable, t))
 }
 
-// File gives a duplicate of the listener as a file, which the caller closes.
+// File returns a duplicate of the listener as a file. The caller closes it.
 func (l *Listener) File() (*os.File, error) { return l.std.File() }
 
-// SyscallConn gives access to the descriptor.
+// SyscallConn returns access to the descriptor.
 func (l *Listener) SyscallConn() (syscall.RawConn, error) { return l.std.SyscallConn() }
 
 func (l *Listener) fail(op string, err error) error {

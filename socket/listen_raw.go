@@ -12,11 +12,11 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// inherits tells that a connection has the options of the listener that it came
-// from, so that they need not be set on each.
+// inherits says that a connection has the options of its listener, so they need
+// not be set on each.
 const inherits = runtime.GOOS == "linux"
 
-// prepare gives the listener the options of its connections.
+// prepare sets the options of the connections on the listener.
 func (l *Listener) prepare() {
 	if _, tcp := l.std.(*net.TCPListener); tcp && inherits {
 		_ = l.fd.Control(func(sys uintptr) { tune(int(sys), l.keepAlive) })
@@ -35,17 +35,18 @@ func (l *Listener) acceptTask(t kernel.Task) (*Conn, error) {
 	return newConn(l.fd.Loop(), sys, l.Addr().Network(), peer), nil
 }
 
-// newConn makes a Conn of a connected socket.
+// newConn returns a Conn of a connected socket.
 func newConn(loop kernel.Loop, sys int, network string, peer unix.Sockaddr) *Conn {
 	c := &Conn{fd: fd.New(loop, sys, makeStd), network: network}
-	// It fails only if the connection is gone already, which its first use says.
+	// It fails only if the connection is gone already; its first use reports
+	// that.
 	local, _ := unix.Getsockname(sys)
 	c.local, c.remote = addr(local, network), addr(peer, network)
 	c.name()
 	return c
 }
 
-// addr gives an address as package net has it.
+// addr returns an address as package net has it.
 func addr(sa unix.Sockaddr, network string) net.Addr {
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open makes a TCP socket that does not block. The lock keeps a process that is
+// open opens a non-blocking TCP socket. The lock keeps a process that is
 // started at this moment from inheriting it.
 func open(family int) (int, error) {
 	syscall.ForkLock.RLock()

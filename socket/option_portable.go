@@ -2,7 +2,7 @@
 
 package socket
 
-// The options of a socket, as package net sets them.
+// Socket options, as package net sets them.
 
 import (
 	"errors"
@@ -13,8 +13,7 @@ import (
 	"github.com/rondo-go/rondo/internal/fd"
 )
 
-// tcp gives the connection as package net has it, or an error if it is no TCP
-// connection.
+// tcp returns package net's connection, or an error if it is no TCP connection.
 func (c *Conn) tcp() (*net.TCPConn, error) {
 	std, err := c.fd.Std()
 	if err != nil {
@@ -91,7 +90,7 @@ func (c *Conn) shutdown(which driver.Events) error {
 	return half.CloseWrite()
 }
 
-// openFile gives a duplicate of a socket. The name is package net's.
+// openFile returns a duplicate of a socket. Its name is package net's.
 func openFile(f *fd.FD, _ string) (*os.File, error) {
 	std, err := f.Std()
 	if err != nil {

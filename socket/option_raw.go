@@ -2,8 +2,8 @@
 
 package socket
 
-// The options of a socket, as system calls on its descriptor: asking package
-// net to set one would take a second descriptor for the connection's life.
+// Socket options, as system calls on the descriptor. Setting one through
+// package net would keep a second descriptor open for the connection's life.
 
 import (
 	"net"
@@ -75,7 +75,7 @@ func (c *Conn) shutdown(which driver.Events) error {
 	return os.NewSyscallError("shutdown", err)
 }
 
-// openFile gives a duplicate of a socket.
+// openFile returns a duplicate of a socket.
 func openFile(f *fd.FD, name string) (*os.File, error) {
 	sys, err := duplicate(f)
 	if err != nil {
@@ -99,8 +99,8 @@ func setFlag(sys, level, option int, on bool) error {
 	return unix.SetsockoptInt(sys, level, option, value)
 }
 
-// tune gives a TCP connection what package net gives it: no delay, and probes.
-// Like there, one for which that fails is none the worse.
+// tune sets what package net sets on a TCP connection: no delay, and probes. As
+// in package net, errors are ignored.
 func tune(sys int, config net.KeepAliveConfig) {
 	_ = setFlag(sys, unix.IPPROTO_TCP, unix.TCP_NODELAY, true)
 	if config.Enable {
@@ -108,8 +108,8 @@ func tune(sys int, config net.KeepAliveConfig) {
 	}
 }
 
-// setKeepAlive sets what net.KeepAliveConfig says: zero stands for the default,
-// a negative value leaves the system's.
+// setKeepAlive sets the options of a net.KeepAliveConfig: zero means the
+// default, a negative value keeps the system's.
 func setKeepAlive(sys int, config net.KeepAliveConfig) error {
 	if err := setFlag(sys, unix.SOL_SOCKET, unix.SO_KEEPALIVE, config.Enable); err != nil || !config.Enable {
 		return err
@@ -132,7 +132,7 @@ func setKeepAlive(sys int, config net.KeepAliveConfig) error {
 	return nil
 }
 
-// seconds rounds up, because the system counts no finer.
+// seconds rounds up: the system counts whole seconds.
 func seconds(d time.Duration) int {
 	if d == 0 {
 		return 15
@@ -143,14 +143,14 @@ func seconds(d time.Duration) int {
 	return int((d + time.Second - 1) / time.Second)
 }
 
-// makeStd makes the face of package net of a connection. Package net takes the
-// connection for a fresh one and sets its options; they are put back.
+// makeStd opens a connection of package net of the same socket. Package net
+// takes it for a new one and sets its options; they are restored.
 func makeStd(sys int) (fd.Std, error) {
 	dup, err := unix.FcntlInt(uintptr(sys), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("fcntl", err)
 	}
-	file := os.NewFile(uintptr(dup), "rondo-face")
+	file := os.NewFile(uintptr(dup), "rondo-std")
 	defer file.Close()
 	kept := keepOptions(sys)
 	c, err := net.FileConn(file)
@@ -175,7 +175,7 @@ func keepOptions(sys int) options {
 		{level: unix.IPPROTO_TCP, name: unix.TCP_KEEPCNT},
 		{level: unix.SOL_SOCKET, name: unix.SO_KEEPALIVE},
 	} {
-		// A Unix socket has none of them, and nothing is changed there.
+		// A Unix socket has none of them; package net changes nothing there.
 		if v, err := unix.GetsockoptInt(sys, o.level, o.name); err == nil {
 			o.value = v
 			kept = append(kept, o)

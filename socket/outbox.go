@@ -1,10 +1,11 @@
 package socket
 
-// This file has what lies between crypto/tls and the connection of a TLSConn: an
-// outbox, in which what crypto/tls writes waits to be sent.
+// This file has what is between crypto/tls and the connection of a TLSConn: an
+// outbox of records that crypto/tls has written and that are not sent yet.
 //
-// The law: to write into it never waits. It holds at most a chunk, what was taken of
-// another by a Write that could not send it, and the answers that are owed.
+// The law: writing into the outbox never waits. It holds at most one chunk, the
+// rest of a chunk that an interrupted Write has left, and the answers that
+// crypto/tls owes the peer.
 
 import (
 	"crypto/tls"
@@ -17,11 +18,10 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// boxes has the memory of outboxes that are empty: a connection that says nothing
-// has none.
+// boxes has the memory of empty outboxes: a quiet connection has none.
 var boxes = sync.Pool{New: func() any { return new([]byte) }}
 
-// An outbox is what is written and not yet sent, in order.
+// An outbox has what was written and not yet sent, in order.
 type outbox struct {
 	mu  sync.Mutex // held while a record is copied, never while anything waits
 	buf *[]byte    // nil: empty
@@ -37,7 +37,7 @@ func (o *outbox) add(b []byte) {
 	*o.buf = append(*o.buf, b...)
 }
 
-// take gives all there is, or nil. The caller gives it back by sent.
+// take returns everything in the outbox, or nil. The caller returns it by sent.
 func (o *outbox) take() *[]byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -46,8 +46,8 @@ func (o *outbox) take() *[]byte {
 	return buf
 }
 
-// sent gives back what was taken. The first n bytes of it have been sent, and the
-// others go ahead of what was added since.
+// sent returns what was taken. Its first n bytes have been sent; the others go
+// ahead of what was added since.
 func (o *outbox) sent(buf *[]byte, n int) {
 	rest := append((*buf)[:0], (*buf)[n:]...)
 	if len(rest) > 0 {
@@ -70,7 +70,7 @@ func recycle(buf *[]byte) {
 	}
 }
 
-// size tells how much there is.
+// size returns the number of bytes in the outbox.
 func (o *outbox) size() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,8 +80,7 @@ func (o *outbox) size() int {
 	return len(*o.buf)
 }
 
-// drain sends what is in the outbox until that is empty. The caller has the lock
-// sending.
+// drain sends until the outbox is empty. The caller has the lock sending.
 func (c *TLSConn) drain() error {
 	for {
 		buf := c.box.take()
@@ -99,7 +98,7 @@ func (c *TLSConn) drain() error {
 	}
 }
 
-// send waits for its turn and drains the outbox.
+// send waits for the lock and drains the outbox.
 func (c *TLSConn) send(t kernel.Task) error {
 	if c.box.size() == 0 {
 		return nil
@@ -111,10 +110,9 @@ func (c *TLSConn) send(t kernel.Task) error {
 	return c.drain()
 }
 
-// flush drains the outbox, unless somebody is at it. That one looks again when it has
-// given the lock away, as is done here, so that nothing is left that was added in
-// between. What cannot be sent waits for the next who sends, and the error is for that
-// one to find.
+// flush drains the outbox, unless someone else does. That one looks again after
+// releasing the lock, as is done here, so nothing that was added in between is
+// left. What cannot be sent stays for the next sender, which gets the error.
 func (c *TLSConn) flush() {
 	for c.box.size() > 0 && c.sending.Try() {
 		err := c.drain()
@@ -125,14 +123,14 @@ func (c *TLSConn) flush() {
 	}
 }
 
-// note notes the deadline for writing.
+// setUntil stores the deadline for writing.
 func (c *TLSConn) setUntil(t time.Time) {
 	c.mu.Lock()
 	c.until = t
 	c.mu.Unlock()
 }
 
-// late tells whether the deadline for writing has passed.
+// pastWriteDeadline reports whether the deadline for writing has passed.
 func (c *TLSConn) pastWriteDeadline(t kernel.Task) bool {
 	c.mu.Lock()
 	until := c.until
@@ -140,7 +138,8 @@ func (c *TLSConn) pastWriteDeadline(t kernel.Task) bool {
 	return !until.IsZero() && !c.now(t).Before(until)
 }
 
-// now gives the time of day as deadlines mean it: in a simulation, the simulated.
+// now returns the time of day that deadlines refer to: simulated time in a
+// simulation.
 func (c *TLSConn) now(t kernel.Task) time.Time {
 	if t == nil {
 		return time.Now()
@@ -149,18 +148,18 @@ func (c *TLSConn) now(t kernel.Task) time.Time {
 	return d.Time(d.Now())
 }
 
-// fail makes an error one of package net's.
+// fail returns err as package net would.
 func (c *TLSConn) fail(op string, err error) error {
 	local, remote := c.conn.LocalAddr(), c.conn.RemoteAddr()
 	return &net.OpError{Op: op, Net: remote.Network(), Source: local, Addr: remote, Err: err}
 }
 
-// A wire is what crypto/tls has for the connection.
+// A wire is the connection that crypto/tls uses.
 type wire struct{ c *TLSConn }
 
-// Write puts a record into the outbox. After close_notify nothing is said, be it an
-// answer that crypto/tls owes: it must not fail, or the record that wants it would
-// count as damaged.
+// Write puts a record into the outbox. After close_notify it drops the record,
+// also an answer that crypto/tls owes. It must not fail, or crypto/tls would
+// treat the record that it answers as damaged.
 func (w wire) Write(p []byte) (int, error) {
 	if !w.c.noWrites.Load() {
 		w.c.box.add(p)
@@ -168,8 +167,9 @@ func (w wire) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Read sends what is in the outbox and then reads. The handshake must have been
-// heard before it is answered; later, what cannot be sent is no reason not to read.
+// Read sends what is in the outbox and then reads. During the handshake the
+// peer must get our message before it answers. Later, data that cannot be sent
+// is no reason not to read.
 func (w wire) Read(p []byte) (int, error) {
 	c := w.c
 	if c.ready.Load() {
@@ -193,26 +193,26 @@ func (w wire) RemoteAddr() net.Addr              { return w.c.conn.RemoteAddr() 
 func (w wire) SetDeadline(t time.Time) error     { return w.SetReadDeadline(t) }
 func (w wire) SetReadDeadline(t time.Time) error { return w.c.conn.SetReadDeadline(t) }
 
-// SetWriteDeadline does nothing. Crypto/tls sets one around close_notify, which is
-// sent only later.
+// SetWriteDeadline does nothing: crypto/tls sets a deadline around
+// close_notify, which is sent only later.
 func (w wire) SetWriteDeadline(time.Time) error { return nil }
 
-// retriable is an error of a read after which crypto/tls lets one try again, since it
-// is for the connection below to know.
+// retriable is an error of a read after which crypto/tls accepts another try.
+// The connection below decides whether the error lasts.
 type retriable struct{ error }
 
 func (r retriable) Unwrap() error { return r.error }
 func (retriable) Timeout() bool   { return false }
 func (retriable) Temporary() bool { return true }
 
-// plain gives an error of crypto/tls as it would be without a wire.
+// unwrap returns an error of crypto/tls as it would be without a wire.
 func (c *TLSConn) unwrap(err error) error {
 	switch e := err.(type) {
 	case retriable:
 		return e.error
 	case tls.RecordHeaderError:
 		if e.Conn != nil {
-			// Whoever speaks no TLS can be told so in the clear.
+			// A caller may answer a peer that speaks no TLS in plain text.
 			e.Conn = c.conn
 			return e
 		}

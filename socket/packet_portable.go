@@ -81,7 +81,7 @@ func (c *PacketConn) sendMessage(p, oob []byte, to fd.Peer) (m message, err erro
 	return m, err
 }
 
-// borrow runs op on the face of package net's, for a task.
+// onStd runs op on package net's socket, for a task.
 func (c *PacketConn) onStd(t kernel.Task, which driver.Events, what string, op func(std fd.Std) error) error {
 	std, err := c.fd.Std()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// addrPort gives an address with its zone. To find the name of that costs a
+// addrPort returns an address with its zone. Finding the zone's name costs a
 // system call; only link-local addresses have one.
 func addrPort(p fd.Peer) netip.AddrPort {
 	if p.Zone == 0 {
@@ -30,9 +30,9 @@ func peerOfAddr(to netip.AddrPort) fd.Peer {
 	return fd.Peer{Addr: to}
 }
 
-// newPacket makes a PacketConn of a socket of package net's. In a task its
-// descriptor is taken from there, and a face of package net's is made when one is
-// needed: as long as the runtime's poller has it, each datagram wakes that too.
+// newPacket returns a PacketConn of a socket of package net. In a task it takes
+// the descriptor over, and opens package net's socket again when one is needed:
+// as long as the runtime's poller has it, each datagram wakes that too.
 func newPacket(loop kernel.Loop, network string, std stdPacket) (*PacketConn, error) {
 	var c *PacketConn
 	if loop.Inside() {
@@ -103,9 +103,9 @@ func (c *PacketConn) sendMessage(p, oob []byte, to fd.Peer) (m message, err erro
 	return m, err
 }
 
-// message tries op until it says something else than EAGAIN. It is the same on
-// either face: one that package net has made of a descriptor does not know that
-// its socket is connected.
+// message calls op until it returns something else than EAGAIN. It uses system
+// calls for tasks and for goroutines: a socket that package net has made of a
+// descriptor does not know that it is connected.
 func (c *PacketConn) message(method string, which driver.Events, call string, op func(sys int) error) error {
 	var err error
 	if e := wait(c.fd, method, which, func(sys uintptr) bool {

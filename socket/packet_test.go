@@ -1,13 +1,11 @@
 package socket_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -128,41 +126,6 @@ func TestC190Datagrams(t *testing.T) {
 	})
 }
 
-// refusedByPeer: what the system hears from the peer's comes as an error, once,
-// and the socket goes on.
-func refusedByPeer(ctx context.Context, t *testing.T, where string) error {
-	dead, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	addr := dead.LocalAddr().String()
-	dead.Close()
-	c, err := socket.Dial(ctx, "udp", addr)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	p := make([]byte, 10)
-	if _, err := io.WriteString(c, "anybody?"); err != nil {
-		t.Errorf("%s: %v", where, err)
-	}
-	if _, err := c.Read(p); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("%s: nobody is there, and Read returned %v", where, err)
-	}
-	back, err := net.ListenPacket("udp", addr)
-	if err != nil {
-		return err
-	}
-	defer back.Close()
-	if _, err := back.WriteTo([]byte("here"), c.LocalAddr()); err != nil {
-		return err
-	}
-	if n, err := c.Read(p); string(p[:n]) != "here" {
-		t.Errorf("%s: after the error: %q, %v", where, p[:n], err)
-	}
-	return nil
-}
-
 // TestPacketEnds: a deadline, Close and a cancellation reach whoever waits for a
 // datagram, on either face, and what was late is there for the next.
 func TestPacketEnds(t *testing.T) {
@@ -225,25 +188,6 @@ func TestPacketEnds(t *testing.T) {
 	})
 }
 
-// TestPacketTruncated: what does not fit is lost, and the next one is whole.
-func TestPacketTruncated(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		c := packets(t, ctx, "udp", "127.0.0.1:0")
-		for _, text := range []string{"0123456789", "abc"} {
-			if _, err := c.WriteTo([]byte(text), c.LocalAddr()); err != nil {
-				return err
-			}
-		}
-		p := make([]byte, 4)
-		for _, want := range []string{"0123", "abc"} {
-			if n, _, err := c.ReadFrom(p); string(p[:n]) != want || err != nil {
-				t.Errorf("got %q, %v; want %q", p[:n], err, want)
-			}
-		}
-		return nil
-	})
-}
-
 // TestPacketFull: a Unix socket that has no room makes the sender wait until it
 // has, or past its deadline.
 func TestPacketFull(t *testing.T) {
@@ -287,153 +231,5 @@ func TestPacketFull(t *testing.T) {
 			}
 			return nil
 		})
-	})
-}
-
-// TestPacketErrors: what cannot be is refused by the words of package net.
-func TestPacketErrors(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		for _, bad := range [][2]string{{"tcp", "127.0.0.1:0"}, {"udp", "no port"}, {"udp", "127.0.0.1:99999"}, {"udp4", "[::1]:0"}, {"udp", "192.0.2.1:9"}, {"", ""}} {
-			var op *net.OpError
-			if _, err := socket.ListenPacket(ctx, bad[0], bad[1]); !errors.As(err, &op) || op.Op != "listen" {
-				t.Errorf("ListenPacket(%q, %q): %v", bad[0], bad[1], err)
-			}
-		}
-		c := packets(t, ctx, "udp4", "127.0.0.1:0")
-		return everywhere(ctx, func(where string) error {
-			for what, to := range map[string]net.Addr{
-				"no address": nil, "another kind": &net.UnixAddr{Name: "x", Net: "unixgram"},
-				"another family": &net.UDPAddr{IP: net.IPv6loopback, Port: 9},
-			} {
-				var op *net.OpError
-				if _, err := c.WriteTo([]byte("x"), to); !errors.As(err, &op) || op.Op != "write" {
-					t.Errorf("%s, %s: %v", where, what, err)
-				}
-			}
-			if _, err := c.Write([]byte("x")); !errors.Is(err, syscall.EDESTADDRREQ) {
-				t.Errorf("%s: Write without a peer returned %v", where, err)
-			}
-			if _, err := c.WriteTo(make([]byte, 100_000), c.LocalAddr()); !errors.Is(err, syscall.EMSGSIZE) {
-				t.Errorf("%s: a datagram that is too long: %v", where, err)
-			}
-			return nil
-		})
-	})
-}
-
-// TestPacketHooks: the hooks and fields of ListenConfig and Dialer hold for
-// datagrams.
-func TestPacketHooks(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		var hooked []string
-		hook := func(network, address string, c syscall.RawConn) error {
-			hooked = append(hooked, network)
-			return c.Control(func(uintptr) {})
-		}
-		lc := socket.ListenConfig{Control: hook, ReusePort: true}
-		a, err := lc.ListenPacket(ctx, "udp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer a.Close()
-		b, err := lc.ListenPacket(ctx, "udp", a.LocalAddr().String())
-		if err != nil {
-			return fmt.Errorf("the port is not shared: %w", err)
-		}
-		b.Close()
-		d := socket.Dialer{Control: hook, LocalAddr: &net.UDPAddr{IP: net.IPv4(127, 0, 0, 2)}}
-		c, err := d.DialContext(ctx, "udp", a.LocalAddr().String())
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		if host, _, _ := net.SplitHostPort(c.LocalAddr().String()); host != "127.0.0.2" {
-			t.Errorf("dialled from %v", c.LocalAddr())
-		}
-		if want := "[udp4 udp4 udp4]"; fmt.Sprint(hooked) != want {
-			t.Errorf("the hooks were called for %v", hooked)
-		}
-		n, err := socket.Dial(ctx, "udp", net.JoinHostPort("localhost", "9"))
-		if err != nil {
-			return err
-		}
-		return n.Close()
-	})
-}
-
-// TestPacketSyscall: the descriptor, a file and messages with what goes beside
-// them are to be had as of a *net.UDPConn.
-func TestPacketSyscall(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		c := packets(t, ctx, "udp", "127.0.0.1:0")
-		here := c.LocalAddr().(*net.UDPAddr)
-		if err := errors.Join(c.SetReadBuffer(1<<16), c.SetWriteBuffer(1<<16)); err != nil {
-			return err
-		}
-		f, err := c.File()
-		if err != nil {
-			return err
-		}
-		std, err := net.FilePacketConn(f)
-		f.Close()
-		if err != nil {
-			return err
-		}
-		defer std.Close()
-		return everywhere(ctx, func(where string) error {
-			if _, err := std.WriteTo([]byte("by file"), here); err != nil {
-				return err
-			}
-			p, oob := make([]byte, 20), make([]byte, 100)
-			n, _, _, from, err := c.ReadMsgUDP(p, oob)
-			if err != nil || string(p[:n]) != "by file" || from.String() != here.String() {
-				t.Errorf("%s: ReadMsgUDP gave %q from %v, %v", where, p[:n], from, err)
-			}
-			if n, _, err := c.WriteMsgUDP([]byte("msg"), nil, here); n != 3 || err != nil {
-				t.Errorf("%s: WriteMsgUDP: %d, %v", where, n, err)
-			}
-			if n, addr, err := c.ReadFromUDP(p); string(p[:n]) != "msg" || addr.Port != here.Port {
-				t.Errorf("%s: ReadFromUDP: %q, %v, %v", where, p[:n], addr, err)
-			}
-			return nil
-		})
-	})
-}
-
-// TestPacketFile: two sockets of one name are not both there, and one that was
-// left behind is replaced.
-func TestPacketFile(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		path := filepath.Join(t.TempDir(), "s")
-		a := packets(t, ctx, "unixgram", path)
-		if _, err := socket.ListenPacket(ctx, "unixgram", path); !errors.Is(err, syscall.EADDRINUSE) {
-			t.Errorf("bound twice: %v", err)
-		}
-		if err := a.Close(); err != nil {
-			return err
-		}
-		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("the file is left: %v", err)
-		}
-		std, err := net.ListenPacket("unixgram", path) // it leaves its file
-		if err != nil {
-			return err
-		}
-		std.Close()
-		b := packets(t, ctx, "unixgram", path)
-		c, err := socket.Dial(ctx, "unixgram", path)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		if _, err := io.WriteString(c, "hello"); err != nil {
-			return err
-		}
-		p := make([]byte, 10)
-		n, from, err := b.ReadFrom(p)
-		if !bytes.Equal(p[:n], []byte("hello")) || from != nil {
-			t.Errorf("got %q from %v, %v", p[:n], from, err)
-		}
-		return b.Close()
 	})
 }

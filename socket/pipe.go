@@ -1,7 +1,7 @@
 package socket
 
-// This file has Pipe: a connection in memory. It lives wholly on its loop, needs
-// no descriptor, and so works in a simulation as well.
+// This file has Pipe, a connection in memory. It lives on its loop and needs no
+// descriptor, so it works in a simulation as well.
 
 import (
 	"context"
@@ -16,14 +16,15 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// Pipe makes a connection in memory and gives its two ends. It behaves like
-// net.Pipe: there is no buffer, so a Write is done when the other end has read
-// all of it; reading what the other end has closed gives io.EOF, and whatever
-// else is done to a closed pipe io.ErrClosedPipe. Deadlines hold as for sockets,
-// and so does cancellation. What several tasks write at once is not mixed.
+// Pipe returns the two ends of a connection in memory. It behaves like
+// net.Pipe: there is no buffer, so a Write returns when the other end has read
+// all of it. A Read after the other end was closed returns io.EOF; any other
+// operation on a closed pipe returns io.ErrClosedPipe. Deadlines and
+// cancellation work as for sockets. Concurrent writes are not mixed.
 //
-// Any goroutine may use the ends; for one that is no task of the loop, the loop
-// does what it asks while it waits. When the loop has ended the pipe is closed.
+// Any goroutine may use the ends. For a goroutine that is no task of the loop,
+// the loop does the operation and the goroutine waits. When the loop ends the
+// pipe is closed.
 //
 // Pipe never suspends. It panics if ctx belongs to no loop.
 func Pipe(ctx context.Context) (net.Conn, net.Conn) {
@@ -34,7 +35,7 @@ func Pipe(ctx context.Context) (net.Conn, net.Conn) {
 	there, back := &flow{}, &flow{}
 	a := &pipe{ctx: ctx, loop: loop, in: back, out: there}
 	b := &pipe{ctx: ctx, loop: loop, in: there, out: back}
-	// Nobody outside a simulation can end a wait in it.
+	// In a simulation nothing outside the loop can end a wait.
 	outside := !loop.Driver().Virtual()
 	for _, f := range []*flow{there, back} {
 		f.read.Begin(loop, outside)
@@ -43,7 +44,7 @@ func Pipe(ctx context.Context) (net.Conn, net.Conn) {
 	return a, b
 }
 
-// A flow is what goes from one end to the other: what one task offers at a time.
+// A flow is one direction: what one task offers at a time.
 type flow struct {
 	read, write fd.Side
 	offered     bool        // there is an offer,
@@ -153,7 +154,7 @@ func (f *flow) writable() error {
 	return f.write.Check()
 }
 
-// foreign has the loop do what a goroutine that is none of its tasks asks for.
+// onLoop runs op on the loop, for a goroutine that is no task of it.
 func (p *pipe) onLoop(op func() (int, error)) (int, error) {
 	type result struct {
 		n   int
@@ -200,7 +201,7 @@ func (p *pipe) setDeadline(s *fd.Side, t time.Time) error {
 	return nil
 }
 
-// fault makes an error what net.Pipe would return.
+// pipeError returns err as net.Pipe would.
 func pipeError(op string, err error) error {
 	if err == nil || err == io.EOF || err == io.ErrClosedPipe {
 		return err

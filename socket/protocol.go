@@ -1,8 +1,8 @@
 package socket
 
-// This file has Protocol: connections that are served by callbacks, for programs
-// with very many of them that are idle most of the time. A connection costs a
-// Transport and its place in a list; it has no task, no stack and no buffer.
+// This file has Protocol: connections served by callbacks, for programs with
+// very many connections that are mostly idle. A connection costs a Transport
+// and its place in a list; it has no task, no stack and no buffer.
 
 import (
 	"context"
@@ -18,68 +18,71 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// The limits of a Protocol that says nothing about them, those of asyncio.
+// The default limits, those of asyncio.
 const (
 	highDefault = 64 << 10
 	lowPart     = 4 // Low is this part of High
 )
 
-// A Protocol says what is done when something happens on a connection. One value
-// serves any number of connections; what belongs to one of them is in the
-// Value of its Transport. Fields that are nil do what is said of each, and none
-// may change while it serves.
+// A Protocol has the callbacks of connections. One Protocol serves any number
+// of connections; the state of one connection is in the Value of its Transport.
+// Each field says what nil means. The fields must not change while it serves.
 //
 // The order of calls for each connection is a law: Connected once; Data any
-// number of times; EOF at most once; Lost once, whatever has happened. They run
-// as callbacks of the loop, one at a time, and must not wait: a call that would
-// panics. To wait, start a task with rondo.Go and the Transport's Context; that
-// task may use the Transport as well.
+// number of times; EOF at most once; Lost once, in every case. They run as
+// callbacks of the loop, one at a time, and must not wait: a call that would
+// wait panics. To wait, start a task with rondo.Go and the Transport's Context.
+// That task may use the Transport as well.
 //
-// A panic in a callback ends the loop, whether or not the Runner has Recover set,
-// as of any callback: no task answers for it. Every connection still gets its
+// A panic in a callback ends the loop, whether or not the Runner has Recover
+// set, because no task is responsible for it. Every connection still gets its
 // Lost.
 //
-// A connection that has much to say does not hold up the others: each is read
-// once in its turn, and after 16 operations or 256 KiB tasks have theirs.
+// A busy connection does not hold up the others: each is read once in its turn,
+// and after 16 operations or 256 KiB tasks run.
 type Protocol struct {
-	// Connected hears of the connection, before anything is read from it.
+	// Connected is called before anything is read from the connection. nil does
+	// nothing.
 	Connected func(t *Transport)
 
-	// Data is given what has arrived. b is valid only until it returns: all
-	// connections share it. nil throws it away.
+	// Data is called with what has arrived. b is valid only until it returns:
+	// all connections share it. nil drops the data.
 	Data func(t *Transport, b []byte)
 
-	// EOF hears that the peer has ended its side. If it returns true the
-	// connection stays open for writing, until Close; a peer that is gone by then
-	// shows at a Write. If it returns false, or is nil, the Transport is closed.
+	// EOF is called when the peer has ended its side. If it returns true the
+	// connection stays open for writing, until Close; a Write finds out if the
+	// peer is gone by then. If it returns false, or is nil, the Transport is
+	// closed.
 	EOF func(t *Transport) (keepOpen bool)
 
-	// Lost hears that the connection is over. err is nil if that was by Close,
-	// Abort, or the end of both sides, the cause if the scope was cancelled, and
-	// otherwise the error of the connection, a *net.OpError. The Transport still
-	// knows its addresses.
+	// Lost is called when the connection is over. err is nil after Close,
+	// Abort, or the end of both sides; the cause if the scope was cancelled;
+	// otherwise the error of the connection, a *net.OpError. The Transport
+	// still has its addresses. nil does nothing.
 	Lost func(t *Transport, err error)
 
-	// PauseWriting is called, once, when more than High bytes are buffered, by the
-	// very Write that buffered them and before it returns. ResumeWriting is called
-	// when no more than Low are left, if the connection can still be written to.
+	// PauseWriting is called once when more than High bytes are buffered, by
+	// the Write that exceeded High and before it returns. ResumeWriting is
+	// called when at most Low bytes are left, if the connection can still be
+	// written to. There is no other limit: a program that ignores PauseWriting
+	// may buffer any amount.
 	PauseWriting, ResumeWriting func(t *Transport)
 
-	// High and Low are in bytes. If neither is given they are 64 KiB and 16 KiB; a
-	// Low that is not given is a quarter of High, and a High that is not given four
-	// times Low. A Low above High is an error of the program, and panics.
+	// High and Low are in bytes. If neither is set they are 64 KiB and 16 KiB.
+	// If only High is set, Low is a quarter of it; if only Low is set, High is
+	// four times Low. A Low above High panics.
 	High, Low int
 
-	// OnError is told of an error of Accept after which Serve goes on, as
-	// syscall.EMFILE. It is called in the task of Serve. nil means slog at level
-	// Error.
+	// OnError is called with an error of Accept after which Serve goes on, such
+	// as syscall.EMFILE. It is called in the task of Serve. nil means slog at
+	// level Error.
 	OnError func(err error)
 
 	mu          sync.Mutex
 	dispatchers map[context.Context]*dispatcher // of Attach
 }
 
-// limits gives High and Low as they are to be.
+// limits returns High and Low with their defaults.
 func (p *Protocol) limits(call string) (high, low int) {
 	high, low = p.High, p.Low
 	switch {
@@ -97,16 +100,17 @@ func (p *Protocol) limits(call string) (high, low int) {
 	return high, low
 }
 
-// Serve accepts connections from l until ctx is cancelled or l is closed or
-// fails, and returns when each connection has had its Lost; it has then closed l.
-// If ctx was cancelled it cuts off the connections and returns the cause. If l
-// came to an end it closes them, which sends what is buffered, and returns the
+// Serve accepts connections from l until ctx is cancelled, or l is closed or
+// fails. It closes l, and returns when each connection has had its Lost. If ctx
+// is cancelled, Serve aborts the connections and returns the cause. If l ends,
+// Serve closes the connections, which sends what is buffered, and returns the
 // error of Accept; cancelling ctx cuts that short.
 //
-// l is a *Listener, a *net.TCPListener or a *net.UnixListener. What stands around
-// a connection, as crypto/tls does, needs a task that reads: use Server. An error
-// of Accept that more descriptors or memory would cure does not end Serve, as
-// with Server. One Protocol may serve several listeners, and on several loops.
+// l is a *Listener, a *net.TCPListener or a *net.UnixListener. Wrapped
+// connections, such as those of crypto/tls, need a task that reads: use Server
+// for them. After an error of Accept that more descriptors or memory would
+// cure, Serve goes on, as Server does. One Protocol may serve several
+// listeners, also on several loops. It suspends the task.
 func (p *Protocol) Serve(ctx context.Context, l net.Listener) error {
 	if l == nil {
 		panic("rondo: socket.Protocol.Serve with a nil Listener")
@@ -132,7 +136,7 @@ func (p *Protocol) Serve(ctx context.Context, l net.Listener) error {
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		b := newDispatcher(p, loop, g, high, low)
 		b.start()
-		// Nothing is left of either, unless OnError panics.
+		// Both are needed only if OnError panics.
 		defer b.abortAll(g, net.ErrClosed)
 		defer mine.Close()
 		err := p.accept(g, b, mine)
@@ -145,7 +149,7 @@ func (p *Protocol) Serve(ctx context.Context, l net.Listener) error {
 	})
 }
 
-// own gives a listener of package net the form that this package has. One of
+// adoptListener returns a listener of package net as a Listener. A Listener of
 // another loop would block this one.
 func adoptListener(loop kernel.Loop, call string, l net.Listener) (net.Listener, error) {
 	switch std := l.(type) {
@@ -161,7 +165,7 @@ func adoptListener(loop kernel.Loop, call string, l net.Listener) (net.Listener,
 	return l, nil
 }
 
-// accept makes a Transport of each connection.
+// accept adds each connection to the dispatcher.
 func (p *Protocol) accept(g *rondo.Scope, b *dispatcher, l *Listener) error {
 	var delay backOff
 	for {
@@ -192,20 +196,20 @@ func (p *Protocol) report(err error) {
 }
 
 // Attach takes over a connection that was dialled or accepted: a *Conn of the
-// loop, a *net.TCPConn or a *net.UnixConn. From then on c is closed for all who
-// still hold it. Connected is called when Attach has returned, so there is time
-// to set the Value; what the system has received and nobody has read comes as
-// Data. What was read from c already, by a bufio.Reader say, is its reader's to
-// hand on.
+// loop, a *net.TCPConn or a *net.UnixConn. From then on c is closed for
+// everyone who still has it. Connected is called after Attach has returned, so
+// the caller can set the Value. Data that the system has received and nobody
+// has read is passed to Data. What a bufio.Reader has already read from c is
+// not.
 //
-// The scope that ctx belongs to owns the connection, as it would a task: it is
-// not left before Lost was called, and if it is cancelled the connection is cut
-// off. All that are attached with one ctx share what this takes, a task; so a
-// program with many gives each the ctx of the scope that is to own them all.
+// The scope of ctx owns the connection like a task: it ends only after Lost was
+// called, and if it is cancelled the connection is aborted. All connections
+// that are attached with one ctx share one task. So a program with many
+// connections uses one ctx, that of the scope that owns them all.
 //
-// If it fails c is as it was: a connection of another kind or another loop, or
-// one that a task is reading or writing. It never suspends, may be called in a
-// callback, and panics if it is called by a goroutine that is not on the loop.
+// If Attach fails c is unchanged: it is a connection of another kind or of
+// another loop, or a task is reading or writing it. Attach never suspends, may
+// be called in a callback, and panics on a goroutine that is not on the loop.
 func (p *Protocol) Attach(ctx context.Context, c net.Conn) (*Transport, error) {
 	high, low := p.limits("Attach")
 	loop, err := loopOf(ctx, "Protocol.Attach")
@@ -241,10 +245,10 @@ func (p *Protocol) Attach(ctx context.Context, c net.Conn) (*Transport, error) {
 	return p.dispatcherFor(ctx, loop, high, low).add(s, tcpPeer(peer)), nil
 }
 
-// board gives the dispatcher of ctx, and makes one, with a task that attends to
-// it, if there is none.
+// dispatcherFor returns the dispatcher of ctx. If there is none it makes one,
+// with a task that waits for its connections.
 func (p *Protocol) dispatcherFor(ctx context.Context, loop kernel.Loop, high, low int) *dispatcher {
-	// What cannot be compared cannot be found again.
+	// A ctx that cannot be compared cannot be found again.
 	shared := reflect.ValueOf(ctx).Comparable()
 	if shared {
 		p.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/rondo-go/rondo/internal/fd"
 )
 
-// acceptStream waits for a connection, for a task.
+// acceptStream waits for a connection. Only tasks may call it.
 func (l *Listener) acceptStream() (fd.Stream, peerAddr, error) {
 	var c net.Conn
 	err := l.fd.Do(l.fd.Task("Serve"), driver.Readable, "accept", func() (err error) {

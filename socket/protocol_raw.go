@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-go/rondo/internal/fd"
 )
 
-// acceptStream waits for a connection, for a task.
+// acceptStream waits for a connection. Only tasks may call it.
 func (l *Listener) acceptStream() (fd.Stream, peerAddr, error) {
 	sys, sa, err := l.fd.Accept(l.fd.Task("Serve"))
 	if err != nil {
@@ -30,7 +30,7 @@ func (l *Listener) acceptStream() (fd.Stream, peerAddr, error) {
 	return fd.NewStream(sys), peer, nil
 }
 
-// addrs gives the addresses that the system knows, nil for the others.
+// addrs returns the addresses that the system knows, nil for the others.
 func (t *Transport) addrs() (local, remote net.Addr) {
 	sys := t.stream.Sys()
 	if sys < 0 {

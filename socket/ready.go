@@ -1,7 +1,7 @@
 package socket
 
-// This file waits for descriptors that are not sockets of this package: what a
-// C library opened, a pipe, a device.
+// This file waits for descriptors that are not sockets of this package: those
+// of a C library, a pipe, a device.
 
 import (
 	"context"
@@ -12,15 +12,16 @@ import (
 	"github.com/rondo-go/rondo/internal/fd"
 )
 
-// WaitRead waits until a read of the file descriptor would not block; also an
-// error or the end of the file does not. A regular file is always ready. It
-// leaves the descriptor as it is, and takes nothing from whoever else watches
-// it, so any number of tasks may wait for one. fd must stay open meanwhile: that it
-// is closed elsewhere ends no wait, ctx does.
+// WaitRead waits until a read of the file descriptor would not block; at an
+// error or the end of the file it would not. A regular file is always ready.
+// The descriptor is not changed, and other users of it still get their events.
+// Any number of tasks may wait for one descriptor, up to the limits of the
+// system: on Linux one open file can be watched about 100 times at once, and
+// then the error is syscall.EINVAL. fd must stay open meanwhile: closing it
+// ends no wait, cancelling ctx does. It suspends the task.
 //
-// If ctx is cancelled first it returns the cause. Where the driver has no
-// descriptors, in a simulation and on systems without epoll or kqueue, the error
-// is errors.ErrUnsupported.
+// If ctx is cancelled first it returns the cause. In a simulation, and on
+// systems without epoll or kqueue, the error is errors.ErrUnsupported.
 func WaitRead(ctx context.Context, fd uintptr) error {
 	return ready(ctx, "WaitRead", driver.Readable, fd)
 }
@@ -45,12 +46,12 @@ func ready(ctx context.Context, call string, which driver.Events, sys uintptr) e
 }
 
 // WatchRead calls fn as a callback of the loop whenever a read of the file
-// descriptor would not block, once a turn for as long as that is so: until fn
-// has read what there was. fn must not wait. Any number may watch one
-// descriptor.
+// descriptor would not block: once a turn, until fn has read what there is. fn
+// must not wait. One descriptor may have several watches, within the limit of
+// WaitRead.
 //
-// The watch ends when stop is called, which may be done by any goroutine and
-// more than once, or when ctx's scope ends. fd must stay open until then.
+// The watch ends when stop is called or ctx's scope ends. Any goroutine may
+// call stop, also more than once. fd must stay open until then.
 //
 // WatchRead never suspends. It panics if ctx belongs to no loop, if fn is nil,
 // or if the descriptor cannot be watched.

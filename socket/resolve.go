@@ -2,8 +2,8 @@
 
 package socket
 
-// From a name to addresses, and from addresses to a connection. What is said
-// here package net says by itself where it dials for the loop.
+// From a name to addresses, and from addresses to a connection. Package net
+// does this by itself where it dials for the loop.
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// resolve gives the addresses to try, in the order of preference. Literal ones
-// are read here; names are looked up off the loop.
+// resolve returns the addresses to try, in the order of preference. Literal
+// addresses are parsed here; names are looked up off the loop.
 func (d *Dialer) resolve(ctx context.Context, network, address string) ([]netip.AddrPort, error) {
 	host, service, err := net.SplitHostPort(address)
 	if err != nil {
@@ -54,8 +54,8 @@ func (d *Dialer) resolve(ctx context.Context, network, address string) ([]netip.
 	})
 }
 
-// local gives the address of a literal host. To dial no host, or the address
-// that stands for all, is to dial this machine.
+// local returns the address of a literal host. An empty host, and the
+// unspecified address, mean this machine.
 func local(host, network string) netip.Addr {
 	a, err := netip.ParseAddr(host)
 	a = a.Unmap()
@@ -68,9 +68,9 @@ func local(host, network string) netip.Addr {
 	return a
 }
 
-// suitable gives the addresses that the network, and the local address, allow,
-// with the families alternating, beginning with that of the first (RFC 8305,
-// section 4).
+// suitable returns the addresses that the network and the local address allow,
+// with the families alternating, the family of the first address first (RFC
+// 8305, section 4).
 func suitable(all []netip.AddrPort, network string, from netip.AddrPort, address string) ([]netip.AddrPort, error) {
 	var first, second []netip.AddrPort
 	for _, a := range all {
@@ -101,14 +101,14 @@ func suitable(all []netip.AddrPort, network string, from netip.AddrPort, address
 	return mixed, nil
 }
 
-// fallbackDelay is how long an address is tried alone if the Dialer does not
-// say. RFC 8305 recommends 250 ms; this is package net's.
+// fallbackDelay is the default of Dialer.FallbackDelay. RFC 8305 recommends 250
+// ms; this is package net's.
 const fallbackDelay = 300 * time.Millisecond
 
 type attempt func(ctx context.Context, to netip.AddrPort) (*Conn, error)
 
-// tryAll connects to one of the addresses. If it cannot, it returns the error
-// of the first.
+// tryAll connects to one of the addresses. If all fail, it returns the error of
+// the first.
 func (d *Dialer) tryAll(ctx context.Context, to []netip.AddrPort, try attempt) (*Conn, error) {
 	switch {
 	case len(to) == 1:
@@ -166,11 +166,11 @@ func race(ctx context.Context, to []netip.AddrPort, delay time.Duration, try att
 	return nil, first
 }
 
-// shareMin is the least that an address gets of the time that is left.
+// shareMin is the least share of the remaining time that an address gets.
 const shareMin = 2 * time.Second
 
-// trySerial tries one address after the other. With a deadline, each gets an equal
-// share of what is left.
+// trySerial tries one address after the other. With a deadline, each gets an
+// equal share of the remaining time.
 func trySerial(ctx context.Context, to []netip.AddrPort, try attempt) (*Conn, error) {
 	var first error
 	for i, a := range to {
@@ -188,7 +188,7 @@ func trySerial(ctx context.Context, to []netip.AddrPort, try attempt) (*Conn, er
 	return nil, first
 }
 
-// share runs try in its share of the time that ctx leaves, of which n get one.
+// share runs try with one n-th of the time until ctx's deadline.
 func share(ctx context.Context, n int, try func(ctx context.Context) (*Conn, error)) (*Conn, error) {
 	end, limited := ctx.Deadline()
 	if !limited || n == 1 {

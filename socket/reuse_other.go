@@ -8,10 +8,10 @@ import (
 	"net"
 )
 
-// std gives the net.ListenConfig that does the same.
+// std returns the net.ListenConfig with the same options.
 func (lc *ListenConfig) std() (*net.ListenConfig, error) {
 	if lc.ReusePort || lc.Backlog > 0 {
-		return nil, fmt.Errorf("rondo: ListenConfig.ReusePort and Backlog are not to be had on this system: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("rondo: ListenConfig.ReusePort and Backlog are not available on this system: %w", errors.ErrUnsupported)
 	}
 	return &net.ListenConfig{Control: lc.Control, KeepAlive: lc.KeepAlive, KeepAliveConfig: lc.KeepAliveConfig}, nil
 }

@@ -2,7 +2,7 @@
 
 package socket
 
-// The options of a listening socket that package net has no field for.
+// Options of a listening socket for which package net has no field.
 
 import (
 	"net"
@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// std gives the net.ListenConfig that does the same, the backlog apart.
+// std returns the net.ListenConfig with the same options, except the backlog.
 func (lc *ListenConfig) std() (*net.ListenConfig, error) {
 	config := &net.ListenConfig{Control: lc.Control, KeepAlive: lc.KeepAlive, KeepAliveConfig: lc.KeepAliveConfig}
 	if !lc.ReusePort {
@@ -34,8 +34,8 @@ func (lc *ListenConfig) std() (*net.ListenConfig, error) {
 	return config, nil
 }
 
-// setBacklog sets the backlog of a socket that listens: listen(2) may be called
-// again. It closes one for which that fails.
+// setBacklog sets the backlog of a listening socket: listen(2) may be called
+// again. If that fails it closes the socket.
 func (lc *ListenConfig) setBacklog(l net.Listener) error {
 	if lc.Backlog <= 0 {
 		return nil

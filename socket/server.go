@@ -1,10 +1,10 @@
 package socket
 
-// This file has Server: a task for each connection, and an orderly end.
+// This file has Server: a task for each connection, and a graceful shutdown.
 //
-// All of a Server belongs to the loop it serves on, save what mu guards and the
-// count of connections. The tasks of the connections are owned by the call of
-// Serve that accepted them: it returns when the last of them has ended.
+// Everything in a Server belongs to the loop it serves on, except what mu
+// guards and the count of connections. The call of Serve that accepted a
+// connection owns its task, and returns when the last of its tasks has ended.
 
 import (
 	"context"
@@ -23,26 +23,28 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// ErrServerClosed is what Serve returns after Shutdown. It is the cause that the
-// handlers see which Shutdown cuts off.
+// ErrServerClosed is what Serve returns after Shutdown. It is also the cause of
+// a handler's ctx when Shutdown cancels the handler.
 var ErrServerClosed = errors.New("rondo: server closed")
 
 // A Server runs a handler for each connection, in a task of its own. Handler
-// must be set; the fields must not change once Serve was called.
+// must be set. The fields must not change after Serve was called.
 type Server struct {
-	// Handler serves one connection, which is closed when it returns. ctx is the
-	// task's; it is cancelled when the Server is cut off. An error that Handler
-	// returns goes to OnError and ends nothing else. A panic ends the loop, unless
-	// the Runner's Recover makes it such an error, a *rondo.PanicError.
+	// Handler serves one connection, which is closed when Handler returns. ctx
+	// is the task's; it is cancelled when Shutdown gives up waiting. An error
+	// that Handler returns goes to OnError; other connections go on. A panic
+	// ends the loop and with it the program's Run, unless the Runner has
+	// Recover set: then it goes to OnError as a *rondo.PanicError.
 	Handler func(ctx context.Context, c net.Conn) error
 
-	// MaxConns is how many connections are served at once; the others wait in
-	// the system's queue. 0 means as many as come.
+	// MaxConns is how many connections are served at once. The others wait in
+	// the system's queue. 0 means no limit.
 	MaxConns int
 
-	// OnError is told of an error of a handler; and, with a nil Conn, of an error
-	// of Accept after which the Server goes on, as syscall.EMFILE. It is called in
-	// the task that failed. nil means slog at level Error.
+	// OnError is called with each error of a handler, and with a nil Conn for
+	// an error of Accept after which the Server goes on, such as
+	// syscall.EMFILE. It is called in the task that failed. nil means slog at
+	// level Error.
 	OnError func(c net.Conn, err error)
 
 	mu     sync.Mutex
@@ -63,7 +65,7 @@ type service struct {
 	entry    uintptr // of the handler, which the tasks are said to run
 }
 
-// served is a connection with a handler.
+// A served is a connection with a handler.
 type served struct {
 	net.Conn
 	server  *Server
@@ -71,23 +73,24 @@ type served struct {
 	place   int // in service.conns
 }
 
-// Serve is Server.Serve with a Server that has only the handler. It ends when l
-// is closed or ctx is cancelled.
+// Serve calls Server.Serve of a Server that has only the handler. It ends when
+// l is closed or ctx is cancelled.
 func Serve(ctx context.Context, l net.Listener, handler func(ctx context.Context, c net.Conn) error) error {
 	return (&Server{Handler: handler}).Serve(ctx, l)
 }
 
 // Serve accepts connections from l and serves each in a task, until Shutdown is
-// called, ctx is cancelled, or l fails; it has then closed l, and returns when
-// the last handler has. It returns ErrServerClosed after Shutdown, the cause if
-// ctx was cancelled, and else the error of Accept.
+// called, ctx is cancelled, or l fails. It closes l, and returns when the last
+// handler has returned. It returns ErrServerClosed after Shutdown, the cause if
+// ctx was cancelled, and otherwise the error of Accept. It suspends the task.
 //
-// An error of Accept that more descriptors or memory would cure does not end
-// Serve: it tries again after 5 ms, and then twice as long each time, up to 1 s.
+// After an error of Accept that more descriptors or memory would cure, Serve
+// tries again after 5 ms, and then after twice as long each time, up to 1 s.
 //
-// l may be a *Listener, a *net.TCPListener or *net.UnixListener, or anything
-// around a *Listener, as tls.NewListener makes; one that blocks would stop the
-// loop. A Server may serve several listeners at once, all on one loop.
+// l may be a *Listener, a *net.TCPListener or *net.UnixListener, or a listener
+// that wraps a *Listener, such as that of NewTLSListener. A listener that
+// blocks would stop the loop. A Server may serve several listeners at once, all
+// on one loop.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.Handler == nil {
 		panic("rondo: socket.Server.Serve with a nil Handler")
@@ -113,8 +116,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	err = rondo.Group(ctx, func(g *rondo.Scope) error {
 		v.scope = g
 		s.serving = append(s.serving, v)
-		// Serve closes l, whoever has closed it before: nobody is to wait in vain
-		// while the handlers end.
+		// Serve closes l even if someone else has closed it: no client is to
+		// wait in vain while the handlers end.
 		defer l.Close()
 		return s.accept(g, v)
 	})
@@ -125,7 +128,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// enlist notes the loop that the Server serves on.
+// bindLoop stores the loop that the Server serves on.
 func (s *Server) bindLoop(ctx context.Context, loop kernel.Loop) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +149,7 @@ func (s *Server) ended() bool {
 	return s.ending
 }
 
-// leave notes that a service has ended.
+// removeService removes a service that has ended.
 func (s *Server) removeService(v *service) {
 	s.serving = slices.DeleteFunc(s.serving, func(other *service) bool { return other == v })
 	if len(s.serving) == 0 && s.ended() {
@@ -202,8 +205,8 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 	e := &served{c, s, v, len(v.conns)}
 	v.conns = append(v.conns, e)
 	s.count.Add(1)
-	// What lies in this function stays on the stack of a connection that waits: as
-	// little as can be.
+	// The frame of this function is on the stack of each waiting connection, so
+	// it is kept small.
 	t := g.Go(func(ctx context.Context) error {
 		defer e.finish()
 		if err := e.server.Handler(ctx, e.Conn); err != nil {
@@ -217,22 +220,22 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 
 func taskName(c net.Conn) string { return "conn " + c.RemoteAddr().String() }
 
-// failed hears that the handler has returned an error.
+// failed is called with the error of the handler.
 func (e *served) failed(err error) {
 	if !cutOff(e.service.scope, err) {
 		e.server.report(e.Conn, err)
 	}
 }
 
-// cutOff tells whether err says no more than that the scope was cancelled, and
-// the connection with it.
+// cutOff reports whether err says only that the scope was cancelled, or that
+// the connection was closed because of that.
 func cutOff(g *rondo.Scope, err error) bool {
 	return g.Err() != nil &&
 		(errors.Is(err, context.Cause(g)) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded))
 }
 
-// finish closes a connection whose handler has ended. If that panicked it is made
-// an error here, if the Runner wants it so.
+// finish closes a connection whose handler has ended. If the Runner has Recover
+// set, it turns a panic of the handler into an error.
 func (e *served) finish() {
 	s, v := e.server, e.service
 	if s.loop.Recovers() {
@@ -240,8 +243,8 @@ func (e *served) finish() {
 			s.report(e.Conn, &rondo.PanicError{Task: taskName(e.Conn), Value: p, Stack: debug.Stack()})
 		}
 	}
-	// The handler is through with it; what Close could say, that it has closed
-	// it already or that the peer is gone, helps nobody.
+	// An error of Close says only that the handler has closed it already or
+	// that the peer is gone. Neither helps anyone.
 	_ = e.Close()
 	last := len(v.conns) - 1
 	v.conns[e.place] = v.conns[last]
@@ -263,19 +266,20 @@ func (s *Server) report(c net.Conn, err error) {
 	}
 }
 
-// Conns counts the connections that are being served. Any goroutine may call it.
+// Conns returns the number of connections that are being served. Any goroutine
+// may call it.
 func (s *Server) Conns() int { return int(s.count.Load()) }
 
-// Shutdown ends the Server: it closes the listeners, and waits until all
-// handlers have returned and Serve with them; it returns nil then. If ctx is
-// cancelled first, it cuts off what is left, and returns the cause at once: the
-// handlers' ctx is cancelled with ErrServerClosed and their connections are
-// closed. Serve still waits for the handlers to return.
+// Shutdown ends the Server gracefully: it closes the listeners, waits until all
+// handlers and all calls of Serve have returned, and returns nil. If ctx is
+// cancelled first, it cancels the remaining handlers and returns the cause at
+// once: the handlers' ctx is cancelled with ErrServerClosed and their
+// connections are closed. Serve still waits for the handlers to return.
 //
-// Handlers that want to end early when they are idle are told by nothing but
-// this cut, so ctx should have a deadline. Any goroutine may call Shutdown, also
-// more than once; a handler of the Server itself would wait for itself. A Server
-// that was shut down cannot serve again.
+// Idle handlers do not notice a Shutdown before that, so ctx should have a
+// deadline. Any goroutine may call Shutdown, also more than once. A handler of
+// the same Server must not: it would wait for itself. A Server that was shut
+// down cannot serve again.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	loop := s.loop
@@ -303,8 +307,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// on runs fn on the loop, now if the caller is there. A loop that has ended has
-// nothing left to do it to.
+// on runs fn on the loop: at once if the caller is on the loop, else by Post.
+// If the loop has ended there is nothing left to do.
 func on(loop kernel.Loop, fn func()) {
 	if loop.Inside() {
 		fn()
@@ -323,10 +327,10 @@ func (s *Server) stop() {
 	}
 }
 
-// past is a deadline that ends everything at once.
+// past is a deadline that has always passed.
 var past = time.Unix(1, 0)
 
-// cut ends the connections that are left.
+// cancelConns cancels the remaining handlers and closes their connections.
 func (s *Server) cancelConns() {
 	for _, v := range s.serving {
 		v.scope.Cancel(ErrServerClosed)
@@ -334,7 +338,7 @@ func (s *Server) cancelConns() {
 			if c, ok := e.Conn.(*Conn); ok {
 				_ = c.Close()
 			} else {
-				// To close a tls.Conn is to write, and this must not wait.
+				// Closing a tls.Conn writes, and this must not wait.
 				_ = e.SetDeadline(past)
 			}
 		}

@@ -1,8 +1,8 @@
 package socket
 
 // This file has the file of a Unix socket, which outlives the socket unless
-// somebody removes it (unix(7)). Two rules: a file that was left behind does not
-// stand in the way, and nobody's file is removed but one's own.
+// someone removes it (unix(7)). Two rules: a stale file does not prevent a
+// bind, and only the socket's own file is removed.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"syscall"
 )
 
-// A socketFile is the file that a socket was bound to. nil stands for none: an
+// A socketFile is the file that a socket was bound to. nil means none: an
 // abstract name has no file.
 type socketFile struct {
 	path    string
@@ -23,8 +23,8 @@ type socketFile struct {
 	removed atomic.Bool
 }
 
-// bind runs open, which binds a Unix socket to path, and notes the file. A socket
-// that is there already, and that nobody holds any more, is removed first.
+// bind runs open, which binds a Unix socket to path, and records the file. It
+// first removes a socket file that no process has open.
 func bind[T io.Closer](ctx context.Context, path string, open func(ctx context.Context) (T, error)) (T, *socketFile, error) {
 	c, err := open(ctx)
 	if named := path != "" && path[0] != '@' && path[0] != 0; !named {
@@ -38,14 +38,14 @@ func bind[T io.Closer](ctx context.Context, path string, open func(ctx context.C
 	}
 	info, err := os.Lstat(path)
 	if err != nil {
-		// Somebody was quick to remove it. The socket is bound all the same.
+		// Someone has removed it already. The socket is bound all the same.
 		return c, nil, nil
 	}
 	return c, &socketFile{path: path, info: info}, nil
 }
 
-// removeStale removes the socket at path if nobody holds it, and reports whether
-// it did.
+// removeStale removes the socket at path if no process has it open, and reports
+// whether it did.
 func removeStale(path string) bool {
 	before, err := os.Lstat(path)
 	if err != nil || before.Mode().Type() != fs.ModeSocket || !refused(path) {
@@ -55,10 +55,10 @@ func removeStale(path string) bool {
 	return err == nil && os.SameFile(before, after) && os.Remove(path) == nil
 }
 
-// refused tells whether nobody holds the socket at path. It connects a socket of
-// datagrams, which whoever does hold it does not notice: to one of datagrams that
-// sends nothing, and to any other the system refuses it, but with another error
-// (EPROTOTYPE), whether or not the holder listens yet.
+// refused reports whether no process has the socket at path open. It connects a
+// datagram socket, which the owner does not notice: a datagram socket accepts
+// it and nothing is sent, and for any other kind the system refuses it with a
+// different error (EPROTOTYPE), whether or not the owner listens yet.
 func refused(path string) bool {
 	c, err := net.Dial("unixgram", path)
 	if err == nil {
@@ -68,14 +68,14 @@ func refused(path string) bool {
 }
 
 // remove removes the file, unless another one has taken its place. It is called
-// before the socket is closed, which keeps the system from giving the number of
-// the file to another one. Only the first call does anything.
+// before the socket is closed: until then the system does not reuse the file's
+// number. Only the first call does anything.
 func (f *socketFile) remove() {
 	if f == nil || f.removed.Swap(true) {
 		return
 	}
 	if info, err := os.Lstat(f.path); err == nil && os.SameFile(f.info, info) {
-		// If that fails, the next one to bind finds a stale file and removes it.
+		// If this fails, the next bind finds a stale file and removes it.
 		_ = os.Remove(f.path)
 	}
 }

@@ -1,18 +1,20 @@
 package socket
 
-// This file has TLSConn: crypto/tls, arranged so that no task ever waits while it
-// has one of the locks in there.
+// This file has TLSConn: crypto/tls, arranged so that no task ever waits while
+// it has one of the locks in there.
 //
-// A tls.Conn has three. It keeps the one for reading while it waits for a record,
-// and the one for the handshake for all of the handshake; here tasks and goroutines
-// come to both one at a time, by locks that suspend. The third is for writing, and
-// reading needs it too, for an answer. What is written goes into an outbox (see
-// outbox.go), so that nobody keeps that one longer than it takes to encrypt a record.
-// What is in the outbox is sent outside crypto/tls, by whoever has the lock sending.
+// A tls.Conn has three locks. The lock for reading is held while Read waits for
+// a record, and the lock for the handshake during all of the handshake. Tasks
+// and goroutines come to both one at a time here, through locks that suspend.
+// The third lock is for writing, and reading needs it too, for an answer. What
+// crypto/tls writes goes into an outbox (see outbox.go), so nobody holds that
+// lock longer than it takes to encrypt a record. What is in the outbox is sent
+// outside crypto/tls, by the holder of the lock sending.
 //
-// The order of the locks: shaking, reading, sending. Who reads a connection whose
-// handshake is done never waits for sending, because the peer may read no more until
-// it has been read: if somebody else sends, that one sends it all.
+// The order of the locks: handshaking, reading, sending. A reader of a
+// connection whose handshake is done never waits for sending: the peer may read
+// no more until it has been read. If someone else is sending, that one sends
+// everything.
 
 import (
 	"context"
@@ -30,27 +32,27 @@ import (
 )
 
 const (
-	// chunk is how much of what is to be written is encrypted at a time.
+	// chunk is how many bytes of a Write are encrypted at a time.
 	chunk = 64 << 10
 
-	// owed is how much may wait to be sent when more is read. A peer that does not
-	// read can have us owe it answers.
+	// unsentMax is how many bytes may be unsent when more is read. A peer that
+	// does not read can make us owe it answers.
 	unsentMax = 128 << 10
 
-	// farewell is how long the end of the stream may take to be sent, as in
+	// closeNotifyTimeout is how long sending close_notify may take, as in
 	// crypto/tls.
 	closeNotifyTimeout = 5 * time.Second
 )
 
-// A TLSConn is TLS over a connection: a tls.Conn that several tasks and goroutines
-// may use at once. Whatever the peer sends, or does not read, only the tasks that
-// use the connection wait. It is a net.Conn. The first Read or Write does the
-// handshake if nobody has.
+// A TLSConn is TLS over a connection, like a tls.Conn, for any number of tasks
+// and goroutines at once. Whatever the peer sends, or does not read, only the
+// tasks that use the connection wait. It is a net.Conn. The first Read or Write
+// does the handshake if it has not been done.
 //
 // Its errors are those of crypto/tls and of the connection below. Unlike a
-// tls.Conn, it outlives a Read or a Write that was cut off: by a deadline, or by the
-// scope of the task. The next one goes on where that one stopped. A handshake that
-// was cut off has failed for good.
+// tls.Conn, it survives a Read or a Write that was interrupted, by a deadline
+// or by the task's scope: the next one continues where that one stopped. A
+// handshake that was interrupted has failed for good.
 type TLSConn struct {
 	conn        net.Conn
 	tls         *tls.Conn
@@ -60,7 +62,7 @@ type TLSConn struct {
 	sending     fd.Lock // who sends what is in the outbox
 	box         outbox
 	ready       atomic.Bool // the handshake is done, and all of it is sent
-	noWrites    atomic.Bool // nothing more is to be said
+	noWrites    atomic.Bool // close_notify is sent
 	closed      atomic.Bool
 	mu          sync.Mutex // guards until; held for an instant
 	until       time.Time  // the deadline for writing
@@ -68,12 +70,12 @@ type TLSConn struct {
 
 var _ net.Conn = (*TLSConn)(nil)
 
-// TLSClient makes the client's side of TLS over c, for the tasks of ctx's loop, as
-// tls.Client does. The config must have a ServerName, or InsecureSkipVerify. It never
-// suspends; ctx only names the loop.
+// TLSClient returns the client side of TLS over c, for the tasks of ctx's loop,
+// as tls.Client does. The config must have a ServerName, or InsecureSkipVerify.
+// It never suspends; ctx only names the loop.
 //
-// It panics if ctx belongs to no loop, or if the config allows renegotiation, a
-// second handshake in the midst of reading that TLS 1.3 has abolished.
+// It panics if ctx belongs to no loop, or if the config allows renegotiation: a
+// second handshake in the middle of reading, which TLS 1.3 has abolished.
 func TLSClient(ctx context.Context, c net.Conn, config *tls.Config) *TLSConn {
 	if config != nil && config.Renegotiation != tls.RenegotiateNever {
 		panic("rondo: socket.TLSClient with a Renegotiation: only tls.RenegotiateNever is possible")
@@ -83,9 +85,10 @@ func TLSClient(ctx context.Context, c net.Conn, config *tls.Config) *TLSConn {
 	return t
 }
 
-// TLSServer makes the server's side of TLS over c, for the tasks of ctx's loop, as
-// tls.Server does. The config must have a certificate, or a way to get one. It never
-// suspends; ctx only names the loop. It panics if ctx belongs to no loop.
+// TLSServer returns the server side of TLS over c, for the tasks of ctx's loop,
+// as tls.Server does. The config must have a certificate, or a way to get one.
+// It never suspends; ctx only names the loop. It panics if ctx belongs to no
+// loop.
 func TLSServer(ctx context.Context, c net.Conn, config *tls.Config) *TLSConn {
 	return newTLSServer(mustLoop(ctx, "TLSServer"), c, config)
 }
@@ -112,14 +115,14 @@ func newTLSConn(loop kernel.Loop, c net.Conn) *TLSConn {
 	return t
 }
 
-// Read reads what has arrived into p, or waits for it. It returns io.EOF when the
-// peer has ended its side, os.ErrDeadlineExceeded past the deadline for reading,
-// net.ErrClosed after Close. Several readers come in turn, and each gets data of its
-// own. It suspends the task.
+// Read reads available data into p, or waits for it. It returns io.EOF when the
+// peer has ended its side, os.ErrDeadlineExceeded past the deadline for
+// reading, net.ErrClosed after Close. Several readers take turns, and each gets
+// different data. It suspends the task.
 //
-// It also sends what TLS has to answer, unless somebody else is sending. If the peer
-// takes nothing and 128 KiB are due to it, nothing is read until they have been sent,
-// for which the deadline for writing counts.
+// It also sends the answers that TLS owes the peer, unless someone else is
+// sending. If the peer does not read and more than 128 KiB are unsent, Read
+// sends them before it reads; the deadline for writing applies to that.
 func (c *TLSConn) Read(p []byte) (int, error) {
 	t := fd.TaskOf(c.loop, "Read")
 	if err := c.Handshake(); err != nil {
@@ -142,11 +145,10 @@ func (c *TLSConn) Read(p []byte) (int, error) {
 	return n, c.unwrap(err)
 }
 
-// Write writes all of p, or fails and tells how much of it was taken. What was taken
-// is sent, if the connection lasts: what a Write that failed could not send, up to
-// 64 KiB, goes ahead of whatever is sent next. So to go on after a deadline, write
-// p[n:]. What several tasks and goroutines write at once is not mixed. It suspends the
-// task.
+// Write writes all of p, or fails and returns how many bytes it has taken.
+// Bytes that were taken are sent, if the connection lasts: up to 64 KiB that a
+// failed Write has left unsent go ahead of the next write. So to go on after a
+// deadline, write p[n:]. Concurrent writes are not mixed. It suspends the task.
 func (c *TLSConn) Write(p []byte) (int, error) {
 	t := fd.TaskOf(c.loop, "Write")
 	if err := c.Handshake(); err != nil {
@@ -162,7 +164,7 @@ func (c *TLSConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// write is Write for who has the lock sending, which it gives away.
+// write is Write for the holder of the lock sending, which it releases.
 func (c *TLSConn) write(t kernel.Task, p []byte) (n int, err error) {
 	defer c.sending.Release()
 	if c.closed.Load() {
@@ -171,7 +173,8 @@ func (c *TLSConn) write(t kernel.Task, p []byte) (n int, err error) {
 	if err := c.enter(t, "write"); err != nil {
 		return 0, err
 	}
-	// What is encrypted counts as written, so this is the last moment to refuse.
+	// What is encrypted counts as written, so this is the last moment to
+	// refuse.
 	if c.pastWriteDeadline(t) {
 		return 0, c.fail("write", os.ErrDeadlineExceeded)
 	}
@@ -190,8 +193,8 @@ func (c *TLSConn) write(t kernel.Task, p []byte) (n int, err error) {
 	}
 }
 
-// enter fails if the scope of the task is cancelled: what lies in memory is no
-// reason to go on.
+// enter fails if the task's scope is cancelled, also if there is data in
+// memory.
 func (c *TLSConn) enter(t kernel.Task, op string) error {
 	if t == nil || t.Scope().Err() == nil {
 		return nil
@@ -199,13 +202,15 @@ func (c *TLSConn) enter(t kernel.Task, op string) error {
 	return c.fail(op, context.Cause(t.Scope()))
 }
 
-// Handshake does the handshake, unless it is done. It is for those who want to know
-// how it went before they read or write. It suspends the task.
+// Handshake does the handshake, unless it is done. It is for callers who want
+// its error before they read or write. Like tls.Conn's it takes no ctx: it ends
+// when the task's scope is cancelled. It suspends the task.
 func (c *TLSConn) Handshake() error { return c.HandshakeContext(context.Background()) }
 
-// HandshakeContext is Handshake that closes the connection if ctx, which may belong
-// to a loop or not, is cancelled before it is done. It returns the error of ctx then.
-// One that has failed fails again with the same error.
+// HandshakeContext is Handshake with a ctx. If ctx is cancelled before the
+// handshake is done, it closes the connection and returns the error of ctx. ctx
+// need not belong to a loop. A handshake that has failed fails again with the
+// same error. It suspends the task.
 func (c *TLSConn) HandshakeContext(ctx context.Context) error {
 	if c.ready.Load() {
 		return nil
@@ -219,7 +224,7 @@ func (c *TLSConn) HandshakeContext(ctx context.Context) error {
 		return nil
 	}
 	if err := c.tls.HandshakeContext(ctx); err != nil {
-		// An alert tells the peer, if that is possible.
+		// If possible, an alert tells the peer.
 		c.flush()
 		return c.unwrap(err)
 	}
@@ -230,7 +235,7 @@ func (c *TLSConn) HandshakeContext(ctx context.Context) error {
 	return nil
 }
 
-// await takes the lock of the handshake.
+// takeHandshake takes the lock handshaking.
 func (c *TLSConn) takeHandshake(ctx context.Context, t kernel.Task) error {
 	if c.handshaking.Try() {
 		return nil
@@ -252,10 +257,12 @@ func (c *TLSConn) takeHandshake(ctx context.Context, t kernel.Task) error {
 	return err
 }
 
-// CloseWrite tells the peer that nothing more will be written (close_notify, RFC
-// 8446, section 6.1): it reads io.EOF, and may go on writing. It waits until what is
-// being written is sent, and then five seconds at most. The connection below is not
-// touched. The handshake must have been done. It suspends the task.
+// Close sends close_notify, for five seconds at most, unless someone is sending
+// at the moment; then it closes the connection. Everything that waits for it
+// fails with net.ErrClosed. Its error is that of closing the connection, or
+// else says that close_notify could not be sent. A second Close returns
+// net.ErrClosed. In a callback, which must not wait, it sends no close_notify.
+// It suspends the task.
 func (c *TLSConn) CloseWrite() error {
 	t := fd.TaskOf(c.loop, "CloseWrite")
 	if err := c.sending.Take(t); err != nil {
@@ -265,7 +272,7 @@ func (c *TLSConn) CloseWrite() error {
 	return c.closeNotify(t)
 }
 
-// bid says close_notify. The caller has the lock sending.
+// closeNotify sends close_notify. The caller has the lock sending.
 func (c *TLSConn) closeNotify(t kernel.Task) error {
 	if err := c.tls.CloseWrite(); err != nil {
 		return c.unwrap(err)
@@ -304,8 +311,8 @@ func (c *TLSConn) Close() error {
 	return nil
 }
 
-// ConnectionState tells what the handshake has agreed on. While one is under way it
-// is the zero value. It never suspends.
+// ConnectionState returns what the handshake has agreed on, and the zero value
+// during a handshake. It never suspends.
 func (c *TLSConn) ConnectionState() tls.ConnectionState {
 	if !c.ready.Load() {
 		if !c.handshaking.Try() {
@@ -317,7 +324,7 @@ func (c *TLSConn) ConnectionState() tls.ConnectionState {
 }
 
 // VerifyHostname checks that the peer's certificate is valid for a host, as
-// tls.Conn's does. It never suspends.
+// tls.Conn's method does. It never suspends.
 func (c *TLSConn) VerifyHostname(host string) error {
 	if !c.ready.Load() {
 		if !c.handshaking.Try() {
@@ -328,28 +335,28 @@ func (c *TLSConn) VerifyHostname(host string) error {
 	return c.tls.VerifyHostname(host)
 }
 
-// NetConn gives the connection below. Who reads from it or writes to it breaks TLS.
+// NetConn returns the connection below. Reading or writing it breaks TLS.
 func (c *TLSConn) NetConn() net.Conn { return c.conn }
 
-// LocalAddr gives the address of this end.
+// LocalAddr returns the address of this end.
 func (c *TLSConn) LocalAddr() net.Addr { return c.conn.LocalAddr() }
 
-// RemoteAddr gives the address of the peer.
+// RemoteAddr returns the address of the peer.
 func (c *TLSConn) RemoteAddr() net.Addr { return c.conn.RemoteAddr() }
 
-// SetDeadline is SetReadDeadline and SetWriteDeadline.
+// SetDeadline calls SetReadDeadline and SetWriteDeadline.
 func (c *TLSConn) SetDeadline(t time.Time) error {
 	c.setUntil(t)
 	return c.conn.SetDeadline(t)
 }
 
-// SetReadDeadline sets the time after which each Read fails with an error that is
-// os.ErrDeadlineExceeded, one that waits at the moment included. The zero time means
+// SetReadDeadline sets the time after which each Read fails with an error that
+// is os.ErrDeadlineExceeded, also one that is waiting. The zero time means
 // none. A handshake both reads and writes. It never suspends.
 func (c *TLSConn) SetReadDeadline(t time.Time) error { return c.conn.SetReadDeadline(t) }
 
-// SetWriteDeadline is SetReadDeadline for writing. CloseWrite and Close set one of
-// their own.
+// SetWriteDeadline is SetReadDeadline for writing. CloseWrite and Close set a
+// deadline of their own.
 func (c *TLSConn) SetWriteDeadline(t time.Time) error {
 	c.setUntil(t)
 	return c.conn.SetWriteDeadline(t)

@@ -3,13 +3,10 @@ package socket_test
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -238,70 +235,6 @@ func TestTLSLate(t *testing.T) {
 	})
 }
 
-// TestTLSClose: Close ends what waits on the connection, from a task and from a
-// goroutine, and does not wait for a Write that does.
-func TestTLSClose(t *testing.T) {
-	for _, goroutine := range []bool{false, true} {
-		run(t, func(ctx context.Context) error {
-			a, b := tlsPair(t, ctx)
-			if err := both(ctx, a.HandshakeContext, b.HandshakeContext); err != nil {
-				return err
-			}
-			var read, wrote error
-			err := both(ctx, func(context.Context) error {
-				_, read = b.Read(make([]byte, 1))
-				return nil
-			}, func(context.Context) error {
-				_, wrote = b.Write(longText(12 << 20))
-				return nil
-			}, func(ctx context.Context) error {
-				waiting(ctx, "read", 1)
-				waiting(ctx, "write", 1)
-				if goroutine {
-					return outside(ctx, b.Close)
-				}
-				return b.Close()
-			})
-			if !errors.Is(read, net.ErrClosed) || !errors.Is(wrote, net.ErrClosed) || err != nil {
-				t.Errorf("Read %v, Write %v, Close %v", read, wrote, err)
-			}
-			if n, err := b.Write([]byte("x")); n != 0 || !errors.Is(err, net.ErrClosed) || b.Close() != net.ErrClosed {
-				t.Errorf("Write after Close: %d, %v", n, err)
-			}
-			return a.Close()
-		})
-	}
-}
-
-// TestTLSFarewell: close_notify waits five seconds for a peer that takes nothing, and no
-// longer. The connection is closed all the same.
-func TestTLSFarewell(t *testing.T) {
-	server, client := certificate(t)
-	sim.Test(t, func(ctx context.Context) {
-		x, y := socket.Pipe(ctx)
-		a, b := socket.TLSServer(ctx, x, server), socket.TLSClient(ctx, y, client)
-		// The tickets of a server are read by who reads what comes after them.
-		if err := both(ctx, a.HandshakeContext, func(context.Context) error { return errors.Join(b.Handshake(), readOne(b)) },
-			func(context.Context) error { _, err := a.Write([]byte("x")); return err }); err != nil {
-			t.Error(err)
-		}
-		for _, end := range []func() error{a.CloseWrite, a.Close} {
-			start := rondo.Now(ctx)
-			err := end()
-			timedOut(t, "the end", err)
-			if took := rondo.Now(ctx).Sub(start); took != 5*time.Second {
-				t.Errorf("it took %v", took)
-			}
-		}
-		if _, err := b.Read(make([]byte, 1)); err != io.EOF {
-			t.Errorf("the peer: %v", err)
-		}
-		b.Close()
-	})
-}
-
-func readOne(c net.Conn) error { _, err := io.ReadFull(c, make([]byte, 1)); return err }
-
 // TestTLSWriteStops: a Write that nobody reads has taken little more than was sent when
 // it is cut off, and what it says it has taken arrives.
 func TestTLSWriteStops(t *testing.T) {
@@ -340,26 +273,6 @@ func TestTLSWriteStops(t *testing.T) {
 	})
 }
 
-// TestTLSCloseInCallback: a callback must not wait, and closes all the same.
-func TestTLSCloseInCallback(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		x, y := pair(t, ctx)
-		a, b := rondoTLS.secured(t, ctx, x, y)
-		defer a.Close()
-		reader := rondo.Go(ctx, func(context.Context) error { _, err := b.Read(make([]byte, 1)); return err })
-		waiting(ctx, "read", 1)
-		var closed error
-		rondo.LoopOf(ctx).CallSoon(func() { closed = b.Close() })
-		if err := reader.Wait(ctx); !errors.Is(err, net.ErrClosed) || closed != nil {
-			t.Errorf("Read %v, Close %v", err, closed)
-		}
-		if n, err := b.Write([]byte("x")); n != 0 || err != net.ErrClosed {
-			t.Errorf("Write after Close: %d, %v", n, err)
-		}
-		return nil
-	})
-}
-
 // TestTLSUnderWay: who asks during a handshake is not kept waiting, and who wants it too
 // waits as long as its ctx lets it.
 func TestTLSUnderWay(t *testing.T) {
@@ -393,114 +306,5 @@ func TestTLSUnderWay(t *testing.T) {
 			}
 			return nil
 		})
-	})
-}
-
-// TestTLSListener: a client that says nothing keeps nobody waiting; DialTLS takes the
-// name from the address; a client without TLS can be told so.
-func TestTLSListener(t *testing.T) {
-	server, client := certificate(t)
-	client.ServerName = ""
-	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		addr := l.Addr().String()
-		var failed error
-		s := &socket.Server{OnError: func(_ net.Conn, err error) { failed = err }, Handler: func(ctx context.Context, c net.Conn) error {
-			err := c.(*socket.TLSConn).HandshakeContext(ctx)
-			var plain tls.RecordHeaderError
-			if errors.As(err, &plain) {
-				_, err = io.WriteString(plain.Conn, "speak TLS")
-				return err
-			}
-			return errors.Join(err, echo(ctx, c))
-		}}
-		served := rondo.Go(ctx, func(ctx context.Context) error {
-			return s.Serve(ctx, socket.NewTLSListener(ctx, l, server))
-		})
-		silent, err := socket.Dial(ctx, "tcp", addr)
-		if err != nil {
-			return err
-		}
-		defer silent.Close()
-		c, err := socket.DialTLS(ctx, "tcp", addr, client)
-		if err != nil {
-			return err
-		}
-		if c.NetConn().(*socket.Conn).LocalAddr() != c.LocalAddr() || c.RemoteAddr().String() != addr || client.ServerName != "" {
-			t.Errorf("%v to %v", c.LocalAddr(), c.RemoteAddr())
-		}
-		if err := errors.Join(c.VerifyHostname("127.0.0.1"), roundTripTLS(t, c)); err != nil {
-			t.Error(err)
-		}
-		plain, err := socket.Dial(ctx, "tcp", addr)
-		if err != nil {
-			return err
-		}
-		defer plain.Close()
-		if _, err := io.WriteString(plain, "GET / HTTP/1.0\r\n\r\n"); err != nil {
-			return err
-		}
-		if got, err := io.ReadAll(plain); string(got) != "speak TLS" {
-			t.Errorf("without TLS: %q, %v", got, err)
-		}
-		var unknown *tls.CertificateVerificationError
-		if _, err := socket.DialTLS(ctx, "tcp", addr, nil); !errors.As(err, &unknown) {
-			t.Errorf("without a root: %v", err)
-		}
-		for failed == nil {
-			if err := rondo.Yield(ctx); err != nil {
-				return err
-			}
-		}
-		if !strings.Contains(failed.Error(), "remote error: tls: bad certificate") {
-			t.Errorf("the server was told: %v", failed)
-		}
-		// The silent one is cut off.
-		if err := rondo.Timeout(ctx, time.Millisecond, s.Shutdown); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Shutdown: %v", err)
-		}
-		if err := served.Wait(ctx); err != socket.ErrServerClosed {
-			return err
-		}
-		return c.Close()
-	})
-}
-
-// roundTripTLS writes and reads back.
-func roundTripTLS(t testing.TB, c net.Conn) error {
-	p := make([]byte, 5)
-	if _, err := fmt.Fprint(c, "hello"); err != nil {
-		return err
-	}
-	_, err := io.ReadFull(c, p)
-	if string(p) != "hello" {
-		t.Errorf("%q came back", p)
-	}
-	return err
-}
-
-func TestTLSMisuse(t *testing.T) {
-	ctx := context.Background()
-	none := "this ctx belongs to no running loop"
-	panics(t, "rondo: socket.TLSClient: "+none, func() { socket.TLSClient(ctx, nil, nil) })
-	panics(t, "rondo: socket.TLSServer: "+none, func() { socket.TLSServer(ctx, nil, nil) })
-	panics(t, "rondo: socket.NewTLSListener: "+none, func() { socket.NewTLSListener(ctx, nil, nil) })
-	if _, err := socket.DialTLS(ctx, "tcp", "h", nil); !errors.Is(err, rondo.ErrNoLoop) {
-		t.Errorf("DialTLS: %v", err)
-	}
-	run(t, func(ctx context.Context) error {
-		panics(t, "rondo: socket.TLSClient with a Renegotiation", func() {
-			socket.TLSClient(ctx, nil, &tls.Config{Renegotiation: tls.RenegotiateFreelyAsClient})
-		})
-		a, b := tlsPair(t, ctx)
-		defer a.Close()
-		defer b.Close()
-		if err := b.CloseWrite(); err == nil || !strings.Contains(err.Error(), "handshake") {
-			t.Errorf("CloseWrite before the handshake: %v", err)
-		}
-		return nil
 	})
 }

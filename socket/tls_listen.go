@@ -1,7 +1,6 @@
 package socket
 
-// This file has how one comes by a TLSConn: NewTLSListener and DialTLS, each a few
-// lines around what gives a connection.
+// This file has NewTLSListener and DialTLS, which make TLSConns.
 
 import (
 	"context"
@@ -11,11 +10,11 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// NewTLSListener gives a listener that makes a TLSConn of each connection that l
-// accepts, as tls.NewListener makes a tls.Conn. The handshake is not part of Accept,
-// so a client that does not go on with it keeps nobody waiting but its own task. It
-// never suspends. It panics if ctx, whose loop's tasks will use the connections,
-// belongs to no loop.
+// NewTLSListener returns a listener that makes a *TLSConn of each connection
+// that l accepts, as tls.NewListener makes a *tls.Conn. The handshake is not
+// part of Accept, so a silent client delays only its own task. ctx names the
+// loop whose tasks will use the connections. It never suspends. It panics if
+// ctx belongs to no loop.
 func NewTLSListener(ctx context.Context, l net.Listener, config *tls.Config) net.Listener {
 	return &tlsListener{l, mustLoop(ctx, "NewTLSListener"), config}
 }
@@ -35,9 +34,10 @@ func (l *tlsListener) Accept() (net.Conn, error) {
 	return newTLSServer(l.loop, c, l.config), nil
 }
 
-// DialTLS is Dial and the handshake. If the config has no ServerName it is the host of
-// the address; a nil config is an empty one. It suspends the task, and cancelling ctx
-// ends it. Its errors are those of Dial and of HandshakeContext.
+// DialTLS is Dial and the handshake. If the config has no ServerName it uses
+// the host of the address; a nil config is an empty one. It suspends the task,
+// and cancelling ctx ends it. Its errors are those of Dial and of
+// HandshakeContext.
 func DialTLS(ctx context.Context, network, address string, config *tls.Config) (*TLSConn, error) {
 	raw, err := Dial(ctx, network, address)
 	if err != nil {

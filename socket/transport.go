@@ -17,11 +17,11 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// A Transport is one connection of a Protocol. Its methods never suspend. They
-// may be called by callbacks and by tasks of the loop, also before Connected and
-// after Lost, and panic if any other goroutine calls them.
+// A Transport is one connection of a Protocol. Its methods never suspend.
+// Callbacks and tasks of the loop may call them, also before Connected and
+// after Lost. They panic on any other goroutine.
 type Transport struct {
-	// Value is the program's, for what it keeps of the connection.
+	// Value is for the program: its state of the connection.
 	Value any
 
 	dispatcher *dispatcher
@@ -34,10 +34,10 @@ type Transport struct {
 	is         state
 }
 
-// peerAddr is the address of a TCP peer. One of another network is not valid.
+// peerAddr is the address of a TCP peer. It is invalid for other networks.
 type peerAddr = netip.AddrPort
 
-// state is a set of what is true of a Transport.
+// state is a set of facts about a Transport.
 type state uint16
 
 const (
@@ -47,13 +47,13 @@ const (
 	sendable                      // a write may have room
 	unsure                        // a short read may have left something
 	readPaused                    // PauseReading was called
-	peerEnded                     // the peer has peerEnded its side
+	peerEnded                     // the peer has ended its side
 	closing                       // Close was called: it ends when all is sent
 	writeClosed                   // CloseWrite was called
-	shutDown                      // and the peer was told
+	shutDown                      // CloseWrite has reached the system
 	paused                        // PauseWriting was called, and ResumeWriting was not
-	ending                        // Lost is to be called
-	stopping                      // something under way must end before that
+	ending                        // Lost will be called
+	stopping                      // an operation must end before Lost
 	lost                          // Lost was called
 )
 
@@ -61,7 +61,7 @@ func (t *Transport) has(s state) bool { return t.is&s != 0 }
 func (t *Transport) set(s state)      { t.is |= s }
 func (t *Transport) clear(s state)    { t.is &^= s }
 
-// A backlog is what was written and not sent.
+// A backlog has what was written and not yet sent.
 type backlog struct {
 	bytes []byte
 	sent  int // how many of them have been sent
@@ -70,8 +70,8 @@ type backlog struct {
 func (l *backlog) rest() []byte { return l.bytes[l.sent:] }
 
 func (l *backlog) append(b []byte) {
-	// What has been sent makes room once it is more than what is left, so each byte
-	// is moved once on average at most.
+	// Sent bytes are removed once they are more than the rest, so each byte is
+	// moved at most once on average.
 	if l.sent > len(l.bytes)/2 {
 		n := copy(l.bytes, l.rest())
 		l.bytes, l.sent = l.bytes[:n], 0
@@ -87,17 +87,18 @@ func mustBeInside(loop kernel.Loop, call string) {
 
 func (t *Transport) enter(call string) { mustBeInside(t.dispatcher.loop, "Transport."+call) }
 
-// Context gives a ctx to start tasks with. Its scope is that of Protocol.Serve,
-// which waits for them; after Attach it is one below that of its ctx, and
-// cancelled with it. A task that fails cancels Serve, as in any Group.
+// Context returns a ctx to start tasks with. Its scope is that of
+// Protocol.Serve, which waits for them. After Attach it is a scope below that
+// of Attach's ctx. A task that fails cancels the scope, as in any Group.
 func (t *Transport) Context() context.Context { return t.dispatcher.ctx }
 
-// Write sends b, and buffers what the system does not take at once; b may be used
-// again when it returns. There is no limit to what it buffers: heed PauseWriting.
+// Write sends b, and buffers what the system does not take at once. b may be
+// reused when it returns. There is no limit to the buffer: stop writing when
+// PauseWriting is called.
 //
-// It takes all of b or nothing, and the error says why: net.ErrClosed after
-// Close, Abort or CloseWrite, and after the connection was lost, or found lost by
-// this very call, the error that Lost is given.
+// It takes all of b or nothing. The error is net.ErrClosed after Close, Abort
+// or CloseWrite. After the connection was lost, or if this call finds it lost,
+// it is the error that Lost gets.
 func (t *Transport) Write(b []byte) (int, error) {
 	t.enter("Write")
 	switch {
@@ -136,8 +137,8 @@ func (t *Transport) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// send sends what the system takes of b. When that is nothing it waits for room;
-// an error is the end of the connection.
+// send sends what the system takes of b. If that is nothing it asks for a
+// report of room. An error ends the connection.
 func (t *Transport) send(b []byte) int {
 	n, err := t.stream.Send(b)
 	if err == fd.ErrAgain {
@@ -169,7 +170,7 @@ func (t *Transport) flush() {
 	}
 }
 
-// reads tells whether the peer is listened to.
+// read reads once.
 func (t *Transport) reads() bool { return !t.has(readPaused | peerEnded | closing | ending) }
 
 // read reads once.
@@ -178,8 +179,9 @@ func (t *Transport) read() {
 	n, err := t.stream.Receive(b.buffer[:])
 	switch {
 	case err == nil:
-		// A short read has emptied the socket: epoll(7). Not so if the end of the
-		// stream may have been reported already, or if reads end before the data does.
+		// A short read has emptied the socket: epoll(7). That does not hold if
+		// the end of the stream may have been reported already, or if reads end
+		// before the data does.
 		if n < readMax && !t.has(unsure) {
 			t.await()
 		}
@@ -199,7 +201,8 @@ func (t *Transport) read() {
 	}
 }
 
-// await has the driver report the next time that there is something to read.
+// await asks the driver to report the next time that there is something to
+// read.
 func (t *Transport) await() {
 	t.clear(readable)
 	if err := t.stream.Arm(t.dispatcher.loop, driver.Readable, (*sink)(t)); err != nil {
@@ -207,7 +210,7 @@ func (t *Transport) await() {
 	}
 }
 
-// settle does what was put off until all is sent.
+// afterFlush does what waits until everything is sent.
 func (t *Transport) afterFlush() {
 	if t.backlog != nil || t.stream.Sending() || t.has(ending) {
 		return
@@ -224,7 +227,7 @@ func (t *Transport) afterFlush() {
 	}
 }
 
-// pending tells whether a visit has something to do.
+// pending reports whether a visit has something to do.
 func (t *Transport) pending() bool {
 	if t.has(ending) {
 		return !t.has(lost | stopping)
@@ -232,7 +235,7 @@ func (t *Transport) pending() bool {
 	return t.backlog != nil && t.has(sendable) || t.has(readable) && t.reads()
 }
 
-// doom ends the connection, for the first reason that is given.
+// end ends the connection. The first error given counts.
 func (t *Transport) end(err error) {
 	if t.has(ending) {
 		return
@@ -242,9 +245,12 @@ func (t *Transport) end(err error) {
 	t.dispatcher.enqueue(t)
 }
 
-// CloseWrite ends the sending side when what is buffered has been sent; the peer
-// reads the end of the stream then. The connection goes on being read. A second
-// call does nothing.
+// Close stops reading, sends what is buffered, and then closes the connection.
+// Lost is called with nil, or with the error that prevented the sending. A peer
+// that does not read can delay that for ever; Abort ends it. If data of the
+// peer is unread, the system resets the connection, and what was just sent may
+// not arrive; to avoid that, use CloseWrite and wait for EOF. A second call
+// does nothing.
 func (t *Transport) CloseWrite() {
 	t.enter("CloseWrite")
 	if !t.has(writeClosed | closing | ending) {
@@ -269,16 +275,16 @@ func (t *Transport) close() {
 	}
 }
 
-// Abort closes the connection, and drops what is buffered. Lost is called in the
-// next turn, with nil.
+// Abort closes the connection, and drops what is buffered. Lost is called in
+// the next turn, with nil.
 func (t *Transport) Abort() {
 	t.enter("Abort")
 	t.end(nil)
 }
 
-// PauseReading lets what arrives wait in the system, and with it the peer: until
-// ResumeReading there is no Data, no EOF, and no word of an error. A second call
-// does nothing.
+// PauseReading stops reading: until ResumeReading there is no Data, no EOF, and
+// no error of a read. What arrives stays in the system's buffer; when that is
+// full, the peer must wait. A second call does nothing.
 func (t *Transport) PauseReading() {
 	t.enter("PauseReading")
 	t.set(readPaused)
@@ -293,7 +299,7 @@ func (t *Transport) ResumeReading() {
 	}
 }
 
-// Buffered gives how many bytes were written and are not sent yet.
+// Buffered returns how many bytes were written and are not sent yet.
 func (t *Transport) Buffered() int {
 	if t.backlog == nil {
 		return 0
@@ -301,14 +307,14 @@ func (t *Transport) Buffered() int {
 	return len(t.backlog.rest())
 }
 
-// LocalAddr gives the address of this end, nil after Lost has returned.
+// LocalAddr returns the address of this end, nil after Lost has returned.
 func (t *Transport) LocalAddr() net.Addr {
 	t.enter("LocalAddr")
 	local, _ := t.addrs()
 	return local
 }
 
-// RemoteAddr gives the address of the peer. That of a Unix socket is nil after
+// RemoteAddr returns the address of the peer. For a Unix socket it is nil after
 // Lost has returned.
 func (t *Transport) RemoteAddr() net.Addr {
 	t.enter("RemoteAddr")
@@ -319,7 +325,7 @@ func (t *Transport) RemoteAddr() net.Addr {
 	return remote
 }
 
-// SyscallConn gives access to the descriptor, by Control; Read and Write of it
+// SyscallConn returns access to the descriptor, by Control. Its Read and Write
 // would wait, and fail with errors.ErrUnsupported. Control fails after Lost.
 func (t *Transport) SyscallConn() (syscall.RawConn, error) { return rawTransport{t}, nil }
 
@@ -333,7 +339,7 @@ func (r rawTransport) Control(op func(sys uintptr)) error {
 func (rawTransport) Read(func(sys uintptr) bool) error  { return errors.ErrUnsupported }
 func (rawTransport) Write(func(sys uintptr) bool) error { return errors.ErrUnsupported }
 
-// fail makes an error one of package net's.
+// fail returns err as package net would.
 func (t *Transport) fail(op string, err error) error {
 	var named *net.OpError
 	if err == nil || errors.As(err, &named) {
@@ -350,7 +356,7 @@ func (t *Transport) fail(op string, err error) error {
 	return &net.OpError{Op: op, Net: network, Source: local, Addr: remote, Err: err}
 }
 
-// tcpPeer gives the address of a TCP peer.
+// tcpPeer returns the address of a TCP peer.
 func tcpPeer(a net.Addr) peerAddr {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		return tcp.AddrPort()

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// zone gives the name of the interface that an IPv6 scope is numbered by, and
-// index the number of one that is named.
+// zone returns the name of the interface with an IPv6 scope number, and index
+// the number of a named one.
 func zone(id uint32) string {
 	if id == 0 {
 		return ""

@@ -63,7 +63,7 @@ func serve(ctx context.Context, c net.Conn, config *tls.Config) error {
 			}
 			near = s
 		}
-		conn, err := (&socket.Dialer{Timeout: *setup}).Dial(g, "tcp", *to)
+		conn, err := (&socket.Dialer{Timeout: *setup}).DialContext(g, "tcp", *to)
 		if err != nil {
 			return err
 		}

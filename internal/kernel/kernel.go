@@ -8,7 +8,7 @@ import (
 	"context"
 
 	"github.com/rondo-go/rondo/internal/driver"
-	"github.com/rondo-go/rondo/internal/window"
+	"github.com/rondo-go/rondo/internal/layout"
 )
 
 // A Loop is one loop, seen from below the public API.
@@ -113,4 +113,4 @@ var Of func(ctx context.Context) Loop
 var Loops func() []Loop
 
 // Table says where in the kernel's records what stands.
-var Table *window.Table
+var Table *layout.Table

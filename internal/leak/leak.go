@@ -1,5 +1,5 @@
-// Package leak is for tests: it holds the law that nothing is left behind, no
-// goroutine and no file descriptor.
+// Package leak is for tests: it checks that they leave no goroutine and no file
+// descriptor behind.
 package leak
 
 import (
@@ -15,11 +15,10 @@ import (
 // before. It does not return.
 func Main(m *testing.M) { os.Exit(Run(m)) }
 
-// Run is Main for who has something to clear away after the tests: it gives the
-// status with which the program has to exit.
+// Run is Main for a TestMain that cleans up after the tests: it returns the status
+// with which the program must exit.
 func Run(m *testing.M) int {
-	// The runtime's own poller has descriptors too, which the first pipe makes
-	// it open once.
+	// The runtime's poller has descriptors too. The first pipe opens them.
 	r, w, err := os.Pipe()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -30,8 +29,8 @@ func Run(m *testing.M) int {
 
 	goroutines, fds := runtime.NumGoroutine(), Descriptors()
 	code := m.Run()
-	// A goroutine that has done its work may still be about to end.
-	// On a busy machine that can take a while.
+	// A goroutine that has done its work may not have ended yet. On a busy
+	// machine that can take a while.
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if runtime.NumGoroutine() <= goroutines && Descriptors() <= fds {
 			break
@@ -49,8 +48,8 @@ func Run(m *testing.M) int {
 	return code
 }
 
-// Descriptors counts what the process has open, or gives 0 where /proc does not
-// tell.
+// Descriptors returns the number of open file descriptors of the process, or 0 on a
+// system without /proc.
 func Descriptors() int {
 	names, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

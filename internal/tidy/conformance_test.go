@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestConformance holds docs/CONFORMANCE.md to the tests: each that it names
-// exists, and each that is named after a number stands in the row of that number.
+// TestConformance compares docs/CONFORMANCE.md with the tests: each test that it
+// names exists, and each test with a number in its name is in the row of that number.
 func TestConformance(t *testing.T) {
 	text, err := os.ReadFile("../../docs/CONFORMANCE.md")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 			if m := name.FindStringSubmatch(f.Name.Name); m != nil {
 				found[f.Name.Name] = true
 				if !slices.Contains(rows[m[1]], f.Name.Name) {
-					t.Errorf("%s: %s does not stand in the row of C-%s in docs/CONFORMANCE.md", s.path, f.Name.Name, m[1])
+					t.Errorf("%s: %s is not in the row of C-%s in docs/CONFORMANCE.md", s.path, f.Name.Name, m[1])
 				}
 			}
 		}
@@ -46,7 +46,7 @@ func TestConformance(t *testing.T) {
 	for n, tests := range rows {
 		for _, test := range tests {
 			if !found[test] {
-				t.Errorf("docs/CONFORMANCE.md: C-%s names %s, which there is not", n, test)
+				t.Errorf("docs/CONFORMANCE.md: C-%s names %s, which does not exist", n, test)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // replayed are the packages whose every choice a seed repeats.
 var replayed = []string{".", "coro", "sim"}
 
-// instead says what to use for a function that a seed cannot repeat.
+// instead says what to use in place of a function that a seed cannot repeat.
 var instead = map[string]string{
 	"time.Now":       "the driver has the clock",
 	"time.Since":     "the driver has the clock",
@@ -22,17 +22,17 @@ var instead = map[string]string{
 	"time.NewTimer":  "use the loop's timers",
 	"time.NewTicker": "use the loop's timers",
 	"time.Tick":      "use the loop's timers",
-	"maps.All":       "sort what orders anything",
-	"maps.Keys":      "sort what orders anything",
-	"maps.Values":    "sort what orders anything",
+	"maps.All":       "sort first, because the order of a map is random",
+	"maps.Keys":      "sort first, because the order of a map is random",
+	"maps.Values":    "sort first, because the order of a map is random",
 }
 
 const seeded = "make a generator from the seed"
 
 var determinismRule = rule{
 	name: "determinism",
-	law: "The root package, coro and sim have no clock, no chance and no goroutine but those of the driver and of inbox.go, " +
-		"and let the order of a map decide nothing: so a seed repeats a run.",
+	law: "The root package, coro and sim have no clock, no randomness and no goroutines except those of the driver and of inbox.go, " +
+		"and nothing depends on the order of a map. Therefore a seed repeats a run.",
 	check: func(t *tree) (found []breach) {
 		for _, s := range t.source {
 			if !s.test && slices.Contains(replayed, s.dir) {
@@ -73,7 +73,7 @@ var determinismRule = rule{
 	},
 }
 
-// unrepeatable finds in s what the text alone betrays, for every system.
+// unrepeatable finds what the text of s shows without types, for every system.
 func (t *tree) unrepeatable(s *source) (found []breach) {
 	add := func(n ast.Node, in, what, hint string) {
 		found = append(found, breach{file: s.path, line: t.line(n.Pos()), in: in, what: what, hint: hint})
@@ -116,13 +116,13 @@ func (t *tree) unrepeatable(s *source) (found []breach) {
 	return found
 }
 
-// typeOfRand has the types of both packages called rand.
+// typeOfRand has the types of both packages named rand.
 var typeOfRand = map[string]bool{
 	"Rand": true, "Source": true, "Source64": true, "Zipf": true, "PCG": true, "ChaCha8": true,
 }
 
-// qualified gives "time.Now" for such an expression, whatever the file calls
-// package time, and "" for any other. Both packages called rand are math/rand.
+// qualified returns "time.Now" for such an expression, whatever the file calls
+// package time, and "" for any other. Both packages named rand are math/rand.
 func qualified(e ast.Expr, imports map[string]string) string {
 	sel, ok := e.(*ast.SelectorExpr)
 	if !ok {
@@ -153,7 +153,7 @@ func (t *tree) mapRanges(s *source, info *types.Info) (found []breach) {
 	return found
 }
 
-// isMap tells whether t is a map, or a type parameter that stands for one.
+// isMap reports whether t is a map, or a type parameter whose types are maps.
 func isMap(t types.Type) bool {
 	switch t := t.(type) {
 	case *types.TypeParam:
@@ -175,7 +175,7 @@ var untagged = []string{".", "coro"}
 
 var tagsRule = rule{
 	name: "tags",
-	law:  "The root package and coro are the same everywhere: no build constraint, no system in a file's name.",
+	law:  "The root package and coro are the same on every system: no build constraint, no system in a file's name.",
 	check: func(t *tree) (found []breach) {
 		for _, s := range t.source {
 			if s.test || !slices.Contains(untagged, s.dir) {
@@ -203,8 +203,8 @@ var tagsRule = rule{
 	},
 }
 
-// systems has the names that the go command reads in a file's name, those that
-// anybody might use.
+// systems has the systems and processors that the go command reads in a file's
+// name, as far as anyone might use them.
 var systems = []string{
 	"linux", "darwin", "freebsd", "openbsd", "netbsd", "dragonfly", "solaris", "aix", "windows", "plan9", "js", "wasip1",
 	"android", "ios", "amd64", "arm64", "386", "arm", "riscv64", "loong64", "ppc64", "ppc64le", "s390x", "wasm",

@@ -54,7 +54,7 @@ var docsRule = rule{
 
 const docsSample = "// Package rondo is a sample.\npackage rondo\n\n// T is t.\ntype T[V any] struct{}\n\n"
 
-// undocumented gives the exported names that have no comment.
+// undocumented returns the exported names that have no comment.
 func (t *tree) undocumented(f *ast.File) (names []*ast.Ident) {
 	bare := func(name *ast.Ident, groups ...*ast.CommentGroup) {
 		if name.IsExported() && !said(groups...) {
@@ -92,7 +92,7 @@ func (t *tree) undocumented(f *ast.File) (names []*ast.Ident) {
 	return names
 }
 
-// said tells whether one of the comments has any text; directives are none.
+// said reports whether one of the comments has text other than directives.
 func said(groups ...*ast.CommentGroup) bool {
 	for _, g := range groups {
 		if g.Text() != "" {
@@ -102,7 +102,7 @@ func said(groups ...*ast.CommentGroup) bool {
 	return false
 }
 
-// receiverName gives the name of a receiver's type.
+// receiverName returns the name of a receiver's type.
 func receiverName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

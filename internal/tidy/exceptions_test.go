@@ -5,21 +5,21 @@ type exception struct {
 	rule string
 	file string
 	in   string // a function; empty: anywhere in the file
-	what string // as the breach says it
+	what string // as in the breach
 	why  string
 }
 
 var exceptions = []exception{
 	{"determinism", "inbox.go", "goFunc", "go statement",
-		"what runs beside a loop is started here and nowhere else"},
+		"every goroutine is started here"},
 	{"determinism", "sim/run.go", "run", "go statement",
 		"a simulated loop has a goroutine of its own, so that the test outlives a loop that hangs"},
 	{"determinism", "sim/world.go", "wait", "time.NewTimer",
-		"work that was offloaded is real, and so is the patience with it"},
+		"offloaded work takes real time, and so does the wait for it"},
 
 	{"locks", "inbox.go", "", "import of sync", "other goroutines come in here"},
 	{"locks", "inbox.go", "", "import of sync/atomic", "other goroutines come in here"},
-	{"locks", "caller.go", "", "import of sync", "any goroutine may ask whether it is on the loop"},
+	{"locks", "caller.go", "", "import of sync", "any goroutine may check whether it is on the loop"},
 	{"locks", "future.go", "", "import of sync", "any goroutine may set a Future"},
 	{"locks", "run.go", "", "import of sync", "any goroutine may read the list of all loops"},
 
@@ -29,10 +29,10 @@ var exceptions = []exception{
 	{"skips", "internal/poll/descriptor_test.go", "TestHighDescriptor", "t.Skip",
 		"the system may allow a process fewer than 900 descriptors"},
 	{"skips", "sim/victim_test.go", "TestVictim", "t.Skip",
-		"it is there to fail, and to be skipped, in a process that another test starts"},
+		"it fails on purpose in a process that another test starts, and is skipped elsewhere"},
 }
 
-// exceptionFor gives the exception that covers b, if one does.
+// exceptionFor returns the exception that covers b, if one does.
 func exceptionFor(rule string, b breach) (exception, bool) {
 	for _, e := range exceptions {
 		if e.rule == rule && e.file == b.file && e.what == b.what && (e.in == "" || e.in == b.in) {

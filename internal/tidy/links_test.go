@@ -42,7 +42,7 @@ var linksRule = rule{
 	},
 }
 
-// prose gives the lines of a Markdown text, with code left out of them.
+// prose returns the lines of a Markdown text, with code left out of them.
 func prose(text string) []string {
 	lines := strings.Split(text, "\n")
 	fence := ""
@@ -69,7 +69,7 @@ var (
 	scheme    = regexp.MustCompile(`^[a-z]+:`)
 )
 
-// targets gives what a line links to.
+// targets returns what a line links to.
 func targets(line string) (list []string) {
 	line = code.ReplaceAllString(line, "")
 	for _, m := range append(inline.FindAllStringSubmatch(line, -1), reference.FindAllStringSubmatch(line, -1)...) {
@@ -80,7 +80,7 @@ func targets(line string) (list []string) {
 	return list
 }
 
-// follow says why a link in file p leads nowhere, or gives "".
+// follow returns why a link in file p leads nowhere, or "".
 func (t *tree) follow(p, target string) string {
 	file, heading, _ := strings.Cut(target, "#")
 	to := p
@@ -99,7 +99,7 @@ func (t *tree) follow(p, target string) string {
 	return ""
 }
 
-// anchors gives the names by which the headings of a text are linked to.
+// anchors returns the names by which the headings of a text are linked to.
 func anchors(text string) map[string]bool {
 	names := make(map[string]bool)
 	for _, l := range prose(text) {

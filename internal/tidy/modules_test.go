@@ -8,7 +8,7 @@ import (
 var modulesRule = rule{
 	name: "modules",
 	law: "The root module requires golang.org/x/sys and nothing else. Every module but .ci/tools is in go.work. None replaces " +
-		"another, so that the command can be installed from outside, and none requires a version of Rondo that nobody can get.",
+		"another, so that the command can be installed from outside, and none requires a version of Rondo that does not exist.",
 	check: func(t *tree) (found []breach) {
 		if !t.exists["LICENSE"] {
 			found = append(found, breach{file: "LICENSE", what: "no licence"})
@@ -75,7 +75,7 @@ func modulesSample(file, text string) files {
 	return f
 }
 
-// directives gives the arguments of each directive of the kind in the text of a
+// directives returns the arguments of each directive of the kind in the text of a
 // go.mod or go.work.
 func directives(text, kind string) (list []string) {
 	block := false

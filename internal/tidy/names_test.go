@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// empty are the names that say nothing.
+// empty are names without meaning.
 var empty = []string{
 	"util", "utils", "helper", "helpers", "common", "misc", "types", "manager", "managers", "base", "impl", "stuff",
 }
 
 var namesRule = rule{
 	name: "names",
-	law:  "A file, a folder and a package are named for the one thing that they have: never " + strings.Join(empty, ", ") + ".",
+	law:  "A file, a folder and a package are named for the one thing that they contain, never " + strings.Join(empty, ", ") + ".",
 	check: func(t *tree) (found []breach) {
 		seen := make(map[string]bool)
 		for _, s := range t.source {
@@ -48,7 +48,7 @@ var mark = regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
 
 var marksRule = rule{
 	name: "marks",
-	law:  "What is to be done stands in an issue, not in a comment. No comment links into what another package keeps to itself.",
+	law:  "Open work belongs in an issue, not in a comment. No go:linkname reaches into another package.",
 	check: func(t *tree) (found []breach) {
 		for _, s := range t.source {
 			for _, c := range comments(s.ast) {

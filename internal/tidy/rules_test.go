@@ -8,22 +8,23 @@ import (
 	"testing"
 )
 
-// A rule is one thing that holds all over the source.
+// A rule holds for all of the source.
 type rule struct {
 	name  string
-	law   string               // in a sentence or two, for whoever broke it
-	check func(*tree) []breach // finds all that breaks it, exceptions included
-	bad   []sample             // each has exactly one breach; at least one sample
+	law   string               // in a sentence or two, for the author of the change that breaks it
+	check func(*tree) []breach // finds every breach, exceptions included
+	bad   []sample             // each has exactly one breach; there is at least one
 	good  files                // has none
 
-	// A rule with a table about the repository judges its samples by another one.
+	// The check for the samples, if that of the repository has a table of files
+	// or figures; nil: check.
 	onSample func(*tree) []breach
 }
 
 // A sample is a small tree that breaks a rule.
 type sample struct {
 	files files
-	want  string // a piece of what is said about it
+	want  string // part of the text of its breach
 }
 
 // files are the contents of a tree, by path.
@@ -32,9 +33,9 @@ type files map[string]string
 // A breach is a place that breaks a rule.
 type breach struct {
 	file string
-	line int    // 0 if it is about the file as a whole
-	in   string // the function that it is in, if in any
-	what string // the thing that is not allowed: what an exception names
+	line int    // 0 if it concerns the whole file
+	in   string // the function that contains it, if any
+	what string // what is not allowed; an exception names it
 	hint string // what to do instead
 }
 
@@ -59,7 +60,7 @@ var rules = []rule{
 	docsRule, namesRule, marksRule, linksRule, sleepsRule, skipsRule, modulesRule,
 }
 
-// TestRules holds the repository to every rule.
+// TestRules checks the repository against every rule.
 func TestRules(t *testing.T) {
 	repository, err := readTree("../..")
 	if err != nil {
@@ -67,7 +68,7 @@ func TestRules(t *testing.T) {
 	}
 	for _, s := range repository.source {
 		if s.err != nil {
-			t.Errorf("what no rule can read: %v", s.err)
+			t.Errorf("a file that no rule can read: %v", s.err)
 		}
 	}
 	needed := make(map[exception]bool)
@@ -91,16 +92,16 @@ func TestRules(t *testing.T) {
 		t.Log("Every exception is needed, and says why.")
 		for _, e := range exceptions {
 			if !needed[e] {
-				t.Errorf("nothing needs this exception: %s, %s, %q: take it out", e.rule, e.file, e.what)
+				t.Errorf("nothing needs this exception: %s, %s, %q: remove it", e.rule, e.file, e.what)
 			}
 			if e.why == "" {
-				t.Errorf("no reason is given for this exception: %s, %s, %q", e.rule, e.file, e.what)
+				t.Errorf("this exception has no reason: %s, %s, %q", e.rule, e.file, e.what)
 			}
 		}
 	})
 }
 
-// TestEveryRuleCanFail shows each rule its samples.
+// TestEveryRuleCanFail checks each rule with its samples.
 func TestEveryRuleCanFail(t *testing.T) {
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {

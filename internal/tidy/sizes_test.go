@@ -14,7 +14,7 @@ const (
 
 var sizesRule = rule{
 	name: "sizes",
-	law: fmt.Sprintf("A kernel file has at most %d lines, any other at most %d, a function at most %d. Tests are as long as they must be.",
+	law: fmt.Sprintf("A kernel file has at most %d lines, any other at most %d, a function at most %d. Tests have no limit.",
 		kernelFileMax, fileMax, functionMax),
 	check: func(t *tree) (found []breach) {
 		for _, s := range t.source {

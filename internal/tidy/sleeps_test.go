@@ -7,7 +7,7 @@ import (
 
 var sleepsRule = rule{
 	name: "sleeps",
-	law:  "No test sleeps to be right: it waits for what it waits for, or runs under sim.",
+	law:  "No test needs a sleep to pass: it waits for an event, or runs under sim.",
 	check: func(t *tree) (found []breach) {
 		for _, s := range t.source {
 			if !s.test {
@@ -37,7 +37,7 @@ var sleepsRule = rule{
 
 var skipsRule = rule{
 	name: "skips",
-	law:  "No test skips itself, unless the -short flag asks for it: what is not run is not known to hold.",
+	law:  "No test skips itself, unless -short is set: a test that does not run shows nothing.",
 	check: func(t *tree) (found []breach) {
 		for _, s := range t.source {
 			if !s.test {
@@ -64,8 +64,8 @@ var skipsRule = rule{
 	},
 }
 
-// skips finds the calls in n that end a test as skipped. running has the names
-// of what runs tests, where n stands.
+// skips finds the calls in n that skip a test. running has the names of the
+// variables that are a testing.T or the like there.
 func skips(n ast.Node, imports map[string]string, running []string) (found []ast.Node) {
 	ast.Inspect(n, func(inner ast.Node) bool {
 		switch inner := inner.(type) {
@@ -92,7 +92,7 @@ func skips(n ast.Node, imports map[string]string, running []string) (found []ast
 	return found
 }
 
-// runners gives the names of what runs tests within a function, if around it
+// runners returns the names of what runs tests within a function, if around it
 // they are those given.
 func runners(f *ast.FuncType, imports map[string]string, around []string) (names []string) {
 	names = slices.Clone(around)

@@ -8,14 +8,14 @@ import (
 )
 
 // kernelFiles are the files of the root package that may use each other's
-// insides. The others are library files.
+// unexported names. The others are library files.
 var kernelFiles = []string{
 	"loop", "baton", "worker", "park", "task", "scope", "unwind", "contextwatch", // the heart
-	"timer", "inbox", "caller", "context", "cancellation", "errors", "info", "report", "observer", "window",
+	"timer", "inbox", "caller", "context", "cancellation", "errors", "info", "report", "observer", "layout",
 	"run", "group", "sleep", "join", "future", "offload", "pull", "map", "tracer", "timeline", "hooks",
 }
 
-// kernel tells whether s is a kernel file.
+// kernel reports whether s is a kernel file.
 func (s *source) kernel() bool {
 	return s.dir == "." && slices.Contains(kernelFiles, strings.TrimSuffix(s.name, ".go"))
 }
@@ -90,7 +90,7 @@ const limit = 1
 func start() {}
 `
 
-// reaches finds what s takes of other files that it should not.
+// reaches finds what s uses of other files although it must not.
 func (t *tree) reaches(s *source, info *types.Info) (found []breach) {
 	elsewhere := func(o types.Object) bool {
 		return o != nil && o.Pkg() != nil && o.Pkg().Path() == module && t.fset.Position(o.Pos()).Filename != s.path
@@ -100,7 +100,7 @@ func (t *tree) reaches(s *source, info *types.Info) (found []breach) {
 	}
 	for _, i := range s.ast.Imports {
 		if strings.Contains(i.Path.Value, module+"/internal/") && !strings.HasSuffix(i.Path.Value, "/internal/ring\"") {
-			add(i, "", "import of "+strings.Trim(i.Path.Value, `"`), "a library file has what a user has")
+			add(i, "", "import of "+strings.Trim(i.Path.Value, `"`), "a library file uses what a user could use")
 		}
 	}
 	s.functions(func(in string, d ast.Decl) {
@@ -126,7 +126,7 @@ func (t *tree) reaches(s *source, info *types.Info) (found []breach) {
 	return found
 }
 
-// receiver gives the type that f is a method of.
+// receiver returns the type that f is a method of.
 func receiver(f *ast.FuncDecl, info *types.Info) types.Object {
 	r := info.Defs[f.Name].(*types.Func).Signature().Recv().Type()
 	if p, ok := r.(*types.Pointer); ok {
@@ -138,7 +138,7 @@ func receiver(f *ast.FuncDecl, info *types.Info) types.Object {
 	return nil
 }
 
-// literal gives the type of a struct literal that has values without names.
+// literal returns the type of a struct literal that has values without names.
 func literal(l *ast.CompositeLit, info *types.Info) types.Object {
 	if len(l.Elts) == 0 {
 		return nil

@@ -101,7 +101,7 @@ func readTree(root string) (*tree, error) {
 
 func (t *tree) line(pos token.Pos) int { return t.fset.Position(pos).Line }
 
-// in tells whether s belongs to one of the folders, or lies below it.
+// in reports whether s is in one of the folders or below it.
 func (s *source) in(dirs ...string) bool {
 	for _, d := range dirs {
 		if s.dir == d || strings.HasPrefix(s.dir, d+"/") {
@@ -111,7 +111,7 @@ func (s *source) in(dirs ...string) bool {
 	return false
 }
 
-// external tells whether s is a test that sees only what its package exports.
+// external reports whether s is a test that sees only what its package exports.
 func (s *source) external() bool { return s.test && strings.HasSuffix(s.ast.Name.Name, "_test") }
 
 // functions calls fn for each declaration of s, with the name of the function
@@ -126,8 +126,8 @@ func (s *source) functions(fn func(name string, d ast.Decl)) {
 	}
 }
 
-// imports gives the path of each import of s, by the name it has in the file.
-// The last part of the path stands in for the package's name.
+// imports returns the path of each import of s, by the name it has in the file.
+// The last part of the path serves as the package's name.
 func (s *source) imports() map[string]string {
 	names := make(map[string]string)
 	for _, i := range s.ast.Imports {
@@ -144,7 +144,7 @@ func (s *source) imports() map[string]string {
 	return names
 }
 
-// standard tells whether the import path is the standard library's.
+// standard reports whether the import path is the standard library's.
 func standard(p string) bool {
 	first, _, _ := strings.Cut(p, "/")
 	return !strings.Contains(first, ".") && p != "C"

@@ -22,8 +22,8 @@ type typed struct {
 	err   error
 }
 
-// typed type-checks the packages in the given folders. A folder without Go
-// files is left out.
+// typed type-checks the packages in the given folders. It skips a folder without Go
+// files.
 func (t *tree) typed(dirs ...string) (packages []typed) {
 	for _, dir := range dirs {
 		p := typed{info: &types.Info{
@@ -50,7 +50,7 @@ func parsed(files []*source) (list []*ast.File) {
 	return list
 }
 
-// buildable gives the files of a folder that make its package on this system.
+// buildable returns the files of a folder that make its package on this system.
 func (t *tree) buildable(dir string) (list []*source) {
 	context := build.Default
 	context.CgoEnabled = false
@@ -68,9 +68,10 @@ func (t *tree) buildable(dir string) (list []*source) {
 	return list
 }
 
-// A library finds what a package imports: the standard library as compiled, a
-// package of the tree by checking what it declares. Any other package is empty,
-// which matters only in what nobody checks here, the body of a function below.
+// A library finds what a package imports. It reads the standard library as compiled,
+// and checks only the declarations of a package of the tree. Any other package is
+// empty, which matters only inside functions of those packages, and nothing here
+// checks them.
 type library struct {
 	tree     *tree
 	standard types.Importer
@@ -110,7 +111,7 @@ func (l *library) Import(p string) (*types.Package, error) {
 	return l.ours[p], nil
 }
 
-// standardImports gives what the root module imports of the standard library.
+// standardImports returns what the root module imports of the standard library.
 func (t *tree) standardImports() []string {
 	wanted := make(map[string]bool)
 	for _, s := range t.source {
@@ -126,9 +127,9 @@ func (t *tree) standardImports() []string {
 	return slices.Sorted(maps.Keys(wanted))
 }
 
-// compiled has the files in which the go command keeps what it compiled of the
-// standard library. That does not change between two edits, so here it is the
-// right one to ask.
+// compiled has the go command's files with the compiled packages of the standard
+// library. The standard library does not change between two edits, so asking the go
+// command is right here.
 var compiled = make(map[string]string)
 
 func compile(packages []string) {

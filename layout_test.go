@@ -1,7 +1,7 @@
 package rondo
 
-// This file compares the window with the kernel's records: at each offset there
-// is a field of the type that package window says.
+// This file compares the table with the kernel's records: at each offset there
+// is a field of the type that package layout says.
 
 import (
 	"go/ast"
@@ -12,27 +12,27 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/rondo-go/rondo/internal/window"
+	"github.com/rondo-go/rondo/internal/layout"
 )
 
 // records are the kernel's structures, by the first part of the names of their
 // offsets.
 var records = map[string]reflect.Type{
-	"Loop": reflect.TypeFor[Loop](), "Task": reflect.TypeFor[Task](), "Rare": reflect.TypeFor[taskExtra](), "Worker": reflect.TypeFor[worker](),
+	"Loop": reflect.TypeFor[Loop](), "Task": reflect.TypeFor[Task](), "Extra": reflect.TypeFor[taskExtra](), "Worker": reflect.TypeFor[worker](),
 	"List": reflect.TypeFor[WaitList](), "Scope": reflect.TypeFor[Scope](), "Timer": reflect.TypeFor[timer](), "Nested": reflect.TypeFor[nested](),
 }
 
-// TestWindow reads the names of the offsets, and the types of the fields there,
-// from the source of package window.
-func TestWindow(t *testing.T) {
+// TestRecordOffsets reads the names of the offsets, and the types of the fields there,
+// from the source of package layout.
+func TestRecordOffsets(t *testing.T) {
 	names, types := offsetsOf(t)
-	if len(names) != window.Count {
-		t.Fatalf("the source has %d offsets, want %d", len(names), window.Count)
+	if len(names) != layout.Count {
+		t.Fatalf("the source has %d offsets, want %d", len(names), layout.Count)
 	}
 	taken := make(map[string]map[uint16]string)
 	for i, name := range names {
 		end := strings.IndexFunc(name[1:], func(c rune) bool { return c >= 'A' && c <= 'Z' }) + 1
-		kind, offset := name[:end], pane.Offsets[i]
+		kind, offset := name[:end], layoutTable.Offsets[i]
 		record := records[kind]
 		if record == nil {
 			t.Errorf("%s is the offset of no record", name)
@@ -57,32 +57,32 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestWindowTable: the parts of the table are where a reader looks for them, and
+// TestRecordTable: the parts of the table are where a reader looks for them, and
 // the table has been opened.
-func TestWindowTable(t *testing.T) {
-	var table window.Table
+func TestRecordTable(t *testing.T) {
+	var table layout.Table
 	for _, c := range []struct {
 		what       string
 		want, have uintptr
 	}{
-		{"Version", unsafe.Offsetof(table.Version), window.AtVersion}, {"Size", unsafe.Offsetof(table.Size), window.AtSize},
-		{"Self", unsafe.Offsetof(table.Self), window.AtSelf}, {"Loops", unsafe.Offsetof(table.Loops), window.AtLoops},
-		{"Marker", unsafe.Offsetof(table.Marker), window.AtMarker}, {"Offsets", unsafe.Offsetof(table.Offsets), window.AtOffsets},
+		{"Version", unsafe.Offsetof(table.Version), layout.AtVersion}, {"Size", unsafe.Offsetof(table.Size), layout.AtSize},
+		{"Self", unsafe.Offsetof(table.Self), layout.AtSelf}, {"Loops", unsafe.Offsetof(table.Loops), layout.AtLoops},
+		{"Marker", unsafe.Offsetof(table.Marker), layout.AtMarker}, {"Offsets", unsafe.Offsetof(table.Offsets), layout.AtOffsets},
 	} {
 		if c.want != c.have {
 			t.Errorf("%s is at %d, and readers look for it at %d", c.what, c.want, c.have)
 		}
 	}
-	if pane.Self != &pane || pane.Version != window.Version || uintptr(pane.Size) != unsafe.Sizeof(table) || pane.Loops != unsafe.Pointer(&loops.live) {
-		t.Errorf("the table is %+v", pane)
+	if layoutTable.Self != &layoutTable || layoutTable.Version != layout.Version || uintptr(layoutTable.Size) != unsafe.Sizeof(table) || layoutTable.Loops != unsafe.Pointer(&loops.live) {
+		t.Errorf("the table is %+v", layoutTable)
 	}
 }
 
-// offsetsOf returns the constants of package window that are offsets, in their
+// offsetsOf returns the constants of package layout that are offsets, in their
 // order, and the types that their comments begin with.
 func offsetsOf(t *testing.T) (names, types []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "internal/window/window.go", nil, parser.ParseComments)
+	file, err := parser.ParseFile(token.NewFileSet(), "internal/layout/layout.go", nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func offsetsOf(t *testing.T) (names, types []string) {
 }
 
 // hasField reports whether there is a field of a type at an offset of a structure,
-// or of a structure inside it. what is the type as package window names it.
+// or of a structure inside it. what is the type as package layout names it.
 func hasField(in reflect.Type, offset uintptr, what string) bool {
 	for f := range in.Fields() {
 		at := offset - f.Offset

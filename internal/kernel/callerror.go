@@ -2,7 +2,7 @@ package kernel
 
 import "strings"
 
-// A CallError is an error of the caller: the call, what is wrong with it, and the
+// A CallError is an error of a call: the call, what is wrong with it, and the
 // error that errors.Is finds in it.
 type CallError struct {
 	Call string // such as "Sleep" or "socket.Pipe"
@@ -16,7 +16,7 @@ func (e *CallError) Error() string { return "rondo: " + e.Call + e.Text }
 // Unwrap returns Err.
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Misuse puts the name of the call before an error of package rondo.
-func Misuse(call string, err error) error {
+// Wrap puts the name of the call, or what happened, before an error of package rondo.
+func Wrap(call string, err error) error {
 	return &CallError{call, ": " + strings.TrimPrefix(err.Error(), "rondo: "), err}
 }

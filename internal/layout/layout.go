@@ -1,12 +1,12 @@
-// Package window says what a program with Rondo in it shows to those who look
-// into its memory from outside: a table that tells where its loops are and where
-// in each of their records what stands. Package rondo fills it in, package
-// inspect reads it; neither depends on the other's version beyond this.
+// Package layout has the table by which a program with Rondo in it can be read from
+// outside: it says where the loops are, and at which offset in their records each
+// field is. Package rondo fills it in, package inspect reads it; neither depends on
+// the other's version beyond this.
 //
 // The table is found by its cookie, in the program's initialised data, and is
 // known from a chance hit or a copy by its Self, which is set when the program
-// starts. It costs the program nothing but the room.
-package window
+// starts. It costs the program nothing but the memory.
+package layout
 
 import "unsafe"
 
@@ -29,13 +29,13 @@ type Table struct {
 	Self    *Table // itself, once the program has started
 	// Loops is the address of a slice of the loops that live, *Loop each.
 	Loops unsafe.Pointer
-	// Marker is a function called marker: who can name it reads the program's
-	// function tables right.
+	// Marker is a function called marker: a reader that finds its name reads the
+	// program's function tables right.
 	Marker  func()
 	Offsets [Count]uint16
 }
 
-// Where the fields of a Table stand.
+// The offsets of the fields of a Table.
 const (
 	AtVersion = 16
 	AtSize    = 20
@@ -45,19 +45,19 @@ const (
 	AtOffsets = 48
 )
 
-// The offsets: where a field stands in its record. Those that end in Size are the
-// size of a record.
+// The offsets of fields in their records. Those that end in Size are the size of a
+// record.
 const (
 	LoopName     = iota // string
 	LoopSerial          // uint64
-	LoopRing            // *Task, any that lives
+	LoopTasks           // *Task, any that lives
 	LoopLive            // int, how many live
 	LoopSpawned         // uint64, the number of the youngest task
 	LoopCurrent         // *Task, the running one
-	LoopHub             // *Task, stands for the goroutine of Run
+	LoopRunTask         // *Task, stands for the goroutine of Run
 	LoopNow             // int64, the clock when it was read last
 	LoopStarted         // int64, the clock when Run began
-	LoopEpoch           // int64, the system's monotonic clock at instant 0; 0: the clock is not of this world
+	LoopEpoch           // int64, the system's monotonic clock at instant 0; 0: the clock is not the system's
 	LoopSteps           // uint64, tasks and callbacks run
 	LoopTurns           // uint64
 	LoopSwitches        // uint64
@@ -77,19 +77,19 @@ const (
 	TaskNext   // *Task
 	TaskPrev   // *Task
 	TaskFn     // func, a pointer to its code's address
-	TaskRare   // *taskExtra
+	TaskExtra  // *taskExtra
 	TaskID     // uint64
 	TaskParent // uint64
 	TaskBorn   // int64
 	TaskSize
 
-	RareName  // *string
-	RareEntry // uintptr, the user's function if Fn is one of Rondo's
-	RareSize
+	ExtraName  // *string
+	ExtraEntry // uintptr, the user's function if Fn is one of Rondo's
+	ExtraSize
 
 	WorkerJob      // *Task
 	WorkerSwitches // uint64
-	WorkerAlarm    // int32, the place of its timer plus one
+	WorkerTimer    // int32, the place of its timer plus one
 	WorkerList     // *WaitList
 	WorkerWhat     // string
 	WorkerOn       // uint64
@@ -103,17 +103,17 @@ const (
 	ListOf    // any: a *string or an address of package net
 	ListSize
 
-	ScopeLoop    // *Loop
-	ScopeHost    // *Task
-	ScopeParent  // *Scope
-	ScopeTasks   // int32
-	ScopeMarks   // bool: a Shield
-	ScopeVerdict // a pointer, nil if it is not cancelled
-	ScopeShown   // a pointer, to where its deadline stands as an int64
+	ScopeLoop         // *Loop
+	ScopeHost         // *Task
+	ScopeParent       // *Scope
+	ScopeTasks        // int32
+	ScopeShield       // bool: a Shield
+	ScopeCancellation // a pointer, nil if it is not cancelled
+	ScopeLazy         // a pointer, to where its deadline stands as an int64
 	ScopeSize
 
-	TimerWhen // int64
-	TimerWho  // *worker
+	TimerWhen   // int64
+	TimerWorker // *worker
 	TimerSize
 
 	NestedID // uint64, the number of a coroutine among the goroutines

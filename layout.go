@@ -1,0 +1,109 @@
+package rondo
+
+// This file says where in the kernel's records each field is, for those who look
+// into the program from outside, and nothing more. The reader, package inspect,
+// calls nothing in the program and stops nothing: the records are those that the
+// loop keeps for itself, written as it needs them, so it costs nothing to be read.
+// What a reader sees may be half changed; the reader has to notice that.
+
+import (
+	"unsafe"
+
+	"github.com/rondo-go/rondo/internal/layout"
+	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/ring"
+	"github.com/rondo-go/rondo/internal/stdctx"
+)
+
+const (
+	atSchedule = unsafe.Offsetof(Loop{}.schedule)
+	atBorder   = unsafe.Offsetof(Loop{}.border)
+)
+
+// layoutTable is the table that a reader finds. It must stand in the program's
+// initialised data, so everything in it but Self is known to the linker.
+var layoutTable = layout.Table{
+	Cookie: [2]uint64{layout.Cookie0, layout.Cookie1}, Version: layout.Version, Size: uint32(unsafe.Sizeof(layout.Table{})),
+	Loops: unsafe.Pointer(&loops.live), Marker: marker,
+	Offsets: [layout.Count]uint16{
+		layout.LoopName:     uint16(unsafe.Offsetof(Loop{}.name)),
+		layout.LoopSerial:   uint16(unsafe.Offsetof(Loop{}.serial)),
+		layout.LoopTasks:    uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.allTasks)),
+		layout.LoopLive:     uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.live)),
+		layout.LoopSpawned:  uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.lastID)),
+		layout.LoopCurrent:  uint16(unsafe.Offsetof(Loop{}.current)),
+		layout.LoopRunTask:  uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.runTask)),
+		layout.LoopNow:      uint16(unsafe.Offsetof(Loop{}.clock) + unsafe.Offsetof(clock{}.now)),
+		layout.LoopStarted:  uint16(unsafe.Offsetof(Loop{}.clock) + unsafe.Offsetof(clock{}.started)),
+		layout.LoopEpoch:    uint16(unsafe.Offsetof(Loop{}.clock) + unsafe.Offsetof(clock{}.epoch)),
+		layout.LoopSteps:    uint16(atSchedule + unsafe.Offsetof(schedule{}.steps)),
+		layout.LoopTurns:    uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Turns)),
+		layout.LoopSwitches: uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Switches)),
+		layout.LoopPosts:    uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Posts)),
+		layout.LoopIdle:     uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Idle)),
+		layout.LoopReady:    uint16(atSchedule + unsafe.Offsetof(schedule{}.queue) + ring.LengthAt),
+		layout.LoopTimers:   uint16(unsafe.Offsetof(Loop{}.timers) + unsafe.Offsetof(timers{}.heap)),
+		layout.LoopOffloads: uint16(atBorder + unsafe.Offsetof(border{}.offloads) + unsafe.Offsetof(offloads{}.running)),
+		layout.LoopWorkers:  uint16(unsafe.Offsetof(Loop{}.pool) + unsafe.Offsetof(pool{}.workers)),
+		layout.LoopNested:   uint16(atBorder + unsafe.Offsetof(border{}.callers) + unsafe.Offsetof(callers{}.nested)),
+		layout.LoopSize:     uint16(unsafe.Sizeof(Loop{})),
+
+		layout.TaskWorker: uint16(unsafe.Offsetof(Task{}.worker)),
+		layout.TaskState:  uint16(unsafe.Offsetof(Task{}.state)),
+		layout.TaskScope:  uint16(unsafe.Offsetof(Task{}.scope)),
+		layout.TaskOwner:  uint16(unsafe.Offsetof(Task{}.owner)),
+		layout.TaskNext:   uint16(taskLinks + unsafe.Offsetof(list.Links[Task]{}.Next)),
+		layout.TaskPrev:   uint16(taskLinks + unsafe.Offsetof(list.Links[Task]{}.Prev)),
+		layout.TaskFn:     uint16(unsafe.Offsetof(Task{}.fn)),
+		layout.TaskExtra:  uint16(unsafe.Offsetof(Task{}.extra)),
+		layout.TaskID:     uint16(unsafe.Offsetof(Task{}.id)),
+		layout.TaskParent: uint16(unsafe.Offsetof(Task{}.parent)),
+		layout.TaskBorn:   uint16(unsafe.Offsetof(Task{}.born)),
+		layout.TaskSize:   uint16(unsafe.Sizeof(Task{})),
+
+		layout.ExtraName:  uint16(unsafe.Offsetof(taskExtra{}.name)),
+		layout.ExtraEntry: uint16(unsafe.Offsetof(taskExtra{}.entry)),
+		layout.ExtraSize:  uint16(unsafe.Sizeof(taskExtra{})),
+
+		layout.WorkerJob:      uint16(unsafe.Offsetof(worker{}.job)),
+		layout.WorkerSwitches: uint16(unsafe.Offsetof(worker{}.switches)),
+		layout.WorkerTimer:    uint16(unsafe.Offsetof(worker{}.timerIndex)),
+		layout.WorkerList:     uint16(unsafe.Offsetof(worker{}.list)),
+		layout.WorkerWhat:     uint16(unsafe.Offsetof(worker{}.reason) + unsafe.Offsetof(Reason{}.What)),
+		layout.WorkerOn:       uint16(unsafe.Offsetof(worker{}.reason) + unsafe.Offsetof(Reason{}.On)),
+		layout.WorkerSince:    uint16(unsafe.Offsetof(worker{}.since)),
+		layout.WorkerInner:    uint16(unsafe.Offsetof(worker{}.inner)),
+		layout.WorkerID:       uint16(unsafe.Offsetof(worker{}.id)),
+		layout.WorkerG:        uint16(unsafe.Offsetof(worker{}.g)),
+		layout.WorkerSize:     uint16(unsafe.Sizeof(worker{})),
+
+		layout.ListOwner: uint16(unsafe.Offsetof(WaitList{}.Owner)),
+		layout.ListOf:    uint16(unsafe.Offsetof(WaitList{}.Of)),
+		layout.ListSize:  uint16(unsafe.Sizeof(WaitList{})),
+
+		layout.ScopeLoop:         uint16(unsafe.Offsetof(Scope{}.loop)),
+		layout.ScopeHost:         uint16(unsafe.Offsetof(Scope{}.host)),
+		layout.ScopeParent:       uint16(unsafe.Offsetof(Scope{}.parent)),
+		layout.ScopeTasks:        uint16(unsafe.Offsetof(Scope{}.tasks)),
+		layout.ScopeShield:       uint16(unsafe.Offsetof(Scope{}.shield)),
+		layout.ScopeCancellation: uint16(unsafe.Offsetof(Scope{}.published) + stdctx.EndedAt),
+		layout.ScopeLazy:         uint16(unsafe.Offsetof(Scope{}.published) + stdctx.LazyAt),
+		layout.ScopeSize:         uint16(unsafe.Sizeof(Scope{})),
+
+		layout.TimerWhen:   uint16(unsafe.Offsetof(timer{}.when)),
+		layout.TimerWorker: uint16(unsafe.Offsetof(timer{}.worker)),
+		layout.TimerSize:   uint16(unsafe.Sizeof(timer{})),
+
+		layout.NestedID:   uint16(unsafe.Offsetof(nested{}.id)),
+		layout.NestedG:    uint16(unsafe.Offsetof(nested{}.g)),
+		layout.NestedIn:   uint16(unsafe.Offsetof(nested{}.in)),
+		layout.NestedSize: uint16(unsafe.Sizeof(nested{})),
+	},
+}
+
+// The linker drops what nobody refers to, and a table that pointed to itself
+// could not be laid out before the program runs.
+func init() { layoutTable.Self = &layoutTable }
+
+// marker is named by a reader to prove that it reads the function tables right.
+func marker() {}

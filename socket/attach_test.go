@@ -1,0 +1,172 @@
+package socket_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// TestAttach: what the system has received already comes as Data; the Conn is
+// closed for who still holds it; and what cannot be taken over is left alone.
+func TestAttach(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var got []byte
+		p := noted(t, &socket.Protocol{Data: func(_ *socket.Transport, b []byte) { got = append(got, b...) }})
+		a, b := pair(t, ctx)
+		io.WriteString(b, "early bird")
+		first := make([]byte, 6)
+		if _, err := io.ReadFull(a, first); err != nil {
+			return err
+		}
+
+		reader := rondo.Go(ctx, func(context.Context) error { _, err := b.Read(make([]byte, 10)); return err })
+		waiting(ctx, "read", 1)
+		if _, err := p.Attach(ctx, b); err == nil || !strings.Contains(err.Error(), "a task is reading") {
+			t.Errorf("Attach of a connection that is read: %v", err)
+		}
+
+		tr, err := p.Attach(ctx, a)
+		if err != nil {
+			return err
+		}
+		if _, err := a.Read(first); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Read of the Conn: %v", err)
+		}
+		if err := a.Close(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Close of the Conn: %v", err)
+		}
+		if _, err := p.Attach(ctx, a); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Attach again: %v", err)
+		}
+		if err := until(ctx, func() bool { return string(got) == "bird" }); err != nil {
+			return err
+		}
+		if tr.RemoteAddr().String() != b.LocalAddr().String() || tr.LocalAddr().String() != b.RemoteAddr().String() {
+			t.Errorf("addresses %v, %v", tr.LocalAddr(), tr.RemoteAddr())
+		}
+		tr.Abort()
+		if err := reader.Wait(ctx); err != io.EOF {
+			t.Errorf("the reader: %v", err)
+		}
+		b.Close()
+
+		x, y := socket.Pipe(ctx)
+		if _, err := p.Attach(ctx, x); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("Attach of a Pipe: %v", err)
+		}
+		if err := both(ctx, func(context.Context) error { _, err := x.Write([]byte("x")); return err },
+			func(context.Context) error { _, err := y.Read(first); return err }); err != nil {
+			t.Errorf("the Pipe afterwards: %v", err)
+		}
+		if _, err := p.Attach(context.Background(), x); !errors.Is(err, rondo.ErrNoLoop) {
+			t.Errorf("without a loop: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestAttachStandard: connections of package net, and a Unix socket.
+func TestAttachStandard(t *testing.T) {
+	p := noted(t, &socket.Protocol{Data: func(tr *socket.Transport, b []byte) { tr.Write(b) }})
+	for _, network := range []string{"tcp", "unix"} {
+		addr := "127.0.0.1:0"
+		if network == "unix" {
+			addr = t.TempDir() + "/s"
+		}
+		l, err := net.Listen(network, addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		peer, err := net.Dial(network, l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		local := c.LocalAddr().String()
+		run(t, func(ctx context.Context) error {
+			tr, err := p.Attach(ctx, c)
+			if err != nil {
+				return err
+			}
+			if tr.LocalAddr().String() != local || tr.LocalAddr().Network() != network || tr.RemoteAddr() == nil {
+				t.Errorf("addresses %v, %v", tr.LocalAddr(), tr.RemoteAddr())
+			}
+			_, err = rondo.Offload(ctx, func(context.Context) (int, error) {
+				io.WriteString(peer, "hello")
+				got := make([]byte, 5)
+				_, err := io.ReadFull(peer, got)
+				if string(got) != "hello" {
+					t.Errorf("%q", got)
+				}
+				if err != nil {
+					return 0, err
+				}
+				if err := rondo.LoopOf(ctx).Post(tr.Close); err != nil {
+					return 0, err
+				}
+				// Nothing else holds the connection open.
+				peer.SetReadDeadline(time.Now().Add(10 * time.Second))
+				_, err = io.ReadAll(peer)
+				return 0, err
+			})
+			return err
+		})
+		peer.Close()
+	}
+}
+
+// TestAttachShares: all that is attached with one ctx has one task, which ends
+// with the last of them; a later one gets another.
+func TestAttachShares(t *testing.T) {
+	var lives []*history
+	run(t, func(ctx context.Context) error {
+		p := noted(t, &socket.Protocol{})
+		tasks := func() (n int) {
+			for _, info := range rondo.Tasks(ctx) {
+				if info.Name == "protocol" {
+					n++
+				}
+			}
+			return n
+		}
+		for range 3 {
+			var all []*socket.Transport
+			for range 10 {
+				tr, peer := attached(t, ctx, p)
+				t.Cleanup(func() { peer.Close() })
+				all = append(all, tr)
+				lives = append(lives, tr.Value.(*history))
+				rondo.Yield(ctx)
+			}
+			if n := tasks(); n != 1 {
+				t.Errorf("%d tasks for ten connections", n)
+			}
+			for _, tr := range all {
+				tr.Abort()
+			}
+			if err := until(ctx, func() bool { return tasks() == 0 }); err != nil {
+				return err
+			}
+		}
+		tr, peer := attached(t, ctx, p)
+		t.Cleanup(func() { peer.Close() })
+		lives = append(lives, tr.Value.(*history))
+		return nil
+	})
+	for _, h := range lives {
+		if !h.lost() {
+			t.Errorf("left behind: %q", h.calls)
+		}
+	}
+}

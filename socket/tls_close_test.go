@@ -1,0 +1,98 @@
+package socket_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// TestTLSClose: Close ends what waits on the connection, from a task and from a
+// goroutine, and does not wait for a Write that does.
+func TestTLSClose(t *testing.T) {
+	for _, goroutine := range []bool{false, true} {
+		run(t, func(ctx context.Context) error {
+			a, b := tlsPair(t, ctx)
+			if err := both(ctx, a.HandshakeContext, b.HandshakeContext); err != nil {
+				return err
+			}
+			var read, wrote error
+			err := both(ctx, func(context.Context) error {
+				_, read = b.Read(make([]byte, 1))
+				return nil
+			}, func(context.Context) error {
+				_, wrote = b.Write(longText(12 << 20))
+				return nil
+			}, func(ctx context.Context) error {
+				waiting(ctx, "read", 1)
+				waiting(ctx, "write", 1)
+				if goroutine {
+					return outside(ctx, b.Close)
+				}
+				return b.Close()
+			})
+			if !errors.Is(read, net.ErrClosed) || !errors.Is(wrote, net.ErrClosed) || err != nil {
+				t.Errorf("Read %v, Write %v, Close %v", read, wrote, err)
+			}
+			if n, err := b.Write([]byte("x")); n != 0 || !errors.Is(err, net.ErrClosed) || b.Close() != net.ErrClosed {
+				t.Errorf("Write after Close: %d, %v", n, err)
+			}
+			return a.Close()
+		})
+	}
+}
+
+// TestTLSFarewell: close_notify waits five seconds for a peer that takes nothing, and no
+// longer. The connection is closed all the same.
+func TestTLSFarewell(t *testing.T) {
+	server, client := certificate(t)
+	sim.Test(t, func(ctx context.Context) {
+		x, y := socket.Pipe(ctx)
+		a, b := socket.TLSServer(ctx, x, server), socket.TLSClient(ctx, y, client)
+		// The tickets of a server are read by who reads what comes after them.
+		if err := both(ctx, a.HandshakeContext, func(context.Context) error { return errors.Join(b.Handshake(), readOne(b)) },
+			func(context.Context) error { _, err := a.Write([]byte("x")); return err }); err != nil {
+			t.Error(err)
+		}
+		for _, end := range []func() error{a.CloseWrite, a.Close} {
+			start := rondo.Now(ctx)
+			err := end()
+			timedOut(t, "the end", err)
+			if took := rondo.Now(ctx).Sub(start); took != 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		}
+		if _, err := b.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("the peer: %v", err)
+		}
+		b.Close()
+	})
+}
+
+// TestTLSCloseInCallback: a callback must not wait, and closes all the same.
+func TestTLSCloseInCallback(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		x, y := pair(t, ctx)
+		a, b := rondoTLS.secured(t, ctx, x, y)
+		defer a.Close()
+		reader := rondo.Go(ctx, func(context.Context) error { _, err := b.Read(make([]byte, 1)); return err })
+		waiting(ctx, "read", 1)
+		var closed error
+		rondo.LoopOf(ctx).CallSoon(func() { closed = b.Close() })
+		if err := reader.Wait(ctx); !errors.Is(err, net.ErrClosed) || closed != nil {
+			t.Errorf("Read %v, Close %v", err, closed)
+		}
+		if n, err := b.Write([]byte("x")); n != 0 || err != net.ErrClosed {
+			t.Errorf("Write after Close: %d, %v", n, err)
+		}
+		return nil
+	})
+}
+
+func readOne(c net.Conn) error { _, err := io.ReadFull(c, make([]byte, 1)); return err }

@@ -1,0 +1,373 @@
+package socket_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// attached gives a Transport of p and the other end of its connection.
+func attached(t testing.TB, ctx context.Context, p *socket.Protocol) (*socket.Transport, *socket.Conn) {
+	t.Helper()
+	a, b := pair(t, ctx)
+	tr, err := p.Attach(ctx, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.Value = &history{t: t}
+	return tr, b
+}
+
+// TestTransportContext: a callback that has to wait starts a task, which belongs
+// to the scope of the connections and may write.
+func TestTransportContext(t *testing.T) {
+	p := noted(t, &socket.Protocol{Data: func(tr *socket.Transport, b []byte) {
+		b = bytes.Clone(b)
+		rondo.Go(tr.Context(), func(ctx context.Context) error {
+			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+				return err
+			}
+			_, err := tr.Write(bytes.ToUpper(b))
+			return err
+		})
+	}})
+	run(t, func(ctx context.Context) error {
+		return protocol(t, ctx, p, func(ctx context.Context, addr string) error {
+			c, err := socket.Dial(ctx, "tcp", addr)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			_, attachedPeer := attached(t, ctx, p)
+			defer attachedPeer.Close()
+			for _, c := range []net.Conn{c, attachedPeer} {
+				got := make([]byte, 5)
+				io.WriteString(c, "hello")
+				if _, err := io.ReadFull(c, got); err != nil || string(got) != "HELLO" {
+					t.Errorf("%q, %v", got, err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// TestProtocolCloseWrite: the connection is read after CloseWrite, and the end of
+// the peer ends it.
+func TestProtocolCloseWrite(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var got []byte
+		p := noted(t, &socket.Protocol{Data: func(_ *socket.Transport, b []byte) { got = append(got, b...) }})
+		tr, peer := attached(t, ctx, p)
+		big := bytes.Repeat([]byte("0123456789"), 500_000)
+		tr.Write(big)
+		tr.CloseWrite()
+		if b, err := io.ReadAll(peer); !bytes.Equal(b, big) || err != nil {
+			t.Errorf("%d bytes of %d, %v", len(b), len(big), err)
+		}
+		io.WriteString(peer, "still here")
+		peer.Close()
+		if err := until(ctx, tr.Value.(*history).lost); err != nil {
+			return err
+		}
+		if string(got) != "still here" || tr.Value.(*history).err != nil {
+			t.Errorf("%q, %v", got, tr.Value.(*history).err)
+		}
+		return nil
+	})
+}
+
+// TestC184HalfClose: after an EOF that returned true the sending side is open.
+func TestC184HalfClose(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var tr *socket.Transport
+		p := noted(t, &socket.Protocol{EOF: func(*socket.Transport) bool { return true }})
+		tr, peer := attached(t, ctx, p)
+		defer peer.Close()
+		io.WriteString(peer, "question")
+		peer.CloseWrite()
+		h := func() string {
+			if tr.Value == nil {
+				return ""
+			}
+			return string(tr.Value.(*history).calls)
+		}
+		if err := until(ctx, func() bool { return h() == "CDE" }); err != nil {
+			return err
+		}
+		for range 3 {
+			if _, err := tr.Write([]byte("answer")); err != nil {
+				t.Error(err)
+			}
+			rondo.Yield(ctx)
+		}
+		tr.CloseWrite()
+		tr.CloseWrite()
+		if _, err := tr.Write([]byte("x")); !errors.Is(err, net.ErrClosed) || !strings.Contains(err.Error(), "CloseWrite") {
+			t.Errorf("Write after CloseWrite: %v", err)
+		}
+		if got, err := io.ReadAll(peer); string(got) != "answeransweranswer" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		// Both sides have ended, so the connection has.
+		return until(ctx, func() bool { return h() == "CDEL" && tr.Value.(*history).err == nil })
+	})
+}
+
+// TestProtocolCloseFlushes: Close sends what is buffered; Abort drops it, and
+// cuts a Close short.
+func TestProtocolCloseFlushes(t *testing.T) {
+	big := make([]byte, 8<<20)
+	run(t, func(ctx context.Context) error {
+		tr, peer := attached(t, ctx, noted(t, &socket.Protocol{}))
+		tr.Write(big)
+		tr.Close()
+		tr.Close()
+		if _, err := tr.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Write after Close: %v", err)
+		}
+		if n, err := io.Copy(io.Discard, peer); n != int64(len(big)) || err != nil {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+		peer.Close()
+		if err := until(ctx, tr.Value.(*history).lost); err != nil {
+			return err
+		}
+		tr.Abort()
+
+		tr, peer = attached(t, ctx, noted(t, &socket.Protocol{}))
+		defer peer.Close()
+		tr.Write(big)
+		tr.Close()
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		tr.Abort()
+		if err := until(ctx, func() bool { return tr.Value != nil && tr.Value.(*history).lost() }); err != nil {
+			return err
+		}
+		if n, _ := io.Copy(io.Discard, peer); n >= int64(len(big)) {
+			t.Error("Abort sent everything")
+		}
+		return nil
+	})
+}
+
+// TestProtocolCloseReadsNoMore: after Close there is no Data, although Lost is
+// still to come.
+func TestProtocolCloseReadsNoMore(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		tr, peer := attached(t, ctx, noted(t, &socket.Protocol{}))
+		tr.Write(make([]byte, 8<<20))
+		tr.Close()
+		for range 20 {
+			io.WriteString(peer, "x")
+			rondo.Sleep(ctx, 50*time.Microsecond) // so that the driver is asked
+		}
+		if h := tr.Value.(*history); string(h.calls) != "C" {
+			t.Errorf("%s", h.calls)
+		}
+		tr.Abort()
+		return peer.Close()
+	})
+}
+
+// TestC182WaterMarks: PauseWriting is called once, by the very Write that goes
+// above High, and ResumeWriting once when no more than Low are left.
+func TestC182WaterMarks(t *testing.T) {
+	for _, c := range []struct{ high, low, wantHigh, wantLow int }{
+		{0, 0, 64 << 10, 16 << 10},
+		{1000, 0, 1000, 250},
+		{0, 1000, 4000, 1000},
+		{3000, 2999, 3000, 2999},
+		{1, 1, 1, 1},
+	} {
+		var calls []string
+		buffered := 0
+		p := &socket.Protocol{High: c.high, Low: c.low,
+			PauseWriting: func(tr *socket.Transport) { calls = append(calls, "pause"); buffered = tr.Buffered() },
+			ResumeWriting: func(tr *socket.Transport) {
+				calls = append(calls, "resume")
+				if tr.Buffered() > c.wantLow {
+					t.Errorf("%v: resumed with %d bytes left", c, tr.Buffered())
+				}
+			},
+		}
+		run(t, func(ctx context.Context) error {
+			tr, peer := attached(t, ctx, p)
+			defer peer.Close()
+			for tr.Buffered() == 0 {
+				if _, err := tr.Write(make([]byte, 64<<10)); err != nil {
+					return err
+				}
+			}
+			// Fill up to the mark exactly: that is not above it yet.
+			if n := c.wantHigh - tr.Buffered(); n > 0 {
+				calls = nil
+				tr.Write(make([]byte, n))
+				if len(calls) != 0 {
+					t.Errorf("%v: paused with %d bytes buffered", c, tr.Buffered())
+				}
+			}
+			tr.Write([]byte("x"))
+			if !slices.Equal(calls, []string{"pause"}) || buffered <= c.wantHigh {
+				t.Errorf("%v: %q, with %d buffered", c, calls, buffered)
+			}
+			tr.Write(make([]byte, 10_000))
+			if len(calls) != 1 {
+				t.Errorf("%v: paused again: %q", c, calls)
+			}
+			tr.CloseWrite()
+			calls = append(calls, "closed")
+			_, err := io.Copy(io.Discard, peer)
+			return err
+		})
+		if !slices.Equal(calls, []string{"pause", "closed"}) {
+			t.Errorf("%v: %q after CloseWrite", c, calls)
+		}
+		calls = nil
+		run(t, func(ctx context.Context) error {
+			tr, peer := attached(t, ctx, p)
+			defer peer.Close()
+			for len(calls) == 0 {
+				if _, err := tr.Write(make([]byte, 64<<10)); err != nil {
+					return err
+				}
+			}
+			b := make([]byte, 64<<10)
+			for len(calls) == 1 {
+				if _, err := peer.Read(b); err != nil {
+					return err
+				}
+			}
+			tr.Abort()
+			return nil
+		})
+		if !slices.Equal(calls, []string{"pause", "resume"}) {
+			t.Errorf("%v: %q", c, calls)
+		}
+	}
+}
+
+// TestC183WriteAfterLoss: what is written after the connection was lost is
+// dropped; here each Write says so, with the error that Lost was given.
+func TestC183WriteAfterLoss(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		inside := false
+		p := noted(t, &socket.Protocol{Lost: func(*socket.Transport, error) {
+			if inside {
+				t.Error("Lost was called inside Write")
+			}
+		}})
+		tr, peer := attached(t, ctx, p)
+		if err := peer.SetLinger(0); err != nil {
+			return err
+		}
+		tr.PauseReading()
+		if err := rondo.Sleep(ctx, 0); err != nil {
+			return err
+		}
+		peer.Close()
+		var first error
+		if err := until(ctx, func() bool {
+			inside = true
+			_, first = tr.Write([]byte("x"))
+			inside = false
+			return first != nil
+		}); err != nil {
+			return err
+		}
+		h := tr.Value.(*history)
+		if err := until(ctx, h.lost); err != nil {
+			return err
+		}
+		var named *net.OpError
+		if h.err == nil || h.err != first || !errors.As(first, &named) {
+			t.Errorf("Lost with %v, Write failed with %v", h.err, first)
+		}
+		for range 6 {
+			if n, err := tr.Write([]byte("x")); n != 0 || err != h.err {
+				t.Errorf("Write after the loss: %d, %v", n, err)
+			}
+		}
+		if tr.Buffered() != 0 {
+			t.Error("something was kept")
+		}
+		return nil
+	})
+}
+
+// TestProtocolPauseReading: nothing is heard of a paused connection, not even its
+// end, and nothing is lost of it.
+func TestProtocolPauseReading(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var got []byte
+		p := noted(t, &socket.Protocol{Data: func(tr *socket.Transport, b []byte) {
+			got = append(got, b...)
+			tr.PauseReading()
+			tr.PauseReading()
+		}})
+		tr, peer := attached(t, ctx, p)
+		var want []byte
+		for i := range 20 {
+			want = append(want, byte(i))
+			if _, err := peer.Write([]byte{byte(i)}); err != nil {
+				return err
+			}
+			if i == 19 {
+				peer.Close()
+			}
+			n := len(got)
+			for range 5 {
+				rondo.Yield(ctx)
+			}
+			if i > 0 && len(got) != n {
+				t.Fatalf("%d bytes came while it was paused", len(got)-n)
+			}
+			tr.ResumeReading()
+			tr.ResumeReading()
+			if err := until(ctx, func() bool { return len(got) == i+1 }); err != nil {
+				return err
+			}
+		}
+		if tr.Value.(*history).lost() {
+			t.Error("the end was heard of")
+		}
+		tr.ResumeReading()
+		if !bytes.Equal(got, want) {
+			t.Errorf("got %v", got)
+		}
+		return until(ctx, tr.Value.(*history).lost)
+	})
+}
+
+// TestTransportElsewhere: another goroutine that uses a Transport is told so.
+func TestTransportElsewhere(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		tr, peer := attached(t, ctx, &socket.Protocol{})
+		defer peer.Close()
+		for name, call := range map[string]func(){
+			"Write": func() { tr.Write(nil) }, "Close": tr.Close, "Abort": tr.Abort, "CloseWrite": tr.CloseWrite,
+			"PauseReading": tr.PauseReading, "ResumeReading": tr.ResumeReading,
+		} {
+			said, _ := rondo.Offload(ctx, func(context.Context) (said any, _ error) {
+				defer func() { said = recover() }()
+				call()
+				return
+			})
+			if want := "rondo: socket.Transport." + name + " from a goroutine that is not on the loop"; said != want {
+				t.Errorf("%s: %v", name, said)
+			}
+		}
+		return nil
+	})
+}
