@@ -21,8 +21,8 @@ func yielder(body func(y *coro.Yielder[int, int]) (int, error)) *number {
 	return coro.NewGenerator(body)
 }
 
-// TestC001NotResumed: a coroutine that is never resumed does not run, and costs
-// no goroutine.
+// TestC001NotResumed: a coroutine that is never resumed does not run, and has no
+// goroutine.
 func TestC001NotResumed(t *testing.T) {
 	clean(t)
 	ran := false
@@ -34,7 +34,8 @@ func TestC001NotResumed(t *testing.T) {
 	}
 }
 
-// TestC002YieldsAndReturns: values, then the end, which carries the result.
+// TestC002YieldsAndReturns: Next returns the values and then false. Result
+// returns what the body returned.
 func TestC002YieldsAndReturns(t *testing.T) {
 	clean(t)
 	g := yielder(func(y *coro.Yielder[int, int]) (int, error) {
@@ -58,7 +59,8 @@ func TestC002YieldsAndReturns(t *testing.T) {
 	}
 }
 
-// TestC003Send: what is sent is what the pending Yield returns.
+// TestC003Send: Send makes the pending Yield return the value that was sent, and
+// returns the next value.
 func TestC003Send(t *testing.T) {
 	clean(t)
 	g := yielder(func(y *coro.Yielder[int, int]) (int, error) {
@@ -78,7 +80,8 @@ func TestC003Send(t *testing.T) {
 	}
 }
 
-// TestC004SendNotStarted: refused, and nothing has happened.
+// TestC004SendNotStarted: Send to a Generator that has not started returns
+// ErrNotStarted. The Generator can still be used.
 func TestC004SendNotStarted(t *testing.T) {
 	clean(t)
 	g := yielder(func(y *coro.Yielder[int, int]) (int, error) { return y.Yield(1) })
@@ -96,8 +99,8 @@ func TestC004SendNotStarted(t *testing.T) {
 	}
 }
 
-// TestC005ThrowIsHandled: an error that the body handles is followed by its next
-// value.
+// TestC005ThrowIsHandled: Throw returns the next value if the body handles the
+// error.
 func TestC005ThrowIsHandled(t *testing.T) {
 	clean(t)
 	g := yielder(func(y *coro.Yielder[int, int]) (int, error) {
@@ -115,7 +118,8 @@ func TestC005ThrowIsHandled(t *testing.T) {
 	}
 }
 
-// TestC007NextAfterEnd: finished stays finished.
+// TestC007NextAfterEnd: after the end Next returns false each time, and Result
+// stays the same.
 func TestC007NextAfterEnd(t *testing.T) {
 	clean(t)
 	g := yielder(func(*coro.Yielder[int, int]) (int, error) { return 9, errThrown })
@@ -129,9 +133,9 @@ func TestC007NextAfterEnd(t *testing.T) {
 	}
 }
 
-// TestC008CloseCleansUp: clean-up has run when Close returns. A body that did not
-// handle the end has no result but that it was closed; one that did has its own,
-// which Result gives and not Close.
+// TestC008CloseCleansUp: the clean-up of the body has run when Close returns.
+// After that Result returns ErrClosed, or the result of a body that handles the
+// end and returns one.
 func TestC008CloseCleansUp(t *testing.T) {
 	clean(t)
 	for _, handles := range []bool{false, true} {
@@ -154,8 +158,8 @@ func TestC008CloseCleansUp(t *testing.T) {
 	}
 }
 
-// TestC010YieldInCleanUp: a body that yields although it was told to end is an
-// error, and ended.
+// TestC010YieldInCleanUp: Close returns ErrIgnoredClose if the body yields in its
+// clean-up. The body has ended then.
 func TestC010YieldInCleanUp(t *testing.T) {
 	clean(t)
 	g := yielder(func(y *coro.Yielder[int, int]) (int, error) {
@@ -171,7 +175,8 @@ func TestC010YieldInCleanUp(t *testing.T) {
 	}
 }
 
-// TestC011CloseNotStarted: the body never runs.
+// TestC011CloseNotStarted: after Close of a Generator that has not started its
+// body never runs.
 func TestC011CloseNotStarted(t *testing.T) {
 	clean(t)
 	g := yielder(func(*coro.Yielder[int, int]) (int, error) { t.Error("the body has run"); return 0, nil })
@@ -183,7 +188,7 @@ func TestC011CloseNotStarted(t *testing.T) {
 	}
 }
 
-// TestC013CloseTwice: nothing happens.
+// TestC013CloseTwice: a second Close does nothing and returns nil.
 func TestC013CloseTwice(t *testing.T) {
 	clean(t)
 	runs := 0
@@ -201,7 +206,8 @@ func TestC013CloseTwice(t *testing.T) {
 	}
 }
 
-// TestC014ResumedFromInside: refused by each of the methods.
+// TestC014ResumedFromInside: Next, Send, Throw and Close from inside the body are
+// refused with ErrRunning. Next panics with it, because it returns no error.
 func TestC014ResumedFromInside(t *testing.T) {
 	clean(t)
 	var g *number
@@ -226,9 +232,11 @@ func TestC014ResumedFromInside(t *testing.T) {
 	}
 }
 
-// TestC015SentinelIsNoEnd: an error that a generator means for its own reader is
-// no end of it for others: there is no error that a body could return, a
-// generator's own among them, and be taken for one that simply ended.
+// TestC015SentinelIsNoEnd: an error that the body returns is the error of the
+// Generator, also if it is one of package coro's own. It is never taken for an
+// end without an error.
+//
+// Python turns a StopIteration that leaves the body into a RuntimeError.
 func TestC015SentinelIsNoEnd(t *testing.T) {
 	clean(t)
 	for _, sentinel := range []error{coro.ErrClosed, coro.ErrNotFinished, coro.ErrCanceled, errThrown} {
@@ -248,7 +256,8 @@ func TestC015SentinelIsNoEnd(t *testing.T) {
 	}
 }
 
-// TestC016Delegation: what is sent to the outer, or thrown at it, the inner gets.
+// TestC016Delegation: in YieldFrom, what is sent to the outer Generator or thrown
+// at it reaches the inner one.
 func TestC016Delegation(t *testing.T) {
 	clean(t)
 	var got []any
@@ -276,7 +285,7 @@ func TestC016Delegation(t *testing.T) {
 	}
 }
 
-// TestC018DelegationResult: the result of the inner is that of the expression.
+// TestC018DelegationResult: YieldFrom returns the result of the inner Generator.
 func TestC018DelegationResult(t *testing.T) {
 	clean(t)
 	g := yielder(func(y *coro.Yielder[int, int]) (int, error) {
@@ -292,7 +301,8 @@ func TestC018DelegationResult(t *testing.T) {
 	}
 }
 
-// TestC020PanicReachesResumer: with its value, and with the coroutine's own stack.
+// TestC020PanicReachesResumer: a panic of the body comes out of Resume with its
+// value, and PanicStack returns the stack of the body.
 func TestC020PanicReachesResumer(t *testing.T) {
 	clean(t)
 	c := coro.Make(func(int, func(int) int) int { explode("exploded"); return 0 })

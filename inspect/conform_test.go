@@ -41,8 +41,8 @@ func pictured(t *testing.T, main func(ctx context.Context, ready func()) error, 
 //go:noinline
 func leaf(ctx context.Context) (int, error) { return 0, rondo.Sleep(ctx, time.Hour) }
 
-// C-207: through a Timeout, a Shield and a Gather, the leaf's stack is there, and
-// the way from it to who waits for it.
+// TestC207StackOfALeafAndWhoWaits: a picture has the stack of a task in a Gather
+// in a Timeout, and the scopes from it to the task that waits for them.
 func TestC207StackOfALeafAndWhoWaits(t *testing.T) {
 	pictured(t, func(ctx context.Context, ready func()) error {
 		return rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
@@ -73,8 +73,7 @@ func TestC207StackOfALeafAndWhoWaits(t *testing.T) {
 	})
 }
 
-// C-208: tasks that wait for each other are named as a ring, and all else is shown
-// as ever.
+// TestC208Cycle: a picture names the tasks that wait for each other in a ring.
 func TestC208Cycle(t *testing.T) {
 	pictured(t, func(ctx context.Context, ready func()) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -93,7 +92,8 @@ func TestC208Cycle(t *testing.T) {
 	})
 }
 
-// C-210: tasks that stand at the same place are tasks of their own.
+// TestC210SameFunctionTwice: tasks that run the same function are separate tasks
+// in a picture.
 func TestC210SameFunctionTwice(t *testing.T) {
 	pictured(t, func(ctx context.Context, ready func()) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {

@@ -26,9 +26,8 @@ func signalOf(c *process.Cmd) syscall.Signal {
 	return 0
 }
 
-// TestC232Cancelled: a cancelled child is asked to end, by SIGTERM, and killed
-// if it does not. Its task stays until it was reaped. What it says on the way is
-// read.
+// TestC232Cancelled: a cancelled child gets SIGTERM, and SIGKILL after WaitDelay.
+// Wait returns when it has ended, and its output can be read to the end.
 func TestC232Cancelled(t *testing.T) {
 	why := errors.New("why")
 	for _, test := range []struct {

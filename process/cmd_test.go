@@ -22,8 +22,10 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// TestC192Status: Wait says how the child ended, the exit code or the signal, as
-// often as it is asked and to whoever asks.
+// TestC192Status: Wait returns the exit code or the signal of the child. It
+// returns the same error each time, to tasks and goroutines.
+//
+// asyncio returns a negative code for a signal; ExitCode is -1, as in package os.
 func TestC192Status(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		for _, test := range []struct {
@@ -220,8 +222,8 @@ func TestReadAfterWait(t *testing.T) {
 	})
 }
 
-// TestC193ClosedStdin: a child that does not read its input is no error, and a
-// task that writes to one that has ended hears of it.
+// TestC193ClosedStdin: a child that does not read its input is no error. A write
+// to the input of a child that has closed it fails with EPIPE.
 func TestC193ClosedStdin(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		for range 3 {

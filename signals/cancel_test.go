@@ -13,8 +13,8 @@ import (
 	"github.com/rondo-go/rondo/signals"
 )
 
-// TestC197Cancel: the first signal cancels the scope, its clean-up is waited
-// for, and Cancel says which signal it was. It can be used again afterwards.
+// TestC197Cancel: in signals.Cancel the first signal cancels the scope. Cancel
+// waits for the clean-up, returns the signal as its error, and can be used again.
 func TestC197Cancel(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		for _, test := range []struct {
@@ -82,8 +82,8 @@ func TestCancelUnasked(t *testing.T) {
 	})
 }
 
-// TestC198CancelledAlready: a signal that finds the scope cancelled changes
-// nothing.
+// TestC198CancelledAlready: a signal changes nothing in a scope of signals.Cancel
+// that is cancelled already.
 func TestC198CancelledAlready(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		why := errors.New("why")

@@ -13,8 +13,8 @@ import (
 	"github.com/rondo-go/rondo/signals"
 )
 
-// TestC197Interrupt: the first signal cancels every task of the loop, clean-up
-// is waited for, and Run returns which signal it was.
+// TestC197Interrupt: with Runner.Interrupt the first signal cancels all tasks of
+// the loop. Run waits for the clean-up and returns the signal as its error.
 func TestC197Interrupt(t *testing.T) {
 	r := rondo.Runner{Interrupt: true}
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
@@ -75,8 +75,8 @@ func TestInterruptUnused(t *testing.T) {
 	}
 }
 
-// TestC198Interrupt: a signal that comes when main is cancelled already is not
-// what ended it.
+// TestC198Interrupt: with Runner.Interrupt a signal changes nothing if main is
+// cancelled already.
 func TestC198Interrupt(t *testing.T) {
 	r := rondo.Runner{Interrupt: true}
 	why := errors.New("why")

@@ -18,8 +18,8 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// TestC196WhileAsleep: a signal that comes while the loop sleeps in its poller
-// is delivered at once, to a task.
+// TestC196WhileAsleep: a signal that comes while the loop sleeps wakes it, and a
+// task gets the signal.
 func TestC196WhileAsleep(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// TestC243BubblePortable: a real loop on the portable driver that has nothing to
-// do is durably blocked, so the bubble's clock jumps, and it is the loop's.
+// TestC243BubblePortable: a real loop on the portable driver is durably blocked
+// when it is idle. The clock of the bubble jumps, and the loop uses that clock.
 func TestC243BubblePortable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -37,7 +37,8 @@ func TestC243BubblePortable(t *testing.T) {
 	})
 }
 
-// TestC243BubbleWait: synctest.Wait returns when the loop is idle.
+// TestC243BubbleWait: synctest.Wait returns when a real loop on the portable
+// driver is idle.
 func TestC243BubbleWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var steps atomic.Int32 // the race detector does not see that Wait orders what coroutines did

@@ -15,8 +15,8 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// TestC229ClockJumps: when all tasks sleep the clock jumps to the first of them,
-// no further, and no real time passes for it. While anything can run it stands.
+// TestC229ClockJumps: a simulated clock stands still while a task can run. When
+// all tasks sleep it jumps to the next timer.
 func TestC229ClockJumps(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		began := rondo.Now(ctx)
@@ -83,8 +83,8 @@ func record(t *testing.T, seed string) string {
 	return string(log)
 }
 
-// TestC230SameSeedSameSchedule: a seed gives the same schedule whenever it is
-// run, and seeds give different ones; Test without RONDO_SEED tries several.
+// TestC230SameSeedSameSchedule: a seed repeats its schedule, and different seeds
+// have different ones. Without RONDO_SEED several seeds run.
 func TestC230SameSeedSameSchedule(t *testing.T) {
 	orders := map[string]bool{}
 	for seed := range 10 {
@@ -115,8 +115,8 @@ func TestC230SameSeedSameSchedule(t *testing.T) {
 	}
 }
 
-// TestC240TraceOfASeed: what a seed did is the same byte for byte, times of day
-// and random numbers included, and another seed's differs.
+// TestC240TraceOfASeed: the trace of a seed is the same byte for byte each time,
+// with its times and random numbers. The trace of another seed differs.
 func TestC240TraceOfASeed(t *testing.T) {
 	a, again, b := record(t, "7"), record(t, "7"), record(t, "8")
 	if a != again {
@@ -127,7 +127,7 @@ func TestC240TraceOfASeed(t *testing.T) {
 	}
 }
 
-// TestC241AnHourIsNothing: the hours below would take longer than any test may.
+// TestC241AnHourIsNothing: a test can Sleep for a thousand simulated hours.
 func TestC241AnHourIsNothing(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		began := rondo.Now(ctx)
@@ -142,9 +142,8 @@ func TestC241AnHourIsNothing(t *testing.T) {
 	})
 }
 
-// TestC243Bubble: a simulated loop runs in a bubble of testing/synctest, and a
-// goroutine of the bubble that sleeps there ends in no real time beside it. The
-// two clocks are not one: docs/TESTING.md says what holds for other loops.
+// TestC243Bubble: a simulated loop runs in a bubble of testing/synctest. The
+// clock of the bubble stands still meanwhile.
 func TestC243Bubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outside := time.Now()

@@ -115,7 +115,8 @@ func TestC094OuterCancellationIsNoErrorOfTheGroup(t *testing.T) {
 // failed, Run panics, whatever the error was.
 func TestC097PanicComesBeforeErrors(t *testing.T) {
 	text := panicOf(func() {
-		_ = rondo.Run(t.Context(), func(ctx context.Context) error {
+		r := rondo.Runner{OnError: func(rondo.TaskInfo, error) {}}
+		_ = r.Run(t.Context(), func(ctx context.Context) error {
 			return rondo.Group(ctx, func(g *rondo.Scope) error {
 				g.Go(func(context.Context) error { return errBroken })
 				_ = rondo.Yield(g)

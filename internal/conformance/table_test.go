@@ -198,7 +198,10 @@ func sentence(text, next string) string {
 	if text == "" || next == "" {
 		return text + next
 	}
-	return text + " " + strings.ToUpper(next[:1]) + next[1:]
+	if word, _, _ := strings.Cut(next, " "); !strings.Contains(word, ".") { // it is no qualified name
+		next = strings.ToUpper(next[:1]) + next[1:]
+	}
+	return text + " " + next
 }
 
 func sectionOf(number int) string {

@@ -12,52 +12,6 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// TestNoLoop: with a ctx that does not come from Run, calls that return an error
-// return ErrNoLoop, and the others panic.
-func TestNoLoop(t *testing.T) {
-	ctx := context.Background()
-	var e rondo.Event
-	var m rondo.Mutex
-	q := rondo.NewQueue[int](1)
-	nothing := func(context.Context) error { return nil }
-	for name, call := range map[string]func() error{
-		"Sleep":      func() error { return rondo.Sleep(ctx, time.Second) },
-		"SleepUntil": func() error { return rondo.SleepUntil(ctx, time.Now()) },
-		"Yield":      func() error { return rondo.Yield(ctx) },
-		"Check":      func() error { return rondo.Check(ctx) },
-		"Group":      func() error { return rondo.Group(ctx, func(*rondo.Scope) error { return nil }) },
-		"Timeout":    func() error { return rondo.Timeout(ctx, 1, nothing) },
-		"Deadline":   func() error { return rondo.Deadline(ctx, time.Now(), nothing) },
-		"Shield":     func() error { return rondo.Shield(ctx, nothing) },
-		"Event.Wait": func() error { return e.Wait(ctx) },
-		"Mutex.Lock": func() error { return m.Lock(ctx) },
-		"Queue.Put":  func() error { return q.Put(ctx, 1) },
-		"Queue.Get":  func() error { _, err := q.Get(ctx); return err },
-		"Offload": func() error {
-			_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, nil })
-			return err
-		},
-		"Gather": func() error { _, err := rondo.Gather[int](ctx); return err },
-	} {
-		if err := call(); !errors.Is(err, rondo.ErrNoLoop) || !strings.HasPrefix(err.Error(), "rondo: ") {
-			t.Errorf("%s returned %v", name, err)
-		}
-	}
-	for name, call := range map[string]func(){
-		"Go":        func() { rondo.Go(ctx, nothing) },
-		"Async":     func() { rondo.Async(ctx, func(context.Context) (int, error) { return 0, nil }) },
-		"NewFuture": func() { rondo.NewFuture[int](ctx) },
-		"Now":       func() { rondo.Now(ctx) },
-	} {
-		if text := panicOf(call); text != "rondo: "+name+" with a ctx that does not come from Run" {
-			t.Errorf("%s: panic %q", name, text)
-		}
-	}
-	if rondo.Current(ctx) != nil || rondo.LoopOf(ctx) != nil || rondo.Tasks(ctx) != nil {
-		t.Error("a ctx without a loop has a task, a loop or tasks")
-	}
-}
-
 // TestForeignGoroutine: calls from a goroutine that is not a task fail or panic
 // with the name of the call, except those that any goroutine may make.
 func TestForeignGoroutine(t *testing.T) {
