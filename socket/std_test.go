@@ -1,6 +1,6 @@
 package socket_test
 
-// The two faces of a connection, one for tasks and one for everybody else.
+// A connection that is used by tasks and by other goroutines.
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func outside(ctx context.Context, fn func() error) error {
 }
 
 // TestForeignWhileTheLoopStands: goroutines use connections while the task that
-// waits for them blocks the whole loop. It is what many libraries do.
+// waits for them blocks the whole loop. Many libraries do that.
 func TestForeignWhileTheLoopStands(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -125,8 +125,9 @@ func TestForeignAndTask(t *testing.T) {
 	})
 }
 
-// TestDeadlineOnBothFaces: a deadline holds on the face that is made later.
-func TestDeadlineOnBothFaces(t *testing.T) {
+// TestDeadlineOnBothDescriptors: a deadline also holds for the descriptor that is
+// opened later.
+func TestDeadlineOnBothDescriptors(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
 		defer a.Close()
@@ -181,8 +182,8 @@ func TestDeadlineOnBothFaces(t *testing.T) {
 	})
 }
 
-// TestOptionsOnBothFaces: making the second face changes no option.
-func TestOptionsOnBothFaces(t *testing.T) {
+// TestOptionsOnBothDescriptors: opening the second descriptor changes no option.
+func TestOptionsOnBothDescriptors(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
 		defer a.Close()
@@ -202,8 +203,8 @@ func TestOptionsOnBothFaces(t *testing.T) {
 	})
 }
 
-// TestCloseFromAnywhere: whoever closes, all that wait are woken, on both faces,
-// and both descriptors are closed.
+// TestCloseFromAnywhere: Close, from a task or a goroutine, ends all waits of
+// both, and closes both descriptors.
 func TestCloseFromAnywhere(t *testing.T) {
 	for _, where := range []string{"task", "foreign"} {
 		run(t, func(ctx context.Context) error {
@@ -286,8 +287,8 @@ func TestLoopEnded(t *testing.T) {
 	}
 }
 
-// TestDropped: what nobody has closed when the loop has ended, and nobody has any
-// more, is closed as it would be with package net.
+// TestDropped: after its loop has ended, a forgotten connection is closed by
+// the garbage collector, as in package net.
 func TestDropped(t *testing.T) {
 	before := leak.Descriptors()
 	run(t, func(ctx context.Context) error {
