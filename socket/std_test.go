@@ -287,6 +287,52 @@ func TestLoopEnded(t *testing.T) {
 	}
 }
 
+// TestForgotten: a connection, a listener or a datagram socket that nobody has any
+// more is closed by the garbage collector while its loop runs, also if a task has
+// waited for it.
+func TestForgotten(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		before := leak.Descriptors()
+		for range 10 {
+			if err := forget(t, ctx); err != nil {
+				return err
+			}
+		}
+		// The descriptors of the loop are closed by the loop. The driver may keep one.
+		for leak.Descriptors() > before {
+			runtime.GC()
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// forget opens sockets, waits for each, and forgets them.
+func forget(t *testing.T, ctx context.Context) error {
+	_, b := pair(t, ctx)
+	l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	p, err := socket.ListenPacket(ctx, "udp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	for _, wait := range []func() error{
+		func() error { _, err := b.Read(make([]byte, 1)); return err },
+		func() error { _, err := l.Accept(); return err },
+		func() error { _, _, err := p.ReadFrom(make([]byte, 1)); return err },
+	} {
+		err := rondo.Timeout(ctx, time.Microsecond, func(context.Context) error { return wait() })
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	}
+	return nil
+}
+
 // TestDropped: after its loop has ended, a forgotten connection is closed by
 // the garbage collector, as in package net.
 func TestDropped(t *testing.T) {

@@ -49,6 +49,8 @@ type FD struct {
 	sys            int  // the loop's descriptor, -1: none; changed on the loop, under mu
 	socket         bool // sys is a socket
 	partial        bool // a read may end before the available data does
+	packets        bool // each write is a packet
+	guarded        bool // Guard was called
 	retries        bool // nothing reports that sys may send again; see sendBy
 	ignoreWritable bool // reports of Writable are ignored; see sendBy
 	released       bool // the loop's part of Close is done
@@ -387,4 +389,22 @@ func (f *FD) sync() error {
 		f.write.SetDeadline(f.until[1])
 	}
 	return nil
+}
+
+// Guard closes f when owner, the user's connection, is garbage, as package net
+// does. f itself is no garbage while the driver watches it, so f must not refer
+// to owner. It is called before the FD is used.
+func Guard[T any](f *FD, owner *T) {
+	f.guarded = true
+	f.dropped = runtime.AddCleanup(owner, (*FD).drop, f)
+}
+
+// drop is called by the garbage collector, so it must not block.
+func (f *FD) drop() {
+	f.mu.Lock()
+	closed := f.closed
+	f.mu.Unlock()
+	if !closed {
+		f.loop.Beside(func() { _ = f.Close() })
+	}
 }
