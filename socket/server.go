@@ -48,7 +48,7 @@ type Server struct {
 	OnError func(c net.Conn, err error)
 
 	mu     sync.Mutex
-	loop   kernel.Loop             // where it serves; nil before Serve
+	loop   kernel.Loop             // the loop it serves on; nil before Serve
 	done   *rondo.Future[struct{}] // set when it ends and no Serve is left
 	ending bool                    // Shutdown was called
 
@@ -62,7 +62,7 @@ type service struct {
 	listener net.Listener
 	scope    *rondo.Scope // owns the tasks of the connections
 	conns    []*served
-	entry    uintptr // of the handler, which the tasks are said to run
+	entry    uintptr // of the handler, which inspection shows for the tasks
 }
 
 // A served is a connection with a handler.
@@ -166,7 +166,7 @@ func (s *Server) accept(g *rondo.Scope, v *service) error {
 		}
 		c, err := v.listener.Accept()
 		if err == nil {
-			// Another listener's may have come first.
+			// A connection of another listener may have come first.
 			if err := s.await(g); err != nil {
 				_ = c.Close()
 				return err

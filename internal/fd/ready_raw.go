@@ -117,10 +117,10 @@ type watch struct {
 	loop   kernel.Loop
 	fn     func()
 	which  driver.Events
-	own    int         // the duplicate, -1: the kind that never blocks
-	due    bool        // a call is on its way
-	ended  atomic.Bool // nothing more is to be done
-	unbind func() bool // from the scope
+	own    int         // the duplicate; -1 if the file never blocks
+	due    bool        // a call of fn is posted
+	ended  atomic.Bool // the watch has ended
+	unbind func() bool // stops the scope's callback
 }
 
 // Watch starts a watch. The caller is on the loop.
