@@ -5,8 +5,8 @@ package rondo
 // that wait for it are in a WaitList, as in every wait.
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"reflect"
 	"sync"
 )
@@ -14,16 +14,18 @@ import (
 // A Future holds the result of something: a value or an error, set once. It
 // belongs to a loop. Make one with NewFuture, Async or Submit.
 type Future[T any] struct {
-	loop    *Loop
-	waiters WaitList
-	mu      sync.Mutex // guards the rest
-	task    *Task
-	done    bool
-	value   T
-	err     error
-	calls   calls         // of OnDone
-	outside chan struct{} // closed when done; made by the first who waits outside
-	exposed int           // how many of calls keep the loop from being in deadlock
+	loop      *Loop
+	waiters   WaitList
+	mu        sync.Mutex // guards the rest
+	task      *Task
+	submitted bool           // by Submit: the task comes
+	cancel    *cancelRequest // of a Future whose task has not come
+	done      bool
+	value     T
+	err       error
+	calls     calls         // of OnDone
+	outside   chan struct{} // closed when done; made by the first who waits outside
+	exposed   int           // how many of calls keep the loop from being in deadlock
 }
 
 // NewFuture makes a Future of ctx's loop. It panics if ctx belongs to none.
@@ -64,6 +66,33 @@ func (f *Future[T]) run(owner *Scope, ctx context.Context, fn func(ctx context.C
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.task = t
+	if f.cancel != nil {
+		t.Cancel(f.cancel.cause)
+	}
+}
+
+// A cancelRequest is a Cancel that came before there was a task.
+type cancelRequest struct{ cause error }
+
+// Cancel cancels the task whose result f is, as Task.Cancel does; also one that
+// Submit has not started yet, which then fails at its first wait. A Future without
+// a task, one of NewFuture, fails with cause. A nil cause stands for
+// context.Canceled. If there is a result already it does nothing. Any goroutine may
+// call it; it never suspends.
+func (f *Future[T]) Cancel(cause error) {
+	f.mu.Lock()
+	task := f.task
+	if task == nil && f.submitted && f.cancel == nil {
+		f.cancel = &cancelRequest{cause}
+	}
+	submitted := f.submitted
+	f.mu.Unlock()
+	switch {
+	case task != nil:
+		task.Cancel(cause)
+	case !submitted:
+		f.Fail(cmp.Or(cause, context.Canceled))
+	}
 }
 
 // Set makes v the result and reports whether it is: false if there was one
@@ -115,12 +144,11 @@ func (f *Future[T]) wakeAll(c calls) {
 func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	var zero T
 	if !f.loop.inside() {
-		if s := scopeOf(ctx); s != nil && s.loop != f.loop && s.loop.inside() {
-			err := f.loop.waitAcross(ctx, s.loop, f.whenDone)
-			if v, own := f.Result(); !errors.Is(own, ErrNotDone) {
-				return v, own
+		if s := scopeOf(ctx); s != nil && s.loop != f.loop && s.loop.inside() && !f.Done() {
+			if err := f.loop.waitAcross(ctx, s.loop, "Future.Wait", f); err != nil {
+				return zero, err
 			}
-			return zero, err
+			return f.Result()
 		}
 		return f.waitOutside(ctx)
 	}
@@ -172,9 +200,10 @@ func (f *Future[T]) waitOutside(ctx context.Context) (T, error) {
 	return f.Result()
 }
 
-func (f *Future[T]) whenDone(done func(err error)) {
-	f.OnDone(func() { done(nil) })
-}
+func (f *Future[T]) whenDone(fn func()) (stop func() bool) { return f.OnDone(fn) }
+
+// resolved has no error: a Future's own is not one of the wait.
+func (f *Future[T]) resolved() (done bool, err error) { return f.Done(), nil }
 
 // Done reports whether there is a result. Any goroutine may call it.
 func (f *Future[T]) Done() bool {
@@ -231,7 +260,7 @@ func (f *Future[T]) OnDone(fn func()) (stop func() bool) {
 
 // Task returns the task whose result it is. It is nil if the Future was made by
 // NewFuture, or by Submit and the loop has not come to it. Any goroutine may
-// call it.
+// call it. To cancel the task, Cancel needs no Task.
 func (f *Future[T]) Task() *Task {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -243,7 +272,7 @@ func (f *Future[T]) Task() *Task {
 // Future has failed with ErrLoopClosed. If it ends before fn does, fn's ctx is
 // cancelled as every task's is.
 func Submit[T any](l *Loop, fn func(ctx context.Context) (T, error)) *Future[T] {
-	f := &Future[T]{loop: l}
+	f := &Future[T]{loop: l, submitted: true}
 	err := l.Post(func() { f.run(&l.root, &l.root, fn) })
 	if err != nil {
 		f.Fail(wrap("Submit", ErrLoopClosed))

@@ -12,7 +12,9 @@ package rondo
 import (
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
+	"github.com/rondo-go/rondo/internal/list"
 	"github.com/rondo-go/rondo/internal/ring"
 	"github.com/rondo-go/rondo/internal/trap"
 )
@@ -45,12 +47,62 @@ func (b *border) expose(n int) { b.exposed += n }
 // inbox is the queue of what came in and has not been run. Either it is open, and
 // what was accepted will run; or it is shut, and nothing is accepted.
 type inbox struct {
-	some  atomic.Bool // there may be something in the queue
-	mu    sync.Mutex
-	in    []entry
-	spare []entry // the queue's other half, for reuse
-	shut  bool
-	ended chan struct{} // closed when Run is about to return
+	some   atomic.Bool // there may be something in the queue
+	mu     sync.Mutex
+	in     []entry
+	spare  []entry // the queue's other half, for reuse
+	shut   bool
+	ended  chan struct{} // closed when Run is about to return
+	enders list.List[ender]
+}
+
+// An ender is a function that is called at a loop's end.
+type ender struct {
+	links list.Links[ender]
+	fn    func() // nil once it was called, or forgotten
+}
+
+const enderLinks = unsafe.Offsetof(ender{}.links)
+
+// atEnd calls fn when the loop has ended, at once if it has already, unless forget
+// comes first. fn is called on any goroutine, and must not wait. Any goroutine may
+// call atEnd and forget.
+func (b *inbox) atEnd(fn func()) (forget func()) {
+	e := &ender{fn: fn}
+	b.mu.Lock()
+	select {
+	case <-b.ended:
+		b.mu.Unlock()
+		fn()
+		return func() {}
+	default:
+	}
+	b.enders.Add(e, enderLinks)
+	b.mu.Unlock()
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if e.fn != nil {
+			b.enders.Remove(e, enderLinks)
+			e.fn = nil
+		}
+	}
+}
+
+// end marks the loop's end, and calls those that wait for it.
+func (b *inbox) end() {
+	var fns []func()
+	b.mu.Lock()
+	close(b.ended)
+	for e := range b.enders.All(enderLinks) {
+		b.enders.Remove(e, enderLinks)
+		fns = append(fns, e.fn)
+		e.fn = nil
+	}
+	b.mu.Unlock()
+	for _, fn := range fns {
+		fn() // without the lock: it may post to a loop that ends at the same moment
+	}
 }
 
 func (b *inbox) pending() bool { return b.some.Load() }

@@ -4,20 +4,31 @@ package rondo
 // for from outside it: by a goroutine that is none of its tasks, or by a task of
 // another loop.
 //
-// The law: the one who waits registers on the loop of the thing, and is taken off
-// again when it stops waiting, so nothing is left behind. If that loop ends first,
-// the wait ends with ErrLoopClosed. A task of another loop is suspended, any other
-// goroutine is blocked.
+// The law: a wait from outside gets the answer that a task of the loop gets, also
+// after the loop's end; ErrLoopClosed if the loop has ended before there was one.
+// And a wait that was given up leaves nothing behind.
 
 import "context"
 
+// awaited is what can be waited for from outside its loop.
+type awaited interface {
+	// whenDone calls fn as a callback when the thing has happened, unless stop
+	// comes first. It is called on the loop, and so is stop.
+	whenDone(fn func()) (stop func() bool)
+
+	// resolved reports whether it has happened, and with which error. It is called
+	// on the loop, or after the loop's end.
+	resolved() (done bool, err error)
+}
+
 // Wait waits until t has ended and returns its error. Cancelling ctx ends the
 // waiting, not the task, and Wait then returns the cause. Any goroutine may
-// call it: a goroutine that is not a task of the loop blocks alone.
+// call it: a goroutine that is not a task of the loop blocks alone. It returns
+// ErrLoopClosed if the loop ended before the task could start.
 func (t *Task) Wait(ctx context.Context) error {
 	l := t.scope.loop
 	if !l.inside() {
-		return l.waitOutside(ctx, t.whenDone)
+		return l.waitOutside(ctx, "Task.Wait", t)
 	}
 	s, me, err := l.enterWait(ctx, "Task.Wait")
 	if err != nil {
@@ -37,83 +48,89 @@ func (t *Task) Wait(ctx context.Context) error {
 	return t.err
 }
 
-// whenDone calls done on the loop with the task's error once it has ended.
-func (t *Task) whenDone(done func(err error)) {
+func (t *Task) whenDone(fn func()) (stop func() bool) {
 	t.observed = true
-	if t.state == stateDone {
+	return t.OnDone(fn)
+}
+
+func (t *Task) resolved() (done bool, err error) {
+	if t.state != stateDone {
+		return false, nil
+	}
+	if !t.scope.loop.inbox.closed() { // after that nobody is told of errors any more
 		t.observe()
-		done(t.err)
-		return
 	}
-	before := t.ensureExtra().onEnd
-	t.extra.onEnd = func(err error) {
-		if before != nil {
-			before(err)
-		}
-		done(err)
-	}
+	return true, t.err
 }
 
 // waitOutside waits for something of this loop on a goroutine that is not one
-// of its tasks. when is called on the loop, and calls done there when the thing
-// has happened. ctx ends the waiting.
-func (l *Loop) waitOutside(ctx context.Context, when func(done func(err error))) error {
-	if err := ctx.Err(); err != nil {
+// of its tasks.
+func (l *Loop) waitOutside(ctx context.Context, call string, a awaited) error {
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if s := scopeOf(ctx); s != nil && s.loop != l && s.loop.inside() {
-		return l.waitAcross(ctx, s.loop, when)
+		return l.waitAcross(ctx, s.loop, call, a)
 	}
 	result := make(chan error, 1)
-	if err := l.post(entry{call: &Handle{loop: l, fn: func() { when(func(err error) { result <- err }) }}}); err != nil {
-		// The loop has ended, so nothing changes any more: ask where we are.
-		<-l.inbox.ended
-		when(func(err error) { result <- err })
+	var stop func() bool // touched on the loop only
+	register := func() {
+		stop = a.whenDone(func() {
+			_, err := a.resolved()
+			result <- err
+		})
+	}
+	if l.post(entry{call: &Handle{loop: l, fn: register}}) == nil {
 		select {
 		case err := <-result:
 			return err
-		default:
-			return err
+		case <-ctx.Done():
+			_ = l.post(entry{call: &Handle{loop: l, fn: func() { stop() }}})
+			return context.Cause(ctx)
+		case <-l.inbox.ended:
 		}
 	}
-	select {
-	case err := <-result:
+	<-l.inbox.ended
+	return l.lastOutcome(call, a)
+}
+
+// lastOutcome is what a wait returns when the loop has ended.
+func (l *Loop) lastOutcome(call string, a awaited) error {
+	if done, err := a.resolved(); done {
 		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-l.inbox.ended:
-		select {
-		case err := <-result:
-			return err
-		default:
-			return wrap("Wait", ErrLoopClosed)
-		}
 	}
+	return wrap(call, ErrLoopClosed)
 }
 
 // waitAcross is waitOutside for a task of the loop mine.
-func (l *Loop) waitAcross(ctx context.Context, mine *Loop, when func(done func(err error))) error {
-	s, t, err := mine.enterWait(ctx, "Wait")
+func (l *Loop) waitAcross(ctx context.Context, mine *Loop, call string, a awaited) error {
+	s, t, err := mine.enterWait(ctx, call)
 	if err != nil {
 		return err
 	}
 	var list WaitList
 	var result error
-	err = l.post(entry{call: &Handle{loop: l, fn: func() {
-		when(func(err error) {
-			_ = mine.post(entry{call: &Handle{loop: mine, fn: func() {
-				result = err
-				list.Wake()
-			}}})
+	answer := func(err error) {
+		_ = mine.post(entry{call: &Handle{loop: mine, fn: func() {
+			result = err
+			list.Wake()
+		}}})
+	}
+	var stop func() bool // touched on l only
+	_ = l.post(entry{call: &Handle{loop: l, fn: func() {
+		stop = a.whenDone(func() {
+			_, err := a.resolved()
+			answer(err)
 		})
 	}}})
-	if err != nil {
-		return err
-	}
+	forget := l.inbox.atEnd(func() { answer(l.lastOutcome(call, a)) })
 	mine.addWaker(1)
-	defer mine.addWaker(-1)
 	list.push(t)
-	if err := t.park(s, ctx, Reason{What: "future"}); err != nil {
+	err = t.park(s, ctx, Reason{What: "another loop"})
+	mine.addWaker(-1)
+	forget()
+	if err != nil {
+		_ = l.post(entry{call: &Handle{loop: l, fn: func() { stop() }}})
 		return err
 	}
 	return result

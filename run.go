@@ -286,7 +286,7 @@ func (l *Loop) close() {
 	if err := l.driver.Close(); err != nil && l.fault.err == nil {
 		l.fault.err = fmt.Errorf("rondo: closing the driver: %w", err)
 	}
-	close(l.inbox.ended)
+	l.inbox.end()
 }
 
 // await parks the goroutine of Run in list until done holds. It gets the baton

@@ -67,7 +67,7 @@ func TestUnixAbstract(t *testing.T) {
 	})
 }
 
-// TestBacklog: no more connections wait to be accepted than was said.
+// TestBacklog: no more connections than Backlog wait to be accepted.
 func TestBacklog(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		lc := socket.ListenConfig{Backlog: 2}
@@ -84,7 +84,7 @@ func TestBacklog(t *testing.T) {
 					continue
 				}
 			}
-			// listen(2): the kernel lets one more wait than was said.
+			// listen(2): the kernel lets one more wait.
 			if n != 3 || !errors.Is(err, syscall.EAGAIN) {
 				t.Errorf("%d connections wait to be accepted, and then %v", n, err)
 			}
@@ -93,8 +93,8 @@ func TestBacklog(t *testing.T) {
 	})
 }
 
-// TestReusePort: listeners that say so share a port, and each serves some of the
-// connections; one that does not say so is refused.
+// TestReusePort: listeners with ReusePort share a port, and each serves some of
+// the connections; one without it is refused.
 func TestReusePort(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		lc := socket.ListenConfig{ReusePort: true}
@@ -145,8 +145,9 @@ func TestReusePort(t *testing.T) {
 	})
 }
 
-// TestUnixAbstractLongest: a datagram reaches the names that bind takes, on either
-// face: the longest one, and one that is written as the system has it.
+// TestUnixAbstractLongest: a datagram reaches every name that bind accepts,
+// from tasks and from goroutines: the longest one, and one in the system's
+// notation.
 func TestUnixAbstractLongest(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		b := packets(t, ctx, "unixgram", fmt.Sprintf("@rondo-test-%d", os.Getpid()))
@@ -173,7 +174,7 @@ func TestUnixAbstractLongest(t *testing.T) {
 	})
 }
 
-// TestUnixgramWithoutDescriptor: a socket of datagrams that comes about by half
+// TestUnixgramWithoutDescriptor: a datagram socket that was opened only in part
 // leaves no file.
 func TestUnixgramWithoutDescriptor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")

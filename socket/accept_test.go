@@ -14,7 +14,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// failing is a listener whose Accept fails with the errors given, and then ends.
+// failing is a listener whose Accept returns the given errors, and then ends.
 type failing struct {
 	net.Listener
 	errs  []error
@@ -32,8 +32,8 @@ func (f *failing) Accept() (net.Conn, error) {
 	return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", err)}
 }
 
-// TestAcceptBacksOff: errors that may pass make Serve wait, longer each time,
-// and are reported.
+// TestAcceptBacksOff: after temporary errors Serve waits, longer each time, and
+// reports them.
 func TestAcceptBacksOff(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")

@@ -13,8 +13,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestAttach: what the system has received already comes as Data; the Conn is
-// closed for who still holds it; and what cannot be taken over is left alone.
+// TestAttach: data that the system has already received comes as Data; the Conn
+// is closed; and a connection that cannot be taken over stays as it is.
 func TestAttach(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		var got []byte
@@ -126,8 +126,8 @@ func TestAttachStandard(t *testing.T) {
 	}
 }
 
-// TestAttachShares: all that is attached with one ctx has one task, which ends
-// with the last of them; a later one gets another.
+// TestAttachShares: all connections attached with one ctx have one task, which
+// ends with the last of them; a later one gets a new task.
 func TestAttachShares(t *testing.T) {
 	var lives []*history
 	run(t, func(ctx context.Context) error {

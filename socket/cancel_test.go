@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestReaderCancelledInLine: the readers behind one that is cancelled lose
+// TestReaderCancelledInLine: readers that wait behind a cancelled one lose
 // nothing.
 func TestReaderCancelledInLine(t *testing.T) {
 	for victim := range 3 {
@@ -54,7 +54,7 @@ func TestReaderCancelledInLine(t *testing.T) {
 	}
 }
 
-// TestCancelRead: a Read has no ctx, and the scope around it ends it.
+// TestCancelRead: Read has no ctx; the scope around it ends it.
 func TestCancelRead(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -72,7 +72,7 @@ func TestCancelRead(t *testing.T) {
 		if !errors.As(inner, &op) || op.Op != "read" {
 			t.Errorf("Read returned %#v", inner)
 		}
-		// The connection is none the worse for it.
+		// The connection can still be used.
 		if _, err := b.Write([]byte("x")); err != nil {
 			return err
 		}
@@ -81,8 +81,8 @@ func TestCancelRead(t *testing.T) {
 	})
 }
 
-// TestCancelledFromTheStart: in a scope that is cancelled a Read fails although
-// there is data, and in a Shield it does not.
+// TestCancelledFromTheStart: in a cancelled scope a Read fails although there
+// is data; in a Shield it does not.
 func TestCancelledFromTheStart(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -112,8 +112,8 @@ func TestCancelledFromTheStart(t *testing.T) {
 	})
 }
 
-// TestTie: when the wait of a Read was ended by data before the cancellation
-// came, Read returns the data, and the next one fails.
+// TestTie: if data ended the wait of a Read before the cancellation, Read
+// returns the data, and the next one fails.
 func TestTie(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -174,7 +174,7 @@ func TestCancelDisturbsNobody(t *testing.T) {
 		defer l.Close()
 		cancelled := func(op func() error) {
 			task := rondo.Go(ctx, func(context.Context) error { return op() })
-			// It is in the middle of it by then.
+			// By now the operation is waiting.
 			if rondo.Yield(ctx) != nil {
 				return
 			}

@@ -19,7 +19,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// spoken gives a connection on which text was said, and then the end.
+// spoken returns a connection from which text can be read, and then the end.
 func spoken(t testing.TB, ctx context.Context, text string) *socket.Conn {
 	t.Helper()
 	a, b := pair(t, ctx)
@@ -33,8 +33,8 @@ func spoken(t testing.TB, ctx context.Context, text string) *socket.Conn {
 	return b
 }
 
-// TestC170ReadLine: io.EOF comes with the last line, if nothing ends that, and then
-// alone. A Scanner has asyncio's order: the line, and then the end.
+// TestC170ReadLine: if nothing ends the last line, io.EOF comes with it; else
+// alone, after it. A Scanner has asyncio's order: the line, and then the end.
 func TestC170ReadLine(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		r := bufio.NewReader(spoken(t, ctx, "line1\nline2"))
@@ -75,10 +75,11 @@ func TestC171ReadFull(t *testing.T) {
 	})
 }
 
-// TestC172Limits: a line that is longer than the limit. Reader.ReadSlice gives what
-// fits, with bufio.ErrBufferFull, and the rest can be read; ReadLine says that there
-// is more; Peek leaves it where it is. A Scanner ends with bufio.ErrTooLong. None of
-// them drops the line and goes on, as asyncio's readline does.
+// TestC172Limits: a line that is longer than the limit. Reader.ReadSlice
+// returns what fits, with bufio.ErrBufferFull, and the rest can be read;
+// ReadLine reports that there is more; Peek leaves it in place. A Scanner ends
+// with bufio.ErrTooLong. None of them drops the line and goes on, as asyncio's
+// readline does.
 func TestC172Limits(t *testing.T) {
 	long := strings.Repeat("x", 40) + "\nnext\n"
 	run(t, func(ctx context.Context) error {
@@ -107,9 +108,9 @@ func TestC172Limits(t *testing.T) {
 	})
 }
 
-// TestC173TwoReaders: no error, as asyncio has it: the second waits for its turn,
-// and each gets bytes of its own. (A bufio.Reader is for one task, like anything
-// without a lock.)
+// TestC173TwoReaders: unlike in asyncio there is no error: the second reader
+// waits for its turn, and each gets different bytes. (A bufio.Reader is for one
+// task, like anything without a lock.)
 func TestC173TwoReaders(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -137,9 +138,9 @@ func TestC173TwoReaders(t *testing.T) {
 	})
 }
 
-// TestC174ReadAhead: nothing is read that nobody asked for, so there is nothing to
-// pause: a Reader holds its buffer at most, and the writer waits when the system has
-// no room.
+// TestC174ReadAhead: nothing is read before it is asked for, so there is
+// nothing to pause: a Reader holds one buffer at most, and the writer waits
+// when the system has no room.
 func TestC174ReadAhead(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -167,7 +168,7 @@ func TestC174ReadAhead(t *testing.T) {
 	})
 }
 
-// TestC176PeerGone: whoever writes to a peer that is gone hears of it.
+// TestC176PeerGone: a Write to a peer that is gone fails.
 func TestC176PeerGone(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -235,7 +236,7 @@ func TestC177HandlerPanics(t *testing.T) {
 	}
 }
 
-// TestC178Shutdown: a connection that lives goes on while its server is shut down,
+// TestC178Shutdown: an open connection goes on while its server is shut down,
 // and Shutdown waits for it.
 func TestC178Shutdown(t *testing.T) {
 	run(t, func(ctx context.Context) error {
@@ -278,8 +279,8 @@ func TestC178Shutdown(t *testing.T) {
 	})
 }
 
-// TestC180ServeCancelled: a Serve that is cancelled has closed its listener and
-// waited for its handlers when it returns.
+// TestC180ServeCancelled: when a cancelled Serve returns it has closed its
+// listener and waited for its handlers.
 func TestC180ServeCancelled(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		ended := 0

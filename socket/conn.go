@@ -22,8 +22,7 @@ import (
 // io.EOF, which is bare. If a task's scope is cancelled, the cause is the
 // scope's.
 //
-// The caller closes a Conn. A forgotten one is closed by the garbage collector,
-// but not before its loop has ended if a task has waited for it.
+// The caller closes a Conn. A forgotten one is closed by the garbage collector.
 type Conn struct {
 	fd      *fd.FD
 	network string
@@ -231,8 +230,9 @@ func adopt(f *fd.FD, c net.Conn) *Conn {
 
 // name tells the FD its peer, and how its reads end.
 func (c *Conn) name() {
+	fd.Guard(c.fd, c)
 	c.fd.Name(c.remote)
 	if _, tcp := c.remote.(*net.TCPAddr); !tcp {
-		c.fd.Partial()
+		c.fd.Partial(c.network == "unixpacket")
 	}
 }

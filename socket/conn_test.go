@@ -95,7 +95,7 @@ func TestClosed(t *testing.T) {
 	})
 }
 
-// TestReset: what the peer does to the connection has package net's names.
+// TestReset: an error that the peer causes is the one of package net.
 func TestReset(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -150,7 +150,7 @@ func TestBackpressure(t *testing.T) {
 }
 
 // TestEOFWithData: data and the end of the stream that arrive together are both
-// seen, however the reader's buffer compares with them.
+// read, for any size of the reader's buffer.
 func TestEOFWithData(t *testing.T) {
 	for _, size := range []int{1, 2, 3, 4, 100} {
 		for _, early := range []bool{false, true} {

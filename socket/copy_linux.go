@@ -19,8 +19,8 @@ import (
 const (
 	copyBuffer = 32 << 10 // as io.Copy has it
 
-	// smallMax is how many pieces in a row may be less than a buffer before a
-	// copy gives its pipe back.
+	// smallMax is how many pieces in a row may be smaller than a buffer before a
+	// copy closes its pipe.
 	smallMax = 16
 )
 

@@ -36,9 +36,8 @@ func longFile(t testing.TB, n int) *os.File {
 
 func longText(n int) []byte { return bytes.Repeat(pattern, n/len(pattern)+1)[:n] }
 
-// TestC199SendFile: from any place of a file, as much as is asked for goes to the
-// connection, byte by byte, and the position goes on by as much. With TLS it is
-// copied.
+// TestC199SendFile: from any position of a file, the bytes asked for go to the
+// connection, and the position advances by as many. With TLS they are copied.
 func TestC199SendFile(t *testing.T) {
 	const size = 3 << 20
 	f := longFile(t, size)
@@ -88,7 +87,7 @@ func TestC199SendFile(t *testing.T) {
 	})
 }
 
-// received takes what a goroutine has read.
+// received returns what a goroutine has read.
 func received(ctx context.Context, where string, got chan []byte) ([]byte, error) {
 	if where == "foreign" {
 		return <-got, nil
@@ -96,7 +95,7 @@ func received(ctx context.Context, where string, got chan []byte) ([]byte, error
 	return rondo.Offload(ctx, func(context.Context) ([]byte, error) { return <-got, nil })
 }
 
-// stdPair gives a Conn and its peer, which is package net's.
+// stdPair returns a Conn and its peer, a connection of package net.
 func stdPair(t testing.TB, ctx context.Context) (*socket.Conn, net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -115,9 +114,8 @@ func stdPair(t testing.TB, ctx context.Context) (*socket.Conn, net.Conn) {
 	return c.(*socket.Conn), peer
 }
 
-// TestC199Ends: a copy of a file that is cut says how much was sent. The file's
-// position has gone on by what was taken of it, and by no more than a buffer that
-// was lost.
+// TestC199Ends: an interrupted copy of a file returns how much was sent. The
+// file's position has advanced by what was taken, at most one buffer more.
 func TestC199Ends(t *testing.T) {
 	const size = 64 << 20
 	f := longFile(t, size)
@@ -138,8 +136,8 @@ func TestC199Ends(t *testing.T) {
 					return err
 				}
 			}
-			// What is read from the file is written before more is read, so by then
-			// something has been sent.
+			// What is read from the file is written before more is read, so
+			// then something has been sent.
 			for at := int64(0); at <= 1000+copyLoss && !task.Done(); at, _ = f.Seek(0, io.SeekCurrent) {
 				if err := rondo.Yield(ctx); err != nil {
 					return err
@@ -177,8 +175,8 @@ func TestC199Ends(t *testing.T) {
 	})
 }
 
-// TestRelay: what is copied from connection to connection comes over whole, small
-// or bulk, limited or not, and the end of the stream is passed on.
+// TestRelay: a copy from connection to connection is complete, in small pieces
+// or large ones, limited or not, and passes the end of the stream on.
 func TestRelay(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		for _, c := range []struct{ size, piece int }{{0, 1}, {10, 3}, {5 << 20, 64 << 10}, {5<<20 + 17, 1 << 20}, {1 << 20, 700}} {
@@ -193,7 +191,7 @@ func TestRelay(t *testing.T) {
 				}
 				return in.CloseWrite()
 			}, func(context.Context) error {
-				// A part of it by number, and the rest until the end.
+				// A part of it by size, and the rest until the end.
 				first := int64(c.size / 3)
 				lr := &io.LimitedReader{R: from, N: first + 1}
 				n, err := io.CopyN(to, from, first)
@@ -233,8 +231,8 @@ func TestRelay(t *testing.T) {
 	})
 }
 
-// TestRelayEnds: a copy between connections ends with either of them, and with its
-// task; it says which side failed, and leaves no pipe.
+// TestRelayEnds: a copy between connections ends with either of them, and with
+// its task. Its error names the side that failed, and it leaves no pipe.
 func TestRelayEnds(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		for _, way := range []string{"source", "target", "cancelled", "deadline of reading", "deadline of writing"} {
@@ -260,7 +258,7 @@ func TestRelayEnds(t *testing.T) {
 			op := "write"
 			switch way {
 			case "source":
-				// What is under way must come over before the source is asked.
+				// Data in the pipe must arrive before the source is read again.
 				op = "read"
 				from.Close()
 				drained := rondo.Go(ctx, func(context.Context) error { _, _ = io.Copy(io.Discard, out); return nil })
@@ -301,7 +299,7 @@ func TestRelayEnds(t *testing.T) {
 	})
 }
 
-// TestRelayFair: a copy that never has to wait lets others have their turn.
+// TestRelayFair: a copy that never waits lets other tasks run.
 func TestRelayFair(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		in, from := pair(t, ctx)

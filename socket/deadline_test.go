@@ -12,7 +12,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// timedOut tells whether err is what a deadline should give.
+// timedOut checks that err is the error of a deadline.
 func timedOut(t *testing.T, what string, err error) {
 	t.Helper()
 	var ne net.Error
@@ -31,7 +31,7 @@ func TestDeadlineInTask(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		// One that has passed fails although there is data, and the next
+		// A deadline that has passed fails although there is data; the next
 		// deadline repairs it.
 		if err := a.SetReadDeadline(time.Now().Add(-1)); err != nil {
 			return err
@@ -46,13 +46,13 @@ func TestDeadlineInTask(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		// One that comes while Read waits.
+		// A deadline that comes while Read waits.
 		if err := a.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 			return err
 		}
 		_, err = a.Read(buf)
 		timedOut(t, "Read", err)
-		// And in writing, against a peer that does not read.
+		// And for writing, to a peer that does not read.
 		if err := a.SetWriteDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
 			return err
 		}
@@ -65,8 +65,8 @@ func TestDeadlineInTask(t *testing.T) {
 	})
 }
 
-// TestDeadlineMoved: a deadline set while a Read waits holds for it, the later
-// and the earlier one alike.
+// TestDeadlineMoved: a deadline set while a Read waits applies to it, a later
+// and an earlier one.
 func TestDeadlineMoved(t *testing.T) {
 	hour := func() time.Time { return time.Now().Add(time.Hour) }
 	soon := func() time.Time { return time.Now().Add(time.Millisecond) }
@@ -101,8 +101,8 @@ func TestDeadlineMoved(t *testing.T) {
 	}
 }
 
-// TestDeadlineForAll: a deadline, and then Close, reach each of the tasks that
-// wait to read and to write.
+// TestDeadlineForAll: a deadline, and then Close, end the waits of all tasks
+// that read or write.
 func TestDeadlineForAll(t *testing.T) {
 	for what, end := range map[string]func(c *socket.Conn) error{
 		"deadline": func(c *socket.Conn) error { return c.SetDeadline(time.Unix(1, 0)) },

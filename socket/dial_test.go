@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestDialErrors: a dial that fails says what package net would.
+// TestDialErrors: a failed dial has package net's error.
 func TestDialErrors(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -62,8 +62,8 @@ func TestDialErrors(t *testing.T) {
 	})
 }
 
-// TestDialNames: names of hosts and services, no host, and the address that
-// stands for all of them.
+// TestDialNames: names of hosts and services, an empty host, and the
+// unspecified address.
 func TestDialNames(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp4", "127.0.0.1:0")
@@ -193,7 +193,7 @@ func TestDialIPv6(t *testing.T) {
 // TestDialHangs: a dial that gets no answer is ended by its Timeout, its ctx, or
 // the scope around it.
 func TestDialHangs(t *testing.T) {
-	addr := deaf(t)
+	addr := blackhole(t)
 	run(t, func(ctx context.Context) error {
 		d := socket.Dialer{Timeout: time.Millisecond}
 		_, err := d.DialContext(ctx, "tcp", addr)

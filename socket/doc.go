@@ -47,7 +47,8 @@
 // A tls.Conn has mutexes inside, so only one task at a time may use it. Two tasks
 // in its first Read or Write meet at the handshake. And a Read that must answer,
 // to a damaged record or a change of keys (RFC 8446, sections 4.6.3 and 6.2),
-// waits for the mutex of a suspended Write. In both cases the loop stops.
+// waits for the mutex of a suspended Write. In both cases the loop stops. A
+// Server does the handshake of a tls.Conn before it calls the handler.
 //
 // # Types
 //

@@ -36,7 +36,7 @@ func TestEchoThousand(t *testing.T) {
 						return err
 					}
 					defer c.Close()
-					// All of them are connected before the first says anything.
+					// All are connected before the first one writes.
 					if count++; count == conns {
 						arrived.Set()
 					}

@@ -18,13 +18,13 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestDescriptorsExhausted: a server that has no descriptors left waits for some
-// without spinning, and then serves everyone whom it could not.
+// TestDescriptorsExhausted: a server without free descriptors waits without
+// spinning, and then serves every client that it could not.
 //
 // Method: the server is a process of its own with a low limit. More clients
-// come than it can take; when it has said so, those that were served leave. It
+// come than it can take. When it reports that, the served ones leave. The test
 // guards against a lost edge, which would leave the others waiting, and against
-// a loop that asks again at once, which would count thousands of errors.
+// a loop that tries again at once, which would count thousands of errors.
 func TestDescriptorsExhausted(t *testing.T) {
 	if os.Getenv(childVar) != "" {
 		exhausted(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// names is a name server that knows one name with the IPv4 addresses given. It is
-// a task on the very loop that asks it, since the look-up is not.
+// names is a name server that knows one name, with the given IPv4 addresses. It
+// is a task of the loop that asks it; the look-up is not.
 func names(t testing.TB, ctx context.Context, ips ...string) *net.Resolver {
 	t.Helper()
 	c := packets(t, ctx, "udp", "127.0.0.1:0")
@@ -60,11 +60,11 @@ func reply(question []byte, ips []string) []byte {
 	return m
 }
 
-// TestEyeballs: of the addresses of a name, one at which nobody answers costs the
-// delay, and one that refuses costs nothing. The attempt that lost is closed. That
-// the delays are those of RFC 8305, TestRace shows with a simulated clock.
+// TestEyeballs: an address of a name that never answers costs the delay, and
+// one that refuses costs nothing. The attempt that lost is closed. TestRace
+// shows with a simulated clock that the delays are those of RFC 8305.
 func TestEyeballs(t *testing.T) {
-	hole := deaf(t)
+	hole := blackhole(t)
 	_, port, _ := net.SplitHostPort(hole)
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.9", port))
@@ -99,11 +99,12 @@ func TestEyeballs(t *testing.T) {
 				return err
 			}
 		}
-		// The name server's socket is there besides.
+		// The name server's socket is one more.
 		if n := leak.Descriptors(); n > before+1 {
 			t.Errorf("%d descriptors before, %d after", before, n)
 		}
-		// Nobody listens at the first: the second does not wait for an hour.
+		// The first address refuses, so the second one does not wait for an
+		// hour.
 		d.FallbackDelay = time.Hour
 		d.Resolver = names(t, ctx, "127.0.0.8", "127.0.0.9")
 		if c, err = d.DialContext(ctx, "tcp", net.JoinHostPort("race.test", port)); err != nil {
@@ -117,7 +118,7 @@ func TestEyeballs(t *testing.T) {
 		if !errors.Is(err, syscall.ECONNREFUSED) || !errors.As(err, &op) || op.Addr.String() != "127.0.0.7:"+port {
 			t.Errorf("nobody is there, and Dial returned %v", err)
 		}
-		// A limit ends all of them, and names the first.
+		// A timeout ends all of them, and its error names the first.
 		d.Resolver, d.FallbackDelay, d.Timeout = names(t, ctx, "127.0.0.1", "127.0.0.1"), time.Nanosecond, 5*time.Millisecond
 		_, err = d.DialContext(ctx, "tcp", net.JoinHostPort("race.test", port))
 		timedOut(t, "Dial", err)

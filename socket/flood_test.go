@@ -12,8 +12,8 @@ import (
 )
 
 // TestPingBesideFlood: a stream that is always ready, sent by a goroutine, does
-// not keep a ping from being answered. Where the loop has no descriptors it is
-// up to the runtime when a goroutine hears of a ping.
+// not prevent the answer to a ping. Where the loop has no descriptors, the
+// runtime decides when a goroutine sees a ping.
 func TestPingBesideFlood(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		in, out := pair(t, ctx)
@@ -60,8 +60,9 @@ func TestPingBesideFlood(t *testing.T) {
 		})
 		out.Close()
 		flood.Wait()
-		// 16 a turn; the loop asks the driver every 64 steps, of which the stream
-		// has nearly all when nothing else can run, and a ping needs two answers.
+		// 16 reads a turn. The loop polls the driver every 64 steps; the stream
+		// takes nearly all of them when nothing else can run. A ping needs two
+		// polls.
 		if most > 16*64*4 {
 			t.Errorf("the stream moved %d times during one ping", most)
 		}

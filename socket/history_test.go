@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// A history notes the callbacks of one connection as letters, and holds their
-// law: Connected, Data, EOF, Lost.
+// A history records the callbacks of one connection as letters, and checks
+// their order: Connected, Data, EOF, Lost.
 type history struct {
 	t     testing.TB
 	calls []byte
@@ -35,8 +35,8 @@ func (h *history) note(call byte) {
 
 func (h *history) lost() bool { return bytes.HasSuffix(h.calls, []byte("L")) }
 
-// noted gives a Protocol whose every callback is noted in the Value, a *history,
-// before it does what p says.
+// noted returns a Protocol that records every callback in the Value, a
+// *history, and then does what p does.
 func noted(t testing.TB, p *socket.Protocol) *socket.Protocol {
 	of := func(tr *socket.Transport) *history {
 		if tr.Value == nil {

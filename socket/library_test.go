@@ -1,6 +1,6 @@
 package socket_test
 
-// What reads and writes a net.Conn runs in tasks as it is.
+// Code that reads and writes a net.Conn runs in tasks unchanged.
 
 import (
 	"bufio"
@@ -27,7 +27,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// serve runs a server for the time of body.
+// serve runs a server while body runs.
 func serve(t testing.TB, ctx context.Context, handler func(ctx context.Context, c net.Conn) error, wrap func(net.Listener) net.Listener, body func(ctx context.Context, addr string) error) error {
 	t.Helper()
 	l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -141,7 +141,7 @@ func roundTrip(t testing.TB, ctx context.Context, addr string, data []byte) erro
 	})
 }
 
-// certificate makes a self-signed one for 127.0.0.1.
+// certificate returns the configs for a self-signed certificate of 127.0.0.1.
 func certificate(t testing.TB) (server, client *tls.Config) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -181,7 +181,7 @@ func TestTLS(t *testing.T) {
 						}
 						c := tls.Client(raw, client)
 						defer c.Close()
-						// Two tasks that both came to the handshake would meet at its
+						// Two tasks in the handshake would meet at its
 						// sync.Mutex, which stops the loop.
 						if err := c.Handshake(); err != nil {
 							return err
@@ -351,8 +351,8 @@ func ask(t testing.TB, ctx context.Context, addr string, size int) error {
 	return err
 }
 
-// TestNested: the body of an iter.Pull that a task made reads the connection,
-// and suspends the task with it.
+// TestNested: the body of an iter.Pull inside a task reads the connection, and
+// suspends the task.
 func TestNested(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)

@@ -144,6 +144,7 @@ var _ net.Listener = (*Listener)(nil)
 
 func newListener(loop kernel.Loop, std stdListener, config net.KeepAliveConfig) *Listener {
 	l := &Listener{fd: fd.Adopt(loop, listenerStd{std}), std: std, keepAlive: config}
+	fd.Guard(l.fd, l)
 	l.prepare()
 	return l
 }

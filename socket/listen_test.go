@@ -71,8 +71,8 @@ func TestUnix(t *testing.T) {
 	})
 }
 
-// TestAcceptEnds: Close, a deadline and a cancellation reach whoever waits in
-// Accept, task or not.
+// TestAcceptEnds: Close, a deadline and a cancellation end a wait in Accept, of
+// a task and of a goroutine.
 func TestAcceptEnds(t *testing.T) {
 	type ending struct {
 		want error
@@ -126,8 +126,7 @@ func TestAcceptEnds(t *testing.T) {
 	}
 }
 
-// TestListenErrors: what cannot be listened on is refused with package net's
-// errors.
+// TestListenErrors: invalid addresses fail with package net's errors.
 func TestListenErrors(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -161,7 +160,7 @@ func TestListenErrors(t *testing.T) {
 	})
 }
 
-// TestListenName: a name is looked up, and only then.
+// TestListenName: only a name is looked up.
 func TestListenName(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp4", "localhost:0")
@@ -176,8 +175,8 @@ func TestListenName(t *testing.T) {
 	})
 }
 
-// TestListenControl: the hooks and options of net.ListenConfig hold, and what is
-// accepted has no delay and is probed.
+// TestListenControl: the hooks and options of net.ListenConfig work, and
+// accepted connections have no delay and are probed.
 func TestListenControl(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		var hooked []string
@@ -240,11 +239,11 @@ func TestListenerFile(t *testing.T) {
 	})
 }
 
-// TestListenCancelledLate: a listener that came about when nobody waited for it
-// any more is closed.
+// TestListenCancelledLate: a listener that was opened after its caller was
+// cancelled is closed.
 //
-// Method: the loop stands still from the moment the socket is bound, so that the
-// goroutine that made it is back by the time of the cancellation.
+// Method: the loop stands still from the moment the socket is bound, so the
+// goroutine that opened it is back before the cancellation.
 func TestListenCancelledLate(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		before := leak.Descriptors()
@@ -276,7 +275,7 @@ func TestListenCancelledLate(t *testing.T) {
 		if !errors.Is(err, why) {
 			t.Errorf("Listen: %v", err)
 		}
-		// What is garbage is closed as well, so this must not be.
+		// Garbage is closed as well, so there must be none.
 		for end := time.Now().Add(10 * time.Second); leak.Descriptors() > before && time.Now().Before(end); {
 			if err := rondo.Yield(ctx); err != nil {
 				return err

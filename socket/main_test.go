@@ -23,11 +23,11 @@ func TestMain(m *testing.M) {
 	leak.Main(m)
 }
 
-// childVar is set in a process that a test starts to be alone in.
+// childVar is set in a process that a test starts for itself.
 const childVar = "RONDO_SOCKET_CHILD"
 
-// run runs main in a loop, as a test; one that hangs panics. An error for which
-// nobody waited fails the test, unless it says that a server was shut down.
+// run runs main in a loop, as a test; one that hangs panics. An error that no
+// task waits for fails the test, except ErrServerClosed.
 func run(t testing.TB, main func(ctx context.Context) error) {
 	t.Helper()
 	watchdog := time.AfterFunc(2*time.Minute, func() { panic(t.Name() + " hangs") })
@@ -42,7 +42,7 @@ func run(t testing.TB, main func(ctx context.Context) error) {
 	}
 }
 
-// pair gives the two ends of a connection, both for the loop's tasks.
+// pair returns the two ends of a connection, both for the loop's tasks.
 func pair(t testing.TB, ctx context.Context) (a, b *socket.Conn) {
 	t.Helper()
 	return pairOf(t, ctx, "tcp")
@@ -84,8 +84,7 @@ func both(ctx context.Context, fns ...func(ctx context.Context) error) error {
 	})
 }
 
-// waiting waits until as many tasks as given wait for what is named: each turn
-// it looks again.
+// waiting returns when n tasks wait for what. It looks once a turn.
 func waiting(ctx context.Context, what string, n int) {
 	for {
 		found := 0

@@ -14,7 +14,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// panics runs fn and compares what it panics with.
+// panics runs fn and checks its panic.
 func panics(t testing.TB, want string, fn func()) {
 	t.Helper()
 	defer func() {
@@ -26,7 +26,8 @@ func panics(t testing.TB, want string, fn func()) {
 	fn()
 }
 
-// TestNoLoop: a ctx that belongs to no loop is refused by name.
+// TestNoLoop: a ctx that belongs to no loop fails, and the error names the
+// call.
 func TestNoLoop(t *testing.T) {
 	ctx := context.Background()
 	_, dial := socket.Dial(ctx, "tcp", "127.0.0.1:1")
@@ -63,7 +64,8 @@ func TestNoLoop(t *testing.T) {
 	})
 }
 
-// TestSimulation: without descriptors there are pipes, and the rest says so.
+// TestSimulation: a simulation has pipes; everything else returns an error that
+// names the cure.
 func TestSimulation(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		_, dial := socket.Dial(ctx, "tcp", "127.0.0.1:1")
@@ -77,7 +79,7 @@ func TestSimulation(t *testing.T) {
 	})
 }
 
-// TestCallback: what would wait panics in a callback, which must not.
+// TestCallback: a call that would wait panics in a callback.
 func TestCallback(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -121,7 +123,7 @@ func TestNilHandler(t *testing.T) {
 	})
 }
 
-// TestClosedLoop: a loop that has ended is told from one that was never there.
+// TestClosedLoop: an ended loop has another error than a ctx without a loop.
 func TestClosedLoop(t *testing.T) {
 	var old context.Context
 	run(t, func(ctx context.Context) error {
@@ -165,8 +167,8 @@ func TestOtherLoop(t *testing.T) {
 	})
 }
 
-// TestOtherLoopsListener: what would block this loop is refused, and left as it
-// is.
+// TestOtherLoopsListener: a listener that would block this loop is refused, and
+// stays as it is.
 func TestOtherLoopsListener(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")

@@ -57,7 +57,7 @@ func TestWritersNotMixed(t *testing.T) {
 	})
 }
 
-// TestReadersInOrder: each of several readers gets data of its own, in the order
+// TestReadersInOrder: each of several readers gets different data, in the order
 // in which they came, also when one message serves them all.
 func TestReadersInOrder(t *testing.T) {
 	run(t, func(ctx context.Context) error {
@@ -93,8 +93,8 @@ func TestReadersInOrder(t *testing.T) {
 	})
 }
 
-// TestFairness: a task whose reads and writes never wait lets the others run:
-// after 16 of them, or 256 KiB, it is their turn.
+// TestFairness: a task whose reads and writes never wait lets the others run
+// after 16 of them, or 256 KiB.
 func TestFairness(t *testing.T) {
 	for what, c := range map[string]struct{ size, times, perTurn int }{
 		"many": {10, 1600, 16},

@@ -177,6 +177,7 @@ func adoptPacket(f *fd.FD, network string, c stdPacket) *PacketConn {
 	if a, udp := p.local.(*net.UDPAddr); udp {
 		p.ipv6 = a.IP.To4() == nil
 	}
+	fd.Guard(f, p)
 	return p
 }
 

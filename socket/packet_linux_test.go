@@ -34,8 +34,8 @@ func TestPacketAllocs(t *testing.T) {
 	})
 }
 
-// TestMessageConnected: a socket that has a peer sends a message without an
-// address, on either face.
+// TestMessageConnected: a connected socket sends a message without an address,
+// in tasks and in goroutines.
 func TestMessageConnected(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		b := packets(t, ctx, "udp", "127.0.0.1:0")
@@ -60,8 +60,8 @@ func TestMessageConnected(t *testing.T) {
 	})
 }
 
-// TestUnixgramConnectedFull: the system tells a sender that is connected when
-// there is room again, so it sets no timer to try.
+// TestUnixgramConnectedFull: the system reports to a connected sender that
+// there is room again, so no timer is set.
 func TestUnixgramConnectedFull(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		r := packets(t, ctx, "unixgram", filepath.Join(t.TempDir(), "r"))

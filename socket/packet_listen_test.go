@@ -55,8 +55,8 @@ func TestPacketHooks(t *testing.T) {
 	})
 }
 
-// TestPacketSyscall: the descriptor, a file and messages with what goes beside
-// them are to be had as of a *net.UDPConn.
+// TestPacketSyscall: the descriptor, a file, and messages with control data
+// work as with a *net.UDPConn.
 func TestPacketSyscall(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		c := packets(t, ctx, "udp", "127.0.0.1:0")
@@ -94,8 +94,8 @@ func TestPacketSyscall(t *testing.T) {
 	})
 }
 
-// TestPacketFile: two sockets of one name are not both there, and one that was
-// left behind is replaced.
+// TestPacketFile: two sockets cannot have the same name, and a stale file is
+// replaced.
 func TestPacketFile(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		path := filepath.Join(t.TempDir(), "s")

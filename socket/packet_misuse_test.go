@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestPacketErrors: what cannot be is refused by the words of package net.
+// TestPacketErrors: invalid calls fail with package net's errors.
 func TestPacketErrors(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		for _, bad := range [][2]string{{"tcp", "127.0.0.1:0"}, {"udp", "no port"}, {"udp", "127.0.0.1:99999"}, {"udp4", "[::1]:0"}, {"udp", "192.0.2.1:9"}, {"", ""}} {
@@ -42,8 +42,8 @@ func TestPacketErrors(t *testing.T) {
 	})
 }
 
-// refusedByPeer: what the system hears from the peer's comes as an error, once,
-// and the socket goes on.
+// refusedByPeer: an error that the peer's system reports is returned once, and
+// the socket stays usable.
 func refusedByPeer(ctx context.Context, t *testing.T, where string) error {
 	dead, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -77,7 +77,8 @@ func refusedByPeer(ctx context.Context, t *testing.T, where string) error {
 	return nil
 }
 
-// TestPacketTruncated: what does not fit is lost, and the next one is whole.
+// TestPacketTruncated: what does not fit is lost, and the next datagram is
+// whole.
 func TestPacketTruncated(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		c := packets(t, ctx, "udp", "127.0.0.1:0")

@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// everywhere runs fn in a task and on a goroutine that is none.
+// everywhere runs fn in a task and on another goroutine.
 func everywhere(ctx context.Context, fn func(where string) error) error {
 	if err := fn("task"); err != nil {
 		return err
@@ -23,7 +23,7 @@ func everywhere(ctx context.Context, fn func(where string) error) error {
 	return outside(ctx, func() error { return fn("foreign") })
 }
 
-// packets opens a socket of datagrams.
+// packets opens a datagram socket.
 func packets(t testing.TB, ctx context.Context, network, address string) *socket.PacketConn {
 	t.Helper()
 	c, err := socket.ListenPacket(ctx, network, address)
@@ -34,8 +34,8 @@ func packets(t testing.TB, ctx context.Context, network, address string) *socket
 	return c.(*socket.PacketConn)
 }
 
-// TestPacket: datagrams go both ways and keep their bounds, those of no bytes
-// included, on every network and either face.
+// TestPacket: datagrams, also empty ones, go both ways and keep their bounds,
+// on every network, in tasks and in goroutines.
 func TestPacket(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ network, a, b string }{
@@ -82,8 +82,8 @@ func TestPacket(t *testing.T) {
 	}
 }
 
-// TestC190Datagrams: Dial gives a socket with a peer. Datagrams of others do
-// not get to it, and it sends to nobody else.
+// TestC190Datagrams: Dial returns a socket with a peer. It receives no
+// datagrams of others, and sends to nobody else.
 func TestC190Datagrams(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l := packets(t, ctx, "udp", "127.0.0.1:0")
@@ -126,8 +126,9 @@ func TestC190Datagrams(t *testing.T) {
 	})
 }
 
-// TestPacketEnds: a deadline, Close and a cancellation reach whoever waits for a
-// datagram, on either face, and what was late is there for the next.
+// TestPacketEnds: a deadline, Close and a cancellation end a wait for a
+// datagram, in tasks and in goroutines; a datagram that comes later is there
+// for the next call.
 func TestPacketEnds(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		c := packets(t, ctx, "udp", "127.0.0.1:0")
@@ -188,8 +189,8 @@ func TestPacketEnds(t *testing.T) {
 	})
 }
 
-// TestPacketFull: a Unix socket that has no room makes the sender wait until it
-// has, or past its deadline.
+// TestPacketFull: if a Unix socket has no room, the sender waits until it has,
+// or until its deadline.
 func TestPacketFull(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		dir := t.TempDir()
@@ -206,8 +207,8 @@ func TestPacketFull(t *testing.T) {
 			}
 			sent++
 		}
-		// It has sent nothing itself, so the system has no word for it when there is
-		// room.
+		// This sender is not connected, so the system does not report when
+		// there is room.
 		c := packets(t, ctx, "unixgram", filepath.Join(dir, "sender"))
 		return both(ctx, func(ctx context.Context) error {
 			_, err := c.WriteTo([]byte("last"), full.LocalAddr())

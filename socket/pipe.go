@@ -47,8 +47,8 @@ func Pipe(ctx context.Context) (net.Conn, net.Conn) {
 // A flow is one direction: what one task offers at a time.
 type flow struct {
 	read, write fd.Side
-	offered     bool        // there is an offer,
-	data        []byte      // and this much of it has not been read
+	offered     bool        // a Write waits to be read
+	data        []byte      // the part of it that has not been read
 	readClosed  atomic.Bool // the end that reads is closed
 	writeClosed atomic.Bool
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestPipe: a Write is done when all of it has been read, in whatever pieces.
+// TestPipe: a Write returns when all of it has been read, in pieces of any
+// size.
 func TestPipe(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		a, b := socket.Pipe(ctx)
@@ -90,8 +91,8 @@ func TestPipeWriters(t *testing.T) {
 	})
 }
 
-// TestPipeClose: the closing end fails with io.ErrClosedPipe, the other reads
-// io.EOF; whoever waits is woken.
+// TestPipeClose: the closed end fails with io.ErrClosedPipe, the other reads
+// io.EOF; waits end.
 func TestPipeClose(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		for _, local := range []bool{true, false} {
@@ -126,7 +127,7 @@ func TestPipeClose(t *testing.T) {
 	})
 }
 
-// TestPipeDeadline: deadlines hold by the loop's clock, to the instant.
+// TestPipeDeadline: deadlines use the loop's clock and are exact.
 func TestPipeDeadline(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		a, b := socket.Pipe(ctx)
@@ -146,8 +147,8 @@ func TestPipeDeadline(t *testing.T) {
 	})
 }
 
-// TestPipeCancel: a cancelled Write has written what was read of it, and the
-// pipe can be used afterwards.
+// TestPipeCancel: a cancelled Write returns how much of it was read, and the
+// pipe stays usable.
 func TestPipeCancel(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		a, b := socket.Pipe(ctx)

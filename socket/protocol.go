@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"reflect"
+	"runtime"
 	"sync"
 
 	"github.com/rondo-go/rondo"
@@ -239,6 +240,7 @@ func (p *Protocol) Attach(ctx context.Context, c net.Conn) (*Transport, error) {
 	}
 	peer := c.RemoteAddr()
 	s, err := f.Detach()
+	runtime.KeepAlive(c) // its collection would close the FD
 	if err != nil {
 		return nil, fmt.Errorf("rondo: socket.Protocol.Attach of %v: %w", peer, err)
 	}

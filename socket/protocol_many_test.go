@@ -16,8 +16,8 @@ import (
 )
 
 // TestProtocolMany: ten thousand connections, or as many as the limit of open
-// files allows, each answered twice, on one loop that has not one goroutine for
-// any of them. Both ends are in this process, so each connection takes two files.
+// files allows, each answered twice, on one loop, without a goroutine for any
+// of them. Both ends are in this process, so each connection uses two files.
 func TestProtocolMany(t *testing.T) {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -75,12 +75,12 @@ func TestProtocolMany(t *testing.T) {
 	}
 }
 
-// TestProtocolFlood: connections that send without end do not keep one that asks
-// from its answers, nor a task from its turn.
+// TestProtocolFlood: connections that send without end delay neither the
+// answers to another one nor the turn of a task.
 //
-// Method: while 20 goroutines flood, a ping is answered by the same Protocol, and
-// what was read of the flood in between is counted. It guards against reading one
-// socket until it is empty.
+// Method: while 20 goroutines flood, the same Protocol answers a ping, and the
+// test counts the bytes of the flood that are read meanwhile. It guards against
+// reading one socket until it is empty.
 func TestProtocolFlood(t *testing.T) {
 	const floods = 20
 	var ping *socket.Transport
@@ -137,7 +137,7 @@ func TestProtocolFlood(t *testing.T) {
 	if turns > 16 {
 		t.Errorf("%d reads between two turns of a task", turns)
 	}
-	// Two questions to the driver, of which a busy loop asks one in 64 steps.
+	// Two polls of the driver; a busy loop polls it every 64 steps.
 	if most > 16*64*4 {
 		t.Errorf("%d reads during one ping", most)
 	}

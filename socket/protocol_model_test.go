@@ -16,7 +16,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// seeds gives the seeds of a test: RONDO_SEED, or some new ones.
+// seeds returns the seeds of a test: RONDO_SEED, or some new ones.
 func seeds(t testing.TB, n int) []uint64 {
 	if s := os.Getenv("RONDO_SEED"); s != "" {
 		seed, err := strconv.ParseUint(s, 10, 64)
@@ -32,8 +32,8 @@ func seeds(t testing.TB, n int) []uint64 {
 	return list
 }
 
-// Stripes are a stream whose bytes tell their place: they are written and checked
-// without being kept.
+// Stripes are a stream in which each byte follows from its position, so it is
+// written and checked without being stored.
 type stripes struct{ wrote, read int }
 
 func stripe(i int) byte { return byte(i*7 + i>>8 + i>>16) }
@@ -59,9 +59,9 @@ func (p *stripes) check(b []byte) error {
 	return nil
 }
 
-// A wire is one connection of the tests below: a Transport with all that may be
-// done to it, a peer with a task that reads in pieces and one that writes, and
-// what must hold of both.
+// A wire is one connection of the tests below: a Transport with all its
+// operations, a peer with a task that reads in pieces and one that writes, and
+// what must hold for both.
 type wire struct {
 	history
 	rand   *rand.Rand
@@ -71,12 +71,12 @@ type wire struct {
 	in     stripes
 	paused bool // PauseWriting was called last
 	over   bool // no more is to be written by the Transport
-	unruly bool // something was done that may lose bytes
+	unruly bool // an operation that may lose bytes was done
 }
 
 const wireHigh, wireLow = 40_000, 9_000
 
-// wires gives a Protocol for wires.
+// wires returns a Protocol for wires.
 func wires(t testing.TB) *socket.Protocol {
 	of := func(tr *socket.Transport) *wire { return tr.Value.(*wire) }
 	return &socket.Protocol{
@@ -154,7 +154,7 @@ func (w *wire) act(most int) {
 	}
 }
 
-// finish ends the sending side in order.
+// finish ends the sending side after everything was sent.
 func (w *wire) finish() {
 	w.over = true
 	w.tr.ResumeReading()
@@ -246,9 +246,9 @@ func TestProtocolModel(t *testing.T) {
 	}
 }
 
-// TestProtocolLives: connections that are ended in every way at any moment, by
-// themselves, by the peer, and by their scope: each has its callbacks in order and
-// its Lost, what arrives is a beginning of what was sent, and nothing is left.
+// TestProtocolLives: connections end in every way at any moment, by themselves,
+// by the peer, or by their scope. Each gets its callbacks in order and its
+// Lost, what arrives is a prefix of what was sent, and nothing is left.
 func TestProtocolLives(t *testing.T) {
 	for _, seed := range seeds(t, 15) {
 		p := wires(t)
@@ -270,7 +270,7 @@ func TestProtocolLives(t *testing.T) {
 					rondo.Go(ctx, func(ctx context.Context) error { return w.peerWrites(ctx, w.rand.IntN(20)) })
 					rondo.Go(g, w.live)
 				}
-				// Some have ended by then, and some have not begun.
+				// By then some have ended, and some have not begun.
 				for range rand.New(rand.NewPCG(seed, 99)).IntN(400) {
 					if err := rondo.Yield(ctx); err != nil {
 						return err

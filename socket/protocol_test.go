@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// protocol serves p while body runs, and then ends it by closing the listener.
+// protocol serves p while body runs, and then closes the listener.
 func protocol(t testing.TB, ctx context.Context, p *socket.Protocol, body func(ctx context.Context, addr string) error) error {
 	t.Helper()
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -85,8 +85,7 @@ func TestProtocolEcho(t *testing.T) {
 	}
 }
 
-// TestProtocolLimitsWrong: marks that contradict each other are an error of the
-// caller.
+// TestProtocolLimitsWrong: a Low above High, or a negative one, panics.
 func TestProtocolLimitsWrong(t *testing.T) {
 	for _, p := range []*socket.Protocol{{High: 1, Low: 2}, {High: -1}, {Low: -1}, {High: 5, Low: -1}} {
 		func() {
@@ -100,8 +99,8 @@ func TestProtocolLimitsWrong(t *testing.T) {
 	}
 }
 
-// TestProtocolScopeEnds: the scope of the connections cuts them off and waits for
-// their Lost, whatever state they are in.
+// TestProtocolScopeEnds: when their scope ends, connections in any state are
+// aborted, and the scope waits for their Lost.
 func TestProtocolScopeEnds(t *testing.T) {
 	stop := errors.New("stop")
 	var all []*history
@@ -168,7 +167,7 @@ func TestProtocolScopeEnds(t *testing.T) {
 	})
 }
 
-// TestProtocolLoopEnds: with main the loop ends, and its connections with it.
+// TestProtocolLoopEnds: connections end with their loop.
 func TestProtocolLoopEnds(t *testing.T) {
 	h := &history{t: t}
 	run(t, func(ctx context.Context) error {
@@ -182,8 +181,8 @@ func TestProtocolLoopEnds(t *testing.T) {
 	}
 }
 
-// TestProtocolMustNotWait: a callback that waits panics with a sentence, the loop
-// ends by it, and each connection has its Lost.
+// TestProtocolMustNotWait: a callback that waits panics with an error that says
+// so, the loop ends, and each connection gets its Lost.
 func TestProtocolMustNotWait(t *testing.T) {
 	for name, wait := range map[string]func(tr *socket.Transport, c net.Conn){
 		"Sleep in a callback":                         func(tr *socket.Transport, _ net.Conn) { rondo.Sleep(tr.Context(), time.Second) },
@@ -231,7 +230,7 @@ func TestProtocolMustNotWait(t *testing.T) {
 	}
 }
 
-// TestProtocolPanics: whatever callback panics, those that are left have their Lost all the same.
+// TestProtocolPanics: if callbacks panic, all connections still get their Lost.
 func TestProtocolPanics(t *testing.T) {
 	lost := 0
 	var peers []net.Conn
@@ -261,7 +260,8 @@ func TestProtocolPanics(t *testing.T) {
 	}
 }
 
-// TestProtocolSimulated: a simulation has no descriptors, and says so.
+// TestProtocolSimulated: a simulation has no descriptors, and the error says
+// so.
 func TestProtocolSimulated(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		x, _ := socket.Pipe(ctx)
@@ -271,8 +271,8 @@ func TestProtocolSimulated(t *testing.T) {
 	})
 }
 
-// TestProtocolListenerCloses: when the listener is closed, what is buffered on
-// its connections is sent, and Serve returns when they are lost.
+// TestProtocolListenerCloses: when the listener is closed, what its connections
+// have buffered is sent, and Serve returns after their Lost.
 func TestProtocolListenerCloses(t *testing.T) {
 	const size, conns = 4 << 20, 20
 	lost := 0

@@ -16,7 +16,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// plainPipe gives the two descriptors of a pipe; they do not block.
+// plainPipe returns the two descriptors of a non-blocking pipe.
 func plainPipe(t testing.TB) (r, w int) {
 	t.Helper()
 	var p [2]int
@@ -32,7 +32,7 @@ func plainPipe(t testing.TB) (r, w int) {
 	return p[0], p[1]
 }
 
-// fill writes until there is no room.
+// fill writes until EAGAIN.
 func fill(t testing.TB, w int) {
 	t.Helper()
 	for {
@@ -70,7 +70,6 @@ func TestWaitRead(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			// It was not read, so it is still there.
 			if err := socket.WaitRead(ctx, uintptr(r)); err != nil {
 				return err
 			}
@@ -102,7 +101,7 @@ func TestWaitWrite(t *testing.T) {
 }
 
 // TestWaitReadEnds: the end of the stream, a regular file, a cancellation, and
-// what is no descriptor.
+// an invalid descriptor.
 func TestWaitReadEnds(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		r, w := plainPipe(t)
@@ -132,8 +131,11 @@ func TestWaitReadEnds(t *testing.T) {
 		if err := socket.WaitRead(ctx, f.Fd()); err != nil {
 			t.Errorf("a regular file: %v", err)
 		}
-		if err := socket.WaitRead(ctx, 1<<20); !errors.Is(err, syscall.EBADF) {
-			t.Errorf("no descriptor: %v", err)
+		// Cut to 32 bits, the second number is that of standard input.
+		for _, sys := range []uint64{1 << 20, 1 << 40} {
+			if err := socket.WaitRead(ctx, uintptr(sys)); !errors.Is(err, syscall.EBADF) {
+				t.Errorf("WaitRead of %d: %v", sys, err)
+			}
 		}
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
 			g.Cancel(nil)
@@ -145,7 +147,7 @@ func TestWaitReadEnds(t *testing.T) {
 	})
 }
 
-// TestWaitReadOfConn: waiting for a connection's descriptor takes nothing from
+// TestWaitReadOfConn: waiting for a connection's descriptor takes no event from
 // the connection itself.
 func TestWaitReadOfConn(t *testing.T) {
 	run(t, func(ctx context.Context) error {
@@ -178,8 +180,8 @@ func TestWaitReadOfConn(t *testing.T) {
 	})
 }
 
-// TestSyscallConn: Read and Write of the RawConn suspend until what they are
-// given is done.
+// TestSyscallConn: Read and Write of the RawConn suspend until their function
+// returns true.
 func TestSyscallConn(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -219,8 +221,7 @@ func TestSyscallConn(t *testing.T) {
 		if _, err := io.ReadFull(b, p); err != nil {
 			return err
 		}
-		// Whatever else is done to the connection from inside is none of Control's
-		// business.
+		// The function may close the connection.
 		if err := raw.Control(func(uintptr) { err = a.Close() }); err != nil {
 			return err
 		}
@@ -231,8 +232,7 @@ func TestSyscallConn(t *testing.T) {
 	})
 }
 
-// TestWatchRead: fn is called in each turn in which there is something, until
-// it has read it.
+// TestWatchRead: fn is called in each turn until it has read everything.
 func TestWatchRead(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		r, w := plainPipe(t)
@@ -294,7 +294,7 @@ func TestWatchEnds(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		// The scope's end comes to the watch by a goroutine.
+		// The end of the scope reaches the watch through a goroutine.
 		for leak.Descriptors() > before+4 {
 			if err := rondo.Yield(ctx); err != nil {
 				return err
@@ -316,7 +316,8 @@ func TestWatchEnds(t *testing.T) {
 	syscall.Close(w)
 }
 
-// TestWatchRegularFile: it is always ready, so it is so in each turn.
+// TestWatchRegularFile: a regular file is always ready, so fn is called in each
+// turn.
 func TestWatchRegularFile(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		f, err := os.Open(os.Args[0])
@@ -339,8 +340,8 @@ func TestWatchRegularFile(t *testing.T) {
 	})
 }
 
-// TestDialSelf: a socket that got connected to itself, because both ends have
-// the same port, is not taken for a connection at once.
+// TestDialSelf: a socket that was connected to itself, because both ends have
+// the same port, is tried again.
 func TestDialSelf(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")

@@ -2,7 +2,7 @@
 
 package socket
 
-// The race of addresses has no descriptors in it, so it is tried in simulation,
+// The race of addresses needs no descriptors, so it runs in simulation,
 // where time is exact.
 
 import (
@@ -26,8 +26,8 @@ func addrs(list ...string) []netip.AddrPort {
 	return all
 }
 
-// TestSuitable: families alternate, and what the network or the local address
-// does not allow is left out.
+// TestSuitable: families alternate, and addresses that the network or the local
+// address does not allow are left out.
 func TestSuitable(t *testing.T) {
 	for _, c := range []struct {
 		network, from string
@@ -54,7 +54,8 @@ func TestSuitable(t *testing.T) {
 	}
 }
 
-// A host is an address that answers after some time, with a connection or not.
+// A host is an address that answers after some time, with a connection or an
+// error.
 type host struct {
 	after time.Duration
 	ok    bool
@@ -184,7 +185,7 @@ func TestRaceBothConnect(t *testing.T) {
 	}
 }
 
-// TestInTurn: one address after the other, with a share of the time each.
+// TestInTurn: one address after the other, each with a share of the time.
 func TestInTurn(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		var spans []time.Duration
@@ -201,7 +202,7 @@ func TestInTurn(t *testing.T) {
 		if want := []time.Duration{3 * time.Second, 3 * time.Second, 3 * time.Second}; !slices.Equal(spans, want) || err == nil {
 			t.Errorf("%v, %v", spans, err)
 		}
-		// None gets less than two seconds as long as there are two.
+		// As long as there are two, none gets less than two seconds.
 		spans = nil
 		_ = rondo.Timeout(ctx, 5*time.Second, func(ctx context.Context) error {
 			_, err := trySerial(ctx, addrs("1.1.1.1", "2.2.2.2", "3.3.3.3", "4.4.4.4"), hang)

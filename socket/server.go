@@ -8,6 +8,7 @@ package socket
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -35,6 +36,9 @@ type Server struct {
 	// that Handler returns goes to OnError; other connections go on. A panic
 	// ends the loop and with it the program's Run, unless the Runner has
 	// Recover set: then it goes to OnError as a *rondo.PanicError.
+	//
+	// The handshake of a *tls.Conn is done before Handler is called, in 10 s at
+	// most. Its error goes to OnError, and Handler is not called.
 	Handler func(ctx context.Context, c net.Conn) error
 
 	// MaxConns is how many connections are served at once. The others wait in
@@ -48,7 +52,7 @@ type Server struct {
 	OnError func(c net.Conn, err error)
 
 	mu     sync.Mutex
-	loop   kernel.Loop             // where it serves; nil before Serve
+	loop   kernel.Loop             // the loop it serves on; nil before Serve
 	done   *rondo.Future[struct{}] // set when it ends and no Serve is left
 	ending bool                    // Shutdown was called
 
@@ -62,7 +66,7 @@ type service struct {
 	listener net.Listener
 	scope    *rondo.Scope // owns the tasks of the connections
 	conns    []*served
-	entry    uintptr // of the handler, which the tasks are said to run
+	entry    uintptr // of the handler, which inspection shows for the tasks
 }
 
 // A served is a connection with a handler.
@@ -166,7 +170,7 @@ func (s *Server) accept(g *rondo.Scope, v *service) error {
 		}
 		c, err := v.listener.Accept()
 		if err == nil {
-			// Another listener's may have come first.
+			// A connection of another listener may have come first.
 			if err := s.await(g); err != nil {
 				_ = c.Close()
 				return err
@@ -209,13 +213,40 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 	// it is kept small.
 	t := g.Go(func(ctx context.Context) error {
 		defer e.finish()
-		if err := e.server.Handler(ctx, e.Conn); err != nil {
+		err := e.handshake()
+		if err == nil {
+			err = e.server.Handler(ctx, e.Conn)
+		}
+		if err != nil {
 			e.failed(err)
 		}
 		return nil
 	})
 	t.SetName(taskName(c))
 	s.loop.SetEntry(t, v.entry)
+}
+
+// handshakeTimeout is how long the handshake of a tls.Conn may take, as in
+// net/http.
+const handshakeTimeout = 10 * time.Second
+
+// handshake does the handshake of a tls.Conn. Two tasks of a handler would meet
+// at its mutex, which stops the loop for as long as the client is silent.
+//
+//go:noinline
+func (e *served) handshake() error {
+	c, ok := e.Conn.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	d := e.server.loop.Driver()
+	if err := c.SetDeadline(d.Time(d.Now()).Add(handshakeTimeout)); err != nil {
+		return err
+	}
+	if err := c.Handshake(); err != nil {
+		return err
+	}
+	return c.SetDeadline(time.Time{})
 }
 
 func taskName(c net.Conn) string { return "conn " + c.RemoteAddr().String() }

@@ -14,7 +14,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// start listens and serves, and gives the address and what Serve returns.
+// start listens and serves, and returns the address and the task of Serve.
 func start(ctx context.Context, s *socket.Server) (addr string, served *rondo.Task, err error) {
 	l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -63,7 +63,7 @@ func TestServeCancelled(t *testing.T) {
 	})
 }
 
-// TestServeListenerClosed: whoever closes the listener ends Serve.
+// TestServeListenerClosed: closing the listener ends Serve.
 func TestServeListenerClosed(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -80,7 +80,7 @@ func TestServeListenerClosed(t *testing.T) {
 	})
 }
 
-// TestHandlerError: the error of a handler goes to OnError, and the others go
+// TestHandlerError: a handler's error goes to OnError, and other handlers go
 // on.
 func TestHandlerError(t *testing.T) {
 	run(t, func(ctx context.Context) error {
@@ -123,7 +123,7 @@ func TestHandlerError(t *testing.T) {
 }
 
 // TestHandlerPanic: with the Runner's Recover a panic is an error of its
-// connection, and without it the end of the loop.
+// connection; without it it ends the loop.
 func TestHandlerPanic(t *testing.T) {
 	handler := func(ctx context.Context, c net.Conn) error { panic("oh") }
 	var reported error
@@ -171,8 +171,8 @@ func TestHandlerPanic(t *testing.T) {
 	}
 }
 
-// TestMaxConns: no more connections than that are served at once, and the others
-// wait their turn.
+// TestMaxConns: at most MaxConns connections are served at once; the others
+// wait.
 func TestMaxConns(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		now, most := 0, 0
@@ -262,8 +262,8 @@ func TestServeTwo(t *testing.T) {
 	})
 }
 
-// TestMaxConnsTwo: the room is shared by all listeners, and one at which nobody
-// comes does not keep it from the other.
+// TestMaxConnsTwo: all listeners share MaxConns, and an idle listener does not
+// take from it.
 func TestMaxConnsTwo(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		now := 0
@@ -293,7 +293,6 @@ func TestMaxConnsTwo(t *testing.T) {
 				return err
 			}
 		}
-		// Both wait for room, and a graceful end reaches both.
 		c, err := connected(ctx, s, one)
 		if err != nil {
 			return err
@@ -328,8 +327,8 @@ func (greeter) serve(_ context.Context, c net.Conn) error {
 	return err
 }
 
-// TestServerFunc: a connection's task is said to run the handler, by its own
-// name also if it is a method.
+// TestServerFunc: the task of a connection is shown with its handler's name,
+// also if the handler is a method.
 func TestServerFunc(t *testing.T) {
 	for want, handler := range map[string]func(context.Context, net.Conn) error{"socket_test.echo": echo, "socket_test.greeter.serve": greeter{}.serve} {
 		run(t, func(ctx context.Context) error {

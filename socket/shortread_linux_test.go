@@ -16,8 +16,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// peers are ways for a peer to send what a read gives in pieces, though all of
-// it has arrived.
+// peers are ways to send data that a read returns in pieces, although all of it
+// has arrived.
 var peers = []struct {
 	name, network string
 	send          func(sys int) error
@@ -53,12 +53,12 @@ func on(c syscall.Conn, op func(sys int) error) error {
 	return errors.Join(raw.Control(func(sys uintptr) { err = op(int(sys)) }), err)
 }
 
-// TestShortRead: that a read gave less than was asked for does not always mean
-// that there is no more. What is left is read without anything else happening.
+// TestShortRead: a read that returned less than was asked for does not always
+// mean that there is no more. The rest is read without another event.
 //
-// Method: the reader waits when both pieces are sent, in one step of the sender,
-// so that one report is all that it gets. It guards against a Read that waits
-// although there is something to read.
+// Method: both pieces are sent in one step while the reader waits, so it gets
+// only one report. The test guards against a Read that waits although there is
+// data.
 func TestShortRead(t *testing.T) {
 	for _, p := range peers {
 		t.Run(p.name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestUrgentIsNothingToRead(t *testing.T) {
 				if err := on(b, func(sys int) error { return unix.Send(sys, []byte("!"), unix.MSG_OOB) }); err != nil {
 					return err
 				}
-				// By the time that this has gone to and fro the loop has heard of it.
+				// When this has gone to and fro the loop has seen the event.
 				c, d := pair(t, ctx)
 				defer c.Close()
 				defer d.Close()
@@ -116,7 +116,7 @@ func TestUrgentIsNothingToRead(t *testing.T) {
 	})
 }
 
-// readBig asks for much at each Read.
+// readBig reads with a large buffer.
 type readBig struct{ io.Reader }
 
 func (r readBig) Read(p []byte) (int, error) {
@@ -162,15 +162,15 @@ func TestProtocolShortRead(t *testing.T) {
 	}
 }
 
-// TestBigPacket: a packet is sent and received as one, however big it is.
+// TestBigPacket: a packet of any size is sent and received as one.
 func TestBigPacket(t *testing.T) {
 	const size = 3 << 19
 	run(t, func(ctx context.Context) error {
 		a, b := pairOf(t, ctx, "unixpacket")
 		defer a.Close()
 		defer b.Close()
-		// More than the system's limit takes a privilege; without it the system refuses
-		// the packet, which is not cut either.
+		// Exceeding the system's limit needs a privilege. Without it the system
+		// refuses the packet, and does not cut it.
 		_ = on(a, func(sys int) error { return unix.SetsockoptInt(sys, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 2*size) })
 		return both(ctx, func(context.Context) error {
 			n, err := a.Write(make([]byte, size))

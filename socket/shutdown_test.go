@@ -14,7 +14,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestShutdownIdle: nobody is connected, and Shutdown is done at once.
+// TestShutdownIdle: without connections Shutdown returns at once.
 func TestShutdownIdle(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		s := &socket.Server{Handler: echo}
@@ -36,8 +36,7 @@ func TestShutdownIdle(t *testing.T) {
 	})
 }
 
-// TestShutdownGraceful: a connection that is at work finishes, and no new one is
-// let in.
+// TestShutdownGraceful: a busy connection finishes, and no new one is accepted.
 func TestShutdownGraceful(t *testing.T) {
 	for _, where := range []string{"task", "foreign"} {
 		run(t, func(ctx context.Context) error {
@@ -59,7 +58,6 @@ func TestShutdownGraceful(t *testing.T) {
 				return err
 			})
 			for err == nil {
-				// Until the listener is closed.
 				var extra net.Conn
 				if extra, err = socket.Dial(ctx, "tcp", addr); err == nil {
 					extra.Close()
@@ -92,8 +90,8 @@ func TestShutdownGraceful(t *testing.T) {
 	}
 }
 
-// TestShutdownCut: when ctx ends first, what is left is cancelled and closed,
-// and Shutdown returns the cause.
+// TestShutdownCut: when ctx ends first, the remaining connections are cancelled
+// and closed, and Shutdown returns the cause.
 func TestShutdownCut(t *testing.T) {
 	for _, where := range []string{"task", "foreign"} {
 		run(t, func(ctx context.Context) error {
@@ -102,7 +100,7 @@ func TestShutdownCut(t *testing.T) {
 			s := &socket.Server{Handler: func(ctx context.Context, c net.Conn) error {
 				_, err := c.Read(make([]byte, 1))
 				cause = context.Cause(ctx)
-				// Not even behind a Shield can the connection be used.
+				// A Shield does not make the connection usable.
 				shielded = rondo.Shield(ctx, func(context.Context) error {
 					_, err := c.Read(make([]byte, 1))
 					return err

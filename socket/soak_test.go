@@ -23,13 +23,13 @@ var (
 	soakSeed = flag.Uint64("soak-seed", 0, "the seed of TestSoak's choices; 0: one by the clock")
 )
 
-// TestSoak opens connections and ends them in every way at any point: reset,
-// half-closed, closed in the midst of a write, forgotten by a cancelled task, on
-// either face, plain and with TLS. What arrives is a prefix of what was sent. At
-// the end of each round no goroutine, descriptor, task or timer is left, and at the
-// end of all no memory.
+// TestSoak opens connections and ends them in every way at any moment: reset,
+// half-closed, closed during a write, forgotten by a cancelled task, by tasks
+// and by goroutines, plain and with TLS. What arrives is a prefix of what was
+// sent. At the end of each round no goroutine, descriptor, task or timer is
+// left, and at the end of all rounds no memory.
 //
-// The seed makes the choices; what the network does with them is its own.
+// The seed makes the choices; the network's behaviour is not repeatable.
 func TestSoak(t *testing.T) {
 	seed := *soakSeed
 	if seed == 0 {
@@ -57,15 +57,15 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	late = objects()
-	// Tables of the runtime grow a little for long.
+	// Tables of the runtime grow a little for a long time.
 	if late > early+early/10+500 {
 		t.Errorf("%d objects on the heap after %d rounds, %d after %d", early, rounds/2, late, n)
 	}
 	t.Logf("%d rounds, %d objects on the heap, %d in the middle", n, late, early)
 }
 
-// settled waits until goroutines that have done their work have ended, and fails
-// if some have not.
+// settled waits until goroutines that are done have ended, and fails if some
+// have not.
 func settled(t *testing.T, goroutines, fds int) {
 	for range 100_000 {
 		if runtime.NumGoroutine() <= goroutines && leak.Descriptors() <= fds {
@@ -78,7 +78,7 @@ func settled(t *testing.T, goroutines, fds int) {
 		fds, leak.Descriptors(), stacks[:runtime.Stack(stacks, true)])
 }
 
-// objects counts what the garbage collector finds to be in use.
+// objects returns the number of objects on the heap after a collection.
 func objects() uint64 {
 	runtime.GC()
 	runtime.GC() // what has a finalizer or lay in a pool
@@ -96,7 +96,7 @@ type soak struct {
 	accepted       uint64
 }
 
-// choices gives the choices of one connection's end, by its number.
+// choices returns the random source of one connection, by its number.
 func (s *soak) choices(n uint64) *rand.Rand { return rand.New(rand.NewPCG(s.seed+s.round, n)) }
 
 func (s *soak) main(ctx context.Context) error {
@@ -109,7 +109,7 @@ func (s *soak) main(ctx context.Context) error {
 		return err
 	}
 	s.addr, s.secret = plain.Addr().String(), secret.Addr().String()
-	// Errors are what this is about.
+	// Errors are expected here.
 	srv := &socket.Server{Handler: s.serve, OnError: func(net.Conn, error) {}}
 	rondo.Go(ctx, func(ctx context.Context) error { return srv.Serve(ctx, plain) })
 	rondo.Go(ctx, func(ctx context.Context) error { return srv.Serve(ctx, socket.NewTLSListener(ctx, secret, s.server)) })
@@ -123,7 +123,7 @@ func (s *soak) main(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A handler may wait for a peer that has only forgotten it.
+	// A handler may wait for a peer that has been forgotten.
 	err = rondo.Timeout(ctx, 50*time.Millisecond, srv.Shutdown)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -141,7 +141,7 @@ func (s *soak) main(ctx context.Context) error {
 	return nil
 }
 
-// pattern is what a connection says: byte i of it is pattern[i%len(pattern)].
+// pattern is what a connection sends: byte i is pattern[i%len(pattern)].
 var pattern = func() []byte {
 	p := make([]byte, 65521)
 	for i := range p {
@@ -150,7 +150,8 @@ var pattern = func() []byte {
 	return p
 }()
 
-// follow checks that p continues the pattern from a place, and gives the next.
+// follow checks that p continues the pattern at a position, and returns the
+// next position.
 func (s *soak) follow(p []byte, at int) int {
 	for _, b := range p {
 		if b != pattern[at%len(pattern)] {
@@ -162,8 +163,9 @@ func (s *soak) follow(p []byte, at int) int {
 	return at
 }
 
-// utter writes n bytes of the pattern from a place, and gives the next.
-func utter(c net.Conn, at, n int) (int, error) {
+// send writes n bytes of the pattern from a position, and returns the next
+// position.
+func send(c net.Conn, at, n int) (int, error) {
 	for n > 0 {
 		from := at % len(pattern)
 		m, err := c.Write(pattern[from:min(from+n, len(pattern))])
@@ -176,7 +178,7 @@ func utter(c net.Conn, at, n int) (int, error) {
 	return at, nil
 }
 
-// serve is the server's end: an echo that may end badly.
+// serve is the server's end: an echo that may fail.
 func (s *soak) serve(ctx context.Context, c net.Conn) error {
 	s.accepted++
 	rnd := s.choices(2*s.accepted + 1)
@@ -184,7 +186,7 @@ func (s *soak) serve(ctx context.Context, c net.Conn) error {
 	case 0:
 		return outside(ctx, func() error { _, err := io.Copy(c, io.LimitReader(c, 100_000)); return err })
 	case 1:
-		// Bulk goes by a pipe of the system's.
+		// Large amounts go through a kernel pipe.
 		_, err := io.Copy(c, io.LimitReader(c, int64(1+rnd.IntN(400_000))))
 		return err
 	}
@@ -205,8 +207,8 @@ func (s *soak) serve(ctx context.Context, c net.Conn) error {
 	return s.end(ctx, rnd, c, at)
 }
 
-// end ends a connection in one of the ways there are. What it still says goes on
-// from at.
+// end ends a connection in one of many ways. What it still sends continues the
+// pattern at position at.
 func (s *soak) end(ctx context.Context, rnd *rand.Rand, c net.Conn, at int) error {
 	tcp, plain := c.(*socket.Conn)
 	switch way := rnd.IntN(6); {
@@ -223,7 +225,7 @@ func (s *soak) end(ctx context.Context, rnd *rand.Rand, c net.Conn, at int) erro
 	case way == 2:
 		// Closed in the midst of a write, by another task or goroutine.
 		return both(ctx, func(context.Context) error {
-			_, _ = utter(c, at, 4<<20)
+			_, _ = send(c, at, 4<<20)
 			return nil
 		}, func(ctx context.Context) error {
 			for range rnd.IntN(20) {
@@ -240,7 +242,7 @@ func (s *soak) end(ctx context.Context, rnd *rand.Rand, c net.Conn, at int) erro
 		// Forgotten by a task that is cancelled.
 		var task *rondo.Task
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			task = g.Go(func(context.Context) error { _, err := utter(c, at, 1<<20); return err })
+			task = g.Go(func(context.Context) error { _, err := send(c, at, 1<<20); return err })
 			for range rnd.IntN(20) {
 				if err := rondo.Yield(g); err != nil {
 					return err
@@ -285,11 +287,11 @@ func (s *soak) visit(ctx context.Context, rnd *rand.Rand) {
 			n := 1 + rnd.IntN(1<<rnd.IntN(18))
 			switch rnd.IntN(8) {
 			case 0:
-				err = outside(g, func() (err error) { at, err = utter(c, at, n); return err })
+				err = outside(g, func() (err error) { at, err = send(c, at, n); return err })
 			case 1:
 				// A write that was cut leaves the connection fit for no more.
 				err = rondo.Timeout(g, time.Duration(rnd.IntN(300_000)), func(context.Context) (err error) {
-					at, err = utter(c, at, n)
+					at, err = send(c, at, n)
 					return err
 				})
 			case 2:
@@ -297,7 +299,7 @@ func (s *soak) visit(ctx context.Context, rnd *rand.Rand) {
 			case 3:
 				err = c.SetReadDeadline(time.Now().Add(time.Duration(rnd.IntN(10_000_000))))
 			default:
-				at, err = utter(c, at, n)
+				at, err = send(c, at, n)
 			}
 			if err != nil {
 				return c.Close()
@@ -313,7 +315,7 @@ func (s *soak) visit(ctx context.Context, rnd *rand.Rand) {
 	})
 }
 
-// listen reads until the end, whatever that is.
+// listen reads until the end or an error.
 func (s *soak) listen(c net.Conn) {
 	p := make([]byte, 10_000)
 	for at := 0; ; {
@@ -325,7 +327,7 @@ func (s *soak) listen(c net.Conn) {
 	}
 }
 
-// datagrams sends some, to one that may not be there, and is cut.
+// datagrams sends some, one of them to a missing peer, and is interrupted.
 func (s *soak) datagrams(ctx context.Context) error {
 	rnd := s.choices(1 << 40)
 	l, err := socket.ListenPacket(ctx, "udp", "127.0.0.1:0")

@@ -57,9 +57,9 @@ type TLSConn struct {
 	conn        net.Conn
 	tls         *tls.Conn
 	loop        kernel.Loop
-	handshaking fd.Lock // who does the handshake
-	reading     fd.Lock // who reads, the handshake done
-	sending     fd.Lock // who sends what is in the outbox
+	handshaking fd.Lock // held by the task that does the handshake
+	reading     fd.Lock // held by the reader, after the handshake
+	sending     fd.Lock // held by the sender of the outbox
 	box         outbox
 	ready       atomic.Bool // the handshake is done, and all of it is sent
 	noWrites    atomic.Bool // close_notify is sent

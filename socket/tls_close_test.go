@@ -13,8 +13,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestTLSClose: Close ends what waits on the connection, from a task and from a
-// goroutine, and does not wait for a Write that does.
+// TestTLSClose: Close ends waits on the connection, from a task and from a
+// goroutine, and does not wait for a blocked Write.
 func TestTLSClose(t *testing.T) {
 	for _, goroutine := range []bool{false, true} {
 		run(t, func(ctx context.Context) error {
@@ -48,8 +48,8 @@ func TestTLSClose(t *testing.T) {
 	}
 }
 
-// TestTLSFarewell: close_notify waits five seconds for a peer that takes nothing, and no
-// longer. The connection is closed all the same.
+// TestTLSFarewell: Close waits up to five seconds for a peer that does not read
+// close_notify, and then closes the connection all the same.
 func TestTLSFarewell(t *testing.T) {
 	server, client := certificate(t)
 	sim.Test(t, func(ctx context.Context) {
@@ -75,7 +75,7 @@ func TestTLSFarewell(t *testing.T) {
 	})
 }
 
-// TestTLSCloseInCallback: a callback must not wait, and closes all the same.
+// TestTLSCloseInCallback: Close in a callback closes without waiting.
 func TestTLSCloseInCallback(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		x, y := pair(t, ctx)

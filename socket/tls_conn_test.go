@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// tlsPair gives both ends, before the handshake.
+// tlsPair returns both ends, before the handshake.
 func tlsPair(t testing.TB, ctx context.Context) (a, b *socket.TLSConn) {
 	t.Helper()
 	server, client := certificate(t)
@@ -23,9 +23,9 @@ func tlsPair(t testing.TB, ctx context.Context) (a, b *socket.TLSConn) {
 	return socket.TLSServer(ctx, x, server), socket.TLSClient(ctx, y, client)
 }
 
-// crowd has tasks, and goroutines if told to, come all at once to both ends of a
-// connection: some for the handshake, some to write lines, some to read bytes. All
-// that was written arrives, no line in another.
+// crowd starts many tasks, and goroutines if asked to, at both ends of a
+// connection at once: some for the handshake, some that write lines, some that
+// read bytes. All that was written arrives, and no line is inside another.
 func crowd(t testing.TB, ctx context.Context, a, b secret, goroutines bool) error {
 	const each, size = 3, 40_000
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -105,8 +105,9 @@ func TestTLSOrders(t *testing.T) {
 	})
 }
 
-// TestTLSGoesOn: reads and writes are cut off by deadlines and scopes, again and again
-// and anywhere, also within a record. Who goes on where they stopped loses nothing.
+// TestTLSGoesOn: deadlines and scopes interrupt reads and writes again and
+// again, at any point, also within a record. Continuing where they stopped
+// loses nothing.
 func TestTLSGoesOn(t *testing.T) {
 	text := longText(6 << 20)
 	run(t, func(ctx context.Context) error {
@@ -117,7 +118,7 @@ func TestTLSGoesOn(t *testing.T) {
 			return err
 		}
 		cuts := 0
-		// cut does something again and again until it has done size bytes.
+		// cut repeats an operation until it has moved size bytes.
 		cut := func(ctx context.Context, size int, set func(time.Time) error, op func(at int) (int, error)) error {
 			for at, i := 0, 0; at < size; i++ {
 				short := time.Duration(1+i%7) * 50 * time.Microsecond
@@ -169,8 +170,8 @@ func TestTLSGoesOn(t *testing.T) {
 	})
 }
 
-// TestTLSLate: what is past its deadline, or in a scope that is cancelled, does
-// nothing at all.
+// TestTLSLate: an operation past its deadline, or in a cancelled scope, does
+// nothing.
 func TestTLSLate(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		x, y := pair(t, ctx)
@@ -188,7 +189,7 @@ func TestTLSLate(t *testing.T) {
 		if err := a.SetDeadline(time.Time{}); err != nil {
 			return err
 		}
-		// Some of a record is left in memory.
+		// Part of a record stays in memory.
 		if _, err := b.Write([]byte("1waits")); err != nil {
 			return err
 		}
@@ -218,7 +219,7 @@ func TestTLSLate(t *testing.T) {
 		if n, err = a.Read(p); string(p[:n]) != "waits" || err != nil {
 			t.Errorf("read %q, %v", p[:n], err)
 		}
-		// A wait that is cut off, for a cause that nobody knows, is as if it had not been.
+		// A wait that was interrupted leaves no trace.
 		reader := rondo.Go(ctx, func(context.Context) error { return readOne(a) })
 		waiting(ctx, "read", 1)
 		reader.Cancel(because)
@@ -235,8 +236,8 @@ func TestTLSLate(t *testing.T) {
 	})
 }
 
-// TestTLSWriteStops: a Write that nobody reads has taken little more than was sent when
-// it is cut off, and what it says it has taken arrives.
+// TestTLSWriteStops: an interrupted Write to a peer that does not read has
+// taken little more than was sent, and what it has taken arrives.
 func TestTLSWriteStops(t *testing.T) {
 	text := longText(12 << 20)
 	run(t, func(ctx context.Context) error {
@@ -249,7 +250,7 @@ func TestTLSWriteStops(t *testing.T) {
 		}
 		n, err := a.Write(text)
 		timedOut(t, "Write", err)
-		// To try again does not make it take more and more.
+		// Trying again does not make it take more and more.
 		for range 2 * len(text) / (64 << 10) {
 			if err := a.SetWriteDeadline(time.Now().Add(time.Millisecond)); err != nil {
 				return err
@@ -273,8 +274,8 @@ func TestTLSWriteStops(t *testing.T) {
 	})
 }
 
-// TestTLSUnderWay: who asks during a handshake is not kept waiting, and who wants it too
-// waits as long as its ctx lets it.
+// TestTLSUnderWay: a state query during a handshake returns at once, and a
+// second handshake waits as long as its ctx allows.
 func TestTLSUnderWay(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := tlsPair(t, ctx)
@@ -297,8 +298,8 @@ func TestTLSUnderWay(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("Write returned %v", err)
 			}
-			// One whose context of the standard library ends closes the connection, as
-			// in crypto/tls.
+			// A standard context that ends closes the connection, as in
+			// crypto/tls.
 			std, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 			defer cancel()
 			if err := b.HandshakeContext(std); !errors.Is(err, context.DeadlineExceeded) {

@@ -15,8 +15,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestTLSListener: a client that says nothing keeps nobody waiting; DialTLS takes the
-// name from the address; a client without TLS can be told so.
+// TestTLSListener: a silent client delays nobody; DialTLS takes the server name
+// from the address; a client without TLS can be answered in plain text.
 func TestTLSListener(t *testing.T) {
 	server, client := certificate(t)
 	client.ServerName = ""
@@ -77,7 +77,7 @@ func TestTLSListener(t *testing.T) {
 		if !strings.Contains(failed.Error(), "remote error: tls: bad certificate") {
 			t.Errorf("the server was told: %v", failed)
 		}
-		// The silent one is cut off.
+		// The silent client is disconnected.
 		if err := rondo.Timeout(ctx, time.Millisecond, s.Shutdown); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Shutdown: %v", err)
 		}

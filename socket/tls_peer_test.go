@@ -14,15 +14,15 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// A write is how a Write ended.
+// A write is the result of a Write.
 type write struct {
 	n    int
 	err  error
 	done bool
 }
 
-// stuffed gives a client whose Write waits because the peer does not read, and the
-// peer.
+// stuffed returns a client whose Write waits because the peer does not read,
+// and the peer.
 func stuffed(t testing.TB, ctx context.Context, g *rondo.Scope, text []byte) (*recorder, *socket.TLSConn, *write) {
 	t.Helper()
 	server, client := certificate(t)
@@ -49,7 +49,8 @@ func (w *write) await(ctx context.Context) error {
 	return nil
 }
 
-// updates has the peer want new keys, and the client read something, again and again.
+// updates makes the peer request new keys, and the client read something, again
+// and again.
 func updates(t testing.TB, r *recorder, c *socket.TLSConn) error {
 	p := make([]byte, 10)
 	for range 5 {
@@ -63,9 +64,9 @@ func updates(t testing.TB, r *recorder, c *socket.TLSConn) error {
 	return nil
 }
 
-// TestTLSKeysChange: the peer reads nothing, so a Write waits, and wants new keys all
-// the same. The loop turns, the reader reads, and the answers are where they belong:
-// behind what was encrypted with the old keys.
+// TestTLSKeysChange: the peer does not read, so a Write waits; the peer
+// requests new keys all the same. The loop goes on, the reader reads, and the
+// answers are behind what was encrypted with the old keys.
 func TestTLSKeysChange(t *testing.T) {
 	text := longText(12 << 20)
 	run(t, func(ctx context.Context) error {
@@ -79,7 +80,7 @@ func TestTLSKeysChange(t *testing.T) {
 			if err != nil || !bytes.Equal(got, text) || updates != 5 || w.err != nil || w.n != len(text) {
 				t.Errorf("the peer got %d bytes and %d changes of keys, %v; Write returned %d, %v", len(got), updates, err, w.n, w.err)
 			}
-			// Nobody sends at the moment: who reads does.
+			// No Write is running: the reader sends the answer.
 			if _, err := r.Write(r.update()); err != nil {
 				return err
 			}
@@ -99,8 +100,8 @@ func TestTLSKeysChange(t *testing.T) {
 	})
 }
 
-// TestTLSKeysChangeCut: the same with a Write that is cut off in between. Reading goes on
-// though nothing can be sent, and another Write goes on with what was left.
+// TestTLSKeysChangeCut: the same with a Write that is interrupted. Reading goes
+// on though nothing can be sent, and another Write sends the rest first.
 func TestTLSKeysChangeCut(t *testing.T) {
 	text := longText(12 << 20)
 	run(t, func(ctx context.Context) error {
@@ -130,8 +131,8 @@ func TestTLSKeysChangeCut(t *testing.T) {
 	})
 }
 
-// TestTLSDamaged: the same with a record that is damaged. Read says so, and the peer is
-// told by an alert.
+// TestTLSDamaged: the same with a damaged record. Read returns the error, and
+// the peer gets an alert.
 func TestTLSDamaged(t *testing.T) {
 	text := longText(12 << 20)
 	run(t, func(ctx context.Context) error {
@@ -161,8 +162,9 @@ func TestTLSDamaged(t *testing.T) {
 	})
 }
 
-// TestTLSOwed: a peer that reads nothing and wants new keys without end does not fill
-// the memory: from some answers on nothing is read until it reads. Then all goes on.
+// TestTLSOwed: a peer that does not read and requests new keys again and again
+// does not fill the memory: after some answers nothing is read until the peer
+// reads. Then everything goes on.
 func TestTLSOwed(t *testing.T) {
 	const rounds, answer = 800, 27
 	text := longText(12 << 20)
@@ -191,8 +193,8 @@ func TestTLSOwed(t *testing.T) {
 				}
 			}
 			waiting(ctx, "turn", 1)
-			// The system may have taken a little more of the writer meanwhile, and some of
-			// the answers with it.
+			// Meanwhile the system may have taken a little more of the Write,
+			// and some answers with it.
 			if most := 2 * (128 << 10) / (16 * answer); read == 0 || read > most {
 				t.Errorf("%d were read with nothing sent, of at most %d", read, most)
 			}
@@ -211,8 +213,8 @@ func TestTLSOwed(t *testing.T) {
 	})
 }
 
-// TestTLSCloseCuts: Close in the midst of a Write does not tell the peer that this was
-// all.
+// TestTLSCloseCuts: after a Close during a Write the peer does not read a clean
+// end.
 func TestTLSCloseCuts(t *testing.T) {
 	text := longText(12 << 20)
 	run(t, func(ctx context.Context) error {
@@ -234,8 +236,8 @@ func TestTLSCloseCuts(t *testing.T) {
 	})
 }
 
-// TestTLSQuiet: after close_notify nothing is said, and a peer that changes its keys is
-// understood.
+// TestTLSQuiet: after close_notify nothing is sent, and a peer that changes its
+// keys is still understood.
 func TestTLSQuiet(t *testing.T) {
 	server, client := certificate(t)
 	run(t, func(ctx context.Context) error {

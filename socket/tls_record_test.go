@@ -27,8 +27,8 @@ const (
 	keyUpdate       = 24
 )
 
-// A recorder is a peer that sends and reads records one by one: what it says need not
-// make sense, and it reads when it is told to.
+// A recorder is a peer that sends and reads records one by one. Its messages
+// need not make sense, and it reads only when a test asks it to.
 type recorder struct {
 	net.Conn
 	in, out half
@@ -44,8 +44,8 @@ type half struct {
 	seq    uint64
 }
 
-// record does the handshake of a server over a while other does that of the client,
-// and gives the server's end.
+// record does the handshake of a server over a, while other does the client's,
+// and returns the server's end.
 func record(t testing.TB, ctx context.Context, a net.Conn, config *tls.Config, other secret) *recorder {
 	t.Helper()
 	var log bytes.Buffer
@@ -83,7 +83,7 @@ func record(t testing.TB, ctx context.Context, a net.Conn, config *tls.Config, o
 	return r
 }
 
-// use takes up a secret (RFC 8446, section 7.3).
+// use sets the secret (RFC 8446, section 7.3).
 func (h *half) use(secret []byte) {
 	block, err := aes.NewCipher(h.expand(secret, "key", h.size))
 	if err != nil {
@@ -95,7 +95,7 @@ func (h *half) use(secret []byte) {
 	h.secret, h.iv, h.seq = secret, h.expand(secret, "iv", 12), 0
 }
 
-// next takes up the secret after this one (section 7.2).
+// next sets the secret that follows (section 7.2).
 func (h *half) next() { h.use(h.expand(h.secret, "traffic upd", len(h.secret))) }
 
 func (h *half) expand(secret []byte, label string, size int) []byte {
@@ -116,14 +116,15 @@ func (h *half) nonce() []byte {
 	return n
 }
 
-// seal gives a record.
+// seal returns a record.
 func (r *recorder) seal(kind byte, data string) []byte {
 	inner := append([]byte(data), kind)
 	head := binary.BigEndian.AppendUint16([]byte{recordData, 3, 3}, uint16(len(inner)+16))
 	return r.out.aead.Seal(head, r.out.nonce(), inner, head)
 }
 
-// update gives a change of keys that wants one in return, and makes the change.
+// update returns a change of keys that requests one in return, and makes the
+// change.
 func (r *recorder) update() []byte {
 	b := r.seal(recordHandshake, string([]byte{keyUpdate, 0, 0, 1, 1}))
 	r.out.next()
@@ -151,7 +152,7 @@ func (r *recorder) open() (kind byte, data []byte, err error) {
 	return kind, inner[:last], nil
 }
 
-// hear reads records until there is an alert or the end. It gives the data of them, the
+// hear reads records until an alert or the end. It returns their data, the
 // number of changes of keys, and the alert.
 func (r *recorder) hear(atLeast int) (data []byte, updates int, alert []byte, err error) {
 	for {

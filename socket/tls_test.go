@@ -28,13 +28,13 @@ type secret interface {
 	NetConn() net.Conn
 }
 
-// A makeSecret makes the one or the other.
+// A makeSecret makes one of them.
 type makeSecret struct {
 	server, client func(ctx context.Context, c net.Conn, config *tls.Config) secret
 }
 
-// eitherTLS runs a test with a tls.Conn and with a TLSConn: where one task at a time
-// uses them they are the same.
+// eitherTLS runs a test with a tls.Conn and with a TLSConn. With one task at a
+// time they behave the same.
 func eitherTLS(t *testing.T, test func(t *testing.T, by makeSecret)) {
 	t.Run("tls.Conn", func(t *testing.T) { test(t, stdTLS) })
 	t.Run("TLSConn", func(t *testing.T) { test(t, rondoTLS) })
@@ -54,7 +54,7 @@ var rondoTLS = makeSecret{
 	},
 }
 
-// secured gives the two ends of a connection with TLS over a and b, after the
+// secured returns the two ends of a TLS connection over a and b, after the
 // handshake.
 func (by makeSecret) secured(t testing.TB, ctx context.Context, a, b net.Conn) (server, client secret) {
 	t.Helper()
@@ -68,7 +68,7 @@ func (by makeSecret) secured(t testing.TB, ctx context.Context, a, b net.Conn) (
 	return server, client
 }
 
-// TestTLSEnds: what TLS agrees on (ALPN), a deadline that passes and is put off,
+// TestTLSEnds: what TLS negotiates (ALPN), a deadline that passes and is moved,
 // the end of one side and of both.
 func TestTLSEnds(t *testing.T) { eitherTLS(t, tlsEnds) }
 
@@ -96,7 +96,7 @@ func tlsEnds(t *testing.T, by makeSecret) {
 		if n, err := c.Read(p); string(p[:n]) != "late" {
 			t.Errorf("after the deadline: %q, %v", p[:n], err)
 		}
-		// One half ends by close_notify, the other goes on.
+		// One side ends by close_notify, the other goes on.
 		if err := c.CloseWrite(); err != nil {
 			return err
 		}
@@ -119,8 +119,8 @@ func tlsEnds(t *testing.T, by makeSecret) {
 	})
 }
 
-// TestTLSCut: a connection that ends within a record was cut. crypto/tls lets one
-// pass that ends without close_notify between two.
+// TestTLSCut: a connection that ends within a record was cut off. crypto/tls
+// accepts one that ends between two records without close_notify.
 func TestTLSCut(t *testing.T) { eitherTLS(t, tlsCut) }
 
 func tlsCut(t *testing.T, by makeSecret) {
@@ -143,9 +143,9 @@ func tlsCut(t *testing.T, by makeSecret) {
 	})
 }
 
-// TestC185StalledHandshake: a handshake that gets no answer ends by a deadline, by
-// the scope around it, and by its ctx. The connection can be closed, and nothing is
-// left.
+// TestC185StalledHandshake: a handshake without an answer ends by a deadline,
+// by the scope around it, and by its ctx. The connection can be closed, and
+// nothing is left.
 func TestC185StalledHandshake(t *testing.T) { eitherTLS(t, stalledHandshake) }
 
 func stalledHandshake(t *testing.T, by makeSecret) {
@@ -191,7 +191,7 @@ func stalledHandshake(t *testing.T, by makeSecret) {
 	}
 }
 
-// buffered is a connection of which some was read already.
+// buffered is a connection of which some was already read.
 type buffered struct {
 	net.Conn
 	r *bufio.Reader
@@ -199,8 +199,8 @@ type buffered struct {
 
 func (b buffered) Read(p []byte) (int, error) { return b.r.Read(p) }
 
-// TestC187StartTLS: a line in plain text, and in the same segment the beginning of
-// the handshake. What the reader of the line has taken too much is not lost.
+// TestC187StartTLS: a line in plain text, and in the same segment the beginning
+// of the handshake. What the reader of the line has read too much is not lost.
 func TestC187StartTLS(t *testing.T) { eitherTLS(t, startTLS) }
 
 func startTLS(t *testing.T, by makeSecret) {
@@ -249,8 +249,8 @@ func (f *firstTogether) Write(p []byte) (int, error) {
 	return max(m-n, 0), err
 }
 
-// TestC189TLSOverTLS: a connection with TLS is a net.Conn, so there can be another
-// in it.
+// TestC189TLSOverTLS: a TLS connection is a net.Conn, so another one can run
+// inside it.
 func TestC189TLSOverTLS(t *testing.T) { eitherTLS(t, tlsOverTLS) }
 
 func tlsOverTLS(t *testing.T, by makeSecret) {

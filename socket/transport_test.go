@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// attached gives a Transport of p and the other end of its connection.
+// attached returns a Transport of p and the other end of its connection.
 func attached(t testing.TB, ctx context.Context, p *socket.Protocol) (*socket.Transport, *socket.Conn) {
 	t.Helper()
 	a, b := pair(t, ctx)
@@ -27,8 +27,8 @@ func attached(t testing.TB, ctx context.Context, p *socket.Protocol) (*socket.Tr
 	return tr, b
 }
 
-// TestTransportContext: a callback that has to wait starts a task, which belongs
-// to the scope of the connections and may write.
+// TestTransportContext: a callback that has to wait starts a task. The scope of
+// the connections owns it, and it may write.
 func TestTransportContext(t *testing.T) {
 	p := noted(t, &socket.Protocol{Data: func(tr *socket.Transport, b []byte) {
 		b = bytes.Clone(b)
@@ -61,8 +61,8 @@ func TestTransportContext(t *testing.T) {
 	})
 }
 
-// TestProtocolCloseWrite: the connection is read after CloseWrite, and the end of
-// the peer ends it.
+// TestProtocolCloseWrite: the connection is still read after CloseWrite, and
+// the end of the peer ends it.
 func TestProtocolCloseWrite(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		var got []byte
@@ -123,8 +123,8 @@ func TestC184HalfClose(t *testing.T) {
 	})
 }
 
-// TestProtocolCloseFlushes: Close sends what is buffered; Abort drops it, and
-// cuts a Close short.
+// TestProtocolCloseFlushes: Close sends what is buffered; Abort drops it, also
+// after Close.
 func TestProtocolCloseFlushes(t *testing.T) {
 	big := make([]byte, 8<<20)
 	run(t, func(ctx context.Context) error {
@@ -162,8 +162,7 @@ func TestProtocolCloseFlushes(t *testing.T) {
 	})
 }
 
-// TestProtocolCloseReadsNoMore: after Close there is no Data, although Lost is
-// still to come.
+// TestProtocolCloseReadsNoMore: after Close there is no Data, also before Lost.
 func TestProtocolCloseReadsNoMore(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		tr, peer := attached(t, ctx, noted(t, &socket.Protocol{}))
@@ -171,7 +170,7 @@ func TestProtocolCloseReadsNoMore(t *testing.T) {
 		tr.Close()
 		for range 20 {
 			io.WriteString(peer, "x")
-			rondo.Sleep(ctx, 50*time.Microsecond) // so that the driver is asked
+			rondo.Sleep(ctx, 50*time.Microsecond) // so that the driver is polled
 		}
 		if h := tr.Value.(*history); string(h.calls) != "C" {
 			t.Errorf("%s", h.calls)
@@ -181,8 +180,8 @@ func TestProtocolCloseReadsNoMore(t *testing.T) {
 	})
 }
 
-// TestC182WaterMarks: PauseWriting is called once, by the very Write that goes
-// above High, and ResumeWriting once when no more than Low are left.
+// TestC182WaterMarks: PauseWriting is called once, by the Write that exceeds
+// High, and ResumeWriting once when at most Low bytes are left.
 func TestC182WaterMarks(t *testing.T) {
 	for _, c := range []struct{ high, low, wantHigh, wantLow int }{
 		{0, 0, 64 << 10, 16 << 10},
@@ -258,8 +257,8 @@ func TestC182WaterMarks(t *testing.T) {
 	}
 }
 
-// TestC183WriteAfterLoss: what is written after the connection was lost is
-// dropped; here each Write says so, with the error that Lost was given.
+// TestC183WriteAfterLoss: after the connection was lost each Write fails with
+// the error that Lost got. In asyncio the data is dropped in silence.
 func TestC183WriteAfterLoss(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		inside := false
@@ -306,8 +305,8 @@ func TestC183WriteAfterLoss(t *testing.T) {
 	})
 }
 
-// TestProtocolPauseReading: nothing is heard of a paused connection, not even its
-// end, and nothing is lost of it.
+// TestProtocolPauseReading: a paused connection gets no callback, not even for
+// its end, and loses nothing.
 func TestProtocolPauseReading(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		var got []byte
@@ -350,7 +349,7 @@ func TestProtocolPauseReading(t *testing.T) {
 	})
 }
 
-// TestTransportElsewhere: another goroutine that uses a Transport is told so.
+// TestTransportElsewhere: using a Transport on another goroutine panics.
 func TestTransportElsewhere(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		tr, peer := attached(t, ctx, &socket.Protocol{})

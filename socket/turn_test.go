@@ -10,8 +10,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestFailuresTakeTurns: a task that tries again and again what fails at once
-// does not keep the others from running.
+// TestFailuresTakeTurns: a task that repeats a failing operation lets others
+// run.
 func TestFailuresTakeTurns(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)

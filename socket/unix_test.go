@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// stale leaves the file of a Unix socket that nobody holds.
+// stale leaves the file of a Unix socket that no process has open.
 func stale(t testing.TB, path string) {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
@@ -26,8 +26,7 @@ func stale(t testing.TB, path string) {
 	l.Close()
 }
 
-// TestUnixStale: the file of a socket that nobody holds is replaced, and nothing
-// else is.
+// TestUnixStale: a stale socket file is replaced, and nothing else is.
 func TestUnixStale(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		path := filepath.Join(t.TempDir(), "socket")
@@ -42,7 +41,7 @@ func TestUnixStale(t *testing.T) {
 		if _, err := socket.ListenPacket(ctx, "unixgram", path); !errors.Is(err, syscall.EADDRINUSE) {
 			t.Errorf("somebody listens, and ListenPacket returned %v", err)
 		}
-		// The one that was asked whether it is there has noticed nothing.
+		// The existing listener has noticed nothing of the check.
 		accepted := rondo.Async(ctx, func(context.Context) (net.Conn, error) { return l.Accept() })
 		c, err := socket.Dial(ctx, "unix", path)
 		if err != nil {
@@ -82,7 +81,7 @@ func TestUnixStale(t *testing.T) {
 	})
 }
 
-// TestUnixBound: a socket that is bound and does not listen yet is somebody's.
+// TestUnixBound: a socket that is bound and does not listen yet is not stale.
 func TestUnixBound(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		path := filepath.Join(t.TempDir(), "socket")
@@ -102,7 +101,7 @@ func TestUnixBound(t *testing.T) {
 }
 
 // TestUnixRemoved: Close removes the file that Listen has made, and never one
-// that has taken its place.
+// that has replaced it.
 func TestUnixRemoved(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		path := filepath.Join(t.TempDir(), "socket")
@@ -147,7 +146,7 @@ func TestUnixRemoved(t *testing.T) {
 }
 
 // TestUnixPacket: a connection that keeps the bounds of what is written. Two
-// packets that are there at once are both read: that the first was short proves
+// packets that arrive together are both read: a short first packet proves
 // nothing.
 func TestUnixPacket(t *testing.T) {
 	run(t, func(ctx context.Context) error {
@@ -173,7 +172,7 @@ func TestUnixPacket(t *testing.T) {
 			defer s.Close()
 			p := make([]byte, 100)
 			if where == "task" {
-				// The reader waits already: one report speaks of both.
+				// The reader waits already: it gets one report for both.
 				first := rondo.Async(ctx, func(context.Context) (int, error) { return s.Read(p) })
 				waiting(ctx, "read", 1)
 				defer func() {

@@ -14,7 +14,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// turns lets others run for some turns.
+// turns lets other tasks run for n turns.
 func turns(ctx context.Context, n int) error {
 	for range n {
 		if err := rondo.Yield(ctx); err != nil {
@@ -61,8 +61,8 @@ func TestC047WatchRead(t *testing.T) {
 	})
 }
 
-// TestC048WatchTwice: a second watch of a descriptor does not replace the first, as
-// in asyncio: both are called, and each ends for itself.
+// TestC048WatchTwice: unlike in asyncio, a second watch of a descriptor does
+// not replace the first: both are called, and each ends on its own.
 func TestC048WatchTwice(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		r, w := plainPipe(t)
@@ -96,9 +96,9 @@ func TestC048WatchTwice(t *testing.T) {
 	})
 }
 
-// TestC049WatchConn: a connection's descriptor may be watched: it is a duplicate
-// that is, so nothing is taken from the connection's own waits, and it goes on when
-// the watch ends.
+// TestC049WatchConn: a connection's descriptor may be watched. A duplicate is
+// watched, so the connection's own waits lose nothing, and it goes on when the
+// watch ends.
 func TestC049WatchConn(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -135,10 +135,10 @@ func TestC049WatchConn(t *testing.T) {
 	})
 }
 
-// TestC228WaitTwice: two tasks may wait for one descriptor, as against trio, which
-// calls it busy: both go on. Nobody is told that it was closed, for nobody can know:
-// the wait is for the open file, so it never takes another one that has got the
-// number for its own, and ends with its scope.
+// TestC228WaitTwice: two tasks may wait for one descriptor; in trio that is an
+// error. Closing the descriptor ends no wait, because the wait is for the open
+// file. So it never mistakes another file with the same number for its own. It
+// ends with its scope.
 func TestC228WaitTwice(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		r, w := plainPipe(t)

@@ -49,6 +49,8 @@ type FD struct {
 	sys            int  // the loop's descriptor, -1: none; changed on the loop, under mu
 	socket         bool // sys is a socket
 	partial        bool // a read may end before the available data does
+	packets        bool // each write is a packet
+	guarded        bool // Guard was called
 	retries        bool // nothing reports that sys may send again; see sendBy
 	ignoreWritable bool // reports of Writable are ignored; see sendBy
 	released       bool // the loop's part of Close is done
@@ -312,58 +314,6 @@ func (f *FD) moveDeadline(which driver.Events, t time.Time) {
 	if which&driver.Writable != 0 {
 		f.write.SetDeadline(t)
 	}
-}
-
-// Close ends every operation that waits, in tasks and in goroutines, with
-// net.ErrClosed, and all later ones. A second Close returns net.ErrClosed. The
-// loop's descriptor is closed on the loop, so a number in use there never
-// becomes another file's. If Close is called elsewhere, that happens a moment
-// later.
-func (f *FD) Close() error {
-	f.mu.Lock()
-	if f.closed {
-		f.mu.Unlock()
-		return net.ErrClosed
-	}
-	f.closed = true
-	f.changed.Store(true)
-	std, mine, slow := f.std, f.onLoop, f.slow
-	f.mu.Unlock()
-	var err error
-	switch {
-	case std == nil:
-	case slow && f.loop.Inside():
-		f.loop.GoFunc(func() { std.Close() })
-	default:
-		err = std.Close()
-	}
-	if !mine {
-		return err
-	}
-	if f.loop.Inside() {
-		f.release()
-	} else if f.loop.Post(f.release) != nil {
-		// The loop has ended: no task can be using it.
-		f.closeSys()
-	}
-	return err
-}
-
-// release is the part of Close that runs on the loop.
-func (f *FD) release() {
-	f.released = true
-	f.disarm()
-	f.read.End()
-	f.write.End()
-	f.closeSys()
-}
-
-// Linger sets whether close may block because there is a linger time. If so,
-// close is called on another goroutine.
-func (f *FD) Linger(slow bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.slow = slow
 }
 
 // sync copies what other goroutines have changed to the loop's side. It runs on

@@ -16,10 +16,10 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// The sockets built on it are what tests most of an FD; here is what they have
-// no use for: descriptors that are no sockets, and the lock.
+// The tests of package socket cover most of an FD. Here is what sockets do not
+// use: descriptors that are no sockets, and the lock.
 
-// pipe gives a pipe of the system on the loop.
+// pipe returns the two ends of a system pipe on the loop.
 func pipe(t testing.TB, ctx context.Context) (r, w *fd.FD) {
 	t.Helper()
 	one, two, err := os.Pipe()
@@ -30,7 +30,8 @@ func pipe(t testing.TB, ctx context.Context) (r, w *fd.FD) {
 	return fd.Adopt(loop, one), fd.Adopt(loop, two)
 }
 
-// TestPipe: data of any size, the end of the stream, and nobody who reads.
+// TestPipe: data of any size, the end of the stream, and a write without a
+// reader.
 func TestPipe(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		r, w := pipe(t, ctx)
@@ -60,7 +61,7 @@ func TestPipe(t *testing.T) {
 	})
 }
 
-// TestPipeEnds: a deadline, Close and cancellation reach who waits.
+// TestPipeEnds: a deadline, Close and cancellation end a wait.
 func TestPipeEnds(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		r, w := pipe(t, ctx)
@@ -96,7 +97,7 @@ func TestPipeEnds(t *testing.T) {
 }
 
 // TestSide: tasks and goroutines take turns, one at a time, and none is
-// forgotten, whoever is cancelled meanwhile.
+// forgotten, also when some are cancelled.
 func TestSide(t *testing.T) {
 	const each, rounds = 4, 200
 	run(t, func(ctx context.Context) error {
@@ -105,7 +106,7 @@ func TestSide(t *testing.T) {
 		s.Begin(loop, true)
 		inside, turns := 0, 0
 		visit := func() {
-			// The race detector looks on as well.
+			// The race detector checks this as well.
 			inside++
 			if turns++; inside != 1 {
 				t.Error("two at once")
@@ -167,7 +168,7 @@ func TestSide(t *testing.T) {
 	})
 }
 
-// TestSideInOrder: whoever waits gets it in the order in which they came.
+// TestSideInOrder: callers get the Side in the order in which they came.
 func TestSideInOrder(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		loop := kernel.Of(ctx)
@@ -206,7 +207,7 @@ func TestSideInOrder(t *testing.T) {
 }
 
 // TestSideGrantedAndCancelled: a goroutine hands over to a task that is
-// cancelled before it hears of it. The task has the Side all the same.
+// cancelled before it runs. The task has the Side all the same.
 func TestSideGrantedAndCancelled(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		loop := kernel.Of(ctx)
@@ -237,7 +238,7 @@ func TestSideGrantedAndCancelled(t *testing.T) {
 		<-released
 		task.Cancel(nil)
 		if err := task.Wait(ctx); err != nil {
-			t.Errorf("the task was given it and returned %v", err)
+			t.Errorf("the task got it and returned %v", err)
 		}
 		return s.Take(loop.Task())
 	})

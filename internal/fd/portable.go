@@ -187,7 +187,9 @@ func (f *FD) readTask(t kernel.Task, p []byte) (n int, err error) {
 		return 0, err
 	}
 	if len(p) == 0 {
-		err = f.read.enter(t)
+		if err = f.read.enter(t); err == os.ErrDeadlineExceeded {
+			err = nil // as in package net
+		}
 	} else {
 		err = f.read.do(t, "read", func() (err error) {
 			n, err = f.std.Read(p)
@@ -200,7 +202,7 @@ func (f *FD) readTask(t kernel.Task, p []byte) (n int, err error) {
 }
 
 func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
-	if len(p) == 0 {
+	if len(p) == 0 && !f.packets {
 		return 0, f.write.enter(t)
 	}
 	err = f.write.do(t, "write", func() (err error) {

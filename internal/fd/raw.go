@@ -43,11 +43,11 @@ func Supported(loop kernel.Loop) error {
 
 // New returns an FD of a non-blocking descriptor that is a socket. The FD owns
 // it from then on. std opens the connection of the standard library, with a
-// descriptor of its own, when one is needed.
+// descriptor of its own, when one is needed. The caller calls Guard or Close.
 func New(loop kernel.Loop, sys int, std func(sys int) (Std, error)) *FD {
 	f := &FD{makeStd: std, socket: true, onLoop: true}
 	f.begin(loop)
-	f.own(sys)
+	f.sys = sys
 	return f
 }
 
@@ -55,6 +55,9 @@ func New(loop kernel.Loop, sys int, std func(sys int) (Std, error)) *FD {
 // FD is garbage.
 func (f *FD) own(sys int) {
 	f.sys = sys
+	if f.guarded {
+		return
+	}
 	f.dropped = runtime.AddCleanup(f, func(sys int) { unix.Close(sys) }, sys)
 }
 
@@ -202,6 +205,9 @@ func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 		return 0, err
 	}
 	err := s.enter(t)
+	if len(p) == 0 && err == os.ErrDeadlineExceeded {
+		err = nil // as in package net
+	}
 	for err == nil && len(p) > 0 {
 		if s.ready {
 			n, errno := f.receive(p)
@@ -263,10 +269,10 @@ func (s *side) received(t kernel.Task, n, asked int) (int, error) {
 
 func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
 	s := &f.write
-	if len(p) == 0 {
+	if len(p) == 0 && !f.packets {
 		return 0, s.enter(t)
 	}
-	for n < len(p) {
+	for {
 		m := 0
 		rest := p[n : n+f.chunk(len(p)-n)]
 		err := s.attempt(t, "write", func() (errno syscall.Errno) {
@@ -283,8 +289,10 @@ func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
 		}
 		n += m
 		t.Spend(m)
+		if n >= len(p) {
+			return n, nil
+		}
 	}
-	return n, nil
 }
 
 // Wait calls op with the descriptor until op reports that it is done. It calls

@@ -9,6 +9,7 @@ package fd
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"sync/atomic"
 	"syscall"
@@ -67,6 +68,9 @@ func Ready(ctx context.Context, loop kernel.Loop, which driver.Events, sys uintp
 
 // pollNow reports whether an operation would not block: poll(2).
 func pollNow(sys uintptr, which driver.Events) (bool, error) {
+	if sys > math.MaxInt32 {
+		return false, os.NewSyscallError("poll", unix.EBADF)
+	}
 	p := []unix.PollFd{{Fd: int32(sys), Events: unix.POLLIN}}
 	if which == driver.Writable {
 		p[0].Events = unix.POLLOUT
@@ -87,6 +91,9 @@ func pollNow(sys uintptr, which driver.Events) (bool, error) {
 
 // armDup arms s for a duplicate of sys, and returns the duplicate.
 func armDup(loop kernel.Loop, which driver.Events, sys uintptr, s driver.Sink) (int, error) {
+	if sys > math.MaxInt32 {
+		return -1, os.NewSyscallError("fcntl", unix.EBADF) // the kernel would cut the number
+	}
 	own, err := unix.FcntlInt(sys, unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return -1, os.NewSyscallError("fcntl", err)
@@ -110,10 +117,10 @@ type watch struct {
 	loop   kernel.Loop
 	fn     func()
 	which  driver.Events
-	own    int         // the duplicate, -1: the kind that never blocks
-	due    bool        // a call is on its way
-	ended  atomic.Bool // nothing more is to be done
-	unbind func() bool // from the scope
+	own    int         // the duplicate; -1 if the file never blocks
+	due    bool        // a call of fn is posted
+	ended  atomic.Bool // the watch has ended
+	unbind func() bool // stops the scope's callback
 }
 
 // Watch starts a watch. The caller is on the loop.

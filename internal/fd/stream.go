@@ -10,9 +10,10 @@ import (
 // drivers of other systems do not report urgent data.
 const ShortIsAll = runtime.GOOS == "linux"
 
-// Partial says that reads may end before the available data does. It is called
-// before the FD is used.
-func (f *FD) Partial() { f.partial = true }
+// Partial says that reads may end before the available data does, and whether
+// each write is a packet: then an empty one is sent too. It is called before the
+// FD is used.
+func (f *FD) Partial(packets bool) { f.partial, f.packets = true, packets }
 
 // ErrAgain says that a Stream can do nothing at the moment. After Arm its sink
 // is called when it can.

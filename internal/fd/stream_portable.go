@@ -31,9 +31,9 @@ type stdStream struct {
 	loop     kernel.Loop
 	sink     driver.Sink
 	buffer   []byte
-	got      []byte // what was read and nobody has received yet
-	reading  bool   // a goroutine is out
-	writing  bool   // another is
+	got      []byte // what was read and not yet received
+	reading  bool   // a goroutine reads
+	writing  bool   // a goroutine writes
 	readErr  error
 	writeErr error
 	slow     bool // close may block

@@ -43,7 +43,7 @@ func TestRegularFile(t *testing.T) {
 	}
 }
 
-// A number that is no descriptor's is refused, and costs no room.
+// A number that is no descriptor is refused, and uses no memory.
 func TestBadDescriptor(t *testing.T) {
 	w := openWatcher(t)
 	for _, fd := range []uintptr{1 << 30, math.MaxInt32, 1 << 31, ^uintptr(0)} {
@@ -72,9 +72,9 @@ func TestHighDescriptor(t *testing.T) {
 	w.Disarm(uintptr(high), driver.Readable)
 }
 
-// TestReuse closes a descriptor in the middle of a batch of news and gives its
-// number to another, once for each of the two that are in the batch: the new
-// owner must not be told the old one's news.
+// TestReuse closes a descriptor in the middle of a batch of events and gives
+// its number to another, once for each of the two in the batch: the new owner
+// must not get the old one's events.
 func TestReuse(t *testing.T) {
 	watchdog(t)
 	w := openWatcher(t)
@@ -108,14 +108,14 @@ func TestReuse(t *testing.T) {
 	}
 	silent(t, w, heir)
 	if s[1-first].calls != 0 {
-		t.Error("told after Disarm, in the same batch")
+		t.Error("Ready was called after Disarm, in the same batch")
 	}
 	write(t, peer, "x")
 	expect(t, w, heir, driver.Readable)
 }
 
-// A descriptor that was closed without Disarm is a mistake, but the next owner
-// of the number does not pay for it.
+// Closing a descriptor without Disarm is a mistake, but the next owner of the
+// number is not affected.
 func TestReuseWithoutDisarm(t *testing.T) {
 	watchdog(t)
 	w := openWatcher(t)
@@ -133,7 +133,7 @@ func TestReuseWithoutDisarm(t *testing.T) {
 	write(t, d, "x")
 	expect(t, w, s, driver.Readable)
 	if dead.calls != 0 {
-		t.Error("the sink of a closed descriptor was told")
+		t.Error("Ready of a closed descriptor's sink was called")
 	}
 	w.Disarm(uintptr(a), driver.Readable)
 	silent(t, w, dead)
@@ -161,11 +161,11 @@ func TestArmInReady(t *testing.T) {
 	told := writer.calls
 	expect(t, w, next, driver.Writable)
 	if writer.calls != told {
-		t.Error("the writer was told after the reader had disarmed it")
+		t.Error("Ready of the writer was called after the reader had disarmed it")
 	}
 }
 
-// More descriptors than one look takes: each is told of its edge once.
+// More descriptors than one look takes: each sink gets its edge once.
 func TestManyDescriptors(t *testing.T) {
 	watchdog(t)
 	const many = 300
@@ -188,12 +188,12 @@ func TestManyDescriptors(t *testing.T) {
 	for i, fd := range fds {
 		w.Disarm(uintptr(fd), driver.Writable)
 		if sinks[i].calls != 1 {
-			t.Errorf("descriptor %d was told %d times of one edge", i, sinks[i].calls)
+			t.Errorf("descriptor %d: %d calls of Ready for one edge", i, sinks[i].calls)
 		}
 	}
 }
 
-// A driver that lives keeps no sink that was disarmed or taken over.
+// The driver keeps no sink that was disarmed or replaced.
 func TestDisarmForgetsTheSink(t *testing.T) {
 	w := openWatcher(t)
 	a, _ := pair(t)

@@ -14,12 +14,12 @@ import (
 
 // Edges that come at any moment around going to sleep.
 
-// TestNoEdgeIsLost is an echo whose every byte depends on the one before it.
+// TestNoEdgeIsLost is an echo in which every byte depends on the one before it.
 //
-// Method: the writer waits a little, another while each time, so that its byte
-// comes before, into and after every step of going to sleep; the loop looks
-// without sleeping for a while in some rounds, so that the backend takes itself
-// for busy and has to begin listening again.
+// Method: the writer waits a short time, a different one each round, so that
+// its byte comes before, during and after every step of going to sleep. In some
+// rounds the loop polls for a while without sleeping, so that the backend
+// becomes busy and has to enable A again.
 func TestNoEdgeIsLost(t *testing.T) {
 	watchdog(t)
 	const rounds = 20_000
@@ -34,7 +34,7 @@ func TestNoEdgeIsLost(t *testing.T) {
 			p.spin()
 			write(t, b, "x")
 			if p.seed>>12%8 == 0 {
-				w.Wake() // at times with a Wake at its heels
+				w.Wake() // sometimes right after a Wake
 			}
 		}
 	})
@@ -42,7 +42,7 @@ func TestNoEdgeIsLost(t *testing.T) {
 	p := pause{seed: 4}
 	for round := range rounds {
 		if n := drain(t, a); n != 0 {
-			t.Fatalf("read %d bytes that nobody asked for", n)
+			t.Fatalf("read %d unexpected bytes", n)
 		}
 		arm(t, w, a, driver.Readable, s)
 		begin <- struct{}{}
@@ -116,7 +116,7 @@ func TestManyPeers(t *testing.T) {
 	group.Wait()
 }
 
-// BenchmarkByte is one byte through a socketpair and its news.
+// BenchmarkByte is one byte through a socketpair and its event.
 func BenchmarkByte(b *testing.B) {
 	for _, c := range []struct {
 		name  string

@@ -27,8 +27,9 @@ func openEpoll(t *testing.T) *epoll {
 }
 
 // TestGlanceWithoutDescriptors: with nothing registered, a Poll that must not
-// sleep makes no system call. Method: A is no descriptor meanwhile, so that a
-// call on it fails; once something is registered the same Poll does fail.
+// sleep makes no system call. Method: A is replaced by an invalid descriptor,
+// so that a call on it fails. Once something is registered the same Poll does
+// fail.
 func TestGlanceWithoutDescriptors(t *testing.T) {
 	p := openEpoll(t)
 	a := p.a
@@ -70,9 +71,8 @@ func TestGlanceWithoutDescriptors(t *testing.T) {
 	}
 }
 
-// TestListening: B listens to A from the first sleep until busyMax Polls in a
-// row have not slept, whether they were allowed to or not, and from the next
-// sleep on again.
+// TestListening: A is enabled in B from the first sleep until busyMax Polls in
+// a row have not slept, and again from the next sleep.
 func TestListening(t *testing.T) {
 	p := openEpoll(t)
 	var fds [2]int
@@ -109,9 +109,9 @@ func TestListening(t *testing.T) {
 	}
 }
 
-// TestLateWake: a Wake that found a sleeper may come to rouse it only after the
-// sleep has ended. The next sleep then finds a deadline in the past, and must
-// neither end by it nor miss its news over it.
+// TestLateWake: a Wake that found a sleeper may reach it only after the sleep
+// has ended. The next sleep then finds a deadline in the past. It must neither
+// end because of that nor lose its event.
 func TestLateWake(t *testing.T) {
 	p := openEpoll(t)
 	var fds [2]int
@@ -124,7 +124,7 @@ func TestLateWake(t *testing.T) {
 	if err := p.Arm(uintptr(fds[0]), driver.Readable, &s); err != nil {
 		t.Fatal(err)
 	}
-	// A sleep that begins to listen, so that only sleeps find the news.
+	// A sleep that enables A, so that only sleeps find events.
 	if err := p.Poll(p.Now() + 1000_000); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestLateWake(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s != want {
-			t.Fatalf("told %d times of %d edges", s, want)
+			t.Fatalf("%d calls of Ready for %d edges", s, want)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // descriptor behind.
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// open gives a driver that the test's end closes.
+// open opens a driver that is closed when the test ends.
 func open(t testing.TB) driver.Driver {
 	t.Helper()
 	d, err := poll.Open()
@@ -29,7 +29,7 @@ func open(t testing.TB) driver.Driver {
 	return d
 }
 
-// sleep polls until there is news or the driver is woken.
+// sleep polls until there is an event or a Wake.
 func sleep(t testing.TB, d driver.Driver) {
 	t.Helper()
 	if err := d.Poll(driver.Forever); err != nil {
@@ -45,17 +45,17 @@ func glance(t testing.TB, d driver.Driver) {
 	}
 }
 
-// watchdog ends a test that hangs, which is what a lost wake-up looks like,
-// with every goroutine's stack.
+// watchdog ends a test that hangs, as it does after a lost wake-up, with the
+// stacks of all goroutines.
 func watchdog(t testing.TB) {
 	timer := time.AfterFunc(2*time.Minute, func() {
-		panic("a Poll has slept through its news in " + t.Name())
+		panic("a Poll has slept although there was an event in " + t.Name())
 	})
 	t.Cleanup(func() { timer.Stop() })
 }
 
-// A pause takes a short time, another each time, to move two goroutines
-// against each other through all their interleavings.
+// A pause takes a short time, a different one each time, so that two goroutines
+// meet in all their interleavings.
 type pause struct {
 	seed uint32
 	spun uint32

@@ -49,7 +49,7 @@ import (
 
 const (
 	eventMax = 256 // events taken by one look; what is left comes with the next
-	busyMax  = 8   // Polls without sleep after which B stops listening to A
+	busyMax  = 8   // Polls without sleep after which A is disabled in B
 )
 
 // An epoll is a driver.Poller. Only Wake may be called on any goroutine. It

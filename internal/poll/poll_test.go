@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 )
 
-// The contract of driver.Driver, put to whatever backend Open gives.
+// The contract of driver.Driver, checked for the backend that Open returns.
 
 func TestWakeBeforePoll(t *testing.T) {
 	watchdog(t)
@@ -19,7 +19,7 @@ func TestWakeBeforePoll(t *testing.T) {
 	d.Wake()
 	d.Wake()
 	sleep(t, d)
-	// Two rings were one: the next Poll that may sleep does.
+	// Two Wakes count as one: the next Poll that may sleep does.
 	until := d.Now() + int64(time.Millisecond)
 	if err := d.Poll(until); err != nil {
 		t.Fatal(err)
@@ -29,8 +29,8 @@ func TestWakeBeforePoll(t *testing.T) {
 	}
 }
 
-// A Poll that does not sleep takes the Wake as any other: who polls looks at
-// what was posted afterwards.
+// A Poll that does not sleep takes a Wake like any other: its caller then looks
+// for posted functions.
 func TestWakeIsTakenByGlance(t *testing.T) {
 	watchdog(t)
 	d := open(t)
@@ -64,11 +64,11 @@ func TestWakeDuringPoll(t *testing.T) {
 }
 
 // TestNoWakeIsLost is a ping-pong: each Wake answers the Poll before it and
-// nothing else would, so one lost is a test that hangs.
+// nothing else would, so the test hangs if one is lost.
 //
-// Method: the waker waits a little, another while each time, so that its Wake
-// falls before, into and after every step of going to sleep. The deadlines
-// vary, so that the backend has one to change in most of the rounds.
+// Method: the waker waits a short time, a different one each round, so that its
+// Wake comes before, during and after every step of going to sleep. The
+// deadlines vary, so that the backend has to change one in most rounds.
 func TestNoWakeIsLost(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -115,7 +115,7 @@ func TestNoWakeIsLost(t *testing.T) {
 }
 
 // TestManyWakers has several goroutines post at once, each waiting for its own
-// answer, while the loop polls in all ways there are.
+// answer, while the loop polls in every way.
 func TestManyWakers(t *testing.T) {
 	watchdog(t)
 	const wakers, rounds = 8, 2_000
@@ -180,7 +180,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// A backend may wake early for its own reasons, but not again and again.
+// A backend may wake early, but not again and again.
 func TestTimeoutAfterWakeDoesNotSpin(t *testing.T) {
 	watchdog(t)
 	d := open(t)
@@ -214,7 +214,7 @@ func TestPastInstantsDoNotSleep(t *testing.T) {
 func TestClock(t *testing.T) {
 	d := open(t)
 	if d.Virtual() {
-		t.Error("the real clock says that it is simulated")
+		t.Error("the real clock reports that it is simulated")
 	}
 	if d.Order() != nil {
 		t.Error("a real driver chooses an order")

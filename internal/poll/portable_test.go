@@ -8,9 +8,9 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 )
 
-// Sockets ask whether a driver is a Poller to know how to do their work.
+// Sockets choose how to work by whether the driver is a Poller.
 func TestPortableHasNoDescriptors(t *testing.T) {
 	if _, ok := open(t).(driver.Poller); ok {
-		t.Error("the portable driver says that it watches descriptors")
+		t.Error("the portable driver is a Poller")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 )
 
-// The contract of driver.Poller, put to the backend Open gives.
+// The contract of driver.Poller, checked for the backend that Open returns.
 
 func TestReadable(t *testing.T) {
 	watchdog(t)
@@ -24,7 +24,7 @@ func TestReadable(t *testing.T) {
 		write(t, b, "rondo")
 		expect(t, w, s, driver.Readable)
 		if told := s.take(); told != driver.Readable {
-			t.Errorf("told %b, want Readable alone", told)
+			t.Errorf("Ready got %b, want Readable alone", told)
 		}
 		if n := drain(t, a); n != 5 {
 			t.Errorf("read %d bytes", n)
@@ -37,7 +37,7 @@ func TestReadable(t *testing.T) {
 	silent(t, w, s)
 }
 
-// What was there before Arm is news too.
+// Data that was there before Arm is reported too.
 func TestReadableBeforeArm(t *testing.T) {
 	watchdog(t)
 	w := openWatcher(t)
@@ -46,10 +46,10 @@ func TestReadableBeforeArm(t *testing.T) {
 	s := new(sink)
 	arm(t, w, a, driver.Readable, s)
 	expect(t, w, s, driver.Readable)
-	// Reports are edges: unread data is told once.
+	// Reports are edges: unread data is reported once.
 	s.take()
 	silent(t, w, s)
-	// And more of it is another edge.
+	// More data is another edge.
 	write(t, b, "more")
 	expect(t, w, s, driver.Readable)
 }
@@ -66,7 +66,7 @@ func TestWritable(t *testing.T) {
 		drain(t, b)
 		expect(t, w, s, driver.Writable)
 		if told := s.take(); told != driver.Writable {
-			t.Errorf("told %b, want Writable alone", told)
+			t.Errorf("Ready got %b, want Writable alone", told)
 		}
 		fill(t, a)
 		arm(t, w, a, driver.Writable, s)
@@ -75,7 +75,7 @@ func TestWritable(t *testing.T) {
 	}
 }
 
-// Each direction has a sink of its own, or both the same one.
+// Each direction has its own sink, or both have the same one.
 func TestBothDirections(t *testing.T) {
 	watchdog(t)
 	w := openWatcher(t)
@@ -87,15 +87,15 @@ func TestBothDirections(t *testing.T) {
 	write(t, b, "x")
 	expect(t, w, reader, driver.Readable)
 	if reader.take() != driver.Readable || writer.take() != driver.Writable {
-		t.Error("a sink was told of the other's direction")
+		t.Error("a sink got an event of the other's direction")
 	}
 
-	// To take one away leaves the other.
+	// Disarming one direction leaves the other.
 	w.Disarm(uintptr(a), driver.Writable)
 	write(t, b, "x")
 	expect(t, w, reader, driver.Readable)
 	if writer.calls != 0 {
-		t.Error("told after Disarm")
+		t.Error("Ready was called after Disarm")
 	}
 	w.Disarm(uintptr(a), driver.Readable|driver.Writable)
 
@@ -108,8 +108,8 @@ func TestBothDirections(t *testing.T) {
 	silent(t, w, whole)
 }
 
-// TestTakeover: a sink that takes a direction over hears of what the one
-// before it was told already, and that one hears nothing more.
+// TestTakeover: a sink that takes a direction over gets the event that the sink
+// before it has already got, and that one gets nothing more.
 func TestTakeover(t *testing.T) {
 	watchdog(t)
 	w := openWatcher(t)
@@ -127,9 +127,9 @@ func TestTakeover(t *testing.T) {
 	write(t, b, "more")
 	expect(t, w, third, driver.Readable)
 	if first.calls+second.calls != 0 {
-		t.Error("a sink whose direction was taken over was told")
+		t.Error("Ready of a replaced sink was called")
 	}
-	// A direction that was given up and taken again starts anew as well.
+	// A direction that was disarmed and armed again also starts anew.
 	w.Disarm(uintptr(a), driver.Readable)
 	third.take()
 	arm(t, w, a, driver.Readable, third)
@@ -176,7 +176,7 @@ func TestHangUp(t *testing.T) {
 			if c.both {
 				expect(t, w, writer, driver.Writable|driver.HangUp)
 			} else if writer.told&driver.HangUp != 0 {
-				t.Error("the writer was told of a hang-up, and can still write")
+				t.Error("the writer got a hang-up, and can still write")
 			}
 			w.Disarm(uintptr(fds[0]), driver.Readable|driver.Writable)
 		})

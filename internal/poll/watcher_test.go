@@ -28,7 +28,8 @@ func openWatcher(t testing.TB) watcher {
 	return w
 }
 
-// A sink remembers what it was told, and does more in Ready if asked to.
+// A sink records the events it gets, and calls a function in Ready if it has
+// one.
 type sink struct {
 	told  driver.Events
 	calls int
@@ -43,14 +44,14 @@ func (s *sink) Ready(ev driver.Events) {
 	}
 }
 
-// take gives what the sink was told since the last take.
+// take returns the events since the last take.
 func (s *sink) take() driver.Events {
 	told := s.told
 	s.told, s.calls = 0, 0
 	return told
 }
 
-// pair gives two connected stream sockets that do not block.
+// pair returns two connected non-blocking stream sockets.
 func pair(t testing.TB) (a, b int) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
@@ -80,7 +81,7 @@ func write(t testing.TB, fd int, data string) {
 	}
 }
 
-// drain reads until EAGAIN and gives the number of bytes.
+// drain reads until EAGAIN and returns the number of bytes.
 func drain(t testing.TB, fd int) (total int) {
 	t.Helper()
 	var buf [512]byte
@@ -111,7 +112,7 @@ func fill(t testing.TB, fd int) {
 	}
 }
 
-// expect polls until the sink has been told what is wanted, at least.
+// expect polls until the sink has got at least the wanted events.
 func expect(t testing.TB, w watcher, s *sink, want driver.Events) {
 	t.Helper()
 	for s.told&want != want {
@@ -119,13 +120,13 @@ func expect(t testing.TB, w watcher, s *sink, want driver.Events) {
 	}
 }
 
-// silent polls and expects the sink to be told nothing.
+// silent polls and expects no event for the sink.
 func silent(t testing.TB, w watcher, s *sink) {
 	t.Helper()
 	for range 3 {
 		glance(t, w)
 	}
 	if s.calls != 0 {
-		t.Errorf("told %b, and expected no news", s.take())
+		t.Errorf("Ready got %b, want nothing", s.take())
 	}
 }

@@ -1,6 +1,6 @@
 package socket_test
 
-// The two faces of a connection, one for tasks and one for everybody else.
+// A connection that is used by tasks and by other goroutines.
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func outside(ctx context.Context, fn func() error) error {
 }
 
 // TestForeignWhileTheLoopStands: goroutines use connections while the task that
-// waits for them blocks the whole loop. It is what many libraries do.
+// waits for them blocks the whole loop. Many libraries do that.
 func TestForeignWhileTheLoopStands(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
@@ -125,8 +125,9 @@ func TestForeignAndTask(t *testing.T) {
 	})
 }
 
-// TestDeadlineOnBothFaces: a deadline holds on the face that is made later.
-func TestDeadlineOnBothFaces(t *testing.T) {
+// TestDeadlineOnBothDescriptors: a deadline also holds for the descriptor that is
+// opened later.
+func TestDeadlineOnBothDescriptors(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
 		defer a.Close()
@@ -181,8 +182,8 @@ func TestDeadlineOnBothFaces(t *testing.T) {
 	})
 }
 
-// TestOptionsOnBothFaces: making the second face changes no option.
-func TestOptionsOnBothFaces(t *testing.T) {
+// TestOptionsOnBothDescriptors: opening the second descriptor changes no option.
+func TestOptionsOnBothDescriptors(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
 		defer a.Close()
@@ -202,8 +203,8 @@ func TestOptionsOnBothFaces(t *testing.T) {
 	})
 }
 
-// TestCloseFromAnywhere: whoever closes, all that wait are woken, on both faces,
-// and both descriptors are closed.
+// TestCloseFromAnywhere: Close, from a task or a goroutine, ends all waits of
+// both, and closes both descriptors.
 func TestCloseFromAnywhere(t *testing.T) {
 	for _, where := range []string{"task", "foreign"} {
 		run(t, func(ctx context.Context) error {
@@ -286,8 +287,54 @@ func TestLoopEnded(t *testing.T) {
 	}
 }
 
-// TestDropped: what nobody has closed when the loop has ended, and nobody has any
-// more, is closed as it would be with package net.
+// TestForgotten: a connection, a listener or a datagram socket that nobody has any
+// more is closed by the garbage collector while its loop runs, also if a task has
+// waited for it.
+func TestForgotten(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		before := leak.Descriptors()
+		for range 10 {
+			if err := forget(t, ctx); err != nil {
+				return err
+			}
+		}
+		// The descriptors of the loop are closed by the loop. The driver may keep one.
+		for leak.Descriptors() > before {
+			runtime.GC()
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// forget opens sockets, waits for each, and forgets them.
+func forget(t *testing.T, ctx context.Context) error {
+	_, b := pair(t, ctx)
+	l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	p, err := socket.ListenPacket(ctx, "udp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	for _, wait := range []func() error{
+		func() error { _, err := b.Read(make([]byte, 1)); return err },
+		func() error { _, err := l.Accept(); return err },
+		func() error { _, _, err := p.ReadFrom(make([]byte, 1)); return err },
+	} {
+		err := rondo.Timeout(ctx, time.Microsecond, func(context.Context) error { return wait() })
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	}
+	return nil
+}
+
+// TestDropped: after its loop has ended, a forgotten connection is closed by
+// the garbage collector, as in package net.
 func TestDropped(t *testing.T) {
 	before := leak.Descriptors()
 	run(t, func(ctx context.Context) error {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// deaf gives an address at which nobody answers: its listener has a queue of
+// blackhole returns an address at which nobody answers: its listener has a queue of
 // one, which is full.
-func deaf(t testing.TB) string {
+func blackhole(t testing.TB) string {
 	t.Helper()
 	s, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
