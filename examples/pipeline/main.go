@@ -35,7 +35,7 @@ func walk(ctx context.Context, dir string, files *rondo.Queue[string]) error {
 	return err
 }
 
-// hash gives the line for a file.
+// hash returns the line for a file.
 func hash(ctx context.Context, path string) (string, error) {
 	return rondo.Offload(ctx, func(context.Context) (string, error) {
 		f, err := os.Open(path)
