@@ -39,7 +39,7 @@ func outcome(f func() string) string {
 	return <-ended
 }
 
-// panicOf gives the value that f panics with, nil if it does not.
+// panicOf returns the value that f panics with, nil if it does not.
 func panicOf(f func()) (value any) {
 	defer func() { value = recover() }()
 	f()

@@ -62,7 +62,7 @@ func (r role) play(log *strings.Builder) func(in int, yield func(int) int) int {
 	}
 }
 
-// turn is the i-th yield. It tells whether the function is to return.
+// turn is the i-th yield. It reports whether the function is to return.
 func (r role) turn(log *strings.Builder, i int, react reaction, yield func(int) int) (leave bool) {
 	answered := false
 	defer func() {

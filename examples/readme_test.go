@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { program.Main(m, nil) }
 
-// read gives the text of a file of the repository.
+// read returns the text of a file of the repository.
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(path)))
@@ -32,7 +32,7 @@ func read(t *testing.T, path string) string {
 
 var block = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 
-// blocks gives the Go blocks of a Markdown text.
+// blocks returns the Go blocks of a Markdown text.
 func blocks(text string) (list []string) {
 	for _, m := range block.FindAllStringSubmatch(text, -1) {
 		list = append(list, m[1])
@@ -92,7 +92,7 @@ func flat(text string) string {
 	return "\n" + strings.Join(lines, "\n") + "\n"
 }
 
-// packageSnippets gives the snippets of the package comment of rondo.
+// packageSnippets returns the snippets of the package comment of rondo.
 func packageSnippets(t *testing.T) (list []string) {
 	file, err := parser.ParseFile(token.NewFileSet(), "doc.go", read(t, "doc.go"), parser.ParseComments)
 	if err != nil {
@@ -157,7 +157,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// exported gives the exported names of the package in dir, on any system, and
+// exported returns the exported names of the package in dir, on any system, and
 // those of its types' methods and fields as Type.Name.
 func exported(t *testing.T, dir string) (names []string) {
 	files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
@@ -181,7 +181,7 @@ func exported(t *testing.T, dir string) (names []string) {
 	})
 }
 
-// declared gives the names that a declaration declares.
+// declared returns the names that a declaration declares.
 func declared(d ast.Decl) (names []string) {
 	if f, ok := d.(*ast.FuncDecl); ok {
 		if f.Recv == nil {
@@ -209,7 +209,7 @@ func declared(d ast.Decl) (names []string) {
 	return names
 }
 
-// receiver gives the name of a receiver's type.
+// receiver returns the name of a receiver's type.
 func receiver(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

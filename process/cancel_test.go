@@ -18,7 +18,7 @@ import (
 	"github.com/rondo-go/rondo/process"
 )
 
-// signalOf gives the signal that ended a child, or 0.
+// signalOf returns the signal that ended a child, or 0.
 func signalOf(c *process.Cmd) syscall.Signal {
 	if status := c.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() {
 		return status.Signal()

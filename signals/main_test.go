@@ -58,7 +58,7 @@ func raise(sigs ...syscall.Signal) error {
 	return nil
 }
 
-// ends runs a child to its end, and gives the signal that ended it, or 0, and
+// ends runs a child to its end, and returns the signal that ended it, or 0, and
 // what it said.
 func ends(t *testing.T, name string) (by syscall.Signal, said string) {
 	t.Helper()

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// command gives the command that runs t with RONDO_SEED set to value. It holds
+// command returns the command that runs t with RONDO_SEED set to value. It holds
 // anywhere in the module.
 func command(t testing.TB, value string) string {
 	names := strings.Split(t.Name(), "/")
@@ -23,7 +23,7 @@ func command(t testing.TB, value string) string {
 // quote protects s from the shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// tested gives the package whose test this is, after the flags that it was built
+// tested returns the package whose test this is, after the flags that it was built
 // with if they can matter.
 func tested() string {
 	info, ok := debug.ReadBuildInfo()

@@ -1,14 +1,15 @@
-// Command broker hands messages from those who publish them to those who have
-// subscribed to their topic. Requests and answers are lines:
+// Command broker passes messages from publishers to the subscribers of a topic.
+// Requests and answers are lines:
 //
 //	SUB topic         OK
 //	UNSUB topic       OK
-//	PUB topic text    OK n, for n subscribers, each of whom gets: MSG topic text
+//	PUB topic text    OK n, for n subscribers; each gets: MSG topic text
 //
-// "go run ./examples/broker" starts it, "nc localhost 7779" talks to it, or "curl
-// telnet://localhost:7779". For a subscriber who does not read 64 messages are kept.
-// Who publishes one more waits for him, so all go as fast as the slowest, but for
-// no longer than -patience: then he is cut off. Ctrl-C sends what is under way.
+// "go run ./examples/broker" starts it. Connect with "nc localhost 7779" or "curl
+// telnet://localhost:7779". Up to 64 messages wait for a subscriber that does not
+// read. A publisher of one more waits for it, so all run as fast as the slowest. After
+// -patience the broker disconnects the slow subscriber. On Ctrl-C it first sends the
+// messages that are under way.
 package main
 
 import (
@@ -35,18 +36,18 @@ type broker struct {
 	topics   map[string][]*client
 }
 
-// A client has a queue of lines, which a task of its own writes.
+// A client has a queue of lines, which a separate task writes to the connection.
 type client struct {
 	net.Conn
 	lines  *rondo.Queue[string]
 	topics map[string]bool
 }
 
-// publish counts whom it gives the message to. It waits only for those who have
-// no room, for all of them together, and for no longer than b.patience.
+// publish returns how many subscribers got the message. It waits only for subscribers
+// whose queues are full, for all of them together, and no longer than b.patience.
 func (b *broker) publish(ctx context.Context, topic, text string) (n int) {
 	line := "MSG " + topic + " " + text
-	// late is a copy, since the list may change while this waits.
+	// late is a copy, because the list may change while this waits.
 	late := slices.DeleteFunc(slices.Clone(b.topics[topic]), func(c *client) bool { return c.lines.TryPut(line) })
 	n = len(b.topics[topic]) - len(late)
 	err := rondo.Timeout(ctx, b.patience, func(ctx context.Context) error {
@@ -62,13 +63,13 @@ func (b *broker) publish(ctx context.Context, topic, text string) (n int) {
 	for _, c := range late {
 		if errors.Is(err, context.DeadlineExceeded) {
 			c.lines.Abort()
-			_ = c.Close() // its reader sees that, and leaves
+			_ = c.Close() // its reader then ends
 		}
 	}
 	return n
 }
 
-// answer does what a line asks for, and says what came of it.
+// answer executes the request in a line, and returns the answer.
 func (b *broker) answer(ctx context.Context, c *client, line string) string {
 	verb, rest, _ := strings.Cut(line, " ")
 	topic, text, hasText := strings.Cut(rest, " ")
@@ -96,8 +97,8 @@ func (b *broker) drop(c *client, topic string) {
 	}
 }
 
-// serve is one client: a task that reads, and one that writes. The writer is
-// shielded: its end is that of the queue, and not that of the program.
+// serve handles one client, with a task that reads and one that writes. The writer is
+// shielded: it ends with the queue, and not with the cancellation of the program.
 func (b *broker) serve(ctx context.Context, conn net.Conn) error {
 	c := &client{conn, rondo.NewQueue[string](backlog), make(map[string]bool)}
 	err := rondo.Group(ctx, func(g *rondo.Scope) (err error) {
@@ -125,7 +126,7 @@ func (b *broker) serve(ctx context.Context, conn net.Conn) error {
 		return errors.Join(err, in.Err(), c.SetWriteDeadline(rondo.Now(g).Add(b.patience)))
 	})
 	if errors.Is(err, net.ErrClosed) || rondo.Check(ctx) != nil {
-		return nil // it was cut off, or the broker ends
+		return nil // it was disconnected, or the broker ends
 	}
 	return err
 }

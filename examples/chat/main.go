@@ -1,12 +1,12 @@
-// Command chat is a room: who connects gives a name, and what each says all
-// others hear. Who comes in hears the last of what was said before. To try it:
+// Command chat is a chat room. A client that connects gives a name, and each line it
+// sends goes to all others. A newcomer receives the last lines. To try it:
 //
 //	go run ./examples/chat
 //	nc localhost 7778        # in several terminals; or curl telnet://localhost:7778
 //
-// For a member who does not listen 64 lines are kept; at the next one he is put
-// out, so he holds up nobody. Ctrl-C says goodbye to all, and gives them a second
-// to hear it.
+// Up to 64 lines wait for a member that does not read. The next one disconnects it, so
+// that a slow client holds up nobody. Ctrl-C says goodbye to all members, and gives
+// them a second to read it.
 package main
 
 import (
@@ -27,26 +27,26 @@ import (
 )
 
 var goodName = regexp.MustCompile(`^[\pL\pN_-]{1,20}$`)
-var control = regexp.MustCompile(`\pC`) // would play tricks on the others' terminals
+var control = regexp.MustCompile(`\pC`) // would disturb the terminals of others
 
 const backlog, history, lineMax = 64, 20, 1024 // lines for a member, lines for a newcomer, bytes
 
-// A room is shared by the tasks of all its members without a lock: none of its
-// methods waits, so to everybody else each of them happens at once.
+// A room is shared by the tasks of all its members without a lock. None of its methods
+// waits, so each is atomic to all other tasks.
 type room struct {
 	members []*member
 	said    []string // the last lines
 }
 
-// A member has a queue of lines, which a task of his own writes.
+// A member has a queue of lines, which a separate task writes to the connection.
 type member struct {
 	net.Conn
 	name  string
 	lines *rondo.Queue[string]
 }
 
-// say hands a line to all but its speaker. Who has no room for it is put out: his
-// reader sees that, and leaves.
+// say sends a line to all members except its speaker. It disconnects a member whose
+// queue is full; the member's reader then ends.
 func (r *room) say(speaker *member, line string) {
 	for _, m := range r.members {
 		if m != speaker && !m.lines.TryPut(line) {
@@ -56,7 +56,7 @@ func (r *room) say(speaker *member, line string) {
 	}
 }
 
-// enter lets m in by a name, unless there is something wrong with it.
+// enter adds m under a name, if the name is allowed and free.
 func (r *room) enter(m *member, name string) (wrong string) {
 	if !goodName.MatchString(name) {
 		return "a name has 1 to 20 letters, digits, - or _; "
@@ -72,8 +72,8 @@ func (r *room) enter(m *member, name string) (wrong string) {
 	return ""
 }
 
-// serve is one member's stay: a task that reads, and one that writes. The writer
-// is shielded: its end is that of the queue, and not that of the program.
+// serve handles one member, with a task that reads and one that writes. The writer is
+// shielded: it ends with the queue, and not with the cancellation of the program.
 func (r *room) serve(ctx context.Context, c net.Conn) error {
 	m := &member{Conn: c, lines: rondo.NewQueue[string](backlog)}
 	in := bufio.NewScanner(c)
@@ -105,12 +105,12 @@ func (r *room) serve(ctx context.Context, c net.Conn) error {
 		return errors.Join(err, m.SetWriteDeadline(rondo.Now(g).Add(time.Second)))
 	})
 	if errors.Is(err, net.ErrClosed) {
-		return nil // he was put out
+		return nil // it was disconnected
 	}
 	return err
 }
 
-// ask asks for a name until there is a good one, or nobody there to give it.
+// ask asks for a name until the client has given a good one or has gone.
 func (r *room) ask(m *member, in *bufio.Scanner) error {
 	for wrong := ""; m.name == ""; wrong = r.enter(m, in.Text()) {
 		if _, err := fmt.Fprintln(m, wrong+"your name?"); err != nil || !in.Scan() {
@@ -120,7 +120,7 @@ func (r *room) ask(m *member, in *bufio.Scanner) error {
 	return nil
 }
 
-// write tells m what is said, until his queue is closed and empty.
+// write writes the lines for m, until its queue is closed and empty.
 func (m *member) write(ctx context.Context) error {
 	for line := range m.lines.All(ctx) {
 		if _, err := fmt.Fprintln(m, line); err != nil {

@@ -1,13 +1,12 @@
-// Command crawler visits the pages of a site, each once and some at a time, and
-// prints where their links lead. To try it, on a site of your own, since it asks
-// for no robots.txt:
+// Command crawler visits each page of a site once, several at a time, and prints where
+// their links lead. It does not read robots.txt, so try it on your own site:
 //
 //	go run ./examples/crawler -depth 2 http://localhost:8080/
 //
-// The frontier is a queue. rondo.Map takes addresses from it, fetches -jobs of
-// them at once, and hands on the pages in the order of the addresses: so what is
-// new is added to the queue, and the list of what was seen belongs to one task
-// and has no lock. A redirect is a page with one link.
+// The frontier is a queue. rondo.Map takes addresses from it, fetches -jobs of them at
+// once, and yields the pages in the order of the addresses. One task adds new addresses
+// to the queue and owns the map of visited pages, so the map has no lock. A redirect is
+// a page with one link.
 package main
 
 import (
@@ -29,7 +28,7 @@ import (
 
 const pagesMax, bytesMax = 10_000, 1 << 20
 
-// A page is an address, and what came of it. links are of any site.
+// A page is an address and the result of fetching it. links may lead to any site.
 type page struct {
 	at    *url.URL
 	depth int // how many links it is from the start
@@ -37,8 +36,8 @@ type page struct {
 	err   error
 }
 
-// crawl visits start and what it leads to on the same host, and hands each page
-// to found, the near ones first. What fetch returns as its error ends the crawl.
+// crawl visits start and the pages of the same host that it leads to. It calls found
+// with each page, nearest first. An error of fetch ends the crawl.
 func crawl(ctx context.Context, start *url.URL, depth, jobs int,
 	fetch func(ctx context.Context, p page) (page, error), found func(page)) error {
 	frontier, seen, open := rondo.NewQueue[page](0), make(map[string]bool), 0
@@ -65,7 +64,7 @@ func crawl(ctx context.Context, start *url.URL, depth, jobs int,
 			}
 		}
 		if open--; open == 0 {
-			frontier.Close() // nothing is under way that could lead any further
+			frontier.Close() // no fetch is under way that could find more
 		}
 	}
 	return nil
@@ -76,7 +75,7 @@ var link = regexp.MustCompile(`(?is)<a\s[^>]*?href\s*=\s*(?:"([^"]*)"|'([^']*)'|
 // A fetcher fetches on a goroutine, where the client of net/http may wait.
 type fetcher struct{ http.Client }
 
-// fetch gives p with its links, or with what went wrong, which is no error of the
+// fetch returns p with its links, or with what went wrong, which does not end the
 // crawl.
 func (f *fetcher) fetch(ctx context.Context, p page) (page, error) {
 	links, err := rondo.Offload(ctx, func(ctx context.Context) ([]*url.URL, error) { return f.get(ctx, p.at) })
@@ -106,7 +105,7 @@ func (f *fetcher) get(ctx context.Context, at *url.URL) (links []*url.URL, err e
 	text, err := io.ReadAll(io.LimitReader(a.Body, bytesMax))
 	for _, m := range link.FindAllSubmatch(text, -1) {
 		to, err := at.Parse(html.UnescapeString(string(m[1]) + string(m[2]) + string(m[3])))
-		if err == nil { // a link that is none leads nowhere
+		if err == nil { // an invalid link is ignored
 			links = append(links, to)
 		}
 	}

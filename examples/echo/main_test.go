@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-go/rondo/examples/internal/program"
 )
 
-// TestMain gives the child the address that it is to listen at.
+// TestMain passes the child the address at which it listens.
 func TestMain(m *testing.M) {
 	program.Main(m, func() {
 		address = os.Args[1]

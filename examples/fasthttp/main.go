@@ -1,5 +1,5 @@
-// Command fasthttp runs handlers of fasthttp in tasks: they share a map without
-// a lock, and may wait as tasks do.
+// Command fasthttp runs handlers of fasthttp in tasks. They share a map without a
+// lock, and may wait as tasks do.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 					return
 				}
 				visits[string(r.Path())]++
-				_ = rondo.Sleep(ctx, time.Millisecond) // the others go on
+				_ = rondo.Sleep(ctx, time.Millisecond) // other handlers run meanwhile
 				fmt.Fprintln(r, "visits:", visits[string(r.Path())])
 			},
 		}

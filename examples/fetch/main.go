@@ -1,5 +1,5 @@
-// Command fetch gets pages at once, in two ways: by the client of net/http, on
-// goroutines, and by that of fasthttp, in the tasks themselves.
+// Command fetch gets several pages at once, in two ways: with the client of net/http,
+// on goroutines, and with the client of fasthttp, in the tasks themselves.
 package main
 
 import (
@@ -24,9 +24,9 @@ func main() {
 	}
 }
 
-// fetch prints how long the pages are, in the order of their addresses.
+// fetch prints the lengths of the pages, in the order of their addresses.
 func fetch(ctx context.Context, urls []string) error {
-	// As many connections as tasks: none ever waits for one.
+	// As many connections as tasks, so that no task waits for a connection.
 	client := &fasthttp.Client{
 		MaxConnsPerHost: len(urls),
 		ReadTimeout:     10 * time.Second,
@@ -37,7 +37,7 @@ func fetch(ctx context.Context, urls []string) error {
 		inGoroutines = append(inGoroutines, func(ctx context.Context) (int, error) {
 			return rondo.Offload(ctx, func(ctx context.Context) (int, error) { return get(ctx, url) })
 		})
-		inTasks = append(inTasks, func(context.Context) (int, error) { // ends with its task as well
+		inTasks = append(inTasks, func(context.Context) (int, error) { // ends with its task too
 			_, body, err := client.Get(nil, url)
 			return len(body), err
 		})
@@ -52,7 +52,7 @@ func fetch(ctx context.Context, urls []string) error {
 	return nil
 }
 
-// get is what any program does with net/http; ctx ends it with its task.
+// get is an ordinary request of net/http. ctx ends it together with its task.
 func get(ctx context.Context, url string) (int, error) {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

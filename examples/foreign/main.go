@@ -1,5 +1,5 @@
-// Command foreign runs the server of net/http beside a loop: its handlers are on
-// goroutines, and come to what the loop's tasks have by Submit.
+// Command foreign runs the server of net/http beside a loop. Its handlers run on
+// goroutines, and use Submit to reach the state of the loop's tasks.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command nethttp runs handlers of net/http in tasks: they share a counter
-// without a lock, and may wait as tasks do.
+// Command nethttp runs handlers of net/http in tasks. They share a counter without a
+// lock, and may wait as tasks do.
 package main
 
 import (
@@ -39,8 +39,8 @@ func main() {
 	}))
 }
 
-// serve answers the requests of one connection, one after the other. An answer
-// is kept until its handler returns, and has its length then.
+// serve answers the requests of one connection, one after the other. It keeps an
+// answer until the handler has returned, and then knows its length.
 func serve(ctx context.Context, c net.Conn, h http.Handler) error {
 	requests, out := bufio.NewReader(c), bufio.NewWriter(c)
 	for {
@@ -68,7 +68,7 @@ func serve(ctx context.Context, c net.Conn, h http.Handler) error {
 		if err := a.write(out, r); err != nil {
 			return err
 		}
-		// What is pipelined is answered together.
+		// The answers to pipelined requests are sent together.
 		if requests.Buffered() == 0 || r.Close {
 			if err := out.Flush(); err != nil || r.Close {
 				return err
@@ -86,15 +86,25 @@ type answer struct {
 
 func (a *answer) Header() http.Header { return a.header }
 
+// WriteHeader sets the status. It ignores 1xx, which is not the status of an answer.
 func (a *answer) WriteHeader(status int) {
-	if a.status == 0 {
+	if a.status == 0 && status >= 200 {
 		a.status = status
 	}
 }
 
+// Write adds to the body. It refuses a body that the status does not allow: the
+// client would take it for the next answer.
 func (a *answer) Write(p []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
+	if !a.hasBody() {
+		return 0, http.ErrBodyNotAllowed
+	}
 	return a.body.Write(p)
+}
+
+func (a *answer) hasBody() bool {
+	return a.status != http.StatusNoContent && a.status != http.StatusNotModified
 }
 
 func (a *answer) write(w *bufio.Writer, r *http.Request) error {
@@ -103,7 +113,9 @@ func (a *answer) write(w *bufio.Writer, r *http.Request) error {
 	if a.body.Len() > 0 && a.header.Get("Content-Type") == "" {
 		a.header.Set("Content-Type", http.DetectContentType(a.body.Bytes()))
 	}
-	if a.status != http.StatusNoContent && a.status != http.StatusNotModified {
+	a.header.Del("Transfer-Encoding")
+	a.header.Del("Content-Length")
+	if a.hasBody() {
 		a.header.Set("Content-Length", strconv.Itoa(a.body.Len()))
 	}
 	if r.Close {

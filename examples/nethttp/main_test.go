@@ -2,23 +2,75 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/examples/internal/program"
+	"github.com/rondo-go/rondo/socket"
 )
 
-// TestMain gives the child the address that it is to listen at.
+// TestMain passes the child the address at which it listens.
 func TestMain(m *testing.M) {
 	program.Main(m, func() {
 		address = os.Args[1]
 		main()
 	})
+}
+
+// TestNoBody: an answer whose status allows no body has none, whatever the handler
+// writes, so that the answer to the next pipelined request is that request's.
+func TestNoBody(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{status}", func(w http.ResponseWriter, r *http.Request) {
+		status, err := strconv.Atoi(r.PathValue("status"))
+		if err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Length", "5")
+		w.Header().Set("Transfer-Encoding", "chunked")
+		w.WriteHeader(http.StatusEarlyHints)
+		w.WriteHeader(status)
+		_, err = io.WriteString(w, "hello")
+		if want := map[bool]error{false: http.ErrBodyNotAllowed}[status == 200]; err != want {
+			t.Errorf("%d: Write returned %v", status, err)
+		}
+	})
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		client, server := socket.Pipe(ctx)
+		task := rondo.Go(ctx, func(ctx context.Context) error { return serve(ctx, server, mux) })
+		statuses := []int{204, 200, 304, 204, 200}
+		var requests strings.Builder
+		for _, s := range statuses {
+			fmt.Fprintf(&requests, "GET /%d HTTP/1.1\r\nHost: h\r\n\r\n", s)
+		}
+		if _, err := io.WriteString(client, requests.String()); err != nil {
+			return err
+		}
+		answers := bufio.NewReader(client)
+		for _, s := range statuses {
+			a, err := http.ReadResponse(answers, nil)
+			if err != nil {
+				return err
+			}
+			body, err := io.ReadAll(a.Body)
+			if want := map[bool]string{true: "hello"}[s == 200]; a.StatusCode != s || string(body) != want || err != nil {
+				t.Errorf("to %d came %d %q: %v", s, a.StatusCode, body, err)
+			}
+		}
+		return errors.Join(client.Close(), task.Wait(ctx))
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // TestHandlers has the client of net/http ask, and a connection that pipelines.

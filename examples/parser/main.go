@@ -1,10 +1,10 @@
 // Command parser reads bencoded values (BitTorrent's BEP 3) from its input and
 // prints each as JSON when its last byte has come.
 //
-// The parser is a coroutine that is fed bytes. It is written as if it read them
-// itself, recursion and all, and yet it takes them in whatever pieces they come:
-// where it is in a list within a list stands on its stack. At the end of the
-// input it is stopped, wherever it is.
+// The parser is a coroutine that receives bytes. It is written as if it read them
+// itself, with recursion, but it accepts them in pieces of any size: its stack has its
+// place in a list within a list. At the end of the input it is stopped wherever it
+// is.
 package main
 
 import (
@@ -18,17 +18,17 @@ import (
 	"github.com/rondo-go/rondo/coro"
 )
 
-// What a stranger may make the parser keep: values within values, and bytes.
+// Limits for untrusted input: nested values, and bytes.
 const (
 	maxDepth  = 100
 	maxText   = 16 << 20
 	maxDigits = 20
 )
 
-// next gives out a value that is complete, or nil, and waits for a byte.
+// next yields a value that is complete, or nil, and waits for a byte.
 type next func(complete any) byte
 
-// parse is fed bytes, from first on. It ends only with an error.
+// parse receives bytes, from first on. It ends only with an error.
 func parse(first byte, yield func(any) byte) any {
 	for {
 		v, err := next(yield).value(first, 0)

@@ -1,7 +1,7 @@
-// Command pipeline prints the SHA-256 of each file below a folder, in their order.
-// One task walks, some hash, one prints, and none gets far ahead of the next. The
-// first error ends all stages, and so does Ctrl-C. The disk and the hashing are
-// other goroutines' work. To try it:
+// Command pipeline prints the SHA-256 of each file below a folder, in order. One task
+// walks the folder, several hash, and one prints; short queues keep them in step. The
+// first error ends all stages, and so does Ctrl-C. Other goroutines read the disk and
+// compute the hashes. To try it:
 //
 //	go run ./examples/pipeline . | sha256sum -c --quiet
 package main
@@ -35,7 +35,7 @@ func walk(ctx context.Context, dir string, files *rondo.Queue[string]) error {
 	return err
 }
 
-// hash gives the line for a file.
+// hash returns the line for a file.
 func hash(ctx context.Context, path string) (string, error) {
 	return rondo.Offload(ctx, func(context.Context) (string, error) {
 		f, err := os.Open(path)
@@ -49,8 +49,8 @@ func hash(ctx context.Context, path string) (string, error) {
 	})
 }
 
-// pipeline has three stages: walk puts into a short queue, rondo.Map works on what
-// comes out of it, jobs at once, and print takes the results in order.
+// pipeline has three stages: walk puts files into a short queue, rondo.Map hashes jobs
+// of them at once, and print takes the results in order.
 func pipeline(ctx context.Context, jobs int,
 	walk func(context.Context, *rondo.Queue[string]) error,
 	work func(context.Context, string) (string, error),

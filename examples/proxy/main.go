@@ -1,14 +1,14 @@
-// Command proxy takes TLS off: it accepts TLS connections and forwards what they
-// carry, both ways, over plain ones. To try it with the echo server behind it:
+// Command proxy terminates TLS: it accepts TLS connections and forwards their bytes,
+// both ways, over plain ones. To try it with the echo server behind it:
 //
 //	go run ./examples/echo
 //	go run ./examples/proxy -to localhost:7777
 //	openssl s_client -quiet -connect localhost:7443
 //
-// Without -cert and -key it makes a certificate of its own at each start. With
-// -plain there is no TLS, and with -idle 0 besides the bytes never leave the
-// system (splice). An end of one side is handed on, and the other goes on; who
-// does not read slows down who writes. Ctrl-C lets connections finish for -grace.
+// Without -cert and -key it makes its own certificate at each start. With -plain it
+// uses no TLS, and with -plain -idle 0 the bytes never leave the kernel (splice). It
+// passes on the end of one direction while the other continues. A slow reader slows
+// down its writer. On Ctrl-C it gives connections the time -grace to finish.
 package main
 
 import (
@@ -44,7 +44,7 @@ var (
 	grace   = flag.Duration("grace", 5*time.Second, "how long to wait for connections at the end")
 )
 
-// forward copies until src ends, and hands that on.
+// forward copies until src ends, and passes the end on.
 func forward(dst, src stream) error {
 	if _, err := io.Copy(dst, src); err != nil {
 		return err
@@ -52,7 +52,7 @@ func forward(dst, src stream) error {
 	return dst.CloseWrite()
 }
 
-// serve is one connection. Its group ends if nothing has come for *idle.
+// serve handles one connection. Its group ends if nothing has arrived for *idle.
 func serve(ctx context.Context, c net.Conn, config *tls.Config) error {
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		near := stream(c.(*socket.Conn))
@@ -80,7 +80,7 @@ func serve(ctx context.Context, c net.Conn, config *tls.Config) error {
 	})
 }
 
-// certificate is that of the files, or one made up.
+// certificate returns the certificate of the files, or a new one.
 func certificate() (tls.Certificate, error) {
 	if *cert != "" || *key != "" {
 		return tls.LoadX509KeyPair(*cert, *key)
@@ -94,7 +94,7 @@ func certificate() (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, err
 }
 
-// run listens until a signal comes, and then lets the connections finish.
+// run serves until a signal comes, and then lets the connections finish.
 func run(ctx context.Context) error {
 	var config *tls.Config
 	if !*plain {

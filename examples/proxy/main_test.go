@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { program.Main(m, main) }
 
-// behind gives a listener for the proxy to forward to.
+// behind returns a listener for the proxy to forward to.
 func behind(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "localhost:0")

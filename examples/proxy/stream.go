@@ -1,6 +1,6 @@
 package main
 
-// This file has the two sides of a connection, and what keeps it alive.
+// This file has the two sides of a connection, and its idle deadline.
 
 import (
 	"net"
@@ -14,7 +14,7 @@ type stream interface {
 	CloseWrite() error
 }
 
-// A lively stream puts off the deadline of its scope whenever something comes.
+// A lively stream extends the deadline of its scope whenever bytes arrive.
 type lively struct {
 	stream
 	g *rondo.Scope

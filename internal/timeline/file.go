@@ -5,10 +5,10 @@
 // with the reason of the wait that ended it, and a wake-up an arrow from the
 // task that caused it, or a mark if none did. Callbacks are on thread 0.
 //
-// The file is an array with an event in each line. Whenever no loop is open it
-// is whole. While one is, and if the process is killed, the bracket at its end
-// is missing, which the format allows; no event is ever cut in two. What is
-// kept in memory is a buffer and a few words for each live task.
+// The file is an array with one event a line. It is complete whenever no loop is
+// open. While a loop is open, and after the process was killed, the closing bracket
+// is missing, which the format allows. No event is ever cut in two. Memory use is a
+// buffer and a few words for each live task.
 //
 // The format: "Trace Event Format", Google, at
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.
@@ -53,9 +53,9 @@ var files struct {
 	all map[string]*File
 }
 
-// Open opens a loop's part of the file at path, in which %p stands for the
-// number of this process. The first loop of a process empties the file, later
-// ones go on in it. Each Loop must be closed.
+// Open opens a loop's part of the file at path. In path, %p stands for the number of
+// this process. The first loop of a process empties the file, and later loops append
+// to it. Each Loop must be closed.
 func Open(path string) (*Loop, error) {
 	path = strings.ReplaceAll(path, "%p", strconv.Itoa(os.Getpid()))
 	files.Lock()
@@ -92,8 +92,8 @@ func (f *File) open() error {
 	return nil
 }
 
-// begin goes on where the file was ended, or from its start if it was not, or
-// is another one by now.
+// begin continues where the file ended. It begins at the start if the file was not
+// ended, or is a different file by now.
 func (f *File) begin(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -114,12 +114,12 @@ func (f *File) begin(file *os.File) error {
 	f.file, f.err = file, nil
 	f.flush()
 	f.quit, f.gone = make(chan struct{}), make(chan struct{})
-	go f.flushNowAndThen(f.quit, f.gone)
+	go f.flushRegularly(f.quit, f.gone)
 	return nil
 }
 
-// flushNowAndThen keeps what a killed process loses to a quarter of a second.
-func (f *File) flushNowAndThen(quit, gone chan struct{}) {
+// flushRegularly limits what a killed process loses to a quarter of a second.
+func (f *File) flushRegularly(quit, gone chan struct{}) {
 	defer close(gone)
 	tick := time.NewTicker(flushEvery)
 	defer tick.Stop()
@@ -135,8 +135,8 @@ func (f *File) flushNowAndThen(quit, gone chan struct{}) {
 	}
 }
 
-// flush writes what is in the buffer. After an error nothing more is written:
-// what is there already can be read. f.mu is held.
+// flush writes the buffer. After an error it writes nothing more, so that what is
+// there already can be read. f.mu is held.
 func (f *File) flush() {
 	if f.err == nil && len(f.buf) > 0 {
 		n, err := f.file.Write(f.buf)
@@ -146,7 +146,7 @@ func (f *File) flush() {
 	f.buf = f.buf[:0]
 }
 
-// close ends one loop's part. The last one to do so ends the file, and gives the
+// close ends one loop's part. The last one to do so ends the file, and returns the
 // first error that there was.
 func (f *File) close() error {
 	f.mu.Lock()

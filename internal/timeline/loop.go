@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Loop is one loop's part of a File. Its methods are called one at a time, and
-// times never go back; they may be those of a simulated clock.
+// A Loop is one loop's part of a File. Its methods are called one at a time. Times
+// never go back, and may be those of a simulated clock.
 type Loop struct {
 	file    *File
 	pid     uint64
@@ -26,9 +26,9 @@ type task struct {
 	flow   uint64 // the arrow that ends at its next step; 0 if there is none
 }
 
-// ending is the end of a task's last slice. It is written with the next event:
-// those that wait for the task are woken after it has ended, and an arrow must
-// begin within a slice.
+// ending is the end of a task's last slice. It is written with the next event,
+// because the tasks that wait for this one are woken after it has ended, and an arrow
+// must begin within a slice.
 type ending struct {
 	failure string
 	at      time.Time
@@ -51,13 +51,13 @@ func (l *Loop) Begin(name string, at time.Time) {
 // Close ends the loop's part.
 func (l *Loop) Close() error {
 	l.file.mu.Lock()
-	l.settle()
+	l.writeEnding()
 	l.file.mu.Unlock()
 	return l.file.close()
 }
 
-// Started tells of a task: its thread's name, what its slices are called, and
-// which task started it, 0 if none did.
+// Started records a new task: the name of its thread, the name of its slices, and the
+// task that started it, 0 if none did.
 func (l *Loop) Started(id uint64, thread, slice string, by uint64, at time.Time) {
 	l.file.mu.Lock()
 	defer l.file.mu.Unlock()
@@ -71,7 +71,7 @@ func (l *Loop) Started(id uint64, thread, slice string, by uint64, at time.Time)
 	})
 }
 
-// Stepped begins a slice. The names may be others than before.
+// Stepped begins a slice. The names may differ from those before.
 func (l *Loop) Stepped(id uint64, thread, slice string, at time.Time) {
 	l.file.mu.Lock()
 	defer l.file.mu.Unlock()
@@ -95,7 +95,7 @@ func (l *Loop) Parked(id uint64, why string, at time.Time) {
 	l.endSlice(id, "waits for", why, at)
 }
 
-// Woken tells that a wait is over, and of the task that ended it, 0 if none did.
+// Woken records the end of a wait, and the task that ended it, 0 if none did.
 func (l *Loop) Woken(id, by uint64, at time.Time) {
 	l.file.mu.Lock()
 	defer l.file.mu.Unlock()
@@ -104,7 +104,7 @@ func (l *Loop) Woken(id, by uint64, at time.Time) {
 		return
 	}
 	if by == 0 || by != l.running {
-		l.settle()
+		l.writeEnding()
 		l.event("i", id, at, func(b []byte) []byte { return append(b, `,"s":"t","name":"woken"`...) })
 		return
 	}
@@ -123,18 +123,18 @@ func (l *Loop) Ended(id uint64, failure string, at time.Time) {
 	if failure == "" {
 		failure = "nil"
 	}
-	l.settle()
+	l.writeEnding()
 	delete(l.tasks, id)
 	if l.running == id {
 		l.ending = &ending{failure, at}
 	}
 }
 
-// Called tells of a callback that ran.
+// Called records a callback that ran.
 func (l *Loop) Called(from, to time.Time) {
 	l.file.mu.Lock()
 	defer l.file.mu.Unlock()
-	l.settle()
+	l.writeEnding()
 	if !l.called {
 		l.called = true
 		l.metadata("thread_name", 0, "callbacks")
@@ -144,8 +144,8 @@ func (l *Loop) Called(from, to time.Time) {
 	})
 }
 
-// settle writes the end of a slice that is due.
-func (l *Loop) settle() {
+// writeEnding writes the end of a slice that has ended, if it is not written.
+func (l *Loop) writeEnding() {
 	if e := l.ending; e != nil {
 		l.ending = nil
 		l.endSlice(l.running, "returned", e.failure, e.at)
@@ -164,9 +164,10 @@ func (l *Loop) endSlice(id uint64, what, text string, at time.Time) {
 	})
 }
 
-// task gives what is kept of a task, and names its thread if that is due.
+// task returns what is kept of a task. It writes the name of the thread if that is
+// new.
 func (l *Loop) task(id uint64, thread, slice string) *task {
-	l.settle()
+	l.writeEnding()
 	t := l.tasks[id]
 	if t == nil {
 		t = new(task)
@@ -196,7 +197,7 @@ func appendFlow(b []byte, id uint64) []byte {
 	return strconv.AppendUint(b, id, 10)
 }
 
-// quoted gives s as JSON.
+// quoted returns s as JSON.
 func quoted(s string) []byte {
 	b, err := json.Marshal(s)
 	if err != nil {

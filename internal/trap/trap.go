@@ -86,7 +86,7 @@ func (from *source) run() {
 	}
 }
 
-// hand gives a signal to every trap that is set for it, or to the system if there
+// hand passes a signal to every trap that is set for it, or to the system if there
 // is none.
 func hand(d *Delivery) {
 	mu.Lock()

@@ -79,7 +79,7 @@ func Start(t *testing.T, args ...string) *Process {
 	return p
 }
 
-// Line gives the next line of the example's output, without its end.
+// Line returns the next line of the example's output, without its end.
 func (p *Process) Line() string {
 	p.t.Helper()
 	line, err := p.stdout.ReadString('\n')
@@ -97,7 +97,7 @@ func (p *Process) Interrupt() {
 	}
 }
 
-// Wait closes the example's input, and gives the rest of its output, its error
+// Wait closes the example's input, and returns the rest of its output, its error
 // output, and its exit code when it has ended.
 func (p *Process) Wait() (output, errors string, code int) {
 	p.t.Helper()

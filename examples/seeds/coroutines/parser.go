@@ -21,7 +21,7 @@ const (
 )
 
 // parseQuoted reads a string in double quotes, in which a backslash takes the
-// meaning from a quote or a backslash, and tells whether it was one.
+// meaning from a quote or a backslash, and reports whether it was one.
 func parseQuoted(read func() byte) bool {
 	if read() != '"' {
 		return false
@@ -58,7 +58,7 @@ func newParser() *parser {
 	return &parser{resume, cancel}
 }
 
-// Write gives the parser a byte. It says false when the parser wants no more.
+// Write passes the parser a byte. It says false when the parser wants no more.
 func (p *parser) Write(c byte) (status, bool) { return p.resume(c) }
 
 // parsing feeds texts to parsers.

@@ -16,7 +16,7 @@ import (
 // A call is one that pauses, and gives a T at its end.
 type call[T any] = coro.Generator[wait, struct{}, T]
 
-// accept gives the next connection.
+// accept returns the next connection.
 func accept(fd int) *call[int] {
 	return coro.NewGenerator(func(y *waits) (int, error) {
 		if _, err := y.Yield(wait{fd: fd}); err != nil {

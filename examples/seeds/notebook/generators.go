@@ -37,7 +37,7 @@ func generators(w io.Writer) error {
 	return err
 }
 
-// firstFibonacci gives the first numbers of Fibonacci's sequence.
+// firstFibonacci returns the first numbers of Fibonacci's sequence.
 func firstFibonacci(limit int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		a, b := 0, 1

@@ -56,7 +56,7 @@ type fibonacci struct {
 	left int // numbers that are to come
 }
 
-// Next gives the next number, and false after the last one.
+// Next returns the next number, and false after the last one.
 func (f *fibonacci) Next() (int, bool) {
 	if f.left == 0 {
 		return 0, false

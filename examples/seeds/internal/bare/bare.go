@@ -40,7 +40,7 @@ func (s *Selector[T]) Write(fd int, value T) {
 // Len counts the descriptors that are watched.
 func (s *Selector[T]) Len() int { return len(s.watched) }
 
-// Select waits until a descriptor is ready, or several are, and gives their
+// Select waits until a descriptor is ready, or several are, and returns their
 // values. They are not watched any longer. It waits no longer than the timeout,
 // for which a negative one stands for ever, if anything is watched at all.
 func (s *Selector[T]) Select(timeout time.Duration) (ready []T, err error) {

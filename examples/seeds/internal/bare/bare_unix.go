@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Listen announces on a free port of the loopback interface, and gives the
+// Listen announces on a free port of the loopback interface, and returns the
 // descriptor and the address.
 func Listen() (fd int, address string, err error) {
 	fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
@@ -36,7 +36,7 @@ func Listen() (fd int, address string, err error) {
 	return -1, "", err
 }
 
-// Accept gives the next connection that waits for it.
+// Accept returns the next connection that waits for it.
 func Accept(fd int) (int, error) {
 	conn, _, err := unix.Accept(fd)
 	if err != nil {

@@ -63,7 +63,7 @@ func Test(t *testing.T, list []program.Program) {
 
 var row = regexp.MustCompile(`(?m)^\| ([a-z]+(?:-[a-z]+)*(?:, [a-z]+(?:-[a-z]+)*)*) \|`)
 
-// documented gives the programs that the README says are in this folder.
+// documented returns the programs that the README says are in this folder.
 func documented(t *testing.T) (names []string) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -86,7 +86,7 @@ func documented(t *testing.T) (names []string) {
 	return names
 }
 
-// output gives what p prints.
+// output returns what p prints.
 func output(t *testing.T, p program.Program) []byte {
 	var w bytes.Buffer
 	var err error

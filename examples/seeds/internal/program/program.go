@@ -56,7 +56,7 @@ func Main(list []Program) {
 	}
 }
 
-// choose gives the programs of the given names, or all if there are no names.
+// choose returns the programs of the given names, or all if there are no names.
 func choose(list []Program, names []string) (chosen []Program, err error) {
 	if len(names) == 0 {
 		return list, nil

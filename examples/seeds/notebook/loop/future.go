@@ -50,7 +50,7 @@ func (f *Future[T]) Cancel() {
 	}
 }
 
-// Done tells whether there is a result.
+// Done reports whether there is a result.
 func (f *Future[T]) Done() bool { return f.done }
 
 func (f *Future[T]) finish(v T, err error) {

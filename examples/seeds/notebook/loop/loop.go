@@ -95,7 +95,7 @@ func (l *Loop) park() error {
 	return cause
 }
 
-// running gives the task that runs.
+// running returns the task that runs.
 func (l *Loop) running() *Task {
 	if l.current == nil {
 		panic("loop: a wait outside a task")

@@ -33,7 +33,7 @@ func (l *Loop) Go(fn func() error) *Task {
 	return t
 }
 
-// Wait waits for the end of the task, and gives its function's error.
+// Wait waits for the end of the task, and returns its function's error.
 func (t *Task) Wait() error {
 	_, err := t.done.Wait()
 	return err

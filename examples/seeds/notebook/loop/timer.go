@@ -49,7 +49,7 @@ func (l *Loop) Sleep(d time.Duration) error {
 // timers is a heap, the next one to be due in front.
 type timers []*Timer
 
-// due tells whether the first timer is.
+// due reports whether the first timer is.
 func (h timers) due() bool { return len(h) > 0 && !h[0].when.After(h[0].loop.Time()) }
 
 func (h *timers) pop() *Timer { return heap.Pop(h).(*Timer) }
