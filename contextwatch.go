@@ -56,10 +56,16 @@ func (l *Loop) onCancel(ctx context.Context, fn func()) (stop func() bool) {
 			return w.fn != nil
 		}
 	}
-	l.addWaker(1)
+	// A context that can only be cancelled does not hide a deadlock; one with a
+	// deadline will wake the loop.
+	wakes := 0
+	if _, has := ctx.Deadline(); has {
+		wakes = 1
+	}
+	l.addWaker(wakes)
 	end := context.AfterFunc(ctx, func() { _ = l.post(entry{call: &Handle{fn: fn}}) })
 	return func() bool {
-		l.addWaker(-1)
+		l.addWaker(-wakes)
 		return end()
 	}
 }

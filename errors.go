@@ -19,8 +19,8 @@ var (
 	// ErrLoopClosed says that the loop has ended.
 	ErrLoopClosed = errors.New("rondo: the loop has ended")
 
-	// ErrDeadlock says that every task of a loop waited, and nothing was left that
-	// could end any of the waits.
+	// ErrDeadlock says that every task of a loop waited, and nothing was known that
+	// could end any of the waits. See Runner.EndDeadlock.
 	ErrDeadlock = errors.New("rondo: deadlock")
 
 	// ErrNotDone says that the result is not ready yet.

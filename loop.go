@@ -137,8 +137,7 @@ func (l *Loop) ask() {
 			// Time that is simulated must not pass while work that is real goes on.
 			until = driver.Forever
 		case until == driver.Forever && !l.canBeWoken():
-			l.deadlock()
-			return
+			until = l.nothingCanWake()
 		}
 	}
 	if until < 0 {

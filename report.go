@@ -119,6 +119,6 @@ func (l *Loop) notice(about TaskInfo, err error) {
 func (l *Loop) reportLate() {
 	if l.live > 0 {
 		slog.Warn("rondo: the loop cannot end: tasks that were cancelled go on; look for a Shield, or for an error of a wait that is not returned",
-			"loop", l.name, "after", watchdog.LateAfter*l.runner.SlowStep, "tasks", l.describeTasks())
+			"loop", l.name, "after", watchdog.LateAfter*l.runner.SlowStep, "tasks", l.describeWaits())
 	}
 }

@@ -50,6 +50,18 @@ type Runner struct {
 	// what it is blocked on if it is. 0 means: not watched.
 	SlowStep time.Duration
 
+	// HangAfter is after how long a step counts as a hang, which is reported as a
+	// slow step is, also without SlowStep. 0 means 10 seconds, a negative value
+	// never. It costs the loop nothing.
+	HangAfter time.Duration
+
+	// EndDeadlock is after how long a loop ends in which nothing can run and nothing
+	// known can wake it: Run cancels all tasks and returns ErrDeadlock. 0 means never:
+	// after a second it is reported, once, through slog, because on the real driver
+	// the loop cannot be certain: any goroutine may hold a Scope or a Task and cancel
+	// it. A simulated loop is certain, and ends at once.
+	EndDeadlock time.Duration
+
 	// Recover makes a panic in a task that task's error, a *PanicError. Without
 	// it a panic is a fault of the program: everything is cancelled, deferred
 	// calls run, and Run panics with the *PanicError.
@@ -94,8 +106,7 @@ func Run(ctx context.Context, main func(ctx context.Context) error) error {
 //
 // A task that panics makes Run panic with a *PanicError, unless Recover is set;
 // one that calls runtime.Goexit, as testing.T.FailNow does, makes Run call it.
-// If all tasks wait for each other, so that nothing can ever run again, Run
-// cancels them and returns an error that is ErrDeadlock and names them.
+// If all tasks wait for each other, see EndDeadlock.
 //
 // Run called inside a task is an error.
 func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) error {
@@ -347,13 +358,11 @@ type SignalError struct{ Sig os.Signal }
 // Error returns the signal's name.
 func (e SignalError) Error() string { return "rondo: ended by a signal: " + e.Sig.String() }
 
-// catchInterrupt begins to wait for the first signal. Until it comes the loop
-// may be woken by it, so it is idle and not in deadlock while nothing can run.
+// catchInterrupt begins to wait for the first signal. A signal can only cancel, so
+// it does not hide a deadlock.
 func (l *Loop) catchInterrupt() {
-	l.addWaker(1)
 	l.signals = trap.Set(true, func(s os.Signal) bool {
 		return l.Post(func() {
-			l.addWaker(-1)
 			l.cancelAll(SignalError{s})
 		}) == nil
 	}, os.Interrupt, syscall.SIGTERM)

@@ -1,8 +1,8 @@
 package rondo
 
 // This file has what happens when a function does not return: a panic, a
-// runtime.Goexit, and the ends of a loop that no task is to blame for, a driver
-// that fails and a deadlock.
+// runtime.Goexit, and the end of a loop that no task is to blame for, such as a
+// driver that fails.
 //
 // The law, for a task, a callback and the body of a scope alike:
 //
@@ -22,7 +22,6 @@ package rondo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 )
 
@@ -32,6 +31,7 @@ type ending struct {
 	unobserved unobservedErrors
 	drained    WaitList // Run, waiting for the last task
 	late       func()   // tells the watchdog that the end has begun; nil without one
+	still      stillness
 	stops      []func() // what ends the observers
 }
 
@@ -207,30 +207,4 @@ func (l *Loop) markUnwinding(t *Task) {
 		}
 	}
 	t.state = stateRunning
-}
-
-// deadlock ends a loop in which nothing can ever run again. Cancellation ends
-// the waits; those behind a Shield are cancelled too if they are all that is
-// left.
-func (l *Loop) deadlock() {
-	if !l.fault.any() {
-		l.fail(l.deadlockError())
-		if l.queue.Len() > 0 {
-			return
-		}
-	}
-	c := &cancellation{err: context.Canceled, cause: ErrDeadlock, origin: &l.root}
-	for t := range l.tasks() {
-		if t.state == stateWaiting && t.worker.under != nil {
-			t.worker.under.cancel(c)
-		}
-	}
-	if l.queue.Len() == 0 {
-		panic("rondo: internal: no task can run and none can be cancelled; please report this\n" + l.deadlockError().Error())
-	}
-}
-
-// deadlockError is ErrDeadlock with every task and what it waits for.
-func (l *Loop) deadlockError() error {
-	return fmt.Errorf("%w: nothing can run and nothing can come from outside:%s", ErrDeadlock, l.describeTasks())
 }

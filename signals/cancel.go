@@ -39,7 +39,6 @@ func Cancel(ctx context.Context, body func(ctx context.Context) error, sigs ...o
 	stopWaiting := func() {
 		if waiting {
 			waiting = false
-			loop.AddWakers(-1)
 		}
 	}
 	defer func() {
@@ -52,8 +51,7 @@ func Cancel(ctx context.Context, body func(ctx context.Context) error, sigs ...o
 		if loop.Driver().Virtual() {
 			return body(g)
 		}
-		waiting = true
-		loop.AddWakers(1)
+		waiting = true // a signal can only cancel, so it does not hide a deadlock
 		t = trap.Hold(true, func(d *trap.Delivery) bool {
 			return loop.Post(func() {
 				if !waiting {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/signals"
@@ -103,11 +104,10 @@ func TestC198Interrupt(t *testing.T) {
 	}
 }
 
-// TestInterruptAndDeadlock: a loop that a signal may end is not in deadlock, and
-// one that had its signal may be.
+// TestInterruptAndDeadlock: a signal can only cancel, so waiting for one does not
+// hide a deadlock.
 func TestInterruptAndDeadlock(t *testing.T) {
-	r := rondo.Runner{Interrupt: true}
-	// A context that can be cancelled could wake the loop as well.
+	r := rondo.Runner{Interrupt: true, EndDeadlock: time.Millisecond}
 	err := r.Run(context.Background(), func(ctx context.Context) error {
 		var never rondo.Event
 		if err := raise(syscall.SIGINT); err != nil {

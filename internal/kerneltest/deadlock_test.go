@@ -10,9 +10,12 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
+// ending is a Runner whose loop ends soon when nothing known can wake it.
+var ending = &rondo.Runner{EndDeadlock: time.Millisecond}
+
 func TestDeadlockIsAnError(t *testing.T) {
 	var a, b rondo.Mutex
-	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+	err := ending.Run(context.Background(), func(ctx context.Context) error {
 		lockBoth := func(first, second *rondo.Mutex) func(ctx context.Context) error {
 			return func(ctx context.Context) error {
 				if err := first.Lock(ctx); err != nil {
@@ -38,7 +41,7 @@ func TestDeadlockIsAnError(t *testing.T) {
 	if !errors.Is(err, rondo.ErrDeadlock) {
 		t.Fatalf("Run returned %v", err)
 	}
-	for _, want := range []string{"left waits for lock held by right", "right waits for lock held by left", "main waits for group"} {
+	for _, want := range []string{"left waits for lock held by right", "right waits for lock held by left", "main waits for group", "in a ring, which only a cancellation can end: ", "deadlock_test.go:"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error lacks %q:\n%v", want, err)
 		}
@@ -48,7 +51,7 @@ func TestDeadlockIsAnError(t *testing.T) {
 // TestDeadlockBehindShield: a Shield does not keep the loop from ending a
 // deadlock.
 func TestDeadlockBehindShield(t *testing.T) {
-	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+	err := ending.Run(context.Background(), func(ctx context.Context) error {
 		return rondo.Shield(ctx, forever)
 	})
 	if !errors.Is(err, rondo.ErrDeadlock) {
@@ -85,7 +88,7 @@ func TestIdleIsNoDeadlock(t *testing.T) {
 // TestDeadlockAtTheEnd: a deadlock while the loop ends is found, also if SlowStep
 // is set.
 func TestDeadlockAtTheEnd(t *testing.T) {
-	r := rondo.Runner{SlowStep: time.Hour, OnError: func(rondo.TaskInfo, error) {}}
+	r := rondo.Runner{SlowStep: time.Hour, EndDeadlock: time.Millisecond, OnError: func(rondo.TaskInfo, error) {}}
 	err := r.Run(context.Background(), func(ctx context.Context) error {
 		rondo.Go(ctx, func(ctx context.Context) error { return rondo.Shield(ctx, forever) })
 		return rondo.Yield(ctx)

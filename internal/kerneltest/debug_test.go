@@ -59,7 +59,7 @@ type report struct {
 // debugged runs main with Debug and returns what OnError was called with.
 func debugged(t *testing.T, main func(ctx context.Context) error) (reports []report, err error) {
 	t.Helper()
-	r := rondo.Runner{Debug: true, SlowStep: time.Hour, OnError: func(about rondo.TaskInfo, err error) {
+	r := rondo.Runner{Debug: true, EndDeadlock: time.Millisecond, SlowStep: time.Hour, OnError: func(about rondo.TaskInfo, err error) {
 		reports = append(reports, report{about, err})
 	}}
 	err = r.Run(context.Background(), main)

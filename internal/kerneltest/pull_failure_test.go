@@ -177,7 +177,7 @@ func TestPullMisuse(t *testing.T) {
 func TestPullDeadlock(t *testing.T) {
 	before := runtime.NumGoroutine()
 	cleaned := false
-	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+	err := ending.Run(context.Background(), func(ctx context.Context) error {
 		next, stop := rondo.Pull(ctx, func(yield func(int) bool) {
 			defer func() { cleaned = true }()
 			var never rondo.Event

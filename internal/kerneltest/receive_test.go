@@ -184,7 +184,7 @@ func TestReceiveIsNoDeadlock(t *testing.T) {
 		_, _, err := rondo.Receive(ctx, late)
 		return err
 	})
-	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+	err := ending.Run(context.Background(), func(ctx context.Context) error {
 		_, _, err := rondo.Receive[int](ctx, nil)
 		return err
 	})

@@ -243,7 +243,7 @@ func TestAsCompletedIsACancelPoint(t *testing.T) {
 // TestListeningIsNoDeadlock: a loop with a callback on a Future is not in
 // deadlock, because any goroutine may set the Future. Without the callback it is.
 func TestListeningIsNoDeadlock(t *testing.T) {
-	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+	err := ending.Run(context.Background(), func(ctx context.Context) error {
 		f := rondo.NewFuture[int](ctx)
 		var goroutines sync.WaitGroup
 		listening := make(chan bool)

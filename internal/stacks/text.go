@@ -39,12 +39,29 @@ func Of(id uint64) (state, stack string) {
 	}
 }
 
+// Lines reads all stacks, and returns a function that returns the user's innermost
+// place in the stack of a goroutine, or "". It stops the program to read them.
+func Lines() func(id uint64) string {
+	all := make(map[uint64]string)
+	for text := range gid.Stacks() {
+		s := string(text)
+		number, _, _ := strings.Cut(strings.TrimPrefix(s, "goroutine "), " ")
+		if id, err := strconv.ParseUint(number, 10, 64); err == nil {
+			all[id] = s
+		}
+	}
+	return func(id uint64) string { return UserLine(all[id]) }
+}
+
 // UserLine returns the innermost place in the text of a stack that is the user's
 // own, as "function at file:line", or "".
 func UserLine(stack string) string {
 	lines := strings.Split(stack, "\n")
 	for i := 1; i+1 < len(lines); i += 2 {
 		function := lines[i]
+		if strings.HasPrefix(function, "created by ") {
+			break
+		}
 		if below(function) {
 			continue
 		}

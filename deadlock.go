@@ -1,0 +1,85 @@
+package rondo
+
+// This file says what a loop does when nothing can run, no timer is set, and
+// nothing known can wake it.
+//
+// The law: a program is never ended on a guess. On the real driver any goroutine may
+// hold a Scope, a Task or a ctx, and cancel it, so the loop cannot be certain: after
+// a second it says so, once, with every task and where it waits, and goes on
+// waiting; with Runner.EndDeadlock it ends. A simulated loop is certain, and ends.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// deadlockAfter is how long nothing known can wake a loop before it says so, if it
+// does not end then.
+const deadlockAfter = int64(time.Second)
+
+// stillness is what a loop knows of a time in which nothing known can wake it.
+type stillness struct {
+	since int64  // the clock when it began
+	steps uint64 // the loop's steps at that time; another number: it is over
+	said  bool
+}
+
+// nothingCanWake is called before the loop sleeps, when nothing known can wake it.
+// It returns until when to sleep, or an instant that has passed if tasks are ready
+// now.
+func (l *Loop) nothingCanWake() (until int64) {
+	if l.virtual || errors.Is(l.fault.err, ErrDeadlock) {
+		l.deadlock()
+		return -1
+	}
+	now := l.readClock()
+	if s := &l.still; s.since == 0 || s.steps != l.steps {
+		*s = stillness{since: now, steps: l.steps}
+	}
+	patience, ends := int64(l.runner.EndDeadlock), l.runner.EndDeadlock > 0
+	if !ends {
+		patience = deadlockAfter
+	}
+	switch {
+	case l.still.said:
+		return never
+	case now-l.still.since < patience:
+		return l.still.since + patience
+	case ends:
+		l.deadlock()
+		return -1
+	}
+	l.still.said = true
+	slog.Warn("rondo: nothing can run, and nothing known can wake the loop; set Runner.EndDeadlock to end it then",
+		"loop", l.name, "tasks", l.describeWaits())
+	return never
+}
+
+// deadlock ends a loop in which nothing can ever run again. Cancellation ends
+// the waits; those behind a Shield are cancelled too if they are all that is
+// left.
+func (l *Loop) deadlock() {
+	if !l.fault.any() {
+		l.fail(l.deadlockError())
+		if l.queue.Len() > 0 {
+			return
+		}
+	}
+	c := &cancellation{err: context.Canceled, cause: ErrDeadlock, origin: &l.root}
+	for t := range l.tasks() {
+		if t.state == stateWaiting && t.worker.under != nil {
+			t.worker.under.cancel(c)
+		}
+	}
+	if l.queue.Len() == 0 {
+		panic("rondo: internal: no task can run and none can be cancelled; please report this\n" + l.deadlockError().Error())
+	}
+}
+
+// deadlockError is ErrDeadlock with every task, what it waits for, and where.
+func (l *Loop) deadlockError() error {
+	return fmt.Errorf("%w: nothing can run and nothing can come from outside:%s", ErrDeadlock, l.describeWaits())
+}

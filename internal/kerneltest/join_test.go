@@ -1,0 +1,206 @@
+package kerneltest_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// otherLoop runs main on a loop of its own, and returns what Run did.
+func otherLoop(main func(ctx context.Context) error) (ended chan error) {
+	ended = make(chan error, 1)
+	go func() { ended <- rondo.Run(context.Background(), main) }()
+	return ended
+}
+
+// TestWaitForAnotherLoop has a task wait for a task and a Future of another loop.
+func TestWaitForAnotherLoop(t *testing.T) {
+	failure := errors.New("failure")
+	task, future := make(chan *rondo.Task, 1), make(chan *rondo.Future[int], 1)
+	ended := otherLoop(func(ctx context.Context) error {
+		task <- rondo.Go(ctx, func(ctx context.Context) error {
+			_ = rondo.Sleep(ctx, time.Millisecond)
+			return failure
+		})
+		f := rondo.Async(ctx, func(ctx context.Context) (int, error) { return 7, rondo.Sleep(ctx, time.Millisecond) })
+		future <- f
+		_, err := f.Wait(ctx)
+		return err
+	})
+	tk, f := <-task, <-future
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		if err := tk.Wait(ctx); err != failure {
+			t.Errorf("Task.Wait returned %v", err)
+		}
+		v, err := f.Wait(ctx)
+		if v != 7 {
+			t.Errorf("Future.Wait returned %d", v)
+		}
+		return err
+	})
+	if err := errors.Join(err, <-ended); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWaitForEndedLoop waits for a Future that nobody sets, on a goroutine and on
+// a task of another loop, while its loop ends: both learn that. And a task that
+// has ended gives its error to both, also when its loop has ended.
+func TestWaitForEndedLoop(t *testing.T) {
+	failure := errors.New("failure")
+	future, task := make(chan *rondo.Future[int], 1), make(chan *rondo.Task, 1)
+	end := make(chan bool)
+	ended := otherLoop(func(ctx context.Context) error {
+		future <- rondo.NewFuture[int](ctx)
+		tk := rondo.Go(ctx, func(ctx context.Context) error { return failure })
+		_ = tk.Wait(ctx)
+		task <- tk
+		_, _, err := rondo.Receive(ctx, end)
+		return err
+	})
+	f, tk := <-future, <-task
+	var goroutine sync.WaitGroup
+	goroutine.Go(func() {
+		if _, err := f.Wait(context.Background()); !errors.Is(err, rondo.ErrLoopClosed) {
+			t.Errorf("a goroutine got %v", err)
+		}
+	})
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		waiting := rondo.Go(ctx, func(ctx context.Context) error {
+			_, err := f.Wait(ctx)
+			return err
+		})
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		close(end)
+		if err := waiting.Wait(ctx); !errors.Is(err, rondo.ErrLoopClosed) {
+			t.Errorf("a task that waited got %v", err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if _, err := f.Wait(ctx); !errors.Is(err, rondo.ErrLoopClosed) {
+			t.Errorf("a task that came later got %v", err)
+		}
+		if err := tk.Wait(ctx); err != failure {
+			t.Errorf("a task got %v from a task that has ended", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	goroutine.Wait()
+	// Several goroutines at once: the race detector looks.
+	for range 4 {
+		goroutine.Go(func() {
+			if err := tk.Wait(context.Background()); err != failure {
+				t.Errorf("a goroutine got %v from a task that has ended", err)
+			}
+		})
+	}
+	goroutine.Wait()
+}
+
+// settledHeap returns how many bytes the heap has after a collection.
+func settledHeap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestWaitsGivenUp gives up many waits from outside: they leave nothing behind.
+func TestWaitsGivenUp(t *testing.T) {
+	const n = 5000
+	future, task := make(chan *rondo.Future[int], 1), make(chan *rondo.Task, 1)
+	end := make(chan bool)
+	ended := otherLoop(func(ctx context.Context) error {
+		f := rondo.NewFuture[int](ctx)
+		tk := rondo.Go(ctx, forever)
+		future <- f
+		task <- tk
+		_, _, err := rondo.Receive(ctx, end)
+		runtime.KeepAlive(f)
+		return err
+	})
+	f, tk := <-future, <-task
+	grown := func(what string, wait func()) {
+		t.Helper()
+		for range n { // so that queues have grown
+			wait()
+		}
+		before := settledHeap()
+		for range n {
+			wait()
+		}
+		if each := (settledHeap() - before) / n; each > 16 {
+			t.Errorf("%s that was given up leaves %d bytes", what, each)
+		}
+	}
+	grown("a goroutine's Task.Wait", func() {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan bool)
+		go func() { _ = tk.Wait(ctx); close(done) }()
+		runtime.Gosched()
+		cancel()
+		<-done
+	})
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		giveUp := func(wait func(ctx context.Context) error) func() {
+			return func() {
+				w := rondo.Go(ctx, wait)
+				_ = rondo.Yield(ctx)
+				w.Cancel(nil)
+				_ = w.Wait(ctx)
+			}
+		}
+		grown("a task's Task.Wait", giveUp(tk.Wait))
+		grown("a task's Future.Wait", giveUp(func(ctx context.Context) error {
+			_, err := f.Wait(ctx)
+			return err
+		}))
+		return nil
+	})
+	close(end)
+	tk.Cancel(nil)
+	if err := errors.Join(err, <-ended); err != nil {
+		t.Error(err)
+	}
+	runtime.KeepAlive(f)
+}
+
+// TestCancelOfSubmitted cancels what was submitted, from the goroutine that did it,
+// before and after the loop has started it.
+func TestCancelOfSubmitted(t *testing.T) {
+	why := errors.New("enough")
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		l := rondo.LoopOf(ctx)
+		_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+			for range 50 {
+				f := rondo.Submit(l, func(ctx context.Context) (int, error) { return 0, forever(ctx) })
+				f.Cancel(why)
+				if _, err := f.Wait(context.Background()); err != why {
+					t.Errorf("the Future has %v", err)
+				}
+			}
+			return 0, nil
+		})
+		f := rondo.NewFuture[int](ctx)
+		f.Cancel(nil)
+		if _, err := f.Wait(ctx); err != context.Canceled {
+			t.Errorf("a Future without a task has %v", err)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
