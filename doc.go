@@ -4,7 +4,7 @@
 //
 //   - One task runs at a time, and tasks switch only where they wait.
 //   - Pass the ctx on, and return the error of every wait.
-//   - Never block the goroutine: use what Rondo has, or [Offload].
+//   - Never block the goroutine: use Rondo's own calls, or [Offload].
 //   - [Group], [Timeout] and [Run] return when everything in them has ended.
 //   - A panic in any task ends the loop, unless [Runner] has Recover set.
 //
@@ -64,8 +64,9 @@
 // A cancelled scope stays cancelled. Every call in it that may suspend fails with
 // the cause, even if what it waits for is ready. Only a wait that was already
 // satisfied when the scope was cancelled returns its value. That is what "if ctx
-// is cancelled first" means in the comments. [Check] returns the cause and never
-// suspends. Clean-up that has to wait uses [Shield], whose body runs to its end:
+// is cancelled first" means in the comments. [Check] returns the cause as well,
+// and never suspends. Clean-up that has to wait uses [Shield], whose body runs to
+// its end:
 //
 //	err := rondo.Sleep(ctx, time.Hour)
 //	return errors.Join(err, rondo.Shield(ctx, sayGoodbye))
