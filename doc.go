@@ -1,13 +1,18 @@
 // Package rondo is an event loop made of coroutines. Thousands of tasks that
-// read like plain sequential code take turns, one at a time, and switch only
-// where they wait. Between two waits a task is alone, so what tasks share needs
-// no lock.
+// read like plain sequential code take turns, and share state without locks.
+// Five rules:
+//
+//   - One task runs at a time, and tasks switch only where they wait.
+//   - Pass the ctx on, and return the error of every wait.
+//   - Never block the goroutine: use Rondo's own calls, or [Offload].
+//   - [Group], [Timeout] and [Run] return when everything in them has ended.
+//   - A panic in any task ends the loop, unless [Runner] has Recover set.
 //
 // # A loop and its tasks
 //
 // [Run] makes a loop, runs a function as its first task, and returns when that
-// task and all others have ended. [Go] starts a further task, and [Task.Wait]
-// waits for its end and gives its error.
+// task and all others have ended. [Go] starts another task. [Task.Wait] waits
+// for its end and returns its error.
 //
 //	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 //		visits := 0
@@ -23,17 +28,17 @@
 //
 // # The ctx names the scope
 //
-// A function that takes a ctx and returns an error may suspend the task, and is
-// a point at which the task can be cancelled. One that takes a ctx and returns
-// no error, such as Go or [Now], only asks it where it is; [Every] and
-// [Queue.All] suspend when they are ranged over. What takes no ctx does not
-// suspend, but for methods that an interface of the standard library fixes, such
-// as the Read of a socket's connection; their comments say so. There is no
-// ambient loop: a ctx that does not come from Run gives [ErrNoLoop].
+// A function that takes a ctx and returns an error may suspend the task, and the
+// task can be cancelled there. So may [Settle], and a range over [Every], [Map],
+// [Queue.All] or [AsCompleted]. Other functions with a ctx, such as Go or [Now],
+// only look up the loop. Functions without a ctx never suspend, except methods
+// whose signature the standard library fixes, such as a connection's Read, and
+// the functions that [Pull] returns. There is no ambient loop: with a ctx that
+// does not come from Run a wait returns [ErrNoLoop], and Go panics.
 //
-// A [Scope] is a [context.Context] that owns tasks. [Group] opens one and
-// returns when its body and all tasks in it have ended, so no task outlives the
-// call that started it. The first to fail cancels the others:
+// A [Scope] is a [context.Context] that owns tasks. Group opens one and returns
+// when its body and all tasks in it have ended, so no task outlives the call that
+// started it. The first to fail cancels the others:
 //
 //	err := rondo.Group(ctx, func(g *rondo.Scope) error {
 //		g.Go(func(ctx context.Context) error {
@@ -46,8 +51,8 @@
 //	})
 //	fmt.Println(err) // no such host
 //
-// [Timeout] and [Deadline] are scopes that end by themselves. They do not leave
-// what runs in them behind: they cancel it and wait for it.
+// Timeout and [Deadline] are scopes with a time limit. When it is over they
+// cancel what runs in them and wait for it: nothing they started outlives them.
 //
 //	err := rondo.Timeout(ctx, 10*time.Millisecond, func(ctx context.Context) error {
 //		return rondo.Sleep(ctx, time.Hour)
@@ -56,45 +61,51 @@
 //
 // # Cancellation is a level
 //
-// A scope that is cancelled stays cancelled. The wait that it is in fails with
-// the cause, and so does each further one; nothing is counted and nothing is
-// un-cancelled. Clean-up that has to wait says so with [Shield], which runs its
-// body to the end:
+// A cancelled scope stays cancelled. Every call in it that may suspend fails with
+// the cause, even if what it waits for is ready. Only a wait that was already
+// satisfied when the scope was cancelled returns its value. That is what "if ctx
+// is cancelled first" means in the comments. [Check] returns the cause as well,
+// and never suspends. Clean-up that has to wait uses [Shield], whose body runs to
+// its end:
 //
 //	err := rondo.Sleep(ctx, time.Hour)
 //	return errors.Join(err, rondo.Shield(ctx, sayGoodbye))
 //
-// A wait that was satisfied before the cancellation returns what it waited for,
-// and the next one fails: at a tie nothing is lost. [Check] is a point of
-// cancellation that never suspends.
+// # Several at once
+//
+//   - Use [Group] if you start several tasks and want the first failure to end them.
+//   - Use [Gather] if you also want a result from each.
+//   - Use [Settle] if you want each result or error, and no failure to end the rest.
+//   - Use [Race] if you want the first success and the others cancelled.
+//   - Use [Map] if you have a sequence and want a few at a time, results in order.
+//   - Use [WaitAny] if you have tasks and want the first that ends.
+//   - Use [AsCompleted] if you have Futures and want each when it is done.
 //
 // # Waiting for each other
 //
-// [Queue] hands values from task to task, [Event] is a flag to wait for, and
-// [Mutex] guards a stretch of code that waits inside; code that does not wait
-// needs none; [RWMutex], [Cond], [Semaphore] and [Barrier] are what their names
-// say. [Async] is Go for a function with a result, [Gather] for several.
+// [Queue] passes values between tasks, [Event] is a flag to wait for, and [Mutex]
+// guards code that waits inside; code that does not wait needs none. [RWMutex],
+// [Cond], [Semaphore] and [Barrier] are what their names say. [Async] is Go for a
+// function with a result. Any goroutine may set a [Future] that [NewFuture] made.
+// Build your own primitives on [WaitList].
 //
 //	length := rondo.Async(ctx, func(ctx context.Context) (int, error) {
 //		return len("rondo"), rondo.Sleep(ctx, time.Millisecond)
 //	})
 //	n, err := length.Wait(ctx)
 //
-// A [Future] made by [NewFuture] is set by whoever has the result. What else can
-// wait is made of a [WaitList], as these are.
-//
 // # Other goroutines
 //
-// What blocks or computes for long leaves the loop by [Offload], which runs it on
-// a goroutine and suspends the task meanwhile:
+// Code that blocks, or computes for long, goes to a goroutine. [Offload] runs it
+// there and suspends the task:
 //
 //	text, err := rondo.Offload(ctx, func(ctx context.Context) ([]byte, error) {
 //		return os.ReadFile("go.mod")
 //	})
 //
-// A goroutine that is not on the loop comes in by [Loop.Post], which runs a
-// callback there, or by [Submit], which starts a task. It may also use the
-// methods that say so: [Future.Set], [Future.Wait], [Task.Wait], [Task.Cancel].
+// Other goroutines come in through [Loop.Post], which runs a callback on the loop,
+// or [Submit], which starts a task. They may also call methods whose comments say
+// so, such as [Future.Set], [Task.Wait] and [Task.Cancel].
 //
 //	loop, answer := rondo.LoopOf(ctx), rondo.NewFuture[int](ctx)
 //	total := 0
@@ -111,11 +122,11 @@
 //
 // # Errors and panics
 //
-// A task's error goes to the scope that owns it. The loop's root scope owns what
-// is started outside any other; an error there for which nobody waits goes to
-// [Runner].OnError. A panic in a task is a fault of the program: everything is
-// cancelled, deferred calls run, and Run panics with a [*PanicError] that has the
-// task's own stack. A Runner with Recover set makes it the task's error instead:
+// A task's error goes to the scope that owns it. The loop's root scope owns tasks
+// started outside any other scope; their errors go to [Runner].OnError if no
+// caller waits for them. A panic in a task cancels everything, deferred calls run,
+// and Run panics with a [*PanicError] that has the task's own stack. A Runner with
+// Recover set makes it the task's error instead:
 //
 //	r := rondo.Runner{Recover: true}
 //	err := r.Run(context.Background(), func(ctx context.Context) error {
@@ -123,8 +134,8 @@
 //	})
 //	p, ok := errors.AsType[*rondo.PanicError](err)
 //
-// If all tasks wait and nothing can ever end a wait, Run cancels them and returns
-// an [ErrDeadlock] that names them.
+// If all tasks wait and nothing can end a wait, Run cancels them and returns an
+// [ErrDeadlock] that names them; docs/DEBUGGING.md says when this is noticed.
 //
 // # The same run again
 //
@@ -134,17 +145,13 @@
 //
 // # Never in a task
 //
-// Whatever blocks the goroutine stops every task of the loop. So a task must not
-//
-//   - hold a sync.Mutex while it waits: use [Mutex], or no lock;
-//   - send to or receive from a channel that may block: use [Queue];
-//   - call time.Sleep: use [Sleep];
-//   - read files, resolve names or compute for long: use [Offload];
-//   - go on in spite of the errors of its waits: once it is cancelled they all
-//     fail at once, so a loop around them would never let another task run.
-//
-// Runner.Debug, or RONDO_DEBUG=1 in the environment, reports a task that holds the
-// loop for 100 ms, with its stack and with what it is blocked on.
+// Code that blocks the goroutine stops every task of the loop. A task must not
+// hold a sync.Mutex while it waits, use a channel that may block, call time.Sleep,
+// read files, resolve names, or compute for long. It must return the errors of its
+// waits: in a cancelled scope they all fail at once, so a loop that ignores them
+// lets no other task run. docs/DEBUGGING.md has what to use instead; with
+// Runner.Debug, or RONDO_DEBUG=1 in the environment, a task that holds the loop for
+// 100 ms is reported, with its stack and what it is blocked on.
 //
 // docs/ARCHITECTURE.md in the repository says in which order to read the source.
 package rondo
