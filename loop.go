@@ -137,7 +137,7 @@ func (l *Loop) ask() {
 			// Time that is simulated must not pass while work that is real goes on.
 			until = driver.Forever
 		case until == driver.Forever && !l.canBeWoken():
-			until = l.nothingCanWake()
+			until = l.onStill()
 		}
 	}
 	if until < 0 {

@@ -197,6 +197,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 	l.root.begin(l, nil, ctx)
 	x := l.root.ensureExtra()
 	x.onFailure, x.onEmpty = l.keepError, func() { l.drained.WakeAll() }
+	l.onStill = l.nothingCanWake
 	l.root.watchContext(ctx, nil)
 	if r.Interrupt && !l.virtual {
 		l.catchInterrupt()

@@ -29,8 +29,9 @@ import (
 type ending struct {
 	fault      fault
 	unobserved unobservedErrors
-	drained    WaitList // Run, waiting for the last task
-	late       func()   // tells the watchdog that the end has begun; nil without one
+	drained    WaitList             // Run, waiting for the last task
+	late       func()               // tells the watchdog that the end has begun; nil without one
+	onStill    func() (until int64) // called when nothing known can wake the loop; see deadlock.go
 	still      stillness
 	stops      []func() // what ends the observers
 }

@@ -151,7 +151,7 @@ func TestWaitsGivenUp(t *testing.T) {
 		for range n {
 			wait()
 		}
-		if each := (heap() - before) / n; each > 16 {
+		if each := (heap() - before) / n; each > 100 { // one that is not taken off has more
 			t.Errorf("%s that was given up leaves %d bytes", what, each)
 		}
 	}
