@@ -109,9 +109,6 @@ func (l *Loop) pick(mayTurn bool) *Task {
 				l.first(l.choose(l.batch+1, l.idAt))
 			}
 			e := l.queue.Take()
-			if l.observer != nil {
-				l.observer.observe(event{kind: stepBegins, task: e.task})
-			}
 			if e.task != nil {
 				return e.task
 			}
@@ -146,16 +143,12 @@ func (l *Loop) ask() {
 		l.yieldCPU()
 	} else {
 		idle := l.driver.Now()
-		if l.observer != nil {
-			l.observer.observe(event{kind: loopSleeps})
-		}
+		l.asleep = true
 		l.poll(until)
+		l.asleep = false
 		l.now = l.driver.Now()
 		l.yielded = l.now
 		l.stats.Idle += time.Duration(l.now - idle)
-		if l.observer != nil {
-			l.observer.observe(event{kind: loopWakes})
-		}
 	}
 	if l.open() {
 		l.stats.Posts += l.inbox.empty(&l.queue)

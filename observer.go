@@ -1,8 +1,7 @@
 package rondo
 
-// This file is how a loop tells what it does, to whatever wants to know: the
-// watchdog, tracers, the checks of Debug. All of them are observers, behind one
-// interface. A loop without one has a nil observer, and each place in the kernel
+// This file is how a loop tells what it does, to whatever wants to know: tracers, and
+// the checks of Debug. All of them are observers, behind one interface. A loop without one has a nil observer, and each place in the kernel
 // where there would be something to tell costs it one comparison.
 //
 // The law: an observer changes nothing. It is called on the loop, between two
@@ -11,9 +10,7 @@ package rondo
 import (
 	"fmt"
 
-	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/stacks"
-	"github.com/rondo-go/rondo/internal/watchdog"
 )
 
 // An observer is told what happens on a loop, when it happens.
@@ -33,15 +30,12 @@ type eventKind uint8
 
 const (
 	taskStarted eventKind = iota // a task was made; it has not run
-	stepBegins                   // the loop takes a task, or a callback, from its queue
 	taskRuns                     // a task has the baton
 	taskParked                   // a task gives the baton away: it waits, or yields
 	wakeBegins                   // the wait of a task is about to be ended
 	taskWoken                    // it was ended: the task is ready
 	taskEnded                    // a task has ended
 	callbackRan                  // a callback has run
-	loopSleeps                   // the loop is about to sleep
-	loopWakes                    // the loop has slept
 )
 
 // observers are several observers, each told in turn.
@@ -72,25 +66,4 @@ func (d debugger) observe(e event) {
 // a goroutine that is not the loop's.
 func (l *Loop) wrongGoroutine() string {
 	return fmt.Sprintf("rondo: %s from a goroutine that is not a task of %s, to which it belongs; use Post or Submit, or a Future", stacks.CalledAs(), l.name)
-}
-
-// A stepObserver tells a watchdog of the steps of a loop.
-type stepObserver struct{ dog *watchdog.Watchdog }
-
-func (o stepObserver) observe(e event) {
-	switch e.kind {
-	case stepBegins:
-		name, site := callback, (*stacks.Site)(nil)
-		if t := e.task; t != nil {
-			name = t.Name()
-			if t.extra != nil {
-				site = t.extra.site
-			}
-		}
-		o.dog.Step(name, site)
-	case taskRuns:
-		o.dog.Running(gid.ID())
-	case loopSleeps, loopWakes:
-		o.dog.Sleeping(e.kind == loopSleeps)
-	}
 }

@@ -21,6 +21,7 @@ type clock struct {
 	started int64 // when Run began
 	epoch   int64 // see driver.Epoch
 	yielded int64 // when the processor was given to others last
+	asleep  bool  // the loop waits for events; read by the watchdog
 }
 
 // timers is the heap. A worker or Handle for which a timer is set keeps its place

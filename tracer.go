@@ -4,8 +4,10 @@ package rondo
 // do, and the observers that a Runner and the environment ask for.
 
 import (
+	"cmp"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/timeline"
@@ -67,20 +69,54 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 	if r.Debug {
 		all = append(all, debugger{l})
 	}
-	if r.SlowStep > 0 {
-		dog := watchdog.Start(watchdog.Config{
-			Loop: l.name, Limit: r.SlowStep, Go: goFunc,
-			Late: func() { _ = l.Post(l.reportLate) },
-		})
-		l.late, l.stops = dog.Ending, append(l.stops, dog.Stop)
-		all = append(all, stepObserver{dog})
-	}
+	l.startWatchdog()
 	if traced.all != nil {
 		all = append(all, traced)
 	}
 	if all != nil {
 		l.observer = all
 	}
+}
+
+// startWatchdog starts the watch on steps that take too long. In a simulation steps
+// take no time, so it is started there only if it was asked for.
+func (l *Loop) startWatchdog() {
+	r := &l.runner
+	limit := r.SlowStep
+	if limit <= 0 && !l.virtual {
+		limit = cmp.Or(r.HangAfter, 10*time.Second)
+	}
+	if limit <= 0 {
+		return
+	}
+	dog := watchdog.Start(watchdog.Config{
+		Loop: l.name, Limit: limit, Look: l.look, Member: l.goroutines.Has,
+		Late: func() { _ = l.Post(l.reportLate) },
+	})
+	l.stops = append(l.stops, dog.Stop)
+	if r.SlowStep > 0 {
+		l.late = dog.Ending
+	}
+}
+
+// look is called by the watchdog, on a goroutine of its own, and reads what the loop
+// may be writing. A value that is out of date only delays a report, and everything
+// that it follows is written once; so the loop need not do anything for it, and the
+// race detector need not look.
+//
+//go:norace
+func (l *Loop) look() watchdog.Step {
+	step := watchdog.Step{Count: l.steps, Asleep: l.asleep, Task: callback}
+	if t := l.current; t != nil {
+		step.Goroutine, step.Task = t.gid, "task-"+strconv.FormatUint(t.id, 10)
+		if x := t.extra; x != nil {
+			step.Site = x.site
+			if x.name != nil {
+				step.Task = *x.name
+			}
+		}
+	}
+	return step
 }
 
 // tracers are the observer that calls Tracers.
@@ -98,7 +134,7 @@ func (ts *tracers) observe(e event) {
 	switch {
 	case len(ts.all) == 0 || ts.calling != nil || e.task != nil && e.task.id == 0:
 		return
-	case e.kind == stepBegins || e.kind == wakeBegins || e.kind == loopSleeps || e.kind == loopWakes:
+	case e.kind == wakeBegins:
 		return
 	case e.kind == taskParked && (e.task == nil || e.task.state == stateDone):
 		return

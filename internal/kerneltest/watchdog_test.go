@@ -20,7 +20,7 @@ func TestWatchdog(t *testing.T) {
 		block func(ctx context.Context, until chan bool)
 		want  []string
 	}{
-		{compute, []string{"task=culprit", "it computes", "kerneltest_test.compute at "}},
+		{compute, []string{"task=culprit", "it is computing", "kerneltest_test.compute at "}},
 		{receiveFromChannel, []string{"task=culprit", "rondo.Queue", "kerneltest_test.receiveFromChannel at "}},
 		{sendToChannel, []string{"task=culprit", "rondo.Queue", "kerneltest_test.sendToChannel at "}},
 		{selectFromChannels, []string{"task=culprit", "rondo.Queue", "kerneltest_test.selectFromChannels at "}},
@@ -29,11 +29,11 @@ func TestWatchdog(t *testing.T) {
 		{waitForGroup, []string{"task=culprit", "rondo.Group", "kerneltest_test.waitForGroup at "}},
 		{waitForCond, []string{"task=culprit", "rondo.Cond", "kerneltest_test.waitForCond at "}},
 		{blockInSleep, []string{"task=culprit", "rondo.Sleep", "kerneltest_test.blockInSleep at "}},
-		{readFromPipe, []string{"task=culprit", "a call that blocks", "kerneltest_test.readFromPipe at "}},
+		{readFromPipe, []string{"task=culprit", "a blocking call", "kerneltest_test.readFromPipe at "}},
 		{receiveInCoroutine, []string{"task=culprit", "rondo.Queue", "kerneltest_test.receiveInCoroutine.func1 at "}},
 		{receiveInCallback, []string{`task="a callback"`, "rondo.Queue", "kerneltest_test.receiveInCallback.func1 at "}},
 	} {
-		log := slowStep(t, c.block)
+		log := slowStep(t, rondo.Runner{SlowStep: 10 * time.Millisecond}, c.block)
 		for _, want := range append(c.want, "watchdog_test.go:") {
 			if !strings.Contains(log, want) {
 				t.Errorf("the report lacks %q:\n%s", want, log)
@@ -42,9 +42,18 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
-// slowStep runs block in a task called culprit, and returns what is logged. It
+// TestHang: a hang is reported also if nothing was asked for, after a time that the
+// Runner may set.
+func TestHang(t *testing.T) {
+	log := slowStep(t, rondo.Runner{HangAfter: 10 * time.Millisecond}, lockMutex)
+	if strings.Count(log, "\n") != 1 || !strings.Contains(log, "kerneltest_test.lockMutex at ") {
+		t.Errorf("logged\n%s", log)
+	}
+}
+
+// slowStep runs block in a task called culprit of a loop of r, and returns what is logged. It
 // sends a value to until when the first line has been logged.
-func slowStep(t *testing.T, block func(ctx context.Context, until chan bool)) string {
+func slowStep(t *testing.T, r rondo.Runner, block func(ctx context.Context, until chan bool)) string {
 	t.Helper()
 	log := &logged{seen: make(chan bool, 1)}
 	before := slog.Default()
@@ -52,7 +61,6 @@ func slowStep(t *testing.T, block func(ctx context.Context, until chan bool)) st
 	defer slog.SetDefault(before)
 	until := make(chan bool, 1)
 	go func() { <-log.seen; until <- true }()
-	r := rondo.Runner{SlowStep: 10 * time.Millisecond}
 	err := r.Run(t.Context(), func(ctx context.Context) error {
 		if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
 			return err

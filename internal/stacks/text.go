@@ -30,13 +30,21 @@ func Of(id uint64) (state, stack string) {
 		if text == "" {
 			return state, stack
 		}
-		number, _, _ := strings.Cut(strings.TrimPrefix(text, "goroutine "), " ")
-		next, err := strconv.ParseUint(number, 10, 64)
-		if err != nil {
+		next, ok := number([]byte(text))
+		if !ok {
 			return inner, text
 		}
 		id = next
 	}
+}
+
+// Running returns the state and the stack of the goroutine among the members that
+// is not parked in a coroutine. It stops the program to read all stacks.
+func Running(member func(id uint64) bool) (state, stack string) {
+	return find(slices.Collect(gid.Stacks()), func(s []byte) bool {
+		id, ok := number(s)
+		return ok && member(id) && !bytes.Contains(firstLine(s), []byte("[coroutine"))
+	})
 }
 
 // Lines reads all stacks, and returns a function that returns the user's innermost
@@ -44,10 +52,8 @@ func Of(id uint64) (state, stack string) {
 func Lines() func(id uint64) string {
 	all := make(map[uint64]string)
 	for text := range gid.Stacks() {
-		s := string(text)
-		number, _, _ := strings.Cut(strings.TrimPrefix(s, "goroutine "), " ")
-		if id, err := strconv.ParseUint(number, 10, 64); err == nil {
-			all[id] = s
+		if id, ok := number(text); ok {
+			all[id] = string(text)
 		}
 	}
 	return func(id uint64) string { return UserLine(all[id]) }
@@ -83,6 +89,13 @@ func below(function string) bool {
 	name, _, _ := strings.Cut(function, ".")
 	first, _, _ := strings.Cut(name, "/")
 	return slices.Contains([]string{"internal", "sync", "time", "syscall", "os", "io", "net", "bufio", "context", "fmt", "log"}, first)
+}
+
+// number returns the number of the goroutine whose stack is given.
+func number(stack []byte) (id uint64, ok bool) {
+	digits, _, _ := bytes.Cut(bytes.TrimPrefix(stack, []byte("goroutine ")), []byte(" "))
+	id, err := strconv.ParseUint(string(digits), 10, 64)
+	return id, err == nil
 }
 
 func firstLine(s []byte) []byte {

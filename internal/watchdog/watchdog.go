@@ -1,11 +1,12 @@
 // Package watchdog watches a loop for steps that take too long: a task that
 // computes without waiting, or one that blocks its goroutine on something that
 // only the loop could bring about, such as a sync.Mutex held by a suspended task.
-// The runtime never notices that. A Watchdog is a goroutine of its own, so it
-// reports also a step that never ends.
+// The runtime never notices that.
 //
-// The law: one report a step, at the earliest when the step has taken Limit, and
-// none while the loop sleeps.
+// The law: the loop does nothing for it. A Watchdog looks at the loop from a timer,
+// four times within the limit, so it sees also a step that never ends; it reports a
+// step once, when the step has taken the limit or up to half as long again, and
+// nothing while the loop sleeps.
 package watchdog
 
 import (
@@ -17,121 +18,110 @@ import (
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
-// LateAfter is after how many times Limit the end of a loop is late.
+// LateAfter is after how many times the limit the end of a loop is late.
 const LateAfter = 10
 
 // A Config says what to watch.
 type Config struct {
 	Loop  string        // the loop's name
 	Limit time.Duration // how long a step may take
-	Go    func(fn func())
+
+	// Look returns what the loop does. The watchdog calls it from another
+	// goroutine, at any time.
+	Look func() Step
+
+	// Member reports whether a goroutine is one of the loop's.
+	Member func(id uint64) bool
 
 	// Late is called by the watchdog, once, if the loop's end takes LateAfter
-	// times Limit; see Ending.
+	// times the limit; see Ending.
 	Late func()
 }
 
-// A Watchdog watches one loop. Its methods may be called by any goroutine.
+// A Step is what a loop does at one moment.
+type Step struct {
+	Count     uint64 // steps so far; another number is another step
+	Asleep    bool   // the loop waits for events
+	Task      string // the name of the task that runs
+	Goroutine uint64 // the task's goroutine; 0 for a callback
+	Site      *stacks.Site
+}
+
+// A Watchdog watches one loop.
 type Watchdog struct {
 	config Config
-	quit   chan struct{}
-	gone   chan struct{}
+	period time.Duration
 
-	mu     sync.Mutex
-	step   uint64 // how many steps began
-	name   string // the task whose step it is
-	site   *stacks.Site
-	id     uint64 // the goroutine that runs the step
-	asleep bool   // the loop waits for events
-	ending bool   // the loop comes to its end
+	mu       sync.Mutex // held during a look
+	timer    *time.Timer
+	stopped  bool
+	seen     uint64    // the step of the last look
+	since    time.Time // when that step was seen first
+	last     time.Time // the last look
+	reported bool      // that step was
+	ending   time.Time // when the loop's end was seen to begin
+	late     bool      // Late was called
 }
 
 // Start starts a Watchdog. Stop ends it.
 func Start(c Config) *Watchdog {
-	w := &Watchdog{config: c, quit: make(chan struct{}), gone: make(chan struct{})}
-	c.Go(w.run)
+	w := &Watchdog{config: c, period: max(c.Limit/4, time.Millisecond)}
+	w.since = time.Now()
+	w.last = w.since
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(w.period, w.look)
 	return w
 }
 
-// Stop ends the Watchdog and waits for its goroutine.
+// Stop ends the Watchdog. When it returns, no look is going on.
 func (w *Watchdog) Stop() {
-	close(w.quit)
-	<-w.gone
-}
-
-// Step notes that the loop begins a step of the task with the given name, which
-// was started at site if that is known.
-func (w *Watchdog) Step(name string, site *stacks.Site) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.step++
-	w.name, w.site = name, site
-}
-
-// Running notes on which goroutine the step runs.
-func (w *Watchdog) Running(id uint64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.id = id
-}
-
-// Sleeping notes that the loop goes to sleep, or wakes.
-func (w *Watchdog) Sleeping(asleep bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.asleep = asleep
-	w.step++
+	w.stopped = true
+	w.timer.Stop()
 }
 
 // Ending notes that the loop comes to its end.
 func (w *Watchdog) Ending() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ending = true
+	w.ending = time.Now()
 }
 
-// run looks at the loop four times within the limit.
-func (w *Watchdog) run() {
-	defer close(w.gone)
-	tick := time.NewTicker(max(w.config.Limit/4, time.Millisecond))
-	defer tick.Stop()
-	seen, since := uint64(0), time.Now()
-	var ending time.Time
-	late := false
-	for {
-		var now time.Time
-		select {
-		case <-w.quit:
-			return
-		case now = <-tick.C:
-		}
-		w.mu.Lock()
-		step, name, site, asleep, id, ends := w.step, w.name, w.site, w.asleep, w.id, w.ending
-		w.mu.Unlock()
-		if ends && ending.IsZero() {
-			ending = now
-		}
-		if ends && !late && now.Sub(ending) >= LateAfter*w.config.Limit {
-			late = true
-			w.config.Late()
-		}
-		if step != seen || asleep {
-			seen, since = step, now
-			continue
-		}
-		if took := now.Sub(since); took >= w.config.Limit {
-			w.report(name, site, id, took)
-			since = now.Add(1 << 40) // once for each step
-		}
+func (w *Watchdog) look() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		return
 	}
+	now := time.Now()
+	step := w.config.Look()
+	if step.Count != w.seen || step.Asleep || now.Sub(w.last) > 2*w.period {
+		// Another step; or the whole program did not run.
+		w.seen, w.since, w.reported = step.Count, now, false
+	}
+	w.last = now
+	if took := now.Sub(w.since); took >= w.config.Limit && !w.reported {
+		w.reported = true
+		w.report(step, took)
+	}
+	if !w.ending.IsZero() && !w.late && now.Sub(w.ending) >= LateAfter*w.config.Limit {
+		w.late = true
+		w.config.Late()
+	}
+	w.timer.Reset(w.period)
 }
 
 // report says which task holds the loop, for how long, where, and what to do
 // about it.
-func (w *Watchdog) report(name string, site *stacks.Site, id uint64, took time.Duration) {
-	state, stack := stacks.Of(id)
-	args := []any{"loop", w.config.Loop, "task", name, "for", took.Round(time.Millisecond), "at", stacks.UserLine(stack)}
-	if s := site.String(); s != "" {
+func (w *Watchdog) report(step Step, took time.Duration) {
+	state, stack := stacks.Of(step.Goroutine)
+	if step.Goroutine == 0 {
+		state, stack = stacks.Running(w.config.Member)
+	}
+	args := []any{"loop", w.config.Loop, "task", step.Task, "for", took.Round(time.Millisecond), "at", stacks.UserLine(stack)}
+	if s := step.Site.String(); s != "" {
 		args = append(args, "started", s)
 	}
 	slog.Warn("rondo: a task holds the loop: "+advice(state), append(args, "state", state, "stack", stack)...)
@@ -154,7 +144,7 @@ func advice(state string) string {
 	case state == "sleep":
 		return "it is in time.Sleep; use rondo.Sleep"
 	case state == "syscall" || state == "IO wait":
-		return "it is in a call that blocks; use package socket, or Offload"
+		return "it is in a blocking call; use package socket, or Offload"
 	}
-	return "it computes; call rondo.Yield now and then, or Offload it"
+	return "it is computing; call rondo.Yield from time to time, or use Offload"
 }
