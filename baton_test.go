@@ -125,10 +125,17 @@ func TestSurplus(t *testing.T) {
 	err := Run(context.Background(), func(ctx context.Context) error {
 		l := scopeOf(ctx).loop
 		const burst = 5 * idleMin
+		var gate Event
 		err := Group(ctx, func(g *Scope) error {
 			for range burst {
-				g.Go(func(ctx context.Context) error { return Yield(ctx) })
+				g.Go(gate.Wait)
 			}
+			for gate.waiters.Len() < burst {
+				if err := Yield(g); err != nil {
+					return err
+				}
+			}
+			gate.Set()
 			return nil
 		})
 		if err != nil || l.workers < burst {

@@ -11,9 +11,18 @@ package rondo
 //  3. run each task and callback that was ready when this step began, once, in
 //     the order in which they became ready.
 //
-// What becomes ready during step 3 waits for the next turn. So tasks that keep
-// waking each other cannot hold up a socket or a timer for more than a turn
-// (TestTurnIsBounded).
+// What becomes ready during step 3 waits for the next turn. Two things bound how
+// long sockets, timers and tasks wait for others:
+//
+//   - Time, not the number of steps, decides when the driver is asked: when a busy
+//     loop has run for askAfter, also within step 3, or after askEvery steps,
+//     whichever comes first. The loop reads its clock only now and then, at steps
+//     that it chooses by how long the last ones took; after a sleep at the first
+//     (TestTimeBoundsTheDelay).
+//   - What has started goes before what has not: at most maxUnstarted tasks that
+//     have not started are in the queue, the others are behind it, and one moves up
+//     when one starts. So many tasks that soon wait need few stacks
+//     (TestStartedBeforeUnstarted).
 //
 // There is no goroutine that turns the loop. The task that suspends calls pick,
 // which turns the loop on that task's stack, and hands over to what runs next
@@ -30,10 +39,16 @@ import (
 	"github.com/rondo-go/rondo/internal/ring"
 )
 
-// askEvery is how many steps a busy loop runs between two questions to the
-// driver. A question costs a system call and a look at the clock, some 300 ns;
-// a step may be as short as 5 ns.
-const askEvery = 64
+// A busy loop asks the driver after askEvery steps, and earlier if they took
+// askAfter. A question costs a system call and a look at the clock, some 300 ns; a
+// step may be as short as 5 ns.
+const (
+	askEvery = 64
+	askAfter = int64(100 * time.Microsecond)
+)
+
+// maxUnstarted is how many tasks that have not started are in the queue at most.
+const maxUnstarted = 64
 
 // yieldEvery is how long a busy loop keeps its processor while other
 // goroutines work for it: with one processor they would wait for the runtime's
@@ -63,12 +78,16 @@ type Loop struct {
 
 // schedule is what is ready to run, in the order in which it became ready.
 type schedule struct {
-	queue  ring.Ring[entry]
-	batch  int                                    // how many of the queue this turn still runs
-	steps  uint64                                 // tasks and callbacks run so far
-	asked  uint64                                 // steps when the driver was asked last
-	choose func(n int, id func(i int) uint64) int // nil: in order
-	idAt   func(i int) uint64                     // the number of the task at place i
+	queue     ring.Ring[entry]
+	behind    ring.Ring[*Task]                       // tasks that have not started, beyond those in the queue
+	unstarted int                                    // tasks that have not started in the queue
+	batch     int                                    // how many of the queue this turn still runs
+	steps     uint64                                 // tasks and callbacks run so far
+	asked     uint64                                 // steps when the driver was asked last
+	askedAt   int64                                  // the clock then
+	check     uint64                                 // steps at which to look at the clock next
+	choose    func(n int, id func(i int) uint64) int // nil: in order
+	idAt      func(i int) uint64                     // the number of the task at place i
 }
 
 // An entry of the queue is a task or a callback, or nothing any more.
@@ -83,7 +102,7 @@ func (l *Loop) turn() {
 	if l.contexts != nil {
 		l.pollContexts()
 	}
-	if l.queue.Len() == 0 || l.steps-l.asked >= askEvery || l.inbox.pending() && l.open() {
+	if l.queue.Len() == 0 || l.steps >= l.check && l.isTimeToAsk() || l.inbox.pending() && l.open() {
 		l.ask()
 	}
 	l.batch = l.queue.Len()
@@ -102,6 +121,9 @@ func (l *Loop) pick(mayTurn bool) *Task {
 	l.current = nil
 	for {
 		for l.batch > 0 {
+			if l.steps >= l.check && l.isTimeToAsk() {
+				l.ask()
+			}
 			l.batch--
 			l.steps++
 			if l.choose != nil && l.batch > 0 && l.live > 0 {
@@ -110,6 +132,9 @@ func (l *Loop) pick(mayTurn bool) *Task {
 			}
 			e := l.queue.Take()
 			if e.task != nil {
+				if e.task.state == stateNew {
+					l.moveUp()
+				}
 				return e.task
 			}
 			if e.call != nil {
@@ -123,8 +148,31 @@ func (l *Loop) pick(mayTurn bool) *Task {
 	}
 }
 
+// isTimeToAsk is called when the steps have come to check. It reports whether to ask
+// the driver now, and otherwise sets when to look at the clock again.
+func (l *Loop) isTimeToAsk() bool {
+	steps, took := l.steps-l.asked, l.readClock()-l.askedAt
+	if steps >= askEvery || took >= askAfter {
+		return true
+	}
+	l.check = l.asked + max(steps+1, nextLook(steps, took))
+	return false
+}
+
+// nextLook returns after how many steps since a question to look at the clock, when
+// some steps have taken some time: when, if the next ones take as long, it is time to
+// ask; but after no more than twice as many.
+func nextLook(steps uint64, took int64) uint64 {
+	next := min(2*steps, askEvery)
+	if took > 0 {
+		next = min(next, steps*uint64(askAfter)/uint64(took))
+	}
+	return next
+}
+
 // ask is steps 1 and 2 of a turn.
 func (l *Loop) ask() {
+	steps, took := l.steps-l.asked, int64(0)
 	l.asked = l.steps
 	until := int64(-1)
 	if l.queue.Len() == 0 && !l.inbox.pending() {
@@ -140,8 +188,10 @@ func (l *Loop) ask() {
 	if until < 0 {
 		l.poll(until)
 		l.now = l.driver.Now()
+		took = l.now - l.askedAt
 		l.yieldCPU()
 	} else {
+		steps = 0
 		idle := l.driver.Now()
 		l.asleep = true
 		l.poll(until)
@@ -150,6 +200,8 @@ func (l *Loop) ask() {
 		l.yielded = l.now
 		l.stats.Idle += time.Duration(l.now - idle)
 	}
+	l.askedAt = l.now
+	l.check = l.asked + max(1, nextLook(steps, took))
 	if l.open() {
 		l.stats.Posts += l.inbox.empty(&l.queue)
 	}
@@ -217,6 +269,25 @@ func (l *Loop) call(h *Handle) {
 	returned = true
 }
 
+// start puts t, which has not started, into the queue, or behind it.
+func (l *Loop) start(t *Task) {
+	if l.unstarted == maxUnstarted {
+		l.behind.Add(t)
+		return
+	}
+	l.unstarted++
+	l.queue.Add(entry{task: t})
+}
+
+// moveUp is called when a task is taken from the queue that has not started.
+func (l *Loop) moveUp() {
+	if l.behind.Len() > 0 {
+		l.queue.Add(entry{task: l.behind.Take()})
+	} else {
+		l.unstarted--
+	}
+}
+
 // ready puts t at the end of the queue.
 func (l *Loop) ready(t *Task) {
 	t.state = stateReady
@@ -275,7 +346,7 @@ type Stats struct {
 func (l *Loop) Stats() Stats {
 	l.mustBeInside("Loop.Stats")
 	s := l.stats
-	s.Tasks, s.Spawned, s.Ready = l.live, l.lastID, l.queue.Len()
+	s.Tasks, s.Spawned, s.Ready = l.live, l.lastID, l.queue.Len()+l.behind.Len()
 	s.Timers, s.Workers = l.timers.len(), l.workers
 	s.Busy = time.Duration(l.driver.Now()-l.started) - s.Idle
 	return s

@@ -14,7 +14,7 @@ import (
 // back: nothing is ready, nothing has come in, and it is not time to ask the
 // driver. A simulation and an observer count steps, so they see each.
 func (l *Loop) alone() bool {
-	return l.queue.Len() == 0 && l.steps-l.asked < askEvery && !l.inbox.pending() && !l.virtual && l.observer == nil
+	return l.queue.Len() == 0 && l.steps < l.check && !l.inbox.pending() && !l.virtual && l.observer == nil
 }
 
 // Sleep suspends the task for d at least, and returns nil then. If ctx is
@@ -48,8 +48,8 @@ func SleepUntil(ctx context.Context, t time.Time) error {
 	return me.park(s, ctx, Reason{What: "sleep"})
 }
 
-// Yield lets every other task and callback that is ready run once before it
-// returns. It fails with the cause if ctx is cancelled, and is not suspended
+// Yield lets every other task and callback that is in the queue run once before it
+// returns. Of many tasks that have not started only the first are in the queue. It fails with the cause if ctx is cancelled, and is not suspended
 // then.
 func Yield(ctx context.Context) error {
 	_, t, err := enter(ctx, "Yield")

@@ -60,7 +60,7 @@ func (s *Scope) Go(fn func(ctx context.Context) error) *Task {
 // the user's, user is that one's entry.
 func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr) *Task {
 	t := l.newTask(owner, ctx, fn, user)
-	l.queue.Add(entry{task: t})
+	l.start(t)
 	return t
 }
 

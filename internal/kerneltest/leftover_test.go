@@ -49,7 +49,9 @@ func TestUnobservedErrors(t *testing.T) {
 		for range 300 {
 			tasks = append(tasks, rondo.Go(ctx, func(context.Context) error { return errBroken }))
 		}
-		_ = rondo.Yield(ctx)
+		for !tasks[len(tasks)-1].Done() {
+			_ = rondo.Yield(ctx)
+		}
 		for i, task := range tasks {
 			if i%3 == 0 {
 				want = append(want, task.ID())

@@ -1,0 +1,146 @@
+package rondo
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/driver"
+)
+
+// A stepClock is a driver whose clock only moves when a step moves it. It notes when
+// it was asked for events.
+type stepClock struct {
+	now   int64
+	asked []int64
+}
+
+func (d *stepClock) Now() int64                { return d.now }
+func (d *stepClock) Time(at int64) time.Time   { return time.Unix(0, at) }
+func (d *stepClock) Instant(t time.Time) int64 { return t.UnixNano() }
+func (d *stepClock) Wake()                     {}
+func (d *stepClock) Virtual() bool             { return false }
+func (d *stepClock) Close() error              { return nil }
+
+func (d *stepClock) Order() func(n int, who func(i int) uint64) int { return nil }
+
+func (d *stepClock) Poll(until int64) error {
+	d.asked = append(d.asked, d.now)
+	d.now = max(d.now, until)
+	return nil
+}
+
+// onStepClock runs main on a stepClock.
+func onStepClock(t *testing.T, main func(ctx context.Context, d *stepClock) error) {
+	t.Helper()
+	d := &stepClock{now: 1}
+	ctx := driver.With(t.Context(), func() (driver.Driver, error) { return d, nil })
+	if err := Run(ctx, func(ctx context.Context) error { return main(ctx, d) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTimeBoundsTheDelay runs steps of many lengths, alone and beside other tasks,
+// after a sleep and after shorter steps. The driver is asked when askAfter has
+// passed, or one step if that is longer, and after askEvery steps at the latest.
+func TestTimeBoundsTheDelay(t *testing.T) {
+	for _, others := range []int{0, 1, 100} {
+		for _, step := range []int64{0, 5, 100, 2_000, 30_000, 99_999, 1_000_000, 50_000_000} {
+			onStepClock(t, func(ctx context.Context, d *stepClock) error {
+				if err := Sleep(ctx, time.Second); err != nil {
+					return err
+				}
+				g, stop := context.WithCancel(ctx)
+				defer stop()
+				for range others {
+					Go(g, func(ctx context.Context) error {
+						for {
+							d.now += step
+							if err := Yield(ctx); err != nil {
+								return nil
+							}
+						}
+					})
+				}
+				steps, from, asked := 0, d.now, len(d.asked)
+				for range 1000 {
+					d.now += step
+					if err := Yield(ctx); err != nil {
+						return err
+					}
+					if steps++; len(d.asked) > asked {
+						steps, from, asked = 0, d.asked[len(d.asked)-1], len(d.asked)
+					}
+					if others == 0 && steps > askEvery {
+						t.Errorf("steps of %d ns: %d steps without a question", step, steps)
+						return nil
+					}
+					// A question may come up to a step late, and the last step is not over.
+					if late := d.now - from; late > askAfter+2*step {
+						t.Errorf("steps of %d ns beside %d others: %d ns without a question", step, others, late)
+						return nil
+					}
+				}
+				return nil
+			})
+		}
+	}
+}
+
+// TestDelayWhenStepsTurnLong: after many short steps in a row, without a sleep, the
+// first long ones are noticed at the next look at the clock.
+func TestDelayWhenStepsTurnLong(t *testing.T) {
+	onStepClock(t, func(ctx context.Context, d *stepClock) error {
+		for range 10_000 {
+			d.now += 5
+			if err := Yield(ctx); err != nil {
+				return err
+			}
+		}
+		long := 0
+		for asked := len(d.asked); len(d.asked) == asked; long++ {
+			d.now += 1_000_000
+			if err := Yield(ctx); err != nil {
+				return err
+			}
+		}
+		asked := len(d.asked)
+		for range 10 {
+			d.now += 1_000_000
+			if err := Yield(ctx); err != nil {
+				return err
+			}
+		}
+		if got := len(d.asked) - asked; long > askEvery || got != 10 {
+			t.Errorf("%d long steps before the first question, and %d questions in 10 steps after it", long, got)
+		}
+		return nil
+	})
+}
+
+// TestStartedBeforeUnstarted starts many tasks that soon wait: those that were woken
+// go before those that have not started, so few stacks are in use at once.
+func TestStartedBeforeUnstarted(t *testing.T) {
+	onStepClock(t, func(ctx context.Context, d *stepClock) error {
+		const n = 10_000
+		l, most, order, next := scopeOf(ctx).loop, 0, true, 0
+		err := Group(ctx, func(g *Scope) error {
+			for i := range n {
+				g.Go(func(ctx context.Context) error {
+					order = order && i == next
+					next++
+					most = max(most, l.workers)
+					return Yield(ctx)
+				})
+			}
+			return nil
+		})
+		if !order || next != n {
+			t.Errorf("the tasks have not started in the order in which they were made")
+		}
+		if most > 3*maxUnstarted {
+			t.Errorf("%d workers for %d tasks that yield once", most, n)
+		}
+		return err
+	})
+}
