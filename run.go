@@ -123,9 +123,9 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) 
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 	}
-	line, err := openTimeline()
+	line, err := timeline.FromEnv()
 	if err != nil {
-		return err
+		return wrap("Run", err)
 	}
 	l, err := r.open(ctx)
 	if err != nil {

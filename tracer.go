@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/timeline"
@@ -56,11 +57,16 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 	r := &l.runner
 	traced := &tracers{loop: l}
 	if line != nil {
-		traced.all = append(traced.all, l.draw(line))
-		l.stops = append(l.stops, func() { l.closeTimeline(line) })
+		line.Begin(l.name, l.driver.Time(l.driver.Now()))
+		traced.all = append(traced.all, drawing(line.Hooks()))
+		l.stops = append(l.stops, func() {
+			if err := line.Close(); err != nil {
+				l.notice(TaskInfo{Name: "RONDO_TRACE", Loop: l.name}, wrap("the timeline is not complete", err))
+			}
+		})
 	}
 	if r.Debug {
-		traced.all = append(traced.all, executionTracer())
+		traced.all = append(traced.all, drawing(timeline.ExecutionTrace()))
 	}
 	if r.Tracer != nil {
 		traced.all = append(traced.all, r.Tracer)
@@ -76,6 +82,42 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 	if all != nil {
 		l.observer = all
 	}
+}
+
+// drawing returns a Tracer that calls the hooks of something that draws tasks.
+func drawing(h timeline.Hooks) *Tracer {
+	tr := &Tracer{
+		Started: func(t *Task, at time.Time) { h.Started((*drawn)(t), at) },
+		Stepped: func(t *Task, at time.Time) { h.Stepped((*drawn)(t), at) },
+		Parked:  func(t *Task, why Reason, at time.Time) { h.Parked((*drawn)(t), why.String(), at) },
+		Ended:   func(t *Task, err error, at time.Time) { h.Ended((*drawn)(t), err, at) },
+		Called:  h.Called,
+	}
+	if h.Woken != nil {
+		tr.Woken = func(t, by *Task, at time.Time) {
+			id := uint64(0)
+			if by != nil {
+				id = by.id
+			}
+			h.Woken((*drawn)(t), id, at)
+		}
+	}
+	return tr
+}
+
+// A drawn task is a Task for package timeline.
+type drawn Task
+
+func (t *drawn) ID() uint64     { return t.id }
+func (t *drawn) Parent() uint64 { return t.parent }
+
+func (t *drawn) Labels() (line, step string) {
+	if t.extra != nil && t.extra.name != nil && *t.extra.name != "" {
+		return *t.extra.name, *t.extra.name
+	}
+	function := (*Task)(t).function()
+	function = function[strings.LastIndexByte(function, '/')+1:]
+	return (*Task)(t).Name() + " " + function, function
 }
 
 // startWatchdog starts the watch on steps that take too long. In a simulation steps
