@@ -96,7 +96,7 @@ func (l *Loop) arrive(t *Task) {
 	t.worker.switches++
 	t.worker.spent = 0
 	if l.observer != nil {
-		l.observer.observe(event{kind: taskRuns, task: t})
+		l.tell(taskRuns, t)
 	}
 }
 
@@ -117,9 +117,9 @@ func (l *Loop) transfer(t *Task) {
 func (l *Loop) handOver(t, u *Task) {
 	if l.observer != nil {
 		if u.state == stateWaiting {
-			l.observer.observe(event{kind: taskWoken, task: u})
+			l.tell(taskWoken, u)
 		}
-		l.observer.observe(event{kind: taskParked, task: t})
+		l.tell(taskParked, t)
 	}
 	w := t.worker
 	s := l.enter(u, false)

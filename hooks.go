@@ -85,15 +85,30 @@ func (t *taskDoor) Shield(body func(ctx context.Context) error) error {
 	return Shield(t.worker.inner, body)
 }
 
-// Park is WaitList.Park, written out: its frame would be on the stack of each
-// task that waits for a connection.
 func (w *listDoor) Park(ctx context.Context, why kernel.Reason) error {
-	s, t, err := enter(ctx, "Park")
-	if err != nil {
-		return err
+	return (*WaitList)(w).Park(ctx, Reason(why))
+}
+
+// ParkTask is Task.park, written out: each frame less on the stack of a task that
+// waits for a connection counts, because some 100 bytes decide whether the runtime
+// gives such tasks stacks of 2 KiB or 4.
+func (w *listDoor) ParkTask(t kernel.Task, why kernel.Reason) error {
+	me := (*Task)(t.(*taskDoor))
+	l, p := me.scope.loop, me.worker
+	if c := p.inner.cancelled(); c != nil {
+		return c.cause
 	}
-	(*WaitList)(w).push(t)
-	return t.park(s, ctx, Reason(why))
+	(*WaitList)(w).push(me)
+	me.state, p.reason, p.under, p.since = stateWaiting, Reason(why), p.inner, l.now
+	if s := l.leave(me); s != nil { // swap, by hand; see transfer
+		if s.inner = !s.inner; s.inner {
+			s.next()
+		} else {
+			s.yield(unit{})
+		}
+	}
+	l.arrive(me)
+	return me.outcome()
 }
 
 func (w *listDoor) Name(of any) { w.Of = of }

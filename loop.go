@@ -102,7 +102,7 @@ func (l *Loop) turn() {
 	if l.contexts != nil {
 		l.pollContexts()
 	}
-	if l.queue.Len() == 0 || l.steps >= l.check && l.isTimeToAsk() || l.inbox.pending() && l.open() {
+	if l.queue.Len() == 0 || l.inbox.pending() && l.open() {
 		l.ask()
 	}
 	l.batch = l.queue.Len()
@@ -111,40 +111,46 @@ func (l *Loop) turn() {
 // pick returns the task to run next. It runs the callbacks that come before it,
 // and turns the loop whenever a turn's batch is used up.
 //
-// If the loop would sleep, pick returns the runTask, unless mayTurn says that the
-// caller is that one: to sleep takes the deepest calls there are, and the stack of
-// a task that waits for long should stay small.
+// If the loop would sleep, or look at the clock, pick returns the runTask, unless
+// mayTurn says that the caller is that one: these are the deepest calls there are,
+// and the stack of a task that waits for long should stay small.
 func (l *Loop) pick(mayTurn bool) *Task {
 	if l.observer != nil {
-		l.observer.observe(event{kind: taskParked, task: l.current})
+		l.tell(taskParked, l.current)
 	}
 	l.current = nil
 	for {
-		for l.batch > 0 {
-			if l.steps >= l.check && l.isTimeToAsk() {
+		if l.steps >= l.check {
+			if !mayTurn && l.steps-l.asked < askEvery && l.runTask.state == stateWaiting {
+				return l.runTask
+			}
+			if l.isTimeToAsk() {
 				l.ask()
 			}
-			l.batch--
-			l.steps++
-			if l.choose != nil && l.batch > 0 && l.live > 0 {
-				// When the last task has ended, the world decides what comes in when.
-				l.first(l.choose(l.batch+1, l.idAt))
-			}
-			e := l.queue.Take()
-			if e.task != nil {
-				if e.task.state == stateNew {
-					l.moveUp()
-				}
-				return e.task
-			}
-			if e.call != nil {
-				l.call(e.call)
-			}
 		}
-		if l.queue.Len() == 0 && !mayTurn && !l.inbox.pending() {
-			return l.runTask
+		if l.batch == 0 {
+			if l.queue.Len() == 0 && !mayTurn && !l.inbox.pending() {
+				return l.runTask
+			}
+			l.turn()
+			continue
 		}
-		l.turn()
+		l.batch--
+		l.steps++
+		if l.choose != nil && l.batch > 0 && l.live > 0 {
+			// When the last task has ended, the world decides what comes in when.
+			l.first(l.choose(l.batch+1, l.idAt))
+		}
+		e := l.queue.Take()
+		if t := e.task; t != nil {
+			if t.state == stateNew {
+				l.moveUp()
+			}
+			return t
+		}
+		if e.call != nil {
+			l.call(e.call)
+		}
 	}
 }
 
@@ -161,9 +167,9 @@ func (l *Loop) isTimeToAsk() bool {
 
 // nextLook returns after how many steps since a question to look at the clock, when
 // some steps have taken some time: when, if the next ones take as long, it is time to
-// ask; but after no more than twice as many.
+// ask; but after no more than four times as many.
 func nextLook(steps uint64, took int64) uint64 {
-	next := min(2*steps, askEvery)
+	next := min(4*steps, askEvery)
 	if took > 0 {
 		next = min(next, steps*uint64(askAfter)/uint64(took))
 	}

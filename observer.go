@@ -38,6 +38,12 @@ const (
 	callbackRan                  // a callback has run
 )
 
+// tell tells the observer of something that happens to t. It is not inlined, because
+// an event would be on the stack of every task that waits.
+//
+//go:noinline
+func (l *Loop) tell(kind eventKind, t *Task) { l.observer.observe(event{kind: kind, task: t}) }
+
 // observers are several observers, each told in turn.
 type observers []observer
 

@@ -100,6 +100,10 @@ func (w *WaitList) Len() int {
 	return n
 }
 
+// push puts t at the end of the list. It is not inlined, because its variables would
+// be on the stack of every task that waits.
+//
+//go:noinline
 func (w *WaitList) push(t *Task) {
 	t.worker.list = w
 	w.waiting.Add(t.worker, waitLinks)
@@ -156,7 +160,7 @@ func (t *Task) outcome() error {
 func (t *Task) wake(c *cancellation) {
 	w, l := t.worker, t.scope.loop
 	if l.observer != nil {
-		l.observer.observe(event{kind: wakeBegins, task: t})
+		l.tell(wakeBegins, t)
 		if w.list != nil {
 			w.list.last = w
 		}
@@ -165,7 +169,7 @@ func (t *Task) wake(c *cancellation) {
 	w.cause = c
 	l.ready(t)
 	if l.observer != nil {
-		l.observer.observe(event{kind: taskWoken, task: t})
+		l.tell(taskWoken, t)
 	}
 }
 

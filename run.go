@@ -207,7 +207,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 	l.main.SetName("main")
 	l.main.observed = true
 	if l.startObservers(line); l.observer != nil {
-		l.observer.observe(event{kind: taskStarted, task: l.main})
+		l.tell(taskStarted, l.main)
 	}
 }
 

@@ -88,7 +88,7 @@ func (l *Loop) newTask(owner *Scope, ctx context.Context, fn func(ctx context.Co
 		t.ensureExtra().entry = user
 	}
 	if l.observer != nil {
-		l.observer.observe(event{kind: taskStarted, task: t})
+		l.tell(taskStarted, t)
 	}
 	return t
 }

@@ -60,7 +60,7 @@ func (l *Lock) Take(t kernel.Task) error {
 		return nil
 	}
 	l.loop.AddWakers(1)
-	err := c.list.Park(t.Scope(), kernel.Reason{What: "turn"})
+	err := c.list.ParkTask(t, kernel.Reason{What: "turn"})
 	l.loop.AddWakers(-1)
 	if err == nil {
 		return nil

@@ -147,7 +147,7 @@ func Block(loop kernel.Loop, t kernel.Task, why kernel.Reason, op func() error, 
 	// With one processor the goroutine would wait until the runtime preempts a
 	// busy loop. Most operations are done at once, if they are started.
 	runtime.Gosched()
-	cause := list.Park(t.Scope(), why)
+	cause := list.ParkTask(t, why)
 	if cause == nil || done {
 		return result
 	}

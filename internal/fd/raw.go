@@ -227,7 +227,7 @@ func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 			break
 		}
 		s.loop.AddWakers(1)
-		err = s.waiter.Park(t.Scope(), kernel.Reason{What: "read", On: uint64(f.sys)})
+		err = s.waiter.ParkTask(t, kernel.Reason{What: "read", On: uint64(f.sys)})
 		s.loop.AddWakers(-1)
 		if err == nil {
 			err = s.check()

@@ -69,7 +69,7 @@ func (s *Side) Check() error {
 func (s *Side) Park(t kernel.Task, why kernel.Reason) error {
 	s.setTimer()
 	s.loop.AddWakers(s.wakers)
-	err := s.waiter.Park(t.Scope(), why)
+	err := s.waiter.ParkTask(t, why)
 	s.loop.AddWakers(-s.wakers)
 	return err
 }

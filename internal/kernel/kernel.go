@@ -78,6 +78,10 @@ type Reason struct {
 // names do there. Only on the loop.
 type WaitList interface {
 	Park(ctx context.Context, why Reason) error
+
+	// ParkTask is Park with the scope of t, the running task, as ctx.
+	ParkTask(t Task, why Reason) error
+
 	Wake() bool
 	Len() int
 
