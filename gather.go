@@ -109,20 +109,31 @@ func Race[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error
 			return nil
 		})
 		switch {
-		case err != nil:
+		case err != nil && !onlyCause(outer, err):
 			return err
 		case won:
 			return nil
+		case len(failures) == 0:
+			return err
 		case len(failures) == 1:
 			return failures[0]
 		}
 		return errors.Join(failures...)
 	})
+	if won && onlyCause(ctx, err) {
+		err = nil
+	}
 	if err != nil {
 		var none T
 		return none, err
 	}
 	return winner, nil
+}
+
+// onlyCause reports whether err is the cause of ctx's cancellation and nothing else.
+func onlyCause(ctx context.Context, err error) bool {
+	_, more := err.(interface{ Unwrap() []error })
+	return err != nil && !more && ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 }
 
 // mustRun panics if one of the functions is nil.

@@ -144,9 +144,11 @@ func (t *Task) parkForeign(s *Scope, ctx context.Context) error {
 // outcome is what a wait that has ended returns.
 func (t *Task) outcome() error {
 	w := t.worker
+	s := w.under
 	w.under = nil
 	if c := w.cause; c != nil {
 		w.cause = nil
+		s.noteCut(c)
 		return c.cause
 	}
 	return nil
@@ -200,7 +202,7 @@ func (t *Task) yield() {
 
 // enter opens every function that takes a ctx and may suspend: it finds the
 // scope that ctx names and the task that calls, and fails with the cause if the
-// scope is cancelled. With any other error it returns no task.
+// scope is cancelled.
 func enter(ctx context.Context, call string) (*Scope, *Task, error) {
 	s, ok := ctx.(*Scope)
 	if ok && s.host.gid == gid.ID() && s.loop.current == s.host && s.cancelled() == nil {
@@ -215,10 +217,31 @@ func enter(ctx context.Context, call string) (*Scope, *Task, error) {
 
 // enterWait is enter for a loop that is known. ctx must belong to it.
 func (l *Loop) enterWait(ctx context.Context, call string) (*Scope, *Task, error) {
-	s, own := ctx.(*Scope)
-	if !own {
-		s = scopeOf(ctx)
+	s, t, err := l.locate(ctx, call)
+	if err != nil {
+		return nil, nil, err
 	}
+	if c := s.cancelled(); c != nil {
+		s.noteCut(c)
+		return s, t, c.cause
+	}
+	if ctx.Err() != nil {
+		return s, t, context.Cause(ctx)
+	}
+	return s, t, nil
+}
+
+// locate is enter that goes ahead in a cancelled scope.
+func locate(ctx context.Context, call string) (*Scope, *Task, error) {
+	s := scopeOf(ctx)
+	if s == nil {
+		return nil, nil, wrap(call, ErrNoLoop)
+	}
+	return s.loop.locate(ctx, call)
+}
+
+func (l *Loop) locate(ctx context.Context, call string) (*Scope, *Task, error) {
+	s := scopeOf(ctx)
 	if s == nil {
 		return nil, nil, wrap(call, ErrNoLoop)
 	}
@@ -228,18 +251,10 @@ func (l *Loop) enterWait(ctx context.Context, call string) (*Scope, *Task, error
 	if !l.inside() {
 		return nil, nil, l.misuseOutside(call)
 	}
-	t := l.current
-	if t == nil {
+	if l.current == nil {
 		panic("rondo: " + call + " in a callback: callbacks must not wait; start a task with Go")
 	}
-	s = t.effectiveScope(s)
-	if c := s.cancelled(); c != nil {
-		return s, t, c.cause
-	}
-	if !own && ctx.Err() != nil {
-		return s, t, context.Cause(ctx)
-	}
-	return s, t, nil
+	return l.current.effectiveScope(s), l.current, nil
 }
 
 // addForeign notes that t waits under s, which it does not host: it was given the

@@ -35,6 +35,7 @@ type Scope struct {
 	shield    bool              // it is not cancelled when its parent is
 	closed    bool              // it has been left
 	dependent bool              // it is the own scope of a dependant's task
+	cut       bool              // its cancellation has ended something in it
 	extra     *scopeExtra
 }
 
@@ -46,7 +47,6 @@ const scopeLinks = unsafe.Offsetof(Scope{}.links)
 // scopeExtra is what few scopes need.
 type scopeExtra struct {
 	errs           []error
-	sawCancel      bool                     // an error said no more than that the scope was cancelled
 	body           *Task                    // waits in join for the scope's last task
 	onFailure      func(t *Task, err error) // called in place of fail; the root's
 	onEmpty        func()                   // called when the last task has ended; the root's
@@ -149,6 +149,14 @@ func (s *Scope) cancel(c *cancellation) {
 	}
 }
 
+// noteCut notes that c, the cancellation of s, has ended something in s, for s and
+// all scopes around it that it is the cancellation of.
+func (s *Scope) noteCut(c *cancellation) {
+	for ; s != nil && !s.cut && s.cancelled() == c; s = s.parent {
+		s.cut = true
+	}
+}
+
 // Cancel ends the scope: each wait in it, those that go on included, fails from
 // now on with cause. Group then returns cause; a nil cause stands for
 // context.Canceled in the waits, and Group returns nil. Cancelling a scope
@@ -189,7 +197,9 @@ func (s *Scope) fail(err error) {
 		if rest != nil {
 			x.errs = append(x.errs, rest)
 		}
-		x.sawCancel = x.sawCancel || sawCancel
+		if sawCancel {
+			s.noteCut(c)
+		}
 		return
 	}
 	x.errs = append(x.errs, err)
@@ -344,5 +354,5 @@ func (s *Scope) expire() {
 			first = p
 		}
 	}
-	first.cancel(&cancellation{err: context.DeadlineExceeded, cause: context.DeadlineExceeded, origin: first})
+	first.cancel(&cancellation{err: context.DeadlineExceeded, cause: &deadlineError{context.DeadlineExceeded}, origin: first})
 }

@@ -24,6 +24,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+
+	"github.com/rondo-go/rondo/internal/errtree"
 )
 
 // ending is what is known of the end of a loop.
@@ -169,7 +171,7 @@ func (s *Scope) passErrors(t *Task) {
 	if s.extra == nil || len(s.extra.errs) == 0 {
 		return
 	}
-	err := join(s.extra.errs)
+	err := errtree.Join(s.extra.errs)
 	if above := s.parent.owner(); above != &s.loop.root {
 		above.fail(err)
 		return

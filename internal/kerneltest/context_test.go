@@ -22,7 +22,7 @@ func TestStandardContexts(t *testing.T) {
 		if err := rondo.Sleep(c, time.Hour); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Sleep under context.WithTimeout returned %v", err)
 		}
-		if err := rondo.Group(c, func(*rondo.Scope) error { panic("ran") }); err != context.DeadlineExceeded {
+		if err := rondo.Group(c, func(*rondo.Scope) error { panic("ran") }); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Group under an expired context returned %v", err)
 		}
 

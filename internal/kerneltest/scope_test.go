@@ -2,6 +2,7 @@ package kerneltest_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -77,7 +78,7 @@ func TestShield(t *testing.T) {
 			}()
 			return forever(ctx)
 		})
-		if err != context.DeadlineExceeded || !cleaned {
+		if !errors.Is(err, context.DeadlineExceeded) || !cleaned {
 			t.Errorf("Timeout returned %v; the clean-up ran: %v", err, cleaned)
 		}
 		// A cancellation that comes during a Shield does not reach the scopes inside
@@ -100,7 +101,7 @@ func TestShield(t *testing.T) {
 		}
 		// A scope inside a Shield can be cancelled alone.
 		err = rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Timeout(ctx, time.Second, forever) })
-		if err != context.DeadlineExceeded {
+		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a Timeout in a Shield returned %v", err)
 		}
 	})

@@ -90,6 +90,7 @@ var scopeCalls = []call{
 		return o.scope.Start(ctx, func(_ context.Context, started func()) error { started(); return nil })
 	}},
 	{"Shield", fails, fails, "Shield", func(ctx context.Context, _ *objects) error { return rondo.Shield(ctx, nothing) }},
+	{"TimedOut", works, works, "", func(ctx context.Context, _ *objects) error { return zero(!rondo.TimedOut(ctx, nil)) }},
 	{"Timeout", fails, fails, "Timeout", func(ctx context.Context, _ *objects) error { return rondo.Timeout(ctx, 1, nothing) }},
 }
 
