@@ -203,7 +203,10 @@ func (f *Future[T]) Result() (T, error) {
 // unless it is simulated.
 func (f *Future[T]) OnDone(fn func()) (stop func() bool) {
 	f.loop.mustBeInside("Future.OnDone")
-	h := f.loop.handle(fn)
+	return f.onDone(f.loop.handle(fn))
+}
+
+func (f *Future[T]) onDone(h *Handle) (stop func() bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.done {

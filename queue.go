@@ -191,16 +191,15 @@ func (q *Queue[T]) done(n int) {
 	}
 }
 
-// Join waits until TaskDone was called for every value that was put. It returns
-// the cause if ctx is cancelled first.
+// Join waits until there is a moment at which TaskDone was called for every value
+// that was put; more may have been put when it returns. It returns the cause if
+// ctx is cancelled first.
 func (q *Queue[T]) Join(ctx context.Context) error {
-	for q.open > 0 {
-		q.joiners.Of = &q.Name
-		if err := q.joiners.Park(ctx, Reason{What: "join"}); err != nil {
-			return err
-		}
+	if q.open == 0 {
+		return Check(ctx)
 	}
-	return Check(ctx)
+	q.joiners.Of = &q.Name
+	return q.joiners.Park(ctx, Reason{What: "join"})
 }
 
 func (q *Queue[T]) full() bool { return q.limit > 0 && q.held.len()+q.reserved >= q.limit }

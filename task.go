@@ -164,7 +164,11 @@ func (t *Task) Err() error {
 func (t *Task) OnDone(fn func()) (stop func() bool) {
 	l := t.scope.loop
 	l.mustBeInside("Task.OnDone")
-	h := l.handle(fn)
+	return t.onDone(l.handle(fn))
+}
+
+func (t *Task) onDone(h *Handle) (stop func() bool) {
+	l := t.scope.loop
 	if t.state == stateDone {
 		l.queue.Add(entry{call: h})
 		return h.Cancel

@@ -155,6 +155,7 @@ type Handle struct {
 	loop       *Loop
 	fn         func() // nil when it has run or was cancelled
 	timerIndex int32  // its place among the loop's timers, plus one
+	direct     bool   // schedule calls fn; it must not wait, and nothing of the program runs in it
 	when       int64
 }
 
@@ -186,6 +187,9 @@ func (l *Loop) handle(fn func()) *Handle {
 	}
 	return &Handle{loop: l, fn: fn, when: l.now}
 }
+
+// direct returns a callback that does not wait for its turn.
+func (l *Loop) direct(fn func()) *Handle { return &Handle{loop: l, fn: fn, direct: true} }
 
 func (l *Loop) callAt(at int64, fn func()) *Handle {
 	h := l.handle(fn)
@@ -235,6 +239,11 @@ func (c *calls) stopped() bool {
 // schedule makes them ready, in the order in which they came.
 func (c *calls) schedule(l *Loop) {
 	for _, h := range c.list {
+		if fn := h.fn; h.direct && fn != nil {
+			h.fn = nil
+			fn()
+			continue
+		}
 		l.queue.Add(entry{call: h})
 	}
 	c.list = nil

@@ -110,7 +110,7 @@ var taskCalls = []call{
 	}},
 	{"Settle", fails, fails, "Group", func(ctx context.Context, _ *objects) error { return rondo.Settle(ctx, one)[0].Err }},
 	{"Task.Wait", fails, works, "Task.Wait", func(ctx context.Context, o *objects) error { return o.task.Wait(ctx) }},
-	{"WaitAny", fails, fails, "Check", func(ctx context.Context, o *objects) error { _, err := rondo.WaitAny(ctx, o.task); return err }},
+	{"WaitAny", fails, fails, "WaitAny", func(ctx context.Context, o *objects) error { _, err := rondo.WaitAny(ctx, o.task); return err }},
 }
 
 var sequenceCalls = []call{
