@@ -29,7 +29,10 @@
 // [Queue.All] suspend when they are ranged over. What takes no ctx does not
 // suspend, but for methods that an interface of the standard library fixes, such
 // as the Read of a socket's connection; their comments say so. There is no
-// ambient loop: a ctx that does not come from Run gives [ErrNoLoop].
+// ambient loop.
+//
+// A call with a ctx that belongs to no loop returns [ErrNoLoop], or panics if it
+// returns no error. A nil function panics, and so does a zero value that is not ready.
 //
 // A [Scope] is a [context.Context] that owns tasks. [Group] opens one and
 // returns when its body and all tasks in it have ended, so no task outlives the

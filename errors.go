@@ -4,11 +4,13 @@ package rondo
 // refuses what a caller got wrong.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
 
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/stacks"
 )
 
 var (
@@ -44,6 +46,34 @@ func (e *deadlineError) Timeout() bool { return true }
 
 // wrap puts the name of the call, or what happened, before an error of the caller.
 func wrap(call string, err error) error { return kernel.Wrap(call, err) }
+
+// misuse puts the name of the exported function that was called before err. It is
+// found on the stack, so no call has to bring its name along.
+func misuse(err error) error { return wrap(stacks.CalledAs(), err) }
+
+// mustHaveLoop returns the scope of ctx. It is for functions that return no error.
+func mustHaveLoop(ctx context.Context) *Scope {
+	s := scopeOf(ctx)
+	if s == nil {
+		panic(misuse(ErrNoLoop).Error())
+	}
+	return s
+}
+
+// mustNotBeMisuse panics if err is the error of a call outside the loop. It is for
+// sequences, which end without an error.
+func mustNotBeMisuse(err error) {
+	if errors.Is(err, ErrNoLoop) {
+		panic(err.Error())
+	}
+}
+
+// mustNotBeNil panics if a function of the caller's is nil.
+func mustNotBeNil(isNil bool) {
+	if isNil {
+		panic("rondo: " + stacks.CalledAs() + " with a nil function")
+	}
+}
 
 // A PanicError is a panic of a task or a callback, with the stack on which it
 // happened.

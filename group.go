@@ -27,16 +27,18 @@ import (
 // there is none. Group suspends the task until the last one of the scope has
 // ended.
 func Group(ctx context.Context, body func(g *Scope) error) error {
-	return open(ctx, "Group", new(Scope), never, body)
+	mustNotBeNil(body == nil)
+	return open(ctx, new(Scope), never, body)
 }
 
 // Timeout is Deadline with the time d from now.
 func Timeout(ctx context.Context, d time.Duration, body func(ctx context.Context) error) error {
+	mustNotBeNil(body == nil)
 	at := never
 	if s := scopeOf(ctx); s != nil {
 		at = s.loop.after(d)
 	}
-	return open(ctx, "Timeout", new(Scope), at, func(s *Scope) error { return body(s) })
+	return open(ctx, new(Scope), at, func(s *Scope) error { return body(s) })
 }
 
 // Deadline runs body in a scope that is cancelled at time t. It returns what
@@ -46,11 +48,12 @@ func Timeout(ctx context.Context, d time.Duration, body func(ctx context.Context
 // and that scope's function will return it too; TimedOut tells the two apart. A
 // deadline that has passed cancels the scope before body starts.
 func Deadline(ctx context.Context, t time.Time, body func(ctx context.Context) error) error {
+	mustNotBeNil(body == nil)
 	at := never
 	if s := scopeOf(ctx); s != nil {
 		at = s.loop.driver.Instant(t)
 	}
-	return open(ctx, "Deadline", new(Scope), at, func(s *Scope) error { return body(s) })
+	return open(ctx, new(Scope), at, func(s *Scope) error { return body(s) })
 }
 
 // TimedOut reports whether err came of a deadline that the caller may handle: of a
@@ -75,8 +78,9 @@ func TimedOut(ctx context.Context, err error) bool {
 // wait after it. Alone among the functions that take a ctx it goes ahead when
 // ctx is cancelled already: that is what it is for.
 func Shield(ctx context.Context, body func(ctx context.Context) error) error {
+	mustNotBeNil(body == nil)
 	s := &Scope{shield: true}
-	return open(ctx, "Shield", s, never, func(s *Scope) error { return body(s) })
+	return open(ctx, s, never, func(s *Scope) error { return body(s) })
 }
 
 // Start starts fn in a task that the scope owns, and waits until fn has called
@@ -88,10 +92,8 @@ func Shield(ctx context.Context, body func(ctx context.Context) error) error {
 //
 // This is nursery.start of Python's trio.
 func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started func()) error) error {
-	if fn == nil {
-		panic("rondo: Scope.Start with a nil function")
-	}
-	if _, _, err := enter(ctx, "Scope.Start"); err != nil {
+	mustNotBeNil(fn == nil)
+	if _, _, err := enter(ctx); err != nil {
 		return err
 	}
 	var ready Event
@@ -134,17 +136,14 @@ var errNotStarted = errors.New("rondo: the task of Scope.Start ended without cal
 // open runs body in the scope s, below ctx's, and leaves it as
 // the head of this file says. It is all that Group, Timeout, Deadline and
 // Shield do.
-func open(ctx context.Context, call string, s *Scope, deadline int64, body func(s *Scope) error) error {
+func open(ctx context.Context, s *Scope, deadline int64, body func(s *Scope) error) error {
 	find := enter
 	if s.shield {
 		find = locate
 	}
-	parent, t, err := find(ctx, call)
+	parent, t, err := find(ctx)
 	if err != nil {
 		return err
-	}
-	if body == nil {
-		panic("rondo: " + call + " with a nil body")
 	}
 	s.host = t
 	s.begin(parent.loop, parent, ctx)

@@ -90,7 +90,7 @@ func (t *taskDoor) Shield(body func(ctx context.Context) error) error {
 // Park is WaitList.Park, written out: its frame would be on the stack of each
 // task that waits for a connection.
 func (w *listDoor) Park(ctx context.Context, why kernel.Reason) error {
-	s, t, err := enter(ctx, "Park")
+	s, t, err := enter(ctx)
 	if err != nil {
 		return err
 	}

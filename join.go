@@ -19,7 +19,7 @@ func (t *Task) Wait(ctx context.Context) error {
 	if !l.inside() {
 		return l.waitOutside(ctx, t.whenDone)
 	}
-	s, me, err := l.enterWait(ctx, "Task.Wait")
+	s, me, err := l.enterWait(ctx)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (l *Loop) waitOutside(ctx context.Context, when func(done func(err error)))
 
 // waitAcross is waitOutside for a task of the loop mine.
 func (l *Loop) waitAcross(ctx context.Context, mine *Loop, when func(done func(err error))) error {
-	s, t, err := mine.enterWait(ctx, "Wait")
+	s, t, err := mine.enterWait(ctx)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/stacks"
 )
 
 // A Reason says what a task waits for. What is a fixed word such as "read" or
@@ -59,7 +60,7 @@ const waitLinks = unsafe.Offsetof(worker{}.links)
 // A Wake that came first wins: a task that was woken before its scope was
 // cancelled returns nil.
 func (w *WaitList) Park(ctx context.Context, why Reason) error {
-	s, t, err := enter(ctx, "Park")
+	s, t, err := enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -203,21 +204,21 @@ func (t *Task) yield() {
 // enter opens every function that takes a ctx and may suspend: it finds the
 // scope that ctx names and the task that calls, and fails with the cause if the
 // scope is cancelled.
-func enter(ctx context.Context, call string) (*Scope, *Task, error) {
+func enter(ctx context.Context) (*Scope, *Task, error) {
 	s, ok := ctx.(*Scope)
 	if ok && s.host.gid == gid.ID() && s.loop.current == s.host && s.cancelled() == nil {
 		// The usual case: the task itself, with the ctx of a scope that it is in.
 		return s, s.host, nil
 	}
 	if s = scopeOf(ctx); s == nil {
-		return nil, nil, wrap(call, ErrNoLoop)
+		return nil, nil, misuse(ErrNoLoop)
 	}
-	return s.loop.enterWait(ctx, call)
+	return s.loop.enterWait(ctx)
 }
 
 // enterWait is enter for a loop that is known. ctx must belong to it.
-func (l *Loop) enterWait(ctx context.Context, call string) (*Scope, *Task, error) {
-	s, t, err := l.locate(ctx, call)
+func (l *Loop) enterWait(ctx context.Context) (*Scope, *Task, error) {
+	s, t, err := l.locate(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -232,27 +233,27 @@ func (l *Loop) enterWait(ctx context.Context, call string) (*Scope, *Task, error
 }
 
 // locate is enter that goes ahead in a cancelled scope.
-func locate(ctx context.Context, call string) (*Scope, *Task, error) {
+func locate(ctx context.Context) (*Scope, *Task, error) {
 	s := scopeOf(ctx)
 	if s == nil {
-		return nil, nil, wrap(call, ErrNoLoop)
+		return nil, nil, misuse(ErrNoLoop)
 	}
-	return s.loop.locate(ctx, call)
+	return s.loop.locate(ctx)
 }
 
-func (l *Loop) locate(ctx context.Context, call string) (*Scope, *Task, error) {
+func (l *Loop) locate(ctx context.Context) (*Scope, *Task, error) {
 	s := scopeOf(ctx)
 	if s == nil {
-		return nil, nil, wrap(call, ErrNoLoop)
+		return nil, nil, misuse(ErrNoLoop)
 	}
 	if s.loop != l {
-		return nil, nil, wrap(call, errOtherLoop)
+		return nil, nil, misuse(errOtherLoop)
 	}
 	if !l.inside() {
-		return nil, nil, l.misuseOutside(call)
+		return nil, nil, l.misuseOutside(stacks.CalledAs())
 	}
 	if l.current == nil {
-		panic("rondo: " + call + " in a callback: callbacks must not wait; start a task with Go")
+		panic("rondo: " + stacks.CalledAs() + " in a callback: callbacks must not wait; start a task with Go")
 	}
 	return l.current.effectiveScope(s), l.current, nil
 }

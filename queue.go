@@ -3,6 +3,7 @@ package rondo
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/rondo-go/rondo/internal/heap"
@@ -145,11 +146,16 @@ func (q *Queue[T]) TryGet() (T, bool) {
 func (q *Queue[T]) Len() int { return q.held.len() - q.promised }
 
 // All ranges over the values, waiting for each, until the queue is closed and
-// empty or ctx is cancelled.
+// empty or ctx is cancelled. The range panics if ctx belongs to no loop.
+//
+//go:noinline
 func (q *Queue[T]) All(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for {
 			v, err := q.Get(ctx)
+			if errors.Is(err, ErrNoLoop) {
+				panic(err.Error())
+			}
 			if err != nil || !yield(v) {
 				return
 			}

@@ -182,9 +182,7 @@ func (l *Loop) CallAt(t time.Time, fn func()) *Handle {
 }
 
 func (l *Loop) handle(fn func()) *Handle {
-	if fn == nil {
-		panic("rondo: a callback must not be nil")
-	}
+	mustNotBeNil(fn == nil)
 	return &Handle{loop: l, fn: fn, when: l.now}
 }
 

@@ -20,7 +20,7 @@ import (
 // To wait for no task at all is an error. WaitAny panics if one of the tasks is
 // nil, or the one that calls.
 func WaitAny(ctx context.Context, ts ...*Task) (*Task, error) {
-	s, me, err := enter(ctx, "WaitAny")
+	s, me, err := enter(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,10 @@ func ended(ts []*Task) *Task {
 // the range begins come first, in the order of the arguments. The range ends
 // after the last one, or when ctx is cancelled, which the caller sees from ctx;
 // it may be left at any time, and the futures go on. They must be of ctx's loop.
-// AsCompleted panics if one of them is nil.
+// AsCompleted panics if one of them is nil, and the range if ctx belongs to no
+// loop.
+//
+//go:noinline
 func AsCompleted[T any](ctx context.Context, fs ...*Future[T]) iter.Seq[*Future[T]] {
 	for _, f := range fs {
 		if f == nil {
@@ -76,7 +79,8 @@ func AsCompleted[T any](ctx context.Context, fs ...*Future[T]) iter.Seq[*Future[
 		}
 	}
 	return func(yield func(*Future[T]) bool) {
-		if Check(ctx) != nil {
+		if err := Check(ctx); err != nil {
+			mustNotBeMisuse(err)
 			return
 		}
 		var done []*Future[T]
