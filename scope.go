@@ -83,7 +83,7 @@ func (s *Scope) ensureExtra() *scopeExtra {
 // cancel it besides its parent.
 func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 	s.loop, s.parent = l, parent
-	s.published.Begin(ctx)
+	s.published.Begin(beyondOwn(ctx))
 	if parent == nil {
 		return
 	}
@@ -100,6 +100,19 @@ func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 	}
 	if above := scopeOf(ctx); context.Context(above) != ctx {
 		s.watchContext(ctx, above)
+	}
+}
+
+// beyondOwn returns where the values of a scope below ctx come from. A task's own
+// scope has none, and it may end long before this one. So it is left out: tasks
+// that start each other, for ever, hold none of those that have ended.
+func beyondOwn(ctx context.Context) context.Context {
+	for {
+		s, ok := ctx.(*Scope)
+		if !ok || s.parent == nil || !s.isOwn() || s.published.Deadline() != 0 {
+			return ctx
+		}
+		ctx = s.published.Parent()
 	}
 }
 

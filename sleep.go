@@ -49,7 +49,8 @@ func SleepUntil(ctx context.Context, t time.Time) error {
 }
 
 // Yield lets every other task and callback that is ready run once before it
-// returns. It fails with the cause if ctx is cancelled, and is not suspended
+// returns. In a simulation it lets run what the seed chooses of them, which may be
+// none: to be certain that something has happened, wait for it. It fails with the cause if ctx is cancelled, and is not suspended
 // then.
 func Yield(ctx context.Context) error {
 	_, t, err := enter(ctx)

@@ -150,3 +150,46 @@ func TestPanicOfBodyLosesNoErrors(t *testing.T) {
 		t.Errorf("Run returned %v, OnError got %v", err, unobserved)
 	}
 }
+
+// TestUncomparableCause: an error whose type cannot be compared may cancel a scope,
+// and is taken off as the cause.
+func TestUncomparableCause(t *testing.T) {
+	for _, cause := range []error{several{errBroken}, holding{[]int{1}}} {
+		sim.Test(t, func(ctx context.Context) {
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(forever)
+				g.Go(func(ctx context.Context) error { _ = rondo.Yield(ctx); return cause })
+				return forever(g)
+			})
+			if fmt.Sprint(err) != cause.Error() {
+				t.Errorf("Group returned %v", err)
+			}
+		})
+	}
+}
+
+type several []error
+
+func (s several) Error() string { return "several" }
+
+type holding struct{ v any }
+
+func (h holding) Error() string { return "holding" }
+
+// TestPanicOfOnError: the error that OnError was called with is in the log if
+// OnError panics.
+func TestPanicOfOnError(t *testing.T) {
+	r := rondo.Runner{OnError: func(rondo.TaskInfo, error) { panic("OnError is broken") }}
+	text := ""
+	log := logs(func() {
+		text = panicOf(func() {
+			_ = r.Run(context.Background(), func(ctx context.Context) error {
+				rondo.Go(ctx, func(context.Context) error { return errBroken })
+				return rondo.Yield(ctx)
+			})
+		})
+	})
+	if !strings.Contains(text, "OnError is broken") || !strings.Contains(log, "err=broken") {
+		t.Errorf("Run panicked with %q, the log is %q", text, log)
+	}
+}
