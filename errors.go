@@ -82,16 +82,34 @@ type PanicError struct {
 	Value any    // what panic was called with
 	Stack []byte // the task's own stack, as runtime/debug.Stack prints it
 	Site  string // where the task was started, as file:line; only with Debug
+
+	thrown bool // Run has panicked with it
 }
 
-// Error returns the task's name, with Debug the place where it was started, and the
-// value, followed by the stack: it is what is printed when Run ends with the panic.
+// Error returns one line: the task's name, with Debug the place where it was
+// started, and the value. If Run has panicked with it, the stack follows, because
+// Go prints nothing else of it then.
 func (e *PanicError) Error() string {
+	if e.thrown {
+		return fmt.Sprintf("%+v", e)
+	}
 	started := ""
 	if e.Site != "" {
 		started = " (started at " + e.Site + ")"
 	}
-	return fmt.Sprintf("rondo: panic in %s%s: %v\n\n%s", e.Task, started, e.Value, e.Stack)
+	return fmt.Sprintf("rondo: panic in %s%s: %v", e.Task, started, e.Value)
+}
+
+// Format prints Error, and with %+v the stack as well. That begins with the
+// function that panicked.
+func (e *PanicError) Format(f fmt.State, verb rune) {
+	line := *e
+	line.thrown = false
+	if text := line.Error(); verb != 'v' || !f.Flag('+') {
+		fmt.Fprintf(f, fmt.FormatString(f, verb), e.Error())
+	} else {
+		fmt.Fprintf(f, "%s\n\n%s", text, stacks.OfPanic(string(e.Stack)))
+	}
 }
 
 // Unwrap returns the value if it is an error.

@@ -51,6 +51,7 @@ func (f *fault) any() bool { return f.panic != nil || f.goexit || f.err != nil }
 func (f *fault) result(err error) error {
 	switch {
 	case f.panic != nil:
+		f.panic.thrown = true
 		panic(f.panic)
 	case f.goexit:
 		runtime.Goexit()
