@@ -76,7 +76,8 @@ func TimedOut(ctx context.Context, err error) bool {
 // Shield runs body in a scope that is not cancelled when ctx is, for clean-up
 // that must wait. It runs to its end; that ctx is cancelled shows at the next
 // wait after it. Alone among the functions that take a ctx it goes ahead when
-// ctx is cancelled already: that is what it is for.
+// ctx is cancelled already: that is what it is for. Waits with the ctx of
+// context.WithoutCancel are shielded too.
 func Shield(ctx context.Context, body func(ctx context.Context) error) error {
 	mustNotBeNil(body == nil)
 	s := &Scope{shield: true}

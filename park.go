@@ -130,14 +130,20 @@ func (t *Task) park(s *Scope, ctx context.Context, why Reason) error {
 }
 
 // parkForeign is the rest of park where the cancellation comes from elsewhere
-// than a scope of t's own.
+// than a scope of t's own: from the scope of another task, or a context of the
+// standard library, for which a scope is opened that lasts as long as the wait.
 func (t *Task) parkForeign(s *Scope, ctx context.Context) error {
-	if s.host != t {
-		s.addForeign(t)
+	if _, own := ctx.(*Scope); own {
+		if s.host != t {
+			s.addForeign(t)
+		}
+		t.scope.loop.transfer(t)
+		return t.outcome()
 	}
-	if _, own := ctx.(*Scope); !own {
-		defer s.watchWait(t, ctx)()
-	}
+	between := &Scope{host: t}
+	between.begin(s.loop, s, ctx)
+	defer between.end()
+	t.worker.under = between
 	t.scope.loop.transfer(t)
 	return t.outcome()
 }
@@ -222,7 +228,7 @@ func (l *Loop) enterWait(ctx context.Context) (*Scope, *Task, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if c := s.cancelled(); c != nil {
+	if c := s.cancelled(); c != nil && !detached(ctx) {
 		s.noteCut(c)
 		return s, t, c.cause
 	}

@@ -95,7 +95,7 @@ func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 	if s.shield {
 		return
 	}
-	if c := parent.cancelled(); c != nil {
+	if c := parent.cancelled(); c != nil && !detached(ctx) {
 		s.published.End(c)
 	}
 	if above := scopeOf(ctx); context.Context(above) != ctx {
@@ -156,10 +156,19 @@ func (s *Scope) cancel(c *cancellation) {
 		x.foreignWaiters[0].job.wake(c)
 	}
 	for child := range s.children.All(scopeLinks) {
-		if !child.shield {
+		if !child.shield && !detached(child.published.Parent()) {
 			child.cancel(c)
 		}
 	}
+}
+
+// detached reports whether ctx is not cancelled although the scope that it comes
+// from is: context.WithoutCancel stands between the two. What is below ctx is then
+// shielded from that scope. The contexts of the standard library are cancelled
+// before what the scope encloses.
+func detached(ctx context.Context) bool {
+	_, own := ctx.(*Scope)
+	return !own && ctx != nil && ctx.Err() == nil
 }
 
 // noteCut notes that c, the cancellation of s, has ended something in s, for s and
