@@ -112,7 +112,11 @@ func beyondOwn(ctx context.Context) context.Context {
 		if !ok || s.parent == nil || !s.isOwn() || s.published.Deadline() != 0 {
 			return ctx
 		}
-		ctx = s.published.Parent()
+		above, ok := s.published.Parent().(*Scope)
+		if !ok {
+			return ctx // detached must not take what is above s for what is above the new one
+		}
+		ctx = above
 	}
 }
 

@@ -257,3 +257,20 @@ func TestWithoutCancel(t *testing.T) {
 		}
 	})
 }
+
+// TestCancelBelowWithoutCancel: a task that was started with the ctx of
+// context.WithoutCancel, when it is cancelled, takes along what it has started.
+func TestCancelBelowWithoutCancel(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var successor *rondo.Task
+		task := rondo.Go(context.WithoutCancel(ctx), func(ctx context.Context) error {
+			successor = rondo.Go(ctx, forever)
+			return forever(ctx)
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		task.Cancel(errStop)
+		if err := rondo.Timeout(ctx, time.Second, successor.Wait); err != errStop {
+			t.Errorf("the task that it has started ended with %v", err)
+		}
+	})
+}
