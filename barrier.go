@@ -48,6 +48,7 @@ func NewBarrier(n int) *Barrier {
 // the Barrier is broken, or if Abort or Reset is called meanwhile. With an error
 // the index is -1.
 func (b *Barrier) Wait(ctx context.Context) (index int, err error) {
+	b.mustBeMade("Barrier.Wait")
 	if err := Check(ctx); err != nil {
 		return -1, err
 	}
@@ -78,6 +79,7 @@ func (b *Barrier) Wait(ctx context.Context) (index int, err error) {
 // those that go on included. Tasks that were let go before are not affected. It
 // never suspends.
 func (b *Barrier) Abort() {
+	b.mustBeMade("Barrier.Abort")
 	b.breakRound()
 	b.broken = true
 }
@@ -85,8 +87,16 @@ func (b *Barrier) Abort() {
 // Reset makes the Barrier like new. Tasks that wait get ErrBrokenBarrier. It
 // never suspends.
 func (b *Barrier) Reset() {
+	b.mustBeMade("Barrier.Reset")
 	b.breakRound()
 	b.broken = false
+}
+
+// mustBeMade panics for a zero Barrier, which waits for no number of tasks.
+func (b *Barrier) mustBeMade(call string) {
+	if b.now == nil {
+		panic("rondo: " + call + " of a zero Barrier; make it with NewBarrier")
+	}
 }
 
 func (b *Barrier) breakRound() {

@@ -29,6 +29,7 @@ import (
 
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/stacks"
 )
 
 // callers is who is on a loop's side.
@@ -125,6 +126,9 @@ func (c *callers) forgetNested(t *Task) {
 
 // mustBeInside panics if the caller is not on the loop.
 func (l *Loop) mustBeInside(call string) {
+	if l == nil {
+		panic("rondo: " + call + " of a zero value; use one that Rondo has made")
+	}
 	if !l.inside() {
 		panic(l.misuseOutside(call).Error())
 	}
@@ -141,6 +145,9 @@ func (l *Loop) misuseOutside(call string) error {
 // do runs fn on the loop: at once if the caller is there, else by Post. After
 // the loop's end there is nothing left to do it to.
 func (l *Loop) do(fn func()) {
+	if l == nil {
+		l.mustBeInside(stacks.CalledAs())
+	}
 	if l.inside() {
 		fn()
 		return

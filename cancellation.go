@@ -2,13 +2,17 @@ package rondo
 
 // This file says what cancelled a scope, and which errors only say that it was
 // cancelled. When a scope is cancelled, its tasks end with errors that say no more
-// than that, and those are no errors of the scope. All else that they say is
-// kept, also if it comes joined with such an error.
+// than that, and those are no errors of the scope.
+//
+// The law: an error that says anything more is kept, words around the cause and
+// errors joined with it included. DESIGN.md, section 4, has the table.
 
 import (
 	"context"
 	"errors"
-	"reflect"
+	"slices"
+
+	"github.com/rondo-go/rondo/internal/errtree"
 )
 
 // A cancellation is what cancelled a scope. A scope that is cancelled because one
@@ -27,31 +31,25 @@ var closedScope = &cancellation{err: context.Canceled, cause: context.Canceled}
 // Reason is for package stdctx.
 func (c *cancellation) Reason() (err, cause error) { return c.err, c.cause }
 
-// onlyCancels reports whether err says no more than that there was a cancellation:
-// it is the cause itself, or says in other words that there was one. An error that
-// wraps several does if each of them does. A panic never does, unless it is the
-// cause itself: a task that panics with the error of its wait has a fault of its
-// own.
+// onlyCancels reports whether err says no more than that there was a cancellation.
+// It is the cause itself, or what Err returns; or several such errors that were
+// only joined; or one behind the name of an operation, such as a *net.OpError.
+//
+// A panic with the error of a wait is a fault of its own. The deadline of another
+// scope is another event, although its error reads the same.
 func (c *cancellation) onlyCancels(err error) bool {
-	if same(err, c.cause) || same(err, c.err) {
+	if errtree.Same(err, c.cause) || errtree.Same(err, c.err) {
 		return true
 	}
-	switch e := err.(type) {
-	case *PanicError:
+	switch err.(type) {
+	case *PanicError, *deadlineError:
 		return false
-	case interface{ Unwrap() []error }:
-		parts := e.Unwrap()
-		for _, part := range parts {
-			if !c.onlyCancels(part) {
-				return false
-			}
-		}
-		return len(parts) > 0
-	case interface{ Unwrap() error }:
-		inner := e.Unwrap()
-		return inner != nil && c.onlyCancels(inner)
 	}
-	return false
+	if parts := errtree.Joined(err); parts != nil {
+		return !slices.ContainsFunc(parts, func(part error) bool { return !c.onlyCancels(part) })
+	}
+	inner := errors.Unwrap(err)
+	return inner != nil && errtree.NamesOperation(err) && c.onlyCancels(inner)
 }
 
 // withoutCancel returns what err says beyond the cancellation, or nil, and reports
@@ -61,11 +59,8 @@ func (c *cancellation) withoutCancel(err error) (rest error, sawCancel bool) {
 	if err == nil || c.onlyCancels(err) {
 		return nil, err != nil
 	}
-	if reflect.TypeOf(err) != joined {
-		return err, false
-	}
 	var kept []error
-	for _, part := range err.(interface{ Unwrap() []error }).Unwrap() {
+	for _, part := range errtree.Joined(err) {
 		rest, saw := c.withoutCancel(part)
 		sawCancel = sawCancel || saw
 		if rest != nil {
@@ -75,24 +70,5 @@ func (c *cancellation) withoutCancel(err error) (rest error, sawCancel bool) {
 	if !sawCancel {
 		return err, false
 	}
-	return join(kept), true
-}
-
-var joined = reflect.TypeOf(errors.Join(context.Canceled))
-
-// join is errors.Join that leaves a single error as it is.
-func join(errs []error) error {
-	if len(errs) == 1 {
-		return errs[0]
-	}
-	return errors.Join(errs...)
-}
-
-// same is errors.Is without a look at what err wraps.
-func same(err, target error) bool {
-	if reflect.TypeOf(target).Comparable() && err == target {
-		return true
-	}
-	e, ok := err.(interface{ Is(error) bool })
-	return ok && e.Is(target)
+	return errtree.Join(kept), true
 }

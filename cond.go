@@ -29,7 +29,8 @@ type Cond struct {
 // A task that was woken has used the Signal up: Wait returns nil then, also if
 // ctx is cancelled while it waits for L.
 //
-// Wait panics if L is not locked.
+// Wait panics if L is not locked, and if it cannot be locked again because the
+// loop is in deadlock.
 func (c *Cond) Wait(ctx context.Context) error {
 	if c.L == nil {
 		panic("rondo: Cond.Wait without L")
@@ -44,9 +45,12 @@ func (c *Cond) Wait(ctx context.Context) error {
 	c.L.Unlock()
 	c.waiters.Of = &c.Name
 	err := c.waiters.Park(ctx, Reason{What: "cond"})
-	if c.L.Lock(ctx) != nil {
-		// A cancelled ctx is no way around the lock.
-		_ = Shield(ctx, c.L.Lock)
+	if ctx.Err() != nil || c.L.Lock(ctx) != nil {
+		// A cancelled ctx is no way around the lock. Only a deadlock ends this wait;
+		// to return would let the caller unlock what another task has locked.
+		if Shield(ctx, c.L.Lock) != nil {
+			panic("rondo: Cond.Wait cannot lock L again: in a deadlock, its holder does not unlock it")
+		}
 	}
 	return err
 }

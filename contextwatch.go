@@ -25,21 +25,6 @@ func (s *Scope) watchContext(ctx context.Context, above *Scope) {
 	}
 }
 
-// watchWait lets ctx end the wait that t is about to begin under s, which is the
-// scope next above ctx.
-func (s *Scope) watchWait(t *Task, ctx context.Context) (stop func()) {
-	if ctx.Done() == s.Done() {
-		return func() {}
-	}
-	w, wait := t.worker, t.worker.switches
-	unwatch := s.loop.onCancel(ctx, func() {
-		if w.job == t && w.switches == wait && t.state == stateWaiting {
-			t.wake(cancellationOf(ctx))
-		}
-	})
-	return func() { unwatch() }
-}
-
 // A ctxWatch is a context that a simulated loop watches itself.
 type ctxWatch struct {
 	ctx context.Context

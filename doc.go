@@ -33,8 +33,10 @@
 // [Queue.All] or [AsCompleted]. Other functions with a ctx, such as Go or [Now],
 // only look up the loop. Functions without a ctx never suspend, except methods
 // whose signature the standard library fixes, such as a connection's Read, and
-// the functions that [Pull] returns. There is no ambient loop: with a ctx that
-// does not come from Run a wait returns [ErrNoLoop], and Go panics.
+// the functions that [Pull] returns. There is no ambient loop.
+//
+// A call with a ctx that belongs to no loop returns [ErrNoLoop], or panics if it
+// returns no error. A nil function panics, and so does a zero value that is not ready.
 //
 // A [Scope] is a [context.Context] that owns tasks. Group opens one and returns
 // when its body and all tasks in it have ended, so no task outlives the call that

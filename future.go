@@ -9,6 +9,8 @@ import (
 	"context"
 	"reflect"
 	"sync"
+
+	"github.com/rondo-go/rondo/internal/stacks"
 )
 
 // A Future holds the result of something: a value or an error, set once. It
@@ -33,20 +35,14 @@ type Future[T any] struct {
 // Any goroutine may set it, so a loop whose task waits for it is never said to be
 // in deadlock, unless it is simulated.
 func NewFuture[T any](ctx context.Context) *Future[T] {
-	s := scopeOf(ctx)
-	if s == nil {
-		panic("rondo: NewFuture with a ctx that does not come from Run")
-	}
-	return &Future[T]{loop: s.loop}
+	return &Future[T]{loop: mustHaveLoop(ctx).loop}
 }
 
 // Async starts fn as Go does, and returns a Future of its result.
 func Async[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) *Future[T] {
-	s := scopeOf(ctx)
-	if s == nil {
-		panic("rondo: Async with a ctx that does not come from Run")
-	}
+	s := mustHaveLoop(ctx)
 	s.loop.mustBeInside("Async")
+	mustNotBeNil(fn == nil)
 	f := &Future[T]{loop: s.loop}
 	f.run(s.owner(), ctx, fn)
 	return f
@@ -54,9 +50,6 @@ func Async[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) 
 
 // run starts fn in a task whose end sets f.
 func (f *Future[T]) run(owner *Scope, ctx context.Context, fn func(ctx context.Context) (T, error)) {
-	if fn == nil {
-		panic("rondo: Async with a nil function")
-	}
 	var value T
 	t := f.loop.spawn(owner, ctx, func(ctx context.Context) (err error) {
 		value, err = fn(ctx)
@@ -95,6 +88,13 @@ func (f *Future[T]) Cancel(cause error) {
 	}
 }
 
+// mustBeMade panics for a zero Future, which belongs to no loop.
+func (f *Future[T]) mustBeMade() {
+	if f.loop == nil {
+		panic("rondo: " + stacks.CalledAs() + " of a zero Future; make it with NewFuture, Async or Submit")
+	}
+}
+
 // Set makes v the result and reports whether it is: false if there was one
 // already. Any goroutine may call it; it never suspends.
 func (f *Future[T]) Set(v T) bool { return f.settle(v, nil) }
@@ -110,6 +110,7 @@ func (f *Future[T]) Fail(err error) bool {
 }
 
 func (f *Future[T]) settle(v T, err error) bool {
+	f.mustBeMade()
 	f.mu.Lock()
 	if f.done {
 		f.mu.Unlock()
@@ -143,6 +144,7 @@ func (f *Future[T]) wakeAll(c calls) {
 // is not a task of the loop blocks alone, until the loop's end at the latest.
 func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	var zero T
+	f.mustBeMade()
 	if !f.loop.inside() {
 		if s := scopeOf(ctx); s != nil && s.loop != f.loop && s.loop.inside() && !f.Done() {
 			if err := f.loop.waitAcross(ctx, s.loop, "Future.Wait", f); err != nil {
@@ -152,7 +154,7 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 		}
 		return f.waitOutside(ctx)
 	}
-	s, t, err := f.loop.enterWait(ctx, "Future.Wait")
+	s, t, err := f.loop.enterWait(ctx)
 	if err != nil {
 		return zero, err
 	}
@@ -231,8 +233,12 @@ func (f *Future[T]) Result() (T, error) {
 // one listens to a Future that anybody may set, the loop is not in deadlock,
 // unless it is simulated.
 func (f *Future[T]) OnDone(fn func()) (stop func() bool) {
+	f.mustBeMade()
 	f.loop.mustBeInside("Future.OnDone")
-	h := f.loop.handle(fn)
+	return f.onDone(f.loop.handle(fn))
+}
+
+func (f *Future[T]) onDone(h *Handle) (stop func() bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.done {
@@ -272,6 +278,7 @@ func (f *Future[T]) Task() *Task {
 // Future has failed with ErrLoopClosed. If it ends before fn does, fn's ctx is
 // cancelled as every task's is.
 func Submit[T any](l *Loop, fn func(ctx context.Context) (T, error)) *Future[T] {
+	mustNotBeNil(fn == nil)
 	f := &Future[T]{loop: l, submitted: true}
 	err := l.Post(func() { f.run(&l.root, &l.root, fn) })
 	if err != nil {

@@ -7,7 +7,6 @@ package rondo
 import (
 	"context"
 	"errors"
-	"iter"
 	"runtime/debug"
 )
 
@@ -109,20 +108,31 @@ func Race[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error
 			return nil
 		})
 		switch {
-		case err != nil:
+		case err != nil && !onlyCause(outer, err):
 			return err
 		case won:
 			return nil
+		case len(failures) == 0:
+			return err
 		case len(failures) == 1:
 			return failures[0]
 		}
 		return errors.Join(failures...)
 	})
+	if won && onlyCause(ctx, err) {
+		err = nil
+	}
 	if err != nil {
 		var none T
 		return none, err
 	}
 	return winner, nil
+}
+
+// onlyCause reports whether err is the cause of ctx's cancellation and nothing else.
+func onlyCause(ctx context.Context, err error) bool {
+	_, more := err.(interface{ Unwrap() []error })
+	return err != nil && !more && ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 }
 
 // mustRun panics if one of the functions is nil.
@@ -153,111 +163,4 @@ func contained[T any](ctx context.Context, fn func(ctx context.Context) (T, erro
 		})
 	}()
 	return fn(ctx)
-}
-
-// WaitAny waits until one of the tasks has ended, and returns it; the others go
-// on. Its Err returns its error. If several have ended,
-// within a turn of the loop or before the call, it is the first of them in the
-// order of the arguments. If ctx is cancelled first WaitAny returns the cause
-// and no task. The tasks must be of ctx's loop.
-//
-// To wait for no task at all is an error. WaitAny panics if one of the tasks is
-// nil, or the one that calls.
-func WaitAny(ctx context.Context, ts ...*Task) (*Task, error) {
-	if err := Check(ctx); err != nil {
-		return nil, err
-	}
-	if len(ts) == 0 {
-		return nil, errors.New("rondo: WaitAny without tasks: none can end")
-	}
-	me := Current(ctx)
-	for _, t := range ts {
-		if t == nil {
-			panic("rondo: WaitAny with a nil Task")
-		}
-		if t == me {
-			panic("rondo: WaitAny of the task itself")
-		}
-	}
-	if t := ended(ts); t != nil {
-		return t, nil
-	}
-	var first *Task
-	var list WaitList
-	why := Reason{What: "tasks"}
-	if len(ts) == 1 {
-		list.Owner, why = ts[0], Reason{What: "task", On: ts[0].ID()}
-	}
-	for _, t := range ts {
-		defer t.OnDone(func() {
-			if first == nil {
-				first = ended(ts)
-			}
-			list.Wake()
-		})()
-	}
-	if err := list.Park(ctx, why); err != nil {
-		return nil, err
-	}
-	return first, nil
-}
-
-// ended returns the first of the tasks that has ended, or nil.
-func ended(ts []*Task) *Task {
-	for _, t := range ts {
-		if t.Done() {
-			return t
-		}
-	}
-	return nil
-}
-
-// AsCompleted ranges over the futures in the order in which they are done, each
-// once, and suspends the task until the next one is. Those that are done when
-// the range begins come first, in the order of the arguments. The range ends
-// after the last one, or when ctx is cancelled, which the caller sees from ctx;
-// it may be left at any time, and the futures go on. They must be of ctx's loop.
-// AsCompleted panics if one of them is nil.
-func AsCompleted[T any](ctx context.Context, fs ...*Future[T]) iter.Seq[*Future[T]] {
-	for _, f := range fs {
-		if f == nil {
-			panic("rondo: AsCompleted with a nil Future")
-		}
-	}
-	return func(yield func(*Future[T]) bool) {
-		if Check(ctx) != nil {
-			return
-		}
-		var done []*Future[T]
-		var list WaitList
-		known := make(map[*Future[T]]bool, len(fs))
-		for _, f := range fs {
-			if known[f] {
-				continue
-			}
-			known[f] = true
-			if f.Done() {
-				done = append(done, f)
-				continue
-			}
-			defer f.OnDone(func() {
-				done = append(done, f)
-				list.Wake()
-			})()
-		}
-		for range len(known) {
-			if len(done) > 0 {
-				if Check(ctx) != nil {
-					return
-				}
-			} else if list.Park(ctx, Reason{What: "futures"}) != nil {
-				return
-			}
-			f := done[0]
-			done = done[1:]
-			if !yield(f) {
-				return
-			}
-		}
-	}
 }

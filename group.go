@@ -7,14 +7,19 @@ package rondo
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
+
+	"github.com/rondo-go/rondo/internal/errtree"
 )
 
 // Group runs body in a scope and returns when body and all tasks started in it
 // have ended. The first of them to fail cancels the scope; its errors are
 // returned joined, in the order in which they came, without those that only
-// say that the scope was cancelled. If the scope above is cancelled, so is this
-// one, and Group returns the cause if anything in it was ended by that.
+// say that the scope was cancelled. An error that says more, as one of fmt.Errorf
+// with the cause in it, is always returned. If the scope above is cancelled, so is
+// this one, and Group returns the cause if that ended any wait in it, whatever was
+// made of that wait's error.
 //
 // A panic of body or of a task cancels the scope as well; see Runner for where
 // it goes. If it is body that panics, nothing is returned, and the errors of the
@@ -22,37 +27,61 @@ import (
 // there is none. Group suspends the task until the last one of the scope has
 // ended.
 func Group(ctx context.Context, body func(g *Scope) error) error {
-	return open(ctx, "Group", new(Scope), never, body)
+	mustNotBeNil(body == nil)
+	return open(ctx, new(Scope), never, body)
 }
 
 // Timeout is Deadline with the time d from now.
 func Timeout(ctx context.Context, d time.Duration, body func(ctx context.Context) error) error {
+	mustNotBeNil(body == nil)
 	at := never
 	if s := scopeOf(ctx); s != nil {
 		at = s.loop.after(d)
 	}
-	return open(ctx, "Timeout", new(Scope), at, func(s *Scope) error { return body(s) })
+	return open(ctx, new(Scope), at, func(s *Scope) error { return body(s) })
 }
 
 // Deadline runs body in a scope that is cancelled at time t. It returns what
-// Group would, and context.DeadlineExceeded if the deadline ended anything in
-// the scope. A body that was finished in spite of it keeps its result. A
+// Group would, and an error that wraps context.DeadlineExceeded if the deadline
+// ended any wait in the scope. A body of which no wait was ended keeps its result.
+// If the deadline of a scope around it comes first, that one's error is returned,
+// and that scope's function will return it too; TimedOut tells the two apart. A
 // deadline that has passed cancels the scope before body starts.
 func Deadline(ctx context.Context, t time.Time, body func(ctx context.Context) error) error {
+	mustNotBeNil(body == nil)
 	at := never
 	if s := scopeOf(ctx); s != nil {
 		at = s.loop.driver.Instant(t)
 	}
-	return open(ctx, "Deadline", new(Scope), at, func(s *Scope) error { return body(s) })
+	return open(ctx, new(Scope), at, func(s *Scope) error { return body(s) })
+}
+
+// TimedOut reports whether err came of a deadline that the caller may handle: of a
+// Timeout or Deadline within ctx. It is false if it was the deadline of ctx itself
+// or of a scope around it: then every further wait with ctx fails too. It never
+// suspends.
+//
+//	err := rondo.Timeout(ctx, time.Second, ask)
+//	if rondo.TimedOut(ctx, err) {
+//		// ask took too long; ctx goes on
+//	}
+func TimedOut(ctx context.Context, err error) bool {
+	e, ok := errors.AsType[*deadlineError](err)
+	if s := scopeOf(ctx); ok && s != nil && s.cancelled() != nil {
+		return s.cancelled().cause != error(e)
+	}
+	return ok
 }
 
 // Shield runs body in a scope that is not cancelled when ctx is, for clean-up
 // that must wait. It runs to its end; that ctx is cancelled shows at the next
 // wait after it. Alone among the functions that take a ctx it goes ahead when
-// ctx is cancelled already: that is what it is for.
+// ctx is cancelled already: that is what it is for. Waits with the ctx of
+// context.WithoutCancel are shielded too.
 func Shield(ctx context.Context, body func(ctx context.Context) error) error {
+	mustNotBeNil(body == nil)
 	s := &Scope{shield: true}
-	return open(ctx, "Shield", s, never, func(s *Scope) error { return body(s) })
+	return open(ctx, s, never, func(s *Scope) error { return body(s) })
 }
 
 // Start starts fn in a task that the scope owns, and waits until fn has called
@@ -64,10 +93,8 @@ func Shield(ctx context.Context, body func(ctx context.Context) error) error {
 //
 // This is nursery.start of Python's trio.
 func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started func()) error) error {
-	if fn == nil {
-		panic("rondo: Scope.Start with a nil function")
-	}
-	if _, _, err := enter(ctx, "Scope.Start"); err != nil {
+	mustNotBeNil(fn == nil)
+	if _, _, err := enter(ctx); err != nil {
 		return err
 	}
 	var ready Event
@@ -110,13 +137,14 @@ var errNotStarted = errors.New("rondo: the task of Scope.Start ended without cal
 // open runs body in the scope s, below ctx's, and leaves it as
 // the head of this file says. It is all that Group, Timeout, Deadline and
 // Shield do.
-func open(ctx context.Context, call string, s *Scope, deadline int64, body func(s *Scope) error) error {
-	parent, t, err := enter(ctx, call)
-	if err != nil && (!s.shield || t == nil) {
-		return err
+func open(ctx context.Context, s *Scope, deadline int64, body func(s *Scope) error) error {
+	find := enter
+	if s.shield {
+		find = locate
 	}
-	if body == nil {
-		panic("rondo: " + call + " with a nil body")
+	parent, t, err := find(ctx)
+	if err != nil {
+		return err
 	}
 	s.host = t
 	s.begin(parent.loop, parent, ctx)
@@ -141,28 +169,39 @@ func open(ctx context.Context, call string, s *Scope, deadline int64, body func(
 // tasks, joined, with the cause of the scope's cancellation if that is what
 // some of them came to.
 func (s *Scope) result() error {
-	x, c := s.extra, s.cancelled()
 	var errs []error
-	sawCancel := false
-	if x != nil {
-		errs, sawCancel = x.errs, x.sawCancel
+	if s.extra != nil {
+		errs = s.extra.errs
 	}
-	if c != nil && c.counts(s, sawCancel, len(errs)) {
+	c := s.cancelled()
+	if c != nil && c.counts(s) && !slices.ContainsFunc(errs, func(err error) bool { return errtree.Contains(err, c.cause) }) {
 		errs = append(errs, c.cause)
 	}
-	return join(errs)
+	return errtree.Join(errs)
 }
 
-// counts reports whether the cancellation is among the errors of s, beside n
-// others. sawCancel says that something in s was ended by it.
-func (c *cancellation) counts(s *Scope, sawCancel bool, n int) bool {
+// counts reports whether the cancellation is among the errors of s. One that comes
+// from above, or a deadline, is if it has ended something in s.
+func (c *cancellation) counts(s *Scope) bool {
 	switch {
-	case c.origin != s:
-		return sawCancel
+	case c.origin != s || c.err == context.DeadlineExceeded:
+		return s.cut
 	case c.silent || c.failed:
 		return false
-	case c.err == context.DeadlineExceeded:
-		return sawCancel || n > 0
 	}
 	return true
+}
+
+// SetDeadline moves the scope's deadline, at any time before it has passed. The
+// zero time means none; a time that has passed cancels the scope on the spot. It
+// does not reach beyond the deadlines of the scopes around it, and if one of
+// those passes at the same time, that one counts. For a scope that is cancelled
+// or has ended it comes too late and does nothing. It never suspends.
+func (s *Scope) SetDeadline(t time.Time) {
+	s.loop.mustBeInside("Scope.SetDeadline")
+	if t.IsZero() {
+		s.setDeadline(never)
+		return
+	}
+	s.setDeadline(s.loop.driver.Instant(t))
 }

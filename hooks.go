@@ -73,6 +73,8 @@ func (l *loopDoor) Task() kernel.Task {
 
 func (t *taskDoor) Scope() context.Context { return t.worker.inner }
 
+func (t *taskDoor) Check() error { return Check(t.worker.inner) }
+
 func (t *taskDoor) Spend(bytes int) {
 	w := t.worker
 	w.spent += operationCost + uint32(bytes)

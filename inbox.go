@@ -164,9 +164,7 @@ func (l *Loop) post(e entry) error {
 // suspends and never blocks. fn must not wait. After the loop has ended Post
 // returns ErrLoopClosed and fn never runs; if it returns nil, fn runs.
 func (l *Loop) Post(fn func()) error {
-	if fn == nil {
-		panic("rondo: Loop.Post with a nil function")
-	}
+	mustNotBeNil(fn == nil)
 	return l.post(entry{call: &Handle{loop: l, fn: fn}})
 }
 

@@ -285,3 +285,46 @@ type registry struct {
 func (r *registry) tasks() iter.Seq[*Task] { return r.allTasks.All(taskLinks) }
 
 const taskLinks = unsafe.Offsetof(Task{}.links)
+
+// LoopOf returns the loop that ctx belongs to, or nil. It never suspends.
+//
+// Any goroutine may use the loop to Post from then on, so a loop that was asked
+// for is never said to be in deadlock, unless it is simulated.
+func LoopOf(ctx context.Context) *Loop {
+	s := scopeOf(ctx)
+	if s == nil {
+		return nil
+	}
+	if s.loop.inside() && s.loop.exposed == 0 {
+		s.loop.expose(1)
+	}
+	return s.loop
+}
+
+// Name returns the Runner's name of the loop, or "loop-N".
+func (l *Loop) Name() string { return l.name }
+
+// Stats counts what a loop has done since its Run began.
+type Stats struct {
+	Turns    uint64        // turns of the event loop
+	Switches uint64        // times that a task was given the baton
+	Posts    uint64        // functions that came in through Post
+	Tasks    int           // tasks that live
+	Spawned  uint64        // tasks that were ever started
+	Ready    int           // tasks and callbacks that could run
+	Timers   int           // timers that are set
+	Workers  int           // coroutines, idle ones included
+	Busy     time.Duration // time spent running tasks and callbacks
+	Idle     time.Duration // time spent asleep
+}
+
+// Stats returns the loop's counts. It never suspends, and like the loop's other
+// methods it may be called only on the loop.
+func (l *Loop) Stats() Stats {
+	l.mustBeInside("Loop.Stats")
+	s := l.stats
+	s.Tasks, s.Spawned, s.Ready = l.live, l.lastID, l.queue.Len()+l.behind.Len()
+	s.Timers, s.Workers = l.timers.len(), l.workers
+	s.Busy = time.Duration(l.driver.Now()-l.started) - s.Idle
+	return s
+}

@@ -30,7 +30,7 @@ func (t *Task) Wait(ctx context.Context) error {
 	if !l.inside() {
 		return l.waitOutside(ctx, "Task.Wait", t)
 	}
-	s, me, err := l.enterWait(ctx, "Task.Wait")
+	s, me, err := l.enterWait(ctx)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (l *Loop) lastOutcome(call string, a awaited) error {
 
 // waitAcross is waitOutside for a task of the loop mine.
 func (l *Loop) waitAcross(ctx context.Context, mine *Loop, call string, a awaited) error {
-	s, t, err := mine.enterWait(ctx, call)
+	s, t, err := mine.enterWait(ctx)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,8 @@ import (
 // Shield, leaving the range takes until that wait is over.
 //
 // Map panics if limit is not positive.
+//
+//go:noinline
 func Map[T, R any](ctx context.Context, limit int, in iter.Seq[T], fn func(context.Context, T) (R, error)) iter.Seq2[R, error] {
 	switch {
 	case limit <= 0:

@@ -13,32 +13,31 @@ type Mutex struct {
 	Name string
 
 	locked  bool
+	handed  bool            // to a task that Unlock has woken and that has not run since
+	holder  context.Context // that of Lock; nil if the holder is not known
 	waiters WaitList
 }
 
 // Lock waits until the Mutex is free and takes it. If ctx is cancelled first it
 // returns the cause and has not taken it.
 func (m *Mutex) Lock(ctx context.Context) error {
-	if !m.locked {
-		if err := Check(ctx); err != nil {
+	if m.locked {
+		// Unlock leaves the Mutex locked if a task waits for it, so that no other
+		// comes in between: the task that is woken holds it.
+		m.waiters.Of = &m.Name
+		if err := m.waiters.Park(ctx, Reason{What: "lock"}); err != nil {
 			return err
 		}
-		m.locked = true
-		m.waiters.Owner = Current(ctx)
-		return nil
-	}
-	// Unlock leaves the Mutex locked if a task waits for it, so that no other comes
-	// in between: the task that is woken holds it.
-	m.waiters.Of = &m.Name
-	if err := m.waiters.Park(ctx, Reason{What: "lock"}); err != nil {
+	} else if err := Check(ctx); err != nil {
 		return err
 	}
-	m.waiters.Owner = Current(ctx)
+	m.locked, m.handed = true, false
+	m.holder, m.waiters.Owner = ctx, Current(ctx)
 	return nil
 }
 
 // TryLock takes the Mutex if it is free and reports whether it did. It never
-// suspends.
+// suspends. Which task has it is not known then, so any task may unlock it.
 func (m *Mutex) TryLock() bool {
 	if m.locked {
 		return false
@@ -48,11 +47,16 @@ func (m *Mutex) TryLock() bool {
 }
 
 // Unlock gives the Mutex to the task that has waited longest for it, or frees
-// it. It never suspends. It panics if the Mutex is not locked.
+// it. It never suspends. It panics if the Mutex is not locked, or if another task
+// than the caller has locked it and has not ended. A callback may unlock it.
 func (m *Mutex) Unlock() {
 	if !m.locked {
 		panic("rondo: Unlock of unlocked Mutex")
 	}
-	m.waiters.Owner = nil
-	m.locked = m.waiters.Wake()
+	if holder := m.waiters.Owner; m.handed || holder != nil && Current(m.holder) != holder && Current(m.holder) != nil && !holder.Done() {
+		panic("rondo: Unlock of a Mutex that another task has locked")
+	}
+	m.holder, m.waiters.Owner = nil, nil
+	m.handed = m.waiters.Wake()
+	m.locked = m.handed
 }

@@ -40,9 +40,7 @@ type offloads struct {
 // Runner's OnError. What is still running when the loop has ended goes there
 // too, as ErrLeftBehind; in a simulation that is no error.
 func Offload[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) (T, error) {
-	if fn == nil {
-		panic("rondo: Offload with a nil function")
-	}
+	mustNotBeNil(fn == nil)
 	var result T
 	err := offloaded(ctx, reflect.ValueOf(fn).Pointer(), func() (fault any, err error) {
 		defer func() {
@@ -83,7 +81,7 @@ type offloadCall struct {
 var errGone = errors.New("rondo: the offloaded function called runtime.Goexit")
 
 func offloaded(ctx context.Context, user uintptr, fn func() (fault any, err error)) error {
-	s, t, err := enter(ctx, "Offload")
+	s, t, err := enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -173,7 +171,7 @@ func (c *offloadCall) info(l *Loop) TaskInfo {
 // outside. In a simulation the clock stands still meanwhile, as for Offload. A
 // nil channel is never ready, and nothing outside can change that.
 func Receive[T any](ctx context.Context, ch <-chan T) (value T, ok bool, err error) {
-	s, t, err := enter(ctx, "Receive")
+	s, t, err := enter(ctx)
 	if err != nil {
 		return value, false, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/stacks"
 )
 
 // A Reason says what a task waits for. What is a fixed word such as "read" or
@@ -59,7 +60,7 @@ const waitLinks = unsafe.Offsetof(worker{}.links)
 // A Wake that came first wins: a task that was woken before its scope was
 // cancelled returns nil.
 func (w *WaitList) Park(ctx context.Context, why Reason) error {
-	s, t, err := enter(ctx, "Park")
+	s, t, err := enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -133,14 +134,20 @@ func (t *Task) park(s *Scope, ctx context.Context, why Reason) error {
 }
 
 // parkForeign is the rest of park where the cancellation comes from elsewhere
-// than a scope of t's own.
+// than a scope of t's own: from the scope of another task, or a context of the
+// standard library, for which a scope is opened that lasts as long as the wait.
 func (t *Task) parkForeign(s *Scope, ctx context.Context) error {
-	if s.host != t {
-		s.addForeign(t)
+	if _, own := ctx.(*Scope); own {
+		if s.host != t {
+			s.addForeign(t)
+		}
+		t.scope.loop.transfer(t)
+		return t.outcome()
 	}
-	if _, own := ctx.(*Scope); !own {
-		defer s.watchWait(t, ctx)()
-	}
+	between := &Scope{host: t}
+	between.begin(s.loop, s, ctx)
+	defer between.end()
+	t.worker.under = between
 	t.scope.loop.transfer(t)
 	return t.outcome()
 }
@@ -148,9 +155,11 @@ func (t *Task) parkForeign(s *Scope, ctx context.Context) error {
 // outcome is what a wait that has ended returns.
 func (t *Task) outcome() error {
 	w := t.worker
+	s := w.under
 	w.under = nil
 	if c := w.cause; c != nil {
 		w.cause = nil
+		s.noteCut(c)
 		return c.cause
 	}
 	return nil
@@ -204,46 +213,59 @@ func (t *Task) yield() {
 
 // enter opens every function that takes a ctx and may suspend: it finds the
 // scope that ctx names and the task that calls, and fails with the cause if the
-// scope is cancelled. With any other error it returns no task.
-func enter(ctx context.Context, call string) (*Scope, *Task, error) {
+// scope is cancelled.
+func enter(ctx context.Context) (*Scope, *Task, error) {
 	s, ok := ctx.(*Scope)
 	if ok && s.host.gid == gid.ID() && s.loop.current == s.host && s.cancelled() == nil {
 		// The usual case: the task itself, with the ctx of a scope that it is in.
 		return s, s.host, nil
 	}
 	if s = scopeOf(ctx); s == nil {
-		return nil, nil, wrap(call, ErrNoLoop)
+		return nil, nil, misuse(ErrNoLoop)
 	}
-	return s.loop.enterWait(ctx, call)
+	return s.loop.enterWait(ctx)
 }
 
 // enterWait is enter for a loop that is known. ctx must belong to it.
-func (l *Loop) enterWait(ctx context.Context, call string) (*Scope, *Task, error) {
-	s, own := ctx.(*Scope)
-	if !own {
-		s = scopeOf(ctx)
+func (l *Loop) enterWait(ctx context.Context) (*Scope, *Task, error) {
+	s, t, err := l.locate(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	if s == nil {
-		return nil, nil, wrap(call, ErrNoLoop)
-	}
-	if s.loop != l {
-		return nil, nil, wrap(call, errOtherLoop)
-	}
-	if !l.inside() {
-		return nil, nil, l.misuseOutside(call)
-	}
-	t := l.current
-	if t == nil {
-		panic("rondo: " + call + " in a callback: callbacks must not wait; start a task with Go")
-	}
-	s = t.effectiveScope(s)
-	if c := s.cancelled(); c != nil {
+	if c := s.cancelled(); c != nil && !detached(ctx) {
+		s.noteCut(c)
 		return s, t, c.cause
 	}
-	if !own && ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return s, t, context.Cause(ctx)
 	}
 	return s, t, nil
+}
+
+// locate is enter that goes ahead in a cancelled scope.
+func locate(ctx context.Context) (*Scope, *Task, error) {
+	s := scopeOf(ctx)
+	if s == nil {
+		return nil, nil, misuse(ErrNoLoop)
+	}
+	return s.loop.locate(ctx)
+}
+
+func (l *Loop) locate(ctx context.Context) (*Scope, *Task, error) {
+	s := scopeOf(ctx)
+	if s == nil {
+		return nil, nil, misuse(ErrNoLoop)
+	}
+	if s.loop != l {
+		return nil, nil, misuse(errOtherLoop)
+	}
+	if !l.inside() {
+		return nil, nil, l.misuseOutside(stacks.CalledAs())
+	}
+	if l.current == nil {
+		panic("rondo: " + stacks.CalledAs() + " in a callback: callbacks must not wait; start a task with Go")
+	}
+	return l.current.effectiveScope(s), l.current, nil
 }
 
 // addForeign notes that t waits under s, which it does not host: it was given the

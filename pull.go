@@ -62,10 +62,7 @@ import (
 // It replaces the hooks that Python has for asynchronous generators (PEP 525).
 // next and stop suspend the task.
 func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), stop func()) {
-	s := scopeOf(ctx)
-	if s == nil {
-		panic("rondo: Pull with a ctx that does not come from Run")
-	}
+	s := mustHaveLoop(ctx)
 	if seq == nil {
 		panic("rondo: Pull of a nil sequence")
 	}

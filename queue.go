@@ -3,6 +3,7 @@ package rondo
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/rondo-go/rondo/internal/heap"
@@ -145,11 +146,16 @@ func (q *Queue[T]) TryGet() (T, bool) {
 func (q *Queue[T]) Len() int { return q.held.len() - q.promised }
 
 // All ranges over the values, waiting for each, until the queue is closed and
-// empty or ctx is cancelled.
+// empty or ctx is cancelled. The range panics if ctx belongs to no loop.
+//
+//go:noinline
 func (q *Queue[T]) All(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for {
 			v, err := q.Get(ctx)
+			if errors.Is(err, ErrNoLoop) {
+				panic(err.Error())
+			}
 			if err != nil || !yield(v) {
 				return
 			}
@@ -191,16 +197,15 @@ func (q *Queue[T]) done(n int) {
 	}
 }
 
-// Join waits until TaskDone was called for every value that was put. It returns
-// the cause if ctx is cancelled first.
+// Join waits until there is a moment at which TaskDone was called for every value
+// that was put; more may have been put when it returns. It returns the cause if
+// ctx is cancelled first.
 func (q *Queue[T]) Join(ctx context.Context) error {
-	for q.open > 0 {
-		q.joiners.Of = &q.Name
-		if err := q.joiners.Park(ctx, Reason{What: "join"}); err != nil {
-			return err
-		}
+	if q.open == 0 {
+		return Check(ctx)
 	}
-	return Check(ctx)
+	q.joiners.Of = &q.Name
+	return q.joiners.Park(ctx, Reason{What: "join"})
 }
 
 func (q *Queue[T]) full() bool { return q.limit > 0 && q.held.len()+q.reserved >= q.limit }

@@ -79,8 +79,7 @@ func (l *Loop) report(u *unobservedError) {
 		return
 	}
 	l.unobserved.observed(u)
-	if l.runner.OnError != nil {
-		l.runner.OnError(u.info, err)
+	if l.callOnError(u.info, err) {
 		return
 	}
 	args := []any{"loop", l.name, "task", u.info.Name, "err", err}
@@ -90,10 +89,26 @@ func (l *Loop) report(u *unobservedError) {
 	slog.Error("rondo: a task failed and nobody waited for it", args...)
 }
 
+// callOnError calls OnError, and reports whether there is one. If OnError does not return
+// but panics, the error that it was called with is in the log.
+func (l *Loop) callOnError(about TaskInfo, err error) bool {
+	if l.runner.OnError == nil {
+		return false
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			slog.Error("rondo: OnError panicked with this error", "loop", l.name, "task", about.Name, "err", err)
+		}
+	}()
+	l.runner.OnError(about, err)
+	returned = true
+	return true
+}
+
 // notice calls OnError, or else the log, with what no caller can be told.
 func (l *Loop) notice(about TaskInfo, err error) {
-	if l.runner.OnError != nil {
-		l.runner.OnError(about, err)
+	if l.callOnError(about, err) {
 		return
 	}
 	level := slog.LevelError

@@ -110,9 +110,7 @@ func Run(ctx context.Context, main func(ctx context.Context) error) error {
 //
 // Run called inside a task is an error.
 func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) error {
-	if main == nil {
-		panic("rondo: Run with a nil function")
-	}
+	mustNotBeNil(main == nil)
 	if insideAny() {
 		return errors.New("rondo: Run inside a task: a loop cannot run in a loop; start a task with Go, or Run on another goroutine")
 	}

@@ -23,7 +23,9 @@ type RWMutex struct {
 	Name string
 
 	writing bool
-	writer  *Task // the task that writes, if it is known
+	writer  *Task           // the task that writes, if it is known
+	ctx     context.Context // the writer's
+	handed  bool            // for writing, to a task that was woken and has not run since
 	readers int
 
 	head, tail *rwRun
@@ -51,14 +53,15 @@ func (m *RWMutex) Lock(ctx context.Context) error {
 	} else if err := Check(ctx); err != nil {
 		return err
 	}
-	m.writing = true
-	m.writer = Current(ctx)
+	m.writing, m.handed = true, false
+	m.writer, m.ctx = Current(ctx), ctx
 	m.setOwner()
 	return nil
 }
 
 // TryLock takes the RWMutex for writing if nobody has it, and reports whether it
-// did. It never suspends.
+// did. It never suspends. Which task has it is not known then, so any task may
+// unlock it.
 func (m *RWMutex) TryLock() bool {
 	if m.writing || m.readers > 0 {
 		return false
@@ -69,12 +72,16 @@ func (m *RWMutex) TryLock() bool {
 
 // Unlock ends the writing and lets in the first in the line: one task that
 // writes, or all that read up to the next that writes. It never suspends. It
-// panics if the RWMutex is not locked for writing.
+// panics if the RWMutex is not locked for writing, or if another task than the
+// caller has locked it and has not ended. A callback may unlock it.
 func (m *RWMutex) Unlock() {
 	if !m.writing {
 		panic("rondo: Unlock of unlocked RWMutex")
 	}
-	m.writing, m.writer = false, nil
+	if m.handed || m.writer != nil && Current(m.ctx) != m.writer && Current(m.ctx) != nil && !m.writer.Done() {
+		panic("rondo: Unlock of an RWMutex that another task has locked")
+	}
+	m.writing, m.writer, m.ctx = false, nil, nil
 	m.admit()
 }
 
@@ -146,7 +153,7 @@ func (m *RWMutex) admit() {
 			}
 		case r.list.Wake():
 			r.counted--
-			m.writing = true
+			m.writing, m.handed = true, true
 			if r.counted > 0 {
 				return
 			}

@@ -13,7 +13,6 @@ package rondo
 
 import (
 	"context"
-	"time"
 	"unsafe"
 
 	"github.com/rondo-go/rondo/internal/list"
@@ -35,6 +34,7 @@ type Scope struct {
 	shield    bool              // it is not cancelled when its parent is
 	closed    bool              // it has been left
 	dependent bool              // it is the own scope of a dependant's task
+	cut       bool              // its cancellation has ended something in it
 	extra     *scopeExtra
 }
 
@@ -46,7 +46,6 @@ const scopeLinks = unsafe.Offsetof(Scope{}.links)
 // scopeExtra is what few scopes need.
 type scopeExtra struct {
 	errs           []error
-	sawCancel      bool                     // an error said no more than that the scope was cancelled
 	body           *Task                    // waits in join for the scope's last task
 	onFailure      func(t *Task, err error) // called in place of fail; the root's
 	onEmpty        func()                   // called when the last task has ended; the root's
@@ -83,7 +82,7 @@ func (s *Scope) ensureExtra() *scopeExtra {
 // cancel it besides its parent.
 func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 	s.loop, s.parent = l, parent
-	s.published.Begin(ctx)
+	s.published.Begin(beyondOwn(ctx))
 	if parent == nil {
 		return
 	}
@@ -95,11 +94,28 @@ func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 	if s.shield {
 		return
 	}
-	if c := parent.cancelled(); c != nil {
+	if c := parent.cancelled(); c != nil && !detached(ctx) {
 		s.published.End(c)
 	}
 	if above := scopeOf(ctx); context.Context(above) != ctx {
 		s.watchContext(ctx, above)
+	}
+}
+
+// beyondOwn returns where the values of a scope below ctx come from. A task's own
+// scope has none, and it may end long before this one. So it is left out: tasks
+// that start each other, for ever, hold none of those that have ended.
+func beyondOwn(ctx context.Context) context.Context {
+	for {
+		s, ok := ctx.(*Scope)
+		if !ok || s.parent == nil || !s.isOwn() || s.published.Deadline() != 0 {
+			return ctx
+		}
+		above, ok := s.published.Parent().(*Scope)
+		if !ok {
+			return ctx // detached must not take what is above s for what is above the new one
+		}
+		ctx = above
 	}
 }
 
@@ -143,9 +159,26 @@ func (s *Scope) cancel(c *cancellation) {
 		x.foreignWaiters[0].job.wake(c)
 	}
 	for child := range s.children.All(scopeLinks) {
-		if !child.shield {
+		if !child.shield && !detached(child.published.Parent()) {
 			child.cancel(c)
 		}
+	}
+}
+
+// detached reports whether ctx is not cancelled although the scope that it comes
+// from is: context.WithoutCancel stands between the two. What is below ctx is then
+// shielded from that scope. The contexts of the standard library are cancelled
+// before what the scope encloses.
+func detached(ctx context.Context) bool {
+	_, own := ctx.(*Scope)
+	return !own && ctx != nil && ctx.Err() == nil
+}
+
+// noteCut notes that c, the cancellation of s, has ended something in s, for s and
+// all scopes around it that it is the cancellation of.
+func (s *Scope) noteCut(c *cancellation) {
+	for ; s != nil && !s.cut && s.cancelled() == c; s = s.parent {
+		s.cut = true
 	}
 }
 
@@ -189,7 +222,9 @@ func (s *Scope) fail(err error) {
 		if rest != nil {
 			x.errs = append(x.errs, rest)
 		}
-		x.sawCancel = x.sawCancel || sawCancel
+		if sawCancel {
+			s.noteCut(c)
+		}
 		return
 	}
 	x.errs = append(x.errs, err)
@@ -291,20 +326,6 @@ func (t *Task) leaveOwn() {
 	s.closeDependants(t)
 }
 
-// SetDeadline moves the scope's deadline, at any time before it has passed. The
-// zero time means none; a time that has passed cancels the scope on the spot. It
-// does not reach beyond the deadlines of the scopes around it, and if one of
-// those passes at the same time, that one counts. For a scope that is cancelled
-// or has ended it comes too late and does nothing. It never suspends.
-func (s *Scope) SetDeadline(t time.Time) {
-	s.loop.mustBeInside("Scope.SetDeadline")
-	if t.IsZero() {
-		s.setDeadline(never)
-		return
-	}
-	s.setDeadline(s.loop.driver.Instant(t))
-}
-
 func (s *Scope) setDeadline(at int64) {
 	if s.cancelled() != nil {
 		return
@@ -344,5 +365,5 @@ func (s *Scope) expire() {
 			first = p
 		}
 	}
-	first.cancel(&cancellation{err: context.DeadlineExceeded, cause: context.DeadlineExceeded, origin: first})
+	first.cancel(&cancellation{err: context.DeadlineExceeded, cause: &deadlineError{context.DeadlineExceeded}, origin: first})
 }

@@ -20,7 +20,7 @@ func (l *Loop) alone() bool {
 // Sleep suspends the task for d at least, and returns nil then. If ctx is
 // cancelled first it returns the cause. With d <= 0 it is Yield.
 func Sleep(ctx context.Context, d time.Duration) error {
-	s, t, err := enter(ctx, "Sleep")
+	s, t, err := enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // SleepUntil is Sleep until the given time on the loop's clock; Yield if that
 // has passed.
 func SleepUntil(ctx context.Context, t time.Time) error {
-	s, me, err := enter(ctx, "SleepUntil")
+	s, me, err := enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -49,10 +49,12 @@ func SleepUntil(ctx context.Context, t time.Time) error {
 }
 
 // Yield lets every other task and callback that is in the queue run once before it
-// returns. Of many tasks that have not started only the first are in the queue. It fails with the cause if ctx is cancelled, and is not suspended
+// returns. Of many tasks that have not started only the first are in the queue, and
+// in a simulation the seed chooses which run, perhaps none: to be certain that
+// something has happened, wait for it. It fails with the cause if ctx is cancelled, and is not suspended
 // then.
 func Yield(ctx context.Context) error {
-	_, t, err := enter(ctx, "Yield")
+	_, t, err := enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,23 +80,27 @@ func Yield(ctx context.Context) error {
 // Now reads the loop's clock: the time of day, or in a simulation the time that
 // is simulated. It never suspends. It panics if ctx does not belong to a loop.
 func Now(ctx context.Context) time.Time {
-	s := scopeOf(ctx)
-	if s == nil {
-		panic("rondo: Now with a ctx that does not come from Run")
-	}
+	s := mustHaveLoop(ctx)
 	return s.loop.driver.Time(s.loop.driver.Now())
 }
 
 // Every ranges over the times d, 2d, 3d from now, suspending the task until each
 // has come, for ever or until ctx is cancelled. A body that takes longer than d
-// makes it skip the times that it missed. Every panics if d is not positive.
+// makes it skip the times that it missed. Every panics if d is not positive, and
+// the range if ctx belongs to no loop.
+//
+//go:noinline
 func Every(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
 	if d <= 0 {
 		panic("rondo: Every with a duration that is not positive")
 	}
 	return func(yield func(time.Time) bool) {
 		next := Now(ctx).Add(d)
-		for SleepUntil(ctx, next) == nil {
+		for {
+			if err := SleepUntil(ctx, next); err != nil {
+				mustNotBeMisuse(err)
+				return
+			}
 			if !yield(next) {
 				return
 			}
@@ -110,6 +116,6 @@ func Every(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
 // cancelled, and nil otherwise. Long computations call it, and so do functions
 // that take a ctx and happen to have nothing to wait for.
 func Check(ctx context.Context) error {
-	_, _, err := enter(ctx, "Check")
+	_, _, err := enter(ctx)
 	return err
 }

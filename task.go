@@ -41,10 +41,7 @@ type Task struct {
 // Go never suspends. It panics if ctx does not belong to a loop, or if the
 // caller is not on that loop.
 func Go(ctx context.Context, fn func(ctx context.Context) error) *Task {
-	s := scopeOf(ctx)
-	if s == nil {
-		panic("rondo: Go with a ctx that does not come from Run")
-	}
+	s := mustHaveLoop(ctx)
 	s.loop.mustBeInside("Go")
 	return s.loop.spawn(s.owner(), ctx, fn, 0)
 }
@@ -67,9 +64,7 @@ func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Cont
 // newTask makes a task that its owner answers for. Its ctx descends from the one
 // given.
 func (l *Loop) newTask(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr) *Task {
-	if fn == nil {
-		panic("rondo: Go with a nil function")
-	}
+	mustNotBeNil(fn == nil)
 	if owner.closed {
 		panic("rondo: Go in a scope that has ended")
 	}
@@ -164,7 +159,11 @@ func (t *Task) Err() error {
 func (t *Task) OnDone(fn func()) (stop func() bool) {
 	l := t.scope.loop
 	l.mustBeInside("Task.OnDone")
-	h := l.handle(fn)
+	return t.onDone(l.handle(fn))
+}
+
+func (t *Task) onDone(h *Handle) (stop func() bool) {
+	l := t.scope.loop
 	if t.state == stateDone {
 		l.queue.Add(entry{call: h})
 		return h.Cancel

@@ -156,6 +156,7 @@ type Handle struct {
 	loop       *Loop
 	fn         func() // nil when it has run or was cancelled
 	timerIndex int32  // its place among the loop's timers, plus one
+	direct     bool   // schedule calls fn; it must not wait, and nothing of the program runs in it
 	when       int64
 }
 
@@ -182,11 +183,12 @@ func (l *Loop) CallAt(t time.Time, fn func()) *Handle {
 }
 
 func (l *Loop) handle(fn func()) *Handle {
-	if fn == nil {
-		panic("rondo: a callback must not be nil")
-	}
+	mustNotBeNil(fn == nil)
 	return &Handle{loop: l, fn: fn, when: l.now}
 }
+
+// direct returns a callback that does not wait for its turn.
+func (l *Loop) direct(fn func()) *Handle { return &Handle{loop: l, fn: fn, direct: true} }
 
 func (l *Loop) callAt(at int64, fn func()) *Handle {
 	h := l.handle(fn)
@@ -236,6 +238,11 @@ func (c *calls) stopped() bool {
 // schedule makes them ready, in the order in which they came.
 func (c *calls) schedule(l *Loop) {
 	for _, h := range c.list {
+		if fn := h.fn; h.direct && fn != nil {
+			h.fn = nil
+			fn()
+			continue
+		}
 		l.queue.Add(entry{call: h})
 	}
 	c.list = nil

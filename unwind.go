@@ -23,6 +23,8 @@ import (
 	"context"
 	"errors"
 	"runtime"
+
+	"github.com/rondo-go/rondo/internal/errtree"
 )
 
 // ending is what is known of the end of a loop.
@@ -50,6 +52,7 @@ func (f *fault) any() bool { return f.panic != nil || f.goexit || f.err != nil }
 func (f *fault) result(err error) error {
 	switch {
 	case f.panic != nil:
+		f.panic.thrown = true
 		panic(f.panic)
 	case f.goexit:
 		runtime.Goexit()
@@ -170,7 +173,7 @@ func (s *Scope) passErrors(t *Task) {
 	if s.extra == nil || len(s.extra.errs) == 0 {
 		return
 	}
-	err := join(s.extra.errs)
+	err := errtree.Join(s.extra.errs)
 	if above := s.parent.owner(); above != &s.loop.root {
 		above.fail(err)
 		return

@@ -95,7 +95,7 @@ func TestTimeoutOfRun(t *testing.T) {
 				c = process.Command(of, "/bin/sleep", "3600")
 				return c.Run()
 			})
-			if err != context.DeadlineExceeded || c.ProcessState == nil || signalOf(c) != syscall.SIGTERM {
+			if !errors.Is(err, context.DeadlineExceeded) || c.ProcessState == nil || signalOf(c) != syscall.SIGTERM {
 				t.Errorf("own %t: %v, the child ended with %v", own, err, c.ProcessState)
 			}
 		}
@@ -111,7 +111,7 @@ func TestTimeoutOfWait(t *testing.T) {
 			return err
 		}
 		err := rondo.Timeout(ctx, time.Millisecond, func(context.Context) error { return c.Wait() })
-		if err != context.DeadlineExceeded || c.ProcessState != nil {
+		if !errors.Is(err, context.DeadlineExceeded) || c.ProcessState != nil {
 			t.Errorf("%v, and the child ended with %v", err, c.ProcessState)
 		}
 		if err := c.Process.Kill(); err != nil {
@@ -209,7 +209,7 @@ func TestOwnCancel(t *testing.T) {
 		c := child(ctx, "hang")
 		c.Cancel, c.WaitDelay = nil, time.Millisecond
 		err := rondo.Timeout(ctx, time.Millisecond, func(context.Context) error { return c.Run() })
-		if err != context.DeadlineExceeded || c.Process != nil && signalOf(c) != syscall.SIGKILL {
+		if !errors.Is(err, context.DeadlineExceeded) || c.Process != nil && signalOf(c) != syscall.SIGKILL {
 			t.Errorf("with nil: %v, %v", err, c.ProcessState)
 		}
 		return nil

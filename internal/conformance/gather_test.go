@@ -4,6 +4,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -69,7 +70,7 @@ func TestC136WaitAnyInATimeoutCancelsNothing(t *testing.T) {
 		cut := false
 		a, b := rondo.Go(ctx, sleeper(time.Minute, nil, &cut)), rondo.Go(ctx, sleeper(time.Hour, nil, &cut))
 		err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error { _, err := rondo.WaitAny(ctx, a, b); return err })
-		if err != context.DeadlineExceeded || a.Done() || b.Done() {
+		if !errors.Is(err, context.DeadlineExceeded) || a.Done() || b.Done() {
 			t.Errorf("Timeout returned %v; the tasks have ended: %v, %v", err, a.Done(), b.Done())
 		}
 		if first, err := rondo.WaitAny(ctx, b, a); first != a || err != nil || cut {

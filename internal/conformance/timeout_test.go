@@ -48,7 +48,7 @@ func TestC112NoDeadlineAndALaterOne(t *testing.T) {
 			g.SetDeadline(rondo.Now(ctx).Add(time.Second))
 			return forever(g)
 		})
-		if err != context.DeadlineExceeded {
+		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Group returned %v", err)
 		}
 	})
@@ -61,7 +61,7 @@ func TestC113TimeoutOfZero(t *testing.T) {
 		if err := rondo.Timeout(ctx, 0, func(context.Context) error { return nil }); err != nil {
 			t.Errorf("without a wait: %v", err)
 		}
-		if err := rondo.Timeout(ctx, 0, func(ctx context.Context) error { return rondo.Sleep(ctx, 0) }); err != context.DeadlineExceeded {
+		if err := rondo.Timeout(ctx, 0, func(ctx context.Context) error { return rondo.Sleep(ctx, 0) }); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("with a wait: %v", err)
 		}
 	})
@@ -79,7 +79,7 @@ func TestC114NestedTimeouts(t *testing.T) {
 			}
 			return forever(ctx)
 		})
-		if inner != context.DeadlineExceeded || outer != context.DeadlineExceeded {
+		if !errors.Is(inner, context.DeadlineExceeded) || !errors.Is(outer, context.DeadlineExceeded) {
 			t.Errorf("the inner Timeout returned %v, the outer one %v", inner, outer)
 		}
 	})
@@ -136,7 +136,7 @@ func TestC120TimeoutWaitsForCleanUp(t *testing.T) {
 			_ = rondo.Shield(ctx, func(ctx context.Context) error { cleaned = true; return rondo.Sleep(ctx, time.Minute) })
 			return err
 		})
-		if err != context.DeadlineExceeded || !cleaned || rondo.Now(ctx).Sub(start) != 61*time.Second {
+		if !errors.Is(err, context.DeadlineExceeded) || !cleaned || rondo.Now(ctx).Sub(start) != 61*time.Second {
 			t.Errorf("Timeout returned %v after %v; the clean-up ran: %v", err, rondo.Now(ctx).Sub(start), cleaned)
 		}
 	})
@@ -158,7 +158,7 @@ func TestC122TimeoutOfZeroAndADoneFuture(t *testing.T) {
 			_, err := f.Wait(ctx)
 			return err
 		})
-		if err != context.DeadlineExceeded {
+		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Timeout returned %v", err)
 		}
 	})
@@ -178,7 +178,7 @@ func TestC124TimeoutAroundAShield(t *testing.T) {
 			})
 			return rondo.Check(ctx)
 		})
-		if err != context.DeadlineExceeded || !finished {
+		if !errors.Is(err, context.DeadlineExceeded) || !finished {
 			t.Errorf("Timeout returned %v; the body of the Shield ran to its end: %v", err, finished)
 		}
 	})
@@ -194,7 +194,7 @@ func TestC221OuterDeadlineEndsTheOuterScope(t *testing.T) {
 			went = rondo.Check(ctx) == nil
 			return inner
 		})
-		if outer != context.DeadlineExceeded || went || rondo.Now(ctx).Sub(start) != 5*time.Second {
+		if !errors.Is(outer, context.DeadlineExceeded) || went || rondo.Now(ctx).Sub(start) != 5*time.Second {
 			t.Errorf("the outer Timeout returned %v; its body went on: %v", outer, went)
 		}
 	})

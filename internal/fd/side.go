@@ -4,7 +4,6 @@ package fd
 // of a pipe: who may use it, who waits, and until when.
 
 import (
-	"context"
 	"os"
 	"time"
 
@@ -49,10 +48,7 @@ func (s *Side) Release() { s.lock.Release() }
 // operation and not after a wait: a wait that already succeeded keeps its
 // result.
 func (s *Side) Enter(t kernel.Task) error {
-	if scope := t.Scope(); scope.Err() != nil {
-		return context.Cause(scope)
-	}
-	return nil
+	return t.Check()
 }
 
 // Check fails if the deadline has passed.

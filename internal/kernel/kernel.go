@@ -95,6 +95,10 @@ type Task interface {
 	// ends a wait for which no ctx is at hand.
 	Scope() context.Context
 
+	// Check returns the cause if that scope is cancelled, and nil otherwise, as
+	// rondo.Check does.
+	Check() error
+
 	// Spend counts an operation that succeeded without waiting, with the bytes
 	// it moved, and yields if the task has had its share for this turn: 16
 	// operations or 256 KiB. It does not fail: a cancellation shows at the

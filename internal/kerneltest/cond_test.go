@@ -2,6 +2,9 @@ package kerneltest_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,4 +93,34 @@ func TestCondCancelledFromTheStart(t *testing.T) {
 		mu.Unlock()
 		return other.Wait(ctx)
 	})
+}
+
+// TestWaitWithoutItsLock: in a deadlock Wait does not return without L, so no
+// deferred Unlock unlocks what another task has locked.
+func TestWaitWithoutItsLock(t *testing.T) {
+	var got any
+	var stolen any
+	err := ending.Run(context.Background(), func(ctx context.Context) error {
+		c := rondo.Cond{L: new(rondo.Mutex)}
+		rondo.Go(ctx, func(ctx context.Context) error {
+			defer func() { got = recover() }()
+			_ = c.L.Lock(ctx)
+			_ = c.Wait(ctx)
+			t.Error("Wait returned without L")
+			return nil
+		})
+		rondo.Go(ctx, func(ctx context.Context) error {
+			_ = rondo.Yield(ctx)
+			_ = c.L.Lock(ctx)
+			c.Signal()
+			_ = rondo.Shield(ctx, forever)
+			defer func() { stolen = recover() }()
+			c.L.Unlock()
+			return nil
+		})
+		return forever(ctx)
+	})
+	if !errors.Is(err, rondo.ErrDeadlock) || !strings.Contains(fmt.Sprint(got), "Cond.Wait cannot lock L again") || stolen != nil {
+		t.Errorf("Run returned %v; Wait panicked with %v, the holder's Unlock with %v", err, got, stolen)
+	}
 }

@@ -3,6 +3,8 @@ package kerneltest_test
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,7 +24,7 @@ func TestStandardContexts(t *testing.T) {
 		if err := rondo.Sleep(c, time.Hour); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Sleep under context.WithTimeout returned %v", err)
 		}
-		if err := rondo.Group(c, func(*rondo.Scope) error { panic("ran") }); err != context.DeadlineExceeded {
+		if err := rondo.Group(c, func(*rondo.Scope) error { panic("ran") }); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Group under an expired context returned %v", err)
 		}
 
@@ -203,6 +205,72 @@ func TestSpawnedTaskAndItsMaker(t *testing.T) {
 		})
 		if err != nil || ended != nil || cancelled != errBroken {
 			t.Errorf("Group returned %v; with a parent that ended %v, with one that was cancelled %v", err, ended, cancelled)
+		}
+	})
+}
+
+// TestWithoutCancel: waits and scopes with the ctx of context.WithoutCancel are
+// shielded from the scope that it comes from, whenever that is cancelled, and
+// still ended by a context below it.
+func TestWithoutCancel(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		for _, early := range []bool{true, false} {
+			late := map[string]error{}
+			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+				free := context.WithoutCancel(g)
+				below, cancel := context.WithCancelCause(free)
+				if early {
+					g.Cancel(errStop)
+				}
+				calls := map[string]func() error{
+					"Sleep": func() error { return rondo.Sleep(free, time.Second) },
+					"below": func() error { return rondo.Sleep(below, time.Second) },
+					"Group": func() error {
+						return rondo.Group(free, func(g *rondo.Scope) error { return rondo.Sleep(g, time.Second) })
+					},
+					"task": func() error {
+						f := rondo.Async(free, func(ctx context.Context) (int, error) { return 1, rondo.Sleep(ctx, time.Second) })
+						_, err := f.Wait(free)
+						return err
+					},
+				}
+				for _, name := range slices.Sorted(maps.Keys(calls)) {
+					rondo.Go(ctx, func(context.Context) error { late[name] = calls[name](); return nil })
+				}
+				_ = rondo.Sleep(ctx, time.Millisecond)
+				g.Cancel(errStop)
+				_ = rondo.Sleep(ctx, 2*time.Second)
+				rondo.Go(ctx, func(context.Context) error { late["cancelled"] = rondo.Sleep(below, time.Hour); return nil })
+				_ = rondo.Sleep(ctx, time.Second)
+				cancel(errBroken)
+				_ = rondo.Sleep(ctx, time.Second)
+				return nil
+			})
+			for name, err := range late {
+				if want := map[bool]error{true: errBroken}[name == "cancelled"]; err != want {
+					t.Errorf("%s, early %v: returned %v, want %v", name, early, err, want)
+				}
+			}
+			if len(late) != 5 {
+				t.Errorf("early %v: of 5 waits %d have ended: %v", early, len(late), late)
+			}
+		}
+	})
+}
+
+// TestCancelBelowWithoutCancel: a task that was started with the ctx of
+// context.WithoutCancel, when it is cancelled, takes along what it has started.
+func TestCancelBelowWithoutCancel(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var successor *rondo.Task
+		task := rondo.Go(context.WithoutCancel(ctx), func(ctx context.Context) error {
+			successor = rondo.Go(ctx, forever)
+			return forever(ctx)
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		task.Cancel(errStop)
+		if err := rondo.Timeout(ctx, time.Second, successor.Wait); err != errStop {
+			t.Errorf("the task that it has started ended with %v", err)
 		}
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -21,14 +23,14 @@ func TestCauseIsRemovedFromJoinedErrors(t *testing.T) {
 		want string
 	}{
 		"cause":       {func(cause error) error { return cause }, "stop"},
-		"wrapped":     {func(cause error) error { return fmt.Errorf("reading: %w", cause) }, "stop"},
+		"wrapped":     {func(cause error) error { return fmt.Errorf("reading: %w", cause) }, "reading: stop"},
 		"standard":    {func(error) error { return context.Canceled }, "stop"},
-		"only causes": {func(cause error) error { return errors.Join(cause, fmt.Errorf("again: %w", cause)) }, "stop"},
+		"only causes": {func(cause error) error { return errors.Join(cause, fmt.Errorf("again: %w", cause)) }, "again: stop"},
 		"joined":      {func(cause error) error { return errors.Join(cause, errBroken) }, "broken\nstop"},
 		"deep":        {func(cause error) error { return errors.Join(errors.Join(errBroken, cause), cause) }, "broken\nstop"},
 		"two":         {func(cause error) error { return errors.Join(errBroken, cause, errBroken) }, "broken\nbroken\nstop"},
-		"in one text": {func(cause error) error { return fmt.Errorf("%w while %w", errBroken, cause) }, "broken while stop\nstop"},
-		"around":      {func(cause error) error { return fmt.Errorf("late: %w", errors.Join(errBroken, cause)) }, "late: broken\nstop\nstop"},
+		"in one text": {func(cause error) error { return fmt.Errorf("%w while %w", errBroken, cause) }, "broken while stop"},
+		"around":      {func(cause error) error { return fmt.Errorf("late: %w", errors.Join(errBroken, cause)) }, "late: broken\nstop"},
 	} {
 		sim.Test(t, func(ctx context.Context) {
 			err := rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -39,6 +41,40 @@ func TestCauseIsRemovedFromJoinedErrors(t *testing.T) {
 			})
 			if fmt.Sprint(err) != c.want {
 				t.Errorf("%s: Group returned %q, want %q", name, fmt.Sprint(err), c.want)
+			}
+		})
+	}
+}
+
+// TestErrorThatSaysMore: in a scope that ends with Cancel(nil), and in one whose
+// deadline has passed, an error of a clean-up is kept with its words. An error
+// that only names an operation of the standard library is not.
+func TestErrorThatSaysMore(t *testing.T) {
+	for name, c := range map[string]struct {
+		with func(cause error) error
+		want string
+	}{
+		"words":     {func(cause error) error { return fmt.Errorf("ROLLBACK FAILED: %w", cause) }, "ROLLBACK FAILED: "},
+		"operation": {func(cause error) error { return &net.OpError{Op: "read", Net: "tcp", Err: cause} }, ""},
+		"request": {func(cause error) error {
+			return &url.Error{Op: "Get", Err: &net.OpError{Op: "read", Net: "tcp", Err: cause}}
+		}, ""},
+		"both": {func(cause error) error { return &net.OpError{Op: "read", Err: fmt.Errorf("lost: %w", cause)} }, "read: lost: "},
+	} {
+		sim.Test(t, func(ctx context.Context) {
+			silent := rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(func(ctx context.Context) error { return c.with(forever(ctx)) })
+				_ = rondo.Yield(g)
+				g.Cancel(nil)
+				return nil
+			})
+			late := rondo.Timeout(ctx, 1, func(ctx context.Context) error { return c.with(forever(ctx)) })
+			want := "<nil>"
+			if c.want != "" {
+				want = c.want + "context canceled"
+			}
+			if fmt.Sprint(silent) != want || fmt.Sprint(late) != c.want+"context deadline exceeded" {
+				t.Errorf("%s: Group returned %q, Timeout %q", name, fmt.Sprint(silent), fmt.Sprint(late))
 			}
 		})
 	}
@@ -112,5 +148,48 @@ func TestPanicOfBodyLosesNoErrors(t *testing.T) {
 	})
 	if err != nil || unobserved != errBroken {
 		t.Errorf("Run returned %v, OnError got %v", err, unobserved)
+	}
+}
+
+// TestUncomparableCause: an error whose type cannot be compared may cancel a scope,
+// and is taken off as the cause.
+func TestUncomparableCause(t *testing.T) {
+	for _, cause := range []error{several{errBroken}, holding{[]int{1}}} {
+		sim.Test(t, func(ctx context.Context) {
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(forever)
+				g.Go(func(ctx context.Context) error { _ = rondo.Yield(ctx); return cause })
+				return forever(g)
+			})
+			if fmt.Sprint(err) != cause.Error() {
+				t.Errorf("Group returned %v", err)
+			}
+		})
+	}
+}
+
+type several []error
+
+func (s several) Error() string { return "several" }
+
+type holding struct{ v any }
+
+func (h holding) Error() string { return "holding" }
+
+// TestPanicOfOnError: the error that OnError was called with is in the log if
+// OnError panics.
+func TestPanicOfOnError(t *testing.T) {
+	r := rondo.Runner{OnError: func(rondo.TaskInfo, error) { panic("OnError is broken") }}
+	text := ""
+	log := logs(func() {
+		text = panicOf(func() {
+			_ = r.Run(context.Background(), func(ctx context.Context) error {
+				rondo.Go(ctx, func(context.Context) error { return errBroken })
+				return rondo.Yield(ctx)
+			})
+		})
+	})
+	if !strings.Contains(text, "OnError is broken") || !strings.Contains(log, "err=broken") {
+		t.Errorf("Run panicked with %q, the log is %q", text, log)
 	}
 }

@@ -32,8 +32,8 @@ func TestSettle(t *testing.T) {
 				func(ctx context.Context) (string, error) { _ = forever(ctx); return "kept", nil })
 			return nil
 		})
-		want = []rondo.Result[string]{{Value: "in time"}, {Err: context.DeadlineExceeded}, {Value: "kept"}}
-		if err != nil || !slices.Equal(results, want) {
+		want = []rondo.Result[string]{{Value: "in time"}, {Err: err}, {Value: "kept"}}
+		if !errors.Is(err, context.DeadlineExceeded) || !slices.Equal(results, want) {
 			t.Errorf("a Settle that was cancelled returned %v, Timeout %v", results, err)
 		}
 		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -125,8 +125,8 @@ func TestRace(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Error(err)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Timeout around it returned %v", err)
 		}
 	})
 }

@@ -117,8 +117,8 @@ func TestGroupFirstErrorCancelsTheRest(t *testing.T) {
 			})
 			return forever(g)
 		})
-		if err != errBroken {
-			t.Errorf("Group returned %v, want only the first error", err)
+		if got, want := fmt.Sprint(err), "broken\nwhile waiting: broken"; got != want {
+			t.Errorf("Group returned %q, want %q", got, want)
 		}
 		if seen != errBroken {
 			t.Errorf("the wait of the other task returned %v, want the cause", seen)

@@ -2,6 +2,7 @@ package kerneltest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -204,7 +205,7 @@ func TestEvery(t *testing.T) {
 			}
 			return rondo.Check(ctx)
 		})
-		if n != 3 || err != context.DeadlineExceeded {
+		if n != 3 || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%d ticks, then Timeout returned %v", n, err)
 		}
 	})

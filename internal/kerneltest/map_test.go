@@ -171,12 +171,12 @@ func TestMapIsCancelled(t *testing.T) {
 				}
 				last = err
 			}
-			if last != context.DeadlineExceeded || cleaned != 2 {
+			if !errors.Is(last, context.DeadlineExceeded) || cleaned != 2 {
 				t.Errorf("the last error is %v; %d of 2 functions have ended", last, cleaned)
 			}
 			return rondo.Check(ctx)
 		})
-		if err != context.DeadlineExceeded {
+		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		_ = rondo.Group(ctx, func(g *rondo.Scope) error {

@@ -79,10 +79,10 @@ func TestWaitInCallback(t *testing.T) {
 		var e rondo.Event
 		l.CallSoon(func() {
 			for name, call := range map[string]func(){
-				"Sleep":     func() { _ = rondo.Sleep(ctx, 1) },
-				"Yield":     func() { _ = rondo.Yield(ctx) },
-				"Park":      func() { _ = e.Wait(ctx) },
-				"Task.Wait": func() { _ = rondo.Go(ctx, func(context.Context) error { return nil }).Wait(ctx) },
+				"Sleep":      func() { _ = rondo.Sleep(ctx, 1) },
+				"Yield":      func() { _ = rondo.Yield(ctx) },
+				"Event.Wait": func() { _ = e.Wait(ctx) },
+				"Task.Wait":  func() { _ = rondo.Go(ctx, func(context.Context) error { return nil }).Wait(ctx) },
 			} {
 				want := "rondo: " + name + " in a callback: callbacks must not wait; start a task with Go"
 				if text := panicOf(call); text != want {
@@ -107,9 +107,9 @@ func TestOtherMistakes(t *testing.T) {
 			"Unlock of unlocked Mutex":          func() { new(rondo.Mutex).Unlock() },
 			"Go in a scope that has ended":      func() { ended.Go(forever) },
 			"Go with a nil function":            func() { rondo.Go(ctx, nil) },
-			"Group with a nil body":             func() { _ = rondo.Group(ctx, nil) },
+			"Group with a nil function":         func() { _ = rondo.Group(ctx, nil) },
 			"Task.Wait of the task itself":      func() { _ = me.Wait(ctx) },
-			"a callback must not be nil":        func() { l.CallSoon(nil) },
+			"Loop.CallSoon with a nil function": func() { l.CallSoon(nil) },
 			"NewQueue with a negative limit":    func() { rondo.NewQueue[int](-1) },
 			"TaskDone called more often":        func() { rondo.NewQueue[int](1).TaskDone() },
 			"Future.Fail with a nil error":      func() { rondo.NewFuture[int](ctx).Fail(nil) },
@@ -173,12 +173,23 @@ func TestNilFunctions(t *testing.T) {
 			"rondo: Map with a limit that is not positive":      func() { rondo.Map(ctx, 0, slices.Values([]int{1}), double) },
 			"rondo: Map with a nil function":                    func() { rondo.Map[int, int](ctx, 1, slices.Values([]int{1}), nil) },
 			"rondo: Map with a nil sequence":                    func() { rondo.Map(ctx, 1, nil, double) },
-			"rondo: a callback must not be nil":                 func() { rondo.Current(ctx).OnDone(nil) },
+			"rondo: Task.OnDone with a nil function":            func() { rondo.Current(ctx).OnDone(nil) },
+			"rondo: Future.OnDone with a nil function":          func() { rondo.NewFuture[int](ctx).OnDone(nil) },
+			"rondo: Loop.CallLater with a nil function":         func() { rondo.LoopOf(ctx).CallLater(1, nil) },
+			"rondo: Loop.Post with a nil function":              func() { _ = rondo.LoopOf(ctx).Post(nil) },
+			"rondo: Scope.Go with a nil function":               func() { _ = rondo.Group(ctx, func(g *rondo.Scope) error { g.Go(nil); return nil }) },
+			"rondo: Submit with a nil function":                 func() { rondo.Submit[int](rondo.LoopOf(ctx), nil) },
+			"rondo: Offload with a nil function":                func() { _, _ = rondo.Offload[int](ctx, nil) },
+			"rondo: Timeout with a nil function":                func() { _ = rondo.Timeout(ctx, 1, nil) },
+			"rondo: Deadline with a nil function":               func() { _ = rondo.Deadline(ctx, time.Time{}, nil) },
+			"rondo: Shield with a nil function":                 func() { _ = rondo.Shield(ctx, nil) },
+			"rondo: Run with a nil function":                    func() { _ = rondo.Run(ctx, nil) },
+			"rondo: Runner.Run with a nil function":             func() { _ = new(rondo.Runner).Run(ctx, nil) },
 			"rondo: Every with a duration that is not positive": func() { rondo.Every(ctx, 0) },
 			"rondo: Future.Fail with a nil error":               func() { rondo.NewFuture[int](ctx).Fail(nil) },
 			"rondo: Go with a nil function":                     func() { rondo.Go(ctx, nil) },
 			"rondo: Async with a nil function":                  func() { rondo.Async[int](ctx, nil) },
-			"rondo: Group with a nil body":                      func() { _ = rondo.Group(ctx, nil) },
+			"rondo: Group with a nil function":                  func() { _ = rondo.Group(ctx, nil) },
 		} {
 			func() {
 				defer func() {
@@ -188,6 +199,34 @@ func TestNilFunctions(t *testing.T) {
 				}()
 				call()
 			}()
+		}
+		return nil
+	})
+}
+
+// TestZeroValues: what must be made by a function says so; the zero Event, Mutex,
+// RWMutex, WaitList, Queue and Semaphore are ready.
+func TestZeroValues(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		future := "; make it with NewFuture, Async or Submit"
+		for want, call := range map[string]func(){
+			"Future.Set of a zero Future" + future:                           func() { new(rondo.Future[int]).Set(1) },
+			"Future.Fail of a zero Future" + future:                          func() { new(rondo.Future[int]).Fail(errBroken) },
+			"Future.Wait of a zero Future" + future:                          func() { _, _ = new(rondo.Future[int]).Wait(ctx) },
+			"Future.OnDone of a zero Future" + future:                        func() { new(rondo.Future[int]).OnDone(func() {}) },
+			"Barrier.Wait of a zero Barrier; make it with NewBarrier":        func() { _, _ = new(rondo.Barrier).Wait(ctx) },
+			"Barrier.Abort of a zero Barrier; make it with NewBarrier":       func() { new(rondo.Barrier).Abort() },
+			"Barrier.Reset of a zero Barrier; make it with NewBarrier":       func() { new(rondo.Barrier).Reset() },
+			"Scope.Go of a zero value; use one that Rondo has made":          func() { new(rondo.Scope).Go(nothing) },
+			"Scope.Cancel of a zero value; use one that Rondo has made":      func() { new(rondo.Scope).Cancel(nil) },
+			"Scope.SetDeadline of a zero value; use one that Rondo has made": func() { new(rondo.Scope).SetDeadline(time.Time{}) },
+			"Task.Done of a zero value; use one that Rondo has made":         func() { new(rondo.Task).Done() },
+			"Task.Cancel of a zero value; use one that Rondo has made":       func() { new(rondo.Task).Cancel(nil) },
+			"Cond.Wait without L":                                            func() { _ = new(rondo.Cond).Wait(ctx) },
+		} {
+			if text := panicOf(call); text != "rondo: "+want {
+				t.Errorf("panic %q, want %q", text, want)
+			}
 		}
 		return nil
 	})

@@ -281,12 +281,12 @@ func TestOffloadCancelled(t *testing.T) {
 			})
 			return v, err
 		}()
-		if v != 0 || err != context.DeadlineExceeded {
+		if v != 0 || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Offload returned %d, %v", v, err)
 		}
 		return nil
 	})
-	if err := <-gone; err != context.DeadlineExceeded {
+	if err := <-gone; !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the function saw the cause %v", err)
 	}
 }

@@ -50,7 +50,7 @@ var pullEndings = map[string]func(ctx context.Context, pull func(ctx context.Con
 			pull(ctx)
 			return rondo.Sleep(ctx, time.Hour)
 		})
-		if err != context.DeadlineExceeded {
+		if !errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("Timeout: %w", err)
 		}
 		return nil

@@ -168,7 +168,7 @@ func TestPullMisuse(t *testing.T) {
 		stop()
 		check("yield of a Pull called outside its sequence", func() { kept(2) })
 		check("Pull of a nil sequence", func() { rondo.Pull[int](ctx, nil) })
-		check("Pull with a ctx that does not come from Run", func() { rondo.Pull(context.Background(), slices.Values([]int{1})) })
+		check("Pull: this ctx belongs to no running loop; use the one that Run or Go hands down", func() { rondo.Pull(context.Background(), slices.Values([]int{1})) })
 	})
 }
 

@@ -2,6 +2,7 @@ package kerneltest_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"testing"
@@ -204,7 +205,7 @@ func TestPullScopesAreItsOwn(t *testing.T) {
 		if err := rondo.Sleep(ctx, time.Minute); err != nil {
 			t.Errorf("the Timeout of the sequence ended a wait of the caller: %v", err)
 		}
-		if err, _ := next(); err != context.DeadlineExceeded {
+		if err, _ := next(); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the Timeout of the sequence returned %v", err)
 		}
 		err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
@@ -213,7 +214,7 @@ func TestPullScopesAreItsOwn(t *testing.T) {
 			}
 			return rondo.Check(ctx)
 		})
-		if err != context.DeadlineExceeded {
+		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the Timeout of the caller returned %v", err)
 		}
 		stop()

@@ -87,7 +87,7 @@ func TestReceiveCancelled(t *testing.T) {
 			}
 			return err
 		})
-		if err != context.DeadlineExceeded {
+		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		if left := leak.Settle(before); left > before {

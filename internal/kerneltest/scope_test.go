@@ -2,6 +2,9 @@ package kerneltest_test
 
 import (
 	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,7 +80,7 @@ func TestShield(t *testing.T) {
 			}()
 			return forever(ctx)
 		})
-		if err != context.DeadlineExceeded || !cleaned {
+		if !errors.Is(err, context.DeadlineExceeded) || !cleaned {
 			t.Errorf("Timeout returned %v; the clean-up ran: %v", err, cleaned)
 		}
 		// A cancellation that comes during a Shield does not reach the scopes inside
@@ -100,7 +103,7 @@ func TestShield(t *testing.T) {
 		}
 		// A scope inside a Shield can be cancelled alone.
 		err = rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Timeout(ctx, time.Second, forever) })
-		if err != context.DeadlineExceeded {
+		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a Timeout in a Shield returned %v", err)
 		}
 	})
@@ -186,5 +189,43 @@ func TestWaitUnderAnothersScope(t *testing.T) {
 		if err != errBroken || ended != 13 {
 			t.Errorf("Group returned %v; %d of 13 waits ended", err, ended)
 		}
+	})
+}
+
+// TestSuccessorsHoldNoneThatEnded: tasks that start each other with their own ctx
+// hold none of those that have ended.
+func TestSuccessorsHoldNoneThatEnded(t *testing.T) {
+	type key struct{}
+	run(t, func(ctx context.Context) error {
+		const generations = 1000
+		var freed atomic.Int64
+		var last rondo.Event
+		var start func(ctx context.Context, n int)
+		start = func(ctx context.Context, n int) {
+			task := rondo.Go(ctx, func(ctx context.Context) error {
+				if n < generations {
+					start(ctx, n+1)
+					return nil
+				}
+				defer last.Set()
+				if _, ok := ctx.Deadline(); ok || ctx.Value(key{}) != "kept" {
+					t.Errorf("the last one's ctx has a deadline, or lost a value: %v", ctx.Value(key{}))
+				}
+				for i := 0; i < 100 && freed.Load() < generations/2; i++ {
+					runtime.GC()
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			runtime.AddCleanup(task, func(int) { freed.Add(1) }, 0)
+		}
+		start(context.WithValue(ctx, key{}, "kept"), 1)
+		err := last.Wait(ctx)
+		if n := freed.Load(); n < generations/2 {
+			t.Errorf("of %d tasks that have ended %d were collected", generations, n)
+		}
+		return err
 	})
 }

@@ -29,7 +29,7 @@ func TestStart(t *testing.T) {
 			err = rondo.Timeout(g, time.Second, func(ctx context.Context) error {
 				return g.Start(ctx, func(ctx context.Context, started func()) error { return forever(ctx) })
 			})
-			if err != context.DeadlineExceeded {
+			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("a Start that was cancelled returned %v", err)
 			}
 			g.Cancel(nil)

@@ -26,7 +26,6 @@ type outcome string
 const (
 	fails  outcome = "returns ErrNoLoop"
 	throws outcome = "panics"
-	ends   outcome = "ends without a value and without an error"
 	works  outcome = "works"
 	nested outcome = "returns that a loop cannot run in a loop"
 )
@@ -90,49 +89,50 @@ var scopeCalls = []call{
 		return o.scope.Start(ctx, func(_ context.Context, started func()) error { started(); return nil })
 	}},
 	{"Shield", fails, fails, "Shield", func(ctx context.Context, _ *objects) error { return rondo.Shield(ctx, nothing) }},
+	{"TimedOut", works, works, "", func(ctx context.Context, _ *objects) error { return zero(!rondo.TimedOut(ctx, nil)) }},
 	{"Timeout", fails, fails, "Timeout", func(ctx context.Context, _ *objects) error { return rondo.Timeout(ctx, 1, nothing) }},
 }
 
 var taskCalls = []call{
 	{"Async", throws, throws, "Async", func(ctx context.Context, _ *objects) error { rondo.Async(ctx, one); return nil }},
 	{"Future.Wait", fails, works, "Future.Wait", func(ctx context.Context, o *objects) error { _, err := o.future.Wait(ctx); return err }},
-	{"Gather", fails, fails, "Group", func(ctx context.Context, _ *objects) error { _, err := rondo.Gather(ctx, one); return err }},
+	{"Gather", fails, fails, "Gather", func(ctx context.Context, _ *objects) error { _, err := rondo.Gather(ctx, one); return err }},
 	{"Go", throws, throws, "Go", func(ctx context.Context, _ *objects) error { rondo.Go(ctx, nothing); return nil }},
 	{"NewFuture", throws, throws, "NewFuture", func(ctx context.Context, _ *objects) error { rondo.NewFuture[int](ctx); return nil }},
 	{"Offload", fails, fails, "Offload", func(ctx context.Context, _ *objects) error { _, err := rondo.Offload(ctx, one); return err }},
-	{"Race", fails, fails, "Group", func(ctx context.Context, _ *objects) error { _, err := rondo.Race(ctx, one); return err }},
+	{"Race", fails, fails, "Race", func(ctx context.Context, _ *objects) error { _, err := rondo.Race(ctx, one); return err }},
 	{"Receive", fails, fails, "Receive", func(ctx context.Context, _ *objects) error {
 		closed := make(chan int)
 		close(closed)
 		_, _, err := rondo.Receive(ctx, closed)
 		return err
 	}},
-	{"Settle", fails, fails, "Group", func(ctx context.Context, _ *objects) error { return rondo.Settle(ctx, one)[0].Err }},
+	{"Settle", fails, fails, "Settle", func(ctx context.Context, _ *objects) error { return rondo.Settle(ctx, one)[0].Err }},
 	{"Task.Wait", fails, works, "Task.Wait", func(ctx context.Context, o *objects) error { return o.task.Wait(ctx) }},
-	{"WaitAny", fails, fails, "Check", func(ctx context.Context, o *objects) error { _, err := rondo.WaitAny(ctx, o.task); return err }},
+	{"WaitAny", fails, fails, "WaitAny", func(ctx context.Context, o *objects) error { _, err := rondo.WaitAny(ctx, o.task); return err }},
 }
 
 var sequenceCalls = []call{
-	{"AsCompleted", ends, ends, "", func(ctx context.Context, o *objects) error {
+	{"AsCompleted", throws, throws, "AsCompleted", func(ctx context.Context, o *objects) error {
 		for range rondo.AsCompleted(ctx, o.future) {
 			return errValue
 		}
 		return nil
 	}},
-	{"Every", throws, throws, "Now", func(ctx context.Context, _ *objects) error {
+	{"Every", throws, throws, "Every", func(ctx context.Context, _ *objects) error {
 		for range rondo.Every(ctx, time.Hour) {
 			return errValue
 		}
 		return nil
 	}},
-	{"Map", fails, fails, "Group", func(ctx context.Context, _ *objects) error {
+	{"Map", fails, fails, "Map", func(ctx context.Context, _ *objects) error {
 		for _, err := range rondo.Map(ctx, 1, slices.Values([]int{1}), double) {
 			return err
 		}
 		return nil
 	}},
 	{"Pull", throws, throws, "Pull", func(ctx context.Context, _ *objects) error { rondo.Pull(ctx, slices.Values([]int{1})); return nil }},
-	{"Queue.All", ends, ends, "", func(ctx context.Context, _ *objects) error {
+	{"Queue.All", throws, throws, "Queue.All", func(ctx context.Context, _ *objects) error {
 		for range full().All(ctx) {
 			return errValue
 		}
@@ -141,21 +141,21 @@ var sequenceCalls = []call{
 }
 
 var lockCalls = []call{
-	{"Barrier.Wait", fails, fails, "Check", func(ctx context.Context, _ *objects) error { _, err := rondo.NewBarrier(1).Wait(ctx); return err }},
-	{"Cond.Wait", fails, fails, "Check", func(ctx context.Context, _ *objects) error {
+	{"Barrier.Wait", fails, fails, "Barrier.Wait", func(ctx context.Context, _ *objects) error { _, err := rondo.NewBarrier(1).Wait(ctx); return err }},
+	{"Cond.Wait", fails, fails, "Cond.Wait", func(ctx context.Context, _ *objects) error {
 		var m rondo.Mutex
 		_ = m.TryLock()
 		return (&rondo.Cond{L: &m}).Wait(ctx)
 	}},
-	{"Event.Wait", fails, fails, "Park", func(ctx context.Context, _ *objects) error { return new(rondo.Event).Wait(ctx) }},
-	{"Mutex.Lock", fails, fails, "Check", func(ctx context.Context, _ *objects) error { return new(rondo.Mutex).Lock(ctx) }},
-	{"Queue.Get", fails, fails, "Check", func(ctx context.Context, _ *objects) error { _, err := full().Get(ctx); return err }},
-	{"Queue.Join", fails, fails, "Check", func(ctx context.Context, _ *objects) error { return rondo.NewQueue[int](0).Join(ctx) }},
-	{"Queue.Put", fails, fails, "Check", func(ctx context.Context, _ *objects) error { return rondo.NewQueue[int](0).Put(ctx, 1) }},
-	{"RWMutex.Lock", fails, fails, "Check", func(ctx context.Context, _ *objects) error { return new(rondo.RWMutex).Lock(ctx) }},
-	{"RWMutex.RLock", fails, fails, "Check", func(ctx context.Context, _ *objects) error { return new(rondo.RWMutex).RLock(ctx) }},
-	{"Semaphore.Acquire", fails, fails, "Check", func(ctx context.Context, _ *objects) error { return rondo.NewSemaphore(1).Acquire(ctx) }},
-	{"WaitList.Park", fails, fails, "Park", func(ctx context.Context, _ *objects) error {
+	{"Event.Wait", fails, fails, "Event.Wait", func(ctx context.Context, _ *objects) error { return new(rondo.Event).Wait(ctx) }},
+	{"Mutex.Lock", fails, fails, "Mutex.Lock", func(ctx context.Context, _ *objects) error { return new(rondo.Mutex).Lock(ctx) }},
+	{"Queue.Get", fails, fails, "Queue.Get", func(ctx context.Context, _ *objects) error { _, err := full().Get(ctx); return err }},
+	{"Queue.Join", fails, fails, "Queue.Join", func(ctx context.Context, _ *objects) error { return rondo.NewQueue[int](0).Join(ctx) }},
+	{"Queue.Put", fails, fails, "Queue.Put", func(ctx context.Context, _ *objects) error { return rondo.NewQueue[int](0).Put(ctx, 1) }},
+	{"RWMutex.Lock", fails, fails, "RWMutex.Lock", func(ctx context.Context, _ *objects) error { return new(rondo.RWMutex).Lock(ctx) }},
+	{"RWMutex.RLock", fails, fails, "RWMutex.RLock", func(ctx context.Context, _ *objects) error { return new(rondo.RWMutex).RLock(ctx) }},
+	{"Semaphore.Acquire", fails, fails, "Semaphore.Acquire", func(ctx context.Context, _ *objects) error { return rondo.NewSemaphore(1).Acquire(ctx) }},
+	{"WaitList.Park", fails, fails, "WaitList.Park", func(ctx context.Context, _ *objects) error {
 		return new(rondo.WaitList).Park(ctx, rondo.Reason{What: "test"})
 	}},
 }
@@ -198,13 +198,42 @@ func (c *call) check(t *testing.T, where string, want outcome, o *objects) {
 	case nested:
 		ok = err != nil && strings.HasPrefix(err.Error(), "rondo: "+c.says+" inside a task: ")
 	case throws:
-		ok = text == "rondo: "+c.says+" with a ctx that does not come from Run"
-	case ends, works:
+		ok = strings.HasPrefix(text, "rondo: "+c.says+": this ctx belongs to no running loop; use the one that") ||
+			strings.HasPrefix(text, "rondo: "+c.says+" from a goroutine that is not a task of")
+	case works:
 		ok = err == nil
 	}
 	if !ok || (text != "") != (want == throws) {
 		t.Errorf("%s %s: want: %s, naming %q; it returned %v, panic %q", c.name, where, want, c.says, err, text)
 	}
+}
+
+// TestCancelledContext: with the ctx of a cancelled scope each call that returns an
+// error returns the cause, except Shield, and a sequence ends.
+func TestCancelledContext(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		o := &objects{task: rondo.Go(ctx, nothing), future: rondo.NewFuture[int](ctx)}
+		o.future.Set(1)
+		_ = o.task.Wait(ctx)
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			o.scope = g
+			g.Cancel(errStop)
+			for _, c := range surface {
+				var err error
+				text := panicOf(func() { err = c.do(g, o) })
+				want := map[bool]error{true: errStop, false: nil}[c.inTask == fails && c.name != "Shield"]
+				switch c.name {
+				case "Current", "LoopOf", "Tasks", "Run", "Runner.Run":
+					want = err // they do not ask
+				}
+				if text != "" || err != want {
+					t.Errorf("%s returned %v, panic %q; want %v", c.name, err, text, want)
+				}
+			}
+			return nil
+		})
+		return nil
+	})
 }
 
 // TestSurfaceIsComplete: the table has each exported function of package rondo

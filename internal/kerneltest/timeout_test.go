@@ -3,6 +3,8 @@ package kerneltest_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +16,7 @@ func TestTimeout(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
 		err := rondo.Timeout(ctx, time.Minute, forever)
-		if err != context.DeadlineExceeded || rondo.Now(ctx).Sub(start) != time.Minute {
+		if !errors.Is(err, context.DeadlineExceeded) || rondo.Now(ctx).Sub(start) != time.Minute {
 			t.Errorf("Timeout returned %v after %v", err, rondo.Now(ctx).Sub(start))
 		}
 		if err := rondo.Timeout(ctx, time.Minute, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Second) }); err != nil {
@@ -28,7 +30,7 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("with a body that does not wait Timeout returned %v", err)
 		}
 		err = rondo.Timeout(ctx, -1, func(ctx context.Context) error { return rondo.Yield(ctx) })
-		if err != context.DeadlineExceeded {
+		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("with a deadline that has passed Timeout returned %v", err)
 		}
 		// An error of the body is returned beside the deadline's.
@@ -37,7 +39,7 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("with a body that fails after the deadline Timeout returned %v", err)
 		}
 		err = rondo.Deadline(ctx, rondo.Now(ctx).Add(time.Second), forever)
-		if err != context.DeadlineExceeded {
+		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Deadline returned %v", err)
 		}
 	})
@@ -51,15 +53,11 @@ func TestNestedTimeouts(t *testing.T) {
 				inner = rondo.Timeout(ctx, c.inner*time.Second, forever)
 				return rondo.Check(ctx)
 			})
-			if inner != context.DeadlineExceeded {
+			if !errors.Is(inner, context.DeadlineExceeded) {
 				t.Errorf("outer %v, inner %v: the inner Timeout returned %v", c.outer, c.inner, inner)
 			}
-			want := error(nil)
-			if c.outer < c.inner {
-				want = context.DeadlineExceeded
-			}
-			if c.outer != c.inner && outer != want {
-				t.Errorf("outer %v, inner %v: the outer Timeout returned %v, want %v", c.outer, c.inner, outer, want)
+			if expired := errors.Is(outer, context.DeadlineExceeded); c.outer != c.inner && expired != (c.outer < c.inner) {
+				t.Errorf("outer %v, inner %v: the outer Timeout returned %v", c.outer, c.inner, outer)
 			}
 		}
 	})
@@ -87,7 +85,7 @@ func TestSetDeadline(t *testing.T) {
 			g.SetDeadline(start)
 			return rondo.Check(g)
 		})
-		if err != context.DeadlineExceeded {
+		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Group returned %v", err)
 		}
 	})
@@ -103,20 +101,125 @@ func TestOuterDeadlineWinsTheTie(t *testing.T) {
 			inner = rondo.Deadline(ctx, at, forever)
 			return rondo.Check(ctx)
 		})
-		if inner != context.DeadlineExceeded || outer != context.DeadlineExceeded {
+		if !errors.Is(inner, context.DeadlineExceeded) || !errors.Is(outer, context.DeadlineExceeded) {
 			t.Errorf("the inner Deadline returned %v, the outer one %v", inner, outer)
 		}
 		// With a Shield between them the inner deadline cancels the inner scope only.
 		at = at.Add(time.Second)
 		outer = rondo.Deadline(ctx, at, func(ctx context.Context) error {
 			err := rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Deadline(ctx, at, forever) })
-			if err != context.DeadlineExceeded {
+			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("in the Shield Deadline returned %v", err)
 			}
 			return nil
 		})
 		if outer != nil {
 			t.Errorf("around the Shield Deadline returned %v", outer)
+		}
+	})
+}
+
+// TestDeadlineThatEndedNothing: a deadline that ended no wait is not among the
+// errors, although it has passed.
+func TestDeadlineThatEndedNothing(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
+			return rondo.Shield(ctx, func(ctx context.Context) error {
+				_ = rondo.Sleep(ctx, 2*time.Second)
+				return errBroken
+			})
+		})
+		if err != errBroken {
+			t.Errorf("Timeout around a Shield returned %v", err)
+		}
+		err = rondo.Timeout(ctx, -1, func(ctx context.Context) error {
+			if ctx.Err() == nil {
+				t.Error("the scope is not cancelled")
+			}
+			return errBroken // to ask ctx is no wait
+		})
+		if err != errBroken {
+			t.Errorf("Timeout around a body that does not wait returned %v", err)
+		}
+	})
+}
+
+// TestSwallowedDeadline: a deadline that ended a wait is returned by the scope
+// that has it, whatever was made of the wait's error.
+func TestSwallowedDeadline(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
+			err := rondo.Timeout(ctx, time.Hour, forever)
+			if !errors.Is(err, context.DeadlineExceeded) || rondo.TimedOut(ctx, err) {
+				t.Errorf("the inner Timeout returned %v; its own deadline: %v", err, rondo.TimedOut(ctx, err))
+			}
+			return nil
+		})
+		if !errors.Is(err, context.DeadlineExceeded) || !rondo.TimedOut(ctx, err) {
+			t.Errorf("the outer Timeout returned %v; its own deadline: %v", err, rondo.TimedOut(ctx, err))
+		}
+		err = rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
+			err := rondo.Timeout(ctx, time.Second, forever)
+			if !rondo.TimedOut(ctx, fmt.Errorf("asking: %w", err)) || rondo.TimedOut(ctx, errBroken) {
+				t.Errorf("the inner Timeout returned %v, not its own deadline", err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("the outer Timeout returned %v for a deadline that was handled", err)
+		}
+	})
+}
+
+// TestSequenceThatWasCut: a sequence ends without an error when its ctx is
+// cancelled; the scopes that were cancelled return the cause.
+func TestSequenceThatWasCut(t *testing.T) {
+	for name, sequence := range map[string]func(ctx context.Context){
+		"Every": func(ctx context.Context) {
+			for range rondo.Every(ctx, time.Minute) {
+				continue
+			}
+		},
+		"Queue.All": func(ctx context.Context) {
+			for range rondo.NewQueue[int](0).All(ctx) {
+				continue
+			}
+		},
+		"AsCompleted": func(ctx context.Context) {
+			for range rondo.AsCompleted(ctx, rondo.NewFuture[int](ctx)) {
+				continue
+			}
+		},
+	} {
+		sim.Test(t, func(ctx context.Context) {
+			var inner error
+			err := rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
+				inner = rondo.Group(ctx, func(g *rondo.Scope) error {
+					g.Go(func(ctx context.Context) error { sequence(ctx); return nil })
+					return nil
+				})
+				return nil
+			})
+			if !errors.Is(inner, context.DeadlineExceeded) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: Group returned %v, Timeout %v", name, inner, err)
+			}
+		})
+	}
+}
+
+// TestTwoDeadlinesAreTwoErrors: the deadline of one task's Timeout is no echo of
+// that of another, for which the group failed.
+func TestTwoDeadlinesAreTwoErrors(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			for range 2 {
+				g.Go(func(ctx context.Context) error { return rondo.Timeout(ctx, time.Second, forever) })
+			}
+			g.Go(forever)
+			return nil
+		})
+		if n := strings.Count(fmt.Sprint(err), "deadline"); n != 2 {
+			t.Errorf("Group returned %d deadlines: %v", n, err)
 		}
 	})
 }

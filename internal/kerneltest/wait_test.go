@@ -53,7 +53,7 @@ func TestWaitAny(t *testing.T) {
 			}
 			return err
 		})
-		if err != context.DeadlineExceeded || a.Done() {
+		if !errors.Is(err, context.DeadlineExceeded) || a.Done() {
 			t.Errorf("Timeout returned %v; the task has ended: %v", err, a.Done())
 		}
 		if got, err := rondo.WaitAny(ctx, a); got != a || err != nil || a.Err() != nil {
@@ -108,7 +108,7 @@ func TestAsCompleted(t *testing.T) {
 			}
 			return rondo.Check(ctx)
 		})
-		if n != 1 || err != context.DeadlineExceeded || slow.Done() {
+		if n != 1 || !errors.Is(err, context.DeadlineExceeded) || slow.Done() {
 			t.Errorf("AsCompleted yielded %d Futures; Timeout returned %v", n, err)
 		}
 		for f := range rondo.AsCompleted(ctx, slow, fast) {

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // A Site is a stack, as it was when Here was called.
@@ -37,20 +39,37 @@ func (s *Site) String() string {
 	return ""
 }
 
-// CalledAs returns the name of the function of package rondo by which the
-// calling goroutine entered that package, such as "Event.Set". It is called in
-// package rondo.
+// CalledAs returns the name of the exported function of Rondo by which the calling
+// goroutine entered Rondo, such as "Event.Set" or "socket.Conn.Read".
 func CalledAs() string {
 	var pcs [32]uintptr
 	name := "a call"
 	for f := range frames(pcs[:runtime.Callers(2, pcs[:])]) {
-		rest, ok := strings.CutPrefix(f.Function, module+".")
-		if !ok {
+		rest, ok := strings.CutPrefix(f.Function, module)
+		if !ok || !own(f.Function) {
 			break
 		}
-		name = rest
+		if called := plain(rest); exported(called) {
+			name = called
+		}
 	}
-	return strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(name)
+	return name
+}
+
+// plain returns the name of a function as a program writes it, with the package
+// unless that is rondo. A closure has the name of the function that it is in.
+func plain(function string) string {
+	function, _, _ = strings.Cut(strings.TrimLeft(function, "./"), ".func")
+	return strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(function)
+}
+
+// exported reports whether a program can call what has the given name.
+func exported(name string) bool {
+	parts := strings.Split(name, ".")
+	if slices.Contains(packages, "/"+parts[0]+".") {
+		parts = parts[1:]
+	}
+	return !slices.ContainsFunc(parts, func(part string) bool { return part == "" || !unicode.IsUpper(rune(part[0])) })
 }
 
 // FuncName returns the name of the function with the given entry. The name of a
@@ -83,10 +102,8 @@ func own(function string) bool {
 	if strings.HasPrefix(rest, "/internal/") {
 		return !strings.Contains(rest, "_test.") // a test from outside is a user's
 	}
-	for _, p := range []string{".", "/socket.", "/process.", "/signals.", "/sim.", "/coro."} {
-		if strings.HasPrefix(rest, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(packages, func(p string) bool { return strings.HasPrefix(rest, p) })
 }
+
+// packages are Rondo's packages for programs.
+var packages = []string{".", "/socket.", "/process.", "/signals.", "/sim.", "/coro."}

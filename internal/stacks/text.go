@@ -59,6 +59,22 @@ func Lines() func(id uint64) string {
 	return func(id uint64) string { return UserLine(all[id]) }
 }
 
+// OfPanic returns the text of a stack that was taken while a panic was recovered,
+// without the calls above the one that panicked.
+func OfPanic(stack string) string {
+	lines := strings.Split(stack, "\n")
+	for i := 1; i+1 < len(lines); i += 2 {
+		if !strings.HasPrefix(lines[i], "panic(") {
+			continue
+		}
+		for i += 2; i+1 < len(lines) && strings.HasPrefix(lines[i], "runtime."); {
+			i += 2
+		}
+		return strings.Join(append(lines[:1:1], lines[i:]...), "\n")
+	}
+	return stack
+}
+
 // UserLine returns the innermost place in the text of a stack that is the user's
 // own, as "function at file:line", or "".
 func UserLine(stack string) string {
