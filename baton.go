@@ -79,7 +79,10 @@ func (l *Loop) enter(nx *Task, fromRun bool) *slot {
 	w := nx.worker
 	s := w.at
 	if l.surplus > 0 && direct && s.born.isIdle() {
-		s = l.retire(s)
+		// That worker ends, on the way to nx: the runtime runs it, and then nx.
+		end := s.born
+		l.retire(end)
+		s, end.at = end.at, nil
 	}
 	w.at, l.current = nil, nx
 	if !direct {

@@ -28,18 +28,7 @@ type callers struct {
 
 	// The coroutines that have called the loop, in the tasks that resumed them. The
 	// loop itself has no use for them; readers from outside have.
-	nested  []nested
-	records map[uintptr]int32 // the place of each, plus one, by its record
-	free    int32             // the first free place, plus one; next leads to the others
-}
-
-// nested is a coroutine, and the task that it is nested in. A free place has no
-// task.
-type nested struct {
-	id         uint64
-	in         *Task
-	g          uintptr // the runtime's record of it
-	next, prev int32   // the places of its neighbours among those in the task, plus one
+	nested gid.Nestings[Task]
 }
 
 // inside reports whether the calling goroutine is on the loop's side: it is the
@@ -54,7 +43,7 @@ func (l *Loop) insideNested() bool {
 	n := 0
 	for id := range gid.Resumers() {
 		if l.goroutines.Has(id) {
-			l.noteNested(l.current, gid.ID(), gid.Record())
+			l.noteNested(l.current)
 			return true
 		}
 		if n++; n%32 == 0 && ofAnyLoop(id) {
@@ -78,78 +67,22 @@ func ofAnyLoop(id uint64) bool {
 	return false
 }
 
-// noteNested notes that a coroutine, known by its number and its record, is nested
-// in t, unless that is noted.
-// One that has the record of another takes its place: that one has ended. So there
-// are never more than the program has had goroutines at once, however many a task
-// makes.
-func (c *callers) noteNested(t *Task, id uint64, g uintptr) {
-	if t == nil || g == 0 {
+// noteNested notes that the calling coroutine is nested in t, unless that is noted.
+func (c *callers) noteNested(t *Task) {
+	if t == nil {
 		return
-	}
-	i := c.records[g]
-	switch {
-	case i == 0:
-		i = c.place()
-	case c.nested[i-1].id == id && c.nested[i-1].in == t:
-		return
-	default:
-		c.unlink(i)
 	}
 	if t.extra == nil {
 		t.extra = new(taskExtra)
 	}
-	x := t.extra
-	c.nested[i-1] = nested{id: id, in: t, g: g, next: x.nested}
-	if x.nested != 0 {
-		c.nested[x.nested-1].prev = i
-	}
-	x.nested, c.records[g] = i, i
-}
-
-// place returns a free place, plus one.
-func (c *callers) place() int32 {
-	if c.records == nil {
-		c.records = make(map[uintptr]int32)
-	}
-	i := c.free
-	if i == 0 {
-		c.nested = append(c.nested, nested{})
-		return int32(len(c.nested))
-	}
-	c.free = c.nested[i-1].next
-	return i
-}
-
-// unlink takes the coroutine at place i-1 out of its task.
-func (c *callers) unlink(i int32) {
-	n := &c.nested[i-1]
-	if n.next != 0 {
-		c.nested[n.next-1].prev = n.prev
-	}
-	if n.prev != 0 {
-		c.nested[n.prev-1].next = n.next
-	} else {
-		n.in.extra.nested = n.next
-	}
+	c.nested.Put(t, &t.extra.nested, gid.ID(), gid.Record())
 }
 
 // forgetNested drops the nested coroutines of a task that has ended. One that goes
 // on in another task is noted there.
 func (c *callers) forgetNested(t *Task) {
-	if t.extra == nil {
-		return
-	}
-	for i := t.extra.nested; i != 0; {
-		n := &c.nested[i-1]
-		delete(c.records, n.g)
-		next := n.next
-		*n = nested{next: c.free}
-		c.free, i = i, next
-	}
-	t.extra.nested = 0
-	if len(c.records) == 0 {
-		c.nested, c.records, c.free = nil, nil, 0
+	if t.extra != nil {
+		c.nested.Drop(&t.extra.nested)
 	}
 }
 

@@ -92,7 +92,7 @@ func (l *Loop) turn() {
 // pick returns the task to run next. It runs the callbacks that come before it,
 // and turns the loop whenever a turn's batch is used up.
 //
-// If the loop would sleep, pick returns the runTask, unless mayTurn says that the
+// If the loop would sleep, or has workers to retire, pick returns the runTask, unless mayTurn says that the
 // caller is that one: to sleep takes the deepest calls there are, and the stack of
 // a task that waits for long should stay small.
 func (l *Loop) pick(mayTurn bool) *Task {
@@ -119,8 +119,11 @@ func (l *Loop) pick(mayTurn bool) *Task {
 				l.call(e.call)
 			}
 		}
-		if l.queue.Len() == 0 && !mayTurn && !l.inbox.pending() {
+		if !mayTurn && (l.due || l.queue.Len() == 0 && !l.inbox.pending()) {
 			return l.runTask
+		}
+		if l.due {
+			l.retireSurplus()
 		}
 		l.turn()
 	}
@@ -150,7 +153,7 @@ func (l *Loop) ask() {
 		if l.observer != nil {
 			l.observer.observe(event{kind: loopSleeps})
 		}
-		l.poll(until)
+		l.poll(min(until, l.lookAt()))
 		l.now = l.driver.Now()
 		l.yielded = l.now
 		l.stats.Idle += time.Duration(l.now - idle)
