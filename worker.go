@@ -7,8 +7,7 @@ package rondo
 // The law: a worker is running, or parked in one slot (baton.go), or its life is
 // over. A worker that is parked without a task is idle and in the pool. Only a
 // worker that returns from its life ends, and only the goroutine that is parked
-// in the slot of its birth runs next. So while a task is parked there, the worker
-// can end only on the way to that task.
+// in the slot of its birth runs next.
 
 import (
 	"iter"
@@ -51,8 +50,9 @@ type worker struct {
 
 // pool has the workers of a loop.
 type pool struct {
-	idle    []*worker
-	workers int // all of them
+	idle     []*worker
+	workers  int   // all of them
+	nextTask *Task // runs when the task that ends has ended, past the queue; see Pull
 
 	// How many are idle for long, so that a burst of tasks does not leave its
 	// stacks behind for ever.
@@ -81,9 +81,6 @@ func (w *worker) take(t *Task) {
 	w.inner = &t.scope
 	w.switches = 0
 }
-
-// isIdle reports whether the worker waits for a task: it is parked without one.
-func (w *worker) isIdle() bool { return w.job == nil && w.at != nil }
 
 // idleWorker takes the worker that became idle last, whose stack is warmest.
 func (p *pool) idleWorker() *worker {
@@ -149,7 +146,10 @@ func (w *worker) begin(yield func(unit) bool) {
 func (w *worker) runJobs() {
 	l := w.loop
 	for {
-		nx := l.pick(false)
+		nx := l.nextTask
+		if l.nextTask = nil; nx == nil {
+			nx = l.pick(false)
+		}
 		if nx.worker == nil && direct {
 			// A task that has not started needs no switch: it runs right here.
 			l.current = nx
@@ -225,9 +225,8 @@ func (l *Loop) lookForSurplus() {
 	if l.now-l.idleSince < idleFor {
 		return
 	}
-	l.surplus, l.stuck = max(0, l.leastIdle-idleMin), 0
-	l.due = l.surplus > 0
-	l.leastIdle, l.idleSince = len(l.idle), l.now
+	l.surplus = max(0, l.leastIdle-idleMin)
+	l.due, l.stuck, l.leastIdle, l.idleSince = l.surplus > 0, 0, len(l.idle), l.now
 }
 
 // lookAt returns when a loop that sleeps looks for surplus workers.
