@@ -10,6 +10,7 @@ package rondo
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/stacks"
@@ -54,8 +55,13 @@ func (os observers) observe(e event) {
 }
 
 // A debugger is what Debug adds to a loop: it notes where tasks were started, and
-// refuses to let goroutines that are not the loop's end a wait.
-type debugger struct{ loop *Loop }
+// refuses to let goroutines that are not the loop's end a wait, and tasks wait that
+// are locked to their thread.
+type debugger struct {
+	loop  *Loop
+	locks uint64      // how often the goroutine of Run is locked to its thread
+	undo  func(*Task) // markUnwinding
+}
 
 func (d debugger) observe(e event) {
 	switch e.kind {
@@ -65,6 +71,25 @@ func (d debugger) observe(e event) {
 		if !d.loop.inside() {
 			panic(d.loop.wrongGoroutine())
 		}
+	case taskParked:
+		if t := e.task; t != nil && t.fn != nil && gid.Locks() != d.locks {
+			d.undo(t)
+			panic(fmt.Sprintf("rondo: %s in %s, which is locked to its thread by runtime.LockOSThread or by a call from C: it must not wait; use Offload", stacks.Entered(), t.Name()))
+		}
+	case taskEnded:
+		d.unlock(e.task, e.err)
+	}
+}
+
+// unlock unlocks a task that ends from its thread. It panics for it, unless the task
+// has panicked itself.
+func (d debugger) unlock(t *Task, err error) {
+	was := gid.Locks()
+	for n := was; uint32(n) > uint32(d.locks); n-- {
+		runtime.UnlockOSThread()
+	}
+	if _, panicked := err.(*PanicError); was != d.locks && !panicked {
+		panic("rondo: " + t.Name() + " has ended and is locked to its thread: call runtime.UnlockOSThread before")
 	}
 }
 

@@ -81,6 +81,7 @@ func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), s
 		h.caller = t
 		t.waitFor("next", h.task.id)
 		h.loop.handOver(t, h.task)
+		h.caller = nil
 		if h.fault != nil || h.exited {
 			h.fail()
 		}
@@ -151,10 +152,8 @@ func (h *puller[T]) start() bool {
 			return false
 		}
 		s.value, s.given = v, true
-		c := s.caller
-		s.caller = nil
 		t.waitFor("pull", 0)
-		s.loop.handOver(t, c)
+		s.loop.handOver(t, s.caller)
 		return !s.closing
 	}
 	run := func(context.Context) error {

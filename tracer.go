@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/timeline"
 	"github.com/rondo-go/rondo/internal/watchdog"
 )
@@ -65,7 +66,7 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 	}
 	var all observers
 	if r.Debug {
-		all = append(all, debugger{l})
+		all = append(all, debugger{l, gid.Locks(), l.markUnwinding})
 	}
 	if r.SlowStep > 0 {
 		dog := watchdog.Start(watchdog.Config{

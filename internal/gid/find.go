@@ -26,9 +26,10 @@ func record() uintptr
 func word(at uintptr) uintptr
 
 const (
-	recordWords = 48 // the words of a record that are searched; all records are longer
-	frameWords  = 16 // the words at the end of a coroutine's stack that are searched
-	stackEnd    = 8  // where a record has the end of its stack; runtime/cgo relies on it
+	recordWords = 48       // the words of a record that are searched; all records are longer
+	frameWords  = 16       // the words at the end of a coroutine's stack that are searched
+	heapBytes   = 64 << 20 // how large the heap is at most when the program starts
+	stackEnd    = 8        // where a record has the end of its stack; runtime/cgo relies on it
 )
 
 var (
@@ -135,9 +136,9 @@ func pointerTo(value uintptr) []uintptr {
 	end := word(record() + stackEnd)
 	for at := uintptr(8); at < frameWords*8; at += 8 {
 		p := word(end - at)
-		// What does not point to the heap must not be followed. The heap is in one
-		// piece when the program starts.
-		if p%8 == 0 && p>>26 == near>>26 && word(p) == value {
+		// What does not point to the heap must not be followed. The heap is small and
+		// in one piece when the program starts.
+		if p%8 == 0 && p-near+heapBytes/2 < heapBytes && word(p) == value {
 			return []uintptr{at}
 		}
 	}
