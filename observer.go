@@ -58,12 +58,13 @@ func (os observers) observe(e event) {
 // refuses to let goroutines that are not the loop's end a wait, and tasks wait that
 // are locked to their thread.
 type debugger struct {
-	loop  *Loop
-	locks uint64      // how often the goroutine of Run is locked to its thread
-	undo  func(*Task) // markUnwinding
+	loop    *Loop
+	locks   uint64      // how often the goroutine of Run is locked to its thread
+	undo    func(*Task) // markUnwinding
+	refused *Task       // the task that could not be unlocked when it was to wait
 }
 
-func (d debugger) observe(e event) {
+func (d *debugger) observe(e event) {
 	switch e.kind {
 	case taskStarted:
 		e.task.ensureExtra().site = stacks.Here()
@@ -72,25 +73,32 @@ func (d debugger) observe(e event) {
 			panic(d.loop.wrongGoroutine())
 		}
 	case taskParked:
-		if t := e.task; t != nil && t.fn != nil && gid.Locks() != d.locks {
+		if t := e.task; t != nil && t.fn != nil && d.unlock() && d.refused != t {
+			if gid.Locks() != d.locks {
+				d.refused = t // inside a call from C: only the runtime can end it
+			}
 			d.undo(t)
 			panic(fmt.Sprintf("rondo: %s in %s, which is locked to its thread by runtime.LockOSThread or by a call from C: it must not wait; use Offload", stacks.Entered(), t.Name()))
 		}
 	case taskEnded:
-		d.unlock(e.task, e.err)
+		if _, panicked := e.err.(*PanicError); d.unlock() && !panicked {
+			panic("rondo: " + e.task.Name() + " has ended and is locked to its thread: call runtime.UnlockOSThread before")
+		}
 	}
 }
 
-// unlock unlocks a task that ends from its thread. It panics for it, unless the task
-// has panicked itself.
-func (d debugger) unlock(t *Task, err error) {
-	was := gid.Locks()
-	for n := was; uint32(n) > uint32(d.locks); n-- {
+// unlock reports whether the caller is locked to its thread more often than the
+// goroutine of Run. It is locked as often as that afterwards, so that deferred calls
+// may wait, unless a call from C has locked it.
+func (d *debugger) unlock() bool {
+	locks := gid.Locks()
+	for n := uint32(locks); n > uint32(d.locks); n-- {
 		runtime.UnlockOSThread()
 	}
-	if _, panicked := err.(*PanicError); was != d.locks && !panicked {
-		panic("rondo: " + t.Name() + " has ended and is locked to its thread: call runtime.UnlockOSThread before")
+	for n := uint32(locks); n < uint32(d.locks); n++ {
+		runtime.LockOSThread() // a deferred call has unlocked it again
 	}
+	return locks > d.locks
 }
 
 // wrongGoroutine is the panic of a call, on something that belongs to the loop, by

@@ -66,7 +66,7 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 	}
 	var all observers
 	if r.Debug {
-		all = append(all, debugger{l, gid.Locks(), l.markUnwinding})
+		all = append(all, &debugger{loop: l, locks: gid.Locks(), undo: l.markUnwinding})
 	}
 	if r.SlowStep > 0 {
 		dog := watchdog.Start(watchdog.Config{

@@ -77,6 +77,14 @@ var lockedWaits = map[string]func(ctx context.Context) error{
 		defer runtime.UnlockOSThread()
 		return rondo.Sleep(ctx, time.Millisecond)
 	},
+	"rondo.Group in main": func(ctx context.Context) error {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(forever) // the panic waits for it
+			return nil
+		})
+	},
 	"rondo.Yield in main": func(ctx context.Context) error {
 		runtime.LockOSThread() // and nothing unlocks it
 		return rondo.Yield(ctx)
