@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+	"time"
 )
 
 // placement returns where each goroutine of a loop is parked. It is the model of
@@ -119,8 +120,87 @@ func waitGoroutines(t *testing.T, before int) {
 	t.Errorf("%d goroutines are left", runtime.NumGoroutine()-before)
 }
 
+// TestRetireSurplus makes random transfers, which scatter the goroutines over the
+// slots, and then has the goroutine of Run retire a random number of idle workers.
+// So many end, unless the slots of the others' births have tasks parked in them, and
+// the loop goes on.
+func TestRetireSurplus(t *testing.T) {
+	for seed := range uint64(40) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		before := runtime.NumGoroutine()
+		err := Run(context.Background(), func(ctx context.Context) error {
+			l := scopeOf(ctx).loop
+			var asleep WaitList
+			act := func(ctx context.Context) error {
+				for rnd.IntN(4) > 0 {
+					if rnd.IntN(3) == 0 {
+						if err := asleep.Park(ctx, Reason{What: "test"}); err != nil {
+							return err
+						}
+					} else if err := Yield(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			for range 50 {
+				for range rnd.IntN(60) {
+					Go(ctx, act)
+				}
+				for range rnd.IntN(60) {
+					asleep.Wake()
+				}
+				// When nothing can run, the timer's callback runs on the goroutine of Run.
+				l.CallLater(1, func() { retireSome(t, l, rnd) })
+				if err := Sleep(ctx, 2); err != nil {
+					return err
+				}
+			}
+			for asleep.Len() > 0 {
+				asleep.WakeAll()
+				if err := Yield(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		waitGoroutines(t, before)
+	}
+}
+
+// retireSome retires a random number of idle workers, if the caller is the
+// goroutine of Run.
+func retireSome(t *testing.T, l *Loop, rnd *rand.Rand) {
+	if !direct || l.runTask.worker.at != nil {
+		return // without direct every worker is parked where it was born
+	}
+	idle := len(l.idle)
+	want := rnd.IntN(idle + 1)
+	l.surplus = want
+	l.retireSurplus()
+	if got := idle - len(l.idle); got != want-l.surplus || l.stuck != l.surplus {
+		t.Fatalf("%d of %d idle workers ended, %d of %d are still surplus", got, idle, l.surplus, want)
+	}
+	l.surplus = 0
+	at := placement(t, l)
+	if len(at) != l.workers {
+		t.Fatalf("%d goroutines are parked in %d slots", len(at), l.workers)
+	}
+	if l.stuck == 0 {
+		return
+	}
+	for _, w := range l.idle {
+		if who := at[&w.home]; who == "an idle worker" || who == "Run" {
+			t.Fatalf("%d workers are still surplus, and the slot of one's birth has %s", l.stuck, who)
+		}
+	}
+}
+
 // TestSurplus: workers that a burst of tasks left idle are retired after a while,
-// also if other tasks go on.
+// also if nothing happens meanwhile.
 func TestSurplus(t *testing.T) {
 	err := Run(context.Background(), func(ctx context.Context) error {
 		l := scopeOf(ctx).loop
@@ -141,32 +221,23 @@ func TestSurplus(t *testing.T) {
 		if err != nil || l.workers < burst {
 			t.Fatalf("%d workers for %d tasks, %v", l.workers, burst, err)
 		}
-		// This is as if the time of two looks had passed.
-		for range 2 {
-			l.idleSince = l.now - idleFor
-			l.lookForSurplus()
+		// This is as if so much time had passed that they were found idle once, and
+		// it were nearly time to look again.
+		l.idleSince = l.now - idleFor
+		l.lookForSurplus()
+		l.surplus, l.due = 0, false
+		l.idleSince = l.now - idleFor + int64(time.Millisecond)
+		turns := l.stats.Turns
+		if err := Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
 		}
-		over := l.surplus
-		if over < burst-2*idleMin {
-			t.Fatalf("%d of %d idle workers are surplus", over, len(l.idle))
+		if want := idleMin + 2; l.workers > want || l.live != 1 {
+			t.Errorf("%d workers are left, and %d tasks; want %d at most", l.workers, l.live, want)
 		}
-		// Tasks that park and wake pass through the slots of idle workers.
-		before := l.workers
-		for range 20 {
-			err := Group(ctx, func(g *Scope) error {
-				for range idleMin {
-					g.Go(func(ctx context.Context) error { return Yield(ctx) })
-				}
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-			placement(t, l)
+		if turns = l.stats.Turns - turns; turns > 10 {
+			t.Errorf("the loop turned %d times meanwhile", turns)
 		}
-		if direct && l.workers >= before {
-			t.Errorf("none of %d workers was retired", before)
-		}
+		placement(t, l)
 		return nil
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ func TestNestedCoroutinesDoNotPileUp(t *testing.T) {
 			}
 			stop()
 		}
-		if n, places := len(l.nested), l.goroutines.Places(); n > 500 || places > 4096 {
+		if n, places := len(l.nested.Places), l.goroutines.Places(); n > 500 || places > 4096 {
 			t.Errorf("the table has %d coroutines, in %d places", n, places)
 		}
 		return nil

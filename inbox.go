@@ -14,8 +14,10 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/list"
 	"github.com/rondo-go/rondo/internal/ring"
+	"github.com/rondo-go/rondo/internal/stacks"
 	"github.com/rondo-go/rondo/internal/trap"
 )
 
@@ -148,7 +150,7 @@ func (l *Loop) post(e entry) error {
 	b.mu.Lock()
 	if b.shut {
 		b.mu.Unlock()
-		return wrap("Post", ErrLoopClosed)
+		return kernel.Wrap("Post", ErrLoopClosed)
 	}
 	b.in = append(b.in, e)
 	first := !b.some.Swap(true)
@@ -170,3 +172,10 @@ func (l *Loop) Post(fn func()) error {
 
 // goFunc runs fn on a goroutine of its own. The caller sees to it that it ends.
 func goFunc(fn func()) { go fn() }
+
+// mustNotBeNil panics if a function of the caller's is nil.
+func mustNotBeNil(isNil bool) {
+	if isNil {
+		panic("rondo: " + stacks.CalledAs() + " with a nil function")
+	}
+}

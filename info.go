@@ -262,7 +262,8 @@ type taskExtra struct {
 	site       *stacks.Site    // where the task was started; nil without Debug
 	calls      calls           // of OnDone
 	unobserved *unobservedError
-	confined   bool // see effectiveScope
+	nested     int32 // the first of the coroutines nested in it; see callers
+	confined   bool  // see effectiveScope
 }
 
 func (t *Task) ensureExtra() *taskExtra {

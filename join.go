@@ -8,7 +8,10 @@ package rondo
 // after the loop's end; ErrLoopClosed if the loop has ended before there was one.
 // And a wait that was given up leaves nothing behind.
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // awaited is what can be waited for from outside its loop.
 type awaited interface {
@@ -134,4 +137,56 @@ func (l *Loop) waitAcross(ctx context.Context, mine *Loop, call string, a awaite
 		return err
 	}
 	return result
+}
+
+// WaitAny waits until one of the tasks has ended, and returns it; the others go
+// on. Its Err returns its error. If several have ended,
+// within a turn of the loop or before the call, it is the first of them in the
+// order of the arguments. If ctx is cancelled first WaitAny returns the cause
+// and no task. The tasks must be of ctx's loop.
+//
+// To wait for no task at all is an error. WaitAny panics if one of the tasks is
+// nil, or the one that calls.
+func WaitAny(ctx context.Context, ts ...*Task) (*Task, error) {
+	s, me, err := enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(ts) == 0 {
+		return nil, errors.New("rondo: WaitAny without tasks: none can end")
+	}
+	for _, t := range ts {
+		if t == nil {
+			panic("rondo: WaitAny with a nil Task")
+		}
+		if t == me {
+			panic("rondo: WaitAny of the task itself")
+		}
+	}
+	if t := ended(ts); t != nil {
+		return t, nil
+	}
+	var list WaitList
+	why := Reason{What: "tasks"}
+	if len(ts) == 1 {
+		list.Owner, why = ts[0], Reason{What: "task", On: ts[0].id}
+	}
+	for _, t := range ts {
+		defer t.onDone(s.loop.direct(func() { list.Wake() }))()
+	}
+	list.push(me)
+	if err := me.park(s, ctx, why); err != nil {
+		return nil, err
+	}
+	return ended(ts), nil
+}
+
+// ended returns the first of the tasks that has ended, or nil.
+func ended(ts []*Task) *Task {
+	for _, t := range ts {
+		if t.Done() {
+			return t
+		}
+	}
+	return nil
 }

@@ -9,6 +9,7 @@ package rondo
 import (
 	"unsafe"
 
+	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/layout"
 	"github.com/rondo-go/rondo/internal/list"
 	"github.com/rondo-go/rondo/internal/ring"
@@ -45,7 +46,7 @@ var layoutTable = layout.Table{
 		layout.LoopTimers:   uint16(unsafe.Offsetof(Loop{}.timers) + unsafe.Offsetof(timers{}.heap)),
 		layout.LoopOffloads: uint16(atBorder + unsafe.Offsetof(border{}.offloads) + unsafe.Offsetof(offloads{}.running)),
 		layout.LoopWorkers:  uint16(unsafe.Offsetof(Loop{}.pool) + unsafe.Offsetof(pool{}.workers)),
-		layout.LoopNested:   uint16(atBorder + unsafe.Offsetof(border{}.callers) + unsafe.Offsetof(callers{}.nested)),
+		layout.LoopNested:   uint16(atBorder + unsafe.Offsetof(border{}.callers) + unsafe.Offsetof(callers{}.nested) + unsafe.Offsetof(gid.Nestings[Task]{}.Places)),
 		layout.LoopSize:     uint16(unsafe.Sizeof(Loop{})),
 
 		layout.TaskWorker: uint16(unsafe.Offsetof(Task{}.worker)),
@@ -94,10 +95,10 @@ var layoutTable = layout.Table{
 		layout.TimerWorker: uint16(unsafe.Offsetof(timer{}.worker)),
 		layout.TimerSize:   uint16(unsafe.Sizeof(timer{})),
 
-		layout.NestedID:   uint16(unsafe.Offsetof(nested{}.id)),
-		layout.NestedG:    uint16(unsafe.Offsetof(nested{}.g)),
-		layout.NestedIn:   uint16(unsafe.Offsetof(nested{}.in)),
-		layout.NestedSize: uint16(unsafe.Sizeof(nested{})),
+		layout.NestedID:   uint16(unsafe.Offsetof(gid.Nesting[Task]{}.ID)),
+		layout.NestedG:    uint16(unsafe.Offsetof(gid.Nesting[Task]{}.Record)),
+		layout.NestedIn:   uint16(unsafe.Offsetof(gid.Nesting[Task]{}.In)),
+		layout.NestedSize: uint16(unsafe.Sizeof(gid.Nesting[Task]{})),
 	},
 }
 

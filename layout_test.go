@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/layout"
 )
 
@@ -19,7 +20,7 @@ import (
 // offsets.
 var records = map[string]reflect.Type{
 	"Loop": reflect.TypeFor[Loop](), "Task": reflect.TypeFor[Task](), "Extra": reflect.TypeFor[taskExtra](), "Worker": reflect.TypeFor[worker](),
-	"List": reflect.TypeFor[WaitList](), "Scope": reflect.TypeFor[Scope](), "Timer": reflect.TypeFor[timer](), "Nested": reflect.TypeFor[nested](),
+	"List": reflect.TypeFor[WaitList](), "Scope": reflect.TypeFor[Scope](), "Timer": reflect.TypeFor[timer](), "Nested": reflect.TypeFor[gid.Nesting[Task]](),
 }
 
 // TestRecordOffsets reads the names of the offsets, and the types of the fields there,

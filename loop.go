@@ -35,7 +35,6 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
-	"github.com/rondo-go/rondo/internal/ring"
 )
 
 // A busy loop asks the driver after askEvery steps, and earlier if they took
@@ -45,9 +44,6 @@ const (
 	askEvery = 64
 	askAfter = int64(100 * time.Microsecond)
 )
-
-// maxUnstarted is how many tasks that have not started are in the queue at most.
-const maxUnstarted = 64
 
 // yieldEvery is how long a busy loop keeps its processor while other
 // goroutines work for it: with one processor they would wait for the runtime's
@@ -75,26 +71,6 @@ type Loop struct {
 	stats    Stats
 }
 
-// schedule is what is ready to run, in the order in which it became ready.
-type schedule struct {
-	queue     ring.Ring[entry]
-	behind    ring.Ring[*Task]                       // tasks that have not started, beyond those in the queue
-	unstarted int                                    // tasks that have not started in the queue
-	batch     int                                    // how many of the queue this turn still runs
-	steps     uint64                                 // tasks and callbacks run so far
-	asked     uint64                                 // steps when the driver was asked last
-	askedAt   int64                                  // the clock then
-	check     uint64                                 // steps at which to look at the clock next
-	choose    func(n int, id func(i int) uint64) int // nil: in order
-	idAt      func(i int) uint64                     // the number of the task at place i
-}
-
-// An entry of the queue is a task or a callback, or nothing any more.
-type entry struct {
-	task *Task
-	call *Handle
-}
-
 // turn is the event loop. See the head of this file.
 func (l *Loop) turn() {
 	l.stats.Turns++
@@ -110,8 +86,8 @@ func (l *Loop) turn() {
 // pick returns the task to run next. It runs the callbacks that come before it,
 // and turns the loop whenever a turn's batch is used up.
 //
-// If the loop would sleep, or look at the clock, pick returns the runTask, unless
-// mayTurn says that the caller is that one: these are the deepest calls there are,
+// If the loop would sleep, look at the clock or retire workers, pick returns the
+// runTask, unless mayTurn says that the caller is that one: these are the deepest calls there are,
 // and the stack of a task that waits for long should stay small.
 func (l *Loop) pick(mayTurn bool) *Task {
 	if l.observer != nil {
@@ -128,8 +104,11 @@ func (l *Loop) pick(mayTurn bool) *Task {
 			}
 		}
 		if l.batch == 0 {
-			if l.queue.Len() == 0 && !mayTurn && !l.inbox.pending() {
+			if !mayTurn && l.runTask.state == stateWaiting && (l.due || l.queue.Len() == 0 && !l.inbox.pending()) {
 				return l.runTask
+			}
+			if l.due {
+				l.retireSurplus()
 			}
 			l.turn()
 			continue
@@ -199,7 +178,7 @@ func (l *Loop) ask() {
 		steps = 0
 		idle := l.driver.Now()
 		l.asleep = true
-		l.poll(until)
+		l.poll(min(until, l.lookAt()))
 		l.asleep = false
 		l.now = l.driver.Now()
 		l.yielded = l.now
@@ -272,44 +251,4 @@ func (l *Loop) call(h *Handle) {
 	}()
 	fn()
 	returned = true
-}
-
-// start puts t, which has not started, into the queue, or behind it.
-func (l *Loop) start(t *Task) {
-	if l.unstarted == maxUnstarted {
-		l.behind.Add(t)
-		return
-	}
-	l.unstarted++
-	l.queue.Add(entry{task: t})
-}
-
-// moveUp is called when a task is taken from the queue that has not started.
-func (l *Loop) moveUp() {
-	if l.behind.Len() > 0 {
-		l.queue.Add(entry{task: l.behind.Take()})
-	} else {
-		l.unstarted--
-	}
-}
-
-// ready puts t at the end of the queue.
-func (l *Loop) ready(t *Task) {
-	t.state = stateReady
-	l.queue.Add(entry{task: t})
-}
-
-// first exchanges the entry at place i of the queue with the first one.
-func (s *schedule) first(i int) {
-	a, b := s.queue.At(0), s.queue.At(i)
-	*a, *b = *b, *a
-}
-
-// taskID returns the number of the task at place i of the queue, or 0 for a
-// callback.
-func (s *schedule) taskID(i int) uint64 {
-	if t := s.queue.At(i).task; t != nil {
-		return t.id
-	}
-	return 0
 }

@@ -9,7 +9,9 @@ package rondo
 
 import (
 	"fmt"
+	"runtime"
 
+	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
@@ -54,10 +56,16 @@ func (os observers) observe(e event) {
 }
 
 // A debugger is what Debug adds to a loop: it notes where tasks were started, and
-// refuses to let goroutines that are not the loop's end a wait.
-type debugger struct{ loop *Loop }
+// refuses to let goroutines that are not the loop's end a wait, and tasks wait that
+// are locked to their thread.
+type debugger struct {
+	loop    *Loop
+	locks   uint64      // how often the goroutine of Run is locked to its thread
+	undo    func(*Task) // markUnwinding
+	refused *Task       // the task that could not be unlocked when it was to wait
+}
 
-func (d debugger) observe(e event) {
+func (d *debugger) observe(e event) {
 	switch e.kind {
 	case taskStarted:
 		e.task.ensureExtra().site = stacks.Here()
@@ -65,7 +73,33 @@ func (d debugger) observe(e event) {
 		if !d.loop.inside() {
 			panic(d.loop.wrongGoroutine())
 		}
+	case taskParked:
+		if t := e.task; t != nil && t.fn != nil && d.unlock() && d.refused != t {
+			if gid.Locks() != d.locks {
+				d.refused = t // inside a call from C: only the runtime can end it
+			}
+			d.undo(t)
+			panic(fmt.Sprintf("rondo: %s in %s, which is locked to its thread by runtime.LockOSThread or by a call from C: it must not wait; use Offload", stacks.Entered(), t.Name()))
+		}
+	case taskEnded:
+		if _, panicked := e.err.(*PanicError); d.unlock() && !panicked {
+			panic("rondo: " + e.task.Name() + " has ended and is locked to its thread: call runtime.UnlockOSThread before")
+		}
 	}
+}
+
+// unlock reports whether the caller is locked to its thread more often than the
+// goroutine of Run. It is locked as often as that afterwards, so that deferred calls
+// may wait, unless a call from C has locked it.
+func (d *debugger) unlock() bool {
+	locks := gid.Locks()
+	for n := uint32(locks); n > uint32(d.locks); n-- {
+		runtime.UnlockOSThread()
+	}
+	for n := uint32(locks); n < uint32(d.locks); n++ {
+		runtime.LockOSThread() // a deferred call has unlocked it again
+	}
+	return locks > d.locks
 }
 
 // wrongGoroutine is the panic of a call, on something that belongs to the loop, by

@@ -78,6 +78,7 @@ func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), s
 		h.caller = t
 		t.waitFor("next", h.task.id)
 		h.loop.handOver(t, h.task)
+		h.caller = nil
 		if h.fault != nil || h.exited {
 			h.fail()
 		}
@@ -148,13 +149,18 @@ func (h *puller[T]) start() bool {
 			return false
 		}
 		s.value, s.given = v, true
-		c := s.caller
-		s.caller = nil
 		t.waitFor("pull", 0)
-		s.loop.handOver(t, c)
+		s.loop.handOver(t, s.caller)
 		return !s.closing
 	}
-	if !s.begin(ctx, func() { seq(yield) }, reflect.ValueOf(seq).Pointer()) {
+	run := func(context.Context) error {
+		returned := false
+		defer s.end(&returned)
+		seq(yield)
+		returned = true
+		return nil
+	}
+	if !s.begin(ctx, run, reflect.ValueOf(seq).Pointer()) {
 		return false
 	}
 	if !s.loop.virtual {
@@ -189,31 +195,20 @@ func (p *pull) enter(call string) *Task {
 
 // begin makes the task, known to ctx's scope. entry is where the code of the
 // sequence that it stands for begins.
-func (p *pull) begin(ctx context.Context, sequence func(), entry uintptr) bool {
+func (p *pull) begin(ctx context.Context, run func(context.Context) error, entry uintptr) bool {
 	s := scopeOf(ctx)
 	if s.closed {
 		p.over = true
 		return false
 	}
-	p.task = p.loop.newTask(s.owner(), ctx, func(context.Context) error {
-		p.run(sequence)
-		return nil
-	}, entry)
+	p.task = p.loop.newTask(s.owner(), ctx, run, entry)
 	p.close = p.stopSoon
 	s.depend(&p.dependant)
 	return true
 }
 
-// run is the life of the task.
-func (p *pull) run(sequence func()) {
-	returned := false
-	defer p.end(&returned)
-	sequence()
-	returned = true
-}
-
-// end is called, deferred, when the sequence has ended in any way. What the task
-// still has to do is nobody's concern, so the caller goes first.
+// end is called, deferred, when the sequence has ended in any way. The caller goes
+// on when the task has ended; or before that, if the task may still have to wait.
 func (p *pull) end(returned *bool) {
 	t, c := p.task, p.caller
 	p.over, p.caller = true, nil
@@ -231,8 +226,15 @@ func (p *pull) end(returned *bool) {
 			p.exited = true
 		}
 	}
-	p.loop.ready(t)
-	p.loop.handOver(t, c)
+	if p.exited || t.scope.hasDependants() {
+		p.loop.ready(t)
+		p.loop.handOver(t, c)
+		return
+	}
+	if p.loop.observer != nil {
+		p.loop.observer.observe(event{kind: taskWoken, task: c})
+	}
+	p.loop.nextTask = c
 }
 
 // waitFor makes t, the running task, one that waits for another to hand over.

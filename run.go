@@ -87,9 +87,11 @@ type Runner struct {
 	// writes a timeline of every loop of the process besides; see rondo trace.
 	Tracer *Tracer
 
-	// LockThread keeps the loop on the OS thread on which Run was called, for
-	// cgo and graphical interfaces. Every hand-over to a goroutine then costs
-	// two switches of threads.
+	// LockThread keeps the loop on the OS thread on which Run was called, for C
+	// libraries and graphical interfaces that must be called on one thread. Every
+	// hand-over to a goroutine then costs two switches of threads. A task must
+	// not lock itself to the thread and wait, nor wait in a Go function that C
+	// has called, with or without LockThread: the runtime ends the process.
 	LockThread bool
 }
 

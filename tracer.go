@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/timeline"
 	"github.com/rondo-go/rondo/internal/watchdog"
 )
@@ -73,7 +74,7 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 	}
 	var all observers
 	if r.Debug {
-		all = append(all, debugger{l})
+		all = append(all, &debugger{loop: l, locks: gid.Locks(), undo: l.markUnwinding})
 	}
 	l.startWatchdog()
 	if traced.all != nil {

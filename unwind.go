@@ -89,7 +89,7 @@ func (l *Loop) noteGoexit() {
 	if !l.fault.any() {
 		l.fault.goexit = true
 	}
-	l.surplus = 0
+	l.surplus, l.due = 0, false
 	l.cancelAll(errGoexit)
 }
 

@@ -13,6 +13,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/list"
 )
@@ -39,6 +40,7 @@ type worker struct {
 	inner        *Scope // the scope opened last of those that the task's body is in
 	foreignIndex int32  // its place among the foreign waiters of under, plus one
 
+	after *worker // while retireSurplus runs: the idle one, or Run's, parked in home
 	over  bool    // its life is
 	index int32   // its place in the pool, while idle
 	id    uint64  // its goroutine's number
@@ -48,14 +50,18 @@ type worker struct {
 
 // pool has the workers of a loop.
 type pool struct {
-	idle    []*worker
-	workers int // all of them
+	idle     []*worker
+	workers  int   // all of them
+	nextTask *Task // runs when the task that ends has ended, past the queue; see Pull
 
 	// How many are idle for long, so that a burst of tasks does not leave its
 	// stacks behind for ever.
 	leastIdle int   // the fewest that were idle at once since
 	idleSince int64 // the clock when that was begun anew
 	surplus   int   // how many are to be retired
+	stuck     int   // how many of them could not be when it was last tried
+	due       bool  // the goroutine of Run is to try
+	retiring  bool  // it does
 	runSlot   *slot // with direct false: where the goroutine of Run is parked
 	nextSlot  *slot // with direct false: the one it goes to next
 }
@@ -75,9 +81,6 @@ func (w *worker) take(t *Task) {
 	w.inner = &t.scope
 	w.switches = 0
 }
-
-// isIdle reports whether the worker waits for a task: it is parked without one.
-func (w *worker) isIdle() bool { return w.job == nil && w.at != nil }
 
 // idleWorker takes the worker that became idle last, whose stack is warmest.
 func (p *pool) idleWorker() *worker {
@@ -118,7 +121,7 @@ func (l *Loop) newWorker() *worker {
 		// A worker's life: its tasks, until it is woken without one.
 		w.begin(yield)
 		defer w.surviveGoexit()
-		if w.job != nil {
+		if w.job != nil || !w.ends() {
 			w.perform()
 			w.runJobs()
 		}
@@ -143,7 +146,10 @@ func (w *worker) begin(yield func(unit) bool) {
 func (w *worker) runJobs() {
 	l := w.loop
 	for {
-		nx := l.pick(false)
+		nx := l.nextTask
+		if l.nextTask = nil; nx == nil {
+			nx = l.pick(false)
+		}
 		if nx.worker == nil && direct {
 			// A task that has not started needs no switch: it runs right here.
 			l.current = nx
@@ -157,7 +163,7 @@ func (w *worker) runJobs() {
 			} else {
 				s.yield(unit{})
 			}
-			if w.job == nil {
+			if w.job == nil && w.ends() {
 				return
 			}
 		}
@@ -201,10 +207,9 @@ func (w *worker) finish(err error) {
 	w.loop.finish(w.job, err)
 }
 
-// Workers that were idle throughout idleFor are retired, one at a switch, but for
-// idleMin of them.
+// Workers that were idle throughout idleFor are retired, but for idleMin of them.
 const (
-	idleFor = int64(10 * time.Second)
+	idleFor = int64(5 * time.Second)
 	idleMin = 256
 )
 
@@ -214,22 +219,72 @@ func (l *Loop) lookForSurplus() {
 	if l.fault.any() {
 		// One of them may carry a Goexit, which it would hand on to the goroutine
 		// that runs after it. The end of the loop is near, and sees to all.
-		l.surplus = 0
+		l.surplus, l.due = 0, false
 		return
 	}
 	if l.now-l.idleSince < idleFor {
 		return
 	}
 	l.surplus = max(0, l.leastIdle-idleMin)
-	l.leastIdle, l.idleSince = len(l.idle), l.now
+	l.due, l.stuck, l.leastIdle, l.idleSince = l.surplus > 0, 0, len(l.idle), l.now
 }
 
-// retire ends the idle worker that was born in s, the slot where the next task is
-// parked, on the way to that task: it returns the slot where that worker is
-// parked. Swapping into it runs the worker, which returns, and the runtime then
-// runs the goroutine in the slot of its birth: the next task.
-func (p *pool) retire(s *slot) *slot {
-	w := s.born
+// lookAt returns when a loop that sleeps looks for surplus workers.
+func (l *Loop) lookAt() int64 {
+	if l.virtual || l.fault.any() || len(l.idle) <= idleMin+l.stuck {
+		return driver.Forever
+	}
+	return l.idleSince + idleFor
+}
+
+// retireSurplus retires surplus workers, on the goroutine of Run. That swaps into
+// the slot where an idle worker is parked. The worker ends, so the goroutine in the
+// slot of its birth runs. If that is idle too, it also ends, and so on, until one
+// comes up that must not end: it swaps with Run, and is idle in Run's place.
+func (l *Loop) retireSurplus() {
+	l.due, l.retiring = false, true
+	run := l.runTask.worker
+	for _, w := range l.idle {
+		w.at.born.after = w
+	}
+	for i := 0; i < len(l.idle) && l.surplus > 0; {
+		w := l.idle[i]
+		if w.after == nil {
+			i++
+			continue
+		}
+		run.at = w.at
+		run.at.born.after = run
+		run.at.swap()
+		run.at = nil
+	}
+	for _, w := range l.idle {
+		w.at.born.after = nil
+	}
+	l.retiring, l.stuck = false, l.surplus
+}
+
+// ends reports whether w, which was woken without a job, is to end. If it is not,
+// ends returns when w has a job.
+func (w *worker) ends() bool {
+	l := w.loop
+	for w.job == nil {
+		if !l.retiring {
+			return true
+		}
+		if w.after != nil && l.surplus > 0 {
+			l.retire(w)
+			return true
+		}
+		w.at = l.runTask.worker.at
+		w.at.born.after = w
+		w.at.swap()
+	}
+	return false
+}
+
+// retire takes w, which is about to end, off the idle workers.
+func (p *pool) retire(w *worker) {
 	n := len(p.idle) - 1
 	p.idle[w.index] = p.idle[n]
 	p.idle[w.index].index = w.index
@@ -237,9 +292,6 @@ func (p *pool) retire(s *slot) *slot {
 	p.idle = p.idle[:n]
 	p.surplus--
 	p.leastIdle = min(p.leastIdle, n)
-	at := w.at
-	w.at = nil
-	return at
 }
 
 // retireAll ends all idle workers. Swapping into the slot where one is parked

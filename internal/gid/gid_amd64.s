@@ -14,21 +14,11 @@ TEXT ·record(SB), NOSPLIT, $0-8
 	MOVQ AX, ret+0(FP)
 	RET
 
-// func entry() uintptr
+// func word(at uintptr) uintptr
 //
-// The first function of a goroutine has a zero frame pointer below it and
-// returns into runtime.goexit. The address wanted is the return address one
-// frame earlier, which lies inside that first function.
-TEXT ·entry(SB), NOSPLIT|NOFRAME, $0-8
-	MOVQ BP, AX
-	XORQ DX, DX
-loop:
-	TESTQ AX, AX
-	JZ   done
-	MOVQ DX, CX
-	MOVQ 8(AX), DX
+// The processor keeps the order of loads.
+TEXT ·word(SB), NOSPLIT, $0-16
+	MOVQ at+0(FP), AX
 	MOVQ (AX), AX
-	JMP  loop
-done:
-	MOVQ CX, ret+0(FP)
+	MOVQ AX, ret+8(FP)
 	RET

@@ -246,3 +246,102 @@ func TestNestedCoroutinesSuspend(t *testing.T) {
 		}
 	})
 }
+
+// readsRecords is true where the runtime's records say who resumed a coroutine.
+// Elsewhere the text of its stack says who made it.
+const readsRecords = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64"
+
+// allocated returns how many bytes f allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestCoroutineIsFoundWithoutStacks: a coroutine that calls a loop for the first
+// time is found to be the loop's or not without the text of the stacks of all
+// goroutines, which is a megabyte with these tasks.
+func TestCoroutineIsFoundWithoutStacks(t *testing.T) {
+	if !readsRecords {
+		return
+	}
+	run(t, func(ctx context.Context) error {
+		return ignore(rondo.Group(ctx, func(g *rondo.Scope) error {
+			for range 2000 {
+				g.Go(func(ctx context.Context) error { return ignore(forever(ctx)) })
+			}
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			inPull := func(f func()) {
+				next, stop := iter.Pull(func(yield func(int) bool) { f() })
+				defer stop()
+				next()
+			}
+			ask := func(inside bool) {
+				for range 10 {
+					inPull(func() {
+						inPull(func() {
+							if got := rondo.Current(ctx) != nil; got != inside {
+								t.Errorf("in a task: %t, want %t", got, inside)
+							}
+						})
+					})
+				}
+			}
+			n := allocated(func() { ask(true) })
+			n += allocated(func() {
+				done := make(chan bool)
+				go func() { ask(false); close(done) }()
+				<-done
+			})
+			if n > 256<<10 {
+				t.Errorf("%d bytes were allocated", n)
+			}
+			g.Cancel(errStop)
+			return nil
+		}))
+	})
+}
+
+// TestCoroutineBelongsToItsResumer: what counts is who resumed a coroutine, not who
+// made it.
+func TestCoroutineBelongsToItsResumer(t *testing.T) {
+	if !readsRecords {
+		return
+	}
+	elsewhere := func(f func()) {
+		done := make(chan bool)
+		go func() { f(); close(done) }()
+		<-done
+	}
+	run(t, func(ctx context.Context) error {
+		asks := func(yield func(bool) bool) {
+			for yield(rondo.Current(ctx) != nil) {
+			}
+		}
+		ofTask, stopFirst := iter.Pull(asks)
+		defer stopFirst()
+		var ofGoroutine func() (bool, bool)
+		var stopSecond func()
+		elsewhere(func() { ofGoroutine, stopSecond = iter.Pull(asks) })
+		defer stopSecond()
+		for range 3 {
+			a, _ := ofTask()
+			b, _ := ofGoroutine()
+			if !a || !b {
+				t.Errorf("resumed by a task; in a task: %t and %t", a, b)
+			}
+			elsewhere(func() {
+				a, _ = ofTask()
+				b, _ = ofGoroutine()
+			})
+			if a || b {
+				t.Errorf("resumed from outside; in a task: %t and %t", a, b)
+			}
+		}
+		return nil
+	})
+}

@@ -2,7 +2,10 @@ package kerneltest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,4 +67,74 @@ func debugged(t *testing.T, main func(ctx context.Context) error) (reports []rep
 	}}
 	err = r.Run(context.Background(), main)
 	return reports, err
+}
+
+// lockedWaits are waits of a task that is locked to its thread, which the runtime
+// would end the process for, and the beginning of what the panic says.
+var lockedWaits = map[string]func(ctx context.Context) error{
+	"rondo.Sleep in main": func(ctx context.Context) error {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		return rondo.Sleep(ctx, time.Millisecond)
+	},
+	"rondo.Group in main": func(ctx context.Context) error {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(forever) // the panic waits for it
+			return nil
+		})
+	},
+	"rondo.Yield in main": func(ctx context.Context) error {
+		runtime.LockOSThread() // and nothing unlocks it
+		return rondo.Yield(ctx)
+	},
+	"rondo.Mutex.Lock in main": func(ctx context.Context) error {
+		var m rondo.Mutex
+		_ = m.Lock(ctx)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		return m.Lock(ctx)
+	},
+	"yield of a Pull in task-": func(ctx context.Context) error {
+		next, stop := rondo.Pull(ctx, func(yield func(int) bool) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			yield(1)
+		})
+		defer stop()
+		next()
+		return nil
+	},
+	"task-3 has ended and is locked to its thread": func(ctx context.Context) error {
+		return rondo.Go(ctx, func(context.Context) error { runtime.LockOSThread(); return nil }).Wait(ctx)
+	},
+}
+
+// TestWaitOnLockedThread: with Debug a task that is locked to its thread panics
+// instead of waiting. The panic unwinds it, so that the process lives, and all is
+// unlocked in the end. What does not wait may be locked.
+func TestWaitOnLockedThread(t *testing.T) {
+	if !readsRecords {
+		return
+	}
+	for want, wait := range lockedWaits {
+		for _, lock := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, LockThread %t", want, lock), func(t *testing.T) {
+				r := rondo.Runner{Debug: true, Recover: true, LockThread: lock}
+				err := r.Run(t.Context(), func(ctx context.Context) error {
+					runtime.LockOSThread()
+					runtime.UnlockOSThread()
+					if err := rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, 1) }).Wait(ctx); err != nil {
+						return err
+					}
+					return wait(ctx)
+				})
+				var p *rondo.PanicError
+				if !errors.As(err, &p) || !strings.HasPrefix(fmt.Sprint(p.Value), "rondo: "+want) {
+					t.Errorf("Run returned %v", err)
+				}
+			})
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime"
 	"slices"
 	"testing"
@@ -329,4 +330,51 @@ func TestPullYieldInShield(t *testing.T) {
 			t.Errorf("the body of the Shield went on: %v; Shield returned %v", guarded, err)
 		}
 	})
+}
+
+// TestPullsThatEndedKeepNothing: sequences that end one after the other within a
+// step take turns on one worker, whichever way they end.
+func TestPullsThatEndedKeepNothing(t *testing.T) {
+	ends := map[string]func(ctx context.Context){
+		"stop": func(ctx context.Context) {
+			next, stop := rondo.Pull(ctx, func(yield func(int) bool) { _ = yield(1) && yield(2) })
+			next()
+			stop()
+		},
+		"to the end": func(ctx context.Context) {
+			next, _ := rondo.Pull(ctx, func(yield func(int) bool) { yield(1) })
+			for _, ok := next(); ok; _, ok = next() {
+			}
+		},
+		"panic": func(ctx context.Context) {
+			next, _ := rondo.Pull(ctx, func(yield func(int) bool) { panic(errBroken) })
+			defer func() { _ = recover() }()
+			next()
+		},
+		"in a nested coroutine": func(ctx context.Context) {
+			next, stop := iter.Pull(func(yield func(int) bool) {
+				next, stop := rondo.Pull(ctx, func(yield func(int) bool) { _ = yield(1) && yield(2) })
+				defer stop()
+				v, _ := next()
+				yield(v)
+			})
+			defer stop()
+			next()
+		},
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(ctx context.Context) error {
+				turns := rondo.LoopOf(ctx).Stats().Turns
+				for range 1000 {
+					end(ctx)
+				}
+				s := rondo.LoopOf(ctx).Stats()
+				if s.Turns != turns || s.Workers > 4 || s.Tasks != 1 {
+					t.Errorf("%d turns later there are %d workers and %d tasks", s.Turns-turns, s.Workers, s.Tasks)
+				}
+				return nil
+			})
+		})
+	}
 }

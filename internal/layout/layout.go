@@ -67,7 +67,7 @@ const (
 	LoopTimers          // []timer
 	LoopOffloads        // int, functions that are offloaded
 	LoopWorkers         // int
-	LoopNested          // []nested
+	LoopNested          // slice, of the coroutines nested in tasks
 	LoopSize
 
 	TaskWorker // *worker

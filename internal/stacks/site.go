@@ -72,6 +72,22 @@ func exported(name string) bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return part == "" || !unicode.IsUpper(rune(part[0])) })
 }
 
+// Entered returns the name of the function by which the calling goroutine entered
+// Rondo, such as "rondo.Sleep" or "socket.Dial".
+func Entered() string {
+	var pcs [64]uintptr
+	name := "a call"
+	for f := range frames(pcs[:runtime.Callers(2, pcs[:])]) {
+		if !own(f.Function) {
+			break
+		}
+		if strings.HasPrefix(f.Function, module) {
+			name = f.Function[strings.LastIndexByte(f.Function, '/')+1:]
+		}
+	}
+	return strings.NewReplacer("rondo.(*puller[...]).start.func1", "yield of a Pull", "(*", "", ")", "", "[...]", "").Replace(name)
+}
+
 // FuncName returns the name of the function with the given entry. The name of a
 // method value, as in Go(ctx, s.run), is the method's.
 func FuncName(entry uintptr) string {

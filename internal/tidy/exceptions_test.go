@@ -19,7 +19,6 @@ var exceptions = []exception{
 
 	{"locks", "inbox.go", "", "import of sync", "other goroutines come in here"},
 	{"locks", "inbox.go", "", "import of sync/atomic", "other goroutines come in here"},
-	{"locks", "caller.go", "", "import of sync", "any goroutine may check whether it is on the loop"},
 	{"locks", "future.go", "", "import of sync", "any goroutine may set a Future"},
 	{"locks", "run.go", "", "import of sync", "any goroutine may read the list of all loops"},
 

@@ -12,8 +12,8 @@ import (
 // unexported names. The others are library files.
 var kernelFiles = []string{
 	"loop", "baton", "worker", "park", "task", "scope", "unwind", "contextwatch", // the heart
-	"timer", "inbox", "caller", "context", "cancellation", "errors", "info", "report", "observer", "layout",
-	"run", "deadlock", "group", "sleep", "join", "waitany", "future", "offload", "pull", "map", "tracer", "hooks",
+	"schedule", "timer", "inbox", "caller", "context", "cancellation", "errors", "info", "observer", "layout",
+	"run", "deadlock", "group", "sleep", "join", "future", "offload", "pull", "map", "tracer", "hooks",
 }
 
 // structures are the packages below internal that a library file may import: they
