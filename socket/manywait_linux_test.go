@@ -4,16 +4,21 @@ package socket_test
 
 import (
 	"context"
+	"io"
+	"net"
 	"syscall"
 	"testing"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/leak"
+	"github.com/rondo-go/rondo/internal/poll"
 	"github.com/rondo-go/rondo/socket"
 )
 
-// The waits for one descriptor of the program share a registration: Linux
-// allows about 100 for an open file.
+// Linux allows about 100 nested epolls to watch an open file. The waits of a
+// loop for one descriptor share a registration, and loops beyond the limit watch
+// in another way.
 
 // TestManyWait: 300 tasks wait for one descriptor, beside 150 watches of it.
 // Most tasks are cancelled, the first one too; the others are still woken.
@@ -93,4 +98,66 @@ func TestWaitReadOfUsedNumber(t *testing.T) {
 		old.Cancel(nil)
 		return err
 	})
+}
+
+// ignore is a sink that does nothing.
+type ignore struct{}
+
+func (*ignore) Ready(driver.Events) {}
+
+// TestCrowdedListener: a loop serves a listener, by tasks and by a Protocol,
+// that 100 others watch already.
+func TestCrowdedListener(t *testing.T) {
+	for name, serve := range map[string]func(ctx context.Context, l net.Listener) error{
+		"Server": func(ctx context.Context, l net.Listener) error {
+			return socket.Serve(ctx, l, func(_ context.Context, c net.Conn) error {
+				_, err := io.Copy(c, c)
+				return err
+			})
+		},
+		"Protocol": func(ctx context.Context, l net.Listener) error {
+			p := socket.Protocol{Data: func(t *socket.Transport, b []byte) { _, _ = t.Write(b) }}
+			return p.Serve(ctx, l)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			file, err := l.(*net.TCPListener).File()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			for range 100 {
+				d, err := poll.Open()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer d.Close()
+				if err := d.(driver.Poller).Arm(file.Fd(), driver.Readable, new(ignore)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run(t, func(ctx context.Context) error {
+				task := rondo.Go(ctx, func(ctx context.Context) error { return serve(ctx, l) })
+				for range 20 {
+					c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+					if err != nil {
+						return err
+					}
+					if _, err := c.Write([]byte("x")); err != nil {
+						return err
+					}
+					if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+						t.Errorf("no echo: %v", err)
+					}
+					c.Close()
+				}
+				task.Cancel(nil)
+				return nil
+			})
+		})
+	}
 }
