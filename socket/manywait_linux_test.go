@@ -20,13 +20,17 @@ import (
 // loop for one descriptor share a registration, and loops beyond the limit watch
 // in another way.
 
-// TestManyWait: 300 tasks wait for one descriptor, beside 150 watches of it.
+// TestManyWait: 300 tasks wait for one blocking descriptor, beside 150 watches of it.
 // Most tasks are cancelled, the first one too; the others are still woken.
 func TestManyWait(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		r, w := plainPipe(t)
 		defer syscall.Close(r)
 		defer syscall.Close(w)
+		// Only registrations in an epoll take a blocking descriptor.
+		if err := syscall.SetNonblock(r, false); err != nil {
+			return err
+		}
 		before := leak.Descriptors()
 		const watches, waits = 150, 300
 		called := make([]bool, watches)
