@@ -284,14 +284,17 @@ func (p *Protocol) dispatcherFor(ctx context.Context, loop kernel.Loop, high, lo
 	}
 	rondo.Go(ctx, func(own context.Context) error {
 		b.ctx = own
-		b.start()
-		err := b.wait(own)
 		if shared {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			delete(p.dispatchers, ctx)
+			defer func() {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				delete(p.dispatchers, ctx)
+			}()
 		}
-		return err
+		// It is needed only if a callback that runs on this stack calls Goexit.
+		defer b.abortAll(own, net.ErrClosed)
+		b.start()
+		return b.wait(own)
 	}).SetName("protocol")
 	return b
 }
