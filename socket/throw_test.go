@@ -79,7 +79,9 @@ func sendByte(_ *socket.Transport, peer *socket.Conn) { _, _ = peer.Write([]byte
 
 func overfill(tr *socket.Transport) {
 	for tr.Buffered() == 0 {
-		_, _ = tr.Write(make([]byte, 1<<20))
+		if _, err := tr.Write(make([]byte, 1<<20)); err != nil {
+			return // the loop ends
+		}
 	}
 }
 
