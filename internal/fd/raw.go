@@ -199,8 +199,26 @@ func (s *side) arm() error {
 		return nil
 	}
 	err := s.fd.poller().Arm(uintptr(s.fd.sys), s.want, s)
+	if err != nil {
+		err = s.armAgain(err)
+	}
 	s.armed = err == nil
 	return err
+}
+
+// armAgain is for a descriptor that many loops watch, which must be non-blocking.
+// The mode belongs to the open file, so a process that shares it may have changed
+// it.
+//
+//go:noinline
+func (s *side) armAgain(err error) error {
+	if !errors.Is(err, syscall.EINVAL) {
+		return err
+	}
+	if unix.SetNonblock(s.fd.sys, true) != nil {
+		return err
+	}
+	return s.fd.poller().Arm(uintptr(s.fd.sys), s.want, s)
 }
 
 // readTask is attempt and all that it calls, written out. Most connections of a
