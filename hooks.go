@@ -43,6 +43,7 @@ func (l *loopDoor) AddWakers(n int)       { (*Loop)(l).addWaker(n) }
 func (l *loopDoor) GoFunc(fn func())      { goFunc(fn) }
 
 func (l *loopDoor) AddHelpers(n int) { l.helpers += n }
+func (l *loopDoor) Helpers() int     { return l.helpers }
 
 func (l *loopDoor) SetEntry(t any, user uintptr) { t.(*Task).ensureExtra().entry = user }
 

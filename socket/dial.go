@@ -178,7 +178,7 @@ func (d *Dialer) std() *net.Dialer {
 	return &net.Dialer{
 		Timeout: d.Timeout, Deadline: d.Deadline, LocalAddr: d.LocalAddr,
 		FallbackDelay: d.FallbackDelay, KeepAlive: d.KeepAlive, KeepAliveConfig: d.KeepAliveConfig,
-		Resolver: d.Resolver, Control: d.Control, ControlContext: d.ControlContext,
+		Resolver: d.Resolver, Control: guardControl(d.Control), ControlContext: guardControlContext(d.ControlContext),
 	}
 }
 

@@ -107,10 +107,16 @@ func (d *Dialer) socket(ctx context.Context, network string, local, to netip.Add
 	if err != nil {
 		return -1, os.NewSyscallError("socket", err)
 	}
+	ready := false
+	defer func() {
+		if !ready {
+			unix.Close(sys) // also if a hook panics
+		}
+	}()
 	if err := d.prepare(ctx, sys, network, local, to); err != nil {
-		unix.Close(sys)
 		return -1, err
 	}
+	ready = true
 	return sys, nil
 }
 

@@ -45,7 +45,7 @@ func noted(t testing.TB, p *socket.Protocol) *socket.Protocol {
 		return tr.Value.(*history)
 	}
 	return &socket.Protocol{
-		High: p.High, Low: p.Low, PauseWriting: p.PauseWriting, ResumeWriting: p.ResumeWriting,
+		High: p.High, Low: p.Low, Limit: p.Limit, PauseWriting: p.PauseWriting, ResumeWriting: p.ResumeWriting,
 		Connected: func(tr *socket.Transport) {
 			of(tr).note('C')
 			if p.Connected != nil {

@@ -34,8 +34,16 @@ type ListenConfig struct {
 	// ReusePort lets several sockets of one user have the same address, if each
 	// of them sets it. The system distributes connections over them
 	// (SO_REUSEPORT, socket(7)). Several loops or processes serve one port this
-	// way. Closing one of the sockets resets the connections that it has not
-	// accepted. On a system without it Listen fails with errors.ErrUnsupported.
+	// way. On a system without it Listen fails with errors.ErrUnsupported.
+	//
+	// Give each loop a Listener of its own. Loops that share one net.Listener work
+	// too, but the loop that looks first takes what there is: one of 8 may get
+	// most of the connections.
+	//
+	// Closing one of the sockets resets the connections that it has not accepted,
+	// although the others are open. So close them together, or set the sysctl
+	// net.ipv4.tcp_migrate_req on Linux 5.14 or later: then another socket gets
+	// these connections.
 	ReusePort bool
 
 	// Backlog is how many connections may wait to be accepted. 0 means the

@@ -26,6 +26,11 @@ import (
 // the loop does the operation and the goroutine waits. When the loop ends the
 // pipe is closed.
 //
+// A simulation does not wait for goroutines, so its clock could jump before one
+// of them writes. There Read and Write of a goroutine fail with
+// errors.ErrUnsupported, except in a function that rondo.Offload runs: simulated
+// time stands still until that has returned.
+//
 // Pipe never suspends. It panics if ctx belongs to no loop.
 func Pipe(ctx context.Context) (net.Conn, net.Conn) {
 	loop, err := loopOf(ctx, "Pipe")
@@ -33,13 +38,13 @@ func Pipe(ctx context.Context) (net.Conn, net.Conn) {
 		panic(err)
 	}
 	there, back := &flow{}, &flow{}
-	a := &pipe{ctx: ctx, loop: loop, in: back, out: there}
-	b := &pipe{ctx: ctx, loop: loop, in: there, out: back}
+	simulated := loop.Driver().Virtual()
+	a := &pipe{ctx: ctx, loop: loop, in: back, out: there, simulated: simulated}
+	b := &pipe{ctx: ctx, loop: loop, in: there, out: back, simulated: simulated}
 	// In a simulation nothing outside the loop can end a wait.
-	outside := !loop.Driver().Virtual()
 	for _, f := range []*flow{there, back} {
-		f.read.Begin(loop, outside)
-		f.write.Begin(loop, outside)
+		f.read.Begin(loop, !simulated)
+		f.write.Begin(loop, !simulated)
 	}
 	return a, b
 }
@@ -55,15 +60,16 @@ type flow struct {
 
 // A pipe is one end.
 type pipe struct {
-	ctx     context.Context
-	loop    kernel.Loop
-	in, out *flow
+	ctx       context.Context
+	loop      kernel.Loop
+	in, out   *flow
+	simulated bool // see Pipe
 }
 
 func (p *pipe) Read(b []byte) (int, error) {
 	t := fd.TaskOf(p.loop, "Read")
 	if t == nil {
-		return p.onLoop(func() (int, error) { return p.Read(b) })
+		return p.onLoop("read", func() (int, error) { return p.Read(b) })
 	}
 	f := p.in
 	if err := f.read.Take(t); err != nil {
@@ -106,7 +112,7 @@ func (f *flow) receive(t kernel.Task, b []byte) (int, error) {
 func (p *pipe) Write(b []byte) (int, error) {
 	t := fd.TaskOf(p.loop, "Write")
 	if t == nil {
-		return p.onLoop(func() (int, error) { return p.Write(b) })
+		return p.onLoop("write", func() (int, error) { return p.Write(b) })
 	}
 	f := p.out
 	if err := f.write.Take(t); err != nil {
@@ -154,21 +160,38 @@ func (f *flow) writable() error {
 	return f.write.Check()
 }
 
-// onLoop runs op on the loop, for a goroutine that is no task of it.
-func (p *pipe) onLoop(op func() (int, error)) (int, error) {
+// onLoop runs op, a read or a write, on the loop, for a goroutine that is no task
+// of it.
+func (p *pipe) onLoop(what string, op func() (int, error)) (int, error) {
 	type result struct {
 		n   int
 		err error
 	}
 	r, err := rondo.Submit(rondo.LoopOf(p.ctx), func(context.Context) (result, error) {
+		if p.simulated && p.loop.Helpers() == 0 {
+			return result{err: pipeError(what, errOutside{})}, nil
+		}
 		n, err := op()
 		return result{n, err}, nil
 	}).Wait(context.Background())
-	if err != nil {
-		return 0, io.ErrClosedPipe // the loop has ended
+	switch {
+	case err == nil:
+		return r.n, r.err
+	case p.simulated:
+		// The loop has ended, perhaps in a deadlock because it did not wait.
+		return 0, pipeError(what, errOutside{})
 	}
-	return r.n, r.err
+	return 0, io.ErrClosedPipe // the loop has ended
 }
+
+// errOutside is the error of a goroutine that uses the pipe of a simulation.
+type errOutside struct{}
+
+func (errOutside) Error() string {
+	return "a simulation does not wait for goroutines; use the pipe in a task, or in a function that rondo.Offload runs"
+}
+
+func (errOutside) Is(err error) bool { return err == errors.ErrUnsupported }
 
 func (p *pipe) Close() error {
 	p.in.readClosed.Store(true)

@@ -36,8 +36,9 @@ const (
 // That task may use the Transport as well.
 //
 // A panic in a callback ends the loop, whether or not the Runner has Recover
-// set, because no task is responsible for it. Every connection still gets its
-// Lost.
+// set, because no task is responsible for it. So does runtime.Goexit: everything
+// is cancelled, so the waits of other tasks fail, some with context.Canceled, and
+// Run calls Goexit in the end. Every connection still gets its Lost.
 //
 // A busy connection does not hold up the others: each is read once in its turn,
 // and after 16 operations or 256 KiB tasks run.
@@ -65,14 +66,19 @@ type Protocol struct {
 	// PauseWriting is called once when more than High bytes are buffered, by
 	// the Write that exceeded High and before it returns. ResumeWriting is
 	// called when at most Low bytes are left, if the connection can still be
-	// written to. There is no other limit: a program that ignores PauseWriting
-	// may buffer any amount.
+	// written to. A program that ignores PauseWriting may buffer any amount, unless
+	// Limit is set.
 	PauseWriting, ResumeWriting func(t *Transport)
 
 	// High and Low are in bytes. If neither is set they are 64 KiB and 16 KiB.
 	// If only High is set, Low is a quarter of it; if only Low is set, High is
 	// four times Low. A Low above High panics.
 	High, Low int
+
+	// Limit is in bytes. A Write that would buffer more than Limit aborts the
+	// connection: Write fails and Lost gets the same error, which is
+	// ErrSlowPeer. 0 means no limit. A Limit below High panics.
+	Limit int
 
 	// OnError is called with an error of Accept after which Serve goes on, such
 	// as syscall.EMFILE. It is called in the task of Serve. nil means slog at
@@ -98,8 +104,15 @@ func (p *Protocol) limits(call string) (high, low int) {
 	if low < 0 || high < low {
 		panic(fmt.Sprintf("rondo: socket.Protocol.%s with High %d and Low %d: it takes High >= Low >= 0", call, p.High, p.Low))
 	}
+	if p.Limit < 0 || p.Limit > 0 && p.Limit < high {
+		panic(fmt.Sprintf("rondo: socket.Protocol.%s with Limit %d and High %d: it takes a Limit of at least High, or 0 for none", call, p.Limit, high))
+	}
 	return high, low
 }
+
+// ErrSlowPeer means that a connection of a Protocol was aborted because the peer
+// reads more slowly than the program writes: more than Limit bytes were buffered.
+var ErrSlowPeer = errors.New("rondo: the peer reads too slowly: the limit of buffered bytes is exceeded")
 
 // Serve accepts connections from l until ctx is cancelled, or l is closed or
 // fails. It closes l, and returns when each connection has had its Lost. If ctx
@@ -271,14 +284,17 @@ func (p *Protocol) dispatcherFor(ctx context.Context, loop kernel.Loop, high, lo
 	}
 	rondo.Go(ctx, func(own context.Context) error {
 		b.ctx = own
-		b.start()
-		err := b.wait(own)
 		if shared {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			delete(p.dispatchers, ctx)
+			defer func() {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				delete(p.dispatchers, ctx)
+			}()
 		}
-		return err
+		// It is needed only if a callback that runs on this stack calls Goexit.
+		defer b.abortAll(own, net.ErrClosed)
+		b.start()
+		return b.wait(own)
 	}).SetName("protocol")
 	return b
 }

@@ -85,12 +85,14 @@ func TestProtocolEcho(t *testing.T) {
 	}
 }
 
-// TestProtocolLimitsWrong: a Low above High, or a negative one, panics.
+// TestProtocolLimitsWrong: a Low above High, a Limit below it, or a negative one,
+// panics.
 func TestProtocolLimitsWrong(t *testing.T) {
-	for _, p := range []*socket.Protocol{{High: 1, Low: 2}, {High: -1}, {Low: -1}, {High: 5, Low: -1}} {
+	for _, p := range []*socket.Protocol{{High: 1, Low: 2}, {High: -1}, {Low: -1}, {High: 5, Low: -1},
+		{Limit: -1}, {Limit: 64<<10 - 1}, {High: 5, Limit: 4}} {
 		func() {
 			defer func() {
-				if v := recover(); !strings.Contains(fmt.Sprint(v), "rondo: socket.Protocol.Attach with High") {
+				if v := recover(); !strings.Contains(fmt.Sprint(v), "rondo: socket.Protocol.Attach with ") {
 					t.Errorf("High %d, Low %d: %v", p.High, p.Low, v)
 				}
 			}()

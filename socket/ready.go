@@ -15,10 +15,12 @@ import (
 // WaitRead waits until a read of the file descriptor would not block; at an
 // error or the end of the file it would not. A regular file is always ready.
 // The descriptor is not changed, and other users of it still get their events.
-// Any number of tasks may wait for one descriptor, up to the limits of the
-// system: on Linux one open file can be watched about 100 times at once, and
-// then the error is syscall.EINVAL. fd must stay open meanwhile: closing it
-// ends no wait, cancelling ctx does. It suspends the task.
+// Any number of tasks may wait for one descriptor. fd must stay open meanwhile:
+// closing it ends no wait, cancelling ctx does. It suspends the task.
+//
+// On Linux about 100 loops, in all processes together, can watch one open file.
+// Beyond that a goroutine watches it, which costs more; for a blocking
+// descriptor the error is syscall.EINVAL.
 //
 // If ctx is cancelled first it returns the cause. In a simulation, and on
 // systems without epoll or kqueue, the error is errors.ErrUnsupported.
@@ -47,8 +49,8 @@ func ready(ctx context.Context, call string, which driver.Events, sys uintptr) e
 
 // WatchRead calls fn as a callback of the loop whenever a read of the file
 // descriptor would not block: once a turn, until fn has read what there is. fn
-// must not wait. One descriptor may have several watches, within the limit of
-// WaitRead.
+// must not wait. One descriptor may have any number of watches, within the limit
+// of WaitRead.
 //
 // The watch ends when stop is called or ctx's scope ends. Any goroutine may
 // call stop, also more than once. fd must stay open until then.

@@ -14,7 +14,7 @@ import (
 
 // std returns the net.ListenConfig with the same options, except the backlog.
 func (lc *ListenConfig) std() (*net.ListenConfig, error) {
-	config := &net.ListenConfig{Control: lc.Control, KeepAlive: lc.KeepAlive, KeepAliveConfig: lc.KeepAliveConfig}
+	config := &net.ListenConfig{Control: guardControl(lc.Control), KeepAlive: lc.KeepAlive, KeepAliveConfig: lc.KeepAliveConfig}
 	if !lc.ReusePort {
 		return config, nil
 	}
@@ -27,7 +27,7 @@ func (lc *ListenConfig) std() (*net.ListenConfig, error) {
 			return os.NewSyscallError("setsockopt", err)
 		}
 		if lc.Control != nil {
-			return lc.Control(network, address, c)
+			return guardControl(lc.Control)(network, address, c)
 		}
 		return nil
 	}

@@ -79,6 +79,9 @@ func (l *backlog) append(b []byte) {
 	l.bytes = append(l.bytes, b...)
 }
 
+// discardMax is how much input Close drops.
+const discardMax = 1 << 20
+
 func mustBeInside(loop kernel.Loop, call string) {
 	if !loop.Inside() {
 		panic("rondo: socket." + call + " from a goroutine that is not on the loop")
@@ -93,8 +96,8 @@ func (t *Transport) enter(call string) { mustBeInside(t.dispatcher.loop, "Transp
 func (t *Transport) Context() context.Context { return t.dispatcher.ctx }
 
 // Write sends b, and buffers what the system does not take at once. b may be
-// reused when it returns. There is no limit to the buffer: stop writing when
-// PauseWriting is called.
+// reused when it returns. Stop writing when PauseWriting is called: there is no
+// limit to the buffer, except Protocol.Limit.
 //
 // It takes all of b or nothing. The error is net.ErrClosed after Close, Abort
 // or CloseWrite. After the connection was lost, or if this call finds it lost,
@@ -120,6 +123,10 @@ func (t *Transport) Write(b []byte) (int, error) {
 	}
 	if n == len(b) {
 		return n, nil
+	}
+	if limit := t.dispatcher.protocol.Limit; limit > 0 && t.Buffered()+len(b)-n > limit {
+		t.end(t.fail("write", ErrSlowPeer))
+		return 0, t.err
 	}
 	if t.backlog == nil {
 		t.backlog = new(backlog)
@@ -222,7 +229,13 @@ func (t *Transport) afterFlush() {
 			return
 		}
 	}
-	if t.has(closing) || t.has(shutDown) && t.has(peerEnded) {
+	if t.has(closing) {
+		if !t.has(peerEnded) {
+			// The system would reset a connection with unread input.
+			t.dispatcher.moved += t.stream.Discard(t.dispatcher.buffer[:], discardMax)
+		}
+		t.end(nil)
+	} else if t.has(shutDown) && t.has(peerEnded) {
 		t.end(nil)
 	}
 }
@@ -245,12 +258,9 @@ func (t *Transport) end(err error) {
 	t.dispatcher.enqueue(t)
 }
 
-// Close stops reading, sends what is buffered, and then closes the connection.
-// Lost is called with nil, or with the error that prevented the sending. A peer
-// that does not read can delay that for ever; Abort ends it. If data of the
-// peer is unread, the system resets the connection, and what was just sent may
-// not arrive; to avoid that, use CloseWrite and wait for EOF. A second call
-// does nothing.
+// CloseWrite ends the sending side when what is buffered has been sent: the peer
+// reads the end of the stream. Reading goes on, and the connection ends when the
+// peer has ended its side too. It does nothing after Close, Abort or CloseWrite.
 func (t *Transport) CloseWrite() {
 	t.enter("CloseWrite")
 	if !t.has(writeClosed | closing | ending) {
@@ -259,10 +269,15 @@ func (t *Transport) CloseWrite() {
 	}
 }
 
-// Close reads no more, sends what is buffered, and then closes the connection;
-// Lost is called with nil, or with the error that kept it from being sent. A peer
-// that does not read can put that off for ever: Abort ends it. A second call does
+// Close stops reading, sends what is buffered, and then closes the connection.
+// Lost is called with nil, or with the error that prevented the sending. A peer
+// that does not read can delay that for ever; Abort ends it. A second call does
 // nothing.
+//
+// Input that has arrived by then is dropped, up to 1 MiB. If there is more, or if
+// the peer goes on sending, the system resets the connection, and the peer may
+// lose what it has not read yet. With a peer that may be sending, use CloseWrite
+// and wait for EOF, with Abort after a time.
 func (t *Transport) Close() {
 	t.enter("Close")
 	t.close()

@@ -46,6 +46,7 @@ type FD struct {
 	loop           kernel.Loop
 	read           side
 	write          side
+	peer           any  // what inspection shows for a waiting task; nil: nothing
 	sys            int  // the loop's descriptor, -1: none; changed on the loop, under mu
 	socket         bool // sys is a socket
 	partial        bool // a read may end before the available data does
@@ -139,7 +140,12 @@ func (s *side) check() error {
 
 // Name sets the peer that inspection shows for a waiting task. It is called
 // before the FD is used.
-func (f *FD) Name(peer net.Addr) { f.read.waiter.Name(peer); f.write.waiter.Name(peer) }
+func (f *FD) Name(peer net.Addr) {
+	f.peer = peer
+	if f.read.waiter != nil {
+		f.read.waiter.Name(peer)
+	}
+}
 
 // Loop returns the loop whose tasks are suspended.
 func (f *FD) Loop() kernel.Loop { return f.loop }

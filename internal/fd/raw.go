@@ -47,6 +47,9 @@ func Supported(loop kernel.Loop) error {
 func New(loop kernel.Loop, sys int, std func(sys int) (Std, error)) *FD {
 	f := &FD{makeStd: std, socket: true, onLoop: true}
 	f.begin(loop)
+	// Nearly every socket waits to be read, and an allocation there might make
+	// the small stack of the waiting task grow; see readTask.
+	f.read.waiter = loop.WaitList()
 	f.sys = sys
 	return f
 }
@@ -184,15 +187,38 @@ func (s *side) await(t kernel.Task, what string) error {
 	return s.Park(t, kernel.Reason{What: what, On: uint64(s.fd.sys)})
 }
 
-// arm asks the driver for a report, and sets the timer of the deadline.
+// arm prepares a wait: it asks the driver for a report, and sets the timer of the
+// deadline.
 func (s *side) arm() error {
+	if s.waiter == nil {
+		s.makeWaiter()
+		s.waiter.Name(s.fd.peer)
+	}
 	s.setTimer()
 	if s.armed {
 		return nil
 	}
 	err := s.fd.poller().Arm(uintptr(s.fd.sys), s.want, s)
+	if err != nil {
+		err = s.armAgain(err)
+	}
 	s.armed = err == nil
 	return err
+}
+
+// armAgain is for a descriptor that many loops watch, which must be non-blocking.
+// The mode belongs to the open file, so a process that shares it may have changed
+// it.
+//
+//go:noinline
+func (s *side) armAgain(err error) error {
+	if !errors.Is(err, syscall.EINVAL) {
+		return err
+	}
+	if unix.SetNonblock(s.fd.sys, true) != nil {
+		return err
+	}
+	return s.fd.poller().Arm(uintptr(s.fd.sys), s.want, s)
 }
 
 // readTask is attempt and all that it calls, written out. Most connections of a

@@ -2,9 +2,8 @@
 
 package fd
 
-// Readiness of descriptors that belong to the program. The driver has one sink
-// for each direction of a number, and the number may have one already. So a
-// duplicate is watched, and closed afterwards.
+// Readiness of descriptors that belong to the program: for one task that waits,
+// or for a callback.
 
 import (
 	"context"
@@ -22,6 +21,7 @@ import (
 
 // A readyWait is one task's wait for such a descriptor.
 type readyWait struct {
+	user
 	ready bool
 	list  kernel.WaitList
 }
@@ -47,11 +47,11 @@ func Ready(ctx context.Context, loop kernel.Loop, which driver.Events, sys uintp
 		return err
 	}
 	v := &readyWait{list: loop.WaitList()}
-	own, err := armDup(loop, which, sys, v)
-	if err != nil {
+	v.sink = v
+	if err := v.join(loop, which, sys); err != nil {
 		return err
 	}
-	defer disarmDup(loop, own, which)
+	defer v.leave(true)
 	loop.AddWakers(1)
 	defer loop.AddWakers(-1)
 	for !v.ready {
@@ -89,35 +89,13 @@ func pollNow(sys uintptr, which driver.Events) (bool, error) {
 	}
 }
 
-// armDup arms s for a duplicate of sys, and returns the duplicate.
-func armDup(loop kernel.Loop, which driver.Events, sys uintptr, s driver.Sink) (int, error) {
-	if sys > math.MaxInt32 {
-		return -1, os.NewSyscallError("fcntl", unix.EBADF) // the kernel would cut the number
-	}
-	own, err := unix.FcntlInt(sys, unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return -1, os.NewSyscallError("fcntl", err)
-	}
-	if err := loop.Driver().(driver.Poller).Arm(uintptr(own), which, s); err != nil {
-		unix.Close(own)
-		return -1, err
-	}
-	return own, nil
-}
-
-func disarmDup(loop kernel.Loop, own int, which driver.Events) {
-	loop.Driver().(driver.Poller).Disarm(uintptr(own), which)
-	unix.Close(own)
-}
-
 // A watch calls fn in each turn in which an operation on the descriptor would
 // not block. The driver reports the first such turn; after each call poll(2)
 // says whether it is still so.
 type watch struct {
 	loop   kernel.Loop
 	fn     func()
-	which  driver.Events
-	own    int         // the duplicate; -1 if the file never blocks
+	user               // not registered if the file never blocks
 	due    bool        // a call of fn is posted
 	ended  atomic.Bool // the watch has ended
 	unbind func() bool // stops the scope's callback
@@ -128,14 +106,14 @@ func Watch(ctx context.Context, loop kernel.Loop, which driver.Events, sys uintp
 	if err := Supported(loop); err != nil {
 		return nil, err
 	}
-	w := &watch{loop: loop, fn: fn, which: which}
-	w.own, err = armDup(loop, which, sys, w)
-	if errors.Is(err, syscall.EPERM) {
-		w.own, err = -1, nil
-		w.Ready(which)
-	}
-	if err != nil {
+	w := &watch{loop: loop, fn: fn}
+	w.sink = w
+	err = w.join(loop, which, sys)
+	if err != nil && !errors.Is(err, syscall.EPERM) {
 		return nil, err
+	}
+	if w.stillReady() {
+		w.Ready(which) // only the first user of a registration gets this report
 	}
 	loop.AddWakers(1)
 	w.unbind = context.AfterFunc(ctx, w.stop)
@@ -159,13 +137,19 @@ func (w *watch) call() {
 	if w.ended.Load() {
 		return
 	}
-	again := w.own < 0
-	if !again {
-		again, _ = pollNow(uintptr(w.own), w.which)
+	if w.stillReady() {
+		w.Ready(driver.Readable | driver.Writable)
 	}
-	if again {
-		w.Ready(w.which)
+}
+
+// stillReady reports whether an operation would not block. A file that never
+// blocks is always ready.
+func (w *watch) stillReady() bool {
+	if w.of == nil {
+		return true
 	}
+	now, _ := pollNow(uintptr(w.of.own), w.of.which)
+	return now
 }
 
 // stop ends the watch. Any goroutine may call it.
@@ -176,13 +160,11 @@ func (w *watch) stop() {
 	end := func() {
 		w.unbind()
 		w.loop.AddWakers(-1)
-		if w.own >= 0 {
-			disarmDup(w.loop, w.own, w.which)
-		}
+		w.leave(true)
 	}
 	if w.loop.Inside() {
 		end()
-	} else if w.loop.Post(end) != nil && w.own >= 0 {
-		unix.Close(w.own) // the driver has ended with the loop
+	} else if w.loop.Post(end) != nil {
+		w.leave(false) // the driver has ended with the loop
 	}
 }

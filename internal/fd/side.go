@@ -18,7 +18,7 @@ import (
 type Side struct {
 	loop   kernel.Loop
 	lock   Lock
-	waiter kernel.WaitList // the task in Park
+	waiter kernel.WaitList // the task in Park; nil until one waits
 	wakers int             // 1 if something outside the loop can end the wait
 
 	deadline int64        // 0: none
@@ -30,7 +30,7 @@ type Side struct {
 // Begin makes the Side ready for use. wakeable says that something outside the
 // loop can end its waits.
 func (s *Side) Begin(loop kernel.Loop, wakeable bool) {
-	s.loop, s.waiter = loop, loop.WaitList()
+	s.loop = loop
 	s.lock.Begin(loop)
 	if wakeable {
 		s.wakers = 1
@@ -63,6 +63,7 @@ func (s *Side) Check() error {
 // something has changed that Check reports. It fails only if the task's scope
 // is cancelled.
 func (s *Side) Park(t kernel.Task, why kernel.Reason) error {
+	s.makeWaiter()
 	s.setTimer()
 	s.loop.AddWakers(s.wakers)
 	err := s.waiter.ParkTask(t, why)
@@ -70,11 +71,23 @@ func (s *Side) Park(t kernel.Task, why kernel.Reason) error {
 	return err
 }
 
+// makeWaiter makes the list of the waiting task, if there is none. The sending
+// side of an idle connection never needs one.
+func (s *Side) makeWaiter() {
+	if s.waiter == nil {
+		s.waiter = s.loop.WaitList()
+	}
+}
+
 // Wake ends the wait in Park, if there is one.
-func (s *Side) Wake() { s.waiter.Wake() }
+func (s *Side) Wake() {
+	if s.waiter != nil {
+		s.waiter.Wake()
+	}
+}
 
 // waiting reports whether a task is in Park.
-func (s *Side) waiting() bool { return s.waiter.Len() > 0 }
+func (s *Side) waiting() bool { return s.waiter != nil && s.waiter.Len() > 0 }
 
 // SetDeadline sets the time after which Check fails; the zero time means none.
 // One that has passed ends the wait in Park.

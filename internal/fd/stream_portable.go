@@ -84,6 +84,9 @@ func (b *stdStream) Receive(p []byte) (int, error) {
 	return 0, ErrAgain
 }
 
+// Discard drops nothing: a read could wait.
+func (b *stdStream) Discard([]byte, int) int { return 0 }
+
 // Send takes as much of p as there is room for, and returns ErrAgain if that is
 // nothing. An error is that of an earlier Send.
 func (b *stdStream) Send(p []byte) (int, error) {

@@ -86,6 +86,19 @@ func (s *Stream) Receive(p []byte) (int, error) {
 	}
 }
 
+// Discard drops up to max bytes of the data that has arrived, and returns how
+// many. It uses p.
+func (s *Stream) Discard(p []byte, max int) (n int) {
+	for n < max {
+		m, err := s.Receive(p[:min(len(p), max-n)])
+		if err != nil {
+			return n
+		}
+		n += m
+	}
+	return n
+}
+
 // Send writes as much of p as the system takes, and returns ErrAgain if that is
 // nothing.
 func (s *Stream) Send(p []byte) (int, error) {

@@ -39,6 +39,9 @@ type Loop interface {
 	// busy loop gives them the processor now and then. Only on the loop.
 	AddHelpers(n int)
 
+	// Helpers returns how many goroutines work for the loop. Only on the loop.
+	Helpers() int
+
 	// CallAt runs fn as a callback when the loop's clock has come to an instant.
 	// Only on the loop.
 	CallAt(instant int64, fn func()) Timer

@@ -68,6 +68,7 @@ type epoll struct {
 	busy      int   // Polls without sleep in a row
 	watches   watchTable
 	watched   int // descriptors registered in A
+	relays    relays
 
 	// The results of one attempt, for the Poll that made it.
 	attempt func(uintptr) bool // p.try, bound once
@@ -164,6 +165,7 @@ func (p *epoll) Poll(until int64) error {
 // look delivers pending events without sleeping.
 func (p *epoll) look() error {
 	if p.watched == 0 {
+		p.deliverReports()
 		return nil
 	}
 	if err := p.countBusy(); err != nil {
@@ -270,6 +272,7 @@ func (p *epoll) deliver() error {
 		w.notify(translate(e.Events))
 	}
 	p.n = 0
+	p.deliverReports()
 	return p.err
 }
 
@@ -313,6 +316,7 @@ func (p *epoll) Close() error {
 		return nil
 	}
 	p.wake.close()
+	p.endRelays()
 	p.watches = watchTable{}
 	p.watched = 0
 	err := os.NewSyscallError("close", unix.Close(p.a))

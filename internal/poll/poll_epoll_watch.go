@@ -33,11 +33,9 @@ func interest(ev driver.Events) uint32 {
 // earlier sink.
 //
 // It returns syscall.EPERM for a descriptor that never blocks, such as a
-// regular file or a directory; any other error is an *os.SyscallError. One of
-// these is not in the man page: EINVAL, if the same open file, under any
-// numbers, is watched more than 100 times in all loops together. The kernel
-// limits the number of paths that an event may take through nested epolls, and
-// here each path is three long.
+// regular file or a directory; any other error is that of a system call. One of
+// these is not in the man page: EINVAL, if epolls watch the same open file 100
+// times already and the descriptor is blocking. A non-blocking one gets a relay.
 func (p *epoll) Arm(fd uintptr, want driver.Events, s driver.Sink) error {
 	want &= both
 	if want == 0 {
@@ -59,7 +57,10 @@ func (p *epoll) Arm(fd uintptr, want driver.Events, s driver.Sink) error {
 	}
 	had := w.armed()
 	op := unix.EPOLL_CTL_MOD
-	if had == 0 {
+	// The first look is for the stack of a task that waits to read: an access to
+	// a map needs much. If there is a relay, A may take the descriptor by now. Also, a new sink
+	// gets what was reported to an earlier one, and a new relay does that.
+	if had == 0 || len(p.relays.of) > 0 && p.endRelay(fd) {
 		op = unix.EPOLL_CTL_ADD
 		w.round++
 	}
@@ -71,12 +72,22 @@ func (p *epoll) Arm(fd uintptr, want driver.Events, s driver.Sink) error {
 		p.forget(w)
 		return p.Arm(fd, want, s)
 	case errno == syscall.EEXIST && op == unix.EPOLL_CTL_ADD:
-		errno = p.ctl(p.a, unix.EPOLL_CTL_MOD, int(fd), interest(want), w.round)
+		errno = p.ctl(p.a, unix.EPOLL_CTL_MOD, int(fd), interest(had|want), w.round)
+	case (errno == syscall.EINVAL || errno == syscall.ELOOP) && op == unix.EPOLL_CTL_ADD:
+		if err := p.startRelay(fd, had|want, w.round, errno); err != nil {
+			w.set(both, nil)
+			return err
+		}
+		w.set(want, s)
+		return nil
 	}
 	if errno != 0 {
+		if op == unix.EPOLL_CTL_ADD {
+			w.set(both, nil) // there is no relay any more
+		}
 		return control(errno)
 	}
-	if had == 0 {
+	if op == unix.EPOLL_CTL_ADD {
 		p.watched++
 	}
 	w.set(want, s)
@@ -95,6 +106,13 @@ func (p *epoll) Disarm(fd uintptr, which driver.Events) {
 	left := had &^ which
 	switch {
 	case left == had:
+		return
+	case len(p.relays.of) > 0 && p.relays.of[fd] != nil:
+		w.set(which, nil)
+		if left == 0 {
+			p.endRelay(fd)
+			w.round++
+		}
 		return
 	case left == 0:
 		p.ctl(p.a, unix.EPOLL_CTL_DEL, int(fd), 0, 0)

@@ -1,0 +1,25 @@
+//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
+
+package fd_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// TestNewAllocates holds what an idle connection costs: the FD, and the list of
+// the task that waits to read. That of a task that waits to write is made when
+// one waits.
+func TestNewAllocates(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		loop := kernel.Of(ctx)
+		var f *fd.FD
+		if n := testing.AllocsPerRun(100, func() { f = fd.New(loop, -1, nil) }); n != 2 {
+			t.Errorf("New makes %v objects, want 2", n)
+		}
+		return f.Close()
+	})
+}

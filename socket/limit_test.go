@@ -1,0 +1,138 @@
+package socket_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// TestProtocolLimit: a program that ignores PauseWriting has at most Limit bytes
+// in the buffer. The Write that would exceed it aborts the connection, and the
+// same error is that of the Write, of later ones and of Lost.
+func TestProtocolLimit(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		const limit = 100_000
+		tr, peer := attached(t, ctx, noted(t, &socket.Protocol{Limit: limit}))
+		defer peer.Close()
+		var first error
+		for first == nil {
+			_, first = tr.Write(make([]byte, 30_000))
+			if tr.Buffered() > limit {
+				t.Fatalf("%d bytes are buffered", tr.Buffered())
+			}
+		}
+		if _, named := errors.AsType[*net.OpError](first); !named || !errors.Is(first, socket.ErrSlowPeer) {
+			t.Errorf("Write failed with %v", first)
+		}
+		if _, err := tr.Write([]byte("x")); err != first {
+			t.Errorf("a later Write failed with %v", err)
+		}
+		h := tr.Value.(*history)
+		if err := until(ctx, h.lost); err != nil {
+			return err
+		}
+		if h.err != first {
+			t.Errorf("Lost with %v", h.err)
+		}
+		return nil
+	})
+}
+
+// TestProtocolLimitReached: exactly Limit bytes are no error, and a peer that
+// reads gets all of them.
+func TestProtocolLimitReached(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		const limit = 100_000
+		tr, peer := attached(t, ctx, noted(t, &socket.Protocol{Limit: limit}))
+		sent := 0
+		for tr.Buffered() == 0 {
+			n, err := tr.Write(make([]byte, 30_000))
+			if err != nil {
+				return err
+			}
+			sent += n
+		}
+		n, err := tr.Write(make([]byte, limit-tr.Buffered()))
+		if err != nil || tr.Buffered() != limit {
+			t.Errorf("%d buffered, %v", tr.Buffered(), err)
+		}
+		tr.Close()
+		if got, err := io.Copy(io.Discard, peer); got != int64(sent+n) || err != nil {
+			t.Errorf("%d bytes of %d, %v", got, sent+n, err)
+		}
+		return peer.Close()
+	})
+}
+
+// TestProtocolCloseUnread: the peer gets all that was sent before Close, also if
+// what it had sent itself was never read.
+func TestProtocolCloseUnread(t *testing.T) {
+	for _, network := range []string{"tcp", "unix"} {
+		run(t, func(ctx context.Context) error {
+			for range 20 {
+				a, peer := pairOf(t, ctx, network)
+				p := noted(t, &socket.Protocol{})
+				tr, err := p.Attach(ctx, a)
+				if err != nil {
+					return err
+				}
+				tr.Value = &history{t: t}
+				tr.PauseReading()
+				if _, err := peer.Write(make([]byte, 50_000)); err != nil {
+					return err
+				}
+				answer := bytes.Repeat([]byte("answer"), 5_000)
+				if _, err := tr.Write(answer); err != nil {
+					return err
+				}
+				tr.Close()
+				if err := until(ctx, tr.Value.(*history).lost); err != nil {
+					return err
+				}
+				if got, err := io.ReadAll(peer); !bytes.Equal(got, answer) || err != nil {
+					t.Fatalf("%s: the peer got %d bytes of %d, then %v", network, len(got), len(answer), err)
+				}
+				peer.Close()
+			}
+			return nil
+		})
+	}
+}
+
+// TestProtocolGoexit: if a callback calls runtime.Goexit, tasks that wait are
+// cancelled, every connection gets its Lost, and Run calls Goexit.
+func TestProtocolGoexit(t *testing.T) {
+	lost, returned := 0, false
+	var waited error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+			p := &socket.Protocol{Data: func(*socket.Transport, []byte) { runtime.Goexit() }, Lost: func(*socket.Transport, error) { lost++ }}
+			var last *socket.Conn
+			for range 3 {
+				_, peer := attached(t, ctx, p)
+				defer peer.Close()
+				last = peer
+			}
+			if _, err := last.Write([]byte("x")); err != nil {
+				return err
+			}
+			var e rondo.Event
+			waited = e.Wait(ctx)
+			return waited
+		})
+		returned = true
+	}()
+	<-ended
+	if lost != 3 || returned || waited == nil {
+		t.Errorf("%d lost, want 3; Run returned: %v; the wait failed with %v", lost, returned, waited)
+	}
+}

@@ -1,0 +1,246 @@
+//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
+
+package socket_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// A thrower calls boom where one function of the user stands. boom panics or
+// calls runtime.Goexit at its first call.
+type thrower struct {
+	server   bool // the error may go to OnError of the Server
+	callback bool // the function runs as a callback, for whose panic no task answers
+	body     func(t *testing.T, ctx context.Context, boom func()) error
+}
+
+// forever waits until the loop ends.
+func forever(ctx context.Context) error {
+	var e rondo.Event
+	return e.Wait(ctx)
+}
+
+// throwingServer is a body whose client sends a byte and waits for the end.
+func throwingServer(server func(boom func()) *socket.Server) thrower {
+	return thrower{server: true, body: func(_ *testing.T, ctx context.Context, boom func()) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		s := server(boom)
+		rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+		c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if _, err := c.Write([]byte("x")); err != nil {
+			return err
+		}
+		_, err = c.Read(make([]byte, 1))
+		if err == io.EOF || errors.Is(err, syscall.ECONNRESET) {
+			err = nil
+		}
+		return err
+	}}
+}
+
+// throwingProtocol is a body with three connections of p. act makes p call boom.
+func throwingProtocol(p func(boom func()) *socket.Protocol, act func(tr *socket.Transport, peer *socket.Conn)) thrower {
+	return thrower{callback: true, body: func(t *testing.T, ctx context.Context, boom func()) error {
+		protocol := p(boom)
+		var mine, peers [3]*socket.Conn
+		for i := range mine {
+			mine[i], peers[i] = pair(t, ctx)
+			defer peers[i].Close()
+		}
+		for i, c := range mine {
+			tr, err := protocol.Attach(ctx, c)
+			if err != nil {
+				return err
+			}
+			act(tr, peers[i])
+		}
+		return forever(ctx)
+	}}
+}
+
+func sendByte(_ *socket.Transport, peer *socket.Conn) { _, _ = peer.Write([]byte("x")) }
+
+func overfill(tr *socket.Transport) {
+	for tr.Buffered() == 0 {
+		if _, err := tr.Write(make([]byte, 1<<20)); err != nil {
+			return // the loop ends
+		}
+	}
+}
+
+// nobody is an address where nobody listens.
+const nobody = "127.0.0.1:1"
+
+var throwers = map[string]thrower{
+	"Handler": throwingServer(func(boom func()) *socket.Server {
+		return &socket.Server{Handler: func(context.Context, net.Conn) error { boom(); return nil }, OnError: func(net.Conn, error) {}}
+	}),
+	"Handler that reads": throwingServer(func(boom func()) *socket.Server {
+		return &socket.Server{OnError: func(net.Conn, error) {}, Handler: func(ctx context.Context, c net.Conn) error {
+			return both(ctx, func(context.Context) error { _, err := c.Read(make([]byte, 9)); boom(); return err },
+				func(context.Context) error { _, err := io.Copy(io.Discard, c); return err })
+		}}
+	}),
+	"OnError": throwingServer(func(boom func()) *socket.Server {
+		return &socket.Server{Handler: func(context.Context, net.Conn) error { return errors.New("x") }, OnError: func(net.Conn, error) { boom() }}
+	}),
+	"Connected": throwingProtocol(func(boom func()) *socket.Protocol {
+		return &socket.Protocol{Connected: func(*socket.Transport) { boom() }}
+	}, sendByte),
+	"Data": throwingProtocol(func(boom func()) *socket.Protocol {
+		return &socket.Protocol{Data: func(*socket.Transport, []byte) { boom() }}
+	}, sendByte),
+	"EOF": throwingProtocol(func(boom func()) *socket.Protocol {
+		return &socket.Protocol{EOF: func(*socket.Transport) bool { boom(); return true }}
+	}, func(_ *socket.Transport, peer *socket.Conn) { peer.CloseWrite() }),
+	"Lost": throwingProtocol(func(boom func()) *socket.Protocol {
+		return &socket.Protocol{Lost: func(*socket.Transport, error) { boom() }}
+	}, func(_ *socket.Transport, peer *socket.Conn) { peer.Close() }),
+	"PauseWriting": throwingProtocol(func(boom func()) *socket.Protocol {
+		return &socket.Protocol{Connected: overfill, PauseWriting: func(*socket.Transport) { boom() }}
+	}, sendByte),
+	"ResumeWriting": throwingProtocol(func(boom func()) *socket.Protocol {
+		return &socket.Protocol{Connected: overfill, ResumeWriting: func(*socket.Transport) { boom() }}
+	}, func(tr *socket.Transport, peer *socket.Conn) {
+		rondo.Go(tr.Context(), func(context.Context) error { _, _ = io.Copy(io.Discard, peer); return nil })
+	}),
+	"WatchRead": {callback: true, body: func(t *testing.T, ctx context.Context, boom func()) error {
+		r, w := plainPipe(t)
+		defer syscall.Close(r)
+		defer syscall.Close(w)
+		for range 3 {
+			defer socket.WatchRead(ctx, uintptr(r), boom)()
+		}
+		if _, err := syscall.Write(w, []byte("x")); err != nil {
+			return err
+		}
+		return forever(ctx)
+	}},
+	"Dialer.Control": {body: func(_ *testing.T, ctx context.Context, boom func()) error {
+		d := socket.Dialer{Control: func(string, string, syscall.RawConn) error { boom(); return nil }}
+		_, err := d.DialContext(ctx, "tcp", nobody)
+		return err
+	}},
+	"Dialer.Control of one of two addresses": {body: func(_ *testing.T, ctx context.Context, boom func()) error {
+		d := socket.Dialer{Control: func(string, string, syscall.RawConn) error { boom(); return nil }}
+		_, err := d.DialContext(ctx, "tcp", "localhost:1")
+		return err
+	}},
+	"Dialer.ControlContext": {body: func(_ *testing.T, ctx context.Context, boom func()) error {
+		d := socket.Dialer{ControlContext: func(context.Context, string, string, syscall.RawConn) error { boom(); return nil }}
+		_, err := d.DialContext(ctx, "udp", nobody)
+		return err
+	}},
+	"ListenConfig.Control": {body: func(_ *testing.T, ctx context.Context, boom func()) error {
+		lc := socket.ListenConfig{Control: func(string, string, syscall.RawConn) error { boom(); return nil }}
+		_, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+		return err
+	}},
+	"ListenConfig.Control of a packet socket": {body: func(_ *testing.T, ctx context.Context, boom func()) error {
+		lc := socket.ListenConfig{Control: func(string, string, syscall.RawConn) error { boom(); return nil }}
+		_, err := lc.ListenPacket(ctx, "udp", "127.0.0.1:0")
+		return err
+	}},
+	"RawConn.Read": {body: func(t *testing.T, ctx context.Context, boom func()) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		raw, err := a.SyscallConn()
+		if err != nil {
+			return err
+		}
+		return raw.Read(func(uintptr) bool { boom(); return true })
+	}},
+	"Reader of ReadFrom": {body: func(t *testing.T, ctx context.Context, boom func()) error {
+		a, b := pair(t, ctx)
+		defer a.Close()
+		defer b.Close()
+		_, err := a.ReadFrom(reader(func([]byte) (int, error) { boom(); return 0, io.EOF }))
+		return err
+	}},
+}
+
+type reader func(p []byte) (int, error)
+
+func (r reader) Read(p []byte) (int, error) { return r(p) }
+
+// ending is how a Run ended: if it neither returned nor panicked, it called
+// runtime.Goexit.
+type ending struct {
+	err      error
+	panicked any
+	returned bool
+}
+
+func runUntilEnd(t *testing.T, recovers bool, body thrower, throw func()) (e ending, reported error) {
+	var thrown bool
+	boom := func() {
+		if !thrown {
+			thrown = true
+			throw()
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { e.panicked = recover() }()
+		r := rondo.Runner{Recover: recovers, OnError: func(_ rondo.TaskInfo, err error) { reported = errors.Join(reported, err) }}
+		e.err = r.Run(context.Background(), func(ctx context.Context) error { return body.body(t, ctx, boom) })
+		e.returned = true
+	}()
+	<-done
+	if !thrown {
+		t.Error("the function was not called")
+	}
+	return e, reported
+}
+
+// TestThrowers: wherever a function of the user panics or calls runtime.Goexit,
+// Run ends as it says, and no goroutine and no descriptor is left.
+func TestThrowers(t *testing.T) {
+	for name, body := range throwers {
+		t.Run(name, func(t *testing.T) {
+			goroutines, fds := runtime.NumGoroutine(), leak.Descriptors()
+
+			e, _ := runUntilEnd(t, false, body, func() { panic("boom") })
+			if _, ok := e.panicked.(*rondo.PanicError); !ok {
+				t.Errorf("after a panic: %+v", e)
+			}
+			settled(t, goroutines, fds)
+
+			e, reported := runUntilEnd(t, true, body, func() { panic("boom") })
+			var p *rondo.PanicError
+			switch {
+			case body.callback:
+				if _, ok := e.panicked.(*rondo.PanicError); !ok {
+					t.Errorf("after a callback's panic, with Recover: %+v", e)
+				}
+			case !e.returned || !body.server && !errors.As(errors.Join(e.err, reported), &p):
+				t.Errorf("after a panic, with Recover: %+v, %v", e, reported)
+			}
+			settled(t, goroutines, fds)
+
+			if e, _ := runUntilEnd(t, false, body, runtime.Goexit); e.returned || e.panicked != nil {
+				t.Errorf("after Goexit: %+v", e)
+			}
+			settled(t, goroutines, fds)
+		})
+	}
+}
