@@ -1,6 +1,6 @@
 package rondo
 
-// This file begins a loop, and end.go ends it. The goroutine that calls Run is
+// This file begins and ends a loop. The goroutine that calls Run is
 // parked like a task while the tasks run; a task without a function, the runTask,
 // stands for it. It gets the baton when nothing can run, and sleeps then until
 // something happens. And it wakes when the main task has ended and sees to the
@@ -136,23 +136,29 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) 
 	}
 	l.begin(ctx, main, line)
 	ended := false
-	defer func() {
-		if !ended {
-			// A callback called Goexit while this goroutine was the one to run it, or
-			// a worker handed its own on.
-			l.markUnwinding(l.runTask)
-			l.finishTasks()
-			l.close()
-			if p := l.fault.panic; p != nil {
-				panic(p) // it came first
-			}
-		}
-	}()
+	defer l.endUnwinding(&ended)
 	l.await(func() bool { return l.main.state == stateDone }, &l.main.joiners)
 	l.finishTasks()
 	l.close()
 	ended = true
 	return l.fault.result(l.main.err)
+}
+
+// endUnwinding is called, deferred, when Run is left. If the loop has not ended, a
+// callback called Goexit while this goroutine was the one to run it, or a worker
+// handed its own on; another callback may do so while the loop ends.
+func (l *Loop) endUnwinding(ended *bool) {
+	if *ended {
+		return
+	}
+	defer l.endUnwinding(ended)
+	l.markUnwinding(l.runTask)
+	l.finishTasks()
+	l.close()
+	*ended = true
+	if p := l.fault.panic; p != nil {
+		panic(p) // it came first
+	}
 }
 
 // open makes a loop.

@@ -141,7 +141,7 @@ func (c *Cmd) Start() error {
 
 // failed returns the error of a call that failed.
 func (c *Cmd) failed(call string, err error) error {
-	return fmt.Errorf("rondo: process.Cmd.%s of %s: %w", call, c.name(), err)
+	return kernel.Wrap(fmt.Sprintf("process.Cmd.%s of %s", call, c.name()), err)
 }
 
 // Wait waits until the child has ended and the copying from and to it has ended. It

@@ -138,7 +138,7 @@ func (p *Protocol) Serve(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	if err := fd.Supported(loop); err != nil {
-		return fmt.Errorf("rondo: socket.Protocol.Serve: %w", err)
+		return kernel.Wrap("socket.Protocol.Serve", err)
 	}
 	if l, err = adoptListener(loop, "Protocol.Serve", l); err != nil {
 		return err
@@ -235,7 +235,7 @@ func (p *Protocol) Attach(ctx context.Context, c net.Conn) (*Transport, error) {
 		return nil, context.Cause(ctx)
 	}
 	if err := fd.Supported(loop); err != nil {
-		return nil, fmt.Errorf("rondo: socket.Protocol.Attach: %w", err)
+		return nil, kernel.Wrap("socket.Protocol.Attach", err)
 	}
 	var f *fd.FD
 	switch c := c.(type) {
@@ -255,7 +255,7 @@ func (p *Protocol) Attach(ctx context.Context, c net.Conn) (*Transport, error) {
 	s, err := f.Detach()
 	runtime.KeepAlive(c) // its collection would close the FD
 	if err != nil {
-		return nil, fmt.Errorf("rondo: socket.Protocol.Attach of %v: %w", peer, err)
+		return nil, kernel.Wrap(fmt.Sprintf("socket.Protocol.Attach of %v", peer), err)
 	}
 	return p.dispatcherFor(ctx, loop, high, low).add(s, tcpPeer(peer)), nil
 }

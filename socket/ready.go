@@ -10,6 +10,7 @@ import (
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
 )
 
 // WaitRead waits until a read of the file descriptor would not block; at an
@@ -42,7 +43,7 @@ func ready(ctx context.Context, call string, which driver.Events, sys uintptr) e
 		return err
 	}
 	if err := fd.Ready(ctx, loop, which, sys); err != nil {
-		return fmt.Errorf("rondo: socket.%s of descriptor %d: %w", call, sys, err)
+		return kernel.Wrap(fmt.Sprintf("socket.%s of descriptor %d", call, sys), err)
 	}
 	return nil
 }
@@ -79,7 +80,7 @@ func watch(ctx context.Context, call string, which driver.Events, sys uintptr, f
 	}
 	stop, err = fd.Watch(ctx, loop, which, sys, fn)
 	if err != nil {
-		panic(fmt.Errorf("rondo: socket.%s of descriptor %d: %w", call, sys, err))
+		panic(kernel.Wrap(fmt.Sprintf("socket.%s of descriptor %d", call, sys), err))
 	}
 	return stop
 }

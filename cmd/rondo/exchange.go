@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -55,6 +56,9 @@ func (d *demo) client(ctx context.Context, address string, places *rondo.Queue[s
 	c, err := socket.Dial(ctx, "tcp", address)
 	places.TryGet()
 	if err != nil {
+		if ended := rondo.Check(ctx); ended != nil {
+			return ended // no failure of a client
+		}
 		return fmt.Errorf("connection %s of %s failed, try fewer: %w", count(d.dialled+1), count(d.conns), err)
 	}
 	defer c.Close()
@@ -67,7 +71,8 @@ func (d *demo) client(ctx context.Context, address string, places *rondo.Queue[s
 	buf := make([]byte, len(d.pattern)/2)
 	for sent := rondo.Now(ctx); ; {
 		if err := d.exchange(c, buf); err != nil {
-			return err
+			// The end of the demo is no failure of a client, so its error is returned bare.
+			return cmp.Or(rondo.Check(ctx), err)
 		}
 		back := rondo.Now(ctx)
 		d.trips.record(back.Sub(sent))

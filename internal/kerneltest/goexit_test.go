@@ -190,3 +190,35 @@ func TestPanicBeforeGoexit(t *testing.T) {
 	})
 	wg.Wait()
 }
+
+// TestGoexitOfCallbacks: several callbacks that call Goexit one after the other, on
+// the goroutine of Run and on tasks' stacks, leave no task without its end.
+func TestGoexitOfCallbacks(t *testing.T) {
+	for n := range 5 {
+		mainEnded, taskEnded, run := false, false, make(chan bool)
+		go func() {
+			defer close(run)
+			_ = rondo.Run(t.Context(), func(ctx context.Context) error {
+				defer func() { mainEnded = true }()
+				rondo.Go(ctx, func(ctx context.Context) error {
+					defer func() { taskEnded = true }()
+					return forever(ctx)
+				})
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+				l := rondo.LoopOf(ctx)
+				go func() {
+					for range n + 1 {
+						_ = l.Post(runtime.Goexit)
+					}
+				}()
+				return forever(ctx)
+			})
+			t.Error("Run returned")
+		}()
+		if <-run; !mainEnded || !taskEnded {
+			t.Errorf("%d callbacks: main has ended: %t, the task has ended: %t", n+1, mainEnded, taskEnded)
+		}
+	}
+}
