@@ -202,7 +202,7 @@ func (p *pull) begin(ctx context.Context, run func(context.Context) error, entry
 		return false
 	}
 	p.task = p.loop.newTask(s.owner(), ctx, run, entry)
-	p.close = p.stopSoon
+	p.close, p.what = p.stopSoon, "pull"
 	s.depend(&p.dependant)
 	return true
 }

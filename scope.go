@@ -63,6 +63,7 @@ type dependant struct {
 	task  *Task
 	scope *Scope
 	close func() // makes the task end soon, without waiting for that
+	what  string // it, in the Reason of a wait for its end
 	ended WaitList
 }
 
@@ -296,7 +297,7 @@ func (s *Scope) closeDependants(t *Task) {
 func (d *dependant) wait(t *Task) {
 	d.ended.Owner = d.task
 	d.ended.push(t)
-	_ = t.park(nil, nil, Reason{What: "pull", On: d.task.id})
+	_ = t.park(nil, nil, Reason{What: d.what, On: d.task.id})
 }
 
 // leaveOwn ends t's own scope before t does, if that has dependants, and waits for

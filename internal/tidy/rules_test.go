@@ -56,7 +56,7 @@ func (b breach) String() string {
 }
 
 var rules = []rule{
-	layersRule, sysRule, tiersRule, callsRule, sizesRule, limitsRule, mapRule, determinismRule, locksRule, tagsRule,
+	layersRule, sysRule, tiersRule, callsRule, sizesRule, limitsRule, swapsRule, mapRule, determinismRule, locksRule, tagsRule,
 	docsRule, namesRule, marksRule, linksRule, sleepsRule, skipsRule, modulesRule,
 }
 
