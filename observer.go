@@ -74,7 +74,7 @@ func (d *debugger) observe(e event) {
 			panic(d.loop.wrongGoroutine())
 		}
 	case taskParked:
-		if t := e.task; t != nil && t.fn != nil && d.unlock() && d.refused != t {
+		if t := e.task; t != nil && t.fn != nil && d.locks == 0 && d.unlock() && d.refused != t {
 			if gid.Locks() != d.locks {
 				d.refused = t // inside a call from C: only the runtime can end it
 			}
@@ -82,24 +82,22 @@ func (d *debugger) observe(e event) {
 			panic(fmt.Sprintf("rondo: %s in %s, which is locked to its thread by runtime.LockOSThread or by a call from C: it must not wait; use Offload", stacks.Entered(), t.Name()))
 		}
 	case taskEnded:
-		if _, panicked := e.err.(*PanicError); d.unlock() && !panicked {
+		if _, panicked := e.err.(*PanicError); d.locks == 0 && d.unlock() && !panicked {
 			panic("rondo: " + e.task.Name() + " has ended and is locked to its thread: call runtime.UnlockOSThread before")
 		}
 	}
 }
 
-// unlock reports whether the caller is locked to its thread more often than the
-// goroutine of Run. It is locked as often as that afterwards, so that deferred calls
-// may wait, unless a call from C has locked it.
+// unlock reports whether the caller is locked to its thread. It is not afterwards, so
+// that deferred calls may wait, unless a call from C has locked it. With LockThread
+// nothing is checked: one unlock too many, by a deferred call of the task, would move
+// it to another thread.
 func (d *debugger) unlock() bool {
 	locks := gid.Locks()
-	for n := uint32(locks); n > uint32(d.locks); n-- {
+	for n := uint32(locks); n > 0; n-- {
 		runtime.UnlockOSThread()
 	}
-	for n := uint32(locks); n < uint32(d.locks); n++ {
-		runtime.LockOSThread() // a deferred call has unlocked it again
-	}
-	return locks > d.locks
+	return locks > 0
 }
 
 // wrongGoroutine is the panic of a call, on something that belongs to the loop, by

@@ -2,20 +2,10 @@ package kerneltest_test
 
 import (
 	"context"
-	"runtime"
 	"testing"
 
 	"github.com/rondo-go/rondo"
 )
-
-// heap returns how many bytes are reachable.
-func heap() int64 {
-	var s runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&s)
-	return int64(s.HeapAlloc)
-}
 
 func ignore(err error) error {
 	if err == errStop {
