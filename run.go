@@ -1,6 +1,6 @@
 package rondo
 
-// This file begins a loop, and end.go ends it. The goroutine that calls Run is
+// This file begins a loop, and ends it. The goroutine that calls Run is
 // parked like a task while the tasks run; a task without a function, the runTask,
 // stands for it. It gets the baton when nothing can run, and sleeps then until
 // something happens. And it wakes when the main task has ended and sees to the
