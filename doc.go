@@ -136,8 +136,9 @@
 //	})
 //	p, ok := errors.AsType[*rondo.PanicError](err)
 //
-// If all tasks wait and nothing can end a wait, Run cancels them and returns an
-// [ErrDeadlock] that names them; docs/DEBUGGING.md says when this is noticed.
+// If all tasks wait and nothing known can end a wait, that is logged after a second,
+// with what each waits for. With EndDeadlock of the Runner, Run cancels the tasks and
+// returns an [ErrDeadlock] that names them; see Deadlock in docs/DEBUGGING.md.
 //
 // # The same run again
 //
@@ -151,9 +152,9 @@
 // hold a sync.Mutex while it waits, use a channel that may block, call time.Sleep,
 // read files, resolve names, or compute for long. It must return the errors of its
 // waits: in a cancelled scope they all fail at once, so a loop that ignores them
-// lets no other task run. docs/DEBUGGING.md has what to use instead; with
-// Runner.Debug, or RONDO_DEBUG=1 in the environment, a task that holds the loop for
-// 100 ms is reported, with its stack and what it is blocked on.
+// lets no other task run. docs/DEBUGGING.md has what to use instead. A task that
+// holds the loop for 10 s is reported, with its stack and what it is blocked on; with
+// Runner.Debug, or RONDO_DEBUG=1 in the environment, after 100 ms.
 //
 // docs/ARCHITECTURE.md in the repository says in which order to read the source.
 package rondo
