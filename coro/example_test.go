@@ -29,8 +29,8 @@ func parseQuoted(read func() byte) (text string, ok bool) {
 	}
 }
 
-// A parser that wants to read is turned into one that is written to: whoever has
-// the bytes feeds them one at a time and keeps its own flow of control.
+// A parser that wants to read becomes one that is written to: the code that has the
+// bytes feeds them one at a time and keeps its own flow of control.
 func ExampleNew() {
 	type state struct {
 		text string

@@ -75,8 +75,8 @@ func TestPanicThroughMany(t *testing.T) {
 	}
 }
 
-// TestGoexit: a Goexit in the function is one in whoever waits for it, as with
-// a call; the deferred calls of both run.
+// TestGoexit: a Goexit in the function is one in the caller that waits for it, as
+// with a call; the deferred calls of both run.
 func TestGoexit(t *testing.T) {
 	clean(t)
 	cleaned := false

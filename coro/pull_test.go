@@ -99,7 +99,7 @@ func TestPullMany(t *testing.T) {
 	}
 }
 
-// TestPullEnds: panics and Goexit reach whoever waits, in pull and in stop.
+// TestPullEnds: panics and Goexit reach the caller that waits, in pull and in stop.
 func TestPullEnds(t *testing.T) {
 	clean(t)
 	for _, end := range []struct {

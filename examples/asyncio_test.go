@@ -69,7 +69,7 @@ func Example_causeOfCancellation() {
 	// true
 }
 
-// Clean-up that waits is done in a Shield, and whoever is in it waits for it.
+// Clean-up that waits is done in a Shield, which returns when it is done.
 func Example_shieldedCleanUp() {
 	save := func(ctx context.Context) error {
 		err := rondo.Sleep(ctx, time.Millisecond)

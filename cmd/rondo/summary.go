@@ -117,7 +117,7 @@ func (d *demo) summary() string {
 	if d.halfway {
 		moment = "half-way through"
 	}
-	return d.verdict() + "\n\n" + indented(align(rows)) +
+	return d.outcome() + "\n\n" + indented(align(rows)) +
 		"\nThe tasks " + moment + ", and what they were doing:\n\n" + indented(draw(outline(d.tasks)))
 }
 
@@ -137,8 +137,8 @@ func (d *demo) elapsed() time.Duration {
 	return d.ended.Sub(d.begun)
 }
 
-// verdict says what happened.
-func (d *demo) verdict() string {
+// outcome says what happened.
+func (d *demo) outcome() string {
 	switch {
 	case d.begun.IsZero():
 		return fmt.Sprintf("%s ended it when %s of %s were connected; none had talked.", d.ender, count(d.dialled), plural(d.conns, "client"))

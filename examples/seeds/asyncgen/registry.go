@@ -1,8 +1,8 @@
 package main
 
 // This file asks which tasks there are and which one runs. Each loop has its own
-// list, which its own tasks change without a lock; whoever wants to see all of
-// them asks each loop.
+// list, which its own tasks change without a lock; to see all of them,
+// ask each loop.
 
 import (
 	"context"

@@ -12,8 +12,8 @@ import (
 	"github.com/rondo-go/rondo/coro"
 )
 
-// panics has a coroutine panic. Whoever waits for it panics with the same value,
-// and the stack where it happened is kept.
+// panics has a coroutine panic. The caller that waits for it panics with the same
+// value, and the stack where it happened is kept.
 func panics(w io.Writer) error {
 	c := coro.Make(func(_ nothing, yield func(string) nothing) string {
 		yield("hello")

@@ -107,7 +107,7 @@ func throws(w io.Writer) error {
 	return nil
 }
 
-// delegates has one generator run another in its place. Whoever runs the outer one
+// delegates has one generator run another in its place. The caller of the outer one
 // sees no difference; sends, throws and closes go through.
 func delegates(w io.Writer) error {
 	inner := func() *number {

@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// run has a main task that fails, and one that has a value for whoever called Run.
+// run has a main task that fails, and one that returns a value to the caller of Run.
 func run(w io.Writer) error {
 	err := rondo.Run(context.Background(), func(context.Context) error { return errors.New("moo") })
 	fmt.Fprintln(w, "the first main task:", err)

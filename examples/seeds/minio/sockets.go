@@ -54,7 +54,7 @@ func acceptAll(ctx context.Context, g *rondo.Scope, fd int) error {
 		}
 		conn, err := bare.Accept(fd)
 		if errors.Is(err, bare.ErrWouldBlock) {
-			continue // whoever came has left already
+			continue // the client has left already
 		}
 		if err != nil {
 			return err

@@ -1,8 +1,8 @@
 package main
 
 // This file puts an error into a future instead of a value. It comes out of each
-// task's Wait; and the error of a task comes out of the Wait of whoever waits for
-// that task.
+// task's Wait; and the error of a task comes out of a Wait for that
+// task.
 
 import (
 	"context"

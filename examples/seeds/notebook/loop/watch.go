@@ -18,7 +18,7 @@ func (l *Loop) WaitWrite(fd uintptr) error { return l.wait(fd, true) }
 func (l *Loop) wait(fd uintptr, write bool) error {
 	over := NewFuture[struct{}](l)
 	l.watches = append(l.watches, watch{fd, write, over})
-	// Whoever ends the wait, the watch ends with it.
+	// The watch ends with the wait, whatever ends that.
 	defer func() {
 		l.watches = slices.DeleteFunc(l.watches, func(w watch) bool { return w.over == over })
 	}()
