@@ -87,8 +87,8 @@ func (l *Loop) turn() {
 // and turns the loop whenever a turn's batch is used up.
 //
 // If the loop would sleep, look at the clock or retire workers, pick returns the
-// runTask, unless mayTurn says that the caller is that one: these are the deepest calls there are,
-// and the stack of a task that waits for long should stay small.
+// runTask, unless mayTurn says that the caller is that one: these are the deepest
+// calls there are, and the stack of a task that waits for long should stay small.
 func (l *Loop) pick(mayTurn bool) *Task {
 	if l.observer != nil {
 		l.tell(taskParked, l.current)

@@ -1,12 +1,12 @@
 package rondo
 
-import "github.com/rondo-go/rondo/internal/ring"
-
 // This file has the queue of what can run.
 //
 // The law: what becomes ready is put at the end. Of tasks that have not started only
 // maxUnstarted are in the queue; the others are behind it, and one moves up when one
 // starts.
+
+import "github.com/rondo-go/rondo/internal/ring"
 
 // schedule is what is ready to run, in the order in which it became ready.
 type schedule struct {
