@@ -164,6 +164,10 @@ func (p *Program) moduleAt(header uint64, b []byte) *module {
 // data stand, by the first layout that fits. w is the moduledata.
 func (p *Program) placeTypes(m *module, w func(int) uint64) {
 	types, ok := regionAt(p.mem.Regions(), w(wordTypes))
+	// The linker may lay the types over a boundary of regions that adjoin.
+	for next, adjoins := types, ok; adjoins && next.File; next, adjoins = regionAt(p.mem.Regions(), types.End) {
+		types.End = next.End
+	}
 	if ok {
 		// What is read there is checked by its use, so a bound too wide does no harm.
 		m.types, m.etypes = w(wordTypes), types.End

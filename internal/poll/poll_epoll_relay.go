@@ -12,7 +12,8 @@ package poll
 // a switch of goroutines an event.
 //
 // The law: a relay asks poll(2) inside the callback of RawConn.Read, which
-// forgets the readiness before the callback, so no edge is lost.
+// forgets the readiness before the callback, so no edge is lost. The same edge may be
+// reported twice: an operation that finds nothing then arms again.
 
 import (
 	"errors"
