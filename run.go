@@ -152,6 +152,7 @@ func (l *Loop) endUnwinding(ended *bool) {
 		return
 	}
 	defer l.endUnwinding(ended)
+	l.noteGoexit()
 	l.markUnwinding(l.runTask)
 	l.finishTasks()
 	l.close()
