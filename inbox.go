@@ -49,13 +49,14 @@ func (b *border) expose(n int) { b.exposed += n }
 // inbox is the queue of what came in and has not been run. Either it is open, and
 // what was accepted will run; or it is shut, and nothing is accepted.
 type inbox struct {
-	some   atomic.Bool // there may be something in the queue
-	mu     sync.Mutex
-	in     []entry
-	spare  []entry // the queue's other half, for reuse
-	shut   bool
-	ended  chan struct{} // closed when Run is about to return
-	enders list.List[ender]
+	some    atomic.Bool // there may be something in the queue
+	mu      sync.Mutex
+	in      []entry
+	spare   []entry // the queue's other half, for reuse
+	shut    bool
+	refuses bool          // Post and Submit are refused: the last task has ended
+	ended   chan struct{} // closed when Run is about to return
+	enders  list.List[ender]
 }
 
 // An ender is a function that is called at a loop's end.
@@ -133,6 +134,15 @@ func (b *inbox) empty(queue *ring.Ring[entry]) (n uint64) {
 	return uint64(len(in))
 }
 
+// refuse ends what other goroutines may hand in by Post, so that those that do so
+// without pause cannot keep the loop from its end. What works for the loop still comes
+// in.
+func (b *inbox) refuse() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refuses = true
+}
+
 // close shuts the inbox if nothing is in it.
 func (b *inbox) close() bool {
 	b.mu.Lock()
@@ -167,6 +177,13 @@ func (l *Loop) post(e entry) error {
 // returns ErrLoopClosed and fn never runs; if it returns nil, fn runs.
 func (l *Loop) Post(fn func()) error {
 	mustNotBeNil(fn == nil)
+	b := &l.inbox
+	b.mu.Lock()
+	refuses := b.refuses
+	b.mu.Unlock()
+	if refuses {
+		return kernel.Wrap("Post", ErrLoopClosed)
+	}
 	return l.post(entry{call: &Handle{loop: l, fn: fn}})
 }
 

@@ -275,6 +275,7 @@ func (l *Loop) finishTasks() {
 	for {
 		l.cancelAll(context.Canceled)
 		l.await(func() bool { return l.live == 0 }, &l.drained)
+		l.inbox.refuse()
 		l.reportUnobserved()
 		// A callback that runs now may start a task, which is cancelled from the
 		// start.
