@@ -113,7 +113,8 @@ func TestInterruptAndDeadlock(t *testing.T) {
 		if err := raise(syscall.SIGINT); err != nil {
 			return err
 		}
-		if err := never.Wait(ctx); err != (rondo.SignalError{Sig: syscall.SIGINT}) {
+		// With a timer the loop is not in deadlock before the signal has come.
+		if err := rondo.Sleep(ctx, time.Hour); err != (rondo.SignalError{Sig: syscall.SIGINT}) {
 			return err
 		}
 		return rondo.Shield(ctx, never.Wait)
