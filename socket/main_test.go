@@ -33,7 +33,9 @@ func run(t testing.TB, main func(ctx context.Context) error) {
 	watchdog := time.AfterFunc(2*time.Minute, func() { panic(t.Name() + " hangs") })
 	defer watchdog.Stop()
 	r := rondo.Runner{OnError: func(task rondo.TaskInfo, err error) {
-		if !errors.Is(err, socket.ErrServerClosed) {
+		// A function that was offloaded and abandoned may need a moment more than the
+		// loop. TestMain counts what stays.
+		if !errors.Is(err, socket.ErrServerClosed) && !errors.Is(err, rondo.ErrLeftBehind) {
 			t.Errorf("%s: %v", task.Name, err)
 		}
 	}}
