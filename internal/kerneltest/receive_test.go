@@ -201,7 +201,10 @@ func TestClockWaitsForReceive(t *testing.T) {
 		err := rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
 			for range 3 {
 				ch := make(chan int)
-				go func() { runtime.Gosched(); close(ch) }()
+				go func() {
+					rondo.Tasks(ctx) // the loop answers when the task waits
+					close(ch)
+				}()
 				if _, _, err := rondo.Receive(ctx, ch); err != nil {
 					return err
 				}
