@@ -14,6 +14,7 @@ import (
 	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/internal/poll"
 	"github.com/rondo-go/rondo/socket"
+	"golang.org/x/sys/unix"
 )
 
 // Linux allows about 100 nested epolls to watch an open file. The waits of a
@@ -89,7 +90,7 @@ func TestWaitReadOfUsedNumber(t *testing.T) {
 		defer syscall.Close(w2)
 		old := rondo.Go(ctx, func(ctx context.Context) error { return socket.WaitRead(ctx, uintptr(r)) })
 		waiting(ctx, "read", 1)
-		if err := syscall.Dup2(r2, r); err != nil {
+		if err := unix.Dup2(r2, r); err != nil {
 			return err
 		}
 		defer syscall.Close(r)
