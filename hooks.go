@@ -76,7 +76,16 @@ func (l *loopDoor) Task() kernel.Task {
 
 func (t *taskDoor) Scope() context.Context { return t.worker.inner }
 
-func (t *taskDoor) Check() error { return Check(t.worker.inner) }
+// Check is rondo.Check of the running task, without the way there: it is called
+// before each read and write, and the stack of a task that waits should stay small.
+func (t *taskDoor) Check() error {
+	s := t.worker.inner
+	if c := s.cancelled(); c != nil {
+		s.noteCut(c)
+		return c.cause
+	}
+	return nil
+}
 
 func (t *taskDoor) Spend(bytes int) {
 	w := t.worker
@@ -100,8 +109,8 @@ func (w *listDoor) Park(ctx context.Context, why kernel.Reason) error {
 func (w *listDoor) ParkTask(t kernel.Task, why kernel.Reason) error {
 	me := (*Task)(t.(*taskDoor))
 	l, p := me.scope.loop, me.worker
-	if c := p.inner.cancelled(); c != nil {
-		return c.cause
+	if err := t.Check(); err != nil {
+		return err
 	}
 	(*WaitList)(w).push(me)
 	me.state, p.reason, p.under, p.since = stateWaiting, Reason(why), p.inner, l.now
