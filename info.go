@@ -325,7 +325,7 @@ func (l *Loop) Stats() Stats {
 	l.mustBeInside("Loop.Stats")
 	s := l.stats
 	s.Tasks, s.Spawned, s.Ready = l.live, l.lastID, l.queue.Len()+l.behind.Len()
-	s.Timers, s.Workers = l.timers.len(), l.workers
+	s.Timers, s.Workers = l.timers.Len(), l.workers
 	s.Busy = time.Duration(l.driver.Now()-l.started) - s.Idle
 	return s
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rondo-go/rondo/internal/list"
 	"github.com/rondo-go/rondo/internal/ring"
 	"github.com/rondo-go/rondo/internal/stdctx"
+	"github.com/rondo-go/rondo/internal/timers"
 )
 
 const (
@@ -43,7 +44,7 @@ var layoutTable = layout.Table{
 		layout.LoopPosts:    uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Posts)),
 		layout.LoopIdle:     uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Idle)),
 		layout.LoopReady:    uint16(atSchedule + unsafe.Offsetof(schedule{}.queue) + ring.LengthAt),
-		layout.LoopTimers:   uint16(unsafe.Offsetof(Loop{}.timers) + unsafe.Offsetof(timers{}.heap)),
+		layout.LoopTimers:   uint16(unsafe.Offsetof(Loop{}.timers) + timers.HeapAt),
 		layout.LoopOffloads: uint16(atBorder + unsafe.Offsetof(border{}.offloads) + unsafe.Offsetof(offloads{}.running)),
 		layout.LoopWorkers:  uint16(unsafe.Offsetof(Loop{}.pool) + unsafe.Offsetof(pool{}.workers)),
 		layout.LoopNested:   uint16(atBorder + unsafe.Offsetof(border{}.callers) + unsafe.Offsetof(callers{}.nested) + unsafe.Offsetof(gid.Nestings[Task]{}.Places)),
@@ -91,8 +92,8 @@ var layoutTable = layout.Table{
 		layout.ScopeLazy:         uint16(unsafe.Offsetof(Scope{}.published) + stdctx.LazyAt),
 		layout.ScopeSize:         uint16(unsafe.Sizeof(Scope{})),
 
-		layout.TimerWhen:   uint16(unsafe.Offsetof(timer{}.when)),
-		layout.TimerWorker: uint16(unsafe.Offsetof(timer{}.worker)),
+		layout.TimerWhen:   uint16(unsafe.Offsetof(timer{}.When)),
+		layout.TimerWorker: uint16(unsafe.Offsetof(timer{}.Worker)),
 		layout.TimerSize:   uint16(unsafe.Sizeof(timer{})),
 
 		layout.NestedID:   uint16(unsafe.Offsetof(gid.Nesting[Task]{}.ID)),

@@ -35,6 +35,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/timers"
 )
 
 // A busy loop asks the driver after askEvery steps, and earlier if they took
@@ -60,7 +61,7 @@ type Loop struct {
 	driver driver.Driver
 	schedule
 	clock
-	timers   timers
+	timers   timers.Heap[worker, Handle]
 	current  *Task // the running task; nil in a callback and between tasks
 	registry       // the tasks
 	root     Scope // every task's outermost scope
@@ -160,7 +161,7 @@ func (l *Loop) ask() {
 	l.asked = l.steps
 	until := int64(-1)
 	if l.queue.Len() == 0 && !l.inbox.pending() {
-		until = l.timers.next()
+		until = l.timers.Next()
 		switch {
 		case l.virtual && l.helpers > 0:
 			// Time that is simulated must not pass while work that is real goes on.
@@ -208,14 +209,14 @@ func (l *Loop) poll(until int64) {
 
 // fire makes ready what the timers that are due were set for.
 func (l *Loop) fire() {
-	for l.timers.next() <= l.now {
-		first := l.timers.first()
-		if w := first.worker; w != nil {
+	for l.timers.Next() <= l.now {
+		first := l.timers.First()
+		if w := first.Worker; w != nil {
 			w.job.wake(nil)
 			continue
 		}
-		call := first.call
-		l.timers.remove(0)
+		call := first.Call
+		l.timers.Remove(1)
 		l.queue.Add(entry{call: call})
 	}
 }

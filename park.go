@@ -197,7 +197,7 @@ func (w *worker) abandon() {
 		w.list = nil
 	}
 	if w.timerIndex != 0 {
-		w.loop.timers.remove(int(w.timerIndex) - 1)
+		w.loop.timers.Remove(w.timerIndex)
 	}
 	if w.foreignIndex != 0 {
 		w.under.removeForeign(w)

@@ -25,11 +25,13 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/poll"
 	"github.com/rondo-go/rondo/internal/timeline"
+	"github.com/rondo-go/rondo/internal/timers"
 	"github.com/rondo-go/rondo/internal/trap"
 )
 
@@ -173,6 +175,7 @@ func (r *Runner) open(ctx context.Context) (*Loop, error) {
 		return nil, fmt.Errorf("rondo: Run: %w", err)
 	}
 	l := &Loop{runner: *r, driver: d}
+	l.timers = timers.New[worker, Handle](unsafe.Offsetof(worker{}.timerIndex), unsafe.Offsetof(Handle{}.timerIndex))
 	l.choose, l.virtual = d.Order(), d.Virtual()
 	l.idAt = l.taskID
 	l.goroutines.Add(gid.ID())

@@ -28,7 +28,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		t.yield()
 		return nil
 	}
-	s.loop.timers.set(s.loop.after(d), t.worker, nil)
+	s.loop.timers.Set(s.loop.after(d), t.worker, nil)
 	return t.park(s, ctx, Reason{What: "sleep"})
 }
 
@@ -44,7 +44,7 @@ func SleepUntil(ctx context.Context, t time.Time) error {
 		me.yield()
 		return nil
 	}
-	s.loop.timers.set(at, me.worker, nil)
+	s.loop.timers.Set(at, me.worker, nil)
 	return me.park(s, ctx, Reason{What: "sleep"})
 }
 
