@@ -18,6 +18,8 @@ package rondo
 // asked.
 
 import (
+	"slices"
+
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/stacks"
@@ -58,14 +60,7 @@ func (l *Loop) insideNested() bool {
 
 // ofAnyLoop reports whether the goroutine with the given number is a loop's.
 func ofAnyLoop(id uint64) bool {
-	loops.Lock()
-	defer loops.Unlock()
-	for _, l := range loops.live {
-		if l.goroutines.Has(id) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(loops.All(), func(l *Loop) bool { return l.goroutines.Has(id) })
 }
 
 // noteNested notes that the calling coroutine is nested in t, unless that is noted.
@@ -99,7 +94,7 @@ func (l *Loop) mustBeInside(call string) {
 
 // misuseOutside is the error of a call from outside the loop.
 func (l *Loop) misuseOutside(call string) error {
-	if l.inbox.closed() {
+	if l.inbox.Closed() {
 		return kernel.Wrap(call, ErrLoopClosed)
 	}
 	return &kernel.CallError{Call: call, Text: " from a goroutine that is not a task of " + l.name + "; use Post or Submit there", Err: ErrNoLoop}

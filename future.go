@@ -194,7 +194,7 @@ func (f *Future[T]) waitOutside(ctx context.Context) (T, error) {
 		case <-outside:
 		case <-ctx.Done():
 			return zero, context.Cause(ctx)
-		case <-f.loop.inbox.ended:
+		case <-f.loop.inbox.Ended():
 			if !f.Done() {
 				return zero, wrap("Future.Wait", ErrLoopClosed)
 			}

@@ -26,10 +26,9 @@ func init() {
 	}
 	kernel.Table = &layoutTable
 	kernel.Loops = func() []kernel.Loop {
-		loops.Lock()
-		defer loops.Unlock()
-		out := make([]kernel.Loop, len(loops.live))
-		for i, l := range loops.live {
+		live := loops.All()
+		out := make([]kernel.Loop, len(live))
+		for i, l := range live {
 			out[i] = (*loopDoor)(l)
 		}
 		return out

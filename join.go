@@ -60,7 +60,7 @@ func (t *Task) resolved() (done bool, err error) {
 	if t.state != stateDone {
 		return false, nil
 	}
-	if !t.scope.loop.inbox.closed() { // after that nobody is told of errors any more
+	if !t.scope.loop.inbox.Closed() { // after that nobody is told of errors any more
 		t.observe()
 	}
 	return true, t.err
@@ -90,10 +90,10 @@ func (l *Loop) waitOutside(ctx context.Context, call string, a awaited) error {
 		case <-ctx.Done():
 			_ = l.post(entry{call: &Handle{loop: l, fn: func() { stop() }}})
 			return context.Cause(ctx)
-		case <-l.inbox.ended:
+		case <-l.inbox.Ended():
 		}
 	}
-	<-l.inbox.ended
+	<-l.inbox.Ended()
 	return l.lastOutcome(call, a)
 }
 
@@ -126,7 +126,7 @@ func (l *Loop) waitAcross(ctx context.Context, mine *Loop, call string, a awaite
 			answer(err)
 		})
 	}}})
-	forget := l.inbox.atEnd(func() { answer(l.lastOutcome(call, a)) })
+	forget := l.inbox.AtEnd(func() { answer(l.lastOutcome(call, a)) })
 	mine.addWaker(1)
 	list.push(t)
 	err = t.park(s, ctx, Reason{What: "another loop"})

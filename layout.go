@@ -26,7 +26,7 @@ const (
 // initialised data, so everything in it but Self is known to the linker.
 var layoutTable = layout.Table{
 	Cookie: [2]uint64{layout.Cookie0, layout.Cookie1}, Version: layout.Version, Size: uint32(unsafe.Sizeof(layout.Table{})),
-	Loops: unsafe.Pointer(&loops.live), Marker: marker,
+	Loops: unsafe.Pointer(&loops.Live), Marker: marker,
 	Offsets: [layout.Count]uint16{
 		layout.LoopName:     uint16(unsafe.Offsetof(Loop{}.name)),
 		layout.LoopSerial:   uint16(unsafe.Offsetof(Loop{}.serial)),

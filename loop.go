@@ -78,7 +78,7 @@ func (l *Loop) turn() {
 	if l.contexts != nil {
 		l.pollContexts()
 	}
-	if l.queue.Len() == 0 || l.inbox.pending() && l.open() {
+	if l.queue.Len() == 0 || l.inbox.Pending() && l.open() {
 		l.ask()
 	}
 	l.batch = l.queue.Len()
@@ -105,7 +105,7 @@ func (l *Loop) pick(mayTurn bool) *Task {
 			}
 		}
 		if l.batch == 0 {
-			if !mayTurn && l.runTask.state == stateWaiting && (l.due || l.queue.Len() == 0 && !l.inbox.pending()) {
+			if !mayTurn && l.runTask.state == stateWaiting && (l.due || l.queue.Len() == 0 && !l.inbox.Pending()) {
 				return l.runTask
 			}
 			if l.due {
@@ -160,7 +160,7 @@ func (l *Loop) ask() {
 	steps, took := l.steps-l.asked, int64(0)
 	l.asked = l.steps
 	until := int64(-1)
-	if l.queue.Len() == 0 && !l.inbox.pending() {
+	if l.queue.Len() == 0 && !l.inbox.Pending() {
 		until = l.timers.Next()
 		switch {
 		case l.virtual && l.helpers > 0:
@@ -188,7 +188,7 @@ func (l *Loop) ask() {
 	l.askedAt = l.now
 	l.check = l.asked + max(1, nextLook(steps, took))
 	if l.open() {
-		l.stats.Posts += l.inbox.empty(&l.queue)
+		l.stats.Posts += l.inbox.Take(&l.queue)
 	}
 	l.fire()
 	l.lookForSurplus()

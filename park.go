@@ -185,7 +185,7 @@ func (t *Task) wake(c *cancellation) {
 // mustBeInside panics if the list is empty and belongs to a loop that lives and
 // is not the caller's. The last that waited tells which loop that is.
 func (w *WaitList) mustBeInside() {
-	if l := w.last.loop; !l.inside() && !l.inbox.closed() {
+	if l := w.last.loop; !l.inside() && !l.inbox.Closed() {
 		panic(l.wrongGoroutine())
 	}
 }

@@ -174,7 +174,7 @@ func (h *puller[T]) start() bool {
 func (p *pull) enter(call string) *Task {
 	l := p.loop
 	if !l.inside() {
-		if l.inbox.closed() {
+		if l.inbox.Closed() {
 			return nil
 		}
 		panic(l.misuseOutside(call + " of a Pull").Error())

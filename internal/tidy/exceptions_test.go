@@ -17,10 +17,7 @@ var exceptions = []exception{
 	{"determinism", "sim/world.go", "wait", "time.NewTimer",
 		"offloaded work takes real time, and so does the wait for it"},
 
-	{"locks", "inbox.go", "", "import of sync", "other goroutines come in here"},
-	{"locks", "inbox.go", "", "import of sync/atomic", "other goroutines come in here"},
 	{"locks", "future.go", "", "import of sync", "any goroutine may set a Future"},
-	{"locks", "run.go", "", "import of sync", "any goroutine may read the list of all loops"},
 
 	{"sleeps", "internal/kerneltest/watchdog_test.go", "blockInSleep", "time.Sleep",
 		"it is what the watchdog is to find"},
