@@ -9,12 +9,12 @@ import (
 	"iter"
 	"reflect"
 	"strconv"
-	"strings"
 	"time"
 	"unsafe"
 
 	"github.com/rondo-go/rondo/internal/list"
 	"github.com/rondo-go/rondo/internal/stacks"
+	"github.com/rondo-go/rondo/internal/waits"
 )
 
 // TaskInfo describes a task at one moment.
@@ -125,25 +125,6 @@ func (w *worker) of() string {
 	return ""
 }
 
-// waiting says what a waiting task waits for in words.
-func (w *worker) waiting() string {
-	what := w.reason.What
-	if of := w.of(); of != "" {
-		what += " " + strconv.Quote(of)
-	}
-	switch {
-	case w.list != nil && w.list.Owner != nil && what == "task":
-		return w.list.Owner.Name()
-	case w.list != nil && w.list.Owner == w.job:
-		return what + " held by the task itself: it is not re-entrant"
-	case w.list != nil && w.list.Owner != nil:
-		return what + " held by " + w.list.Owner.Name()
-	case w.reason.On != 0:
-		return fmt.Sprintf("%s %d", what, w.reason.On)
-	}
-	return what
-}
-
 // startedAt returns the place where the task was started, if that is known.
 func (t *Task) startedAt() string {
 	if t.extra == nil {
@@ -152,72 +133,29 @@ func (t *Task) startedAt() string {
 	return t.extra.site.String()
 }
 
-// maxDescribed is how many tasks are described in an error or a log line.
-const maxDescribed = 100
-
-// describeWaits says in a line each what the live tasks wait for and where, and
-// with Debug where they were started; and first, if tasks wait for each other in a
-// ring, which. It stops the program to read the stacks.
+// describeWaits says what the live tasks wait for and where, in a line each. It
+// stops the program to read the stacks.
 func (l *Loop) describeWaits() string {
-	var b strings.Builder
-	if ring := l.waitRing(); len(ring) > 1 {
-		b.WriteString("\n\tin a ring, which only a cancellation can end: " + ring[0].Name())
-		for _, t := range append(ring[1:], ring[0]) {
-			b.WriteString(" waits for " + t.Name() + ", which")
-		}
-		s := strings.TrimSuffix(b.String(), ", which")
-		b.Reset()
-		b.WriteString(s)
-	}
-	lines := stacks.Lines()
-	n := 0
-	for t := range l.tasks() {
-		if n++; n > maxDescribed {
-			fmt.Fprintf(&b, "\n\tand %d more", l.live-maxDescribed)
-			break
-		}
-		switch {
-		case t.state == stateWaiting:
-			fmt.Fprintf(&b, "\n\t%s waits for %s", t.Name(), t.worker.waiting())
-			if line := lines(t.gid); line != "" {
-				fmt.Fprintf(&b, " at %s", line)
-			}
-		default:
-			fmt.Fprintf(&b, "\n\t%s is %s", t.Name(), t.state)
-		}
-		if site := t.startedAt(); site != "" {
-			fmt.Fprintf(&b, ", started at %s", site)
-		}
-	}
-	return b.String()
+	return waits.Describe(l.tasks(), l.live, (*Task).waitsFor, (*Task).inWords)
 }
 
-// waitRing returns tasks each of which waits for the next, and the last for the
-// first; nil if there is no such ring among those whose waits have a known owner.
-func (l *Loop) waitRing() (ring []*Task) {
-	owner := func(t *Task) *Task {
-		if t.state != stateWaiting || t.worker.list == nil {
-			return nil
-		}
-		return t.worker.list.Owner
+// waitsFor returns the task that can end the wait of t, if one is known to.
+func (t *Task) waitsFor() *Task {
+	if t.state != stateWaiting || t.worker.list == nil {
+		return nil
 	}
-	seen := make(map[*Task]*Task) // by which walk
-	for start := range l.tasks() {
-		for t := start; t != nil && seen[t] != start; t = owner(t) {
-			if seen[t] != nil {
-				break // an earlier walk found no ring there
-			}
-			seen[t] = start
-			if next := owner(t); next != nil && seen[next] == start {
-				for r := next; ; r = owner(r) {
-					if ring = append(ring, r); r == t {
-						return ring
-					}
-				}
-			}
-		}
+	return t.worker.list.Owner
+}
+
+func (t *Task) inWords() waits.Task {
+	d := waits.Task{Name: t.Name(), State: t.state.String(), Goroutine: t.gid, Site: t.startedAt()}
+	if d.Waiting = t.state == stateWaiting; d.Waiting {
+		d.What, d.Of, d.On = t.worker.reason.What, t.worker.of(), t.worker.reason.On
 	}
-	return nil
+	if owner := t.waitsFor(); owner != nil {
+		d.Owner, d.Own = owner.Name(), owner == t
+	}
+	return d
 }
 
 // Name returns the name that SetName gave, or "task-N".

@@ -6,8 +6,7 @@ import (
 	"errors"
 	"iter"
 
-	"github.com/rondo-go/rondo/internal/heap"
-	"github.com/rondo-go/rondo/internal/ring"
+	"github.com/rondo-go/rondo/internal/buffer"
 )
 
 // A Queue hands values from tasks to tasks. Which value is next depends on how
@@ -26,7 +25,7 @@ type Queue[T any] struct {
 	// Name is for people who look at the program.
 	Name string
 
-	held   held[T]
+	held   buffer.Buffer[T]
 	limit  int // of values; 0: none
 	closed bool
 	open   int // values taken in, and not reported by TaskDone
@@ -45,19 +44,13 @@ type Queue[T any] struct {
 // NewQueue makes a Queue that holds at most limit values, of which the one that
 // was put first is next; 0 means any number. It panics if limit is negative.
 func NewQueue[T any](limit int) *Queue[T] {
-	if limit < 0 {
-		panic("rondo: NewQueue with a negative limit")
-	}
-	return &Queue[T]{limit: limit}
+	return newQueue("NewQueue", limit, buffer.Buffer[T]{})
 }
 
 // NewStack makes a Queue that holds at most limit values, of which the one that
 // was put last is next; 0 means any number. It panics if limit is negative.
 func NewStack[T any](limit int) *Queue[T] {
-	if limit < 0 {
-		panic("rondo: NewStack with a negative limit")
-	}
-	return &Queue[T]{limit: limit, held: held[T]{last: true}}
+	return newQueue("NewStack", limit, buffer.Last[T]())
 }
 
 // NewPriorityQueue makes a Queue that holds at most limit values, of which the
@@ -65,13 +58,17 @@ func NewStack[T any](limit int) *Queue[T] {
 // must be a strict weak order; of equals the one that was put first is next. It
 // must not wait. NewPriorityQueue panics if limit is negative or less is nil.
 func NewPriorityQueue[T any](limit int, less func(a, b T) bool) *Queue[T] {
-	if limit < 0 {
-		panic("rondo: NewPriorityQueue with a negative limit")
-	}
 	if less == nil {
 		panic("rondo: NewPriorityQueue with a nil less")
 	}
-	return &Queue[T]{limit: limit, held: held[T]{heap: heap.New(less)}}
+	return newQueue("NewPriorityQueue", limit, buffer.Least(less))
+}
+
+func newQueue[T any](call string, limit int, held buffer.Buffer[T]) *Queue[T] {
+	if limit < 0 {
+		panic("rondo: " + call + " with a negative limit")
+	}
+	return &Queue[T]{limit: limit, held: held}
 }
 
 // Put adds v. It waits while the queue is full. It returns
@@ -114,7 +111,7 @@ func (q *Queue[T]) TryPut(v T) bool {
 // cancelled first; no value was taken then.
 func (q *Queue[T]) Get(ctx context.Context) (T, error) {
 	var zero T
-	if q.held.len() == q.promised {
+	if q.held.Len() == q.promised {
 		if q.closed {
 			return zero, cmp.Or(Check(ctx), ErrQueueClosed)
 		}
@@ -135,7 +132,7 @@ func (q *Queue[T]) Get(ctx context.Context) (T, error) {
 // TryGet takes the value that is next if there is one, and reports whether there
 // was. It never suspends.
 func (q *Queue[T]) TryGet() (T, bool) {
-	if q.held.len() == q.promised {
+	if q.held.Len() == q.promised {
 		var zero T
 		return zero, false
 	}
@@ -143,7 +140,7 @@ func (q *Queue[T]) TryGet() (T, bool) {
 }
 
 // Len counts the values that can be got without waiting.
-func (q *Queue[T]) Len() int { return q.held.len() - q.promised }
+func (q *Queue[T]) Len() int { return q.held.Len() - q.promised }
 
 // All ranges over the values, waiting for each, until the queue is closed and
 // empty or ctx is cancelled. The range panics if ctx belongs to no loop.
@@ -176,8 +173,8 @@ func (q *Queue[T]) Close() {
 // dropped. A Get that was promised a value still returns one. It never suspends.
 func (q *Queue[T]) Abort() {
 	q.Close()
-	dropped := q.held.len() - q.promised
-	q.held.keep(q.promised)
+	dropped := q.held.Len() - q.promised
+	q.held.Keep(q.promised)
 	q.done(dropped)
 }
 
@@ -208,11 +205,11 @@ func (q *Queue[T]) Join(ctx context.Context) error {
 	return q.joiners.Park(ctx, Reason{What: "join"})
 }
 
-func (q *Queue[T]) full() bool { return q.limit > 0 && q.held.len()+q.reserved >= q.limit }
+func (q *Queue[T]) full() bool { return q.limit > 0 && q.held.Len()+q.reserved >= q.limit }
 
 // push adds v, and promises a value to the getter that has waited longest.
 func (q *Queue[T]) push(v T) {
-	q.held.push(v)
+	q.held.Put(v)
 	q.open++
 	if q.getters.Wake() {
 		q.promised++
@@ -222,58 +219,9 @@ func (q *Queue[T]) push(v T) {
 // pop takes the next value, and reserves the room for the putter that has waited
 // longest.
 func (q *Queue[T]) pop() T {
-	v := q.held.pop()
+	v := q.held.Take()
 	if !q.closed && q.putters.Wake() {
 		q.reserved++
 	}
 	return v
-}
-
-// held is the values in a Queue. It alone knows which is next. They are in the
-// ring, in the order in which they were put, unless there is a heap.
-type held[T any] struct {
-	ring ring.Ring[T]
-	last bool          // the last one is next
-	heap *heap.Heap[T] // nil unless the least is next
-}
-
-func (h *held[T]) len() int {
-	if h.heap != nil {
-		return h.heap.Len()
-	}
-	return h.ring.Len()
-}
-
-func (h *held[T]) push(v T) {
-	if h.heap != nil {
-		h.heap.Add(v)
-		return
-	}
-	h.ring.Add(v)
-}
-
-// pop takes the next value. There must be one.
-func (h *held[T]) pop() T {
-	switch {
-	case h.heap != nil:
-		return h.heap.Take()
-	case h.last:
-		return h.ring.TakeLast()
-	}
-	return h.ring.Take()
-}
-
-// keep drops all but the n values that are next.
-func (h *held[T]) keep(n int) {
-	if h.heap != nil {
-		h.heap.Keep(n)
-		return
-	}
-	for h.ring.Len() > n {
-		if h.last {
-			h.ring.Take()
-		} else {
-			h.ring.TakeLast()
-		}
-	}
 }
