@@ -8,6 +8,7 @@ package rondo
 // once. Nothing is dropped.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/stacks"
 	"github.com/rondo-go/rondo/internal/watchdog"
@@ -77,11 +79,15 @@ func mustNotBeMisuse(err error) {
 }
 
 // A PanicError is a panic of a task or a callback, with the stack on which it
-// happened.
+// happened. If it has left coroutines of package coro, or sequences of Pull, the
+// innermost one's stack comes first. Below it, headed "resumed by" or "next called
+// at", are the stacks of those that waited for it, each from the user's innermost
+// line on. Of a coroutine that was made by iter.Pull itself only the stack of the
+// task that resumed it can be had; coro.Pull is the same with both.
 type PanicError struct {
 	Task  string // the task's name
 	Value any    // what panic was called with
-	Stack []byte // the task's own stack, as runtime/debug.Stack prints it
+	Stack []byte // where it happened, as runtime/debug.Stack prints it; see above
 	Site  string // where the task was started, as file:line; only with Debug
 
 	thrown bool // Run has panicked with it
@@ -120,12 +126,47 @@ func (e *PanicError) Unwrap() error {
 }
 
 // panicError returns the panic with value v of what is named, which a deferred call
-// has recovered. One that has its stack already keeps it.
-func panicError(name string, v any) *PanicError {
+// of t has recovered, or none of a task if t is nil. One that has its stack already keeps it.
+func panicError(t *Task, name string, v any) *PanicError {
+	stack := debug.Stack()
 	if e, ok := v.(*PanicError); ok {
+		if stacks.LeftCoroutine(stack) {
+			return e.with(stacks.Resumed(e.Stack, stack))
+		}
 		return e
 	}
-	return &PanicError{Task: name, Value: v, Stack: debug.Stack()}
+	if t != nil && t.extra != nil {
+		stack = t.extra.passing.Stack(v, stack)
+	}
+	return &PanicError{Task: name, Value: v, Stack: stack}
+}
+
+// with returns e with another stack. Others may have e.
+func (e *PanicError) with(stack []byte) *PanicError {
+	c := *e
+	c.Stack = stack
+	return &c
+}
+
+func init() { gid.PanicPasses = notePanic }
+
+// notePanic is called on the goroutine of a coroutine that ends with a panic. It
+// keeps the stack for the task in which the coroutine is nested, if it is in one, or
+// for the runTask if it is in a callback.
+func notePanic(v any, stack []byte) {
+	for id := range gid.Resumers() {
+		for _, l := range loops.All() {
+			if !l.goroutines.Has(id) {
+				continue
+			}
+			x := cmp.Or(l.current, l.runTask).ensureExtra()
+			if x.passing == nil {
+				x.passing = new(stacks.Passing)
+			}
+			x.passing.Note(v, stack)
+			return
+		}
+	}
 }
 
 // ErrLeftBehind says of what is reported to OnError that it was still running

@@ -200,8 +200,9 @@ type taskExtra struct {
 	site       *stacks.Site    // where the task was started; nil without Debug
 	calls      calls           // of OnDone
 	unobserved *unobservedError
-	nested     int32 // the first of the coroutines nested in it; see callers
-	confined   bool  // see effectiveScope
+	passing    *stacks.Passing // the panic of a coroutine on its way to the task; see notePanic
+	nested     int32           // the first of the coroutines nested in it; see callers
+	confined   bool            // see effectiveScope
 }
 
 func (t *Task) ensureExtra() *taskExtra {

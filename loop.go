@@ -245,7 +245,7 @@ func (l *Loop) call(h *Handle) {
 	returned := false
 	defer func() {
 		if v := recover(); v != nil {
-			l.panicked(callback, v)
+			l.panicked(l.runTask, callback, v)
 		} else if !returned {
 			l.callbackExited()
 		}

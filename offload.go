@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
-	"runtime/debug"
 	"slices"
 
 	"github.com/rondo-go/rondo/internal/stacks"
@@ -45,10 +44,7 @@ func Offload[T any](ctx context.Context, fn func(ctx context.Context) (T, error)
 	err := offloaded(ctx, reflect.ValueOf(fn).Pointer(), func() (fault any, err error) {
 		defer func() {
 			if v := recover(); v != nil {
-				fault = v
-				if _, ok := v.(*PanicError); !ok {
-					fault = &PanicError{Task: "an offloaded function", Value: v, Stack: debug.Stack()}
-				}
+				fault = panicError(nil, "an offloaded function", v)
 			}
 		}()
 		result, err = fn(ctx)

@@ -70,10 +70,10 @@ const callback = "a callback"
 var errGoexit = errors.New("rondo: the task called runtime.Goexit")
 
 // panicked keeps the panic with value v of what is named, with the stack of the
-// caller, which is a deferred call. Unless the Runner says otherwise it ends the
+// caller, which is a deferred call of t, or of the runTask if it is a callback's. Unless the Runner says otherwise it ends the
 // loop.
-func (l *Loop) panicked(name string, v any) error {
-	e := panicError(name, v)
+func (l *Loop) panicked(t *Task, name string, v any) error {
+	e := panicError(t, name, v)
 	if l.runner.Recover && name != callback {
 		return e
 	}
@@ -118,7 +118,7 @@ func (w *worker) rescue() {
 	l := w.loop
 	l.markUnwinding(t)
 	if v := recover(); v != nil {
-		err := l.panicked(t.Name(), v)
+		err := l.panicked(t, t.Name(), v)
 		if e, ok := err.(*PanicError); ok && e.Site == "" {
 			e.Site = t.startedAt()
 		}

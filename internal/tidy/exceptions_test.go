@@ -19,6 +19,9 @@ var exceptions = []exception{
 
 	{"locks", "future.go", "", "import of sync", "any goroutine may set a Future"},
 
+	{"tiers", "gather.go", "contained", "use of panicError",
+		"only the kernel has the stacks of the coroutines that a panic has left"},
+
 	{"sleeps", "internal/kerneltest/watchdog_test.go", "blockInSleep", "time.Sleep",
 		"it is what the watchdog is to find"},
 
