@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
-	"slices"
 
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/kernel"
@@ -181,22 +180,10 @@ type unobservedError struct {
 	err  error // nil once somebody has it
 }
 
-// unobservedErrors are the errors that are kept, in the order in which they came.
-// Those that somebody has are dropped when they are half of all.
-type unobservedErrors struct {
-	list []*unobservedError
-	dead int // how many of them somebody has
-}
-
-func (us *unobservedErrors) add(u *unobservedError) { us.list = append(us.list, u) }
-
 // observed notes that somebody has u's error.
-func (us *unobservedErrors) observed(u *unobservedError) {
+func (l *Loop) observed(u *unobservedError) {
 	u.err = nil
-	if us.dead++; 2*us.dead >= len(us.list) {
-		us.list = slices.DeleteFunc(us.list, func(u *unobservedError) bool { return u.err == nil })
-		us.dead = 0
-	}
+	l.unobserved.Marked(func(u *unobservedError) bool { return u.err == nil })
 }
 
 // keepError keeps the error of a task that the root scope owns until somebody
@@ -208,7 +195,7 @@ func (l *Loop) keepError(t *Task, err error) {
 	}
 	u := &unobservedError{info: t.info(), err: err}
 	t.ensureExtra().unobserved = u
-	l.unobserved.add(u)
+	l.unobserved.Add(u)
 	if !l.virtual {
 		// When the garbage collector runs is no part of a schedule that can be
 		// replayed, so a simulation waits for the end.
@@ -220,7 +207,7 @@ func (l *Loop) keepError(t *Task, err error) {
 func (t *Task) observe() {
 	t.observed = true
 	if x := t.extra; x != nil && x.unobserved != nil {
-		t.scope.loop.unobserved.observed(x.unobserved)
+		t.scope.loop.observed(x.unobserved)
 		x.unobserved = nil
 	}
 }
@@ -231,7 +218,7 @@ func (l *Loop) report(u *unobservedError) {
 	if err == nil {
 		return
 	}
-	l.unobserved.observed(u)
+	l.observed(u)
 	if l.callOnError(u.info, err) {
 		return
 	}

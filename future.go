@@ -118,26 +118,25 @@ func (f *Future[T]) settle(v T, err error) bool {
 		return false
 	}
 	f.done, f.value, f.err = true, v, err
-	calls := f.calls
-	f.calls.list = nil
+	waiting := f.calls.Take()
 	if f.outside != nil {
 		close(f.outside)
 	}
 	f.mu.Unlock()
 	if f.loop.inside() {
-		f.wakeAll(calls)
+		f.wakeAll(waiting)
 	} else {
-		_ = f.loop.post(entry{call: &Handle{loop: f.loop, fn: func() { f.wakeAll(calls) }}})
+		_ = f.loop.post(entry{call: &Handle{loop: f.loop, fn: func() { f.wakeAll(waiting) }}})
 	}
 	return true
 }
 
 // wakeAll makes ready, on the loop, what waits for the result.
-func (f *Future[T]) wakeAll(c calls) {
+func (f *Future[T]) wakeAll(waiting []*Handle) {
 	f.loop.expose(-f.exposed)
 	f.exposed = 0
 	f.waiters.WakeAll()
-	c.schedule(f.loop)
+	f.loop.readyAll(waiting)
 }
 
 // Wait waits for the result and returns it. If ctx is cancelled first it
@@ -246,7 +245,7 @@ func (f *Future[T]) onDone(h *Handle) (stop func() bool) {
 		f.loop.queue.Add(entry{call: h})
 		return h.Cancel
 	}
-	f.calls.add(h)
+	f.calls.Add(h)
 	if f.task == nil {
 		f.exposed++
 		f.loop.expose(1)

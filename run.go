@@ -241,9 +241,7 @@ func (l *Loop) reportAlive() {
 
 // reportUnobserved reports the errors that nobody waited for.
 func (l *Loop) reportUnobserved() {
-	for len(l.unobserved.list) > 0 {
-		list := l.unobserved.list
-		l.unobserved = unobservedErrors{}
+	for list := l.unobserved.Take(); len(list) > 0; list = l.unobserved.Take() {
 		for _, u := range list {
 			l.report(u)
 		}

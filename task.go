@@ -107,7 +107,7 @@ func (l *Loop) finish(t *Task, err error) {
 		if x.onEnd != nil {
 			x.onEnd(err)
 		}
-		x.calls.schedule(l)
+		l.readyAll(x.calls.Take())
 	}
 	own := &t.scope
 	if c := own.cancelled(); c != nil && c.origin == own {
@@ -169,7 +169,7 @@ func (t *Task) onDone(h *Handle) (stop func() bool) {
 		return h.Cancel
 	}
 	c := &t.ensureExtra().calls
-	c.add(h)
+	c.Add(h)
 	return func() bool { return h.Cancel() && c.stopped() }
 }
 

@@ -7,9 +7,9 @@ package rondo
 // too short.
 
 import (
-	"slices"
 	"time"
 
+	"github.com/rondo-go/rondo/internal/list"
 	"github.com/rondo-go/rondo/internal/timers"
 )
 
@@ -43,7 +43,7 @@ type Handle struct {
 	loop       *Loop
 	fn         func() // nil when it has run or was cancelled
 	timerIndex int32  // its place among the loop's timers, plus one
-	direct     bool   // schedule calls fn; it must not wait, and nothing of the program runs in it
+	direct     bool   // readyAll calls fn; it must not wait, and nothing of the program runs in it
 	when       int64
 }
 
@@ -103,28 +103,19 @@ func (h *Handle) Cancel() bool {
 // When returns the time for which the callback was set.
 func (h *Handle) When() time.Time { return h.loop.driver.Time(h.when) }
 
-// calls are the callbacks that wait for an end. Those that are stopped are
-// dropped when they are half of all, so that many that listen for a while to what
-// lives long do not pile up.
-type calls struct {
-	list []*Handle
-	dead int // how many of them are stopped
-}
-
-func (c *calls) add(h *Handle) { c.list = append(c.list, h) }
+// calls are callbacks that wait for an end, in the order in which they came. Many
+// that listen for a while to what lives long do not pile up.
+type calls struct{ list.Lazy[Handle] }
 
 // stopped is called when one of them was stopped. It returns true.
 func (c *calls) stopped() bool {
-	if c.dead++; 2*c.dead >= len(c.list) {
-		c.list = slices.DeleteFunc(c.list, func(h *Handle) bool { return h.fn == nil })
-		c.dead = 0
-	}
+	c.Marked(func(h *Handle) bool { return h.fn == nil })
 	return true
 }
 
-// schedule makes them ready, in the order in which they came.
-func (c *calls) schedule(l *Loop) {
-	for _, h := range c.list {
+// readyAll makes callbacks ready that have waited for an end.
+func (l *Loop) readyAll(waiting []*Handle) {
+	for _, h := range waiting {
 		if fn := h.fn; h.direct && fn != nil {
 			h.fn = nil
 			fn()
@@ -132,5 +123,4 @@ func (c *calls) schedule(l *Loop) {
 		}
 		l.queue.Add(entry{call: h})
 	}
-	c.list = nil
 }

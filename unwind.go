@@ -25,15 +25,16 @@ import (
 	"runtime"
 
 	"github.com/rondo-go/rondo/internal/errtree"
+	"github.com/rondo-go/rondo/internal/list"
 )
 
 // ending is what is known of the end of a loop.
 type ending struct {
 	fault      fault
-	unobserved unobservedErrors
-	drained    WaitList             // Run, waiting for the last task
-	late       func()               // tells the watchdog that the end has begun; nil without one
-	onStill    func() (until int64) // called when nothing known can wake the loop; see deadlock.go
+	unobserved list.Lazy[unobservedError] // in the order in which they came
+	drained    WaitList                   // Run, waiting for the last task
+	late       func()                     // tells the watchdog that the end has begun; nil without one
+	onStill    func() (until int64)       // called when nothing known can wake the loop; see deadlock.go
 	still      stillness
 	stops      []func() // what ends the observers
 }
@@ -178,7 +179,7 @@ func (s *Scope) passErrors(t *Task) {
 		above.fail(err)
 		return
 	}
-	s.loop.unobserved.add(&unobservedError{info: t.info(), err: err})
+	s.loop.unobserved.Add(&unobservedError{info: t.info(), err: err})
 }
 
 // callbackExited is called when what ran on the stack of a task that was about to
