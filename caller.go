@@ -95,9 +95,9 @@ func (l *Loop) mustBeInside(call string) {
 // misuseOutside is the error of a call from outside the loop.
 func (l *Loop) misuseOutside(call string) error {
 	if l.inbox.Closed() {
-		return kernel.Wrap(call, ErrLoopClosed)
+		return kernel.Misuse(call, ErrLoopClosed, stacks.Place())
 	}
-	return &kernel.CallError{Call: call, Text: " from a goroutine that is not a task of " + l.name + "; use Post or Submit there", Err: ErrNoLoop}
+	return &kernel.CallError{Call: call, Text: " from a goroutine that is not a task of " + l.name + "; use Post or Submit there", At: stacks.Place(), Err: ErrNoLoop}
 }
 
 // do runs fn on the loop: at once if the caller is there, else by Post. After

@@ -56,9 +56,9 @@ func (e *deadlineError) Timeout() bool { return true }
 // wrap puts the name of the call, or what happened, before an error of the caller.
 func wrap(call string, err error) error { return kernel.Wrap(call, err) }
 
-// misuse puts the name of the exported function that was called before err. It is
-// found on the stack, so no call has to bring its name along.
-func misuse(err error) error { return wrap(stacks.CalledAs(), err) }
+// misuse puts the name of the exported function that was called before err, and the
+// place after it. They are found on the stack, so no call has to bring them along.
+func misuse(err error) error { return kernel.Misuse(stacks.CalledAs(), err, stacks.Place()) }
 
 // mustHaveLoop returns the scope of ctx. It is for functions that return no error.
 func mustHaveLoop(ctx context.Context) *Scope {
@@ -106,15 +106,15 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("rondo: panic in %s%s: %v", e.Task, started, e.Value)
 }
 
-// Format prints Error, and with %+v the stack as well. That begins with the
-// function that panicked.
+// Format prints Error, and with %+v the user's innermost function on the stack, and
+// the stack, which begins with the function that panicked.
 func (e *PanicError) Format(f fmt.State, verb rune) {
 	line := *e
 	line.thrown = false
 	if text := line.Error(); verb != 'v' || !f.Flag('+') {
 		fmt.Fprintf(f, fmt.FormatString(f, verb), e.Error())
 	} else {
-		fmt.Fprintf(f, "%s\n\n%s", text, stacks.OfPanic(string(e.Stack)))
+		fmt.Fprintf(f, "%s%s", text, stacks.OfPanic(string(e.Stack)))
 	}
 }
 

@@ -162,7 +162,7 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 		why := Reason{What: "future"}
 		if own := f.Task(); own != nil {
 			if own == t {
-				panic("rondo: Future.Wait in the Future's own task")
+				panic("rondo: Future.Wait in the Future's own task, which would never end: return the result, or wait in another task")
 			}
 			f.waiters.Owner, why.On, own.observed = own, own.id, true
 		} else {

@@ -38,7 +38,7 @@ func (t *Task) Wait(ctx context.Context) error {
 		return err
 	}
 	if t == me {
-		panic("rondo: Task.Wait of the task itself")
+		panic("rondo: Task.Wait of the task itself, which would never end: return, or wait in another task")
 	}
 	if t.state != stateDone {
 		t.joiners.Owner = t
@@ -160,7 +160,7 @@ func WaitAny(ctx context.Context, ts ...*Task) (*Task, error) {
 			panic("rondo: WaitAny with a nil Task")
 		}
 		if t == me {
-			panic("rondo: WaitAny of the task itself")
+			panic("rondo: WaitAny of the task itself: name other tasks")
 		}
 	}
 	if t := ended(ts); t != nil {

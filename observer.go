@@ -9,6 +9,7 @@ package rondo
 
 import (
 	"fmt"
+	"log/slog"
 	"runtime"
 
 	"github.com/rondo-go/rondo/internal/gid"
@@ -55,14 +56,15 @@ func (os observers) observe(e event) {
 	}
 }
 
-// A debugger is what Debug adds to a loop: it notes where tasks were started, and
-// refuses to let goroutines that are not the loop's end a wait, and tasks wait that
-// are locked to their thread.
+// A debugger is what Debug adds to a loop: it notes where tasks were started, warns of
+// waits that an inner scope cannot end, and refuses to let goroutines that are not the
+// loop's end a wait, and tasks wait that are locked to their thread.
 type debugger struct {
 	loop    *Loop
-	locks   uint64      // how often the goroutine of Run is locked to its thread
-	undo    func(*Task) // markUnwinding
-	refused *Task       // the task that could not be unlocked when it was to wait
+	locks   uint64          // how often the goroutine of Run is locked to its thread
+	undo    func(*Task)     // markUnwinding
+	refused *Task           // the task that could not be unlocked when it was to wait
+	warned  map[string]bool // the places of which warnOuter has warned
 }
 
 func (d *debugger) observe(e event) {
@@ -74,6 +76,7 @@ func (d *debugger) observe(e event) {
 			panic(d.loop.wrongGoroutine())
 		}
 	case taskParked:
+		d.warnOuter(e.task)
 		if t := e.task; t != nil && t.fn != nil && d.locks == 0 && d.unlock() && d.refused != t {
 			if gid.Locks() != d.locks {
 				d.refused = t // inside a call from C: only the runtime can end it
@@ -84,6 +87,23 @@ func (d *debugger) observe(e event) {
 	case taskEnded:
 		if _, panicked := e.err.(*PanicError); d.locks == 0 && d.unlock() && !panicked {
 			panic("rondo: " + e.task.Name() + " has ended and is locked to its thread: call runtime.UnlockOSThread before")
+		}
+	}
+}
+
+// warnOuter warns, once a place, of a wait with the ctx of a scope around the one that
+// the task is in: what cancels the inner one does not end it.
+func (d *debugger) warnOuter(t *Task) {
+	if t == nil || t.state != stateWaiting || t.worker.under == nil || t.worker.under == t.worker.inner {
+		return
+	}
+	for s := t.worker.inner.parent; s != nil; s = s.parent {
+		if at := ""; s == t.worker.under {
+			if at = stacks.Place(); !d.warned[at] {
+				d.warned[at] = true
+				slog.Warn("rondo: "+stacks.CalledAs()+" with the ctx of an outer scope, which the cancellation of the inner one does not reach; use the ctx of the innermost function",
+					"loop", d.loop.name, "task", t.Name(), "at", at)
+			}
 		}
 	}
 }
@@ -103,5 +123,5 @@ func (d *debugger) unlock() bool {
 // wrongGoroutine is the panic of a call, on something that belongs to the loop, by
 // a goroutine that is not the loop's.
 func (l *Loop) wrongGoroutine() string {
-	return fmt.Sprintf("rondo: %s from a goroutine that is not a task of %s, to which it belongs; use Post or Submit, or a Future", stacks.CalledAs(), l.name)
+	return fmt.Sprintf("rondo: %s from a goroutine that is not a task of %s, to which it belongs; use Post or Submit, or a Future (called at %s)", stacks.CalledAs(), l.name, stacks.Place())
 }

@@ -182,7 +182,7 @@ func (q *Queue[T]) Abort() {
 // suspends. It panics if it is called more often than there were values.
 func (q *Queue[T]) TaskDone() {
 	if q.open == 0 {
-		panic("rondo: TaskDone called more often than values were put in the Queue")
+		panic("rondo: TaskDone called more often than values were put in the Queue: call it once for each value that Get returned")
 	}
 	q.done(1)
 }

@@ -28,8 +28,10 @@ import (
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/loopset"
 	"github.com/rondo-go/rondo/internal/poll"
+	"github.com/rondo-go/rondo/internal/stacks"
 	"github.com/rondo-go/rondo/internal/timeline"
 	"github.com/rondo-go/rondo/internal/timers"
 	"github.com/rondo-go/rondo/internal/trap"
@@ -116,7 +118,7 @@ func Run(ctx context.Context, main func(ctx context.Context) error) error {
 func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) error {
 	mustNotBeNil(main == nil)
 	if insideAny() {
-		return errors.New("rondo: Run inside a task: a loop cannot run in a loop; start a task with Go, or Run on another goroutine")
+		return &kernel.CallError{Call: "Run", Text: " inside a task: a loop cannot run in a loop; start a task with Go, or Run on another goroutine", At: stacks.Place()}
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -76,10 +76,10 @@ func (m *RWMutex) TryLock() bool {
 // caller has locked it and has not ended. A callback may unlock it.
 func (m *RWMutex) Unlock() {
 	if !m.writing {
-		panic("rondo: Unlock of unlocked RWMutex")
+		panic("rondo: Unlock of unlocked RWMutex: call it once for each Lock that returned nil")
 	}
 	if m.handed || m.writer != nil && Current(m.ctx) != m.writer && Current(m.ctx) != nil && !m.writer.Done() {
-		panic("rondo: Unlock of an RWMutex that another task has locked")
+		panic("rondo: Unlock of an RWMutex that another task has locked: only the task that locked it may call it")
 	}
 	m.writing, m.writer, m.ctx = false, nil, nil
 	m.admit()
@@ -114,7 +114,7 @@ func (m *RWMutex) TryRLock() bool {
 // reads.
 func (m *RWMutex) RUnlock() {
 	if m.readers == 0 {
-		panic("rondo: RUnlock of an RWMutex that is not locked for reading")
+		panic("rondo: RUnlock of an RWMutex that is not locked for reading: call it once for each RLock that returned nil")
 	}
 	m.readers--
 	m.admit()

@@ -92,7 +92,7 @@ func Now(ctx context.Context) time.Time {
 //go:noinline
 func Every(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
 	if d <= 0 {
-		panic("rondo: Every with a duration that is not positive")
+		panic("rondo: Every with a duration that is not positive: use one above 0")
 	}
 	return func(yield func(time.Time) bool) {
 		next := Now(ctx).Add(d)

@@ -66,7 +66,7 @@ func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Cont
 func (l *Loop) newTask(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr) *Task {
 	mustNotBeNil(fn == nil)
 	if owner.closed {
-		panic("rondo: Go in a scope that has ended")
+		panic("rondo: Go in a scope that has ended: call it before the Group, Timeout, Shield or task of the scope returns")
 	}
 	l.lastID++
 	t := &Task{fn: fn, id: l.lastID, born: l.now}

@@ -74,7 +74,7 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 	}
 	var all observers
 	if r.Debug {
-		all = append(all, &debugger{loop: l, locks: gid.Locks(), undo: l.markUnwinding})
+		all = append(all, &debugger{loop: l, locks: gid.Locks(), undo: l.markUnwinding, warned: make(map[string]bool)})
 	}
 	l.startWatchdog()
 	if traced.all != nil {
@@ -152,6 +152,9 @@ func (l *Loop) look() watchdog.Step {
 	step := watchdog.Step{Count: l.steps, Asleep: l.asleep, Task: callback}
 	if t := l.current; t != nil {
 		step.Goroutine, step.Task = t.gid, "task-"+strconv.FormatUint(t.id, 10)
+		if w := t.worker; w != nil && w.inner != nil {
+			step.Cancelled = w.inner.cancelled() != nil
+		}
 		if x := t.extra; x != nil {
 			step.Site = x.site
 			if x.name != nil {

@@ -14,8 +14,9 @@ var rows = [][]string{
 	{"coro", "internal/poll", "internal/kernel", "internal/inbox", "internal/buffer", "internal/timeline", "internal/stacks"},
 	{"internal/watchdog", "internal/waits"},
 	{"."},
-	{"internal/fd", "internal/goinspect", "internal/conformance", "internal/kerneltest", "internal/soak"},
+	{"internal/fd", "internal/goinspect", "internal/conformance", "internal/kerneltest"},
 	{"socket", "process", "signals", "sim", "inspect"},
+	{"internal/soak"},
 	{"cmd/...", "examples/...", "interop/...", "bench/..."},
 }
 
@@ -27,7 +28,7 @@ var public = []string{"cmd", "examples"}
 
 // systemCallers may import golang.org/x/sys.
 var systemCallers = []string{
-	"internal/poll", "internal/fd", "internal/goinspect", "socket", "process", "signals", "inspect",
+	"internal/poll", "internal/fd", "internal/goinspect", "socket", "process", "signals", "inspect", "internal/soak",
 }
 
 const sys = "golang.org/x/sys"

@@ -11,7 +11,7 @@ import (
 type worker struct{ place int32 }
 
 type call struct {
-	name  string
+	_     [2]int
 	place int32
 }
 
