@@ -47,13 +47,21 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 // stepOf returns the stack of what runs in a task's step, which may be a coroutine
 // that the task has resumed, and the calls of all of them.
 func (r *reader) stepOf(s *seen) (goinspect.Stack, []Frame) {
-	nested := r.nested[s.addr]
-	stacks := r.program.Stacks(append([]goinspect.Goroutine{goroutine(s.worker)}, nested...))
-	own := r.framesOf(stacks[0].Frames)
-	if chain := r.chain(own, nested, stacks[1:]); len(chain) > 0 {
-		return chain[0], r.join(chain, own)
+	stack := r.program.Stacks([]goinspect.Goroutine{goroutine(s.worker)})[0]
+	own := r.framesOf(stack.Frames)
+	if where(own) != resumes {
+		return stack, own
 	}
-	return stacks[0], own
+	chain, whole := r.inner(s)
+	if !whole {
+		n := r.nest(r.nested[s.addr])
+		n.stacks = r.program.Stacks(n.gs)
+		if chain, whole = r.chain(s, n); !whole {
+			// What it computes or waits for is not known.
+			return goinspect.Stack{}, own
+		}
+	}
+	return chain[0], r.join(chain, own)
 }
 
 // baton returns the stack of the one goroutine of the loop that is not parked in

@@ -74,6 +74,9 @@ type Task struct {
 	// Stack is where it is, the innermost call first, all calls included.
 	Stack []Frame `json:"stack,omitempty"`
 	Cut   bool    `json:"cut,omitempty"` // the outermost calls are missing
+	// Partial says that calls of coroutines that the task has resumed are missing,
+	// which would come first.
+	Partial bool `json:"partial,omitempty"`
 	// Moved says that the task ran while the picture was taken, so its wait and its
 	// stack are not known.
 	Moved bool `json:"moved,omitempty"`

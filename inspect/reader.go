@@ -51,6 +51,8 @@ type program interface {
 	Func(pc uint64) goinspect.Frame
 	TypeName(addr uint64) string
 	Stacks(gs []goinspect.Goroutine) []goinspect.Stack
+	Resumers(gs []goinspect.Goroutine) []uint64
+	Resumed(known []goinspect.Goroutine) (map[uint64]goinspect.Goroutine, bool)
 	Missing() string
 }
 
@@ -102,7 +104,9 @@ func (r *reader) once() (*Loop, bool) {
 	}
 	r.byAddr, r.frames = make(map[uint64]*seen), make(map[*goinspect.Frame][]Frame)
 	r.readTasks(r.walk(before))
-	r.readNested(before)
+	// After the tasks: what is nested in one is of the wait that was read, or the task
+	// has run.
+	r.readNested(r.one(r.at, layout.LoopSize), 0)
 	r.describe(before)
 	if r.options.Stacks || len(r.options.StacksOf) > 0 {
 		r.readStacks()
@@ -330,7 +334,7 @@ func sameWait(a, b record) bool {
 func (t *Task) forget() {
 	t.Moved = true
 	t.Waiting, t.What, t.On, t.FD, t.Due, t.Since = "", "", 0, 0, 0, 0
-	t.Stack, t.Cut, t.Goroutine, t.Thread, t.Scopes = nil, false, 0, 0, nil
+	t.Stack, t.Cut, t.Partial, t.Goroutine, t.Thread, t.Scopes = nil, false, false, 0, 0, nil
 }
 
 // summary is the loop's own part of the picture.

@@ -183,14 +183,14 @@ func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 type kind struct {
 	fn, state, what, stack string
 	on                     uint64
-	moved                  bool
+	moved, partial         bool
 }
 
 func (t *tree) kind(task *Task) kind {
 	if t.options.All || len(task.Scopes) > 0 || task.State == "running" || t.owned[ScopeID{task.ID, unseen}] != nil {
 		return kind{}
 	}
-	return kind{task.Func, task.State, task.What, t.shape(task.Stack), task.On, task.Moved}
+	return kind{task.Func, task.State, task.What, t.shape(task.Stack), task.On, task.Moved, task.Partial}
 }
 
 // shape returns a text that is equal for stacks whose shown calls are equal: the
@@ -219,6 +219,9 @@ func (t *tree) below(task *Task, indent string) {
 	loose := t.owned[ScopeID{task.ID, unseen}]
 	if len(task.Scopes) > 0 || len(loose) > 0 {
 		rail = indent + "│  "
+	}
+	if task.Partial {
+		fmt.Fprintf(t.out, "%s... the innermost calls, in a coroutine, could not be read\n", rail)
 	}
 	writeStack(t.out, rail, task.Stack, t.options.Full)
 	if task.Cut {

@@ -26,6 +26,7 @@ type module struct {
 	funcnames, cus, files, pcs, functions, ftab slice
 	minpc, maxpc, text                          uint64
 	types, etypes                               uint64
+	bss                                         slice  // the variables without a value at the start
 	gofunc                                      uint64 // 0 if it is not known
 	arch                                        arch
 }
@@ -54,6 +55,8 @@ const (
 	wordMaxPC     = 21
 	wordText      = 22
 	wordEText     = 23
+	wordBSS       = 28
+	wordEBSS      = 29
 	wordTypes     = 37
 	moduleWords   = 44
 )
@@ -155,6 +158,9 @@ func (p *Program) moduleAt(header uint64, b []byte) *module {
 	// The first function of the table is at the lowest address.
 	if first, ok := p.code.uint32(m.ftab.addr); !ok || m.text+uint64(first) != m.minpc {
 		return nil
+	}
+	if w(wordEBSS) > w(wordBSS) {
+		m.bss = slice{w(wordBSS), w(wordEBSS) - w(wordBSS)}
 	}
 	p.placeTypes(m, w)
 	return m

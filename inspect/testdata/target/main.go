@@ -209,7 +209,10 @@ func wander(ctx context.Context, n int) error {
 
 //go:noinline
 func naps(ctx context.Context, depth, times int) error {
-	if depth > 0 {
+	switch {
+	case depth > 0 && depth%3 == 1:
+		return pulls(ctx, depth, times)
+	case depth > 0:
 		err := naps(ctx, depth-1, times)
 		return err
 	}
@@ -219,6 +222,23 @@ func naps(ctx context.Context, depth, times int) error {
 		}
 	}
 	return nil
+}
+
+// pulls goes one call deeper in a coroutine that passes a value on: every second one
+// never calls the loop itself.
+//
+//go:noinline
+func pulls(ctx context.Context, depth, times int) (err error) {
+	next, stop := iter.Pull(func(yield func(int) bool) {
+		if depth%2 == 0 {
+			rondo.Current(ctx)
+		}
+		err = naps(ctx, depth-1, times)
+		yield(1)
+	})
+	defer stop()
+	next()
+	return err
 }
 
 func idle(ctx context.Context) error {
