@@ -28,3 +28,6 @@ func ParseStack(text string) (goinspect.Stack, bool) { return parseStack(text) }
 func TypeNameOf(v any) string {
 	return (&calling{}).TypeName(uint64((*[2]uintptr)(unsafe.Pointer(&v))[0]))
 }
+
+// Doing says what a goroutine does that holds a loop.
+func Doing(s goinspect.Stack) (how, advice string) { return doing(s) }

@@ -104,6 +104,9 @@ func (r *reader) wanted(s *seen) bool {
 	return s.worker.b != nil && (r.options.Stacks || slices.Contains(r.options.StacksOf, s.info.ID))
 }
 
+// sampled is by how many workers it is found out how coroutines are linked.
+const sampled = 16
+
 // maxChain bounds how many coroutines are resumed by each other.
 const maxChain = 256
 
@@ -182,17 +185,22 @@ func (r *reader) rank(s goinspect.Stack) int {
 	return 0
 }
 
-// inner returns the stacks of the coroutines that the goroutine of s has resumed,
-// the innermost first, with those that the loop does not know: it looks through all
+// inner returns the stacks of the coroutines that a goroutine has resumed, the
+// innermost first, with those that the loop does not know: it looks through all
 // goroutines of the program. It reports whether they are all of them.
-func (r *reader) inner(s *seen) ([]goinspect.Stack, bool) {
-	known := append([]goinspect.Goroutine{goroutine(s.worker)}, r.nested[s.addr]...)
+func (r *reader) inner(of goinspect.Goroutine, nested []goinspect.Goroutine) ([]goinspect.Stack, bool) {
+	known := slices.Clone(nested)
+	for _, s := range r.tasks[:min(len(r.tasks), sampled)] {
+		if s.worker.b != nil {
+			known = append(known, goroutine(s.worker)) // A coroutine, too.
+		}
+	}
 	resumed, ok := r.program.Resumed(known)
 	if !ok {
 		return nil, false
 	}
 	var chain []goinspect.Stack
-	for at := s.worker.uint64(layout.WorkerG); len(chain) < maxChain; {
+	for at := of.Record; len(chain) < maxChain; {
 		next, ok := resumed[at]
 		if !ok {
 			return nil, false

@@ -10,7 +10,9 @@ type Picture struct {
 	Taken time.Time `json:"taken"`
 	// Missing says in a sentence what could not be read because this package does
 	// not know the release of Go that built the program; "" if nothing.
-	Missing string  `json:"missing,omitempty"`
+	Missing string `json:"missing,omitempty"`
+	// Stopped says that the process was stopped, by a signal or by a debugger.
+	Stopped bool    `json:"stopped,omitempty"`
 	Loops   []*Loop `json:"loops"`
 }
 

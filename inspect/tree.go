@@ -65,9 +65,21 @@ func (p *Picture) writeHead(w io.Writer) {
 		what = fmt.Sprintf("process %d", p.PID)
 	}
 	fmt.Fprintf(w, "%s, %s: %s in %s\n", what, p.Go, count(tasks, "task"), count(len(p.Loops), "loop"))
+	_ = p.WriteNotes(w)
+}
+
+// WriteNotes writes what there is to know of the whole program: what could not be
+// read, and that the process is stopped. Mostly that is nothing.
+func (p *Picture) WriteNotes(w io.Writer) error {
+	text := ""
 	if p.Missing != "" {
-		fmt.Fprintln(w, p.Missing)
+		text = p.Missing + "\n"
 	}
+	if p.Stopped {
+		text += "STOPPED: " + toContinue(p.PID) + "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 // WriteHead writes a line about the loop. If something holds the loop, it adds what

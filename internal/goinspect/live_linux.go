@@ -19,6 +19,47 @@ import (
 type live struct {
 	pid     int
 	regions []Region
+	born    identity
+}
+
+// An identity tells programs apart that have the same process id one after the
+// other: by fork, which gives another start, or by exec, which gives another stack.
+type identity struct{ start, stack string }
+
+// identify returns the identity of a process, and its state in a letter; see
+// proc_pid_stat(5). The state is 0 if there is no such process.
+func identify(pid int) (identity, byte) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	// The name, in parentheses, may contain anything.
+	i := bytes.LastIndexByte(text, ')')
+	if err != nil || i < 0 {
+		return identity{}, 0
+	}
+	f := strings.Fields(string(text[i+1:]))
+	const state, start, stack = 3 - 3, 22 - 3, 28 - 3
+	if len(f) <= stack {
+		return identity{}, 0
+	}
+	return identity{f[start], f[stack]}, f[state][0]
+}
+
+// Check returns ErrEnded if the process has ended since it was opened, or is about
+// to, and ErrReplaced if it runs another program by now.
+func (l *live) Check() error {
+	now, state := identify(l.pid)
+	switch {
+	case state == 0 || state == 'Z' || state == 'X' || now.start != l.born.start || now.stack == "0" && l.born.stack != "0":
+		return ErrEnded
+	case now.stack != l.born.stack:
+		return ErrReplaced
+	}
+	return nil
+}
+
+// Stopped reports whether the process is stopped, by a signal or by a debugger.
+func (l *live) Stopped() bool {
+	_, state := identify(l.pid)
+	return state == 'T' || state == 't'
 }
 
 // OpenProcess opens the memory of a live process. Its errors are sentences that
@@ -27,6 +68,7 @@ func OpenProcess(pid int) (Memory, error) {
 	if pid <= 0 {
 		return nil, fmt.Errorf("%d is not a process id", pid)
 	}
+	born, _ := identify(pid)
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	switch {
 	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH):
@@ -36,9 +78,10 @@ func OpenProcess(pid int) (Memory, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the memory map of process %d cannot be read: %w", pid, err)
 	}
-	l := &live{pid: pid, regions: parseMaps(maps)}
+	l := &live{pid: pid, regions: parseMaps(maps), born: born}
 	// A process that becomes another program has no map for a moment.
 	for try := 0; try < rounds && len(l.regions) == 0; try++ {
+		l.born, _ = identify(pid)
 		maps, _ = os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 		l.regions = parseMaps(maps)
 	}

@@ -54,6 +54,12 @@ type Region struct {
 // errUnmapped says that nothing stands at an address.
 var errUnmapped = errors.New("goinspect: no memory at this address")
 
+// Errors of a Memory's Check, if it has one: what was read is of no one program.
+var (
+	ErrEnded    = errors.New("goinspect: the process has ended")
+	ErrReplaced = errors.New("goinspect: the process runs another program")
+)
+
 // regionAt returns the region in which addr lies. regions are sorted.
 func regionAt(regions []Region, addr uint64) (Region, bool) {
 	i, exact := slices.BinarySearchFunc(regions, addr, func(r Region, a uint64) int {
