@@ -15,6 +15,7 @@ type Target struct {
 	name    string
 	program *goinspect.Program
 	layouts []offsets
+	retries int
 }
 
 // Options say how much of a program is read.
@@ -49,7 +50,7 @@ func OpenCore(file, exe string) (*Target, error) {
 }
 
 func open(m goinspect.Memory, pid int, name string) (*Target, error) {
-	t := &Target{pid: pid, name: name}
+	t := &Target{pid: pid, name: name, retries: retries}
 	err := t.find(m)
 	if gone := t.check(m); gone != nil {
 		err = gone
@@ -140,7 +141,7 @@ func (t *Target) Snapshot(o Options) (*Picture, error) {
 			return nil, t.gone()
 		}
 		for _, at := range loops {
-			r := reader{program: t.program, layout: &t.layouts[i], at: at, live: t.pid != 0, options: o}
+			r := reader{program: t.program, layout: &t.layouts[i], at: at, live: t.pid != 0, options: o, retries: t.retries}
 			if l, ok := r.loop(); ok {
 				p.Loops = append(p.Loops, l)
 			}
