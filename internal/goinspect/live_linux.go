@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -78,12 +79,12 @@ func OpenProcess(pid int) (Memory, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the memory map of process %d cannot be read: %w", pid, err)
 	}
-	l := &live{pid: pid, regions: parseMaps(maps), born: born}
+	l := &live{pid: pid, regions: parseMaps(maps, emulated(pid)), born: born}
 	// A process that becomes another program has no map for a moment.
 	for try := 0; try < rounds && len(l.regions) == 0; try++ {
 		l.born, _ = identify(pid)
 		maps, _ = os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
-		l.regions = parseMaps(maps)
+		l.regions = parseMaps(maps, emulated(pid))
 	}
 	if len(l.regions) == 0 {
 		return nil, fmt.Errorf("process %d has no memory: it is a kernel thread, or has ended", pid)
@@ -130,8 +131,12 @@ func denied(pid int) error {
 	return fmt.Errorf("process %d may not be read: it runs with more rights than you or made itself undumpable, or the container withholds CAP_SYS_PTRACE (docker run --cap-add=SYS_PTRACE)", pid)
 }
 
-func parseMaps(text []byte) []Region {
+// parseMaps reads a memory map; see proc_pid_maps(5). all says that each file may
+// hold the program, also one of which nothing is mapped as code.
+func parseMaps(text []byte, all bool) []Region {
 	var regions []Region
+	var files []string // of each region: device and inode
+	code := make(map[string]bool)
 	for line := range bytes.Lines(text) {
 		f := strings.Fields(string(line))
 		if len(f) < 5 {
@@ -140,17 +145,33 @@ func parseMaps(text []byte) []Region {
 		from, to, ok := strings.Cut(f[0], "-")
 		start, err1 := strconv.ParseUint(from, 16, 64)
 		end, err2 := strconv.ParseUint(to, 16, 64)
+		file := f[3] + " " + f[4]
+		if f[4] == "0" {
+			file = ""
+		}
+		if file != "" && len(f[1]) > 2 && f[1][2] == 'x' {
+			code[file] = true
+		}
 		if !ok || err1 != nil || err2 != nil || len(f[1]) < 3 || f[1][0] != 'r' {
 			continue
 		}
 		if len(f) > 5 && (f[5] == "[vvar]" || f[5] == "[vsyscall]" || strings.HasPrefix(f[5], "/dev/")) {
 			continue
 		}
-		regions = append(regions, Region{
-			Start: start, End: end, Writable: f[1][1] == 'w', Executable: f[1][2] == 'x', File: f[4] != "0",
-		})
+		regions = append(regions, Region{Start: start, End: end, Writable: f[1][1] == 'w', Executable: f[1][2] == 'x'})
+		files = append(files, file)
+	}
+	for i, file := range files {
+		regions[i].File = file != "" && (all || code[file])
 	}
 	return regions
+}
+
+// emulated reports whether the process is an emulator of programs for other
+// processors, to which their code is data.
+func emulated(pid int) bool {
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	return err == nil && strings.HasPrefix(filepath.Base(exe), "qemu-")
 }
 
 func (l *live) Regions() []Region { return l.regions }

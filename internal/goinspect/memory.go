@@ -48,7 +48,10 @@ type Region struct {
 	Start, End uint64
 	Writable   bool
 	Executable bool
-	File       bool // it holds a part of a file, or did before it was written
+	// File says that it holds a part of a file that has code, the program or a
+	// library, or did before it was written. Nothing else is searched: a database
+	// that the program has mapped stays as it is.
+	File bool
 }
 
 // errUnmapped says that nothing stands at an address.
