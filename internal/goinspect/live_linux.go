@@ -37,7 +37,7 @@ func identify(pid int) (identity, byte) {
 		return identity{}, 0
 	}
 	f := strings.Fields(string(text[i+1:]))
-	const state, start, stack = 3 - 3, 22 - 3, 28 - 3
+	const state, start, stack = 0, 22 - 3, 28 - 3 // the first field here is the third one
 	if len(f) <= stack {
 		return identity{}, 0
 	}

@@ -102,7 +102,7 @@ var mistakes = map[string]mistake{
 	}, []string{"rondo: Every with a duration that is not positive", "use one above 0"}, false},
 	"a nil map": {func(ctx context.Context) error {
 		return rondo.Go(ctx, func(context.Context) error {
-			var m map[string]int
+			m := missing()
 			m["x"] = 1
 			return nil
 		}).Wait(ctx)
@@ -207,3 +207,6 @@ func said(debug bool, program func(ctx context.Context) error) string {
 	_, _ = io.WriteString(log, end)
 	return log.String()
 }
+
+// missing returns a map that cannot be written to.
+func missing() map[string]int { return nil }
