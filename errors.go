@@ -18,6 +18,7 @@ import (
 
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/report"
 	"github.com/rondo-go/rondo/internal/stacks"
 	"github.com/rondo-go/rondo/internal/watchdog"
 )
@@ -222,11 +223,8 @@ func (l *Loop) report(u *unobservedError) {
 	if l.callOnError(u.info, err) {
 		return
 	}
-	args := []any{"loop", l.name, "task", u.info.Name, "err", err}
-	if u.info.Site != "" {
-		args = append(args, "started", u.info.Site)
-	}
-	slog.Error("rondo: a task failed and nobody waited for it", args...)
+	slog.Error("rondo: a task failed and nobody waited for it",
+		report.Args("loop", l.name, "task", u.info.Name, "err", err, "started", u.info.Site)...)
 }
 
 // callOnError calls OnError, and reports whether there is one. If OnError does not return
@@ -255,17 +253,8 @@ func (l *Loop) notice(about TaskInfo, err error) {
 	if errors.Is(err, ErrLeftBehind) {
 		level = slog.LevelWarn
 	}
-	args := []any{"loop", l.name}
-	if about.Name != "" {
-		args = append(args, "task", about.Name)
-	}
-	if about.Func != "" {
-		args = append(args, "func", about.Func)
-	}
-	if about.Site != "" {
-		args = append(args, "started", about.Site)
-	}
-	slog.Log(context.Background(), level, err.Error(), args...)
+	slog.Log(context.Background(), level, err.Error(),
+		report.Args("loop", l.name, "task", about.Name, "func", about.Func, "started", about.Site)...)
 }
 
 // reportLate reports whom the end of the loop waits for, when that takes long: a
