@@ -200,7 +200,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 		r.SlowStep = 100 * time.Millisecond
 	}
 	l.now = l.driver.Now()
-	l.started, l.yielded, l.askedAt = l.now, l.now, l.now
+	l.started, l.yielded, l.pace.Since = l.now, l.now, l.now
 	if e, ok := l.driver.(driver.Epoch); ok {
 		l.epoch = e.Epoch()
 	}
