@@ -110,5 +110,5 @@ func (l *Loop) do(fn func()) {
 		fn()
 		return
 	}
-	_ = l.post(entry{call: &Handle{loop: l, fn: fn}})
+	_ = l.post(fn)
 }

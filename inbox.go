@@ -9,6 +9,7 @@ package rondo
 // started here and is known to it.
 
 import (
+	"github.com/rondo-go/rondo/internal/ctxwatch"
 	"github.com/rondo-go/rondo/internal/inbox"
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/stacks"
@@ -23,8 +24,8 @@ type border struct {
 	exposed  int // things that were handed out, through which any goroutine may wake the loop
 	helpers  int // goroutines that work for the loop; simulated time stands still while there are any
 	offloads offloads
-	contexts []*ctxWatch // only if the loop is simulated
-	signals  *trap.Trap  // with Runner.Interrupt
+	contexts ctxwatch.Set // only if the loop is simulated
+	signals  *trap.Trap   // with Runner.Interrupt
 }
 
 // canBeWoken reports whether anything outside can wake the loop. If nothing can,
@@ -40,9 +41,9 @@ func (b *border) addWaker(n int) { b.wakers += n }
 // goroutine may wake the loop.
 func (b *border) expose(n int) { b.exposed += n }
 
-// post hands e in and wakes the loop.
-func (l *Loop) post(e entry) error {
-	accepted, wake := l.inbox.Put(e)
+// post hands in fn, a callback, and wakes the loop.
+func (l *Loop) post(fn func()) error {
+	accepted, wake := l.inbox.Put(entry{call: &Handle{loop: l, fn: fn}})
 	if !accepted {
 		return kernel.Wrap("Post", ErrLoopClosed)
 	}
@@ -61,7 +62,7 @@ func (l *Loop) Post(fn func()) error {
 	if l.inbox.Refuses() {
 		return kernel.Wrap("Post", ErrLoopClosed)
 	}
-	return l.post(entry{call: &Handle{loop: l, fn: fn}})
+	return l.post(fn)
 }
 
 // goFunc runs fn on a goroutine of its own. The caller sees to it that it ends.

@@ -64,7 +64,7 @@ type Loop struct {
 // turn is the event loop. See the head of this file.
 func (l *Loop) turn() {
 	l.stats.Turns++
-	if l.contexts != nil {
+	if l.contexts.Len() > 0 {
 		l.pollContexts()
 	}
 	if l.queue.Len() == 0 || l.inbox.Pending() && l.open() {

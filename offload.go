@@ -101,7 +101,7 @@ func offloaded(ctx context.Context, user uintptr, fn func() (fault any, err erro
 		// A Goexit in fn runs this as well: the call comes back without a result.
 		c.err = errGone
 		defer func() {
-			if l.post(entry{call: &Handle{loop: l, fn: func() { l.returned(c) }}}) != nil && c.fault != nil {
+			if l.post(func() { l.returned(c) }) != nil && c.fault != nil {
 				slog.Error("rondo: an abandoned function panicked after the loop's end", "loop", l.name, "err", c.fault)
 			}
 		}()
@@ -195,7 +195,7 @@ func Receive[T any](ctx context.Context, ch <-chan T) (value T, ok bool, err err
 	// The answer comes after the call is handed in, so that it is known to the loop
 	// when the task goes on: a simulation is to see it at the same moment each time.
 	goFunc(func() {
-		r.Run(func() { _ = l.post(entry{call: &Handle{loop: l, fn: func() { list.Wake() }}}) })
+		r.Run(func() { _ = l.post(func() { list.Wake() }) })
 	})
 	list.push(t)
 	return value, false, t.park(s, ctx, why)
