@@ -41,26 +41,17 @@ func (l *Loop) inside() bool {
 }
 
 // insideNested reports whether the caller is a coroutine that one of the loop's
-// goroutines has resumed, or that is nested in such a one.
+// goroutines has resumed, or that is nested in such a one. The workers of a loop are
+// coroutines too, and each is parked where another one was born: the search ends at
+// those of another loop.
 func (l *Loop) insideNested() bool {
-	n := 0
-	for id := range gid.Resumers() {
-		if l.goroutines.Has(id) {
-			l.noteNested(l.current)
-			return true
-		}
-		if n++; n%32 == 0 && ofAnyLoop(id) {
-			// The workers of a loop are coroutines too, and each is parked where
-			// another one was born.
-			return false
-		}
+	nested := gid.ResumedBy(l.goroutines.Has, func(id uint64) bool {
+		return slices.ContainsFunc(loops.All(), func(l *Loop) bool { return l.goroutines.Has(id) })
+	})
+	if nested {
+		l.noteNested(l.current)
 	}
-	return false
-}
-
-// ofAnyLoop reports whether the goroutine with the given number is a loop's.
-func ofAnyLoop(id uint64) bool {
-	return slices.ContainsFunc(loops.All(), func(l *Loop) bool { return l.goroutines.Has(id) })
+	return nested
 }
 
 // noteNested notes that the calling coroutine is nested in t, unless that is noted.

@@ -44,16 +44,6 @@ var (
 	errOtherLoop = errors.New("rondo: the object belongs to another loop than the ctx")
 )
 
-// A deadlineError is the cause of a scope whose deadline has passed, one for each
-// scope: so that an inner deadline is not taken for an outer one. To everybody
-// else it is context.DeadlineExceeded.
-type deadlineError struct{ error }
-
-func (e *deadlineError) Unwrap() error { return e.error }
-
-// Timeout makes it one of the errors that os.IsTimeout knows.
-func (e *deadlineError) Timeout() bool { return true }
-
 // wrap puts the name of the call, or what happened, before an error of the caller.
 func wrap(call string, err error) error { return kernel.Wrap(call, err) }
 

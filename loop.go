@@ -107,7 +107,7 @@ func (l *Loop) pick(mayTurn bool) *Task {
 		l.steps++
 		if l.choose != nil && l.batch > 0 && l.live > 0 {
 			// When the last task has ended, the world decides what comes in when.
-			l.first(l.choose(l.batch+1, l.idAt))
+			l.queue.Swap(0, l.choose(l.batch+1, l.idAt))
 		}
 		e := l.queue.Take()
 		if t := e.task; t != nil {

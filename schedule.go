@@ -57,12 +57,6 @@ func (l *Loop) ready(t *Task) {
 	l.queue.Add(entry{task: t})
 }
 
-// first exchanges the entry at place i of the queue with the first one.
-func (s *schedule) first(i int) {
-	a, b := s.queue.At(0), s.queue.At(i)
-	*a, *b = *b, *a
-}
-
 // taskID returns the number of the task at place i of the queue, or 0 for a
 // callback.
 func (s *schedule) taskID(i int) uint64 {
