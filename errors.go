@@ -150,10 +150,7 @@ func notePanic(v any, stack []byte) {
 				continue
 			}
 			x := cmp.Or(l.current, l.runTask).ensureExtra()
-			if x.passing == nil {
-				x.passing = new(stacks.Passing)
-			}
-			x.passing.Note(v, stack)
+			x.passing = x.passing.With(v, stack)
 			return
 		}
 	}

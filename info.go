@@ -1,7 +1,7 @@
 package rondo
 
-// This file describes tasks, for people. It only reads: nothing here changes what a
-// task does.
+// This file has the list of a loop's tasks, and describes them, for people. It only
+// reads: nothing here changes what a task does.
 
 import (
 	"context"
@@ -171,9 +171,6 @@ func (t *Task) SetName(name string) { t.ensureExtra().name = &name }
 
 // ID returns the task's number, which no other task of its loop has.
 func (t *Task) ID() uint64 { return t.id }
-
-// This file has the list of a loop's tasks, and the words in which a task's life is
-// told. It knows nothing of how tasks run.
 
 // state is what a task is doing. At any moment each live task is either new or
 // ready, and then in the loop's queue once; or running, and there is one such

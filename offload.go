@@ -41,7 +41,7 @@ type offloads struct {
 func Offload[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) (T, error) {
 	mustNotBeNil(fn == nil)
 	var result T
-	abandoned, err := offloaded(ctx, reflect.ValueOf(fn).Pointer(), func() (fault any, err error) {
+	abandoned, err := offloaded(ctx, reflect.ValueOf(fn).Pointer(), func() (fault *PanicError, err error) {
 		defer func() {
 			if v := recover(); v != nil {
 				fault = panicError(nil, "an offloaded function", v)
@@ -64,7 +64,7 @@ type offloadCall struct {
 	list   WaitList
 	user   uintptr // the user's function
 	nobody bool    // no task waits for it
-	fault  any
+	fault  *PanicError
 	err    error
 }
 
@@ -73,7 +73,7 @@ var errGone = errors.New("rondo: the offloaded function called runtime.Goexit")
 
 // offloaded runs fn on a goroutine, for a task that waits for it. It reports whether
 // it was abandoned, with the cause as err.
-func offloaded(ctx context.Context, user uintptr, fn func() (fault any, err error)) (abandoned bool, err error) {
+func offloaded(ctx context.Context, user uintptr, fn func() (fault *PanicError, err error)) (abandoned bool, err error) {
 	s, t, err := enter(ctx)
 	if err != nil {
 		return false, err
@@ -130,8 +130,8 @@ func (l *Loop) returned(c *offloadCall) {
 		return
 	}
 	o.abandoned = slices.DeleteFunc(o.abandoned, func(other *offloadCall) bool { return other == c })
-	if p, ok := c.fault.(*PanicError); ok {
-		l.notice(c.info(l), p)
+	if c.fault != nil {
+		l.notice(c.info(l), c.fault)
 	}
 }
 

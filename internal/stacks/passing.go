@@ -18,9 +18,11 @@ type Passing struct {
 	stack []byte
 }
 
-// Note notes that a panic with the given value leaves a coroutine, in which it was
-// recovered with the given stack.
-func (p *Passing) Note(value any, stack []byte) { *p = Passing{value, p.Stack(value, stack)} }
+// With returns what becomes of p when a panic with the given value leaves a coroutine,
+// in which it was recovered with the given stack. p may be nil.
+func (p *Passing) With(value any, stack []byte) *Passing {
+	return &Passing{value, p.Stack(value, stack)}
+}
 
 // Stack returns the stacks of a panic with the given value that was recovered with
 // the given stack: that one, and before it those of the coroutines that the panic
