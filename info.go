@@ -5,7 +5,6 @@ package rondo
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"reflect"
 	"strconv"
@@ -75,10 +74,8 @@ func (t *Task) info() TaskInfo {
 	l := t.scope.loop
 	i := TaskInfo{
 		ID: t.id, Name: t.Name(), Loop: l.name, State: t.state.String(), Parent: t.parent,
-		Age: time.Duration(l.now - t.born),
+		Age: time.Duration(l.now - t.born), Func: t.function(), Site: t.startedAt(),
 	}
-	i.Func = t.function()
-	i.Site = t.startedAt()
 	w := t.worker
 	if w == nil {
 		return i
@@ -116,13 +113,7 @@ func (w *worker) of() string {
 	if w.list == nil {
 		return ""
 	}
-	switch of := w.list.Of.(type) {
-	case *string:
-		return *of
-	case fmt.Stringer:
-		return of.String()
-	}
-	return ""
+	return waits.NameOf(w.list.Of)
 }
 
 // startedAt returns the place where the task was started, if that is known.
