@@ -25,7 +25,7 @@ package rondo
 // which turns the loop on that task's stack, and hands over to what runs next
 // (baton.go). Only to sleep the loop goes to one place, the goroutine of Run.
 // One goroutine at a time does any of this, so there is no lock in this file, and
-// there must never be one: other goroutines come in only through inbox.go.
+// there must never be one: other goroutines come in only through border.go.
 
 import (
 	"runtime"

@@ -12,7 +12,7 @@ import (
 // unexported names. The others are library files.
 var kernelFiles = []string{
 	"loop", "baton", "worker", "park", "task", "scope", "unwind", "contextwatch", // the heart
-	"schedule", "timer", "inbox", "caller", "context", "errors", "info", "observer", "layout",
+	"schedule", "timer", "border", "context", "errors", "info", "observer", "layout",
 	"run", "deadlock", "group", "sleep", "join", "future", "offload", "pull", "map", "tracer", "hooks",
 }
 
