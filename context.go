@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/errtree"
+	"github.com/rondo-go/rondo/internal/stdctx"
 )
 
 // never is the deadline of a scope that has none.
@@ -113,7 +114,7 @@ func (c *cancellation) onlyCancels(err error) bool {
 		return errtree.Same(err, c.cause) || errtree.Same(err, c.err)
 	}, func(err error) bool {
 		switch err.(type) {
-		case *PanicError, *deadlineError:
+		case *PanicError, *stdctx.DeadlineError:
 			return true
 		}
 		return false

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/report"
 	"github.com/rondo-go/rondo/internal/stacks"
 	"github.com/rondo-go/rondo/internal/watchdog"
 )
@@ -42,16 +43,6 @@ var (
 
 	errOtherLoop = errors.New("rondo: the object belongs to another loop than the ctx")
 )
-
-// A deadlineError is the cause of a scope whose deadline has passed, one for each
-// scope: so that an inner deadline is not taken for an outer one. To everybody
-// else it is context.DeadlineExceeded.
-type deadlineError struct{ error }
-
-func (e *deadlineError) Unwrap() error { return e.error }
-
-// Timeout makes it one of the errors that os.IsTimeout knows.
-func (e *deadlineError) Timeout() bool { return true }
 
 // wrap puts the name of the call, or what happened, before an error of the caller.
 func wrap(call string, err error) error { return kernel.Wrap(call, err) }
@@ -159,10 +150,7 @@ func notePanic(v any, stack []byte) {
 				continue
 			}
 			x := cmp.Or(l.current, l.runTask).ensureExtra()
-			if x.passing == nil {
-				x.passing = new(stacks.Passing)
-			}
-			x.passing.Note(v, stack)
+			x.passing = x.passing.With(v, stack)
 			return
 		}
 	}
@@ -222,11 +210,8 @@ func (l *Loop) report(u *unobservedError) {
 	if l.callOnError(u.info, err) {
 		return
 	}
-	args := []any{"loop", l.name, "task", u.info.Name, "err", err}
-	if u.info.Site != "" {
-		args = append(args, "started", u.info.Site)
-	}
-	slog.Error("rondo: a task failed and nobody waited for it", args...)
+	slog.Error("rondo: a task failed and nobody waited for it",
+		report.Args("loop", l.name, "task", u.info.Name, "err", err, "started", u.info.Site)...)
 }
 
 // callOnError calls OnError, and reports whether there is one. If OnError does not return
@@ -255,17 +240,8 @@ func (l *Loop) notice(about TaskInfo, err error) {
 	if errors.Is(err, ErrLeftBehind) {
 		level = slog.LevelWarn
 	}
-	args := []any{"loop", l.name}
-	if about.Name != "" {
-		args = append(args, "task", about.Name)
-	}
-	if about.Func != "" {
-		args = append(args, "func", about.Func)
-	}
-	if about.Site != "" {
-		args = append(args, "started", about.Site)
-	}
-	slog.Log(context.Background(), level, err.Error(), args...)
+	slog.Log(context.Background(), level, err.Error(),
+		report.Args("loop", l.name, "task", about.Name, "func", about.Func, "started", about.Site)...)
 }
 
 // reportLate reports whom the end of the loop waits for, when that takes long: a

@@ -126,7 +126,7 @@ func (f *Future[T]) settle(v T, err error) bool {
 	if f.loop.inside() {
 		f.wakeAll(waiting)
 	} else {
-		_ = f.loop.post(entry{call: &Handle{loop: f.loop, fn: func() { f.wakeAll(waiting) }}})
+		_ = f.loop.post(func() { f.wakeAll(waiting) })
 	}
 	return true
 }

@@ -48,9 +48,7 @@ func (l *loopDoor) SetEntry(t any, user uintptr) { t.(*Task).ensureExtra().entry
 
 func (l *loopDoor) Recovers() bool { return l.runner.Recover }
 
-func (l *loopDoor) Post(fn func()) error {
-	return (*Loop)(l).post(entry{call: &Handle{loop: (*Loop)(l), fn: fn}})
-}
+func (l *loopDoor) Post(fn func()) error { return (*Loop)(l).post(fn) }
 
 func (l *loopDoor) CallAt(instant int64, fn func()) kernel.Timer {
 	return (*Loop)(l).callAt(instant, fn)

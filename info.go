@@ -1,11 +1,10 @@
 package rondo
 
-// This file describes tasks, for people. It only reads: nothing here changes what a
-// task does.
+// This file has the list of a loop's tasks, and describes them, for people. It only
+// reads: nothing here changes what a task does.
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"reflect"
 	"strconv"
@@ -75,10 +74,8 @@ func (t *Task) info() TaskInfo {
 	l := t.scope.loop
 	i := TaskInfo{
 		ID: t.id, Name: t.Name(), Loop: l.name, State: t.state.String(), Parent: t.parent,
-		Age: time.Duration(l.now - t.born),
+		Age: time.Duration(l.now - t.born), Func: t.function(), Site: t.startedAt(),
 	}
-	i.Func = t.function()
-	i.Site = t.startedAt()
 	w := t.worker
 	if w == nil {
 		return i
@@ -116,13 +113,7 @@ func (w *worker) of() string {
 	if w.list == nil {
 		return ""
 	}
-	switch of := w.list.Of.(type) {
-	case *string:
-		return *of
-	case fmt.Stringer:
-		return of.String()
-	}
-	return ""
+	return waits.NameOf(w.list.Of)
 }
 
 // startedAt returns the place where the task was started, if that is known.
@@ -171,9 +162,6 @@ func (t *Task) SetName(name string) { t.ensureExtra().name = &name }
 
 // ID returns the task's number, which no other task of its loop has.
 func (t *Task) ID() uint64 { return t.id }
-
-// This file has the list of a loop's tasks, and the words in which a task's life is
-// told. It knows nothing of how tasks run.
 
 // state is what a task is doing. At any moment each live task is either new or
 // ready, and then in the loop's queue once; or running, and there is one such

@@ -76,25 +76,31 @@ func (l *Loop) waitOutside(ctx context.Context, call string, a awaited) error {
 		return l.waitAcross(ctx, s.loop, call, a)
 	}
 	result := make(chan error, 1)
-	var stop func() bool // touched on the loop only
-	register := func() {
-		stop = a.whenDone(func() {
-			_, err := a.resolved()
-			result <- err
-		})
-	}
-	if l.post(entry{call: &Handle{loop: l, fn: register}}) == nil {
+	if stop, ended := l.whenResolved(a, func(err error) { result <- err }); ended == nil {
 		select {
 		case err := <-result:
 			return err
 		case <-ctx.Done():
-			_ = l.post(entry{call: &Handle{loop: l, fn: func() { stop() }}})
+			stop()
 			return context.Cause(ctx)
 		case <-l.inbox.Ended():
 		}
 	}
 	<-l.inbox.Ended()
 	return l.lastOutcome(call, a)
+}
+
+// whenResolved calls answer on l when a has happened, unless stop comes first. The
+// error is that of a loop that has ended. Any goroutine may call it.
+func (l *Loop) whenResolved(a awaited, answer func(err error)) (stop func(), err error) {
+	var forget func() bool // touched on l only
+	err = l.post(func() {
+		forget = a.whenDone(func() {
+			_, err := a.resolved()
+			answer(err)
+		})
+	})
+	return func() { _ = l.post(func() { forget() }) }, err
 }
 
 // lastOutcome is what a wait returns when the loop has ended.
@@ -114,18 +120,12 @@ func (l *Loop) waitAcross(ctx context.Context, mine *Loop, call string, a awaite
 	var list WaitList
 	var result error
 	answer := func(err error) {
-		_ = mine.post(entry{call: &Handle{loop: mine, fn: func() {
+		_ = mine.post(func() {
 			result = err
 			list.Wake()
-		}}})
-	}
-	var stop func() bool // touched on l only
-	_ = l.post(entry{call: &Handle{loop: l, fn: func() {
-		stop = a.whenDone(func() {
-			_, err := a.resolved()
-			answer(err)
 		})
-	}}})
+	}
+	stop, _ := l.whenResolved(a, answer)
 	forget := l.inbox.AtEnd(func() { answer(l.lastOutcome(call, a)) })
 	mine.addWaker(1)
 	list.push(t)
@@ -133,7 +133,7 @@ func (l *Loop) waitAcross(ctx context.Context, mine *Loop, call string, a awaite
 	mine.addWaker(-1)
 	forget()
 	if err != nil {
-		_ = l.post(entry{call: &Handle{loop: l, fn: func() { stop() }}})
+		stop()
 		return err
 	}
 	return result

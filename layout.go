@@ -17,11 +17,6 @@ import (
 	"github.com/rondo-go/rondo/internal/timers"
 )
 
-const (
-	atSchedule = unsafe.Offsetof(Loop{}.schedule)
-	atBorder   = unsafe.Offsetof(Loop{}.border)
-)
-
 // layoutTable is the table that a reader finds. It must stand in the program's
 // initialised data, so everything in it but Self is known to the linker.
 var layoutTable = layout.Table{
@@ -30,24 +25,24 @@ var layoutTable = layout.Table{
 	Offsets: [layout.Count]uint16{
 		layout.LoopName:     uint16(unsafe.Offsetof(Loop{}.name)),
 		layout.LoopSerial:   uint16(unsafe.Offsetof(Loop{}.serial)),
-		layout.LoopTasks:    uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.allTasks)),
-		layout.LoopLive:     uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.live)),
-		layout.LoopSpawned:  uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.lastID)),
+		layout.LoopTasks:    uint16(unsafe.Offsetof(Loop{}.allTasks)),
+		layout.LoopLive:     uint16(unsafe.Offsetof(Loop{}.live)),
+		layout.LoopSpawned:  uint16(unsafe.Offsetof(Loop{}.lastID)),
 		layout.LoopCurrent:  uint16(unsafe.Offsetof(Loop{}.current)),
-		layout.LoopRunTask:  uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.runTask)),
-		layout.LoopNow:      uint16(unsafe.Offsetof(Loop{}.clock) + unsafe.Offsetof(clock{}.now)),
-		layout.LoopStarted:  uint16(unsafe.Offsetof(Loop{}.clock) + unsafe.Offsetof(clock{}.started)),
-		layout.LoopEpoch:    uint16(unsafe.Offsetof(Loop{}.clock) + unsafe.Offsetof(clock{}.epoch)),
-		layout.LoopSteps:    uint16(atSchedule + unsafe.Offsetof(schedule{}.steps)),
+		layout.LoopRunTask:  uint16(unsafe.Offsetof(Loop{}.runTask)),
+		layout.LoopNow:      uint16(unsafe.Offsetof(Loop{}.now)),
+		layout.LoopStarted:  uint16(unsafe.Offsetof(Loop{}.started)),
+		layout.LoopEpoch:    uint16(unsafe.Offsetof(Loop{}.epoch)),
+		layout.LoopSteps:    uint16(unsafe.Offsetof(Loop{}.steps)),
 		layout.LoopTurns:    uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Turns)),
 		layout.LoopSwitches: uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Switches)),
 		layout.LoopPosts:    uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Posts)),
 		layout.LoopIdle:     uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Idle)),
-		layout.LoopReady:    uint16(atSchedule + unsafe.Offsetof(schedule{}.queue) + ring.LengthAt),
+		layout.LoopReady:    uint16(unsafe.Offsetof(Loop{}.queue) + ring.LengthAt),
 		layout.LoopTimers:   uint16(unsafe.Offsetof(Loop{}.timers) + timers.HeapAt),
-		layout.LoopOffloads: uint16(atBorder + unsafe.Offsetof(border{}.offloads) + unsafe.Offsetof(offloads{}.running)),
-		layout.LoopWorkers:  uint16(unsafe.Offsetof(Loop{}.pool) + unsafe.Offsetof(pool{}.workers)),
-		layout.LoopNested:   uint16(atBorder + unsafe.Offsetof(border{}.callers) + unsafe.Offsetof(callers{}.nested) + unsafe.Offsetof(gid.Nestings[Task]{}.Places)),
+		layout.LoopOffloads: uint16(unsafe.Offsetof(Loop{}.offloads) + unsafe.Offsetof(offloads{}.running)),
+		layout.LoopWorkers:  uint16(unsafe.Offsetof(Loop{}.workers)),
+		layout.LoopNested:   uint16(unsafe.Offsetof(Loop{}.nested) + unsafe.Offsetof(gid.Nestings[Task]{}.Places)),
 		layout.LoopSize:     uint16(unsafe.Sizeof(Loop{})),
 
 		layout.TaskWorker: uint16(unsafe.Offsetof(Task{}.worker)),

@@ -10,7 +10,6 @@ package rondo
 import (
 	"fmt"
 	"log/slog"
-	"runtime"
 
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/stacks"
@@ -58,7 +57,10 @@ func (os observers) observe(e event) {
 
 // A debugger is what Debug adds to a loop: it notes where tasks were started, warns of
 // waits that an inner scope cannot end, and refuses to let goroutines that are not the
-// loop's end a wait, and tasks wait that are locked to their thread.
+// loop's end a wait, and tasks wait that are locked to their thread. Those are
+// unlocked, so that deferred calls may wait, unless a call from C has locked them. With
+// LockThread that is not checked: one unlock too many, by a deferred call of the task,
+// would move it to another thread.
 type debugger struct {
 	loop    *Loop
 	locks   uint64          // how often the goroutine of Run is locked to its thread
@@ -77,7 +79,7 @@ func (d *debugger) observe(e event) {
 		}
 	case taskParked:
 		d.warnOuter(e.task)
-		if t := e.task; t != nil && t.fn != nil && d.locks == 0 && d.unlock() && d.refused != t {
+		if t := e.task; t != nil && t.fn != nil && d.locks == 0 && gid.Unlock() && d.refused != t {
 			if gid.Locks() != d.locks {
 				d.refused = t // inside a call from C: only the runtime can end it
 			}
@@ -85,7 +87,7 @@ func (d *debugger) observe(e event) {
 			panic(fmt.Sprintf("rondo: %s in %s, which is locked to its thread by runtime.LockOSThread or by a call from C: it must not wait; use Offload", stacks.Entered(), t.Name()))
 		}
 	case taskEnded:
-		if _, panicked := e.err.(*PanicError); d.locks == 0 && d.unlock() && !panicked {
+		if _, panicked := e.err.(*PanicError); d.locks == 0 && gid.Unlock() && !panicked {
 			panic("rondo: " + e.task.Name() + " has ended and is locked to its thread: call runtime.UnlockOSThread before")
 		}
 	}
@@ -106,18 +108,6 @@ func (d *debugger) warnOuter(t *Task) {
 			}
 		}
 	}
-}
-
-// unlock reports whether the caller is locked to its thread. It is not afterwards, so
-// that deferred calls may wait, unless a call from C has locked it. With LockThread
-// nothing is checked: one unlock too many, by a deferred call of the task, would move
-// it to another thread.
-func (d *debugger) unlock() bool {
-	locks := gid.Locks()
-	for n := uint32(locks); n > 0; n-- {
-		runtime.UnlockOSThread()
-	}
-	return locks > 0
 }
 
 // wrongGoroutine is the panic of a call, on something that belongs to the loop, by

@@ -41,7 +41,7 @@ type offloads struct {
 func Offload[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) (T, error) {
 	mustNotBeNil(fn == nil)
 	var result T
-	abandoned, err := offloaded(ctx, reflect.ValueOf(fn).Pointer(), func() (fault any, err error) {
+	abandoned, err := offloaded(ctx, reflect.ValueOf(fn).Pointer(), func() (fault *PanicError, err error) {
 		defer func() {
 			if v := recover(); v != nil {
 				fault = panicError(nil, "an offloaded function", v)
@@ -64,7 +64,7 @@ type offloadCall struct {
 	list   WaitList
 	user   uintptr // the user's function
 	nobody bool    // no task waits for it
-	fault  any
+	fault  *PanicError
 	err    error
 }
 
@@ -73,7 +73,7 @@ var errGone = errors.New("rondo: the offloaded function called runtime.Goexit")
 
 // offloaded runs fn on a goroutine, for a task that waits for it. It reports whether
 // it was abandoned, with the cause as err.
-func offloaded(ctx context.Context, user uintptr, fn func() (fault any, err error)) (abandoned bool, err error) {
+func offloaded(ctx context.Context, user uintptr, fn func() (fault *PanicError, err error)) (abandoned bool, err error) {
 	s, t, err := enter(ctx)
 	if err != nil {
 		return false, err
@@ -101,7 +101,7 @@ func offloaded(ctx context.Context, user uintptr, fn func() (fault any, err erro
 		// A Goexit in fn runs this as well: the call comes back without a result.
 		c.err = errGone
 		defer func() {
-			if l.post(entry{call: &Handle{loop: l, fn: func() { l.returned(c) }}}) != nil && c.fault != nil {
+			if l.post(func() { l.returned(c) }) != nil && c.fault != nil {
 				slog.Error("rondo: an abandoned function panicked after the loop's end", "loop", l.name, "err", c.fault)
 			}
 		}()
@@ -130,8 +130,8 @@ func (l *Loop) returned(c *offloadCall) {
 		return
 	}
 	o.abandoned = slices.DeleteFunc(o.abandoned, func(other *offloadCall) bool { return other == c })
-	if p, ok := c.fault.(*PanicError); ok {
-		l.notice(c.info(l), p)
+	if c.fault != nil {
+		l.notice(c.info(l), c.fault)
 	}
 }
 
@@ -195,7 +195,7 @@ func Receive[T any](ctx context.Context, ch <-chan T) (value T, ok bool, err err
 	// The answer comes after the call is handed in, so that it is known to the loop
 	// when the task goes on: a simulation is to see it at the same moment each time.
 	goFunc(func() {
-		r.Run(func() { _ = l.post(entry{call: &Handle{loop: l, fn: func() { list.Wake() }}}) })
+		r.Run(func() { _ = l.post(func() { list.Wake() }) })
 	})
 	list.push(t)
 	return value, false, t.park(s, ctx, why)

@@ -117,7 +117,7 @@ func Run(ctx context.Context, main func(ctx context.Context) error) error {
 // Run called inside a task is an error.
 func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) error {
 	mustNotBeNil(main == nil)
-	if insideAny() {
+	if slices.ContainsFunc(loops.All(), (*Loop).inside) {
 		return &kernel.CallError{Call: "Run", Text: " inside a task: a loop cannot run in a loop; start a task with Go, or Run on another goroutine", At: stacks.Place()}
 	}
 	if ctx.Err() != nil {
@@ -200,7 +200,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 		r.SlowStep = 100 * time.Millisecond
 	}
 	l.now = l.driver.Now()
-	l.started, l.yielded, l.askedAt = l.now, l.now, l.now
+	l.started, l.yielded, l.pace.Since = l.now, l.now, l.now
 	if e, ok := l.driver.(driver.Epoch); ok {
 		l.epoch = e.Epoch()
 	}
@@ -333,9 +333,6 @@ func (l *Loop) await(done func() bool, list *WaitList) {
 
 // loops are the loops of the process, which any goroutine may read.
 var loops loopset.Set[Loop]
-
-// insideAny reports whether the caller is on any loop.
-func insideAny() bool { return slices.ContainsFunc(loops.All(), (*Loop).inside) }
 
 // A SignalError says that a signal ended what was running. It is the cause of
 // the cancellation where Runner.Interrupt or signals.Cancel made a signal one;

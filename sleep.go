@@ -14,7 +14,7 @@ import (
 // back: nothing is ready, nothing has come in, and it is not time to ask the
 // driver. A simulation and an observer count steps, so they see each.
 func (l *Loop) alone() bool {
-	return l.queue.Len() == 0 && l.steps < l.check && !l.inbox.Pending() && !l.virtual && l.observer == nil
+	return l.queue.Len() == 0 && l.steps < l.pace.Look && !l.inbox.Pending() && !l.virtual && l.observer == nil
 }
 
 // Sleep suspends the task for d at least, and returns nil then. If ctx is

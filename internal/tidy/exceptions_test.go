@@ -10,7 +10,7 @@ type exception struct {
 }
 
 var exceptions = []exception{
-	{"determinism", "inbox.go", "goFunc", "go statement",
+	{"determinism", "border.go", "goFunc", "go statement",
 		"every goroutine is started here"},
 	{"determinism", "sim/run.go", "run", "go statement",
 		"a simulated loop has a goroutine of its own, so that the test outlives a loop that hangs"},

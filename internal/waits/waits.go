@@ -47,6 +47,17 @@ func (t Task) String() string {
 	return what
 }
 
+// NameOf returns the name in a rondo.WaitList's Of, a *string or a net.Addr, or "".
+func NameOf(of any) string {
+	switch of := of.(type) {
+	case *string:
+		return *of
+	case fmt.Stringer:
+		return of.String()
+	}
+	return ""
+}
+
 // Describe says in a line each what n tasks wait for and where, and where they were
 // started if that is known; and first, if tasks wait for each other in a ring, which.
 // owner returns the task that can end the wait of a task, or the zero T. Describe

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rondo-go/rondo/internal/report"
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
@@ -122,9 +123,7 @@ func (w *Watchdog) report(step Step, took time.Duration) {
 		state, stack = stacks.Running(w.config.Member)
 	}
 	args := []any{"loop", w.config.Loop, "task", step.Task, "for", took.Round(time.Millisecond), "at", stacks.UserLine(stack)}
-	if s := step.Site.String(); s != "" {
-		args = append(args, "started", s)
-	}
+	args = append(args, report.Args("started", step.Site.String())...)
 	slog.Warn("rondo: a task holds the loop: "+advice(state, step.Cancelled), append(args, "state", state, "stack", stack)...)
 }
 
