@@ -10,8 +10,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -28,48 +26,6 @@ type clock interface {
 // operations, and calls c.StopTimer.
 type side func(c clock, n int)
 
-// A row is a line of the table, or a few lines that are measured together.
-type row struct {
-	name string
-	run  func(o options) ([]result, error)
-}
-
-// A result is one line of the table.
-type result struct {
-	what    string
-	rival   string
-	unit    string  // of mine and theirs: "ns", "B"
-	mine    float64 // the median over the rounds
-	theirs  float64
-	ratios  []float64 // one a round
-	budget  float64   // the ratio must not be above it; 0: no budget
-	allocs  int       // allocations of Rondo in an operation
-	allowed int       // the most there may be; unlimited: any number
-}
-
-// unlimited as the number of allocations allowed means that they do not count.
-const unlimited = -1
-
-func (f *result) ratio() float64 { return median(f.ratios) }
-
-// met reports whether the ratio and the allocations are within the budget. The
-// ratio is rounded to two places first, as it is printed.
-func (f *result) met() bool {
-	fast := f.budget == 0 || math.Round(f.ratio()*100) <= math.Round(f.budget*100)
-	return fast && (f.allowed == unlimited || f.allocs <= f.allowed)
-}
-
-// brief is what the program prints while it measures.
-func (f *result) brief() string {
-	budget := "met"
-	if f.budget == 0 {
-		budget = ""
-	} else if !f.met() {
-		budget = "MISSED"
-	}
-	return fmt.Sprintf("%.2fx %s", f.ratio(), budget)
-}
-
 // A comparison is a row in which both sides run in this process.
 type comparison struct {
 	name    string
@@ -77,6 +33,7 @@ type comparison struct {
 	rival   string
 	budget  float64
 	allowed int
+	why     string                // why Rondo is not first, where it is not
 	procs   int                   // GOMAXPROCS for this row; 0: unchanged
 	batches bool                  // an operation is a batch of tasks; see options
 	spent   func() (int64, error) // the time to measure, in ns; nil: wall-clock time
@@ -85,7 +42,10 @@ type comparison struct {
 }
 
 func (d comparison) row() row {
-	return row{d.name, func(o options) ([]result, error) { return []result{d.run(o)}, nil }}
+	return row{
+		name: d.name, section: besideGo, why: d.why,
+		run: func(o options) ([]result, error) { return []result{d.run(o)}, nil },
+	}
 }
 
 // run measures both sides.
@@ -98,7 +58,7 @@ func (d comparison) run(o options) result {
 	if d.batches {
 		n, bursts = max(n, o.batches), 1
 	}
-	f := result{what: d.what, rival: d.rival, unit: "ns", budget: d.budget, allowed: d.allowed}
+	f := result{What: d.what, Rival: d.rival, Unit: "ns", Budget: d.budget, Allowed: d.allowed}
 	var a, b, allocs []float64
 	for round := range o.rounds {
 		var m, t []meter
@@ -112,10 +72,10 @@ func (d comparison) run(o options) result {
 		ours, other := slices.MinFunc(m, faster), slices.MinFunc(t, faster)
 		a = append(a, float64(ours.took)/float64(n))
 		b = append(b, float64(other.took)/float64(n))
-		f.ratios = append(f.ratios, float64(ours.took)/float64(other.took))
+		f.Ratios = append(f.Ratios, float64(ours.took)/float64(other.took))
 		allocs = append(allocs, float64(ours.allocs/uint64(n)))
 	}
-	f.mine, f.theirs, f.allocs = median(a), median(b), int(median(allocs))
+	f.Own, f.Theirs, f.Allocs = median(a), median(b), int(median(allocs))
 	return f
 }
 
@@ -177,11 +137,4 @@ func mallocs() uint64 {
 	var s runtime.MemStats
 	runtime.ReadMemStats(&s)
 	return s.Mallocs
-}
-
-// median returns the value in the middle, the upper one of two. values must not
-// be empty.
-func median[T cmp.Ordered](values []T) T {
-	s := slices.Sorted(slices.Values(values))
-	return s[len(s)/2]
 }

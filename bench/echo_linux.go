@@ -1,187 +1,156 @@
 package main
 
-// This file measures what a request costs an echo server: CPU time per request, in
-// the program and in the kernel. Three servers run at the same time, each with a
+// This file measures what a request costs a server that echoes: CPU time, in the
+// program and in the kernel. All servers of a row run at the same time, each with a
 // load process of its own, and get requests in turns; a server without requests
 // costs nothing. Servers and loads run on different CPUs, so the load does not
 // count.
 
 import (
-	_ "embed"
+	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
 )
 
-//go:embed epoll/echo.c
-var epollSource []byte
-
-// echoRow is the row for the given number of connections.
-func echoRow(conns int) row {
-	name := fmt.Sprintf("echo-%d", conns)
-	return row{name, func(o options) ([]result, error) { return echo(o, name, conns) }}
+// A workload is a row: what is asked of every server.
+type workload struct {
+	name      string
+	what      string
+	kind      string // of load: "", "churn" or "open"
+	conns     int
+	size      int     // bytes of a request and of its answer
+	depth     int     // requests that are sent together on a connection; 0: one
+	share     float64 // a request takes so many times the work of a small one; 0: one
+	computing time.Duration
+	servers   []string           // nil: all
+	budgets   map[string]float64 // of tasks, by rival
+	p50, p99  time.Duration      // limits for tasks
+	why       string
 }
 
-// A pair is a server and its load.
-type pair struct {
-	name   string
-	kind   string // of load: "http", or "" for echo
-	server *process
-	load   *process
-	costs  []float64 // CPU time per request, one a round
+// rate is how many requests a second the open loop sends.
+const rate = 25_000
+
+func (w workload) row() row {
+	if w.why == "" {
+		w.why = whyServers
+	}
+	r := row{name: w.name, section: servers, why: w.why, run: w.run}
+	if w.kind == "open" {
+		r.section = latency
+	}
+	return r
 }
 
-func echo(o options, name string, conns int) (found []result, err error) {
+// requests is how many requests a round has.
+func (w workload) requests(o options) int {
+	n := float64(o.requests)
+	if w.kind == "open" {
+		return max(w.conns, int(rate*o.open.Seconds()))
+	}
+	if w.share > 0 {
+		n /= w.share
+	}
+	return int(n)
+}
+
+func (w workload) run(o options) (found []result, err error) {
 	onServer, onLoad, err := processors()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "rondo-bench")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	servers := []func() (*process, error){
-		func() (*process, error) { return startServer(onServer, o, "rondo", name) },
-		func() (*process, error) { return startServer(onServer, o, "net", name) },
-	}
-	program, skip := compile(dir)
-	if skip == nil {
-		servers = append(servers, func() (*process, error) { return start(onServer, program) })
-	}
+	return w.measure(o, onServer, onLoad, chosen(w.servers))
+}
+
+func (w workload) measure(o options, onServer, onLoad int, list []server) (found []result, err error) {
+	w.conns = min(w.conns, o.conns)
 	var pairs []*pair
-	defer func() {
-		for _, s := range pairs {
-			if end := s.close(); err == nil {
-				err = end
-			}
+	defer func() { closeAll(pairs, &err) }()
+	var absent skipped
+	for _, s := range list {
+		p := &pair{name: s.name, label: s.label, ours: s.ours, costs: make(map[string][]float64)}
+		launch := func() (*process, error) {
+			return s.launch(o, onServer, w.name, serving{buffer: max(4096, w.size), computing: int(w.computing.Microseconds())})
 		}
-	}()
-	for i, launch := range servers {
-		s := &pair{name: []string{"rondo", "net", "epoll"}[i]}
-		pairs = append(pairs, s)
-		if err := s.open(launch, onLoad, conns, max(conns, o.requests/4)); err != nil {
+		err := p.open(launch, onLoad, max(w.conns, w.requests(o)/4),
+			"-kind", w.kind, "-conns", strconv.Itoa(w.conns), "-size", strconv.Itoa(w.size), "-depth", strconv.Itoa(max(1, w.depth)))
+		var skip *skipped
+		if errors.As(err, &skip) {
+			absent.sentences = append(absent.sentences, skip.sentences...)
+			continue
+		}
+		pairs = append(pairs, p)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	if err := ask(o, pairs); err != nil {
+	if err := inTurns(o.rounds, pairs, func(p *pair) error { return p.round(w, w.requests(o)) }); err != nil {
 		return nil, err
 	}
-	what := fmt.Sprintf("echo of %d B, %s connections, server's CPU per request", requestSize, thousands(conns))
-	found = append(found, compared(what, "net, a goroutine each", 0.92, pairs[0], pairs[1]))
-	if skip != nil {
-		return found, skip
+	found = w.results(pairs)
+	if absent.sentences != nil {
+		return found, &absent
 	}
-	return append(found, compared(what, "C, epoll", 1.15, pairs[0], pairs[2])), nil
+	return found, nil
 }
 
-// ask sends requests to the pairs in turns.
-func ask(o options, pairs []*pair) error {
-	for round := range o.rounds {
-		for i := range pairs {
-			s := pairs[(round+i)%len(pairs)]
-			if err := s.round(o.requests); err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
-			}
-		}
-	}
-	return nil
-}
-
-func compared(what, rival string, budget float64, mine, theirs *pair) result {
-	f := result{
-		what: what, rival: rival, unit: "ns", budget: budget, allowed: unlimited,
-		mine: median(mine.costs), theirs: median(theirs.costs),
-	}
-	for i := range mine.costs {
-		f.ratios = append(f.ratios, mine.costs[i]/theirs.costs[i])
-	}
-	return f
-}
-
-// startServer starts this program as a server.
-func startServer(processor int, o options, kind, name string, more ...string) (*process, error) {
-	args := append([]string{"serve", "-kind", kind}, more...)
-	if o.profile != "" {
-		args = append(args, "-profile", filepath.Join(o.profile, name+"-"+kind+".cpu"))
-	}
-	return startSelf(processor, args...)
-}
-
-// open starts the server and its load, and sends requests to warm both up.
-func (s *pair) open(launch func() (*process, error), onLoad, conns, requests int) (err error) {
-	if s.server, err = launch(); err != nil {
-		return err
-	}
-	address, err := s.server.line()
-	if err != nil {
-		return err
-	}
-	args := []string{"load", address, strconv.Itoa(conns)}
-	if s.kind != "" {
-		args = append(args, s.kind)
-	}
-	if s.load, err = startSelf(onLoad, args...); err != nil {
-		return err
-	}
-	if _, err := s.load.line(); err != nil {
-		return err
-	}
-	_, err = s.load.ask(strconv.Itoa(requests))
-	return err
-}
+// percentiles are what an open loop measures, beside the CPU time.
+var percentiles = []string{"p50", "p99", "p99.9"}
 
 // round sends requests and records what one of them cost.
-func (s *pair) round(requests int) error {
-	before, err := s.server.number("cpu")
+func (p *pair) round(w workload, requests int) error {
+	before, err := p.server.processorTime()
 	if err != nil {
 		return err
 	}
-	if _, err := s.load.ask(strconv.Itoa(requests)); err != nil {
-		return err
-	}
-	after, err := s.server.number("cpu")
+	reply, err := p.load.ask(strconv.Itoa(requests))
 	if err != nil {
 		return err
 	}
-	s.costs = append(s.costs, (after-before)/float64(requests))
+	after, err := p.server.processorTime()
+	if err != nil {
+		return err
+	}
+	p.costs["cpu"] = append(p.costs["cpu"], float64(after-before)/float64(requests))
+	if w.kind != "open" {
+		return nil
+	}
+	for i, field := range strings.Fields(reply) {
+		v, err := strconv.ParseFloat(field, 64)
+		if err != nil {
+			return err
+		}
+		p.costs[percentiles[i]] = append(p.costs[percentiles[i]], v)
+	}
 	return nil
 }
 
-func (s *pair) close() error {
-	var err error
-	for _, p := range []*process{s.load, s.server} {
-		if p == nil {
-			continue
-		}
-		if end := p.Close(); err == nil {
-			err = end
-		}
+func (w workload) results(pairs []*pair) (found []result) {
+	// Where a task computes all the time, so does the server's CPU.
+	if w.computing == 0 {
+		found = compared(result{What: w.what + ", server's CPU", Unit: "ns", Section: servers}, "cpu", pairs, w.budgets)
 	}
-	return err
+	if w.kind != "open" {
+		return found
+	}
+	limits := []time.Duration{w.p50, w.p99, 0}
+	for i, name := range percentiles {
+		lines := compared(result{What: name + " of " + strings.TrimPrefix(w.what, "the "), Unit: "ns"}, name, pairs, nil)
+		for j := range lines {
+			if lines[j].Mine == "tasks" {
+				lines[j].Limit = float64(limits[i])
+			}
+		}
+		found = append(found, lines...)
+	}
+	return found
 }
 
-// compile builds the C server, if there is a compiler.
-func compile(dir string) (program string, err error) {
-	for _, compiler := range []string{"gcc", "cc"} {
-		path, err := exec.LookPath(compiler)
-		if err != nil {
-			continue
-		}
-		source := filepath.Join(dir, "echo.c")
-		if err := os.WriteFile(source, epollSource, 0o600); err != nil {
-			return "", err
-		}
-		program := filepath.Join(dir, "echo")
-		if out, err := exec.Command(path, "-O2", "-o", program, source).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%s: %w: %s", compiler, err, out)
-		}
-		return program, nil
-	}
-	return "", &skipped{"The C epoll loop is missing: this machine has no gcc or cc."}
-}
+// whyServers is the reason for most servers' rows.
+const whyServers = "A task has a stack, a record and a buffer of its own, which are cold when its connection is served; a program in C, and a Protocol, serve all connections from one stack and one buffer. " +
+	"Go's own cost of a system call and of a network poll comes on top."
 
 // thousands writes n with commas.
 func thousands(n int) string {

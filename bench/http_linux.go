@@ -1,8 +1,8 @@
 package main
 
 // This file measures what a request costs an HTTP server: CPU time, as for echo.
-// The servers are fasthttp in tasks, fasthttp on goroutines, and net/http, each
-// with the same handler. A connection is kept for all its requests.
+// The servers are fasthttp in tasks, fasthttp on goroutines, net/http, and hyper,
+// each with the same answer. A connection is kept for all its requests.
 
 import (
 	"bytes"
@@ -29,7 +29,30 @@ const (
 // httpRow is the row for the given number of connections.
 func httpRow(conns int) row {
 	name := fmt.Sprintf("http-%d", conns)
-	return row{name, func(o options) ([]result, error) { return compareHTTP(o, name, conns) }}
+	return row{
+		name: name, section: servers,
+		why: "fasthttp spends most of the time on both sides. hyper is compiled without a garbage collector, and its tasks have no stacks.",
+		run: func(o options) ([]result, error) { return compareHTTP(o, name, conns) },
+	}
+}
+
+// httpServers are the servers of the row. Only the first is Rondo's.
+func httpServers(o options, name string, processor int) []server {
+	self := func(kind string) func(options, int, string, serving) (*process, error) {
+		return func(options, int, string, serving) (*process, error) { return startServer(processor, o, kind, name) }
+	}
+	return []server{
+		{"fasthttp-rondo", "fasthttp in tasks", true, self("fasthttp-rondo")},
+		{"fasthttp", "fasthttp, a goroutine each", false, self("fasthttp")},
+		{"net-http", "net/http", false, self("net-http")},
+		{"hyper", "hyper on tokio, current_thread", false, func(options, int, string, serving) (*process, error) {
+			program, err := builtRust(o, "http")
+			if err != nil {
+				return nil, err
+			}
+			return start(processor, program)
+		}},
+	}
 }
 
 func compareHTTP(o options, name string, conns int) (found []result, err error) {
@@ -37,30 +60,8 @@ func compareHTTP(o options, name string, conns int) (found []result, err error) 
 	if err != nil {
 		return nil, err
 	}
-	var pairs []*pair
-	defer func() {
-		for _, s := range pairs {
-			if end := s.close(); err == nil {
-				err = end
-			}
-		}
-	}()
-	for _, kind := range []string{"fasthttp-rondo", "fasthttp", "net-http"} {
-		s := &pair{name: kind, kind: "http"}
-		pairs = append(pairs, s)
-		launch := func() (*process, error) { return startServer(onServer, o, kind, name) }
-		if err := s.open(launch, onLoad, conns, max(conns, o.requests/4)); err != nil {
-			return nil, fmt.Errorf("%s: %w", kind, err)
-		}
-	}
-	if err := ask(o, pairs); err != nil {
-		return nil, err
-	}
-	what := fmt.Sprintf("HTTP, fasthttp in tasks, %s connections, server's CPU per request", thousands(conns))
-	return []result{
-		compared(what, "fasthttp, a goroutine each", 0, pairs[0], pairs[1]),
-		compared(what, "net/http", 0, pairs[0], pairs[2]),
-	}, nil
+	w := workload{name: name, what: fmt.Sprintf("HTTP, %s connections", thousands(min(conns, o.conns))), kind: "http", conns: conns}
+	return w.measure(o, onServer, onLoad, httpServers(o, name, onServer))
 }
 
 // newFasthttp returns the server that both sides with fasthttp use.
@@ -71,7 +72,7 @@ func newFasthttp() *fasthttp.Server {
 	}}
 }
 
-func serveFasthttpRondo(ctx context.Context) error {
+func serveFasthttpRondo(ctx context.Context, _ serving) error {
 	return rondo.Run(ctx, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", anyPort)
 		if err != nil {
@@ -87,7 +88,7 @@ func serveFasthttpRondo(ctx context.Context) error {
 	})
 }
 
-func serveFasthttp(ctx context.Context) error {
+func serveFasthttp(ctx context.Context, _ serving) error {
 	l, err := net.Listen("tcp", anyPort)
 	if err != nil {
 		return err
@@ -100,7 +101,7 @@ func serveFasthttp(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-func serveNetHTTP(ctx context.Context) error {
+func serveNetHTTP(ctx context.Context, _ serving) error {
 	l, err := net.Listen("tcp", anyPort)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ package main
 // socket is not counted, because it is the same for all servers.
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,64 +17,67 @@ import (
 
 // idleBuffer is small, so that the figure is that of the connection and its
 // coroutine or goroutine, and not of a buffer that the program chooses.
-const idleBuffer = "64"
+const idleBuffer = 64
 
-func idleRow() row { return row{"idle", idle} }
+// idleServers are those that keep memory for a connection. The programs in C do not.
+var idleServers = []string{"tasks", "protocol", "net", "gnet", "netpoll", "tokio", "asyncio", "uvloop"}
 
-func idle(o options) ([]result, error) {
+func idleRow() row {
+	return row{
+		name: "idle", section: memory, run: idle,
+		why: "A task that waits in Read keeps a stack of at least 2 KiB, the runtime's record of a goroutine, and its own record beside that of the connection. gnet keeps no stack. A tokio task is as large as what it keeps across a wait.",
+	}
+}
+
+func idle(o options) (found []result, err error) {
 	onServer, onLoad, err := processors()
 	if err != nil {
 		return nil, err
 	}
-	conns, note, err := affordable(o.idle)
+	conns, note, err := affordable(o.conns)
 	if err != nil {
 		return nil, err
 	}
-	task := result{
-		what:  fmt.Sprintf("idle connection, waiting in Read, %s of them%s: memory", thousands(conns), note),
-		rival: "net, a goroutine each", unit: "B", budget: 1.0, allowed: unlimited,
-	}
-	callbacks := result{
-		what:  fmt.Sprintf("idle connection of a Protocol, %s of them%s: memory", thousands(conns), note),
-		rival: "net, a goroutine each", unit: "B", budget: 0.33, allowed: unlimited,
-	}
-	var tasks, protocols, theirs []float64
-	// A round starts three processes with all their connections. The rounds differ
-	// little, so three are enough.
-	for range min(o.rounds, 3) {
-		a, err := idleMemory(o, "rondo", conns, onServer, onLoad)
-		if err != nil {
-			return nil, fmt.Errorf("rondo: %w", err)
+	var pairs []*pair
+	var absent skipped
+	for _, s := range chosen(idleServers) {
+		p := &pair{name: s.name, label: s.label, ours: s.ours, costs: make(map[string][]float64)}
+		for range o.rounds {
+			bytes, err := idleMemory(o, s, conns, onServer, onLoad)
+			var skip *skipped
+			if errors.As(err, &skip) {
+				absent.sentences = append(absent.sentences, skip.sentences...)
+				break
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+			p.costs["memory"] = append(p.costs["memory"], bytes)
 		}
-		b, err := idleMemory(o, "net", conns, onServer, onLoad)
-		if err != nil {
-			return nil, fmt.Errorf("net: %w", err)
+		if p.costs["memory"] != nil {
+			pairs = append(pairs, p)
 		}
-		c, err := idleMemory(o, "protocol", conns, onServer, onLoad)
-		if err != nil {
-			return nil, fmt.Errorf("protocol: %w", err)
-		}
-		tasks, theirs, protocols = append(tasks, a), append(theirs, b), append(protocols, c)
-		task.ratios = append(task.ratios, a/b)
-		callbacks.ratios = append(callbacks.ratios, c/b)
 	}
-	task.mine, task.theirs = median(tasks), median(theirs)
-	callbacks.mine, callbacks.theirs = median(protocols), median(theirs)
-	return []result{task, callbacks}, nil
+	what := fmt.Sprintf("idle connection, %s of them%s: memory", thousands(conns), note)
+	found = compared(result{What: what, Unit: "B"}, "memory", pairs, map[string]float64{perGoroutine: 1.12})
+	if absent.sentences != nil {
+		return found, &absent
+	}
+	return found, nil
 }
 
 // idleMemory starts a server and returns its memory per connection, in bytes.
-func idleMemory(o options, kind string, conns, onServer, onLoad int) (bytes float64, err error) {
-	server, err := startServer(onServer, o, kind, "idle", "-buffer", idleBuffer)
+func idleMemory(o options, s server, conns, onServer, onLoad int) (bytes float64, err error) {
+	p, err := s.launch(o, onServer, "idle", serving{buffer: idleBuffer})
 	if err != nil {
 		return 0, err
 	}
-	defer endWith(server, &err)
-	address, err := server.line()
+	defer endWith(p, &err)
+	address, err := p.line()
 	if err != nil {
 		return 0, err
 	}
-	before, err := server.number("memory")
+	before, err := p.memory()
 	if err != nil {
 		return 0, err
 	}
@@ -85,7 +89,7 @@ func idleMemory(o options, kind string, conns, onServer, onLoad int) (bytes floa
 	if _, err := holder.line(); err != nil {
 		return 0, err
 	}
-	after, err := server.number("memory")
+	after, err := p.memory()
 	return (after - before) / float64(conns), err
 }
 
@@ -96,6 +100,9 @@ func endWith(p *process, err *error) {
 	}
 }
 
+// requestSize is how many bytes the request of an idle connection has.
+const requestSize = 64
+
 // hold is a process that opens connections, sends one request on each, prints
 // "ready", and keeps them open until its standard input ends.
 func hold(args []string) error {
@@ -103,7 +110,7 @@ func hold(args []string) error {
 	if err != nil {
 		return err
 	}
-	conns, err := connect(args[0], count)
+	conns, err := connect(args[0], count, requestSize)
 	if err != nil {
 		return err
 	}

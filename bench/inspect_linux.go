@@ -15,7 +15,12 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-func inspectRow() row { return row{"inspect", inspecting} }
+func inspectRow() row {
+	return row{
+		name: "inspect", section: looking, run: inspecting,
+		why: "inspect opens the other process, reads its symbols and finds its loops before it reads a task; runtime.Stack is a call in the same process.",
+	}
+}
 
 // bystanders is how many tasks sleep in a process that works while inspect reads
 // it.
@@ -27,14 +32,14 @@ func inspecting(o options) ([]result, error) {
 		return nil, err
 	}
 	all := "runtime.Stack of all goroutines, by the program itself, which stops for it"
-	few := result{what: "picture of a process with 10 tasks, their stacks and the opening included", rival: all, unit: "ns", allowed: unlimited}
+	few := result{What: "picture of a process with 10 tasks, their stacks and the opening included", Rival: all, Unit: "ns", Allowed: unlimited}
 	many := result{
-		what:  fmt.Sprintf("picture of a process with %s tasks, their stacks and the opening included", thousands(o.many)),
-		rival: all, unit: "ns", allowed: unlimited,
+		What:  fmt.Sprintf("picture of a process with %s tasks, their stacks and the opening included", thousands(o.many)),
+		Rival: all, Unit: "ns", Allowed: unlimited,
 	}
 	slowed := result{
-		what: "yields of a process that inspect reads once a second, with stacks", rival: "the same, not read",
-		unit: "ns", budget: 1.02, allowed: unlimited,
+		What: "yields of a process that inspect reads once a second, with stacks", Rival: "the same, not read",
+		Unit: "ns", Budget: 1.02, Allowed: unlimited,
 	}
 	// A picture takes so long that every one is disturbed, so the number of rounds
 	// makes little difference.
@@ -72,9 +77,9 @@ func pictures(f *result, processor, tasks, rounds int) (err error) {
 		if err != nil {
 			return err
 		}
-		mine, theirs, f.ratios = append(mine, took), append(theirs, rival), append(f.ratios, took/rival)
+		mine, theirs = append(mine, took), append(theirs, rival)
 	}
-	f.mine, f.theirs = median(mine), median(theirs)
+	*f = beside(*f, mine, theirs)
 	return nil
 }
 
@@ -115,9 +120,9 @@ func disturbed(f *result, processor int, o options, rounds int) (err error) {
 		if err := errors.Join(err, stop()); err != nil {
 			return err
 		}
-		mine, theirs, f.ratios = append(mine, seen), append(theirs, alone), append(f.ratios, seen/alone)
+		mine, theirs = append(mine, seen), append(theirs, alone)
 	}
-	f.mine, f.theirs = median(mine), median(theirs)
+	*f = beside(*f, mine, theirs)
 	return nil
 }
 

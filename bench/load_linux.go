@@ -1,11 +1,14 @@
 package main
 
-// This file is the load for a server: many connections in one thread, each with one
-// request on its way. It uses epoll directly for every server, to spend as little
-// CPU time on a request as possible.
+// This file is the load for a server: a process with many connections in one
+// thread. It calls epoll directly for every server, to spend as little CPU time on
+// a request as possible. Here every connection has one request on its way, or one
+// group of requests. The load that opens a connection for each request is in churn,
+// the one that sends at fixed times in openloop.
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"net/netip"
@@ -15,84 +18,155 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// requestSize is how many bytes a request has, and its answer.
-const requestSize = 64
-
-// load is a load process: it opens args[1] connections to the address args[0] and
-// prints "ready". For each number n that it reads it sends n requests and prints
-// how many nanoseconds they took. With "http" as args[2] they are HTTP requests.
+// load is a load process: it opens connections to an address and prints "ready".
+// For each number n that it reads it sends n requests, and prints how many
+// nanoseconds they took; an open loop prints percentiles of the latency.
 func load(args []string) error {
-	count, err := strconv.Atoi(args[1])
+	flags := flag.NewFlagSet("load", flag.ContinueOnError)
+	kind := flags.String("kind", "", "\"\", http, churn or open")
+	count := flags.Int("conns", 1, "connections")
+	size := flags.Int("size", 0, "bytes of a request and of its answer")
+	depth := flags.Int("depth", 1, "requests that are sent together")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	address := flags.Arg(0)
+	if *kind == "churn" {
+		return churn(address, *count, *size)
+	}
+	conns, err := connect(address, *count, *size)
 	if err != nil {
 		return err
 	}
-	conns, err := connect(args[0], count)
+	epoll, err := watchAll(conns)
 	if err != nil {
 		return err
 	}
-	g := generator{request: make([]byte, requestSize), answer: requestSize, left: make(map[int32]int)}
-	if len(args) > 2 {
+	if *kind == "open" {
+		return openLoop(conns, epoll, *size)
+	}
+	g := generator{request: make([]byte, *size**depth), depth: *depth, epoll: epoll, left: make(map[int32]int)}
+	g.answer = len(g.request)
+	if *kind == "http" {
 		g.request = []byte(httpRequest)
 		if g.answer, err = answerSize(conns[0], g.request); err != nil {
 			return err
 		}
 	}
 	g.buffer = make([]byte, g.answer)
-	if g.epoll, err = unix.EpollCreate1(0); err != nil {
-		return fmt.Errorf("epoll_create1: %w", err)
-	}
-	for _, fd := range conns {
-		e := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}
-		if err := unix.EpollCtl(g.epoll, unix.EPOLL_CTL_ADD, fd, &e); err != nil {
-			return fmt.Errorf("epoll_ctl: %w", err)
-		}
-	}
 	fmt.Println("ready")
+	return answerNumbers(func(n int) (string, error) {
+		began := time.Now()
+		err := g.run(conns, n)
+		return strconv.FormatInt(int64(time.Since(began)), 10), err
+	})
+}
+
+// answerNumbers answers each number on standard input.
+func answerNumbers(reply func(n int) (string, error)) error {
 	return answer(func(question string) (string, error) {
 		n, err := strconv.Atoi(question)
 		if err != nil {
 			return "", err
 		}
-		began := time.Now()
-		err = g.run(conns, n)
-		return strconv.FormatInt(int64(time.Since(began)), 10), err
+		return reply(n)
 	})
 }
 
+// watchAll makes an epoll that reports what arrives on conns.
+func watchAll(conns []int) (epoll int, err error) {
+	if epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return 0, fmt.Errorf("epoll_create1: %w", err)
+	}
+	for _, fd := range conns {
+		if err := watchFD(epoll, fd); err != nil {
+			return 0, err
+		}
+	}
+	return epoll, nil
+}
+
+func watchFD(epoll, fd int) error {
+	e := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}
+	if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd, &e); err != nil {
+		return fmt.Errorf("epoll_ctl: %w", err)
+	}
+	return nil
+}
+
 // connect opens count connections that end with a reset, so that the kernel keeps
-// none of them after the process has ended.
-func connect(address string, count int) ([]int, error) {
-	a, err := netip.ParseAddrPort(address)
+// none of them after the process has ended. If size is not 0 the server echoes: now
+// and then connect waits for the answer to a request of that size, so that it does
+// not open more connections than a slow server's queue holds.
+func connect(address string, count, size int) ([]int, error) {
+	to, err := parse(address)
 	if err != nil {
 		return nil, err
 	}
-	to := &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
 	conns := make([]int, 0, count)
-	for range count {
-		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	for i := range count {
+		fd, err := dial(to)
 		if err != nil {
-			return nil, fmt.Errorf("socket: %w", err)
+			return nil, err
 		}
 		if err := unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}); err != nil {
 			return nil, fmt.Errorf("setsockopt SO_LINGER: %w", err)
 		}
-		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
-			return nil, fmt.Errorf("setsockopt TCP_NODELAY: %w", err)
-		}
-		if err := unix.Connect(fd, to); err != nil {
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(a), Err: err}
-		}
 		conns = append(conns, fd)
+		if size > 0 && i%500 == 0 {
+			if err := exchange(fd, make([]byte, size)); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return conns, nil
 }
 
-// A generator sends equal requests, whose answers all have the same length. left
-// has the number of bytes still to come, for each connection with part of an
-// answer.
+func parse(address string) (*unix.SockaddrInet4, error) {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return nil, err
+	}
+	return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}, nil
+}
+
+// dial opens a blocking connection.
+func dial(to *unix.SockaddrInet4) (fd int, err error) {
+	if fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		return 0, fmt.Errorf("socket: %w", err)
+	}
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		return 0, fmt.Errorf("setsockopt TCP_NODELAY: %w", err)
+	}
+	if err := unix.Connect(fd, to); err != nil {
+		a := &net.TCPAddr{IP: to.Addr[:], Port: to.Port}
+		return 0, &net.OpError{Op: "dial", Net: "tcp", Addr: a, Err: err}
+	}
+	return fd, nil
+}
+
+// exchange sends a request and waits for all of its echo.
+func exchange(fd int, request []byte) error {
+	if n, err := unix.Write(fd, request); err != nil || n < len(request) {
+		return fmt.Errorf("write of %d bytes, %d written: %v", len(request), n, err)
+	}
+	for got := 0; got < len(request); {
+		n, err := unix.Read(fd, request[got:])
+		if err != nil || n == 0 {
+			return fmt.Errorf("read of %d bytes, %d read: %v", len(request), got, err)
+		}
+		got += n
+	}
+	return nil
+}
+
+// A generator sends equal requests, whose answers all have the same length. It sends
+// depth requests at once, which request and answer contain. left has the number of
+// bytes still to come, for each connection with part of an answer.
 type generator struct {
 	request []byte
 	answer  int
+	depth   int
 	epoll   int
 	unsent  int
 	left    map[int32]int
@@ -102,6 +176,7 @@ type generator struct {
 // run sends n requests over conns and returns when all are answered. A connection
 // gets its next request when its last one is answered.
 func (g *generator) run(conns []int, n int) error {
+	n = (n + g.depth - 1) / g.depth
 	first := min(n, len(conns))
 	g.unsent = n - first
 	for _, fd := range conns[:first] {
@@ -160,7 +235,7 @@ func (g *generator) receive(fd int32) (answered bool, err error) {
 func (g *generator) send(fd int) error {
 	k, err := unix.Write(fd, g.request)
 	if err != nil || k < len(g.request) {
-		return fmt.Errorf("write of %d bytes, %d written: %w", len(g.request), k, err)
+		return fmt.Errorf("write of %d bytes, %d written: %v", len(g.request), k, err)
 	}
 	return nil
 }

@@ -1,10 +1,13 @@
-// Command bench measures Rondo against its rivals: plain goroutines, package net,
-// bare iter.Pull and a C epoll loop. It prints a Markdown table of ratios.
+// Command bench measures Rondo against its rivals: goroutines and package net, bare
+// iter.Pull, gnet, netpoll and fasthttp, and outside Go tokio, hyper, programs in C
+// that call epoll and io_uring, asyncio and uvloop. It prints Markdown tables of
+// ratios, and says which rivals this machine does not have.
 //
 //	go run ./bench                 the whole table
 //	go run ./bench -run echo       the rows whose names match a regular expression
 //	go run ./bench -short          a quick look
-//	go run ./bench -write          the whole table, written to the README files too
+//	go run ./bench -write          the results are kept, and written to the README files
+//	go run ./bench -plot           the plots in docs/img, drawn from the kept results
 //
 // Absolute times depend on the machine, so a row is a ratio: both sides do equal
 // work in alternating short rounds of one run, and the row shows the median of the
@@ -18,6 +21,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -39,35 +43,6 @@ func main() {
 	}
 }
 
-// options say how much is measured.
-type options struct {
-	rounds   int           // rounds of each side
-	bursts   int           // bursts of each side in a round; the fastest counts
-	burst    time.Duration // the least time that a burst of the rival takes
-	many     int           // tasks in a batch, in the rows for many tasks
-	batches  int           // the fewest batches in a burst; such a round is one burst, with its share of garbage collection
-	sleep    time.Duration // how long each of the many sleeps
-	requests int           // requests in a round of echo
-	idle     int           // idle connections
-	profile  string        // the folder for CPU profiles of server processes; "": none
-}
-
-// full is what the published table is measured with.
-func full() options {
-	return options{
-		rounds: 15, bursts: 5, burst: 10 * time.Millisecond,
-		many: 100_000, batches: 5, sleep: time.Millisecond,
-		requests: 60_000, idle: 10_000,
-	}
-}
-
-// short is for a quick look.
-func short() options {
-	o := full()
-	o.rounds, o.bursts, o.batches, o.requests = 5, 3, 3, 20_000
-	return o
-}
-
 // command is the whole program except its exit.
 func command(args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -76,17 +51,18 @@ func command(args []string, out, progress io.Writer) error {
 	list := flags.Bool("list", false, "print the names of the rows")
 	quick := flags.Bool("short", false, "fewer and shorter rounds")
 	rounds := flags.Int("rounds", 0, "measure `n` rounds of each side")
-	write := flags.Bool("write", false, "put the table between the markers in bench/README.md and README.md")
+	write := flags.Bool("write", false, "keep the results in bench/results.json, and write the tables in bench/README.md and README.md from it; rows that -run leaves out stay as they are")
+	plots := flags.Bool("plot", false, "draw the plots in docs/img from bench/results.json; without -write nothing is measured")
 	profile := flags.String("profile", "", "write CPU profiles of the server processes to this `directory`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q is not a flag: use -run %s to choose rows", flags.Arg(0), flags.Arg(0))
+	}
 	only, err := regexp.Compile(*pattern)
 	if err != nil {
 		return fmt.Errorf("-run: %w", err)
-	}
-	if *write && *pattern != "" {
-		return errors.New("-write with -run would drop the other rows: use one of the two")
 	}
 	o := full()
 	if *quick {
@@ -95,39 +71,75 @@ func command(args []string, out, progress io.Writer) error {
 	if *rounds > 0 {
 		o.rounds = *rounds
 	}
-	o.profile = *profile
-	if *list {
+	o.profile, o.progress = *profile, progress
+	root := ""
+	if *write || *plots {
+		if root, err = projectRoot(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case *list:
 		for _, r := range rows() {
 			fmt.Fprintln(out, r.name)
 		}
 		return nil
+	case *plots && !*write:
+		return redraw(root, out)
 	}
-	t, err := measure(rows(), only, o, progress)
+	found, err := measure(rows(), only, o, progress)
 	if err != nil {
 		return err
 	}
-	text := t.markdown()
-	fmt.Fprint(out, text)
-	if *write {
-		return publish(text)
+	fmt.Fprint(out, found.markdown())
+	if !*write {
+		return nil
 	}
-	return nil
+	if err := keep(root, found); err != nil || !*plots {
+		return err
+	}
+	return redraw(root, out)
+}
+
+// keep puts the rows found in place of those in results.json, and writes the tables.
+func keep(root string, found *record) error {
+	old, err := loadRecord(root)
+	if errors.Is(err, os.ErrNotExist) {
+		old, err = new(record), nil
+	}
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, r := range rows() {
+		names = append(names, r.name)
+	}
+	return publish(root, old.merge(found, names))
+}
+
+// redraw draws the plots from results.json.
+func redraw(root string, out io.Writer) error {
+	d, err := loadRecord(root)
+	if err != nil {
+		return err
+	}
+	return draw(d, root, out)
 }
 
 // measure runs the rows whose names match.
-func measure(rows []row, only *regexp.Regexp, o options, progress io.Writer) (*table, error) {
-	t := newTable(o)
+func measure(rows []row, only *regexp.Regexp, o options, progress io.Writer) (*record, error) {
+	d := new(record)
 	for _, r := range rows {
 		if !only.MatchString(r.name) {
 			continue
 		}
-		fmt.Fprintf(progress, "%-14s ", r.name)
+		fmt.Fprintf(progress, "%-16s ", r.name)
 		began := time.Now()
 		found, err := r.run(o)
+		m := newMeasured(r, o)
 		var skip *skipped
 		if errors.As(err, &skip) {
-			t.notes = append(t.notes, skip.Error())
-			fmt.Fprintln(progress, skip.Error())
+			m.Missing = skip.sentences
 		} else if err != nil {
 			fmt.Fprintln(progress, "failed")
 			return nil, fmt.Errorf("%s: %w", r.name, err)
@@ -136,13 +148,25 @@ func measure(rows []row, only *regexp.Regexp, o options, progress io.Writer) (*t
 			fmt.Fprintf(progress, "%s  ", f.brief())
 		}
 		fmt.Fprintf(progress, "(%.1fs)\n", time.Since(began).Seconds())
-		t.results = append(t.results, found...)
+		for _, s := range m.Missing {
+			fmt.Fprintf(progress, "    %s\n", s)
+		}
+		m.Results = found
+		d.Rows = append(d.Rows, m)
 	}
-	return t, nil
+	if len(d.Rows) == 0 {
+		return nil, fmt.Errorf("no row matches %q: -list prints their names", only)
+	}
+	return d, nil
 }
 
-// skipped is the error of a row that cannot be measured on this machine. It is not
-// a failure: the table prints its sentence.
-type skipped struct{ sentence string }
+// skipped is the error of a row that cannot be measured on this machine, or not
+// with every rival. It is not a failure: the table prints its sentences.
+type skipped struct{ sentences []string }
 
-func (e *skipped) Error() string { return e.sentence }
+func (e *skipped) Error() string { return strings.Join(e.sentences, " ") }
+
+// missing is the error of a row or a rival that is not there.
+func missing(format string, args ...any) error {
+	return &skipped{[]string{fmt.Sprintf(format, args...)}}
+}

@@ -35,6 +35,10 @@ func child(args []string) error {
 		return hold(args[1:])
 	case "target":
 		return target(args[1:])
+	case "tasks":
+		return answer(tasksChild)
+	case "million":
+		return millionChild(args[1:])
 	default:
 		return fmt.Errorf("no child is called %q", role)
 	}
@@ -42,10 +46,11 @@ func child(args []string) error {
 
 // A process is a running child. Close ends it and waits for it.
 type process struct {
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    *bufio.Reader
-	errors strings.Builder
+	collects bool // "collect" makes it return its garbage to the system
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	out      *bufio.Reader
+	errors   strings.Builder
 }
 
 // start starts a program on the given CPU.
@@ -115,6 +120,40 @@ func (p *process) ask(question string) (string, error) {
 	return p.line()
 }
 
+// processorTime returns the CPU time that the child has used, in the program and in
+// the kernel, in nanoseconds. Linux has a clock for each process, see
+// clock_getcpuclockid(3).
+func (p *process) processorTime() (int64, error) {
+	const ofProcess = 2 // CPUCLOCK_SCHED
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^p.cmd.Process.Pid<<3|ofProcess), &t); err != nil {
+		return 0, fmt.Errorf("clock_gettime of process %d: %w", p.cmd.Process.Pid, err)
+	}
+	return t.Nano(), nil
+}
+
+// memory returns the resident memory of the child in bytes: VmRSS in proc(5).
+// Garbage must not count, so a Go program returns it to the system first.
+func (p *process) memory() (float64, error) {
+	if p.collects {
+		if _, err := p.ask("collect"); err != nil {
+			return 0, err
+		}
+	}
+	path := fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(line, "VmRSS:"); found {
+			kib, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 64)
+			return kib * 1024, err
+		}
+	}
+	return 0, fmt.Errorf("%s: no VmRSS", path)
+}
+
 // number is ask for an answer that is a number.
 func (p *process) number(question string) (float64, error) {
 	s, err := p.ask(question)
@@ -147,7 +186,7 @@ func processors() (server, load int, err error) {
 		}
 	}
 	if len(found) < 2 {
-		return 0, 0, &skipped{"The rows for servers are missing: they need two CPUs."}
+		return 0, 0, missing("The rows with processes are missing: they need two CPUs.")
 	}
 	return found[0], found[1], nil
 }

@@ -1,10 +1,49 @@
 package main
 
 // This file has the rows that need Linux: the CPU time of a process, and
-// processes that each have a CPU.
+// processes that each have a CPU. A new row is one more line in processRows; a new
+// server, of Rondo or a rival, is one more line in serverList.
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
 
 func processRows() []row {
-	return []row{echoRow(50), echoRow(1000), httpRow(64), idleRow(), inspectRow()}
+	return slices.Concat(oneCPURows(), []row{
+		echoRow(50, map[string]float64{perGoroutine: 0.92, epollLoop: 1.15}),
+		echoRow(1000, map[string]float64{perGoroutine: 0.92, epollLoop: 1.25}),
+		echoRow(10_000, nil),
+		workload{
+			name: "echo-16k", what: "echo of 16 KiB, 50 connections", conns: 50, size: 16 << 10, share: 4,
+		}.row(),
+		workload{
+			name: "pipeline", what: "echo of 64 B, 50 connections, 16 at once on each", conns: 50, size: 64, depth: 16, share: 0.25,
+		}.row(),
+		workload{
+			name: "churn", what: "connect, one request of 64 B, close; 50 at once", kind: "churn", conns: 50, size: 64, share: 8,
+			budgets: map[string]float64{perGoroutine: 0.90, epollLoop: 1.20},
+		}.row(),
+		workload{
+			name: "open", what: "open loop of 64 B, 25,000/s on 100 connections", kind: "open", conns: 100, size: 64,
+			budgets: map[string]float64{epollLoop: 1.25},
+		}.row(),
+		workload{
+			name: "computing", what: "the same beside a task that computes and yields every 200 µs", kind: "open", conns: 100, size: 64,
+			computing: 200 * time.Microsecond, servers: []string{"tasks", "protocol", "net", "tokio"},
+			p50: 500 * time.Microsecond, p99: 2 * time.Millisecond,
+			why: "One CPU computes without pause. tokio looks at its sockets after each step of 200 µs, too; package net has a second thread, which the kernel runs at once.",
+		}.row(),
+		httpRow(64), idleRow(), millionRow(), inspectRow(),
+	})
+}
+
+func echoRow(conns int, budgets map[string]float64) row {
+	return workload{
+		name: "echo-" + strconv.Itoa(conns), what: "echo of 64 B, " + thousands(conns) + " connections",
+		conns: conns, size: 64, budgets: budgets,
+	}.row()
 }
 
 func systemRows() []comparison { return []comparison{asleep()} }

@@ -13,7 +13,7 @@ func child([]string) error { return errors.New("this system has no rows that sta
 func systemRows() []comparison { return nil }
 
 func processRows() []row {
-	return []row{{"echo", func(options) ([]result, error) {
-		return nil, &skipped{"The rows for servers are missing: they run on Linux only."}
+	return []row{{name: "echo", section: servers, run: func(options) ([]result, error) {
+		return nil, missing("The rows with processes are missing: they run on Linux only.")
 	}}}
 }

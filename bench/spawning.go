@@ -39,6 +39,29 @@ func spawnTask(options) side {
 	}
 }
 
+// asyncTask is spawnTask with a value: each operation is Async and Wait.
+func asyncTask(options) side {
+	return func(c clock, n int) {
+		inLoop(func(ctx context.Context) error {
+			start := func(n int) error {
+				for range n {
+					if _, err := rondo.Async(ctx, seven).Wait(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			if err := start(warmUp); err != nil {
+				return err
+			}
+			c.ResetTimer()
+			err := start(n)
+			c.StopTimer()
+			return err
+		})
+	}
+}
+
 func spawnGoroutine(options) side {
 	spawn := func(n int) {
 		for range n {
@@ -64,6 +87,29 @@ func groupTasks(o options) side {
 // sleepTasks is groupTasks with tasks that sleep.
 func sleepTasks(o options) side {
 	return groups(o.many, func(ctx context.Context) error { return rondo.Sleep(ctx, o.sleep) })
+}
+
+// burstTasks is sleepTasks with sleeps of different lengths: the first tasks are due
+// while the last ones start.
+func burstTasks(o options) side {
+	i := 0
+	return groups(o.many, func(ctx context.Context) error {
+		i++
+		return rondo.Sleep(ctx, upTo10(o, i))
+	})
+}
+
+// upTo10 is 0 to 10 times the sleep of the options.
+func upTo10(o options, i int) time.Duration { return time.Duration(i%11) * o.sleep }
+
+func burstGoroutines(o options) side {
+	return repeated(func() {
+		var g sync.WaitGroup
+		for i := range o.many {
+			g.Go(func() { time.Sleep(upTo10(o, i)) })
+		}
+		g.Wait()
+	})
 }
 
 func groups(many int, task func(ctx context.Context) error) side {

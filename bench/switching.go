@@ -8,6 +8,8 @@ package main
 import (
 	"context"
 	"iter"
+	"runtime"
+	"sync"
 
 	"github.com/rondo-go/rondo"
 )
@@ -69,6 +71,34 @@ func takeTurns(ctx context.Context, c clock, tasks, n int) error {
 		start.Set()
 		return nil
 	})
+}
+
+// goschedTurns is turns with goroutines that call runtime.Gosched.
+func goschedTurns(count int) func(options) side {
+	return func(options) side {
+		return func(c clock, n int) {
+			var ready, ended sync.WaitGroup
+			start := make(chan struct{})
+			ready.Add(count)
+			for i := range count {
+				ended.Go(func() {
+					for range warmUp / count {
+						runtime.Gosched()
+					}
+					ready.Done()
+					<-start
+					for range share(n, count, i) {
+						runtime.Gosched()
+					}
+				})
+			}
+			ready.Wait()
+			c.ResetTimer()
+			close(start)
+			ended.Wait()
+			c.StopTimer()
+		}
+	}
 }
 
 // share returns how many of n operations task i does.

@@ -1,84 +1,136 @@
 package main
 
-// This file prints results as a Markdown table, and writes it to the README
-// files.
+// This file prints a record as Markdown: a table for each section, then where
+// Rondo is not first and why, then what was missing.
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
 )
 
-// A table has the results of one run of the program.
-type table struct {
-	when    time.Time
-	rounds  int
-	results []result
-	notes   []string // a sentence for each row that was skipped
-}
-
-func newTable(o options) *table { return &table{when: time.Now(), rounds: o.rounds} }
-
-func (t *table) markdown() string {
+func (d *record) markdown() string {
 	var b strings.Builder
-	fmt.Fprintln(&b, "| what | Rondo | rival | | ratio (spread) | budget | met |")
-	fmt.Fprintln(&b, "| --- | ---: | --- | ---: | ---: | ---: | --- |")
-	for _, f := range t.results {
-		met := "yes"
-		if f.budget == 0 {
-			met = ""
-		} else if !f.met() {
-			met = "**no**"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | **%.2fx** (%.2f–%.2f) | %s | %s |\n",
-			f.what, f.own(), f.rival, quantity(f.theirs, f.unit),
-			f.ratio(), slices.Min(f.ratios), slices.Max(f.ratios), f.limit(), met)
+	for _, s := range sections {
+		d.section(&b, s)
 	}
-	fmt.Fprintln(&b)
-	for _, n := range t.notes {
-		fmt.Fprintln(&b, n)
-		fmt.Fprintln(&b)
+	d.notFirst(&b)
+	for _, sentence := range d.missing() {
+		fmt.Fprintf(&b, "%s\n\n", sentence)
 	}
-	fmt.Fprintf(&b, "%s, %s/%s, %d CPUs (%s), %d rounds a side, %s.\n",
-		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor(),
-		t.rounds, t.when.Format("2006-01-02"))
+	b.WriteString(d.origin())
 	return b.String()
 }
 
-func (f *result) own() string {
-	if f.allowed == unlimited {
-		return quantity(f.mine, f.unit)
+// lines returns the results of a section, and the name of the row of each.
+func (d *record) lines(s section) (lines []result, names []string) {
+	for _, m := range d.Rows {
+		for _, f := range m.Results {
+			if f.Section == s || f.Section == "" && m.Section == s {
+				lines, names = append(lines, f), append(names, m.Name)
+			}
+		}
 	}
-	return fmt.Sprintf("%s, %d allocs", quantity(f.mine, f.unit), f.allocs)
+	return lines, names
 }
 
-func (f *result) limit() string {
-	if f.budget == 0 {
-		return "none"
+// section prints the table of one section. The line of the command that measures a
+// row stands in the last column.
+func (d *record) section(b *strings.Builder, s section) {
+	lines, names := d.lines(s)
+	if len(lines) == 0 {
+		return
 	}
-	if f.allowed == unlimited {
-		return fmt.Sprintf("%.2fx", f.budget)
+	fmt.Fprintf(b, "### %s\n\n", s)
+	fmt.Fprintln(b, "| what | Rondo | rival | | ratio (spread) | budget | met | `-run` |")
+	fmt.Fprintln(b, "| --- | ---: | --- | ---: | ---: | ---: | --- | --- |")
+	last := ""
+	for i, f := range lines {
+		// Only the first of several lines about one thing names it.
+		what, own := f.described(), f.own()
+		if what == last {
+			what, own = "", ""
+		} else {
+			last = what
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
+			what, own, f.Rival, quantity(f.Theirs, f.Unit), f.spread(), f.budget(), f.verdict(), names[i])
 	}
-	return fmt.Sprintf("%.2fx, %d allocs", f.budget, f.allowed)
+	fmt.Fprintln(b)
 }
 
-// quantity formats v in a unit that keeps it short.
-func quantity(v float64, unit string) string {
-	switch {
-	case unit == "ns" && v >= 1e6:
-		return fmt.Sprintf("%.1f ms", v/1e6)
-	case unit == "ns" && v >= 1e3:
-		return fmt.Sprintf("%.2f µs", v/1e3)
-	case unit == "B" && v >= 1e3:
-		return fmt.Sprintf("%.2f kB", v/1e3)
+func (f *result) described() string {
+	if f.Mine == "" {
+		return f.What
 	}
-	return fmt.Sprintf("%.1f %s", v, unit)
+	return f.What + ": " + f.Mine
+}
+
+// notFirst prints the rows in which a rival costs less, with the cheapest rival of
+// each and the reason.
+func (d *record) notFirst(b *strings.Builder) {
+	var items []string
+	for _, m := range d.Rows {
+		second := m.second()
+		items = append(items, second...)
+		if m.Why != "" && len(second) > 0 {
+			items = append(items, "\n  Why: "+m.Why+"\n")
+		}
+	}
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "### Where Rondo is not first\n\n%s\n\n", strings.Join(items, "\n"))
+}
+
+// second returns a line for each thing of the row for which a rival costs less.
+func (m *measured) second() (lines []string) {
+	var done []string
+	for _, f := range m.Results {
+		what := f.described()
+		if slices.Contains(done, what) {
+			continue
+		}
+		done = append(done, what)
+		if best := m.cheapest(what); !best.first() {
+			lines = append(lines, fmt.Sprintf("* %s: %s is first. Rondo costs %.2fx of it.", what, best.Rival, best.ratio()))
+		}
+	}
+	return lines
+}
+
+// cheapest returns the result with the largest ratio of those about one thing.
+func (m *measured) cheapest(what string) *result {
+	var worst *result
+	for i := range m.Results {
+		f := &m.Results[i]
+		if f.described() == what && (worst == nil || f.ratio() > worst.ratio()) {
+			worst = f
+		}
+	}
+	return worst
+}
+
+// origin says where, when and with how many rounds the rows were measured.
+func (d *record) origin() string {
+	var lines []string
+	names := make(map[string][]string)
+	for _, m := range d.Rows {
+		line := fmt.Sprintf("%s, %d rounds a side, %s.", m.Machine, m.Rounds, m.When)
+		if names[line] == nil {
+			lines = append(lines, line)
+		}
+		names[line] = append(names[line], m.Name)
+	}
+	if len(lines) == 1 {
+		return lines[0] + "\n"
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		fmt.Fprintf(&b, "* %s: %s\n", strings.Join(names[line], ", "), line)
+	}
+	return b.String()
 }
 
 // processor returns the name of the machine's CPU, if the system has it.
@@ -93,63 +145,4 @@ func processor() string {
 		}
 	}
 	return "unknown processor"
-}
-
-// In a README the table is between these two lines.
-const (
-	opening = "<!-- table -->\n"
-	closing = "<!-- /table -->\n"
-)
-
-// publish writes the table to bench/README.md, and to the project's README.md if
-// that has the markers.
-func publish(text string) error {
-	root, err := projectRoot()
-	if err != nil {
-		return err
-	}
-	if err := replaceTable(filepath.Join(root, "bench", "README.md"), text); err != nil {
-		return err
-	}
-	err = replaceTable(filepath.Join(root, "README.md"), text)
-	if errors.Is(err, errNoMarkers) || errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// projectRoot returns the nearest folder, from this one upwards, that contains
-// bench/README.md.
-func projectRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "bench", "README.md")); err == nil {
-			return dir, nil
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return "", errors.New("-write: no bench/README.md in this folder or above; run it inside the project")
-		}
-		dir = up
-	}
-}
-
-var errNoMarkers = errors.New("no lines " + strings.TrimSpace(opening) + " and " + strings.TrimSpace(closing))
-
-// replaceTable puts text between the markers of the file.
-func replaceTable(path, text string) error {
-	old, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, found := bytes.Cut(old, []byte(opening))
-	_, after, ended := bytes.Cut(rest, []byte(closing))
-	if !found || !ended {
-		return fmt.Errorf("%s: %w", path, errNoMarkers)
-	}
-	written := slices.Concat(before, []byte(opening), []byte(text), []byte(closing), after)
-	return os.WriteFile(path, written, 0o644)
 }

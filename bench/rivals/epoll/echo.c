@@ -1,11 +1,11 @@
 /*
  * An echo server on one thread that calls epoll directly: the least work that a
- * server on Linux can do. It is a rival in the table of package main.
+ * server on Linux can do with epoll.
  *
- * It prints its address, answers each line on its standard input with the CPU
- * time that it has used, in nanoseconds, and ends when that input ends. Its
- * clients send less than its buffer holds and wait for the answer. A write that
- * does not fit is therefore an error of the client, and ends the program.
+ * The argument is the size of the buffer in bytes. It prints its address, and ends
+ * when its standard input ends. Its clients wait for answers before they send more
+ * than a socket's buffer holds. A write that does not fit is therefore an error of
+ * the client, and ends the program.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -48,20 +48,6 @@ static int listen_here(void)
 	return fd;
 }
 
-static void answer(void)
-{
-	char line[64];
-	struct rusage u;
-	ssize_t n = read(0, line, sizeof line);
-
-	if (n <= 0)
-		exit(n < 0);
-	check(getrusage(RUSAGE_SELF, &u) == 0, "getrusage");
-	printf("%lld\n", (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000LL +
-				 (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000LL);
-	fflush(stdout);
-}
-
 static void accept_all(int epoll, int listener)
 {
 	int fd, on = 1;
@@ -73,25 +59,35 @@ static void accept_all(int epoll, int listener)
 	check(errno == EAGAIN || errno == ECONNABORTED, "accept");
 }
 
-static void echo(int fd)
+static void echo(int fd, char *buffer, size_t size)
 {
-	char buffer[4096];
-	ssize_t n = read(fd, buffer, sizeof buffer);
+	ssize_t n = read(fd, buffer, size);
 
 	if (n < 0 && errno == EAGAIN)
 		return;
-	if (n <= 0)
+	if (n <= 0) /* the client ended the connection, or reset it */
 		close(fd);
 	else
 		check(write(fd, buffer, n) == n, "write");
 }
 
-int main(void)
+static void end_with_input(void)
 {
+	char line[64];
+
+	if (read(0, line, sizeof line) <= 0)
+		exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	size_t size = argc > 1 ? strtoul(argv[1], NULL, 10) : 4096;
+	char *buffer = malloc(size);
 	struct rlimit files;
 	struct epoll_event events[256];
 	int epoll = epoll_create1(0), listener;
 
+	check(buffer != NULL, "malloc");
 	check(getrlimit(RLIMIT_NOFILE, &files) == 0, "getrlimit");
 	files.rlim_cur = files.rlim_max;
 	check(setrlimit(RLIMIT_NOFILE, &files) == 0, "setrlimit");
@@ -106,11 +102,11 @@ int main(void)
 			int fd = events[i].data.fd;
 
 			if (fd == 0)
-				answer();
+				end_with_input();
 			else if (fd == listener)
 				accept_all(epoll, listener);
 			else
-				echo(fd);
+				echo(fd, buffer, size);
 		}
 	}
 }

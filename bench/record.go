@@ -1,0 +1,103 @@
+package main
+
+// This file keeps what was measured: results.json has the last results of every
+// row, from which the tables and the plots are made. A run of some rows replaces
+// those, so each row says when and where it was measured.
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// A record has what was measured of each row, in the order of the rows.
+type record struct {
+	Rows []*measured
+}
+
+// A measured row. Missing has a sentence for each rival that this machine did not
+// have.
+type measured struct {
+	Name    string
+	Section section
+	Why     string `json:",omitempty"`
+	Machine string // the Go release, the system and the processor
+	When    string // a date
+	Rounds  int
+	Results []result
+	Missing []string `json:",omitempty"`
+}
+
+// newMeasured describes a row on this machine, without its results.
+func newMeasured(r row, o options) *measured {
+	return &measured{
+		Name: r.name, Section: r.section, Why: r.why,
+		Machine: fmt.Sprintf("%s, %s/%s, %d CPUs (%s)", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor()),
+		When:    time.Now().Format(time.DateOnly), Rounds: o.rounds,
+	}
+}
+
+// row returns what was measured of a row, or nil.
+func (d *record) row(name string) *measured {
+	for _, m := range d.Rows {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// merge puts the rows of a newer record in place of the old ones, in the order of
+// names. A row that names does not have is dropped.
+func (d *record) merge(newer *record, names []string) *record {
+	merged := new(record)
+	for _, name := range names {
+		m := newer.row(name)
+		if m == nil {
+			m = d.row(name)
+		}
+		if m != nil {
+			merged.Rows = append(merged.Rows, m)
+		}
+	}
+	return merged
+}
+
+// missing returns the sentences of all rows, each once.
+func (d *record) missing() (sentences []string) {
+	for _, m := range d.Rows {
+		for _, s := range m.Missing {
+			if !slices.Contains(sentences, s) {
+				sentences = append(sentences, s)
+			}
+		}
+	}
+	return sentences
+}
+
+func recordPath(root string) string { return filepath.Join(root, "bench", "results.json") }
+
+// loadRecord reads the results of the last run that was written.
+func loadRecord(root string) (*record, error) {
+	text, err := os.ReadFile(recordPath(root))
+	if err != nil {
+		return nil, fmt.Errorf("%w (go run ./bench -write makes it)", err)
+	}
+	d := new(record)
+	if err := json.Unmarshal(text, d); err != nil {
+		return nil, fmt.Errorf("%s: %w", recordPath(root), err)
+	}
+	return d, nil
+}
+
+func (d *record) save(root string) error {
+	text, err := json.MarshalIndent(d, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(recordPath(root), append(text, '\n'), 0o644)
+}
