@@ -96,9 +96,6 @@ func (w workload) measure(o options, onServer, onLoad int, list []server) (found
 	return found, nil
 }
 
-// percentiles are what an open loop measures, beside the CPU time.
-var percentiles = []string{"p50", "p99", "p99.9"}
-
 // round sends requests and records what one of them cost.
 func (p *pair) round(w workload, requests int) error {
 	before, err := p.server.processorTime()

@@ -123,7 +123,7 @@ func redraw(root string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return draw(d, root, out)
+	return drawPlots(d, root, out)
 }
 
 // measure runs the rows whose names match.

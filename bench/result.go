@@ -34,6 +34,18 @@ const (
 // sections is their order in the table.
 var sections = []section{besideGo, oneCPU, servers, latency, memory, looking}
 
+// Names of rivals in the tables.
+const (
+	perGoroutine = "net, a goroutine each"
+	goroutines   = "goroutines"
+	epollLoop    = "C, epoll"
+	uringLoop    = "C, io_uring"
+	tokioThread  = "tokio, current_thread"
+)
+
+// percentiles are what an open loop measures, beside the CPU time.
+var percentiles = []string{"p50", "p99", "p99.9"}
+
 // A result is one line of the table. The names of its fields are also those of the
 // file of results.
 type result struct {

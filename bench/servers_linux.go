@@ -11,15 +11,6 @@ import (
 	"strconv"
 )
 
-// Names of rivals in the tables.
-const (
-	perGoroutine = "net, a goroutine each"
-	goroutines   = "goroutines"
-	epollLoop    = "C, epoll"
-	uringLoop    = "C, io_uring"
-	tokioThread  = "tokio, current_thread"
-)
-
 // A server is a program that echoes. launch starts it on a CPU; its error is a
 // *skipped if this machine does not have it.
 type server struct {
