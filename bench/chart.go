@@ -9,6 +9,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"image/color"
 	"math"
 	"os"
@@ -42,8 +43,8 @@ type chartLine struct {
 var (
 	ink     = color.NRGBA{0x7d, 0x85, 0x90, 0xff}
 	faint   = color.NRGBA{0x7d, 0x85, 0x90, 0x50}
-	band    = color.NRGBA{0xf0, 0x7c, 0x1e, 0x2e}
-	palette = []color.Color{color.NRGBA{0x2f, 0x81, 0xf7, 0xff}, color.NRGBA{0xe8, 0x6f, 0x0c, 0xff}, color.NRGBA{0x2d, 0xa0, 0x55, 0xff}}
+	band    = color.NRGBA{0x7d, 0x85, 0x90, 0x30}
+	palette = []color.Color{color.NRGBA{0xe8, 0x6f, 0x0c, 0xff}, color.NRGBA{0x2f, 0x81, 0xf7, 0xff}, color.NRGBA{0x2d, 0xa0, 0x55, 0xff}}
 	shapes  = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}
 )
 
@@ -55,36 +56,87 @@ func (c chart) draw(path string) error {
 	if err := c.dots(p); err != nil {
 		return err
 	}
-	const width = 720
-	height := vg.Length(110 + 24*len(c.lines))
-	canvas := vgsvg.New(width, height)
+	const width = 760
+	height := vg.Length(106 + 24*len(c.lines))
+	canvas := &sized{Canvas: vgsvg.New(width, height)}
 	area := draw.New(canvas)
-	p.Draw(draw.Crop(area, 6, -16, 6, -6))
+	p.Draw(draw.Crop(area, 6, -10, 26, -6))
+	c.legend(p, area)
+	// The plot itself would put this where the middle is on a scale that is not
+	// logarithmic.
+	below := p.X.Label.TextStyle
+	below.XAlign = text.XCenter
+	area.FillText(below, vg.Point{X: (area.Min.X + area.Max.X) / 2, Y: area.Min.Y + 8}, c.axis)
 	var svg bytes.Buffer
 	if _, err := canvas.WriteTo(&svg); err != nil {
 		return err
 	}
-	// Where Liberation Sans is not installed, its equals take the same room.
+	return os.WriteFile(path, []byte(canvas.fit(svg.String())), 0o644)
+}
+
+// A sized canvas keeps the width of each text, because a browser that has another
+// font would draw it wider.
+type sized struct {
+	*vgsvg.Canvas
+	widths []vg.Length
+}
+
+// FillString draws s.
+func (c *sized) FillString(f font.Face, at vg.Point, s string) {
+	c.widths = append(c.widths, f.Width(s))
+	c.Canvas.FillString(f, at, s)
+}
+
+// fit gives each text of an SVG its width, and more fonts to choose from.
+func (c *sized) fit(svg string) string {
 	const family = "font-family:Liberation Sans"
-	readable := strings.ReplaceAll(svg.String(), family+";", family+",Arial,Helvetica,sans-serif;")
-	return os.WriteFile(path, []byte(readable), 0o644)
+	svg = strings.ReplaceAll(svg, family+";", family+",Arial,Helvetica,sans-serif;")
+	parts := strings.Split(svg, "<text ")
+	for i, w := range c.widths {
+		parts[i+1] = fmt.Sprintf("<text textLength=\"%.1f\" lengthAdjust=\"spacingAndGlyphs\" %s", w.Points(), parts[i+1])
+	}
+	return strings.Join(parts, "")
+}
+
+// legend draws the names of the series in a line below the title.
+func (c chart) legend(p *plot.Plot, area draw.Canvas) {
+	if len(c.series) == 1 {
+		return
+	}
+	style := p.Legend.TextStyle
+	style.YAlign = text.YCenter
+	const dot, gap = 12, 26
+	var wide vg.Length
+	for _, name := range c.series {
+		wide += dot + style.Width(name) + gap
+	}
+	at := vg.Point{X: area.Min.X + (area.Max.X-area.Min.X-wide+gap)/2, Y: area.Max.Y - 42}
+	for k, name := range c.series {
+		area.DrawGlyph(c.glyph(k), at)
+		area.FillText(style, vg.Point{X: at.X + dot, Y: at.Y + 1}, name)
+		at.X += dot + style.Width(name) + gap
+	}
+}
+
+func (c chart) glyph(series int) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: palette[series], Radius: 4.5, Shape: shapes[series]}
 }
 
 // style sets the fonts and the colours of everything but the dots.
 func (c chart) style(p *plot.Plot) {
 	sans := func(size vg.Length) font.Font { return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size} }
 	p.BackgroundColor = color.Transparent
-	p.Title.Text, p.Title.Padding = c.title, 10
+	p.Title.Text, p.Title.Padding = c.title, 12
+	if len(c.series) > 1 {
+		p.Title.Padding = 32 // room for the legend
+	}
 	p.Title.TextStyle.Font, p.Title.TextStyle.Color = sans(15), ink
-	p.X.Label.Text = c.axis
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Label.TextStyle.Font, axis.Label.TextStyle.Color = sans(12), ink
 		axis.Tick.Label.Font, axis.Tick.Label.Color = sans(12), ink
 		axis.LineStyle.Color, axis.Tick.LineStyle.Color = ink, ink
 	}
 	p.Legend.TextStyle.Font, p.Legend.TextStyle.Color = sans(12), ink
-	p.Legend.Padding = 3
-	p.Legend.Top = false
 }
 
 // frame sets the two axes, and draws the band behind Rondo's lines and the grid.
@@ -131,7 +183,7 @@ func (c chart) dots(p *plot.Plot) error {
 			p.Add(between)
 		}
 	}
-	for k, name := range c.series {
+	for k := range c.series {
 		var points plotter.XYs
 		var values []string
 		for i, l := range c.lines {
@@ -147,11 +199,12 @@ func (c chart) dots(p *plot.Plot) error {
 		if err != nil {
 			return err
 		}
-		dots.GlyphStyle = draw.GlyphStyle{Color: palette[k], Radius: 4.5, Shape: shapes[k]}
+		dots.GlyphStyle = c.glyph(k)
 		p.Add(dots)
 		if len(c.series) > 1 {
-			p.Legend.Add(name, dots)
-		} else if err := c.values(p, points, values); err != nil {
+			continue
+		}
+		if err := c.values(p, points, values); err != nil {
 			return err
 		}
 	}
@@ -168,7 +221,7 @@ func (c chart) values(p *plot.Plot, points plotter.XYs, values []string) error {
 		labels.TextStyle[i].Font, labels.TextStyle[i].Color = p.X.Tick.Label.Font, ink
 		labels.TextStyle[i].YAlign = text.YCenter
 	}
-	labels.Offset = vg.Point{X: 9}
+	labels.Offset = vg.Point{X: 9, Y: 1}
 	p.Add(labels)
 	return nil
 }
@@ -183,19 +236,30 @@ func (c chart) bounds() (low, high float64) {
 			}
 		}
 	}
-	return low / 1.25, high * 1.5
+	if len(c.series) == 1 {
+		return low / 1.25, high * 1.8 // room for the values
+	}
+	return low / 1.15, high * 1.15
 }
 
-// logTicks are at 1, 2 and 5 of each power of ten.
+// logTicks are at 1, 2 and 5 of each power of ten. On a long scale only the powers
+// have a label.
 type logTicks struct{ unit string }
 
 // Ticks returns the ticks between low and high, as a plot.Ticker.
 func (t logTicks) Ticks(low, high float64) (ticks []plot.Tick) {
+	long := high/low > 60
 	for power := math.Pow(10, math.Floor(math.Log10(low))); power <= high; power *= 10 {
 		for _, digit := range []float64{1, 2, 5} {
-			if v := digit * power; v >= low && v <= high {
-				ticks = append(ticks, plot.Tick{Value: v, Label: rounded(v, t.unit)})
+			v := digit * power
+			if v < low || v > high {
+				continue
 			}
+			tick := plot.Tick{Value: v}
+			if !long || digit == 1 {
+				tick.Label = rounded(v, t.unit)
+			}
+			ticks = append(ticks, tick)
 		}
 	}
 	return ticks

@@ -18,7 +18,8 @@ import (
 type workload struct {
 	name      string
 	what      string
-	kind      string // of load: "", "churn" or "open"
+	kind      string  // of load: "", "http", "churn" or "open"
+	counted   section // for the CPU time, if that is not the section of the row
 	conns     int
 	size      int     // bytes of a request and of its answer
 	depth     int     // requests that are sent together on a connection; 0: one
@@ -127,14 +128,14 @@ func (p *pair) round(w workload, requests int) error {
 func (w workload) results(pairs []*pair) (found []result) {
 	// Where a task computes all the time, so does the server's CPU.
 	if w.computing == 0 {
-		found = compared(result{What: w.what + ", server's CPU", Unit: "ns", Section: servers}, "cpu", pairs, w.budgets)
+		found = compared(result{What: w.what, Unit: "ns", Section: w.counted}, "cpu", pairs, w.budgets)
 	}
 	if w.kind != "open" {
 		return found
 	}
 	limits := []time.Duration{w.p50, w.p99, 0}
 	for i, name := range percentiles {
-		lines := compared(result{What: name + " of " + strings.TrimPrefix(w.what, "the "), Unit: "ns"}, name, pairs, nil)
+		lines := compared(result{What: name + " of " + w.what, Unit: "ns"}, name, pairs, nil)
 		for j := range lines {
 			if lines[j].Mine == "tasks" {
 				lines[j].Limit = float64(limits[i])

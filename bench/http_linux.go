@@ -30,7 +30,7 @@ const (
 func httpRow(conns int) row {
 	name := fmt.Sprintf("http-%d", conns)
 	return row{
-		name: name, section: servers,
+		name: name, section: web,
 		why: "fasthttp spends most of the time on both sides. hyper is compiled without a garbage collector, and its tasks have no stacks.",
 		run: func(o options) ([]result, error) { return compareHTTP(o, name, conns) },
 	}

@@ -113,7 +113,7 @@ func connect(address string, count, size int) ([]int, error) {
 			return nil, fmt.Errorf("setsockopt SO_LINGER: %w", err)
 		}
 		conns = append(conns, fd)
-		if size > 0 && i%500 == 0 {
+		if size > 0 && i%100 == 0 {
 			if err := exchange(fd, make([]byte, size)); err != nil {
 				return nil, err
 			}

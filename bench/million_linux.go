@@ -17,7 +17,7 @@ import (
 
 func millionRow() row {
 	return row{
-		name: "million", section: memory, run: million,
+		name: "million", section: oneCPU, run: million,
 		why: "A task needs a stack of its own, of at least 2 KiB, and what iter.Pull and the runtime keep for a coroutine beside that. " + whyStacks,
 	}
 }

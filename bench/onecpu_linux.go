@@ -140,21 +140,23 @@ func (c contest) rounds(o options, parties []*party, many int) error {
 	return nil
 }
 
-// calibrate finds how many operations make a burst long enough.
+// calibrate finds how many operations make a burst long enough. A burst that other
+// work interrupted seems long, so the shorter of two counts.
 func (p *party) calibrate(c contest, o options, many int) error {
+	if c.batches {
+		p.n = o.batches
+		return nil
+	}
 	for p.n = 1; ; p.n *= 2 {
-		took, err := p.burst(many)
+		first, err := p.burst(many)
 		if err != nil {
 			return err
 		}
-		if c.batches {
-			p.n = o.batches
-			return nil
+		second, err := p.burst(many)
+		if err != nil {
+			return err
 		}
-		if total := time.Duration(took * float64(p.n)); total >= o.burst {
-			return nil
-		} else if total > o.burst/20 {
-			p.n = max(p.n, int(float64(o.burst)/took))
+		if time.Duration(min(first, second)*float64(p.n)) >= o.burst {
 			return nil
 		}
 	}

@@ -131,10 +131,10 @@ func latencyChart(d *record) chart {
 func tasksChart(d *record) chart {
 	c := chart{
 		title: "What tasks cost, on one CPU", axis: "time of one operation, or of one task of a batch; log scale, less is better", unit: "ns",
-		series: []string{tokioThread, "Rondo", goroutines},
+		series: []string{"Rondo", tokioThread, goroutines},
 	}
 	for _, m := range d.Rows {
-		if m.Section != oneCPU || len(m.Results) == 0 {
+		if m.Section != oneCPU || m.Name == "million" || len(m.Results) == 0 {
 			continue
 		}
 		values := d.column(m.Name, "")
@@ -143,7 +143,7 @@ func tasksChart(d *record) chart {
 			each = 100_000
 		}
 		l := chartLine{name: m.Results[0].What}
-		for _, name := range []string{tokioThread, "Rondo", goroutines} {
+		for _, name := range c.series {
 			l.values = append(l.values, valueOr(values, name)/each)
 		}
 		c.lines = append(c.lines, l)

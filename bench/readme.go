@@ -27,7 +27,7 @@ var front = []struct{ row, what, mine, own string }{
 	{"one-group", "", "", goroutines},
 	{"echo-50", "", "tasks", perGoroutine},
 	{"echo-1000", "", "tasks", perGoroutine},
-	{"open", "p99 ", "tasks", perGoroutine},
+	{"open", "p99 of", "tasks", perGoroutine},
 	{"idle", "", "tasks", perGoroutine},
 }
 

@@ -25,14 +25,19 @@ type section string
 const (
 	besideGo section = "Beside what Go has, on all CPUs"
 	oneCPU   section = "Beside goroutines and tokio, on one CPU"
-	servers  section = "Servers: CPU time of a request"
-	latency  section = "Servers: latency under an open loop"
-	memory   section = "Memory"
+	servers  section = "Echo servers: CPU time of a request"
+	latency  section = "Echo servers: latency under an open loop"
+	web      section = "HTTP servers: CPU time of a request"
+	memory   section = "Memory of an idle connection"
 	looking  section = "Inspecting a process"
 )
 
 // sections is their order in the table.
-var sections = []section{besideGo, oneCPU, servers, latency, memory, looking}
+var sections = []section{oneCPU, servers, latency, memory, web, besideGo, looking}
+
+// manyRivals reports whether the section has a column for each rival in place of a
+// line.
+func (s section) manyRivals() bool { return s == servers || s == latency || s == memory }
 
 // Names of rivals in the tables.
 const (

@@ -26,11 +26,11 @@ func processRows() []row {
 			budgets: map[string]float64{perGoroutine: 0.90, epollLoop: 1.20},
 		}.row(),
 		workload{
-			name: "open", what: "open loop of 64 B, 25,000/s on 100 connections", kind: "open", conns: 100, size: 64,
+			name: "open", what: "64 B, 25,000/s on 100 connections", kind: "open", counted: servers, conns: 100, size: 64,
 			budgets: map[string]float64{epollLoop: 1.25},
 		}.row(),
 		workload{
-			name: "computing", what: "the same beside a task that computes and yields every 200 µs", kind: "open", conns: 100, size: 64,
+			name: "computing", what: "the same, beside a task that computes 200 µs and yields, again and again", kind: "open", conns: 100, size: 64,
 			computing: 200 * time.Microsecond, servers: []string{"tasks", "protocol", "net", "tokio"},
 			p50: 500 * time.Microsecond, p99: 2 * time.Millisecond,
 			why: "One CPU computes without pause. tokio looks at its sockets after each step of 200 µs, too; package net has a second thread, which the kernel runs at once.",

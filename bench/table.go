@@ -35,14 +35,23 @@ func (d *record) lines(s section) (lines []result, names []string) {
 	return lines, names
 }
 
-// section prints the table of one section. The line of the command that measures a
-// row stands in the last column.
+// section prints the table of one section.
 func (d *record) section(b *strings.Builder, s section) {
 	lines, names := d.lines(s)
 	if len(lines) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "### %s\n\n", s)
+	if s.manyRivals() {
+		pivot(b, lines, names)
+	} else {
+		list(b, lines, names)
+	}
+	fmt.Fprintln(b)
+}
+
+// list prints a line for each result. The last column is the name of the row.
+func list(b *strings.Builder, lines []result, names []string) {
 	fmt.Fprintln(b, "| what | Rondo | rival | | ratio (spread) | budget | met | `-run` |")
 	fmt.Fprintln(b, "| --- | ---: | --- | ---: | ---: | ---: | --- | --- |")
 	last := ""
@@ -57,7 +66,46 @@ func (d *record) section(b *strings.Builder, s section) {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
 			what, own, f.Rival, quantity(f.Theirs, f.Unit), f.spread(), f.budget(), f.verdict(), names[i])
 	}
-	fmt.Fprintln(b)
+}
+
+// pivot prints a line for each thing measured and a column for each rival.
+func pivot(b *strings.Builder, lines []result, names []string) {
+	var rivals, things []string
+	cells := make(map[[2]string]*result)
+	row := make(map[string]string)
+	for i := range lines {
+		f := &lines[i]
+		what := f.described()
+		if !slices.Contains(rivals, f.Rival) {
+			rivals = append(rivals, f.Rival)
+		}
+		if row[what] == "" {
+			things, row[what] = append(things, what), names[i]
+		}
+		cells[[2]string{what, f.Rival}] = f
+	}
+	fmt.Fprintf(b, "| what | Rondo | %s | `-run` |\n", strings.Join(rivals, " | "))
+	fmt.Fprintf(b, "| --- | ---: |%s --- |\n", strings.Repeat(" ---: |", len(rivals)))
+	for _, what := range things {
+		own, others := "", ""
+		for _, rival := range rivals {
+			f := cells[[2]string{what, rival}]
+			if f == nil {
+				others += " – |"
+				continue
+			}
+			own = quantity(f.Own, f.Unit)
+			if f.Limit != 0 {
+				own = fmt.Sprintf("%s<br>limit %s: %s", own, quantity(f.Limit, f.Unit), f.verdict())
+			}
+			others += fmt.Sprintf(" %s<br>%s", quantity(f.Theirs, f.Unit), f.spread())
+			if f.Budget != 0 {
+				others += fmt.Sprintf("<br>budget %.2fx: %s", f.Budget, f.verdict())
+			}
+			others += " |"
+		}
+		fmt.Fprintf(b, "| %s | %s |%s %s |\n", what, own, others, row[what])
+	}
 }
 
 func (f *result) described() string {
