@@ -52,7 +52,7 @@ func command(args []string, out, progress io.Writer) error {
 	quick := flags.Bool("short", false, "fewer and shorter rounds")
 	rounds := flags.Int("rounds", 0, "measure `n` rounds of each side")
 	write := flags.Bool("write", false, "keep the results in bench/results.json, and write the tables in bench/README.md and README.md from it; rows that -run leaves out stay as they are")
-	plots := flags.Bool("plot", false, "draw the plots in docs/img from bench/results.json; without -write nothing is measured")
+	plots := flags.Bool("plot", false, "draw the plots in docs/img, and write the tables again, from bench/results.json; without -write nothing is measured")
 	profile := flags.String("profile", "", "write CPU profiles of the server processes to this `directory`")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -88,14 +88,12 @@ func command(args []string, out, progress io.Writer) error {
 		return redraw(root, out)
 	}
 	found, err := measure(rows(), only, o, progress)
-	if err != nil {
-		return err
-	}
 	fmt.Fprint(out, found.markdown())
-	if !*write {
-		return nil
+	if *write && len(found.Rows) > 0 {
+		// What was measured before a row failed is kept too.
+		err = errors.Join(err, keep(root, found))
 	}
-	if err := keep(root, found); err != nil || !*plots {
+	if err != nil || !*plots {
 		return err
 	}
 	return redraw(root, out)
@@ -110,23 +108,24 @@ func keep(root string, found *record) error {
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, r := range rows() {
-		names = append(names, r.name)
-	}
-	return publish(root, old.merge(found, names))
+	return publish(root, old.merge(found, rows()))
 }
 
-// redraw draws the plots from results.json.
+// redraw writes the tables and draws the plots from results.json.
 func redraw(root string, out io.Writer) error {
 	d, err := loadRecord(root)
 	if err != nil {
 		return err
 	}
+	d = d.merge(new(record), rows())
+	if err := publish(root, d); err != nil {
+		return err
+	}
 	return drawPlots(d, root, out)
 }
 
-// measure runs the rows whose names match.
+// measure runs the rows whose names match. The record has all that was measured,
+// also if there is an error.
 func measure(rows []row, only *regexp.Regexp, o options, progress io.Writer) (*record, error) {
 	d := new(record)
 	for _, r := range rows {
@@ -142,7 +141,7 @@ func measure(rows []row, only *regexp.Regexp, o options, progress io.Writer) (*r
 			m.Missing = skip.sentences
 		} else if err != nil {
 			fmt.Fprintln(progress, "failed")
-			return nil, fmt.Errorf("%s: %w", r.name, err)
+			return d, fmt.Errorf("%s: %w", r.name, err)
 		}
 		for _, f := range found {
 			fmt.Fprintf(progress, "%s  ", f.brief())
@@ -155,7 +154,7 @@ func measure(rows []row, only *regexp.Regexp, o options, progress io.Writer) (*r
 		d.Rows = append(d.Rows, m)
 	}
 	if len(d.Rows) == 0 {
-		return nil, fmt.Errorf("no row matches %q: -list prints their names", only)
+		return d, fmt.Errorf("no row matches %q: -list prints their names", only)
 	}
 	return d, nil
 }

@@ -38,7 +38,8 @@ func million(o options) (found []result, err error) {
 		return nil, absent
 	}
 	asleep := o.asleep
-	err = inTurns(o.rounds, pairs, func(p *pair) error {
+	// A round takes half a minute.
+	err = inTurns(min(o.rounds, 5), pairs, func(p *pair) error {
 		for {
 			early, err := p.sleepers(o.million, asleep, processor, program)
 			if err != nil || early == 0 {

@@ -49,7 +49,7 @@ var contests = []contest{
 	{name: "one-burst", what: "100,000 tasks that sleep 0 to 10 ms, to the end", batches: true, budget: 1.2, mine: burstTasks, theirs: burstGoroutines, why: whyStacks},
 	{name: "one-event", what: "100,000 tasks on one event, to the end", batches: true, budget: 0.33, mine: eventMany, theirs: channelMany, why: whyStacks},
 	{name: "one-notify", what: "notify ping-pong", mine: condTasks, theirs: condGoroutines, why: "Cond takes a Mutex too, tokio's Notify does not."},
-	{name: "one-queue", what: "queue ping-pong", mine: queuePingPong, theirs: channelPingPong, why: "Each hop is two waits in both."},
+	{name: "one-queue", what: "queue ping-pong", mine: queuePingPong, theirs: channelPingPong, why: "Two switches and two operations of a queue: where a switch is slower, so is this."},
 }
 
 func oneCPURows() (list []row) {

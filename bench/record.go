@@ -52,15 +52,17 @@ func (d *record) row(name string) *measured {
 }
 
 // merge puts the rows of a newer record in place of the old ones, in the order of
-// names. A row that names does not have is dropped.
-func (d *record) merge(newer *record, names []string) *record {
+// the table of rows, which also says why. A row that is not in that table is
+// dropped.
+func (d *record) merge(newer *record, table []row) *record {
 	merged := new(record)
-	for _, name := range names {
-		m := newer.row(name)
+	for _, r := range table {
+		m := newer.row(r.name)
 		if m == nil {
-			m = d.row(name)
+			m = d.row(r.name)
 		}
 		if m != nil {
+			m.Section, m.Why = r.section, r.why
 			merged.Rows = append(merged.Rows, m)
 		}
 	}
