@@ -19,16 +19,16 @@ const (
 	closing = "<!-- /table -->\n"
 )
 
-// front is the table of the project's README. Its lines are about the part of Rondo
-// called mine, and begin with what. own is the rival that stands for Go without
-// Rondo.
-var front = []struct{ row, what, mine, own string }{
-	{"one-switch-1000", "", "", goroutines},
-	{"one-group", "", "", goroutines},
-	{"echo-50", "", "tasks", perGoroutine},
-	{"echo-1000", "", "tasks", perGoroutine},
-	{"open", "p99 of", "tasks", perGoroutine},
-	{"idle", "", "tasks", perGoroutine},
+// front is the table of the project's README. A line is about the part of Rondo
+// called mine, and about the results whose What begins with what. own is the rival
+// that stands for Go without Rondo.
+var front = []struct{ shown, row, what, mine, own string }{
+	{"task switch, 1,000 tasks, one CPU", "one-switch-1000", "", "", goroutines},
+	{"100,000 tasks in a group, one CPU", "one-group", "", "", goroutines},
+	{"echo request, 50 connections: CPU time", "echo-50", "", "tasks", perGoroutine},
+	{"echo request, 1,000 connections: CPU time", "echo-1000", "", "tasks", perGoroutine},
+	{"echo at 25,000 requests/s: p99 latency", "open", "p99 of", "tasks", perGoroutine},
+	{"idle connection: memory", "idle", "", "tasks", perGoroutine},
 }
 
 // summary prints the six lines: Rondo, Go without it, and the cheapest rival.
@@ -51,7 +51,7 @@ func (d *record) summary() string {
 		shown.Rows = append(shown.Rows, m)
 		own := &m.Results[i]
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | `go run ./bench -run '^%s$'` |\n",
-			own.described(), quantity(own.Own, own.Unit), own.cell(), m.cheapest(own.described()).cell(), line.row)
+			line.shown, quantity(own.Own, own.Unit), own.cell(), m.cheapest(own.described()).cell(), line.row)
 	}
 	fmt.Fprintf(&b, "\n%s", shown.origin())
 	return b.String()
