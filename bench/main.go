@@ -21,6 +21,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -138,7 +139,7 @@ func measure(rows []row, only *regexp.Regexp, o options, progress io.Writer) (*r
 		m := newMeasured(r, o)
 		var skip *skipped
 		if errors.As(err, &skip) {
-			m.Missing = skip.sentences
+			m.Missing = slices.Compact(skip.sentences)
 		} else if err != nil {
 			fmt.Fprintln(progress, "failed")
 			return d, fmt.Errorf("%s: %w", r.name, err)
