@@ -37,7 +37,6 @@ var readBuffers = sync.Pool{New: func() any { b := make([]byte, readSize); retur
 func (x *exchange) openWithBody() bool {
 	x.busy, x.lanes[reading].busy = true, true
 	x.opened = make(chan bool, 1)
-	x.body.source = x.request.Body
 	late := time.AfterFunc(aheadTime, func() { x.opened <- x.handler.post(x.start) == nil })
 	x.body.fill(int(x.request.ContentLength))
 	x.mu.Lock()
@@ -93,10 +92,7 @@ func (b *body) release() {
 
 // wrapBody gives the handler its body.
 func (x *exchange) wrapBody() {
-	if b := x.request.Body; b != nil && b != http.NoBody {
-		x.mu.Lock()
-		x.body.source = b
-		x.mu.Unlock()
+	if b := x.body.source; b != nil && b != http.NoBody {
 		x.own.Body = bodyReader{x}
 	}
 }

@@ -54,6 +54,7 @@ var channels = sync.Pool{New: func() any { return make(chan *call, 2) }}
 func newExchange(a *handler, w http.ResponseWriter, r *http.Request) *exchange {
 	x := &exchange{handler: a, writer: w, request: r, calls: channels.Get().(chan *call)}
 	x.response.length = -1
+	x.body.source = r.Body
 	return x
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/kernel"
@@ -20,6 +21,13 @@ func (s *Server) takeOver() {
 	}
 	s.HTTP.Handler = http.HandlerFunc(dispatch)
 	s.HTTP.BaseContext = s.baseContext
+	// Danger: if Serve comes first, net/http sets HTTP/2 up only if TLSConfig names it,
+	// and ServeTLS offers it nevertheless, and closes the connections that choose it.
+	if c := s.HTTP.TLSConfig; c != nil && s.HTTP.TLSNextProto == nil && !slices.Contains(c.NextProtos, "h2") &&
+		(s.HTTP.Protocols == nil || s.HTTP.Protocols.HTTP2()) {
+		s.HTTP.TLSConfig = c.Clone()
+		s.HTTP.TLSConfig.NextProtos = append(slices.Clip(c.NextProtos), "h2", "http/1.1")
+	}
 }
 
 type serviceKey struct{}

@@ -27,8 +27,8 @@ func Client(ctx context.Context) *http.Client {
 // cause. Close the body of each answer, as ever.
 //
 // The body of a request is read in a task of ctx's scope, so its Read may suspend and
-// may use what tasks share. Files, and bodies that http.NewRequest makes of bytes and
-// strings, are read by net/http's goroutines.
+// may use what tasks share. An *os.File, an *io.PipeReader and what http.NewRequest makes
+// of bytes and strings are read by net/http's goroutines.
 //
 // Goroutines that are no tasks may use the RoundTripper as well; they block alone.
 // Transport panics if ctx belongs to no loop.

@@ -18,7 +18,7 @@ func (t *transport) wrapBody(r *http.Request) {
 		return // nothing, or a copy of bytes
 	}
 	switch r.Body.(type) {
-	case *os.File, bodyReader, *answerBody:
+	case *os.File, *io.PipeReader, bodyReader, *answerBody:
 		return // any goroutine may read it
 	}
 	r.Body = &upload{t, r.Context(), r.Body}
