@@ -168,6 +168,9 @@ func TestFile(t *testing.T) {
 func TestCopy(t *testing.T) {
 	body := strings.Repeat("rondo ", 100_000)
 	got := inHandler(t, body, func(w http.ResponseWriter, r *http.Request) {
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
+			t.Error(err)
+		}
 		if n, err := io.Copy(w, r.Body); n != int64(len(body)) || err != nil {
 			t.Error(n, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log"
 	"net"
 	"net/http"
@@ -110,3 +111,13 @@ func until(ctx context.Context, done func() bool) error {
 
 // lines joins the lines of a request.
 func lines(ls ...string) string { return strings.Join(ls, "\r\n") + "\r\n" }
+
+// echo answers with the body of the request. It reads all of it first: with HTTP/1.1,
+// net/http drops what is unread when the answer begins.
+func echo(w http.ResponseWriter, r *http.Request) {
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(err)
+	}
+	_, _ = w.Write(b)
+}
