@@ -38,6 +38,8 @@ type exchange struct {
 	lanes    [2]lane
 	response response
 	body     body
+	out      writer
+	context  requestContext
 }
 
 // An ending is how a handler has ended, if not by returning.
@@ -74,10 +76,8 @@ func (x *exchange) start() {
 		x.calls <- nil
 		return
 	}
-	x.task = rondo.Go(&requestContext{a.ctx, x.request.Context()}, x.run)
-	if a.entry != 0 {
-		a.loop.SetEntry(x.task, a.entry)
-	}
+	x.context = requestContext{a.ctx, x.request.Context()}
+	x.task = rondo.Go(&x.context, x.run)
 }
 
 // run is the task.

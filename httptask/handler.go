@@ -6,7 +6,6 @@ package httptask
 import (
 	"context"
 	"net/http"
-	"reflect"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/kernel"
@@ -32,7 +31,7 @@ import (
 // Any goroutine may call Handler. It panics if ctx belongs to no loop, or h is nil.
 func Handler(ctx context.Context, h http.Handler) http.Handler {
 	loop := loopOf(ctx, "Handler")
-	if h == nil {
+	if f, ok := h.(http.HandlerFunc); h == nil || ok && f == nil {
 		panic("rondo: httptask.Handler with a nil handler")
 	}
 	a := newHandler(ctx, loop, h)
@@ -69,18 +68,10 @@ type handler struct {
 	loop  kernel.Loop
 	post  func(func()) error // refuses once the last task has ended
 	inner http.Handler
-	entry uintptr // of the function that inspection shows for the tasks; 0 if unknown
 }
 
 func newHandler(ctx context.Context, loop kernel.Loop, h http.Handler) *handler {
-	a := &handler{ctx: ctx, loop: loop, post: rondo.LoopOf(ctx).Post, inner: h}
-	if f := reflect.ValueOf(h); f.Kind() == reflect.Func {
-		if f.IsNil() {
-			panic("rondo: httptask.Handler with a nil handler")
-		}
-		a.entry = f.Pointer()
-	}
-	return a
+	return &handler{ctx: ctx, loop: loop, post: rondo.LoopOf(ctx).Post, inner: h}
 }
 
 // ServeHTTP is called by net/http, on a goroutine for each request.

@@ -22,16 +22,17 @@ import (
 
 // newWriter returns the handler's writer.
 func (x *exchange) newWriter() http.ResponseWriter {
-	w := &writer{x: x, plain: isPlain(x.writer)}
+	x.out = writer{x: x, plain: isPlain(x.writer)}
+	w := &x.out
 	_, flushes := x.writer.(http.Flusher)
 	_, hijacks := x.writer.(http.Hijacker)
 	switch {
 	case flushes && hijacks:
-		return &hijacker{flusher{w}}
+		return hijacker{flusher{w}}
 	case flushes:
-		return &flusher{w}
+		return flusher{w}
 	case hijacks:
-		return &hijackOnly{w}
+		return hijackOnly{w}
 	}
 	return w
 }
@@ -212,12 +213,12 @@ type hijacker struct{ flusher }
 
 type hijackOnly struct{ *writer }
 
-func (w *flusher) Flush()            { _ = w.x.flush() }
-func (w *flusher) FlushError() error { return w.x.flush() }
+func (w flusher) Flush()            { _ = w.x.flush() }
+func (w flusher) FlushError() error { return w.x.flush() }
 
-func (w *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.x.hijack() }
+func (w hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.x.hijack() }
 
-func (w *hijackOnly) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.x.hijack() }
+func (w hijackOnly) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.x.hijack() }
 
 // A control has all that http.ResponseController asks for. What net/http's writer
 // does not support returns http.ErrNotSupported.
