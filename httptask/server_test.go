@@ -432,7 +432,8 @@ func TestLoopEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop := make(chan struct{})
+	stop, enough, down := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var isDown atomic.Bool
 	run(t, func(ctx context.Context) error {
 		count := 0
 		server = &http.Server{Handler: httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -452,14 +453,18 @@ func TestLoopEnds(t *testing.T) {
 					}
 					a, err := http.Get("http://" + l.Addr().String())
 					if err != nil {
-						closed.Add(1)
+						if isDown.Load() && closed.Add(1) == 20 {
+							close(down)
+						}
 						continue
 					}
 					switch a.StatusCode {
 					case 200:
 						ok.Add(1)
 					case 503:
-						refused.Add(1)
+						if refused.Add(1) == 100 {
+							close(enough)
+						}
 					default:
 						t.Error(a.Status)
 					}
@@ -470,13 +475,10 @@ func TestLoopEnds(t *testing.T) {
 		}
 		return until(ctx, func() bool { return count > 200 })
 	})
-	for refused.Load() < 100 {
-		time.Sleep(time.Millisecond)
-	}
+	<-enough
+	isDown.Store(true)
 	server.Close()
-	for closed.Load() < 20 {
-		time.Sleep(time.Millisecond)
-	}
+	<-down
 	close(stop)
 	for range 20 {
 		<-ended
