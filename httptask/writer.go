@@ -15,6 +15,7 @@ import (
 	"path"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,11 +45,13 @@ func isPlain(w http.ResponseWriter) bool {
 	if plain, ok := plainTypes.Load(t); ok {
 		return plain.(bool)
 	}
-	plain := false
-	if t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "net/http" {
-		name := t.Elem().Name()
-		plain = name == "response" || name == "http2responseWriter"
+	named := t
+	if t.Kind() == reflect.Pointer {
+		named = t.Elem()
 	}
+	// The last two are those of HTTP/2, until Go 1.26 and from Go 1.27 on. Another name
+	// costs two hand-overs, and nothing else.
+	plain := named.PkgPath() == "net/http" && slices.Contains([]string{"response", "http2responseWriter", "http2ResponseWriter"}, named.Name())
 	plainTypes.Store(t, plain)
 	return plain
 }
@@ -125,7 +128,7 @@ func (x *exchange) writeHeader(status int, plain bool) {
 		x.mu.Unlock()
 		x.complain(status)
 		return
-	case plain && !informs && !x.lanes[reading].busy && !x.lanes[writing].busy:
+	case plain && (status < 100 || status > 199) && !x.lanes[reading].busy && !x.lanes[writing].busy:
 		defer x.mu.Unlock() // it panics if it is no status
 		x.writer.WriteHeader(status)
 		r.begin(status, x.writer.Header())
