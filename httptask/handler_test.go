@@ -388,7 +388,8 @@ func TestMisuse(t *testing.T) {
 		fn()
 	}
 	bare := context.Background()
-	panics("rondo: httptask.Handler with a nil context", func() { httptask.Handler(nil, h) }) //nolint:staticcheck // on purpose
+	var none context.Context
+	panics("rondo: httptask.Handler with a nil context", func() { httptask.Handler(none, h) })
 	panics("rondo: httptask.Handler: this ctx belongs to no running loop; pass the ctx of a task", func() { httptask.Handler(bare, h) })
 	panics("rondo: httptask.Client: this ctx belongs to no running loop; pass the ctx of a task", func() { httptask.Client(bare) })
 	panics("rondo: httptask.Transport: this ctx belongs to no running loop; pass the ctx of a task", func() { httptask.Transport(bare, nil) })
