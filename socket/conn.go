@@ -60,6 +60,9 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// watchInput is fd.FD.WatchInput.
+func (c *Conn) watchInput(w fd.Watcher) (ready bool) { return c.fd.WatchInput(w) }
+
 // ReadFrom copies r to the connection until io.EOF, as io.Copy does. It
 // suspends the task.
 //

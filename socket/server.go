@@ -41,6 +41,9 @@ type Server struct {
 	// most. Its error goes to OnError, and Handler is not called.
 	Handler func(ctx context.Context, c net.Conn) error
 
+	// Session TODO
+	Session func(c net.Conn) func(ctx context.Context) error
+
 	// MaxConns is how many connections are served at once. The others wait in
 	// the system's queue. 0 means no limit.
 	MaxConns int
@@ -66,7 +69,8 @@ type service struct {
 	listener net.Listener
 	scope    *rondo.Scope // owns the tasks of the connections
 	conns    []*served
-	entry    uintptr // of the handler, which inspection shows for the tasks
+	sessions *sessions // nil with a Handler
+	entry    uintptr   // of the handler, which inspection shows for the tasks
 }
 
 // A served is a connection with a handler.
@@ -96,9 +100,7 @@ func Serve(ctx context.Context, l net.Listener, handler func(ctx context.Context
 // blocks would stop the loop. A Server may serve several listeners at once, all
 // on one loop.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	if s.Handler == nil {
-		panic("rondo: socket.Server.Serve with a nil Handler")
-	}
+	s.mustServe()
 	if l == nil {
 		panic("rondo: socket.Server.Serve with a nil Listener")
 	}
@@ -116,9 +118,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		l.Close()
 		return err
 	}
-	v := &service{listener: l, entry: reflect.ValueOf(s.Handler).Pointer()}
+	v := &service{listener: l}
 	err = rondo.Group(ctx, func(g *rondo.Scope) error {
 		v.scope = g
+		if s.Session != nil {
+			v.sessions = newSessions(s, g)
+			defer v.sessions.end()
+		} else {
+			v.entry = reflect.ValueOf(s.Handler).Pointer()
+		}
 		s.serving = append(s.serving, v)
 		// Serve closes l even if someone else has closed it: no client is to
 		// wait in vain while the handlers end.
@@ -130,6 +138,16 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return ErrServerClosed
 	}
 	return err
+}
+
+// mustServe panics unless one of Handler and Session is set.
+func (s *Server) mustServe() {
+	switch {
+	case s.Handler == nil && s.Session == nil:
+		panic("rondo: socket.Server.Serve without a Handler: set Handler or Session")
+	case s.Handler != nil && s.Session != nil:
+		panic("rondo: socket.Server.Serve with a Handler and a Session: set only one of them")
+	}
 }
 
 // bindLoop stores the loop that the Server serves on.
@@ -206,6 +224,10 @@ func (s *Server) await(g *rondo.Scope) error {
 
 // start serves c in a task.
 func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
+	if v.sessions != nil {
+		v.sessions.add(c)
+		return
+	}
 	e := &served{c, s, v, len(v.conns)}
 	v.conns = append(v.conns, e)
 	s.count.Add(1)
@@ -352,6 +374,9 @@ func on(loop kernel.Loop, fn func()) {
 func (s *Server) stop() {
 	for _, v := range s.serving {
 		_ = v.listener.Close()
+		if v.sessions != nil {
+			v.sessions.end()
+		}
 	}
 	if len(s.serving) == 0 {
 		s.done.Set(struct{}{})
@@ -366,12 +391,20 @@ func (s *Server) cancelConns() {
 	for _, v := range s.serving {
 		v.scope.Cancel(ErrServerClosed)
 		for _, e := range v.conns {
-			if c, ok := e.Conn.(*Conn); ok {
-				_ = c.Close()
-			} else {
-				// Closing a tls.Conn writes, and this must not wait.
-				_ = e.SetDeadline(past)
-			}
+			forceClose(e.Conn)
+		}
+		if v.sessions != nil {
+			v.sessions.closeAll()
 		}
 	}
+}
+
+// forceClose ends what waits for c, without waiting itself.
+func forceClose(c net.Conn) {
+	if c, ok := c.(*Conn); ok {
+		_ = c.Close()
+		return
+	}
+	// Closing a tls.Conn writes, and this must not wait.
+	_ = c.SetDeadline(past)
 }

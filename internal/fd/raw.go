@@ -98,7 +98,7 @@ func Dup(std any) (int, error) {
 	return sys, os.NewSyscallError("fcntl", err)
 }
 
-func (f *FD) poller() driver.Poller { return f.loop.Driver().(driver.Poller) }
+func (f *FD) poller() driver.Poller { return f.read.loop.Driver().(driver.Poller) }
 
 func (f *FD) disarm() {
 	var which driver.Events
@@ -122,7 +122,7 @@ func (f *FD) closeSys() {
 	switch {
 	case sys < 0:
 	case slow:
-		f.loop.GoFunc(func() { unix.Close(sys) })
+		f.read.loop.GoFunc(func() { unix.Close(sys) })
 	default:
 		// Its error says nothing about the data, and the number is free also
 		// after an error: close(2).
@@ -147,6 +147,7 @@ func (s *side) attempt(t kernel.Task, what string, op func() syscall.Errno) erro
 	}
 	for {
 		if s.ready {
+			s.reported = false
 			switch errno := op(); errno {
 			case 0:
 				return nil
@@ -176,7 +177,10 @@ func (s *side) Ready(ev driver.Events) {
 		s.unsure = true
 	}
 	s.ready = true
-	s.Wake()
+	s.reported = ev != driver.Urgent
+	if ev != driver.Urgent || s.watch == nil {
+		s.Wake()
+	}
 }
 
 // await waits until the driver reports.
@@ -195,6 +199,11 @@ func (s *side) arm() error {
 		s.waiter.Name(s.fd.peer)
 	}
 	s.setTimer()
+	return s.register()
+}
+
+// register asks the driver for reports, if it does not report yet.
+func (s *side) register() error {
 	if s.armed {
 		return nil
 	}
@@ -236,6 +245,7 @@ func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 	}
 	for err == nil && len(p) > 0 {
 		if s.ready {
+			s.reported = false
 			n, errno := f.receive(p)
 			if errno == 0 {
 				return s.received(t, n, len(p))
@@ -354,7 +364,7 @@ func (f *FD) Control(op func(sys uintptr)) error {
 	}
 	// The descriptor is closed on the loop only, so it stays open during this
 	// call.
-	if sys >= 0 && f.loop.Inside() {
+	if sys >= 0 && f.read.loop.Inside() {
 		op(uintptr(sys))
 		runtime.KeepAlive(f)
 		return nil
