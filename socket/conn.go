@@ -28,6 +28,8 @@ type Conn struct {
 	network string
 	local   net.Addr
 	remote  net.Addr
+
+	ofListener bool // local is the listener's address; see bound
 }
 
 var _ net.Conn = (*Conn)(nil)
@@ -101,7 +103,12 @@ func (c *Conn) CloseWrite() error { return c.fail("close", c.shutdown(driver.Wri
 func (c *Conn) CloseRead() error { return c.fail("close", c.shutdown(driver.Readable)) }
 
 // LocalAddr returns the address of this end.
-func (c *Conn) LocalAddr() net.Addr { return c.local }
+func (c *Conn) LocalAddr() net.Addr {
+	if c.ofListener {
+		return c.askLocal()
+	}
+	return c.local
+}
 
 // RemoteAddr returns the address of the peer.
 func (c *Conn) RemoteAddr() net.Addr { return c.remote }
@@ -227,13 +234,16 @@ func wait(f *fd.FD, method string, which driver.Events, op func(sys uintptr) boo
 // adopt returns a Conn of a connection of package net.
 func adopt(f *fd.FD, c net.Conn) *Conn {
 	mine := &Conn{fd: f, network: c.LocalAddr().Network(), local: c.LocalAddr(), remote: c.RemoteAddr()}
-	mine.name()
+	mine.name(false)
 	return mine
 }
 
-// name tells the FD its peer, and how its reads end.
-func (c *Conn) name() {
-	fd.Guard(c.fd, c)
+// name tells the FD its peer, and how its reads end. owned says that nobody
+// forgets to close it.
+func (c *Conn) name(owned bool) {
+	if !owned {
+		fd.Guard(c.fd, c)
+	}
 	c.fd.Name(c.remote)
 	if _, tcp := c.remote.(*net.TCPAddr); !tcp {
 		c.fd.Partial(c.network == "unixpacket")

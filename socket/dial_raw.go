@@ -91,7 +91,7 @@ func (d *Dialer) connect(ctx context.Context, loop kernel.Loop, network string, 
 			f.Close()
 			continue
 		}
-		c.name()
+		c.name(false)
 		tune(sys, keepAlive(d.KeepAlive, d.KeepAliveConfig))
 		return c, nil
 	}

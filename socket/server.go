@@ -186,7 +186,7 @@ func (s *Server) accept(g *rondo.Scope, v *service) error {
 		if err := s.await(g); err != nil || s.ended() {
 			return err
 		}
-		c, err := v.listener.Accept()
+		c, err := v.next()
 		if err == nil {
 			// A connection of another listener may have come first.
 			if err := s.await(g); err != nil {
@@ -210,6 +210,14 @@ func (s *Server) accept(g *rondo.Scope, v *service) error {
 			return err
 		}
 	}
+}
+
+// next accepts a connection. The Server closes it in any case.
+func (v *service) next() (net.Conn, error) {
+	if l, ok := v.listener.(*Listener); ok {
+		return l.accept(true)
+	}
+	return v.listener.Accept()
 }
 
 // await waits until one more connection may be served.
