@@ -40,6 +40,7 @@ func (l *Listener) acceptTask(t kernel.Task, owned bool) (*Conn, error) {
 		// that.
 		c.local = peerAddress(fd.LocalPeer(sys), network)
 	}
+	c.fd.Sole()
 	c.name(owned)
 	return c, nil
 }

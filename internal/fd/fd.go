@@ -62,7 +62,7 @@ type FD struct {
 	closed bool
 	onLoop bool // the loop has a descriptor or may wait, so it must see changes
 	slow   bool // close may block: there is a linger time
-	shared bool // the open file may have another descriptor
+	sole   bool // sys is the only descriptor of the open file
 
 	read  side
 	write side
@@ -250,7 +250,7 @@ func (f *FD) Std() (Std, error) {
 	if f.std != nil {
 		return f.std, nil
 	}
-	f.shared = true
+	f.sole = false
 	std, err := f.makeStd(f.sys)
 	if err != nil {
 		return nil, err

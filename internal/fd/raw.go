@@ -17,7 +17,6 @@ package fd
 import (
 	"errors"
 	"io"
-	"net"
 	"os"
 	"runtime"
 	"syscall"
@@ -107,7 +106,15 @@ func (f *FD) disarm() {
 			which |= s.want
 		}
 	}
-	if which != 0 {
+	if which == 0 {
+		return
+	}
+	f.mu.Lock()
+	forget := f.sole && !f.slow
+	f.mu.Unlock()
+	if forget {
+		f.poller().Forget(uintptr(f.sys))
+	} else {
 		f.poller().Disarm(uintptr(f.sys), which)
 	}
 }
@@ -329,57 +336,6 @@ func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
 			return n, nil
 		}
 	}
-}
-
-// Wait calls op with the descriptor until op reports that it is done. It calls
-// op again each time the direction may have become possible. Only tasks may
-// call it.
-func (f *FD) Wait(t kernel.Task, which driver.Events, op func(sys uintptr) bool) error {
-	s, what := f.side(which), "read"
-	if which == driver.Writable {
-		what = "write"
-	}
-	if err := s.Take(t); err != nil {
-		return err
-	}
-	defer s.Release()
-	// What op reads is unknown, so a short read proves nothing.
-	s.ready = true
-	return s.attempt(t, what, func() syscall.Errno {
-		if op(uintptr(f.sys)) {
-			return 0
-		}
-		return syscall.EAGAIN
-	})
-}
-
-// Control runs op with a descriptor that stays open during the call, unless op
-// itself closes the FD.
-func (f *FD) Control(op func(sys uintptr)) error {
-	f.mu.Lock()
-	sys, std, closed := f.sys, f.std, f.closed
-	f.mu.Unlock()
-	if closed {
-		return net.ErrClosed
-	}
-	// The descriptor is closed on the loop only, so it stays open during this
-	// call.
-	if sys >= 0 && f.read.loop.Inside() {
-		op(uintptr(sys))
-		runtime.KeepAlive(f)
-		return nil
-	}
-	if std == nil {
-		var err error
-		if std, err = f.Std(); err != nil {
-			return err
-		}
-	}
-	raw, err := rawOf(std)
-	if err != nil {
-		return err
-	}
-	return raw.Control(op)
 }
 
 // Each operation counts against the task's share of a turn, also a failed one: a
