@@ -14,7 +14,7 @@ import (
 )
 
 // churnAtOnce is how many connections are open at a time.
-const churnAtOnce = 16
+const churnAtOnce = 64
 
 // churn is a load process. For each number n that it reads it opens n
 // connections to the address args[0], and prints how many nanoseconds they took.

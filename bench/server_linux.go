@@ -53,7 +53,7 @@ func serve(args []string) (err error) {
 	case "rondo":
 		err = serveRondo(ctx, *buffer)
 	case "session":
-		err = serveSession(ctx, *buffer)
+		err = serveSession(ctx)
 	case "protocol":
 		err = serveProtocol(ctx)
 	case "net":

@@ -1,5 +1,8 @@
 package main
 
+// This file has the server of the rows about sessions: the handler of server_linux.go
+// as a Session.
+
 import (
 	"context"
 	"fmt"
@@ -9,17 +12,24 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-func serveSession(ctx context.Context, buffer int) error {
-	var shared = make([]byte, 4096)
-	server := socket.Server{Session: func(c net.Conn) func(ctx context.Context) error {
-		return func(context.Context) error {
-			n, err := c.Read(shared)
-			if err == nil {
-				_, err = c.Write(shared[:n])
+// sessionBuffer is for all connections: no call waits between its Read and the end
+// of its Write, unless a client does not read.
+var sessionBuffer [4096]byte
+
+func serveSession(ctx context.Context) error {
+	server := socket.Server{
+		Session: func(c net.Conn) func(ctx context.Context) error {
+			return func(context.Context) error {
+				n, err := c.Read(sessionBuffer[:])
+				if err == nil {
+					_, err = c.Write(sessionBuffer[:n])
+				}
+				return err
 			}
-			return err
-		}
-	}, OnError: func(net.Conn, error) {}}
+		},
+		// The load ends its connections with a reset, so an error is the usual end.
+		OnError: func(net.Conn, error) {},
+	}
 	return rondo.Run(ctx, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", anyPort)
 		if err != nil {

@@ -171,15 +171,19 @@ func (f listenerStd) SetWriteDeadline(t time.Time) error { return nil }
 // with the cause if the task's scope is cancelled. After an error of the
 // system, such as syscall.EMFILE, the connection can still be accepted later.
 // It suspends the task.
-func (l *Listener) Accept() (net.Conn, error) { return l.accept(false) }
+func (l *Listener) Accept() (net.Conn, error) { return l.accept(use{}) }
 
-// accept is Accept. owned says that the caller closes the connection in any
-// case, so the garbage collector need not.
-func (l *Listener) accept(owned bool) (net.Conn, error) {
+// A use says what becomes of an accepted connection.
+type use struct {
+	owned   bool // the caller closes it in any case, so the garbage collector need not
+	watched bool // usually no task waits to read
+}
+
+func (l *Listener) accept(use use) (net.Conn, error) {
 	var c *Conn
 	var err error
 	if t := l.fd.Task("Accept"); t != nil {
-		c, err = l.acceptTask(t, owned)
+		c, err = l.acceptTask(t, use)
 	} else {
 		c, err = l.acceptForeign()
 	}

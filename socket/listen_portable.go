@@ -14,7 +14,7 @@ func (l *Listener) prepare() {}
 
 func bound(stdListener) net.Addr { return nil }
 
-func (l *Listener) acceptTask(t kernel.Task, _ bool) (*Conn, error) {
+func (l *Listener) acceptTask(t kernel.Task, _ use) (*Conn, error) {
 	var c net.Conn
 	err := l.fd.Do(t, driver.Readable, "accept", func() (err error) {
 		c, err = l.std.Accept()

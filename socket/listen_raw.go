@@ -23,7 +23,7 @@ func (l *Listener) prepare() {
 	}
 }
 
-func (l *Listener) acceptTask(t kernel.Task, owned bool) (*Conn, error) {
+func (l *Listener) acceptTask(t kernel.Task, use use) (*Conn, error) {
 	sys, peer, err := l.fd.Accept(t)
 	if err != nil {
 		return nil, err
@@ -32,16 +32,17 @@ func (l *Listener) acceptTask(t kernel.Task, owned bool) (*Conn, error) {
 		tune(sys, l.keepAlive)
 	}
 	network := l.Addr().Network()
-	c := &Conn{fd: fd.New(l.fd.Loop(), sys, makeStd), network: network, remote: peerAddress(peer, network)}
-	if c.local = l.bound; c.local != nil {
-		c.ofListener = c.local.Network() == "tcp"
-	} else {
+	c := &Conn{fd: fd.New(l.fd.Loop(), sys, makeStd), local: l.bound, remote: peerAddress(peer, network), of: networkOf(network)}
+	if c.local == nil {
 		// It fails only if the connection is gone already; its first use reports
 		// that.
 		c.local = peerAddress(fd.LocalPeer(sys), network)
 	}
 	c.fd.Sole()
-	c.name(owned)
+	if !use.watched {
+		c.fd.Prepare()
+	}
+	c.name(use.owned)
 	return c, nil
 }
 
@@ -57,12 +58,15 @@ func bound(std stdListener) net.Addr {
 	return std.Addr()
 }
 
-// askLocal is LocalAddr of a connection whose listener has one address. If the
-// connection is closed that address is the answer.
+// askLocal asks for the local address of a TCP connection. If it is closed, what
+// is known is the answer.
 func (c *Conn) askLocal() net.Addr {
+	known, tcp := c.local.(*net.TCPAddr)
+	if !tcp {
+		return c.local
+	}
 	here := addrPort(c.fd.LocalPeer())
-	if listener := c.local.(*net.TCPAddr).AddrPort(); !here.IsValid() ||
-		here.Port() == listener.Port() && here.Addr().Unmap() == listener.Addr().Unmap() {
+	if a := known.AddrPort(); !here.IsValid() || here.Port() == a.Port() && here.Addr().Unmap() == a.Addr().Unmap() {
 		return c.local
 	}
 	return net.TCPAddrFromAddrPort(here)

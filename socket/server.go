@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"reflect"
 	"runtime/debug"
@@ -215,7 +216,7 @@ func (s *Server) accept(g *rondo.Scope, v *service) error {
 // next accepts a connection. The Server closes it in any case.
 func (v *service) next() (net.Conn, error) {
 	if l, ok := v.listener.(*Listener); ok {
-		return l.accept(true)
+		return l.accept(use{owned: true, watched: v.sessions != nil})
 	}
 	return v.listener.Accept()
 }
@@ -279,7 +280,15 @@ func (e *served) handshake() error {
 	return c.SetDeadline(time.Time{})
 }
 
-func taskName(c net.Conn) string { return "conn " + c.RemoteAddr().String() }
+// taskName returns the name of a task that serves c.
+func taskName(c net.Conn) string {
+	if a := tcpPeer(c.RemoteAddr()); a.IsValid() {
+		var b [64]byte
+		a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+		return string(a.AppendTo(append(b[:0], "conn "...)))
+	}
+	return "conn " + c.RemoteAddr().String()
+}
 
 // failed is called with the error of the handler.
 func (e *served) failed(err error) {

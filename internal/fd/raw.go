@@ -46,12 +46,13 @@ func Supported(loop kernel.Loop) error {
 func New(loop kernel.Loop, sys int, std func(sys int) (Std, error)) *FD {
 	f := &FD{makeStd: std, socket: true, onLoop: true}
 	f.begin(loop)
-	// Nearly every socket waits to be read, and an allocation there might make
-	// the small stack of the waiting task grow; see readTask.
-	f.read.waiter = loop.WaitList()
 	f.sys = sys
 	return f
 }
+
+// Prepare makes what a task needs that waits to read. Nearly every socket has
+// one, and an allocation there might make its small stack grow; see readTask.
+func (f *FD) Prepare() { f.read.makeWaiter() }
 
 // own makes sys the loop's descriptor. As in package net, it is closed when the
 // FD is garbage.
