@@ -12,18 +12,22 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// sessionBuffer is for all connections: no call waits between its Read and the end
-// of its Write, unless a client does not read.
-var sessionBuffer [4096]byte
-
 func serveSession(ctx context.Context) error {
+	var buffers [][]byte // those that no call uses
 	server := socket.Server{
 		Session: func(c net.Conn) func(ctx context.Context) error {
 			return func(context.Context) error {
-				n, err := c.Read(sessionBuffer[:])
-				if err == nil {
-					_, err = c.Write(sessionBuffer[:n])
+				var b []byte
+				if last := len(buffers) - 1; last >= 0 {
+					b, buffers = buffers[last], buffers[:last]
+				} else {
+					b = make([]byte, 4096)
 				}
+				n, err := c.Read(b)
+				if err == nil {
+					_, err = c.Write(b[:n])
+				}
+				buffers = append(buffers, b)
 				return err
 			}
 		},
