@@ -29,8 +29,9 @@ import (
 // a handler's ctx when Shutdown cancels the handler.
 var ErrServerClosed = errors.New("rondo: server closed")
 
-// A Server runs a handler for each connection, in a task of its own. Handler
-// must be set. The fields must not change after Serve was called.
+// A Server runs a Handler for each connection, in a task of its own, or a
+// Session, which has a task only while there is something to do. One of the two
+// must be set, and not both. The fields must not change after Serve was called.
 type Server struct {
 	// Handler serves one connection, which is closed when Handler returns. ctx
 	// is the task's; it is cancelled when Shutdown gives up waiting. An error
@@ -42,7 +43,30 @@ type Server struct {
 	// most. Its error goes to OnError, and Handler is not called.
 	Handler func(ctx context.Context, c net.Conn) error
 
-	// Session TODO
+	// Session is called once for each connection, in a task, and returns the
+	// function that serves one exchange with the peer. That function is called
+	// in a task whenever a Read of c would not wait: data has come, the peer has
+	// ended its side, or the deadline for reading has passed. It is sequential
+	// code and may wait like any task. Between the calls the connection has no
+	// task and no stack, so an idle one costs about 700 bytes. Calls for one
+	// connection never overlap.
+	//
+	// If the function returns nil, it is called again as soon as a Read would
+	// not wait, at once if that is so already. It must use up what it has
+	// buffered itself before it returns nil: with a bufio.Reader, it goes on
+	// until Buffered returns 0, because nobody else knows of data there. An
+	// error closes the connection and goes to OnError, except io.EOF, which just
+	// closes it. A panic is handled like one of Handler.
+	//
+	// ctx is good for one call; it is cancelled when Serve's ctx is, or when
+	// Shutdown gives up waiting. An idle connection is then closed without a
+	// call. For an idle time-out, set the deadline for reading before the
+	// function returns: the call that follows finds that its Read fails.
+	//
+	// A Session that returns nil refuses the connection. c is a *Conn, a
+	// *TLSConn of NewTLSListener, or an end of a Pipe; any other kind needs a
+	// Handler. The handshake of a *TLSConn is done before the first exchange, in
+	// 10 s at most once it has begun.
 	Session func(c net.Conn) func(ctx context.Context) error
 
 	// MaxConns is how many connections are served at once. The others wait in
@@ -347,7 +371,8 @@ func (s *Server) Conns() int { return int(s.count.Load()) }
 // connections are closed. Serve still waits for the handlers to return.
 //
 // Idle handlers do not notice a Shutdown before that, so ctx should have a
-// deadline. Any goroutine may call Shutdown, also more than once. A handler of
+// deadline. Sessions do: those that are idle are closed at once, and the others
+// when they become idle. Any goroutine may call Shutdown, also more than once. A handler of
 // the same Server must not: it would wait for itself. A Server that was shut
 // down cannot serve again.
 func (s *Server) Shutdown(ctx context.Context) error {
