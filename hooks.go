@@ -97,7 +97,7 @@ func (t *taskDoor) Spend(bytes int) {
 func (t *taskDoor) Reusable() bool {
 	s, x := &t.scope, t.extra
 	return s.cancelled() == nil && s.extra == nil && s.children.First() == nil && !s.published.Exposed() &&
-		t.joiners.waiting.First() == nil && (x == nil || len(x.calls.list) == 0 && x.nested == 0)
+		t.joiners.waiting.First() == nil && (x == nil || x.calls.Empty() && x.nested == 0)
 }
 
 func (t *taskDoor) Shield(body func(ctx context.Context) error) error {

@@ -440,13 +440,3 @@ func (s *Server) cancelConns() {
 		}
 	}
 }
-
-// forceClose ends what waits for c, without waiting itself.
-func forceClose(c net.Conn) {
-	if c, ok := c.(*Conn); ok {
-		_ = c.Close()
-		return
-	}
-	// Closing a tls.Conn writes, and this must not wait.
-	_ = c.SetDeadline(past)
-}

@@ -316,3 +316,13 @@ func (b *sessions) closeAll() {
 		forceClose(e.conn)
 	}
 }
+
+// forceClose ends what waits for c, without waiting itself.
+func forceClose(c net.Conn) {
+	if c, ok := c.(*Conn); ok {
+		_ = c.Close()
+		return
+	}
+	// Closing a tls.Conn writes, and this must not wait.
+	_ = c.SetDeadline(past)
+}
