@@ -31,8 +31,6 @@ func child(args []string) error {
 		return serve(args[1:])
 	case "load":
 		return load(args[1:])
-	case "churn":
-		return churn(args[1:])
 	case "hold":
 		return hold(args[1:])
 	case "target":

@@ -52,8 +52,6 @@ func serve(args []string) (err error) {
 	switch *kind {
 	case "rondo":
 		err = serveRondo(ctx, *buffer)
-	case "session":
-		err = serveSession(ctx)
 	case "protocol":
 		err = serveProtocol(ctx)
 	case "net":

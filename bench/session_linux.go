@@ -1,7 +1,7 @@
 package main
 
 // This file has the server of the rows about sessions: the handler of server_linux.go
-// as a Session.
+// as a Session. The list of servers does not name it yet.
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-func serveSession(ctx context.Context) error {
+func serveSession(ctx context.Context, buffer int) error {
 	var buffers [][]byte // those that no call uses
 	server := socket.Server{
 		Session: func(c net.Conn) func(ctx context.Context) error {
@@ -21,7 +21,7 @@ func serveSession(ctx context.Context) error {
 				if last := len(buffers) - 1; last >= 0 {
 					b, buffers = buffers[last], buffers[:last]
 				} else {
-					b = make([]byte, 4096)
+					b = make([]byte, buffer)
 				}
 				n, err := c.Read(b)
 				if err == nil {
