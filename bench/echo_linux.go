@@ -25,9 +25,10 @@ type workload struct {
 	depth     int     // requests that are sent together on a connection; 0: one
 	share     float64 // a request takes so many times the work of a small one; 0: one
 	computing time.Duration
-	servers   []string           // nil: all
-	budgets   map[string]float64 // of tasks, by rival
-	p50, p99  time.Duration      // limits for tasks
+	servers   []string      // nil: all
+	budgets   budgets       // for the CPU time
+	tail      budgets       // for p99
+	p50, p99  time.Duration // limits for tasks
 	why       string
 }
 
@@ -134,10 +135,11 @@ func (w workload) results(pairs []*pair) (found []result) {
 		return found
 	}
 	limits := []time.Duration{w.p50, w.p99, 0}
+	allowed := []budgets{nil, w.tail, nil}
 	for i, name := range percentiles {
-		lines := compared(result{What: name + " of " + w.what, Unit: "ns"}, name, pairs, nil)
+		lines := compared(result{What: name + " of " + w.what, Unit: "ns"}, name, pairs, allowed[i])
 		for j := range lines {
-			if lines[j].Mine == "tasks" {
+			if lines[j].Mine == partTasks {
 				lines[j].Limit = float64(limits[i])
 			}
 		}
@@ -147,7 +149,7 @@ func (w workload) results(pairs []*pair) (found []result) {
 }
 
 // whyServers is the reason for most servers' rows.
-const whyServers = "A task has a stack, a record and a buffer of its own, which are cold when its connection is served; a program in C, and a Protocol, serve all connections from one stack and one buffer. " +
+const whyServers = "A task has a stack, a record and a buffer of its own, which are cold when its connection is served; a program in C, a Session and a Protocol serve all connections from one stack and one buffer. " +
 	"Go's own cost of a system call and of a network poll comes on top."
 
 // thousands writes n with commas.

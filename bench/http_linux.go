@@ -32,20 +32,17 @@ func httpRow(conns int) row {
 	return row{
 		name: name, section: web,
 		why: "fasthttp spends most of the time on both sides. hyper is compiled without a garbage collector, and its tasks have no stacks.",
-		run: func(o options) ([]result, error) { return compareHTTP(o, name, conns) },
+		run: func(o options) ([]result, error) { return compareHTTP(o, name, conns, httpServers(), nil) },
 	}
 }
 
 // httpServers are the servers of the row. Only the first is Rondo's.
-func httpServers(o options, name string, processor int) []server {
-	self := func(kind string) func(options, int, string, serving) (*process, error) {
-		return func(options, int, string, serving) (*process, error) { return startServer(processor, o, kind, name) }
-	}
+func httpServers() []server {
 	return []server{
-		{"fasthttp-rondo", "fasthttp in tasks", true, self("fasthttp-rondo")},
-		{"fasthttp", "fasthttp, a goroutine each", false, self("fasthttp")},
-		{"net-http", "net/http", false, self("net-http")},
-		{"hyper", "hyper on tokio, current_thread", false, func(options, int, string, serving) (*process, error) {
+		{"fasthttp-rondo", "fasthttp in tasks", true, httpInGo("fasthttp-rondo")},
+		{"fasthttp", "fasthttp, a goroutine each", false, httpInGo("fasthttp")},
+		{"net-http", netHTTP, false, httpInGo("net-http")},
+		{"hyper", "hyper on tokio, current_thread", false, func(o options, processor int, _ string, _ serving) (*process, error) {
 			program, err := builtRust(o, "http")
 			if err != nil {
 				return nil, err
@@ -55,13 +52,26 @@ func httpServers(o options, name string, processor int) []server {
 	}
 }
 
-func compareHTTP(o options, name string, conns int) (found []result, err error) {
+// netHTTP is the name of a rival in the tables.
+const netHTTP = "net/http"
+
+// httpInGo starts this program as an HTTP server.
+func httpInGo(kind string) func(options, int, string, serving) (*process, error) {
+	return func(o options, processor int, row string, _ serving) (*process, error) {
+		return startServer(processor, o, kind, row)
+	}
+}
+
+func compareHTTP(o options, name string, conns int, list []server, allowed budgets) (found []result, err error) {
 	onServer, onLoad, err := processors()
 	if err != nil {
 		return nil, err
 	}
-	w := workload{name: name, what: fmt.Sprintf("HTTP, %s connections", thousands(min(conns, o.conns))), kind: "http", conns: conns}
-	return w.measure(o, onServer, onLoad, httpServers(o, name, onServer))
+	w := workload{
+		name: name, what: fmt.Sprintf("HTTP, %s connections", thousands(min(conns, o.conns))), kind: "http", conns: conns,
+		budgets: allowed,
+	}
+	return w.measure(o, onServer, onLoad, list)
 }
 
 // newFasthttp returns the server that both sides with fasthttp use.
@@ -106,16 +116,20 @@ func serveNetHTTP(ctx context.Context, _ serving) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", httpType)
-		_, _ = io.WriteString(w, httpBody)
-	})}
+	server := &http.Server{Handler: http.HandlerFunc(hello)}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	fmt.Println(l.Addr())
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return context.Cause(ctx)
+}
+
+// hello is the handler of both sides with net/http.
+func hello(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", httpType)
+	// The load ends its connections with a reset, so an error is the usual end.
+	_, _ = io.WriteString(w, httpBody)
 }
 
 // answerSize sends one request and returns the length of the answer. All answers

@@ -53,12 +53,9 @@ func million(o options) (found []result, err error) {
 		return nil, err
 	}
 	what := thousands(o.million) + " tasks asleep at once: "
-	budgets := func(list []result) []result {
-		list[0].Budget = 1.25
-		return list
-	}
-	found = budgets(compared(result{What: what + "memory", Unit: "B"}, "memory", pairs, nil))
-	return append(found, budgets(compared(result{What: what + "CPU time to the end", Unit: "ns"}, "cpu", pairs, nil))...), absent
+	allowed := budgets{"": {goroutines: 1.25}}
+	found = compared(result{What: what + "memory", Unit: "B"}, "memory", pairs, allowed)
+	return append(found, compared(result{What: what + "CPU time to the end", Unit: "ns"}, "cpu", pairs, allowed)...), absent
 }
 
 // sleepers runs a process with so many tasks, and records what they cost, unless

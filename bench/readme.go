@@ -25,10 +25,10 @@ const (
 var front = []struct{ shown, row, what, mine, own string }{
 	{"task switch, 1,000 tasks, one CPU", "one-switch-1000", "", "", goroutines},
 	{"100,000 tasks in a group, one CPU", "one-group", "", "", goroutines},
-	{"echo request, 50 connections: CPU time", "echo-50", "", "tasks", perGoroutine},
-	{"echo request, 1,000 connections: CPU time", "echo-1000", "", "tasks", perGoroutine},
-	{"echo at 25,000 requests/s: p99 latency", "open", "p99 of", "tasks", perGoroutine},
-	{"idle connection: memory", "idle", "", "tasks", perGoroutine},
+	{"echo request, 50 connections: CPU time", "echo-50", "", partTasks, perGoroutine},
+	{"echo request, 1,000 connections: CPU time", "echo-1000", "", partTasks, perGoroutine},
+	{"echo at 25,000 requests/s: p99 latency", "open", "p99 of", partTasks, perGoroutine},
+	{"idle connection: memory", "idle", "", partTasks, perGoroutine},
 }
 
 // summary prints the six lines: Rondo, Go without it, and the cheapest rival.

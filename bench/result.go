@@ -39,6 +39,13 @@ var sections = []section{oneCPU, servers, latency, memory, web, besideGo, lookin
 // line.
 func (s section) manyRivals() bool { return s == servers || s == latency || s == memory }
 
+// Names of the parts of Rondo that echo, in the tables.
+const (
+	partTasks    = "tasks"
+	partSession  = "Session"
+	partProtocol = "Protocol"
+)
+
 // Names of rivals in the tables.
 const (
 	perGoroutine = "net, a goroutine each"

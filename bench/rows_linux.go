@@ -10,11 +10,14 @@ import (
 	"time"
 )
 
+// computingServers are those that can compute beside their work.
+var computingServers = []string{"tasks", "session", "protocol", "net", "tokio"}
+
 func processRows() []row {
 	return slices.Concat(oneCPURows(), []row{
-		echoRow(50, map[string]float64{perGoroutine: 0.92, epollLoop: 1.15}),
-		echoRow(1000, map[string]float64{perGoroutine: 0.92, epollLoop: 1.25}),
-		echoRow(10_000, nil),
+		echoRow(50, budgets{partTasks: {perGoroutine: 0.92, epollLoop: 1.15}, partSession: {epollLoop: 1.10}}),
+		echoRow(1000, budgets{partTasks: {perGoroutine: 0.92, epollLoop: 1.25}, partSession: {perGoroutine: 0.80, epollLoop: 1.10}}),
+		echoRow(10_000, budgets{partSession: {epollLoop: 1.10}}),
 		workload{
 			name: "echo-16k", what: "echo of 16 KiB, 50 connections", conns: 50, size: 16 << 10, share: 4,
 		}.row(),
@@ -23,29 +26,30 @@ func processRows() []row {
 		}.row(),
 		workload{
 			name: "churn", what: "connect, one request of 64 B, close; 50 at once", kind: "churn", conns: 50, size: 64, share: 8,
-			budgets: map[string]float64{perGoroutine: 0.90, epollLoop: 1.20},
+			budgets: budgets{partTasks: {perGoroutine: 0.90, epollLoop: 1.20}},
 			why:     "Accepting and closing take more system calls than in C, and each connection makes objects that the collector has to find.",
 		}.row(),
 		workload{
 			name: "open", what: "64 B, 25,000/s on 100 connections", kind: "open", counted: servers, conns: 100, size: 64,
-			budgets: map[string]float64{epollLoop: 1.25},
+			budgets: budgets{partTasks: {epollLoop: 1.25}},
+			tail:    budgets{partTasks: {perGoroutine: 1.00}},
 			why: "At this rate a server goes to sleep after almost every request. Rondo sleeps in the runtime's poller, which watches Rondo's own: that is dearer than to call epoll_wait directly. " +
 				"With io_uring one system call sends and waits.",
 		}.row(),
 		workload{
 			name: "computing", what: "the same, beside a task that computes 200 µs and yields, again and again", kind: "open", conns: 100, size: 64,
-			computing: 200 * time.Microsecond, servers: []string{"tasks", "protocol", "net", "tokio"},
+			computing: 200 * time.Microsecond, servers: computingServers,
 			p50: 500 * time.Microsecond, p99: 2 * time.Millisecond,
 			why: "A request waits for the step of 200 µs that is running, and then until the loop asks for events again.",
 		}.row(),
-		httpRow(64), idleRow(), millionRow(), inspectRow(),
+		httpRow(64), httpTaskRow(64), idleRow(), millionRow(), inspectRow(),
 	})
 }
 
-func echoRow(conns int, budgets map[string]float64) row {
+func echoRow(conns int, allowed budgets) row {
 	return workload{
 		name: "echo-" + strconv.Itoa(conns), what: "echo of 64 B, " + thousands(conns) + " connections",
-		conns: conns, size: 64, budgets: budgets,
+		conns: conns, size: 64, budgets: allowed,
 	}.row()
 }
 

@@ -2,7 +2,7 @@ package main
 
 // This file has the servers that echo, and the process they run in: one handler in
 // a task for each connection, the same one in a goroutine for each, and the same
-// work as the callbacks of a Protocol.
+// work as the callbacks of a Protocol. session_linux.go has the one with sessions.
 
 import (
 	"context"
@@ -25,9 +25,9 @@ const anyPort = "127.0.0.1:0"
 // serverKinds are the servers in this program. Each prints its address, and serves
 // until ctx is cancelled.
 var serverKinds = map[string]func(ctx context.Context, s serving) error{
-	"rondo": serveRondo, "protocol": serveProtocol, "net": serveNet,
+	"rondo": serveRondo, "session": serveSession, "protocol": serveProtocol, "net": serveNet,
 	"gnet": serveGnet, "netpoll": serveNetpoll,
-	"fasthttp-rondo": serveFasthttpRondo, "fasthttp": serveFasthttp, "net-http": serveNetHTTP,
+	"fasthttp-rondo": serveFasthttpRondo, "fasthttp": serveFasthttp, "httptask": serveHTTPTask, "net-http": serveNetHTTP,
 }
 
 // serve is a server process. It answers "collect" when it has returned its garbage

@@ -28,8 +28,9 @@ type serving struct {
 
 // serverList is in the order of the tables.
 var serverList = []server{
-	{"tasks", "tasks", true, inGo("rondo")},
-	{"protocol", "Protocol", true, inGo("protocol")},
+	{"tasks", partTasks, true, inGo("rondo")},
+	{"session", partSession, true, inGo("session")},
+	{"protocol", partProtocol, true, inGo("protocol")},
 	{"net", perGoroutine, false, inGo("net")},
 	{"gnet", "gnet", false, inGo("gnet")},
 	{"netpoll", "netpoll", false, inGo("netpoll")},
@@ -146,8 +147,12 @@ func closeAll(pairs []*pair, err *error) {
 	}
 }
 
+// budgets are ratios that a part of Rondo must not exceed: by the label of the part,
+// then by that of the rival.
+type budgets map[string]map[string]float64
+
 // compared returns a result for each pair of Rondo with each rival.
-func compared(f result, metric string, pairs []*pair, budgets map[string]float64) (found []result) {
+func compared(f result, metric string, pairs []*pair, allowed budgets) (found []result) {
 	for _, mine := range pairs {
 		for _, theirs := range pairs {
 			if !mine.ours || theirs.ours {
@@ -155,9 +160,7 @@ func compared(f result, metric string, pairs []*pair, budgets map[string]float64
 			}
 			f := f
 			f.Mine, f.Rival, f.Allowed = mine.label, theirs.label, unlimited
-			if mine.label == "tasks" {
-				f.Budget = budgets[theirs.label]
-			}
+			f.Budget = allowed[mine.label][theirs.label]
 			found = append(found, beside(f, mine.costs[metric], theirs.costs[metric]))
 		}
 	}
