@@ -28,7 +28,14 @@ func (f *FD) Accept(t kernel.Task) (sys int, peer Peer, err error) {
 		return errno
 	})
 	s.Release()
+	spent := false
+	defer func() {
+		if !spent && err == nil {
+			unix.Close(sys) // a callback's Goexit unwinds the task that yields
+		}
+	}()
 	t.Spend(0)
+	spent = true
 	if err != nil {
 		return -1, Peer{}, syscallError("accept", err)
 	}

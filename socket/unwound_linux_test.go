@@ -1,0 +1,75 @@
+package socket_test
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// TestGoexitInDial: a callback's Goexit unwinds the task on whose stack it runs. If
+// that one dials or accepts, no descriptor is left, although no collector runs.
+func TestGoexitInDial(t *testing.T) {
+	before := leak.Descriptors()
+	var client sync.WaitGroup
+	for name, wait := range map[string]func(ctx context.Context, l *socket.Listener){
+		"Dial": func(ctx context.Context, l *socket.Listener) {
+			for {
+				c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+				if err != nil {
+					return
+				}
+				c.Close()
+			}
+		},
+		"Accept": func(ctx context.Context, l *socket.Listener) {
+			for {
+				client.Go(func() {
+					if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
+						c.Close()
+					}
+				})
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				c.Close()
+			}
+		},
+	} {
+		for turns := range 12 {
+			var w sync.WaitGroup
+			w.Go(func() {
+				_ = rondo.Run(t.Context(), func(ctx context.Context) error {
+					l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+					if err != nil {
+						return err
+					}
+					defer l.Close()
+					exit(rondo.LoopOf(ctx), turns)
+					wait(ctx, l)
+					return nil
+				})
+			})
+			w.Wait()
+			client.Wait()
+			if after := leak.Descriptors(); after > before {
+				t.Fatalf("%s, Goexit in turn %d: %d descriptors before, %d after", name, turns, before, after)
+			}
+		}
+	}
+}
+
+// exit calls Goexit in a callback after some turns of the loop.
+func exit(l *rondo.Loop, turns int) {
+	if turns == 0 {
+		l.CallSoon(runtime.Goexit)
+		return
+	}
+	l.CallSoon(func() { exit(l, turns-1) })
+}
