@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/leak"
@@ -28,12 +29,18 @@ func TestGoexitInDial(t *testing.T) {
 			}
 		},
 		"Accept": func(ctx context.Context, l *socket.Listener) {
-			for {
+			// So many wait to be accepted that the task yields between two of them.
+			for range 40 {
 				client.Go(func() {
 					if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
+						_, _ = c.Read(make([]byte, 1))
 						c.Close()
 					}
 				})
+			}
+			_ = rondo.Sleep(ctx, time.Millisecond)
+			exit(rondo.LoopOf(ctx), 0)
+			for {
 				c, err := l.Accept()
 				if err != nil {
 					return

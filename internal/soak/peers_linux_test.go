@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/socket"
 )
@@ -166,5 +164,5 @@ func urgent(conn *net.TCPConn) {
 	if err != nil {
 		return
 	}
-	_ = raw.Control(func(fd uintptr) { _ = unix.Send(int(fd), []byte("!"), unix.MSG_OOB) })
+	_ = raw.Control(func(fd uintptr) { _, _ = syscall.SendmsgN(int(fd), []byte("!"), nil, nil, syscall.MSG_OOB) })
 }
