@@ -18,8 +18,9 @@ import (
 func TestGoexitInDial(t *testing.T) {
 	before := leak.Descriptors()
 	var client sync.WaitGroup
-	for name, wait := range map[string]func(ctx context.Context, l *socket.Listener){
-		"Dial": func(ctx context.Context, l *socket.Listener) {
+	for name, wait := range map[string]func(ctx context.Context, l *socket.Listener, turns int){
+		"Dial": func(ctx context.Context, l *socket.Listener, turns int) {
+			exit(rondo.LoopOf(ctx), turns)
 			for {
 				c, err := socket.Dial(ctx, "tcp", l.Addr().String())
 				if err != nil {
@@ -28,18 +29,23 @@ func TestGoexitInDial(t *testing.T) {
 				c.Close()
 			}
 		},
-		"Accept": func(ctx context.Context, l *socket.Listener) {
+		"Accept": func(ctx context.Context, l *socket.Listener, turns int) {
 			// So many wait to be accepted that the task yields between two of them.
+			var dialled sync.WaitGroup
 			for range 40 {
+				dialled.Add(1)
 				client.Go(func() {
-					if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
+					c, err := net.Dial("tcp", l.Addr().String())
+					dialled.Done()
+					if err == nil {
+						_ = c.SetDeadline(time.Now().Add(5 * time.Second))
 						_, _ = c.Read(make([]byte, 1))
 						c.Close()
 					}
 				})
 			}
-			_ = rondo.Sleep(ctx, time.Millisecond)
-			exit(rondo.LoopOf(ctx), 0)
+			_, _ = rondo.Offload(ctx, func(context.Context) (int, error) { dialled.Wait(); return 0, nil })
+			exit(rondo.LoopOf(ctx), turns)
 			for {
 				c, err := l.Accept()
 				if err != nil {
@@ -58,8 +64,7 @@ func TestGoexitInDial(t *testing.T) {
 						return err
 					}
 					defer l.Close()
-					exit(rondo.LoopOf(ctx), turns)
-					wait(ctx, l)
+					wait(ctx, l, turns)
 					return nil
 				})
 			})
