@@ -20,6 +20,7 @@ func (f *FD) Accept(t kernel.Task) (sys int, peer Peer, err error) {
 		return -1, Peer{}, err
 	}
 	err = s.attempt(t, "accept", func() (errno syscall.Errno) {
+		keepNonblock(f.sys)
 		sys, peer, errno = accept(f.sys)
 		if errno == syscall.ECONNABORTED {
 			// It was closed before it was accepted: look for the next.
@@ -51,6 +52,16 @@ func (f *FD) LocalPeer() Peer {
 		return Peer{}
 	}
 	return LocalPeer(f.sys) // it never blocks, and f.sys stays open under mu
+}
+
+// keepNonblock makes a listening socket non-blocking again. The mode belongs to the
+// open file, so any process that shares it may have changed it, as os.File.Fd does;
+// and accept is the one call that has no flag against waiting. Another process may
+// take the connection that was reported, and then accept would stop the loop.
+func keepNonblock(sys int) {
+	if flags, err := unix.FcntlInt(uintptr(sys), unix.F_GETFL, 0); err == nil && flags&unix.O_NONBLOCK == 0 {
+		_ = unix.SetNonblock(sys, true)
+	}
 }
 
 // Connect connects the socket to an address. It waits until the socket is
