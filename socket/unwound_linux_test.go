@@ -1,3 +1,5 @@
+//go:build !rondo_portable
+
 package socket_test
 
 import (
@@ -12,6 +14,8 @@ import (
 	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/socket"
 )
+
+// The portable driver leaves the descriptors of an unwound call to the collector.
 
 // TestGoexitInDial: a callback's Goexit unwinds the task on whose stack it runs. If
 // that one dials or accepts, no descriptor is left, although no collector runs.

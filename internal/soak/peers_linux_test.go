@@ -1,3 +1,5 @@
+//go:build !rondo_portable
+
 package soak
 
 // This file has the servers of a round, and the peers that misbehave towards them.
