@@ -5,6 +5,7 @@ package fd
 // How a connection starts: accepted from a listener, or connected.
 
 import (
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -13,14 +14,17 @@ import (
 )
 
 // Accept waits for a connection and returns its non-blocking descriptor and its
-// peer. Only tasks may call it.
-func (f *FD) Accept(t kernel.Task) (sys int, peer Peer, err error) {
+// peer. shared says that the listener may have a descriptor elsewhere. Only tasks may
+// call it.
+func (f *FD) Accept(t kernel.Task, shared *atomic.Bool) (sys int, peer Peer, err error) {
 	s := &f.read
 	if err := s.Take(t); err != nil {
 		return -1, Peer{}, err
 	}
 	err = s.attempt(t, "accept", func() (errno syscall.Errno) {
-		keepNonblock(f.sys)
+		if shared.Load() {
+			keepNonblock(f.sys)
+		}
 		sys, peer, errno = accept(f.sys)
 		if errno == syscall.ECONNABORTED {
 			// It was closed before it was accepted: look for the next.
