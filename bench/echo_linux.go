@@ -63,6 +63,9 @@ func (w workload) run(o options) (found []result, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.servers != nil {
+		w.servers = o.servers
+	}
 	return w.measure(o, onServer, onLoad, chosen(w.servers))
 }
 

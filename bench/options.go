@@ -15,6 +15,7 @@ type options struct {
 	sleep    time.Duration // how long each of the many sleeps
 	requests int           // requests in a round of a server
 	conns    int           // the most connections to a server
+	servers  []string      // the servers of a row that echoes; nil: those that the row names
 	open     time.Duration // a round of the open loop
 	million  int           // tasks in the row with a million of them
 	asleep   time.Duration // how long each of these sleeps
