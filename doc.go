@@ -81,6 +81,7 @@
 //   - Use [Race] if you want the first success and the others cancelled.
 //   - Use [Map] if you have a sequence and want a few at a time, results in order.
 //   - Use [WaitAny] if you have tasks and want the first that ends.
+//   - Use [Select] if you have queues, events, futures or a time, and want to take one.
 //   - Use [AsCompleted] if you have Futures and want each when it is done.
 //
 // # Waiting for each other

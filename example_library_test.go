@@ -294,3 +294,69 @@ func ExampleWaitAny() {
 	})
 	// Output: true broken pipe false
 }
+
+// A worker takes jobs until it is told to stop.
+func ExampleSelect() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		jobs := rondo.NewQueue[string](0)
+		var stop rondo.Event
+		rondo.Go(ctx, func(ctx context.Context) error {
+			for _, job := range []string{"sweep", "mop"} {
+				if err := jobs.Put(ctx, job); err != nil {
+					return err
+				}
+			}
+			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+				return err
+			}
+			stop.Set()
+			return nil
+		})
+		var job string
+		for {
+			switch i, err := rondo.Select(ctx, stop.WaitCase(), jobs.GetCase(&job), rondo.After(time.Minute)); {
+			case err != nil:
+				return err
+			case i == 0:
+				fmt.Println("stopped")
+				return nil
+			case i == 1:
+				fmt.Println(job)
+			case i == 2:
+				fmt.Println("a minute without a job")
+			}
+		}
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// sweep
+	// mop
+	// stopped
+}
+
+// Two queues that are never empty have their turns one after the other.
+func ExampleRoundRobin() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		a, b := rondo.NewQueue[string](0), rondo.NewQueue[string](0)
+		for range 3 {
+			a.TryPut("a")
+			b.TryPut("b")
+		}
+		var turns rondo.RoundRobin
+		var v string
+		for range 4 {
+			if _, err := turns.Select(ctx, a.GetCase(&v), b.GetCase(&v)); err != nil {
+				return err
+			}
+			fmt.Print(v)
+		}
+		fmt.Println()
+		return nil
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: abab
+}

@@ -111,12 +111,20 @@ func (w *worker) on() uint64 {
 	return w.reason.On
 }
 
-// of returns the name of what a waiting task waits for, if it has one.
+// of returns the name of what a waiting task waits for, if it has one; of a Select
+// what each case waits for.
 func (w *worker) of() string {
-	if w.list == nil {
+	if w.reason.What == selecting {
+		return w.selection.words(w)
+	}
+	return w.list.of()
+}
+
+func (w *WaitList) of() string {
+	if w == nil {
 		return ""
 	}
-	switch of := w.list.Of.(type) {
+	switch of := w.Of.(type) {
 	case *string:
 		return *of
 	case fmt.Stringer:
@@ -127,21 +135,65 @@ func (w *worker) of() string {
 
 // waiting says what a waiting task waits for in words.
 func (w *worker) waiting() string {
-	what := w.reason.What
-	if of := w.of(); of != "" {
+	if w.reason.What == selecting {
+		return fmt.Sprintf("select of %d: %s", len(w.selection.places), w.selection.words(w))
+	}
+	return w.reason.words(w.list, w.job)
+}
+
+// words says what t waits for in list, for the reason why.
+func (why Reason) words(list *WaitList, t *Task) string {
+	what := why.What
+	if of := list.of(); of != "" {
 		what += " " + strconv.Quote(of)
 	}
+	var owner *Task
+	if list != nil {
+		owner = list.Owner
+	}
 	switch {
-	case w.list != nil && w.list.Owner != nil && what == "task":
-		return w.list.Owner.Name()
-	case w.list != nil && w.list.Owner == w.job:
+	case owner != nil && what == "task":
+		return owner.Name()
+	case owner == t && t != nil:
 		return what + " held by the task itself: it is not re-entrant"
-	case w.list != nil && w.list.Owner != nil:
-		return what + " held by " + w.list.Owner.Name()
-	case w.reason.On != 0:
-		return fmt.Sprintf("%s %d", what, w.reason.On)
+	case owner != nil:
+		return what + " held by " + owner.Name()
+	case why.On != 0:
+		return fmt.Sprintf("%s %d", what, why.On)
 	}
 	return what
+}
+
+// selecting is the reason of a task in a Select. What it waits for is in the worker's
+// selection.
+const selecting = "select"
+
+// listed ranges over the places that are in a list.
+func (s *selection) listed() iter.Seq[*place] {
+	return func(yield func(*place) bool) {
+		if s == nil {
+			return
+		}
+		for i := range s.places {
+			if p := &s.places[i]; p.list != nil && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// words says what w's task waits for in each case.
+func (s *selection) words(w *worker) string {
+	var cases []string
+	for i := range s.places {
+		switch p := &s.places[i]; {
+		case p.list != nil:
+			cases = append(cases, p.why.words(p.list, w.job))
+		case i == s.timer:
+			cases = append(cases, "sleep")
+		}
+	}
+	return strings.Join(cases, ", ")
 }
 
 // startedAt returns the place where the task was started, if that is known.

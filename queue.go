@@ -86,17 +86,51 @@ func (q *Queue[T]) Put(ctx context.Context, v T) error {
 		if err := q.putters.Park(ctx, Reason{What: "put"}); err != nil {
 			return err
 		}
-		if q.reserved > 0 {
-			q.reserved--
-		}
-		if q.closed {
-			return ErrQueueClosed
-		}
-	} else if err := Check(ctx); err != nil {
+		return q.putReserved(v)
+	}
+	if err := Check(ctx); err != nil {
 		return err
 	}
 	q.push(v)
 	return nil
+}
+
+// putReserved adds v after a wait, for which there is room unless q was closed.
+func (q *Queue[T]) putReserved(v T) error {
+	if q.reserved > 0 {
+		q.reserved--
+	}
+	if q.closed {
+		return ErrQueueClosed
+	}
+	q.push(v)
+	return nil
+}
+
+// PutCase is Put as a case of a Select.
+func (q *Queue[T]) PutCase(v T) Case { return Case{On: (*putCase[T])(q), To: v} }
+
+type putCase[T any] Queue[T]
+
+func (c *putCase[T]) Try(_ context.Context, v any) (bool, error) {
+	if c.closed {
+		return true, ErrQueueClosed
+	}
+	value, _ := v.(T) // a nil interface is no T
+	return (*Queue[T])(c).TryPut(value), nil
+}
+
+func (c *putCase[T]) Begin(context.Context) (*WaitList, Reason) {
+	c.putters.Of = &c.Name
+	return &c.putters, Reason{What: "put"}
+}
+
+func (c *putCase[T]) End(v any, woken bool) error {
+	if !woken {
+		return nil
+	}
+	value, _ := v.(T)
+	return (*Queue[T])(c).putReserved(value)
 }
 
 // TryPut adds v if there is room, and reports whether there was. It never
@@ -122,14 +156,58 @@ func (q *Queue[T]) Get(ctx context.Context) (T, error) {
 		if err := q.getters.Park(ctx, Reason{What: "get"}); err != nil {
 			return zero, err
 		}
-		if q.promised == 0 {
-			return zero, ErrQueueClosed
-		}
-		q.promised--
-	} else if err := Check(ctx); err != nil {
+		return q.getPromised()
+	}
+	if err := Check(ctx); err != nil {
 		return zero, err
 	}
 	return q.pop(), nil
+}
+
+// getPromised takes a value after a wait, to which one is promised unless q was
+// closed.
+func (q *Queue[T]) getPromised() (v T, err error) {
+	if q.promised == 0 {
+		return v, ErrQueueClosed
+	}
+	q.promised--
+	return q.pop(), nil
+}
+
+// GetCase is Get as a case of a Select. The value is in *v when the case is taken
+// without an error.
+func (q *Queue[T]) GetCase(v *T) Case {
+	if v == nil {
+		panic("rondo: Queue.GetCase with a nil pointer")
+	}
+	return Case{On: (*getCase[T])(q), To: v}
+}
+
+type getCase[T any] Queue[T]
+
+func (c *getCase[T]) Try(_ context.Context, v any) (bool, error) {
+	q := (*Queue[T])(c)
+	if q.Len() > 0 {
+		*v.(*T) = q.pop()
+		return true, nil
+	}
+	return q.closed, ErrQueueClosed
+}
+
+func (c *getCase[T]) Begin(context.Context) (*WaitList, Reason) {
+	c.getters.Of = &c.Name
+	return &c.getters, Reason{What: "get"}
+}
+
+func (c *getCase[T]) End(v any, woken bool) error {
+	if !woken {
+		return nil
+	}
+	value, err := (*Queue[T])(c).getPromised()
+	if err == nil {
+		*v.(*T) = value
+	}
+	return err
 }
 
 // TryGet takes the value that is next if there is one, and reports whether there

@@ -198,6 +198,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 	l.inbox.ended = make(chan struct{})
 	l.runTask = new(Task)
 	l.runTask.worker = &worker{loop: l, job: l.runTask, g: gid.Record()}
+	l.runTask.worker.waiter.worker = l.runTask.worker
 	l.runTask.SetName("Run")
 	l.runTask.scope.loop = l
 	l.runTask.gid, l.root.host = gid.ID(), l.runTask

@@ -15,7 +15,6 @@ import (
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
-	"github.com/rondo-go/rondo/internal/list"
 )
 
 // A worker is a goroutine that runs tasks. What a task needs only from its start
@@ -31,10 +30,10 @@ type worker struct {
 	timerIndex int32  // its place among the loop's timers, plus one
 
 	// What its task waits for.
-	cause        *cancellation      // why the wait was ended before its time
-	under        *Scope             // whose cancellation ends the wait; nil if none does
-	list         *WaitList          // what it waits in; nil if in none
-	links        list.Links[worker] // its neighbours in list
+	cause        *cancellation // why the wait was ended before its time
+	under        *Scope        // whose cancellation ends the wait; nil if none does
+	waiter                     // its place in what it waits in
+	selection    *selection    // of its Selects; nil before the first
 	reason       Reason
 	since        int64  // the loop's clock when it began to wait
 	inner        *Scope // the scope opened last of those that the task's body is in
@@ -115,6 +114,7 @@ func (l *Loop) grow() {
 // newWorker makes a worker, parked in the slot of its birth.
 func (l *Loop) newWorker() *worker {
 	w := &worker{loop: l}
+	w.waiter.worker = w
 	s := &w.home
 	s.born, w.at = w, s
 	s.next, _ = iter.Pull(func(yield func(unit) bool) {

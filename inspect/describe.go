@@ -32,7 +32,11 @@ func (r *reader) describe(head record) {
 	r.name()
 	r.readScopes()
 	timers := r.timers(head)
-	labels := r.labels()
+	lists := make([]record, len(r.tasks))
+	for i, s := range r.tasks {
+		lists[i] = s.list
+	}
+	labels := r.labels(lists)
 	what := r.reasons()
 	for i, s := range r.tasks {
 		t := s.info
@@ -55,6 +59,7 @@ func (r *reader) describe(head record) {
 			s.info.Waiting = r.waiting(s, labels[i])
 		}
 	}
+	r.selections()
 }
 
 // readScopes reads the scopes that the tasks are in.
@@ -175,22 +180,22 @@ func (r *reader) reasons() []string {
 	return r.strings(addrs, lengths)
 }
 
-// labels returns for each task what the thing that it waits for is called.
-func (r *reader) labels() []string {
-	kinds := make([]string, len(r.tasks))
-	things := make([]uint64, len(r.tasks))
-	for i, s := range r.tasks {
-		if s.list.b == nil {
+// labels returns for each list what the thing that its tasks wait for is called.
+func (r *reader) labels(lists []record) []string {
+	kinds := make([]string, len(lists))
+	things := make([]uint64, len(lists))
+	for i, l := range lists {
+		if l.b == nil {
 			continue
 		}
-		if kind, at := s.list.pair(layout.ListOf); kind != 0 {
+		if kind, at := l.pair(layout.ListOf); kind != 0 {
 			kinds[i], things[i] = r.program.TypeName(kind), at
 		}
 	}
 	// All kinds that are known begin with a string or a slice of bytes; a port
 	// stands behind the slice.
-	addrs, lengths := make([]uint64, len(r.tasks)), make([]uint64, len(r.tasks))
-	ports := make([]uint64, len(r.tasks))
+	addrs, lengths := make([]uint64, len(lists)), make([]uint64, len(lists))
+	ports := make([]uint64, len(lists))
 	for i := range kinds {
 		switch kinds[i] {
 		case "*net.TCPAddr", "*net.UDPAddr":
@@ -235,19 +240,28 @@ func (r *reader) address(at, n, port uint64) string {
 // waiting says what s waits for.
 func (r *reader) waiting(s *seen, label string) string {
 	t := s.info
-	on := s.worker.uint64(layout.WorkerOn)
+	words := r.words(t.What, s.worker.uint64(layout.WorkerOn), s.list, label, t)
+	if t.What == "sleep" && t.Due > 0 {
+		words += " " + short(t.Due)
+	}
+	return words
+}
+
+// words says what is waited for in a list: what and on are the reason. The numbers of
+// what it is are noted in t.
+func (r *reader) words(what string, on uint64, list record, label string, t *Task) string {
 	var owner *Task
-	if s.list.b != nil {
-		if o := r.byAddr[s.list.uint64(layout.ListOwner)]; o != nil {
+	if list.b != nil {
+		if o := r.byAddr[list.uint64(layout.ListOwner)]; o != nil {
 			owner = o.info
 		}
 	}
-	words := []string{t.What}
+	words := []string{what}
 	if label != "" {
 		words = append(words, label)
 	}
 	switch {
-	case t.What == "task" || t.What == "future" && owner != nil:
+	case what == "task" || what == "future" && owner != nil:
 		t.On = on
 		if owner != nil {
 			t.On = owner.ID
@@ -261,9 +275,6 @@ func (r *reader) waiting(s *seen, label string) string {
 	case on != 0:
 		t.FD = int(on & 0x7fffffff)
 		words = append(words, fmt.Sprintf("fd %d", t.FD))
-	}
-	if t.What == "sleep" && t.Due > 0 {
-		words = append(words, short(t.Due))
 	}
 	return strings.Join(words, " ")
 }

@@ -101,6 +101,15 @@ var waitings = map[string]func(ctx context.Context) waiting{
 		m.TryLock()
 		return waiting{m.RLock, func(context.Context) { m.Unlock() }}
 	},
+	"RoundRobin.Select": func(context.Context) waiting {
+		var e rondo.Event
+		var turns rondo.RoundRobin
+		return waiting{func(ctx context.Context) error {
+			_, err := turns.Select(ctx, rondo.After(time.Hour), e.WaitCase())
+			return err
+		},
+			func(context.Context) { e.Set(); e.Clear() }}
+	},
 	"Scope.Start": func(ctx context.Context) waiting {
 		// The task that is started calls started as soon as it runs again.
 		var gate rondo.Event
@@ -121,6 +130,14 @@ var waitings = map[string]func(ctx context.Context) waiting{
 			gate.Set()
 			until(ctx, func() bool { return begun })
 		}}
+	},
+	"Select": func(context.Context) waiting {
+		q := rondo.NewQueue[int](0)
+		return waiting{func(ctx context.Context) error {
+			_, err := rondo.Select(ctx, rondo.After(time.Hour), q.GetCase(new(int)))
+			return err
+		},
+			func(context.Context) { q.TryPut(1) }}
 	},
 	"Semaphore.Acquire": func(context.Context) waiting {
 		s := rondo.NewSemaphore(0)

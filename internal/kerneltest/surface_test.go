@@ -107,6 +107,11 @@ var taskCalls = []call{
 		_, _, err := rondo.Receive(ctx, closed)
 		return err
 	}},
+	{"RoundRobin.Select", fails, fails, "RoundRobin.Select", func(ctx context.Context, _ *objects) error {
+		_, err := new(rondo.RoundRobin).Select(ctx, rondo.After(0))
+		return err
+	}},
+	{"Select", fails, fails, "Select", func(ctx context.Context, _ *objects) error { _, err := rondo.Select(ctx, rondo.After(0)); return err }},
 	{"Settle", fails, fails, "Settle", func(ctx context.Context, _ *objects) error { return rondo.Settle(ctx, one)[0].Err }},
 	{"Task.Wait", fails, works, "Task.Wait", func(ctx context.Context, o *objects) error { return o.task.Wait(ctx) }},
 	{"WaitAny", fails, fails, "WaitAny", func(ctx context.Context, o *objects) error { _, err := rondo.WaitAny(ctx, o.task); return err }},

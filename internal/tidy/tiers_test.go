@@ -13,7 +13,7 @@ import (
 var kernelFiles = []string{
 	"loop", "baton", "worker", "park", "task", "scope", "unwind", "contextwatch", // the heart
 	"schedule", "timer", "inbox", "caller", "context", "cancellation", "errors", "info", "observer", "layout",
-	"run", "deadlock", "group", "sleep", "join", "future", "offload", "pull", "map", "tracer", "hooks",
+	"run", "deadlock", "group", "sleep", "join", "select", "future", "offload", "pull", "map", "tracer", "hooks",
 }
 
 // structures are the packages below internal that a library file may import: they
