@@ -290,7 +290,7 @@ func (t *Task) ID() uint64 { return t.id }
 // told. It knows nothing of how tasks run.
 
 // state is what a task is doing. At any moment each live task is either new or
-// ready, and then in the loop's queue once; or running, and there is one such
+// ready, and then in the loop's queue once, unless its scope's limit holds it back; or running, and there is one such
 // task at most; or waiting, and then in at most one WaitList.
 type state uint8
 

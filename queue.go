@@ -11,7 +11,7 @@ import (
 )
 
 // A Queue hands values from tasks to tasks. Which value is next depends on how
-// it was made: by NewQueue, the one that was put first; by NewStack, the one
+// it was made: by NewQueue or NewSlidingQueue, the one that was put first; by NewStack, the one
 // that was put last; by NewPriorityQueue, the least. Put waits while it is full,
 // Get while it is empty. Close ends it in order: what is in it is still handed
 // out.
@@ -27,7 +27,9 @@ type Queue[T any] struct {
 	Name string
 
 	held   held[T]
-	limit  int // of values; 0: none
+	limit  int    // of values; 0: none
+	slides bool   // when it is full, a Put drops the value that was put first
+	slid   uint64 // values that were dropped because it slides
 	closed bool
 	open   int // values taken in, and not reported by TaskDone
 	// Getters wait only while every value is promised, and putters only while
@@ -49,6 +51,17 @@ func NewQueue[T any](limit int) *Queue[T] {
 		panic("rondo: NewQueue with a negative limit")
 	}
 	return &Queue[T]{limit: limit}
+}
+
+// NewSlidingQueue makes a Queue that keeps the last limit values, of which the one
+// that was put first is next. When it is full, Put and TryPut drop that one and do not
+// wait. Use it for what gets old, such as positions or frames; Dropped counts what was
+// lost. It panics if limit is not positive.
+func NewSlidingQueue[T any](limit int) *Queue[T] {
+	if limit <= 0 {
+		panic("rondo: NewSlidingQueue with a limit that is not positive")
+	}
+	return &Queue[T]{limit: limit, slides: true}
 }
 
 // NewStack makes a Queue that holds at most limit values, of which the one that
@@ -286,10 +299,19 @@ func (q *Queue[T]) Join(ctx context.Context) error {
 	return q.joiners.Park(ctx, Reason{What: "join"})
 }
 
-func (q *Queue[T]) full() bool { return q.limit > 0 && q.held.len()+q.reserved >= q.limit }
+// Dropped counts the values that Put has dropped, in a Queue of NewSlidingQueue. For
+// Join the work on them is finished.
+func (q *Queue[T]) Dropped() uint64 { return q.slid }
+
+func (q *Queue[T]) full() bool { return q.limit > 0 && !q.slides && q.held.len()+q.reserved >= q.limit }
 
 // push adds v, and promises a value to the getter that has waited longest.
 func (q *Queue[T]) push(v T) {
+	if q.slides && q.held.len() == q.limit {
+		q.held.pop() // a value that is promised is any value
+		q.slid++
+		q.open--
+	}
 	q.held.push(v)
 	q.open++
 	if q.getters.Wake() {

@@ -143,6 +143,10 @@ var waitings = map[string]func(ctx context.Context) waiting{
 		s := rondo.NewSemaphore(0)
 		return waiting{s.Acquire, func(context.Context) { s.Resize(1) }}
 	},
+	"Semaphore.AcquireN": func(context.Context) waiting {
+		s := rondo.NewSemaphore(1)
+		return waiting{func(ctx context.Context) error { return s.AcquireN(ctx, 2) }, func(context.Context) { s.Resize(2) }}
+	},
 	"Sleep": func(context.Context) waiting {
 		return waiting{func(ctx context.Context) error { return rondo.Sleep(ctx, time.Second) }, second}
 	},
@@ -187,8 +191,8 @@ func second(ctx context.Context) { _ = rondo.Sleep(ctx, time.Second) }
 // notWaits are the calls that take a ctx and are not in the table: they do not
 // wait for one thing that satisfies them, or for a goroutine that has the last word.
 var notWaits = []string{
-	"Async", "Check", "Current", "Deadline", "Gather", "Go", "Group", "LoopOf", "Map", "NewFuture", "Now", "Offload", "Pull",
-	"Race", "Receive", "Run", "Runner.Run", "Settle", "Shield", "Tasks", "TimedOut", "Timeout", "Yield",
+	"Async", "Check", "Current", "Deadline", "Gather", "Go", "Group", "LoopOf", "Map", "NewFuture", "Now", "Offload", "OffloadFunc", "Pull",
+	"Race", "Receive", "Run", "Runner.Run", "Settle", "Shield", "Tasks", "TimedOut", "Timeout", "WaitCancelled", "Yield",
 }
 
 // TestSatisfiedBeforeTheCancellation: whichever comes first in one step, what

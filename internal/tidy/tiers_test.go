@@ -18,7 +18,7 @@ var kernelFiles = []string{
 
 // structures are the packages below internal that a library file may import: they
 // know nothing of the loop.
-var structures = []string{"ring", "heap"}
+var structures = []string{"ring", "heap", "list"}
 
 // kernel reports whether s is a kernel file.
 func (s *source) kernel() bool {
