@@ -90,7 +90,7 @@
 // guards code that waits inside; code that does not wait needs none. [RWMutex],
 // [Cond], [Semaphore] and [Barrier] are what their names say. [Async] is Go for a
 // function with a result. Any goroutine may set a [Future] that [NewFuture] made.
-// Build your own primitives on [WaitList].
+// Build your own primitives on [WaitList]. Package broadcast has what many tasks read.
 //
 //	length := rondo.Async(ctx, func(ctx context.Context) (int, error) {
 //		return len("rondo"), rondo.Sleep(ctx, time.Millisecond)
