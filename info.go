@@ -92,14 +92,17 @@ func (t *Task) info() TaskInfo {
 
 // function returns the name of the function that a task runs: the user's, also if
 // Rondo has wrapped it into one of its own.
-func (t *Task) function() string {
-	if t.extra != nil && t.extra.entry != 0 {
-		return stacks.FuncName(t.extra.entry)
+func (t *Task) function() string { return stacks.FuncName(t.entry()) }
+
+// entry returns where that function begins, or 0.
+func (t *Task) entry() uintptr {
+	switch {
+	case t.extra != nil && t.extra.entry != 0:
+		return t.extra.entry
+	case t.fn == nil:
+		return 0
 	}
-	if t.fn == nil {
-		return ""
-	}
-	return stacks.FuncName(reflect.ValueOf(t.fn).Pointer())
+	return reflect.ValueOf(t.fn).Pointer()
 }
 
 // on returns the number of what a waiting task waits for: the task that can end

@@ -61,8 +61,10 @@ type pool struct {
 	stuck     int   // how many of them could not be when it was last tried
 	due       bool  // the goroutine of Run is to try
 	retiring  bool  // it does
-	runSlot   *slot // with direct false: where the goroutine of Run is parked
-	nextSlot  *slot // with direct false: the one it goes to next
+
+	label    func(t *Task) // labels the calling goroutine for t, or for none; nil without ProfileLabels
+	runSlot  *slot         // with direct false: where the goroutine of Run is parked
+	nextSlot *slot         // with direct false: the one it goes to next
 }
 
 // assign gives nx, which has not started, to an idle worker. There it is parked
@@ -195,6 +197,9 @@ func (w *worker) perform() {
 func (w *worker) arrive() {
 	w.job.gid = w.id
 	w.loop.arrive(w.job)
+	if label := w.loop.label; label != nil {
+		label(w.job)
+	}
 }
 
 // finish ends w.job, which has returned.
@@ -203,6 +208,9 @@ func (w *worker) arrive() {
 func (w *worker) finish(err error) {
 	if w.job.scope.extra != nil {
 		w.job.leaveOwn()
+	}
+	if label := w.loop.label; label != nil {
+		label(nil)
 	}
 	w.loop.finish(w.job, err)
 }

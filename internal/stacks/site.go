@@ -122,4 +122,4 @@ func own(function string) bool {
 }
 
 // packages are Rondo's packages for programs.
-var packages = []string{".", "/socket.", "/process.", "/signals.", "/sim.", "/coro.", "/broadcast."}
+var packages = []string{".", "/socket.", "/process.", "/signals.", "/sim.", "/coro.", "/broadcast.", "/slogtask."}

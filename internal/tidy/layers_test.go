@@ -15,7 +15,7 @@ var rows = [][]string{
 	{"internal/watchdog"},
 	{"."},
 	{"internal/fd", "internal/goinspect", "internal/conformance", "internal/kerneltest", "internal/soak"},
-	{"socket", "process", "signals", "broadcast", "sim", "inspect"},
+	{"socket", "process", "signals", "broadcast", "slogtask", "sim", "inspect"},
 	{"cmd/...", "examples/...", "interop/...", "bench/..."},
 }
 

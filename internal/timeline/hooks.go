@@ -14,6 +14,7 @@ type Task interface {
 	ID() uint64
 	Parent() uint64              // the number of the task that started it, or 0
 	Labels() (line, step string) // the name of its line, and what its steps are called there
+	Function() string            // the function that it runs, without its package's path
 }
 
 // Hooks are called when something happens to the tasks of a loop, as those of a
@@ -73,8 +74,9 @@ type traced struct {
 }
 
 // ExecutionTrace returns hooks that show tasks in an execution trace of package
-// runtime/trace, while one is being taken. Each task is a user-defined task there,
-// what it waits for is logged to it, and one region, on its goroutine, lasts from its
+// runtime/trace, while one is being taken. Each task is a user-defined task there, of
+// the type that its function names, so that go tool trace groups tasks by function. Its
+// name, and what it waits for, are logged to it, and one region, on its goroutine, lasts from its
 // first step to its end. A region for each step would not do: regions nest by
 // goroutine, and a step may end while one is open that the task itself began.
 func ExecutionTrace() Hooks {
@@ -88,15 +90,15 @@ func ExecutionTrace() Hooks {
 			if parent := live[t.Parent()]; parent != nil {
 				above = parent.ctx
 			}
-			name, _ := t.Labels()
 			x := new(traced)
-			x.ctx, x.task = trace.NewTask(above, name)
+			x.ctx, x.task = trace.NewTask(above, t.Function())
 			live[t.ID()] = x
 		},
 		Stepped: func(t Task, _ time.Time) {
 			if x := live[t.ID()]; x != nil && x.region == nil {
-				_, step := t.Labels()
-				x.region = trace.StartRegion(x.ctx, step)
+				name, _ := t.Labels()
+				trace.Log(x.ctx, "task", strings.TrimSuffix(name, " "+t.Function()))
+				x.region = trace.StartRegion(x.ctx, t.Function())
 			}
 		},
 		Parked: func(t Task, why string, _ time.Time) {
