@@ -1,7 +1,7 @@
 # make alone lists the targets. Each step of check is a step of .ci/run.
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt clean vet staticcheck tidy api test race emulator plain portable cross seeds bench
+.PHONY: help check fmt clean vet staticcheck tidy api test race checkptr gc stress emulator plain portable cross seeds bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -32,6 +32,15 @@ test: ## the tests of every module, on two Go releases
 
 race: ## the same under the race detector, on one release
 	@bash .ci/run race
+
+checkptr: ## the tests of the kernel, with a check at each conversion of an unsafe pointer
+	@bash .ci/run checkptr
+
+gc: ## the tests of the kernel while the garbage collector runs all the time
+	@bash .ci/run gc
+
+stress: ## the short tests 50 times under -race, beside busy loops: make stress N=10
+	@bash .ci/stress $(or $(N),50)
 
 emulator: ## inspect reads a program for arm64, under qemu
 	@bash .ci/run emulator

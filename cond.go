@@ -33,11 +33,11 @@ type Cond struct {
 // loop is in deadlock.
 func (c *Cond) Wait(ctx context.Context) error {
 	if c.L == nil {
-		panic("rondo: Cond.Wait without L")
+		panic("rondo: Cond.Wait without L: set L to a Mutex, and lock it before Wait")
 	}
 	if c.L.TryLock() {
 		c.L.Unlock()
-		panic("rondo: Cond.Wait with L unlocked")
+		panic("rondo: Cond.Wait with L unlocked: lock it before Wait")
 	}
 	if err := Check(ctx); err != nil {
 		return err

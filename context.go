@@ -7,11 +7,21 @@ package rondo
 // A context of the standard library that is made from a scope costs nothing
 // until the scope is asked for Done; then the scope makes one of its own, which
 // stands for it in package context. It ends with the scope.
+//
+// It also says what cancelled a scope, and which errors only say that it was
+// cancelled. When a scope is cancelled, its tasks end with errors that say no more
+// than that, and those are no errors of the scope.
+//
+// The law: an error that says anything more is kept, words around the cause and
+// errors joined with it included. DESIGN.md, section 4, has the table.
 
 import (
 	"context"
 	"math"
 	"time"
+
+	"github.com/rondo-go/rondo/internal/errtree"
+	"github.com/rondo-go/rondo/internal/stdctx"
 )
 
 // never is the deadline of a scope that has none.
@@ -76,3 +86,43 @@ func scopeOf(ctx context.Context) *Scope {
 // cancelled returns what cancelled the scope, or nil; once the scope is closed,
 // never nil.
 func (s *Scope) cancelled() *cancellation { return s.published.Ended() }
+
+// A cancellation is what cancelled a scope. A scope that is cancelled because one
+// above it was has that one's cancellation.
+type cancellation struct {
+	err    error  // what Err returns: context.Canceled or context.DeadlineExceeded
+	cause  error  // what each wait fails with
+	origin *Scope // the scope that was cancelled
+	silent bool   // the cancellation is no error of origin: Cancel(nil)
+	failed bool   // it stands for a failure that is among origin's errors
+}
+
+// closedScope is the end of a scope that was left without having been cancelled.
+var closedScope = &cancellation{err: context.Canceled, cause: context.Canceled}
+
+// Reason is for package stdctx.
+func (c *cancellation) Reason() (err, cause error) { return c.err, c.cause }
+
+// onlyCancels reports whether err says no more than that there was a cancellation:
+// it is the cause, or what Err returns, or made of such errors as errtree.Only has
+// it.
+//
+// A panic with the error of a wait is a fault of its own. The deadline of another
+// scope is another event, although its error reads the same.
+func (c *cancellation) onlyCancels(err error) bool {
+	return errtree.Only(err, func(err error) bool {
+		return errtree.Same(err, c.cause) || errtree.Same(err, c.err)
+	}, func(err error) bool {
+		switch err.(type) {
+		case *PanicError, *stdctx.DeadlineError:
+			return true
+		}
+		return false
+	})
+}
+
+// withoutCancel returns what err says beyond the cancellation, or nil, and reports
+// whether something was taken off.
+func (c *cancellation) withoutCancel(err error) (rest error, sawCancel bool) {
+	return errtree.Without(err, c.onlyCancels)
+}

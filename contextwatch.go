@@ -5,12 +5,9 @@ package rondo
 //
 // The law: on the real driver package context calls back, on a goroutine of its
 // own, and the call comes in by the inbox. When that happens cannot be repeated,
-// so a simulated loop looks at the contexts itself, once a turn.
+// so a simulated loop looks at the contexts itself, once a turn (internal/ctxwatch).
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
 // watchContext cancels s when ctx is cancelled. above is the scope next above ctx.
 // If nothing stands between the two that could be cancelled, there is nothing to
@@ -25,21 +22,10 @@ func (s *Scope) watchContext(ctx context.Context, above *Scope) {
 	}
 }
 
-// A ctxWatch is a context that a simulated loop watches itself.
-type ctxWatch struct {
-	ctx context.Context
-	fn  func() // nil once it has been called
-}
-
 // onCancel calls fn on the loop when ctx is cancelled, unless stop comes first.
 func (l *Loop) onCancel(ctx context.Context, fn func()) (stop func() bool) {
 	if l.virtual {
-		w := &ctxWatch{ctx, fn}
-		l.contexts = append(l.contexts, w)
-		return func() bool {
-			l.contexts = slices.DeleteFunc(l.contexts, func(other *ctxWatch) bool { return other == w })
-			return w.fn != nil
-		}
+		return l.contexts.Add(ctx, fn)
 	}
 	// A context that can only be cancelled does not hide a deadlock; one with a
 	// deadline will wake the loop.
@@ -48,7 +34,7 @@ func (l *Loop) onCancel(ctx context.Context, fn func()) (stop func() bool) {
 		wakes = 1
 	}
 	l.addWaker(wakes)
-	end := context.AfterFunc(ctx, func() { _ = l.post(entry{call: &Handle{fn: fn}}) })
+	end := context.AfterFunc(ctx, func() { _ = l.post(fn) })
 	return func() bool {
 		l.addWaker(-wakes)
 		return end()
@@ -57,12 +43,7 @@ func (l *Loop) onCancel(ctx context.Context, fn func()) (stop func() bool) {
 
 // pollContexts makes ready what the contexts that are cancelled were watched for.
 func (l *Loop) pollContexts() {
-	for _, w := range l.contexts {
-		if w.fn != nil && w.ctx.Err() != nil {
-			l.queue.Add(entry{call: &Handle{loop: l, fn: w.fn}})
-			w.fn = nil
-		}
-	}
+	l.contexts.Look(func(fn func()) { l.queue.Add(entry{call: &Handle{loop: l, fn: fn}}) })
 }
 
 func cancellationOf(ctx context.Context) *cancellation {

@@ -8,15 +8,17 @@ package rondo
 // once. Nothing is dropped.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
 	"runtime/debug"
-	"slices"
 
+	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/report"
 	"github.com/rondo-go/rondo/internal/stacks"
 	"github.com/rondo-go/rondo/internal/watchdog"
 )
@@ -42,22 +44,12 @@ var (
 	errOtherLoop = errors.New("rondo: the object belongs to another loop than the ctx")
 )
 
-// A deadlineError is the cause of a scope whose deadline has passed, one for each
-// scope: so that an inner deadline is not taken for an outer one. To everybody
-// else it is context.DeadlineExceeded.
-type deadlineError struct{ error }
-
-func (e *deadlineError) Unwrap() error { return e.error }
-
-// Timeout makes it one of the errors that os.IsTimeout knows.
-func (e *deadlineError) Timeout() bool { return true }
-
 // wrap puts the name of the call, or what happened, before an error of the caller.
 func wrap(call string, err error) error { return kernel.Wrap(call, err) }
 
-// misuse puts the name of the exported function that was called before err. It is
-// found on the stack, so no call has to bring its name along.
-func misuse(err error) error { return wrap(stacks.CalledAs(), err) }
+// misuse puts the name of the exported function that was called before err, and the
+// place after it. They are found on the stack, so no call has to bring them along.
+func misuse(err error) error { return kernel.Misuse(stacks.CalledAs(), err, stacks.Place()) }
 
 // mustHaveLoop returns the scope of ctx. It is for functions that return no error.
 func mustHaveLoop(ctx context.Context) *Scope {
@@ -77,11 +69,15 @@ func mustNotBeMisuse(err error) {
 }
 
 // A PanicError is a panic of a task or a callback, with the stack on which it
-// happened.
+// happened. If it has left coroutines of package coro, or sequences of Pull, the
+// innermost one's stack comes first. Below it, headed "resumed by" or "next called
+// at", are the stacks of those that waited for it, each from the user's innermost
+// line on. Of a coroutine that was made by iter.Pull itself only the stack of the
+// task that resumed it can be had; coro.Pull is the same with both.
 type PanicError struct {
 	Task  string // the task's name
 	Value any    // what panic was called with
-	Stack []byte // the task's own stack, as runtime/debug.Stack prints it
+	Stack []byte // where it happened, as runtime/debug.Stack prints it; see above
 	Site  string // where the task was started, as file:line; only with Debug
 
 	thrown bool // Run has panicked with it
@@ -101,15 +97,15 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("rondo: panic in %s%s: %v", e.Task, started, e.Value)
 }
 
-// Format prints Error, and with %+v the stack as well. That begins with the
-// function that panicked.
+// Format prints Error, and with %+v the user's innermost function on the stack, and
+// the stack, which begins with the function that panicked.
 func (e *PanicError) Format(f fmt.State, verb rune) {
 	line := *e
 	line.thrown = false
 	if text := line.Error(); verb != 'v' || !f.Flag('+') {
 		fmt.Fprintf(f, fmt.FormatString(f, verb), e.Error())
 	} else {
-		fmt.Fprintf(f, "%s\n\n%s", text, stacks.OfPanic(string(e.Stack)))
+		fmt.Fprintf(f, "%s%s", text, stacks.OfPanic(string(e.Stack)))
 	}
 }
 
@@ -120,12 +116,44 @@ func (e *PanicError) Unwrap() error {
 }
 
 // panicError returns the panic with value v of what is named, which a deferred call
-// has recovered. One that has its stack already keeps it.
-func panicError(name string, v any) *PanicError {
+// of t has recovered, or none of a task if t is nil. One that has its stack already keeps it.
+func panicError(t *Task, name string, v any) *PanicError {
+	stack := debug.Stack()
 	if e, ok := v.(*PanicError); ok {
+		if stacks.LeftCoroutine(stack) {
+			return e.with(stacks.Resumed(e.Stack, stack))
+		}
 		return e
 	}
-	return &PanicError{Task: name, Value: v, Stack: debug.Stack()}
+	if t != nil && t.extra != nil {
+		stack = t.extra.passing.Stack(v, stack)
+	}
+	return &PanicError{Task: name, Value: v, Stack: stack}
+}
+
+// with returns e with another stack. Others may have e.
+func (e *PanicError) with(stack []byte) *PanicError {
+	c := *e
+	c.Stack = stack
+	return &c
+}
+
+func init() { gid.PanicPasses = notePanic }
+
+// notePanic is called on the goroutine of a coroutine that ends with a panic. It
+// keeps the stack for the task in which the coroutine is nested, if it is in one, or
+// for the runTask if it is in a callback.
+func notePanic(v any, stack []byte) {
+	for id := range gid.Resumers() {
+		for _, l := range loops.All() {
+			if !l.goroutines.Has(id) {
+				continue
+			}
+			x := cmp.Or(l.current, l.runTask).ensureExtra()
+			x.passing = x.passing.With(v, stack)
+			return
+		}
+	}
 }
 
 // ErrLeftBehind says of what is reported to OnError that it was still running
@@ -140,22 +168,10 @@ type unobservedError struct {
 	err  error // nil once somebody has it
 }
 
-// unobservedErrors are the errors that are kept, in the order in which they came.
-// Those that somebody has are dropped when they are half of all.
-type unobservedErrors struct {
-	list []*unobservedError
-	dead int // how many of them somebody has
-}
-
-func (us *unobservedErrors) add(u *unobservedError) { us.list = append(us.list, u) }
-
 // observed notes that somebody has u's error.
-func (us *unobservedErrors) observed(u *unobservedError) {
+func (l *Loop) observed(u *unobservedError) {
 	u.err = nil
-	if us.dead++; 2*us.dead >= len(us.list) {
-		us.list = slices.DeleteFunc(us.list, func(u *unobservedError) bool { return u.err == nil })
-		us.dead = 0
-	}
+	l.unobserved.Marked(func(u *unobservedError) bool { return u.err == nil })
 }
 
 // keepError keeps the error of a task that the root scope owns until somebody
@@ -167,7 +183,7 @@ func (l *Loop) keepError(t *Task, err error) {
 	}
 	u := &unobservedError{info: t.info(), err: err}
 	t.ensureExtra().unobserved = u
-	l.unobserved.add(u)
+	l.unobserved.Add(u)
 	if !l.virtual {
 		// When the garbage collector runs is no part of a schedule that can be
 		// replayed, so a simulation waits for the end.
@@ -179,7 +195,7 @@ func (l *Loop) keepError(t *Task, err error) {
 func (t *Task) observe() {
 	t.observed = true
 	if x := t.extra; x != nil && x.unobserved != nil {
-		t.scope.loop.unobserved.observed(x.unobserved)
+		t.scope.loop.observed(x.unobserved)
 		x.unobserved = nil
 	}
 }
@@ -190,15 +206,12 @@ func (l *Loop) report(u *unobservedError) {
 	if err == nil {
 		return
 	}
-	l.unobserved.observed(u)
+	l.observed(u)
 	if l.callOnError(u.info, err) {
 		return
 	}
-	args := []any{"loop", l.name, "task", u.info.Name, "err", err}
-	if u.info.Site != "" {
-		args = append(args, "started", u.info.Site)
-	}
-	slog.Error("rondo: a task failed and nobody waited for it", args...)
+	slog.Error("rondo: a task failed and nobody waited for it",
+		report.Args("loop", l.name, "task", u.info.Name, "err", err, "started", u.info.Site)...)
 }
 
 // callOnError calls OnError, and reports whether there is one. If OnError does not return
@@ -227,17 +240,8 @@ func (l *Loop) notice(about TaskInfo, err error) {
 	if errors.Is(err, ErrLeftBehind) {
 		level = slog.LevelWarn
 	}
-	args := []any{"loop", l.name}
-	if about.Name != "" {
-		args = append(args, "task", about.Name)
-	}
-	if about.Func != "" {
-		args = append(args, "func", about.Func)
-	}
-	if about.Site != "" {
-		args = append(args, "started", about.Site)
-	}
-	slog.Log(context.Background(), level, err.Error(), args...)
+	slog.Log(context.Background(), level, err.Error(),
+		report.Args("loop", l.name, "task", about.Name, "func", about.Func, "started", about.Site)...)
 }
 
 // reportLate reports whom the end of the loop waits for, when that takes long: a

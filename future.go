@@ -118,28 +118,27 @@ func (f *Future[T]) settle(v T, err error) bool {
 		return false
 	}
 	f.done, f.value, f.err = true, v, err
-	calls := f.calls
-	f.calls.list = nil
+	waiting := f.calls.Take()
 	if f.outside != nil {
 		close(f.outside)
 	}
 	f.mu.Unlock()
 	if f.loop.inside() {
-		f.wakeAll(calls)
+		f.wakeAll(waiting)
 	} else {
-		_ = f.loop.post(entry{call: &Handle{loop: f.loop, fn: func() { f.wakeAll(calls) }}})
+		_ = f.loop.post(func() { f.wakeAll(waiting) })
 	}
 	return true
 }
 
 // wakeAll makes ready, on the loop, what waits for the result.
-func (f *Future[T]) wakeAll(c calls) {
+func (f *Future[T]) wakeAll(waiting []*Handle) {
 	f.loop.expose(-f.exposed)
 	f.exposed = 0
 	if n, own := f.waiters.WakeAll(), f.Task(); n > 0 && own != nil {
 		own.observed = true // before the task's owner learns the error
 	}
-	c.schedule(f.loop)
+	f.loop.readyAll(waiting)
 }
 
 // Wait waits for the result and returns it. If ctx is cancelled first it
@@ -219,7 +218,7 @@ func (f *Future[T]) begin() Reason {
 		return Reason{What: "future"}
 	}
 	if own == f.loop.current {
-		panic("rondo: " + stacks.CalledAs() + " in the Future's own task")
+		panic("rondo: " + stacks.CalledAs() + " in the Future's own task, which would never end: return the result, or wait in another task")
 	}
 	f.waiters.Owner = own
 	return Reason{What: "future", On: own.id}
@@ -251,7 +250,7 @@ func (f *Future[T]) waitOutside(ctx context.Context) (T, error) {
 		case <-outside:
 		case <-ctx.Done():
 			return zero, context.Cause(ctx)
-		case <-f.loop.inbox.ended:
+		case <-f.loop.inbox.Ended():
 			if !f.Done() {
 				return zero, wrap("Future.Wait", ErrLoopClosed)
 			}
@@ -303,7 +302,7 @@ func (f *Future[T]) onDone(h *Handle) (stop func() bool) {
 		f.loop.queue.Add(entry{call: h})
 		return h.Cancel
 	}
-	f.calls.add(h)
+	f.calls.Add(h)
 	if f.task == nil {
 		f.exposed++
 		f.loop.expose(1)

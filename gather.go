@@ -7,7 +7,6 @@ package rondo
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 )
 
 // Gather runs the functions in a task each, and returns their results in the
@@ -153,10 +152,8 @@ func contained[T any](ctx context.Context, fn func(ctx context.Context) (T, erro
 		if v == nil {
 			return
 		}
-		fault, ok := v.(*PanicError)
-		if !ok {
-			fault = &PanicError{Task: Current(ctx).Name(), Value: v, Stack: debug.Stack()}
-		}
+		t := Current(ctx)
+		fault := panicError(t, t.Name(), v)
 		err = Shield(ctx, func(ctx context.Context) error {
 			Go(ctx, func(context.Context) error { panic(fault) })
 			return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/errtree"
+	"github.com/rondo-go/rondo/internal/stdctx"
 )
 
 // Group runs body in a scope and returns when body and all tasks started in it
@@ -87,7 +88,7 @@ func Deadline(ctx context.Context, t time.Time, body func(ctx context.Context) e
 //		// ask took too long; ctx goes on
 //	}
 func TimedOut(ctx context.Context, err error) bool {
-	e, ok := errors.AsType[*deadlineError](err)
+	e, ok := errors.AsType[*stdctx.DeadlineError](err)
 	if s := scopeOf(ctx); ok && s != nil && s.cancelled() != nil {
 		return s.cancelled().cause != error(e)
 	}

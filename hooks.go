@@ -28,10 +28,9 @@ func init() {
 	kernel.TaskOf = taskOf
 	kernel.Table = &layoutTable
 	kernel.Loops = func() []kernel.Loop {
-		loops.Lock()
-		defer loops.Unlock()
-		out := make([]kernel.Loop, len(loops.live))
-		for i, l := range loops.live {
+		live := loops.All()
+		out := make([]kernel.Loop, len(live))
+		for i, l := range live {
 			out[i] = (*loopDoor)(l)
 		}
 		return out
@@ -68,9 +67,7 @@ func (l *loopDoor) SetEntry(t any, user uintptr) { t.(*Task).ensureExtra().entry
 
 func (l *loopDoor) Recovers() bool { return l.runner.Recover }
 
-func (l *loopDoor) Post(fn func()) error {
-	return (*Loop)(l).post(entry{call: &Handle{loop: (*Loop)(l), fn: fn}})
-}
+func (l *loopDoor) Post(fn func()) error { return (*Loop)(l).post(fn) }
 
 func (l *loopDoor) CallAt(instant int64, fn func()) kernel.Timer {
 	return (*Loop)(l).callAt(instant, fn)

@@ -1,7 +1,7 @@
 package rondo
 
-// This file describes tasks, for people. It only reads: nothing here changes what a
-// task does.
+// This file has the list of a loop's tasks, and describes them, for people. It only
+// reads: nothing here changes what a task does.
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/rondo-go/rondo/internal/list"
 	"github.com/rondo-go/rondo/internal/stacks"
+	"github.com/rondo-go/rondo/internal/waits"
 )
 
 // TaskInfo describes a task at one moment.
@@ -75,10 +76,8 @@ func (t *Task) info() TaskInfo {
 	l := t.scope.loop
 	i := TaskInfo{
 		ID: t.id, Name: t.Name(), Loop: l.name, State: t.state.String(), Parent: t.parent,
-		Age: time.Duration(l.now - t.born),
+		Age: time.Duration(l.now - t.born), Func: t.function(), Site: t.startedAt(),
 	}
-	i.Func = t.function()
-	i.Site = t.startedAt()
 	w := t.worker
 	if w == nil {
 		return i
@@ -127,44 +126,7 @@ func (w *WaitList) of() string {
 	if w == nil {
 		return ""
 	}
-	switch of := w.Of.(type) {
-	case *string:
-		return *of
-	case fmt.Stringer:
-		return of.String()
-	}
-	return ""
-}
-
-// waiting says what a waiting task waits for in words.
-func (w *worker) waiting() string {
-	if w.reason.What == selecting {
-		return fmt.Sprintf("select of %d: %s", len(w.selection.places), w.selection.words(w))
-	}
-	return w.reason.words(w.list, w.job)
-}
-
-// words says what t waits for in list, for the reason why.
-func (why Reason) words(list *WaitList, t *Task) string {
-	what := why.What
-	if of := list.of(); of != "" {
-		what += " " + strconv.Quote(of)
-	}
-	var owner *Task
-	if list != nil {
-		owner = list.Owner
-	}
-	switch {
-	case owner != nil && what == "task":
-		return owner.Name()
-	case owner == t && t != nil:
-		return what + " held by the task itself: it is not re-entrant"
-	case owner != nil:
-		return what + " held by " + owner.Name()
-	case why.On != 0:
-		return fmt.Sprintf("%s %d", what, why.On)
-	}
-	return what
+	return waits.NameOf(w.Of)
 }
 
 // selecting is the reason of a task in a Select. What it waits for is in the worker's
@@ -191,7 +153,11 @@ func (s *selection) words(w *worker) string {
 	for i := range s.places {
 		switch p := &s.places[i]; {
 		case p.list != nil:
-			cases = append(cases, p.why.words(p.list, w.job))
+			d := waits.Task{What: p.why.What, Of: p.list.of(), On: p.why.On}
+			if owner := p.list.Owner; owner != nil {
+				d.Owner, d.Own = owner.Name(), owner == w.job
+			}
+			cases = append(cases, d.String())
 		case i == s.timer:
 			cases = append(cases, "sleep")
 		}
@@ -207,72 +173,32 @@ func (t *Task) startedAt() string {
 	return t.extra.site.String()
 }
 
-// maxDescribed is how many tasks are described in an error or a log line.
-const maxDescribed = 100
-
-// describeWaits says in a line each what the live tasks wait for and where, and
-// with Debug where they were started; and first, if tasks wait for each other in a
-// ring, which. It stops the program to read the stacks.
+// describeWaits says what the live tasks wait for and where, in a line each. It
+// stops the program to read the stacks.
 func (l *Loop) describeWaits() string {
-	var b strings.Builder
-	if ring := l.waitRing(); len(ring) > 1 {
-		b.WriteString("\n\tin a ring, which only a cancellation can end: " + ring[0].Name())
-		for _, t := range append(ring[1:], ring[0]) {
-			b.WriteString(" waits for " + t.Name() + ", which")
-		}
-		s := strings.TrimSuffix(b.String(), ", which")
-		b.Reset()
-		b.WriteString(s)
-	}
-	lines := stacks.Lines()
-	n := 0
-	for t := range l.tasks() {
-		if n++; n > maxDescribed {
-			fmt.Fprintf(&b, "\n\tand %d more", l.live-maxDescribed)
-			break
-		}
-		switch {
-		case t.state == stateWaiting:
-			fmt.Fprintf(&b, "\n\t%s waits for %s", t.Name(), t.worker.waiting())
-			if line := lines(t.gid); line != "" {
-				fmt.Fprintf(&b, " at %s", line)
-			}
-		default:
-			fmt.Fprintf(&b, "\n\t%s is %s", t.Name(), t.state)
-		}
-		if site := t.startedAt(); site != "" {
-			fmt.Fprintf(&b, ", started at %s", site)
-		}
-	}
-	return b.String()
+	return waits.Describe(l.tasks(), l.live, (*Task).waitsFor, (*Task).inWords)
 }
 
-// waitRing returns tasks each of which waits for the next, and the last for the
-// first; nil if there is no such ring among those whose waits have a known owner.
-func (l *Loop) waitRing() (ring []*Task) {
-	owner := func(t *Task) *Task {
-		if t.state != stateWaiting || t.worker.list == nil {
-			return nil
-		}
-		return t.worker.list.Owner
+// waitsFor returns the task that can end the wait of t, if one is known to.
+func (t *Task) waitsFor() *Task {
+	if t.state != stateWaiting || t.worker.list == nil {
+		return nil
 	}
-	seen := make(map[*Task]*Task) // by which walk
-	for start := range l.tasks() {
-		for t := start; t != nil && seen[t] != start; t = owner(t) {
-			if seen[t] != nil {
-				break // an earlier walk found no ring there
-			}
-			seen[t] = start
-			if next := owner(t); next != nil && seen[next] == start {
-				for r := next; ; r = owner(r) {
-					if ring = append(ring, r); r == t {
-						return ring
-					}
-				}
-			}
-		}
+	return t.worker.list.Owner
+}
+
+func (t *Task) inWords() waits.Task {
+	d := waits.Task{Name: t.Name(), State: t.state.String(), Goroutine: t.gid, Site: t.startedAt()}
+	if d.Waiting = t.state == stateWaiting; d.Waiting {
+		d.What, d.Of, d.On = t.worker.reason.What, t.worker.of(), t.worker.reason.On
 	}
-	return nil
+	if d.What == selecting {
+		d.What, d.Of = fmt.Sprintf("select of %d: %s", len(t.worker.selection.places), d.Of), ""
+	}
+	if owner := t.waitsFor(); owner != nil {
+		d.Owner, d.Own = owner.Name(), owner == t
+	}
+	return d
 }
 
 // Name returns the name that SetName gave, or "task-N".
@@ -288,9 +214,6 @@ func (t *Task) SetName(name string) { t.ensureExtra().name = &name }
 
 // ID returns the task's number, which no other task of its loop has.
 func (t *Task) ID() uint64 { return t.id }
-
-// This file has the list of a loop's tasks, and the words in which a task's life is
-// told. It knows nothing of how tasks run.
 
 // state is what a task is doing. At any moment each live task is either new or
 // ready, and then in the loop's queue once, unless its scope's limit holds it back; or running, and there is one such
@@ -317,8 +240,9 @@ type taskExtra struct {
 	site       *stacks.Site    // where the task was started; nil without Debug
 	calls      calls           // of OnDone
 	unobserved *unobservedError
-	nested     int32 // the first of the coroutines nested in it; see callers
-	confined   bool  // see effectiveScope
+	passing    *stacks.Passing // the panic of a coroutine on its way to the task; see notePanic
+	nested     int32           // the first of the coroutines nested in it; see callers
+	confined   bool            // see effectiveScope
 }
 
 func (t *Task) ensureExtra() *taskExtra {
@@ -380,7 +304,7 @@ func (l *Loop) Stats() Stats {
 	l.mustBeInside("Loop.Stats")
 	s := l.stats
 	s.Tasks, s.Spawned, s.Ready = l.live, l.lastID, l.queue.Len()+l.behind.Len()
-	s.Timers, s.Workers = l.timers.len(), l.workers
+	s.Timers, s.Workers = l.timers.Len(), l.workers
 	s.Busy = time.Duration(l.driver.Now()-l.started) - s.Idle
 	return s
 }

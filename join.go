@@ -38,7 +38,7 @@ func (t *Task) Wait(ctx context.Context) error {
 		return err
 	}
 	if t == me {
-		panic("rondo: Task.Wait of the task itself")
+		panic("rondo: Task.Wait of the task itself, which would never end: return, or wait in another task")
 	}
 	if t.state != stateDone {
 		t.joiners.Owner = t
@@ -60,7 +60,7 @@ func (t *Task) resolved() (done bool, err error) {
 	if t.state != stateDone {
 		return false, nil
 	}
-	if !t.scope.loop.inbox.closed() { // after that nobody is told of errors any more
+	if !t.scope.loop.inbox.Closed() { // after that nobody is told of errors any more
 		t.observe()
 	}
 	return true, t.err
@@ -76,25 +76,31 @@ func (l *Loop) waitOutside(ctx context.Context, call string, a awaited) error {
 		return l.waitAcross(ctx, s.loop, call, a)
 	}
 	result := make(chan error, 1)
-	var stop func() bool // touched on the loop only
-	register := func() {
-		stop = a.whenDone(func() {
-			_, err := a.resolved()
-			result <- err
-		})
-	}
-	if l.post(entry{call: &Handle{loop: l, fn: register}}) == nil {
+	if stop, ended := l.whenResolved(a, func(err error) { result <- err }); ended == nil {
 		select {
 		case err := <-result:
 			return err
 		case <-ctx.Done():
-			_ = l.post(entry{call: &Handle{loop: l, fn: func() { stop() }}})
+			stop()
 			return context.Cause(ctx)
-		case <-l.inbox.ended:
+		case <-l.inbox.Ended():
 		}
 	}
-	<-l.inbox.ended
+	<-l.inbox.Ended()
 	return l.lastOutcome(call, a)
+}
+
+// whenResolved calls answer on l when a has happened, unless stop comes first. The
+// error is that of a loop that has ended. Any goroutine may call it.
+func (l *Loop) whenResolved(a awaited, answer func(err error)) (stop func(), err error) {
+	var forget func() bool // touched on l only
+	err = l.post(func() {
+		forget = a.whenDone(func() {
+			_, err := a.resolved()
+			answer(err)
+		})
+	})
+	return func() { _ = l.post(func() { forget() }) }, err
 }
 
 // lastOutcome is what a wait returns when the loop has ended.
@@ -130,7 +136,7 @@ type across struct {
 	mine   *Loop
 	list   WaitList
 	result error
-	stop   func() bool // touched on theirs only
+	stop   func()
 	forget func()
 }
 
@@ -138,18 +144,13 @@ type across struct {
 func (w *across) begin(mine *Loop) {
 	w.mine = mine
 	answer := func(err error) {
-		_ = mine.post(entry{call: &Handle{loop: mine, fn: func() {
+		_ = mine.post(func() {
 			w.result = err
 			w.list.Wake()
-		}}})
-	}
-	_ = w.theirs.post(entry{call: &Handle{loop: w.theirs, fn: func() {
-		w.stop = w.whenDone(func() {
-			_, err := w.resolved()
-			answer(err)
 		})
-	}}})
-	w.forget = w.theirs.inbox.atEnd(func() { answer(w.theirs.lastOutcome(w.call, w.awaited)) })
+	}
+	w.stop, _ = w.theirs.whenResolved(w.awaited, answer)
+	w.forget = w.theirs.inbox.AtEnd(func() { answer(w.theirs.lastOutcome(w.call, w.awaited)) })
 	mine.addWaker(1)
 }
 
@@ -158,7 +159,7 @@ func (w *across) end(answered bool) {
 	w.mine.addWaker(-1)
 	w.forget()
 	if !answered {
-		_ = w.theirs.post(entry{call: &Handle{loop: w.theirs, fn: func() { w.stop() }}})
+		w.stop()
 	}
 }
 
@@ -248,7 +249,7 @@ func WaitAny(ctx context.Context, ts ...*Task) (*Task, error) {
 			panic("rondo: WaitAny with a nil Task")
 		}
 		if t == me {
-			panic("rondo: WaitAny of the task itself")
+			panic("rondo: WaitAny of the task itself: name other tasks")
 		}
 	}
 	if t := ended(ts); t != nil {

@@ -14,39 +14,35 @@ import (
 	"github.com/rondo-go/rondo/internal/list"
 	"github.com/rondo-go/rondo/internal/ring"
 	"github.com/rondo-go/rondo/internal/stdctx"
-)
-
-const (
-	atSchedule = unsafe.Offsetof(Loop{}.schedule)
-	atBorder   = unsafe.Offsetof(Loop{}.border)
+	"github.com/rondo-go/rondo/internal/timers"
 )
 
 // layoutTable is the table that a reader finds. It must stand in the program's
 // initialised data, so everything in it but Self is known to the linker.
 var layoutTable = layout.Table{
 	Cookie: [2]uint64{layout.Cookie0, layout.Cookie1}, Version: layout.Version, Size: uint32(unsafe.Sizeof(layout.Table{})),
-	Loops: unsafe.Pointer(&loops.live), Marker: marker,
+	Loops: unsafe.Pointer(&loops.Live), Marker: marker,
 	Offsets: [layout.Count]uint16{
 		layout.LoopName:     uint16(unsafe.Offsetof(Loop{}.name)),
 		layout.LoopSerial:   uint16(unsafe.Offsetof(Loop{}.serial)),
-		layout.LoopTasks:    uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.allTasks)),
-		layout.LoopLive:     uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.live)),
-		layout.LoopSpawned:  uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.lastID)),
+		layout.LoopTasks:    uint16(unsafe.Offsetof(Loop{}.allTasks)),
+		layout.LoopLive:     uint16(unsafe.Offsetof(Loop{}.live)),
+		layout.LoopSpawned:  uint16(unsafe.Offsetof(Loop{}.lastID)),
 		layout.LoopCurrent:  uint16(unsafe.Offsetof(Loop{}.current)),
-		layout.LoopRunTask:  uint16(unsafe.Offsetof(Loop{}.registry) + unsafe.Offsetof(registry{}.runTask)),
-		layout.LoopNow:      uint16(unsafe.Offsetof(Loop{}.clock) + unsafe.Offsetof(clock{}.now)),
-		layout.LoopStarted:  uint16(unsafe.Offsetof(Loop{}.clock) + unsafe.Offsetof(clock{}.started)),
-		layout.LoopEpoch:    uint16(unsafe.Offsetof(Loop{}.clock) + unsafe.Offsetof(clock{}.epoch)),
-		layout.LoopSteps:    uint16(atSchedule + unsafe.Offsetof(schedule{}.steps)),
+		layout.LoopRunTask:  uint16(unsafe.Offsetof(Loop{}.runTask)),
+		layout.LoopNow:      uint16(unsafe.Offsetof(Loop{}.now)),
+		layout.LoopStarted:  uint16(unsafe.Offsetof(Loop{}.started)),
+		layout.LoopEpoch:    uint16(unsafe.Offsetof(Loop{}.epoch)),
+		layout.LoopSteps:    uint16(unsafe.Offsetof(Loop{}.steps)),
 		layout.LoopTurns:    uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Turns)),
 		layout.LoopSwitches: uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Switches)),
 		layout.LoopPosts:    uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Posts)),
 		layout.LoopIdle:     uint16(unsafe.Offsetof(Loop{}.stats) + unsafe.Offsetof(Stats{}.Idle)),
-		layout.LoopReady:    uint16(atSchedule + unsafe.Offsetof(schedule{}.queue) + ring.LengthAt),
-		layout.LoopTimers:   uint16(unsafe.Offsetof(Loop{}.timers) + unsafe.Offsetof(timers{}.heap)),
-		layout.LoopOffloads: uint16(atBorder + unsafe.Offsetof(border{}.offloads) + unsafe.Offsetof(offloads{}.running)),
-		layout.LoopWorkers:  uint16(unsafe.Offsetof(Loop{}.pool) + unsafe.Offsetof(pool{}.workers)),
-		layout.LoopNested:   uint16(atBorder + unsafe.Offsetof(border{}.callers) + unsafe.Offsetof(callers{}.nested) + unsafe.Offsetof(gid.Nestings[Task]{}.Places)),
+		layout.LoopReady:    uint16(unsafe.Offsetof(Loop{}.queue) + ring.LengthAt),
+		layout.LoopTimers:   uint16(unsafe.Offsetof(Loop{}.timers) + timers.HeapAt),
+		layout.LoopOffloads: uint16(unsafe.Offsetof(Loop{}.offloads) + unsafe.Offsetof(offloads{}.running)),
+		layout.LoopWorkers:  uint16(unsafe.Offsetof(Loop{}.workers)),
+		layout.LoopNested:   uint16(unsafe.Offsetof(Loop{}.nested) + unsafe.Offsetof(gid.Nestings[Task]{}.Places)),
 		layout.LoopSize:     uint16(unsafe.Sizeof(Loop{})),
 
 		layout.TaskWorker: uint16(unsafe.Offsetof(Task{}.worker)),
@@ -91,8 +87,8 @@ var layoutTable = layout.Table{
 		layout.ScopeLazy:         uint16(unsafe.Offsetof(Scope{}.published) + stdctx.LazyAt),
 		layout.ScopeSize:         uint16(unsafe.Sizeof(Scope{})),
 
-		layout.TimerWhen:   uint16(unsafe.Offsetof(timer{}.when)),
-		layout.TimerWorker: uint16(unsafe.Offsetof(timer{}.worker)),
+		layout.TimerWhen:   uint16(unsafe.Offsetof(timer{}.When)),
+		layout.TimerWorker: uint16(unsafe.Offsetof(timer{}.Worker)),
 		layout.TimerSize:   uint16(unsafe.Sizeof(timer{})),
 
 		layout.NestedID:   uint16(unsafe.Offsetof(gid.Nesting[Task]{}.ID)),

@@ -75,7 +75,7 @@ func TestRecordTable(t *testing.T) {
 			t.Errorf("%s is at %d, and readers look for it at %d", c.what, c.want, c.have)
 		}
 	}
-	if layoutTable.Self != &layoutTable || layoutTable.Version != layout.Version || uintptr(layoutTable.Size) != unsafe.Sizeof(table) || layoutTable.Loops != unsafe.Pointer(&loops.live) {
+	if layoutTable.Self != &layoutTable || layoutTable.Version != layout.Version || uintptr(layoutTable.Size) != unsafe.Sizeof(table) || layoutTable.Loops != unsafe.Pointer(&loops.Live) {
 		t.Errorf("the table is %+v", layoutTable)
 	}
 }

@@ -14,11 +14,8 @@ package rondo
 // What becomes ready during step 3 waits for the next turn. Two things bound how
 // long sockets, timers and tasks wait for others:
 //
-//   - Time, not the number of steps, decides when the driver is asked: when a busy
-//     loop has run for askAfter, also within step 3, or after askEvery steps,
-//     whichever comes first. The loop reads its clock only now and then, at steps
-//     that it chooses by how long the last ones took; after a sleep at the first
-//     (TestTimeBoundsTheDelay).
+//   - Time, not the number of steps, decides when the driver is asked by a busy
+//     loop, also within step 3 (package pace; TestTimeBoundsTheDelay).
 //   - What has started goes before what has not: at most maxUnstarted tasks that
 //     have not started are in the queue, the others are behind it, and one moves up
 //     when one starts. So many tasks that soon wait need few stacks
@@ -28,21 +25,14 @@ package rondo
 // which turns the loop on that task's stack, and hands over to what runs next
 // (baton.go). Only to sleep the loop goes to one place, the goroutine of Run.
 // One goroutine at a time does any of this, so there is no lock in this file, and
-// there must never be one: other goroutines come in only through inbox.go.
+// there must never be one: other goroutines come in only through border.go.
 
 import (
 	"runtime"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
-)
-
-// A busy loop asks the driver after askEvery steps, and earlier if they took
-// askAfter. A question costs a system call and a look at the clock, some 300 ns; a
-// step may be as short as 5 ns.
-const (
-	askEvery = 64
-	askAfter = int64(100 * time.Microsecond)
+	"github.com/rondo-go/rondo/internal/timers"
 )
 
 // yieldEvery is how long a busy loop keeps its processor while other
@@ -60,7 +50,7 @@ type Loop struct {
 	driver driver.Driver
 	schedule
 	clock
-	timers   timers
+	timers   timers.Heap[worker, Handle]
 	current  *Task // the running task; nil in a callback and between tasks
 	registry       // the tasks
 	root     Scope // every task's outermost scope
@@ -74,10 +64,10 @@ type Loop struct {
 // turn is the event loop. See the head of this file.
 func (l *Loop) turn() {
 	l.stats.Turns++
-	if l.contexts != nil {
+	if l.contexts.Len() > 0 {
 		l.pollContexts()
 	}
-	if l.queue.Len() == 0 || l.inbox.pending() && l.open() {
+	if l.queue.Len() == 0 || l.inbox.Pending() && l.open() {
 		l.ask()
 	}
 	l.batch = l.queue.Len()
@@ -95,16 +85,16 @@ func (l *Loop) pick(mayTurn bool) *Task {
 	}
 	l.current = nil
 	for {
-		if l.steps >= l.check {
-			if !mayTurn && l.steps-l.asked < askEvery && l.runTask.state == stateWaiting {
+		if l.steps >= l.pace.Look {
+			if !mayTurn && l.pace.Short(l.steps) && l.runTask.state == stateWaiting {
 				return l.runTask
 			}
-			if l.isTimeToAsk() {
+			if l.pace.IsTime(l.steps, l.readClock()) {
 				l.ask()
 			}
 		}
 		if l.batch == 0 {
-			if !mayTurn && l.runTask.state == stateWaiting && (l.due || l.queue.Len() == 0 && !l.inbox.pending()) {
+			if !mayTurn && l.runTask.state == stateWaiting && (l.due || l.queue.Len() == 0 && !l.inbox.Pending()) {
 				return l.runTask
 			}
 			if l.due {
@@ -117,7 +107,7 @@ func (l *Loop) pick(mayTurn bool) *Task {
 		l.steps++
 		if l.choose != nil && l.batch > 0 && l.live > 0 {
 			// When the last task has ended, the world decides what comes in when.
-			l.first(l.choose(l.batch+1, l.idAt))
+			l.queue.Swap(0, l.choose(l.batch+1, l.idAt))
 		}
 		e := l.queue.Take()
 		if t := e.task; t != nil {
@@ -132,35 +122,11 @@ func (l *Loop) pick(mayTurn bool) *Task {
 	}
 }
 
-// isTimeToAsk is called when the steps have come to check. It reports whether to ask
-// the driver now, and otherwise sets when to look at the clock again.
-func (l *Loop) isTimeToAsk() bool {
-	steps, took := l.steps-l.asked, l.readClock()-l.askedAt
-	if steps >= askEvery || took >= askAfter {
-		return true
-	}
-	l.check = l.asked + max(steps+1, nextLook(steps, took))
-	return false
-}
-
-// nextLook returns after how many steps since a question to look at the clock, when
-// some steps have taken some time: when, if the next ones take as long, it is time to
-// ask; but after no more than four times as many.
-func nextLook(steps uint64, took int64) uint64 {
-	next := min(4*steps, askEvery)
-	if took > 0 {
-		next = min(next, steps*uint64(askAfter)/uint64(took))
-	}
-	return next
-}
-
 // ask is steps 1 and 2 of a turn.
 func (l *Loop) ask() {
-	steps, took := l.steps-l.asked, int64(0)
-	l.asked = l.steps
 	until := int64(-1)
-	if l.queue.Len() == 0 && !l.inbox.pending() {
-		until = l.timers.next()
+	if l.queue.Len() == 0 && !l.inbox.Pending() {
+		until = l.timers.Next()
 		switch {
 		case l.virtual && l.helpers > 0:
 			// Time that is simulated must not pass while work that is real goes on.
@@ -172,10 +138,10 @@ func (l *Loop) ask() {
 	if until < 0 {
 		l.poll(until)
 		l.now = l.driver.Now()
-		took = l.now - l.askedAt
+		l.pace.Asked(l.steps, l.now)
 		l.yieldCPU()
+		l.pace.Since = l.now
 	} else {
-		steps = 0
 		idle := l.driver.Now()
 		l.asleep = true
 		l.poll(min(until, l.lookAt()))
@@ -183,11 +149,10 @@ func (l *Loop) ask() {
 		l.now = l.driver.Now()
 		l.yielded = l.now
 		l.stats.Idle += time.Duration(l.now - idle)
+		l.pace.Slept(l.steps, l.now)
 	}
-	l.askedAt = l.now
-	l.check = l.asked + max(1, nextLook(steps, took))
 	if l.open() {
-		l.stats.Posts += l.inbox.empty(&l.queue)
+		l.stats.Posts += l.inbox.Take(&l.queue)
 	}
 	l.fire()
 	l.lookForSurplus()
@@ -208,14 +173,14 @@ func (l *Loop) poll(until int64) {
 
 // fire makes ready what the timers that are due were set for.
 func (l *Loop) fire() {
-	for l.timers.next() <= l.now {
-		first := l.timers.first()
-		if w := first.worker; w != nil {
+	for l.timers.Next() <= l.now {
+		first := l.timers.First()
+		if w := first.Worker; w != nil {
 			w.job.wake(nil)
 			continue
 		}
-		call := first.call
-		l.timers.remove(0)
+		call := first.Call
+		l.timers.Remove(1)
 		l.queue.Add(entry{call: call})
 	}
 }
@@ -244,7 +209,7 @@ func (l *Loop) call(h *Handle) {
 	returned := false
 	defer func() {
 		if v := recover(); v != nil {
-			l.panicked(callback, v)
+			l.panicked(l.runTask, callback, v)
 		} else if !returned {
 			l.callbackExited()
 		}

@@ -2,10 +2,12 @@ package rondo
 
 import (
 	"context"
+	"iter"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/pace"
 )
 
 // A stepClock is a driver whose clock only moves when a step moves it. It notes when
@@ -41,8 +43,8 @@ func onStepClock(t *testing.T, main func(ctx context.Context, d *stepClock) erro
 }
 
 // TestTimeBoundsTheDelay runs steps of many lengths, alone and beside other tasks,
-// after a sleep and after shorter steps. The driver is asked when askAfter has
-// passed, or one step if that is longer, and after askEvery steps at the latest.
+// after a sleep and after shorter steps. The driver is asked when pace.After has
+// passed, or one step if that is longer, and after pace.Every steps at the latest.
 func TestTimeBoundsTheDelay(t *testing.T) {
 	for _, others := range []int{0, 1, 100} {
 		for _, step := range []int64{0, 5, 100, 2_000, 30_000, 99_999, 1_000_000, 50_000_000} {
@@ -71,12 +73,12 @@ func TestTimeBoundsTheDelay(t *testing.T) {
 					if steps++; len(d.asked) > asked {
 						steps, from, asked = 0, d.asked[len(d.asked)-1], len(d.asked)
 					}
-					if others == 0 && steps > askEvery {
+					if others == 0 && steps > pace.Every {
 						t.Errorf("steps of %d ns: %d steps without a question", step, steps)
 						return nil
 					}
 					// A question may come up to a step late, and the last step is not over.
-					if late := d.now - from; late > askAfter+2*step {
+					if late := d.now - from; late > pace.After+2*step {
 						t.Errorf("steps of %d ns beside %d others: %d ns without a question", step, others, late)
 						return nil
 					}
@@ -111,7 +113,7 @@ func TestDelayWhenStepsTurnLong(t *testing.T) {
 				return err
 			}
 		}
-		if got := len(d.asked) - asked; long > askEvery || got != 10 {
+		if got := len(d.asked) - asked; long > pace.Every || got != 10 {
 			t.Errorf("%d long steps before the first question, and %d questions in 10 steps after it", long, got)
 		}
 		return nil
@@ -143,4 +145,30 @@ func TestStartedBeforeUnstarted(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// TestNestedCoroutinesDoNotPileUp: a task that makes one coroutine after the other
+// does not make the loop's table of goroutines grow.
+func TestNestedCoroutinesDoNotPileUp(t *testing.T) {
+	err := Run(t.Context(), func(ctx context.Context) error {
+		l := LoopOf(ctx)
+		for range 2000 {
+			next, stop := iter.Pull(func(yield func(int) bool) {
+				_ = Yield(ctx)
+				yield(1)
+			})
+			next()
+			if _, ok := next(); ok {
+				t.Fatal("the sequence has not ended")
+			}
+			stop()
+		}
+		if n, places := len(l.nested.Places), l.goroutines.Places(); n > 500 || places > 4096 {
+			t.Errorf("the table has %d coroutines, in %d places", n, places)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

@@ -51,10 +51,10 @@ func (m *Mutex) TryLock() bool {
 // than the caller has locked it and has not ended. A callback may unlock it.
 func (m *Mutex) Unlock() {
 	if !m.locked {
-		panic("rondo: Unlock of unlocked Mutex")
+		panic("rondo: Unlock of unlocked Mutex: call it once for each Lock that returned nil")
 	}
 	if holder := m.waiters.Owner; m.handed || holder != nil && Current(m.holder) != holder && Current(m.holder) != nil && !holder.Done() {
-		panic("rondo: Unlock of a Mutex that another task has locked")
+		panic("rondo: Unlock of a Mutex that another task has locked: only the task that locked it may call it")
 	}
 	m.holder, m.waiters.Owner = nil, nil
 	m.handed = m.waiters.Wake()

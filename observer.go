@@ -9,7 +9,7 @@ package rondo
 
 import (
 	"fmt"
-	"runtime"
+	"log/slog"
 
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/stacks"
@@ -55,14 +55,18 @@ func (os observers) observe(e event) {
 	}
 }
 
-// A debugger is what Debug adds to a loop: it notes where tasks were started, and
-// refuses to let goroutines that are not the loop's end a wait, and tasks wait that
-// are locked to their thread.
+// A debugger is what Debug adds to a loop: it notes where tasks were started, warns of
+// waits that an inner scope cannot end, and refuses to let goroutines that are not the
+// loop's end a wait, and tasks wait that are locked to their thread. Those are
+// unlocked, so that deferred calls may wait, unless a call from C has locked them. With
+// LockThread that is not checked: one unlock too many, by a deferred call of the task,
+// would move it to another thread.
 type debugger struct {
 	loop    *Loop
-	locks   uint64      // how often the goroutine of Run is locked to its thread
-	undo    func(*Task) // markUnwinding
-	refused *Task       // the task that could not be unlocked when it was to wait
+	locks   uint64          // how often the goroutine of Run is locked to its thread
+	undo    func(*Task)     // markUnwinding
+	refused *Task           // the task that could not be unlocked when it was to wait
+	warned  map[string]bool // the places of which warnOuter has warned
 }
 
 func (d *debugger) observe(e event) {
@@ -74,7 +78,8 @@ func (d *debugger) observe(e event) {
 			panic(d.loop.wrongGoroutine())
 		}
 	case taskParked:
-		if t := e.task; t != nil && t.fn != nil && d.locks == 0 && d.unlock() && d.refused != t {
+		d.warnOuter(e.task)
+		if t := e.task; t != nil && t.fn != nil && d.locks == 0 && gid.Unlock() && d.refused != t {
 			if gid.Locks() != d.locks {
 				d.refused = t // inside a call from C: only the runtime can end it
 			}
@@ -82,26 +87,31 @@ func (d *debugger) observe(e event) {
 			panic(fmt.Sprintf("rondo: %s in %s, which is locked to its thread by runtime.LockOSThread or by a call from C: it must not wait; use Offload", stacks.Entered(), t.Name()))
 		}
 	case taskEnded:
-		if _, panicked := e.err.(*PanicError); d.locks == 0 && d.unlock() && !panicked {
+		if _, panicked := e.err.(*PanicError); d.locks == 0 && gid.Unlock() && !panicked {
 			panic("rondo: " + e.task.Name() + " has ended and is locked to its thread: call runtime.UnlockOSThread before")
 		}
 	}
 }
 
-// unlock reports whether the caller is locked to its thread. It is not afterwards, so
-// that deferred calls may wait, unless a call from C has locked it. With LockThread
-// nothing is checked: one unlock too many, by a deferred call of the task, would move
-// it to another thread.
-func (d *debugger) unlock() bool {
-	locks := gid.Locks()
-	for n := uint32(locks); n > 0; n-- {
-		runtime.UnlockOSThread()
+// warnOuter warns, once a place, of a wait with the ctx of a scope around the one that
+// the task is in: what cancels the inner one does not end it.
+func (d *debugger) warnOuter(t *Task) {
+	if t == nil || t.state != stateWaiting || t.worker.under == nil || t.worker.under == t.worker.inner {
+		return
 	}
-	return locks > 0
+	for s := t.worker.inner.parent; s != nil; s = s.parent {
+		if at := ""; s == t.worker.under {
+			if at = stacks.Place(); !d.warned[at] {
+				d.warned[at] = true
+				slog.Warn("rondo: "+stacks.CalledAs()+" with the ctx of an outer scope, which the cancellation of the inner one does not reach; use the ctx of the innermost function",
+					"loop", d.loop.name, "task", t.Name(), "at", at)
+			}
+		}
+	}
 }
 
 // wrongGoroutine is the panic of a call, on something that belongs to the loop, by
 // a goroutine that is not the loop's.
 func (l *Loop) wrongGoroutine() string {
-	return fmt.Sprintf("rondo: %s from a goroutine that is not a task of %s, to which it belongs; use Post or Submit, or a Future", stacks.CalledAs(), l.name)
+	return fmt.Sprintf("rondo: %s from a goroutine that is not a task of %s, to which it belongs; use Post or Submit, or a Future (called at %s)", stacks.CalledAs(), l.name, stacks.Place())
 }

@@ -6,12 +6,11 @@ package rondo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"reflect"
-	"runtime/debug"
 	"slices"
 
+	"github.com/rondo-go/rondo/internal/receiver"
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
@@ -53,30 +52,22 @@ func OffloadFunc(ctx context.Context, fn func(ctx context.Context) error) error 
 
 func offload[T any](ctx context.Context, user uintptr, fn func(ctx context.Context) (T, error)) (T, error) {
 	var result T
-	err := offloaded(ctx, user, func() (fault any, err error) {
+	abandoned, err := offloaded(ctx, user, func() (fault *PanicError, err error) {
 		defer func() {
 			if v := recover(); v != nil {
-				fault = v
-				if _, ok := v.(*PanicError); !ok {
-					fault = &PanicError{Task: "an offloaded function", Value: v, Stack: debug.Stack()}
-				}
+				fault = panicError(nil, "an offloaded function", v)
 			}
 		}()
 		result, err = fn(ctx)
 		return nil, err
 	})
-	if a, ok := err.(*abandoned); ok {
+	if abandoned {
 		// fn may still write to result.
 		var zero T
-		return zero, a.cause
+		return zero, err
 	}
 	return result, err
 }
-
-// abandoned marks the error of an Offload whose function runs on.
-type abandoned struct{ cause error }
-
-func (a *abandoned) Error() string { return fmt.Sprint("abandoned: ", a.cause) }
 
 // An offloadCall is one function that runs elsewhere. Only its loop touches it, but
 // for fault and err, which the goroutine sets before it posts the call back.
@@ -84,30 +75,32 @@ type offloadCall struct {
 	list   WaitList
 	user   uintptr // the user's function
 	nobody bool    // no task waits for it
-	fault  any
+	fault  *PanicError
 	err    error
 }
 
 // errGone is the error of an offloaded function that called Goexit.
 var errGone = errors.New("rondo: the offloaded function called runtime.Goexit")
 
-func offloaded(ctx context.Context, user uintptr, fn func() (fault any, err error)) error {
+// offloaded runs fn on a goroutine, for a task that waits for it. It reports whether
+// it was abandoned, with the cause as err.
+func offloaded(ctx context.Context, user uintptr, fn func() (fault *PanicError, err error)) (abandoned bool, err error) {
 	s, t, err := enter(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	l := s.loop
 	o := &l.offloads
 	if o.running >= l.runner.Threads {
 		o.room.push(t)
 		if err := t.park(s, ctx, Reason{What: "offload"}); err != nil {
-			return err
+			return false, err
 		}
 		// The place of the one that ended has been handed on; a cancellation that
 		// came after that comes in time too.
 		if err := Check(ctx); err != nil {
 			o.leave()
-			return err
+			return false, err
 		}
 	} else {
 		o.running++
@@ -119,7 +112,7 @@ func offloaded(ctx context.Context, user uintptr, fn func() (fault any, err erro
 		// A Goexit in fn runs this as well: the call comes back without a result.
 		c.err = errGone
 		defer func() {
-			if l.post(entry{call: &Handle{loop: l, fn: func() { l.returned(c) }}}) != nil && c.fault != nil {
+			if l.post(func() { l.returned(c) }) != nil && c.fault != nil {
 				slog.Error("rondo: an abandoned function panicked after the loop's end", "loop", l.name, "err", c.fault)
 			}
 		}()
@@ -129,12 +122,12 @@ func offloaded(ctx context.Context, user uintptr, fn func() (fault any, err erro
 	if err := t.park(s, ctx, Reason{What: "offload"}); err != nil {
 		c.nobody = true
 		o.abandoned = append(o.abandoned, c)
-		return &abandoned{err}
+		return true, err
 	}
 	if c.fault != nil {
 		panic(c.fault)
 	}
-	return c.err
+	return false, c.err
 }
 
 // returned takes back a call whose function has ended.
@@ -148,8 +141,8 @@ func (l *Loop) returned(c *offloadCall) {
 		return
 	}
 	o.abandoned = slices.DeleteFunc(o.abandoned, func(other *offloadCall) bool { return other == c })
-	if p, ok := c.fault.(*PanicError); ok {
-		l.notice(c.info(l), p)
+	if c.fault != nil {
+		l.notice(c.info(l), c.fault)
 	}
 }
 
@@ -199,53 +192,22 @@ func Receive[T any](ctx context.Context, ch <-chan T) (value T, ok bool, err err
 	}
 	var list WaitList
 	l := s.loop
-	r := &receiver[T]{stop: make(chan unit), answer: make(chan bool, 1)}
+	r := receiver.New(ch)
 	l.addWaker(1)
 	l.helpers++
 	defer func() {
 		// In whatever way the wait has ended, the goroutine has the last word.
-		close(r.stop)
-		if <-r.answer {
-			value, ok, err = r.value, r.ok, nil
+		if v, more, received := r.Stop(); received {
+			value, ok, err = v, more, nil
 		}
 		l.helpers--
 		l.addWaker(-1)
 	}()
+	// The answer comes after the call is handed in, so that it is known to the loop
+	// when the task goes on: a simulation is to see it at the same moment each time.
 	goFunc(func() {
-		got := r.receive(ch)
-		if got {
-			// The answer comes after it, so that it is known to the loop when the
-			// task goes on: a simulation is to see it at the same moment each time.
-			_ = l.post(entry{call: &Handle{loop: l, fn: func() { list.Wake() }}})
-		}
-		r.answer <- got
+		r.Run(func() { _ = l.post(func() { list.Wake() }) })
 	})
 	list.push(t)
 	return value, false, t.park(s, ctx, why)
-}
-
-// receiver is the goroutine that stands at a channel for a task. It writes value
-// and ok before it answers, and the task reads them after that.
-type receiver[T any] struct {
-	stop   chan unit // closed when the task has stopped waiting
-	answer chan bool // whether there was a value, or the end of the channel
-	value  T
-	ok     bool
-}
-
-// receive waits for the channel and reports whether it was ready before the task
-// stopped waiting. A select takes any case that is ready, so the channel is
-// asked once more: what was sent before the cancellation is received in any case.
-func (r *receiver[T]) receive(ch <-chan T) bool {
-	select {
-	case r.value, r.ok = <-ch:
-		return true
-	case <-r.stop:
-	}
-	select {
-	case r.value, r.ok = <-ch:
-		return true
-	default:
-		return false
-	}
 }

@@ -237,7 +237,7 @@ func (w *worker) noteLast() {
 // mustBeInside panics if the list is empty and belongs to a loop that lives and
 // is not the caller's. The last that waited tells which loop that is.
 func (w *WaitList) mustBeInside() {
-	if l := w.last.loop; !l.inside() && !l.inbox.closed() {
+	if l := w.last.loop; !l.inside() && !l.inbox.Closed() {
 		panic(l.wrongGoroutine())
 	}
 }
@@ -249,7 +249,7 @@ func (w *worker) abandon() {
 		w.selection.leave()
 	}
 	if w.timerIndex != 0 {
-		w.loop.timers.remove(int(w.timerIndex) - 1)
+		w.loop.timers.Remove(w.timerIndex)
 	}
 	if w.foreignIndex != 0 {
 		w.under.removeForeign(w)

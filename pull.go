@@ -18,8 +18,10 @@ import (
 	"iter"
 	"reflect"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/stacks"
 )
 
 // Pull is iter.Pull for a sequence whose body may suspend: sleep, read a socket,
@@ -48,7 +50,7 @@ import (
 // end of the scope.
 //
 // If the body panics, the next or stop that waits for it panics with a
-// *PanicError that has the body's stack; if it calls runtime.Goexit, so does the
+// *PanicError that has the body's stack and the caller's; if it calls runtime.Goexit, so does the
 // caller. If nobody waits, because the scope's end or the collector has stopped
 // it, that is a panic or Goexit of the body's task; see Runner.
 //
@@ -80,7 +82,7 @@ func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), s
 		h.loop.handOver(t, h.task)
 		h.caller = nil
 		if h.fault != nil || h.exited {
-			h.fail()
+			h.fail("next")
 		}
 		v, ok := h.value, h.given
 		h.value, h.given = none, false
@@ -131,7 +133,7 @@ func (h *puller[T]) stop() {
 		h.closing, h.caller = true, t
 		t.waitFor("next", h.task.id)
 		h.loop.handOver(t, h.task)
-		h.fail()
+		h.fail("stop")
 	}
 	runtime.KeepAlive(h)
 }
@@ -174,7 +176,7 @@ func (h *puller[T]) start() bool {
 func (p *pull) enter(call string) *Task {
 	l := p.loop
 	if !l.inside() {
-		if l.inbox.closed() {
+		if l.inbox.Closed() {
 			return nil
 		}
 		panic(l.misuseOutside(call + " of a Pull").Error())
@@ -219,7 +221,7 @@ func (p *pull) end(returned *bool) {
 	}
 	if !*returned {
 		if v := recover(); v != nil {
-			if p.fault = panicError(t.Name(), v); p.fault.Site == "" {
+			if p.fault = panicError(t, t.Name(), v); p.fault.Site == "" {
 				p.fault.Site = t.startedAt()
 			}
 		} else {
@@ -243,11 +245,12 @@ func (t *Task) waitFor(what string, on uint64) {
 	t.state, w.reason, w.under, w.since = stateWaiting, Reason{What: what, On: on}, nil, t.scope.loop.now
 }
 
-// fail passes on to the caller how the sequence has ended, if it did not return.
-func (p *pull) fail() {
+// fail passes on to the caller of next or stop how the sequence has ended, if it did
+// not return.
+func (p *pull) fail(call string) {
 	if e := p.fault; e != nil {
 		p.fault = nil
-		panic(e)
+		panic(e.with(stacks.Below(e.Stack, call+" called at", debug.Stack())))
 	}
 	if p.exited {
 		p.exited = false

@@ -6,8 +6,7 @@ import (
 	"errors"
 	"iter"
 
-	"github.com/rondo-go/rondo/internal/heap"
-	"github.com/rondo-go/rondo/internal/ring"
+	"github.com/rondo-go/rondo/internal/buffer"
 )
 
 // A Queue hands values from tasks to tasks. Which value is next depends on how
@@ -26,7 +25,7 @@ type Queue[T any] struct {
 	// Name is for people who look at the program.
 	Name string
 
-	held   held[T]
+	held   buffer.Buffer[T]
 	limit  int    // of values; 0: none
 	slides bool   // when it is full, a Put drops the value that was put first
 	slid   uint64 // values that were dropped because it slides
@@ -47,10 +46,7 @@ type Queue[T any] struct {
 // NewQueue makes a Queue that holds at most limit values, of which the one that
 // was put first is next; 0 means any number. It panics if limit is negative.
 func NewQueue[T any](limit int) *Queue[T] {
-	if limit < 0 {
-		panic("rondo: NewQueue with a negative limit")
-	}
-	return &Queue[T]{limit: limit}
+	return newQueue("NewQueue", limit, buffer.Buffer[T]{})
 }
 
 // NewSlidingQueue makes a Queue that keeps the last limit values, of which the one
@@ -67,10 +63,7 @@ func NewSlidingQueue[T any](limit int) *Queue[T] {
 // NewStack makes a Queue that holds at most limit values, of which the one that
 // was put last is next; 0 means any number. It panics if limit is negative.
 func NewStack[T any](limit int) *Queue[T] {
-	if limit < 0 {
-		panic("rondo: NewStack with a negative limit")
-	}
-	return &Queue[T]{limit: limit, held: held[T]{last: true}}
+	return newQueue("NewStack", limit, buffer.Last[T]())
 }
 
 // NewPriorityQueue makes a Queue that holds at most limit values, of which the
@@ -78,13 +71,17 @@ func NewStack[T any](limit int) *Queue[T] {
 // must be a strict weak order; of equals the one that was put first is next. It
 // must not wait. NewPriorityQueue panics if limit is negative or less is nil.
 func NewPriorityQueue[T any](limit int, less func(a, b T) bool) *Queue[T] {
-	if limit < 0 {
-		panic("rondo: NewPriorityQueue with a negative limit")
-	}
 	if less == nil {
 		panic("rondo: NewPriorityQueue with a nil less")
 	}
-	return &Queue[T]{limit: limit, held: held[T]{heap: heap.New(less)}}
+	return newQueue("NewPriorityQueue", limit, buffer.Least(less))
+}
+
+func newQueue[T any](call string, limit int, held buffer.Buffer[T]) *Queue[T] {
+	if limit < 0 {
+		panic("rondo: " + call + " with a negative limit")
+	}
+	return &Queue[T]{limit: limit, held: held}
 }
 
 // Put adds v. It waits while the queue is full. It returns
@@ -161,7 +158,7 @@ func (q *Queue[T]) TryPut(v T) bool {
 // cancelled first; no value was taken then.
 func (q *Queue[T]) Get(ctx context.Context) (T, error) {
 	var zero T
-	if q.held.len() == q.promised {
+	if q.held.Len() == q.promised {
 		if q.closed {
 			return zero, cmp.Or(Check(ctx), ErrQueueClosed)
 		}
@@ -226,7 +223,7 @@ func (c *getCase[T]) End(v any, woken bool) error {
 // TryGet takes the value that is next if there is one, and reports whether there
 // was. It never suspends.
 func (q *Queue[T]) TryGet() (T, bool) {
-	if q.held.len() == q.promised {
+	if q.held.Len() == q.promised {
 		var zero T
 		return zero, false
 	}
@@ -234,7 +231,7 @@ func (q *Queue[T]) TryGet() (T, bool) {
 }
 
 // Len counts the values that can be got without waiting.
-func (q *Queue[T]) Len() int { return q.held.len() - q.promised }
+func (q *Queue[T]) Len() int { return q.held.Len() - q.promised }
 
 // All ranges over the values, waiting for each, until the queue is closed and
 // empty or ctx is cancelled. The range panics if ctx belongs to no loop.
@@ -267,8 +264,8 @@ func (q *Queue[T]) Close() {
 // dropped. A Get that was promised a value still returns one. It never suspends.
 func (q *Queue[T]) Abort() {
 	q.Close()
-	dropped := q.held.len() - q.promised
-	q.held.keep(q.promised)
+	dropped := q.held.Len() - q.promised
+	q.held.Keep(q.promised)
 	q.done(dropped)
 }
 
@@ -276,7 +273,7 @@ func (q *Queue[T]) Abort() {
 // suspends. It panics if it is called more often than there were values.
 func (q *Queue[T]) TaskDone() {
 	if q.open == 0 {
-		panic("rondo: TaskDone called more often than values were put in the Queue")
+		panic("rondo: TaskDone called more often than values were put in the Queue: call it once for each value that Get returned")
 	}
 	q.done(1)
 }
@@ -303,16 +300,18 @@ func (q *Queue[T]) Join(ctx context.Context) error {
 // Join the work on them is finished.
 func (q *Queue[T]) Dropped() uint64 { return q.slid }
 
-func (q *Queue[T]) full() bool { return q.limit > 0 && !q.slides && q.held.len()+q.reserved >= q.limit }
+func (q *Queue[T]) full() bool {
+	return q.limit > 0 && !q.slides && q.held.Len()+q.reserved >= q.limit
+}
 
 // push adds v, and promises a value to the getter that has waited longest.
 func (q *Queue[T]) push(v T) {
-	if q.slides && q.held.len() == q.limit {
-		q.held.pop() // a value that is promised is any value
+	if q.slides && q.held.Len() == q.limit {
+		q.held.Take() // a value that is promised is any value
 		q.slid++
 		q.open--
 	}
-	q.held.push(v)
+	q.held.Put(v)
 	q.open++
 	if q.getters.Wake() {
 		q.promised++
@@ -322,58 +321,9 @@ func (q *Queue[T]) push(v T) {
 // pop takes the next value, and reserves the room for the putter that has waited
 // longest.
 func (q *Queue[T]) pop() T {
-	v := q.held.pop()
+	v := q.held.Take()
 	if !q.closed && q.putters.Wake() {
 		q.reserved++
 	}
 	return v
-}
-
-// held is the values in a Queue. It alone knows which is next. They are in the
-// ring, in the order in which they were put, unless there is a heap.
-type held[T any] struct {
-	ring ring.Ring[T]
-	last bool          // the last one is next
-	heap *heap.Heap[T] // nil unless the least is next
-}
-
-func (h *held[T]) len() int {
-	if h.heap != nil {
-		return h.heap.Len()
-	}
-	return h.ring.Len()
-}
-
-func (h *held[T]) push(v T) {
-	if h.heap != nil {
-		h.heap.Add(v)
-		return
-	}
-	h.ring.Add(v)
-}
-
-// pop takes the next value. There must be one.
-func (h *held[T]) pop() T {
-	switch {
-	case h.heap != nil:
-		return h.heap.Take()
-	case h.last:
-		return h.ring.TakeLast()
-	}
-	return h.ring.Take()
-}
-
-// keep drops all but the n values that are next.
-func (h *held[T]) keep(n int) {
-	if h.heap != nil {
-		h.heap.Keep(n)
-		return
-	}
-	for h.ring.Len() > n {
-		if h.last {
-			h.ring.Take()
-		} else {
-			h.ring.TakeLast()
-		}
-	}
 }

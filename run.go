@@ -22,14 +22,18 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/loopset"
 	"github.com/rondo-go/rondo/internal/poll"
+	"github.com/rondo-go/rondo/internal/stacks"
 	"github.com/rondo-go/rondo/internal/timeline"
+	"github.com/rondo-go/rondo/internal/timers"
 	"github.com/rondo-go/rondo/internal/trap"
 )
 
@@ -120,8 +124,8 @@ func Run(ctx context.Context, main func(ctx context.Context) error) error {
 // Run called inside a task is an error.
 func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) error {
 	mustNotBeNil(main == nil)
-	if insideAny() {
-		return errors.New("rondo: Run inside a task: a loop cannot run in a loop; start a task with Go, or Run on another goroutine")
+	if slices.ContainsFunc(loops.All(), (*Loop).inside) {
+		return &kernel.CallError{Call: "Run", Text: " inside a task: a loop cannot run in a loop; start a task with Go, or Run on another goroutine", At: stacks.Place()}
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -180,10 +184,15 @@ func (r *Runner) open(ctx context.Context) (*Loop, error) {
 		return nil, fmt.Errorf("rondo: Run: %w", err)
 	}
 	l := &Loop{runner: *r, driver: d}
+	l.timers = timers.New[worker, Handle](unsafe.Offsetof(worker{}.timerIndex), unsafe.Offsetof(Handle{}.timerIndex))
 	l.choose, l.virtual = d.Order(), d.Virtual()
 	l.idAt = l.taskID
 	l.goroutines.Add(gid.ID())
-	register(l)
+	l.serial = loops.Number()
+	if l.name = r.Name; l.name == "" {
+		l.name = fmt.Sprintf("loop-%d", l.serial)
+	}
+	loops.Add(l)
 	return l, nil
 }
 
@@ -198,11 +207,11 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 		r.SlowStep = 100 * time.Millisecond
 	}
 	l.now = l.driver.Now()
-	l.started, l.yielded, l.askedAt = l.now, l.now, l.now
+	l.started, l.yielded, l.pace.Since = l.now, l.now, l.now
 	if e, ok := l.driver.(driver.Epoch); ok {
 		l.epoch = e.Epoch()
 	}
-	l.inbox.ended = make(chan struct{})
+	l.inbox.Open()
 	l.runTask = new(Task)
 	l.runTask.worker = &worker{loop: l, job: l.runTask, g: gid.Record()}
 	l.runTask.worker.waiter.worker = l.runTask.worker
@@ -242,9 +251,7 @@ func (l *Loop) reportAlive() {
 
 // reportUnobserved reports the errors that nobody waited for.
 func (l *Loop) reportUnobserved() {
-	for len(l.unobserved.list) > 0 {
-		list := l.unobserved.list
-		l.unobserved = unobservedErrors{}
+	for list := l.unobserved.Take(); len(list) > 0; list = l.unobserved.Take() {
 		for _, u := range list {
 			l.report(u)
 		}
@@ -256,7 +263,7 @@ func (l *Loop) reportUnobserved() {
 // others tasks have waited. Those that heed their ctx get a moment to end.
 func (l *Loop) reportAbandoned() {
 	for range 100 {
-		if len(l.offloads.abandoned) == 0 || l.inbox.pending() {
+		if len(l.offloads.abandoned) == 0 || l.inbox.Pending() {
 			return
 		}
 		runtime.Gosched()
@@ -283,12 +290,12 @@ func (l *Loop) finishTasks() {
 	for {
 		l.cancelAll(context.Canceled)
 		l.await(func() bool { return l.live == 0 }, &l.drained)
-		l.inbox.refuse()
+		l.inbox.Refuse()
 		l.reportUnobserved()
 		// A callback that runs now may start a task, which is cancelled from the
 		// start.
 		l.reportAbandoned()
-		if l.queue.Len() == 0 && l.inbox.close() {
+		if l.queue.Len() == 0 && l.inbox.Close() {
 			return
 		}
 		l.runTask.yield()
@@ -310,11 +317,11 @@ func (l *Loop) close() {
 	l.root.end()
 	l.retireAll()
 	l.goroutines.Clear()
-	unregister(l)
+	loops.Remove(l)
 	if err := l.driver.Close(); err != nil && l.fault.err == nil {
 		l.fault.err = fmt.Errorf("rondo: closing the driver: %w", err)
 	}
-	l.inbox.end()
+	l.inbox.End()
 }
 
 // await parks the goroutine of Run in list until done holds. It gets the baton
@@ -332,40 +339,8 @@ func (l *Loop) await(done func() bool, list *WaitList) {
 	}
 }
 
-// This file has the list of the loops of the process, which any goroutine may read
-// under its lock.
-
-var loops struct {
-	sync.Mutex
-	last uint64
-	live []*Loop
-}
-
-func register(l *Loop) {
-	loops.Lock()
-	defer loops.Unlock()
-	loops.last++
-	l.serial = loops.last
-	if l.name = l.runner.Name; l.name == "" {
-		l.name = fmt.Sprintf("loop-%d", l.serial)
-	}
-	loops.live = append(loops.live, l)
-}
-
-func unregister(l *Loop) {
-	loops.Lock()
-	defer loops.Unlock()
-	i := slices.Index(loops.live, l)
-	loops.live = slices.Delete(loops.live, i, i+1)
-}
-
-// insideAny reports whether the caller is on any loop.
-func insideAny() bool {
-	loops.Lock()
-	live := slices.Clone(loops.live)
-	loops.Unlock()
-	return slices.ContainsFunc(live, (*Loop).inside)
-}
+// loops are the loops of the process, which any goroutine may read.
+var loops loopset.Set[Loop]
 
 // A SignalError says that a signal ended what was running. It is the cause of
 // the cancellation where Runner.Interrupt or signals.Cancel made a signal one;

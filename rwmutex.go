@@ -1,14 +1,18 @@
 package rondo
 
 // This file has the RWMutex. Its line is a list of runs, each with tasks that
-// came one after the other and ask for the same; the tasks of a run wait in a
-// WaitList of its own.
+// came one after the other and ask for the same (internal/line); the tasks of a run
+// wait in a WaitList of its own.
 //
 // The law: if the line has a head, no task at the head could come in, or a cancelled
 // task has yet to run that is counted there. So a task that finds no line and the
 // RWMutex free overtakes none.
 
-import "context"
+import (
+	"context"
+
+	"github.com/rondo-go/rondo/internal/line"
+)
 
 // An RWMutex lets in any number of tasks that read, or one that writes. It is
 // fair: a task that waits to write holds up those that ask to read after it, and
@@ -28,18 +32,7 @@ type RWMutex struct {
 	handed  bool            // for writing, to a task that was woken and has not run since
 	readers int
 
-	head, tail *rwRun
-	spare      *rwRun // what has been a run and can be one again
-}
-
-// An rwRun is a stretch of the line in which all ask for the same. Counted are
-// the tasks in its list, and those that were cancelled there and have not run
-// since.
-type rwRun struct {
-	list    WaitList
-	write   bool
-	counted int
-	next    *rwRun
+	line line.Line[WaitList]
 }
 
 // Lock waits until nobody reads or writes and all who came before have had their
@@ -76,10 +69,10 @@ func (m *RWMutex) TryLock() bool {
 // caller has locked it and has not ended. A callback may unlock it.
 func (m *RWMutex) Unlock() {
 	if !m.writing {
-		panic("rondo: Unlock of unlocked RWMutex")
+		panic("rondo: Unlock of unlocked RWMutex: call it once for each Lock that returned nil")
 	}
 	if m.handed || m.writer != nil && Current(m.ctx) != m.writer && Current(m.ctx) != nil && !m.writer.Done() {
-		panic("rondo: Unlock of an RWMutex that another task has locked")
+		panic("rondo: Unlock of an RWMutex that another task has locked: only the task that locked it may call it")
 	}
 	m.writing, m.writer, m.ctx = false, nil, nil
 	m.admit()
@@ -89,7 +82,7 @@ func (m *RWMutex) Unlock() {
 // takes the RWMutex for reading. If ctx is cancelled first it returns the cause
 // and has not taken it.
 func (m *RWMutex) RLock(ctx context.Context) error {
-	if m.writing || m.head != nil {
+	if m.writing || m.line.Head() != nil {
 		// A reader is counted by the call that lets it in.
 		return m.wait(ctx, false, Reason{What: "rlock"})
 	}
@@ -103,7 +96,7 @@ func (m *RWMutex) RLock(ctx context.Context) error {
 // TryRLock takes the RWMutex for reading if nobody writes or waits to write, and
 // reports whether it did. It never suspends.
 func (m *RWMutex) TryRLock() bool {
-	if m.writing || m.head != nil {
+	if m.writing || m.line.Head() != nil {
 		return false
 	}
 	m.readers++
@@ -114,7 +107,7 @@ func (m *RWMutex) TryRLock() bool {
 // reads.
 func (m *RWMutex) RUnlock() {
 	if m.readers == 0 {
-		panic("rondo: RUnlock of an RWMutex that is not locked for reading")
+		panic("rondo: RUnlock of an RWMutex that is not locked for reading: call it once for each RLock that returned nil")
 	}
 	m.readers--
 	m.admit()
@@ -125,15 +118,13 @@ func (m *RWMutex) wait(ctx context.Context, write bool, why Reason) error {
 	if err := Check(ctx); err != nil {
 		return err // before a run is made that nobody would be in
 	}
-	r := m.tail
-	if r == nil || r.write != write {
-		r = m.extend(write)
-	}
-	r.counted++
-	r.list.Of = &m.Name
-	err := r.list.Park(ctx, why)
+	r := m.line.Last(write)
+	m.setOwner()
+	r.Counted++
+	r.List.Of = &m.Name
+	err := r.List.Park(ctx, why)
 	if err != nil {
-		r.counted--
+		r.Counted--
 		m.admit() // it may have been the writer that held up readers
 	}
 	return err
@@ -141,65 +132,33 @@ func (m *RWMutex) wait(ctx context.Context, write bool, why Reason) error {
 
 // admit lets in the tasks at the head of the line that can come in.
 func (m *RWMutex) admit() {
-	for r := m.head; r != nil && !m.writing; r = m.head {
+	for r := m.line.Head(); r != nil && !m.writing; r = m.line.Head() {
 		switch {
-		case !r.write:
-			n := r.list.WakeAll()
-			r.counted -= n
+		case !r.Write:
+			n := r.List.WakeAll()
+			r.Counted -= n
 			m.readers += n
 		case m.readers > 0:
-			if r.counted > 0 {
+			if r.Counted > 0 {
 				return
 			}
-		case r.list.Wake():
-			r.counted--
+		case r.List.Wake():
+			r.Counted--
 			m.writing, m.handed = true, true
-			if r.counted > 0 {
+			if r.Counted > 0 {
 				return
 			}
 		}
-		m.shorten()
+		r.List.Owner = nil
+		m.line.Shorten()
+		m.setOwner()
 	}
-}
-
-// extend adds a run at the end of the line.
-func (m *RWMutex) extend(write bool) *rwRun {
-	r := m.spare
-	if r == nil {
-		r = new(rwRun)
-	} else {
-		m.spare, r.next = r.next, nil
-	}
-	r.write = write
-	if m.tail == nil {
-		m.head = r
-	} else {
-		m.tail.next = r
-	}
-	m.tail = r
-	m.setOwner()
-	return r
-}
-
-// shorten takes away the run at the head. One that still counts a task is not
-// used again: that task will come and count itself off.
-func (m *RWMutex) shorten() {
-	r := m.head
-	m.head = r.next
-	if m.head == nil {
-		m.tail = nil
-	}
-	r.next, r.list.Owner = nil, nil
-	if r.counted == 0 {
-		r.next, m.spare = m.spare, r
-	}
-	m.setOwner()
 }
 
 // setOwner notes for which task the first in the line wait. Those behind them wait
 // for the ones in front.
 func (m *RWMutex) setOwner() {
-	if m.head != nil {
-		m.head.list.Owner = m.writer
+	if r := m.line.Head(); r != nil {
+		r.List.Owner = m.writer
 	}
 }

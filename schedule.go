@@ -6,7 +6,10 @@ package rondo
 // maxUnstarted are in the queue; the others are behind it, and one moves up when one
 // starts.
 
-import "github.com/rondo-go/rondo/internal/ring"
+import (
+	"github.com/rondo-go/rondo/internal/pace"
+	"github.com/rondo-go/rondo/internal/ring"
+)
 
 // schedule is what is ready to run, in the order in which it became ready.
 type schedule struct {
@@ -15,9 +18,7 @@ type schedule struct {
 	unstarted int                                    // tasks that have not started in the queue
 	batch     int                                    // how many of the queue this turn still runs
 	steps     uint64                                 // tasks and callbacks run so far
-	asked     uint64                                 // steps when the driver was asked last
-	askedAt   int64                                  // the clock then
-	check     uint64                                 // steps at which to look at the clock next
+	pace      pace.Pace                              // when a busy loop asks the driver
 	choose    func(n int, id func(i int) uint64) int // nil: in order
 	idAt      func(i int) uint64                     // the number of the task at place i
 }
@@ -54,12 +55,6 @@ func (l *Loop) moveUp() {
 func (l *Loop) ready(t *Task) {
 	t.state = stateReady
 	l.queue.Add(entry{task: t})
-}
-
-// first exchanges the entry at place i of the queue with the first one.
-func (s *schedule) first(i int) {
-	a, b := s.queue.At(0), s.queue.At(i)
-	*a, *b = *b, *a
 }
 
 // taskID returns the number of the task at place i of the queue, or 0 for a

@@ -378,5 +378,5 @@ func (s *Scope) expire() {
 			first = p
 		}
 	}
-	first.cancel(&cancellation{err: context.DeadlineExceeded, cause: &deadlineError{context.DeadlineExceeded}, origin: first})
+	first.cancel(&cancellation{err: context.DeadlineExceeded, cause: new(stdctx.DeadlineError), origin: first})
 }

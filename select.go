@@ -149,7 +149,7 @@ func (s *selection) begin(ctx context.Context, l *Loop, cases []Case) {
 		}
 	}
 	if s.timer >= 0 {
-		l.timers.set(l.after(cases[s.timer].delay), s.places[s.timer].worker, nil)
+		l.timers.Set(l.after(cases[s.timer].delay), s.places[s.timer].worker, nil)
 	}
 }
 

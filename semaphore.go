@@ -98,7 +98,7 @@ func (s *Semaphore) TryAcquireN(n int) bool {
 // more permits then than the Semaphore has.
 func (s *Semaphore) Release() {
 	if s.held == 0 {
-		panic("rondo: Release of a Semaphore none of whose permits is held")
+		panic("rondo: Release of a Semaphore none of whose permits is held: call it once for each Acquire that returned nil")
 	}
 	s.ReleaseN(1)
 }

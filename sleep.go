@@ -14,7 +14,7 @@ import (
 // back: nothing is ready, nothing has come in, and it is not time to ask the
 // driver. A simulation and an observer count steps, so they see each.
 func (l *Loop) alone() bool {
-	return l.queue.Len() == 0 && l.steps < l.check && !l.inbox.pending() && !l.virtual && l.observer == nil
+	return l.queue.Len() == 0 && l.steps < l.pace.Look && !l.inbox.Pending() && !l.virtual && l.observer == nil
 }
 
 // Sleep suspends the task for d at least, and returns nil then. If ctx is
@@ -28,7 +28,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		t.yield()
 		return nil
 	}
-	s.loop.timers.set(s.loop.after(d), t.worker, nil)
+	s.loop.timers.Set(s.loop.after(d), t.worker, nil)
 	return t.park(s, ctx, Reason{What: "sleep"})
 }
 
@@ -44,7 +44,7 @@ func SleepUntil(ctx context.Context, t time.Time) error {
 		me.yield()
 		return nil
 	}
-	s.loop.timers.set(at, me.worker, nil)
+	s.loop.timers.Set(at, me.worker, nil)
 	return me.park(s, ctx, Reason{What: "sleep"})
 }
 
@@ -99,7 +99,7 @@ func Now(ctx context.Context) time.Time {
 //go:noinline
 func Every(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
 	if d <= 0 {
-		panic("rondo: Every with a duration that is not positive")
+		panic("rondo: Every with a duration that is not positive: use one above 0")
 	}
 	return func(yield func(time.Time) bool) {
 		next := Now(ctx).Add(d)

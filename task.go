@@ -71,7 +71,7 @@ func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Cont
 func (l *Loop) newTask(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr) *Task {
 	mustNotBeNil(fn == nil)
 	if owner.closed {
-		panic("rondo: Go in a scope that has ended")
+		panic("rondo: Go in a scope that has ended: call it before the Group, Timeout, Shield or task of the scope returns")
 	}
 	l.lastID++
 	t := &Task{fn: fn, id: l.lastID, born: l.now}
@@ -112,7 +112,7 @@ func (l *Loop) finish(t *Task, err error) {
 		if x.onEnd != nil {
 			x.onEnd(err)
 		}
-		x.calls.schedule(l)
+		l.readyAll(x.calls.Take())
 	}
 	own := &t.scope
 	if c := own.cancelled(); c != nil && c.origin == own {
@@ -177,7 +177,7 @@ func (t *Task) onDone(h *Handle) (stop func() bool) {
 		return h.Cancel
 	}
 	c := &t.ensureExtra().calls
-	c.add(h)
+	c.Add(h)
 	return func() bool { return h.Cancel() && c.stopped() }
 }
 

@@ -61,7 +61,7 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 	traced := &tracers{loop: l}
 	if line != nil {
 		line.Begin(l.name, l.driver.Time(l.driver.Now()))
-		traced.all = append(traced.all, drawing(line.Hooks()))
+		traced.all = append(traced.all, drawing(timeline.Drawing(line, draw)))
 		l.stops = append(l.stops, func() {
 			if err := line.Close(); err != nil {
 				l.notice(TaskInfo{Name: "RONDO_TRACE", Loop: l.name}, wrap("the timeline is not complete", err))
@@ -69,14 +69,14 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 		})
 	}
 	if r.Debug {
-		traced.all = append(traced.all, drawing(timeline.ExecutionTrace()))
+		traced.all = append(traced.all, drawing(timeline.ExecutionTrace(draw)))
 	}
 	if r.Tracer != nil {
 		traced.all = append(traced.all, r.Tracer)
 	}
 	var all observers
 	if r.Debug {
-		all = append(all, &debugger{loop: l, locks: gid.Locks(), undo: l.markUnwinding})
+		all = append(all, &debugger{loop: l, locks: gid.Locks(), undo: l.markUnwinding, warned: make(map[string]bool)})
 	}
 	l.startWatchdog()
 	if traced.all != nil {
@@ -111,28 +111,22 @@ func labels(loop string) func(t *Task) {
 }
 
 // drawing returns a Tracer that calls the hooks of something that draws tasks.
-func drawing(h timeline.Hooks) *Tracer {
-	tr := &Tracer{
-		Started: func(t *Task, at time.Time) { h.Started((*drawn)(t), at) },
-		Stepped: func(t *Task, at time.Time) { h.Stepped((*drawn)(t), at) },
-		Parked:  func(t *Task, why Reason, at time.Time) { h.Parked((*drawn)(t), why.String(), at) },
-		Ended:   func(t *Task, err error, at time.Time) { h.Ended((*drawn)(t), err, at) },
-		Called:  h.Called,
+func drawing(h timeline.Hooks[*Task]) *Tracer {
+	return &Tracer{
+		Started: h.Started, Stepped: h.Stepped, Woken: h.Woken, Ended: h.Ended, Called: h.Called,
+		Parked: func(t *Task, why Reason, at time.Time) { h.Parked(t, why.String(), at) },
 	}
-	if h.Woken != nil {
-		tr.Woken = func(t, by *Task, at time.Time) {
-			id := uint64(0)
-			if by != nil {
-				id = by.id
-			}
-			h.Woken((*drawn)(t), id, at)
-		}
-	}
-	return tr
 }
 
 // A drawn task is a Task for package timeline.
 type drawn Task
+
+func draw(t *Task) timeline.Task {
+	if t == nil {
+		return nil
+	}
+	return (*drawn)(t)
+}
 
 func (t *drawn) ID() uint64     { return t.id }
 func (t *drawn) Parent() uint64 { return t.parent }
@@ -181,6 +175,9 @@ func (l *Loop) look() watchdog.Step {
 	step := watchdog.Step{Count: l.steps, Asleep: l.asleep, Task: callback}
 	if t := l.current; t != nil {
 		step.Goroutine, step.Task = t.gid, "task-"+strconv.FormatUint(t.id, 10)
+		if w := t.worker; w != nil && w.inner != nil {
+			step.Cancelled = w.inner.cancelled() != nil
+		}
 		if x := t.extra; x != nil {
 			step.Site = x.site
 			if x.name != nil {

@@ -25,15 +25,16 @@ import (
 	"runtime"
 
 	"github.com/rondo-go/rondo/internal/errtree"
+	"github.com/rondo-go/rondo/internal/list"
 )
 
 // ending is what is known of the end of a loop.
 type ending struct {
 	fault      fault
-	unobserved unobservedErrors
-	drained    WaitList             // Run, waiting for the last task
-	late       func()               // tells the watchdog that the end has begun; nil without one
-	onStill    func() (until int64) // called when nothing known can wake the loop; see deadlock.go
+	unobserved list.Lazy[unobservedError] // in the order in which they came
+	drained    WaitList                   // Run, waiting for the last task
+	late       func()                     // tells the watchdog that the end has begun; nil without one
+	onStill    func() (until int64)       // called when nothing known can wake the loop; see deadlock.go
 	still      stillness
 	stops      []func() // what ends the observers
 }
@@ -70,10 +71,10 @@ const callback = "a callback"
 var errGoexit = errors.New("rondo: the task called runtime.Goexit")
 
 // panicked keeps the panic with value v of what is named, with the stack of the
-// caller, which is a deferred call. Unless the Runner says otherwise it ends the
+// caller, which is a deferred call of t, or of the runTask if it is a callback's. Unless the Runner says otherwise it ends the
 // loop.
-func (l *Loop) panicked(name string, v any) error {
-	e := panicError(name, v)
+func (l *Loop) panicked(t *Task, name string, v any) error {
+	e := panicError(t, name, v)
 	if l.runner.Recover && name != callback {
 		return e
 	}
@@ -118,7 +119,7 @@ func (w *worker) rescue() {
 	l := w.loop
 	l.markUnwinding(t)
 	if v := recover(); v != nil {
-		err := l.panicked(t.Name(), v)
+		err := l.panicked(t, t.Name(), v)
 		if e, ok := err.(*PanicError); ok && e.Site == "" {
 			e.Site = t.startedAt()
 		}
@@ -178,7 +179,7 @@ func (s *Scope) passErrors(t *Task) {
 		above.fail(err)
 		return
 	}
-	s.loop.unobserved.add(&unobservedError{info: t.info(), err: err})
+	s.loop.unobserved.Add(&unobservedError{info: t.info(), err: err})
 }
 
 // callbackExited is called when what ran on the stack of a task that was about to

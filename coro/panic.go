@@ -9,7 +9,11 @@ package coro
 // all its deferred calls have run, and its goroutine ends before the one that waits
 // for it continues.
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+
+	"github.com/rondo-go/rondo/internal/gid"
+)
 
 // finish is the last deferred call on the coroutine's goroutine.
 func (r *routine) finish() {
@@ -18,6 +22,9 @@ func (r *routine) finish() {
 	if v != nil && !own {
 		// iter.Pull passes the value on, but not the stack.
 		r.stack = debug.Stack()
+		if gid.PanicPasses != nil {
+			gid.PanicPasses(v, r.stack)
+		}
 	}
 	if !r.returned {
 		r.floor.Lock() // perform has taken it otherwise

@@ -4,23 +4,28 @@ package inspect
 // most tasks do, because the picture takes milliseconds. One task alone is read in
 // some ten microseconds, and nearly always it does not run in that time.
 
-import "github.com/rondo-go/rondo/internal/layout"
+import (
+	"time"
+
+	"github.com/rondo-go/rondo/internal/layout"
+)
 
 // Bounds on how long that may take.
 const (
 	mostAgain = 512 // looks, at all tasks together
+	longest   = 200 * time.Millisecond
 	triesEach = 3
 )
 
 // again reads the tasks that moved once more, each for itself.
 func (r *reader) again() {
-	left := mostAgain
+	left, began := mostAgain, time.Now()
 	for i, s := range r.tasks {
 		if !s.info.Moved {
 			continue
 		}
 		for range triesEach {
-			if left == 0 {
+			if left == 0 || time.Since(began) > longest {
 				return
 			}
 			left--
@@ -37,14 +42,14 @@ func (r *reader) again() {
 func (r *reader) alone(addr uint64) *seen {
 	one := *r
 	one.tasks = nil
-	head, ok := one.head()
-	if !ok {
-		return nil
-	}
 	one.readTasks([]uint64{addr}, []uint64{one.one(addr, layout.TaskSize).uint64(layout.TaskWorker)})
-	if len(one.tasks) == 0 {
+	// After the task: what is nested in it is of the wait that was read, or the task
+	// has run.
+	head, ok := one.head()
+	if !ok || len(one.tasks) == 0 {
 		return nil
 	}
+	one.readNested(head, addr)
 	one.describe(head)
 	if one.options.Stacks || len(one.options.StacksOf) > 0 {
 		one.readStacks()

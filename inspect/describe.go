@@ -6,6 +6,7 @@ package inspect
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -237,46 +238,69 @@ func (r *reader) address(at, n, port uint64) string {
 	return net.JoinHostPort(ip.String(), strconv.FormatUint(port&0xffff, 10))
 }
 
+// What the number in a reason is, by its word; of other words that is not known.
+var (
+	ofDescriptor = []string{"read", "write", "accept", "connect"}
+	ofTask       = []string{"task", "next", "pull"}
+)
+
 // waiting says what s waits for.
 func (r *reader) waiting(s *seen, label string) string {
 	t := s.info
-	words := r.words(t.What, s.worker.uint64(layout.WorkerOn), s.list, label, t)
+	words := r.words(t, t.What, s.worker.uint64(layout.WorkerOn), s.list, s.owner, label)
 	if t.What == "sleep" && t.Due > 0 {
 		words += " " + short(t.Due)
 	}
 	return words
 }
 
-// words says what is waited for in a list: what and on are the reason. The numbers of
-// what it is are noted in t.
-func (r *reader) words(what string, on uint64, list record, label string, t *Task) string {
-	var owner *Task
-	if list.b != nil {
-		if o := r.byAddr[list.uint64(layout.ListOwner)]; o != nil {
-			owner = o.info
-		}
-	}
+// words says what t waits for in a list: what and on are the reason, owner is the number
+// of the task that owns the list. The numbers of what it is are noted in t.
+func (r *reader) words(t *Task, what string, on uint64, list record, owner uint64, label string) string {
 	words := []string{what}
 	if label != "" {
 		words = append(words, label)
 	}
 	switch {
-	case what == "task" || what == "future" && owner != nil:
+	case owner == 0 && slices.Contains(ofTask, what) && on != 0:
 		t.On = on
-		if owner != nil {
-			t.On = owner.ID
-			words = append(words, fmt.Sprintf("#%d %s", owner.ID, owner.Name))
-		} else {
-			words = append(words, fmt.Sprintf("#%d", on))
-		}
-	case owner != nil:
-		t.On = owner.ID
-		words = append(words, fmt.Sprintf("held by #%d %s", owner.ID, owner.Name))
-	case on != 0:
+		words = append(words, r.called(on, 0))
+	case owner != 0 && (slices.Contains(ofTask, what) || what == "future"):
+		t.On = owner
+		words = append(words, r.called(owner, list.uint64(layout.ListOwner)))
+	case owner != 0 && owner == t.ID:
+		t.On = owner
+		words = append(words, "held by the task itself: it is not re-entrant")
+	case owner != 0:
+		t.On = owner
+		words = append(words, "held by", r.called(owner, list.uint64(layout.ListOwner)))
+	case on != 0 && slices.Contains(ofDescriptor, what):
 		t.FD = int(on & 0x7fffffff)
 		words = append(words, fmt.Sprintf("fd %d", t.FD))
+	case on != 0 && what == "process":
+		words = append(words, fmt.Sprintf("pid %d", on))
+	case on != 0:
+		words = append(words, strconv.FormatUint(on, 10))
 	}
 	return strings.Join(words, " ")
+}
+
+// called returns the number of a task, with its name if it was read. addr is where
+// the task stands, or 0; another may have stood there before.
+func (r *reader) called(id, addr uint64) string {
+	if o := r.byAddr[addr]; o != nil && o.info.ID == id {
+		return fmt.Sprintf("#%d %s", id, o.info.Name)
+	}
+	if addr == 0 && r.byID == nil {
+		r.byID = make(map[uint64]*seen, len(r.byAddr))
+		for _, s := range r.byAddr {
+			r.byID[s.info.ID] = s
+		}
+	}
+	if o := r.byID[id]; addr == 0 && o != nil {
+		return fmt.Sprintf("#%d %s", id, o.info.Name)
+	}
+	return fmt.Sprintf("#%d", id)
 }
 
 // printable replaces what would disturb a terminal.

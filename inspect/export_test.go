@@ -5,10 +5,14 @@ import (
 	"unsafe"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
+	"github.com/rondo-go/rondo/internal/layout"
 )
 
 // OpenMemory opens a program of which only the memory is there.
 func OpenMemory(m goinspect.Memory) (*Target, error) { return open(m, 0, "the image") }
+
+// Once has the target take each picture only once, also if it is not exact.
+func (t *Target) Once() { t.retries = 0 }
 
 // Own returns those of the calls on a stack that are the program's.
 func Own(stack []Frame) []Frame { return own(stack) }
@@ -27,4 +31,23 @@ func ParseStack(text string) (goinspect.Stack, bool) { return parseStack(text) }
 // memory.
 func TypeNameOf(v any) string {
 	return (&calling{}).TypeName(uint64((*[2]uintptr)(unsafe.Pointer(&v))[0]))
+}
+
+// Doing says what a goroutine does that holds a loop.
+func Doing(s goinspect.Stack) (how, advice string) { return doing(s) }
+
+// PlaceOf returns where in the memory of the program's only loop a task with the
+// given name has its number, and where its count of switches stands.
+func (t *Target) PlaceOf(name string) (number, switches uint64) {
+	loops, _ := t.layouts[0].loops(t.program)
+	r := reader{program: t.program, layout: &t.layouts[0], at: loops[0]}
+	if _, ok := r.once(); ok {
+		for _, s := range r.tasks {
+			if s.info.Name == name {
+				number = s.addr + uint64(r.size(layout.TaskID))
+				switches = s.task.uint64(layout.TaskWorker) + uint64(r.size(layout.WorkerSwitches))
+			}
+		}
+	}
+	return number, switches
 }

@@ -4,6 +4,7 @@ package inspect
 // or one whose goroutine is blocked outside Rondo.
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -22,9 +23,10 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 	}
 	out := &Held{For: l.Lag}
 	var stack goinspect.Stack
-	if s := r.byAddr[before.uint64(layout.LoopCurrent)]; s != nil {
+	s := r.byAddr[before.uint64(layout.LoopCurrent)]
+	if s != nil {
 		out.Task = s.info.ID
-		stack, out.Stack = r.stepOf(s)
+		stack, out.Stack = r.stepOf(goroutine(s.worker), s)
 	} else {
 		var asleep bool
 		// Without stacks, a loop that sleeps looks the same as one that a callback
@@ -35,25 +37,81 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 			return nil
 		}
 		out.Stack = r.framesOf(stack.Frames)
+		if where(out.Stack) == resumes {
+			stack, out.Stack = r.stepOf(goinspect.Goroutine{Record: stack.Record, ID: stack.Goroutine}, nil)
+		}
 	}
 	out.Thread = stack.Thread
 	out.How, out.Advice = doing(stack)
+	if s != nil && out.How == computing && s.info.defunct() {
+		out.Advice = swallows(stack)
+	}
 	if stack.State == goinspect.Unknown && r.program.Missing() != "" {
 		out.Advice = "what it does cannot be read"
 	}
 	return out
 }
 
-// stepOf returns the stack of what runs in a task's step, which may be a coroutine
-// that the task has resumed, and the calls of all of them.
-func (r *reader) stepOf(s *seen) (goinspect.Stack, []Frame) {
-	nested := r.nested[s.addr]
-	stacks := r.program.Stacks(append([]goinspect.Goroutine{goroutine(s.worker)}, nested...))
-	own := r.framesOf(stacks[0].Frames)
-	if chain := r.chain(own, nested, stacks[1:]); len(chain) > 0 {
-		return chain[0], r.join(chain, own)
+// stopped says that the loop does not turn because its process is stopped.
+func (l *Loop) stopped(pid int) {
+	if l.Held != nil {
+		l.Held.How, l.Held.Advice = "stopped", toContinue(pid)
 	}
-	return stacks[0], own
+}
+
+// toContinue says how a stopped process goes on.
+func toContinue(pid int) string {
+	return fmt.Sprintf("its process is stopped; continue it in its debugger, or with: kill -CONT %d", pid)
+}
+
+// stepOf returns the stack of what runs on a goroutine in a step of the loop, which
+// may be a coroutine that it has resumed, and the calls of all of them. s is the
+// task whose step it is; nil if it is no task's.
+func (r *reader) stepOf(of goinspect.Goroutine, s *seen) (goinspect.Stack, []Frame) {
+	stack := r.program.Stacks([]goinspect.Goroutine{of})[0]
+	own := r.framesOf(stack.Frames)
+	if where(own) != resumes {
+		return stack, own
+	}
+	var nested []goinspect.Goroutine
+	if s != nil {
+		nested = r.nested[s.addr]
+	}
+	chain, whole := r.inner(of, nested)
+	if !whole && s != nil {
+		n := r.nest(nested)
+		n.stacks = r.program.Stacks(n.gs)
+		chain, whole = r.chain(s, n)
+	}
+	if !whole {
+		// What it computes or waits for is not known.
+		return goinspect.Stack{}, own
+	}
+	return chain[0], r.join(chain, own)
+}
+
+// defunct reports whether the waits of a task fail at once: it is in a scope that
+// is cancelled, and in no Shield inside of that.
+func (t *Task) defunct() bool {
+	out := t.Cancelled
+	for _, s := range t.Scopes {
+		out = s.Cancelled || out && s.Kind != "shield"
+	}
+	return out
+}
+
+// swallows advises for a task that goes on after it was cancelled.
+func swallows(s goinspect.Stack) string {
+	for _, f := range s.Frames {
+		pkg := Frame{Func: f.Func}.Package()
+		if pkg == module || strings.HasPrefix(pkg, module+"/") {
+			return "it was cancelled and drops the error of its waits, which fail at once; return that error"
+		}
+		if pkg != "runtime" && !strings.HasPrefix(pkg, "internal/") {
+			break
+		}
+	}
+	return "it was cancelled and goes on; return the error of its waits, which fail at once, or if it computes, call rondo.Yield from time to time and return its error"
 }
 
 // baton returns the stack of the one goroutine of the loop that is not parked in
@@ -93,24 +151,59 @@ func asleep(s goinspect.Stack) bool {
 	return false
 }
 
+// What a goroutine does that holds a loop.
+const (
+	computing  = "computing"
+	collecting = "waiting for the garbage collector"
+	adviceGC   = "it allocates faster than the garbage collector frees; allocate less, raise GOGC or GOMEMLIMIT, or use Offload"
+)
+
 // doing says what a goroutine that is not parked in the loop does, and what the
 // program should use instead.
 func doing(s goinspect.Stack) (how, advice string) {
 	switch s.State {
 	case goinspect.Running, goinspect.Runnable:
-		if s.How == "in a system call" {
+		switch {
+		case s.How == "in a system call":
 			return "in a system call", "it is in a blocking call; use Offload"
+		case inCollector(s.Frames):
+			return collecting, adviceGC
 		}
-		return "computing", "it is computing; call rondo.Yield from time to time, or use Offload"
+		return computing, "it is computing; call rondo.Yield from time to time, or use Offload"
 	case goinspect.Syscall:
+		for _, f := range s.Frames {
+			if f.Func == "runtime.cgocall" {
+				return "in a call of C", "it is in a call of C; use Offload"
+			}
+		}
 		return "in a system call", "it is in a blocking call; use Offload"
 	case goinspect.Waiting:
-		if s.How != "" {
+		switch {
+		case inCollector(s.Frames):
+			return collecting, adviceGC
+		case s.How != "":
 			return blockedBy(s.How)
 		}
 		return blocked(s.Frames)
 	}
 	return "not known", "its goroutine could not be read; try again"
+}
+
+// inCollector reports whether a goroutine works or waits for the garbage
+// collector: below the runtime's own calls it allocates, or has called runtime.GC.
+func inCollector(frames []goinspect.Frame) bool {
+	for _, f := range frames {
+		name, ok := strings.CutPrefix(f.Func, "runtime.")
+		if !ok {
+			return false
+		}
+		for _, begins := range []string{"gcAssist", "gcParkAssist", "gcStart", "gcWaitOnMark", "gcDrain", "GC", "stopTheWorld", "deductAssistCredit"} {
+			if strings.HasPrefix(name, begins) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // blocked says on what a goroutine is parked, by the runtime's calls at the end of

@@ -80,6 +80,7 @@ type damaged struct {
 	regions []goinspect.Region
 	reads   int
 	bytes   int
+	seen    func(addr uint64, size int) // called at each read, if it is set
 }
 
 // A change is damage that comes after so many reads.
@@ -107,6 +108,9 @@ func (d *damaged) Read(addr uint64, b []byte) error {
 	for len(d.later) > 0 && d.later[0].after <= d.reads {
 		d.later[0].do()
 		d.later = d.later[1:]
+	}
+	if d.seen != nil {
+		d.seen(addr, len(b))
 	}
 	return readPages(d.page, addr, b)
 }

@@ -197,6 +197,9 @@ var hangs = []hang{
 	{"raw", "main.readRaw", "raw", "in a system call", "Offload"},
 	{"coroutine", "main.spin", "the hang", "computing", "rondo.Yield"},
 	{"callback", "main.spin", "the hang", "computing", "rondo.Yield"},
+	{"generator", "main.spin", "the hang", "computing", "rondo.Yield"},
+	{"generator in a callback", "main.spin", "the hang", "computing", "rondo.Yield"},
+	{"swallow", "main.swallow.func1", "swallow", "computing", "was cancelled"},
 }
 
 // TestHeld: a loop that hangs is found, with who does it, where and why.
@@ -236,7 +239,7 @@ func checkHeld(t *testing.T, p *process, h hang) {
 		t.Errorf("%s for %v of %v: %s; want %s, and %s for advice", held.How, held.For, l.Uptime, held.Advice, h.how, h.advice)
 	}
 	who := "HELD: a callback, or the loop itself,"
-	if h.mode != "callback" {
+	if !strings.Contains(h.mode, "callback") {
 		culprit := task(t, l, "culprit")
 		if held.Task != culprit.ID || l.Running != culprit.ID || culprit.State != "running" || culprit.Waiting != "" {
 			t.Errorf("held by #%d; want culprit, which is #%d and %s, waiting %q", held.Task, culprit.ID, culprit.State, culprit.Waiting)
@@ -256,7 +259,8 @@ func checkHeld(t *testing.T, p *process, h hang) {
 	} else if len(own) == 0 || own[0].Func != h.call || own[0].Line != line(t, h.line) && !(computes && own[0].Line == line(t, h.line)+1) {
 		t.Errorf("it stands at %v; want %s at the line of %s", own, h.call, h.line)
 	}
-	if h.mode == "coroutine" && len(own) > 0 && !slices.ContainsFunc(own, func(f inspect.Frame) bool { return f.Func == "main.spinPulled" }) {
+	resumer := map[string]string{"coroutine": "main.spinPulled", "generator": "main.spinGenerated", "generator in a callback": "main.spinGenerated"}[h.mode]
+	if resumer != "" && len(own) > 0 && !slices.ContainsFunc(own, func(f inspect.Frame) bool { return f.Func == resumer }) {
 		t.Errorf("below the coroutine's calls are none of the task that resumed it: %v", own)
 	}
 	var text strings.Builder

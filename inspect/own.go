@@ -199,6 +199,15 @@ func (c *calling) Stacks(gs []goinspect.Goroutine) []goinspect.Stack {
 	return out
 }
 
+// Resumers returns nil: the text of a stack does not say who has resumed a
+// coroutine.
+func (c *calling) Resumers([]goinspect.Goroutine) []uint64 { return nil }
+
+// Resumed finds nothing, as Resumers does.
+func (c *calling) Resumed([]goinspect.Goroutine) (map[uint64]goinspect.Goroutine, bool) {
+	return nil, false
+}
+
 // Missing returns "": the calling program knows its own runtime.
 func (c *calling) Missing() string { return "" }
 

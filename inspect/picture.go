@@ -10,7 +10,9 @@ type Picture struct {
 	Taken time.Time `json:"taken"`
 	// Missing says in a sentence what could not be read because this package does
 	// not know the release of Go that built the program; "" if nothing.
-	Missing string  `json:"missing,omitempty"`
+	Missing string `json:"missing,omitempty"`
+	// Stopped says that the process was stopped, by a signal or by a debugger.
+	Stopped bool    `json:"stopped,omitempty"`
 	Loops   []*Loop `json:"loops"`
 }
 
@@ -74,6 +76,9 @@ type Task struct {
 	// Stack is where it is, the innermost call first, all calls included.
 	Stack []Frame `json:"stack,omitempty"`
 	Cut   bool    `json:"cut,omitempty"` // the outermost calls are missing
+	// Partial says that calls of coroutines that the task has resumed are missing,
+	// which would come first.
+	Partial bool `json:"partial,omitempty"`
 	// Moved says that the task ran while the picture was taken, so its wait and its
 	// stack are not known.
 	Moved bool `json:"moved,omitempty"`

@@ -36,10 +36,12 @@ type reader struct {
 	inside  bool          // it is the calling program's own loop
 	late    time.Duration // for how long the loop has not answered
 	options Options
+	retries int // how often a picture that is not exact is taken again
 
 	now    int64 // the loop's clock
 	tasks  []*seen
 	byAddr map[uint64]*seen
+	byID   map[uint64]*seen // nil until it is needed
 	scopes map[uint64]record
 	nested map[uint64][]goinspect.Goroutine // those that are nested in a task
 	frames map[*goinspect.Frame][]Frame
@@ -51,6 +53,8 @@ type program interface {
 	Func(pc uint64) goinspect.Frame
 	TypeName(addr uint64) string
 	Stacks(gs []goinspect.Goroutine) []goinspect.Stack
+	Resumers(gs []goinspect.Goroutine) []uint64
+	Resumed(known []goinspect.Goroutine) (map[uint64]goinspect.Goroutine, bool)
 	Missing() string
 }
 
@@ -65,6 +69,7 @@ type seen struct {
 	task   record
 	worker record
 	list   record
+	owner  uint64 // the number of the task that owns list; 0 if none does
 	name   named
 	info   *Task
 	moved  bool // it has got another worker while it was read
@@ -89,7 +94,7 @@ func (r *reader) loop() (*Loop, bool) {
 	for try := 0; ; try++ {
 		began := time.Now()
 		l, ok := r.once()
-		if !ok || l.Exact || try == retries || time.Since(began) > cheapness {
+		if !ok || l.Exact || try == r.retries || time.Since(began) > cheapness {
 			return l, ok
 		}
 	}
@@ -100,9 +105,11 @@ func (r *reader) once() (*Loop, bool) {
 	if !ok {
 		return nil, false
 	}
-	r.byAddr, r.frames = make(map[uint64]*seen), make(map[*goinspect.Frame][]Frame)
+	r.byAddr, r.byID, r.frames = make(map[uint64]*seen), nil, make(map[*goinspect.Frame][]Frame)
 	r.readTasks(r.walk(before))
-	r.readNested(before)
+	// After the tasks: what is nested in one is of the wait that was read, or the task
+	// has run.
+	r.readNested(r.one(r.at, layout.LoopSize), 0)
 	r.describe(before)
 	if r.options.Stacks || len(r.options.StacksOf) > 0 {
 		r.readStacks()
@@ -122,7 +129,7 @@ func (r *reader) once() (*Loop, bool) {
 	for _, s := range r.tasks {
 		l.Tasks = append(l.Tasks, s.info)
 	}
-	l.Cycles = cycles(l)
+	l.Cycles = r.lasting(cycles(l))
 	l.Held = r.held(l, before, after)
 	return l, true
 }
@@ -267,11 +274,33 @@ func (r *reader) readTasks(addrs, workers []uint64) {
 	for i, l := range r.many(lists, r.size(layout.ListSize)) {
 		r.tasks[i].list = l
 	}
+	for i, id := range r.owners(r.tasks) {
+		r.tasks[i].owner = id
+	}
 	r.tasks = slices.DeleteFunc(r.tasks, func(s *seen) bool { return s.task.b == nil })
 	for _, s := range r.tasks {
 		s.info = &Task{}
 		r.byAddr[s.addr] = s
 	}
+}
+
+// owners returns for each task the number of the one that owns the list in which it
+// waits: what holds a lock, or is joined. The number is read with the list, because
+// another task may have taken the owner's place in memory by then.
+func (r *reader) owners(tasks []*seen) []uint64 {
+	addrs := make([]uint64, len(tasks))
+	for i, s := range tasks {
+		if s.list.b != nil {
+			addrs[i] = s.list.uint64(layout.ListOwner)
+		}
+	}
+	out := make([]uint64, len(tasks))
+	for i, t := range r.many(addrs, r.size(layout.TaskSize)) {
+		if t.b != nil && r.mine(t) {
+			out[i] = t.uint64(layout.TaskID)
+		}
+	}
+	return out
 }
 
 // confirm is step 4. It drops the tasks that are gone, and returns how many they
@@ -287,6 +316,7 @@ func (r *reader) confirm() (missed int, moved bool) {
 	}
 	again := r.many(addrs, r.size(layout.TaskSize))
 	with := r.many(workers, r.size(layout.WorkerSize))
+	owned := r.owned(r.tasks)
 	kept := r.tasks[:0]
 	for i, s := range r.tasks {
 		t, w := again[i], with[i]
@@ -303,7 +333,7 @@ func (r *reader) confirm() (missed int, moved bool) {
 		if same && s.worker.b == nil && t.uint64(layout.TaskWorker) != 0 {
 			same = false
 		}
-		if !same {
+		if !same || !owned[i] {
 			moved = true
 			s.info.forget()
 		}
@@ -311,6 +341,27 @@ func (r *reader) confirm() (missed int, moved bool) {
 	clear(r.tasks[len(kept):])
 	r.tasks = kept
 	return missed, moved
+}
+
+// owned reports for each task whether the list in which it waits has the same owner
+// as before: a lock may pass to another while a task goes on waiting for it.
+func (r *reader) owned(tasks []*seen) []bool {
+	lists := make([]uint64, len(tasks))
+	for i, s := range tasks {
+		if s.list.b != nil {
+			lists[i] = s.worker.uint64(layout.WorkerList)
+		}
+	}
+	out := make([]bool, len(tasks))
+	again := make([]*seen, len(tasks))
+	for i, l := range r.many(lists, r.size(layout.ListSize)) {
+		again[i] = &seen{list: l}
+	}
+	for i, id := range r.owners(again) {
+		s, list := tasks[i], again[i].list
+		out[i] = s.list.b == nil || list.b != nil && id == s.owner && list.uint64(layout.ListOwner) == s.list.uint64(layout.ListOwner)
+	}
+	return out
 }
 
 // sameWait reports whether a worker has not switched between two readings, and waits
@@ -330,7 +381,7 @@ func sameWait(a, b record) bool {
 func (t *Task) forget() {
 	t.Moved = true
 	t.Waiting, t.What, t.On, t.FD, t.Due, t.Since = "", "", 0, 0, 0, 0
-	t.Stack, t.Cut, t.Goroutine, t.Thread, t.Scopes = nil, false, 0, 0, nil
+	t.Stack, t.Cut, t.Partial, t.Goroutine, t.Thread, t.Scopes = nil, false, false, 0, 0, nil
 }
 
 // summary is the loop's own part of the picture.

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/rondo-go/rondo/inspect"
+	"github.com/rondo-go/rondo/internal/goinspect"
 	"github.com/rondo-go/rondo/internal/layout"
 )
 
@@ -174,5 +175,108 @@ func TestEnded(t *testing.T) {
 	refused(t, err, pidWords(p.Process.Pid, "has ended")...)
 	if !errors.Is(err, os.ErrProcessDone) || errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v: want os.ErrProcessDone", err)
+	}
+}
+
+// TestReplaced: a process that becomes another program between two pictures.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	p := start(t, plain.program(t), "idle", "replaced")
+	target := open(t, p)
+	_ = p.stdin.Close()
+	for {
+		picture, err := target.Snapshot(inspect.Options{Stacks: true})
+		if err == nil && len(picture.Loops) == 1 && len(picture.Loops[0].Tasks) == 1 {
+			continue
+		}
+		refused(t, err, pidWords(p.Process.Pid, "another program")...)
+		if !errors.Is(err, os.ErrProcessDone) {
+			t.Errorf("%v: want os.ErrProcessDone", err)
+		}
+		return
+	}
+}
+
+// vanishing is a program that ends when it has been read so often.
+type vanishing struct {
+	*image
+	left int
+}
+
+var errVanished = errors.New("gone")
+
+func (v *vanishing) Read(addr uint64, b []byte) error {
+	if v.left--; v.left < 0 {
+		return errVanished
+	}
+	return v.image.Read(addr, b)
+}
+
+func (v *vanishing) ReadMany(requests []goinspect.Request) { readEach(v.Read, requests) }
+
+func (v *vanishing) Check() error {
+	if v.left < 0 {
+		return goinspect.ErrEnded
+	}
+	return nil
+}
+
+// TestEndsMeanwhile: of a program that ends while it is read there is no picture,
+// whenever it ends.
+func TestEndsMeanwhile(t *testing.T) {
+	t.Parallel()
+	i := recorded(t)
+	pictures, refusals := 0, 0
+	for reads := 1; pictures == 0; reads += 1 + reads/8 {
+		target, err := inspect.OpenMemory(&vanishing{i, reads})
+		if err == nil {
+			var p *inspect.Picture
+			if p, err = target.Snapshot(inspect.Options{Stacks: true}); err == nil {
+				pictures++
+				if len(p.Loops) != 1 || len(p.Loops[0].Tasks) != len(waits) {
+					t.Errorf("after %d reads it has %d loops", reads, len(p.Loops))
+				}
+				continue
+			}
+		}
+		refusals++
+		if !errors.Is(err, os.ErrProcessDone) {
+			t.Errorf("after %d reads: %v; want os.ErrProcessDone", reads, err)
+		}
+	}
+	if refusals < 20 {
+		t.Errorf("it ended %d times meanwhile", refusals)
+	}
+}
+
+// TestStopped: a stopped process is said to be that, whatever its loop did.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"idle", "spin"} {
+		p := start(t, plain.program(t), mode)
+		target := open(t, p)
+		until(t, target, "a loop that has begun", func(l *inspect.Loop) bool { return mode == "idle" || l.Held != nil })
+		if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		cure := fmt.Sprintf("kill -CONT %d", p.Process.Pid)
+		for {
+			picture, err := target.Snapshot(inspect.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !picture.Stopped {
+				continue // The signal has not come yet.
+			}
+			held := picture.Loops[0].Held
+			if (mode == "spin") != (held != nil) || held != nil && (held.How != "stopped" || !strings.Contains(held.Advice, cure)) {
+				t.Errorf("%s: held %+v; want that the process is stopped", mode, held)
+			}
+			var text strings.Builder
+			if err := picture.WriteTree(&text, inspect.TreeOptions{}); err != nil || !strings.Contains(text.String(), "\nSTOPPED: its process is stopped") {
+				t.Errorf("%v; the tree does not say that it is stopped:\n%s", err, text.String())
+			}
+			break
+		}
 	}
 }

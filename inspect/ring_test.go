@@ -4,10 +4,13 @@ package inspect_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/inspect"
 )
 
 // TestRingThroughGroup: a task that holds a lock wants to leave a group, of which
@@ -40,4 +43,25 @@ func TestRingThroughGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestWaitsForPull: a task that waits for the next value of a sequence waits for
+// the task that makes it, and for no descriptor.
+func TestWaitsForPull(t *testing.T) {
+	pictured(t, func(ctx context.Context, ready func()) error {
+		next, stop := rondo.Pull(ctx, func(func(int) bool) {
+			rondo.Current(ctx).SetName("producer")
+			ready()
+			_ = rondo.Sleep(ctx, time.Hour)
+		})
+		defer stop()
+		next()
+		return nil
+	}, func(l *inspect.Loop) {
+		k := l.Tasks[slices.IndexFunc(l.Tasks, func(k *inspect.Task) bool { return k.What == "next" })]
+		i := slices.IndexFunc(l.Tasks, func(o *inspect.Task) bool { return o.ID == k.On })
+		if i < 0 || k.FD != 0 || l.Tasks[i].What != "sleep" || k.Waiting != fmt.Sprintf("next #%d %s", k.On, l.Tasks[i].Name) {
+			t.Errorf("#%d waits for %q on #%d, descriptor %d; want the task that sleeps", k.ID, k.Waiting, k.On, k.FD)
+		}
+	})
 }

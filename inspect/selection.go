@@ -44,6 +44,11 @@ func (r *reader) selections() {
 	what := r.strings(addrs, lengths)
 	read := r.many(lists, r.size(layout.ListSize))
 	labels := r.labels(read)
+	waits := make([]*seen, len(read))
+	for i := range waits {
+		waits[i] = &seen{list: read[i]}
+	}
+	owners := r.owners(waits)
 	next := 0
 	for _, c := range choices {
 		var words []string
@@ -51,7 +56,7 @@ func (r *reader) selections() {
 			at := next + i
 			switch {
 			case lists[at] != 0:
-				words = append(words, r.words(what[at], p.uint64(layout.PlaceOn), read[at], labels[at], new(Task)))
+				words = append(words, r.words(&Task{ID: c.task.info.ID}, what[at], p.uint64(layout.PlaceOn), read[at], owners[at], labels[at]))
 			case int64(i) == c.timer:
 				words = append(words, "sleep "+short(c.task.info.Due))
 			}

@@ -15,6 +15,7 @@ type Target struct {
 	name    string
 	program *goinspect.Program
 	layouts []offsets
+	retries int
 }
 
 // Options say how much of a program is read.
@@ -49,13 +50,38 @@ func OpenCore(file, exe string) (*Target, error) {
 }
 
 func open(m goinspect.Memory, pid int, name string) (*Target, error) {
-	t := &Target{pid: pid, name: name}
+	t := &Target{pid: pid, name: name, retries: retries}
 	err := t.find(m)
+	if gone := t.check(m); gone != nil {
+		err = gone
+	}
 	if err != nil {
 		_ = m.Close()
 		return nil, err
 	}
 	return t, nil
+}
+
+// check returns an error if the process has ended or has become another program
+// since it was opened, so that what was read may be of both.
+func (t *Target) check(m goinspect.Memory) error {
+	live, ok := m.(interface{ Check() error })
+	if !ok {
+		return nil
+	}
+	switch err := live.Check(); err {
+	case nil:
+		return nil
+	case goinspect.ErrReplaced:
+		return endedError{t.pid, true}
+	}
+	return endedError{t.pid, false}
+}
+
+// stopped reports whether the process is stopped.
+func (t *Target) stopped() bool {
+	live, ok := t.program.Memory().(interface{ Stopped() bool })
+	return ok && live.Stopped()
 }
 
 // find looks for Rondo in the program.
@@ -89,15 +115,24 @@ func (t *Target) find(m goinspect.Memory) error {
 // Close releases the target.
 func (t *Target) Close() error { return t.program.Memory().Close() }
 
-// An endedError says that a process has ended. It is os.ErrProcessDone.
-type endedError struct{ pid int }
+// An endedError says that a process has ended, or its program. It is
+// os.ErrProcessDone.
+type endedError struct {
+	pid      int
+	replaced bool
+}
 
-func (e endedError) Error() string { return fmt.Sprintf("process %d has ended", e.pid) }
+func (e endedError) Error() string {
+	if e.replaced {
+		return fmt.Sprintf("process %d runs another program now (exec): open it again", e.pid)
+	}
+	return fmt.Sprintf("process %d has ended", e.pid)
+}
 
 func (e endedError) Is(target error) bool { return target == os.ErrProcessDone }
 
-// Snapshot takes a picture. If the process has ended, the error is
-// os.ErrProcessDone for errors.Is.
+// Snapshot takes a picture. If the process has ended or has become another program,
+// also while it was read, the error is os.ErrProcessDone for errors.Is.
 func (t *Target) Snapshot(o Options) (*Picture, error) {
 	p := &Picture{PID: t.pid, Go: t.program.Version, Taken: time.Now(), Loops: []*Loop{}}
 	for i := range t.layouts {
@@ -106,19 +141,30 @@ func (t *Target) Snapshot(o Options) (*Picture, error) {
 			return nil, t.gone()
 		}
 		for _, at := range loops {
-			r := reader{program: t.program, layout: &t.layouts[i], at: at, live: t.pid != 0, options: o}
+			r := reader{program: t.program, layout: &t.layouts[i], at: at, live: t.pid != 0, options: o, retries: t.retries}
 			if l, ok := r.loop(); ok {
 				p.Loops = append(p.Loops, l)
 			}
 		}
 	}
 	p.Missing = t.program.Missing()
+	if p.Stopped = t.stopped(); p.Stopped {
+		for _, l := range p.Loops {
+			l.stopped(t.pid)
+		}
+	}
+	if err := t.check(t.program.Memory()); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
 func (t *Target) gone() error {
+	if err := t.check(t.program.Memory()); err != nil {
+		return err
+	}
 	if t.pid != 0 {
-		return endedError{t.pid}
+		return fmt.Errorf("process %d cannot be read: the list of its loops is not where it was", t.pid)
 	}
 	return fmt.Errorf("%s is damaged: the list of loops cannot be read", t.name)
 }

@@ -93,6 +93,8 @@ func blockedBy(reason string) (how, advice string) {
 		return "blocked in a select", "it is blocked on a channel; use rondo.Queue, or Offload"
 	case strings.HasPrefix(reason, "sync."), strings.HasPrefix(reason, "semacquire"):
 		return "blocked on a lock", "it is blocked on a sync.Mutex, probably held by a suspended task; use rondo.Mutex, or Offload"
+	case strings.Contains(reason, "GC "), strings.Contains(reason, "garbage collection"):
+		return collecting, adviceGC
 	case reason == "sleep":
 		return "in time.Sleep", "it is in time.Sleep; use rondo.Sleep"
 	case reason == "IO wait":

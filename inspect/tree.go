@@ -65,9 +65,21 @@ func (p *Picture) writeHead(w io.Writer) {
 		what = fmt.Sprintf("process %d", p.PID)
 	}
 	fmt.Fprintf(w, "%s, %s: %s in %s\n", what, p.Go, count(tasks, "task"), count(len(p.Loops), "loop"))
+	_ = p.WriteNotes(w)
+}
+
+// WriteNotes writes what there is to know of the whole program: what could not be
+// read, and that the process is stopped. Mostly that is nothing.
+func (p *Picture) WriteNotes(w io.Writer) error {
+	text := ""
 	if p.Missing != "" {
-		fmt.Fprintln(w, p.Missing)
+		text = p.Missing + "\n"
 	}
+	if p.Stopped {
+		text += "STOPPED: " + toContinue(p.PID) + "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 // WriteHead writes a line about the loop. If something holds the loop, it adds what
@@ -183,14 +195,14 @@ func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 type kind struct {
 	fn, state, what, stack string
 	on                     uint64
-	moved                  bool
+	moved, partial         bool
 }
 
 func (t *tree) kind(task *Task) kind {
 	if t.options.All || len(task.Scopes) > 0 || task.State == "running" || t.owned[ScopeID{task.ID, unseen}] != nil {
 		return kind{}
 	}
-	return kind{task.Func, task.State, task.What, t.shape(task.Stack), task.On, task.Moved}
+	return kind{task.Func, task.State, task.What, t.shape(task.Stack), task.On, task.Moved, task.Partial}
 }
 
 // shape returns a text that is equal for stacks whose shown calls are equal: the
@@ -219,6 +231,9 @@ func (t *tree) below(task *Task, indent string) {
 	loose := t.owned[ScopeID{task.ID, unseen}]
 	if len(task.Scopes) > 0 || len(loose) > 0 {
 		rail = indent + "│  "
+	}
+	if task.Partial {
+		fmt.Fprintf(t.out, "%s... the innermost calls, in a coroutine, could not be read\n", rail)
 	}
 	writeStack(t.out, rail, task.Stack, t.options.Full)
 	if task.Cut {

@@ -49,9 +49,7 @@ func runPs(c *console, args []string) error {
 // wide, or 0 for none: there lines are cut. A Writer that fails says so at its
 // Flush.
 func writeTable(out *bufio.Writer, p *inspect.Picture, width int) {
-	if p.Missing != "" {
-		fmt.Fprintln(out, p.Missing)
-	}
+	_ = p.WriteNotes(out)
 	if len(p.Loops) == 0 {
 		fmt.Fprintln(out, "No loop is running in it.")
 	}

@@ -66,6 +66,45 @@ func NamesOperation(err error) bool {
 	return slices.Contains(ioPackages, t.PkgPath())
 }
 
+// Only reports whether err says no more than what is said by errors of which means
+// is true: it is such an error; or several that were only joined; or one behind the
+// name of an operation, such as a *net.OpError. An error of which hides is true says
+// something of its own, whatever it wraps.
+func Only(err error, means, hides func(error) bool) bool {
+	switch {
+	case means(err):
+		return true
+	case hides(err):
+		return false
+	}
+	if parts := Joined(err); parts != nil {
+		return !slices.ContainsFunc(parts, func(part error) bool { return !Only(part, means, hides) })
+	}
+	inner := errors.Unwrap(err)
+	return inner != nil && NamesOperation(err) && Only(inner, means, hides)
+}
+
+// Without returns what err says beyond the errors of which drop is true, or nil, and
+// reports whether something was taken off. Errors that were only joined are looked at
+// one by one; any other is kept whole.
+func Without(err error, drop func(error) bool) (rest error, dropped bool) {
+	if err == nil || drop(err) {
+		return nil, err != nil
+	}
+	var kept []error
+	for _, part := range Joined(err) {
+		rest, some := Without(part, drop)
+		dropped = dropped || some
+		if rest != nil {
+			kept = append(kept, rest)
+		}
+	}
+	if !dropped {
+		return err, false
+	}
+	return Join(kept), true
+}
+
 const module = "github.com/rondo-go/rondo"
 
 var ioPackages = []string{

@@ -75,3 +75,39 @@ func TestJoin(t *testing.T) {
 		t.Error("Join and Joined do not fit")
 	}
 }
+
+// TestOnly looks for errors that say no more than "the end", and takes those off.
+func TestOnly(t *testing.T) {
+	end, other, hiding := errors.New("the end"), errors.New("other"), holder{"hiding"}
+	means := func(err error) bool { return err == end }
+	hides := func(err error) bool { return Same(err, hiding) }
+	only := func(err error) bool { return Only(err, means, hides) }
+	op := &net.OpError{Op: "read", Err: end}
+	words := fmt.Errorf("words: %w", end)
+	for _, c := range []struct {
+		err  error
+		only bool
+		rest string // what Without leaves
+	}{
+		{end, true, ""},
+		{other, false, "other"},
+		{op, true, ""},
+		{&net.OpError{Op: "read", Err: other}, false, "read: other"},
+		{words, false, "words: the end"},
+		{errors.Join(end, op, errors.Join(end)), true, ""},
+		{errors.Join(end, other), false, "other"},
+		{errors.Join(other, errors.Join(op, words), end), false, "other\nwords: the end"},
+		{hiding, false, "hiding"},
+	} {
+		if got := only(c.err); got != c.only {
+			t.Errorf("Only(%v) is %v", c.err, got)
+		}
+		rest, dropped := Without(c.err, only)
+		if text := fmt.Sprint(rest); text != c.rest && !(rest == nil && c.rest == "") || dropped != (text != c.err.Error()) {
+			t.Errorf("Without(%q) leaves %q, and dropped something: %v", c.err, text, dropped)
+		}
+	}
+	if rest, dropped := Without(nil, only); rest != nil || dropped {
+		t.Error("something was taken off nil")
+	}
+}

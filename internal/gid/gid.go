@@ -68,6 +68,22 @@ func Resumers() iter.Seq[uint64] {
 	}
 }
 
+// ResumedBy reports whether a goroutine of which member is true resumed the calling
+// coroutine, or the one that resumed that, and so on. A chain can be long, and be one
+// that has no member: now and then stop is asked, and ends the search if it is true.
+func ResumedBy(member, stop func(id uint64) bool) bool {
+	n := 0
+	for id := range Resumers() {
+		if member(id) {
+			return true
+		}
+		if n++; n%32 == 0 && stop(id) {
+			return false
+		}
+	}
+	return false
+}
+
 // makers is Resumers by the text of stacks.
 func makers(yield func(uint64) bool) {
 	id := ID()

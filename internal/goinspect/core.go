@@ -94,10 +94,16 @@ func (c *core) load(name string) error {
 		}
 		return 1
 	})
+	code := map[string]bool{c.program: true}
+	for _, s := range c.segments {
+		if m, ok := c.mappedAt(s.Start); ok && s.Executable {
+			code[m.path] = true
+		}
+	}
 	for i := range c.segments {
 		s := &c.segments[i]
 		m, ok := c.mappedAt(s.Start)
-		s.File = ok && m.path != ""
+		s.File = ok && m.path != "" && code[m.path]
 		if i > 0 && s.Start < c.segments[i-1].End || s.End < s.Start {
 			return fmt.Errorf("%s is damaged: its segments overlap", name)
 		}

@@ -233,7 +233,7 @@ func (d dwarfData) modules() {
 	l := moduleLayouts[i]
 	for field, number := range map[string]int{
 		"pcHeader": 0, "funcnametab": wordFuncnames, "cutab": wordCUs, "filetab": wordFiles, "pctab": wordPCs, "pclntable": wordFunctions,
-		"ftab": wordFtab, "minpc": wordMinPC, "maxpc": wordMaxPC, "text": wordText, "etext": wordEText, "types": wordTypes,
+		"ftab": wordFtab, "minpc": wordMinPC, "maxpc": wordMaxPC, "text": wordText, "etext": wordEText, "bss": wordBSS, "ebss": wordEBSS, "types": wordTypes,
 		"etypes": l.etypes, "rodata": l.rodata, "gofunc": l.gofunc,
 	} {
 		d.same("moduledata."+field, 8*number, d.at("runtime.moduledata", field))

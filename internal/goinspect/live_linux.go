@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,47 @@ import (
 type live struct {
 	pid     int
 	regions []Region
+	born    identity
+}
+
+// An identity tells programs apart that have the same process id one after the
+// other: by fork, which gives another start, or by exec, which gives another stack.
+type identity struct{ start, stack string }
+
+// identify returns the identity of a process, and its state in a letter; see
+// proc_pid_stat(5). The state is 0 if there is no such process.
+func identify(pid int) (identity, byte) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	// The name, in parentheses, may contain anything.
+	i := bytes.LastIndexByte(text, ')')
+	if err != nil || i < 0 {
+		return identity{}, 0
+	}
+	f := strings.Fields(string(text[i+1:]))
+	const state, start, stack = 0, 22 - 3, 28 - 3 // the first field here is the third one
+	if len(f) <= stack {
+		return identity{}, 0
+	}
+	return identity{f[start], f[stack]}, f[state][0]
+}
+
+// Check returns ErrEnded if the process has ended since it was opened, or is about
+// to, and ErrReplaced if it runs another program by now.
+func (l *live) Check() error {
+	now, state := identify(l.pid)
+	switch {
+	case state == 0 || state == 'Z' || state == 'X' || now.start != l.born.start || now.stack == "0" && l.born.stack != "0":
+		return ErrEnded
+	case now.stack != l.born.stack:
+		return ErrReplaced
+	}
+	return nil
+}
+
+// Stopped reports whether the process is stopped, by a signal or by a debugger.
+func (l *live) Stopped() bool {
+	_, state := identify(l.pid)
+	return state == 'T' || state == 't'
 }
 
 // OpenProcess opens the memory of a live process. Its errors are sentences that
@@ -27,6 +69,7 @@ func OpenProcess(pid int) (Memory, error) {
 	if pid <= 0 {
 		return nil, fmt.Errorf("%d is not a process id", pid)
 	}
+	born, _ := identify(pid)
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	switch {
 	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH):
@@ -36,11 +79,12 @@ func OpenProcess(pid int) (Memory, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the memory map of process %d cannot be read: %w", pid, err)
 	}
-	l := &live{pid: pid, regions: parseMaps(maps)}
+	l := &live{pid: pid, regions: parseMaps(maps, emulated(pid)), born: born}
 	// A process that becomes another program has no map for a moment.
 	for try := 0; try < rounds && len(l.regions) == 0; try++ {
+		l.born, _ = identify(pid)
 		maps, _ = os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
-		l.regions = parseMaps(maps)
+		l.regions = parseMaps(maps, emulated(pid))
 	}
 	if len(l.regions) == 0 {
 		return nil, fmt.Errorf("process %d has no memory: it is a kernel thread, or has ended", pid)
@@ -87,8 +131,12 @@ func denied(pid int) error {
 	return fmt.Errorf("process %d may not be read: it runs with more rights than you or made itself undumpable, or the container withholds CAP_SYS_PTRACE (docker run --cap-add=SYS_PTRACE)", pid)
 }
 
-func parseMaps(text []byte) []Region {
+// parseMaps reads a memory map; see proc_pid_maps(5). all says that each file may
+// hold the program, also one of which nothing is mapped as code.
+func parseMaps(text []byte, all bool) []Region {
 	var regions []Region
+	var files []string // of each region: device and inode
+	code := make(map[string]bool)
 	for line := range bytes.Lines(text) {
 		f := strings.Fields(string(line))
 		if len(f) < 5 {
@@ -97,17 +145,33 @@ func parseMaps(text []byte) []Region {
 		from, to, ok := strings.Cut(f[0], "-")
 		start, err1 := strconv.ParseUint(from, 16, 64)
 		end, err2 := strconv.ParseUint(to, 16, 64)
+		file := f[3] + " " + f[4]
+		if f[4] == "0" {
+			file = ""
+		}
+		if file != "" && len(f[1]) > 2 && f[1][2] == 'x' {
+			code[file] = true
+		}
 		if !ok || err1 != nil || err2 != nil || len(f[1]) < 3 || f[1][0] != 'r' {
 			continue
 		}
 		if len(f) > 5 && (f[5] == "[vvar]" || f[5] == "[vsyscall]" || strings.HasPrefix(f[5], "/dev/")) {
 			continue
 		}
-		regions = append(regions, Region{
-			Start: start, End: end, Writable: f[1][1] == 'w', Executable: f[1][2] == 'x', File: f[4] != "0",
-		})
+		regions = append(regions, Region{Start: start, End: end, Writable: f[1][1] == 'w', Executable: f[1][2] == 'x'})
+		files = append(files, file)
+	}
+	for i, file := range files {
+		regions[i].File = file != "" && (all || code[file])
 	}
 	return regions
+}
+
+// emulated reports whether the process is an emulator of programs for other
+// processors, to which their code is data.
+func emulated(pid int) bool {
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	return err == nil && strings.HasPrefix(filepath.Base(exe), "qemu-")
 }
 
 func (l *live) Regions() []Region { return l.regions }

@@ -48,11 +48,20 @@ type Region struct {
 	Start, End uint64
 	Writable   bool
 	Executable bool
-	File       bool // it holds a part of a file, or did before it was written
+	// File says that it holds a part of a file that has code, the program or a
+	// library, or did before it was written. Nothing else is searched: a database
+	// that the program has mapped stays as it is.
+	File bool
 }
 
 // errUnmapped says that nothing stands at an address.
 var errUnmapped = errors.New("goinspect: no memory at this address")
+
+// Errors of a Memory's Check, if it has one: what was read is of no one program.
+var (
+	ErrEnded    = errors.New("goinspect: the process has ended")
+	ErrReplaced = errors.New("goinspect: the process runs another program")
+)
 
 // regionAt returns the region in which addr lies. regions are sorted.
 func regionAt(regions []Region, addr uint64) (Region, bool) {

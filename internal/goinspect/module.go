@@ -26,6 +26,7 @@ type module struct {
 	funcnames, cus, files, pcs, functions, ftab slice
 	minpc, maxpc, text                          uint64
 	types, etypes                               uint64
+	bss                                         slice  // the variables without a value at the start
 	gofunc                                      uint64 // 0 if it is not known
 	arch                                        arch
 }
@@ -54,6 +55,8 @@ const (
 	wordMaxPC     = 21
 	wordText      = 22
 	wordEText     = 23
+	wordBSS       = 28
+	wordEBSS      = 29
 	wordTypes     = 37
 	moduleWords   = 44
 )
@@ -83,11 +86,20 @@ var pcMagic = []byte{0xf1, 0xff, 0xff, 0xff, 0, 0}
 // maxModules bounds how many modules a program is believed to have.
 const maxModules = 64
 
-// findModules looks for modules in all memory that may hold initialised data.
+// findModules looks for modules in the program's variables, or if there are none,
+// in its other data.
 func (p *Program) findModules() []*module {
+	found := p.modulesIn(func(r Region) bool { return r.Writable })
+	if len(found) == 0 {
+		found = p.modulesIn(func(r Region) bool { return !r.Writable && !r.Executable })
+	}
+	return found
+}
+
+func (p *Program) modulesIn(want func(Region) bool) []*module {
 	var found []*module
 	regions := p.mem.Regions()
-	scan(p.mem, func(r Region) bool { return !r.Executable }, func(_ uint64, b []byte) {
+	scan(p.mem, want, func(_ uint64, b []byte) {
 		next := Uint64(b, 0)
 		for i := 0; i+moduleWords*8 <= len(b); i += 8 {
 			header := next
@@ -106,17 +118,23 @@ func (p *Program) findModules() []*module {
 	return found
 }
 
-// scan passes the bytes of the file-backed regions that want chooses to look,
-// piece by piece. Pieces overlap by the size of a moduledata, so that none is cut.
+// maxScan bounds how many bytes of a program are searched for one thing.
+const maxScan = 1 << 30
+
+// scan passes the bytes of the regions that have code in their file and that want
+// chooses to look, piece by piece. Pieces overlap by the size of a moduledata, so
+// that none is cut.
 func scan(mem Memory, want func(Region) bool, look func(at uint64, b []byte)) {
 	const piece, overlap = 1 << 20, moduleWords * 8
 	buf := make([]byte, piece+overlap)
+	left := uint64(maxScan)
 	for _, r := range mem.Regions() {
 		if !r.File || !want(r) {
 			continue
 		}
-		for at := r.Start; at < r.End; at += piece {
+		for at := r.Start; at < r.End && left >= piece; at += piece {
 			b := buf[:min(uint64(len(buf)), r.End-at)]
+			left -= piece
 			if mem.Read(at, b) != nil {
 				continue
 			}
@@ -155,6 +173,9 @@ func (p *Program) moduleAt(header uint64, b []byte) *module {
 	// The first function of the table is at the lowest address.
 	if first, ok := p.code.uint32(m.ftab.addr); !ok || m.text+uint64(first) != m.minpc {
 		return nil
+	}
+	if w(wordEBSS) > w(wordBSS) {
+		m.bss = slice{w(wordBSS), w(wordEBSS) - w(wordBSS)}
 	}
 	p.placeTypes(m, w)
 	return m

@@ -12,15 +12,17 @@ type Program struct {
 	// if it is not known.
 	Version string
 
-	mem     Memory
-	modules []*module
-	code    *Chunks            // of what never changes: tables and names
-	layout  *layout            // of its goroutines; nil until one was read by it
-	foreign bool               // no known layout fitted its goroutines
-	frames  map[uint64][]Frame // by the address of the instruction
-	steps   map[uint64]step    // of unwinding, by the address of the instruction
-	stacks  map[string][]Frame // by the addresses of all its calls
-	room    []byte             // for copies of stacks
+	mem      Memory
+	modules  []*module
+	code     *Chunks            // of what never changes: tables and names
+	layout   *layout            // of its goroutines; nil until one was read by it
+	foreign  bool               // no known layout fitted its goroutines
+	switchAt uint64             // see findSwitch; 0 until it is known
+	allgs    uint64             // where the slice of all goroutines stands; 0 until it is known
+	frames   map[uint64][]Frame // by the address of the instruction
+	steps    map[uint64]step    // of unwinding, by the address of the instruction
+	stacks   map[string][]Frame // by the addresses of all its calls
+	room     []byte             // for copies of stacks
 }
 
 // oldest is the first release of Go 1 whose function tables are understood.

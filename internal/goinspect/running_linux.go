@@ -46,6 +46,9 @@ func (l *live) inSyscall(thread int) (registers, bool) {
 		return registers{}, false
 	}
 	r := registers{sp: sp, pc: pc, exact: true, how: "in a system call"}
+	if f[0] == "-1" {
+		r.how = "stopped by the kernel"
+	}
 	r.stack = upFrom(l, sp)
 	return r, len(r.stack) > 0
 }

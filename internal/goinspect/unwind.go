@@ -12,6 +12,7 @@ import (
 type Stack struct {
 	State     State
 	Goroutine uint64  // its number
+	Record    uint64  // the address of its g
 	Frames    []Frame // the innermost call first; must not be changed
 	Cut       bool    // the outermost calls are missing
 	Thread    int     // the thread on which it ran, if it did
@@ -221,7 +222,7 @@ func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt
 	for i := range todo {
 		a := &todo[i]
 		s := &out[a.index]
-		*s = Stack{State: a.g.state, Goroutine: a.g.id}
+		*s = Stack{State: a.g.state, Goroutine: a.g.id, Record: a.of.Record}
 		if a.g.state == Unknown || a.g.state == Dead || a.g.state == Running {
 			continue
 		}

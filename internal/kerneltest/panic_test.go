@@ -104,12 +104,13 @@ func TestPanicTexts(t *testing.T) {
 	check(t, "rondo: panic in bad: runtime error: invalid memory address or nil pointer dereference", text)
 }
 
-// check fails t unless line is the one line of long, and the stack begins with this
-// package or with package rondo.
+// check fails t unless line is the one line of long, the next names a line of this
+// file, and the stack begins with this package or with package rondo.
 func check(t *testing.T, line, long string) {
 	t.Helper()
 	lines := strings.Split(long, "\n")
-	if strings.Contains(line, "\n") || lines[0] != line || len(lines) < 4 || !strings.HasPrefix(lines[2], "goroutine ") || !strings.HasPrefix(lines[3], "github.com/") {
+	if strings.Contains(line, "\n") || lines[0] != line || len(lines) < 5 || !strings.Contains(lines[1], "panic_test.go:") ||
+		!strings.HasPrefix(lines[3], "goroutine ") || !strings.HasPrefix(lines[4], "github.com/") {
 		t.Errorf("the line is %q, the long text\n%s", line, long)
 	}
 }

@@ -30,6 +30,7 @@ func TestWatchdog(t *testing.T) {
 		{waitForCond, []string{"task=culprit", "rondo.Cond", "kerneltest_test.waitForCond at "}},
 		{blockInSleep, []string{"task=culprit", "rondo.Sleep", "kerneltest_test.blockInSleep at "}},
 		{readFromPipe, []string{"task=culprit", "a blocking call", "kerneltest_test.readFromPipe at "}},
+		{swallowCancel, []string{"task=culprit", "its scope is cancelled", "return the error of the wait", "kerneltest_test.swallowCancel.func1 at "}},
 		{receiveInCoroutine, []string{"task=culprit", "rondo.Queue", "kerneltest_test.receiveInCoroutine.func1 at "}},
 		{receiveInCallback, []string{`task="a callback"`, "rondo.Queue", "kerneltest_test.receiveInCallback.func1 at "}},
 	} {
@@ -155,6 +156,17 @@ func receiveInCoroutine(_ context.Context, until chan bool) {
 	next, stop := iter.Pull(func(yield func(int) bool) { <-until })
 	defer stop()
 	next()
+}
+
+// swallowCancel goes on after its scope was cancelled.
+func swallowCancel(ctx context.Context, until chan bool) {
+	_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Cancel(nil)
+		for len(until) == 0 {
+			_ = rondo.Sleep(g, time.Millisecond)
+		}
+		return nil
+	})
 }
 
 func receiveInCallback(ctx context.Context, until chan bool) {

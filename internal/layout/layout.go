@@ -64,7 +64,7 @@ const (
 	LoopPosts           // uint64
 	LoopIdle            // int64, nanoseconds asleep
 	LoopReady           // int, how many could run
-	LoopTimers          // []timer
+	LoopTimers          // slice, of the timers
 	LoopOffloads        // int, functions that are offloaded
 	LoopWorkers         // int
 	LoopNested          // slice, of the coroutines nested in tasks

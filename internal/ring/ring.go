@@ -68,6 +68,12 @@ func (r *Ring[T]) TakeLast() T {
 // ring changes.
 func (r *Ring[T]) At(i int) *T { return &r.buf[(r.head+i)&(len(r.buf)-1)] }
 
+// Swap exchanges the values that are i and j values behind the first.
+func (r *Ring[T]) Swap(i, j int) {
+	a, b := r.At(i), r.At(j)
+	*a, *b = *b, *a
+}
+
 // shrink is called when a long ring has become empty.
 func (r *Ring[T]) shrink() {
 	if r.emptied++; r.emptied == patience {

@@ -39,6 +39,18 @@ func (s *Site) String() string {
 	return ""
 }
 
+// Place returns the innermost place of the calling goroutine that is the user's own,
+// as file:line, or "" if there is none near.
+func Place() string {
+	var pcs [64]uintptr
+	for f := range frames(pcs[:runtime.Callers(2, pcs[:])]) {
+		if !below(f.Function) {
+			return fmt.Sprintf("%s:%d", f.File, f.Line)
+		}
+	}
+	return ""
+}
+
 // CalledAs returns the name of the exported function of Rondo by which the calling
 // goroutine entered Rondo, such as "Event.Set" or "socket.Conn.Read".
 func CalledAs() string {

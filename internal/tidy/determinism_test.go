@@ -31,7 +31,7 @@ const seeded = "make a generator from the seed"
 
 var determinismRule = rule{
 	name: "determinism",
-	law: "The root package, coro and sim have no clock, no randomness and no goroutines except those of the driver and of inbox.go, " +
+	law: "The root package, coro and sim have no clock, no randomness and no goroutines except those of the driver and of border.go, " +
 		"and nothing depends on the order of a map. Therefore a seed repeats a run.",
 	check: func(t *tree) (found []breach) {
 		for _, s := range t.source {

@@ -10,17 +10,17 @@ type exception struct {
 }
 
 var exceptions = []exception{
-	{"determinism", "inbox.go", "goFunc", "go statement",
+	{"determinism", "border.go", "goFunc", "go statement",
 		"every goroutine is started here"},
 	{"determinism", "sim/run.go", "run", "go statement",
 		"a simulated loop has a goroutine of its own, so that the test outlives a loop that hangs"},
 	{"determinism", "sim/world.go", "wait", "time.NewTimer",
 		"offloaded work takes real time, and so does the wait for it"},
 
-	{"locks", "inbox.go", "", "import of sync", "other goroutines come in here"},
-	{"locks", "inbox.go", "", "import of sync/atomic", "other goroutines come in here"},
 	{"locks", "future.go", "", "import of sync", "any goroutine may set a Future"},
-	{"locks", "run.go", "", "import of sync", "any goroutine may read the list of all loops"},
+
+	{"tiers", "gather.go", "contained", "use of panicError",
+		"only the kernel has the stacks of the coroutines that a panic has left"},
 
 	{"sleeps", "internal/kerneltest/watchdog_test.go", "blockInSleep", "time.Sleep",
 		"it is what the watchdog is to find"},

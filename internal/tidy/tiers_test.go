@@ -12,13 +12,13 @@ import (
 // unexported names. The others are library files.
 var kernelFiles = []string{
 	"loop", "baton", "worker", "park", "task", "scope", "unwind", "contextwatch", // the heart
-	"schedule", "timer", "inbox", "caller", "context", "cancellation", "errors", "info", "observer", "layout",
+	"schedule", "timer", "border", "context", "errors", "info", "observer", "layout",
 	"run", "deadlock", "group", "sleep", "join", "select", "future", "offload", "pull", "map", "tracer", "hooks",
 }
 
 // structures are the packages below internal that a library file may import: they
 // know nothing of the loop.
-var structures = []string{"ring", "heap", "list"}
+var structures = []string{"buffer", "line", "list"}
 
 // kernel reports whether s is a kernel file.
 func (s *source) kernel() bool {

@@ -18,13 +18,13 @@ type Task interface {
 }
 
 // Hooks are called when something happens to the tasks of a loop, as those of a
-// rondo.Tracer are.
-type Hooks struct {
-	Started func(t Task, at time.Time)
-	Stepped func(t Task, at time.Time)
-	Parked  func(t Task, why string, at time.Time)
-	Woken   func(t Task, by uint64, at time.Time) // by is the number of a task, or 0
-	Ended   func(t Task, err error, at time.Time)
+// rondo.Tracer are. T is the type of the tasks.
+type Hooks[T any] struct {
+	Started func(t T, at time.Time)
+	Stepped func(t T, at time.Time)
+	Parked  func(t T, why string, at time.Time)
+	Woken   func(t, by T, at time.Time)
+	Ended   func(t T, err error, at time.Time)
 	Called  func(from, to time.Time)
 }
 
@@ -42,25 +42,34 @@ func FromEnv() (*Loop, error) {
 	return line, nil
 }
 
-// Hooks returns hooks that write into the timeline.
-func (l *Loop) Hooks() Hooks {
-	return Hooks{
-		Started: func(t Task, at time.Time) {
-			thread, slice := t.Labels()
-			l.Started(t.ID(), thread, slice, t.Parent(), at)
+// Drawing returns hooks that write into the timeline. draw returns what is drawn of
+// a task, or nil if there is no task.
+func Drawing[T any](l *Loop, draw func(t T) Task) Hooks[T] {
+	return Hooks[T]{
+		Started: func(t T, at time.Time) {
+			d := draw(t)
+			thread, slice := d.Labels()
+			l.Started(d.ID(), thread, slice, d.Parent(), at)
 		},
-		Stepped: func(t Task, at time.Time) {
-			thread, slice := t.Labels()
-			l.Stepped(t.ID(), thread, slice, at)
+		Stepped: func(t T, at time.Time) {
+			d := draw(t)
+			thread, slice := d.Labels()
+			l.Stepped(d.ID(), thread, slice, at)
 		},
-		Parked: func(t Task, why string, at time.Time) { l.Parked(t.ID(), why, at) },
-		Woken:  func(t Task, by uint64, at time.Time) { l.Woken(t.ID(), by, at) },
-		Ended: func(t Task, err error, at time.Time) {
+		Parked: func(t T, why string, at time.Time) { l.Parked(draw(t).ID(), why, at) },
+		Woken: func(t, by T, at time.Time) {
+			id := uint64(0)
+			if d := draw(by); d != nil {
+				id = d.ID()
+			}
+			l.Woken(draw(t).ID(), id, at)
+		},
+		Ended: func(t T, err error, at time.Time) {
 			failure := ""
 			if err != nil {
 				failure, _, _ = strings.Cut(err.Error(), "\n")
 			}
-			l.Ended(t.ID(), failure, at)
+			l.Ended(draw(t).ID(), failure, at)
 		},
 		Called: l.Called,
 	}
@@ -76,42 +85,45 @@ type traced struct {
 // ExecutionTrace returns hooks that show tasks in an execution trace of package
 // runtime/trace, while one is being taken. Each task is a user-defined task there, of
 // the type that its function names, so that go tool trace groups tasks by function. Its
-// name, and what it waits for, are logged to it, and one region, on its goroutine, lasts from its
-// first step to its end. A region for each step would not do: regions nest by
+// name, and what it waits for, are logged to it, and one region, on its goroutine, lasts
+// from its first step to its end. draw returns what is shown of a task. A region for each step would not do: regions nest by
 // goroutine, and a step may end while one is open that the task itself began.
-func ExecutionTrace() Hooks {
+func ExecutionTrace[T any](draw func(t T) Task) Hooks[T] {
 	live := make(map[uint64]*traced)
-	return Hooks{
-		Started: func(t Task, _ time.Time) {
+	return Hooks[T]{
+		Started: func(t T, _ time.Time) {
 			if !trace.IsEnabled() {
 				return
 			}
+			d := draw(t)
 			above := context.Background()
-			if parent := live[t.Parent()]; parent != nil {
+			if parent := live[d.Parent()]; parent != nil {
 				above = parent.ctx
 			}
 			x := new(traced)
-			x.ctx, x.task = trace.NewTask(above, t.Function())
-			live[t.ID()] = x
+			x.ctx, x.task = trace.NewTask(above, d.Function())
+			live[d.ID()] = x
 		},
-		Stepped: func(t Task, _ time.Time) {
-			if x := live[t.ID()]; x != nil && x.region == nil {
-				name, _ := t.Labels()
-				trace.Log(x.ctx, "task", strings.TrimSuffix(name, " "+t.Function()))
-				x.region = trace.StartRegion(x.ctx, t.Function())
+		Stepped: func(t T, _ time.Time) {
+			d := draw(t)
+			if x := live[d.ID()]; x != nil && x.region == nil {
+				name, _ := d.Labels()
+				trace.Log(x.ctx, "task", strings.TrimSuffix(name, " "+d.Function()))
+				x.region = trace.StartRegion(x.ctx, d.Function())
 			}
 		},
-		Parked: func(t Task, why string, _ time.Time) {
-			if x := live[t.ID()]; x != nil {
+		Parked: func(t T, why string, _ time.Time) {
+			if x := live[draw(t).ID()]; x != nil {
 				trace.Log(x.ctx, "waits for", why)
 			}
 		},
-		Ended: func(t Task, _ error, _ time.Time) {
-			x := live[t.ID()]
+		Ended: func(t T, _ error, _ time.Time) {
+			id := draw(t).ID()
+			x := live[id]
 			if x == nil {
 				return
 			}
-			delete(live, t.ID())
+			delete(live, id)
 			if x.region != nil {
 				x.region.End()
 			}

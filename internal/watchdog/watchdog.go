@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rondo-go/rondo/internal/report"
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
@@ -43,6 +44,7 @@ type Step struct {
 	Count     uint64 // steps so far; another number is another step
 	Asleep    bool   // the loop waits for events
 	Task      string // the name of the task that runs
+	Cancelled bool   // the scope that it is in is cancelled
 	Goroutine uint64 // the task's goroutine; 0 for a callback
 	Site      *stacks.Site
 }
@@ -121,14 +123,13 @@ func (w *Watchdog) report(step Step, took time.Duration) {
 		state, stack = stacks.Running(w.config.Member)
 	}
 	args := []any{"loop", w.config.Loop, "task", step.Task, "for", took.Round(time.Millisecond), "at", stacks.UserLine(stack)}
-	if s := step.Site.String(); s != "" {
-		args = append(args, "started", s)
-	}
-	slog.Warn("rondo: a task holds the loop: "+advice(state), append(args, "state", state, "stack", stack)...)
+	args = append(args, report.Args("started", step.Site.String())...)
+	slog.Warn("rondo: a task holds the loop: "+advice(state, step.Cancelled), append(args, "state", state, "stack", stack)...)
 }
 
-// advice says what to do about a goroutine in the given state.
-func advice(state string) string {
+// advice says what to do about a goroutine in the given state, in a scope that
+// may be cancelled.
+func advice(state string, cancelled bool) string {
 	state, _, _ = strings.Cut(state, ",")
 	switch {
 	case state == "sync.WaitGroup.Wait":
@@ -140,11 +141,14 @@ func advice(state string) string {
 	case strings.HasPrefix(state, "sync.") || state == "semacquire":
 		return "it is blocked on a sync.Mutex, probably held by a suspended task; use rondo.Mutex, or Offload"
 	case strings.HasPrefix(state, "chan ") || strings.HasPrefix(state, "select"):
-		return "it is blocked on a channel; use rondo.Queue, or Offload"
+		return "it is blocked on a channel; use rondo.Queue, or rondo.Receive if a goroutine sends, or Offload"
 	case state == "sleep":
 		return "it is in time.Sleep; use rondo.Sleep"
 	case state == "syscall" || state == "IO wait":
 		return "it is in a blocking call; use package socket, or Offload"
+	}
+	if cancelled {
+		return "it goes on although its scope is cancelled, where each wait fails at once; return the error of the wait, or of rondo.Check"
 	}
 	return "it is computing; call rondo.Yield from time to time, or use Offload"
 }

@@ -21,6 +21,7 @@ var modes = map[string]func(ctx context.Context) error{
 	"waits": waits, "many": many, "churn": churn, "idle": idle,
 	"spin": hang(spin), "channel": hang(channel), "select": hang(selects), "mutex": hang(mutex), "sleep": hang(sleep),
 	"syscall": hang(readPipe), "raw": hang(readRaw), "coroutine": hang(spinPulled), "callback": callback, "crash": crash,
+	"generator": hang(spinGenerated), "swallow": hang(swallow), "generator in a callback": generatedCallback,
 }
 
 func main() {
@@ -31,6 +32,9 @@ func main() {
 	}
 	go func() {
 		_, _ = bufio.NewReader(os.Stdin).ReadByte()
+		if len(os.Args) > 2 && os.Args[2] == "replaced" {
+			fmt.Fprintln(os.Stderr, syscall.Exec("/bin/sleep", []string{"sleep", "1000"}, nil))
+		}
 		os.Exit(0)
 	}()
 	r := rondo.Runner{Name: "target"}
@@ -209,7 +213,10 @@ func wander(ctx context.Context, n int) error {
 
 //go:noinline
 func naps(ctx context.Context, depth, times int) error {
-	if depth > 0 {
+	switch {
+	case depth > 0 && depth%3 == 1:
+		return pulls(ctx, depth, times)
+	case depth > 0:
 		err := naps(ctx, depth-1, times)
 		return err
 	}
@@ -219,6 +226,23 @@ func naps(ctx context.Context, depth, times int) error {
 		}
 	}
 	return nil
+}
+
+// pulls goes one call deeper in a coroutine that passes a value on: every second one
+// never calls the loop itself.
+//
+//go:noinline
+func pulls(ctx context.Context, depth, times int) (err error) {
+	next, stop := iter.Pull(func(yield func(int) bool) {
+		if depth%2 == 0 {
+			rondo.Current(ctx)
+		}
+		err = naps(ctx, depth-1, times)
+		yield(1)
+	})
+	defer stop()
+	next()
+	return err
 }
 
 func idle(ctx context.Context) error {
@@ -288,6 +312,40 @@ func spinPulled(ctx context.Context) {
 	})
 	defer stop()
 	next() // line of coroutine
+}
+
+// spinGenerated keeps the loop in a coroutine, within another, that the loop does
+// not know of.
+//
+//go:noinline
+func spinGenerated(ctx context.Context) {
+	next, stop := iter.Pull(func(yield func(int) bool) {
+		next, stop := iter.Pull(func(yield func(int) bool) { spin(ctx) })
+		defer stop()
+		next()
+	})
+	defer stop()
+	next() // line of generator
+}
+
+// swallow goes on waiting after it was cancelled.
+//
+//go:noinline
+func swallow(ctx context.Context) {
+	_ = rondo.Timeout(ctx, time.Millisecond, func(ctx context.Context) error {
+		for {
+			_ = rondo.Sleep(ctx, time.Second) // line of swallow
+		}
+	})
+}
+
+// generatedCallback keeps the loop in a coroutine of a callback.
+func generatedCallback(ctx context.Context) error {
+	rondo.LoopOf(ctx).CallSoon(func() {
+		ready()
+		spinGenerated(ctx)
+	})
+	return rondo.Sleep(ctx, time.Hour)
 }
 
 // readRaw waits in the system without telling the runtime.

@@ -1,0 +1,174 @@
+package rondo
+
+// This file is the border of a loop: who is inside, how others come in, and what
+// outside may wake the loop.
+//
+// Who is inside: is the calling goroutine one of this loop's? Functions that take a
+// ctx ask it to refuse callers from outside with a sentence; methods fixed by the
+// standard library, net.Conn's above all, ask it to tell a task, which they suspend,
+// from any other goroutine, which they let block by itself.
+//
+// A loop's goroutines are that of Run and those of its workers. All of them are
+// parked but the one that has the baton, so one that asks has it: there is
+// nothing to note at a switch. The set is read by any goroutine at any time, and
+// each only ever looks for its own number, which it has put there itself.
+//
+// One case lies between. A coroutine made with iter.Pull, or with package coro,
+// runs on a goroutine of its own, but on the side of the one that resumed it: while
+// it runs, that one is parked in next. If a task resumed it, it may suspend as the
+// task itself may, and so may one that it resumes in turn. Who made it is not
+// asked.
+//
+// How others come in: nothing of a loop may be touched from outside it, so a
+// goroutine outside hands in a function, and the loop runs it at its next turn
+// (internal/inbox). The only go statement of the kernel is here too: what runs beside
+// the loop is started here and is known to it.
+
+import (
+	"slices"
+
+	"github.com/rondo-go/rondo/internal/ctxwatch"
+	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/inbox"
+	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/stacks"
+	"github.com/rondo-go/rondo/internal/trap"
+)
+
+// border is what a loop knows of the outside.
+type border struct {
+	callers
+	inbox    inbox.Inbox[entry]
+	wakers   int // things outside that will or may wake the loop: descriptors, signals, functions that are offloaded
+	exposed  int // things that were handed out, through which any goroutine may wake the loop
+	helpers  int // goroutines that work for the loop; simulated time stands still while there are any
+	offloads offloads
+	contexts ctxwatch.Set // only if the loop is simulated
+	signals  *trap.Trap   // with Runner.Interrupt
+}
+
+// canBeWoken reports whether anything outside can wake the loop. If nothing can,
+// and no timer is set, a loop in which nothing can run is in deadlock. What was
+// handed out does not count in a simulation: no goroutine outside has a part in it.
+func (l *Loop) canBeWoken() bool { return l.wakers > 0 || l.exposed > 0 && !l.virtual }
+
+// addWaker notes that n things more than before will or may wake the loop from
+// outside.
+func (b *border) addWaker(n int) { b.wakers += n }
+
+// expose notes that n things more than before were handed out, through which any
+// goroutine may wake the loop.
+func (b *border) expose(n int) { b.exposed += n }
+
+// post hands in fn, a callback, and wakes the loop.
+func (l *Loop) post(fn func()) error {
+	accepted, wake := l.inbox.Put(entry{call: &Handle{loop: l, fn: fn}})
+	if !accepted {
+		return kernel.Wrap("Post", ErrLoopClosed)
+	}
+	if wake {
+		l.driver.Wake()
+	}
+	return nil
+}
+
+// Post hands fn to the loop, which runs it as a callback at its next turn, in
+// the order in which functions came in. Any goroutine may call it; it never
+// suspends and never blocks. fn must not wait. After the loop has ended Post
+// returns ErrLoopClosed and fn never runs; if it returns nil, fn runs.
+func (l *Loop) Post(fn func()) error {
+	mustNotBeNil(fn == nil)
+	if l.inbox.Refuses() {
+		return kernel.Wrap("Post", ErrLoopClosed)
+	}
+	return l.post(fn)
+}
+
+// goFunc runs fn on a goroutine of its own. The caller sees to it that it ends.
+func goFunc(fn func()) { go fn() }
+
+// callers is who is on a loop's side.
+type callers struct {
+	goroutines gid.Set // the numbers of the loop's goroutines
+
+	// The coroutines that have called the loop, in the tasks that resumed them. The
+	// loop itself has no use for them; readers from outside have.
+	nested gid.Nestings[Task]
+}
+
+// inside reports whether the calling goroutine is on the loop's side: it is the
+// running task, a callback, or a coroutine nested in them.
+func (l *Loop) inside() bool {
+	return l.goroutines.Has(gid.ID()) || gid.Coroutine() && l.insideNested()
+}
+
+// insideNested reports whether the caller is a coroutine that one of the loop's
+// goroutines has resumed, or that is nested in such a one. The workers of a loop are
+// coroutines too, and each is parked where another one was born: the search ends at
+// those of another loop.
+func (l *Loop) insideNested() bool {
+	nested := gid.ResumedBy(l.goroutines.Has, func(id uint64) bool {
+		return slices.ContainsFunc(loops.All(), func(l *Loop) bool { return l.goroutines.Has(id) })
+	})
+	if nested {
+		l.noteNested(l.current)
+	}
+	return nested
+}
+
+// noteNested notes that the calling coroutine is nested in t, unless that is noted.
+func (c *callers) noteNested(t *Task) {
+	if t == nil {
+		return
+	}
+	if t.extra == nil {
+		t.extra = new(taskExtra)
+	}
+	c.nested.Put(t, &t.extra.nested, gid.ID(), gid.Record())
+}
+
+// forgetNested drops the nested coroutines of a task that has ended. One that goes
+// on in another task is noted there.
+func (c *callers) forgetNested(t *Task) {
+	if t.extra != nil {
+		c.nested.Drop(&t.extra.nested)
+	}
+}
+
+// mustBeInside panics if the caller is not on the loop.
+func (l *Loop) mustBeInside(call string) {
+	if l == nil {
+		panic("rondo: " + call + " of a zero value; use one that Rondo has made")
+	}
+	if !l.inside() {
+		panic(l.misuseOutside(call).Error())
+	}
+}
+
+// misuseOutside is the error of a call from outside the loop.
+func (l *Loop) misuseOutside(call string) error {
+	if l.inbox.Closed() {
+		return kernel.Misuse(call, ErrLoopClosed, stacks.Place())
+	}
+	return &kernel.CallError{Call: call, Text: " from a goroutine that is not a task of " + l.name + "; use Post or Submit there", At: stacks.Place(), Err: ErrNoLoop}
+}
+
+// do runs fn on the loop: at once if the caller is there, else by Post. After
+// the loop's end there is nothing left to do it to.
+func (l *Loop) do(fn func()) {
+	if l == nil {
+		l.mustBeInside(stacks.CalledAs())
+	}
+	if l.inside() {
+		fn()
+		return
+	}
+	_ = l.post(fn)
+}
+
+// mustNotBeNil panics if a function of the caller's is nil.
+func mustNotBeNil(isNil bool) {
+	if isNil {
+		panic("rondo: " + stacks.CalledAs() + " with a nil function")
+	}
+}

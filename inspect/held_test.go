@@ -1,0 +1,42 @@
+package inspect_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rondo-go/rondo/inspect"
+	"github.com/rondo-go/rondo/internal/goinspect"
+)
+
+// TestDoing: what a goroutine does and what to use instead, by its innermost calls.
+func TestDoing(t *testing.T) {
+	const waiting, running, syscall = goinspect.Waiting, goinspect.Running, goinspect.Syscall
+	for _, test := range []struct {
+		state       goinspect.State
+		calls, read string
+		how, advice string
+	}{
+		{running, "main.f", "", "computing", "rondo.Yield"},
+		{goinspect.Runnable, "runtime.asyncPreempt main.f", "", "computing", "rondo.Yield"},
+		{running, "runtime.mallocgc main.f", "", "computing", "rondo.Yield"},
+		{running, "runtime.gcAssistAlloc runtime.mallocgc main.f", "", "waiting for the garbage collector", "allocate less"},
+		{waiting, "runtime.gopark runtime.goparkunlock runtime.gcParkAssist runtime.gcAssistAlloc runtime.mallocgc main.f", "", "waiting for the garbage collector", "allocate less"},
+		{waiting, "runtime.gopark runtime.semacquire1 runtime.semacquire runtime.gcStart runtime.mallocgc main.f", "", "waiting for the garbage collector", "allocate less"},
+		{waiting, "runtime.gopark runtime.semacquire1 sync.runtime_SemacquireMutex sync.(*Mutex).lockSlow main.f", "", "blocked on a lock", "rondo.Mutex"},
+		{waiting, "main.f", "GC assist wait", "waiting for the garbage collector", "allocate less"},
+		{waiting, "main.f", "wait for GC cycle", "waiting for the garbage collector", "allocate less"},
+		{running, "syscall.RawSyscall main.f", "in a system call", "in a system call", "Offload"},
+		{running, "main.f", "stopped by the kernel", "computing", "rondo.Yield"},
+		{syscall, "runtime.cgocall main._Cfunc_f main.f", "", "in a call of C", "Offload"},
+		{syscall, "syscall.Syscall main.f", "", "in a system call", "Offload"},
+		{goinspect.Unknown, "", "", "not known", "try again"},
+	} {
+		s := goinspect.Stack{State: test.state, How: test.read}
+		for call := range strings.FieldsSeq(test.calls) {
+			s.Frames = append(s.Frames, goinspect.Frame{Func: call})
+		}
+		if how, advice := inspect.Doing(s); how != test.how || !strings.Contains(advice, test.advice) {
+			t.Errorf("%v at %s (%s): %s, %s; want %s, %s", test.state, test.calls, test.read, how, advice, test.how, test.advice)
+		}
+	}
+}

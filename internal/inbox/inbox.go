@@ -1,0 +1,151 @@
+// Package inbox is where other goroutines come in to a loop. They may not touch
+// anything of it, so they hand something in, and the loop takes it at its next turn.
+//
+// The law: what was accepted is taken. The lock is held for a few instructions only,
+// and never while anything of the program runs.
+package inbox
+
+import (
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/ring"
+)
+
+// An Inbox has what came in and was not taken. Either it is open, and what was
+// accepted will be taken; or it is closed, and nothing is accepted.
+type Inbox[E any] struct {
+	some    atomic.Bool // there may be something in it
+	mu      sync.Mutex
+	in      []E
+	spare   []E // the other half, for reuse
+	closed  bool
+	refuses bool          // see Refuse
+	ended   chan struct{} // closed when the loop has ended
+	enders  list.List[ender]
+}
+
+// An ender is a function that is called at the loop's end.
+type ender struct {
+	links list.Links[ender]
+	fn    func() // nil once it was called, or forgotten
+}
+
+const enderLinks = unsafe.Offsetof(ender{}.links)
+
+// Open makes the inbox ready. It is called once, before all else.
+func (b *Inbox[E]) Open() { b.ended = make(chan struct{}) }
+
+// Put hands e in. It reports whether e was accepted, and whether the loop must be
+// woken for it: if so, the caller does that. Any goroutine may call it.
+func (b *Inbox[E]) Put(e E) (accepted, wake bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false, false
+	}
+	b.in = append(b.in, e)
+	return true, !b.some.Swap(true)
+}
+
+// Pending reports whether there may be something to take.
+func (b *Inbox[E]) Pending() bool { return b.some.Load() }
+
+// Take moves what came in to the loop's own queue, and returns how much it was. Only
+// the loop may call it.
+func (b *Inbox[E]) Take(queue *ring.Ring[E]) (n uint64) {
+	if !b.Pending() {
+		return 0
+	}
+	b.mu.Lock()
+	b.some.Store(false)
+	in := b.in
+	b.in = b.spare[:0]
+	b.mu.Unlock()
+	for _, e := range in {
+		queue.Add(e)
+	}
+	clear(in)
+	b.spare = in
+	return uint64(len(in))
+}
+
+// Refuse has Refuses return true from now on. The loop is about to end: goroutines
+// that hand something in without pause must not keep it from that. What works for
+// the loop still comes in.
+func (b *Inbox[E]) Refuse() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refuses = true
+}
+
+// Refuses reports whether Refuse was called.
+func (b *Inbox[E]) Refuses() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.refuses
+}
+
+// Close closes the inbox if nothing is in it, and reports whether it did.
+func (b *Inbox[E]) Close() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.in) > 0 {
+		return false
+	}
+	b.closed = true
+	return true
+}
+
+// Closed reports whether the inbox is closed.
+func (b *Inbox[E]) Closed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed
+}
+
+// Ended returns a channel that is closed when the loop has ended.
+func (b *Inbox[E]) Ended() <-chan struct{} { return b.ended }
+
+// AtEnd calls fn when the loop has ended, at once if it has already, unless forget
+// comes first. fn is called on any goroutine, and must not wait. Any goroutine may
+// call AtEnd and forget.
+func (b *Inbox[E]) AtEnd(fn func()) (forget func()) {
+	e := &ender{fn: fn}
+	b.mu.Lock()
+	select {
+	case <-b.ended:
+		b.mu.Unlock()
+		fn()
+		return func() {}
+	default:
+	}
+	b.enders.Add(e, enderLinks)
+	b.mu.Unlock()
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if e.fn != nil {
+			b.enders.Remove(e, enderLinks)
+			e.fn = nil
+		}
+	}
+}
+
+// End marks the loop's end, and calls the functions that wait for it.
+func (b *Inbox[E]) End() {
+	var fns []func()
+	b.mu.Lock()
+	close(b.ended)
+	for e := range b.enders.All(enderLinks) {
+		b.enders.Remove(e, enderLinks)
+		fns = append(fns, e.fn)
+		e.fn = nil
+	}
+	b.mu.Unlock()
+	for _, fn := range fns {
+		fn() // without the lock: it may hand something in to a loop that ends at the same moment
+	}
+}

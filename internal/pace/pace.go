@@ -1,0 +1,59 @@
+// Package pace decides when a busy loop asks its driver what has happened.
+//
+// The law: time decides, and not the number of steps: when the loop has run for
+// After, or after Every steps, whichever comes first. The clock is read only now and
+// then, at steps chosen by how long the last ones took; after a sleep at the first.
+package pace
+
+import "time"
+
+// A busy loop asks the driver after Every steps, and earlier if they took After. A
+// question costs a system call and a look at the clock, some 300 ns; a step may be as
+// short as 5 ns.
+const (
+	Every = 64
+	After = int64(100 * time.Microsecond)
+)
+
+// A Pace is that of one loop.
+type Pace struct {
+	Look  uint64 // the step at which to read the clock next, and to call IsTime
+	Since int64  // the clock when the driver was asked last
+	asked uint64 // the step at which it was asked
+}
+
+// Short reports whether fewer than Every steps were made since the last question.
+func (p *Pace) Short(step uint64) bool { return step-p.asked < Every }
+
+// IsTime is called when the steps have come to Look. It reports whether to ask the
+// driver now, and otherwise sets when to look at the clock again.
+func (p *Pace) IsTime(step uint64, now int64) bool {
+	steps, took := step-p.asked, now-p.Since
+	if steps >= Every || took >= After {
+		return true
+	}
+	p.Look = p.asked + max(steps+1, next(steps, took))
+	return false
+}
+
+// Asked notes that the driver was asked, and how the clock stands after that.
+func (p *Pace) Asked(step uint64, now int64) { p.set(step, now, next(step-p.asked, now-p.Since)) }
+
+// Slept notes that the driver was asked and the loop slept.
+func (p *Pace) Slept(step uint64, now int64) { p.set(step, now, 0) }
+
+func (p *Pace) set(step uint64, now int64, look uint64) {
+	p.asked, p.Since = step, now
+	p.Look = step + max(1, look)
+}
+
+// next returns after how many steps since a question to look at the clock, when some
+// steps have taken some time: when, if the next ones take as long, it is time to ask;
+// but after no more than four times as many.
+func next(steps uint64, took int64) uint64 {
+	n := min(4*steps, Every)
+	if took > 0 {
+		n = min(n, steps*uint64(After)/uint64(took))
+	}
+	return n
+}

@@ -1,0 +1,120 @@
+// Package waits says in words what the tasks of a loop wait for.
+package waits
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-go/rondo/internal/stacks"
+)
+
+// most is how many tasks are described.
+const most = 100
+
+// A Task is what is said of one task.
+type Task struct {
+	Name      string
+	State     string
+	Goroutine uint64
+	Site      string // where it was started; empty if that is not known
+
+	Waiting bool
+	What    string // what it waits for, such as "lock"
+	Of      string // the name of that, or empty
+	On      uint64 // the number of that, or 0
+	Owner   string // the name of the task that can end the wait, or empty
+	Own     bool   // that is the task itself
+}
+
+// String returns what the task waits for.
+func (t Task) String() string {
+	what := t.What
+	if t.Of != "" {
+		what += " " + strconv.Quote(t.Of)
+	}
+	switch {
+	case t.Owner != "" && what == "task":
+		return t.Owner
+	case t.Own:
+		return what + " held by the task itself: it is not re-entrant"
+	case t.Owner != "":
+		return what + " held by " + t.Owner
+	case t.On != 0:
+		return fmt.Sprintf("%s %d", what, t.On)
+	}
+	return what
+}
+
+// NameOf returns the name in a rondo.WaitList's Of, a *string or a net.Addr, or "".
+func NameOf(of any) string {
+	switch of := of.(type) {
+	case *string:
+		return *of
+	case fmt.Stringer:
+		return of.String()
+	}
+	return ""
+}
+
+// Describe says in a line each what n tasks wait for and where, and where they were
+// started if that is known; and first, if tasks wait for each other in a ring, which.
+// owner returns the task that can end the wait of a task, or the zero T. Describe
+// stops the program to read the stacks.
+func Describe[T comparable](tasks iter.Seq[T], n int, owner func(T) T, describe func(T) Task) string {
+	var b strings.Builder
+	if ring := Ring(tasks, owner); len(ring) > 1 {
+		b.WriteString("\n\tin a ring, which only a cancellation can end: " + describe(ring[0]).Name)
+		for i := range ring {
+			if i > 0 {
+				b.WriteString(", which")
+			}
+			b.WriteString(" waits for " + describe(ring[(i+1)%len(ring)]).Name)
+		}
+	}
+	lines := stacks.Lines()
+	described := 0
+	for task := range tasks {
+		if described++; described > most {
+			fmt.Fprintf(&b, "\n\tand %d more", n-most)
+			break
+		}
+		t := describe(task)
+		if !t.Waiting {
+			fmt.Fprintf(&b, "\n\t%s is %s", t.Name, t.State)
+		} else {
+			fmt.Fprintf(&b, "\n\t%s waits for %s", t.Name, t)
+			if line := lines(t.Goroutine); line != "" {
+				fmt.Fprintf(&b, " at %s", line)
+			}
+		}
+		if t.Site != "" {
+			fmt.Fprintf(&b, ", started at %s", t.Site)
+		}
+	}
+	return b.String()
+}
+
+// Ring returns tasks each of which waits for the next, and the last for the first;
+// nil if there is no such ring among those whose waits have a known owner.
+func Ring[T comparable](tasks iter.Seq[T], owner func(T) T) (ring []T) {
+	var none T
+	seen := make(map[T]T) // by which walk
+	for start := range tasks {
+		for t := start; t != none && seen[t] != start; t = owner(t) {
+			if seen[t] != none {
+				break // an earlier walk found no ring there
+			}
+			seen[t] = start
+			if next := owner(t); next != none && seen[next] == start {
+				for r := next; ; r = owner(r) {
+					if ring = append(ring, r); r == t {
+						return ring
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
