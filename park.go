@@ -244,7 +244,10 @@ func (w *WaitList) mustBeInside() {
 
 // abandon takes the worker off whatever its task waits for.
 func (w *worker) abandon() {
-	w.leave()
+	if w.list != nil { // leave, which would not be inlined
+		w.list.waiting.Remove(&w.waiter, waitLinks)
+		w.list = nil
+	}
 	if w.selection != nil {
 		w.selection.leave()
 	}
