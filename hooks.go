@@ -65,6 +65,8 @@ func (l *loopDoor) Helpers() int     { return l.helpers }
 
 func (l *loopDoor) SetEntry(t any, user uintptr) { t.(*Task).ensureExtra().entry = user }
 
+func (l *loopDoor) SetName(t any, name *string) { t.(*Task).ensureExtra().name = name }
+
 func (l *loopDoor) Recovers() bool { return l.runner.Recover }
 
 func (l *loopDoor) Post(fn func()) error { return (*Loop)(l).post(fn) }
@@ -111,6 +113,12 @@ func (t *taskDoor) Spend(bytes int) {
 	}
 }
 
+func (t *taskDoor) Reusable() bool {
+	s, x := &t.scope, t.extra
+	return s.cancelled() == nil && s.extra == nil && s.children.First() == nil && !s.published.Exposed() &&
+		t.joiners.waiting.First() == nil && (x == nil || x.calls.Empty() && x.nested == 0)
+}
+
 func (t *taskDoor) Shield(body func(ctx context.Context) error) error {
 	return Shield(t.worker.inner, body)
 }
@@ -139,6 +147,12 @@ func (w *listDoor) ParkTask(t kernel.Task, why kernel.Reason) error {
 	}
 	l.arrive(me)
 	return me.outcome()
+}
+
+func (w *listDoor) SetOn(on uint64) {
+	if first := w.waiting.First(); first != nil {
+		first.worker.reason.On = on
+	}
 }
 
 func (w *listDoor) Name(of any) { w.Of = of }

@@ -4,7 +4,7 @@ package main
 // processes that each have a CPU.
 
 func processRows() []row {
-	return []row{echoRow(50), echoRow(1000), httpRow(64), idleRow(), inspectRow()}
+	return []row{echoRow(50), echoRow(1000), httpRow(64), httpTaskRow(64), idleRow(), inspectRow()}
 }
 
 func systemRows() []comparison { return []comparison{asleep()} }

@@ -60,6 +60,8 @@ func serve(args []string) (err error) {
 		err = serveFasthttpRondo(ctx)
 	case "fasthttp":
 		err = serveFasthttp(ctx)
+	case "httptask":
+		err = serveHTTPTask(ctx)
 	case "net-http":
 		err = serveNetHTTP(ctx)
 	default:

@@ -45,7 +45,7 @@ func blocks(text string) (list []string) {
 func TestPrograms(t *testing.T) {
 	for document, programs := range map[string][]string{
 		"README.md":    {"echo", "timeout"},
-		"docs/HTTP.md": {"fasthttp", "nethttp", "foreign", "fetch"},
+		"docs/HTTP.md": {"httptask", "fasthttp", "foreign", "fetch"},
 	} {
 		shown := blocks(read(t, document))
 		if len(shown) != len(programs) {

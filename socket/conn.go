@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -24,11 +25,20 @@ import (
 //
 // The caller closes a Conn. A forgotten one is closed by the garbage collector.
 type Conn struct {
-	fd      *fd.FD
-	network string
-	local   net.Addr
-	remote  net.Addr
+	fd     *fd.FD
+	local  net.Addr // the listener's, if that has only one; see bound
+	remote net.Addr
+	of     network
 }
+
+// A network is the name of a network of streams, in a byte.
+type network uint8
+
+var networks = [...]string{"tcp", "tcp4", "tcp6", "unix", "unixpacket"}
+
+func networkOf(name string) network { return network(max(0, slices.Index(networks[:], name))) }
+
+func (n network) String() string { return networks[n] }
 
 var _ net.Conn = (*Conn)(nil)
 var _ syscall.Conn = (*Conn)(nil)
@@ -59,6 +69,9 @@ func (c *Conn) Write(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// watchInput is fd.FD.WatchInput.
+func (c *Conn) watchInput(w fd.Watcher) (ready bool) { return c.fd.WatchInput(w) }
 
 // ReadFrom copies r to the connection until io.EOF, as io.Copy does. It
 // suspends the task.
@@ -98,7 +111,9 @@ func (c *Conn) CloseWrite() error { return c.fail("close", c.shutdown(driver.Wri
 func (c *Conn) CloseRead() error { return c.fail("close", c.shutdown(driver.Readable)) }
 
 // LocalAddr returns the address of this end.
-func (c *Conn) LocalAddr() net.Addr { return c.local }
+func (c *Conn) LocalAddr() net.Addr {
+	return c.askLocal()
+}
 
 // RemoteAddr returns the address of the peer.
 func (c *Conn) RemoteAddr() net.Addr { return c.remote }
@@ -158,7 +173,7 @@ func (c *Conn) SetWriteBuffer(bytes int) error {
 
 // File returns a duplicate of the connection as a file. The caller closes it.
 func (c *Conn) File() (*os.File, error) {
-	f, err := openFile(c.fd, c.network+":"+c.local.String()+"->"+c.remote.String())
+	f, err := openFile(c.fd, c.of.String()+":"+c.local.String()+"->"+c.remote.String())
 	return f, c.fail("file", err)
 }
 
@@ -175,7 +190,7 @@ func (c *Conn) fail(op string, err error) error {
 	if errors.As(err, &named) {
 		return err
 	}
-	return &net.OpError{Op: op, Net: c.network, Source: c.local, Addr: c.remote, Err: err}
+	return &net.OpError{Op: op, Net: c.of.String(), Source: c.local, Addr: c.remote, Err: err}
 }
 
 // rawConn is the result of SyscallConn.
@@ -223,16 +238,19 @@ func wait(f *fd.FD, method string, which driver.Events, op func(sys uintptr) boo
 
 // adopt returns a Conn of a connection of package net.
 func adopt(f *fd.FD, c net.Conn) *Conn {
-	mine := &Conn{fd: f, network: c.LocalAddr().Network(), local: c.LocalAddr(), remote: c.RemoteAddr()}
-	mine.name()
+	mine := &Conn{fd: f, local: c.LocalAddr(), remote: c.RemoteAddr(), of: networkOf(c.LocalAddr().Network())}
+	mine.name(false)
 	return mine
 }
 
-// name tells the FD its peer, and how its reads end.
-func (c *Conn) name() {
-	fd.Guard(c.fd, c)
+// name tells the FD its peer, and how its reads end. owned says that nobody
+// forgets to close it.
+func (c *Conn) name(owned bool) {
+	if !owned {
+		fd.Guard(c.fd, c)
+	}
 	c.fd.Name(c.remote)
 	if _, tcp := c.remote.(*net.TCPAddr); !tcp {
-		c.fd.Partial(c.network == "unixpacket")
+		c.fd.Partial(c.of.String() == "unixpacket")
 	}
 }

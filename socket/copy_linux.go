@@ -37,7 +37,7 @@ func (c *Conn) transfer(t kernel.Task, r io.Reader) (n int64, done bool, err err
 	}
 	switch r := r.(type) {
 	case *Conn:
-		if r.fd.Loop() == c.fd.Loop() && r.network != "unixpacket" && c.network != "unixpacket" {
+		if r.fd.Loop() == c.fd.Loop() && r.of.String() != "unixpacket" && c.of.String() != "unixpacket" {
 			var taken int64
 			n, taken, err = c.copyConn(t, r, left)
 			left -= taken

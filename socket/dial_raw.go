@@ -86,12 +86,13 @@ func (d *Dialer) connect(ctx context.Context, loop kernel.Loop, network string, 
 			f.Close()
 			return nil, fail(os.NewSyscallError("getpeername", err))
 		}
-		c := &Conn{fd: f, network: network, local: addr(here, network), remote: addr(peer, network)}
+		c := &Conn{fd: f, of: networkOf(network), local: addr(here, network), remote: addr(peer, network)}
 		if self < selfMax && !local.IsValid() && c.local.String() == c.remote.String() {
 			f.Close()
 			continue
 		}
-		c.name()
+		f.Prepare()
+		c.name(false)
 		tune(sys, keepAlive(d.KeepAlive, d.KeepAliveConfig))
 		return c, nil
 	}

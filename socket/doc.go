@@ -13,6 +13,25 @@
 //		})
 //	})
 //
+// # Handler, Session, Protocol
+//
+// A server can serve its connections in three ways:
+//
+//	                    Handler              Session               Protocol
+//	code                one function a       one function a        callbacks
+//	                    connection           request
+//	may wait            yes                  yes                   no: it starts tasks
+//	idle connection     a task, 4 kB         no task, 0.7 kB       no task, 0.3 kB
+//	TLS                 yes                  yes, NewTLSListener   no
+//	state between       local variables      a closure             Transport.Value
+//	requests
+//
+// Use Server.Handler if nothing speaks against it: any code that takes a net.Conn
+// can be a handler. Use Server.Session for requests and answers over many
+// connections that are mostly idle, or if each request should cost as little as
+// possible. Use Protocol if the data is handled as it comes, in pieces, and
+// every byte of memory counts.
+//
 // # Tasks
 //
 // A Conn is a net.Conn, so any code that reads and writes one runs in a task

@@ -145,13 +145,14 @@ type Listener struct {
 	fd        *fd.FD
 	std       stdListener
 	keepAlive net.KeepAliveConfig
+	bound     net.Addr // see bound
 	file      *socketFile
 }
 
 var _ net.Listener = (*Listener)(nil)
 
 func newListener(loop kernel.Loop, std stdListener, config net.KeepAliveConfig) *Listener {
-	l := &Listener{fd: fd.Adopt(loop, listenerStd{std}), std: std, keepAlive: config}
+	l := &Listener{fd: fd.Adopt(loop, listenerStd{std}), std: std, keepAlive: config, bound: bound(std)}
 	fd.Guard(l.fd, l)
 	l.prepare()
 	return l
@@ -170,11 +171,19 @@ func (f listenerStd) SetWriteDeadline(t time.Time) error { return nil }
 // with the cause if the task's scope is cancelled. After an error of the
 // system, such as syscall.EMFILE, the connection can still be accepted later.
 // It suspends the task.
-func (l *Listener) Accept() (net.Conn, error) {
+func (l *Listener) Accept() (net.Conn, error) { return l.accept(use{}) }
+
+// A use says what becomes of an accepted connection.
+type use struct {
+	owned   bool // the caller closes it in any case, so the garbage collector need not
+	watched bool // usually no task waits to read
+}
+
+func (l *Listener) accept(use use) (net.Conn, error) {
 	var c *Conn
 	var err error
 	if t := l.fd.Task("Accept"); t != nil {
-		c, err = l.acceptTask(t)
+		c, err = l.acceptTask(t, use)
 	} else {
 		c, err = l.acceptForeign()
 	}

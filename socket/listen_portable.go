@@ -12,7 +12,9 @@ import (
 
 func (l *Listener) prepare() {}
 
-func (l *Listener) acceptTask(t kernel.Task) (*Conn, error) {
+func bound(stdListener) net.Addr { return nil }
+
+func (l *Listener) acceptTask(t kernel.Task, _ use) (*Conn, error) {
 	var c net.Conn
 	err := l.fd.Do(t, driver.Readable, "accept", func() (err error) {
 		c, err = l.std.Accept()
@@ -23,3 +25,5 @@ func (l *Listener) acceptTask(t kernel.Task) (*Conn, error) {
 	}
 	return adopt(fd.Adopt(l.fd.Loop(), c.(fd.Std)), c), nil
 }
+
+func (c *Conn) askLocal() net.Addr { return c.local }

@@ -23,27 +23,78 @@ func (l *Listener) prepare() {
 	}
 }
 
-func (l *Listener) acceptTask(t kernel.Task) (*Conn, error) {
+func (l *Listener) acceptTask(t kernel.Task, use use) (*Conn, error) {
 	sys, peer, err := l.fd.Accept(t)
 	if err != nil {
 		return nil, err
 	}
-	_, tcp := l.std.(*net.TCPListener)
-	if tcp && !inherits {
+	if _, tcp := l.std.(*net.TCPListener); tcp && !inherits {
 		tune(sys, l.keepAlive)
 	}
-	return newConn(l.fd.Loop(), sys, l.Addr().Network(), peer), nil
+	network := l.Addr().Network()
+	c := &Conn{fd: fd.New(l.fd.Loop(), sys, makeStd), local: l.bound, remote: peerAddress(peer, network), of: networkOf(network)}
+	if c.local == nil {
+		// It fails only if the connection is gone already; its first use reports
+		// that.
+		c.local = peerAddress(fd.LocalPeer(sys), network)
+	}
+	c.fd.Sole()
+	if !use.watched {
+		c.fd.Prepare()
+	}
+	c.name(use.owned)
+	return c, nil
 }
 
-// newConn returns a Conn of a connected socket.
-func newConn(loop kernel.Loop, sys int, network string, peer unix.Sockaddr) *Conn {
-	c := &Conn{fd: fd.New(loop, sys, makeStd), network: network}
-	// It fails only if the connection is gone already; its first use reports
-	// that.
-	local, _ := unix.Getsockname(sys)
-	c.local, c.remote = addr(local, network), addr(peer, network)
-	c.name()
-	return c
+// bound returns the address that all connections of a listener have at this
+// end, or nil if they differ. With a wildcard address they do. On Linux they do
+// also if a firewall or a BPF program redirects connections to the listener; so
+// LocalAddr asks.
+func bound(std stdListener) net.Addr {
+	a, tcp := std.Addr().(*net.TCPAddr)
+	if tcp && (a.IP == nil || a.IP.IsUnspecified()) {
+		return nil
+	}
+	return std.Addr()
+}
+
+// askLocal asks for the local address of a TCP connection. If it is closed, what
+// is known is the answer.
+func (c *Conn) askLocal() net.Addr {
+	known, tcp := c.local.(*net.TCPAddr)
+	if !tcp {
+		return c.local
+	}
+	here := addrPort(c.fd.LocalPeer())
+	if a := known.AddrPort(); !here.IsValid() || here.Port() == a.Port() && here.Addr().Unmap() == a.Addr().Unmap() {
+		return c.local
+	}
+	return net.TCPAddrFromAddrPort(here)
+}
+
+// tcpAddr is a TCPAddr with its IP.
+type tcpAddr struct {
+	net.TCPAddr
+	ip [16]byte
+}
+
+// peerAddress returns an address as package net has it.
+func peerAddress(p fd.Peer, network string) net.Addr {
+	if p.Addr.IsValid() {
+		a := &tcpAddr{ip: p.Addr.Addr().As16()}
+		a.IP, a.Port, a.Zone = a.ip[:], int(p.Addr.Port()), zone(p.Zone)
+		if p.Addr.Addr().Is4() {
+			a.IP = a.ip[12:]
+		}
+		return &a.TCPAddr
+	}
+	if network == "unix" || network == "unixpacket" {
+		if p.Name == "" && runtime.GOOS == "linux" {
+			p.Name = "@" // as package net has it
+		}
+		return &net.UnixAddr{Name: p.Name, Net: network}
+	}
+	return &net.TCPAddr{}
 }
 
 // addr returns an address as package net has it.

@@ -116,7 +116,7 @@ func TestNilHandler(t *testing.T) {
 			return err
 		}
 		defer l.Close()
-		panics(t, "rondo: socket.Server.Serve with a nil Handler", func() { socket.Serve(ctx, l, nil) })
+		panics(t, "rondo: socket.Server.Serve without a Handler: set Handler or Session", func() { socket.Serve(ctx, l, nil) })
 		panics(t, "rondo: socket.Server.Serve with a nil Listener", func() { socket.Serve(ctx, nil, echo) })
 		panics(t, "rondo: socket.WatchRead with a nil function", func() { socket.WatchRead(ctx, 0, nil) })
 		return nil

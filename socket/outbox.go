@@ -103,10 +103,10 @@ func (c *TLSConn) send(t kernel.Task) error {
 	if c.box.size() == 0 {
 		return nil
 	}
-	if err := c.sending.Take(t); err != nil {
+	if err := c.sending.Take(c.loop, t); err != nil {
 		return c.fail("write", err)
 	}
-	defer c.sending.Release()
+	defer c.sending.Release(c.loop)
 	return c.drain()
 }
 
@@ -116,7 +116,7 @@ func (c *TLSConn) send(t kernel.Task) error {
 func (c *TLSConn) flush() {
 	for c.box.size() > 0 && c.sending.Try() {
 		err := c.drain()
-		c.sending.Release()
+		c.sending.Release(c.loop)
 		if err != nil {
 			return
 		}
@@ -178,6 +178,9 @@ func (w wire) Read(p []byte) (int, error) {
 		if err := c.send(fd.TaskOf(c.loop, "Read")); err != nil {
 			return 0, retriable{err}
 		}
+	}
+	if c.ahead.looking && !c.ahead.mayRead(c.conn) {
+		return 0, retriable{errNothing}
 	}
 	n, err := c.conn.Read(p)
 	if err != nil && err != io.EOF {

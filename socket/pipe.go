@@ -109,6 +109,16 @@ func (f *flow) receive(t kernel.Task, b []byte) (int, error) {
 	}
 }
 
+// watchInput is fd.FD.WatchInput of a pipe.
+func (p *pipe) watchInput(w fd.Watcher) (ready bool) {
+	f := p.in
+	if f.offered || f.readClosed.Load() || f.writeClosed.Load() || f.read.Check() != nil {
+		return true
+	}
+	f.read.Watch(w)
+	return false
+}
+
 func (p *pipe) Write(b []byte) (int, error) {
 	t := fd.TaskOf(p.loop, "Write")
 	if t == nil {

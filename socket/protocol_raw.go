@@ -4,7 +4,6 @@ package socket
 
 import (
 	"net"
-	"net/netip"
 
 	"golang.org/x/sys/unix"
 
@@ -13,21 +12,14 @@ import (
 
 // acceptStream waits for a connection. Only tasks may call it.
 func (l *Listener) acceptStream() (fd.Stream, peerAddr, error) {
-	sys, sa, err := l.fd.Accept(l.fd.Task("Serve"))
+	sys, peer, err := l.fd.Accept(l.fd.Task("Serve"))
 	if err != nil {
 		return fd.Stream{}, peerAddr{}, err
 	}
 	if _, tcp := l.std.(*net.TCPListener); tcp && !inherits {
 		tune(sys, l.keepAlive)
 	}
-	var peer peerAddr
-	switch sa := sa.(type) {
-	case *unix.SockaddrInet4:
-		peer = netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port))
-	case *unix.SockaddrInet6:
-		peer = netip.AddrPortFrom(netip.AddrFrom16(sa.Addr).WithZone(zone(sa.ZoneId)), uint16(sa.Port))
-	}
-	return fd.NewStream(sys), peer, nil
+	return fd.NewStream(sys), addrPort(peer), nil
 }
 
 // addrs returns the addresses that the system knows, nil for the others.

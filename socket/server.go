@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"reflect"
 	"runtime/debug"
@@ -28,8 +29,9 @@ import (
 // a handler's ctx when Shutdown cancels the handler.
 var ErrServerClosed = errors.New("rondo: server closed")
 
-// A Server runs a handler for each connection, in a task of its own. Handler
-// must be set. The fields must not change after Serve was called.
+// A Server runs a Handler for each connection, in a task of its own, or a
+// Session, which has a task only while there is something to do. One of the two
+// must be set, and not both. The fields must not change after Serve was called.
 type Server struct {
 	// Handler serves one connection, which is closed when Handler returns. ctx
 	// is the task's; it is cancelled when Shutdown gives up waiting. An error
@@ -40,6 +42,32 @@ type Server struct {
 	// The handshake of a *tls.Conn is done before Handler is called, in 10 s at
 	// most. Its error goes to OnError, and Handler is not called.
 	Handler func(ctx context.Context, c net.Conn) error
+
+	// Session is called once for each connection, in a task, and returns the
+	// function that serves one exchange with the peer. That function is called
+	// in a task whenever a Read of c would not wait: data has come, the peer has
+	// ended its side, or the deadline for reading has passed. It is sequential
+	// code and may wait like any task. Between the calls the connection has no
+	// task and no stack, so an idle one costs about 700 bytes. Calls for one
+	// connection never overlap.
+	//
+	// If the function returns nil, it is called again as soon as a Read would
+	// not wait, at once if that is so already. It must use up what it has
+	// buffered itself before it returns nil: with a bufio.Reader, it goes on
+	// until Buffered returns 0, because nobody else knows of data there. An
+	// error closes the connection and goes to OnError, except io.EOF, which just
+	// closes it. A panic is handled like one of Handler.
+	//
+	// ctx is good for one call; it is cancelled when Serve's ctx is, or when
+	// Shutdown gives up waiting. An idle connection is then closed without a
+	// call. For an idle time-out, set the deadline for reading before the
+	// function returns: the call that follows finds that its Read fails.
+	//
+	// A Session that returns nil refuses the connection. c is a *Conn, a
+	// *TLSConn of NewTLSListener, or an end of a Pipe; any other kind needs a
+	// Handler. The handshake of a *TLSConn is done before the first exchange, in
+	// 10 s at most once it has begun.
+	Session func(c net.Conn) func(ctx context.Context) error
 
 	// MaxConns is how many connections are served at once. The others wait in
 	// the system's queue. 0 means no limit.
@@ -66,7 +94,8 @@ type service struct {
 	listener net.Listener
 	scope    *rondo.Scope // owns the tasks of the connections
 	conns    []*served
-	entry    uintptr // of the handler, which inspection shows for the tasks
+	sessions *sessions // nil with a Handler
+	entry    uintptr   // of the handler, which inspection shows for the tasks
 }
 
 // A served is a connection with a handler.
@@ -96,9 +125,7 @@ func Serve(ctx context.Context, l net.Listener, handler func(ctx context.Context
 // blocks would stop the loop. A Server may serve several listeners at once, all
 // on one loop.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	if s.Handler == nil {
-		panic("rondo: socket.Server.Serve with a nil Handler")
-	}
+	s.mustServe()
 	if l == nil {
 		panic("rondo: socket.Server.Serve with a nil Listener")
 	}
@@ -116,9 +143,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		l.Close()
 		return err
 	}
-	v := &service{listener: l, entry: reflect.ValueOf(s.Handler).Pointer()}
+	v := &service{listener: l}
 	err = rondo.Group(ctx, func(g *rondo.Scope) error {
 		v.scope = g
+		if s.Session != nil {
+			v.sessions = newSessions(s, g)
+			defer v.sessions.end()
+		} else {
+			v.entry = reflect.ValueOf(s.Handler).Pointer()
+		}
 		s.serving = append(s.serving, v)
 		// Serve closes l even if someone else has closed it: no client is to
 		// wait in vain while the handlers end.
@@ -130,6 +163,16 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return ErrServerClosed
 	}
 	return err
+}
+
+// mustServe panics unless one of Handler and Session is set.
+func (s *Server) mustServe() {
+	switch {
+	case s.Handler == nil && s.Session == nil:
+		panic("rondo: socket.Server.Serve without a Handler: set Handler or Session")
+	case s.Handler != nil && s.Session != nil:
+		panic("rondo: socket.Server.Serve with a Handler and a Session: set only one of them")
+	}
 }
 
 // bindLoop stores the loop that the Server serves on.
@@ -168,7 +211,7 @@ func (s *Server) accept(g *rondo.Scope, v *service) error {
 		if err := s.await(g); err != nil || s.ended() {
 			return err
 		}
-		c, err := v.listener.Accept()
+		c, err := v.next()
 		if err == nil {
 			// A connection of another listener may have come first.
 			if err := s.await(g); err != nil {
@@ -194,6 +237,14 @@ func (s *Server) accept(g *rondo.Scope, v *service) error {
 	}
 }
 
+// next accepts a connection. The Server closes it in any case.
+func (v *service) next() (net.Conn, error) {
+	if l, ok := v.listener.(*Listener); ok {
+		return l.accept(use{owned: true, watched: v.sessions != nil})
+	}
+	return v.listener.Accept()
+}
+
 // await waits until one more connection may be served.
 func (s *Server) await(g *rondo.Scope) error {
 	for s.MaxConns > 0 && s.count.Load() >= int64(s.MaxConns) {
@@ -206,6 +257,10 @@ func (s *Server) await(g *rondo.Scope) error {
 
 // start serves c in a task.
 func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
+	if v.sessions != nil {
+		v.sessions.add(c)
+		return
+	}
 	e := &served{c, s, v, len(v.conns)}
 	v.conns = append(v.conns, e)
 	s.count.Add(1)
@@ -249,7 +304,15 @@ func (e *served) handshake() error {
 	return c.SetDeadline(time.Time{})
 }
 
-func taskName(c net.Conn) string { return "conn " + c.RemoteAddr().String() }
+// taskName returns the name of a task that serves c.
+func taskName(c net.Conn) string {
+	if a := tcpPeer(c.RemoteAddr()); a.IsValid() {
+		var b [64]byte
+		a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+		return string(a.AppendTo(append(b[:0], "conn "...)))
+	}
+	return "conn " + c.RemoteAddr().String()
+}
 
 // failed is called with the error of the handler.
 func (e *served) failed(err error) {
@@ -308,7 +371,8 @@ func (s *Server) Conns() int { return int(s.count.Load()) }
 // connections are closed. Serve still waits for the handlers to return.
 //
 // Idle handlers do not notice a Shutdown before that, so ctx should have a
-// deadline. Any goroutine may call Shutdown, also more than once. A handler of
+// deadline. Sessions do: those that are idle are closed at once, and the others
+// when they become idle. Any goroutine may call Shutdown, also more than once. A handler of
 // the same Server must not: it would wait for itself. A Server that was shut
 // down cannot serve again.
 func (s *Server) Shutdown(ctx context.Context) error {
@@ -352,6 +416,9 @@ func on(loop kernel.Loop, fn func()) {
 func (s *Server) stop() {
 	for _, v := range s.serving {
 		_ = v.listener.Close()
+		if v.sessions != nil {
+			v.sessions.end()
+		}
 	}
 	if len(s.serving) == 0 {
 		s.done.Set(struct{}{})
@@ -366,12 +433,10 @@ func (s *Server) cancelConns() {
 	for _, v := range s.serving {
 		v.scope.Cancel(ErrServerClosed)
 		for _, e := range v.conns {
-			if c, ok := e.Conn.(*Conn); ok {
-				_ = c.Close()
-			} else {
-				// Closing a tls.Conn writes, and this must not wait.
-				_ = e.SetDeadline(past)
-			}
+			forceClose(e.Conn)
+		}
+		if v.sessions != nil {
+			v.sessions.closeAll()
 		}
 	}
 }

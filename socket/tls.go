@@ -61,6 +61,7 @@ type TLSConn struct {
 	reading     fd.Lock // held by the reader, after the handshake
 	sending     fd.Lock // held by the sender of the outbox
 	box         outbox
+	ahead       ahead       // of the holder of the lock reading
 	ready       atomic.Bool // the handshake is done, and all of it is sent
 	noWrites    atomic.Bool // close_notify is sent
 	closed      atomic.Bool
@@ -109,9 +110,6 @@ func mustLoop(ctx context.Context, call string) kernel.Loop {
 
 func newTLSConn(loop kernel.Loop, c net.Conn) *TLSConn {
 	t := &TLSConn{conn: c, loop: loop}
-	t.handshaking.Begin(loop)
-	t.reading.Begin(loop)
-	t.sending.Begin(loop)
 	return t
 }
 
@@ -128,10 +126,10 @@ func (c *TLSConn) Read(p []byte) (int, error) {
 	if err := c.Handshake(); err != nil {
 		return 0, err
 	}
-	if err := c.reading.Take(t); err != nil {
+	if err := c.reading.Take(c.loop, t); err != nil {
 		return 0, c.fail("read", err)
 	}
-	defer c.reading.Release()
+	defer c.reading.Release(c.loop)
 	if err := c.enter(t, "read"); err != nil {
 		return 0, err
 	}
@@ -140,7 +138,7 @@ func (c *TLSConn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	n, err := c.tls.Read(p)
+	n, err := c.read(p)
 	c.flush()
 	return n, c.unwrap(err)
 }
@@ -154,7 +152,7 @@ func (c *TLSConn) Write(p []byte) (int, error) {
 	if err := c.Handshake(); err != nil {
 		return 0, err
 	}
-	if err := c.sending.Take(t); err != nil {
+	if err := c.sending.Take(c.loop, t); err != nil {
 		return 0, c.fail("write", err)
 	}
 	n, err := c.write(t, p)
@@ -166,7 +164,7 @@ func (c *TLSConn) Write(p []byte) (int, error) {
 
 // write is Write for the holder of the lock sending, which it releases.
 func (c *TLSConn) write(t kernel.Task, p []byte) (n int, err error) {
-	defer c.sending.Release()
+	defer c.sending.Release(c.loop)
 	if c.closed.Load() {
 		return 0, net.ErrClosed
 	}
@@ -219,7 +217,7 @@ func (c *TLSConn) HandshakeContext(ctx context.Context) error {
 	if err := c.takeHandshake(ctx, t); err != nil {
 		return err
 	}
-	defer c.handshaking.Release()
+	defer c.handshaking.Release(c.loop)
 	if c.ready.Load() {
 		return nil
 	}
@@ -244,13 +242,13 @@ func (c *TLSConn) takeHandshake(ctx context.Context, t kernel.Task) error {
 	if ctx.Done() != nil {
 		stop = context.AfterFunc(ctx, func() { _ = c.conn.Close() })
 	}
-	err := c.handshaking.Take(t)
+	err := c.handshaking.Take(c.loop, t)
 	if err != nil {
 		err = c.fail("handshake", err)
 	}
 	if !stop() {
 		if err == nil {
-			c.handshaking.Release()
+			c.handshaking.Release(c.loop)
 		}
 		return ctx.Err()
 	}
@@ -265,10 +263,10 @@ func (c *TLSConn) takeHandshake(ctx context.Context, t kernel.Task) error {
 // It suspends the task.
 func (c *TLSConn) CloseWrite() error {
 	t := fd.TaskOf(c.loop, "CloseWrite")
-	if err := c.sending.Take(t); err != nil {
+	if err := c.sending.Take(c.loop, t); err != nil {
 		return c.fail("close", err)
 	}
-	defer c.sending.Release()
+	defer c.sending.Release(c.loop)
 	return c.closeNotify(t)
 }
 
@@ -300,7 +298,7 @@ func (c *TLSConn) Close() error {
 	callback := inside && t == nil
 	if c.ready.Load() && !callback && c.sending.Try() {
 		said = c.closeNotify(t)
-		c.sending.Release()
+		c.sending.Release(c.loop)
 	}
 	if err := c.conn.Close(); err != nil {
 		return err
@@ -318,7 +316,7 @@ func (c *TLSConn) ConnectionState() tls.ConnectionState {
 		if !c.handshaking.Try() {
 			return tls.ConnectionState{}
 		}
-		defer c.handshaking.Release()
+		defer c.handshaking.Release(c.loop)
 	}
 	return c.tls.ConnectionState()
 }
@@ -330,7 +328,7 @@ func (c *TLSConn) VerifyHostname(host string) error {
 		if !c.handshaking.Try() {
 			return errors.New("rondo: VerifyHostname during the handshake")
 		}
-		defer c.handshaking.Release()
+		defer c.handshaking.Release(c.loop)
 	}
 	return c.tls.VerifyHostname(host)
 }

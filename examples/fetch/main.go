@@ -1,5 +1,6 @@
 // Command fetch gets several pages at once, in two ways: with the client of net/http,
-// on goroutines, and with the client of fasthttp, in the tasks themselves.
+// which suspends a task by package httptask, and with that of fasthttp, which runs in
+// the tasks themselves.
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/httptask"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -32,17 +34,18 @@ func fetch(ctx context.Context, urls []string) error {
 		ReadTimeout:     10 * time.Second,
 		Dial:            func(address string) (net.Conn, error) { return socket.Dial(ctx, "tcp", address) },
 	}
-	var inGoroutines, inTasks []func(ctx context.Context) (int, error)
+	ordinary := httptask.Client(ctx)
+	var byNetHTTP, byFasthttp []func(ctx context.Context) (int, error)
 	for _, url := range urls {
-		inGoroutines = append(inGoroutines, func(ctx context.Context) (int, error) {
-			return rondo.Offload(ctx, func(ctx context.Context) (int, error) { return get(ctx, url) })
+		byNetHTTP = append(byNetHTTP, func(ctx context.Context) (int, error) {
+			return get(ctx, ordinary, url)
 		})
-		inTasks = append(inTasks, func(context.Context) (int, error) { // ends with its task too
+		byFasthttp = append(byFasthttp, func(context.Context) (int, error) { // ends with its task too
 			_, body, err := client.Get(nil, url)
 			return len(body), err
 		})
 	}
-	for _, way := range [][]func(ctx context.Context) (int, error){inGoroutines, inTasks} {
+	for _, way := range [][]func(ctx context.Context) (int, error){byNetHTTP, byFasthttp} {
 		sizes, err := rondo.Gather(ctx, way...)
 		if err != nil {
 			return err
@@ -53,12 +56,12 @@ func fetch(ctx context.Context, urls []string) error {
 }
 
 // get is an ordinary request of net/http. ctx ends it together with its task.
-func get(ctx context.Context, url string) (int, error) {
+func get(ctx context.Context, client *http.Client, url string) (int, error) {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, err
 	}
-	a, err := http.DefaultClient.Do(q)
+	a, err := client.Do(q)
 	if err != nil {
 		return 0, err
 	}

@@ -99,6 +99,12 @@ type Poller interface {
 	// all of them before fd is closed. Disarming what is not armed does
 	// nothing.
 	Disarm(fd uintptr, which Events)
+
+	// Forget ends all reports of fd, as Disarm does. The caller closes fd right
+	// after it and knows of no duplicate, so that the system may end its part
+	// by itself. If there is a duplicate after all, as in a process that is
+	// just being started, no sink gets the events of it.
+	Forget(fd uintptr)
 }
 
 type key struct{}

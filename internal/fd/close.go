@@ -25,17 +25,17 @@ func (f *FD) Close() error {
 	var err error
 	switch {
 	case std == nil:
-	case slow && f.loop.Inside():
-		f.loop.GoFunc(func() { std.Close() })
+	case slow && f.read.loop.Inside():
+		f.read.loop.GoFunc(func() { std.Close() })
 	default:
 		err = std.Close()
 	}
 	if !mine {
 		return err
 	}
-	if f.loop.Inside() {
+	if f.read.loop.Inside() {
 		f.release()
-	} else if f.loop.Post(f.release) != nil {
+	} else if f.read.loop.Post(f.release) != nil {
 		// The loop has ended: no task can be using it.
 		f.closeSys()
 	}
@@ -73,6 +73,6 @@ func (f *FD) drop() {
 	closed := f.closed
 	f.mu.Unlock()
 	if !closed {
-		f.loop.GoFunc(func() { _ = f.Close() })
+		f.read.loop.GoFunc(func() { _ = f.Close() })
 	}
 }

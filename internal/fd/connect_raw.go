@@ -5,7 +5,6 @@ package fd
 // How a connection starts: accepted from a listener, or connected.
 
 import (
-	"errors"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -15,26 +14,36 @@ import (
 
 // Accept waits for a connection and returns its non-blocking descriptor and its
 // peer. Only tasks may call it.
-func (f *FD) Accept(t kernel.Task) (sys int, peer unix.Sockaddr, err error) {
+func (f *FD) Accept(t kernel.Task) (sys int, peer Peer, err error) {
 	s := &f.read
 	if err := s.Take(t); err != nil {
-		return -1, nil, err
+		return -1, Peer{}, err
 	}
 	err = s.attempt(t, "accept", func() (errno syscall.Errno) {
-		var err error
-		sys, peer, err = accept(f.sys)
-		if errors.Is(err, syscall.ECONNABORTED) {
+		sys, peer, errno = accept(f.sys)
+		if errno == syscall.ECONNABORTED {
 			// It was closed before it was accepted: look for the next.
 			return syscall.EINTR
 		}
-		return errnoOf(err)
+		return errno
 	})
 	s.Release()
 	t.Spend(0)
 	if err != nil {
-		return -1, nil, syscallError("accept", err)
+		return -1, Peer{}, syscallError("accept", err)
 	}
 	return sys, peer, nil
+}
+
+// LocalPeer returns the address of this end, if the loop's descriptor is open.
+// Any goroutine may call it.
+func (f *FD) LocalPeer() Peer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sys < 0 {
+		return Peer{}
+	}
+	return LocalPeer(f.sys) // it never blocks, and f.sys stays open under mu
 }
 
 // Connect connects the socket to an address. It waits until the socket is

@@ -43,30 +43,35 @@ type Std interface {
 // Its methods may be called from anywhere, at any time. In a task, those that
 // wait suspend the task.
 type FD struct {
-	loop           kernel.Loop
-	read           side
-	write          side
-	peer           any  // what inspection shows for a waiting task; nil: nothing
-	sys            int  // the loop's descriptor, -1: none; changed on the loop, under mu
-	socket         bool // sys is a socket
-	partial        bool // a read may end before the available data does
-	packets        bool // each write is a packet
-	guarded        bool // Guard was called
-	retries        bool // nothing reports that sys may send again; see sendBy
-	ignoreWritable bool // reports of Writable are ignored; see sendBy
-	released       bool // the loop's part of Close is done
+	// What an operation of a task touches comes first.
+	sys      int  // the loop's descriptor, -1: none; changed on the loop, under mu
+	released bool // the loop's part of Close is done
+	socket   bool // sys is a socket
+	partial  bool // a read may end before the available data does
+	packets  bool // each write is a packet
 
 	// changed says that something guarded by mu has changed and the loop has
 	// not seen it. The loop looks before each operation.
 	changed atomic.Bool
 
-	mu      sync.Mutex
+	guarded        bool // Guard was called
+	retries        bool // nothing reports that sys may send again; see sendBy
+	ignoreWritable bool // reports of Writable are ignored; see sendBy
+
+	// These are guarded by mu.
+	closed bool
+	onLoop bool // the loop has a descriptor or may wait, so it must see changes
+	slow   bool // close may block: there is a linger time
+	sole   bool // sys is the only descriptor of the open file
+
+	read  side
+	write side
+	peer  any // what inspection shows for a waiting task; nil: nothing
+
+	mu      sync.Mutex // guards the rest too
 	std     Std
 	makeStd func(sys int) (Std, error)
-	closed  bool
-	onLoop  bool         // the loop has a descriptor or may wait, so it must see changes
-	until   [2]time.Time // the deadlines, of reading and of writing
-	slow    bool         // close may block: there is a linger time
+	until   *[2]time.Time // the deadlines, of reading and of writing; nil: none
 	dropped runtime.Cleanup
 }
 
@@ -91,9 +96,8 @@ func Adopt(loop kernel.Loop, std Std) *FD {
 }
 
 func (f *FD) begin(loop kernel.Loop) {
-	f.loop = loop
-	f.read.begin(f, driver.Readable)
-	f.write.begin(f, driver.Writable)
+	f.read.begin(loop, f, driver.Readable)
+	f.write.begin(loop, f, driver.Writable)
 }
 
 // A side is a Side of an FD.
@@ -106,13 +110,14 @@ type side struct {
 	fd           *FD
 	want         driver.Events
 	ready        bool
+	reported     bool // the driver has said so since the last read
 	armed        bool
 	unsure       bool // a read that returned less than it asked for may have left data
 	interruption      // of Std; see portable.go
 }
 
-func (s *side) begin(f *FD, want driver.Events) {
-	s.Begin(f.loop, true)
+func (s *side) begin(loop kernel.Loop, f *FD, want driver.Events) {
+	s.Begin(loop, true)
 	s.fd, s.want, s.ready = f, want, true
 }
 
@@ -148,12 +153,12 @@ func (f *FD) Name(peer net.Addr) {
 }
 
 // Loop returns the loop whose tasks are suspended.
-func (f *FD) Loop() kernel.Loop { return f.loop }
+func (f *FD) Loop() kernel.Loop { return f.read.loop }
 
 // Task returns the calling task, or nil if the caller is no task of the loop
 // and has to use Std. It panics in a callback, which must not wait; the message
 // names call.
-func (f *FD) Task(call string) kernel.Task { return TaskOf(f.loop, call) }
+func (f *FD) Task(call string) kernel.Task { return TaskOf(f.read.loop, call) }
 
 // TaskOf is FD.Task for a loop.
 func TaskOf(loop kernel.Loop, call string) kernel.Task {
@@ -245,12 +250,13 @@ func (f *FD) Std() (Std, error) {
 	if f.std != nil {
 		return f.std, nil
 	}
+	f.sole = false
 	std, err := f.makeStd(f.sys)
 	if err != nil {
 		return nil, err
 	}
 	for i, set := range []func(time.Time) error{std.SetReadDeadline, std.SetWriteDeadline} {
-		if t := f.until[i]; !t.IsZero() {
+		if t := f.deadline(i); !t.IsZero() {
 			if err := set(t); err != nil {
 				std.Close()
 				return nil, err
@@ -283,18 +289,21 @@ func (f *FD) SetDeadline(which driver.Events, t time.Time) error {
 	if err != nil || !onLoop {
 		return err
 	}
-	if f.loop.Inside() {
+	if f.read.loop.Inside() {
 		f.moveDeadline(which, t)
 		return nil
 	}
 	f.changed.Store(true)
 	// If the loop has ended, no task waits.
-	_ = f.loop.Post(func() { _ = f.sync() })
+	_ = f.read.loop.Post(func() { _ = f.sync() })
 	return nil
 }
 
 // noteDeadline stores the deadline and sets it on Std. The caller holds mu.
 func (f *FD) noteDeadline(which driver.Events, t time.Time) error {
+	if f.until == nil {
+		f.until = new([2]time.Time)
+	}
 	if which&driver.Readable != 0 {
 		f.until[0] = t
 		if f.std != nil && !f.read.isInterrupted() {
@@ -310,6 +319,15 @@ func (f *FD) noteDeadline(which driver.Events, t time.Time) error {
 		}
 	}
 	return nil
+}
+
+// deadline returns the deadline of reading, with 0, or of writing. The caller
+// holds mu.
+func (f *FD) deadline(which int) time.Time {
+	if f.until == nil {
+		return time.Time{}
+	}
+	return f.until[which]
 }
 
 // moveDeadline sets the deadline of the tasks.
@@ -339,8 +357,8 @@ func (f *FD) sync() error {
 		}
 	}
 	if f.onLoop {
-		f.read.SetDeadline(f.until[0])
-		f.write.SetDeadline(f.until[1])
+		f.read.SetDeadline(f.deadline(0))
+		f.write.SetDeadline(f.deadline(1))
 	}
 	return nil
 }

@@ -17,8 +17,11 @@ func TestNewAllocates(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		loop := kernel.Of(ctx)
 		var f *fd.FD
-		if n := testing.AllocsPerRun(100, func() { f = fd.New(loop, -1, nil) }); n != 2 {
-			t.Errorf("New makes %v objects, want 2", n)
+		if n := testing.AllocsPerRun(100, func() {
+			f = fd.New(loop, -1, nil)
+			f.Prepare()
+		}); n != 2 {
+			t.Errorf("New and Prepare make %v objects, want 2", n)
 		}
 		return f.Close()
 	})

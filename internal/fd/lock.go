@@ -14,12 +14,10 @@ import (
 // A Lock lets one caller at a time through, in the order in which they came.
 // Tasks of its loop are suspended, other goroutines block. If somebody waits,
 // Release hands the lock to the first of them, and nobody can take it in
-// between. Begin makes it ready for use.
+// between. The zero value is ready. All calls name the same loop.
 type Lock struct {
-	loop  kernel.Loop
 	state atomic.Int32
-	mu    sync.Mutex // guards the rest; held for a few instructions
-	queue queue
+	queue atomic.Pointer[queue] // nil until somebody waits
 }
 
 // The states of a Lock. It is contended if somebody is, or was, in the queue.
@@ -29,7 +27,7 @@ const (
 	contended
 )
 
-// A claim is one caller that waits for a Lock. Lock.mu guards all but list and
+// A claim is one caller that waits for a Lock. queue.mu guards all but list and
 // signal, which never change.
 type claim struct {
 	granted bool            // the caller has the lock, and is off the queue
@@ -39,19 +37,21 @@ type claim struct {
 	before, after *claim // in the queue
 }
 
-// Begin makes the lock ready for the tasks of loop.
-func (l *Lock) Begin(loop kernel.Loop) { l.loop = loop }
-
 // Try takes the lock if it is free, and reports whether it did. It never waits.
 func (l *Lock) Try() bool { return l.state.CompareAndSwap(free, held) }
 
 // Take waits until the caller has the lock. t is the calling task, or nil for
 // any other goroutine. It fails only if the task's scope is cancelled.
-func (l *Lock) Take(t kernel.Task) error {
+func (l *Lock) Take(loop kernel.Loop, t kernel.Task) error {
 	if l.Try() {
 		return nil
 	}
-	c := l.claim(t)
+	return l.wait(loop, t)
+}
+
+// wait is Take of a lock that is not free.
+func (l *Lock) wait(loop kernel.Loop, t kernel.Task) error {
+	c := l.claim(loop, t)
 	if c == nil {
 		return nil
 	}
@@ -59,28 +59,34 @@ func (l *Lock) Take(t kernel.Task) error {
 		<-c.signal
 		return nil
 	}
-	l.loop.AddWakers(1)
+	loop.AddWakers(1)
 	err := c.list.ParkTask(t, kernel.Reason{What: "turn"})
-	l.loop.AddWakers(-1)
+	loop.AddWakers(-1)
 	if err == nil {
 		return nil
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	q := l.queue.Load()
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if c.granted {
 		// The lock was handed over before the cancellation; the Post that would
 		// have woken this task may still be under way.
 		return nil
 	}
-	l.queue.remove(c)
+	q.remove(c)
 	return err
 }
 
 // claim puts the caller into the queue. If the lock is free by then it takes it
 // and returns nil.
-func (l *Lock) claim(t kernel.Task) *claim {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *Lock) claim(loop kernel.Loop, t kernel.Task) *claim {
+	q := l.queue.Load()
+	for q == nil {
+		l.queue.CompareAndSwap(nil, new(queue))
+		q = l.queue.Load()
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	for {
 		if l.state.CompareAndSwap(free, held) {
 			return nil
@@ -93,40 +99,46 @@ func (l *Lock) claim(t kernel.Task) *claim {
 	if t == nil {
 		c.signal = make(chan struct{})
 	} else {
-		c.list = l.loop.WaitList()
+		c.list = loop.WaitList()
 	}
-	l.queue.add(c)
+	q.add(c)
 	return c
 }
 
 // Release hands the lock to the first of the queue, or frees it.
-func (l *Lock) Release() {
-	if l.state.CompareAndSwap(held, free) {
-		return
+func (l *Lock) Release(loop kernel.Loop) {
+	if !l.state.CompareAndSwap(held, free) {
+		l.handOn(loop)
 	}
-	l.mu.Lock()
-	c := l.queue.first
+}
+
+// handOn is Release of a contended lock.
+func (l *Lock) handOn(loop kernel.Loop) {
+	q := l.queue.Load()
+	q.mu.Lock()
+	c := q.first
 	if c == nil {
 		l.state.Store(free)
-		l.mu.Unlock()
+		q.mu.Unlock()
 		return
 	}
-	l.queue.remove(c)
+	q.remove(c)
 	c.granted = true
-	l.mu.Unlock()
+	q.mu.Unlock()
 	switch {
 	case c.signal != nil:
 		close(c.signal)
-	case l.loop.Inside():
+	case loop.Inside():
 		c.list.Wake()
 	default:
 		// A task waits, so the loop has not ended.
-		_ = l.loop.Post(func() { c.list.Wake() })
+		_ = loop.Post(func() { c.list.Wake() })
 	}
 }
 
 // A queue holds claims in the order in which they came.
 type queue struct {
+	mu          sync.Mutex // held for a few instructions
 	first, last *claim
 	steps       int // how many claims add and remove have read or written; tests count them
 }

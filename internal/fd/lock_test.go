@@ -23,13 +23,12 @@ func stepsOf(t *testing.T, n int) (steps int) {
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		var l Lock
 		loop := kernel.Of(ctx)
-		l.Begin(loop)
-		if err := l.Take(loop.Task()); err != nil {
+		if err := l.Take(loop, loop.Task()); err != nil {
 			return err
 		}
 		tasks := make([]*rondo.Task, n)
 		for i := range tasks {
-			tasks[i] = rondo.Go(ctx, func(context.Context) error { return l.Take(loop.Task()) })
+			tasks[i] = rondo.Go(ctx, func(context.Context) error { return l.Take(loop, loop.Task()) })
 		}
 		if err := rondo.Yield(ctx); err != nil {
 			return err
@@ -44,14 +43,15 @@ func stepsOf(t *testing.T, n int) (steps int) {
 				t.Error("a cancelled task has the lock")
 			}
 		}
-		if l.queue.first != nil || l.queue.last != nil {
+		q := l.queue.Load()
+		if q.first != nil || q.last != nil {
 			t.Error("the queue is not empty")
 		}
-		l.Release()
+		l.Release(loop)
 		if !l.Try() {
 			t.Error("the lock is not free")
 		}
-		steps = l.queue.steps
+		steps = q.steps
 		return nil
 	})
 	if err != nil {

@@ -16,15 +16,19 @@ func receiveFrom(sys int, p []byte) (int, Peer, syscall.Errno) {
 	if err != nil {
 		return 0, Peer{}, errnoOf(err)
 	}
+	return n, peerOf(sa), 0
+}
+
+func peerOf(sa unix.Sockaddr) Peer {
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:
-		return n, Peer{Addr: netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port))}, 0
+		return Peer{Addr: netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port))}
 	case *unix.SockaddrInet6:
-		return n, Peer{Addr: netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), uint16(sa.Port)), Zone: sa.ZoneId}, 0
+		return Peer{Addr: netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), uint16(sa.Port)), Zone: sa.ZoneId}
 	case *unix.SockaddrUnix:
-		return n, Peer{Name: sa.Name}, 0
+		return Peer{Name: sa.Name}
 	}
-	return n, Peer{}, 0
+	return Peer{}
 }
 
 func sendTo(sys int, p []byte, to Peer, six bool) syscall.Errno {

@@ -100,7 +100,7 @@ func (s *side) restore() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s.interrupting = false
-	s.deadlineOf(f.std)(f.until[s.index()])
+	s.deadlineOf(f.std)(f.deadline(s.index()))
 	if s.back != nil {
 		s.back.Broadcast()
 	}
@@ -177,7 +177,7 @@ func (s *side) do(t kernel.Task, what string, op func() error) error {
 	if err := s.enter(t); err != nil {
 		return err
 	}
-	return Block(s.fd.loop, t, kernel.Reason{What: what}, op, s.interrupt, s.restore, func(err error) bool {
+	return Block(s.loop, t, kernel.Reason{What: what}, op, s.interrupt, s.restore, func(err error) bool {
 		return errors.Is(err, os.ErrDeadlineExceeded)
 	})
 }

@@ -17,7 +17,6 @@ package fd
 import (
 	"errors"
 	"io"
-	"net"
 	"os"
 	"runtime"
 	"syscall"
@@ -47,12 +46,13 @@ func Supported(loop kernel.Loop) error {
 func New(loop kernel.Loop, sys int, std func(sys int) (Std, error)) *FD {
 	f := &FD{makeStd: std, socket: true, onLoop: true}
 	f.begin(loop)
-	// Nearly every socket waits to be read, and an allocation there might make
-	// the small stack of the waiting task grow; see readTask.
-	f.read.waiter = loop.WaitList()
 	f.sys = sys
 	return f
 }
+
+// Prepare makes what a task needs that waits to read. Nearly every socket has
+// one, and an allocation there might make its small stack grow; see readTask.
+func (f *FD) Prepare() { f.read.makeWaiter() }
 
 // own makes sys the loop's descriptor. As in package net, it is closed when the
 // FD is garbage.
@@ -98,7 +98,7 @@ func Dup(std any) (int, error) {
 	return sys, os.NewSyscallError("fcntl", err)
 }
 
-func (f *FD) poller() driver.Poller { return f.loop.Driver().(driver.Poller) }
+func (f *FD) poller() driver.Poller { return f.read.loop.Driver().(driver.Poller) }
 
 func (f *FD) disarm() {
 	var which driver.Events
@@ -107,7 +107,15 @@ func (f *FD) disarm() {
 			which |= s.want
 		}
 	}
-	if which != 0 {
+	if which == 0 {
+		return
+	}
+	f.mu.Lock()
+	forget := f.sole && !f.slow
+	f.mu.Unlock()
+	if forget {
+		f.poller().Forget(uintptr(f.sys))
+	} else {
 		f.poller().Disarm(uintptr(f.sys), which)
 	}
 }
@@ -122,7 +130,7 @@ func (f *FD) closeSys() {
 	switch {
 	case sys < 0:
 	case slow:
-		f.loop.GoFunc(func() { unix.Close(sys) })
+		f.read.loop.GoFunc(func() { unix.Close(sys) })
 	default:
 		// Its error says nothing about the data, and the number is free also
 		// after an error: close(2).
@@ -147,6 +155,7 @@ func (s *side) attempt(t kernel.Task, what string, op func() syscall.Errno) erro
 	}
 	for {
 		if s.ready {
+			s.reported = false
 			switch errno := op(); errno {
 			case 0:
 				return nil
@@ -176,7 +185,10 @@ func (s *side) Ready(ev driver.Events) {
 		s.unsure = true
 	}
 	s.ready = true
-	s.Wake()
+	s.reported = ev != driver.Urgent
+	if ev != driver.Urgent || s.watch == nil {
+		s.Wake()
+	}
 }
 
 // await waits until the driver reports.
@@ -195,6 +207,11 @@ func (s *side) arm() error {
 		s.waiter.Name(s.fd.peer)
 	}
 	s.setTimer()
+	return s.register()
+}
+
+// register asks the driver for reports, if it does not report yet.
+func (s *side) register() error {
 	if s.armed {
 		return nil
 	}
@@ -236,6 +253,7 @@ func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 	}
 	for err == nil && len(p) > 0 {
 		if s.ready {
+			s.reported = false
 			n, errno := f.receive(p)
 			if errno == 0 {
 				return s.received(t, n, len(p))
@@ -319,57 +337,6 @@ func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
 			return n, nil
 		}
 	}
-}
-
-// Wait calls op with the descriptor until op reports that it is done. It calls
-// op again each time the direction may have become possible. Only tasks may
-// call it.
-func (f *FD) Wait(t kernel.Task, which driver.Events, op func(sys uintptr) bool) error {
-	s, what := f.side(which), "read"
-	if which == driver.Writable {
-		what = "write"
-	}
-	if err := s.Take(t); err != nil {
-		return err
-	}
-	defer s.Release()
-	// What op reads is unknown, so a short read proves nothing.
-	s.ready = true
-	return s.attempt(t, what, func() syscall.Errno {
-		if op(uintptr(f.sys)) {
-			return 0
-		}
-		return syscall.EAGAIN
-	})
-}
-
-// Control runs op with a descriptor that stays open during the call, unless op
-// itself closes the FD.
-func (f *FD) Control(op func(sys uintptr)) error {
-	f.mu.Lock()
-	sys, std, closed := f.sys, f.std, f.closed
-	f.mu.Unlock()
-	if closed {
-		return net.ErrClosed
-	}
-	// The descriptor is closed on the loop only, so it stays open during this
-	// call.
-	if sys >= 0 && f.loop.Inside() {
-		op(uintptr(sys))
-		runtime.KeepAlive(f)
-		return nil
-	}
-	if std == nil {
-		var err error
-		if std, err = f.Std(); err != nil {
-			return err
-		}
-	}
-	raw, err := rawOf(std)
-	if err != nil {
-		return err
-	}
-	return raw.Control(op)
 }
 
 // Each operation counts against the task's share of a turn, also a failed one: a

@@ -64,7 +64,7 @@ func (f *FD) Detach() (Stream, error) {
 	}
 	f.closed, f.released = true, true
 	f.changed.Store(true)
-	s := NewStream(f.loop, f.std)
+	s := NewStream(f.read.loop, f.std)
 	s.slow = f.slow
 	return s, nil
 }

@@ -10,17 +10,24 @@ import (
 
 // accept returns the next connection as a non-blocking descriptor. The lock
 // keeps a process that is started at this moment from inheriting it.
-func accept(sys int) (int, unix.Sockaddr, error) {
+func accept(sys int) (int, Peer, syscall.Errno) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	conn, peer, err := unix.Accept(sys)
 	if err != nil {
-		return -1, nil, err
+		return -1, Peer{}, errnoOf(err)
 	}
 	unix.CloseOnExec(conn)
 	if err := unix.SetNonblock(conn, true); err != nil {
 		unix.Close(conn)
-		return -1, nil, err
+		return -1, Peer{}, errnoOf(err)
 	}
-	return conn, peer, nil
+	return conn, peerOf(peer), 0
+}
+
+// LocalPeer returns the address of this end of a socket, if it is still
+// connected: getsockname(2).
+func LocalPeer(sys int) Peer {
+	sa, _ := unix.Getsockname(sys)
+	return peerOf(sa)
 }

@@ -63,6 +63,10 @@ type Loop interface {
 	// loop.
 	SetEntry(t any, user uintptr)
 
+	// SetName is SetName of t, a *rondo.Task of this loop, without a copy of the
+	// name, which must not change. Only on the loop.
+	SetName(t any, name *string)
+
 	// GoFunc runs fn on a goroutine of its own. The caller sees to it that it ends.
 	GoFunc(fn func())
 }
@@ -88,6 +92,9 @@ type WaitList interface {
 	Wake() bool
 	Len() int
 
+	// SetOn changes the number in the Reason of the first task in the list.
+	SetOn(on uint64)
+
 	// Name sets the list's Of. It is called before the list is used.
 	Name(of any)
 }
@@ -107,6 +114,12 @@ type Task interface {
 	// operations or 256 KiB. It does not fail: a cancellation shows at the
 	// next wait.
 	Spend(bytes int)
+
+	// Reusable reports whether the task may run another function as if that were
+	// a task of its own: nobody outside can tell that its scope has been used.
+	// Its scope is not cancelled, has nothing below it and is no context of
+	// package context yet, and nobody waits for the task's end.
+	Reusable() bool
 
 	// Shield runs body in the task as rondo.Shield does: no cancellation reaches
 	// its waits.

@@ -14,6 +14,9 @@ type Lazy[T any] struct {
 // Add adds e.
 func (l *Lazy[T]) Add(e *T) { l.all = append(l.all, e) }
 
+// Empty reports whether nothing was added that is still in the list.
+func (l *Lazy[T]) Empty() bool { return len(l.all) == 0 }
+
 // Marked is called when an element was marked. isMarked reports whether one is.
 func (l *Lazy[T]) Marked(isMarked func(e *T) bool) {
 	if l.marked++; 2*l.marked >= len(l.all) {

@@ -125,6 +125,20 @@ func (p *epoll) Disarm(fd uintptr, which driver.Events) {
 	}
 }
 
+// Forget ends the reports of fd, which is closed right after it: epoll(7) removes
+// a file when its last descriptor is closed. While there is another one, in a
+// child between fork and exec perhaps, events may come. They are of an earlier
+// round of the number.
+func (p *epoll) Forget(fd uintptr) {
+	if len(p.relays.of) > 0 && p.relays.of[fd] != nil {
+		p.Disarm(fd, both)
+		return
+	}
+	if w := p.watches.find(fd); w != nil && w.armed() != 0 {
+		p.forget(w)
+	}
+}
+
 // forget clears a watch, and makes events of it that are still to come invalid.
 func (p *epoll) forget(w *watch) {
 	w.set(both, nil)

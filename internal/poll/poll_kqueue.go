@@ -181,6 +181,9 @@ func (p *kqueue) Disarm(fd uintptr, which driver.Events) {
 	}
 }
 
+// Forget ends the reports of fd.
+func (p *kqueue) Forget(fd uintptr) { p.Disarm(fd, both) }
+
 // filter returns kqueue's name of a direction.
 func filter(d driver.Events) int {
 	if d == driver.Readable {

@@ -50,6 +50,9 @@ func (s *State[C, P]) Parent() context.Context { return s.values }
 // Ended returns what the state has ended with, or nil.
 func (s *State[C, P]) Ended() *C { return s.ended.Load() }
 
+// Exposed reports whether package context knows the state, or it has a deadline.
+func (s *State[C, P]) Exposed() bool { return s.lazy.Load() != nil }
+
 // End ends the state with c. It must be called at most once.
 func (s *State[C, P]) End(c *C) {
 	s.ended.Store(c)

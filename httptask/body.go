@@ -1,0 +1,157 @@
+package httptask
+
+// This file has the body of a request, as a handler's task reads it.
+//
+// A body that is known to be small is read before the task starts, so that the handler
+// has it without a hand-over; but the task does not wait for it longer than aheadTime.
+// What comes later, and larger bodies, the task asks for.
+
+import (
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	aheadMax  = 4 << 10              // bytes of a body that is read ahead
+	aheadTime = 5 * time.Millisecond // how long the handler's start waits for it
+	readSize  = 16 << 10             // bytes that are asked for at once
+)
+
+// A body is what has been read of a request's body and not been taken by the handler.
+// It is guarded by the lane for reading, whose owner alone touches it; and while the
+// lane is free by the mutex of its exchange.
+type body struct {
+	source io.ReadCloser
+	kept   *[]byte
+	at     int   // what of it has been taken
+	err    error // what comes after it
+	closed bool
+}
+
+var readBuffers = sync.Pool{New: func() any { b := make([]byte, readSize); return &b }}
+
+// openWithBody is open for a small body. The lane for reading is taken before anyone
+// else knows of the exchange.
+func (x *exchange) openWithBody() bool {
+	x.busy, x.lanes[reading].busy = true, true
+	x.opened = make(chan bool, 1)
+	late := time.AfterFunc(aheadTime, func() { x.opened <- x.handler.post(x.start) == nil })
+	x.body.fill(int(x.request.ContentLength))
+	x.mu.Lock()
+	x.busy = false
+	x.mu.Unlock()
+	x.release(reading)
+	if late.Stop() {
+		return x.handler.post(x.start) == nil
+	}
+	return <-x.opened
+}
+
+// fill reads what there is, and up to n bytes. The lane for reading is the caller's.
+func (b *body) fill(n int) {
+	if b.kept == nil {
+		b.kept = readBuffers.Get().(*[]byte)
+	}
+	space := (*b.kept)[:cap(*b.kept)]
+	if n > 0 {
+		n, b.err = io.ReadFull(b.source, space[:n])
+		if b.err == nil {
+			b.err = io.EOF // its length says so
+		}
+	} else {
+		n, b.err = b.source.Read(space)
+	}
+	*b.kept, b.at = space[:n], 0
+}
+
+// take moves what has been read to p, and reports whether there was anything, or an
+// error.
+func (b *body) take(p []byte) (n int, err error, ok bool) {
+	if b.closed {
+		return 0, http.ErrBodyReadAfterClose, true
+	}
+	if b.kept != nil {
+		n = copy(p, (*b.kept)[b.at:])
+		b.at += n
+		if b.at < len(*b.kept) {
+			return n, nil, n > 0 || len(p) == 0
+		}
+	}
+	return n, b.err, n > 0 || b.err != nil
+}
+
+func (b *body) release() {
+	if b.kept != nil {
+		*b.kept = (*b.kept)[:cap(*b.kept)]
+		readBuffers.Put(b.kept)
+		b.kept = nil
+	}
+}
+
+// wrapBody gives the handler its body.
+func (x *exchange) wrapBody() {
+	if b := x.body.source; b != nil && b != http.NoBody {
+		x.own.Body = bodyReader{x}
+	}
+}
+
+// A bodyReader is the body of a request for a handler in a task.
+type bodyReader struct{ x *exchange }
+
+// Read suspends the task until there is something to read.
+func (r bodyReader) Read(p []byte) (n int, err error) {
+	x := r.x
+	b := &x.body
+	x.mu.Lock()
+	if x.over {
+		x.mu.Unlock()
+		return 0, http.ErrBodyReadAfterClose
+	}
+	if !x.lanes[reading].busy {
+		if n, err, ok := b.take(p); ok {
+			x.mu.Unlock()
+			return n, err
+		}
+	}
+	x.mu.Unlock()
+	failure := x.do(reading, func() error {
+		ok := false
+		if n, err, ok = b.take(p); ok {
+			return nil
+		}
+		if len(p) >= readSize {
+			n, err = b.source.Read(p)
+			b.err = err
+			return err
+		}
+		b.fill(0)
+		n, err, _ = b.take(p)
+		return err
+	})
+	if failure != nil {
+		err = failure
+	}
+	if err == io.EOF && x.own.Trailer == nil {
+		x.own.Trailer = x.request.Trailer
+	}
+	return n, err
+}
+
+// Close closes the body, which may wait for some of the rest of it. The next Read
+// fails.
+func (r bodyReader) Close() error {
+	x := r.x
+	x.mu.Lock()
+	if x.body.err == io.EOF && !x.lanes[reading].busy {
+		x.body.closed = true // net/http has nothing to wait for
+		x.mu.Unlock()
+		return nil
+	}
+	x.mu.Unlock()
+	return x.do(reading, func() error {
+		x.body.closed = true
+		return x.body.source.Close()
+	})
+}

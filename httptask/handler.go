@@ -1,0 +1,107 @@
+package httptask
+
+// This file has Handler: where requests come in from the goroutines of net/http, and
+// which of them are refused.
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// Handler returns an http.Handler that runs h in tasks, one for each request. ctx
+// names the loop, and the scope that owns the tasks: the Group, Timeout, Deadline or
+// Shield that encloses the caller most closely, or else the loop's root scope. Use it
+// with any http.Server, also with several.
+//
+// In h, the context of the request is the task's ctx: pass it to whatever suspends.
+// It has the values of the request's own context, and it is cancelled when the client
+// goes away and when the scope is. Body and ResponseWriter suspend the task where they
+// would block. A panic in h is passed on to net/http, which logs it and closes the
+// connection; the loop goes on.
+//
+// When the scope has been cancelled, or the loop has ended, requests are answered with
+// status 503 and a sentence. The loop's scope waits for handlers that run, as for all
+// its tasks.
+//
+// Handler called by a task of the same loop runs h in that task.
+//
+// Any goroutine may call Handler. It panics if ctx belongs to no loop, or h is nil.
+func Handler(ctx context.Context, h http.Handler) http.Handler {
+	loop := loopOf(ctx, "Handler")
+	if f, ok := h.(http.HandlerFunc); h == nil || ok && f == nil {
+		panic("rondo: httptask.Handler with a nil handler")
+	}
+	a := newHandler(ctx, loop, h)
+	// While there is a handler a request may wake the loop, so it is in no deadlock. A
+	// simulated loop has no requests from outside.
+	note := func() {
+		if !loop.Driver().Virtual() {
+			loop.AddWakers(1)
+		}
+	}
+	if loop.Inside() {
+		note()
+	} else {
+		_ = loop.Post(note) // if the loop has ended, requests learn of it
+	}
+	return a
+}
+
+// loopOf returns the loop of ctx, which the named function was called with.
+func loopOf(ctx context.Context, call string) kernel.Loop {
+	if ctx == nil {
+		panic("rondo: httptask." + call + " with a nil context")
+	}
+	loop := kernel.Of(ctx)
+	if loop == nil {
+		panic("rondo: httptask." + call + ": this ctx belongs to no running loop; pass the ctx of a task")
+	}
+	return loop
+}
+
+// A handler starts a task for each request.
+type handler struct {
+	ctx   context.Context
+	loop  kernel.Loop
+	post  func(func()) error // refuses once the last task has ended
+	inner http.Handler
+}
+
+func newHandler(ctx context.Context, loop kernel.Loop, h http.Handler) *handler {
+	return &handler{ctx: ctx, loop: loop, post: rondo.LoopOf(ctx).Post, inner: h}
+}
+
+// ServeHTTP is called by net/http, on a goroutine for each request.
+func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if a.loop.Inside() {
+		a.serveInTask(w, r)
+		return
+	}
+	if a.ctx.Err() != nil {
+		a.refuse(w)
+		return
+	}
+	x := newExchange(a, w, r)
+	if !x.open() {
+		a.refuse(w)
+		return
+	}
+	x.serve()
+}
+
+// serveInTask runs the handler in the calling task.
+func (a *handler) serveInTask(w http.ResponseWriter, r *http.Request) {
+	t := a.loop.Task()
+	if t == nil {
+		panic("rondo: a httptask.Handler in a callback: callbacks must not wait; start a task with Go")
+	}
+	a.inner.ServeHTTP(w, r.WithContext(&requestContext{Context: t.Scope(), request: r.Context()}))
+}
+
+// refuse answers a request for which there will be no task.
+func (a *handler) refuse(w http.ResponseWriter) {
+	http.Error(w, "The loop that serves this address is ending, or has ended.", http.StatusServiceUnavailable)
+}

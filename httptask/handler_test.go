@@ -1,0 +1,416 @@
+package httptask_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/httptask"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// inHandler runs fn as the handler of one request, POST with a body, and returns the
+// answer.
+func inHandler(t *testing.T, body string, fn http.HandlerFunc) (answer string) {
+	t.Helper()
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: fn, ErrorLog: silent}}, func(ctx context.Context, address string) error {
+		return away(ctx, func() error {
+			defer http.DefaultClient.CloseIdleConnections()
+			a, err := http.Post("http://"+address, "text/plain", strings.NewReader(body))
+			if err != nil {
+				return err
+			}
+			defer a.Body.Close()
+			b, err := io.ReadAll(a.Body)
+			answer = fmt.Sprint(a.StatusCode, " ", string(b))
+			return err
+		})
+	})
+	return answer
+}
+
+// TestPanic: a panic in a handler ends its connection and nothing else, and the log has
+// the handler's stack.
+func TestPanic(t *testing.T) {
+	var logged logbook
+	mux := http.NewServeMux()
+	mux.HandleFunc("/panic", func(w http.ResponseWriter, r *http.Request) { explode() })
+	mux.HandleFunc("/ok", func(w http.ResponseWriter, r *http.Request) { say(w, "ok") })
+	s := &httptask.Server{HTTP: http.Server{Handler: mux, ErrorLog: log.New(&logged, "", 0)}}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		client := httptask.Client(ctx)
+		defer client.CloseIdleConnections()
+		for range 3 {
+			if _, err := fetch(ctx, client, "http://"+address+"/panic"); !errors.Is(err, io.EOF) {
+				t.Errorf("the client got %v", err)
+			}
+			if body, err := fetch(ctx, client, "http://"+address+"/ok"); body != "ok" || err != nil {
+				return fmt.Errorf("%q, %v", body, err)
+			}
+		}
+		return nil
+	})
+	// The client asks once more where it reuses a connection.
+	if text := logged.String(); strings.Count(text, ": boom\n") < 3 || !strings.Contains(text, "explode(") {
+		t.Errorf("the log:\n%s", text)
+	}
+}
+
+//go:noinline
+func explode() { panic(errors.New("boom")) }
+
+// TestPanicValue: middleware around Handler finds the error that a handler panicked
+// with.
+func TestPanicValue(t *testing.T) {
+	boom := errors.New("boom")
+	run(t, func(ctx context.Context) error {
+		h := httptask.Handler(ctx, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(boom) }))
+		return away(ctx, func() error {
+			defer func() {
+				if err, ok := recover().(error); !ok || !errors.Is(err, boom) {
+					t.Errorf("ServeHTTP panicked with %v", err)
+				}
+			}()
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+			return errors.New("ServeHTTP returned")
+		})
+	})
+}
+
+// TestTimeout: a handler's own time limit ends its read, and it can still answer.
+func TestTimeout(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := rondo.Timeout(r.Context(), 20*time.Millisecond, func(ctx context.Context) error {
+			_, err := io.ReadAll(r.Body)
+			return err
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Timeout returned %v", err)
+		}
+		http.Error(w, "too slow", http.StatusRequestTimeout)
+	})
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
+		return away(ctx, func() error {
+			got, err := talk(address, sameRow{send: "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\nabc", closes: true})
+			if !strings.HasPrefix(got, "HTTP/1.1 408 ") || !strings.HasSuffix(got, "too slow\n") {
+				t.Errorf("%q", got)
+			}
+			return err
+		})
+	})
+}
+
+// TestOffload: a goroutine may read the body and write the answer.
+func TestOffload(t *testing.T) {
+	body := strings.Repeat("rondo ", 10_000)
+	got := inHandler(t, body, func(w http.ResponseWriter, r *http.Request) {
+		say(w, "<")
+		err := away(r.Context(), func() error {
+			b, err := io.ReadAll(r.Body)
+			_, _ = w.Write(b)
+			w.(http.Flusher).Flush()
+			return errors.Join(err, r.Body.Close())
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		say(w, ">")
+	})
+	if want := "200 <" + body + ">"; got != want {
+		t.Errorf("%.60q (%d bytes)", got, len(got))
+	}
+}
+
+// TestFile: a file is copied away from the loop, in order with what is written.
+func TestFile(t *testing.T) {
+	name := t.TempDir() + "/file"
+	text := strings.Repeat("rondo ", 100_000)
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := inHandler(t, "", func(w http.ResponseWriter, r *http.Request) {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer f.Close()
+		say(w, "<")
+		if n, err := io.CopyN(w, f, 6); n != 6 || err != nil {
+			t.Error(n, err)
+		}
+		say(w, "|")
+		if n, err := io.Copy(w, f); n != int64(len(text)-6) || err != nil {
+			t.Error(n, err)
+		}
+		say(w, ">")
+	})
+	if want := "200 <rondo |" + text[6:] + ">"; got != want {
+		t.Errorf("%.60q (%d bytes)", got, len(got))
+	}
+	if got := inHandler(t, "", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, name) }); got != "200 "+text {
+		t.Errorf("ServeFile: %.60q", got)
+	}
+}
+
+// TestCopy: what is copied from a reader that is no file.
+func TestCopy(t *testing.T) {
+	body := strings.Repeat("rondo ", 100_000)
+	got := inHandler(t, body, func(w http.ResponseWriter, r *http.Request) {
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
+			t.Error(err)
+		}
+		if n, err := io.Copy(w, r.Body); n != int64(len(body)) || err != nil {
+			t.Error(n, err)
+		}
+	})
+	if got != "200 "+body {
+		t.Errorf("%.60q (%d bytes)", got, len(got))
+	}
+}
+
+// TestMultipart: net/http removes the files that it made of a form.
+func TestMultipart(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	made := 0
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseMultipartForm(1); err != nil {
+			t.Error(err)
+		}
+		files, err := os.ReadDir(dir)
+		if err != nil {
+			t.Error(err)
+		}
+		made += len(files)
+	})
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
+		return away(ctx, func() error {
+			from, to := io.Pipe()
+			form := multipart.NewWriter(to)
+			go func() {
+				part, err := form.CreateFormFile("a", "a")
+				if err == nil {
+					_, err = part.Write(make([]byte, 100_000))
+				}
+				to.CloseWithError(errors.Join(err, form.Close()))
+			}()
+			defer http.DefaultClient.CloseIdleConnections()
+			a, err := http.Post("http://"+address, form.FormDataContentType(), from)
+			if err != nil {
+				return err
+			}
+			return a.Body.Close()
+		})
+	})
+	left, err := os.ReadDir(dir)
+	if made != 1 || len(left) != 0 || err != nil {
+		t.Errorf("%d files were made, %d are left: %v", made, len(left), err)
+	}
+}
+
+// TestLeftBehind: a task or goroutine that uses the request when the handler has
+// returned gets an error, and keeps nobody.
+func TestLeftBehind(t *testing.T) {
+	var writing, reading, later error
+	tasks := 3
+	end := func() { tasks-- }
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := r.Context()
+		rondo.Go(ctx, func(ctx context.Context) error {
+			defer end()
+			for writing == nil {
+				_, writing = w.Write(make([]byte, 100_000))
+			}
+			return nil
+		})
+		rondo.Go(ctx, func(ctx context.Context) error {
+			defer end()
+			for reading == nil {
+				_, reading = r.Body.Read(make([]byte, 100_000))
+			}
+			return nil
+		})
+		rondo.Go(ctx, func(ctx context.Context) error {
+			defer end()
+			err := rondo.Sleep(ctx, 50*time.Millisecond)
+			_, later = w.Write([]byte("x"))
+			w.WriteHeader(500)
+			return err
+		})
+		if err := rondo.Sleep(ctx, 10*time.Millisecond); err != nil {
+			t.Error(err)
+		}
+	})
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h, ErrorLog: silent}}, func(ctx context.Context, address string) error {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\nabc"); err != nil {
+			return err
+		}
+		return until(ctx, func() bool { return tasks == 0 && later != nil })
+	})
+	for _, err := range []error{writing, reading, later} {
+		if err == nil {
+			t.Errorf("writing %v, reading %v, later %v", writing, reading, later)
+		}
+	}
+	if later == nil || !strings.Contains(later.Error(), "the handler of this request has returned") {
+		t.Errorf("a write after the end returned %v", later)
+	}
+}
+
+// TestMiddleware: a ResponseWriter that is none of net/http's is used as it is.
+func TestMiddleware(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		h := httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("A", "1")
+			w.WriteHeader(201)
+			w.Header().Set("B", "1")
+			say(w, "hello")
+			_, hijacks := w.(http.Hijacker)
+			_, _, err := http.NewResponseController(w).Hijack()
+			fmt.Fprint(w, hijacks, " ", errors.Is(err, http.ErrNotSupported))
+		}))
+		return away(ctx, func() error {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+			if a := w.Result(); a.StatusCode != 201 || a.Header.Get("A") != "1" || a.Header.Get("B") != "" || w.Body.String() != "hellofalse true" {
+				t.Errorf("%d %v %q", a.StatusCode, a.Header, w.Body)
+			}
+			return nil
+		})
+	})
+}
+
+// TestTimeoutHandler: around Handler it cancels the task.
+func TestTimeoutHandler(t *testing.T) {
+	var cause error
+	run(t, func(ctx context.Context) error {
+		h := http.TimeoutHandler(httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			cause = rondo.Sleep(r.Context(), time.Hour)
+		})), 10*time.Millisecond, "slow")
+		w := httptest.NewRecorder()
+		err := away(ctx, func() error {
+			h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+			return nil
+		})
+		if w.Code != 503 || w.Body.String() != "slow" {
+			t.Errorf("%d %q", w.Code, w.Body)
+		}
+		return errors.Join(err, until(ctx, func() bool { return cause != nil }))
+	})
+	if !errors.Is(cause, context.DeadlineExceeded) {
+		t.Errorf("the handler's wait returned %v", cause)
+	}
+}
+
+// TestInTask: in a task, a Handler is a function call, also when time is simulated.
+func TestInTask(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		h := httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := rondo.Sleep(r.Context(), time.Hour); err != nil {
+				t.Error(err)
+			}
+			say(w, "late")
+		}))
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		if w.Body.String() != "late" {
+			t.Errorf("%q", w.Body)
+		}
+	})
+}
+
+// TestEnded: requests for a scope or loop that is ending, or has ended, are refused.
+func TestEnded(t *testing.T) {
+	var ofLoop, ofScope, ofCancelled http.Handler
+	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a handler was called") })
+	ask := func(what string, h http.Handler) {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		if w.Code != 503 || !strings.Contains(w.Body.String(), "is ending, or has ended.") {
+			t.Errorf("%s: %d %q", what, w.Code, w.Body)
+		}
+	}
+	run(t, func(ctx context.Context) error {
+		ofLoop = httptask.Handler(ctx, h)
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			ofScope = httptask.Handler(g, h)
+			return nil
+		})
+		return errors.Join(err, rondo.Group(ctx, func(g *rondo.Scope) error {
+			ofCancelled = httptask.Handler(g, h)
+			g.Cancel(nil)
+			return rondo.Shield(ctx, func(ctx context.Context) error {
+				return away(ctx, func() error {
+					ask("a scope that has ended", ofScope)
+					ask("a scope that is cancelled", ofCancelled)
+					return nil
+				})
+			})
+		}))
+	})
+	ask("a loop that has ended", ofLoop)
+	ask("a scope of such a loop", ofScope)
+	var ended context.Context
+	run(t, func(ctx context.Context) error {
+		ended = ctx
+		return nil
+	})
+	ask("a Handler that was made when its loop had ended", httptask.Handler(ended, h))
+}
+
+// TestMisuse: what a caller got wrong is told in one sentence.
+func TestMisuse(t *testing.T) {
+	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	panics := func(want string, fn func()) {
+		t.Helper()
+		defer func() {
+			if got := fmt.Sprint(recover()); got != want {
+				t.Errorf("panic %q, not %q", got, want)
+			}
+		}()
+		fn()
+	}
+	bare := context.Background()
+	var none context.Context
+	panics("rondo: httptask.Handler with a nil context", func() { httptask.Handler(none, h) })
+	panics("rondo: httptask.Handler: this ctx belongs to no running loop; pass the ctx of a task", func() { httptask.Handler(bare, h) })
+	panics("rondo: httptask.Client: this ctx belongs to no running loop; pass the ctx of a task", func() { httptask.Client(bare) })
+	panics("rondo: httptask.Transport: this ctx belongs to no running loop; pass the ctx of a task", func() { httptask.Transport(bare, nil) })
+	run(t, func(ctx context.Context) error {
+		panics("rondo: httptask.Handler with a nil handler", func() { httptask.Handler(ctx, nil) })
+		panics("rondo: httptask.Handler with a nil handler", func() { httptask.Handler(ctx, http.HandlerFunc(nil)) })
+		panics("rondo: httptask.Serve with a nil handler", func() { _ = httptask.Serve(ctx, nil, nil) })
+		panics("rondo: httptask.Serve with a nil Listener", func() { _ = httptask.Serve(ctx, nil, h) })
+		if err := new(httptask.Server).ListenAndServe(bare); !errors.Is(err, rondo.ErrNoLoop) {
+			t.Errorf("ListenAndServe outside a loop: %v", err)
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		if err := httptask.Serve(bare, l, h); !errors.Is(err, rondo.ErrNoLoop) {
+			t.Errorf("Serve outside a loop: %v", err)
+		}
+		if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("the listener is open: %v", err)
+		}
+		return nil
+	})
+}

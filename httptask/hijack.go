@@ -1,0 +1,126 @@
+package httptask
+
+// This file has the connection that a handler takes over: net/http's, which suspends
+// the task that reads from it or writes to it.
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// hijack takes the connection over. What net/http has read of it stays in the reader.
+func (x *exchange) hijack() (c net.Conn, rw *bufio.ReadWriter, err error) {
+	err = x.do(writing, func() (err error) {
+		if err = x.response.emit(x.writer); err != nil {
+			return err
+		}
+		c, rw, err = x.control().Hijack()
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	x.mu.Lock()
+	x.response.hijacked = true
+	x.mu.Unlock()
+	own := &conn{Conn: c, loop: x.handler.loop}
+	early, err := rw.Reader.Peek(rw.Reader.Buffered())
+	if err != nil {
+		return nil, nil, err
+	}
+	reader := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(early)), own), max(rw.Reader.Size(), len(early)))
+	if _, err := reader.Peek(len(early)); err != nil {
+		return nil, nil, err
+	}
+	return own, bufio.NewReadWriter(reader, bufio.NewWriterSize(own, rw.Writer.Size())), nil
+}
+
+// A conn is a connection that suspends the task that waits for it. A goroutine that is
+// no task blocks alone. A task that is cancelled leaves it as it was, but for what a
+// Write has sent of its bytes.
+type conn struct {
+	net.Conn
+	loop kernel.Loop
+
+	mu        sync.Mutex
+	deadlines [2]time.Time // that the user has set
+	cut       [2]int       // calls that are being interrupted
+}
+
+func (c *conn) Read(p []byte) (n int, err error) { return c.do(reading, c.Conn.Read, p) }
+
+func (c *conn) Write(p []byte) (n int, err error) { return c.do(writing, c.Conn.Write, p) }
+
+func (c *conn) do(d direction, fn func(p []byte) (int, error), p []byte) (n int, err error) {
+	t := taskOf(c.loop, "a connection")
+	if t == nil {
+		return fn(p)
+	}
+	interrupted := false
+	err = away(c.loop, t, connWaits[d], func() (err error) {
+		n, err = fn(p)
+		return err
+	}, func() {
+		interrupted = true
+		c.interrupt(d, 1)
+	})
+	if interrupted {
+		c.interrupt(d, -1)
+	}
+	return n, err
+}
+
+var connWaits = [2]string{reading: "read", writing: "write"}
+
+// interrupt begins or ends the interruption of calls in one direction: by a deadline
+// in the past. In the end the one that the user has set holds again.
+func (c *conn) interrupt(d direction, by int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut[d] += by
+	_ = c.apply(d) // it fails if the connection is closed, which ends the call as well
+}
+
+// apply sets the deadline of one direction. mu is held.
+func (c *conn) apply(d direction) error {
+	at := c.deadlines[d]
+	if c.cut[d] > 0 {
+		at = past
+	}
+	if d == reading {
+		return c.Conn.SetReadDeadline(at)
+	}
+	return c.Conn.SetWriteDeadline(at)
+}
+
+func (c *conn) setDeadline(at time.Time, ds ...direction) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, d := range ds {
+		c.deadlines[d] = at
+		if err := c.apply(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *conn) SetDeadline(at time.Time) error      { return c.setDeadline(at, reading, writing) }
+func (c *conn) SetReadDeadline(at time.Time) error  { return c.setDeadline(at, reading) }
+func (c *conn) SetWriteDeadline(at time.Time) error { return c.setDeadline(at, writing) }
+
+// Close closes the connection, which with TLS may wait for the peer. It is done also by
+// a task that is cancelled.
+func (c *conn) Close() error {
+	t := taskOf(c.loop, "a connection")
+	if t == nil {
+		return c.Conn.Close()
+	}
+	return awayToEnd(c.loop, t, "close", c.Conn.Close)
+}

@@ -1,0 +1,326 @@
+package httptask_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo/httptask"
+)
+
+// A sameRow is a handler and the bytes that a client sends.
+type sameRow struct {
+	name    string
+	handler http.HandlerFunc
+	send    string
+	log     string // what both servers log, without the time and addresses
+	closes  bool   // the connection ends although the client does not ask for it
+}
+
+const get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+
+func post(body string, headers ...string) string {
+	return lines(append([]string{"POST / HTTP/1.1", "Host: h", fmt.Sprint("Content-Length: ", len(body))}, headers...)...) + "\r\n" + body
+}
+
+func say(w io.Writer, text string) { _, _ = io.WriteString(w, text) }
+
+var sameRows = []sameRow{
+	{name: "hello", handler: func(w http.ResponseWriter, r *http.Request) { say(w, "hello") }, send: get + get},
+	{name: "nothing", handler: func(w http.ResponseWriter, r *http.Request) {}, send: get},
+	{name: "status", handler: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(418) }, send: get},
+	{name: "http/1.0", handler: func(w http.ResponseWriter, r *http.Request) { say(w, r.Proto) }, send: "GET / HTTP/1.0\r\n\r\n", closes: true},
+	{name: "head", handler: func(w http.ResponseWriter, r *http.Request) { say(w, "hello") }, send: "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n" + get},
+	{name: "pipelined", handler: func(w http.ResponseWriter, r *http.Request) { say(w, r.URL.Path) },
+		send: strings.Repeat(get, 20)},
+	{name: "2048 bytes", handler: writes(2048, 1), send: get},
+	{name: "2049 bytes", handler: writes(2049, 1), send: get},
+	{name: "2048 bytes and one", handler: func(w http.ResponseWriter, r *http.Request) {
+		say(w, strings.Repeat("x", 2048))
+		say(w, "y")
+	}, send: get},
+	{name: "small writes", handler: writes(100, 500), send: get},
+	{name: "odd writes", handler: writes(1777, 61), send: get},
+	{name: "large writes", handler: writes(100_000, 3), send: get},
+	{name: "small and large writes", handler: func(w http.ResponseWriter, r *http.Request) {
+		for i := range 60 {
+			say(w, strings.Repeat("x", (i*i*37)%9000))
+		}
+	}, send: get},
+	{name: "content length", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "5000")
+		writes(500, 10)(w, r)
+	}, send: get + get},
+	{name: "too much for the content length", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "3")
+		_, err := io.WriteString(w, "four")
+		if !errors.Is(err, http.ErrContentLength) {
+			panic(err)
+		}
+		say(w, "abc")
+	}, send: get, closes: true},
+	{name: "too little for the content length", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "3")
+		say(w, "ab")
+	}, send: get, closes: true},
+	{name: "no such content length", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "three")
+		say(w, "abc")
+	}, send: get, log: `http: invalid Content-Length of "three"`},
+	{name: "no body allowed", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(map[string]int{"/304": 304}[r.URL.Path] | 204&^(-map[string]int{"/304": 1}[r.URL.Path]))
+		if _, err := io.WriteString(w, "hello"); !errors.Is(err, http.ErrBodyNotAllowed) {
+			panic(err)
+		}
+	}, send: get + "GET /304 HTTP/1.1\r\nHost: h\r\n\r\n" + get},
+	{name: "headers after the status", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Before", "1")
+		w.WriteHeader(200)
+		w.Header().Set("After", "1")
+		say(w, "x")
+	}, send: get},
+	{name: "headers after a write", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Before", "1")
+		say(w, "x")
+		w.Header().Set("After", "1")
+	}, send: get},
+	{name: "flush", handler: func(w http.ResponseWriter, r *http.Request) {
+		for i := range 5 {
+			fmt.Fprintln(w, "event", i)
+			w.(http.Flusher).Flush()
+		}
+		say(w, strings.Repeat("x", 3000))
+	}, send: get},
+	{name: "strings and bytes", handler: func(w http.ResponseWriter, r *http.Request) {
+		for i := range 40 {
+			text := strings.Repeat("x", (i*i*131)%7000)
+			if i%3 == 0 {
+				say(w, text)
+			} else {
+				_, _ = w.Write([]byte(text))
+			}
+			if i%11 == 0 {
+				w.(http.Flusher).Flush()
+			}
+		}
+	}, send: get},
+	{name: "flush first", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Before", "1")
+		w.(http.Flusher).Flush()
+		w.Header().Set("After", "1")
+		w.WriteHeader(500)
+		say(w, "x")
+	}, send: get, log: "http: superfluous response.WriteHeader call from F"},
+	{name: "trailers", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Trailer", "Sum")
+		say(w, "x")
+		w.Header().Set("Sum", "1")
+		w.Header().Set(http.TrailerPrefix+"Late", "2")
+		w.(http.Flusher).Flush()
+	}, send: get},
+	{name: "informational", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Link", "</style.css>")
+		w.WriteHeader(http.StatusEarlyHints)
+		w.WriteHeader(http.StatusProcessing)
+		say(w, "x")
+	}, send: get},
+	{name: "two statuses", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(201)
+		w.WriteHeader(500)
+	}, send: get, log: "http: superfluous response.WriteHeader call from F"},
+	{name: "no such status", handler: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(7) }, send: get,
+		log: "http: panic serving A: invalid WriteHeader code 7", closes: true},
+	{name: "no such informational status", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(150)
+		say(w, "x")
+	}, send: get},
+	{name: "sniffed", handler: func(w http.ResponseWriter, r *http.Request) {
+		say(w, "<html>")
+		say(w, "<body>")
+	}, send: get},
+	{name: "bytes read", handler: func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%d %.20q %v %d", len(b), b, err, r.ContentLength)
+	}, send: post("hello") + post(strings.Repeat("x", 4096)) + post(strings.Repeat("x", 4097)) + post(strings.Repeat("x", 300_000)) + post("")},
+	{name: "read in parts", handler: func(w http.ResponseWriter, r *http.Request) {
+		b := make([]byte, 3)
+		for {
+			n, err := r.Body.Read(b)
+			fmt.Fprintf(w, "%q %v;", b[:n], err)
+			if err != nil {
+				return
+			}
+		}
+	}, send: post("hello you") + post("hello")},
+	{name: "read after the end and after Close", handler: func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, err := r.Body.Read(make([]byte, 1))
+		fmt.Fprint(w, err, r.Body.Close())
+		_, err = r.Body.Read(make([]byte, 1))
+		fmt.Fprint(w, err)
+	}, send: post("hello") + post(strings.Repeat("x", 9000))},
+	{name: "closed unread", handler: func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, r.Body.Close())
+	}, send: post(strings.Repeat("x", 9000)) + get},
+	{name: "unread", handler: func(w http.ResponseWriter, r *http.Request) { say(w, "x") },
+		send: post(strings.Repeat("x", 9000)) + get},
+	{name: "chunked", handler: func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%q %v %v %v", b, err, r.Trailer, r.TransferEncoding)
+	}, send: lines("POST / HTTP/1.1", "Host: h", "Transfer-Encoding: chunked", "Trailer: Sum", "", "5", "hello", "1", " ", "0", "Sum: 7", "") + get},
+	{name: "chunked, an unannounced trailer", handler: func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%q %v %v", b, err, r.Trailer)
+	}, send: lines("POST / HTTP/1.1", "Host: h", "Transfer-Encoding: chunked", "", "5", "hello", "0", "Sum: 7", "") + get},
+	{name: "chunked, malformed", handler: func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%q %v", b, err)
+	}, send: lines("POST / HTTP/1.1", "Host: h", "Transfer-Encoding: chunked", "", "5", "hello", "zzz", "", ""), closes: true},
+	{name: "continue", handler: func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%q %v", b, err)
+	}, send: post("hello", "Expect: 100-continue")},
+	{name: "no continue", handler: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(403) },
+		send: post("hello", "Expect: 100-continue"), closes: true},
+	{name: "form", handler: func(w http.ResponseWriter, r *http.Request) { say(w, r.FormValue("a")) },
+		send: post("a=b", "Content-Type: application/x-www-form-urlencoded")},
+	{name: "limited", handler: limited, send: post("1234567890")},
+	{name: "panic", handler: func(w http.ResponseWriter, r *http.Request) { panic("boom") }, send: get,
+		log: "http: panic serving A: boom", closes: true},
+	{name: "panic after 10,000 bytes", handler: func(w http.ResponseWriter, r *http.Request) {
+		writes(100, 100)(w, r)
+		panic(errors.New("boom"))
+	}, send: get, log: "http: panic serving A: boom", closes: true},
+	{name: "abort", handler: func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, send: get, closes: true},
+	{name: "hijack", handler: func(w http.ResponseWriter, r *http.Request) {
+		c, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer c.Close()
+		b := make([]byte, rw.Reader.Buffered())
+		_, err = io.ReadFull(rw, b)
+		fmt.Fprintf(rw, "HTTP/1.1 101 Switching\r\n\r\n%q %v", b, err)
+		rw.Flush()
+		w.WriteHeader(200)
+		_, err = w.Write([]byte("x"))
+		fmt.Fprintf(c, "%v", err)
+	}, send: get + "more", closes: true,
+		log: "http: response.WriteHeader on hijacked connection from F\nhttp: response.Write on hijacked connection from F"},
+	{name: "controller", handler: func(w http.ResponseWriter, r *http.Request) {
+		c := http.NewResponseController(w)
+		fmt.Fprint(w, c.SetReadDeadline(time.Now().Add(time.Hour)), c.SetWriteDeadline(time.Now().Add(time.Hour)), c.EnableFullDuplex(), c.Flush())
+	}, send: get},
+	{name: "interfaces", handler: func(w http.ResponseWriter, r *http.Request) {
+		_, flusher := w.(http.Flusher)
+		_, hijacker := w.(http.Hijacker)
+		_, pusher := w.(http.Pusher)
+		_, strings := w.(io.StringWriter)
+		_, from := w.(io.ReaderFrom)
+		fmt.Fprint(w, flusher, hijacker, pusher, strings, from)
+	}, send: get},
+	{name: "context", handler: func(w http.ResponseWriter, r *http.Request) {
+		_, server := r.Context().Value(http.ServerContextKey).(*http.Server)
+		fmt.Fprint(w, server, r.Context().Value(http.LocalAddrContextKey) != nil, r.Context().Err())
+	}, send: get},
+	{name: "malformed request", handler: func(w http.ResponseWriter, r *http.Request) {}, send: "GET\r\n\r\n", closes: true},
+}
+
+// writes returns a handler that writes n bytes so many times.
+func writes(n, times int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		for i := range times {
+			b := make([]byte, n)
+			for j := range b {
+				b[j] = 'a' + byte(i+j)%26
+			}
+			if k, err := w.Write(b); k != n || err != nil {
+				panic(fmt.Sprint(k, err))
+			}
+		}
+	}
+}
+
+// limited reads a body that is too long for it.
+func limited(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Connection", "close") // net/http sets it here; see Handler
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 5))
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	fmt.Fprintf(w, "%q %v %v", b, err, tooLarge)
+}
+
+// TestSame sends the same bytes to the same handler, plain and in tasks, and wants the
+// same bytes back, and the same words in the log.
+func TestSame(t *testing.T) {
+	for _, row := range sameRows {
+		t.Run(row.name, func(t *testing.T) {
+			var want, got string
+			var wantLog, gotLog logbook
+			plainly(t, &http.Server{Handler: row.handler, ErrorLog: log.New(&wantLog, "", 0)}, func(address string) (err error) {
+				want, err = talk(address, row)
+				return err
+			})
+			s := &httptask.Server{HTTP: http.Server{Handler: row.handler, ErrorLog: log.New(&gotLog, "", 0)}}
+			inTasks(t, s, func(ctx context.Context, address string) error {
+				return away(ctx, func() (err error) {
+					got, err = talk(address, row)
+					return err
+				})
+			})
+			if got != want {
+				t.Errorf("in tasks:\n%.9000q\nplain:\n%.9000q", got, want)
+			}
+			if a, b := firstWords(gotLog.String()), firstWords(wantLog.String()); a != row.log || b != row.log {
+				t.Errorf("the log in tasks:\n%s\nplain:\n%s\nwanted:\n%s", a, b, row.log)
+			}
+		})
+	}
+}
+
+var date = regexp.MustCompile(`Date: [^\r]*`)
+
+// talk sends the bytes of a row, and returns all that comes back, but for the date.
+func talk(address string, row sameRow) (string, error) {
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		return "", err
+	}
+	send := row.send
+	if !row.closes {
+		send += "GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+	}
+	go func() { _, _ = io.WriteString(c, send) }()
+	all, err := io.ReadAll(bufio.NewReader(c))
+	if err != nil && !strings.Contains(err.Error(), "reset") {
+		return "", err
+	}
+	return date.ReplaceAllString(string(all), "Date: D"), nil
+}
+
+var (
+	goroutine = regexp.MustCompile(`(?s)\n\ngoroutine.*|\ngoroutine.*`)
+	address   = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	callers   = regexp.MustCompile(`from \S+ \(\S+\)`)
+)
+
+// firstWords returns a log without stacks, addresses and repetitions.
+func firstWords(log string) string {
+	log = goroutine.ReplaceAllString(log, "")
+	log = address.ReplaceAllString(log, "A")
+	log = strings.TrimSpace(callers.ReplaceAllString(log, "from F"))
+	return strings.Join(slices.Compact(strings.Split(log, "\n")), "\n")
+}

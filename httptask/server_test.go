@@ -1,0 +1,490 @@
+package httptask_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/httptask"
+)
+
+// TestGrace: when the ctx of Serve ends, requests that run may end, and those that do
+// not in time are cancelled.
+func TestGrace(t *testing.T) {
+	cut := errors.New("cut")
+	for _, grace := range []time.Duration{time.Minute, 20 * time.Millisecond, -1} {
+		t.Run(grace.String(), func(t *testing.T) {
+			var waited error
+			var answer string
+			started, may := false, new(rondo.Event)
+			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				started = true
+				waited = may.Wait(r.Context())
+				say(w, "done")
+			})
+			run(t, func(ctx context.Context) error {
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					return err
+				}
+				s := &httptask.Server{HTTP: http.Server{Handler: h}, Grace: grace}
+				served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+				asked := rondo.Go(ctx, func(ctx context.Context) (err error) {
+					client := httptask.Client(ctx)
+					defer client.CloseIdleConnections()
+					answer, err = fetch(ctx, client, "http://"+l.Addr().String())
+					return err
+				})
+				if err := until(ctx, func() bool { return started }); err != nil {
+					return err
+				}
+				served.Cancel(cut)
+				if grace == time.Minute {
+					// No new connection is taken.
+					err := until(ctx, func() bool {
+						c, err := net.Dial("tcp", l.Addr().String())
+						if err == nil {
+							c.Close()
+						}
+						return err != nil
+					})
+					if waited != nil || err != nil {
+						t.Errorf("the handler was cancelled: %v; %v", waited, err)
+					}
+					may.Set()
+				}
+				// A handler that is cancelled may still have answered before the connection
+				// was closed.
+				if err := asked.Wait(ctx); grace == time.Minute && (err != nil || answer != "done") {
+					t.Errorf("the client got %q, %v", answer, err)
+				}
+				if err := served.Wait(ctx); !errors.Is(err, cut) {
+					t.Errorf("Serve returned %v", err)
+				}
+				return nil
+			})
+			if want := map[bool]error{false: http.ErrServerClosed}[grace == time.Minute]; !errors.Is(waited, want) {
+				t.Errorf("the handler's wait returned %v, not %v", waited, want)
+			}
+		})
+	}
+}
+
+// TestShutdown: it waits for requests, and cancels them when its own ctx ends. It may
+// be called by a goroutine.
+func TestShutdown(t *testing.T) {
+	for _, outside := range []bool{false, true} {
+		t.Run(fmt.Sprint("outside=", outside), func(t *testing.T) {
+			started := false
+			var waited error
+			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				started = true
+				waited = rondo.Sleep(r.Context(), time.Hour)
+			})
+			run(t, func(ctx context.Context) error {
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					return err
+				}
+				s := &httptask.Server{HTTP: http.Server{Handler: h}}
+				served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+				c, err := net.Dial("tcp", l.Addr().String())
+				if err != nil {
+					return err
+				}
+				defer c.Close()
+				say(c, get)
+				if err := until(ctx, func() bool { return started }); err != nil {
+					return err
+				}
+				shutdown := func(ctx context.Context) error { return rondo.Timeout(ctx, 10*time.Millisecond, s.Shutdown) }
+				if outside {
+					shutdown = func(ctx context.Context) error {
+						return away(ctx, func() error {
+							ctx, stop := context.WithTimeout(context.Background(), 10*time.Millisecond)
+							defer stop()
+							return s.Shutdown(ctx)
+						})
+					}
+				}
+				if err := shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Shutdown returned %v", err)
+				}
+				if err := served.Wait(ctx); !errors.Is(err, http.ErrServerClosed) {
+					t.Errorf("Serve returned %v", err)
+				}
+				l, err = net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					return err
+				}
+				if err := s.Serve(ctx, l); !errors.Is(err, http.ErrServerClosed) {
+					t.Errorf("Serve after Shutdown returned %v", err)
+				}
+				return nil
+			})
+			if !errors.Is(waited, http.ErrServerClosed) {
+				t.Errorf("the handler's wait returned %v", waited)
+			}
+		})
+	}
+}
+
+// TestListenerFails: Serve returns the error of Accept.
+func TestListenerFails(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		rondo.Go(ctx, func(ctx context.Context) error { return l.Close() })
+		if err := httptask.Serve(ctx, l, http.NotFoundHandler()); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Serve returned %v", err)
+		}
+		return nil
+	})
+}
+
+// TestTwoListeners: a Server with plain HTTP and TLS at once; and BaseContext of the
+// user's, which sees the listeners as they were given.
+func TestTwoListeners(t *testing.T) {
+	type key struct{}
+	certificate, roots := certificate()
+	var plain, secure net.Listener
+	s := &httptask.Server{HTTP: http.Server{
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
+		BaseContext: func(l net.Listener) context.Context {
+			if l == plain {
+				return context.WithValue(context.Background(), key{}, "plain")
+			}
+			return context.WithValue(context.Background(), key{}, "other")
+		},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := rondo.Yield(r.Context()); err != nil {
+				t.Error(err)
+			}
+			fmt.Fprint(w, r.Proto, " ", r.TLS != nil, " ", r.Context().Value(key{}))
+		}),
+	}}
+	run(t, func(ctx context.Context) (err error) {
+		if plain, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return err
+		}
+		if secure, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return err
+		}
+		first := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, plain) })
+		second := rondo.Go(ctx, func(ctx context.Context) error { return s.ServeTLS(ctx, secure, "", "") })
+		base := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+		client := &http.Client{Transport: httptask.Transport(ctx, base)}
+		defer client.CloseIdleConnections()
+		for url, want := range map[string]string{
+			"http://" + plain.Addr().String():   "HTTP/1.1 false plain",
+			"https://" + secure.Addr().String(): "HTTP/2.0 true other",
+		} {
+			if got, err := fetch(ctx, client, url); got != want || err != nil {
+				t.Errorf("%q, %v; want %q", got, err, want)
+			}
+		}
+		err = s.Shutdown(ctx)
+		for _, served := range []*rondo.Task{first, second} {
+			if end := served.Wait(ctx); !errors.Is(end, http.ErrServerClosed) {
+				err = errors.Join(err, end)
+			}
+		}
+		return err
+	})
+}
+
+// certificate returns one for 127.0.0.1, and who vouches for it.
+func certificate() (tls.Certificate, *x509.CertPool) {
+	s := httptest.NewUnstartedServer(nil)
+	s.StartTLS()
+	defer s.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	return s.TLS.Certificates[0], roots
+}
+
+// inHTTP2 serves h by HTTP/2 in tasks, and calls use with a client.
+func inHTTP2(t *testing.T, h http.HandlerFunc, use func(ctx context.Context, client *http.Client, url string) error) {
+	t.Helper()
+	certificate, roots := certificate()
+	s := &httptask.Server{HTTP: http.Server{
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
+		Handler:   h, ErrorLog: silent,
+	}}
+	run(t, func(ctx context.Context) error {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		served := rondo.Go(ctx, func(ctx context.Context) error { return s.ServeTLS(ctx, l, "", "") })
+		base := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+		client := &http.Client{Transport: httptask.Transport(ctx, base)}
+		err = use(ctx, client, "https://"+l.Addr().String())
+		client.CloseIdleConnections()
+		err = errors.Join(err, s.Shutdown(ctx))
+		if end := served.Wait(ctx); !errors.Is(end, http.ErrServerClosed) {
+			err = errors.Join(err, end)
+		}
+		return err
+	})
+}
+
+// TestHTTP2 has hundreds of streams over few connections: large bodies in both
+// directions, and some that the client gives up half-way.
+func TestHTTP2(t *testing.T) {
+	const streams = 300
+	given, answered, cancelled := 0, 0, 0
+	h := func(w http.ResponseWriter, r *http.Request) {
+		if _, pusher := w.(http.Pusher); pusher || r.ProtoMajor != 2 {
+			t.Errorf("%s, pusher %v", r.Proto, pusher)
+		}
+		if r.URL.Path == "/wait" {
+			if rondo.Sleep(r.Context(), time.Hour) != nil {
+				cancelled++
+			}
+			return
+		}
+		n, err := io.Copy(w, r.Body)
+		if err != nil || n != 100_000 {
+			t.Error(n, err)
+		}
+		answered++
+	}
+	inHTTP2(t, h, func(ctx context.Context, client *http.Client, url string) error {
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range streams {
+				g.Go(func(ctx context.Context) error {
+					if i%10 == 0 {
+						given++
+						err := rondo.Timeout(ctx, 30*time.Millisecond, func(ctx context.Context) error {
+							_, err := fetch(ctx, client, url+"/wait")
+							return err
+						})
+						if !errors.Is(err, context.DeadlineExceeded) {
+							return fmt.Errorf("Timeout returned %w", err)
+						}
+						return nil
+					}
+					body := strings.Repeat("0123456789", 10_000)
+					a, err := client.Post(url, "text/plain", strings.NewReader(body))
+					if err != nil {
+						return err
+					}
+					defer a.Body.Close()
+					if got, err := io.ReadAll(a.Body); string(got) != body || err != nil {
+						return fmt.Errorf("stream %d: %d bytes, %w", i, len(got), err)
+					}
+					return nil
+				})
+			}
+			return nil
+		})
+		return errors.Join(err, until(ctx, func() bool { return cancelled <= given && answered == streams-given }))
+	})
+}
+
+// TestHTTP2Stall: a stream whose client neither sends nor reads holds up no other.
+func TestHTTP2Stall(t *testing.T) {
+	stalled := 0
+	h := func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/read":
+			stalled++
+			_, _ = io.ReadAll(r.Body)
+			stalled--
+		case "/write":
+			stalled++
+			for {
+				if _, err := w.Write(make([]byte, 100_000)); err != nil {
+					break
+				}
+			}
+			stalled--
+		default:
+			say(w, "quick")
+		}
+	}
+	inHTTP2(t, h, func(ctx context.Context, client *http.Client, url string) error {
+		from, to := io.Pipe()
+		asked := rondo.Go(ctx, func(ctx context.Context) error {
+			return away(ctx, func() error {
+				_, err := client.Post(url+"/read", "", from)
+				return err
+			})
+		})
+		a, err := client.Get(url + "/write")
+		if err != nil {
+			return err
+		}
+		if err := until(ctx, func() bool { return stalled == 2 }); err != nil {
+			return err
+		}
+		for range 50 {
+			if got, err := fetch(ctx, client, url+"/"); got != "quick" || err != nil {
+				return fmt.Errorf("%q, %v", got, err)
+			}
+		}
+		if stalled != 2 {
+			t.Errorf("%d streams are stalled", stalled)
+		}
+		to.CloseWithError(errors.New("enough"))
+		err = a.Body.Close()
+		if asked.Wait(ctx) == nil {
+			t.Error("a request whose body failed has succeeded")
+		}
+		return errors.Join(err, until(ctx, func() bool { return stalled == 0 }))
+	})
+}
+
+// TestHijack: the connection suspends the task, and what was read of it is kept. It
+// goes on after a read that a time limit has ended.
+func TestHijack(t *testing.T) {
+	others := 0
+	var failure error
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/other" {
+			others++
+			return
+		}
+		c, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		say(c, "HTTP/1.1 101 Switching Protocols\r\n\r\n")
+		err = rondo.Timeout(r.Context(), 10*time.Millisecond, func(context.Context) error {
+			_, err := c.Read(make([]byte, 1))
+			return err
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Timeout returned %v", err)
+		}
+		say(c, "timeout\n")
+		for {
+			line, err := rw.ReadString('\n')
+			if err != nil {
+				failure = err
+				return
+			}
+			fmt.Fprint(rw, "got ", line)
+			if err := rw.Flush(); err != nil {
+				failure = err
+			}
+		}
+	})
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
+		err := away(ctx, func() error {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			in := bufio.NewReader(c)
+			say(c, get)
+			for _, want := range []string{"HTTP/1.1 101 Switching Protocols\r\n", "\r\n", "timeout\n"} {
+				if got, err := in.ReadString('\n'); got != want || err != nil {
+					return fmt.Errorf("%q, %v; want %q", got, err, want)
+				}
+			}
+			for i := range 10 {
+				say(c, fmt.Sprintln(i))
+				if got, err := in.ReadString('\n'); got != fmt.Sprintln("got", i) || err != nil {
+					return fmt.Errorf("%q, %v", got, err)
+				}
+				a, err := http.Get("http://" + address + "/other")
+				if err != nil {
+					return err
+				}
+				a.Body.Close()
+			}
+			http.DefaultClient.CloseIdleConnections()
+			return nil
+		})
+		return errors.Join(err, until(ctx, func() bool { return failure != nil }))
+	})
+	if others != 10 || failure != io.EOF {
+		t.Errorf("%d other requests; the end of the connection is %v", others, failure)
+	}
+}
+
+// TestLoopEnds: while clients come in without pause, the loop ends; each request is
+// answered, refused, or finds its connection closed.
+func TestLoopEnds(t *testing.T) {
+	var server *http.Server
+	var ok, refused, closed atomic.Int64
+	ended := make(chan struct{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, enough, down := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var isDown atomic.Bool
+	run(t, func(ctx context.Context) error {
+		count := 0
+		server = &http.Server{Handler: httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			count++
+			_ = rondo.Yield(r.Context())
+			say(w, "ok")
+		}))}
+		go func() { _ = server.Serve(l) }()
+		for range 20 {
+			go func() {
+				for {
+					select {
+					case <-stop:
+						ended <- struct{}{}
+						return
+					default:
+					}
+					a, err := http.Get("http://" + l.Addr().String())
+					if err != nil {
+						if isDown.Load() && closed.Add(1) == 20 {
+							close(down)
+						}
+						continue
+					}
+					switch a.StatusCode {
+					case 200:
+						ok.Add(1)
+					case 503:
+						if refused.Add(1) == 100 {
+							close(enough)
+						}
+					default:
+						t.Error(a.Status)
+					}
+					_, _ = io.Copy(io.Discard, a.Body)
+					a.Body.Close()
+				}
+			}()
+		}
+		return until(ctx, func() bool { return count > 200 })
+	})
+	<-enough
+	isDown.Store(true)
+	server.Close()
+	<-down
+	close(stop)
+	for range 20 {
+		<-ended
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if ok.Load() < 200 {
+		t.Errorf("%d answered, %d refused, %d closed", ok.Load(), refused.Load(), closed.Load())
+	}
+}

@@ -1,0 +1,156 @@
+package httptask
+
+// This file has the client: requests of net/http from tasks.
+//
+// The law: net/http's client runs on goroutines, the code of the program on the loop.
+// So a request is made on a goroutine while its task is suspended, and a body that is
+// code of the program is read in a task.
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// Client returns an http.Client for tasks of ctx's loop: one with Transport(ctx, nil).
+// It panics if ctx belongs to no loop.
+func Client(ctx context.Context) *http.Client {
+	return &http.Client{Transport: newTransport(ctx, nil, "Client")}
+}
+
+// Transport returns an http.RoundTripper for tasks of ctx's loop, which makes requests
+// by base: nil stands for http.DefaultTransport. A task that makes a request, or reads
+// the body of an answer, is suspended until there is something. If the task, or the
+// context of the request, is cancelled, the request ends, and what waits returns the
+// cause. Close the body of each answer, as ever.
+//
+// The body of a request is read in a task of ctx's scope, so its Read may suspend and
+// may use what tasks share. An *os.File, an *io.PipeReader and what http.NewRequest makes
+// of bytes and strings are read by net/http's goroutines.
+//
+// Goroutines that are no tasks may use the RoundTripper as well; they block alone.
+// Transport panics if ctx belongs to no loop.
+func Transport(ctx context.Context, base http.RoundTripper) http.RoundTripper {
+	return newTransport(ctx, base, "Transport")
+}
+
+func newTransport(ctx context.Context, base http.RoundTripper, call string) *transport {
+	t := &transport{ctx: ctx, loop: loopOf(ctx, call), base: base}
+	if base == nil {
+		t.base = http.DefaultTransport
+	}
+	return t
+}
+
+type transport struct {
+	ctx  context.Context
+	loop kernel.Loop
+	base http.RoundTripper
+}
+
+// CloseIdleConnections does what it does for base.
+func (t *transport) CloseIdleConnections() {
+	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// RoundTrip makes a request and returns when the answer begins.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	out := r.WithContext(ctx)
+	t.wrapBody(out)
+	task := taskOf(t.loop, "an HTTP client")
+	var answer *http.Response
+	begun := false
+	ask := func() (err error) {
+		begun = true
+		answer, err = t.base.RoundTrip(out)
+		return err
+	}
+	var err error
+	if task == nil {
+		err = ask()
+	} else {
+		err = t.away(task, cancel, ask)
+	}
+	if !begun && r.Body != nil {
+		r.Body.Close() // the task was cancelled, and a RoundTripper closes it always
+	}
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	answer.Request = r
+	if answer.Body == nil || answer.Body == http.NoBody {
+		cancel(nil)
+		return answer, nil
+	}
+	b := &answerBody{transport: t, source: answer.Body, cancel: cancel}
+	if w, ok := answer.Body.(io.Writer); ok { // after 101 Switching Protocols
+		answer.Body = &answerStream{b, w}
+	} else {
+		answer.Body = b
+	}
+	return answer, nil
+}
+
+// away is away for a request whose context cancel ends.
+func (t *transport) away(task kernel.Task, cancel context.CancelCauseFunc, fn func() error) error {
+	return away(t.loop, task, "http", fn, func() {
+		cancel(context.Cause(task.Scope()))
+	})
+}
+
+// An answerBody is the body of an answer. Tasks that read it are suspended.
+type answerBody struct {
+	transport *transport
+	source    io.ReadCloser
+	cancel    context.CancelCauseFunc // ends the request
+}
+
+func (b *answerBody) Read(p []byte) (n int, err error) {
+	task := taskOf(b.transport.loop, "the body of an answer")
+	if task == nil {
+		n, err = b.source.Read(p)
+	} else {
+		err = b.transport.away(task, b.cancel, func() (err error) {
+			n, err = b.source.Read(p)
+			return err
+		})
+	}
+	if err != nil {
+		b.cancel(nil)
+	}
+	return n, err
+}
+
+// Close ends the request.
+func (b *answerBody) Close() error {
+	task := taskOf(b.transport.loop, "the body of an answer")
+	defer b.cancel(nil)
+	if task == nil {
+		return b.source.Close()
+	}
+	return awayToEnd(b.transport.loop, task, "http", b.source.Close)
+}
+
+// An answerStream is the connection that follows the answer 101.
+type answerStream struct {
+	*answerBody
+	sink io.Writer
+}
+
+func (s *answerStream) Write(p []byte) (n int, err error) {
+	task := taskOf(s.transport.loop, "the body of an answer")
+	if task == nil {
+		return s.sink.Write(p)
+	}
+	err = s.transport.away(task, s.cancel, func() (err error) {
+		n, err = s.sink.Write(p)
+		return err
+	})
+	return n, err
+}

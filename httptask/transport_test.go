@@ -1,0 +1,263 @@
+package httptask_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/httptask"
+)
+
+// TestServerOnSameLoop: a task asks a server of its own loop, a large body both ways.
+func TestServerOnSameLoop(t *testing.T) {
+	body := strings.Repeat("rondo ", 100_000)
+	h := http.HandlerFunc(echo)
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
+		client := httptask.Client(ctx)
+		client.Timeout = 30 * time.Second
+		defer client.CloseIdleConnections()
+		a, err := client.Post("http://"+address, "text/plain", strings.NewReader(body))
+		if err != nil {
+			return err
+		}
+		got, err := io.ReadAll(a.Body)
+		if string(got) != body {
+			t.Errorf("%d bytes came back", len(got))
+		}
+		return errors.Join(err, a.Body.Close())
+	})
+}
+
+// A slowBody is code of the program: it uses what tasks share, and suspends.
+type slowBody struct {
+	ctx    context.Context
+	count  *int
+	left   int
+	closed *int
+}
+
+func (b *slowBody) Read(p []byte) (int, error) {
+	if b.left--; b.left < 0 {
+		return 0, io.EOF
+	}
+	*b.count++
+	return copy(p, "piece,"), rondo.Sleep(b.ctx, time.Millisecond)
+}
+
+func (b *slowBody) Close() error { *b.closed++; return nil }
+
+// TestUpload: the body of a request is read in a task, while others run.
+func TestUpload(t *testing.T) {
+	h := http.HandlerFunc(echo)
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
+		client := httptask.Client(ctx)
+		defer client.CloseIdleConnections()
+		count, closed := 0, 0
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			for range 5 {
+				g.Go(func(ctx context.Context) error {
+					a, err := client.Post("http://"+address, "", &slowBody{ctx, &count, 10, &closed})
+					if err != nil {
+						return err
+					}
+					defer a.Body.Close()
+					got, err := io.ReadAll(a.Body)
+					if string(got) != strings.Repeat("piece,", 10) {
+						t.Errorf("%q came back", got)
+					}
+					return err
+				})
+			}
+			return nil
+		})
+		if count != 50 {
+			t.Errorf("%d pieces were read", count)
+		}
+		return errors.Join(err, until(ctx, func() bool { return closed == 5 }))
+	})
+}
+
+// An endlessBody waits for ever.
+type endlessBody struct {
+	ctx          context.Context
+	err          *error
+	read, closed *bool
+}
+
+func (b endlessBody) Read([]byte) (int, error) {
+	*b.read = true
+	*b.err = rondo.Sleep(b.ctx, time.Hour)
+	return 0, *b.err
+}
+
+func (b endlessBody) Close() error { *b.closed = true; return nil }
+
+// TestCancelRequest: a task that is cancelled ends its request, whatever that waits
+// for; and the server's handler ends too.
+func TestCancelRequest(t *testing.T) {
+	for _, wait := range []string{"answer", "body of the answer", "body of the request", "relay", "before"} {
+		t.Run(wait, func(t *testing.T) {
+			cut := errors.New("cut")
+			asked, ended, want := 0, 0, 1
+			if wait == "relay" {
+				want = 2
+			}
+			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked++
+				defer func() { ended++ }()
+				if wait == "body of the answer" || r.URL.Path == "/endless" {
+					w.(http.Flusher).Flush()
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+				_ = rondo.Sleep(r.Context(), time.Hour)
+			})
+			inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
+				client := httptask.Client(ctx)
+				defer client.CloseIdleConnections()
+				var upload error
+				read, closed := false, false
+				task := rondo.Go(ctx, func(ctx context.Context) error {
+					var body io.Reader
+					if wait == "body of the request" || wait == "before" {
+						body = endlessBody{ctx, &upload, &read, &closed}
+					}
+					if wait == "relay" { // a body whose Read has no ctx of its own
+						a, err := client.Get("http://" + address + "/endless")
+						if err != nil {
+							return err
+						}
+						defer a.Body.Close()
+						body = struct{ io.Reader }{a.Body}
+					}
+					if wait == "before" {
+						rondo.Current(ctx).Cancel(cut)
+					}
+					// The context is none of the task's: its cancellation ends the request anyway.
+					a, err := client.Post("http://"+address, "", body)
+					if err != nil {
+						return err
+					}
+					defer a.Body.Close()
+					_, err = io.ReadAll(a.Body)
+					return err
+				})
+				if wait != "before" {
+					if err := until(ctx, func() bool { return asked == want && (read || wait != "body of the request") }); err != nil {
+						return err
+					}
+					task.Cancel(cut)
+				}
+				if err := task.Wait(ctx); !errors.Is(err, cut) {
+					t.Errorf("the request returned %v", err)
+				}
+				return until(ctx, func() bool { return ended == asked && (!read || upload != nil) && (closed || wait != "before") })
+			})
+		})
+	}
+}
+
+// TestGoroutineClient: a goroutine that is no task uses a Client too.
+func TestGoroutineClient(t *testing.T) {
+	h := http.HandlerFunc(echo)
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
+		client := httptask.Client(ctx)
+		defer client.CloseIdleConnections()
+		return away(ctx, func() error {
+			a, err := client.Post("http://"+address, "", io.NopCloser(strings.NewReader("hello")))
+			if err != nil {
+				return err
+			}
+			defer a.Body.Close()
+			b, err := io.ReadAll(a.Body)
+			if string(b) != "hello" {
+				t.Errorf("%q", b)
+			}
+			return err
+		})
+	})
+}
+
+// TestReverseProxy: httputil's proxy in tasks, before a server in tasks of the same
+// loop: bodies both ways, an event stream, an upgrade.
+func TestReverseProxy(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /echo", echo)
+	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := range 5 {
+			fmt.Fprintf(w, "data: %d\n\n", i)
+			w.(http.Flusher).Flush()
+			if err := rondo.Sleep(r.Context(), time.Millisecond); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: mux}}, func(ctx context.Context, address string) error {
+		for _, interval := range []time.Duration{0, -1, time.Millisecond} {
+			base := new(http.Transport)
+			proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address})
+			proxy.Transport, proxy.FlushInterval = httptask.Transport(ctx, base), interval
+			err := serving(ctx, &httptask.Server{HTTP: http.Server{Handler: proxy}}, func(ctx context.Context, address string) error {
+				defer base.CloseIdleConnections()
+				client := httptask.Client(ctx)
+				defer client.CloseIdleConnections()
+				body := strings.Repeat("rondo ", 50_000)
+				a, err := client.Post("http://"+address+"/echo", "", strings.NewReader(body))
+				if err != nil {
+					return err
+				}
+				got, err := io.ReadAll(a.Body)
+				a.Body.Close()
+				if string(got) != body || err != nil {
+					t.Errorf("%d bytes came back: %v", len(got), err)
+				}
+				events, err := fetch(ctx, client, "http://"+address+"/events")
+				if !strings.HasSuffix(events, "data: 4\n\n") {
+					t.Errorf("%q", events)
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// TestRoundTripperFails: errors of the base come out as they are, and its answers.
+func TestRoundTripperFails(t *testing.T) {
+	down := errors.New("down")
+	run(t, func(ctx context.Context) error {
+		for _, answer := range []*http.Response{nil, httptest.NewRecorder().Result()} {
+			client := &http.Client{Transport: httptask.Transport(ctx, roundTripper(func(*http.Request) (*http.Response, error) {
+				if answer == nil {
+					return nil, down
+				}
+				return answer, nil
+			}))}
+			a, err := client.Get("http://nowhere.invalid")
+			if answer == nil && !errors.Is(err, down) || answer != nil && (err != nil || a.StatusCode != 200) {
+				t.Errorf("%v, %v", a, err)
+			}
+			if err == nil {
+				a.Body.Close()
+			}
+			client.CloseIdleConnections()
+		}
+		return nil
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
