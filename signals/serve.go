@@ -9,7 +9,7 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// A Server serves until it is shut down. A *socket.Server is one.
+// A Server serves until it is shut down. A *socket.Server is one, and so is a *httptask.Server.
 type Server interface {
 	// Serve serves l. It ends when ctx is cancelled, and after Shutdown with an error
 	// that says no more than that.
