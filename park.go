@@ -67,14 +67,6 @@ func (w *WaitList) add(p *waiter) {
 	w.waiting.Add(p, waitLinks)
 }
 
-// leave takes p off the list that it is in, if any.
-func (p *waiter) leave() {
-	if p.list != nil {
-		p.list.waiting.Remove(p, waitLinks)
-		p.list = nil
-	}
-}
-
 // Park suspends the calling task until Wake or WakeAll reaches it, and returns
 // nil then. If ctx's scope is cancelled first it returns the cause. If it is
 // cancelled already, Park returns the cause at once and has done nothing.
@@ -150,7 +142,10 @@ type place struct {
 // leave takes the task off all lists.
 func (s *selection) leave() {
 	for i := range s.places {
-		s.places[i].leave()
+		if p := &s.places[i]; p.list != nil {
+			p.list.waiting.Remove(&p.waiter, waitLinks)
+			p.list = nil
+		}
 	}
 }
 
@@ -244,7 +239,7 @@ func (w *WaitList) mustBeInside() {
 
 // abandon takes the worker off whatever its task waits for.
 func (w *worker) abandon() {
-	if w.list != nil { // leave, which would not be inlined
+	if w.list != nil { // in line: a call here costs a quarter of a Queue's time
 		w.list.waiting.Remove(&w.waiter, waitLinks)
 		w.list = nil
 	}
