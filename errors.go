@@ -105,7 +105,7 @@ func (e *PanicError) Format(f fmt.State, verb rune) {
 	if text := line.Error(); verb != 'v' || !f.Flag('+') {
 		fmt.Fprintf(f, fmt.FormatString(f, verb), e.Error())
 	} else {
-		fmt.Fprintf(f, "%s%s", text, stacks.OfPanic(string(e.Stack)))
+		fmt.Fprintf(f, "%s%s", text, stacks.Report(string(e.Stack)))
 	}
 }
 

@@ -46,6 +46,7 @@ func (l *Loop) start(t *Task) {
 func (l *Loop) moveUp() {
 	if l.behind.Len() > 0 {
 		l.queue.Add(entry{task: l.behind.Take()})
+		l.behind.Release()
 	} else {
 		l.unstarted--
 	}

@@ -176,7 +176,7 @@ func (l *Loop) look() watchdog.Step {
 	if t := l.current; t != nil {
 		step.Goroutine, step.Task = t.gid, "task-"+strconv.FormatUint(t.id, 10)
 		if w := t.worker; w != nil && w.inner != nil {
-			step.Cancelled = w.inner.cancelled() != nil
+			step.Cancelled = w.inner.cut
 		}
 		if x := t.extra; x != nil {
 			step.Site = x.site

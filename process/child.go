@@ -71,15 +71,20 @@ func (ch *child) start(c *Cmd, loop kernel.Loop, t kernel.Task) error {
 // live is the child's task. It never fails: Wait returns how the child ended.
 func (ch *child) live(ctx context.Context) error {
 	defer ch.begun.Set()
+	watched := false
+	defer func() {
+		if !watched {
+			ch.discard() // also if a callback's Goexit unwinds the task
+		}
+	}()
 	if ch.err = rondo.Check(ctx); ch.err != nil {
-		ch.discard()
 		return nil
 	}
 	_ = rondo.Shield(ctx, func(shielded context.Context) error {
 		if ch.err = ch.exit.start(shielded); ch.err != nil {
-			ch.discard()
 			return nil
 		}
+		watched = true
 		ch.closeTheirs()
 		ch.exit.watch()
 		ch.cmd.Process = ch.exit.std.Process

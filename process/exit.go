@@ -25,11 +25,13 @@ type exit struct {
 
 // start starts the child on a goroutine, because a start takes a millisecond or two.
 // It does not use Offload, which may have to wait for a free goroutine. A start that
-// has begun cannot be given up, so no cancellation may reach ctx.
+// has begun cannot be given up, so no cancellation may reach ctx. If a callback's
+// Goexit unwinds the task meanwhile, the child that comes of it is killed.
 func (e *exit) start(ctx context.Context) error {
 	var (
-		list rondo.WaitList
-		err  error
+		list           rondo.WaitList
+		err            error
+		done, returned bool
 	)
 	e.loop.AddWakers(1)
 	e.loop.AddHelpers(1)
@@ -38,11 +40,26 @@ func (e *exit) start(ctx context.Context) error {
 	e.loop.GoFunc(func() {
 		err = e.std.Start()
 		// The child's task waits, so the loop has not ended.
-		_ = e.loop.Post(func() { list.Wake() })
+		_ = e.loop.Post(func() { done = true; list.Wake() })
 	})
-	if cause := list.Park(ctx, rondo.Reason{What: "process start"}); cause != nil {
-		panic("rondo: internal: the start of a process was given up; please report this: " + cause.Error())
+	wait := func() {
+		for !done {
+			if cause := list.Park(ctx, rondo.Reason{What: "process start"}); cause != nil {
+				panic("rondo: internal: the start of a process was given up; please report this: " + cause.Error())
+			}
+		}
 	}
+	defer func() {
+		if returned {
+			return
+		}
+		if wait(); err == nil {
+			_ = e.std.Process.Kill()
+			e.loop.GoFunc(func() { _ = e.std.Wait() })
+		}
+	}()
+	wait()
+	returned = true
 	return err
 }
 

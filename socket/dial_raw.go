@@ -76,8 +76,7 @@ func (d *Dialer) connect(ctx context.Context, loop kernel.Loop, network string, 
 			return nil, fail(err)
 		}
 		f := fd.New(loop, sys, makeStd)
-		if err := f.Connect(loop.Task(), sockaddr(to)); err != nil {
-			f.Close()
+		if err := connectOrClose(f, loop.Task(), to); err != nil {
 			return nil, fail(err)
 		}
 		here, _ := unix.Getsockname(sys)
@@ -96,6 +95,20 @@ func (d *Dialer) connect(ctx context.Context, loop kernel.Loop, network string, 
 		tune(sys, keepAlive(d.KeepAlive, d.KeepAliveConfig))
 		return c, nil
 	}
+}
+
+// connectOrClose connects f, and closes it if that fails or does not return: a
+// callback's Goexit unwinds the task on whose stack it ran.
+func connectOrClose(f *fd.FD, t kernel.Task, to netip.AddrPort) error {
+	connected := false
+	defer func() {
+		if !connected {
+			f.Close()
+		}
+	}()
+	err := f.Connect(t, sockaddr(to))
+	connected = err == nil
+	return err
 }
 
 // socket opens a socket for to, bound to local if that is valid.

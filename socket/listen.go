@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -111,6 +112,7 @@ func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (*L
 	}
 	l := newListener(loop, std.(stdListener), keepAlive(lc.KeepAlive, lc.KeepAliveConfig))
 	l.file = file
+	l.shared.Store(lc.Control != nil)
 	return l, nil
 }
 
@@ -147,6 +149,7 @@ type Listener struct {
 	keepAlive net.KeepAliveConfig
 	bound     net.Addr // see bound
 	file      *socketFile
+	shared    atomic.Bool // the program may have a descriptor of the same open file
 }
 
 var _ net.Listener = (*Listener)(nil)
@@ -154,6 +157,7 @@ var _ net.Listener = (*Listener)(nil)
 func newListener(loop kernel.Loop, std stdListener, config net.KeepAliveConfig) *Listener {
 	l := &Listener{fd: fd.Adopt(loop, listenerStd{std}), std: std, keepAlive: config, bound: bound(std)}
 	fd.Guard(l.fd, l)
+	l.shared.Store(true)
 	l.prepare()
 	return l
 }
@@ -226,10 +230,16 @@ func (l *Listener) SetDeadline(t time.Time) error {
 }
 
 // File returns a duplicate of the listener as a file. The caller closes it.
-func (l *Listener) File() (*os.File, error) { return l.std.File() }
+func (l *Listener) File() (*os.File, error) {
+	l.shared.Store(true)
+	return l.std.File()
+}
 
 // SyscallConn returns access to the descriptor.
-func (l *Listener) SyscallConn() (syscall.RawConn, error) { return l.std.SyscallConn() }
+func (l *Listener) SyscallConn() (syscall.RawConn, error) {
+	l.shared.Store(true)
+	return l.std.SyscallConn()
+}
 
 func (l *Listener) fail(op string, err error) error {
 	if err == nil {

@@ -24,7 +24,7 @@ func (l *Listener) prepare() {
 }
 
 func (l *Listener) acceptTask(t kernel.Task, use use) (*Conn, error) {
-	sys, peer, err := l.fd.Accept(t)
+	sys, peer, err := l.fd.Accept(t, &l.shared)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 // acceptStream waits for a connection. Only tasks may call it.
 func (l *Listener) acceptStream() (fd.Stream, peerAddr, error) {
-	sys, peer, err := l.fd.Accept(l.fd.Task("Serve"))
+	sys, peer, err := l.fd.Accept(l.fd.Task("Serve"), &l.shared)
 	if err != nil {
 		return fd.Stream{}, peerAddr{}, err
 	}

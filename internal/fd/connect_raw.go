@@ -5,6 +5,7 @@ package fd
 // How a connection starts: accepted from a listener, or connected.
 
 import (
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -13,13 +14,17 @@ import (
 )
 
 // Accept waits for a connection and returns its non-blocking descriptor and its
-// peer. Only tasks may call it.
-func (f *FD) Accept(t kernel.Task) (sys int, peer Peer, err error) {
+// peer. shared says that the listener may have a descriptor elsewhere. Only tasks may
+// call it.
+func (f *FD) Accept(t kernel.Task, shared *atomic.Bool) (sys int, peer Peer, err error) {
 	s := &f.read
 	if err := s.Take(t); err != nil {
 		return -1, Peer{}, err
 	}
 	err = s.attempt(t, "accept", func() (errno syscall.Errno) {
+		if shared.Load() {
+			keepNonblock(f.sys)
+		}
 		sys, peer, errno = accept(f.sys)
 		if errno == syscall.ECONNABORTED {
 			// It was closed before it was accepted: look for the next.
@@ -28,7 +33,14 @@ func (f *FD) Accept(t kernel.Task) (sys int, peer Peer, err error) {
 		return errno
 	})
 	s.Release()
+	spent := false
+	defer func() {
+		if !spent && err == nil {
+			unix.Close(sys) // a callback's Goexit unwinds the task that yields
+		}
+	}()
 	t.Spend(0)
+	spent = true
 	if err != nil {
 		return -1, Peer{}, syscallError("accept", err)
 	}
@@ -44,6 +56,16 @@ func (f *FD) LocalPeer() Peer {
 		return Peer{}
 	}
 	return LocalPeer(f.sys) // it never blocks, and f.sys stays open under mu
+}
+
+// keepNonblock makes a listening socket non-blocking again. The mode belongs to the
+// open file, so any process that shares it may have changed it, as os.File.Fd does;
+// and accept is the one call that has no flag against waiting. Another process may
+// take the connection that was reported, and then accept would stop the loop.
+func keepNonblock(sys int) {
+	if flags, err := unix.FcntlInt(uintptr(sys), unix.F_GETFL, 0); err == nil && flags&unix.O_NONBLOCK == 0 {
+		_ = unix.SetNonblock(sys, true)
+	}
 }
 
 // Connect connects the socket to an address. It waits until the socket is

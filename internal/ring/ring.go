@@ -64,6 +64,14 @@ func (r *Ring[T]) TakeLast() T {
 	return v
 }
 
+// Release gives the slice back if it is long and the ring is empty. It is for a ring
+// that is filled seldom, and may not become empty again for a long time.
+func (r *Ring[T]) Release() {
+	if r.n == 0 && len(r.buf) > smallest {
+		*r = Ring[T]{}
+	}
+}
+
 // At returns the place of the value that is i values behind the first, until the
 // ring changes.
 func (r *Ring[T]) At(i int) *T { return &r.buf[(r.head+i)&(len(r.buf)-1)] }

@@ -64,3 +64,24 @@ func TestModel(t *testing.T) {
 		}
 	}
 }
+
+// TestRelease: an empty ring that was long has no slice, one with a value keeps it.
+func TestRelease(t *testing.T) {
+	var r Ring[int]
+	for i := range 1000 {
+		r.Add(i)
+	}
+	for range 999 {
+		r.Take()
+	}
+	if r.Release(); r.Len() != 1 || *r.At(0) != 999 {
+		t.Errorf("%d values are left of 1", r.Len())
+	}
+	r.Take()
+	if r.Release(); len(r.buf) != 0 {
+		t.Errorf("an empty ring has %d places", len(r.buf))
+	}
+	if r.Add(1); r.Take() != 1 {
+		t.Error("another value was taken than was added")
+	}
+}

@@ -1,3 +1,5 @@
+//go:build !rondo_portable
+
 package soak
 
 // This file has the chaos soak: rounds in which a loop meets all at once what may

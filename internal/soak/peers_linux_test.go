@@ -1,3 +1,5 @@
+//go:build !rondo_portable
+
 package soak
 
 // This file has the servers of a round, and the peers that misbehave towards them.
@@ -10,8 +12,6 @@ import (
 	"net"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/socket"
@@ -166,5 +166,5 @@ func urgent(conn *net.TCPConn) {
 	if err != nil {
 		return
 	}
-	_ = raw.Control(func(fd uintptr) { _ = unix.Send(int(fd), []byte("!"), unix.MSG_OOB) })
+	_ = raw.Control(func(fd uintptr) { _, _ = syscall.SendmsgN(int(fd), []byte("!"), nil, nil, syscall.MSG_OOB) })
 }

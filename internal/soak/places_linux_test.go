@@ -1,3 +1,5 @@
+//go:build !rondo_portable
+
 package soak
 
 // This file has what the tasks of a round do, and with that every place at which a

@@ -42,14 +42,14 @@ func identical(a, b any) bool {
 // LeftCoroutine reports whether a stack that was taken while a panic was recovered is
 // that of a goroutine that resumed a coroutine and was passed the panic by it.
 func LeftCoroutine(stack []byte) bool {
-	_, frames, _ := strings.Cut(cutPanic(string(stack)), "\n")
+	_, frames, _ := strings.Cut(OfPanic(string(stack)), "\n")
 	return strings.HasPrefix(frames, "iter.Pull[")
 }
 
 // Resumed returns the stacks of a panic that left a coroutine: inner, and outer, that
 // of the goroutine which resumed the coroutine, taken while the panic was recovered.
 func Resumed(inner, outer []byte) []byte {
-	return Below(inner, "resumed by", []byte(cutPanic(string(outer))))
+	return Below(inner, "resumed by", []byte(OfPanic(string(outer))))
 }
 
 // Below returns the stack inner, and below it outer from the user's innermost line

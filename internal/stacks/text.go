@@ -59,11 +59,11 @@ func Lines() func(id uint64) string {
 	return func(id uint64) string { return UserLine(all[id]) }
 }
 
-// OfPanic returns what to print after a panic, of a stack that was taken while it was
-// recovered: a line with the user's innermost place, and below an empty one the
-// stack, without the calls above the one that panicked.
-func OfPanic(stack string) string {
-	stack = cutPanic(stack)
+// Report returns what to print after a panic, of a stack that was taken while it was
+// recovered: a line with the user's innermost place, and below an empty one what
+// OfPanic returns.
+func Report(stack string) string {
+	stack = OfPanic(stack)
 	place := UserLine(stack)
 	if place != "" {
 		place = "\n\tin " + place
@@ -71,8 +71,9 @@ func OfPanic(stack string) string {
 	return place + "\n\n" + stack
 }
 
-// cutPanic returns a stack without the calls above the one that panicked.
-func cutPanic(stack string) string {
+// OfPanic returns the text of a stack that was taken while a panic was recovered,
+// without the calls above the one that panicked.
+func OfPanic(stack string) string {
 	lines := strings.Split(stack, "\n")
 	for i := 1; i+1 < len(lines); i += 2 {
 		if !strings.HasPrefix(lines[i], "panic(") {

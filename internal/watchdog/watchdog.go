@@ -44,7 +44,7 @@ type Step struct {
 	Count     uint64 // steps so far; another number is another step
 	Asleep    bool   // the loop waits for events
 	Task      string // the name of the task that runs
-	Cancelled bool   // the scope that it is in is cancelled
+	Cancelled bool   // the scope that it is in is cancelled, and has ended a wait
 	Goroutine uint64 // the task's goroutine; 0 for a callback
 	Site      *stacks.Site
 }
