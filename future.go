@@ -136,7 +136,7 @@ func (f *Future[T]) wakeAll(waiting []*Handle) {
 	f.loop.expose(-f.exposed)
 	f.exposed = 0
 	if n, own := f.waiters.WakeAll(), f.Task(); n > 0 && own != nil {
-		own.observed = true // before the task's owner learns the error
+		own.observed = true // so the error need not be kept for OnError meanwhile
 	}
 	f.loop.readyAll(waiting)
 }
