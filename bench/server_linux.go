@@ -52,6 +52,8 @@ func serve(args []string) (err error) {
 	switch *kind {
 	case "rondo":
 		err = serveRondo(ctx, *buffer)
+	case "session":
+		err = serveSession(ctx, *buffer)
 	case "protocol":
 		err = serveProtocol(ctx)
 	case "net":
