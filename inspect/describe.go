@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
 	"github.com/rondo-go/rondo/internal/layout"
@@ -301,14 +300,4 @@ func (r *reader) called(id, addr uint64) string {
 		return fmt.Sprintf("#%d %s", id, o.info.Name)
 	}
 	return fmt.Sprintf("#%d", id)
-}
-
-// printable replaces what would disturb a terminal.
-func printable(s string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsPrint(c) {
-			return c
-		}
-		return '?'
-	}, s)
 }

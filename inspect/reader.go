@@ -196,7 +196,7 @@ func (r *reader) strings(addrs, lengths []uint64) []string {
 	r.program.Memory().ReadMany(requests)
 	for i := range requests {
 		if requests[i].OK {
-			out[i] = printable(string(requests[i].Data))
+			out[i] = goinspect.Printable(string(requests[i].Data))
 		}
 	}
 	return out

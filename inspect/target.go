@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -87,8 +88,11 @@ func (t *Target) stopped() bool {
 // find looks for Rondo in the program.
 func (t *Target) find(m goinspect.Memory) error {
 	p, err := goinspect.Open(m)
-	if err != nil {
+	if errors.Is(err, goinspect.ErrNotGo) {
 		return fmt.Errorf("%s has no Rondo in it: %w", t.name, err)
+	}
+	if err != nil {
+		return err
 	}
 	t.program = p
 	newer := false
