@@ -138,6 +138,7 @@ func (e endedError) Is(target error) bool { return target == os.ErrProcessDone }
 // Snapshot takes a picture. If the process has ended or has become another program,
 // also while it was read, the error is os.ErrProcessDone for errors.Is.
 func (t *Target) Snapshot(o Options) (*Picture, error) {
+	t.program.Forget()
 	p := &Picture{PID: t.pid, Go: t.program.Version, Taken: time.Now(), Loops: []*Loop{}}
 	for i := range t.layouts {
 		loops, ok := t.layouts[i].loops(t.program)

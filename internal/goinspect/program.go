@@ -22,6 +22,8 @@ type Program struct {
 	frames   map[uint64][]Frame // by the address of the instruction
 	steps    map[uint64]step    // of unwinding, by the address of the instruction
 	stacks   map[string][]Frame // by the addresses of all its calls
+	kept     int                // how many frames those are
+	key      []byte             // of the stack that was looked up last
 	room     []byte             // for copies of stacks
 }
 
