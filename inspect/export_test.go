@@ -51,3 +51,6 @@ func (t *Target) PlaceOf(name string) (number, switches uint64) {
 	}
 	return number, switches
 }
+
+// Holds reports whether a file is Rondo's, if its source is in the given folder.
+func Holds(home, file string) bool { return (&offsets{home: home}).holds(file) }

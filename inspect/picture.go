@@ -105,6 +105,9 @@ type Frame struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
 	Inlined bool   `json:"inlined,omitempty"`
+	// Rondo says that the code is Rondo's though the function's name is the
+	// program's: an iterator that was compiled into the program.
+	Rondo bool `json:"rondo,omitempty"`
 }
 
 // Held says what keeps a loop from turning.
