@@ -64,7 +64,9 @@ type Task struct {
 	Due       time.Duration `json:"due,omitempty"`     // how long until its timer
 	Parent    uint64        `json:"parent,omitempty"`  // the task that started it
 	Age       time.Duration `json:"age"`
-	Since     time.Duration `json:"since,omitempty"` // how long it has waited
+	// Since is how long it has waited, by the loop's clock, which is read once a turn:
+	// it may be too long by the part of the turn that had passed.
+	Since     time.Duration `json:"since,omitempty"`
 	Switches  uint64        `json:"switches"`
 	Cancelled bool          `json:"cancelled,omitempty"`
 	// Owner is the scope that waits for its end; nil for the loop's root scope.

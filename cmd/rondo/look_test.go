@@ -133,8 +133,8 @@ func TestPsOfDemo(t *testing.T) {
 func TestTree(t *testing.T) {
 	p := startWaits(t)
 	status, out, err := invoke("tree", p.pid())
-	if status != exitFailed || err != "" {
-		t.Errorf("status %d, error %q; want 1 for the ring, and no error", status, err)
+	if status != exitCycle || err != "" {
+		t.Errorf("status %d, error %q; want 3 for the ring, and no error", status, err)
 	}
 	for _, want := range []string{
 		`(?m)^process \d+, go1\.\S+: \d+ tasks in 1 loop$`,
@@ -154,7 +154,7 @@ func TestTree(t *testing.T) {
 	if _, full, _ := invoke("tree", p.pid(), "--full"); !strings.Contains(full, "rondo.Sleep ") {
 		t.Errorf("no call of Rondo with --full:\n%s", full)
 	}
-	if l := pictureOf(t, exitFailed, "tree", "--json", p.pid()).Loops[0]; len(l.Cycles) != 1 {
+	if l := pictureOf(t, exitCycle, "tree", "--json", p.pid()).Loops[0]; len(l.Cycles) != 1 {
 		t.Errorf("the cycles are %v", l.Cycles)
 	}
 }
@@ -178,7 +178,10 @@ func TestHeldFirst(t *testing.T) {
 	for !strings.Contains(out, "HELD") { // it is held when it has been for a while
 		_, out, _ = invoke("ps", p.pid())
 	}
-	_, tree, _ := invoke("tree", p.pid())
+	held, tree, _ := invoke("tree", p.pid())
+	if held != exitHeld {
+		t.Errorf("the tree's exit status is %d; want %d", held, exitHeld)
+	}
 	_, tree, _ = strings.Cut(tree, "\n\n")
 	for _, text := range []string{out, tree} {
 		lines := strings.Split(text, "\n")
