@@ -2,9 +2,7 @@ package inspect
 
 import (
 	"embed"
-	"encoding/json"
 	"html/template"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -66,14 +64,6 @@ func wantsJSON(req *http.Request) bool {
 	}
 	accept := req.Header.Get("Accept")
 	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html")
-}
-
-// WriteJSON writes the picture as JSON, indented.
-func (p *Picture) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(p)
 }
 
 // A view is what the page shows of a picture.

@@ -5,7 +5,6 @@ package inspect_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -62,8 +61,8 @@ func body(t *testing.T, r *http.Response) string {
 func TestHandlerJSON(t *testing.T) {
 	for target, accept := range map[string]string{"/?format=json": "text/html", "/": "application/json"} {
 		r := get(t, "GET", target, accept)
-		var p inspect.Picture
-		if err := json.Unmarshal([]byte(body(t, r)), &p); err != nil {
+		p, err := inspect.ReadJSON(r.Body)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if len(p.Loops) != 1 || len(p.Loops[0].Tasks) != 4 || p.Loops[0].Tasks[2].Name != "<two>" || p.Loops[0].Tasks[2].What != "sleep" {

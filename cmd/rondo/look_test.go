@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"reflect"
@@ -25,11 +24,9 @@ func pictureOf(t *testing.T, want int, args ...string) *inspect.Picture {
 	if status != want || err != "" {
 		t.Fatalf("rondo %s: status %d, error %q", args, status, err)
 	}
-	p := new(inspect.Picture)
-	d := json.NewDecoder(strings.NewReader(out))
-	d.DisallowUnknownFields()
-	if err := d.Decode(p); err != nil {
-		t.Fatal(err)
+	p, failed := inspect.ReadJSON(strings.NewReader(out))
+	if failed != nil {
+		t.Fatal(failed)
 	}
 	// What was read is the whole of what was written.
 	var again bytes.Buffer
