@@ -2,8 +2,8 @@ package inspect
 
 // This file writes pictures as JSON and reads them again. The form is in
 // schema.json, and a test holds this file to it. Tasks that stand at the same calls
-// share a stack: stacks are in one table, by their numbers from 0, and calls in
-// another.
+// share a stack: stacks, their calls and the functions that tasks run are in tables,
+// by their numbers from 0.
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // FormatVersion is the version of the form in which WriteJSON writes pictures. It
@@ -25,9 +26,10 @@ type document struct {
 	Version int   `json:"version"`
 	Units   units `json:"units"`
 	*Picture
-	Frames []Frame        `json:"frames"`
-	Stacks [][]int        `json:"stacks"`
-	Loops  []loopDocument `json:"loops"`
+	Functions []string       `json:"functions"`
+	Frames    []Frame        `json:"frames"`
+	Stacks    [][]int        `json:"stacks"`
+	Loops     []loopDocument `json:"loops"`
 }
 
 // units are those of all numbers that have one.
@@ -46,18 +48,56 @@ type heldDocument struct {
 	Stack *int `json:"stack,omitempty"`
 }
 
+// A taskDocument has no name if that is the one of a task without a name, and its
+// waiting does not begin with what it waits for.
 type taskDocument struct {
 	*Task
-	Stack *int `json:"stack,omitempty"`
+	Name    string     `json:"name,omitempty"`
+	Func    int        `json:"func"`
+	Waiting string     `json:"waiting,omitempty"`
+	Owner   *[2]uint64 `json:"owner,omitempty"` // the host and the depth
+	Stack   *int       `json:"stack,omitempty"`
 }
 
-// tables number the stacks of a picture and their calls.
+func (t *tables) task(task *Task) taskDocument {
+	d := taskDocument{Task: task, Func: t.functions[task.Func], Waiting: task.Waiting, Stack: t.number(task.Stack)}
+	if task.Name != unnamed(task.ID) {
+		d.Name = task.Name
+	}
+	if rest, ok := strings.CutPrefix(task.Waiting, task.What); ok && task.What != "" {
+		d.Waiting = strings.TrimPrefix(rest, " ")
+	}
+	if o := task.Owner; o != nil {
+		d.Owner = &[2]uint64{o.Host, uint64(o.Depth)}
+	}
+	return d
+}
+
+// read returns the task as it was before it was written.
+func (d taskDocument) read() *Task {
+	t := d.Task
+	if t.Name = d.Name; t.Name == "" {
+		t.Name = unnamed(t.ID)
+	}
+	t.Waiting = strings.TrimSuffix(t.What+" "+d.Waiting, " ")
+	if t.What == "" {
+		t.Waiting = d.Waiting
+	}
+	if o := d.Owner; o != nil {
+		t.Owner = &ScopeID{o[0], int(o[1])}
+	}
+	return t
+}
+
+// tables number the stacks of a picture, their calls and the functions of tasks.
 type tables struct {
-	frames   []Frame
-	stacks   [][]int
-	byFrame  map[Frame]int
-	byStack  map[string]int // by the numbers of its calls
-	byMemory map[*Frame]int // by where it stands
+	functions map[string]int
+	names     []string
+	frames    []Frame
+	stacks    [][]int
+	byFrame   map[Frame]int
+	byStack   map[string]int // by the numbers of its calls
+	byMemory  map[*Frame]int // by where it stands
 }
 
 // number returns the number of a stack; nil if it is empty.
@@ -89,18 +129,23 @@ func (t *tables) number(stack []Frame) *int {
 
 // WriteJSON writes the picture as JSON: one task a line. An error is that of w.
 func (p *Picture) WriteJSON(w io.Writer) error {
-	t := tables{byFrame: make(map[Frame]int), byStack: make(map[string]int), byMemory: make(map[*Frame]int)}
+	t := tables{functions: make(map[string]int), byFrame: make(map[Frame]int), byStack: make(map[string]int), byMemory: make(map[*Frame]int)}
 	for _, l := range p.Loops {
 		if l.Held != nil {
 			t.number(l.Held.Stack)
 		}
 		for _, task := range l.Tasks {
 			t.number(task.Stack)
+			if _, ok := t.functions[task.Func]; !ok {
+				t.functions[task.Func] = len(t.names)
+				t.names = append(t.names, task.Func)
+			}
 		}
 	}
 	e := elements{out: bufio.NewWriter(w)}
 	head := document{Version: FormatVersion, Units: units{"ns"}, Picture: p}
-	e.open(head, "frames", "stacks", "loops")
+	e.open(head, "functions", "frames", "stacks", "loops")
+	e.list("functions", len(t.names), func(i int) any { return t.names[i] })
 	e.list("frames", len(t.frames), func(i int) any { return t.frames[i] })
 	e.list("stacks", len(t.stacks), func(i int) any { return t.stacks[i] })
 	e.begin("loops")
@@ -111,9 +156,7 @@ func (p *Picture) WriteJSON(w io.Writer) error {
 		}
 		e.separate()
 		e.open(loop, "tasks")
-		e.list("tasks", len(l.Tasks), func(i int) any {
-			return taskDocument{l.Tasks[i], t.number(l.Tasks[i].Stack)}
-		})
+		e.list("tasks", len(l.Tasks), func(i int) any { return t.task(l.Tasks[i]) })
 		e.write("}")
 		e.first = false
 	}
@@ -226,13 +269,18 @@ func ReadJSON(r io.Reader) (*Picture, error) {
 			if task.Task == nil {
 				return nil, errors.New("the picture is damaged: a task is empty")
 			}
-			task.Task.Stack = at(task.Stack)
-			l.Tasks = append(l.Tasks, task.Task)
+			read := task.read()
+			read.Stack = at(task.Stack)
+			if damaged = damaged || task.Func < 0 || task.Func >= len(d.Functions); damaged {
+				break
+			}
+			read.Func = d.Functions[task.Func]
+			l.Tasks = append(l.Tasks, read)
 		}
 		p.Loops = append(p.Loops, l)
 	}
 	if damaged {
-		return nil, fmt.Errorf("the picture is damaged: a task has a stack that is none of %d", len(stacks))
+		return nil, fmt.Errorf("the picture is damaged: a task has a stack or a function that is none of %d and %d", len(stacks), len(d.Functions))
 	}
 	return p, nil
 }

@@ -110,8 +110,9 @@ func filled(v reflect.Value) {
 func TestSchema(t *testing.T) {
 	var p, empty inspect.Picture
 	filled(reflect.ValueOf(&p).Elem())
+	p.Loops[0].Tasks[0].Waiting = p.Loops[0].Tasks[0].What + " <more>"
 	p.Loops[1].Tasks[1].Stack = nil
-	empty.Loops = []*inspect.Loop{{Tasks: []*inspect.Task{{}}}, {Tasks: []*inspect.Task{}}}
+	empty.Loops = []*inspect.Loop{{Tasks: []*inspect.Task{{Name: "a", Func: "f"}, {ID: 3, Name: "task-3"}}}, {Tasks: []*inspect.Task{}}}
 	root, seen := readSchema(t), make(map[string]bool)
 	for _, p := range []*inspect.Picture{&p, &empty, {Loops: []*inspect.Loop{}}} {
 		var b bytes.Buffer
@@ -149,10 +150,10 @@ func TestReadJSON(t *testing.T) {
 		"{}":             "no version",
 		`{"version":1}`:  "no version",
 		`{"version":99}`: "update the tool",
-		`{"version":1,"pid":1,"frames":[],"stacks":[[0]]}`:                                  "call 0 of 0",
-		`{"version":1,"pid":1,"loops":[{}]}`:                                                "a loop is empty",
-		`{"version":1,"pid":1,"loops":[{"id":1,"tasks":[{}]}]}`:                             "a task is empty",
-		`{"version":1,"pid":1,"loops":[{"id":1,"tasks":[{"id":1,"stack":3}]}],"stacks":[]}`: "none of 0",
+		`{"version":1,"pid":1,"frames":[],"stacks":[[0]]}`:                                                    "call 0 of 0",
+		`{"version":1,"pid":1,"loops":[{}]}`:                                                                  "a loop is empty",
+		`{"version":1,"pid":1,"loops":[{"id":1,"tasks":[{}]}]}`:                                               "a task is empty",
+		`{"version":1,"pid":1,"loops":[{"id":1,"tasks":[{"id":1,"stack":3}]}],"stacks":[],"functions":["f"]}`: "none of 0 and 1",
 	} {
 		if _, err := inspect.ReadJSON(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", text, err, want)
