@@ -124,7 +124,10 @@ func (r *reader) once() (*Loop, bool) {
 	}
 	l := r.summary(before, after)
 	l.Missed = missed
-	l.Exact = missed == 0 && !moved && len(r.tasks) == l.count(before) &&
+	if n := r.options.MaxTasks; n > 0 && len(r.tasks)+missed >= n {
+		l.Omitted = max(0, l.count(before)-n)
+	}
+	l.Exact = missed == 0 && !moved && len(r.tasks)+l.Omitted == l.count(before) &&
 		before.uint64(layout.LoopSteps) == after.uint64(layout.LoopSteps) && before.uint64(layout.LoopSpawned) == after.uint64(layout.LoopSpawned)
 	for _, s := range r.tasks {
 		l.Tasks = append(l.Tasks, s.info)
@@ -217,6 +220,9 @@ func (r *reader) walk(head record) (out, workers []uint64) {
 	}
 	known := make(map[uint64]bool)
 	limit := int(head.uint64(layout.LoopLive)) + 1000
+	if n := r.options.MaxTasks; n > 0 {
+		limit = min(limit, n)
+	}
 	breaks := 0
 	for at := start; at != 0 && !known[at] && len(out) < limit; {
 		t, ok := read(at)

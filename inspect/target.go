@@ -26,6 +26,9 @@ type Options struct {
 	// StacksOf asks for the stacks of the tasks with these numbers, in every loop,
 	// if Stacks is false.
 	StacksOf []uint64
+	// MaxTasks is how many tasks of each loop are read at most; 0 for all. Others are
+	// counted in Loop.Omitted.
+	MaxTasks int
 }
 
 // OpenProcess opens a live process, which it neither stops nor asks. It works on
