@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,6 +138,55 @@ func FuzzDamage(f *testing.F) {
 		defer hung.Stop()
 		looked(damage(i, deeds))
 	})
+}
+
+// TestCanary: a reader without checks fails on the kept damage, so that damage does
+// reach what a reader relies on.
+func TestCanary(t *testing.T) {
+	i := recorded(t)
+	target, err := inspect.OpenMemory(i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, next := target.RingOf()
+	files, err := os.ReadDir("testdata/fuzz/FuzzDamage")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := 0
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join("testdata/fuzz/FuzzDamage", f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, quoted, _ := strings.Cut(strings.TrimSpace(string(text)), "[]byte(")
+		deeds, err := strconv.Unquote(strings.TrimSuffix(quoted, ")"))
+		if err != nil {
+			t.Fatalf("%s: %v", f.Name(), err)
+		}
+		if !survives(damage(i, []byte(deeds)), start, next) {
+			dead++
+		}
+	}
+	t.Logf("the reader without checks fails on %d of %d", dead, len(files))
+	if dead == 0 || len(files) < 20 {
+		t.Errorf("a reader without checks fails on %d of %d; want at least one of 20", dead, len(files))
+	}
+}
+
+// survives reports whether a reader that trusts the ring of tasks comes round it.
+func survives(d *damaged, start, next uint64) (ok bool) {
+	defer func() { ok = ok && recover() == nil }()
+	d.reads = enough - 1000
+	for at := start; ; {
+		var b [8]byte
+		if d.Read(at+next, b[:]) != nil {
+			return false
+		}
+		if at = binary.LittleEndian.Uint64(b[:]); at == start {
+			return true
+		}
+	}
 }
 
 // TestDamage damages the words that a picture is made from, in several ways.

@@ -54,3 +54,11 @@ func (t *Target) PlaceOf(name string) (number, switches uint64) {
 
 // Holds reports whether a file is Rondo's, if its source is in the given folder.
 func Holds(home, file string) bool { return (&offsets{home: home}).holds(file) }
+
+// RingOf returns where a task of the program's only loop stands, and how far into it
+// the link to the next.
+func (t *Target) RingOf() (start, next uint64) {
+	loops, _ := t.layouts[0].loops(t.program)
+	r := reader{program: t.program, layout: &t.layouts[0], at: loops[0]}
+	return r.one(r.at, layout.LoopSize).uint64(layout.LoopTasks), uint64(r.size(layout.TaskNext))
+}

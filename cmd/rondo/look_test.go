@@ -274,3 +274,44 @@ func TestPsCut(t *testing.T) {
 		t.Errorf("nothing is cut in\n%s", s.text())
 	}
 }
+
+// TestPsChoice: which tasks are shown, in what order, and how many.
+func TestPsChoice(t *testing.T) {
+	p := startWaits(t)
+	names := func(args ...string) (out []string) {
+		for _, task := range pictureOf(t, exitDone, append([]string{"ps", "--json"}, append(args, p.pid())...)...).Loops[0].Tasks {
+			out = append(out, task.Name)
+		}
+		return out
+	}
+	if got := names("--filter", "DEAD"); !slices.Equal(got, []string{"dead-a", "dead-b"}) && !slices.Equal(got, []string{"dead-a", "dead-b", "joiner"}) {
+		t.Errorf("those with dead in their row: %v", got)
+	}
+	if got := names("--sort", "name", "--limit", "3"); !slices.Equal(got, []string{"acceptor", "dead-a", "dead-b"}) {
+		t.Errorf("the first three by name: %v", got)
+	}
+	_, out, _ := invoke("ps", "--limit", "2", p.pid())
+	if !strings.Contains(out, "\nand 9 more tasks\n") {
+		t.Errorf("2 of 11 tasks are\n%s", out)
+	}
+	for group, want := range map[string]string{
+		"wait": `(?m)^ +4 +\S+s +\S+s   #1 main +sleep$`, "func": `(?m)^ +1 +\S+s +\S+s   #1 main +main\.waits$`,
+		"scope": `(?m)^ +10 +\S+s +\S+s   #\d+ \S+ +group of #1 main$`, "stack": `(?m)^ +1 +\S+s +\S+s   #4 sleeper +main\.waits\.func1\.1\.4;main\.deep;main\.deep;main\.deep;main\.deep;main\.deep;main\.deep;main\.nap$`,
+	} {
+		if _, out, _ := invoke("ps", "--group", group, p.pid()); !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("by %s no line is as %s:\n%s", group, want, out)
+		}
+	}
+	if _, out, _ := invoke("ps", "--group", "wait", "--limit", "1", p.pid()); !regexp.MustCompile(`(?m)^ +\.\.\. +\d more groups$`).MatchString(out) {
+		t.Errorf("of one group:\n%s", out)
+	}
+}
+
+// TestProcesses: without a process, those that use Rondo are listed.
+func TestProcesses(t *testing.T) {
+	p := startTarget(t, "idle")
+	status, out, err := invoke("ps")
+	if status != exitDone || err != "" || !regexp.MustCompile(`(?m)^ *`+p.pid()+` +go1\.\S+ +1 +1   turns +/\S+$`).MatchString(out) {
+		t.Errorf("status %d, error %q; no line is that of process %s:\n%s", status, err, p.pid(), out)
+	}
+}
