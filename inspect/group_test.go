@@ -1,7 +1,11 @@
 package inspect_test
 
 import (
+	"encoding/xml"
 	"fmt"
+	"io"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,5 +39,54 @@ func TestGroups(t *testing.T) {
 		if fmt.Sprint(got) != want {
 			t.Errorf("by %s: %v; want %s", by, got, want)
 		}
+	}
+}
+
+// TestFolded: each stack is a line with its weight, the heaviest first.
+func TestFolded(t *testing.T) {
+	p := &inspect.Picture{Go: "go<1", Loops: []*inspect.Loop{groupable()}}
+	for _, k := range p.Loops[0].Tasks {
+		k.Since *= 1000
+	}
+	for weight, want := range map[inspect.Weight]string{
+		inspect.ByCount: "(no stack);[lock \"x y\"] 2\nmain.main;main.nap;[sleep] 2\n(no stack);[group] 1\n(ran meanwhile) 1\n",
+		inspect.ByTime:  "main.main;main.nap;[sleep] 15\n(no stack);[group] 9\n(no stack);[lock \"x y\"] 7\n",
+	} {
+		var b strings.Builder
+		if err := p.WriteFolded(&b, weight); err != nil || b.String() != want {
+			t.Errorf("by %s (%v):\n%swant\n%s", weight, err, b.String(), want)
+		}
+	}
+}
+
+// TestFlame: the drawing is XML in which calls lie above those that made them, as
+// wide as their tasks count.
+func TestFlame(t *testing.T) {
+	p := &inspect.Picture{Go: "go<1", Loops: []*inspect.Loop{groupable()}}
+	var b strings.Builder
+	if err := p.WriteFlame(&b, inspect.ByCount); err != nil {
+		t.Fatal(err)
+	}
+	d := xml.NewDecoder(strings.NewReader(b.String()))
+	for {
+		if _, err := d.Token(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatalf("%v in\n%s", err, b.String())
+		}
+	}
+	// Three rows of two tasks of six, a third of the width each.
+	at := regexp.MustCompile(`<title>(\S+): 2 tasks, 33.3 %</title><rect x="([\d.]+)" y="(\d+)" width="400.0"`)
+	rows := make(map[string][]string)
+	for _, m := range at.FindAllStringSubmatch(b.String(), -1) {
+		rows[m[1]] = m[2:]
+	}
+	nap, base := rows["main.nap"], rows["main.main"]
+	if len(rows) < 3 || nap[0] != base[0] || nap[1] >= base[1] {
+		t.Errorf("main.nap is at %v, main.main at %v in\n%s", nap, base, b.String())
+	}
+	var none strings.Builder
+	if err := (&inspect.Picture{}).WriteFlame(&none, inspect.ByTime); err != nil || !strings.HasSuffix(none.String(), "</svg>\n") {
+		t.Errorf("without tasks (%v): %s", err, none.String())
 	}
 }

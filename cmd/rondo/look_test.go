@@ -315,3 +315,16 @@ func TestProcesses(t *testing.T) {
 		t.Errorf("status %d, error %q; no line is that of process %s:\n%s", status, err, p.pid(), out)
 	}
 }
+
+// TestFlame: the drawing, or lines for other tools.
+func TestFlame(t *testing.T) {
+	p := startWaits(t)
+	status, out, err := invoke("flame", p.pid())
+	if status != exitDone || err != "" || !strings.HasPrefix(out, "<svg ") || !strings.Contains(out, "<title>main.readConn: 1 task, ") {
+		t.Errorf("status %d, error %q\n%s", status, err, out)
+	}
+	status, out, err = invoke("flame", "--folded", "--by", "time", p.pid())
+	if status != exitDone || err != "" || !regexp.MustCompile(`(?m)^main\.waits\.func1\.1\.2;main\.both;\[lock "audit"\] \d+$`).MatchString(out) {
+		t.Errorf("status %d, error %q\n%s", status, err, out)
+	}
+}

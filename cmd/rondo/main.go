@@ -46,6 +46,7 @@ func verbs() []verb {
 		{"ps", "the tasks of a live process or a core file", psUsage, runPs},
 		{"tree", "the same tasks as a tree, with their stacks", treeUsage, runTree},
 		{"top", "the same tasks on a live screen", topUsage, runTop},
+		{"flame", "a flame graph of where the same tasks are, as SVG", flameUsage, runFlame},
 		{"trace", "run a program and write a timeline of its tasks", traceUsage, runTrace},
 		{"help", `the commands, or one of them: rondo help demo`, helpUsage, runHelp},
 		{"version", "the version of this program", versionUsage, runVersion},

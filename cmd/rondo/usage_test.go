@@ -54,6 +54,7 @@ func TestUsageErrors(t *testing.T) {
 		{"ps --core c 12", `rondo ps: it is either a process or --core, not both 12 and c`},
 		{"ps --exe e 12", `rondo ps: --exe goes with --core: it names the program of that core`},
 		{"ps --core=", `rondo ps: --core takes a core file`},
+		{"flame --by size 12", `rondo flame: --by takes count or time, not "size"`},
 		{"tree", `rondo tree: a process is missing, as in: rondo tree PID`},
 		{"tree --json --all", `rondo tree: a process is missing, as in: rondo tree PID`},
 		{"top", `rondo top: a process is missing, as in: rondo top PID`},
