@@ -148,7 +148,7 @@ func TestCanary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start, next := target.RingOf()
+	ring := target.RingOf()
 	files, err := os.ReadDir("testdata/fuzz/FuzzDamage")
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestCanary(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", f.Name(), err)
 		}
-		if !survives(damage(i, []byte(deeds)), start, next) {
+		if !survives(damage(i, []byte(deeds)), ring) {
 			dead++
 		}
 	}
@@ -175,15 +175,30 @@ func TestCanary(t *testing.T) {
 }
 
 // survives reports whether a reader that trusts the ring of tasks comes round it.
-func survives(d *damaged, start, next uint64) (ok bool) {
-	defer func() { ok = ok && recover() == nil }()
-	d.reads = enough - 1000
-	for at := start; ; {
-		var b [8]byte
-		if d.Read(at+next, b[:]) != nil {
-			return false
+func survives(d *damaged, r inspect.Ring) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
 		}
-		if at = binary.LittleEndian.Uint64(b[:]); at == start {
+	}()
+	d.reads = enough - 1000
+	word := func(at uint64) uint64 {
+		var b [8]byte
+		if err := d.Read(at, b[:]); err != nil {
+			panic(err)
+		}
+		return binary.LittleEndian.Uint64(b[:])
+	}
+	states := [...]string{"new", "ready", "running", "waiting"}
+	for at := r.Start; ; {
+		_ = states[byte(word(at+r.State))]
+		if worker := word(at + r.Worker); worker != 0 {
+			word(worker)
+		}
+		if code := word(at + r.Func); code != 0 {
+			word(code)
+		}
+		if at = word(at + r.Next); at == r.Start {
 			return true
 		}
 	}
