@@ -6,7 +6,7 @@ import "strings"
 
 // widest is how wide a cell may be that widens its column. One that is wider moves
 // the rest of its own row only.
-const widest = 48
+const widest = 60
 
 // align returns a line for each row of cells, in which cells of one place begin in
 // one column.
