@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
 	"github.com/rondo-go/rondo/internal/layout"
@@ -162,11 +161,11 @@ func (r *reader) timers(head record) []time.Duration {
 		}
 	}
 	out := make([]time.Duration, len(r.tasks))
-	for i, e := range r.many(addrs, r.size(layout.TimerSize)) {
-		if e.b != nil && e.uint64(layout.TimerWorker) == r.tasks[i].task.uint64(layout.TaskWorker) {
+	r.each(addrs, r.size(layout.TimerSize), func(i int, e record) {
+		if e.uint64(layout.TimerWorker) == r.tasks[i].task.uint64(layout.TaskWorker) {
 			out[i] = max(1, time.Duration(int64(e.uint64(layout.TimerWhen))-r.now))
 		}
-	}
+	})
 	return out
 }
 
@@ -206,12 +205,10 @@ func (r *reader) labels(lists []record) []string {
 			things[i] = 0
 		}
 	}
-	for i, b := range r.many(things, 16) {
-		addrs[i], lengths[i] = goinspect.Uint64(b.b, 0), goinspect.Uint64(b.b, 8)
-	}
-	for i, b := range r.many(ports, 8) {
-		ports[i] = goinspect.Uint64(b.b, 0)
-	}
+	r.each(things, 16, func(i int, b record) { addrs[i], lengths[i] = goinspect.Uint64(b.b, 0), goinspect.Uint64(b.b, 8) })
+	at := slices.Clone(ports)
+	clear(ports)
+	r.each(at, 8, func(i int, b record) { ports[i] = goinspect.Uint64(b.b, 0) })
 	out := r.strings(addrs, lengths)
 	for i := range out {
 		switch kinds[i] {
@@ -301,14 +298,4 @@ func (r *reader) called(id, addr uint64) string {
 		return fmt.Sprintf("#%d %s", id, o.info.Name)
 	}
 	return fmt.Sprintf("#%d", id)
-}
-
-// printable replaces what would disturb a terminal.
-func printable(s string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsPrint(c) {
-			return c
-		}
-		return '?'
-	}, s)
 }
