@@ -81,6 +81,7 @@
 //   - Use [Race] if you want the first success and the others cancelled.
 //   - Use [Map] if you have a sequence and want a few at a time, results in order.
 //   - Use [WaitAny] if you have tasks and want the first that ends.
+//   - Use [Select] if you have queues, events, futures or a time, and want to take one.
 //   - Use [AsCompleted] if you have Futures and want each when it is done.
 //
 // # Waiting for each other
@@ -89,7 +90,7 @@
 // guards code that waits inside; code that does not wait needs none. [RWMutex],
 // [Cond], [Semaphore] and [Barrier] are what their names say. [Async] is Go for a
 // function with a result. Any goroutine may set a [Future] that [NewFuture] made.
-// Build your own primitives on [WaitList].
+// Build your own primitives on [WaitList]. Package broadcast has what many tasks read.
 //
 //	length := rondo.Async(ctx, func(ctx context.Context) (int, error) {
 //		return len("rondo"), rondo.Sleep(ctx, time.Millisecond)

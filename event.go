@@ -33,3 +33,17 @@ func (e *Event) Wait(ctx context.Context) error {
 	e.waiters.Of = &e.Name
 	return e.waiters.Park(ctx, Reason{What: "event"})
 }
+
+// WaitCase is Wait as a case of a Select.
+func (e *Event) WaitCase() Case { return Case{On: (*eventCase)(e)} }
+
+type eventCase Event
+
+func (e *eventCase) Try(context.Context, any) (bool, error) { return e.set, nil }
+
+func (e *eventCase) Begin(context.Context) (*WaitList, Reason) {
+	e.waiters.Of = &e.Name
+	return &e.waiters, Reason{What: "event"}
+}
+
+func (e *eventCase) End(any, bool) error { return nil }

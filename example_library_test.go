@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -293,4 +295,169 @@ func ExampleWaitAny() {
 		return reader.Wait(ctx)
 	})
 	// Output: true broken pipe false
+}
+
+// A worker takes jobs until it is told to stop.
+func ExampleSelect() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		jobs := rondo.NewQueue[string](0)
+		var stop rondo.Event
+		rondo.Go(ctx, func(ctx context.Context) error {
+			for _, job := range []string{"sweep", "mop"} {
+				if err := jobs.Put(ctx, job); err != nil {
+					return err
+				}
+			}
+			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+				return err
+			}
+			stop.Set()
+			return nil
+		})
+		var job string
+		for {
+			switch i, err := rondo.Select(ctx, stop.WaitCase(), jobs.GetCase(&job), rondo.After(time.Minute)); {
+			case err != nil:
+				return err
+			case i == 0:
+				fmt.Println("stopped")
+				return nil
+			case i == 1:
+				fmt.Println(job)
+			case i == 2:
+				fmt.Println("a minute without a job")
+			}
+		}
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// sweep
+	// mop
+	// stopped
+}
+
+// Two queues that are never empty have their turns one after the other.
+func ExampleRoundRobin() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		a, b := rondo.NewQueue[string](0), rondo.NewQueue[string](0)
+		for range 3 {
+			a.TryPut("a")
+			b.TryPut("b")
+		}
+		var turns rondo.RoundRobin
+		var v string
+		for range 4 {
+			if _, err := turns.Select(ctx, a.GetCase(&v), b.GetCase(&v)); err != nil {
+				return err
+			}
+			fmt.Print(v)
+		}
+		fmt.Println()
+		return nil
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: abab
+}
+
+// Of many downloads two run at once.
+func ExampleScope_SetLimit() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		running, most := 0, 0
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.SetLimit(2)
+			for range 10 {
+				g.Go(func(ctx context.Context) error {
+					running++
+					most = max(most, running)
+					defer func() { running-- }()
+					return rondo.Sleep(ctx, time.Millisecond)
+				})
+			}
+			return nil
+		})
+		fmt.Println(most, "at once")
+		return err
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: 2 at once
+}
+
+// A screen shows the last positions; older ones are of no use.
+func ExampleNewSlidingQueue() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		positions := rondo.NewSlidingQueue[int](2)
+		for x := range 5 {
+			positions.TryPut(x)
+		}
+		positions.Close()
+		for x := range positions.All(ctx) {
+			fmt.Println(x)
+		}
+		fmt.Println(positions.Dropped(), "dropped")
+		return nil
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// 3
+	// 4
+	// 3 dropped
+}
+
+// Four units of memory for all requests together; a large one takes three of them.
+func ExampleSemaphore_AcquireN() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		memory := rondo.NewSemaphore(4)
+		if err := memory.AcquireN(ctx, 3); err != nil {
+			return err
+		}
+		defer memory.ReleaseN(3)
+		fmt.Println("room for two more:", memory.TryAcquireN(2))
+		return nil
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: room for two more: false
+}
+
+// A function without a result on a goroutine, where it may block.
+func ExampleOffloadFunc() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		return rondo.OffloadFunc(ctx, func(context.Context) error {
+			_, err := os.Stat("/no/such/file")
+			return err
+		})
+	})
+	fmt.Println(errors.Is(err, fs.ErrNotExist))
+	// Output: true
+}
+
+// A task that has nothing to do but to clean up in the end.
+func ExampleWaitCancelled() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				err := rondo.WaitCancelled(ctx)
+				fmt.Println("cleaned up")
+				return err
+			})
+			if err := rondo.Yield(g); err != nil {
+				return err
+			}
+			g.Cancel(nil)
+			return nil
+		})
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: cleaned up
 }

@@ -135,7 +135,9 @@ func (f *Future[T]) settle(v T, err error) bool {
 func (f *Future[T]) wakeAll(waiting []*Handle) {
 	f.loop.expose(-f.exposed)
 	f.exposed = 0
-	f.waiters.WakeAll()
+	if n, own := f.waiters.WakeAll(), f.Task(); n > 0 && own != nil {
+		own.observed = true // so the error need not be kept for OnError meanwhile
+	}
 	f.loop.readyAll(waiting)
 }
 
@@ -159,22 +161,77 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 		return zero, err
 	}
 	if !f.Done() {
-		why := Reason{What: "future"}
-		if own := f.Task(); own != nil {
-			if own == t {
-				panic("rondo: Future.Wait in the Future's own task, which would never end: return the result, or wait in another task")
-			}
-			f.waiters.Owner, why.On, own.observed = own, own.id, true
-		} else {
-			f.loop.expose(1)
-			defer f.loop.expose(-1)
-		}
+		why := f.begin()
+		defer f.end()
 		f.waiters.push(t)
 		if err := t.park(s, ctx, why); err != nil {
 			return zero, err
 		}
 	}
 	return f.Result()
+}
+
+// WaitCase is Wait as a case of a Select. The value is what Result returns when the
+// case is taken. The Future may be of another loop.
+func (f *Future[T]) WaitCase() Case {
+	f.mustBeMade()
+	if !f.loop.inside() {
+		result := func() error { _, err := f.Result(); return err }
+		return Case{On: &acrossCase{across: across{awaited: f, call: "Select", theirs: f.loop}, done: f.Done, result: result}}
+	}
+	return Case{On: (*futureCase[T])(f)}
+}
+
+type futureCase[T any] Future[T]
+
+func (c *futureCase[T]) Try(ctx context.Context, _ any) (bool, error) {
+	f := (*Future[T])(c)
+	switch {
+	case scopeOf(ctx).loop != f.loop:
+		return true, misuse(errOtherLoop)
+	case !f.Done():
+		return false, nil
+	}
+	_, err := f.Result()
+	return true, err
+}
+
+func (c *futureCase[T]) Begin(context.Context) (*WaitList, Reason) {
+	return &c.waiters, (*Future[T])(c).begin()
+}
+
+func (c *futureCase[T]) End(_ any, woken bool) error {
+	f := (*Future[T])(c)
+	f.end()
+	if !woken {
+		return nil
+	}
+	_, err := f.Result()
+	return err
+}
+
+// begin notes that a task of the loop is about to wait, and end that it has waited.
+func (f *Future[T]) begin() Reason {
+	own := f.Task()
+	if own == nil {
+		f.keepOpen(1)
+		return Reason{What: "future"}
+	}
+	if own == f.loop.current {
+		panic("rondo: " + stacks.CalledAs() + " in the Future's own task, which would never end: return the result, or wait in another task")
+	}
+	f.waiters.Owner = own
+	return Reason{What: "future", On: own.id}
+}
+
+func (f *Future[T]) end() { f.keepOpen(-1) }
+
+// keepOpen notes that n more tasks wait for what any goroutine may set. A Future of
+// Submit is not such a one: its task is there, or on its way into the loop.
+func (f *Future[T]) keepOpen(n int) {
+	if !f.submitted && f.Task() == nil {
+		f.loop.expose(n)
+	}
 }
 
 func (f *Future[T]) waitOutside(ctx context.Context) (T, error) {

@@ -32,6 +32,27 @@ func Group(ctx context.Context, body func(g *Scope) error) error {
 	return open(ctx, new(Scope), never, body)
 }
 
+// SetLimit limits how many tasks of the scope run at once to n; 0 means any number. A
+// task that is started beyond that, by Go, Async or Start, has not begun until another
+// one has ended, in the order of their starts. Go does not wait for that: to pull an
+// endless input no further than needed, use Map. Tasks that run already go on. SetLimit
+// never suspends. It panics if n is negative, or if s is a task's own scope, which owns no
+// tasks.
+//
+// A task that waits for another one of the same scope may wait for ever: both must
+// run at once.
+func (s *Scope) SetLimit(n int) {
+	s.loop.mustBeInside("Scope.SetLimit")
+	if n < 0 {
+		panic("rondo: Scope.SetLimit with a negative limit")
+	}
+	if s.isOwn() {
+		panic("rondo: Scope.SetLimit of a task's own scope; call it on the scope of a Group")
+	}
+	s.ensureExtra().limit = n
+	s.startHeld()
+}
+
 // Timeout is Deadline with the time d from now.
 func Timeout(ctx context.Context, d time.Duration, body func(ctx context.Context) error) error {
 	mustNotBeNil(body == nil)

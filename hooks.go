@@ -6,6 +6,7 @@ package rondo
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
@@ -24,6 +25,7 @@ func init() {
 		}
 		return nil
 	}
+	kernel.TaskOf = taskOf
 	kernel.Table = &layoutTable
 	kernel.Loops = func() []kernel.Loop {
 		live := loops.All()
@@ -33,6 +35,23 @@ func init() {
 		}
 		return out
 	}
+}
+
+func taskOf(ctx context.Context) (kernel.TaskName, bool) {
+	s := scopeOf(ctx)
+	if s == nil {
+		return kernel.TaskName{}, false
+	}
+	t := s.host
+	inside := s.loop.inside()
+	if inside && s.loop.current != nil {
+		t = s.loop.current
+	}
+	name := "task-" + strconv.FormatUint(t.id, 10)
+	if inside {
+		name = t.Name()
+	}
+	return kernel.TaskName{Loop: s.loop.name, Name: name, ID: t.id}, t.id != 0
 }
 
 func (l *loopDoor) Driver() driver.Driver { return l.driver }
@@ -132,7 +151,7 @@ func (w *listDoor) ParkTask(t kernel.Task, why kernel.Reason) error {
 
 func (w *listDoor) SetOn(on uint64) {
 	if first := w.waiting.First(); first != nil {
-		first.reason.On = on
+		first.worker.reason.On = on
 	}
 }
 

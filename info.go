@@ -5,9 +5,11 @@ package rondo
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -89,14 +91,17 @@ func (t *Task) info() TaskInfo {
 
 // function returns the name of the function that a task runs: the user's, also if
 // Rondo has wrapped it into one of its own.
-func (t *Task) function() string {
-	if t.extra != nil && t.extra.entry != 0 {
-		return stacks.FuncName(t.extra.entry)
+func (t *Task) function() string { return stacks.FuncName(t.entry()) }
+
+// entry returns where that function begins, or 0.
+func (t *Task) entry() uintptr {
+	switch {
+	case t.extra != nil && t.extra.entry != 0:
+		return t.extra.entry
+	case t.fn == nil:
+		return 0
 	}
-	if t.fn == nil {
-		return ""
-	}
-	return stacks.FuncName(reflect.ValueOf(t.fn).Pointer())
+	return reflect.ValueOf(t.fn).Pointer()
 }
 
 // on returns the number of what a waiting task waits for: the task that can end
@@ -108,12 +113,56 @@ func (w *worker) on() uint64 {
 	return w.reason.On
 }
 
-// of returns the name of what a waiting task waits for, if it has one.
+// of returns the name of what a waiting task waits for, if it has one; of a Select
+// what each case waits for.
 func (w *worker) of() string {
-	if w.list == nil {
+	if w.reason.What == selecting {
+		return w.selection.words(w)
+	}
+	return w.list.of()
+}
+
+func (w *WaitList) of() string {
+	if w == nil {
 		return ""
 	}
-	return waits.NameOf(w.list.Of)
+	return waits.NameOf(w.Of)
+}
+
+// selecting is the reason of a task in a Select. What it waits for is in the worker's
+// selection.
+const selecting = "select"
+
+// listed ranges over the places that are in a list.
+func (s *selection) listed() iter.Seq[*place] {
+	return func(yield func(*place) bool) {
+		if s == nil {
+			return
+		}
+		for i := range s.places {
+			if p := &s.places[i]; p.list != nil && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// words says what w's task waits for in each case.
+func (s *selection) words(w *worker) string {
+	var cases []string
+	for i := range s.places {
+		switch p := &s.places[i]; {
+		case p.list != nil:
+			d := waits.Task{What: p.why.What, Of: p.list.of(), On: p.why.On}
+			if owner := p.list.Owner; owner != nil {
+				d.Owner, d.Own = owner.Name(), owner == w.job
+			}
+			cases = append(cases, d.String())
+		case i == s.timer:
+			cases = append(cases, "sleep")
+		}
+	}
+	return strings.Join(cases, ", ")
 }
 
 // startedAt returns the place where the task was started, if that is known.
@@ -143,6 +192,9 @@ func (t *Task) inWords() waits.Task {
 	if d.Waiting = t.state == stateWaiting; d.Waiting {
 		d.What, d.Of, d.On = t.worker.reason.What, t.worker.of(), t.worker.reason.On
 	}
+	if d.What == selecting {
+		d.What, d.Of = fmt.Sprintf("select of %d: %s", len(t.worker.selection.places), d.Of), ""
+	}
 	if owner := t.waitsFor(); owner != nil {
 		d.Owner, d.Own = owner.Name(), owner == t
 	}
@@ -164,7 +216,7 @@ func (t *Task) SetName(name string) { t.ensureExtra().name = &name }
 func (t *Task) ID() uint64 { return t.id }
 
 // state is what a task is doing. At any moment each live task is either new or
-// ready, and then in the loop's queue once; or running, and there is one such
+// ready, and then in the loop's queue once, unless its scope's limit holds it back; or running, and there is one such
 // task at most; or waiting, and then in at most one WaitList.
 type state uint8
 

@@ -117,26 +117,115 @@ func (l *Loop) waitAcross(ctx context.Context, mine *Loop, call string, a awaite
 	if err != nil {
 		return err
 	}
-	var list WaitList
-	var result error
-	answer := func(err error) {
-		_ = mine.post(func() {
-			result = err
-			list.Wake()
-		})
-	}
-	stop, _ := l.whenResolved(a, answer)
-	forget := l.inbox.AtEnd(func() { answer(l.lastOutcome(call, a)) })
-	mine.addWaker(1)
-	list.push(t)
+	w := across{awaited: a, call: call, theirs: l}
+	w.begin(mine)
+	w.list.push(t)
 	err = t.park(s, ctx, Reason{What: "another loop"})
-	mine.addWaker(-1)
-	forget()
+	w.end(err == nil)
 	if err != nil {
-		stop()
 		return err
 	}
-	return result
+	return w.result
+}
+
+// across is the wait of a task for something of another loop, theirs.
+type across struct {
+	awaited
+	call   string
+	theirs *Loop
+	mine   *Loop
+	list   WaitList
+	result error
+	stop   func()
+	forget func()
+}
+
+// begin asks the other loop to wake what waits in the list.
+func (w *across) begin(mine *Loop) {
+	w.mine = mine
+	answer := func(err error) {
+		_ = mine.post(func() {
+			w.result = err
+			w.list.Wake()
+		})
+	}
+	w.stop, _ = w.theirs.whenResolved(w.awaited, answer)
+	w.forget = w.theirs.inbox.AtEnd(func() { answer(w.theirs.lastOutcome(w.call, w.awaited)) })
+	mine.addWaker(1)
+}
+
+// end is called when the wait is over, with or without an answer.
+func (w *across) end(answered bool) {
+	w.mine.addWaker(-1)
+	w.forget()
+	if !answered {
+		w.stop()
+	}
+}
+
+// acrossCase is across as a case of a Select. result returns the result after an
+// answer without an error.
+type acrossCase struct {
+	across
+	done   func() bool
+	result func() error
+}
+
+func (c *acrossCase) Try(context.Context, any) (bool, error) {
+	if c.done == nil || !c.done() {
+		return false, nil
+	}
+	return true, c.result()
+}
+
+func (c *acrossCase) Begin(ctx context.Context) (*WaitList, Reason) {
+	c.begin(scopeOf(ctx).loop)
+	return &c.list, Reason{What: "another loop"}
+}
+
+func (c *acrossCase) End(_ any, woken bool) error {
+	c.end(woken)
+	if err := c.across.result; err != nil || !woken || c.result == nil {
+		return err
+	}
+	return c.result()
+}
+
+// WaitCase is Wait as a case of a Select. The task may be of another loop; that one
+// is asked, so such a case is never ready at the call.
+func (t *Task) WaitCase() Case {
+	if l := t.scope.loop; !l.inside() {
+		return Case{On: &acrossCase{across: across{awaited: t, call: "Select", theirs: l}}}
+	}
+	return Case{On: (*taskCase)(t)}
+}
+
+type taskCase Task
+
+func (c *taskCase) Try(ctx context.Context, _ any) (bool, error) {
+	t := (*Task)(c)
+	switch l := t.scope.loop; {
+	case scopeOf(ctx).loop != l:
+		return true, misuse(errOtherLoop)
+	case t == l.current:
+		panic("rondo: Select with the calling task itself")
+	case t.state != stateDone:
+		return false, nil
+	}
+	t.observe()
+	return true, t.err
+}
+
+func (c *taskCase) Begin(context.Context) (*WaitList, Reason) {
+	c.joiners.Owner = (*Task)(c)
+	return &c.joiners, Reason{What: "task", On: c.id}
+}
+
+func (c *taskCase) End(_ any, woken bool) error {
+	if woken {
+		(*Task)(c).observe()
+	}
+	return c.err
 }
 
 // WaitAny waits until one of the tasks has ended, and returns it; the others go

@@ -95,6 +95,16 @@ var layoutTable = layout.Table{
 		layout.NestedG:    uint16(unsafe.Offsetof(gid.Nesting[Task]{}.Record)),
 		layout.NestedIn:   uint16(unsafe.Offsetof(gid.Nesting[Task]{}.In)),
 		layout.NestedSize: uint16(unsafe.Sizeof(gid.Nesting[Task]{})),
+
+		layout.WorkerSelection: uint16(unsafe.Offsetof(worker{}.selection)),
+		layout.SelectionPlaces: uint16(unsafe.Offsetof(selection{}.places)),
+		layout.SelectionTimer:  uint16(unsafe.Offsetof(selection{}.timer)),
+		layout.SelectionSize:   uint16(unsafe.Sizeof(selection{})),
+
+		layout.PlaceList: uint16(unsafe.Offsetof(place{}.list)),
+		layout.PlaceWhat: uint16(unsafe.Offsetof(place{}.why) + unsafe.Offsetof(Reason{}.What)),
+		layout.PlaceOn:   uint16(unsafe.Offsetof(place{}.why) + unsafe.Offsetof(Reason{}.On)),
+		layout.PlaceSize: uint16(unsafe.Sizeof(place{})),
 	},
 }
 

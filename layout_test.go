@@ -21,6 +21,7 @@ import (
 var records = map[string]reflect.Type{
 	"Loop": reflect.TypeFor[Loop](), "Task": reflect.TypeFor[Task](), "Extra": reflect.TypeFor[taskExtra](), "Worker": reflect.TypeFor[worker](),
 	"List": reflect.TypeFor[WaitList](), "Scope": reflect.TypeFor[Scope](), "Timer": reflect.TypeFor[timer](), "Nested": reflect.TypeFor[gid.Nesting[Task]](),
+	"Selection": reflect.TypeFor[selection](), "Place": reflect.TypeFor[place](),
 }
 
 // TestRecordOffsets reads the names of the offsets, and the types of the fields there,

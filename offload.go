@@ -40,8 +40,19 @@ type offloads struct {
 // too, as ErrLeftBehind; in a simulation that is no error.
 func Offload[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) (T, error) {
 	mustNotBeNil(fn == nil)
+	return offload(ctx, reflect.ValueOf(fn).Pointer(), fn)
+}
+
+// OffloadFunc is Offload for a function without a result.
+func OffloadFunc(ctx context.Context, fn func(ctx context.Context) error) error {
+	mustNotBeNil(fn == nil)
+	_, err := offload(ctx, reflect.ValueOf(fn).Pointer(), func(ctx context.Context) (unit, error) { return unit{}, fn(ctx) })
+	return err
+}
+
+func offload[T any](ctx context.Context, user uintptr, fn func(ctx context.Context) (T, error)) (T, error) {
 	var result T
-	abandoned, err := offloaded(ctx, reflect.ValueOf(fn).Pointer(), func() (fault *PanicError, err error) {
+	abandoned, err := offloaded(ctx, user, func() (fault *PanicError, err error) {
 		defer func() {
 			if v := recover(); v != nil {
 				fault = panicError(nil, "an offloaded function", v)

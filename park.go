@@ -35,8 +35,8 @@ func (r Reason) String() string {
 // they came. Build your own primitives on it: all that can block is a WaitList and
 // a rule for calling Wake. The zero value is ready.
 //
-// A task is in at most one list, and in one only while it is parked. Wake, and the
-// cancellation of its scope, take it off the list before they make it ready. So
+// A task is in at most one list, in a Select in one for each case, and only while it is
+// parked. Wake, and the cancellation of its scope, take it off all lists before they make it ready. So
 // code after Park has nothing to clean up, and no Wake is spent on a task that has
 // stopped waiting. A WaitList belongs to
 // the loop of the tasks that wait in it.
@@ -47,11 +47,25 @@ type WaitList struct {
 	Owner *Task
 	Of    any
 
-	waiting list.List[worker]
+	waiting list.List[waiter]
 	last    *worker // with an observer: the last that waited; see mustBeInside
 }
 
-const waitLinks = unsafe.Offsetof(worker{}.links)
+// A waiter is a place in a WaitList. A worker has one, for the one thing that its
+// task waits for, and one for each case of a Select.
+type waiter struct {
+	worker *worker
+	list   *WaitList          // nil while it is in none
+	links  list.Links[waiter] // its neighbours in list
+}
+
+const waitLinks = unsafe.Offsetof(waiter{}.links)
+
+// add puts p at the end of the list.
+func (w *WaitList) add(p *waiter) {
+	p.list = w
+	w.waiting.Add(p, waitLinks)
+}
 
 // Park suspends the calling task until Wake or WakeAll reaches it, and returns
 // nil then. If ctx's scope is cancelled first it returns the cause. If it is
@@ -78,7 +92,10 @@ func (w *WaitList) Wake() bool {
 		}
 		return false
 	}
-	first.job.wake(nil)
+	if s := first.worker.selection; s != nil {
+		s.woken = first
+	}
+	first.worker.job.wake(nil)
 	return true
 }
 
@@ -105,9 +122,31 @@ func (w *WaitList) Len() int {
 // be on the stack of every task that waits.
 //
 //go:noinline
-func (w *WaitList) push(t *Task) {
-	t.worker.list = w
-	w.waiting.Add(t.worker, waitLinks)
+func (w *WaitList) push(t *Task) { w.add(&t.worker.waiter) }
+
+// A selection is the wait of a task in a Select. A worker keeps it for the next
+// one.
+type selection struct {
+	places []place // by the index of the case
+	woken  *waiter // the place whose list has woken the task
+	timer  int     // the case whose timer was set; -1: none
+}
+
+// A place is that of one case in its list.
+type place struct {
+	waiter
+	why   Reason
+	begun bool // End is to be called
+}
+
+// leave takes the task off all lists.
+func (s *selection) leave() {
+	for i := range s.places {
+		if p := &s.places[i]; p.list != nil {
+			p.list.waiting.Remove(&p.waiter, waitLinks)
+			p.list = nil
+		}
+	}
 }
 
 // park suspends t, the running task, until wake is called for it, and returns
@@ -170,15 +209,23 @@ func (t *Task) wake(c *cancellation) {
 	w, l := t.worker, t.scope.loop
 	if l.observer != nil {
 		l.tell(wakeBegins, t)
-		if w.list != nil {
-			w.list.last = w
-		}
+		w.noteLast()
 	}
 	w.abandon()
 	w.cause = c
 	l.ready(t)
 	if l.observer != nil {
 		l.tell(taskWoken, t)
+	}
+}
+
+// noteLast notes in what w waits for that it was the last there.
+func (w *worker) noteLast() {
+	if w.list != nil {
+		w.list.last = w
+	}
+	for p := range w.selection.listed() {
+		p.list.last = w
 	}
 }
 
@@ -192,9 +239,12 @@ func (w *WaitList) mustBeInside() {
 
 // abandon takes the worker off whatever its task waits for.
 func (w *worker) abandon() {
-	if w.list != nil {
-		w.list.waiting.Remove(w, waitLinks)
+	if w.list != nil { // in line: a call here costs a quarter of a Queue's time
+		w.list.waiting.Remove(&w.waiter, waitLinks)
 		w.list = nil
+	}
+	if w.selection != nil {
+		w.selection.leave()
 	}
 	if w.timerIndex != 0 {
 		w.loop.timers.Remove(w.timerIndex)

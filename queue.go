@@ -10,7 +10,7 @@ import (
 )
 
 // A Queue hands values from tasks to tasks. Which value is next depends on how
-// it was made: by NewQueue, the one that was put first; by NewStack, the one
+// it was made: by NewQueue or NewSlidingQueue, the one that was put first; by NewStack, the one
 // that was put last; by NewPriorityQueue, the least. Put waits while it is full,
 // Get while it is empty. Close ends it in order: what is in it is still handed
 // out.
@@ -26,7 +26,9 @@ type Queue[T any] struct {
 	Name string
 
 	held   buffer.Buffer[T]
-	limit  int // of values; 0: none
+	limit  int    // of values; 0: none
+	slides bool   // when it is full, a Put drops the value that was put first
+	slid   uint64 // values that were dropped because it slides
 	closed bool
 	open   int // values taken in, and not reported by TaskDone
 	// Getters wait only while every value is promised, and putters only while
@@ -45,6 +47,17 @@ type Queue[T any] struct {
 // was put first is next; 0 means any number. It panics if limit is negative.
 func NewQueue[T any](limit int) *Queue[T] {
 	return newQueue("NewQueue", limit, buffer.Buffer[T]{})
+}
+
+// NewSlidingQueue makes a Queue that keeps the last limit values, of which the one
+// that was put first is next. When it is full, Put and TryPut drop that one and do not
+// wait. Use it for what gets old, such as positions or frames; Dropped counts what was
+// lost. It panics if limit is not positive.
+func NewSlidingQueue[T any](limit int) *Queue[T] {
+	if limit <= 0 {
+		panic("rondo: NewSlidingQueue with a limit that is not positive")
+	}
+	return &Queue[T]{limit: limit, slides: true}
 }
 
 // NewStack makes a Queue that holds at most limit values, of which the one that
@@ -83,17 +96,51 @@ func (q *Queue[T]) Put(ctx context.Context, v T) error {
 		if err := q.putters.Park(ctx, Reason{What: "put"}); err != nil {
 			return err
 		}
-		if q.reserved > 0 {
-			q.reserved--
-		}
-		if q.closed {
-			return ErrQueueClosed
-		}
-	} else if err := Check(ctx); err != nil {
+		return q.putReserved(v)
+	}
+	if err := Check(ctx); err != nil {
 		return err
 	}
 	q.push(v)
 	return nil
+}
+
+// putReserved adds v after a wait, for which there is room unless q was closed.
+func (q *Queue[T]) putReserved(v T) error {
+	if q.reserved > 0 {
+		q.reserved--
+	}
+	if q.closed {
+		return ErrQueueClosed
+	}
+	q.push(v)
+	return nil
+}
+
+// PutCase is Put as a case of a Select.
+func (q *Queue[T]) PutCase(v T) Case { return Case{On: (*putCase[T])(q), To: v} }
+
+type putCase[T any] Queue[T]
+
+func (c *putCase[T]) Try(_ context.Context, v any) (bool, error) {
+	if c.closed {
+		return true, ErrQueueClosed
+	}
+	value, _ := v.(T) // a nil interface is no T
+	return (*Queue[T])(c).TryPut(value), nil
+}
+
+func (c *putCase[T]) Begin(context.Context) (*WaitList, Reason) {
+	c.putters.Of = &c.Name
+	return &c.putters, Reason{What: "put"}
+}
+
+func (c *putCase[T]) End(v any, woken bool) error {
+	if !woken {
+		return nil
+	}
+	value, _ := v.(T)
+	return (*Queue[T])(c).putReserved(value)
 }
 
 // TryPut adds v if there is room, and reports whether there was. It never
@@ -119,14 +166,58 @@ func (q *Queue[T]) Get(ctx context.Context) (T, error) {
 		if err := q.getters.Park(ctx, Reason{What: "get"}); err != nil {
 			return zero, err
 		}
-		if q.promised == 0 {
-			return zero, ErrQueueClosed
-		}
-		q.promised--
-	} else if err := Check(ctx); err != nil {
+		return q.getPromised()
+	}
+	if err := Check(ctx); err != nil {
 		return zero, err
 	}
 	return q.pop(), nil
+}
+
+// getPromised takes a value after a wait, to which one is promised unless q was
+// closed.
+func (q *Queue[T]) getPromised() (v T, err error) {
+	if q.promised == 0 {
+		return v, ErrQueueClosed
+	}
+	q.promised--
+	return q.pop(), nil
+}
+
+// GetCase is Get as a case of a Select. The value is in *v when the case is taken
+// without an error.
+func (q *Queue[T]) GetCase(v *T) Case {
+	if v == nil {
+		panic("rondo: Queue.GetCase with a nil pointer")
+	}
+	return Case{On: (*getCase[T])(q), To: v}
+}
+
+type getCase[T any] Queue[T]
+
+func (c *getCase[T]) Try(_ context.Context, v any) (bool, error) {
+	q := (*Queue[T])(c)
+	if q.Len() > 0 {
+		*v.(*T) = q.pop()
+		return true, nil
+	}
+	return q.closed, ErrQueueClosed
+}
+
+func (c *getCase[T]) Begin(context.Context) (*WaitList, Reason) {
+	c.getters.Of = &c.Name
+	return &c.getters, Reason{What: "get"}
+}
+
+func (c *getCase[T]) End(v any, woken bool) error {
+	if !woken {
+		return nil
+	}
+	value, err := (*Queue[T])(c).getPromised()
+	if err == nil {
+		*v.(*T) = value
+	}
+	return err
 }
 
 // TryGet takes the value that is next if there is one, and reports whether there
@@ -205,10 +296,21 @@ func (q *Queue[T]) Join(ctx context.Context) error {
 	return q.joiners.Park(ctx, Reason{What: "join"})
 }
 
-func (q *Queue[T]) full() bool { return q.limit > 0 && q.held.Len()+q.reserved >= q.limit }
+// Dropped counts the values that Put has dropped, in a Queue of NewSlidingQueue. For
+// Join the work on them is finished.
+func (q *Queue[T]) Dropped() uint64 { return q.slid }
+
+func (q *Queue[T]) full() bool {
+	return q.limit > 0 && !q.slides && q.held.Len()+q.reserved >= q.limit
+}
 
 // push adds v, and promises a value to the getter that has waited longest.
 func (q *Queue[T]) push(v T) {
+	if q.slides && q.held.Len() == q.limit {
+		q.held.Take() // a value that is promised is any value
+		q.slid++
+		q.open--
+	}
 	q.held.Put(v)
 	q.open++
 	if q.getters.Wake() {

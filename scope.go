@@ -51,6 +51,8 @@ type scopeExtra struct {
 	onEmpty        func()                   // called when the last task has ended; the root's
 	foreignWaiters []*worker                // their tasks wait under this scope, though it is not theirs; see addForeign
 	deadline       *Handle
+	limit          int     // how many of its tasks may have begun and not ended; 0: any number
+	held           []*Task // those that wait for that, not started yet
 	dependants     list.List[dependant]
 	unwatch        func() bool // ends the watch on a context of the standard library
 }
@@ -230,6 +232,16 @@ func (s *Scope) fail(err error) {
 	}
 	x.errs = append(x.errs, err)
 	s.cancel(&cancellation{err: context.Canceled, cause: err, origin: s, failed: true})
+}
+
+// startHeld starts the tasks that the limit of s holds back, as many as it allows.
+func (s *Scope) startHeld() {
+	for x := s.extra; len(x.held) > 0 && (x.limit == 0 || int(s.tasks)-len(x.held) < x.limit); {
+		t := x.held[0]
+		x.held[0] = nil
+		x.held = x.held[1:]
+		s.loop.start(t)
+	}
 }
 
 // emptied is called when the last task of s has ended.

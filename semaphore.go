@@ -1,6 +1,11 @@
 package rondo
 
-import "context"
+import (
+	"context"
+	"unsafe"
+
+	"github.com/rondo-go/rondo/internal/list"
+)
 
 // A Semaphore has a number of permits, and lets so many tasks at once into
 // something. It is fair: tasks get permits in the order in which they asked. It
@@ -12,10 +17,21 @@ type Semaphore struct {
 
 	permits int
 	held    int
-	// Tasks wait only while held >= permits. So a task that finds a permit
-	// overtakes none.
-	waiters WaitList
+	// Tasks wait only while the first of them cannot have what it wants. So a task that
+	// finds enough permits while none waits overtakes none.
+	waiting list.List[request]
+	free    *request // one for the next task that waits
 }
+
+// A request is that of one task for n permits.
+type request struct {
+	n       int
+	task    WaitList
+	pending bool // it is among those of the Semaphore that wait
+	links   list.Links[request]
+}
+
+const requestLinks = unsafe.Offsetof(request{}.links)
 
 // NewSemaphore makes a Semaphore with n permits. With 0 no task gets one until
 // Resize. It panics if n is negative.
@@ -28,26 +44,52 @@ func NewSemaphore(n int) *Semaphore {
 
 // Acquire waits until there is a permit and takes it. If ctx is cancelled first
 // it returns the cause and has taken none.
-func (s *Semaphore) Acquire(ctx context.Context) error {
-	if s.held >= s.permits {
-		// The call that wakes the task has counted its permit as held.
-		s.waiters.Of = &s.Name
-		return s.waiters.Park(ctx, Reason{What: "semaphore"})
+func (s *Semaphore) Acquire(ctx context.Context) error { return s.acquire(ctx, 1) }
+
+// AcquireN is Acquire for n permits, which are taken together. A task that waits for
+// many holds up those that come after it, so it gets them in the end. If the Semaphore
+// has fewer than n, it waits for Resize. AcquireN panics if n is negative.
+func (s *Semaphore) AcquireN(ctx context.Context, n int) error {
+	mustCount("AcquireN", n)
+	return s.acquire(ctx, n)
+}
+
+func (s *Semaphore) acquire(ctx context.Context, n int) error {
+	if s.TryAcquireN(n) {
+		if err := Check(ctx); err != nil {
+			s.ReleaseN(n)
+			return err
+		}
+		return nil
 	}
-	if err := Check(ctx); err != nil {
-		return err
+	r := s.free
+	if s.free = nil; r == nil {
+		r = new(request)
 	}
-	s.held++
-	return nil
+	r.n, r.pending, r.task.Of = n, true, &s.Name
+	s.waiting.Add(r, requestLinks)
+	// The call that wakes the task has counted its permits as held.
+	err := r.task.Park(ctx, Reason{What: "semaphore"})
+	if r.pending { // it was cancelled, and may have held others up
+		s.drop(r)
+		s.admit()
+	}
+	s.free = r
+	return err
 }
 
 // TryAcquire takes a permit if there is one, and reports whether it did. It
 // never suspends.
-func (s *Semaphore) TryAcquire() bool {
-	if s.held >= s.permits {
+func (s *Semaphore) TryAcquire() bool { return s.TryAcquireN(1) }
+
+// TryAcquireN takes n permits if there are so many and no task waits, and reports
+// whether it did. It never suspends. It panics if n is negative.
+func (s *Semaphore) TryAcquireN(n int) bool {
+	mustCount("TryAcquireN", n)
+	if s.held+n > s.permits || s.waiting.First() != nil && s.awaited() {
 		return false
 	}
-	s.held++
+	s.held += n
 	return true
 }
 
@@ -58,8 +100,24 @@ func (s *Semaphore) Release() {
 	if s.held == 0 {
 		panic("rondo: Release of a Semaphore none of whose permits is held: call it once for each Acquire that returned nil")
 	}
-	s.held--
+	s.ReleaseN(1)
+}
+
+// ReleaseN is Release for n permits. It panics if n is negative, or if fewer than n
+// are held.
+func (s *Semaphore) ReleaseN(n int) {
+	mustCount("ReleaseN", n)
+	if s.held < n {
+		panic("rondo: ReleaseN of more permits of a Semaphore than are held")
+	}
+	s.held -= n
 	s.admit()
+}
+
+func mustCount(call string, n int) {
+	if n < 0 {
+		panic("rondo: Semaphore." + call + " with a negative number")
+	}
 }
 
 // Resize changes the number of permits to n. If more than n are held, none is
@@ -73,8 +131,31 @@ func (s *Semaphore) Resize(n int) {
 	s.admit()
 }
 
-func (s *Semaphore) admit() {
-	for s.held < s.permits && s.waiters.Wake() {
-		s.held++
+// awaited reports whether a task waits. One that was cancelled and has not run since
+// does not.
+func (s *Semaphore) awaited() bool {
+	for r := range s.waiting.All(requestLinks) {
+		if r.task.Len() > 0 {
+			return true
+		}
 	}
+	return false
+}
+
+// admit gives the tasks that wait their permits, in their order.
+func (s *Semaphore) admit() {
+	for r := s.waiting.First(); r != nil; r = s.waiting.First() {
+		if r.task.Len() > 0 && s.held+r.n > s.permits {
+			return
+		}
+		s.drop(r)
+		if r.task.Wake() {
+			s.held += r.n
+		}
+	}
+}
+
+func (s *Semaphore) drop(r *request) {
+	s.waiting.Remove(r, requestLinks)
+	r.pending = false
 }

@@ -1,7 +1,7 @@
 package rondo
 
 // This file has the waits for time: Sleep and SleepUntil, Every, and Yield, which
-// waits for a turn. Now and Check are the two questions that go with them and do
+// waits for a turn; and WaitCancelled, which waits for nothing else than its end. Now and Check are the two questions that go with them and do
 // not wait.
 
 import (
@@ -46,6 +46,13 @@ func SleepUntil(ctx context.Context, t time.Time) error {
 	}
 	s.loop.timers.Set(at, me.worker, nil)
 	return me.park(s, ctx, Reason{What: "sleep"})
+}
+
+// WaitCancelled suspends the task until ctx is cancelled and returns the cause. It is
+// what <-ctx.Done() is to a goroutine.
+func WaitCancelled(ctx context.Context) error {
+	var never WaitList
+	return never.Park(ctx, Reason{What: "cancellation"})
 }
 
 // Yield lets every other task and callback that is in the queue run once before it

@@ -57,6 +57,11 @@ func (s *Scope) Go(fn func(ctx context.Context) error) *Task {
 // the user's, user is that one's entry.
 func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr) *Task {
 	t := l.newTask(owner, ctx, fn, user)
+	if x := owner.extra; x != nil && x.limit > 0 {
+		x.held = append(x.held, t)
+		owner.startHeld()
+		return t
+	}
 	l.start(t)
 	return t
 }
@@ -121,6 +126,9 @@ func (l *Loop) finish(t *Task, err error) {
 	owner.tasks--
 	if err != nil {
 		owner.failed(t, err)
+	}
+	if x := owner.extra; x != nil && len(x.held) > 0 {
+		owner.startHeld()
 	}
 	if owner.tasks == 0 {
 		owner.emptied()

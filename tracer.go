@@ -5,7 +5,9 @@ package rondo
 
 import (
 	"cmp"
+	"context"
 	"runtime/debug"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,6 +85,29 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 	if all != nil {
 		l.observer = all
 	}
+	if r.ProfileLabels {
+		l.label = labels(l.name)
+	}
+}
+
+// labels returns a function that labels the calling goroutine for a task of the loop
+// with the given name, and takes the labels off for a nil task. A task stays on its
+// goroutine, and labels on theirs, so there is nothing to do at a switch.
+func labels(loop string) func(t *Task) {
+	known := make(map[uintptr]context.Context) // by the function
+	return func(t *Task) {
+		if t == nil {
+			pprof.SetGoroutineLabels(context.Background())
+			return
+		}
+		at := t.entry()
+		labelled := known[at]
+		if labelled == nil {
+			labelled = pprof.WithLabels(context.Background(), pprof.Labels("loop", loop, "task", t.function()))
+			known[at] = labelled
+		}
+		pprof.SetGoroutineLabels(labelled)
+	}
 }
 
 // drawing returns a Tracer that calls the hooks of something that draws tasks.
@@ -110,9 +135,13 @@ func (t *drawn) Labels() (line, step string) {
 	if t.extra != nil && t.extra.name != nil && *t.extra.name != "" {
 		return *t.extra.name, *t.extra.name
 	}
-	function := (*Task)(t).function()
-	function = function[strings.LastIndexByte(function, '/')+1:]
+	function := t.Function()
 	return (*Task)(t).Name() + " " + function, function
+}
+
+func (t *drawn) Function() string {
+	function := (*Task)(t).function()
+	return function[strings.LastIndexByte(function, '/')+1:]
 }
 
 // startWatchdog starts the watch on steps that take too long. In a simulation steps

@@ -15,7 +15,6 @@ import (
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
-	"github.com/rondo-go/rondo/internal/list"
 )
 
 // A worker is a goroutine that runs tasks. What a task needs only from its start
@@ -31,10 +30,10 @@ type worker struct {
 	timerIndex int32  // its place among the loop's timers, plus one
 
 	// What its task waits for.
-	cause        *cancellation      // why the wait was ended before its time
-	under        *Scope             // whose cancellation ends the wait; nil if none does
-	list         *WaitList          // what it waits in; nil if in none
-	links        list.Links[worker] // its neighbours in list
+	cause        *cancellation // why the wait was ended before its time
+	under        *Scope        // whose cancellation ends the wait; nil if none does
+	waiter                     // its place in what it waits in
+	selection    *selection    // of its Selects; nil before the first
 	reason       Reason
 	since        int64  // the loop's clock when it began to wait
 	inner        *Scope // the scope opened last of those that the task's body is in
@@ -62,8 +61,10 @@ type pool struct {
 	stuck     int   // how many of them could not be when it was last tried
 	due       bool  // the goroutine of Run is to try
 	retiring  bool  // it does
-	runSlot   *slot // with direct false: where the goroutine of Run is parked
-	nextSlot  *slot // with direct false: the one it goes to next
+
+	label    func(t *Task) // labels the calling goroutine for t, or for none; nil without ProfileLabels
+	runSlot  *slot         // with direct false: where the goroutine of Run is parked
+	nextSlot *slot         // with direct false: the one it goes to next
 }
 
 // assign gives nx, which has not started, to an idle worker. There it is parked
@@ -115,6 +116,7 @@ func (l *Loop) grow() {
 // newWorker makes a worker, parked in the slot of its birth.
 func (l *Loop) newWorker() *worker {
 	w := &worker{loop: l}
+	w.waiter.worker = w
 	s := &w.home
 	s.born, w.at = w, s
 	s.next, _ = iter.Pull(func(yield func(unit) bool) {
@@ -195,6 +197,9 @@ func (w *worker) perform() {
 func (w *worker) arrive() {
 	w.job.gid = w.id
 	w.loop.arrive(w.job)
+	if label := w.loop.label; label != nil {
+		label(w.job)
+	}
 }
 
 // finish ends w.job, which has returned.
@@ -203,6 +208,9 @@ func (w *worker) arrive() {
 func (w *worker) finish(err error) {
 	if w.job.scope.extra != nil {
 		w.job.leaveOwn()
+	}
+	if label := w.loop.label; label != nil {
+		label(nil)
 	}
 	w.loop.finish(w.job, err)
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,6 +45,11 @@ func inCore(t *testing.T, name, exe string) *inspect.Loop {
 // to what a test waits for, and returns its path and that of its core.
 func cored(t *testing.T, mode string, wanted func(l *inspect.Loop) bool) (exe, core string) {
 	t.Helper()
+	return coredBy(kernel, t, mode, wanted)
+}
+
+func coredBy(by dumper, t *testing.T, mode string, wanted func(l *inspect.Loop) bool) (exe, core string) {
+	t.Helper()
 	dir := t.TempDir()
 	exe, core = filepath.Join(dir, "target"), filepath.Join(dir, "core")
 	content, err := os.ReadFile(plain.program(t))
@@ -55,7 +61,7 @@ func cored(t *testing.T, mode string, wanted func(l *inspect.Loop) bool) (exe, c
 	}
 	p := start(t, exe, mode)
 	until(t, open(t, p), "what the core is to show", wanted)
-	dump(t, p.Process.Pid, core)
+	dumpBy(by, t, p.Process.Pid, core)
 	p.end()
 	return exe, core
 }
@@ -117,6 +123,70 @@ func TestCore(t *testing.T) {
 		if err := os.Truncate(core, info.Size()); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestCoreOfGcore: of a core that lacks what is mapped of the program read-only, and
+// perhaps even the file's first page, that is read from the file, if it is the one
+// that ran.
+func TestCoreOfGcore(t *testing.T) {
+	t.Parallel()
+	for _, by := range []dumper{gcore, headless} {
+		exe, core := coredBy(by, t, "waits", settled)
+		l := inCore(t, core, "")
+		if len(l.Tasks) != 11 {
+			t.Fatalf("%d tasks; want 11", len(l.Tasks))
+		}
+		for _, k := range l.Tasks {
+			checkStack(t, k)
+		}
+		other := build{name: "lean", flags: []string{"-tags=lean"}}.program(t)
+		_, err := inspect.OpenCore(core, other)
+		refused(t, err, other, "is not the program of", core, exe)
+	}
+}
+
+// TestCoreOpensNothing: whatever a core names as its program, only a regular file
+// is opened and read.
+func TestCoreOpensNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "pipe\x1b[31m")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{fifo: "pipe?[31m is not a regular file", "/dev/zero": "not a regular file", "/nowhere/\x1b": "/nowhere/?: no such file"} {
+		// A core of a program of 64 TiB, of which it has nothing.
+		const start, size = 0x400000, 1 << 46
+		var notes, head bytes.Buffer
+		note(&notes, 0x46494c45, words([]uint64{1, pageSize, start, start + size, 0}), append([]byte(path), 0))
+		head.WriteString("\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 9))
+		head.Write(words([]uint16{4, 62}))
+		head.Write(words([]uint32{1}))
+		head.Write(words([]uint64{0, 64, 0}))
+		head.Write(words([]uint32{0}))
+		head.Write(words([]uint16{64, 56, 2, 64, 0, 0}))
+		at := uint64(64 + 2*56)
+		for _, s := range [][]uint64{{4, 0, at, 0, uint64(notes.Len()), 0}, {1, 6, at, start, 0, size}} {
+			head.Write(words([]uint32{uint32(s[0]), uint32(s[1])}))
+			head.Write(words([]uint64{s[2], s[3], s[3], s[4], s[5], 1}))
+		}
+		core := filepath.Join(dir, "core")
+		if err := os.WriteFile(core, append(head.Bytes(), notes.Bytes()...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := inspect.OpenCore(core, "")
+		refused(t, err, core, "lacks the code of its program", want)
+		if _, err = inspect.OpenCore(fifo, ""); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("a pipe for a core: %v", err)
+		}
+		// With a small file for the program there is an answer too.
+		small := filepath.Join(dir, "small")
+		if err := os.WriteFile(small, make([]byte, 1000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err = inspect.OpenCore(core, small)
+		refused(t, err, small, "is not the program of", core)
 	}
 }
 
@@ -194,7 +264,7 @@ func TestNoCore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, word := range map[string]string{
-		filepath.Join(dir, "nothing"): "no such file", dir: "is not an ELF core file", text: "is not an ELF core file", plain.program(t): "is not an ELF core file",
+		filepath.Join(dir, "nothing"): "no such file", dir: "is not a regular file", text: "is not an ELF core file", plain.program(t): "is not an ELF core file",
 	} {
 		_, err := inspect.OpenCore(name, "")
 		refused(t, err, name, word)

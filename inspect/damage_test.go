@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,6 +138,70 @@ func FuzzDamage(f *testing.F) {
 		defer hung.Stop()
 		looked(damage(i, deeds))
 	})
+}
+
+// TestCanary: a reader without checks fails on the kept damage, so that damage does
+// reach what a reader relies on.
+func TestCanary(t *testing.T) {
+	i := recorded(t)
+	target, err := inspect.OpenMemory(i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring := target.RingOf()
+	files, err := os.ReadDir("testdata/fuzz/FuzzDamage")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := 0
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join("testdata/fuzz/FuzzDamage", f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, quoted, _ := strings.Cut(strings.TrimSpace(string(text)), "[]byte(")
+		deeds, err := strconv.Unquote(strings.TrimSuffix(quoted, ")"))
+		if err != nil {
+			t.Fatalf("%s: %v", f.Name(), err)
+		}
+		if !survives(damage(i, []byte(deeds)), ring) {
+			dead++
+		}
+	}
+	t.Logf("the reader without checks fails on %d of %d", dead, len(files))
+	if dead == 0 || len(files) < 20 {
+		t.Errorf("a reader without checks fails on %d of %d; want at least one of 20", dead, len(files))
+	}
+}
+
+// survives reports whether a reader that trusts the ring of tasks comes round it.
+func survives(d *damaged, r inspect.Ring) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	d.reads = enough - 1000
+	word := func(at uint64) uint64 {
+		var b [8]byte
+		if err := d.Read(at, b[:]); err != nil {
+			panic(err)
+		}
+		return binary.LittleEndian.Uint64(b[:])
+	}
+	states := [...]string{"new", "ready", "running", "waiting"}
+	for at := r.Start; ; {
+		_ = states[byte(word(at+r.State))]
+		if worker := word(at + r.Worker); worker != 0 {
+			word(worker)
+		}
+		if code := word(at + r.Func); code != 0 {
+			word(code)
+		}
+		if at = word(at + r.Next); at == r.Start {
+			return true
+		}
+	}
 }
 
 // TestDamage damages the words that a picture is made from, in several ways.

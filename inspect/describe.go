@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
 	"github.com/rondo-go/rondo/internal/layout"
@@ -33,7 +32,11 @@ func (r *reader) describe(head record) {
 	r.name()
 	r.readScopes()
 	timers := r.timers(head)
-	labels := r.labels()
+	lists := make([]record, len(r.tasks))
+	for i, s := range r.tasks {
+		lists[i] = s.list
+	}
+	labels := r.labels(lists)
 	what := r.reasons()
 	for i, s := range r.tasks {
 		t := s.info
@@ -56,6 +59,7 @@ func (r *reader) describe(head record) {
 			s.info.Waiting = r.waiting(s, labels[i])
 		}
 	}
+	r.selections()
 }
 
 // readScopes reads the scopes that the tasks are in.
@@ -157,11 +161,11 @@ func (r *reader) timers(head record) []time.Duration {
 		}
 	}
 	out := make([]time.Duration, len(r.tasks))
-	for i, e := range r.many(addrs, r.size(layout.TimerSize)) {
-		if e.b != nil && e.uint64(layout.TimerWorker) == r.tasks[i].task.uint64(layout.TaskWorker) {
+	r.each(addrs, r.size(layout.TimerSize), func(i int, e record) {
+		if e.uint64(layout.TimerWorker) == r.tasks[i].task.uint64(layout.TaskWorker) {
 			out[i] = max(1, time.Duration(int64(e.uint64(layout.TimerWhen))-r.now))
 		}
-	}
+	})
 	return out
 }
 
@@ -176,22 +180,22 @@ func (r *reader) reasons() []string {
 	return r.strings(addrs, lengths)
 }
 
-// labels returns for each task what the thing that it waits for is called.
-func (r *reader) labels() []string {
-	kinds := make([]string, len(r.tasks))
-	things := make([]uint64, len(r.tasks))
-	for i, s := range r.tasks {
-		if s.list.b == nil {
+// labels returns for each list what the thing that its tasks wait for is called.
+func (r *reader) labels(lists []record) []string {
+	kinds := make([]string, len(lists))
+	things := make([]uint64, len(lists))
+	for i, l := range lists {
+		if l.b == nil {
 			continue
 		}
-		if kind, at := s.list.pair(layout.ListOf); kind != 0 {
+		if kind, at := l.pair(layout.ListOf); kind != 0 {
 			kinds[i], things[i] = r.program.TypeName(kind), at
 		}
 	}
 	// All kinds that are known begin with a string or a slice of bytes; a port
 	// stands behind the slice.
-	addrs, lengths := make([]uint64, len(r.tasks)), make([]uint64, len(r.tasks))
-	ports := make([]uint64, len(r.tasks))
+	addrs, lengths := make([]uint64, len(lists)), make([]uint64, len(lists))
+	ports := make([]uint64, len(lists))
 	for i := range kinds {
 		switch kinds[i] {
 		case "*net.TCPAddr", "*net.UDPAddr":
@@ -201,12 +205,10 @@ func (r *reader) labels() []string {
 			things[i] = 0
 		}
 	}
-	for i, b := range r.many(things, 16) {
-		addrs[i], lengths[i] = goinspect.Uint64(b.b, 0), goinspect.Uint64(b.b, 8)
-	}
-	for i, b := range r.many(ports, 8) {
-		ports[i] = goinspect.Uint64(b.b, 0)
-	}
+	r.each(things, 16, func(i int, b record) { addrs[i], lengths[i] = goinspect.Uint64(b.b, 0), goinspect.Uint64(b.b, 8) })
+	at := slices.Clone(ports)
+	clear(ports)
+	r.each(at, 8, func(i int, b record) { ports[i] = goinspect.Uint64(b.b, 0) })
 	out := r.strings(addrs, lengths)
 	for i := range out {
 		switch kinds[i] {
@@ -242,34 +244,40 @@ var (
 // waiting says what s waits for.
 func (r *reader) waiting(s *seen, label string) string {
 	t := s.info
-	on := s.worker.uint64(layout.WorkerOn)
-	words := []string{t.What}
+	words := r.words(t, t.What, s.worker.uint64(layout.WorkerOn), s.list, s.owner, label)
+	if t.What == "sleep" && t.Due > 0 {
+		words += " " + short(t.Due)
+	}
+	return words
+}
+
+// words says what t waits for in a list: what and on are the reason, owner is the number
+// of the task that owns the list. The numbers of what it is are noted in t.
+func (r *reader) words(t *Task, what string, on uint64, list record, owner uint64, label string) string {
+	words := []string{what}
 	if label != "" {
 		words = append(words, label)
 	}
 	switch {
-	case s.owner == 0 && slices.Contains(ofTask, t.What) && on != 0:
+	case owner == 0 && slices.Contains(ofTask, what) && on != 0:
 		t.On = on
 		words = append(words, r.called(on, 0))
-	case s.owner != 0 && (slices.Contains(ofTask, t.What) || t.What == "future"):
-		t.On = s.owner
-		words = append(words, r.called(s.owner, s.list.uint64(layout.ListOwner)))
-	case s.owner != 0 && s.owner == t.ID:
-		t.On = s.owner
+	case owner != 0 && (slices.Contains(ofTask, what) || what == "future"):
+		t.On = owner
+		words = append(words, r.called(owner, list.uint64(layout.ListOwner)))
+	case owner != 0 && owner == t.ID:
+		t.On = owner
 		words = append(words, "held by the task itself: it is not re-entrant")
-	case s.owner != 0:
-		t.On = s.owner
-		words = append(words, "held by", r.called(s.owner, s.list.uint64(layout.ListOwner)))
-	case on != 0 && slices.Contains(ofDescriptor, t.What):
+	case owner != 0:
+		t.On = owner
+		words = append(words, "held by", r.called(owner, list.uint64(layout.ListOwner)))
+	case on != 0 && slices.Contains(ofDescriptor, what):
 		t.FD = int(on & 0x7fffffff)
 		words = append(words, fmt.Sprintf("fd %d", t.FD))
-	case on != 0 && t.What == "process":
+	case on != 0 && what == "process":
 		words = append(words, fmt.Sprintf("pid %d", on))
 	case on != 0:
 		words = append(words, strconv.FormatUint(on, 10))
-	}
-	if t.What == "sleep" && t.Due > 0 {
-		words = append(words, short(t.Due))
 	}
 	return strings.Join(words, " ")
 }
@@ -290,14 +298,4 @@ func (r *reader) called(id, addr uint64) string {
 		return fmt.Sprintf("#%d %s", id, o.info.Name)
 	}
 	return fmt.Sprintf("#%d", id)
-}
-
-// printable replaces what would disturb a terminal.
-func printable(s string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsPrint(c) {
-			return c
-		}
-		return '?'
-	}, s)
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,7 +53,18 @@ func mappings(t *testing.T, pid int) (out []mapping) {
 // it: of files that are mapped and were not written only the first page is there.
 // The kernel's own cores go where the machine's owner wants them, which a test
 // cannot count on.
-func dump(t *testing.T, pid int, name string) {
+func dump(t *testing.T, pid int, name string) { dumpBy(kernel, t, pid, name) }
+
+// A dumper is what writes a core.
+type dumper int
+
+const (
+	kernel   dumper = iota
+	gcore           // leaves out what is mapped read-only of a file, as gcore does by default, but for the first part
+	headless        // leaves that out too
+)
+
+func dumpBy(by dumper, t *testing.T, pid int, name string) {
 	t.Helper()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -96,7 +108,9 @@ func dump(t *testing.T, pid int, name string) {
 		}
 	}
 	note(&notes, 0x46494c45, words([]uint64{uint64(len(entries) / 3), pageSize}), words(entries), names)
-	write(t, pid, name, maps, notes.Bytes())
+	write(t, pid, name, slices.DeleteFunc(maps, func(m mapping) bool {
+		return by != kernel && m.flags[1] != 'w' && strings.HasPrefix(m.path, "/") && (m.offset > 0 || by == headless)
+	}), notes.Bytes())
 }
 
 func words(v any) []byte {

@@ -51,3 +51,18 @@ func (t *Target) PlaceOf(name string) (number, switches uint64) {
 	}
 	return number, switches
 }
+
+// Holds reports whether a file is Rondo's, if its source is in the given folder.
+func Holds(home, file string) bool { return (&offsets{home: home}).holds(file) }
+
+// A Ring is where a task of the program's only loop stands, and how far into it the
+// link to the next, its state, and its worker and function.
+type Ring struct{ Start, Next, State, Worker, Func uint64 }
+
+// RingOf returns the ring of the program's tasks.
+func (t *Target) RingOf() Ring {
+	loops, _ := t.layouts[0].loops(t.program)
+	r := reader{program: t.program, layout: &t.layouts[0], at: loops[0]}
+	size := func(i int) uint64 { return uint64(r.size(i)) }
+	return Ring{r.one(r.at, layout.LoopSize).uint64(layout.LoopTasks), size(layout.TaskNext), size(layout.TaskState), size(layout.TaskWorker), size(layout.TaskFn)}
+}

@@ -7,10 +7,12 @@ import (
 	"encoding/binary"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rondo-go/rondo/inspect"
+	"github.com/rondo-go/rondo/internal/goinspect"
 )
 
 // u64 reads a word of a damaged image.
@@ -154,5 +156,44 @@ func checkFuture(t *testing.T, l *inspect.Loop, named bool) {
 		if (k.Func != "") != named || k.Stack != nil || k.Cut {
 			t.Errorf("%s: function %q, stack %v, cut %v; want no stack", k.Name, k.Func, k.Stack, k.Cut)
 		}
+	}
+}
+
+// TestFutureCoroutines: if a release of Go has changed what leads from a coroutine
+// to the one that has resumed it, the stacks of tasks that have resumed coroutines
+// are incomplete, and say so. Nothing else is missing.
+func TestFutureCoroutines(t *testing.T) {
+	t.Parallel()
+	i := recorded(t)
+	d := damage(i, nil)
+	const self = 72
+	i.words(func(at, w uint64) {
+		// A runtime.coro begins with a goroutine and a function, which begins with code.
+		code := func(r goinspect.Region) bool {
+			pc := d.u64(d.u64(at + 8))
+			return r.Executable && r.Start <= pc && pc < r.End
+		}
+		if w != 0 && d.u64(w+self) == w && slices.ContainsFunc(d.regions, code) {
+			d.put(at, bytes.Repeat([]byte{0xee}, 8))
+		}
+	})
+	target, err := inspect.OpenMemory(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := target.Snapshot(inspect.Options{Stacks: true})
+	if err != nil || p.Missing != "" || len(p.Loops) != 1 || len(p.Loops[0].Tasks) != len(waits) {
+		t.Fatalf("%+v, %v; want one loop with all of its tasks, and nothing missing", p, err)
+	}
+	for _, k := range p.Loops[0].Tasks {
+		own := inspect.Own(k.Stack)
+		partial := map[string]string{"puller": "main.pulled", "nester": "main.nested"}[k.Name]
+		if k.Partial != (partial != "") || partial != "" && (len(own) == 0 || own[0].Func != partial) || len(k.Stack) == 0 {
+			t.Errorf("%s: partial %v at %v", k.Name, k.Partial, own)
+		}
+	}
+	var text strings.Builder
+	if err := p.WriteTree(&text, inspect.TreeOptions{}); err != nil || strings.Count(text.String(), "... the innermost calls, in a coroutine, could not be read") != 2 {
+		t.Errorf("%v; the tree does not say twice that calls are missing:\n%s", err, text.String())
 	}
 }

@@ -5,11 +5,12 @@ package inspect_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -62,8 +63,8 @@ func body(t *testing.T, r *http.Response) string {
 func TestHandlerJSON(t *testing.T) {
 	for target, accept := range map[string]string{"/?format=json": "text/html", "/": "application/json"} {
 		r := get(t, "GET", target, accept)
-		var p inspect.Picture
-		if err := json.Unmarshal([]byte(body(t, r)), &p); err != nil {
+		p, err := inspect.ReadJSON(r.Body)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if len(p.Loops) != 1 || len(p.Loops[0].Tasks) != 4 || p.Loops[0].Tasks[2].Name != "<two>" || p.Loops[0].Tasks[2].What != "sleep" {
@@ -85,6 +86,67 @@ func TestHandlerPage(t *testing.T) {
 	page = body(t, get(t, "GET", "/?filter=THREE&refresh=0", "text/html"))
 	if strings.Contains(page, `id="task-2"`) || !strings.Contains(page, `id="task-4"`) || strings.Contains(page, "http-equiv") {
 		t.Errorf("filtered by name, without refresh:\n%s", page)
+	}
+}
+
+// TestHandlerBounds: a request's answer is as small as it is asked to be, and says
+// so; its type is not to be guessed.
+func TestHandlerBounds(t *testing.T) {
+	r := get(t, "GET", "/?format=json&limit=1&filter=TWO", "")
+	p, err := inspect.ReadJSON(r.Body)
+	if err != nil || len(p.Loops[0].Tasks) != 1 || p.Loops[0].Tasks[0].Name != "<two>" || p.Loops[0].Omitted != 3 {
+		t.Errorf("%+v, %v; want one task of four", p.Loops[0], err)
+	}
+	if r.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(r.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Errorf("headers %v", r.Header)
+	}
+	page := body(t, get(t, "GET", "/?limit=2", "text/html"))
+	if strings.Count(page, "<tr id=") != 2 || !strings.Contains(page, "and 2 more") {
+		t.Errorf("a page of two tasks of four is\n%s", page)
+	}
+}
+
+// TestHandlerMetrics: each line is one of Prometheus' format, and each metric is
+// declared once, before its values.
+func TestHandlerMetrics(t *testing.T) {
+	r := get(t, "GET", "/?format=metrics", "")
+	text := body(t, r)
+	if kind := r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/plain; version=0.0.4") {
+		t.Errorf("type %s", kind)
+	}
+	declared, values := "", 0
+	for line := range strings.Lines(text) {
+		if name, ok := strings.CutPrefix(line, "# TYPE "); ok {
+			declared, _, _ = strings.Cut(name, " ")
+		}
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		values++
+		if !regexp.MustCompile(`^` + declared + `\{loop="served",id="\d+"(,what="[a-z]+")?\} [0-9.e+-]+\n$`).MatchString(line) {
+			t.Errorf("below the declaration of %s stands %q", declared, line)
+		}
+	}
+	for _, want := range []string{`rondo_tasks{loop="served",`, "} 4\n", `what="sleep"} 3` + "\n", `what="offload"} 1` + "\n"} {
+		if !strings.Contains(text, want) || values < 15 {
+			t.Errorf("%d values without %q:\n%s", values, want, text)
+		}
+	}
+}
+
+// TestTreeOfFewLines: a tree may be cut, and says so.
+func TestTreeOfFewLines(t *testing.T) {
+	l := &inspect.Loop{Name: "a"}
+	for i := range uint64(5000) {
+		l.Tasks = append(l.Tasks, &inspect.Task{ID: 1 + i, Name: fmt.Sprint("task ", i), State: "ready"})
+	}
+	var text strings.Builder
+	p := inspect.Picture{Loops: []*inspect.Loop{l}}
+	if err := p.WriteTree(&text, inspect.TreeOptions{All: true, MaxLines: 100}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text.String(), "\n"); n < 100 || n > 250 || !strings.HasSuffix(text.String(), "\n... more than 100 lines\n") {
+		t.Errorf("%d lines, the last %q", n, text.String()[text.Len()-40:])
 	}
 }
 

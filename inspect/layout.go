@@ -13,6 +13,7 @@ import (
 type offsets struct {
 	version uint32
 	list    uint64 // where the slice of its loops stands
+	home    string // the folder of its source; "" if it is not known
 	offsets [layout.Count]int
 }
 
@@ -40,11 +41,28 @@ func readLayout(p *goinspect.Program, at uint64) (offsets, bool) {
 	}
 	// The marker is a pointer to a function value, whose first word is the code.
 	var code [8]byte
-	if p.Memory().Read(goinspect.Uint64(b, layout.AtMarker), code[:]) != nil ||
-		p.Names() && !strings.HasSuffix(p.Func(goinspect.Uint64(code[:], 0)).Func, ".marker") {
+	if p.Memory().Read(goinspect.Uint64(b, layout.AtMarker), code[:]) != nil {
 		return offsets{}, false
 	}
+	marker := p.Func(goinspect.Uint64(code[:], 0))
+	if p.Names() && !strings.HasSuffix(marker.Func, ".marker") {
+		return offsets{}, false
+	}
+	if i := strings.LastIndexByte(marker.File, '/'); i > 0 {
+		out.home = marker.File[:i+1]
+	}
 	return out, true
+}
+
+// holds reports whether a file of source is one of package rondo, or of the packages
+// that the program calls.
+func (n *offsets) holds(file string) bool {
+	rest, ok := strings.CutPrefix(file, n.home)
+	if n.home == "" || !ok || strings.HasSuffix(rest, "_test.go") {
+		return false
+	}
+	folder, _, deeper := strings.Cut(rest, "/")
+	return !deeper || folder == "coro" || folder == "socket" || folder == "process" || folder == "signals" || folder == "sim"
 }
 
 // maxLoops bounds how many loops a program is believed to have.

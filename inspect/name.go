@@ -22,11 +22,12 @@ func (r *reader) name() {
 	for i, s := range r.tasks {
 		fns[i] = s.task.uint64(layout.TaskFn)
 	}
-	codes := r.many(fns, 8)
+	codes := make([]uint64, len(fns))
+	r.each(fns, 8, func(i int, code record) { codes[i] = goinspect.Uint64(code.b, 0) })
 	for i, n := range r.namesOf(r.tasks) {
 		s := r.tasks[i]
 		s.name = n
-		pc := goinspect.Uint64(codes[i].b, 0)
+		pc := codes[i]
 		if n.entry != 0 {
 			pc = n.entry
 		}
@@ -52,15 +53,13 @@ func (r *reader) namesOf(tasks []*seen) []named {
 	for i, s := range tasks {
 		rares[i] = s.task.uint64(layout.TaskExtra)
 	}
-	for i, rare := range r.many(rares, r.size(layout.ExtraSize)) {
-		if rare.b != nil {
-			cells[i] = rare.uint64(layout.ExtraName)
-			out[i].at, out[i].entry = cells[i], rare.uint64(layout.ExtraEntry)
-		}
-	}
-	for i, cell := range r.many(cells, 16) {
+	r.each(rares, r.size(layout.ExtraSize), func(i int, rare record) {
+		cells[i] = rare.uint64(layout.ExtraName)
+		out[i].at, out[i].entry = cells[i], rare.uint64(layout.ExtraEntry)
+	})
+	r.each(cells, 16, func(i int, cell record) {
 		out[i].text, out[i].length = goinspect.Uint64(cell.b, 0), goinspect.Uint64(cell.b, 8)
-	}
+	})
 	return out
 }
 

@@ -4,7 +4,10 @@ package inspect_test
 
 import (
 	"encoding/binary"
+	"runtime"
+	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/rondo-go/rondo/inspect"
 )
@@ -83,5 +86,43 @@ func TestNameChanges(t *testing.T) {
 	}
 	if seen["acceptor"] == 0 || seen["dead-b"] == 0 {
 		t.Errorf("names %v; want both", seen)
+	}
+}
+
+// TestPrintable: no text of the other program disturbs a terminal: names of
+// functions, files, types and the version are hostile here.
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	i := recorded(t)
+	d := damage(i, nil)
+	hostile := []string{"\x1b]2;x\a", "\x1b[2J", "\xff\xfe", "\u202e", "\x7f"}
+	for _, what := range []string{"main.waits", "main.readConn", "/main.go", runtime.Version(), "accounts"} {
+		for n, at := range i.find([]byte(what), 1) {
+			// The first letters stay: a version begins with go.
+			d.put(at+2, []byte(hostile[n%len(hostile)])[:min(len(hostile[n%len(hostile)]), len(what)-2)])
+		}
+	}
+	target, err := inspect.OpenMemory(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := target.Snapshot(inspect.Options{Stacks: true})
+	if err != nil || len(p.Loops) != 1 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	var text strings.Builder
+	if err := p.WriteTree(&text, inspect.TreeOptions{Full: true, All: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.WriteJSON(&text); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text.String(), "?"); n < 10 {
+		t.Errorf("%d characters were replaced; is anything hostile here?", n)
+	}
+	for at, c := range text.String() {
+		if c != '\n' && (!unicode.IsPrint(c) || c == unicode.ReplacementChar) {
+			t.Fatalf("%q is written: %q", c, text.String()[max(0, at-40):at+20])
+		}
 	}
 }

@@ -48,8 +48,14 @@ type nest struct {
 
 // readStacks is step 3.
 func (r *reader) readStacks() {
+	for from := 0; from < len(r.tasks); from += portion {
+		r.readStacksOf(r.tasks[from:min(from+portion, len(r.tasks))])
+	}
+}
+
+func (r *reader) readStacksOf(tasks []*seen) {
 	var gs, nested []goinspect.Goroutine
-	for _, s := range r.tasks {
+	for _, s := range tasks {
 		if r.wanted(s) {
 			gs = append(gs, goroutine(s.worker))
 			nested = append(nested, r.nested[s.addr]...)
@@ -57,28 +63,33 @@ func (r *reader) readStacks() {
 	}
 	stacks, of := r.program.Stacks(append(gs, nested...)), r.nest(nested)
 	of.stacks = stacks[len(gs):]
-	for _, s := range r.tasks {
-		if !r.wanted(s) {
-			continue
-		}
-		t, stack := s.info, stacks[0]
-		stacks = stacks[1:]
-		t.Goroutine, t.Thread, t.Cut = stack.Goroutine, stack.Thread, stack.Cut
-		t.Stack = r.framesOf(stack.Frames)
-		mine := of.first(len(r.nested[s.addr]))
-		if where(t.Stack) != resumes {
-			continue
-		}
-		chain, whole := r.chain(s, mine)
-		t.Partial = !whole
-		if len(chain) > 0 {
-			if innermost := chain[0]; innermost.State != goinspect.Waiting {
-				t.Thread = innermost.Thread
-			}
-			t.Stack = r.join(chain, t.Stack)
-			t.Cut = t.Cut || slices.ContainsFunc(chain, func(s goinspect.Stack) bool { return s.Cut })
+	for _, s := range tasks {
+		if r.wanted(s) {
+			r.setStack(s, stacks[0], of.first(len(r.nested[s.addr])))
+			stacks = stacks[1:]
 		}
 	}
+}
+
+// setStack says where s is, by the stacks of its goroutine and of the coroutines
+// nested in it.
+func (r *reader) setStack(s *seen, stack goinspect.Stack, nested nest) {
+	t := s.info
+	t.Goroutine, t.Thread, t.Cut = stack.Goroutine, stack.Thread, stack.Cut
+	t.Stack = r.framesOf(stack.Frames)
+	if where(t.Stack) != resumes {
+		return
+	}
+	chain, whole := r.chain(s, nested)
+	t.Partial = !whole
+	if len(chain) == 0 {
+		return
+	}
+	if innermost := chain[0]; innermost.State != goinspect.Waiting {
+		t.Thread = innermost.Thread
+	}
+	t.Stack = r.join(chain, t.Stack)
+	t.Cut = t.Cut || slices.ContainsFunc(chain, func(s goinspect.Stack) bool { return s.Cut })
 }
 
 // nest finds out who has resumed some coroutines.

@@ -39,8 +39,10 @@ var self struct {
 // its next turn; the caller blocks until then, and the program stops while its
 // stacks are read. A loop that has not answered within a second counts as held.
 // It fails if the processor is not a 64-bit little-endian one.
-func Snapshot() (*Picture, error) {
-	if p, err, ok := readSelf(); ok {
+func Snapshot() (*Picture, error) { return snapshot(Options{Stacks: true}) }
+
+func snapshot(o Options) (*Picture, error) {
+	if p, err, ok := readSelf(o); ok {
 		return p, err
 	}
 	return ask(answerTime)
@@ -49,13 +51,13 @@ func Snapshot() (*Picture, error) {
 // readSelf takes the picture of the calling program as if it were another. It
 // reports whether that can be done: it cannot if this package does not know the
 // release of Go, which asking does not need.
-func readSelf() (*Picture, error, bool) {
+func readSelf(o Options) (*Picture, error, bool) {
 	target := openSelf()
 	if target == nil {
 		return nil, nil, false
 	}
 	defer self.Unlock()
-	p, err := target.Snapshot(Options{Stacks: true})
+	p, err := target.Snapshot(o)
 	if err == nil && p.Missing != "" {
 		self.target, self.closed = nil, true
 		return nil, nil, false

@@ -43,9 +43,12 @@ type Loop struct {
 	// Exact says that nothing changed while the picture was taken. Otherwise
 	// Missed counts the tasks that started or ended meanwhile. What is said of a
 	// task is right either way, but tasks may be of different moments.
-	Exact  bool    `json:"exact"`
-	Missed int     `json:"missed,omitempty"`
-	Tasks  []*Task `json:"tasks"` // in the order in which they were started
+	Exact  bool `json:"exact"`
+	Missed int  `json:"missed,omitempty"`
+	// Omitted counts the tasks that are not in Tasks because a limit or a filter was
+	// given.
+	Omitted int     `json:"omitted,omitempty"`
+	Tasks   []*Task `json:"tasks"` // in the order in which they were started
 	// Cycles are tasks that wait for each other, each for the next and the last
 	// for the first.
 	Cycles [][]uint64 `json:"cycles,omitempty"`
@@ -53,18 +56,20 @@ type Loop struct {
 
 // A Task is one task of a loop.
 type Task struct {
-	ID        uint64        `json:"id"`
-	Name      string        `json:"name"`
-	Func      string        `json:"func"`              // the function that it runs
-	State     string        `json:"state"`             // new, ready, running or waiting
-	Waiting   string        `json:"waiting,omitempty"` // for what, in words
-	What      string        `json:"what,omitempty"`    // for what kind of thing
-	On        uint64        `json:"on,omitempty"`      // the task that can end the wait, if it is known
-	FD        int           `json:"fd,omitempty"`      // the descriptor that it waits for
-	Due       time.Duration `json:"due,omitempty"`     // how long until its timer
-	Parent    uint64        `json:"parent,omitempty"`  // the task that started it
-	Age       time.Duration `json:"age"`
-	Since     time.Duration `json:"since,omitempty"` // how long it has waited
+	ID      uint64        `json:"id"`
+	Name    string        `json:"name"`
+	Func    string        `json:"func"`              // the function that it runs
+	State   string        `json:"state"`             // new, ready, running or waiting
+	Waiting string        `json:"waiting,omitempty"` // for what, in words
+	What    string        `json:"what,omitempty"`    // for what kind of thing
+	On      uint64        `json:"on,omitempty"`      // the task that can end the wait, if it is known
+	FD      int           `json:"fd,omitempty"`      // the descriptor that it waits for
+	Due     time.Duration `json:"due,omitempty"`     // how long until its timer
+	Parent  uint64        `json:"parent,omitempty"`  // the task that started it
+	Age     time.Duration `json:"age"`
+	// Since is how long it has waited, by the loop's clock, which is read once a turn:
+	// it may be too long by the part of the turn that had passed.
+	Since     time.Duration `json:"since,omitempty"`
 	Switches  uint64        `json:"switches"`
 	Cancelled bool          `json:"cancelled,omitempty"`
 	// Owner is the scope that waits for its end; nil for the loop's root scope.
@@ -105,6 +110,9 @@ type Frame struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
 	Inlined bool   `json:"inlined,omitempty"`
+	// Rondo says that the code is Rondo's though the function's name is the
+	// program's: an iterator that was compiled into the program.
+	Rondo bool `json:"rondo,omitempty"`
 }
 
 // Held says what keeps a loop from turning.

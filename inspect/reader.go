@@ -45,6 +45,10 @@ type reader struct {
 	scopes map[uint64]record
 	nested map[uint64][]goinspect.Goroutine // those that are nested in a task
 	frames map[*goinspect.Frame][]Frame
+
+	data     []byte // for each
+	requests []goinspect.Request
+	places   []int
 }
 
 // A program is what is read: another one, or the calling one.
@@ -124,7 +128,10 @@ func (r *reader) once() (*Loop, bool) {
 	}
 	l := r.summary(before, after)
 	l.Missed = missed
-	l.Exact = missed == 0 && !moved && len(r.tasks) == l.count(before) &&
+	if n := r.options.MaxTasks; n > 0 && len(r.tasks)+missed >= n {
+		l.Omitted = max(0, l.count(before)-n)
+	}
+	l.Exact = missed == 0 && !moved && len(r.tasks)+l.Omitted == l.count(before) &&
 		before.uint64(layout.LoopSteps) == after.uint64(layout.LoopSteps) && before.uint64(layout.LoopSpawned) == after.uint64(layout.LoopSpawned)
 	for _, s := range r.tasks {
 		l.Tasks = append(l.Tasks, s.info)
@@ -181,6 +188,33 @@ func (r *reader) many(addrs []uint64, n int) []record {
 	return out
 }
 
+// portion is how many records are read at a time where they are not kept.
+const portion = 4096
+
+// each reads records as many does, a portion at a time, and calls f for each that is
+// there. The record is gone after that.
+func (r *reader) each(addrs []uint64, n int, f func(i int, t record)) {
+	if len(r.data) < n*portion {
+		r.data = make([]byte, n*portion)
+	}
+	for from := 0; from < len(addrs); from += portion {
+		some := addrs[from:min(from+portion, len(addrs))]
+		r.requests, r.places = r.requests[:0], r.places[:0]
+		for i, at := range some {
+			if at != 0 {
+				r.requests = append(r.requests, goinspect.Request{Addr: at, Data: r.data[i*n : (i+1)*n : (i+1)*n]})
+				r.places = append(r.places, from+i)
+			}
+		}
+		r.program.Memory().ReadMany(r.requests)
+		for i := range r.requests {
+			if r.requests[i].OK {
+				f(r.places[i], record{r.layout, r.requests[i].Data})
+			}
+		}
+	}
+}
+
 // size returns a record's size.
 func (r *reader) size(which int) int { return r.layout.offsets[which] }
 
@@ -196,7 +230,7 @@ func (r *reader) strings(addrs, lengths []uint64) []string {
 	r.program.Memory().ReadMany(requests)
 	for i := range requests {
 		if requests[i].OK {
-			out[i] = printable(string(requests[i].Data))
+			out[i] = goinspect.Printable(string(requests[i].Data))
 		}
 	}
 	return out
@@ -217,6 +251,9 @@ func (r *reader) walk(head record) (out, workers []uint64) {
 	}
 	known := make(map[uint64]bool)
 	limit := int(head.uint64(layout.LoopLive)) + 1000
+	if n := r.options.MaxTasks; n > 0 {
+		limit = min(limit, n)
+	}
 	breaks := 0
 	for at := start; at != 0 && !known[at] && len(out) < limit; {
 		t, ok := read(at)
@@ -282,106 +319,6 @@ func (r *reader) readTasks(addrs, workers []uint64) {
 		s.info = &Task{}
 		r.byAddr[s.addr] = s
 	}
-}
-
-// owners returns for each task the number of the one that owns the list in which it
-// waits: what holds a lock, or is joined. The number is read with the list, because
-// another task may have taken the owner's place in memory by then.
-func (r *reader) owners(tasks []*seen) []uint64 {
-	addrs := make([]uint64, len(tasks))
-	for i, s := range tasks {
-		if s.list.b != nil {
-			addrs[i] = s.list.uint64(layout.ListOwner)
-		}
-	}
-	out := make([]uint64, len(tasks))
-	for i, t := range r.many(addrs, r.size(layout.TaskSize)) {
-		if t.b != nil && r.mine(t) {
-			out[i] = t.uint64(layout.TaskID)
-		}
-	}
-	return out
-}
-
-// confirm is step 4. It drops the tasks that are gone, and returns how many they
-// were, and whether any task ran meanwhile.
-func (r *reader) confirm() (missed int, moved bool) {
-	// Before the rest: a name is of the same moment as the wait of a task that has
-	// not moved after it was read.
-	r.confirmNames()
-	addrs := make([]uint64, len(r.tasks))
-	workers := make([]uint64, len(r.tasks))
-	for i, s := range r.tasks {
-		addrs[i], workers[i] = s.addr, s.task.uint64(layout.TaskWorker)
-	}
-	again := r.many(addrs, r.size(layout.TaskSize))
-	with := r.many(workers, r.size(layout.WorkerSize))
-	owned := r.owned(r.tasks)
-	kept := r.tasks[:0]
-	for i, s := range r.tasks {
-		t, w := again[i], with[i]
-		if t.b == nil || !r.mine(t) || t.uint64(layout.TaskID) != s.task.uint64(layout.TaskID) {
-			missed++
-			delete(r.byAddr, s.addr)
-			continue
-		}
-		kept = append(kept, s)
-		same := !s.moved && t.uint64(layout.TaskWorker) == s.task.uint64(layout.TaskWorker) && t.byte(layout.TaskState) == s.task.byte(layout.TaskState)
-		if same && s.worker.b != nil {
-			same = w.b != nil && w.uint64(layout.WorkerJob) == s.addr && sameWait(w, s.worker)
-		}
-		if same && s.worker.b == nil && t.uint64(layout.TaskWorker) != 0 {
-			same = false
-		}
-		if !same || !owned[i] {
-			moved = true
-			s.info.forget()
-		}
-	}
-	clear(r.tasks[len(kept):])
-	r.tasks = kept
-	return missed, moved
-}
-
-// owned reports for each task whether the list in which it waits has the same owner
-// as before: a lock may pass to another while a task goes on waiting for it.
-func (r *reader) owned(tasks []*seen) []bool {
-	lists := make([]uint64, len(tasks))
-	for i, s := range tasks {
-		if s.list.b != nil {
-			lists[i] = s.worker.uint64(layout.WorkerList)
-		}
-	}
-	out := make([]bool, len(tasks))
-	again := make([]*seen, len(tasks))
-	for i, l := range r.many(lists, r.size(layout.ListSize)) {
-		again[i] = &seen{list: l}
-	}
-	for i, id := range r.owners(again) {
-		s, list := tasks[i], again[i].list
-		out[i] = s.list.b == nil || list.b != nil && id == s.owner && list.uint64(layout.ListOwner) == s.list.uint64(layout.ListOwner)
-	}
-	return out
-}
-
-// sameWait reports whether a worker has not switched between two readings, and waits
-// for the same.
-func sameWait(a, b record) bool {
-	for _, word := range [...]int{layout.WorkerSwitches, layout.WorkerList, layout.WorkerOn, layout.WorkerSince, layout.WorkerInner} {
-		if a.uint64(word) != b.uint64(word) {
-			return false
-		}
-	}
-	at, n := a.pair(layout.WorkerWhat)
-	other, m := b.pair(layout.WorkerWhat)
-	return at == other && n == m
-}
-
-// forget takes back what is true of a task only while it does not run.
-func (t *Task) forget() {
-	t.Moved = true
-	t.Waiting, t.What, t.On, t.FD, t.Due, t.Since = "", "", 0, 0, 0, 0
-	t.Stack, t.Cut, t.Partial, t.Goroutine, t.Thread, t.Scopes = nil, false, false, 0, 0, nil
 }
 
 // summary is the loop's own part of the picture.

@@ -5,7 +5,10 @@ package inspect_test
 import (
 	"context"
 	"fmt"
+	"iter"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,4 +67,45 @@ func TestWaitsForPull(t *testing.T) {
 			t.Errorf("#%d waits for %q on #%d, descriptor %d; want the task that sleeps", k.ID, k.Waiting, k.On, k.FD)
 		}
 	})
+}
+
+// TestInlinedIterator: a function of Rondo's that was compiled into the program is
+// not taken for the program's, though it is called as if it were.
+func TestInlinedIterator(t *testing.T) {
+	pictured(t, func(ctx context.Context, ready func()) error {
+		q := rondo.NewQueue[int](0)
+		ready()
+		collect(q.All(ctx))
+		return nil
+	}, func(l *inspect.Loop) {
+		k := task(t, l, "first")
+		if own := inspect.Own(k.Stack); k.What != "get" || len(own) == 0 || !strings.HasSuffix(own[0].Func, ".collect") {
+			t.Errorf("the program's innermost call is %+v; want collect", own)
+		}
+	})
+}
+
+//go:noinline
+func collect(seq iter.Seq[int]) {
+	for range seq {
+		runtime.Gosched()
+	}
+}
+
+// TestRondosFiles: which files are Rondo's, and not the program's.
+func TestRondosFiles(t *testing.T) {
+	const home = "/go/pkg/rondo@v1.2.3/"
+	for file, want := range map[string]bool{
+		home + "queue.go": true, home + "coro/pull.go": true, home + "signals/notify.go": true,
+		home + "queue_test.go": false, home + "examples/chat/main.go": false, home + "inspect/testdata/target/main.go": false, "/home/me/queue.go": false,
+	} {
+		if got := inspect.Holds(home, file); got != want || inspect.Holds("", file) {
+			t.Errorf("%s: %v; want %v, and nothing without a folder", file, got, want)
+		}
+	}
+	if f := (inspect.Frame{Func: "main.main.All.func1"}); !f.Own() {
+		t.Error("a function of main is not the program's")
+	} else if f.Rondo = true; f.Own() {
+		t.Error("code of Rondo's is the program's")
+	}
 }

@@ -18,6 +18,7 @@ func (r *reader) framesOf(frames []goinspect.Frame) []Frame {
 	out := make([]Frame, len(frames))
 	for i, f := range frames {
 		out[i] = Frame{Func: f.Func, File: f.File, Line: f.Line, Inlined: f.Inlined}
+		out[i].Rondo = out[i].Own() && r.layout.holds(f.File)
 	}
 	r.frames[&frames[0]] = out
 	return out
@@ -34,7 +35,7 @@ var library = []string{"runtime", "iter", "syscall", "sync", "time", "internal"}
 // standard library below it.
 func (f Frame) Own() bool {
 	pkg := f.Package()
-	if pkg == module {
+	if pkg == module || f.Rondo {
 		return false
 	}
 	if rest, ok := strings.CutPrefix(pkg, module+"/"); ok {

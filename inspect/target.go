@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -25,6 +26,9 @@ type Options struct {
 	// StacksOf asks for the stacks of the tasks with these numbers, in every loop,
 	// if Stacks is false.
 	StacksOf []uint64
+	// MaxTasks is how many tasks of each loop are read at most; 0 for all. Others are
+	// counted in Loop.Omitted.
+	MaxTasks int
 }
 
 // OpenProcess opens a live process, which it neither stops nor asks. It works on
@@ -87,8 +91,11 @@ func (t *Target) stopped() bool {
 // find looks for Rondo in the program.
 func (t *Target) find(m goinspect.Memory) error {
 	p, err := goinspect.Open(m)
-	if err != nil {
+	if errors.Is(err, goinspect.ErrNotGo) {
 		return fmt.Errorf("%s has no Rondo in it: %w", t.name, err)
+	}
+	if err != nil {
+		return err
 	}
 	t.program = p
 	newer := false
@@ -134,6 +141,7 @@ func (e endedError) Is(target error) bool { return target == os.ErrProcessDone }
 // Snapshot takes a picture. If the process has ended or has become another program,
 // also while it was read, the error is os.ErrProcessDone for errors.Is.
 func (t *Target) Snapshot(o Options) (*Picture, error) {
+	t.program.Forget()
 	p := &Picture{PID: t.pid, Go: t.program.Version, Taken: time.Now(), Loops: []*Loop{}}
 	for i := range t.layouts {
 		loops, ok := t.layouts[i].loops(t.program)

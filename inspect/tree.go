@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -15,6 +16,8 @@ type TreeOptions struct {
 	// All writes each task. Otherwise tasks that look alike are written once, with
 	// their number.
 	All bool
+	// MaxLines is how many lines are written at most, or a few more; 0 for all.
+	MaxLines int
 }
 
 // alike is how many tasks of one scope that look alike are written one by one.
@@ -24,10 +27,11 @@ const alike = 4
 // it is in, and the branches of a scope are the tasks that it owns. Below a task is
 // its stack, the innermost call first. An error is that of w.
 func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
-	out := bufio.NewWriter(w)
+	lines := &counter{w: w, left: o.MaxLines}
+	out := bufio.NewWriterSize(lines, 1<<10)
 	p.writeHead(out)
 	for _, l := range p.Loops {
-		t := tree{out: out, loop: l, options: o, owned: make(map[ScopeID][]*Task), byID: make(map[uint64]*Task, len(l.Tasks)), shapes: make(map[*Frame]string)}
+		t := tree{out: out, lines: lines, loop: l, options: o, owned: make(map[ScopeID][]*Task), byID: make(map[uint64]*Task, len(l.Tasks)), shapes: make(map[*Frame]string)}
 		fmt.Fprintln(out)
 		_ = l.WriteHead(out, o.Full)
 		var roots []*Task
@@ -48,7 +52,22 @@ func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
 		t.tasks(roots, "", true)
 		_ = l.WriteCycles(out)
 	}
-	return out.Flush()
+	err := out.Flush()
+	if o.MaxLines > 0 && lines.left <= 0 && err == nil {
+		_, err = fmt.Fprintf(w, "... more than %s\n", count(o.MaxLines, "line"))
+	}
+	return err
+}
+
+// A counter counts the lines that are written to w.
+type counter struct {
+	w    io.Writer
+	left int
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	c.left -= bytes.Count(b, []byte("\n"))
+	return c.w.Write(b)
 }
 
 // unseen is the depth of a scope whose host ran meanwhile. The host's scopes are
@@ -147,6 +166,7 @@ func (l *Loop) label(id uint64) string {
 
 type tree struct {
 	out     *bufio.Writer
+	lines   *counter
 	loop    *Loop
 	options TreeOptions
 	owned   map[ScopeID][]*Task
@@ -177,6 +197,9 @@ func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 		}
 	}
 	for i, l := range lines {
+		if t.options.MaxLines > 0 && t.lines.left <= 0 {
+			return
+		}
 		branch, below := "├─ ", "│  "
 		if last && i == len(lines)-1 {
 			branch, below = "└─ ", "   "

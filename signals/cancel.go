@@ -30,40 +30,50 @@ func Cancel(ctx context.Context, body func(ctx context.Context) error, sigs ...o
 		panic("rondo: signals.Cancel with a nil body")
 	}
 	check("Cancel", sigs)
+	var f first
+	defer f.release()
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		f.catch(g, g.Cancel, sigs)
+		return body(g)
+	})
+}
+
+// first catches the first of some signals.
+type first struct {
+	trap    *trap.Trap
+	waiting bool
+}
+
+// catch calls came on the loop when the first of the signals comes, and leaves those
+// after it to the system. In a simulation none comes. Nothing waits for a signal as far
+// as a deadlock is concerned: it can only end what runs.
+func (f *first) catch(ctx context.Context, came func(err error), sigs []os.Signal) {
+	loop := kernel.Of(ctx)
+	if loop.Driver().Virtual() {
+		return
+	}
 	if len(sigs) == 0 {
 		sigs = []os.Signal{os.Interrupt, syscall.SIGTERM}
 	}
-	loop := kernel.Of(ctx)
-	var t *trap.Trap
-	waiting := false // for the first signal
-	stopWaiting := func() {
-		if waiting {
-			waiting = false
-		}
+	f.waiting = true
+	f.trap = trap.Hold(true, func(d *trap.Delivery) bool {
+		return loop.Post(func() {
+			if !f.waiting {
+				// It came as the scope was left, so it is not for this scope.
+				d.Return()
+				return
+			}
+			f.waiting = false
+			d.Use()
+			came(Error{Sig: d.Sig})
+		}) == nil
+	}, sigs...)
+}
+
+// release catches no more signals.
+func (f *first) release() {
+	if f.trap != nil {
+		f.trap.Release()
 	}
-	defer func() {
-		if t != nil {
-			t.Release()
-			stopWaiting()
-		}
-	}()
-	return rondo.Group(ctx, func(g *rondo.Scope) error {
-		if loop.Driver().Virtual() {
-			return body(g)
-		}
-		waiting = true // a signal can only cancel, so it does not hide a deadlock
-		t = trap.Hold(true, func(d *trap.Delivery) bool {
-			return loop.Post(func() {
-				if !waiting {
-					// It came as the scope was left, so it is not for this scope.
-					d.Return()
-					return
-				}
-				stopWaiting()
-				d.Use()
-				g.Cancel(Error{Sig: d.Sig})
-			}) == nil
-		}, sigs...)
-		return body(g)
-	})
+	f.waiting = false
 }

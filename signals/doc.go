@@ -10,12 +10,16 @@
 //		return rondo.Check(ctx) // the sequence ends when ctx is cancelled
 //	})
 //
-// A program that only has to end on Ctrl-C needs neither. Set the field Interrupt of
-// rondo.Runner: the first signal then cancels every task, and the second has its
-// default effect. Cancel does the same for a part of a program.
+// How a program ends on Ctrl-C or SIGTERM; each time the second signal has its default
+// effect:
+//
+//   - Use Serve if it is a server whose connections may go on for a while.
+//   - Use the field Interrupt of rondo.Runner if the signal is to cancel every task at
+//     once, and clean-up is all that is left to do.
+//   - Use Cancel for the same in a part of a program.
 //
 // The package uses os/signal, and what os/signal says about particular signals holds
-// here. Each catcher gets one copy of a signal: each Notify, each Cancel, a Runner
+// here. Each catcher gets one copy of a signal: each Notify, Cancel and Serve, a Runner
 // with Interrupt, and each channel of os/signal. In a simulation there are no
-// signals: Notify waits and Cancel runs its body.
+// signals: Notify waits, and Cancel and Serve run until they end by themselves.
 package signals

@@ -5,8 +5,10 @@ package signals_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/signals"
@@ -53,4 +55,35 @@ func ExampleCancel() {
 	// Output:
 	// rondo: ended by a signal: interrupt
 	// <nil>
+}
+
+// A server that ends in order: when the signal comes, those who are served may go on
+// for five seconds.
+func ExampleServe() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		var s clock // a *socket.Server in a real program, with its listener
+		return signals.Serve(ctx, &s, nil, 5*time.Second)
+	})
+	fmt.Println(err)
+	// Output:
+	// serving
+	// shutting down because of terminated
+	// <nil>
+}
+
+// clock is a server without connections.
+type clock struct{ closed rondo.Event }
+
+func (c *clock) Serve(ctx context.Context, _ net.Listener) error {
+	fmt.Println("serving")
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		return err
+	}
+	return c.closed.Wait(ctx)
+}
+
+func (c *clock) Shutdown(ctx context.Context) error {
+	fmt.Println("shutting down because of", signals.Received(ctx))
+	c.closed.Set()
+	return nil
 }

@@ -235,6 +235,19 @@ func oneTerm(err error) error {
 
 // children are what a process of its own does.
 var children = map[string]func() error{
+	"serve": func() error {
+		return rondo.Run(context.Background(), func(ctx context.Context) error {
+			s := &service{serving: func(context.Context) error { return raise(syscall.SIGTERM) }, needs: time.Hour}
+			rondo.Go(ctx, func(ctx context.Context) error {
+				if err := s.down.Wait(ctx); err != nil {
+					return err
+				}
+				fmt.Println("shutting down")
+				return raise(syscall.SIGTERM)
+			})
+			return signals.Serve(ctx, s, nil, time.Hour)
+		})
+	},
 	"left": func() error {
 		return rondo.Run(context.Background(), func(ctx context.Context) error {
 			seq := signals.Notify(ctx, syscall.SIGTERM)

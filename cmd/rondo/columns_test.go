@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -48,5 +49,15 @@ func TestFit(t *testing.T) {
 		if got := fmt.Sprint(fit(cs, test.need, test.width)); got != test.want {
 			t.Errorf("on %d for %v: %s, want %s", test.width, test.need, got, test.want)
 		}
+	}
+}
+
+// TestAlignWide: one very wide cell does not widen its column for all rows.
+func TestAlignWide(t *testing.T) {
+	wide := strings.Repeat("w", 512)
+	got := align([][]string{{"a", "1"}, {wide, "2"}, {"bcd", "3"}})
+	blanks := strings.Repeat(" ", widest)
+	if got[0] != "a"+blanks[1:]+"   1" || got[1] != wide+"   2" || got[2] != "bcd"+blanks[3:]+"   3" {
+		t.Errorf("%q", got)
 	}
 }

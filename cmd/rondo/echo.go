@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/signals"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -24,6 +25,7 @@ type echoServer struct {
 	console *console
 	addr    string
 	grace   time.Duration
+	server  socket.Server
 
 	begun  time.Time
 	ender  string
@@ -66,25 +68,8 @@ func (e *echoServer) main(ctx context.Context) error {
 		return listenError(e.addr, err)
 	}
 	e.begun = rondo.Now(ctx)
-	server := &socket.Server{Handler: e.handle, OnError: e.trouble}
-	err = rondo.Group(ctx, func(g *rondo.Scope) error {
-		interrupted := onInterrupt(g)
-		if err := e.console.print(fmt.Sprintf("Listening on %s. Ctrl-C ends it.\n", l.Addr())); err != nil {
-			return errors.Join(err, l.Close())
-		}
-		g.Go(func(ctx context.Context) error {
-			if err := server.Serve(ctx, l); !errors.Is(err, socket.ErrServerClosed) {
-				return err
-			}
-			return nil
-		}).SetName("server")
-		var err error
-		if e.ender, err = interrupted(); err != nil {
-			return err
-		}
-		return e.shutdown(g, server)
-	})
-	if err != nil {
+	e.server = socket.Server{Handler: e.handle, OnError: e.trouble}
+	if err := signals.Serve(ctx, e, l, e.grace); err != nil {
 		return err
 	}
 	return e.say(e.summary(rondo.Now(ctx)))
@@ -99,21 +84,21 @@ func (e *echoServer) say(text string) error {
 	return e.console.print(text)
 }
 
-// shutdown lets the connections finish, and ends them when the grace is over.
-func (e *echoServer) shutdown(ctx context.Context, server *socket.Server) error {
-	n := server.Conns()
-	closing := rondo.Go(ctx, func(ctx context.Context) error {
-		err := rondo.Timeout(ctx, e.grace, server.Shutdown)
-		if errors.Is(err, context.DeadlineExceeded) {
-			return nil
-		}
-		return err
-	})
-	// What follows is said when no more connections are accepted.
-	if err := rondo.Yield(ctx); err != nil {
-		return err
+// Serve says that it serves, when Ctrl-C ends it in order from then on.
+func (e *echoServer) Serve(ctx context.Context, l net.Listener) error {
+	if err := e.console.print(fmt.Sprintf("Listening on %s. Ctrl-C ends it.\n", l.Addr())); err != nil {
+		return errors.Join(err, l.Close())
 	}
-	if n > 0 {
+	return e.server.Serve(ctx, l)
+}
+
+// Shutdown lets the connections finish, and ends them when the grace is over.
+func (e *echoServer) Shutdown(ctx context.Context) error {
+	e.ender = signalName(signals.Received(ctx))
+	n := e.server.Conns()
+	closing := rondo.Go(ctx, e.server.Shutdown)
+	// What follows is said when no more connections are accepted.
+	if err := rondo.Yield(ctx); err == nil && n > 0 {
 		err := e.say(fmt.Sprintf("%s: %s may go on for %s; the next Ctrl-C ends all at once.\n", e.ender, plural(n, "connection"), long(e.grace)))
 		if err != nil {
 			return err

@@ -18,11 +18,16 @@ func onInterrupt(ctx context.Context) (wait func() (name string, err error)) {
 	caught := signals.Notify(ctx, os.Interrupt, syscall.SIGTERM)
 	return func() (string, error) {
 		for s := range caught {
-			if s == os.Interrupt {
-				return "Ctrl-C", nil
-			}
-			return "SIGTERM", nil
+			return signalName(s), nil
 		}
 		return "", rondo.Check(ctx)
 	}
+}
+
+// signalName returns what to call a signal that ends the program.
+func signalName(s os.Signal) string {
+	if s == os.Interrupt {
+		return "Ctrl-C"
+	}
+	return "SIGTERM"
 }

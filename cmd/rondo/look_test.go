@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"reflect"
@@ -25,11 +24,9 @@ func pictureOf(t *testing.T, want int, args ...string) *inspect.Picture {
 	if status != want || err != "" {
 		t.Fatalf("rondo %s: status %d, error %q", args, status, err)
 	}
-	p := new(inspect.Picture)
-	d := json.NewDecoder(strings.NewReader(out))
-	d.DisallowUnknownFields()
-	if err := d.Decode(p); err != nil {
-		t.Fatal(err)
+	p, failed := inspect.ReadJSON(strings.NewReader(out))
+	if failed != nil {
+		t.Fatal(failed)
 	}
 	// What was read is the whole of what was written.
 	var again bytes.Buffer
@@ -133,8 +130,8 @@ func TestPsOfDemo(t *testing.T) {
 func TestTree(t *testing.T) {
 	p := startWaits(t)
 	status, out, err := invoke("tree", p.pid())
-	if status != exitFailed || err != "" {
-		t.Errorf("status %d, error %q; want 1 for the ring, and no error", status, err)
+	if status != exitCycle || err != "" {
+		t.Errorf("status %d, error %q; want 3 for the ring, and no error", status, err)
 	}
 	for _, want := range []string{
 		`(?m)^process \d+, go1\.\S+: \d+ tasks in 1 loop$`,
@@ -154,7 +151,7 @@ func TestTree(t *testing.T) {
 	if _, full, _ := invoke("tree", p.pid(), "--full"); !strings.Contains(full, "rondo.Sleep ") {
 		t.Errorf("no call of Rondo with --full:\n%s", full)
 	}
-	if l := pictureOf(t, exitFailed, "tree", "--json", p.pid()).Loops[0]; len(l.Cycles) != 1 {
+	if l := pictureOf(t, exitCycle, "tree", "--json", p.pid()).Loops[0]; len(l.Cycles) != 1 {
 		t.Errorf("the cycles are %v", l.Cycles)
 	}
 }
@@ -178,7 +175,10 @@ func TestHeldFirst(t *testing.T) {
 	for !strings.Contains(out, "HELD") { // it is held when it has been for a while
 		_, out, _ = invoke("ps", p.pid())
 	}
-	_, tree, _ := invoke("tree", p.pid())
+	held, tree, _ := invoke("tree", p.pid())
+	if held != exitHeld {
+		t.Errorf("the tree's exit status is %d; want %d", held, exitHeld)
+	}
 	_, tree, _ = strings.Cut(tree, "\n\n")
 	for _, text := range []string{out, tree} {
 		lines := strings.Split(text, "\n")
@@ -272,5 +272,59 @@ func TestPsCut(t *testing.T) {
 	}
 	if cutRows == 0 {
 		t.Errorf("nothing is cut in\n%s", s.text())
+	}
+}
+
+// TestPsChoice: which tasks are shown, in what order, and how many.
+func TestPsChoice(t *testing.T) {
+	p := startWaits(t)
+	names := func(args ...string) (out []string) {
+		for _, task := range pictureOf(t, exitDone, append([]string{"ps", "--json"}, append(args, p.pid())...)...).Loops[0].Tasks {
+			out = append(out, task.Name)
+		}
+		return out
+	}
+	if got := names("--filter", "DEAD"); !slices.Equal(got, []string{"dead-a", "dead-b"}) && !slices.Equal(got, []string{"dead-a", "dead-b", "joiner"}) {
+		t.Errorf("those with dead in their row: %v", got)
+	}
+	if got := names("--sort", "name", "--limit", "3"); !slices.Equal(got, []string{"acceptor", "dead-a", "dead-b"}) {
+		t.Errorf("the first three by name: %v", got)
+	}
+	_, out, _ := invoke("ps", "--limit", "2", p.pid())
+	if !strings.Contains(out, "\nand 9 more tasks\n") {
+		t.Errorf("2 of 11 tasks are\n%s", out)
+	}
+	for group, want := range map[string]string{
+		"wait": `(?m)^ +4 +\S+s +\S+s   #1 main +sleep$`, "func": `(?m)^ +1 +\S+s +\S+s   #1 main +main\.waits$`,
+		"scope": `(?m)^ +10 +\S+s +\S+s   #\d+ \S+ +group of #1 main$`, "stack": `(?m)^ +1 +\S+s +\S+s   #4 sleeper +main\.waits\.func1\.1\.4;main\.deep;main\.deep;main\.deep;main\.deep;main\.deep;main\.deep;main\.nap$`,
+	} {
+		if _, out, _ := invoke("ps", "--group", group, p.pid()); !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("by %s no line is as %s:\n%s", group, want, out)
+		}
+	}
+	if _, out, _ := invoke("ps", "--group", "wait", "--limit", "1", p.pid()); !regexp.MustCompile(`(?m)^ +\.\.\. +\d more groups$`).MatchString(out) {
+		t.Errorf("of one group:\n%s", out)
+	}
+}
+
+// TestProcesses: without a process, those that use Rondo are listed.
+func TestProcesses(t *testing.T) {
+	p := startTarget(t, "idle")
+	status, out, err := invoke("ps")
+	if status != exitDone || err != "" || !regexp.MustCompile(`(?m)^ *`+p.pid()+` +go1\.\S+ +1 +1   turns +/\S+$`).MatchString(out) {
+		t.Errorf("status %d, error %q; no line is that of process %s:\n%s", status, err, p.pid(), out)
+	}
+}
+
+// TestFlame: the drawing, or lines for other tools.
+func TestFlame(t *testing.T) {
+	p := startWaits(t)
+	status, out, err := invoke("flame", p.pid())
+	if status != exitDone || err != "" || !strings.HasPrefix(out, "<svg ") || !strings.Contains(out, "<title>main.readConn: 1 task, ") {
+		t.Errorf("status %d, error %q\n%s", status, err, out)
+	}
+	status, out, err = invoke("flame", "--folded", "--by", "time", p.pid())
+	if status != exitDone || err != "" || !regexp.MustCompile(`(?m)^main\.waits\.func1\.1\.2;main\.both;\[lock "audit"\] \d+$`).MatchString(out) {
+		t.Errorf("status %d, error %q\n%s", status, err, out)
 	}
 }

@@ -3,7 +3,8 @@
 // Each verb is a file of its name, and gets a console to write to and what
 // follows the verb on the command line. It returns an error of one sentence that
 // says what to do; run puts the command's name before it and makes it the exit
-// status: 2 if the command line was not understood, 1 if anything else failed.
+// status: 2 if the command line was not understood, 1 if anything else failed. What
+// the verb tree finds has statuses of its own.
 package main
 
 import (
@@ -21,6 +22,8 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
+	exitCycle  = 3 // tasks wait for each other in a cycle
+	exitHeld   = 4 // a loop does not turn
 )
 
 // A console is where a verb writes: what was asked for to out, what went wrong
@@ -43,6 +46,7 @@ func verbs() []verb {
 		{"ps", "the tasks of a live process or a core file", psUsage, runPs},
 		{"tree", "the same tasks as a tree, with their stacks", treeUsage, runTree},
 		{"top", "the same tasks on a live screen", topUsage, runTop},
+		{"flame", "a flame graph of where the same tasks are, as SVG", flameUsage, runFlame},
 		{"trace", "run a program and write a timeline of its tasks", traceUsage, runTrace},
 		{"help", `the commands, or one of them: rondo help demo`, helpUsage, runHelp},
 		{"version", "the version of this program", versionUsage, runVersion},

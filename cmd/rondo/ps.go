@@ -11,36 +11,58 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-const psUsage = `Usage: rondo ps [--json] PID
-       rondo ps [--json] --core FILE [--exe FILE]
+const psUsage = `Usage: rondo ps
+       rondo ps [flags] PID
+       rondo ps [flags] --core FILE [--exe FILE]
 
 It lists the tasks of a live process that uses Rondo, or of a core file: what
 each waits for, since when, and how often it has run. It works on any Rondo
 process: no special build, no pause, and also if its loop hangs. Then the task
 that holds the loop comes first, with its stack. What a task waits for is not
-known if it ran while the picture was taken.
+known if it ran while the picture was taken. Without a PID it lists the
+processes that use Rondo.
 
-  --json        everything that is known, stacks included, as JSON
-  --core FILE   a core file instead of a process
-  --exe FILE    the program of the core, if it is not where it was
+  --filter TEXT   only tasks whose row contains the text
+  --sort KEY      by id (as without it), name, since, age or switches; the most
+                  first
+  --limit N       N tasks of each loop, or N groups
+  --group KEY     groups instead of tasks, the largest first, by what they wait
+                  for (wait), what they run (func), where they are (stack) or
+                  what owns them (scope)
+  --json          everything that is known, stacks included, as JSON
+  --core FILE     a core file instead of a process
+  --exe FILE      the program of the core, if it is not where it was
 
 It needs the rights of a debugger: your own processes, where the system lets
 users trace them, or root. Linux only.
 `
 
 func runPs(c *console, args []string) error {
+	if len(args) == 0 {
+		return runProcesses(c)
+	}
 	l := look{options: options{verb: "ps"}}
+	var ch choice
+	ch.flags(&l.options)
 	l.flag(&l.json, "json")
 	l.cores()
 	if err := l.parse(args); err != nil {
 		return err
 	}
-	p, err := l.take(inspect.Options{Stacks: l.json})
+	if l.json && ch.group != "" {
+		return usagef("it is either --json, which has each task, or --group")
+	}
+	p, err := l.take(inspect.Options{Stacks: l.json || ch.group == string(inspect.ByStack)})
 	if err != nil {
 		return err
 	}
+	ch.apply(p)
 	return l.show(c, p, func(out *bufio.Writer) error {
-		writeTable(out, p, columns(c.out))
+		if ch.group != "" {
+			ch.writeGroups(out, p, columns(c.out))
+		} else {
+			writeTable(out, p, columns(c.out))
+		}
 		return nil
 	})
 }
@@ -49,6 +71,21 @@ func runPs(c *console, args []string) error {
 // wide, or 0 for none: there lines are cut. A Writer that fails says so at its
 // Flush.
 func writeTable(out *bufio.Writer, p *inspect.Picture, width int) {
+	writeLoops(out, p, func(l *inspect.Loop) {
+		rows := [][]string{{"#", "NAME", "STATE", "WAITS FOR", "SINCE", "AGE", "SWITCHES", "FUNCTION"}}
+		for _, t := range l.Tasks {
+			rows = append(rows, row(t))
+		}
+		writeRows(out, rows, []int{0, 4, 5, 6}, width)
+		if l.Omitted > 0 {
+			fmt.Fprintf(out, "and %s\n", plural(l.Omitted, "more task"))
+		}
+	})
+}
+
+// writeLoops writes what is to be known of the program and of each loop, around
+// what write writes of the loop.
+func writeLoops(out *bufio.Writer, p *inspect.Picture, write func(l *inspect.Loop)) {
 	_ = p.WriteNotes(out)
 	if len(p.Loops) == 0 {
 		fmt.Fprintln(out, "No loop is running in it.")
@@ -58,20 +95,21 @@ func writeTable(out *bufio.Writer, p *inspect.Picture, width int) {
 			fmt.Fprintln(out)
 		}
 		_ = l.WriteHead(out, false)
-		rows := [][]string{{"#", "NAME", "STATE", "WAITS FOR", "SINCE", "AGE", "SWITCHES", "FUNCTION"}}
-		for _, t := range l.Tasks {
-			rows = append(rows, row(t))
-		}
-		for _, numbers := range []int{0, 4, 5, 6} {
-			toRight(rows, numbers)
-		}
-		for _, line := range align(rows) {
-			if width > 0 {
-				line = cut(line, width)
-			}
-			fmt.Fprintln(out, line)
-		}
+		write(l)
 		_ = l.WriteCycles(out)
+	}
+}
+
+// writeRows writes rows in columns, some of which are numbers.
+func writeRows(out *bufio.Writer, rows [][]string, numbers []int, width int) {
+	for _, column := range numbers {
+		toRight(rows, column)
+	}
+	for _, line := range align(rows) {
+		if width > 0 {
+			line = cut(line, width)
+		}
+		fmt.Fprintln(out, line)
 	}
 }
 

@@ -4,6 +4,10 @@ package main
 
 import "strings"
 
+// widest is how wide a cell may be that widens its column. One that is wider moves
+// the rest of its own row only.
+const widest = 60
+
 // align returns a line for each row of cells, in which cells of one place begin in
 // one column.
 func align(rows [][]string) []string {
@@ -13,14 +17,14 @@ func align(rows [][]string) []string {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], cells.StringWidth(cell))
+			widths[i] = max(widths[i], min(widest, cells.StringWidth(cell)))
 		}
 	}
 	lines := make([]string, len(rows))
 	for i, row := range rows {
 		var b strings.Builder
 		for j, cell := range row {
-			b.WriteString(cell + strings.Repeat(" ", widths[j]-cells.StringWidth(cell)+3))
+			b.WriteString(cell + strings.Repeat(" ", max(0, widths[j]-cells.StringWidth(cell))+3))
 		}
 		lines[i] = strings.TrimRight(b.String(), " ")
 	}

@@ -21,7 +21,8 @@ it owns. Each task has its stack, the innermost call first.
   --core FILE   a core file instead of a process
   --exe FILE    the program of the core, if it is not where it was
 
-If tasks wait for each other in a cycle, it names them and exits with status 1.
+If tasks wait for each other in a cycle, it names them and exits with status 3;
+if something holds a loop, with status 4. Status 1 means that it failed.
 `
 
 func runTree(c *console, args []string) error {
@@ -44,9 +45,19 @@ func runTree(c *console, args []string) error {
 	if err != nil {
 		return err
 	}
+	return found(p)
+}
+
+// found returns the exit status for what a picture shows: nil if all is well.
+func found(p *inspect.Picture) error {
 	for _, l := range p.Loops {
 		if len(l.Cycles) > 0 {
-			return exitStatus(exitFailed)
+			return exitStatus(exitCycle)
+		}
+	}
+	for _, l := range p.Loops {
+		if l.Held != nil {
+			return exitStatus(exitHeld)
 		}
 	}
 	return nil

@@ -7,23 +7,29 @@ import (
 	"io"
 	"log"
 	"net"
+	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/signals"
 	"github.com/rondo-go/rondo/socket"
 )
 
 var address = "localhost:7777"
 
 func main() {
-	log.Fatal(rondo.Run(context.Background(), func(ctx context.Context) error {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", address)
 		if err != nil {
 			return err
 		}
 		fmt.Println("listening on", l.Addr())
-		return socket.Serve(ctx, l, func(ctx context.Context, c net.Conn) error {
+		s := &socket.Server{Handler: func(ctx context.Context, c net.Conn) error {
 			_, err := io.Copy(c, c) // suspends this task, not a thread
 			return err
-		})
-	}))
+		}}
+		return signals.Serve(ctx, s, l, 5*time.Second) // until Ctrl-C, and 5 s longer for those who talk
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 }

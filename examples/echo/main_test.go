@@ -18,7 +18,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestEcho has a connection served.
+// TestEcho has a connection served, and the server end with status 0 when it is told
+// to.
 func TestEcho(t *testing.T) {
 	p := program.Start(t, "localhost:0")
 	address, ok := strings.CutPrefix(p.Line(), "listening on ")
@@ -40,7 +41,8 @@ func TestEcho(t *testing.T) {
 		}
 	}
 	p.Interrupt()
-	p.Wait()
+	c.Close()
+	p.End()
 }
 
 // TestAddressInUse has the server fail with a sentence.

@@ -18,14 +18,11 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log"
 	"net"
-	"os"
-	"syscall"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -110,21 +107,7 @@ func run(ctx context.Context) error {
 	}
 	fmt.Println("listening on", l.Addr())
 	s := &socket.Server{MaxConns: 1000, Handler: func(ctx context.Context, c net.Conn) error { return serve(ctx, c, config) }}
-	return rondo.Group(ctx, func(g *rondo.Scope) error {
-		g.Go(func(ctx context.Context) error {
-			if err := s.Serve(ctx, l); !errors.Is(err, socket.ErrServerClosed) {
-				return err
-			}
-			return nil
-		})
-		for range signals.Notify(g, os.Interrupt, syscall.SIGTERM) {
-			break // the next one ends the program
-		}
-		if err := rondo.Timeout(g, *grace, s.Shutdown); err != nil {
-			return fmt.Errorf("not all connections ended by themselves: %w", err)
-		}
-		return nil
-	})
+	return signals.Serve(ctx, s, l, *grace)
 }
 
 func main() {

@@ -8,7 +8,7 @@ const (
 	chunkSize = 32 << 10
 	pageSize  = 4 << 10
 	// maxChunks bounds how much is kept: damage may lead anywhere.
-	maxChunks = 1 << 13
+	maxChunks = 1 << 10
 )
 
 // Chunks reads a Memory through copies. It is for one goroutine at a time.

@@ -6,6 +6,7 @@ package goinspect
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -22,9 +23,13 @@ type core struct {
 	regions  []Region
 	threads  map[int]registers
 	mapped   []mappedFile
-	opened   map[string]*os.File
-	exe      string // the program's file, if it is not where it was; "" if it is
-	program  string // the path of the program's own file
+	name     string   // of the core
+	exe      string   // the program's file, if it is not where it was; "" if it is
+	program  string   // the path of the program's own file
+	entry    uint64   // where the program begins; 0 if that is not known
+	own      *os.File // the program's own file, once it was needed
+	missing  error    // why it could not be opened
+	compared bool     // its first page is that of the core
 }
 
 // A segment is a stretch of memory of which the core holds the first size bytes,
@@ -43,7 +48,7 @@ type mappedFile struct {
 // OpenCore opens a core file. exe is the program's file, or "" if it is where it
 // was when the program ran.
 func OpenCore(name, exe string) (Memory, error) {
-	file, err := os.Open(name)
+	file, err := openRegular(name)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +63,7 @@ func OpenCore(name, exe string) (Memory, error) {
 
 // newCore reads what a core file says of itself.
 func newCore(file io.ReaderAt, name, exe string) (*core, error) {
-	c := &core{file: file, threads: make(map[int]registers), opened: make(map[string]*os.File), exe: exe}
+	c := &core{file: file, threads: make(map[int]registers), name: name, exe: exe}
 	return c, c.load(name)
 }
 
@@ -88,13 +93,51 @@ func (c *core) load(name string) error {
 			c.readNotes(notes, e.Machine)
 		}
 	}
-	slices.SortFunc(c.segments, func(a, b segment) int {
-		if a.Start < b.Start {
-			return -1
+	c.findProgram()
+	if err := c.arrange(); err != nil {
+		return err
+	}
+	return c.checkProgram()
+}
+
+// findProgram finds out which of the files is the program: the one in which it
+// begins, or else the first.
+func (c *core) findProgram() {
+	slices.SortFunc(c.mapped, func(a, b mappedFile) int { return cmp.Compare(a.start, b.start) })
+	if m, ok := c.mappedAt(c.entry); ok {
+		c.program = m.path
+	} else if len(c.mapped) > 0 {
+		c.program = c.mapped[0].path
+	}
+}
+
+// arrange makes the regions of the segments. What is mapped of the program and is
+// in no segment, as gcore leaves it out, becomes one that the core has nothing of.
+func (c *core) arrange() error {
+	order := func(a, b segment) int { return cmp.Compare(a.Start, b.Start) }
+	slices.SortFunc(c.segments, order)
+	for i, s := range c.segments {
+		if i > 0 && s.Start < c.segments[i-1].End || s.End < s.Start {
+			return fmt.Errorf("%s is damaged: its segments overlap", c.name)
 		}
-		return 1
-	})
+	}
+	var more []segment
 	code := map[string]bool{c.program: true}
+	for _, m := range c.mapped {
+		for at := m.start; at < m.end && m.path == c.program; {
+			end := m.end
+			if i, in := c.segmentFrom(at); in {
+				at = c.segments[i].End
+				continue
+			} else if i < len(c.segments) {
+				end = min(end, c.segments[i].Start)
+			}
+			more = append(more, segment{Region: Region{Start: at, End: end}})
+			at = end
+		}
+	}
+	c.segments = append(c.segments, more...)
+	slices.SortFunc(c.segments, order)
 	for _, s := range c.segments {
 		if m, ok := c.mappedAt(s.Start); ok && s.Executable {
 			code[m.path] = true
@@ -104,17 +147,15 @@ func (c *core) load(name string) error {
 		s := &c.segments[i]
 		m, ok := c.mappedAt(s.Start)
 		s.File = ok && m.path != "" && code[m.path]
-		if i > 0 && s.Start < c.segments[i-1].End || s.End < s.Start {
-			return fmt.Errorf("%s is damaged: its segments overlap", name)
-		}
 		c.regions = append(c.regions, s.Region)
 	}
-	return c.checkProgram(name)
+	return nil
 }
 
 // Notes of a core: see linux/elf.h.
 const (
 	notePrstatus = 1
+	noteAuxv     = 6
 	noteFile     = 0x46494c45
 )
 
@@ -130,6 +171,13 @@ func (c *core) readNotes(b []byte, machine elf.Machine) {
 		switch kind {
 		case notePrstatus:
 			c.readThread(note, machine)
+		case noteAuxv:
+			const entry = 9
+			for i := 0; i+16 <= len(note); i += 16 {
+				if Uint64(note, i) == entry {
+					c.entry = Uint64(note, i+8)
+				}
+			}
 		case noteFile:
 			c.readFiles(note)
 		}
@@ -150,10 +198,13 @@ func (c *core) readThread(note []byte, machine elf.Machine) {
 	c.threads[int(Uint32(note, pid))] = r
 }
 
+// maxMapped is how many mappings a process has at most, twice over.
+const maxMapped = 1 << 17
+
 // readFiles reads which files were mapped where.
 func (c *core) readFiles(note []byte) {
 	n, page := Uint64(note, 0), Uint64(note, 8)
-	if n > uint64(len(note))/24 {
+	if n > uint64(len(note))/24 || n > maxMapped {
 		return
 	}
 	names := bytes.Split(note[min(16+24*n, uint64(len(note))):], []byte{0})
@@ -164,82 +215,33 @@ func (c *core) readFiles(note []byte) {
 		}
 		c.mapped = append(c.mapped, m)
 	}
-	if len(c.mapped) > 0 {
-		c.program = c.mapped[0].path
-	}
 }
 
 func (c *core) mappedAt(addr uint64) (mappedFile, bool) {
-	for _, m := range c.mapped {
-		if m.start <= addr && addr < m.end {
-			return m, true
-		}
+	i, ok := slices.BinarySearchFunc(c.mapped, addr, func(m mappedFile, a uint64) int { return place(m.start, m.end, a) })
+	if !ok {
+		return mappedFile{}, false
 	}
-	return mappedFile{}, false
+	return c.mapped[i], true
 }
 
-// checkProgram makes sure that the part of the program's file that the core lacks
-// can be read from the file, and that the file is the one that ran: the core has
-// its first page, which contains the linker's mark of the build.
-func (c *core) checkProgram(name string) error {
-	needed := false
-	for _, m := range c.mapped {
-		s, ok := c.segmentAt(m.start)
-		needed = needed || m.path == c.program && ok && s.size < s.End-s.Start
-	}
-	if c.exe == "" && !needed {
-		return nil
-	}
-	f, err := c.open(c.program)
+// place compares a stretch of addresses with one address.
+func place(start, end, addr uint64) int {
 	switch {
-	case err != nil && c.exe != "":
-		return err
-	case err != nil:
-		return fmt.Errorf("%s lacks the code of its program, and %w: name the program's file (--exe)", name, err)
+	case end <= addr:
+		return -1
+	case start > addr:
+		return 1
 	}
-	for _, m := range c.mapped {
-		if m.path != c.program || m.at != 0 {
-			continue
-		}
-		var there, here [pageSize]byte
-		if c.fromCore(m.start, there[:]) != nil {
-			continue
-		}
-		if _, err := f.ReadAt(here[:], 0); err != nil || here != there {
-			if c.exe == "" {
-				return fmt.Errorf("%s is no longer the program of %s: it was rebuilt; name the file that ran (--exe)", c.program, name)
-			}
-			return fmt.Errorf("%s is not the program of %s, which was %s", c.exe, name, c.program)
-		}
-	}
-	return nil
-}
-
-// open opens a file that was mapped.
-func (c *core) open(path string) (*os.File, error) {
-	if f, ok := c.opened[path]; ok {
-		if f == nil {
-			return nil, errUnmapped
-		}
-		return f, nil
-	}
-	real := path
-	if path == c.program && c.exe != "" {
-		real = c.exe
-	}
-	f, err := os.Open(real)
-	c.opened[path] = f
-	return f, err
+	return 0
 }
 
 func (c *core) Regions() []Region { return c.regions }
 
-// Close closes the core and the files that were read with it.
+// Close closes the core and its program's file.
 func (c *core) Close() error {
-	for _, f := range c.opened {
-		if f != nil {
-			_ = f.Close()
-		}
+	if c.own != nil {
+		_ = c.own.Close()
 	}
 	return c.close()
 }
@@ -261,19 +263,17 @@ func (c *core) Read(addr uint64, b []byte) error {
 }
 
 func (c *core) segmentAt(addr uint64) (segment, bool) {
-	i, ok := slices.BinarySearchFunc(c.segments, addr, func(s segment, a uint64) int {
-		switch {
-		case s.End <= a:
-			return -1
-		case s.Start > a:
-			return 1
-		}
-		return 0
-	})
+	i, ok := c.segmentFrom(addr)
 	if !ok {
 		return segment{}, false
 	}
 	return c.segments[i], true
+}
+
+// segmentFrom returns the place of the segment in which addr lies, or else of the
+// next one. It reports whether addr lies in it.
+func (c *core) segmentFrom(addr uint64) (int, bool) {
+	return slices.BinarySearchFunc(c.segments, addr, func(s segment, a uint64) int { return place(s.Start, s.End, a) })
 }
 
 // readPart reads within one segment. What the core lacks is read from the file
@@ -290,15 +290,15 @@ func (c *core) readPart(s segment, addr uint64, b []byte) error {
 		return nil
 	}
 	m, ok := c.mappedAt(addr)
-	if !ok || m.path == "" {
+	if !ok || m.path != c.program {
 		return errUnmapped
 	}
-	f, err := c.open(m.path)
+	f, err := c.executable()
 	if err != nil {
 		return err
 	}
 	n, err := f.ReadAt(b, int64(m.at+addr-m.start))
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) && n > 0 {
 		// A mapping reaches to the end of a page, with zeros behind the file's end.
 		clear(b[n:])
 		return nil

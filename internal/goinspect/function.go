@@ -97,7 +97,7 @@ func (p *Program) name(m *module, off int32) string {
 	if open, end := strings.IndexByte(name, '['), strings.LastIndexByte(name, ']'); open >= 0 && open < end {
 		name = name[:open] + "[...]" + name[end+1:]
 	}
-	return name
+	return Printable(name)
 }
 
 // madeUp reports whether the compiler made the function, to bring arguments of a go
@@ -302,7 +302,7 @@ func (p *Program) line(f function, pc uint64, declared int) (string, int) {
 	if !ok || uint64(off) >= f.m.files.n {
 		return "", line
 	}
-	return p.code.cstring(f.m.files.addr+uint64(off), 4096), line
+	return Printable(p.code.cstring(f.m.files.addr+uint64(off), 4096)), line
 }
 
 // noLine is the line of an instruction that belongs to none, such as the jump of a

@@ -39,9 +39,9 @@ func (p *Program) TypeName(addr uint64) string {
 			return ""
 		}
 		if b[typeFlags]&extraStar != 0 {
-			return strings.TrimPrefix(string(name), "*")
+			return Printable(strings.TrimPrefix(string(name), "*"))
 		}
-		return string(name)
+		return Printable(string(name))
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -124,6 +125,10 @@ func denied(pid int) error {
 	me := uint32(os.Geteuid())
 	if me != 0 && st.Uid != me {
 		return fmt.Errorf("process %d belongs to user %d and you are user %d: run as that user or as root", pid, st.Uid, me)
+	}
+	// In the outermost user namespace all users are mapped to themselves.
+	if users, err := os.ReadFile("/proc/self/uid_map"); err == nil && !slices.Equal(strings.Fields(string(users)), []string{"0", "0", "4294967295"}) {
+		return fmt.Errorf("process %d may not be read: you are in a user namespace, and it is not, or in another: run as root outside", pid)
 	}
 	if scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); me != 0 && len(scope) > 0 && scope[0] > '0' && scope[0] <= '3' {
 		return fmt.Errorf("process %d may not be read: kernel.yama.ptrace_scope is %c; run as root, or set it to 0", pid, scope[0])

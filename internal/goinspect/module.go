@@ -23,6 +23,7 @@ import (
 
 // A module is the Go code of one file that was linked into the program.
 type module struct {
+	at                                          uint64 // where its moduledata stands
 	funcnames, cus, files, pcs, functions, ftab slice
 	minpc, maxpc, text                          uint64
 	types, etypes                               uint64
@@ -99,7 +100,7 @@ func (p *Program) findModules() []*module {
 func (p *Program) modulesIn(want func(Region) bool) []*module {
 	var found []*module
 	regions := p.mem.Regions()
-	scan(p.mem, want, func(_ uint64, b []byte) {
+	scan(p.mem, want, func(at uint64, b []byte) {
 		next := Uint64(b, 0)
 		for i := 0; i+moduleWords*8 <= len(b); i += 8 {
 			header := next
@@ -111,6 +112,7 @@ func (p *Program) modulesIn(want func(Region) bool) []*module {
 				continue
 			}
 			if m := p.moduleAt(header, b[i:i+moduleWords*8]); m != nil && len(found) < maxModules {
+				m.at = at + uint64(i)
 				found = append(found, m)
 			}
 		}

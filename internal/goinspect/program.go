@@ -22,11 +22,16 @@ type Program struct {
 	frames   map[uint64][]Frame // by the address of the instruction
 	steps    map[uint64]step    // of unwinding, by the address of the instruction
 	stacks   map[string][]Frame // by the addresses of all its calls
+	kept     int                // how many frames those are
+	key      []byte             // of the stack that was looked up last
 	room     []byte             // for copies of stacks
 }
 
 // oldest is the first release of Go 1 whose function tables are understood.
 const oldest = 20
+
+// ErrNotGo says that there is no Go program that can be read.
+var ErrNotGo = errors.New("not a Go program, or built with Go before 1.20")
 
 // Open looks for a Go program in m. It fails if there is none, or one of before Go
 // 1.20. A program of a release that this package does not know opens too, and
@@ -37,9 +42,14 @@ func Open(m Memory) (*Program, error) {
 		frames: make(map[uint64][]Frame), steps: make(map[uint64]step), stacks: make(map[string][]Frame),
 	}
 	p.modules = p.findModules()
+	if c, ok := m.(*core); ok {
+		if err := c.checkModules(p.modules); err != nil {
+			return nil, err
+		}
+	}
 	p.Version = version(m)
 	if len(p.modules) == 0 && minor(p.Version) < oldest {
-		return nil, errors.New("not a Go program, or built with Go before 1.20")
+		return nil, ErrNotGo
 	}
 	return p, nil
 }

@@ -92,20 +92,19 @@ func (p *Program) unwind(stack []byte, pc, lr uint64, into []uint64) ([]uint64, 
 	return into, false
 }
 
-// symbolise returns the frames of a stack. exact says that the innermost address
-// is that of the next instruction, and not the return address of a call.
-func (p *Program) symbolise(pcs []uint64, exact bool) []Frame {
-	key := make([]byte, 0, 8*len(pcs)+1)
-	for _, pc := range pcs {
-		key = binary.LittleEndian.AppendUint64(key, pc)
+// symbolise returns the frames of a stack, and whether the outermost are left out,
+// because too many are remembered. exact says that the innermost address is that of
+// the next instruction, and not the return address of a call.
+func (p *Program) symbolise(pcs []uint64, exact bool) (frames []Frame, short bool) {
+	if kept, ok := p.remembered(pcs, exact); ok {
+		return kept, false
 	}
-	if exact {
-		key = append(key, 1)
+	if p.kept+len(pcs) > maxFrames && len(pcs) > shortest {
+		pcs, short = pcs[:shortest], true
+		if kept, ok := p.remembered(pcs, exact); ok {
+			return kept, true
+		}
 	}
-	if kept, ok := p.stacks[string(key)]; ok {
-		return kept
-	}
-	var frames []Frame
 	for i, pc := range pcs {
 		f, ok := p.find(pc)
 		if !ok {
@@ -113,8 +112,23 @@ func (p *Program) symbolise(pcs []uint64, exact bool) []Frame {
 		}
 		frames = append(frames, p.framesAt(f, pc, i > 0 || !exact)...)
 	}
-	p.stacks[string(key)] = frames
-	return frames
+	p.stacks[string(p.key)] = frames
+	p.kept += len(frames)
+	return frames, short
+}
+
+// remembered returns the frames of a stack that was seen before. It leaves the
+// stack's key in p.key.
+func (p *Program) remembered(pcs []uint64, exact bool) ([]Frame, bool) {
+	p.key = p.key[:0]
+	for _, pc := range pcs {
+		p.key = binary.LittleEndian.AppendUint64(p.key, pc)
+	}
+	if exact {
+		p.key = append(p.key, 1)
+	}
+	kept, ok := p.stacks[string(p.key)]
+	return kept, ok
 }
 
 // batch is how many stacks are read at a time, and rounds how often one that
@@ -126,9 +140,27 @@ const (
 	// of all stacks of a batch is read at once.
 	maxCopy = 256 << 10
 	budget  = 4 << 20
-	// maxKept bounds how many stacks are remembered, and how many places in code.
+	// maxKept bounds how many places in code are remembered.
 	maxKept = 1 << 17
+	// maxFrames bounds how many calls of stacks are remembered, which all that differ
+	// are while a picture is taken. Beyond it, only the innermost calls of a stack are
+	// read, as many as shortest says.
+	maxFrames = 1 << 19
+	shortest  = 32
 )
+
+// Forget drops what is remembered of stacks, if it is much. It is called before a
+// picture is taken.
+func (p *Program) Forget() {
+	if p.kept > maxFrames/4 {
+		clear(p.stacks)
+		p.kept = 0
+	}
+	if len(p.frames) > maxKept || len(p.steps) > maxKept {
+		clear(p.frames)
+		clear(p.steps)
+	}
+}
 
 // Stacks returns the stacks of the given goroutines. A stack that cannot be read
 // has State Unknown.
@@ -137,11 +169,6 @@ const (
 // is believed only if the g has not changed. That misses a goroutine that ran and
 // came back to the same place; a caller that can must count its steps.
 func (p *Program) Stacks(gs []Goroutine) []Stack {
-	if len(p.stacks) > maxKept || len(p.frames) > maxKept || len(p.steps) > maxKept {
-		clear(p.stacks)
-		clear(p.frames)
-		clear(p.steps)
-	}
 	out := make([]Stack, len(gs))
 	if !p.inlines() || !p.chooseLayout(gs) {
 		return out
@@ -235,7 +262,8 @@ func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt
 		}
 		var whole bool
 		pcs, whole = p.unwind(stacks[i].Data, a.g.pc, a.g.lr, pcs[:0])
-		s.Frames, s.Cut = p.symbolise(pcs, false), !whole
+		frames, short := p.symbolise(pcs, false)
+		s.Frames, s.Cut = frames, short || !whole
 		if a.g.state == Syscall {
 			s.Thread = p.thread(&a.g)
 		}
@@ -299,7 +327,8 @@ func (p *Program) sample(of Goroutine, out *Stack) {
 		}
 		r.stack = r.stack[:min(uint64(len(r.stack)), g.high-r.sp)]
 		pcs, whole := p.unwind(r.stack, r.pc, r.lr, nil)
-		out.Frames, out.Cut, out.How = p.symbolise(pcs, r.exact), !whole, r.how
+		frames, short := p.symbolise(pcs, r.exact)
+		out.Frames, out.Cut, out.How = frames, short || !whole, r.how
 		return
 	}
 }

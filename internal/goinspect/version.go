@@ -34,7 +34,7 @@ func version(mem Memory) string {
 	if found == "" {
 		scan(mem, func(r Region) bool { return !r.Writable && !r.Executable }, look)
 	}
-	return found
+	return Printable(found)
 }
 
 // minor returns the second number of a version such as "go1.26.8", or -1.

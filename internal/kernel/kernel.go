@@ -130,6 +130,17 @@ type Task interface {
 // call it.
 var Of func(ctx context.Context) Loop
 
+// A TaskName is what a line of a log says of a task.
+type TaskName struct {
+	Loop, Name string
+	ID         uint64
+}
+
+// TaskOf returns the task that runs, if the caller is in one, and else the one that ctx
+// comes from. It reports whether there is one. Any goroutine may call it; on one that is
+// not on the loop the name is "task-N".
+var TaskOf func(ctx context.Context) (TaskName, bool)
+
 // Loops returns all loops that live. Any goroutine may call it. The pointer in each
 // is to the record of which Table tells.
 var Loops func() []Loop

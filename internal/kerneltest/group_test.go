@@ -215,3 +215,83 @@ func TestLateTaskIsWaitedFor(t *testing.T) {
 		t.Error("in no order was a task started late")
 	}
 }
+
+// TestSetLimit: of many tasks two run at once, in the order of their starts, and the
+// last waits for its turn also after a cancellation.
+func TestSetLimit(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		start, running, most := rondo.Now(ctx), 0, 0
+		var order []int
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.SetLimit(2)
+			for i := range 5 {
+				g.Go(func(ctx context.Context) error {
+					order = append(order, i)
+					running++
+					defer func() { running-- }()
+					most = max(most, running)
+					return rondo.Sleep(ctx, time.Second)
+				})
+			}
+			return nil
+		})
+		if took := rondo.Now(ctx).Sub(start); err != nil || most != 2 || took != 3*time.Second || len(order) != 5 {
+			t.Errorf("Group returned %v after %v; %d ran at once, %v began", err, took, most, order)
+		}
+		began := 0
+		err = rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.SetLimit(1)
+			for i := range 3 {
+				rondo.Go(g, func(ctx context.Context) error {
+					began++
+					if i == 0 {
+						return errBroken
+					}
+					return rondo.Sleep(ctx, time.Hour)
+				})
+			}
+			return nil
+		})
+		if err != errBroken || began != 3 {
+			t.Errorf("Group returned %v; %d tasks began, want all 3", err, began)
+		}
+	})
+}
+
+// TestSetLimitLater: the limit may change, and Pull and Start do not hang under it.
+func TestSetLimitLater(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		running, most := 0, 0
+		count := func(ctx context.Context) error {
+			running++
+			most = max(most, running)
+			err := rondo.Sleep(ctx, time.Second)
+			running--
+			return err
+		}
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.SetLimit(1)
+			for range 6 {
+				g.Go(count)
+			}
+			next, stop := rondo.Pull(g, func(yield func(int) bool) { _ = rondo.Sleep(g, 1); yield(7) })
+			if v, ok := next(); v != 7 || !ok {
+				t.Errorf("next returned %d, %v", v, ok)
+			}
+			stop()
+			_ = rondo.Sleep(g, 500*time.Millisecond)
+			g.SetLimit(3)
+			_ = rondo.Sleep(g, 100*time.Millisecond)
+			if running != 3 {
+				t.Errorf("%d tasks run, want 3", running)
+			}
+			g.SetLimit(0)
+			return g.Start(g, func(_ context.Context, started func()) error { started(); return nil })
+		})
+		if err != nil || most != 6 {
+			t.Errorf("Group returned %v; %d tasks ran at once", err, most)
+		}
+		panics(t, "rondo: Scope.SetLimit with a negative limit", func() { _ = rondo.Group(ctx, func(g *rondo.Scope) error { g.SetLimit(-1); return nil }) })
+		panics(t, "rondo: Scope.SetLimit of a task's own scope", func() { ctx.(*rondo.Scope).SetLimit(1) })
+	})
+}

@@ -180,6 +180,7 @@ func TestNilFunctions(t *testing.T) {
 			"rondo: Scope.Go with a nil function":                                func() { _ = rondo.Group(ctx, func(g *rondo.Scope) error { g.Go(nil); return nil }) },
 			"rondo: Submit with a nil function":                                  func() { rondo.Submit[int](rondo.LoopOf(ctx), nil) },
 			"rondo: Offload with a nil function":                                 func() { _, _ = rondo.Offload[int](ctx, nil) },
+			"rondo: OffloadFunc with a nil function":                             func() { _ = rondo.OffloadFunc(ctx, nil) },
 			"rondo: Timeout with a nil function":                                 func() { _ = rondo.Timeout(ctx, 1, nil) },
 			"rondo: Deadline with a nil function":                                func() { _ = rondo.Deadline(ctx, time.Time{}, nil) },
 			"rondo: Shield with a nil function":                                  func() { _ = rondo.Shield(ctx, nil) },

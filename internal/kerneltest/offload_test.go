@@ -325,3 +325,15 @@ func TestOffloadIsBounded(t *testing.T) {
 		t.Errorf("Run returned %v; %d functions ran at once, %d in all", err, most.Load(), ran.Load())
 	}
 }
+
+// TestOffloadFunc is Offload without a result.
+func TestOffloadFunc(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		ran := false
+		if err := rondo.OffloadFunc(ctx, func(context.Context) error { ran = true; return errBroken }); err != errBroken || !ran {
+			t.Errorf("OffloadFunc returned %v", err)
+		}
+		panics(t, "boom", func() { _ = rondo.OffloadFunc(ctx, func(context.Context) error { panic("boom") }) })
+		return nil
+	})
+}

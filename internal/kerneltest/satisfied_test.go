@@ -101,6 +101,15 @@ var waitings = map[string]func(ctx context.Context) waiting{
 		m.TryLock()
 		return waiting{m.RLock, func(context.Context) { m.Unlock() }}
 	},
+	"RoundRobin.Select": func(context.Context) waiting {
+		var e rondo.Event
+		var turns rondo.RoundRobin
+		return waiting{func(ctx context.Context) error {
+			_, err := turns.Select(ctx, rondo.After(time.Hour), e.WaitCase())
+			return err
+		},
+			func(context.Context) { e.Set(); e.Clear() }}
+	},
 	"Scope.Start": func(ctx context.Context) waiting {
 		// The task that is started calls started as soon as it runs again.
 		var gate rondo.Event
@@ -122,9 +131,21 @@ var waitings = map[string]func(ctx context.Context) waiting{
 			until(ctx, func() bool { return begun })
 		}}
 	},
+	"Select": func(context.Context) waiting {
+		q := rondo.NewQueue[int](0)
+		return waiting{func(ctx context.Context) error {
+			_, err := rondo.Select(ctx, rondo.After(time.Hour), q.GetCase(new(int)))
+			return err
+		},
+			func(context.Context) { q.TryPut(1) }}
+	},
 	"Semaphore.Acquire": func(context.Context) waiting {
 		s := rondo.NewSemaphore(0)
 		return waiting{s.Acquire, func(context.Context) { s.Resize(1) }}
+	},
+	"Semaphore.AcquireN": func(context.Context) waiting {
+		s := rondo.NewSemaphore(1)
+		return waiting{func(ctx context.Context) error { return s.AcquireN(ctx, 2) }, func(context.Context) { s.Resize(2) }}
 	},
 	"Sleep": func(context.Context) waiting {
 		return waiting{func(ctx context.Context) error { return rondo.Sleep(ctx, time.Second) }, second}
@@ -170,8 +191,8 @@ func second(ctx context.Context) { _ = rondo.Sleep(ctx, time.Second) }
 // notWaits are the calls that take a ctx and are not in the table: they do not
 // wait for one thing that satisfies them, or for a goroutine that has the last word.
 var notWaits = []string{
-	"Async", "Check", "Current", "Deadline", "Gather", "Go", "Group", "LoopOf", "Map", "NewFuture", "Now", "Offload", "Pull",
-	"Race", "Receive", "Run", "Runner.Run", "Settle", "Shield", "Tasks", "TimedOut", "Timeout", "Yield",
+	"Async", "Check", "Current", "Deadline", "Gather", "Go", "Group", "LoopOf", "Map", "NewFuture", "Now", "Offload", "OffloadFunc", "Pull",
+	"Race", "Receive", "Run", "Runner.Run", "Settle", "Shield", "Tasks", "TimedOut", "Timeout", "WaitCancelled", "Yield",
 }
 
 // TestSatisfiedBeforeTheCancellation: whichever comes first in one step, what

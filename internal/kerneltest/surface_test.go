@@ -77,6 +77,7 @@ var loopCalls = []call{
 	{"Sleep", fails, fails, "Sleep", func(ctx context.Context, _ *objects) error { return rondo.Sleep(ctx, 1) }},
 	{"SleepUntil", fails, fails, "SleepUntil", func(ctx context.Context, _ *objects) error { return rondo.SleepUntil(ctx, time.Now()) }},
 	{"Tasks", works, works, "", func(ctx context.Context, _ *objects) error { return zero(rondo.Tasks(ctx) == nil) }},
+	{"WaitCancelled", fails, fails, "WaitCancelled", func(ctx context.Context, _ *objects) error { return rondo.WaitCancelled(ctx) }},
 	{"Yield", fails, fails, "Yield", func(ctx context.Context, _ *objects) error { return rondo.Yield(ctx) }},
 }
 
@@ -100,6 +101,7 @@ var taskCalls = []call{
 	{"Go", throws, throws, "Go", func(ctx context.Context, _ *objects) error { rondo.Go(ctx, nothing); return nil }},
 	{"NewFuture", throws, throws, "NewFuture", func(ctx context.Context, _ *objects) error { rondo.NewFuture[int](ctx); return nil }},
 	{"Offload", fails, fails, "Offload", func(ctx context.Context, _ *objects) error { _, err := rondo.Offload(ctx, one); return err }},
+	{"OffloadFunc", fails, fails, "OffloadFunc", func(ctx context.Context, _ *objects) error { return rondo.OffloadFunc(ctx, nothing) }},
 	{"Race", fails, fails, "Race", func(ctx context.Context, _ *objects) error { _, err := rondo.Race(ctx, one); return err }},
 	{"Receive", fails, fails, "Receive", func(ctx context.Context, _ *objects) error {
 		closed := make(chan int)
@@ -107,6 +109,11 @@ var taskCalls = []call{
 		_, _, err := rondo.Receive(ctx, closed)
 		return err
 	}},
+	{"RoundRobin.Select", fails, fails, "RoundRobin.Select", func(ctx context.Context, _ *objects) error {
+		_, err := new(rondo.RoundRobin).Select(ctx, rondo.After(0))
+		return err
+	}},
+	{"Select", fails, fails, "Select", func(ctx context.Context, _ *objects) error { _, err := rondo.Select(ctx, rondo.After(0)); return err }},
 	{"Settle", fails, fails, "Settle", func(ctx context.Context, _ *objects) error { return rondo.Settle(ctx, one)[0].Err }},
 	{"Task.Wait", fails, works, "Task.Wait", func(ctx context.Context, o *objects) error { return o.task.Wait(ctx) }},
 	{"WaitAny", fails, fails, "WaitAny", func(ctx context.Context, o *objects) error { _, err := rondo.WaitAny(ctx, o.task); return err }},
@@ -155,6 +162,7 @@ var lockCalls = []call{
 	{"RWMutex.Lock", fails, fails, "RWMutex.Lock", func(ctx context.Context, _ *objects) error { return new(rondo.RWMutex).Lock(ctx) }},
 	{"RWMutex.RLock", fails, fails, "RWMutex.RLock", func(ctx context.Context, _ *objects) error { return new(rondo.RWMutex).RLock(ctx) }},
 	{"Semaphore.Acquire", fails, fails, "Semaphore.Acquire", func(ctx context.Context, _ *objects) error { return rondo.NewSemaphore(1).Acquire(ctx) }},
+	{"Semaphore.AcquireN", fails, fails, "Semaphore.AcquireN", func(ctx context.Context, _ *objects) error { return rondo.NewSemaphore(2).AcquireN(ctx, 2) }},
 	{"WaitList.Park", fails, fails, "WaitList.Park", func(ctx context.Context, _ *objects) error {
 		return new(rondo.WaitList).Park(ctx, rondo.Reason{What: "test"})
 	}},

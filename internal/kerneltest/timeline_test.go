@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -122,3 +123,32 @@ func TestExecutionTrace(t *testing.T) {
 		}
 	}
 }
+
+// TestExecutionTraceGroups: tasks of one function are of one type, which is what go tool
+// trace groups by. Their names are in the trace, but not as a part of the type.
+func TestExecutionTraceGroups(t *testing.T) {
+	var out bytes.Buffer
+	if err := trace.Start(&out); err != nil {
+		t.Fatal(err)
+	}
+	r := rondo.Runner{Debug: true}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 5 {
+				g.Go(grouped).SetName(fmt.Sprint("number-", i))
+			}
+			g.Go(grouped)
+			return nil
+		})
+	})
+	trace.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, "kerneltest_test.grouped") || !strings.Contains(text, "number-4") || !strings.Contains(text, "task-7") ||
+		strings.Contains(text, "task-7 ") {
+		t.Error("the tasks are not of the type of their function, or have no names")
+	}
+}
+
+func grouped(ctx context.Context) error { return rondo.Yield(ctx) }

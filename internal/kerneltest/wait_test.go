@@ -275,3 +275,24 @@ func TestListeningIsNoDeadlock(t *testing.T) {
 		t.Errorf("Run without a callback returned %v", err)
 	}
 }
+
+// TestWaitCancelled returns the cause of the cancellation, and nothing before it.
+func TestWaitCancelled(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			task := g.Go(rondo.WaitCancelled)
+			_ = rondo.Sleep(g, time.Hour)
+			if i := task.Info(); i.State != "waiting" || i.Waiting != "cancellation" {
+				t.Errorf("the task is %+v", i)
+			}
+			g.Cancel(errStop)
+			if err := task.Wait(ctx); err != errStop {
+				t.Errorf("WaitCancelled returned %v", err)
+			}
+			return nil
+		})
+		if err != errStop {
+			t.Error(err)
+		}
+	})
+}

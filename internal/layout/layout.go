@@ -121,5 +121,16 @@ const (
 	NestedIn // *Task, the one that it is nested in
 	NestedSize
 
+	WorkerSelection // *selection, what a task with the reason "select" waits for
+
+	SelectionPlaces // []place
+	SelectionTimer  // int, the case whose timer is set; -1: none
+	SelectionSize
+
+	PlaceList // *WaitList, nil if it is in none
+	PlaceWhat // string
+	PlaceOn   // uint64
+	PlaceSize
+
 	Count
 )

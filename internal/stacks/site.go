@@ -134,4 +134,4 @@ func own(function string) bool {
 }
 
 // packages are Rondo's packages for programs.
-var packages = []string{".", "/socket.", "/process.", "/signals.", "/sim.", "/coro."}
+var packages = []string{".", "/socket.", "/process.", "/signals.", "/sim.", "/coro.", "/broadcast.", "/slogtask."}

@@ -15,7 +15,7 @@ var rows = [][]string{
 	{"internal/watchdog", "internal/waits"},
 	{"."},
 	{"internal/fd", "internal/goinspect", "internal/conformance", "internal/kerneltest"},
-	{"socket", "process", "signals", "sim", "inspect", "httptask"},
+	{"socket", "process", "signals", "broadcast", "slogtask", "sim", "inspect", "httptask"},
 	{"internal/soak"},
 	{"cmd/...", "examples/...", "interop/...", "bench/..."},
 }

@@ -13,12 +13,12 @@ import (
 var kernelFiles = []string{
 	"loop", "baton", "worker", "park", "task", "scope", "unwind", "contextwatch", // the heart
 	"schedule", "timer", "border", "context", "errors", "info", "observer", "layout",
-	"run", "deadlock", "group", "sleep", "join", "future", "offload", "pull", "map", "tracer", "hooks",
+	"run", "deadlock", "group", "sleep", "join", "select", "future", "offload", "pull", "map", "tracer", "hooks",
 }
 
 // structures are the packages below internal that a library file may import: they
 // know nothing of the loop.
-var structures = []string{"buffer", "line"}
+var structures = []string{"buffer", "line", "list"}
 
 // kernel reports whether s is a kernel file.
 func (s *source) kernel() bool {

@@ -14,6 +14,7 @@ type Task interface {
 	ID() uint64
 	Parent() uint64              // the number of the task that started it, or 0
 	Labels() (line, step string) // the name of its line, and what its steps are called there
+	Function() string            // the function that it runs, without its package's path
 }
 
 // Hooks are called when something happens to the tasks of a loop, as those of a
@@ -82,9 +83,10 @@ type traced struct {
 }
 
 // ExecutionTrace returns hooks that show tasks in an execution trace of package
-// runtime/trace, while one is being taken. Each task is a user-defined task there,
-// what it waits for is logged to it, and one region, on its goroutine, lasts from its
-// first step to its end. draw returns what is shown of a task. A region for each step would not do: regions nest by
+// runtime/trace, while one is being taken. Each task is a user-defined task there, of
+// the type that its function names, so that go tool trace groups tasks by function. Its
+// name, and what it waits for, are logged to it, and one region, on its goroutine, lasts
+// from its first step to its end. draw returns what is shown of a task. A region for each step would not do: regions nest by
 // goroutine, and a step may end while one is open that the task itself began.
 func ExecutionTrace[T any](draw func(t T) Task) Hooks[T] {
 	live := make(map[uint64]*traced)
@@ -98,16 +100,16 @@ func ExecutionTrace[T any](draw func(t T) Task) Hooks[T] {
 			if parent := live[d.Parent()]; parent != nil {
 				above = parent.ctx
 			}
-			name, _ := d.Labels()
 			x := new(traced)
-			x.ctx, x.task = trace.NewTask(above, name)
+			x.ctx, x.task = trace.NewTask(above, d.Function())
 			live[d.ID()] = x
 		},
 		Stepped: func(t T, _ time.Time) {
 			d := draw(t)
 			if x := live[d.ID()]; x != nil && x.region == nil {
-				_, step := d.Labels()
-				x.region = trace.StartRegion(x.ctx, step)
+				name, _ := d.Labels()
+				trace.Log(x.ctx, "task", strings.TrimSuffix(name, " "+d.Function()))
+				x.region = trace.StartRegion(x.ctx, d.Function())
 			}
 		},
 		Parked: func(t T, why string, _ time.Time) {

@@ -1,0 +1,180 @@
+package broadcast_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/broadcast"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// collect reads all that a subscription has to give.
+func collect(ctx context.Context, s *broadcast.Subscription[int]) []int {
+	var got []int
+	for v := range s.All(ctx) {
+		got = append(got, v)
+	}
+	return got
+}
+
+// TestTopic: each reader has each value, in the same order, from its Subscribe on.
+func TestTopic(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		var topic broadcast.Topic[int]
+		must(t, topic.Publish(ctx, 0)) // nobody reads
+		a := topic.Subscribe(10, broadcast.Wait)
+		must(t, topic.Publish(ctx, 1))
+		b := topic.Subscribe(10, broadcast.Drop)
+		must(t, topic.Publish(ctx, 2))
+		if !topic.TryPublish(3) {
+			t.Error("TryPublish has not published")
+		}
+		topic.Close()
+		if err := topic.Publish(ctx, 4); err != broadcast.ErrClosed || topic.TryPublish(4) {
+			t.Errorf("Publish after Close returned %v", err)
+		}
+		if got := collect(ctx, a); !slices.Equal(got, []int{1, 2, 3}) || a.Err() != broadcast.ErrClosed {
+			t.Errorf("a has %v, %v", got, a.Err())
+		}
+		if got := collect(ctx, b); !slices.Equal(got, []int{2, 3}) {
+			t.Errorf("b has %v", got)
+		}
+		if _, err := topic.Subscribe(1, broadcast.Skip).Next(ctx); err != broadcast.ErrClosed {
+			t.Errorf("a Subscription of a closed Topic: %v", err)
+		}
+	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSlowReaders: one is waited for, one loses the oldest values and knows how many,
+// one is dropped after what it had.
+func TestSlowReaders(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		topic := broadcast.Topic[int]{Name: "news"}
+		skip, drop := topic.Subscribe(2, broadcast.Skip), topic.Subscribe(2, broadcast.Drop)
+		for v := range 5 {
+			must(t, topic.Publish(ctx, v))
+		}
+		if _, err := skip.Next(ctx); err != nil || skip.Skipped() != 3 || skip.Len() != 1 {
+			t.Errorf("%v; %d were skipped, %d are left", err, skip.Skipped(), skip.Len())
+		}
+		if got := collect(ctx, drop); !slices.Equal(got, []int{0, 1}) || drop.Err() != broadcast.ErrSlow {
+			t.Errorf("the dropped reader has %v, %v", got, drop.Err())
+		}
+
+		wait := topic.Subscribe(1, broadcast.Wait)
+		must(t, topic.Publish(ctx, 5))
+		publisher := rondo.Go(ctx, func(ctx context.Context) error { return topic.Publish(ctx, 6) })
+		_ = rondo.Sleep(ctx, time.Second)
+		if i := publisher.Info(); i.Waiting != "publish" || i.Of != "news" || topic.TryPublish(7) {
+			t.Errorf("the publisher waits for %q of %q", i.Waiting, i.Of)
+		}
+		for want := 5; want <= 6; want++ {
+			if v, err := wait.Next(ctx); v != want || err != nil {
+				t.Errorf("Next returned %d, %v, want %d", v, err, want)
+			}
+		}
+		must(t, publisher.Wait(ctx))
+		must(t, topic.Publish(ctx, 8))
+		other := rondo.Go(ctx, func(ctx context.Context) error { return topic.Publish(ctx, 9) })
+		_ = rondo.Sleep(ctx, time.Second)
+		wait.Close() // it is not waited for any more
+		wait.Close()
+		must(t, other.Wait(ctx))
+		if _, err := wait.Next(ctx); err != broadcast.ErrClosed || wait.Len() != 0 {
+			t.Errorf("a closed Subscription: %v, %d values", err, wait.Len())
+		}
+	})
+}
+
+// TestTopicInEveryOrder: two publishers, a slow reader, a cancellation. Each value that
+// was published is read once, by both readers in the same order; one that was not is read
+// by none.
+func TestTopicInEveryOrder(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		var topic broadcast.Topic[int]
+		slow, all := topic.Subscribe(1, broadcast.Wait), topic.Subscribe(9, broadcast.Drop)
+		var published, got []int
+		publish := func(v int) *rondo.Task {
+			return rondo.Go(ctx, func(ctx context.Context) error {
+				err := topic.Publish(ctx, v)
+				if err == nil {
+					published = append(published, v)
+				}
+				return nil
+			})
+		}
+		must(t, topic.Publish(ctx, 0))
+		a, b := publish(1), publish(2)
+		rondo.Go(ctx, func(context.Context) error { a.Cancel(errStop); return nil })
+		reader := rondo.Go(ctx, func(ctx context.Context) error {
+			for {
+				var v int
+				if _, err := rondo.Select(ctx, slow.NextCase(&v)); err != nil {
+					return nil
+				}
+				got = append(got, v)
+			}
+		})
+		_, _ = a.Wait(ctx), b.Wait(ctx)
+		topic.Close()
+		_ = reader.Wait(ctx)
+		want := append([]int{0}, published...)
+		if rest := collect(ctx, all); !slices.Equal(got, want) || !slices.Equal(rest, want) {
+			t.Errorf("%v were published; the readers have %v and %v", want, got, rest)
+		}
+		if len(published) == 0 {
+			t.Error("a Publish that was not cancelled has not published")
+		}
+	})
+}
+
+// TestTopicGetCancelled: a value that a cancelled Next was promised is read by the next.
+func TestTopicGetCancelled(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		var topic broadcast.Topic[int]
+		s := topic.Subscribe(1, broadcast.Wait)
+		first := rondo.Async(ctx, s.Next)
+		rondo.Go(ctx, func(context.Context) error { first.Cancel(errStop); return nil })
+		rondo.Go(ctx, func(ctx context.Context) error { return topic.Publish(ctx, 1) })
+		v, err := first.Wait(ctx)
+		if err == errStop {
+			v, err = s.Next(ctx)
+		}
+		if v != 1 || err != nil {
+			t.Errorf("Next returned %d, %v", v, err)
+		}
+		if !topic.TryPublish(2) {
+			t.Error("there is no room, though all was read")
+		}
+	})
+}
+
+func TestTopicMistakes(t *testing.T) {
+	var topic broadcast.Topic[int]
+	panics(t, "Subscribe with a limit that is not positive", func() { topic.Subscribe(0, broadcast.Wait) })
+	s := topic.Subscribe(1, broadcast.Wait)
+	panics(t, "NextCase with a nil pointer", func() { s.NextCase(nil) })
+	panics(t, "rondo: broadcast.Subscription.All: this ctx belongs to no running loop", func() { collect(context.Background(), s) })
+	if err := topic.Publish(context.Background(), 1); err == nil || s.Len() != 0 {
+		t.Errorf("Publish with a ctx of no loop: %v", err)
+	}
+	sim.Test(t, func(ctx context.Context) {
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Cancel(errStop)
+			if err := topic.Publish(g, 1); err != errStop || s.Len() != 0 {
+				t.Errorf("Publish in a cancelled scope returned %v", err)
+			}
+			return nil
+		})
+	})
+}

@@ -1,0 +1,96 @@
+package main
+
+// This file lists the processes that use Rondo.
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// enoughTasks is how many tasks of each loop are read for the list.
+const enoughTasks = 100_000
+
+// runProcesses writes a row for each process that uses Rondo.
+func runProcesses(c *console) error {
+	folders, err := os.ReadDir("/proc")
+	if err != nil {
+		return fmt.Errorf("the processes cannot be listed; this works on Linux, with /proc mounted: %w", err)
+	}
+	rows, refused := [][]string{{"PID", "GO", "LOOPS", "TASKS", "STATE", "PROGRAM"}}, 0
+	for _, f := range folders {
+		pid, err := strconv.Atoi(f.Name())
+		if err != nil || pid == os.Getpid() || !mapsCode(pid, &refused) {
+			continue
+		}
+		if r := processRow(pid); r != nil {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows[1:], func(a, b []string) int {
+		x, _ := strconv.Atoi(a[0])
+		y, _ := strconv.Atoi(b[0])
+		return x - y
+	})
+	out := bufio.NewWriter(c.out)
+	if len(rows) == 1 {
+		fmt.Fprintln(out, "No process uses Rondo.")
+	} else {
+		writeRows(out, rows, []int{0, 2, 3}, columns(c.out))
+	}
+	switch {
+	case refused == 1:
+		fmt.Fprintln(out, "1 process may not be read: run as root to see all.")
+	case refused > 1:
+		fmt.Fprintf(out, "%s processes may not be read: run as root to see all.\n", count(refused))
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("cannot write the output; look at where it goes: %w", err)
+	}
+	return nil
+}
+
+// mapsCode reports whether a process has a program that may be read. It counts in
+// refused those that may not.
+func mapsCode(pid int, refused *int) bool {
+	_, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
+	if errors.Is(err, fs.ErrPermission) {
+		*refused++
+	}
+	return err == nil // Threads of the kernel have none.
+}
+
+// processRow returns the cells of a process; nil if it does not use Rondo, or may
+// not be read.
+func processRow(pid int) []string {
+	t, err := inspect.OpenProcess(pid)
+	if err != nil {
+		return nil
+	}
+	p, err := t.Snapshot(inspect.Options{MaxTasks: enoughTasks})
+	if e := t.Close(); err != nil || e != nil {
+		return nil
+	}
+	tasks, state := 0, "turns"
+	for _, l := range p.Loops {
+		tasks += len(l.Tasks) + l.Omitted
+		if l.Held != nil {
+			state = "HELD"
+		} else if len(l.Cycles) > 0 && state != "HELD" {
+			state = "CYCLE"
+		}
+	}
+	if p.Stopped {
+		state = "stopped"
+	}
+	program, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
+	return []string{strconv.Itoa(pid), p.Go, count(len(p.Loops)), count(tasks), state, strings.Map(shown, program)}
+}

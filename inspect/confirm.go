@@ -1,0 +1,141 @@
+package inspect
+
+// This file is step 4 of reading a loop: tasks and their workers are read once more,
+// and what may be of two moments is dropped.
+
+import "github.com/rondo-go/rondo/internal/layout"
+
+// owners returns for each task the number of the one that owns the list in which it
+// waits: what holds a lock, or is joined. The number is read with the list, because
+// another task may have taken the owner's place in memory by then.
+func (r *reader) owners(tasks []*seen) []uint64 {
+	addrs := make([]uint64, len(tasks))
+	for i, s := range tasks {
+		if s.list.b != nil {
+			addrs[i] = s.list.uint64(layout.ListOwner)
+		}
+	}
+	return r.numbers(addrs)
+}
+
+// numbers returns the numbers of the tasks at some addresses; 0 where none lives.
+func (r *reader) numbers(addrs []uint64) []uint64 {
+	out := make([]uint64, len(addrs))
+	r.each(addrs, r.size(layout.TaskSize), func(i int, t record) {
+		if r.mine(t) {
+			out[i] = t.uint64(layout.TaskID)
+		}
+	})
+	return out
+}
+
+// confirm is step 4. It drops the tasks that are gone, and returns how many they
+// were, and whether any task ran meanwhile.
+func (r *reader) confirm() (missed int, moved bool) {
+	// Before the rest: a name is of the same moment as the wait of a task that has
+	// not moved after it was read.
+	r.confirmNames()
+	kept := r.tasks[:0]
+	for from := 0; from < len(r.tasks); from += portion {
+		some := r.tasks[from:min(from+portion, len(r.tasks))]
+		for i, state := range r.compare(some) {
+			s := some[i]
+			if state == gone {
+				missed++
+				delete(r.byAddr, s.addr)
+				continue
+			}
+			kept = append(kept, s)
+			if state == changed {
+				moved = true
+				s.info.forget()
+			}
+		}
+	}
+	clear(r.tasks[len(kept):])
+	r.tasks = kept
+	return missed, moved
+}
+
+// What has become of a task since it was read.
+type since uint8
+
+const (
+	same since = iota
+	changed
+	gone
+)
+
+// compare reads tasks and their workers once more, and says what has become of each.
+func (r *reader) compare(tasks []*seen) []since {
+	addrs, workers := make([]uint64, len(tasks)), make([]uint64, len(tasks))
+	out := make([]since, len(tasks))
+	for i, s := range tasks {
+		addrs[i], workers[i], out[i] = s.addr, s.task.uint64(layout.TaskWorker), gone
+	}
+	r.each(addrs, r.size(layout.TaskSize), func(i int, t record) {
+		s := tasks[i]
+		switch {
+		case !r.mine(t) || t.uint64(layout.TaskID) != s.task.uint64(layout.TaskID):
+		case s.moved || t.uint64(layout.TaskWorker) != workers[i] || t.byte(layout.TaskState) != s.task.byte(layout.TaskState) ||
+			s.worker.b == nil && workers[i] != 0:
+			out[i] = changed
+		default:
+			out[i] = same
+		}
+	})
+	// After the tasks, so that the count of switches is of after all that was read.
+	unmoved := make([]bool, len(tasks))
+	r.each(workers, r.size(layout.WorkerSize), func(i int, w record) {
+		s := tasks[i]
+		unmoved[i] = s.worker.b != nil && w.uint64(layout.WorkerJob) == s.addr && sameWait(w, s.worker)
+	})
+	for i, owned := range r.owned(tasks) {
+		if out[i] == same && (tasks[i].worker.b != nil && !unmoved[i] || !owned) {
+			out[i] = changed
+		}
+	}
+	return out
+}
+
+// owned reports for each task whether the list in which it waits has the same owner
+// as before: a lock may pass to another while a task goes on waiting for it.
+func (r *reader) owned(tasks []*seen) []bool {
+	lists := make([]uint64, len(tasks))
+	for i, s := range tasks {
+		if s.list.b != nil {
+			lists[i] = s.worker.uint64(layout.WorkerList)
+		}
+	}
+	out := make([]bool, len(tasks))
+	owners := make([]uint64, len(tasks))
+	r.each(lists, r.size(layout.ListSize), func(i int, list record) {
+		owners[i] = list.uint64(layout.ListOwner)
+		out[i] = owners[i] == tasks[i].list.uint64(layout.ListOwner)
+	})
+	for i, id := range r.numbers(owners) {
+		s := tasks[i]
+		out[i] = s.list.b == nil || out[i] && id == s.owner
+	}
+	return out
+}
+
+// sameWait reports whether a worker has not switched between two readings, and waits
+// for the same.
+func sameWait(a, b record) bool {
+	for _, word := range [...]int{layout.WorkerSwitches, layout.WorkerList, layout.WorkerOn, layout.WorkerSince, layout.WorkerInner} {
+		if a.uint64(word) != b.uint64(word) {
+			return false
+		}
+	}
+	at, n := a.pair(layout.WorkerWhat)
+	other, m := b.pair(layout.WorkerWhat)
+	return at == other && n == m
+}
+
+// forget takes back what is true of a task only while it does not run.
+func (t *Task) forget() {
+	t.Moved = true
+	t.Waiting, t.What, t.On, t.FD, t.Due, t.Since = "", "", 0, 0, 0, 0
+	t.Stack, t.Cut, t.Partial, t.Goroutine, t.Thread, t.Scopes = nil, false, false, 0, 0, nil
+}

@@ -1,0 +1,286 @@
+package inspect
+
+// This file writes pictures as JSON and reads them again. The form is in
+// schema.json, and a test holds this file to it. Tasks that stand at the same calls
+// share a stack: stacks, their calls and the functions that tasks run are in tables,
+// by their numbers from 0.
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// FormatVersion is the version of the form in which WriteJSON writes pictures. It
+// grows when something changes its meaning or is taken away; new fields may come at
+// any time.
+const FormatVersion = 1
+
+// A document is a picture as it is written.
+type document struct {
+	Version int   `json:"version"`
+	Units   units `json:"units"`
+	*Picture
+	Functions []string       `json:"functions"`
+	Frames    []Frame        `json:"frames"`
+	Stacks    [][]int        `json:"stacks"`
+	Loops     []loopDocument `json:"loops"`
+}
+
+// units are those of all numbers that have one.
+type units struct {
+	Time string `json:"time"` // of all durations
+}
+
+type loopDocument struct {
+	*Loop
+	Held  *heldDocument  `json:"held,omitempty"`
+	Tasks []taskDocument `json:"tasks"`
+}
+
+type heldDocument struct {
+	*Held
+	Stack *int `json:"stack,omitempty"`
+}
+
+// A taskDocument has no name if that is the one of a task without a name, and its
+// waiting does not begin with what it waits for.
+type taskDocument struct {
+	*Task
+	Name    string     `json:"name,omitempty"`
+	Func    int        `json:"func"`
+	Waiting string     `json:"waiting,omitempty"`
+	Owner   *[2]uint64 `json:"owner,omitempty"` // the host and the depth
+	Stack   *int       `json:"stack,omitempty"`
+}
+
+func (t *tables) task(task *Task) taskDocument {
+	d := taskDocument{Task: task, Func: t.functions[task.Func], Waiting: task.Waiting, Stack: t.number(task.Stack)}
+	if task.Name != unnamed(task.ID) {
+		d.Name = task.Name
+	}
+	if rest, ok := strings.CutPrefix(task.Waiting, task.What); ok && task.What != "" {
+		d.Waiting = strings.TrimPrefix(rest, " ")
+	}
+	if o := task.Owner; o != nil {
+		d.Owner = &[2]uint64{o.Host, uint64(o.Depth)}
+	}
+	return d
+}
+
+// read returns the task as it was before it was written.
+func (d taskDocument) read() *Task {
+	t := d.Task
+	if t.Name = d.Name; t.Name == "" {
+		t.Name = unnamed(t.ID)
+	}
+	t.Waiting = strings.TrimSuffix(t.What+" "+d.Waiting, " ")
+	if t.What == "" {
+		t.Waiting = d.Waiting
+	}
+	if o := d.Owner; o != nil {
+		t.Owner = &ScopeID{o[0], int(o[1])}
+	}
+	return t
+}
+
+// tables number the stacks of a picture, their calls and the functions of tasks.
+type tables struct {
+	functions map[string]int
+	names     []string
+	frames    []Frame
+	stacks    [][]int
+	byFrame   map[Frame]int
+	byStack   map[string]int // by the numbers of its calls
+	byMemory  map[*Frame]int // by where it stands
+}
+
+// number returns the number of a stack; nil if it is empty.
+func (t *tables) number(stack []Frame) *int {
+	if len(stack) == 0 {
+		return nil
+	}
+	n, ok := t.byMemory[&stack[0]]
+	if ok && len(t.stacks[n]) == len(stack) {
+		return &n
+	}
+	calls := make([]int, len(stack))
+	key := make([]byte, 0, 4*len(stack))
+	for i, f := range stack {
+		k, ok := t.byFrame[f]
+		if !ok {
+			k = len(t.frames)
+			t.byFrame[f], t.frames = k, append(t.frames, f)
+		}
+		calls[i], key = k, binary.LittleEndian.AppendUint32(key, uint32(k))
+	}
+	if n, ok = t.byStack[string(key)]; !ok {
+		n = len(t.stacks)
+		t.byStack[string(key)], t.stacks = n, append(t.stacks, calls)
+	}
+	t.byMemory[&stack[0]] = n
+	return &n
+}
+
+// WriteJSON writes the picture as JSON: one task a line. An error is that of w.
+func (p *Picture) WriteJSON(w io.Writer) error {
+	t := tables{functions: make(map[string]int), byFrame: make(map[Frame]int), byStack: make(map[string]int), byMemory: make(map[*Frame]int)}
+	for _, l := range p.Loops {
+		if l.Held != nil {
+			t.number(l.Held.Stack)
+		}
+		for _, task := range l.Tasks {
+			t.number(task.Stack)
+			if _, ok := t.functions[task.Func]; !ok {
+				t.functions[task.Func] = len(t.names)
+				t.names = append(t.names, task.Func)
+			}
+		}
+	}
+	e := elements{out: bufio.NewWriter(w)}
+	head := document{Version: FormatVersion, Units: units{"ns"}, Picture: p}
+	e.open(head, "functions", "frames", "stacks", "loops")
+	e.list("functions", len(t.names), func(i int) any { return t.names[i] })
+	e.list("frames", len(t.frames), func(i int) any { return t.frames[i] })
+	e.list("stacks", len(t.stacks), func(i int) any { return t.stacks[i] })
+	e.begin("loops")
+	for _, l := range p.Loops {
+		loop := loopDocument{Loop: l}
+		if l.Held != nil {
+			loop.Held = &heldDocument{l.Held, t.number(l.Held.Stack)}
+		}
+		e.separate()
+		e.open(loop, "tasks")
+		e.list("tasks", len(l.Tasks), func(i int) any { return t.task(l.Tasks[i]) })
+		e.write("}")
+		e.first = false
+	}
+	e.write("]}\n")
+	return errors.Join(e.err, e.out.Flush())
+}
+
+// elements writes the parts of a document one by one, so that no text of all of it
+// is made.
+type elements struct {
+	out   *bufio.Writer
+	one   bytes.Buffer
+	first bool // in its list
+	err   error
+}
+
+func (e *elements) write(text string) { _, _ = e.out.WriteString(text) }
+
+// encode returns a value as JSON.
+func (e *elements) encode(v any) []byte {
+	e.one.Reset()
+	encoder := json.NewEncoder(&e.one)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil && e.err == nil {
+		e.err = err
+	}
+	return bytes.TrimSuffix(e.one.Bytes(), []byte("\n"))
+}
+
+// open writes an object without its end and without its lists of these names, which
+// come last in it and are empty.
+func (e *elements) open(v any, lists ...string) {
+	b := bytes.TrimSuffix(e.encode(v), []byte("}"))
+	for i := len(lists) - 1; i >= 0; i-- {
+		b = bytes.TrimSuffix(b, []byte(`,"`+lists[i]+`":null`))
+	}
+	_, _ = e.out.Write(b)
+}
+
+// begin begins a list in an object that was opened.
+func (e *elements) begin(name string) {
+	e.write(",\n\"" + name + "\":[")
+	e.first = true
+}
+
+func (e *elements) separate() {
+	if !e.first {
+		e.write(",")
+	}
+	e.write("\n")
+	e.first = false
+}
+
+// list writes a list of n elements.
+func (e *elements) list(name string, n int, element func(i int) any) {
+	e.begin(name)
+	for i := range n {
+		e.separate()
+		_, _ = e.out.Write(e.encode(element(i)))
+	}
+	e.write("]")
+}
+
+// ReadJSON reads a picture that WriteJSON has written. It fails if it is none, or
+// one of a newer version.
+func ReadJSON(r io.Reader) (*Picture, error) {
+	var d document
+	if err := json.NewDecoder(r).Decode(&d); err != nil {
+		return nil, fmt.Errorf("not a picture: %w", err)
+	}
+	if d.Version > FormatVersion {
+		return nil, fmt.Errorf("the picture has the form of version %d, and this tool knows %d: update the tool", d.Version, FormatVersion)
+	}
+	if d.Version < 1 || d.Picture == nil {
+		return nil, errors.New("not a picture: it has no version")
+	}
+	stacks := make([][]Frame, len(d.Stacks))
+	for i, calls := range d.Stacks {
+		for _, k := range calls {
+			if k < 0 || k >= len(d.Frames) {
+				return nil, fmt.Errorf("the picture is damaged: a stack has call %d of %d", k, len(d.Frames))
+			}
+			stacks[i] = append(stacks[i], d.Frames[k])
+		}
+	}
+	damaged := false
+	at := func(n *int) []Frame {
+		if n == nil {
+			return nil
+		}
+		if *n < 0 || *n >= len(stacks) {
+			damaged = true
+			return nil
+		}
+		return stacks[*n]
+	}
+	p := d.Picture
+	p.Loops = []*Loop{}
+	for _, loop := range d.Loops {
+		l := loop.Loop
+		if l == nil {
+			return nil, errors.New("the picture is damaged: a loop is empty")
+		}
+		l.Tasks, l.Held = []*Task{}, nil
+		if loop.Held != nil && loop.Held.Held != nil {
+			l.Held = loop.Held.Held
+			l.Held.Stack = at(loop.Held.Stack)
+		}
+		for _, task := range loop.Tasks {
+			if task.Task == nil {
+				return nil, errors.New("the picture is damaged: a task is empty")
+			}
+			read := task.read()
+			read.Stack = at(task.Stack)
+			if damaged = damaged || task.Func < 0 || task.Func >= len(d.Functions); damaged {
+				break
+			}
+			read.Func = d.Functions[task.Func]
+			l.Tasks = append(l.Tasks, read)
+		}
+		p.Loops = append(p.Loops, l)
+	}
+	if damaged {
+		return nil, fmt.Errorf("the picture is damaged: a task has a stack or a function that is none of %d and %d", len(stacks), len(d.Functions))
+	}
+	return p, nil
+}

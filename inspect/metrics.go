@@ -1,0 +1,98 @@
+package inspect
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// WriteMetrics writes figures of the picture as text in the format of Prometheus,
+// version 0.0.4, in seconds where they are times. The metrics of a loop have its
+// name and number for labels. An error is that of w.
+func (p *Picture) WriteMetrics(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	for _, m := range metrics {
+		fmt.Fprintf(out, "# HELP rondo_%s %s\n# TYPE rondo_%s %s\n", m.name, m.help, m.name, m.kind)
+		for _, l := range p.Loops {
+			fmt.Fprintf(out, "rondo_%s{%s} %v\n", m.name, l.labels(), m.value(l))
+		}
+	}
+	fmt.Fprint(out, "# HELP rondo_waiting_tasks Tasks that wait, by what for.\n# TYPE rondo_waiting_tasks gauge\n")
+	p.waits(func(l *Loop, what string, tasks int, _ time.Duration) {
+		fmt.Fprintf(out, "rondo_waiting_tasks{%s,what=\"%s\"} %d\n", l.labels(), escaped(what), tasks)
+	})
+	fmt.Fprint(out, "# HELP rondo_longest_wait_seconds How long the longest wait has lasted, by what for.\n# TYPE rondo_longest_wait_seconds gauge\n")
+	p.waits(func(l *Loop, what string, _ int, longest time.Duration) {
+		fmt.Fprintf(out, "rondo_longest_wait_seconds{%s,what=\"%s\"} %v\n", l.labels(), escaped(what), longest.Seconds())
+	})
+	return out.Flush()
+}
+
+// metrics are those that each loop has one of.
+var metrics = []struct {
+	name, kind, help string
+	value            func(l *Loop) any
+}{
+	{"tasks", "gauge", "Tasks that live.", func(l *Loop) any { return len(l.Tasks) + l.Omitted }},
+	{"ready", "gauge", "Tasks and callbacks that could run.", func(l *Loop) any { return l.Ready }},
+	{"timers", "gauge", "Timers that are set.", func(l *Loop) any { return l.Timers }},
+	{"offloads", "gauge", "Functions that are offloaded.", func(l *Loop) any { return l.Offloads }},
+	{"workers", "gauge", "Coroutines, idle ones included.", func(l *Loop) any { return l.Workers }},
+	{"uptime_seconds", "gauge", "Time since the loop began.", func(l *Loop) any { return l.Uptime.Seconds() }},
+	{"lag_seconds", "gauge", "Time since the loop looked at its clock; small unless it is held.", func(l *Loop) any { return l.Lag.Seconds() }},
+	{"held", "gauge", "1 if something keeps the loop from turning.", func(l *Loop) any { return one(l.Held != nil) }},
+	{"cycles", "gauge", "Cycles of tasks that wait for each other.", func(l *Loop) any { return len(l.Cycles) }},
+	{"idle_seconds_total", "counter", "Time that the loop slept.", func(l *Loop) any { return l.Idle.Seconds() }},
+	{"turns_total", "counter", "Turns of the loop.", func(l *Loop) any { return l.Turns }},
+	{"switches_total", "counter", "Switches to a task.", func(l *Loop) any { return l.Switches }},
+	{"steps_total", "counter", "Tasks and callbacks run.", func(l *Loop) any { return l.Steps }},
+	{"posts_total", "counter", "Functions posted from outside.", func(l *Loop) any { return l.Posts }},
+	{"spawned_total", "counter", "Tasks that were ever started.", func(l *Loop) any { return l.Spawned }},
+}
+
+func one(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// labels name the loop.
+func (l *Loop) labels() string { return fmt.Sprintf("loop=\"%s\",id=\"%d\"", escaped(l.Name), l.ID) }
+
+// escaped writes the value of a label.
+var escaped = strings.NewReplacer("\\", "\\\\", "\"", "\\\"", "\n", "\\n").Replace
+
+// waits calls f for each kind of wait in each loop, with how many tasks are in one
+// and the longest.
+func (p *Picture) waits(f func(l *Loop, what string, tasks int, longest time.Duration)) {
+	for _, l := range p.Loops {
+		type wait struct {
+			what    string
+			tasks   int
+			longest time.Duration
+		}
+		kinds := make(map[string]*wait)
+		var all []*wait
+		for _, t := range l.Tasks {
+			if t.What == "" {
+				continue
+			}
+			k := kinds[t.What]
+			if k == nil {
+				k = &wait{what: t.What}
+				kinds[t.What], all = k, append(all, k)
+			}
+			k.tasks++
+			k.longest = max(k.longest, t.Since)
+		}
+		slices.SortFunc(all, func(a, b *wait) int { return cmp.Compare(a.what, b.what) })
+		for _, k := range all {
+			f(l, k.what, k.tasks, k.longest)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+//go:build linux && (amd64 || arm64)
+
+package inspect_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// TestSelect: each case of a Select is shown, and in a large one the first.
+func TestSelect(t *testing.T) {
+	r := rondo.Runner{Name: "selecting"}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		jobs, stop := rondo.NewQueue[int](0), rondo.Event{Name: "stop"}
+		jobs.Name = "jobs"
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			other := g.Go(func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+			other.SetName("other")
+			wait := func(cases ...rondo.Case) func(ctx context.Context) error {
+				return func(ctx context.Context) error { _, err := rondo.Select(ctx, cases...); return err }
+			}
+			g.Go(wait(jobs.GetCase(new(int)), rondo.Case{}, stop.WaitCase(), other.WaitCase(), rondo.After(time.Hour))).SetName("few")
+			many := make([]rondo.Case, 20)
+			for i := range many {
+				many[i] = stop.WaitCase()
+			}
+			g.Go(wait(many...)).SetName("many")
+			g.Go(wait()).SetName("none")
+			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+				return err
+			}
+			l := look(ctx, t, "selecting")
+			for name, want := range map[string]string{
+				"few":  `select of 5: get "jobs", event "stop", task #2 other, sleep `,
+				"many": `select of 20: event "stop", event "stop", `,
+				"none": `select of 0: `,
+			} {
+				if got := task(t, l, name).Waiting; !strings.HasPrefix(got, want) {
+					t.Errorf("%s waits for %s, want %s", name, got, want)
+				}
+			}
+			if got := task(t, l, "many").Waiting; !strings.HasSuffix(got, "...") || len(got) > 150 {
+				t.Errorf("many waits for %s", got)
+			}
+			var text strings.Builder
+			p, err := rondo.Offload(ctx, func(context.Context) (*inspect.Picture, error) { return inspect.Snapshot() })
+			if err != nil {
+				return err
+			}
+			if err := p.WriteTree(&text, inspect.TreeOptions{}); err != nil || !strings.Contains(text.String(), `for select of 5: get "jobs"`) {
+				t.Errorf("the tree is (%v)\n%s", err, text.String())
+			}
+			g.Cancel(nil)
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package goinspect
+
+const nonblocking = 0
