@@ -17,15 +17,28 @@ import (
 // loop with the given name.
 func look(ctx context.Context, t *testing.T, name string) *inspect.Loop {
 	t.Helper()
-	p, err := rondo.Offload(ctx, func(context.Context) (*inspect.Picture, error) { return inspect.Snapshot() })
+	p, err := rondo.Offload(ctx, func(ctx context.Context) (*inspect.Picture, error) {
+		for {
+			// It may be here before the loop sleeps, which it is about to do.
+			p, err := inspect.Snapshot()
+			if err != nil || find(p, name) < 0 || p.Loops[find(p, name)].Exact || ctx.Err() != nil {
+				return p, err
+			}
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(p.Loops, func(l *inspect.Loop) bool { return l.Name == name })
+	i := find(p, name)
 	if i < 0 {
 		t.Fatalf("no loop %q among %d", name, len(p.Loops))
 	}
 	return p.Loops[i]
+}
+
+// find returns the index of the loop with the given name, or -1.
+func find(p *inspect.Picture, name string) int {
+	return slices.IndexFunc(p.Loops, func(l *inspect.Loop) bool { return l.Name == name })
 }
 
 // task returns the task with the given name.
