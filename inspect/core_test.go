@@ -61,7 +61,7 @@ func coredBy(by dumper, t *testing.T, mode string, wanted func(l *inspect.Loop) 
 	}
 	p := start(t, exe, mode)
 	until(t, open(t, p), "what the core is to show", wanted)
-	dumpBy(by, t, p.Process.Pid, core)
+	dump(by, t, p.Process.Pid, core)
 	p.end()
 	return exe, core
 }

@@ -49,12 +49,6 @@ func mappings(t *testing.T, pid int) (out []mapping) {
 	return out
 }
 
-// dump writes the core of a process, which it stops for that, as the kernel does
-// it: of files that are mapped and were not written only the first page is there.
-// The kernel's own cores go where the machine's owner wants them, which a test
-// cannot count on.
-func dump(t *testing.T, pid int, name string) { dumpBy(kernel, t, pid, name) }
-
 // A dumper is what writes a core.
 type dumper int
 
@@ -64,7 +58,11 @@ const (
 	headless        // leaves that out too
 )
 
-func dumpBy(by dumper, t *testing.T, pid int, name string) {
+// dump writes the core of a process, which it stops for that, as the kernel does
+// it: of files that are mapped and were not written only the first page is there.
+// The kernel's own cores go where the machine's owner wants them, which a test
+// cannot count on.
+func dump(by dumper, t *testing.T, pid int, name string) {
 	t.Helper()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
