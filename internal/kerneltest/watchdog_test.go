@@ -173,3 +173,29 @@ func receiveInCallback(ctx context.Context, until chan bool) {
 	rondo.LoopOf(ctx).CallSoon(func() { <-until })
 	_ = rondo.Yield(ctx)
 }
+
+// TestLookBesideSpawn: the watchdog looks while tasks start and end. The race
+// detector finds no fault with it.
+func TestLookBesideSpawn(t *testing.T) {
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // a busy machine may hold a step up
+	defer slog.SetDefault(before)
+	r := rondo.Runner{SlowStep: 4 * time.Millisecond}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		for range 2000 {
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				for range 10 {
+					g.Go(func(ctx context.Context) error { return rondo.Yield(ctx) })
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
