@@ -76,6 +76,9 @@ func (d *Dialer) connect(ctx context.Context, loop kernel.Loop, network string, 
 			return nil, fail(err)
 		}
 		f := fd.New(loop, sys, makeStd)
+		if d.Control == nil && d.ControlContext == nil {
+			f.Sole(true)
+		}
 		if err := connectOrClose(f, loop.Task(), to); err != nil {
 			return nil, fail(err)
 		}

@@ -38,7 +38,7 @@ func (l *Listener) acceptTask(t kernel.Task, use use) (*Conn, error) {
 		// that.
 		c.local = peerAddress(fd.LocalPeer(sys), network)
 	}
-	c.fd.Sole()
+	c.fd.Sole(!l.shared.Load())
 	if !use.watched {
 		c.fd.Prepare()
 	}

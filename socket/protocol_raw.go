@@ -19,7 +19,7 @@ func (l *Listener) acceptStream() (fd.Stream, peerAddr, error) {
 	if _, tcp := l.std.(*net.TCPListener); tcp && !inherits {
 		tune(sys, l.keepAlive)
 	}
-	return fd.NewStream(sys), addrPort(peer), nil
+	return fd.NewStream(sys, !l.shared.Load()), addrPort(peer), nil
 }
 
 // addrs returns the addresses that the system knows, nil for the others.

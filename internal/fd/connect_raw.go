@@ -22,10 +22,11 @@ func (f *FD) Accept(t kernel.Task, shared *atomic.Bool) (sys int, peer Peer, err
 		return -1, Peer{}, err
 	}
 	err = s.attempt(t, "accept", func() (errno syscall.Errno) {
-		if shared.Load() {
+		others := shared.Load()
+		if others {
 			keepNonblock(f.sys)
 		}
-		sys, peer, errno = accept(f.sys)
+		sys, peer, errno = accept(f.sys, others)
 		if errno == syscall.ECONNABORTED {
 			// It was closed before it was accepted: look for the next.
 			return syscall.EINTR

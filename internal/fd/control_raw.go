@@ -15,10 +15,10 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// Sole says that the loop's descriptor is the only one of the open file. It
-// holds until the descriptor is shown to anyone. It is called before the FD is
-// used.
-func (f *FD) Sole() { f.sole = true }
+// Sole says that the loop's descriptor is the only one of the open file, and
+// whether it is certain that there is no linger time. Both hold until the
+// descriptor is shown to anyone. It is called before the FD is used.
+func (f *FD) Sole(prompt bool) { f.sole, f.prompt = true, prompt }
 
 // expose returns the loop's descriptor for a function of the program, which may
 // duplicate it.

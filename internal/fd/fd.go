@@ -63,6 +63,7 @@ type FD struct {
 	onLoop bool // the loop has a descriptor or may wait, so it must see changes
 	slow   bool // close may block: there is a linger time
 	sole   bool // sys is the only descriptor of the open file
+	prompt bool // while sole: close does not block
 
 	read  side
 	write side

@@ -123,7 +123,7 @@ func (f *FD) disarm() {
 // closeSys closes the loop's descriptor.
 func (f *FD) closeSys() {
 	f.mu.Lock()
-	sys, slow := f.sys, f.slow
+	sys, slow, prompt := f.sys, f.slow, f.sole && f.prompt
 	f.sys = -1
 	f.dropped.Stop()
 	f.mu.Unlock()
@@ -131,6 +131,8 @@ func (f *FD) closeSys() {
 	case sys < 0:
 	case slow:
 		f.read.loop.GoFunc(func() { unix.Close(sys) })
+	case prompt:
+		closePrompt(sys)
 	default:
 		// Its error says nothing about the data, and the number is free also
 		// after an error: close(2).

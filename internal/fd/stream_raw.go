@@ -19,13 +19,18 @@ import (
 // A Stream is the only owner of a connected socket. It belongs to its loop, and
 // none of its methods waits. It is small, because there may be very many.
 type Stream struct {
-	sys   int32
-	armed driver.Events
-	slow  bool // close may block
+	sys    int32
+	armed  driver.Events
+	slow   bool // close may block
+	sole   bool // sys is the only descriptor of the open file
+	prompt bool // while sole: close does not block
 }
 
-// NewStream returns a Stream of a non-blocking stream socket.
-func NewStream(sys int) Stream { return Stream{sys: int32(sys)} }
+// NewStream returns a Stream of a non-blocking stream socket whose only descriptor
+// is sys. prompt is as in FD.Sole.
+func NewStream(sys int, prompt bool) Stream {
+	return Stream{sys: int32(sys), sole: true, prompt: prompt}
+}
 
 // Detach takes the descriptor away from an FD, which is closed from then on for
 // everyone who still has it. It fails, and changes nothing, if a task reads or
@@ -42,7 +47,7 @@ func (f *FD) Detach() (Stream, error) {
 	}
 	f.mu.Lock()
 	f.closed = true
-	std, sys, slow := f.std, f.sys, f.slow
+	std, s := f.std, Stream{sys: int32(f.sys), slow: f.slow, sole: f.sole, prompt: f.prompt}
 	f.sys = -1
 	f.dropped.Stop()
 	f.mu.Unlock()
@@ -52,18 +57,18 @@ func (f *FD) Detach() (Stream, error) {
 		_ = std.Close()
 	}
 	var which driver.Events
-	for _, s := range []*side{&f.read, &f.write} {
-		if s.armed {
-			which |= s.want
+	for _, side := range []*side{&f.read, &f.write} {
+		if side.armed {
+			which |= side.want
 		}
 	}
 	if which != 0 {
-		f.poller().Disarm(uintptr(sys), which)
+		f.poller().Disarm(uintptr(s.sys), which)
 	}
 	f.released = true
 	f.read.End()
 	f.write.End()
-	return Stream{sys: int32(sys), slow: slow}, nil
+	return s, nil
 }
 
 // Receive reads available data into p. It returns ErrAgain if there is none,
@@ -145,7 +150,12 @@ func (s *Stream) CloseWrite() error {
 // ended yet; the sink is called when it has.
 func (s *Stream) Stop(loop kernel.Loop) bool {
 	if s.armed != 0 {
-		loop.Driver().(driver.Poller).Disarm(uintptr(s.sys), s.armed)
+		poller := loop.Driver().(driver.Poller)
+		if s.sole && !s.slow {
+			poller.Forget(uintptr(s.sys))
+		} else {
+			poller.Disarm(uintptr(s.sys), s.armed)
+		}
 		s.armed = 0
 	}
 	return true
@@ -159,6 +169,8 @@ func (s *Stream) Close(loop kernel.Loop) {
 	case sys < 0:
 	case s.slow:
 		loop.GoFunc(func() { unix.Close(sys) })
+	case s.sole && s.prompt:
+		closePrompt(sys)
 	default:
 		unix.Close(sys)
 	}
@@ -172,6 +184,7 @@ func (s *Stream) Control(op func(sys uintptr)) error {
 	if s.sys < 0 {
 		return os.ErrClosed
 	}
+	s.sole = false
 	op(uintptr(s.sys))
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 // accept returns the next connection as a non-blocking descriptor. The lock
 // keeps a process that is started at this moment from inheriting it.
-func accept(sys int) (int, Peer, syscall.Errno) {
+func accept(sys int, _ bool) (int, Peer, syscall.Errno) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	conn, peer, err := unix.Accept(sys)
@@ -24,6 +24,9 @@ func accept(sys int) (int, Peer, syscall.Errno) {
 	}
 	return conn, peerOf(peer), 0
 }
+
+// closePrompt is close(2).
+func closePrompt(sys int) { unix.Close(sys) }
 
 // LocalPeer returns the address of this end of a socket, if it is still
 // connected: getsockname(2).
