@@ -27,7 +27,7 @@ import (
 type Conn struct {
 	fd     *fd.FD
 	local  net.Addr // the listener's, if that has only one; see bound
-	remote net.Addr
+	remote net.Addr // a *packedAddr if it is seldom asked for
 	of     network
 }
 
@@ -116,7 +116,12 @@ func (c *Conn) LocalAddr() net.Addr {
 }
 
 // RemoteAddr returns the address of the peer.
-func (c *Conn) RemoteAddr() net.Addr { return c.remote }
+func (c *Conn) RemoteAddr() net.Addr {
+	if p, ok := c.remote.(interface{ Unpack() net.Addr }); ok {
+		return p.Unpack()
+	}
+	return c.remote
+}
 
 // SetDeadline calls SetReadDeadline and SetWriteDeadline.
 func (c *Conn) SetDeadline(t time.Time) error {
@@ -173,7 +178,7 @@ func (c *Conn) SetWriteBuffer(bytes int) error {
 
 // File returns a duplicate of the connection as a file. The caller closes it.
 func (c *Conn) File() (*os.File, error) {
-	f, err := openFile(c.fd, c.of.String()+":"+c.local.String()+"->"+c.remote.String())
+	f, err := openFile(c.fd, c.of.String()+":"+c.local.String()+"->"+c.RemoteAddr().String())
 	return f, c.fail("file", err)
 }
 
@@ -190,7 +195,7 @@ func (c *Conn) fail(op string, err error) error {
 	if errors.As(err, &named) {
 		return err
 	}
-	return &net.OpError{Op: op, Net: c.of.String(), Source: c.local, Addr: c.remote, Err: err}
+	return &net.OpError{Op: op, Net: c.of.String(), Source: c.local, Addr: c.RemoteAddr(), Err: err}
 }
 
 // rawConn is the result of SyscallConn.
@@ -250,7 +255,7 @@ func (c *Conn) name(owned bool) {
 		fd.Guard(c.fd, c)
 	}
 	c.fd.Name(c.remote)
-	if _, tcp := c.remote.(*net.TCPAddr); !tcp {
+	if c.remote.Network() != "tcp" {
 		c.fd.Partial(c.of.String() == "unixpacket")
 	}
 }

@@ -32,7 +32,12 @@ func (l *Listener) acceptTask(t kernel.Task, use use) (*Conn, error) {
 		tune(sys, l.keepAlive)
 	}
 	network := l.Addr().Network()
-	c := &Conn{fd: fd.New(l.fd.Loop(), sys, makeStd), local: l.bound, remote: peerAddress(peer, network), of: networkOf(network)}
+	c := &Conn{fd: fd.New(l.fd.Loop(), sys, makeStd), local: l.bound, of: networkOf(network)}
+	if use.watched && peer.Addr.IsValid() {
+		c.remote = pack(peer.Addr, peer.Zone)
+	} else {
+		c.remote = peerAddress(peer, network)
+	}
 	if c.local == nil {
 		// It fails only if the connection is gone already; its first use reports
 		// that.
@@ -72,21 +77,10 @@ func (c *Conn) askLocal() net.Addr {
 	return net.TCPAddrFromAddrPort(here)
 }
 
-// tcpAddr is a TCPAddr with its IP.
-type tcpAddr struct {
-	net.TCPAddr
-	ip [16]byte
-}
-
 // peerAddress returns an address as package net has it.
 func peerAddress(p fd.Peer, network string) net.Addr {
 	if p.Addr.IsValid() {
-		a := &tcpAddr{ip: p.Addr.Addr().As16()}
-		a.IP, a.Port, a.Zone = a.ip[:], int(p.Addr.Port()), zone(p.Zone)
-		if p.Addr.Addr().Is4() {
-			a.IP = a.ip[12:]
-		}
-		return &a.TCPAddr
+		return pack(p.Addr, p.Zone).Unpack()
 	}
 	if network == "unix" || network == "unixpacket" {
 		if p.Name == "" && runtime.GOOS == "linux" {

@@ -17,6 +17,7 @@ package fd
 import (
 	"errors"
 	"io"
+	"net"
 	"os"
 	"runtime"
 	"syscall"
@@ -206,10 +207,21 @@ func (s *side) await(t kernel.Task, what string) error {
 func (s *side) arm() error {
 	if s.waiter == nil {
 		s.makeWaiter()
-		s.waiter.Name(s.fd.peer)
+		s.waiter.Name(s.fd.unpackPeer())
 	}
 	s.setTimer()
 	return s.register()
+}
+
+// unpackPeer returns the peer that a waiting task shows. It may be kept in a
+// smaller form, which those who look from outside cannot read, until a task waits.
+//
+//go:noinline
+func (f *FD) unpackPeer() any {
+	if p, ok := f.peer.(interface{ Unpack() net.Addr }); ok {
+		f.peer = p.Unpack()
+	}
+	return f.peer
 }
 
 // register asks the driver for reports, if it does not report yet.
