@@ -20,7 +20,7 @@ func (f *FD) Close() error {
 	}
 	f.closed = true
 	f.changed.Store(true)
-	std, mine, slow := f.std, f.onLoop, f.slow
+	std, mine, slow := f.std(), f.onLoop, f.slow
 	f.mu.Unlock()
 	var err error
 	switch {
@@ -64,7 +64,7 @@ func (f *FD) Linger(slow bool) {
 // to owner. It is called before the FD is used.
 func Guard[T any](f *FD, owner *T) {
 	f.guarded = true
-	f.dropped = runtime.AddCleanup(owner, (*FD).drop, f)
+	f.ensureExtra().dropped = runtime.AddCleanup(owner, (*FD).drop, f)
 }
 
 // drop is called by the garbage collector, so it must not block.
@@ -74,5 +74,12 @@ func (f *FD) drop() {
 	f.mu.Unlock()
 	if !closed {
 		f.read.loop.GoFunc(func() { _ = f.Close() })
+	}
+}
+
+// stopCleanup says that the garbage collector need not close f. The caller holds mu.
+func (f *FD) stopCleanup() {
+	if f.extra != nil {
+		f.extra.dropped.Stop()
 	}
 }

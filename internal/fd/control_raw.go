@@ -55,7 +55,7 @@ func (f *FD) Wait(t kernel.Task, which driver.Events, op func(sys uintptr) bool)
 // itself closes the FD.
 func (f *FD) Control(op func(sys uintptr)) error {
 	f.mu.Lock()
-	sys, std, closed := f.sys, f.std, f.closed
+	sys, std, closed := f.sys, f.std(), f.closed
 	f.sole = false
 	f.mu.Unlock()
 	if closed {

@@ -70,10 +70,34 @@ type FD struct {
 	peer  any // what inspection shows for a waiting task; nil: nothing
 
 	mu      sync.Mutex // guards the rest too
-	std     Std
 	makeStd func(sys int) (Std, error)
-	until   *[2]time.Time // the deadlines, of reading and of writing; nil: none
+	extra   *extra // nil until it is needed; see ensureExtra
+}
+
+// extra is what an FD lacks that only tasks use, that nobody forgets to close and
+// that has no deadline. There may be very many of those.
+type extra struct {
+	std     Std
+	until   [2]time.Time // the deadlines, of reading and of writing
 	dropped runtime.Cleanup
+}
+
+// ensureExtra returns f.extra, and makes it if there is none. The caller holds mu,
+// or nobody else has f yet.
+func (f *FD) ensureExtra() *extra {
+	if f.extra == nil {
+		f.extra = new(extra)
+	}
+	return f.extra
+}
+
+// std returns the connection of the standard library, if it is open. The caller
+// holds mu.
+func (f *FD) std() Std {
+	if f.extra == nil {
+		return nil
+	}
+	return f.extra.std
 }
 
 // errUnsupported is errors.ErrUnsupported with a message that names the cure.
@@ -90,7 +114,7 @@ func (unsupported) Is(err error) bool { return err == errors.ErrUnsupported }
 // Adopt returns an FD of std. The loop's descriptor is opened when a task first
 // uses it.
 func Adopt(loop kernel.Loop, std Std) *FD {
-	f := &FD{std: std, sys: -1}
+	f := &FD{extra: &extra{std: std}, sys: -1}
 	f.begin(loop)
 	f.changed.Store(true)
 	return f
@@ -248,8 +272,8 @@ func (f *FD) Std() (Std, error) {
 	if f.closed {
 		return nil, net.ErrClosed
 	}
-	if f.std != nil {
-		return f.std, nil
+	if std := f.std(); std != nil {
+		return std, nil
 	}
 	f.sole = false
 	std, err := f.makeStd(f.sys)
@@ -264,7 +288,7 @@ func (f *FD) Std() (Std, error) {
 			}
 		}
 	}
-	f.std = std
+	f.ensureExtra().std = std
 	return std, nil
 }
 
@@ -302,21 +326,19 @@ func (f *FD) SetDeadline(which driver.Events, t time.Time) error {
 
 // noteDeadline stores the deadline and sets it on Std. The caller holds mu.
 func (f *FD) noteDeadline(which driver.Events, t time.Time) error {
-	if f.until == nil {
-		f.until = new([2]time.Time)
-	}
+	x := f.ensureExtra()
 	if which&driver.Readable != 0 {
-		f.until[0] = t
-		if f.std != nil && !f.read.isInterrupted() {
-			if err := f.std.SetReadDeadline(t); err != nil {
+		x.until[0] = t
+		if x.std != nil && !f.read.isInterrupted() {
+			if err := x.std.SetReadDeadline(t); err != nil {
 				return err
 			}
 		}
 	}
 	if which&driver.Writable != 0 {
-		f.until[1] = t
-		if f.std != nil && !f.write.isInterrupted() {
-			return f.std.SetWriteDeadline(t)
+		x.until[1] = t
+		if x.std != nil && !f.write.isInterrupted() {
+			return x.std.SetWriteDeadline(t)
 		}
 	}
 	return nil
@@ -325,10 +347,10 @@ func (f *FD) noteDeadline(which driver.Events, t time.Time) error {
 // deadline returns the deadline of reading, with 0, or of writing. The caller
 // holds mu.
 func (f *FD) deadline(which int) time.Time {
-	if f.until == nil {
+	if f.extra == nil {
 		return time.Time{}
 	}
-	return f.until[which]
+	return f.extra.until[which]
 }
 
 // moveDeadline sets the deadline of the tasks.

@@ -5,6 +5,7 @@ package fd_test
 import (
 	"context"
 	"testing"
+	"unsafe"
 
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
@@ -25,4 +26,12 @@ func TestNewAllocates(t *testing.T) {
 		}
 		return f.Close()
 	})
+}
+
+// TestSize: an FD fits into an object of 256 bytes, because a server may have very
+// many.
+func TestSize(t *testing.T) {
+	if n := unsafe.Sizeof(fd.FD{}); n > 256 && unsafe.Sizeof(n) == 8 {
+		t.Errorf("an FD has %d bytes, want 256 at most", n)
+	}
 }

@@ -92,7 +92,7 @@ func (s *side) interrupt() {
 	defer f.mu.Unlock()
 	s.interrupting = true
 	s.interrupted++
-	s.deadlineOf(f.std)(time.Unix(1, 0))
+	s.deadlineOf(f.std())(time.Unix(1, 0))
 }
 
 func (s *side) restore() {
@@ -100,7 +100,7 @@ func (s *side) restore() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s.interrupting = false
-	s.deadlineOf(f.std)(f.deadline(s.index()))
+	s.deadlineOf(f.std())(f.deadline(s.index()))
 	if s.back != nil {
 		s.back.Broadcast()
 	}
@@ -192,7 +192,7 @@ func (f *FD) readTask(t kernel.Task, p []byte) (n int, err error) {
 		}
 	} else {
 		err = f.read.do(t, "read", func() (err error) {
-			n, err = f.std.Read(p)
+			n, err = f.std().Read(p)
 			return err
 		})
 	}
@@ -206,7 +206,7 @@ func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
 		return 0, f.write.enter(t)
 	}
 	err = f.write.do(t, "write", func() (err error) {
-		n, err = f.std.Write(p)
+		n, err = f.std().Write(p)
 		return err
 	})
 	t.Spend(n)
@@ -238,7 +238,7 @@ func (f *FD) Wait(t kernel.Task, which driver.Events, op func(sys uintptr) bool)
 
 func (f *FD) rawStd() (syscall.RawConn, error) {
 	f.mu.Lock()
-	std, closed := f.std, f.closed
+	std, closed := f.std(), f.closed
 	f.mu.Unlock()
 	if closed {
 		return nil, net.ErrClosed

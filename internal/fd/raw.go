@@ -62,12 +62,12 @@ func (f *FD) own(sys int) {
 	if f.guarded {
 		return
 	}
-	f.dropped = runtime.AddCleanup(f, func(sys int) { unix.Close(sys) }, sys)
+	f.ensureExtra().dropped = runtime.AddCleanup(f, func(sys int) { unix.Close(sys) }, sys)
 }
 
 // open opens the loop's descriptor from Std. The caller holds mu.
 func (f *FD) open() error {
-	sys, err := Dup(f.std)
+	sys, err := Dup(f.std())
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (f *FD) closeSys() {
 	f.mu.Lock()
 	sys, slow, prompt := f.sys, f.slow, f.sole && f.prompt
 	f.sys = -1
-	f.dropped.Stop()
+	f.stopCleanup()
 	f.mu.Unlock()
 	switch {
 	case sys < 0:

@@ -56,15 +56,15 @@ func (f *FD) Detach() (Stream, error) {
 	if f.closed {
 		return Stream{}, net.ErrClosed
 	}
-	if err := f.std.SetReadDeadline(time.Time{}); err != nil {
+	if err := f.std().SetReadDeadline(time.Time{}); err != nil {
 		return Stream{}, err
 	}
-	if err := f.std.SetWriteDeadline(time.Time{}); err != nil {
+	if err := f.std().SetWriteDeadline(time.Time{}); err != nil {
 		return Stream{}, err
 	}
 	f.closed, f.released = true, true
 	f.changed.Store(true)
-	s := NewStream(f.read.loop, f.std)
+	s := NewStream(f.read.loop, f.std())
 	s.slow = f.slow
 	return s, nil
 }

@@ -47,9 +47,9 @@ func (f *FD) Detach() (Stream, error) {
 	}
 	f.mu.Lock()
 	f.closed = true
-	std, s := f.std, Stream{sys: int32(f.sys), slow: f.slow, sole: f.sole, prompt: f.prompt}
+	std, s := f.std(), Stream{sys: int32(f.sys), slow: f.slow, sole: f.sole, prompt: f.prompt}
 	f.sys = -1
-	f.dropped.Stop()
+	f.stopCleanup()
 	f.mu.Unlock()
 	if std != nil {
 		// The open file lives on, so this close neither waits nor fails in a
