@@ -27,7 +27,7 @@ func processRows() []row {
 		workload{
 			name: "churn", what: "connect, one request of 64 B, close; 50 at once", kind: "churn", conns: 50, size: 64, share: 8,
 			budgets: budgets{partTasks: {perGoroutine: 0.90, epollLoop: 1.20}},
-			why:     "Accepting and closing take more system calls than in C, and each connection makes objects that the collector has to find.",
+			why:     "The system calls are as many as in C, but each connection starts a task and makes objects that the collector has to find.",
 		}.row(),
 		workload{
 			name: "open", what: "64 B, 25,000/s on 100 connections", kind: "open", counted: servers, conns: 100, size: 64,
