@@ -45,9 +45,14 @@ func (c *Cond) Wait(ctx context.Context) error {
 	c.L.Unlock()
 	c.waiters.Of = &c.Name
 	err := c.waiters.Park(ctx, Reason{What: "cond"})
-	if ctx.Err() != nil || c.L.Lock(ctx) != nil {
-		// A cancelled ctx is no way around the lock. Only a deadlock ends this wait;
-		// to return would let the caller unlock what another task has locked.
+	free := c.L.TryLock()
+	if free {
+		c.L.Unlock()
+	}
+	if !free || ctx.Err() != nil || c.L.Lock(ctx) != nil {
+		// A cancelled ctx is no way around the lock, and a deadline that passes
+		// meanwhile ends no wait. Only a deadlock ends this one; to return would let
+		// the caller unlock what another task has locked.
 		if Shield(ctx, c.L.Lock) != nil {
 			panic("rondo: Cond.Wait cannot lock L again: in a deadlock, its holder does not unlock it")
 		}

@@ -241,6 +241,7 @@ type taskExtra struct {
 	calls      calls           // of OnDone
 	unobserved *unobservedError
 	passing    *stacks.Passing // the panic of a coroutine on its way to the task; see notePanic
+	satisfied  func() bool     // asked when a cancellation ends the wait: whether it has its value after all
 	nested     int32           // the first of the coroutines nested in it; see callers
 	confined   bool            // see effectiveScope
 }

@@ -186,20 +186,30 @@ func Receive[T any](ctx context.Context, ch <-chan T) (value T, ok bool, err err
 		return value, ok, nil
 	default:
 	}
-	why := Reason{What: "channel"}
 	if ch == nil {
-		return value, false, t.park(s, ctx, why)
+		return value, false, t.park(s, ctx, Reason{What: "channel"})
 	}
+	return receive(ctx, s, t, ch)
+}
+
+// receive is Receive from a channel that is not ready.
+func receive[T any](ctx context.Context, s *Scope, t *Task, ch <-chan T) (value T, ok bool, err error) {
 	var list WaitList
-	l := s.loop
+	l, x := s.loop, t.ensureExtra()
 	r := receiver.New(ch)
 	l.addWaker(1)
 	l.helpers++
+	// In whatever way the wait ends, the goroutine has the last word. If it has
+	// received, the cancellation has ended nothing.
+	x.satisfied = func() (received bool) {
+		value, ok, received = r.Stop()
+		return received
+	}
 	defer func() {
-		// In whatever way the wait has ended, the goroutine has the last word.
-		if v, more, received := r.Stop(); received {
-			value, ok, err = v, more, nil
+		if x.satisfied() {
+			err = nil
 		}
+		x.satisfied = nil
 		l.helpers--
 		l.addWaker(-1)
 	}()
@@ -209,5 +219,6 @@ func Receive[T any](ctx context.Context, ch <-chan T) (value T, ok bool, err err
 		r.Run(func() { _ = l.post(func() { list.Wake() }) })
 	})
 	list.push(t)
-	return value, false, t.park(s, ctx, why)
+	err = t.park(s, ctx, Reason{What: "channel"})
+	return value, ok, err
 }

@@ -198,6 +198,9 @@ func (t *Task) outcome() error {
 	w.under = nil
 	if c := w.cause; c != nil {
 		w.cause = nil
+		if x := t.extra; x != nil && x.satisfied != nil && x.satisfied() {
+			return nil
+		}
 		s.noteCut(c)
 		return c.cause
 	}

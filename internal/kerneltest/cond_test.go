@@ -52,6 +52,35 @@ func TestCond(t *testing.T) {
 	})
 }
 
+// TestCondAtTheDeadline: a deadline that passes while a task that was woken waits for
+// its lock has ended nothing.
+func TestCondAtTheDeadline(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		c := rondo.Cond{L: new(rondo.Mutex)}
+		rondo.Go(ctx, func(ctx context.Context) error {
+			if err := errors.Join(rondo.Sleep(ctx, time.Second), c.L.Lock(ctx)); err != nil {
+				return err
+			}
+			defer c.L.Unlock()
+			c.Signal()
+			return rondo.Sleep(ctx, 2*time.Second)
+		})
+		err := rondo.Timeout(ctx, 2*time.Second, func(ctx context.Context) error {
+			if err := c.L.Lock(ctx); err != nil {
+				return err
+			}
+			defer c.L.Unlock()
+			if err := c.Wait(ctx); err != nil || ctx.Err() == nil {
+				t.Errorf("Wait returned %v; the ctx has %v", err, ctx.Err())
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("Timeout returned %v", err)
+		}
+	})
+}
+
 func TestCondMisuse(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		var mu rondo.Mutex

@@ -166,6 +166,28 @@ func TestReceiveTie(t *testing.T) {
 	})
 }
 
+// TestReceiveAtTheDeadline: in every order, a deadline has ended something only if
+// Receive has returned no value.
+func TestReceiveAtTheDeadline(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		ch := make(chan int, 1)
+		got := false
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			rondo.Go(ctx, func(context.Context) error { g.SetDeadline(rondo.Now(g)); return nil })
+			rondo.Go(ctx, func(context.Context) error { ch <- 1; return nil })
+			_, ok, err := rondo.Receive(g, ch)
+			got = ok
+			if ok == (err != nil) {
+				t.Errorf("Receive returned %v, %v", ok, err)
+			}
+			return nil
+		})
+		if got == (err != nil) {
+			t.Errorf("Receive has got a value: %v; Group returned %v", got, err)
+		}
+	})
+}
+
 // TestReceiveIsNoDeadlock: a loop whose tasks wait for channels is not in
 // deadlock, except if the channel is nil. The end of the loop cancels the waits.
 func TestReceiveIsNoDeadlock(t *testing.T) {

@@ -11,6 +11,9 @@ type Receiver[T any] struct {
 	answer chan bool     // whether there was a value, or the end of the channel
 	value  T
 	ok     bool
+
+	stopped  bool // Stop was called
+	received bool // what Run answered
 }
 
 // New returns a Receiver for a channel.
@@ -46,9 +49,13 @@ func (r *Receiver[T]) receive() bool {
 }
 
 // Stop ends the wait. It returns what Run has received, as v, ok := <-ch does, and
-// whether it has received. It blocks for the moment that Run takes to answer.
+// whether it has received. It blocks for the moment that Run takes to answer. A
+// second call returns the same.
 func (r *Receiver[T]) Stop() (value T, ok, received bool) {
-	close(r.stop)
-	received = <-r.answer
-	return r.value, r.ok, received
+	if !r.stopped {
+		r.stopped = true
+		close(r.stop)
+		r.received = <-r.answer
+	}
+	return r.value, r.ok, r.received
 }
