@@ -309,6 +309,37 @@ func TestForgotten(t *testing.T) {
 	})
 }
 
+// TestForgottenLeaveNothing: the more connections are forgotten while the loop runs,
+// the fewer objects are left of each.
+func TestForgottenLeaveNothing(t *testing.T) {
+	const n = 100
+	run(t, func(ctx context.Context) error {
+		before := leak.Descriptors()
+		var after [3]int64
+		for i := range after {
+			for range n {
+				if err := forget(t, ctx); err != nil {
+					return err
+				}
+			}
+			for leak.Descriptors() > before {
+				runtime.GC()
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+			}
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			after[i] = int64(m.Mallocs - m.Frees)
+		}
+		if grown := after[2] - after[1]; grown > n {
+			t.Errorf("%d objects after %d times, %d after %d", after[1], 2*n, after[2], 3*n)
+		}
+		return nil
+	})
+}
+
 // forget opens sockets, waits for each, and forgets them.
 func forget(t *testing.T, ctx context.Context) error {
 	_, b := pair(t, ctx)

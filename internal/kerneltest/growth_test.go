@@ -131,6 +131,35 @@ func TestNothingGrows(t *testing.T) {
 	}
 }
 
+// TestGenerations: a task that starts its successor with its own ctx and ends leaves
+// nothing, however often that is repeated.
+func TestGenerations(t *testing.T) {
+	const n = 5000
+	var after [3]int64
+	var last rondo.Event
+	var start func(ctx context.Context, i int)
+	start = func(ctx context.Context, i int) {
+		rondo.Go(ctx, func(ctx context.Context) error {
+			if i%n == 0 {
+				after[i/n-1], _ = held()
+			}
+			if i == len(after)*n {
+				last.Set()
+				return nil
+			}
+			start(ctx, i+1)
+			return nil
+		})
+	}
+	run(t, func(ctx context.Context) error {
+		start(ctx, 1)
+		return last.Wait(ctx)
+	})
+	if grown := after[2] - after[1]; grown > n/4 {
+		t.Errorf("%d objects after %d generations, %d after %d", after[1], 2*n, after[2], 3*n)
+	}
+}
+
 // TestBurstIsGivenBack: after n tasks that were started at once and waited, and after
 // twice as many, the loop has few workers, and as much memory.
 func TestBurstIsGivenBack(t *testing.T) {
