@@ -206,6 +206,9 @@ func (p *pull) begin(ctx context.Context, run func(context.Context) error, entry
 	p.task = p.loop.newTask(s.owner(), ctx, run, entry)
 	p.close, p.what = p.stopSoon, "pull"
 	s.depend(&p.dependant)
+	if p.loop.observer != nil {
+		p.loop.tell(taskStarted, p.task)
+	}
 	return true
 }
 
@@ -233,10 +236,10 @@ func (p *pull) end(returned *bool) {
 		p.loop.handOver(t, c)
 		return
 	}
+	p.loop.nextTask = c
 	if p.loop.observer != nil {
 		p.loop.observer.observe(event{kind: taskWoken, task: c})
 	}
-	p.loop.nextTask = c
 }
 
 // waitFor makes t, the running task, one that waits for another to hand over.

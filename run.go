@@ -148,6 +148,9 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) 
 	l.begin(ctx, main, line)
 	ended := false
 	defer l.endUnwinding(&ended)
+	if l.observer != nil {
+		l.tell(taskStarted, l.main)
+	}
 	l.await(func() bool { return l.main.state == stateDone }, &l.main.joiners)
 	l.finishTasks()
 	l.close()
@@ -230,9 +233,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 	l.main = l.spawn(&l.root, &l.root, main, 0)
 	l.main.SetName("main")
 	l.main.observed = true
-	if l.startObservers(line); l.observer != nil {
-		l.tell(taskStarted, l.main)
-	}
+	l.startObservers(line)
 }
 
 // reportAlive reports, with Debug, the tasks that the end of the main task cuts

@@ -63,6 +63,9 @@ func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Cont
 		return t
 	}
 	l.start(t)
+	if l.observer != nil {
+		l.tell(taskStarted, t) // last, because a hook may call Goexit
+	}
 	return t
 }
 
@@ -86,9 +89,6 @@ func (l *Loop) newTask(owner *Scope, ctx context.Context, fn func(ctx context.Co
 	l.allTasks.Add(t, taskLinks)
 	if user != 0 {
 		t.ensureExtra().entry = user
-	}
-	if l.observer != nil {
-		l.tell(taskStarted, t)
 	}
 	return t
 }

@@ -27,7 +27,9 @@ import (
 // A hook must not wait: a wait in one panics. It must not keep the Task beyond
 // its Ended, and what it does to the loop itself is not traced. A hook that panics
 // is reported to the Runner's OnError, once, and the Tracer is not called any
-// more; the loop goes on.
+// more; the loop goes on. A hook must not call runtime.Goexit, as
+// testing.T.FailNow does: that would end a task which others may wait for, in the
+// middle of what the loop does.
 //
 // A loop with a Tracer takes each step through the queue, also a Yield that has
 // nothing else to run.

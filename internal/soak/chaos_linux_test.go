@@ -20,6 +20,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -134,7 +135,8 @@ type chaos struct {
 	exploded atomic.Bool
 	root     context.Context
 	second   *rondo.Loop
-	address  [2]string      // of the Server and the Protocol
+	address  [4]string      // of the Server, the Protocol, the one with sessions, and HTTP's
+	starved  atomic.Bool    // there were no descriptors for a moment, so anything may have failed
 	outside  sync.WaitGroup // goroutines of the round
 	running  atomic.Int64   // activities that have begun and not ended
 	counts   [len(counted)]atomic.Int64
@@ -143,6 +145,9 @@ type chaos struct {
 func newChaos(t *testing.T, seed, round uint64) *chaos {
 	rnd := rand.New(rand.NewPCG(seed, round))
 	c := &chaos{t: t, rnd: rnd, place: places[rnd.IntN(len(places))], goexit: rnd.IntN(2) == 0, calm: rnd.IntN(5) == 0, recovers: rnd.IntN(2) == 0}
+	if strings.HasPrefix(c.place, "Tracer") {
+		c.goexit = false // it may not; see rondo.Tracer
+	}
 	c.fuse.Store(1 + int32(rnd.IntN(3)))
 	return c
 }
@@ -161,6 +166,9 @@ func (c *chaos) at(place string) {
 	}
 	panic(errBomb)
 }
+
+// disturbed reports whether activities may fail.
+func (c *chaos) disturbed() bool { return c.exploded.Load() || c.starved.Load() }
 
 func (c *chaos) kind() string {
 	switch {
@@ -221,14 +229,14 @@ func (c *chaos) first() {
 			c.t.Errorf("Run panicked with %v", v)
 		case v == nil && !returned && !(c.exploded.Load() && c.goexit):
 			c.t.Error("Run called Goexit, and nothing of the program did")
-		case err != nil && !c.exploded.Load():
+		case err != nil && !c.disturbed():
 			c.t.Errorf("Run returned %v", err)
 		}
 		if n := c.running.Load(); n != 0 {
 			c.t.Errorf("%d activities have not ended", n)
 		}
 	}()
-	r := rondo.Runner{Name: "first", Recover: c.recovers, OnError: func(rondo.TaskInfo, error) { c.at("Runner.OnError") }}
+	r := rondo.Runner{Name: "first", Recover: c.recovers, Tracer: c.tracer(), OnError: func(rondo.TaskInfo, error) { c.at("Runner.OnError") }}
 	err = r.Run(context.Background(), c.main)
 	returned = true
 }
@@ -248,7 +256,7 @@ func (c *chaos) main(ctx context.Context) error {
 			return nil
 		})
 	})
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) && !c.exploded.Load() {
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) && !c.disturbed() {
 		return err
 	}
 	return nil
@@ -260,7 +268,7 @@ func (c *chaos) live(ctx context.Context, depth int) error {
 		c.counts[tasks].Add(1)
 		c.running.Add(1)
 		err := c.something(ctx, depth)
-		if err != nil && ctx.Err() == nil && !expected(err) && !c.exploded.Load() {
+		if err != nil && ctx.Err() == nil && !expected(err) && !c.disturbed() {
 			return err
 		}
 		if err := rondo.Yield(ctx); err != nil {

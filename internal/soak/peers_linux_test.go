@@ -8,18 +8,25 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"math/rand/v2"
 	"net"
+	"net/http"
+	"net/netip"
+	"strings"
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/httptask"
 	"github.com/rondo-go/rondo/socket"
 )
 
-// serve starts an echo server of tasks and one of callbacks in g.
+// serve starts echo servers in g: of tasks, of callbacks, of sessions, and of HTTP.
 func (c *chaos) serve(g *rondo.Scope) error {
-	server := &socket.Server{OnError: func(net.Conn, error) {}, Handler: func(ctx context.Context, conn net.Conn) error {
+	server := &socket.Server{OnError: func(net.Conn, error) { c.at("Server.OnError") }, Handler: func(ctx context.Context, conn net.Conn) error {
 		c.running.Add(1)
 		defer c.running.Add(-1)
 		c.at("Server.Handler")
@@ -34,9 +41,14 @@ func (c *chaos) serve(g *rondo.Scope) error {
 		Lost:          func(*socket.Transport, error) { c.running.Add(-1); c.at("Protocol.Lost") },
 		PauseWriting:  func(tr *socket.Transport) { tr.PauseReading(); c.at("Protocol.PauseWriting") },
 		ResumeWriting: func(tr *socket.Transport) { tr.ResumeReading(); c.at("Protocol.ResumeWriting") },
-		OnError:       func(error) {},
+		OnError:       func(error) { c.at("Protocol.OnError") },
 	}
-	for i, serve := range []func(context.Context, net.Listener) error{server.Serve, protocol.Serve} {
+	sessions := &socket.Server{OnError: func(net.Conn, error) {}, Session: c.session}
+	web := &httptask.Server{Grace: -1, HTTP: http.Server{
+		ErrorLog: log.New(io.Discard, "", 0),
+		Handler:  http.HandlerFunc(c.answer),
+	}}
+	for i, serve := range []func(context.Context, net.Listener) error{server.Serve, protocol.Serve, sessions.Serve, web.Serve} {
 		l, err := socket.Listen(g, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
@@ -50,18 +62,99 @@ func (c *chaos) serve(g *rondo.Scope) error {
 	return nil
 }
 
+// session sends back what it is sent.
+func (c *chaos) session(conn net.Conn) func(ctx context.Context) error {
+	c.at("Server.Session")
+	p := make([]byte, 4<<10)
+	return func(context.Context) error {
+		c.running.Add(1)
+		defer c.running.Add(-1)
+		n, err := conn.Read(p)
+		c.at("session")
+		if err != nil {
+			return err
+		}
+		_, err = conn.Write(p[:n])
+		return err
+	}
+}
+
+// answer sends back the body.
+func (c *chaos) answer(w http.ResponseWriter, r *http.Request) {
+	c.running.Add(1)
+	defer c.running.Add(-1)
+	_ = rondo.Sleep(r.Context(), time.Microsecond)
+	c.at("httptask.Handler")
+	_, _ = io.Copy(w, r.Body)
+}
+
+// request makes a request from a goroutine, which may give up.
+func request(address string, rnd *rand.Rand) {
+	var transport http.Transport
+	defer transport.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rnd.IntN(30_000))*time.Microsecond)
+	defer cancel()
+	for range rnd.IntN(5) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address, strings.NewReader(strings.Repeat("x", rnd.IntN(20_000))))
+		if err != nil {
+			return
+		}
+		answer, err := transport.RoundTrip(r)
+		if err != nil {
+			return // the handler explodes, or the server has ended
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		_ = answer.Body.Close()
+	}
+}
+
+// starve has a server of callbacks accept a connection when there is no descriptor for
+// it.
+func (c *chaos) starve(ctx context.Context) error {
+	to, err := netip.ParseAddrPort(c.address[1])
+	if err != nil {
+		return err
+	}
+	client, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(client)
+	var was unix.Rlimit
+	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &was); err != nil {
+		return err
+	}
+	c.starved.Store(true)
+	defer func() { _ = unix.Prlimit(0, unix.RLIMIT_NOFILE, &was, nil) }()
+	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: was.Max}, nil); err != nil {
+		return err
+	}
+	_ = unix.Connect(client, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()})
+	return rondo.Sleep(ctx, c.some(2000))
+}
+
 // visit connects to a server: as a task that is sent back what it sends, or by a
-// goroutine that is a bad peer.
+// goroutine that is a bad peer, or one that makes requests.
 func (c *chaos) visit(ctx context.Context) error {
 	c.counts[connections].Add(1)
-	address := c.address[c.rnd.IntN(2)]
+	at := c.rnd.IntN(len(c.address))
+	address := c.address[at]
+	if at == 3 {
+		rnd := c.another()
+		c.outside.Go(func() { request(address, rnd) })
+		return rondo.Sleep(ctx, c.some(500))
+	}
+	if at == 1 && c.place == "Protocol.OnError" && !c.calm {
+		return c.starve(ctx)
+	}
 	if c.rnd.IntN(2) == 0 {
 		rnd := c.another()
 		c.outside.Go(func() { misbehave(address, rnd) })
 		return rondo.Sleep(ctx, c.some(500))
 	}
 	return rondo.Timeout(ctx, c.some(20_000), func(ctx context.Context) error {
-		conn, err := socket.Dial(ctx, "tcp", address)
+		dialer := socket.Dialer{Control: func(string, string, syscall.RawConn) error { c.at("Dialer.Control"); return nil }}
+		conn, err := dialer.DialContext(ctx, "tcp", address)
 		if err != nil {
 			return dropped(err)
 		}

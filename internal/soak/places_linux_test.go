@@ -10,6 +10,7 @@ import (
 	"errors"
 	"iter"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,9 +23,11 @@ import (
 var places = []string{
 	"task", "Group", "Timeout", "Shield", "deferred call", "callback", "Post", "OnDone", "Runner.OnError", "Offload",
 	"Submit", "Pull", "Map", "Gather", "Race", "Start",
-	"Server.Handler", "Protocol.Connected", "Protocol.Data", "Protocol.EOF", "Protocol.Lost",
+	"Server.Handler", "Server.OnError", "Server.Session", "session", "httptask.Handler", "Dialer.Control",
+	"Protocol.OnError", "Protocol.Connected", "Protocol.Data", "Protocol.EOF", "Protocol.Lost",
 	"Protocol.PauseWriting", "Protocol.ResumeWriting",
-	"process.Stdin", "process.Stdout", "signals.Notify", "signals.Cancel",
+	"Tracer.Started", "Tracer.Stepped", "Tracer.Parked", "Tracer.Woken", "Tracer.Ended", "Tracer.Called",
+	"process.Stdin", "process.Stdout", "process.Cancel", "signals.Notify", "signals.Cancel",
 }
 
 // something does one thing, chosen at random.
@@ -306,11 +309,29 @@ func (c *chaos) child(ctx context.Context) error {
 	return rondo.Timeout(ctx, 2*time.Millisecond+c.some(10_000), func(ctx context.Context) error {
 		cmd := process.Command(ctx, "cat")
 		cmd.Stdin, cmd.Stdout = &end{c, "process.Stdin", 3}, &end{c, "process.Stdout", 0}
+		end := cmd.Cancel
+		cmd.Cancel = func() error { c.at("process.Cancel"); return end() }
+		cmd.WaitDelay = 100 * time.Millisecond // if it explodes
 		if err := cmd.Run(); err != nil && !errors.Is(err, errEnd) {
 			return err
 		}
 		return nil
 	})
+}
+
+// tracer returns the hooks of the first loop.
+func (c *chaos) tracer() *rondo.Tracer {
+	if !strings.HasPrefix(c.place, "Tracer") {
+		return nil
+	}
+	return &rondo.Tracer{
+		Started: func(*rondo.Task, time.Time) { c.at("Tracer.Started") },
+		Stepped: func(*rondo.Task, time.Time) { c.at("Tracer.Stepped") },
+		Parked:  func(*rondo.Task, rondo.Reason, time.Time) { c.at("Tracer.Parked") },
+		Woken:   func(_, _ *rondo.Task, _ time.Time) { c.at("Tracer.Woken") },
+		Ended:   func(*rondo.Task, error, time.Time) { c.at("Tracer.Ended") },
+		Called:  func(_, _ time.Time) { c.at("Tracer.Called") },
+	}
 }
 
 // signal raises one that is ignored unless it is caught.
