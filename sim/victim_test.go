@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,7 +111,11 @@ func TestVictim(t *testing.T) {
 func runVictim(t *testing.T, name, seed string) string {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.v", "-test.run=^TestVictim$/^"+name+"$")
-	c.Env = append(os.Environ(), victim+"=1", "RONDO_SEED="+seed)
+	kind := "ends"
+	if slices.Contains([]string{"blocked", "uncancelled", "unanswered"}, name) {
+		kind = "hangs"
+	}
+	c.Env = append(os.Environ(), victim+"="+kind, "RONDO_SEED="+seed)
 	out, err := c.CombinedOutput()
 	if err == nil != (name == "skipped") {
 		t.Fatalf("%v\n%s", err, out)
