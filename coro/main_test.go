@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"testing"
+	"time"
 )
 
 // TestMain fails if a goroutine or a coroutine outlives the tests.
@@ -33,11 +34,10 @@ func TestMain(m *testing.M) {
 // Settle waits until there are at most n goroutines, for goroutines that have
 // been told to end need a moment to do so. It gives up in the end.
 func Settle(n int) (now int, ok bool) {
-	for range 100_000 {
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); runtime.Gosched() {
 		if now = runtime.NumGoroutine(); now <= n {
 			return now, true
 		}
-		runtime.Gosched()
 	}
 	return now, false
 }

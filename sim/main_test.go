@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // TestMain checks that no run leaves a goroutine behind.
@@ -15,11 +16,10 @@ func TestMain(m *testing.M) {
 	before := runtime.NumGoroutine()
 	code := m.Run()
 	// A goroutine that has done its work may still be about to end.
-	for range 100_000 {
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); runtime.Gosched() {
 		if runtime.NumGoroutine() <= before {
 			break
 		}
-		runtime.Gosched()
 	}
 	if n := runtime.NumGoroutine(); n > before && os.Getenv(victim) == "" {
 		fmt.Fprintf(os.Stderr, "%d goroutines before the tests, %d after\n", before, n)
