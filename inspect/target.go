@@ -167,9 +167,20 @@ func (t *Target) Snapshot(o Options) (*Picture, error) {
 	return p, nil
 }
 
+// settling is for how many milliseconds a process that cannot be read any more has
+// time to end or to become another program.
+const settling = 100
+
 func (t *Target) gone() error {
-	if err := t.check(t.program.Memory()); err != nil {
-		return err
+	// A process in the middle of exec cannot be read before it is another program.
+	for range settling {
+		if err := t.check(t.program.Memory()); err != nil {
+			return err
+		}
+		if t.pid == 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
 	}
 	if t.pid != 0 {
 		return fmt.Errorf("process %d cannot be read: the list of its loops is not where it was", t.pid)

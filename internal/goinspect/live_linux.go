@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,7 +30,8 @@ type live struct {
 type identity struct{ start, stack string }
 
 // identify returns the identity of a process, and its state in a letter; see
-// proc_pid_stat(5). The state is 0 if there is no such process.
+// proc_pid_stat(5). The state is 0 if there is no such process, and also if it has no
+// memory any more: it is about to end.
 func identify(pid int) (identity, byte) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	// The name, in parentheses, may contain anything.
@@ -38,8 +40,8 @@ func identify(pid int) (identity, byte) {
 		return identity{}, 0
 	}
 	f := strings.Fields(string(text[i+1:]))
-	const state, start, stack = 0, 22 - 3, 28 - 3 // the first field here is the third one
-	if len(f) <= stack {
+	const state, start, size, stack = 0, 22 - 3, 23 - 3, 28 - 3 // the first field here is the third one
+	if len(f) <= stack || f[size] == "0" {
 		return identity{}, 0
 	}
 	return identity{f[start], f[stack]}, f[state][0]
@@ -49,13 +51,37 @@ func identify(pid int) (identity, byte) {
 // to, and ErrReplaced if it runs another program by now.
 func (l *live) Check() error {
 	now, state := identify(l.pid)
+	// If the first thread has ended and others have not, the process is about to end,
+	// or one of the others is in the middle of exec and takes the first one's place.
+	exec := false
+	for try := 0; try < settling && ended(state); try++ {
+		last := threads(l.pid) <= 1
+		now, state = identify(l.pid) // after the count: another may have taken its place by then
+		exec = !ended(state)
+		if last {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	switch {
-	case state == 0 || state == 'Z' || state == 'X' || now.start != l.born.start || now.stack == "0" && l.born.stack != "0":
+	case ended(state) || now.start != l.born.start:
 		return ErrEnded
-	case now.stack != l.born.stack:
+	case exec || now.stack != l.born.stack: // 0 in the middle of exec
 		return ErrReplaced
 	}
 	return nil
+}
+
+// settling is for how many milliseconds Check waits for a process that changes.
+const settling = 200
+
+func ended(state byte) bool { return state == 0 || state == 'Z' || state == 'X' }
+
+// threads returns how many threads a process has, those included that have ended and
+// were not waited for; 0 if there is no such process.
+func threads(pid int) int {
+	all, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	return len(all)
 }
 
 // Stopped reports whether the process is stopped, by a signal or by a debugger.

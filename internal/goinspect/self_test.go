@@ -130,6 +130,9 @@ func TestStacks(t *testing.T) {
 		for _, park := range []func(int) parked{parkInChannel, parkInPull} {
 			k := park(depth)
 			defer k.end()
+			for strings.Contains(text(t, k.id), "[runn") { // it is about to park
+				runtime.Gosched()
+			}
 			all = append(all, k)
 			records = append(records, Goroutine{uint64(k.record), k.id})
 		}
