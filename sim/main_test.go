@@ -15,13 +15,16 @@ import (
 func TestMain(m *testing.M) {
 	before := runtime.NumGoroutine()
 	code := m.Run()
+	if os.Getenv(victim) != "" {
+		os.Exit(code) // runs that do not end are left
+	}
 	// A goroutine that has done its work may still be about to end.
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); runtime.Gosched() {
 		if runtime.NumGoroutine() <= before {
 			break
 		}
 	}
-	if n := runtime.NumGoroutine(); n > before && os.Getenv(victim) == "" {
+	if n := runtime.NumGoroutine(); n > before {
 		fmt.Fprintf(os.Stderr, "%d goroutines before the tests, %d after\n", before, n)
 		code = 1
 	}

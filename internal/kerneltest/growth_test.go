@@ -103,6 +103,10 @@ func TestNothingGrows(t *testing.T) {
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
 		o := &repetition{own: rondo.NewFuture[int](ctx), task: rondo.Go(ctx, forever)}
 		o.future = rondo.Submit(other, func(ctx context.Context) (int, error) { return 0, forever(ctx) })
+		// The other loop has it when it answers to what comes after it.
+		if _, err := rondo.Submit(other, one).Wait(ctx); err != nil {
+			return err
+		}
 		for name, do := range repeated {
 			var after [3]int64
 			for i := range after {
