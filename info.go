@@ -216,8 +216,9 @@ func (t *Task) SetName(name string) { t.ensureExtra().name = &name }
 func (t *Task) ID() uint64 { return t.id }
 
 // state is what a task is doing. At any moment each live task is either new or
-// ready, and then in the loop's queue once, unless its scope's limit holds it back; or running, and there is one such
-// task at most; or waiting, and then in at most one WaitList.
+// ready, and then in the loop's queue once, unless its scope's limit holds it back; or
+// running, and there is one such task at most; or waiting, and then in one WaitList, or
+// in one for each case of its Select.
 type state uint8
 
 const (

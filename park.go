@@ -36,10 +36,9 @@ func (r Reason) String() string {
 // a rule for calling Wake. The zero value is ready.
 //
 // A task is in at most one list, in a Select in one for each case, and only while it is
-// parked. Wake, and the cancellation of its scope, take it off all lists before they make it ready. So
-// code after Park has nothing to clean up, and no Wake is spent on a task that has
-// stopped waiting. A WaitList belongs to
-// the loop of the tasks that wait in it.
+// parked. Wake, and the cancellation of its scope, take it off all lists before they
+// make it ready. So code after Park has nothing to clean up, and no Wake is spent on a
+// task that has stopped waiting. A list belongs to the loop of the tasks in it.
 type WaitList struct {
 	// Owner is the task that will end the wait, if it is known: the holder of a
 	// lock. Of says what is waited for: a *string with its name, or the net.Addr

@@ -60,9 +60,9 @@ func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Cont
 	if x := owner.extra; x != nil && x.limit > 0 {
 		x.held = append(x.held, t)
 		owner.startHeld()
-		return t
+	} else {
+		l.start(t)
 	}
-	l.start(t)
 	if l.observer != nil {
 		l.tell(taskStarted, t) // last, because a hook may call Goexit
 	}

@@ -17,9 +17,8 @@ import (
 	"github.com/rondo-go/rondo/internal/gid"
 )
 
-// A worker is a goroutine that runs tasks. What a task needs only from its start
-// to its end is here and not in the Task: where it is parked, and what it waits
-// for.
+// A worker is a goroutine that runs tasks. What a task needs only from its start to
+// its end is here and not in the Task: where it is parked, and what it waits for.
 type worker struct {
 	// What a switch touches comes first, in one line of the processor's cache.
 	at         *slot  // where it is parked; nil while it runs
@@ -221,8 +220,7 @@ const (
 	idleMin = 256
 )
 
-// lookForSurplus sets how many workers are to be retired, when it is time for
-// that.
+// lookForSurplus sets how many workers are to be retired, when it is time for that.
 func (l *Loop) lookForSurplus() {
 	if l.fault.any() {
 		// One of them may carry a Goexit, which it would hand on to the goroutine

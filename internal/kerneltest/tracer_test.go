@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +114,26 @@ func TestTracerMustNotWait(t *testing.T) {
 		if c.want == "" && len(reports) > 0 || c.want != "" && (len(reports) != 1 || !strings.Contains(reports[0].Error(), c.want)) {
 			t.Errorf("%s: OnError got %v", name, reports)
 		}
+	}
+}
+
+// TestTracerOfLimit: Started is called for each task, also in a scope with a limit.
+func TestTracerOfLimit(t *testing.T) {
+	var started []string
+	r := rondo.Runner{Tracer: &rondo.Tracer{
+		Started: func(t *rondo.Task, _ time.Time) { started = append(started, t.Name()) },
+	}}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.SetLimit(1)
+			for range 3 {
+				g.Go(rondo.Yield)
+			}
+			return nil
+		})
+	})
+	if want := []string{"main", "task-2", "task-3", "task-4"}; err != nil || !slices.Equal(started, want) {
+		t.Errorf("Run returned %v; Started was called for %q, want %q", err, started, want)
 	}
 }
 

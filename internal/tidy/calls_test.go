@@ -30,7 +30,7 @@ var rootLayers = []layer{
 	{name: "library", files: "doc barrier cond gather map mutex queue rwmutex semaphore"},
 	{name: "run", files: "run deadlock tracer"},
 	{name: "waits", files: "event group sleep select join future offload pull hooks"},
-	{name: "heart", files: "loop baton worker park task scope unwind contextwatch", cyclic: true, maxFiles: 8, maxLines: 1910},
+	{name: "heart", files: "loop baton worker park task scope unwind contextwatch", cyclic: true, maxFiles: 8, maxLines: 1900},
 	{name: "base", files: "schedule timer border context errors info observer layout"},
 }
 
