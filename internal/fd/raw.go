@@ -196,21 +196,21 @@ func (s *side) Ready(ev driver.Events) {
 
 // await waits until the driver reports.
 func (s *side) await(t kernel.Task, what string) error {
-	if err := s.arm(); err != nil {
+	s.prepare()
+	if err := s.register(); err != nil {
 		return err
 	}
 	return s.Park(t, kernel.Reason{What: what, On: uint64(s.fd.sys)})
 }
 
-// arm prepares a wait: it asks the driver for a report, and sets the timer of the
-// deadline.
-func (s *side) arm() error {
+// prepare sets the timer of the deadline before a wait. register comes next, and is not
+// called here because it leads to the deepest call of a task that reads.
+func (s *side) prepare() {
 	if s.waiter == nil {
 		s.makeWaiter()
 		s.waiter.Name(s.fd.unpackPeer())
 	}
 	s.setTimer()
-	return s.register()
 }
 
 // unpackPeer returns the peer that a waiting task shows. It may be kept in a
@@ -281,7 +281,8 @@ func (f *FD) readTask(t kernel.Task, p []byte) (int, error) {
 			}
 			s.ready = false
 		}
-		if err = s.arm(); err != nil {
+		s.prepare()
+		if err = s.register(); err != nil {
 			break
 		}
 		s.loop.AddWakers(1)
