@@ -1,6 +1,6 @@
 package socket
 
-// This file has Server: a task for each connection, and a graceful shutdown.
+// This file has Server: a task for each connection, or sessions. shutdown.go ends it.
 //
 // Everything in a Server belongs to the loop it serves on, except what mu
 // guards and the count of connections. The call of Serve that accepted a
@@ -363,80 +363,3 @@ func (s *Server) report(c net.Conn, err error) {
 // Conns returns the number of connections that are being served. Any goroutine
 // may call it.
 func (s *Server) Conns() int { return int(s.count.Load()) }
-
-// Shutdown ends the Server gracefully: it closes the listeners, waits until all
-// handlers and all calls of Serve have returned, and returns nil. If ctx is
-// cancelled first, it cancels the remaining handlers and returns the cause at
-// once: the handlers' ctx is cancelled with ErrServerClosed and their
-// connections are closed. Serve still waits for the handlers to return.
-//
-// Idle handlers do not notice a Shutdown before that, so ctx should have a
-// deadline. Sessions do: those that are idle are closed at once, and the others
-// when they become idle. Any goroutine may call Shutdown, also more than once. A handler of
-// the same Server must not: it would wait for itself. A Server that was shut
-// down cannot serve again.
-func (s *Server) Shutdown(ctx context.Context) error {
-	s.mu.Lock()
-	loop := s.loop
-	s.mu.Unlock()
-	if loop != nil && loop.Inside() {
-		if err := rondo.Check(ctx); errors.Is(err, rondo.ErrNoLoop) {
-			return err
-		}
-	}
-	s.mu.Lock()
-	s.ending = true
-	loop, done := s.loop, s.done
-	s.mu.Unlock()
-	if loop == nil {
-		return nil
-	}
-	on(loop, s.stop)
-	_, err := done.Wait(ctx)
-	if errors.Is(err, rondo.ErrLoopClosed) {
-		return nil // all that it served ended with the loop
-	}
-	if err != nil {
-		on(loop, s.cancelConns)
-	}
-	return err
-}
-
-// on runs fn on the loop: at once if the caller is on the loop, else by Post.
-// If the loop has ended there is nothing left to do.
-func on(loop kernel.Loop, fn func()) {
-	if loop.Inside() {
-		fn()
-		return
-	}
-	_ = loop.Post(fn)
-}
-
-// stop ends accepting.
-func (s *Server) stop() {
-	for _, v := range s.serving {
-		_ = v.listener.Close()
-		if v.sessions != nil {
-			v.sessions.end()
-		}
-	}
-	if len(s.serving) == 0 {
-		s.done.Set(struct{}{})
-	}
-}
-
-// past is a deadline that has always passed.
-var past = time.Unix(1, 0)
-
-// cancelConns cancels the remaining handlers and closes their connections.
-func (s *Server) cancelConns() {
-	for _, v := range s.serving {
-		v.scope.Cancel(ErrServerClosed)
-		for _, e := range v.conns {
-			forceClose(e.Conn)
-		}
-		if v.sessions != nil {
-			v.sessions.closeAll()
-		}
-	}
-}
