@@ -90,8 +90,13 @@ func (w workload) measure(o options, onServer, onLoad int, list []server) (found
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
+		if w.computing > 0 {
+			if err := p.server.pause(); err != nil {
+				return nil, err
+			}
+		}
 	}
-	if err := inTurns(o.rounds, pairs, func(p *pair) error { return p.round(w, w.requests(o)) }); err != nil {
+	if err := inTurns(o.rounds, pairs, func(p *pair) error { return p.turn(w, w.requests(o)) }); err != nil {
 		return nil, err
 	}
 	found = w.results(pairs)
@@ -99,6 +104,18 @@ func (w workload) measure(o options, onServer, onLoad int, list []server) (found
 		return found, &absent
 	}
 	return found, nil
+}
+
+// turn is a round. A server that computes runs only in its turn, because it would take
+// the CPU from the others.
+func (p *pair) turn(w workload, requests int) error {
+	if w.computing == 0 {
+		return p.round(w, requests)
+	}
+	if err := p.server.resume(); err != nil {
+		return err
+	}
+	return errors.Join(p.round(w, requests), p.server.pause())
 }
 
 // round sends requests and records what one of them cost.

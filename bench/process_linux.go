@@ -165,12 +165,17 @@ func (p *process) number(question string) (float64, error) {
 
 // Close ends the child and returns how it ended.
 func (p *process) Close() error {
+	_ = p.resume() // one that has ended is waited for below
 	p.in.Close()
 	if err := p.cmd.Wait(); err != nil {
 		return fmt.Errorf("%s: %w: %s", strings.Join(p.cmd.Args, " "), err, p.errors.String())
 	}
 	return nil
 }
+
+// pause stops the process, and resume lets it go on.
+func (p *process) pause() error  { return p.cmd.Process.Signal(unix.SIGSTOP) }
+func (p *process) resume() error { return p.cmd.Process.Signal(unix.SIGCONT) }
 
 // processors returns two CPUs that this process may use: one for the server and one
 // for its load.

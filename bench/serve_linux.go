@@ -92,13 +92,7 @@ func compute(microseconds int, yield func() error) error {
 }
 
 func serveRondo(ctx context.Context, s serving) error {
-	return rondo.Run(ctx, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", anyPort)
-		if err != nil {
-			return err
-		}
-		fmt.Println(l.Addr())
-		startComputing(ctx, s)
+	return listenAndServe(ctx, s, func(ctx context.Context, l net.Listener) error {
 		return socket.Serve(ctx, l, func(ctx context.Context, c net.Conn) error {
 			handle(c, s.buffer)
 			return nil
@@ -106,13 +100,22 @@ func serveRondo(ctx context.Context, s serving) error {
 	})
 }
 
-// startComputing starts the task that computes, if the row has one.
-func startComputing(ctx context.Context, s serving) {
-	if s.computing > 0 {
-		rondo.Go(ctx, func(ctx context.Context) error {
-			return compute(s.computing, func() error { return rondo.Yield(ctx) })
-		})
-	}
+// listenAndServe runs a loop that serves by serve, beside a task that computes if the
+// row has one.
+func listenAndServe(ctx context.Context, s serving, serve func(ctx context.Context, l net.Listener) error) error {
+	return rondo.Run(ctx, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", anyPort)
+		if err != nil {
+			return err
+		}
+		fmt.Println(l.Addr())
+		if s.computing > 0 {
+			rondo.Go(ctx, func(ctx context.Context) error {
+				return compute(s.computing, func() error { return rondo.Yield(ctx) })
+			})
+		}
+		return serve(ctx, l)
+	})
 }
 
 func serveProtocol(ctx context.Context, s serving) error {
@@ -120,15 +123,7 @@ func serveProtocol(ctx context.Context, s serving) error {
 		// The load ends its connections with a reset, so an error is the usual end.
 		_, _ = t.Write(b)
 	}}
-	return rondo.Run(ctx, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", anyPort)
-		if err != nil {
-			return err
-		}
-		fmt.Println(l.Addr())
-		startComputing(ctx, s)
-		return echo.Serve(ctx, l)
-	})
+	return listenAndServe(ctx, s, echo.Serve)
 }
 
 func serveNet(ctx context.Context, s serving) error {

@@ -6,10 +6,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 
-	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -35,13 +33,5 @@ func serveSession(ctx context.Context, s serving) error {
 		// The load ends its connections with a reset, so an error is the usual end.
 		OnError: func(net.Conn, error) {},
 	}
-	return rondo.Run(ctx, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", anyPort)
-		if err != nil {
-			return err
-		}
-		fmt.Println(l.Addr())
-		startComputing(ctx, s)
-		return server.Serve(ctx, l)
-	})
+	return listenAndServe(ctx, s, server.Serve)
 }
