@@ -39,7 +39,7 @@ func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
 	}
 	var w walk
 	for orders := 1; ; orders++ {
-		world := newWorld(0, w.choose, c.MaxSteps)
+		world := newWorld(&choices{walk: &w}, c.MaxSteps)
 		world.label = fmt.Sprintf("order %d", orders)
 		o := world.run(body)
 		if off := w.off(); off != "" {
@@ -60,7 +60,7 @@ func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
 func (c Config) replay(t testing.TB, order []int, body func(ctx context.Context), before bool) {
 	t.Helper()
 	w := walk{chosen: slices.Clone(significant(order))}
-	world := newWorld(0, w.choose, c.MaxSteps)
+	world := newWorld(&choices{walk: &w}, c.MaxSteps)
 	world.label = "order " + formatOrder(order)
 	o := world.run(body)
 	if off := w.off(); off != "" {
@@ -96,6 +96,9 @@ func (w *walk) choose(n int, _ func(i int) uint64) int {
 	}
 	return w.chosen[d]
 }
+
+// pick is choose for a choice that is not about what runs next.
+func (w *walk) pick(n int) int { return w.choose(n, nil) }
 
 // off says how the run that has ended left the path, or "".
 func (w *walk) off() string {

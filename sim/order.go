@@ -1,19 +1,9 @@
 package sim
 
-// This file has the ways in which a seed chooses what runs next, and the other
-// random numbers of a seed. priority.go has one more way.
+// This file has the ways in which a seed chooses what runs next, and how such a choice
+// is recorded and repeated. priority.go has one more way.
 
 import "math/rand/v2"
-
-// A purpose is what a stream of random numbers is for. Each purpose has its own
-// stream, so that one more number drawn for one does not change the others.
-type purpose uint64
-
-const (
-	forClock purpose = iota + 1
-	forOrder
-	forBody
-)
 
 // stream returns the random numbers of a seed for a purpose.
 func stream(seed uint64, p purpose) *rand.Rand {
@@ -30,6 +20,114 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
+// An order decides what runs next on one loop.
+//
+// Its choices are recorded by what they made run earlier: the key has the task and the
+// number of its step, and the value is one more than how many things had run in that
+// turn before it. So the record of a task's step holds also where other tasks take
+// more or fewer steps.
+type order struct {
+	choices *choices
+	host    uint64
+	pick    strategy
+	tasks   map[uint64]*steps // by number; nil if nothing is recorded or repeated
+	last    int               // among how many things the last choice was
+	picks   int               // how many things have run in this turn before
+	count   uint32            // choices so far
+}
+
+// steps is what an order knows of a task.
+type steps struct {
+	place    uint64
+	taken    uint32
+	children uint64
+}
+
+// newOrder returns the order of the host with this number.
+func newOrder(c *choices, host uint64) *order {
+	o := &order{choices: c, host: host, pick: oldest}
+	if c.drawn() {
+		o.pick = seeded(c.seed, host)
+	}
+	if c.records || c.given != nil {
+		o.tasks = make(map[uint64]*steps)
+	}
+	return o
+}
+
+// started is called when a task starts, if o has tasks. Its place is that of its parent
+// with the number of the child, which is the same in other orders.
+func (o *order) started(id, parent uint64) {
+	above := o.task(parent)
+	above.children++
+	o.tasks[id] = &steps{place: o.host<<32 | mix(above.place<<8+above.children)>>32}
+}
+
+// stepped is called when a task runs, if o has tasks.
+func (o *order) stepped(id uint64) { o.task(id).taken++ }
+
+func (o *order) task(id uint64) *steps {
+	t := o.tasks[id]
+	if t == nil {
+		t = &steps{place: o.host<<32 | id}
+		o.tasks[id] = t
+	}
+	return t
+}
+
+// choose is a driver's Order.
+func (o *order) choose(n int, who func(i int) uint64) int {
+	c := o.choices
+	switch {
+	case c.walk != nil:
+		return c.walk.choose(n, who)
+	case o.tasks == nil:
+		return o.pick(n, who)
+	}
+	o.picks++
+	if n != o.last-1 {
+		o.picks = 0 // the last choice of a turn is among two
+	}
+	o.last = n
+	i := 0
+	if c.given == nil {
+		i = o.pick(n, who)
+	} else {
+		i = o.given(n, who)
+	}
+	if i > 0 {
+		k, v := o.record(who(i), i)
+		c.note(k, v)
+	}
+	o.count++
+	return i
+}
+
+// record returns the choice of what is at place i, which has the number id.
+func (o *order) record(id uint64, i int) (key, uint64) {
+	if id == 0 {
+		return key{purpose: forCallback, place: o.host, ordinal: o.count}, uint64(i)
+	}
+	t := o.task(id)
+	return key{purpose: forOrder, place: t.place, ordinal: t.taken}, uint64(o.picks) + 1
+}
+
+// given returns the choice that the list has for this moment.
+func (o *order) given(n int, who func(i int) uint64) int {
+	list := o.choices.given
+	if i := list[key{purpose: forCallback, place: o.host, ordinal: o.count}]; i > 0 && who(int(min(i, uint64(n-1)))) == 0 {
+		return int(min(i, uint64(n-1)))
+	}
+	for i := range n {
+		if id := who(i); id != 0 {
+			if k, v := o.record(id, i); list[k] == v {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
 // A strategy chooses one of n things that can run. Their places are those of the
 // loop's queue: the oldest is in place 0 until choices have mixed them. who returns
 // the number of the task at a place, or 0 for a callback.
@@ -42,8 +140,8 @@ type strategy func(n int, who func(i int) uint64) int
 // mistakes. So of eight seeds in a row four choose evenly, and each of the others
 // has a bias that reaches further into one corner. Seed 0 is the order of a real
 // loop.
-func seeded(seed uint64) strategy {
-	r := stream(seed, forOrder)
+func seeded(seed, host uint64) strategy {
+	r := stream(seed^host<<32, forOrder)
 	if seed == 0 {
 		return oldest
 	}

@@ -75,13 +75,13 @@ func (c Config) Test(t testing.TB, body func(ctx context.Context)) {
 	}
 	before := t.Failed()
 	for seed := p.first; ; seed++ {
-		w := newWorld(seed, seeded(seed), c.MaxSteps)
+		w := newWorld(newChoices(seed), c.MaxSteps)
 		if seed-p.first < repeatedSeeds {
 			w.trace = &trace{keep: true}
 		}
 		report(t, w, w.run(body), before, formatSeed(seed))
 		if w.trace != nil {
-			again := newWorld(seed, seeded(seed), c.MaxSteps)
+			again := newWorld(newChoices(seed), c.MaxSteps)
 			again.trace = &trace{follows: w.trace}
 			report(t, again, again.run(body), before, formatSeed(seed))
 			if d := again.trace.difference(); d != "" {

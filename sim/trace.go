@@ -113,19 +113,29 @@ func (t *trace) difference() string {
 // tracer records what the tasks of w's loop do. Names are not recorded, because a
 // program may number them through all runs.
 func (w *world) tracer() *rondo.Tracer {
-	t := w.trace
-	if t == nil {
+	t, o := w.trace, w.order
+	if t == nil && o.tasks == nil {
 		return nil
 	}
 	add := func(k kind, task *rondo.Task, what string, n int32) {
 		t.add(event{now: w.now, who: task.ID(), what: what, n: n, kind: k})
 	}
 	return &rondo.Tracer{
-		Started: func(task *rondo.Task, _ time.Time) { add(started, task, "", 0) },
-		Stepped: func(task *rondo.Task, _ time.Time) { add(stepped, task, "", 0) },
+		Started: func(task *rondo.Task, _ time.Time) {
+			if o.tasks != nil {
+				o.started(task.ID(), task.Info().Parent)
+			}
+			add(started, task, "", 0)
+		},
+		Stepped: func(task *rondo.Task, _ time.Time) {
+			if o.tasks != nil {
+				o.stepped(task.ID())
+			}
+			add(stepped, task, "", 0)
+		},
 		Parked: func(task *rondo.Task, why rondo.Reason, _ time.Time) {
 			add(parked, task, why.What, 0)
-			if why.What == "offload" || why.What == "channel" {
+			if t != nil && (why.What == "offload" || why.What == "channel") {
 				// Nothing more is recorded from the second one on. The first may be
 				// outstanding although its task waits no longer, and the order in
 				// which the two come back is chance.

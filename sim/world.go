@@ -1,7 +1,7 @@
 package sim
 
 // This file has the world that a simulated loop runs in: a driver whose clock
-// jumps and whose choices a strategy or a walk makes. Everything it does is a
+// jumps. Everything it does is a
 // function of its seed, of these choices, and of what the loop asks. The only
 // exception is what comes from other goroutines.
 
@@ -39,7 +39,8 @@ type world struct {
 	label    string
 	start    time.Time // what the clock shows at origin
 	now      int64
-	pick     strategy
+	choices  *choices
+	order    *order
 	steps    atomic.Uint64 // other goroutines read it to see that the loop makes progress
 	maxSteps uint64
 	trace    *trace // nil: none is kept
@@ -50,16 +51,17 @@ type world struct {
 	stuck    func()        // called when the steps are used up; does not return
 }
 
-// newWorld makes the world of a seed. pick makes its choices.
-func newWorld(seed uint64, pick strategy, maxSteps int) *world {
-	start := stream(seed, forClock).Int64N(int64(24 * time.Hour))
+// newWorld makes the world in which c chooses.
+func newWorld(c *choices, maxSteps int) *world {
+	start := stream(c.seed, forClock).Int64N(int64(24 * time.Hour))
 	return &world{
-		label:    fmt.Sprintf("seed %d", seed),
+		label:    fmt.Sprintf("seed %d", c.seed),
 		start:    epoch.Add(time.Duration(start)),
 		now:      origin,
-		pick:     pick,
+		choices:  c,
+		order:    newOrder(c, 0),
 		maxSteps: uint64(maxSteps),
-		rand:     stream(seed, forBody),
+		rand:     stream(c.seed, forBody),
 		wakeup:   make(chan struct{}, 1),
 		giveUp:   make(chan struct{}),
 	}
@@ -125,7 +127,7 @@ func (w *world) Order() func(n int, who func(i int) uint64) int { return w.choos
 
 func (w *world) choose(n int, who func(i int) uint64) int {
 	w.step(1)
-	i := w.pick(n, who)
+	i := w.order.choose(n, who)
 	w.trace.add(event{now: w.now, who: who(i), n: int32(n), kind: chosen})
 	return i
 }
