@@ -55,10 +55,16 @@ type Process struct {
 // Start starts the example with the given arguments.
 func Start(t *testing.T, args ...string) *Process {
 	t.Helper()
+	return StartWith(t, nil, args...)
+}
+
+// StartWith is Start with files that the example gets as descriptors 3, 4 and so on.
+func StartWith(t *testing.T, passed []*os.File, args ...string) *Process {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	p := &Process{t: t, cmd: exec.CommandContext(ctx, os.Args[0], args...)}
 	p.cmd.Env = append(os.Environ(), child+"=1")
-	p.cmd.Stderr = &p.stderr
+	p.cmd.Stderr, p.cmd.ExtraFiles = &p.stderr, passed
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
