@@ -130,7 +130,7 @@ func (l *Loop) ask() {
 		switch {
 		case l.virtual && l.helpers > 0:
 			// Time that is simulated must not pass while work that is real goes on.
-			until = driver.Forever
+			until = driver.Outside
 		case until == driver.Forever && !l.canBeWoken():
 			until = l.onStill()
 		}

@@ -22,6 +22,7 @@ func (d *stepClock) Time(at int64) time.Time   { return time.Unix(0, at) }
 func (d *stepClock) Instant(t time.Time) int64 { return t.UnixNano() }
 func (d *stepClock) Wake()                     {}
 func (d *stepClock) Virtual() bool             { return false }
+func (d *stepClock) Alone() bool               { return false }
 func (d *stepClock) Close() error              { return nil }
 
 func (d *stepClock) Order() func(n int, who func(i int) uint64) int { return nil }

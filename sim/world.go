@@ -85,8 +85,8 @@ func (w *world) Instant(t time.Time) int64 {
 	return origin + d
 }
 
-// Poll jumps to the instant given. If that is driver.Forever, the loop knows of
-// something outside that will wake it, so Poll waits for that.
+// Poll jumps to the instant given. If that is driver.Outside or driver.Forever, the
+// loop knows of something outside that will wake it, so Poll waits for that.
 func (w *world) Poll(until int64) error {
 	select {
 	case <-w.wakeup:
@@ -94,7 +94,7 @@ func (w *world) Poll(until int64) error {
 	default:
 	}
 	switch {
-	case until == driver.Forever:
+	case until >= driver.Outside:
 		w.idle.Store(true)
 		defer w.idle.Store(false)
 		select {
@@ -139,6 +139,8 @@ func (w *world) step(n uint64) {
 }
 
 func (w *world) Virtual() bool { return true }
+
+func (w *world) Alone() bool { return true }
 
 func (w *world) Close() error { return nil }
 

@@ -144,27 +144,46 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 
 // SetNoDelay sets whether small writes are sent at once, which is the default,
 // or may be delayed and sent together (TCP_NODELAY, RFC 896).
-func (c *Conn) SetNoDelay(on bool) error { return c.fail("set", c.setNoDelay(on)) }
+func (c *Conn) SetNoDelay(on bool) error {
+	return c.option(func() error { return c.setNoDelay(on) })
+}
+
+// option sets an option. One that is not simulated changes nothing there.
+func (c *Conn) option(set func() error) error {
+	done, err := ignored(c.fd)
+	if !done {
+		err = set()
+	}
+	return c.fail("set", err)
+}
 
 // SetKeepAlive sets whether an idle connection is probed (SO_KEEPALIVE).
-func (c *Conn) SetKeepAlive(on bool) error { return c.fail("set", c.setKeepAlive(on)) }
+func (c *Conn) SetKeepAlive(on bool) error {
+	return c.option(func() error { return c.setKeepAlive(on) })
+}
 
 // SetKeepAlivePeriod sets how long a connection is idle before it is probed, and
 // the time between probes.
 func (c *Conn) SetKeepAlivePeriod(d time.Duration) error {
-	return c.fail("set", c.setKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: d, Interval: d, Count: -1}))
+	return c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: d, Interval: d, Count: -1})
 }
 
 // SetKeepAliveConfig sets all options of keep-alive probes.
 func (c *Conn) SetKeepAliveConfig(config net.KeepAliveConfig) error {
-	return c.fail("set", c.setKeepAliveConfig(config))
+	return c.option(func() error { return c.setKeepAliveConfig(config) })
 }
 
 // SetLinger sets what Close does with data that the peer has not acknowledged.
 // A negative value, the default, sends it in the background. Zero drops it and
 // resets the connection. A positive value waits up to that many seconds, on
 // another goroutine and never on the loop (SO_LINGER, socket(7)).
-func (c *Conn) SetLinger(seconds int) error { return c.fail("set", c.setLinger(seconds)) }
+func (c *Conn) SetLinger(seconds int) error {
+	done, err := setVirtual(c.fd, driver.Linger, seconds)
+	if !done {
+		err = c.setLinger(seconds)
+	}
+	return c.fail("set", err)
+}
 
 // SetReadBuffer sets the size of the system's receive buffer in bytes.
 func (c *Conn) SetReadBuffer(bytes int) error {

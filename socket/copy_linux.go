@@ -27,6 +27,9 @@ const (
 // transfer copies r to the connection for a task. done reports whether it
 // could; if not, r is untouched.
 func (c *Conn) transfer(t kernel.Task, r io.Reader) (n int64, done bool, err error) {
+	if c.fd.Virtual() != nil {
+		return 0, false, nil
+	}
 	left := int64(math.MaxInt64)
 	limited, _ := r.(*io.LimitedReader)
 	if limited != nil {

@@ -72,7 +72,8 @@ func Dial(ctx context.Context, network, address string) (net.Conn, error) {
 //
 // Its errors are those of net.Dialer: errors.Is finds syscall.ECONNREFUSED and
 // the like, and os.ErrDeadlineExceeded when Timeout or Deadline has passed. If
-// ctx belongs to no loop the error is rondo.ErrNoLoop, and in a simulation
+// ctx belongs to no loop the error is rondo.ErrNoLoop. On a host of sim.Cluster it
+// dials on the simulated network, in any other simulation it fails with
 // errors.ErrUnsupported.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	loop, err := loopOf(ctx, "Dial")
@@ -96,7 +97,13 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 }
 
 func (d *Dialer) dial(ctx context.Context, loop kernel.Loop, network, address string) (*Conn, error) {
-	if err := fd.Supported(loop); err != nil {
+	dialTask := d.dialTask
+	if simulated(loop) != nil {
+		if _, err := onLoop(loop); err != nil {
+			return nil, err
+		}
+		dialTask = d.dialVirtual
+	} else if err := fd.Supported(loop); err != nil {
 		return nil, err
 	}
 	if !loop.Inside() {
@@ -113,7 +120,7 @@ func (d *Dialer) dial(ctx context.Context, loop kernel.Loop, network, address st
 	var c *Conn
 	var err, why error
 	body := func(ctx context.Context) error {
-		c, why = d.dialTask(ctx, loop, network, address)
+		c, why = dialTask(ctx, loop, network, address)
 		return why
 	}
 	switch deadline := d.deadline(rondo.Now(ctx)); {

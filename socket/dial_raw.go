@@ -24,18 +24,7 @@ func (d *Dialer) dialTask(ctx context.Context, loop kernel.Loop, network, addres
 	if network == "unix" || network == "unixpacket" {
 		return d.dialUnix(ctx, loop, network, address)
 	}
-	local, err := d.local()
-	if err != nil {
-		return nil, err
-	}
-	to, err := d.resolve(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	if to, err = suitable(to, network, local, address); err != nil {
-		return nil, err
-	}
-	return d.tryAll(ctx, to, func(ctx context.Context, to netip.AddrPort) (*Conn, error) {
+	return d.dialEach(ctx, network, address, func(ctx context.Context, local, to netip.AddrPort) (*Conn, error) {
 		return d.connect(ctx, loop, network, local, to)
 	})
 }
@@ -162,22 +151,6 @@ func (d *Dialer) prepare(ctx context.Context, sys int, network string, local, to
 		local = netip.AddrPortFrom(any, local.Port())
 	}
 	return os.NewSyscallError("bind", unix.Bind(sys, sockaddr(local)))
-}
-
-// local returns the address to dial from, invalid if there is none.
-func (d *Dialer) local() (netip.AddrPort, error) {
-	if d.LocalAddr == nil {
-		return netip.AddrPort{}, nil
-	}
-	a, ok := d.LocalAddr.(*net.TCPAddr)
-	if !ok {
-		return netip.AddrPort{}, &net.AddrError{Err: "mismatched local address type", Addr: d.LocalAddr.String()}
-	}
-	local := a.AddrPort()
-	if !local.Addr().IsValid() {
-		local = netip.AddrPortFrom(netip.IPv6Unspecified(), local.Port())
-	}
-	return netip.AddrPortFrom(local.Addr().Unmap(), local.Port()), nil
 }
 
 func sockaddr(a netip.AddrPort) unix.Sockaddr {

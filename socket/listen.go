@@ -60,8 +60,9 @@ func Listen(ctx context.Context, network, address string) (*Listener, error) {
 // Listen announces on an address of the network "tcp", "tcp4", "tcp6", "unix"
 // or "unixpacket". It suspends the task only to look a name up. Any goroutine
 // may call it, with a ctx of the loop whose tasks will accept. Errors are those
-// of net.Listen. If ctx belongs to no loop the error is rondo.ErrNoLoop, and in
-// a simulation errors.ErrUnsupported.
+// of net.Listen. If ctx belongs to no loop the error is rondo.ErrNoLoop. On a host of
+// sim.Cluster it announces on the simulated network, in any other simulation it
+// fails with errors.ErrUnsupported.
 //
 // The address of a Unix socket is the path of a file that bind(2) makes, or an
 // abstract name, which begins with @ and has no file. If the file belongs to a
@@ -76,6 +77,13 @@ func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (*L
 		return nil, err
 	}
 	fail := func(err error) error { return &net.OpError{Op: "listen", Net: network, Err: err} }
+	if simulated(loop) != nil {
+		l, err := lc.listenVirtual(ctx, loop, network, address)
+		if err != nil {
+			return nil, fail(err)
+		}
+		return l, nil
+	}
 	if err := fd.Supported(loop); err != nil {
 		return nil, fail(err)
 	}
@@ -150,6 +158,7 @@ type Listener struct {
 	bound     net.Addr // see bound
 	file      *socketFile
 	shared    atomic.Bool // the program may have a descriptor of the same open file
+	virtual   bool        // it is a socket of the driver
 }
 
 var _ net.Listener = (*Listener)(nil)
@@ -187,7 +196,11 @@ func (l *Listener) accept(use use) (net.Conn, error) {
 	var c *Conn
 	var err error
 	if t := l.fd.Task("Accept"); t != nil {
-		c, err = l.acceptTask(t, use)
+		if l.virtual {
+			c, err = l.acceptVirtual(t, use)
+		} else {
+			c, err = l.acceptTask(t, use)
+		}
 	} else {
 		c, err = l.acceptForeign()
 	}

@@ -60,7 +60,7 @@ func (c *Conn) setLinger(seconds int) error {
 	return t.SetLinger(seconds)
 }
 
-func setBuffer(f *fd.FD, which driver.Events, bytes int) error {
+func setSystemBuffer(f *fd.FD, which driver.Events, bytes int) error {
 	std, err := f.Std()
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func setBuffer(f *fd.FD, which driver.Events, bytes int) error {
 	return b.SetWriteBuffer(bytes)
 }
 
-func (c *Conn) shutdown(which driver.Events) error {
+func (c *Conn) shutdownSystem(which driver.Events) error {
 	std, err := c.fd.Std()
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func (c *Conn) setLinger(seconds int) error {
 	})
 }
 
-func setBuffer(f *fd.FD, which driver.Events, bytes int) error {
+func setSystemBuffer(f *fd.FD, which driver.Events, bytes int) error {
 	return set(f, func(sys int) error {
 		if which == driver.Readable {
 			return unix.SetsockoptInt(sys, unix.SOL_SOCKET, unix.SO_RCVBUF, bytes)
@@ -63,7 +63,7 @@ func setBuffer(f *fd.FD, which driver.Events, bytes int) error {
 	})
 }
 
-func (c *Conn) shutdown(which driver.Events) error {
+func (c *Conn) shutdownSystem(which driver.Events) error {
 	how := unix.SHUT_RD
 	if which == driver.Writable {
 		how = unix.SHUT_WR

@@ -62,7 +62,7 @@ func ListenPacket(ctx context.Context, network, address string) (net.PacketConn,
 // "unixgram", and returns a *PacketConn. It suspends the task only to look a
 // name up. Any goroutine may call it, with a ctx of the loop whose tasks will
 // use the socket. Errors are those of net.ListenPacket. If ctx belongs to no
-// loop the error is rondo.ErrNoLoop, and in a simulation errors.ErrUnsupported.
+// loop the error is rondo.ErrNoLoop. In a simulation it does what Listen does.
 // ListenConfig.Listen says what happens with the file of a Unix socket.
 func (lc *ListenConfig) ListenPacket(ctx context.Context, network, address string) (net.PacketConn, error) {
 	loop, err := loopOf(ctx, "ListenPacket")
@@ -75,6 +75,13 @@ func (lc *ListenConfig) ListenPacket(ctx context.Context, network, address strin
 			err = &net.OpError{Op: "listen", Net: network, Err: err}
 		}
 		return nil, err
+	}
+	if simulated(loop) != nil {
+		c, err := lc.listenPacketVirtual(loop, network, address)
+		if err != nil {
+			return fail(err)
+		}
+		return c, nil
 	}
 	if err := fd.Supported(loop); err != nil {
 		return fail(err)
@@ -146,6 +153,9 @@ func lookUp[T interface{ Close() error }](ctx context.Context, loop kernel.Loop,
 
 // dialPacket connects a datagram socket: it gets a peer, and nothing is sent.
 func (d *Dialer) dialPacket(ctx context.Context, loop kernel.Loop, network, address string) (*PacketConn, error) {
+	if simulated(loop) != nil {
+		return d.dialPacketVirtual(loop, network, address)
+	}
 	if err := fd.Supported(loop); err != nil {
 		return nil, err
 	}

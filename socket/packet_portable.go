@@ -19,7 +19,7 @@ func newPacket(loop kernel.Loop, network string, std stdPacket) (*PacketConn, er
 	return adoptPacket(fd.Adopt(loop, std), network, std), nil
 }
 
-func (c *PacketConn) receive(p []byte) (n int, from fd.Peer, err error) {
+func (c *PacketConn) receiveSystem(p []byte) (n int, from fd.Peer, err error) {
 	t := c.fd.Task("Read")
 	if t == nil {
 		return c.receiveForeign(p)
@@ -31,7 +31,7 @@ func (c *PacketConn) receive(p []byte) (n int, from fd.Peer, err error) {
 	return n, from, err
 }
 
-func (c *PacketConn) send(p []byte) (n int, err error) {
+func (c *PacketConn) sendSystem(p []byte) (n int, err error) {
 	t := c.fd.Task("Write")
 	if t == nil {
 		return c.sendForeign(p)
@@ -43,7 +43,7 @@ func (c *PacketConn) send(p []byte) (n int, err error) {
 	return n, err
 }
 
-func (c *PacketConn) sendTo(p []byte, to fd.Peer) (n int, err error) {
+func (c *PacketConn) sendToSystem(p []byte, to fd.Peer) (n int, err error) {
 	t := c.fd.Task("WriteTo")
 	if t == nil {
 		return c.sendToForeign(p, to)

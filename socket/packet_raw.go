@@ -49,21 +49,21 @@ func newPacket(loop kernel.Loop, network string, std stdPacket) (*PacketConn, er
 	return c, nil
 }
 
-func (c *PacketConn) receive(p []byte) (int, fd.Peer, error) {
+func (c *PacketConn) receiveSystem(p []byte) (int, fd.Peer, error) {
 	if t := c.fd.Task("Read"); t != nil {
 		return c.fd.Receive(t, p)
 	}
 	return c.receiveForeign(p)
 }
 
-func (c *PacketConn) send(p []byte) (int, error) {
+func (c *PacketConn) sendSystem(p []byte) (int, error) {
 	if t := c.fd.Task("Write"); t != nil {
 		return c.fd.Send(t, p)
 	}
 	return c.sendForeign(p)
 }
 
-func (c *PacketConn) sendTo(p []byte, to fd.Peer) (int, error) {
+func (c *PacketConn) sendToSystem(p []byte, to fd.Peer) (int, error) {
 	if t := c.fd.Task("WriteTo"); t != nil {
 		return c.fd.SendTo(t, p, to, c.ipv6)
 	}

@@ -1,5 +1,3 @@
-//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
-
 package socket
 
 // From a name to addresses, and from addresses to a connection. Package net
@@ -14,7 +12,44 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
 )
+
+// dialEach connects to one of the addresses of a name. connect tries one; local is
+// invalid if the Dialer has no LocalAddr.
+func (d *Dialer) dialEach(ctx context.Context, network, address string, connect func(ctx context.Context, local, to netip.AddrPort) (*Conn, error)) (*Conn, error) {
+	local, err := d.local()
+	if err != nil {
+		return nil, err
+	}
+	to, err := d.resolve(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if to, err = suitable(to, network, local, address); err != nil {
+		return nil, err
+	}
+	return d.tryAll(ctx, to, func(ctx context.Context, to netip.AddrPort) (*Conn, error) {
+		return connect(ctx, local, to)
+	})
+}
+
+// local returns the address to dial from, invalid if there is none.
+func (d *Dialer) local() (netip.AddrPort, error) {
+	if d.LocalAddr == nil {
+		return netip.AddrPort{}, nil
+	}
+	a, ok := d.LocalAddr.(*net.TCPAddr)
+	if !ok {
+		return netip.AddrPort{}, &net.AddrError{Err: "mismatched local address type", Addr: d.LocalAddr.String()}
+	}
+	local := a.AddrPort()
+	if !local.Addr().IsValid() {
+		local = netip.AddrPortFrom(netip.IPv6Unspecified(), local.Port())
+	}
+	return netip.AddrPortFrom(local.Addr().Unmap(), local.Port()), nil
+}
 
 // resolve returns the addresses to try, in the order of preference. Literal
 // addresses are parsed here; names are looked up off the loop.
@@ -29,6 +64,9 @@ func (d *Dialer) resolve(ctx context.Context, network, address string) ([]netip.
 			return nil, &net.AddrError{Err: "invalid port", Addr: service}
 		}
 		return []netip.AddrPort{netip.AddrPortFrom(local(host, network), uint16(port))}, nil
+	}
+	if n := simulated(kernel.Of(ctx)); n != nil {
+		return resolveVirtual(n, network, host, service)
 	}
 	r := d.Resolver
 	if r == nil {
@@ -52,6 +90,25 @@ func (d *Dialer) resolve(ctx context.Context, network, address string) ([]netip.
 		}
 		return all, nil
 	})
+}
+
+// resolveVirtual is resolve on the network of the driver.
+func resolveVirtual(n driver.Network, network, host, service string) ([]netip.AddrPort, error) {
+	port, err := portOf(network, service)
+	if err != nil {
+		return nil, err
+	}
+	found := []netip.Addr{local(host, network)}
+	if _, err := netip.ParseAddr(host); err != nil && host != "" {
+		if found, err = n.Resolve(host); err != nil {
+			return nil, err
+		}
+	}
+	all := make([]netip.AddrPort, len(found))
+	for i, a := range found {
+		all[i] = netip.AddrPortFrom(a, port)
+	}
+	return all, nil
 }
 
 // local returns the address of a literal host. An empty host, and the

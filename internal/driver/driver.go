@@ -17,6 +17,10 @@ import (
 // an event.
 const Forever int64 = math.MaxInt64
 
+// Outside is Forever for a simulated loop for which goroutines work: one of them
+// will call Wake. Until then simulated time must not pass.
+const Outside int64 = math.MaxInt64 - 1
+
 // A Driver is what a loop knows of the world. Instants are nanoseconds on the
 // driver's own clock, which starts anywhere and never goes back.
 type Driver interface {
@@ -46,9 +50,13 @@ type Driver interface {
 	// callback.
 	Order() func(n int, who func(i int) uint64) int
 
-	// Virtual reports whether time is simulated, so that nothing outside the
-	// loop can ever wake it.
+	// Virtual reports whether time is simulated. Then nothing real can wake the
+	// loop except goroutines that work for it.
 	Virtual() bool
+
+	// Alone reports whether no goroutine and no other loop can wake this one
+	// through what it has handed out, such as a Future.
+	Alone() bool
 
 	// Close releases the driver's resources. Poll must not be called after it.
 	Close() error

@@ -37,6 +37,9 @@ func (f *FD) Wait(t kernel.Task, which driver.Events, op func(sys uintptr) bool)
 	if which == driver.Writable {
 		what = "write"
 	}
+	if f.Virtual() != nil {
+		return errForeign
+	}
 	if err := s.Take(t); err != nil {
 		return err
 	}

@@ -9,9 +9,10 @@
 // numbers of one open file, so bytes and options are shared. Deadlines and
 // Close are carried from one to the other here.
 //
-// What tasks do is in raw.go where the driver watches descriptors, and in
-// portable.go where it does not. There the loop has no descriptor, and an
-// operation of a task is a call to Std on another goroutine.
+// How tasks wait is in wait.go. What they wait for is a descriptor that the driver
+// watches (sys_raw.go), or a socket that the driver itself has (sys_virtual.go). Where
+// the driver watches no descriptors, an operation of a task is a call to Std on another
+// goroutine (portable.go).
 //
 // The law of the lock mu: it is held for a few instructions, never while
 // anything waits. What it does not guard belongs to the loop.
@@ -77,6 +78,7 @@ type FD struct {
 // extra is what an FD lacks that only tasks use, that nobody forgets to close and
 // that has no deadline. There may be very many of those.
 type extra struct {
+	virtual driver.Socket // in place of a descriptor; nil: none
 	std     Std
 	until   [2]time.Time // the deadlines, of reading and of writing
 	dropped runtime.Cleanup
@@ -123,6 +125,7 @@ func Adopt(loop kernel.Loop, std Std) *FD {
 func (f *FD) begin(loop kernel.Loop) {
 	f.read.begin(loop, f, driver.Readable)
 	f.write.begin(loop, f, driver.Writable)
+	f.partial = !ShortIsAll
 }
 
 // A side is a Side of an FD.

@@ -95,7 +95,3 @@ func (s *side) retry(pause time.Duration) kernel.Timer {
 		s.Ready(driver.Writable)
 	})
 }
-
-// Datagrams says that the socket is a datagram socket. retries is for an
-// unconnected Unix socket: nothing reports that another's queue has room.
-func (f *FD) Datagrams(retries bool) { f.partial, f.retries = true, retries }

@@ -37,9 +37,24 @@ func Supported(loop kernel.Loop) error {
 
 func (f *FD) open() error { return nil }
 
-func (f *FD) disarm() {}
+func (f *FD) disarm() { f.disarmVirtual(driver.Readable | driver.Writable) }
 
-func (f *FD) closeSys() {}
+func (f *FD) closeSys() { f.closeVirtual() }
+
+// There are no descriptors: only a socket of the driver comes here.
+
+func (s *side) register() error {
+	if !s.armed {
+		s.fd.Virtual().Arm(s.want, s)
+		s.armed = true
+	}
+	return nil
+}
+
+func receive(int, []byte) (int, syscall.Errno) { return 0, syscall.EBADF }
+func send(int, []byte) (int, syscall.Errno)    { return 0, syscall.EBADF }
+func read(int, []byte) (int, syscall.Errno)    { return 0, syscall.EBADF }
+func write(int, []byte) (int, syscall.Errno)   { return 0, syscall.EBADF }
 
 // An interruption says whether a side's operations on Std are interrupted.
 // fd.mu guards it.
@@ -183,6 +198,9 @@ func (s *side) do(t kernel.Task, what string, op func() error) error {
 }
 
 func (f *FD) readTask(t kernel.Task, p []byte) (n int, err error) {
+	if f.Virtual() != nil {
+		return f.readNow(t, p)
+	}
 	if err := f.read.Take(t); err != nil {
 		return 0, err
 	}
@@ -202,6 +220,9 @@ func (f *FD) readTask(t kernel.Task, p []byte) (n int, err error) {
 }
 
 func (f *FD) writeTask(t kernel.Task, p []byte) (n int, err error) {
+	if f.Virtual() != nil {
+		return f.writeNow(t, p)
+	}
 	if len(p) == 0 && !f.packets {
 		return 0, f.write.enter(t)
 	}
@@ -238,10 +259,13 @@ func (f *FD) Wait(t kernel.Task, which driver.Events, op func(sys uintptr) bool)
 
 func (f *FD) rawStd() (syscall.RawConn, error) {
 	f.mu.Lock()
-	std, closed := f.std(), f.closed
+	std, closed, virtual := f.std(), f.closed, f.Virtual() != nil
 	f.mu.Unlock()
-	if closed {
+	switch {
+	case closed:
 		return nil, net.ErrClosed
+	case virtual:
+		return nil, errForeign
 	}
 	return rawOf(std)
 }

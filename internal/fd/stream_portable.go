@@ -51,6 +51,9 @@ func (f *FD) Detach() (Stream, error) {
 	if f.busy() {
 		return Stream{}, errBusy
 	}
+	if f.Virtual() != nil {
+		return Stream{}, errUnsupported
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {

@@ -4,11 +4,11 @@ package fd
 
 import "github.com/rondo-go/rondo/internal/driver"
 
-// WatchInput makes w be called, once, as soon as a Read would not wait: there is
-// data, the stream has ended, the deadline has passed, or the FD is closed. If
-// that is so already it returns true, and w is not called. A goroutine waits
-// meanwhile. Only on the loop.
-func (f *FD) WatchInput(w Watcher) (ready bool) {
+// hasInput asks a socket of the driver. No other FD comes here.
+func (f *FD) hasInput() bool { return f.Virtual().Ready(driver.Readable) }
+
+// watchSys is WatchInput of Std. A goroutine waits meanwhile.
+func (f *FD) watchSys(w Watcher) (ready bool) {
 	if f.read.check() != nil {
 		return true
 	}

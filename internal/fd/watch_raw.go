@@ -2,8 +2,7 @@
 
 package fd
 
-// A connection that no task reads: its owner is called when there is something
-// to read.
+// A connection that no task reads, where the driver watches descriptors.
 
 import (
 	"syscall"
@@ -13,30 +12,13 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 )
 
-// WatchInput makes w be called, once, as soon as a Read would not wait: there is
-// data, the stream has ended, the deadline has passed, or the FD is closed. If
-// that is so already it returns true, and w is not called. Only on the loop.
-func (f *FD) WatchInput(w Watcher) (ready bool) {
-	s := &f.read
-	if s.check() != nil {
-		return true
-	}
-	switch {
-	case !s.armed:
-		// The driver reports what is there already.
-		if s.register() != nil {
-			return true // Read returns the error
-		}
-	case s.reported || s.ready && f.hasInput():
-		return true
-	}
-	s.ready = false
-	s.Watch(w)
-	return false
-}
+func (f *FD) watchSys(w Watcher) (ready bool) { return f.watchNow(w) }
 
 // hasInput asks the kernel whether a read would not wait.
 func (f *FD) hasInput() bool {
+	if v := f.Virtual(); v != nil {
+		return v.Ready(driver.Readable)
+	}
 	if !f.socket {
 		now, err := pollNow(uintptr(f.sys), driver.Readable)
 		return now || err != nil

@@ -49,6 +49,8 @@ func (c *clock) Instant(t time.Time) int64 {
 // Virtual returns false: this clock is the real one.
 func (c *clock) Virtual() bool { return false }
 
+func (c *clock) Alone() bool { return false }
+
 // sum adds a non-negative duration and one that may be the greatest there is.
 func sum(a, b time.Duration) time.Duration {
 	if b > 0 && a > time.Duration(driver.Forever)-b {

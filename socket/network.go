@@ -1,0 +1,379 @@
+package socket
+
+// This file has the sockets of a loop whose driver has a network of its own, as the
+// hosts of a simulated cluster do. Conn, Listener and PacketConn are the same for
+// them; what differs is how a socket is opened, and which options it has.
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// errNoHook says that a socket of the driver cannot be shown to a hook.
+var errNoHook = errors.New("a simulated socket has no descriptor for a Control hook or a Resolver of the program; leave these fields nil in a simulation")
+
+// simulated returns the network of the loop's driver, or nil if sockets are the
+// system's.
+func simulated(loop kernel.Loop) driver.Network { return driver.NetworkOf(loop.Driver()) }
+
+// onLoop returns the network of the loop's driver for a task of the loop.
+func onLoop(loop kernel.Loop) (driver.Network, error) {
+	if !loop.Inside() {
+		return nil, errNotOnLoop
+	}
+	return simulated(loop), nil
+}
+
+var errNotOnLoop = errors.New("in a simulation only tasks of the loop open sockets: use Post or Submit")
+
+// virtualAddress returns the address that a socket is bound to or connected to.
+func virtualAddress(n driver.Network, network, address string) (driver.Peer, error) {
+	host, service, err := net.SplitHostPort(address)
+	if err != nil {
+		return driver.Peer{}, err
+	}
+	port, err := portOf(network, service)
+	if err != nil {
+		return driver.Peer{}, err
+	}
+	if host == "" {
+		return driver.Peer{Addr: netip.AddrPortFrom(netip.IPv4Unspecified(), port)}, nil
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		return driver.Peer{Addr: netip.AddrPortFrom(a.Unmap(), port)}, nil
+	}
+	found, err := n.Resolve(host)
+	if err != nil {
+		return driver.Peer{}, err
+	}
+	return driver.Peer{Addr: netip.AddrPortFrom(found[0], port)}, nil
+}
+
+// portOf returns the number of a port. Names of services are those of the standard
+// library's own table, so that a file of the machine decides nothing.
+func portOf(network, service string) (uint16, error) {
+	if n, err := strconv.ParseUint("0"+service, 10, 16); err == nil {
+		return uint16(n), nil
+	}
+	switch service {
+	case "http":
+		return 80, nil
+	case "https":
+		return 443, nil
+	case "domain":
+		return 53, nil
+	}
+	return 0, &net.AddrError{Err: "unknown port for a simulated " + network + " socket; use a number", Addr: service}
+}
+
+// virtualNet returns an address as package net has it.
+func virtualNet(p driver.Peer, network string) net.Addr {
+	switch network {
+	case "unix", "unixpacket", "unixgram":
+		return &net.UnixAddr{Name: p.Name, Net: network}
+	case "udp", "udp4", "udp6":
+		return net.UDPAddrFromAddrPort(p.Addr)
+	}
+	return net.TCPAddrFromAddrPort(p.Addr)
+}
+
+// kindOf returns the network that a driver knows.
+func kindOf(network string) string {
+	switch network {
+	case "tcp4", "tcp6":
+		return "tcp"
+	case "udp4", "udp6":
+		return "udp"
+	}
+	return network
+}
+
+// isUnix reports whether addresses of a network are names.
+func isUnix(network string) bool {
+	return network == "unix" || network == "unixpacket" || network == "unixgram"
+}
+
+// bindVirtual opens a socket and binds it.
+func (lc *ListenConfig) bindVirtual(loop kernel.Loop, network, address string) (driver.Socket, error) {
+	n, err := onLoop(loop)
+	switch {
+	case err != nil:
+		return nil, err
+	case lc.Control != nil:
+		return nil, errNoHook
+	}
+	at := driver.Peer{Name: address}
+	if !isUnix(network) {
+		if at, err = virtualAddress(n, network, address); err != nil {
+			return nil, err
+		}
+	}
+	v, err := n.Socket(kindOf(network))
+	if err != nil {
+		return nil, err
+	}
+	if err := v.Bind(at, lc.ReusePort); err != nil {
+		v.Close()
+		return nil, os.NewSyscallError("bind", err)
+	}
+	return v, nil
+}
+
+// listenVirtual is Listen on the network of the driver.
+func (lc *ListenConfig) listenVirtual(ctx context.Context, loop kernel.Loop, network, address string) (*Listener, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if !streams(network) {
+		return nil, net.UnknownNetworkError(network)
+	}
+	v, err := lc.bindVirtual(loop, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.Listen(lc.Backlog); err != nil {
+		v.Close()
+		return nil, os.NewSyscallError("listen", err)
+	}
+	at, _ := v.Addrs()
+	return &Listener{fd: fd.NewVirtual(loop, v), std: virtualListener{virtualNet(at, network)}, virtual: true}, nil
+}
+
+// A virtualListener stands for package net's listener where there is none.
+type virtualListener struct{ addr net.Addr }
+
+func (l virtualListener) Addr() net.Addr                      { return l.addr }
+func (virtualListener) Accept() (net.Conn, error)             { return nil, errNotOnLoop }
+func (virtualListener) Close() error                          { return nil }
+func (virtualListener) SetDeadline(time.Time) error           { return nil }
+func (virtualListener) File() (*os.File, error)               { return nil, errNoDescriptor }
+func (virtualListener) SyscallConn() (syscall.RawConn, error) { return nil, errNoDescriptor }
+
+var errNoDescriptor error = noDescriptor{}
+
+type noDescriptor struct{}
+
+func (noDescriptor) Error() string        { return "a simulated socket has no descriptor" }
+func (noDescriptor) Is(target error) bool { return target == errors.ErrUnsupported }
+
+// acceptVirtual accepts for a task.
+func (l *Listener) acceptVirtual(t kernel.Task, use use) (*Conn, error) {
+	v, _, err := l.fd.AcceptVirtual(t)
+	if err != nil {
+		return nil, err
+	}
+	return virtualConn(l.fd.Loop(), v, l.Addr().Network()), nil
+}
+
+// virtualConn returns a Conn of a connected socket of the driver.
+func virtualConn(loop kernel.Loop, v driver.Socket, network string) *Conn {
+	local, remote := v.Addrs()
+	c := &Conn{
+		fd: fd.NewVirtual(loop, v), of: networkOf(network),
+		local: virtualNet(local, network), remote: virtualNet(remote, network),
+	}
+	c.name(true)
+	return c
+}
+
+// checkHooks fails if the Dialer has what a simulation cannot honour.
+func (d *Dialer) checkHooks() error {
+	if d.Control != nil || d.ControlContext != nil || d.Resolver != nil {
+		return errNoHook
+	}
+	return nil
+}
+
+// dialVirtual dials for a task on the network of the driver.
+func (d *Dialer) dialVirtual(ctx context.Context, loop kernel.Loop, network, address string) (*Conn, error) {
+	if err := d.checkHooks(); err != nil {
+		return nil, err
+	}
+	if isUnix(network) {
+		return d.connectVirtual(ctx, loop, network, driver.Peer{}, driver.Peer{Name: address})
+	}
+	return d.dialEach(ctx, network, address, func(ctx context.Context, local, to netip.AddrPort) (*Conn, error) {
+		return d.connectVirtual(ctx, loop, network, driver.Peer{Addr: local}, driver.Peer{Addr: to})
+	})
+}
+
+// connectVirtual tries one address.
+func (d *Dialer) connectVirtual(_ context.Context, loop kernel.Loop, network string, local, to driver.Peer) (*Conn, error) {
+	fail := func(err error) error {
+		e := &net.OpError{Op: "dial", Net: network, Addr: virtualNet(to, network), Err: err}
+		if local.Addr.IsValid() {
+			e.Source = virtualNet(local, network)
+		}
+		return e
+	}
+	v, err := simulated(loop).Socket(kindOf(network))
+	if err != nil {
+		return nil, fail(os.NewSyscallError("socket", err))
+	}
+	if local.Addr.IsValid() {
+		if err := v.Bind(local, false); err != nil {
+			v.Close()
+			return nil, fail(os.NewSyscallError("bind", err))
+		}
+	}
+	f := fd.NewVirtual(loop, v)
+	connected := false
+	defer func() {
+		if !connected {
+			f.Close() // also if a callback's Goexit unwinds the task
+		}
+	}()
+	if err := f.ConnectVirtual(loop.Task(), to); err != nil {
+		return nil, fail(err)
+	}
+	connected = true
+	here, peer := v.Addrs()
+	c := &Conn{fd: f, of: networkOf(network), local: virtualNet(here, network), remote: virtualNet(peer, network)}
+	c.name(true)
+	return c, nil
+}
+
+// listenPacketVirtual is ListenPacket on the network of the driver.
+func (lc *ListenConfig) listenPacketVirtual(loop kernel.Loop, network, address string) (*PacketConn, error) {
+	if !datagrams(network) {
+		return nil, net.UnknownNetworkError(network)
+	}
+	v, err := lc.bindVirtual(loop, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return virtualPacket(loop, v, network), nil
+}
+
+// dialPacketVirtual gives a datagram socket a peer.
+func (d *Dialer) dialPacketVirtual(loop kernel.Loop, network, address string) (*PacketConn, error) {
+	n, err := onLoop(loop)
+	if err == nil {
+		err = d.checkHooks()
+	}
+	if err != nil {
+		return nil, err
+	}
+	to, local := driver.Peer{Name: address}, driver.Peer{}
+	if !isUnix(network) {
+		if to, err = virtualAddress(n, network, address); err != nil {
+			return nil, err
+		}
+	}
+	switch a := d.LocalAddr.(type) {
+	case *net.UDPAddr:
+		local.Addr = a.AddrPort()
+	case *net.UnixAddr:
+		local.Name = a.Name
+	}
+	v, err := n.Socket(kindOf(network))
+	if err != nil {
+		return nil, err
+	}
+	if local != (driver.Peer{}) {
+		if err := v.Bind(local, false); err != nil {
+			v.Close()
+			return nil, os.NewSyscallError("bind", err)
+		}
+	}
+	if errno := v.Connect(to); errno != 0 {
+		v.Close()
+		return nil, os.NewSyscallError("connect", errno)
+	}
+	p := virtualPacket(loop, v, network)
+	_, peer := v.Addrs()
+	p.remote = virtualNet(peer, network)
+	return p, nil
+}
+
+func virtualPacket(loop kernel.Loop, v driver.Socket, network string) *PacketConn {
+	at, _ := v.Addrs()
+	f := fd.NewVirtual(loop, v)
+	f.Datagrams(false)
+	return &PacketConn{fd: f, network: network, local: virtualNet(at, network)}
+}
+
+// setVirtual sets an option of a socket of the driver. It reports whether f is one.
+func setVirtual(f *fd.FD, o driver.Option, value int) (done bool, err error) {
+	if f.Virtual() == nil {
+		return false, nil
+	}
+	return true, f.OnVirtual(func(v driver.Socket) error {
+		v.SetOption(o, value)
+		return nil
+	})
+}
+
+// ignored accepts an option that changes nothing for a socket of the driver. It
+// reports whether f is one.
+func ignored(f *fd.FD) (done bool, err error) {
+	if f.Virtual() == nil {
+		return false, nil
+	}
+	return true, f.OnVirtual(func(driver.Socket) error { return nil })
+}
+
+// setBuffer sets the size of a buffer.
+func setBuffer(f *fd.FD, which driver.Events, bytes int) error {
+	o := driver.ReadBuffer
+	if which == driver.Writable {
+		o = driver.WriteBuffer
+	}
+	if done, err := setVirtual(f, o, bytes); done {
+		return err
+	}
+	return setSystemBuffer(f, which, bytes)
+}
+
+// shutdown ends one direction.
+func (c *Conn) shutdown(which driver.Events) error {
+	if c.fd.Virtual() == nil {
+		return c.shutdownSystem(which)
+	}
+	return c.fd.OnVirtual(func(v driver.Socket) error { return os.NewSyscallError("shutdown", v.Shutdown(which)) })
+}
+
+// The operations of a PacketConn.
+
+func (c *PacketConn) receive(p []byte) (int, fd.Peer, error) {
+	if c.fd.Virtual() == nil {
+		return c.receiveSystem(p)
+	}
+	t := c.fd.Task("Read")
+	if t == nil {
+		return 0, fd.Peer{}, errNotOnLoop
+	}
+	return c.fd.ReceiveVirtual(t, p)
+}
+
+func (c *PacketConn) send(p []byte) (int, error) {
+	if c.fd.Virtual() == nil {
+		return c.sendSystem(p)
+	}
+	return c.sendVirtual(p, fd.Peer{})
+}
+
+func (c *PacketConn) sendTo(p []byte, to fd.Peer) (int, error) {
+	if c.fd.Virtual() == nil {
+		return c.sendToSystem(p, to)
+	}
+	return c.sendVirtual(p, to)
+}
+
+func (c *PacketConn) sendVirtual(p []byte, to fd.Peer) (int, error) {
+	t := c.fd.Task("Write")
+	if t == nil {
+		return 0, errNotOnLoop
+	}
+	return c.fd.SendVirtual(t, p, to)
+}
