@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/signals"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -32,8 +33,24 @@ const backlog, topicsMax, lineMax = 64, 1000, 64 << 10
 
 // A broker is shared by the tasks of all clients without a lock.
 type broker struct {
+	socket.Server
 	patience time.Duration
 	topics   map[string][]*client
+	clients  map[*client]bool
+}
+
+func newBroker(patience time.Duration) *broker {
+	b := &broker{patience: patience, topics: make(map[string][]*client), clients: make(map[*client]bool)}
+	b.Handler, b.MaxConns = b.serve, 10_000
+	return b
+}
+
+// Shutdown takes no more requests. What is under way is sent, for as long as ctx lasts.
+func (b *broker) Shutdown(ctx context.Context) error {
+	for c := range b.clients {
+		_ = c.Conn.(*socket.Conn).CloseRead()
+	}
+	return b.Server.Shutdown(ctx)
 }
 
 // A client has a queue of lines, which a separate task writes to the connection.
@@ -98,9 +115,11 @@ func (b *broker) drop(c *client, topic string) {
 }
 
 // serve handles one client, with a task that reads and one that writes. The writer is
-// shielded: it ends with the queue, and not with the cancellation of the program.
+// shielded: it ends with the queue, also if the reader fails.
 func (b *broker) serve(ctx context.Context, conn net.Conn) error {
 	c := &client{conn, rondo.NewQueue[string](backlog), make(map[string]bool)}
+	b.clients[c] = true
+	defer delete(b.clients, c)
 	err := rondo.Group(ctx, func(g *rondo.Scope) (err error) {
 		g.Go(func(ctx context.Context) error {
 			return rondo.Shield(ctx, func(ctx context.Context) error {
@@ -135,16 +154,15 @@ func main() {
 	address := flag.String("addr", "localhost:7779", "where to listen")
 	patience := flag.Duration("patience", time.Second, "how long to wait for a slow subscriber")
 	flag.Parse()
-	b := &broker{patience: *patience, topics: make(map[string][]*client)}
-	err := (&rondo.Runner{Interrupt: true}).Run(context.Background(), func(ctx context.Context) error {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", *address)
 		if err != nil {
 			return err
 		}
 		fmt.Println("listening on", l.Addr())
-		return (&socket.Server{Handler: b.serve, MaxConns: 10_000}).Serve(ctx, l)
+		return signals.Serve(ctx, newBroker(*patience), l, *patience)
 	})
-	if !errors.As(err, new(rondo.SignalError)) {
+	if err != nil {
 		log.Fatal(err)
 	}
 }

@@ -160,7 +160,7 @@ func TestDeafSubscriber(t *testing.T) {
 func TestSlowSubscriber(t *testing.T) {
 	const publishers, each = 3, 60
 	sim.Test(t, func(ctx context.Context) {
-		b := &broker{patience: time.Hour, topics: make(map[string][]*client)}
+		b := newBroker(time.Hour)
 		connect := func(g *rondo.Scope) net.Conn {
 			ours, theirs := socket.Pipe(g)
 			g.Go(func(ctx context.Context) error {

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/signals"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -32,13 +33,13 @@ var control = regexp.MustCompile(`\pC`) // would disturb the terminals of others
 const backlog, history, lineMax = 64, 20, 1024 // lines for a member, lines for a newcomer, bytes
 
 // A room is shared by the tasks of all its members without a lock. None of its methods
-// waits, so each is atomic to all other tasks.
+// but serve and ask waits, so each is atomic to all other tasks.
 type room struct {
 	members []*member
 	said    []string // the last lines
 }
 
-// A member has a queue of lines, which a separate task writes to the connection.
+// A member has a queue of lines. It is in the room until its queue is closed.
 type member struct {
 	net.Conn
 	name  string
@@ -46,7 +47,7 @@ type member struct {
 }
 
 // say sends a line to all members except its speaker. It disconnects a member whose
-// queue is full; the member's reader then ends.
+// queue is full.
 func (r *room) say(speaker *member, line string) {
 	for _, m := range r.members {
 		if m != speaker && !m.lines.TryPut(line) {
@@ -54,6 +55,15 @@ func (r *room) say(speaker *member, line string) {
 			_ = m.Close()
 		}
 	}
+}
+
+// close says goodbye to all members.
+func (r *room) close() {
+	for _, m := range r.members {
+		m.lines.TryPut("the room is closed; goodbye")
+		m.lines.Close()
+	}
+	r.members = nil
 }
 
 // enter adds m under a name, if the name is allowed and free.
@@ -72,42 +82,51 @@ func (r *room) enter(m *member, name string) (wrong string) {
 	return ""
 }
 
-// serve handles one member, with a task that reads and one that writes. The writer is
-// shielded: it ends with the queue, and not with the cancellation of the program.
+// serve handles one member: a task reads what it says, and this one writes what it
+// hears, until the queue of lines is closed and empty.
 func (r *room) serve(ctx context.Context, c net.Conn) error {
 	m := &member{Conn: c, lines: rondo.NewQueue[string](backlog)}
 	in := bufio.NewScanner(c)
 	in.Buffer(nil, lineMax)
 	err := rondo.Timeout(ctx, time.Minute, func(context.Context) error { return r.ask(m, in) })
-	if m.name == "" {
-		return err
+	if m.name != "" {
+		err = rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(context.Context) error { return r.read(m, in) })
+			defer g.Cancel(nil) // the reader
+			return m.write(g)
+		})
+		r.leave(m)
 	}
-	err = rondo.Group(ctx, func(g *rondo.Scope) error {
-		g.Go(func(ctx context.Context) error { return rondo.Shield(ctx, m.write) })
-		for in.Scan() {
-			line := m.name + ": " + control.ReplaceAllString(in.Text(), "")
-			r.said = append(r.said, line)
-			r.said = r.said[max(0, len(r.said)-history):]
-			r.say(m, line)
-		}
-		err, goodbye := in.Err(), "goodbye"
-		if errors.Is(err, bufio.ErrTooLong) {
-			err, goodbye = nil, fmt.Sprintf("a line has at most %d bytes; goodbye", lineMax)
-		}
-		r.members = slices.DeleteFunc(r.members, func(o *member) bool { return o == m })
-		if rondo.Check(ctx) != nil {
-			err, goodbye = nil, "the room is closed; goodbye"
-		} else {
-			r.say(m, m.name+" left")
-		}
-		m.lines.TryPut(goodbye)
-		m.lines.Close()
-		return errors.Join(err, m.SetWriteDeadline(rondo.Now(g).Add(time.Second)))
-	})
-	if errors.Is(err, net.ErrClosed) {
-		return nil // it was disconnected
+	if errors.Is(err, net.ErrClosed) || rondo.Check(ctx) != nil {
+		return nil // it was disconnected, or the time for goodbyes is over
 	}
 	return err
+}
+
+// read passes on what m says, until m has said all. Then m hears a goodbye.
+func (r *room) read(m *member, in *bufio.Scanner) error {
+	defer m.lines.Close()
+	for in.Scan() {
+		line := m.name + ": " + control.ReplaceAllString(in.Text(), "")
+		r.said = append(r.said, line)
+		r.said = r.said[max(0, len(r.said)-history):]
+		r.say(m, line)
+	}
+	r.leave(m)
+	if errors.Is(in.Err(), bufio.ErrTooLong) {
+		m.lines.TryPut(fmt.Sprintf("a line has at most %d bytes; goodbye", lineMax))
+		return nil
+	}
+	m.lines.TryPut("goodbye")
+	return in.Err()
+}
+
+// leave takes m out of the room, unless it has left.
+func (r *room) leave(m *member) {
+	if i := slices.Index(r.members, m); i >= 0 {
+		r.members = slices.Delete(r.members, i, i+1)
+		r.say(m, m.name+" left")
+	}
 }
 
 // ask asks for a name until the client has given a good one or has gone.
@@ -130,20 +149,31 @@ func (m *member) write(ctx context.Context) error {
 	return nil
 }
 
+// A server serves a room. It says goodbye before it shuts down.
+type server struct {
+	socket.Server
+	room *room
+}
+
+func (s *server) Shutdown(ctx context.Context) error {
+	s.room.close()
+	return s.Server.Shutdown(ctx)
+}
+
 func main() {
 	address := flag.String("addr", "localhost:7778", "where to listen")
 	flag.Parse()
-	r := rondo.Runner{Interrupt: true}
-	err := r.Run(context.Background(), func(ctx context.Context) error {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", *address)
 		if err != nil {
 			return err
 		}
 		fmt.Println("listening on", l.Addr())
-		s := socket.Server{Handler: new(room).serve, MaxConns: 1000}
-		return s.Serve(ctx, l)
+		r := new(room)
+		s := &server{socket.Server{Handler: r.serve, MaxConns: 1000}, r}
+		return signals.Serve(ctx, s, l, time.Second)
 	})
-	if !errors.As(err, new(rondo.SignalError)) {
+	if err != nil {
 		log.Fatal(err)
 	}
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/signals"
 	"github.com/rondo-go/rondo/socket"
 )
 
 var address = "localhost:8080"
 
 func main() {
-	log.Fatal(rondo.Run(context.Background(), func(ctx context.Context) error {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		visits := make(map[string]int)
 		server := &fasthttp.Server{
 			IdleTimeout: time.Minute,
@@ -37,6 +38,10 @@ func main() {
 			return err
 		}
 		fmt.Println("listening on", l.Addr())
-		return socket.Serve(ctx, l, func(_ context.Context, c net.Conn) error { return server.ServeConn(c) })
-	}))
+		conns := &socket.Server{Handler: func(_ context.Context, c net.Conn) error { return server.ServeConn(c) }}
+		return signals.Serve(ctx, conns, l, 2*time.Second)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 }

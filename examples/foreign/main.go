@@ -4,19 +4,32 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
+	"net"
 	"net/http"
+	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/signals"
 	"github.com/rondo-go/rondo/socket"
 )
 
 var address = "localhost:8080"
 
+// A server is an http.Server whose methods suspend a task, as signals.Serve wants it.
+type server struct{ http.Server }
+
+func (s *server) Serve(ctx context.Context, l net.Listener) error {
+	return rondo.OffloadFunc(ctx, func(context.Context) error { return s.Server.Serve(l) })
+}
+
+func (s *server) Shutdown(ctx context.Context) error {
+	return rondo.OffloadFunc(ctx, s.Server.Shutdown)
+}
+
 func main() {
-	log.Fatal(rondo.Run(context.Background(), func(ctx context.Context) error {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		visits := make(map[string]int)
 		loop := rondo.LoopOf(ctx)
 		count := func(ctx context.Context, path string) (int, error) {
@@ -25,20 +38,24 @@ func main() {
 				return visits[path], nil
 			}).Wait(ctx)
 		}
-		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler := func(w http.ResponseWriter, r *http.Request) {
 			n, err := count(r.Context(), r.URL.Path)
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusServiceUnavailable)
 				return
 			}
 			fmt.Fprintln(w, "visits:", n)
-		})}
+		}
 		l, err := socket.Listen(ctx, "tcp", address)
 		if err != nil {
 			return err
 		}
 		fmt.Println("listening on", l.Addr())
-		_, err = rondo.Offload(ctx, func(context.Context) (struct{}, error) { return struct{}{}, server.Serve(l) })
-		return errors.Join(err, server.Close())
-	}))
+		s := &server{http.Server{Handler: http.HandlerFunc(handler)}}
+		defer s.Close()
+		return signals.Serve(ctx, s, l, 2*time.Second)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 }

@@ -8,7 +8,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"net"
@@ -17,30 +16,26 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/httptask"
+	"github.com/rondo-go/rondo/signals"
 )
 
 var address = "localhost:8080"
 
 func main() {
-	runner := rondo.Runner{Interrupt: true} // Ctrl-C cancels serve's ctx
-	err := runner.Run(context.Background(), serve)
-	if _, ok := errors.AsType[rondo.SignalError](err); !ok {
+	if err := rondo.Run(context.Background(), serve); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// serve serves until ctx ends. Requests that run then have two seconds more.
+// serve serves until Ctrl-C. Requests that run then have two seconds more.
 func serve(ctx context.Context) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
 	}
 	fmt.Println("listening on", l.Addr())
-	server := &httptask.Server{
-		HTTP:  http.Server{Handler: newVisits(), ReadHeaderTimeout: 5 * time.Second},
-		Grace: 2 * time.Second,
-	}
-	return server.Serve(ctx, l)
+	server := &httptask.Server{HTTP: http.Server{Handler: newVisits(), ReadHeaderTimeout: 5 * time.Second}}
+	return signals.Serve(ctx, server, l, 2*time.Second)
 }
 
 // A counter is the state that all handlers share. Only one of them runs at a time.

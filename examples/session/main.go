@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/signals"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -105,14 +106,16 @@ func (s *store) answer(ctx context.Context, c net.Conn, line string) (err error)
 }
 
 func main() {
-	log.Fatal(rondo.Run(context.Background(), func(ctx context.Context) error {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", address)
 		if err != nil {
 			return err
 		}
 		fmt.Println("listening on", l.Addr())
 		s := store{values: make(map[string]string), set: make(map[string]*rondo.Event)}
-		server := socket.Server{Session: s.session}
-		return server.Serve(ctx, l)
-	}))
+		return signals.Serve(ctx, &socket.Server{Session: s.session}, l, time.Second)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 }

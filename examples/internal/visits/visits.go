@@ -12,7 +12,7 @@ import (
 )
 
 // Test runs the program, has 20 goroutines ask it at once, and wants every visit
-// counted.
+// counted, and status 0 after Ctrl-C.
 func Test(t *testing.T) {
 	const n = 20
 	p := program.Start(t, "localhost:0")
@@ -46,5 +46,7 @@ func Test(t *testing.T) {
 		t.Errorf("%q, not %q", got, want)
 	}
 	p.Interrupt()
-	p.Wait()
+	if _, errors, code := p.Wait(); code != 0 {
+		t.Errorf("it ended with %d: %s", code, errors)
+	}
 }

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rondo-go/rondo/examples/internal/program"
+	"github.com/rondo-go/rondo/examples/internal/talk"
+)
+
+// TestMain passes the child the address at which it listens.
+func TestMain(m *testing.M) {
+	program.Main(m, func() {
+		address = os.Args[1]
+		main()
+	})
+}
+
+func TestRoom(t *testing.T) {
+	_, address := talk.Start(t)
+	ann, bob := talk.Dial(t, address), talk.Dial(t, address)
+	bob.Says("hello")
+	ann.Hears("hello")
+	ann.Says("hello, bob")
+	bob.Hears("hello, bob")
+}
