@@ -36,12 +36,12 @@ func busy(ctx context.Context) {
 // traced runs body with the choices of c, and returns its trace.
 func traced(t *testing.T, c *choices, body func(ctx context.Context)) *trace {
 	t.Helper()
-	w := newWorld(c, defaultMaxSteps)
-	w.trace = &trace{keep: true}
-	if o := w.run(body); o.failure() != "" {
+	a := (&series{Config: Config{}.withDefaults("")}).newAttempt(c)
+	a.trace = &trace{keep: true}
+	if o := newWorld(a).execute(body); o.failure() != "" {
 		t.Fatal(o.failure())
 	}
-	return w.trace
+	return a.trace
 }
 
 // TestRecordRepeats: the choices that a seed made, given as a list, make the same run;
