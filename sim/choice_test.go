@@ -90,7 +90,7 @@ func TestChoicesAreKeyed(t *testing.T) {
 	if slices.Equal(values(newChoices(8), 2, 20), values(newChoices(7), 2, 20)) {
 		t.Error("two seeds choose alike")
 	}
-	if newChoices(7).config(1) == newChoices(7).config(2) || newChoices(7).config(1) != newChoices(7).config(1) {
+	if newChoices(7).config(1) == newChoices(7).config(2) || newChoices(7).config(1) != a.config(1) {
 		t.Error("what is fixed for a run does not depend on what it is alone")
 	}
 	for _, p := range purposes {

@@ -49,7 +49,7 @@ func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
 		if !w.advance() {
 			t.Logf("sim: %d orders", orders)
 			if names := s.probes.missed(); names != "" {
-				t.Error(fmt.Sprintf("sim: in none of %d orders was this ever true, which must sometimes be: %s", orders, names))
+				t.Errorf("sim: in none of %d orders was this ever true, which must sometimes be: %s", orders, names)
 			}
 			return
 		}

@@ -4,7 +4,6 @@ package sim
 // then one seed after the other, and the verdict on each.
 
 import (
-	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -55,7 +54,7 @@ func (c Config) series(t testing.TB, call string, execute func(a *attempt) outco
 		}
 	}
 	if names := s.probes.missed(); names != "" && p.last-p.first+1 >= uint64(s.Seeds) && !p.seeds {
-		t.Error(fmt.Sprintf("sim: in none of %d seeds was this ever true, which must sometimes be: %s", s.Seeds, names))
+		t.Errorf("sim: in none of %d seeds was this ever true, which must sometimes be: %s", s.Seeds, names)
 	}
 }
 
