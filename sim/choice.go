@@ -87,7 +87,11 @@ type choices struct {
 	records bool           // whether made is kept
 	made    []choice       // those that were not zero, in the order in which they were made
 	sources map[key]*source
-	notice  func(choice) // called with each choice that is not zero, if records is set
+	account *account // is told of each choice that is not zero, if records is set
+
+	// For the account, about the choice that is being made.
+	who    uint64   // the task that it is made for
+	before []uint64 // what had been ready for longer
 }
 
 // newChoices returns the choices of a seed.
@@ -172,10 +176,10 @@ func (c *choices) note(k key, v uint64) {
 	if v == 0 || !c.records {
 		return
 	}
-	one := choice{k, v}
-	c.made = append(c.made, one)
-	if c.notice != nil {
-		c.notice(one)
+	c.made = append(c.made, choice{k, v})
+	if c.account != nil {
+		c.account.note(choice{k, v}, c.who, c.before)
+		c.who, c.before = 0, nil
 	}
 }
 

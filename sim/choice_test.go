@@ -36,12 +36,12 @@ func busy(ctx context.Context) {
 // traced runs body with the choices of c, and returns its trace.
 func traced(t *testing.T, c *choices, body func(ctx context.Context)) *trace {
 	t.Helper()
-	w := newWorld(c, defaultMaxSteps)
-	w.trace = &trace{keep: true}
-	if o := w.run(body); o.failure() != "" {
+	a := (&series{Config: Config{}.withDefaults("")}).newAttempt(c)
+	a.trace = &trace{keep: true}
+	if o := newWorld(a).execute(body); o.failure() != "" {
 		t.Fatal(o.failure())
 	}
-	return w.trace
+	return a.trace
 }
 
 // TestRecordRepeats: the choices that a seed made, given as a list, make the same run;
@@ -90,7 +90,7 @@ func TestChoicesAreKeyed(t *testing.T) {
 	if slices.Equal(values(newChoices(8), 2, 20), values(newChoices(7), 2, 20)) {
 		t.Error("two seeds choose alike")
 	}
-	if again := newChoices(7); newChoices(7).config(1) == again.config(2) || newChoices(7).config(1) != again.config(1) {
+	if newChoices(7).config(1) == newChoices(7).config(2) || newChoices(7).config(1) != a.config(1) {
 		t.Error("what is fixed for a run does not depend on what it is alone")
 	}
 	for _, p := range purposes {

@@ -32,22 +32,25 @@ func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := t.Failed()
+	s := &series{Config: c, t: t, before: t.Failed()}
 	if p.order != nil {
-		c.replay(t, p.order, body, before)
+		s.replay(p.order, body)
 		return
 	}
 	var w walk
 	for orders := 1; ; orders++ {
-		world := newWorld(&choices{walk: &w}, c.MaxSteps)
-		world.label = fmt.Sprintf("order %d", orders)
-		o := world.run(body)
+		a := s.newAttempt(&choices{walk: &w})
+		a.label = fmt.Sprintf("order %d", orders)
+		o := newWorld(a).execute(body)
 		if off := w.off(); off != "" {
 			t.Fatalf("sim: not deterministic: after the choices of an earlier run, %s\n%s", off, causes)
 		}
-		report(t, world, o, before, formatOrder(w.chosen))
+		s.judge(a, o, formatOrder(w.chosen))
 		if !w.advance() {
 			t.Logf("sim: %d orders", orders)
+			if names := s.probes.missed(); names != "" {
+				t.Errorf("sim: in none of %d orders was this ever true, which must sometimes be: %s", orders, names)
+			}
 			return
 		}
 		if orders == c.MaxOrders {
@@ -57,16 +60,16 @@ func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
 }
 
 // replay runs body in one order.
-func (c Config) replay(t testing.TB, order []int, body func(ctx context.Context), before bool) {
-	t.Helper()
+func (s *series) replay(order []int, body func(ctx context.Context)) {
+	s.t.Helper()
 	w := walk{chosen: slices.Clone(significant(order))}
-	world := newWorld(&choices{walk: &w}, c.MaxSteps)
-	world.label = "order " + formatOrder(order)
-	o := world.run(body)
+	a := s.newAttempt(&choices{walk: &w})
+	a.label = "order " + formatOrder(order)
+	o := newWorld(a).execute(body)
 	if off := w.off(); off != "" {
-		t.Fatalf("sim: %s=%s is no order of this test: %s", variable, formatOrder(order), off)
+		s.t.Fatalf("sim: %s=%s is no order of this test: %s", variable, formatOrder(order), off)
 	}
-	report(t, world, o, before, formatOrder(order))
+	s.judge(a, o, formatOrder(order))
 }
 
 // A walk is one path through the tree of choices, with what is known about the
@@ -76,6 +79,7 @@ type walk struct {
 	among  []int  // how many branches each fork has, as far as it is known
 	depth  int    // forks that the present run has passed
 	lost   string // how the run differed from what is known
+	random bool   // whether Rand was called
 }
 
 // choose follows the path, and after its end takes the first branch.

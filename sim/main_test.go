@@ -74,6 +74,11 @@ func (t *tester) Error(args ...any) {
 	t.fail()
 }
 
+func (t *tester) Errorf(format string, args ...any) {
+	t.Logf(format, args...)
+	t.fail()
+}
+
 func (t *tester) Fatal(args ...any) {
 	t.Log(args...)
 	t.FailNow()

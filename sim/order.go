@@ -97,6 +97,12 @@ func (o *order) choose(n int, who func(i int) uint64) int {
 	}
 	if i > 0 {
 		k, v := o.record(who(i), i)
+		if c.account != nil {
+			c.who = who(i)
+			for j := range i {
+				c.before = append(c.before, who(j))
+			}
+		}
 		c.note(k, v)
 	}
 	o.count++

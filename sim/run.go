@@ -37,9 +37,12 @@ func (o *outcome) failure() string {
 	return ""
 }
 
-// run runs body on a goroutine of its own, so that the test can leave a loop
+// deadlocked reports whether the loop was in deadlock.
+func (o *outcome) deadlocked() bool { return errors.Is(o.err, rondo.ErrDeadlock) }
+
+// execute runs body on a goroutine of its own, so that the test can leave a loop
 // that never ends.
-func (w *world) run(body func(ctx context.Context)) outcome {
+func (w *world) execute(body func(ctx context.Context)) outcome {
 	var (
 		main       context.Context
 		unobserved []error
@@ -50,7 +53,7 @@ func (w *world) run(body func(ctx context.Context)) outcome {
 		select {} // the loop stays where it is, with all that belongs to it
 	}
 	runner := rondo.Runner{
-		Name: w.label,
+		Name: w.run.label,
 		// Offloaded functions run one after the other, in the order of the calls.
 		Threads: 1,
 		Tracer:  w.tracer(),
@@ -108,7 +111,7 @@ const namedMax = 20
 // livelock names the tasks of a loop that does not end.
 func (w *world) livelock(main context.Context, body func(ctx context.Context)) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "livelock: no end after %d steps", w.maxSteps)
+	fmt.Fprintf(&b, "livelock: no end after %d steps", w.run.maxSteps)
 	if l := kernel.Of(main); l == nil || !l.Inside() {
 		return b.String()
 	}

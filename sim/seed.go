@@ -11,17 +11,18 @@ import (
 
 const variable = "RONDO_SEED"
 
-// A plan is a parsed RONDO_SEED: seeds for Test, or one order for Explore, or
-// neither.
+// A plan is a parsed RONDO_SEED: seeds for Test, or one seed with the choices to
+// repeat, or one order for Explore, or nothing.
 type plan struct {
 	seeds       bool
 	first, last uint64
-	order       []int // nil: none was given
+	list        []choice // nil: the seeds decide
+	order       []int    // nil: none was given
 }
 
 func planned() (plan, error) { return parsePlan(os.Getenv(variable)) }
 
-// parsePlan reads "7", "1-2000" or "x:0,1,0".
+// parsePlan reads "7", "1-2000", "7:o1.2=3" or "x:0,1,0".
 func parsePlan(s string) (plan, error) {
 	if s == "" {
 		return plan{}, nil
@@ -40,6 +41,14 @@ func parsePlan(s string) (plan, error) {
 		}
 		return plan{order: order}, nil
 	}
+	if seed, list, ok := strings.Cut(s, ":"); ok {
+		number, err := strconv.ParseUint(seed, 10, 64)
+		choices, err2 := parseChoices(list)
+		if err != nil || err2 != nil {
+			return plan{}, bad
+		}
+		return plan{first: number, last: number, seeds: true, list: choices}, nil
+	}
 	from, to, ok := strings.Cut(s, "-")
 	if !ok {
 		to = from
@@ -53,6 +62,11 @@ func parsePlan(s string) (plan, error) {
 		return plan{}, bad
 	}
 	return plan{seeds: true, first: first, last: last}, nil
+}
+
+// formatList writes the value of RONDO_SEED for the choices in a list.
+func formatList(seed uint64, list []choice) string {
+	return formatSeed(seed) + ":" + formatChoices(list)
 }
 
 func formatSeed(seed uint64) string { return strconv.FormatUint(seed, 10) }

@@ -31,16 +31,8 @@ package sim
 
 import (
 	"context"
-	"math/rand/v2"
-	"runtime"
 	"testing"
-
-	"github.com/rondo-go/rondo/internal/kernel"
 )
-
-// repeatedSeeds is how many seeds Test runs twice. A body that ranges over a map
-// of two entries passes one such check in two.
-const repeatedSeeds = 20
 
 // Test runs body as the main task of a new loop, once for each seed from 1 to
 // c.Seeds. If the environment variable RONDO_SEED names a seed, as "7", or a
@@ -62,70 +54,5 @@ const repeatedSeeds = 20
 // rondo.Run.
 func (c Config) Test(t testing.TB, body func(ctx context.Context)) {
 	t.Helper()
-	c = c.withDefaults("Test")
-	p, err := planned()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !p.seeds {
-		p.first, p.last = 1, uint64(c.Seeds)
-		if testing.Short() {
-			p.last = uint64(c.SeedsShort)
-		}
-	}
-	before := t.Failed()
-	for seed := p.first; ; seed++ {
-		w := newWorld(newChoices(seed), c.MaxSteps)
-		if seed-p.first < repeatedSeeds {
-			w.trace = &trace{keep: true}
-		}
-		report(t, w, w.run(body), before, formatSeed(seed))
-		if w.trace != nil {
-			again := newWorld(newChoices(seed), c.MaxSteps)
-			again.trace = &trace{follows: w.trace}
-			report(t, again, again.run(body), before, formatSeed(seed))
-			if d := again.trace.difference(); d != "" {
-				t.Fatalf("sim: seed %d is not deterministic: %s\n%s\n\treplay: %s", seed, d, causes, command(t, formatSeed(seed)))
-			}
-		}
-		if seed == p.last {
-			return
-		}
-	}
-}
-
-// causes is what to look for in a test that is not deterministic.
-const causes = "\tusual causes: the order of a map, time.Now, math/rand without sim.Rand, a select of several channels, a goroutine, a variable that outlives the run"
-
-// report ends the test if the run w failed it, or if body skipped it. before
-// reports whether t had failed before the first run.
-func report(t testing.TB, w *world, o outcome, before bool, replay string) {
-	t.Helper()
-	what := o.failure()
-	switch {
-	case what != "":
-	case t.Failed() && (o.exited || !before):
-		what = "the test failed"
-	case o.exited && t.Skipped():
-		runtime.Goexit()
-	case o.exited:
-		what = "runtime.Goexit was called"
-	default:
-		return
-	}
-	t.Fatalf("sim: %s: %s\n\tafter %v of virtual time, step %d\n\treplay: %s",
-		w.label, what, w.elapsed(), w.steps.Load(), command(t, replay))
-}
-
-// Rand returns the random numbers of the run that ctx belongs to: the same numbers
-// whenever the same seed runs, and always the same in [Explore]. They do not affect
-// the choice of orders. Rand never suspends. It panics if ctx does not come from
-// Test or Explore. Like everything of a loop, the result may be used only on it.
-func Rand(ctx context.Context) *rand.Rand {
-	if l := kernel.Of(ctx); l != nil {
-		if w, ok := l.Driver().(*world); ok {
-			return w.rand
-		}
-	}
-	panic("sim: Rand with a ctx that does not come from Test or Explore")
+	c.series(t, "Test", func(a *attempt) outcome { return newWorld(a).execute(body) })
 }

@@ -231,6 +231,39 @@ func lost(ctx context.Context) int {
 	return n
 }
 
+// hidden is lost among 18 tasks that only make noise.
+func hidden(ctx context.Context) int {
+	n := 0
+	_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+		for range 18 {
+			g.Go(func(ctx context.Context) error {
+				for range 8 {
+					_ = rondo.Yield(ctx)
+				}
+				return nil
+			})
+		}
+		g.Go(func(ctx context.Context) error {
+			for range 4 {
+				_ = rondo.Yield(ctx)
+			}
+			v := n
+			err := rondo.Yield(ctx)
+			n = v + 1
+			return err
+		}).SetName("worker-1")
+		g.Go(func(ctx context.Context) error {
+			for range 5 {
+				_ = rondo.Yield(ctx)
+			}
+			n++
+			return nil
+		}).SetName("worker-2")
+		return nil
+	})
+	return n
+}
+
 func TestRaceIsFound(t *testing.T) {
 	body := func(t *tester) func(ctx context.Context) {
 		return func(ctx context.Context) {

@@ -22,6 +22,7 @@ const (
 	woken               // a task's wait has ended
 	ended               // a task, n is 1 if with an error
 	called              // a callback has run
+	drew                // a task chose n with Choose
 )
 
 // An event is one thing that happened in a run.
@@ -46,6 +47,8 @@ func (e event) String() string {
 		return fmt.Sprintf("%s ran as one of %d after %v", who, e.n, at)
 	case started:
 		return fmt.Sprintf("%s was started after %v", who, at)
+	case drew:
+		return fmt.Sprintf("Choose returned %d to %s after %v", e.n, who, at)
 	case parked:
 		return fmt.Sprintf("%s waited for %s after %v", who, e.what, at)
 	case woken:
@@ -113,7 +116,7 @@ func (t *trace) difference() string {
 // tracer records what the tasks of w's loop do. Names are not recorded, because a
 // program may number them through all runs.
 func (w *world) tracer() *rondo.Tracer {
-	t, o := w.trace, w.order
+	t, o := w.run.trace, w.order
 	if t == nil && o.tasks == nil {
 		return nil
 	}
@@ -124,6 +127,9 @@ func (w *world) tracer() *rondo.Tracer {
 		Started: func(task *rondo.Task, _ time.Time) {
 			if o.tasks != nil {
 				o.started(task.ID(), task.Info().Parent)
+			}
+			if a := w.run.choices.account; a != nil {
+				a.tasks[task.ID()] = task
 			}
 			add(started, task, "", 0)
 		},

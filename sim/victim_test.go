@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,21 @@ func TestVictim(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) {
 			if n := lost(ctx); n != 2 {
 				t.Error("the count is", n)
+			}
+		})
+	})
+	t.Run("hidden", func(t *testing.T) {
+		sim.Config{Seeds: 1000}.Test(t, func(ctx context.Context) {
+			if n := hidden(ctx); n != 2 {
+				t.Error("the count is", n)
+			}
+		})
+	})
+	t.Run("second", func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {})
+		sim.Config{Seeds: 1000}.Test(t, func(ctx context.Context) {
+			if sim.Choose(ctx, 10) > 2 && sim.Choose(ctx, 10) > 6 && sim.Choose(ctx, 10) >= 0 {
+				t.Fatal("bad dice")
 			}
 		})
 	})
@@ -108,14 +124,15 @@ func TestVictim(t *testing.T) {
 
 // runVictim runs one test of TestVictim in a new process, with RONDO_SEED set to
 // seed, and returns what it printed.
-func runVictim(t *testing.T, name, seed string) string {
+func runVictim(t *testing.T, name, seed string, env ...string) string {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.v", "-test.run=^TestVictim$/^"+name+"$")
 	kind := "ends"
 	if slices.Contains([]string{"blocked", "uncancelled", "unanswered"}, name) {
 		kind = "hangs"
 	}
-	c.Env = append(os.Environ(), victim+"="+kind, "RONDO_SEED="+seed)
+	c.Env = append(os.Environ(), victim+"="+kind, "RONDO_SEED="+seed, "RONDO_SIM_STORE="+t.TempDir(), "RONDO_SHRINK=off")
+	c.Env = append(c.Env, env...)
 	out, err := c.CombinedOutput()
 	if err == nil != (name == "skipped") {
 		t.Fatalf("%v\n%s", err, out)
@@ -147,6 +164,47 @@ func TestReplay(t *testing.T) {
 		t.Fatalf("the command passes:\n%s", out)
 	}
 	contains(t, string(out), "the count is 1", commandLine.FindString(text))
+}
+
+var (
+	shrunkLine = regexp.MustCompile(`shrunk: of its (\d+) choices (\d+) matter \((\d+) runs\):`)
+	listLine   = regexp.MustCompile(`replay these alone: RONDO_SEED=(\S+) go test`)
+	storedLine = regexp.MustCompile(`stored: (\S+);`)
+)
+
+// TestShrunk: a report has the few choices that matter, in words, and a value of
+// RONDO_SEED that makes them alone. They are stored, and the test tries them first.
+func TestShrunk(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		most int
+		want []string
+	}{
+		{"hidden", 6, []string{"the count is 1", "worker-", " ran before "}},
+		{"second", 2, []string{"bad dice", "Choose returned 3 to main", "Choose returned 7 to main"}},
+	} {
+		dir := t.TempDir()
+		text := runVictim(t, c.name, "", "RONDO_SHRINK=", "RONDO_SIM_STORE="+dir)
+		contains(t, text, c.want...)
+		n := shrunkLine.FindStringSubmatch(text)
+		if n == nil {
+			t.Fatalf("nothing about shrinking:\n%s", text)
+		}
+		matter, _ := strconv.Atoi(n[2])
+		runs, _ := strconv.Atoi(n[3])
+		if matter > c.most || runs > 500 {
+			t.Errorf("%d choices are left after %d runs:\n%s", matter, runs, text)
+		}
+		list := listLine.FindStringSubmatch(text)[1]
+		contains(t, runVictim(t, c.name, list), c.want[0], "replay: RONDO_SEED="+list+" ", "1. after ")
+		name := storedLine.FindStringSubmatch(text)[1]
+		again := runVictim(t, c.name, "", "RONDO_SIM_STORE="+dir)
+		contains(t, again, c.want[0], "stored: "+name, "replay: RONDO_SEED="+list+" ")
+		if err := os.WriteFile(name, []byte("# nothing\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		contains(t, runVictim(t, c.name, "", "RONDO_SIM_STORE="+dir), name+" holds no choices that can be read: delete the file")
+	}
 }
 
 func TestLivelock(t *testing.T) {

@@ -7,9 +7,7 @@ package sim
 
 import (
 	"errors"
-	"fmt"
 	"math"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -36,38 +34,32 @@ var errNothingCame = errors.New("sim: nothing has come from outside the loop for
 
 // A world is the driver of one simulated loop.
 type world struct {
-	label    string
-	start    time.Time // what the clock shows at origin
-	now      int64
-	choices  *choices
-	order    *order
-	steps    atomic.Uint64 // other goroutines read it to see that the loop makes progress
-	maxSteps uint64
-	trace    *trace // nil: none is kept
-	rand     *rand.Rand
-	wakeup   chan struct{}
-	idle     atomic.Bool   // the loop waits for other goroutines
-	giveUp   chan struct{} // closed when it has waited too long
-	stuck    func()        // called when the steps are used up; does not return
+	run    *attempt
+	order  *order
+	start  time.Time // what the clock shows at origin
+	now    int64
+	wakeup chan struct{}
+	idle   atomic.Bool   // the loop waits for other goroutines
+	giveUp chan struct{} // closed when it has waited too long
+	stuck  func()        // called when the steps are used up; does not return
 }
 
-// newWorld makes the world in which c chooses.
-func newWorld(c *choices, maxSteps int) *world {
-	start := stream(c.seed, forClock).Int64N(int64(24 * time.Hour))
-	return &world{
-		label:    fmt.Sprintf("seed %d", c.seed),
-		start:    epoch.Add(time.Duration(start)),
-		now:      origin,
-		choices:  c,
-		order:    newOrder(c, 0),
-		maxSteps: uint64(maxSteps),
-		rand:     stream(c.seed, forBody),
-		wakeup:   make(chan struct{}, 1),
-		giveUp:   make(chan struct{}),
+// newWorld makes the world of a run.
+func newWorld(a *attempt) *world {
+	start := stream(a.choices.seed, forClock).Int64N(int64(24 * time.Hour))
+	w := &world{
+		run:    a,
+		order:  newOrder(a.choices, 0),
+		start:  epoch.Add(time.Duration(start)),
+		now:    origin,
+		wakeup: make(chan struct{}, 1),
+		giveUp: make(chan struct{}),
 	}
+	a.clock = w.Now
+	return w
 }
 
-func (w *world) elapsed() time.Duration { return time.Duration(w.now - origin) }
+func (w *world) attempt() *attempt { return w.run }
 
 func (w *world) Now() int64 { return w.now }
 
@@ -105,7 +97,7 @@ func (w *world) Poll(until int64) error {
 	case until > w.now:
 		w.now = until
 		w.step(1)
-		w.trace.add(event{now: until, kind: jumped})
+		w.run.trace.add(event{now: until, kind: jumped})
 	default:
 		// A busy loop polls now and then without having anything to choose.
 		w.step(pollSteps)
@@ -128,12 +120,12 @@ func (w *world) Order() func(n int, who func(i int) uint64) int { return w.choos
 func (w *world) choose(n int, who func(i int) uint64) int {
 	w.step(1)
 	i := w.order.choose(n, who)
-	w.trace.add(event{now: w.now, who: who(i), n: int32(n), kind: chosen})
+	w.run.trace.add(event{now: w.now, who: who(i), n: int32(n), kind: chosen})
 	return i
 }
 
 func (w *world) step(n uint64) {
-	if w.steps.Add(n) > w.maxSteps {
+	if w.run.steps.Add(n) > uint64(w.run.maxSteps) {
 		w.stuck()
 	}
 }
@@ -165,7 +157,7 @@ func (w *world) wait(ended <-chan outcome) outcome {
 		// Time alone proves nothing, because the whole process may have been
 		// stopped. So the checks are counted.
 		same++
-		if now := w.steps.Load(); now != steps {
+		if now := w.run.steps.Load(); now != steps {
 			steps, same = now, 0
 		}
 		if same < checks {

@@ -12,8 +12,14 @@ type exception struct {
 var exceptions = []exception{
 	{"determinism", "border.go", "goFunc", "go statement",
 		"every goroutine is started here"},
-	{"determinism", "sim/run.go", "run", "go statement",
+	{"determinism", "sim/run.go", "execute", "go statement",
 		"a simulated loop has a goroutine of its own, so that the test outlives a loop that hangs"},
+	{"determinism", "sim/candidate.go", "search", "time.Until",
+		"a failure is shrunk only if the test has time left; no run is going on then"},
+	{"determinism", "sim/candidate.go", "", "time.Now",
+		"the search for a shorter list of choices has a limit of real time; each of its runs is simulated"},
+	{"determinism", "sim/shrink.go", "lists", "time.Now",
+		"the same limit"},
 	{"determinism", "sim/world.go", "wait", "time.NewTimer",
 		"offloaded work takes real time, and so does the wait for it"},
 

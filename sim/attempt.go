@@ -1,0 +1,106 @@
+package sim
+
+// This file has the attempt: one run of a body, with what it is made of and what is
+// known of it afterwards.
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// An attempt is one run of a body. All loops of the run share it.
+type attempt struct {
+	choices  *choices
+	label    string // for reports: "seed 7"
+	maxSteps int
+	trace    *trace // nil: none is kept
+	rand     *rand.Rand
+	probes   *probes
+	clock    func() int64  // virtual time; set by what runs the body
+	steps    atomic.Uint64 // other goroutines read it to see that the run makes progress
+	stamps   int64         // of Histories
+	violated string        // the Always that was false
+}
+
+// elapsed is the virtual time since the run began.
+func (a *attempt) elapsed() time.Duration {
+	if a.clock == nil {
+		return 0
+	}
+	return time.Duration(a.clock() - origin)
+}
+
+// newAttempt returns an attempt at a run in which c chooses.
+func (s *series) newAttempt(c *choices) *attempt {
+	return &attempt{
+		choices: c, label: fmt.Sprintf("seed %d", c.seed), maxSteps: s.MaxSteps, probes: &s.probes,
+		rand: stream(c.seed, forBody),
+	}
+}
+
+// tell makes the attempt keep an account of its choices.
+func (a *attempt) tell() {
+	a.choices.records = true
+	a.choices.account = &account{run: a, tasks: make(map[uint64]*rondo.Task)}
+}
+
+// A simulated driver knows the attempt that it is a part of.
+type simulated interface{ attempt() *attempt }
+
+// attemptOf returns the run that ctx belongs to, or nil.
+func attemptOf(ctx context.Context) *attempt {
+	if l := kernel.Of(ctx); l != nil {
+		if d, ok := l.Driver().(simulated); ok {
+			return d.attempt()
+		}
+	}
+	return nil
+}
+
+// mustAttempt is attemptOf for a call that makes no sense outside a simulation.
+func mustAttempt(ctx context.Context, call string) *attempt {
+	a := attemptOf(ctx)
+	if a == nil {
+		panic("sim: " + call + " with a ctx that does not come from a simulation: use the ctx of the body of Test, Explore or Cluster, or one made from it")
+	}
+	return a
+}
+
+// Rand returns the random numbers of the run that ctx belongs to: the same numbers
+// whenever the same seed runs, and always the same in [Explore]. They do not affect
+// the choice of orders, and they stay when a failure is shrunk: what matters to a
+// failure is better chosen by [Choose]. Rand never suspends. It panics if ctx does
+// not come from a simulation. Like everything of a loop, the result may be used only on
+// it.
+func Rand(ctx context.Context) *rand.Rand {
+	a := mustAttempt(ctx, "Rand")
+	if a.choices.walk != nil {
+		a.choices.walk.random = true
+	}
+	return a.rand
+}
+
+// Choose returns one of the numbers from 0 to n-1. In [Test] the seed chooses, each
+// number as likely as the others, and a failure is shrunk towards 0. [Explore] runs
+// the body once for each number. Choose never suspends. It panics if n is not positive
+// or ctx does not come from a simulation.
+func Choose(ctx context.Context, n int) int {
+	a := mustAttempt(ctx, "Choose")
+	if n <= 0 {
+		panic(fmt.Sprintf("sim: Choose among %d things: use a positive number", n))
+	}
+	if n == 1 {
+		return 0
+	}
+	who, _ := kernel.TaskOf(ctx)
+	a.choices.who = who.ID
+	v := a.choices.at(forChoose, who.ID).pick(n)
+	a.trace.add(event{now: a.clock(), who: who.ID, kind: drew, n: int32(v)})
+	return v
+}

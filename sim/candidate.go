@@ -1,0 +1,269 @@
+package sim
+
+// This file has the process that shrinks a failure. A test that has failed cannot be
+// run again in its own process: its T has failed already, and what it logs is printed.
+// So the test binary is started once more for this test alone, with a count: each time
+// that the test runs there, its call of Test is one candidate of the search, with a T
+// of its own. What the process prints is dropped. It writes what it found to a file.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// shrinkVariable is the environment variable that names the folder of a search, in the
+// process that does it. A user may set it to "off".
+const shrinkVariable = "RONDO_SHRINK"
+
+// An order for a search is written to the file "task" in its folder.
+type task struct {
+	Test   string
+	Number int // which call in the test
+	Seed   uint64
+	Steps  int    // more than any run may take
+	Kind   string // how the seed failed
+}
+
+// A finding is what the search has found: the file "found" in its folder.
+type finding struct {
+	List  string   // as formatChoices writes it
+	From  int      // how many choices the seed made
+	Runs  int      // how many runs the search took
+	Words []string // what the choices are
+}
+
+// calls counts the calls of Test, Explore and Cluster in each test.
+var calls callCounter
+
+type callCounter struct {
+	mu sync.Mutex
+	of map[*testing.T]int
+}
+
+// next returns the number of this call in t, from 1.
+func (c *callCounter) next(tb testing.TB) int {
+	t, ok := tb.(*testing.T)
+	if !ok {
+		return 1
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = make(map[*testing.T]int)
+	}
+	if c.of[t] == 0 {
+		t.Cleanup(func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.of, t)
+		})
+	}
+	c.of[t]++
+	return c.of[t]
+}
+
+// search starts a process that shrinks the failure of a seed. It returns nil if there
+// is nothing to say, and else what was found, or why nothing was.
+func (s *series) search(a *attempt, kind string) (*finding, string) {
+	t, ok := s.t.(*testing.T)
+	if !ok || os.Getenv(shrinkVariable) != "" || s.execute == nil {
+		return nil, ""
+	}
+	if end, ok := t.Deadline(); ok && time.Until(end) < 4*shrinkTime {
+		return nil, "not shrunk: the test's time is almost up"
+	}
+	dir, err := os.MkdirTemp("", "rondo-shrink-")
+	if err != nil {
+		return nil, fmt.Sprint("not shrunk: ", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	order, err := json.Marshal(task{
+		Test: t.Name(), Number: s.number, Seed: a.choices.seed, Steps: 4*int(a.steps.Load()) + 10_000, Kind: kind,
+	})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "task"), order, 0o600)
+	}
+	if err != nil {
+		return nil, fmt.Sprint("not shrunk: ", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*shrinkTime)
+	defer cancel()
+	c := exec.CommandContext(ctx, os.Args[0], searchArgs(t.Name(), os.Args[1:])...)
+	c.Env = append(os.Environ(), shrinkVariable+"="+dir)
+	failed := c.Run()
+	text, err := os.ReadFile(filepath.Join(dir, "found"))
+	found := new(finding)
+	if err == nil {
+		err = json.Unmarshal(text, found)
+	}
+	if err != nil {
+		return nil, fmt.Sprintf("not shrunk: the test does not fail in the same way in a process of its own (%v)", failed)
+	}
+	return found, ""
+}
+
+// searchArgs returns the arguments of the process that shrinks a test: those of this
+// one that are the program's own, and those of package testing that matter to a test.
+func searchArgs(name string, args []string) []string {
+	own := []string{
+		"-test.run=" + pattern(name), fmt.Sprintf("-test.count=%d", shrinkRuns+10), "-test.timeout=1m",
+	}
+	for i, arg := range args {
+		flag := strings.TrimLeft(arg, "-")
+		switch {
+		case arg == "--":
+			return append(own, args[i:]...)
+		case arg == flag, strings.HasPrefix(flag, "test.short"), !strings.HasPrefix(flag, "test."):
+			own = append(own, arg)
+		}
+	}
+	return own
+}
+
+// pattern is the -run of one test.
+func pattern(name string) string {
+	names := strings.Split(name, "/")
+	for i, n := range names {
+		names[i] = "^" + regexp.QuoteMeta(n) + "$"
+	}
+	return strings.Join(names, "/")
+}
+
+// asked is the search that this process is for.
+type asked struct {
+	task
+	dir      string
+	shrinker shrinker
+	next     func() ([]choice, bool)
+	list     []choice // the candidate that runs; nil: the seed itself
+	from     int      // how many choices the seed made
+	stage    stage
+}
+
+// A stage is how far the search has come.
+type stage uint8
+
+const (
+	first    stage = iota // the seed itself runs, and is recorded
+	repeated              // its list runs, which must fail too
+	shorter               // shorter lists run
+	last                  // the shortest list runs, for the report
+)
+
+// candidates returns the search that this process is for, or nil.
+var candidates = sync.OnceValue(func() *asked {
+	dir := os.Getenv(shrinkVariable)
+	if dir == "" || dir == "off" {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "task"))
+	a := &asked{dir: dir, shrinker: shrinker{until: time.Now().Add(shrinkTime)}}
+	if err != nil || json.Unmarshal(text, &a.task) != nil {
+		return nil
+	}
+	hangAfter = time.Second
+	_ = os.Unsetenv(shrinkVariable)
+	_ = os.Setenv(shrinkVariable, "off") // for processes that the test starts
+	return a
+})
+
+// run runs the next candidate if s is the call that the search is for. It ends the test
+// then.
+func (a *asked) run(s *series) {
+	if s.t.Name() != a.Test || s.number != a.Number {
+		return
+	}
+	c := newChoices(a.Seed)
+	c.records = true
+	if a.stage != first {
+		c.repeat(a.list)
+	}
+	s.MaxSteps = min(s.MaxSteps, a.Steps)
+	try := s.newAttempt(c)
+	if a.stage == last {
+		try.tell()
+	}
+	var o outcome
+	returned := false
+	defer func() {
+		if !returned { // by a Goexit, from verdict
+			a.exit(1)
+		}
+	}()
+	o = s.execute(try)
+	what := s.verdict(try, o)
+	returned = true
+	a.judge(try, o.stuck == "" && what != "" && kindOf(try, o) == a.Kind)
+	s.t.SkipNow()
+}
+
+// judge notes how a candidate ended, and makes the next one.
+func (a *asked) judge(try *attempt, failed bool) {
+	switch a.stage {
+	case first:
+		if !failed {
+			a.exit(1)
+		}
+		a.list, a.from, a.stage = slices.Clone(try.choices.made), len(try.choices.made), repeated
+	case repeated:
+		if !failed {
+			a.exit(1)
+		}
+		a.shrinker.best = slices.Clone(try.choices.made)
+		a.next, _ = iter.Pull(a.shrinker.lists())
+		a.advance()
+	case shorter:
+		a.shrinker.failed, a.shrinker.made = failed, try.choices.made
+		a.advance()
+	case last:
+		found := finding{List: formatChoices(a.list), From: a.from, Runs: a.shrinker.runs + 3, Words: try.choices.account.words()}
+		text, err := json.Marshal(found)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(a.dir, "found"), text, 0o600)
+		}
+		if err != nil || !failed {
+			a.exit(1)
+		}
+		a.exit(0)
+	}
+}
+
+// advance takes the next list of the search.
+func (a *asked) advance() {
+	list, ok := a.next()
+	a.list, a.stage = list, shorter
+	if !ok {
+		a.list, a.stage = a.shrinker.best, last
+	}
+}
+
+func (a *asked) exit(code int) { os.Exit(code) }
+
+// kindOf says roughly how a run failed, so that a search does not go from one mistake to
+// another.
+func kindOf(a *attempt, o outcome) string {
+	switch {
+	case a.violated != "":
+		return a.violated
+	case o.stuck != "":
+		return "stuck"
+	case o.fault != nil:
+		return "panic"
+	case o.deadlocked():
+		return "deadlock"
+	case o.err != nil:
+		return "error"
+	}
+	return "test"
+}

@@ -1,0 +1,100 @@
+package sim
+
+// This file has History: what clients asked of the code under test, what they were
+// answered, and in which order that was, for a checker such as porcupine.
+
+import (
+	"context"
+	"iter"
+	"math"
+
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// Pending is the Returned of an operation that has not ended, or of which nobody knows
+// whether it took effect: it may have done so at any time after it was called.
+const Pending int64 = math.MaxInt64
+
+// A History records operations of a run. The zero value is empty; it must be made
+// inside the body, because it belongs to one run.
+//
+// The law: an operation is recorded with the numbers of the events at which it was
+// called and at which it returned. All these numbers are different, also where virtual
+// time stands still: of two operations the one ended before the other was called if
+// and only if its Returned is less than the other's Called. So a checker sees no
+// operations as concurrent that were not.
+type History[In, Out any] struct {
+	ops []*Op[In, Out]
+}
+
+// An Op is one operation of a History.
+type Op[In, Out any] struct {
+	In       In
+	Out      Out    // meaningless while Returned is Pending
+	Client   uint64 // the number of the task that called it
+	Called   int64
+	Returned int64 // Pending if there is no answer
+
+	run     *attempt
+	ended   bool // by End, Unknown or Discard
+	dropped bool
+}
+
+// Begin records that the operation in is about to be called. It never suspends. It
+// panics if ctx does not come from a simulation.
+func (h *History[In, Out]) Begin(ctx context.Context, in In) *Op[In, Out] {
+	a := mustAttempt(ctx, "History.Begin")
+	who, _ := kernel.TaskOf(ctx)
+	o := &Op[In, Out]{In: in, Client: who.ID, Called: a.stamp(), Returned: Pending, run: a}
+	h.ops = append(h.ops, o)
+	return o
+}
+
+func (a *attempt) stamp() int64 {
+	a.stamps++
+	return a.stamps
+}
+
+// End records that the operation has returned out.
+func (o *Op[In, Out]) End(out Out) {
+	o.end("End")
+	o.Out, o.Returned = out, o.run.stamp()
+}
+
+// Unknown records that the operation has ended without an answer, as by a time-out: it
+// may have taken effect, or do so later. An operation that never ends is the same.
+func (o *Op[In, Out]) Unknown() { o.end("Unknown") }
+
+// Discard takes the operation out of the history. Only an operation that certainly had
+// no effect, and never will, may be discarded: a time-out is no such certainty.
+func (o *Op[In, Out]) Discard() {
+	o.end("Discard")
+	o.dropped = true
+}
+
+func (o *Op[In, Out]) end(call string) {
+	if o.ended {
+		panic("sim: Op." + call + " of an operation that has ended: call one of End, Unknown and Discard, once")
+	}
+	o.ended = true
+}
+
+// All ranges over the operations in the order in which they were called.
+func (h *History[In, Out]) All() iter.Seq[*Op[In, Out]] {
+	return func(yield func(*Op[In, Out]) bool) {
+		for _, o := range h.ops {
+			if !o.dropped && !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// Len returns how many operations there are.
+func (h *History[In, Out]) Len() int {
+	n := 0
+	for range h.All() {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,137 @@
+package sim
+
+// This file has the words of a report: which choices of a failed run matter, and how to
+// run them again.
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// wordsMax is how many choices a report names.
+const wordsMax = 12
+
+// An account is what a run tells about the choices that it made.
+type account struct {
+	run   *attempt
+	notes []note
+	tasks map[uint64]*rondo.Task
+}
+
+// A note is one choice.
+type note struct {
+	choice choice
+	at     time.Duration
+	who    uint64   // the task that it made run, or 0
+	before []uint64 // the things that had been ready for longer
+}
+
+// note keeps what one choice did.
+func (a *account) note(c choice, who uint64, before []uint64) {
+	a.notes = append(a.notes, note{choice: c, at: a.run.elapsed(), who: who, before: before})
+}
+
+// words says what each choice did.
+func (a *account) words() (words []string) {
+	for i, n := range a.notes {
+		if i == wordsMax {
+			return append(words, fmt.Sprintf("and %d more", len(a.notes)-i))
+		}
+		words = append(words, fmt.Sprintf("after %v %s", n.at, a.describe(n)))
+	}
+	return words
+}
+
+func (a *account) describe(n note) string {
+	switch n.choice.purpose {
+	case forOrder, forCallback:
+		return fmt.Sprintf("%s ran before %s", a.name(n.who), a.list(n.before))
+	case forHold:
+		return fmt.Sprintf("%s was ready but did not run for %d turns", a.name(n.who), n.choice.value)
+	case forStall:
+		return fmt.Sprintf("%s ran %v late", a.name(n.who), time.Duration(n.choice.value))
+	case forChoose:
+		return fmt.Sprintf("Choose returned %d to %s", n.choice.value, a.name(n.who))
+	}
+	return fmt.Sprintf("%s: %s", purposes[n.choice.purpose.rank()].words, formatChoices([]choice{n.choice}))
+}
+
+// list names what was ready for longer.
+func (a *account) list(ids []uint64) string {
+	const most = 3
+	var names []string
+	for i, id := range ids {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d others", len(ids)-i))
+			break
+		}
+		names = append(names, a.name(id))
+	}
+	return strings.Join(names, ", ") + ", which had been ready for longer"
+}
+
+// name returns the name of a task.
+func (a *account) name(id uint64) string {
+	if id == 0 {
+		return "a callback"
+	}
+	if t := a.tasks[id]; t != nil {
+		return t.Name()
+	}
+	return fmt.Sprintf("task-%d", id)
+}
+
+// shrunk shrinks the failure of a seed, and returns the lines that a report has about
+// it.
+func (s *series) shrunk(a *attempt, o outcome) string {
+	if a.choices.given != nil {
+		return s.repeatedLines(a)
+	}
+	if o.stuck != "" || !a.choices.drawn() {
+		return ""
+	}
+	found, why := s.search(a, kindOf(a, o))
+	if found == nil {
+		if why == "" {
+			return ""
+		}
+		return "\n\t" + why
+	}
+	list, err := parseChoices(found.List)
+	if err != nil {
+		return fmt.Sprintf("\n\tnot shrunk: %v", err)
+	}
+	var b strings.Builder
+	if len(list) == 0 {
+		fmt.Fprintf(&b, "\n\tshrunk: of its %d choices none matters: it fails in the order of a real loop", found.From)
+	} else {
+		fmt.Fprintf(&b, "\n\tshrunk: of its %d choices %d matter (%d runs):", found.From, len(list), found.Runs)
+	}
+	for i, w := range found.Words {
+		fmt.Fprintf(&b, "\n\t  %d. %s", i+1, w)
+	}
+	fmt.Fprintf(&b, "\n\treplay these alone: %s", command(s.t, formatList(a.choices.seed, list)))
+	if name, err := s.store(a.choices.seed, list, found.Words); err != nil {
+		fmt.Fprintf(&b, "\n\tnot stored: %v", err)
+	} else if name != "" {
+		fmt.Fprintf(&b, "\n\tstored: %s; the test tries it first from now on", name)
+	}
+	return b.String()
+}
+
+// repeatedLines are the lines about a list that was repeated.
+func (s *series) repeatedLines(a *attempt) string {
+	var b strings.Builder
+	if s.stored != "" {
+		fmt.Fprintf(&b, "\n\tstored: %s", s.stored)
+	}
+	if account := a.choices.account; account != nil {
+		for i, w := range account.words() {
+			fmt.Fprintf(&b, "\n\t  %d. %s", i+1, w)
+		}
+	}
+	return b.String()
+}

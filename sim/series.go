@@ -1,0 +1,122 @@
+package sim
+
+// This file has the series of runs that a test makes: the failures that are stored,
+// then one seed after the other, and the verdict on each.
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// repeatedSeeds is how many seeds a test runs twice. A body that ranges over a map of
+// two entries passes one such check in two.
+const repeatedSeeds = 20
+
+// A series is what one call of Test, Explore or Cluster tries.
+type series struct {
+	Config
+	t       testing.TB
+	before  bool   // whether t had failed before the first run
+	number  int    // which call in t it is
+	stored  string // the file whose choices run
+	execute func(a *attempt) outcome
+	probes  probes
+}
+
+// series runs the stored failures and the seeds. call is for panics, and execute runs
+// the body once.
+func (c Config) series(t testing.TB, call string, execute func(a *attempt) outcome) {
+	t.Helper()
+	s := &series{Config: c.withDefaults(call), t: t, before: t.Failed(), number: calls.next(t), execute: execute}
+	if asked := candidates(); asked != nil {
+		asked.run(s)
+		return
+	}
+	p, err := planned()
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case p.list != nil:
+		s.repeat(p.first, p.list)
+		return
+	case !p.seeds:
+		s.runStored()
+		p.first, p.last = 1, uint64(s.Seeds)
+		if testing.Short() {
+			p.last = uint64(s.SeedsShort)
+		}
+	}
+	for seed := p.first; ; seed++ {
+		s.try(seed, seed-p.first < repeatedSeeds)
+		if seed == p.last {
+			break
+		}
+	}
+	if names := s.probes.missed(); names != "" && p.last-p.first+1 >= uint64(s.Seeds) && !p.seeds {
+		t.Errorf("sim: in none of %d seeds was this ever true, which must sometimes be: %s", s.Seeds, names)
+	}
+}
+
+// try runs one seed, and a second time if twice is set, to compare.
+func (s *series) try(seed uint64, twice bool) {
+	s.t.Helper()
+	a := s.newAttempt(newChoices(seed))
+	if twice {
+		a.trace = &trace{keep: true}
+	}
+	s.judge(a, s.execute(a), formatSeed(seed))
+	if !twice {
+		return
+	}
+	again := s.newAttempt(newChoices(seed))
+	again.trace = &trace{follows: a.trace}
+	s.judge(again, s.execute(again), formatSeed(seed))
+	if d := again.trace.difference(); d != "" {
+		s.t.Fatalf("sim: seed %d is not deterministic: %s\n%s\n\treplay: %s", seed, d, causes, command(s.t, formatSeed(seed)))
+	}
+}
+
+// repeat runs the choices of a list.
+func (s *series) repeat(seed uint64, list []choice) {
+	s.t.Helper()
+	c := newChoices(seed)
+	c.repeat(list)
+	a := s.newAttempt(c)
+	a.tell()
+	s.judge(a, s.execute(a), formatList(seed, list))
+}
+
+// causes is what to look for in a test that is not deterministic.
+const causes = "\tusual causes: the order of a map, time.Now, math/rand without sim.Rand, a select of several channels, a goroutine, a variable that outlives the run"
+
+// verdict says what is wrong with the run, or "". It does not return if the body has
+// skipped the test.
+func (s *series) verdict(a *attempt, o outcome) string {
+	what := o.failure()
+	switch {
+	case a.violated != "" && !strings.Contains(what, a.violated):
+		return strings.TrimSuffix(a.violated+"\n"+what, "\n")
+	case what != "":
+		return what
+	case s.t.Failed() && (o.exited || !s.before):
+		return "the test failed"
+	case o.exited && s.t.Skipped():
+		runtime.Goexit()
+	case o.exited:
+		return "runtime.Goexit was called"
+	}
+	return ""
+}
+
+// judge ends the test if the run a failed it, or if the body skipped it. replay is the
+// value of RONDO_SEED that repeats the run.
+func (s *series) judge(a *attempt, o outcome, replay string) {
+	s.t.Helper()
+	what := s.verdict(a, o)
+	if what == "" {
+		return
+	}
+	s.t.Fatalf("sim: %s: %s\n\tafter %v of virtual time, step %d\n\treplay: %s%s",
+		a.label, what, a.elapsed(), a.steps.Load(), command(s.t, replay), s.shrunk(a, o))
+}

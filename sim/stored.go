@@ -1,0 +1,113 @@
+package sim
+
+// This file keeps the choices of failures beside the test, in testdata, where later
+// runs of the test try them first.
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// storeVariable is the environment variable that names another folder than testdata/sim
+// for failures, or "off".
+const storeVariable = "RONDO_SIM_STORE"
+
+const storedEnding = ".choices"
+
+// folder returns where the failures of the test are kept, or "" if they are not.
+func (s *series) folder() string {
+	if _, ok := s.t.(*testing.T); !ok {
+		return ""
+	}
+	dir := os.Getenv(storeVariable)
+	switch dir {
+	case "off":
+		return ""
+	case "":
+		dir = filepath.Join("testdata", "sim")
+	}
+	parts := strings.Split(s.t.Name(), "/")
+	for i, p := range parts {
+		parts[i] = strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+				return r
+			}
+			return '_'
+		}, p)
+	}
+	return filepath.Join(dir, filepath.Join(parts...))
+}
+
+// runStored runs the failures that are kept.
+func (s *series) runStored() {
+	s.t.Helper()
+	dir := s.folder()
+	if dir == "" {
+		return
+	}
+	names, _ := filepath.Glob(filepath.Join(dir, "*"+storedEnding))
+	slices.Sort(names)
+	for _, name := range names {
+		number, seed, list, err := readStored(name)
+		if err != nil {
+			s.t.Fatalf("sim: %v: delete the file", err)
+		}
+		if number == s.number {
+			s.stored = name
+			s.repeat(seed, list)
+			s.stored = ""
+		}
+	}
+}
+
+// readStored reads a failure that is kept: which call in the test, and its choices.
+func readStored(name string) (number int, seed uint64, list []choice, err error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		call, value, _ := strings.Cut(line, " ")
+		number, err = strconv.Atoi(call)
+		p, err2 := parsePlan(value)
+		if err == nil && err2 == nil && p.list != nil {
+			return number, p.first, p.list, nil
+		}
+		break
+	}
+	return 0, 0, nil, fmt.Errorf("%s holds no choices that can be read", name)
+}
+
+// store keeps a failure, and returns the name of its file.
+func (s *series) store(seed uint64, list []choice, words []string) (string, error) {
+	dir := s.folder()
+	if dir == "" {
+		return "", nil
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", err
+	}
+	value := formatList(seed, list)
+	var hash uint64
+	for i := range len(value) {
+		hash = mix(hash ^ uint64(value[i]))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s failed with the choices below. It tries them first from now on.\n", s.t.Name())
+	b.WriteString("# Delete this file when the test or what it tests has become another.\n")
+	for _, w := range words {
+		fmt.Fprintf(&b, "#   %s\n", w)
+	}
+	fmt.Fprintf(&b, "%d %s\n", s.number, value)
+	name := filepath.Join(dir, fmt.Sprintf("%08x%s", uint32(hash), storedEnding))
+	return name, os.WriteFile(name, []byte(b.String()), 0o666)
+}
