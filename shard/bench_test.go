@@ -2,6 +2,7 @@ package shard_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/rondo-go/rondo"
@@ -32,6 +33,44 @@ func BenchmarkCall(b *testing.B) {
 					return nil
 				})
 			})
+		})
+	}
+}
+
+// BenchmarkChan sends values from one shard to another, beside a channel of Go
+// between two goroutines.
+func BenchmarkChan(b *testing.B) {
+	for _, n := range []int{1, 64} {
+		b.Run(fmt.Sprint("rondo ", n), func(b *testing.B) {
+			c := shard.NewChan[int](n)
+			mustRun(b, 2, func(ctx context.Context, s *shard.Shard) error {
+				if s.Index() == 1 {
+					for range c.All(ctx) {
+					}
+					return nil
+				}
+				for i := range b.N {
+					if err := c.Send(ctx, i); err != nil {
+						return err
+					}
+				}
+				c.Close()
+				return nil
+			})
+		})
+		b.Run(fmt.Sprint("go ", n), func(b *testing.B) {
+			c := make(chan int, n)
+			done := make(chan bool)
+			go func() {
+				for range c {
+				}
+				close(done)
+			}()
+			for i := range b.N {
+				c <- i
+			}
+			close(c)
+			<-done
 		})
 	}
 }

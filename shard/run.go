@@ -114,6 +114,7 @@ func (g *group) run(ctx context.Context, s *Shard, main func(ctx context.Context
 	returned, ran := false, false
 	defer func() {
 		v := recover()
+		byLoop.Delete(s.loop)
 		switch {
 		case v != nil:
 			g.end(func() {
@@ -130,7 +131,7 @@ func (g *group) run(ctx context.Context, s *Shard, main func(ctx context.Context
 			g.mainReturned()
 		}
 	}()
-	err := runner.Run(context.WithValue(ctx, key{}, s), func(ctx context.Context) error {
+	err := runner.Run(ctx, func(ctx context.Context) error {
 		ran = true
 		return s.run(ctx, main)
 	})
@@ -151,6 +152,7 @@ func (s *Shard) run(ctx context.Context, main func(ctx context.Context, s *Shard
 		}
 	}()
 	s.loop, s.public, s.ctx = kernel.Of(ctx), rondo.LoopOf(ctx), ctx
+	byLoop.Store(s.loop, s)
 	s.box.open(s.loop)
 	err := s.begin(ctx)
 	if err == nil {

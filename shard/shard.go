@@ -7,6 +7,7 @@ package shard
 
 import (
 	"context"
+	"sync"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/kernel"
@@ -47,11 +48,16 @@ func (s *Shard) Loop() *rondo.Loop { return s.public }
 // String returns the shard's name.
 func (s *Shard) String() string { return s.name }
 
-// Of returns the shard that ctx belongs to, or nil if it belongs to none.
+// Of returns the shard that ctx belongs to, or nil if it belongs to none. Any
+// goroutine may call it.
 func Of(ctx context.Context) *Shard {
-	s, _ := ctx.Value(key{}).(*Shard)
-	return s
+	if loop := kernel.Of(ctx); loop != nil {
+		if s, ok := byLoop.Load(loop); ok {
+			return s.(*Shard)
+		}
+	}
+	return nil
 }
 
-// key is the key of the shard in the values of its loop.
-type key struct{}
+// byLoop has the shards that live, by their kernel.Loop.
+var byLoop sync.Map
