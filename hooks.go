@@ -119,6 +119,8 @@ func (t *taskDoor) Reusable() bool {
 		t.joiners.waiting.First() == nil && (x == nil || x.calls.Empty() && x.nested == 0)
 }
 
+func (t *taskDoor) SetSatisfied(fn func() bool) { (*Task)(t).ensureExtra().satisfied = fn }
+
 func (t *taskDoor) Shield(body func(ctx context.Context) error) error {
 	return Shield(t.worker.inner, body)
 }

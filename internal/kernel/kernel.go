@@ -121,6 +121,11 @@ type Task interface {
 	// package context yet, and nobody waits for the task's end.
 	Reusable() bool
 
+	// SetSatisfied sets what is asked when a cancellation ends a wait of the task:
+	// whether the wait has succeeded before that, and so returns nil. nil means that
+	// nothing is asked.
+	SetSatisfied(satisfied func() bool)
+
 	// Shield runs body in the task as rondo.Shield does: no cancellation reaches
 	// its waits.
 	Shield(body func(ctx context.Context) error) error

@@ -16,6 +16,7 @@ var rows = [][]string{
 	{"."},
 	{"internal/fd", "internal/goinspect", "internal/conformance", "internal/kerneltest"},
 	{"socket", "process", "signals", "broadcast", "slogtask", "sim", "inspect", "httptask"},
+	{"shard"},
 	{"internal/soak"},
 	{"cmd/...", "examples/...", "interop/...", "bench/..."},
 }

@@ -1,0 +1,166 @@
+package shard
+
+// This file has Call: a function that runs on another shard.
+//
+// The law: Call returns when fn has ended, and not before. A call goes through
+// three steps, each on one loop: it is put into the box of the shard, where it
+// starts a task; the task runs fn and puts the call into the box of the caller's
+// shard; there it wakes the caller. A caller that is cancelled meanwhile puts the
+// call into the first box once more, and waits on.
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"runtime/debug"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// errGone is the error of a call whose function called Goexit.
+var errGone = errors.New("rondo: shard.Call: the function called runtime.Goexit")
+
+// Call runs fn in a task on the shard to, suspends the calling task until fn has
+// ended, and returns what fn does. On the caller's own shard it just calls fn.
+//
+// fn may touch what belongs to that shard, and nothing of the caller's: the caller
+// waits, but its shard goes on. ctx of fn belongs to the shard to and has no values
+// of the caller's ctx.
+//
+// If ctx is cancelled, fn's ctx is cancelled with the same cause, and Call goes on
+// waiting until fn has ended. An fn that has not started then does not run, and
+// Call returns the cause. If the shard to is cancelled, so is fn.
+//
+// A panic in fn comes out of Call as a *rondo.PanicError with fn's stack. After
+// main has returned on every shard, Call returns rondo.ErrLoopClosed. ctx must
+// belong to a shard of the same Run; otherwise the error is rondo.ErrNoLoop.
+func Call[T any](ctx context.Context, to *Shard, fn func(ctx context.Context) (T, error)) (T, error) {
+	var zero T
+	if to == nil || fn == nil {
+		panic("rondo: shard.Call with a nil " + nilOf(to == nil))
+	}
+	if err := rondo.Check(ctx); err != nil {
+		return zero, err
+	}
+	me := Of(ctx)
+	switch {
+	case me == nil || me.group != to.group:
+		return zero, errNoShard("Call")
+	case me == to:
+		return fn(ctx)
+	}
+	c := &call[T]{from: me, to: to, fn: fn}
+	c.remote.Loop = to.name
+	c.list.Of = &c.remote
+	if err := to.box.put(c, true); err != nil {
+		return zero, kernel.Wrap("shard.Call of "+to.name, err)
+	}
+	c.wait(ctx)
+	if c.fault != nil {
+		panic(c.fault)
+	}
+	return c.value, c.err
+}
+
+func nilOf(shard bool) string {
+	if shard {
+		return "Shard"
+	}
+	return "function"
+}
+
+// Each runs fn on every shard at once, in a task each, and returns the results in
+// the order of the shards when all have ended. The first to fail cancels the rest;
+// Each returns the errors as rondo.Group does then, and no results. The rest is as
+// with Call.
+func Each[T any](ctx context.Context, fn func(ctx context.Context, s *Shard) (T, error)) ([]T, error) {
+	if fn == nil {
+		panic("rondo: shard.Each with a nil function")
+	}
+	me := Of(ctx)
+	if me == nil {
+		return nil, errNoShard("Each")
+	}
+	calls := make([]func(ctx context.Context) (T, error), me.Len())
+	for i, s := range me.group.shards {
+		calls[i] = func(ctx context.Context) (T, error) {
+			return Call(ctx, s, func(ctx context.Context) (T, error) { return fn(ctx, s) })
+		}
+	}
+	return rondo.Gather(ctx, calls...)
+}
+
+// A call belongs to one loop at a time, in the order of the law.
+type call[T any] struct {
+	from, to *Shard
+	fn       func(ctx context.Context) (T, error)
+	value    T
+	err      error
+	fault    *rondo.PanicError
+
+	// These belong to the caller's loop.
+	list     rondo.WaitList
+	answered bool
+	cause    error // why the caller is cancelled; set before the call is put again
+
+	remote kernel.Remote
+	task   *rondo.Task // that runs fn; belongs to the other loop
+}
+
+// wait waits for the answer.
+func (c *call[T]) wait(ctx context.Context) {
+	c.from.loop.AddWakers(1)
+	defer c.from.loop.AddWakers(-1)
+	if c.cause = c.list.Park(ctx, calling); c.cause == nil || c.answered {
+		return
+	}
+	_ = c.to.box.put(c, false) // if that loop has ended, the answer is on its way
+	for !c.answered {
+		_ = rondo.Shield(ctx, func(ctx context.Context) error { return c.list.Park(ctx, calling) })
+	}
+}
+
+var calling = rondo.Reason{What: "call"}
+
+// deliver is one of the steps, or the cancellation.
+func (c *call[T]) deliver(at *Shard) {
+	switch {
+	case at == c.from:
+		c.answered = true
+		c.list.Wake()
+	case c.task == nil:
+		c.task = rondo.Go(c.to.ctx, c.run)
+		c.to.loop.SetEntry(c.task, reflect.ValueOf(c.fn).Pointer())
+		c.to.loop.SetName(c.task, &c.from.callName)
+		c.remote.Task.Store(c.task.ID())
+	default:
+		c.task.Cancel(c.cause)
+	}
+}
+
+// run is the task.
+func (c *call[T]) run(ctx context.Context) error {
+	returned := false
+	defer func() {
+		if v := recover(); v != nil {
+			c.fault = c.panicked(v)
+		} else if !returned {
+			c.err = errGone
+		}
+		_ = c.from.box.put(c, false) // it fails only if nobody waits there
+	}()
+	if c.err = rondo.Check(ctx); c.err == nil {
+		c.value, c.err = c.fn(ctx)
+	}
+	returned = true
+	return nil
+}
+
+// panicked returns the panic of fn for the caller.
+func (c *call[T]) panicked(v any) *rondo.PanicError {
+	if p, ok := v.(*rondo.PanicError); ok {
+		return p
+	}
+	return &rondo.PanicError{Task: "a call of " + c.to.name, Value: v, Stack: debug.Stack()}
+}

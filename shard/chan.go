@@ -1,0 +1,298 @@
+package shard
+
+// This file has the Chan.
+//
+// The law: a value is in one place: with its sender, in the buffer, or with its
+// receiver. All that moves it is under the lock mu, which is held for a few
+// instructions only. A task that waits is in one of the two lists until another one
+// takes it off, with its value; it learns that by a message to its loop. One whose
+// wait is cancelled looks under the lock which of the two came first.
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"unsafe"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/list"
+)
+
+// ErrClosed is the error of a Send to a Chan that is closed, and of a Recv from one
+// that is closed and empty.
+var ErrClosed = errors.New("rondo: the Chan is closed")
+
+// A Chan hands values from tasks to tasks, of the same loop or of different ones,
+// in the order in which they were sent. It holds a limited number of values. Send
+// waits while it is full, Recv while it is empty. Close ends it in order: what is
+// in it is still received.
+//
+// Any number of tasks may send and receive; those that wait are served in the order
+// in which they came. No value is lost: a Recv that has one when it is cancelled
+// returns it. A task that never has to wait yields from time to time, so it does
+// not keep its loop to itself.
+//
+// What is sent belongs to the receiver: a pointer must not be used by the sender
+// any more. Within one loop a rondo.Queue is cheaper and can do more.
+type Chan[T any] struct {
+	// Name is shown to people who look at a task that waits. It is set before the
+	// Chan is used.
+	Name string
+
+	mu         sync.Mutex
+	held       []T // a ring
+	first, n   int
+	operations uint // that did not wait; see due
+	closed     bool
+	receivers  list.List[waiter[T]] // only while nothing is held
+	senders    list.List[waiter[T]] // only while held is full
+}
+
+// NewChan makes a Chan that holds at most n values. It panics if n is not positive.
+func NewChan[T any](n int) *Chan[T] {
+	if n <= 0 {
+		panic("rondo: shard.NewChan with a size that is not positive: use 1 or more")
+	}
+	return &Chan[T]{held: make([]T, n)}
+}
+
+// A waiter is a task that waits. value is what it sends, or has received. ended and
+// closed are guarded by the Chan's mu, and so is value until ended is true.
+type waiter[T any] struct {
+	links  list.Links[waiter[T]]
+	of     *Chan[T]
+	queue  *list.List[waiter[T]] // the one of the two that it is in
+	value  T
+	ended  bool // it is off the list, by another one
+	closed bool // by Close
+	list   rondo.WaitList
+	loop   kernel.Loop
+	shard  *Shard // nil if the loop is none
+}
+
+func waiterLinks[T any]() uintptr { return unsafe.Offsetof(waiter[T]{}.links) }
+
+var (
+	sending   = rondo.Reason{What: "chan send"}
+	receiving = rondo.Reason{What: "chan receive"}
+)
+
+// Send sends v. It waits while the Chan is full, which suspends the task. It returns
+// ErrClosed if the Chan is or gets closed, and the cause if ctx is cancelled first;
+// v was not sent then.
+func (c *Chan[T]) Send(ctx context.Context, v T) error {
+	if err := rondo.Check(ctx); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	switch {
+	case c.closed:
+		c.mu.Unlock()
+		return ErrClosed
+	case c.receivers.First() != nil:
+		w := c.receivers.First()
+		w.value = v
+		w.end()
+		due := c.count()
+		c.mu.Unlock()
+		w.wake()
+		due.spend(ctx)
+	case c.n < len(c.held):
+		c.put(v)
+		due := c.count()
+		c.mu.Unlock()
+		due.spend(ctx)
+	default:
+		w := c.add(ctx, &c.senders)
+		w.value = v
+		c.mu.Unlock()
+		if err := w.wait(ctx, sending); err != nil {
+			return err
+		}
+		if w.closed {
+			return ErrClosed
+		}
+	}
+	return nil
+}
+
+// Recv receives the next value. It waits while the Chan is empty, which suspends the
+// task. It returns ErrClosed if the Chan is closed and empty, and the cause if ctx is
+// cancelled first; no value was taken then.
+func (c *Chan[T]) Recv(ctx context.Context) (T, error) {
+	var zero T
+	if err := rondo.Check(ctx); err != nil {
+		return zero, err
+	}
+	c.mu.Lock()
+	switch {
+	case c.n > 0:
+		v := c.take()
+		w := c.senders.First()
+		if w != nil {
+			c.put(w.value)
+			w.end()
+		}
+		due := c.count()
+		c.mu.Unlock()
+		if w != nil {
+			w.wake()
+		}
+		due.spend(ctx)
+		return v, nil
+	case c.closed:
+		c.mu.Unlock()
+		return zero, ErrClosed
+	}
+	w := c.add(ctx, &c.receivers)
+	c.mu.Unlock()
+	if err := w.wait(ctx, receiving); err != nil {
+		return zero, err
+	}
+	if w.closed {
+		return zero, ErrClosed
+	}
+	return w.value, nil
+}
+
+// All ranges over the values, waiting for each, until the Chan is closed and empty or
+// ctx is cancelled. The range panics if ctx belongs to no loop.
+func (c *Chan[T]) All(ctx context.Context) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for {
+			v, err := c.Recv(ctx)
+			if err != nil {
+				if errors.Is(err, rondo.ErrNoLoop) {
+					panic(err.Error())
+				}
+				return
+			}
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// Close ends the Chan: every Send fails from now on, those that wait included; Recv
+// returns what is left and then fails. Closing it again does nothing. Any goroutine
+// may call it; it never suspends.
+func (c *Chan[T]) Close() {
+	c.mu.Lock()
+	c.closed = true
+	var waiting []*waiter[T]
+	for _, l := range []*list.List[waiter[T]]{&c.receivers, &c.senders} {
+		for w := l.First(); w != nil; w = l.First() {
+			w.closed = true
+			w.end()
+			waiting = append(waiting, w)
+		}
+	}
+	c.mu.Unlock()
+	for _, w := range waiting {
+		w.wake()
+	}
+}
+
+// Len returns how many values are held. Any goroutine may call it; it never suspends.
+func (c *Chan[T]) Len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
+}
+
+// put adds v at the end. The caller holds mu, and there is room.
+func (c *Chan[T]) put(v T) {
+	at := c.first + c.n
+	if at >= len(c.held) {
+		at -= len(c.held)
+	}
+	c.held[at] = v
+	c.n++
+}
+
+// take takes the first value. The caller holds mu, and there is one.
+func (c *Chan[T]) take() T {
+	var zero T
+	v := c.held[c.first]
+	c.held[c.first] = zero
+	if c.first++; c.first == len(c.held) {
+		c.first = 0
+	}
+	c.n--
+	return v
+}
+
+// add puts the calling task into a list. The caller holds mu.
+func (c *Chan[T]) add(ctx context.Context, queue *list.List[waiter[T]]) *waiter[T] {
+	w := &waiter[T]{of: c, queue: queue, loop: kernel.Of(ctx), shard: Of(ctx)}
+	w.list.Of = &c.Name
+	queue.Add(w, waiterLinks[T]())
+	return w
+}
+
+// end takes w off its list. The caller holds mu.
+func (w *waiter[T]) end() {
+	w.queue.Remove(w, waiterLinks[T]())
+	w.ended = true
+}
+
+// settled is called when the wait is cancelled. It reports whether w was served
+// before that, and otherwise takes it off its list.
+func (w *waiter[T]) settled() bool {
+	w.of.mu.Lock()
+	defer w.of.mu.Unlock()
+	if w.ended {
+		return true
+	}
+	w.end()
+	return false
+}
+
+// wait waits until w is served, or ctx is cancelled first. A wait that does not
+// return leaves nothing behind either.
+func (w *waiter[T]) wait(ctx context.Context, why rondo.Reason) (err error) {
+	task := w.loop.Task()
+	w.loop.AddWakers(1)
+	task.SetSatisfied(w.settled)
+	defer func() {
+		task.SetSatisfied(nil)
+		w.loop.AddWakers(-1)
+	}()
+	return w.list.Park(ctx, why)
+}
+
+// wake tells the loop of w that w was served.
+func (w *waiter[T]) wake() {
+	if w.shard != nil {
+		_ = w.shard.box.put(w, false)
+		return
+	}
+	_ = w.loop.Post(func() { w.list.Wake() })
+}
+
+func (w *waiter[T]) deliver(*Shard) { w.list.Wake() }
+
+// A due says that the calling task is to account for the operations on a Chan that
+// did not wait: every eighth does, for all eight, because to find the task takes as
+// long as the operation.
+type due bool
+
+const together = 8
+
+// count counts an operation that did not wait. The caller holds mu.
+func (c *Chan[T]) count() due {
+	c.operations++
+	return c.operations%together == 0
+}
+
+func (d due) spend(ctx context.Context) {
+	if d {
+		task := kernel.Of(ctx).Task()
+		for range together {
+			task.Spend(0)
+		}
+	}
+}

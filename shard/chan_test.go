@@ -1,0 +1,247 @@
+package shard_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/shard"
+)
+
+// TestChan: values arrive on the other shard in the order in which they were sent, and
+// after Close what is left.
+func TestChan(t *testing.T) {
+	for _, n := range []int{1, 3, 64} {
+		c := shard.NewChan[int](n)
+		got := 0
+		mustRun(t, 2, func(ctx context.Context, s *shard.Shard) error {
+			if s.Index() == 1 {
+				for v := range c.All(ctx) {
+					if v != got {
+						t.Errorf("size %d: received %d, want %d", n, v, got)
+					}
+					got++
+				}
+				return rondo.Check(ctx)
+			}
+			for i := range 1000 {
+				if err := c.Send(ctx, i); err != nil {
+					return err
+				}
+			}
+			c.Close()
+			if err := c.Send(ctx, 1); err != shard.ErrClosed {
+				t.Errorf("Send after Close: %v", err)
+			}
+			return nil
+		})
+		if got != 1000 || c.Len() != 0 {
+			t.Errorf("size %d: %d values came, %d are left", n, got, c.Len())
+		}
+	}
+}
+
+// TestChanMany: many senders and receivers on all shards lose and double nothing.
+func TestChanMany(t *testing.T) {
+	const shards, tasks, values = 3, 8, 200
+	c := shard.NewChan[int](4)
+	seen := make([][]int, shards)
+	sent := shard.NewChan[int](shards * tasks)
+	mustRun(t, shards, func(ctx context.Context, s *shard.Shard) error {
+		for range tasks {
+			rondo.Go(ctx, func(ctx context.Context) error {
+				for v := range c.All(ctx) {
+					seen[s.Index()] = append(seen[s.Index()], v)
+				}
+				return nil
+			})
+		}
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range tasks {
+				g.Go(func(ctx context.Context) error {
+					for j := range values {
+						if err := c.Send(ctx, (s.Index()*tasks+i)*values+j); err != nil {
+							return err
+						}
+					}
+					return sent.Send(ctx, 1)
+				})
+			}
+			if s.Index() > 0 {
+				return nil
+			}
+			for range shards * tasks {
+				if _, err := sent.Recv(g); err != nil {
+					return err
+				}
+			}
+			for c.Len() > 0 {
+				if err := rondo.Yield(g); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	times := make([]int, shards*tasks*values)
+	for _, vs := range seen {
+		for _, v := range vs {
+			times[v]++
+		}
+	}
+	for v, n := range times {
+		if n != 1 {
+			t.Fatalf("value %d was received %d times", v, n)
+		}
+	}
+}
+
+// TestChanClose: it ends the waits of senders and receivers.
+func TestChanClose(t *testing.T) {
+	full, empty := shard.NewChan[int](1), shard.NewChan[int](1)
+	onFirst(t, 2, func(ctx context.Context, s *shard.Shard) error {
+		if err := full.Send(ctx, 7); err != nil {
+			return err
+		}
+		sender := rondo.Go(ctx, func(ctx context.Context) error { return full.Send(ctx, 8) })
+		receiver := rondo.Go(ctx, func(ctx context.Context) error { _, err := empty.Recv(ctx); return err })
+		waiting(ctx, "chan send", 1)
+		waiting(ctx, "chan receive", 1)
+		if _, err := shard.Call(ctx, s.At(1), func(context.Context) (int, error) { full.Close(); empty.Close(); return 0, nil }); err != nil {
+			return err
+		}
+		if err := sender.Wait(ctx); err != shard.ErrClosed {
+			t.Errorf("Send: %v", err)
+		}
+		if err := receiver.Wait(ctx); err != shard.ErrClosed {
+			t.Errorf("Recv: %v", err)
+		}
+		if v, err := full.Recv(ctx); v != 7 || err != nil {
+			t.Errorf("Recv of what was left: %d, %v", v, err)
+		}
+		if _, err := full.Recv(ctx); err != shard.ErrClosed {
+			t.Errorf("Recv of a Chan that is closed and empty: %v", err)
+		}
+		full.Close()
+		return nil
+	})
+}
+
+// waiting returns when n tasks of ctx's loop wait for what.
+func waiting(ctx context.Context, what string, n int) {
+	for {
+		found := 0
+		for _, task := range rondo.Tasks(ctx) {
+			if task.Waiting == what {
+				found++
+			}
+		}
+		if found == n || rondo.Yield(ctx) != nil {
+			return
+		}
+	}
+}
+
+// TestChanCancelled: a wait that is cancelled takes and sends nothing, and leaves
+// nothing behind; one that was served before has its value.
+func TestChanCancelled(t *testing.T) {
+	c := shard.NewChan[int](1)
+	onFirst(t, 2, func(ctx context.Context, s *shard.Shard) error {
+		receiver := rondo.Go(ctx, func(ctx context.Context) error { _, err := c.Recv(ctx); return err })
+		waiting(ctx, "chan receive", 1)
+		receiver.Cancel(errBad)
+		if err := receiver.Wait(ctx); err != errBad {
+			t.Errorf("Recv: %v", err)
+		}
+		if err := c.Send(ctx, 1); err != nil || c.Len() != 1 {
+			t.Errorf("Send: %v; the Chan holds %d values", err, c.Len())
+		}
+		sender := rondo.Go(ctx, func(ctx context.Context) error { return c.Send(ctx, 2) })
+		waiting(ctx, "chan send", 1)
+		sender.Cancel(errBad)
+		if err := sender.Wait(ctx); err != errBad {
+			t.Errorf("Send: %v", err)
+		}
+		if v, err := c.Recv(ctx); v != 1 || err != nil || c.Len() != 0 {
+			t.Errorf("Recv: %d, %v; the Chan holds %d values", v, err, c.Len())
+		}
+		// Served and cancelled before it can know: the wait has succeeded, also for a
+		// Timeout around it.
+		var got int
+		served := rondo.Go(ctx, func(ctx context.Context) error {
+			return rondo.Group(ctx, func(g *rondo.Scope) (err error) { got, err = c.Recv(g); return err })
+		})
+		waiting(ctx, "chan receive", 1)
+		if err := c.Send(ctx, 9); err != nil {
+			return err
+		}
+		served.Cancel(errBad)
+		if err := served.Wait(ctx); err != nil || got != 9 {
+			t.Errorf("Recv that was served first: %d, %v", got, err)
+		}
+		return nil
+	})
+}
+
+// TestChanOffShards: the tasks of any loop may use a Chan; a goroutine may not.
+func TestChanOffShards(t *testing.T) {
+	c := shard.NewChan[int](1)
+	done := make(chan error, 1)
+	go func() {
+		done <- rondo.Run(t.Context(), func(ctx context.Context) error {
+			for i := range 100 {
+				if err := c.Send(ctx, i); err != nil {
+					return err
+				}
+			}
+			c.Close()
+			return nil
+		})
+	}()
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		sum := 0
+		for v := range c.All(ctx) {
+			sum += v
+		}
+		if sum != 4950 {
+			t.Errorf("the sum is %d", sum)
+		}
+		return rondo.Check(ctx)
+	})
+	if err := errors.Join(err, <-done); err != nil {
+		t.Error(err)
+	}
+	if err := c.Send(t.Context(), 1); !errors.Is(err, rondo.ErrNoLoop) {
+		t.Errorf("Send of a goroutine: %v", err)
+	}
+	defer func() {
+		if v, _ := recover().(string); !strings.Contains(v, "no running loop") {
+			t.Errorf("All of a goroutine: %v", v)
+		}
+	}()
+	for range c.All(t.Context()) {
+	}
+}
+
+// TestChanFair: a task that never has to wait does not keep its loop to itself.
+func TestChanFair(t *testing.T) {
+	c := shard.NewChan[int](1)
+	onFirst(t, 1, func(ctx context.Context, s *shard.Shard) error {
+		other := rondo.Go(ctx, func(context.Context) error { return nil })
+		for i := 0; !other.Done(); i++ {
+			if i == 100 {
+				t.Error("another task does not get its turn")
+				return nil
+			}
+			if err := c.Send(ctx, i); err != nil {
+				return err
+			}
+			if _, err := c.Recv(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,254 @@
+package shard
+
+// This file begins and ends the loops of a Run.
+//
+// The law: no main runs before all loops have begun; no loop ends before main has
+// returned on each of them; and Run returns when all have ended. The first error
+// cancels all shards and is the cause of that.
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/errtree"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// A Runner runs shards. Its zero value is ready, and may run any number of times.
+type Runner struct {
+	// Loops is how many shards there are. 0 means runtime.GOMAXPROCS.
+	Loops int
+
+	// Loop is the Runner of each loop. Its Name is put before the shard's number;
+	// empty means "shard". OnError and the hooks of Tracer are called by all loops,
+	// at the same time.
+	Loop rondo.Runner
+}
+
+// Run runs main with a Runner that has nothing set.
+func Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) error {
+	return new(Runner).Run(ctx, main)
+}
+
+// Run makes the loops, each on a goroutine of its own, and runs main as the first
+// task of each. It returns when all loops have ended.
+//
+// main begins when all loops have begun. A shard whose main has returned nil goes
+// on: it serves calls, and its other tasks run, until main has returned on every
+// shard. Then the tasks that are left are cancelled and waited for. When ctx is
+// cancelled, so are all shards; if it is cancelled already, Run returns the cause
+// and has done nothing.
+//
+// The first error of a main cancels all shards with itself as the cause, and Run
+// returns it, joined with what others say beyond it. A panic of a task cancels all
+// shards too, and comes out of Run as rondo.Runner.Run describes it; so does
+// runtime.Goexit.
+//
+// Run called inside a task is an error.
+func (r *Runner) Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) error {
+	if main == nil {
+		panic("rondo: shard.Run with a nil function")
+	}
+	if r.Loops < 0 {
+		panic("rondo: shard.Runner.Loops is negative: use 0 for one loop a processor")
+	}
+	if slices.ContainsFunc(kernel.Loops(), kernel.Loop.Inside) {
+		return &kernel.CallError{Call: "shard.Run", Text: " inside a task: a loop cannot run in a loop, nor shards in a shard; " +
+			"start tasks with rondo.Go, or Run on another goroutine"}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	g := newGroup(r)
+	ctx, g.cancel = context.WithCancelCause(ctx)
+	defer g.cancel(nil)
+	for _, s := range g.shards {
+		g.loops.Go(func() { g.run(ctx, s, main) })
+	}
+	g.loops.Wait()
+	return g.result()
+}
+
+// A group is the shards of one Run.
+type group struct {
+	runner rondo.Runner
+	shards []*Shard
+	cancel context.CancelCauseFunc
+	loops  sync.WaitGroup
+
+	mu     sync.Mutex // guards the rest
+	begun  int        // loops that have begun
+	active int        // shards whose main has not returned
+	errs   []error    // in the order in which they came
+	panic  any        // the first
+	exited bool       // a task has called Goexit
+}
+
+func newGroup(r *Runner) *group {
+	g := &group{runner: r.Loop, shards: make([]*Shard, r.Loops)}
+	if r.Loops == 0 {
+		g.shards = make([]*Shard, runtime.GOMAXPROCS(0))
+	}
+	name := r.Loop.Name
+	if name == "" {
+		name = "shard"
+	}
+	g.active = len(g.shards)
+	for i := range g.shards {
+		s := &Shard{index: i, name: fmt.Sprintf("%s-%d", name, i), group: g}
+		s.callName = "call of " + s.name
+		s.box.begin(s)
+		g.shards[i] = s
+	}
+	return g
+}
+
+// run is the goroutine of one loop.
+func (g *group) run(ctx context.Context, s *Shard, main func(ctx context.Context, s *Shard) error) {
+	runner := g.runner
+	runner.Name = s.name
+	returned, ran := false, false
+	defer func() {
+		v := recover()
+		byLoop.Delete(s.loop)
+		switch {
+		case v != nil:
+			g.end(func() {
+				if g.panic == nil {
+					g.panic = v
+				}
+			})
+			g.cancel(asError(v))
+		case !returned:
+			g.end(func() { g.exited = true })
+			g.cancel(errGone)
+		}
+		if !ran {
+			g.mainReturned()
+		}
+	}()
+	err := runner.Run(ctx, func(ctx context.Context) error {
+		ran = true
+		return s.run(ctx, main)
+	})
+	returned = true
+	if err != nil {
+		g.fail(err)
+	}
+}
+
+// run is the main task of the shard's loop.
+func (s *Shard) run(ctx context.Context, main func(ctx context.Context, s *Shard) error) error {
+	g := s.group
+	defer s.box.close()
+	returned := false
+	defer func() {
+		if !returned {
+			g.mainReturned()
+		}
+	}()
+	s.loop, s.public, s.ctx = kernel.Of(ctx), rondo.LoopOf(ctx), ctx
+	byLoop.Store(s.loop, s)
+	s.box.open(s.loop)
+	err := s.begin(ctx)
+	if err == nil {
+		err = main(ctx, s)
+	}
+	if err != nil {
+		g.fail(err)
+	}
+	returned = true
+	g.mainReturned()
+	if cause := s.await(ctx, g.ended); cause != nil {
+		g.fail(cause)
+		_ = rondo.Shield(ctx, func(ctx context.Context) error { return s.await(ctx, g.ended) })
+	}
+	return err
+}
+
+// begin waits until all loops have begun.
+func (s *Shard) begin(ctx context.Context) error {
+	s.group.end(func() { s.group.begun++ })
+	return s.await(ctx, func() bool { return s.group.begun == len(s.group.shards) })
+}
+
+// await waits until done, which is called under the lock of the group, returns true.
+func (s *Shard) await(ctx context.Context, done func() bool) error {
+	s.loop.AddWakers(1)
+	defer s.loop.AddWakers(-1)
+	for {
+		s.group.mu.Lock()
+		over := done()
+		s.group.mu.Unlock()
+		if over {
+			return nil
+		}
+		if err := s.changed.Park(ctx, rondo.Reason{What: "other shards"}); err != nil {
+			return err
+		}
+	}
+}
+
+func (g *group) ended() bool { return g.active == 0 }
+
+// mainReturned is called once for each shard, when its main has returned or cannot
+// run any more.
+func (g *group) mainReturned() { g.end(func() { g.active-- }) }
+
+// end changes the group, and has all shards look at it.
+func (g *group) end(change func()) {
+	g.mu.Lock()
+	change()
+	g.mu.Unlock()
+	for _, s := range g.shards {
+		_ = s.box.put(look{}, false)
+	}
+}
+
+// A look has a shard look at its group.
+type look struct{}
+
+func (look) deliver(at *Shard) { at.changed.WakeAll() }
+
+// fail notes an error, and cancels all shards.
+func (g *group) fail(err error) {
+	g.mu.Lock()
+	g.errs = append(g.errs, err)
+	g.mu.Unlock()
+	g.cancel(err)
+}
+
+// result is how Run ends.
+func (g *group) result() error {
+	if g.panic != nil {
+		panic(g.panic)
+	}
+	if g.exited {
+		runtime.Goexit()
+	}
+	var errs []error
+	for _, err := range g.errs {
+		if !slices.ContainsFunc(errs, func(said error) bool { return echoes(err, said) }) {
+			errs = append(errs, err)
+		}
+	}
+	return errtree.Join(errs)
+}
+
+// echoes reports whether err says no more than one that came before it.
+func echoes(err, said error) bool {
+	means := func(err error) bool { return errtree.Same(err, said) || errtree.Same(err, context.Canceled) }
+	return errtree.Only(err, means, func(error) bool { return false })
+}
+
+// asError returns the value of a panic as the cause of a cancellation.
+func asError(v any) error {
+	if err, ok := v.(error); ok {
+		return err
+	}
+	return fmt.Errorf("panic: %v", v)
+}

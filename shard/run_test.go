@@ -1,0 +1,232 @@
+package shard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/shard"
+)
+
+// TestShards: each shard is a loop of its own with its number and its name, and all
+// have begun before any main runs.
+func TestShards(t *testing.T) {
+	var mu sync.Mutex
+	loops := make(map[string]int)
+	mustRun(t, 3, func(ctx context.Context, s *shard.Shard) error {
+		if shard.Of(ctx) != s || s.At(s.Index()) != s || s.Len() != 3 || s.Loop() != rondo.LoopOf(ctx) {
+			t.Errorf("shard %d of %d: Of, At or Loop is wrong", s.Index(), s.Len())
+		}
+		for i := range s.Len() {
+			name, err := shard.Call(ctx, s.At(i), func(ctx context.Context) (string, error) { return rondo.LoopOf(ctx).Name(), nil })
+			if want := fmt.Sprintf("shard-%d", i); name != want || s.At(i).Name() != want || err != nil {
+				t.Errorf("shard %d is called %q and runs on %q: %v", i, s.At(i).Name(), name, err)
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		loops[rondo.LoopOf(ctx).Name()]++
+		return nil
+	})
+	if len(loops) != 3 {
+		t.Errorf("main ran on %v", loops)
+	}
+	r := shard.Runner{Loop: rondo.Runner{Name: "room"}}
+	n := 0
+	err := r.Run(t.Context(), func(ctx context.Context, s *shard.Shard) error {
+		mu.Lock()
+		defer mu.Unlock()
+		n++
+		if s.Name() != fmt.Sprint("room-", s.Index()) {
+			t.Errorf("the name is %q", s.Name())
+		}
+		return nil
+	})
+	if n != runtime.GOMAXPROCS(0) || err != nil {
+		t.Errorf("%d shards by default: %v", n, err)
+	}
+	if shard.Of(t.Context()) != nil {
+		t.Error("a ctx of no loop has a shard")
+	}
+}
+
+// TestServesUntilAllMainsReturn: a shard whose main has returned serves calls, and its
+// tasks run; they are cancelled when main has returned everywhere.
+func TestServesUntilAllMainsReturn(t *testing.T) {
+	var ended atomic.Int32
+	mustRun(t, 2, func(ctx context.Context, s *shard.Shard) error {
+		if s.Index() == 1 {
+			rondo.Go(ctx, func(ctx context.Context) error {
+				err := rondo.WaitCancelled(ctx)
+				ended.Add(1)
+				return err
+			})
+			return nil
+		}
+		for i := range 100 {
+			got, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) { return i, rondo.Yield(ctx) })
+			if got != i || err != nil {
+				return fmt.Errorf("call %d: %d, %v", i, got, err)
+			}
+		}
+		if ended.Load() != 0 {
+			t.Error("the task of shard 1 was cancelled while main runs on shard 0")
+		}
+		return nil
+	})
+	if ended.Load() != 1 {
+		t.Error("the task of shard 1 did not end")
+	}
+}
+
+var errBad = errors.New("bad")
+
+// TestFirstError: it cancels all shards, is the cause, and comes out once; what another
+// says beyond it is joined.
+func TestFirstError(t *testing.T) {
+	own := errors.New("rollback failed")
+	err := run(t, 3, func(ctx context.Context, s *shard.Shard) error {
+		switch s.Index() {
+		case 0:
+			return errBad
+		case 1:
+			cause := rondo.WaitCancelled(ctx)
+			if cause != errBad {
+				t.Errorf("the cause is %v", cause)
+			}
+			return cause
+		}
+		_ = rondo.WaitCancelled(ctx)
+		return own
+	})
+	if !errors.Is(err, errBad) || !errors.Is(err, own) || strings.Count(err.Error(), "bad") != 1 {
+		t.Errorf("Run: %v", err)
+	}
+	err = run(t, 2, func(ctx context.Context, s *shard.Shard) error {
+		if s.Index() == 1 {
+			return errBad
+		}
+		return nil // and waits for the others
+	})
+	if err != errBad {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+// TestCancelled: cancelling Run's ctx cancels every shard with the cause.
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var begun sync.WaitGroup
+	begun.Add(2)
+	go func() { begun.Wait(); cancel(errBad) }()
+	err := shard.Run(ctx, func(ctx context.Context, s *shard.Shard) error {
+		if s.Index() < 2 {
+			begun.Done()
+		}
+		return rondo.WaitCancelled(ctx)
+	})
+	if err != errBad {
+		t.Errorf("Run: %v", err)
+	}
+	if err := shard.Run(ctx, func(context.Context, *shard.Shard) error { t.Error("main ran"); return nil }); err != errBad {
+		t.Errorf("Run with a ctx that is cancelled: %v", err)
+	}
+}
+
+// TestPanic: the panic of a task leaves Run, also if all mains have something to wait
+// for, and cancels the others with a cause that says so.
+func TestPanic(t *testing.T) {
+	var causes sync.Map
+	var got any
+	func() {
+		defer func() { got = recover() }()
+		_ = run(t, 3, func(ctx context.Context, s *shard.Shard) error {
+			if s.Index() == 1 {
+				rondo.Go(ctx, func(context.Context) error { panic("on purpose") })
+				return nil
+			}
+			err := rondo.WaitCancelled(ctx)
+			causes.Store(s.Index(), err)
+			return err
+		})
+	}()
+	p, ok := got.(*rondo.PanicError)
+	if !ok || p.Value != "on purpose" {
+		t.Fatalf("it came out: %v", got)
+	}
+	for _, i := range []int{0, 2} {
+		if cause, _ := causes.Load(i); cause == nil || !strings.Contains(fmt.Sprint(cause), "on purpose") {
+			t.Errorf("shard %d was cancelled with %v", i, cause)
+		}
+	}
+}
+
+// TestGoexit: Goexit in a task, as of testing.T.FailNow, ends Run's goroutine when all
+// loops have ended.
+func TestGoexit(t *testing.T) {
+	var cancelled atomic.Bool
+	done := make(chan bool)
+	go func() {
+		returned := false
+		defer func() { done <- returned }()
+		_ = run(t, 2, func(ctx context.Context, s *shard.Shard) error {
+			if s.Index() == 1 {
+				runtime.Goexit()
+			}
+			err := rondo.WaitCancelled(ctx)
+			cancelled.Store(true)
+			return err
+		})
+		returned = true
+	}()
+	if <-done || !cancelled.Load() {
+		t.Errorf("Run returned, or shard 0 was not cancelled: %v", cancelled.Load())
+	}
+}
+
+// TestNested: shards in a shard, or in a task, are refused by a sentence.
+func TestNested(t *testing.T) {
+	nested := func(ctx context.Context) error {
+		return shard.Run(ctx, func(context.Context, *shard.Shard) error { t.Error("main ran"); return nil })
+	}
+	check := func(err error) {
+		t.Helper()
+		if err == nil || !strings.HasPrefix(err.Error(), "rondo: shard.Run inside a task: ") {
+			t.Errorf("nested: %v", err)
+		}
+	}
+	onFirst(t, 2, func(ctx context.Context, s *shard.Shard) error { check(nested(ctx)); return nil })
+	if err := rondo.Run(t.Context(), func(ctx context.Context) error { check(nested(ctx)); return nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMistakes: what Run refuses, by a panic with a sentence.
+func TestMistakes(t *testing.T) {
+	for want, call := range map[string]func(){
+		"shard.Run with a nil function":  func() { _ = shard.Run(t.Context(), nil) },
+		"shard.Runner.Loops is negative": func() { r := shard.Runner{Loops: -1}; _ = r.Run(t.Context(), nothing) },
+		"shard.Call with a nil Shard":    func() { _, _ = shard.Call(t.Context(), nil, one) },
+		"shard.Each with a nil function": func() { _, _ = shard.Each[int](t.Context(), nil) },
+		"shard.NewChan with a size":      func() { shard.NewChan[int](-1) },
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "rondo: "+want) {
+					t.Errorf("%q, want %q", got, want)
+				}
+			}()
+			call()
+		}()
+	}
+}
+
+func nothing(context.Context, *shard.Shard) error { return nil }
+
+func one(context.Context) (int, error) { return 1, nil }

@@ -1,0 +1,63 @@
+package shard
+
+// This file has the Shard.
+//
+// The law: what a Shard has belongs to its loop, except its box and what never
+// changes.
+
+import (
+	"context"
+	"sync"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// A Shard is one loop of a Run, and what lives on it. It belongs to that Run and
+// ends with it. Any goroutine may call its methods.
+type Shard struct {
+	index    int
+	name     string
+	callName string // of the tasks that it starts on others
+	group    *group
+	box      box
+
+	// These are set on the loop before any main runs.
+	loop   kernel.Loop
+	public *rondo.Loop
+	ctx    context.Context // the scope in which calls from other shards run
+
+	changed rondo.WaitList // where the shard waits for the others
+}
+
+// Index returns the shard's number: 0 to Len-1.
+func (s *Shard) Index() int { return s.index }
+
+// Len returns how many shards there are.
+func (s *Shard) Len() int { return len(s.group.shards) }
+
+// At returns the shard with the given number. It panics if there is none.
+func (s *Shard) At(i int) *Shard { return s.group.shards[i] }
+
+// Name returns the name of the shard's loop, such as "shard-1".
+func (s *Shard) Name() string { return s.name }
+
+// Loop returns the shard's loop, to Post to it from goroutines that are no tasks.
+func (s *Shard) Loop() *rondo.Loop { return s.public }
+
+// String returns the shard's name.
+func (s *Shard) String() string { return s.name }
+
+// Of returns the shard that ctx belongs to, or nil if it belongs to none. Any
+// goroutine may call it.
+func Of(ctx context.Context) *Shard {
+	if loop := kernel.Of(ctx); loop != nil {
+		if s, ok := byLoop.Load(loop); ok {
+			return s.(*Shard)
+		}
+	}
+	return nil
+}
+
+// byLoop has the shards that live, by their kernel.Loop.
+var byLoop sync.Map
