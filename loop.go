@@ -94,10 +94,10 @@ func (l *Loop) pick(mayTurn bool) *Task {
 			}
 		}
 		if l.batch == 0 {
-			if !mayTurn && l.runTask.state == stateWaiting && (l.due || l.queue.Len() == 0 && !l.inbox.Pending()) {
+			if !mayTurn && l.runTask.state == stateWaiting && (l.surplus.Due || l.queue.Len() == 0 && !l.inbox.Pending()) {
 				return l.runTask
 			}
-			if l.due {
+			if l.surplus.Due {
 				l.retireSurplus()
 			}
 			l.turn()

@@ -108,6 +108,14 @@ func (w *WaitList) WakeAll() int {
 	return n
 }
 
+// release wakes all that wait in a list of newWaitList, which is not used any more, and
+// reports whether there were any.
+func (l *Loop) release(w *WaitList) (waited bool) {
+	waited = w.WakeAll() > 0
+	w.Owner, w.last, l.spare = nil, nil, w
+	return waited
+}
+
 // Len counts the tasks in the list.
 func (w *WaitList) Len() int {
 	n := 0
@@ -175,17 +183,14 @@ func (t *Task) park(s *Scope, ctx context.Context, why Reason) error {
 // than a scope of t's own: from the scope of another task, or a context of the
 // standard library, for which a scope is opened that lasts as long as the wait.
 func (t *Task) parkForeign(s *Scope, ctx context.Context) error {
-	if _, own := ctx.(*Scope); own {
-		if s.host != t {
-			s.addForeign(t)
-		}
-		t.scope.loop.transfer(t)
-		return t.outcome()
+	if _, own := ctx.(*Scope); !own {
+		between := &Scope{host: t}
+		between.begin(s.loop, s, ctx)
+		defer between.end()
+		t.worker.under = between
+	} else if s.host != t {
+		s.addForeign(t)
 	}
-	between := &Scope{host: t}
-	between.begin(s.loop, s, ctx)
-	defer between.end()
-	t.worker.under = between
 	t.scope.loop.transfer(t)
 	return t.outcome()
 }

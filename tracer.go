@@ -5,15 +5,14 @@ package rondo
 
 import (
 	"cmp"
-	"context"
 	"runtime/debug"
-	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/stacks"
 	"github.com/rondo-go/rondo/internal/timeline"
 	"github.com/rondo-go/rondo/internal/watchdog"
 )
@@ -88,27 +87,7 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 		l.observer = all
 	}
 	if r.ProfileLabels {
-		l.label = labels(l.name)
-	}
-}
-
-// labels returns a function that labels the calling goroutine for a task of the loop
-// with the given name, and takes the labels off for a nil task. A task stays on its
-// goroutine, and labels on theirs, so there is nothing to do at a switch.
-func labels(loop string) func(t *Task) {
-	known := make(map[uintptr]context.Context) // by the function
-	return func(t *Task) {
-		if t == nil {
-			pprof.SetGoroutineLabels(context.Background())
-			return
-		}
-		at := t.entry()
-		labelled := known[at]
-		if labelled == nil {
-			labelled = pprof.WithLabels(context.Background(), pprof.Labels("loop", loop, "task", t.function()))
-			known[at] = labelled
-		}
-		pprof.SetGoroutineLabels(labelled)
+		l.label = stacks.Labels(l.name)
 	}
 }
 
