@@ -4,6 +4,7 @@ package rondo
 // reads: nothing here changes what a task does.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -203,10 +204,15 @@ func (t *Task) inWords() waits.Task {
 
 // Name returns the name that SetName gave, or "task-N".
 func (t *Task) Name() string {
-	if t.extra != nil && t.extra.name != nil && *t.extra.name != "" {
-		return *t.extra.name
+	return cmp.Or(t.givenName(), "task-"+strconv.FormatUint(t.id, 10))
+}
+
+// givenName returns the name that the task was given, or "".
+func (t *Task) givenName() string {
+	if t.extra == nil || t.extra.name == nil {
+		return ""
 	}
-	return "task-" + strconv.FormatUint(t.id, 10)
+	return *t.extra.name
 }
 
 // SetName names the task, for people who look at it.

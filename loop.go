@@ -35,10 +35,14 @@ import (
 	"github.com/rondo-go/rondo/internal/timers"
 )
 
-// yieldEvery is how long a busy loop keeps its processor while other
-// goroutines work for it: with one processor they would wait for the runtime's
-// preemption otherwise, 10 ms or more.
-const yieldEvery = 50 * time.Microsecond
+// A busy loop yields its processor after yieldEvery, and after helpEvery while other
+// goroutines work for it. With one processor they, and the garbage collector, would
+// wait for the runtime's preemption otherwise, 10 ms or more; and until a collection
+// has ended each pointer that is written costs more (TestYieldCPU).
+const (
+	yieldEvery = 200 * time.Microsecond
+	helpEvery  = 50 * time.Microsecond
+)
 
 // A Loop runs the tasks of one Run, one at a time. It lives from the start of
 // Run to its end. Its methods may be called only by its own tasks and callbacks,
@@ -185,14 +189,19 @@ func (l *Loop) fire() {
 	}
 }
 
-// yieldCPU gives the processor to other goroutines for a moment if some of them
-// work for this loop and it has been busy for a while.
+// yieldCPU gives the processor to other goroutines for a moment if the loop has been
+// busy for a while. Those that do not work for it get no more time than it has itself.
 func (l *Loop) yieldCPU() {
-	if l.helpers > 0 && l.now-l.yielded >= int64(yieldEvery) {
-		runtime.Gosched()
-		l.now = l.driver.Now()
-		l.yielded = l.now
+	every := max(int64(yieldEvery), l.away)
+	if l.helpers > 0 {
+		every = int64(helpEvery)
 	}
+	if l.now-l.yielded < every {
+		return
+	}
+	runtime.Gosched()
+	l.yielded = l.driver.Now()
+	l.away, l.now = l.yielded-l.now, l.yielded
 }
 
 // call runs a callback. A panic in it is the program's, not that of the task on

@@ -20,6 +20,7 @@ type clock struct {
 	started int64 // when Run began
 	epoch   int64 // see driver.Epoch
 	yielded int64 // when the processor was given to others last
+	away    int64 // for how long
 	asleep  bool  // the loop waits for events; read by the watchdog
 }
 

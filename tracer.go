@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/gid"
@@ -62,7 +61,7 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 	traced := &tracers{loop: l}
 	if line != nil {
 		line.Begin(l.name, l.driver.Time(l.driver.Now()))
-		traced.all = append(traced.all, drawing(timeline.Drawing(line, draw)))
+		traced.all = append(traced.all, drawing(timeline.Drawing(line, describe)))
 		l.stops = append(l.stops, func() {
 			if err := line.Close(); err != nil {
 				l.notice(TaskInfo{Name: "RONDO_TRACE", Loop: l.name}, wrap("the timeline is not complete", err))
@@ -70,7 +69,7 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 		})
 	}
 	if r.Debug {
-		traced.all = append(traced.all, drawing(timeline.ExecutionTrace(draw)))
+		traced.all = append(traced.all, drawing(timeline.ExecutionTrace(describe)))
 	}
 	if r.Tracer != nil {
 		traced.all = append(traced.all, r.Tracer)
@@ -99,30 +98,9 @@ func drawing(h timeline.Hooks[*Task]) *Tracer {
 	}
 }
 
-// A drawn task is a Task for package timeline.
-type drawn Task
-
-func draw(t *Task) timeline.Task {
-	if t == nil {
-		return nil
-	}
-	return (*drawn)(t)
-}
-
-func (t *drawn) ID() uint64     { return t.id }
-func (t *drawn) Parent() uint64 { return t.parent }
-
-func (t *drawn) Labels() (line, step string) {
-	if t.extra != nil && t.extra.name != nil && *t.extra.name != "" {
-		return *t.extra.name, *t.extra.name
-	}
-	function := t.Function()
-	return (*Task)(t).Name() + " " + function, function
-}
-
-func (t *drawn) Function() string {
-	function := (*Task)(t).function()
-	return function[strings.LastIndexByte(function, '/')+1:]
+// describe is for package timeline.
+func describe(t *Task) timeline.Description {
+	return timeline.Description{Parent: t.parent, Name: t.Name(), Named: t.givenName() != "", Function: t.function()}
 }
 
 // startWatchdog starts the watch on steps that take too long. In a simulation steps
