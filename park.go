@@ -268,13 +268,16 @@ func (t *Task) yield() {
 	l.transfer(t)
 }
 
+// runs reports whether the caller is the task whose body runs in s. That is the usual
+// case, and quicker to find out than whether the caller is on the loop.
+func (s *Scope) runs() bool { return s.host.gid == gid.ID() && s.loop.current == s.host }
+
 // enter opens every function that takes a ctx and may suspend: it finds the
 // scope that ctx names and the task that calls, and fails with the cause if the
 // scope is cancelled.
 func enter(ctx context.Context) (*Scope, *Task, error) {
 	s, ok := ctx.(*Scope)
-	if ok && s.host.gid == gid.ID() && s.loop.current == s.host && s.cancelled() == nil {
-		// The usual case: the task itself, with the ctx of a scope that it is in.
+	if ok && s.runs() && s.cancelled() == nil {
 		return s, s.host, nil
 	}
 	if s = scopeOf(ctx); s == nil {

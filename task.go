@@ -194,6 +194,9 @@ func (t *Task) onDone(h *Handle) (stop func() bool) {
 // Current returns the running task, or nil if the caller is not in one: ctx does
 // not come from Run, or the caller is a callback or another goroutine.
 func Current(ctx context.Context) *Task {
+	if s, ok := ctx.(*Scope); ok && s.runs() {
+		return s.host
+	}
 	s := scopeOf(ctx)
 	if s == nil || !s.loop.inside() {
 		return nil
