@@ -17,17 +17,17 @@ import (
 // belongs to a loop. Make one with NewFuture, Async or Submit.
 type Future[T any] struct {
 	loop      *Loop
-	waiters   *WaitList  // nil until there is one; touched on the loop only
-	mu        sync.Mutex // guards the rest
-	task      *Task
-	submitted bool           // by Submit: the task comes
+	waiters   *WaitList      // nil until there is one; touched on the loop only
+	mu        sync.Mutex     // guards the rest
+	task      *Task          // written on the loop, which reads it without the lock
 	cancel    *cancelRequest // of a Future whose task has not come
+	submitted bool           // by Submit: the task comes
 	done      bool
+	exposed   int32 // how many of calls keep the loop from being in deadlock
 	value     T
 	err       error
 	calls     calls         // of OnDone
 	outside   chan struct{} // closed when done; made by the first who waits outside
-	exposed   int           // how many of calls keep the loop from being in deadlock
 }
 
 // NewFuture makes a Future of ctx's loop. It panics if ctx belongs to none.
@@ -148,12 +148,12 @@ func (f *Future[T]) settle(v T, err error) bool {
 
 // wakeAll makes ready, on the loop, what waits for the result.
 func (f *Future[T]) wakeAll(waiting []*Handle) {
-	f.loop.expose(-f.exposed)
+	f.loop.expose(-int(f.exposed))
 	f.exposed = 0
 	if list := f.waiters; list != nil {
 		f.waiters = nil
-		if waited := f.loop.release(list); waited && f.Task() != nil {
-			f.Task().observed = true // so the error need not be kept for OnError meanwhile
+		if waited := f.loop.release(list); waited && f.task != nil {
+			f.task.observed = true // so the error need not be kept for OnError meanwhile
 		}
 	}
 	f.loop.readyAll(waiting)
@@ -234,7 +234,7 @@ func (f *Future[T]) begin() Reason {
 	if f.waiters == nil {
 		f.waiters = f.loop.newWaitList()
 	}
-	own := f.Task()
+	own := f.task
 	if own == nil {
 		f.keepOpen(1)
 		return Reason{What: "future"}
@@ -251,7 +251,7 @@ func (f *Future[T]) end() { f.keepOpen(-1) }
 // keepOpen notes that n more tasks wait for what any goroutine may set. A Future of
 // Submit is not such a one: its task is there, or on its way into the loop.
 func (f *Future[T]) keepOpen(n int) {
-	if !f.submitted && f.Task() == nil {
+	if !f.submitted && f.task == nil {
 		f.loop.expose(n)
 	}
 }
