@@ -28,20 +28,10 @@ package rondo
 // there must never be one: other goroutines come in only through border.go.
 
 import (
-	"runtime"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/timers"
-)
-
-// A busy loop yields its processor after yieldEvery, and after helpEvery while other
-// goroutines work for it. With one processor they, and the garbage collector, would
-// wait for the runtime's preemption otherwise, 10 ms or more; and until a collection
-// has ended each pointer that is written costs more (TestYieldCPU).
-const (
-	yieldEvery = 200 * time.Microsecond
-	helpEvery  = 50 * time.Microsecond
 )
 
 // A Loop runs the tasks of one Run, one at a time. It lives from the start of
@@ -187,21 +177,6 @@ func (l *Loop) fire() {
 		l.timers.Remove(1)
 		l.queue.Add(entry{call: call})
 	}
-}
-
-// yieldCPU gives the processor to other goroutines for a moment if the loop has been
-// busy for a while. Those that do not work for it get no more time than it has itself.
-func (l *Loop) yieldCPU() {
-	every := max(int64(yieldEvery), l.away)
-	if l.helpers > 0 {
-		every = int64(helpEvery)
-	}
-	if l.now-l.yielded < every {
-		return
-	}
-	runtime.Gosched()
-	l.yielded = l.driver.Now()
-	l.away, l.now = l.yielded-l.now, l.yielded
 }
 
 // call runs a callback. A panic in it is the program's, not that of the task on
