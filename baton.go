@@ -78,7 +78,7 @@ func (l *Loop) enter(nx *Task, fromRun bool) *slot {
 	}
 	w := nx.worker
 	s := w.at
-	if end := s.born; l.surplus > 0 && direct && end.job == nil && end.at != nil {
+	if end := s.born; l.surplus.N > 0 && direct && end.job == nil && end.at != nil {
 		// That worker is idle. It ends on the way to nx: the runtime runs it, then nx.
 		l.retire(end)
 		s, end.at = end.at, nil

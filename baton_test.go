@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/rondo-go/rondo/internal/surplus"
 )
 
 // placement returns where each goroutine of a loop is parked. It is the model of
@@ -179,22 +181,22 @@ func retireSome(t *testing.T, l *Loop, rnd *rand.Rand) {
 	}
 	idle := len(l.idle)
 	want := rnd.IntN(idle + 1)
-	l.surplus = want
+	l.surplus.N = want
 	l.retireSurplus()
-	if got := idle - len(l.idle); got != want-l.surplus || l.stuck != l.surplus {
-		t.Fatalf("%d of %d idle workers ended, %d of %d are still surplus", got, idle, l.surplus, want)
+	if got := idle - len(l.idle); got != want-l.surplus.N || l.surplus.Stuck != l.surplus.N {
+		t.Fatalf("%d of %d idle workers ended, %d of %d are still surplus", got, idle, l.surplus.N, want)
 	}
-	l.surplus = 0
+	l.surplus.N = 0
 	at := placement(t, l)
 	if len(at) != l.workers {
 		t.Fatalf("%d goroutines are parked in %d slots", len(at), l.workers)
 	}
-	if l.stuck == 0 {
+	if l.surplus.Stuck == 0 {
 		return
 	}
 	for _, w := range l.idle {
 		if who := at[&w.home]; who == "an idle worker" || who == "Run" {
-			t.Fatalf("%d workers are still surplus, and the slot of one's birth has %s", l.stuck, who)
+			t.Fatalf("%d workers are still surplus, and the slot of one's birth has %s", l.surplus.Stuck, who)
 		}
 	}
 }
@@ -204,7 +206,7 @@ func retireSome(t *testing.T, l *Loop, rnd *rand.Rand) {
 func TestSurplus(t *testing.T) {
 	err := Run(context.Background(), func(ctx context.Context) error {
 		l := scopeOf(ctx).loop
-		const burst = 5 * idleMin
+		const burst = 5 * surplus.Keep
 		var gate Event
 		err := Group(ctx, func(g *Scope) error {
 			for range burst {
@@ -223,11 +225,11 @@ func TestSurplus(t *testing.T) {
 		}
 		// This is as if so much time had passed that they were found idle once, and
 		// it were nearly time to look again.
-		l.idleSince = l.now - idleFor
+		l.surplus.Since = l.now - surplus.After
 		l.lookForSurplus()
-		l.surplus, l.due = 0, false
-		l.idleSince = l.now - idleFor + int64(time.Millisecond)
-		turns, sleeps, want := l.stats.Turns, uint64(0), idleMin+2
+		l.surplus.Clear()
+		l.surplus.Since = l.now - surplus.After + int64(time.Millisecond)
+		turns, sleeps, want := l.stats.Turns, uint64(0), surplus.Keep+2
 		for ; l.workers > want && sleeps < 500; sleeps++ { // on a busy machine one may be over before it has begun
 			if err := Sleep(ctx, 20*time.Millisecond); err != nil {
 				return err

@@ -20,13 +20,6 @@ import (
 // does not end then.
 const deadlockAfter = int64(time.Second)
 
-// stillness is what a loop knows of a time in which nothing known can wake it.
-type stillness struct {
-	since int64  // the clock when it began
-	steps uint64 // the loop's steps at that time; another number: it is over
-	said  bool
-}
-
 // nothingCanWake is called before the loop sleeps, when nothing known can wake it.
 // It returns until when to sleep, or an instant that has passed if tasks are ready
 // now.
@@ -35,24 +28,18 @@ func (l *Loop) nothingCanWake() (until int64) {
 		l.deadlock()
 		return -1
 	}
-	now := l.readClock()
-	if s := &l.still; s.since == 0 || s.steps != l.steps {
-		*s = stillness{since: now, steps: l.steps}
-	}
-	patience, ends := int64(l.runner.EndDeadlock), l.runner.EndDeadlock > 0
+	limit, ends := int64(l.runner.EndDeadlock), l.runner.EndDeadlock > 0
 	if !ends {
-		patience = deadlockAfter
+		limit = deadlockAfter
 	}
+	long, until := l.still.Long(l.readClock(), l.steps, limit)
 	switch {
-	case l.still.said:
-		return never
-	case now-l.still.since < patience:
-		return l.still.since + patience
+	case !long:
+		return until
 	case ends:
 		l.deadlock()
 		return -1
 	}
-	l.still.said = true
 	slog.Warn("rondo: nothing can run, and nothing known can wake the loop; set Runner.EndDeadlock to end it then",
 		"loop", l.name, "tasks", l.describeWaits())
 	return never

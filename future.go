@@ -7,7 +7,6 @@ package rondo
 import (
 	"cmp"
 	"context"
-	"iter"
 	"reflect"
 	"sync"
 
@@ -18,17 +17,17 @@ import (
 // belongs to a loop. Make one with NewFuture, Async or Submit.
 type Future[T any] struct {
 	loop      *Loop
-	waiters   WaitList
-	mu        sync.Mutex // guards the rest
-	task      *Task
-	submitted bool           // by Submit: the task comes
+	waiters   *WaitList      // nil until there is one; touched on the loop only
+	mu        sync.Mutex     // guards the rest
+	task      *Task          // written on the loop, which reads it without the lock
 	cancel    *cancelRequest // of a Future whose task has not come
+	submitted bool           // by Submit: the task comes
 	done      bool
+	exposed   int32 // how many of calls keep the loop from being in deadlock
 	value     T
 	err       error
 	calls     calls         // of OnDone
 	outside   chan struct{} // closed when done; made by the first who waits outside
-	exposed   int           // how many of calls keep the loop from being in deadlock
 }
 
 // NewFuture makes a Future of ctx's loop. It panics if ctx belongs to none.
@@ -44,25 +43,41 @@ func Async[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) 
 	s := mustHaveLoop(ctx)
 	s.loop.mustBeInside("Async")
 	mustNotBeNil(fn == nil)
-	f := &Future[T]{loop: s.loop}
-	f.run(s.owner(), ctx, fn)
-	return f
+	a := &async[T]{future: Future[T]{loop: s.loop}, fn: fn}
+	a.start(s.owner(), ctx)
+	return &a.future
 }
 
-// run starts fn in a task whose end sets f.
-func (f *Future[T]) run(owner *Scope, ctx context.Context, fn func(ctx context.Context) (T, error)) {
-	var value T
-	t := f.loop.spawn(owner, ctx, func(ctx context.Context) (err error) {
-		value, err = fn(ctx)
+// An async is a task with the Future of its result, in one allocation.
+type async[T any] struct {
+	future Future[T]
+	task   Task
+	extra  taskExtra
+	fn     func(ctx context.Context) (T, error)
+	value  T // what fn has returned
+}
+
+// start starts the task.
+func (a *async[T]) start(owner *Scope, ctx context.Context) {
+	f, t := &a.future, &a.task
+	a.extra.entry, a.extra.onEnd, t.extra = reflect.ValueOf(a.fn).Pointer(), a, &a.extra
+	f.loop.newTask(t, owner, ctx, func(ctx context.Context) (err error) {
+		a.value, err = a.fn(ctx)
 		return err
-	}, reflect.ValueOf(fn).Pointer())
-	t.ensureExtra().onEnd = func(err error) { f.settle(value, err) }
+	})
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.task = t
 	if f.cancel != nil {
 		t.Cancel(f.cancel.cause)
 	}
+	f.mu.Unlock()
+	f.loop.start(t)
+}
+
+// complete makes what fn has returned the result.
+func (a *async[T]) complete(err error) {
+	a.fn = nil
+	a.future.settle(a.value, err)
 }
 
 // A cancelRequest is a Cancel that came before there was a task.
@@ -133,10 +148,13 @@ func (f *Future[T]) settle(v T, err error) bool {
 
 // wakeAll makes ready, on the loop, what waits for the result.
 func (f *Future[T]) wakeAll(waiting []*Handle) {
-	f.loop.expose(-f.exposed)
+	f.loop.expose(-int(f.exposed))
 	f.exposed = 0
-	if n, own := f.waiters.WakeAll(), f.Task(); n > 0 && own != nil {
-		own.observed = true // so the error need not be kept for OnError meanwhile
+	if list := f.waiters; list != nil {
+		f.waiters = nil
+		if waited := f.loop.release(list); waited && f.task != nil {
+			f.task.observed = true // so the error need not be kept for OnError meanwhile
+		}
 	}
 	f.loop.readyAll(waiting)
 }
@@ -197,7 +215,8 @@ func (c *futureCase[T]) Try(ctx context.Context, _ any) (bool, error) {
 }
 
 func (c *futureCase[T]) Begin(context.Context) (*WaitList, Reason) {
-	return &c.waiters, (*Future[T])(c).begin()
+	why := (*Future[T])(c).begin()
+	return c.waiters, why
 }
 
 func (c *futureCase[T]) End(_ any, woken bool) error {
@@ -212,7 +231,10 @@ func (c *futureCase[T]) End(_ any, woken bool) error {
 
 // begin notes that a task of the loop is about to wait, and end that it has waited.
 func (f *Future[T]) begin() Reason {
-	own := f.Task()
+	if f.waiters == nil {
+		f.waiters = f.loop.newWaitList()
+	}
+	own := f.task
 	if own == nil {
 		f.keepOpen(1)
 		return Reason{What: "future"}
@@ -229,7 +251,7 @@ func (f *Future[T]) end() { f.keepOpen(-1) }
 // keepOpen notes that n more tasks wait for what any goroutine may set. A Future of
 // Submit is not such a one: its task is there, or on its way into the loop.
 func (f *Future[T]) keepOpen(n int) {
-	if !f.submitted && f.Task() == nil {
+	if !f.submitted && f.task == nil {
 		f.loop.expose(n)
 	}
 }
@@ -336,64 +358,9 @@ func (f *Future[T]) Task() *Task {
 // cancelled as every task's is.
 func Submit[T any](l *Loop, fn func(ctx context.Context) (T, error)) *Future[T] {
 	mustNotBeNil(fn == nil)
-	f := &Future[T]{loop: l, submitted: true}
-	err := l.Post(func() { f.run(&l.root, &l.root, fn) })
-	if err != nil {
-		f.Fail(wrap("Submit", ErrLoopClosed))
+	a := &async[T]{future: Future[T]{loop: l, submitted: true}, fn: fn}
+	if err := l.Post(func() { a.start(&l.root, &l.root) }); err != nil {
+		a.future.Fail(wrap("Submit", ErrLoopClosed))
 	}
-	return f
-}
-
-// AsCompleted ranges over the futures in the order in which they are done, each
-// once, and suspends the task until the next one is. Those that are done when
-// the range begins come first, in the order of the arguments. The range ends
-// after the last one, or when ctx is cancelled, which the caller sees from ctx;
-// it may be left at any time, and the futures go on. They must be of ctx's loop.
-// AsCompleted panics if one of them is nil, and the range if ctx belongs to no
-// loop.
-//
-//go:noinline
-func AsCompleted[T any](ctx context.Context, fs ...*Future[T]) iter.Seq[*Future[T]] {
-	for _, f := range fs {
-		if f == nil {
-			panic("rondo: AsCompleted with a nil Future")
-		}
-	}
-	return func(yield func(*Future[T]) bool) {
-		if err := Check(ctx); err != nil {
-			mustNotBeMisuse(err)
-			return
-		}
-		var done []*Future[T]
-		var list WaitList
-		known := make(map[*Future[T]]bool, len(fs))
-		for _, f := range fs {
-			if known[f] {
-				continue
-			}
-			known[f] = true
-			if f.Done() {
-				done = append(done, f)
-				continue
-			}
-			defer f.onDone(f.loop.direct(func() {
-				done = append(done, f)
-				list.Wake()
-			}))()
-		}
-		for range len(known) {
-			if len(done) > 0 {
-				if Check(ctx) != nil {
-					return
-				}
-			} else if list.Park(ctx, Reason{What: "futures"}) != nil {
-				return
-			}
-			f := done[0]
-			done = done[1:]
-			if !yield(f) {
-				return
-			}
-		}
-	}
+	return &a.future
 }

@@ -71,9 +71,7 @@ func (l *loopDoor) Recovers() bool { return l.runner.Recover }
 
 func (l *loopDoor) Post(fn func()) error { return (*Loop)(l).post(fn) }
 
-func (l *loopDoor) CallAt(instant int64, fn func()) kernel.Timer {
-	return (*Loop)(l).callAt(instant, fn)
-}
+func (l *loopDoor) CallAt(at int64, fn func()) kernel.Timer { return (*Loop)(l).callAt(at, fn) }
 
 func (l *loopDoor) Callback(fn func()) (schedule func()) {
 	h := &Handle{loop: (*Loop)(l)}
@@ -105,6 +103,14 @@ func (t *taskDoor) Check() error {
 	return nil
 }
 
+// allowance is what a task may do between two waits, so that one whose reads and
+// writes always succeed at once does not keep the loop to itself: 16
+// operations, or 256 KiB.
+const (
+	allowance     = 256 << 10
+	operationCost = allowance / 16
+)
+
 func (t *taskDoor) Spend(bytes int) {
 	w := t.worker
 	w.spent += operationCost + uint32(bytes)
@@ -116,7 +122,7 @@ func (t *taskDoor) Spend(bytes int) {
 func (t *taskDoor) Reusable() bool {
 	s, x := &t.scope, t.extra
 	return s.cancelled() == nil && s.extra == nil && s.children.First() == nil && !s.published.Exposed() &&
-		t.joiners.waiting.First() == nil && (x == nil || x.calls.Empty() && x.nested == 0)
+		(t.joiners == nil || t.joiners.Len() == 0) && (x == nil || x.nested == 0 && (x.calls == nil || x.calls.Empty()))
 }
 
 func (t *taskDoor) SetSatisfied(fn func() bool) { (*Task)(t).ensureExtra().satisfied = fn }

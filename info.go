@@ -4,6 +4,7 @@ package rondo
 // reads: nothing here changes what a task does.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -203,10 +204,15 @@ func (t *Task) inWords() waits.Task {
 
 // Name returns the name that SetName gave, or "task-N".
 func (t *Task) Name() string {
-	if t.extra != nil && t.extra.name != nil && *t.extra.name != "" {
-		return *t.extra.name
+	return cmp.Or(t.givenName(), "task-"+strconv.FormatUint(t.id, 10))
+}
+
+// givenName returns the name that the task was given, or "".
+func (t *Task) givenName() string {
+	if t.extra == nil || t.extra.name == nil {
+		return ""
 	}
-	return "task-" + strconv.FormatUint(t.id, 10)
+	return *t.extra.name
 }
 
 // SetName names the task, for people who look at it.
@@ -229,23 +235,25 @@ const (
 	stateDone
 )
 
-func (s state) String() string {
-	return [...]string{"new", "ready", "running", "waiting", "done"}[s]
-}
+func (s state) String() string { return [...]string{"new", "ready", "running", "waiting", "done"}[s] }
 
-// taskExtra is what few tasks have.
+// taskExtra is what some tasks have: those of a server, of Async, and those with a
+// name.
 type taskExtra struct {
-	name       *string         // behind a pointer, so that nobody who looks from outside sees half of it
-	onEnd      func(err error) // called with the task's error at its end; what Async does then
-	entry      uintptr         // the user's function, if fn is one of Rondo's around it
-	site       *stacks.Site    // where the task was started; nil without Debug
-	calls      calls           // of OnDone
+	name       *string // behind a pointer, so that nobody who looks from outside sees half of it
+	entry      uintptr // the user's function, if fn is one of Rondo's around it
+	onEnd      completer
+	site       *stacks.Site // where the task was started; nil without Debug
+	calls      *calls       // of OnDone; nil before the first
 	unobserved *unobservedError
 	passing    *stacks.Passing // the panic of a coroutine on its way to the task; see notePanic
 	satisfied  func() bool     // asked when a cancellation ends the wait: whether it has its value after all
 	nested     int32           // the first of the coroutines nested in it; see callers
 	confined   bool            // see effectiveScope
 }
+
+// A completer is called with the task's error at its end.
+type completer interface{ complete(err error) }
 
 func (t *Task) ensureExtra() *taskExtra {
 	if t.extra == nil {
@@ -261,6 +269,7 @@ type registry struct {
 	lastID   uint64
 	runTask  *Task // stands for the goroutine of Run
 	main     *Task
+	spare    *WaitList // an empty one; see newWaitList
 }
 
 // tasks ranges over the live tasks, the oldest first.

@@ -41,14 +41,31 @@ func (t *Task) Wait(ctx context.Context) error {
 		panic("rondo: Task.Wait of the task itself, which would never end: return, or wait in another task")
 	}
 	if t.state != stateDone {
-		t.joiners.Owner = t
-		t.joiners.push(me)
+		t.joinerList().push(me)
 		if err := me.park(s, ctx, Reason{What: "task", On: t.id}); err != nil {
 			return err
 		}
 	}
 	t.observe()
 	return t.err
+}
+
+// joinerList returns the list of those that wait for t, which has not ended.
+func (t *Task) joinerList() *WaitList {
+	if t.joiners == nil {
+		t.joiners = t.scope.loop.newWaitList()
+		t.joiners.Owner = t
+	}
+	return t.joiners
+}
+
+// newWaitList returns an empty list. The loop keeps one that is used again and again.
+func (l *Loop) newWaitList() *WaitList {
+	list := l.spare
+	if l.spare = nil; list == nil {
+		list = new(WaitList)
+	}
+	return list
 }
 
 func (t *Task) whenDone(fn func()) (stop func() bool) {
@@ -217,8 +234,7 @@ func (c *taskCase) Try(ctx context.Context, _ any) (bool, error) {
 }
 
 func (c *taskCase) Begin(context.Context) (*WaitList, Reason) {
-	c.joiners.Owner = (*Task)(c)
-	return &c.joiners, Reason{What: "task", On: c.id}
+	return (*Task)(c).joinerList(), Reason{What: "task", On: c.id}
 }
 
 func (c *taskCase) End(_ any, woken bool) error {

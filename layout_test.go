@@ -131,3 +131,16 @@ func is(t reflect.Type, what string) bool {
 	}
 	return t.Kind().String() == what || strings.ReplaceAll(t.String(), "rondo.", "") == what
 }
+
+// TestRecordSizes: a program may have a million tasks, and the sizes are those of the
+// allocator, for processors of 64 bits. One byte more costs 16, or 32.
+func TestRecordSizes(t *testing.T) {
+	for what, size := range map[string][2]uintptr{
+		"Task":      {unsafe.Sizeof(Task{}), 208},
+		"taskExtra": {unsafe.Sizeof(taskExtra{}), 80},
+	} {
+		if size[0] > size[1] {
+			t.Errorf("%s has %d bytes, want %d at most", what, size[0], size[1])
+		}
+	}
+}

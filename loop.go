@@ -28,17 +28,11 @@ package rondo
 // there must never be one: other goroutines come in only through border.go.
 
 import (
-	"runtime"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/timers"
 )
-
-// yieldEvery is how long a busy loop keeps its processor while other
-// goroutines work for it: with one processor they would wait for the runtime's
-// preemption otherwise, 10 ms or more.
-const yieldEvery = 50 * time.Microsecond
 
 // A Loop runs the tasks of one Run, one at a time. It lives from the start of
 // Run to its end. Its methods may be called only by its own tasks and callbacks,
@@ -94,10 +88,10 @@ func (l *Loop) pick(mayTurn bool) *Task {
 			}
 		}
 		if l.batch == 0 {
-			if !mayTurn && l.runTask.state == stateWaiting && (l.due || l.queue.Len() == 0 && !l.inbox.Pending()) {
+			if !mayTurn && l.runTask.state == stateWaiting && (l.surplus.Due || l.queue.Len() == 0 && !l.inbox.Pending()) {
 				return l.runTask
 			}
-			if l.due {
+			if l.surplus.Due {
 				l.retireSurplus()
 			}
 			l.turn()
@@ -182,16 +176,6 @@ func (l *Loop) fire() {
 		call := first.Call
 		l.timers.Remove(1)
 		l.queue.Add(entry{call: call})
-	}
-}
-
-// yieldCPU gives the processor to other goroutines for a moment if some of them
-// work for this loop and it has been busy for a while.
-func (l *Loop) yieldCPU() {
-	if l.helpers > 0 && l.now-l.yielded >= int64(yieldEvery) {
-		runtime.Gosched()
-		l.now = l.driver.Now()
-		l.yielded = l.now
 	}
 }
 

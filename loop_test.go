@@ -3,6 +3,8 @@ package rondo
 import (
 	"context"
 	"iter"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -171,5 +173,60 @@ func TestNestedCoroutinesDoNotPileUp(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestYieldCPU: a busy loop lets other goroutines run after a while, sooner if they
+// work for it, and no longer than it runs itself.
+func TestYieldCPU(t *testing.T) {
+	err := Run(context.Background(), func(ctx context.Context) error {
+		l := scopeOf(ctx).loop
+		for _, c := range []struct {
+			busy, away time.Duration
+			helpers    int
+			yields     bool
+		}{
+			{yieldEvery - 1, 0, 0, false},
+			{yieldEvery, 0, 0, true},
+			{10 * time.Millisecond, 20 * time.Millisecond, 0, false},
+			{20 * time.Millisecond, 20 * time.Millisecond, 0, true},
+			{helpEvery - 1, 0, 1, false},
+			{helpEvery, 20 * time.Millisecond, 1, true},
+		} {
+			now := l.driver.Now()
+			l.helpers, l.now, l.yielded, l.away = c.helpers, now, now-int64(c.busy), int64(c.away)
+			l.yieldCPU()
+			if yielded := l.yielded >= now; yielded != c.yields {
+				t.Errorf("busy for %v, away for %v, %d helpers: yielded %v", c.busy, c.away, c.helpers, yielded)
+			}
+			l.helpers = 0
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOthersRun: with one processor a loop that is busy lets other goroutines run.
+func TestOthersRun(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	err := Run(context.Background(), func(ctx context.Context) error {
+		l := scopeOf(ctx).loop
+		var ran atomic.Bool
+		goFunc(func() { ran.Store(true) })
+		l.yielded, l.away = l.driver.Now()-int64(yieldEvery), 0
+		for range 2 * pace.Every {
+			if err := Yield(ctx); err != nil {
+				return err
+			}
+		}
+		if !ran.Load() {
+			t.Error("a loop that was busy for longer than yieldEvery has let no other goroutine run")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -108,6 +108,14 @@ func (w *WaitList) WakeAll() int {
 	return n
 }
 
+// release wakes all that wait in a list of newWaitList, which is not used any more, and
+// reports whether there were any.
+func (l *Loop) release(w *WaitList) (waited bool) {
+	waited = w.WakeAll() > 0
+	w.Owner, w.last, l.spare = nil, nil, w
+	return waited
+}
+
 // Len counts the tasks in the list.
 func (w *WaitList) Len() int {
 	n := 0
@@ -175,17 +183,14 @@ func (t *Task) park(s *Scope, ctx context.Context, why Reason) error {
 // than a scope of t's own: from the scope of another task, or a context of the
 // standard library, for which a scope is opened that lasts as long as the wait.
 func (t *Task) parkForeign(s *Scope, ctx context.Context) error {
-	if _, own := ctx.(*Scope); own {
-		if s.host != t {
-			s.addForeign(t)
-		}
-		t.scope.loop.transfer(t)
-		return t.outcome()
+	if _, own := ctx.(*Scope); !own {
+		between := &Scope{host: t}
+		between.begin(s.loop, s, ctx)
+		defer between.end()
+		t.worker.under = between
+	} else if s.host != t {
+		s.addForeign(t)
 	}
-	between := &Scope{host: t}
-	between.begin(s.loop, s, ctx)
-	defer between.end()
-	t.worker.under = between
 	t.scope.loop.transfer(t)
 	return t.outcome()
 }
@@ -263,13 +268,16 @@ func (t *Task) yield() {
 	l.transfer(t)
 }
 
+// runs reports whether the caller is the task whose body runs in s. That is the usual
+// case, and quicker to find out than whether the caller is on the loop.
+func (s *Scope) runs() bool { return s.host.gid == gid.ID() && s.loop.current == s.host }
+
 // enter opens every function that takes a ctx and may suspend: it finds the
 // scope that ctx names and the task that calls, and fails with the cause if the
 // scope is cancelled.
 func enter(ctx context.Context) (*Scope, *Task, error) {
 	s, ok := ctx.(*Scope)
-	if ok && s.host.gid == gid.ID() && s.loop.current == s.host && s.cancelled() == nil {
-		// The usual case: the task itself, with the ctx of a scope that it is in.
+	if ok && s.runs() && s.cancelled() == nil {
 		return s, s.host, nil
 	}
 	if s = scopeOf(ctx); s == nil {

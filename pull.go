@@ -203,7 +203,8 @@ func (p *pull) begin(ctx context.Context, run func(context.Context) error, entry
 		p.over = true
 		return false
 	}
-	p.task = p.loop.newTask(s.owner(), ctx, run, entry)
+	p.task = &Task{extra: &taskExtra{entry: entry}}
+	p.loop.newTask(p.task, s.owner(), ctx, run)
 	p.close, p.what = p.stopSoon, "pull"
 	s.depend(&p.dependant)
 	if p.loop.observer != nil {

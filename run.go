@@ -151,7 +151,7 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) 
 	if l.observer != nil {
 		l.tell(taskStarted, l.main)
 	}
-	l.await(func() bool { return l.main.state == stateDone }, &l.main.joiners)
+	l.await(func() bool { return l.main.state == stateDone }, l.main.joinerList())
 	l.finishTasks()
 	l.close()
 	ended = true

@@ -32,8 +32,8 @@ type entry struct {
 // maxUnstarted is how many tasks that have not started are in the queue at most.
 const maxUnstarted = 64
 
-// start puts t, which has not started, into the queue, or behind it.
-func (l *Loop) start(t *Task) {
+// enqueue puts t, which has not started, into the queue, or behind it.
+func (l *Loop) enqueue(t *Task) {
 	if l.unstarted == maxUnstarted {
 		l.behind.Add(t)
 		return

@@ -240,7 +240,7 @@ func (s *Scope) startHeld() {
 		t := x.held[0]
 		x.held[0] = nil
 		x.held = x.held[1:]
-		s.loop.start(t)
+		s.loop.enqueue(t)
 	}
 }
 

@@ -1,7 +1,7 @@
 package rondo
 
 // This file has Select, which waits for several things at once and takes one of
-// them.
+// them, and AsCompleted, which takes one after the other.
 //
 // The law: a task in a Select is in the list of each case at the same time. A Wake
 // of one of them, a timer or a cancellation takes it off all of them before the
@@ -10,6 +10,7 @@ package rondo
 
 import (
 	"context"
+	"iter"
 	"time"
 )
 
@@ -175,4 +176,58 @@ func (s *selection) end(cases []Case) {
 		}
 	}
 	s.places = s.places[:0]
+}
+
+// AsCompleted ranges over the futures in the order in which they are done, each
+// once, and suspends the task until the next one is. Those that are done when
+// the range begins come first, in the order of the arguments. The range ends
+// after the last one, or when ctx is cancelled, which the caller sees from ctx;
+// it may be left at any time, and the futures go on. They must be of ctx's loop.
+// AsCompleted panics if one of them is nil, and the range if ctx belongs to no
+// loop.
+//
+//go:noinline
+func AsCompleted[T any](ctx context.Context, fs ...*Future[T]) iter.Seq[*Future[T]] {
+	for _, f := range fs {
+		if f == nil {
+			panic("rondo: AsCompleted with a nil Future")
+		}
+	}
+	return func(yield func(*Future[T]) bool) {
+		if err := Check(ctx); err != nil {
+			mustNotBeMisuse(err)
+			return
+		}
+		var done []*Future[T]
+		var list WaitList
+		known := make(map[*Future[T]]bool, len(fs))
+		for _, f := range fs {
+			if known[f] {
+				continue
+			}
+			known[f] = true
+			if f.Done() {
+				done = append(done, f)
+				continue
+			}
+			defer f.onDone(f.loop.direct(func() {
+				done = append(done, f)
+				list.Wake()
+			}))()
+		}
+		for range len(known) {
+			if len(done) > 0 {
+				if Check(ctx) != nil {
+					return
+				}
+			} else if list.Park(ctx, Reason{What: "futures"}) != nil {
+				return
+			}
+			f := done[0]
+			done = done[1:]
+			if !yield(f) {
+				return
+			}
+		}
+	}
 }

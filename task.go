@@ -25,7 +25,7 @@ type Task struct {
 	links   list.Links[Task] // its neighbours among the loop's tasks
 	fn      func(ctx context.Context) error
 	err     error
-	joiners WaitList
+	joiners *WaitList // of those that wait for its end; nil until there is one
 	extra   *taskExtra
 	id      uint64
 	parent  uint64
@@ -56,28 +56,37 @@ func (s *Scope) Go(fn func(ctx context.Context) error) *Task {
 // spawn makes a task and puts it into the queue. If fn stands for a function of
 // the user's, user is that one's entry.
 func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr) *Task {
-	t := l.newTask(owner, ctx, fn, user)
-	if x := owner.extra; x != nil && x.limit > 0 {
+	t := new(Task)
+	if user != 0 {
+		t.ensureExtra().entry = user
+	}
+	l.newTask(t, owner, ctx, fn)
+	l.start(t)
+	return t
+}
+
+// start puts t into the queue, unless its owner has a limit that holds it back.
+func (l *Loop) start(t *Task) {
+	if x := t.owner.extra; x != nil && x.limit > 0 {
 		x.held = append(x.held, t)
-		owner.startHeld()
+		t.owner.startHeld()
 	} else {
-		l.start(t)
+		l.enqueue(t)
 	}
 	if l.observer != nil {
 		l.tell(taskStarted, t) // last, because a hook may call Goexit
 	}
-	return t
 }
 
-// newTask makes a task that its owner answers for. Its ctx descends from the one
+// newTask makes t a task that its owner answers for. Its ctx descends from the one
 // given.
-func (l *Loop) newTask(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr) *Task {
+func (l *Loop) newTask(t *Task, owner *Scope, ctx context.Context, fn func(ctx context.Context) error) {
 	mustNotBeNil(fn == nil)
 	if owner.closed {
 		panic("rondo: Go in a scope that has ended: call it before the Group, Timeout, Shield or task of the scope returns")
 	}
 	l.lastID++
-	t := &Task{fn: fn, id: l.lastID, born: l.now}
+	t.fn, t.id, t.born = fn, l.lastID, l.now
 	if l.current != nil {
 		t.parent = l.current.id
 	}
@@ -87,10 +96,6 @@ func (l *Loop) newTask(owner *Scope, ctx context.Context, fn func(ctx context.Co
 	owner.tasks++
 	l.live++
 	l.allTasks.Add(t, taskLinks)
-	if user != 0 {
-		t.ensureExtra().entry = user
-	}
-	return t
 }
 
 // finish ends the running task: those that wait for it are made ready, and its
@@ -104,15 +109,17 @@ func (l *Loop) finish(t *Task, err error) {
 	l.allTasks.Remove(t, taskLinks)
 	l.live--
 	l.forgetNested(t)
-	if t.joiners.waiting.First() != nil {
-		t.observed = true
-		t.joiners.WakeAll()
+	if list := t.joiners; list != nil {
+		t.joiners = nil
+		t.observed = l.release(list) || t.observed
 	}
 	if x := t.extra; x != nil {
 		if x.onEnd != nil {
-			x.onEnd(err)
+			x.onEnd.complete(err)
 		}
-		l.readyAll(x.calls.Take())
+		if x.calls != nil {
+			l.readyAll(x.calls.Take())
+		}
 	}
 	own := &t.scope
 	if c := own.cancelled(); c != nil && c.origin == own {
@@ -176,25 +183,23 @@ func (t *Task) onDone(h *Handle) (stop func() bool) {
 		l.queue.Add(entry{call: h})
 		return h.Cancel
 	}
-	c := &t.ensureExtra().calls
-	c.Add(h)
-	return func() bool { return h.Cancel() && c.stopped() }
+	x := t.ensureExtra()
+	if x.calls == nil {
+		x.calls = new(calls)
+	}
+	x.calls.Add(h)
+	return func() bool { return h.Cancel() && x.calls.stopped() }
 }
 
 // Current returns the running task, or nil if the caller is not in one: ctx does
 // not come from Run, or the caller is a callback or another goroutine.
 func Current(ctx context.Context) *Task {
+	if s, ok := ctx.(*Scope); ok && s.runs() {
+		return s.host
+	}
 	s := scopeOf(ctx)
 	if s == nil || !s.loop.inside() {
 		return nil
 	}
 	return s.loop.current
 }
-
-// allowance is what a task may do between two waits, so that one whose reads and
-// writes always succeed at once does not keep the loop to itself: 16
-// operations, or 256 KiB.
-const (
-	allowance     = 256 << 10
-	operationCost = allowance / 16
-)

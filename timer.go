@@ -1,12 +1,14 @@
 package rondo
 
-// This file has the loop's clock, and the callbacks that the loop runs soon or at a
-// time. The timers themselves are in internal/timers.
+// This file has the loop's clock, when a busy loop yields its processor, and the
+// callbacks that the loop runs soon or at a time. The timers themselves are in
+// internal/timers.
 //
 // The law: nothing is measured from an old reading of the clock, or a Sleep could be
 // too short.
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/list"
@@ -20,14 +22,39 @@ type clock struct {
 	started int64 // when Run began
 	epoch   int64 // see driver.Epoch
 	yielded int64 // when the processor was given to others last
+	away    int64 // for how long
 	asleep  bool  // the loop waits for events; read by the watchdog
 }
+
+// A busy loop yields its processor after yieldEvery, and after helpEvery while other
+// goroutines work for it. With one processor they, and the garbage collector, would
+// wait for the runtime's preemption otherwise, 10 ms or more; and until a collection
+// has ended each pointer that is written costs more (TestYieldCPU).
+const (
+	yieldEvery = 200 * time.Microsecond
+	helpEvery  = 50 * time.Microsecond
+)
 
 // A timer is set for the task of a worker, or for a callback.
 type timer = timers.Timer[worker, Handle]
 
 // readClock reads the driver's clock.
 func (l *Loop) readClock() int64 { return l.driver.Now() }
+
+// yieldCPU gives the processor to other goroutines for a moment if the loop has been
+// busy for a while. Those that do not work for it get no more time than it has itself.
+func (l *Loop) yieldCPU() {
+	every := max(int64(yieldEvery), l.away)
+	if l.helpers > 0 {
+		every = int64(helpEvery)
+	}
+	if l.now-l.yielded < every {
+		return
+	}
+	runtime.Gosched()
+	l.yielded = l.driver.Now()
+	l.away, l.now = l.yielded-l.now, l.yielded
+}
 
 // after returns the instant that lies d ahead, or never if there is none.
 func (l *Loop) after(d time.Duration) int64 {

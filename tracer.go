@@ -5,15 +5,13 @@ package rondo
 
 import (
 	"cmp"
-	"context"
 	"runtime/debug"
-	"runtime/pprof"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/stacks"
 	"github.com/rondo-go/rondo/internal/timeline"
 	"github.com/rondo-go/rondo/internal/watchdog"
 )
@@ -63,7 +61,7 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 	traced := &tracers{loop: l}
 	if line != nil {
 		line.Begin(l.name, l.driver.Time(l.driver.Now()))
-		traced.all = append(traced.all, drawing(timeline.Drawing(line, draw)))
+		traced.all = append(traced.all, drawing(timeline.Drawing(line, describe)))
 		l.stops = append(l.stops, func() {
 			if err := line.Close(); err != nil {
 				l.notice(TaskInfo{Name: "RONDO_TRACE", Loop: l.name}, wrap("the timeline is not complete", err))
@@ -71,7 +69,7 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 		})
 	}
 	if r.Debug {
-		traced.all = append(traced.all, drawing(timeline.ExecutionTrace(draw)))
+		traced.all = append(traced.all, drawing(timeline.ExecutionTrace(describe)))
 	}
 	if r.Tracer != nil {
 		traced.all = append(traced.all, r.Tracer)
@@ -88,27 +86,7 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 		l.observer = all
 	}
 	if r.ProfileLabels {
-		l.label = labels(l.name)
-	}
-}
-
-// labels returns a function that labels the calling goroutine for a task of the loop
-// with the given name, and takes the labels off for a nil task. A task stays on its
-// goroutine, and labels on theirs, so there is nothing to do at a switch.
-func labels(loop string) func(t *Task) {
-	known := make(map[uintptr]context.Context) // by the function
-	return func(t *Task) {
-		if t == nil {
-			pprof.SetGoroutineLabels(context.Background())
-			return
-		}
-		at := t.entry()
-		labelled := known[at]
-		if labelled == nil {
-			labelled = pprof.WithLabels(context.Background(), pprof.Labels("loop", loop, "task", t.function()))
-			known[at] = labelled
-		}
-		pprof.SetGoroutineLabels(labelled)
+		l.label = stacks.Labels(l.name)
 	}
 }
 
@@ -120,30 +98,9 @@ func drawing(h timeline.Hooks[*Task]) *Tracer {
 	}
 }
 
-// A drawn task is a Task for package timeline.
-type drawn Task
-
-func draw(t *Task) timeline.Task {
-	if t == nil {
-		return nil
-	}
-	return (*drawn)(t)
-}
-
-func (t *drawn) ID() uint64     { return t.id }
-func (t *drawn) Parent() uint64 { return t.parent }
-
-func (t *drawn) Labels() (line, step string) {
-	if t.extra != nil && t.extra.name != nil && *t.extra.name != "" {
-		return *t.extra.name, *t.extra.name
-	}
-	function := t.Function()
-	return (*Task)(t).Name() + " " + function, function
-}
-
-func (t *drawn) Function() string {
-	function := (*Task)(t).function()
-	return function[strings.LastIndexByte(function, '/')+1:]
+// describe is for package timeline.
+func describe(t *Task) timeline.Description {
+	return timeline.Description{Parent: t.parent, Name: t.Name(), Named: t.givenName() != "", Function: t.function()}
 }
 
 // startWatchdog starts the watch on steps that take too long. In a simulation steps

@@ -26,6 +26,7 @@ import (
 
 	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/stillness"
 )
 
 // ending is what is known of the end of a loop.
@@ -35,7 +36,7 @@ type ending struct {
 	drained    WaitList                   // Run, waiting for the last task
 	late       func()                     // tells the watchdog that the end has begun; nil without one
 	onStill    func() (until int64)       // called when nothing known can wake the loop; see deadlock.go
-	still      stillness
+	still      stillness.Time
 	stops      []func() // what ends the observers
 }
 
@@ -90,7 +91,7 @@ func (l *Loop) noteGoexit() {
 	if !l.fault.any() {
 		l.fault.goexit = true
 	}
-	l.surplus, l.due = 0, false
+	l.surplus.Clear()
 	l.cancelAll(errGoexit)
 }
 

@@ -11,10 +11,10 @@ package rondo
 
 import (
 	"iter"
-	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/surplus"
 )
 
 // A worker is a goroutine that runs tasks. What a task needs only from its start to
@@ -52,18 +52,12 @@ type pool struct {
 	workers  int   // all of them
 	nextTask *Task // runs when the task that ends has ended, past the queue; see Pull
 
-	// How many are idle for long, so that a burst of tasks does not leave its
-	// stacks behind for ever.
-	leastIdle int   // the fewest that were idle at once since
-	idleSince int64 // the clock when that was begun anew
-	surplus   int   // how many are to be retired
-	stuck     int   // how many of them could not be when it was last tried
-	due       bool  // the goroutine of Run is to try
-	retiring  bool  // it does
+	surplus  surplus.Count // how many idle ones are too many
+	retiring bool          // the goroutine of Run retires them
 
-	label    func(t *Task) // labels the calling goroutine for t, or for none; nil without ProfileLabels
-	runSlot  *slot         // with direct false: where the goroutine of Run is parked
-	nextSlot *slot         // with direct false: the one it goes to next
+	label    func(entry uintptr) // labels the calling goroutine for a function; nil without ProfileLabels
+	runSlot  *slot               // with direct false: where the goroutine of Run is parked
+	nextSlot *slot               // with direct false: the one it goes to next
 }
 
 // assign gives nx, which has not started, to an idle worker. There it is parked
@@ -91,7 +85,7 @@ func (p *pool) idleWorker() *worker {
 	w := p.idle[n-1]
 	p.idle[n-1] = nil
 	p.idle = p.idle[:n-1]
-	p.leastIdle = min(p.leastIdle, n-1)
+	p.surplus.Idle(n - 1)
 	return w
 }
 
@@ -197,7 +191,7 @@ func (w *worker) arrive() {
 	w.job.gid = w.id
 	w.loop.arrive(w.job)
 	if label := w.loop.label; label != nil {
-		label(w.job)
+		label(w.job.entry())
 	}
 }
 
@@ -209,38 +203,28 @@ func (w *worker) finish(err error) {
 		w.job.leaveOwn()
 	}
 	if label := w.loop.label; label != nil {
-		label(nil)
+		label(0)
 	}
 	w.loop.finish(w.job, err)
 }
-
-// Workers that were idle throughout idleFor are retired, but for idleMin of them.
-const (
-	idleFor = int64(5 * time.Second)
-	idleMin = 256
-)
 
 // lookForSurplus sets how many workers are to be retired, when it is time for that.
 func (l *Loop) lookForSurplus() {
 	if l.fault.any() {
 		// One of them may carry a Goexit, which it would hand on to the goroutine
 		// that runs after it. The end of the loop is near, and sees to all.
-		l.surplus, l.due = 0, false
+		l.surplus.Clear()
 		return
 	}
-	if l.now-l.idleSince < idleFor {
-		return
-	}
-	l.surplus = max(0, l.leastIdle-idleMin)
-	l.due, l.stuck, l.leastIdle, l.idleSince = l.surplus > 0, 0, len(l.idle), l.now
+	l.surplus.Look(l.now, len(l.idle))
 }
 
 // lookAt returns when a loop that sleeps looks for surplus workers.
 func (l *Loop) lookAt() int64 {
-	if l.virtual || l.fault.any() || len(l.idle) <= idleMin+l.stuck {
+	if l.virtual || l.fault.any() {
 		return driver.Forever
 	}
-	return l.idleSince + idleFor
+	return l.surplus.At(len(l.idle))
 }
 
 // retireSurplus retires surplus workers, on the goroutine of Run. That swaps into
@@ -248,12 +232,12 @@ func (l *Loop) lookAt() int64 {
 // slot of its birth runs. If that is idle too, it also ends, and so on, until one
 // comes up that must not end: it swaps with Run, and is idle in Run's place.
 func (l *Loop) retireSurplus() {
-	l.due, l.retiring = false, true
+	l.surplus.Due, l.retiring = false, true
 	run := l.runTask.worker
 	for _, w := range l.idle {
 		w.at.born.after = w
 	}
-	for i := 0; i < len(l.idle) && l.surplus > 0; {
+	for i := 0; i < len(l.idle) && l.surplus.N > 0; {
 		w := l.idle[i]
 		if w.after == nil {
 			i++
@@ -267,7 +251,7 @@ func (l *Loop) retireSurplus() {
 	for _, w := range l.idle {
 		w.at.born.after = nil
 	}
-	l.retiring, l.stuck = false, l.surplus
+	l.retiring, l.surplus.Stuck = false, l.surplus.N
 }
 
 // ends reports whether w, which was woken without a job, is to end. If it is not,
@@ -278,7 +262,7 @@ func (w *worker) ends() bool {
 		if !l.retiring {
 			return true
 		}
-		if w.after != nil && l.surplus > 0 {
+		if w.after != nil && l.surplus.N > 0 {
 			l.retire(w)
 			return true
 		}
@@ -296,8 +280,7 @@ func (p *pool) retire(w *worker) {
 	p.idle[w.index].index = w.index
 	p.idle[n] = nil
 	p.idle = p.idle[:n]
-	p.surplus--
-	p.leastIdle = min(p.leastIdle, n)
+	p.surplus.Retired(n)
 }
 
 // retireAll ends all idle workers. Swapping into the slot where one is parked

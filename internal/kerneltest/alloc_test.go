@@ -60,6 +60,21 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 	})
 }
 
+// TestTaskAllocations: Go makes one object, the Task, and Async two: the Future with
+// the Task, and the function that the worker calls.
+func TestTaskAllocations(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		free(t, "Go", 1, func() {
+			must(rondo.Go(ctx, func(context.Context) error { return nil }).Wait(ctx))
+		})
+		free(t, "Async", 2, func() {
+			_, err := rondo.Async(ctx, func(context.Context) (int, error) { return 1, nil }).Wait(ctx)
+			must(err)
+		})
+		return nil
+	})
+}
+
 // queuesOfOne returns a queue of each kind, with room for one value.
 func queuesOfOne() map[string]*rondo.Queue[int] {
 	return map[string]*rondo.Queue[int]{

@@ -9,13 +9,30 @@ import (
 	"time"
 )
 
-// A Task is what is drawn of a task.
+// A Task is something with a number.
 type Task interface {
+	comparable
 	ID() uint64
-	Parent() uint64              // the number of the task that started it, or 0
-	Labels() (line, step string) // the name of its line, and what its steps are called there
-	Function() string            // the function that it runs, without its package's path
 }
+
+// A Description is what is drawn of a task.
+type Description struct {
+	Parent   uint64 // the number of the task that started it, or 0
+	Name     string // also if it was given none
+	Named    bool   // it was given one
+	Function string // the function that it runs
+}
+
+// labels returns the name of the task's line, and what its steps are called there.
+func (d Description) labels() (line, step string) {
+	if d.Named {
+		return d.Name, d.Name
+	}
+	return d.Name + " " + d.function(), d.function()
+}
+
+// function returns the function without its package's path.
+func (d Description) function() string { return d.Function[strings.LastIndexByte(d.Function, '/')+1:] }
 
 // Hooks are called when something happens to the tasks of a loop, as those of a
 // rondo.Tracer are. T is the type of the tasks.
@@ -42,34 +59,33 @@ func FromEnv() (*Loop, error) {
 	return line, nil
 }
 
-// Drawing returns hooks that write into the timeline. draw returns what is drawn of
-// a task, or nil if there is no task.
-func Drawing[T any](l *Loop, draw func(t T) Task) Hooks[T] {
+// Drawing returns hooks that write into the timeline.
+func Drawing[T Task](l *Loop, describe func(t T) Description) Hooks[T] {
 	return Hooks[T]{
 		Started: func(t T, at time.Time) {
-			d := draw(t)
-			thread, slice := d.Labels()
-			l.Started(d.ID(), thread, slice, d.Parent(), at)
+			d := describe(t)
+			thread, slice := d.labels()
+			l.Started(t.ID(), thread, slice, d.Parent, at)
 		},
 		Stepped: func(t T, at time.Time) {
-			d := draw(t)
-			thread, slice := d.Labels()
-			l.Stepped(d.ID(), thread, slice, at)
+			thread, slice := describe(t).labels()
+			l.Stepped(t.ID(), thread, slice, at)
 		},
-		Parked: func(t T, why string, at time.Time) { l.Parked(draw(t).ID(), why, at) },
+		Parked: func(t T, why string, at time.Time) { l.Parked(t.ID(), why, at) },
 		Woken: func(t, by T, at time.Time) {
+			var none T
 			id := uint64(0)
-			if d := draw(by); d != nil {
-				id = d.ID()
+			if by != none {
+				id = by.ID()
 			}
-			l.Woken(draw(t).ID(), id, at)
+			l.Woken(t.ID(), id, at)
 		},
 		Ended: func(t T, err error, at time.Time) {
 			failure := ""
 			if err != nil {
 				failure, _, _ = strings.Cut(err.Error(), "\n")
 			}
-			l.Ended(draw(t).ID(), failure, at)
+			l.Ended(t.ID(), failure, at)
 		},
 		Called: l.Called,
 	}
@@ -86,39 +102,38 @@ type traced struct {
 // runtime/trace, while one is being taken. Each task is a user-defined task there, of
 // the type that its function names, so that go tool trace groups tasks by function. Its
 // name, and what it waits for, are logged to it, and one region, on its goroutine, lasts
-// from its first step to its end. draw returns what is shown of a task. A region for each step would not do: regions nest by
+// from its first step to its end. A region for each step would not do: regions nest by
 // goroutine, and a step may end while one is open that the task itself began.
-func ExecutionTrace[T any](draw func(t T) Task) Hooks[T] {
+func ExecutionTrace[T Task](describe func(t T) Description) Hooks[T] {
 	live := make(map[uint64]*traced)
 	return Hooks[T]{
 		Started: func(t T, _ time.Time) {
 			if !trace.IsEnabled() {
 				return
 			}
-			d := draw(t)
+			d := describe(t)
 			above := context.Background()
-			if parent := live[d.Parent()]; parent != nil {
+			if parent := live[d.Parent]; parent != nil {
 				above = parent.ctx
 			}
 			x := new(traced)
-			x.ctx, x.task = trace.NewTask(above, d.Function())
-			live[d.ID()] = x
+			x.ctx, x.task = trace.NewTask(above, d.function())
+			live[t.ID()] = x
 		},
 		Stepped: func(t T, _ time.Time) {
-			d := draw(t)
-			if x := live[d.ID()]; x != nil && x.region == nil {
-				name, _ := d.Labels()
-				trace.Log(x.ctx, "task", strings.TrimSuffix(name, " "+d.Function()))
-				x.region = trace.StartRegion(x.ctx, d.Function())
+			if x := live[t.ID()]; x != nil && x.region == nil {
+				d := describe(t)
+				trace.Log(x.ctx, "task", d.Name)
+				x.region = trace.StartRegion(x.ctx, d.function())
 			}
 		},
 		Parked: func(t T, why string, _ time.Time) {
-			if x := live[draw(t).ID()]; x != nil {
+			if x := live[t.ID()]; x != nil {
 				trace.Log(x.ctx, "waits for", why)
 			}
 		},
 		Ended: func(t T, _ error, _ time.Time) {
-			id := draw(t).ID()
+			id := t.ID()
 			x := live[id]
 			if x == nil {
 				return
