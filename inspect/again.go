@@ -17,23 +17,23 @@ const (
 	triesEach = 3
 )
 
-// again reads the tasks that moved once more, each for itself.
+// again reads the tasks of a portion that moved once more, each for itself.
 func (r *reader) again() {
-	left, began := mostAgain, time.Now()
+	began := time.Now()
+	defer func() { r.looked += time.Since(began) }()
 	for i, s := range r.tasks {
 		if !s.info.Moved {
 			continue
 		}
 		for range triesEach {
-			if left == 0 || time.Since(began) > longest {
+			if r.looks == mostAgain || r.looked+time.Since(began) > longest {
 				return
 			}
-			left--
+			r.looks++
 			if one := r.alone(s.addr); one != nil {
 				r.tasks[i] = one
 				break
 			}
-			r.byAddr[s.addr] = s
 		}
 	}
 }
@@ -41,7 +41,7 @@ func (r *reader) again() {
 // alone reads the task at the given address, or returns nil if it moves again.
 func (r *reader) alone(addr uint64) *seen {
 	one := *r
-	one.tasks = nil
+	one.tasks, one.kept, one.data, one.requests, one.places = nil, nil, nil, nil, nil
 	one.readTasks([]uint64{addr}, []uint64{one.one(addr, layout.TaskSize).uint64(layout.TaskWorker)})
 	// After the task: what is nested in it is of the wait that was read, or the task
 	// has run.

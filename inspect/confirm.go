@@ -5,10 +5,10 @@ package inspect
 
 import "github.com/rondo-go/rondo/internal/layout"
 
-// owners returns for each task the number of the one that owns the list in which it
+// ownersOf returns for each task the number of the one that owns the list in which it
 // waits: what holds a lock, or is joined. The number is read with the list, because
 // another task may have taken the owner's place in memory by then.
-func (r *reader) owners(tasks []*seen) []uint64 {
+func (r *reader) ownersOf(tasks []*seen) []uint64 {
 	addrs := make([]uint64, len(tasks))
 	for i, s := range tasks {
 		if s.list.b != nil {
@@ -36,20 +36,16 @@ func (r *reader) confirm() (missed int, moved bool) {
 	// not moved after it was read.
 	r.confirmNames()
 	kept := r.tasks[:0]
-	for from := 0; from < len(r.tasks); from += portion {
-		some := r.tasks[from:min(from+portion, len(r.tasks))]
-		for i, state := range r.compare(some) {
-			s := some[i]
-			if state == gone {
-				missed++
-				delete(r.byAddr, s.addr)
-				continue
-			}
-			kept = append(kept, s)
-			if state == changed {
-				moved = true
-				s.info.forget()
-			}
+	for i, state := range r.compare(r.tasks) {
+		s := r.tasks[i]
+		if state == gone {
+			missed++
+			continue
+		}
+		kept = append(kept, s)
+		if state == changed {
+			moved = true
+			s.info.forget()
 		}
 	}
 	clear(r.tasks[len(kept):])

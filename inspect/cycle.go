@@ -5,21 +5,26 @@ package inspect
 // second look at all of its tasks: if none has moved since it was read, there was a
 // moment in which all of them waited.
 
-import "github.com/rondo-go/rondo/internal/layout"
+import (
+	"maps"
+	"slices"
+
+	"github.com/rondo-go/rondo/internal/layout"
+)
 
 // lasting returns those of the cycles whose tasks all wait as they did when they
 // were read.
-func (r *reader) lasting(cycles [][]uint64) [][]uint64 {
+func (r *reader) lasting(l *Loop, cycles [][]uint64) [][]uint64 {
 	if len(cycles) == 0 {
 		return nil
 	}
-	byID := make(map[uint64]*seen, len(r.tasks))
-	for _, s := range r.tasks {
-		byID[s.info.ID] = s
+	byID := make(map[uint64]*Task, len(l.Tasks))
+	for _, t := range l.Tasks {
+		byID[t.ID] = t
 	}
 	var out [][]uint64
 	for _, cycle := range cycles {
-		tasks := make([]*seen, len(cycle))
+		tasks := make([]*Task, len(cycle))
 		for i, id := range cycle {
 			tasks[i] = byID[id]
 		}
@@ -30,17 +35,35 @@ func (r *reader) lasting(cycles [][]uint64) [][]uint64 {
 	return out
 }
 
-// wait reports whether all of the tasks wait as they did when they were read.
-func (r *reader) wait(tasks []*seen) bool {
+// wait reports whether all of the tasks wait as they did when they were read. The
+// count of switches says that it is still the same wait; only what holds a lock may
+// have changed meanwhile.
+func (r *reader) wait(tasks []*Task) bool {
 	addrs, workers := make([]uint64, len(tasks)), make([]uint64, len(tasks))
-	for i, s := range tasks {
-		addrs[i], workers[i] = s.addr, s.task.uint64(layout.TaskWorker)
+	for i, t := range tasks {
+		if t.Moved {
+			return false
+		}
+		addrs[i] = r.ring.of(t.ID)
 	}
-	again, owned := r.many(addrs, r.size(layout.TaskSize)), r.owned(tasks)
-	for i, w := range r.many(workers, r.size(layout.WorkerSize)) {
-		s, t := tasks[i], again[i]
-		if s.info.Moved || t.b == nil || !r.mine(t) || t.uint64(layout.TaskID) != s.info.ID || t.byte(layout.TaskState) != stateWaiting ||
-			w.b == nil || w.uint64(layout.WorkerJob) != s.addr || s.worker.b == nil || !sameWait(w, s.worker) || !owned[i] {
+	for i, t := range r.many(addrs, r.size(layout.TaskSize)) {
+		if t.b != nil {
+			workers[i] = t.uint64(layout.TaskWorker)
+		}
+	}
+	one := *r
+	one.tasks, one.kept = nil, nil
+	one.readTasks(addrs, workers)
+	if len(one.tasks) != len(tasks) {
+		return false
+	}
+	for i, s := range one.tasks {
+		t := tasks[i]
+		if s.moved || s.worker.b == nil || s.task.uint64(layout.TaskID) != t.ID || s.task.byte(layout.TaskState) != stateWaiting ||
+			s.worker.uint64(layout.WorkerSwitches) != t.Switches {
+			return false
+		}
+		if id, _ := one.awaited(&seen{info: t, worker: s.worker, list: s.list, owner: s.owner}, "").task(); id != t.On && t.What != selecting {
 			return false
 		}
 	}
@@ -51,19 +74,20 @@ func (r *reader) wait(tasks []*seen) bool {
 // connected part of the graph whose edges go from a task to the tasks that it waits
 // for.
 func cycles(l *Loop) [][]uint64 {
-	index := make(map[uint64]int, len(l.Tasks))
-	for i, t := range l.Tasks {
-		index[t.ID] = i
-	}
+	find := l.byID()
 	// needs[i] are the tasks that i waits for: the one that can end its wait, or
-	// all of the group that it wants to leave.
-	needs := make([][]int, len(l.Tasks))
+	// all of the group that it wants to leave. One that needs none is in no cycle.
+	needs := make(map[int][]int)
+	needy := func(t *Task) bool { return t.On != 0 || t.What == "group" }
 	for i, t := range l.Tasks {
-		if j, ok := index[t.On]; ok && t.On != 0 {
+		if !needy(t) {
+			continue
+		}
+		if j, ok := find(t.On); ok && needy(l.Tasks[j]) {
 			needs[i] = append(needs[i], j)
 		}
 		if o := t.Owner; o != nil {
-			if j, ok := index[o.Host]; ok && l.Tasks[j].What == "group" && len(l.Tasks[j].Scopes) == o.Depth {
+			if j, ok := find(o.Host); ok && l.Tasks[j].What == "group" && len(l.Tasks[j].Scopes) == o.Depth {
 				needs[j] = append(needs[j], i)
 			}
 		}
@@ -73,10 +97,10 @@ func cycles(l *Loop) [][]uint64 {
 		open
 		closed
 	)
-	state := make([]int, len(needs))
-	at := make([]int, len(needs)) // the next arrow of each task on the way
+	state := make(map[int]int, len(needs))
+	at := make(map[int]int, len(needs)) // the next arrow of each task on the way
 	var out [][]uint64
-	for start := range needs {
+	for _, start := range slices.Sorted(maps.Keys(needs)) {
 		if state[start] != fresh {
 			continue
 		}
@@ -103,9 +127,7 @@ func cycles(l *Loop) [][]uint64 {
 						break
 					}
 				}
-				for a, b := 0, len(cycle)-1; a < b; a, b = a+1, b-1 {
-					cycle[a], cycle[b] = cycle[b], cycle[a]
-				}
+				slices.Reverse(cycle)
 				out = append(out, cycle)
 			}
 		}

@@ -4,11 +4,9 @@ package inspect
 // scopes that they are in, and what they wait for.
 
 import (
-	"fmt"
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
@@ -29,6 +27,7 @@ func (r *reader) describe(head record) {
 	for _, s := range r.tasks {
 		s.info.ID, s.info.Parent = s.task.uint64(layout.TaskID), s.task.uint64(layout.TaskParent)
 	}
+	r.words = make(map[string]string)
 	r.name()
 	r.readScopes()
 	timers := r.timers(head)
@@ -53,10 +52,19 @@ func (r *reader) describe(head record) {
 		}
 		t.Waiting = labels[i]
 	}
-	// What a task waits for may be another, so all must have their names.
+	// What a task waits for may be another, whose name is needed.
+	waits := make([]awaited, 0, len(r.tasks))
 	for i, s := range r.tasks {
 		if s.info.What != "" {
-			s.info.Waiting = r.waiting(s, labels[i])
+			waits = append(waits, r.awaited(s, labels[i]))
+		}
+	}
+	r.meet(waits)
+	next := 0
+	for _, s := range r.tasks {
+		if s.info.What != "" {
+			s.info.Waiting = r.shared(r.waiting(s, waits[next]))
+			next++
 		}
 	}
 	r.selections()
@@ -65,6 +73,7 @@ func (r *reader) describe(head record) {
 // readScopes reads the scopes that the tasks are in.
 func (r *reader) readScopes() {
 	r.scopes = make(map[uint64]record)
+	defer r.findOwners()
 	var todo []uint64
 	want := func(at uint64) {
 		if _, ok := r.scopes[at]; at != 0 && !ok {
@@ -74,7 +83,7 @@ func (r *reader) readScopes() {
 	}
 	for _, s := range r.tasks {
 		want(s.task.uint64(layout.TaskOwner))
-		if s.worker.b != nil && s.worker.uint64(layout.WorkerInner) != r.own(s) {
+		if s.worker.b != nil && s.worker.uint64(layout.WorkerInner) != r.own(s.addr) {
 			want(s.worker.uint64(layout.WorkerInner))
 		}
 	}
@@ -88,7 +97,7 @@ func (r *reader) readScopes() {
 			r.scopes[addrs[i]] = scope
 			// Above a scope stands another that the same task opened, or the task's own.
 			if scope.b != nil {
-				if host := r.byAddr[scope.uint64(layout.ScopeHost)]; host != nil && scope.uint64(layout.ScopeParent) != r.own(host) {
+				if host := scope.uint64(layout.ScopeHost); r.ring.at(host) != 0 && scope.uint64(layout.ScopeParent) != r.own(host) {
 					want(scope.uint64(layout.ScopeParent))
 				}
 			}
@@ -96,24 +105,44 @@ func (r *reader) readScopes() {
 	}
 }
 
-// own returns the address of a task's own scope.
-func (r *reader) own(s *seen) uint64 { return s.addr + uint64(r.layout.offsets[layout.TaskScope]) }
+// findOwners finds the tasks that have opened the scopes which own tasks. What stands
+// where a task stood when the ring was walked may be another by now, so its number is
+// read again.
+func (r *reader) findOwners() {
+	r.owners = make(map[uint64]*ScopeID)
+	var scopes, hosts []uint64
+	for _, s := range r.tasks {
+		at := s.task.uint64(layout.TaskOwner)
+		if _, known := r.owners[at]; !known {
+			r.owners[at] = nil
+			if scope := r.scopes[at]; scope.b != nil {
+				scopes, hosts = append(scopes, at), append(hosts, scope.uint64(layout.ScopeHost))
+			}
+		}
+	}
+	for i, id := range r.numbers(hosts) {
+		if id != 0 && id == r.ring.at(hosts[i]) {
+			r.owners[scopes[i]] = &ScopeID{id, len(r.opened(hosts[i], scopes[i]))}
+		}
+	}
+}
 
-// opened returns the addresses of the scopes that s has opened and not left, the
-// outermost first, down to the one at the given address.
-func (r *reader) opened(s *seen, inner uint64) []uint64 {
+// own returns the address of the own scope of the task at an address.
+func (r *reader) own(task uint64) uint64 { return task + uint64(r.layout.offsets[layout.TaskScope]) }
+
+// opened returns the addresses of the scopes that the task at an address has opened
+// and not left, the outermost first, down to the one at the address inner.
+func (r *reader) opened(task, inner uint64) []uint64 {
 	var out []uint64
-	for at := inner; at != 0 && at != r.own(s) && len(out) < maxScopes; {
+	for at := inner; at != 0 && at != r.own(task) && len(out) < maxScopes; {
 		scope := r.scopes[at]
-		if scope.b == nil || scope.uint64(layout.ScopeHost) != s.addr {
+		if scope.b == nil || scope.uint64(layout.ScopeHost) != task {
 			break
 		}
 		out = append(out, at)
 		at = scope.uint64(layout.ScopeParent)
 	}
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
-	}
+	slices.Reverse(out)
 	return out
 }
 
@@ -121,15 +150,11 @@ func (r *reader) opened(s *seen, inner uint64) []uint64 {
 func (r *reader) place(s *seen) {
 	t := s.info
 	t.Cancelled = goinspect.Uint64(s.task.b, r.layout.offsets[layout.TaskScope]+r.layout.offsets[layout.ScopeCancellation]) != 0
-	if owner := r.scopes[s.task.uint64(layout.TaskOwner)]; owner.b != nil {
-		if host := r.byAddr[owner.uint64(layout.ScopeHost)]; host != nil {
-			t.Owner = &ScopeID{host.task.uint64(layout.TaskID), len(r.opened(host, s.task.uint64(layout.TaskOwner)))}
-		}
-	}
+	t.Owner = r.owners[s.task.uint64(layout.TaskOwner)]
 	if s.worker.b == nil {
 		return
 	}
-	for _, at := range r.opened(s, s.worker.uint64(layout.WorkerInner)) {
+	for _, at := range r.opened(s.addr, s.worker.uint64(layout.WorkerInner)) {
 		scope := r.scopes[at]
 		out := Scope{Kind: "group", Tasks: int(int32(scope.uint32(layout.ScopeTasks))), Cancelled: scope.uint64(layout.ScopeCancellation) != 0}
 		if scope.byte(layout.ScopeShield) != 0 {
@@ -233,69 +258,4 @@ func (r *reader) address(at, n, port uint64) string {
 		return ""
 	}
 	return net.JoinHostPort(ip.String(), strconv.FormatUint(port&0xffff, 10))
-}
-
-// What the number in a reason is, by its word; of other words that is not known.
-var (
-	ofDescriptor = []string{"read", "write", "accept", "connect"}
-	ofTask       = []string{"task", "next", "pull"}
-)
-
-// waiting says what s waits for.
-func (r *reader) waiting(s *seen, label string) string {
-	t := s.info
-	words := r.words(t, t.What, s.worker.uint64(layout.WorkerOn), s.list, s.owner, label)
-	if t.What == "sleep" && t.Due > 0 {
-		words += " " + short(t.Due)
-	}
-	return words
-}
-
-// words says what t waits for in a list: what and on are the reason, owner is the number
-// of the task that owns the list. The numbers of what it is are noted in t.
-func (r *reader) words(t *Task, what string, on uint64, list record, owner uint64, label string) string {
-	words := []string{what}
-	if label != "" {
-		words = append(words, label)
-	}
-	switch {
-	case owner == 0 && slices.Contains(ofTask, what) && on != 0:
-		t.On = on
-		words = append(words, r.called(on, 0))
-	case owner != 0 && (slices.Contains(ofTask, what) || what == "future"):
-		t.On = owner
-		words = append(words, r.called(owner, list.uint64(layout.ListOwner)))
-	case owner != 0 && owner == t.ID:
-		t.On = owner
-		words = append(words, "held by the task itself: it is not re-entrant")
-	case owner != 0:
-		t.On = owner
-		words = append(words, "held by", r.called(owner, list.uint64(layout.ListOwner)))
-	case on != 0 && slices.Contains(ofDescriptor, what):
-		t.FD = int(on & 0x7fffffff)
-		words = append(words, fmt.Sprintf("fd %d", t.FD))
-	case on != 0 && what == "process":
-		words = append(words, fmt.Sprintf("pid %d", on))
-	case on != 0:
-		words = append(words, strconv.FormatUint(on, 10))
-	}
-	return strings.Join(words, " ")
-}
-
-// called returns the number of a task, with its name if it was read. addr is where
-// the task stands, or 0; another may have stood there before.
-func (r *reader) called(id, addr uint64) string {
-	if o := r.byAddr[addr]; o != nil && o.info.ID == id {
-		return fmt.Sprintf("#%d %s", id, o.info.Name)
-	}
-	if addr == 0 && r.byID == nil {
-		r.byID = make(map[uint64]*seen, len(r.byAddr))
-		for _, s := range r.byAddr {
-			r.byID[s.info.ID] = s
-		}
-	}
-	if o := r.byID[id]; addr == 0 && o != nil {
-		return fmt.Sprintf("#%d %s", id, o.info.Name)
-	}
-	return fmt.Sprintf("#%d", id)
 }

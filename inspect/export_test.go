@@ -14,6 +14,9 @@ func OpenMemory(m goinspect.Memory) (*Target, error) { return open(m, 0, "the im
 // Once has the target take each picture only once, also if it is not exact.
 func (t *Target) Once() { t.retries = 0 }
 
+// Portions has the target read so many tasks at a time.
+func (t *Target) Portions(n int) { t.portion = n }
+
 // Own returns those of the calls on a stack that are the program's.
 func Own(stack []Frame) []Frame { return own(stack) }
 
@@ -40,9 +43,9 @@ func Doing(s goinspect.Stack) (how, advice string) { return doing(s) }
 // given name has its number, and where its count of switches stands.
 func (t *Target) PlaceOf(name string) (number, switches uint64) {
 	loops, _ := t.layouts[0].loops(t.program)
-	r := reader{program: t.program, layout: &t.layouts[0], at: loops[0]}
+	r := reader{program: t.program, layout: &t.layouts[0], at: loops[0], portion: portion}
 	if _, ok := r.once(); ok {
-		for _, s := range r.tasks {
+		for _, s := range r.tasks { // one portion is all of them
 			if s.info.Name == name {
 				number = s.addr + uint64(r.size(layout.TaskID))
 				switches = s.task.uint64(layout.TaskWorker) + uint64(r.size(layout.WorkerSwitches))

@@ -23,13 +23,14 @@ var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
 const refresh = 2 * time.Second
 
 // Bounds on what one request costs the program: how many tasks of each loop are
-// read, shown in a row and written as JSON by default, and how many lines of the
-// tree are shown.
+// read, shown in a row and written as JSON by default, how many lines of the tree are
+// shown, and how long the reading takes.
 const (
 	mostRead  = 100_000
 	mostRows  = 1000
 	mostJSON  = 10_000
 	mostLines = 2000
+	mostTime  = 5 * time.Second
 )
 
 // Handler serves the picture of the calling program. The query says in what form:
@@ -42,7 +43,7 @@ const (
 //	limit=N         N tasks of each loop at most, up to 100,000; by default 1,000 on the page and 10,000 as JSON
 //
 // What a request costs the program is bounded: 100,000 tasks of each loop are read
-// at most, and requests are answered one after the other. It shows what the program
+// at most, in five seconds, and requests are answered one after the other. It shows what the program
 // does, with function names and addresses of peers: expose it to operators only. It
 // is a handler for net/http, on goroutines, and asks nothing of the loops, so it
 // answers when one hangs.
@@ -77,7 +78,7 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 	defer serving.Unlock()
 	q, body := req.URL.Query(), new(bytes.Buffer)
 	metrics := q.Get("format") == "metrics"
-	p, err := snapshot(Options{Stacks: !metrics, MaxTasks: mostRead})
+	p, err := snapshot(Options{Stacks: !metrics, MaxTasks: mostRead, MaxTime: mostTime})
 	if err != nil {
 		return "", nil, err
 	}

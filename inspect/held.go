@@ -5,6 +5,7 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 	}
 	out := &Held{For: l.Lag}
 	var stack goinspect.Stack
-	s := r.byAddr[before.uint64(layout.LoopCurrent)]
+	s := r.current(l, before)
 	if s != nil {
 		out.Task = s.info.ID
 		stack, out.Stack = r.stepOf(goroutine(s.worker), s)
@@ -50,6 +51,22 @@ func (r *reader) held(l *Loop, before, after record) *Held {
 		out.Advice = "what it does cannot be read"
 	}
 	return out
+}
+
+// current returns the task that has the loop, with its worker as it is now; nil if
+// none has.
+func (r *reader) current(l *Loop, head record) *seen {
+	at := head.uint64(layout.LoopCurrent)
+	t := r.one(at, layout.TaskSize)
+	if t.b == nil || !r.mine(t) {
+		return nil
+	}
+	info := &Task{ID: t.uint64(layout.TaskID)} // if it was left out
+	if i := slices.IndexFunc(l.Tasks, func(t *Task) bool { return t.ID == info.ID }); i >= 0 {
+		info = l.Tasks[i]
+	}
+	r.readNested(head, at)
+	return &seen{addr: at, task: t, worker: r.one(t.uint64(layout.TaskWorker), layout.WorkerSize), info: info}
 }
 
 // stopped says that the loop does not turn because its process is stopped.
@@ -115,7 +132,7 @@ func swallows(s goinspect.Stack) string {
 }
 
 // baton returns the stack of the one goroutine of the loop that is not parked in
-// a slot. It reports whether that is the goroutine of Run, asleep in the driver.
+// a slot. It reports whether it is asleep in the driver.
 func (r *reader) baton(head record) (goinspect.Stack, bool) {
 	hub := r.one(head.uint64(layout.LoopRunTask), layout.TaskSize)
 	// Nearly always it is the goroutine of Run, asleep.
@@ -126,19 +143,27 @@ func (r *reader) baton(head record) (goinspect.Stack, bool) {
 	if where(r.framesOf(run.Frames)) != inLoop {
 		return run, false
 	}
-	var gs []goinspect.Goroutine
-	for _, s := range r.tasks {
-		if s.worker.b != nil {
-			gs = append(gs, goroutine(s.worker))
+	for from := 0; from < len(r.ring.workers); from += piece {
+		for _, s := range r.program.Stacks(r.goroutines(from, from+piece)) {
+			if s.State == goinspect.Unknown || s.State == goinspect.Dead || where(r.framesOf(s.Frames)) == inLoop {
+				continue
+			}
+			return s, asleep(s) // A busy loop may fall asleep where a task has asked its driver.
 		}
-	}
-	for _, s := range r.program.Stacks(gs) {
-		if s.State == goinspect.Unknown || s.State == goinspect.Dead || where(r.framesOf(s.Frames)) == inLoop {
-			continue
-		}
-		return s, false
 	}
 	return goinspect.Stack{}, false
+}
+
+// goroutines returns those that run some of the tasks, by their places in the ring.
+func (r *reader) goroutines(from, to int) []goinspect.Goroutine {
+	from, to = min(from, len(r.ring.workers)), min(to, len(r.ring.workers))
+	var gs []goinspect.Goroutine
+	r.each(r.ring.workers[from:to], r.size(layout.WorkerSize), func(i int, w record) {
+		if w.uint64(layout.WorkerJob) == r.ring.addrs[from+i] {
+			gs = append(gs, goroutine(w))
+		}
+	})
+	return gs
 }
 
 // asleep reports whether a stack is in the driver of a loop.

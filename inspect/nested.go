@@ -48,8 +48,8 @@ type nest struct {
 
 // readStacks is step 3.
 func (r *reader) readStacks() {
-	for from := 0; from < len(r.tasks); from += portion {
-		r.readStacksOf(r.tasks[from:min(from+portion, len(r.tasks))])
+	for from := 0; from < len(r.tasks); from += piece {
+		r.readStacksOf(r.tasks[from:min(from+piece, len(r.tasks))])
 	}
 }
 
@@ -201,11 +201,7 @@ func (r *reader) rank(s goinspect.Stack) int {
 // goroutines of the program. It reports whether they are all of them.
 func (r *reader) inner(of goinspect.Goroutine, nested []goinspect.Goroutine) ([]goinspect.Stack, bool) {
 	known := slices.Clone(nested)
-	for _, s := range r.tasks[:min(len(r.tasks), sampled)] {
-		if s.worker.b != nil {
-			known = append(known, goroutine(s.worker)) // A coroutine, too.
-		}
-	}
+	known = append(known, r.goroutines(0, sampled)...) // Coroutines, too.
 	resumed, ok := r.program.Resumed(known)
 	if !ok {
 		return nil, false

@@ -145,7 +145,7 @@ func read(l kernel.Loop, late time.Duration) *Loop {
 		known.offsets[i] = int(at)
 	}
 	r := reader{
-		program: &calling{}, layout: known, at: uint64(reflect.ValueOf(l).Pointer()), inside: true, late: late,
+		program: &calling{}, layout: known, at: uint64(reflect.ValueOf(l).Pointer()), inside: true, late: late, portion: portion,
 		options: Options{Stacks: true},
 	}
 	out, ok := r.once()

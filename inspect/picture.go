@@ -46,8 +46,10 @@ type Loop struct {
 	Exact  bool `json:"exact"`
 	Missed int  `json:"missed,omitempty"`
 	// Omitted counts the tasks that are not in Tasks because a limit or a filter was
-	// given.
+	// given. Short says in words how many of them were not read because a bound on the
+	// picture was exceeded, and which.
 	Omitted int     `json:"omitted,omitempty"`
+	Short   string  `json:"short,omitempty"`
 	Tasks   []*Task `json:"tasks"` // in the order in which they were started
 	// Cycles are tasks that wait for each other, each for the next and the last
 	// for the first.

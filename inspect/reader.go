@@ -4,7 +4,11 @@ package inspect
 // everything:
 //
 //  1. walk the ring of tasks, and check at each that the link back agrees;
-//  2. then read what runs each task, each task again, and what it waits for;
+//
+// then, for one portion of the tasks after the other, so that of a million only what
+// the picture needs is kept:
+//
+//  2. read what runs each task, each task again, and what it waits for;
 //  3. read the stacks;
 //  4. read tasks and workers once more. A task that is still in the ring with the
 //     same number lived throughout, so what was read of it is its own. One whose
@@ -20,6 +24,7 @@ package inspect
 // back to the same place looks the same in everything else.
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -37,15 +42,25 @@ type reader struct {
 	late    time.Duration // for how long the loop has not answered
 	options Options
 	retries int // how often a picture that is not exact is taken again
+	portion int // how many tasks are read, described and confirmed at a time
+
+	budget *budget
 
 	now    int64 // the loop's clock
-	tasks  []*seen
-	byAddr map[uint64]*seen
-	byID   map[uint64]*seen // nil until it is needed
-	scopes map[uint64]record
-	nested map[uint64][]goinspect.Goroutine // those that are nested in a task
+	ring   ring
 	frames map[*goinspect.Frame][]Frame
+	looks  int           // how often tasks that had moved were read again
+	looked time.Duration // how long that took
 
+	// What is known of the tasks of a portion.
+	tasks  []*seen
+	names  map[uint64]string // of tasks for which others wait, by their numbers
+	scopes map[uint64]record
+	owners map[uint64]*ScopeID              // by the address of the scope
+	nested map[uint64][]goinspect.Goroutine // those that are nested in a task
+	words  map[string]string                // texts that several tasks have
+
+	kept     *shelves
 	data     []byte // for each
 	requests []goinspect.Request
 	places   []int
@@ -65,6 +80,12 @@ type program interface {
 // goroutine returns the goroutine of a worker.
 func goroutine(worker record) goinspect.Goroutine {
 	return goinspect.Goroutine{Record: worker.uint64(layout.WorkerG), ID: worker.uint64(layout.WorkerID)}
+}
+
+// shelves have what is read of the tasks of one portion.
+type shelves struct {
+	tasks, workers, lists shelf
+	all                   []seen
 }
 
 // seen is one task as it was read.
@@ -109,36 +130,63 @@ func (r *reader) once() (*Loop, bool) {
 	if !ok {
 		return nil, false
 	}
-	r.byAddr, r.byID, r.frames = make(map[uint64]*seen), nil, make(map[*goinspect.Frame][]Frame)
-	r.readTasks(r.walk(before))
-	// After the tasks: what is nested in one is of the wait that was read, or the task
-	// has run.
-	r.readNested(r.one(r.at, layout.LoopSize), 0)
-	r.describe(before)
-	if r.options.Stacks || len(r.options.StacksOf) > 0 {
-		r.readStacks()
-	}
-	missed, moved := r.confirm()
-	if moved {
-		r.again()
+	r.frames, r.looks, r.looked = make(map[*goinspect.Frame][]Frame), 0, 0
+	all := r.walk(before)
+	tasks := make([]*Task, 0, len(r.ring.addrs))
+	missed, moved := 0, false
+	for from := 0; from < len(r.ring.addrs); from += r.portion {
+		if from > 0 && r.budget.over() {
+			all = false
+			break
+		}
+		to := min(from+r.portion, len(r.ring.addrs))
+		m, v := r.readPortion(r.ring.addrs[from:to], r.ring.workers[from:to])
+		missed, moved = missed+m, moved || v
+		for _, s := range r.tasks {
+			tasks = append(tasks, s.info)
+			r.budget.keep(s.info)
+		}
 	}
 	after, ok := r.head()
 	if !ok {
 		return nil, false
 	}
 	l := r.summary(before, after)
-	l.Missed = missed
-	if n := r.options.MaxTasks; n > 0 && len(r.tasks)+missed >= n {
-		l.Omitted = max(0, l.count(before)-n)
+	l.Tasks, l.Missed = tasks, missed
+	if n := r.options.MaxTasks; !all || n > 0 && len(l.Tasks)+missed >= n {
+		l.Omitted = max(0, l.count(before)-len(l.Tasks)-missed)
 	}
-	l.Exact = missed == 0 && !moved && len(r.tasks)+l.Omitted == l.count(before) &&
+	if !all {
+		l.Short = fmt.Sprintf("%s not read: the picture %s", were(l.Omitted, "task"), r.budget.short)
+	}
+	l.Exact = missed == 0 && !moved && len(l.Tasks)+l.Omitted == l.count(before) &&
 		before.uint64(layout.LoopSteps) == after.uint64(layout.LoopSteps) && before.uint64(layout.LoopSpawned) == after.uint64(layout.LoopSpawned)
-	for _, s := range r.tasks {
-		l.Tasks = append(l.Tasks, s.info)
-	}
-	l.Cycles = r.lasting(cycles(l))
+	l.Cycles = r.lasting(l, cycles(l))
 	l.Held = r.held(l, before, after)
 	return l, true
+}
+
+// readPortion is the steps from 2 on for some of the tasks. It returns how many of
+// them are gone, and whether any ran meanwhile.
+func (r *reader) readPortion(addrs, workers []uint64) (missed int, moved bool) {
+	r.readTasks(addrs, workers)
+	// After the tasks: what is nested in one is of the wait that was read, or the task
+	// has run.
+	head, ok := r.head()
+	if !ok {
+		r.tasks = nil
+		return len(addrs), true
+	}
+	r.readNested(head, 0)
+	r.describe(head)
+	if r.options.Stacks || len(r.options.StacksOf) > 0 {
+		r.readStacks()
+	}
+	missed, moved = r.confirm()
+	if moved {
+		r.again()
+	}
+	return missed, moved
 }
 
 func (l *Loop) count(head record) int { return int(head.uint64(layout.LoopLive)) }
@@ -168,37 +216,50 @@ func (r *reader) one(at uint64, size int) record {
 // many reads records of one size, one for each address; where none is, the record
 // has no bytes.
 func (r *reader) many(addrs []uint64, n int) []record {
-	out := make([]record, len(addrs))
-	requests := make([]goinspect.Request, 0, len(addrs))
-	places := make([]int, 0, len(addrs))
-	data := make([]byte, n*len(addrs))
-	for i, at := range addrs {
-		out[i].layout = r.layout
-		if at != 0 {
-			requests = append(requests, goinspect.Request{Addr: at, Data: data[i*n : (i+1)*n : (i+1)*n]})
-			places = append(places, i)
-		}
-	}
-	r.program.Memory().ReadMany(requests)
-	for i := range requests {
-		if requests[i].OK {
-			out[places[i]].b = requests[i].Data
-		}
-	}
-	return out
+	return r.manyInto(new(shelf), addrs, n)
 }
 
-// portion is how many records are read at a time where they are not kept.
-const portion = 4096
+// A shelf has records, which are gone when others are read into it.
+type shelf struct {
+	records []record
+	data    []byte
+}
+
+func (r *reader) manyInto(s *shelf, addrs []uint64, n int) []record {
+	s.records = slices.Grow(s.records[:0], len(addrs))[:len(addrs)]
+	s.data = slices.Grow(s.data[:0], n*len(addrs))[:n*len(addrs)]
+	r.requests, r.places = r.requests[:0], r.places[:0]
+	for i, at := range addrs {
+		s.records[i] = record{layout: r.layout}
+		if at != 0 {
+			r.requests = append(r.requests, goinspect.Request{Addr: at, Data: s.data[i*n : (i+1)*n : (i+1)*n]})
+			r.places = append(r.places, i)
+		}
+	}
+	r.program.Memory().ReadMany(r.requests)
+	for i := range r.requests {
+		if r.requests[i].OK {
+			s.records[r.places[i]].b = r.requests[i].Data
+		}
+	}
+	return s.records
+}
+
+// portion is a reader's portion, and piece how many records are read at a time where
+// they are not kept.
+const (
+	portion = 1 << 14
+	piece   = 1 << 12
+)
 
 // each reads records as many does, a portion at a time, and calls f for each that is
 // there. The record is gone after that.
 func (r *reader) each(addrs []uint64, n int, f func(i int, t record)) {
-	if len(r.data) < n*portion {
-		r.data = make([]byte, n*portion)
+	if most := n * min(piece, len(addrs)); len(r.data) < most {
+		r.data = make([]byte, most)
 	}
-	for from := 0; from < len(addrs); from += portion {
-		some := addrs[from:min(from+portion, len(addrs))]
+	for from := 0; from < len(addrs); from += piece {
+		some := addrs[from:min(from+piece, len(addrs))]
 		r.requests, r.places = r.requests[:0], r.places[:0]
 		for i, at := range some {
 			if at != 0 {
@@ -218,85 +279,59 @@ func (r *reader) each(addrs []uint64, n int, f func(i int, t record)) {
 // size returns a record's size.
 func (r *reader) size(which int) int { return r.layout.offsets[which] }
 
-// strings reads the strings whose addresses and lengths are given.
+// strings reads the strings whose addresses and lengths are given. One that is asked
+// for several times is read once.
 func (r *reader) strings(addrs, lengths []uint64) []string {
-	out := make([]string, len(addrs))
-	requests := make([]goinspect.Request, len(addrs))
-	for i := range addrs {
-		if addrs[i] != 0 {
-			requests[i] = goinspect.Request{Addr: addrs[i], Data: make([]byte, min(lengths[i], maxName))}
+	type text struct{ addr, length uint64 }
+	places := make(map[text]int)
+	var requests []goinspect.Request
+	room := []byte(nil)
+	for i, at := range addrs {
+		key := text{at, lengths[i]}
+		if _, ok := places[key]; at == 0 || ok {
+			continue
 		}
+		places[key] = len(requests)
+		n := int(min(lengths[i], maxName))
+		if len(room) < n {
+			room = make([]byte, 1<<14)
+		}
+		requests = append(requests, goinspect.Request{Addr: at, Data: room[:n:n]})
+		room = room[n:]
 	}
 	r.program.Memory().ReadMany(requests)
+	texts := make([]string, len(requests))
 	for i := range requests {
 		if requests[i].OK {
-			out[i] = goinspect.Printable(string(requests[i].Data))
+			texts[i] = goinspect.Printable(string(requests[i].Data))
+		}
+	}
+	out := make([]string, len(addrs))
+	for i, at := range addrs {
+		if at != 0 {
+			out[i] = texts[places[text{at, lengths[i]}]]
 		}
 	}
 	return out
 }
 
-// walk returns the addresses of the tasks in the ring, and of what runs each.
-func (r *reader) walk(head record) (out, workers []uint64) {
-	start := head.uint64(layout.LoopTasks)
-	chunks := goinspect.NewChunks(r.program.Memory())
-	read := func(at uint64) (record, bool) {
-		if r.inside {
-			t := r.one(at, layout.TaskSize)
-			return t, r.mine(t)
-		}
-		b, ok := chunks.Bytes(at, r.size(layout.TaskSize))
-		t := record{r.layout, b}
-		return t, ok && r.mine(t)
-	}
-	known := make(map[uint64]bool)
-	limit := int(head.uint64(layout.LoopLive)) + 1000
-	if n := r.options.MaxTasks; n > 0 {
-		limit = min(limit, n)
-	}
-	breaks := 0
-	for at := start; at != 0 && !known[at] && len(out) < limit; {
-		t, ok := read(at)
-		if ok && (len(out) == 0 || t.uint64(layout.TaskPrev) == out[len(out)-1]) {
-			known[at] = true
-			out, workers = append(out, at), append(workers, t.uint64(layout.TaskWorker))
-			at = t.uint64(layout.TaskNext)
-			continue
-		}
-		// The ring changed under the walk: go on from the last that is still in it.
-		if breaks++; breaks > maxBreaks {
-			break
-		}
-		chunks.Drop()
-		at = 0
-		for len(out) > 0 && at == 0 {
-			last := out[len(out)-1]
-			if t, ok := read(last); ok && t.uint64(layout.TaskNext) != 0 {
-				at = t.uint64(layout.TaskNext)
-			} else {
-				out, workers = out[:len(out)-1], workers[:len(workers)-1]
-				delete(known, last)
-			}
-		}
-	}
-	return out, workers
-}
-
-// mine reports whether t is a live task of the loop.
-func (r *reader) mine(t record) bool {
-	return goinspect.Uint64(t.b, r.layout.offsets[layout.TaskScope]+r.layout.offsets[layout.ScopeLoop]) == r.at &&
-		t.uint64(layout.TaskNext) != 0 && t.uint64(layout.TaskID) != 0 && t.byte(layout.TaskState) < stateDone
-}
-
 // readTasks is step 2, for the tasks at the given addresses, and the workers that
 // they were seen with.
 func (r *reader) readTasks(addrs, workers []uint64) {
-	r.tasks = r.tasks[:0]
-	with := r.many(workers, r.size(layout.WorkerSize))
+	if r.kept == nil {
+		r.kept = new(shelves)
+	}
+	k := r.kept
+	with := r.manyInto(&k.workers, workers, r.size(layout.WorkerSize))
 	lists := make([]uint64, len(addrs))
-	for i, t := range r.many(addrs, r.size(layout.TaskSize)) {
-		s := &seen{addr: addrs[i], task: t}
-		r.tasks = append(r.tasks, s)
+	infos := make([]Task, len(addrs))
+	k.all = slices.Grow(k.all[:0], len(addrs))[:len(addrs)]
+	clear(k.all)
+	r.tasks = slices.Grow(r.tasks[:0], len(addrs))[:len(addrs)]
+	for i, t := range r.manyInto(&k.tasks, addrs, r.size(layout.TaskSize)) {
+		s := &k.all[i]
+		s.addr, s.task, s.info = addrs[i], t, &infos[i]
+		r.tasks[i] = s
 		if t.b == nil || !r.mine(t) {
 			s.task.b = nil
 			continue
@@ -308,17 +343,13 @@ func (r *reader) readTasks(addrs, workers []uint64) {
 			lists[i] = w.uint64(layout.WorkerList)
 		}
 	}
-	for i, l := range r.many(lists, r.size(layout.ListSize)) {
+	for i, l := range r.manyInto(&k.lists, lists, r.size(layout.ListSize)) {
 		r.tasks[i].list = l
 	}
-	for i, id := range r.owners(r.tasks) {
+	for i, id := range r.ownersOf(r.tasks) {
 		r.tasks[i].owner = id
 	}
 	r.tasks = slices.DeleteFunc(r.tasks, func(s *seen) bool { return s.task.b == nil })
-	for _, s := range r.tasks {
-		s.info = &Task{}
-		r.byAddr[s.addr] = s
-	}
 }
 
 // summary is the loop's own part of the picture.
@@ -336,8 +367,8 @@ func (r *reader) summary(before, after record) *Loop {
 		Offloads: int(before.uint64(layout.LoopOffloads)), Workers: int(before.uint64(layout.LoopWorkers)),
 		Lag: time.Duration(r.now - int64(after.uint64(layout.LoopNow))), Tasks: []*Task{},
 	}
-	if s := r.byAddr[before.uint64(layout.LoopCurrent)]; s != nil {
-		l.Running = s.info.ID
+	if at := before.uint64(layout.LoopCurrent); at != 0 {
+		l.Running = r.ring.at(at)
 	}
 	return l
 }

@@ -48,15 +48,20 @@ func (r *reader) selections() {
 	for i := range waits {
 		waits[i] = &seen{list: read[i]}
 	}
-	owners := r.owners(waits)
+	owners := r.ownersOf(waits)
+	cases := make([]awaited, len(places))
+	for i, p := range places {
+		cases[i] = awaited{what[i], p.uint64(layout.PlaceOn), owners[i], read[i].uint64(layout.ListOwner), labels[i]}
+	}
+	r.meet(cases)
 	next := 0
 	for _, c := range choices {
 		var words []string
-		for i, p := range c.places {
+		for i := range c.places {
 			at := next + i
 			switch {
 			case lists[at] != 0:
-				words = append(words, r.words(&Task{ID: c.task.info.ID}, what[at], p.uint64(layout.PlaceOn), read[at], owners[at], labels[at]))
+				words = append(words, r.inWords(&Task{ID: c.task.info.ID}, cases[at]))
 			case int64(i) == c.timer:
 				words = append(words, "sleep "+short(c.task.info.Due))
 			}

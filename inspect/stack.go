@@ -21,6 +21,7 @@ func (r *reader) framesOf(frames []goinspect.Frame) []Frame {
 		out[i].Rondo = out[i].Own() && r.layout.holds(f.File)
 	}
 	r.frames[&frames[0]] = out
+	r.budget.keepStack(len(out))
 	return out
 }
 

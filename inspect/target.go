@@ -17,6 +17,7 @@ type Target struct {
 	program *goinspect.Program
 	layouts []offsets
 	retries int
+	portion int
 }
 
 // Options say how much of a program is read.
@@ -29,6 +30,11 @@ type Options struct {
 	// MaxTasks is how many tasks of each loop are read at most; 0 for all. Others are
 	// counted in Loop.Omitted.
 	MaxTasks int
+	// MaxTime and MaxMemory bound what the picture takes: how long, and how many bytes
+	// it keeps, roughly; 0 for no bound. When one is exceeded, no more tasks are read:
+	// they are counted in Loop.Omitted, and Loop.Short says so.
+	MaxTime   time.Duration
+	MaxMemory int64
 }
 
 // OpenProcess opens a live process, which it neither stops nor asks. It works on
@@ -54,7 +60,7 @@ func OpenCore(file, exe string) (*Target, error) {
 }
 
 func open(m goinspect.Memory, pid int, name string) (*Target, error) {
-	t := &Target{pid: pid, name: name, retries: retries}
+	t := &Target{pid: pid, name: name, retries: retries, portion: portion}
 	err := t.find(m)
 	if gone := t.check(m); gone != nil {
 		err = gone
@@ -143,13 +149,14 @@ func (e endedError) Is(target error) bool { return target == os.ErrProcessDone }
 func (t *Target) Snapshot(o Options) (*Picture, error) {
 	t.program.Forget()
 	p := &Picture{PID: t.pid, Go: t.program.Version, Taken: time.Now(), Loops: []*Loop{}}
+	left := &budget{options: o, began: p.Taken}
 	for i := range t.layouts {
 		loops, ok := t.layouts[i].loops(t.program)
 		if !ok {
 			return nil, t.gone()
 		}
 		for _, at := range loops {
-			r := reader{program: t.program, layout: &t.layouts[i], at: at, live: t.pid != 0, options: o, retries: t.retries}
+			r := reader{program: t.program, layout: &t.layouts[i], at: at, live: t.pid != 0, options: o, retries: t.retries, portion: t.portion, budget: left}
 			if l, ok := r.loop(); ok {
 				p.Loops = append(p.Loops, l)
 			}

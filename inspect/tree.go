@@ -31,20 +31,22 @@ func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
 	out := bufio.NewWriterSize(lines, 1<<10)
 	p.writeHead(out)
 	for _, l := range p.Loops {
-		t := tree{out: out, lines: lines, loop: l, options: o, owned: make(map[ScopeID][]*Task), byID: make(map[uint64]*Task, len(l.Tasks)), shapes: make(map[*Frame]string)}
+		t := tree{out: out, lines: lines, loop: l, options: o, owned: make(map[ScopeID][]*Task), shapes: make(map[*Frame]string)}
 		fmt.Fprintln(out)
 		_ = l.WriteHead(out, o.Full)
 		var roots []*Task
+		find := l.byID()
 		for _, task := range l.Tasks {
-			t.byID[task.ID] = task
-		}
-		for _, task := range l.Tasks {
-			if task.Owner == nil || t.byID[task.Owner.Host] == nil {
+			host, ok := 0, false
+			if task.Owner != nil {
+				host, ok = find(task.Owner.Host)
+			}
+			if !ok {
 				roots = append(roots, task)
 				continue
 			}
 			owner := *task.Owner
-			if owner.Depth > len(t.byID[owner.Host].Scopes) {
+			if owner.Depth > len(l.Tasks[host].Scopes) {
 				owner.Depth = unseen
 			}
 			t.owned[owner] = append(t.owned[owner], task)
@@ -110,6 +112,9 @@ func (l *Loop) WriteHead(w io.Writer, full bool) error {
 	if !l.Exact {
 		b.WriteString("; taken while running, " + l.changes())
 	}
+	if l.Short != "" {
+		b.WriteString("; " + l.Short)
+	}
 	b.WriteByte('\n')
 	if h := l.Held; h != nil {
 		who := "a callback, or the loop itself,"
@@ -170,7 +175,6 @@ type tree struct {
 	loop    *Loop
 	options TreeOptions
 	owned   map[ScopeID][]*Task
-	byID    map[uint64]*Task
 	shapes  map[*Frame]string
 }
 
@@ -317,6 +321,14 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// were writes a number with its noun and the verb.
+func were(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " was"
+	}
+	return count(n, noun) + " were"
 }
 
 func share(part, whole time.Duration) string {

@@ -20,6 +20,9 @@ that they made above them, and on top is what the tasks wait for.
   --folded      a line for each stack instead of a drawing, for other tools
   --core FILE   a core file instead of a process
   --exe FILE    the program of the core, if it is not where it was
+  --max-time D, --max-memory MB
+                what the picture may take (default 1m, 2000 MB); tasks that it
+                then lacks are counted
 `
 
 func runFlame(c *console, args []string) error {
@@ -33,6 +36,7 @@ func runFlame(c *console, args []string) error {
 	})
 	l.flag(&folded, "folded")
 	l.cores()
+	l.bound()
 	if err := l.parse(args); err != nil {
 		return err
 	}

@@ -7,8 +7,10 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/rondo-go/rondo/inspect"
 )
@@ -16,6 +18,7 @@ import (
 // look is the command line of such a verb.
 type look struct {
 	options
+	bounds
 	pid  int
 	core string
 	exe  string
@@ -65,6 +68,21 @@ func (l *look) cores() {
 	l.text(&l.exe, "exe", named("exe", "the file of the program"))
 }
 
+const gcPercent = 40
+
+// bounds are those on what a picture takes.
+type bounds struct {
+	time   time.Duration
+	memory int // megabytes
+}
+
+// bound adds the flags for them.
+func (l *look) bound() {
+	l.time, l.memory = time.Minute, 2000
+	l.span(&l.time, "max-time", 1)
+	l.number(&l.memory, "max-memory", "a number of megabytes from 1 up", 1<<20)
+}
+
 func named(name, what string) func(string) error {
 	return func(text string) error {
 		if text == "" {
@@ -76,6 +94,9 @@ func named(name, what string) func(string) error {
 
 // open opens the program.
 func (l *look) open() (*inspect.Target, error) {
+	// A picture of many tasks is nearly all that is kept: room for as much again is not
+	// needed.
+	debug.SetGCPercent(gcPercent)
 	if l.core != "" {
 		t, err := inspect.OpenCore(l.core, l.exe)
 		if os.IsNotExist(err) {
@@ -113,6 +134,7 @@ func (l *look) take(o inspect.Options) (*inspect.Picture, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.MaxTime, o.MaxMemory = l.time, int64(l.memory)*1_000_000
 	p, err := t.Snapshot(o)
 	if e := t.Close(); err == nil && e != nil {
 		return nil, e

@@ -32,6 +32,9 @@ processes that use Rondo.
   --json          everything that is known, stacks included, as JSON
   --core FILE     a core file instead of a process
   --exe FILE      the program of the core, if it is not where it was
+  --max-time D, --max-memory MB
+                  what the picture may take (default 1m, 2000 MB); tasks that
+                  it then lacks are counted
 
 It needs the rights of a debugger: your own processes, where the system lets
 users trace them, or root. Linux only.
@@ -46,6 +49,7 @@ func runPs(c *console, args []string) error {
 	ch.flags(&l.options)
 	l.flag(&l.json, "json")
 	l.cores()
+	l.bound()
 	if err := l.parse(args); err != nil {
 		return err
 	}

@@ -20,6 +20,9 @@ it owns. Each task has its stack, the innermost call first.
   --json        everything that is known, as JSON
   --core FILE   a core file instead of a process
   --exe FILE    the program of the core, if it is not where it was
+  --max-time D, --max-memory MB
+                what the picture may take (default 1m, 2000 MB); tasks that it
+                then lacks are counted
 
 If tasks wait for each other in a cycle, it names them and exits with status 3;
 if something holds a loop, with status 4. Status 1 means that it failed.
@@ -32,6 +35,7 @@ func runTree(c *console, args []string) error {
 	l.flag(&all, "all")
 	l.flag(&l.json, "json")
 	l.cores()
+	l.bound()
 	if err := l.parse(args); err != nil {
 		return err
 	}

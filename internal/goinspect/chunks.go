@@ -17,6 +17,8 @@ type Chunks struct {
 	kept  map[uint64][]byte
 	last  uint64 // the chunk that was used last, plus one
 	bytes []byte
+	once  bool     // what Bytes returned is not used after the next call
+	spare [][]byte // chunks that were dropped, if once is set
 }
 
 // NewChunks makes a Chunks without copies.
@@ -24,8 +26,21 @@ func NewChunks(m Memory) *Chunks {
 	return &Chunks{mem: m, kept: make(map[uint64][]byte)}
 }
 
+// NewWindow makes a Chunks whose Bytes are gone at its next call, so that the room of
+// chunks that are dropped can be used again.
+func NewWindow(m Memory) *Chunks {
+	c := NewChunks(m)
+	c.once = true
+	return c
+}
+
 // Drop forgets all copies.
 func (c *Chunks) Drop() {
+	if c.once {
+		for _, b := range c.kept {
+			c.spare = append(c.spare, b)
+		}
+	}
 	clear(c.kept)
 	c.last = 0
 }
@@ -62,7 +77,7 @@ func (c *Chunks) from(addr uint64) []byte {
 		b, ok := c.kept[chunk]
 		if !ok {
 			if len(c.kept) >= maxChunks {
-				clear(c.kept)
+				c.Drop()
 			}
 			b = c.read(chunk * chunkSize)
 			c.kept[chunk] = b
@@ -89,7 +104,13 @@ func (c *Chunks) from(addr uint64) []byte {
 
 // read copies a chunk, page by page if not all of it is there.
 func (c *Chunks) read(start uint64) []byte {
-	b := make([]byte, chunkSize+chunkSize/pageSize)
+	var b []byte
+	if n := len(c.spare); n > 0 {
+		b, c.spare = c.spare[n-1], c.spare[:n-1]
+		clear(b)
+	} else {
+		b = make([]byte, chunkSize+chunkSize/pageSize)
+	}
 	there := b[chunkSize:]
 	if c.mem.Read(start, b[:chunkSize]) == nil {
 		for i := range there {

@@ -353,10 +353,15 @@ func (p *Program) nearestLine(f function, pc uint64, declared int) int {
 // line of pc; no name if there is none. What the compiler made of a method to be
 // called as a function has the method's name with "-fm" behind it.
 func (p *Program) Func(pc uint64) Frame {
+	if kept, ok := p.funcs[pc]; ok {
+		return kept
+	}
 	f, ok := p.find(pc)
 	if !ok {
 		return Frame{}
 	}
 	file, line := p.line(f, pc, int(Uint32(f.record, funcStart)))
-	return Frame{Func: p.name(f.m, int32(Uint32(f.record, funcName))), File: file, Line: line, PC: pc}
+	out := Frame{Func: p.name(f.m, int32(Uint32(f.record, funcName))), File: file, Line: line, PC: pc}
+	p.funcs[pc] = out
+	return out
 }

@@ -23,6 +23,7 @@ type live struct {
 	pid     int
 	regions []Region
 	born    identity
+	batch   vectors
 }
 
 // An identity tells programs apart that have the same process id one after the
@@ -226,49 +227,4 @@ func (l *live) Read(addr uint64, b []byte) error {
 		return errUnmapped
 	}
 	return nil
-}
-
-// most is how many stretches one call of process_vm_readv takes (IOV_MAX).
-const most = 1024
-
-func (l *live) ReadMany(requests []Request) {
-	local := make([]unix.Iovec, 0, most)
-	remote := make([]unix.RemoteIovec, 0, most)
-	for i := range requests {
-		requests[i].OK = false
-	}
-	for len(requests) > 0 {
-		local, remote = local[:0], remote[:0]
-		for i := range requests[:min(most, len(requests))] {
-			r := &requests[i]
-			if len(r.Data) == 0 {
-				break
-			}
-			v := unix.Iovec{Base: &r.Data[0]}
-			v.SetLen(len(r.Data))
-			local = append(local, v)
-			remote = append(remote, unix.RemoteIovec{Base: uintptr(r.Addr), Len: len(r.Data)})
-		}
-		if len(local) == 0 {
-			// A request for nothing is always served.
-			requests[0].OK = true
-			requests = requests[1:]
-			continue
-		}
-		n, err := unix.ProcessVMReadv(l.pid, local, remote, 0)
-		if err != nil {
-			n = 0
-		}
-		done := 0
-		for done < len(local) && n >= len(requests[done].Data) {
-			n -= len(requests[done].Data)
-			requests[done].OK = true
-			done++
-		}
-		if done < len(local) {
-			// The call stops at the first stretch that cannot be read: go on after it.
-			done++
-		}
-		requests = requests[done:]
-	}
 }

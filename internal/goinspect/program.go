@@ -20,11 +20,13 @@ type Program struct {
 	switchAt uint64             // see findSwitch; 0 until it is known
 	allgs    uint64             // where the slice of all goroutines stands; 0 until it is known
 	frames   map[uint64][]Frame // by the address of the instruction
+	funcs    map[uint64]Frame   // that Func has returned, by the same
 	steps    map[uint64]step    // of unwinding, by the address of the instruction
 	stacks   map[string][]Frame // by the addresses of all its calls
 	kept     int                // how many frames those are
 	key      []byte             // of the stack that was looked up last
 	room     []byte             // for copies of stacks
+	records  [2][]byte          // for copies of the runtime's records, before and after
 }
 
 // oldest is the first release of Go 1 whose function tables are understood.
@@ -39,7 +41,7 @@ var ErrNotGo = errors.New("not a Go program, or built with Go before 1.20")
 func Open(m Memory) (*Program, error) {
 	p := &Program{
 		mem: m, code: NewChunks(m),
-		frames: make(map[uint64][]Frame), steps: make(map[uint64]step), stacks: make(map[string][]Frame),
+		frames: make(map[uint64][]Frame), funcs: make(map[uint64]Frame), steps: make(map[uint64]step), stacks: make(map[string][]Frame),
 	}
 	p.modules = p.findModules()
 	if c, ok := m.(*core); ok {

@@ -156,8 +156,9 @@ func (p *Program) Forget() {
 		clear(p.stacks)
 		p.kept = 0
 	}
-	if len(p.frames) > maxKept || len(p.steps) > maxKept {
+	if len(p.frames) > maxKept || len(p.steps) > maxKept || len(p.funcs) > maxKept {
 		clear(p.frames)
+		clear(p.funcs)
 		clear(p.steps)
 	}
 }
@@ -213,7 +214,7 @@ func (p *Program) stacksOf(gs []Goroutine, out []Stack) {
 // changed meanwhile, and those that it did not try for want of room.
 func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt) {
 	size := p.layout.size
-	before := p.readGs(todo)
+	before := p.readGsInto(&p.records[0], todo)
 	sizes, total := make([]int, len(todo)), 0
 	for i := range todo {
 		a := &todo[i]
@@ -244,7 +245,7 @@ func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt
 		room = room[n:]
 	}
 	p.mem.ReadMany(stacks)
-	after := p.readGs(todo)
+	after := p.readGsInto(&p.records[1], todo)
 	var pcs []uint64
 	for i := range todo {
 		a := &todo[i]
@@ -271,9 +272,15 @@ func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt
 	return again, later
 }
 
-func (p *Program) readGs(todo []attempt) []Request {
+func (p *Program) readGs(todo []attempt) []Request { return p.readGsInto(new([]byte), todo) }
+
+// readGsInto is readGs with room that is kept for the next time.
+func (p *Program) readGsInto(room *[]byte, todo []attempt) []Request {
 	size := p.layout.size
-	data := make([]byte, size*len(todo))
+	if len(*room) < size*len(todo) {
+		*room = make([]byte, size*len(todo))
+	}
+	data := *room
 	requests := make([]Request, len(todo))
 	for i := range todo {
 		requests[i] = Request{Addr: todo[i].of.Record, Data: data[i*size : (i+1)*size : (i+1)*size]}
