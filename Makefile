@@ -1,7 +1,7 @@
 # make alone lists the targets. Each step of check is a step of .ci/run.
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt clean vet staticcheck tidy api test race checkptr gc stress emulator plain portable cross seeds bench
+.PHONY: help check fmt clean vet staticcheck rondovet install tidy api test race checkptr gc stress emulator plain portable cross seeds bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -20,6 +20,12 @@ vet: ## go vet, every module
 
 staticcheck: ## staticcheck as pinned in tools/go.mod, every module
 	@bash .ci/run staticcheck
+
+rondovet: ## rondovet finds nothing, every module
+	@bash .ci/run rondovet
+
+install: ## the command, rondovet and a user's program install from a proxy of files
+	@bash .ci/run install
 
 tidy: ## the rules for the source, and what breaks them
 	@go test -count=1 -v -run Rules ./internal/tidy

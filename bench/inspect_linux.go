@@ -164,12 +164,12 @@ func target(args []string) error {
 			for i := range count {
 				g.Go(func(ctx context.Context) error { return deep(ctx, i%8) })
 			}
-			if err := rondo.Yield(ctx); err != nil {
+			if err := rondo.Yield(g); err != nil {
 				return err
 			}
 			fmt.Println("ready")
 			loop := rondo.LoopOf(ctx)
-			_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, answer(reply(ctx, loop)) })
+			_, err := rondo.Offload(g, func(context.Context) (int, error) { return 0, answer(reply(ctx, loop)) })
 			g.Cancel(nil)
 			return err
 		})

@@ -1,8 +1,9 @@
 module github.com/rondo-go/rondo/examples
 
-go 1.26
+go 1.26.0
 
 require (
+	github.com/rondo-go/rondo v0.1.0
 	github.com/valyala/fasthttp v1.72.0
 	golang.org/x/sys v0.49.0
 )

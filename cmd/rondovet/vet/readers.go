@@ -1,0 +1,79 @@
+package vet
+
+import (
+	"go/ast"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// Readers reports connections that two tasks read.
+var Readers = &analysis.Analyzer{
+	Name: "rondoreaders",
+	Doc: "report a connection that two tasks read\n\n" +
+		"Each gets a part of the input, in an order that nothing decides. Let one task read, and hand on what it has " +
+		"read through a Queue.",
+	URL:      page + "#rondoreaders",
+	Requires: []*analysis.Analyzer{tasksAnalyzer},
+	Run:      runReaders,
+}
+
+func runReaders(pass *analysis.Pass) (any, error) {
+	p := pass.ResultOf[tasksAnalyzer].(*program)
+	r := newReporter(pass)
+	first := make(map[types.Object]*function) // the first task that reads a connection
+	said := make(map[types.Object]bool)
+	for _, f := range p.funcs {
+		if !startsTask(f) {
+			continue
+		}
+		p.inspectInner(f, func(call *ast.CallExpr) {
+			conn := p.readBy(call)
+			if conn == nil || contains(f.node, conn.Pos()) || said[conn] {
+				return
+			}
+			switch g := first[conn]; {
+			case g == nil:
+				first[conn] = f
+			case g != f && g.outer == f.outer:
+				said[conn] = true
+				r.report(call, nil, "a second task reads %s, as the one in line %d does: each gets a part of the input: let one task read", conn.Name(), r.line(g.node.Pos()))
+			}
+		})
+	}
+	return nil, nil
+}
+
+// startsTask reports whether a literal is started as a task of its own.
+func startsTask(f *function) bool {
+	return f.opener != nil && slices.Contains([]string{"rondo.Go", "rondo.Async", "rondo.Scope.Go"}, nameOf(f.opener))
+}
+
+// readBy returns the connection, a variable, that a call reads or makes a reader of.
+func (p *program) readBy(call *ast.CallExpr) types.Object {
+	fn := calleeOf(p.info, call)
+	if fn == nil || fn.Pkg() == nil {
+		return nil
+	}
+	var conn ast.Expr
+	switch id := idOf(fn); id {
+	case "bufio.NewReader", "bufio.NewReaderSize", "bufio.NewScanner", "io.ReadAll", "io.ReadFull", "io.ReadAtLeast":
+		conn = call.Args[0]
+	case "io.Copy", "io.CopyN", "io.CopyBuffer":
+		conn = call.Args[1]
+	case "net.Conn.Read", root + "/socket.Conn.Read", root + "/socket.TLSConn.Read":
+		if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
+			conn = sel.X
+		}
+	}
+	id, ok := conn.(*ast.Ident)
+	if !ok {
+		return nil
+	}
+	v, ok := p.info.Uses[id].(*types.Var)
+	if !ok || !(isNamed(v.Type(), "net", "Conn") || isNamed(v.Type(), root+"/socket", "Conn") || isNamed(v.Type(), root+"/socket", "TLSConn")) {
+		return nil
+	}
+	return v
+}

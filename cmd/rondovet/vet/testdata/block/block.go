@@ -1,0 +1,176 @@
+// Package block blocks loops.
+package block
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/httptask"
+	"github.com/rondo-go/rondo/socket"
+
+	"example.com/mistakes/helper"
+)
+
+func serve(ctx context.Context, db *sql.DB) error {
+	server := &socket.Server{Handler: handle, OnError: func(net.Conn, error) {}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", page)
+	mux.Handle("/hello", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		time.Sleep(1) // want `time.Sleep stops the loop`
+	}))
+	other := http.NewServeMux()
+	other.HandleFunc("/", plain)
+	go http.ListenAndServe(":1", other)
+	web := httptask.Server{HTTP: http.Server{Handler: mux}}
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(web.ListenAndServe)
+		g.Go(func(context.Context) error { return query(db) })
+		l, err := socket.Listen(g, "tcp", ":0")
+		if err != nil {
+			return err
+		}
+		return server.Serve(g, l)
+	})
+}
+
+func page(http.ResponseWriter, *http.Request) {
+	time.Sleep(1) // want `time.Sleep stops the loop`
+}
+
+func plain(http.ResponseWriter, *http.Request) { time.Sleep(1) }
+
+// handle is a task because a Server has it.
+func handle(ctx context.Context, c net.Conn) error {
+	up, err := net.Dial("tcp", "localhost:1") // want `net.Dial stops the loop, because this runs in a task: use socket.Dial`
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(up, c)
+	time.Sleep(1) // want `time.Sleep stops the loop`
+	return err
+}
+
+// query is a task because one calls it.
+func query(db *sql.DB) error {
+	rows, err := db.Query("select 1") // want `sql.DB.Query stops the loop, because this runs in a task: use rondo.Offload`
+	if err != nil {
+		return err
+	}
+	for rows.Next() { // want `sql.Rows.Next stops the loop`
+	}
+	return rows.Close()
+}
+
+func programs(ctx context.Context) error {
+	if err := exec.Command("true").Run(); err != nil { // want `exec.Cmd.Run stops the loop, because this runs in a task: use process.Command`
+		return err
+	}
+	helper.Block()                       // want `helper.Block, in which time.Sleep blocks, stops the loop, because this runs in a task: use rondo.Offload`
+	_, err := new(helper.Client).Fetch() // want `helper.Client.Fetch, in which net.Dial blocks, stops the loop`
+	helper.Quick()
+	if err != nil {
+		return err
+	}
+	return helper.Pause(ctx)
+}
+
+func clients(ctx context.Context) error {
+	if _, err := http.Get("http://localhost"); err != nil { // want `http.Get stops the loop, because this runs in a task: use httptask.Client`
+		return err
+	}
+	if _, err := http.DefaultClient.Get("http://localhost"); err != nil { // want `http.Client.Get stops the loop, because this runs in a task: use httptask.Client`
+		return err
+	}
+	own := &http.Client{Timeout: time.Second}
+	if _, err := own.Get("http://localhost"); err != nil { // want `http.Client.Get stops the loop`
+		return err
+	}
+	if _, err := httptask.Client(ctx).Get("http://localhost"); err != nil {
+		return err
+	}
+	right := http.Client{Transport: httptask.Transport(ctx, nil)}
+	_, err := right.Get("http://localhost")
+	var late http.Client
+	late.Transport = httptask.Transport(ctx, nil)
+	if err == nil {
+		_, err = late.Get("http://localhost")
+	}
+	return errors.Join(err, rondo.Yield(ctx))
+}
+
+func channels(ctx context.Context, in chan int, quit <-chan struct{}) error {
+	select { // want `a select stops the loop, because this runs in a task: use rondo.Select, or rondo.Receive for a channel of goroutines`
+	case <-in:
+	case <-ctx.Done():
+	}
+	select {
+	case v := <-in:
+		in <- v
+	default:
+	}
+	for range in { // want `a range over a channel stops the loop`
+	}
+	<-time.After(time.Second) // want `<-time.After stops the loop, because this runs in a task: use rondo.Sleep, or rondo.Every`
+	one := make(chan int, 1)
+	one <- 1
+	_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+		<-quit
+		time.Sleep(1)
+		return 0, nil
+	})
+	go func() { <-quit }()
+	<-ctx.Done() // want `<-ctx.Done\(\) stops the loop, because this runs in a task: use rondo.WaitCancelled\(ctx\)`
+	return err
+}
+
+type room struct {
+	mu    sync.RWMutex
+	conns []net.Conn
+}
+
+func (r *room) say(ctx context.Context, text string) error {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, c := range r.conns {
+		if _, err := c.Write([]byte(text)); err != nil { // want `c.Write waits while r.mu, a sync.RWMutex, is locked in line 140: the next task that locks it stops the loop: use rondo.RWMutex`
+			return err
+		}
+	}
+	return rondo.Yield(ctx)
+}
+
+func (r *room) join(ctx context.Context, c net.Conn) error {
+	r.mu.Lock()
+	if len(r.conns) > 9 {
+		r.mu.Unlock()
+		return rondo.Sleep(ctx, 1)
+	}
+	r.conns = append(r.conns, c)
+	r.mu.Unlock()
+	return rondo.Sleep(ctx, 1)
+}
+
+func (r *room) literal(ctx context.Context) error {
+	r.mu.Lock()
+	defer func() { r.mu.Unlock() }()
+	return rondo.Sleep(ctx, 1) // want `rondo.Sleep waits while r.mu, a sync.RWMutex, is locked in line 162`
+}
+
+// elsewhere is called by no task.
+func elsewhere(in chan int) {
+	time.Sleep(1)
+	<-in
+}
+
+func fixed(ctx context.Context) error {
+	time.Sleep(time.Second) // want `time.Sleep stops the loop`
+	return rondo.Yield(ctx)
+}

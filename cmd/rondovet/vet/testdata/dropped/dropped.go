@@ -1,0 +1,79 @@
+// Package dropped drops errors of waits.
+package dropped
+
+import (
+	"context"
+	"errors"
+	"log"
+
+	"github.com/rondo-go/rondo"
+)
+
+func statement(ctx context.Context, m *rondo.Mutex) error {
+	rondo.Sleep(ctx, 1) // want `the error of rondo.Sleep is dropped: return it, or write _ = if nothing follows that matters`
+	m.Lock(ctx)         // want `the error of rondo.Mutex.Lock is dropped`
+	defer m.Unlock()
+	rondo.WaitCancelled(ctx) // it always fails
+	_ = rondo.Sleep(ctx, 1)
+	return nil
+}
+
+func value(ctx context.Context) int {
+	rondo.Yield(ctx) // want `the error of rondo.Yield is dropped`
+	return 1
+}
+
+func run() {
+	rondo.Run(context.Background(), statementOf) // want `the error of rondo.Run is dropped`
+}
+
+func statementOf(ctx context.Context) error { return statement(ctx, new(rondo.Mutex)) }
+
+func forever(ctx context.Context, q *rondo.Queue[int]) error {
+	for {
+		v, _ := q.Get(ctx) // want `the error of rondo.Queue.Get is dropped in a loop: once the task is cancelled each wait fails at once, and the loop does not end: return the error`
+		log.Print(v)
+	}
+}
+
+func goesOn(ctx context.Context, q *rondo.Queue[int]) error {
+	for {
+		v, err := q.Get(ctx)
+		if err != nil {
+			log.Print(err)
+			continue // want `the loop goes on after an error of rondo.Queue.Get: once the task is cancelled`
+		}
+		if v == 0 {
+			return nil
+		}
+	}
+}
+
+func right(ctx context.Context, q *rondo.Queue[int]) error {
+	for {
+		_ = rondo.Sleep(ctx, 1)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	for range 3 {
+		_ = rondo.Sleep(ctx, 1)
+	}
+	for {
+		err := rondo.Timeout(ctx, 1, func(ctx context.Context) error { return rondo.Sleep(ctx, 2) })
+		if err != nil {
+			continue
+		}
+		v, err := q.Get(ctx)
+		if errors.Is(err, rondo.ErrQueueClosed) {
+			return nil
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			continue
+		}
+		log.Print(v)
+	}
+}

@@ -1,0 +1,31 @@
+// Package readers reads connections.
+package readers
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+
+	"github.com/rondo-go/rondo"
+)
+
+func two(ctx context.Context, c net.Conn) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(func(context.Context) error { _, err := io.Copy(io.Discard, c); return err })
+		g.Go(func(context.Context) error {
+			for s := bufio.NewScanner(c); s.Scan(); { // want `a second task reads c, as the one in line 15 does: each gets a part of the input: let one task read`
+			}
+			return nil
+		})
+		return nil
+	})
+}
+
+func one(ctx context.Context, a, b net.Conn) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(func(context.Context) error { _, err := io.Copy(a, b); return err })
+		g.Go(func(context.Context) error { _, err := io.Copy(b, a); return err })
+		return nil
+	})
+}

@@ -1,0 +1,185 @@
+package vet
+
+import (
+	"go/ast"
+	"go/types"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// WaitError reports errors of waits that are dropped.
+var WaitError = &analysis.Analyzer{
+	Name: "rondoerr",
+	Doc: "report errors of waits that are dropped\n\n" +
+		"The error of a wait says that the task was cancelled. A task that drops it goes on, and one that drops it in " +
+		"a loop never ends, because each further wait fails at once.",
+	URL:      page + "#rondoerr",
+	Requires: []*analysis.Analyzer{tasksAnalyzer},
+	Run:      runWaitError,
+}
+
+func runWaitError(pass *analysis.Pass) (any, error) {
+	p := pass.ResultOf[tasksAnalyzer].(*program)
+	r := newReporter(pass)
+	for _, f := range p.funcs {
+		for _, call := range f.calls {
+			fn := calleeOf(p.info, call)
+			if fn == nil || !ours(fn.Pkg()) || !returnsError(fn.Signature()) || !waits(fn) && !suspends(fn) && !isRun(fn) {
+				continue
+			}
+			if nameOf(fn) == "rondo.WaitCancelled" || !takesCtx(fn.Signature()) && fn.Pkg().Name() == "socket" {
+				continue
+			}
+			switch s := p.parents[call].(type) {
+			case *ast.ExprStmt:
+				r.report(call, p.returning(f, call, "", false), "the error of %s is dropped: return it, or write _ = if nothing follows that matters", nameOf(fn))
+			case *ast.AssignStmt:
+				if loop := p.endless(f, s); loop != nil && dropsLast(s) && !p.looks(loop, s) {
+					r.report(call, nil, "the error of %s is dropped in a loop: once the task is cancelled each wait fails at once, and the loop does not end: return the error", nameOf(fn))
+				}
+			case *ast.IfStmt:
+			}
+			p.reportContinue(r, f, call, fn)
+		}
+	}
+	return nil, nil
+}
+
+func isRun(fn *types.Func) bool { return nameOf(fn) == "rondo.Run" || nameOf(fn) == "rondo.Runner.Run" }
+
+// dropsLast reports whether an assignment drops its last value.
+func dropsLast(s *ast.AssignStmt) bool {
+	id, ok := s.Lhs[len(s.Lhs)-1].(*ast.Ident)
+	return ok && id.Name == "_"
+}
+
+// endless returns the innermost loop around n in f if nothing counts its rounds: for
+// without a condition, or with a condition alone.
+func (p *program) endless(f *function, n ast.Node) *ast.ForStmt {
+	for n = p.parents[n]; n != nil && n != f.node; n = p.parents[n] {
+		switch n := n.(type) {
+		case *ast.RangeStmt:
+			return nil
+		case *ast.ForStmt:
+			if n.Cond == nil {
+				return n
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// looks reports whether a loop can end in some other way than by the statement dropped:
+// it returns, breaks, or jumps.
+func (p *program) looks(loop *ast.ForStmt, dropped ast.Node) bool {
+	found := false
+	depth := 0
+	var walk func(n ast.Node) bool
+	walk = func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt:
+			found = true
+		case *ast.BranchStmt:
+			switch n.Tok.String() {
+			case "goto":
+				found = true
+			case "break":
+				found = found || depth == 0 || n.Label != nil
+			}
+		case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+			depth++
+			for _, body := range bodies(n) {
+				ast.Inspect(body, walk)
+			}
+			depth--
+			return false
+		}
+		return !found
+	}
+	ast.Inspect(loop.Body, walk)
+	return found
+}
+
+// bodies returns the parts of a statement that a break without a label leaves.
+func bodies(n ast.Node) []ast.Node {
+	switch n := n.(type) {
+	case *ast.ForStmt:
+		return []ast.Node{n.Body}
+	case *ast.RangeStmt:
+		return []ast.Node{n.Body}
+	case *ast.SwitchStmt:
+		return []ast.Node{n.Body}
+	case *ast.TypeSwitchStmt:
+		return []ast.Node{n.Body}
+	case *ast.SelectStmt:
+		return []ast.Node{n.Body}
+	}
+	return nil
+}
+
+// simple are waits that fail only if the task is cancelled, or for good: to try again
+// with the same ctx is of no use.
+var simple = []string{
+	"rondo.Sleep", "rondo.SleepUntil", "rondo.Yield", "rondo.Queue.Get", "rondo.Queue.Put", "rondo.Queue.Join",
+	"rondo.Event.Wait", "rondo.Mutex.Lock", "rondo.RWMutex.Lock", "rondo.RWMutex.RLock", "rondo.Semaphore.Acquire",
+	"rondo.Semaphore.AcquireN", "rondo.Receive", "broadcast.Reader.Next", "broadcast.Subscription.Next",
+}
+
+// reportContinue reports `if err != nil { ...; continue }` after a simple wait with a ctx
+// from outside the loop.
+func (p *program) reportContinue(r *reporter, f *function, call *ast.CallExpr, fn *types.Func) {
+	s, ok := p.parents[call].(*ast.AssignStmt)
+	if !ok || !isSimple(fn) {
+		return
+	}
+	err, ok := s.Lhs[len(s.Lhs)-1].(*ast.Ident)
+	loop := p.endless(f, s)
+	if !ok || err.Name == "_" || loop == nil {
+		return
+	}
+	if id, ok := ast.Unparen(call.Args[0]).(*ast.Ident); !ok || p.objectOf(id) == nil || contains(loop, p.objectOf(id).Pos()) {
+		return
+	}
+	check, ok := p.parents[s].(*ast.IfStmt)
+	if !ok || check.Init != ast.Stmt(s) {
+		check, ok = p.after(s).(*ast.IfStmt)
+	}
+	if !ok || types.ExprString(check.Cond) != err.Name+" != nil" || len(check.Body.List) == 0 {
+		return
+	}
+	last, ok := check.Body.List[len(check.Body.List)-1].(*ast.BranchStmt)
+	if ok && last.Tok.String() == "continue" && last.Label == nil && !p.looks(&ast.ForStmt{Body: check.Body}, nil) {
+		r.report(last, nil, "the loop goes on after an error of %s: once the task is cancelled each wait fails at once, and the loop does not end: return the error", nameOf(fn))
+	}
+}
+
+func isSimple(fn *types.Func) bool {
+	for _, name := range simple {
+		if name == nameOf(fn) {
+			return true
+		}
+	}
+	return false
+}
+
+// after returns the statement that follows s in its block, or nil.
+func (p *program) after(s ast.Stmt) ast.Node {
+	var list []ast.Stmt
+	switch b := p.parents[s].(type) {
+	case *ast.BlockStmt:
+		list = b.List
+	case *ast.CaseClause:
+		list = b.Body
+	case *ast.CommClause:
+		list = b.Body
+	}
+	for i := range list {
+		if list[i] == s && i+1 < len(list) {
+			return list[i+1]
+		}
+	}
+	return nil
+}
