@@ -15,7 +15,7 @@ import (
 const module = "github.com/rondo-go/rondo"
 
 // outside are the folders that are modules of their own.
-var outside = []string{"bench", "cmd", "examples", "interop", ".ci/tools"}
+var outside = []string{"bench", "cmd", "examples", "interop", "nats", "nats/embed", "nats/examples", ".ci/tools"}
 
 // A tree is the source of the repository, or a sample of one.
 type tree struct {

@@ -1,0 +1,214 @@
+package nats
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	natsgo "github.com/nats-io/nats.go"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/nats/internal/rpc"
+)
+
+// The errors of a Call, besides those of the function.
+var (
+	// ErrLost says that nothing was heard of the function for two seconds, or that its
+	// worker has ended. It may have run, or may run still.
+	ErrLost = rpc.ErrLost
+
+	// ErrNoWorker says that nobody serves the name. The function has not run.
+	ErrNoWorker = rpc.ErrNoWorker
+
+	// ErrRefused says that the worker has too much to do, or is ending. The function has
+	// not run.
+	ErrRefused = rpc.ErrRefused
+)
+
+// A RemoteError is the error or the panic of a function that was called.
+type RemoteError = rpc.RemoteError
+
+// Call calls the function that Serve serves under name, on any of the workers that do, and
+// suspends the task until its result is there. in and the result travel as JSON. Delivery
+// is at most once, and Call is never repeated.
+//
+// If the function fails or panics, the error is a *RemoteError with the text. ErrNoWorker
+// and ErrRefused say that it has not run; ErrLost that nobody knows. The deadline of ctx
+// travels as a duration, and cancels the function too. If ctx is cancelled first, Call
+// returns the cause, and the worker is told as soon as it is known: after 500 ms at the
+// latest, if no message is lost. If in is larger than the server accepts, the error wraps
+// the client's ErrMaxPayload. The other errors are those of Publish.
+func Call[In, Out any](ctx context.Context, c *Conn, name string, in In) (out Out, err error) {
+	data, err := json.Marshal(in)
+	if err != nil {
+		return out, fmt.Errorf("nats: call %q: the argument: %w", name, err)
+	}
+	e, err := c.endpoint(ctx)
+	if err != nil {
+		return out, err
+	}
+	wantStack, _ := ctx.Value(stackKey{}).(bool)
+	if data, err = e.Call(ctx, name, data, wantStack); err != nil {
+		return out, err
+	}
+	if err := json.Unmarshal(data, &out); err != nil {
+		return out, fmt.Errorf("nats: call %q: the result: %w", name, err)
+	}
+	return out, nil
+}
+
+type stackKey struct{}
+
+// WithRemoteStack returns a context with which Call asks for the stack of a panic, in the
+// RemoteError. It shows the source of the worker, so nobody sends it unasked.
+func WithRemoteStack(ctx context.Context) context.Context {
+	return context.WithValue(ctx, stackKey{}, true)
+}
+
+// Serve serves fn under name, which is the subject and the queue: of those that serve the
+// same name, the server hands each call to one. It calls fn in a task for each call, at
+// most limit at once; 1,024 more wait for their turn, and those beyond that are refused.
+// A plain request of any NATS client, with JSON as its data, is answered too, with no more
+// than the result.
+//
+// Serve suspends the task until the subscription is on its way, and returns; g owns the
+// tasks, which are named for name. It goes on until g is cancelled, or c is drained or
+// closed. The ctx of fn is cancelled when its caller no longer waits, as far as that is
+// known. An error of fn is the caller's, and nobody's here. A panic is told to the caller,
+// and is then a panic of the task. If the connection is closed for good, g fails with the
+// client's ErrConnectionClosed. It panics if limit is not positive.
+func Serve[In, Out any](g *rondo.Scope, c *Conn, name string, limit int, fn func(ctx context.Context, in In) (Out, error)) error {
+	if limit <= 0 {
+		panic("nats: Serve with a limit that is not positive")
+	}
+	if fn == nil {
+		panic("nats: Serve with a nil function")
+	}
+	e, err := c.endpoint(g)
+	if err != nil {
+		return err
+	}
+	c.handlers++
+	return e.Serve(g, name, limit, func(ctx context.Context, data []byte) ([]byte, error) {
+		var in In
+		if err := json.Unmarshal(data, &in); err != nil {
+			return nil, fmt.Errorf("the argument: %w", err)
+		}
+		out, err := fn(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(out)
+	}, c.handlerEnded)
+}
+
+// endpoint returns the connection's side of the protocol of calls.
+func (c *Conn) endpoint(ctx context.Context) (*rpc.Endpoint, error) {
+	if c.calls != nil {
+		return c.calls, rondo.Check(ctx)
+	}
+	if err := c.making.Lock(ctx); err != nil {
+		return nil, err
+	}
+	defer c.making.Unlock()
+	if c.calls != nil {
+		return c.calls, nil
+	}
+	if c.err != nil {
+		return nil, fmt.Errorf("nats: %w", c.err)
+	}
+	e, err := rpc.New(ctx, c.background, link{c})
+	if err != nil {
+		return nil, err
+	}
+	c.calls = e
+	return e, nil
+}
+
+// A link is the Transport of rpc on a Conn.
+type link struct{ c *Conn }
+
+// The headers of the protocol.
+const (
+	kindHeader    = "Rondo"
+	timeoutHeader = "Rondo-Timeout"
+	stackHeader   = "Rondo-Stack"
+
+	headersMax = 256 // bytes that they take
+)
+
+var kinds = [...]string{
+	rpc.Request: "request", rpc.Answer: "answer", rpc.Failure: "failure", rpc.Panic: "panic", rpc.Refused: "refused",
+	rpc.Stopped: "stopped", rpc.Alive: "alive", rpc.Cancel: "cancel",
+}
+
+func (l link) Publish(ctx context.Context, m rpc.Message) error {
+	p := op{subject: m.Subject, reply: m.Reply}
+	if !m.Quiet || m.Kind != rpc.Answer {
+		p.header = natsgo.Header{kindHeader: {kinds[m.Kind]}}
+		if m.Timeout > 0 {
+			p.header[timeoutHeader] = []string{m.Timeout.String()}
+		}
+		if m.Stack {
+			p.header[stackHeader] = []string{"1"}
+		}
+	}
+	return l.c.publish(ctx, p, m.Data)
+}
+
+func (l link) Subscribe(ctx context.Context, subject, queue string, fn func(m rpc.Message)) (func(), error) {
+	plain := rpc.Request
+	s := &Subscription{conn: l.c, subject: subject, max: heldMax}
+	if queue == "" { // an Inbox, to which only answers come, as many as are asked for
+		plain, s.own, s.max = rpc.Answer, true, 1<<30
+	}
+	s.fn = func(m *natsgo.Msg) {
+		if m == nil {
+			fn(rpc.Message{Kind: rpc.Closed, Err: closedBy(s.err)})
+			return
+		}
+		fn(decode(m, plain))
+	}
+	if err := l.c.subscribe(ctx, s, queue); err != nil {
+		return nil, err
+	}
+	if s.own {
+		return s.Close, nil
+	}
+	l.c.expose(1)
+	return func() { l.c.expose(-1); s.unsubscribe() }, nil
+}
+
+func closedBy(err error) error {
+	if err == natsgo.ErrConnectionDraining {
+		return rpc.ErrDrained
+	}
+	return err
+}
+
+func (l link) Inbox() string { return l.c.nc.NewInbox() }
+
+func (l link) MaxPayload() int { return max(l.c.MaxPayload()-headersMax, 0) }
+
+// decode returns what a message of the client says. One without the headers of the
+// protocol is plain.
+func decode(m *natsgo.Msg, plain rpc.Kind) rpc.Message {
+	out := rpc.Message{Subject: m.Subject, Reply: m.Reply, Kind: plain, Quiet: true, Data: m.Data}
+	if m.Header == nil {
+		return out
+	}
+	if noResponders(m) {
+		out.Kind = rpc.Unreachable
+		return out
+	}
+	word := m.Header.Get(kindHeader)
+	for k, w := range kinds {
+		if w == word && w != "" {
+			out.Kind, out.Quiet = rpc.Kind(k), false
+		}
+	}
+	out.Timeout, _ = time.ParseDuration(m.Header.Get(timeoutHeader)) // 0, no limit, if it is none
+	out.Stack = m.Header.Get(stackHeader) != ""
+	return out
+}

@@ -1,0 +1,308 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	natsgo "github.com/nats-io/nats.go"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/nats/internal/rpc"
+)
+
+// A Conn is a connection to a NATS server, for the tasks of one loop. All its methods but
+// NC, MaxPayload and Subscription.Dropped are for that loop only.
+//
+// It is always so that the client's functions that may block are called by the
+// connection's own goroutines, of which there are two, and never by a task.
+type Conn struct {
+	nc         *natsgo.Conn
+	loop       *rondo.Loop
+	dialer     *dialer
+	onError    natsgo.ErrHandler // the user's; nil: slog
+	out        outbox
+	in         inbox
+	goroutines sync.WaitGroup
+	connected  chan struct{} // has a value after each change of the connection
+	payload    atomic.Int64  // what the server accepts
+
+	// The rest is the loop's.
+	err           error          // why nothing can be published any more; nil while it goes on
+	publishers    rondo.WaitList // they wait for room in the outbox
+	granted       bool           // one of them was woken and has not put its message yet
+	replies       string         // what the subjects of replies begin with
+	requests      map[uint64]*request
+	lastRequest   uint64
+	subscriptions []*Subscription
+	handlers      int            // tasks that hand messages to other tasks
+	drainers      rondo.WaitList // they wait until there are none
+	calls         *rpc.Endpoint  // made by the first Call or Serve
+	making        rondo.Mutex    // held while it is made
+
+	outside  *rondo.Future[struct{}] // stands for the server, which may wake the loop
+	waits    int                     // what waits for the server
+	unexpose func() bool
+
+	begin      func() (struct{}, bool)
+	stop       func()
+	background *rondo.Scope // owns the tasks of the connection itself
+}
+
+// Connect connects to a server, as the client's Connect does, with the same options, and
+// suspends the task meanwhile. When g ends, after its other tasks have ended, what was
+// published is sent and the connection is closed; if that takes longer than the
+// DrainTimeout of the options, 30 s by default, it is cut off. The connection alone does
+// not keep g from ending.
+//
+// If g is cancelled while it connects, Connect returns the cause. Otherwise its errors
+// are the client's.
+func Connect(g *rondo.Scope, url string, options ...natsgo.Option) (*Conn, error) {
+	o := natsgo.GetDefaultOptions()
+	o.Url = url
+	for _, option := range options {
+		if option == nil {
+			continue
+		}
+		if err := option(&o); err != nil {
+			return nil, fmt.Errorf("nats: connect %s: %w", url, err)
+		}
+	}
+	c := &Conn{
+		loop: rondo.LoopOf(g), onError: o.AsyncErrorCB, connected: make(chan struct{}, 1),
+		requests: make(map[uint64]*request), outside: rondo.NewFuture[struct{}](g),
+	}
+	c.out.filled.L = &c.out.mu
+	c.in.ch, c.in.stop = make(chan *natsgo.Msg, channelMax), make(chan struct{})
+	c.in.subs = make(map[*natsgo.Subscription]*Subscription)
+	c.in.early = make(map[*natsgo.Subscription][]*natsgo.Msg)
+	c.watch(&o)
+	nc, err := dial(g, o)
+	if err != nil {
+		return nil, fmt.Errorf("nats: connect %s: %w", url, err)
+	}
+	c.nc = nc
+	c.goroutines.Add(2)
+	go c.write()
+	go c.read()
+	c.begin, c.stop = rondo.Pull(g, func(yield func(struct{}) bool) {
+		_ = rondo.Shield(g, func(ctx context.Context) error { return c.live(ctx, func() { yield(struct{}{}) }) })
+	})
+	c.begin()
+	c.replies = nc.NewInbox() + "."
+	own := &Subscription{conn: c, subject: c.replies + "*", max: 1 << 30, own: true, fn: c.gotOwn}
+	if err := c.subscribe(g, own, ""); err != nil {
+		c.stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+// dial connects on a goroutine. A connection for which nobody waits any more is closed.
+func dial(ctx context.Context, o natsgo.Options) (*natsgo.Conn, error) {
+	return rondo.Offload(ctx, func(ctx context.Context) (*natsgo.Conn, error) {
+		nc, err := o.Connect()
+		if err == nil && ctx.Err() != nil {
+			nc.Close()
+			return nil, context.Cause(ctx)
+		}
+		return nc, err
+	})
+}
+
+// watch puts the connection's own callbacks before the user's.
+func (c *Conn) watch(o *natsgo.Options) {
+	o.AsyncErrorCB = func(nc *natsgo.Conn, sub *natsgo.Subscription, err error) {
+		if errors.Is(err, natsgo.ErrSlowConsumer) {
+			c.slow(sub)
+		}
+		c.report(sub, err)
+	}
+	changed := func(next natsgo.ConnHandler) natsgo.ConnHandler {
+		return func(nc *natsgo.Conn) {
+			c.payload.Store(nc.MaxPayload())
+			select {
+			case c.connected <- struct{}{}:
+			default:
+			}
+			if next != nil {
+				next(nc)
+			}
+		}
+	}
+	o.ConnectedCB, o.ReconnectedCB = changed(o.ConnectedCB), changed(o.ReconnectedCB)
+	closed := changed(o.ClosedCB)
+	o.ClosedCB = func(nc *natsgo.Conn) {
+		c.post(func() { c.end(natsgo.ErrConnectionClosed) })
+		closed(nc)
+	}
+	c.dialer = newDialer(o)
+	o.CustomDialer = c.dialer
+}
+
+// NC returns the client's connection. Its functions may block, so a task calls them by
+// rondo.Offload. Its state, such as its statistics, may be read anywhere.
+func (c *Conn) NC() *natsgo.Conn { return c.nc }
+
+// gotOwn is called with each message to the connection's own subject.
+func (c *Conn) gotOwn(m *natsgo.Msg) {
+	if m != nil {
+		c.gotReply(m)
+	}
+}
+
+// live is what runs for the connection itself, in a task of its own: until the scope that
+// owns it ends, or stop is called.
+func (c *Conn) live(ctx context.Context, yield func()) error {
+	_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+		c.background = g
+		yield()
+		g.Cancel(nil)
+		return nil
+	})
+	c.close(ctx)
+	return nil
+}
+
+// close sends what is in the outbox and closes the connection.
+func (c *Conn) close(ctx context.Context) {
+	err := rondo.Timeout(ctx, c.nc.Opts.DrainTimeout, c.Flush)
+	c.end(natsgo.ErrConnectionClosed)
+	c.out.close()
+	if err != nil {
+		c.dialer.cut()
+	}
+	_ = rondo.OffloadFunc(ctx, func(context.Context) error {
+		c.nc.Close()
+		close(c.in.stop)
+		c.goroutines.Wait()
+		return nil
+	})
+}
+
+// end ends what waits for messages, and what would publish.
+func (c *Conn) end(why error) {
+	if c.err != nil {
+		return
+	}
+	c.err = why
+	for len(c.subscriptions) > 0 {
+		c.subscriptions[0].end(why)
+	}
+	for _, r := range c.requests {
+		if r.reply == nil && r.err == nil {
+			r.err = why
+			r.waiting.Wake()
+		}
+	}
+	c.publishers.WakeAll()
+}
+
+func (c *Conn) forget(s *Subscription) {
+	c.subscriptions = slices.DeleteFunc(c.subscriptions, func(o *Subscription) bool { return o == s })
+}
+
+// Flush suspends the task until the server has received all that was published before, and
+// what the server had sent by then has arrived. If ctx is cancelled first it returns the cause. If the connection is lost or closed
+// meanwhile the error is the client's.
+func (c *Conn) Flush(ctx context.Context) error {
+	if err := rondo.Check(ctx); err != nil {
+		return err
+	}
+	var flushed rondo.WaitList
+	var failure error
+	over := false
+	put := c.out.put(op{do: func(nc *natsgo.Conn) {
+		err := flush(nc)
+		c.behindAll(func() {
+			failure, over = err, true
+			flushed.Wake()
+		})
+	}}, nil)
+	if !put {
+		return fmt.Errorf("nats: flush: %w", natsgo.ErrConnectionClosed)
+	}
+	if !over {
+		if err := c.wait(ctx, &flushed, "nats flush"); err != nil {
+			return err
+		}
+	}
+	if failure != nil {
+		return fmt.Errorf("nats: flush: %w", failure)
+	}
+	return nil
+}
+
+// flushMax is how long the writer waits for the server's answer, during which it sends
+// nothing else.
+const flushMax = 10 * time.Second
+
+func flush(nc *natsgo.Conn) error {
+	if nc.Status() != natsgo.CONNECTED {
+		return natsgo.ErrDisconnected
+	}
+	return nc.FlushTimeout(flushMax)
+}
+
+// wait parks the task. Meanwhile the loop is not in deadlock: the server is outside.
+func (c *Conn) wait(ctx context.Context, list *rondo.WaitList, what string) error {
+	c.expose(1)
+	defer c.expose(-1)
+	return list.Park(ctx, rondo.Reason{What: what})
+}
+
+// expose notes that n more wait for the server.
+func (c *Conn) expose(n int) {
+	c.waits += n
+	switch {
+	case c.waits > 0 && c.unexpose == nil:
+		c.unexpose = c.outside.OnDone(func() {})
+	case c.waits == 0 && c.unexpose != nil:
+		c.unexpose()
+		c.unexpose = nil
+	}
+}
+
+// post runs fn on the loop. After the end of the loop nobody waits for it.
+func (c *Conn) post(fn func()) { _ = c.loop.Post(fn) }
+
+// report hands an error that no caller can be told to the user's ErrorHandler.
+func (c *Conn) report(sub *natsgo.Subscription, err error) {
+	if c.onError != nil {
+		c.onError(c.nc, sub, err)
+		return
+	}
+	subject := ""
+	if sub != nil {
+		subject = sub.Subject
+	}
+	slog.Error("nats: an error for which nobody waits", "subject", subject, "err", err)
+}
+
+// slow notes that the client has dropped messages of sub.
+func (c *Conn) slow(sub *natsgo.Subscription) {
+	c.in.mu.Lock()
+	s := c.in.subs[sub]
+	if s != nil {
+		s.dropped.Add(1)
+		c.gap(s)
+	}
+	wake := c.in.wake()
+	c.in.mu.Unlock()
+	if wake {
+		c.post(c.deliver)
+	}
+}
+
+func encodeID(id uint64) string { return strconv.FormatUint(id, 36) }
+
+func decodeID(token string) (uint64, bool) {
+	id, err := strconv.ParseUint(token, 36, 64)
+	return id, err == nil
+}

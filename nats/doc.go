@@ -1,0 +1,66 @@
+// Package nats lets the tasks of a loop use NATS: messages, requests, calls of functions on
+// other machines, and stored jobs. It is a bridge to the client
+// github.com/nats-io/nats.go and hides nothing of it: options, messages, errors and
+// JetStream are the client's own, and [Conn.NC] is its connection. In what follows the
+// client is imported as natsgo.
+//
+// # Why a bridge
+//
+// A function of the client may block its goroutine, in a task the whole loop: it writes to
+// the socket while it holds its lock, so with a server that does not read even a Publish
+// waits. A [Conn] has two goroutines. One takes what tasks have published from a bounded
+// outbox, and hands it to the client; the other takes what the client has read from all
+// subscriptions, and hands it to the loop in batches. Tasks wait for these as for anything
+// else: they can be cancelled, and a list of tasks shows what they wait for, such as
+// "nats reply" of a subject. In a task, do not call the client's Publish, Msg.Respond or
+// jetstream.Msg.Ack: publish to m.Reply with the Conn, or use [rondo.Offload].
+//
+//	err := rondo.Group(ctx, func(g *rondo.Scope) error {
+//		c, err := nats.Connect(g, "nats://localhost:4222")
+//		if err != nil {
+//			return err
+//		}
+//		return c.Publish(g, "greetings", []byte("hello"))
+//	})
+//
+// # What is promised
+//
+//   - [Conn.Publish], [Conn.Subscribe], [Conn.Request], [Conn.Handle]: at most once, in the
+//     order in which one connection published. A subscription that is full drops messages:
+//     its reader gets natsgo.ErrSlowConsumer at the place of the gap.
+//   - [Call] and [Serve]: at most once, and never repeated. A call ends with a result, with a
+//     [RemoteError], or with an error that says whether the function has run: [ErrNoWorker]
+//     and [ErrRefused], it has not; [ErrLost], nobody knows. A worker that dies is noticed
+//     after two seconds, whatever the deadline: while a function runs its worker sends a
+//     heartbeat each 500 ms. Timeouts travel as durations, so clocks need not agree.
+//     Cancellation is best effort: the worker that runs the function is told, and only that
+//     one; each further heartbeat repeats it. A worker also cancels a function whose caller
+//     is gone. The stack of a panic is sent only to callers that ask for it.
+//   - [Enqueue] and [Work]: at least once. A job is stored before Enqueue returns, and is
+//     delivered until fn has returned nil. It may run more than once, also after it has
+//     succeeded: make it so that this does no harm. What must survive the caller's death or
+//     the worker's belongs here, and not into a Call: a retry that outlives a process is the
+//     engine's.
+//
+// A file store of JetStream survives the death of its process. After a power failure it may
+// lack what it has acknowledged since it last synced to disk, two minutes by default: set
+// sync_interval to always, or use streams with three replicas.
+//
+// # What is bounded
+//
+// The outbox: 1 MiB; then those that publish wait. The queue of a Subscription: its max. The
+// tasks of Handle, Serve and Work: their limit; the messages that wait for one: 4,096 of
+// Handle, 1,024 of Serve, none of Work, which does not ask for more than it can start.
+// A payload: what the server accepts, checked before it is sent. While there is no
+// connection the client keeps up to ReconnectBufSize, 8 MiB by default; then those that
+// publish wait, unless that is set to -1.
+//
+// Errors that no caller can be told, such as a missing permission for what was published,
+// go to the ErrorHandler of the options, or to slog if there is none.
+//
+// # In tests
+//
+// A server cannot be simulated. Package nats/embed starts a real one in the test's process
+// in some ten milliseconds. The protocol of calls is tested under sim, on a network that
+// loses, doubles and delays messages and falls apart, as a seed says.
+package nats

@@ -1,0 +1,129 @@
+// Package embed runs a NATS server inside a process, owned by a scope: one command, no
+// other program to install. With Options.Cluster and Options.Routes several processes form
+// a cluster, and each goes on when another dies.
+//
+// The server is the real one, github.com/nats-io/nats-server, with goroutines of its own.
+// It takes no part in a simulation. It is a module of its own so that clients do not
+// require the server.
+//
+// A file store (Options.StoreDir) survives the death of the process: what was acknowledged
+// is in the system's buffers by then. It does not survive a power failure so well: the
+// store syncs to disk every two minutes (Options.SyncInterval), and what came after the last
+// sync may be lost, also what was acknowledged. Options.SyncAlways syncs before each
+// acknowledgement, at a price; a stream with three replicas on machines that do not fail
+// together needs neither.
+package embed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/rondo-go/rondo"
+)
+
+// readyMax is how long a server may take until it accepts connections.
+const readyMax = 30 * time.Second
+
+// Start starts a server with the options, and suspends the task until it accepts
+// connections. When g ends, after its other tasks have ended, the server is shut down; it
+// alone does not keep g from ending. Start a server in a scope around that of the
+// connections to it, so that they are closed first.
+//
+// The options are the server's, and are not changed. The server installs no signal
+// handlers. Its warnings and errors go to slog, unless NoLog is set; SetLoggerV2 of the
+// server changes that. If the server cannot start, the error has its words. If g is
+// cancelled meanwhile, Start returns the cause, and the server is shut down.
+func Start(g *rondo.Scope, o *server.Options) (*server.Server, error) {
+	if o == nil {
+		panic("embed: Start with nil Options")
+	}
+	options := o.Clone()
+	options.NoSigs = true
+	l := &logger{quiet: options.NoLog, fatal: make(chan struct{})}
+	s, err := rondo.Offload(g, func(ctx context.Context) (*server.Server, error) { return start(ctx, options, l) })
+	if err != nil {
+		return nil, err
+	}
+	next, _ := rondo.Pull(g, func(yield func(struct{}) bool) {
+		yield(struct{}{})
+		_ = rondo.Shield(g, func(ctx context.Context) error {
+			return rondo.OffloadFunc(ctx, func(context.Context) error { stop(s); return nil })
+		})
+	})
+	next()
+	// The collector stops a Pull that nobody can call any more. What the server keeps is
+	// kept, and the logger is such a thing.
+	l.keep = next
+	return s, nil
+}
+
+// start makes a server and waits until it is ready. It blocks.
+func start(ctx context.Context, o *server.Options, l *logger) (*server.Server, error) {
+	s, err := server.NewServer(o)
+	if err != nil {
+		return nil, fmt.Errorf("embed: start the server: %w", err)
+	}
+	s.SetLoggerV2(l, false, false, false)
+	s.Start()
+	ready := make(chan bool, 1)
+	go func() { ready <- s.ReadyForConnections(readyMax) }()
+	select {
+	case ok := <-ready:
+		if ok {
+			return s, nil
+		}
+		err = errors.New("it was not ready in time")
+	case <-l.fatal:
+		err = errors.New(l.why)
+	case <-ctx.Done():
+		stop(s)
+		return nil, context.Cause(ctx)
+	}
+	stop(s)
+	return nil, fmt.Errorf("embed: start the server: %w", err)
+}
+
+// stop shuts a server down. It blocks.
+func stop(s *server.Server) {
+	s.Shutdown()
+	s.WaitForShutdown()
+}
+
+// A logger hands what the server complains of to slog.
+type logger struct {
+	quiet bool
+	keep  any
+	once  sync.Once
+	fatal chan struct{} // closed after the first fatal error
+	why   string        // it
+}
+
+func (l *logger) Warnf(format string, v ...any) {
+	if !l.quiet {
+		slog.Warn(fmt.Sprintf("nats server: "+format, v...))
+	}
+}
+
+func (l *logger) Errorf(format string, v ...any) {
+	if !l.quiet {
+		slog.Error(fmt.Sprintf("nats server: "+format, v...))
+	}
+}
+
+func (l *logger) Fatalf(format string, v ...any) {
+	l.once.Do(func() {
+		l.why = fmt.Sprintf(format, v...)
+		close(l.fatal)
+	})
+	l.Errorf(format, v...)
+}
+
+func (l *logger) Noticef(string, ...any) {}
+func (l *logger) Debugf(string, ...any)  {}
+func (l *logger) Tracef(string, ...any)  {}

@@ -1,0 +1,160 @@
+//go:build unix
+
+package embed_test
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"testing"
+
+	natsgo "github.com/nats-io/nats.go"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/nats"
+)
+
+// TestStoppedServer: while the server is stopped and reads nothing, tasks that publish fill
+// what lies between, and then wait. None of them holds the loop: another task goes on. When
+// the server continues, nothing that was published is lost.
+func TestStoppedServer(t *testing.T) {
+	p := start(t, "server")
+	url := p.must(t, "ready")
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			c, err := nats.Connect(g, url, natsgo.PingInterval(-1))
+			if err != nil {
+				return err
+			}
+			counter, err := nats.Connect(g, url, natsgo.PingInterval(-1))
+			if err != nil {
+				return err
+			}
+			const size = 64 << 10
+			sub, err := counter.Subscribe(g, "bulk", 10_000)
+			if err != nil {
+				return err
+			}
+			if err := counter.Flush(g); err != nil {
+				return err
+			}
+			if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
+				return err
+			}
+			published := 0
+			publishers := rondo.Go(g, func(ctx context.Context) error {
+				return rondo.Group(ctx, func(g *rondo.Scope) error {
+					for range 3 {
+						g.Go(func(ctx context.Context) error {
+							for {
+								if err := c.Publish(ctx, "bulk", make([]byte, size)); err != nil {
+									return err
+								}
+								published++
+							}
+						})
+					}
+					return nil
+				})
+			})
+			// The other task runs at each turn. It ends when the publishers have not got on
+			// for 2,000 of its turns and wait for room: then all buffers are full.
+			for still, last := 0, -1; still < 2000; still++ {
+				if published != last || !waitForRoom(ctx, 3) {
+					still, last = 0, published
+				}
+				if err := rondo.Yield(g); err != nil {
+					return err
+				}
+			}
+			// Whatever needs the server waits, and can be cancelled.
+			asking := g.Go(func(ctx context.Context) error {
+				_, err := c.Request(ctx, "bulk", nil)
+				return err
+			})
+			subscribing := g.Go(func(ctx context.Context) error {
+				_, err := c.Subscribe(ctx, "more", 1)
+				return err
+			})
+			for range 100 {
+				if err := rondo.Yield(g); err != nil {
+					return err
+				}
+			}
+			for _, task := range []*rondo.Task{asking, subscribing, publishers} {
+				if task.Done() {
+					t.Errorf("%s has ended: %v", task.Name(), task.Err())
+				}
+				task.Cancel(nil)
+				if err := task.Wait(g); !errors.Is(err, context.Canceled) {
+					t.Errorf("cancelled, %s ended with %v", task.Name(), err)
+				}
+			}
+			if err := p.Process.Signal(syscall.SIGCONT); err != nil {
+				return err
+			}
+			for range published {
+				if _, err := sub.Next(g); err != nil {
+					return err
+				}
+			}
+			if sub.Dropped() > 0 {
+				t.Errorf("%d messages were dropped", sub.Dropped())
+			}
+			g.Cancel(nil)
+			return nil
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// waitForRoom reports whether n tasks wait for room in the outbox.
+func waitForRoom(ctx context.Context, n int) bool {
+	for _, i := range rondo.Tasks(ctx) {
+		if i.Waiting == "nats publish" {
+			n--
+		}
+	}
+	return n <= 0
+}
+
+// TestStoppedServerEnd: a scope whose server is stopped ends: when the time to drain is
+// over, the connection is cut off.
+func TestStoppedServerEnd(t *testing.T) {
+	discardLogs(t)
+	p := start(t, "server")
+	url := p.must(t, "ready")
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		var c *nats.Conn
+		err := rondo.Group(ctx, func(g *rondo.Scope) (err error) {
+			if c, err = nats.Connect(g, url, natsgo.DrainTimeout(1)); err != nil {
+				return err
+			}
+			if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
+				return err
+			}
+			g.Go(func(ctx context.Context) error {
+				for !waitForRoom(ctx, 1) {
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+				g.Cancel(nil)
+				return nil
+			})
+			for err == nil {
+				err = c.Publish(g, "bulk", make([]byte, 64<<10))
+			}
+			return err
+		})
+		if !c.NC().IsClosed() {
+			t.Error("the connection is open")
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,111 @@
+package nats
+
+import (
+	"context"
+	"slices"
+
+	natsgo "github.com/nats-io/nats.go"
+
+	"github.com/rondo-go/rondo"
+)
+
+// heldMax is how many messages wait for a task of Handle, besides those that have one.
+const heldMax = 4096
+
+// Handle runs fn in a task for each message of subject. At most limit run at once; up to
+// 4,096 more messages wait for their turn, and those beyond that are dropped, which the
+// ErrorHandler of the options is told as ErrSlowConsumer. With a queue, the servers hand
+// each message to one of those that listen with the same queue; "" is none.
+//
+// Handle suspends the task until the subscription is on its way, and returns; g owns
+// the tasks, which are named for the message's subject. It goes on until g is cancelled,
+// or c is drained or closed. An error of fn fails g, as any task's error does. If the
+// connection is closed for good, g fails with the client's ErrConnectionClosed. It panics
+// if limit is not positive.
+func (c *Conn) Handle(g *rondo.Scope, subject, queue string, limit int, fn func(ctx context.Context, m *natsgo.Msg) error) error {
+	if limit <= 0 {
+		panic("nats: Handle with a limit that is not positive")
+	}
+	if fn == nil {
+		panic("nats: Handle with a nil function")
+	}
+	s := &Subscription{conn: c, subject: subject, max: int32(min(heldMax+limit, 1<<30))}
+	if err := c.subscribe(g, s, queue); err != nil {
+		return err
+	}
+	c.handlers++
+	t := g.Go(func(ctx context.Context) error {
+		defer c.handlerEnded()
+		defer s.unsubscribe()
+		return c.handle(ctx, s, limit, fn)
+	})
+	t.SetName("handle " + subject)
+	return nil
+}
+
+// handle runs fn for each message.
+func (c *Conn) handle(ctx context.Context, s *Subscription, limit int, fn func(ctx context.Context, m *natsgo.Msg) error) error {
+	room := rondo.NewSemaphore(limit)
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		for {
+			if err := room.Acquire(g); err != nil {
+				return err
+			}
+			m, err := s.Next(g)
+			switch {
+			case err == nil:
+			case err == natsgo.ErrConnectionDraining:
+				return nil
+			case err == natsgo.ErrSlowConsumer:
+				go c.report(s.sub, err)
+				room.Release()
+				continue
+			default:
+				return err
+			}
+			g.Go(func(ctx context.Context) error {
+				defer room.Release()
+				return fn(ctx, m)
+			}).SetName(m.Subject)
+		}
+	})
+}
+
+// handlerEnded is called when a task that hands messages to others has ended, and so have
+// those.
+func (c *Conn) handlerEnded() {
+	c.handlers--
+	if c.handlers == 0 {
+		c.drainers.WakeAll()
+	}
+}
+
+// Drain ends the connection in order: no more messages are taken, what has arrived is
+// handled, the functions of Handle and Serve that run end by themselves, what they
+// published is sent, and the connection is closed. Next returns what has arrived, and
+// then the client's ErrConnectionDraining. Drain suspends the task until all that is done.
+// If ctx is cancelled first it returns the cause, and the connection goes on until its
+// scope ends, without new messages.
+func (c *Conn) Drain(ctx context.Context) error {
+	draining := slices.DeleteFunc(slices.Clone(c.subscriptions), func(s *Subscription) bool { return s.own })
+	for _, s := range draining {
+		if !s.closing {
+			s.closing = true
+			c.out.put(op{do: func(*natsgo.Conn) { _ = s.sub.Drain() }}, nil) // it fails only if the connection has ended
+		}
+	}
+	if err := c.Flush(ctx); err != nil {
+		return err
+	}
+	for _, s := range draining {
+		s.end(natsgo.ErrConnectionDraining)
+		c.out.put(op{do: func(*natsgo.Conn) { c.shut(s) }}, nil)
+	}
+	for c.handlers > 0 {
+		if err := c.drainers.Park(ctx, rondo.Reason{What: "nats drain"}); err != nil {
+			return err
+		}
+	}
+	c.stop()
+	return nil
+}

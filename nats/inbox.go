@@ -1,0 +1,185 @@
+package nats
+
+// This file has the way in. The law: the client never waits for the loop, nor the loop
+// for the client. One goroutine takes what the client has read from all subscriptions,
+// and hands it to the loop in batches. How much may wait for the loop is limited by each
+// subscription; what is over that is dropped, counted, and known to the reader at the
+// place of the gap.
+
+import (
+	"sync"
+
+	natsgo "github.com/nats-io/nats.go"
+)
+
+const (
+	channelMax = 32 << 10 // messages that the client has read and the goroutine has not taken
+	takeMax    = 256      // messages that it takes at once
+)
+
+// An arrival is a message, or without one a gap: messages were dropped there. Or it is a
+// function that is called when all before it was delivered.
+type arrival struct {
+	to *Subscription
+	m  *natsgo.Msg
+	do func()
+}
+
+// An inbox is what has arrived and was not delivered on the loop yet.
+type inbox struct {
+	ch   chan *natsgo.Msg // the client sends, for all subscriptions
+	stop chan struct{}    // closed at the end
+
+	mu      sync.Mutex
+	subs    map[*natsgo.Subscription]*Subscription
+	opening int                                    // subscriptions that are being made, and not in subs yet
+	early   map[*natsgo.Subscription][]*natsgo.Msg // what has come for those
+	marks   []func()                               // of the markers in ch, in their order
+	next    []arrival
+	spare   []arrival
+	posted  bool // the loop will take next
+}
+
+// open subscribes at the client. It is called by the writer.
+func (c *Conn) open(nc *natsgo.Conn, s *Subscription, queue string) error {
+	i := &c.in
+	i.mu.Lock()
+	i.opening++
+	i.mu.Unlock()
+	sub, err := nc.ChanQueueSubscribe(s.subject, queue, i.ch)
+	i.mu.Lock()
+	i.opening--
+	if err == nil {
+		s.sub = sub
+		i.subs[sub] = s
+	}
+	early := i.early[sub]
+	delete(i.early, sub)
+	if i.opening == 0 {
+		clear(i.early)
+	}
+	for _, m := range early {
+		c.arrive(s, m)
+	}
+	wake := i.wake()
+	i.mu.Unlock()
+	if wake {
+		c.post(c.deliver)
+	}
+	return err
+}
+
+// shut unsubscribes at the client. It is called by the writer.
+func (c *Conn) shut(s *Subscription) {
+	if s.sub == nil {
+		return
+	}
+	_ = s.sub.Unsubscribe() // it fails only if the subscription or the connection has ended
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	delete(c.in.subs, s.sub)
+}
+
+// wake reports whether the loop is to be told that something has arrived.
+func (i *inbox) wake() bool {
+	if i.posted || len(i.next) == 0 {
+		return false
+	}
+	i.posted = true
+	return true
+}
+
+// read is the goroutine that takes what the client has read.
+func (c *Conn) read() {
+	defer c.goroutines.Done()
+	i := &c.in
+	for {
+		var m *natsgo.Msg
+		select {
+		case m = <-i.ch:
+		case <-i.stop:
+			return
+		}
+		i.mu.Lock()
+		c.sort(m)
+		for n := 1; n < takeMax && len(i.ch) > 0; n++ {
+			c.sort(<-i.ch)
+		}
+		wake := i.wake()
+		i.mu.Unlock()
+		if wake {
+			c.post(c.deliver)
+		}
+	}
+}
+
+// sort finds the subscription of a message. The inbox is locked.
+func (c *Conn) sort(m *natsgo.Msg) {
+	i := &c.in
+	if m == marker {
+		i.next = append(i.next, arrival{do: i.marks[0]})
+		i.marks = i.marks[1:]
+	} else if s := i.subs[m.Sub]; s != nil {
+		c.arrive(s, m)
+	} else if i.opening > 0 {
+		i.early[m.Sub] = append(i.early[m.Sub], m)
+	}
+}
+
+// arrive adds a message, or notes that there was no room for it. The inbox is locked.
+func (c *Conn) arrive(s *Subscription, m *natsgo.Msg) {
+	if s.held.Add(1) <= s.max {
+		s.dropping = false
+		c.in.next = append(c.in.next, arrival{to: s, m: m})
+		return
+	}
+	s.held.Add(-1)
+	s.dropped.Add(1)
+	c.gap(s)
+}
+
+// gap notes that messages of s were dropped. The inbox is locked.
+func (c *Conn) gap(s *Subscription) {
+	if s.dropping {
+		return
+	}
+	s.dropping = true
+	c.in.next = append(c.in.next, arrival{to: s})
+}
+
+// deliver is called on the loop when something has arrived.
+func (c *Conn) deliver() {
+	i := &c.in
+	i.mu.Lock()
+	arrivals := i.next
+	i.next, i.spare, i.posted = i.spare, nil, false
+	i.mu.Unlock()
+	for _, a := range arrivals {
+		if a.do != nil {
+			a.do()
+		} else {
+			a.to.arrived(a.m)
+		}
+	}
+	clear(arrivals)
+	i.mu.Lock()
+	i.spare = arrivals[:0]
+	i.mu.Unlock()
+}
+
+// marker stands in the channel for a function that is to be called behind all messages
+// before it.
+var marker = new(natsgo.Msg)
+
+// behindAll calls fn on the loop when all that the client has read was delivered. It is
+// called by the writer.
+func (c *Conn) behindAll(fn func()) {
+	i := &c.in
+	i.mu.Lock()
+	i.marks = append(i.marks, fn)
+	i.mu.Unlock()
+	select {
+	case i.ch <- marker:
+	case <-i.stop:
+	}
+}

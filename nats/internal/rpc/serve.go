@@ -1,0 +1,257 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// ErrDrained is the reason of Closed when a worker is to end in order: it takes no more
+// requests, and those that it has run to their end.
+var ErrDrained = errors.New("nats: drained")
+
+// errCancelled is what a function's waits fail with when its caller no longer waits.
+var errCancelled = fmt.Errorf("nats: the caller no longer waits: %w", context.Canceled)
+
+// A worker serves one name.
+type worker struct {
+	endpoint *Endpoint
+	name     string
+	limit    int
+	fn       func(ctx context.Context, data []byte) ([]byte, error)
+	scope    *rondo.Scope // owns the jobs
+	jobs     int
+	over     rondo.Event // no more requests will come
+	why      error       // why that is an error
+}
+
+// A job is one call at the worker.
+type job struct {
+	worker      *worker
+	id          uint64
+	place       int // in Endpoint.jobs
+	request     Message
+	deadline    time.Time
+	task        *rondo.Task
+	cancelled   bool // the caller no longer waits
+	unreachable bool // the last heartbeat reached nobody
+	unreached   int  // how many in a row have not
+}
+
+// Serve calls fn in a task for each request to name, at most limit at once. It suspends
+// the task until it is subscribed; g owns the tasks. ended is called when all have ended.
+func (e *Endpoint) Serve(g *rondo.Scope, name string, limit int, fn func(ctx context.Context, data []byte) ([]byte, error), ended func()) error {
+	w := &worker{endpoint: e, name: name, limit: limit, fn: fn}
+	w.over.Name = name
+	return g.Start(g, func(ctx context.Context, started func()) error {
+		rondo.Current(ctx).SetName("serve " + name)
+		defer ended()
+		return rondo.Group(ctx, func(s *rondo.Scope) error {
+			s.SetLimit(limit)
+			w.scope = s
+			unsubscribe, err := e.transport.Subscribe(ctx, name, name, w.receive)
+			if err != nil {
+				return err
+			}
+			started()
+			err = w.over.Wait(ctx)
+			unsubscribe()
+			if err != nil {
+				return err
+			}
+			return w.why
+		})
+	})
+}
+
+// receive takes a request.
+func (w *worker) receive(m Message) {
+	e := w.endpoint
+	if m.Kind == Closed {
+		if m.Err != ErrDrained {
+			w.why = m.Err
+		}
+		w.over.Set()
+		return
+	}
+	listens := m.Reply != "" && !m.Quiet
+	switch {
+	case m.Kind != Request:
+		return
+	case listens && !e.recent.add(m.Reply):
+		return
+	case w.jobs >= w.limit+waitingMax || w.over.IsSet() || w.scope.Err() != nil:
+		e.tell(&job{}, Message{Subject: m.Reply, Kind: Refused, Quiet: m.Quiet})
+		return
+	}
+	e.lastJob++
+	j := &job{worker: w, id: e.lastJob, request: m}
+	if m.Timeout > 0 {
+		j.deadline = rondo.Now(w.scope).Add(m.Timeout)
+	}
+	w.jobs++
+	if listens {
+		e.byID[j.id] = j
+		j.place = len(e.jobs)
+		e.jobs = append(e.jobs, j)
+		e.busy.Set()
+	}
+	j.task = w.scope.Go(j.run)
+	j.task.SetName(w.name)
+}
+
+// forget is called when a job has ended.
+func (e *Endpoint) forget(j *job) {
+	j.worker.jobs--
+	if e.byID[j.id] == nil {
+		return
+	}
+	delete(e.byID, j.id)
+	last := len(e.jobs) - 1
+	e.jobs[j.place] = e.jobs[last]
+	e.jobs[j.place].place = j.place
+	e.jobs[last] = nil
+	e.jobs = e.jobs[:last]
+	if last == 0 {
+		e.busy.Clear()
+	}
+}
+
+// told takes a message to a job.
+func (j *job) told(k Kind) {
+	switch k {
+	case Cancel:
+		j.cancel()
+	case Unreachable:
+		j.unreachable = true
+	}
+}
+
+func (j *job) cancel() {
+	j.cancelled = true
+	j.task.Cancel(errCancelled)
+}
+
+// run is the task of a job.
+func (j *job) run(ctx context.Context) error {
+	e, w := j.worker.endpoint, j.worker
+	defer e.forget(j)
+	m := Message{Subject: j.request.Reply, Quiet: j.request.Quiet}
+	if j.cancelled || rondo.Check(ctx) != nil {
+		m.Kind = Refused
+		e.tell(j, m)
+		return nil
+	}
+	data, err := j.call(ctx)
+	most := e.transport.MaxPayload()
+	switch {
+	case m.Subject == "":
+		return nil
+	case err != nil && rondo.Check(ctx) != nil:
+		m.Kind = Stopped
+	case err != nil:
+		m.Kind, m.Data = Failure, []byte(err.Error())
+		if most > 0 && len(m.Data) > most {
+			m.Data = m.Data[:most]
+		}
+	case most > 0 && len(data) > most:
+		m.Kind, m.Data = Failure, fmt.Appendf(nil, "the result has %d bytes, and the server accepts %d", len(data), most)
+	default:
+		m.Kind, m.Data = Answer, data
+	}
+	if rondo.Check(ctx) != nil { // nothing can be waited for
+		e.tell(j, m)
+		return nil
+	}
+	if err := e.transport.Publish(ctx, m); err != nil && rondo.Check(ctx) == nil {
+		return fmt.Errorf("nats: answer of %s: %w", w.name, err)
+	}
+	return nil
+}
+
+// tell sends the end of a job without waiting, unless nobody waits for it.
+func (e *Endpoint) tell(j *job, m Message) {
+	if m.Subject != "" && !j.cancelled {
+		e.control.TryPut(m)
+	}
+}
+
+// call calls the function, and tells the caller of a panic before it goes on.
+func (j *job) call(ctx context.Context) (data []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			j.panicked(v)
+			panic(v)
+		}
+	}()
+	if j.deadline.IsZero() {
+		return j.worker.fn(ctx, j.request.Data)
+	}
+	err = rondo.Deadline(ctx, j.deadline, func(ctx context.Context) (err error) {
+		data, err = j.worker.fn(ctx, j.request.Data)
+		return err
+	})
+	return data, err
+}
+
+func (j *job) panicked(v any) {
+	m := Message{Subject: j.request.Reply, Kind: Panic, Quiet: j.request.Quiet}
+	text := fmt.Sprint(v)
+	m.Data = append(strconv.AppendInt(nil, int64(len(text)), 10), '\n')
+	m.Data = append(m.Data, text...)
+	if j.request.Stack {
+		m.Data = append(m.Data, debug.Stack()...)
+	}
+	if most := j.worker.endpoint.transport.MaxPayload(); most > 0 && len(m.Data) > most {
+		m.Data = m.Data[:most]
+	}
+	j.worker.endpoint.tell(j, m)
+}
+
+// splitPanic returns the text of a panic, and the stack.
+func splitPanic(data []byte) (text, stack string) {
+	head, rest, _ := strings.Cut(string(data), "\n")
+	n, err := strconv.Atoi(head)
+	if err != nil || n < 0 || n > len(rest) {
+		return rest, ""
+	}
+	return rest[:n], rest[n:]
+}
+
+// beat is the task that sends the heartbeats of all jobs.
+func (e *Endpoint) beat(ctx context.Context) error {
+	for {
+		if err := e.busy.Wait(ctx); err != nil {
+			return err
+		}
+		if err := rondo.Sleep(ctx, Beat); err != nil {
+			return err
+		}
+		for i := 0; i < len(e.jobs); i++ {
+			j := e.jobs[i]
+			if j.heard(); j.cancelled {
+				continue
+			}
+			// One that cannot be sent is one that is lost.
+			_ = e.transport.Publish(ctx, Message{Subject: j.request.Reply, Reply: e.jobSubject(j.id), Kind: Alive})
+		}
+	}
+}
+
+// heard cancels a job whose heartbeats have reached nobody for too long.
+func (j *job) heard() {
+	if !j.unreachable {
+		j.unreached = 0
+		return
+	}
+	j.unreachable = false
+	if j.unreached++; j.unreached >= int(Silence/Beat) {
+		j.cancel()
+	}
+}

@@ -1,0 +1,243 @@
+package nats
+
+// This file has jobs: messages of a JetStream that are stored until a worker has done
+// them. The engine keeps them and hands them out; here is the part of the worker.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/rondo-go/rondo"
+)
+
+// Enqueue publishes data to a stream, and suspends the task until the server has stored
+// it. With an id, a message that is published again within the stream's window for
+// duplicates, two minutes by default, is stored once: so a failed Enqueue can be called
+// again. If ctx is cancelled first it returns the cause, and the message may have been
+// stored. Without a deadline the client waits for five seconds. The errors are the
+// client's.
+//
+// Stored means as the stream says: on one node, or on a majority of its replicas. A file
+// store syncs to disk every two minutes by default; see the package comment.
+func Enqueue(ctx context.Context, js jetstream.JetStream, subject, id string, data []byte) error {
+	m := &natsgo.Msg{Subject: subject, Data: data}
+	if id != "" {
+		m.Header = natsgo.Header{jetstream.MsgIDHeader: {id}}
+	}
+	return rondo.OffloadFunc(ctx, func(ctx context.Context) error {
+		if _, err := js.PublishMsg(ctx, m); err != nil {
+			return fmt.Errorf("nats: enqueue %q: %w", subject, err)
+		}
+		return nil
+	})
+}
+
+const (
+	fetchWait  = 5 * time.Second        // how long the server keeps a request for jobs
+	retryFirst = 500 * time.Millisecond // before a job that failed is delivered again, doubled each time
+	retryMost  = time.Minute
+	leaveWait  = 2 * time.Second // for telling the server of jobs, when the worker ends
+)
+
+// Work calls fn in a task for each job that consumer delivers, at most limit at once. It
+// asks for no more jobs than it can start. A job whose fn returns nil is done. One whose
+// fn fails is delivered again, here or elsewhere, after half a second, and twice that each
+// time, up to a minute; the error is logged by slog. While fn runs, the server is told
+// that it does, so AckWait of the consumer only says how soon the jobs of a dead worker
+// are delivered again. Delivery is at least once: fn may run more than once for a job,
+// also after it has succeeded.
+//
+// The tasks are g's and are named for the job's subject. Work returns at once, and goes on
+// until g is cancelled. The jobs that run are cancelled then, and delivered again at once.
+// A server that cannot be reached is asked again. g fails with the client's error if the
+// consumer or its stream is gone, or the connection is closed for good. A panic of fn is
+// one of the task, and the job is delivered again. It panics if limit is not positive.
+func Work(g *rondo.Scope, consumer jetstream.Consumer, limit int, fn func(ctx context.Context, m jetstream.Msg) error) error {
+	if limit <= 0 {
+		panic("nats: Work with a limit that is not positive")
+	}
+	if fn == nil {
+		panic("nats: Work with a nil function")
+	}
+	if err := rondo.Check(g); err != nil {
+		return err
+	}
+	info := consumer.CachedInfo()
+	w := &jobs{consumer: consumer, limit: limit, fn: fn, room: rondo.NewSemaphore(limit), running: make(map[jetstream.Msg]struct{})}
+	w.every = max(info.Config.AckWait/3, 10*time.Millisecond)
+	t := g.Go(w.work)
+	t.SetName("work " + info.Stream + " " + info.Name)
+	return nil
+}
+
+// jobs is one call of Work.
+type jobs struct {
+	consumer jetstream.Consumer
+	limit    int
+	fn       func(ctx context.Context, m jetstream.Msg) error
+	room     *rondo.Semaphore
+	every    time.Duration // between two messages about jobs that run
+	running  map[jetstream.Msg]struct{}
+}
+
+// work asks for jobs, as many as there is room for.
+func (w *jobs) work(ctx context.Context) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(w.progress).SetName("work progress")
+		pause := retryFirst
+		for {
+			if err := w.room.Acquire(g); err != nil {
+				return err
+			}
+			n := 1
+			for n < w.limit && w.room.TryAcquire() {
+				n++
+			}
+			started, err := w.fetch(g, n)
+			w.room.ReleaseN(n - started)
+			switch {
+			case rondo.Check(g) != nil:
+				return rondo.Check(g)
+			case gone(err):
+				return fmt.Errorf("nats: work: %w", err)
+			case err == nil:
+				pause = retryFirst
+				continue
+			}
+			if err := rondo.Sleep(g, pause); err != nil {
+				return err
+			}
+			pause = min(2*pause, leaveWait)
+		}
+	})
+}
+
+// gone reports whether no more jobs will come, after this error of the client.
+func gone(err error) bool {
+	for _, e := range []error{
+		jetstream.ErrConsumerDeleted, jetstream.ErrConsumerNotFound, jetstream.ErrStreamNotFound,
+		natsgo.ErrConnectionClosed, jetstream.ErrBadRequest, natsgo.ErrBadSubscription,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// fetch asks for n jobs, and starts those that come. It returns how many came, and when
+// all have, or the server has no more for a while.
+func (w *jobs) fetch(g *rondo.Scope, n int) (started int, err error) {
+	asking, cancel := context.WithTimeout(context.WithoutCancel(g), fetchWait)
+	defer cancel()
+	batch, err := rondo.Offload(g, func(context.Context) (jetstream.MessageBatch, error) {
+		return w.consumer.Fetch(n, jetstream.FetchContext(asking))
+	})
+	if err != nil {
+		return 0, err
+	}
+	for {
+		m, ok, err := rondo.Receive(g, batch.Messages())
+		if err != nil {
+			cancel()
+			w.giveBack(g, batch)
+			return started, err
+		}
+		if !ok {
+			break
+		}
+		started++
+		g.Go(func(ctx context.Context) error { return w.run(ctx, m) }).SetName(m.Subject())
+	}
+	if err := batch.Error(); err != nil && !errors.Is(err, natsgo.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
+		return started, err
+	}
+	return started, nil
+}
+
+// giveBack has the server deliver again what came too late.
+func (w *jobs) giveBack(ctx context.Context, batch jetstream.MessageBatch) {
+	w.leave(ctx, func() error {
+		for m := range batch.Messages() {
+			if err := m.Nak(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// leave calls a function of the client on a goroutine although ctx may be cancelled. If
+// it fails, or takes long, the server finds out by itself, after AckWait.
+func (w *jobs) leave(ctx context.Context, tell func() error) {
+	_ = rondo.Shield(ctx, func(ctx context.Context) error {
+		return rondo.Timeout(ctx, leaveWait, func(ctx context.Context) error {
+			return rondo.OffloadFunc(ctx, func(context.Context) error { return tell() })
+		})
+	})
+}
+
+// run does one job, and tells the server how it went.
+func (w *jobs) run(ctx context.Context, m jetstream.Msg) error {
+	w.running[m] = struct{}{}
+	returned := false
+	defer func() {
+		delete(w.running, m)
+		w.room.Release()
+		if !returned {
+			w.leave(ctx, func() error { return m.NakWithDelay(delay(m)) })
+		}
+	}()
+	err := w.fn(ctx, m)
+	returned = true
+	switch {
+	case err == nil:
+		w.leave(ctx, m.Ack)
+	case rondo.Check(ctx) != nil:
+		w.leave(ctx, m.Nak)
+	default:
+		slog.WarnContext(ctx, "nats: a job failed, and is delivered again", "subject", m.Subject(), "after", delay(m), "err", err)
+		w.leave(ctx, func() error { return m.NakWithDelay(delay(m)) })
+	}
+	return nil
+}
+
+// delay returns how long a job that has failed is to wait: longer each time.
+func delay(m jetstream.Msg) time.Duration {
+	d := retryFirst
+	if meta, err := m.Metadata(); err == nil {
+		for n := uint64(1); n < meta.NumDelivered && d < retryMost; n++ {
+			d *= 2
+		}
+	}
+	return min(d, retryMost)
+}
+
+// progress tells the server of the jobs that run, so that it does not deliver them again.
+func (w *jobs) progress(ctx context.Context) error {
+	for range rondo.Every(ctx, w.every) {
+		running := make([]jetstream.Msg, 0, len(w.running))
+		for m := range w.running {
+			running = append(running, m)
+		}
+		if len(running) == 0 {
+			continue
+		}
+		err := rondo.OffloadFunc(ctx, func(context.Context) error {
+			for _, m := range running {
+				_ = m.InProgress() // it fails only if the job is done meanwhile, or the connection is closed
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return rondo.Check(ctx)
+}

@@ -1,0 +1,150 @@
+package nats
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	natsgo "github.com/nats-io/nats.go"
+
+	"github.com/rondo-go/rondo"
+)
+
+// Publish publishes data under subject. It returns when data was copied into the
+// outbox, from which one goroutine hands it to the client. If the outbox holds 1 MiB
+// already, because the server does not read or there is no connection, Publish suspends
+// the task until there is room; if ctx is cancelled first it returns the cause, and
+// nothing was published.
+//
+// Delivery is at most once. The error wraps the client's ErrMaxPayload if data is larger
+// than the server accepts, ErrBadSubject, or ErrConnectionClosed. What fails later, such
+// as a permission, goes to the ErrorHandler of the options.
+func (c *Conn) Publish(ctx context.Context, subject string, data []byte) error {
+	return c.publish(ctx, op{subject: subject}, data)
+}
+
+// PublishMsg is Publish of a message with headers. The header must not be changed
+// afterwards.
+func (c *Conn) PublishMsg(ctx context.Context, m *natsgo.Msg) error {
+	return c.publish(ctx, op{subject: m.Subject, reply: m.Reply, header: m.Header}, m.Data)
+}
+
+// publish puts a message into the outbox, when there is room.
+func (c *Conn) publish(ctx context.Context, p op, data []byte) error {
+	if err := rondo.Check(ctx); err != nil {
+		return err
+	}
+	if p.subject == "" || strings.ContainsAny(p.subject, " \t\r\n") {
+		return errPublish(p.subject, natsgo.ErrBadSubject)
+	}
+	if most := c.MaxPayload(); most > 0 && headerSize(p.header)+len(data) > most {
+		return fmt.Errorf("nats: publish %s: %d bytes, and the server accepts %d: %w", p.subject, headerSize(p.header)+len(data), most, natsgo.ErrMaxPayload)
+	}
+	// Those that wait for room go first, one after the other.
+	if c.granted || c.publishers.Len() > 0 || c.out.full() {
+		if err := c.wait(ctx, &c.publishers, "nats publish"); err != nil {
+			return err
+		}
+		c.granted = false
+		defer c.grant()
+	}
+	if c.err != nil || !c.out.put(p, data) {
+		return errPublish(p.subject, natsgo.ErrConnectionClosed)
+	}
+	return nil
+}
+
+// grant wakes the task that has waited longest for room, if there is room.
+func (c *Conn) grant() {
+	if !c.granted && c.publishers.Len() > 0 && !c.out.full() {
+		c.granted = c.publishers.Wake()
+	}
+}
+
+// MaxPayload returns how many bytes the server accepts in one message, headers included;
+// 0 before the first connection. It never suspends, and never waits for the client.
+func (c *Conn) MaxPayload() int { return int(c.payload.Load()) }
+
+// headerSize returns how many bytes a header takes.
+func headerSize(h natsgo.Header) int {
+	if len(h) == 0 {
+		return 0
+	}
+	n := len("NATS/1.0\r\n\r\n")
+	for k, values := range h {
+		for _, v := range values {
+			n += len(k) + len(v) + len(": \r\n")
+		}
+	}
+	return n
+}
+
+func errPublish(subject string, err error) error {
+	return fmt.Errorf("nats: publish %q: %w", subject, err)
+}
+
+func errUnsent(n int) error {
+	return fmt.Errorf("nats: %d published messages were not sent: %w", n, natsgo.ErrConnectionClosed)
+}
+
+// A request waits for its reply.
+type request struct {
+	waiting rondo.WaitList
+	subject string
+	reply   *natsgo.Msg
+	err     error
+}
+
+// Request publishes data under subject and suspends the task until the first reply. If
+// ctx is cancelled first it returns the cause; the request may have been received. Use
+// rondo.Timeout to limit the wait: there is no limit otherwise. If nobody listens to
+// subject, the error wraps the client's ErrNoResponders. The other errors are those of
+// Publish.
+func (c *Conn) Request(ctx context.Context, subject string, data []byte) (*natsgo.Msg, error) {
+	c.lastRequest++
+	id := c.lastRequest
+	r := &request{subject: subject}
+	r.waiting.Of = &r.subject
+	c.requests[id] = r
+	defer delete(c.requests, id)
+	if err := c.publish(ctx, op{subject: subject, reply: c.replies + encodeID(id), request: id}, data); err != nil {
+		return nil, err
+	}
+	if r.reply == nil && r.err == nil {
+		if err := c.wait(ctx, &r.waiting, "nats reply"); err != nil {
+			return nil, err
+		}
+	}
+	if r.err != nil {
+		return nil, fmt.Errorf("nats: request %q: %w", subject, r.err)
+	}
+	return r.reply, nil
+}
+
+// gotReply is called on the loop with each message to the connection's own subject.
+func (c *Conn) gotReply(m *natsgo.Msg) {
+	id, ok := decodeID(m.Subject[len(c.replies):])
+	r := c.requests[id]
+	if !ok || r == nil || r.reply != nil || r.err != nil {
+		return // a second reply, or one for which nobody waits
+	}
+	if noResponders(m) {
+		r.err = natsgo.ErrNoResponders
+	} else {
+		r.reply = m
+	}
+	r.waiting.Wake()
+}
+
+// failRequest ends a request that will have no reply.
+func (c *Conn) failRequest(id uint64, err error) {
+	if r := c.requests[id]; r != nil && r.reply == nil && r.err == nil {
+		r.err = err
+		r.waiting.Wake()
+	}
+}
+
+// noResponders reports whether m is the server's answer to what nobody listens to.
+func noResponders(m *natsgo.Msg) bool {
+	return len(m.Data) == 0 && m.Header != nil && m.Header.Get("Status") == "503"
+}

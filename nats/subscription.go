@@ -1,0 +1,213 @@
+package nats
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync/atomic"
+
+	natsgo "github.com/nats-io/nats.go"
+
+	"github.com/rondo-go/rondo"
+)
+
+// A Subscription receives the messages of a subject. It belongs to the loop of its Conn,
+// and ends with it.
+type Subscription struct {
+	conn    *Conn
+	subject string
+	max     int32
+	own     bool                 // the connection's, which Drain leaves
+	sub     *natsgo.Subscription // the writer's
+
+	held     atomic.Int32  // messages that have arrived and were not taken
+	dropped  atomic.Uint64 // messages for which there was no room
+	dropping bool          // the last message was dropped; under the lock of the inbox
+
+	// The rest is the loop's.
+	fn      func(m *natsgo.Msg) // is called with each message, nil with the end; or nil
+	queue   []*natsgo.Msg       // what nobody has taken, from head on; nil is a gap
+	head    int
+	streak  int // messages that were taken without a wait
+	readers rondo.WaitList
+	closing bool
+	err     error // why no more will come
+}
+
+// streakMax is how many messages a task takes before others have their turn.
+const streakMax = 64
+
+// Subscribe subscribes to subject, which may have wildcards. At most max messages wait
+// for a reader. What comes beyond that is dropped, as the client does: delivery is at most
+// once. It suspends the task until the client has sent the subscription on its way, so
+// that a Publish afterwards comes later. If ctx is cancelled first it returns the cause,
+// and there is no subscription. It panics if max is not positive.
+func (c *Conn) Subscribe(ctx context.Context, subject string, max int) (*Subscription, error) {
+	if max <= 0 {
+		panic("nats: Subscribe with a limit that is not positive")
+	}
+	s := &Subscription{conn: c, subject: subject, max: int32(min(max, 1<<30))}
+	return s, c.subscribe(ctx, s, "")
+}
+
+// subscribe makes s receive.
+func (c *Conn) subscribe(ctx context.Context, s *Subscription, queue string) error {
+	if err := rondo.Check(ctx); err != nil {
+		return err
+	}
+	s.readers.Of = &s.subject
+	var opened rondo.WaitList
+	opened.Of = &s.subject
+	var failure error
+	over := false
+	put := c.err == nil && c.out.put(op{do: func(nc *natsgo.Conn) {
+		err := c.open(nc, s, queue)
+		c.post(func() {
+			failure, over = err, true
+			opened.Wake()
+		})
+	}}, nil)
+	if !put {
+		return fmt.Errorf("nats: subscribe %q: %w", s.subject, natsgo.ErrConnectionClosed)
+	}
+	c.subscriptions = append(c.subscriptions, s)
+	if !over {
+		if err := c.wait(ctx, &opened, "nats subscribe"); err != nil {
+			s.Close()
+			return err
+		}
+	}
+	if failure != nil {
+		s.end(failure)
+		return fmt.Errorf("nats: subscribe %q: %w", s.subject, failure)
+	}
+	return nil
+}
+
+// Subject returns the subject that Subscribe was called with.
+func (s *Subscription) Subject() string { return s.subject }
+
+// Next takes the next message. It suspends the task until there is one. If ctx is
+// cancelled first it returns the cause, and no message was taken.
+//
+// Where messages were dropped it returns the client's ErrSlowConsumer, once for each gap,
+// and goes on behind it at the next call. When the Subscription has ended and all that had
+// arrived was taken, the error is the client's ErrBadSubscription after Close,
+// ErrConnectionDraining after Drain, and ErrConnectionClosed after the end of the
+// connection.
+func (s *Subscription) Next(ctx context.Context) (*natsgo.Msg, error) {
+	if s.streak++; s.streak >= streakMax {
+		s.streak = 0
+		if err := rondo.Yield(ctx); err != nil {
+			return nil, err
+		}
+	} else if err := rondo.Check(ctx); err != nil {
+		return nil, err
+	}
+	for s.head == len(s.queue) {
+		if s.err != nil {
+			return nil, s.err
+		}
+		s.streak = 0
+		if err := s.conn.wait(ctx, &s.readers, "nats message"); err != nil {
+			return nil, err
+		}
+	}
+	m := s.pop()
+	if m == nil {
+		return nil, natsgo.ErrSlowConsumer
+	}
+	return m, nil
+}
+
+// All ranges over the messages, waiting for each, as Next does. Behind a gap it goes on
+// after an ErrSlowConsumer. Any other error ends the range, and is its last element, except
+// that the end by Close or Drain is no error.
+func (s *Subscription) All(ctx context.Context) iter.Seq2[*natsgo.Msg, error] {
+	return func(yield func(*natsgo.Msg, error) bool) {
+		for {
+			m, err := s.Next(ctx)
+			switch {
+			case err == natsgo.ErrBadSubscription, err == natsgo.ErrConnectionDraining:
+				return
+			case !yield(m, err), err != nil && err != natsgo.ErrSlowConsumer:
+				return
+			}
+		}
+	}
+}
+
+// Len counts the messages that can be taken without waiting.
+func (s *Subscription) Len() int { return int(s.held.Load()) }
+
+// Dropped counts the messages that were dropped because nobody took them in time.
+func (s *Subscription) Dropped() uint64 { return s.dropped.Load() }
+
+// Close ends the Subscription and drops what has arrived. It never suspends: the server
+// learns of it in its turn. Closing it again does nothing.
+func (s *Subscription) Close() {
+	s.unsubscribe()
+	s.end(natsgo.ErrBadSubscription)
+	s.queue, s.head = nil, 0
+	s.held.Store(0)
+}
+
+// unsubscribe has the client unsubscribe.
+func (s *Subscription) unsubscribe() {
+	if !s.closing {
+		s.closing = true
+		s.conn.out.put(op{do: func(*natsgo.Conn) { s.conn.shut(s) }}, nil)
+	}
+}
+
+// arrived takes in a message, or a gap without one.
+func (s *Subscription) arrived(m *natsgo.Msg) {
+	switch {
+	case s.err != nil:
+		return
+	case s.fn == nil:
+		s.push(m)
+		s.readers.Wake()
+		return
+	case m == nil:
+		go s.conn.report(s.sub, natsgo.ErrSlowConsumer)
+		return
+	}
+	s.held.Add(-1)
+	s.fn(m)
+}
+
+// end notes that no more will come, and why.
+func (s *Subscription) end(why error) {
+	if s.err != nil {
+		return
+	}
+	s.err = why
+	s.conn.forget(s)
+	s.readers.WakeAll()
+	if s.fn != nil && why != natsgo.ErrBadSubscription {
+		s.fn(nil)
+	}
+}
+
+func (s *Subscription) push(m *natsgo.Msg) {
+	if s.head > 32 && s.head > len(s.queue)/2 {
+		n := copy(s.queue, s.queue[s.head:])
+		clear(s.queue[n:])
+		s.queue, s.head = s.queue[:n], 0
+	}
+	s.queue = append(s.queue, m)
+}
+
+func (s *Subscription) pop() *natsgo.Msg {
+	m := s.queue[s.head]
+	s.queue[s.head] = nil
+	s.head++
+	if s.head == len(s.queue) {
+		s.queue, s.head = s.queue[:0], 0
+	}
+	if m != nil {
+		s.held.Add(-1)
+	}
+	return m
+}
