@@ -54,7 +54,7 @@ func (r *reader) alone(addr uint64) *seen {
 	if one.options.Stacks || len(one.options.StacksOf) > 0 {
 		one.readStacks()
 	}
-	if missed, moved := one.confirm(); missed > 0 || moved {
+	if one.confirm() || len(one.tasks) == 0 {
 		return nil
 	}
 	return one.tasks[0]

@@ -18,20 +18,22 @@ func (r *reader) ownersOf(tasks []*seen) []uint64 {
 	return r.numbers(addrs)
 }
 
-// numbers returns the numbers of the tasks at some addresses; 0 where none lives.
+// numbers returns the numbers of the tasks at some addresses; 0 where none lives. A
+// walk to the end has come to each of them, unless it was started later.
 func (r *reader) numbers(addrs []uint64) []uint64 {
 	out := make([]uint64, len(addrs))
 	r.each(addrs, r.size(layout.TaskSize), func(i int, t record) {
-		if r.mine(t) {
-			out[i] = t.uint64(layout.TaskID)
+		id, walked := t.uint64(layout.TaskID), r.ring.at(addrs[i])
+		if r.mine(t) && (id == walked || walked == 0 && r.ring.cut) {
+			out[i] = id
 		}
 	})
 	return out
 }
 
-// confirm is step 4. It drops the tasks that are gone, and returns how many they
-// were, and whether any task ran meanwhile.
-func (r *reader) confirm() (missed int, moved bool) {
+// confirm is step 4. It drops the tasks that are gone, and reports whether any task
+// ran meanwhile.
+func (r *reader) confirm() (moved bool) {
 	// Before the rest: a name is of the same moment as the wait of a task that has
 	// not moved after it was read.
 	r.confirmNames()
@@ -39,7 +41,6 @@ func (r *reader) confirm() (missed int, moved bool) {
 	for i, state := range r.compare(r.tasks) {
 		s := r.tasks[i]
 		if state == gone {
-			missed++
 			continue
 		}
 		kept = append(kept, s)
@@ -50,7 +51,7 @@ func (r *reader) confirm() (missed int, moved bool) {
 	}
 	clear(r.tasks[len(kept):])
 	r.tasks = kept
-	return missed, moved
+	return moved
 }
 
 // What has become of a task since it was read.

@@ -11,7 +11,7 @@ package inspect
 //  2. read what runs each task, each task again, and what it waits for;
 //  3. read the stacks;
 //  4. read tasks and workers once more. A task that is still in the ring with the
-//     same number lived throughout, so what was read of it is its own. One whose
+//     number that the walk saw lived throughout, so what was read of it is its own. One whose
 //     count of switches has changed ran meanwhile: its stack and its wait may be
 //     of two moments, and are dropped.
 //
@@ -182,11 +182,11 @@ func (r *reader) readPortion(addrs, workers []uint64) (missed int, moved bool) {
 	if r.options.Stacks || len(r.options.StacksOf) > 0 {
 		r.readStacks()
 	}
-	missed, moved = r.confirm()
+	moved = r.confirm()
 	if moved {
 		r.again()
 	}
-	return missed, moved
+	return len(addrs) - len(r.tasks), moved
 }
 
 func (l *Loop) count(head record) int { return int(head.uint64(layout.LoopLive)) }
@@ -332,7 +332,9 @@ func (r *reader) readTasks(addrs, workers []uint64) {
 		s := &k.all[i]
 		s.addr, s.task, s.info = addrs[i], t, &infos[i]
 		r.tasks[i] = s
-		if t.b == nil || !r.mine(t) {
+		// Its place in memory may have got another use since the walk, so its bytes alone
+		// do not prove that it is a task.
+		if t.b == nil || !r.mine(t) || t.uint64(layout.TaskID) != r.ring.at(addrs[i]) {
 			s.task.b = nil
 			continue
 		}

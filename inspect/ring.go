@@ -16,6 +16,7 @@ import (
 type ring struct {
 	addrs, workers, ids []uint64
 	byAddr, byID        index
+	cut                 bool // the walk was ended before its end
 }
 
 // at returns the number of the task that stood at an address; 0 if none did.
@@ -126,6 +127,7 @@ func (r *reader) walk(head record) bool {
 			}
 		}
 	}
+	g.cut = len(g.addrs) >= limit || !inTime
 	r.ring = g
 	r.onlyOnce()
 	return inTime
