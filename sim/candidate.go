@@ -184,7 +184,7 @@ func (a *asked) run(s *series) {
 	if s.t.Name() != a.Test || s.number != a.Number {
 		return
 	}
-	c := newChoices(a.Seed)
+	c := s.choices(a.Seed)
 	c.records = true
 	if a.stage != first {
 		c.repeat(a.list)

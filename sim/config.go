@@ -24,6 +24,12 @@ type Config struct {
 	// 100,000.
 	MaxOrders int
 
+	// Exact keeps everything on time in all seeds, and not only in the first 20: no
+	// ready task is passed over and no timer fires late, so that times can be
+	// compared exactly and turns can be counted. The environment variable
+	// RONDO_EXACT=1 does the same for all tests.
+	Exact bool
+
 	// MaxSteps is how many steps one run may take. A run that takes more fails the
 	// test with "livelock". A step is a choice or a jump of the clock; where there
 	// is nothing to choose from, steps are counted roughly. 0 means 10,000,000.

@@ -5,6 +5,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,8 @@ func (a *account) describe(n note) string {
 		return fmt.Sprintf("%s was ready but did not run for %d turns", a.name(n.who), n.choice.value)
 	case forStall:
 		return fmt.Sprintf("%s ran %v late", a.name(n.who), time.Duration(n.choice.value))
+	case forPoll:
+		return fmt.Sprintf("the loop woke up %v late", time.Duration(n.choice.value))
 	case forChoose:
 		return fmt.Sprintf("Choose returned %d to %s", n.choice.value, a.name(n.who))
 	}
@@ -112,6 +115,11 @@ func (s *series) shrunk(a *attempt, o outcome) string {
 	}
 	for i, w := range found.Words {
 		fmt.Fprintf(&b, "\n\t  %d. %s", i+1, w)
+	}
+	if slices.ContainsFunc(list, func(c choice) bool {
+		return c.purpose == forStall || c.purpose == forHold || c.purpose == forPoll
+	}) {
+		b.WriteString("\n\tthings are late in seeds above 20; if the test needs exact times, use sim.Config{Exact: true}")
 	}
 	fmt.Fprintf(&b, "\n\treplay these alone: %s", command(s.t, formatList(a.choices.seed, list)))
 	if name, err := s.store(a.choices.seed, list, found.Words); err != nil {

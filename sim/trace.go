@@ -22,6 +22,7 @@ const (
 	woken               // a task's wait has ended
 	ended               // a task, n is 1 if with an error
 	called              // a callback has run
+	passed              // a task was ready but does not run now
 	drew                // a task chose n with Choose
 )
 
@@ -45,6 +46,8 @@ func (e event) String() string {
 		return fmt.Sprintf("the clock jumped to %v", at)
 	case chosen:
 		return fmt.Sprintf("%s ran as one of %d after %v", who, e.n, at)
+	case passed:
+		return fmt.Sprintf("%s was ready but did not run after %v", who, at)
 	case started:
 		return fmt.Sprintf("%s was started after %v", who, at)
 	case drew:
