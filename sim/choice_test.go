@@ -44,6 +44,16 @@ func traced(t *testing.T, c *choices, body func(ctx context.Context)) *trace {
 	return a.trace
 }
 
+// Hash returns the hash of what seeds 1 to 60 do.
+func Hash(t *testing.T) (sum uint64) {
+	for seed := range uint64(60) {
+		c := newChoices(seed + 1)
+		c.rough = seed >= exactSeeds
+		sum = mix(sum ^ traced(t, c, busy).hash)
+	}
+	return sum
+}
+
 // TestRecordRepeats: the choices that a seed made, given as a list, make the same run;
 // and it makes no difference to a run that it is recorded.
 func TestRecordRepeats(t *testing.T) {

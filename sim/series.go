@@ -4,10 +4,12 @@ package sim
 // then one seed after the other, and the verdict on each.
 
 import (
+	"cmp"
 	"os"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // repeatedSeeds is how many seeds a test runs twice. A body that ranges over a map of
@@ -30,13 +32,15 @@ type series struct {
 // the body once.
 func (c Config) series(t testing.TB, call string, execute func(a *attempt) outcome) {
 	t.Helper()
-	s := &series{Config: c.withDefaults(call), t: t, before: t.Failed(), number: calls.next(t), execute: execute}
+	s := &series{Config: c.withDefaults(call), t: t, before: t.Failed(), number: calls.next(t), execute: execute, rough: call == "Cluster"}
 	if asked := candidates(); asked != nil {
 		asked.run(s)
 		return
 	}
 	p, err := planned()
-	switch {
+	further, err2 := s.further()
+	until := time.Now().Add(further)
+	switch err = cmp.Or(err, err2); {
 	case err != nil:
 		t.Fatal(err)
 	case p.list != nil:
@@ -51,11 +55,11 @@ func (c Config) series(t testing.TB, call string, execute func(a *attempt) outco
 	}
 	for seed := p.first; ; seed++ {
 		s.try(seed, seed-p.first < repeatedSeeds)
-		if seed == p.last {
+		if seed == p.last && (p.seeds || further == 0) || seed > p.last && !time.Now().Before(until) {
 			break
 		}
 	}
-	if names := s.probes.missed(); names != "" && p.last-p.first+1 >= uint64(s.Seeds) && !p.seeds {
+	if names := s.probes.missed(); names != "" && !p.seeds && p.last >= uint64(s.Seeds) {
 		t.Errorf("sim: in none of %d seeds was this ever true, which must sometimes be: %s", s.Seeds, names)
 	}
 }

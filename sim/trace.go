@@ -33,6 +33,13 @@ type event struct {
 	what string
 	n    int32
 	kind kind
+	task *rondo.Task // for its name, which is not compared; nil: it is not known
+}
+
+// same reports whether the same happened.
+func (e event) same(f event) bool {
+	e.task, f.task = nil, nil
+	return e == f
 }
 
 func (e event) String() string {
@@ -40,6 +47,9 @@ func (e event) String() string {
 	who := "a callback"
 	if e.who != 0 {
 		who = fmt.Sprintf("task-%d", e.who)
+	}
+	if e.task != nil && e.task.Name() != who {
+		who += ", " + e.task.Name() + ","
 	}
 	switch e.kind {
 	case jumped:
@@ -95,7 +105,7 @@ func (t *trace) add(e event) {
 	if f := t.follows; f != nil && t.differs == "" && t.count < maxKept {
 		if t.count >= len(f.events) {
 			t.differs = fmt.Sprintf("at event %d in the first run the end had come, but in the second %v", t.count+1, e)
-		} else if first := f.events[t.count]; first != e {
+		} else if first := f.events[t.count]; !first.same(e) {
 			t.differs = fmt.Sprintf("at event %d in the first run %v, but in the second %v", t.count+1, first, e)
 		}
 	}
@@ -124,7 +134,7 @@ func (w *world) tracer() *rondo.Tracer {
 		return nil
 	}
 	add := func(k kind, task *rondo.Task, what string, n int32) {
-		t.add(event{now: w.now, who: task.ID(), what: what, n: n, kind: k})
+		t.add(event{now: w.now, who: task.ID(), what: what, n: n, kind: k, task: task})
 	}
 	return &rondo.Tracer{
 		Started: func(task *rondo.Task, _ time.Time) {
