@@ -45,9 +45,11 @@ func (s *series) newAttempt(c *choices) *attempt {
 	}
 }
 
-// tell makes the attempt keep an account of its choices.
+// tell makes the attempt keep an account of its choices, and what is needed for a
+// picture.
 func (a *attempt) tell() {
 	a.choices.records = true
+	a.trace = &trace{keep: true, draws: true}
 	a.choices.account = &account{run: a, tasks: make(map[uint64]*rondo.Task)}
 }
 

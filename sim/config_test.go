@@ -52,7 +52,9 @@ func TestConfigFor(t *testing.T) {
 	text := failing(t, func(t *tester) { sim.Test(t, body) })
 	contains(t, text, `sim: RONDO_FOR="soon": want a duration as 1s`)
 	t.Setenv("RONDO_FOR", "")
-	defer func() { contains(t, fmt.Sprint(recover()), "sim: Test with Config.For = -1ns: use a positive duration") }()
+	defer func() {
+		contains(t, fmt.Sprint(recover()), "sim: Test with Config.For = -1ns: use a positive duration")
+	}()
 	sim.Config{For: -1}.Test(t, body)
 }
 

@@ -131,5 +131,5 @@ func (s *series) judge(a *attempt, o outcome, replay string) {
 		return
 	}
 	s.t.Fatalf("sim: %s: %s\n\tafter %v of virtual time, step %d\n\treplay: %s%s",
-		a.label, what, a.ended(o), a.steps.Load(), command(s.t, replay), s.shrunk(a, o))
+		a.label, what, a.ended(o), a.steps.Load(), command(s.t, replay), s.shrunk(a, o, what))
 }

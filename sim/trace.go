@@ -24,6 +24,10 @@ const (
 	called              // a callback has run
 	passed              // a task was ready but does not run now
 	drew                // a task chose n with Choose
+	hosted              // a host boots, exits, crashes
+	sent                // a message of n bytes, by a host to another
+	arrived             // a message
+	struck              // a fault of the network
 )
 
 // An event is one thing that happened in a run.
@@ -33,12 +37,16 @@ type event struct {
 	what string
 	n    int32
 	kind kind
-	task *rondo.Task // for its name, which is not compared; nil: it is not known
+
+	// What is not compared.
+	task  *rondo.Task // for its name; nil: it is not known
+	by    uint64      // the task that ended a wait, or 0
+	stack *[]uintptr  // of a task that waits, if a picture is to be drawn
 }
 
 // same reports whether the same happened.
 func (e event) same(f event) bool {
-	e.task, f.task = nil, nil
+	e.task, f.task, e.by, f.by, e.stack, f.stack = nil, nil, 0, 0, nil, nil
 	return e == f
 }
 
@@ -60,6 +68,8 @@ func (e event) String() string {
 		return fmt.Sprintf("%s was ready but did not run after %v", who, at)
 	case started:
 		return fmt.Sprintf("%s was started after %v", who, at)
+	case hosted, sent, arrived, struck:
+		return fmt.Sprintf("%s (%d) of host %d to %d after %v", e.what, e.n, e.who>>32, e.who&0xffffffff, at)
 	case drew:
 		return fmt.Sprintf("Choose returned %d to %s after %v", e.n, who, at)
 	case parked:
@@ -84,6 +94,7 @@ type trace struct {
 	hash    uint64
 	count   int
 	keep    bool
+	draws   bool // the events are for a picture: stacks are kept
 	events  []event
 	follows *trace
 	differs string
@@ -92,7 +103,7 @@ type trace struct {
 }
 
 func (t *trace) add(e event) {
-	if t == nil || t.outside > 1 {
+	if t == nil || t.outside > 1 && !t.draws {
 		return
 	}
 	t.hash = mix(mix(t.hash^uint64(e.now))^e.who) ^ uint64(e.n)<<8 ^ uint64(e.kind)
@@ -153,7 +164,11 @@ func (w *world) tracer() *rondo.Tracer {
 			add(stepped, task, "", 0)
 		},
 		Parked: func(task *rondo.Task, why rondo.Reason, _ time.Time) {
-			add(parked, task, why.What, 0)
+			e := event{now: w.now, who: task.ID(), what: why.What, kind: parked, task: task}
+			if t != nil && t.draws {
+				e.stack = callers()
+			}
+			t.add(e)
 			if t != nil && (why.What == "offload" || why.What == "channel") {
 				// Nothing more is recorded from the second one on. The first may be
 				// outstanding although its task waits no longer, and the order in
@@ -161,7 +176,13 @@ func (w *world) tracer() *rondo.Tracer {
 				t.outside++
 			}
 		},
-		Woken: func(task, _ *rondo.Task, _ time.Time) { add(woken, task, "", 0) },
+		Woken: func(task, by *rondo.Task, _ time.Time) {
+			e := event{now: w.now, who: task.ID(), kind: woken, task: task}
+			if by != nil {
+				e.by = by.ID()
+			}
+			t.add(e)
+		},
 		Ended: func(task *rondo.Task, err error, _ time.Time) {
 			n := int32(0)
 			if err != nil {
