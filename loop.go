@@ -99,9 +99,9 @@ func (l *Loop) pick(mayTurn bool) *Task {
 		}
 		l.batch--
 		l.steps++
-		if l.choose != nil && l.batch > 0 && l.live > 0 {
-			// When the last task has ended, the world decides what comes in when.
-			l.queue.Swap(0, l.choose(l.batch+1, l.idAt))
+		// When the last task has ended, the world decides what comes in when.
+		if l.choose != nil && l.live > 0 && !l.chooses() {
+			continue
 		}
 		e := l.queue.Take()
 		if t := e.task; t != nil {
@@ -118,6 +118,7 @@ func (l *Loop) pick(mayTurn bool) *Task {
 
 // ask is steps 1 and 2 of a turn.
 func (l *Loop) ask() {
+	l.hurry()
 	until := int64(-1)
 	if l.queue.Len() == 0 && !l.inbox.Pending() {
 		until = l.timers.Next()

@@ -7,6 +7,9 @@ package rondo
 // starts.
 
 import (
+	"slices"
+
+	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/pace"
 	"github.com/rondo-go/rondo/internal/ring"
 )
@@ -21,6 +24,7 @@ type schedule struct {
 	pace      pace.Pace                              // when a busy loop asks the driver
 	choose    func(n int, id func(i int) uint64) int // nil: in order
 	idAt      func(i int) uint64                     // the number of the task at place i
+	delayed   []*Handle                              // what is put off until a time
 }
 
 // An entry of the queue is a task or a callback, or nothing any more.
@@ -56,6 +60,38 @@ func (l *Loop) moveUp() {
 func (l *Loop) ready(t *Task) {
 	t.state = stateReady
 	l.queue.Add(entry{task: t})
+}
+
+// chooses lets the driver choose what comes first in the queue, and reports whether that
+// runs now. If not, it is put at the end, at once or when the driver says.
+func (l *Loop) chooses() bool {
+	i := l.choose(l.batch+1, l.idAt)
+	l.queue.Swap(0, max(i, ^i))
+	if i >= 0 {
+		return true
+	}
+	e := l.queue.Take()
+	if at := l.driver.(driver.Late).Until(); at > l.now && l.helpers == 0 {
+		l.delayed = slices.DeleteFunc(l.delayed, func(h *Handle) bool { return h.fn == nil })
+		l.delayed = append(l.delayed, l.callAt(at, func() { l.queue.Add(e) }))
+	} else {
+		l.queue.Add(e)
+	}
+	return false
+}
+
+// hurry makes ready what is put off until a time, if goroutines work for the loop: that
+// time does not come while they do.
+func (l *Loop) hurry() {
+	if l.helpers == 0 || len(l.delayed) == 0 {
+		return
+	}
+	for _, h := range l.delayed {
+		if fn := h.fn; h.Cancel() {
+			fn()
+		}
+	}
+	l.delayed = l.delayed[:0]
 }
 
 // taskID returns the number of the task at place i of the queue, or 0 for a

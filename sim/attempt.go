@@ -23,6 +23,7 @@ type attempt struct {
 	rand     *rand.Rand
 	probes   *probes
 	clock    func() int64  // virtual time; set by what runs the body
+	shown    atomic.Int64  // the virtual time since the run began, at the last jump of the clock
 	steps    atomic.Uint64 // other goroutines read it to see that the run makes progress
 	stamps   int64         // of Histories
 	violated string        // the Always that was false
@@ -44,10 +45,20 @@ func (s *series) newAttempt(c *choices) *attempt {
 	}
 }
 
-// tell makes the attempt keep an account of its choices.
+// tell makes the attempt keep an account of its choices, and what is needed for a
+// picture.
 func (a *attempt) tell() {
 	a.choices.records = true
+	a.trace = &trace{keep: true, draws: true}
 	a.choices.account = &account{run: a, tasks: make(map[uint64]*rondo.Task)}
+}
+
+// ended is elapsed, for a run that ended so.
+func (a *attempt) ended(o outcome) time.Duration {
+	if o.running {
+		return time.Duration(a.shown.Load())
+	}
+	return a.elapsed()
 }
 
 // A simulated driver knows the attempt that it is a part of.

@@ -41,6 +41,7 @@ type finding struct {
 	From  int      // how many choices the seed made
 	Runs  int      // how many runs the search took
 	Words []string // what the choices are
+	drawn
 }
 
 // calls counts the calls of Test, Explore and Cluster in each test.
@@ -184,7 +185,7 @@ func (a *asked) run(s *series) {
 	if s.t.Name() != a.Test || s.number != a.Number {
 		return
 	}
-	c := newChoices(a.Seed)
+	c := s.choices(a.Seed)
 	c.records = true
 	if a.stage != first {
 		c.repeat(a.list)
@@ -204,12 +205,12 @@ func (a *asked) run(s *series) {
 	o = s.execute(try)
 	what := s.verdict(try, o)
 	returned = true
-	a.judge(try, o.stuck == "" && what != "" && kindOf(try, o) == a.Kind)
+	a.judge(s, try, o.stuck == "" && what != "" && kindOf(try, o) == a.Kind, what)
 	s.t.SkipNow()
 }
 
 // judge notes how a candidate ended, and makes the next one.
-func (a *asked) judge(try *attempt, failed bool) {
+func (a *asked) judge(s *series, try *attempt, failed bool, what string) {
 	switch a.stage {
 	case first:
 		if !failed {
@@ -228,7 +229,12 @@ func (a *asked) judge(try *attempt, failed bool) {
 		a.advance()
 	case last:
 		found := finding{List: formatChoices(a.list), From: a.from, Runs: a.shrinker.runs + 3, Words: try.choices.account.words()}
-		text, err := json.Marshal(found)
+		var err error
+		found.drawn, err = try.choices.account.files(s.t, what)
+		var text []byte
+		if err == nil {
+			text, err = json.Marshal(found)
+		}
 		if err == nil {
 			err = os.WriteFile(filepath.Join(a.dir, "found"), text, 0o600)
 		}

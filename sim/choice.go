@@ -35,6 +35,7 @@ const (
 	forStream                      // short reads and short writes
 	forLatency                     // how long a message takes
 	forCallback                    // which of the ready things runs next, if it is a callback
+	forPoll                        // for how long an idle loop sleeps too long
 )
 
 // A kindOfChoice is how a purpose is written.
@@ -50,6 +51,7 @@ var purposes = []kindOfChoice{
 	{forFault, 'f', "a fault"},
 	{forDisk, 'd', "the disk"},
 	{forPacket, 'p', "a packet"},
+	{forPoll, 'w', "a loop wakes up late"},
 	{forStall, 's', "a task is late"},
 	{forHold, 'h', "a task is passed over"},
 	{forOrder, 'o', "a task runs earlier"},
@@ -84,6 +86,8 @@ type choices struct {
 	seed    uint64
 	given   map[key]uint64 // the list to repeat; nil: the seed decides
 	walk    *walk          // the path of Explore; nil: there is none
+	rough   bool           // whether things may be late; see late.go
+	now     func() int64   // virtual time
 	records bool           // whether made is kept
 	made    []choice       // those that were not zero, in the order in which they were made
 	sources map[key]*source

@@ -44,18 +44,35 @@ func traced(t *testing.T, c *choices, body func(ctx context.Context)) *trace {
 	return a.trace
 }
 
+// Hash returns the hash of what seeds 1 to 60 do.
+func Hash(t *testing.T) (sum uint64) {
+	for seed := range uint64(60) {
+		c := newChoices(seed + 1)
+		c.rough = seed >= exactSeeds
+		sum = mix(sum ^ traced(t, c, busy).hash)
+	}
+	return sum
+}
+
 // TestRecordRepeats: the choices that a seed made, given as a list, make the same run;
 // and it makes no difference to a run that it is recorded.
 func TestRecordRepeats(t *testing.T) {
-	for seed := range uint64(40) {
-		plain := traced(t, newChoices(seed), busy)
+	made := make(map[purpose]int)
+	for seed := range uint64(200) {
+		plain := newChoices(seed)
+		plain.rough = seed > 40
+		hash := traced(t, plain, busy).hash
 		recorded := newChoices(seed)
+		recorded.rough = plain.rough
 		recorded.records = true
-		if got := traced(t, recorded, busy); got.hash != plain.hash {
+		if got := traced(t, recorded, busy); got.hash != hash {
 			t.Fatalf("seed %d: recorded, it is another run", seed)
 		}
 		if len(recorded.made) == 0 && seed != 0 {
 			t.Errorf("seed %d made no choices", seed)
+		}
+		for _, c := range recorded.made {
+			made[c.purpose]++
 		}
 		list, err := parseChoices(formatChoices(recorded.made))
 		if err != nil || !slices.Equal(list, recorded.made) {
@@ -65,9 +82,14 @@ func TestRecordRepeats(t *testing.T) {
 		again.records = true
 		again.repeat(list)
 		got := traced(t, again, busy)
-		if got.hash != plain.hash || !slices.Equal(again.made, recorded.made) {
-			t.Fatalf("seed %d: its list makes another run: %d events and %d, choices %v and %v",
-				seed, got.count, plain.count, again.made, recorded.made)
+		if got.hash != hash || !slices.Equal(again.made, recorded.made) {
+			t.Fatalf("seed %d: its list makes another run of %d events, with choices\n%v\nand\n%v",
+				seed, got.count, formatChoices(again.made), formatChoices(recorded.made))
+		}
+	}
+	for _, p := range []purpose{forOrder, forCallback, forHold, forStall, forPoll} {
+		if made[p] < 20 {
+			t.Errorf("%d choices are made whether %s", made[p], purposes[p.rank()].words)
 		}
 	}
 }

@@ -6,7 +6,9 @@ package sim
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
+	"time"
 )
 
 // A Config says how much [Config.Test] and [Config.Explore] try before they stop.
@@ -20,9 +22,20 @@ type Config struct {
 	// SeedsShort is the same with -short. 0 means 5, or Seeds if that is fewer.
 	SeedsShort int
 
+	// For is for how much real time Test goes on with further seeds after the first
+	// ones. 0 means not at all. The environment variable RONDO_FOR, as "1s", does the
+	// same for all tests.
+	For time.Duration
+
 	// MaxOrders is how many orders Explore tries before it fails the test. 0 means
 	// 100,000.
 	MaxOrders int
+
+	// Exact keeps everything on time in all seeds, and not only in the first 20: no
+	// ready task is passed over and no timer fires late, so that times can be
+	// compared exactly and turns can be counted. The environment variable
+	// RONDO_EXACT=1 does the same for all tests.
+	Exact bool
 
 	// MaxSteps is how many steps one run may take. A run that takes more fails the
 	// test with "livelock". A step is a choice or a jump of the clock; where there
@@ -37,6 +50,22 @@ const (
 	defaultMaxOrders  = 100_000
 	defaultMaxSteps   = 10_000_000
 )
+
+// further returns for how long to go on with further seeds.
+func (c Config) further() (time.Duration, error) {
+	text := os.Getenv("RONDO_FOR")
+	if c.For < 0 {
+		panic(fmt.Sprintf("sim: Test with Config.For = %v: use a positive duration, or 0 for no further seeds", c.For))
+	}
+	if text == "" {
+		return c.For, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("sim: RONDO_FOR=%q: want a duration as 1s", text)
+	}
+	return d, nil
+}
 
 // withDefaults returns c with every zero replaced. call is for the panic.
 func (c Config) withDefaults(call string) Config {

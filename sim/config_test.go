@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/sim"
@@ -31,6 +32,52 @@ func TestConfig(t *testing.T) {
 		sim.Config{MaxOrders: 5}.Explore(t, func(ctx context.Context) { shuffle(ctx, 3) })
 	})
 	contains(t, text, "sim: there are more than 5 orders: ")
+}
+
+// TestConfigFor: a test goes on with further seeds for some time.
+func TestConfigFor(t *testing.T) {
+	seen := map[int]bool{}
+	body := func(ctx context.Context) { seen[sim.Choose(ctx, 1<<30)] = true }
+	sim.Config{Seeds: 3, SeedsShort: 3, For: 5 * time.Millisecond}.Test(t, body)
+	if len(seen) < 5 {
+		t.Error(len(seen), "seeds")
+	}
+	clear(seen)
+	t.Setenv("RONDO_FOR", "1ns")
+	sim.Config{Seeds: 3, SeedsShort: 3}.Test(t, body)
+	if len(seen) != 4 {
+		t.Error(len(seen), "seeds")
+	}
+	t.Setenv("RONDO_FOR", "soon")
+	text := failing(t, func(t *tester) { sim.Test(t, body) })
+	contains(t, text, `sim: RONDO_FOR="soon": want a duration as 1s`)
+	t.Setenv("RONDO_FOR", "")
+	defer func() {
+		contains(t, fmt.Sprint(recover()), "sim: Test with Config.For = -1ns: use a positive duration")
+	}()
+	sim.Config{For: -1}.Test(t, body)
+}
+
+// TestConfigExact: with Exact no timer is late in any seed; without it some are, from seed
+// 21 on.
+func TestConfigExact(t *testing.T) {
+	for _, exact := range []bool{true, false} {
+		late := map[bool]int{}
+		seeds := 0
+		sim.Config{Seeds: 200, SeedsShort: 200, Exact: exact}.Test(t, func(ctx context.Context) {
+			seeds++
+			start := rondo.Now(ctx)
+			for range 20 {
+				_ = rondo.Sleep(ctx, time.Millisecond)
+			}
+			if rondo.Now(ctx).Sub(start) != 20*time.Millisecond {
+				late[seeds <= 40]++
+			}
+		})
+		if late[true] != 0 || exact != (late[false] < 40) || exact && late[false] != 0 {
+			t.Error("exact", exact, "late", late)
+		}
+	}
 }
 
 // TestConfigSteps: a run of more than MaxSteps is a livelock. The loops are left where they

@@ -1,21 +1,26 @@
 package sim
 
 // This file has Explore. The choices of all runs form a tree, and a run is a path
-// from its root to a leaf. Explore walks the tree depth first and runs body once
-// for each leaf. Each run repeats the previous path up to the last fork that has
-// an untried branch, takes the next branch there, and from then on always the
-// first.
+// from its root to a leaf. A branch that is not the first one is a deviation from the
+// order of a real loop. Explore runs body once for each leaf: first the path without
+// a deviation, then all with one, then all with two, and so on, because most mistakes
+// need few. Each path but the first is an earlier one, up to a fork after its last
+// deviation, with another branch there, and from then on always the first branch.
 
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"testing"
 )
 
 // Explore runs body as the main task of a new loop in every order that there is:
 // once for each way of choosing, at each point, one of the things that could run
-// next. The time of day and the numbers of [Rand] are the same in all runs.
+// next, and for each number that [Choose] may return. The time of day and the numbers of
+// [Rand] are the same in all runs: a body that calls Rand is tried with one sequence of
+// them, and the log says so. Explore begins with the order of a real loop, and goes on
+// with those that deviate from it once, twice, and so on.
 //
 // The first order that fails ends the test, for the same reasons as in
 // [Config.Test], with a report and a command that runs this order again:
@@ -37,24 +42,84 @@ func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
 		s.replay(p.order, body)
 		return
 	}
-	var w walk
-	for orders := 1; ; orders++ {
-		a := s.newAttempt(&choices{walk: &w})
-		a.label = fmt.Sprintf("order %d", orders)
-		o := newWorld(a).execute(body)
-		if off := w.off(); off != "" {
-			t.Fatalf("sim: not deterministic: after the choices of an earlier run, %s\n%s", off, causes)
-		}
-		s.judge(a, o, formatOrder(w.chosen))
-		if !w.advance() {
-			t.Logf("sim: %d orders", orders)
-			if names := s.probes.missed(); names != "" {
-				t.Errorf("sim: in none of %d orders was this ever true, which must sometimes be: %s", orders, names)
+	e := exploration{series: s, body: body}
+	e.run(&walk{}, 0)
+	for len(e.next) > 0 {
+		level := e.next
+		e.next, e.deviations = nil, e.deviations+1
+		for _, p := range level {
+			for w, fork := range p.branches() {
+				e.run(w, fork+1)
 			}
-			return
 		}
-		if orders == c.MaxOrders {
-			t.Fatalf("sim: there are more than %d orders: use fewer tasks or fewer waits, or Test", orders)
+	}
+	t.Logf("sim: %d orders%s", e.orders, e.caveat())
+	if names := s.probes.missed(); names != "" {
+		t.Errorf("sim: in none of %d orders was this ever true, which must sometimes be: %s", e.orders, names)
+	}
+}
+
+// An exploration is the state of Explore.
+type exploration struct {
+	*series
+	body       func(ctx context.Context)
+	orders     int
+	deviations int    // of the paths that are tried now
+	next       []path // those that have been tried, from which paths with one deviation more start
+	random     bool   // whether a run called Rand
+}
+
+// run runs body along w, which may deviate again from the given fork on.
+func (e *exploration) run(w *walk, from int) {
+	t := e.t
+	t.Helper()
+	if e.orders == e.MaxOrders {
+		t.Fatalf("sim: there are more than %d orders: use fewer tasks or fewer waits, or Test; all with fewer than %d choices that are not the first were tried, and none failed%s",
+			e.orders, e.deviations, e.caveat())
+	}
+	e.orders++
+	a := e.newAttempt(&choices{walk: w})
+	a.label = fmt.Sprintf("order %d", e.orders)
+	o := newWorld(a).execute(e.body)
+	if off := w.off(); off != "" {
+		t.Fatalf("sim: not deterministic: after the choices of an earlier run, %s\n%s", off, causes)
+	}
+	e.judge(a, o, formatOrder(w.chosen))
+	e.random = e.random || w.random
+	if from < len(w.among) {
+		e.next = append(e.next, path{significant(w.chosen), w.among, from})
+	}
+}
+
+// caveat says what was not tried although all orders were, or is "".
+func (e *exploration) caveat() string {
+	if !e.random {
+		return ""
+	}
+	return "; the body calls Rand, of whose numbers one sequence was tried: use Choose for a proof"
+}
+
+// A path is what a run has chosen. Paths that deviate from it once more do so from a fork
+// on.
+type path struct {
+	chosen []int // up to the last deviation
+	among  []int // of all forks
+	from   int
+}
+
+// branches ranges over the paths with one deviation more, and the forks at which they
+// deviate.
+func (p path) branches() iter.Seq2[*walk, int] {
+	return func(yield func(*walk, int) bool) {
+		for fork := p.from; fork < len(p.among); fork++ {
+			for branch := 1; branch < p.among[fork]; branch++ {
+				w := &walk{chosen: make([]int, fork+1), among: slices.Clone(p.among[:fork+1])}
+				copy(w.chosen, p.chosen)
+				w.chosen[fork] = branch
+				if !yield(w, fork) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -110,17 +175,4 @@ func (w *walk) off() string {
 		return fmt.Sprintf("it ends with choice %d", w.depth)
 	}
 	return w.lost
-}
-
-// advance moves to the next path and reports whether there is one.
-func (w *walk) advance() bool {
-	for d := len(w.chosen) - 1; d >= 0; d-- {
-		if w.chosen[d]+1 < w.among[d] {
-			w.chosen[d]++
-			w.chosen, w.among = w.chosen[:d+1], w.among[:d+1]
-			w.depth = 0
-			return true
-		}
-	}
-	return false
 }

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/rondo-go/rondo"
@@ -63,4 +64,76 @@ func BenchmarkExplore(b *testing.B) {
 		})
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(runs), "ns/run")
+}
+
+// philosophers has five of them, who think for different times, take the left fork, and
+// then the right one.
+func philosophers(ctx context.Context) {
+	var forks [5]rondo.Mutex
+	_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+		for i := range forks {
+			g.Go(func(ctx context.Context) error {
+				for range i % 2 {
+					_ = rondo.Yield(ctx)
+				}
+				for _, f := range []*rondo.Mutex{&forks[i], &forks[(i+1)%5]} {
+					if err := f.Lock(ctx); err != nil {
+						return err
+					}
+					defer f.Unlock()
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+}
+
+// TestPhilosophers: a mistake that few deviations from the order of a real loop lead to is
+// found among the first orders.
+func TestPhilosophers(t *testing.T) {
+	runs := 0
+	text := failing(t, func(t *tester) {
+		sim.Explore(t, func(ctx context.Context) { runs++; philosophers(ctx) })
+	})
+	contains(t, text, "rondo: deadlock", "replay: RONDO_SEED=x:")
+	if runs < 2 || runs >= 10_000 {
+		t.Error(runs, "orders")
+	}
+}
+
+// TestFewDeviationsFirst: the paths are tried by the number of their deviations.
+func TestFewDeviationsFirst(t *testing.T) {
+	last := 0
+	sim.Explore(t, func(ctx context.Context) {
+		n := 0
+		for range 5 {
+			if sim.Choose(ctx, 3) != 0 {
+				n++
+			}
+		}
+		if n < last {
+			t.Error(n, "deviations after", last)
+		}
+		last = n
+	})
+	if last != 5 {
+		t.Error("at most", last, "deviations")
+	}
+}
+
+// TestExploreIsNoProof: what was not tried is said.
+func TestExploreIsNoProof(t *testing.T) {
+	body := func(ctx context.Context) { sim.Rand(ctx).IntN(2); shuffle(ctx, 3) }
+	tried, _ := try(func(t *tester) { sim.Explore(t, body) })
+	contains(t, strings.Join(tried.text, ""), "sim: 6 orders; the body calls Rand, of whose numbers one sequence was tried")
+	text := failing(t, func(t *tester) { sim.Config{MaxOrders: 5}.Explore(t, body) })
+	contains(t, text, "all with fewer than 2 choices that are not the first were tried, and none failed; the body calls Rand")
+	tried, _ = try(func(t *tester) { sim.Explore(t, func(ctx context.Context) { shuffle(ctx, 3) }) })
+	if got := strings.Join(tried.text, ""); got != "sim: 6 orders\n" {
+		t.Error(got)
+	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"regexp"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -220,6 +222,40 @@ func TestNondeterminism(t *testing.T) {
 			text := failing(t, func(t *tester) { sim.Test(t, body) })
 			contains(t, text, "seed 1 is not deterministic: at event ", "in the first run", "usual causes", "RONDO_SEED=1 ")
 		})
+	}
+}
+
+// TestNondeterminismNames: what differs is said with the names of the tasks of both runs.
+func TestNondeterminismNames(t *testing.T) {
+	names := []string{"ada", "bob"}
+	text := failing(t, func(t *tester) {
+		sim.Test(t, func(ctx context.Context) {
+			slices.Reverse(names)
+			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+				for _, n := range names {
+					g.Go(func(ctx context.Context) error {
+						return rondo.Sleep(ctx, map[string]time.Duration{"ada": 1, "bob": 2}[n])
+					}).SetName(n)
+				}
+				return nil
+			})
+		})
+	})
+	contains(t, text, "in the first run the wait of task-3, ada, ended after 1ns, but in the second the wait of task-2, ada, ended after 1ns")
+}
+
+// TestHashElsewhere: the hash of a run is the same in another process, on one processor,
+// and when the tests run in another order.
+func TestHashElsewhere(t *testing.T) {
+	hash := regexp.MustCompile(`hash ([0-9a-f]{16})`)
+	want := hash.FindString(runVictim(t, "hash", ""))
+	if want == "" {
+		t.Fatal("no hash")
+	}
+	for _, env := range []string{"GOMAXPROCS=1", "GOGC=1", "RONDO_SIM_VICTIM=again"} {
+		if got := hash.FindString(runVictim(t, "hash", "", env)); got != want {
+			t.Errorf("with %s %s, else %s", env, got, want)
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func TestOffloadIsDeterministic(t *testing.T) {
 // TestStandardCancel has a context of the standard library that a task cancels.
 func TestStandardCancel(t *testing.T) {
 	t.Setenv("RONDO_SEED", "1-200")
-	sim.Test(t, func(ctx context.Context) {
+	sim.Config{Exact: true}.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
 		std, cancel := context.WithCancel(ctx)
 		defer cancel()

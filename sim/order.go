@@ -27,13 +27,15 @@ func mix(x uint64) uint64 {
 // turn before it. So the record of a task's step holds also where other tasks take
 // more or fewer steps.
 type order struct {
-	choices *choices
-	host    uint64
-	pick    strategy
-	tasks   map[uint64]*steps // by number; nil if nothing is recorded or repeated
-	last    int               // among how many things the last choice was
-	picks   int               // how many things have run in this turn before
-	count   uint32            // choices so far
+	choices     *choices
+	host        uint64
+	pick        strategy
+	late        delays
+	*priorities                   // those of late.strict
+	tasks       map[uint64]*steps // by number; nil if nothing is recorded or repeated
+	last        int               // among how many things the last choice was
+	picks       int               // how many things have run in this turn before
+	count       uint32            // choices so far
 }
 
 // steps is what an order knows of a task.
@@ -48,7 +50,12 @@ func newOrder(c *choices, host uint64) *order {
 	o := &order{choices: c, host: host, pick: oldest}
 	if c.drawn() {
 		o.pick = seeded(c.seed, host)
+		if o.late.lateness = c.late(); !o.late.none() {
+			o.late.rand = stream(c.seed^host<<32, forStall)
+			o.priorities = newPriorities(o.late.rand, 2)
+		}
 	}
+	o.late.tasks = make(map[uint64]*delayed)
 	if c.records || c.given != nil {
 		o.tasks = make(map[uint64]*steps)
 	}
@@ -75,27 +82,34 @@ func (o *order) task(id uint64) *steps {
 	return t
 }
 
-// choose is a driver's Order.
+// choose is a driver's Order. A result ^i says that what is at place i does not run now.
 func (o *order) choose(n int, who func(i int) uint64) int {
 	c := o.choices
-	switch {
-	case c.walk != nil:
+	if c.walk != nil {
+		if n == 1 {
+			return 0
+		}
 		return c.walk.choose(n, who)
-	case o.tasks == nil:
-		return o.pick(n, who)
 	}
-	o.picks++
-	if n != o.last-1 {
-		o.picks = 0 // the last choice of a turn is among two
-	}
+	begins := n != o.last-1 // the last choice of a turn is among one
 	o.last = n
-	i := 0
-	if c.given == nil {
-		i = o.pick(n, who)
-	} else {
-		i = o.given(n, who)
+	if begins {
+		o.picks = 0
 	}
-	if i > 0 {
+	if !o.late.none() || c.given != nil {
+		if i := o.delays(n, who, begins); i >= 0 {
+			return ^i
+		}
+	}
+	i := 0
+	switch {
+	case n == 1:
+	case c.given != nil:
+		i = o.given(n, who)
+	default:
+		i = o.pick(n, who)
+	}
+	if i > 0 && o.tasks != nil {
 		k, v := o.record(who(i), i)
 		if c.account != nil {
 			c.who = who(i)
@@ -105,6 +119,7 @@ func (o *order) choose(n int, who func(i int) uint64) int {
 		}
 		c.note(k, v)
 	}
+	o.picks++
 	o.count++
 	return i
 }

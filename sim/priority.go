@@ -70,6 +70,32 @@ func (p *priorities) choose(n int, who func(i int) uint64) int {
 	}
 }
 
+// top returns the task with the highest priority, and counts as a choice. The queue is
+// short. It is 0 if a callback is ready.
+func (p *priorities) top(n int, who func(i int) uint64) (id uint64) {
+	best := uint64(0)
+	for i := range n {
+		other := who(i)
+		if other == 0 {
+			return 0
+		}
+		if v := p.priority(other); v > best {
+			id, best = other, v
+		}
+	}
+	if n == 1 {
+		return id
+	}
+	p.choices++
+	if i := slices.Index(p.changes, p.choices); i >= 0 {
+		p.changes = slices.Delete(p.changes, i, i+1)
+		p.lowered[id] = 1<<62 - uint64(p.choices)*8 + uint64(len(p.changes))
+		p.choices--
+		return p.top(n, who)
+	}
+	return id
+}
+
 // follows reports whether this choice is the next one of the turn that p knows.
 // The last choice of a turn is among two, so whatever follows it is a new turn.
 func (p *priorities) follows(n int, who func(i int) uint64) bool {

@@ -5,6 +5,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ const wordsMax = 12
 // An account is what a run tells about the choices that it made.
 type account struct {
 	run   *attempt
+	hosts func(number uint64) string // the names of hosts; nil: there are none
 	notes []note
 	tasks map[uint64]*rondo.Task
 }
@@ -27,11 +29,12 @@ type note struct {
 	at     time.Duration
 	who    uint64   // the task that it made run, or 0
 	before []uint64 // the things that had been ready for longer
+	event  int      // how many events the trace had before
 }
 
 // note keeps what one choice did.
 func (a *account) note(c choice, who uint64, before []uint64) {
-	a.notes = append(a.notes, note{choice: c, at: a.run.elapsed(), who: who, before: before})
+	a.notes = append(a.notes, note{choice: c, at: a.run.elapsed(), who: who, before: before, event: len(a.run.trace.events)})
 }
 
 // words says what each choice did.
@@ -53,6 +56,8 @@ func (a *account) describe(n note) string {
 		return fmt.Sprintf("%s was ready but did not run for %d turns", a.name(n.who), n.choice.value)
 	case forStall:
 		return fmt.Sprintf("%s ran %v late", a.name(n.who), time.Duration(n.choice.value))
+	case forPoll:
+		return fmt.Sprintf("the loop woke up %v late", time.Duration(n.choice.value))
 	case forChoose:
 		return fmt.Sprintf("Choose returned %d to %s", n.choice.value, a.name(n.who))
 	}
@@ -73,6 +78,14 @@ func (a *account) list(ids []uint64) string {
 	return strings.Join(names, ", ") + ", which had been ready for longer"
 }
 
+// host returns the name of a host of a cluster.
+func (a *account) host(number uint64) string {
+	if a.hosts != nil {
+		return a.hosts(number)
+	}
+	return fmt.Sprintf("host %d", number)
+}
+
 // name returns the name of a task.
 func (a *account) name(id uint64) string {
 	if id == 0 {
@@ -86,9 +99,9 @@ func (a *account) name(id uint64) string {
 
 // shrunk shrinks the failure of a seed, and returns the lines that a report has about
 // it.
-func (s *series) shrunk(a *attempt, o outcome) string {
+func (s *series) shrunk(a *attempt, o outcome, what string) string {
 	if a.choices.given != nil {
-		return s.repeatedLines(a)
+		return s.repeatedLines(a, o, what)
 	}
 	if o.stuck != "" || !a.choices.drawn() {
 		return ""
@@ -113,17 +126,18 @@ func (s *series) shrunk(a *attempt, o outcome) string {
 	for i, w := range found.Words {
 		fmt.Fprintf(&b, "\n\t  %d. %s", i+1, w)
 	}
-	fmt.Fprintf(&b, "\n\treplay these alone: %s", command(s.t, formatList(a.choices.seed, list)))
-	if name, err := s.store(a.choices.seed, list, found.Words); err != nil {
-		fmt.Fprintf(&b, "\n\tnot stored: %v", err)
-	} else if name != "" {
-		fmt.Fprintf(&b, "\n\tstored: %s; the test tries it first from now on", name)
+	if slices.ContainsFunc(list, func(c choice) bool {
+		return c.purpose == forStall || c.purpose == forHold || c.purpose == forPoll
+	}) {
+		b.WriteString("\n\tthings are late in seeds above 20; if the test needs exact times, use sim.Config{Exact: true}")
 	}
+	fmt.Fprintf(&b, "\n\treplay these alone: %s", command(s.t, formatList(a.choices.seed, list)))
+	b.WriteString(s.store(a.choices.seed, list, found.Words, found.drawn))
 	return b.String()
 }
 
 // repeatedLines are the lines about a list that was repeated.
-func (s *series) repeatedLines(a *attempt) string {
+func (s *series) repeatedLines(a *attempt, o outcome, what string) string {
 	var b strings.Builder
 	if s.stored != "" {
 		fmt.Fprintf(&b, "\n\tstored: %s", s.stored)
@@ -131,6 +145,13 @@ func (s *series) repeatedLines(a *attempt) string {
 	if account := a.choices.account; account != nil {
 		for i, w := range account.words() {
 			fmt.Fprintf(&b, "\n\t  %d. %s", i+1, w)
+		}
+		if s.folder() != "" && !o.running {
+			files, err := account.files(s.t, what)
+			if err != nil {
+				return fmt.Sprintf("%s\n\tno picture: %v", b.String(), err)
+			}
+			b.WriteString(files.write(s.file(a.choices.seed, a.choices.made)))
 		}
 	}
 	return b.String()

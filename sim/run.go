@@ -21,6 +21,10 @@ type outcome struct {
 	fault  any // what it panicked with
 	exited bool
 	stuck  string
+
+	// running says that the loop still runs, on a goroutine that cannot be stopped, so
+	// that nothing of it may be read.
+	running bool
 }
 
 // failure says what is wrong, or "". Whether a Goexit is wrong depends on the test,
@@ -79,6 +83,10 @@ func (w *world) execute(body func(ctx context.Context)) outcome {
 		o.exited = false
 	}()
 	o := w.wait(ended)
+	if o.running {
+		return o
+	}
+	w.order.end()
 	if o.exited {
 		o.err = abandoned(main)
 	}

@@ -4,9 +4,12 @@ package sim
 // then one seed after the other, and the verdict on each.
 
 import (
+	"cmp"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // repeatedSeeds is how many seeds a test runs twice. A body that ranges over a map of
@@ -18,6 +21,7 @@ type series struct {
 	Config
 	t       testing.TB
 	before  bool   // whether t had failed before the first run
+	rough   bool   // whether things may be late from the first seed on
 	number  int    // which call in t it is
 	stored  string // the file whose choices run
 	execute func(a *attempt) outcome
@@ -28,13 +32,15 @@ type series struct {
 // the body once.
 func (c Config) series(t testing.TB, call string, execute func(a *attempt) outcome) {
 	t.Helper()
-	s := &series{Config: c.withDefaults(call), t: t, before: t.Failed(), number: calls.next(t), execute: execute}
+	s := &series{Config: c.withDefaults(call), t: t, before: t.Failed(), number: calls.next(t), execute: execute, rough: call == "Cluster"}
 	if asked := candidates(); asked != nil {
 		asked.run(s)
 		return
 	}
 	p, err := planned()
-	switch {
+	further, err2 := s.further()
+	until := time.Now().Add(further)
+	switch err = cmp.Or(err, err2); {
 	case err != nil:
 		t.Fatal(err)
 	case p.list != nil:
@@ -49,11 +55,11 @@ func (c Config) series(t testing.TB, call string, execute func(a *attempt) outco
 	}
 	for seed := p.first; ; seed++ {
 		s.try(seed, seed-p.first < repeatedSeeds)
-		if seed == p.last {
+		if seed == p.last && (p.seeds || further == 0) || seed > p.last && !time.Now().Before(until) {
 			break
 		}
 	}
-	if names := s.probes.missed(); names != "" && p.last-p.first+1 >= uint64(s.Seeds) && !p.seeds {
+	if names := s.probes.missed(); names != "" && !p.seeds && p.last >= uint64(s.Seeds) {
 		t.Errorf("sim: in none of %d seeds was this ever true, which must sometimes be: %s", s.Seeds, names)
 	}
 }
@@ -61,7 +67,7 @@ func (c Config) series(t testing.TB, call string, execute func(a *attempt) outco
 // try runs one seed, and a second time if twice is set, to compare.
 func (s *series) try(seed uint64, twice bool) {
 	s.t.Helper()
-	a := s.newAttempt(newChoices(seed))
+	a := s.newAttempt(s.choices(seed))
 	if twice {
 		a.trace = &trace{keep: true}
 	}
@@ -69,7 +75,7 @@ func (s *series) try(seed uint64, twice bool) {
 	if !twice {
 		return
 	}
-	again := s.newAttempt(newChoices(seed))
+	again := s.newAttempt(s.choices(seed))
 	again.trace = &trace{follows: a.trace}
 	s.judge(again, s.execute(again), formatSeed(seed))
 	if d := again.trace.difference(); d != "" {
@@ -77,10 +83,17 @@ func (s *series) try(seed uint64, twice bool) {
 	}
 }
 
+// choices returns the choices of a seed.
+func (s *series) choices(seed uint64) *choices {
+	c := newChoices(seed)
+	c.rough = (s.rough || seed > exactSeeds) && !s.Exact && os.Getenv("RONDO_EXACT") != "1"
+	return c
+}
+
 // repeat runs the choices of a list.
 func (s *series) repeat(seed uint64, list []choice) {
 	s.t.Helper()
-	c := newChoices(seed)
+	c := s.choices(seed)
 	c.repeat(list)
 	a := s.newAttempt(c)
 	a.tell()
@@ -118,5 +131,5 @@ func (s *series) judge(a *attempt, o outcome, replay string) {
 		return
 	}
 	s.t.Fatalf("sim: %s: %s\n\tafter %v of virtual time, step %d\n\treplay: %s%s",
-		a.label, what, a.elapsed(), a.steps.Load(), command(s.t, replay), s.shrunk(a, o))
+		a.label, what, a.ended(o), a.steps.Load(), command(s.t, replay), s.shrunk(a, o, what))
 }

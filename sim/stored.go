@@ -87,19 +87,21 @@ func readStored(name string) (number int, seed uint64, list []choice, err error)
 	return 0, 0, nil, fmt.Errorf("%s holds no choices that can be read", name)
 }
 
-// store keeps a failure, and returns the name of its file.
-func (s *series) store(seed uint64, list []choice, words []string) (string, error) {
-	dir := s.folder()
-	if dir == "" {
-		return "", nil
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return "", err
-	}
+// file returns the name, without its ending, of the files for the choices of a list in
+// the test's folder.
+func (s *series) file(seed uint64, list []choice) string {
 	value := formatList(seed, list)
 	var hash uint64
 	for i := range len(value) {
 		hash = mix(hash ^ uint64(value[i]))
+	}
+	return filepath.Join(s.folder(), fmt.Sprintf("%08x", uint32(hash)))
+}
+
+// store keeps a failure, and returns the lines that a report has about it.
+func (s *series) store(seed uint64, list []choice, words []string, files drawn) string {
+	if s.folder() == "" {
+		return ""
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s failed with the choices below. It tries them first from now on.\n", s.t.Name())
@@ -107,7 +109,43 @@ func (s *series) store(seed uint64, list []choice, words []string) (string, erro
 	for _, w := range words {
 		fmt.Fprintf(&b, "#   %s\n", w)
 	}
-	fmt.Fprintf(&b, "%d %s\n", s.number, value)
-	name := filepath.Join(dir, fmt.Sprintf("%08x%s", uint32(hash), storedEnding))
-	return name, os.WriteFile(name, []byte(b.String()), 0o666)
+	fmt.Fprintf(&b, "%d %s\n", s.number, formatList(seed, list))
+	name := s.file(seed, list)
+	err := os.MkdirAll(s.folder(), 0o777)
+	if err == nil {
+		err = os.WriteFile(name+storedEnding, []byte(b.String()), 0o666)
+	}
+	if err != nil {
+		return fmt.Sprintf("\n\tnot stored: %v", err)
+	}
+	return fmt.Sprintf("\n\tstored: %s; the test tries it first from now on%s", name+storedEnding, files.write(name))
+}
+
+// drawn is the picture of a run: a page, and trace events.
+type drawn struct{ Page, Chrome []byte }
+
+// files draws a run that has ended.
+func (a *account) files(t testing.TB, what string) (d drawn, err error) {
+	c := a.run.choices
+	p := a.draw(fmt.Sprintf("%s, seed %d", t.Name(), c.seed), what, command(t, formatList(c.seed, c.made)))
+	if d.Page, err = p.html(); err == nil {
+		d.Chrome, err = p.chrome()
+	}
+	return d, err
+}
+
+// write writes the picture, and returns the line that a report has about it. name has no
+// ending.
+func (d drawn) write(name string) string {
+	err := os.MkdirAll(filepath.Dir(name), 0o777)
+	if err == nil {
+		err = os.WriteFile(name+".html", d.Page, 0o666)
+	}
+	if err == nil {
+		err = os.WriteFile(name+".trace.json", d.Chrome, 0o666)
+	}
+	if err != nil {
+		return fmt.Sprintf("\n\tno picture: %v", err)
+	}
+	return "\n\tpicture: " + name + ".html; for ui.perfetto.dev: " + name + ".trace.json"
 }

@@ -22,7 +22,12 @@ const (
 	woken               // a task's wait has ended
 	ended               // a task, n is 1 if with an error
 	called              // a callback has run
+	passed              // a task was ready but does not run now
 	drew                // a task chose n with Choose
+	hosted              // a host boots, exits, crashes
+	sent                // a message of n bytes, by a host to another
+	arrived             // a message
+	struck              // a fault of the network
 )
 
 // An event is one thing that happened in a run.
@@ -32,6 +37,17 @@ type event struct {
 	what string
 	n    int32
 	kind kind
+
+	// What is not compared.
+	task  *rondo.Task // for its name; nil: it is not known
+	by    uint64      // the task that ended a wait, or 0
+	stack *[]uintptr  // of a task that waits, if a picture is to be drawn
+}
+
+// same reports whether the same happened.
+func (e event) same(f event) bool {
+	e.task, f.task, e.by, f.by, e.stack, f.stack = nil, nil, 0, 0, nil, nil
+	return e == f
 }
 
 func (e event) String() string {
@@ -40,13 +56,20 @@ func (e event) String() string {
 	if e.who != 0 {
 		who = fmt.Sprintf("task-%d", e.who)
 	}
+	if e.task != nil && e.task.Name() != who {
+		who += ", " + e.task.Name() + ","
+	}
 	switch e.kind {
 	case jumped:
 		return fmt.Sprintf("the clock jumped to %v", at)
 	case chosen:
 		return fmt.Sprintf("%s ran as one of %d after %v", who, e.n, at)
+	case passed:
+		return fmt.Sprintf("%s was ready but did not run after %v", who, at)
 	case started:
 		return fmt.Sprintf("%s was started after %v", who, at)
+	case hosted, sent, arrived, struck:
+		return fmt.Sprintf("%s (%d) of host %d to %d after %v", e.what, e.n, e.who>>32, e.who&0xffffffff, at)
 	case drew:
 		return fmt.Sprintf("Choose returned %d to %s after %v", e.n, who, at)
 	case parked:
@@ -71,6 +94,7 @@ type trace struct {
 	hash    uint64
 	count   int
 	keep    bool
+	draws   bool // the events are for a picture: stacks are kept
 	events  []event
 	follows *trace
 	differs string
@@ -79,7 +103,7 @@ type trace struct {
 }
 
 func (t *trace) add(e event) {
-	if t == nil || t.outside > 1 {
+	if t == nil || t.outside > 1 && !t.draws {
 		return
 	}
 	t.hash = mix(mix(t.hash^uint64(e.now))^e.who) ^ uint64(e.n)<<8 ^ uint64(e.kind)
@@ -92,7 +116,7 @@ func (t *trace) add(e event) {
 	if f := t.follows; f != nil && t.differs == "" && t.count < maxKept {
 		if t.count >= len(f.events) {
 			t.differs = fmt.Sprintf("at event %d in the first run the end had come, but in the second %v", t.count+1, e)
-		} else if first := f.events[t.count]; first != e {
+		} else if first := f.events[t.count]; !first.same(e) {
 			t.differs = fmt.Sprintf("at event %d in the first run %v, but in the second %v", t.count+1, first, e)
 		}
 	}
@@ -121,7 +145,7 @@ func (w *world) tracer() *rondo.Tracer {
 		return nil
 	}
 	add := func(k kind, task *rondo.Task, what string, n int32) {
-		t.add(event{now: w.now, who: task.ID(), what: what, n: n, kind: k})
+		t.add(event{now: w.now, who: task.ID(), what: what, n: n, kind: k, task: task})
 	}
 	return &rondo.Tracer{
 		Started: func(task *rondo.Task, _ time.Time) {
@@ -140,7 +164,11 @@ func (w *world) tracer() *rondo.Tracer {
 			add(stepped, task, "", 0)
 		},
 		Parked: func(task *rondo.Task, why rondo.Reason, _ time.Time) {
-			add(parked, task, why.What, 0)
+			e := event{now: w.now, who: task.ID(), what: why.What, kind: parked, task: task}
+			if t != nil && t.draws {
+				e.stack = callers()
+			}
+			t.add(e)
 			if t != nil && (why.What == "offload" || why.What == "channel") {
 				// Nothing more is recorded from the second one on. The first may be
 				// outstanding although its task waits no longer, and the order in
@@ -148,7 +176,13 @@ func (w *world) tracer() *rondo.Tracer {
 				t.outside++
 			}
 		},
-		Woken: func(task, _ *rondo.Task, _ time.Time) { add(woken, task, "", 0) },
+		Woken: func(task, by *rondo.Task, _ time.Time) {
+			e := event{now: w.now, who: task.ID(), kind: woken, task: task}
+			if by != nil {
+				e.by = by.ID()
+			}
+			t.add(e)
+		},
 		Ended: func(task *rondo.Task, err error, _ time.Time) {
 			n := int32(0)
 			if err != nil {

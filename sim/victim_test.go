@@ -42,6 +42,7 @@ func TestVictim(t *testing.T) {
 			}
 		})
 	})
+	t.Run("hash", func(t *testing.T) { t.Fatalf("hash %016x", sim.Hash(t)) })
 	t.Run("order", func(t *testing.T) {
 		sim.Explore(t, func(ctx context.Context) {
 			if n := lost(ctx); n != 2 {

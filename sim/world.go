@@ -55,7 +55,7 @@ func newWorld(a *attempt) *world {
 		wakeup: make(chan struct{}, 1),
 		giveUp: make(chan struct{}),
 	}
-	a.clock = w.Now
+	a.clock, a.choices.now = w.Now, w.Now
 	return w
 }
 
@@ -95,9 +95,10 @@ func (w *world) Poll(until int64) error {
 			return errNothingCame
 		}
 	case until > w.now:
-		w.now = until
+		w.now = w.order.sleeps(w.now, until)
+		w.run.shown.Store(w.now - origin)
 		w.step(1)
-		w.run.trace.add(event{now: until, kind: jumped})
+		w.run.trace.add(event{now: w.now, kind: jumped})
 	default:
 		// A busy loop polls now and then without having anything to choose.
 		w.step(pollSteps)
@@ -118,9 +119,16 @@ func (w *world) Wake() {
 func (w *world) Order() func(n int, who func(i int) uint64) int { return w.choose }
 
 func (w *world) choose(n int, who func(i int) uint64) int {
-	w.step(1)
 	i := w.order.choose(n, who)
-	w.run.trace.add(event{now: w.now, who: who(i), n: int32(n), kind: chosen})
+	if i < 0 {
+		w.run.shown.Store(w.now - origin)
+		w.step(1)
+		w.run.trace.add(event{now: w.now, who: who(^i), n: int32(n), kind: passed})
+	} else if n > 1 {
+		w.run.shown.Store(w.now - origin)
+		w.step(1)
+		w.run.trace.add(event{now: w.now, who: who(i), n: int32(n), kind: chosen})
+	}
 	return i
 }
 
@@ -129,6 +137,9 @@ func (w *world) step(n uint64) {
 		w.stuck()
 	}
 }
+
+// Until implements driver.Late.
+func (w *world) Until() int64 { return w.order.Until() }
 
 func (w *world) Virtual() bool { return true }
 
@@ -164,7 +175,7 @@ func (w *world) wait(ended <-chan outcome) outcome {
 			continue
 		}
 		if warned || !w.idle.Load() {
-			return outcome{stuck: hang()}
+			return outcome{stuck: hang(), running: true}
 		}
 		close(w.giveUp)
 		warned, same = true, 0

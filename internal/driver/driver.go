@@ -47,7 +47,8 @@ type Driver interface {
 	// Order returns the function that chooses which of n ready things runs next
 	// (0 <= choice < n), or nil if they run in the order in which they became
 	// ready. who returns the number of the task at a position, or 0 for a
-	// callback.
+	// callback. A driver that is Late may also choose ^i: then what is at
+	// position i does not run now.
 	Order() func(n int, who func(i int) uint64) int
 
 	// Virtual reports whether time is simulated. Then nothing real can wake the
@@ -113,6 +114,12 @@ type Poller interface {
 	// by itself. If there is a duplicate after all, as in a process that is
 	// just being started, no sink gets the events of it.
 	Forget(fd uintptr)
+}
+
+// A Late driver may keep a ready task from running. Until is called after each such
+// choice. It returns until when: an instant that has passed means the next turn.
+type Late interface {
+	Until() int64
 }
 
 type key struct{}

@@ -18,6 +18,8 @@ var exceptions = []exception{
 		"a failure is shrunk only if the test has time left; no run is going on then"},
 	{"determinism", "sim/candidate.go", "", "time.Now",
 		"the search for a shorter list of choices has a limit of real time; each of its runs is simulated"},
+	{"determinism", "sim/series.go", "series", "time.Now",
+		"a test may go on with further seeds for some real time, which no run can see"},
 	{"determinism", "sim/shrink.go", "lists", "time.Now",
 		"the same limit"},
 	{"determinism", "sim/world.go", "wait", "time.NewTimer",
