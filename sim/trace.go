@@ -24,6 +24,10 @@ const (
 	called              // a callback has run
 	passed              // a task was ready but does not run now
 	drew                // a task chose n with Choose
+	hosted              // a host boots, exits, crashes
+	sent                // a message of n bytes, by a host to another
+	arrived             // a message
+	struck              // a fault of the network
 )
 
 // An event is one thing that happened in a run.
@@ -50,6 +54,8 @@ func (e event) String() string {
 		return fmt.Sprintf("%s was ready but did not run after %v", who, at)
 	case started:
 		return fmt.Sprintf("%s was started after %v", who, at)
+	case hosted, sent, arrived, struck:
+		return fmt.Sprintf("%s (%d) of host %d to %d after %v", e.what, e.n, e.who>>32, e.who&0xffffffff, at)
 	case drew:
 		return fmt.Sprintf("Choose returned %d to %s after %v", e.n, who, at)
 	case parked:
