@@ -30,7 +30,7 @@ type series struct {
 // the body once.
 func (c Config) series(t testing.TB, call string, execute func(a *attempt) outcome) {
 	t.Helper()
-	s := &series{Config: c.withDefaults(call), t: t, before: t.Failed(), number: calls.next(t), execute: execute}
+	s := &series{Config: c.withDefaults(call), t: t, before: t.Failed(), number: calls.next(t), execute: execute, rough: call == "Cluster"}
 	if asked := candidates(); asked != nil {
 		asked.run(s)
 		return
