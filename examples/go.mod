@@ -3,9 +3,9 @@ module github.com/rondo-go/rondo/examples
 go 1.26.0
 
 require (
-	github.com/rondo-go/rondo v0.1.0
 	github.com/gobwas/ws v1.5.0
 	github.com/redis/go-redis/v9 v9.23.0
+	github.com/rondo-go/rondo v0.1.0
 	github.com/valyala/fasthttp v1.72.0
 	golang.org/x/net v0.62.0
 	golang.org/x/sync v0.24.0
