@@ -44,7 +44,7 @@ func blocks(text string) (list []string) {
 // their folders run, to the byte.
 func TestPrograms(t *testing.T) {
 	for document, programs := range map[string][]string{
-		"README.md":    {"echo", "timeout"},
+		"README.md":    {"echo"},
 		"docs/HTTP.md": {"httptask", "fasthttp", "foreign", "fetch"},
 	} {
 		shown := blocks(read(t, document))
@@ -60,9 +60,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestSnippets wants every snippet of the package comment and of
-// FROM-ASYNCIO.md to be a stretch of an example that runs, but for where lines
-// begin.
+// TestSnippets wants every snippet of the package comment and of these documents
+// to be a stretch of an example that runs, but for where lines begin.
 func TestSnippets(t *testing.T) {
 	for _, c := range []struct {
 		document, examples string
@@ -70,6 +69,7 @@ func TestSnippets(t *testing.T) {
 	}{
 		{"doc.go", "example_test.go", packageSnippets(t)},
 		{"docs/FROM-ASYNCIO.md", "examples/asyncio_test.go", blocks(read(t, "docs/FROM-ASYNCIO.md"))},
+		{"docs/FROM-GOROUTINES.md", "examples/goroutines_test.go", blocks(read(t, "docs/FROM-GOROUTINES.md"))},
 	} {
 		if len(c.snippets) < 5 {
 			t.Errorf("%s: found only %d snippets", c.document, len(c.snippets))
@@ -79,6 +79,22 @@ func TestSnippets(t *testing.T) {
 			if !strings.Contains(examples, flat(s)) {
 				t.Errorf("%s has a snippet that is not in %s:\n%s", c.document, c.examples, s)
 			}
+		}
+	}
+}
+
+// TestWhy wants every snippet of WHY-NOT-GOROUTINES.md to be a stretch of a program that
+// is tested.
+func TestWhy(t *testing.T) {
+	source := read(t, "examples/cookbook/wschat/main.go") + read(t, "examples/cookbook/goroutines/wschat/main.go") +
+		read(t, "examples/goroutines_test.go")
+	shown := blocks(read(t, "docs/WHY-NOT-GOROUTINES.md"))
+	if len(shown) < 3 {
+		t.Errorf("found only %d snippets", len(shown))
+	}
+	for _, s := range shown {
+		if !strings.Contains(source, s) {
+			t.Errorf("a snippet is in none of the programs:\n%s", s)
 		}
 	}
 }
@@ -121,7 +137,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	count := 0
-	for _, document := range []string{"README.md", "CHANGELOG.md", "docs/FROM-ASYNCIO.md", "docs/ARCHITECTURE.md", "docs/HTTP.md", "docs/INTEROP.md"} {
+	for _, document := range []string{"README.md", "CHANGELOG.md", "docs/FROM-ASYNCIO.md", "docs/FROM-GOROUTINES.md", "docs/WHY-NOT-GOROUTINES.md", "docs/COMPARISON.md", "docs/COOKBOOK.md", "docs/ARCHITECTURE.md", "docs/HTTP.md", "docs/INTEROP.md"} {
 		for i, line := range strings.Split(read(t, document), "\n") {
 			if strings.Contains(strings.ToLower(line), "planned") {
 				continue

@@ -61,8 +61,19 @@ func Start(t *testing.T, args ...string) *Process {
 // StartWith is Start with files that the example gets as descriptors 3, 4 and so on.
 func StartWith(t *testing.T, passed []*os.File, args ...string) *Process {
 	t.Helper()
+	return start(t, os.Args[0], passed, args...)
+}
+
+// StartFile starts the program in a file.
+func StartFile(t *testing.T, path string, args ...string) *Process {
+	t.Helper()
+	return start(t, path, nil, args...)
+}
+
+func start(t *testing.T, path string, passed []*os.File, args ...string) *Process {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	p := &Process{t: t, cmd: exec.CommandContext(ctx, os.Args[0], args...)}
+	p := &Process{t: t, cmd: exec.CommandContext(ctx, path, args...)}
 	p.cmd.Env = append(os.Environ(), child+"=1")
 	p.cmd.Stderr, p.cmd.ExtraFiles = &p.stderr, passed
 	stdout, err := p.cmd.StdoutPipe()
@@ -98,7 +109,13 @@ func (p *Process) Line() string {
 // Interrupt does what Ctrl-C would.
 func (p *Process) Interrupt() {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+	p.Signal(os.Interrupt)
+}
+
+// Signal sends a signal.
+func (p *Process) Signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
 		p.t.Fatal(err)
 	}
 }

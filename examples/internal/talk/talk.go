@@ -25,11 +25,17 @@ type Client struct {
 func Start(t *testing.T, args ...string) (p *program.Process, address string) {
 	t.Helper()
 	p = program.Start(t, append([]string{"localhost:0"}, args...)...)
+	return p, Address(t, p)
+}
+
+// Address reads the line in which a program says where it listens.
+func Address(t *testing.T, p *program.Process) string {
+	t.Helper()
 	address, ok := strings.CutPrefix(p.Line(), "listening on ")
 	if !ok {
 		t.Fatal("it did not say where it listens")
 	}
-	return p, address
+	return address
 }
 
 // Dial connects to an address.

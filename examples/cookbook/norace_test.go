@@ -1,0 +1,6 @@
+//go:build !race
+
+package cookbook_test
+
+// buildFlags are for the programs: with -race they are built with it too.
+var buildFlags []string
