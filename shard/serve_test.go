@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -35,15 +36,22 @@ func serve(t *testing.T, n int, config shard.ServeConfig, s *socket.Server, clie
 			t.Errorf("Shutdown: %v", err)
 		}
 	}()
-	onFirst(t, n, func(ctx context.Context, me *shard.Shard) error {
-		l, err := config.Listen.Listen(ctx, "tcp", "127.0.0.1:0")
+	onFirst(t, n, func(ctx context.Context, _ *shard.Shard) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
 		}
-		address <- l.Addr().String()
+		at := l.Addr().String()
+		var ready atomic.Int64
+		config.Wrap = func(_ context.Context, l net.Listener) net.Listener {
+			if ready.Add(1) == int64(n) {
+				address <- at // all shards serve
+			}
+			return l
+		}
 		if config.Listen.ReusePort {
-			defer l.Close()
-			err = config.Serve(ctx, "tcp", l.Addr().String(), s)
+			l.Close()
+			err = config.Serve(ctx, "tcp", at, s)
 		} else {
 			err = config.ServeListener(ctx, l, s)
 		}
@@ -105,7 +113,7 @@ func TestServeSpread(t *testing.T) {
 		}
 		conns["shard-5"][0].Close()
 		for s.Conns() == 64 {
-			time.Sleep(time.Millisecond)
+			runtime.Gosched() // until that shard knows
 		}
 		c, name := dial()
 		if name != "shard-5" {
@@ -134,6 +142,7 @@ func TestServeNoReset(t *testing.T) {
 		config := shard.ServeConfig{Listen: socket.ListenConfig{ReusePort: reuse}}
 		var clients sync.WaitGroup
 		var served, refused atomic.Int64
+		enough := make(chan bool)
 		serve(t, 2, config, s, func(address string) {
 			for range 20 {
 				clients.Go(func() {
@@ -147,13 +156,13 @@ func TestServeNoReset(t *testing.T) {
 							t.Errorf("reuse %v, after %d connections: %v", reuse, served.Load(), err)
 							return
 						}
-						served.Add(1)
+						if served.Add(1) == 300 {
+							close(enough)
+						}
 					}
 				})
 			}
-			for served.Load() < 300 && !t.Failed() {
-				time.Sleep(time.Millisecond)
-			}
+			<-enough
 		})
 		clients.Wait()
 		t.Logf("reuse %v: %d served, %d refused", reuse, served.Load(), refused.Load())

@@ -25,6 +25,7 @@ type draining struct {
 	*Listener
 	accepting bool
 	ending    bool
+	ended     func() // called when it is closed, after all that had come were accepted
 }
 
 // Close begins the end if a task accepts, and otherwise closes the listener.
@@ -47,7 +48,7 @@ func (d *draining) accept(use use) (net.Conn, error) {
 	c, err := d.Listener.accept(use)
 	d.accepting = false
 	if err != nil {
-		return nil, d.ended(err)
+		return nil, d.closed(err)
 	}
 	return c, nil
 }
@@ -58,16 +59,17 @@ func (d *draining) acceptAny() (accepted, error) {
 	a, err := d.Listener.acceptAny(fd.TaskOf(d.fd.Loop(), "Accept"))
 	d.accepting = false
 	if err != nil {
-		return a, d.ended(d.fail("accept", err))
+		return a, d.closed(d.fail("accept", err))
 	}
 	return a, nil
 }
 
-// ended closes the listener if all that had come were accepted.
-func (d *draining) ended(err error) error {
+// closed closes the listener if all that had come were accepted.
+func (d *draining) closed(err error) error {
 	if !d.ending || !errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
 	_ = d.Listener.Close()
+	d.ended()
 	return d.fail("accept", net.ErrClosed)
 }

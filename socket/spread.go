@@ -91,7 +91,7 @@ func (s *Server) spread(ctx context.Context, loops spread.Loops, o spread.Option
 // spreadFrom has each part serve what the calling task accepts.
 func (s *Server) spreadFrom(g *rondo.Scope, v *service, loops spread.Loops, o spread.Options) error {
 	l := o.Listener.(*Listener)
-	d := &draining{Listener: l}
+	d := &draining{Listener: l, ended: func() {}}
 	v.listener = d
 	defer l.Close()
 	for i, p := range s.parts {
@@ -174,7 +174,7 @@ func (s *Server) spreadOwn(g *rondo.Scope, v *service, loops spread.Loops, o spr
 				if err != nil {
 					return err
 				}
-				p.own = &draining{Listener: l.(*Listener)}
+				p.own = &draining{Listener: l.(*Listener), ended: p.server.markEnding}
 				return p.serve(ctx, o, p.own)
 			})
 		}).SetName("serve")
@@ -221,11 +221,18 @@ func (p *part) serve(ctx context.Context, o spread.Options, l net.Listener) erro
 		cut.SetName("shutdown")
 		err := p.server.Serve(g, l)
 		cut.Cancel(nil)
-		if errors.Is(err, net.ErrClosed) {
+		if err == ErrServerClosed {
 			return nil
 		}
 		return err
 	})
+}
+
+// markEnding says that the listener has ended in order: the connections go on.
+func (s *Server) markEnding() {
+	s.mu.Lock()
+	s.ending = true
+	s.mu.Unlock()
 }
 
 // A feed is the listener of a part: its connections were accepted on another loop.
@@ -280,6 +287,7 @@ func (f *feed) accept(use use) (net.Conn, error) {
 	}
 	for len(f.come) == 0 {
 		if f.over || f.ended {
+			f.part.server.markEnding()
 			return nil, f.from.fail("accept", net.ErrClosed)
 		}
 		f.loop.AddWakers(1)
