@@ -175,15 +175,14 @@ func TestCallPanics(t *testing.T) {
 
 func panicsOnPurpose(context.Context) (int, error) { panic("on purpose") }
 
-// TestCallAtTheEnd: when main has returned on every shard, Call fails; one that is on
-// its way ends.
+// TestCallAtTheEnd: when main has returned on every shard, calls end, and new ones fail.
 func TestCallAtTheEnd(t *testing.T) {
 	var late error
 	onFirst(t, 2, func(ctx context.Context, s *shard.Shard) error {
 		rondo.Go(ctx, func(ctx context.Context) error {
 			err := rondo.WaitCancelled(ctx)
 			_ = rondo.Shield(ctx, func(ctx context.Context) error {
-				for late == nil {
+				for !errors.Is(late, rondo.ErrLoopClosed) {
 					_, late = shard.Call(ctx, s.At(1), one)
 				}
 				return nil

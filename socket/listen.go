@@ -196,11 +196,7 @@ func (l *Listener) accept(use use) (net.Conn, error) {
 	var c *Conn
 	var err error
 	if t := l.fd.Task("Accept"); t != nil {
-		if l.virtual {
-			c, err = l.acceptVirtual(t, use)
-		} else {
-			c, err = l.acceptTask(t, use)
-		}
+		c, err = l.acceptTask(t, use)
 	} else {
 		c, err = l.acceptForeign()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
@@ -23,16 +24,52 @@ func (l *Listener) prepare() {
 	}
 }
 
+// An accepted is a connection that no loop has yet.
+type accepted struct {
+	sys     int
+	peer    fd.Peer
+	virtual driver.Socket // in place of sys
+}
+
+// close closes a connection that no loop gets.
+func (a accepted) close() {
+	if a.virtual != nil {
+		a.virtual.Close()
+		return
+	}
+	unix.Close(a.sys)
+}
+
+// acceptAny waits for a connection.
+func (l *Listener) acceptAny(t kernel.Task) (a accepted, err error) {
+	if l.virtual {
+		a.virtual, a.peer, err = l.fd.AcceptVirtual(t)
+		return a, err
+	}
+	a.sys, a.peer, err = l.fd.Accept(t, &l.shared)
+	return a, err
+}
+
 func (l *Listener) acceptTask(t kernel.Task, use use) (*Conn, error) {
-	sys, peer, err := l.fd.Accept(t, &l.shared)
+	a, err := l.acceptAny(t)
 	if err != nil {
 		return nil, err
 	}
+	return l.open(l.fd.Loop(), a, use), nil
+}
+
+// open returns the Conn of an accepted connection, for the tasks of a loop. It is
+// called on that loop.
+func (l *Listener) open(loop kernel.Loop, a accepted, use use) *Conn {
+	network := l.Addr().Network()
+	if a.virtual != nil {
+		return virtualConn(loop, a.virtual, network)
+	}
+	sys, peer := a.sys, a.peer
 	if _, tcp := l.std.(*net.TCPListener); tcp && !inherits {
 		tune(sys, l.keepAlive)
 	}
-	network := l.Addr().Network()
-	c := &Conn{fd: fd.New(l.fd.Loop(), sys, makeStd), local: l.bound, of: networkOf(network)}
+	c := &Conn{fd: fd.New(loop, sys, makeStd), local: l.bound, of: networkOf(network)}
 	if use.watched && peer.Addr.IsValid() {
 		c.remote = pack(peer.Addr, peer.Zone)
 	} else {
@@ -48,7 +85,7 @@ func (l *Listener) acceptTask(t kernel.Task, use use) (*Conn, error) {
 		c.fd.Prepare()
 	}
 	c.name(use.owned)
-	return c, nil
+	return c
 }
 
 // bound returns the address that all connections of a listener have at this

@@ -166,15 +166,6 @@ type noDescriptor struct{}
 func (noDescriptor) Error() string        { return "a simulated socket has no descriptor" }
 func (noDescriptor) Is(target error) bool { return target == errors.ErrUnsupported }
 
-// acceptVirtual accepts for a task.
-func (l *Listener) acceptVirtual(t kernel.Task, use use) (*Conn, error) {
-	v, _, err := l.fd.AcceptVirtual(t)
-	if err != nil {
-		return nil, err
-	}
-	return virtualConn(l.fd.Loop(), v, l.Addr().Network()), nil
-}
-
 // virtualConn returns a Conn of a connected socket of the driver.
 func virtualConn(loop kernel.Loop, v driver.Socket, network string) *Conn {
 	local, remote := v.Addrs()

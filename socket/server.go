@@ -87,6 +87,9 @@ type Server struct {
 	serving []*service
 	room    rondo.WaitList // accepting tasks that wait below MaxConns
 	count   atomic.Int64   // connections
+
+	parts []*part // if several loops serve; guarded by mu
+	part  *part   // the one that this Server is, for a Server of the program's
 }
 
 // A service is one call of Serve.
@@ -239,7 +242,7 @@ func (s *Server) accept(g *rondo.Scope, v *service) error {
 
 // next accepts a connection. The Server closes it in any case.
 func (v *service) next() (net.Conn, error) {
-	if l, ok := v.listener.(*Listener); ok {
+	if l, ok := v.listener.(interface{ accept(use) (net.Conn, error) }); ok {
 		return l.accept(use{owned: true, watched: v.sessions != nil})
 	}
 	return v.listener.Accept()
@@ -345,8 +348,16 @@ func (e *served) finish() {
 	v.conns[e.place].place = e.place
 	v.conns[last] = nil
 	v.conns = v.conns[:last]
+	s.uncount()
+}
+
+// uncount is called when a connection that was counted is closed.
+func (s *Server) uncount() {
 	s.count.Add(-1)
 	s.room.WakeAll()
+	if s.part != nil {
+		s.part.gone()
+	}
 }
 
 func (s *Server) report(c net.Conn, err error) {
@@ -360,6 +371,14 @@ func (s *Server) report(c net.Conn, err error) {
 	}
 }
 
-// Conns returns the number of connections that are being served. Any goroutine
-// may call it.
-func (s *Server) Conns() int { return int(s.count.Load()) }
+// Conns returns the number of connections that are being served, on all loops. Any
+// goroutine may call it.
+func (s *Server) Conns() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.count.Load()
+	for _, p := range s.parts {
+		n += p.server.count.Load()
+	}
+	return int(n)
+}

@@ -113,6 +113,9 @@ func (b *sessions) add(c net.Conn) {
 		b.server.report(c, fmt.Errorf("rondo: socket.Server: a Session cannot wait for input of a %T: "+
 			"use a Handler, or for TLS NewTLSListener: %w", c, errors.ErrUnsupported))
 		_ = c.Close()
+		if p := b.server.part; p != nil {
+			p.gone()
+		}
 		return
 	}
 	e := &session{conn: w, owner: b, place: int32(len(b.conns))}
@@ -302,8 +305,7 @@ func (b *sessions) remove(e *session) {
 	b.conns[e.place].place = e.place
 	b.conns[last] = nil
 	b.conns = b.conns[:last]
-	b.server.count.Add(-1)
-	b.server.room.WakeAll()
+	b.server.uncount()
 	if last == 0 {
 		b.conns = nil
 		b.changed.Wake()

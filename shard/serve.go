@@ -1,0 +1,134 @@
+package shard
+
+// This file has Serve: one server on all shards.
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/spread"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// A ServeConfig has options for Serve. The zero value is ready.
+type ServeConfig struct {
+	// Listen has the options of the listening socket. If its ReusePort is set, each
+	// shard has a listening socket of its own, and the system distributes the
+	// connections by a hash of their addresses: over 8 shards with 64 connections the
+	// fullest has half more than the mean. That saves the hand-over of a connection, a
+	// few microseconds, and pays only where connections are very short. MaxConns of the
+	// Server is then divided among the shards.
+	Listen socket.ListenConfig
+
+	// Wrap returns the listener that a shard's Server accepts from. It is called on
+	// each shard with the listener of that shard. For TLS:
+	//
+	//	Wrap: func(ctx context.Context, l net.Listener) net.Listener {
+	//		return socket.NewTLSListener(ctx, l, config)
+	//	}
+	//
+	// nil means l itself.
+	Wrap func(ctx context.Context, l net.Listener) net.Listener
+}
+
+// Serve calls Serve of a zero ServeConfig.
+func Serve(ctx context.Context, network, address string, s *socket.Server) error {
+	return new(ServeConfig).Serve(ctx, network, address, s)
+}
+
+// Serve listens on an address as socket.Listen does, and serves the connections on
+// all shards, by the handler or session of s. It is called on one shard: a task there
+// accepts, and hands each connection to the shard that has the fewest. The handler
+// runs on that shard, and the connection stays there.
+//
+// Serve ends as Server.Serve does, and returns the same errors, when the handlers on
+// all shards have ended. s.Shutdown, which any goroutine may call, ends it in order:
+// clients that have connected are served, new ones are refused, and none is reset.
+// On Linux that is certain; elsewhere a client that connects in the last moment may be
+// reset. Serve suspends the task.
+//
+// s.MaxConns counts the connections of all shards, and so does s.Conns. s.OnError is
+// called on the shard of the connection, so it must not use what another one owns.
+func (c *ServeConfig) Serve(ctx context.Context, network, address string, s *socket.Server) error {
+	me, err := c.home(ctx)
+	if err != nil {
+		return err
+	}
+	if !c.Listen.ReusePort {
+		l, err := c.Listen.Listen(ctx, network, address)
+		if err != nil {
+			return err
+		}
+		return c.serve(ctx, me, s, spread.Options{Listener: l})
+	}
+	// The first listener finds the port, if it is to be any.
+	l, err := c.Listen.Listen(ctx, network, address)
+	if err != nil {
+		return err
+	}
+	own := make([]*socket.Listener, me.Len())
+	own[me.index] = l
+	return c.serve(ctx, me, s, spread.Options{Listen: func(ctx context.Context) (net.Listener, error) {
+		if i := Of(ctx).index; i != me.index {
+			var err error
+			if own[i], err = c.Listen.Listen(ctx, network, l.Addr().String()); err != nil {
+				return nil, err
+			}
+		}
+		return own[Of(ctx).index], nil
+	}})
+}
+
+// ServeListener is Serve for a listener that is open, such as one of
+// socket.FileListener. l belongs to the shard of ctx, and is closed when
+// ServeListener returns. Listen is not used.
+//
+// Do not serve one listener of package net by a socket.Server on each shard instead:
+// the shard that looks first takes what there is, so one of 8 may get most of the
+// connections.
+func (c *ServeConfig) ServeListener(ctx context.Context, l *socket.Listener, s *socket.Server) error {
+	if l == nil {
+		panic("rondo: shard.ServeListener with a nil Listener")
+	}
+	me, err := c.home(ctx)
+	if err != nil {
+		return err
+	}
+	return c.serve(ctx, me, s, spread.Options{Listener: l})
+}
+
+// home returns the shard that calls.
+func (c *ServeConfig) home(ctx context.Context) (*Shard, error) {
+	if err := rondo.Check(ctx); err != nil {
+		return nil, err
+	}
+	if me := Of(ctx); me != nil {
+		return me, nil
+	}
+	return nil, errNoShard("Serve")
+}
+
+func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, o spread.Options) error {
+	o.Wrap = c.Wrap
+	err := spread.Serve(ctx, s, spread.Loops{
+		N: me.Len(), Home: me.index,
+		Call: func(ctx context.Context, i int, fn func(ctx context.Context) error) error {
+			_, err := Call(ctx, me.At(i), func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
+			return err
+		},
+		Send: func(i int, fn func()) { _ = me.At(i).box.put(action(fn), false) },
+	}, o)
+	if o.Listener != nil {
+		if e := o.Listener.Close(); err == nil && !errors.Is(e, net.ErrClosed) {
+			err = e
+		}
+	}
+	return err
+}
+
+// An action is a message that is a function to call.
+type action func()
+
+func (a action) deliver(*Shard) { a() }

@@ -1,0 +1,319 @@
+package shard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/shard"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// serve runs a server on n shards, and client beside it with its address. Then the
+// server is shut down.
+func serve(t *testing.T, n int, config shard.ServeConfig, s *socket.Server, client func(address string)) {
+	t.Helper()
+	address := make(chan string, 1)
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		a, ok := <-address
+		if !ok {
+			return
+		}
+		client(a)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+	}()
+	onFirst(t, n, func(ctx context.Context, _ *shard.Shard) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		at := l.Addr().String()
+		var ready atomic.Int64
+		config.Wrap = func(_ context.Context, l net.Listener) net.Listener {
+			if ready.Add(1) == int64(n) {
+				address <- at // all shards serve
+			}
+			return l
+		}
+		if config.Listen.ReusePort {
+			l.Close()
+			err = config.Serve(ctx, "tcp", at, s)
+		} else {
+			err = config.ServeListener(ctx, l, s)
+		}
+		if err != socket.ErrServerClosed {
+			return fmt.Errorf("Serve: %w", err)
+		}
+		return nil
+	})
+	close(address)
+	<-done
+}
+
+// TestServeSpread: 64 connections on 8 shards are 8 on each, handlers and Conns agree,
+// and a connection goes where one has ended.
+func TestServeSpread(t *testing.T) {
+	var mu sync.Mutex
+	on := make(map[string]int)
+	s := &socket.Server{Handler: func(ctx context.Context, c net.Conn) error {
+		name := shard.Of(ctx).Name()
+		mu.Lock()
+		on[name]++
+		mu.Unlock()
+		if _, err := io.WriteString(c, name+"\n"); err != nil {
+			return err
+		}
+		_, err := io.Copy(c, c)
+		mu.Lock()
+		on[name]--
+		mu.Unlock()
+		return err
+	}}
+	serve(t, 8, shard.ServeConfig{}, s, func(address string) {
+		dial := func() (net.Conn, string) {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Error(err)
+				return nil, ""
+			}
+			var name string
+			if _, err := fmt.Fscanln(c, &name); err != nil {
+				t.Error(err)
+			}
+			return c, name
+		}
+		conns := make(map[string][]net.Conn)
+		for range 64 {
+			c, name := dial()
+			conns[name] = append(conns[name], c)
+		}
+		mu.Lock()
+		for name, n := range on {
+			if n != 8 {
+				t.Errorf("%d connections on %s", n, name)
+			}
+		}
+		mu.Unlock()
+		if s.Conns() != 64 || len(conns) != 8 {
+			t.Errorf("Conns returns %d, %d shards serve", s.Conns(), len(conns))
+		}
+		conns["shard-5"][0].Close()
+		for s.Conns() == 64 {
+			runtime.Gosched() // until that shard knows
+		}
+		c, name := dial()
+		if name != "shard-5" {
+			t.Errorf("shard-5 has the fewest connections, and %s got the next", name)
+		}
+		c.Close()
+		for _, cs := range conns {
+			for _, c := range cs {
+				c.Close()
+			}
+		}
+	})
+	if s.Conns() != 0 {
+		t.Errorf("Conns returns %d at the end", s.Conns())
+	}
+}
+
+// TestServeNoReset: a storm of clients connects while the server is shut down. Whoever
+// gets a connection is served; the others are refused, and nobody is reset.
+func TestServeNoReset(t *testing.T) {
+	for _, reuse := range []bool{false, true} {
+		s := &socket.Server{Handler: func(ctx context.Context, c net.Conn) error {
+			_, err := io.Copy(c, c)
+			return err
+		}}
+		config := shard.ServeConfig{Listen: socket.ListenConfig{ReusePort: reuse}}
+		var clients sync.WaitGroup
+		var served, refused atomic.Int64
+		enough := make(chan bool)
+		serve(t, 2, config, s, func(address string) {
+			for range 20 {
+				clients.Go(func() {
+					for {
+						c, err := net.Dial("tcp", address)
+						if err != nil {
+							refused.Add(1)
+							return
+						}
+						if err := echo(c); err != nil {
+							t.Errorf("reuse %v, after %d connections: %v", reuse, served.Load(), err)
+							return
+						}
+						if served.Add(1) == 300 {
+							close(enough)
+						}
+					}
+				})
+			}
+			<-enough
+		})
+		clients.Wait()
+		t.Logf("reuse %v: %d served, %d refused", reuse, served.Load(), refused.Load())
+	}
+}
+
+// echo expects what it sends to come back.
+func echo(c net.Conn) error {
+	defer c.Close()
+	if _, err := io.WriteString(c, "hello"); err != nil {
+		return err
+	}
+	back := make([]byte, 5)
+	_, err := io.ReadFull(c, back)
+	return err
+}
+
+// TestServeShutdownLate: a Shutdown that gives up waiting cancels the handlers on every
+// shard, and closes their connections.
+func TestServeShutdownLate(t *testing.T) {
+	var causes sync.Map
+	s := &socket.Server{Handler: func(ctx context.Context, c net.Conn) error {
+		if _, err := io.WriteString(c, "x"); err != nil {
+			return err
+		}
+		_, err := c.Read(make([]byte, 1))
+		causes.Store(shard.Of(ctx).Index(), context.Cause(ctx))
+		return err
+	}}
+	var conns []net.Conn
+	serve(t, 3, shard.ServeConfig{}, s, func(address string) {
+		for range 6 {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			conns = append(conns, c)
+			if _, err := c.Read(make([]byte, 1)); err != nil {
+				t.Error(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown: %v", err)
+		}
+	})
+	for i := range 3 {
+		if cause, _ := causes.Load(i); cause != socket.ErrServerClosed {
+			t.Errorf("the cause on shard %d is %v", i, cause)
+		}
+	}
+	for _, c := range conns {
+		if _, err := c.Read(make([]byte, 1)); err == nil {
+			t.Error("a connection is still open")
+		}
+		c.Close()
+	}
+}
+
+// TestServeMaxConns: it counts the connections of all shards.
+func TestServeMaxConns(t *testing.T) {
+	s := &socket.Server{MaxConns: 3, Handler: func(ctx context.Context, c net.Conn) error {
+		if _, err := io.WriteString(c, "x"); err != nil {
+			return err
+		}
+		_, err := io.Copy(io.Discard, c)
+		return err
+	}}
+	serve(t, 2, shard.ServeConfig{}, s, func(address string) {
+		var conns []net.Conn
+		for i := range 5 {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			conns = append(conns, c)
+			if i < 3 {
+				if _, err := c.Read(make([]byte, 1)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if s.Conns() != 3 {
+			t.Errorf("%d connections are served", s.Conns())
+		}
+		for i := range 2 {
+			conns[i].Close()
+			if _, err := conns[3+i].Read(make([]byte, 1)); err != nil {
+				t.Errorf("connection %d: %v", 3+i, err)
+			}
+		}
+	})
+}
+
+// TestServeSession: sessions are served on all shards, and idle ones end with the
+// server.
+func TestServeSession(t *testing.T) {
+	var on sync.Map
+	s := &socket.Server{Session: func(c net.Conn) func(ctx context.Context) error {
+		buf := make([]byte, 100)
+		return func(ctx context.Context) error {
+			on.Store(shard.Of(ctx).Index(), true)
+			n, err := c.Read(buf)
+			if err == nil {
+				_, err = c.Write(buf[:n])
+			}
+			return err
+		}
+	}}
+	serve(t, 2, shard.ServeConfig{}, s, func(address string) {
+		for range 4 {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() { c.Close() })
+			if _, err := io.WriteString(c, "hello"); err != nil {
+				t.Error(err)
+			}
+			if _, err := io.ReadFull(c, make([]byte, 5)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for i := range 2 {
+		if _, ok := on.Load(i); !ok {
+			t.Errorf("nothing was served on shard %d", i)
+		}
+	}
+}
+
+// TestServeMisuse: what Serve refuses.
+func TestServeMisuse(t *testing.T) {
+	s := &socket.Server{Handler: func(context.Context, net.Conn) error { return nil }}
+	err := rondo.Run(t.Context(), func(ctx context.Context) error { return shard.Serve(ctx, "tcp", "127.0.0.1:0", s) })
+	if !errors.Is(err, rondo.ErrNoLoop) {
+		t.Errorf("on a loop that is no shard: %v", err)
+	}
+	onFirst(t, 2, func(ctx context.Context, me *shard.Shard) error {
+		if err := shard.Serve(ctx, "tcp", "127.0.0.1:x", s); err == nil {
+			t.Error("an address that is none")
+		}
+		err := rondo.Timeout(ctx, 10*time.Millisecond, func(ctx context.Context) error { return shard.Serve(ctx, "tcp", "127.0.0.1:0", s) })
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("with a deadline: %v", err)
+		}
+		return nil
+	})
+}
