@@ -41,6 +41,12 @@ type Config struct {
 	// test with "livelock". A step is a choice or a jump of the clock; where there
 	// is nothing to choose from, steps are counted roughly. 0 means 10,000,000.
 	MaxSteps int
+
+	// Network, Faults and Limit are for Cluster alone. Limit is how much virtual time a
+	// run may take; 0 means any.
+	Network Network
+	Faults  Faults
+	Limit   time.Duration
 }
 
 // The defaults of a Config.

@@ -42,6 +42,7 @@ type world struct {
 	idle   atomic.Bool   // the loop waits for other goroutines
 	giveUp chan struct{} // closed when it has waited too long
 	stuck  func()        // called when the steps are used up; does not return
+	disk   *disk         // nil until it is used
 }
 
 // newWorld makes the world of a run.

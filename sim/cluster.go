@@ -1,0 +1,307 @@
+package sim
+
+// This file has World: many hosts under one clock. A host is a whole rondo.Run on a
+// coroutine of the world's goroutine; its driver is in process.go. Where its loop would
+// sleep, it yields to the world, which lets another host run, or moves the clock to what
+// happens next. One goroutine at a time does any of this.
+//
+// The cost of a step does not depend on how many hosts there are: those that can run
+// are in a list, and what will happen is in a heap.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// A World is a cluster of hosts, with their network, disks and clocks. It belongs to
+// one run of one seed. Tasks of the host "test" use it, and nobody else may.
+type World struct {
+	run     *attempt
+	base    *world // the clock
+	config  Config
+	profile profile // of the network, in this run
+	hosts   []*Host
+	byAddr  map[netip.Addr]*Host
+	byName  map[string]*Host
+	links   []*Link
+	byEnds  map[[2]*Host]*Link
+	test    *Host
+
+	moments moments
+	ready   []*process // those that can run now
+	turns   *source
+	running *process
+	outside int // how many processes wait for goroutines
+	calm    bool
+	faults  nemesis
+	limit   int64
+	settled func() error // called after each step of a host and each event; nil: nothing
+
+	failed outcome // the first thing that went wrong
+	ending bool
+
+	mu    sync.Mutex // guards woken
+	woken []*process // those for which Wake was called
+	wakes atomic.Int32
+}
+
+// Cluster runs body with the defaults. See [Config.Cluster].
+func Cluster(t testing.TB, body func(ctx context.Context, w *World)) {
+	t.Helper()
+	Config{}.Cluster(t, body)
+}
+
+// Cluster runs body as the main task of a host named "test", which never fails, once
+// for each seed. body makes the other hosts with [World.Host], uses them over the
+// simulated network, and breaks what it likes. The seed decides everything that Test's
+// does, and besides what the network and the disks do, and when faults strike.
+//
+// A run ends when body returns. It fails if it would fail in Test, and also if the boot
+// function of a host returns an error or panics, unless the host was crashed, or if all
+// hosts wait for each other for ever. Seeds, replays and reports are those of Test.
+func (c Config) Cluster(t testing.TB, body func(ctx context.Context, w *World)) {
+	t.Helper()
+	c.checkRates()
+	c.series(t, "Cluster", func(a *attempt) outcome { return newCluster(a, c).execute(body) })
+}
+
+// newCluster makes the World of a run.
+func newCluster(a *attempt, c Config) *World {
+	w := &World{
+		run: a, base: newWorld(a), config: c, limit: never,
+		byAddr: make(map[netip.Addr]*Host), byName: make(map[string]*Host), byEnds: make(map[[2]*Host]*Link),
+		turns: a.choices.at(forOrder, 1<<48),
+	}
+	if c.Limit > 0 {
+		w.limit = origin + int64(c.Limit)
+	}
+	w.profile = newProfile(a.choices, c.Network)
+	w.faults.begin(w)
+	return w
+}
+
+// execute runs body on the host "test".
+func (w *World) execute(body func(ctx context.Context, w *World)) outcome {
+	ended := make(chan outcome, 1)
+	w.base.stuck = func() {
+		ended <- outcome{stuck: fmt.Sprintf("livelock: no end after %d steps%s", w.run.maxSteps, w.tasks())}
+		select {} // the world stays where it is
+	}
+	w.test = w.newHost("test", func(ctx context.Context) error {
+		body(ctx, w)
+		return nil
+	})
+	w.test.start()
+	go func() {
+		defer func() { ended <- w.failed }()
+		defer w.end()
+		w.turn()
+	}()
+	return w.base.wait(ended)
+}
+
+// turn runs hosts and events until the host "test" has ended.
+func (w *World) turn() {
+	for p := w.test.process; !p.ended && !w.failed.bad() && !w.failed.exited; {
+		w.step()
+	}
+}
+
+// step lets one host run, or one event happen.
+func (w *World) step() {
+	w.takeWoken()
+	switch {
+	case len(w.ready) > 0:
+		w.resume(w.next())
+	case w.outside > 0:
+		w.waitOutside()
+		return
+	default:
+		m := w.moments.first()
+		if m == nil {
+			w.fail(outcome{err: fmt.Errorf("%w: nothing can run on any host, and nothing will happen:%s", rondo.ErrDeadlock, w.tasks())})
+			return
+		}
+		if m.at > w.limit {
+			w.fail(outcome{err: fmt.Errorf("sim: no end after %v of virtual time, which is Config.Limit%s", w.config.Limit, w.tasks())})
+			return
+		}
+		w.base.now = max(w.base.now, m.at)
+		w.moments.drop(m)
+		w.base.step(1)
+		m.what.happen()
+	}
+	if w.settled != nil && !w.ending {
+		if err := w.settled(); err != nil {
+			w.fail(outcome{err: err})
+		}
+	}
+}
+
+// next takes the process that runs next.
+func (w *World) next() *process {
+	i := 0
+	// One that is about to end has nothing to do with the others, and comes first.
+	if len(w.ready) > 1 && w.ready[0].killed == nil {
+		i = w.turns.pick(len(w.ready))
+	}
+	p := w.ready[i]
+	w.ready = slices.Delete(w.ready, i, i+1)
+	return p
+}
+
+// resume runs a process until it yields or ends. If it ends by runtime.Goexit, so does
+// the caller.
+func (w *World) resume(p *process) {
+	w.base.step(1)
+	p.queued = false
+	w.running = p
+	defer func() {
+		w.running = nil
+		if p.over {
+			p.finish()
+		}
+	}()
+	p.run()
+}
+
+// in makes m happen after d.
+func (w *World) in(m *moment, d time.Duration) { w.moments.put(m, w.base.now+int64(d)) }
+
+// makeReady lets p run, unless it is paused.
+func (w *World) makeReady(p *process) {
+	if p.queued || p.ended {
+		return
+	}
+	h := p.host
+	if p.killed == nil && h.pausedUntil > w.base.now {
+		if h.resumed.place == 0 {
+			w.moments.put(&h.resumed, h.pausedUntil)
+		}
+		p.late = true
+		return
+	}
+	p.queued = true
+	if p.killed != nil {
+		w.ready = slices.Insert(w.ready, 0, p)
+		return
+	}
+	w.ready = append(w.ready, p)
+}
+
+// takeWoken makes the processes ready for which Wake was called.
+func (w *World) takeWoken() {
+	if w.wakes.Load() == 0 {
+		return
+	}
+	w.mu.Lock()
+	woken := w.woken
+	w.woken = nil
+	w.wakes.Store(0)
+	w.mu.Unlock()
+	for _, p := range woken {
+		if p.polling {
+			w.makeReady(p)
+		}
+	}
+}
+
+// wake is Wake of a process. Any goroutine may call it.
+func (w *World) wake(p *process) {
+	w.mu.Lock()
+	w.woken = append(w.woken, p)
+	w.wakes.Add(1)
+	w.mu.Unlock()
+	w.base.Wake()
+}
+
+// waitOutside waits, in real time, for goroutines that work for a host.
+func (w *World) waitOutside() {
+	if err := w.base.Poll(forOutside); err != nil {
+		w.fail(outcome{err: err})
+	}
+}
+
+// fail notes what went wrong, if it is the first thing.
+func (w *World) fail(o outcome) {
+	if !w.failed.bad() && !w.failed.exited {
+		w.failed = o
+	}
+}
+
+// end ends all hosts. A host may end by runtime.Goexit, and the caller with it; what
+// is left is then done by the next call.
+func (w *World) end() {
+	w.ending = true
+	done := false
+	defer func() {
+		if !done {
+			w.end()
+		}
+	}()
+	for _, h := range w.hosts {
+		if p := h.process; p != nil && !p.ended {
+			p.kill(errEnd)
+		}
+	}
+	for {
+		w.takeWoken()
+		if len(w.ready) > 0 {
+			w.resume(w.next())
+		} else if w.outside > 0 && !errors.Is(w.failed.err, errNothingCame) {
+			w.waitOutside()
+		} else {
+			break
+		}
+	}
+	done = true
+}
+
+// errEnd is the cause with which the hosts end after the test.
+var errEnd = errors.New("sim: the test has ended")
+
+// tasks says what the tasks of all hosts wait for.
+func (w *World) tasks() string {
+	var b strings.Builder
+	for _, h := range w.hosts {
+		p := h.process
+		switch {
+		case p == nil || p.ended || p.next == nil:
+		case p == w.running:
+			b.WriteString(p.describe())
+		default:
+			p.survey = true
+			p.run()
+			b.WriteString(p.surveyed)
+		}
+	}
+	return b.String()
+}
+
+// bad reports whether something went wrong.
+func (o *outcome) bad() bool { return o.err != nil || o.fault != nil || o.stuck != "" }
+
+// log adds what happened to a host to the trace: n says with how much.
+func (w *World) log(k kind, from, to *Host, what string, n int) {
+	if w.run.trace == nil {
+		return
+	}
+	var who uint64
+	if from != nil {
+		who = from.number << 32
+	}
+	if to != nil {
+		who |= to.number
+	}
+	w.run.trace.add(event{now: w.base.now, who: who, what: what, n: int32(n), kind: k})
+}

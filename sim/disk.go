@@ -1,0 +1,401 @@
+package sim
+
+// This file has the disk of a simulated host.
+//
+// The law: what Sync or SyncDir has confirmed survives everything. Of the rest any part
+// may survive a power failure, in any order, in sectors, as the seed says.
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// sector is what a disk writes whole or not at all.
+const sector = 512
+
+// A diskFault is what is wrong with a disk.
+type diskFault uint8
+
+const (
+	diskWell diskFault = iota
+	diskFails
+	diskFull
+)
+
+// A disk is the file system of a host. It outlives the processes of the host.
+type disk struct {
+	host   *Host
+	files  map[string]*inode // as programs see them
+	synced map[string]*inode // as a power failure would leave them
+	log    []change          // changes of names since SyncDir, in order
+	fault  diskFault
+	draws  *source
+}
+
+// A change is that of a name: it now stands for a file, or for none.
+type change struct {
+	name string
+	file *inode // nil: removed
+}
+
+// An inode is a file.
+type inode struct {
+	data    []byte
+	durable []byte // what is certainly there
+	writes  []write
+	mode    fs.FileMode
+	changed time.Time
+}
+
+// A write is one that was not synced; with cut, the file was cut or extended to a
+// length.
+type write struct {
+	at   int64
+	data []byte
+	cut  bool
+	lost bool // a Sync of it has failed, so no later one makes it certain
+}
+
+func newDisk(h *Host) *disk {
+	return &disk{
+		host: h, files: make(map[string]*inode), synced: make(map[string]*inode),
+		draws: h.world.run.choices.at(forDisk, h.number),
+	}
+}
+
+// powerFail leaves what survives.
+func (d *disk) powerFail() {
+	// A journal keeps the order of the changes of names: some of them, and none after.
+	keep := len(d.log) - int(min(d.draws.draw(func(random uint64) uint64 { return scale(random, uint64(len(d.log)+1)) }), uint64(len(d.log))))
+	for _, c := range d.log[:keep] {
+		d.synced[c.name] = c.file
+		if c.file == nil {
+			delete(d.synced, c.name)
+		}
+	}
+	d.log, d.fault = nil, diskWell
+	d.files = make(map[string]*inode, len(d.synced))
+	for _, name := range sortedNames(d.synced) {
+		n := d.synced[name]
+		old := *n
+		kept := &inode{data: d.survivors(&old), mode: n.mode, changed: n.changed}
+		kept.durable = slices.Clone(kept.data)
+		d.files[name], d.synced[name] = kept, kept
+	}
+}
+
+// survivors returns what is left of a file.
+func (d *disk) survivors(n *inode) []byte {
+	left := slices.Clone(n.durable)
+	for _, w := range n.writes {
+		if w.cut {
+			if d.draws.pick(2) == 0 {
+				left = resized(left, w.at)
+			}
+			continue
+		}
+		// 0: all of it survives; 1: nothing; else each sector as its bit says.
+		fate := d.draws.draw(func(random uint64) uint64 {
+			if random&3 < 2 {
+				return random & 1
+			}
+			return random | 2
+		})
+		for from := 0; from < len(w.data); {
+			end := min(len(w.data), from+sector-int((w.at+int64(from))%sector))
+			if fate == 0 || fate > 1 && mix(fate+uint64(from))&1 == 0 {
+				at := w.at + int64(from)
+				if need := at + int64(end-from); need > int64(len(left)) {
+					left = resized(left, need)
+				}
+				copy(left[at:], w.data[from:end])
+			}
+			from = end
+		}
+	}
+	return left
+}
+
+func resized(b []byte, size int64) []byte {
+	if size <= int64(len(b)) {
+		return b[:size]
+	}
+	return append(b, make([]byte, size-int64(len(b)))...)
+}
+
+func sortedNames(files map[string]*inode) []string { return slices.Sorted(maps.Keys(files)) }
+
+// A mount is the disk as one process sees it.
+type mount struct {
+	disk    *disk
+	process *process // nil: of a simulation of a single loop
+}
+
+// check fails if the disk must not be used.
+func (m mount) check(op, name string, writes bool) error {
+	switch {
+	case m.process != nil && m.process.killed != nil:
+		return &fs.PathError{Op: op, Path: name, Err: fs.ErrClosed}
+	case m.disk.fault == diskFails:
+		return &fs.PathError{Op: op, Path: name, Err: syscall.EIO}
+	case m.disk.fault == diskFull && writes:
+		return &fs.PathError{Op: op, Path: name, Err: syscall.ENOSPC}
+	}
+	return nil
+}
+
+// set makes a name stand for a file, or for none.
+func (m mount) set(name string, n *inode) {
+	d := m.disk
+	if n == nil {
+		delete(d.files, name)
+	} else {
+		d.files[name] = n
+	}
+	d.log = append(d.log, change{name, n})
+}
+
+func (m mount) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	name = path.Clean(name)
+	n := m.disk.files[name]
+	if err := m.check("open", name, n == nil && flag&os.O_CREATE != 0); err != nil {
+		return nil, err
+	}
+	switch {
+	case n == nil && flag&os.O_CREATE == 0:
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	case n != nil && flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL:
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrExist}
+	case n == nil:
+		n = &inode{mode: perm, changed: m.now()}
+		m.set(name, n)
+	}
+	f := &file{mount: m, name: name, inode: n, flag: flag}
+	if flag&os.O_TRUNC != 0 && len(n.data) > 0 {
+		if err := f.Truncate(0); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (m mount) now() time.Time {
+	if m.process == nil {
+		return epoch
+	}
+	return m.process.Time(m.process.Now())
+}
+
+func (m mount) Rename(old, new string) error {
+	old, new = path.Clean(old), path.Clean(new)
+	if err := m.check("rename", old, true); err != nil {
+		return err
+	}
+	n := m.disk.files[old]
+	if n == nil {
+		return &os.LinkError{Op: "rename", Old: old, New: new, Err: fs.ErrNotExist}
+	}
+	m.set(new, n)
+	m.set(old, nil)
+	return nil
+}
+
+func (m mount) Remove(name string) error {
+	name = path.Clean(name)
+	if err := m.check("remove", name, false); err != nil {
+		return err
+	}
+	if m.disk.files[name] == nil {
+		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
+	}
+	m.set(name, nil)
+	return nil
+}
+
+// ReadDir lists the files of a folder. A folder is there while it has a file.
+func (m mount) ReadDir(name string) ([]fs.DirEntry, error) {
+	name = path.Clean(name)
+	if err := m.check("readdir", name, false); err != nil {
+		return nil, err
+	}
+	var found []fs.DirEntry
+	for _, one := range sortedNames(m.disk.files) {
+		if path.Dir(one) == name {
+			found = append(found, fs.FileInfoToDirEntry(info{path.Base(one), m.disk.files[one]}))
+		}
+	}
+	slices.SortFunc(found, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return found, nil
+}
+
+func (m mount) SyncDir(name string) error {
+	name = path.Clean(name)
+	if err := m.check("sync", name, true); err != nil {
+		return err
+	}
+	d := m.disk
+	rest := d.log[:0]
+	for _, c := range d.log {
+		switch {
+		case path.Dir(c.name) != name:
+			rest = append(rest, c)
+		case c.file == nil:
+			delete(d.synced, c.name)
+		default:
+			d.synced[c.name] = c.file
+		}
+	}
+	d.log = rest
+	return nil
+}
+
+// A file is an open file.
+type file struct {
+	mount
+	name   string
+	inode  *inode
+	flag   int
+	at     int64
+	closed bool
+}
+
+// use fails if an operation must not be tried.
+func (f *file) use(op string, writes bool) error {
+	switch {
+	case f.closed:
+		return &fs.PathError{Op: op, Path: f.name, Err: fs.ErrClosed}
+	case writes && f.flag&(os.O_WRONLY|os.O_RDWR) == 0, !writes && op == "read" && f.flag&os.O_WRONLY != 0:
+		return &fs.PathError{Op: op, Path: f.name, Err: syscall.EBADF}
+	}
+	return f.check(op, f.name, writes)
+}
+
+func (f *file) ReadAt(p []byte, at int64) (int, error) {
+	if err := f.use("read", false); err != nil {
+		return 0, err
+	}
+	if at < 0 {
+		return 0, &fs.PathError{Op: "read", Path: f.name, Err: errNegative}
+	}
+	if at >= int64(len(f.inode.data)) {
+		return 0, io.EOF
+	}
+	n := copy(p, f.inode.data[at:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+var errNegative = errors.New("negative offset")
+
+func (f *file) Read(p []byte) (int, error) {
+	n, err := f.ReadAt(p, f.at)
+	f.at += int64(n)
+	if n > 0 || len(p) == 0 {
+		err = nil
+	}
+	return n, err
+}
+
+func (f *file) WriteAt(p []byte, at int64) (int, error) {
+	if err := f.use("write", true); err != nil {
+		return 0, err
+	}
+	if at < 0 {
+		return 0, &fs.PathError{Op: "write", Path: f.name, Err: errNegative}
+	}
+	n := f.inode
+	if end := at + int64(len(p)); end > int64(len(n.data)) {
+		n.data = resized(n.data, end)
+	}
+	copy(n.data[at:], p)
+	n.writes = append(n.writes, write{at: at, data: slices.Clone(p)})
+	n.changed = f.now()
+	return len(p), nil
+}
+
+func (f *file) Write(p []byte) (int, error) {
+	if f.flag&os.O_APPEND != 0 {
+		f.at = int64(len(f.inode.data))
+	}
+	n, err := f.WriteAt(p, f.at)
+	f.at += int64(n)
+	return n, err
+}
+
+// Sync fails with the disk; what it was to confirm is then as uncertain as before.
+func (f *file) Sync() error {
+	n := f.inode
+	if err := f.use("sync", f.flag&(os.O_WRONLY|os.O_RDWR) != 0); err != nil {
+		for i := range n.writes {
+			n.writes[i].lost = n.writes[i].lost || !f.closed
+		}
+		return err
+	}
+	left := n.writes[:0]
+	for _, w := range n.writes {
+		switch {
+		case w.lost:
+			left = append(left, w)
+		case w.cut:
+			n.durable = resized(n.durable, w.at)
+		default:
+			end := w.at + int64(len(w.data))
+			n.durable = resized(n.durable, max(end, int64(len(n.durable))))
+			copy(n.durable[w.at:], w.data)
+		}
+	}
+	clear(n.writes[len(left):])
+	n.writes = left
+	return nil
+}
+
+func (f *file) Truncate(size int64) error {
+	if err := f.use("truncate", true); err != nil {
+		return err
+	}
+	if size < 0 {
+		return &fs.PathError{Op: "truncate", Path: f.name, Err: syscall.EINVAL}
+	}
+	n := f.inode
+	n.data = resized(n.data, size)
+	n.writes = append(n.writes, write{at: size, cut: true})
+	return nil
+}
+
+func (f *file) Stat() (fs.FileInfo, error) {
+	if err := f.use("stat", false); err != nil {
+		return nil, err
+	}
+	return info{path.Base(f.name), f.inode}, nil
+}
+
+func (f *file) Close() error {
+	if f.closed {
+		return &fs.PathError{Op: "close", Path: f.name, Err: fs.ErrClosed}
+	}
+	f.closed = true
+	return nil
+}
+
+// An info is the fs.FileInfo of a simulated file.
+type info struct {
+	name  string
+	inode *inode
+}
+
+func (i info) Name() string       { return i.name }
+func (i info) Size() int64        { return int64(len(i.inode.data)) }
+func (i info) Mode() fs.FileMode  { return i.inode.mode }
+func (i info) ModTime() time.Time { return i.inode.changed }
+func (i info) IsDir() bool        { return false }
+func (i info) Sys() any           { return nil }

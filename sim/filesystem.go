@@ -1,0 +1,91 @@
+package sim
+
+// This file has the interface of a disk, which is the same in a simulation and outside.
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// An FS is a file system, as small as a program that stores data needs it. The same body
+// uses a simulated disk and a real one; see [Disk]. Its methods never suspend.
+type FS interface {
+	// OpenFile opens a file, as os.OpenFile does.
+	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
+
+	// Rename gives a file another name, in place of the file that has it. It survives a
+	// power failure after SyncDir of the folder.
+	Rename(old, new string) error
+
+	// Remove removes a file.
+	Remove(name string) error
+
+	// ReadDir lists the files of a folder by name.
+	ReadDir(name string) ([]fs.DirEntry, error)
+
+	// SyncDir makes certain which files a folder has: those that are new, renamed or
+	// removed.
+	SyncDir(name string) error
+}
+
+// A File is an open file of an FS.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.ReadWriteCloser
+
+	// Sync makes certain what was written. If it fails, what was written since the last
+	// Sync may be lost, also if a later Sync succeeds.
+	Sync() error
+
+	Truncate(size int64) error
+	Stat() (fs.FileInfo, error)
+}
+
+// Disk returns the disk of the host that ctx belongs to: in a cluster the simulated
+// disk of that host, in Test and Explore one that is empty at the begin of each run,
+// and outside a simulation the file system of the machine, with names as package os has
+// them. What is written to a simulated disk survives [Host.Crash], and survives
+// [Host.PowerFail] only after Sync. Folders need not be made on it. Disk never suspends.
+func Disk(ctx context.Context) FS {
+	if l := kernel.Of(ctx); l != nil {
+		switch d := l.Driver().(type) {
+		case *process:
+			return mount{d.host.disk, d}
+		case *world:
+			if d.disk == nil {
+				d.disk = &disk{files: make(map[string]*inode), synced: make(map[string]*inode)}
+			}
+			return mount{disk: d.disk}
+		}
+	}
+	return system{}
+}
+
+// system is the file system of the machine.
+type system struct{}
+
+func (system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := os.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (system) Rename(old, new string) error               { return os.Rename(old, new) }
+func (system) Remove(name string) error                   { return os.Remove(name) }
+func (system) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
+
+func (system) SyncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

@@ -1,0 +1,244 @@
+package sim
+
+// This file has datagrams: UDP between hosts, which loses, reorders and duplicates, and
+// Unix datagrams within a host, which do not.
+
+import (
+	"net/netip"
+	"syscall"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/driver"
+)
+
+// A packetSocket is a socket of datagrams.
+type packetSocket struct {
+	endpoint
+	queue []*packet
+	held  int // bytes in queue
+	err   syscall.Errno
+}
+
+// A packet is a datagram on its way, or at its end.
+type packet struct {
+	moment  moment
+	link    *Link
+	from    *packetSocket
+	source  driver.Peer
+	to      driver.Peer
+	network string
+	bytes   []byte
+	refused bool // it is the answer that nobody is there
+}
+
+// Limits of datagrams, as Linux has them by default.
+const (
+	packetMost = 65507
+	queueMost  = 208 << 10
+)
+
+func (s *packetSocket) Bind(local driver.Peer, reuse bool) error { return s.bind(s, local, reuse) }
+
+func (s *packetSocket) Arm(want driver.Events, sink driver.Sink) { s.arm(s, want, sink) }
+
+func (s *packetSocket) unix() bool { return s.network == "unixgram" }
+
+func (s *packetSocket) Connect(to driver.Peer) syscall.Errno {
+	switch {
+	case s.closed:
+		return syscall.EBADF
+	case s.unix():
+		if s.process.names[to.Name] == nil {
+			return syscall.ENOENT
+		}
+	case s.process.reach(to.Addr.Addr()) == nil:
+		return syscall.ENETUNREACH
+	}
+	s.remote = to
+	return s.open()
+}
+
+// open gives the socket an address if it has none.
+func (s *packetSocket) open() syscall.Errno {
+	if s.unix() || s.local.Addr.IsValid() {
+		return 0
+	}
+	a := s.process.host.addr
+	if s.remote.Addr.IsValid() && s.remote.Addr.Addr().IsLoopback() {
+		a = s.remote.Addr.Addr()
+	}
+	if err := s.bind(s, driver.Peer{Addr: netip.AddrPortFrom(a, 0)}, false); err != nil {
+		return errno(err)
+	}
+	return 0
+}
+
+func (s *packetSocket) Listen(int) error { return syscall.EOPNOTSUPP }
+
+func (s *packetSocket) Accept() (driver.Socket, driver.Peer, syscall.Errno) {
+	return nil, driver.Peer{}, syscall.EOPNOTSUPP
+}
+
+func (s *packetSocket) Receive(p []byte) (int, driver.Peer, syscall.Errno) {
+	switch {
+	case s.closed:
+		return 0, driver.Peer{}, syscall.ECONNABORTED
+	case s.err != 0:
+		err := s.err
+		s.err = 0
+		return 0, driver.Peer{}, err
+	case len(s.queue) == 0:
+		return 0, driver.Peer{}, syscall.EAGAIN
+	}
+	one := s.queue[0]
+	s.queue[0] = nil
+	s.queue = s.queue[1:]
+	s.held -= len(one.bytes)
+	return copy(p, one.bytes), one.source, 0
+}
+
+// Send sends p as one datagram. Like the system's, it does not wait for the receiver;
+// what finds no room there is lost.
+func (s *packetSocket) Send(p []byte, to driver.Peer) (int, syscall.Errno) {
+	if to == (driver.Peer{}) {
+		to = s.remote
+	}
+	switch {
+	case s.closed:
+		return 0, syscall.ECONNABORTED
+	case s.err != 0:
+		err := s.err
+		s.err = 0
+		return 0, err
+	case to == (driver.Peer{}):
+		return 0, syscall.EDESTADDRREQ
+	case len(p) > packetMost:
+		return 0, syscall.EMSGSIZE
+	}
+	if err := s.open(); err != 0 {
+		return 0, err
+	}
+	own := s.process.host
+	target := own
+	if s.unix() {
+		if s.process.names[to.Name] == nil {
+			return 0, syscall.ECONNREFUSED
+		}
+	} else if target = s.process.reach(to.Addr.Addr()); target == nil {
+		return 0, syscall.ENETUNREACH
+	}
+	one := packet{
+		link: own.world.linkTo(own, target), from: s, source: s.local, to: to,
+		network: s.network, bytes: append([]byte(nil), p...),
+	}
+	if a := one.source.Addr; a.IsValid() && a.Addr().IsUnspecified() {
+		from := own.addr
+		if to.Addr.Addr().IsLoopback() {
+			from = to.Addr.Addr()
+		}
+		one.source.Addr = netip.AddrPortFrom(from, a.Port())
+	}
+	one.send()
+	return len(p), 0
+}
+
+// send sends the packet, and perhaps a second one like it.
+func (one packet) send() {
+	l := one.link
+	w := l.from.world
+	w.log(sent, l.from, l.to, "packet", len(one.bytes))
+	if l.lost() {
+		w.log(struck, l.from, l.to, "lost", len(one.bytes))
+		return
+	}
+	copies := 1
+	p := &w.profile
+	chaos := l.from != l.to && !w.calm
+	if chaos && p.Duplicate > 0 && l.faults.rarely(int(p.Duplicate*1e6)) {
+		copies = 2
+	}
+	for range copies {
+		d := l.delay(len(one.bytes) + 28)
+		if chaos && p.Reorder > 0 && l.faults.rarely(int(p.Reorder*1e6)) {
+			d += l.delay(0) + p.Jitter + time.Millisecond
+		}
+		p := one
+		p.moment.what = &p
+		if l.held {
+			l.packets = append(l.packets, &p)
+			continue
+		}
+		w.in(&p.moment, d)
+	}
+}
+
+// happen is called when the packet arrives.
+func (p *packet) happen() {
+	l := p.link
+	w := l.from.world
+	switch {
+	case l.held:
+		l.packets = append(l.packets, p)
+		return
+	case !l.passes():
+		w.log(struck, l.from, l.to, "lost", len(p.bytes))
+		return
+	case p.refused:
+		if s := p.from; !s.closed {
+			s.err = syscall.ECONNREFUSED
+			s.report(s, driver.Readable|driver.Writable)
+		}
+		return
+	}
+	s := p.receiver()
+	if s == nil {
+		if p.from.remote == p.to && !p.from.closed {
+			back := &packet{link: l.back(), from: p.from, refused: true}
+			back.moment.what = back
+			w.in(&back.moment, l.back().delay(56))
+		}
+		return
+	}
+	w.log(arrived, l.from, l.to, "packet", len(p.bytes))
+	if s.held+len(p.bytes) > queueMost {
+		return
+	}
+	s.held += len(p.bytes)
+	s.queue = append(s.queue, p)
+	s.report(s, driver.Readable)
+}
+
+// receiver returns the socket that the packet is for, or nil.
+func (p *packet) receiver() *packetSocket {
+	proc := p.link.to.process
+	if proc == nil || proc.ended || proc.killed != nil {
+		return nil
+	}
+	var s *packetSocket
+	if p.network == "unixgram" {
+		s, _ = proc.names[p.to.Name].(*packetSocket)
+	} else {
+		s, _ = proc.ports[port{"udp", p.to.Addr.Port()}].(*packetSocket)
+	}
+	// A connected socket receives from its peer alone.
+	if s != nil && s.remote != (driver.Peer{}) && s.remote.Addr != p.source.Addr {
+		return nil
+	}
+	return s
+}
+
+func (s *packetSocket) Shutdown(driver.Events) error { return syscall.ENOTCONN }
+
+func (s *packetSocket) SetOption(driver.Option, int) {}
+
+func (s *packetSocket) Ready(want driver.Events) bool {
+	return s.closed || s.err != 0 || want&driver.Writable != 0 || len(s.queue) > 0
+}
+
+func (s *packetSocket) Close() {
+	s.remove()
+	s.closed = true
+	s.queue = nil
+}
+
+func (s *packetSocket) gone() { s.Close() }

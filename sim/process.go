@@ -1,0 +1,372 @@
+package sim
+
+// This file has process: what runs on a host from a boot to its end. It is the driver
+// of one Run, which sits on a coroutine of the world's goroutine.
+//
+// The law: a process that was killed changes nothing any more. Its deferred calls run,
+// but its sockets are closed, its disk refuses, and its clock is its own: it jumps, and
+// no time passes for anyone else.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+)
+
+// A process is one boot of a host.
+type process struct {
+	host  *Host
+	world *World
+	boots uint64 // which boot of the host it is
+	order *order
+	main  context.Context // of the main task; nil before it runs
+
+	next  func() (struct{}, bool) // nil before it runs
+	yield func(struct{}) bool
+	timer moment // when its loop wakes by itself
+
+	queued   bool        // it is in world.ready
+	late     bool        // it is ready, but its host is paused
+	polling  bool        // its loop sleeps
+	woken    atomic.Bool // Wake was called
+	survey   bool        // it is to say what its tasks wait for
+	surveyed string
+
+	killed error // why it was killed; nil: it lives
+	own    int64 // what its clock shows since then
+	over   bool  // its coroutine has ended
+	ended  bool  // and that is known
+	result outcome
+
+	sockets  []socket
+	reports  []socket // those with something to report
+	ports    map[port]socket
+	names    map[string]socket // of Unix sockets
+	nextPort uint16
+	handlers []*handler
+	signals  []delivery
+}
+
+// start begins the process; it runs when its turn comes.
+func (h *Host) start() {
+	w := h.world
+	h.boots++
+	p := &process{
+		host: h, world: w, boots: h.boots,
+		order: newOrder(w.run.choices, h.number<<8|h.boots&0xff),
+		ports: make(map[port]socket), names: make(map[string]socket), nextPort: firstPort,
+	}
+	p.timer.what = p
+	h.process = p
+	w.log(hosted, h, nil, "boot", int(h.boots))
+	w.makeReady(p)
+}
+
+// run runs the process until it yields or ends.
+func (p *process) run() {
+	if p.next == nil {
+		p.next, _ = iter.Pull(p.live)
+	}
+	p.next()
+}
+
+// live is the life of the process.
+func (p *process) live(yield func(struct{}) bool) {
+	p.yield = yield
+	p.result.exited = true
+	defer func() {
+		if v := recover(); v != nil {
+			p.result.fault, p.result.exited = v, false
+		}
+		p.over = true
+	}()
+	var unobserved []error
+	runner := rondo.Runner{
+		Name:    p.host.name,
+		Threads: 1,
+		Tracer:  p.tracer(),
+		OnError: func(i rondo.TaskInfo, err error) {
+			unobserved = append(unobserved, fmt.Errorf("%s failed and nobody waited for it: %w", i.Name, err))
+		},
+	}
+	ctx := driver.With(context.Background(), func() (driver.Driver, error) { return p, nil })
+	err := runner.Run(ctx, func(ctx context.Context) error {
+		p.main = ctx
+		return p.host.boot(ctx)
+	})
+	p.result.err = errors.Join(append(unobserved, err)...)
+	p.result.exited = false
+}
+
+// finish is called when the coroutine of the process has ended.
+func (p *process) finish() {
+	if p.ended {
+		return
+	}
+	w, h := p.world, p.host
+	p.ended = true
+	w.moments.drop(&p.timer)
+	if p.killed == nil {
+		h.process = nil
+		if h == w.test {
+			h.process = p
+		}
+		p.closeAll()
+		if o := p.result; o.bad() || o.exited {
+			if o.err != nil && h != w.test {
+				o.err = fmt.Errorf("host %s: %w", h.name, o.err)
+			}
+			if o.exited && p.main != nil {
+				o.err = abandoned(p.main)
+			}
+			w.fail(o)
+		}
+		w.log(hosted, h, nil, "exit", 0)
+		return
+	}
+	// What a killed process does and returns has no effect, except that it must not
+	// be lost that the program itself is broken.
+	if o := p.result; o.exited && !w.ending {
+		w.fail(o)
+	}
+	if h.process == p {
+		h.process = nil
+	}
+}
+
+// kill ends the process: every wait of it fails, and nothing that it does has an
+// effect. The sockets are closed or dropped before.
+func (p *process) kill(why error) {
+	if p.killed != nil || p.ended {
+		return
+	}
+	p.killed, p.own = why, p.Now()
+	w := p.world
+	w.moments.drop(&p.timer)
+	if p.queued {
+		w.ready = slices.DeleteFunc(w.ready, func(o *process) bool { return o == p })
+		p.queued = false
+	}
+	if p.next == nil {
+		p.ended = true // it has not begun
+		if p.host.process == p {
+			p.host.process = nil
+		}
+		return
+	}
+	if p != w.running {
+		w.makeReady(p)
+	}
+}
+
+// Now reads the clock of the host.
+func (p *process) Now() int64 {
+	if p.killed != nil {
+		return p.own
+	}
+	return p.host.local(p.world.base.now)
+}
+
+// Time and Instant are those of the host's wall clock.
+func (p *process) Time(instant int64) time.Time {
+	return p.world.base.Time(instant).Add(p.host.offset)
+}
+
+func (p *process) Instant(t time.Time) int64 { return p.world.base.Instant(t.Add(-p.host.offset)) }
+
+// Poll delivers what has come for the host. If there is nothing, it yields to the
+// world until there is something.
+func (p *process) Poll(until int64) error {
+	if p.killed != nil {
+		return p.pollKilled(until)
+	}
+	w := p.world
+	switch delivered := p.deliver(); {
+	case p.woken.Swap(false) || delivered && until >= 0 && until > p.Now():
+		return nil
+	case until <= p.Now():
+		if len(w.ready) == 0 && w.wakes.Load() == 0 && p.host.pausedUntil <= w.base.now {
+			w.base.step(pollSteps)
+			return nil
+		}
+		w.makeReady(p) // the others have their turn
+		p.park()
+	default:
+		p.sleep(until)
+	}
+	p.deliver()
+	if p.killed != nil {
+		return p.pollKilled(-1)
+	}
+	return nil
+}
+
+// sleep yields until there is something, or until the given instant.
+func (p *process) sleep(until int64) {
+	w := p.world
+	p.polling = true
+	switch until {
+	case driver.Forever:
+	case driver.Outside:
+		w.outside++
+		defer func() { w.outside-- }()
+	default:
+		w.moments.put(&p.timer, p.host.universal(until))
+	}
+	p.park()
+	p.polling = false
+	p.woken.Store(false)
+	w.moments.drop(&p.timer)
+}
+
+// park yields to the world.
+func (p *process) park() {
+	for p.yield(struct{}{}); p.survey; p.yield(struct{}{}) {
+		p.survey, p.surveyed = false, p.describe()
+	}
+}
+
+// pollKilled is Poll of a process that was killed. The loop fails, so that all waits
+// end; after that its clock jumps to whatever it still waits for.
+func (p *process) pollKilled(until int64) error {
+	p.deliver()
+	switch {
+	case until == driver.Outside:
+		p.sleep(until)
+	case until < driver.Outside && until > p.own:
+		p.own = until
+		p.world.base.step(1)
+	default:
+		p.world.base.step(pollSteps)
+	}
+	if context.Cause(p.main) == nil {
+		return p.killed
+	}
+	return nil
+}
+
+// happen is called when the time has come for which the loop sleeps.
+func (p *process) happen() { p.world.makeReady(p) }
+
+func (p *process) Wake() {
+	if !p.woken.Swap(true) {
+		p.world.wake(p)
+	}
+}
+
+func (p *process) Order() func(n int, who func(i int) uint64) int { return p.choose }
+
+func (p *process) choose(n int, who func(i int) uint64) int {
+	p.world.base.step(1)
+	i := p.order.choose(n, who)
+	p.world.run.trace.add(event{now: p.world.base.now, who: p.host.number<<32 | who(i), n: int32(n), kind: chosen})
+	return i
+}
+
+func (p *process) Virtual() bool { return true }
+
+func (p *process) attempt() *attempt { return p.world.run }
+
+// Alone is false while the process lives: other hosts may set its Futures, and Post.
+func (p *process) Alone() bool { return p.killed != nil }
+
+func (p *process) Close() error { return nil }
+
+// tracer records what the tasks of the process do.
+func (p *process) tracer() *rondo.Tracer {
+	t := p.world.run.trace
+	if t == nil && p.order.tasks == nil {
+		return nil
+	}
+	add := func(k kind, task *rondo.Task, what string, n int32) {
+		t.add(event{now: p.world.base.now, who: p.host.number<<32 | task.ID(), what: what, n: n, kind: k})
+	}
+	return &rondo.Tracer{
+		Started: func(task *rondo.Task, _ time.Time) {
+			add(started, task, "", 0)
+			if p.order.tasks != nil {
+				p.order.started(task.ID(), task.Info().Parent)
+			}
+		},
+		Stepped: func(task *rondo.Task, _ time.Time) {
+			add(stepped, task, "", 0)
+			if p.order.tasks != nil {
+				p.order.stepped(task.ID())
+			}
+		},
+		Parked: func(task *rondo.Task, why rondo.Reason, _ time.Time) {
+			add(parked, task, why.What, 0)
+			if t != nil && (why.What == "offload" || why.What == "channel") {
+				t.outside++
+			}
+		},
+		Woken: func(task, _ *rondo.Task, _ time.Time) { add(woken, task, "", 0) },
+		Ended: func(task *rondo.Task, err error, _ time.Time) {
+			n := int32(0)
+			if err != nil {
+				n = 1
+			}
+			add(ended, task, "", n)
+		},
+	}
+}
+
+// describe says what the tasks of the process wait for.
+func (p *process) describe() string {
+	if p.main == nil {
+		return ""
+	}
+	var b strings.Builder
+	for i, t := range rondo.Tasks(p.main) {
+		if i == namedMax {
+			b.WriteString("\n\tand more")
+			break
+		}
+		fmt.Fprintf(&b, "\n\t%s: %s is %s", p.host.name, t.Name, t.State)
+		if t.Waiting != "" {
+			fmt.Fprintf(&b, " for %s since %v", t.Waiting, t.Since)
+		}
+	}
+	return b.String()
+}
+
+// local and universal convert between the host's clock and the world's. A clock that
+// runs at another rate does so since it was set.
+func (h *Host) local(at int64) int64 {
+	if h.ppm == 0 {
+		return at + h.ahead
+	}
+	d := at - h.setAt
+	return at + h.ahead + scaled(d, h.ppm)
+}
+
+func (h *Host) universal(at int64) int64 {
+	if h.ppm == 0 {
+		return at - h.ahead
+	}
+	u := at - h.ahead
+	u -= scaled(u-h.setAt, h.ppm)
+	for h.local(u) < at {
+		u++
+	}
+	return u
+}
+
+// scaled returns so many millionths of d.
+func scaled(d int64, ppm int) int64 {
+	return d/1e6*int64(ppm) + d%1e6*int64(ppm)/1e6
+}
+
+// forOutside is the instant of a Poll that waits for goroutines.
+const forOutside = driver.Outside
+
+const never = math.MaxInt64
