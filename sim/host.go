@@ -188,6 +188,9 @@ func (r *resumption) happen() {
 // and its clock run faster by ppm millionths, or slower. Timers and time-outs follow the
 // rate, and not the offset.
 func (h *Host) SetClock(offset time.Duration, ppm int) {
+	if ppm <= -1e6 || ppm > 1e9 {
+		panic(fmt.Sprintf("sim: Host.SetClock with a rate of %d ppm: it is above -1,000,000, at which the clock would stand still", ppm))
+	}
 	w := h.world
 	w.log(hosted, h, nil, "clock", ppm)
 	now := h.local(w.base.now)

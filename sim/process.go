@@ -43,6 +43,7 @@ type process struct {
 
 	killed error // why it was killed; nil: it lives
 	own    int64 // what its clock shows since then
+	told   bool  // its loop was told
 	over   bool  // its coroutine has ended
 	ended  bool  // and that is known
 	result outcome
@@ -203,10 +204,10 @@ func (p *process) Poll(until int64) error {
 	default:
 		p.sleep(until)
 	}
-	p.deliver()
 	if p.killed != nil {
 		return p.pollKilled(-1)
 	}
+	p.deliver()
 	return nil
 }
 
@@ -238,6 +239,10 @@ func (p *process) park() {
 // pollKilled is Poll of a process that was killed. The loop fails, so that all waits
 // end; after that its clock jumps to whatever it still waits for.
 func (p *process) pollKilled(until int64) error {
+	if !p.told {
+		p.told = true // the scopes are cancelled before their sockets fail
+		return p.killed
+	}
 	p.deliver()
 	switch {
 	case until == driver.Outside:
@@ -247,9 +252,6 @@ func (p *process) pollKilled(until int64) error {
 		p.world.base.step(1)
 	default:
 		p.world.base.step(pollSteps)
-	}
-	if context.Cause(p.main) == nil {
-		return p.killed
 	}
 	return nil
 }
@@ -353,8 +355,9 @@ func (h *Host) universal(at int64) int64 {
 	if h.ppm == 0 {
 		return at - h.ahead
 	}
-	u := at - h.ahead
-	u -= scaled(u-h.setAt, h.ppm)
+	rate := int64(1e6 + h.ppm)
+	d := at - h.ahead - h.setAt
+	u := h.setAt + d/rate*1e6 + d%rate*1e6/rate
 	for h.local(u) < at {
 		u++
 	}

@@ -162,6 +162,11 @@ func (s *streamSocket) happen() {
 // arrive is called when the request arrives.
 func (s *streamSocket) arrive() {
 	w, l := s.process.world, s.link()
+	if s.tries > connectTries {
+		s.err, s.phase = syscall.ETIMEDOUT, finished
+		s.report(s, driver.Writable|driver.Readable|driver.HangUp)
+		return
+	}
 	if !l.passes() || !l.back().passes() || l.held || l.lost() {
 		s.askAgain()
 		return
@@ -181,14 +186,9 @@ func (s *streamSocket) arrive() {
 	}
 }
 
-// askAgain asks later, or gives up.
+// askAgain asks later. When the last attempt has had its time, arrive gives up.
 func (s *streamSocket) askAgain() {
-	if s.tries++; s.tries > connectTries {
-		s.err = syscall.ETIMEDOUT
-		s.phase = finished
-		s.report(s, driver.Writable|driver.Readable|driver.HangUp)
-		return
-	}
+	s.tries++
 	s.process.world.in(&s.moment, retryFirst<<(s.tries-1))
 }
 
