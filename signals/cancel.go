@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/trap"
 )
@@ -41,19 +42,21 @@ func Cancel(ctx context.Context, body func(ctx context.Context) error, sigs ...o
 // first catches the first of some signals.
 type first struct {
 	trap    *trap.Trap
+	stop    func() // of a simulated host; nil elsewhere
 	waiting bool
 }
 
 // catch calls came on the loop when the first of the signals comes, and leaves those
-// after it to the system. In a simulation none comes. Nothing waits for a signal as far
+// after it to the system. In a simulation they come from Host.Signal. Nothing waits for a signal as far
 // as a deadlock is concerned: it can only end what runs.
 func (f *first) catch(ctx context.Context, came func(err error), sigs []os.Signal) {
 	loop := kernel.Of(ctx)
-	if loop.Driver().Virtual() {
-		return
-	}
 	if len(sigs) == 0 {
 		sigs = []os.Signal{os.Interrupt, syscall.SIGTERM}
+	}
+	if loop.Driver().Virtual() {
+		f.catchSimulated(loop, came, sigs)
+		return
 	}
 	f.waiting = true
 	f.trap = trap.Hold(true, func(d *trap.Delivery) bool {
@@ -70,8 +73,23 @@ func (f *first) catch(ctx context.Context, came func(err error), sigs []os.Signa
 	}, sigs...)
 }
 
+// catchSimulated is catch on a simulated host.
+func (f *first) catchSimulated(loop kernel.Loop, came func(err error), sigs []os.Signal) {
+	host, ok := loop.Driver().(driver.Signals)
+	if !ok {
+		return
+	}
+	f.stop = host.Notify(func(s os.Signal) {
+		f.stop()
+		came(Error{Sig: s})
+	}, sigs...)
+}
+
 // release catches no more signals.
 func (f *first) release() {
+	if f.stop != nil {
+		f.stop()
+	}
 	if f.trap != nil {
 		f.trap.Release()
 	}

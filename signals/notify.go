@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/trap"
 )
@@ -43,7 +44,15 @@ func Notify(ctx context.Context, sigs ...os.Signal) iter.Seq[os.Signal] {
 	}
 	check("Notify", sigs)
 	n := &notifier{ctx: ctx, loop: loop}
-	if !loop.Driver().Virtual() {
+	if host, ok := loop.Driver().(driver.Signals); ok {
+		loop.AddWakers(1)
+		n.stop = host.Notify(func(s os.Signal) {
+			if !slices.ContainsFunc(n.pending, func(a arrived) bool { return a.sig == s }) {
+				n.pending = append(n.pending, arrived{sig: s})
+				n.list.Wake()
+			}
+		}, sigs...)
+	} else if !loop.Driver().Virtual() {
 		loop.AddWakers(1)
 		n.trap = trap.Hold(false, n.take, sigs...)
 		n.unbind = context.AfterFunc(ctx, n.abandon)
@@ -56,6 +65,7 @@ type notifier struct {
 	ctx     context.Context
 	loop    kernel.Loop
 	trap    *trap.Trap // nil in a simulation
+	stop    func()     // of a simulated host; nil elsewhere
 	unbind  func() bool
 	pending []arrived
 	list    rondo.WaitList
@@ -116,6 +126,10 @@ func (n *notifier) end() {
 	}
 	n.over, n.left = true, n.ctx.Err() == nil
 	n.list.WakeAll()
+	if n.stop != nil {
+		n.stop()
+		n.loop.AddWakers(-1)
+	}
 	if n.trap != nil {
 		n.unbind()
 		n.trap.Release()

@@ -224,12 +224,12 @@ func (h *Host) mustFail(call string) {
 // A handler is a Notify of a process.
 type handler struct {
 	sigs []os.Signal // none: all
-	came func(s os.Signal) bool
+	came func(s os.Signal)
 	over bool
 }
 
 // Notify is that of driver.Signals.
-func (p *process) Notify(came func(s os.Signal) bool, sigs ...os.Signal) (stop func()) {
+func (p *process) Notify(came func(s os.Signal), sigs ...os.Signal) (stop func()) {
 	n := &handler{sigs: sigs, came: came}
 	p.handlers = append(p.handlers, n)
 	return func() {

@@ -95,10 +95,10 @@ type Peer struct {
 // Signals is a Driver whose loop gets signals from the driver and not from the
 // system.
 type Signals interface {
-	// Notify makes came be called on the loop, as a callback that must not wait,
-	// for each of the signals. It reports whether came took the signal; one that
-	// nobody takes has its default effect. stop ends it.
-	Notify(came func(s os.Signal) (taken bool), sigs ...os.Signal) (stop func())
+	// Notify makes came be called on the loop, inside Poll, for each of the
+	// signals that comes. It must not wait. stop ends it, and may be called again.
+	// A signal for which there is no Notify has its default effect.
+	Notify(came func(s os.Signal), sigs ...os.Signal) (stop func())
 }
 
 // NetworkOf returns the Network of a driver, or nil if its sockets are the system's.
