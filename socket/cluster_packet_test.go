@@ -1,0 +1,242 @@
+package socket_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// TestClusterPackets sends datagrams: on a good network each arrives once and from the
+// right sender, on a bad one some are lost, some come twice and some out of order.
+func TestClusterPackets(t *testing.T) {
+	const count = 200
+	var lost, twice, late int
+	for _, bad := range []bool{false, true} {
+		config := sim.Config{Network: quick}
+		if bad {
+			config.Network.PacketLoss, config.Network.Duplicate, config.Network.Reorder = 0.1, 0.1, 0.1
+		}
+		config.Cluster(t, func(ctx context.Context, w *sim.World) {
+			h := w.Host("receiver", func(ctx context.Context) error {
+				c, err := socket.ListenPacket(ctx, "udp", ":53")
+				if err != nil {
+					return err
+				}
+				for p := make([]byte, 100); ; {
+					n, from, err := c.ReadFrom(p)
+					if err != nil {
+						return err
+					}
+					if _, err := c.WriteTo(p[:n], from); err != nil {
+						return err
+					}
+				}
+			})
+			c, err := socket.Dial(ctx, "udp", "receiver:53")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = rondo.Sleep(ctx, time.Second)
+			for i := range count {
+				if _, err := c.Write([]byte{byte(i)}); err != nil {
+					t.Error(err)
+				}
+				if !bad {
+					_ = rondo.Sleep(ctx, 10*time.Millisecond)
+				}
+			}
+			times, last := map[byte]int{}, -1
+			for p := make([]byte, 100); ; {
+				_ = c.SetReadDeadline(rondo.Now(ctx).Add(time.Second))
+				n, err := c.Read(p)
+				if errors.Is(err, os.ErrDeadlineExceeded) {
+					break
+				}
+				if n != 1 || err != nil {
+					t.Fatal(n, err)
+				}
+				if times[p[0]]++; int(p[0]) < last {
+					late++
+				}
+				last = int(p[0])
+			}
+			for i := range count {
+				switch times[byte(i)] {
+				case 0:
+					lost++
+				case 1:
+				default:
+					twice++
+				}
+			}
+			if !bad && lost+twice+late > 0 {
+				t.Fatalf("on a good network %d were lost, %d came twice, %d late", lost, twice, late)
+			}
+			h.Crash()
+			_ = c.SetReadDeadline(time.Time{})
+			if _, err := c.Write([]byte("x")); err != nil {
+				t.Error(err)
+			}
+			if !bad {
+				_, err = c.Read(make([]byte, 1))
+				is(t, "nobody there", err, syscall.ECONNREFUSED)
+			}
+		})
+	}
+	if lost == 0 || twice == 0 || late == 0 {
+		t.Errorf("on a bad network %d were lost, %d came twice, %d late", lost, twice, late)
+	}
+}
+
+// TestClusterPacketErrors holds what package net says too.
+func TestClusterPacketErrors(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		c, err := socket.ListenPacket(ctx, "udp", ":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = socket.ListenPacket(ctx, "udp", c.LocalAddr().String())
+		is(t, "taken", err, syscall.EADDRINUSE)
+		_, err = c.WriteTo(make([]byte, 70_000), c.LocalAddr())
+		is(t, "too long", err, syscall.EMSGSIZE)
+		if _, err := c.WriteTo([]byte("to myself"), c.LocalAddr()); err != nil {
+			t.Error(err)
+		}
+		p := make([]byte, 2)
+		if n, from, err := c.ReadFrom(p); n != 2 || string(p) != "to" || err != nil || from == nil {
+			t.Errorf("%q from %v, %v", p[:n], from, err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		_, _, err = c.ReadFrom(p)
+		is(t, "closed", err, net.ErrClosed)
+	})
+}
+
+// TestClusterUnix connects within a host, by name. Another host has names of its own.
+func TestClusterUnix(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		for _, network := range []string{"unix", "unixpacket"} {
+			l, err := socket.Listen(ctx, network, "/run/x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = socket.Listen(ctx, network, "/run/x")
+			is(t, "taken", err, syscall.EADDRINUSE)
+			_, err = socket.Dial(ctx, network, "/run/y")
+			is(t, "no such name", err, syscall.ENOENT)
+			err = rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(func(context.Context) error {
+					c, err := l.Accept()
+					if err != nil {
+						return err
+					}
+					_, err = io.WriteString(c, "hello")
+					return errors.Join(err, c.Close())
+				})
+				c, err := socket.Dial(g, network, "/run/x")
+				if err != nil {
+					return err
+				}
+				all, err := io.ReadAll(c)
+				if string(all) != "hello" || c.RemoteAddr().String() != "/run/x" {
+					t.Errorf("%q from %v", all, c.RemoteAddr())
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+			_, err = socket.Dial(ctx, network, "/run/x")
+			is(t, "closed", err, syscall.ENOENT)
+		}
+		w.Host("other", func(ctx context.Context) error {
+			_, err := socket.Dial(ctx, "unix", "/run/x")
+			is(t, "on another host", err, syscall.ENOENT)
+			return nil
+		})
+		a, err := socket.ListenPacket(ctx, "unixgram", "/run/a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := socket.Dial(ctx, "unixgram", "/run/a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Write([]byte("datagram")); err != nil {
+			t.Error(err)
+		}
+		p := make([]byte, 100)
+		if n, _, err := a.ReadFrom(p); string(p[:n]) != "datagram" || err != nil {
+			t.Errorf("%q, %v", p[:n], err)
+		}
+	})
+}
+
+// TestClusterSession serves sessions, which watch their connections without a task.
+func TestClusterSession(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		w.Host("server", func(ctx context.Context) error {
+			l, err := socket.Listen(ctx, "tcp", ":7")
+			if err != nil {
+				return err
+			}
+			s := &socket.Server{Session: func(c net.Conn) func(ctx context.Context) error {
+				p := make([]byte, 100)
+				return func(context.Context) error {
+					n, err := c.Read(p)
+					if err == nil {
+						_, err = c.Write(p[:n])
+					}
+					return err
+				}
+			}}
+			return s.Serve(ctx, l)
+		})
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 5 {
+				g.Go(func(ctx context.Context) error {
+					c, err := dialRetry(ctx, "server:7")
+					if err != nil {
+						return err
+					}
+					defer c.Close()
+					for n := range 3 {
+						line := fmt.Sprint(i, n)
+						if _, err := io.WriteString(c, line); err != nil {
+							return err
+						}
+						p := make([]byte, len(line))
+						if _, err := io.ReadFull(c, p); err != nil || string(p) != line {
+							return fmt.Errorf("%q, %w", p, err)
+						}
+						if err := rondo.Sleep(ctx, time.Second); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		_, err = socket.Dial(ctx, "tcp", "server:8")
+		is(t, "no listener", err, syscall.ECONNREFUSED)
+	})
+}
