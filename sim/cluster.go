@@ -85,7 +85,9 @@ func newCluster(a *attempt, c Config) *World {
 	if c.Limit > 0 {
 		w.limit = origin + int64(c.Limit)
 	}
-	w.profile = newProfile(a.choices, c.Network)
+	if w.profile = newProfile(a.choices, c.Network); w.profile.calm {
+		a.choices.rough = false
+	}
 	w.faults.begin(w)
 	return w
 }
@@ -94,7 +96,7 @@ func newCluster(a *attempt, c Config) *World {
 func (w *World) execute(body func(ctx context.Context, w *World)) outcome {
 	ended := make(chan outcome, 1)
 	w.base.stuck = func() {
-		ended <- outcome{stuck: fmt.Sprintf("livelock: no end after %d steps%s", w.run.maxSteps, w.tasks())}
+		ended <- outcome{stuck: fmt.Sprintf("livelock: no end after %d steps%s", w.run.maxSteps, w.tasks()), running: true}
 		select {} // the world stays where it is
 	}
 	w.test = w.newHost("test", func(ctx context.Context) error {
@@ -137,6 +139,7 @@ func (w *World) step() {
 			return
 		}
 		w.base.now = max(w.base.now, m.at)
+		w.run.shown.Store(w.base.now - origin)
 		w.moments.drop(m)
 		w.base.step(1)
 		m.what.happen()
@@ -199,7 +202,9 @@ func (w *World) makeReady(p *process) {
 	w.ready = append(w.ready, p)
 }
 
-// takeWoken makes the processes ready for which Wake was called.
+// takeWoken makes the processes ready for which Wake was called. Those that wait for
+// goroutines come when nothing else can run, because the moment at which a goroutine
+// ends is no part of what a seed repeats.
 func (w *World) takeWoken() {
 	if w.wakes.Load() == 0 {
 		return
@@ -210,7 +215,14 @@ func (w *World) takeWoken() {
 	w.wakes.Store(0)
 	w.mu.Unlock()
 	for _, p := range woken {
-		if p.polling {
+		switch {
+		case !p.polling:
+		case p.outside && len(w.ready) > 0:
+			w.mu.Lock()
+			w.woken = append(w.woken, p)
+			w.wakes.Add(1)
+			w.mu.Unlock()
+		default:
 			w.makeReady(p)
 		}
 	}

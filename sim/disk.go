@@ -12,7 +12,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
+	slash "path"
 	"slices"
 	"syscall"
 	"time"
@@ -164,7 +164,7 @@ func (m mount) set(name string, n *inode) {
 }
 
 func (m mount) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	name = path.Clean(name)
+	name = slash.Clean(name)
 	n := m.disk.files[name]
 	if err := m.check("open", name, n == nil && flag&os.O_CREATE != 0); err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (m mount) now() time.Time {
 }
 
 func (m mount) Rename(old, new string) error {
-	old, new = path.Clean(old), path.Clean(new)
+	old, new = slash.Clean(old), slash.Clean(new)
 	if err := m.check("rename", old, true); err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (m mount) Rename(old, new string) error {
 }
 
 func (m mount) Remove(name string) error {
-	name = path.Clean(name)
+	name = slash.Clean(name)
 	if err := m.check("remove", name, false); err != nil {
 		return err
 	}
@@ -222,14 +222,14 @@ func (m mount) Remove(name string) error {
 
 // ReadDir lists the files of a folder. A folder is there while it has a file.
 func (m mount) ReadDir(name string) ([]fs.DirEntry, error) {
-	name = path.Clean(name)
+	name = slash.Clean(name)
 	if err := m.check("readdir", name, false); err != nil {
 		return nil, err
 	}
 	var found []fs.DirEntry
 	for _, one := range sortedNames(m.disk.files) {
-		if path.Dir(one) == name {
-			found = append(found, fs.FileInfoToDirEntry(info{path.Base(one), m.disk.files[one]}))
+		if slash.Dir(one) == name {
+			found = append(found, fs.FileInfoToDirEntry(info{slash.Base(one), m.disk.files[one]}))
 		}
 	}
 	slices.SortFunc(found, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
@@ -237,7 +237,7 @@ func (m mount) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 func (m mount) SyncDir(name string) error {
-	name = path.Clean(name)
+	name = slash.Clean(name)
 	if err := m.check("sync", name, true); err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (m mount) SyncDir(name string) error {
 	rest := d.log[:0]
 	for _, c := range d.log {
 		switch {
-		case path.Dir(c.name) != name:
+		case slash.Dir(c.name) != name:
 			rest = append(rest, c)
 		case c.file == nil:
 			delete(d.synced, c.name)
@@ -376,7 +376,7 @@ func (f *file) Stat() (fs.FileInfo, error) {
 	if err := f.use("stat", false); err != nil {
 		return nil, err
 	}
-	return info{path.Base(f.name), f.inode}, nil
+	return info{slash.Base(f.name), f.inode}, nil
 }
 
 func (f *file) Close() error {

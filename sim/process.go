@@ -37,6 +37,7 @@ type process struct {
 	queued   bool        // it is in world.ready
 	late     bool        // it is ready, but its host is paused
 	polling  bool        // its loop sleeps
+	outside  bool        // until a goroutine wakes it
 	woken    atomic.Bool // Wake was called
 	survey   bool        // it is to say what its tasks wait for
 	surveyed string
@@ -115,6 +116,7 @@ func (p *process) finish() {
 	}
 	w, h := p.world, p.host
 	p.ended = true
+	p.order.end()
 	w.moments.drop(&p.timer)
 	if p.killed == nil {
 		h.process = nil
@@ -192,7 +194,7 @@ func (p *process) Poll(until int64) error {
 	}
 	w := p.world
 	switch delivered := p.deliver(); {
-	case p.woken.Swap(false) || delivered && until >= 0 && until > p.Now():
+	case until != driver.Outside && p.woken.Swap(false) || delivered && until >= 0 && until > p.Now():
 		return nil
 	case until <= p.Now():
 		if len(w.ready) == 0 && w.wakes.Load() == 0 && p.host.pausedUntil <= w.base.now {
@@ -218,10 +220,21 @@ func (p *process) sleep(until int64) {
 	switch until {
 	case driver.Forever:
 	case driver.Outside:
+		if p.woken.Load() {
+			w.wake(p)
+		}
 		w.outside++
-		defer func() { w.outside-- }()
+		p.outside = true
+		defer func() {
+			w.outside--
+			p.outside = false
+		}()
 	default:
-		w.moments.put(&p.timer, p.host.universal(until))
+		at := p.host.universal(until)
+		if at > w.base.now {
+			at = p.order.sleeps(w.base.now, at)
+		}
+		w.moments.put(&p.timer, at)
 	}
 	p.park()
 	p.polling = false
@@ -268,10 +281,25 @@ func (p *process) Wake() {
 func (p *process) Order() func(n int, who func(i int) uint64) int { return p.choose }
 
 func (p *process) choose(n int, who func(i int) uint64) int {
-	p.world.base.step(1)
+	w := p.world
 	i := p.order.choose(n, who)
-	p.world.run.trace.add(event{now: p.world.base.now, who: p.host.number<<32 | who(i), n: int32(n), kind: chosen})
+	switch {
+	case i < 0:
+		w.base.step(1)
+		w.run.trace.add(event{now: w.base.now, who: p.host.number<<32 | who(^i), n: int32(n), kind: passed})
+	case n > 1:
+		w.base.step(1)
+		w.run.trace.add(event{now: w.base.now, who: p.host.number<<32 | who(i), n: int32(n), kind: chosen})
+	}
 	return i
+}
+
+// Until is that of driver.Late.
+func (p *process) Until() int64 {
+	if at := p.order.Until(); at > 0 && p.killed == nil {
+		return p.host.local(at)
+	}
+	return 0
 }
 
 func (p *process) Virtual() bool { return true }

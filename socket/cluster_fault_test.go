@@ -83,7 +83,7 @@ func TestClusterCrash(t *testing.T) {
 // TestClusterPowerFail has a machine vanish: nobody is told, until it is back and does
 // not know the connection, or until the probes of an idle connection are given up.
 func TestClusterPowerFail(t *testing.T) {
-	(&sim.Config{Network: quick}).Cluster(t, func(ctx context.Context, w *sim.World) {
+	(&sim.Config{Network: quick, Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		h := w.Host("server", echoHost)
 		connect := func() (net.Conn, *bufio.Reader) {
 			c, err := dialRetry(ctx, "server:7")
@@ -121,7 +121,7 @@ func TestClusterPowerFail(t *testing.T) {
 // TestClusterPartition has messages lost in both directions, and in one, and come late
 // after Heal.
 func TestClusterPartition(t *testing.T) {
-	(&sim.Config{Network: quick}).Cluster(t, func(ctx context.Context, w *sim.World) {
+	(&sim.Config{Network: quick, Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		got := map[string]int{}
 		serve := func(ctx context.Context) error {
 			l, err := socket.Listen(ctx, "tcp", ":7")
@@ -200,7 +200,7 @@ func TestClusterPartition(t *testing.T) {
 // TestClusterClock has the clocks of hosts differ, run at other rates, and go on in a
 // pause.
 func TestClusterClock(t *testing.T) {
-	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+	(&sim.Config{Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		type reading struct {
 			wall  time.Time
 			ticks int

@@ -58,7 +58,7 @@ func silent(ctx context.Context) error {
 
 // TestClusterDial holds what a dial finds: nobody, nothing, a full backlog, silence.
 func TestClusterDial(t *testing.T) {
-	(&sim.Config{Network: quick}).Cluster(t, func(ctx context.Context, w *sim.World) {
+	(&sim.Config{Network: quick, Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		up := w.Host("up", silent)
 		down := w.Host("down", silent)
 		full := w.Host("full", func(ctx context.Context) error {
@@ -201,7 +201,7 @@ func TestClusterHalfClose(t *testing.T) {
 
 // TestClusterReset has an end with unread data closed: the other end gets a reset.
 func TestClusterReset(t *testing.T) {
-	(&sim.Config{Network: quick}).Cluster(t, func(ctx context.Context, w *sim.World) {
+	(&sim.Config{Network: quick, Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		c, _ := hostPair(ctx, t, w, func(ctx context.Context, c *socket.Conn) error {
 			_ = rondo.Sleep(ctx, time.Second)
 			return c.Close()
@@ -220,7 +220,7 @@ func TestClusterReset(t *testing.T) {
 func TestClusterBackpressure(t *testing.T) {
 	network := quick
 	network.Buffer = 10_000
-	(&sim.Config{Network: network}).Cluster(t, func(ctx context.Context, w *sim.World) {
+	(&sim.Config{Network: network, Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		c, _ := hostPair(ctx, t, w, func(ctx context.Context, c *socket.Conn) error {
 			_ = rondo.Sleep(ctx, 10*time.Second)
 			n, err := io.Copy(io.Discard, c)
@@ -256,7 +256,7 @@ func TestClusterBackpressure(t *testing.T) {
 func TestClusterBandwidth(t *testing.T) {
 	network := quick
 	network.Bandwidth = 1 << 20
-	(&sim.Config{Network: network}).Cluster(t, func(ctx context.Context, w *sim.World) {
+	(&sim.Config{Network: network, Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		c, _ := hostPair(ctx, t, w, func(_ context.Context, c *socket.Conn) error {
 			_, err := c.Write(make([]byte, 4<<20))
 			return errors.Join(err, c.Close())
@@ -274,7 +274,7 @@ func TestClusterLoss(t *testing.T) {
 	network := quick
 	network.PacketLoss = 0.2
 	late := 0
-	(&sim.Config{Network: network}).Cluster(t, func(ctx context.Context, w *sim.World) {
+	(&sim.Config{Network: network, Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		w.Host("server", echoHost)
 		c, err := dialRetry(ctx, "server:7")
 		if err != nil {

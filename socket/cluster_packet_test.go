@@ -22,7 +22,7 @@ func TestClusterPackets(t *testing.T) {
 	const count = 200
 	var lost, twice, late int
 	for _, bad := range []bool{false, true} {
-		config := sim.Config{Network: quick}
+		config := sim.Config{Network: quick, Exact: true}
 		if bad {
 			config.Network.PacketLoss, config.Network.Duplicate, config.Network.Reorder = 0.1, 0.1, 0.1
 		}

@@ -1,0 +1,261 @@
+package sim_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// store replaces a file by one with the text, so that it has the old or the new text
+// whatever happens.
+func store(fs sim.FS, dir, name, text string) error {
+	f, err := fs.OpenFile(dir+"/"+name+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := fs.Rename(dir+"/"+name+".new", dir+"/"+name); err != nil {
+		return err
+	}
+	return fs.SyncDir(dir)
+}
+
+// load returns the text of a file, "" if it is not there.
+func load(fs sim.FS, name string) (string, error) {
+	f, err := fs.OpenFile(name, os.O_RDONLY, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	return string(text), err
+}
+
+// files does the same on any FS, and checks what it finds.
+func files(t *testing.T, disk sim.FS, dir string) {
+	t.Helper()
+	if err := store(disk, dir, "a", "first"); err != nil {
+		t.Error(err)
+	}
+	if err := store(disk, dir, "a", "second"); err != nil {
+		t.Error(err)
+	}
+	if text, err := load(disk, dir+"/a"); text != "second" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	f, err := disk.OpenFile(dir+"/b", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := disk.OpenFile(dir+"/b", os.O_CREATE|os.O_EXCL, 0o600); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("O_EXCL: %v", err)
+	}
+	if _, err := f.WriteAt([]byte("xyz"), 5); err != nil {
+		t.Error(err)
+	}
+	p := make([]byte, 10)
+	if n, err := f.ReadAt(p, 4); string(p[:n]) != "\x00xyz" || err != io.EOF {
+		t.Errorf("ReadAt: %q, %v", p[:n], err)
+	}
+	if n, err := f.Read(p[:6]); string(p[:n]) != "\x00\x00\x00\x00\x00x" || err != nil {
+		t.Errorf("Read: %q, %v", p[:n], err)
+	}
+	if err := f.Truncate(6); err != nil {
+		t.Error(err)
+	}
+	if info, err := f.Stat(); err != nil || info.Size() != 6 || info.Name() != "b" || info.IsDir() {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, err := f.Read(p); err != io.EOF {
+		t.Errorf("at the end: %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.Write(p); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	all, err := disk.ReadDir(dir)
+	if err != nil || len(all) != 2 || all[0].Name() != "a" || all[1].Name() != "b" {
+		t.Errorf("%v, %v", all, err)
+	}
+	if f, err = disk.OpenFile(dir+"/b", os.O_WRONLY|os.O_APPEND, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(f, "end")
+	if _, err := f.Read(p); err == nil {
+		t.Error("a file that is open for writing alone was read")
+	}
+	f.Close()
+	if text, _ := load(disk, dir+"/b"); !strings.HasSuffix(text, "xend") {
+		t.Errorf("appended: %q", text)
+	}
+	if err := disk.Remove(dir + "/b"); err != nil {
+		t.Error(err)
+	}
+	if err := disk.Remove(dir + "/b"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Remove: %v", err)
+	}
+	if err := disk.Rename(dir+"/b", dir+"/c"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Rename: %v", err)
+	}
+}
+
+// TestDisk does the same on the disk of a host, of a single loop, and of the machine.
+func TestDisk(t *testing.T) {
+	files(t, sim.Disk(context.Background()), filepath.ToSlash(t.TempDir()))
+	sim.Test(t, func(ctx context.Context) { files(t, sim.Disk(ctx), "data") })
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) { files(t, sim.Disk(ctx), "/data") })
+}
+
+// TestDiskPowerFail has a host lose power at any moment of a life of writes. What was
+// synced is there, and what was not is partly there.
+func TestDiskPowerFail(t *testing.T) {
+	outcomes := map[string]int{}
+	config := sim.Config{Seeds: 200}
+	config.Cluster(t, func(ctx context.Context, w *sim.World) {
+		synced, tried, loose, failed := 0, 0, "", false
+		h := w.Host("a", func(ctx context.Context) error {
+			disk := sim.Disk(ctx)
+			if failed {
+				text, err := load(disk, "/a")
+				if err != nil {
+					return err
+				}
+				if synced > 0 && text != fmt.Sprint(synced) && text != fmt.Sprint(tried) {
+					t.Errorf("%q is there, of %d that were synced and %d that were tried", text, synced, tried)
+				}
+				loose, err = load(disk, "/log")
+				return err
+			}
+			f, err := disk.OpenFile("/log", os.O_RDWR|os.O_CREATE, 0o600)
+			if err != nil {
+				return err
+			}
+			if err := disk.SyncDir("/"); err != nil {
+				return err
+			}
+			for {
+				tried++
+				if err := store(disk, "/", "a", fmt.Sprint(tried)); err != nil {
+					return err
+				}
+				synced = tried
+				if _, err := f.Write(bytes.Repeat([]byte("x"), 1000)); err != nil {
+					return err
+				}
+				if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+					return err
+				}
+			}
+		})
+		_ = rondo.Sleep(ctx, 10500*time.Microsecond)
+		written := synced * 1000
+		failed = true
+		h.PowerFail()
+		h.Restart()
+		if err := w.Eventually(ctx, time.Minute, func() bool { return !h.Up() }); err != nil {
+			t.Error(err)
+		}
+		switch {
+		case loose == "":
+			outcomes["nothing"]++
+		case len(loose) == written && strings.Count(loose, "x") == written:
+			outcomes["all"]++
+		case strings.Contains(loose, "\x00"):
+			outcomes["holes"]++
+		default:
+			outcomes["a part"]++
+		}
+	})
+	for _, what := range []string{"holes", "a part"} {
+		if outcomes[what] == 0 {
+			t.Errorf("what was not synced was never there as %q: %v", what, outcomes)
+		}
+	}
+}
+
+// TestDiskCrash has a program crash: what it wrote is there.
+func TestDiskCrash(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		var text string
+		h := w.Host("a", func(ctx context.Context) error {
+			disk := sim.Disk(ctx)
+			var err error
+			if text, err = load(disk, "/log"); text != "" || err != nil {
+				return err
+			}
+			f, err := disk.OpenFile("/log", os.O_RDWR|os.O_CREATE, 0o600)
+			if err != nil {
+				return err
+			}
+			defer func() {
+				if _, err := io.WriteString(f, "from a dead process"); err == nil {
+					t.Error("a dead process wrote to its disk")
+				}
+				if _, err := disk.ReadDir("/"); err == nil {
+					t.Error("a dead process read its disk")
+				}
+			}()
+			if _, err := io.WriteString(f, "written"); err != nil {
+				return err
+			}
+			return rondo.Sleep(ctx, time.Hour)
+		})
+		_ = rondo.Sleep(ctx, 30*time.Second)
+		h.Crash()
+		h.Restart()
+		if err := w.Eventually(ctx, time.Minute, func() bool { return text == "written" }); err != nil {
+			t.Errorf("%q, %v", text, err)
+		}
+	})
+}
+
+// TestDiskFaults has disks fail and be full for a while.
+func TestDiskFaults(t *testing.T) {
+	failed, full := 0, 0
+	config := sim.Config{Seeds: 40, Faults: sim.Faults{Disk: 1}}
+	config.Cluster(t, func(ctx context.Context, w *sim.World) {
+		w.Host("a", func(ctx context.Context) error {
+			for {
+				switch err := store(sim.Disk(ctx), "/", "a", "text"); {
+				case errors.Is(err, syscall.EIO):
+					failed++
+				case errors.Is(err, syscall.ENOSPC):
+					full++
+				case err != nil:
+					return err
+				}
+				if err := rondo.Sleep(ctx, 10*time.Millisecond); err != nil {
+					return err
+				}
+			}
+		})
+		_ = rondo.Sleep(ctx, 10*time.Second)
+		w.Calm()
+		if err := store(sim.Disk(ctx), "/", "a", "text"); err != nil {
+			t.Error(err)
+		}
+	})
+	if failed == 0 || full == 0 {
+		t.Errorf("the disks failed %d times and were full %d times", failed, full)
+	}
+}

@@ -1,0 +1,263 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// one returns a Config that tries one seed, a calm one.
+func one() sim.Config { return sim.Config{Seeds: 1, SeedsShort: 1} }
+
+// clusterFails runs a body that must fail on a cluster.
+func clusterFails(t *testing.T, body func(t *tester, ctx context.Context, w *sim.World), want ...string) {
+	t.Helper()
+	text := failing(t, func(t *tester) {
+		one().Cluster(t, func(ctx context.Context, w *sim.World) { body(t, ctx, w) })
+	})
+	contains(t, text, append(want, "replay: RONDO_SEED=")...)
+}
+
+// TestHosts holds what a host knows of itself.
+func TestHosts(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		var inside *sim.Host
+		h := w.Host("a", func(ctx context.Context) error {
+			inside = sim.HostOf(ctx)
+			return rondo.Sleep(ctx, time.Hour)
+		})
+		if me := sim.HostOf(ctx); me.Name() != "test" || !me.Up() || me.Addr() == h.Addr() || !h.Addr().Is4() {
+			t.Errorf("%v at %v, %v at %v", me, me.Addr(), h, h.Addr())
+		}
+		if err := rondo.Sleep(ctx, time.Second); err != nil || inside != h || !h.Up() || h.Name() != "a" {
+			t.Errorf("%v: the host is %v, up: %v", err, inside, h.Up())
+		}
+		h.Crash()
+		h.Crash() // does nothing more
+		if h.Up() {
+			t.Error("up after a crash")
+		}
+	})
+	if sim.HostOf(context.Background()) != nil {
+		t.Error("a ctx of no cluster has a host")
+	}
+	sim.Test(t, func(ctx context.Context) {
+		if sim.HostOf(ctx) != nil {
+			t.Error("a single loop has a host")
+		}
+	})
+}
+
+// TestHostEnds has boot return: the program has ended, and may be started again.
+func TestHostEnds(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		boots := 0
+		h := w.Host("a", func(ctx context.Context) error {
+			boots++
+			return nil
+		})
+		if err := w.Eventually(ctx, time.Minute, func() bool { return boots == 1 && !h.Up() }); err != nil {
+			t.Error(err)
+		}
+		h.Restart()
+		if err := w.Eventually(ctx, time.Minute, func() bool { return boots == 2 && !h.Up() }); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestHostsTogether has tasks of one host set Futures of another, post to it and wait
+// for its tasks, and be woken by that.
+func TestHostsTogether(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		f := rondo.NewFuture[int](ctx)
+		posted := rondo.Event{}
+		home := rondo.LoopOf(ctx)
+		w.Host("a", func(ctx context.Context) error {
+			if err := rondo.Sleep(ctx, time.Second); err != nil {
+				return err
+			}
+			f.Set(42)
+			return home.Post(func() { posted.Set() })
+		})
+		if v, err := f.Wait(ctx); v != 42 || err != nil {
+			t.Error(v, err)
+		}
+		if err := posted.Wait(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestHostOffload has the clock of all hosts stand still while a goroutine works.
+func TestHostOffload(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		ticks := 0
+		w.Host("clock", func(ctx context.Context) error {
+			for ; ; ticks++ {
+				if err := rondo.Sleep(ctx, time.Second); err != nil {
+					return err
+				}
+			}
+		})
+		before := ticks
+		v, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+			s := 0
+			for i := range 1_000_000 {
+				s ^= i
+			}
+			return s | 1, nil
+		})
+		if v == 0 || err != nil || ticks != before {
+			t.Errorf("%v, %v, and %d seconds passed meanwhile", v, err, ticks-before)
+		}
+	})
+}
+
+// TestHostKilledInOffload has a host crash while goroutines work for it and deferred
+// calls wait behind a Shield: it ends all the same.
+func TestHostKilledInOffload(t *testing.T) {
+	(&sim.Config{Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
+		go2 := make(chan struct{})
+		var ran []string
+		h := w.Host("a", func(ctx context.Context) error {
+			rondo.Go(ctx, func(ctx context.Context) error {
+				defer func() {
+					_ = rondo.Shield(ctx, func(ctx context.Context) error {
+						err := rondo.Sleep(ctx, 1000*time.Hour)
+						ran = append(ran, fmt.Sprint("slept: ", err))
+						return new(rondo.Event).Wait(ctx) // for ever
+					})
+					ran = append(ran, "ended")
+				}()
+				return rondo.Sleep(ctx, time.Hour)
+			})
+			return rondo.OffloadFunc(ctx, func(context.Context) error {
+				<-go2
+				return nil
+			})
+		})
+		w.Host("killer", func(ctx context.Context) error {
+			h.PowerFail()
+			close(go2)
+			return nil
+		})
+		began := rondo.Now(ctx)
+		if err := rondo.Sleep(ctx, time.Second); err != nil || h.Up() {
+			t.Error(err, h.Up())
+		}
+		if d := rondo.Now(ctx).Sub(began); d > time.Minute {
+			t.Errorf("%v passed on the other hosts", d)
+		}
+		if got := strings.Join(ran, ", "); got != "" && got != "slept: <nil>, ended" {
+			t.Errorf("the deferred calls: %s", got)
+		}
+	})
+}
+
+// TestHostSignals holds what a signal does that nobody catches.
+func TestHostSignals(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		h := w.Host("a", func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+		_ = rondo.Sleep(ctx, time.Second)
+		h.Signal(os.Interrupt)
+		if h.Up() {
+			t.Error("the signal did not end it")
+		}
+		h.Signal(os.Kill) // nobody is there
+		h.Restart()
+		h.Signal(os.Kill)
+		if h.Up() {
+			t.Error("it caught a signal that cannot be caught")
+		}
+	})
+}
+
+// TestClusterFailures holds what a failure on a host looks like.
+func TestClusterFailures(t *testing.T) {
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		w.Host("a", func(context.Context) error { return errors.New("so it is") })
+		_ = rondo.Sleep(ctx, time.Hour)
+	}, "host a: so it is")
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		w.Host("a", func(context.Context) error { panic("so it is") })
+		_ = rondo.Sleep(ctx, time.Hour)
+	}, "so it is", "host_test.go")
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		w.Host("a", func(context.Context) error {
+			t.Fatal("so it is")
+			return nil
+		})
+		w.Host("b", func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+		_ = rondo.Sleep(ctx, time.Hour)
+	}, "so it is")
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		f := rondo.NewFuture[int](ctx)
+		w.Host("a", func(ctx context.Context) error {
+			_, err := f.Wait(ctx)
+			return err
+		})
+		_, _ = f.Wait(ctx)
+	}, "deadlock", "test: main is waiting for future", "a: main is waiting")
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		w.Host("a", func(ctx context.Context) error {
+			rondo.Go(ctx, func(context.Context) error { return errors.New("so it is") })
+			return rondo.Sleep(ctx, time.Second)
+		})
+		_ = rondo.Sleep(ctx, time.Hour)
+	}, "host a", "failed and nobody waited for it: so it is")
+	text := failing(t, func(t *tester) {
+		c := one()
+		c.Limit = time.Minute
+		c.Cluster(t, func(ctx context.Context, w *sim.World) { _ = rondo.Sleep(ctx, time.Hour) })
+	})
+	contains(t, text, "no end after 1m0s of virtual time", "test: main is waiting for sleep")
+	order := 0
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		order++
+		w.Host("a", func(ctx context.Context) error {
+			for range order {
+				_ = rondo.Yield(ctx)
+			}
+			return nil
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+	}, "seed 1 is not deterministic")
+}
+
+// TestClusterMisuse holds what calls say that make no sense.
+func TestClusterMisuse(t *testing.T) {
+	for _, test := range []struct {
+		what string
+		body func(ctx context.Context, w *sim.World)
+	}{
+		{"World.Host with a nil boot function", func(_ context.Context, w *sim.World) { w.Host("a", nil) }},
+		{`World.Host("test"): use a name that no other host has`, func(_ context.Context, w *sim.World) {
+			w.Host("test", func(context.Context) error { return nil })
+		}},
+		{`Host.Crash of the host "test", which never fails`, func(ctx context.Context, _ *sim.World) { sim.HostOf(ctx).Crash() }},
+		{"Host.SetClock with a rate of -1000000 ppm", func(ctx context.Context, _ *sim.World) { sim.HostOf(ctx).SetClock(0, -1e6) }},
+		{"World.Eventually with a nil function", func(ctx context.Context, w *sim.World) { _ = w.Eventually(ctx, 1, nil) }},
+	} {
+		clusterFails(t, func(_ *tester, ctx context.Context, w *sim.World) { test.body(ctx, w) }, test.what)
+	}
+	for _, c := range []sim.Config{
+		{Faults: sim.Faults{Crash: -1}}, {Network: sim.Network{PacketLoss: 2}}, {Limit: -1}, {Network: sim.Network{Latency: -1}},
+	} {
+		func() {
+			defer func() {
+				if v := fmt.Sprint(recover()); !strings.Contains(v, "sim: Cluster with") {
+					t.Errorf("%+v: %v", c, v)
+				}
+			}()
+			c.Cluster(t, nil)
+		}()
+	}
+}
