@@ -107,7 +107,7 @@ func TestClusterDial(t *testing.T) {
 
 // TestClusterListen holds which addresses can be had.
 func TestClusterListen(t *testing.T) {
-	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+	(&sim.Config{Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		l, err := socket.Listen(ctx, "tcp", ":0")
 		if err != nil {
 			t.Fatal(err)
