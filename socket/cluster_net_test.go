@@ -19,7 +19,7 @@ import (
 )
 
 // quick is a network on which a message takes between 1 and 2 ms.
-var quick = sim.Network{Latency: time.Millisecond, Jitter: time.Millisecond}
+var quick = sim.Network{Latency: time.Millisecond, Jitter: time.Millisecond, Tail: 1}
 
 // after returns how much virtual time fn takes.
 func after(ctx context.Context, fn func()) time.Duration {
