@@ -20,7 +20,7 @@ import (
 // TestClusterCrash has a program killed: its peers are told at once, its deferred calls
 // have no effect, and boot runs again.
 func TestClusterCrash(t *testing.T) {
-	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+	(&sim.Config{Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		boots, cleaned := 0, 0
 		h := w.Host("server", func(ctx context.Context) error {
 			boots++
@@ -303,7 +303,7 @@ func TestClusterCalm(t *testing.T) {
 
 // TestClusterEventually returns when the condition holds, and says when it does not.
 func TestClusterEventually(t *testing.T) {
-	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+	(&sim.Config{Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		n := 0
 		if err := w.Eventually(ctx, time.Second, func() bool { n++; return n == 10 }); err != nil || n != 10 {
 			t.Error(n, err)

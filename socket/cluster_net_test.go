@@ -19,7 +19,7 @@ import (
 )
 
 // quick is a network on which a message takes between 1 and 2 ms.
-var quick = sim.Network{Latency: time.Millisecond, Jitter: time.Millisecond}
+var quick = sim.Network{Latency: time.Millisecond, Jitter: time.Millisecond, Tail: 1}
 
 // after returns how much virtual time fn takes.
 func after(ctx context.Context, fn func()) time.Duration {
@@ -107,7 +107,7 @@ func TestClusterDial(t *testing.T) {
 
 // TestClusterListen holds which addresses can be had.
 func TestClusterListen(t *testing.T) {
-	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+	(&sim.Config{Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		l, err := socket.Listen(ctx, "tcp", ":0")
 		if err != nil {
 			t.Fatal(err)

@@ -164,11 +164,14 @@ func TestClusterUnix(t *testing.T) {
 			_, err = socket.Dial(ctx, network, "/run/x")
 			is(t, "closed", err, syscall.ENOENT)
 		}
-		w.Host("other", func(ctx context.Context) error {
+		other := w.Host("other", func(ctx context.Context) error {
 			_, err := socket.Dial(ctx, "unix", "/run/x")
 			is(t, "on another host", err, syscall.ENOENT)
 			return nil
 		})
+		if err := w.Eventually(ctx, time.Hour, func() bool { return !other.Up() }); err != nil {
+			t.Error(err)
+		}
 		a, err := socket.ListenPacket(ctx, "unixgram", "/run/a")
 		if err != nil {
 			t.Fatal(err)
