@@ -25,9 +25,11 @@ package rondo
 // the loop is started here and is known to it.
 
 import (
+	"context"
 	"slices"
 
 	"github.com/rondo-go/rondo/internal/ctxwatch"
+	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/inbox"
 	"github.com/rondo-go/rondo/internal/kernel"
@@ -57,13 +59,36 @@ func (l *Loop) canBeWoken() bool { return l.wakers > 0 || l.exposed > 0 && !l.dr
 // outside.
 func (b *border) addWaker(n int) { b.wakers += n }
 
+// wokenBy lets the end of ctx, at which a simulated loop looks itself, also end the loop's
+// sleep, if the clock of ctx is the loop's. stop ends the watch.
+func (l *Loop) wokenBy(ctx context.Context, stop func() bool) func() bool {
+	if !driver.Settles(l.driver) {
+		return stop
+	}
+	wakes := 0
+	if _, has := ctx.Deadline(); has {
+		wakes = 1
+	}
+	l.addWaker(wakes)
+	end := context.AfterFunc(ctx, l.driver.Wake)
+	return func() bool {
+		l.addWaker(-wakes)
+		end()
+		return stop()
+	}
+}
+
 // expose notes that n things more than before were handed out, through which any
 // goroutine may wake the loop.
 func (b *border) expose(n int) { b.exposed += n }
 
 // post hands in fn, a callback, and wakes the loop.
-func (l *Loop) post(fn func()) error {
-	accepted, wake := l.inbox.Put(entry{call: &Handle{loop: l, fn: fn}})
+func (l *Loop) post(fn func()) error { return l.postFor(0, fn) }
+
+// postFor is post for the task with the number id. A simulation takes what comes at one
+// time in the order of these numbers.
+func (l *Loop) postFor(id uint64, fn func()) error {
+	accepted, wake := l.inbox.Put(entry{call: &Handle{loop: l, fn: fn, when: int64(id)}})
 	if !accepted {
 		return kernel.Wrap("Post", ErrLoopClosed)
 	}

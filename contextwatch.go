@@ -25,7 +25,7 @@ func (s *Scope) watchContext(ctx context.Context, above *Scope) {
 // onCancel calls fn on the loop when ctx is cancelled, unless stop comes first.
 func (l *Loop) onCancel(ctx context.Context, fn func()) (stop func() bool) {
 	if l.virtual {
-		return l.contexts.Add(ctx, fn)
+		return l.wokenBy(ctx, l.contexts.Add(ctx, fn))
 	}
 	// A context that can only be cancelled does not hide a deadlock; one with a
 	// deadline will wake the loop.

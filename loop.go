@@ -123,7 +123,7 @@ func (l *Loop) ask() {
 	if l.queue.Len() == 0 && !l.inbox.Pending() {
 		until = l.timers.Next()
 		switch {
-		case l.virtual && l.helpers > 0:
+		case l.virtual && l.helpers > 0 && !driver.Settles(l.driver):
 			// Time that is simulated must not pass while work that is real goes on.
 			until = driver.Outside
 		case until == driver.Forever && !l.canBeWoken():

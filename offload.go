@@ -112,7 +112,7 @@ func offloaded(ctx context.Context, user uintptr, fn func() (fault *PanicError, 
 		// A Goexit in fn runs this as well: the call comes back without a result.
 		c.err = errGone
 		defer func() {
-			if l.post(func() { l.returned(c) }) != nil && c.fault != nil {
+			if l.postFor(t.id, func() { l.returned(c) }) != nil && c.fault != nil {
 				slog.Error("rondo: an abandoned function panicked after the loop's end", "loop", l.name, "err", c.fault)
 			}
 		}()
@@ -216,7 +216,7 @@ func receive[T any](ctx context.Context, s *Scope, t *Task, ch <-chan T) (value 
 	// The answer comes after the call is handed in, so that it is known to the loop
 	// when the task goes on: a simulation is to see it at the same moment each time.
 	goFunc(func() {
-		r.Run(func() { _ = l.post(func() { list.Wake() }) })
+		r.Run(func() { _ = l.postFor(t.id, func() { list.Wake() }) })
 	})
 	list.push(t)
 	err = t.park(s, ctx, Reason{What: "channel"})

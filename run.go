@@ -16,6 +16,7 @@ package rondo
 //  6. close the driver, and with it all watchers of descriptors.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -215,6 +216,9 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 		l.epoch = e.Epoch()
 	}
 	l.inbox.Open()
+	if l.virtual {
+		l.inbox.Order = func(a, b entry) int { return cmp.Compare(a.call.when, b.call.when) }
+	}
 	l.runTask = new(Task)
 	l.runTask.worker = &worker{loop: l, job: l.runTask, g: gid.Record()}
 	l.runTask.worker.waiter.worker = l.runTask.worker

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -26,6 +27,7 @@ type attempt struct {
 	shown    atomic.Int64  // the virtual time since the run began, at the last jump of the clock
 	steps    atomic.Uint64 // other goroutines read it to see that the run makes progress
 	stamps   int64         // of Histories
+	bubbles  *testing.T    // runs the loop in a bubble of this test; nil: in none
 	violated string        // the Always that was false
 }
 
@@ -39,10 +41,14 @@ func (a *attempt) elapsed() time.Duration {
 
 // newAttempt returns an attempt at a run in which c chooses.
 func (s *series) newAttempt(c *choices) *attempt {
-	return &attempt{
+	a := &attempt{
 		choices: c, label: fmt.Sprintf("seed %d", c.seed), maxSteps: s.MaxSteps, probes: &s.probes,
 		rand: stream(c.seed, forBody),
 	}
+	if s.Goroutines {
+		a.bubbles, _ = s.t.(*testing.T)
+	}
+	return a
 }
 
 // tell makes the attempt keep an account of its choices, and what is needed for a

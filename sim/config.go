@@ -27,6 +27,19 @@ type Config struct {
 	// same for all tests.
 	For time.Duration
 
+	// Goroutines runs each loop together with the goroutines around it, those that the
+	// body or a library starts: time.Now, time.Sleep, timers and contexts of the
+	// standard library are on the simulated clock, and a task goes on only when all
+	// goroutines are blocked. So the server and the client of net/http, and whatever
+	// else needs no descriptors, can be a part of a run that a seed repeats. Results of
+	// Offload and Receive that come at the same instant are taken in an order that the
+	// seed chooses. What goroutines do to each other without the loop, at one instant,
+	// remains the runtime's choice, and so does the order of Posts of several
+	// goroutines. All goroutines must have ended when the run ends. It needs a
+	// *testing.T, and is not for Cluster and Explore. It is package testing/synctest
+	// that does this.
+	Goroutines bool
+
 	// MaxOrders is how many orders Explore tries before it fails the test. 0 means
 	// 100,000.
 	MaxOrders int

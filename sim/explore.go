@@ -33,6 +33,9 @@ import (
 func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
 	t.Helper()
 	c = c.withDefaults("Explore")
+	if c.Goroutines {
+		panic("sim: Config.Goroutines needs Test with a *testing.T: use a Config without it")
+	}
 	p, err := planned()
 	if err != nil {
 		t.Fatal(err)

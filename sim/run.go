@@ -65,14 +65,7 @@ func (w *world) execute(body func(ctx context.Context)) outcome {
 			unobserved = append(unobserved, fmt.Errorf("%s failed and nobody waited for it: %w", i.Name, err))
 		},
 	}
-	go func() {
-		o := outcome{exited: true}
-		defer func() {
-			if v := recover(); v != nil {
-				o.fault, o.exited = v, false
-			}
-			ended <- o
-		}()
+	loop := func(o *outcome) {
 		ctx := driver.With(context.Background(), func() (driver.Driver, error) { return w, nil })
 		o.err = runner.Run(ctx, func(ctx context.Context) error {
 			main = ctx
@@ -81,6 +74,29 @@ func (w *world) execute(body func(ctx context.Context)) outcome {
 		})
 		o.err = errors.Join(append(unobserved, o.err)...)
 		o.exited = false
+	}
+	go func() {
+		o := outcome{exited: true}
+		defer func() {
+			if v := recover(); v != nil {
+				o.fault, o.exited = v, false
+			}
+			ended <- o
+		}()
+		if w.run.bubbles == nil {
+			loop(&o)
+			return
+		}
+		runner.Threads = 0
+		inBubble(w.run.bubbles, func() {
+			defer func() { // not for the bubble, which would end the process
+				if v := recover(); v != nil {
+					o.fault, o.exited = v, false
+				}
+			}()
+			w.enter()
+			loop(&o)
+		})
 	}()
 	o := w.wait(ended)
 	if o.running {

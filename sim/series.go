@@ -33,6 +33,9 @@ type series struct {
 func (c Config) series(t testing.TB, call string, execute func(a *attempt) outcome) {
 	t.Helper()
 	s := &series{Config: c.withDefaults(call), t: t, before: t.Failed(), number: calls.next(t), execute: execute, rough: call == "Cluster"}
+	if _, ok := t.(*testing.T); s.Goroutines && (!ok || call != "Test") {
+		panic("sim: Config.Goroutines needs Test with a *testing.T: use a Config without it")
+	}
 	if asked := candidates(); asked != nil {
 		asked.run(s)
 		return

@@ -169,7 +169,7 @@ func (w *world) tracer() *rondo.Tracer {
 				e.stack = callers()
 			}
 			t.add(e)
-			if t != nil && (why.What == "offload" || why.What == "channel") {
+			if t != nil && w.bubble == nil && (why.What == "offload" || why.What == "channel") {
 				// Nothing more is recorded from the second one on. The first may be
 				// outstanding although its task waits no longer, and the order in
 				// which the two come back is chance.

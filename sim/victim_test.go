@@ -42,6 +42,16 @@ func TestVictim(t *testing.T) {
 			}
 		})
 	})
+	bubbles := sim.Config{Goroutines: true}
+	t.Run("left", func(t *testing.T) {
+		bubbles.Test(t, func(ctx context.Context) { go func() { <-make(chan int) }() })
+	})
+	t.Run("nothing comes", func(t *testing.T) {
+		bubbles.Test(t, func(ctx context.Context) { _, _, _ = rondo.Receive(ctx, make(chan int)) })
+	})
+	t.Run("deadlock in bubble", func(t *testing.T) {
+		bubbles.Test(t, func(ctx context.Context) { _ = new(rondo.Event).Wait(ctx) })
+	})
 	t.Run("hash", func(t *testing.T) { t.Fatalf("hash %016x", sim.Hash(t)) })
 	t.Run("order", func(t *testing.T) {
 		sim.Explore(t, func(ctx context.Context) {
@@ -127,7 +137,7 @@ func TestVictim(t *testing.T) {
 // seed, and returns what it printed.
 func runVictim(t *testing.T, name, seed string, env ...string) string {
 	t.Helper()
-	c := exec.Command(os.Args[0], "-test.v", "-test.run=^TestVictim$/^"+name+"$")
+	c := exec.Command(os.Args[0], "-test.v", "-test.run=^TestVictim$/^"+strings.ReplaceAll(name, " ", "_")+"$")
 	kind := "ends"
 	if slices.Contains([]string{"blocked", "uncancelled", "unanswered"}, name) {
 		kind = "hangs"

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"math"
 	"sync/atomic"
+	"testing/synctest"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
@@ -43,6 +44,7 @@ type world struct {
 	giveUp chan struct{} // closed when it has waited too long
 	stuck  func()        // called when the steps are used up; does not return
 	disk   *disk         // nil until it is used
+	bubble *bubble       // nil: goroutines run in real time
 }
 
 // newWorld makes the world of a run.
@@ -81,6 +83,9 @@ func (w *world) Instant(t time.Time) int64 {
 // Poll jumps to the instant given. If that is driver.Outside or driver.Forever, the
 // loop knows of something outside that will wake it, so Poll waits for that.
 func (w *world) Poll(until int64) error {
+	if w.bubble != nil {
+		return w.pollBubble(until)
+	}
 	select {
 	case <-w.wakeup:
 		return nil
@@ -120,6 +125,9 @@ func (w *world) Wake() {
 func (w *world) Order() func(n int, who func(i int) uint64) int { return w.choose }
 
 func (w *world) choose(n int, who func(i int) uint64) int {
+	if w.bubble != nil {
+		synctest.Wait()
+	}
 	i := w.order.choose(n, who)
 	if i < 0 {
 		w.run.shown.Store(w.now - origin)
@@ -144,7 +152,7 @@ func (w *world) Until() int64 { return w.order.Until() }
 
 func (w *world) Virtual() bool { return true }
 
-func (w *world) Alone() bool { return true }
+func (w *world) Alone() bool { return w.bubble == nil }
 
 func (w *world) Close() error { return nil }
 

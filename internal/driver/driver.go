@@ -122,6 +122,13 @@ type Late interface {
 	Until() int64
 }
 
+// Settles reports whether the goroutines around the loop are simulated together with it,
+// so that simulated time may pass while they work for it.
+func Settles(d Driver) bool {
+	s, ok := d.(interface{ Settles() bool })
+	return ok && s.Settles()
+}
+
 type key struct{}
 
 // With returns a ctx; Run with that ctx uses the driver that open returns.

@@ -6,6 +6,7 @@
 package inbox
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -17,6 +18,10 @@ import (
 // An Inbox has what came in and was not taken. Either it is open, and what was
 // accepted will be taken; or it is closed, and nothing is accepted.
 type Inbox[E any] struct {
+	// Order compares what is taken at once, which is then put in that order. nil: it
+	// stays in the order in which it came. It is set before all else.
+	Order func(a, b E) int
+
 	some    atomic.Bool // there may be something in it
 	mu      sync.Mutex
 	in      []E
@@ -64,6 +69,9 @@ func (b *Inbox[E]) Take(queue *ring.Ring[E]) (n uint64) {
 	in := b.in
 	b.in = b.spare[:0]
 	b.mu.Unlock()
+	if b.Order != nil {
+		slices.SortStableFunc(in, b.Order)
+	}
 	for _, e := range in {
 		queue.Add(e)
 	}

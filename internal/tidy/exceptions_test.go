@@ -20,6 +20,10 @@ var exceptions = []exception{
 		"a failure is shrunk only if the test has time left; no run is going on then"},
 	{"determinism", "sim/candidate.go", "", "time.Now",
 		"the search for a shorter list of choices has a limit of real time; each of its runs is simulated"},
+	{"determinism", "sim/bubble.go", "enter", "time.Sleep", "it brings the clock of a bubble to the loop's"},
+	{"determinism", "sim/bubble.go", "enter", "time.Now", "it is the clock of a bubble, which is simulated"},
+	{"determinism", "sim/bubble.go", "pollBubble", "time.NewTimer", "the same"},
+	{"determinism", "sim/bubble.go", "pollBubble", "time.Since", "the same"},
 	{"determinism", "sim/series.go", "series", "time.Now",
 		"a test may go on with further seeds for some real time, which no run can see"},
 	{"determinism", "sim/shrink.go", "lists", "time.Now",
@@ -34,6 +38,10 @@ var exceptions = []exception{
 
 	{"sleeps", "internal/kerneltest/watchdog_test.go", "blockInSleep", "time.Sleep",
 		"it is what the watchdog is to find"},
+
+	{"sleeps", "sim/bubble_test.go", "TestGoroutinesHTTP", "time.Sleep", "a goroutine sleeps on a simulated clock"},
+	{"sleeps", "sim/bubble_test.go", "TestGoroutinesClock", "time.Sleep", "the same"},
+	{"sleeps", "sim/bubble_test.go", "TestGoroutinesReceive", "time.Sleep", "the same"},
 
 	{"skips", "internal/poll/descriptor_test.go", "TestHighDescriptor", "t.Skip",
 		"the system may allow a process fewer than 900 descriptors"},

@@ -1,0 +1,83 @@
+package sim
+
+// This file runs a loop together with the goroutines around it, in a bubble of
+// testing/synctest: their clock is the loop's clock, and the loop goes on only when all
+// of them are blocked.
+//
+// The law: before the loop asks what came in, and before it lets time pass, every
+// goroutine of the bubble has come to rest. What came in at one instant is put in the
+// order of the tasks that it is for, so that the seed chooses among the same things
+// each time.
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/driver"
+)
+
+// restMax is how long, in virtual time, a loop waits for goroutines: when the clock comes
+// there, nothing else was left that could happen.
+const restMax = 1000 * 24 * time.Hour
+
+var errNothingComes = errors.New("sim: nothing can come from the goroutines around the loop any more: all of them are blocked")
+
+// bubble is the bubble of a world.
+type bubble struct{ began time.Time }
+
+// enter is called on the goroutine of Run, in the bubble, before the loop begins.
+func (w *world) enter() {
+	w.wakeup = make(chan struct{}, 1) // one of the bubble
+	time.Sleep(w.start.Sub(time.Now()))
+	w.bubble = &bubble{began: time.Now()}
+}
+
+// Settles implements driver.Settler.
+func (w *world) Settles() bool { return w.bubble != nil }
+
+// pollBubble is Poll in a bubble.
+func (w *world) pollBubble(until int64) error {
+	synctest.Wait()
+	select {
+	case <-w.wakeup:
+		return nil
+	default:
+	}
+	if until <= w.now {
+		w.step(pollSteps)
+		return nil
+	}
+	d, forever := restMax, until >= driver.Outside
+	if !forever {
+		d = time.Duration(w.order.sleeps(w.now, until) - w.now)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	var err error
+	select {
+	case <-w.wakeup:
+	case <-timer.C:
+		if forever {
+			err = errNothingComes
+		}
+	}
+	synctest.Wait()
+	w.now = origin + int64(time.Since(w.bubble.began))
+	w.run.shown.Store(w.now - origin)
+	w.step(1)
+	w.run.trace.add(event{now: w.now, kind: jumped})
+	return err
+}
+
+// inBubble runs fn in a bubble. A panic says that goroutines were left.
+func inBubble(t *testing.T, fn func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			panic(fmt.Sprintf("%v: end what the body has started, such as servers and idle connections, before it returns", v))
+		}
+	}()
+	synctest.Test(t, func(*testing.T) { fn() })
+}

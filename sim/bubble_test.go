@@ -1,0 +1,177 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// pipes is a net.Listener whose connections are pipes.
+type pipes struct {
+	calls chan net.Conn
+	done  chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{make(chan net.Conn), make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.calls:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { close(p.done); return nil }
+func (p *pipes) Addr() net.Addr { return &net.IPAddr{} }
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.calls <- far:
+		return near, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// TestGoroutinesHTTP has the server and the client of net/http around a loop: they are on
+// its clock, their answers come in an order that the seed chooses, and the 20 seeds that
+// run twice do the same.
+func TestGoroutinesHTTP(t *testing.T) {
+	orders := map[string]bool{}
+	sim.Config{Seeds: 30, SeedsShort: 30, Goroutines: true, Exact: true}.Test(t, func(ctx context.Context) {
+		l := newPipes()
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(10 * time.Millisecond)
+			_, _ = fmt.Fprint(w, "hello ", r.URL.Path)
+		})}
+		go func() { _ = server.Serve(l) }()
+		transport := &http.Transport{DialContext: l.dial}
+		client := &http.Client{Transport: transport}
+		get := func(ctx context.Context, path string, d time.Duration) (string, error) {
+			return rondo.Offload(ctx, func(ctx context.Context) (string, error) {
+				ctx, cancel := context.WithTimeout(ctx, d)
+				defer cancel()
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://x"+path, nil)
+				if err != nil {
+					return "", err
+				}
+				res, err := client.Do(req)
+				if err != nil {
+					return "", err
+				}
+				defer func() { _ = res.Body.Close() }()
+				text, err := io.ReadAll(res.Body)
+				return string(text), err
+			})
+		}
+		start, order := rondo.Now(ctx), ""
+		if !time.Now().Equal(start) {
+			t.Error("the loop's clock shows", start, "and the goroutines'", time.Now())
+		}
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 3 {
+				g.Go(func(ctx context.Context) error {
+					if text, err := get(ctx, fmt.Sprint("/", i), time.Second); err != nil || text != fmt.Sprint("hello /", i) {
+						t.Error(text, err)
+					}
+					order += fmt.Sprint(i)
+					return nil
+				})
+			}
+			return nil
+		})
+		orders[order] = true
+		if d := rondo.Now(ctx).Sub(start); d != 10*time.Millisecond {
+			t.Error("three requests at once took", d)
+		}
+		if _, err := get(ctx, "/slow", time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		_ = rondo.Sleep(ctx, 20*time.Millisecond) // the handler of /slow still sleeps
+		transport.CloseIdleConnections()
+		_ = server.Close()
+	})
+	if len(orders) != 6 {
+		t.Error(orders)
+	}
+}
+
+// TestGoroutinesClock: contexts and timers of the standard library are on the loop's
+// clock, and end its waits at their time.
+func TestGoroutinesClock(t *testing.T) {
+	sim.Config{Seeds: 10, Goroutines: true, Exact: true}.Test(t, func(ctx context.Context) {
+		start := rondo.Now(ctx)
+		std, cancel := context.WithTimeout(ctx, time.Hour)
+		defer cancel()
+		if err := rondo.Sleep(std, 2*time.Hour); !errors.Is(err, context.DeadlineExceeded) || rondo.Now(ctx).Sub(start) != time.Hour {
+			t.Error(err, rondo.Now(ctx).Sub(start))
+		}
+		var never rondo.Event
+		std, cancel = context.WithTimeout(ctx, time.Hour)
+		defer cancel()
+		if err := never.Wait(std); !errors.Is(err, context.DeadlineExceeded) || rondo.Now(ctx).Sub(start) != 2*time.Hour {
+			t.Error(err, rondo.Now(ctx).Sub(start))
+		}
+		ticks := make(chan time.Time)
+		go func() {
+			time.Sleep(time.Minute)
+			ticks <- time.Now()
+		}()
+		if tick, _, err := rondo.Receive(ctx, ticks); err != nil || !tick.Equal(rondo.Now(ctx)) || tick.Sub(start) != 2*time.Hour+time.Minute {
+			t.Error(tick, err)
+		}
+	})
+}
+
+// TestGoroutinesReceive: what comes to several tasks at one instant is taken in an order
+// that the seed chooses.
+func TestGoroutinesReceive(t *testing.T) {
+	orders := map[string]bool{}
+	sim.Config{Seeds: 60, SeedsShort: 60, Goroutines: true}.Test(t, func(ctx context.Context) {
+		order := ""
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 3 {
+				ch := make(chan int)
+				go func() {
+					time.Sleep(time.Second)
+					ch <- i
+				}()
+				g.Go(func(ctx context.Context) error {
+					v, _, err := rondo.Receive(ctx, ch)
+					order += fmt.Sprint(v)
+					return err
+				})
+			}
+			return nil
+		})
+		orders[order] = true
+	})
+	if len(orders) != 6 {
+		t.Error(orders)
+	}
+}
+
+// TestGoroutinesErrors: what cannot be had is said.
+func TestGoroutinesErrors(t *testing.T) {
+	c := sim.Config{Goroutines: true}
+	for _, run := range []func(testing.TB, func(ctx context.Context)){c.Test, c.Explore} {
+		func() {
+			defer func() { contains(t, fmt.Sprint(recover()), "sim: Config.Goroutines needs Test with a *testing.T") }()
+			run(&tester{}, func(ctx context.Context) {})
+		}()
+	}
+	contains(t, runVictim(t, "left", "1"), "seed 1: ", "blocked goroutines remain: end what the body has started")
+	contains(t, runVictim(t, "nothing comes", "1"), "seed 1: sim: nothing can come from the goroutines around the loop any more")
+	contains(t, runVictim(t, "deadlock in bubble", "1"), "seed 1: rondo: deadlock", "main waits for event")
+}
