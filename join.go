@@ -11,6 +11,8 @@ package rondo
 import (
 	"context"
 	"errors"
+
+	"github.com/rondo-go/rondo/internal/kernel"
 )
 
 // awaited is what can be waited for from outside its loop.
@@ -152,6 +154,7 @@ type across struct {
 	theirs *Loop
 	mine   *Loop
 	list   WaitList
+	of     kernel.Remote // what is waited for, for people
 	result error
 	stop   func()
 	forget func()
@@ -159,7 +162,11 @@ type across struct {
 
 // begin asks the other loop to wake what waits in the list.
 func (w *across) begin(mine *Loop) {
-	w.mine = mine
+	w.mine, w.list.Of = mine, &w.of
+	w.of.Loop = w.theirs.name
+	if t, ok := w.awaited.(*Task); ok {
+		w.of.Task.Store(t.id)
+	}
 	answer := func(err error) {
 		_ = mine.post(func() {
 			w.result = err

@@ -217,14 +217,16 @@ func (r *reader) labels(lists []record) []string {
 			kinds[i], things[i] = r.program.TypeName(kind), at
 		}
 	}
-	// All kinds that are known begin with a string or a slice of bytes; a port
-	// stands behind the slice.
+	// All kinds that are known begin with a string or a slice of bytes; behind that
+	// stands a port, or the number of a task.
 	addrs, lengths := make([]uint64, len(lists)), make([]uint64, len(lists))
 	ports := make([]uint64, len(lists))
 	for i := range kinds {
 		switch kinds[i] {
 		case "*net.TCPAddr", "*net.UDPAddr":
 			ports[i] = things[i] + 24
+		case remote:
+			ports[i] = things[i] + 16
 		case "*string", "*net.UnixAddr":
 		default:
 			things[i] = 0
@@ -243,10 +245,17 @@ func (r *reader) labels(lists []record) []string {
 			}
 		case "*net.TCPAddr", "*net.UDPAddr":
 			out[i] = r.address(addrs[i], lengths[i], ports[i])
+		case remote:
+			if ports[i] != 0 {
+				out[i] += " #" + strconv.FormatUint(ports[i], 10)
+			}
 		}
 	}
 	return out
 }
+
+// remote is what happens on another loop: a kernel.Remote.
+const remote = "*kernel.Remote"
 
 // address reads an IP address and returns it with its port.
 func (r *reader) address(at, n, port uint64) string {

@@ -118,6 +118,28 @@ func (c *Chan[T]) Send(ctx context.Context, v T) error {
 	return nil
 }
 
+// TrySend sends v if that needs no wait, and reports whether it did. It is false if the
+// Chan is closed. Any goroutine may call it; it never suspends.
+func (c *Chan[T]) TrySend(v T) bool {
+	c.mu.Lock()
+	w := c.receivers.First()
+	switch {
+	case c.closed || w == nil && c.n == len(c.held):
+		c.mu.Unlock()
+		return false
+	case w != nil:
+		w.value = v
+		w.end()
+	default:
+		c.put(v)
+	}
+	c.mu.Unlock()
+	if w != nil {
+		w.wake()
+	}
+	return true
+}
+
 // Recv receives the next value. It waits while the Chan is empty, which suspends the
 // task. It returns ErrClosed if the Chan is closed and empty, and the cause if ctx is
 // cancelled first; no value was taken then.

@@ -245,3 +245,38 @@ func TestChanFair(t *testing.T) {
 		return nil
 	})
 }
+
+// TestChanTrySend: it never waits, fills what room there is, and wakes a receiver on
+// another shard, also from a goroutine.
+func TestChanTrySend(t *testing.T) {
+	c := shard.NewChan[int](2)
+	for i, want := range []bool{true, true, false} {
+		if c.TrySend(i) != want {
+			t.Errorf("TrySend %d returned %v", i, !want)
+		}
+	}
+	onFirst(t, 2, func(ctx context.Context, s *shard.Shard) error {
+		got, err := shard.Call(ctx, s.At(1), func(ctx context.Context) ([3]int, error) {
+			var got [3]int
+			for i := range got {
+				if i == 2 {
+					go c.TrySend(2)
+				}
+				v, err := c.Recv(ctx)
+				if err != nil {
+					return got, err
+				}
+				got[i] = v
+			}
+			return got, nil
+		})
+		if got != [3]int{0, 1, 2} || err != nil {
+			t.Errorf("received %v, %v", got, err)
+		}
+		c.Close()
+		if c.TrySend(3) {
+			t.Error("TrySend to a Chan that is closed")
+		}
+		return nil
+	})
+}

@@ -48,13 +48,19 @@ func Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) er
 // shards too, and comes out of Run as rondo.Runner.Run describes it; so does
 // runtime.Goexit.
 //
-// Run called inside a task is an error.
+// Run called inside a task is an error. In a simulation it is the reverse: Run is
+// called in a task of sim.Cluster, which it suspends, and the shards are hosts of that
+// cluster. The seed decides which of them runs when, and so when a call or a value
+// arrives. Runner.Loop has no effect there.
 func (r *Runner) Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) error {
 	if main == nil {
 		panic("rondo: shard.Run with a nil function")
 	}
 	if r.Loops < 0 {
 		panic("rondo: shard.Runner.Loops is negative: use 0 for one loop a processor")
+	}
+	if world := simulation(ctx); world != nil {
+		return newGroup(r).simulate(ctx, world, main)
 	}
 	if slices.ContainsFunc(kernel.Loops(), kernel.Loop.Inside) {
 		return &kernel.CallError{Call: "shard.Run", Text: " inside a task: a loop cannot run in a loop, nor shards in a shard; " +
@@ -64,8 +70,9 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context, s *Shar
 		return context.Cause(ctx)
 	}
 	g := newGroup(r)
-	ctx, g.cancel = context.WithCancelCause(ctx)
-	defer g.cancel(nil)
+	ctx, cancel := context.WithCancelCause(ctx)
+	g.cancel = cancel
+	defer cancel(nil)
 	for _, s := range g.shards {
 		g.loops.Go(func() { g.run(ctx, s, main) })
 	}
@@ -77,7 +84,7 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context, s *Shar
 type group struct {
 	runner rondo.Runner
 	shards []*Shard
-	cancel context.CancelCauseFunc
+	cancel func(cause error)
 	loops  sync.WaitGroup
 
 	mu     sync.Mutex // guards the rest

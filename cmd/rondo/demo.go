@@ -3,7 +3,7 @@ package main
 // This file has the verb demo: the order in which things happen. What the
 // clients and the server do is in exchange.go, what is said of it in summary.go.
 //
-// All that is in a demo belongs to its loop, and has no lock.
+// All that is in a demo belongs to its first loop, and has no lock.
 
 import (
 	"context"
@@ -31,6 +31,7 @@ type demo struct {
 	conns  int
 	length time.Duration
 	size   int
+	loops  int
 
 	pattern []byte       // what messages consist of; see exchange
 	scope   *rondo.Scope // the clients and what watches them; its end is the end
@@ -40,7 +41,9 @@ type demo struct {
 	ended   time.Time // when the scope was cancelled; zero before
 	ender   string    // who ended it before its time
 	trips   histogram
-	echoed  int64       // bytes that the server sent back
+	echoed  int64       // bytes that the server sent back; all loops add to it
+	home    *rondo.Loop // the first loop
+	shares  []loopShare // of all loops, if there are several
 	before  rondo.Stats // when it began
 	after   rondo.Stats // when it ended
 	tasks   []rondo.TaskInfo
@@ -53,6 +56,7 @@ func runDemo(c *console, args []string) error {
 	o.number(&d.conns, "conns", "a whole number from 1 up", math.MaxInt)
 	o.span(&d.length, "for", 1)
 	o.number(&d.size, "size", fmt.Sprintf("a number of bytes from 1 to %d", sizeMax), sizeMax)
+	o.loops(&d.loops)
 	if err := o.parseAll(args); err != nil {
 		return err
 	}
@@ -61,10 +65,7 @@ func runDemo(c *console, args []string) error {
 	}
 	d.pattern = pattern(d.size)
 	p := &progress{out: c.out, columns: func() int { return columns(c.out) }}
-	runner := rondo.Runner{Name: "demo"}
-	err := runner.Run(context.Background(), func(ctx context.Context) error {
-		return d.main(ctx, p)
-	})
+	err := onLoops(d.loops, "demo", func(ctx context.Context) error { return d.main(ctx, p) })
 	if err != nil {
 		return err
 	}
@@ -92,10 +93,11 @@ func (d *demo) main(ctx context.Context, p *progress) error {
 	if err != nil {
 		return fmt.Errorf("cannot listen on this machine's own address: %w", err)
 	}
+	d.home = rondo.LoopOf(ctx)
 	server := &socket.Server{Handler: d.answer, OnError: d.serverFailed}
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		g.Go(func(ctx context.Context) error {
-			if err := server.Serve(ctx, l); !errors.Is(err, socket.ErrServerClosed) {
+			if err := serveOnLoops(ctx, server, l); !errors.Is(err, socket.ErrServerClosed) {
 				return err
 			}
 			return nil
@@ -104,6 +106,9 @@ func (d *demo) main(ctx context.Context, p *progress) error {
 			d.scope = talk
 			return d.talk(talk, l.Addr().String(), p)
 		})
+		if err == nil {
+			d.shares, err = loopShares(g)
+		}
 		// The line goes before what comes is written, be that an error.
 		if err := errors.Join(err, p.end(g)); err != nil {
 			return err

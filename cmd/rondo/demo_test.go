@@ -85,8 +85,8 @@ func TestDemoSizes(t *testing.T) {
 				t.Fatal(err)
 			}
 			most := int64(d.trips.n+uint64(d.conns)) * int64(bytes)
-			if least := int64(d.trips.n) * int64(bytes); d.echoed < least || d.echoed > most {
-				t.Errorf("the clients had %d messages back, and the server sent %d bytes, not between %d and %d", d.trips.n, d.echoed, least, most)
+			if least, echoed := int64(d.trips.n)*int64(bytes), d.echoed; echoed < least || echoed > most {
+				t.Errorf("the clients had %d messages back, and the server sent %d bytes, not between %d and %d", d.trips.n, echoed, least, most)
 			}
 			if out := d.summary(); !strings.Contains(out, " of 1 h 0 min, until the test ended it.\n") {
 				t.Errorf("the summary is\n%s", out)

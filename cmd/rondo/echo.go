@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,20 +21,22 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// An echoServer is one run of the verb. All of it belongs to its loop.
+// An echoServer is one run of the verb. All of it belongs to its first loop, but the
+// counts, which all loops change.
 type echoServer struct {
 	console *console
 	addr    string
 	grace   time.Duration
+	loops   int
 	server  socket.Server
 
 	begun  time.Time
 	ender  string
-	served int   // connections that came
-	cut    int   // those of them that did not end in time
-	failed int   // those that broke off
-	last   error // what the last of these said
-	bytes  int64 // what was sent back
+	served atomic.Int64          // connections that came
+	cut    atomic.Int64          // those of them that did not end in time
+	failed atomic.Int64          // those that broke off
+	last   atomic.Pointer[error] // what the last of these said
+	bytes  atomic.Int64          // what was sent back
 }
 
 func runEcho(c *console, args []string) error {
@@ -41,11 +44,11 @@ func runEcho(c *console, args []string) error {
 	o := options{verb: "echo"}
 	o.text(&e.addr, "addr", checkAddress)
 	o.span(&e.grace, "grace", 0)
+	o.loops(&e.loops)
 	if err := o.parseAll(args); err != nil {
 		return err
 	}
-	runner := rondo.Runner{Name: "echo"}
-	return runner.Run(context.Background(), e.main)
+	return onLoops(e.loops, "echo", e.main)
 }
 
 // checkAddress refuses what is not an address.
@@ -89,7 +92,7 @@ func (e *echoServer) Serve(ctx context.Context, l net.Listener) error {
 	if err := e.console.print(fmt.Sprintf("Listening on %s. Ctrl-C ends it.\n", l.Addr())); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	return e.server.Serve(ctx, l)
+	return serveOnLoops(ctx, &e.server, l)
 }
 
 // Shutdown lets the connections finish, and ends them when the grace is over.
@@ -109,10 +112,12 @@ func (e *echoServer) Shutdown(ctx context.Context) error {
 
 // handle serves one connection.
 func (e *echoServer) handle(ctx context.Context, c net.Conn) error {
-	e.served++
-	err := sendBack(c, make([]byte, piece), &e.bytes)
+	e.served.Add(1)
+	n := int64(0)
+	err := sendBack(c, make([]byte, piece), &n)
+	e.bytes.Add(n)
 	if err != nil && errors.Is(context.Cause(ctx), socket.ErrServerClosed) {
-		e.cut++
+		e.cut.Add(1)
 		return nil
 	}
 	return err
@@ -142,8 +147,8 @@ func sendBack(c net.Conn, buf []byte, bytes *int64) error {
 // trouble is called when a connection fails, or cannot be accepted.
 func (e *echoServer) trouble(c net.Conn, err error) {
 	if c != nil {
-		e.failed++
-		e.last = err
+		e.failed.Add(1)
+		e.last.Store(&err)
 		return
 	}
 	hint := ""
@@ -170,13 +175,13 @@ func listenError(addr string, err error) error {
 // summary is what is said when it is over.
 func (e *echoServer) summary(now time.Time) string {
 	rows := [][]string{
-		{"served", plural(e.served, "connection")},
-		{"cut off", count(e.cut)},
-		{"sent back", size(float64(e.bytes))},
+		{"served", plural(int(e.served.Load()), "connection")},
+		{"cut off", count(e.cut.Load())},
+		{"sent back", size(float64(e.bytes.Load()))},
 		{"up for", long(now.Sub(e.begun))},
 	}
-	if e.failed > 0 {
-		rows = slices.Insert(rows, 2, []string{"broke off", fmt.Sprintf("%s, the last with: %v", count(e.failed), e.last)})
+	if e.failed.Load() > 0 {
+		rows = slices.Insert(rows, 2, []string{"broke off", fmt.Sprintf("%s, the last with: %v", count(e.failed.Load()), *e.last.Load())})
 	}
 	return "Ended by " + e.ender + ".\n\n" + indented(align(rows))
 }

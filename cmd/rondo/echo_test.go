@@ -75,7 +75,7 @@ func TestEchoListensNoLongerThanItSays(t *testing.T) {
 	})}
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
 		rondo.Go(ctx, func(ctx context.Context) error {
-			for e.served == 0 {
+			for e.served.Load() == 0 {
 				if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
 					return err
 				}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"sync/atomic"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/socket"
@@ -106,13 +107,18 @@ func (d *demo) exchange(c net.Conn, buf []byte) error {
 
 // answer is the server's part of a connection.
 func (d *demo) answer(_ context.Context, c net.Conn) error {
-	return sendBack(c, make([]byte, len(d.pattern)/2), &d.echoed)
+	n := int64(0)
+	err := sendBack(c, make([]byte, len(d.pattern)/2), &n)
+	atomic.AddInt64(&d.echoed, n)
+	return err
 }
 
 // serverFailed is called when the server fails. Once the clients have ended,
-// connections break off, which is not a failure.
+// connections break off, which is not a failure. It is called on any loop.
 func (d *demo) serverFailed(_ net.Conn, err error) {
-	if d.ended.IsZero() {
-		d.end(fmt.Errorf("the server failed: %w", err))
-	}
+	_ = d.home.Post(func() {
+		if d.ended.IsZero() {
+			d.end(fmt.Errorf("the server failed: %w", err))
+		}
+	})
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-const demoUsage = `Usage: rondo demo [--conns N] [--for D] [--size N]
+const demoUsage = `Usage: rondo demo [--conns N] [--for D] [--size N] [--loops N]
 
 A server and its clients talk over TCP on this machine. Each connection is a
 task at both ends, and all tasks run on one loop, one at a time. Each client
@@ -19,17 +19,20 @@ client.
   --conns N   how many clients (default 1000)
   --for D     how long they talk, such as 10s or 1m30s (default 5s)
   --size N    bytes in a message, up to 16777216 (default 64)
+  --loops N   how many loops serve; the clients stay on the first (default 1)
 
 Ctrl-C ends it early, with the figures so far.
 `
 
-const echoUsage = `Usage: rondo echo [--addr HOST:PORT] [--grace D]
+const echoUsage = `Usage: rondo echo [--addr HOST:PORT] [--grace D] [--loops N]
 
 An echo server: it sends back what it gets. Each connection is a task.
 
   --addr HOST:PORT   where to listen; port 0 takes any free one
                      (default 127.0.0.1:7777)
   --grace D          how long connections may go on after Ctrl-C (default 5s)
+  --loops N          how many loops serve; each connection is on the one that
+                     has the fewest (default 1)
 
 Ctrl-C or SIGTERM ends it: it accepts no more connections, lets those it has
 finish, closes those that take longer than the grace, and prints a summary. A

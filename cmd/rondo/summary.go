@@ -13,7 +13,11 @@ import (
 
 // opening is the line before everything.
 func (d *demo) opening() string {
-	return plural(d.conns, "client") + " and a server, on one loop, over TCP. Ctrl-C ends it early.\n\n"
+	where := "and a server, on one loop, over TCP"
+	if d.loops > 1 {
+		where = "on one loop, and a server on " + plural(d.loops, "loop") + ", over TCP"
+	}
+	return plural(d.conns, "client") + " " + where + ". Ctrl-C ends it early.\n\n"
 }
 
 // watch shows how far the demo is: ten times a second on a terminal, else once a
@@ -112,6 +116,9 @@ func (d *demo) summary() string {
 		row("switches", count(switches), each(switches, n, "a message"))
 		row("turns", count(turns), each(switches, turns, "switches a turn"))
 		row("busy", figures(100*(d.after.Busy-d.before.Busy).Seconds()/elapsed)+" %")
+	}
+	for _, s := range d.shares {
+		row(s.name, figures(s.busy)+" % busy")
 	}
 	moment := "when it ended"
 	if d.halfway {

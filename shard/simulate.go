@@ -1,0 +1,70 @@
+package shard
+
+// This file runs shards in a simulation.
+//
+// The law: what a shard does is the same as on real loops, down to the boxes. Only how
+// loops begin, end and are cancelled differs, because one goroutine runs them all.
+
+import (
+	"context"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// simulation returns the driver of ctx's loop if other loops can run in its world.
+func simulation(ctx context.Context) driver.Beside {
+	if loop := kernel.Of(ctx); loop != nil && loop.Inside() {
+		world, _ := loop.Driver().(driver.Beside)
+		return world
+	}
+	return nil
+}
+
+// simulate is Run in a task of a simulation.
+func (g *group) simulate(ctx context.Context, world driver.Beside, main func(ctx context.Context, s *Shard) error) error {
+	if err := rondo.Check(ctx); err != nil {
+		return err
+	}
+	if Of(ctx) != nil {
+		return &kernel.CallError{Call: "shard.Run", Text: " inside a shard: shards cannot run in a shard; start tasks with rondo.Go"}
+	}
+	home, left := kernel.Of(ctx), len(g.shards)
+	var ended rondo.WaitList
+	tasks := make([]*rondo.Task, len(g.shards)) // each belongs to its loop
+	g.cancel = func(cause error) {
+		for i, s := range g.shards {
+			_ = s.box.put(action(func() { tasks[i].Cancel(cause) }), false)
+		}
+	}
+	for i, s := range g.shards {
+		world.RunBeside(s.name, func(ctx context.Context) error {
+			tasks[i] = rondo.Current(ctx)
+			err := rondo.Group(ctx, func(all *rondo.Scope) error {
+				defer all.Cancel(nil)
+				return s.run(all, main)
+			})
+			if err != nil {
+				g.fail(err)
+			}
+			byLoop.Delete(s.loop)
+			return home.Post(func() {
+				left--
+				ended.Wake()
+			})
+		})
+	}
+	home.AddWakers(1)
+	defer home.AddWakers(-1)
+	for cause := error(nil); left > 0; {
+		if cause == nil {
+			if cause = ended.Park(ctx, rondo.Reason{What: "shards"}); cause != nil {
+				g.fail(cause)
+			}
+			continue
+		}
+		_ = rondo.Shield(ctx, func(ctx context.Context) error { return ended.Park(ctx, rondo.Reason{What: "shards"}) })
+	}
+	return g.result()
+}
