@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"testing"
 	"time"
 
@@ -155,5 +157,68 @@ func ExampleAlways() {
 		})
 	}
 	fmt.Println(passes("TestLimit", TestLimit))
+	// Output: true
+}
+
+// A machine that crashes and restarts. Package socket works between the hosts of a cluster.
+func ExampleCluster() {
+	TestRestart := func(t *testing.T) {
+		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+			boots := 0
+			server := w.Host("server", func(ctx context.Context) error {
+				boots++
+				return rondo.Sleep(ctx, time.Hour) // until it crashes
+			})
+			for want := 1; want <= 2; want++ {
+				if err := rondo.Sleep(ctx, time.Minute); err != nil { // until it is up
+					t.Fatal(err)
+				}
+				if boots != want {
+					t.Errorf("it was booted %d times", boots)
+				}
+				server.Crash()
+				server.Restart()
+			}
+		})
+	}
+	fmt.Println(passes("TestRestart", TestRestart))
+	// Output: true
+}
+
+// A file of a simulated disk is gone with the test.
+func ExampleDisk() {
+	TestFile := func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			f, err := sim.Disk(ctx).OpenFile("/log", os.O_RDWR|os.O_CREATE, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(f, "begin"); err != nil {
+				t.Error(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	fmt.Println(passes("TestFile", TestFile))
+	// Output: true
+}
+
+func ExampleHostOf() {
+	TestNames := func(t *testing.T) {
+		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+			w.Host("node-1", func(ctx context.Context) error {
+				if name := sim.HostOf(ctx).Name(); name != "node-1" {
+					t.Errorf("the host is %s", name)
+				}
+				return nil
+			})
+			if err := rondo.Sleep(ctx, time.Second); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	fmt.Println(passes("TestNames", TestNames))
 	// Output: true
 }
