@@ -71,6 +71,16 @@ func ExampleServe() {
 	// <nil>
 }
 
+// Received says in Shutdown which signal it was: here in that of clock.
+func ExampleReceived() {
+	_ = func(ctx context.Context, s *clock) error {
+		if signals.Received(ctx) == syscall.SIGHUP {
+			fmt.Println("a new process takes over")
+		}
+		return s.Shutdown(ctx)
+	}
+}
+
 // clock is a server without connections.
 type clock struct{ closed rondo.Event }
 

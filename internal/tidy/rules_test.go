@@ -57,7 +57,7 @@ func (b breach) String() string {
 
 var rules = []rule{
 	layersRule, sysRule, tiersRule, callsRule, sizesRule, limitsRule, swapsRule, mapRule, determinismRule, locksRule, tagsRule,
-	docsRule, namesRule, marksRule, linksRule, sleepsRule, skipsRule, modulesRule,
+	docsRule, examplesRule, namesRule, marksRule, linksRule, sleepsRule, skipsRule, modulesRule,
 }
 
 // TestRules checks the repository against every rule.

@@ -1,0 +1,106 @@
+package inspect_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"syscall"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// A picture of the calling program: its loops, their tasks, and what each waits for.
+func ExampleSnapshot() {
+	runner := rondo.Runner{Name: "bank"}
+	_ = runner.Run(context.Background(), func(ctx context.Context) error {
+		accounts := rondo.Mutex{Name: "accounts"}
+		accounts.TryLock()
+		rondo.Go(ctx, func(ctx context.Context) error { return accounts.Lock(ctx) }).SetName("transfer")
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		p, err := inspect.Snapshot()
+		if err != nil {
+			return err
+		}
+		for _, l := range p.Loops {
+			for _, t := range l.Tasks {
+				if l.Name == "bank" && t.Name == "transfer" {
+					fmt.Println(t.Name, "waits for", t.Waiting)
+				}
+			}
+		}
+		return nil
+	})
+	// Output: transfer waits for lock "accounts"
+}
+
+// The page for a browser, and metrics for Prometheus with ?format=metrics. It runs on
+// goroutines, so it answers also when a loop hangs. Expose it to operators only.
+func ExampleHandler() {
+	mux := http.NewServeMux()
+	mux.Handle("/debug/tasks", inspect.Handler())
+	go func() { _ = http.ListenAndServe("localhost:7001", mux) }()
+}
+
+// kill -QUIT prints the tree of tasks, and the program goes on.
+func ExampleOnSignal() {
+	stop := inspect.OnSignal(os.Stderr, syscall.SIGQUIT)
+	defer stop()
+}
+
+// Another process, by its id.
+func ExampleOpenProcess() {
+	target, err := inspect.OpenProcess(4711)
+	if err != nil {
+		fmt.Println(err) // says what to do
+		return
+	}
+	defer target.Close()
+	p, err := target.Snapshot(inspect.Options{Stacks: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_ = p.WriteTree(os.Stdout, inspect.TreeOptions{})
+}
+
+// A program that has crashed: its core file, and its executable.
+func ExampleOpenCore() {
+	target, err := inspect.OpenCore("core.4711", "./server")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer target.Close()
+	p, err := target.Snapshot(inspect.Options{Stacks: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_ = p.WriteTree(os.Stdout, inspect.TreeOptions{})
+}
+
+// A picture as data, and back.
+func ExampleReadJSON() {
+	p, err := inspect.Snapshot()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var file bytes.Buffer
+	if err := p.WriteJSON(&file); err != nil {
+		fmt.Println(err)
+		return
+	}
+	back, err := inspect.ReadJSON(&file)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(back.Loops) == len(p.Loops))
+	// Output: true
+}

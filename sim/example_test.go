@@ -1,0 +1,224 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// passes runs a test as go test does, and reports whether it passes.
+func passes(name string, test func(t *testing.T)) bool {
+	all := func(string, string) (bool, error) { return true, nil }
+	return testing.RunTests(all, []testing.InternalTest{{Name: name, F: test}})
+}
+
+// An hour takes no time, and times can be compared exactly. The body runs for 20 seeds,
+// each of which is an order of what is ready.
+func ExampleTest() {
+	TestNap := func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			start := rondo.Now(ctx)
+			if err := rondo.Sleep(ctx, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if d := rondo.Now(ctx).Sub(start); d != time.Hour {
+				t.Errorf("an hour took %v", d)
+			}
+		})
+	}
+	fmt.Println(passes("TestNap", TestNap))
+	// Output: true
+}
+
+// Every order of two tasks: the second value is never lost. Keep the body tiny.
+func ExampleExplore() {
+	TestNothingIsLost := func(t *testing.T) {
+		sim.Explore(t, func(ctx context.Context) {
+			q, sum := rondo.NewQueue[int](1), 0
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(func(ctx context.Context) error {
+					defer q.Close()
+					return q.Put(ctx, 1)
+				})
+				for v := range q.All(g) {
+					sum += v
+				}
+				return rondo.Check(g)
+			})
+			if err != nil || sum != 1 {
+				t.Errorf("the sum is %d, %v", sum, err)
+			}
+		})
+	}
+	fmt.Println(passes("TestNothingIsLost", TestNothingIsLost))
+	// Output: true
+}
+
+// Random numbers that the seed repeats.
+func ExampleRand() {
+	TestBackoff := func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			pause := time.Duration(sim.Rand(ctx).IntN(1000)) * time.Millisecond
+			if err := rondo.Sleep(ctx, pause); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	fmt.Println(passes("TestBackoff", TestBackoff))
+	// Output: true
+}
+
+// More seeds for one test.
+func ExampleConfig() {
+	TestThoroughly := func(t *testing.T) {
+		sim.Config{Seeds: 200, SeedsShort: 20}.Test(t, func(ctx context.Context) {
+			if err := rondo.Yield(ctx); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	fmt.Println(passes("TestThoroughly", TestThoroughly))
+	// Output: true
+}
+
+// A choice of the test's own: here when a client gives up.
+func ExampleChoose() {
+	TestGivesUp := func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			patience := time.Duration(1+sim.Choose(ctx, 3)) * time.Second
+			err := rondo.Timeout(ctx, patience, rondo.WaitCancelled)
+			if !rondo.TimedOut(ctx, err) {
+				t.Error(err)
+			}
+		})
+	}
+	fmt.Println(passes("TestGivesUp", TestGivesUp))
+	// Output: true
+}
+
+// The test must have seen both orders, or it shows nothing.
+func ExampleSometimes() {
+	TestBothOrders := func(t *testing.T) {
+		sim.Explore(t, func(ctx context.Context) {
+			first := ""
+			run := func(name string) func(ctx context.Context) error {
+				return func(ctx context.Context) error {
+					if first == "" {
+						first = name
+					}
+					return nil
+				}
+			}
+			a, b := rondo.Go(ctx, run("a")), rondo.Go(ctx, run("b"))
+			if err := errors.Join(a.Wait(ctx), b.Wait(ctx)); err != nil {
+				t.Fatal(err)
+			}
+			sim.Sometimes(ctx, first == "a", "a is first")
+			sim.Sometimes(ctx, first == "b", "b is first")
+		})
+	}
+	fmt.Println(passes("TestBothOrders", TestBothOrders))
+	// Output: true
+}
+
+// What must hold at this place in every run. It costs nothing outside a simulation, so it
+// may stand in the program.
+func ExampleAlways() {
+	TestLimit := func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			slots, inside := rondo.NewSemaphore(2), 0
+			work := func(ctx context.Context) error {
+				if err := slots.Acquire(ctx); err != nil {
+					return err
+				}
+				defer slots.Release()
+				inside++
+				sim.Always(ctx, inside <= 2, "at most two are inside")
+				err := rondo.Yield(ctx)
+				inside--
+				return err
+			}
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				for range 4 {
+					g.Go(work)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	fmt.Println(passes("TestLimit", TestLimit))
+	// Output: true
+}
+
+// A machine that crashes and restarts. Package socket works between the hosts of a cluster.
+func ExampleCluster() {
+	TestRestart := func(t *testing.T) {
+		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+			boots := 0
+			server := w.Host("server", func(ctx context.Context) error {
+				boots++
+				return rondo.Sleep(ctx, time.Hour) // until it crashes
+			})
+			for want := 1; want <= 2; want++ {
+				if err := rondo.Sleep(ctx, time.Minute); err != nil { // until it is up
+					t.Fatal(err)
+				}
+				if boots != want {
+					t.Errorf("it was booted %d times", boots)
+				}
+				server.Crash()
+				server.Restart()
+			}
+		})
+	}
+	fmt.Println(passes("TestRestart", TestRestart))
+	// Output: true
+}
+
+// A file of a simulated disk is gone with the test.
+func ExampleDisk() {
+	TestFile := func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			f, err := sim.Disk(ctx).OpenFile("/log", os.O_RDWR|os.O_CREATE, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(f, "begin"); err != nil {
+				t.Error(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	fmt.Println(passes("TestFile", TestFile))
+	// Output: true
+}
+
+func ExampleHostOf() {
+	TestNames := func(t *testing.T) {
+		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+			w.Host("node-1", func(ctx context.Context) error {
+				if name := sim.HostOf(ctx).Name(); name != "node-1" {
+					t.Errorf("the host is %s", name)
+				}
+				return nil
+			})
+			if err := rondo.Sleep(ctx, time.Second); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	fmt.Println(passes("TestNames", TestNames))
+	// Output: true
+}
