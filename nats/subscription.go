@@ -40,7 +40,8 @@ const streakMax = 64
 // Subscribe subscribes to subject, which may have wildcards. At most max messages wait
 // for a reader. What comes beyond that is dropped, as the client does: delivery is at most
 // once. It suspends the task until the client has sent the subscription on its way, so
-// that a Publish afterwards comes later. If ctx is cancelled first it returns the cause,
+// that a Publish of c afterwards comes later. What others publish may come before, until
+// c.Flush has returned. If ctx is cancelled first it returns the cause,
 // and there is no subscription. It panics if max is not positive.
 func (c *Conn) Subscribe(ctx context.Context, subject string, max int) (*Subscription, error) {
 	if max <= 0 {
