@@ -72,8 +72,8 @@ func WithRemoteStack(ctx context.Context) context.Context {
 // A plain request of any NATS client, with JSON as its data, is answered too, with no more
 // than the result.
 //
-// Serve suspends the task until the subscription is on its way, and returns; g owns the
-// tasks, which are named for name. It goes on until g is cancelled, or c is drained or
+// Serve suspends the task until the subscription is on its way, and returns; after c.Flush
+// it is there for all. g owns the tasks, which are named for name. It goes on until g is cancelled, or c is drained or
 // closed. The ctx of fn is cancelled when its caller no longer waits, as far as that is
 // known. An error of fn is the caller's, and nobody's here. A panic is told to the caller,
 // and is then a panic of the task. If the connection is closed for good, g fails with the

@@ -81,6 +81,7 @@ func Connect(g *rondo.Scope, url string, options ...natsgo.Option) (*Conn, error
 	c.out.filled.L = &c.out.mu
 	c.in.ch, c.in.stop = make(chan *natsgo.Msg, channelMax), make(chan struct{})
 	c.in.subs = make(map[*natsgo.Subscription]*Subscription)
+	c.in.last = nobody
 	c.in.early = make(map[*natsgo.Subscription][]*natsgo.Msg)
 	c.watch(&o)
 	nc, err := dial(g, o)

@@ -29,7 +29,7 @@ func (c *Conn) Handle(g *rondo.Scope, subject, queue string, limit int, fn func(
 	if fn == nil {
 		panic("nats: Handle with a nil function")
 	}
-	s := &Subscription{conn: c, subject: subject, max: int32(min(heldMax+limit, 1<<30))}
+	s := &Subscription{conn: c, subject: subject, max: int64(heldMax + limit)}
 	if err := c.subscribe(g, s, queue); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ package nats
 // place of the gap.
 
 import (
+	"runtime"
 	"sync"
 
 	natsgo "github.com/nats-io/nats.go"
@@ -32,6 +33,7 @@ type inbox struct {
 
 	mu      sync.Mutex
 	subs    map[*natsgo.Subscription]*Subscription
+	last    *Subscription                          // that of the last message, in subs
 	opening int                                    // subscriptions that are being made, and not in subs yet
 	early   map[*natsgo.Subscription][]*natsgo.Msg // what has come for those
 	marks   []func()                               // of the markers in ch, in their order
@@ -69,6 +71,9 @@ func (c *Conn) open(nc *natsgo.Conn, s *Subscription, queue string) error {
 	return err
 }
 
+// nobody is a subscription to which nothing comes.
+var nobody = new(Subscription)
+
 // shut unsubscribes at the client. It is called by the writer.
 func (c *Conn) shut(s *Subscription) {
 	if s.sub == nil {
@@ -78,6 +83,7 @@ func (c *Conn) shut(s *Subscription) {
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
 	delete(c.in.subs, s.sub)
+	c.in.last = nobody
 }
 
 // wake reports whether the loop is to be told that something has arrived.
@@ -100,6 +106,11 @@ func (c *Conn) read() {
 		case <-i.stop:
 			return
 		}
+		// The client reads many messages at once. If it is about to send the rest of them,
+		// one wake-up of the loop will do.
+		if len(i.ch) < takeMax {
+			runtime.Gosched()
+		}
 		i.mu.Lock()
 		c.sort(m)
 		for n := 1; n < takeMax && len(i.ch) > 0; n++ {
@@ -119,7 +130,10 @@ func (c *Conn) sort(m *natsgo.Msg) {
 	if m == marker {
 		i.next = append(i.next, arrival{do: i.marks[0]})
 		i.marks = i.marks[1:]
+	} else if m.Sub == i.last.sub {
+		c.arrive(i.last, m)
 	} else if s := i.subs[m.Sub]; s != nil {
+		i.last = s
 		c.arrive(s, m)
 	} else if i.opening > 0 {
 		i.early[m.Sub] = append(i.early[m.Sub], m)
@@ -128,12 +142,12 @@ func (c *Conn) sort(m *natsgo.Msg) {
 
 // arrive adds a message, or notes that there was no room for it. The inbox is locked.
 func (c *Conn) arrive(s *Subscription, m *natsgo.Msg) {
-	if s.held.Add(1) <= s.max {
+	if s.arrived-s.taken.Load() < s.max {
+		s.arrived++
 		s.dropping = false
 		c.in.next = append(c.in.next, arrival{to: s, m: m})
 		return
 	}
-	s.held.Add(-1)
 	s.dropped.Add(1)
 	c.gap(s)
 }
@@ -158,7 +172,7 @@ func (c *Conn) deliver() {
 		if a.do != nil {
 			a.do()
 		} else {
-			a.to.arrived(a.m)
+			a.to.take(a.m)
 		}
 	}
 	clear(arrivals)

@@ -16,19 +16,21 @@ import (
 type Subscription struct {
 	conn    *Conn
 	subject string
-	max     int32
+	max     int64
 	own     bool                 // the connection's, which Drain leaves
 	sub     *natsgo.Subscription // the writer's
 
-	held     atomic.Int32  // messages that have arrived and were not taken
 	dropped  atomic.Uint64 // messages for which there was no room
-	dropping bool          // the last message was dropped; under the lock of the inbox
+	taken    atomic.Int64  // messages that were taken; the loop writes it, not at each one
+	arrived  int64         // messages that have arrived; under the lock of the inbox
+	dropping bool          // the last message was dropped; under that lock
 
 	// The rest is the loop's.
 	fn      func(m *natsgo.Msg) // is called with each message, nil with the end; or nil
 	queue   []*natsgo.Msg       // what nobody has taken, from head on; nil is a gap
 	head    int
-	streak  int // messages that were taken without a wait
+	took    int64 // messages that were taken
+	streak  int   // messages that were taken without a wait
 	readers rondo.WaitList
 	closing bool
 	err     error // why no more will come
@@ -40,13 +42,14 @@ const streakMax = 64
 // Subscribe subscribes to subject, which may have wildcards. At most max messages wait
 // for a reader. What comes beyond that is dropped, as the client does: delivery is at most
 // once. It suspends the task until the client has sent the subscription on its way, so
-// that a Publish afterwards comes later. If ctx is cancelled first it returns the cause,
+// that a Publish of c afterwards comes later. What others publish may come before, until
+// c.Flush has returned. If ctx is cancelled first it returns the cause,
 // and there is no subscription. It panics if max is not positive.
 func (c *Conn) Subscribe(ctx context.Context, subject string, max int) (*Subscription, error) {
 	if max <= 0 {
 		panic("nats: Subscribe with a limit that is not positive")
 	}
-	s := &Subscription{conn: c, subject: subject, max: int32(min(max, 1<<30))}
+	s := &Subscription{conn: c, subject: subject, max: int64(max)}
 	return s, c.subscribe(ctx, s, "")
 }
 
@@ -138,7 +141,15 @@ func (s *Subscription) All(ctx context.Context) iter.Seq2[*natsgo.Msg, error] {
 }
 
 // Len counts the messages that can be taken without waiting.
-func (s *Subscription) Len() int { return int(s.held.Load()) }
+func (s *Subscription) Len() int {
+	n := 0
+	for _, m := range s.queue[s.head:] {
+		if m != nil {
+			n++
+		}
+	}
+	return n
+}
 
 // Dropped counts the messages that were dropped because nobody took them in time.
 func (s *Subscription) Dropped() uint64 { return s.dropped.Load() }
@@ -149,7 +160,6 @@ func (s *Subscription) Close() {
 	s.unsubscribe()
 	s.end(natsgo.ErrBadSubscription)
 	s.queue, s.head = nil, 0
-	s.held.Store(0)
 }
 
 // unsubscribe has the client unsubscribe.
@@ -160,8 +170,8 @@ func (s *Subscription) unsubscribe() {
 	}
 }
 
-// arrived takes in a message, or a gap without one.
-func (s *Subscription) arrived(m *natsgo.Msg) {
+// take takes in a message, or a gap without one.
+func (s *Subscription) take(m *natsgo.Msg) {
 	switch {
 	case s.err != nil:
 		return
@@ -173,8 +183,19 @@ func (s *Subscription) arrived(m *natsgo.Msg) {
 		go s.conn.report(s.sub, natsgo.ErrSlowConsumer)
 		return
 	}
-	s.held.Add(-1)
+	s.count()
 	s.fn(m)
+}
+
+// countEvery is how many messages are taken before the goroutine that counts what has
+// arrived is told. It must not see each change: that costs more than the rest of Next.
+const countEvery = 32
+
+// count counts a message that was taken.
+func (s *Subscription) count() {
+	if s.took++; s.max < 4*countEvery || s.took%countEvery == 0 || s.head == len(s.queue) {
+		s.taken.Store(s.took)
+	}
 }
 
 // end notes that no more will come, and why.
@@ -207,7 +228,7 @@ func (s *Subscription) pop() *natsgo.Msg {
 		s.queue, s.head = s.queue[:0], 0
 	}
 	if m != nil {
-		s.held.Add(-1)
+		s.count()
 	}
 	return m
 }

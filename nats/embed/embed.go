@@ -63,6 +63,8 @@ func Start(g *rondo.Scope, o *server.Options) (*server.Server, error) {
 	return s, nil
 }
 
+var errNotReady = fmt.Errorf("it does not accept connections after %v", readyMax)
+
 // start makes a server and waits until it is ready. It blocks.
 func start(ctx context.Context, o *server.Options, l *logger) (*server.Server, error) {
 	s, err := server.NewServer(o)
@@ -71,19 +73,19 @@ func start(ctx context.Context, o *server.Options, l *logger) (*server.Server, e
 	}
 	s.SetLoggerV2(l, false, false, false)
 	s.Start()
-	ready := make(chan bool, 1)
-	go func() { ready <- s.ReadyForConnections(readyMax) }()
-	select {
-	case ok := <-ready:
-		if ok {
+	err = errNotReady
+	for end := time.Now().Add(readyMax); time.Now().Before(end) && err == errNotReady; {
+		if s.ReadyForConnections(50 * time.Millisecond) {
 			return s, nil
 		}
-		err = errors.New("it was not ready in time")
-	case <-l.fatal:
-		err = errors.New(l.why)
-	case <-ctx.Done():
-		stop(s)
-		return nil, context.Cause(ctx)
+		select {
+		case <-l.fatal:
+			err = errors.New(l.why)
+		case <-ctx.Done():
+			stop(s)
+			return nil, context.Cause(ctx)
+		default:
+		}
 	}
 	stop(s)
 	return nil, fmt.Errorf("embed: start the server: %w", err)

@@ -43,6 +43,9 @@ var (
 	count   = flag.Bool("count", false, "ask a node how much was said, and end")
 )
 
+// started is called when a node is ready.
+var started = func(url string) {}
+
 func main() {
 	log.SetFlags(0)
 	flag.Parse()
@@ -96,7 +99,8 @@ func node(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			fmt.Printf("%s is ready: clients at %s, nodes at %s\n", *name, *client, *cluster)
+			fmt.Printf("%s is ready: clients at %s, nodes at nats://%s\n", *name, s.ClientURL(), s.ClusterAddr())
+			started(s.ClientURL())
 			return nil
 		})
 	})

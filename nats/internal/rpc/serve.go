@@ -55,12 +55,12 @@ func (e *Endpoint) Serve(g *rondo.Scope, name string, limit int, fn func(ctx con
 		return rondo.Group(ctx, func(s *rondo.Scope) error {
 			s.SetLimit(limit)
 			w.scope = s
-			unsubscribe, err := e.transport.Subscribe(ctx, name, name, w.receive)
+			unsubscribe, err := e.transport.Subscribe(s, name, name, w.receive)
 			if err != nil {
 				return err
 			}
 			started()
-			err = w.over.Wait(ctx)
+			err = w.over.Wait(s)
 			unsubscribe()
 			if err != nil {
 				return err

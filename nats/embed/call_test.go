@@ -1,0 +1,195 @@
+package embed_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/nats"
+)
+
+// TestCall: results, errors and cancellations travel, and so do deadlines.
+func TestCall(t *testing.T) {
+	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
+		worker, err := nats.Connect(g, url)
+		if err != nil {
+			return err
+		}
+		type division struct{ A, B int }
+		err = nats.Serve(g, worker, "divide", 4, func(_ context.Context, d division) (int, error) {
+			if d.B == 0 {
+				return 0, errors.New("division by zero")
+			}
+			return d.A / d.B, nil
+		})
+		if err != nil {
+			return err
+		}
+		var cause error
+		left := make(chan time.Duration, 1)
+		ended := rondo.Event{Name: "ended"}
+		err = nats.Serve(g, worker, "sleep", 4, func(ctx context.Context, _ struct{}) (int, error) {
+			defer ended.Set()
+			if deadline, ok := ctx.Deadline(); ok {
+				left <- deadline.Sub(rondo.Now(ctx))
+			}
+			cause = rondo.Sleep(ctx, time.Hour)
+			return 0, cause
+		})
+		if err != nil {
+			return err
+		}
+		if err := worker.Flush(g); err != nil {
+			return err
+		}
+		c, err := nats.Connect(g, url)
+		if err != nil {
+			return err
+		}
+		if n, err := nats.Call[division, int](g, c, "divide", division{42, 7}); n != 6 || err != nil {
+			t.Errorf("42/7 is %d, %v", n, err)
+		}
+		_, err = nats.Call[division, int](g, c, "divide", division{1, 0})
+		if e, ok := errors.AsType[*nats.RemoteError](err); !ok || e.Name != "divide" || e.Text != "division by zero" || e.Panic {
+			t.Errorf("1/0: %v", err)
+		}
+		_, err = nats.Call[string, int](g, c, "divide", "a word")
+		if e, ok := errors.AsType[*nats.RemoteError](err); !ok || !strings.HasPrefix(e.Text, "the argument: json:") {
+			t.Errorf("a word: %v", err)
+		}
+		if _, err := nats.Call[division, string](g, c, "divide", division{1, 1}); err == nil || !strings.Contains(err.Error(), "the result: json:") {
+			t.Errorf("a result of another type: %v", err)
+		}
+		if _, err := nats.Call[int, int](g, c, "nobody", 1); !errors.Is(err, nats.ErrNoWorker) {
+			t.Errorf("nobody: %v", err)
+		}
+		// A plain request of any client is answered by the result alone.
+		m, err := c.Request(g, "divide", []byte(`{"A":9,"B":3}`))
+		if err != nil {
+			return err
+		}
+		if string(m.Data) != "3" || len(m.Header) > 0 {
+			t.Errorf("a plain request: %s, %v", m.Data, m.Header)
+		}
+		// A deadline travels as a duration, and a cancellation reaches the function.
+		err = rondo.Timeout(g, time.Hour, func(ctx context.Context) error {
+			call := rondo.Async(ctx, func(ctx context.Context) (int, error) { return nats.Call[struct{}, int](ctx, c, "sleep", struct{}{}) })
+			if d, _, err := rondo.Receive(ctx, left); err != nil || d <= 0 || d > time.Hour {
+				t.Errorf("the function has %v left, %v", d, err)
+			}
+			call.Cancel(nil)
+			if _, err := call.Wait(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("the cancelled call: %v", err)
+			}
+			return ended.Wait(ctx)
+		})
+		if cause == nil || !strings.Contains(cause.Error(), "no longer waits") {
+			t.Errorf("the function was cancelled by %v", cause)
+		}
+		return err
+	})
+}
+
+// TestPanic: a panic is told to the caller before it fails the worker, and its stack if
+// the caller asks for it.
+func TestPanic(t *testing.T) {
+	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
+		c, err := nats.Connect(g, url)
+		if err != nil {
+			return err
+		}
+		for _, ask := range []bool{false, true} {
+			ready := rondo.NewFuture[struct{}](g)
+			worker := rondo.Async(g, func(ctx context.Context) (error, error) {
+				return rondo.Offload(ctx, func(context.Context) (error, error) {
+					r := rondo.Runner{Recover: true, OnError: func(rondo.TaskInfo, error) {}}
+					return r.Run(context.Background(), func(ctx context.Context) error {
+						return rondo.Group(ctx, func(g *rondo.Scope) error {
+							c, err := nats.Connect(g, url)
+							if err != nil {
+								return err
+							}
+							err = nats.Serve(g, c, "lose", 1, func(context.Context, int) (int, error) { panic("lost\nmy way") })
+							err = errors.Join(err, c.Flush(g))
+							ready.Set(struct{}{})
+							return err
+						})
+					}), nil
+				})
+			})
+			if _, err := ready.Wait(g); err != nil {
+				return err
+			}
+			var ctx context.Context = g
+			if ask {
+				ctx = nats.WithRemoteStack(g)
+			}
+			_, err := nats.Call[int, int](ctx, c, "lose", 1)
+			e, ok := errors.AsType[*nats.RemoteError](err)
+			if !ok || !e.Panic || e.Text != "lost\nmy way" || strings.Contains(e.Stack, "TestPanic") != ask {
+				t.Errorf("asked for the stack: %v: %#v, %v", ask, e, err)
+			}
+			failed, err := worker.Wait(g)
+			if err != nil {
+				return err
+			}
+			if p, ok := errors.AsType[*rondo.PanicError](failed); !ok || fmt.Sprint(p.Value) != "lost\nmy way" {
+				t.Errorf("the worker ended with %v", failed)
+			}
+		}
+		return nil
+	})
+}
+
+// TestWorkerEnds: the caller of a function whose worker ends learns that the call is lost.
+func TestWorkerEnds(t *testing.T) {
+	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
+		c, err := nats.Connect(g, url)
+		if err != nil {
+			return err
+		}
+		var call *rondo.Future[int]
+		err = rondo.Group(g, func(inner *rondo.Scope) error {
+			worker, err := nats.Connect(inner, url)
+			if err != nil {
+				return err
+			}
+			running := rondo.Event{Name: "running"}
+			err = nats.Serve(inner, worker, "wait", 1, func(ctx context.Context, _ int) (int, error) {
+				running.Set()
+				return 0, rondo.Sleep(ctx, time.Hour)
+			})
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(err, worker.Flush(inner)); err != nil {
+				return err
+			}
+			call = rondo.Async(g, func(ctx context.Context) (int, error) {
+				n, err := nats.Call[int, int](ctx, c, "wait", 1)
+				if errors.Is(err, nats.ErrLost) {
+					return 1, nil
+				}
+				return n, err
+			})
+			if err := running.Wait(inner); err != nil {
+				return err
+			}
+			inner.Cancel(nil)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if n, err := call.Wait(g); n != 1 {
+			t.Errorf("the call was not lost: %v", err)
+		}
+		return nil
+	})
+}

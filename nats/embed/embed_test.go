@@ -1,0 +1,57 @@
+package embed_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/nats/embed"
+)
+
+// TestStartFails: a server that cannot start is an error with the reason, and is gone.
+func TestStartFails(t *testing.T) {
+	discardLogs(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	taken := l.Addr().(*net.TCPAddr).Port
+	for want, o := range map[string]server.Options{
+		"address already in use": {Port: taken},
+		"Can't start JetStream":  {JetStream: true, StoreDir: "/dev/null"},
+		"cluster name cannot":    {Cluster: server.ClusterOpts{Port: -1, Host: "127.0.0.1", Name: "a b"}},
+	} {
+		err := rondo.Run(context.Background(), func(ctx context.Context) error {
+			return rondo.Group(ctx, func(g *rondo.Scope) error {
+				_, err := embed.Start(g, local(o))
+				return err
+			})
+		})
+		if err == nil || !strings.HasPrefix(err.Error(), "embed: start the server: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
+
+// TestShutdown: the server ends with its scope.
+func TestShutdown(t *testing.T) {
+	var s *server.Server
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		err := rondo.Group(ctx, func(g *rondo.Scope) (err error) {
+			s, err = embed.Start(g, local(server.Options{}))
+			return err
+		})
+		if s.Running() {
+			t.Error("the server runs")
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
