@@ -279,6 +279,10 @@ func (w *World) end() {
 	done = true
 }
 
+// inert reports whether what the caller does to the World has no effect: the run ends,
+// or the caller's process was killed.
+func (w *World) inert() bool { return w.ending || w.running != nil && w.running.killed != nil }
+
 // errEnd is the cause with which the hosts end after the test.
 var errEnd = errors.New("sim: the test has ended")
 

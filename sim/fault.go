@@ -262,6 +262,9 @@ func (c *cure) happen() {
 // that are down. No fault strikes from then on, and no message is lost. Clocks stay as
 // they are.
 func (w *World) Calm() {
+	if w.inert() {
+		return
+	}
 	w.calm = true
 	for _, c := range w.faults.cures {
 		w.moments.drop(&c.moment)

@@ -57,7 +57,9 @@ func (w *World) Host(name string, boot func(ctx context.Context) error) *Host {
 		panic(fmt.Sprintf("sim: World.Host(%q): use a name that no other host has", name))
 	}
 	h := w.newHost(name, boot)
-	h.start()
+	if !w.inert() {
+		h.start()
+	}
 	return h
 }
 
@@ -110,8 +112,7 @@ var (
 // do reaches the network, the disk or another host; they may still change variables
 // that the test can see. A host that is down stays so.
 func (h *Host) Crash() {
-	h.mustFail("Crash")
-	if !h.Up() {
+	if h.spared("Crash") || !h.Up() {
 		return
 	}
 	h.world.log(hosted, h, nil, "crash", 0)
@@ -127,8 +128,7 @@ func (h *Host) Crash() {
 // pieces of 512 bytes, and whether renamed and new files are there without SyncDir.
 // The program ends as in Crash.
 func (h *Host) PowerFail() {
-	h.mustFail("PowerFail")
-	if !h.machine {
+	if h.spared("PowerFail") || !h.machine {
 		return
 	}
 	h.world.log(hosted, h, nil, "power failure", 0)
@@ -144,7 +144,9 @@ func (h *Host) PowerFail() {
 // Restart turns the host on again, if its power has failed, and runs boot in a new
 // loop. A program that runs is crashed first.
 func (h *Host) Restart() {
-	h.mustFail("Restart")
+	if h.spared("Restart") {
+		return
+	}
 	if h.Up() {
 		h.Crash()
 	}
@@ -158,7 +160,9 @@ func (h *Host) Restart() {
 // that is moved does. Its clock goes on, and the system takes what comes from the
 // network meanwhile.
 func (h *Host) Pause(d time.Duration) {
-	h.mustFail("Pause")
+	if h.spared("Pause") {
+		return
+	}
 	w := h.world
 	w.log(hosted, h, nil, "pause", int(d/time.Millisecond))
 	h.pausedUntil = max(h.pausedUntil, w.base.now+int64(d))
@@ -192,6 +196,9 @@ func (h *Host) SetClock(offset time.Duration, ppm int) {
 		panic(fmt.Sprintf("sim: Host.SetClock with a rate of %d ppm: it is above -1,000,000, at which the clock would stand still", ppm))
 	}
 	w := h.world
+	if w.inert() {
+		return
+	}
 	w.log(hosted, h, nil, "clock", ppm)
 	now := h.local(w.base.now)
 	h.offset, h.ppm, h.setAt, h.ahead = offset, ppm, w.base.now, now-w.base.now
@@ -204,7 +211,7 @@ func (h *Host) SetClock(offset time.Duration, ppm int) {
 // One that is not caught ends the program, as Crash does, except os.Kill, which cannot
 // be caught.
 func (h *Host) Signal(s os.Signal) {
-	if !h.Up() {
+	if h.world.inert() || !h.Up() {
 		return
 	}
 	h.world.log(hosted, h, nil, "signal "+s.String(), 0)
@@ -214,11 +221,13 @@ func (h *Host) Signal(s os.Signal) {
 	}
 }
 
-// mustFail panics if the host is the one of the test.
-func (h *Host) mustFail(call string) {
+// spared reports whether nothing can happen to the host any more. It panics if the host
+// is the one of the test.
+func (h *Host) spared(call string) bool {
 	if h == h.world.test {
 		panic("sim: Host." + call + ` of the host "test", which never fails: call it on another host`)
 	}
+	return h.world.inert()
 }
 
 // A handler is a Notify of a process.

@@ -232,6 +232,37 @@ func TestClusterFailures(t *testing.T) {
 	}, "seed 1 is not deterministic")
 }
 
+// TestClusterEnd has the test's body, and a program that was killed, go on after their
+// end: what they do to the cluster has no effect, and nothing is left behind.
+func TestClusterEnd(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		boots := 0
+		other := w.Host("other", func(ctx context.Context) error {
+			boots++
+			return rondo.Sleep(ctx, time.Hour)
+		})
+		h := w.Host("a", func(ctx context.Context) error {
+			defer other.Crash()
+			return rondo.Sleep(ctx, time.Hour)
+		})
+		_ = rondo.Sleep(ctx, 30*time.Second)
+		h.Crash()
+		_ = rondo.Sleep(ctx, 30*time.Second)
+		if !other.Up() {
+			t.Error("a dead program has crashed another host")
+		}
+		other.Crash()
+		rondo.Go(ctx, func(ctx context.Context) error {
+			_ = rondo.Sleep(ctx, time.Hour)
+			other.Restart()
+			w.Calm()
+			w.Host("late", func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+			return nil
+		})
+		_ = rondo.Yield(ctx)
+	})
+}
+
 // TestClusterMisuse holds what calls say that make no sense.
 func TestClusterMisuse(t *testing.T) {
 	for _, test := range []struct {

@@ -99,13 +99,16 @@ func (l *Link) SetLoss(part float64) { l.loss = min(max(0, part), 1) }
 
 // Hold keeps messages on the link until Release; none is lost.
 func (l *Link) Hold() {
+	if l.from.world.inert() {
+		return
+	}
 	l.from.world.log(struck, l.from, l.to, "hold", 0)
 	l.held = true
 }
 
 // Release delivers what Hold kept.
 func (l *Link) Release() {
-	if !l.held {
+	if !l.held || l.from.world.inert() {
 		return
 	}
 	w := l.from.world
@@ -124,6 +127,9 @@ func (l *Link) Release() {
 // Reset breaks the connections between the two hosts: both ends get
 // syscall.ECONNRESET.
 func (l *Link) Reset() {
+	if l.from.world.inert() {
+		return
+	}
 	l.from.world.log(struck, l.from, l.to, "reset", 0)
 	for _, h := range [2]*Host{l.from, l.to} {
 		p := h.process
@@ -142,6 +148,9 @@ func (l *Link) Reset() {
 // If b is empty, it cuts a off from all other hosts. Hosts in a, and those in b, still
 // reach each other.
 func (w *World) Partition(a, b []*Host) {
+	if w.inert() {
+		return
+	}
 	for _, from := range a {
 		others := b
 		if len(b) == 0 {
@@ -169,6 +178,9 @@ func contains(hosts []*Host, h *Host) bool {
 
 // Cut cuts the way from one host to another, and not the way back.
 func (w *World) Cut(from, to *Host) {
+	if w.inert() {
+		return
+	}
 	w.log(struck, from, to, "cut", 0)
 	w.linkTo(from, to).cut = true
 }
@@ -176,6 +188,9 @@ func (w *World) Cut(from, to *Host) {
 // Heal ends all partitions and cuts. What was lost stays lost; TCP sends its part again
 // when the next of its attempts is due, which after a long time may take minutes.
 func (w *World) Heal() {
+	if w.inert() {
+		return
+	}
 	w.log(struck, nil, nil, "heal", 0)
 	for _, l := range w.links {
 		l.cut = false

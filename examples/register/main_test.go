@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/examples/internal/program"
+	"github.com/rondo-go/rondo/sim"
+)
+
+func TestMain(m *testing.M) { program.Main(m, main) }
+
+// operation is what a client asked of the register: to write a value, or to read.
+type operation struct {
+	write string // "": a read
+}
+
+// story runs five replicas and three clients on hosts of their own until the faults have
+// ended, and then demands that the register works.
+func story(t testing.TB) func(ctx context.Context, w *sim.World) {
+	return func(ctx context.Context, w *sim.World) {
+		var history sim.History[operation, string]
+		var addresses []string
+		for i := range 5 {
+			name := fmt.Sprint("replica", i)
+			addresses = append(addresses, name+":7000")
+			w.Host(name, func(ctx context.Context) error {
+				for {
+					if err := serve(ctx, ":7000", "/data"); err == nil || rondo.Check(ctx) != nil {
+						return err
+					}
+					// Its disk fails: something starts it again.
+					if err := rondo.Sleep(ctx, time.Second); err != nil {
+						return err
+					}
+				}
+			})
+		}
+		done := 0
+		for i := range 3 {
+			w.Host(fmt.Sprint("client", i), func(ctx context.Context) error {
+				life, err := countLife(ctx)
+				if err != nil {
+					return rondo.Sleep(ctx, time.Hour) // its disk fails
+				}
+				c := &client{name: fmt.Sprintf("client%d-%d", i, life), replicas: addresses, patience: 2 * time.Second}
+				for n := 0; n < 6; n++ {
+					value := fmt.Sprint(c.name, ".", n)
+					if sim.Choose(ctx, 2) == 0 {
+						o := history.Begin(ctx, operation{write: value})
+						if err := c.write(ctx, value); err != nil {
+							o.Unknown() // it may be written later
+						} else {
+							o.End("")
+						}
+					} else {
+						o := history.Begin(ctx, operation{})
+						if got, err := c.read(ctx); err != nil {
+							o.Discard() // a read changes nothing
+						} else {
+							o.End(got)
+						}
+					}
+					if err := rondo.Sleep(ctx, time.Duration(sim.Choose(ctx, 10)*sim.Choose(ctx, 10))*10*time.Millisecond); err != nil {
+						return err
+					}
+				}
+				done++
+				return nil
+			})
+		}
+		if err := w.Eventually(ctx, time.Minute, func() bool { return done == 3 }); err != nil {
+			t.Log("not all clients have ended") // they may be down for long
+		}
+		w.Calm()
+		c := &client{name: "test", replicas: addresses, patience: time.Minute}
+		o := history.Begin(ctx, operation{})
+		value, err := c.read(ctx)
+		if err != nil {
+			t.Errorf("the register does not work again: %v", err)
+			return
+		}
+		o.End(value)
+		checkHistory(t, &history)
+	}
+}
+
+// countLife returns which life of a client this is, from its disk.
+func countLife(ctx context.Context) (int, error) {
+	text, err := loadFile(sim.Disk(ctx), "/life")
+	if err != nil {
+		return 0, err
+	}
+	life, _ := strconv.Atoi(text) // "" is 0
+	return life + 1, storeFile(sim.Disk(ctx), "/", "life", fmt.Sprint(life+1))
+}
+
+// faults are what the hosts suffer.
+var faults = sim.Faults{Partition: 1, Crash: 0.5, PowerFail: 0.5, Pause: 1, ClockSkew: 0.5, Disk: 0.1}
+
+// TestRegister has every read return what was written last, in seeds with and without
+// faults.
+func TestRegister(t *testing.T) {
+	c := sim.Config{Seeds: 100, SeedsShort: 20, Faults: faults}
+	c.Cluster(t, story(t))
+}
