@@ -115,9 +115,18 @@ func Choose(ctx context.Context, n int) int {
 	if n == 1 {
 		return 0
 	}
-	who, _ := kernel.TaskOf(ctx)
-	a.choices.who = who.ID
-	v := a.choices.at(forChoose, who.ID).pick(n)
-	a.trace.add(event{now: a.clock(), who: who.ID, kind: drew, n: int32(v)})
+	who := taskNumber(ctx)
+	a.choices.who = who
+	v := a.choices.at(forChoose, who).pick(n)
+	a.trace.add(event{now: a.clock(), who: who, kind: drew, n: int32(v)})
 	return v
+}
+
+// taskNumber returns a number of the task of ctx that no other task of the run has.
+func taskNumber(ctx context.Context) uint64 {
+	who, _ := kernel.TaskOf(ctx)
+	if h := HostOf(ctx); h != nil {
+		return h.number<<32 | who.ID
+	}
+	return who.ID
 }

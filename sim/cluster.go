@@ -89,6 +89,14 @@ func newCluster(a *attempt, c Config) *World {
 		a.choices.rough = false
 	}
 	w.faults.begin(w)
+	if a.choices.account != nil {
+		a.choices.account.hosts = func(number uint64) string {
+			if number > 0 && number <= uint64(len(w.hosts)) {
+				return w.hosts[number-1].name
+			}
+			return fmt.Sprintf("host %d", number)
+		}
+	}
 	return w
 }
 

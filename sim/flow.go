@@ -76,6 +76,7 @@ func (f *flow) send(p []byte) {
 func (f *flow) push(size int, kind message) {
 	w := f.from.process.world
 	f.link.from.world.log(sent, f.link.from, f.link.to, kind.String(), size)
+	w.run.trace.explain(f.bytes[max(0, len(f.bytes)-size):])
 	at := w.base.now + int64(f.link.delay(size+60))
 	if f.link.lost() {
 		at += int64(resendFirst)

@@ -7,8 +7,6 @@ import (
 	"context"
 	"iter"
 	"math"
-
-	"github.com/rondo-go/rondo/internal/kernel"
 )
 
 // Pending is the Returned of an operation that has not ended, or of which nobody knows
@@ -31,7 +29,7 @@ type History[In, Out any] struct {
 type Op[In, Out any] struct {
 	In       In
 	Out      Out    // meaningless while Returned is Pending
-	Client   uint64 // the number of the task that called it
+	Client   uint64 // the task that called it: a number that no other task of the run has
 	Called   int64
 	Returned int64 // Pending if there is no answer
 
@@ -44,8 +42,7 @@ type Op[In, Out any] struct {
 // panics if ctx does not come from a simulation.
 func (h *History[In, Out]) Begin(ctx context.Context, in In) *Op[In, Out] {
 	a := mustAttempt(ctx, "History.Begin")
-	who, _ := kernel.TaskOf(ctx)
-	o := &Op[In, Out]{In: in, Client: who.ID, Called: a.stamp(), Returned: Pending, run: a}
+	o := &Op[In, Out]{In: in, Client: taskNumber(ctx), Called: a.stamp(), Returned: Pending, run: a}
 	h.ops = append(h.ops, o)
 	return o
 }

@@ -144,7 +144,7 @@ func (o *order) delayed(id uint64) bool {
 // over records a delay that is over.
 func (o *order) over(d *delayed) {
 	if d.passed > 0 {
-		o.choices.who = d.id
+		o.choices.who = o.number<<32 | d.id
 		o.choices.note(d.step, uint64(d.passed))
 		d.passed = 0
 	}
@@ -183,7 +183,7 @@ func (o *order) delay(id uint64, strict bool) *delayed {
 	case stall > 0:
 		d.step.purpose, d.stalls = forStall, true
 		l.until = o.choices.now() + int64(min(stall, math.MaxInt64/4))
-		o.choices.who = id
+		o.choices.who = o.number<<32 | id
 		o.choices.note(d.step, stall)
 		return d
 	case strict:

@@ -29,6 +29,7 @@ func mix(x uint64) uint64 {
 type order struct {
 	choices     *choices
 	host        uint64
+	number      uint64 // what the account puts before the numbers of tasks
 	pick        strategy
 	late        delays
 	*priorities                   // those of late.strict
@@ -45,9 +46,10 @@ type steps struct {
 	children uint64
 }
 
-// newOrder returns the order of the host with this number.
+// newOrder returns the order of a host: its number, and in the lowest byte which of its
+// lives it is. 0 is the loop of Test.
 func newOrder(c *choices, host uint64) *order {
-	o := &order{choices: c, host: host, pick: oldest}
+	o := &order{choices: c, host: host, number: host >> 8, pick: oldest}
 	if c.drawn() {
 		o.pick = seeded(c.seed, host)
 		if o.late.lateness = c.late(); !o.late.none() {
@@ -112,9 +114,9 @@ func (o *order) choose(n int, who func(i int) uint64) int {
 	if i > 0 && o.tasks != nil {
 		k, v := o.record(who(i), i)
 		if c.account != nil {
-			c.who = who(i)
+			c.who = o.number<<32 | who(i)
 			for j := range i {
-				c.before = append(c.before, who(j))
+				c.before = append(c.before, o.number<<32|who(j))
 			}
 		}
 		c.note(k, v)

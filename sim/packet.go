@@ -147,6 +147,7 @@ func (one packet) send() {
 	l := one.link
 	w := l.from.world
 	w.log(sent, l.from, l.to, "packet", len(one.bytes))
+	w.run.trace.explain(one.bytes)
 	if l.lost() {
 		w.log(struck, l.from, l.to, "lost", len(one.bytes))
 		return

@@ -65,3 +65,21 @@ func Always(ctx context.Context, cond bool, name string) {
 	}
 	panic("sim: " + a.violated)
 }
+
+// Invariant has check called after each step of a host and each event of the network and
+// the disks: what it looks at must hold all the time. An error ends the run. check must not
+// wait.
+func (w *World) Invariant(name string, check func() error) {
+	before := w.settled
+	w.settled = func() error {
+		if before != nil {
+			if err := before(); err != nil {
+				return err
+			}
+		}
+		if err := check(); err != nil {
+			return fmt.Errorf("invariant %q: %w", name, err)
+		}
+		return nil
+	}
+}

@@ -95,7 +95,7 @@ func (p *process) live(yield func(struct{}) bool) {
 	runner := rondo.Runner{
 		Name:    p.host.name,
 		Threads: 1,
-		Tracer:  p.tracer(),
+		Tracer:  p.world.run.tracer(p.order, p.host.number),
 		OnError: func(i rondo.TaskInfo, err error) {
 			unobserved = append(unobserved, fmt.Errorf("%s failed and nobody waited for it: %w", i.Name, err))
 		},
@@ -310,45 +310,6 @@ func (p *process) attempt() *attempt { return p.world.run }
 func (p *process) Alone() bool { return p.killed != nil }
 
 func (p *process) Close() error { return nil }
-
-// tracer records what the tasks of the process do.
-func (p *process) tracer() *rondo.Tracer {
-	t := p.world.run.trace
-	if t == nil && p.order.tasks == nil {
-		return nil
-	}
-	add := func(k kind, task *rondo.Task, what string, n int32) {
-		t.add(event{now: p.world.base.now, who: p.host.number<<32 | task.ID(), what: what, n: n, kind: k})
-	}
-	return &rondo.Tracer{
-		Started: func(task *rondo.Task, _ time.Time) {
-			add(started, task, "", 0)
-			if p.order.tasks != nil {
-				p.order.started(task.ID(), task.Info().Parent)
-			}
-		},
-		Stepped: func(task *rondo.Task, _ time.Time) {
-			add(stepped, task, "", 0)
-			if p.order.tasks != nil {
-				p.order.stepped(task.ID())
-			}
-		},
-		Parked: func(task *rondo.Task, why rondo.Reason, _ time.Time) {
-			add(parked, task, why.What, 0)
-			if t != nil && (why.What == "offload" || why.What == "channel") {
-				t.outside++
-			}
-		},
-		Woken: func(task, _ *rondo.Task, _ time.Time) { add(woken, task, "", 0) },
-		Ended: func(task *rondo.Task, err error, _ time.Time) {
-			n := int32(0)
-			if err != nil {
-				n = 1
-			}
-			add(ended, task, "", n)
-		},
-	}
-}
 
 // describe says what the tasks of the process wait for.
 func (p *process) describe() string {

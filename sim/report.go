@@ -88,13 +88,17 @@ func (a *account) host(number uint64) string {
 
 // name returns the name of a task.
 func (a *account) name(id uint64) string {
-	if id == 0 {
-		return "a callback"
+	of := ""
+	if a.hosts != nil && id>>32 != 0 {
+		of = " of " + a.host(id>>32)
 	}
-	if t := a.tasks[id]; t != nil {
-		return t.Name()
+	switch t := a.tasks[id]; {
+	case id&(1<<32-1) == 0:
+		return "a callback" + of
+	case t != nil:
+		return t.Name() + of
 	}
-	return fmt.Sprintf("task-%d", id)
+	return fmt.Sprintf("task-%d", id&(1<<32-1)) + of
 }
 
 // shrunk shrinks the failure of a seed, and returns the lines that a report has about

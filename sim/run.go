@@ -60,7 +60,7 @@ func (w *world) execute(body func(ctx context.Context)) outcome {
 		Name: w.run.label,
 		// Offloaded functions run one after the other, in the order of the calls.
 		Threads: 1,
-		Tracer:  w.tracer(),
+		Tracer:  w.run.tracer(w.order, 0),
 		OnError: func(i rondo.TaskInfo, err error) {
 			unobserved = append(unobserved, fmt.Errorf("%s failed and nobody waited for it: %w", i.Name, err))
 		},

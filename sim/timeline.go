@@ -166,7 +166,7 @@ func (d *drawing) choice(i int, n note) {
 
 // event draws one event of the trace.
 func (d *drawing) event(e event) {
-	r := row{now: e.now, From: -1, Detail: stackText(e.stack)}
+	r := row{now: e.now, From: -1, Detail: e.data + stackText(e.stack)}
 	who := e.who
 	by := ""
 	if d.hosts && e.who&0xffffffff != 0 && e.kind <= drew {

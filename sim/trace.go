@@ -41,12 +41,14 @@ type event struct {
 	// What is not compared.
 	task  *rondo.Task // for its name; nil: it is not known
 	by    uint64      // the task that ended a wait, or 0
+	data  string      // the bytes of a message, if a picture is to be drawn
 	stack *[]uintptr  // of a task that waits, if a picture is to be drawn
 }
 
 // same reports whether the same happened.
 func (e event) same(f event) bool {
-	e.task, f.task, e.by, f.by, e.stack, f.stack = nil, nil, 0, 0, nil, nil
+	e.task, f.task, e.by, f.by = nil, nil, 0, 0
+	e.data, f.data, e.stack, f.stack = "", "", nil, nil
 	return e == f
 }
 
@@ -137,59 +139,74 @@ func (t *trace) difference() string {
 	return ""
 }
 
-// tracer records what the tasks of w's loop do. Names are not recorded, because a
-// program may number them through all runs.
-func (w *world) tracer() *rondo.Tracer {
-	t, o := w.run.trace, w.order
+// explain adds what a click on the last event in a picture shows.
+func (t *trace) explain(data []byte) {
+	const most = 200
+	if t == nil || !t.draws || len(t.events) == 0 {
+		return
+	}
+	text := fmt.Sprintf("%q", data[:min(len(data), most)])
+	if len(data) > most {
+		text += fmt.Sprintf(" and %d more bytes", len(data)-most)
+	}
+	t.events[len(t.events)-1].data = text
+}
+
+// tracer records what the tasks of a loop do, which has the order o. host is 0 for the
+// loop of Test. Names are not compared, because a program may number its tasks through
+// all runs.
+func (a *attempt) tracer(o *order, host uint64) *rondo.Tracer {
+	t := a.trace
 	if t == nil && o.tasks == nil {
 		return nil
 	}
-	add := func(k kind, task *rondo.Task, what string, n int32) {
-		t.add(event{now: w.now, who: task.ID(), what: what, n: n, kind: k, task: task})
+	number := func(task *rondo.Task) uint64 {
+		if task == nil {
+			return 0
+		}
+		return host<<32 | task.ID()
+	}
+	add := func(e event, k kind, task *rondo.Task) {
+		e.now, e.who, e.task, e.kind = a.clock(), number(task), task, k
+		t.add(e)
 	}
 	return &rondo.Tracer{
 		Started: func(task *rondo.Task, _ time.Time) {
 			if o.tasks != nil {
 				o.started(task.ID(), task.Info().Parent)
 			}
-			if a := w.run.choices.account; a != nil {
-				a.tasks[task.ID()] = task
+			if account := a.choices.account; account != nil {
+				account.tasks[number(task)] = task
 			}
-			add(started, task, "", 0)
+			add(event{}, started, task)
 		},
 		Stepped: func(task *rondo.Task, _ time.Time) {
 			if o.tasks != nil {
 				o.stepped(task.ID())
 			}
-			add(stepped, task, "", 0)
+			add(event{}, stepped, task)
 		},
 		Parked: func(task *rondo.Task, why rondo.Reason, _ time.Time) {
-			e := event{now: w.now, who: task.ID(), what: why.What, kind: parked, task: task}
+			e := event{what: why.What}
 			if t != nil && t.draws {
 				e.stack = callers()
 			}
-			t.add(e)
-			if t != nil && w.bubble == nil && (why.What == "offload" || why.What == "channel") {
+			add(e, parked, task)
+			if t != nil && a.bubbles == nil && (why.What == "offload" || why.What == "channel") {
 				// Nothing more is recorded from the second one on. The first may be
 				// outstanding although its task waits no longer, and the order in
 				// which the two come back is chance.
 				t.outside++
 			}
 		},
-		Woken: func(task, by *rondo.Task, _ time.Time) {
-			e := event{now: w.now, who: task.ID(), kind: woken, task: task}
-			if by != nil {
-				e.by = by.ID()
-			}
-			t.add(e)
-		},
+		Woken: func(task, by *rondo.Task, _ time.Time) { add(event{by: number(by)}, woken, task) },
 		Ended: func(task *rondo.Task, err error, _ time.Time) {
-			n := int32(0)
+			e := event{}
 			if err != nil {
-				n = 1
+				e.n = 1
 			}
-			add(ended, task, "", n)
+			add(e, ended, task)
 		},
-		Called: func(_, _ time.Time) { t.add(event{now: w.now, kind: called}) },
+		Called: func(_, _ time.Time) { t.add(event{now: a.clock(), who: host << 32, kind: called}) },
 	}
 }
