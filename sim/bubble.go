@@ -31,7 +31,7 @@ type bubble struct{ began time.Time }
 // enter is called on the goroutine of Run, in the bubble, before the loop begins.
 func (w *world) enter() {
 	w.wakeup = make(chan struct{}, 1) // one of the bubble
-	time.Sleep(w.start.Sub(time.Now()))
+	time.Sleep(time.Until(w.start))
 	w.bubble = &bubble{began: time.Now()}
 }
 

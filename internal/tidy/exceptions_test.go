@@ -21,7 +21,7 @@ var exceptions = []exception{
 	{"determinism", "sim/candidate.go", "", "time.Now",
 		"the search for a shorter list of choices has a limit of real time; each of its runs is simulated"},
 	{"determinism", "sim/bubble.go", "enter", "time.Sleep", "it brings the clock of a bubble to the loop's"},
-	{"determinism", "sim/bubble.go", "enter", "time.Now", "it is the clock of a bubble, which is simulated"},
+	{"determinism", "sim/bubble.go", "enter", "time.Until", "the same"},
 	{"determinism", "sim/bubble.go", "pollBubble", "time.NewTimer", "the same"},
 	{"determinism", "sim/bubble.go", "pollBubble", "time.Since", "the same"},
 	{"determinism", "sim/series.go", "series", "time.Now",
