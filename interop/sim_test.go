@@ -90,13 +90,13 @@ func clients(ctx context.Context, stale bool) *sim.History[request, int] {
 }
 
 func TestPorcupine(t *testing.T) {
-	sim.Config{Seeds: 200}.Test(t, func(ctx context.Context) {
+	sim.Config{Seeds: 200, SeedsShort: 200}.Test(t, func(ctx context.Context) {
 		if !linearizable(clients(ctx, false)) {
 			t.Error("a register with one copy is not linearizable")
 		}
 	})
 	found := 0
-	sim.Config{Seeds: 200}.Test(t, func(ctx context.Context) {
+	sim.Config{Seeds: 200, SeedsShort: 200}.Test(t, func(ctx context.Context) {
 		if !linearizable(clients(ctx, true)) {
 			found++
 		}

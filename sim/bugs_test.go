@@ -322,3 +322,39 @@ func TestBugs(t *testing.T) {
 		})
 	}
 }
+
+// TestBugsShrink: of what a seed chose until it found a bug, a few choices are left.
+func TestBugsShrink(t *testing.T) {
+	for _, b := range bugs {
+		t.Run(b.name, func(t *testing.T) {
+			body := func(ctx context.Context) { b.body(ctx, false) }
+			seed := uint64(1)
+			for ; !fails(t, seed, body); seed++ {
+			}
+			s := &series{Config: Config{}.withDefaults("Test"), t: t, before: t.Failed()}
+			run := func(list []choice) (made []choice, failed bool) {
+				c := s.choices(seed)
+				c.records = true
+				if list != nil {
+					c.repeat(list)
+				}
+				a := s.newAttempt(c)
+				failed = s.verdict(a, newWorld(a).execute(body)) != ""
+				return c.made, failed
+			}
+			made, _ := run(nil)
+			search := &shrinker{best: made, until: time.Now().Add(time.Hour)}
+			from := len(search.best)
+			for list := range search.lists() {
+				search.made, search.failed = run(list)
+			}
+			t.Logf("seed %d: %d choices, %d are left after %d runs: %s", seed, from, len(search.best), search.runs, formatChoices(search.best))
+			if len(search.best) > 6 || search.runs > shrinkRuns {
+				t.Error("too many")
+			}
+			if _, failed := run(search.best); !failed {
+				t.Error("what is left does not fail")
+			}
+		})
+	}
+}

@@ -130,7 +130,7 @@ func TestDisk(t *testing.T) {
 // synced is there, and what was not is partly there.
 func TestDiskPowerFail(t *testing.T) {
 	outcomes := map[string]int{}
-	config := sim.Config{Seeds: 200}
+	config := sim.Config{Seeds: 200, SeedsShort: 200}
 	config.Cluster(t, func(ctx context.Context, w *sim.World) {
 		synced, tried, loose, failed := 0, 0, "", false
 		h := w.Host("a", func(ctx context.Context) error {

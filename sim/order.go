@@ -57,7 +57,9 @@ func newOrder(c *choices, host uint64) *order {
 			o.priorities = newPriorities(o.late.rand, 2)
 		}
 	}
-	o.late.tasks = make(map[uint64]*delayed)
+	if !o.late.none() || c.given != nil {
+		o.late.tasks = make(map[uint64]*delayed)
+	}
 	if c.records || c.given != nil {
 		o.tasks = make(map[uint64]*steps)
 	}

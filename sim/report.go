@@ -61,7 +61,44 @@ func (a *account) describe(n note) string {
 	case forChoose:
 		return fmt.Sprintf("Choose returned %d to %s", n.choice.value, a.name(n.who))
 	}
-	return fmt.Sprintf("%s: %s", purposes[n.choice.purpose.rank()].words, formatChoices([]choice{n.choice}))
+	return a.describeHost(n)
+}
+
+// struckBy are the kinds of faults, as forFault's values name them in their lowest byte.
+var struckBy = []string{"a partition", "a crash", "a power failure", "a pause", "a clock that is wrong", "a disk that fails"}
+
+// describeHost is describe for what the network, the disks and the faults of a cluster do.
+func (a *account) describeHost(n note) string {
+	c := n.choice
+	link := fmt.Sprintf("from %s to %s", a.host(c.place>>16), a.host(c.place&0xffff))
+	switch c.purpose {
+	case forLatency:
+		return fmt.Sprintf("a message %s took %v longer", link, time.Duration(c.value))
+	case forPacket:
+		return "a packet " + link + " was lost, delayed or duplicated"
+	case forStream:
+		return fmt.Sprintf("a read or write of %s was short", a.host(c.place>>16))
+	case forDisk:
+		return "the disk of " + a.host(c.place) + " failed or lost what was not synced"
+	case forFault:
+		if kind := c.value&0xff - 1; kind < uint64(len(struckBy)) {
+			return "a fault struck: " + struckBy[kind]
+		}
+	}
+	return fmt.Sprintf("%s: %s", purposes[c.purpose.rank()].words, formatChoices([]choice{c}))
+}
+
+// where returns who a choice is about, as in an event: the task, or in a cluster the host.
+func (a *account) where(n note) uint64 {
+	switch c := n.choice; {
+	case n.who != 0 || a.hosts == nil:
+		return n.who
+	case c.purpose == forLatency || c.purpose == forPacket || c.purpose == forStream:
+		return c.place >> 16 << 32
+	case c.purpose == forDisk:
+		return c.place << 32
+	}
+	return 1 << 32 // the host "test"
 }
 
 // list names what was ready for longer.

@@ -158,7 +158,7 @@ func (d *drawing) add(who uint64, r row) int {
 
 // choice draws one of the choices that matter.
 func (d *drawing) choice(i int, n note) {
-	d.add(n.who, row{
+	d.add(d.account.where(n), row{
 		At: n.at.String(), Kind: "choice", From: -1, Choice: i + 1,
 		Text: fmt.Sprintf("%d. %s", i+1, d.account.describe(n)),
 	})

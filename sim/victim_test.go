@@ -42,6 +42,7 @@ func TestVictim(t *testing.T) {
 			}
 		})
 	})
+	t.Run("account", checkAccount)
 	bubbles := sim.Config{Goroutines: true}
 	t.Run("left", func(t *testing.T) {
 		bubbles.Test(t, func(ctx context.Context) { go func() { <-make(chan int) }() })
