@@ -49,6 +49,11 @@ func (a *account) words() (words []string) {
 }
 
 func (a *account) describe(n note) string {
+	if a.hosts != nil {
+		if words := n.choice.words(a.host); words != "" {
+			return words
+		}
+	}
 	switch n.choice.purpose {
 	case forOrder, forCallback:
 		return fmt.Sprintf("%s ran before %s", a.name(n.who), a.list(n.before))
