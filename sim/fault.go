@@ -309,30 +309,5 @@ func (w *World) Eventually(ctx context.Context, d time.Duration, cond func() boo
 	}
 }
 
-// words says what a choice of the cluster did; host returns the name of a host.
-func (c choice) words(host func(number uint64) string) string {
-	link := func() string { return "from " + host(c.place>>16) + " to " + host(c.place&0xffff) }
-	switch c.purpose {
-	case forFault:
-		kinds := [faults]string{"hosts are cut off", "a host crashes", "a host loses power", "a host stands still", "a clock is set", "a disk fails"}
-		if kind := fault(c.value&0xff - 1); kind < faults {
-			return kinds[kind]
-		}
-	case forDisk:
-		return "the disk of " + host(c.place) + " loses a part of what was not synced"
-	case forPacket:
-		return "a message " + link() + " is lost, doubled or overtaken"
-	case forLatency:
-		return fmt.Sprintf("a message %s takes %v longer", link(), time.Duration(c.value))
-	case forStream:
-		return fmt.Sprintf("a read or a write on %s moves %d bytes less than it could", host(c.place>>16), c.value)
-	case forOrder:
-		if c.place == hostOrder {
-			return "another host runs first"
-		}
-	}
-	return ""
-}
-
 // hostOrder is the place of the choices which host runs next.
 const hostOrder = 1 << 48
