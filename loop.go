@@ -123,8 +123,10 @@ func (l *Loop) pick(mayTurn bool) *Task {
 // ask is steps 1 and 2 of a turn.
 func (l *Loop) ask() {
 	l.hurry()
-	until := int64(-1)
-	if l.queue.Len() == 0 && !l.inbox.Pending() {
+	until := driver.Posted
+	if l.queue.Len() > 0 {
+		until = driver.Busy
+	} else if !l.inbox.Pending() {
 		until = l.timers.Next()
 		switch {
 		case l.virtual && l.helpers > 0 && !driver.Settles(l.driver):

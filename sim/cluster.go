@@ -80,7 +80,7 @@ func newCluster(a *attempt, c Config) *World {
 	w := &World{
 		run: a, base: newWorld(a), config: c, limit: never,
 		byAddr: make(map[netip.Addr]*Host), byName: make(map[string]*Host), byEnds: make(map[[2]*Host]*Link),
-		turns: a.choices.at(forOrder, 1<<48),
+		turns: a.choices.at(forOrder, hostOrder),
 	}
 	if c.Limit > 0 {
 		w.limit = origin + int64(c.Limit)

@@ -308,3 +308,6 @@ func (w *World) Eventually(ctx context.Context, d time.Duration, cond func() boo
 		}
 	}
 }
+
+// hostOrder is the place of the choices which host runs next.
+const hostOrder = 1 << 48

@@ -194,7 +194,11 @@ func (p *process) Poll(until int64) error {
 	}
 	w := p.world
 	switch delivered := p.deliver(); {
-	case until != driver.Outside && p.woken.Swap(false) || delivered && until >= 0 && until > p.Now():
+	case delivered && (until == driver.Posted || until > p.Now()):
+		return nil
+	case until == driver.Posted:
+		p.sleep(until)
+	case until != driver.Outside && p.woken.Swap(false):
 		return nil
 	case until <= p.Now():
 		if len(w.ready) == 0 && w.wakes.Load() == 0 && p.host.pausedUntil <= w.base.now {
@@ -219,8 +223,10 @@ func (p *process) sleep(until int64) {
 	p.polling = true
 	switch until {
 	case driver.Forever:
-	case driver.Outside:
-		if p.woken.Load() {
+	case driver.Outside, driver.Posted:
+		// What goroutines hand in is taken when nothing else can run: the moment at
+		// which they do that is no part of what a seed repeats.
+		if until == driver.Posted || p.woken.Load() {
 			w.wake(p)
 		}
 		w.outside++

@@ -51,6 +51,9 @@ func (a *account) words() (words []string) {
 func (a *account) describe(n note) string {
 	switch n.choice.purpose {
 	case forOrder, forCallback:
+		if n.choice.place == hostOrder {
+			return "another host ran first"
+		}
 		return fmt.Sprintf("%s ran before %s", a.name(n.who), a.list(n.before))
 	case forHold:
 		return fmt.Sprintf("%s was ready but did not run for %d turns", a.name(n.who), n.choice.value)

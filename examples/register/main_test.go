@@ -48,9 +48,9 @@ func story(t testing.TB) func(ctx context.Context, w *sim.World) {
 					return rondo.Sleep(ctx, time.Hour) // its disk fails
 				}
 				c := &client{name: fmt.Sprintf("client%d-%d", i, life), replicas: addresses, patience: 2 * time.Second}
-				for n := 0; n < 6; n++ {
+				for n := 0; n < 10 && history.Len() < 60; n++ {
 					value := fmt.Sprint(c.name, ".", n)
-					if sim.Choose(ctx, 2) == 0 {
+					if sim.Choose(ctx, 3) == 0 {
 						o := history.Begin(ctx, operation{write: value})
 						if err := c.write(ctx, value); err != nil {
 							o.Unknown() // it may be written later
@@ -65,7 +65,7 @@ func story(t testing.TB) func(ctx context.Context, w *sim.World) {
 							o.End(got)
 						}
 					}
-					if err := rondo.Sleep(ctx, time.Duration(sim.Choose(ctx, 10)*sim.Choose(ctx, 10))*10*time.Millisecond); err != nil {
+					if err := rondo.Sleep(ctx, time.Duration(sim.Choose(ctx, 10)*sim.Choose(ctx, 10))*5*time.Millisecond); err != nil {
 						return err
 					}
 				}
@@ -100,7 +100,7 @@ func countLife(ctx context.Context) (int, error) {
 }
 
 // faults are what the hosts suffer.
-var faults = sim.Faults{Partition: 1, Crash: 0.5, PowerFail: 0.5, Pause: 1, ClockSkew: 0.5, Disk: 0.1}
+var faults = sim.Faults{Partition: 1, Crash: 0.3, PowerFail: 2, Pause: 1, ClockSkew: 0.5, Disk: 0.1}
 
 // TestRegister has every read return what was written last, in seeds with and without
 // faults.

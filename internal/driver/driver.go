@@ -21,6 +21,13 @@ const Forever int64 = math.MaxInt64
 // will call Wake. Until then simulated time must not pass.
 const Outside int64 = math.MaxInt64 - 1
 
+// Busy and Posted are instants that have passed. With Posted, the loop has nothing to do
+// but what was handed in by goroutines or by other loops.
+const (
+	Busy   int64 = -1
+	Posted int64 = -2
+)
+
 // A Driver is what a loop knows of the world. Instants are nanoseconds on the
 // driver's own clock, which starts anywhere and never goes back.
 type Driver interface {
