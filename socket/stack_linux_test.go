@@ -16,35 +16,40 @@ import (
 
 // TestStackOfReader holds a limit: a task that waits in Read has a stack of
 // 2 KiB, the smallest that a goroutine has, also if its handler keeps 64 bytes
-// of variables. A stack that is too small by one byte is 4 KiB, so a server
-// with many idle connections needs twice the memory. A failure means that
-// functions between the handler and the switch have larger frames than before,
+// of variables, and if it writes before it waits. A stack that is too small by one
+// byte is 4 KiB, so a server with many idle connections needs twice the memory. A
+// failure means that functions between the handler and the switch have larger frames than before,
 // or that there are more of them.
 //
 // The measurement runs in a process of its own, without garbage collection and
 // without the runtime's choice of a larger first stack, so nothing else moves
 // the figure.
 func TestStackOfReader(t *testing.T) {
-	if os.Getenv(childVar) != "" {
-		readers(t, 400)
+	handlers := map[string]func(c net.Conn, p []byte){"reads": readAll, "echoes": echoAll}
+	if name := os.Getenv(childVar); name != "" {
+		readers(t, 400, handlers[name])
 		return
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestStackOfReader$")
-	cmd.Env = append(os.Environ(), childVar+"=1", "GOGC=off", "GODEBUG=adaptivestackstart=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	for name := range handlers {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestStackOfReader$")
+			cmd.Env = append(os.Environ(), childVar+"="+name, "GOGC=off", "GODEBUG=adaptivestackstart=0")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
 	}
 }
 
 // readers measures the stacks of n handlers that wait in their second Read.
-func readers(t *testing.T, n int) {
+func readers(t *testing.T, n int, handle func(c net.Conn, p []byte)) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
 		}
 		s := &socket.Server{Handler: func(_ context.Context, c net.Conn) error {
-			readAll(c, make([]byte, 64))
+			handle(c, make([]byte, 64))
 			return nil
 		}}
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -88,6 +93,23 @@ func readAll(c net.Conn, p []byte) {
 			return
 		}
 		sizes[n%len(sizes)]++
+	}
+}
+
+// echoAll sends back what it reads until an error, and has 64 bytes of variables.
+//
+//go:noinline
+func echoAll(c net.Conn, p []byte) {
+	var sizes [64]byte
+	for {
+		n, err := c.Read(p)
+		if err != nil {
+			return
+		}
+		sizes[n%len(sizes)]++
+		if _, err := c.Write(p[:n]); err != nil {
+			return
+		}
 	}
 }
 

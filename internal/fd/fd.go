@@ -227,21 +227,21 @@ func (f *FD) readForeign(p []byte) (n int, err error) {
 // right.
 func (f *FD) Write(p []byte) (int, error) {
 	t := f.Task("Write")
+	if t == nil {
+		return f.writeForeign(p)
+	}
 	if err := f.write.Take(t); err != nil {
 		return 0, err
 	}
-	defer f.write.Release()
-	if t == nil {
-		n := 0
-		err := f.Foreign(driver.Writable, func(std Std) error {
-			m, err := std.Write(p[n:])
-			n += m
-			return err
-		})
-		return n, err
-	}
+	defer f.releaseWrite()
 	return f.writeTask(t, p)
 }
+
+// releaseWrite is not inlined, because its variables would be on the deepest stack of
+// a task that answers (TestStackOfReader in package socket).
+//
+//go:noinline
+func (f *FD) releaseWrite() { f.write.Release() }
 
 // Foreign runs op on Std, for a goroutine that is no task of the loop. It runs
 // op again if op failed only because a task interrupted it.

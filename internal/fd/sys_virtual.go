@@ -72,6 +72,18 @@ func (f *FD) closeVirtual() {
 	}
 }
 
+// receiveVirtual and sendVirtual are functions of their own, because a Peer would be on
+// the stack of every task that reads or writes.
+//
+//go:noinline
+func (f *FD) receiveVirtual(p []byte) (int, syscall.Errno) {
+	n, _, errno := f.Virtual().Receive(p)
+	return n, errno
+}
+
+//go:noinline
+func (f *FD) sendVirtual(p []byte) (int, syscall.Errno) { return f.Virtual().Send(p, Peer{}) }
+
 // AcceptVirtual is Accept for a socket of the driver.
 func (f *FD) AcceptVirtual(t kernel.Task) (v driver.Socket, peer Peer, err error) {
 	s := &f.read

@@ -167,9 +167,8 @@ func (f *FD) receive(p []byte) (int, syscall.Errno) {
 	if f.socket {
 		return receive(f.sys, p)
 	}
-	if v := f.Virtual(); v != nil {
-		n, _, errno := v.Receive(p)
-		return n, errno
+	if f.Virtual() != nil {
+		return f.receiveVirtual(p)
 	}
 	return read(f.sys, p)
 }
@@ -194,18 +193,7 @@ func (f *FD) writeNow(t kernel.Task, p []byte) (n int, err error) {
 		return 0, s.enter(t)
 	}
 	for {
-		m := 0
-		rest := p[n : n+f.chunk(len(p)-n)]
-		err := s.attempt(t, "write", func() (errno syscall.Errno) {
-			if f.socket {
-				m, errno = send(f.sys, rest)
-			} else if v := f.Virtual(); v != nil {
-				m, errno = v.Send(rest, Peer{})
-			} else {
-				m, errno = write(f.sys, rest)
-			}
-			return errno
-		})
+		m, err := s.push(t, p[n:n+f.chunk(len(p)-n)])
 		if err != nil {
 			t.Spend(0)
 			return n, syscallError("write", err)
@@ -216,6 +204,45 @@ func (f *FD) writeNow(t kernel.Task, p []byte) (n int, err error) {
 			return n, nil
 		}
 	}
+}
+
+// push is attempt for a write, written out as readNow is: a handler that answers has its
+// deepest calls here.
+func (s *side) push(t kernel.Task, p []byte) (int, error) {
+	if err := s.enter(t); err != nil {
+		return 0, err
+	}
+	for {
+		if s.ready {
+			s.reported = false
+			switch m, errno := s.fd.send(p); errno {
+			case 0:
+				return m, nil
+			case syscall.EINTR:
+				continue
+			case syscall.EAGAIN:
+				s.ready = false
+			default:
+				return 0, errno
+			}
+		}
+		if err := s.await(t, "write"); err != nil {
+			return 0, err
+		}
+		if err := s.check(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (f *FD) send(p []byte) (int, syscall.Errno) {
+	if f.socket {
+		return send(f.sys, p)
+	}
+	if f.Virtual() != nil {
+		return f.sendVirtual(p)
+	}
+	return write(f.sys, p)
 }
 
 // Each operation counts against the task's share of a turn, also a failed one: a
