@@ -15,7 +15,9 @@ func rows() []row {
 }
 
 // comparisons are the rows in which both sides run in this process.
-func comparisons() []comparison { return slices.Concat(switchingRows(), startingRows(), passingRows()) }
+func comparisons() []comparison {
+	return slices.Concat(switchingRows(), startingRows(), passingRows(), shardRows())
+}
 
 func switchingRows() []comparison {
 	const bare = "bare iter.Pull: next and yield"

@@ -73,12 +73,24 @@ func (r *reader) wait(tasks []*Task) bool {
 // cycles returns the tasks that wait for each other: one cycle for each strongly
 // connected part of the graph whose edges go from a task to the tasks that it waits
 // for.
-func cycles(l *Loop) [][]uint64 {
+func cycles(l *Loop) (out [][]uint64) {
+	for _, cycle := range circles(needs(l)) {
+		ids := make([]uint64, len(cycle))
+		for i, n := range cycle {
+			ids[i] = l.Tasks[n].ID
+		}
+		out = append(out, ids)
+	}
+	return out
+}
+
+// needs returns for each task of the loop the tasks that it waits for: the one that can
+// end its wait, or all of the group that it wants to leave. One that needs none is in no
+// cycle.
+func needs(l *Loop) map[int][]int {
 	find := l.byID()
-	// needs[i] are the tasks that i waits for: the one that can end its wait, or
-	// all of the group that it wants to leave. One that needs none is in no cycle.
 	needs := make(map[int][]int)
-	needy := func(t *Task) bool { return t.On != 0 || t.What == "group" }
+	needy := func(t *Task) bool { return t.On != 0 || t.What == "group" || t.Elsewhere != nil }
 	for i, t := range l.Tasks {
 		if !needy(t) {
 			continue
@@ -92,14 +104,20 @@ func cycles(l *Loop) [][]uint64 {
 			}
 		}
 	}
+	return needs
+}
+
+// circles returns one cycle for each strongly connected part of a graph whose edges go
+// from a node to those that it needs.
+func circles(needs map[int][]int) [][]int {
 	const (
 		fresh = iota
 		open
 		closed
 	)
 	state := make(map[int]int, len(needs))
-	at := make(map[int]int, len(needs)) // the next arrow of each task on the way
-	var out [][]uint64
+	at := make(map[int]int, len(needs)) // the next arrow of each node on the way
+	var out [][]int
 	for _, start := range slices.Sorted(maps.Keys(needs)) {
 		if state[start] != fresh {
 			continue
@@ -120,9 +138,9 @@ func cycles(l *Loop) [][]uint64 {
 				state[j] = open
 				way = append(way, j)
 			case open:
-				var cycle []uint64
+				var cycle []int
 				for k := len(way) - 1; k >= 0; k-- {
-					cycle = append(cycle, l.Tasks[way[k]].ID)
+					cycle = append(cycle, way[k])
 					if way[k] == j {
 						break
 					}

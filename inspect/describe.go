@@ -49,6 +49,7 @@ func (r *reader) describe(head record) {
 		if s.task.byte(layout.TaskState) == stateWaiting {
 			t.Since = time.Duration(r.now - int64(s.worker.uint64(layout.WorkerSince)))
 			t.What, t.Due = what[i], timers[i]
+			t.Elsewhere = taskElsewhere(what[i], labels[i])
 		}
 		t.Waiting = labels[i]
 	}

@@ -14,6 +14,9 @@ type Picture struct {
 	// Stopped says that the process was stopped, by a signal or by a debugger.
 	Stopped bool    `json:"stopped,omitempty"`
 	Loops   []*Loop `json:"loops"`
+	// Rings are tasks of several loops that wait for each other, each for the next and
+	// the last for the first.
+	Rings [][]TaskID `json:"-"`
 }
 
 // A Loop is one loop of the program.
@@ -58,17 +61,19 @@ type Loop struct {
 
 // A Task is one task of a loop.
 type Task struct {
-	ID      uint64        `json:"id"`
-	Name    string        `json:"name"`
-	Func    string        `json:"func"`              // the function that it runs
-	State   string        `json:"state"`             // new, ready, running or waiting
-	Waiting string        `json:"waiting,omitempty"` // for what, in words
-	What    string        `json:"what,omitempty"`    // for what kind of thing
-	On      uint64        `json:"on,omitempty"`      // the task that can end the wait, if it is known
-	FD      int           `json:"fd,omitempty"`      // the descriptor that it waits for
-	Due     time.Duration `json:"due,omitempty"`     // how long until its timer
-	Parent  uint64        `json:"parent,omitempty"`  // the task that started it
-	Age     time.Duration `json:"age"`
+	ID      uint64 `json:"id"`
+	Name    string `json:"name"`
+	Func    string `json:"func"`              // the function that it runs
+	State   string `json:"state"`             // new, ready, running or waiting
+	Waiting string `json:"waiting,omitempty"` // for what, in words
+	What    string `json:"what,omitempty"`    // for what kind of thing
+	On      uint64 `json:"on,omitempty"`      // the task that can end the wait, if it is known
+	FD      int    `json:"fd,omitempty"`      // the descriptor that it waits for
+	// Elsewhere is the task of another loop that can end the wait, if it is known.
+	Elsewhere *TaskID       `json:"-"`
+	Due       time.Duration `json:"due,omitempty"`    // how long until its timer
+	Parent    uint64        `json:"parent,omitempty"` // the task that started it
+	Age       time.Duration `json:"age"`
 	// Since is how long it has waited, by the loop's clock, which is read once a turn:
 	// it may be too long by the part of the turn that had passed.
 	Since     time.Duration `json:"since,omitempty"`

@@ -150,6 +150,7 @@ func (t *Target) Snapshot(o Options) (*Picture, error) {
 	t.program.Forget()
 	p := &Picture{PID: t.pid, Go: t.program.Version, Taken: time.Now(), Loops: []*Loop{}}
 	left := &budget{options: o, began: p.Taken}
+	var readers []*reader
 	for i := range t.layouts {
 		loops, ok := t.layouts[i].loops(t.program)
 		if !ok {
@@ -159,9 +160,11 @@ func (t *Target) Snapshot(o Options) (*Picture, error) {
 			r := reader{program: t.program, layout: &t.layouts[i], at: at, live: t.pid != 0, options: o, retries: t.retries, portion: t.portion, budget: left}
 			if l, ok := r.loop(); ok {
 				p.Loops = append(p.Loops, l)
+				readers = append(readers, &r)
 			}
 		}
 	}
+	p.Rings = p.ids(p.rings(readers))
 	p.Missing = t.program.Missing()
 	if p.Stopped = t.stopped(); p.Stopped {
 		for _, l := range p.Loops {

@@ -54,6 +54,7 @@ func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
 		t.tasks(roots, "", true)
 		_ = l.WriteCycles(out)
 	}
+	_ = p.WriteRings(out)
 	err := out.Flush()
 	if o.MaxLines > 0 && lines.left <= 0 && err == nil {
 		_, err = fmt.Fprintf(w, "... more than %s\n", count(o.MaxLines, "line"))

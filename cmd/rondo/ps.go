@@ -102,6 +102,7 @@ func writeLoops(out *bufio.Writer, p *inspect.Picture, write func(l *inspect.Loo
 		write(l)
 		_ = l.WriteCycles(out)
 	}
+	_ = p.WriteRings(out)
 }
 
 // writeRows writes rows in columns, some of which are numbers.

@@ -54,6 +54,9 @@ func runTree(c *console, args []string) error {
 
 // found returns the exit status for what a picture shows: nil if all is well.
 func found(p *inspect.Picture) error {
+	if len(p.Rings) > 0 {
+		return exitStatus(exitCycle)
+	}
 	for _, l := range p.Loops {
 		if len(l.Cycles) > 0 {
 			return exitStatus(exitCycle)

@@ -1,0 +1,164 @@
+package inspect
+
+// This file finds tasks of several loops that wait for each other. A task that waits
+// for another loop names the task there that it needs. As within a loop, a ring is
+// believed only after a second look at all of its tasks.
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A TaskID names a task among those of all loops.
+type TaskID struct {
+	Loop string
+	ID   uint64
+}
+
+// ofLoop are the words for waits for another loop.
+var ofLoop = []string{"call", "another loop"}
+
+// taskElsewhere returns the task of another loop that is needed by a wait of a kind, for
+// what is called label; nil if none is known.
+func taskElsewhere(what, label string) *TaskID {
+	if !slices.Contains(ofLoop, what) {
+		return nil
+	}
+	i := strings.LastIndex(label, " #")
+	if i < 0 {
+		return nil
+	}
+	id, err := strconv.ParseUint(label[i+2:], 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &TaskID{label[:i], id}
+}
+
+// rings returns the cycles of tasks that go through more than one loop. readers has
+// that of each loop of the picture.
+func (p *Picture) rings(readers []*reader) [][]*member {
+	var out [][]*member
+	for _, ring := range p.across() {
+		lasts := true
+		for i, r := range readers {
+			var tasks []*Task
+			for _, t := range ring {
+				if t.loop == i {
+					tasks = append(tasks, t.task)
+				}
+			}
+			lasts = lasts && (len(tasks) == 0 || r.wait(tasks))
+		}
+		if lasts {
+			out = append(out, ring)
+		}
+	}
+	return out
+}
+
+// A member is a task and the number of its loop in the picture.
+type member struct {
+	loop int
+	task *Task
+}
+
+// across returns the cycles of the graph whose edges go from a task to those that it
+// waits for, of any loop, but not those within one loop.
+func (p *Picture) across() (out [][]*member) {
+	far := false
+	for _, l := range p.Loops {
+		far = far || slices.ContainsFunc(l.Tasks, func(t *Task) bool { return t.Elsewhere != nil })
+	}
+	if !far {
+		return nil
+	}
+	var nodes []*member
+	first := make([]int, len(p.Loops)) // the node of the first task of each loop
+	byName := make(map[string]int)
+	for i, l := range p.Loops {
+		first[i] = len(nodes)
+		if _, twice := byName[l.Name]; twice {
+			byName[l.Name] = unclear
+		} else {
+			byName[l.Name] = i
+		}
+		for _, t := range l.Tasks {
+			nodes = append(nodes, &member{i, t})
+		}
+	}
+	all := make(map[int][]int)
+	for i, l := range p.Loops {
+		for from, to := range needs(l) {
+			for _, j := range to {
+				all[first[i]+from] = append(all[first[i]+from], first[i]+j)
+			}
+		}
+		for from, t := range l.Tasks {
+			if t.Elsewhere == nil {
+				continue
+			}
+			if there, known := byName[t.Elsewhere.Loop]; known && there != unclear {
+				if j, ok := p.Loops[there].byID()(t.Elsewhere.ID); ok {
+					all[first[i]+from] = append(all[first[i]+from], first[there]+j)
+				}
+			}
+		}
+	}
+	for _, cycle := range circles(all) {
+		ring := make([]*member, len(cycle))
+		for i, n := range cycle {
+			ring[i] = nodes[n]
+		}
+		if slices.ContainsFunc(ring, func(n *member) bool { return n.loop != ring[0].loop }) {
+			out = append(out, ring)
+		}
+	}
+	return out
+}
+
+// unclear stands for the loop of a name that several loops have.
+const unclear = -1
+
+// ids returns the names of the tasks in rings.
+func (p *Picture) ids(rings [][]*member) [][]TaskID {
+	var out [][]TaskID
+	for _, ring := range rings {
+		var ids []TaskID
+		for _, n := range ring {
+			ids = append(ids, TaskID{p.Loops[n.loop].Name, n.task.ID})
+		}
+		out = append(out, ids)
+	}
+	return out
+}
+
+// WriteRings writes a line for each cycle of tasks of several loops that wait for each
+// other.
+func (p *Picture) WriteRings(w io.Writer) error {
+	var b strings.Builder
+	for _, ring := range p.Rings {
+		b.WriteString("CYCLE: ")
+		which := ""
+		for _, id := range ring {
+			fmt.Fprintf(&b, "%s%s waits for ", p.called(id), which)
+			which = ", which"
+		}
+		b.WriteString(p.called(ring[0]) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// called names a task with its loop.
+func (p *Picture) called(id TaskID) string {
+	for _, l := range p.Loops {
+		if l.Name == id.Loop {
+			return id.Loop + " " + l.label(id.ID)
+		}
+	}
+	return fmt.Sprintf("%s #%d", id.Loop, id.ID)
+}
