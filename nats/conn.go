@@ -107,14 +107,28 @@ func Connect(g *rondo.Scope, url string, options ...natsgo.Option) (*Conn, error
 
 // dial connects on a goroutine. A connection for which nobody waits any more is closed.
 func dial(ctx context.Context, o natsgo.Options) (*natsgo.Conn, error) {
-	return rondo.Offload(ctx, func(ctx context.Context) (*natsgo.Conn, error) {
+	var mu sync.Mutex
+	var made *natsgo.Conn
+	left := false
+	nc, err := rondo.Offload(ctx, func(context.Context) (*natsgo.Conn, error) {
 		nc, err := o.Connect()
-		if err == nil && ctx.Err() != nil {
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil && left {
 			nc.Close()
-			return nil, context.Cause(ctx)
 		}
+		made = nc
 		return nc, err
 	})
+	if err != nil {
+		mu.Lock()
+		defer mu.Unlock()
+		left = true
+		if made != nil {
+			go made.Close()
+		}
+	}
+	return nc, err
 }
 
 // watch puts the connection's own callbacks before the user's.
@@ -180,6 +194,9 @@ func (c *Conn) close(ctx context.Context) {
 		c.dialer.cut()
 	}
 	_ = rondo.OffloadFunc(ctx, func(context.Context) error {
+		if n, bufErr := c.nc.Buffered(); err != nil && bufErr == nil && n > 0 {
+			c.report(nil, fmt.Errorf("nats: %d bytes that were published were not sent: %w", n, err))
+		}
 		c.nc.Close()
 		close(c.in.stop)
 		c.goroutines.Wait()

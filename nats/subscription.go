@@ -50,7 +50,10 @@ func (c *Conn) Subscribe(ctx context.Context, subject string, max int) (*Subscri
 		panic("nats: Subscribe with a limit that is not positive")
 	}
 	s := &Subscription{conn: c, subject: subject, max: int64(max)}
-	return s, c.subscribe(ctx, s, "")
+	if err := c.subscribe(ctx, s, ""); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // subscribe makes s receive.

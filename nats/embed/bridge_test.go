@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -380,5 +381,34 @@ func TestNoServer(t *testing.T) {
 	})
 	if !errors.Is(err, natsgo.ErrNoServers) {
 		t.Errorf("Connect: %v", err)
+	}
+}
+
+// TestConnectCancelled: Connect to what never answers can be cancelled, and leaves nothing.
+func TestConnectCancelled(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) {
+		if !errors.Is(err, rondo.ErrLeftBehind) { // the client's own attempt, which takes its time
+			t.Error(err)
+		}
+	}}
+	err = r.Run(context.Background(), func(ctx context.Context) error {
+		err := rondo.Timeout(ctx, 10*time.Millisecond, func(ctx context.Context) error {
+			return rondo.Group(ctx, func(g *rondo.Scope) error {
+				_, err := nats.Connect(g, "nats://"+l.Addr().String(), natsgo.Timeout(200*time.Millisecond))
+				return err
+			})
+		})
+		if !rondo.TimedOut(ctx, err) {
+			t.Errorf("Connect: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

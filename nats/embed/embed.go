@@ -46,7 +46,7 @@ func Start(g *rondo.Scope, o *server.Options) (*server.Server, error) {
 	options := o.Clone()
 	options.NoSigs = true
 	l := &logger{quiet: options.NoLog, fatal: make(chan struct{})}
-	s, err := rondo.Offload(g, func(ctx context.Context) (*server.Server, error) { return start(ctx, options, l) })
+	s, err := startOffloaded(g, options, l)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +61,33 @@ func Start(g *rondo.Scope, o *server.Options) (*server.Server, error) {
 	// kept, and the logger is such a thing.
 	l.keep = next
 	return s, nil
+}
+
+// startOffloaded starts a server on a goroutine. One for which nobody waits any more is
+// shut down.
+func startOffloaded(ctx context.Context, o *server.Options, l *logger) (*server.Server, error) {
+	var mu sync.Mutex
+	var made *server.Server
+	left := false
+	s, err := rondo.Offload(ctx, func(ctx context.Context) (*server.Server, error) {
+		s, err := start(ctx, o, l)
+		mu.Lock()
+		defer mu.Unlock()
+		if s != nil && left {
+			stop(s)
+		}
+		made = s
+		return s, err
+	})
+	if err != nil {
+		mu.Lock()
+		defer mu.Unlock()
+		left = true
+		if made != nil {
+			go stop(made)
+		}
+	}
+	return s, err
 }
 
 var errNotReady = fmt.Errorf("it does not accept connections after %v", readyMax)
