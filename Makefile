@@ -1,7 +1,7 @@
 # make alone lists the targets. Each step of check is a step of .ci/run.
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt clean vet staticcheck rondovet install tidy api test race checkptr gc stress emulator plain portable cross seeds bench
+.PHONY: help check fmt clean vet staticcheck rondovet install tidy api test race checkptr gc stress emulator arm64 wasm windows plain portable cross seeds bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -50,6 +50,15 @@ stress: ## the short tests 50 times under -race, beside busy loops: make stress 
 
 emulator: ## inspect reads a program for arm64, under qemu
 	@bash .ci/run emulator
+
+arm64: ## coroutines, kernel and simulation on arm64, under qemu
+	@bash .ci/run arm64
+
+wasm: ## coroutines and simulation in WebAssembly, under node
+	@bash .ci/run wasm
+
+windows: ## the tests on windows, as far as wine has it
+	@bash .ci/run windows
 
 plain: ## the tests without direct hand-overs between tasks
 	@bash .ci/run plain

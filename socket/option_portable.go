@@ -84,10 +84,14 @@ func (c *Conn) shutdownSystem(which driver.Events) error {
 		CloseRead() error
 		CloseWrite() error
 	})
-	if which == driver.Readable {
-		return half.CloseRead()
+	if which == driver.Writable {
+		return half.CloseWrite()
 	}
-	return half.CloseWrite()
+	if err := half.CloseRead(); err != nil {
+		return err
+	}
+	c.fd.EndReads()
+	return nil
 }
 
 // openFile returns a duplicate of a socket. Its name is package net's.

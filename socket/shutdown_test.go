@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -29,7 +28,7 @@ func TestShutdownIdle(t *testing.T) {
 		if err := served.Wait(ctx); err != socket.ErrServerClosed {
 			t.Errorf("Serve returned %v", err)
 		}
-		if _, err := socket.Dial(ctx, "tcp", addr); !errors.Is(err, syscall.ECONNREFUSED) {
+		if _, err := socket.Dial(ctx, "tcp", addr); !isAny(err, refused) {
 			t.Errorf("Dial after Shutdown: %v", err)
 		}
 		return nil
@@ -63,7 +62,7 @@ func TestShutdownGraceful(t *testing.T) {
 					extra.Close()
 				}
 			}
-			if !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) {
+			if !isAny(err, refused) && !isAny(err, peerReset) {
 				t.Errorf("Dial during Shutdown: %v", err)
 			}
 			if _, err := io.WriteString(c, "still here"); err != nil {

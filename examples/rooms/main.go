@@ -107,7 +107,7 @@ func (c *chat) serve(ctx context.Context, conn net.Conn) error {
 		var err error
 		for err == nil && in.Scan() {
 			line := nick + ": " + in.Text()
-			err = c.in(ctx, name, func(r *room) { r.say(line) })
+			err = c.in(g, name, func(r *room) { r.say(line) })
 		}
 		// Also if the server ends: the others are told.
 		left := rondo.Shield(g, func(ctx context.Context) error {

@@ -216,7 +216,7 @@ func (f *FD) Read(p []byte) (int, error) {
 func (f *FD) readForeign(p []byte) (n int, err error) {
 	err = f.Foreign(driver.Readable, func(std Std) (err error) {
 		n, err = std.Read(p)
-		return err
+		return f.endOfReads(n, err)
 	})
 	return n, err
 }

@@ -70,7 +70,12 @@ func TestPipeEnds(t *testing.T) {
 			_, err := r.Read(make([]byte, 1))
 			return err
 		}
-		if err := r.SetDeadline(driver.Readable, time.Now().Add(time.Millisecond)); err != nil {
+		err := r.SetDeadline(driver.Readable, time.Now().Add(time.Millisecond))
+		if errors.Is(err, os.ErrNoDeadline) {
+			t.Log("what this system has as pipes has no deadlines, so nothing can end a read")
+			return r.Close()
+		}
+		if err != nil {
 			return err
 		}
 		if err := read(ctx); !errors.Is(err, os.ErrDeadlineExceeded) {

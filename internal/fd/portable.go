@@ -15,6 +15,7 @@ package fd
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"runtime"
@@ -61,7 +62,28 @@ func write(int, []byte) (int, syscall.Errno)   { return 0, syscall.EBADF }
 type interruption struct {
 	interrupting bool // the deadline is in the past
 	interrupted  uint // how often it was
+	ended        bool // EndReads was called
 	back         *sync.Cond
+}
+
+// EndReads makes reads return io.EOF once there is no data left, also those that wait. On
+// Windows a receive that waits goes on when the receiving side is shut down, and later ones
+// fail.
+func (f *FD) EndReads() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.read.ended = true
+	_ = f.std().SetReadDeadline(time.Unix(1, 0)) // fails only if Std is closed
+}
+
+// endOfReads returns the error of a read, which is io.EOF after EndReads.
+func (f *FD) endOfReads(n int, err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n == 0 && err != nil && f.read.ended && !f.closed && !f.read.interrupting {
+		return io.EOF
+	}
+	return err
 }
 
 // isInterrupted reports whether Std's deadline is not the user's at the moment.
@@ -211,7 +233,7 @@ func (f *FD) readTask(t kernel.Task, p []byte) (n int, err error) {
 	} else {
 		err = f.read.do(t, "read", func() (err error) {
 			n, err = f.std().Read(p)
-			return err
+			return f.endOfReads(n, err)
 		})
 	}
 	f.read.Release()

@@ -178,3 +178,6 @@ func (interruption) isInterrupted() bool { return false }
 func (interruption) interrupts() uint { return 0 }
 
 func (interruption) wasInterrupted(uint, error) bool { return false }
+
+// endOfReads returns err: the system ends reads itself.
+func (*FD) endOfReads(_ int, err error) error { return err }

@@ -46,9 +46,15 @@ var findLocks = sync.OnceValue(func() locksPlace {
 				threads = append(threads, at)
 			}
 		}
-		if len(threads) == 1 {
-			p = locksPlace{threads[0], findCount(uintptr(load(threads[0])))}
+		// If the goroutine was suspended meanwhile, the record also has where its stack
+		// is, and keeps that.
+		runtime.UnlockOSThread()
+		threads = slices.DeleteFunc(threads, func(at uintptr) bool { return load(at) != 0 })
+		if len(threads) != 1 {
+			return locksPlace{}
 		}
+		runtime.LockOSThread()
+		p = locksPlace{threads[0], findCount(uintptr(load(threads[0])))}
 		runtime.UnlockOSThread()
 		if p.count == 0 || load(p.thread) != 0 {
 			return locksPlace{}

@@ -46,6 +46,8 @@ var exceptions = []exception{
 
 	{"skips", "internal/poll/descriptor_test.go", "TestHighDescriptor", "t.Skip",
 		"the system may allow a process fewer than 900 descriptors"},
+	{"skips", "sim/victim_test.go", "runVictim", "t.Skip",
+		"under js a program cannot start another"},
 	{"skips", "sim/victim_test.go", "TestVictim", "t.Skip",
 		"it fails on purpose in a process that another test starts, and is skipped elsewhere"},
 }

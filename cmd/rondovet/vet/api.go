@@ -22,8 +22,9 @@ func ours(p *types.Package) bool {
 	if !ok || below != "" && below[0] != '/' {
 		return false
 	}
-	first, _, _ := strings.Cut(strings.TrimPrefix(below, "/"), "/")
-	return !slices.Contains([]string{"internal", "cmd", "examples", "bench", "interop"}, first)
+	return !slices.ContainsFunc(strings.Split(below, "/"), func(folder string) bool {
+		return slices.Contains([]string{"internal", "cmd", "examples", "bench", "interop"}, folder)
+	})
 }
 
 // nameOf returns how a program writes the name of a function: "rondo.Sleep",
@@ -85,12 +86,12 @@ var quick = []string{
 	"rondo.Tasks", "rondo.TimedOut", "socket.Listen", "socket.ListenPacket", "socket.ListenConfig.Listen",
 	"socket.ListenConfig.ListenPacket", "socket.NewTLSListener", "socket.Pipe", "socket.TLSClient", "socket.TLSServer",
 	"rondo.Scope.Start", "socket.WatchRead", "socket.WatchWrite", "socket.Protocol.Attach", "httptask.Client", "httptask.Handler",
-	"httptask.Transport", "process.Command", "signals.Received", "sim.Rand",
+	"httptask.Transport", "process.Command", "shard.Of", "signals.Received", "sim.Rand",
 }
 
 // anywhere take a ctx of any kind, and may be called by any goroutine.
 var anywhere = []string{
-	"rondo.Run", "rondo.Runner.Run", "rondo.Task.Wait", "rondo.Future.Wait", "socket.Dialer.DialContext",
+	"rondo.Run", "rondo.Runner.Run", "shard.Run", "shard.Runner.Run", "rondo.Task.Wait", "rondo.Future.Wait", "socket.Dialer.DialContext",
 	"socket.Server.Shutdown", "socket.TLSConn.HandshakeContext", "httptask.Server.Shutdown",
 }
 
@@ -111,10 +112,8 @@ func suspends(fn *types.Func) bool {
 	switch idOf(fn) {
 	case "net.Conn.Read", "net.Conn.Write", "net.Listener.Accept":
 		return true
-	case root + ".Run", root + ".Runner.Run":
-		return false
 	}
-	if !ours(fn.Pkg()) {
+	if !ours(fn.Pkg()) || isRun(fn) {
 		return false
 	}
 	recv := fn.Signature().Recv()
@@ -142,7 +141,8 @@ var loopOnly = []string{
 // internals reports whether a package is part of Rondo and not for programs: it is made of
 // what this package warns of.
 func internals(p *types.Package) bool {
-	return ours(p) || strings.HasPrefix(p.Path(), root+"/internal/")
+	return ours(p) || strings.HasPrefix(p.Path(), root+"/") && strings.Contains(p.Path()+"/", "/internal/") &&
+		!strings.Contains(p.Path(), "/examples/")
 }
 
 // A role is what a function is for.

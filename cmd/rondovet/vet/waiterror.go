@@ -3,6 +3,7 @@ package vet
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 )
@@ -45,7 +46,10 @@ func runWaitError(pass *analysis.Pass) (any, error) {
 	return nil, nil
 }
 
-func isRun(fn *types.Func) bool { return nameOf(fn) == "rondo.Run" || nameOf(fn) == "rondo.Runner.Run" }
+// isRun reports whether a function runs loops.
+func isRun(fn *types.Func) bool {
+	return slices.Contains([]string{"rondo.Run", "rondo.Runner.Run", "shard.Run", "shard.Runner.Run"}, nameOf(fn))
+}
 
 // dropsLast reports whether an assignment drops its last value.
 func dropsLast(s *ast.AssignStmt) bool {
