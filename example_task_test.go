@@ -73,7 +73,7 @@ func ExampleScope_Cancel() {
 				return rondo.Sleep(ctx, time.Hour)
 			})
 			defer g.Cancel(nil) // the helper is not needed when the body is done
-			return rondo.Yield(ctx)
+			return rondo.Yield(g)
 		})
 		fmt.Println(err)
 		return nil

@@ -110,7 +110,8 @@ type served struct {
 }
 
 // Serve calls Server.Serve of a Server that has only the handler. It ends when
-// l is closed or ctx is cancelled.
+// l is closed or ctx is cancelled. A panic of the handler ends the loop, unless
+// the Runner has Recover set; its errors are logged.
 func Serve(ctx context.Context, l net.Listener, handler func(ctx context.Context, c net.Conn) error) error {
 	return (&Server{Handler: handler}).Serve(ctx, l)
 }

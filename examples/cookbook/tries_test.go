@@ -412,7 +412,7 @@ func tryWeb(t *testing.T, run start) {
 	}
 	c := talk.Dial(t, address)
 	c.Says("GET /slow HTTP/1.0\r\n\r")
-	get("/ann") // the slow one runs now
+	p.Line() // the slow one runs now
 	p.Interrupt()
 	if text, err := io.ReadAll(c); err != nil || !strings.HasSuffix(string(text), "done\n") {
 		t.Errorf("after the signal: %q, %v", text, err)

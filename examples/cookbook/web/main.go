@@ -25,6 +25,7 @@ func main() {
 		fmt.Fprintln(w, name, visits[name])
 	})
 	mux.HandleFunc("GET /slow", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Println("a slow request from", r.RemoteAddr)
 		if err := rondo.Sleep(r.Context(), 200*time.Millisecond); err != nil {
 			return // the client has gone, or the 5 s are over
 		}

@@ -35,12 +35,13 @@ func tick() error {
 	if err != nil {
 		return err
 	}
+	state = append(state, '\n') // not in the loop: then all would write to one array
 	for _, p := range players {
 		select {
 		case <-p.states: // the one before
 		default:
 		}
-		p.states <- append(state, '\n')
+		p.states <- state
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ func main() {
 		fmt.Fprintln(w, name, n)
 	})
 	mux.HandleFunc("GET /slow", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Println("a slow request from", r.RemoteAddr)
 		select {
 		case <-time.After(200 * time.Millisecond):
 		case <-r.Context().Done():
