@@ -265,9 +265,6 @@ func (f *Future[T]) waitOutside(ctx context.Context) (T, error) {
 	f.mu.Unlock()
 	var zero T
 	if !done {
-		if ctx.Err() != nil {
-			return zero, context.Cause(ctx)
-		}
 		select {
 		case <-outside:
 		case <-ctx.Done():
