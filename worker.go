@@ -34,15 +34,14 @@ type worker struct {
 	waiter                     // its place in what it waits in
 	selection    *selection    // of its Selects; nil before the first
 	reason       Reason
-	since        int64  // the loop's clock when it began to wait
-	inner        *Scope // the scope opened last of those that the task's body is in
-	foreignIndex int32  // its place among the foreign waiters of under, plus one
-
-	index int32   // its place in the pool, while idle
-	after *worker // while retireSurplus runs: the idle one, or Run's, parked in home
-	id    uint64  // its goroutine's number
-	g     uintptr // the runtime's record of it, for those who look from outside
-	loop  *Loop
+	since        int64   // the loop's clock when it began to wait
+	inner        *Scope  // the scope opened last of those that the task's body is in
+	foreignIndex int32   // its place among the foreign waiters of under, plus one
+	index        int32   // its place in the pool, while idle
+	after        *worker // while retireSurplus runs: the idle one, or Run's, parked in home
+	id           uint64  // its goroutine's number
+	g            uintptr // the runtime's record of it, for those who look from outside
+	loop         *Loop
 }
 
 // pool has the workers of a loop.
