@@ -28,6 +28,8 @@ package rondo
 // from different goroutines, though never at once. TestBatonPermutation drives
 // it through millions of random transfers beside a model.
 
+import "unsafe"
+
 // direct is true if a task that suspends hands over straight to the one that runs
 // next. With false every switch goes through the goroutine of Run, which resumes
 // each task in turn: the plain way, with twice the switches and no assumption about
@@ -42,7 +44,12 @@ type slot struct {
 	next  func() (unit, bool)
 	yield func(unit) bool
 	inner bool // the last switch was a next, so the next one is a yield
-	born  *worker
+	over  bool // the life of the worker that was born in it is
+}
+
+// born returns the worker whose home the slot is.
+func (s *slot) born() *worker {
+	return (*worker)(unsafe.Add(unsafe.Pointer(s), -int(unsafe.Offsetof(worker{}.home))))
 }
 
 // swap parks the calling goroutine in s and runs the one that was parked there.
@@ -66,6 +73,9 @@ func (l *Loop) leave(t *Task) *slot {
 	if nx == t {
 		return nil
 	}
+	if nx.worker == nil && len(l.idle) == 0 && t != l.runTask && l.runTask.state == stateWaiting {
+		l.unplaced, nx = nx, l.runTask // there are workers to be made; see grow
+	}
 	w := t.worker
 	w.at = l.enter(nx, t == l.runTask)
 	return w.at
@@ -78,7 +88,7 @@ func (l *Loop) enter(nx *Task, fromRun bool) *slot {
 	}
 	w := nx.worker
 	s := w.at
-	if end := s.born; l.surplus.N > 0 && direct && end.job == nil && end.at != nil {
+	if end := s.born(); l.surplus.N > 0 && direct && end.job == nil && end.at != nil {
 		// That worker is idle. It ends on the way to nx: the runtime runs it, then nx.
 		l.retire(end)
 		s, end.at = end.at, nil

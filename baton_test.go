@@ -4,7 +4,9 @@ import (
 	"context"
 	"iter"
 	"math/rand/v2"
+	"regexp"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -198,6 +200,37 @@ func retireSome(t *testing.T, l *Loop, rnd *rand.Rand) {
 		if who := at[&w.home]; who == "an idle worker" || who == "Run" {
 			t.Fatalf("%d workers are still surplus, and the slot of one's birth has %s", l.surplus.Stuck, who)
 		}
+	}
+}
+
+// TestWorkersOfRun: the goroutine of Run makes the workers, so no task's stack grows
+// for that, also if tasks start while others wait.
+func TestWorkersOfRun(t *testing.T) {
+	creator := regexp.MustCompile(`created by .* in goroutine (\d+)`)
+	err := Run(context.Background(), func(ctx context.Context) error {
+		run := strconv.FormatUint(scopeOf(ctx).loop.runTask.gid, 10)
+		seen := make(map[uint64]bool)
+		err := Group(ctx, func(g *Scope) error {
+			for range 200 {
+				g.Go(func(ctx context.Context) error {
+					seen[Current(ctx).gid] = true
+					stack := make([]byte, 64<<10)
+					stack = stack[:runtime.Stack(stack, false)]
+					if m := creator.FindSubmatch(stack); m == nil || string(m[1]) != run {
+						t.Errorf("a worker was not made by goroutine %s, which is Run's:\n%s", run, stack)
+					}
+					return Sleep(ctx, time.Millisecond)
+				})
+			}
+			return nil
+		})
+		if len(seen) < 2 {
+			t.Error("one worker ran all tasks: this tests nothing")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -124,5 +124,8 @@ func (c *cancellation) onlyCancels(err error) bool {
 // withoutCancel returns what err says beyond the cancellation, or nil, and reports
 // whether something was taken off.
 func (c *cancellation) withoutCancel(err error) (rest error, sawCancel bool) {
+	if errtree.Identical(err, c.cause) || err == c.err {
+		return nil, true // the usual case; what follows makes the stack of a task grow
+	}
 	return errtree.Without(err, c.onlyCancels)
 }

@@ -206,12 +206,10 @@ func (l *Loop) report(u *unobservedError) {
 	if err == nil {
 		return
 	}
-	l.observed(u)
-	if l.callOnError(u.info, err) {
-		return
+	if l.observed(u); !l.callOnError(u.info, err) {
+		slog.Error("rondo: a task failed and nobody waited for it",
+			report.Args("loop", l.name, "task", u.info.Name, "err", err, "started", u.info.Site)...)
 	}
-	slog.Error("rondo: a task failed and nobody waited for it",
-		report.Args("loop", l.name, "task", u.info.Name, "err", err, "started", u.info.Site)...)
 }
 
 // callOnError calls OnError, and reports whether there is one. If OnError does not return

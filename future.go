@@ -180,7 +180,7 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	}
 	if !f.Done() {
 		why := f.begin()
-		defer f.end()
+		defer f.keepOpen(-1)
 		f.waiters.push(t)
 		if err := t.park(s, ctx, why); err != nil {
 			return zero, err
@@ -221,7 +221,7 @@ func (c *futureCase[T]) Begin(context.Context) (*WaitList, Reason) {
 
 func (c *futureCase[T]) End(_ any, woken bool) error {
 	f := (*Future[T])(c)
-	f.end()
+	f.keepOpen(-1)
 	if !woken {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (c *futureCase[T]) End(_ any, woken bool) error {
 	return err
 }
 
-// begin notes that a task of the loop is about to wait, and end that it has waited.
+// begin notes that a task of the loop is about to wait. keepOpen(-1) undoes it.
 func (f *Future[T]) begin() Reason {
 	if f.waiters == nil {
 		f.waiters = f.loop.newWaitList()
@@ -245,8 +245,6 @@ func (f *Future[T]) begin() Reason {
 	f.waiters.Owner = own
 	return Reason{What: "future", On: own.id}
 }
-
-func (f *Future[T]) end() { f.keepOpen(-1) }
 
 // keepOpen notes that n more tasks wait for what any goroutine may set. A Future of
 // Submit is not such a one: its task is there, or on its way into the loop.
@@ -265,9 +263,6 @@ func (f *Future[T]) waitOutside(ctx context.Context) (T, error) {
 	f.mu.Unlock()
 	var zero T
 	if !done {
-		if ctx.Err() != nil {
-			return zero, context.Cause(ctx)
-		}
 		select {
 		case <-outside:
 		case <-ctx.Done():

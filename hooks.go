@@ -27,11 +27,9 @@ func init() {
 	}
 	kernel.TaskOf = taskOf
 	kernel.Table = &layoutTable
-	kernel.Loops = func() []kernel.Loop {
-		live := loops.All()
-		out := make([]kernel.Loop, len(live))
-		for i, l := range live {
-			out[i] = (*loopDoor)(l)
+	kernel.Loops = func() (out []kernel.Loop) {
+		for _, l := range loops.All() {
+			out = append(out, (*loopDoor)(l))
 		}
 		return out
 	}

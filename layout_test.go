@@ -137,6 +137,7 @@ func is(t reflect.Type, what string) bool {
 func TestRecordSizes(t *testing.T) {
 	for what, size := range map[string][2]uintptr{
 		"Task":      {unsafe.Sizeof(Task{}), 208},
+		"worker":    {unsafe.Sizeof(worker{}), 192},
 		"taskExtra": {unsafe.Sizeof(taskExtra{}), 80},
 	} {
 		if size[0] > size[1] {

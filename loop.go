@@ -78,6 +78,10 @@ func (l *Loop) pick(mayTurn bool) *Task {
 		l.tell(taskParked, l.current)
 	}
 	l.current = nil
+	if t := l.unplaced; t != nil && mayTurn {
+		l.unplaced = nil
+		return t
+	}
 	for {
 		if l.steps >= l.pace.Look {
 			if !mayTurn && l.pace.Short(l.steps) && l.runTask.state == stateWaiting {

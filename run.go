@@ -16,6 +16,7 @@ package rondo
 //  6. close the driver, and with it all watchers of descriptors.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,9 +193,7 @@ func (r *Runner) open(ctx context.Context) (*Loop, error) {
 	l.idAt = l.taskID
 	l.goroutines.Add(gid.ID())
 	l.serial = loops.Number()
-	if l.name = r.Name; l.name == "" {
-		l.name = fmt.Sprintf("loop-%d", l.serial)
-	}
+	l.name = cmp.Or(r.Name, fmt.Sprintf("loop-%d", l.serial))
 	loops.Add(l)
 	return l, nil
 }
@@ -354,9 +353,6 @@ func (e SignalError) Error() string { return "rondo: ended by a signal: " + e.Si
 // catchInterrupt begins to wait for the first signal. A signal can only cancel, so
 // it does not hide a deadlock.
 func (l *Loop) catchInterrupt() {
-	l.signals = trap.Set(true, func(s os.Signal) bool {
-		return l.Post(func() {
-			l.cancelAll(SignalError{s})
-		}) == nil
-	}, os.Interrupt, syscall.SIGTERM)
+	caught := func(s os.Signal) bool { return l.Post(func() { l.cancelAll(SignalError{s}) }) == nil }
+	l.signals = trap.Set(true, caught, os.Interrupt, syscall.SIGTERM)
 }

@@ -138,7 +138,7 @@ func (w *worker) rescue() {
 // here: so its goroutine ends only when the loop does, with control on its way back
 // to Run.
 func (w *worker) surviveGoexit() {
-	if w.over {
+	if w.home.over {
 		return
 	}
 	if v := recover(); v != nil {

@@ -34,16 +34,14 @@ type worker struct {
 	waiter                     // its place in what it waits in
 	selection    *selection    // of its Selects; nil before the first
 	reason       Reason
-	since        int64  // the loop's clock when it began to wait
-	inner        *Scope // the scope opened last of those that the task's body is in
-	foreignIndex int32  // its place among the foreign waiters of under, plus one
-
-	after *worker // while retireSurplus runs: the idle one, or Run's, parked in home
-	over  bool    // its life is
-	index int32   // its place in the pool, while idle
-	id    uint64  // its goroutine's number
-	g     uintptr // the runtime's record of it, for those who look from outside
-	loop  *Loop
+	since        int64   // the loop's clock when it began to wait
+	inner        *Scope  // the scope opened last of those that the task's body is in
+	foreignIndex int32   // its place among the foreign waiters of under, plus one
+	index        int32   // its place in the pool, while idle
+	after        *worker // while retireSurplus runs: the idle one, or Run's, parked in home
+	id           uint64  // its goroutine's number
+	g            uintptr // the runtime's record of it, for those who look from outside
+	loop         *Loop
 }
 
 // pool has the workers of a loop.
@@ -51,6 +49,7 @@ type pool struct {
 	idle     []*worker
 	workers  int   // all of them
 	nextTask *Task // runs when the task that ends has ended, past the queue; see Pull
+	unplaced *Task // has left the queue, and there is no worker for it; see leave
 
 	surplus  surplus.Count // how many idle ones are too many
 	retiring bool          // the goroutine of Run retires them
@@ -97,9 +96,8 @@ func (p *pool) setIdle(w *worker) {
 }
 
 // grow makes workers where there is no idle one: as many as there are, up to a
-// limit. One would do; but the task that needs it is one that waits, so the
-// runtime's work of making goroutines is done on its stack, which may have to grow
-// for it. With 100,000 tasks it is one stack in 32 that grows.
+// limit. It is called on the goroutine of Run if that waits: the runtime's work of
+// making goroutines is deep, and the stack of a task that waits would grow for it.
 func (l *Loop) grow() {
 	for range min(max(1, l.workers), 32) {
 		l.setIdle(l.newWorker())
@@ -111,7 +109,7 @@ func (l *Loop) newWorker() *worker {
 	w := &worker{loop: l}
 	w.waiter.worker = w
 	s := &w.home
-	s.born, w.at = w, s
+	w.at = s
 	s.next, _ = iter.Pull(func(yield func(unit) bool) {
 		// A worker's life: its tasks, until it is woken without one.
 		w.begin(yield)
@@ -168,7 +166,7 @@ func (w *worker) runJobs() {
 
 // quit takes the worker off the books: its goroutine is about to end.
 func (w *worker) quit() {
-	w.at, w.over = nil, true
+	w.at, w.home.over = nil, true
 	w.loop.goroutines.Remove(w.id)
 	w.loop.workers--
 }
@@ -235,7 +233,7 @@ func (l *Loop) retireSurplus() {
 	l.surplus.Due, l.retiring = false, true
 	run := l.runTask.worker
 	for _, w := range l.idle {
-		w.at.born.after = w
+		w.at.born().after = w
 	}
 	for i := 0; i < len(l.idle) && l.surplus.N > 0; {
 		w := l.idle[i]
@@ -244,12 +242,12 @@ func (l *Loop) retireSurplus() {
 			continue
 		}
 		run.at = w.at
-		run.at.born.after = run
+		run.at.born().after = run
 		run.at.swap()
 		run.at = nil
 	}
 	for _, w := range l.idle {
-		w.at.born.after = nil
+		w.at.born().after = nil
 	}
 	l.retiring, l.surplus.Stuck = false, l.surplus.N
 }
@@ -267,7 +265,7 @@ func (w *worker) ends() bool {
 			return true
 		}
 		w.at = l.runTask.worker.at
-		w.at.born.after = w
+		w.at.born().after = w
 		w.at.swap()
 	}
 	return false

@@ -43,6 +43,11 @@ func Same(err, target error) bool {
 	return ok && e.Is(target)
 }
 
+// Identical reports whether two errors are the same pointer.
+func Identical(err, target error) bool {
+	return err != nil && reflect.TypeOf(err).Kind() == reflect.Pointer && err == target
+}
+
 // Contains is errors.Is by the measure of Same.
 func Contains(err, target error) bool {
 	if err == nil {

@@ -111,3 +111,20 @@ func TestOnly(t *testing.T) {
 		t.Error("something was taken off nil")
 	}
 }
+
+// TestIdentical: errors whose types cannot be compared are not the same pointer, and do
+// not panic.
+func TestIdentical(t *testing.T) {
+	pointer, slice := errors.New("a"), list{errors.New("b")}
+	for _, c := range []struct {
+		a, b error
+		want bool
+	}{
+		{pointer, pointer, true}, {pointer, errors.New("a"), false}, {slice, slice, false},
+		{nil, nil, false}, {nil, pointer, false}, {pointer, nil, false},
+	} {
+		if got := Identical(c.a, c.b); got != c.want {
+			t.Errorf("Identical(%v, %v) is %v", c.a, c.b, got)
+		}
+	}
+}

@@ -5,7 +5,11 @@ package kerneltest_test
 
 import (
 	"context"
+	"errors"
+	"runtime/debug"
+	"runtime/metrics"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 )
@@ -169,4 +173,40 @@ func TestContendedWaitsAllocateNothing(t *testing.T) {
 			must(err)
 		})
 	})
+}
+
+// TestStacksOfCancelled: a task that ends with the cause of its cancellation does so
+// on the stack that it has. Otherwise the stacks of all tasks that are cancelled
+// together would double.
+func TestStacksOfCancelled(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	const n = 1000
+	run(t, func(ctx context.Context) error {
+		begun, before := 0, 0
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			for range n {
+				g.Go(func(ctx context.Context) error {
+					begun++
+					return rondo.Sleep(ctx, time.Hour)
+				})
+			}
+			for begun < n {
+				must(rondo.Yield(ctx))
+			}
+			before = stackBytes()
+			g.Cancel(errors.New("enough"))
+			return nil
+		})
+		if grown := (stackBytes() - before) / n; grown > 256 {
+			t.Errorf("the stacks of tasks that were cancelled grew by %d bytes each", grown)
+		}
+		return nil
+	})
+}
+
+// stackBytes returns the bytes of all stacks of goroutines.
+func stackBytes() int {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/stacks:bytes"}}
+	metrics.Read(s)
+	return int(s[0].Value.Uint64())
 }
