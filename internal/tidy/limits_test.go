@@ -15,7 +15,7 @@ type limits struct {
 	entries int // files and folders in the root folder
 }
 
-var rootLimits = limits{lines: 7240, fields: 15, entries: 73}
+var rootLimits = limits{lines: 7265, fields: 15, entries: 73}
 
 var limitsRule = rule{
 	name: "limits",
