@@ -59,8 +59,8 @@ func TestHelpNamesFlags(t *testing.T) {
 			}
 		}
 	}
-	if found != 27 {
-		t.Errorf("found %d flags in the help texts, want 27", found)
+	if found != 31 {
+		t.Errorf("found %d flags in the help texts, want 31", found)
 	}
 }
 
