@@ -104,3 +104,29 @@ func ExampleReadJSON() {
 	fmt.Println(len(back.Loops) == len(p.Loops))
 	// Output: true
 }
+
+// A recording: pictures one after the other in one file, as rondo record writes them.
+func ExampleReadPictures() {
+	var file bytes.Buffer
+	for range 2 {
+		p, err := inspect.Snapshot()
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if err := p.WriteJSON(&file); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	n := 0
+	for _, err := range inspect.ReadPictures(&file) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		n++
+	}
+	fmt.Println(n, "pictures")
+	// Output: 2 pictures
+}
