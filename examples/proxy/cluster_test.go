@@ -21,7 +21,7 @@ import (
 // client and an echo server. It ends by a signal, and lets the connection finish.
 func TestCluster(t *testing.T) {
 	*address, *to = ":7443", "server:7777"
-	config := sim.Config{Seeds: 5}
+	config := sim.Config{Seeds: 5, Exact: true} // the grace is 5 s
 	config.Cluster(t, func(ctx context.Context, w *sim.World) {
 		cryptotest.SetGlobalRandom(t, 1) // handshakes differ in length by chance
 		w.Host("server", func(ctx context.Context) error {
