@@ -102,6 +102,7 @@ type call[T any] struct {
 	// These belong to the caller's loop.
 	list     rondo.WaitList
 	answered bool
+	pending  pending
 	cause    error // why the caller is cancelled; set before the call is put again
 
 	remote kernel.Remote
@@ -111,7 +112,11 @@ type call[T any] struct {
 // wait waits for the answer.
 func (c *call[T]) wait(ctx context.Context) {
 	c.from.loop.AddWakers(1)
-	defer c.from.loop.AddWakers(-1)
+	c.from.watch(&c.pending)
+	defer func() {
+		c.from.unwatch(&c.pending)
+		c.from.loop.AddWakers(-1)
+	}()
 	if c.cause = c.list.Park(ctx, calling); c.cause == nil || c.answered {
 		return
 	}

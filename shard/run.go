@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/errtree"
@@ -24,7 +25,9 @@ type Runner struct {
 	Loops int
 
 	// Loop is the Runner of each loop. Its Name is put before the shard's number;
-	// empty means "shard". OnError and the hooks of Tracer are called by all loops,
+	// empty means "shard". If tasks of several loops wait for each other in a ring of
+	// calls, that is reported after a second, once, through slog; with EndDeadlock it
+	// ends Run with rondo.ErrDeadlock. OnError and the hooks of Tracer are called by all loops,
 	// at the same time.
 	Loop rondo.Runner
 }
@@ -86,6 +89,9 @@ type group struct {
 	shards []*Shard
 	cancel func(cause error)
 	loops  sync.WaitGroup
+
+	simulated bool
+	watching  atomic.Bool // look will be called
 
 	mu     sync.Mutex // guards the rest
 	begun  int        // loops that have begun

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/list"
 )
 
 // A Shard is one loop of a Run, and what lives on it. It belongs to that Run and
@@ -27,7 +28,8 @@ type Shard struct {
 	public *rondo.Loop
 	ctx    context.Context // the scope in which calls from other shards run
 
-	changed rondo.WaitList // where the shard waits for the others
+	changed rondo.WaitList     // where the shard waits for the others
+	waiting list.List[pending] // calls of its tasks, the oldest first
 }
 
 // Index returns the shard's number: 0 to Len-1.

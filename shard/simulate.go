@@ -31,6 +31,7 @@ func (g *group) simulate(ctx context.Context, world driver.Beside, main func(ctx
 		return &kernel.CallError{Call: "shard.Run", Text: " inside a shard: shards cannot run in a shard; start tasks with rondo.Go"}
 	}
 	home, left := kernel.Of(ctx), len(g.shards)
+	g.simulated = true // the world finds out by itself when nothing can go on
 	var ended rondo.WaitList
 	tasks := make([]*rondo.Task, len(g.shards)) // each belongs to its loop
 	g.cancel = func(cause error) {

@@ -1,0 +1,186 @@
+package shard
+
+// This file finds calls that can never return, because tasks of several loops wait for
+// each other in a ring. A loop cannot see that: to each of them it looks as if another
+// could wake it.
+//
+// The law: nobody is said to be in a ring on a guess. Once a second, while calls wait,
+// each loop is asked whether one has waited for that long. Only then all tasks are looked
+// at, twice: if those of a ring have not run between, there was a moment in which all of
+// them waited.
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/list"
+)
+
+// patience is how long a call waits before anybody asks why, unless EndDeadlock is
+// shorter.
+const patience = time.Second
+
+// A pending is a call that waits, in the list of its shard.
+type pending struct {
+	links list.Links[pending]
+	since int64
+}
+
+const pendingLinks = unsafe.Offsetof(pending{}.links)
+
+// watch is called when a call begins to wait.
+func (s *Shard) watch(p *pending) {
+	p.since = s.loop.Now()
+	s.waiting.Add(p, pendingLinks)
+	if g := s.group; !g.simulated {
+		g.lookLater()
+	}
+}
+
+func (s *Shard) unwatch(p *pending) { s.waiting.Remove(p, pendingLinks) }
+
+func (g *group) patience() time.Duration {
+	if d := g.runner.EndDeadlock; d > 0 {
+		return min(d, patience)
+	}
+	return patience
+}
+
+// look looks for a ring, on a goroutine of its own.
+func (g *group) look() {
+	g.watching.Store(false) // a call that begins from now on asks for the next look
+	some, long := false, false
+	g.ask(func(s *Shard) {
+		if first := s.waiting.First(); first != nil {
+			some = true
+			long = long || s.loop.Now()-first.since >= int64(g.patience())
+		}
+	})
+	if long {
+		first := g.survey()
+		if ring := first.ring(); ring != nil && g.survey().same(first, ring) {
+			g.report(first.words(ring))
+			g.watching.Store(true) // it is said once
+			return
+		}
+	}
+	if some {
+		g.lookLater()
+	}
+}
+
+// lookLater calls look after a while, unless that is to be already.
+func (g *group) lookLater() {
+	if !g.watching.Load() && g.watching.CompareAndSwap(false, true) {
+		time.AfterFunc(g.patience(), g.look)
+	}
+}
+
+// report says which tasks are in a ring, once, and ends Run if it is to end then.
+func (g *group) report(ring string) {
+	if g.runner.EndDeadlock > 0 {
+		g.fail(fmt.Errorf("%w: tasks of several loops wait for each other in a ring: %s", rondo.ErrDeadlock, ring))
+		return
+	}
+	slog.Warn("rondo: tasks of several loops wait for each other in a ring, which only a cancellation can end", "ring", ring)
+}
+
+// ask calls fn on each loop, one after the other. A loop that has ended is left out.
+func (g *group) ask(fn func(s *Shard)) {
+	for _, s := range g.shards {
+		done := make(chan struct{})
+		if s.public.Post(func() { fn(s); close(done) }) == nil {
+			<-done
+		}
+	}
+}
+
+// A place is a task of some shard.
+type place struct {
+	shard string
+	id    uint64
+}
+
+// A survey has the tasks of all shards that wait.
+type survey map[place]rondo.TaskInfo
+
+func (g *group) survey() survey {
+	out := make(survey)
+	g.ask(func(s *Shard) {
+		for _, t := range rondo.Tasks(s.ctx) {
+			if t.State == "waiting" {
+				out[place{s.name, t.ID}] = t
+			}
+		}
+	})
+	return out
+}
+
+// others are the words of waits whose number is none of a task.
+var others = []string{"read", "write", "accept", "connect", "process", "idle sessions"}
+
+// needs returns the task that can end the wait of the one at p, if it is known.
+func (v survey) needs(p place) (place, bool) {
+	t := v[p]
+	if t.Waiting == "call" {
+		i := strings.LastIndex(t.Of, " #")
+		if i < 0 {
+			return place{}, false
+		}
+		id, err := strconv.ParseUint(t.Of[i+2:], 10, 64)
+		return place{t.Of[:i], id}, err == nil
+	}
+	return place{p.shard, t.On}, t.On != 0 && !slices.Contains(others, t.Waiting)
+}
+
+// ring returns tasks that wait for each other, the last for the first, of more than one
+// shard; nil if there are none.
+func (v survey) ring() []place {
+	starts := slices.SortedFunc(maps.Keys(v), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.shard, b.shard), cmp.Compare(a.id, b.id))
+	})
+	for _, start := range starts {
+		if v[start].Waiting != "call" {
+			continue
+		}
+		way := []place{start}
+		for at, known := v.needs(start); known && len(way) <= len(v); at, known = v.needs(at) {
+			if at == start {
+				return way
+			}
+			if _, waits := v[at]; !waits {
+				break
+			}
+			way = append(way, at)
+		}
+	}
+	return nil
+}
+
+// same reports whether the tasks of a ring have not run since an earlier survey.
+func (v survey) same(earlier survey, ring []place) bool {
+	return !slices.ContainsFunc(ring, func(p place) bool {
+		now, waits := v[p]
+		return !waits || now.Switches != earlier[p].Switches
+	})
+}
+
+// words names the tasks of a ring.
+func (v survey) words(ring []place) string {
+	var b strings.Builder
+	which := ""
+	for _, p := range ring {
+		fmt.Fprintf(&b, "%s #%d %s%s waits for ", p.shard, p.id, v[p].Name, which)
+		which = ", which"
+	}
+	fmt.Fprintf(&b, "%s #%d", ring[0].shard, ring[0].id)
+	return b.String()
+}

@@ -1,0 +1,96 @@
+package shard_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/shard"
+)
+
+// deadlocked has a task hold a lock on shard 0 and call shard 1, which calls back for the
+// lock.
+func deadlocked(ctx context.Context, s *shard.Shard) error {
+	if s.Index() != 0 {
+		return nil
+	}
+	var m rondo.Mutex
+	if err := m.Lock(ctx); err != nil {
+		return err
+	}
+	defer m.Unlock()
+	_, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) {
+		return shard.Call(ctx, s, func(ctx context.Context) (int, error) {
+			if err := m.Lock(ctx); err != nil {
+				return 0, err
+			}
+			defer m.Unlock()
+			return 1, nil
+		})
+	})
+	return err
+}
+
+// TestRingEnds: with EndDeadlock a ring of waits across loops ends Run, and is named.
+func TestRingEnds(t *testing.T) {
+	r := shard.Runner{Loops: 2, Loop: rondo.Runner{EndDeadlock: 10 * time.Millisecond}}
+	err := r.Run(t.Context(), deadlocked)
+	if !errors.Is(err, rondo.ErrDeadlock) {
+		t.Fatalf("Run: %v", err)
+	}
+	for _, want := range []string{"shard-0 #1 main", "shard-1 #", "call of shard-0, which waits for shard-0 #", "call of shard-1"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+}
+
+// TestRingIsReported: without EndDeadlock it is reported, and Run goes on.
+func TestRingIsReported(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	log := &logged{said: func(line string) {
+		if strings.Contains(line, "in a ring, which only a cancellation can end") && strings.Contains(line, "shard-1 #") {
+			cancel(errBad)
+		}
+	}}
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+	defer slog.SetDefault(before)
+	if err := (&shard.Runner{Loops: 2}).Run(ctx, deadlocked); err != errBad {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+// logged calls said for each line.
+type logged struct {
+	mu   sync.Mutex
+	said func(line string)
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.said(string(bytes.Clone(b)))
+	return len(b), nil
+}
+
+// TestLongCall: a call that takes long is no ring.
+func TestLongCall(t *testing.T) {
+	r := shard.Runner{Loops: 2, Loop: rondo.Runner{EndDeadlock: time.Millisecond}}
+	err := r.Run(t.Context(), func(ctx context.Context, s *shard.Shard) error {
+		if s.Index() != 0 {
+			return nil
+		}
+		_, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) { return 0, rondo.Sleep(ctx, 30*time.Millisecond) })
+		return err
+	})
+	if err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
