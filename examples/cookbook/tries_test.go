@@ -208,7 +208,7 @@ func tryHeartbeat(t *testing.T, run start) {
 	p, address := serve(t, run)
 	alive, silent := talk.Dial(t, address), talk.Dial(t, address)
 	silent.Hears("ping")
-	for range 8 { // longer than a client may be silent
+	for range 15 { // longer than a client may be silent
 		alive.Hears("ping")
 		alive.Says("pong")
 	}

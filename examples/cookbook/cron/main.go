@@ -38,7 +38,7 @@ var jobs = []job{
 func main() {
 	runner := rondo.Runner{Recover: true}
 	err := runner.Run(context.Background(), func(ctx context.Context) error {
-		err := rondo.Timeout(ctx, 200*time.Millisecond, func(ctx context.Context) error {
+		err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
 			for _, j := range jobs {
 				rondo.Go(ctx, j.repeat).SetName(j.name)
 			}

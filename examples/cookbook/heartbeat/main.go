@@ -1,5 +1,5 @@
-// Command heartbeat pings its clients every 50 ms, and disconnects a client that has sent
-// nothing for 200 ms.
+// Command heartbeat pings its clients every 100 ms, and disconnects a client that has sent
+// nothing for a second.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-const every, patience = 50 * time.Millisecond, 200 * time.Millisecond
+const every, patience = 100 * time.Millisecond, time.Second
 
 func serve(ctx context.Context, c net.Conn) error {
 	return rondo.Group(ctx, func(g *rondo.Scope) error {

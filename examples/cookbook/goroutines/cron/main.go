@@ -52,7 +52,7 @@ var jobs = []job{
 }
 
 func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	var all sync.WaitGroup
 	for _, j := range jobs {

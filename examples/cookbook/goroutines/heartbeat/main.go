@@ -14,7 +14,7 @@ import (
 	"github.com/rondo-go/rondo/examples/cookbook/goroutines/internal/tcp"
 )
 
-const every, patience = 50 * time.Millisecond, 200 * time.Millisecond
+const every, patience = 100 * time.Millisecond, time.Second
 
 func serve(ctx context.Context, c net.Conn) error {
 	ctx, cancel := context.WithCancel(ctx)
