@@ -32,7 +32,7 @@ func (l *Loop) nothingCanWake() (until int64) {
 	if !ends {
 		limit = deadlockAfter
 	}
-	long, until := l.still.Long(l.readClock(), l.steps, limit)
+	long, until := l.still.Long(l.driver.Now(), l.steps, limit)
 	switch {
 	case !long:
 		return until

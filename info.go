@@ -272,6 +272,14 @@ type registry struct {
 	spare    *WaitList // an empty one; see newWaitList
 }
 
+// currentID returns the number of the running task; 0 if none runs.
+func (l *Loop) currentID() uint64 {
+	if l.current == nil {
+		return 0
+	}
+	return l.current.id
+}
+
 // tasks ranges over the live tasks, the oldest first.
 func (r *registry) tasks() iter.Seq[*Task] { return r.allTasks.All(taskLinks) }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/layout"
 	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/pace"
 	"github.com/rondo-go/rondo/internal/ring"
 	"github.com/rondo-go/rondo/internal/stdctx"
 	"github.com/rondo-go/rondo/internal/timers"
@@ -43,6 +44,7 @@ var layoutTable = layout.Table{
 		layout.LoopOffloads: uint16(unsafe.Offsetof(Loop{}.offloads) + unsafe.Offsetof(offloads{}.running)),
 		layout.LoopWorkers:  uint16(unsafe.Offsetof(Loop{}.workers)),
 		layout.LoopNested:   uint16(unsafe.Offsetof(Loop{}.nested) + unsafe.Offsetof(gid.Nestings[Task]{}.Places)),
+		layout.LoopCosts:    uint16(unsafe.Offsetof(Loop{}.pace) + unsafe.Offsetof(pace.Pace{}.Costs)),
 		layout.LoopSize:     uint16(unsafe.Sizeof(Loop{})),
 
 		layout.TaskWorker: uint16(unsafe.Offsetof(Task{}.worker)),
@@ -72,6 +74,7 @@ var layoutTable = layout.Table{
 		layout.WorkerInner:    uint16(unsafe.Offsetof(worker{}.inner)),
 		layout.WorkerID:       uint16(unsafe.Offsetof(worker{}.id)),
 		layout.WorkerG:        uint16(unsafe.Offsetof(worker{}.g)),
+		layout.WorkerCost:     uint16(unsafe.Offsetof(worker{}.cost)),
 		layout.WorkerSize:     uint16(unsafe.Sizeof(worker{})),
 
 		layout.ListOwner: uint16(unsafe.Offsetof(WaitList{}.Owner)),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/layout"
+	"github.com/rondo-go/rondo/internal/pace"
 )
 
 // records are the kernel's structures, by the first part of the names of their
@@ -137,11 +138,29 @@ func is(t reflect.Type, what string) bool {
 func TestRecordSizes(t *testing.T) {
 	for what, size := range map[string][2]uintptr{
 		"Task":      {unsafe.Sizeof(Task{}), 208},
-		"worker":    {unsafe.Sizeof(worker{}), 192},
+		"worker":    {unsafe.Sizeof(worker{}), 208},
 		"taskExtra": {unsafe.Sizeof(taskExtra{}), 80},
 	} {
 		if size[0] > size[1] {
 			t.Errorf("%s has %d bytes, want %d at most", what, size[0], size[1])
+		}
+	}
+}
+
+// TestRecordCosts: what tasks are charged with is where a reader looks for it.
+func TestRecordCosts(t *testing.T) {
+	var c pace.Cost
+	var all pace.Costs
+	var h pace.Held
+	for what, at := range map[string][2]uintptr{
+		"Waker":        {unsafe.Offsetof(c.Waker), layout.CostWaker},
+		"a Cost's end": {unsafe.Sizeof(c), layout.CostSize}, "Unknown": {unsafe.Offsetof(all.Unknown), layout.CostsUnknown},
+		"Steps": {unsafe.Offsetof(all.Steps), layout.CostsHeld}, "Count": {unsafe.Offsetof(all.Count), layout.CostsCount},
+		"the ring": {uintptr(len(all.Steps)), layout.CostsRing}, "Began": {unsafe.Offsetof(h.Began), layout.HeldBegan},
+		"Took": {unsafe.Offsetof(h.Took), layout.HeldTook}, "Task": {unsafe.Offsetof(h.Task), layout.HeldTask}, "a Held's end": {unsafe.Sizeof(h), layout.HeldSize},
+	} {
+		if at[0] != at[1] {
+			t.Errorf("%s is at %d, and readers look for it at %d", what, at[0], at[1])
 		}
 	}
 }

@@ -77,6 +77,9 @@ func (l *Loop) pick(mayTurn bool) *Task {
 	if l.observer != nil {
 		l.tell(taskParked, l.current)
 	}
+	if !mayTurn {
+		l.ran = l.current
+	}
 	l.current = nil
 	if t := l.unplaced; t != nil && mayTurn {
 		l.unplaced = nil
@@ -87,7 +90,7 @@ func (l *Loop) pick(mayTurn bool) *Task {
 			if !mayTurn && l.pace.Short(l.steps) && l.runTask.state == stateWaiting {
 				return l.runTask
 			}
-			if l.pace.IsTime(l.steps, l.readClock()) {
+			if l.pace.IsTime(l.steps, l.charge()) && (mayTurn || l.queue.Len() > 0) {
 				l.ask()
 			}
 		}
@@ -136,12 +139,12 @@ func (l *Loop) ask() {
 	}
 	if until < 0 {
 		l.poll(until)
-		l.now = l.driver.Now()
+		l.now = l.charge()
 		l.pace.Asked(l.steps, l.now)
 		l.yieldCPU()
-		l.pace.Since = l.now
+		l.pace.Resume(l.now)
 	} else {
-		idle := l.driver.Now()
+		idle := l.charge()
 		l.asleep = true
 		l.poll(min(until, l.lookAt()))
 		l.asleep = false
@@ -191,7 +194,7 @@ func (l *Loop) call(h *Handle) {
 	if fn == nil {
 		return
 	}
-	h.fn = nil
+	h.fn, l.ran = nil, nil
 	if l.observer != nil {
 		defer l.observer.observe(event{kind: callbackRan, since: l.driver.Now()})
 	}

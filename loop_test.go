@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/pace"
 )
 
@@ -228,5 +229,39 @@ func TestOthersRun(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestSleepsOnOneStack: however many tasks have run since the driver was asked, the
+// loop sleeps on the goroutine of Run and not on the stack of the last of them. A
+// timer that is due runs where the loop slept.
+func TestSleepsOnOneStack(t *testing.T) {
+	run := gid.ID()
+	for n := range 70 {
+		err := Run(context.Background(), func(ctx context.Context) error {
+			return Group(ctx, func(g *Scope) error {
+				for range n + 10 {
+					g.Go(func(ctx context.Context) error { return Sleep(ctx, time.Hour) })
+				}
+				for range n % 7 {
+					if err := Yield(ctx); err != nil {
+						return err
+					}
+				}
+				slept := uint64(0)
+				LoopOf(ctx).CallLater(time.Millisecond, func() {
+					slept = gid.ID()
+					g.Cancel(nil)
+				})
+				err := Sleep(g, time.Hour)
+				if slept != run {
+					t.Errorf("with %d tasks the loop slept on goroutine %d, want %d", n+10, slept, run)
+				}
+				return err
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }

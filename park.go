@@ -219,7 +219,7 @@ func (t *Task) wake(c *cancellation) {
 		w.noteLast()
 	}
 	w.abandon()
-	w.cause = c
+	w.cause, w.cost.Waker = c, uint32(l.currentID())
 	l.ready(t)
 	if l.observer != nil {
 		l.tell(taskWoken, t)

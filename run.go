@@ -209,7 +209,8 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 		r.SlowStep = 100 * time.Millisecond
 	}
 	l.now = l.driver.Now()
-	l.started, l.yielded, l.pace.Since = l.now, l.now, l.now
+	l.started, l.yielded = l.now, l.now
+	l.pace.Resume(l.now)
 	if e, ok := l.driver.(driver.Epoch); ok {
 		l.epoch = e.Epoch()
 	}

@@ -21,6 +21,7 @@ type schedule struct {
 	unstarted int                                    // tasks that have not started in the queue
 	batch     int                                    // how many of the queue this turn still runs
 	steps     uint64                                 // tasks and callbacks run so far
+	ran       *Task                                  // whose step was the last; nil if it was a callback
 	pace      pace.Pace                              // when a busy loop asks the driver
 	choose    func(n int, id func(i int) uint64) int // nil: in order
 	idAt      func(i int) uint64                     // the number of the task at place i

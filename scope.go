@@ -353,7 +353,7 @@ func (s *Scope) setDeadline(at int64) {
 		return
 	}
 	s.published.SetDeadline(at)
-	if at <= s.loop.readClock() {
+	if at <= s.loop.driver.Now() {
 		s.expire()
 		return
 	}

@@ -40,7 +40,7 @@ func SleepUntil(ctx context.Context, t time.Time) error {
 		return err
 	}
 	at := s.loop.driver.Instant(t)
-	if at <= s.loop.readClock() {
+	if at <= s.loop.driver.Now() {
 		me.yield()
 		return nil
 	}

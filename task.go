@@ -87,9 +87,7 @@ func (l *Loop) newTask(t *Task, owner *Scope, ctx context.Context, fn func(ctx c
 	}
 	l.lastID++
 	t.fn, t.id, t.born = fn, l.lastID, l.now
-	if l.current != nil {
-		t.parent = l.current.id
-	}
+	t.parent = l.currentID()
 	t.scope.host = t
 	t.owner = owner
 	t.scope.begin(l, scopeOf(ctx), ctx)

@@ -38,9 +38,6 @@ const (
 // A timer is set for the task of a worker, or for a callback.
 type timer = timers.Timer[worker, Handle]
 
-// readClock reads the driver's clock.
-func (l *Loop) readClock() int64 { return l.driver.Now() }
-
 // yieldCPU gives the processor to other goroutines for a moment if the loop has been
 // busy for a while. Those that do not work for it get no more time than it has itself.
 func (l *Loop) yieldCPU() {
@@ -56,9 +53,17 @@ func (l *Loop) yieldCPU() {
 	l.away, l.now = l.yielded-l.now, l.yielded
 }
 
+// charge reads the clock after a step, and charges the task whose step it was.
+func (l *Loop) charge() int64 {
+	if t := l.ran; t != nil && t.worker != nil {
+		return l.pace.Charge(l.steps, l.driver.Now(), &t.worker.cost, t.id)
+	}
+	return l.pace.Charge(l.steps, l.driver.Now(), nil, 0)
+}
+
 // after returns the instant that lies d ahead, or never if there is none.
 func (l *Loop) after(d time.Duration) int64 {
-	now := l.readClock()
+	now := l.driver.Now()
 	if at := now + int64(d); d <= 0 || at > now {
 		return at
 	}

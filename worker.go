@@ -14,6 +14,7 @@ import (
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/pace"
 	"github.com/rondo-go/rondo/internal/surplus"
 )
 
@@ -34,10 +35,11 @@ type worker struct {
 	waiter                     // its place in what it waits in
 	selection    *selection    // of its Selects; nil before the first
 	reason       Reason
-	since        int64   // the loop's clock when it began to wait
-	inner        *Scope  // the scope opened last of those that the task's body is in
-	foreignIndex int32   // its place among the foreign waiters of under, plus one
-	index        int32   // its place in the pool, while idle
+	since        int64  // the loop's clock when it began to wait
+	inner        *Scope // the scope opened last of those that the task's body is in
+	foreignIndex int32  // its place among the foreign waiters of under, plus one
+	index        int32  // its place in the pool, while idle
+	cost         pace.Cost
 	after        *worker // while retireSurplus runs: the idle one, or Run's, parked in home
 	id           uint64  // its goroutine's number
 	g            uintptr // the runtime's record of it, for those who look from outside
@@ -72,7 +74,7 @@ func (l *Loop) assign(nx *Task) {
 func (w *worker) take(t *Task) {
 	w.job, t.worker = t, w
 	w.inner = &t.scope
-	w.switches = 0
+	w.switches, w.cost = 0, pace.Cost{Waker: uint32(t.parent)}
 }
 
 // idleWorker takes the worker that became idle last, whose stack is warmest.

@@ -132,5 +132,28 @@ const (
 	PlaceOn   // uint64
 	PlaceSize
 
+	WorkerCost // pace.Cost
+	LoopCosts  // pace.Costs
+
 	Count
+)
+
+// Where things stand in a pace.Cost and in a pace.Costs, to which fields may be added
+// at the end only.
+const (
+	CostBusy  = 0  // int64, nanoseconds that the task was charged with
+	CostSteps = 8  // uint32, its longest step in 16 µs, above 10 bits: how many took a millisecond or more
+	CostWaker = 12 // uint32, the low half of the number of the task that woke it last
+	CostSize  = 16
+
+	CostsUnknown = 0                      // int64, nanoseconds that no task was charged with
+	CostsHeld    = 8                      // a ring of steps that held the loop
+	CostsRing    = 8                      // its length
+	CostsCount   = 8 + CostsRing*HeldSize // uint64, how many there were
+	CostsSize    = CostsCount + 8
+
+	HeldBegan = 0  // int64, an instant of the loop's clock
+	HeldTook  = 8  // int64, nanoseconds
+	HeldTask  = 16 // uint64, the number of a task, or 0
+	HeldSize  = 24
 )

@@ -1,4 +1,5 @@
-// Package pace decides when a busy loop asks its driver what has happened.
+// Package pace decides when a busy loop asks its driver what has happened, and charges
+// tasks with the time that it sees pass (cost.go).
 //
 // The law: time decides, and not the number of steps: when the loop has run for
 // After, or after Every steps, whichever comes first. The clock is read only now and
@@ -7,12 +8,15 @@ package pace
 
 import "time"
 
-// A busy loop asks the driver after Every steps, and earlier if they took After. A
-// question costs a system call and a look at the clock, some 300 ns; a step may be as
-// short as 5 ns.
+// A busy loop asks the driver after Every steps or up to drift fewer, and earlier if
+// they took After. A question costs a system call and a look at the clock, some 300 ns;
+// a step may be as short as 5 ns. The number drifts because the task that runs at a
+// question is charged with the steps before it: of tasks that take turns, each comes
+// to be that one.
 const (
 	Every = 64
 	After = int64(100 * time.Microsecond)
+	drift = 7
 )
 
 // A Pace is that of one loop.
@@ -20,31 +24,46 @@ type Pace struct {
 	Look  uint64 // the step at which to read the clock next, and to call IsTime
 	Since int64  // the clock when the driver was asked last
 	asked uint64 // the step at which it was asked
+	fewer uint64 // than Every: see drift
+	state uint32 // of the generator of fewer
+	Costs
 }
 
-// Short reports whether fewer than Every steps were made since the last question.
-func (p *Pace) Short(step uint64) bool { return step-p.asked < Every }
+// Short reports whether it is not yet time to ask by the number of steps.
+func (p *Pace) Short(step uint64) bool { return step-p.asked < Every-p.fewer }
 
 // IsTime is called when the steps have come to Look. It reports whether to ask the
 // driver now, and otherwise sets when to look at the clock again.
 func (p *Pace) IsTime(step uint64, now int64) bool {
 	steps, took := step-p.asked, now-p.Since
-	if steps >= Every || took >= After {
+	if steps >= Every-p.fewer || took >= After {
 		return true
 	}
-	p.Look = p.asked + max(steps+1, next(steps, took))
+	p.Look = p.asked + max(steps+1, min(next(steps, took), Every-p.fewer))
 	return false
 }
 
-// Asked notes that the driver was asked, and how the clock stands after that.
-func (p *Pace) Asked(step uint64, now int64) { p.set(step, now, next(step-p.asked, now-p.Since)) }
+// Asked notes that the driver was asked, and how the clock stands after that. If it was
+// time by the clock, the next step may be long, too.
+func (p *Pace) Asked(step uint64, now int64) {
+	look := uint64(0)
+	if took := now - p.Since; took < After {
+		look = next(step-p.asked, took)
+	}
+	p.set(step, now, look)
+}
+
+// Resume notes how the clock stands when the loop goes on after a question.
+func (p *Pace) Resume(now int64) { p.Since, p.read = now, now }
 
 // Slept notes that the driver was asked and the loop slept.
 func (p *Pace) Slept(step uint64, now int64) { p.set(step, now, 0) }
 
 func (p *Pace) set(step uint64, now int64, look uint64) {
-	p.asked, p.Since = step, now
-	p.Look = step + max(1, look)
+	p.asked, p.Since, p.read, p.readAt = step, now, now, step
+	p.state = p.state*1664525 + 1013904223
+	p.fewer = uint64(p.state>>29) & drift
+	p.Look = step + max(1, min(look, Every-p.fewer))
 }
 
 // next returns after how many steps since a question to look at the clock, when some
