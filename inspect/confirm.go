@@ -133,6 +133,6 @@ func sameWait(a, b record) bool {
 // forget takes back what is true of a task only while it does not run.
 func (t *Task) forget() {
 	t.Moved = true
-	t.Waiting, t.What, t.On, t.FD, t.Due, t.Since = "", "", 0, 0, 0, 0
+	t.Waiting, t.What, t.On, t.Thing, t.FD, t.Due, t.Since = "", "", 0, 0, 0, 0, 0
 	t.Stack, t.Cut, t.Partial, t.Goroutine, t.Thread, t.Scopes = nil, false, false, 0, 0, nil
 }

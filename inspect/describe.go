@@ -46,9 +46,13 @@ func (r *reader) describe(head record) {
 			continue
 		}
 		t.Switches = s.worker.uint64(layout.WorkerSwitches)
+		r.cost(s, head)
 		if s.task.byte(layout.TaskState) == stateWaiting {
 			t.Since = time.Duration(r.now - int64(s.worker.uint64(layout.WorkerSince)))
 			t.What, t.Due = what[i], timers[i]
+			if s.list.b != nil {
+				t.Thing = s.worker.uint64(layout.WorkerList)
+			}
 		}
 		t.Waiting = labels[i]
 	}

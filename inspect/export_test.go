@@ -36,6 +36,9 @@ func TypeNameOf(v any) string {
 	return (&calling{}).TypeName(uint64((*[2]uintptr)(unsafe.Pointer(&v))[0]))
 }
 
+// Whole returns the number of a task of which only the low half is known.
+func Whole(low uint32, last uint64) uint64 { return whole(low, last) }
+
 // Doing says what a goroutine does that holds a loop.
 func Doing(s goinspect.Stack) (how, advice string) { return doing(s) }
 

@@ -40,6 +40,12 @@ type Loop struct {
 	// Held says what keeps the loop from turning; nil if it turns or sleeps.
 	Held *Held `json:"held,omitempty"`
 
+	// LongSteps are the last steps that held the loop, the last one first, eight at
+	// most. Uncharged is the time of steps of which it is not known which task took
+	// long.
+	LongSteps []Step        `json:"long_steps,omitempty"`
+	Uncharged time.Duration `json:"uncharged,omitempty"`
+
 	// Exact says that nothing changed while the picture was taken. Otherwise
 	// Missed counts the tasks that started or ended meanwhile. What is said of a
 	// task is right either way, but tasks may be of different moments.
@@ -58,22 +64,36 @@ type Loop struct {
 
 // A Task is one task of a loop.
 type Task struct {
-	ID      uint64        `json:"id"`
-	Name    string        `json:"name"`
-	Func    string        `json:"func"`              // the function that it runs
-	State   string        `json:"state"`             // new, ready, running or waiting
-	Waiting string        `json:"waiting,omitempty"` // for what, in words
-	What    string        `json:"what,omitempty"`    // for what kind of thing
-	On      uint64        `json:"on,omitempty"`      // the task that can end the wait, if it is known
-	FD      int           `json:"fd,omitempty"`      // the descriptor that it waits for
-	Due     time.Duration `json:"due,omitempty"`     // how long until its timer
-	Parent  uint64        `json:"parent,omitempty"`  // the task that started it
-	Age     time.Duration `json:"age"`
+	ID      uint64 `json:"id"`
+	Name    string `json:"name"`
+	Func    string `json:"func"`              // the function that it runs
+	State   string `json:"state"`             // new, ready, running or waiting
+	Waiting string `json:"waiting,omitempty"` // for what, in words
+	What    string `json:"what,omitempty"`    // for what kind of thing
+	On      uint64 `json:"on,omitempty"`      // the task that can end the wait, if it is known
+	FD      int    `json:"fd,omitempty"`      // the descriptor that it waits for
+	// Thing is the same for tasks of one picture that wait for the same thing, such as a
+	// lock or a queue; 0 if it is not known what that is, and for a Select.
+	Thing  uint64        `json:"thing,omitempty"`
+	Due    time.Duration `json:"due,omitempty"`    // how long until its timer
+	Parent uint64        `json:"parent,omitempty"` // the task that started it
+	Age    time.Duration `json:"age"`
 	// Since is how long it has waited, by the loop's clock, which is read once a turn:
 	// it may be too long by the part of the turn that had passed.
-	Since     time.Duration `json:"since,omitempty"`
-	Switches  uint64        `json:"switches"`
-	Cancelled bool          `json:"cancelled,omitempty"`
+	Since    time.Duration `json:"since,omitempty"`
+	Switches uint64        `json:"switches"`
+	// Busy is the time that the loop charged the task with. The clock is not read at
+	// each step: of short steps in a row the last is charged with all, so that shares
+	// are right over time, and steps of 100 µs or so nearly exactly. LongestStep and
+	// SlowSteps, those of a millisecond or more, are of steps that were measured alone;
+	// up to 67 s, and up to 1023.
+	Busy        time.Duration `json:"busy,omitempty"`
+	LongestStep time.Duration `json:"longest_step,omitempty"`
+	SlowSteps   int           `json:"slow_steps,omitempty"`
+	// WokenBy is the task that made it ready last, or started it; 0 for a timer, an
+	// event or a callback.
+	WokenBy   uint64 `json:"woken_by,omitempty"`
+	Cancelled bool   `json:"cancelled,omitempty"`
 	// Owner is the scope that waits for its end; nil for the loop's root scope.
 	Owner *ScopeID `json:"owner,omitempty"`
 	// Scopes are those that its body has opened and not left, the outermost first.

@@ -161,6 +161,7 @@ func (r *reader) once() (*Loop, bool) {
 	}
 	l.Exact = missed == 0 && !moved && len(l.Tasks)+l.Omitted == l.count(before) &&
 		before.uint64(layout.LoopSteps) == after.uint64(layout.LoopSteps) && before.uint64(layout.LoopSpawned) == after.uint64(layout.LoopSpawned)
+	r.costs(l, after)
 	l.Cycles = r.lasting(l, cycles(l))
 	l.Held = r.held(l, before, after)
 	return l, true

@@ -124,8 +124,31 @@ func (l *Loop) WriteHead(w io.Writer, full bool) error {
 		fmt.Fprintf(&b, "HELD: %s has held the loop for %s: %s\n", who, short(h.For), h.Advice)
 		writeStack(&b, "    ", h.Stack, full)
 	}
+	l.writeLongSteps(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// recent is how many steps that have held the loop are written.
+const recent = 3
+
+// writeLongSteps writes which steps have held the loop.
+func (l *Loop) writeLongSteps(b *strings.Builder) {
+	for i, s := range l.LongSteps[:min(len(l.LongSteps), recent)] {
+		if i == 0 {
+			b.WriteString("held before: ")
+		} else {
+			b.WriteString("; ")
+		}
+		who := "a callback, or one of several tasks"
+		if s.Task != 0 {
+			who = l.label(s.Task)
+		}
+		fmt.Fprintf(b, "%s by %s, %s ago", short(s.Took), who, short(s.Ago))
+	}
+	if n := len(l.LongSteps); n > 0 {
+		b.WriteByte('\n')
+	}
 }
 
 // changes says how many tasks came and went while the picture was taken.

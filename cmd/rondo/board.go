@@ -20,7 +20,8 @@ import (
 type order int
 
 const (
-	bySwitches order = iota
+	byBusy order = iota
+	bySwitches
 	byAge
 	byWait
 )
@@ -177,6 +178,8 @@ func (b *board) arrange() {
 	slices.SortFunc(b.rows, func(x, y meter) int {
 		c := 0
 		switch b.order {
+		case byBusy:
+			c = cmp.Or(cmp.Compare(y.busy, x.busy), cmp.Compare(y.rate, x.rate))
 		case bySwitches:
 			c = cmp.Compare(y.rate, x.rate)
 		case byAge:

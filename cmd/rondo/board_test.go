@@ -230,15 +230,19 @@ func TestFramesOfAllSizes(t *testing.T) {
 func TestBoardSorts(t *testing.T) {
 	s := newStudio(t, 80, 24)
 	s.see(pictured(0))
-	s.see(pictured(1))
+	later := pictured(1)
+	later.Loops[0].Tasks[0].Busy, later.Loops[0].Tasks[1].Busy = 10*time.Millisecond, 400*time.Millisecond
+	s.see(later)
 	for _, step := range []struct{ key, want string }{
-		{"", "[fan-out] busy conn 部屋の掃除をするタスク main leaving"},
+		{"", "[conn] main fan-out busy 部屋の掃除をするタスク leaving"},
+		{"s", "[fan-out] busy conn 部屋の掃除をするタスク main leaving"},
 		{"s", "[main] leaving 部屋の掃除をするタスク conn busy fan-out"},
 		{"a", "[busy] main 部屋の掃除をするタスク conn fan-out leaving"},
 		{"a", "[leaving] fan-out conn 部屋の掃除をするタスク main busy"},
 		{"a", "[busy] main 部屋の掃除をするタスク conn fan-out leaving"},
 		{"w", "[main] 部屋の掃除をするタスク conn fan-out leaving busy"},
 		{"s", "[fan-out] busy conn 部屋の掃除をするタスク main leaving"},
+		{"b", "[conn] main fan-out busy 部屋の掃除をするタスク leaving"},
 	} {
 		if step.key != "" {
 			s.keys(step.key)

@@ -20,6 +20,7 @@ type choice struct {
 	sort   string
 	limit  int // 0: all
 	group  string
+	fields []field // nil: the usual ones
 }
 
 // sorts are the orders in which tasks can be shown; those that come first in an
@@ -30,6 +31,8 @@ var sorts = map[string]func(a, b *inspect.Task) int{
 	"since":    func(a, b *inspect.Task) int { return cmp.Compare(b.Since, a.Since) },
 	"age":      func(a, b *inspect.Task) int { return cmp.Compare(b.Age, a.Age) },
 	"switches": func(a, b *inspect.Task) int { return cmp.Compare(b.Switches, a.Switches) },
+	"busy":     func(a, b *inspect.Task) int { return cmp.Compare(b.Busy, a.Busy) },
+	"longest":  func(a, b *inspect.Task) int { return cmp.Compare(b.LongestStep, a.LongestStep) },
 }
 
 var groupings = []string{string(inspect.ByWait), string(inspect.ByFunc), string(inspect.ByStack), string(inspect.ByScope)}
@@ -39,9 +42,13 @@ func (ch *choice) flags(o *options) {
 	o.text(&ch.filter, "filter", named("filter", "a text that rows contain"))
 	o.text(&ch.sort, "sort", func(text string) error {
 		if sorts[text] == nil {
-			return usagef("--sort takes id, name, since, age or switches, not %q", text)
+			return usagef("--sort takes id, name, since, age, switches, busy or longest, not %q", text)
 		}
 		return nil
+	})
+	o.add("columns", func(text string) (err error) {
+		ch.fields, err = fieldsNamed(text)
+		return err
 	})
 	o.number(&ch.limit, "limit", "a whole number from 1 up", 1<<30)
 	o.text(&ch.group, "group", func(text string) error {

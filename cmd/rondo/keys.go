@@ -41,6 +41,8 @@ func (b *board) press(k tea.KeyPressMsg) tea.Cmd {
 		b.typing = true
 	case "esc":
 		b.search("")
+	case "b":
+		b.sort(byBusy)
 	case "s":
 		b.sort(bySwitches)
 	case "a":

@@ -24,6 +24,7 @@ const (
 	exitUsage  = 2
 	exitCycle  = 3 // tasks wait for each other in a cycle
 	exitHeld   = 4 // a loop does not turn
+	exitWarned = 5 // check has found something
 )
 
 // A console is where a verb writes: what was asked for to out, what went wrong
@@ -46,6 +47,8 @@ func verbs() []verb {
 		{"ps", "the tasks of a live process or a core file", psUsage, runPs},
 		{"tree", "the same tasks as a tree, with their stacks", treeUsage, runTree},
 		{"top", "the same tasks on a live screen", topUsage, runTop},
+		{"locks", "the locks and queues for which the same tasks wait", locksUsage, runLocks},
+		{"check", "what looks wrong with the same tasks", checkUsage, runCheck},
 		{"flame", "a flame graph of where the same tasks are, as SVG", flameUsage, runFlame},
 		{"trace", "run a program and write a timeline of its tasks", traceUsage, runTrace},
 		{"help", `the commands, or one of them: rondo help demo`, helpUsage, runHelp},

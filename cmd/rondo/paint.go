@@ -237,7 +237,8 @@ func (b *board) taskLines(tasks []meter) []string {
 		}
 	}
 	cs := []column{
-		{title: "#", width: digits, right: true, from: 16}, {title: sorted(bySwitches, "SWITCH/S"), width: 9, right: true, from: wide(bySwitches)},
+		{title: "#", width: digits, right: true, from: 16}, {title: sorted(byBusy, "BUSY"), width: 5, right: true, from: wide(byBusy)},
+		{title: sorted(bySwitches, "SWITCH/S"), width: 9, right: true, from: wide(bySwitches)},
 		{title: sorted(byWait, "WAIT"), width: 6, right: true, from: wide(byWait)}, {title: sorted(byAge, "AGE"), width: 6, right: true, from: wide(byAge)},
 		{title: "LOOP", from: several}, {title: "NAME"}, {title: "WAITS FOR"}, {title: "FUNCTION", from: 72},
 	}
@@ -247,9 +248,20 @@ func (b *board) taskLines(tasks []meter) []string {
 		if m.Since > 0 {
 			wait = stretch(m.Since)
 		}
-		rows[i] = []string{strconv.FormatUint(m.ID, 10), rate(m.known, m.rate), wait, stretch(m.Age), m.loop.Name, m.Name, m.doing(), shortFunc(m.Func)}
+		rows[i] = []string{strconv.FormatUint(m.ID, 10), m.share(), rate(m.known, m.rate), wait, stretch(m.Age), m.loop.Name, m.Name, m.doing(), shortFunc(m.Func)}
 	}
 	return lay(cs, rows, b.width)
+}
+
+// share writes the share of the time that the task was charged with.
+func (m meter) share() string {
+	switch {
+	case !m.known:
+		return "-"
+	case m.busy > 0 && m.busy < 0.0005:
+		return "0.0%"
+	}
+	return strconv.FormatFloat(100*m.busy, 'f', 1, 64) + "%"
 }
 
 // doing says what the task waits for, or what it does instead.
@@ -278,7 +290,12 @@ func (m meter) described(gone bool) string {
 
 // figures is the second line about that task.
 func (m meter) figures() string {
-	return fmt.Sprintf("age %s, wait %s, switches %s, %s/s, %s, loop %s", stretch(m.Age), stretch(m.Since), count(m.Switches), rate(m.known, m.rate), m.Func, m.loop.Name)
+	woken := ""
+	if m.WokenBy != 0 {
+		woken = fmt.Sprintf(", woken by #%d", m.WokenBy)
+	}
+	return fmt.Sprintf("age %s, wait %s, busy %s, longest step %s, switches %s, %s/s%s, %s, loop %s",
+		stretch(m.Age), stretch(m.Since), stretch(m.Busy), stretch(m.LongestStep), count(m.Switches), rate(m.known, m.rate), woken, m.Func, m.loop.Name)
 }
 
 // where is the caption and the lines of the stack in sight.
@@ -335,9 +352,9 @@ func (b *board) help() string {
 	}
 	const keys = "q quit  enter stack  / filter"
 	if b.width < 64 {
-		return keys + "  s a w"
+		return keys + "  b s a w"
 	}
-	return keys + "  sort: s switches, a age, w wait"
+	return keys + "  sort: b busy, s switches, a age, w wait"
 }
 
 func (b *board) red(text string) string {

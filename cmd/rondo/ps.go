@@ -5,7 +5,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/rondo-go/rondo/inspect"
@@ -23,8 +22,12 @@ known if it ran while the picture was taken. Without a PID it lists the
 processes that use Rondo.
 
   --filter TEXT   only tasks whose row contains the text
-  --sort KEY      by id (as without it), name, since, age or switches; the most
-                  first
+  --sort KEY      by id (as without it), name, since, age, switches, busy or
+                  longest; the most first
+  --columns LIST  what a row has, with commas between: id, name, state, waits,
+                  since, age, switches, func, busy (time that it was charged
+                  with), longest (step), slow (steps of 1 ms or more), waker,
+                  parent
   --limit N       N tasks of each loop, or N groups
   --group KEY     groups instead of tasks, the largest first, by what they wait
                   for (wait), what they run (func), where they are (stack) or
@@ -65,7 +68,7 @@ func runPs(c *console, args []string) error {
 		if ch.group != "" {
 			ch.writeGroups(out, p, columns(c.out))
 		} else {
-			writeTable(out, p, columns(c.out))
+			writeTable(out, p, ch.fields, columns(c.out))
 		}
 		return nil
 	})
@@ -74,13 +77,13 @@ func runPs(c *console, args []string) error {
 // writeTable writes each loop with its tasks in columns, on a terminal that is so
 // wide, or 0 for none: there lines are cut. A Writer that fails says so at its
 // Flush.
-func writeTable(out *bufio.Writer, p *inspect.Picture, width int) {
+func writeTable(out *bufio.Writer, p *inspect.Picture, fs []field, width int) {
+	if fs == nil {
+		fs = fields[:usual]
+	}
 	writeLoops(out, p, func(l *inspect.Loop) {
-		rows := [][]string{{"#", "NAME", "STATE", "WAITS FOR", "SINCE", "AGE", "SWITCHES", "FUNCTION"}}
-		for _, t := range l.Tasks {
-			rows = append(rows, row(t))
-		}
-		writeRows(out, rows, []int{0, 4, 5, 6}, width)
+		rows, numbers := cellsOf(fs, l.Tasks)
+		writeRows(out, rows, numbers, width)
 		if l.Omitted > 0 {
 			fmt.Fprintf(out, "and %s\n", plural(l.Omitted, "more task"))
 		}
@@ -114,25 +117,6 @@ func writeRows(out *bufio.Writer, rows [][]string, numbers []int, width int) {
 			line = cut(line, width)
 		}
 		fmt.Fprintln(out, line)
-	}
-}
-
-// row returns a task's cells.
-func row(t *inspect.Task) []string {
-	state, since := t.State, ""
-	if t.Cancelled {
-		state += ", cancelled"
-	}
-	if t.Since > 0 {
-		since = short(t.Since)
-	}
-	waits := t.Waiting
-	if t.Moved {
-		waits = "(ran meanwhile)"
-	}
-	return []string{
-		strconv.FormatUint(t.ID, 10), t.Name, state, dash(waits), dash(since), short(t.Age),
-		strconv.FormatUint(t.Switches, 10), shortFunc(t.Func),
 	}
 }
 

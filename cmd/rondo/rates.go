@@ -6,6 +6,7 @@ package main
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/rondo-go/rondo/inspect"
 )
@@ -26,12 +27,14 @@ type gauge struct {
 	busy            float64 // the share of the time in which it did not sleep
 }
 
-// A meter is a task with its switches a second since the picture before.
+// A meter is a task with its switches a second since the picture before, and the share
+// of the time that it was charged with.
 type meter struct {
 	*inspect.Task
 	loop  *inspect.Loop
 	known bool
 	rate  float64
+	busy  float64
 }
 
 // measure reads a picture beside the one before, which may be nil.
@@ -62,10 +65,12 @@ func measure(before, after *inspect.Picture) *reading {
 				next++
 			}
 			if g.known {
-				m.known, m.rate = true, since(t.Switches, 0, apart)
+				switches, busy := uint64(0), time.Duration(0)
 				if next < len(known) && known[next].ID == t.ID {
-					m.rate = since(t.Switches, known[next].Switches, apart)
+					switches, busy = known[next].Switches, known[next].Busy
 				}
+				m.known, m.rate = true, since(t.Switches, switches, apart)
+				m.busy = min(max(0, (t.Busy-busy).Seconds()/apart), 1)
 			}
 			r.tasks = append(r.tasks, m)
 		}

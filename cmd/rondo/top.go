@@ -19,8 +19,8 @@ import (
 const topUsage = `Usage: rondo top [--every D] PID
 
 A live screen of a process that uses Rondo: how busy each loop is, and the
-tasks, those that run most often first. The process is not stopped. If a loop
-hangs, the screen says so first, with the task that holds it.
+tasks, those first that the loop spends most time on. The process is not
+stopped. If a loop hangs, the screen says so first, with the task that holds it.
 
   --every D   how often it takes a picture, 100ms or more (default 1s); less
               often if a picture takes long, as with very many tasks
@@ -30,8 +30,9 @@ Keys:
   up down pgup pgdn home end   move; so do k and j
   enter                        show the task's stack; f adds the calls of Rondo
                                and of Go's runtime, esc goes back
-  s  a  w                      sort by switches a second, age, or time spent
-                               waiting; the same key again reverses the order
+  b  s  a  w                   sort by the share of time, switches a second,
+                               age, or time spent waiting; the same key again
+                               reverses the order
   /                            show tasks whose row contains a text; esc ends it
   q  Ctrl-C                    quit
 

@@ -1,0 +1,64 @@
+//go:build linux && (amd64 || arm64)
+
+package inspect_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// TestCosts: the task with long steps has been charged with them, and each task says
+// who woke it.
+func TestCosts(t *testing.T) {
+	target := open(t, start(t, plain.program(t), "costs"))
+	l := until(t, target, "the sleeper waits for the bell again", func(l *inspect.Loop) bool {
+		return len(l.Tasks) == 4 && !task(t, l, "sleeper").Moved && task(t, l, "sleeper").Switches > 5 && !task(t, l, "hog").Moved
+	})
+	// It computed for 150 ms, 2 and 2, each time after a sleep.
+	hog, sleeper := task(t, l, "hog"), task(t, l, "sleeper")
+	if hog.LongestStep < 150*time.Millisecond || hog.SlowSteps < 3 || hog.Busy < 154*time.Millisecond {
+		t.Errorf("hog: busy %v, the longest step %v, %d slow ones", hog.Busy, hog.LongestStep, hog.SlowSteps)
+	}
+	if len(l.LongSteps) == 0 || l.LongSteps[len(l.LongSteps)-1].Task != hog.ID || l.LongSteps[len(l.LongSteps)-1].Took < 150*time.Millisecond {
+		t.Errorf("the long steps are %+v; want that of #%d", l.LongSteps, hog.ID)
+	}
+	if sleeper.WokenBy != task(t, l, "ringer").ID || hog.WokenBy != 0 {
+		t.Errorf("the sleeper was woken by #%d, the hog by #%d; want #%d and the timer", sleeper.WokenBy, hog.WokenBy, task(t, l, "ringer").ID)
+	}
+	if sleeper.Busy == 0 || sleeper.Busy > l.Uptime {
+		t.Errorf("the sleeper was busy for %v of %v", sleeper.Busy, l.Uptime)
+	}
+}
+
+// TestResources: things for which tasks wait have their holder and their waiters.
+func TestResources(t *testing.T) {
+	target := open(t, start(t, plain.program(t), "locks"))
+	l := until(t, target, "all tasks wait", settled)
+	var got []string
+	for _, r := range l.Resources() {
+		if r.Longest <= 0 {
+			t.Errorf("%s %s: nobody has waited", r.Kind, r.Name)
+		}
+		who := "nobody"
+		for _, k := range l.Tasks {
+			if k.ID == r.Holder {
+				who = k.Name
+			}
+		}
+		got = append(got, fmt.Sprintf("%s %s %s %d", r.Kind, r.Name, who, r.Waiting))
+	}
+	if want := `[lock "held" holder 3 lock "lost" nobody 1 put "full" nobody 1]`; fmt.Sprint(got) != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+	warnings := l.Warnings(time.Nanosecond)
+	kinds := make(map[string]int)
+	for _, w := range warnings {
+		kinds[w.Kind]++
+	}
+	if kinds[inspect.WarnNobody] != 1 || kinds[inspect.WarnWait] != 5 || len(warnings) != 6 {
+		t.Errorf("the warnings are %v", warnings)
+	}
+}

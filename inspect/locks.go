@@ -1,0 +1,156 @@
+package inspect
+
+// This file says for which things tasks wait: locks, queues, events, other tasks.
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Resource is a thing for which tasks of a loop wait, other than a descriptor. One for
+// which no task waits is in no list of the loop, and so is not known.
+type Resource struct {
+	Kind    string        // the word for it: lock, rlock, semaphore, get, put, event, task
+	Name    string        // in quotes; "" if it has none
+	Holder  uint64        // the task that can end the waits; 0 if none is known
+	Waiting int           // how many tasks wait for it
+	Longest time.Duration // the longest wait
+	First   uint64        // whose that is
+}
+
+// Resources returns the things for which tasks of the loop wait: those for which most
+// wait come first. Tasks in a Select are left out, and those that ran while the picture
+// was taken.
+func (l *Loop) Resources() []Resource {
+	type key struct {
+		thing uint64
+		kind  string
+	}
+	places := make(map[key]int)
+	var out []Resource
+	for _, t := range l.Tasks {
+		if t.Thing == 0 || t.FD != 0 || slices.Contains(ofDescriptor, t.What) {
+			continue
+		}
+		k := key{t.Thing, t.What}
+		i, ok := places[k]
+		if !ok {
+			i = len(out)
+			places[k] = i
+			name := strings.TrimPrefix(strings.TrimPrefix(t.kindOfWait(), t.What), " ")
+			out = append(out, Resource{Kind: t.What, Name: name, Holder: t.On})
+		}
+		r := &out[i]
+		if r.Waiting++; t.Since > r.Longest || r.First == 0 {
+			r.Longest, r.First = t.Since, t.ID
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Resource) int {
+		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(b.Longest, a.Longest))
+	})
+	return out
+}
+
+// What a Warning is about.
+const (
+	WarnWait   = "long wait"    // a task has waited long for what other tasks have to give back
+	WarnNobody = "nobody holds" // tasks wait for a lock that no task holds
+	WarnSelf   = "wakes itself" // a task runs again and again without waiting for anything
+	WarnSteps  = "long steps"   // a task keeps the loop to itself
+)
+
+// A Warning is something that looks wrong in a picture.
+type Warning struct {
+	Kind string
+	Task uint64 // whom it is about
+	Text string
+}
+
+// Bounds of warnings: how often a second a task runs that wakes itself, how long a
+// step is that lets nobody else run, and how many warnings of a kind are listed.
+const (
+	selfWakes = 1000
+	longStep  = 100 * time.Millisecond
+	mostWarns = 20
+)
+
+// giveBack are the words for what one task gets when another gives it back.
+var giveBack = []string{"lock", "rlock", "semaphore", "put", "room"}
+
+// Warnings returns what looks wrong in the loop: tasks that have waited for a lock, for
+// permits or for room in a queue as long as the limit or longer, locks that nobody
+// holds, tasks that run again and again without waiting, which only a picture with
+// stacks shows, and tasks with long steps. A limit of 0 leaves the first kind out. What holds the loop just now, and cycles, are in Held and
+// Cycles.
+func (l *Loop) Warnings(limit time.Duration) []Warning {
+	var out []Warning
+	counts := make(map[string]int)
+	add := func(kind string, t *Task, format string, args ...any) {
+		if counts[kind]++; counts[kind] <= mostWarns {
+			out = append(out, Warning{kind, t.ID, fmt.Sprintf("#%d %s ", t.ID, t.Name) + fmt.Sprintf(format, args...)})
+		}
+	}
+	unheld := make(map[uint64]bool)
+	still := l.Ready == 0 && l.Running == 0 && l.Exact
+	for _, t := range l.Tasks {
+		if t.Moved {
+			continue
+		}
+		if limit > 0 && t.Since >= limit && slices.Contains(giveBack, t.What) {
+			add(WarnWait, t, "has waited %s for %s", short(t.Since), t.Waiting)
+		}
+		// While a lock passes from one task to the next, it has no holder for a moment.
+		if still && t.What == "lock" && t.On == 0 && t.Thing != 0 && !unheld[t.Thing] {
+			unheld[t.Thing] = true
+			add(WarnNobody, t, "waits for %s, which no living task is known to hold: the one that did has ended without Unlock, or it came by TryLock", t.Waiting)
+		}
+		if n := perSecond(t.Switches, t.Age); n >= selfWakes && t.yields() {
+			add(WarnSelf, t, "has run %.0f times a second, and is ready again without having waited: it may call Yield, or Sleep with 0, in a loop", n)
+		}
+		if t.LongestStep >= longStep {
+			add(WarnSteps, t, "has had steps of up to %s, and %d of a millisecond or more: call rondo.Yield from time to time, or use Offload", short(t.LongestStep), t.SlowSteps)
+		}
+	}
+	for _, kind := range []string{WarnWait, WarnNobody, WarnSelf, WarnSteps} {
+		if more := counts[kind] - mostWarns; more > 0 {
+			out = append(out, Warning{kind, 0, fmt.Sprintf("and %s more: %s", count(more, "task"), kind)})
+		}
+	}
+	return out
+}
+
+// yields reports whether a task is ready because it has called Yield, which its stack
+// shows.
+func (t *Task) yields() bool {
+	for _, f := range t.Stack {
+		if f.Own() {
+			return false
+		}
+		if f.Func == module+".Yield" || f.Func == module+".(*Task).yield" {
+			return t.State == "ready"
+		}
+	}
+	return false
+}
+
+// perSecond returns how often a second something happened.
+func perSecond(n uint64, in time.Duration) float64 {
+	if in < time.Second {
+		return 0 // too little is known
+	}
+	return float64(n) / in.Seconds()
+}
+
+// WriteWarnings writes a line for each warning.
+func (l *Loop) WriteWarnings(w io.Writer, limit time.Duration) error {
+	var b strings.Builder
+	for _, warning := range l.Warnings(limit) {
+		b.WriteString("WARNING: " + warning.Text + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,56 @@
+package inspect_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// TestWarnings: what looks wrong has a line, and what does not has none.
+func TestWarnings(t *testing.T) {
+	yield := []inspect.Frame{{Func: "runtime.coroswitch"}, {Func: "github.com/rondo-go/rondo.Yield"}, {Func: "main.poll"}}
+	l := &inspect.Loop{Exact: true, Tasks: []*inspect.Task{
+		{ID: 1, Name: "a", What: "lock", Thing: 8, On: 2, Waiting: "lock held by #2 b", Since: 2 * time.Second},
+		{ID: 2, Name: "b", What: "sleep", Waiting: "sleep 5s", Since: time.Hour, LongestStep: 99 * time.Millisecond},
+		{ID: 3, Name: "c", What: "lock", Thing: 9, Waiting: "lock", Since: time.Millisecond},
+		{ID: 4, Name: "d", What: "lock", Thing: 9, Waiting: "lock", Since: time.Millisecond},
+		{ID: 5, Name: "e", State: "ready", Switches: 50_000, Age: 10 * time.Second, Stack: yield},
+		{ID: 6, Name: "f", State: "ready", Switches: 5, Age: 10 * time.Second, Stack: yield},
+		{ID: 7, Name: "g", State: "waiting", What: "read", Thing: 10, Since: time.Hour, LongestStep: 100 * time.Millisecond, SlowSteps: 3},
+		{ID: 8, Name: "h", Moved: true, LongestStep: time.Hour},
+	}}
+	want := `[{long wait 1 #1 a has waited 2s for lock held by #2 b}` +
+		` {nobody holds 3 #3 c waits for lock, which no living task is known to hold: the one that did has ended without Unlock, or it came by TryLock}` +
+		` {wakes itself 5 #5 e has run 5000 times a second, and is ready again without having waited: it may call Yield, or Sleep with 0, in a loop}` +
+		` {long steps 7 #7 g has had steps of up to 100ms, and 3 of a millisecond or more: call rondo.Yield from time to time, or use Offload}]`
+	if got := fmt.Sprint(l.Warnings(time.Second)); got != want {
+		t.Errorf("the warnings are\n%s\nwant\n%s", got, want)
+	}
+	l.Ready = 1 // it may be the next holder
+	if got := l.Warnings(0); len(got) != 2 {
+		t.Errorf("without a limit, of a loop that turns: %v", got)
+	}
+	var many inspect.Loop
+	for i := range 30 {
+		many.Tasks = append(many.Tasks, &inspect.Task{ID: uint64(i), LongestStep: time.Second})
+	}
+	var b strings.Builder
+	if err := many.WriteWarnings(&b, 0); err != nil || strings.Count(b.String(), "\n") != 21 || !strings.HasSuffix(b.String(), "WARNING: and 10 tasks more: long steps\n") {
+		t.Errorf("of 30: %v\n%s", err, b.String())
+	}
+}
+
+// TestWhole: of the number of the task that woke another only the low half is kept.
+func TestWhole(t *testing.T) {
+	for _, c := range []struct {
+		low        uint32
+		last, want uint64
+	}{{7, 9, 7}, {0, 9, 0}, {5, 5<<32 | 9, 5<<32 | 5}, {1 << 31, 5<<32 | 9, 4<<32 | 1<<31}} {
+		if got := inspect.Whole(c.low, c.last); got != c.want {
+			t.Errorf("the low half %#x, of %#x at most: %#x, want %#x", c.low, c.last, got, c.want)
+		}
+	}
+}

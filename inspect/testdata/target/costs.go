@@ -1,0 +1,92 @@
+package main
+
+// This file has modes in which tasks cost something, and wait for locks.
+
+import (
+	"context"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+func init() {
+	modes["costs"], modes["locks"] = costs, locks
+}
+
+// compute keeps the loop for a while.
+//
+//go:noinline
+func compute(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		sum++
+	}
+}
+
+// costs has a task with long steps, one that wakes another, and one that only yields.
+func costs(ctx context.Context) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		var bell rondo.WaitList
+		g.Go(func(ctx context.Context) error {
+			for {
+				if err := bell.Park(ctx, rondo.Reason{What: "bell"}); err != nil {
+					return err
+				}
+			}
+		}).SetName("sleeper")
+		g.Go(func(ctx context.Context) error {
+			for {
+				if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+					return err
+				}
+				bell.Wake()
+			}
+		}).SetName("ringer")
+		g.Go(func(ctx context.Context) error {
+			for _, d := range []time.Duration{150, 2, 2} {
+				if err := rondo.Sleep(ctx, 10*time.Millisecond); err != nil {
+					return err
+				}
+				compute(d * time.Millisecond)
+			}
+			if err := rondo.Sleep(ctx, 10*time.Millisecond); err != nil {
+				return err
+			}
+			ready()
+			return rondo.Sleep(ctx, time.Hour)
+		}).SetName("hog")
+		return rondo.Sleep(g, time.Hour)
+	})
+}
+
+// locks has a lock with a holder, one whose holder has ended, and a queue that is full.
+func locks(ctx context.Context) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		var held, lost rondo.Mutex
+		held.Name, lost.Name = "held", "lost"
+		full := rondo.NewQueue[int](1)
+		full.Name = "full"
+		holder := g.Go(func(ctx context.Context) error {
+			if err := held.Lock(ctx); err != nil {
+				return err
+			}
+			return rondo.Sleep(ctx, time.Hour)
+		})
+		holder.SetName("holder")
+		g.Go(lost.Lock)
+		if err := rondo.Sleep(g, time.Millisecond); err != nil {
+			return err
+		}
+		for range 3 {
+			g.Go(held.Lock).SetName("waiter")
+		}
+		g.Go(lost.Lock).SetName("hopeless")
+		for range 2 {
+			g.Go(func(ctx context.Context) error { return full.Put(ctx, 1) }).SetName("putter")
+		}
+		if err := rondo.Sleep(g, time.Millisecond); err != nil {
+			return err
+		}
+		ready()
+		return rondo.Sleep(g, time.Hour)
+	})
+}
