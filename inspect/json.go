@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 )
 
@@ -222,9 +223,24 @@ func (e *elements) list(name string, n int, element func(i int) any) {
 
 // ReadJSON reads a picture that WriteJSON has written. It fails if it is none, or
 // one of a newer version.
-func ReadJSON(r io.Reader) (*Picture, error) {
+func ReadJSON(r io.Reader) (*Picture, error) { return readFrom(json.NewDecoder(r)) }
+
+// ReadPictures reads pictures that WriteJSON has written one after the other. After an
+// error, which is that of ReadJSON, there are no more.
+func ReadPictures(r io.Reader) iter.Seq2[*Picture, error] {
+	return func(yield func(*Picture, error) bool) {
+		for d := json.NewDecoder(r); d.More(); {
+			p, err := readFrom(d)
+			if !yield(p, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func readFrom(decoder *json.Decoder) (*Picture, error) {
 	var d document
-	if err := json.NewDecoder(r).Decode(&d); err != nil {
+	if err := decoder.Decode(&d); err != nil {
 		return nil, fmt.Errorf("not a picture: %w", err)
 	}
 	if d.Version > FormatVersion {

@@ -59,8 +59,8 @@ func TestHelpNamesFlags(t *testing.T) {
 			}
 		}
 	}
-	if found != 29 {
-		t.Errorf("found %d flags in the help texts, want 29", found)
+	if found != 33 {
+		t.Errorf("found %d flags in the help texts, want 33", found)
 	}
 }
 

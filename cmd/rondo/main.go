@@ -48,6 +48,8 @@ func verbs() []verb {
 		{"tree", "the same tasks as a tree, with their stacks", treeUsage, runTree},
 		{"top", "the same tasks on a live screen", topUsage, runTop},
 		{"locks", "the locks and queues for which the same tasks wait", locksUsage, runLocks},
+		{"record", "pictures of the same tasks over time, in a file", recordUsage, runRecord},
+		{"diff", "what is different between two pictures", diffUsage, runDiff},
 		{"check", "what looks wrong with the same tasks", checkUsage, runCheck},
 		{"flame", "a flame graph of where the same tasks are, as SVG", flameUsage, runFlame},
 		{"trace", "run a program and write a timeline of its tasks", traceUsage, runTrace},
