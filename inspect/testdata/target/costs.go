@@ -22,26 +22,12 @@ func compute(d time.Duration) {
 	}
 }
 
-// costs has a task with long steps, one that wakes another, and one that only yields.
+// costs has a task with long steps, and then, so that these are measured alone, one
+// that wakes another.
 func costs(ctx context.Context) error {
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		var bell rondo.WaitList
-		g.Go(func(ctx context.Context) error {
-			for {
-				if err := bell.Park(ctx, rondo.Reason{What: "bell"}); err != nil {
-					return err
-				}
-			}
-		}).SetName("sleeper")
-		g.Go(func(ctx context.Context) error {
-			for {
-				if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
-					return err
-				}
-				bell.Wake()
-			}
-		}).SetName("ringer")
-		g.Go(func(ctx context.Context) error {
+		hog := g.Go(func(ctx context.Context) error {
 			for _, d := range []time.Duration{150, 2, 2} {
 				if err := rondo.Sleep(ctx, 10*time.Millisecond); err != nil {
 					return err
@@ -51,9 +37,25 @@ func costs(ctx context.Context) error {
 			if err := rondo.Sleep(ctx, 10*time.Millisecond); err != nil {
 				return err
 			}
+			g.Go(func(ctx context.Context) error {
+				for {
+					if err := bell.Park(ctx, rondo.Reason{What: "bell"}); err != nil {
+						return err
+					}
+				}
+			}).SetName("sleeper")
+			g.Go(func(ctx context.Context) error {
+				for {
+					if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+						return err
+					}
+					bell.Wake()
+				}
+			}).SetName("ringer")
 			ready()
 			return rondo.Sleep(ctx, time.Hour)
-		}).SetName("hog")
+		})
+		hog.SetName("hog")
 		return rondo.Sleep(g, time.Hour)
 	})
 }
