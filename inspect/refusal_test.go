@@ -280,3 +280,26 @@ func TestStopped(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignProc: in a PID namespace with the /proc of another, a number there is not
+// the process that has it here, so nothing is read.
+func TestForeignProc(t *testing.T) {
+	const inside = "RONDO_TEST_FOREIGN_PROC"
+	if os.Getenv(inside) != "" {
+		_, err := inspect.OpenProcess(1)
+		refused(t, err, "/proc is that of another PID namespace", "mount -t proc proc /proc")
+		return
+	}
+	c := exec.Command(os.Args[0], "-test.run", "^TestForeignProc$")
+	c.Env = append(os.Environ(), inside+"=1")
+	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID}
+	switch out, err := c.CombinedOutput(); {
+	case errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.ENOSPC):
+		t.Log("this system lets nobody make namespaces, so only this one was tried:", err)
+		if _, err := inspect.OpenProcess(1 << 30); err == nil || strings.Contains(err.Error(), "/proc is") {
+			t.Errorf("in the namespace of /proc: %v", err)
+		}
+	case err != nil:
+		t.Errorf("%v\n%s", err, out)
+	}
+}

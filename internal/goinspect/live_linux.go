@@ -97,6 +97,9 @@ func OpenProcess(pid int) (Memory, error) {
 	if pid <= 0 {
 		return nil, fmt.Errorf("%d is not a process id", pid)
 	}
+	if err := foreignProc(); err != nil {
+		return nil, err
+	}
 	born, _ := identify(pid)
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	switch {
@@ -124,6 +127,19 @@ func OpenProcess(pid int) (Memory, error) {
 		return nil, denied(pid)
 	}
 	return l, nil
+}
+
+// foreignProc returns an error if /proc is of another PID namespace than the calling
+// process is in: a number there is not the process that has it here.
+func foreignProc() error {
+	self, err := os.Readlink("/proc/self")
+	if err == nil && self == strconv.Itoa(os.Getpid()) {
+		return nil
+	}
+	if _, other := os.Stat("/proc/1"); err != nil && other != nil {
+		return errors.New("/proc is not mounted: mount it, as in: mount -t proc proc /proc")
+	}
+	return errors.New("/proc is that of another PID namespace than you are in: mount your own, as in: unshare -m sh -c 'mount -t proc proc /proc && rondo ps'")
 }
 
 // OpenSelf opens the memory of the calling process, for which no right is
@@ -160,7 +176,7 @@ func denied(pid int) error {
 	if scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); me != 0 && len(scope) > 0 && scope[0] > '0' && scope[0] <= '3' {
 		return fmt.Errorf("process %d may not be read: kernel.yama.ptrace_scope is %c; run as root, or set it to 0", pid, scope[0])
 	}
-	return fmt.Errorf("process %d may not be read: it runs with more rights than you or made itself undumpable, or the container withholds CAP_SYS_PTRACE (docker run --cap-add=SYS_PTRACE)", pid)
+	return fmt.Errorf("process %d may not be read: it runs with more rights than you or made itself undumpable, or the container withholds CAP_SYS_PTRACE (docker run --cap-add=SYS_PTRACE, kubectl debug --profile=general)", pid)
 }
 
 // parseMaps reads a memory map; see proc_pid_maps(5). all says that each file may
