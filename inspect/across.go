@@ -14,8 +14,8 @@ import (
 
 // A TaskID names a task among those of all loops.
 type TaskID struct {
-	Loop string
-	ID   uint64
+	Loop string `json:"loop"`
+	ID   uint64 `json:"id"`
 }
 
 // ofLoop are the words for waits for another loop.

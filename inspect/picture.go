@@ -12,11 +12,11 @@ type Picture struct {
 	// not know the release of Go that built the program; "" if nothing.
 	Missing string `json:"missing,omitempty"`
 	// Stopped says that the process was stopped, by a signal or by a debugger.
-	Stopped bool    `json:"stopped,omitempty"`
-	Loops   []*Loop `json:"loops"`
+	Stopped bool `json:"stopped,omitempty"`
 	// Rings are tasks of several loops that wait for each other, each for the next and
 	// the last for the first.
-	Rings [][]TaskID `json:"-"`
+	Rings [][]TaskID `json:"rings,omitempty"`
+	Loops []*Loop    `json:"loops"`
 }
 
 // A Loop is one loop of the program.
@@ -76,7 +76,7 @@ type Task struct {
 	On      uint64 `json:"on,omitempty"`      // the task that can end the wait, if it is known
 	FD      int    `json:"fd,omitempty"`      // the descriptor that it waits for
 	// Elsewhere is the task of another loop that can end the wait, if it is known.
-	Elsewhere *TaskID `json:"-"`
+	Elsewhere *TaskID `json:"elsewhere,omitempty"`
 	// Thing is the same for tasks of one picture that wait for the same thing, such as a
 	// lock or a queue; 0 if it is not known what that is, and for a Select.
 	Thing  uint64        `json:"thing,omitempty"`
