@@ -46,16 +46,25 @@ func runProcesses(c *console) error {
 	} else {
 		writeRows(out, rows, []int{0, 2, 3}, columns(c.out))
 	}
-	switch {
-	case refused == 1:
-		fmt.Fprintln(out, "1 process may not be read: run as root to see all.")
-	case refused > 1:
-		fmt.Fprintf(out, "%s processes may not be read: run as root to see all.\n", count(refused))
+	if refused > 0 {
+		fmt.Fprintln(out, refusal(refused, os.Geteuid()))
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("cannot write the output; look at where it goes: %w", err)
 	}
 	return nil
+}
+
+// refusal says that n processes may not be read by the user, and the cure.
+func refusal(n, user int) string {
+	what := count(n) + " processes may"
+	if n == 1 {
+		what = "1 process may"
+	}
+	if user == 0 {
+		return what + " not be read: root needs CAP_SYS_PTRACE, also in the user namespace of the process."
+	}
+	return what + " not be read: run as root to see all."
 }
 
 // mapsCode reports whether a process has a program that may be read. It counts in
