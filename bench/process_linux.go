@@ -82,10 +82,16 @@ func startSelf(processor int, args ...string) (*process, error) {
 	return start(processor, self, append([]string{hidden}, args...)...)
 }
 
-// startOn starts cmd on one CPU. The child inherits that from the thread that starts
+// everyProcessor stands for all CPUs.
+const everyProcessor = -1
+
+// startOn starts cmd on one CPU, or on all. The child inherits that from the thread that starts
 // it, so it holds from the child's first instruction, and a Go program sets its
 // GOMAXPROCS by it.
 func startOn(processor int, cmd *exec.Cmd) error {
+	if processor == everyProcessor {
+		return cmd.Start()
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var before, alone unix.CPUSet

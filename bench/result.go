@@ -26,6 +26,7 @@ const (
 	besideGo section = "Beside what Go has, on all CPUs"
 	oneCPU   section = "Beside goroutines and tokio, on one CPU"
 	servers  section = "Echo servers: CPU time of a request"
+	cores    section = "Several loops, on all CPUs"
 	latency  section = "Echo servers: latency under an open loop"
 	web      section = "HTTP servers: CPU time of a request"
 	memory   section = "Memory of an idle connection"
@@ -33,7 +34,7 @@ const (
 )
 
 // sections is their order in the table.
-var sections = []section{oneCPU, servers, latency, memory, web, besideGo, looking}
+var sections = []section{oneCPU, servers, latency, memory, web, cores, besideGo, looking}
 
 // manyRivals reports whether the section has a column for each rival in place of a
 // line.

@@ -42,7 +42,7 @@ func processRows() []row {
 			p50: 500 * time.Microsecond, p99: 2 * time.Millisecond,
 			why: "A request waits for the step of 200 µs that is running, and then until the loop asks for events again.",
 		}.row(),
-		httpRow(64), httpTaskRow(64), idleRow(), millionRow(), inspectRow(),
+		httpRow(64), httpTaskRow(64), loopsRow(), idleRow(), millionRow(), inspectRow(),
 	})
 }
 

@@ -26,7 +26,7 @@ const anyPort = "127.0.0.1:0"
 // until ctx is cancelled.
 var serverKinds = map[string]func(ctx context.Context, s serving) error{
 	"rondo": serveRondo, "session": serveSession, "protocol": serveProtocol, "net": serveNet,
-	"gnet": serveGnet, "netpoll": serveNetpoll,
+	"shard": serveShards, "gnet": serveGnet, "netpoll": serveNetpoll,
 	"fasthttp-rondo": serveFasthttpRondo, "fasthttp": serveFasthttp, "httptask": serveHTTPTask, "net-http": serveNetHTTP,
 }
 
@@ -38,6 +38,7 @@ func serve(args []string) (err error) {
 	var s serving
 	flags.IntVar(&s.buffer, "buffer", 4096, "bytes of a connection's buffer")
 	flags.IntVar(&s.computing, "computing", 0, "microseconds that a further task computes at a time")
+	flags.IntVar(&s.hashed, "hashed", 0, "bytes that are hashed for each request")
 	profile := flags.String("profile", "", "write a CPU profile to this `file`")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -94,7 +95,7 @@ func compute(microseconds int, yield func() error) error {
 func serveRondo(ctx context.Context, s serving) error {
 	return listenAndServe(ctx, s, func(ctx context.Context, l net.Listener) error {
 		return socket.Serve(ctx, l, func(ctx context.Context, c net.Conn) error {
-			handle(c, s.buffer)
+			handle(c, s)
 			return nil
 		})
 	})
@@ -149,18 +150,19 @@ func serveNet(ctx context.Context, s serving) error {
 		}
 		go func() {
 			defer c.Close()
-			handle(c, s.buffer)
+			handle(c, s)
 		}()
 	}
 }
 
 // handle sends back what it reads until the connection ends. The load ends it with
 // a reset, so an error is the usual end.
-func handle(c net.Conn, buffer int) {
-	b := make([]byte, buffer)
+func handle(c net.Conn, s serving) {
+	b := make([]byte, s.buffer)
 	for {
 		n, err := c.Read(b)
 		if n > 0 {
+			s.hash()
 			if _, err := c.Write(b[:n]); err != nil {
 				return
 			}

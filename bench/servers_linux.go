@@ -24,6 +24,7 @@ type server struct {
 type serving struct {
 	buffer    int // bytes of a connection's buffer
 	computing int // a further task computes so many microseconds at a time; 0: none
+	hashed    int // bytes that are hashed for each request
 }
 
 // serverList is in the order of the tables.
@@ -44,7 +45,8 @@ var serverList = []server{
 // inGo starts this program as a server.
 func inGo(kind string) func(options, int, string, serving) (*process, error) {
 	return func(o options, processor int, row string, s serving) (*process, error) {
-		return startServer(processor, o, kind, row, "-buffer", strconv.Itoa(s.buffer), "-computing", strconv.Itoa(s.computing))
+		return startServer(processor, o, kind, row, "-buffer", strconv.Itoa(s.buffer), "-computing", strconv.Itoa(s.computing),
+			"-hashed", strconv.Itoa(s.hashed))
 	}
 }
 
