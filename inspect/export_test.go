@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"bytes"
+	"net/url"
 	"time"
 	"unsafe"
 
@@ -71,4 +73,18 @@ func (t *Target) RingOf() Ring {
 	r := reader{program: t.program, layout: &t.layouts[0], at: loops[0]}
 	size := func(i int) uint64 { return uint64(r.size(i)) }
 	return Ring{r.one(r.at, layout.LoopSize).uint64(layout.LoopTasks), size(layout.TaskNext), size(layout.TaskState), size(layout.TaskWorker), size(layout.TaskFn)}
+}
+
+// MostPage is how many bytes a page has at most.
+const MostPage = mostPage
+
+// Page returns the page of a picture that Handler serves for a query.
+func Page(p *Picture, query string) (string, error) {
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	err = page.Execute(&out, newView(p, pageChoiceOf(q)))
+	return out.String(), err
 }

@@ -2,8 +2,6 @@ package inspect
 
 import (
 	"bytes"
-	"embed"
-	"html/template"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -12,22 +10,11 @@ import (
 	"time"
 )
 
-//go:embed page.html
-var files embed.FS
-
-var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"short": short, "share": share, "count": count, "own": own,
-}).ParseFS(files, "page.html"))
-
-// refresh is how often the page takes a new picture by default.
-const refresh = 2 * time.Second
-
 // Bounds on what one request costs the program: how many tasks of each loop are
-// read, shown in a row and written as JSON by default, how many lines of the tree are
-// shown, and how long the reading takes.
+// read, and written as JSON by default, how many lines of the tree are drawn, and how
+// long the reading takes.
 const (
 	mostRead  = 100_000
-	mostRows  = 1000
 	mostJSON  = 10_000
 	mostLines = 2000
 	mostTime  = 5 * time.Second
@@ -40,7 +27,12 @@ const (
 //	format=metrics  text for Prometheus, as Picture.WriteMetrics writes it
 //	refresh=10      the page refreshes every ten seconds; with 0, never
 //	filter=text     only tasks whose row contains the text
-//	limit=N         N tasks of each loop at most, up to 100,000; by default 1,000 on the page and 10,000 as JSON
+//	limit=N         N tasks at most: as JSON of each loop, up to 100,000, by default 10,000;
+//	                on the page by default 50, and the next N are behind a link
+//
+// The page shows the tasks in groups, by what they wait for and by function. A click on
+// a group opens it, and one on the heading of a column sorts by it. A page has 64 KiB at
+// most, whatever is asked for. It has no script, and its security policy allows none.
 //
 // What a request costs the program is bounded: 100,000 tasks of each loop are read
 // at most, in five seconds, and requests are answered one after the other. It shows what the program
@@ -78,7 +70,8 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 	defer serving.Unlock()
 	q, body := req.URL.Query(), new(bytes.Buffer)
 	metrics := q.Get("format") == "metrics"
-	p, err := snapshot(Options{Stacks: !metrics, MaxTasks: mostRead, MaxTime: mostTime})
+	stacks := !metrics && (wantsJSON(req) || q.Get("tree") == "1")
+	p, err := snapshot(Options{Stacks: stacks, MaxTasks: mostRead, MaxTime: mostTime})
 	if err != nil {
 		return "", nil, err
 	}
@@ -89,11 +82,14 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 		p.keep(q.Get("filter"), limit(q, mostJSON))
 		return "application/json", body, p.WriteJSON(body)
 	}
-	every := int(refresh / time.Second)
-	if n, err := strconv.Atoi(q.Get("refresh")); err == nil && n >= 0 {
-		every = n
+	c := pageChoiceOf(q)
+	if few(p) && !stacks {
+		// The tree is shown, so the stacks are needed.
+		if p, err = snapshot(Options{Stacks: true, MaxTasks: mostRead, MaxTime: mostTime}); err != nil {
+			return "", nil, err
+		}
 	}
-	return "text/html; charset=utf-8", body, page.Execute(body, newView(p, every, q.Get("filter"), limit(q, mostRows)))
+	return "text/html; charset=utf-8", body, page.Execute(body, newView(p, c))
 }
 
 // limit returns how many tasks of each loop are asked for.
@@ -126,57 +122,4 @@ func (p *Picture) keep(filter string, most int) {
 		clear(l.Tasks[len(kept):])
 		l.Tasks = kept
 	}
-}
-
-// A view is what the page shows of a picture.
-type view struct {
-	*Picture
-	Every  int
-	Filter string
-	Tree   string
-	Views  []loopView
-}
-
-type loopView struct {
-	*Loop
-	Rows    []*Task
-	Changes string // what happened while the picture was taken
-	More    int    // tasks that match and are not shown
-	Who     string
-}
-
-func newView(p *Picture, every int, filter string, most int) view {
-	v := view{Picture: p, Every: every, Filter: filter}
-	for _, l := range p.Loops {
-		lv := loopView{Loop: l, Changes: l.changes(), More: l.Omitted}
-		if l.Held != nil && l.Held.Task != 0 {
-			lv.Who = l.label(l.Held.Task)
-		}
-		for _, t := range l.Tasks {
-			switch {
-			case !t.matches(filter):
-			case len(lv.Rows) < most:
-				lv.Rows = append(lv.Rows, t)
-			default:
-				lv.More++
-			}
-		}
-		v.Views = append(v.Views, lv)
-	}
-	var text strings.Builder
-	// Writing to a Builder does not fail.
-	_ = p.WriteTree(&text, TreeOptions{MaxLines: mostLines})
-	v.Tree = text.String()
-	return v
-}
-
-// matches reports whether the text occurs in what is said of the task.
-func (t *Task) matches(text string) bool {
-	text = strings.ToLower(text)
-	for _, s := range []string{t.Name, t.State, t.Waiting, t.Func, "#" + strconv.FormatUint(t.ID, 10)} {
-		if strings.Contains(strings.ToLower(s), text) {
-			return true
-		}
-	}
-	return false
 }

@@ -75,16 +75,16 @@ func TestHandlerJSON(t *testing.T) {
 
 func TestHandlerPage(t *testing.T) {
 	page := body(t, get(t, "GET", "/?refresh=7", "text/html"))
-	for _, want := range []string{`content="7"`, "served: 4 tasks", "&lt;two&gt;", "sleep 1h", `id="task-4"`} {
+	for _, want := range []string{`content="7"`, "4 tasks in 1 loop", "<td>served</td>", "&lt;two&gt;", "sleep 1h", `-4"><td class="n">4</td>`, "served: 4 tasks", "handler_test.go"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q:\n%s", want, page)
 		}
 	}
-	if strings.Contains(page, "<two>") {
-		t.Error("the page has a task's name as markup")
+	if strings.Contains(page, "<two>") || strings.Contains(page, "<script") {
+		t.Error("the page has a task's name as markup, or a script")
 	}
 	page = body(t, get(t, "GET", "/?filter=THREE&refresh=0", "text/html"))
-	if strings.Contains(page, `id="task-2"`) || !strings.Contains(page, `id="task-4"`) || strings.Contains(page, "http-equiv") {
+	if strings.Contains(page, `<td>&lt;two`) || !strings.Contains(page, `<td>three</td>`) || strings.Contains(page, "http-equiv") || !strings.Contains(page, "1 task shown") {
 		t.Errorf("filtered by name, without refresh:\n%s", page)
 	}
 }
@@ -97,11 +97,12 @@ func TestHandlerBounds(t *testing.T) {
 	if err != nil || len(p.Loops[0].Tasks) != 1 || p.Loops[0].Tasks[0].Name != "<two>" || p.Loops[0].Omitted != 3 {
 		t.Errorf("%+v, %v; want one task of four", p.Loops[0], err)
 	}
-	if r.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(r.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+	if r.Header.Get("X-Content-Type-Options") != "nosniff" ||
+		r.Header.Get("Content-Security-Policy") != "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'self'" {
 		t.Errorf("headers %v", r.Header)
 	}
 	page := body(t, get(t, "GET", "/?limit=2", "text/html"))
-	if strings.Count(page, "<tr id=") != 2 || !strings.Contains(page, "and 2 more") {
+	if strings.Count(page, `<tr id="task-`) != 2 || !strings.Contains(page, "1 to 2 of 4") || !strings.Contains(page, `href="?from=2&amp;limit=2">next`) {
 		t.Errorf("a page of two tasks of four is\n%s", page)
 	}
 }

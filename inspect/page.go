@@ -1,0 +1,291 @@
+package inspect
+
+// This file makes the page that Handler serves. It is HTML without scripts, because
+// its security policy allows none: what is open and how it is sorted is in the
+// address, which a refresh repeats. Whatever the program does, a page has no more
+// than mostPage bytes.
+
+import (
+	"embed"
+	"html/template"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:embed page.html
+var files embed.FS
+
+var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
+	"short": short, "share": share, "count": count,
+	"clip": clip, "changes": (*Loop).changes,
+}).ParseFS(files, "page.html"))
+
+// refresh is how often the page takes a new picture by default.
+const refresh = 2 * time.Second
+
+// mostPage is how many bytes a page has at most. Each part has its share, in bytes; the
+// rest, 10 KiB, is for the frame of the page and the headings, whose links repeat the
+// filter. The tables have a number of rows at most as well.
+const (
+	mostPage   = 64 << 10
+	loopBytes  = 8 << 10
+	faultBytes = 8 << 10
+	groupBytes = 10 << 10
+	taskBytes  = 18 << 10
+	treeBytes  = 10 << 10
+
+	mostGroups = 40
+	mostRows   = 50
+	mostFrames = 12 // of a step that holds a loop
+	fewTasks   = 20 // are all shown, with the tree, though nothing was opened
+	mostText   = 80 // characters of a text in a table, and bytes of the filter
+)
+
+// space is how many bytes a part of the page may still have.
+type space int
+
+// take reports whether the texts fit, with so many bytes of markup, and takes the
+// room for them.
+func (s *space) take(markup int, texts ...string) bool {
+	for _, text := range texts {
+		// html/template also escapes the plus sign, as &#43;.
+		markup += len(template.HTMLEscapeString(text)) + 4*strings.Count(text, "+")
+	}
+	*s -= space(markup)
+	return *s >= 0
+}
+
+// clip shortens a text to the characters that a table shows of it.
+func clip(text string) string {
+	if len(text) <= mostText {
+		return text
+	}
+	if r := []rune(text); len(r) > mostText {
+		return string(r[:mostText-1]) + "…"
+	}
+	return text
+}
+
+func digits(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// A pageChoice is what the page shows, as its address says.
+type pageChoice struct {
+	every  int
+	filter string
+	limit  int    // tasks at most
+	from   int    // the first of them, of those that match
+	groups order  // the order of the groups
+	tasks  order  // the order of the tasks
+	open   string // the key of the group that is open, or "all"; "" for none
+	tree   bool
+}
+
+// pageChoiceOf reads the query of an address. What it does not understand is left out.
+func pageChoiceOf(q url.Values) pageChoice {
+	c := pageChoice{
+		every: int(refresh / time.Second), limit: min(limit(q, mostRows), mostJSON),
+		groups: groupColumns.order(q.Get("groups"), "-tasks"), tasks: taskColumns.order(q.Get("sort"), "id"),
+		tree: q.Get("tree") == "1",
+	}
+	if c.filter = q.Get("filter"); len(c.filter) > mostText {
+		c.filter = strings.ToValidUTF8(c.filter[:mostText], "")
+	}
+	if n, err := strconv.Atoi(q.Get("refresh")); err == nil && n >= 0 {
+		c.every = n
+	}
+	if n, err := strconv.Atoi(q.Get("from")); err == nil && n > 0 {
+		c.from = n
+	}
+	if open := q.Get("open"); len(open) <= len("all")+16 {
+		c.open = open
+	}
+	return c
+}
+
+// link returns the address of the page with this choice.
+func (c pageChoice) link() template.URL {
+	q := url.Values{}
+	set := func(key, value string, otherwise any) {
+		if value != otherwise {
+			q.Set(key, value)
+		}
+	}
+	set("refresh", strconv.Itoa(c.every), strconv.Itoa(int(refresh/time.Second)))
+	set("filter", c.filter, "")
+	set("limit", strconv.Itoa(c.limit), strconv.Itoa(mostRows))
+	set("from", strconv.Itoa(c.from), "0")
+	set("groups", string(c.groups), "-tasks")
+	set("sort", string(c.tasks), "id")
+	set("open", c.open, "")
+	if c.tree {
+		q.Set("tree", "1")
+	}
+	return template.URL("?" + q.Encode())
+}
+
+// hidden returns what a form of the page must repeat.
+func (c pageChoice) hidden() url.Values {
+	c.filter, c.from = "", 0
+	_, query, _ := strings.Cut(string(c.link()), "?")
+	// It was written by Encode.
+	q, _ := url.ParseQuery(query)
+	return q
+}
+
+// A view is what the page shows of a picture.
+type view struct {
+	*Picture
+	Every     int
+	Filter    string
+	Hidden    url.Values
+	Tasks     int // in all loops, those that were not read included
+	Matching  int
+	Unread    int
+	Loops     []*Loop
+	MoreLoops int
+	Faults    []fault
+	Groups    groupTable
+	Rows      taskTable
+	Tree      string
+	TreeLink  template.URL
+	TreeShown bool
+	TreeAsked bool // by the address
+}
+
+// A fault is what the page shows in red.
+type fault struct {
+	Text  string
+	Stack []Frame
+}
+
+// newView makes a page of a picture. Tasks that do not match are not in it.
+func newView(p *Picture, c pageChoice) view {
+	v := view{Picture: p, Every: c.every, Filter: c.filter, Hidden: c.hidden()}
+	room := space(loopBytes)
+	var tasks []row
+	for _, l := range p.Loops {
+		v.Tasks, v.Unread = v.Tasks+len(l.Tasks)+l.Omitted, v.Unread+l.Omitted
+		if room.take(270, clip(l.Name), l.changes(), digits(l.Switches), digits(l.Turns)) {
+			v.Loops = append(v.Loops, l)
+		} else {
+			v.MoreLoops++
+		}
+		for _, t := range l.Tasks {
+			if t.matches(c.filter) {
+				tasks = append(tasks, row{t, l})
+			}
+		}
+	}
+	v.Matching = len(tasks)
+	v.Faults = faultsOf(p)
+	v.Groups = newGroupTable(tasks, c)
+	v.Rows = newTaskTable(tasks, c)
+	if v.Rows.Shown && c.open != "all" {
+		// The open group is shown in its row if it has one.
+		for i := range v.Groups.Rows {
+			v.Rows.InRow = v.Rows.InRow || v.Groups.Rows[i].Open
+		}
+	}
+	v.TreeAsked, v.TreeShown = c.tree, c.tree || few(p)
+	if v.TreeShown {
+		v.Tree = treeText(p)
+	}
+	c.tree = !c.tree
+	v.TreeLink = c.link()
+	return v
+}
+
+// few reports whether the picture is so small that all of it is shown.
+func few(p *Picture) bool {
+	n := 0
+	for _, l := range p.Loops {
+		n += len(l.Tasks) + l.Omitted
+	}
+	return n <= fewTasks
+}
+
+// faultsOf says what keeps loops from turning, and which tasks wait for each other.
+func faultsOf(p *Picture) []fault {
+	var out []fault
+	room, full := space(faultBytes), false
+	add := func(text string, stack []Frame) {
+		if full {
+			return
+		}
+		f, texts := fault{Text: text}, []string{text}
+		for _, call := range own(stack) {
+			if len(f.Stack) == mostFrames {
+				break
+			}
+			call.Func, call.File = clip(call.Func), clip(call.File)
+			f.Stack, texts = append(f.Stack, call), append(texts, call.Func, call.File)
+		}
+		if full = !room.take(60+20*len(f.Stack), texts...); !full {
+			out = append(out, f)
+		}
+	}
+	for _, l := range p.Loops {
+		if h := l.Held; h != nil {
+			who := ""
+			if h.Task != 0 {
+				who = " by " + clip(l.label(h.Task))
+			}
+			add(clip(l.Name)+" is held for "+short(h.For)+who+": "+h.How+"; "+h.Advice, h.Stack)
+		}
+		var lines strings.Builder
+		// Writing to a Builder does not fail.
+		_ = l.WriteCycles(&lines)
+		for line := range strings.Lines(lines.String()) {
+			add(clip(l.Name)+": "+cut(line), nil)
+		}
+		if l.Short != "" {
+			add(clip(l.Name)+": "+l.Short, nil)
+		}
+	}
+	var lines strings.Builder
+	_ = p.WriteRings(&lines)
+	for line := range strings.Lines(lines.String()) {
+		add(cut(line), nil)
+	}
+	return out
+}
+
+// cut shortens a line to as many characters as ten cells of a table have.
+func cut(line string) string {
+	if r := []rune(strings.TrimSuffix(line, "\n")); len(r) > 10*mostText {
+		return string(r[:10*mostText]) + "…"
+	}
+	return strings.TrimSuffix(line, "\n")
+}
+
+// treeText draws the tree, as many lines of it as a page has room for.
+func treeText(p *Picture) string {
+	var whole, out strings.Builder
+	_ = p.WriteTree(&whole, TreeOptions{MaxLines: mostLines})
+	room := space(treeBytes)
+	for line := range strings.Lines(whole.String()) {
+		line = cut(line) + "\n"
+		if !room.take(0, line) {
+			out.WriteString("... more: rondo tree shows all\n")
+			break
+		}
+		out.WriteString(line)
+	}
+	return out.String()
+}
+
+// matches reports whether the text occurs in what is said of the task.
+func (t *Task) matches(text string) bool {
+	if text == "" {
+		return true
+	}
+	text = strings.ToLower(text)
+	for _, s := range []string{t.Name, t.State, t.Waiting, t.Func, "#" + strconv.FormatUint(t.ID, 10)} {
+		if strings.Contains(strings.ToLower(s), text) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,149 @@
+package inspect_test
+
+import (
+	"fmt"
+	"html"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// crowd is a picture of loops, each with so many tasks: every third is a writer that
+// waits for a lock, the others are readers that sleep.
+func crowd(loops, tasks int) *inspect.Picture {
+	p := &inspect.Picture{PID: 7, Go: "go1.26.8"}
+	for i := range loops {
+		l := &inspect.Loop{ID: uint64(1 + i), Name: fmt.Sprint("loop-", i), Exact: true}
+		for k := range tasks {
+			t := &inspect.Task{ID: uint64(1 + k), Name: fmt.Sprint("reader-", k), State: "waiting", Func: "main.read", What: "sleep", Waiting: fmt.Sprintf("sleep %ds", k), Since: time.Duration(tasks-k) * time.Second}
+			if k%3 == 0 {
+				t.Name, t.Func, t.What, t.Waiting = fmt.Sprint("writer-", k), "main.write", "lock", fmt.Sprintf(`lock "a&b" held by #%d x`, k)
+			}
+			l.Tasks = append(l.Tasks, t)
+		}
+		p.Loops = append(p.Loops, l)
+	}
+	return p
+}
+
+func pageOf(t *testing.T, p *inspect.Picture, query string) string {
+	t.Helper()
+	page, err := inspect.Page(p, strings.TrimPrefix(query, "?"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page) > inspect.MostPage {
+		t.Errorf("%.100s: the page has %d bytes, more than %d", query, len(page), inspect.MostPage)
+	}
+	return page
+}
+
+var (
+	anyTask  = regexp.MustCompile(`<tr id="task-\d+-(\d+)"`)
+	anyGroup = regexp.MustCompile(`<tr id="group-[0-9a-f]+"><td class="n">(\d+)</td><td><a href="([^"]*)">. ([^<]*)</a>`)
+)
+
+// numbers returns the first submatch of each match.
+func numbers(pattern *regexp.Regexp, page string) (out []string) {
+	for _, m := range pattern.FindAllStringSubmatch(page, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// follow returns the page behind the link with this text.
+func follow(t *testing.T, p *inspect.Picture, page, text string) string {
+	t.Helper()
+	m := regexp.MustCompile(`href="([^"]*)">` + regexp.QuoteMeta(text) + `</a>`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("no link %q in\n%s", text, page)
+	}
+	return pageOf(t, p, html.UnescapeString(m[1]))
+}
+
+// TestPageGroups: many tasks are in groups over all loops, none is listed, and a group
+// can be opened, turned over, sorted and closed again by links alone.
+func TestPageGroups(t *testing.T) {
+	p := crowd(2, 900)
+	page := pageOf(t, p, "limit=5&refresh=9")
+	if got := fmt.Sprint(numbers(anyGroup, page), numbers(anyTask, page)); got != "[1200 600] []" {
+		t.Fatalf("groups and tasks %s; want those of 1200 and 600, and no task:\n%s", got, page)
+	}
+	first := anyGroup.FindAllStringSubmatch(page, -1)
+	if first[1][3] != "lock &#34;a&amp;b&#34;" {
+		t.Errorf("the second group waits for %q", first[1][3])
+	}
+	if strings.Contains(first[1][2], "groups=") {
+		t.Errorf("the link that opens a group also sorts: %s", first[1][2])
+	}
+	open := pageOf(t, p, html.UnescapeString(first[1][2]))
+	check := func(step, page, tasks, says string) {
+		t.Helper()
+		if got := fmt.Sprint(numbers(anyTask, page)); got != tasks || !strings.Contains(page, says) || !strings.Contains(page, `content="9"`) || len(numbers(anyGroup, page)) != 2 {
+			t.Errorf("%s: tasks %s, want %s and %q in\n%s", step, got, tasks, says, page)
+		}
+	}
+	check("open", open, "[1 1 4 4 7]", "1 to 5 of 600")
+	check("next", follow(t, p, open, "next"), "[7 10 10 13 13]", "6 to 10 of 600")
+	check("before", follow(t, p, follow(t, p, open, "next"), "before"), "[1 1 4 4 7]", "1 to 5 of 600")
+	check("since, the longest first", follow(t, p, open, "since"), "[1 1 4 4 7]", `aria-sort="descending"`)
+	check("since, the shortest first", follow(t, p, follow(t, p, open, "since"), "since"), "[898 898 895 895 892]", `aria-sort="ascending"`)
+	closed := html.UnescapeString(anyGroup.FindAllStringSubmatch(open, -1)[1][2])
+	check("closed", pageOf(t, p, closed), "[]", "all tasks")
+	check("all", follow(t, p, page, "all tasks"), "[1 1 2 2 3]", "1 to 5 of 1800")
+	check("groups by function", follow(t, p, follow(t, p, page, "function"), "function"), "[]", `aria-sort="descending"`)
+	check("no such group", pageOf(t, p, "open=12&refresh=9"), "[]", "No task.")
+	if got := fmt.Sprint(numbers(anyGroup, follow(t, p, page, "tasks"))); got != "[600 1200]" {
+		t.Errorf("the smallest first: groups %s", got)
+	}
+}
+
+// TestPageFew: of few tasks all are listed with the tree.
+func TestPageFew(t *testing.T) {
+	page := pageOf(t, crowd(1, 5), "")
+	if got := fmt.Sprint(numbers(anyTask, page)); got != "[1 2 3 4 5]" || !strings.Contains(page, "<h2>Tree</h2>") {
+		t.Errorf("tasks %s in\n%s", got, page)
+	}
+	if page := pageOf(t, &inspect.Picture{}, ""); !strings.Contains(page, "No loop is running.") || !strings.Contains(page, "0 tasks in 0 loops") {
+		t.Errorf("without loops:\n%s", page)
+	}
+	if page := pageOf(t, crowd(1, 900), "tree=1"); !strings.Contains(page, "<h2>Tree</h2>") {
+		t.Errorf("with tree=1:\n%s", page)
+	}
+}
+
+// TestPageBounded: no page is larger than its bound, though every text in the picture
+// is long and made of what must be escaped, and every part is as large as it can be;
+// and none of it is markup.
+func TestPageBounded(t *testing.T) {
+	for _, evil := range []string{strings.Repeat(`"><script>'+&`, 40), strings.Repeat("\U0001F600", 128), strings.Repeat("+", 512)} {
+		p := crowd(50, 60)
+		for i, l := range p.Loops {
+			l.Name, l.Short, l.Exact, l.Omitted = evil, "short", false, 5
+			l.Held = &inspect.Held{Task: 1, For: time.Hour, How: "computing", Advice: "rest"}
+			l.Cycles = [][]uint64{make([]uint64, 100)}
+			for range 50 {
+				l.Held.Stack = append(l.Held.Stack, inspect.Frame{Func: evil, File: evil, Line: 1 << 30})
+			}
+			for k, task := range l.Tasks {
+				task.Name, task.Func, task.Waiting = evil, fmt.Sprint(k, evil), fmt.Sprint(i, evil)
+				task.What = fmt.Sprint(k)
+			}
+			p.Rings = append(p.Rings, make([]inspect.TaskID, 100))
+		}
+		for _, query := range []string{"", "open=all&limit=100000&tree=1&refresh=1234567890&sort=-switches&groups=-longest"} {
+			page := pageOf(t, p, query+"&filter="+url.QueryEscape(evil))
+			page += pageOf(t, p, query)
+			if strings.Contains(page, "<script") || strings.Contains(page, `"><s`) {
+				t.Errorf("a text is markup in\n%s", page)
+			}
+			if !strings.Contains(page, "loops more") || !strings.Contains(page, "groups more") {
+				t.Error("the page does not say that more was left out")
+			}
+		}
+	}
+}
