@@ -35,10 +35,10 @@ const (
 // most, whatever is asked for. It has no script, and its security policy allows none.
 //
 // What a request costs the program is bounded: 100,000 tasks of each loop are read
-// at most, in five seconds, and requests are answered one after the other. It shows what the program
-// does, with function names and addresses of peers: expose it to operators only. It
-// is a handler for net/http, on goroutines, and asks nothing of the loops, so it
-// answers when one hangs.
+// at most, in five seconds, and requests are answered one after the other. It shows
+// what the program does, with function names and addresses of peers: expose it to
+// operators only. It is a handler for net/http, on goroutines, and asks nothing of the
+// loops, so it answers when one hangs.
 func Handler() http.Handler { return http.HandlerFunc(serve) }
 
 // serving has each picture be taken and written by one request at a time.
