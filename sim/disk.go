@@ -201,6 +201,9 @@ func (m mount) Rename(old, new string) error {
 	if n == nil {
 		return &os.LinkError{Op: "rename", Old: old, New: new, Err: fs.ErrNotExist}
 	}
+	if old == new {
+		return nil
+	}
 	m.set(new, n)
 	m.set(old, nil)
 	return nil

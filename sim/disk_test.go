@@ -61,6 +61,12 @@ func files(t *testing.T, disk sim.FS, dir string) {
 	if text, err := load(disk, dir+"/a"); text != "second" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
+	if err := disk.Rename(dir+"/a", dir+"/a"); err != nil {
+		t.Error(err)
+	}
+	if text, err := load(disk, dir+"/a"); text != "second" || err != nil {
+		t.Errorf("renamed to its own name: %q, %v", text, err)
+	}
 	f, err := disk.OpenFile(dir+"/b", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		t.Fatal(err)
@@ -257,5 +263,54 @@ func TestDiskFaults(t *testing.T) {
 	})
 	if failed == 0 || full == 0 {
 		t.Errorf("the disks failed %d times and were full %d times", failed, full)
+	}
+}
+
+// TestSyncAfterFailure writes again what a failed Sync has left uncertain: once Sync
+// has confirmed that, a power failure does not bring the earlier bytes back.
+func TestSyncAfterFailure(t *testing.T) {
+	failures := 0
+	config := sim.Config{Seeds: 60, SeedsShort: 60, Faults: sim.Faults{Disk: 20}}
+	config.Cluster(t, func(ctx context.Context, w *sim.World) {
+		var want, got string
+		h := w.Host("a", func(ctx context.Context) error {
+			if want != "" {
+				text, err := load(sim.Disk(ctx), "x")
+				got = text
+				return err
+			}
+			var f sim.File
+			for i := byte('A'); i <= 'Z'; i++ {
+				_ = rondo.Sleep(ctx, 100*time.Millisecond)
+				if f == nil {
+					if file, err := sim.Disk(ctx).OpenFile("x", os.O_RDWR|os.O_CREATE, 0o600); err == nil {
+						f = file
+					}
+				} else if _, err := f.WriteAt(bytes.Repeat([]byte{i}, 8), 0); err == nil {
+					_ = rondo.Sleep(ctx, 100*time.Millisecond)
+					if f.Sync() != nil {
+						failures++
+					}
+				}
+			}
+			for want == "" {
+				_ = rondo.Sleep(ctx, 100*time.Millisecond)
+				if _, err := f.WriteAt([]byte("last one"), 0); err == nil && f.Sync() == nil && sim.Disk(ctx).SyncDir(".") == nil {
+					want = "last one"
+				}
+			}
+			return rondo.Sleep(ctx, time.Hour)
+		})
+		_ = rondo.Sleep(ctx, 10*time.Second)
+		w.Calm()
+		_ = rondo.Sleep(ctx, time.Second)
+		h.PowerFail()
+		h.Restart()
+		if err := w.Eventually(ctx, time.Minute, func() bool { return got == want }); err != nil {
+			t.Errorf("%q was confirmed, and after a power failure there is %q", want, got)
+		}
+	})
+	if failures == 0 {
+		t.Error("no Sync has failed")
 	}
 }

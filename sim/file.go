@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	slash "path"
 	"slices"
@@ -97,22 +98,46 @@ func (f *file) Sync() error {
 		}
 		return err
 	}
-	left := n.writes[:0]
+	var left []write
 	for _, w := range n.writes {
 		switch {
 		case w.lost:
 			left = append(left, w)
 		case w.cut:
+			left = without(left, w.at, math.MaxInt64)
 			n.durable = resized(n.durable, w.at)
 		default:
 			end := w.at + int64(len(w.data))
+			left = without(left, w.at, end)
 			n.durable = resized(n.durable, max(end, int64(len(n.durable))))
 			copy(n.durable[w.at:], w.data)
 		}
 	}
-	clear(n.writes[len(left):])
-	n.writes = left
+	clear(n.writes)
+	n.writes = append(n.writes[:0], left...)
 	return nil
+}
+
+// without returns what the lost writes still decide after the bytes from at to end were
+// made certain: nothing about these.
+func without(lost []write, at, end int64) (left []write) {
+	for _, w := range lost {
+		over := w.at + int64(len(w.data))
+		switch {
+		case w.cut && w.at >= end, !w.cut && (over <= at || w.at >= end):
+			left = append(left, w)
+			continue
+		case w.cut:
+			continue
+		}
+		if w.at < at {
+			left = append(left, write{at: w.at, data: w.data[:at-w.at], lost: true})
+		}
+		if over > end {
+			left = append(left, write{at: end, data: w.data[end-w.at:], lost: true})
+		}
+	}
+	return left
 }
 
 func (f *file) Truncate(size int64) error {
