@@ -23,7 +23,7 @@ type Faults struct {
 	Pause     float64 // a host stands still for up to 3 s
 	ClockSkew float64 // a host's clock jumps by up to 10 s, or runs faster or slower by up to 500 ppm
 	Disk      float64 // a host's disk fails or is full for up to 2 s
-	MaxDown   int     // how many hosts may be down or cut off at once; 0 means the lesser half
+	MaxDown   int     // how many hosts may be down or cut off at once; 0 means the lesser half, and at least one
 }
 
 // A fault is a kind of fault.
@@ -215,7 +215,7 @@ func (n *nemesis) maxDown() int {
 	if m := n.world.config.Faults.MaxDown; m > 0 {
 		return m
 	}
-	return (len(n.world.hosts) - 2) / 2
+	return max(1, (len(n.world.hosts)-2)/2)
 }
 
 // down returns how many are.

@@ -292,3 +292,32 @@ func TestClusterMisuse(t *testing.T) {
 		}()
 	}
 }
+
+// outlives returns a History with an operation of a run that has ended.
+func outlives(t *testing.T) *sim.History[int, int] {
+	var h sim.History[int, int]
+	sim.Config{Seeds: 1, SeedsShort: 1}.Test(t, func(ctx context.Context) {
+		h = sim.History[int, int]{}
+		h.Begin(ctx, 1).End(2)
+	})
+	return &h
+}
+
+// TestFewHosts has faults strike in clusters that have no lesser half.
+func TestFewHosts(t *testing.T) {
+	for hosts := 1; hosts <= 2; hosts++ {
+		boots := 0
+		sim.Config{Seeds: 20, SeedsShort: 20, Faults: sim.Faults{Crash: 1}}.Cluster(t, func(ctx context.Context, w *sim.World) {
+			for i := range hosts {
+				w.Host(fmt.Sprint(i), func(ctx context.Context) error {
+					boots++
+					return rondo.Sleep(ctx, time.Hour)
+				})
+			}
+			_ = rondo.Sleep(ctx, 10*time.Second)
+		})
+		if boots == 40*hosts { // each seed runs twice
+			t.Errorf("no crash of %d hosts in 20 seeds", hosts)
+		}
+	}
+}
