@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -153,9 +154,20 @@ func (w *World) step() {
 		m.what.happen()
 	}
 	if w.settled != nil && !w.ending {
-		if err := w.settled(); err != nil {
-			w.fail(outcome{err: err})
+		w.checkInvariants()
+	}
+}
+
+// checkInvariants runs the checks of the test. They run on no task, so a panic of one
+// is caught here: it fails the run like that of a task.
+func (w *World) checkInvariants() {
+	defer func() {
+		if v := recover(); v != nil {
+			w.fail(outcome{fault: fmt.Sprintf("an invariant panicked: %v\n\n%s", v, debug.Stack())})
 		}
+	}()
+	if err := w.settled(); err != nil {
+		w.fail(outcome{err: err})
 	}
 }
 

@@ -39,9 +39,13 @@ type Op[In, Out any] struct {
 }
 
 // Begin records that the operation in is about to be called. It never suspends. It
-// panics if ctx does not come from a simulation.
+// panics if ctx does not come from a simulation, or if the History has operations of
+// another run.
 func (h *History[In, Out]) Begin(ctx context.Context, in In) *Op[In, Out] {
 	a := mustAttempt(ctx, "History.Begin")
+	if len(h.ops) > 0 && h.ops[0].run != a {
+		panic("sim: History.Begin of a History that has operations of another run: make it inside the body")
+	}
 	o := &Op[In, Out]{In: in, Client: taskNumber(ctx), Called: a.stamp(), Returned: Pending, run: a}
 	h.ops = append(h.ops, o)
 	return o

@@ -275,6 +275,12 @@ func TestClusterMisuse(t *testing.T) {
 		}},
 		{`Host.Crash of the host "test", which never fails`, func(ctx context.Context, _ *sim.World) { sim.HostOf(ctx).Crash() }},
 		{"Host.SetClock with a rate of -1000000 ppm", func(ctx context.Context, _ *sim.World) { sim.HostOf(ctx).SetClock(0, -1e6) }},
+		{`World.Invariant("x") with a nil function`, func(_ context.Context, w *sim.World) { w.Invariant("x", nil) }},
+		{"an invariant panicked: why", func(ctx context.Context, w *sim.World) {
+			w.Invariant("x", func() error { panic("why") })
+			_ = rondo.Sleep(ctx, time.Second)
+		}},
+		{"a History that has operations of another run", func(ctx context.Context, _ *sim.World) { outlives(t).Begin(ctx, 1) }},
 		{"World.Eventually with a nil function", func(ctx context.Context, w *sim.World) { _ = w.Eventually(ctx, 1, nil) }},
 	} {
 		clusterFails(t, func(_ *tester, ctx context.Context, w *sim.World) { test.body(ctx, w) }, test.what)

@@ -68,8 +68,11 @@ func Always(ctx context.Context, cond bool, name string) {
 
 // Invariant has check called after each step of a host and each event of the network and
 // the disks: what it looks at must hold all the time. An error ends the run. check must not
-// wait.
+// wait. A panic of check fails the run as an error does.
 func (w *World) Invariant(name string, check func() error) {
+	if check == nil {
+		panic(fmt.Sprintf("sim: World.Invariant(%q) with a nil function", name))
+	}
 	before := w.settled
 	w.settled = func() error {
 		if before != nil {
