@@ -104,12 +104,15 @@ func (f *flow) happen() {
 	case l.held:
 		l.waiting = append(l.waiting, f)
 		return
-	case f.to.process.host.machine && f.to.dead():
+	case f.stuck && f.from.process.outages != f.from.process.host.outages:
+		f.segments = nil // nobody is left who would send it again
+		return
+	case !l.passes() || !l.back().passes() && (f.to.dead() || f.unacked >= unackedMost):
+		f.resend()
+		return
+	case f.to.dead():
 		w.log(arrived, l.from, l.to, "reset", 0)
 		f.refuse()
-		return
-	case !l.passes() || !l.back().passes() && f.unacked >= unackedMost:
-		f.resend()
 		return
 	case f.stuck:
 		f.stuck = false
@@ -249,6 +252,7 @@ func (s *streamSocket) broken(d time.Duration) {
 type breakage struct {
 	moment moment
 	stream *streamSocket
+	tries  int
 }
 
 func (b *breakage) happen() {
@@ -257,7 +261,13 @@ func (b *breakage) happen() {
 		return
 	}
 	if l := s.link().back(); !l.passes() {
-		return // it is lost; the next segment asks for another
+		// It is lost. What s sends again asks for another.
+		if b.tries++; b.tries > sendTries {
+			s.fail(syscall.ETIMEDOUT)
+			return
+		}
+		s.process.world.in(&b.moment, min(resendFirst<<(b.tries-1), resendMost))
+		return
 	}
 	s.fail(errReset)
 }
@@ -268,6 +278,9 @@ func (s *streamSocket) fail(err syscall.Errno) {
 		return
 	}
 	w := s.process.world
+	if err == errReset && s.in != nil && s.in.over {
+		err = syscall.EPIPE // the peer had ended already, and only a Write notices
+	}
 	s.err, s.phase, s.hangUp = err, finished, true
 	w.moments.drop(&s.moment)
 	s.stop()

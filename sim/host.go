@@ -28,6 +28,7 @@ type Host struct {
 	boots   uint64
 	process *process // nil: it is down, or boot has returned
 	machine bool     // the machine is up: it answers on the network
+	outages int      // how often it has lost power
 	failed  bool     // it was crashed or lost power, and has not been restarted
 	disk    *disk
 	loop    *Link // from the host to itself
@@ -133,6 +134,7 @@ func (h *Host) PowerFail() {
 	}
 	h.world.log(hosted, h, nil, "power failure", 0)
 	h.machine, h.failed = false, true
+	h.outages++
 	if p := h.process; p != nil && !p.ended {
 		p.hangUp()
 		p.dropAll()

@@ -24,11 +24,12 @@ import (
 
 // A process is one boot of a host.
 type process struct {
-	host  *Host
-	world *World
-	boots uint64 // which boot of the host it is
-	order *order
-	main  context.Context // of the main task; nil before it runs
+	host    *Host
+	world   *World
+	boots   uint64 // which boot of the host it is
+	outages int    // how often the host had lost power before
+	order   *order
+	main    context.Context // of the main task; nil before it runs
 
 	next  func() (struct{}, bool) // nil before it runs
 	yield func(struct{}) bool
@@ -63,7 +64,7 @@ func (h *Host) start() {
 	w := h.world
 	h.boots++
 	p := &process{
-		host: h, world: w, boots: h.boots,
+		host: h, world: w, boots: h.boots, outages: h.outages,
 		order: newOrder(w.run.choices, h.number<<8|h.boots&0xff),
 		ports: make(map[port]socket), names: make(map[string]socket), nextPort: firstPort,
 	}

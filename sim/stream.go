@@ -225,8 +225,23 @@ func (s *streamSocket) join(at *streamSocket) {
 	s.out.opens = at
 }
 
+// part undoes join, because the answer is lost.
+func (s *streamSocket) part() {
+	s.asked, s.err = false, 0
+	if s.peer != nil {
+		s.stop()
+		s.peer.closed = true
+		s.peer, s.in, s.out = nil, nil, nil
+	}
+}
+
 // answered is called when the answer to the request arrives.
 func (s *streamSocket) answered() {
+	if back := s.link().back(); !back.passes() || back.held {
+		s.part()
+		s.askAgain()
+		return
+	}
 	if s.err != 0 {
 		s.phase = finished
 		s.report(s, driver.Writable|driver.Readable|driver.HangUp)
@@ -275,9 +290,11 @@ func (s *streamSocket) Receive(p []byte) (int, driver.Peer, syscall.Errno) {
 			return 0, s.remote, 0
 		}
 		return s.in.take(p[:s.short(min(len(p), s.in.arrived))]), s.remote, 0
+	case s.readShut || s.in != nil && s.in.over:
+		return 0, s.remote, 0 // also after a reset that came later
 	case s.err != 0:
 		return 0, s.remote, s.takeErr()
-	case s.phase == finished || s.readShut || s.in != nil && s.in.over:
+	case s.phase == finished:
 		return 0, s.remote, 0
 	case s.phase != established:
 		return 0, s.remote, syscall.ENOTCONN

@@ -1,0 +1,153 @@
+package socket_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// exact is a cluster whose messages take between 1 and 2 ms.
+func exact(t *testing.T, body func(ctx context.Context, w *sim.World)) {
+	t.Helper()
+	sim.Config{Network: quick, Exact: true, Seeds: 3, SeedsShort: 3}.Cluster(t, body)
+}
+
+// TestClusterCrashBehindCut has the peer crash while nothing reaches it, or nothing comes
+// back: no reset passes a cut, and after Heal one comes.
+func TestClusterCrashBehindCut(t *testing.T) {
+	for _, both := range []bool{false, true} {
+		exact(t, func(ctx context.Context, w *sim.World) {
+			c, h := hostPair(ctx, t, w, func(ctx context.Context, c *socket.Conn) error {
+				_ = rondo.Sleep(ctx, 1000*time.Hour)
+				return nil
+			})
+			// What the system of h sends at the crash is lost, and not sent again after the
+			// power failure, so that only an answer can tell.
+			w.Cut(h, sim.HostOf(ctx))
+			_ = rondo.Sleep(ctx, time.Second)
+			h.Crash()
+			_ = rondo.Sleep(ctx, 100*time.Millisecond)
+			h.PowerFail()
+			h.Restart()
+			w.Heal()
+			w.Cut(sim.HostOf(ctx), h)
+			if both {
+				w.Cut(h, sim.HostOf(ctx))
+			}
+			if _, err := c.Write([]byte("lost")); err != nil {
+				t.Error("Write:", err)
+			}
+			_ = c.SetReadDeadline(rondo.Now(ctx).Add(5 * time.Second))
+			_, err := c.Read(make([]byte, 1))
+			is(t, "Read during the cut", err, os.ErrDeadlineExceeded)
+			w.Heal()
+			_ = c.SetReadDeadline(rondo.Now(ctx).Add(time.Minute))
+			_, err = c.Read(make([]byte, 1))
+			is(t, "Read after Heal", err, syscall.ECONNRESET)
+		})
+	}
+}
+
+// TestClusterAnswerLost has the answer to a request for a connection not pass: the dial
+// goes on, and succeeds after Heal and Release.
+func TestClusterAnswerLost(t *testing.T) {
+	exact(t, func(ctx context.Context, w *sim.World) {
+		accepted := 0
+		h := w.Host("server", func(ctx context.Context) error {
+			l, err := socket.Listen(ctx, "tcp", ":7")
+			if err != nil {
+				return err
+			}
+			return socket.Serve(ctx, l, func(_ context.Context, c net.Conn) error {
+				accepted++
+				_, err := io.Copy(c, c)
+				return err
+			})
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		back := w.Link(h, sim.HostOf(ctx))
+		for _, stop := range []func(){back.Hold, func() { w.Cut(h, sim.HostOf(ctx)) }} {
+			before := accepted
+			dial := rondo.Async(ctx, func(ctx context.Context) (net.Conn, error) { return socket.Dial(ctx, "tcp", "server:7") })
+			rondo.Go(ctx, func(ctx context.Context) error {
+				if err := rondo.Sleep(ctx, 2*time.Millisecond); err != nil {
+					return err
+				}
+				stop()
+				return nil
+			})
+			_ = rondo.Sleep(ctx, 100*time.Millisecond)
+			if dial.Done() {
+				t.Error("the dial ended although nothing comes back")
+			}
+			back.Release()
+			w.Heal()
+			c, err := dial.Wait(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fmt.Fprint(c, "x"); err != nil {
+				t.Error(err)
+			}
+			if _, err := io.ReadFull(c, make([]byte, 1)); err != nil || accepted != before+1 {
+				t.Errorf("%v, %d accepted", err, accepted-before)
+			}
+			c.Close()
+		}
+	})
+}
+
+// writeAfterEnd writes to a peer that has closed: the first Write asks for a reset, after
+// which Read returns the end as before, and Write fails.
+func writeAfterEnd(ctx context.Context, t *testing.T, c net.Conn) {
+	t.Helper()
+	if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+		t.Error("Read:", err)
+	}
+	if _, err := c.Write([]byte("x")); err != nil {
+		t.Error("Write:", err)
+	}
+	_ = rondo.Sleep(ctx, 50*time.Millisecond)
+	if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+		t.Error("Read after the reset:", err)
+	}
+	_, err := c.Write([]byte("x"))
+	is(t, "Write after the reset", err, syscall.EPIPE)
+}
+
+// TestClusterWriteAfterEnd does the same on the network of the system and in a cluster.
+func TestClusterWriteAfterEnd(t *testing.T) {
+	_ = rondo.Run(t.Context(), func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		rondo.Go(ctx, func(context.Context) error {
+			c, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			return c.Close()
+		})
+		c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeAfterEnd(ctx, t, c)
+		return c.Close()
+	})
+	exact(t, func(ctx context.Context, w *sim.World) {
+		c, _ := hostPair(ctx, t, w, func(_ context.Context, c *socket.Conn) error { return c.Close() })
+		writeAfterEnd(ctx, t, c)
+	})
+}
