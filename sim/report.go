@@ -173,11 +173,19 @@ func (s *series) shrunk(a *attempt, o outcome, what string) string {
 	if slices.ContainsFunc(list, func(c choice) bool {
 		return c.purpose == forStall || c.purpose == forHold || c.purpose == forPoll
 	}) {
-		b.WriteString("\n\tthings are late in seeds above 20; if the test needs exact times, use sim.Config{Exact: true}")
+		fmt.Fprintf(&b, "\n\tthings are late in %s; if the test needs exact times, use sim.Config{Exact: true}", s.lateSeeds())
 	}
 	fmt.Fprintf(&b, "\n\treplay these alone: %s", command(s.t, formatList(a.choices.seed, list)))
 	b.WriteString(s.store(a.choices.seed, list, found.Words, found.drawn))
 	return b.String()
+}
+
+// lateSeeds says in which seeds things may be late.
+func (s *series) lateSeeds() string {
+	if s.rough {
+		return "three of four seeds of a cluster"
+	}
+	return fmt.Sprintf("seeds above %d", exactSeeds)
 }
 
 // repeatedLines are the lines about a list that was repeated.

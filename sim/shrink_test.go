@@ -71,3 +71,12 @@ func TestSearchArgs(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestLateSeeds: a report does not say that seed 3 is on time, if it is of a cluster.
+func TestLateSeeds(t *testing.T) {
+	for want, rough := range map[string]bool{"seeds above 20": false, "three of four seeds of a cluster": true} {
+		if got := (&series{rough: rough}).lateSeeds(); got != want {
+			t.Error(got)
+		}
+	}
+}
