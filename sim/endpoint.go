@@ -89,10 +89,25 @@ func (e *endpoint) remove() {
 	e.place = 0
 	if at := (port{portsOf(e.network), e.local.Addr.Port()}); e.local.Addr.IsValid() && p.ports[at] != nil && p.ports[at].base() == e {
 		delete(p.ports, at)
+		if e.shared {
+			for _, other := range p.sharers(at) {
+				p.ports[at] = other
+			}
+		}
 	}
 	if s := p.names[e.local.Name]; s != nil && s.base() == e {
 		delete(p.names, e.local.Name)
 	}
+}
+
+// sharers returns the sockets that share a port.
+func (p *process) sharers(at port) (all []socket) {
+	for _, s := range p.sockets {
+		if o := s.base(); o.shared && o.local.Addr.IsValid() && (port{portsOf(o.network), o.local.Addr.Port()}) == at {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // portsOf returns which table of ports a network uses.

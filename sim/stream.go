@@ -199,6 +199,11 @@ func (s *streamSocket) listener() *streamSocket {
 		return nil
 	}
 	at, _ := p.ports[port{"tcp", s.remote.Addr.Port()}].(*streamSocket)
+	if at != nil && at.shared {
+		// As in a system, which of them gets a connection depends on where that is from.
+		all := p.sharers(port{"tcp", s.remote.Addr.Port()})
+		at, _ = all[mix(uint64(s.local.Addr.Port()))%uint64(len(all))].(*streamSocket)
+	}
 	if at == nil || at.phase != listening {
 		return nil
 	}

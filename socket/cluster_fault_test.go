@@ -242,7 +242,7 @@ func TestClusterClock(t *testing.T) {
 // TestClusterCalm has faults strike, and end for good.
 func TestClusterCalm(t *testing.T) {
 	downs, struck := 0, 0
-	config := sim.Config{Seeds: 40, Faults: sim.Faults{Partition: 0.5, Crash: 0.5, PowerFail: 0.5, Pause: 0.5, ClockSkew: 0.5, Disk: 0.5}}
+	config := sim.Config{Seeds: 40, SeedsShort: 40, Faults: sim.Faults{Partition: 0.5, Crash: 0.5, PowerFail: 0.5, Pause: 0.5, ClockSkew: 0.5, Disk: 0.5}}
 	config.Cluster(t, func(ctx context.Context, w *sim.World) {
 		var hosts []*sim.Host
 		boots := 0

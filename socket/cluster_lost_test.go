@@ -151,3 +151,55 @@ func TestClusterWriteAfterEnd(t *testing.T) {
 		writeAfterEnd(ctx, t, c)
 	})
 }
+
+// TestClusterReusePort has two listeners share a port: both serve, and when one closes
+// the other serves all.
+func TestClusterReusePort(t *testing.T) {
+	exact(t, func(ctx context.Context, w *sim.World) {
+		var served [2]int
+		var listeners [2]*socket.Listener
+		w.Host("server", func(ctx context.Context) error {
+			for i := range listeners {
+				l, err := (&socket.ListenConfig{ReusePort: true}).Listen(ctx, "tcp", ":7")
+				if err != nil {
+					return err
+				}
+				listeners[i] = l
+				rondo.Go(ctx, func(ctx context.Context) error {
+					for {
+						c, err := l.Accept()
+						if err != nil {
+							return nil
+						}
+						served[i]++
+						c.Close()
+					}
+				})
+			}
+			_ = rondo.Sleep(ctx, 10*time.Second)
+			listeners[0].Close()
+			return rondo.Sleep(ctx, time.Hour)
+		})
+		dial := func() {
+			for range 20 {
+				if c, err := socket.Dial(ctx, "tcp", "server:7"); err != nil {
+					t.Error(err)
+				} else {
+					c.Close()
+				}
+				_ = rondo.Sleep(ctx, 100*time.Millisecond)
+			}
+		}
+		_ = rondo.Sleep(ctx, time.Second)
+		dial()
+		first := served
+		if first[0] == 0 || first[1] == 0 {
+			t.Errorf("the listeners got %v connections", first)
+		}
+		_ = rondo.Sleep(ctx, 10*time.Second)
+		dial()
+		if served[0] != first[0] || served[1] != first[1]+20 {
+			t.Errorf("after the first was closed the listeners got %v connections, before %v", served, first)
+		}
+	})
+}
