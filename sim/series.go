@@ -26,6 +26,7 @@ type series struct {
 	stored  string // the file whose choices run
 	execute func(a *attempt) outcome
 	probes  probes
+	events  []event // empty: room for those of the next run that is compared
 }
 
 // series runs the stored failures and the seeds. call is for panics, and execute runs
@@ -72,7 +73,7 @@ func (s *series) try(seed uint64, twice bool) {
 	s.t.Helper()
 	a := s.newAttempt(s.choices(seed))
 	if twice {
-		a.trace = &trace{keep: true}
+		a.trace = &trace{keep: true, events: s.events}
 	}
 	s.judge(a, s.execute(a), formatSeed(seed))
 	if !twice {
@@ -84,6 +85,8 @@ func (s *series) try(seed uint64, twice bool) {
 	if d := again.trace.difference(); d != "" {
 		s.t.Fatalf("sim: seed %d is not deterministic: %s\n%s\n\treplay: %s", seed, d, causes, command(s.t, formatSeed(seed)))
 	}
+	clear(a.trace.events)
+	s.events = a.trace.events[:0]
 }
 
 // choices returns the choices of a seed.

@@ -110,7 +110,7 @@ func (t *trace) add(e event) {
 	}
 	t.hash = mix(mix(t.hash^uint64(e.now))^e.who) ^ uint64(e.n)<<8 ^ uint64(e.kind)
 	for i := range len(e.what) {
-		t.hash = mix(t.hash ^ uint64(e.what[i]))
+		t.hash = (t.hash ^ uint64(e.what[i])) * 0x9e3779b97f4a7c15 // mixed by the next event
 	}
 	if t.keep && t.count < maxKept {
 		t.events = append(t.events, e)
