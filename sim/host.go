@@ -218,7 +218,7 @@ func (h *Host) Signal(s os.Signal) {
 	}
 	h.world.log(hosted, h, nil, "signal "+s.String(), 0)
 	p := h.process
-	if s == os.Kill || !p.notify(s) {
+	if (s == os.Kill || !p.notify(s)) && !h.spared("Signal") {
 		h.Crash()
 	}
 }

@@ -281,6 +281,10 @@ func TestClusterMisuse(t *testing.T) {
 			_ = rondo.Sleep(ctx, time.Second)
 		}},
 		{"a History that has operations of another run", func(ctx context.Context, _ *sim.World) { outlives(t).Begin(ctx, 1) }},
+		{"World.Cut with a host that is nil", func(ctx context.Context, w *sim.World) { w.Cut(nil, sim.HostOf(ctx)) }},
+		{"World.Link with a host that is nil", func(ctx context.Context, w *sim.World) { w.Link(sim.HostOf(ctx), nil) }},
+		{"World.Partition with a host that is nil", func(_ context.Context, w *sim.World) { w.Partition([]*sim.Host{nil}, nil) }},
+		{`Host.Signal of the host "test", which never fails`, func(ctx context.Context, _ *sim.World) { sim.HostOf(ctx).Signal(os.Interrupt) }},
 		{"World.Eventually with a nil function", func(ctx context.Context, w *sim.World) { _ = w.Eventually(ctx, 1, nil) }},
 	} {
 		clusterFails(t, func(_ *tester, ctx context.Context, w *sim.World) { test.body(ctx, w) }, test.what)

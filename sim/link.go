@@ -70,7 +70,19 @@ type Link struct {
 }
 
 // Link returns the way from one host to another.
-func (w *World) Link(from, to *Host) *Link { return w.linkTo(from, to) }
+func (w *World) Link(from, to *Host) *Link {
+	w.own("Link", from, to)
+	return w.linkTo(from, to)
+}
+
+// own panics unless all hosts are those of w.
+func (w *World) own(call string, hosts ...*Host) {
+	for _, h := range hosts {
+		if h == nil || h.world != w {
+			panic("sim: World." + call + " with a host that is nil, or of another run: use what World.Host has returned in this one")
+		}
+	}
+}
 
 func (w *World) linkTo(from, to *Host) *Link {
 	if from == to {
@@ -148,6 +160,8 @@ func (l *Link) Reset() {
 // If b is empty, it cuts a off from all other hosts. Hosts in a, and those in b, still
 // reach each other.
 func (w *World) Partition(a, b []*Host) {
+	w.own("Partition", a...)
+	w.own("Partition", b...)
 	if w.inert() {
 		return
 	}
@@ -178,6 +192,7 @@ func contains(hosts []*Host, h *Host) bool {
 
 // Cut cuts the way from one host to another, and not the way back.
 func (w *World) Cut(from, to *Host) {
+	w.own("Cut", from, to)
 	if w.inert() {
 		return
 	}
