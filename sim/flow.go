@@ -162,11 +162,6 @@ func (f *flow) receive(s segment) {
 		at.queue = append(at.queue, to)
 		at.report(at, driver.Readable)
 	case data:
-		if to.readShut {
-			f.arrived += s.size
-			f.discard(f.arrived)
-			return
-		}
 		f.arrived += s.size
 		to.report(to, driver.Readable)
 	case closing:

@@ -290,7 +290,7 @@ func (s *streamSocket) Receive(p []byte) (int, driver.Peer, syscall.Errno) {
 	switch {
 	case s.closed:
 		return 0, s.remote, syscall.ECONNABORTED
-	case s.in != nil && s.in.arrived > 0 && !s.readShut:
+	case s.in != nil && s.in.arrived > 0: // also after Shutdown, as on Linux
 		if len(p) == 0 {
 			return 0, s.remote, 0
 		}

@@ -2,6 +2,7 @@ package socket_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -149,6 +150,23 @@ func TestClusterWriteAfterEnd(t *testing.T) {
 	exact(t, func(ctx context.Context, w *sim.World) {
 		c, _ := hostPair(ctx, t, w, func(_ context.Context, c *socket.Conn) error { return c.Close() })
 		writeAfterEnd(ctx, t, c)
+	})
+}
+
+// TestClusterCloseRead reads after CloseRead what had arrived before, as on Linux.
+func TestClusterCloseRead(t *testing.T) {
+	exact(t, func(ctx context.Context, w *sim.World) {
+		c, _ := hostPair(ctx, t, w, func(ctx context.Context, c *socket.Conn) error {
+			_, err := io.WriteString(c, "hello")
+			return errors.Join(err, rondo.Sleep(ctx, time.Hour))
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		if err := c.CloseRead(); err != nil {
+			t.Error(err)
+		}
+		if got, err := io.ReadAll(c); string(got) != "hello" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
 	})
 }
 
