@@ -110,7 +110,7 @@ var (
 // Crash kills the program on the host, as kill -9 does. The system goes on: it closes
 // the connections, and what was written to the disk is kept. Deferred calls of the
 // program run, because Go has no other way to end a goroutine, but nothing that they
-// do reaches the network, the disk or another host; they may still change variables
+// do reaches the network or the disk; they may still change variables and set Futures
 // that the test can see. A host that is down stays so.
 func (h *Host) Crash() {
 	if h.spared("Crash") || !h.Up() {
