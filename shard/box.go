@@ -14,8 +14,12 @@ import (
 )
 
 // A message is what one shard has for another. deliver is called on the loop of
-// the one that gets it, as a callback.
-type message interface{ deliver(at *Shard) }
+// the one that gets it, as a callback. If that loop has ended, refused is called
+// instead, on any goroutine.
+type message interface {
+	deliver(at *Shard)
+	refused(at *Shard)
+}
 
 type box struct {
 	shard *Shard
@@ -59,7 +63,22 @@ func (b *box) put(m message, fresh bool) error {
 	}
 	b.ready = true
 	b.mu.Unlock()
-	return loop.Post(b.empty)
+	err := loop.Post(b.empty)
+	if err != nil {
+		b.refuse()
+	}
+	return err
+}
+
+// refuse answers what was put while a loop ended, which nobody takes any more.
+func (b *box) refuse() {
+	b.mu.Lock()
+	in := b.in
+	b.in = nil // and ready stays: what comes now is for nobody
+	b.mu.Unlock()
+	for _, m := range in {
+		m.refused(b.shard)
+	}
 }
 
 // take delivers what was put.

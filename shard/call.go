@@ -54,7 +54,7 @@ func Call[T any](ctx context.Context, to *Shard, fn func(ctx context.Context) (T
 	c.remote.Loop = to.name
 	c.list.Of = &c.remote
 	if err := to.box.put(c, true); err != nil {
-		return zero, kernel.Wrap("shard.Call of "+to.name, err)
+		return zero, c.closed()
 	}
 	c.wait(ctx)
 	if c.fault != nil {
@@ -143,6 +143,16 @@ func (c *call[T]) deliver(at *Shard) {
 		c.task.Cancel(c.cause)
 	}
 }
+
+// refused answers a call that did not begin.
+func (c *call[T]) refused(at *Shard) {
+	if at == c.to && c.task == nil && c.err == nil {
+		c.err = c.closed()
+		_ = c.from.box.put(c, false) // it fails only if nobody waits there
+	}
+}
+
+func (c *call[T]) closed() error { return kernel.Wrap("shard.Call of "+c.to.name, rondo.ErrLoopClosed) }
 
 // run is the task.
 func (c *call[T]) run(ctx context.Context) error {

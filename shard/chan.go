@@ -304,6 +304,7 @@ func (w *waiter[T]) wake() {
 }
 
 func (w *waiter[T]) deliver(*Shard) { w.list.Wake() }
+func (w *waiter[T]) refused(*Shard) {}
 
 // A due says that the calling task is to account for the operations on a Chan that
 // did not wait: every eighth does, for all eight, because to find the task takes as

@@ -8,6 +8,7 @@ package shard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -83,6 +84,9 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context, s *Shar
 	return g.result()
 }
 
+// errExited is the cause of the cancellation if a task has called Goexit.
+var errExited = errors.New("rondo: shard.Run: a task called runtime.Goexit")
+
 // A group is the shards of one Run.
 type group struct {
 	runner rondo.Runner
@@ -138,7 +142,7 @@ func (g *group) run(ctx context.Context, s *Shard, main func(ctx context.Context
 			g.cancel(asError(v))
 		case !returned:
 			g.end(func() { g.exited = true })
-			g.cancel(errGone)
+			g.cancel(errExited)
 		}
 		if !ran {
 			g.mainReturned()
@@ -226,6 +230,7 @@ func (g *group) end(change func()) {
 type look struct{}
 
 func (look) deliver(at *Shard) { at.changed.WakeAll() }
+func (look) refused(*Shard)    {}
 
 // fail notes an error, and cancels all shards.
 func (g *group) fail(err error) {

@@ -132,3 +132,4 @@ func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, o 
 type action func()
 
 func (a action) deliver(*Shard) { a() }
+func (a action) refused(*Shard) {}
