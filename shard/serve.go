@@ -56,28 +56,19 @@ func (c *ServeConfig) Serve(ctx context.Context, network, address string, s *soc
 	if err != nil {
 		return err
 	}
-	if !c.Listen.ReusePort {
-		l, err := c.Listen.Listen(ctx, network, address)
-		if err != nil {
-			return err
-		}
-		return c.serve(ctx, me, s, spread.Options{Listener: l})
-	}
-	// The first listener finds the port, if it is to be any.
 	l, err := c.Listen.Listen(ctx, network, address)
 	if err != nil {
 		return err
 	}
-	own := make([]*socket.Listener, me.Len())
-	own[me.index] = l
-	return c.serve(ctx, me, s, spread.Options{Listen: func(ctx context.Context) (net.Listener, error) {
-		if i := Of(ctx).index; i != me.index {
-			var err error
-			if own[i], err = c.Listen.Listen(ctx, network, l.Addr().String()); err != nil {
-				return nil, err
-			}
+	if !c.Listen.ReusePort {
+		return c.serve(ctx, me, s, l, spread.Options{Listener: l})
+	}
+	// The first listener has found the port, if it was to be any.
+	return c.serve(ctx, me, s, l, spread.Options{Listen: func(ctx context.Context) (net.Listener, error) {
+		if Of(ctx) == me {
+			return l, nil
 		}
-		return own[Of(ctx).index], nil
+		return c.Listen.Listen(ctx, network, l.Addr().String())
 	}})
 }
 
@@ -94,9 +85,10 @@ func (c *ServeConfig) ServeListener(ctx context.Context, l *socket.Listener, s *
 	}
 	me, err := c.home(ctx)
 	if err != nil {
+		_ = l.Close()
 		return err
 	}
-	return c.serve(ctx, me, s, spread.Options{Listener: l})
+	return c.serve(ctx, me, s, l, spread.Options{Listener: l})
 }
 
 // home returns the shard that calls.
@@ -110,7 +102,8 @@ func (c *ServeConfig) home(ctx context.Context) (*Shard, error) {
 	return nil, errNoShard("Serve")
 }
 
-func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, o spread.Options) error {
+// serve serves by all shards. In any case it closes l, which is the listener of me.
+func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, l *socket.Listener, o spread.Options) error {
 	o.Wrap = c.Wrap
 	err := spread.Serve(ctx, s, spread.Loops{
 		N: me.Len(), Home: me.index,
@@ -120,10 +113,8 @@ func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, o 
 		},
 		Send: func(i int, fn func()) { _ = me.At(i).box.put(action(fn), false) },
 	}, o)
-	if o.Listener != nil {
-		if e := o.Listener.Close(); err == nil && !errors.Is(e, net.ErrClosed) {
-			err = e
-		}
+	if e := l.Close(); err == nil && !errors.Is(e, net.ErrClosed) {
+		err = e
 	}
 	return err
 }
