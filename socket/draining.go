@@ -28,10 +28,14 @@ type draining struct {
 	ended     func() // called when it is closed, after all that had come were accepted
 }
 
-// Close begins the end if a task accepts, and otherwise closes the listener.
+// Close begins the end if a task accepts, and otherwise closes the listener. Once the
+// end has begun, the task that accepts closes it.
 func (d *draining) Close() error {
-	if d.ending || !d.accepting {
+	switch {
+	case !d.accepting:
 		return d.Listener.Close()
+	case d.ending:
+		return nil
 	}
 	d.ending = true
 	d.file.remove()

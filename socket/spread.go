@@ -54,6 +54,11 @@ func (s *Server) spread(ctx context.Context, loops spread.Loops, o spread.Option
 	if err != nil {
 		return err
 	}
+	if o.Listener != nil {
+		if _, err := adoptListener(loop, "Server.Serve", o.Listener); err != nil {
+			return err
+		}
+	}
 	if err := s.bindLoop(ctx, loop); err != nil {
 		return err
 	}
