@@ -96,6 +96,7 @@ type group struct {
 
 	simulated bool
 	watching  atomic.Bool // look will be called
+	reported  atomic.Bool // a ring was found, which is reported once
 
 	mu     sync.Mutex // guards the rest
 	begun  int        // loops that have begun
