@@ -202,6 +202,14 @@ func (c *Conn) close(ctx context.Context) {
 		c.goroutines.Wait()
 		return nil
 	})
+	// What the reader did not come to: tasks outside of the scope may wait for it.
+	c.in.mu.Lock()
+	marks := c.in.marks
+	c.in.marks = nil
+	c.in.mu.Unlock()
+	for _, fn := range marks {
+		fn()
+	}
 }
 
 // end ends what waits for messages, and what would publish.
