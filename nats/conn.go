@@ -20,8 +20,8 @@ import (
 // A Conn is a connection to a NATS server, for the tasks of one loop. All its methods but
 // NC, MaxPayload and Subscription.Dropped are for that loop only.
 //
-// It is always so that the client's functions that may block are called by the
-// connection's own goroutines, of which there are two, and never by a task.
+// The client's functions that may block are called by the connection's own two
+// goroutines, and never by a task.
 type Conn struct {
 	nc         *natsgo.Conn
 	loop       *rondo.Loop
@@ -235,8 +235,8 @@ func (c *Conn) forget(s *Subscription) {
 }
 
 // Flush suspends the task until the server has received all that was published before, and
-// what the server had sent by then has arrived. If ctx is cancelled first it returns the cause. If the connection is lost or closed
-// meanwhile the error is the client's.
+// what the server had sent by then has arrived. If ctx is cancelled first it returns the
+// cause. If the connection is lost or closed meanwhile the error is the client's.
 func (c *Conn) Flush(ctx context.Context) error {
 	if err := rondo.Check(ctx); err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 var errGone = errors.New("rondo: shard.Call: the function called runtime.Goexit")
 
 // Call runs fn in a task on the shard to, suspends the calling task until fn has
-// ended, and returns what fn does. On the caller's own shard it just calls fn.
+// ended, and returns its results. On the caller's own shard it just calls fn.
 //
 // fn may touch what belongs to that shard, and nothing of the caller's: the caller
 // waits, but its shard goes on. ctx of fn belongs to the shard to and has no values

@@ -31,8 +31,8 @@ var ErrClosed = errors.New("rondo: the Chan is closed")
 //
 // Any number of tasks may send and receive; those that wait are served in the order
 // in which they came. No value is lost: a Recv that has one when it is cancelled
-// returns it. A task that never has to wait yields from time to time, so it does
-// not keep its loop to itself.
+// returns it. A task that never has to wait yields from time to time, so other tasks
+// of its loop run too.
 //
 // What is sent belongs to the receiver: a pointer must not be used by the sender
 // any more. Within one loop a rondo.Queue is cheaper and can do more.

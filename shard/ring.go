@@ -4,10 +4,10 @@ package shard
 // each other in a ring. A loop cannot see that: to each of them it looks as if another
 // could wake it.
 //
-// The law: nobody is said to be in a ring on a guess. Once a second, while calls wait,
-// each loop is asked whether one has waited for that long. Only then all tasks are looked
-// at, twice: if those of a ring have not run between, there was a moment in which all of
-// them waited.
+// The law: a ring is reported only if it is certain. Once a second, while calls wait,
+// each loop is asked whether one has waited for that long. Only then all tasks are
+// listed, twice: if those of a ring have not run between the two, there was a moment in
+// which all of them waited.
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ import (
 	"github.com/rondo-go/rondo/internal/list"
 )
 
-// patience is how long a call waits before anybody asks why, unless EndDeadlock is
+// patience is how long a call waits before look considers it, unless EndDeadlock is
 // shorter.
 const patience = time.Second
 

@@ -28,8 +28,8 @@ type Runner struct {
 	// Loop is the Runner of each loop. Its Name is put before the shard's number;
 	// empty means "shard". If tasks of several loops wait for each other in a ring of
 	// calls, that is reported after a second, once, through slog; with EndDeadlock it
-	// ends Run with rondo.ErrDeadlock. OnError and the hooks of Tracer are called by all loops,
-	// at the same time.
+	// ends Run with rondo.ErrDeadlock. OnError and the hooks of Tracer are called by all
+	// loops, also at the same time.
 	Loop rondo.Runner
 }
 
@@ -48,12 +48,12 @@ func Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) er
 // and has done nothing.
 //
 // The first error of a main cancels all shards with itself as the cause, and Run
-// returns it, joined with what others say beyond it. A panic of a task cancels all
+// returns it, joined with the errors of other shards that are not that cancellation. A panic of a task cancels all
 // shards too, and comes out of Run as rondo.Runner.Run describes it; so does
 // runtime.Goexit.
 //
-// Run called inside a task is an error. In a simulation it is the reverse: Run is
-// called in a task of sim.Cluster, which it suspends, and the shards are hosts of that
+// Run called inside a task is an error. In a simulation Run must be
+// called inside a task, one of sim.Cluster; it suspends that task, and the shards are hosts of that
 // cluster. The seed decides which of them runs when, and so when a call or a value
 // arrives. Runner.Loop has no effect there.
 func (r *Runner) Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) error {

@@ -19,7 +19,7 @@ type ServeConfig struct {
 	// connections by a hash of their addresses: over 8 shards with 64 connections the
 	// fullest has half more than the mean. That saves the hand-over of a connection, a
 	// few microseconds, and pays only where connections are very short. MaxConns of the
-	// Server is then divided among the shards.
+	// Server is then divided among the shards, rounded up.
 	Listen socket.ListenConfig
 
 	// Wrap returns the listener that a shard's Server accepts from. It is called on
@@ -46,10 +46,15 @@ func Serve(ctx context.Context, network, address string, s *socket.Server) error
 // Serve ends as Server.Serve does, and returns the same errors, when the handlers on
 // all shards have ended. s.Shutdown, which any goroutine may call, ends it in order:
 // clients that have connected are served, new ones are refused, and none is reset.
-// On Linux that is certain; elsewhere a client that connects in the last moment may be
-// reset. Serve suspends the task.
+// On Linux 5.7 or later that is certain, unless Serve is not accepting at that moment,
+// because MaxConns is reached or descriptors have run out: then those that wait in the
+// system's queue are reset. On other systems a client that connects at the last moment
+// may be reset. So it is for a socket that another process may have, such as one
+// of socket.FileListener, if this process is the last to close it. Serve suspends the
+// task.
 //
-// s.MaxConns counts the connections of all shards, and so does s.Conns. s.OnError is
+// s.MaxConns limits the connections of all shards together, and s.Conns counts them.
+// A Server serves one call of Serve at a time. s.OnError is
 // called on the shard of the connection, so it must not use what another one owns.
 func (c *ServeConfig) Serve(ctx context.Context, network, address string, s *socket.Server) error {
 	me, err := c.home(ctx)

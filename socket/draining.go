@@ -2,9 +2,9 @@ package socket
 
 // This file ends a listener without a lost connection.
 //
-// The law: whoever has connected is served. A listening socket that is closed resets
-// the connections that it has not accepted. So it first takes no new ones, then all
-// that have come are accepted, and only then it is closed.
+// The law: a client that has connected is served. A listening socket that is closed resets
+// the connections that it has not accepted. So it first refuses new ones, then all
+// that have come are accepted, and then it is closed.
 
 import (
 	"errors"

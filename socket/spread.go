@@ -3,12 +3,12 @@ package socket
 // This file serves the connections of one Server on several loops, for package
 // shard.
 //
-// The law: one loop is home. What Shutdown needs of the Server the program has, is
-// there: it is bound to that loop, and its only service ends the whole. On each loop
-// a part serves, which is a Server of its own with the same handler. Only the acceptor
-// decides which part gets a connection, and a part counts it from that moment until it
-// is closed. So the fullest part has at most one connection more than the emptiest,
-// unless many of one part have just ended.
+// The law: one loop is home. The program's Server is bound to that loop and has one
+// service there, so Shutdown works as with one loop. On each loop a part serves, which
+// is a Server of its own with the same handler. Only the acceptor decides which part
+// gets a connection, and a part counts it from that moment until it is closed. So the
+// fullest part has at most one connection more than the emptiest, unless connections of
+// one part have ended since.
 
 import (
 	"context"
