@@ -123,7 +123,7 @@ func (c *Conn) endpoint(ctx context.Context) (*rpc.Endpoint, error) {
 		return nil, err
 	}
 	c.calls = e
-	return e, nil
+	return e, rondo.Check(ctx) // a Serve that does not begin must not be counted
 }
 
 // A link is the Transport of rpc on a Conn.

@@ -137,7 +137,7 @@ func (c *Conn) watch(o *natsgo.Options) {
 		if errors.Is(err, natsgo.ErrSlowConsumer) {
 			c.slow(sub)
 		}
-		c.report(sub, err)
+		c.reportOf(nc, sub, err) // Connect may not have set c.nc yet
 	}
 	changed := func(next natsgo.ConnHandler) natsgo.ConnHandler {
 		return func(nc *natsgo.Conn) {
@@ -299,9 +299,11 @@ func (c *Conn) expose(n int) {
 func (c *Conn) post(fn func()) { _ = c.loop.Post(fn) }
 
 // report hands an error that no caller can be told to the user's ErrorHandler.
-func (c *Conn) report(sub *natsgo.Subscription, err error) {
+func (c *Conn) report(sub *natsgo.Subscription, err error) { c.reportOf(c.nc, sub, err) }
+
+func (c *Conn) reportOf(nc *natsgo.Conn, sub *natsgo.Subscription, err error) {
 	if c.onError != nil {
-		c.onError(c.nc, sub, err)
+		c.onError(nc, sub, err)
 		return
 	}
 	subject := ""

@@ -48,12 +48,12 @@ func Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) er
 // and has done nothing.
 //
 // The first error of a main cancels all shards with itself as the cause, and Run
-// returns it, joined with the errors of other shards that are not that cancellation. A panic of a task cancels all
-// shards too, and comes out of Run as rondo.Runner.Run describes it; so does
-// runtime.Goexit.
+// returns it, joined with the errors of other shards that are not that cancellation.
+// A panic of a task cancels all shards too, and comes out of Run as rondo.Runner.Run
+// describes it; so does runtime.Goexit.
 //
-// Run called inside a task is an error. In a simulation Run must be
-// called inside a task, one of sim.Cluster; it suspends that task, and the shards are hosts of that
+// Run called inside a task is an error. In a simulation Run must be called inside a
+// task, one of sim.Cluster; it suspends that task, and the shards are hosts of that
 // cluster. The seed decides which of them runs when, and so when a call or a value
 // arrives. Runner.Loop has no effect there.
 func (r *Runner) Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) error {

@@ -46,10 +46,10 @@ func Serve(ctx context.Context, network, address string, s *socket.Server) error
 // Serve ends as Server.Serve does, and returns the same errors, when the handlers on
 // all shards have ended. s.Shutdown, which any goroutine may call, ends it in order:
 // clients that have connected are served, new ones are refused, and none is reset.
-// On Linux 5.7 or later that is certain, unless Serve is not accepting at that moment,
-// because MaxConns is reached or descriptors have run out: then those that wait in the
+// On Linux 5.7 or later that is certain, unless Serve is not accepting at that moment
+// because MaxConns is reached or descriptors have run out. Then those that wait in the
 // system's queue are reset. On other systems a client that connects at the last moment
-// may be reset. So it is for a socket that another process may have, such as one
+// may be reset. The same holds for a socket that another process may have, such as one
 // of socket.FileListener, if this process is the last to close it. Serve suspends the
 // task.
 //
