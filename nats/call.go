@@ -14,8 +14,8 @@ import (
 
 // The errors of a Call, besides those of the function.
 var (
-	// ErrLost says that nothing was heard of the function for two seconds, or that its
-	// worker has ended. It may have run, or may run still.
+	// ErrLost says that no message about the function has come for two seconds, or that its
+	// worker has ended. The function may have run, or may still run.
 	ErrLost = rpc.ErrLost
 
 	// ErrNoWorker says that nobody serves the name. The function has not run.
@@ -34,7 +34,7 @@ type RemoteError = rpc.RemoteError
 // is at most once, and Call is never repeated.
 //
 // If the function fails or panics, the error is a *RemoteError with the text. ErrNoWorker
-// and ErrRefused say that it has not run; ErrLost that nobody knows. The deadline of ctx
+// and ErrRefused say that it has not run; with ErrLost it may have run. The deadline of ctx
 // travels as a duration, and cancels the function too. If ctx is cancelled first, Call
 // returns the cause, and the worker is told as soon as it is known: after 500 ms at the
 // latest, if no message is lost. If in is larger than the server accepts, the error wraps
@@ -73,10 +73,10 @@ func WithRemoteStack(ctx context.Context) context.Context {
 // than the result.
 //
 // Serve suspends the task until the subscription is on its way, and returns; after c.Flush
-// it is there for all. g owns the tasks, which are named for name. It goes on until g is cancelled, or c is drained or
-// closed. The ctx of fn is cancelled when its caller no longer waits, as far as that is
-// known. An error of fn is the caller's, and nobody's here. A panic is told to the caller,
-// and is then a panic of the task. If the connection is closed for good, g fails with the
+// it is there for all. g owns the tasks, which are named for name. It goes on until g is
+// cancelled, or c is drained or closed. The ctx of fn is cancelled when its caller is known
+// not to wait any more. An error of fn goes to the caller only, and does not fail g. A panic
+// is sent to the caller, and is then a panic of the task. If the connection is closed for good, g fails with the
 // client's ErrConnectionClosed. It panics if limit is not positive.
 func Serve[In, Out any](g *rondo.Scope, c *Conn, name string, limit int, fn func(ctx context.Context, in In) (Out, error)) error {
 	if limit <= 0 {
@@ -123,7 +123,7 @@ func (c *Conn) endpoint(ctx context.Context) (*rpc.Endpoint, error) {
 		return nil, err
 	}
 	c.calls = e
-	return e, nil
+	return e, rondo.Check(ctx) // a Serve that does not begin must not be counted
 }
 
 // A link is the Transport of rpc on a Conn.

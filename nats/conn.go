@@ -20,8 +20,8 @@ import (
 // A Conn is a connection to a NATS server, for the tasks of one loop. All its methods but
 // NC, MaxPayload and Subscription.Dropped are for that loop only.
 //
-// It is always so that the client's functions that may block are called by the
-// connection's own goroutines, of which there are two, and never by a task.
+// The client's functions that may block are called by the connection's own two
+// goroutines, and never by a task.
 type Conn struct {
 	nc         *natsgo.Conn
 	loop       *rondo.Loop
@@ -137,7 +137,7 @@ func (c *Conn) watch(o *natsgo.Options) {
 		if errors.Is(err, natsgo.ErrSlowConsumer) {
 			c.slow(sub)
 		}
-		c.report(sub, err)
+		c.reportOf(nc, sub, err) // Connect may not have set c.nc yet
 	}
 	changed := func(next natsgo.ConnHandler) natsgo.ConnHandler {
 		return func(nc *natsgo.Conn) {
@@ -202,6 +202,14 @@ func (c *Conn) close(ctx context.Context) {
 		c.goroutines.Wait()
 		return nil
 	})
+	// What the reader did not come to: tasks outside of the scope may wait for it.
+	c.in.mu.Lock()
+	marks := c.in.marks
+	c.in.marks = nil
+	c.in.mu.Unlock()
+	for _, fn := range marks {
+		fn()
+	}
 }
 
 // end ends what waits for messages, and what would publish.
@@ -227,8 +235,8 @@ func (c *Conn) forget(s *Subscription) {
 }
 
 // Flush suspends the task until the server has received all that was published before, and
-// what the server had sent by then has arrived. If ctx is cancelled first it returns the cause. If the connection is lost or closed
-// meanwhile the error is the client's.
+// what the server had sent by then has arrived. If ctx is cancelled first it returns the
+// cause. If the connection is lost or closed meanwhile the error is the client's.
 func (c *Conn) Flush(ctx context.Context) error {
 	if err := rondo.Check(ctx); err != nil {
 		return err
@@ -291,9 +299,11 @@ func (c *Conn) expose(n int) {
 func (c *Conn) post(fn func()) { _ = c.loop.Post(fn) }
 
 // report hands an error that no caller can be told to the user's ErrorHandler.
-func (c *Conn) report(sub *natsgo.Subscription, err error) {
+func (c *Conn) report(sub *natsgo.Subscription, err error) { c.reportOf(c.nc, sub, err) }
+
+func (c *Conn) reportOf(nc *natsgo.Conn, sub *natsgo.Subscription, err error) {
 	if c.onError != nil {
-		c.onError(c.nc, sub, err)
+		c.onError(nc, sub, err)
 		return
 	}
 	subject := ""

@@ -85,7 +85,8 @@ func (c *Conn) handlerEnded() {
 // published is sent, and the connection is closed. Next returns what has arrived, and
 // then the client's ErrConnectionDraining. Drain suspends the task until all that is done.
 // If ctx is cancelled first it returns the cause, and the connection goes on until its
-// scope ends, without new messages.
+// scope ends, without new messages. A function of Handle or Serve must not call Drain: it
+// would wait for itself.
 func (c *Conn) Drain(ctx context.Context) error {
 	draining := slices.DeleteFunc(slices.Clone(c.subscriptions), func(s *Subscription) bool { return s.own })
 	for _, s := range draining {

@@ -42,7 +42,7 @@ const (
 	fetchWait  = 5 * time.Second        // how long the server keeps a request for jobs
 	retryFirst = 500 * time.Millisecond // before a job that failed is delivered again, doubled each time
 	retryMost  = time.Minute
-	leaveWait  = 2 * time.Second // for telling the server of jobs, when the worker ends
+	leaveWait  = 2 * time.Second // for telling the server how a job has ended; the longest pause after an error
 )
 
 // Work calls fn in a task for each job that consumer delivers, at most limit at once. It

@@ -170,6 +170,9 @@ func (c *Conn) writeOp(p *op, data []byte) error {
 		if err != natsgo.ErrReconnectBufExceeded || c.nc.Opts.ReconnectBufSize < 0 {
 			return err
 		}
-		<-c.connected
+		select {
+		case <-c.connected:
+		case <-c.in.stop: // the options may keep the client from calling ClosedCB
+		}
 	}
 }

@@ -161,16 +161,24 @@ func (s *Subscription) Dropped() uint64 { return s.dropped.Load() }
 // learns of it in its turn. Closing it again does nothing.
 func (s *Subscription) Close() {
 	s.unsubscribe()
-	s.end(natsgo.ErrBadSubscription)
-	s.queue, s.head = nil, 0
+	s.drop()
 }
 
-// unsubscribe has the client unsubscribe.
+// unsubscribe has the client unsubscribe. What has arrived by then is still taken.
 func (s *Subscription) unsubscribe() {
 	if !s.closing {
 		s.closing = true
-		s.conn.out.put(op{do: func(*natsgo.Conn) { s.conn.shut(s) }}, nil)
+		s.conn.out.put(op{do: func(*natsgo.Conn) {
+			s.conn.shut(s)
+			s.conn.post(s.drop)
+		}}, nil)
 	}
+}
+
+// drop ends a Subscription that nobody reads any more.
+func (s *Subscription) drop() {
+	s.end(natsgo.ErrBadSubscription)
+	s.queue, s.head = nil, 0
 }
 
 // take takes in a message, or a gap without one.

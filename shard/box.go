@@ -1,6 +1,6 @@
 package shard
 
-// This file has the box of a shard: where the others put what is for it.
+// This file has the box of a shard, into which other shards put messages for it.
 //
 // The law: what was put is delivered, in the order in which it was put, in a
 // callback of the shard's loop. Whatever is put before the loop comes to it costs
@@ -13,9 +13,13 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// A message is what one shard has for another. deliver is called on the loop of
-// the one that gets it, as a callback.
-type message interface{ deliver(at *Shard) }
+// A message is what one shard puts into the box of another. deliver is called on the
+// loop of the one that receives it, as a callback. If that loop has ended, refused is called
+// instead, on any goroutine.
+type message interface {
+	deliver(at *Shard)
+	refused(at *Shard)
+}
 
 type box struct {
 	shard *Shard
@@ -43,8 +47,8 @@ func (b *box) open(loop kernel.Loop) {
 	}
 }
 
-// put puts m. fresh says that it begins something, which a shard that ends does not
-// take; an answer always comes. Any goroutine may call it.
+// put puts m. fresh says that m begins something: a shard that ends does not take
+// that, but it still takes answers. Any goroutine may call it.
 func (b *box) put(m message, fresh bool) error {
 	b.mu.Lock()
 	if fresh && b.shut {
@@ -59,7 +63,22 @@ func (b *box) put(m message, fresh bool) error {
 	}
 	b.ready = true
 	b.mu.Unlock()
-	return loop.Post(b.empty)
+	err := loop.Post(b.empty)
+	if err != nil {
+		b.refuse()
+	}
+	return err
+}
+
+// refuse answers what was put while a loop ended, which nobody takes any more.
+func (b *box) refuse() {
+	b.mu.Lock()
+	in := b.in
+	b.in = nil // and ready stays: what comes now is for nobody
+	b.mu.Unlock()
+	for _, m := range in {
+		m.refused(b.shard)
+	}
 }
 
 // take delivers what was put.

@@ -22,7 +22,7 @@ import (
 var errGone = errors.New("rondo: shard.Call: the function called runtime.Goexit")
 
 // Call runs fn in a task on the shard to, suspends the calling task until fn has
-// ended, and returns what fn does. On the caller's own shard it just calls fn.
+// ended, and returns its results. On the caller's own shard it just calls fn.
 //
 // fn may touch what belongs to that shard, and nothing of the caller's: the caller
 // waits, but its shard goes on. ctx of fn belongs to the shard to and has no values
@@ -54,7 +54,7 @@ func Call[T any](ctx context.Context, to *Shard, fn func(ctx context.Context) (T
 	c.remote.Loop = to.name
 	c.list.Of = &c.remote
 	if err := to.box.put(c, true); err != nil {
-		return zero, kernel.Wrap("shard.Call of "+to.name, err)
+		return zero, c.closed()
 	}
 	c.wait(ctx)
 	if c.fault != nil {
@@ -143,6 +143,16 @@ func (c *call[T]) deliver(at *Shard) {
 		c.task.Cancel(c.cause)
 	}
 }
+
+// refused answers a call that did not begin.
+func (c *call[T]) refused(at *Shard) {
+	if at == c.to && c.task == nil && c.err == nil {
+		c.err = c.closed()
+		_ = c.from.box.put(c, false) // it fails only if nobody waits there
+	}
+}
+
+func (c *call[T]) closed() error { return kernel.Wrap("shard.Call of "+c.to.name, rondo.ErrLoopClosed) }
 
 // run is the task.
 func (c *call[T]) run(ctx context.Context) error {

@@ -31,8 +31,8 @@ var ErrClosed = errors.New("rondo: the Chan is closed")
 //
 // Any number of tasks may send and receive; those that wait are served in the order
 // in which they came. No value is lost: a Recv that has one when it is cancelled
-// returns it. A task that never has to wait yields from time to time, so it does
-// not keep its loop to itself.
+// returns it. A task that never has to wait yields from time to time, so other tasks
+// of its loop run too.
 //
 // What is sent belongs to the receiver: a pointer must not be used by the sender
 // any more. Within one loop a rondo.Queue is cheaper and can do more.
@@ -58,14 +58,15 @@ func NewChan[T any](n int) *Chan[T] {
 	return &Chan[T]{held: make([]T, n)}
 }
 
-// A waiter is a task that waits. value is what it sends, or has received. ended and
-// closed are guarded by the Chan's mu, and so is value until ended is true.
+// A waiter is a task that waits. value is what it sends, or has received. ended, left
+// and closed are guarded by the Chan's mu, and so is value until ended is true.
 type waiter[T any] struct {
 	links  list.Links[waiter[T]]
 	of     *Chan[T]
 	queue  *list.List[waiter[T]] // the one of the two that it is in
 	value  T
-	ended  bool // it is off the list, by another one
+	ended  bool // it is off the list
+	left   bool // because its wait has ended without a value
 	closed bool // by Close
 	list   rondo.WaitList
 	loop   kernel.Loop
@@ -261,29 +262,36 @@ func (w *waiter[T]) end() {
 	w.ended = true
 }
 
-// settled is called when the wait is cancelled. It reports whether w was served
-// before that, and otherwise takes it off its list.
+// settled is called when the wait has failed, by its cancellation or before it began.
+// It reports whether w was served before that, and otherwise takes it off its list.
 func (w *waiter[T]) settled() bool {
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
-	if w.ended {
-		return true
+	if !w.ended {
+		w.end()
+		w.left = true
 	}
-	w.end()
-	return false
+	return !w.left
 }
 
-// wait waits until w is served, or ctx is cancelled first. A wait that does not
-// return leaves nothing behind either.
+// wait waits until w is served, or ctx is cancelled first. A wait that panics or never
+// begins leaves nothing behind either: a context of the standard library may be
+// cancelled at any moment.
 func (w *waiter[T]) wait(ctx context.Context, why rondo.Reason) (err error) {
 	task := w.loop.Task()
 	w.loop.AddWakers(1)
 	task.SetSatisfied(w.settled)
+	returned := false
 	defer func() {
 		task.SetSatisfied(nil)
 		w.loop.AddWakers(-1)
+		if (err != nil || !returned) && w.settled() {
+			err = nil
+		}
 	}()
-	return w.list.Park(ctx, why)
+	err = w.list.Park(ctx, why)
+	returned = true
+	return err
 }
 
 // wake tells the loop of w that w was served.
@@ -296,6 +304,7 @@ func (w *waiter[T]) wake() {
 }
 
 func (w *waiter[T]) deliver(*Shard) { w.list.Wake() }
+func (w *waiter[T]) refused(*Shard) {}
 
 // A due says that the calling task is to account for the operations on a Chan that
 // did not wait: every eighth does, for all eight, because to find the task takes as

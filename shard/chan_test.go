@@ -280,3 +280,37 @@ func TestChanTrySend(t *testing.T) {
 		return nil
 	})
 }
+
+// A lateCtx is cancelled between the check with which a call begins and its wait.
+type lateCtx struct {
+	context.Context
+	asked int
+}
+
+func (c *lateCtx) Err() error {
+	if c.asked++; c.asked > 1 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestChanCancelledLate: a Send or Recv that fails when it begins to wait leaves nothing
+// in the Chan: the value was not sent, and takes no value from others.
+func TestChanCancelledLate(t *testing.T) {
+	onFirst(t, 1, func(ctx context.Context, _ *shard.Shard) error {
+		c := shard.NewChan[int](1)
+		if _, err := c.Recv(&lateCtx{Context: ctx}); err != context.Canceled {
+			t.Errorf("Recv: %v", err)
+		}
+		if !c.TrySend(1) || c.Len() != 1 {
+			t.Errorf("%d values are held after a TrySend", c.Len())
+		}
+		if err := c.Send(&lateCtx{Context: ctx}, 2); err != context.Canceled {
+			t.Errorf("Send: %v", err)
+		}
+		if v, err := c.Recv(ctx); v != 1 || err != nil || c.Len() != 0 {
+			t.Errorf("received %d, %v; %d values are left", v, err, c.Len())
+		}
+		return nil
+	})
+}

@@ -10,10 +10,10 @@
 //
 // # The laws
 //
-// A task never leaves its loop, and nobody steals work. So what a shard owns, only
-// its own tasks touch, one at a time, and it needs no lock. Who needs something of
-// another shard goes there: with Call, which runs a function on that shard and
-// returns its result, or with a value through a Chan.
+// A task never leaves its loop. Only the tasks of a shard touch what the shard owns,
+// and one of them runs at a time, so it needs no lock. A task that needs something of
+// another shard uses Call, which runs a function on that shard and returns its result,
+// or sends a value through a Chan.
 //
 // The loops begin together and end together: no main runs before all loops do, and
 // a shard serves until main has returned on each of them. The first error cancels
@@ -27,7 +27,8 @@
 // by key. State that every request changes stays on one loop, and shards only add
 // the cost of going there.
 //
-// Parallel is what runs on different shards, and nothing else. A lock is not needed
-// for what one shard owns; a variable that two shards use needs one, as between
-// goroutines, and a task must not wait for a sync.Mutex.
+// Tasks of one shard never run in parallel. Tasks of different shards do: a variable
+// that two shards use must be atomic or have a lock, as between goroutines. Hold a
+// sync.Mutex only for a moment, and never while a task waits, because a task that
+// waits for one stops its whole loop.
 package shard

@@ -4,10 +4,10 @@ package shard
 // each other in a ring. A loop cannot see that: to each of them it looks as if another
 // could wake it.
 //
-// The law: nobody is said to be in a ring on a guess. Once a second, while calls wait,
-// each loop is asked whether one has waited for that long. Only then all tasks are looked
-// at, twice: if those of a ring have not run between, there was a moment in which all of
-// them waited.
+// The law: a ring is reported only if it is certain. Once a second, while calls wait,
+// each loop is asked whether one has waited for that long. Only then all tasks are
+// listed, twice: if those of a ring have not run between the two, there was a moment in
+// which all of them waited.
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ import (
 	"github.com/rondo-go/rondo/internal/list"
 )
 
-// patience is how long a call waits before anybody asks why, unless EndDeadlock is
+// patience is how long a call waits before look considers it, unless EndDeadlock is
 // shorter.
 const patience = time.Second
 
@@ -64,27 +64,25 @@ func (g *group) look() {
 			long = long || s.loop.Now()-first.since >= int64(g.patience())
 		}
 	})
-	if long {
+	if long && !g.reported.Load() {
 		first := g.survey()
-		if ring := first.ring(); ring != nil && g.survey().same(first, ring) {
+		if ring := first.ring(); ring != nil && g.survey().same(first, ring) && !g.reported.Swap(true) {
 			g.report(first.words(ring))
-			g.watching.Store(true) // it is said once
-			return
 		}
 	}
-	if some {
+	if some && !g.reported.Load() {
 		g.lookLater()
 	}
 }
 
 // lookLater calls look after a while, unless that is to be already.
 func (g *group) lookLater() {
-	if !g.watching.Load() && g.watching.CompareAndSwap(false, true) {
+	if !g.watching.Load() && !g.reported.Load() && g.watching.CompareAndSwap(false, true) {
 		time.AfterFunc(g.patience(), g.look)
 	}
 }
 
-// report says which tasks are in a ring, once, and ends Run if it is to end then.
+// report logs which tasks are in a ring, or ends Run if that is to end then.
 func (g *group) report(ring string) {
 	if g.runner.EndDeadlock > 0 {
 		g.fail(fmt.Errorf("%w: tasks of several loops wait for each other in a ring: %s", rondo.ErrDeadlock, ring))

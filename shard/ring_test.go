@@ -67,6 +67,36 @@ func TestRingIsReported(t *testing.T) {
 	}
 }
 
+// TestRingIsReportedOnce: calls that go on meanwhile do not bring it up again.
+func TestRingIsReportedOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes three seconds")
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	said := 0
+	log := &logged{said: func(line string) {
+		if said++; said == 1 {
+			time.AfterFunc(2*time.Second, func() { cancel(errBad) }) // the time of two more looks
+		}
+	}}
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+	defer slog.SetDefault(before)
+	err := (&shard.Runner{Loops: 2}).Run(ctx, func(ctx context.Context, s *shard.Shard) error {
+		rondo.Go(ctx, func(ctx context.Context) error {
+			for {
+				if _, err := shard.Call(ctx, s.At(1-s.Index()), func(context.Context) (int, error) { return 0, nil }); err != nil {
+					return nil
+				}
+			}
+		})
+		return deadlocked(ctx, s)
+	})
+	if err != errBad || said != 1 {
+		t.Errorf("Run: %v; reported %d times", err, said)
+	}
+}
+
 // logged calls said for each line.
 type logged struct {
 	mu   sync.Mutex

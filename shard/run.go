@@ -8,6 +8,7 @@ package shard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -27,8 +28,8 @@ type Runner struct {
 	// Loop is the Runner of each loop. Its Name is put before the shard's number;
 	// empty means "shard". If tasks of several loops wait for each other in a ring of
 	// calls, that is reported after a second, once, through slog; with EndDeadlock it
-	// ends Run with rondo.ErrDeadlock. OnError and the hooks of Tracer are called by all loops,
-	// at the same time.
+	// ends Run with rondo.ErrDeadlock. OnError and the hooks of Tracer are called by all
+	// loops, also at the same time.
 	Loop rondo.Runner
 }
 
@@ -47,12 +48,12 @@ func Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) er
 // and has done nothing.
 //
 // The first error of a main cancels all shards with itself as the cause, and Run
-// returns it, joined with what others say beyond it. A panic of a task cancels all
-// shards too, and comes out of Run as rondo.Runner.Run describes it; so does
-// runtime.Goexit.
+// returns it, joined with the errors of other shards that are not that cancellation.
+// A panic of a task cancels all shards too, and comes out of Run as rondo.Runner.Run
+// describes it; so does runtime.Goexit.
 //
-// Run called inside a task is an error. In a simulation it is the reverse: Run is
-// called in a task of sim.Cluster, which it suspends, and the shards are hosts of that
+// Run called inside a task is an error. In a simulation Run must be called inside a
+// task, one of sim.Cluster; it suspends that task, and the shards are hosts of that
 // cluster. The seed decides which of them runs when, and so when a call or a value
 // arrives. Runner.Loop has no effect there.
 func (r *Runner) Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) error {
@@ -83,6 +84,9 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context, s *Shar
 	return g.result()
 }
 
+// errExited is the cause of the cancellation if a task has called Goexit.
+var errExited = errors.New("rondo: shard.Run: a task called runtime.Goexit")
+
 // A group is the shards of one Run.
 type group struct {
 	runner rondo.Runner
@@ -92,6 +96,7 @@ type group struct {
 
 	simulated bool
 	watching  atomic.Bool // look will be called
+	reported  atomic.Bool // a ring was found, which is reported once
 
 	mu     sync.Mutex // guards the rest
 	begun  int        // loops that have begun
@@ -138,7 +143,7 @@ func (g *group) run(ctx context.Context, s *Shard, main func(ctx context.Context
 			g.cancel(asError(v))
 		case !returned:
 			g.end(func() { g.exited = true })
-			g.cancel(errGone)
+			g.cancel(errExited)
 		}
 		if !ran {
 			g.mainReturned()
@@ -226,6 +231,7 @@ func (g *group) end(change func()) {
 type look struct{}
 
 func (look) deliver(at *Shard) { at.changed.WakeAll() }
+func (look) refused(*Shard)    {}
 
 // fail notes an error, and cancels all shards.
 func (g *group) fail(err error) {

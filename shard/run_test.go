@@ -230,3 +230,27 @@ func TestMistakes(t *testing.T) {
 func nothing(context.Context, *shard.Shard) error { return nil }
 
 func one(context.Context) (int, error) { return 1, nil }
+
+// TestGoexitCause: the cause on the other shards says that a task has called Goexit, and
+// nothing of a Call.
+func TestGoexitCause(t *testing.T) {
+	var cause error
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		_ = (&shard.Runner{Loops: 2}).Run(t.Context(), func(ctx context.Context, s *shard.Shard) error {
+			if s.Index() == 0 {
+				runtime.Goexit()
+			}
+			_ = rondo.WaitCancelled(ctx)
+			if s.Index() == 1 {
+				cause = context.Cause(ctx)
+			}
+			return nil
+		})
+	}()
+	<-done
+	if cause == nil || !strings.Contains(cause.Error(), "shard.Run: a task called runtime.Goexit") {
+		t.Errorf("the cause is %v", cause)
+	}
+}

@@ -19,7 +19,7 @@ type ServeConfig struct {
 	// connections by a hash of their addresses: over 8 shards with 64 connections the
 	// fullest has half more than the mean. That saves the hand-over of a connection, a
 	// few microseconds, and pays only where connections are very short. MaxConns of the
-	// Server is then divided among the shards.
+	// Server is then divided among the shards, rounded up.
 	Listen socket.ListenConfig
 
 	// Wrap returns the listener that a shard's Server accepts from. It is called on
@@ -46,38 +46,34 @@ func Serve(ctx context.Context, network, address string, s *socket.Server) error
 // Serve ends as Server.Serve does, and returns the same errors, when the handlers on
 // all shards have ended. s.Shutdown, which any goroutine may call, ends it in order:
 // clients that have connected are served, new ones are refused, and none is reset.
-// On Linux that is certain; elsewhere a client that connects in the last moment may be
-// reset. Serve suspends the task.
+// On Linux 5.7 or later that is certain, unless Serve is not accepting at that moment
+// because MaxConns is reached or descriptors have run out. Then those that wait in the
+// system's queue are reset. On other systems a client that connects at the last moment
+// may be reset. The same holds for a socket that another process may have, such as one
+// of socket.FileListener, if this process is the last to close it. Serve suspends the
+// task.
 //
-// s.MaxConns counts the connections of all shards, and so does s.Conns. s.OnError is
+// s.MaxConns limits the connections of all shards together, and s.Conns counts them.
+// A Server serves one call of Serve at a time. s.OnError is
 // called on the shard of the connection, so it must not use what another one owns.
 func (c *ServeConfig) Serve(ctx context.Context, network, address string, s *socket.Server) error {
 	me, err := c.home(ctx)
 	if err != nil {
 		return err
 	}
-	if !c.Listen.ReusePort {
-		l, err := c.Listen.Listen(ctx, network, address)
-		if err != nil {
-			return err
-		}
-		return c.serve(ctx, me, s, spread.Options{Listener: l})
-	}
-	// The first listener finds the port, if it is to be any.
 	l, err := c.Listen.Listen(ctx, network, address)
 	if err != nil {
 		return err
 	}
-	own := make([]*socket.Listener, me.Len())
-	own[me.index] = l
-	return c.serve(ctx, me, s, spread.Options{Listen: func(ctx context.Context) (net.Listener, error) {
-		if i := Of(ctx).index; i != me.index {
-			var err error
-			if own[i], err = c.Listen.Listen(ctx, network, l.Addr().String()); err != nil {
-				return nil, err
-			}
+	if !c.Listen.ReusePort {
+		return c.serve(ctx, me, s, l, spread.Options{Listener: l})
+	}
+	// The first listener has found the port, if it was to be any.
+	return c.serve(ctx, me, s, l, spread.Options{Listen: func(ctx context.Context) (net.Listener, error) {
+		if Of(ctx) == me {
+			return l, nil
 		}
-		return own[Of(ctx).index], nil
+		return c.Listen.Listen(ctx, network, l.Addr().String())
 	}})
 }
 
@@ -94,9 +90,10 @@ func (c *ServeConfig) ServeListener(ctx context.Context, l *socket.Listener, s *
 	}
 	me, err := c.home(ctx)
 	if err != nil {
+		_ = l.Close()
 		return err
 	}
-	return c.serve(ctx, me, s, spread.Options{Listener: l})
+	return c.serve(ctx, me, s, l, spread.Options{Listener: l})
 }
 
 // home returns the shard that calls.
@@ -110,7 +107,8 @@ func (c *ServeConfig) home(ctx context.Context) (*Shard, error) {
 	return nil, errNoShard("Serve")
 }
 
-func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, o spread.Options) error {
+// serve serves by all shards. In any case it closes l, which is the listener of me.
+func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, l *socket.Listener, o spread.Options) error {
 	o.Wrap = c.Wrap
 	err := spread.Serve(ctx, s, spread.Loops{
 		N: me.Len(), Home: me.index,
@@ -120,10 +118,8 @@ func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, o 
 		},
 		Send: func(i int, fn func()) { _ = me.At(i).box.put(action(fn), false) },
 	}, o)
-	if o.Listener != nil {
-		if e := o.Listener.Close(); err == nil && !errors.Is(e, net.ErrClosed) {
-			err = e
-		}
+	if e := l.Close(); err == nil && !errors.Is(e, net.ErrClosed) {
+		err = e
 	}
 	return err
 }
@@ -132,3 +128,4 @@ func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, o 
 type action func()
 
 func (a action) deliver(*Shard) { a() }
+func (a action) refused(*Shard) {}

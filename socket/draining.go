@@ -2,9 +2,9 @@ package socket
 
 // This file ends a listener without a lost connection.
 //
-// The law: whoever has connected is served. A listening socket that is closed resets
-// the connections that it has not accepted. So it first takes no new ones, then all
-// that have come are accepted, and only then it is closed.
+// The law: a client that has connected is served. A listening socket that is closed resets
+// the connections that it has not accepted. So it first refuses new ones, then all
+// that have come are accepted, and then it is closed.
 
 import (
 	"errors"
@@ -28,10 +28,14 @@ type draining struct {
 	ended     func() // called when it is closed, after all that had come were accepted
 }
 
-// Close begins the end if a task accepts, and otherwise closes the listener.
+// Close begins the end if a task accepts, and otherwise closes the listener. Once the
+// end has begun, the task that accepts closes it.
 func (d *draining) Close() error {
-	if d.ending || !d.accepting {
+	switch {
+	case !d.accepting:
 		return d.Listener.Close()
+	case d.ending:
+		return nil
 	}
 	d.ending = true
 	d.file.remove()

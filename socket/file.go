@@ -20,7 +20,7 @@ import (
 // FileConn returns a Conn of a connected stream socket, TCP or Unix, that f is
 // open to. ctx names the loop whose tasks use it. It duplicates the socket: the
 // caller closes f, before or after, and closing one does not close the other.
-// The socket becomes non-blocking for all who share it, and a TCP socket gets
+// The socket becomes non-blocking in every process that shares it, and a TCP socket gets
 // the options that package net gives a new one. It never suspends, and any
 // goroutine may call it.
 //

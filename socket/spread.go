@@ -3,12 +3,12 @@ package socket
 // This file serves the connections of one Server on several loops, for package
 // shard.
 //
-// The law: one loop is home. What Shutdown needs of the Server the program has, is
-// there: it is bound to that loop, and its only service ends the whole. On each loop
-// a part serves, which is a Server of its own with the same handler. Only the acceptor
-// decides which part gets a connection, and a part counts it from that moment until it
-// is closed. So the fullest part has at most one connection more than the emptiest,
-// unless many of one part have just ended.
+// The law: one loop is home. The program's Server is bound to that loop and has one
+// service there, so Shutdown works as with one loop. On each loop a part serves, which
+// is a Server of its own with the same handler. Only the acceptor decides which part
+// gets a connection, and a part counts it from that moment until it is closed. So the
+// fullest part has at most one connection more than the emptiest, unless connections of
+// one part have ended since.
 
 import (
 	"context"
@@ -36,6 +36,7 @@ type part struct {
 	load   atomic.Int64 // connections that it has, those that are on their way included
 	feed   feed
 	own    *draining // in place of the feed; nil if there is none
+	over   bool      // own is to end, or to be none; belongs to the part's loop
 }
 
 // gone is called when a connection of the part has been closed.
@@ -52,6 +53,11 @@ func (s *Server) spread(ctx context.Context, loops spread.Loops, o spread.Option
 	loop, err := loopOf(ctx, "Server.Serve")
 	if err != nil {
 		return err
+	}
+	if o.Listener != nil {
+		if _, err := adoptListener(loop, "Server.Serve", o.Listener); err != nil {
+			return err
+		}
 	}
 	if err := s.bindLoop(ctx, loop); err != nil {
 		return err
@@ -78,6 +84,9 @@ func (s *Server) spread(ctx context.Context, loops spread.Loops, o spread.Option
 		}
 		return s.spreadFrom(g, v, loops, o)
 	})
+	for i, p := range parts { // what came for a part that never began
+		loops.Send(i, func() { _ = p.feed.Close() })
+	}
 	s.mu.Lock()
 	s.parts = nil
 	s.mu.Unlock()
@@ -170,9 +179,15 @@ func (s *Server) spreadOwn(g *rondo.Scope, v *service, loops spread.Loops, o spr
 		p.server.MaxConns = (s.MaxConns + len(s.parts) - 1) / len(s.parts)
 		g.Go(func(ctx context.Context) error {
 			return loops.Call(ctx, i, func(ctx context.Context) error {
+				if p.over { // Shutdown came first
+					return nil
+				}
 				l, err := o.Listen(ctx)
 				if err != nil {
 					return err
+				}
+				if p.over {
+					return l.Close()
 				}
 				p.own = &draining{Listener: l.(*Listener), ended: p.server.markEnding}
 				return p.serve(ctx, o, p.own)
@@ -192,7 +207,7 @@ type ownListeners struct {
 func (o *ownListeners) Close() error {
 	for i, p := range o.server.parts {
 		o.loops.Send(i, func() {
-			if p.own != nil {
+			if p.over = true; p.own != nil {
 				_ = p.own.Close()
 			}
 		})

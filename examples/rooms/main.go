@@ -39,7 +39,7 @@ type room struct{ members []*member }
 
 // A member has lines that wait to be written to it. Any shard may send them.
 type member struct {
-	name  string
+	conn  net.Conn
 	lines *shard.Chan[string]
 }
 
@@ -47,7 +47,7 @@ func (r *room) say(line string) {
 	r.members = slices.DeleteFunc(r.members, func(m *member) bool {
 		slow := !m.lines.TrySend(line)
 		if slow {
-			m.lines.Close() // its writer ends, and then its connection
+			m.conn.Close() // ends its tasks, also a Write that waits for it to read
 		}
 		return slow
 	})
@@ -58,7 +58,7 @@ func (c *chat) in(ctx context.Context, name string, fn func(r *room)) error {
 	h := fnv.New32a()
 	h.Write([]byte(name))
 	me := shard.Of(ctx)
-	owner := me.At(int(h.Sum32()) % me.Len())
+	owner := me.At(int(h.Sum32() % uint32(me.Len())))
 	_, err := shard.Call(ctx, owner, func(context.Context) (struct{}, error) {
 		rooms := c.rooms[owner.Index()]
 		r := rooms[name]
@@ -86,7 +86,7 @@ func (c *chat) serve(ctx context.Context, conn net.Conn) error {
 		_, err := fmt.Fprintln(conn, "say: ROOM NAME")
 		return err
 	}
-	m := &member{nick, shard.NewChan[string](backlog)}
+	m := &member{conn, shard.NewChan[string](backlog)}
 	err := c.in(ctx, name, func(r *room) {
 		r.members = append(r.members, m)
 		r.say(nick + " came in")
@@ -117,8 +117,8 @@ func (c *chat) serve(ctx context.Context, conn net.Conn) error {
 			})
 		})
 		m.lines.Close()
-		if err == nil && !errors.Is(in.Err(), net.ErrClosed) {
-			err = in.Err()
+		if err == nil && errors.Is(in.Err(), bufio.ErrTooLong) {
+			err = in.Err() // any other says that the member is gone
 		}
 		return errors.Join(err, left)
 	})

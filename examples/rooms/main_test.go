@@ -86,6 +86,30 @@ func TestRooms(t *testing.T) {
 	p.End()
 }
 
+// TestSlow: a member that does not read is disconnected, and the others are told.
+func TestSlow(t *testing.T) {
+	p := program.Start(t, "-addr", "localhost:0", "-loops", "2")
+	address, _, _ := strings.Cut(strings.TrimPrefix(p.Line(), "listening on "), " ")
+	slow := enter(t, address, "red", "slow")
+	if err := slow.Conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	talker := enter(t, address, "red", "talker")
+	line := strings.Repeat("x", 1000)
+	for heard := ""; heard != "slow left\n"; {
+		talker.says(line)
+		var err error
+		for heard = ""; heard != "talker: "+line+"\n" && heard != "slow left\n"; {
+			if heard, err = talker.in.ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	talker.Close()
+	p.Interrupt()
+	p.End()
+}
+
 // TestWrong: a first line without a name is refused.
 func TestWrong(t *testing.T) {
 	p := program.Start(t, "-addr", "localhost:0", "-loops", "2")

@@ -1,0 +1,42 @@
+package shard
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// An endedLoop takes nothing. meanwhile is called when it is asked.
+type endedLoop struct {
+	kernel.Loop
+	meanwhile func()
+}
+
+func (l endedLoop) Post(func()) error {
+	l.meanwhile()
+	return rondo.ErrLoopClosed
+}
+
+// TestBoxOfEndedLoop: the loop ends after a call was put into its box, before the hand-over.
+// A second call that relies on that hand-over is answered too.
+func TestBoxOfEndedLoop(t *testing.T) {
+	from, to := new(Shard), new(Shard)
+	from.box.begin(from)
+	to.box.begin(to)
+	first, second := &call[int]{from: from, to: to}, &call[int]{from: from, to: to}
+	to.box.loop = endedLoop{meanwhile: func() {
+		if err := to.box.put(second, true); err != nil {
+			t.Errorf("the second call: %v", err)
+		}
+		to.box.close()
+	}}
+	if err := to.box.put(first, true); !errors.Is(err, rondo.ErrLoopClosed) {
+		t.Errorf("the first call: %v", err)
+	}
+	from.box.take()
+	if !second.answered || !errors.Is(second.err, rondo.ErrLoopClosed) {
+		t.Errorf("the second call: answered %v, %v", second.answered, second.err)
+	}
+}

@@ -1,0 +1,136 @@
+package shard_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/shard"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// TestServeShutdownEarly: a Shutdown that comes before another shard listens ends that
+// shard's part too.
+func TestServeShutdownEarly(t *testing.T) {
+	s := &socket.Server{Handler: func(context.Context, net.Conn) error { return nil }}
+	release := make(chan bool)
+	begun := false
+	config := shard.ServeConfig{Listen: socket.ListenConfig{ReusePort: true}}
+	config.Wrap = func(ctx context.Context, l net.Listener) net.Listener {
+		if shard.Of(ctx).Index() == 0 {
+			begun = true
+		}
+		return l
+	}
+	mustRun(t, 2, func(ctx context.Context, me *shard.Shard) error {
+		if me.Index() == 1 {
+			<-release // holds the loop
+			return nil
+		}
+		serving := rondo.Go(ctx, func(ctx context.Context) error { return config.Serve(ctx, "tcp", "127.0.0.1:0", s) })
+		for !begun {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		if err := rondo.Yield(ctx); err != nil { // the other part has been called
+			return err
+		}
+		ending := rondo.Go(ctx, s.Shutdown)
+		if err := rondo.Yield(ctx); err != nil { // the other part has been told
+			return err
+		}
+		close(release)
+		if err := serving.Wait(ctx); err != socket.ErrServerClosed {
+			t.Errorf("Serve: %v", err)
+		}
+		return ending.Wait(ctx)
+	})
+}
+
+// TestServeClosesListener: the listening socket is closed also if Serve fails before it
+// begins.
+func TestServeClosesListener(t *testing.T) {
+	closed := &socket.Server{Handler: func(context.Context, net.Conn) error { return nil }}
+	if err := closed.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	onFirst(t, 2, func(ctx context.Context, me *shard.Shard) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		l.Close()
+		for _, reuse := range []bool{false, true} {
+			config := shard.ServeConfig{Listen: socket.ListenConfig{ReusePort: reuse}}
+			if err := config.Serve(ctx, "tcp", l.Addr().String(), closed); err != socket.ErrServerClosed {
+				t.Errorf("reuse %v: %v", reuse, err)
+			}
+			if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
+				c.Close()
+				t.Errorf("reuse %v: a socket listens after Serve has returned", reuse)
+			}
+		}
+		if l, err = socket.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+			return err
+		}
+		cancelled, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := new(shard.ServeConfig).ServeListener(cancelled, l, closed); err != context.Canceled {
+			t.Errorf("cancelled: %v", err)
+		}
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("ServeListener has returned, and Close of its listener returns %v", err)
+		}
+		return nil
+	})
+}
+
+// TestServeCancelledEarly: a connection that was handed to a shard whose part then does
+// not begin is closed.
+func TestServeCancelledEarly(t *testing.T) {
+	s := &socket.Server{Handler: func(context.Context, net.Conn) error { return nil }}
+	release := make(chan bool)
+	mustRun(t, 2, func(ctx context.Context, me *shard.Shard) error {
+		if me.Index() == 1 {
+			<-release // holds the loop
+			return nil
+		}
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		c, err := net.Dial("tcp", l.Addr().String()) // the first one goes to shard-1
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		serving := rondo.Go(ctx, func(ctx context.Context) error { return new(shard.ServeConfig).ServeListener(ctx, l, s) })
+		if err := rondo.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+		serving.Cancel(errBad)
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		close(release)
+		if err := serving.Wait(ctx); err != errBad {
+			t.Errorf("Serve: %v", err)
+		}
+		// The loop of shard-1 has the rest to do.
+		if _, err := shard.Call(ctx, me.At(1), func(context.Context) (int, error) { return 0, nil }); err != nil {
+			return err
+		}
+		if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			return err
+		}
+		if _, err := c.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("the connection is still open")
+		}
+		return nil
+	})
+}
