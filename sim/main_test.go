@@ -13,8 +13,10 @@ import (
 
 // TestMain checks that no run leaves a goroutine behind.
 func TestMain(m *testing.M) {
-	<-time.After(time.Millisecond) // under node the first event starts a goroutine that stays
 	before := runtime.NumGoroutine()
+	if runtime.GOOS == "js" {
+		before++ // the runtime starts one at the first event of node that it has to wait for, and keeps it
+	}
 	code := m.Run()
 	if os.Getenv(victim) != "" {
 		os.Exit(code) // runs that do not end are left
