@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 
 	"github.com/rondo-go/rondo/internal/kernel"
 )
@@ -28,7 +29,8 @@ type FS interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 
 	// SyncDir makes certain which files a folder has: those that are new, renamed or
-	// removed.
+	// removed. Windows has no such call, and there it only reports whether the folder is
+	// there.
 	SyncDir(name string) error
 }
 
@@ -87,5 +89,8 @@ func (system) SyncDir(name string) error {
 		return err
 	}
 	defer d.Close()
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	return d.Sync()
 }

@@ -87,11 +87,7 @@ func (c *Conn) shutdownSystem(which driver.Events) error {
 	if which == driver.Writable {
 		return half.CloseWrite()
 	}
-	if err := half.CloseRead(); err != nil {
-		return err
-	}
-	c.fd.EndReads()
-	return nil
+	return c.fd.EndReads(half.CloseRead)
 }
 
 // openFile returns a duplicate of a socket. Its name is package net's.

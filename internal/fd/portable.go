@@ -66,14 +66,25 @@ type interruption struct {
 	back         *sync.Cond
 }
 
-// EndReads makes reads return io.EOF once there is no data left, also those that wait. On
-// Windows a receive that waits goes on when the receiving side is shut down, and later ones
-// fail.
-func (f *FD) EndReads() {
+// EndReads calls shut, which ends the receiving side of Std. From then on reads return
+// io.EOF once there is no data left, also those that wait. On Windows a receive that waits
+// may fail as soon as shut is called, or go on, and later ones fail.
+func (f *FD) EndReads(shut func() error) error {
+	f.setEnded(true)
+	if err := shut(); err != nil {
+		f.setEnded(false)
+		return err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.read.ended = true
 	_ = f.std().SetReadDeadline(time.Unix(1, 0)) // fails only if Std is closed
+	return nil
+}
+
+func (f *FD) setEnded(ended bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.read.ended = ended
 }
 
 // endOfReads returns the error of a read, which is io.EOF after EndReads.
