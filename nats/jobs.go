@@ -4,6 +4,7 @@ package nats
 // them. The engine keeps them and hands them out; here is the part of the worker.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,10 +156,29 @@ func (w *jobs) fetch(g *rondo.Scope, n int) (started int, err error) {
 		started++
 		g.Go(func(ctx context.Context) error { return w.run(ctx, m) }).SetName(m.Subject())
 	}
-	if err := batch.Error(); err != nil && !errors.Is(err, natsgo.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
+	switch err := batch.Error(); {
+	case err == nil, errors.Is(err, natsgo.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+		return started, nil
+	case errors.Is(err, natsgo.ErrNoResponders):
+		return started, cmp.Or(w.missing(g), err)
+	default:
 		return started, err
 	}
-	return started, nil
+}
+
+// missing asks for the consumer when nothing has answered: it may be gone, or there is no
+// server for a while. It returns an error of the server only.
+func (w *jobs) missing(ctx context.Context) error {
+	err := rondo.Timeout(ctx, leaveWait, func(ctx context.Context) error {
+		return rondo.OffloadFunc(ctx, func(ctx context.Context) error {
+			_, err := w.consumer.Info(ctx)
+			return err
+		})
+	})
+	if gone(err) {
+		return err
+	}
+	return nil
 }
 
 // giveBack has the server deliver again what came too late.

@@ -170,6 +170,13 @@ func TestJobsCancelled(t *testing.T) {
 		if !errors.Is(err, jetstream.ErrConsumerDeleted) && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 			t.Errorf("without a consumer Work ended with %v", err)
 		}
+		// Now no request was on its way when the consumer was deleted, and nothing answers.
+		err = rondo.Group(g, func(g *rondo.Scope) error {
+			return nats.Work(g, consumer, 3, func(context.Context, jetstream.Msg) error { return nil })
+		})
+		if !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			t.Errorf("with a consumer that was deleted before, Work ended with %v", err)
+		}
 		return nil
 	})
 }
