@@ -282,6 +282,10 @@ func TestEndOfScope(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		// Else the other connection's message may be at the server before the subscription.
+		if err := c.Flush(g); err != nil {
+			return err
+		}
 		var other *nats.Conn
 		err = rondo.Group(g, func(g *rondo.Scope) (err error) {
 			if other, err = nats.Connect(g, url); err != nil {
