@@ -31,17 +31,13 @@ var builds = []build{
 	{name: "linked by gcc", flags: []string{"-ldflags=-linkmode=external"}},
 }
 
-// TestWaits reads a program with a task of each kind of wait, in each build. Some builds compile the standard library again, so -short leaves them out,
-// and so does the race detector, which changes nothing in another process.
+// TestWaits reads a program with a task of each kind of wait, in each build. Some builds
+// compile the standard library again, so -short leaves them out, and so does the race
+// detector, which changes nothing in another process.
 func TestWaits(t *testing.T) {
 	for _, b := range builds {
 		t.Run(b.name, func(t *testing.T) {
-			if testing.Short() {
-				if b.name != plain.name {
-					t.Skip("-short")
-				}
-			}
-			if underRace && b.name != plain.name {
+			if (testing.Short() || underRace) && b.name != plain.name {
 				return
 			}
 			t.Parallel()

@@ -131,8 +131,8 @@ func TestServeSpread(t *testing.T) {
 	}
 }
 
-// TestServeNoReset: a storm of clients connects while the server is shut down. Whoever
-// gets a connection is served; the others are refused, and nobody is reset.
+// TestServeNoReset: a storm of clients connects while the server is shut down. A
+// client that gets a connection is served; the others are refused, and none is reset.
 func TestServeNoReset(t *testing.T) {
 	for _, reuse := range []bool{false, true} {
 		s := &socket.Server{Handler: func(ctx context.Context, c net.Conn) error {

@@ -142,7 +142,7 @@ func TestFileConnBetweenLoops(t *testing.T) {
 }
 
 // TestFileListener: it accepts for tasks. When it is closed, connections wait for
-// whoever else has the socket, and the file of a Unix socket stays.
+// the others that have the socket, and the file of a Unix socket stays.
 func TestFileListener(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
 		_, _, std := netPair(t, network)
