@@ -34,7 +34,8 @@ func TestConfig(t *testing.T) {
 	contains(t, text, "sim: there are more than 5 orders: ")
 }
 
-// TestConfigFor: a test goes on with further seeds for some time.
+// TestConfigFor: a test goes on with further seeds for some time, with at least one however
+// short it is. How many is up to the clock, which advances in steps of 16 ms on some systems.
 func TestConfigFor(t *testing.T) {
 	seen := map[int]bool{}
 	body := func(ctx context.Context) { seen[sim.Choose(ctx, 1<<30)] = true }
@@ -45,7 +46,7 @@ func TestConfigFor(t *testing.T) {
 	clear(seen)
 	t.Setenv("RONDO_FOR", "1ns")
 	sim.Config{Seeds: 3, SeedsShort: 3}.Test(t, body)
-	if len(seen) != 4 {
+	if len(seen) < 4 {
 		t.Error(len(seen), "seeds")
 	}
 	t.Setenv("RONDO_FOR", "soon")
