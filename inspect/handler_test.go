@@ -33,7 +33,14 @@ func get(t *testing.T, method, target, accept string) *http.Response {
 			if err := rondo.Yield(ctx); err != nil {
 				return err
 			}
+			loop := rondo.LoopOf(ctx)
 			_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+				// It may be here before the task waits for it. What is posted runs after that.
+				waits := make(chan struct{})
+				if err := loop.Post(func() { close(waits) }); err != nil {
+					return 0, err
+				}
+				<-waits
 				recorder := httptest.NewRecorder()
 				req := httptest.NewRequest(method, target, nil)
 				req.Header.Set("Accept", accept)
