@@ -41,7 +41,7 @@ func (r *reader) again() {
 // alone reads the task at the given address, or returns nil if it moves again.
 func (r *reader) alone(addr uint64) *seen {
 	one := *r
-	one.tasks, one.kept, one.data, one.requests, one.places = nil, nil, nil, nil, nil
+	one.tasks, one.kept, one.data, one.requests, one.places, one.columns = nil, nil, nil, nil, nil, columnRoom{}
 	one.readTasks([]uint64{addr}, []uint64{one.one(addr, layout.TaskSize).uint64(layout.TaskWorker)})
 	// After the task: what is nested in it is of the wait that was read, or the task
 	// has run.

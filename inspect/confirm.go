@@ -9,7 +9,7 @@ import "github.com/rondo-go/rondo/internal/layout"
 // waits: what holds a lock, or is joined. The number is read with the list, because
 // another task may have taken the owner's place in memory by then.
 func (r *reader) ownersOf(tasks []*seen) []uint64 {
-	addrs := make([]uint64, len(tasks))
+	addrs := r.column(len(tasks))
 	for i, s := range tasks {
 		if s.list.b != nil {
 			addrs[i] = s.list.uint64(layout.ListOwner)
@@ -21,7 +21,7 @@ func (r *reader) ownersOf(tasks []*seen) []uint64 {
 // numbers returns the numbers of the tasks at some addresses; 0 where none lives. A
 // walk to the end has come to each of them, unless it was started later.
 func (r *reader) numbers(addrs []uint64) []uint64 {
-	out := make([]uint64, len(addrs))
+	out := r.column(len(addrs))
 	r.each(addrs, r.size(layout.TaskSize), func(i int, t record) {
 		id, walked := t.uint64(layout.TaskID), r.ring.at(addrs[i])
 		if r.mine(t) && (id == walked || walked == 0 && r.ring.cut) {
@@ -65,7 +65,7 @@ const (
 
 // compare reads tasks and their workers once more, and says what has become of each.
 func (r *reader) compare(tasks []*seen) []since {
-	addrs, workers := make([]uint64, len(tasks)), make([]uint64, len(tasks))
+	addrs, workers := r.column(len(tasks)), r.column(len(tasks))
 	out := make([]since, len(tasks))
 	for i, s := range tasks {
 		addrs[i], workers[i], out[i] = s.addr, s.task.uint64(layout.TaskWorker), gone
@@ -98,14 +98,14 @@ func (r *reader) compare(tasks []*seen) []since {
 // owned reports for each task whether the list in which it waits has the same owner
 // as before: a lock may pass to another while a task goes on waiting for it.
 func (r *reader) owned(tasks []*seen) []bool {
-	lists := make([]uint64, len(tasks))
+	lists := r.column(len(tasks))
 	for i, s := range tasks {
 		if s.list.b != nil {
 			lists[i] = s.worker.uint64(layout.WorkerList)
 		}
 	}
 	out := make([]bool, len(tasks))
-	owners := make([]uint64, len(tasks))
+	owners := r.column(len(tasks))
 	r.each(lists, r.size(layout.ListSize), func(i int, list record) {
 		owners[i] = list.uint64(layout.ListOwner)
 		out[i] = owners[i] == tasks[i].list.uint64(layout.ListOwner)

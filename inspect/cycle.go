@@ -52,7 +52,7 @@ func (r *reader) wait(tasks []*Task) bool {
 		}
 	}
 	one := *r
-	one.tasks, one.kept = nil, nil
+	one.tasks, one.kept, one.columns = nil, nil, columnRoom{}
 	one.readTasks(addrs, workers)
 	if len(one.tasks) != len(tasks) {
 		return false

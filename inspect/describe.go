@@ -31,7 +31,7 @@ func (r *reader) describe(head record) {
 	r.name()
 	r.readScopes()
 	timers := r.timers(head)
-	lists := make([]record, len(r.tasks))
+	lists := sized(&r.shelves().places, len(r.tasks))
 	for i, s := range r.tasks {
 		lists[i] = s.list
 	}
@@ -58,7 +58,7 @@ func (r *reader) describe(head record) {
 		t.Waiting = labels[i]
 	}
 	// What a task waits for may be another, whose name is needed.
-	waits := make([]awaited, 0, len(r.tasks))
+	waits := sized(&r.kept.waits, len(r.tasks))[:0]
 	for i, s := range r.tasks {
 		if s.info.What != "" {
 			waits = append(waits, r.awaited(s, labels[i]))
@@ -181,7 +181,7 @@ func (r *reader) place(s *seen) {
 // timers returns for each task how long it is until its timer; 0 if it has none.
 func (r *reader) timers(head record) []time.Duration {
 	at, n := head.pair(layout.LoopTimers)
-	addrs := make([]uint64, len(r.tasks))
+	addrs := r.column(len(r.tasks))
 	for i, s := range r.tasks {
 		if s.worker.b == nil {
 			continue
@@ -201,7 +201,7 @@ func (r *reader) timers(head record) []time.Duration {
 
 // reasons returns for each task the word that says what it waits for.
 func (r *reader) reasons() []string {
-	addrs, lengths := make([]uint64, len(r.tasks)), make([]uint64, len(r.tasks))
+	addrs, lengths := r.column(len(r.tasks)), r.column(len(r.tasks))
 	for i, s := range r.tasks {
 		if s.worker.b != nil && s.task.byte(layout.TaskState) == stateWaiting {
 			addrs[i], lengths[i] = s.worker.pair(layout.WorkerWhat)
@@ -212,8 +212,8 @@ func (r *reader) reasons() []string {
 
 // labels returns for each list what the thing that its tasks wait for is called.
 func (r *reader) labels(lists []record) []string {
-	kinds := make([]string, len(lists))
-	things := make([]uint64, len(lists))
+	kinds := sized(&r.shelves().kinds, len(lists))
+	things := r.column(len(lists))
 	for i, l := range lists {
 		if l.b == nil {
 			continue
@@ -224,8 +224,8 @@ func (r *reader) labels(lists []record) []string {
 	}
 	// All kinds that are known begin with a string or a slice of bytes; behind that
 	// stands a port, or the number of a task.
-	addrs, lengths := make([]uint64, len(lists)), make([]uint64, len(lists))
-	ports := make([]uint64, len(lists))
+	addrs, lengths := r.column(len(lists)), r.column(len(lists))
+	ports := r.column(len(lists))
 	for i := range kinds {
 		switch kinds[i] {
 		case "*net.TCPAddr", "*net.UDPAddr":
@@ -238,7 +238,8 @@ func (r *reader) labels(lists []record) []string {
 		}
 	}
 	r.each(things, 16, func(i int, b record) { addrs[i], lengths[i] = goinspect.Uint64(b.b, 0), goinspect.Uint64(b.b, 8) })
-	at := slices.Clone(ports)
+	at := r.column(len(ports))
+	copy(at, ports)
 	clear(ports)
 	r.each(at, 8, func(i int, b record) { ports[i] = goinspect.Uint64(b.b, 0) })
 	out := r.strings(addrs, lengths)

@@ -18,11 +18,11 @@ const renames = 8
 
 // name reads the names and the functions of the tasks.
 func (r *reader) name() {
-	fns := make([]uint64, len(r.tasks))
+	fns := r.column(len(r.tasks))
 	for i, s := range r.tasks {
 		fns[i] = s.task.uint64(layout.TaskFn)
 	}
-	codes := make([]uint64, len(fns))
+	codes := r.column(len(fns))
 	r.each(fns, 8, func(i int, code record) { codes[i] = goinspect.Uint64(code.b, 0) })
 	for i, n := range r.namesOf(r.tasks) {
 		s := r.tasks[i]
@@ -48,8 +48,8 @@ type named struct {
 
 // namesOf reads where the names of some tasks stand.
 func (r *reader) namesOf(tasks []*seen) []named {
-	out := make([]named, len(tasks))
-	rares, cells := make([]uint64, len(tasks)), make([]uint64, len(tasks))
+	out := sized(&r.shelves().named, len(tasks))
+	rares, cells := r.column(len(tasks)), r.column(len(tasks))
 	for i, s := range tasks {
 		rares[i] = s.task.uint64(layout.TaskExtra)
 	}
@@ -65,20 +65,38 @@ func (r *reader) namesOf(tasks []*seen) []named {
 
 // readNames reads the names of some tasks from where they were said to stand.
 func (r *reader) readNames(tasks []*seen) {
-	addrs, lengths := make([]uint64, len(tasks)), make([]uint64, len(tasks))
+	addrs, lengths := r.column(len(tasks)), r.column(len(tasks))
 	for i, s := range tasks {
 		addrs[i], lengths[i] = s.name.text, s.name.length
 	}
+	// The names of those that have none are made as parts of one text.
+	var room []byte
+	nameless := 0
 	for i, name := range r.strings(addrs, lengths) {
-		tasks[i].info.Name = name
-		if name == "" {
-			tasks[i].info.Name = unnamed(tasks[i].info.ID)
+		if tasks[i].info.Name = name; name == "" {
+			room = appendUnnamed(room, tasks[i].info.ID)
+			nameless++
+		}
+	}
+	if nameless == 0 {
+		return
+	}
+	text, from := string(room), 0
+	for _, s := range tasks {
+		if s.info.Name == "" {
+			n := len(appendUnnamed(room[:0], s.info.ID))
+			s.info.Name = text[from : from+n]
+			from += n
 		}
 	}
 }
 
 // unnamed is what a task without a name is called.
-func unnamed(id uint64) string { return "task-" + strconv.FormatUint(id, 10) }
+func unnamed(id uint64) string { return string(appendUnnamed(nil, id)) }
+
+func appendUnnamed(b []byte, id uint64) []byte {
+	return strconv.AppendUint(append(b, "task-"...), id, 10)
+}
 
 // confirmNames reads again the names that have changed since they were read.
 func (r *reader) confirmNames() {

@@ -59,8 +59,10 @@ type reader struct {
 	owners map[uint64]*ScopeID              // by the address of the scope
 	nested map[uint64][]goinspect.Goroutine // those that are nested in a task
 	words  map[string]string                // texts that several tasks have
+	slept  slept
 
 	kept     *shelves
+	columns  columnRoom
 	data     []byte // for each
 	requests []goinspect.Request
 	places   []int
@@ -82,10 +84,14 @@ func goroutine(worker record) goinspect.Goroutine {
 	return goinspect.Goroutine{Record: worker.uint64(layout.WorkerG), ID: worker.uint64(layout.WorkerID)}
 }
 
-// shelves have what is read of the tasks of one portion.
+// shelves have what is read of the tasks of one portion, or is needed for that.
 type shelves struct {
 	tasks, workers, lists shelf
 	all                   []seen
+	named                 []named
+	places                []record
+	waits                 []awaited
+	kinds                 []string
 }
 
 // seen is one task as it was read.
@@ -170,6 +176,7 @@ func (r *reader) once() (*Loop, bool) {
 // readPortion is the steps from 2 on for some of the tasks. It returns how many of
 // them are gone, and whether any ran meanwhile.
 func (r *reader) readPortion(addrs, workers []uint64) (missed int, moved bool) {
+	r.columns.reset()
 	r.readTasks(addrs, workers)
 	// After the tasks: what is nested in one is of the wait that was read, or the task
 	// has run.
@@ -316,15 +323,19 @@ func (r *reader) strings(addrs, lengths []uint64) []string {
 	return out
 }
 
-// readTasks is step 2, for the tasks at the given addresses, and the workers that
-// they were seen with.
-func (r *reader) readTasks(addrs, workers []uint64) {
+func (r *reader) shelves() *shelves {
 	if r.kept == nil {
 		r.kept = new(shelves)
 	}
-	k := r.kept
+	return r.kept
+}
+
+// readTasks is step 2, for the tasks at the given addresses, and the workers that
+// they were seen with.
+func (r *reader) readTasks(addrs, workers []uint64) {
+	k := r.shelves()
 	with := r.manyInto(&k.workers, workers, r.size(layout.WorkerSize))
-	lists := make([]uint64, len(addrs))
+	lists := r.column(len(addrs))
 	infos := make([]Task, len(addrs))
 	k.all = slices.Grow(k.all[:0], len(addrs))[:len(addrs)]
 	clear(k.all)

@@ -31,27 +31,10 @@ func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
 	out := bufio.NewWriterSize(lines, 1<<10)
 	p.writeHead(out)
 	for _, l := range p.Loops {
-		t := tree{out: out, lines: lines, loop: l, options: o, owned: make(map[ScopeID][]*Task), shapes: make(map[*Frame]string)}
+		t := tree{out: out, lines: lines, loop: l, options: o, shapes: make(map[*Frame]string)}
 		fmt.Fprintln(out)
 		_ = l.WriteHead(out, o.Full)
-		var roots []*Task
-		find := l.byID()
-		for _, task := range l.Tasks {
-			host, ok := 0, false
-			if task.Owner != nil {
-				host, ok = find(task.Owner.Host)
-			}
-			if !ok {
-				roots = append(roots, task)
-				continue
-			}
-			owner := *task.Owner
-			if owner.Depth > len(l.Tasks[host].Scopes) {
-				owner.Depth = unseen
-			}
-			t.owned[owner] = append(t.owned[owner], task)
-		}
-		t.tasks(roots, "", true)
+		t.tasks(t.own(l), "", true)
 		_ = l.WriteCycles(out)
 	}
 	_ = p.WriteRings(out)
@@ -202,26 +185,66 @@ type tree struct {
 	shapes  map[*Frame]string
 }
 
+// own finds out which tasks each scope of a loop owns. It returns those that no scope
+// of the picture does.
+func (t *tree) own(l *Loop) (roots []*Task) {
+	find := l.byID()
+	t.owned = make(map[ScopeID][]*Task)
+	var last ScopeID // whose tasks are in some, and not yet in owned
+	var some []*Task
+	for _, task := range l.Tasks {
+		host, ok := 0, false
+		if task.Owner != nil {
+			host, ok = find(task.Owner.Host)
+		}
+		if !ok {
+			roots = append(roots, task)
+			continue
+		}
+		owner := *task.Owner
+		if owner.Depth > len(l.Tasks[host].Scopes) {
+			owner.Depth = unseen
+		}
+		if owner != last {
+			t.owned[last] = some
+			last, some = owner, t.owned[owner]
+		}
+		some = append(some, task)
+	}
+	t.owned[last] = some
+	return roots
+}
+
 // tasks writes tasks of one scope; last says that nothing follows them. Those that
 // look alike and own nothing are counted.
 func (t *tree) tasks(tasks []*Task, indent string, last bool) {
-	kinds := make(map[kind]int)
-	for _, task := range tasks {
-		kinds[t.kind(task)]++
-	}
 	type line struct {
 		task  *Task
 		count int
 	}
 	var lines []line
-	written := make(map[kind]bool)
-	for _, task := range tasks {
+	// How many there are of each kind, and in lines those that are to be written.
+	counts := []int{0}
+	kinds := map[kind]int{{}: 0}
+	of := make([]int32, len(tasks))
+	for i, task := range tasks {
 		k := t.kind(task)
-		if n := kinds[k]; n <= alike || k == (kind{}) {
+		n, known := kinds[k]
+		if !known {
+			n = len(counts)
+			kinds[k], counts = n, append(counts, 0)
+		}
+		counts[n]++
+		of[i] = int32(n)
+	}
+	written := make([]bool, len(counts))
+	for i, task := range tasks {
+		switch n := of[i]; {
+		case n == 0 || counts[n] <= alike:
 			lines = append(lines, line{task, 1})
-		} else if !written[k] {
-			written[k] = true
-			lines = append(lines, line{task, n})
+		case !written[n]:
+			written[n] = true
+			lines = append(lines, line{task, counts[n]})
 		}
 	}
 	for i, l := range lines {
@@ -363,18 +386,21 @@ func share(part, whole time.Duration) string {
 }
 
 // short writes a duration in three digits or so.
-func short(d time.Duration) string {
+func short(d time.Duration) string { return rounded(d).String() }
+
+// rounded returns a duration that is written in three digits or so.
+func rounded(d time.Duration) time.Duration {
 	switch a := d.Abs(); {
 	case a < time.Microsecond:
-		return d.String()
+		return d
 	case a < time.Millisecond:
-		return d.Round(time.Microsecond).String()
+		return d.Round(time.Microsecond)
 	case a < 10*time.Millisecond:
-		return d.Round(100 * time.Microsecond).String()
+		return d.Round(100 * time.Microsecond)
 	case a < time.Second:
-		return d.Round(time.Millisecond).String()
+		return d.Round(time.Millisecond)
 	case a < time.Minute:
-		return d.Round(100 * time.Millisecond).String()
+		return d.Round(100 * time.Millisecond)
 	}
-	return d.Round(time.Second).String()
+	return d.Round(time.Second)
 }

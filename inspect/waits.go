@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rondo-go/rondo/internal/layout"
 )
@@ -78,7 +79,7 @@ func (r *reader) meetAt(addrs, ids []uint64) {
 		s.name = names[i]
 	}
 	r.readNames(found)
-	again := make([]uint64, len(found))
+	again := r.column(len(found))
 	for i, s := range found {
 		again[i] = s.addr
 	}
@@ -103,9 +104,19 @@ func (r *reader) waiting(s *seen, a awaited) string {
 	t := s.info
 	words := r.inWords(t, a)
 	if t.What == "sleep" && t.Due > 0 {
-		words += " " + short(t.Due)
+		if left := rounded(t.Due); left != r.slept.left || words != r.slept.words {
+			r.slept = slept{left, words, words + " " + left.String()}
+		}
+		return r.slept.text
 	}
 	return words
+}
+
+// slept is what the last sleeping task was said to wait for. The next one often waits
+// as long.
+type slept struct {
+	left        time.Duration
+	words, text string
 }
 
 // inWords says what t waits for in a list. The numbers of what it is are noted in t.

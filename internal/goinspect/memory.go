@@ -3,8 +3,8 @@
 //
 // It knows nothing of Rondo. It finds the program's function tables, names and
 // lines (module.go, function.go), reads what the runtime keeps of a goroutine
-// (goroutine.go), and walks its stack (unwind.go). It reads nothing of a live
-// process but its memory, so the program's file may be stripped, deleted or in
+// (goroutine.go), and reads its stack (unwind.go, walker.go). It reads nothing of a
+// live process but its memory, so the program's file may be stripped, deleted or in
 // another mount namespace.
 //
 // The law of the package: what comes from the other program's memory may be

@@ -24,9 +24,10 @@ type Program struct {
 	steps    map[uint64]step    // of unwinding, by the address of the instruction
 	stacks   map[string][]Frame // by the addresses of all its calls
 	kept     int                // how many frames those are
+	calls    call               // the root of the tree of them
+	known    int                // how many calls the tree has
 	key      []byte             // of the stack that was looked up last
-	room     []byte             // for copies of stacks
-	records  [2][]byte          // for copies of the runtime's records, before and after
+	scratch  scratch
 }
 
 // oldest is the first release of Go 1 whose function tables are understood.

@@ -1,11 +1,10 @@
 package goinspect
 
-// This file walks stacks. At each call the linker's tables say how much of the
-// stack the function has in use there, so the return address is found without
-// frame pointers.
+// This file reads the stacks of goroutines, and gives their calls names and lines.
 
 import (
 	"encoding/binary"
+	"slices"
 )
 
 // A Stack is where a goroutine was.
@@ -17,79 +16,6 @@ type Stack struct {
 	Cut       bool    // the outermost calls are missing
 	Thread    int     // the thread on which it ran, if it did
 	How       string  // how a running goroutine's stack was read; "" if it was not
-}
-
-// A step is what unwinding needs at one instruction.
-type step struct {
-	delta int32 // bytes in use above the stack pointer
-	top   bool  // the stack ends here
-	ok    bool
-}
-
-func (p *Program) step(pc uint64) step {
-	if s, ok := p.steps[pc]; ok {
-		return s
-	}
-	var s step
-	if f, ok := p.find(pc); ok {
-		s.top = f.record[funcFlag]&flagTop != 0
-		s.delta, s.ok = p.at(f, Uint32(f.record, funcPCSP), pc)
-		s.ok = s.ok && s.delta >= 0
-	}
-	p.steps[pc] = s
-	return s
-}
-
-// maxDepth bounds how many calls of a stack are read.
-const maxDepth = 4096
-
-// unwind returns the address of each call on a stack, the innermost first. stack
-// is the memory from sp on. It reports whether it came to the end.
-func (p *Program) unwind(stack []byte, pc, lr uint64, into []uint64) ([]uint64, bool) {
-	kind := archUnknown
-	if len(p.modules) > 0 {
-		kind = p.modules[0].arch
-	}
-	for sp := 0; len(into) < maxDepth; {
-		into = append(into, pc)
-		s := p.step(pc)
-		if s.top {
-			return into, true
-		}
-		if !s.ok {
-			return into, false
-		}
-		switch kind {
-		case archAMD64:
-			sp += int(s.delta)
-			if sp+8 > len(stack) {
-				return into, false
-			}
-			pc = Uint64(stack, sp)
-			sp += 8
-		case archARM64:
-			if s.delta == 0 {
-				// Only the innermost function may have left its return address in the
-				// register.
-				if len(into) > 1 || lr == 0 {
-					return into, false
-				}
-				pc, lr = lr, 0
-				break
-			}
-			if sp+8 > len(stack) {
-				return into, false
-			}
-			pc = Uint64(stack, sp)
-			sp += int(s.delta)
-		default:
-			return into, false
-		}
-		if pc == 0 {
-			return into, false
-		}
-	}
-	return into, false
 }
 
 // symbolise returns the frames of a stack, and whether the outermost are left out,
@@ -154,7 +80,7 @@ const (
 func (p *Program) Forget() {
 	if p.kept > maxFrames/4 {
 		clear(p.stacks)
-		p.kept = 0
+		p.kept, p.calls, p.known = 0, call{}, 0
 	}
 	if len(p.frames) > maxKept || len(p.steps) > maxKept || len(p.funcs) > maxKept {
 		clear(p.frames)
@@ -195,12 +121,13 @@ type attempt struct {
 }
 
 func (p *Program) stacksOf(gs []Goroutine, out []Stack) {
-	todo := make([]attempt, 0, len(gs))
+	todo := p.scratch.todo[:0]
 	for i, of := range gs {
 		if of.Record != 0 {
 			todo = append(todo, attempt{index: i, of: of})
 		}
 	}
+	p.scratch.todo = todo
 	for round := 0; len(todo) > 0 && round < rounds; {
 		again, later := p.tryStacks(todo, out)
 		if len(later) == 0 {
@@ -214,8 +141,9 @@ func (p *Program) stacksOf(gs []Goroutine, out []Stack) {
 // changed meanwhile, and those that it did not try for want of room.
 func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt) {
 	size := p.layout.size
-	before := p.readGsInto(&p.records[0], todo)
-	sizes, total := make([]int, len(todo)), 0
+	before := p.readGsInto(&p.scratch.before, todo)
+	sizes, total := slices.Grow(p.scratch.sizes[:0], len(todo))[:len(todo)], 0
+	clear(sizes)
 	for i := range todo {
 		a := &todo[i]
 		a.first, a.g = before[i].Data, gState{}
@@ -236,17 +164,17 @@ func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt
 		}
 		total += sizes[i]
 	}
-	if len(p.room) < total {
-		p.room = make([]byte, total)
+	if len(p.scratch.room) < total {
+		p.scratch.room = make([]byte, total)
 	}
-	room, stacks := p.room, make([]Request, len(todo))
+	room, stacks := p.scratch.room, p.scratch.stacks[:0]
 	for i, n := range sizes[:len(todo)] {
-		stacks[i] = Request{Addr: todo[i].g.sp, Data: room[:n:n]}
+		stacks = append(stacks, Request{Addr: todo[i].g.sp, Data: room[:n:n]})
 		room = room[n:]
 	}
+	p.scratch.sizes, p.scratch.stacks = sizes, stacks
 	p.mem.ReadMany(stacks)
-	after := p.readGsInto(&p.records[1], todo)
-	var pcs []uint64
+	after := p.readGsInto(&p.scratch.after, todo)
 	for i := range todo {
 		a := &todo[i]
 		s := &out[a.index]
@@ -261,10 +189,7 @@ func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt
 			again = append(again, attempt{index: a.index, of: a.of})
 			continue
 		}
-		var whole bool
-		pcs, whole = p.unwind(stacks[i].Data, a.g.pc, a.g.lr, pcs[:0])
-		frames, short := p.symbolise(pcs, false)
-		s.Frames, s.Cut = frames, short || !whole
+		s.Frames, s.Cut = p.follow(p.walk(stacks[i].Data, a.g.pc, a.g.lr))
 		if a.g.state == Syscall {
 			s.Thread = p.thread(&a.g)
 		}
@@ -272,21 +197,35 @@ func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt
 	return again, later
 }
 
-func (p *Program) readGs(todo []attempt) []Request { return p.readGsInto(new([]byte), todo) }
+// scratch is what reading a batch of stacks needs. It is kept for the next batch.
+type scratch struct {
+	todo          []attempt
+	before, after gRoom
+	sizes         []int
+	stacks        []Request
+	room          []byte
+}
+
+// A gRoom has copies of the runtime's records of goroutines.
+type gRoom struct {
+	data     []byte
+	requests []Request
+}
+
+func (p *Program) readGs(todo []attempt) []Request { return p.readGsInto(new(gRoom), todo) }
 
 // readGsInto is readGs with room that is kept for the next time.
-func (p *Program) readGsInto(room *[]byte, todo []attempt) []Request {
+func (p *Program) readGsInto(room *gRoom, todo []attempt) []Request {
 	size := p.layout.size
-	if len(*room) < size*len(todo) {
-		*room = make([]byte, size*len(todo))
+	if len(room.data) < size*len(todo) {
+		room.data = make([]byte, size*len(todo))
 	}
-	data := *room
-	requests := make([]Request, len(todo))
+	room.requests = room.requests[:0]
 	for i := range todo {
-		requests[i] = Request{Addr: todo[i].of.Record, Data: data[i*size : (i+1)*size : (i+1)*size]}
+		room.requests = append(room.requests, Request{Addr: todo[i].of.Record, Data: room.data[i*size : (i+1)*size : (i+1)*size]})
 	}
-	p.mem.ReadMany(requests)
-	return requests
+	p.mem.ReadMany(room.requests)
+	return room.requests
 }
 
 // registers are those of a thread, with the memory from its stack pointer on.
@@ -333,7 +272,7 @@ func (p *Program) sample(of Goroutine, out *Stack) {
 			continue
 		}
 		r.stack = r.stack[:min(uint64(len(r.stack)), g.high-r.sp)]
-		pcs, whole := p.unwind(r.stack, r.pc, r.lr, nil)
+		pcs, whole := p.unwind(p.walk(r.stack, r.pc, r.lr))
 		frames, short := p.symbolise(pcs, r.exact)
 		out.Frames, out.Cut, out.How = frames, short || !whole, r.how
 		return

@@ -23,71 +23,81 @@ const (
 
 // vectors are what a call of process_vm_readv takes. They are kept for the next one.
 type vectors struct {
-	order  []*Request // by address
-	groups []stretch
-	local  []unix.Iovec
-	remote []unix.RemoteIovec
-	room   []byte
+	requests []Request
+	order    []placed // the requests by address
+	groups   []stretch
+	local    []unix.Iovec
+	remote   []unix.RemoteIovec
+	room     []byte
+}
+
+// placed is the address of the request with a number. It has no pointer, so that many
+// are sorted quickly.
+type placed struct {
+	addr   uint64
+	number int32
 }
 
 // A stretch is memory that is read at once, for some requests.
 type stretch struct {
-	requests []*Request
+	from, to int // in vectors.order
 	start    uint64
 	data     []byte // that of the request, if there is one only
 }
 
 func (l *live) ReadMany(requests []Request) {
 	v := &l.batch
-	v.order = v.order[:0]
+	v.requests, v.order = requests, v.order[:0]
+	sorted, last := true, uint64(0)
 	for i := range requests {
 		r := &requests[i]
 		// A request for nothing is always served.
 		r.OK = len(r.Data) == 0
 		if !r.OK && r.Addr+uint64(len(r.Data)) > r.Addr {
-			v.order = append(v.order, r)
+			v.order = append(v.order, placed{r.Addr, int32(i)})
+			sorted, last = sorted && last <= r.Addr, r.Addr
 		}
 	}
-	byAddr := func(a, b *Request) int { return cmp.Compare(a.Addr, b.Addr) }
-	if !slices.IsSortedFunc(v.order, byAddr) {
-		slices.SortFunc(v.order, byAddr)
+	if !sorted {
+		slices.SortFunc(v.order, func(a, b placed) int { return cmp.Compare(a.addr, b.addr) })
 	}
-	for left := v.order; len(left) > 0; {
-		left = v.join(left)
+	for from := 0; from < len(v.order); {
+		from = v.join(from)
 		l.readStretches(v.groups)
 	}
-	clear(v.order)
 	clear(v.groups)
+	v.requests = nil
 }
 
-// join makes stretches of requests that are in the order of their addresses, as many
-// as one call takes, and returns the requests that are left.
-func (v *vectors) join(left []*Request) []*Request {
+// join makes stretches of the requests from one on, in the order of their addresses,
+// as many as one call takes, and returns the first of those that are left.
+func (v *vectors) join(from int) int {
 	if v.room == nil {
 		v.room = make([]byte, roomForStretches)
 	}
-	room := v.room
+	room, order := v.room, v.order
 	v.groups = v.groups[:0]
-	for len(left) > 0 && len(v.groups) < most {
-		start, end, n := left[0].Addr, left[0].Addr+uint64(len(left[0].Data)), 1
-		for n < len(left) && left[n].Addr/pageSize <= (end-1)/pageSize+1 {
-			to := max(end, left[n].Addr+uint64(len(left[n].Data)))
-			if to-start > longestStretch {
+	for from < len(order) && len(v.groups) < most {
+		first := &v.requests[order[from].number]
+		start, end, to := first.Addr, first.Addr+uint64(len(first.Data)), from+1
+		for to < len(order) && order[to].addr/pageSize <= (end-1)/pageSize+1 {
+			next := max(end, order[to].addr+uint64(len(v.requests[order[to].number].Data)))
+			if next-start > longestStretch {
 				break
 			}
-			end, n = to, n+1
+			end, to = next, to+1
 		}
-		s := stretch{requests: left[:n], start: start, data: left[0].Data}
-		if n > 1 {
+		s := stretch{from, to, start, first.Data}
+		if to > from+1 {
 			if uint64(len(room)) < end-start {
-				return left
+				return from
 			}
 			s.data, room = room[:end-start], room[end-start:]
 		}
 		v.groups = append(v.groups, s)
-		left = left[n:]
+		from = to
 	}
-	return left
+	return from
 }
 
 // readStretches reads stretches, and serves their requests.
@@ -108,7 +118,7 @@ func (l *live) readStretches(groups []stretch) {
 		done := 0
 		for done < len(groups) && n >= len(groups[done].data) {
 			n -= len(groups[done].data)
-			groups[done].serve()
+			v.serve(groups[done])
 			done++
 		}
 		if done < len(groups) {
@@ -122,9 +132,10 @@ func (l *live) readStretches(groups []stretch) {
 }
 
 // serve fills the requests of a stretch that was read.
-func (s *stretch) serve() {
-	for _, r := range s.requests {
-		if len(s.requests) > 1 {
+func (v *vectors) serve(s stretch) {
+	for _, p := range v.order[s.from:s.to] {
+		r := &v.requests[p.number]
+		if s.to-s.from > 1 {
 			copy(r.Data, s.data[r.Addr-s.start:])
 		}
 		r.OK = true
@@ -133,8 +144,9 @@ func (s *stretch) serve() {
 
 // readEach serves the requests of a stretch that could not be read as a whole.
 func (l *live) readEach(s stretch) {
-	if len(s.requests) > 1 {
-		for _, r := range s.requests {
+	if s.to-s.from > 1 {
+		for _, p := range l.batch.order[s.from:s.to] {
+			r := &l.batch.requests[p.number]
 			r.OK = l.Read(r.Addr, r.Data) == nil
 		}
 	}
