@@ -50,7 +50,8 @@ type heldDocument struct {
 }
 
 // A taskDocument has no name if that is the one of a task without a name, and its
-// waiting does not begin with what it waits for.
+// waiting does not begin with what it waits for. For a sleep it is left out if it says
+// what due says.
 type taskDocument struct {
 	*Task
 	Name    string     `json:"name,omitempty"`
@@ -68,10 +69,21 @@ func (t *tables) task(task *Task) taskDocument {
 	if rest, ok := strings.CutPrefix(task.Waiting, task.What); ok && task.What != "" {
 		d.Waiting = strings.TrimPrefix(rest, " ")
 	}
+	if task.What == "sleep" && d.Waiting == task.sleepsFor() {
+		d.Waiting = ""
+	}
 	if o := task.Owner; o != nil {
 		d.Owner = &[2]uint64{o.Host, uint64(o.Depth)}
 	}
 	return d
+}
+
+// sleepsFor says how long a task that sleeps goes on to do so.
+func (t *Task) sleepsFor() string {
+	if t.Due <= 0 {
+		return ""
+	}
+	return short(t.Due)
 }
 
 // read returns the task as it was before it was written.
@@ -79,6 +91,9 @@ func (d taskDocument) read() *Task {
 	t := d.Task
 	if t.Name = d.Name; t.Name == "" {
 		t.Name = unnamed(t.ID)
+	}
+	if t.What == "sleep" && d.Waiting == "" {
+		d.Waiting = t.sleepsFor()
 	}
 	t.Waiting = strings.TrimSuffix(t.What+" "+d.Waiting, " ")
 	if t.What == "" {
