@@ -26,7 +26,7 @@ var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
 const refresh = 2 * time.Second
 
 // mostPage is how many bytes a page has at most. Each part has its share, in bytes; the
-// rest, 10 KiB, is for the frame of the page and the headings, whose links repeat the
+// rest, 8 KiB, is for the frame of the page and the headings, whose links repeat the
 // filter. The tables have a number of rows at most as well.
 const (
 	mostPage   = 64 << 10
@@ -34,9 +34,11 @@ const (
 	faultBytes = 8 << 10
 	groupBytes = 10 << 10
 	taskBytes  = 18 << 10
-	treeBytes  = 10 << 10
+	thingBytes = 5 << 10
+	treeBytes  = 7 << 10
 
 	mostGroups = 40
+	mostThings = 20
 	mostRows   = 50
 	mostFrames = 12 // of a step that holds a loop
 	fewTasks   = 20 // are all shown, with the tree, though nothing was opened
@@ -147,6 +149,7 @@ type view struct {
 	MoreLoops int
 	Faults    []fault
 	Groups    groupTable
+	Things    thingTable
 	Rows      taskTable
 	Tree      string
 	TreeLink  template.URL
@@ -181,6 +184,7 @@ func newView(p *Picture, c pageChoice) view {
 	v.Matching = len(tasks)
 	v.Faults = faultsOf(p)
 	v.Groups = newGroupTable(tasks, c)
+	v.Things = newThingTable(p, c)
 	v.Rows = newTaskTable(tasks, c)
 	if v.Rows.Shown && c.open != "all" {
 		// The open group is shown in its row if it has one.

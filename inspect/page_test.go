@@ -102,6 +102,45 @@ func TestPageGroups(t *testing.T) {
 	}
 }
 
+var anyThing = regexp.MustCompile(`<tr><td>([^<]*)</td><td>([^<]*)</td><td>(?:<a href="([^"]*)">)?([^<]*)(?:</a>)?</td><td class="n">(\d+)</td><td class="n">([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td></tr>`)
+
+// TestPageThings: locks and queues have their waiters and holders, those for which most
+// wait first, and a link to their waiters.
+func TestPageThings(t *testing.T) {
+	p := crowd(2, 30)
+	for _, l := range p.Loops {
+		for i, k := range l.Tasks {
+			if k.What == "lock" {
+				k.Thing, k.On = 77, 2
+			}
+			if i == 4 {
+				k.What, k.Waiting, k.Thing, k.Since = "get", `get "<jobs>"`, 88, time.Minute
+			}
+		}
+	}
+	page := pageOf(t, p, "")
+	var got []string
+	rows := anyThing.FindAllStringSubmatch(page, -1)
+	for _, m := range rows {
+		got = append(got, html.UnescapeString(strings.Join(append(m[1:3:3], m[4:]...), "|")))
+	}
+	want := []string{
+		`loop-0|lock|"a&b"|10|30s|#1 writer-0|#2 reader-1|waits 29s for sleep 1s`,
+		`loop-0|get|"<jobs>"|1|1m0s|#5 reader-4||`,
+		`loop-1|lock|"a&b"|10|30s|#1 writer-0|#2 reader-1|waits 29s for sleep 1s`,
+		`loop-1|get|"<jobs>"|1|1m0s|#5 reader-4||`,
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Fatalf("the things are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if waiters := pageOf(t, p, html.UnescapeString(rows[1][3])); fmt.Sprint(numbers(anyTask, waiters)) != "[5 5]" {
+		t.Errorf("behind the link of jobs are the tasks %v", numbers(anyTask, waiters))
+	}
+	if page := pageOf(t, crowd(1, 30), ""); strings.Contains(page, "Locks and queues") {
+		t.Error("a table without rows")
+	}
+}
+
 // TestPageFew: of few tasks all are listed with the tree.
 func TestPageFew(t *testing.T) {
 	page := pageOf(t, crowd(1, 5), "")
@@ -131,7 +170,7 @@ func TestPageBounded(t *testing.T) {
 			}
 			for k, task := range l.Tasks {
 				task.Name, task.Func, task.Waiting = evil, fmt.Sprint(k, evil), fmt.Sprint(i, evil)
-				task.What = fmt.Sprint(k)
+				task.What, task.Thing, task.On = fmt.Sprint(k), uint64(1+k), 1
 			}
 			p.Rings = append(p.Rings, make([]inspect.TaskID, 100))
 		}
@@ -141,7 +180,7 @@ func TestPageBounded(t *testing.T) {
 			if strings.Contains(page, "<script") || strings.Contains(page, `"><s`) {
 				t.Errorf("a text is markup in\n%s", page)
 			}
-			if !strings.Contains(page, "loops more") || !strings.Contains(page, "groups more") {
+			if !strings.Contains(page, "loops more") || !strings.Contains(page, "groups more") || !regexp.MustCompile(`<p class="soft">and 29\d\d more</p>`).MatchString(page) {
 				t.Error("the page does not say that more was left out")
 			}
 		}

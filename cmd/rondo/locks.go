@@ -81,23 +81,12 @@ func writeLocks(out *bufio.Writer, l *inspect.Loop, width int) {
 		if r.Holder != 0 {
 			holder = name(r.Holder)
 			if t := tasks[r.Holder]; t != nil {
-				does = doing(t)
+				does = t.Doing()
 			}
 		}
 		rows = append(rows, []string{r.Kind, dash(r.Name), count(r.Waiting), short(r.Longest), name(r.First), holder, does})
 	}
 	writeRows(out, rows, []int{2, 3}, width)
-}
-
-// doing says what a task does.
-func doing(t *inspect.Task) string {
-	switch {
-	case t.Moved:
-		return "ran meanwhile"
-	case t.State == "waiting":
-		return "waits " + short(t.Since) + " for " + t.Waiting
-	}
-	return "is " + t.State
 }
 
 func runCheck(c *console, args []string) error {

@@ -1,0 +1,77 @@
+package inspect
+
+// This file makes the page's table of the things for which tasks wait: locks, queues,
+// events and other tasks, as rondo locks has it.
+
+import "html/template"
+
+// A thing is one for which tasks wait, as the page shows it.
+type thing struct {
+	Resource
+	Loop   string
+	Whose  string // the task that has waited longest
+	Holder string // the task that can end the waits; "" if none is known
+	Does   string // what that task does itself
+	Link   template.URL
+}
+
+// A thingTable is the table of things.
+type thingTable struct {
+	Rows []thing
+	More int // things for which there is no room
+}
+
+func newThingTable(p *Picture, c pageChoice) thingTable {
+	var out thingTable
+	room := space(thingBytes)
+	for _, l := range p.Loops {
+		find := l.byID()
+		task := func(id uint64) *Task {
+			if i, ok := find(id); ok {
+				return l.Tasks[i]
+			}
+			return nil
+		}
+		for _, r := range l.Resources() {
+			row := thing{Resource: r, Loop: clip(l.Name), Whose: clip(label(r.First, task(r.First)))}
+			if r.Holder != 0 {
+				holder := task(r.Holder)
+				row.Holder = clip(label(r.Holder, holder))
+				if holder != nil {
+					row.Does = clip(holder.Doing())
+				}
+			}
+			of := c
+			of.filter, of.open, of.from = r.Kind+" "+r.Name, "all", 0
+			row.Kind, row.Name = clip(r.Kind), clip(r.Name)
+			if r.Name != "" && len(of.filter) <= mostText {
+				row.Link = of.link()
+			}
+			if len(out.Rows) == mostThings || !room.take(210, row.Loop, row.Kind, row.Name, row.Whose, row.Holder, row.Does, string(row.Link)) {
+				out.More++
+				continue
+			}
+			out.Rows = append(out.Rows, row)
+		}
+	}
+	return out
+}
+
+// label names a task; its name is left out if t is nil.
+func label(id uint64, t *Task) string {
+	if t == nil {
+		return "#" + digits(id)
+	}
+	return "#" + digits(id) + " " + t.Name
+}
+
+// Doing says in words what a task does: what it waits for and since when, or its state.
+func (t *Task) Doing() string {
+	switch {
+	case t.Moved:
+		return "ran meanwhile"
+	case t.State == "waiting":
+		return "waits " + short(t.Since) + " for " + t.Waiting
+	}
+	return "is " + t.State
+}
