@@ -41,7 +41,8 @@ type board struct {
 	width, height int
 
 	before *inspect.Picture
-	now    *reading // nil before the first picture
+	past   past
+	now    *reading // the one that is shown; nil before the first picture
 	failed error    // why there is no newer picture
 	ended  bool     // the process has ended, and now is the last picture
 
@@ -83,6 +84,9 @@ func (b *board) shoot() tea.Cmd {
 	b.taking, b.hasty = true, false
 	b.turn++
 	take, task := b.take, b.open.task
+	if b.past.back > 0 {
+		task = 0
+	}
 	return func() tea.Msg { return take(task) }
 }
 
@@ -115,10 +119,11 @@ func (b *board) develop(s shot) tea.Cmd {
 	case s.err == nil && s.picture != nil:
 		first := b.now == nil
 		b.failed = nil
-		b.now = measure(b.before, s.picture)
+		b.past.keep(measure(b.before, s.picture))
 		b.before = s.picture
-		b.arrange()
-		b.inspect()
+		if r := b.past.shown(); r != b.now {
+			b.show()
+		}
 		if first {
 			// Rates take two pictures: the second comes soon.
 			return b.later(min(b.every, quickest))

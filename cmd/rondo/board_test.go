@@ -192,6 +192,8 @@ func TestFrames(t *testing.T) {
 			p.Loops[0].Tasks = p.Loops[0].Tasks[:2]
 			s.see(p)
 		})
+		scene("a second ago", func(s *studio) { twice(s); s.see(pictured(2)); s.keys("left") })
+		scene("a stack at another time", func(s *studio) { onStack(s); s.keys("h") })
 		golden(t, fmt.Sprintf("top-%dx%d.txt", size[0], size[1]), all.String())
 	}
 }
@@ -204,7 +206,7 @@ func TestFramesOfAllSizes(t *testing.T) {
 			s.Init()
 			s.frame()
 			s.see(pictured(0))
-			for _, key := range []string{"w", "down", "end", "/", "a", "enter", "enter", "f", "end", "esc", "esc"} {
+			for _, key := range []string{"w", "down", "end", "/", "a", "enter", "enter", "f", "left", "end", "esc", "esc", "h", "n"} {
 				s.keys(key)
 				s.frame()
 				p := held(1)
@@ -412,6 +414,84 @@ func TestBoardHastens(t *testing.T) {
 	s.see(p)
 	if f := s.frame(); !strings.Contains(f, "sweep.go:42") || !strings.Contains(f, "(ran meanwhile)") {
 		t.Errorf("when the task has moved it shows\n%s", f)
+	}
+}
+
+// It goes back to pictures that are kept, and comes to the newest again.
+func TestBoardGoesBack(t *testing.T) {
+	s := newStudio(t, 80, 24)
+	s.keys("left", "]", "n")
+	for i := range 5 {
+		s.see(pictured(i))
+	}
+	for _, step := range []struct{ keys, at, ago string }{
+		{"", "15:04:09", ""},
+		{"left", "15:04:08", "1s ago"},
+		{"h h", "15:04:06", "3s ago"},
+		{"right", "15:04:07", "2s ago"},
+		{"[", "15:04:05", "4s ago"},
+		{"left", "15:04:05", "4s ago"},
+		{"l", "15:04:06", "3s ago"},
+		{"]", "15:04:09", ""},
+		{"right", "15:04:09", ""},
+		{"left left", "15:04:07", "2s ago"},
+		{"n", "15:04:09", ""},
+		{"left /", "15:04:08", "1s ago"},
+		{"l esc", "15:04:08", "1s ago"}, // a letter of the filter
+	} {
+		s.keys(strings.Fields(step.keys)...)
+		if f := s.frame(); !strings.Contains(f, step.at) || !strings.Contains(f, step.ago) || strings.Contains(f, " ago") != (step.ago != "") {
+			t.Fatalf("after %q it shows\n%swant %s, %q", step.keys, f, step.at, step.ago)
+		}
+	}
+	// The picture that is shown stays, while newer ones come.
+	s.see(pictured(5))
+	s.see(pictured(6))
+	if f := s.frame(); !strings.Contains(f, "15:04:08") || !strings.Contains(f, "3s ago") {
+		t.Errorf("when two more pictures have come it shows\n%s", f)
+	}
+	// It asks for no stack of now while it shows the past, and for one when it comes back.
+	s.taking = false
+	if s.keys("enter") != nil {
+		t.Error("it asks for a stack while it shows the past")
+	}
+	s.taking = false
+	c := s.keys("n")
+	if c == nil {
+		t.Fatal("it asks for no stack when it is back")
+	}
+	if c(); s.asked[len(s.asked)-1] == 0 {
+		t.Errorf("asked for the stacks of %v", s.asked)
+	}
+}
+
+// What is kept is bounded by time and by how much it is.
+func TestBoardForgets(t *testing.T) {
+	s := newStudio(t, 80, 24)
+	for i := range 400 {
+		s.see(pictured(i))
+	}
+	if n := len(s.past.readings); n != 301 {
+		t.Errorf("%d pictures are kept of 400 in as many seconds, want those of 5 minutes", n)
+	}
+	s.keys("[", "[")
+	for i := range 290 {
+		s.see(pictured(400 + i))
+	}
+	if s.past.back != 300 || s.now != s.past.readings[0] {
+		t.Errorf("a picture that is dropped is shown: %d back of %d", s.past.back, len(s.past.readings))
+	}
+	s = newStudio(t, 80, 24)
+	large := pictured(0)
+	large.Loops[0].Tasks = make([]*inspect.Task, 200_000)
+	for i := range large.Loops[0].Tasks {
+		large.Loops[0].Tasks[i] = &inspect.Task{ID: uint64(i)}
+	}
+	for range 5 {
+		s.see(large)
+	}
+	if n := len(s.past.readings); n != 2 || s.past.tasks != 400_000 {
+		t.Errorf("%d pictures of 200,000 tasks are kept, with %d tasks", n, s.past.tasks)
 	}
 }
 

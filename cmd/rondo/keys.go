@@ -26,6 +26,11 @@ func (b *board) press(k tea.KeyPressMsg) tea.Cmd {
 		return b.typed(key, k.Text)
 	case key == "q":
 		return tea.Quit
+	case b.travel(key):
+		if b.past.back == 0 && b.open != (badge{}) {
+			return b.shoot() // with the stack
+		}
+		return nil
 	case b.open != (badge{}):
 		return b.pressedInStack(key)
 	}
@@ -36,6 +41,9 @@ func (b *board) press(k tea.KeyPressMsg) tea.Cmd {
 		}
 		b.detail = b.rows[b.cursor]
 		b.open, b.held, b.scroll, b.gone = b.detail.badge(), b.detail.badge(), 0, false
+		if b.past.back > 0 {
+			return nil // it shows what it has
+		}
 		return b.shoot()
 	case "/":
 		b.typing = true

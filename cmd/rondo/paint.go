@@ -4,6 +4,7 @@ package main
 // whatever its size, and only what is in sight is written.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -125,6 +126,9 @@ func (b *board) title() string {
 	p := b.now.picture
 	text := fmt.Sprintf("process %d, %s: %s in %s", b.pid, p.Go, plural(len(b.now.tasks), "task"), plural(len(p.Loops), "loop"))
 	clock := p.Taken.Format(time.TimeOnly)
+	if b.past.back > 0 {
+		return b.reverse(pad(cut(fmt.Sprintf("%s ago, at %s: %s", stretch(b.past.ago()), clock, text), b.width), b.width, false))
+	}
 	if room := b.width - cells.StringWidth(text) - len(clock); room >= 2 {
 		return b.bold(text) + strings.Repeat(" ", room) + clock
 	}
@@ -168,7 +172,7 @@ func (b *board) caption() []string {
 		return nil
 	}
 	if b.open != (badge{}) {
-		return []string{cut(b.detail.described(b.gone), b.width), b.faint(cut(b.detail.figures(), b.width))}
+		return []string{cut(b.detail.described(b.whereabouts()), b.width), b.faint(cut(b.detail.figures(), b.width))}
 	}
 	if b.typing || b.filter != "" {
 		caret := ""
@@ -280,12 +284,19 @@ func (m meter) doing() string {
 }
 
 // described is the line about the task whose stack is shown.
-func (m meter) described(gone bool) string {
-	text := fmt.Sprintf("#%d %s: ", m.ID, m.Name)
-	if gone {
-		return text + "has ended; this is how it was last seen"
+func (m meter) described(whereabouts string) string {
+	return fmt.Sprintf("#%d %s: %s", m.ID, m.Name, cmp.Or(whereabouts, m.doing()))
+}
+
+// whereabouts says that the open task is not in the picture; "" if it is.
+func (b *board) whereabouts() string {
+	switch {
+	case !b.gone:
+		return ""
+	case b.past.back > 0:
+		return "is not in this picture"
 	}
-	return text + m.doing()
+	return "has ended; this is how it was last seen"
 }
 
 // figures is the second line about that task.
@@ -330,6 +341,8 @@ func (b *board) stack() []string {
 		lines = append(lines, "  ... the outermost calls could not be read")
 	case len(lines) == 0 && m.State == "new" && !m.Moved:
 		lines = []string{"  it has not begun"}
+	case len(lines) == 0 && b.past.back > 0:
+		lines = []string{"  its stack was not read at that time"}
 	case len(lines) == 0 && m.Moved:
 		lines = []string{"  it runs too often to be seen at rest; looking again ..."}
 	case len(lines) == 0 && !b.taking && !b.hasty:
@@ -351,10 +364,13 @@ func (b *board) help() string {
 		return "enter keep  esc drop  ctrl-u clear"
 	}
 	const keys = "q quit  enter stack  / filter"
-	if b.width < 64 {
+	switch {
+	case b.past.back > 0:
+		return "← earlier  → later  n now  " + keys
+	case b.width < 64:
 		return keys + "  b s a w"
 	}
-	return keys + "  sort: b busy, s switches, a age, w wait"
+	return keys + "  sort: b busy, s switches, a age, w wait  ← time"
 }
 
 func (b *board) red(text string) string {

@@ -34,6 +34,10 @@ Keys:
                                age, or time spent waiting; the same key again
                                reverses the order
   /                            show tasks whose row contains a text; esc ends it
+  left right                   go back in time, and forth, by one picture; so do
+                               h and l. [ and ] go by ten, n goes to the newest.
+                               Pictures of the last 5 minutes are kept, fewer of
+                               very many tasks: 500,000 in all pictures together
   q  Ctrl-C                    quit
 
 NO_COLOR in the environment turns colours off. Linux only, with the rights that

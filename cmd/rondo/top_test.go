@@ -110,6 +110,9 @@ func TestTop(t *testing.T) {
 	s.sees("rondo.Sleep")
 	s.types("\x1b") // Escape
 	s.sees("/sleeper  2 of ")
+	s.types("\x1b[D") // left
+	s.sees(" ago, at ")
+	s.types("n")
 	p.end()
 	s.sees("Process " + p.pid() + " has ended")
 	s.sees("sleeper")
