@@ -15,6 +15,7 @@ type offsets struct {
 	list    uint64 // where the slice of its loops stands
 	home    string // the folder of its source; "" if it is not known
 	offsets [layout.Count]int
+	damaged bool // there can be no such records
 }
 
 // cookie is what a table begins with, as it stands in memory.
@@ -38,6 +39,10 @@ func readLayout(p *goinspect.Program, at uint64) (offsets, bool) {
 	}
 	for i := range out.offsets {
 		out.offsets[i] = int(binary.LittleEndian.Uint16(b[layout.AtOffsets+2*i:]))
+		out.damaged = out.damaged || out.offsets[i] > maxRecord
+	}
+	for _, size := range manyRecords {
+		out.damaged = out.damaged || out.offsets[size] == 0 || out.offsets[size] > maxOfMany
 	}
 	// The marker is a pointer to a function value, whose first word is the code.
 	var code [8]byte
@@ -53,6 +58,16 @@ func readLayout(p *goinspect.Program, at uint64) (offsets, bool) {
 	}
 	return out, true
 }
+
+// Bounds on how large a record of a program is believed to be: any, and one of which
+// there are as many as tasks.
+const (
+	maxRecord = 16 << 10
+	maxOfMany = 1 << 10
+)
+
+// manyRecords are the sizes of the records of which there are many.
+var manyRecords = [...]int{layout.TaskSize, layout.ExtraSize, layout.WorkerSize, layout.ListSize, layout.ScopeSize, layout.TimerSize, layout.NestedSize, layout.SelectionSize, layout.PlaceSize}
 
 // holds reports whether a file of source is one of package rondo, or of the packages
 // that the program calls.

@@ -18,15 +18,18 @@ import (
 // maxNested bounds how many of them are believed in.
 const maxNested = 1 << 20
 
+// maxNestedBytes bounds how much of their list is read.
+const maxNestedBytes = 64 << 20
+
 // readNested reads which coroutines are nested in which task; only those in the
 // task at the given address, if that is not 0.
 func (r *reader) readNested(head record, only uint64) {
 	r.nested = make(map[uint64][]goinspect.Goroutine)
 	at, n := head.pair(layout.LoopNested)
-	if n == 0 || n > maxNested {
+	size := r.size(layout.NestedSize)
+	if n == 0 || n > maxNested || int(n)*size > maxNestedBytes {
 		return
 	}
-	size := r.size(layout.NestedSize)
 	b := make([]byte, int(n)*size)
 	if r.program.Memory().Read(at, b) != nil {
 		return

@@ -162,6 +162,24 @@ func TestNewerTable(t *testing.T) {
 	refused(t, err, "newer Rondo", "update the tool")
 }
 
+// TestDamagedTable: a program that says its records are larger than any can be, or have
+// no size, for which a reader would take gigabytes.
+func TestDamagedTable(t *testing.T) {
+	t.Parallel()
+	i := recorded(t)
+	for _, lie := range []struct {
+		offset int
+		value  uint16
+	}{{layout.TaskSize, 65528}, {layout.WorkerSize, 2000}, {layout.ListSize, 0}, {layout.LoopName, 65528}} {
+		d := damage(i, nil)
+		for _, at := range i.find(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, layout.Cookie0), layout.Cookie1), 1) {
+			d.put(at+layout.AtOffsets+2*uint64(lie.offset), binary.LittleEndian.AppendUint16(nil, lie.value))
+		}
+		_, err := inspect.OpenMemory(d)
+		refused(t, err, "is damaged", "how Rondo's records are laid out")
+	}
+}
+
 // TestEnded: a process that ends between two pictures.
 func TestEnded(t *testing.T) {
 	t.Parallel()

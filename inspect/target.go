@@ -104,7 +104,7 @@ func (t *Target) find(m goinspect.Memory) error {
 		return err
 	}
 	t.program = p
-	newer := false
+	newer, damaged := false, false
 	for _, at := range p.Search(cookie()) {
 		found, ok := readLayout(p, at)
 		if !ok {
@@ -114,11 +114,17 @@ func (t *Target) find(m goinspect.Memory) error {
 			newer = true
 			continue
 		}
+		if found.damaged {
+			damaged = true
+			continue
+		}
 		t.layouts = append(t.layouts, found)
 	}
 	switch {
 	case len(t.layouts) > 0:
 		return nil
+	case damaged:
+		return fmt.Errorf("%s is damaged: the table that says how Rondo's records are laid out is wrong", t.name)
 	case newer:
 		return fmt.Errorf("%s was built with a newer Rondo than this tool: update the tool", t.name)
 	}
