@@ -26,13 +26,17 @@ import (
 	"github.com/rondo-go/rondo/interop/internal/peer"
 )
 
-// servingHTTP runs body while a server runs h in tasks. With a config it speaks TLS.
+// servingHTTP runs body while a server runs h in tasks. With a config it speaks TLS. It
+// speaks HTTP/1.1 and HTTP/2, also without TLS.
 func servingHTTP(ctx context.Context, h http.Handler, config *tls.Config, body func(ctx context.Context, address string) error) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	s := &httptask.Server{HTTP: http.Server{Handler: h, TLSConfig: config}}
+	s := &httptask.Server{HTTP: http.Server{Handler: h, TLSConfig: config, Protocols: new(http.Protocols)}}
+	s.HTTP.Protocols.SetHTTP1(true)
+	s.HTTP.Protocols.SetHTTP2(true)
+	s.HTTP.Protocols.SetUnencryptedHTTP2(true)
 	served := rondo.Go(ctx, func(ctx context.Context) error {
 		if config != nil {
 			return s.ServeTLS(ctx, l, "", "")

@@ -27,6 +27,8 @@ var packages = map[string]string{
 	"postgres":     "postgresql",
 	"initdb":       "postgresql",
 	"chromium":     "chromium",
+	"h2load":       "nghttp2-client",
+	"wrk":          "wrk",
 }
 
 // beside are folders with programs that are not in every PATH.
