@@ -12,24 +12,13 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// wait waits until l lets one more event happen. l.Wait itself would stop the loop, so
-// this reserves a time, by the loop's clock, and sleeps until then.
-func wait(ctx context.Context, l *rate.Limiter) error {
-	now := rondo.Now(ctx)
-	event := l.ReserveN(now, 1)
-	err := rondo.Sleep(ctx, event.DelayFrom(now))
-	if err != nil {
-		event.CancelAt(rondo.Now(ctx)) // others may have its place
-	}
-	return err
-}
-
 func limited(ctx context.Context, n int, do func(i int, after time.Duration)) error {
 	l, start := rate.NewLimiter(100, 5), rondo.Now(ctx)
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		for i := range n {
 			g.Go(func(ctx context.Context) error {
-				if err := wait(ctx, l); err != nil {
+				// l.Wait would stop the loop. Reserve a time by the loop's clock, and sleep until then.
+				if err := rondo.Sleep(ctx, l.ReserveN(rondo.Now(ctx), 1).DelayFrom(rondo.Now(ctx))); err != nil {
 					return err
 				}
 				do(i, rondo.Now(ctx).Sub(start))

@@ -1,4 +1,4 @@
-// Command redis counts in a Redis database, from 100 tasks over 8 connections.
+// Command redis raises counters of a Redis database, eight at once, and prints them in order.
 package main
 
 import (
@@ -7,6 +7,7 @@ import (
 	"log"
 	"net"
 	"os"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -15,44 +16,28 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-const conns = 8
-
-func count(ctx context.Context, address string) (int64, error) {
-	db := redis.NewClient(&redis.Options{
-		Addr:     address,
-		PoolSize: conns,
-		// Connections of the loop suspend a task where those of package net block.
-		Dialer: func(_ context.Context, network, address string) (net.Conn, error) {
-			return socket.Dial(ctx, network, address)
-		},
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
-	defer db.Close()
-	// A task that finds the pool empty would stop the loop: no more tasks than connections.
-	slots := rondo.NewSemaphore(conns)
-	err := rondo.Group(ctx, func(g *rondo.Scope) error {
-		for range 100 {
-			g.Go(func(ctx context.Context) error {
-				if err := slots.Acquire(ctx); err != nil {
-					return err
-				}
-				defer slots.Release()
-				return db.Incr(ctx, "visits").Err()
-			})
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	return db.Get(ctx, "visits").Int64()
-}
-
 func main() {
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
-		n, err := count(ctx, os.Args[1])
-		fmt.Println(n, "visits")
-		return err
+		db := redis.NewClient(&redis.Options{
+			Addr:     os.Args[1],
+			PoolSize: 8,
+			// Connections of the loop suspend a task where those of package net block.
+			Dialer: func(_ context.Context, network, address string) (net.Conn, error) {
+				return socket.Dial(ctx, network, address)
+			},
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
+		defer db.Close()
+		// Not more than 8 at once: a task that finds the pool empty would stop the loop.
+		for n, err := range rondo.Map(ctx, 8, slices.Values(os.Args[2:]), func(ctx context.Context, name string) (int64, error) {
+			return db.Incr(ctx, name).Result()
+		}) {
+			if err != nil {
+				return err
+			}
+			fmt.Println(n)
+		}
+		return nil
 	})
 	if err != nil {
 		log.Fatal(err)

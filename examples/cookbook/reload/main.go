@@ -27,9 +27,8 @@ func load(ctx context.Context) error {
 }
 
 func serve(ctx context.Context) error {
-	reloads := signals.Notify(ctx, syscall.SIGHUP)
 	rondo.Go(ctx, func(ctx context.Context) error {
-		for range reloads {
+		for range signals.Notify(ctx, syscall.SIGHUP) {
 			fmt.Println("reloaded", load(ctx))
 		}
 		return rondo.Check(ctx)

@@ -12,27 +12,30 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-func count(ctx context.Context, address string) (int64, error) {
+func raise(ctx context.Context, names []string) ([]int64, error) {
 	db := redis.NewClient(&redis.Options{
-		Addr:                     address,
+		Addr:                     os.Args[1],
 		PoolSize:                 8,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	defer db.Close()
-	g, inner := errgroup.WithContext(ctx)
-	for range 100 {
-		g.Go(func() error { return db.Incr(inner, "visits").Err() })
+	counts := make([]int64, len(names))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, name := range names {
+		g.Go(func() (err error) {
+			counts[i], err = db.Incr(ctx, name).Result()
+			return err
+		})
 	}
-	if err := g.Wait(); err != nil {
-		return 0, err
-	}
-	return db.Get(ctx, "visits").Int64()
+	return counts, g.Wait()
 }
 
 func main() {
-	n, err := count(context.Background(), os.Args[1])
-	fmt.Println(n, "visits")
+	counts, err := raise(context.Background(), os.Args[2:])
 	if err != nil {
 		log.Fatal(err)
+	}
+	for _, n := range counts {
+		fmt.Println(n)
 	}
 }
