@@ -43,7 +43,7 @@ func httpServers() []server {
 		{"fasthttp", "fasthttp, a goroutine each", false, httpInGo("fasthttp")},
 		{"net-http", netHTTP, false, httpInGo("net-http")},
 		{"hyper", "hyper on tokio, current_thread", false, func(o options, processor int, _ string, _ serving) (*process, error) {
-			program, err := builtRust(o, "http")
+			program, err := builtRust(o, tokioCrate, "http")
 			if err != nil {
 				return nil, err
 			}

@@ -31,7 +31,7 @@ func million(o options) (found []result, err error) {
 		{name: "rondo", ours: true, costs: make(map[string][]float64)},
 		{name: goroutines, label: goroutines, costs: make(map[string][]float64)},
 	}
-	program, absent := builtRust(o, "tasks")
+	program, absent := builtRust(o, tokioCrate, "tasks")
 	if absent == nil {
 		pairs = append(pairs, &pair{name: "tokio", label: tokioThread, costs: make(map[string][]float64)})
 	} else if skip := new(skipped); !errors.As(absent, &skip) {

@@ -84,7 +84,7 @@ func (c contest) run(o options) (found []result, err error) {
 		}
 		defer endWith(p.process, &err)
 	}
-	program, absent := builtRust(o, "tasks")
+	program, absent := builtRust(o, tokioCrate, "tasks")
 	if absent == nil {
 		p := &party{label: tokioThread, ask: c.name}
 		if p.process, err = start(processor, program); err != nil {

@@ -37,6 +37,8 @@ func child(args []string) error {
 		return target(args[1:])
 	case "tasks":
 		return answer(tasksChild)
+	case "simulate":
+		return answer(simulateChild)
 	case "million":
 		return millionChild(args[1:])
 	default:

@@ -31,10 +31,12 @@ const (
 	web      section = "HTTP servers: CPU time of a request"
 	memory   section = "Memory of an idle connection"
 	looking  section = "Inspecting a process"
+
+	simulation section = "Simulation, on one CPU"
 )
 
 // sections is their order in the table.
-var sections = []section{oneCPU, servers, latency, memory, web, cores, besideGo, looking}
+var sections = []section{oneCPU, servers, latency, memory, web, cores, besideGo, looking, simulation}
 
 // manyRivals reports whether the section has a column for each rival in place of a
 // line.

@@ -19,6 +19,7 @@ import (
 )
 
 //go:embed rivals/epoll rivals/uring rivals/python/echo.py rivals/tokio/Cargo.toml rivals/tokio/Cargo.lock rivals/tokio/src
+//go:embed rivals/simulators/Cargo.toml rivals/simulators/Cargo.lock rivals/simulators/src
 var rivalSources embed.FS
 
 // builtFrom returns the folder with what make built from a folder of rivals, now or
@@ -119,21 +120,29 @@ func builtC(folder string) (program string, err error) {
 	return filepath.Join(dir, "echo"), err
 }
 
-// builtRust returns a program of the folder tokio.
-func builtRust(o options, name string) (program string, err error) {
-	dir, err := builtFrom("tokio", func(dir string) error {
+// A crate is a folder of rivals that cargo builds.
+type crate struct{ folder, rivals string }
+
+var (
+	tokioCrate     = crate{"tokio", "tokio and hyper"}
+	simulatorCrate = crate{"simulators", "turmoil and shuttle"}
+)
+
+// builtRust returns a program of a crate.
+func builtRust(o options, c crate, name string) (program string, err error) {
+	dir, err := builtFrom(c.folder, func(dir string) error {
 		if o.ready {
-			return missing("tokio and hyper are missing: go run ./bench builds them, tests do not.")
+			return missing("%s are missing: go run ./bench builds them, tests do not.", c.rivals)
 		}
 		cargo, err := exec.LookPath("cargo")
 		if err != nil {
-			return missing("tokio and hyper are missing: this machine has no cargo.")
+			return missing("%s are missing: this machine has no cargo.", c.rivals)
 		}
 		if o.progress != nil {
-			fmt.Fprint(o.progress, "(cargo builds tokio and hyper, once) ")
+			fmt.Fprintf(o.progress, "(cargo builds %s, once) ", c.rivals)
 		}
 		if err := run(dir, cargo, "build", "--release", "--locked", "--target-dir", "target"); err != nil {
-			return missing("tokio and hyper are missing: %v.", err)
+			return missing("%s are missing: %v.", c.rivals, err)
 		}
 		return nil
 	})

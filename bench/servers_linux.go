@@ -74,7 +74,7 @@ func inC(folder string) func(options, int, string, serving) (*process, error) {
 }
 
 func inRust(o options, processor int, _ string, s serving) (*process, error) {
-	program, err := builtRust(o, "echo")
+	program, err := builtRust(o, tokioCrate, "echo")
 	if err != nil {
 		return nil, err
 	}
