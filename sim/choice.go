@@ -36,6 +36,7 @@ const (
 	forLatency                     // how long a message takes
 	forCallback                    // which of the ready things runs next, if it is a callback
 	forPoll                        // for how long an idle loop sleeps too long
+	forSync                        // how long a Sync of a disk takes
 )
 
 // A kindOfChoice is how a purpose is written.
@@ -58,6 +59,7 @@ var purposes = []kindOfChoice{
 	{forCallback, 'c', "a callback runs earlier"},
 	{forStream, 't', "a short read or write"},
 	{forLatency, 'l', "a latency"},
+	{forSync, 'y', "a Sync takes long"},
 	{forChoose, 'b', "Choose"},
 }
 

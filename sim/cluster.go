@@ -329,6 +329,12 @@ func (o *outcome) bad() bool { return o.err != nil || o.fault != nil || o.stuck 
 
 // log adds what happened to a host to the trace: n says with how much.
 func (w *World) log(k kind, from, to *Host, what string, n int) {
+	switch k {
+	case sent:
+		w.faults.event(from)
+	case arrived:
+		w.faults.event(to)
+	}
 	if w.run.trace == nil {
 		return
 	}

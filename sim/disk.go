@@ -36,6 +36,9 @@ type disk struct {
 	log    []change          // changes of names since SyncDir, in order
 	fault  diskFault
 	draws  *source
+
+	syncTime uint64 // the most that a Sync takes
+	syncs    *source
 }
 
 // A change is that of a name: it now stands for a file, or for none.
@@ -63,10 +66,15 @@ type write struct {
 }
 
 func newDisk(h *Host) *disk {
-	return &disk{
+	c := h.world.run.choices
+	d := &disk{
 		host: h, files: make(map[string]*inode), synced: make(map[string]*inode),
-		draws: h.world.run.choices.at(forDisk, h.number),
+		draws: c.at(forDisk, h.number), syncs: c.at(forSync, h.number),
 	}
+	if !h.world.profile.calm {
+		d.syncTime = [...]uint64{0, 1e6, 10e6, 50e6}[c.config(configDisk)%4]
+	}
+	return d
 }
 
 // powerFail leaves what survives.
@@ -137,10 +145,17 @@ type mount struct {
 	process *process // nil: of a simulation of a single loop
 }
 
-// check fails if the disk must not be used.
+// check fails if the disk must not be used. Before it is changed a fault may strike.
 func (m mount) check(op, name string, writes bool) error {
+	p := m.process
+	if p != nil && p.killed == nil && (writes || op == "remove") {
+		p.world.faults.strikeDisk(p)
+		if op == "sync" {
+			m.wait()
+		}
+	}
 	switch {
-	case m.process != nil && m.process.killed != nil:
+	case p != nil && p.killed != nil:
 		return &fs.PathError{Op: op, Path: name, Err: fs.ErrClosed}
 	case m.disk.fault == diskFails:
 		return &fs.PathError{Op: op, Path: name, Err: syscall.EIO}
@@ -148,6 +163,19 @@ func (m mount) check(op, name string, writes bool) error {
 		return &fs.PathError{Op: op, Path: name, Err: syscall.ENOSPC}
 	}
 	return nil
+}
+
+// wait lets the time pass that a Sync takes. The whole process waits, because its loop is
+// in a system call.
+func (m mount) wait() {
+	p := m.process
+	d := m.disk
+	if p != p.world.running || p.world.calm {
+		return
+	}
+	if took := d.syncs.draw(func(random uint64) uint64 { return scale(random, d.syncTime+1) }); took > 0 {
+		p.block(time.Duration(min(took, 1<<40)))
+	}
 }
 
 // set makes a name stand for a file, or for none.

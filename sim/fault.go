@@ -18,8 +18,8 @@ import (
 // some mistakes show only when little else happens. The host "test" has no faults.
 type Faults struct {
 	Partition float64 // some hosts are cut off from the others, in one or both directions, for up to 10 s
-	Crash     float64 // a host crashes, and restarts within 5 s
-	PowerFail float64 // a host loses power, and restarts within 5 s
+	Crash     float64 // a host crashes, also between two writes to its disk, and restarts within 5 s
+	PowerFail float64 // a host loses power, also in the middle of a Sync, and restarts within 5 s
 	Pause     float64 // a host stands still for up to 3 s
 	ClockSkew float64 // a host's clock jumps by up to 10 s, or runs faster or slower by up to 500 ppm
 	Disk      float64 // a host's disk fails or is full for up to 2 s
@@ -66,206 +66,16 @@ func (c *Config) checkRates() {
 	}
 }
 
-// A nemesis makes faults strike.
-type nemesis struct {
-	world  *World
-	moment moment
-	rates  [faults]float64 // of this run
-	total  float64
-	every  time.Duration
-	draws  *source
-	cures  []*cure
-}
-
-// begin sets up the faults of a run.
-func (n *nemesis) begin(w *World) {
-	n.world = w
-	n.moment.what = n
-	if w.profile.calm {
-		return
-	}
-	mask := w.run.choices.config(2)
-	for i, r := range w.config.Faults.rates() {
-		if mask>>i&1 == 0 || mask>>8%4 == 0 {
-			n.rates[i] = r
-			n.total += r
-		}
-	}
-	if n.total == 0 {
-		return
-	}
-	n.draws = w.run.choices.at(forFault, 0)
-	n.every = max(time.Millisecond, time.Duration(float64(time.Second)/n.total/4))
-	w.in(&n.moment, n.every)
-}
-
-// happen is called at regular moments.
-func (n *nemesis) happen() {
-	w := n.world
-	if w.calm || w.ending {
-		return
-	}
-	w.in(&n.moment, n.every)
-	if v := n.draws.draw(n.choose); v != 0 {
-		n.strike(v)
-	}
-}
-
-// choose makes a fault of random bits: its kind in the lowest byte, which is 1 and
-// more; above it whom it strikes, and how long.
-func (n *nemesis) choose(random uint64) uint64 {
-	at := float64(random>>40) / (1 << 24) / (n.total * n.every.Seconds()) * n.total
-	for i, r := range n.rates {
-		if at -= r; at < 0 {
-			return uint64(i) + 1 | mix(random)>>24<<8
-		}
-	}
-	return 0
-}
-
-// strike makes the fault v strike.
-func (n *nemesis) strike(v uint64) {
-	w := n.world
-	var hosts []*Host
-	for _, h := range w.hosts {
-		if h != w.test {
-			hosts = append(hosts, h)
-		}
-	}
-	kind, whom, length := fault(v&0xff-1), int(v>>8&0xffff), time.Duration(v>>24&0xffff)
-	if len(hosts) == 0 || kind >= faults {
-		return
-	}
-	h := hosts[whom%len(hosts)]
-	long := func(most time.Duration) time.Duration { return time.Millisecond + most*length>>16 }
-	switch kind {
-	case faultPartition:
-		n.partition(hosts, whom, int(v>>40), long(10*time.Second))
-	case faultCrash, faultPowerFail:
-		if !h.Up() || n.down() >= n.maxDown() {
-			return
-		}
-		if kind == faultCrash {
-			h.Crash()
-		} else {
-			h.PowerFail()
-		}
-		n.cure(long(5*time.Second), func() {
-			if !h.Up() {
-				h.Restart()
-			}
-		}).host = h
-	case faultPause:
-		h.Pause(long(3 * time.Second))
-	case faultClock:
-		if v>>40&1 == 0 {
-			h.SetClock(h.offset, int(length)%1001-500)
-		} else {
-			h.SetClock(h.offset+10*time.Second*(length-1<<15)>>15, h.ppm)
-		}
-	case faultDisk:
-		h.disk.fault = diskFault(1 + v>>40%2)
-		n.cure(long(2*time.Second), func() { h.disk.fault = diskWell })
-	}
-}
-
-// partition cuts some of the hosts off: one, or a random part.
-func (n *nemesis) partition(hosts []*Host, whom, how int, d time.Duration) {
-	w := n.world
-	most := min(n.maxDown()-n.down(), len(hosts)-1)
-	if most <= 0 {
-		return
-	}
-	size := 1
-	if how&1 != 0 {
-		size = 1 + how>>3%most
-	}
-	var some []*Host
-	for i := range size {
-		some = append(some, hosts[(whom+i)%len(hosts)])
-	}
-	var cut []*Link
-	for _, from := range some {
-		for _, to := range w.hosts {
-			if contains(some, to) {
-				continue
-			}
-			if to == w.test {
-				continue // it never fails
-			}
-			for i, l := range []*Link{w.linkTo(from, to), w.linkTo(to, from)} {
-				if how>>1&3 != i+1 && !l.cut {
-					l.cut = true
-					cut = append(cut, l)
-				}
-			}
-		}
-		w.log(struck, from, nil, "partition", how>>1&3)
-	}
-	n.cure(d, func() {
-		for _, l := range cut {
-			l.cut = false
-		}
-		w.log(struck, some[0], nil, "heal", len(cut))
-	}).cutOff = size
-}
-
-// maxDown returns how many hosts may be down or cut off at once.
-func (n *nemesis) maxDown() int {
-	if m := n.world.config.Faults.MaxDown; m > 0 {
-		return m
-	}
-	return max(1, (len(n.world.hosts)-2)/2)
-}
-
-// down returns how many are.
-func (n *nemesis) down() (k int) {
-	for _, c := range n.cures {
-		if c.host != nil {
-			k++
-		}
-		k += c.cutOff
-	}
-	return k
-}
-
-// A cure ends a fault.
-type cure struct {
-	moment  moment
-	nemesis *nemesis
-	do      func()
-	host    *Host // that is down
-	cutOff  int   // how many hosts are cut off
-}
-
-func (n *nemesis) cure(d time.Duration, do func()) *cure {
-	c := &cure{nemesis: n, do: do}
-	c.moment.what = c
-	n.cures = append(n.cures, c)
-	n.world.in(&c.moment, d)
-	return c
-}
-
-func (c *cure) happen() {
-	n := c.nemesis
-	for i, o := range n.cures {
-		if o == c {
-			n.cures = append(n.cures[:i], n.cures[i+1:]...)
-			break
-		}
-	}
-	c.do()
-}
-
 // Calm ends all faults, for the part of a test that demands progress: it heals all
 // partitions, releases all links, ends pauses and disk faults, and restarts the hosts
-// that are down. No fault strikes from then on, and no message is lost. Clocks stay as
-// they are.
+// that are down. From then on no fault strikes, no message is lost, tasks and timers are
+// on time, and what Config.Network leaves to the seed is quick. Clocks stay as they are.
 func (w *World) Calm() {
 	if w.inert() {
 		return
 	}
 	w.calm = true
+	w.profile.settle(w.config.Network)
 	for _, c := range w.faults.cures {
 		w.moments.drop(&c.moment)
 	}
@@ -277,6 +87,9 @@ func (w *World) Calm() {
 	}
 	for _, h := range w.hosts {
 		h.disk.fault = diskWell
+		if h.process != nil {
+			h.process.order.calm = true
+		}
 		if h.pausedUntil > w.base.now {
 			h.pausedUntil = w.base.now
 			w.moments.put(&h.resumed, w.base.now)

@@ -28,6 +28,7 @@ const (
 type segment struct {
 	kind message
 	size int
+	sent int64 // when it leaves the machine, for the time at which it arrives
 	at   int64 // when it arrives
 }
 
@@ -77,15 +78,17 @@ func (f *flow) push(size int, kind message) {
 	w := f.from.process.world
 	f.link.from.world.log(sent, f.link.from, f.link.to, kind.String(), size)
 	w.run.trace.explain(f.bytes[max(0, len(f.bytes)-size):])
-	at := w.base.now + int64(f.link.delay(size+60))
+	leaves := w.base.now
+	at := leaves + int64(f.link.delay(size+60))
 	if f.link.lost() {
+		leaves += int64(resendFirst)
 		at += int64(resendFirst)
 	}
 	n := len(f.segments)
 	if n > 0 {
 		at = max(at, f.segments[n-1].at)
 	}
-	f.segments = append(f.segments, segment{kind, size, at})
+	f.segments = append(f.segments, segment{kind: kind, size: size, sent: leaves, at: at})
 	if n == 0 && !f.link.held {
 		w.moments.put(&f.moment, at)
 	} else if n == 0 {
@@ -101,11 +104,13 @@ func (m message) String() string { return messageNames[m] }
 func (f *flow) happen() {
 	w, l := f.link.from.world, f.link
 	switch {
+	case len(f.segments) == 0:
+		return
 	case l.held:
 		l.waiting = append(l.waiting, f)
 		return
 	case f.stuck && f.from.process.outages != f.from.process.host.outages:
-		f.segments = nil // nobody is left who would send it again
+		f.drop() // nobody is left who would send it again
 		return
 	case !l.passes() || !l.back().passes() && (f.to.dead() || f.unacked >= unackedMost):
 		f.resend()
@@ -288,11 +293,32 @@ func (s *streamSocket) stop() {
 		w := s.process.world
 		w.moments.drop(&f.moment)
 		w.moments.drop(&f.wakeup.moment)
-		f.segments = nil
-		if f.opens != nil {
-			f.opens.coming--
-			f.opens = nil
-		}
+		f.drop()
+	}
+}
+
+// drop drops what is on its way.
+func (f *flow) drop() {
+	f.segments = nil
+	if f.opens != nil {
+		f.opens.coming--
+		f.opens = nil
+	}
+}
+
+// lastWords drops what has not left the machine, which has lost power. What has left it
+// arrives.
+func (f *flow) lastWords() {
+	w := f.link.from.world
+	n, left := 0, f.arrived
+	for ; n < len(f.segments) && !f.stuck && f.segments[n].sent <= w.base.now; n++ {
+		left += f.segments[n].size
+	}
+	f.segments, f.bytes = f.segments[:n], f.bytes[:left]
+	w.moments.drop(&f.wakeup.moment)
+	if n == 0 {
+		w.moments.drop(&f.moment)
+		f.drop()
 	}
 }
 
@@ -343,7 +369,11 @@ func (s *streamSocket) gone() {
 	s.remove()
 	s.closed = true
 	s.process.world.moments.drop(&s.moment)
-	s.stop()
+	if s.phase == established && s.out != nil {
+		s.out.lastWords()
+	} else {
+		s.stop()
+	}
 	for _, c := range s.queue {
 		c.gone()
 	}

@@ -33,6 +33,10 @@ type Host struct {
 	disk    *disk
 	loop    *Link // from the host to itself
 
+	events  uint32 // what has happened to it so far; see nemesis.go
+	eventAt int64  // when the last of it did
+	strikes uint64 // how many faults are tied to that
+
 	pausedUntil int64
 	resumed     moment
 
@@ -70,6 +74,7 @@ func (w *World) newHost(name string, boot func(ctx context.Context) error) *Host
 		world: w, number: n, name: name, boot: boot, machine: true,
 		addr: netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}),
 	}
+	h.eventAt = w.base.now
 	h.disk = newDisk(h)
 	h.resumed.what = (*resumption)(h)
 	h.loop = &Link{from: h, to: h}
@@ -125,7 +130,7 @@ func (h *Host) Crash() {
 }
 
 // PowerFail turns the machine off. Its connections are lost, and nobody tells its
-// peers. What was not synced to its disk may be lost: the seed decides what is, in
+// peers; what has left the machine before still arrives. What was not synced to its disk may be lost: the seed decides what is, in
 // pieces of 512 bytes, and whether renamed and new files are there without SyncDir.
 // The program ends as in Crash.
 func (h *Host) PowerFail() {

@@ -59,6 +59,9 @@ func (c *choices) late() (l lateness) {
 // What config decides.
 const (
 	configLate = iota + 1
+	configFaults
+	configNetwork
+	configDisk
 )
 
 // none reports whether nothing is ever late.
@@ -205,7 +208,7 @@ func (l *delays) span() uint64 {
 // ahead.
 func (o *order) sleeps(now, until int64) int64 {
 	l := &o.late
-	if l.none() && o.choices.given == nil {
+	if o.calm || l.none() && o.choices.given == nil {
 		return until
 	}
 	k := key{purpose: forPoll, place: o.host, ordinal: l.jumps}

@@ -30,7 +30,7 @@ type profile struct {
 // newProfile returns the network of a run. Each seed has one; a part of them is calm.
 func newProfile(c *choices, n Network) profile {
 	p := profile{Network: n}
-	r := c.config(1)
+	r := c.config(configNetwork)
 	p.calm = c.seed%4 == 1 || c.walk != nil
 	latencies := [...]time.Duration{100 * time.Microsecond, time.Millisecond, 10 * time.Millisecond, 500 * time.Microsecond}
 	jitters := [...]time.Duration{50 * time.Microsecond, time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond}
@@ -52,6 +52,16 @@ func newProfile(c *choices, n Network) profile {
 		p.ShortReads = 0.1
 	}
 	return p
+}
+
+// settle makes the network quick, as far as the Config leaves that to the seed.
+func (p *profile) settle(n Network) {
+	if n.Jitter == 0 {
+		p.Jitter = min(p.Jitter, p.Latency/2)
+	}
+	if n.Tail == 0 {
+		p.Tail = 0
+	}
 }
 
 // A Link is the way from one host to another. Its methods never suspend. They may be

@@ -32,6 +32,7 @@ type order struct {
 	number      uint64 // what the account puts before the numbers of tasks
 	pick        strategy
 	late        delays
+	calm        bool // nothing is late any more
 	*priorities                   // those of late.strict
 	tasks       map[uint64]*steps // by number; nil if nothing is recorded or repeated
 	last        int               // among how many things the last choice was
@@ -100,7 +101,7 @@ func (o *order) choose(n int, who func(i int) uint64) int {
 	if begins {
 		o.picks = 0
 	}
-	if !o.late.none() || c.given != nil {
+	if !o.calm && (!o.late.none() || c.given != nil) {
 		if i := o.delays(n, who, begins); i >= 0 {
 			return ^i
 		}

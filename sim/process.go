@@ -69,8 +69,10 @@ func (h *Host) start() {
 		ports: make(map[port]socket), names: make(map[string]socket), nextPort: firstPort,
 	}
 	p.timer.what = p
+	p.order.calm = w.calm
 	h.process = p
 	w.log(hosted, h, nil, "boot", int(h.boots))
+	w.faults.event(h)
 	w.makeReady(p)
 }
 
@@ -247,6 +249,16 @@ func (p *process) sleep(until int64) {
 	p.polling = false
 	p.woken.Store(false)
 	w.moments.drop(&p.timer)
+}
+
+// block keeps the process, with all its tasks, from running for d. It is called in the
+// step of a task. The process may be killed meanwhile.
+func (p *process) block(d time.Duration) {
+	for end := p.world.base.now + int64(d); p.killed == nil && p.world.base.now < end; {
+		p.world.moments.put(&p.timer, end)
+		p.park()
+	}
+	p.world.moments.drop(&p.timer)
 }
 
 // park yields to the world.

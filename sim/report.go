@@ -67,8 +67,9 @@ func (a *account) describe(n note) string {
 	return a.describeHost(n)
 }
 
-// struckBy are the kinds of faults, as forFault's values name them in their lowest byte.
-var struckBy = []string{"a partition", "a crash", "a power failure", "a pause", "a clock that is wrong", "a disk that fails"}
+// struckBy is what the kinds of faults, as forFault's values name them in their lowest byte, do to
+// a host.
+var struckBy = []string{"a partition cut off %s", "%s crashed", "%s lost power", "%s paused", "the clock of %s went wrong", "the disk of %s failed"}
 
 // describeHost is describe for what the network, the disks and the faults of a cluster do.
 func (a *account) describeHost(n note) string {
@@ -81,11 +82,13 @@ func (a *account) describeHost(n note) string {
 		return "a packet " + link + " was lost, delayed or duplicated"
 	case forStream:
 		return fmt.Sprintf("a read or write of %s was short", a.host(c.place>>16))
+	case forSync:
+		return fmt.Sprintf("a Sync of the disk of %s took %v longer", a.host(c.place), time.Duration(c.value))
 	case forDisk:
 		return "the disk of " + a.host(c.place) + " failed or lost what was not synced"
 	case forFault:
 		if kind := c.value&0xff - 1; kind < uint64(len(struckBy)) {
-			return "a fault struck: " + struckBy[kind]
+			return fmt.Sprintf(struckBy[kind], a.host(c.place&^diskPlace>>8))
 		}
 	}
 	return fmt.Sprintf("%s: %s", purposes[c.purpose.rank()].words, formatChoices([]choice{c}))
@@ -98,7 +101,7 @@ func (a *account) where(n note) uint64 {
 		return n.who
 	case c.purpose == forLatency || c.purpose == forPacket || c.purpose == forStream:
 		return c.place >> 16 << 32
-	case c.purpose == forDisk:
+	case c.purpose == forDisk || c.purpose == forSync:
 		return c.place << 32
 	}
 	return 1 << 32 // the host "test"

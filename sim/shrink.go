@@ -89,7 +89,20 @@ func (s *shrinker) round(try func([]choice) bool) {
 		s.thin(k.purpose, try)
 	}
 	for i := 0; i < len(s.best); i++ {
+		if s.best[i].purpose == forFault {
+			s.soften(i, try)
+			continue
+		}
 		s.halve(i, try)
+	}
+}
+
+// soften tries a fault in place i that strikes at once, and one that is short.
+func (s *shrinker) soften(i int, try func([]choice) bool) {
+	for _, part := range [2]uint64{0xffff << delayShift, 0xffff << longShift} {
+		if n := len(s.best); i < n && s.best[i].value&part != 0 {
+			s.lower(i, s.best[i].value&^part, try)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -219,5 +220,44 @@ func TestClusterReusePort(t *testing.T) {
 		if served[0] != first[0] || served[1] != first[1]+20 {
 			t.Errorf("after the first was closed the listeners got %v connections, before %v", served, first)
 		}
+	})
+}
+
+// TestPowerFailLeavesInFlight has what left a host before its power failed arrive.
+func TestPowerFailLeavesInFlight(t *testing.T) {
+	c := sim.Config{Seeds: 100, SeedsShort: 100, Network: sim.Network{Latency: 50 * time.Millisecond, PacketLoss: 0.1}}
+	c.Cluster(t, func(ctx context.Context, w *sim.World) {
+		sent := false
+		h := w.Host("a", func(ctx context.Context) error {
+			l, err := socket.Listen(ctx, "tcp", ":1")
+			if err != nil {
+				return err
+			}
+			return socket.Serve(ctx, l, func(ctx context.Context, c net.Conn) error {
+				for range 3 {
+					if _, err := io.WriteString(c, "word"); err != nil {
+						return err
+					}
+				}
+				sent = true
+				return rondo.Sleep(ctx, time.Hour)
+			})
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		c, err := socket.Dial(ctx, "tcp", "a:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = w.Eventually(ctx, time.Minute, func() bool { return sent })
+		h.PowerFail()
+		got, err := io.ReadAll(c)
+		if err == nil {
+			t.Error("the connection has ended in order")
+		}
+		if !strings.HasPrefix("wordwordword", string(got)) {
+			t.Errorf("got %q", got)
+		}
+		sim.Sometimes(ctx, len(got) == 12, "all that left it arrives")
+		sim.Sometimes(ctx, len(got) < 12, "what was lost is not sent again")
 	})
 }

@@ -17,7 +17,7 @@ var rows = [][]string{
 	{"internal/fd", "internal/goinspect", "internal/conformance", "internal/kerneltest"},
 	{"socket", "process", "signals", "broadcast", "slogtask", "sim", "inspect", "httptask"},
 	{"shard"},
-	{"internal/soak"},
+	{"internal/soak", "internal/mistakes"},
 	{"cmd/...", "examples/...", "interop/...", "bench/...", "nats/..."},
 }
 

@@ -1,0 +1,94 @@
+package sim_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// TestPowerFailsInSync has the power fail while a Sync is under way: the process waits in
+// it with all its tasks, and what it was to make certain may be there or not.
+func TestPowerFailsInSync(t *testing.T) {
+	sim.Config{Seeds: 300}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		var err error
+		syncing, synced := false, false
+		h := w.Host("db", func(ctx context.Context) error {
+			d := sim.Disk(ctx)
+			f, e := d.OpenFile("log", os.O_RDWR|os.O_CREATE, 0o600)
+			if e != nil || d.SyncDir(".") != nil {
+				return rondo.Sleep(ctx, time.Hour)
+			}
+			if b, _ := io.ReadAll(f); len(b) > 0 {
+				sim.Sometimes(ctx, err != nil, "it was written before Sync returned")
+				return rondo.Sleep(ctx, time.Hour)
+			}
+			sim.Sometimes(ctx, syncing, "it was not written in a Sync")
+			rondo.Go(ctx, func(ctx context.Context) error {
+				sim.Sometimes(ctx, synced, "another task runs after the Sync")
+				sim.Always(ctx, !syncing || synced, "no other task runs during the Sync")
+				return nil
+			})
+			if _, err := io.WriteString(f, "data"); err != nil {
+				return err
+			}
+			syncing = true
+			err = f.Sync()
+			synced = true
+			return rondo.Sleep(ctx, time.Hour)
+		})
+		_ = w.Eventually(ctx, time.Second, func() bool { return syncing })
+		sim.Sometimes(ctx, !synced, "the test sees it in Sync")
+		during := syncing && !synced
+		h.PowerFail()
+		_ = rondo.Sleep(ctx, time.Second)
+		if during && err == nil {
+			t.Error("a Sync succeeded although the power failed before it returned")
+		}
+		h.Restart()
+		_ = rondo.Sleep(ctx, time.Second)
+	})
+}
+
+// TestFaultsStrikeAtDisk has hosts crash between two writes that nothing separates.
+func TestFaultsStrikeAtDisk(t *testing.T) {
+	c := sim.Config{Seeds: 100, Faults: sim.Faults{Crash: 1}}
+	c.Cluster(t, func(ctx context.Context, w *sim.World) {
+		w.Host("db", func(ctx context.Context) error {
+			f, err := sim.Disk(ctx).OpenFile("log", os.O_RDWR|os.O_CREATE, 0o600)
+			if err != nil {
+				return err
+			}
+			have, _ := io.ReadAll(f)
+			sim.Sometimes(ctx, len(have)%2 == 1, "one of the two was written")
+			for rondo.Sleep(ctx, 100*time.Millisecond) == nil {
+				_, _ = f.Write([]byte("a"))
+				_, _ = f.Write([]byte("b"))
+			}
+			return nil
+		})
+		_ = rondo.Sleep(ctx, 5*time.Second)
+	})
+}
+
+// TestCalmIsOnTime has nothing late after Calm.
+func TestCalmIsOnTime(t *testing.T) {
+	sim.Config{Seeds: 100}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		late := func() bool {
+			start := rondo.Now(ctx)
+			for range 20 {
+				_ = rondo.Sleep(ctx, time.Millisecond)
+			}
+			return rondo.Now(ctx).Sub(start) != 20*time.Millisecond
+		}
+		sim.Sometimes(ctx, late(), "sleeps are late before Calm")
+		w.Calm()
+		_ = rondo.Yield(ctx) // it may still be put off
+		_ = rondo.Sleep(ctx, time.Millisecond)
+		sim.Always(ctx, !late(), "sleeps are on time after Calm")
+	})
+}
