@@ -81,10 +81,10 @@ func (l *Loop) chooses() bool {
 	return false
 }
 
-// hurry makes ready what is put off until a time, if goroutines work for the loop: that
-// time does not come while they do.
+// hurry makes ready what is put off until a time, if goroutines work for the loop, because
+// that time does not come while they do, or if the driver is late no more.
 func (l *Loop) hurry() {
-	if l.helpers == 0 || len(l.delayed) == 0 {
+	if len(l.delayed) == 0 || l.helpers == 0 && !l.driver.(driver.Late).Punctual() {
 		return
 	}
 	for _, h := range l.delayed {

@@ -87,8 +87,10 @@ func (w *World) Calm() {
 	}
 	for _, h := range w.hosts {
 		h.disk.fault = diskWell
-		if h.process != nil {
-			h.process.order.calm = true
+		if p := h.process; p != nil {
+			if p.order.calm = true; p.polling {
+				w.makeReady(p) // it may have tasks that are late
+			}
 		}
 		if h.pausedUntil > w.base.now {
 			h.pausedUntil = w.base.now

@@ -93,8 +93,9 @@ type delayed struct {
 	stalls bool // it is put off until a time, and runs then
 }
 
-// Until implements driver.Late.
-func (o *order) Until() int64 { return o.late.until }
+// Until and Punctual implement driver.Late.
+func (o *order) Until() int64   { return o.late.until }
+func (o *order) Punctual() bool { return o.calm }
 
 // delays returns the place of a task that does not run in this turn, or -1 if there is
 // none any more. It is asked before each choice among n; begins says that a turn

@@ -88,7 +88,25 @@ func TestCalmIsOnTime(t *testing.T) {
 		sim.Sometimes(ctx, late(), "sleeps are late before Calm")
 		w.Calm()
 		_ = rondo.Yield(ctx) // it may still be put off
-		_ = rondo.Sleep(ctx, time.Millisecond)
 		sim.Always(ctx, !late(), "sleeps are on time after Calm")
+	})
+}
+
+// TestCalmWakesTheLate has a task that is late when Calm is called run at once.
+func TestCalmWakesTheLate(t *testing.T) {
+	sim.Config{Seeds: 500, SeedsShort: 500}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		n := 0
+		w.Host("a", func(ctx context.Context) error {
+			for rondo.Sleep(ctx, 10*time.Second) == nil {
+				n++
+			}
+			return nil
+		})
+		_ = rondo.Sleep(ctx, 65*time.Second)
+		w.Calm()
+		_ = rondo.Sleep(ctx, 10*time.Second)
+		before := n
+		_ = rondo.Sleep(ctx, 10*time.Second)
+		sim.Always(ctx, n > before, "it runs after Calm")
 	})
 }

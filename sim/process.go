@@ -321,6 +321,9 @@ func (p *process) Until() int64 {
 	return 0
 }
 
+// Punctual is that of driver.Late.
+func (p *process) Punctual() bool { return p.order.Punctual() }
+
 func (p *process) Virtual() bool { return true }
 
 func (p *process) attempt() *attempt { return p.world.run }

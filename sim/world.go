@@ -147,8 +147,9 @@ func (w *world) step(n uint64) {
 	}
 }
 
-// Until implements driver.Late.
-func (w *world) Until() int64 { return w.order.Until() }
+// Until and Punctual implement driver.Late.
+func (w *world) Until() int64   { return w.order.Until() }
+func (w *world) Punctual() bool { return w.order.Punctual() }
 
 func (w *world) Virtual() bool { return true }
 

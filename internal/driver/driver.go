@@ -125,8 +125,12 @@ type Poller interface {
 
 // A Late driver may keep a ready task from running. Until is called after each such
 // choice. It returns until when: an instant that has passed means the next turn.
+//
+// Punctual reports whether nothing is late any more. Then what was put off until a time
+// runs at once.
 type Late interface {
 	Until() int64
+	Punctual() bool
 }
 
 // Settles reports whether the goroutines around the loop are simulated together with it,

@@ -44,7 +44,7 @@ var stores = []mistake{
 					case "copy":
 						values[i] = max(values[i], v)
 					case "put":
-						values[i] = v
+						values[i] = max(values[i], v)
 						for j := range 3 {
 							if j != i {
 								send := func(ctx context.Context) error {
