@@ -85,6 +85,7 @@ func TestConfigExact(t *testing.T) {
 // are, so this runs in another process; see TestLivelock.
 func TestConfigSteps(t *testing.T) {
 	contains(t, runVictim(t, "steps", ""), "seed 1: livelock: no end after 1000 steps", "main is ready")
+	contains(t, runVictim(t, "goes on", ""), "seed 1: livelock: no end after 10000 steps", "busy is running")
 	contains(t, runVictim(t, "orders", ""), "order 1: livelock: no end after 1000 steps", "RONDO_SEED=x:0 ")
 }
 

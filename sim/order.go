@@ -32,7 +32,7 @@ type order struct {
 	number      uint64 // what the account puts before the numbers of tasks
 	pick        strategy
 	late        delays
-	calm        bool // nothing is late any more
+	calm        bool              // nothing is late any more
 	*priorities                   // those of late.strict
 	tasks       map[uint64]*steps // by number; nil if nothing is recorded or repeated
 	last        int               // among how many things the last choice was

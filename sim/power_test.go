@@ -110,3 +110,25 @@ func TestCalmWakesTheLate(t *testing.T) {
 		sim.Always(ctx, n > before, "it runs after Calm")
 	})
 }
+
+// TestCrashEndsBusyPrograms crashes a program that ignores that its waits fail.
+func TestCrashEndsBusyPrograms(t *testing.T) {
+	sim.Config{Seeds: 20}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		boots := 0
+		h := w.Host("a", func(ctx context.Context) error {
+			boots++
+			for boots < 10 {
+				_ = rondo.Sleep(ctx, time.Millisecond)
+			}
+			return nil
+		})
+		for want := 1; want <= 2; want++ {
+			if err := w.Eventually(ctx, time.Minute, func() bool { return boots == want }); err != nil {
+				t.Error(err)
+			}
+			h.Crash()
+			_ = rondo.Sleep(ctx, time.Second)
+			h.Restart()
+		}
+	})
+}

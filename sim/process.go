@@ -43,12 +43,13 @@ type process struct {
 	survey   bool        // it is to say what its tasks wait for
 	surveyed string
 
-	killed error // why it was killed; nil: it lives
-	own    int64 // what its clock shows since then
-	told   bool  // its loop was told
-	over   bool  // its coroutine has ended
-	ended  bool  // and that is known
-	result outcome
+	killed  error // why it was killed; nil: it lives
+	own     int64 // what its clock shows since then
+	told    bool  // its loop was told
+	refused int   // how many of its waits have failed since then
+	over    bool  // its coroutine has ended
+	ended   bool  // and that is known
+	result  outcome
 
 	sockets  []socket
 	reports  []socket // those with something to report
@@ -323,6 +324,21 @@ func (p *process) Until() int64 {
 
 // Punctual is that of driver.Late.
 func (p *process) Punctual() bool { return p.order.Punctual() }
+
+// refusedMost is how many waits of a process may fail after it was killed.
+const refusedMost = 1000
+
+// Refused is that of driver.Refuser. A program that was killed may ignore that all its
+// waits fail; a real one would not be asked.
+func (p *process) Refused() {
+	if p.killed == nil {
+		p.world.base.step(1)
+		return
+	}
+	if p.refused++; p.refused > refusedMost {
+		panic("sim: the program on a host that is down goes on, although each wait fails")
+	}
+}
 
 func (p *process) Virtual() bool { return true }
 

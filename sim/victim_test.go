@@ -76,6 +76,16 @@ func TestVictim(t *testing.T) {
 			}
 		})
 	})
+	t.Run("goes on", func(t *testing.T) {
+		sim.Config{MaxSteps: 10_000}.Test(t, func(ctx context.Context) {
+			rondo.Go(ctx, func(ctx context.Context) error {
+				for {
+					_ = rondo.Sleep(ctx, time.Millisecond) // it fails when the run has ended
+				}
+			}).SetName("busy")
+			_ = rondo.Sleep(ctx, time.Second)
+		})
+	})
 	t.Run("orders", func(t *testing.T) {
 		sim.Config{MaxSteps: 1000}.Explore(t, func(ctx context.Context) {
 			for {

@@ -133,6 +133,12 @@ type Late interface {
 	Punctual() bool
 }
 
+// A Refuser is a Driver that counts waits which fail at once, because their ctx is
+// cancelled. Refused may panic.
+type Refuser interface {
+	Refused()
+}
+
 // Settles reports whether the goroutines around the loop are simulated together with it,
 // so that simulated time may pass while they work for it.
 func Settles(d Driver) bool {

@@ -1,0 +1,541 @@
+package mistakes
+
+// This file has the mistakes of tasks that share a loop.
+
+import (
+	"context"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// tasks runs functions as the tasks of a group.
+func tasks(ctx context.Context, fns ...func(ctx context.Context)) {
+	_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+		for _, fn := range fns {
+			g.Go(func(ctx context.Context) error { fn(ctx); return nil })
+		}
+		return nil
+	})
+}
+
+// call takes up to 10 ms.
+func call(ctx context.Context) { _ = rondo.Sleep(ctx, ms+time.Duration(sim.Choose(ctx, 90))*ms/10) }
+
+// loops are programs of one loop.
+var loops = []mistake{
+	{name: "09 writer starvation", budget: 50, loop: func(ctx context.Context, fixed bool) {
+		// Readers keep coming. A writer that only asks whether they are gone waits for ever.
+		readers, waits, passed := 0, false, 0
+		read := func(ctx context.Context) {
+			for range 40 {
+				for fixed && waits {
+					_ = rondo.Sleep(ctx, ms)
+				}
+				readers++
+				if waits {
+					passed++
+				}
+				call(ctx)
+				readers--
+			}
+		}
+		tasks(ctx, read, read, read, read, func(ctx context.Context) {
+			call(ctx)
+			waits = true
+			for readers > 0 {
+				_ = rondo.Sleep(ctx, ms)
+			}
+			waits = false
+		})
+		sim.Always(ctx, passed < 40, "few readers overtake a writer")
+	}},
+	{name: "28 permit of a cancelled waiter", budget: 2000, loop: func(ctx context.Context, fixed bool) {
+		var waiters []*rondo.Future[bool]
+		free := 1
+		release := func() {
+			if len(waiters) == 0 {
+				free++
+				return
+			}
+			w := waiters[0]
+			waiters = waiters[1:]
+			w.Set(true)
+		}
+		acquire := func(ctx context.Context) error {
+			if free > 0 {
+				free--
+				return nil
+			}
+			w := rondo.NewFuture[bool](ctx)
+			waiters = append(waiters, w)
+			_, err := w.Wait(ctx)
+			if err != nil {
+				for i, o := range waiters {
+					if o == w {
+						waiters = append(waiters[:i], waiters[i+1:]...)
+						return err
+					}
+				}
+				if fixed {
+					release() // it had been granted already
+				}
+			}
+			return err
+		}
+		use := func(ctx context.Context) {
+			_ = rondo.Timeout(ctx, 12*ms, func(ctx context.Context) error {
+				if err := acquire(ctx); err != nil {
+					return err
+				}
+				defer release()
+				call(ctx)
+				return nil
+			})
+		}
+		tasks(ctx, use, use, use)
+		sim.Always(ctx, free == 1, "the permit is back")
+	}},
+	{name: "lease used after its end", budget: 2000, loop: func(ctx context.Context, fixed bool) {
+		// Check, then act: between the two the lease may end. The storage may refuse an
+		// old token.
+		const lease = 200 * ms
+		holder, until, tokens, newest, late := 0, time.Time{}, 0, 0, false
+		work := func(me int) func(ctx context.Context) {
+			return func(ctx context.Context) {
+				for range 10 {
+					if rondo.Now(ctx).Before(until) && holder != me {
+						_ = rondo.Sleep(ctx, 50*ms)
+						continue
+					}
+					tokens++
+					token := tokens
+					holder, until = me, rondo.Now(ctx).Add(lease)
+					for rondo.Now(ctx).Before(until.Add(-lease / 2)) {
+						call(ctx) // the write travels
+						if fixed && token < newest {
+							break
+						}
+						late = late || token < newest
+						newest = token
+					}
+					_ = rondo.Sleep(ctx, lease)
+				}
+			}
+		}
+		tasks(ctx, work(1), work(2))
+		sim.Always(ctx, !late, "nobody writes after the next holder")
+	}},
+	{name: "cache filled by a stale read", budget: 200, loop: func(ctx context.Context, fixed bool) {
+		row, version, cached, have := 1, 0, 0, false
+		get := func(ctx context.Context) {
+			if have {
+				return
+			}
+			at := version
+			v := row
+			call(ctx)
+			if !fixed || at == version {
+				cached, have = v, true
+			}
+		}
+		tasks(ctx, get, func(ctx context.Context) {
+			call(ctx)
+			row = 2
+			version++
+			have = false
+		}, func(ctx context.Context) { call(ctx); get(ctx) })
+		sim.Always(ctx, !have || cached == row, "the cache has what is stored")
+	}},
+	{name: "unlocked by another", budget: 500, loop: func(ctx context.Context, fixed bool) {
+		// A lock that ends by itself; who is late releases that of another.
+		owner, inside, both := 0, 0, false
+		use := func(me int) func(ctx context.Context) {
+			return func(ctx context.Context) {
+				for range 3 {
+					for owner != 0 {
+						_ = rondo.Sleep(ctx, 5*ms)
+					}
+					owner = me
+					rondo.Go(ctx, func(ctx context.Context) error {
+						_ = rondo.Sleep(ctx, 50*ms)
+						if owner == me && !fixed {
+							owner = 0
+						}
+						return nil
+					})
+					inside++
+					both = both || inside > 1
+					call(ctx)
+					inside--
+					if !fixed || owner == me {
+						owner = 0
+					}
+				}
+			}
+		}
+		tasks(ctx, use(1), use(2), use(3))
+		sim.Always(ctx, !both, "one is inside")
+	}},
+	{name: "queue that drops at shutdown", budget: 500, loop: func(ctx context.Context, fixed bool) {
+		q := rondo.NewQueue[int](4)
+		accepted, done := 0, 0
+		stop, cancel := rondo.NewFuture[bool](ctx), false
+		tasks(ctx, func(ctx context.Context) {
+			for i := range 10 {
+				if cancel {
+					break
+				}
+				if q.Put(ctx, i) == nil {
+					accepted++
+				}
+				call(ctx)
+			}
+			q.Close()
+		}, func(ctx context.Context) {
+			for {
+				if cancel && (!fixed || q.Len() == 0) {
+					return
+				}
+				if _, err := q.Get(ctx); err != nil {
+					return
+				}
+				call(ctx)
+				done++
+			}
+		}, func(ctx context.Context) {
+			_ = rondo.Sleep(ctx, 30*ms)
+			cancel = true
+			stop.Set(true)
+		})
+		for fixed && q.Len() > 0 {
+			_, _ = q.Get(ctx)
+			done++
+		}
+		sim.Always(ctx, accepted == done, "what was accepted is done")
+	}},
+	{name: "ABA in a pool", budget: 2000, loop: func(ctx context.Context, fixed bool) {
+		// A free list: the head is read, then changed if it is the same.
+		type node struct {
+			next *node
+			used int
+		}
+		a, b := &node{}, &node{}
+		a.next = b
+		head, changes := a, 0
+		twice := false
+		pop := func(ctx context.Context) *node {
+			for head != nil {
+				h, at := head, changes
+				next := h.next
+				_ = rondo.Yield(ctx)
+				if head == h && (!fixed || at == changes) {
+					head = next
+					changes++
+					h.used++
+					twice = twice || h.used > 1
+					return h
+				}
+			}
+			return nil
+		}
+		push := func(n *node) {
+			n.used--
+			n.next = head
+			head = n
+			changes++
+		}
+		user := func(ctx context.Context) {
+			n := pop(ctx)
+			m := pop(ctx)
+			if n != nil {
+				push(n)
+			}
+			_ = rondo.Yield(ctx)
+			if m != nil {
+				push(m)
+			}
+		}
+		tasks(ctx, user, user)
+		sim.Always(ctx, !twice, "each has its own")
+	}},
+	{name: "deadlock by cancellation", budget: 300, loop: func(ctx context.Context, fixed bool) {
+		// The one that is cancelled in between leaves the other waiting for its answer.
+		answers := rondo.NewFuture[int](ctx)
+		ask := rondo.NewQueue[int](1)
+		tasks(ctx, func(ctx context.Context) {
+			_ = rondo.Timeout(ctx, 10*ms, func(ctx context.Context) error {
+				if fixed {
+					defer func() {
+						if !answers.Done() {
+							answers.Set(0)
+						}
+					}()
+				}
+				n, err := ask.Get(ctx)
+				if err != nil {
+					return err
+				}
+				if err := rondo.Sleep(ctx, 3*ms); err != nil {
+					return err
+				}
+				answers.Set(n)
+				return nil
+			})
+		}, func(ctx context.Context) {
+			call(ctx)
+			_ = ask.Put(ctx, 1)
+			_, _ = answers.Wait(ctx)
+		})
+	}},
+	{name: "timeout races completion", budget: 2000, loop: func(ctx context.Context, fixed bool) {
+		// Both the time-out and the answer take the request off the table.
+		pending := map[int]func(string){}
+		calls := 0
+		tasks(ctx, func(ctx context.Context) {
+			pending[1] = func(string) { calls++ }
+			_ = rondo.Sleep(ctx, 100*ms)
+			if answer := pending[1]; answer != nil {
+				if fixed {
+					delete(pending, 1)
+				}
+				_ = rondo.Yield(ctx) // it is logged
+				delete(pending, 1)
+				answer("timeout")
+			}
+		}, func(ctx context.Context) {
+			call(ctx)
+			if answer := pending[1]; answer != nil {
+				delete(pending, 1)
+				answer("reply")
+			}
+		})
+		sim.Always(ctx, calls == 1, "it is answered once")
+	}},
+	{name: "update between list and watch", budget: 100, loop: func(ctx context.Context, fixed bool) {
+		values := []int{1}
+		var watchers []*rondo.Queue[int]
+		var seen []int
+		tasks(ctx, func(ctx context.Context) {
+			call(ctx)
+			values = append(values, 2)
+			for _, w := range watchers {
+				_ = w.Put(ctx, 2)
+			}
+		}, func(ctx context.Context) {
+			q := rondo.NewQueue[int](10)
+			if fixed {
+				watchers = append(watchers, q)
+			}
+			list := append([]int(nil), values...)
+			call(ctx)
+			if !fixed {
+				watchers = append(watchers, q)
+			}
+			seen = list
+			_ = rondo.Timeout(ctx, time.Minute, func(ctx context.Context) error {
+				v, err := q.Get(ctx)
+				if err == nil && len(seen) == 1 {
+					seen = append(seen, v)
+				}
+				return err
+			})
+		})
+		sim.Always(ctx, len(seen) == len(values), "the watcher knows all")
+	}},
+	{name: "write skew", budget: 200, loop: func(ctx context.Context, fixed bool) {
+		onCall := [2]bool{true, true}
+		var m rondo.Mutex
+		leave := func(i int) func(ctx context.Context) {
+			return func(ctx context.Context) {
+				call(ctx)
+				if fixed {
+					_ = m.Lock(ctx)
+					defer m.Unlock()
+				}
+				other := onCall[1-i]
+				_ = rondo.Sleep(ctx, ms/10)
+				if other {
+					onCall[i] = false
+				}
+			}
+		}
+		tasks(ctx, leave(0), leave(1))
+		sim.Always(ctx, onCall[0] || onCall[1], "one stays")
+	}},
+	{name: "upgrade of a read lock", budget: 200, loop: func(ctx context.Context, fixed bool) {
+		readers, writer := 0, false
+		upgrade := func(ctx context.Context) {
+			call(ctx)
+			for writer {
+				_ = rondo.Sleep(ctx, ms)
+			}
+			readers++
+			_ = rondo.Sleep(ctx, ms/2)
+			if fixed {
+				readers--
+			}
+			limit := 1
+			if fixed {
+				limit = 0
+			}
+			for i := 0; readers > limit; i++ {
+				sim.Always(ctx, i < 2000, "nobody waits for ever")
+				_ = rondo.Sleep(ctx, ms)
+			}
+			writer = true
+			_ = rondo.Yield(ctx)
+			writer = false
+			if !fixed {
+				readers--
+			}
+		}
+		tasks(ctx, upgrade, upgrade)
+	}},
+	{name: "parents hold what children need", budget: 200, loop: func(ctx context.Context, fixed bool) {
+		slots := rondo.NewSemaphore(2)
+		job := func(ctx context.Context) {
+			call(ctx)
+			_ = slots.Acquire(ctx)
+			_ = rondo.Sleep(ctx, ms)
+			if fixed {
+				slots.Release()
+			}
+			tasks(ctx, func(ctx context.Context) {
+				_ = slots.Acquire(ctx)
+				defer slots.Release()
+				_ = rondo.Sleep(ctx, ms)
+			})
+			if !fixed {
+				slots.Release()
+			}
+		}
+		tasks(ctx, job, job)
+	}},
+	{name: "dirty flag cleared too late", budget: 200, loop: func(ctx context.Context, fixed bool) {
+		value, stored, dirty, over := 0, 0, false, false
+		tasks(ctx, func(ctx context.Context) {
+			for range 3 {
+				value++
+				dirty = true
+				call(ctx)
+			}
+			over = true
+		}, func(ctx context.Context) {
+			for !over || dirty {
+				if dirty {
+					if fixed {
+						dirty = false
+					}
+					v := value
+					call(ctx)
+					stored = v
+					dirty = dirty && fixed
+				}
+				_ = rondo.Sleep(ctx, ms)
+			}
+		})
+		sim.Always(ctx, stored == value, "the last change is stored")
+	}},
+	{name: "barrier used again too soon", budget: 2000, loop: func(ctx context.Context, fixed bool) {
+		// One counter for all rounds: who is late to leave finds the next round begun.
+		n, generation := 0, 0
+		rounds := [3]int{}
+		apart := false
+		wait := func(ctx context.Context) {
+			n++
+			if at := generation; fixed {
+				if n == 3 {
+					n = 0
+					generation++
+				}
+				for at == generation {
+					_ = rondo.Yield(ctx)
+				}
+				return
+			}
+			if n == 3 {
+				n = 0
+				return
+			}
+			for i := 0; n != 0; i++ {
+				sim.Always(ctx, i < 3000, "the barrier opens")
+				_ = rondo.Yield(ctx)
+			}
+		}
+		part := func(i int) func(ctx context.Context) {
+			return func(ctx context.Context) {
+				for range 2 {
+					wait(ctx)
+					rounds[i]++
+				}
+			}
+		}
+		tasks(ctx, part(0), part(1), part(2))
+		sim.Always(ctx, !apart, "they stay together")
+	}},
+	{name: "once that failed", budget: 200, loop: func(ctx context.Context, fixed bool) {
+		// The first who opens it fails by its own time-out, and all who wait with it.
+		type flight struct{ done *rondo.Future[int] }
+		var now *flight
+		open := func(ctx context.Context) (int, error) {
+			for {
+				if now == nil {
+					f := &flight{rondo.NewFuture[int](ctx)}
+					now = f
+					err := rondo.Sleep(ctx, 8*ms)
+					if err != nil {
+						now = nil
+						f.done.Set(-1)
+						return 0, err
+					}
+					f.done.Set(1)
+					return 1, nil
+				}
+				v, err := now.done.Wait(ctx)
+				if err != nil || v == 1 || !fixed {
+					return v, err
+				}
+			}
+		}
+		bad := false
+		tasks(ctx, func(ctx context.Context) {
+			_ = rondo.Timeout(ctx, time.Duration(sim.Choose(ctx, 12))*ms, func(ctx context.Context) error { _, err := open(ctx); return err })
+		}, func(ctx context.Context) {
+			call(ctx)
+			v, err := open(ctx)
+			bad = err == nil && v != 1
+		})
+		sim.Always(ctx, !bad, "a time-out of one is no failure of another")
+	}},
+	{name: "connection back in the pool too early", budget: 500, loop: func(ctx context.Context, fixed bool) {
+		// A request that is given up leaves its answer to the next user.
+		type conn struct{ answers *rondo.Queue[int] }
+		pool := []*conn{{rondo.NewQueue[int](10)}}
+		wrong := false
+		request := func(ctx context.Context, n int) {
+			var c *conn
+			if len(pool) > 0 {
+				c, pool = pool[0], pool[1:]
+			} else {
+				c = &conn{rondo.NewQueue[int](10)}
+			}
+			rondo.Go(ctx, func(ctx context.Context) error { call(ctx); _ = c.answers.Put(ctx, n); return nil })
+			err := rondo.Timeout(ctx, 9*ms, func(ctx context.Context) error {
+				got, err := c.answers.Get(ctx)
+				wrong = wrong || err == nil && got != n
+				return err
+			})
+			if err == nil || !fixed {
+				pool = append(pool, c)
+			}
+		}
+		tasks(ctx, func(ctx context.Context) {
+			for i := range 5 {
+				request(ctx, i)
+			}
+		})
+		sim.Always(ctx, !wrong, "an answer is that of its request")
+	}},
+}
