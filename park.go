@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/list"
 	"github.com/rondo-go/rondo/internal/stacks"
@@ -303,14 +302,6 @@ func (l *Loop) enterWait(ctx context.Context) (*Scope, *Task, error) {
 		return s, t, context.Cause(ctx)
 	}
 	return s, t, nil
-}
-
-// refused says to a simulation that a wait failed at once. A task that goes on all the
-// same would keep the loop for ever.
-func (l *Loop) refused() {
-	if d, ok := l.driver.(driver.Refuser); ok {
-		d.Refused()
-	}
 }
 
 // locate is enter that goes ahead in a cancelled scope.

@@ -95,6 +95,14 @@ func (l *Loop) hurry() {
 	l.delayed = l.delayed[:0]
 }
 
+// refused says to a simulation that a wait failed at once. A task that goes on all the
+// same would keep the loop for ever.
+func (l *Loop) refused() {
+	if d, ok := l.driver.(driver.Refuser); ok {
+		d.Refused()
+	}
+}
+
 // taskID returns the number of the task at place i of the queue, or 0 for a
 // callback.
 func (s *schedule) taskID(i int) uint64 {
