@@ -52,6 +52,7 @@ func (w *world) pollBubble(until int64) error {
 	}
 	d, forever := restMax, until >= driver.Outside
 	if !forever {
+		w.order.slept(until - w.now)
 		d = time.Duration(w.order.sleeps(w.now, until) - w.now)
 	}
 	timer := time.NewTimer(d)

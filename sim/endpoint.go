@@ -152,6 +152,7 @@ func (e *endpoint) bind(s socket, local driver.Peer, reuse bool) error {
 		p.names[local.Name], e.local = s, local
 		return nil
 	}
+	local = unmapped(local)
 	a := local.Addr.Addr()
 	if !a.IsUnspecified() && !a.IsLoopback() && a != p.host.addr {
 		return syscall.EADDRNOTAVAIL
@@ -195,6 +196,15 @@ func (p *process) Resolve(host string) ([]netip.Addr, error) {
 		return []netip.Addr{h.addr}, nil
 	}
 	return nil, &net.DNSError{Err: "no such host in the cluster", Name: host, IsNotFound: true}
+}
+
+// unmapped returns p with an IPv4 address as it is, and not within one of IPv6, as
+// net.ParseIP and net.ResolveUDPAddr return it.
+func unmapped(p driver.Peer) driver.Peer {
+	if a := p.Addr.Addr(); a.Is4In6() {
+		p.Addr = netip.AddrPortFrom(a.Unmap(), p.Addr.Port())
+	}
+	return p
 }
 
 // reach returns the host at an address, or nil.

@@ -14,6 +14,7 @@ package sim
 import (
 	"math"
 	"math/rand/v2"
+	"time"
 )
 
 // exactSeeds are the first seeds of a Test, in which nothing is late: with them a test
@@ -80,7 +81,8 @@ type delays struct {
 	until  int64      // until when the task that was chosen last is put off
 	cursor int        // the place in the queue up to which this turn's tasks have been looked at
 	top    uint64     // with strict, the one task that runs in this turn
-	recent [8]int64   // how far the clock jumped lately
+	recent [8]int64   // how long the loop has slept lately
+	sleeps uint32
 	jumps  uint32
 }
 
@@ -196,11 +198,21 @@ func (o *order) delay(id uint64, strict bool) *delayed {
 	return nil
 }
 
-// span returns how late something is: something like what the clock jumped lately, or
+// slept notes for how long the loop has slept.
+func (o *order) slept(d int64) {
+	l := &o.late
+	l.recent[l.sleeps%uint32(len(l.recent))] = d
+	l.sleeps++
+}
+
+// spanMost is how late something is at most: nobody expects a program to bear more.
+const spanMost = time.Minute
+
+// span returns how late something is: something like what the loop has slept lately, or
 // anything from 100 us to a second.
 func (l *delays) span() uint64 {
 	if d := l.recent[l.rand.IntN(len(l.recent))]; d > 0 && l.rand.IntN(2) == 0 {
-		return uint64(float64(d) * math.Exp2(3*l.rand.Float64()-1))
+		return uint64(min(float64(d)*math.Exp2(3*l.rand.Float64()-1), float64(spanMost)))
 	}
 	return uint64(100e3 * math.Exp2(13*l.rand.Float64()))
 }
@@ -214,7 +226,6 @@ func (o *order) sleeps(now, until int64) int64 {
 	}
 	k := key{purpose: forPoll, place: o.host, ordinal: l.jumps}
 	l.jumps++
-	l.recent[l.jumps%uint32(len(l.recent))] = until - now
 	var by uint64
 	switch {
 	case o.choices.given != nil:

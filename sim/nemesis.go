@@ -254,9 +254,14 @@ func (n *nemesis) strike(v uint64) {
 	}
 }
 
-// howLong returns how long the fault v lasts.
+// howLong returns how long the fault v lasts: anything up to most in one half of all
+// cases, and in the other as often some milliseconds as some seconds.
 func howLong(v uint64, most time.Duration) time.Duration {
-	return time.Millisecond + most*time.Duration(v>>longShift&0xffff)>>16
+	length := v >> longShift & 0xffff
+	if length&1 == 0 {
+		most >>= length >> 1 % 13
+	}
+	return time.Millisecond + most*time.Duration(length)>>16
 }
 
 // bringDown makes a host crash, or lose its power, until it is restarted.

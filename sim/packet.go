@@ -44,6 +44,7 @@ func (s *packetSocket) Arm(want driver.Events, sink driver.Sink) { s.arm(s, want
 func (s *packetSocket) unix() bool { return s.network == "unixgram" }
 
 func (s *packetSocket) Connect(to driver.Peer) syscall.Errno {
+	to = unmapped(to)
 	switch {
 	case s.closed:
 		return syscall.EBADF
@@ -100,6 +101,7 @@ func (s *packetSocket) Receive(p []byte) (int, driver.Peer, syscall.Errno) {
 // Send sends p as one datagram. Like the system's, it does not wait for the receiver;
 // what finds no room there is lost.
 func (s *packetSocket) Send(p []byte, to driver.Peer) (int, syscall.Errno) {
+	to = unmapped(to)
 	if to == (driver.Peer{}) {
 		to = s.remote
 	}

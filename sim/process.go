@@ -246,7 +246,11 @@ func (p *process) sleep(until int64) {
 		}
 		w.moments.put(&p.timer, at)
 	}
+	began := w.base.now
 	p.park()
+	if now := w.base.now; now > began {
+		p.order.slept(now - began)
+	}
 	p.polling = false
 	p.woken.Store(false)
 	w.moments.drop(&p.timer)

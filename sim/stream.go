@@ -109,6 +109,7 @@ func (s *streamSocket) Connect(to driver.Peer) syscall.Errno {
 		return syscall.EISCONN
 	}
 	p := s.process
+	to = unmapped(to)
 	s.remote, s.phase = to, connecting
 	s.moment.what = s
 	if s.unix() {

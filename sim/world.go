@@ -101,6 +101,7 @@ func (w *world) Poll(until int64) error {
 			return errNothingCame
 		}
 	case until > w.now:
+		w.order.slept(until - w.now)
 		w.now = w.order.sleeps(w.now, until)
 		w.run.shown.Store(w.now - origin)
 		w.step(1)

@@ -243,3 +243,53 @@ func TestClusterSession(t *testing.T) {
 		is(t, "no listener", err, syscall.ECONNREFUSED)
 	})
 }
+
+// TestClusterMappedAddresses reaches a host at an IPv4 address that is written as one of
+// IPv6, as net.ParseIP returns it.
+func TestClusterMappedAddresses(t *testing.T) {
+	sim.Config{Network: quick, Exact: true, Seeds: 1}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		h := w.Host("a", func(ctx context.Context) error {
+			l, err := socket.Listen(ctx, "tcp", ":1")
+			if err != nil {
+				return err
+			}
+			c, err := socket.ListenPacket(ctx, "udp", ":1")
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			for p := make([]byte, 1); ; {
+				_, from, err := c.ReadFrom(p)
+				if err != nil {
+					return err
+				}
+				if _, err := c.WriteTo(p, from); err != nil {
+					return err
+				}
+			}
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		to, err := net.ResolveUDPAddr("udp", fmt.Sprint(h.Addr(), ":1"))
+		if err != nil || len(to.IP) != net.IPv6len {
+			t.Fatal(to, err)
+		}
+		for _, local := range []string{":2", sim.HostOf(ctx).Addr().String() + ":3"} {
+			c, err := socket.ListenPacket(ctx, "udp", local)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.WriteTo([]byte{1}, to); err != nil {
+				t.Error(err)
+			}
+			if _, _, err := c.ReadFrom(make([]byte, 1)); err != nil {
+				t.Error(err)
+			}
+			_ = c.Close()
+		}
+		c, err := socket.Dial(ctx, "tcp", fmt.Sprintf("[::ffff:%v]:1", h.Addr()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+	})
+}

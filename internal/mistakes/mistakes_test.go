@@ -185,4 +185,4 @@ func TestShrunk(t *testing.T) {
 }
 
 // mistakes are all programs.
-var mistakes = slices.Concat(loops, stores)
+var mistakes = slices.Concat(loops, stores, clusters)

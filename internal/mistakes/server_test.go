@@ -25,9 +25,13 @@ func serveLines(ctx context.Context, address string, answer func(ctx context.Con
 		return err
 	}
 	return socket.Serve(ctx, l, func(ctx context.Context, c net.Conn) error {
-		in := bufio.NewScanner(c)
-		for in.Scan() {
-			reply := answer(ctx, in.Text())
+		in := bufio.NewReader(c)
+		for {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return nil // half a line is none
+			}
+			reply := answer(ctx, strings.TrimSuffix(line, "\n"))
 			if reply == "" {
 				return nil
 			}
@@ -35,7 +39,6 @@ func serveLines(ctx context.Context, address string, answer func(ctx context.Con
 				return nil // the client is gone
 			}
 		}
-		return nil
 	})
 }
 

@@ -77,12 +77,13 @@ var stores = []mistake{
 			}
 		}
 	}},
-	{name: "13 acknowledged before fsync", budget: 400, config: sim.Config{Faults: sim.Faults{PowerFail: 1}}, cluster: logged(func(ctx context.Context, f sim.File, fixed bool) {
+	{name: "13 acknowledged before fsync", budget: 400, config: sim.Config{Faults: sim.Faults{PowerFail: 1}}, cluster: logged(func(ctx context.Context, f sim.File, fixed bool) string {
 		if fixed {
 			must(f.Sync())
-			return
+			return "ok"
 		}
 		rondo.Go(ctx, func(ctx context.Context) error { _ = f.Sync(); return nil })
+		return "ok"
 	})},
 	{name: "14 commit not ordered after data", budget: 100, config: sim.Config{Faults: sim.Faults{PowerFail: 1}}, cluster: func(ctx context.Context, w *sim.World, fixed bool) {
 		torn := ""
@@ -220,26 +221,36 @@ var stores = []mistake{
 
 // logged is a server that writes each request to a log and confirms it. What was
 // confirmed must be in the log in the end.
-func logged(sync func(ctx context.Context, f sim.File, fixed bool)) func(ctx context.Context, w *sim.World, fixed bool) {
+func logged(sync func(ctx context.Context, f sim.File, fixed bool) (reply string)) func(ctx context.Context, w *sim.World, fixed bool) {
 	return func(ctx context.Context, w *sim.World, fixed bool) {
 		have := map[string]bool{}
 		booted := 0
 		server := w.Host("server", func(ctx context.Context) error {
-			f, err := sim.Disk(ctx).OpenFile("log", os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-			must(err)
-			must(sim.Disk(ctx).SyncDir("."))
-			text, err := io.ReadAll(f)
-			must(err)
+			var f sim.File
+			var text []byte
+			for {
+				var err error
+				if f, err = sim.Disk(ctx).OpenFile("log", os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600); err == nil {
+					if text, err = io.ReadAll(f); err == nil {
+						if err = sim.Disk(ctx).SyncDir("."); err == nil {
+							break
+						}
+					}
+				}
+				if err := rondo.Sleep(ctx, 100*ms); err != nil {
+					return err
+				}
+			}
 			clear(have)
 			for _, line := range strings.Split(string(text), "\n") {
 				have[line] = true
 			}
 			booted++
 			return serveLines(ctx, ":1", func(ctx context.Context, line string) string {
-				_, err := io.WriteString(f, line+"\n")
-				must(err)
-				sync(ctx, f, fixed)
-				return "ok"
+				if _, err := io.WriteString(f, "\n"+line+"\n"); err != nil {
+					return ""
+				}
+				return sync(ctx, f, fixed)
 			})
 		})
 		var confirmed []string
