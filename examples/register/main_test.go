@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/examples/internal/linear"
 	"github.com/rondo-go/rondo/examples/internal/program"
 	"github.com/rondo-go/rondo/sim"
 )
@@ -16,7 +18,17 @@ func TestMain(m *testing.M) { program.Main(m, main) }
 
 // operation is what a client asked of the register: to write a value, or to read.
 type operation struct {
-	write string // "": a read
+	Write string // "": a read
+}
+
+// model is the register.
+var model = linear.Model[string, operation, string]{
+	Step: func(before string, in operation, out string, known bool) (after string, ok bool) {
+		if in.Write != "" {
+			return in.Write, true
+		}
+		return before, !known || out == before
+	},
 }
 
 // story runs five replicas and three clients on hosts of their own until the faults have
@@ -51,7 +63,7 @@ func story(t testing.TB) func(ctx context.Context, w *sim.World) {
 				for n := 0; n < 10 && history.Len() < 60; n++ {
 					value := fmt.Sprint(c.name, ".", n)
 					if sim.Choose(ctx, 3) == 0 {
-						o := history.Begin(ctx, operation{write: value})
+						o := history.Begin(ctx, operation{Write: value})
 						if err := c.write(ctx, value); err != nil {
 							o.Unknown() // it may be written later
 						} else {
@@ -85,7 +97,7 @@ func story(t testing.TB) func(ctx context.Context, w *sim.World) {
 			return
 		}
 		o.End(value)
-		checkHistory(t, &history)
+		model.Check(t, slices.Collect(history.All()))
 	}
 }
 

@@ -1,0 +1,120 @@
+// Package trial plants mistakes in a program, and looks how soon its simulated test finds
+// them.
+package trial
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rondo-go/rondo/sim"
+)
+
+// A Mistake is a switch that breaks the program.
+type Mistake struct {
+	Name string
+	On   *bool
+}
+
+// A Body is a test of a cluster.
+type Body func(t testing.TB) func(ctx context.Context, w *sim.World)
+
+// Find plants one mistake after the other, and fails the test if one is not found in the
+// first 200 seeds. If the environment variable RONDO_TRIALS is a number, each mistake has
+// that many trials more, with 1,000 seeds each that no other trial has, and at most one in
+// twenty may find nothing.
+func Find(t *testing.T, c sim.Config, body Body, mistakes ...Mistake) {
+	t.Helper()
+	t.Setenv("RONDO_SIM_STORE", t.TempDir())
+	trials, _ := strconv.Atoi(os.Getenv("RONDO_TRIALS"))
+	for _, m := range mistakes {
+		seed := find(t, c, body, m, 1, 200)
+		if seed == 0 {
+			t.Errorf("%s: not found in 200 seeds", m.Name)
+			continue
+		}
+		t.Logf("%s: seed %d", m.Name, seed)
+		var all []int // how many seeds each trial needed
+		for i := range trials {
+			first := 1000*i + 1001
+			seed := find(t, c, body, m, first, first+999)
+			if seed == 0 {
+				seed = first + 1000
+			}
+			all = append(all, seed-first+1)
+		}
+		if len(all) == 0 {
+			continue
+		}
+		slices.Sort(all)
+		t.Logf("%s: seeds needed in %d trials: %v", m.Name, trials, all)
+		if p95 := all[(95*len(all)+99)/100-1]; p95 > 1000 {
+			t.Errorf("%s: more than one trial in twenty found nothing in 1,000 seeds", m.Name)
+		}
+	}
+}
+
+// find returns the first of the seeds that finds a mistake, or 0.
+func find(t *testing.T, c sim.Config, body Body, m Mistake, first, last int) int {
+	t.Helper()
+	*m.On = true
+	defer func() { *m.On = false }()
+	t.Setenv("RONDO_SEED", fmt.Sprintf("%d-%d", first, last))
+	t.Setenv("RONDO_SHRINK", "off")
+	one, done := new(recorder), make(chan bool)
+	go func() {
+		defer close(done)
+		c.Cluster(one, body(one))
+	}()
+	<-done
+	if !one.failed {
+		return 0
+	}
+	number := regexp.MustCompile(`sim: seed (\d+)`).FindStringSubmatch(one.text.String())
+	if number == nil {
+		t.Fatalf("%s: %s", m.Name, &one.text)
+	}
+	seed, _ := strconv.Atoi(number[1])
+	return seed
+}
+
+// A recorder takes the place of the T of a test that is to fail.
+type recorder struct {
+	testing.TB // nil: what is not below is not called
+	failed     bool
+	text       strings.Builder
+}
+
+func (r *recorder) Helper()       {}
+func (r *recorder) Name() string  { return "TestTrial" }
+func (r *recorder) Failed() bool  { return r.failed }
+func (r *recorder) Skipped() bool { return false }
+
+func (r *recorder) Log(args ...any)                 { fmt.Fprintln(&r.text, args...) }
+func (r *recorder) Logf(format string, args ...any) { fmt.Fprintf(&r.text, format+"\n", args...) }
+
+func (r *recorder) Error(args ...any) {
+	r.Log(args...)
+	r.failed = true
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.Logf(format, args...)
+	r.failed = true
+}
+
+func (r *recorder) Fatal(args ...any) {
+	r.Error(args...)
+	runtime.Goexit()
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	runtime.Goexit()
+}
