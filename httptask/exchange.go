@@ -54,7 +54,12 @@ type ending struct {
 var channels = sync.Pool{New: func() any { return make(chan *call, 2) }}
 
 func newExchange(a *handler, w http.ResponseWriter, r *http.Request) *exchange {
-	x := &exchange{handler: a, writer: w, request: r, calls: channels.Get().(chan *call)}
+	x := &exchange{handler: a, writer: w, request: r}
+	if a.simulated {
+		x.calls = channels.New().(chan *call) // a channel of a bubble of testing/synctest is for that bubble alone
+	} else {
+		x.calls = channels.Get().(chan *call)
+	}
 	x.response.length = -1
 	x.body.source = r.Body
 	return x
@@ -132,7 +137,9 @@ func (x *exchange) serve() {
 	x.served = true
 	x.mu.Unlock()
 	x.others.Wait()
-	channels.Put(x.calls)
+	if !x.handler.simulated {
+		channels.Put(x.calls)
+	}
 	if x.end.refused {
 		x.handler.refuse(x.writer)
 		return

@@ -5,9 +5,11 @@ package httptask
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
@@ -38,7 +40,7 @@ func Handler(ctx context.Context, h http.Handler) http.Handler {
 	// While there is a handler a request may wake the loop, so it is in no deadlock. A
 	// simulated loop has no requests from outside.
 	note := func() {
-		if !loop.Driver().Virtual() {
+		if !a.simulated {
 			loop.AddWakers(1)
 		}
 	}
@@ -62,16 +64,25 @@ func loopOf(ctx context.Context, call string) kernel.Loop {
 	return loop
 }
 
+// errCluster is the error of a server, or of a client, on a host of a simulated cluster:
+// its goroutines would use the network of the machine.
+var errCluster = errors.New("httptask: the goroutines of net/http are no part of a sim.Cluster: " +
+	"serve the connections in tasks there, as fasthttp's ServeConn does, or test with sim.Config.Goroutines")
+
+// inCluster reports whether the loop is that of such a host.
+func inCluster(loop kernel.Loop) bool { return driver.NetworkOf(loop.Driver()) != nil }
+
 // A handler starts a task for each request.
 type handler struct {
-	ctx   context.Context
-	loop  kernel.Loop
-	post  func(func()) error // refuses once the last task has ended
-	inner http.Handler
+	ctx       context.Context
+	loop      kernel.Loop
+	simulated bool
+	post      func(func()) error // refuses once the last task has ended
+	inner     http.Handler
 }
 
 func newHandler(ctx context.Context, loop kernel.Loop, h http.Handler) *handler {
-	return &handler{ctx: ctx, loop: loop, post: rondo.LoopOf(ctx).Post, inner: h}
+	return &handler{ctx: ctx, loop: loop, simulated: loop.Driver().Virtual(), post: rondo.LoopOf(ctx).Post, inner: h}
 }
 
 // ServeHTTP is called by net/http, on a goroutine for each request.

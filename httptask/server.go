@@ -59,7 +59,8 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 //
 // l is best a listener of package net, because net/http's goroutines use it and its
 // connections. A Server may serve several listeners at once, all on one loop; the end
-// of one ctx ends the whole Server.
+// of one ctx ends the whole Server. On a host of a sim.Cluster, whose network goroutines
+// cannot use, Serve returns an error that says so.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	mustHaveListener(l, "Serve")
 	return s.run(ctx, l, s.HTTP.Serve)
@@ -97,6 +98,12 @@ func (s *Server) listen(ctx context.Context, address string) (net.Listener, erro
 	if s.HTTP.Addr != "" {
 		address = s.HTTP.Addr
 	}
+	if err := rondo.Check(ctx); err != nil {
+		return nil, err
+	}
+	if inCluster(loopOf(ctx, "Server")) {
+		return nil, errCluster
+	}
 	return rondo.Offload(ctx, func(ctx context.Context) (net.Listener, error) {
 		var config net.ListenConfig
 		return config.Listen(ctx, "tcp", address)
@@ -111,7 +118,11 @@ func mustHaveListener(l net.Listener, call string) {
 
 // run serves l by a method of the http.Server.
 func (s *Server) run(ctx context.Context, l net.Listener, serve func(net.Listener) error) (err error) {
-	if err := rondo.Check(ctx); err != nil {
+	err = rondo.Check(ctx)
+	if err == nil && inCluster(loopOf(ctx, "Server")) {
+		err = errCluster
+	}
+	if err != nil {
 		l.Close()
 		return err
 	}

@@ -30,7 +30,8 @@ func Client(ctx context.Context) *http.Client {
 // may use what tasks share. An *os.File, an *io.PipeReader and what http.NewRequest makes
 // of bytes and strings are read by net/http's goroutines.
 //
-// Goroutines that are no tasks may use the RoundTripper as well; they block alone.
+// Goroutines that are no tasks may use the RoundTripper as well; they block alone. On a
+// host of a sim.Cluster an *http.Transport makes no request, and the error says so.
 // Transport panics if ctx belongs to no loop.
 func Transport(ctx context.Context, base http.RoundTripper) http.RoundTripper {
 	return newTransport(ctx, base, "Transport")
@@ -59,6 +60,12 @@ func (t *transport) CloseIdleConnections() {
 
 // RoundTrip makes a request and returns when the answer begins.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if _, real := t.base.(*http.Transport); real && inCluster(t.loop) {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, errCluster
+	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	out := r.WithContext(ctx)
 	t.wrapBody(out)
