@@ -18,28 +18,33 @@ import (
 
 var address = "localhost:8080"
 
+// serve serves until a signal ends it.
+func serve(ctx context.Context, l net.Listener) error {
+	visits := make(map[string]int)
+	server := &fasthttp.Server{
+		IdleTimeout: time.Minute,
+		Handler: func(r *fasthttp.RequestCtx) {
+			if r.IsPost() {
+				r.SetBody(r.PostBody())
+				return
+			}
+			visits[string(r.Path())]++
+			_ = rondo.Sleep(ctx, time.Millisecond) // other handlers run meanwhile
+			fmt.Fprintln(r, "visits:", visits[string(r.Path())])
+		},
+	}
+	conns := &socket.Server{Handler: func(_ context.Context, c net.Conn) error { return server.ServeConn(c) }}
+	return signals.Serve(ctx, conns, l, 2*time.Second)
+}
+
 func main() {
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
-		visits := make(map[string]int)
-		server := &fasthttp.Server{
-			IdleTimeout: time.Minute,
-			Handler: func(r *fasthttp.RequestCtx) {
-				if r.IsPost() {
-					r.SetBody(r.PostBody())
-					return
-				}
-				visits[string(r.Path())]++
-				_ = rondo.Sleep(ctx, time.Millisecond) // other handlers run meanwhile
-				fmt.Fprintln(r, "visits:", visits[string(r.Path())])
-			},
-		}
 		l, err := socket.Listen(ctx, "tcp", address)
 		if err != nil {
 			return err
 		}
 		fmt.Println("listening on", l.Addr())
-		conns := &socket.Server{Handler: func(_ context.Context, c net.Conn) error { return server.ServeConn(c) }}
-		return signals.Serve(ctx, conns, l, 2*time.Second)
+		return serve(ctx, l)
 	})
 	if err != nil {
 		log.Fatal(err)
