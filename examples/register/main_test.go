@@ -85,9 +85,7 @@ func story(t testing.TB) func(ctx context.Context, w *sim.World) {
 				return nil
 			})
 		}
-		if err := w.Eventually(ctx, time.Minute, func() bool { return done == 3 }); err != nil {
-			t.Log("not all clients have ended") // they may be down for long
-		}
+		_ = w.Eventually(ctx, time.Minute, func() bool { return done == 3 }) // a client may be down for long
 		w.Calm()
 		c := &client{name: "test", replicas: addresses, patience: time.Minute}
 		o := history.Begin(ctx, operation{})
