@@ -76,10 +76,14 @@ func main() {
 		case c.id < 0 || c.id > len(c.peers):
 			return fmt.Errorf("there is no server %d among the peers %q", c.id, c.peers)
 		case c.id == 0:
-			return rondo.Timeout(ctx, 10*time.Second, func(ctx context.Context) error {
+			err := rondo.Timeout(ctx, 10*time.Second, func(ctx context.Context) error {
 				name := fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano())
 				return do(ctx, newClient(name, c.peers), flag.Args())
 			})
+			if rondo.TimedOut(ctx, err) {
+				err = errors.New("nobody leads: a majority of the servers must be up")
+			}
+			return err
 		}
 		n, err := openNode(ctx, c)
 		if err != nil {

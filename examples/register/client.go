@@ -18,6 +18,7 @@ import (
 // A client does one operation at a time.
 type client struct {
 	name     string // no other client has it, and no earlier life of this one
+	number   int64  // of its latest write
 	replicas []string
 	patience time.Duration // for one question
 }
@@ -44,17 +45,17 @@ func (c *client) read(ctx context.Context) (string, error) {
 // write writes a value. If it fails, the value may have been written all the same, or be
 // written later.
 func (c *client) write(ctx context.Context, value string) error {
-	one := record{tag{writer: c.name}, value}
 	if mistakes.ownClock {
-		one.number = rondo.Now(ctx).UnixNano()
-		return c.store(ctx, one)
+		return c.store(ctx, record{tag{rondo.Now(ctx).UnixNano(), c.name}, value})
 	}
 	latest, err := c.latest(ctx)
 	if err != nil {
 		return err
 	}
-	one.number = latest.number + 1
-	return c.store(ctx, one)
+	// A majority may know nothing of the client's write before, if that has failed. Its
+	// number is used up all the same: a tag stands for one value.
+	c.number = max(c.number, latest.number) + 1
+	return c.store(ctx, record{tag{c.number, c.name}, value})
 }
 
 // latest returns the record with the highest tag of a majority.

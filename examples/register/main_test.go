@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/rondo-go/rondo/examples/internal/linear"
 	"github.com/rondo-go/rondo/examples/internal/program"
 	"github.com/rondo-go/rondo/sim"
+	"github.com/rondo-go/rondo/socket"
 )
 
 func TestMain(m *testing.M) { program.Main(m, main) }
@@ -117,4 +121,45 @@ var faults = sim.Faults{Partition: 1, Crash: 0.3, PowerFail: 2, Pause: 1, ClockS
 func TestRegister(t *testing.T) {
 	c := sim.Config{Seeds: 100, SeedsShort: 20, Faults: faults}
 	c.Cluster(t, story(t))
+}
+
+// TestNumbers: a write that has failed has used its number up, also if no majority knows of
+// it.
+func TestNumbers(t *testing.T) {
+	sim.Config{Seeds: 20}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		values := make(map[tag]string) // what was to be stored
+		for i := range 3 {
+			w.Host(fmt.Sprint("replica", i), func(ctx context.Context) error {
+				l, err := socket.Listen(ctx, "tcp", ":7000")
+				if err != nil {
+					return err
+				}
+				return (&socket.Server{OnError: quiet, Handler: func(_ context.Context, c net.Conn) error {
+					in := bufio.NewScanner(c)
+					for in.Scan() {
+						text, put := strings.CutPrefix(in.Text(), "put ")
+						if !put {
+							fmt.Fprintln(c, record{tag: tag{writer: "-"}})
+							continue
+						}
+						one, err := parse(text)
+						if old, ok := values[one.tag]; err != nil || ok && old != one.value {
+							t.Errorf("%v stands for %q and %q: %v", one.tag, old, one.value, err)
+						}
+						values[one.tag] = one.value // and no answer
+					}
+					return nil
+				}}).Serve(ctx, l)
+			})
+		}
+		c := &client{name: "c", replicas: []string{"replica0:7000", "replica1:7000", "replica2:7000"}, patience: 5 * time.Second}
+		for _, value := range []string{"one", "two"} {
+			if err := c.write(ctx, value); err == nil {
+				t.Error("a write that nobody has confirmed succeeds")
+			}
+		}
+		if len(values) != 2 {
+			t.Errorf("the replicas got %v", values)
+		}
+	})
 }

@@ -60,10 +60,14 @@ type replica struct {
 func openReplica(ctx context.Context, folder string) (*replica, error) {
 	r := &replica{disk: sim.Disk(ctx), folder: folder, now: record{tag: tag{writer: "-"}}}
 	text, err := loadFile(r.disk, path.Join(folder, "value"))
-	if err == nil && text != "" {
-		r.now, err = parse(text)
+	if err != nil || text == "" {
+		return r, err
 	}
-	return r, err
+	if r.now, err = parse(text); err != nil {
+		return nil, err
+	}
+	// A replica that ended because a sync had failed reads what may be lost all the same.
+	return r, storeFile(r.disk, folder, "value", text)
 }
 
 // handle answers the requests of one connection: "get" with the record, and "put" and a
