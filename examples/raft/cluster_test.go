@@ -39,7 +39,7 @@ type cluster struct {
 func story(t testing.TB) func(ctx context.Context, w *sim.World) {
 	return func(ctx context.Context, w *sim.World) {
 		servers := []int{3, 3, 5}[sim.Choose(ctx, 3)]
-		batch := []int{1, 64}[sim.Choose(ctx, 2)]
+		most := []int{1, 64}[sim.Choose(ctx, 2)]
 		c := &cluster{TB: t, world: w, watcher: newWatcher(servers), percents: []int{100, 10}[sim.Choose(ctx, 2)]}
 		w.Invariant("raft", c.watcher.check)
 		for id := 1; id <= servers; id++ {
@@ -47,7 +47,7 @@ func story(t testing.TB) func(ctx context.Context, w *sim.World) {
 		}
 		for id := 1; id <= servers; id++ {
 			c.hosts = append(c.hosts, w.Host(fmt.Sprint("server", id), func(ctx context.Context) error {
-				return c.server(ctx, config{id: id, peers: c.peers, folder: "/data", batch: batch})
+				return c.server(ctx, config{id: id, peers: c.peers, folder: "/data", most: most})
 			}))
 		}
 		rondo.Go(ctx, c.strike)
@@ -103,7 +103,7 @@ func (c *cluster) strike(ctx context.Context) error {
 			if n == nil {
 				continue
 			}
-			now := moment{n.term, n.vote, n.lead != nil}
+			now := moment{n.term, n.vote, n.leading != nil}
 			if now == last[i] || n.vote == 0 {
 				continue
 			}

@@ -9,17 +9,17 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// patience returns a time that is another one each time, so that two servers seldom
+// timeout returns a time that is another one each time, so that two servers seldom
 // begin an election at once.
-func (n *node) patience() time.Duration {
-	return silence + silence*time.Duration(n.random(100))/100
+func (n *node) timeout() time.Duration {
+	return electionTimeout + electionTimeout*time.Duration(n.random(100))/100
 }
 
 // follow returns when nothing was heard of a leader for some time.
 func (n *node) follow(ctx context.Context) error {
 	for heard := -1; heard != n.heard; {
 		heard = n.heard
-		if err := rondo.Sleep(ctx, n.patience()); err != nil {
+		if err := rondo.Sleep(ctx, n.timeout()); err != nil {
 			return err
 		}
 	}
@@ -35,9 +35,9 @@ func (n *node) campaign(ctx context.Context) (won bool, err error) {
 	n.leader = 0
 	term, votes := n.term, 1
 	last, lastTerm := n.last()
-	q := request{Ballot: &ballot{Term: term, Candidate: n.id, Last: last, LastTerm: lastTerm}}
+	q := request{RequestVote: &requestVote{Term: term, Candidate: n.id, Last: last, LastTerm: lastTerm}}
 	over := func() bool { return n.term != term || n.leader != 0 || votes >= n.majority() }
-	err = rondo.Timeout(ctx, n.patience(), func(ctx context.Context) error {
+	err = rondo.Timeout(ctx, n.timeout(), func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
 			defer g.Cancel(nil)
 			for i, address := range n.peers {
@@ -45,7 +45,7 @@ func (n *node) campaign(ctx context.Context) (won bool, err error) {
 					continue
 				}
 				g.Go(func(ctx context.Context) error {
-					granted, err := n.canvass(ctx, address, q)
+					granted, err := n.askForVote(ctx, address, q)
 					if granted {
 						votes++
 						n.changed.WakeAll()
@@ -62,12 +62,12 @@ func (n *node) campaign(ctx context.Context) (won bool, err error) {
 	return n.term == term && n.leader == 0 && votes >= n.majority(), nil
 }
 
-// canvass asks one server for its vote until it has answered.
-func (n *node) canvass(ctx context.Context, address string, q request) (granted bool, err error) {
+// askForVote asks one server for its vote until it has answered.
+func (n *node) askForVote(ctx context.Context, address string, q request) (granted bool, err error) {
 	l := &link{address: address}
 	defer l.close()
 	for {
-		a, err := l.ask(ctx, silence, q)
+		a, err := l.ask(ctx, electionTimeout, q)
 		if err == nil {
 			return a.OK, n.see(a.Term)
 		}
@@ -77,18 +77,19 @@ func (n *node) canvass(ctx context.Context, address string, q request) (granted 
 	}
 }
 
-// elect answers a candidate. A server gives one vote in a term, and only to a candidate
-// whose log has all that its own has, so that a leader has all that is committed.
-func (n *node) elect(b ballot) (reply, error) {
-	if err := n.see(b.Term); err != nil {
+// onRequestVote answers a candidate. A server gives one vote in a term, and only to a
+// candidate whose log has all that its own has, so that a leader has all that is
+// committed.
+func (n *node) onRequestVote(v requestVote) (reply, error) {
+	if err := n.see(v.Term); err != nil {
 		return reply{}, err
 	}
 	last, lastTerm := n.last()
-	behind := b.LastTerm < lastTerm || b.LastTerm == lastTerm && b.Last < last
-	if b.Term < n.term || behind || n.vote != 0 && n.vote != b.Candidate {
+	behind := v.LastTerm < lastTerm || v.LastTerm == lastTerm && v.Last < last
+	if v.Term < n.term || behind || n.vote != 0 && n.vote != v.Candidate {
 		return reply{Term: n.term}, nil
 	}
-	if err := n.begin(b.Term, b.Candidate); err != nil {
+	if err := n.begin(v.Term, v.Candidate); err != nil {
 		return reply{}, err
 	}
 	n.heard++

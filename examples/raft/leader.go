@@ -10,8 +10,8 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// A lead is the time in which a server leads.
-type lead struct {
+// A leadership is the time in which a server leads.
+type leadership struct {
 	*node
 	term  int
 	match []int // for each server, up to which index its log is known to be that of the leader
@@ -19,12 +19,12 @@ type lead struct {
 	seen  []int // for each server, the last round in which it confirmed that
 }
 
-// reign leads until the term ends.
-func (n *node) reign(ctx context.Context) error {
-	r := &lead{node: n, term: n.term, match: make([]int, len(n.peers)), seen: make([]int, len(n.peers))}
-	n.leader, n.lead = n.id, r
+// lead leads until the term ends.
+func (n *node) lead(ctx context.Context) error {
+	r := &leadership{node: n, term: n.term, match: make([]int, len(n.peers)), seen: make([]int, len(n.peers))}
+	n.leader, n.leading = n.id, r
 	n.logf("server %d leads in term %d", n.id, n.term)
-	defer func() { n.lead = nil }()
+	defer func() { n.leading = nil }()
 	// Only entries of this term can be committed by counting. This one does nothing, but
 	// what is before it is committed with it.
 	if _, err := r.propose(command{}); err != nil {
@@ -41,10 +41,10 @@ func (n *node) reign(ctx context.Context) error {
 	})
 }
 
-func (r *lead) over() bool { return r.node.term != r.term }
+func (r *leadership) over() bool { return r.node.term != r.term }
 
 // propose adds a command to the log, and returns its index.
-func (r *lead) propose(c command) (int, error) {
+func (r *leadership) propose(c command) (int, error) {
 	last, _ := r.last()
 	if err := r.replace(last, []entry{{r.term, c}}); err != nil {
 		return 0, err
@@ -55,17 +55,17 @@ func (r *lead) propose(c command) (int, error) {
 }
 
 // replicate keeps the log of another server like the leader's. If there is nothing to
-// send, it sends an empty batch at times, so that nobody begins an election.
-func (r *lead) replicate(ctx context.Context, i int) error {
+// send, it sends no entries at times, so that nobody begins an election.
+func (r *leadership) replicate(ctx context.Context, i int) error {
 	l := &link{address: r.peers[i]}
 	defer l.close()
 	next, _ := r.last() // the index of the entry to send next
 	for !r.over() {
 		last, _ := r.last()
-		b := batch{Term: r.term, Leader: r.id, Before: next - 1, TermThen: r.log[next-1].Term, Commit: r.commit}
-		b.Entries = r.log[next:min(next+r.batch, last+1)]
+		b := appendEntries{Term: r.term, Leader: r.id, PrevIndex: next - 1, PrevTerm: r.log[next-1].Term, Commit: r.commit}
+		b.Entries = r.log[next:min(next+r.most, last+1)]
 		round := r.round
-		a, err := l.ask(ctx, silence, request{Batch: &b})
+		a, err := l.ask(ctx, electionTimeout, request{AppendEntries: &b})
 		switch {
 		case r.over():
 			return nil
@@ -94,9 +94,9 @@ func (r *lead) replicate(ctx context.Context, i int) error {
 }
 
 // advance commits what a majority has.
-func (r *lead) advance() {
+func (r *leadership) advance() {
 	r.match[r.id-1], _ = r.last()
-	index := r.most(r.match)
+	index := r.reached(r.match)
 	// A majority may have an entry of an older term and still lose it: a server that does
 	// not have it, but has a later entry, can be elected.
 	if r.log[index].Term == r.term || mistakes.commitOld {
@@ -105,22 +105,25 @@ func (r *lead) advance() {
 	r.changed.WakeAll()
 }
 
-// most returns the largest number that a majority has reached.
-func (r *lead) most(reached []int) int {
-	sorted := slices.Sorted(slices.Values(reached))
+// reached returns the largest number that a majority has reached.
+func (r *leadership) reached(by []int) int {
+	sorted := slices.Sorted(slices.Values(by))
 	return sorted[len(sorted)-r.majority()]
 }
 
 // do answers a command of a client. A reply that is not OK says who may know more.
 func (n *node) do(ctx context.Context, c command) (a reply, err error) {
+	if err := c.check(); err != nil {
+		return a, err // which closes the connection
+	}
 	err = rondo.Timeout(ctx, 5*time.Second, func(ctx context.Context) error {
 		switch {
-		case n.lead == nil || n.lead.over():
+		case n.leading == nil || n.leading.over():
 			return nil
 		case c.Do == "get":
-			a.Value, a.OK, err = n.lead.read(ctx, c.Key)
+			a.Value, a.OK, err = n.leading.read(ctx, c.Key)
 		default:
-			a.Value, a.OK, err = n.lead.change(ctx, c)
+			a.Value, a.OK, err = n.leading.change(ctx, c)
 		}
 		return err
 	})
@@ -132,16 +135,17 @@ func (n *node) do(ctx context.Context, c command) (a reply, err error) {
 }
 
 // read returns the value of a key.
-func (r *lead) read(ctx context.Context, key string) (value string, ok bool, err error) {
-	// There may be a new leader, and a later value. If a majority says after the read has
-	// begun that it knows of none, every later value is written after that too. And the
-	// leader itself knows what is committed as soon as an entry of its own is.
+func (r *leadership) read(ctx context.Context, key string) (value string, ok bool, err error) {
+	// Another server may lead by now, and have a later value. So a majority is asked after
+	// the read has begun: if it knows of no later term, a later value is written after that
+	// too. What earlier leaders have committed is known once an entry of this term is
+	// committed.
 	r.round++
 	r.seen[r.id-1] = r.round
 	round := r.round
 	r.changed.WakeAll()
 	err = r.until(ctx, "a majority", func() bool {
-		return r.over() || r.log[r.commit].Term == r.term && (r.most(r.seen) >= round || mistakes.readAlone)
+		return r.over() || r.log[r.commit].Term == r.term && (r.reached(r.seen) >= round || mistakes.readAlone)
 	})
 	if err != nil || r.over() {
 		return "", false, err
@@ -150,7 +154,7 @@ func (r *lead) read(ctx context.Context, key string) (value string, ok bool, err
 }
 
 // change adds a command to the log, and waits until it is applied.
-func (r *lead) change(ctx context.Context, c command) (value string, ok bool, err error) {
+func (r *leadership) change(ctx context.Context, c command) (value string, ok bool, err error) {
 	if s := r.store.sessions[c.Client]; c.Number == s.number && !mistakes.repeatTwice {
 		return s.result, true, nil // it came again, and was applied before
 	}

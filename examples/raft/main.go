@@ -68,7 +68,7 @@ func main() {
 	peers := flag.String("peers", "", "the addresses of all servers, with commas between them")
 	folder := flag.String("data", ".", "where a server keeps its journal")
 	flag.Parse()
-	c := config{id: *id, peers: strings.Split(*peers, ","), folder: *folder, batch: 64, random: rand.IntN, logf: say}
+	c := config{id: *id, peers: strings.Split(*peers, ","), folder: *folder, most: 64, random: rand.IntN, logf: say}
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		switch {
 		case *peers == "":

@@ -85,3 +85,21 @@ func TestUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestStore: what no client sends is refused, and does not count as done.
+func TestStore(t *testing.T) {
+	for _, c := range []command{{}, {Do: "sing", Client: "a", Number: 1}, {Do: "set", Key: "k"}, {Do: "set", Client: "a"}} {
+		if c.check() == nil {
+			t.Errorf("%v is accepted", c)
+		}
+	}
+	s := newStore()
+	for _, c := range []command{
+		{"a", 1, "append", "k", "1"}, {"a", 1, "append", "k", "1"}, {"b", 1, "append", "k", "2"}, {"a", 1, "append", "k", "1"}, {},
+	} {
+		s.apply(c)
+	}
+	if s.values["k"] != "12" || s.sessions["a"].result != "1" {
+		t.Errorf("%+v", s)
+	}
+}

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	heartbeat = 100 * time.Millisecond // how long a leader is silent, at most
-	silence   = 4 * heartbeat          // after how long without a leader there is an election, at least
+	heartbeat       = 100 * time.Millisecond // how long a leader is silent, at most
+	electionTimeout = 4 * heartbeat          // after how long without a leader there is an election, at least
 )
 
 // A config says which server a node is.
@@ -30,7 +30,7 @@ type config struct {
 	id     int      // from 1 on
 	peers  []string // the addresses of all servers, in the same order everywhere
 	folder string
-	batch  int             // how many entries a message has, at most
+	most   int             // how many entries a message has, at most
 	random func(n int) int // a number below n
 	logf   func(format string, args ...any)
 }
@@ -39,10 +39,10 @@ type node struct {
 	config
 	*journal
 	store   *store
-	commit  int // up to which index the log is committed and applied
-	leader  int // of this term; 0: not known
-	heard   int // how often a leader or a candidate was worth waiting for
-	lead    *lead
+	commit  int            // up to which index the log is committed and applied
+	leader  int            // of this term; 0: not known
+	heard   int            // how often a leader or a candidate was worth waiting for
+	leading *leadership    // nil: it does not lead
 	changed rondo.WaitList // those that wait for any change of this
 }
 
@@ -89,7 +89,7 @@ func (n *node) run(ctx context.Context) error {
 		}
 		won, err := n.campaign(ctx)
 		if err == nil && won {
-			err = n.reign(ctx)
+			err = n.lead(ctx)
 		}
 		if err != nil {
 			return err
@@ -121,10 +121,10 @@ func (n *node) handle(ctx context.Context, c net.Conn) error {
 // answer returns the reply to a request.
 func (n *node) answer(ctx context.Context, q request) (reply, error) {
 	switch {
-	case q.Ballot != nil:
-		return n.elect(*q.Ballot)
-	case q.Batch != nil:
-		return n.take(*q.Batch)
+	case q.RequestVote != nil:
+		return n.onRequestVote(*q.RequestVote)
+	case q.AppendEntries != nil:
+		return n.onAppendEntries(*q.AppendEntries)
 	case q.Command != nil:
 		return n.do(ctx, *q.Command)
 	}
@@ -144,8 +144,8 @@ func (n *node) see(term int) error {
 	return nil
 }
 
-// take is what a follower does with a batch of its leader.
-func (n *node) take(b batch) (reply, error) {
+// onAppendEntries is what a follower does with what its leader sends.
+func (n *node) onAppendEntries(b appendEntries) (reply, error) {
 	if err := n.see(b.Term); err != nil {
 		return reply{}, err
 	}
@@ -156,11 +156,11 @@ func (n *node) take(b batch) (reply, error) {
 	n.heard++
 	n.changed.WakeAll()
 	last, _ := n.last()
-	if b.Before > last || n.log[b.Before].Term != b.TermThen {
-		return reply{Term: n.term, Last: min(last, b.Before-1)}, nil
+	if b.PrevIndex > last || n.log[b.PrevIndex].Term != b.PrevTerm {
+		return reply{Term: n.term, Last: min(last, b.PrevIndex-1)}, nil
 	}
-	// The batch may be an old one, so what is there already stays, and what follows it.
-	index, entries := b.Before, b.Entries
+	// The request may be an old one, so what is there already stays, and what follows it.
+	index, entries := b.PrevIndex, b.Entries
 	for len(entries) > 0 && index < last && n.log[index+1].Term == entries[0].Term {
 		index, entries = index+1, entries[1:]
 	}

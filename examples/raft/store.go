@@ -1,12 +1,25 @@
 package main
 
-// A command is what a client wants done. The text of a client and of its journal is JSON.
+import "fmt"
+
+// A command is what a client wants done.
 type command struct {
 	Client string `json:",omitempty"` // no two clients have the same name
 	Number int    `json:",omitempty"` // of the client's commands, counted from 1
 	Do     string `json:",omitempty"` // "get", "set" or "append"; "" does nothing
 	Key    string `json:",omitempty"`
 	Value  string `json:",omitempty"`
+}
+
+// check fails if no client of ours sends such a command.
+func (c command) check() error {
+	switch {
+	case c.Do != "get" && c.Do != "set" && c.Do != "append":
+		return fmt.Errorf("there is no command %q", c.Do)
+	case c.Do != "get" && (c.Client == "" || c.Number <= 0):
+		return fmt.Errorf("a command to %s has no client or no number", c.Do)
+	}
+	return nil
 }
 
 // A store is what the committed commands have made. All servers apply the same commands

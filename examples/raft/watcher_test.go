@@ -21,7 +21,7 @@ type place struct{ index, term int }
 // A state is what changes with anything that matters.
 type state struct {
 	node                         *node
-	lead                         *lead
+	leading                      *leadership
 	term, last, lastTerm, commit int
 }
 
@@ -39,7 +39,7 @@ func (w *watcher) check() error {
 		if n == nil {
 			continue
 		}
-		now := state{node: n, lead: n.lead, term: n.term, commit: n.commit}
+		now := state{node: n, leading: n.leading, term: n.term, commit: n.commit}
 		if now.last, now.lastTerm = n.last(); now == w.seen[i] {
 			continue
 		}
@@ -58,13 +58,13 @@ func (w *watcher) check() error {
 
 // oneLeader holds that a term has at most one leader.
 func (w *watcher) oneLeader(n *node) error {
-	if n.lead == nil {
+	if n.leading == nil {
 		return nil
 	}
-	if other, ok := w.leaders[n.lead.term]; ok && other != n.id {
-		return fmt.Errorf("servers %d and %d both lead in term %d", other, n.id, n.lead.term)
+	if other, ok := w.leaders[n.leading.term]; ok && other != n.id {
+		return fmt.Errorf("servers %d and %d both lead in term %d", other, n.id, n.leading.term)
 	}
-	w.leaders[n.lead.term] = n.id
+	w.leaders[n.leading.term] = n.id
 	return nil
 }
 

@@ -15,35 +15,35 @@ import (
 
 // A request has one of these.
 type request struct {
-	Ballot  *ballot  `json:",omitempty"`
-	Batch   *batch   `json:",omitempty"`
-	Command *command `json:",omitempty"`
+	RequestVote   *requestVote   `json:",omitempty"`
+	AppendEntries *appendEntries `json:",omitempty"`
+	Command       *command       `json:",omitempty"`
 }
 
-// A ballot asks for a vote.
-type ballot struct {
+// A requestVote is what a candidate sends.
+type requestVote struct {
 	Term      int
 	Candidate int
 	Last      int // the index of the candidate's last entry
 	LastTerm  int // the term of it
 }
 
-// A batch has entries of the leader's log, or none, if it only says that there is a
-// leader.
-type batch struct {
-	Term     int
-	Leader   int
-	Before   int // the index of the entry before the first
-	TermThen int // the term of that one
-	Entries  []entry
-	Commit   int // up to which index the leader's log is committed
+// An appendEntries is what a leader sends: a part of its log, or nothing, if it only says
+// that there is a leader.
+type appendEntries struct {
+	Term      int
+	Leader    int
+	PrevIndex int // the index of the entry before the first
+	PrevTerm  int // the term of that one
+	Entries   []entry
+	Commit    int // up to which index the leader's log is committed
 }
 
 // A reply is to any request.
 type reply struct {
 	OK     bool
 	Term   int    `json:",omitempty"` // of the server; not for clients
-	Last   int    `json:",omitempty"` // to a batch: up to which index the logs may be the same
+	Last   int    `json:",omitempty"` // to appendEntries: up to which index the logs may be the same
 	Leader int    `json:",omitempty"` // to a command: who is the leader; 0: not known
 	Value  string `json:",omitempty"` // to a command: the value that the key has now
 }
