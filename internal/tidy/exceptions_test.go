@@ -43,6 +43,7 @@ var exceptions = []exception{
 	{"sleeps", "sim/bubble_test.go", "TestGoroutinesHTTP", "time.Sleep", "a goroutine sleeps on a simulated clock"},
 	{"sleeps", "sim/bubble_test.go", "TestGoroutinesClock", "time.Sleep", "the same"},
 	{"sleeps", "sim/bubble_test.go", "TestGoroutinesReceive", "time.Sleep", "the same"},
+	{"sleeps", "interop/simpgx_test.go", "scripted", "time.Sleep", "the same"},
 
 	{"skips", "internal/poll/descriptor_test.go", "TestHighDescriptor", "t.Skip",
 		"the system may allow a process fewer than 900 descriptors"},
