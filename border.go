@@ -142,6 +142,16 @@ func (l *Loop) insideNested() bool {
 	return nested
 }
 
+// insideAny reports whether the caller is on any loop. It takes one look at each, also
+// if the caller is a coroutine, because a simulation runs hundreds.
+func insideAny() bool {
+	all := loops.All()
+	member := func(id uint64) bool {
+		return slices.ContainsFunc(all, func(l *Loop) bool { return l.goroutines.Has(id) })
+	}
+	return member(gid.ID()) || gid.Coroutine() && gid.ResumedBy(member, func(uint64) bool { return false })
+}
+
 // noteNested notes that the calling coroutine is nested in t, unless that is noted.
 func (c *callers) noteNested(t *Task) {
 	if t == nil {

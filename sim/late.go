@@ -78,6 +78,7 @@ type delays struct {
 	rand   *rand.Rand
 	tasks  map[uint64]*delayed
 	open   []*delayed // those to be recorded when they are over
+	blanks []delayed  // those of the future
 	until  int64      // until when the task that was chosen last is put off
 	cursor int        // the place in the queue up to which this turn's tasks have been looked at
 	top    uint64     // with strict, the one task that runs in this turn
@@ -166,36 +167,47 @@ func (o *order) end() {
 // delay decides whether and how the next step of a task is late.
 func (o *order) delay(id uint64, strict bool) *delayed {
 	l := &o.late
-	d := &delayed{id: id}
+	var step key // of the delay that lasts for turns
 	if o.tasks != nil {
 		t := o.task(id)
-		d.step = key{purpose: forHold, place: t.place, ordinal: t.taken}
+		step = key{purpose: forHold, place: t.place, ordinal: t.taken}
 	}
+	var left int
 	var stall uint64
 	if given := o.choices.given; given != nil {
-		d.left = int(min(given[d.step], passedMax))
-		stall = given[key{purpose: forStall, place: d.step.place, ordinal: d.step.ordinal}]
+		left = int(min(given[step], passedMax))
+		stall = given[key{purpose: forStall, place: step.place, ordinal: step.ordinal}]
 	} else {
 		switch {
 		case l.hold > 0 && l.rand.IntN(1e6) < l.hold:
-			d.left = int(math.Exp2(6 * l.rand.Float64()))
+			left = int(math.Exp2(6 * l.rand.Float64()))
 		case l.stall > 0 && l.rand.IntN(1e6) < l.stall:
 			stall = l.span()
 		}
 	}
-	switch {
-	case d.left > 0:
-		return d
-	case stall > 0:
+	if left == 0 && stall == 0 && !strict {
+		return nil // which is by far the most frequent
+	}
+	d := l.blank()
+	d.id, d.step, d.left = id, step, left
+	if left == 0 && stall > 0 {
 		d.step.purpose, d.stalls = forStall, true
 		l.until = o.choices.now() + int64(min(stall, math.MaxInt64/4))
 		o.choices.who = o.number<<32 | id
 		o.choices.note(d.step, stall)
-		return d
-	case strict:
-		return d
 	}
-	return nil
+	return d
+}
+
+// blank returns a new delayed. They are made some at a time, because that is done on the
+// small stacks of tasks.
+func (l *delays) blank() *delayed {
+	if len(l.blanks) == 0 {
+		l.blanks = make([]delayed, 32)
+	}
+	d := &l.blanks[0]
+	l.blanks = l.blanks[1:]
+	return d
 }
 
 // slept notes for how long the loop has slept.

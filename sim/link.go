@@ -68,6 +68,7 @@ func (p *profile) settle(n Network) {
 // called by tasks of any host of the World.
 type Link struct {
 	from, to *Host
+	reverse  *Link // nil until it is asked for
 	cut      bool
 	held     bool
 	waiting  []*flow // those that go on when the link is released
@@ -111,7 +112,12 @@ func (w *World) linkTo(from, to *Host) *Link {
 }
 
 // back returns the link in the other direction.
-func (l *Link) back() *Link { return l.from.world.linkTo(l.to, l.from) }
+func (l *Link) back() *Link {
+	if l.reverse == nil {
+		l.reverse = l.from.world.linkTo(l.to, l.from)
+	}
+	return l.reverse
+}
 
 // SetLatency sets how long a message takes at least. 0 means what Config.Network says.
 func (l *Link) SetLatency(d time.Duration) { l.latency = max(0, d) }

@@ -115,18 +115,24 @@ func (o *order) choose(n int, who func(i int) uint64) int {
 		i = o.pick(n, who)
 	}
 	if i > 0 && o.tasks != nil {
-		k, v := o.record(who(i), i)
-		if c.account != nil {
-			c.who = o.number<<32 | who(i)
-			for j := range i {
-				c.before = append(c.before, o.number<<32|who(j))
-			}
-		}
-		c.note(k, v)
+		o.note(i, who)
 	}
 	o.picks++
 	o.count++
 	return i
+}
+
+// note notes the choice of what is at place i.
+func (o *order) note(i int, who func(i int) uint64) {
+	c := o.choices
+	k, v := o.record(who(i), i)
+	if c.account != nil {
+		c.who = o.number<<32 | who(i)
+		for j := range i {
+			c.before = append(c.before, o.number<<32|who(j))
+		}
+	}
+	c.note(k, v)
 }
 
 // record returns the choice of what is at place i, which has the number id.

@@ -310,10 +310,14 @@ func (p *process) choose(n int, who func(i int) uint64) int {
 	switch {
 	case i < 0:
 		w.base.step(1)
-		w.run.trace.add(event{now: w.base.now, who: p.host.number<<32 | who(^i), n: int32(n), kind: passed})
+		if t := w.run.trace; t != nil {
+			t.choose(w.base.now, passed, p.host.number<<32|who(^i), n)
+		}
 	case n > 1:
 		w.base.step(1)
-		w.run.trace.add(event{now: w.base.now, who: p.host.number<<32 | who(i), n: int32(n), kind: chosen})
+		if t := w.run.trace; t != nil {
+			t.choose(w.base.now, chosen, p.host.number<<32|who(i), n)
+		}
 	}
 	return i
 }

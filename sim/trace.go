@@ -46,10 +46,8 @@ type event struct {
 }
 
 // same reports whether the same happened.
-func (e event) same(f event) bool {
-	e.task, f.task, e.by, f.by = nil, nil, 0, 0
-	e.data, f.data, e.stack, f.stack = "", "", nil, nil
-	return e == f
+func (e *event) same(f *event) bool {
+	return e.now == f.now && e.who == f.who && e.what == f.what && e.n == f.n && e.kind == f.kind
 }
 
 func (e event) String() string {
@@ -115,14 +113,30 @@ func (t *trace) add(e event) {
 	if t.keep && t.count < maxKept {
 		t.events = append(t.events, e)
 	}
-	if f := t.follows; f != nil && t.differs == "" && t.count < maxKept {
-		if t.count >= len(f.events) {
-			t.differs = fmt.Sprintf("at event %d in the first run the end had come, but in the second %v", t.count+1, e)
-		} else if first := f.events[t.count]; !first.same(e) {
-			t.differs = fmt.Sprintf("at event %d in the first run %v, but in the second %v", t.count+1, first, e)
-		}
+	if t.follows != nil && t.differs == "" && t.count < maxKept {
+		t.compare(&e)
 	}
 	t.count++
+}
+
+// compare notes whether the next event differs from that of the run that t follows.
+func (t *trace) compare(e *event) {
+	events := t.follows.events
+	if t.count >= len(events) {
+		t.differs = fmt.Sprintf("at event %d in the first run the end had come, but in the second %v", t.count+1, *e)
+	} else if first := &events[t.count]; !first.same(e) {
+		t.differs = fmt.Sprintf("at event %d in the first run %v, but in the second %v", t.count+1, *first, *e)
+	}
+}
+
+// choose adds that a task was chosen among n, or passed over.
+//
+// It is a function of its own because an event is large: what chooses runs on the stacks of
+// tasks, which begin small, and most runs have no trace.
+//
+//go:noinline
+func (t *trace) choose(now int64, k kind, who uint64, n int) {
+	t.add(event{now: now, who: who, n: int32(n), kind: k})
 }
 
 // difference says where t differs from the trace that it follows, or nothing.

@@ -133,11 +133,15 @@ func (w *world) choose(n int, who func(i int) uint64) int {
 	if i < 0 {
 		w.run.shown.Store(w.now - origin)
 		w.step(1)
-		w.run.trace.add(event{now: w.now, who: who(^i), n: int32(n), kind: passed})
+		if t := w.run.trace; t != nil {
+			t.choose(w.now, passed, who(^i), n)
+		}
 	} else if n > 1 {
 		w.run.shown.Store(w.now - origin)
 		w.step(1)
-		w.run.trace.add(event{now: w.now, who: who(i), n: int32(n), kind: chosen})
+		if t := w.run.trace; t != nil {
+			t.choose(w.now, chosen, who(i), n)
+		}
 	}
 	return i
 }
