@@ -164,14 +164,23 @@ var ErrLeftBehind = errors.New("rondo: still running at the end of the loop")
 
 // An unobservedError is one of a root-scope task for which nobody has waited.
 type unobservedError struct {
-	info TaskInfo
-	err  error // nil once somebody has it
+	info  TaskInfo
+	entry uintptr // of the task's function
+	err   error   // nil once somebody has it
 }
 
 // observed notes that somebody has u's error.
 func (l *Loop) observed(u *unobservedError) {
 	u.err = nil
 	l.unobserved.Marked(func(u *unobservedError) bool { return u.err == nil })
+}
+
+// keepEntry keeps which function a task of the root scope ran that ends with err, for
+// the report if nobody waits for it.
+func (l *Loop) keepEntry(t *Task, err error) {
+	if err != nil && t.owner == &l.root {
+		t.ensureExtra().entry = t.entry()
+	}
 }
 
 // keepError keeps the error of a task that the root scope owns until somebody
@@ -181,7 +190,7 @@ func (l *Loop) keepError(t *Task, err error) {
 	if c := l.root.cancelled(); t.observed || c != nil && c.onlyCancels(err) {
 		return
 	}
-	u := &unobservedError{info: t.info(), err: err}
+	u := &unobservedError{info: t.info(), entry: t.entry(), err: err}
 	t.ensureExtra().unobserved = u
 	l.unobserved.Add(u)
 	if !l.virtual {
@@ -207,8 +216,8 @@ func (l *Loop) report(u *unobservedError) {
 		return
 	}
 	if l.observed(u); !l.callOnError(u.info, err) {
-		slog.Error("rondo: a task failed and nobody waited for it",
-			report.Args("loop", l.name, "task", u.info.Name, "err", err, "started", u.info.Site)...)
+		slog.Error("rondo: a task failed and nobody waited for it; call Wait, start it in a Group, or set OnError of the Runner",
+			report.Args("loop", l.name, "task", u.info.Name, "err", err, "func", stacks.Declared(u.entry), "started", u.info.Site)...)
 	}
 }
 

@@ -103,6 +103,7 @@ func (l *Loop) finish(t *Task, err error) {
 		l.observer.observe(event{kind: taskEnded, task: t, err: err})
 	}
 	t.worker.abandon()
+	l.keepEntry(t, err)
 	t.err, t.state, t.fn, t.worker = err, stateDone, nil, nil
 	l.allTasks.Remove(t, taskLinks)
 	l.live--

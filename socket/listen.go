@@ -16,6 +16,7 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/stacks"
 )
 
 // A ListenConfig has options for Listen. Its fields mean what those of
@@ -129,7 +130,7 @@ func loopOf(ctx context.Context, call string) (kernel.Loop, error) {
 	if loop := kernel.Of(ctx); loop != nil {
 		return loop, nil
 	}
-	return nil, kernel.Wrap("socket."+call, rondo.ErrNoLoop)
+	return nil, kernel.Misuse("socket."+call, rondo.ErrNoLoop, stacks.Place())
 }
 
 // keepAlive returns what package net makes of its two fields.

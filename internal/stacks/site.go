@@ -106,6 +106,16 @@ func FuncName(entry uintptr) string {
 	return strings.TrimSuffix(runtime.FuncForPC(entry).Name(), "-fm")
 }
 
+// Declared returns the name of the function with the given entry, and the place where it
+// is declared, as "name at file:line"; "" if entry is 0.
+func Declared(entry uintptr) string {
+	if entry == 0 {
+		return ""
+	}
+	file, line := runtime.FuncForPC(entry).FileLine(entry)
+	return fmt.Sprintf("%s at %s:%d", FuncName(entry), file, line)
+}
+
 // frames ranges over the frames of a stack, the innermost first.
 func frames(pcs []uintptr) iter.Seq[runtime.Frame] {
 	return func(yield func(runtime.Frame) bool) {

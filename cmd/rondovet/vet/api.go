@@ -19,7 +19,7 @@ func ours(p *types.Package) bool {
 		return false
 	}
 	below, ok := strings.CutPrefix(p.Path(), root)
-	if !ok || below != "" && below[0] != '/' {
+	if !ok || below != "" && below[0] != '/' || strings.HasSuffix(below, "_test") {
 		return false
 	}
 	return !slices.ContainsFunc(strings.Split(below, "/"), func(folder string) bool {
@@ -80,25 +80,34 @@ func returnsError(s *types.Signature) bool {
 	return n > 0 && types.Identical(s.Results().At(n-1).Type(), types.Universe.Lookup("error").Type())
 }
 
-// quick take a ctx and do not wait with it.
+// quick take a ctx and return an error, and do not wait.
 var quick = []string{
-	"rondo.Go", "rondo.Async", "rondo.Current", "rondo.LoopOf", "rondo.NewFuture", "rondo.Now", "rondo.Check",
-	"rondo.Tasks", "rondo.TimedOut", "socket.Listen", "socket.ListenPacket", "socket.ListenConfig.Listen",
-	"socket.ListenConfig.ListenPacket", "socket.NewTLSListener", "socket.Pipe", "socket.TLSClient", "socket.TLSServer",
-	"rondo.Scope.Start", "socket.WatchRead", "socket.WatchWrite", "socket.Protocol.Attach", "httptask.Client", "httptask.Handler",
-	"httptask.Transport", "process.Command", "shard.Of", "signals.Received", "sim.Rand",
+	"rondo.Check", "socket.FileConn", "socket.FileListener", "socket.Listen", "socket.ListenPacket", "socket.ListenConfig.Listen",
+	"socket.ListenConfig.ListenPacket", "rondo.Scope.Start", "socket.Protocol.Attach",
+}
+
+// mayWait reports whether a function with a ctx is one of those that may suspend: by the
+// rule of package rondo those that return an error, sequences, and two more.
+func mayWait(fn *types.Func) bool {
+	results := fn.Signature().Results()
+	sequence := results.Len() == 1 && (isNamed(results.At(0).Type(), "iter", "Seq") || isNamed(results.At(0).Type(), "iter", "Seq2"))
+	return returnsError(fn.Signature()) || sequence || slices.Contains([]string{"rondo.Settle", "rondo.Pull"}, nameOf(fn))
 }
 
 // anywhere take a ctx of any kind, and may be called by any goroutine.
 var anywhere = []string{
-	"rondo.Run", "rondo.Runner.Run", "shard.Run", "shard.Runner.Run", "rondo.Task.Wait", "rondo.Future.Wait", "socket.Dialer.DialContext",
+	"rondo.Run", "rondo.Runner.Run", "shard.Run", "shard.Runner.Run", "rondo.Task.Wait", "rondo.Future.Wait",
 	"socket.Server.Shutdown", "socket.TLSConn.HandshakeContext", "httptask.Server.Shutdown",
 }
+
+// blocksAlone are functions that wait with a ctx of the loop, and that any goroutine may
+// call as well: it blocks alone.
+var blocksAlone = []string{"socket.Dial", "socket.DialTLS", "socket.Dialer.DialContext"}
 
 // waits reports whether a function of Rondo waits with the ctx it takes. Only tasks
 // may call it.
 func waits(fn *types.Func) bool {
-	return ours(fn.Pkg()) && takesCtx(fn.Signature()) && !slices.Contains(quick, nameOf(fn)) && !slices.Contains(anywhere, nameOf(fn)) &&
+	return ours(fn.Pkg()) && takesCtx(fn.Signature()) && mayWait(fn) && !slices.Contains(quick, nameOf(fn)) && !slices.Contains(anywhere, nameOf(fn)) &&
 		!handles(fn)
 }
 

@@ -36,6 +36,9 @@ func runOutside(pass *analysis.Pass) (any, error) {
 				if fn == nil || !ours(fn.Pkg()) {
 					continue
 				}
+				if f.roles[goroutine] && slices.Contains(blocksAlone, nameOf(fn)) {
+					continue
+				}
 				if waits(fn) || f.roles[goroutine] && slices.Contains(loopOnly, nameOf(fn)) {
 					r.report(call, nil, "%s in %s: use %s", nameOf(fn), place, cure)
 				}

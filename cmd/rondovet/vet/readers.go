@@ -22,7 +22,7 @@ var Readers = &analysis.Analyzer{
 func runReaders(pass *analysis.Pass) (any, error) {
 	p := pass.ResultOf[tasksAnalyzer].(*program)
 	r := newReporter(pass)
-	first := make(map[types.Object]*function) // the first task that reads a connection
+	readers := make(map[types.Object][]*function) // the tasks that read a connection
 	said := make(map[types.Object]bool)
 	for _, f := range p.funcs {
 		if !startsTask(f) {
@@ -33,16 +33,31 @@ func runReaders(pass *analysis.Pass) (any, error) {
 			if conn == nil || contains(f.node, conn.Pos()) || said[conn] {
 				return
 			}
-			switch g := first[conn]; {
-			case g == nil:
-				first[conn] = f
-			case g != f && g.outer == f.outer:
-				said[conn] = true
-				r.report(call, nil, "a second task reads %s, as the one in line %d does: each gets a part of the input: let one task read", conn.Name(), r.line(g.node.Pos()))
+			for _, g := range readers[conn] {
+				if !said[conn] && g != f && g.outer == f.outer && p.together(g, f) {
+					said[conn] = true
+					r.report(call, nil, "a second task reads %s, as the one in line %d does: each gets a part of the input: let one task read", conn.Name(), r.line(g.node.Pos()))
+				}
 			}
+			readers[conn] = append(readers[conn], f)
 		})
 	}
 	return nil, nil
+}
+
+// together reports whether a task, which is started by a literal, certainly may still run
+// when another one is started that comes later in the same function: they are not in
+// different branches, and nothing waits for a task between them.
+func (p *program) together(first, second *function) bool {
+	start, ok := p.parents[first.node].(*ast.CallExpr)
+	if !ok || first.outer == nil || !contains(p.block(start), second.node.Pos()) {
+		return false
+	}
+	return !slices.ContainsFunc(first.outer.calls, func(call *ast.CallExpr) bool {
+		fn := calleeOf(p.info, call)
+		return fn != nil && slices.Contains([]string{"rondo.Task.Wait", "rondo.Future.Wait", "rondo.WaitAny"}, nameOf(fn)) &&
+			start.Pos() <= call.End() && call.End() < second.node.Pos()
+	})
 }
 
 // startsTask reports whether a literal is started as a task of its own.

@@ -25,6 +25,10 @@ func runWaitError(pass *analysis.Pass) (any, error) {
 	for _, f := range p.funcs {
 		for _, call := range f.calls {
 			fn := calleeOf(p.info, call)
+			if _, alone := p.parents[call].(*ast.ExprStmt); alone && fn != nil && idOf(fn) == root+".Loop.Post" {
+				r.report(call, nil, "the error of rondo.Loop.Post is dropped: it says that the loop has ended, and the function is not called: handle it, or write _ =")
+				continue
+			}
 			if fn == nil || !ours(fn.Pkg()) || !returnsError(fn.Signature()) || !waits(fn) && !suspends(fn) && !isRun(fn) {
 				continue
 			}

@@ -45,7 +45,10 @@ func goroutineSets(ctx context.Context) error {
 
 func keptCtx(context.Context) error { return rondo.Sleep(keptContext, time.Millisecond) }
 
-func keptLoop(context.Context) error { return keptRondo.Post(func() {}) }
+func keptLoop(context.Context) error {
+	keptRondo.Post(func() {}) // want `the error of rondo.Loop.Post is dropped`
+	return keptRondo.Post(func() {})
+}
 
 func keptScope(ctx context.Context) error {
 	var kept *rondo.Scope
