@@ -225,6 +225,9 @@ func (c *PacketConn) ReadFrom(p []byte) (int, net.Addr, error) {
 // connected socket it fails with net.ErrWriteToConnected. It suspends the task.
 func (c *PacketConn) WriteTo(p []byte, to net.Addr) (int, error) {
 	peer, err := c.peerOf(to)
+	if errors.Is(err, errMissingAddress) {
+		to = nil // a nil pointer has no text
+	}
 	if err != nil {
 		return 0, c.fail("write", to, err)
 	}
@@ -237,25 +240,38 @@ func (c *PacketConn) WriteTo(p []byte, to net.Addr) (int, error) {
 
 var errMissingAddress = errors.New("missing address")
 
-// peerOf returns the peer that an address names.
+// peerOf returns the peer that an address names. Its errors are those of package net.
 func (c *PacketConn) peerOf(to net.Addr) (fd.Peer, error) {
-	if to == nil {
-		return fd.Peer{}, errMissingAddress
-	}
+	udp := c.network != "unixgram"
 	switch a := to.(type) {
 	case *net.UDPAddr:
-		if c.network != "unixgram" && a != nil {
-			return c.udpPeer(a.AddrPort())
+		switch {
+		case !udp:
+			return fd.Peer{}, syscall.EINVAL
+		case a == nil:
+			return fd.Peer{}, c.missing()
 		}
+		return c.udpPeer(a.AddrPort())
 	case *net.UnixAddr:
-		if c.network == "unixgram" && a != nil && (a.Net == "" || a.Net == c.network) {
-			if c.remote != nil {
-				return fd.Peer{}, net.ErrWriteToConnected
-			}
-			return fd.Peer{Name: a.Name}, nil
+		switch {
+		case udp:
+			return fd.Peer{}, syscall.EINVAL
+		case a == nil || c.remote != nil:
+			return fd.Peer{}, c.missing()
+		case a.Net != "" && a.Net != c.network:
+			return fd.Peer{}, syscall.EAFNOSUPPORT
 		}
+		return fd.Peer{Name: a.Name}, nil
 	}
 	return fd.Peer{}, syscall.EINVAL
+}
+
+// missing returns the error of a WriteTo without an address.
+func (c *PacketConn) missing() error {
+	if c.remote != nil {
+		return net.ErrWriteToConnected
+	}
+	return errMissingAddress
 }
 
 // Close ends all operations on the socket with net.ErrClosed, also those that

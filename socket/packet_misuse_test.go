@@ -42,6 +42,37 @@ func TestPacketErrors(t *testing.T) {
 	})
 }
 
+// TestPacketAddressErrors: an address that is missing, or of another type or network, fails
+// with package net's error. So does a Dial without an address.
+func TestPacketAddressErrors(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		if _, err := socket.Dial(ctx, "tcp", ""); err == nil || err.Error() != "dial tcp: missing address" {
+			t.Errorf("Dial without an address: %v", err)
+		}
+		for _, network := range []string{"udp4", "unixgram"} {
+			address := "127.0.0.1:0"
+			if network == "unixgram" {
+				address = ""
+			}
+			ours := packets(t, ctx, network, address)
+			theirs, err := net.ListenPacket(network, address)
+			if err != nil {
+				return err
+			}
+			defer theirs.Close()
+			for _, to := range []net.Addr{nil, (*net.UDPAddr)(nil), (*net.UnixAddr)(nil), &net.TCPAddr{Port: 9},
+				&net.UnixAddr{Name: "x", Net: "unixpacket"}} {
+				_, want := theirs.WriteTo([]byte("x"), to)
+				_, got := ours.WriteTo([]byte("x"), to)
+				if errors.Unwrap(got).Error() != errors.Unwrap(want).Error() {
+					t.Errorf("%s to %T %v: %v, package net: %v", network, to, to, got, want)
+				}
+			}
+		}
+		return nil
+	})
+}
+
 // refusedByPeer: an error that the peer's system reports is returned once, and
 // the socket stays usable.
 func refusedByPeer(ctx context.Context, t *testing.T, where string) error {

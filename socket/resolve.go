@@ -54,6 +54,9 @@ func (d *Dialer) local() (netip.AddrPort, error) {
 // resolve returns the addresses to try, in the order of preference. Literal
 // addresses are parsed here; names are looked up off the loop.
 func (d *Dialer) resolve(ctx context.Context, network, address string) ([]netip.AddrPort, error) {
+	if address == "" {
+		return nil, errMissingAddress
+	}
 	host, service, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
