@@ -294,12 +294,10 @@ func (l *Loop) enterWait(ctx context.Context) (*Scope, *Task, error) {
 	}
 	if c := s.cancelled(); c != nil && !detached(ctx) {
 		s.noteCut(c)
-		l.refused()
-		return s, t, c.cause
+		return s, t, l.refused(c.cause)
 	}
 	if ctx.Err() != nil {
-		l.refused()
-		return s, t, context.Cause(ctx)
+		return s, t, l.refused(context.Cause(ctx))
 	}
 	return s, t, nil
 }

@@ -95,12 +95,13 @@ func (l *Loop) hurry() {
 	l.delayed = l.delayed[:0]
 }
 
-// refused says to a simulation that a wait failed at once. A task that goes on all the
-// same would keep the loop for ever.
-func (l *Loop) refused() {
+// refused says to a simulation that a wait failed at once, with err, and returns err. A
+// task that goes on all the same would keep the loop for ever.
+func (l *Loop) refused(err error) error {
 	if d, ok := l.driver.(driver.Refuser); ok {
 		d.Refused()
 	}
+	return err
 }
 
 // taskID returns the number of the task at place i of the queue, or 0 for a
