@@ -20,8 +20,8 @@ type attempt struct {
 	choices  *choices
 	label    string // for reports: "seed 7"
 	maxSteps int
-	trace    *trace // nil: none is kept
-	rand     *rand.Rand
+	trace    *trace     // nil: none is kept
+	rand     *rand.Rand // of Rand; nil until it is asked for
 	probes   *probes
 	clock    func() int64  // virtual time; set by what runs the body
 	shown    atomic.Int64  // the virtual time since the run began, at the last jump of the clock
@@ -41,10 +41,7 @@ func (a *attempt) elapsed() time.Duration {
 
 // newAttempt returns an attempt at a run in which c chooses.
 func (s *series) newAttempt(c *choices) *attempt {
-	a := &attempt{
-		choices: c, label: fmt.Sprintf("seed %d", c.seed), maxSteps: s.MaxSteps, probes: &s.probes,
-		rand: stream(c.seed, forBody),
-	}
+	a := &attempt{choices: c, label: "seed " + formatSeed(c.seed), maxSteps: s.MaxSteps, probes: &s.probes}
 	if s.Goroutines {
 		a.bubbles, _ = s.t.(*testing.T)
 	}
@@ -99,6 +96,9 @@ func Rand(ctx context.Context) *rand.Rand {
 	a := mustAttempt(ctx, "Rand")
 	if a.choices.walk != nil {
 		a.choices.walk.random = true
+	}
+	if a.rand == nil {
+		a.rand = stream(a.choices.seed, forBody)
 	}
 	return a.rand
 }
