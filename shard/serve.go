@@ -54,8 +54,9 @@ func Serve(ctx context.Context, network, address string, s *socket.Server) error
 // task.
 //
 // s.MaxConns limits the connections of all shards together, and s.Conns counts them.
-// A Server serves one call of Serve at a time. s.OnError is
-// called on the shard of the connection, so it must not use what another one owns.
+// A Server serves one call of Serve at a time. s.OnError is called on the shard of the
+// connection, so it must not use what another one owns. In a simulation, where each shard
+// is a host, Serve returns an error.
 func (c *ServeConfig) Serve(ctx context.Context, network, address string, s *socket.Server) error {
 	me, err := c.home(ctx)
 	if err != nil {
@@ -101,11 +102,19 @@ func (c *ServeConfig) home(ctx context.Context) (*Shard, error) {
 	if err := rondo.Check(ctx); err != nil {
 		return nil, err
 	}
-	if me := Of(ctx); me != nil {
-		return me, nil
+	me := Of(ctx)
+	if me == nil {
+		return nil, errNoShard("Serve")
 	}
-	return nil, errNoShard("Serve")
+	if me.group.simulated {
+		return nil, errSimulated
+	}
+	return me, nil
 }
+
+// errSimulated is the error of Serve in a simulation.
+var errSimulated = errors.New("shard: Serve in a simulation: each shard is a host of its own there, with its own sockets; " +
+	"let a socket.Server serve on each")
 
 // serve serves by all shards. In any case it closes l, which is the listener of me.
 func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, l *socket.Listener, o spread.Options) error {

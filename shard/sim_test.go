@@ -3,13 +3,16 @@ package shard_test
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/shard"
 	"github.com/rondo-go/rondo/sim"
+	"github.com/rondo-go/rondo/socket"
 )
 
 // simulated runs main on n shards of a simulated cluster.
@@ -172,6 +175,22 @@ func TestSimFirstError(t *testing.T) {
 	}, func(seed int, err error) {
 		if err != errBad {
 			t.Errorf("seed %d: Run returned %v", seed, err)
+		}
+	})
+}
+
+// TestSimServe: in a simulation a connection cannot be handed to another shard, and Serve
+// says so.
+func TestSimServe(t *testing.T) {
+	simulated(t, 20, 2, func(ctx context.Context, s *shard.Shard) error {
+		err := shard.Serve(ctx, "tcp", ":7", &socket.Server{Handler: func(context.Context, net.Conn) error { return nil }})
+		if err == nil || !strings.Contains(err.Error(), "each shard is a host of its own") {
+			t.Errorf("Serve returned %v", err)
+		}
+		return nil
+	}, func(_ int, err error) {
+		if err != nil {
+			t.Error(err)
 		}
 	})
 }
