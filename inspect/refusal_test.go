@@ -142,6 +142,23 @@ func TestOtherPrograms(t *testing.T) {
 	}
 }
 
+// TestNarrow: a program for a 32-bit processor is refused as that, also if there is
+// Rondo in it.
+func TestNarrow(t *testing.T) {
+	t.Parallel()
+	i := recorded(t)
+	headers := i.find([]byte("\x7fELF\x02"), pageSize)
+	if len(headers) == 0 {
+		t.Fatal("the image has no header of a file")
+	}
+	d := damage(i, nil)
+	for _, at := range headers {
+		d.put(at+4, []byte{1})
+	}
+	_, err := inspect.OpenMemory(d)
+	refused(t, err, "cannot be read", "a 32-bit program")
+}
+
 // TestNewerTable: a program whose Rondo is newer than the reader.
 func TestNewerTable(t *testing.T) {
 	t.Parallel()

@@ -97,6 +97,9 @@ func (t *Target) stopped() bool {
 // find looks for Rondo in the program.
 func (t *Target) find(m goinspect.Memory) error {
 	p, err := goinspect.Open(m)
+	if errors.Is(err, goinspect.ErrNarrow) {
+		return fmt.Errorf("%s cannot be read: it is %w", t.name, err)
+	}
 	if errors.Is(err, goinspect.ErrNotGo) {
 		return fmt.Errorf("%s has no Rondo in it: %w", t.name, err)
 	}

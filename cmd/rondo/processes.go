@@ -46,6 +46,9 @@ func runProcesses(c *console) error {
 	} else {
 		writeRows(out, rows, []int{0, 2, 3}, columns(c.out))
 	}
+	if _, err := os.Stat("/proc/1"); errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintln(out, hidden)
+	}
 	if refused > 0 {
 		fmt.Fprintln(out, refusal(refused, os.Geteuid()))
 	}
@@ -54,6 +57,9 @@ func runProcesses(c *console) error {
 	}
 	return nil
 }
+
+// hidden is said where not even the first process is to be seen.
+const hidden = "/proc hides the processes of other users (hidepid): run as root to see them."
 
 // refusal says that n processes may not be read by the user, and the cure.
 func refusal(n, user int) string {

@@ -36,13 +36,19 @@ const oldest = 20
 // ErrNotGo says that there is no Go program that can be read.
 var ErrNotGo = errors.New("not a Go program, or built with Go before 1.20")
 
+// ErrNarrow says that the program is for a 32-bit processor.
+var ErrNarrow = errors.New("a 32-bit program, and only 64-bit ones are understood")
+
 // Open looks for a Go program in m. It fails if there is none, or one of before Go
-// 1.20. A program of a release that this package does not know opens too, and
+// 1.20, or for a 32-bit processor. A program of a release that this package does not know opens too, and
 // lacks what Missing says.
 func Open(m Memory) (*Program, error) {
 	p := &Program{
 		mem: m, code: NewChunks(m),
 		frames: make(map[uint64][]Frame), funcs: make(map[uint64]Frame), steps: make(map[uint64]step), stacks: make(map[string][]Frame),
+	}
+	if narrow(m) {
+		return nil, ErrNarrow
 	}
 	p.modules = p.findModules()
 	if c, ok := m.(*core); ok {
@@ -55,6 +61,26 @@ func Open(m Memory) (*Program, error) {
 		return nil, ErrNotGo
 	}
 	return p, nil
+}
+
+// narrow reports whether a program's file says that it is for a 32-bit processor. Its
+// header is mapped in front of its code, at the lowest addresses.
+func narrow(m Memory) bool {
+	const headers, class, class32 = 8, 4, 1
+	seen := 0
+	for _, r := range m.Regions() {
+		var b [class + 1]byte
+		if !r.File || m.Read(r.Start, b[:]) != nil {
+			continue
+		}
+		if string(b[:class]) == "\x7fELF" {
+			return b[class] == class32
+		}
+		if seen++; seen == headers {
+			break
+		}
+	}
+	return false
 }
 
 // Memory returns the memory that is read.
