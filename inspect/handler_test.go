@@ -4,6 +4,7 @@ package inspect_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -111,6 +112,43 @@ func TestHandlerBounds(t *testing.T) {
 	page := body(t, get(t, "GET", "/?limit=2", "text/html"))
 	if strings.Count(page, `<tr id="task-`) != 2 || !strings.Contains(page, "1 to 2 of 4") || !strings.Contains(page, `href="?from=2&amp;limit=2">next`) {
 		t.Errorf("a page of two tasks of four is\n%s", page)
+	}
+}
+
+// TestHandlerCompresses: a client that accepts gzip gets the same in fewer bytes.
+func TestHandlerCompresses(t *testing.T) {
+	for accepts, want := range map[string]string{
+		"": "", "br": "", "gzip;q=0, br": "", "gzip": "gzip", "deflate, GZIP; q=0.5": "gzip", "br, gzip;q=1.0": "gzip",
+	} {
+		recorder, req := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
+		if accepts != "" {
+			req.Header.Set("Accept-Encoding", accepts)
+		}
+		inspect.Handler().ServeHTTP(recorder, req)
+		r := recorder.Result()
+		if got := r.Header.Get("Content-Encoding"); got != want || r.Header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("accepting %q: encoding %q, vary %q; want %q", accepts, got, r.Header.Get("Vary"), want)
+			continue
+		}
+		sent, page := recorder.Body.Len(), ""
+		if want == "" {
+			page = body(t, r)
+		} else {
+			z, err := gzip.NewReader(r.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(z)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if page = string(text); sent > len(page)*2/3 {
+				t.Errorf("accepting %q: %d bytes for a page of %d", accepts, sent, len(page))
+			}
+		}
+		if !strings.HasSuffix(page, "</html>\n\n\n") {
+			t.Errorf("accepting %q: the page ends with %q", accepts, page[max(0, len(page)-40):])
+		}
 	}
 }
 
