@@ -177,7 +177,7 @@ func (t *Transport) flush() {
 	}
 }
 
-// read reads once.
+// reads reports whether t is to be read.
 func (t *Transport) reads() bool { return !t.has(readPaused | peerEnded | closing | ending) }
 
 // read reads once.
