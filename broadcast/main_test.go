@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rondo-go/rondo/internal/leak"
+	"github.com/rondo-go/rondo/sim"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -24,3 +25,6 @@ func panics(t *testing.T, want string, fn func()) {
 	}()
 	fn()
 }
+
+// exact is for tests that compare times or count turns: nothing is late in any seed.
+var exact = sim.Config{Exact: true}

@@ -14,7 +14,7 @@ import (
 // TestWatch: a reader has the present value first, then each latest one, and the last
 // after Close.
 func TestWatch(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		w := broadcast.NewWatch(1)
 		rondo.Go(ctx, func(ctx context.Context) error {
 			for v := 2; v <= 5; v++ {
@@ -51,7 +51,7 @@ func TestWatch(t *testing.T) {
 
 // TestWatchEmpty: the first value of a zero Watch is the one that was set.
 func TestWatchEmpty(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		var w broadcast.Watch[string]
 		w.Name = "config"
 		task := rondo.Async(ctx, w.Reader().Next)

@@ -26,6 +26,7 @@ type attempt struct {
 	clock    func() int64  // virtual time; set by what runs the body
 	shown    atomic.Int64  // the virtual time since the run began, at the last jump of the clock
 	steps    atomic.Uint64 // other goroutines read it to see that the run makes progress
+	refused  int           // how many waits have failed at once
 	stamps   int64         // of Histories
 	bubbles  *testing.T    // runs the loop in a bubble of this test; nil: in none
 	violated string        // the Always that was false

@@ -340,7 +340,7 @@ const refusedMost = 1000
 // waits fail; a real one would not be asked.
 func (p *process) Refused() {
 	if p.killed == nil {
-		p.world.base.step(1)
+		p.world.base.Refused()
 		return
 	}
 	if p.refused++; p.refused > refusedMost {

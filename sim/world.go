@@ -156,9 +156,13 @@ func (w *world) step(n uint64) {
 func (w *world) Until() int64   { return w.order.Until() }
 func (w *world) Punctual() bool { return w.order.Punctual() }
 
-// Refused counts a wait that failed at once as a step: a task that goes on all the same
-// is a livelock.
-func (w *world) Refused() { w.step(1) }
+// Refused counts the waits that fail at once: a task that goes on all the same is a
+// livelock.
+func (w *world) Refused() {
+	if w.run.refused++; w.run.refused > w.run.maxSteps {
+		w.stuck()
+	}
+}
 
 func (w *world) Virtual() bool { return true }
 

@@ -73,7 +73,7 @@ func TestPipeRefuses(t *testing.T) {
 // TestPipeOffload: a function that Offload runs may use the pipe of a
 // simulation, and no time passes meanwhile.
 func TestPipeOffload(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	sim.Config{Exact: true}.Test(t, func(ctx context.Context) {
 		a, b := socket.Pipe(ctx)
 		start := rondo.Now(ctx)
 		written := rondo.Async(ctx, func(ctx context.Context) (int, error) {

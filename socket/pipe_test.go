@@ -129,7 +129,7 @@ func TestPipeClose(t *testing.T) {
 
 // TestPipeDeadline: deadlines use the loop's clock and are exact.
 func TestPipeDeadline(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	sim.Config{Exact: true}.Test(t, func(ctx context.Context) {
 		a, b := socket.Pipe(ctx)
 		start := rondo.Now(ctx)
 		a.SetReadDeadline(start.Add(time.Hour))

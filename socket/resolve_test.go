@@ -80,7 +80,7 @@ func TestRace(t *testing.T) {
 		"the last fails, one wins": {[]host{{1000, true}, {10, false}}, 0, 1000, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sim.Test(t, func(ctx context.Context) {
+			sim.Config{Exact: true}.Test(t, func(ctx context.Context) {
 				var to []netip.AddrPort
 				for i := range c.hosts {
 					to = append(to, addrs(fmt.Sprintf("10.0.0.%d", i))...)
@@ -187,7 +187,7 @@ func TestRaceBothConnect(t *testing.T) {
 
 // TestInTurn: one address after the other, each with a share of the time.
 func TestInTurn(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	sim.Config{Exact: true}.Test(t, func(ctx context.Context) {
 		var spans []time.Duration
 		hang := func(ctx context.Context, a netip.AddrPort) (*Conn, error) {
 			start := rondo.Now(ctx)

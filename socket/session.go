@@ -16,6 +16,7 @@ import (
 	"net"
 	"reflect"
 	"runtime/debug"
+	"slices"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/fd"
@@ -314,7 +315,7 @@ func (b *sessions) remove(e *session) {
 
 // closeAll closes the connections, also those that are in a call.
 func (b *sessions) closeAll() {
-	for _, e := range b.conns {
+	for _, e := range slices.Clone(b.conns) { // the end of one may remove it at once
 		forceClose(e.conn)
 	}
 }

@@ -52,7 +52,7 @@ func TestTLSClose(t *testing.T) {
 // close_notify, and then closes the connection all the same.
 func TestTLSFarewell(t *testing.T) {
 	server, client := certificate(t)
-	sim.Test(t, func(ctx context.Context) {
+	sim.Config{Exact: true}.Test(t, func(ctx context.Context) {
 		x, y := socket.Pipe(ctx)
 		a, b := socket.TLSServer(ctx, x, server), socket.TLSClient(ctx, y, client)
 		// The tickets of a server are read by who reads what comes after them.

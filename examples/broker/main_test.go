@@ -159,7 +159,7 @@ func TestDeafSubscriber(t *testing.T) {
 // slowed down, none of the messages is lost, and nobody is cut off.
 func TestSlowSubscriber(t *testing.T) {
 	const publishers, each = 3, 60
-	sim.Test(t, func(ctx context.Context) {
+	sim.Config{Exact: true}.Test(t, func(ctx context.Context) {
 		b := newBroker(time.Hour)
 		connect := func(g *rondo.Scope) net.Conn {
 			ours, theirs := socket.Pipe(g)

@@ -136,7 +136,8 @@ func TestAnyOrder(t *testing.T) {
 			return p, err
 		}, func(p page) { got = append(got, p.at.Path) })
 		want := []string{"/", "/l", "/r", "/r/l", "/r/r", "/r/", "/r/l/l", "/r/l/r", "/r/l/", "/r/r/l", "/r/r/r", "/r/r/"}
-		if err != nil || most != 4 || !slices.Equal(got, want) {
+		sim.Sometimes(ctx, most == 4, "as many at once as may be")
+		if err != nil || most > 4 || !slices.Equal(got, want) {
 			t.Errorf("%v, %d at once: %q", err, most, got)
 		}
 	})

@@ -29,7 +29,7 @@ func TestC130GatherInArgumentOrder(t *testing.T) {
 //
 // asyncio's gather lets the others run on.
 func TestC132GatherFails(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		start, cut := rondo.Now(ctx), false
 		got, err := rondo.Gather(ctx, after(time.Second, 0, errBroken), func(ctx context.Context) (int, error) {
 			return 0, sleeper(time.Hour, nil, &cut)(ctx)

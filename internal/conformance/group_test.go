@@ -16,7 +16,7 @@ import (
 
 // TestC090GroupWaitsForBoth: Group waits for all its tasks.
 func TestC090GroupWaitsForBoth(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		start, cut := rondo.Now(ctx), false
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			g.Go(sleeper(time.Second, nil, &cut))
@@ -53,7 +53,7 @@ func TestC091GroupFirstErrorCancelsSiblings(t *testing.T) {
 // TestC092GroupKeepsAllErrorsInOrder: Group returns all errors, in the order in
 // which they came.
 func TestC092GroupKeepsAllErrorsInOrder(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			for i := range 3 {
 				g.Go(func(ctx context.Context) error {
@@ -90,7 +90,7 @@ func TestC093BodyErrorCancelsChildren(t *testing.T) {
 // TestC094OuterCancellationIsNoErrorOfTheGroup: a Group that is cancelled from
 // outside returns the cause once, and not once more for each task.
 func TestC094OuterCancellationIsNoErrorOfTheGroup(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		cut := false
 		task := rondo.Go(ctx, func(ctx context.Context) error {
 			err := rondo.Group(ctx, func(g *rondo.Scope) error {

@@ -204,7 +204,7 @@ func TestC155CondSignalIsNotLost(t *testing.T) {
 //
 // asyncio's notify needs the lock.
 func TestC156CondWithoutTheLock(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		var m rondo.Mutex
 		c := rondo.Cond{L: &m}
 		panics(t, "Cond.Wait with L unlocked", func() { _ = c.Wait(ctx) })

@@ -50,7 +50,7 @@ func TestC031CallbackOfCallbackRunsNextTurn(t *testing.T) {
 // TestC034CallLaterIsNotEarly: a callback of CallLater does not run before its
 // time, and one that is cancelled does not run.
 func TestC034CallLaterIsNotEarly(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
 		var ran time.Duration
 		rondo.LoopOf(ctx).CallLater(time.Second, func() { ran = rondo.Now(ctx).Sub(start) })
@@ -66,7 +66,7 @@ func TestC034CallLaterIsNotEarly(t *testing.T) {
 // TestC035NegativeDelayIsNextTurn: CallLater with a negative delay runs the
 // callback in the next turn.
 func TestC035NegativeDelayIsNextTurn(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		start, ran := rondo.Now(ctx), false
 		rondo.LoopOf(ctx).CallLater(-time.Hour, func() { ran = true })
 		if ran {

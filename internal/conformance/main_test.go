@@ -11,6 +11,7 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/leak"
+	"github.com/rondo-go/rondo/sim"
 )
 
 // TestMain counts goroutines and descriptors. A coroutine is a goroutine too, so
@@ -86,3 +87,6 @@ func sleeper(d time.Duration, err error, cut *bool) func(ctx context.Context) er
 		return err
 	}
 }
+
+// exact is for tests that compare times or count turns: nothing is late in any seed.
+var exact = sim.Config{Exact: true}

@@ -54,7 +54,7 @@ func TestC063CaughtCancellationKeepsTheResult(t *testing.T) {
 //
 // In asyncio the second wait goes on until the task is cancelled again.
 func TestC064EachFurtherWaitFails(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		task := rondo.Go(ctx, func(ctx context.Context) error {
 			for range 3 {
 				if err := rondo.Sleep(ctx, time.Hour); err != errBroken {

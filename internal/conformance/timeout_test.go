@@ -129,7 +129,7 @@ func TestC119DeadlineOfAnEndedScope(t *testing.T) {
 // TestC120TimeoutWaitsForCleanUp: Timeout returns when the clean-up of its body
 // has run, however long that takes.
 func TestC120TimeoutWaitsForCleanUp(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		start, cleaned := rondo.Now(ctx), false
 		err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
 			err := forever(ctx)
@@ -187,7 +187,7 @@ func TestC124TimeoutAroundAShield(t *testing.T) {
 // TestC221OuterDeadlineEndsTheOuterScope: when the deadline of an outer scope
 // passes first, both scopes are cancelled at that moment.
 func TestC221OuterDeadlineEndsTheOuterScope(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		start, went := rondo.Now(ctx), false
 		outer := rondo.Timeout(ctx, 5*time.Second, func(ctx context.Context) error {
 			inner := rondo.Timeout(ctx, 10*time.Second, forever)

@@ -55,7 +55,7 @@ func TestCond(t *testing.T) {
 // TestCondAtTheDeadline: a deadline that passes while a task that was woken waits for
 // its lock has ended nothing.
 func TestCondAtTheDeadline(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		c := rondo.Cond{L: new(rondo.Mutex)}
 		rondo.Go(ctx, func(ctx context.Context) error {
 			if err := errors.Join(rondo.Sleep(ctx, time.Second), c.L.Lock(ctx)); err != nil {

@@ -213,7 +213,7 @@ func TestSpawnedTaskAndItsMaker(t *testing.T) {
 // shielded from the scope that it comes from, whenever that is cancelled, and
 // still ended by a context below it.
 func TestWithoutCancel(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		for _, early := range []bool{true, false} {
 			late := map[string]error{}
 			_ = rondo.Group(ctx, func(g *rondo.Scope) error {

@@ -14,7 +14,7 @@ import (
 )
 
 func TestSettle(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
 		got := rondo.Settle(ctx, after(3*time.Second, "slow", nil), after(time.Second, "", errBroken), after(2*time.Second, "half", errBroken))
 		want := []rondo.Result[string]{{Value: "slow"}, {Err: errBroken}, {Value: "half", Err: errBroken}}
@@ -95,7 +95,7 @@ func TestPanicsOfManyFunctions(t *testing.T) {
 }
 
 func TestRace(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
 		ended := false
 		v, err := rondo.Race(ctx, after(time.Second, "", errBroken), after(3*time.Second, "third", nil), after(2*time.Second, "second", nil),
@@ -219,7 +219,7 @@ func TestTasksShowTheUsersFunction(t *testing.T) {
 }
 
 func TestGather(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		after := func(d time.Duration, v int, err error) func(context.Context) (int, error) {
 			return func(ctx context.Context) (int, error) {
 				if e := rondo.Sleep(ctx, d*time.Second); e != nil {

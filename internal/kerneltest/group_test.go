@@ -127,7 +127,7 @@ func TestGroupFirstErrorCancelsTheRest(t *testing.T) {
 }
 
 func TestGroupJoinsErrorsInOrder(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			for i := range 3 {
 				g.Go(func(ctx context.Context) error {
@@ -219,7 +219,7 @@ func TestLateTaskIsWaitedFor(t *testing.T) {
 // TestSetLimit: of many tasks two run at once, in the order of their starts, and the
 // last waits for its turn also after a cancellation.
 func TestSetLimit(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		start, running, most := rondo.Now(ctx), 0, 0
 		var order []int
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -260,7 +260,7 @@ func TestSetLimit(t *testing.T) {
 
 // TestSetLimitLater: the limit may change, and Pull and Start do not hang under it.
 func TestSetLimitLater(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		running, most := 0, 0
 		count := func(ctx context.Context) error {
 			running++

@@ -82,7 +82,7 @@ func TestTurnIsBounded(t *testing.T) {
 // TestHandles: callbacks run once, in the order of their times. A callback that
 // is cancelled does not run and leaves no timer.
 func TestHandles(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		l, start := rondo.LoopOf(ctx), rondo.Now(ctx)
 		var ran []time.Duration
 		note := func() { ran = append(ran, rondo.Now(ctx).Sub(start)) }
@@ -136,7 +136,7 @@ func TestCancelledTimersDoNotPileUp(t *testing.T) {
 }
 
 func TestSleepers(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			for i := range 50 {
@@ -182,7 +182,7 @@ func TestSleepIsLongEnough(t *testing.T) {
 }
 
 func TestEvery(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
 		var at []time.Duration
 		for tick := range rondo.Every(ctx, time.Second) {
@@ -214,7 +214,7 @@ func TestEvery(t *testing.T) {
 // TestTasks: Tasks describes each task of a loop, what it waits for and since
 // when.
 func TestTasks(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		var m rondo.Mutex
 		var tasks []rondo.TaskInfo
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -264,7 +264,7 @@ func TestTasks(t *testing.T) {
 // TestEveryKeepsStep: a body that takes as long as the interval misses no tick. A
 // longer one misses the ticks that have passed.
 func TestEveryKeepsStep(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		for _, c := range []struct {
 			body time.Duration
 			want []int

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/leak"
+	"github.com/rondo-go/rondo/sim"
 )
 
 // TestMain counts goroutines and descriptors. A coroutine is a goroutine too, so
@@ -75,3 +76,6 @@ func after[T any](d time.Duration, v T, err error) func(ctx context.Context) (T,
 }
 
 func double(_ context.Context, n int) (int, error) { return 2 * n, nil }
+
+// exact is for tests that compare times or count turns: nothing is late in any seed.
+var exact = sim.Config{Exact: true}

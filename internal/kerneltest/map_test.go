@@ -25,7 +25,7 @@ func counting(n *int) iter.Seq[int] {
 // TestMapInOrder: the results come in order, at most limit functions run at once,
 // and the input is pulled no further than that.
 func TestMapInOrder(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		for limit := 1; limit <= 4; limit++ {
 			running, most, pulled, next := 0, 0, 0, 0
 			for v, err := range rondo.Map(ctx, limit, counting(&pulled), func(ctx context.Context, n int) (string, error) {
@@ -97,7 +97,7 @@ func TestMapErrors(t *testing.T) {
 // cancelled and have ended, also if the input waits with a ctx from outside. No
 // more values are taken from the input.
 func TestMapIsLeft(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		q := rondo.NewQueue[int](0)
 		for i := range 2 {
 			q.TryPut(i)
@@ -130,7 +130,7 @@ func TestMapIsLeft(t *testing.T) {
 // TestMapLiveInput: a result is passed on while the input waits for its next
 // value.
 func TestMapLiveInput(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
 		in := func(yield func(int) bool) {
 			for i := range 3 {

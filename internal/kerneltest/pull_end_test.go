@@ -214,7 +214,7 @@ func TestPullClosedInUse(t *testing.T) {
 // task that made the Pull is cancelled with that task, also if another task is in
 // next.
 func TestPullEndsWithItsTaskInMidWait(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		var empty rondo.Queue[int]
 		for i, wait := range []func(ctx context.Context) error{
 			func(ctx context.Context) error { _, err := empty.Get(ctx); return err },

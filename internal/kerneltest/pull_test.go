@@ -34,7 +34,7 @@ func countdown(ctx context.Context, n int, log *[]string) iter.Seq[int] {
 }
 
 func TestPull(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		var log []string
 		next, stop := rondo.Pull(ctx, countdown(ctx, 3, &log))
 		start := rondo.Now(ctx)
@@ -281,7 +281,7 @@ func TestPullAllowance(t *testing.T) {
 	spend := func(ctx context.Context) { kernel.Of(ctx).Task().Spend(0) }
 	nothing := func(context.Context) {}
 	for _, who := range []struct{ body, caller func(ctx context.Context) }{{spend, nothing}, {nothing, spend}, {spend, spend}} {
-		sim.Test(t, func(ctx context.Context) {
+		exact.Test(t, func(ctx context.Context) {
 			turns := 0
 			rondo.Go(ctx, func(ctx context.Context) error {
 				for ctx.Err() == nil {

@@ -218,7 +218,7 @@ func TestReceiveIsNoDeadlock(t *testing.T) {
 // TestClockWaitsForReceive: simulated time stands still while a Receive waits for
 // a goroutine, and each seed repeats.
 func TestClockWaitsForReceive(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
 		err := rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
 			for range 3 {

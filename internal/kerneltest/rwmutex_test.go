@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
-	"github.com/rondo-go/rondo/sim"
 )
 
 // TestRWMutex: three readers hold the lock together for a second, and a writer
 // holds it alone for another.
 func TestRWMutex(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		var m rondo.RWMutex
 		start, readers := rondo.Now(ctx), 0
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {

@@ -17,7 +17,7 @@ import (
 // TestSelect: a worker takes jobs until it is told to stop, and notices when there
 // is nothing to do.
 func TestSelect(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		jobs := rondo.NewQueue[string](0)
 		var stop rondo.Event
 		rondo.Go(ctx, func(ctx context.Context) error {
@@ -532,7 +532,7 @@ func TestSelectWithoutCases(t *testing.T) {
 
 // TestSelectInTaskInfo: TaskInfo names what each case waits for.
 func TestSelectInTaskInfo(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		var e rondo.Event
 		q := rondo.NewQueue[int](0)
 		q.Name = "jobs"

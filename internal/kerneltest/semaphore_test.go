@@ -12,7 +12,7 @@ import (
 
 // TestSemaphore: five requests, two at a time, take three seconds.
 func TestSemaphore(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		s := rondo.NewSemaphore(2)
 		start, running, most := rondo.Now(ctx), 0, 0
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -39,7 +39,7 @@ func TestSemaphore(t *testing.T) {
 // TestAcquireN: a task that wants many permits gets them although others want few,
 // and they are taken together.
 func TestAcquireN(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		s := rondo.NewSemaphore(3)
 		var order []string
 		take := func(name string, n int) *rondo.Task {

@@ -13,7 +13,7 @@ import (
 )
 
 func TestTimeout(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
 		err := rondo.Timeout(ctx, time.Minute, forever)
 		if !errors.Is(err, context.DeadlineExceeded) || rondo.Now(ctx).Sub(start) != time.Minute {
@@ -46,7 +46,7 @@ func TestTimeout(t *testing.T) {
 }
 
 func TestNestedTimeouts(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		for _, c := range []struct{ outer, inner time.Duration }{{1, 2}, {2, 1}, {1, 1}} {
 			var inner error
 			outer := rondo.Timeout(ctx, c.outer*time.Second, func(ctx context.Context) error {
@@ -210,7 +210,7 @@ func TestSequenceThatWasCut(t *testing.T) {
 // TestTwoDeadlinesAreTwoErrors: the deadline of one task's Timeout is no echo of
 // that of another, for which the group failed.
 func TestTwoDeadlinesAreTwoErrors(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			for range 2 {
 				g.Go(func(ctx context.Context) error { return rondo.Timeout(ctx, time.Second, forever) })

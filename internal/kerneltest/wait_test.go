@@ -15,7 +15,7 @@ import (
 )
 
 func TestWaitAny(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		sleeper := func(d time.Duration) *rondo.Task {
 			return rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, d) })
 		}
@@ -79,7 +79,7 @@ func TestWaitAnyOrders(t *testing.T) {
 }
 
 func TestAsCompleted(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		async := func(d time.Duration) *rondo.Future[time.Duration] { return rondo.Async(ctx, after(d, d, nil)) }
 		a, b, c, d := async(1), async(3*time.Second), async(2), async(time.Second)
 		if err := rondo.Sleep(ctx, time.Millisecond); err != nil {

@@ -439,7 +439,7 @@ func (e *end) Publish(ctx context.Context, m rpc.Message) error {
 
 // TestLimits: what is beyond the waiting calls is refused, and has not run.
 func TestLimits(t *testing.T) {
-	sim.Config{Seeds: 2}.Test(t, func(ctx context.Context) {
+	sim.Config{Seeds: 2, Exact: true}.Test(t, func(ctx context.Context) {
 		n := &network{ctx: ctx, calm: true}
 		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
 			e, err := rpc.New(g, g, n.host())
