@@ -50,6 +50,7 @@ func (b *box) open(loop kernel.Loop) {
 // put puts m. fresh says that m begins something: a shard that ends does not take
 // that, but it still takes answers. Any goroutine may call it.
 func (b *box) put(m message, fresh bool) error {
+	step()
 	b.mu.Lock()
 	if fresh && b.shut {
 		b.mu.Unlock()
@@ -83,6 +84,7 @@ func (b *box) refuse() {
 
 // take delivers what was put.
 func (b *box) take() {
+	step()
 	b.mu.Lock()
 	in := b.in
 	b.in, b.spare = b.spare[:0], nil

@@ -134,6 +134,8 @@ func (c *call[T]) deliver(at *Shard) {
 	case at == c.from:
 		c.answered = true
 		c.list.Wake()
+	case at.over:
+		c.refused(at)
 	case c.task == nil:
 		c.task = rondo.Go(c.to.ctx, c.run)
 		c.to.loop.SetEntry(c.task, reflect.ValueOf(c.fn).Pointer())

@@ -87,7 +87,7 @@ func (c *Chan[T]) Send(ctx context.Context, v T) error {
 	if err := rondo.Check(ctx); err != nil {
 		return err
 	}
-	c.mu.Lock()
+	c.lock()
 	switch {
 	case c.closed:
 		c.mu.Unlock()
@@ -122,7 +122,7 @@ func (c *Chan[T]) Send(ctx context.Context, v T) error {
 // TrySend sends v if that needs no wait, and reports whether it did. It is false if the
 // Chan is closed. Any goroutine may call it; it never suspends.
 func (c *Chan[T]) TrySend(v T) bool {
-	c.mu.Lock()
+	c.lock()
 	w := c.receivers.First()
 	switch {
 	case c.closed || w == nil && c.n == len(c.held):
@@ -149,7 +149,7 @@ func (c *Chan[T]) Recv(ctx context.Context) (T, error) {
 	if err := rondo.Check(ctx); err != nil {
 		return zero, err
 	}
-	c.mu.Lock()
+	c.lock()
 	switch {
 	case c.n > 0:
 		v := c.take()
@@ -203,7 +203,7 @@ func (c *Chan[T]) All(ctx context.Context) iter.Seq[T] {
 // returns what is left and then fails. Closing it again does nothing. Any goroutine
 // may call it; it never suspends.
 func (c *Chan[T]) Close() {
-	c.mu.Lock()
+	c.lock()
 	c.closed = true
 	var waiting []*waiter[T]
 	for _, l := range []*list.List[waiter[T]]{&c.receivers, &c.senders} {
@@ -221,9 +221,15 @@ func (c *Chan[T]) Close() {
 
 // Len returns how many values are held. Any goroutine may call it; it never suspends.
 func (c *Chan[T]) Len() int {
-	c.mu.Lock()
+	c.lock()
 	defer c.mu.Unlock()
 	return c.n
+}
+
+// lock locks mu.
+func (c *Chan[T]) lock() {
+	step()
+	c.mu.Lock()
 }
 
 // put adds v at the end. The caller holds mu, and there is room.
@@ -265,7 +271,7 @@ func (w *waiter[T]) end() {
 // settled is called when the wait has failed, by its cancellation or before it began.
 // It reports whether w was served before that, and otherwise takes it off its list.
 func (w *waiter[T]) settled() bool {
-	w.of.mu.Lock()
+	w.of.lock()
 	defer w.of.mu.Unlock()
 	if !w.ended {
 		w.end()

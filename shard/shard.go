@@ -27,6 +27,7 @@ type Shard struct {
 	loop   kernel.Loop
 	public *rondo.Loop
 	ctx    context.Context // the scope in which calls from other shards run
+	over   bool            // in a simulation: that scope has ended
 
 	changed rondo.WaitList     // where the shard waits for the others
 	waiting list.List[pending] // calls of its tasks, the oldest first

@@ -7,6 +7,8 @@ package shard
 
 import (
 	"context"
+	"slices"
+	"sync/atomic"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
@@ -22,6 +24,23 @@ func simulation(ctx context.Context) driver.Beside {
 	return nil
 }
 
+// simulations counts the Runs that are simulated now.
+var simulations atomic.Int32
+
+// step is called before something is done that other shards see. In a simulation that
+// goes through all orders, another shard may do something first.
+func step() {
+	if simulations.Load() == 0 {
+		return
+	}
+	all := kernel.Loops()
+	if i := slices.IndexFunc(all, kernel.Loop.Inside); i >= 0 {
+		if world, ok := all[i].Driver().(driver.Beside); ok {
+			world.Step()
+		}
+	}
+}
+
 // simulate is Run in a task of a simulation.
 func (g *group) simulate(ctx context.Context, world driver.Beside, main func(ctx context.Context, s *Shard) error) error {
 	if err := rondo.Check(ctx); err != nil {
@@ -30,6 +49,8 @@ func (g *group) simulate(ctx context.Context, world driver.Beside, main func(ctx
 	if Of(ctx) != nil {
 		return &kernel.CallError{Call: "shard.Run", Text: " inside a shard: shards cannot run in a shard; start tasks with rondo.Go"}
 	}
+	simulations.Add(1)
+	defer simulations.Add(-1)
 	home, left := kernel.Of(ctx), len(g.shards)
 	g.simulated = true // the world finds out by itself when nothing can go on
 	var ended rondo.WaitList
@@ -46,6 +67,7 @@ func (g *group) simulate(ctx context.Context, world driver.Beside, main func(ctx
 				defer all.Cancel(nil)
 				return s.run(all, main)
 			})
+			s.over = true
 			if err != nil {
 				g.fail(err)
 			}

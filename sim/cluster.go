@@ -42,7 +42,8 @@ type World struct {
 	ready   []*process // those that can run now
 	turns   *source
 	running *process
-	outside int // how many processes wait for goroutines
+	granted *process // the one that runs next; nil: it is chosen
+	outside int      // how many processes wait for goroutines
 	calm    bool
 	faults  nemesis
 	limit   int64
@@ -174,8 +175,13 @@ func (w *World) checkInvariants() {
 // next takes the process that runs next.
 func (w *World) next() *process {
 	i := 0
+	granted := w.granted
+	w.granted = nil
+	switch {
+	case granted != nil && granted.queued:
+		i = slices.Index(w.ready, granted)
 	// One that is about to end has nothing to do with the others, and comes first.
-	if len(w.ready) > 1 && w.ready[0].killed == nil {
+	case len(w.ready) > 1 && w.ready[0].killed == nil:
 		i = w.turns.pick(len(w.ready))
 	}
 	p := w.ready[i]

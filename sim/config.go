@@ -44,6 +44,10 @@ type Config struct {
 	// 100,000.
 	MaxOrders int
 
+	// Deviations is how many choices that are not the first an order of Explore has at
+	// most. Most mistakes need few. 0 means any number: all orders are tried.
+	Deviations int
+
 	// Exact keeps everything on time in all seeds, and not only in the first 20: no
 	// ready task is passed over and no timer fires late, so that times can be
 	// compared exactly and turns can be counted. The environment variable
@@ -96,6 +100,7 @@ func (c Config) withDefaults(call string) Config {
 		{"Seeds", &c.Seeds, defaultSeeds},
 		{"SeedsShort", &c.SeedsShort, 0},
 		{"MaxOrders", &c.MaxOrders, defaultMaxOrders},
+		{"Deviations", &c.Deviations, 0},
 		{"MaxSteps", &c.MaxSteps, maxSteps},
 	} {
 		if *f.value < 0 {

@@ -32,7 +32,13 @@ import (
 // than c.MaxOrders, or if body does not do the same when the same is chosen.
 func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
 	t.Helper()
-	c = c.withDefaults("Explore")
+	c.explore(t, "Explore", func(a *attempt) outcome { return newWorld(a).execute(body) })
+}
+
+// explore calls once for each path.
+func (c Config) explore(t testing.TB, call string, once func(a *attempt) outcome) {
+	t.Helper()
+	c = c.withDefaults(call)
 	if c.Goroutines {
 		panic("sim: Config.Goroutines needs Test with a *testing.T: use a Config without it")
 	}
@@ -42,12 +48,12 @@ func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
 	}
 	s := &series{Config: c, t: t, before: t.Failed()}
 	if p.order != nil {
-		s.replay(p.order, body)
+		s.replay(p.order, once)
 		return
 	}
-	e := exploration{series: s, body: body}
+	e := exploration{series: s, once: once}
 	e.run(&walk{}, 0)
-	for len(e.next) > 0 {
+	for len(e.next) > 0 && (c.Deviations == 0 || e.deviations < c.Deviations) {
 		level := e.next
 		e.next, e.deviations = nil, e.deviations+1
 		for _, p := range level {
@@ -65,7 +71,7 @@ func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
 // An exploration is the state of Explore.
 type exploration struct {
 	*series
-	body       func(ctx context.Context)
+	once       func(a *attempt) outcome // runs body
 	orders     int
 	deviations int    // of the paths that are tried now
 	next       []path // those that have been tried, from which paths with one deviation more start
@@ -83,7 +89,7 @@ func (e *exploration) run(w *walk, from int) {
 	e.orders++
 	a := e.newAttempt(&choices{walk: w})
 	a.label = fmt.Sprintf("order %d", e.orders)
-	o := newWorld(a).execute(e.body)
+	o := e.once(a)
 	if off := w.off(); off != "" {
 		t.Fatalf("sim: not deterministic: after the choices of an earlier run, %s\n%s", off, causes)
 	}
@@ -96,6 +102,13 @@ func (e *exploration) run(w *walk, from int) {
 
 // caveat says what was not tried although all orders were, or is "".
 func (e *exploration) caveat() string {
+	if len(e.next) > 0 && e.orders < e.MaxOrders {
+		return fmt.Sprintf(", all with up to %d choices that are not the first", e.Deviations) + e.drawn()
+	}
+	return e.drawn()
+}
+
+func (e *exploration) drawn() string {
 	if !e.random {
 		return ""
 	}
@@ -128,12 +141,12 @@ func (p path) branches() iter.Seq2[*walk, int] {
 }
 
 // replay runs body in one order.
-func (s *series) replay(order []int, body func(ctx context.Context)) {
+func (s *series) replay(order []int, once func(a *attempt) outcome) {
 	s.t.Helper()
 	w := walk{chosen: slices.Clone(significant(order))}
 	a := s.newAttempt(&choices{walk: &w})
 	a.label = "order " + formatOrder(order)
-	o := newWorld(a).execute(body)
+	o := once(a)
 	if off := w.off(); off != "" {
 		s.t.Fatalf("sim: %s=%s is no order of this test: %s", variable, formatOrder(order), off)
 	}
@@ -148,10 +161,14 @@ type walk struct {
 	depth  int    // forks that the present run has passed
 	lost   string // how the run differed from what is known
 	random bool   // whether Rand was called
+	fixed  bool   // the first branch is always taken, and this is no fork
 }
 
 // choose follows the path, and after its end takes the first branch.
 func (w *walk) choose(n int, _ func(i int) uint64) int {
+	if w.fixed {
+		return 0
+	}
 	d := w.depth
 	w.depth++
 	if d == len(w.chosen) {

@@ -91,6 +91,7 @@ func (o *order) task(id uint64) *steps {
 func (o *order) choose(n int, who func(i int) uint64) int {
 	c := o.choices
 	if c.walk != nil {
+		o.last = n
 		if n == 1 {
 			return 0
 		}

@@ -35,6 +35,7 @@ type process struct {
 	yield func(struct{}) bool
 	timer moment // when its loop wakes by itself
 
+	explored explored
 	queued   bool        // it is in world.ready
 	late     bool        // it is ready, but its host is paused
 	polling  bool        // its loop sleeps
@@ -200,6 +201,8 @@ func (p *process) Poll(until int64) error {
 	switch delivered := p.deliver(); {
 	case delivered && (until == driver.Posted || until > p.Now()):
 		return nil
+	case until < 0 && p.mayGoOn():
+		return nil
 	case until == driver.Posted:
 		p.sleep(until)
 	case until != driver.Outside && p.woken.Swap(false):
@@ -289,8 +292,20 @@ func (p *process) pollKilled(until int64) error {
 		p.world.base.step(1)
 	default:
 		p.world.base.step(pollSteps)
+		p.waitForOthers()
 	}
 	return nil
+}
+
+// waitForOthers lets other processes go on at the end of a run, because what p is still
+// to wait for may come from them.
+func (p *process) waitForOthers() {
+	w := p.world
+	if w.takeWoken(); w.ending && len(w.ready) > 0 {
+		p.queued = true
+		w.ready = append(w.ready, p)
+		p.park()
+	}
 }
 
 // happen is called when the time has come for which the loop sleeps.
@@ -306,6 +321,9 @@ func (p *process) Order() func(n int, who func(i int) uint64) int { return p.cho
 
 func (p *process) choose(n int, who func(i int) uint64) int {
 	w := p.world
+	if begins := n != p.order.last-1; begins {
+		p.Step()
+	}
 	i := p.order.choose(n, who)
 	switch {
 	case i < 0:

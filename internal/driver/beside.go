@@ -5,6 +5,17 @@ import "context"
 // Beside is a Driver in whose world further loops can run: that of a host of a
 // simulated cluster. RunBeside begins a loop with that name that runs main, and
 // returns at once; it may be called only on the loop. An error of main fails the test.
+//
+// Step is called before what a task or a callback does to something that several loops
+// share. It lets other loops go first, if the world chooses that.
 type Beside interface {
 	RunBeside(name string, main func(ctx context.Context) error)
+	Step()
+}
+
+// Prompt reports whether the world of the loop chooses when other loops run, at each step
+// of this one. Then a loop takes what they hand in at its next turn, also if it is busy.
+func Prompt(d Driver) bool {
+	p, ok := d.(interface{ Prompt() bool })
+	return ok && p.Prompt()
 }

@@ -1,0 +1,96 @@
+package sim
+
+// This file has Explore for clusters: besides the order of tasks on each loop it goes
+// through the ways in which the loops' steps lie between each other.
+//
+// The law: what a loop does by itself is of no concern to others. So another loop may go
+// first only where a turn begins, which is when a loop takes what others have handed
+// in, and where one does something to what loops share (Step). One that was let go
+// first does its next such step without being asked again.
+
+import (
+	"context"
+	"slices"
+	"testing"
+)
+
+// ExploreCluster is [Config.Explore] for a cluster: body runs once for each order of the
+// tasks on each host and of the hosts' steps. What one host hands to another, as
+// package shard does, comes after each number of turns of the other. The network
+// and the disks work without a fault and take one time; nothing is late. c.Faults is not
+// used.
+//
+// The number of orders grows even faster than that of one loop. Begin with a small
+// c.Deviations.
+func (c Config) ExploreCluster(t testing.TB, body func(ctx context.Context, w *World)) {
+	t.Helper()
+	c.checkRates()
+	c.explore(t, "ExploreCluster", func(a *attempt) outcome { return newCluster(a, c).execute(body) })
+}
+
+// Explore says whether ExploreCluster tries all orders from now on, which it does from the
+// beginning, or only the first one. So an order that is of no interest, such as that in which
+// hosts begin and end, need not be multiplied with those that are. In Cluster it does
+// nothing. It never suspends.
+func (w *World) Explore(all bool) {
+	if walk := w.run.choices.walk; walk != nil {
+		walk.fixed = !all
+	}
+}
+
+// explored is what a process knows of the steps of an exploration.
+type explored struct {
+	granted bool // it goes on at its next step
+	streak  int  // steps at which it went on
+}
+
+// patience is how often in a row a loop goes on if nothing else is chosen: one that
+// waits for another by Yield must not wait for ever.
+const patience = pollSteps
+
+// explores reports whether all orders of the hosts' steps are tried.
+func (p *process) explores() bool {
+	return p.world.run.choices.walk != nil && p.killed == nil && !p.world.ending
+}
+
+// Prompt is that of driver.Prompt.
+func (p *process) Prompt() bool { return p.explores() }
+
+// mayGoOn reports whether a loop that is busy goes on. Whether others go first is
+// chosen at its steps.
+func (p *process) mayGoOn() bool {
+	if !p.explores() || p.explored.streak >= patience {
+		p.explored.streak = 0
+		return false
+	}
+	p.explored.streak++
+	return true
+}
+
+// Step is that of driver.Beside.
+func (p *process) Step() {
+	w := p.world
+	if !p.explores() {
+		return
+	}
+	if p.explored.granted {
+		p.explored.granted = false
+		return
+	}
+	w.takeWoken()
+	if w.run.choices.walk.fixed {
+		return
+	}
+	if len(w.ready) == 0 || w.ready[0].killed != nil {
+		return
+	}
+	i := w.turns.pick(1 + len(w.ready))
+	if i == 0 {
+		return
+	}
+	w.granted = w.ready[i-1]
+	w.granted.explored.granted = true
+	w.ready = slices.Insert(w.ready, 0, p)
+	p.queued = true
+	p.park()
+}

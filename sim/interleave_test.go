@@ -1,0 +1,133 @@
+package sim_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// meet runs two hosts that each hand two letters to the test, one at a step, and calls
+// seen with the order in which they came.
+func meet(ctx context.Context, w *sim.World, seen func(order string)) {
+	w.Explore(false)
+	var order []byte
+	var begin [2]rondo.Event
+	var loops [2]*rondo.Loop
+	home := rondo.LoopOf(ctx)
+	host := func(i int) func(ctx context.Context) error {
+		return func(ctx context.Context) error {
+			loops[i] = rondo.LoopOf(ctx)
+			if err := begin[i].Wait(ctx); err != nil {
+				return err
+			}
+			for n := range 2 {
+				letter := byte('a' + 2*i + n)
+				if err := home.Post(func() { order = append(order, letter) }); err != nil {
+					return err
+				}
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	w.Host("a", host(0))
+	w.Host("b", host(1))
+	_ = rondo.Sleep(ctx, 1)
+	for i, l := range loops {
+		_ = l.Post(begin[i].Set)
+	}
+	w.Explore(true)
+	_ = rondo.Sleep(ctx, 1)
+	seen(string(order))
+}
+
+// TestExploreCluster: what two hosts hand to a third one comes in every order. The
+// callbacks of one turn are in any order too.
+func TestExploreCluster(t *testing.T) {
+	orders := map[string]int{}
+	runs := 0
+	sim.Config{}.ExploreCluster(t, func(ctx context.Context, w *sim.World) {
+		runs++
+		meet(ctx, w, func(order string) { orders[order]++ })
+	})
+	for order := range orders {
+		if len(order) != 4 {
+			t.Errorf("the letters came as %q", order)
+		}
+	}
+	if len(orders) != 24 || runs > 10_000 {
+		t.Errorf("%d runs, with the orders %v", runs, orders)
+	}
+}
+
+// TestExploreClusterFinds: a mistake that needs one host to be slower than another is found
+// and its order is repeated; with all orders switched off there is one.
+func TestExploreClusterFinds(t *testing.T) {
+	mistake := func(ctx context.Context, w *sim.World) {
+		meet(ctx, w, func(order string) {
+			if strings.HasPrefix(order, "cd") {
+				panic("b was faster than a")
+			}
+		})
+	}
+	text := failing(t, func(t *tester) { sim.Config{}.ExploreCluster(t, mistake) })
+	contains(t, text, "b was faster than a", "replay: RONDO_SEED=x:")
+	order, _, _ := strings.Cut(text[strings.Index(text, "RONDO_SEED=")+len("RONDO_SEED="):], " ")
+	t.Setenv("RONDO_SEED", order)
+	runs := 0
+	text = failing(t, func(t *tester) {
+		sim.Config{}.ExploreCluster(t, func(ctx context.Context, w *sim.World) { runs++; mistake(ctx, w) })
+	})
+	contains(t, text, "b was faster than a")
+	if runs != 1 {
+		t.Errorf("%d runs of one order", runs)
+	}
+}
+
+// TestExploreOneOrder: without exploring there is one order, and Config.Deviations limits
+// the others.
+func TestExploreOneOrder(t *testing.T) {
+	runs := 0
+	sim.Config{}.ExploreCluster(t, func(ctx context.Context, w *sim.World) {
+		w.Explore(false)
+		runs++
+		w.Host("a", rondo.Yield)
+		w.Host("b", rondo.Yield)
+		_ = rondo.Sleep(ctx, 1)
+	})
+	if runs != 1 {
+		t.Errorf("%d runs", runs)
+	}
+	tried, _ := try(func(t *tester) {
+		sim.Config{Deviations: 1}.Explore(t, func(ctx context.Context) { shuffle(ctx, 3) })
+	})
+	contains(t, strings.Join(tried.text, ""), "sim: 4 orders, all with up to 1 choices that are not the first")
+}
+
+// TestEndOfHostsThatWait: a run whose hosts wait for each other as they end is reported for
+// what it is, a deadlock.
+func TestEndOfHostsThatWait(t *testing.T) {
+	text := failing(t, func(t *tester) {
+		sim.Config{Seeds: 1, MaxSteps: 100_000}.Cluster(t, func(ctx context.Context, w *sim.World) {
+			ended, never := rondo.NewFuture[int](ctx), rondo.NewFuture[int](ctx)
+			w.Host("a", func(ctx context.Context) error {
+				defer ended.Set(0)
+				_, err := never.Wait(ctx)
+				return err
+			})
+			w.Host("b", func(ctx context.Context) error {
+				return rondo.Shield(ctx, func(ctx context.Context) error {
+					_, err := ended.Wait(ctx)
+					return err
+				})
+			})
+			_, _ = never.Wait(ctx)
+		})
+	})
+	contains(t, text, "rondo: deadlock: nothing can run on any host")
+}
