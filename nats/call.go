@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	natsgo "github.com/nats-io/nats.go"
@@ -105,8 +106,8 @@ func Serve[In, Out any](g *rondo.Scope, c *Conn, name string, limit int, fn func
 
 // endpoint returns the connection's side of the protocol of calls.
 func (c *Conn) endpoint(ctx context.Context) (*rpc.Endpoint, error) {
-	if c.calls != nil {
-		return c.calls, rondo.Check(ctx)
+	if err := c.check(ctx); err != nil || c.calls != nil {
+		return c.calls, err
 	}
 	if err := c.making.Lock(ctx); err != nil {
 		return nil, err
@@ -202,10 +203,10 @@ func decode(m *natsgo.Msg, plain rpc.Kind) rpc.Message {
 		out.Kind = rpc.Unreachable
 		return out
 	}
-	word := m.Header.Get(kindHeader)
-	for k, w := range kinds {
-		if w == word && w != "" {
-			out.Kind, out.Quiet = rpc.Kind(k), false
+	if word := m.Header.Get(kindHeader); word != "" {
+		out.Kind, out.Quiet = rpc.Unknown, false
+		if k := slices.Index(kinds[:], word); k >= 0 {
+			out.Kind = rpc.Kind(k)
 		}
 	}
 	out.Timeout, _ = time.ParseDuration(m.Header.Get(timeoutHeader)) // 0, no limit, if it is none

@@ -165,6 +165,18 @@ func (c *Conn) watch(o *natsgo.Options) {
 // rondo.Offload. Its state, such as its statistics, may be read anywhere.
 func (c *Conn) NC() *natsgo.Conn { return c.nc }
 
+// check returns the cause if ctx is cancelled, and an error if the caller is no task of the
+// loop that c belongs to.
+func (c *Conn) check(ctx context.Context) error {
+	if err := rondo.Check(ctx); err != nil {
+		return err
+	}
+	if l := rondo.LoopOf(ctx); l != c.loop {
+		return fmt.Errorf("nats: the Conn belongs to %s and was used on %s: connect on each loop, or send what you have to the first one: %w", c.loop.Name(), l.Name(), rondo.ErrNoLoop)
+	}
+	return nil
+}
+
 // gotOwn is called with each message to the connection's own subject.
 func (c *Conn) gotOwn(m *natsgo.Msg) {
 	if m != nil {
@@ -197,6 +209,11 @@ func (c *Conn) close(ctx context.Context) {
 		if n, bufErr := c.nc.Buffered(); err != nil && bufErr == nil && n > 0 {
 			c.report(nil, fmt.Errorf("nats: %d bytes that were published were not sent: %w", n, err))
 		}
+		c.in.mu.Lock()
+		for _, s := range c.in.subs {
+			s.countLost()
+		}
+		c.in.mu.Unlock()
 		c.nc.Close()
 		close(c.in.stop)
 		c.goroutines.Wait()
@@ -238,7 +255,7 @@ func (c *Conn) forget(s *Subscription) {
 // what the server had sent by then has arrived. If ctx is cancelled first it returns the
 // cause. If the connection is lost or closed meanwhile the error is the client's.
 func (c *Conn) Flush(ctx context.Context) error {
-	if err := rondo.Check(ctx); err != nil {
+	if err := c.check(ctx); err != nil {
 		return err
 	}
 	var flushed rondo.WaitList
@@ -318,7 +335,6 @@ func (c *Conn) slow(sub *natsgo.Subscription) {
 	c.in.mu.Lock()
 	s := c.in.subs[sub]
 	if s != nil {
-		s.dropped.Add(1)
 		c.gap(s)
 	}
 	wake := c.in.wake()

@@ -23,6 +23,9 @@
 //		return c.Publish(g, "greetings", []byte("hello"))
 //	})
 //
+// A Conn belongs to the loop on which it was made. In a program with several loops, connect
+// on each. [Subscription.NextCase] is a case of a rondo.Select.
+//
 // # What is promised
 //
 //   - [Conn.Publish], [Conn.Subscribe], [Conn.Request], [Conn.Handle]: at most once, in the

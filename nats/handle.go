@@ -88,6 +88,9 @@ func (c *Conn) handlerEnded() {
 // scope ends, without new messages. A function of Handle or Serve must not call Drain: it
 // would wait for itself.
 func (c *Conn) Drain(ctx context.Context) error {
+	if err := c.check(ctx); err != nil {
+		return err
+	}
 	draining := slices.DeleteFunc(slices.Clone(c.subscriptions), func(s *Subscription) bool { return s.own })
 	for _, s := range draining {
 		if !s.closing {

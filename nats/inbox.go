@@ -79,6 +79,9 @@ func (c *Conn) shut(s *Subscription) {
 	if s.sub == nil {
 		return
 	}
+	c.in.mu.Lock()
+	s.countLost()
+	c.in.mu.Unlock()
 	_ = s.sub.Unsubscribe() // it fails only if the subscription or the connection has ended
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()

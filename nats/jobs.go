@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	natsgo "github.com/nats-io/nats.go"
@@ -43,7 +44,8 @@ const (
 	fetchWait  = 5 * time.Second        // how long the server keeps a request for jobs
 	retryFirst = 500 * time.Millisecond // before a job that failed is delivered again, doubled each time
 	retryMost  = time.Minute
-	leaveWait  = 2 * time.Second // for telling the server how a job has ended; the longest pause after an error
+	ackWait    = 30 * time.Second // of a consumer that has none, the server's default
+	leaveWait  = 2 * time.Second  // for telling the server how a job has ended; the longest pause after an error
 )
 
 // Work calls fn in a task for each job that consumer delivers, at most limit at once. It
@@ -71,10 +73,23 @@ func Work(g *rondo.Scope, consumer jetstream.Consumer, limit int, fn func(ctx co
 	}
 	info := consumer.CachedInfo()
 	w := &jobs{consumer: consumer, limit: limit, fn: fn, room: rondo.NewSemaphore(limit), running: make(map[jetstream.Msg]struct{})}
-	w.every = max(info.Config.AckWait/3, 10*time.Millisecond)
+	w.every = max(patience(info.Config)/3, 10*time.Millisecond)
 	t := g.Go(w.work)
 	t.SetName("work " + info.Stream + " " + info.Name)
 	return nil
+}
+
+// patience returns how soon the server may deliver a job again. In place of AckWait it may
+// have one time for each delivery.
+func patience(c jetstream.ConsumerConfig) time.Duration {
+	d := c.AckWait
+	if len(c.BackOff) > 0 {
+		d = slices.Min(c.BackOff)
+	}
+	if d <= 0 {
+		return ackWait
+	}
+	return d
 }
 
 // jobs is one call of Work.

@@ -31,10 +31,10 @@ func (c *Conn) PublishMsg(ctx context.Context, m *natsgo.Msg) error {
 
 // publish puts a message into the outbox, when there is room.
 func (c *Conn) publish(ctx context.Context, p op, data []byte) error {
-	if err := rondo.Check(ctx); err != nil {
+	if err := c.check(ctx); err != nil {
 		return err
 	}
-	if p.subject == "" || strings.ContainsAny(p.subject, " \t\r\n") {
+	if p.subject == "" || strings.ContainsAny(p.subject, blanks) || strings.ContainsAny(p.reply, blanks) {
 		return errPublish(p.subject, natsgo.ErrBadSubject)
 	}
 	if most := c.MaxPayload(); most > 0 && headerSize(p.header)+len(data) > most {
@@ -53,6 +53,8 @@ func (c *Conn) publish(ctx context.Context, p op, data []byte) error {
 	}
 	return nil
 }
+
+const blanks = " \t\r\n" // which end a subject in the client's protocol
 
 // grant wakes the task that has waited longest for room, if there is room.
 func (c *Conn) grant() {
@@ -101,6 +103,9 @@ type request struct {
 // subject, the error wraps the client's ErrNoResponders. The other errors are those of
 // Publish.
 func (c *Conn) Request(ctx context.Context, subject string, data []byte) (*natsgo.Msg, error) {
+	if err := c.check(ctx); err != nil {
+		return nil, err
+	}
 	c.lastRequest++
 	id := c.lastRequest
 	r := &request{subject: subject}

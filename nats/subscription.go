@@ -18,22 +18,24 @@ type Subscription struct {
 	subject string
 	max     int64
 	own     bool                 // the connection's, which Drain leaves
-	sub     *natsgo.Subscription // the writer's
+	sub     *natsgo.Subscription // the writer sets it, under the lock of the inbox
 
 	dropped  atomic.Uint64 // messages for which there was no room
+	lost     int           // messages that the client has dropped, as far as it was asked; under the lock of the inbox
 	taken    atomic.Int64  // messages that were taken; the loop writes it, not at each one
 	arrived  int64         // messages that have arrived; under the lock of the inbox
 	dropping bool          // the last message was dropped; under that lock
 
 	// The rest is the loop's.
-	fn      func(m *natsgo.Msg) // is called with each message, nil with the end; or nil
-	queue   []*natsgo.Msg       // what nobody has taken, from head on; nil is a gap
-	head    int
-	took    int64 // messages that were taken
-	streak  int   // messages that were taken without a wait
-	readers rondo.WaitList
-	closing bool
-	err     error // why no more will come
+	fn       func(m *natsgo.Msg) // is called with each message, nil with the end; or nil
+	queue    []*natsgo.Msg       // what nobody has taken, from head on; nil is a gap
+	head     int
+	promised int   // messages of the queue for tasks that were woken and have not run yet
+	took     int64 // messages that were taken
+	streak   int   // messages that were taken without a wait
+	readers  rondo.WaitList
+	closing  bool
+	err      error // why no more will come
 }
 
 // streakMax is how many messages a task takes before others have their turn.
@@ -58,7 +60,7 @@ func (c *Conn) Subscribe(ctx context.Context, subject string, max int) (*Subscri
 
 // subscribe makes s receive.
 func (c *Conn) subscribe(ctx context.Context, s *Subscription, queue string) error {
-	if err := rondo.Check(ctx); err != nil {
+	if err := c.check(ctx); err != nil {
 		return err
 	}
 	s.readers.Of = &s.subject
@@ -110,20 +112,67 @@ func (s *Subscription) Next(ctx context.Context) (*natsgo.Msg, error) {
 	} else if err := rondo.Check(ctx); err != nil {
 		return nil, err
 	}
-	for s.head == len(s.queue) {
-		if s.err != nil {
-			return nil, s.err
-		}
-		s.streak = 0
-		if err := s.conn.wait(ctx, &s.readers, "nats message"); err != nil {
-			return nil, err
-		}
+	if taken, m, err := s.try(); taken {
+		return m, err
 	}
-	m := s.pop()
+	s.streak = 0
+	if err := s.conn.wait(ctx, &s.readers, "nats message"); err != nil {
+		return nil, err
+	}
+	return s.receive()
+}
+
+// try takes the next message that is for nobody else, or the end. It reports whether there
+// was either.
+func (s *Subscription) try() (taken bool, m *natsgo.Msg, err error) {
+	if len(s.queue)-s.head > s.promised {
+		m, err = s.pop()
+		return true, m, err
+	}
+	return s.err != nil, nil, s.err
+}
+
+// receive takes the message for which a task was woken, or the end.
+func (s *Subscription) receive() (*natsgo.Msg, error) {
+	s.promised = max(s.promised-1, 0)
+	if s.head == len(s.queue) {
+		return nil, s.err
+	}
+	return s.pop()
+}
+
+// NextCase is Next as a case of a rondo.Select. The message is in *m when the case is taken
+// without an error.
+func (s *Subscription) NextCase(m **natsgo.Msg) rondo.Case {
 	if m == nil {
-		return nil, natsgo.ErrSlowConsumer
+		panic("nats: Subscription.NextCase with a nil pointer")
 	}
-	return m, nil
+	return rondo.Case{On: (*nextCase)(s), To: m}
+}
+
+type nextCase Subscription
+
+func (c *nextCase) Try(_ context.Context, to any) (bool, error) {
+	taken, m, err := (*Subscription)(c).try()
+	if taken {
+		*to.(**natsgo.Msg) = m
+	}
+	return taken, err
+}
+
+func (c *nextCase) Begin(context.Context) (*rondo.WaitList, rondo.Reason) {
+	c.conn.expose(1)
+	return &c.readers, rondo.Reason{What: "nats message"}
+}
+
+func (c *nextCase) End(to any, woken bool) error {
+	c.conn.expose(-1)
+	if !woken {
+		return nil
+	}
+	m, err := (*Subscription)(c).receive()
+	*to.(**natsgo.Msg) = m
+	return err
 }
 
 // All ranges over the messages, waiting for each, as Next does. Behind a gap it goes on
@@ -151,11 +200,24 @@ func (s *Subscription) Len() int {
 			n++
 		}
 	}
-	return n
+	return max(n-s.promised, 0)
 }
 
 // Dropped counts the messages that were dropped because nobody took them in time.
-func (s *Subscription) Dropped() uint64 { return s.dropped.Load() }
+func (s *Subscription) Dropped() uint64 {
+	s.conn.in.mu.Lock()
+	defer s.conn.in.mu.Unlock()
+	s.countLost()
+	return s.dropped.Load() + uint64(s.lost)
+}
+
+// countLost asks the client how many messages it has dropped before they came to the
+// inbox. It no longer knows when the subscription has ended. The inbox is locked.
+func (s *Subscription) countLost() {
+	if n, err := s.sub.Dropped(); err == nil {
+		s.lost = n
+	}
+}
 
 // Close ends the Subscription and drops what has arrived. It never suspends: the server
 // learns of it in its turn. Closing it again does nothing.
@@ -178,7 +240,7 @@ func (s *Subscription) unsubscribe() {
 // drop ends a Subscription that nobody reads any more.
 func (s *Subscription) drop() {
 	s.end(natsgo.ErrBadSubscription)
-	s.queue, s.head = nil, 0
+	s.queue, s.head, s.promised = nil, 0, 0
 }
 
 // take takes in a message, or a gap without one.
@@ -188,7 +250,9 @@ func (s *Subscription) take(m *natsgo.Msg) {
 		return
 	case s.fn == nil:
 		s.push(m)
-		s.readers.Wake()
+		if s.readers.Wake() {
+			s.promised++
+		}
 		return
 	case m == nil:
 		go s.conn.report(s.sub, natsgo.ErrSlowConsumer)
@@ -231,15 +295,17 @@ func (s *Subscription) push(m *natsgo.Msg) {
 	s.queue = append(s.queue, m)
 }
 
-func (s *Subscription) pop() *natsgo.Msg {
+// pop takes what is first in the queue.
+func (s *Subscription) pop() (*natsgo.Msg, error) {
 	m := s.queue[s.head]
 	s.queue[s.head] = nil
 	s.head++
 	if s.head == len(s.queue) {
 		s.queue, s.head = s.queue[:0], 0
 	}
-	if m != nil {
-		s.count()
+	if m == nil {
+		return nil, natsgo.ErrSlowConsumer
 	}
-	return m
+	s.count()
+	return m, nil
 }

@@ -149,7 +149,7 @@ func (e *Endpoint) reply(id uint64, m Message) {
 		if c.silence != nil {
 			c.listen()
 		}
-	case m.Kind != Request && m.Kind != Cancel:
+	case m.Kind != Request && m.Kind != Cancel && m.Kind != Unknown:
 		c.finish(m, nil)
 	}
 }

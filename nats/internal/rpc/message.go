@@ -33,6 +33,7 @@ const (
 	Cancel           // the caller no longer waits
 	Unreachable      // of the transport: nobody listens to the subject of a message
 	Closed           // of the transport: no more messages will come, for the reason Err
+	Unknown          // of a later version: a worker refuses it, and a caller ignores it
 )
 
 // A Message is what a Transport carries.

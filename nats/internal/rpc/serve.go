@@ -82,6 +82,9 @@ func (w *worker) receive(m Message) {
 	}
 	listens := m.Reply != "" && !m.Quiet
 	switch {
+	case m.Kind == Unknown:
+		e.tell(&job{}, Message{Subject: m.Reply, Kind: Refused})
+		return
 	case m.Kind != Request:
 		return
 	case listens && !e.recent.add(m.Reply):

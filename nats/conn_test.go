@@ -1,0 +1,228 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
+	"github.com/rondo-go/rondo/nats/internal/rpc"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// connected runs body with a connection to a fake server.
+func connected(t *testing.T, body func(g *rondo.Scope, c *Conn, f *fake) error) {
+	t.Helper()
+	f := newFake(t)
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			ignore := natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {})
+			c, err := Connect(g, f.url(), ignore)
+			if err != nil {
+				return err
+			}
+			return body(g, c, f)
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDroppedByTheClient: Dropped counts what the client drops because nobody takes what
+// it has read, and still does when the Subscription has ended.
+func TestDroppedByTheClient(t *testing.T) {
+	connected(t, func(g *rondo.Scope, c *Conn, f *fake) error {
+		const n, most = channelMax + 10_000, 100
+		s, err := c.Subscribe(g, "flood", most)
+		if err != nil {
+			return err
+		}
+		if err := c.Flush(g); err != nil {
+			return err
+		}
+		err = rondo.OffloadFunc(g, func(context.Context) error {
+			c.in.mu.Lock() // the reader stands still
+			defer c.in.mu.Unlock()
+			f.deliver("flood", "x", n)
+			return c.nc.Flush()
+		})
+		if err != nil {
+			return err
+		}
+		if err := c.Flush(g); err != nil {
+			return err
+		}
+		if got := int(s.Dropped()) + s.Len(); got != n || s.Len() == 0 || s.Len() > most {
+			t.Errorf("%d dropped and %d held, want %d together", s.Dropped(), s.Len(), n)
+		}
+		if s.lost == 0 {
+			t.Error("the client has dropped none")
+		}
+		dropped := s.Dropped()
+		s.Close()
+		if err := c.Flush(g); err != nil {
+			return err
+		}
+		if s.Dropped() != dropped {
+			t.Errorf("%d dropped after the end, %d before", s.Dropped(), dropped)
+		}
+		return nil
+	})
+}
+
+// TestNextCase: a message is a case of a Select, and one for which a task was woken is not
+// taken by another.
+func TestNextCase(t *testing.T) {
+	connected(t, func(g *rondo.Scope, c *Conn, _ *fake) error {
+		s, err := c.Subscribe(g, "news", 10)
+		if err != nil {
+			return err
+		}
+		var m *natsgo.Msg
+		if i, err := rondo.Select(g, s.NextCase(&m), rondo.After(0)); i != 1 || err != nil {
+			t.Errorf("without a message: case %d, %v", i, err)
+		}
+		var got []string
+		var stop rondo.Event
+		reader := g.Go(func(ctx context.Context) error {
+			i, err := rondo.Select(ctx, stop.WaitCase(), s.NextCase(&m))
+			if i == 1 && err == nil {
+				got = append(got, "select "+string(m.Data))
+			}
+			return err
+		})
+		if err := rondo.Yield(g); err != nil { // it waits
+			return err
+		}
+		s.take(&natsgo.Msg{Data: []byte("a")})
+		if s.Len() != 0 || s.promised != 1 {
+			t.Errorf("%d messages are free and %d promised", s.Len(), s.promised)
+		}
+		s.take(&natsgo.Msg{Data: []byte("b")})
+		other, err := s.Next(g)
+		if err != nil {
+			return err
+		}
+		got = append(got, "next "+string(other.Data))
+		if err := reader.Wait(g); err != nil {
+			return err
+		}
+		if len(got) != 2 || got[0] != "next a" || got[1] != "select b" || s.promised != 0 || c.waits != 0 {
+			t.Errorf("taken: %q, %d promised, %d waits", got, s.promised, c.waits)
+		}
+		s.Close()
+		if i, err := rondo.Select(g, stop.WaitCase(), s.NextCase(&m)); i != 1 || err != natsgo.ErrBadSubscription {
+			t.Errorf("after Close: case %d, %v", i, err)
+		}
+		return nil
+	})
+}
+
+// TestOffTheLoop: a Conn is used by tasks of its loop only, and says so.
+func TestOffTheLoop(t *testing.T) {
+	connected(t, func(g *rondo.Scope, c *Conn, _ *fake) error {
+		use := func(where string, ctx context.Context) {
+			_, err := c.Request(ctx, "a", nil)
+			_, err2 := c.Subscribe(ctx, "a", 1)
+			_, err3 := Call[int, int](ctx, c, "a", 1)
+			for i, err := range []error{err, err2, err3, c.Publish(ctx, "a", nil), c.Flush(ctx), c.Drain(ctx)} {
+				if !errors.Is(err, rondo.ErrNoLoop) {
+					t.Errorf("%s, call %d: %v", where, i, err)
+				}
+			}
+		}
+		return rondo.OffloadFunc(g, func(context.Context) error {
+			use("on a goroutine", g)
+			return rondo.Run(context.Background(), func(ctx context.Context) error {
+				use("on another loop", ctx)
+				return nil
+			})
+		})
+	})
+}
+
+// TestBadSubjects: what would end a line of the protocol is refused, and nothing is sent.
+func TestBadSubjects(t *testing.T) {
+	connected(t, func(g *rondo.Scope, c *Conn, _ *fake) error {
+		for _, m := range []*natsgo.Msg{
+			{Subject: ""}, {Subject: "a b"}, {Subject: "a\r\nPUB b 0\r\n"}, {Subject: "a", Reply: "b 0\r\n\r\nPUB c 0\r\n"},
+		} {
+			if err := c.PublishMsg(g, m); !errors.Is(err, natsgo.ErrBadSubject) {
+				t.Errorf("%q with the reply %q: %v", m.Subject, m.Reply, err)
+			}
+		}
+		if _, err := c.Subscribe(g, "a\r\nSUB b 1", 1); !errors.Is(err, natsgo.ErrBadSubject) {
+			t.Errorf("a subscription: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestConnectCancelled: Connect to a server that never says anything ends when it is
+// cancelled.
+func TestConnectCancelled(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	gone := errors.New("not needed any more")
+	err = rondo.Run(context.Background(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				c, err := rondo.Offload(ctx, func(context.Context) (net.Conn, error) { return l.Accept() })
+				if err != nil {
+					return err
+				}
+				defer c.Close() // which ends the client's wait too
+				g.Cancel(gone)
+				return nil
+			})
+			_, err := Connect(g, "nats://"+l.Addr().String())
+			return err
+		})
+	})
+	if !errors.Is(err, gone) {
+		t.Error(err)
+	}
+}
+
+// TestPatience: how soon a job is delivered again is that of the consumer.
+func TestPatience(t *testing.T) {
+	for _, c := range []struct {
+		config jetstream.ConsumerConfig
+		want   time.Duration
+	}{
+		{jetstream.ConsumerConfig{}, 30 * time.Second},
+		{jetstream.ConsumerConfig{AckWait: time.Second}, time.Second},
+		{jetstream.ConsumerConfig{AckWait: time.Minute, BackOff: []time.Duration{2 * time.Second, time.Second, time.Hour}}, time.Second},
+	} {
+		if got := patience(c.config); got != c.want {
+			t.Errorf("%v and %v: %v, want %v", c.config.AckWait, c.config.BackOff, got, c.want)
+		}
+	}
+}
+
+// TestDecodeUnknown: a message of a later version of the protocol is neither a request nor
+// an answer.
+func TestDecodeUnknown(t *testing.T) {
+	m := natsgo.NewMsg("a")
+	m.Header.Set(kindHeader, "stream")
+	for _, plain := range []rpc.Kind{rpc.Request, rpc.Answer} {
+		if got := decode(m, plain); got.Kind != rpc.Unknown || got.Quiet {
+			t.Errorf("%+v", got)
+		}
+	}
+	m.Header.Set(kindHeader, kinds[rpc.Failure])
+	if got := decode(m, rpc.Answer); got.Kind != rpc.Failure {
+		t.Errorf("%+v", got)
+	}
+}
