@@ -162,11 +162,6 @@ func (l *Loop) ask() {
 	l.lookForSurplus()
 }
 
-// open reports whether the loop takes what comes in. In a simulation it does when
-// nothing else can run: the moment at which others come is no part of a schedule
-// that can be replayed, unless the loop waits for them or the driver chooses it too.
-func (l *Loop) open() bool { return !l.virtual || l.queue.Len() == 0 || l.live == 0 || driver.Prompt(l.driver) }
-
 // poll asks the driver. A driver that fails cannot be asked again: the loop
 // ends with its error.
 func (l *Loop) poll(until int64) {

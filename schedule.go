@@ -95,6 +95,13 @@ func (l *Loop) hurry() {
 	l.delayed = l.delayed[:0]
 }
 
+// open reports whether the loop takes what comes in. In a simulation it does when
+// nothing else can run: the moment at which others come is no part of a schedule
+// that can be replayed, unless the loop waits for them or the driver chooses it too.
+func (l *Loop) open() bool {
+	return !l.virtual || l.queue.Len() == 0 || l.live == 0 || driver.Prompt(l.driver)
+}
+
 // refused says to a simulation that a wait failed at once, with err, and returns err. A
 // task that goes on all the same would keep the loop for ever.
 func (l *Loop) refused(err error) error {
