@@ -5,14 +5,12 @@ import (
 	"errors"
 )
 
-// ErrBrokenBarrier says that a Barrier was broken by Abort, or reset while tasks
-// waited at it.
+// ErrBrokenBarrier says that a Barrier was broken by Abort, or reset while tasks waited at it.
 var ErrBrokenBarrier = errors.New("rondo: broken barrier")
 
-// A Barrier holds tasks up until there are n of them, and lets these go on
-// together. It is ready for the next round at once: a task that comes while they
-// set off belongs to that round. Make one with NewBarrier; it is for the tasks of
-// one loop.
+// A Barrier holds tasks up until there are n of them, and lets these go on together. It
+// is ready for the next round at once: a task that comes while they set off belongs to
+// that round. Make one with NewBarrier; it is for the tasks of one loop.
 type Barrier struct {
 	// Name is for people who look at the program.
 	Name string
@@ -42,11 +40,10 @@ func NewBarrier(n int) *Barrier {
 }
 
 // Wait waits until n tasks have called it, and returns an index from 0 to n-1, a
-// different one in each: 0 in the first of those that waited to go on, and n-1 in
-// the one that came last, which does not suspend. If ctx is cancelled first Wait
-// returns the cause, and the task does not count. It returns ErrBrokenBarrier if
-// the Barrier is broken, or if Abort or Reset is called meanwhile. With an error
-// the index is -1.
+// different one in each: 0 in the first of those that waited to go on, and n-1 in the one
+// that came last, which does not suspend. If ctx is cancelled first Wait returns the
+// cause, and the task does not count. It returns ErrBrokenBarrier if the Barrier is
+// broken, or if Abort or Reset is called meanwhile. With an error the index is -1.
 func (b *Barrier) Wait(ctx context.Context) (index int, err error) {
 	b.mustBeMade("Barrier.Wait")
 	if err := Check(ctx); err != nil {
@@ -75,17 +72,15 @@ func (b *Barrier) Wait(ctx context.Context) (index int, err error) {
 	return r.passed - 1, nil
 }
 
-// Abort breaks the Barrier: every Wait fails with ErrBrokenBarrier until Reset,
-// those that go on included. Tasks that were let go before are not affected. It
-// never suspends.
+// Abort breaks the Barrier: every Wait fails with ErrBrokenBarrier until Reset, those
+// that go on included. Tasks that were let go before are not affected. It never suspends.
 func (b *Barrier) Abort() {
 	b.mustBeMade("Barrier.Abort")
 	b.breakRound()
 	b.broken = true
 }
 
-// Reset makes the Barrier like new. Tasks that wait get ErrBrokenBarrier. It
-// never suspends.
+// Reset makes the Barrier like new. Tasks that wait get ErrBrokenBarrier. It never suspends.
 func (b *Barrier) Reset() {
 	b.mustBeMade("Barrier.Reset")
 	b.breakRound()

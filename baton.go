@@ -4,13 +4,12 @@ package rondo
 // suspends straight to the one that runs next. Nothing else in Rondo switches
 // goroutines. Only worker.go, which makes the slots, touches iter.Pull besides.
 //
-// The law. A slot is one iter.Pull instance, seen as a place in which exactly
-// one goroutine is parked. Its next and its yield both mean the same: park me
-// here, and run the one that was parked here. So a goroutine that wants U to
-// run swaps into the slot where U is parked, whichever that is; from then on
-// it is parked there itself, and a goroutine that wants it back has to come
-// there. With N slots there are N+1 goroutines, one running and one parked in each slot:
-// the assignment is a permutation, and every swap is a step of it.
+// The law. A slot is one iter.Pull instance, seen as a place in which exactly one goroutine is
+// parked. Its next and its yield both mean the same: park me here, and run the one that was
+// parked here. So a goroutine that wants U to run swaps into the slot where U is parked,
+// whichever that is; from then on it is parked there itself, and a goroutine that wants it back
+// has to come there. With N slots there are N+1 goroutines, one running and one parked in each
+// slot: the assignment is a permutation, and every swap is a step of it.
 //
 // Three things follow.
 //
@@ -52,9 +51,8 @@ func (s *slot) born() *worker {
 	return (*worker)(unsafe.Add(unsafe.Pointer(s), -int(unsafe.Offsetof(worker{}.home))))
 }
 
-// swap parks the calling goroutine in s and runs the one that was parked there.
-// It returns when another goroutine swaps into s in turn, or when the worker born
-// in s has ended.
+// swap parks the calling goroutine in s and runs the one that was parked there. It returns when
+// another goroutine swaps into s in turn, or when the worker born in s has ended.
 func (s *slot) swap() {
 	if s.inner {
 		s.inner = false

@@ -13,11 +13,10 @@ package rondo
 // nothing to note at a switch. The set is read by any goroutine at any time, and
 // each only ever looks for its own number, which it has put there itself.
 //
-// One case lies between. A coroutine made with iter.Pull, or with package coro,
-// runs on a goroutine of its own, but on the side of the one that resumed it: while
-// it runs, that one is parked in next. If a task resumed it, it may suspend as the
-// task itself may, and so may one that it resumes in turn. Who made it is not
-// asked.
+// One case lies between. A coroutine made with iter.Pull, or with package coro, runs on a
+// goroutine of its own, but on the side of the one that resumed it: while it runs, that
+// one is parked in next. If a task resumed it, it may suspend as the task itself may, and
+// so may one that it resumes in turn. Who made it is not asked.
 //
 // How others come in: nothing of a loop may be touched from outside it, so a
 // goroutine outside hands in a function, and the loop runs it at its next turn
@@ -49,14 +48,12 @@ type border struct {
 	signals  *trap.Trap   // with Runner.Interrupt
 }
 
-// canBeWoken reports whether anything outside can wake the loop. If nothing can,
-// and no timer is set, a loop in which nothing can run is in deadlock. What was
-// handed out does not count in the simulation of a single loop: nobody outside has a
-// part in it.
+// canBeWoken reports whether anything outside can wake the loop. If nothing can, and no
+// timer is set, a loop in which nothing can run is in deadlock. What was handed out does
+// not count in the simulation of a single loop: nobody outside has a part in it.
 func (l *Loop) canBeWoken() bool { return l.wakers > 0 || l.exposed > 0 && !l.driver.Alone() }
 
-// addWaker notes that n things more than before will or may wake the loop from
-// outside.
+// addWaker notes that n things more than before will or may wake the loop from outside.
 func (b *border) addWaker(n int) { b.wakers += n }
 
 // wokenBy lets the end of ctx, at which a simulated loop looks itself, also end the loop's
@@ -128,10 +125,9 @@ func (l *Loop) inside() bool {
 	return l.goroutines.Has(gid.ID()) || gid.Coroutine() && l.insideNested()
 }
 
-// insideNested reports whether the caller is a coroutine that one of the loop's
-// goroutines has resumed, or that is nested in such a one. The workers of a loop are
-// coroutines too, and each is parked where another one was born: the search ends at
-// those of another loop.
+// insideNested reports whether the caller is a coroutine that one of the loop's goroutines has
+// resumed, or that is nested in such a one. The workers of a loop are coroutines too, and each
+// is parked where another one was born: the search ends at those of another loop.
 func (l *Loop) insideNested() bool {
 	nested := gid.ResumedBy(l.goroutines.Has, func(id uint64) bool {
 		return slices.ContainsFunc(loops.All(), func(l *Loop) bool { return l.goroutines.Has(id) })
@@ -187,6 +183,26 @@ func (l *Loop) misuseOutside(call string) error {
 		return kernel.Misuse(call, ErrLoopClosed, stacks.Place())
 	}
 	return &kernel.CallError{Call: call, Text: " from a goroutine that is not a task of " + l.name + "; use Post or Submit there", At: stacks.Place(), Err: ErrNoLoop}
+}
+
+// runs reports whether the caller is the task whose body runs in s. That is the usual
+// case, and quicker to find out than whether the caller is on the loop.
+func (s *Scope) runs() bool { return s.host.gid == gid.ID() && s.loop.current == s.host }
+
+// mustBeInside panics if the caller is not on the loop.
+func (s *Scope) mustBeInside(call string) {
+	if s.host == nil || !s.runs() {
+		s.loop.mustBeInside(call)
+	}
+}
+
+// usual returns ctx if it is a scope in which the calling task runs, and which is not
+// cancelled: then enter has nothing to look for. Otherwise it returns nil.
+func usual(ctx context.Context) *Scope {
+	if s, ok := ctx.(*Scope); ok && s.runs() && s.cancelled() == nil {
+		return s
+	}
+	return nil
 }
 
 // do runs fn on the loop: at once if the caller is there, else by Post. After

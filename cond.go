@@ -23,11 +23,10 @@ type Cond struct {
 	waiters WaitList
 }
 
-// Wait unlocks L, waits for Signal or Broadcast, and locks L again. L is held
-// when it returns, whatever it returns. If ctx is cancelled before the task is
-// woken, Wait returns the cause, after it has locked L, however long that takes.
-// A task that was woken has used the Signal up: Wait returns nil then, also if
-// ctx is cancelled while it waits for L.
+// Wait unlocks L, waits for Signal or Broadcast, and locks L again. L is held when it returns,
+// whatever it returns. If ctx is cancelled before the task is woken, Wait returns the cause,
+// after it has locked L, however long that takes. A task that was woken has used the Signal up:
+// Wait returns nil then, also if ctx is cancelled while it waits for L.
 //
 // Wait panics if L is not locked, and if it cannot be locked again because the
 // loop is in deadlock.
@@ -60,10 +59,9 @@ func (c *Cond) Wait(ctx context.Context) error {
 	return err
 }
 
-// Signal wakes the task that has waited longest, if any waits. The caller may
-// hold L and need not: should a task wait for something else between looking
-// at the condition and Wait, holding L keeps the Signal from coming in between.
-// It never suspends.
+// Signal wakes the task that has waited longest, if any waits. The caller may hold L and
+// need not: should a task wait for something else between looking at the condition and
+// Wait, holding L keeps the Signal from coming in between. It never suspends.
 func (c *Cond) Signal() { c.waiters.Wake() }
 
 // Broadcast wakes all tasks that wait, and none that comes later. As with

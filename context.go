@@ -1,8 +1,7 @@
 package rondo
 
-// This file makes a scope a context.Context. Its methods may be called by any
-// goroutine at any time; they read what the loop has published (package stdctx),
-// and decide nothing.
+// This file makes a scope a context.Context. Its methods may be called by any goroutine at
+// any time; they read what the loop has published (package stdctx), and decide nothing.
 //
 // A context of the standard library that is made from a scope costs nothing
 // until the scope is asked for Done; then the scope makes one of its own, which
@@ -76,6 +75,14 @@ func scopeOf(ctx context.Context) *Scope {
 	if s, ok := ctx.(*Scope); ok {
 		return s
 	}
+	return scopeAround(ctx)
+}
+
+// scopeAround is scopeOf for a context of the standard library. It stands alone so that
+// scopeOf is inlined.
+//
+//go:noinline
+func scopeAround(ctx context.Context) *Scope {
 	if ctx == nil {
 		return nil
 	}
@@ -83,8 +90,7 @@ func scopeOf(ctx context.Context) *Scope {
 	return s
 }
 
-// cancelled returns what cancelled the scope, or nil; once the scope is closed,
-// never nil.
+// cancelled returns what cancelled the scope, or nil; once the scope is closed, never nil.
 func (s *Scope) cancelled() *cancellation { return s.published.Ended() }
 
 // A cancellation is what cancelled a scope. A scope that is cancelled because one
@@ -103,9 +109,8 @@ var closedScope = &cancellation{err: context.Canceled, cause: context.Canceled}
 // Reason is for package stdctx.
 func (c *cancellation) Reason() (err, cause error) { return c.err, c.cause }
 
-// onlyCancels reports whether err says no more than that there was a cancellation:
-// it is the cause, or what Err returns, or made of such errors as errtree.Only has
-// it.
+// onlyCancels reports whether err says no more than that there was a cancellation: it is
+// the cause, or what Err returns, or made of such errors as errtree.Only has it.
 //
 // A panic with the error of a wait is a fault of its own. The deadline of another
 // scope is another event, although its error reads the same.
@@ -128,4 +133,30 @@ func (c *cancellation) withoutCancel(err error) (rest error, sawCancel bool) {
 		return nil, true // the usual case; what follows makes the stack of a task grow
 	}
 	return errtree.Without(err, c.onlyCancels)
+}
+
+// beyondOwn returns where the values of a scope below ctx come from. A task's own
+// scope has none, and it may end long before this one. So it is left out: tasks
+// that start each other, for ever, hold none of those that have ended.
+func beyondOwn(ctx context.Context) context.Context {
+	s, ok := ctx.(*Scope)
+	if !ok || s.parent == nil || !s.isOwn() || s.published.Deadline() != 0 {
+		return ctx
+	}
+	if above, ok := s.published.Parent().(*Scope); ok {
+		return above // which beyondOwn has returned for s
+	}
+	return ctx // detached must not take what is above s for what is above the new one
+}
+
+// isOwn reports whether the scope is a task's own.
+func (s *Scope) isOwn() bool { return s == &s.host.scope }
+
+// detached reports whether ctx is not cancelled although the scope that it comes
+// from is: context.WithoutCancel stands between the two. What is below ctx is then
+// shielded from that scope. The contexts of the standard library are cancelled
+// before what the scope encloses.
+func detached(ctx context.Context) bool {
+	_, own := ctx.(*Scope)
+	return !own && ctx != nil && ctx.Err() == nil
 }

@@ -9,9 +9,8 @@ package rondo
 
 import "context"
 
-// watchContext cancels s when ctx is cancelled. above is the scope next above ctx.
-// If nothing stands between the two that could be cancelled, there is nothing to
-// watch.
+// watchContext cancels s when ctx is cancelled. above is the scope next above ctx. If
+// nothing stands between the two that could be cancelled, there is nothing to watch.
 func (s *Scope) watchContext(ctx context.Context, above *Scope) {
 	if ctx.Done() == nil || above != nil && (context.Context(above) == ctx || ctx.Done() == above.Done()) {
 		return

@@ -20,9 +20,8 @@ import (
 // does not end then.
 const deadlockAfter = int64(time.Second)
 
-// nothingCanWake is called before the loop sleeps, when nothing known can wake it.
-// It returns until when to sleep, or an instant that has passed if tasks are ready
-// now.
+// nothingCanWake is called before the loop sleeps, when nothing known can wake it. It
+// returns until when to sleep, or an instant that has passed if tasks are ready now.
 func (l *Loop) nothingCanWake() (until int64) {
 	if l.virtual || errors.Is(l.fault.err, ErrDeadlock) {
 		l.deadlock()
@@ -45,9 +44,8 @@ func (l *Loop) nothingCanWake() (until int64) {
 	return never
 }
 
-// deadlock ends a loop in which nothing can ever run again. Cancellation ends
-// the waits; those behind a Shield are cancelled too if they are all that is
-// left.
+// deadlock ends a loop in which nothing can ever run again. Cancellation ends the waits;
+// those behind a Shield are cancelled too if they are all that is left.
 func (l *Loop) deadlock() {
 	if !l.fault.any() {
 		l.fail(l.deadlockError())

@@ -125,8 +125,8 @@ func panicError(t *Task, name string, v any) *PanicError {
 		}
 		return e
 	}
-	if t != nil && t.extra != nil {
-		stack = t.extra.passing.Stack(v, stack)
+	if t != nil && t.rest() != nil {
+		stack = t.rest().passing.Stack(v, stack)
 	}
 	return &PanicError{Task: name, Value: v, Stack: stack}
 }
@@ -149,17 +149,16 @@ func notePanic(v any, stack []byte) {
 			if !l.goroutines.Has(id) {
 				continue
 			}
-			x := cmp.Or(l.current, l.runTask).ensureExtra()
+			x := cmp.Or(l.current, l.runTask).ensureRest()
 			x.passing = x.passing.With(v, stack)
 			return
 		}
 	}
 }
 
-// ErrLeftBehind says of what is reported to OnError that it was still running
-// when the loop came to its end: a function that was offloaded and abandoned,
-// or, with Debug, a task that was alive when the main task ended, and was
-// cancelled.
+// ErrLeftBehind says of what is reported to OnError that it was still running when the
+// loop came to its end: a function that was offloaded and abandoned, or, with Debug, a
+// task that was alive when the main task ended, and was cancelled.
 var ErrLeftBehind = errors.New("rondo: still running at the end of the loop")
 
 // An unobservedError is one of a root-scope task for which nobody has waited.
@@ -191,7 +190,7 @@ func (l *Loop) keepError(t *Task, err error) {
 		return
 	}
 	u := &unobservedError{info: t.info(), entry: t.entry(), err: err}
-	t.ensureExtra().unobserved = u
+	t.ensureRest().unobserved = u
 	l.unobserved.Add(u)
 	if !l.virtual {
 		// When the garbage collector runs is no part of a schedule that can be
@@ -203,7 +202,7 @@ func (l *Loop) keepError(t *Task, err error) {
 // observe notes that somebody has the task's error.
 func (t *Task) observe() {
 	t.observed = true
-	if x := t.extra; x != nil && x.unobserved != nil {
+	if x := t.rest(); x != nil && x.unobserved != nil {
 		t.scope.loop.observed(x.unobserved)
 		x.unobserved = nil
 	}

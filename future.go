@@ -1,33 +1,40 @@
 package rondo
 
 // This file has the Future: a place for one result, set once and read by many.
-// It may be set and read from any goroutine, so its result is under a lock; tasks
-// that wait for it are in a WaitList, as in every wait.
+// It may be set and read from any goroutine, so its result is under a lock, in
+// internal/result; tasks that wait for it are in a WaitList, as in every wait.
 
 import (
 	"cmp"
 	"context"
 	"reflect"
-	"sync"
 
+	"github.com/rondo-go/rondo/internal/result"
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
 // A Future holds the result of something: a value or an error, set once. It
 // belongs to a loop. Make one with NewFuture, Async or Submit.
 type Future[T any] struct {
-	loop      *Loop
-	waiters   *WaitList      // nil until there is one; touched on the loop only
-	mu        sync.Mutex     // guards the rest
-	task      *Task          // written on the loop, which reads it without the lock
-	cancel    *cancelRequest // of a Future whose task has not come
-	submitted bool           // by Submit: the task comes
-	done      bool
-	exposed   int32 // how many of calls keep the loop from being in deadlock
-	value     T
-	err       error
-	calls     calls         // of OnDone
-	outside   chan struct{} // closed when done; made by the first who waits outside
+	loop    *Loop
+	waiters *WaitList // nil until there is one; touched on the loop only
+	result  result.Result[T]
+	task    *Task       // written on the loop with the result's lock
+	rest    *futureRest // touched on the loop only
+}
+
+// futureRest is what few Futures need.
+type futureRest struct {
+	cancel  func() // cancels the task when it comes
+	calls   calls  // of OnDone
+	exposed int32  // how many of them keep the loop from being in deadlock
+}
+
+func (f *Future[T]) ensureRest() *futureRest {
+	if f.rest == nil {
+		f.rest = new(futureRest)
+	}
+	return f.rest
 }
 
 // NewFuture makes a Future of ctx's loop. It panics if ctx belongs to none.
@@ -41,9 +48,10 @@ func NewFuture[T any](ctx context.Context) *Future[T] {
 // Async starts fn as Go does, and returns a Future of its result.
 func Async[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) *Future[T] {
 	s := mustHaveLoop(ctx)
-	s.loop.mustBeInside("Async")
+	s.mustBeInside("Async")
 	mustNotBeNil(fn == nil)
-	a := &async[T]{future: Future[T]{loop: s.loop}, fn: fn}
+	a := &async[T]{fn: fn}
+	a.future.loop, a.future.task, a.future.result.Promised = s.loop, &a.task, true
 	a.start(s.owner(), ctx)
 	return &a.future
 }
@@ -60,47 +68,58 @@ type async[T any] struct {
 // start starts the task.
 func (a *async[T]) start(owner *Scope, ctx context.Context) {
 	f, t := &a.future, &a.task
-	a.extra.entry, a.extra.onEnd, t.extra = reflect.ValueOf(a.fn).Pointer(), a, &a.extra
-	f.loop.newTask(t, owner, ctx, func(ctx context.Context) (err error) {
-		a.value, err = a.fn(ctx)
-		return err
-	})
-	f.mu.Lock()
-	f.task = t
-	if f.cancel != nil {
-		t.Cancel(f.cancel.cause)
+	a.extra.entry, a.extra.body, t.extra = reflect.ValueOf(a.fn).Pointer(), a, &a.extra
+	f.loop.newTask(t, owner, ctx, nil)
+	if f.task == nil {
+		f.come(t)
 	}
-	f.mu.Unlock()
 	f.loop.start(t)
+}
+
+// come notes the task of a Future that others have, and cancels it if they have.
+func (f *Future[T]) come(t *Task) {
+	f.result.Lock.Lock()
+	f.task = t
+	f.result.Lock.Unlock()
+	if f.rest != nil && f.rest.cancel != nil {
+		f.rest.cancel()
+	}
+}
+
+// run calls the function. It is the task's.
+func (a *async[T]) run(ctx context.Context) (err error) {
+	a.value, err = a.fn(ctx)
+	return err
 }
 
 // complete makes what fn has returned the result.
 func (a *async[T]) complete(err error) {
 	a.fn = nil
-	a.future.settle(a.value, err)
+	if a.future.result.Set(a.value, err) {
+		a.future.wakeAll()
+	}
 }
 
-// A cancelRequest is a Cancel that came before there was a task.
-type cancelRequest struct{ cause error }
-
-// Cancel cancels the task whose result f is, as Task.Cancel does; also one that
-// Submit has not started yet, which then fails at its first wait. A Future without
-// a task, one of NewFuture, fails with cause. A nil cause stands for
-// context.Canceled. If there is a result already it does nothing. Any goroutine may
-// call it; it never suspends.
+// Cancel cancels the task whose result f is, as Task.Cancel does; also one that Submit
+// has not started yet, which then fails at its first wait. A Future without a task, one
+// of NewFuture, fails with cause. A nil cause stands for context.Canceled. If there is a
+// result already it does nothing. Any goroutine may call it; it never suspends.
 func (f *Future[T]) Cancel(cause error) {
-	f.mu.Lock()
-	task := f.task
-	if task == nil && f.submitted && f.cancel == nil {
-		f.cancel = &cancelRequest{cause}
-	}
-	submitted := f.submitted
-	f.mu.Unlock()
+	task := f.Task()
 	switch {
 	case task != nil:
 		task.Cancel(cause)
-	case !submitted:
+	case !f.result.Promised:
 		f.Fail(cmp.Or(cause, context.Canceled))
+	default:
+		f.loop.do(func() {
+			cancel := func() { f.task.Cancel(cause) }
+			if f.task != nil {
+				cancel()
+			} else if x := f.ensureRest(); x.cancel == nil {
+				x.cancel = cancel
+			}
+		})
 	}
 }
 
@@ -127,36 +146,30 @@ func (f *Future[T]) Fail(err error) bool {
 
 func (f *Future[T]) settle(v T, err error) bool {
 	f.mustBeMade()
-	f.mu.Lock()
-	if f.done {
-		f.mu.Unlock()
-		return false
+	first := f.result.Set(v, err)
+	switch {
+	case !first:
+	case f.loop.inside():
+		f.wakeAll()
+	default:
+		_ = f.loop.post(f.wakeAll)
 	}
-	f.done, f.value, f.err = true, v, err
-	waiting := f.calls.Take()
-	if f.outside != nil {
-		close(f.outside)
-	}
-	f.mu.Unlock()
-	if f.loop.inside() {
-		f.wakeAll(waiting)
-	} else {
-		_ = f.loop.post(func() { f.wakeAll(waiting) })
-	}
-	return true
+	return first
 }
 
 // wakeAll makes ready, on the loop, what waits for the result.
-func (f *Future[T]) wakeAll(waiting []*Handle) {
-	f.loop.expose(-int(f.exposed))
-	f.exposed = 0
+func (f *Future[T]) wakeAll() {
 	if list := f.waiters; list != nil {
 		f.waiters = nil
 		if waited := f.loop.release(list); waited && f.task != nil {
 			f.task.observed = true // so the error need not be kept for OnError meanwhile
 		}
 	}
-	f.loop.readyAll(waiting)
+	if x := f.rest; x != nil {
+		f.loop.expose(-int(x.exposed))
+		x.exposed = 0
+		f.loop.readyAll(x.calls.Take())
+	}
 }
 
 // Wait waits for the result and returns it. If ctx is cancelled first it
@@ -165,22 +178,18 @@ func (f *Future[T]) wakeAll(waiting []*Handle) {
 func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	var zero T
 	f.mustBeMade()
-	if !f.loop.inside() {
-		if s := scopeOf(ctx); s != nil && s.loop != f.loop && s.loop.inside() && !f.Done() {
-			if err := f.loop.waitAcross(ctx, s.loop, "Future.Wait", f); err != nil {
-				return zero, err
-			}
-			return f.Result()
-		}
-		return f.waitOutside(ctx)
-	}
-	s, t, err := f.loop.enterWait(ctx)
+	s, t, err := f.loop.enterFrom(ctx)
 	if err != nil {
 		return zero, err
 	}
+	if t == nil {
+		return f.waitOutside(ctx)
+	}
 	if !f.Done() {
 		why := f.begin()
-		defer f.keepOpen(-1)
+		if !f.result.Promised {
+			defer f.loop.expose(-1)
+		}
 		f.waiters.push(t)
 		if err := t.park(s, ctx, why); err != nil {
 			return zero, err
@@ -221,7 +230,9 @@ func (c *futureCase[T]) Begin(context.Context) (*WaitList, Reason) {
 
 func (c *futureCase[T]) End(_ any, woken bool) error {
 	f := (*Future[T])(c)
-	f.keepOpen(-1)
+	if !f.result.Promised {
+		f.loop.expose(-1)
+	}
 	if !woken {
 		return nil
 	}
@@ -229,14 +240,16 @@ func (c *futureCase[T]) End(_ any, woken bool) error {
 	return err
 }
 
-// begin notes that a task of the loop is about to wait. keepOpen(-1) undoes it.
+// begin notes that a task of the loop is about to wait.
 func (f *Future[T]) begin() Reason {
 	if f.waiters == nil {
 		f.waiters = f.loop.newWaitList()
 	}
 	own := f.task
+	if !f.result.Promised {
+		f.loop.expose(1)
+	}
 	if own == nil {
-		f.keepOpen(1)
 		return Reason{What: "future"}
 	}
 	if own == f.loop.current {
@@ -246,25 +259,18 @@ func (f *Future[T]) begin() Reason {
 	return Reason{What: "future", On: own.id}
 }
 
-// keepOpen notes that n more tasks wait for what any goroutine may set. A Future of
-// Submit is not such a one: its task is there, or on its way into the loop.
-func (f *Future[T]) keepOpen(n int) {
-	if !f.submitted && f.task == nil {
-		f.loop.expose(n)
-	}
-}
-
+// waitOutside is Wait of a goroutine, or of a task of another loop.
 func (f *Future[T]) waitOutside(ctx context.Context) (T, error) {
-	f.mu.Lock()
-	if !f.done && f.outside == nil {
-		f.outside = make(chan struct{})
-	}
-	done, outside := f.done, f.outside
-	f.mu.Unlock()
 	var zero T
-	if !done {
+	if s := scopeOf(ctx); s != nil && s.loop != f.loop && s.loop.inside() && !f.Done() {
+		if err := f.loop.waitAcross(ctx, s.loop, "Future.Wait", f); err != nil {
+			return zero, err
+		}
+		return f.Result()
+	}
+	if !f.Done() {
 		select {
-		case <-outside:
+		case <-f.result.Ended():
 		case <-ctx.Done():
 			return zero, context.Cause(ctx)
 		case <-f.loop.inbox.Ended():
@@ -282,30 +288,27 @@ func (f *Future[T]) whenDone(fn func()) (stop func() bool) { return f.OnDone(fn)
 func (f *Future[T]) resolved() (done bool, err error) { return f.Done(), nil }
 
 // Done reports whether there is a result. Any goroutine may call it.
-func (f *Future[T]) Done() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.done
-}
+func (f *Future[T]) Done() bool { return f.result.Done() }
 
 // Result returns the result, or ErrNotDone. Any goroutine may call it.
 func (f *Future[T]) Result() (T, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.done {
-		return f.value, ErrNotDone
+	if !f.Done() {
+		var zero T
+		return zero, ErrNotDone
 	}
-	if f.err != nil && f.task != nil {
-		f.loop.do(f.task.observe)
+	v, err := f.result.Get()
+	if err != nil {
+		if t := f.Task(); t != nil {
+			f.loop.do(t.observe)
+		}
 	}
-	return f.value, f.err
+	return v, err
 }
 
-// OnDone runs fn as a callback of the loop when there is a result, also if there
-// is one already, and never inside OnDone or Set. stop keeps it from running
-// and reports whether it was in time. Both may be called only on the loop. While
-// one listens to a Future that anybody may set, the loop is not in deadlock,
-// unless it is simulated.
+// OnDone runs fn as a callback of the loop when there is a result, also if there is one
+// already, and never inside OnDone or Set. stop keeps it from running and reports whether
+// it was in time. Both may be called only on the loop. While one listens to a Future that
+// anybody may set, the loop is not in deadlock, unless it is simulated.
 func (f *Future[T]) OnDone(fn func()) (stop func() bool) {
 	f.mustBeMade()
 	f.loop.mustBeInside("Future.OnDone")
@@ -313,28 +316,25 @@ func (f *Future[T]) OnDone(fn func()) (stop func() bool) {
 }
 
 func (f *Future[T]) onDone(h *Handle) (stop func() bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.done {
+	if f.Done() {
 		f.loop.queue.Add(entry{call: h})
 		return h.Cancel
 	}
-	f.calls.Add(h)
-	if f.task == nil {
-		f.exposed++
+	x := f.ensureRest()
+	x.calls.Add(h)
+	if !f.result.Promised {
+		x.exposed++
 		f.loop.expose(1)
 	}
 	return func() bool {
 		if !h.Cancel() {
 			return false
 		}
-		if f.exposed > 0 {
-			f.exposed--
+		if x.exposed > 0 {
+			x.exposed--
 			f.loop.expose(-1)
 		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return f.calls.stopped()
+		return x.calls.stopped()
 	}
 }
 
@@ -342,18 +342,18 @@ func (f *Future[T]) onDone(h *Handle) (stop func() bool) {
 // NewFuture, or by Submit and the loop has not come to it. Any goroutine may
 // call it. To cancel the task, Cancel needs no Task.
 func (f *Future[T]) Task() *Task {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.result.Lock.Lock()
+	defer f.result.Lock.Unlock()
 	return f.task
 }
 
-// Submit starts fn in a task of the loop's root scope, from any goroutine, and
-// returns a Future of its result. It never suspends. If the loop has ended the
-// Future has failed with ErrLoopClosed. If it ends before fn does, fn's ctx is
-// cancelled as every task's is.
+// Submit starts fn in a task of the loop's root scope, from any goroutine, and returns a Future
+// of its result. It never suspends. If the loop has ended the Future has failed with
+// ErrLoopClosed. If it ends before fn does, fn's ctx is cancelled as every task's is.
 func Submit[T any](l *Loop, fn func(ctx context.Context) (T, error)) *Future[T] {
 	mustNotBeNil(fn == nil)
-	a := &async[T]{future: Future[T]{loop: l, submitted: true}, fn: fn}
+	a := &async[T]{fn: fn}
+	a.future.loop, a.future.result.Promised = l, true
 	if err := l.Post(func() { a.start(&l.root, &l.root) }); err != nil {
 		a.future.Fail(wrap("Submit", ErrLoopClosed))
 	}

@@ -37,11 +37,10 @@ type Result[T any] struct {
 	Err   error
 }
 
-// Settle runs the functions in a task each, and returns what each has returned,
-// in the order of the arguments, when all have ended. It cancels nothing: what
-// fails has no effect on the others. If ctx is cancelled, so are they all, and
-// those that end by that have the cause as their error; a ctx that is cancelled
-// already is every function's error, and none is run.
+// Settle runs the functions in a task each, and returns what each has returned, in the order of
+// the arguments, when all have ended. It cancels nothing: what fails has no effect on the
+// others. If ctx is cancelled, so are they all, and those that end by that have the cause as
+// their error; a ctx that is cancelled already is every function's error, and none is run.
 //
 // A panic ends the loop, or is the function's error, a *PanicError, if the Runner
 // has Recover set. It is gather with return_exceptions of Python's asyncio.
@@ -71,11 +70,10 @@ func Settle[T any](ctx context.Context, fns ...func(ctx context.Context) (T, err
 
 var errOutstanding = errors.New("rondo: Settle: not run")
 
-// Race runs the functions in a task each, and returns the result of the first
-// that succeeds, when the others have been cancelled and have ended. What they
-// return then is dropped, whether it is an error or one more result. A function
-// whose result must be closed asks Check before it returns the result, and closes
-// it if that fails. Nothing comes between the two.
+// Race runs the functions in a task each, and returns the result of the first that succeeds,
+// when the others have been cancelled and have ended. What they return then is dropped, whether
+// it is an error or one more result. A function whose result must be closed asks Check before
+// it returns the result, and closes it if that fails. Nothing comes between the two.
 //
 // If all fail, Race returns their errors joined, in the order in which they came.
 // If ctx is cancelled it returns the cause, unless one has succeeded. A panic

@@ -14,33 +14,29 @@ import (
 	"github.com/rondo-go/rondo/internal/stdctx"
 )
 
-// Group runs body in a scope and returns when body and all tasks started in it
-// have ended. The first of them to fail cancels the scope; its errors are
-// returned joined, in the order in which they came, without those that only
-// say that the scope was cancelled. An error that says more, as one of fmt.Errorf
-// with the cause in it, is always returned. If the scope above is cancelled, so is
-// this one, and Group returns the cause if that ended any wait in it, whatever was
-// made of that wait's error.
+// Group runs body in a scope and returns when body and all tasks started in it have
+// ended. The first of them to fail cancels the scope; its errors are returned joined, in
+// the order in which they came, without those that only say that the scope was cancelled.
+// An error that says more, as one of fmt.Errorf with the cause in it, is always returned.
+// If the scope above is cancelled, so is this one, and Group returns the cause if that
+// ended any wait in it, whatever was made of that wait's error.
 //
-// A panic of body or of a task cancels the scope as well; see Runner for where
-// it goes. If it is body that panics, nothing is returned, and the errors of the
-// tasks count as errors of the scope around it, or go to the Runner's OnError if
-// there is none. Group suspends the task until the last one of the scope has
-// ended.
+// A panic of body or of a task cancels the scope as well; see Runner for where it goes.
+// If it is body that panics, nothing is returned, and the errors of the tasks count as
+// errors of the scope around it, or go to the Runner's OnError if there is none. Group
+// suspends the task until the last one of the scope has ended.
 func Group(ctx context.Context, body func(g *Scope) error) error {
 	mustNotBeNil(body == nil)
 	return open(ctx, new(Scope), never, body)
 }
 
-// SetLimit limits how many tasks of the scope run at once to n; 0 means any number. A
-// task that is started beyond that, by Go, Async or Start, has not begun until another
-// one has ended, in the order of their starts. Go does not wait for that: to pull an
-// endless input no further than needed, use Map. Tasks that run already go on. SetLimit
-// never suspends. It panics if n is negative, or if s is a task's own scope, which owns no
-// tasks.
+// SetLimit limits how many tasks of the scope run at once to n; 0 means any number. A task that
+// is started beyond that, by Go, Async or Start, has not begun until another one has ended, in
+// the order of their starts. Go does not wait for that: to pull an endless input no further
+// than needed, use Map. Tasks that run already go on. SetLimit never suspends. It panics if n
+// is negative, or if s is a task's own scope, which owns no tasks.
 //
-// A task that waits for another one of the same scope may wait for ever: both must
-// run at once.
+// A task that waits for another one of the same scope may wait for ever: both must run at once.
 func (s *Scope) SetLimit(n int) {
 	s.loop.mustBeInside("Scope.SetLimit")
 	if n < 0 {
@@ -63,12 +59,11 @@ func Timeout(ctx context.Context, d time.Duration, body func(ctx context.Context
 	return open(ctx, new(Scope), at, func(s *Scope) error { return body(s) })
 }
 
-// Deadline runs body in a scope that is cancelled at time t. It returns what
-// Group would, and an error that wraps context.DeadlineExceeded if the deadline
-// ended any wait in the scope. A body of which no wait was ended keeps its result.
-// If the deadline of a scope around it comes first, that one's error is returned,
-// and that scope's function will return it too; TimedOut tells the two apart. A
-// deadline that has passed cancels the scope before body starts.
+// Deadline runs body in a scope that is cancelled at time t. It returns what Group would, and
+// an error that wraps context.DeadlineExceeded if the deadline ended any wait in the scope. A
+// body of which no wait was ended keeps its result. If the deadline of a scope around it comes
+// first, that one's error is returned, and that scope's function will return it too; TimedOut
+// tells the two apart. A deadline that has passed cancels the scope before body starts.
 func Deadline(ctx context.Context, t time.Time, body func(ctx context.Context) error) error {
 	mustNotBeNil(body == nil)
 	at := never
@@ -79,9 +74,8 @@ func Deadline(ctx context.Context, t time.Time, body func(ctx context.Context) e
 }
 
 // TimedOut reports whether err came of a deadline that the caller may handle: of a
-// Timeout or Deadline within ctx. It is false if it was the deadline of ctx itself
-// or of a scope around it: then every further wait with ctx fails too. It never
-// suspends.
+// Timeout or Deadline within ctx. It is false if it was the deadline of ctx itself or of
+// a scope around it: then every further wait with ctx fails too. It never suspends.
 //
 //	err := rondo.Timeout(ctx, time.Second, ask)
 //	if rondo.TimedOut(ctx, err) {
@@ -95,23 +89,21 @@ func TimedOut(ctx context.Context, err error) bool {
 	return ok
 }
 
-// Shield runs body in a scope that is not cancelled when ctx is, for clean-up
-// that must wait. It runs to its end; that ctx is cancelled shows at the next
-// wait after it. Alone among the functions that take a ctx it goes ahead when
-// ctx is cancelled already: that is what it is for. Waits with the ctx of
-// context.WithoutCancel are shielded too.
+// Shield runs body in a scope that is not cancelled when ctx is, for clean-up that must
+// wait. It runs to its end; that ctx is cancelled shows at the next wait after it. Alone
+// among the functions that take a ctx it goes ahead when ctx is cancelled already: that
+// is what it is for. Waits with the ctx of context.WithoutCancel are shielded too.
 func Shield(ctx context.Context, body func(ctx context.Context) error) error {
 	mustNotBeNil(body == nil)
 	s := &Scope{shield: true}
 	return open(ctx, s, never, func(s *Scope) error { return body(s) })
 }
 
-// Start starts fn in a task that the scope owns, and waits until fn has called
-// started; then it returns nil, and the task goes on. If fn ends before that,
-// Start returns its error, which is then no failure of the scope; that fn ended
-// well without calling started is an error too. If ctx is cancelled first, Start
-// cancels the task, waits for its end, and returns the cause, joined with what
-// else the task may have failed with.
+// Start starts fn in a task that the scope owns, and waits until fn has called started;
+// then it returns nil, and the task goes on. If fn ends before that, Start returns its
+// error, which is then no failure of the scope; that fn ended well without calling
+// started is an error too. If ctx is cancelled first, Start cancels the task, waits for
+// its end, and returns the cause, joined with what else the task may have failed with.
 //
 // This is nursery.start of Python's trio.
 func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started func()) error) error {
@@ -156,9 +148,8 @@ func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started 
 
 var errNotStarted = errors.New("rondo: the task of Scope.Start ended without calling started")
 
-// open runs body in the scope s, below ctx's, and leaves it as
-// the head of this file says. It is all that Group, Timeout, Deadline and
-// Shield do.
+// open runs body in the scope s, below ctx's, and leaves it as the head of this file
+// says. It is all that Group, Timeout, Deadline and Shield do.
 func open(ctx context.Context, s *Scope, deadline int64, body func(s *Scope) error) error {
 	find := enter
 	if s.shield {
@@ -187,9 +178,8 @@ func open(ctx context.Context, s *Scope, deadline int64, body func(s *Scope) err
 	return err
 }
 
-// result is what the function that opened s returns: the errors of body and
-// tasks, joined, with the cause of the scope's cancellation if that is what
-// some of them came to.
+// result is what the function that opened s returns: the errors of body and tasks, joined, with
+// the cause of the scope's cancellation if that is what some of them came to.
 func (s *Scope) result() error {
 	var errs []error
 	if s.extra != nil {

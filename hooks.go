@@ -101,9 +101,8 @@ func (t *taskDoor) Check() error {
 	return nil
 }
 
-// allowance is what a task may do between two waits, so that one whose reads and
-// writes always succeed at once does not keep the loop to itself: 16
-// operations, or 256 KiB.
+// allowance is what a task may do between two waits, so that one whose reads and writes
+// always succeed at once does not keep the loop to itself: 16 operations, or 256 KiB.
 const (
 	allowance     = 256 << 10
 	operationCost = allowance / 16
@@ -120,10 +119,10 @@ func (t *taskDoor) Spend(bytes int) {
 func (t *taskDoor) Reusable() bool {
 	s, x := &t.scope, t.extra
 	return s.cancelled() == nil && s.extra == nil && s.children.First() == nil && !s.published.Exposed() &&
-		(t.joiners == nil || t.joiners.Len() == 0) && (x == nil || x.nested == 0 && (x.calls == nil || x.calls.Empty()))
+		(t.joiners == nil || t.joiners.Len() == 0) && (x == nil || x.nested == 0 && (x.rest == nil || x.rest.calls == nil || x.rest.calls.Empty()))
 }
 
-func (t *taskDoor) SetSatisfied(fn func() bool) { (*Task)(t).ensureExtra().satisfied = fn }
+func (t *taskDoor) SetSatisfied(fn func() bool) { (*Task)(t).ensureRest().satisfied = fn }
 
 func (t *taskDoor) Shield(body func(ctx context.Context) error) error {
 	return Shield(t.worker.inner, body)

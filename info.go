@@ -168,10 +168,10 @@ func (s *selection) words(w *worker) string {
 
 // startedAt returns the place where the task was started, if that is known.
 func (t *Task) startedAt() string {
-	if t.extra == nil {
+	if t.rest() == nil {
 		return ""
 	}
-	return t.extra.site.String()
+	return t.rest().site.String()
 }
 
 // describeWaits says what the live tasks wait for and where, in a line each. It
@@ -237,23 +237,30 @@ const (
 
 func (s state) String() string { return [...]string{"new", "ready", "running", "waiting", "done"}[s] }
 
-// taskExtra is what some tasks have: those of a server, of Async, and those with a
-// name.
+// taskExtra is what some tasks have: those of a server, of Async, and those with a name.
 type taskExtra struct {
-	name       *string // behind a pointer, so that nobody who looks from outside sees half of it
-	entry      uintptr // the user's function, if fn is one of Rondo's around it
-	onEnd      completer
+	name     *string // behind a pointer, so that nobody who looks from outside sees half of it
+	entry    uintptr // the user's function, if fn is one of Rondo's around it
+	body     body
+	rest     *taskRest
+	nested   int32 // the first of the coroutines nested in it; see callers
+	confined bool  // see effectiveScope
+}
+
+// taskRest is what few tasks have.
+type taskRest struct {
 	site       *stacks.Site // where the task was started; nil without Debug
 	calls      *calls       // of OnDone; nil before the first
 	unobserved *unobservedError
 	passing    *stacks.Passing // the panic of a coroutine on its way to the task; see notePanic
 	satisfied  func() bool     // asked when a cancellation ends the wait: whether it has its value after all
-	nested     int32           // the first of the coroutines nested in it; see callers
-	confined   bool            // see effectiveScope
 }
 
-// A completer is called with the task's error at its end.
-type completer interface{ complete(err error) }
+// A body is what a task runs that has no function, and is called with its error at its end.
+type body interface {
+	run(ctx context.Context) error
+	complete(err error)
+}
 
 func (t *Task) ensureExtra() *taskExtra {
 	if t.extra == nil {
@@ -262,14 +269,31 @@ func (t *Task) ensureExtra() *taskExtra {
 	return t.extra
 }
 
+func (t *Task) ensureRest() *taskRest {
+	x := t.ensureExtra()
+	if x.rest == nil {
+		x.rest = new(taskRest)
+	}
+	return x.rest
+}
+
+// rest returns what few tasks have, or nil.
+func (t *Task) rest() *taskRest {
+	if t.extra == nil {
+		return nil
+	}
+	return t.extra.rest
+}
+
 // registry has the tasks of a loop.
 type registry struct {
-	allTasks list.List[Task] // those that live, without the runTask
-	live     int             // how many they are
-	lastID   uint64
-	runTask  *Task // stands for the goroutine of Run
-	main     *Task
-	spare    *WaitList // an empty one; see newWaitList
+	allTasks  list.List[Task] // those that live, without the runTask
+	live      int             // how many they are
+	lastID    uint64
+	runTask   *Task // stands for the goroutine of Run
+	main      *Task
+	spare     *WaitList            // an empty one; see newWaitList
+	unwatched list.Lazy[dependant] // young ones, which the collector does not watch yet; see ask
 }
 
 // currentID returns the number of the running task; 0 if none runs.

@@ -1,8 +1,7 @@
 package rondo
 
-// This file has the wait for a task's end, and how something of a loop is waited
-// for from outside it: by a goroutine that is none of its tasks, or by a task of
-// another loop.
+// This file has the wait for a task's end, and how something of a loop is waited for from
+// outside it: by a goroutine that is none of its tasks, or by a task of another loop.
 //
 // The law: a wait from outside gets the answer that a task of the loop gets, also
 // after the loop's end; ErrLoopClosed if the loop has ended before there was one.
@@ -32,12 +31,12 @@ type awaited interface {
 // ErrLoopClosed if the loop ended before the task could start.
 func (t *Task) Wait(ctx context.Context) error {
 	l := t.scope.loop
-	if !l.inside() {
-		return l.waitOutside(ctx, "Task.Wait", t)
-	}
-	s, me, err := l.enterWait(ctx)
+	s, me, err := l.enterFrom(ctx)
 	if err != nil {
 		return err
+	}
+	if me == nil {
+		return l.waitOutside(ctx, "Task.Wait", t)
 	}
 	if t == me {
 		panic("rondo: Task.Wait of the task itself, which would never end: return, or wait in another task")
@@ -85,8 +84,7 @@ func (t *Task) resolved() (done bool, err error) {
 	return true, t.err
 }
 
-// waitOutside waits for something of this loop on a goroutine that is not one
-// of its tasks.
+// waitOutside waits for something of this loop on a goroutine that is not one of its tasks.
 func (l *Loop) waitOutside(ctx context.Context, call string, a awaited) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -251,11 +249,10 @@ func (c *taskCase) End(_ any, woken bool) error {
 	return c.err
 }
 
-// WaitAny waits until one of the tasks has ended, and returns it; the others go
-// on. Its Err returns its error. If several have ended,
-// within a turn of the loop or before the call, it is the first of them in the
-// order of the arguments. If ctx is cancelled first WaitAny returns the cause
-// and no task. The tasks must be of ctx's loop.
+// WaitAny waits until one of the tasks has ended, and returns it; the others go on. Its
+// Err returns its error. If several have ended, within a turn of the loop or before the
+// call, it is the first of them in the order of the arguments. If ctx is cancelled first
+// WaitAny returns the cause and no task. The tasks must be of ctx's loop.
 //
 // To wait for no task at all is an error. WaitAny panics if one of the tasks is
 // nil, or the one that calls.

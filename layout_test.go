@@ -139,7 +139,7 @@ func TestRecordSizes(t *testing.T) {
 	for what, size := range map[string][2]uintptr{
 		"Task":      {unsafe.Sizeof(Task{}), 208},
 		"worker":    {unsafe.Sizeof(worker{}), 208},
-		"taskExtra": {unsafe.Sizeof(taskExtra{}), 80},
+		"taskExtra": {unsafe.Sizeof(taskExtra{}), 48},
 	} {
 		if size[0] > size[1] {
 			t.Errorf("%s has %d bytes, want %d at most", what, size[0], size[1])

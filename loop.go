@@ -101,8 +101,9 @@ func (l *Loop) pick(mayTurn bool) *Task {
 			if l.surplus.Due {
 				l.retireSurplus()
 			}
-			l.turn()
-			continue
+			if l.turn(); l.batch == 0 {
+				continue
+			}
 		}
 		l.batch--
 		l.steps++
@@ -123,9 +124,19 @@ func (l *Loop) pick(mayTurn bool) *Task {
 	}
 }
 
+// alone reports whether the next turn would bring nothing but what the running task
+// makes ready now: nothing is, nothing has come in, and it is not time to ask the
+// driver. A simulation and an observer count steps, so they see each.
+func (l *Loop) alone() bool {
+	return l.queue.Len() == 0 && l.steps < l.pace.Look && !l.inbox.Pending() && !l.virtual && l.observer == nil
+}
+
 // ask is steps 1 and 2 of a turn.
 func (l *Loop) ask() {
 	l.hurry()
+	if !l.unwatched.Empty() {
+		l.watchHolders()
+	}
 	until := driver.Posted
 	if l.queue.Len() > 0 {
 		until = driver.Busy

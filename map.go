@@ -16,12 +16,11 @@ import (
 // at most limit elements ahead of the body of the range, and not before the
 // range begins. It may suspend: a Queue's All will do.
 //
-// If fn fails, its error comes in the element's place, and the rest goes on; leave
-// the range to stop. A panic of fn in a Runner with Recover is such an error. Leaving the range in whatever way cancels fn where it is
-// running and what in waits for, and waits for both to end; elements that were
-// pulled by then are gone. If ctx is cancelled, or in panics in a Runner with
-// Recover, the cause is the last error of the range, and comes when all has
-// ended.
+// If fn fails, its error comes in the element's place, and the rest goes on; leave the range to
+// stop. A panic of fn in a Runner with Recover is such an error. Leaving the range in whatever
+// way cancels fn where it is running and what in waits for, and waits for both to end; elements
+// that were pulled by then are gone. If ctx is cancelled, or in panics in a Runner with
+// Recover, the cause is the last error of the range, and comes when all has ended.
 //
 // What in waits for with ctx, or with the ctx of a scope around it, is ended with
 // the range. Only where in waits with the ctx of some other scope, or in a

@@ -72,14 +72,14 @@ type debugger struct {
 func (d *debugger) observe(e event) {
 	switch e.kind {
 	case taskStarted:
-		e.task.ensureExtra().site = stacks.Here()
+		e.task.ensureRest().site = stacks.Here()
 	case wakeBegins:
 		if !d.loop.inside() {
 			panic(d.loop.wrongGoroutine())
 		}
 	case taskParked:
 		d.warnOuter(e.task)
-		if t := e.task; t != nil && t.fn != nil && d.locks == 0 && gid.Unlock() && d.refused != t {
+		if t := e.task; t != nil && t != d.loop.runTask && d.locks == 0 && gid.Unlock() && d.refused != t {
 			if gid.Locks() != d.locks {
 				d.refused = t // inside a call from C: only the runtime can end it
 			}

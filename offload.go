@@ -30,14 +30,13 @@ type offloads struct {
 // ends fn, and Offload returns an error. At most Runner.Threads functions run at
 // once; the others wait their turn, in order.
 //
-// fn is not on the loop: it must not touch what tasks share, and it gets a ctx
-// in which the scope's values, deadline and cancellation are seen, but with
-// which nothing can be awaited. If ctx is cancelled, Offload returns the cause
-// at once. An fn that still waits for its turn then never runs. One that runs is
-// abandoned: no goroutine can be stopped, so it runs on, and its result is
-// dropped, for which reason it should heed its ctx. A panic of it goes to the
-// Runner's OnError. What is still running when the loop has ended goes there
-// too, as ErrLeftBehind; in a simulation that is no error.
+// fn is not on the loop: it must not touch what tasks share, and it gets a ctx in which
+// the scope's values, deadline and cancellation are seen, but with which nothing can be
+// awaited. If ctx is cancelled, Offload returns the cause at once. An fn that still waits
+// for its turn then never runs. One that runs is abandoned: no goroutine can be stopped,
+// so it runs on, and its result is dropped, for which reason it should heed its ctx. A
+// panic of it goes to the Runner's OnError. What is still running when the loop has ended
+// goes there too, as ErrLeftBehind; in a simulation that is no error.
 func Offload[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) (T, error) {
 	mustNotBeNil(fn == nil)
 	return offload(ctx, reflect.ValueOf(fn).Pointer(), fn)
@@ -163,13 +162,12 @@ func (c *offloadCall) info(l *Loop) TaskInfo {
 // suspends the task until there is one or the channel is closed; ok is false
 // then. Goroutines may send to the channel, and close it.
 //
-// From a channel that is ready Receive takes what there is at once. Otherwise it
-// starts a goroutine, which ends with the wait. If ctx is cancelled first it
-// returns the cause, and no value was taken from the channel. Whether it was
-// first, the goroutine knows: if it has received a value by the time it sees the
-// cancellation, Receive returns that value and no error, and the
-// next wait fails. To ask it, Receive holds the loop for the moment that the
-// goroutine takes to answer. So no value is ever lost.
+// From a channel that is ready Receive takes what there is at once. Otherwise it starts a
+// goroutine, which ends with the wait. If ctx is cancelled first it returns the cause,
+// and no value was taken from the channel. Whether it was first, the goroutine knows: if
+// it has received a value by the time it sees the cancellation, Receive returns that
+// value and no error, and the next wait fails. To ask it, Receive holds the loop for the
+// moment that the goroutine takes to answer. So no value is ever lost.
 //
 // While tasks of a loop wait in Receive it is not in deadlock: the channel is the
 // outside. In a simulation the clock stands still meanwhile, as for Offload. A
@@ -195,7 +193,7 @@ func Receive[T any](ctx context.Context, ch <-chan T) (value T, ok bool, err err
 // receive is Receive from a channel that is not ready.
 func receive[T any](ctx context.Context, s *Scope, t *Task, ch <-chan T) (value T, ok bool, err error) {
 	var list WaitList
-	l, x := s.loop, t.ensureExtra()
+	l, x := s.loop, t.ensureRest()
 	r := receiver.New(ch)
 	l.addWaker(1)
 	l.helpers++

@@ -10,14 +10,12 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/list"
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
-// A Reason says what a task waits for. What is a fixed word such as "read" or
-// "lock"; On is the number of the thing, if it has one: of a file descriptor
-// or a task.
+// A Reason says what a task waits for. What is a fixed word such as "read" or "lock"; On
+// is the number of the thing, if it has one: of a file descriptor or a task.
 type Reason struct {
 	What string
 	On   uint64
@@ -102,8 +100,11 @@ func (w *WaitList) Wake() bool {
 // many they were. It never suspends.
 func (w *WaitList) WakeAll() int {
 	n := 0
-	for w.Wake() {
-		n++
+	for ; w.waiting.First() != nil; n++ {
+		w.Wake()
+	}
+	if w.last != nil {
+		w.mustBeInside()
 	}
 	return n
 }
@@ -131,8 +132,7 @@ func (w *WaitList) Len() int {
 //go:noinline
 func (w *WaitList) push(t *Task) { w.add(&t.worker.waiter) }
 
-// A selection is the wait of a task in a Select. A worker keeps it for the next
-// one.
+// A selection is the wait of a task in a Select. A worker keeps it for the next one.
 type selection struct {
 	places []place // by the index of the case
 	woken  *waiter // the place whose list has woken the task
@@ -156,11 +156,10 @@ func (s *selection) leave() {
 	}
 }
 
-// park suspends t, the running task, until wake is called for it, and returns
-// nil then, or the cause that ended the wait. Cancelling s ends it; a nil s
-// means that nothing does. ctx is the one that the caller of the exported
-// function gave: if it is not s itself, a context of the standard library
-// between the two may end the wait as well.
+// park suspends t, the running task, until wake is called for it, and returns nil then,
+// or the cause that ended the wait. Cancelling s ends it; a nil s means that nothing
+// does. ctx is the one that the caller of the exported function gave: if it is not s
+// itself, a context of the standard library between the two may end the wait as well.
 func (t *Task) park(s *Scope, ctx context.Context, why Reason) error {
 	l := t.scope.loop
 	w := t.worker
@@ -185,9 +184,9 @@ func (t *Task) park(s *Scope, ctx context.Context, why Reason) error {
 func (t *Task) parkForeign(s *Scope, ctx context.Context) error {
 	if _, own := ctx.(*Scope); !own {
 		between := &Scope{host: t}
+		t.worker.under = between // first: begin wakes t if ctx has just been cancelled
 		between.begin(s.loop, s, ctx)
 		defer between.end()
-		t.worker.under = between
 	} else if s.host != t {
 		s.addForeign(t)
 	}
@@ -202,7 +201,7 @@ func (t *Task) outcome() error {
 	w.under = nil
 	if c := w.cause; c != nil {
 		w.cause = nil
-		if x := t.extra; x != nil && x.satisfied != nil && x.satisfied() {
+		if x := t.rest(); x != nil && x.satisfied != nil && x.satisfied() {
 			return nil
 		}
 		s.noteCut(c)
@@ -268,22 +267,29 @@ func (t *Task) yield() {
 	l.transfer(t)
 }
 
-// runs reports whether the caller is the task whose body runs in s. That is the usual
-// case, and quicker to find out than whether the caller is on the loop.
-func (s *Scope) runs() bool { return s.host.gid == gid.ID() && s.loop.current == s.host }
-
-// enter opens every function that takes a ctx and may suspend: it finds the
-// scope that ctx names and the task that calls, and fails with the cause if the
-// scope is cancelled.
+// enter opens every function that takes a ctx and may suspend: it finds the scope that
+// ctx names and the task that calls, and fails with the cause if the scope is cancelled.
 func enter(ctx context.Context) (*Scope, *Task, error) {
-	s, ok := ctx.(*Scope)
-	if ok && s.runs() && s.cancelled() == nil {
+	if s := usual(ctx); s != nil {
 		return s, s.host, nil
 	}
-	if s = scopeOf(ctx); s == nil {
+	s := scopeOf(ctx)
+	if s == nil {
 		return nil, nil, misuse(ErrNoLoop)
 	}
 	return s.loop.enterWait(ctx)
+}
+
+// enterFrom is enter for a wait for something of l, which may come from outside l: then
+// no task is returned.
+func (l *Loop) enterFrom(ctx context.Context) (*Scope, *Task, error) {
+	if s := usual(ctx); s != nil && s.loop == l {
+		return s, s.host, nil
+	}
+	if !l.inside() {
+		return nil, nil, nil
+	}
+	return l.enterWait(ctx)
 }
 
 // enterWait is enter for a loop that is known. ctx must belong to it.

@@ -24,42 +24,37 @@ import (
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
-// Pull is iter.Pull for a sequence whose body may suspend: sleep, read a socket,
-// take a lock. Each call of next returns the next value and true, or the zero value
-// and false when there are no more. stop ends the sequence early: the pending
-// yield returns false, as does every later one, and stop returns when the body
-// has returned, clean-up that waits included. Pull itself never suspends; next
-// and stop suspend the task if the body does.
+// Pull is iter.Pull for a sequence whose body may suspend: sleep, read a socket, take a lock.
+// Each call of next returns the next value and true, or the zero value and false when there are
+// no more. stop ends the sequence early: the pending yield returns false, as does every later
+// one, and stop returns when the body has returned, clean-up that waits included. Pull itself
+// never suspends; next and stop suspend the task if the body does.
 //
-// The body runs in a task of its own, started by the first next; a Pull without
-// one runs nothing and costs nothing. So a scope that the body is in when it
-// yields is the body's alone: with a bare iter.Pull a Timeout around a yield would
-// cut short the waits of the task that called next. The body's waits are ended by the
-// ctx they are given, as always, and those without one by the ctx given to Pull.
-// A cancellation of the caller of next alone does not end its wait for the value,
-// since a value that is under way would be lost.
+// The body runs in a task of its own, started by the first next; a Pull without one runs
+// nothing and costs nothing. So a scope that the body is in when it yields is the body's alone:
+// with a bare iter.Pull a Timeout around a yield would cut short the waits of the task that
+// called next. The body's waits are ended by the ctx they are given, as always, and those
+// without one by the ctx given to Pull. A cancellation of the caller of next alone does not end
+// its wait for the value, since a value that is under way would be lost.
 //
-// A Pull is stopped, if nobody has done it, when the scope of ctx ends: a
-// Group's when its other tasks have ended, a task's own, which is the ctx that
-// its function got, when that function has returned. All Pulls of a scope are
-// stopped at once, and the scope, or the task, ends when they have. ctx is
-// cancelled by then, so clean-up that waits says Shield. A Pull is also stopped
-// when the garbage collector finds that nobody can call next or stop any more,
-// unless the loop is simulated: when that happens is no part of a schedule that
-// can be replayed. A sequence that refers to its own next is found only by the
-// end of the scope.
+// A Pull is stopped, if nobody has done it, when the scope of ctx ends: a Group's when its
+// other tasks have ended, a task's own, which is the ctx that its function got, when that
+// function has returned. All Pulls of a scope are stopped at once, and the scope, or the task,
+// ends when they have. ctx is cancelled by then, so clean-up that waits says Shield. A Pull is
+// also stopped when the garbage collector finds that nobody can call next or stop any more,
+// unless the loop is simulated: when that happens is no part of a schedule that can be
+// replayed. A sequence that refers to its own next is found only by the end of the scope.
 //
 // If the body panics, the next or stop that waits for it panics with a
 // *PanicError that has the body's stack and the caller's; if it calls runtime.Goexit, so does the
 // caller. If nobody waits, because the scope's end or the collector has stopped
 // it, that is a panic or Goexit of the body's task; see Runner.
 //
-// Any task of the loop may call next and stop, one after the other. It is an
-// error, and panics, to call either while another task is in next, from inside
-// the sequence, from a callback or from a goroutine that is not on the loop. From
-// the moment at which a Pull is stopped next returns false, also after the end of
-// the loop, and stop does nothing but wait, if it has to, for the end of the
-// clean-up.
+// Any task of the loop may call next and stop, one after the other. It is an error, and
+// panics, to call either while another task is in next, from inside the sequence, from a
+// callback or from a goroutine that is not on the loop. From the moment at which a Pull
+// is stopped next returns false, also after the end of the loop, and stop does nothing
+// but wait, if it has to, for the end of the clean-up.
 //
 // It replaces the hooks that Python has for asynchronous generators (PEP 525).
 // next and stop suspend the task.
@@ -68,7 +63,8 @@ func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), s
 	if seq == nil {
 		panic("rondo: Pull of a nil sequence")
 	}
-	h := &puller[T]{source: &source[T]{pull: pull{loop: s.loop}}, ctx: ctx, seq: seq}
+	h := &puller[T]{source: &source[T]{seq: seq}, ctx: ctx}
+	h.loop = s.loop
 	// No method: there would be a wrapper around it, and each function that is left
 	// after a switch costs 8 ns; see transfer.
 	next = func() (T, bool) {
@@ -98,13 +94,12 @@ func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), s
 type puller[T any] struct {
 	*source[T]
 	ctx context.Context // until the first next
-	seq iter.Seq[T]
 }
 
-// A source is the sequence's side: a pull with room for the value that is handed
-// over.
+// A source is the sequence's side: a pull with room for the value that is handed over.
 type source[T any] struct {
 	pull
+	seq   iter.Seq[T] // until it runs
 	value T
 	given bool // value is there
 }
@@ -119,6 +114,8 @@ type pull struct {
 	exited    bool  // it has called Goexit, and so must caller
 	fault     *PanicError
 	cleanup   runtime.Cleanup
+	room      Task // for the task, so that there is one allocation
+	extra     taskExtra
 }
 
 func (h *puller[T]) stop() {
@@ -140,8 +137,26 @@ func (h *puller[T]) stop() {
 
 // start makes the task that runs the sequence, unless the scope has ended.
 func (h *puller[T]) start() bool {
-	ctx, seq, s := h.ctx, h.seq, h.source
-	h.ctx, h.seq = nil, nil
+	ctx, s := h.ctx, h.source
+	h.ctx = nil
+	if !s.begin(ctx, s, reflect.ValueOf(s.seq).Pointer()) {
+		s.seq = nil
+		return false
+	}
+	if !s.loop.virtual {
+		s.holder = h
+		s.loop.unwatched.Add(&s.dependant)
+	}
+	return true
+}
+
+// watch lets the collector stop the Pull.
+func (h *puller[T]) watch() {
+	h.cleanup = runtime.AddCleanup(h, func(p *pull) { _ = p.loop.Post(p.stopSoon) }, &h.pull)
+}
+
+// run runs the sequence. It is the task's.
+func (s *source[T]) run(context.Context) error {
 	yield := func(v T) bool { // no method, as in Pull
 		t := s.task
 		if t.gid != gid.ID() && !s.loop.inside() || s.loop.current != t {
@@ -155,24 +170,17 @@ func (h *puller[T]) start() bool {
 		s.loop.handOver(t, s.caller)
 		return !s.closing
 	}
-	run := func(context.Context) error {
-		returned := false
-		defer s.end(&returned)
-		seq(yield)
-		returned = true
-		return nil
-	}
-	if !s.begin(ctx, run, reflect.ValueOf(seq).Pointer()) {
-		return false
-	}
-	if !s.loop.virtual {
-		s.cleanup = runtime.AddCleanup(h, func(p *pull) { _ = p.loop.Post(p.stopSoon) }, &s.pull)
-	}
-	return true
+	seq, returned := s.seq, false
+	s.seq = nil
+	defer s.end(&returned)
+	seq(yield)
+	returned = true
+	return nil
 }
 
-// enter returns the task that calls next or stop, or nil if there is nothing left to
-// do.
+func (s *source[T]) complete(error) {}
+
+// enter returns the task that calls next or stop, or nil if there is nothing left to do.
 func (p *pull) enter(call string) *Task {
 	l := p.loop
 	if !l.inside() {
@@ -197,15 +205,16 @@ func (p *pull) enter(call string) *Task {
 
 // begin makes the task, known to ctx's scope. entry is where the code of the
 // sequence that it stands for begins.
-func (p *pull) begin(ctx context.Context, run func(context.Context) error, entry uintptr) bool {
+func (p *pull) begin(ctx context.Context, run body, entry uintptr) bool {
 	s := scopeOf(ctx)
 	if s.closed {
 		p.over = true
 		return false
 	}
-	p.task = &Task{extra: &taskExtra{entry: entry}}
-	p.loop.newTask(p.task, s.owner(), ctx, run)
-	p.close, p.what = p.stopSoon, "pull"
+	p.task, p.room.extra = &p.room, &p.extra
+	p.extra.entry, p.extra.body = entry, run
+	p.loop.newTask(p.task, s.owner(), ctx, nil)
+	p.stopper, p.what = p, "pull"
 	s.depend(&p.dependant)
 	if p.loop.observer != nil {
 		p.loop.tell(taskStarted, p.task)

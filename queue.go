@@ -9,18 +9,16 @@ import (
 	"github.com/rondo-go/rondo/internal/buffer"
 )
 
-// A Queue hands values from tasks to tasks. Which value is next depends on how
-// it was made: by NewQueue or NewSlidingQueue, the one that was put first; by NewStack, the one
-// that was put last; by NewPriorityQueue, the least. Put waits while it is full,
-// Get while it is empty. Close ends it in order: what is in it is still handed
-// out.
+// A Queue hands values from tasks to tasks. Which value is next depends on how it was
+// made: by NewQueue or NewSlidingQueue, the one that was put first; by NewStack, the one
+// that was put last; by NewPriorityQueue, the least. Put waits while it is full, Get
+// while it is empty. Close ends it in order: what is in it is still handed out.
 //
-// Any number of tasks may put and get; those that wait are served in the order
-// in which they came. A value is never lost: if a Get that was promised one is
-// cancelled at the same moment, it returns the value. What is promised is some
-// value, not a certain one: a Get that has waited takes what is next when its
-// task goes on, which may have been put since. A Queue is for the tasks of one
-// loop.
+// Any number of tasks may put and get; those that wait are served in the order in which
+// they came. A value is never lost: if a Get that was promised one is cancelled at the
+// same moment, it returns the value. What is promised is some value, not a certain one: a
+// Get that has waited takes what is next when its task goes on, which may have been put
+// since. A Queue is for the tasks of one loop.
 type Queue[T any] struct {
 	// Name is for people who look at the program.
 	Name string
@@ -31,9 +29,8 @@ type Queue[T any] struct {
 	slid   uint64 // values that were dropped because it slides
 	closed bool
 	open   int // values taken in, and not reported by TaskDone
-	// Getters wait only while every value is promised, and putters only while
-	// there is no room that is not reserved. So a task that finds a value or room
-	// overtakes none.
+	// Getters wait only while every value is promised, and putters only while there is no
+	// room that is not reserved. So a task that finds a value or room overtakes none.
 	getters WaitList
 	putters WaitList
 	joiners WaitList
@@ -84,9 +81,8 @@ func newQueue[T any](call string, limit int, held buffer.Buffer[T]) *Queue[T] {
 	return &Queue[T]{limit: limit, held: held}
 }
 
-// Put adds v. It waits while the queue is full. It returns
-// ErrQueueClosed if the queue is or gets closed, and the cause if ctx is
-// cancelled first; v was not added then.
+// Put adds v. It waits while the queue is full. It returns ErrQueueClosed if the queue is
+// or gets closed, and the cause if ctx is cancelled first; v was not added then.
 func (q *Queue[T]) Put(ctx context.Context, v T) error {
 	if q.closed {
 		return cmp.Or(Check(ctx), ErrQueueClosed)
@@ -174,8 +170,7 @@ func (q *Queue[T]) Get(ctx context.Context) (T, error) {
 	return q.pop(), nil
 }
 
-// getPromised takes a value after a wait, to which one is promised unless q was
-// closed.
+// getPromised takes a value after a wait, to which one is promised unless q was closed.
 func (q *Queue[T]) getPromised() (v T, err error) {
 	if q.promised == 0 {
 		return v, ErrQueueClosed
@@ -251,9 +246,8 @@ func (q *Queue[T]) All(ctx context.Context) iter.Seq[T] {
 	}
 }
 
-// Close ends the queue: every Put fails from now on, those that wait included;
-// Get hands out what is left and then fails. Closing it again does nothing. It
-// never suspends.
+// Close ends the queue: every Put fails from now on, those that wait included; Get hands
+// out what is left and then fails. Closing it again does nothing. It never suspends.
 func (q *Queue[T]) Close() {
 	q.closed = true
 	q.putters.WakeAll()
@@ -285,9 +279,8 @@ func (q *Queue[T]) done(n int) {
 	}
 }
 
-// Join waits until there is a moment at which TaskDone was called for every value
-// that was put; more may have been put when it returns. It returns the cause if
-// ctx is cancelled first.
+// Join waits until there is a moment at which TaskDone was called for every value that was put;
+// more may have been put when it returns. It returns the cause if ctx is cancelled first.
 func (q *Queue[T]) Join(ctx context.Context) error {
 	if q.open == 0 {
 		return Check(ctx)
@@ -318,8 +311,7 @@ func (q *Queue[T]) push(v T) {
 	}
 }
 
-// pop takes the next value, and reserves the room for the putter that has waited
-// longest.
+// pop takes the next value, and reserves the room for the putter that has waited longest.
 func (q *Queue[T]) pop() T {
 	v := q.held.Take()
 	if !q.closed && q.putters.Wake() {

@@ -1,11 +1,10 @@
 package rondo
 
-// This file begins and ends a loop. The goroutine that calls Run is
-// parked like a task while the tasks run; a task without a function, the runTask,
-// stands for it. It gets the baton when nothing can run, and sleeps then until
-// something happens. And it wakes when the main task has ended and sees to the
-// rest, always in the same order, and skips nothing of it when main failed or
-// panicked:
+// This file begins and ends a loop. The goroutine that calls Run is parked like a task
+// while the tasks run; a task without a function, the runTask, stands for it. It gets the
+// baton when nothing can run, and sleeps then until something happens. And it wakes when
+// the main task has ended and sees to the rest, always in the same order, and skips
+// nothing of it when main failed or panicked:
 //
 //  1. cancel the tasks that are left, and wait for them;
 //  2. report the errors that nobody waited for, and the offloaded functions that
@@ -43,11 +42,10 @@ type Runner struct {
 	// Name is the loop's name, for people who look at it.
 	Name string
 
-	// Debug turns on what helps to find mistakes; RONDO_DEBUG=1 in the
-	// environment does the same. It sets SlowStep to 100 ms unless it is set,
-	// notes where each task was started, reports those that are alive when the
-	// main task ends, refuses most calls from goroutines that are not the loop's,
-	// and shows tasks in execution traces. docs/DEBUGGING.md has more.
+	// Debug turns on what helps to find mistakes; RONDO_DEBUG=1 in the environment does the
+	// same. It sets SlowStep to 100 ms unless it is set, notes where each task was started,
+	// reports those that are alive when the main task ends, refuses most calls from goroutines
+	// that are not the loop's, and shows tasks in execution traces. docs/DEBUGGING.md has more.
 	Debug bool
 
 	// SlowStep is how long a task may run without waiting. A step that takes
@@ -112,11 +110,10 @@ func Run(ctx context.Context, main func(ctx context.Context) error) error {
 	return new(Runner).Run(ctx, main)
 }
 
-// Run makes a loop on the calling goroutine, runs main as its first task in the
-// root scope, and returns main's error when every task has ended. When main
-// ends, the tasks that are left are cancelled and waited for. When ctx is
-// cancelled, so is the root scope; if it is cancelled already, Run returns the
-// cause and has done nothing.
+// Run makes a loop on the calling goroutine, runs main as its first task in the root
+// scope, and returns main's error when every task has ended. When main ends, the tasks
+// that are left are cancelled and waited for. When ctx is cancelled, so is the root
+// scope; if it is cancelled already, Run returns the cause and has done nothing.
 //
 // A task that panics makes Run panic with a *PanicError, unless Recover is set;
 // one that calls runtime.Goexit, as testing.T.FailNow does, makes Run call it.
@@ -296,8 +293,7 @@ func (l *Loop) finishTasks() {
 		l.await(func() bool { return l.live == 0 }, &l.drained)
 		l.inbox.Refuse()
 		l.reportUnobserved()
-		// A callback that runs now may start a task, which is cancelled from the
-		// start.
+		// A callback that runs now may start a task, which is cancelled from the start.
 		l.reportAbandoned()
 		if l.queue.Len() == 0 && l.inbox.Close() {
 			return
@@ -306,9 +302,8 @@ func (l *Loop) finishTasks() {
 	}
 }
 
-// close is steps 4 to 6. A worker whose task called Goexit may hand it on to the
-// goroutine of Run as it ends, so what stands before retireAll must bear to be done
-// twice.
+// close is steps 4 to 6. A worker whose task called Goexit may hand it on to the goroutine of
+// Run as it ends, so what stands before retireAll must bear to be done twice.
 func (l *Loop) close() {
 	if l.signals != nil {
 		l.signals.Release()
@@ -346,9 +341,8 @@ func (l *Loop) await(done func() bool, list *WaitList) {
 // loops are the loops of the process, which any goroutine may read.
 var loops loopset.Set[Loop]
 
-// A SignalError says that a signal ended what was running. It is the cause of
-// the cancellation where Runner.Interrupt or signals.Cancel made a signal one;
-// package signals calls it Error.
+// A SignalError says that a signal ended what was running. It is the cause of the cancellation
+// where Runner.Interrupt or signals.Cancel made a signal one; package signals calls it Error.
 type SignalError struct{ Sig os.Signal }
 
 // Error returns the signal's name.

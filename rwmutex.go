@@ -14,11 +14,10 @@ import (
 	"github.com/rondo-go/rondo/internal/line"
 )
 
-// An RWMutex lets in any number of tasks that read, or one that writes. It is
-// fair: a task that waits to write holds up those that ask to read after it, and
-// those that waited to read one after the other come in together. So a task
-// that reads must not ask to read again: with a writer between the two it would
-// wait for itself. The zero value is unlocked.
+// An RWMutex lets in any number of tasks that read, or one that writes. It is fair: a task that
+// waits to write holds up those that ask to read after it, and those that waited to read one
+// after the other come in together. So a task that reads must not ask to read again: with a
+// writer between the two it would wait for itself. The zero value is unlocked.
 //
 // Like a Mutex it is for the tasks of one loop, and only for stretches of code
 // that wait somewhere inside.
@@ -52,9 +51,8 @@ func (m *RWMutex) Lock(ctx context.Context) error {
 	return nil
 }
 
-// TryLock takes the RWMutex for writing if nobody has it, and reports whether it
-// did. It never suspends. Which task has it is not known then, so any task may
-// unlock it.
+// TryLock takes the RWMutex for writing if nobody has it, and reports whether it did. It
+// never suspends. Which task has it is not known then, so any task may unlock it.
 func (m *RWMutex) TryLock() bool {
 	if m.writing || m.readers > 0 {
 		return false
@@ -78,9 +76,8 @@ func (m *RWMutex) Unlock() {
 	m.admit()
 }
 
-// RLock waits until nobody writes and nobody who came before waits to write, and
-// takes the RWMutex for reading. If ctx is cancelled first it returns the cause
-// and has not taken it.
+// RLock waits until nobody writes and nobody who came before waits to write, and takes the
+// RWMutex for reading. If ctx is cancelled first it returns the cause and has not taken it.
 func (m *RWMutex) RLock(ctx context.Context) error {
 	if m.writing || m.line.Head() != nil {
 		// A reader is counted by the call that lets it in.
@@ -103,8 +100,7 @@ func (m *RWMutex) TryRLock() bool {
 	return true
 }
 
-// RUnlock ends the reading of one task. It never suspends. It panics if nobody
-// reads.
+// RUnlock ends the reading of one task. It never suspends. It panics if nobody reads.
 func (m *RWMutex) RUnlock() {
 	if m.readers == 0 {
 		panic("rondo: RUnlock of an RWMutex that is not locked for reading: call it once for each RLock that returned nil")

@@ -3,8 +3,7 @@ package rondo
 // This file has the queue of what can run.
 //
 // The law: what becomes ready is put at the end. Of tasks that have not started only
-// maxUnstarted are in the queue; the others are behind it, and one moves up when one
-// starts.
+// maxUnstarted are in the queue; the others are behind it, and one moves up when one starts.
 
 import (
 	"slices"
@@ -57,9 +56,15 @@ func (l *Loop) moveUp() {
 	}
 }
 
-// ready puts t at the end of the queue.
+// ready puts t at the end of the queue, or past the queue if that is empty and the
+// running task ends; see finish.
 func (l *Loop) ready(t *Task) {
 	t.state = stateReady
+	if l.pass {
+		l.pass, l.nextTask = false, t
+		l.steps++
+		return
+	}
 	l.queue.Add(entry{task: t})
 }
 
@@ -111,8 +116,7 @@ func (l *Loop) refused(err error) error {
 	return err
 }
 
-// taskID returns the number of the task at place i of the queue, or 0 for a
-// callback.
+// taskID returns the number of the task at place i of the queue, or 0 for a callback.
 func (s *schedule) taskID(i int) uint64 {
 	if t := s.queue.At(i).task; t != nil {
 		return t.id

@@ -19,10 +19,9 @@ import (
 	"github.com/rondo-go/rondo/internal/stdctx"
 )
 
-// A Scope owns tasks, a deadline and values. It is a context.Context: pass it
-// to whatever takes one, the standard library included. Its context.Context
-// methods may be called by any goroutine, and so may Cancel; the others only on
-// the loop.
+// A Scope owns tasks, a deadline and values. It is a context.Context: pass it to whatever
+// takes one, the standard library included. Its context.Context methods may be called by
+// any goroutine, and so may Cancel; the others only on the loop.
 type Scope struct {
 	loop      *Loop
 	host      *Task // the task whose body runs in it
@@ -57,22 +56,19 @@ type scopeExtra struct {
 	unwatch        func() bool // ends the watch on a context of the standard library
 }
 
-// A dependant runs in a task of its own that does not keep its scope from ending:
-// the scope, when it has no other tasks left, ends its dependants, and waits for
-// that.
+// A dependant runs in a task of its own that does not keep its scope from ending: the
+// scope, when it has no other tasks left, ends its dependants, and waits for that.
 type dependant struct {
-	links list.Links[dependant]
-	task  *Task
-	scope *Scope
-	close func() // makes the task end soon, without waiting for that
-	what  string // it, in the Reason of a wait for its end
-	ended WaitList
+	links   list.Links[dependant]
+	task    *Task
+	scope   *Scope
+	stopper interface{ stopSoon() } // makes the task end soon, without waiting for that
+	what    string                  // it, in the Reason of a wait for its end
+	ended   WaitList
+	holder  interface{ watch() } // who can end it, and the collector does not watch yet
 }
 
 const dependantLinks = unsafe.Offsetof(dependant{}.links)
-
-// isOwn reports whether the scope is a task's own.
-func (s *Scope) isOwn() bool { return s == &s.host.scope }
 
 func (s *Scope) ensureExtra() *scopeExtra {
 	if s.extra == nil {
@@ -105,25 +101,7 @@ func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 	}
 }
 
-// beyondOwn returns where the values of a scope below ctx come from. A task's own
-// scope has none, and it may end long before this one. So it is left out: tasks
-// that start each other, for ever, hold none of those that have ended.
-func beyondOwn(ctx context.Context) context.Context {
-	for {
-		s, ok := ctx.(*Scope)
-		if !ok || s.parent == nil || !s.isOwn() || s.published.Deadline() != 0 {
-			return ctx
-		}
-		above, ok := s.published.Parent().(*Scope)
-		if !ok {
-			return ctx // detached must not take what is above s for what is above the new one
-		}
-		ctx = above
-	}
-}
-
-// end takes s out of the tree, and ends it for those outside who still hold it as
-// a context.
+// end takes s out of the tree, and ends it for those outside who still hold it as a context.
 func (s *Scope) end() {
 	s.closed = true
 	if x := s.extra; x != nil {
@@ -168,15 +146,6 @@ func (s *Scope) cancel(c *cancellation) {
 	}
 }
 
-// detached reports whether ctx is not cancelled although the scope that it comes
-// from is: context.WithoutCancel stands between the two. What is below ctx is then
-// shielded from that scope. The contexts of the standard library are cancelled
-// before what the scope encloses.
-func detached(ctx context.Context) bool {
-	_, own := ctx.(*Scope)
-	return !own && ctx != nil && ctx.Err() == nil
-}
-
 // noteCut notes that c, the cancellation of s, has ended something in s, for s and
 // all scopes around it that it is the cancellation of.
 func (s *Scope) noteCut(c *cancellation) {
@@ -185,11 +154,10 @@ func (s *Scope) noteCut(c *cancellation) {
 	}
 }
 
-// Cancel ends the scope: each wait in it, those that go on included, fails from
-// now on with cause. Group then returns cause; a nil cause stands for
-// context.Canceled in the waits, and Group returns nil. Cancelling a scope
-// again, or one that has ended, does nothing. Any goroutine may call Cancel; it
-// never suspends.
+// Cancel ends the scope: each wait in it, those that go on included, fails from now on
+// with cause. Group then returns cause; a nil cause stands for context.Canceled in the
+// waits, and Group returns nil. Cancelling a scope again, or one that has ended, does
+// nothing. Any goroutine may call Cancel; it never suspends.
 func (s *Scope) Cancel(cause error) {
 	c := &cancellation{err: context.Canceled, cause: cause, origin: s}
 	if cause == nil {
@@ -287,8 +255,22 @@ func (s *Scope) depend(d *dependant) {
 func (d *dependant) endDependant() {
 	d.scope.extra.dependants.Remove(d, dependantLinks)
 	d.scope = nil
+	if d.holder != nil {
+		d.holder = nil
+		d.task.scope.loop.unwatched.Marked(func(d *dependant) bool { return d.holder == nil })
+	}
 	d.task.owner.tasks++
 	d.ended.WakeAll()
+}
+
+// watchHolders lets the collector watch who can end the dependants that are not watched.
+func (l *Loop) watchHolders() {
+	for _, d := range l.unwatched.Take() {
+		if h := d.holder; h != nil {
+			d.holder = nil
+			h.watch()
+		}
+	}
 }
 
 func (s *Scope) hasDependants() bool { return s.extra != nil && s.extra.dependants.First() != nil }
@@ -297,10 +279,10 @@ func (s *Scope) hasDependants() bool { return s.extra != nil && s.extra.dependan
 // may come while they clean up.
 func (s *Scope) closeDependants(t *Task) {
 	for d := range s.extra.dependants.All(dependantLinks) {
-		d.close()
+		d.stopper.stopSoon()
 	}
 	for d := s.extra.dependants.First(); d != nil; d = s.extra.dependants.First() {
-		d.close()
+		d.stopper.stopSoon()
 		d.wait(t)
 	}
 }
@@ -312,10 +294,9 @@ func (d *dependant) wait(t *Task) {
 	_ = t.park(nil, nil, Reason{What: d.what, On: d.task.id})
 }
 
-// leaveOwn ends t's own scope before t does, if that has dependants, and waits for
-// their end. It cancels what they wait for with the scope as ctx, and what they
-// have opened below it, but not the tasks that were started with the scope as ctx:
-// those outlive it.
+// leaveOwn ends t's own scope before t does, if that has dependants, and waits for their
+// end. It cancels what they wait for with the scope as ctx, and what they have opened
+// below it, but not the tasks that were started with the scope as ctx: those outlive it.
 func (t *Task) leaveOwn() {
 	s := &t.scope
 	if !s.hasDependants() {

@@ -14,10 +14,9 @@ import (
 	"time"
 )
 
-// A Case is one of the things that a Select waits for. Methods such as
-// Queue.GetCase and Event.WaitCase make one, and so does After. The zero Case is
-// never ready, as a nil channel is, so one that is not wanted for a while can be
-// left in its place.
+// A Case is one of the things that a Select waits for. Methods such as Queue.GetCase and
+// Event.WaitCase make one, and so does After. The zero Case is never ready, as a nil
+// channel is, so one that is not wanted for a while can be left in its place.
 type Case struct {
 	On Selectable // nil: never ready
 	To any        // passed on to the methods of On, such as a pointer to the result
@@ -26,9 +25,8 @@ type Case struct {
 	delay time.Duration
 }
 
-// A Selectable can be waited for in a Select. Implement it to have your own
-// primitive, built on a WaitList, in a Case. Its methods are called on the loop, in
-// the task, and must not wait.
+// A Selectable can be waited for in a Select. Implement it to have your own primitive, built on
+// a WaitList, in a Case. Its methods are called on the loop, in the task, and must not wait.
 type Selectable interface {
 	// Try takes what the case waits for if it is there, and reports whether it has
 	// taken it. Then err is the case's result. ctx is that of the Select.
@@ -60,12 +58,11 @@ type Selectable interface {
 //		fmt.Println("a minute without a job")
 //	}
 //
-// If several are ready at the call, the first of them in the order of the arguments
-// is taken, and Select does not suspend. Otherwise it is the one that is ready
-// first. So put first what must not starve, such as a request to stop, and what is
-// nearly always ready last; or see RoundRobin. With After(0) as its last case
-// Select never suspends. Without a case that can be ready it waits until ctx is
-// cancelled.
+// If several are ready at the call, the first of them in the order of the arguments is
+// taken, and Select does not suspend. Otherwise it is the one that is ready first. So put
+// first what must not starve, such as a request to stop, and what is nearly always ready
+// last; or see RoundRobin. With After(0) as its last case Select never suspends. Without
+// a case that can be ready it waits until ctx is cancelled.
 func Select(ctx context.Context, cases ...Case) (int, error) { return selectFrom(ctx, 0, cases) }
 
 // A RoundRobin is a Select that is fair when it is called again and again with
@@ -178,13 +175,12 @@ func (s *selection) end(cases []Case) {
 	s.places = s.places[:0]
 }
 
-// AsCompleted ranges over the futures in the order in which they are done, each
-// once, and suspends the task until the next one is. Those that are done when
-// the range begins come first, in the order of the arguments. The range ends
-// after the last one, or when ctx is cancelled, which the caller sees from ctx;
-// it may be left at any time, and the futures go on. They must be of ctx's loop.
-// AsCompleted panics if one of them is nil, and the range if ctx belongs to no
-// loop.
+// AsCompleted ranges over the futures in the order in which they are done, each once, and
+// suspends the task until the next one is. Those that are done when the range begins come
+// first, in the order of the arguments. The range ends after the last one, or when ctx is
+// cancelled, which the caller sees from ctx; it may be left at any time, and the futures
+// go on. They must be of ctx's loop. AsCompleted panics if one of them is nil, and the
+// range if ctx belongs to no loop.
 //
 //go:noinline
 func AsCompleted[T any](ctx context.Context, fs ...*Future[T]) iter.Seq[*Future[T]] {

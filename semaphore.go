@@ -7,10 +7,9 @@ import (
 	"github.com/rondo-go/rondo/internal/list"
 )
 
-// A Semaphore has a number of permits, and lets so many tasks at once into
-// something. It is fair: tasks get permits in the order in which they asked. It
-// does not matter which task releases one. Make one with NewSemaphore; it is
-// for the tasks of one loop.
+// A Semaphore has a number of permits, and lets so many tasks at once into something. It
+// is fair: tasks get permits in the order in which they asked. It does not matter which
+// task releases one. Make one with NewSemaphore; it is for the tasks of one loop.
 type Semaphore struct {
 	// Name is for people who look at the program.
 	Name string
@@ -78,8 +77,7 @@ func (s *Semaphore) acquire(ctx context.Context, n int) error {
 	return err
 }
 
-// TryAcquire takes a permit if there is one, and reports whether it did. It
-// never suspends.
+// TryAcquire takes a permit if there is one, and reports whether it did. It never suspends.
 func (s *Semaphore) TryAcquire() bool { return s.TryAcquireN(1) }
 
 // TryAcquireN takes n permits if there are so many and no task waits, and reports
@@ -103,8 +101,7 @@ func (s *Semaphore) Release() {
 	s.ReleaseN(1)
 }
 
-// ReleaseN is Release for n permits. It panics if n is negative, or if fewer than n
-// are held.
+// ReleaseN is Release for n permits. It panics if n is negative, or if fewer than n are held.
 func (s *Semaphore) ReleaseN(n int) {
 	mustCount("ReleaseN", n)
 	if s.held < n {
@@ -120,9 +117,8 @@ func mustCount(call string, n int) {
 	}
 }
 
-// Resize changes the number of permits to n. If more than n are held, none is
-// taken away: they become fewer as they are released. It never suspends. It
-// panics if n is negative.
+// Resize changes the number of permits to n. If more than n are held, none is taken away:
+// they become fewer as they are released. It never suspends. It panics if n is negative.
 func (s *Semaphore) Resize(n int) {
 	if n < 0 {
 		panic("rondo: Semaphore.Resize with a negative number")
@@ -131,8 +127,7 @@ func (s *Semaphore) Resize(n int) {
 	s.admit()
 }
 
-// awaited reports whether a task waits. One that was cancelled and has not run since
-// does not.
+// awaited reports whether a task waits. One that was cancelled and has not run since does not.
 func (s *Semaphore) awaited() bool {
 	for r := range s.waiting.All(requestLinks) {
 		if r.task.Len() > 0 {

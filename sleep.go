@@ -10,13 +10,6 @@ import (
 	"time"
 )
 
-// alone reports whether the next turn would bring nothing but the running task
-// back: nothing is ready, nothing has come in, and it is not time to ask the
-// driver. A simulation and an observer count steps, so they see each.
-func (l *Loop) alone() bool {
-	return l.queue.Len() == 0 && l.steps < l.pace.Look && !l.inbox.Pending() && !l.virtual && l.observer == nil
-}
-
 // Sleep suspends the task for d at least, and returns nil then. If ctx is
 // cancelled first it returns the cause. With d <= 0 it is Yield.
 func Sleep(ctx context.Context, d time.Duration) error {
@@ -32,8 +25,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return t.park(s, ctx, Reason{What: "sleep"})
 }
 
-// SleepUntil is Sleep until the given time on the loop's clock; Yield if that
-// has passed.
+// SleepUntil is Sleep until the given time on the loop's clock; Yield if that has passed.
 func SleepUntil(ctx context.Context, t time.Time) error {
 	s, me, err := enter(ctx)
 	if err != nil {

@@ -32,30 +32,30 @@ type Task struct {
 	born    int64
 }
 
-// Go starts fn in a task of its own, in the scope of ctx: of the Group, Timeout,
-// Deadline or Shield that encloses the caller most closely, or else the loop's
-// root scope. The task runs for the first time in the next turn. Its error goes
-// to its scope; one in the root scope for which nobody waits goes to the
-// Runner's OnError.
+// Go starts fn in a task of its own, in the scope of ctx: of the Group, Timeout, Deadline
+// or Shield that encloses the caller most closely, or else the loop's root scope. The
+// task runs for the first time in the next turn. Its error goes to its scope; one in the
+// root scope for which nobody waits goes to the Runner's OnError.
 //
 // Go never suspends. It panics if ctx does not belong to a loop, or if the
 // caller is not on that loop.
 func Go(ctx context.Context, fn func(ctx context.Context) error) *Task {
 	s := mustHaveLoop(ctx)
-	s.loop.mustBeInside("Go")
+	s.mustBeInside("Go")
 	return s.loop.spawn(s.owner(), ctx, fn, 0)
 }
 
 // Go starts fn in a task that the scope owns. It never suspends. It panics if
 // the scope has ended.
 func (s *Scope) Go(fn func(ctx context.Context) error) *Task {
-	s.loop.mustBeInside("Scope.Go")
+	s.mustBeInside("Scope.Go")
 	return s.loop.spawn(s.owner(), s, fn, 0)
 }
 
 // spawn makes a task and puts it into the queue. If fn stands for a function of
 // the user's, user is that one's entry.
 func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr) *Task {
+	mustNotBeNil(fn == nil)
 	t := new(Task)
 	if user != 0 {
 		t.ensureExtra().entry = user
@@ -79,9 +79,8 @@ func (l *Loop) start(t *Task) {
 }
 
 // newTask makes t a task that its owner answers for. Its ctx descends from the one
-// given.
+// given. Without fn it runs its extra's body.
 func (l *Loop) newTask(t *Task, owner *Scope, ctx context.Context, fn func(ctx context.Context) error) {
-	mustNotBeNil(fn == nil)
 	if owner.closed {
 		panic("rondo: Go in a scope that has ended: call it before the Group, Timeout, Shield or task of the scope returns")
 	}
@@ -102,22 +101,26 @@ func (l *Loop) finish(t *Task, err error) {
 	if l.observer != nil {
 		l.observer.observe(event{kind: taskEnded, task: t, err: err})
 	}
-	t.worker.abandon()
+	if w := t.worker; w.list != nil || w.selection != nil || w.timerIndex != 0 || w.foreignIndex != 0 {
+		w.abandon() // a panic came between the preparation of a wait and the wait
+	}
 	l.keepEntry(t, err)
 	t.err, t.state, t.fn, t.worker = err, stateDone, nil, nil
 	l.allTasks.Remove(t, taskLinks)
 	l.live--
 	l.forgetNested(t)
+	l.pass = l.nextTask == nil && l.alone() // the queue has nothing before the first that becomes ready
 	if list := t.joiners; list != nil {
 		t.joiners = nil
 		t.observed = l.release(list) || t.observed
 	}
 	if x := t.extra; x != nil {
-		if x.onEnd != nil {
-			x.onEnd.complete(err)
+		if x.body != nil {
+			x.body.complete(err)
 		}
-		if x.calls != nil {
-			l.readyAll(x.calls.Take())
+		if x.rest != nil && x.rest.calls != nil {
+			l.pass = false
+			l.readyAll(x.rest.calls.Take())
 		}
 	}
 	own := &t.scope
@@ -139,12 +142,12 @@ func (l *Loop) finish(t *Task, err error) {
 	if owner.tasks == 0 {
 		owner.emptied()
 	}
+	l.pass = false
 }
 
-// Cancel cancels the task's own scope: each wait in it, the present one
-// included, fails with cause from now on. A nil cause stands for
-// context.Canceled. A task that has not started runs, and fails at its first
-// wait. Cancelling it again, or when it has ended, does nothing.
+// Cancel cancels the task's own scope: each wait in it, the present one included, fails with
+// cause from now on. A nil cause stands for context.Canceled. A task that has not started runs,
+// and fails at its first wait. Cancelling it again, or when it has ended, does nothing.
 //
 // The error with which the task then ends is no failure of the scope that owns
 // it, if it is the cause. Any goroutine may call Cancel; it never suspends.
@@ -182,7 +185,7 @@ func (t *Task) onDone(h *Handle) (stop func() bool) {
 		l.queue.Add(entry{call: h})
 		return h.Cancel
 	}
-	x := t.ensureExtra()
+	x := t.ensureRest()
 	if x.calls == nil {
 		x.calls = new(calls)
 	}

@@ -1,11 +1,9 @@
 package rondo
 
-// This file has the loop's clock, when a busy loop yields its processor, and the
-// callbacks that the loop runs soon or at a time. The timers themselves are in
-// internal/timers.
+// This file has the loop's clock, when a busy loop yields its processor, and the callbacks that
+// the loop runs soon or at a time. The timers themselves are in internal/timers.
 //
-// The law: nothing is measured from an old reading of the clock, or a Sleep could be
-// too short.
+// The law: nothing is measured from an old reading of the clock, or a Sleep could be too short.
 
 import (
 	"runtime"

@@ -16,18 +16,16 @@ import (
 	"github.com/rondo-go/rondo/internal/watchdog"
 )
 
-// A Tracer is called when something happens to the tasks of a loop. Each of its
-// functions may be nil. They are called on the loop, with the loop's clock: for
-// every task Started once, then Stepped and Parked in turns, Woken between a
-// Parked and the Stepped that follows if anything but the task itself ended the
-// wait, and Ended once, which also ends the last step.
+// A Tracer is called when something happens to the tasks of a loop. Each of its functions may
+// be nil. They are called on the loop, with the loop's clock: for every task Started once, then
+// Stepped and Parked in turns, Woken between a Parked and the Stepped that follows if anything
+// but the task itself ended the wait, and Ended once, which also ends the last step.
 //
-// A hook must not wait: a wait in one panics. It must not keep the Task beyond
-// its Ended, and what it does to the loop itself is not traced. A hook that panics
-// is reported to the Runner's OnError, once, and the Tracer is not called any
-// more; the loop goes on. A hook must not call runtime.Goexit, as
-// testing.T.FailNow does: that would end a task which others may wait for, in the
-// middle of what the loop does.
+// A hook must not wait: a wait in one panics. It must not keep the Task beyond its Ended,
+// and what it does to the loop itself is not traced. A hook that panics is reported to
+// the Runner's OnError, once, and the Tracer is not called any more; the loop goes on. A
+// hook must not call runtime.Goexit, as testing.T.FailNow does: that would end a task
+// which others may wait for, in the middle of what the loop does.
 //
 // A loop with a Tracer takes each step through the queue, also a Yield that has
 // nothing else to run.
@@ -124,10 +122,9 @@ func (l *Loop) startWatchdog() {
 	}
 }
 
-// look is called by the watchdog, on a goroutine of its own, and reads what the loop
-// may be writing. A value that is out of date only delays a report, and everything
-// that it follows is written once; so the loop need not do anything for it, and the
-// race detector need not look.
+// look is called by the watchdog, on a goroutine of its own, and reads what the loop may be
+// writing. A value that is out of date only delays a report, and everything that it follows is
+// written once; so the loop need not do anything for it, and the race detector need not look.
 //
 //go:norace
 func (l *Loop) look() watchdog.Step {
@@ -138,7 +135,9 @@ func (l *Loop) look() watchdog.Step {
 			step.Cancelled = w.inner.cut
 		}
 		if x := t.extra; x != nil {
-			step.Site = x.site
+			if x.rest != nil {
+				step.Site = x.rest.site
+			}
 			if x.name != nil {
 				step.Task = *x.name
 			}
@@ -154,9 +153,8 @@ type tracers struct {
 	calling *Tracer // whose hook runs
 }
 
-// observe calls the hook of each tracer. What happens while a hook runs is not
-// traced, nor is the runTask. While a hook runs there is no running task, so that
-// none can wait in it.
+// observe calls the hook of each tracer. What happens while a hook runs is not traced, nor is
+// the runTask. While a hook runs there is no running task, so that none can wait in it.
 func (ts *tracers) observe(e event) {
 	l := ts.loop
 	switch {

@@ -1,8 +1,7 @@
 package rondo
 
-// This file has what happens when a function does not return: a panic, a
-// runtime.Goexit, and the end of a loop that no task is to blame for, such as a
-// driver that fails.
+// This file has what happens when a function does not return: a panic, a runtime.Goexit,
+// and the end of a loop that no task is to blame for, such as a driver that fails.
 //
 // The law, for a task, a callback and the body of a scope alike:
 //
@@ -49,8 +48,7 @@ type fault struct {
 
 func (f *fault) any() bool { return f.panic != nil || f.goexit || f.err != nil }
 
-// result ends Run as the loop ended: it panics, calls Goexit, or returns the
-// main task's error.
+// result ends Run as the loop ended: it panics, calls Goexit, or returns the main task's error.
 func (f *fault) result(err error) error {
 	switch {
 	case f.panic != nil:
@@ -133,10 +131,9 @@ func (w *worker) rescue() {
 	l.finish(t, errGoexit)
 }
 
-// surviveGoexit is called, deferred, when the worker's life ends. If that is by a
-// Goexit of a task, or of a callback that ran on this stack, the worker goes on in
-// here: so its goroutine ends only when the loop does, with control on its way back
-// to Run.
+// surviveGoexit is called, deferred, when the worker's life ends. If that is by a Goexit
+// of a task, or of a callback that ran on this stack, the worker goes on in here: so its
+// goroutine ends only when the loop does, with control on its way back to Run.
 func (w *worker) surviveGoexit() {
 	if w.home.over {
 		return
@@ -183,10 +180,9 @@ func (s *Scope) passErrors(t *Task) {
 	s.loop.unobserved.Add(&unobservedError{info: t.info(), err: err})
 }
 
-// callbackExited is called when what ran on the stack of a task that was about to
-// be parked, a callback or a hook, has called Goexit. The task runs again, as far
-// as its deferred calls are concerned: they may wait. It is the one that is not
-// parked anywhere.
+// callbackExited is called when what ran on the stack of a task that was about to be
+// parked, a callback or a hook, has called Goexit. The task runs again, as far as its
+// deferred calls are concerned: they may wait. It is the one that is not parked anywhere.
 func (l *Loop) callbackExited() {
 	for t := range l.tasks() {
 		if t.worker != nil && t.worker.at == nil {

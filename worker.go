@@ -1,13 +1,11 @@
 package rondo
 
-// This file has the workers: goroutines that run tasks, one after the other. It
-// makes them when a task starts and none is idle, and retires those that have
-// been idle for long.
+// This file has the workers: goroutines that run tasks, one after the other. It makes them when
+// a task starts and none is idle, and retires those that have been idle for long.
 //
-// The law: a worker is running, or parked in one slot (baton.go), or its life is
-// over. A worker that is parked without a task is idle and in the pool. Only a
-// worker that returns from its life ends, and only the goroutine that is parked
-// in the slot of its birth runs next.
+// The law: a worker is running, or parked in one slot (baton.go), or its life is over. A worker
+// that is parked without a task is idle and in the pool. Only a worker that returns from its
+// life ends, and only the goroutine that is parked in the slot of its birth runs next.
 
 import (
 	"iter"
@@ -50,7 +48,8 @@ type worker struct {
 type pool struct {
 	idle     []*worker
 	workers  int   // all of them
-	nextTask *Task // runs when the task that ends has ended, past the queue; see Pull
+	nextTask *Task // runs when the task that ends has ended, past the queue; see finish and Pull
+	pass     bool  // what becomes ready first is to be nextTask
 	unplaced *Task // has left the queue, and there is no worker for it; see leave
 
 	surplus  surplus.Count // how many idle ones are too many
@@ -74,7 +73,8 @@ func (l *Loop) assign(nx *Task) {
 func (w *worker) take(t *Task) {
 	w.job, t.worker = t, w
 	w.inner = &t.scope
-	w.switches, w.cost = 0, pace.Cost{Waker: uint32(t.parent)}
+	w.switches, w.cost = 0, pace.Cost{}
+	w.cost.Waker = uint32(t.parent) // alone: the processor would wait for a Cost made on the stack
 }
 
 // idleWorker takes the worker that became idle last, whose stack is warmest.
@@ -136,8 +136,7 @@ func (w *worker) begin(yield func(unit) bool) {
 	w.loop.goroutines.Add(w.id)
 }
 
-// runJobs runs what comes next in the worker, again and again, until it is woken
-// without a job.
+// runJobs runs what comes next in the worker, again and again, until it is woken without a job.
 func (w *worker) runJobs() {
 	l := w.loop
 	for {
@@ -173,15 +172,18 @@ func (w *worker) quit() {
 	w.loop.workers--
 }
 
-// perform runs w.job to its end, whatever end that is. A panic is kept with its
-// stack, and the worker goes on; for a Goexit see surviveGoexit. What is before and
-// after the task stands in functions of its own: the frame of this one is on the
-// stack of every task that waits, and 100 bytes decide whether the runtime gives
-// them 2 KiB or 4.
+// perform runs w.job to its end, whatever end that is. A panic is kept with its stack,
+// and the worker goes on; for a Goexit see surviveGoexit. What is before and after the
+// task stands in functions of its own: the frame of this one is on the stack of every
+// task that waits, and 100 bytes decide whether the runtime gives them 2 KiB or 4.
 func (w *worker) perform() {
 	defer w.rescue()
 	w.arrive()
-	w.finish(w.job.fn(&w.job.scope))
+	if t := w.job; t.fn != nil {
+		w.finish(t.fn(&t.scope))
+	} else {
+		w.finish(t.extra.body.run(&t.scope))
+	}
 }
 
 // arrive begins w.job.
@@ -283,11 +285,10 @@ func (p *pool) retire(w *worker) {
 	p.surplus.Retired(n)
 }
 
-// retireAll ends all idle workers. Swapping into the slot where one is parked
-// runs it; it has no job and returns, and the runtime runs the goroutine that is
-// parked in the slot of its birth; that worker returns too, and so on round one
-// cycle of the permutation, until the goroutine comes up that is parked in the
-// slot this function swapped into: the caller itself.
+// retireAll ends all idle workers. Swapping into the slot where one is parked runs it; it has
+// no job and returns, and the runtime runs the goroutine that is parked in the slot of its
+// birth; that worker returns too, and so on round one cycle of the permutation, until the
+// goroutine comes up that is parked in the slot this function swapped into: the caller itself.
 func (p *pool) retireAll() {
 	// A worker whose task called Goexit still carries it, and hands it on to the
 	// goroutine that it wakes; if that is the caller, the rest is for this call.

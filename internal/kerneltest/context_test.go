@@ -54,6 +54,37 @@ func TestStandardContexts(t *testing.T) {
 	})
 }
 
+// A lateContext is cancelled between the first time that it is asked and the second.
+type lateContext struct {
+	context.Context
+	asked int
+	done  chan struct{}
+}
+
+func (c *lateContext) Done() <-chan struct{} { return c.done }
+
+func (c *lateContext) Err() error {
+	if c.asked++; c.asked == 1 {
+		return nil
+	}
+	return context.Canceled
+}
+
+// TestCancelledAsWaitBegins: a context that is cancelled after the wait has looked at it,
+// and before the task is parked, ends the wait.
+func TestCancelledAsWaitBegins(t *testing.T) {
+	r := rondo.Runner{EndDeadlock: 50 * time.Millisecond}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		late := &lateContext{Context: ctx, done: make(chan struct{})}
+		close(late.done)
+		var never rondo.Event
+		return never.Wait(late)
+	})
+	if err != context.Canceled {
+		t.Errorf("the wait returned %v", err)
+	}
+}
+
 // TestScopeAsContext: contexts that package context makes from a scope see its
 // end, its error and its cause.
 func TestScopeAsContext(t *testing.T) {

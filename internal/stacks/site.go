@@ -97,7 +97,7 @@ func Entered() string {
 			name = f.Function[strings.LastIndexByte(f.Function, '/')+1:]
 		}
 	}
-	return strings.NewReplacer("rondo.(*puller[...]).start.func1", "yield of a Pull", "(*", "", ")", "", "[...]", "").Replace(name)
+	return strings.NewReplacer("rondo.(*source[...]).run.func1", "yield of a Pull", "(*", "", ")", "", "[...]", "").Replace(name)
 }
 
 // FuncName returns the name of the function with the given entry. The name of a

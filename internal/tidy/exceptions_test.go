@@ -32,8 +32,6 @@ var exceptions = []exception{
 	{"determinism", "sim/world.go", "wait", "time.NewTimer",
 		"offloaded work takes real time, and so does the wait for it"},
 
-	{"locks", "future.go", "", "import of sync", "any goroutine may set a Future"},
-
 	{"tiers", "gather.go", "contained", "use of panicError",
 		"only the kernel has the stacks of the coroutines that a panic has left"},
 
