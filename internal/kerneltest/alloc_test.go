@@ -64,16 +64,22 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 	})
 }
 
-// TestTaskAllocations: Go makes one object, the Task, and Async two: the Future with
-// the Task, and the function that the worker calls.
+// TestTaskAllocations: Go makes one object, the Task, and Async one, the Future with the
+// Task. A Pull that ends before the loop asks its driver makes five: what next and stop
+// share, the sequence's side with its task, and the functions next, stop and yield.
 func TestTaskAllocations(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		free(t, "Go", 1, func() {
 			must(rondo.Go(ctx, func(context.Context) error { return nil }).Wait(ctx))
 		})
-		free(t, "Async", 2, func() {
+		free(t, "Async", 1, func() {
 			_, err := rondo.Async(ctx, func(context.Context) (int, error) { return 1, nil }).Wait(ctx)
 			must(err)
+		})
+		free(t, "Pull", 5, func() {
+			next, stop := rondo.Pull(ctx, func(yield func(int) bool) { _ = yield(1) && yield(2) })
+			next()
+			stop()
 		})
 		return nil
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -212,5 +213,48 @@ func TestCancelOfSubmitted(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestEndKeepsOrder: what waits for a task goes on at its end, but behind what was ready
+// before, and those that wait go on in the order in which they came.
+func TestEndKeepsOrder(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		var order []string
+		note := func(what string) func(context.Context) error {
+			return func(context.Context) error { order = append(order, what); return nil }
+		}
+		run(t, func(ctx context.Context) error {
+			var end rondo.Event
+			f := rondo.Async(ctx, func(ctx context.Context) (int, error) {
+				err := end.Wait(ctx)
+				if busy {
+					rondo.Go(ctx, note("ready before"))
+				}
+				return 0, err
+			})
+			return rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(func(ctx context.Context) error {
+					err := f.Task().Wait(ctx)
+					return errors.Join(err, note("joiner")(ctx))
+				})
+				g.Go(func(ctx context.Context) error {
+					_, err := f.Wait(ctx)
+					return errors.Join(err, note("waiter")(ctx))
+				})
+				must(rondo.Yield(ctx))
+				f.OnDone(func() { order = append(order, "callback") })
+				f.Task().OnDone(func() { order = append(order, "task's callback") })
+				end.Set()
+				return nil
+			})
+		})
+		want := []string{"joiner", "waiter", "callback", "task's callback"}
+		if busy {
+			want = append([]string{"ready before"}, want...)
+		}
+		if !slices.Equal(order, want) {
+			t.Errorf("busy %t: %q, want %q", busy, order, want)
+		}
 	}
 }
