@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/rondo-go/rondo/internal/driver"
 )
 
 // deadlockAfter is how long nothing known can wake a loop before it says so, if it
@@ -23,9 +25,12 @@ const deadlockAfter = int64(time.Second)
 // nothingCanWake is called before the loop sleeps, when nothing known can wake it. It
 // returns until when to sleep, or an instant that has passed if tasks are ready now.
 func (l *Loop) nothingCanWake() (until int64) {
-	if l.virtual || errors.Is(l.fault.err, ErrDeadlock) {
+	switch {
+	case errors.Is(l.fault.err, ErrDeadlock), l.virtual && !driver.Awaits(l.driver):
 		l.deadlock()
 		return -1
+	case l.virtual:
+		return never
 	}
 	limit, ends := int64(l.runner.EndDeadlock), l.runner.EndDeadlock > 0
 	if !ends {

@@ -73,6 +73,9 @@ func Cluster(t testing.TB, body func(ctx context.Context, w *World)) {
 // hosts wait for each other for ever. Seeds, replays and reports are those of Test.
 func (c Config) Cluster(t testing.TB, body func(ctx context.Context, w *World)) {
 	t.Helper()
+	if body == nil {
+		panic("sim: Cluster with a nil function: it needs the body of the test")
+	}
 	c.checkRates()
 	c.series(t, "Cluster", func(a *attempt) outcome { return newCluster(a, c).execute(body) })
 }
@@ -149,6 +152,10 @@ func (w *World) step() {
 			return
 		}
 		w.base.now = max(w.base.now, m.at)
+		if p := w.test.process; p.asleep && w.limit == never && w.base.now-p.since > int64(hangTime) {
+			w.fail(outcome{err: fmt.Errorf("sim: hang: the test has waited for %v of virtual time, with no timer of its own; if that is right, set Config.Limit%s", hangTime, w.tasks())})
+			return
+		}
 		w.run.shown.Store(w.base.now - origin)
 		w.moments.drop(m)
 		w.base.step(1)
@@ -158,6 +165,9 @@ func (w *World) step() {
 		w.checkInvariants()
 	}
 }
+
+// hangTime is how long the test may wait without a timer of its own, if there is no Limit.
+const hangTime = time.Hour
 
 // checkInvariants runs the checks of the test. They run on no task, so a panic of one
 // is caught here: it fails the run like that of a task.

@@ -60,7 +60,8 @@ type Config struct {
 	MaxSteps int
 
 	// Network, Faults and Limit are for Cluster alone. Limit is how much virtual time a
-	// run may take; 0 means any.
+	// run may take; 0 means any, but a body that waits for an hour with no timer of its
+	// own has failed.
 	Network Network
 	Faults  Faults
 	Limit   time.Duration

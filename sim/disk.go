@@ -6,12 +6,12 @@ package sim
 // may survive a power failure, in any order, in sectors, as the seed says.
 
 import (
-	"cmp"
 	"io/fs"
 	"maps"
 	"os"
 	slash "path"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -249,20 +249,42 @@ func (m mount) Remove(name string) error {
 	return nil
 }
 
-// ReadDir lists the files of a folder. A folder is there while it has a file.
+// ReadDir lists the files of a folder, and the folders in it. A folder is there while it
+// has a file.
 func (m mount) ReadDir(name string) ([]fs.DirEntry, error) {
 	name = slash.Clean(name)
 	if err := m.check("readdir", name, false); err != nil {
 		return nil, err
 	}
-	var found []fs.DirEntry
-	for _, one := range sortedNames(m.disk.files) {
-		if slash.Dir(one) == name {
-			found = append(found, fs.FileInfoToDirEntry(info{slash.Base(one), m.disk.files[one]}))
+	within := map[string]*inode{}
+	for _, full := range sortedNames(m.disk.files) {
+		one, ok := below(name, full)
+		if !ok {
+			continue
 		}
+		file := m.disk.files[full]
+		folder, _, deeper := strings.Cut(one, "/")
+		if deeper {
+			one, file = folder, &inode{mode: fs.ModeDir | 0o755}
+		}
+		within[one] = file
 	}
-	slices.SortFunc(found, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	var found []fs.DirEntry
+	for _, one := range sortedNames(within) {
+		found = append(found, fs.FileInfoToDirEntry(info{one, within[one]}))
+	}
 	return found, nil
+}
+
+// below returns the name that a file has within a folder.
+func below(folder, file string) (name string, ok bool) {
+	switch folder {
+	case ".":
+		return file, !strings.HasPrefix(file, "/")
+	case "/":
+		return strings.CutPrefix(file, "/")
+	}
+	return strings.CutPrefix(file, folder+"/")
 }
 
 func (m mount) SyncDir(name string) error {

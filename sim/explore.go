@@ -32,6 +32,9 @@ import (
 // than c.MaxOrders, or if body does not do the same when the same is chosen.
 func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
 	t.Helper()
+	if body == nil {
+		panic("sim: Explore with a nil function: it needs the body of the test")
+	}
 	c.explore(t, "Explore", func(a *attempt) outcome { return newWorld(a).execute(body) })
 }
 

@@ -178,5 +178,5 @@ func (i info) Name() string       { return i.name }
 func (i info) Size() int64        { return int64(len(i.inode.data)) }
 func (i info) Mode() fs.FileMode  { return i.inode.mode }
 func (i info) ModTime() time.Time { return i.inode.changed }
-func (i info) IsDir() bool        { return false }
+func (i info) IsDir() bool        { return i.inode.mode.IsDir() }
 func (i info) Sys() any           { return nil }

@@ -25,7 +25,7 @@ type FS interface {
 	// Remove removes a file.
 	Remove(name string) error
 
-	// ReadDir lists the files of a folder by name.
+	// ReadDir lists what a folder has, by name: files and folders.
 	ReadDir(name string) ([]fs.DirEntry, error)
 
 	// SyncDir makes certain which files a folder has: those that are new, renamed or

@@ -56,7 +56,7 @@ type Host struct {
 // before. Names are resolved by the hosts' Dialers. Host panics if the name is taken.
 func (w *World) Host(name string, boot func(ctx context.Context) error) *Host {
 	if boot == nil {
-		panic("sim: World.Host with a nil boot function")
+		panic(fmt.Sprintf("sim: World.Host(%q) with a nil boot function: it needs the program that the host runs", name))
 	}
 	if name == "" || w.byName[name] != nil {
 		panic(fmt.Sprintf("sim: World.Host(%q): use a name that no other host has", name))
@@ -215,15 +215,15 @@ func (h *Host) SetClock(offset time.Duration, ppm int) {
 }
 
 // Signal sends a signal to the program on the host, where package signals catches it.
-// One that is not caught ends the program, as Crash does, except os.Kill, which cannot
-// be caught.
+// One that is not caught ends the program, as Crash does, unless it is one that does
+// nothing by default: SIGCHLD, SIGCONT, SIGURG and SIGWINCH. os.Kill cannot be caught.
 func (h *Host) Signal(s os.Signal) {
 	if h.world.inert() || !h.Up() {
 		return
 	}
 	h.world.log(hosted, h, nil, "signal "+s.String(), 0)
 	p := h.process
-	if (s == os.Kill || !p.notify(s)) && !h.spared("Signal") {
+	if (s == os.Kill || !p.notify(s) && !slices.Contains(ignored, s)) && !h.spared("Signal") {
 		h.Crash()
 	}
 }

@@ -269,7 +269,7 @@ func TestClusterMisuse(t *testing.T) {
 		what string
 		body func(ctx context.Context, w *sim.World)
 	}{
-		{"World.Host with a nil boot function", func(_ context.Context, w *sim.World) { w.Host("a", nil) }},
+		{"with a nil boot function: it needs", func(_ context.Context, w *sim.World) { w.Host("a", nil) }},
 		{`World.Host("test"): use a name that no other host has`, func(_ context.Context, w *sim.World) {
 			w.Host("test", func(context.Context) error { return nil })
 		}},

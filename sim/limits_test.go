@@ -16,3 +16,9 @@ func init() {
 	}
 	maxSteps = defaultMaxSteps / 100
 }
+
+// Ignored are the signals that do nothing by default.
+var Ignored = ignored
+
+// Quiet reports whether no faults strike in this run.
+func (w *World) Quiet() bool { return w.faults.total == 0 }

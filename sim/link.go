@@ -120,10 +120,18 @@ func (l *Link) back() *Link {
 }
 
 // SetLatency sets how long a message takes at least. 0 means what Config.Network says.
-func (l *Link) SetLatency(d time.Duration) { l.latency = max(0, d) }
+func (l *Link) SetLatency(d time.Duration) {
+	if !l.from.world.inert() {
+		l.latency = max(0, d)
+	}
+}
 
 // SetLoss sets the part of messages that are lost, from 0 to 1.
-func (l *Link) SetLoss(part float64) { l.loss = min(max(0, part), 1) }
+func (l *Link) SetLoss(part float64) {
+	if !l.from.world.inert() {
+		l.loss = min(max(0, part), 1)
+	}
+}
 
 // Hold keeps messages on the link until Release; none is lost.
 func (l *Link) Hold() {

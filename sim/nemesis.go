@@ -7,8 +7,11 @@ package sim
 // stays where it was in the story, although everything takes less time.
 
 import (
+	"fmt"
 	"math/bits"
 	"time"
+
+	"github.com/rondo-go/rondo"
 )
 
 // A nemesis makes faults strike.
@@ -22,6 +25,7 @@ type nemesis struct {
 	cures  []*cure
 	armed  []trap
 	listed bool // the faults are in a list
+	alone  int  // how often in a row nothing else could happen
 
 	disks    int   // how likely a change of a disk is to be the last one, in millionths
 	diskNext int64 // before that no host fails there
@@ -42,6 +46,9 @@ const (
 	howShift   = 40
 	delayShift = 48
 )
+
+// aloneMost is how often in a row nothing else happens before that is a deadlock.
+const aloneMost = 1000
 
 // begin sets up the faults of a run.
 func (n *nemesis) begin(w *World) {
@@ -74,6 +81,12 @@ func (n *nemesis) begin(w *World) {
 func (n *nemesis) happen() {
 	w := n.world
 	if w.calm || w.ending {
+		return
+	}
+	if w.moments.first() != nil {
+		n.alone = 0
+	} else if n.alone++; n.alone > aloneMost {
+		w.fail(outcome{err: fmt.Errorf("%w: nothing can run on any host, and nothing but faults will happen:%s", rondo.ErrDeadlock, w.tasks())})
 		return
 	}
 	w.in(&n.moment, n.every)

@@ -73,6 +73,9 @@ func (w *World) Invariant(name string, check func() error) {
 	if check == nil {
 		panic(fmt.Sprintf("sim: World.Invariant(%q) with a nil function", name))
 	}
+	if w.inert() {
+		return
+	}
 	before := w.settled
 	w.settled = func() error {
 		if before != nil {

@@ -39,6 +39,8 @@ type process struct {
 	queued   bool        // it is in world.ready
 	late     bool        // it is ready, but its host is paused
 	polling  bool        // its loop sleeps
+	asleep   bool        // until something comes, without a timer
+	since    int64       // when its loop fell asleep last
 	outside  bool        // until a goroutine wakes it
 	woken    atomic.Bool // Wake was called
 	survey   bool        // it is to say what its tasks wait for
@@ -230,6 +232,7 @@ func (p *process) sleep(until int64) {
 	p.polling = true
 	switch until {
 	case driver.Forever:
+		p.asleep = true
 	case driver.Outside, driver.Posted:
 		// What goroutines hand in is taken when nothing else can run: the moment at
 		// which they do that is no part of what a seed repeats.
@@ -249,10 +252,11 @@ func (p *process) sleep(until int64) {
 		}
 		w.moments.put(&p.timer, at)
 	}
-	began := w.base.now
+	p.since = w.base.now
 	p.park()
-	if now := w.base.now; now > began {
-		p.order.slept(now - began)
+	p.asleep = false
+	if now := w.base.now; now > p.since {
+		p.order.slept(now - p.since)
 	}
 	p.polling = false
 	p.woken.Store(false)
@@ -364,6 +368,13 @@ func (p *process) Refused() {
 	if p.refused++; p.refused > refusedMost {
 		panic("sim: the program on a host that is down goes on, although each wait fails")
 	}
+}
+
+// Awaits reports whether a task waits for the end of the host.
+func (p *process) Awaits() bool {
+	return p.killed == nil && p.main != nil && slices.ContainsFunc(rondo.Tasks(p.main), func(t rondo.TaskInfo) bool {
+		return t.Waiting == "cancellation"
+	})
 }
 
 func (p *process) Virtual() bool { return true }

@@ -54,5 +54,8 @@ import (
 // rondo.Run.
 func (c Config) Test(t testing.TB, body func(ctx context.Context)) {
 	t.Helper()
+	if body == nil {
+		panic("sim: Test with a nil function: it needs the body of the test")
+	}
 	c.series(t, "Test", func(a *attempt) outcome { return newWorld(a).execute(body) })
 }

@@ -139,6 +139,13 @@ type Refuser interface {
 	Refused()
 }
 
+// Awaits reports whether the loop is in no deadlock although nothing known can wake it: a
+// task waits until somebody ends the loop, as the host of a simulated cluster is crashed.
+func Awaits(d Driver) bool {
+	a, ok := d.(interface{ Awaits() bool })
+	return ok && a.Awaits()
+}
+
 // Settles reports whether the goroutines around the loop are simulated together with it,
 // so that simulated time may pass while they work for it.
 func Settles(d Driver) bool {
