@@ -50,7 +50,12 @@ func story(t testing.TB) func(ctx context.Context, w *sim.World) {
 				return c.server(ctx, config{id: id, peers: c.peers, folder: "/data", most: most})
 			}))
 		}
-		rondo.Go(ctx, c.strike)
+		switch sim.Choose(ctx, 4) {
+		case 1:
+			rondo.Go(ctx, c.depose)
+		case 2, 3:
+			rondo.Go(ctx, c.strike)
+		}
 		done := 0
 		for i := range 3 {
 			rondo.Go(ctx, func(ctx context.Context) error {
@@ -88,14 +93,13 @@ func (c *cluster) server(ctx context.Context, one config) error {
 	}
 }
 
-// strike strikes a server when it has just voted or won, which faults by rate seldom do.
+// strike strikes a server when it has just voted or won, and a leader that commits, which
+// faults by rate seldom do.
 func (c *cluster) strike(ctx context.Context) error {
-	if sim.Choose(ctx, 3) == 0 {
-		return nil
-	}
 	type moment struct {
 		term, vote int
 		leads      bool
+		commits    int // a part of those of a leader
 	}
 	last := make([]moment, len(c.hosts))
 	for range rondo.Every(ctx, 10*time.Millisecond) {
@@ -103,7 +107,10 @@ func (c *cluster) strike(ctx context.Context) error {
 			if n == nil {
 				continue
 			}
-			now := moment{n.term, n.vote, n.leading != nil}
+			now := moment{term: n.term, vote: n.vote, leads: n.leading != nil}
+			if now.leads {
+				now.commits = n.commit / 8
+			}
 			if now == last[i] || n.vote == 0 {
 				continue
 			}
@@ -116,10 +123,12 @@ func (c *cluster) strike(ctx context.Context) error {
 			case 3:
 				host.Crash()
 				host.Restart()
-			case 4: // it reaches all but one of the others
-				k := sim.Choose(ctx, len(others))
-				c.world.Partition(slices.Delete(others, k, k+1), []*sim.Host{host})
-			case 5:
+			case 4, 5: // it reaches one of the others, or none
+				if k := sim.Choose(ctx, 2*len(others)); k < len(others) {
+					others = slices.Delete(others, k, k+1)
+				}
+				c.world.Partition(others, []*sim.Host{host})
+			case 6, 7:
 				c.world.Heal()
 			}
 		}
@@ -127,12 +136,31 @@ func (c *cluster) strike(ctx context.Context) error {
 	return nil
 }
 
-// client does sixteen operations.
+// depose cuts the leader off from the other servers for three seconds, again and again.
+// Clients still reach it.
+func (c *cluster) depose(ctx context.Context) error {
+	for range rondo.Every(ctx, 3*time.Second) {
+		c.world.Heal()
+		var leader *node
+		for _, n := range c.watcher.nodes {
+			if n != nil && n.leading != nil && (leader == nil || n.term > leader.term) {
+				leader = n
+			}
+		}
+		if leader != nil {
+			host := c.hosts[leader.id-1]
+			c.world.Partition(slices.DeleteFunc(slices.Clone(c.hosts), func(h *sim.Host) bool { return h == host }), []*sim.Host{host})
+		}
+	}
+	return nil
+}
+
+// client does twenty operations.
 func (c *cluster) client(ctx context.Context, name string) error {
 	one := newClient(name, c.peers)
 	defer one.close()
-	kinds := []string{"get", "append", "set"}[:1+sim.Choose(ctx, 3)]
-	for n := range 16 {
+	kinds := [][]string{{"get"}, {"append", "set"}, {"get", "append", "set"}}[sim.Choose(ctx, 3)]
+	for n := range 20 {
 		in := operation{Do: kinds[sim.Choose(ctx, len(kinds))], Value: fmt.Sprint(name, ".", n, " ")}
 		_ = rondo.Timeout(ctx, 5*time.Second, func(ctx context.Context) error { return c.try(ctx, one, in) })
 		pause := time.Duration(sim.Choose(ctx, 10)*sim.Choose(ctx, 10)) * 20 * time.Millisecond
