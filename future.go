@@ -46,12 +46,15 @@ func NewFuture[T any](ctx context.Context) *Future[T] {
 }
 
 // Async starts fn as Go does, and returns a Future of its result.
+//
+//go:noinline
 func Async[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) *Future[T] {
 	s := mustHaveLoop(ctx)
 	s.mustBeInside("Async")
 	mustNotBeNil(fn == nil)
 	a := &async[T]{fn: fn}
 	a.future.loop, a.future.task, a.future.result.Promised = s.loop, &a.task, true
+	a.task.site = stacks.Above(markerAt)
 	a.start(s.owner(), ctx)
 	return &a.future
 }

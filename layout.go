@@ -7,6 +7,7 @@ package rondo
 // What a reader sees may be half changed; the reader has to notice that.
 
 import (
+	"reflect"
 	"unsafe"
 
 	"github.com/rondo-go/rondo/internal/gid"
@@ -100,6 +101,8 @@ var layoutTable = layout.Table{
 		layout.NestedSize: uint16(unsafe.Sizeof(gid.Nesting[Task]{})),
 
 		layout.WorkerSelection: uint16(unsafe.Offsetof(worker{}.selection)),
+		layout.TaskSite:        uint16(unsafe.Offsetof(Task{}.site)),
+
 		layout.SelectionPlaces: uint16(unsafe.Offsetof(selection{}.places)),
 		layout.SelectionTimer:  uint16(unsafe.Offsetof(selection{}.timer)),
 		layout.SelectionSize:   uint16(unsafe.Sizeof(selection{})),
@@ -117,3 +120,5 @@ func init() { layoutTable.Self = &layoutTable }
 
 // marker is named by a reader to prove that it reads the function tables right.
 func marker() {}
+
+var markerAt = reflect.ValueOf(marker).Pointer()

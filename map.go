@@ -42,7 +42,7 @@ func Map[T, R any](ctx context.Context, limit int, in iter.Seq[T], fn func(conte
 		m := &mapping[T, R]{limit: limit, fn: fn}
 		left := false
 		err := Group(ctx, func(g *Scope) error {
-			feeder := g.loop.spawn(g, g, func(ctx context.Context) error { m.feed(ctx, g, in); return nil }, reflect.ValueOf(in).Pointer())
+			feeder := g.loop.spawn(g, g, func(ctx context.Context) error { m.feed(ctx, g, in); return nil }, reflect.ValueOf(in).Pointer(), 0)
 			feeder.ensureExtra().confined = true
 			for {
 				e, err := m.next(g)
@@ -104,7 +104,7 @@ func (m *mapping[T, R]) feed(ctx context.Context, g *Scope, in iter.Seq[T]) {
 			e.done = true
 			m.ready.Wake()
 			return nil
-		}, reflect.ValueOf(m.fn).Pointer())
+		}, reflect.ValueOf(m.fn).Pointer(), 0)
 		for len(m.window) >= m.limit {
 			if m.room.Park(ctx, Reason{What: "map"}) != nil {
 				return

@@ -230,7 +230,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 		l.catchInterrupt()
 	}
 	l.current = l.runTask
-	l.main = l.spawn(&l.root, &l.root, main, 0)
+	l.main = l.spawn(&l.root, &l.root, main, 0, 0)
 	l.main.SetName("main")
 	l.main.observed = true
 	l.startObservers(line)

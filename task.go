@@ -8,6 +8,7 @@ import (
 	"context"
 
 	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/stacks"
 )
 
 // A Task is one call of a function, run by a loop in turns with its other
@@ -17,7 +18,8 @@ type Task struct {
 	worker   *worker // what runs it; nil before its start and after its end
 	gid      uint64  // the number of its goroutine, once it has started
 	state    state
-	observed bool // a caller waits for its error, or has it
+	observed bool  // a caller waits for its error, or has it
+	site     int32 // where it was started, as stacks.Above says it from marker on
 
 	scope Scope // the task's own scope: the ctx its function gets
 
@@ -37,26 +39,27 @@ type Task struct {
 // task runs for the first time in the next turn. Its error goes to its scope; one in the
 // root scope for which nobody waits goes to the Runner's OnError.
 //
-// Go never suspends. It panics if ctx does not belong to a loop, or if the
-// caller is not on that loop.
+// Go never suspends. It panics if ctx does not belong to a loop, or if the caller is not on that loop.
+//
+//go:noinline
 func Go(ctx context.Context, fn func(ctx context.Context) error) *Task {
 	s := mustHaveLoop(ctx)
 	s.mustBeInside("Go")
-	return s.loop.spawn(s.owner(), ctx, fn, 0)
+	return s.loop.spawn(s.owner(), ctx, fn, 0, stacks.Above(markerAt))
 }
 
-// Go starts fn in a task that the scope owns. It never suspends. It panics if
-// the scope has ended.
+// Go starts fn in a task that the scope owns. It never suspends. It panics if the scope has ended.
+//
+//go:noinline
 func (s *Scope) Go(fn func(ctx context.Context) error) *Task {
 	s.mustBeInside("Scope.Go")
-	return s.loop.spawn(s.owner(), s, fn, 0)
+	return s.loop.spawn(s.owner(), s, fn, 0, stacks.Above(markerAt))
 }
 
-// spawn makes a task and puts it into the queue. If fn stands for a function of
-// the user's, user is that one's entry.
-func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr) *Task {
+// spawn makes a task and puts it into the queue. If fn stands for a function of the user's, user is its entry.
+func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr, site int32) *Task {
 	mustNotBeNil(fn == nil)
-	t := new(Task)
+	t := &Task{site: site}
 	if user != 0 {
 		t.ensureExtra().entry = user
 	}

@@ -26,6 +26,7 @@ var states = [...]string{"new", "ready", "running", "waiting"}
 func (r *reader) describe(head record) {
 	for _, s := range r.tasks {
 		s.info.ID, s.info.Parent = s.task.uint64(layout.TaskID), s.task.uint64(layout.TaskParent)
+		s.info.Site = r.site(s.task)
 	}
 	r.words = make(map[string]string)
 	r.name()

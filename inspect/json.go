@@ -51,13 +51,15 @@ type heldDocument struct {
 
 // A taskDocument has no name if that is the one of a task without a name, and its
 // waiting does not begin with what it waits for. For a sleep it is left out if it says
-// what due says.
+// what due says. Its parent is left out if that is the owner's host, as for most tasks.
 type taskDocument struct {
 	*Task
 	Name    string     `json:"name,omitempty"`
 	Func    int        `json:"func"`
 	Waiting string     `json:"waiting,omitempty"`
 	Owner   *[2]uint64 `json:"owner,omitempty"` // the host and the depth
+	Parent  *uint64    `json:"parent,omitempty"`
+	Site    *int       `json:"site,omitempty"` // a frame
 	Stack   *int       `json:"stack,omitempty"`
 }
 
@@ -72,8 +74,16 @@ func (t *tables) task(task *Task) taskDocument {
 	if task.What == "sleep" && d.Waiting == task.sleepsFor() {
 		d.Waiting = ""
 	}
+	host := uint64(0)
 	if o := task.Owner; o != nil {
-		d.Owner = &[2]uint64{o.Host, uint64(o.Depth)}
+		d.Owner, host = &[2]uint64{o.Host, uint64(o.Depth)}, o.Host
+	}
+	if task.Parent != host {
+		d.Parent = &task.Parent
+	}
+	if task.Site != nil {
+		n := t.frame(*task.Site)
+		d.Site = &n
 	}
 	return d
 }
@@ -99,8 +109,12 @@ func (d taskDocument) read() *Task {
 	if t.What == "" {
 		t.Waiting = d.Waiting
 	}
+	t.Parent = 0
 	if o := d.Owner; o != nil {
-		t.Owner = &ScopeID{o[0], int(o[1])}
+		t.Owner, t.Parent = &ScopeID{o[0], int(o[1])}, o[0]
+	}
+	if d.Parent != nil {
+		t.Parent = *d.Parent
 	}
 	return t
 }
@@ -128,11 +142,7 @@ func (t *tables) number(stack []Frame) *int {
 	calls := make([]int, len(stack))
 	key := make([]byte, 0, 4*len(stack))
 	for i, f := range stack {
-		k, ok := t.byFrame[f]
-		if !ok {
-			k = len(t.frames)
-			t.byFrame[f], t.frames = k, append(t.frames, f)
-		}
+		k := t.frame(f)
 		calls[i], key = k, binary.LittleEndian.AppendUint32(key, uint32(k))
 	}
 	if n, ok = t.byStack[string(key)]; !ok {
@@ -141,6 +151,16 @@ func (t *tables) number(stack []Frame) *int {
 	}
 	t.byMemory[&stack[0]] = n
 	return &n
+}
+
+// frame returns the number of a call.
+func (t *tables) frame(f Frame) int {
+	k, ok := t.byFrame[f]
+	if !ok {
+		k = len(t.frames)
+		t.byFrame[f], t.frames = k, append(t.frames, f)
+	}
+	return k
 }
 
 // WriteJSON writes the picture as JSON: one task a line. An error is that of w.
@@ -152,6 +172,9 @@ func (p *Picture) WriteJSON(w io.Writer) error {
 		}
 		for _, task := range l.Tasks {
 			t.number(task.Stack)
+			if task.Site != nil {
+				t.frame(*task.Site)
+			}
 			if _, ok := t.functions[task.Func]; !ok {
 				t.functions[task.Func] = len(t.names)
 				t.names = append(t.names, task.Func)
@@ -301,7 +324,13 @@ func readFrom(decoder *json.Decoder) (*Picture, error) {
 				return nil, errors.New("the picture is damaged: a task is empty")
 			}
 			read := task.read()
-			read.Stack = at(task.Stack)
+			read.Stack, read.Site = at(task.Stack), nil
+			if n := task.Site; n != nil {
+				if damaged = damaged || *n < 0 || *n >= len(d.Frames); damaged {
+					break
+				}
+				read.Site = &d.Frames[*n]
+			}
 			if damaged = damaged || task.Func < 0 || task.Func >= len(d.Functions); damaged {
 				break
 			}
@@ -311,7 +340,7 @@ func readFrom(decoder *json.Decoder) (*Picture, error) {
 		p.Loops = append(p.Loops, l)
 	}
 	if damaged {
-		return nil, fmt.Errorf("the picture is damaged: a task has a stack or a function that is none of %d and %d", len(stacks), len(d.Functions))
+		return nil, fmt.Errorf("the picture is damaged: a task has a stack, a function or a call that is none of %d, %d and %d", len(stacks), len(d.Functions), len(d.Frames))
 	}
 	return p, nil
 }

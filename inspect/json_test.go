@@ -112,6 +112,7 @@ func TestSchema(t *testing.T) {
 	filled(reflect.ValueOf(&p).Elem())
 	p.Loops[0].Tasks[0].Waiting = p.Loops[0].Tasks[0].What + " <more>"
 	p.Loops[1].Tasks[1].Stack = nil
+	p.Loops[0].Tasks[0].Parent, p.Loops[1].Tasks[0].Parent = 77, 0 // neither is the owner's host
 	empty.Loops = []*inspect.Loop{{Tasks: []*inspect.Task{{Name: "a", Func: "f"}, {ID: 3, Name: "task-3"}}}, {Tasks: []*inspect.Task{}}}
 	root, seen := readSchema(t), make(map[string]bool)
 	for _, p := range []*inspect.Picture{&p, &empty, {Loops: []*inspect.Loop{}}} {
@@ -150,10 +151,11 @@ func TestReadJSON(t *testing.T) {
 		"{}":             "no version",
 		`{"version":1}`:  "no version",
 		`{"version":99}`: "update the tool",
-		`{"version":1,"pid":1,"frames":[],"stacks":[[0]]}`:                                                    "call 0 of 0",
-		`{"version":1,"pid":1,"loops":[{}]}`:                                                                  "a loop is empty",
-		`{"version":1,"pid":1,"loops":[{"id":1,"tasks":[{}]}]}`:                                               "a task is empty",
-		`{"version":1,"pid":1,"loops":[{"id":1,"tasks":[{"id":1,"stack":3}]}],"stacks":[],"functions":["f"]}`: "none of 0 and 1",
+		`{"version":1,"pid":1,"frames":[],"stacks":[[0]]}`:                                                               "call 0 of 0",
+		`{"version":1,"pid":1,"loops":[{}]}`:                                                                             "a loop is empty",
+		`{"version":1,"pid":1,"loops":[{"id":1,"tasks":[{}]}]}`:                                                          "a task is empty",
+		`{"version":1,"pid":1,"loops":[{"id":1,"tasks":[{"id":1,"stack":3}]}],"stacks":[],"functions":["f"]}`:            "none of 0, 1 and 0",
+		`{"version":1,"pid":1,"loops":[{"id":1,"tasks":[{"id":1,"site":1}]}],"frames":[{"func":"a"}],"functions":["f"]}`: "none of 0, 1 and 1",
 	} {
 		if _, err := inspect.ReadJSON(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", text, err, want)

@@ -13,6 +13,7 @@ import (
 type offsets struct {
 	version uint32
 	list    uint64 // where the slice of its loops stands
+	marker  uint64 // the code of the function called marker
 	home    string // the folder of its source; "" if it is not known
 	offsets [layout.Count]int
 	damaged bool // there can be no such records
@@ -49,7 +50,8 @@ func readLayout(p *goinspect.Program, at uint64) (offsets, bool) {
 	if p.Memory().Read(goinspect.Uint64(b, layout.AtMarker), code[:]) != nil {
 		return offsets{}, false
 	}
-	marker := p.Func(goinspect.Uint64(code[:], 0))
+	out.marker = goinspect.Uint64(code[:], 0)
+	marker := p.Func(out.marker)
 	if p.Names() && !strings.HasSuffix(marker.Func, ".marker") {
 		return offsets{}, false
 	}

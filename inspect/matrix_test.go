@@ -131,6 +131,7 @@ func checkWaits(t *testing.T, l *inspect.Loop) {
 			t.Errorf("%s is owned by %v, was started by #%d and is in %v; want main's second scope and none", k.Name, k.Owner, k.Parent, k.Scopes)
 		}
 	}
+	checkSites(t, l)
 	main := l.Tasks[0]
 	if len(main.Scopes) != 2 || main.Scopes[0].Kind != "timeout" || main.Scopes[0].Left <= 50*time.Minute || main.Scopes[0].Left > time.Hour+time.Minute ||
 		main.Scopes[1] != (inspect.Scope{Kind: "group", Tasks: 10}) {
@@ -138,6 +139,19 @@ func checkWaits(t *testing.T, l *inspect.Loop) {
 	}
 	if len(l.Cycles) != 1 || !slices.Equal(l.Cycles[0], []uint64{2, 3}) {
 		t.Errorf("cycles %v; want 2 and 3", l.Cycles)
+	}
+}
+
+// checkSites: each task was started by the call of Go at whose line its name is.
+func checkSites(t *testing.T, l *inspect.Loop) {
+	t.Helper()
+	for _, k := range l.Tasks[1:] {
+		if k.Site == nil || !strings.HasPrefix(k.Site.Func, "main.waits.func1") || path.Base(k.Site.File) != "main.go" {
+			t.Errorf("%s was started by %+v", k.Name, k.Site)
+		}
+	}
+	if l.Tasks[0].Site != nil {
+		t.Errorf("main was started by %+v; want nothing, because Run did", l.Tasks[0].Site)
 	}
 }
 

@@ -140,7 +140,7 @@ func ask(wait time.Duration) (*Picture, error) {
 // loop, or while that is held.
 func read(l kernel.Loop, late time.Duration) *Loop {
 	table := kernel.Table
-	known := &offsets{version: table.Version}
+	known := &offsets{version: table.Version, marker: uint64(reflect.ValueOf(table.Marker).Pointer())}
 	for i, at := range table.Offsets {
 		known.offsets[i] = int(at)
 	}
@@ -181,6 +181,18 @@ func (c *calling) Func(pc uint64) goinspect.Frame {
 		return goinspect.Frame{}
 	}
 	return goinspect.Frame{Func: f.Name()}
+}
+
+func (c *calling) Call(pc uint64) (out []goinspect.Frame) {
+	for frames := runtime.CallersFrames([]uintptr{uintptr(pc)}); ; {
+		f, more := frames.Next()
+		if f.PC != 0 {
+			out = append(out, goinspect.Frame{Func: f.Function, File: f.File, Line: f.Line, Inlined: f.Func == nil})
+		}
+		if !more {
+			return out
+		}
+	}
 }
 
 // TypeName makes an interface value of the type, which has no value.

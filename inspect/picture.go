@@ -82,7 +82,9 @@ type Task struct {
 	Thing  uint64        `json:"thing,omitempty"`
 	Due    time.Duration `json:"due,omitempty"`    // how long until its timer
 	Parent uint64        `json:"parent,omitempty"` // the task that started it
-	Age    time.Duration `json:"age"`
+	// Site is the call that started it; nil if that is not known, or Rondo's own.
+	Site *Frame        `json:"site,omitempty"`
+	Age  time.Duration `json:"age"`
 	// Since is how long it has waited, by the loop's clock, which is read once a turn:
 	// it may be too long by the part of the turn that had passed.
 	Since    time.Duration `json:"since,omitempty"`

@@ -60,6 +60,7 @@ type reader struct {
 	nested map[uint64][]goinspect.Goroutine // those that are nested in a task
 	words  map[string]string                // texts that several tasks have
 	slept  slept
+	sites  map[uint64]*Frame // calls that have started tasks, by the addresses behind them
 
 	kept     *shelves
 	columns  columnRoom
@@ -72,6 +73,7 @@ type reader struct {
 type program interface {
 	Memory() goinspect.Memory
 	Func(pc uint64) goinspect.Frame
+	Call(pc uint64) []goinspect.Frame
 	TypeName(addr uint64) string
 	Stacks(gs []goinspect.Goroutine) []goinspect.Stack
 	Resumers(gs []goinspect.Goroutine) []uint64

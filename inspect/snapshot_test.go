@@ -4,6 +4,7 @@ package inspect_test
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -112,5 +113,45 @@ func check(t *testing.T, l *inspect.Loop) {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the tree has no %q:\n%s", want, text.String())
 		}
+	}
+}
+
+// TestSites: each way to start a task is known by its line, and a task that Rondo
+// itself has started has none.
+func TestSites(t *testing.T) {
+	sleep := func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) }
+	want := make(map[string]int)
+	r := rondo.Runner{Name: "sites"}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			next := func() int { _, _, line, _ := runtime.Caller(1); return line + 1 }
+			want["go"] = next()
+			rondo.Go(g, sleep).SetName("go")
+			want["scope"] = next()
+			g.Go(sleep).SetName("scope")
+			want["async"] = next()
+			rondo.Async(g, func(ctx context.Context) (int, error) { rondo.Current(ctx).SetName("async"); return 0, sleep(ctx) })
+			rondo.Go(g, func(ctx context.Context) error {
+				_, err := rondo.Gather(ctx, func(ctx context.Context) (int, error) { rondo.Current(ctx).SetName("gathered"); return 0, sleep(ctx) })
+				return err
+			})
+			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+				return err
+			}
+			l := look(ctx, t, "sites")
+			for name, line := range want {
+				if s := task(t, l, name).Site; s == nil || s.Line != line || !strings.HasPrefix(s.Func, "github.com/rondo-go/rondo/inspect_test.TestSites.") || !strings.HasSuffix(s.File, "snapshot_test.go") {
+					t.Errorf("%s was started by %+v; want line %d", name, s, line)
+				}
+			}
+			if s := task(t, l, "gathered").Site; s != nil {
+				t.Errorf("a task of Gather was started by %+v", s)
+			}
+			g.Cancel(nil)
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
+	"github.com/rondo-go/rondo/internal/layout"
 )
 
 // framesOf returns frames as they stand in a picture. Tasks with the same stack
@@ -23,6 +24,31 @@ func (r *reader) framesOf(frames []goinspect.Frame) []Frame {
 	r.frames[&frames[0]] = out
 	r.budget.keepStack(len(out))
 	return out
+}
+
+// site returns the call that has started a task; nil if it is not known.
+func (r *reader) site(task record) *Frame {
+	far := int32(task.uint32(layout.TaskSite))
+	if far == 0 || r.layout.marker == 0 {
+		return nil
+	}
+	pc := r.layout.marker + uint64(int64(far))
+	kept, ok := r.sites[pc]
+	if ok {
+		return kept
+	}
+	for _, f := range r.program.Call(pc) {
+		frame := Frame{Func: f.Func, File: f.File, Line: f.Line, Inlined: f.Inlined}
+		if frame.Own() && !r.layout.holds(f.File) {
+			kept = &frame
+			break
+		}
+	}
+	if r.sites == nil {
+		r.sites = make(map[uint64]*Frame)
+	}
+	r.sites[pc] = kept
+	return kept
 }
 
 // module is where Rondo's own packages are.

@@ -24,6 +24,9 @@ import (
 // c.Deviations.
 func (c Config) ExploreCluster(t testing.TB, body func(ctx context.Context, w *World)) {
 	t.Helper()
+	if body == nil {
+		panic("sim: ExploreCluster with a nil function: it needs the body of the test")
+	}
 	c.checkRates()
 	c.explore(t, "ExploreCluster", func(a *attempt) outcome { return newCluster(a, c).execute(body) })
 }

@@ -3,6 +3,8 @@ package main
 // This file has what a row of ps can show of a task.
 
 import (
+	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +46,7 @@ var fields = []field{
 	{"slow", "SLOW", true, func(t *inspect.Task) string { return strconv.Itoa(t.SlowSteps) }},
 	{"waker", "WOKEN BY", false, func(t *inspect.Task) string { return numbered(t.WokenBy) }},
 	{"parent", "PARENT", false, func(t *inspect.Task) string { return numbered(t.Parent) }},
+	{"site", "STARTED BY", false, startedAt},
 }
 
 // usual is how many of them are shown if nothing else is asked for.
@@ -55,6 +58,14 @@ func known(d time.Duration) string {
 		return "-"
 	}
 	return short(d)
+}
+
+// startedAt writes the call that started a task.
+func startedAt(t *inspect.Task) string {
+	if t.Site == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%s %s:%d", shortFunc(t.Site.Func), path.Base(t.Site.File), t.Site.Line)
 }
 
 // numbered writes the number of a task, or a dash for none.

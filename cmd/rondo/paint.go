@@ -305,6 +305,9 @@ func (m meter) figures() string {
 	if m.WokenBy != 0 {
 		woken = fmt.Sprintf(", woken by #%d", m.WokenBy)
 	}
+	if m.Site != nil {
+		woken += ", started by " + startedAt(m.Task)
+	}
 	return fmt.Sprintf("age %s, wait %s, busy %s, longest step %s, switches %s, %s/s%s, %s, loop %s",
 		stretch(m.Age), stretch(m.Since), stretch(m.Busy), stretch(m.LongestStep), count(m.Switches), rate(m.known, m.rate), woken, m.Func, m.loop.Name)
 }

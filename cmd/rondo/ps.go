@@ -27,7 +27,7 @@ processes that use Rondo.
   --columns LIST  what a row has, with commas between: id, name, state, waits,
                   since, age, switches, func, busy (time that it was charged
                   with), longest (step), slow (steps of 1 ms or more), waker,
-                  parent
+                  parent, site (the call that started it)
   --limit N       N tasks of each loop, or N groups
   --group KEY     groups instead of tasks, the largest first, by what they wait
                   for (wait), what they run (func), where they are (stack) or

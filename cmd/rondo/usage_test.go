@@ -43,7 +43,7 @@ func TestUsageErrors(t *testing.T) {
 		{"ps --full", `rondo ps: there is no flag --full; "rondo ps --help" lists the flags`},
 		{"ps --json", `rondo ps: a process is missing, as in: rondo ps PID`},
 		{"ps --sort weight 12", `rondo ps: --sort takes id, name, since, age, switches, busy or longest, not "weight"`},
-		{"ps --columns id,size 12", `rondo ps: --columns takes names with commas between them, of id, name, state, waits, since, age, switches, func, busy, longest, slow, waker, parent; not "size"`},
+		{"ps --columns id,size 12", `rondo ps: --columns takes names with commas between them, of id, name, state, waits, since, age, switches, func, busy, longest, slow, waker, parent, site; not "size"`},
 		{"ps --group name 12", `rondo ps: --group takes wait, func, stack or scope, not "name"`},
 		{"ps --limit 0 12", `rondo ps: --limit takes a whole number from 1 up, not "0"`},
 		{"ps --filter= 12", `rondo ps: --filter takes a text that rows contain`},

@@ -70,6 +70,13 @@ func (p *Program) caller(of *call, pc uint64) *call {
 	return c
 }
 
+// Call returns the calls at a return address, the innermost first: several if they are
+// inlined. They must not be changed.
+func (p *Program) Call(pc uint64) []Frame {
+	frames, _ := p.symbolise([]uint64{pc}, false)
+	return frames
+}
+
 // way returns the addresses of a call and of those inside it, the innermost first.
 func (c *call) way() []uint64 {
 	pcs := make([]uint64, c.depth)

@@ -135,6 +135,8 @@ const (
 	WorkerCost // pace.Cost
 	LoopCosts  // pace.Costs
 
+	TaskSite // int32, where it was started: how far behind the code of Marker; 0: it is not known
+
 	Count
 )
 
