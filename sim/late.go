@@ -127,7 +127,11 @@ func (o *order) delayed(id uint64) bool {
 	d := l.tasks[id]
 	strict := l.top != 0 && l.top != id
 	if d == nil {
-		if d = o.delay(id, strict); d == nil {
+		hold, stall := l.strikes(o.choices.given != nil)
+		if !hold && !stall && !strict {
+			return false // which is by far the most frequent
+		}
+		if d = o.delay(id, strict, hold, stall); d == nil {
 			return false
 		}
 		l.tasks[id] = d
@@ -164,8 +168,20 @@ func (o *order) end() {
 	}
 }
 
-// delay decides whether and how the next step of a task is late.
-func (o *order) delay(id uint64, strict bool) *delayed {
+// strikes decides whether the next step of a task is passed over or late. Where a list is
+// repeated, each may be. It is apart from delay because it runs on the small stacks of
+// tasks, for each step.
+func (l *delays) strikes(given bool) (hold, stall bool) {
+	if given {
+		return true, true
+	}
+	hold = l.hold > 0 && l.rand.IntN(1e6) < l.hold
+	return hold, !hold && l.stall > 0 && l.rand.IntN(1e6) < l.stall
+}
+
+// delay decides how the next step of a task is late, and for how long. It returns nil if
+// it is not.
+func (o *order) delay(id uint64, strict, hold, stalls bool) *delayed {
 	l := &o.late
 	var step key // of the delay that lasts for turns
 	if o.tasks != nil {
@@ -179,14 +195,14 @@ func (o *order) delay(id uint64, strict bool) *delayed {
 		stall = given[key{purpose: forStall, place: step.place, ordinal: step.ordinal}]
 	} else {
 		switch {
-		case l.hold > 0 && l.rand.IntN(1e6) < l.hold:
+		case hold:
 			left = int(math.Exp2(6 * l.rand.Float64()))
-		case l.stall > 0 && l.rand.IntN(1e6) < l.stall:
+		case stalls:
 			stall = l.span()
 		}
 	}
 	if left == 0 && stall == 0 && !strict {
-		return nil // which is by far the most frequent
+		return nil
 	}
 	d := l.blank()
 	d.id, d.step, d.left = id, step, left
