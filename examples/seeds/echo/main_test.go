@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	child "github.com/rondo-go/rondo/examples/internal/program"
+	"github.com/rondo-go/rondo/examples/seeds/internal/bare"
 	"github.com/rondo-go/rondo/examples/seeds/internal/golden"
 )
 
@@ -28,7 +29,17 @@ func TestAllAtOnce(t *testing.T) {
 }
 
 // TestLong has each server send back more than the system takes at once.
-func TestLong(t *testing.T) {
+func TestLong(t *testing.T) { flooded(t) }
+
+// TestPartialWrites has the system take 999 bytes at most of each write.
+func TestPartialWrites(t *testing.T) {
+	bare.AtMost = 999
+	defer func() { bare.AtMost = 0 }()
+	flooded(t)
+}
+
+func flooded(t *testing.T) {
+	t.Helper()
 	for name, s := range map[string]server{
 		"sequential": serveInSequence, "goroutines": serveByGoroutines, "pool": serveByPool, "callbacks": serveByCallbacks,
 		"turns": serveInTurns, "waits": serveWithWaits, "delegation": serveByDelegation, "tasks": serveByTasks,

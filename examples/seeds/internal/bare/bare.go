@@ -14,6 +14,10 @@ import (
 // ErrWouldBlock says that a call has nothing to do at the moment.
 var ErrWouldBlock = errors.New("bare: would block")
 
+// AtMost is the most that one Write takes, if it is not 0. A system may always take less
+// than it is given; a test makes that happen.
+var AtMost int
+
 // A Selector watches descriptors. To each belongs a value that says what is to be
 // done when it is ready. The zero value is ready.
 type Selector[T any] struct {

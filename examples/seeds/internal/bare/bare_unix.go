@@ -57,6 +57,9 @@ func Read(fd int, p []byte) (int, error) {
 
 // Write writes as much of p as the system takes.
 func Write(fd int, p []byte) (int, error) {
+	if AtMost > 0 {
+		p = p[:min(AtMost, len(p))]
+	}
 	n, err := unix.Write(fd, p)
 	return max(n, 0), failed("write", err)
 }
