@@ -85,8 +85,12 @@ func (s *shrinker) round(try func([]choice) bool) {
 			try(slices.DeleteFunc(slices.Clone(s.best), of))
 		}
 	}
+	if n := len(s.best); n > manyChoices {
+		every := func(choice) bool { return true }
+		s.thin(every, n/2, n/16, try)
+	}
 	for _, k := range purposes {
-		s.thin(k.purpose, try)
+		s.thin(func(c choice) bool { return c.purpose == k.purpose }, len(s.best), 1, try)
 	}
 	for i := 0; i < len(s.best); i++ {
 		if s.best[i].purpose == forFault {
@@ -127,18 +131,21 @@ func (s *shrinker) lower(i int, value uint64, try func([]choice) bool) bool {
 	return try(list)
 }
 
-// thin tries to do without choices of one purpose: without half of them, a quarter, and
-// so on to single ones.
-func (s *shrinker) thin(p purpose, try func([]choice) bool) {
+// manyChoices is how many choices are so many that whole parts of the run are tried first.
+const manyChoices = 40
+
+// thin tries to do without the choices that are of a kind: without half of them, or most
+// at once, a quarter, and so on to parts of the size least.
+func (s *shrinker) thin(of func(c choice) bool, most, least int, try func([]choice) bool) {
 	places := func() (found []int) {
 		for i, c := range s.best {
-			if c.purpose == p {
+			if of(c) {
 				found = append(found, i)
 			}
 		}
 		return found
 	}
-	for size := (len(places()) + 1) / 2; size >= 1; size /= 2 {
+	for size := min(most, (len(places())+1)/2); size >= least; size /= 2 {
 		for from := 0; ; {
 			at := places()
 			if from >= len(at) {

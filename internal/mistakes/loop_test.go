@@ -289,7 +289,7 @@ var loops = []mistake{
 			_, _ = answers.Wait(ctx)
 		})
 	}},
-	{name: "timeout races completion", budget: 2000, loop: func(ctx context.Context, fixed bool) {
+	{name: "timeout races completion", budget: 4000, loop: func(ctx context.Context, fixed bool) {
 		// Both the time-out and the answer take the request off the table.
 		pending := map[int]func(string){}
 		calls := 0
