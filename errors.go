@@ -174,10 +174,9 @@ func (l *Loop) observed(u *unobservedError) {
 	l.unobserved.Marked(func(u *unobservedError) bool { return u.err == nil })
 }
 
-// keepEntry keeps which function a task of the root scope ran that ends with err, for
-// the report if nobody waits for it.
-func (l *Loop) keepEntry(t *Task, err error) {
-	if err != nil && t.owner == &l.root {
+// keepEntry keeps which function a failed task of the root scope ran, for the report.
+func (l *Loop) keepEntry(t *Task) {
+	if t.owner == &l.root {
 		t.ensureExtra().entry = t.entry()
 	}
 }

@@ -107,7 +107,9 @@ func (l *Loop) finish(t *Task, err error) {
 	if w := t.worker; w.list != nil || w.selection != nil || w.timerIndex != 0 || w.foreignIndex != 0 {
 		w.abandon() // a panic came between the preparation of a wait and the wait
 	}
-	l.keepEntry(t, err)
+	if err != nil {
+		l.keepEntry(t)
+	}
 	t.err, t.state, t.fn, t.worker = err, stateDone, nil, nil
 	l.allTasks.Remove(t, taskLinks)
 	l.live--
