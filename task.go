@@ -124,7 +124,6 @@ func (l *Loop) finish(t *Task, err error) {
 			x.body.complete(err)
 		}
 		if x.rest != nil && x.rest.calls != nil {
-			l.pass = false
 			l.readyAll(x.rest.calls.Take())
 		}
 	}

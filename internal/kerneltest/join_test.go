@@ -258,3 +258,24 @@ func TestEndKeepsOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestCallbackBeforeGroup: a callback of a Future that is done runs before the Group goes
+// on that the end of the Future's task has emptied, since that becomes ready later. A loop
+// that is not busy hands over to what waits for the end past its queue, so it is tried often.
+func TestCallbackBeforeGroup(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for range 100 {
+			called := false
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				rondo.Async(g, func(ctx context.Context) (int, error) {
+					return 0, rondo.Yield(ctx)
+				}).OnDone(func() { called = true })
+				return nil
+			})
+			if err != nil || !called {
+				t.Fatalf("the Group has ended with %v, and the callback has run: %t", err, called)
+			}
+		}
+		return nil
+	})
+}
