@@ -12,12 +12,15 @@ import (
 
 // command returns the command that runs t with RONDO_SEED set to value. It holds
 // anywhere in the module.
-func command(t testing.TB, value string) string {
+func command(t testing.TB, value string) string { return variable + "=" + value + " " + testCommand(t) }
+
+// testCommand returns the command that runs t.
+func testCommand(t testing.TB) string {
 	names := strings.Split(t.Name(), "/")
 	for i, n := range names {
 		names[i] = "^" + regexp.QuoteMeta(n) + "$"
 	}
-	return fmt.Sprintf("%s=%s go test %s -run %s -count=1", variable, value, tested(), quote(strings.Join(names, "/")))
+	return fmt.Sprintf("go test %s -run %s -count=1", tested(), quote(strings.Join(names, "/")))
 }
 
 // quote protects s from the shell.

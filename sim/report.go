@@ -12,8 +12,10 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// wordsMax is how many choices a report names.
-const wordsMax = 12
+const (
+	wordsMax   = 12  // how many choices a report names
+	commandMax = 100 // with how many there is a command that has them, and not only the file
+)
 
 // An account is what a run tells about the choices that it made.
 type account struct {
@@ -178,9 +180,11 @@ func (s *series) shrunk(a *attempt, o outcome, what string) string {
 	}) {
 		fmt.Fprintf(&b, "\n\tthings are late in %s; if the test needs exact times, use sim.Config{Exact: true}", s.lateSeeds())
 	}
-	fmt.Fprintf(&b, "\n\treplay these alone: %s", command(s.t, formatList(a.choices.seed, list)))
-	b.WriteString(s.store(a.choices.seed, list, found.Words, found.drawn))
-	return b.String()
+	stored, line := s.store(a.choices.seed, list, found.Words, found.drawn)
+	if !stored || len(list) <= commandMax {
+		fmt.Fprintf(&b, "\n\treplay these alone: %s", command(s.t, formatList(a.choices.seed, list)))
+	}
+	return b.String() + line
 }
 
 // lateSeeds says in which seeds things may be late.

@@ -136,6 +136,10 @@ func (s *series) judge(a *attempt, o outcome, replay string) {
 	if what == "" {
 		return
 	}
+	how := command(s.t, replay)
+	if s.stored != "" && len(a.choices.given) > commandMax {
+		how = testCommand(s.t)
+	}
 	s.t.Fatalf("sim: %s: %s\n\tafter %v of virtual time, step %d\n\treplay: %s%s",
-		a.label, what, a.ended(o), a.steps.Load(), command(s.t, replay), s.shrunk(a, o, what))
+		a.label, what, a.ended(o), a.steps.Load(), how, s.shrunk(a, o, what))
 }

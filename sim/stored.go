@@ -98,10 +98,11 @@ func (s *series) file(seed uint64, list []choice) string {
 	return filepath.Join(s.folder(), fmt.Sprintf("%08x", uint32(hash)))
 }
 
-// store keeps a failure, and returns the lines that a report has about it.
-func (s *series) store(seed uint64, list []choice, words []string, files drawn) string {
+// store keeps a failure, unless failures are not kept. It returns the lines that a report has
+// about that.
+func (s *series) store(seed uint64, list []choice, words []string, files drawn) (stored bool, line string) {
 	if s.folder() == "" {
-		return ""
+		return false, ""
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s failed with the choices below. It tries them first from now on.\n", s.t.Name())
@@ -116,9 +117,9 @@ func (s *series) store(seed uint64, list []choice, words []string, files drawn) 
 		err = os.WriteFile(name+storedEnding, []byte(b.String()), 0o666)
 	}
 	if err != nil {
-		return fmt.Sprintf("\n\tnot stored: %v", err)
+		return false, fmt.Sprintf("\n\tnot stored: %v", err)
 	}
-	return fmt.Sprintf("\n\tstored: %s; the test tries it first from now on%s", name+storedEnding, files.write(name))
+	return true, fmt.Sprintf("\n\tstored: %s; the test tries it first from now on%s", name+storedEnding, files.write(name))
 }
 
 // drawn is the picture of a run: a page, and trace events.

@@ -43,6 +43,17 @@ func TestVictim(t *testing.T) {
 			}
 		})
 	})
+	t.Run("many", func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			n := 0
+			for range 1000 {
+				n += sim.Choose(ctx, 2)
+			}
+			if n > 400 {
+				t.Fatal("too many")
+			}
+		})
+	})
 	t.Run("account", checkAccount)
 	bubbles := sim.Config{Goroutines: true}
 	t.Run("left", func(t *testing.T) {
@@ -197,6 +208,22 @@ var (
 	listLine   = regexp.MustCompile(`replay these alone: RONDO_SEED=(\S+) go test`)
 	storedLine = regexp.MustCompile(`stored: (\S+);`)
 )
+
+// TestShrunkLong: a list that is too long for a command is in the file, from which the test
+// repeats it.
+func TestShrunkLong(t *testing.T) {
+	dir := t.TempDir()
+	text := runVictim(t, "many", "", "RONDO_SHRINK=", "RONDO_SIM_STORE="+dir)
+	contains(t, text, "too many", "stored: ")
+	if strings.Contains(text, "replay these alone") || len(text) > 3000 {
+		t.Errorf("%d bytes:\n%s", len(text), text)
+	}
+	again := runVictim(t, "many", "", "RONDO_SIM_STORE="+dir)
+	contains(t, again, "too many", "stored: "+storedLine.FindStringSubmatch(text)[1])
+	if len(again) > 3000 {
+		t.Errorf("%d bytes:\n%s", len(again), again)
+	}
+}
 
 // TestShrunk: a report has the few choices that matter, in words, and a value of
 // RONDO_SEED that makes them alone. They are stored, and the test tries them first.
