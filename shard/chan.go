@@ -41,13 +41,14 @@ type Chan[T any] struct {
 	// Chan is used.
 	Name string
 
-	mu         sync.Mutex
-	held       []T // a ring
-	first, n   int
-	operations uint // that did not wait; see due
-	closed     bool
-	receivers  list.List[waiter[T]] // only while nothing is held
-	senders    list.List[waiter[T]] // only while held is full
+	mu        sync.Mutex
+	held      []T // a ring
+	first, n  int
+	sends     uint // that did not wait; see due
+	receives  uint
+	closed    bool
+	receivers list.List[waiter[T]] // only while nothing is held
+	senders   list.List[waiter[T]] // only while held is full
 }
 
 // NewChan makes a Chan that holds at most n values. It panics if n is not positive.
@@ -96,13 +97,13 @@ func (c *Chan[T]) Send(ctx context.Context, v T) error {
 		w := c.receivers.First()
 		w.value = v
 		w.end()
-		due := c.count()
+		due := c.sent()
 		c.mu.Unlock()
 		w.wake()
 		due.spend(ctx)
 	case c.n < len(c.held):
 		c.put(v)
-		due := c.count()
+		due := c.sent()
 		c.mu.Unlock()
 		due.spend(ctx)
 	default:
@@ -158,7 +159,7 @@ func (c *Chan[T]) Recv(ctx context.Context) (T, error) {
 			c.put(w.value)
 			w.end()
 		}
-		due := c.count()
+		due := c.received()
 		c.mu.Unlock()
 		if w != nil {
 			w.wake()
@@ -313,23 +314,30 @@ func (w *waiter[T]) deliver(*Shard) { w.list.Wake() }
 func (w *waiter[T]) refused(*Shard) {}
 
 // A due says that the calling task is to account for the operations on a Chan that
-// did not wait: every eighth does, for all eight, because to find the task takes as
-// long as the operation.
+// did not wait: every 32nd does, for all of them, because to find the task takes as
+// long as the operation. Sends and receives are counted apart: of two tasks that take
+// turns, one would come to be the one that accounts each time.
 type due bool
 
-const together = 8
+// Two times together operations, which take some microseconds, are a task's share of a turn.
+const (
+	together = 32
+	share    = 128 << 10 // what they count for: half of the bytes that a task may move in a turn
+)
 
-// count counts an operation that did not wait. The caller holds mu.
-func (c *Chan[T]) count() due {
-	c.operations++
-	return c.operations%together == 0
+// sent and received count an operation that did not wait. The caller holds mu.
+func (c *Chan[T]) sent() due {
+	c.sends++
+	return c.sends%together == 0
+}
+
+func (c *Chan[T]) received() due {
+	c.receives++
+	return c.receives%together == 0
 }
 
 func (d due) spend(ctx context.Context) {
 	if d {
-		task := kernel.Of(ctx).Task()
-		for range together {
-			task.Spend(0)
-		}
+		kernel.Of(ctx).Task().Spend(share)
 	}
 }

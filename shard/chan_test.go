@@ -314,3 +314,37 @@ func TestChanCancelledLate(t *testing.T) {
 		return nil
 	})
 }
+
+// TestChanSharesTurns: a task that never has to wait for its Chan lets others of its shard
+// run, also if sender and receiver take strict turns.
+func TestChanSharesTurns(t *testing.T) {
+	err := (&shard.Runner{Loops: 1}).Run(context.Background(), func(ctx context.Context, s *shard.Shard) error {
+		c := shard.NewChan[int](4)
+		turns := 0
+		rondo.Go(ctx, func(ctx context.Context) error {
+			for ; ; turns++ {
+				if err := rondo.Yield(ctx); err != nil {
+					return nil
+				}
+			}
+		})
+		for i, most := 0, 0; i < 10_000; i++ {
+			if err := c.Send(ctx, i); err != nil {
+				return err
+			}
+			if v, err := c.Recv(ctx); v != i || err != nil {
+				t.Fatalf("received %d, %v; want %d", v, err, i)
+			}
+			if i%100 == 0 {
+				if turns == most && i > 0 {
+					t.Fatalf("no other task has run after %d values", i)
+				}
+				most = turns
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -19,7 +19,7 @@ type ServeConfig struct {
 	// connections by a hash of their addresses: over 8 shards with 64 connections the
 	// fullest has half more than the mean. That saves the hand-over of a connection, a
 	// few microseconds, and pays only where connections are very short. MaxConns of the
-	// Server is then divided among the shards, rounded up.
+	// Server is then divided among the shards, of which each serves at least one.
 	Listen socket.ListenConfig
 
 	// Wrap returns the listener that a shard's Server accepts from. It is called on

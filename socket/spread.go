@@ -176,7 +176,9 @@ func (s *Server) least(last int) int {
 func (s *Server) spreadOwn(g *rondo.Scope, v *service, loops spread.Loops, o spread.Options) error {
 	v.listener = &ownListeners{s, loops}
 	for i, p := range s.parts {
-		p.server.MaxConns = (s.MaxConns + len(s.parts) - 1) / len(s.parts)
+		if s.MaxConns > 0 {
+			p.server.MaxConns = shareOf(s.MaxConns, i, len(s.parts))
+		}
 		g.Go(func(ctx context.Context) error {
 			return loops.Call(ctx, i, func(ctx context.Context) error {
 				if p.over { // Shutdown came first
@@ -195,6 +197,16 @@ func (s *Server) spreadOwn(g *rondo.Scope, v *service, loops spread.Loops, o spr
 		}).SetName("serve")
 	}
 	return nil
+}
+
+// shareOf returns what part i gets of a limit for n parts: at least 1, or it would serve
+// nobody.
+func shareOf(limit, i, n int) int {
+	share := limit / n
+	if i < limit%n {
+		share++
+	}
+	return max(share, 1)
 }
 
 // ownListeners ends the listeners of all parts.

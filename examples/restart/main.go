@@ -62,8 +62,8 @@ func sayReady() error {
 }
 
 // replace starts the program again with the listener, and returns when that process has
-// said that it serves.
-func replace(l *os.File) error {
+// said that it serves. If ctx is cancelled before that, it kills that process.
+func replace(ctx context.Context, l *os.File) error {
 	defer l.Close()
 	ready, theirs, err := os.Pipe()
 	if err != nil {
@@ -83,10 +83,35 @@ func replace(l *os.File) error {
 	if err != nil {
 		return err
 	}
-	if n, _ := ready.Read(make([]byte, 1)); n == 0 {
+	stop := context.AfterFunc(ctx, func() { _ = next.Process.Kill() }) // which ends the Read
+	if n, _ := ready.Read(make([]byte, 1)); !stop() || n == 0 {
 		return fmt.Errorf("the new process did not serve: %w", next.Wait())
 	}
 	return next.Process.Release()
+}
+
+// untilReplaced returns when a new process has taken the place of this one, as SIGHUP asks
+// for. If ctx is cancelled while the new one starts, that one ends too.
+func untilReplaced(ctx context.Context, l *socket.Listener) error {
+	hangUps := signals.Notify(ctx, syscall.SIGHUP)
+	fmt.Println("process", os.Getpid(), "serves", l.Addr())
+	if err := sayReady(); err != nil {
+		return err
+	}
+	for range hangUps {
+		f, err := l.File()
+		if err != nil {
+			return err
+		}
+		err = rondo.Shield(ctx, func(shielded context.Context) error {
+			return rondo.OffloadFunc(shielded, func(context.Context) error { return replace(ctx, f) })
+		})
+		if err == nil {
+			return nil
+		}
+		log.Print(err) // and go on
+	}
+	return rondo.Check(ctx)
 }
 
 // serve serves until the process is told to end, or a new one has taken its place.
@@ -106,26 +131,11 @@ func serve(ctx context.Context) error {
 			}
 			return nil
 		})
-		sigs := signals.Notify(g, syscall.SIGHUP, os.Interrupt, syscall.SIGTERM)
-		fmt.Println("process", os.Getpid(), "serves", l.Addr())
-		if err := sayReady(); err != nil {
+		err := signals.Cancel(g, func(ctx context.Context) error { return untilReplaced(ctx, l) }, os.Interrupt, syscall.SIGTERM)
+		if err != nil && !errors.As(err, new(signals.Error)) {
 			return err
 		}
-		for sig := range sigs {
-			if sig != syscall.SIGHUP {
-				break
-			}
-			f, err := l.File()
-			if err != nil {
-				return err
-			}
-			err = rondo.OffloadFunc(g, func(context.Context) error { return replace(f) })
-			if err == nil {
-				break
-			}
-			log.Print(err) // and go on
-		}
-		err := rondo.Timeout(g, 10*time.Second, s.Shutdown)
+		err = rondo.Timeout(g, 10*time.Second, s.Shutdown)
 		if rondo.TimedOut(g, err) {
 			return nil // those who still talk were cut off
 		}

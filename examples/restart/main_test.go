@@ -16,13 +16,21 @@ import (
 	"github.com/rondo-go/rondo/examples/internal/program"
 )
 
-const successorFails = "RESTART_TEST_SUCCESSOR_FAILS"
+const (
+	successorFails = "RESTART_TEST_SUCCESSOR_FAILS"
+	successorHangs = "RESTART_TEST_SUCCESSOR_HANGS"
+)
 
 func TestMain(m *testing.M) {
 	program.Main(m, func() {
 		if os.Getenv(successorFails) != "" && os.Getenv("RESTART_READY") != "" {
 			fmt.Println("fails")
 			os.Exit(3)
+		}
+		if os.Getenv(successorHangs) != "" && os.Getenv("RESTART_READY") != "" {
+			fmt.Println("hangs")
+			l, _ := net.FileListener(os.NewFile(firstPassed, "listener"))
+			_, _ = l.Accept() // nobody connects
 		}
 		main()
 	})
@@ -154,20 +162,44 @@ func TestReplaceFails(t *testing.T) {
 	t.Setenv(successorFails, "1")
 	p := program.Start(t, "-addr", "127.0.0.1:0")
 	pid, address := serving(t, p)
-	if err := syscall.Kill(pid, syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
-	if line := p.Line(); line != "fails" {
-		t.Errorf("the successor said %q", line)
-	}
-	if err := exchange(address); err != nil {
-		t.Error(err)
+	for range 2 { // the second successor starts when the first has ended
+		if err := syscall.Kill(pid, syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		if line := p.Line(); line != "fails" {
+			t.Errorf("the successor said %q", line)
+		}
+		if err := exchange(address); err != nil {
+			t.Error(err)
+		}
 	}
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	output, errors, code := p.Wait()
 	if output != "" || code != 0 || !strings.Contains(errors, "the new process did not serve: exit status 3") {
+		t.Errorf("exit code %d, output %q, errors %s", code, output, errors)
+	}
+}
+
+// TestReplaceHangs: SIGTERM ends a process whose successor hangs before it serves, and that
+// one too.
+func TestReplaceHangs(t *testing.T) {
+	t.Setenv(successorHangs, "1")
+	p := program.Start(t, "-addr", "127.0.0.1:0")
+	pid, _ := serving(t, p)
+	if err := syscall.Kill(pid, syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if line := p.Line(); line != "hangs" {
+		t.Errorf("the successor said %q", line)
+	}
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	// The successor has the same output, so this waits for its end too.
+	output, errors, code := p.Wait()
+	if output != "" || code != 0 || !strings.Contains(errors, "the new process did not serve: signal: killed") {
 		t.Errorf("exit code %d, output %q, errors %s", code, output, errors)
 	}
 }
