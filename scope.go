@@ -94,7 +94,7 @@ func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 		return
 	}
 	if c := parent.cancelled(); c != nil && !detached(ctx) {
-		s.published.End(c)
+		s.cancel(c) // which wakes the host if it waits already; see parkForeign
 	}
 	if above := scopeOf(ctx); context.Context(above) != ctx {
 		s.watchContext(ctx, above)

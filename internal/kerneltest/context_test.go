@@ -305,3 +305,38 @@ func TestCancelBelowWithoutCancel(t *testing.T) {
 		}
 	})
 }
+
+// TestCancelOnTheWayIntoAWait: a context of the standard library below a cancelled scope,
+// from which context.WithoutCancel shields it, is cancelled by another goroutine while a
+// wait begins, at whatever moment of that. The wait ends.
+func TestCancelOnTheWayIntoAWait(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		for at := range 6 {
+			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Cancel(errStop)
+				below, cancel := context.WithCancelCause(context.WithoutCancel(g))
+				asked := &cancelledWhenAsked{Context: below, left: at, cancel: func() { cancel(errBroken) }}
+				later := rondo.LoopOf(ctx).CallLater(time.Second, asked.cancel)
+				if err := new(rondo.Event).Wait(asked); err != errStop && err != errBroken {
+					t.Errorf("after %d questions: the wait returned %v", at, err)
+				}
+				later.Cancel()
+				return nil
+			})
+		}
+	})
+}
+
+// cancelledWhenAsked is cancelled when Err has been called left times.
+type cancelledWhenAsked struct {
+	context.Context
+	left   int
+	cancel func()
+}
+
+func (c *cancelledWhenAsked) Err() error {
+	if c.left--; c.left < 0 {
+		c.cancel()
+	}
+	return c.Context.Err()
+}
