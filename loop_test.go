@@ -216,10 +216,12 @@ func TestOthersRun(t *testing.T) {
 		l := scopeOf(ctx).loop
 		var ran atomic.Bool
 		goFunc(func() { ran.Store(true) })
-		l.yielded, l.away = l.driver.Now()-int64(yieldEvery), 0
-		for range 2 * pace.Every {
-			if err := Yield(ctx); err != nil {
-				return err
+		for range 2 { // now and then the runtime runs first what has just yielded, never twice
+			l.yielded, l.away = l.driver.Now()-int64(yieldEvery), 0
+			for range 2 * pace.Every {
+				if err := Yield(ctx); err != nil {
+					return err
+				}
 			}
 		}
 		if !ran.Load() {
