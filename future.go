@@ -319,7 +319,8 @@ func (f *Future[T]) OnDone(fn func()) (stop func() bool) {
 }
 
 func (f *Future[T]) onDone(h *Handle) (stop func() bool) {
-	if f.Done() {
+	// What others have set wakes those that wait in a later turn. This comes after them.
+	if f.Done() && f.waiters == nil && (f.rest == nil || f.rest.calls.Empty()) {
 		f.loop.queue.Add(entry{call: h})
 		return h.Cancel
 	}

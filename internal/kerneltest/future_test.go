@@ -93,3 +93,20 @@ func TestFutureFromGoroutines(t *testing.T) {
 		})
 	}
 }
+
+// TestOnDoneInOrder: callbacks run in the order of their OnDone, also one that comes when
+// a goroutine has set the Future and the loop has not come to that.
+func TestOnDoneInOrder(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		f, got := rondo.NewFuture[int](ctx), ""
+		f.OnDone(func() { got += "a" })
+		var wg sync.WaitGroup
+		wg.Go(func() { f.Set(1) })
+		wg.Wait()
+		f.OnDone(func() { got += "b" })
+		if f.OnDone(func() { got += "!" })(); rondo.Sleep(ctx, time.Millisecond) != nil || got != "ab" {
+			t.Errorf("the callbacks ran in the order %q", got)
+		}
+		return nil
+	})
+}
