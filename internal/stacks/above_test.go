@@ -33,7 +33,7 @@ func TestAbove(t *testing.T) {
 			t.Errorf("%#x, package runtime has %#x", ours, runtimes)
 		}
 	}
-	if far := stacks.Above(1 << 62); far != 0 {
+	if far := stacks.Above(^uintptr(0) >> 1); far != 0 {
 		t.Errorf("of what is too far away it says %d", far)
 	}
 	check(called())
