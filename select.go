@@ -97,6 +97,11 @@ func selectFrom(ctx context.Context, first int, cases []Case) (int, error) {
 	wait := t.worker.ensureSelection(len(cases))
 	defer wait.end(cases)
 	wait.begin(ctx, s.loop, cases)
+	if c := s.cancelled(); c != nil && !detached(ctx) { // by a case's Try or Begin
+		t.worker.abandon()
+		s.noteCut(c)
+		return -1, c.cause
+	}
 	if err := t.park(s, ctx, Reason{What: selecting}); err != nil {
 		return -1, err
 	}

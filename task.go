@@ -1,8 +1,7 @@
 package rondo
 
-// This file has the task: one call of a function, running as a coroutine of its
-// loop. Its life is a line: new, then ready, running and waiting in turns, then
-// done; finish is the only way into the last.
+// This file has the task: one call of a function, running as a coroutine of its loop. Its life
+// is a line: new, then ready, running and waiting in turns, then done, by finish alone.
 
 import (
 	"context"
@@ -11,9 +10,8 @@ import (
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
-// A Task is one call of a function, run by a loop in turns with its other
-// tasks. It switches only where the function waits. Its methods, Wait and
-// Cancel apart, may be called only on the loop it belongs to.
+// A Task is one call of a function, run by a loop in turns with its other tasks. It switches only
+// where the function waits. Its methods, Wait and Cancel apart, may be called only on its loop.
 type Task struct {
 	worker   *worker // what runs it; nil before its start and after its end
 	gid      uint64  // the number of its goroutine, once it has started
@@ -173,10 +171,9 @@ func (t *Task) Err() error {
 	return t.err
 }
 
-// OnDone runs fn as a callback of the loop when the task has ended, also if it has
-// already, and never inside OnDone. stop keeps it from running and reports
-// whether it was in time. Both may be called only on the loop; they never
-// suspend. A call of fn does not count as waiting for the task's error.
+// OnDone runs fn as a callback of the loop when the task has ended, also if it has already, and
+// never inside OnDone. stop keeps it from running and reports whether it was in time. Both may be
+// called only on the loop; they never suspend. A call of fn is no wait for the task's error.
 func (t *Task) OnDone(fn func()) (stop func() bool) {
 	l := t.scope.loop
 	l.mustBeInside("Task.OnDone")

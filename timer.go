@@ -146,9 +146,7 @@ func (c *calls) stopped() bool {
 // readyAll makes callbacks ready that have waited for an end. What becomes ready after
 // them must not pass them; see ready.
 func (l *Loop) readyAll(waiting []*Handle) {
-	if len(waiting) > 0 {
-		l.pass = false
-	}
+	l.pass = l.pass && len(waiting) == 0
 	for _, h := range waiting {
 		if fn := h.fn; h.direct && fn != nil {
 			h.fn = nil

@@ -548,3 +548,35 @@ func TestSelectInTaskInfo(t *testing.T) {
 		_ = task.Wait(ctx)
 	})
 }
+
+// cancelling is a case that cancels the scope of the wait as it begins.
+type cancelling struct {
+	scope *rondo.Scope
+	list  rondo.WaitList
+}
+
+func (c *cancelling) Try(context.Context, any) (bool, error) { return false, nil }
+
+func (c *cancelling) Begin(context.Context) (*rondo.WaitList, rondo.Reason) {
+	c.scope.Cancel(errStop)
+	return &c.list, rondo.Reason{What: "nothing"}
+}
+
+func (c *cancelling) End(any, bool) error { return nil }
+
+// TestSelectCancelledByACase: a Select does not wait if one of its cases cancels its scope,
+// and leaves nothing behind.
+func TestSelectCancelledByACase(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			c := &cancelling{scope: g}
+			if _, err := rondo.Select(g, rondo.Case{On: c}, rondo.After(time.Hour)); err != errStop || c.list.Len() != 0 {
+				t.Errorf("Select returned %v, and %d tasks are in the list", err, c.list.Len())
+			}
+			return nil
+		})
+		if n := rondo.LoopOf(ctx).Stats().Timers; n != 0 {
+			t.Errorf("%d timers are set", n)
+		}
+	})
+}
