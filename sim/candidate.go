@@ -7,6 +7,7 @@ package sim
 // of its own. What the process prints is dropped. It writes what it found to a file.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 )
 
 // shrinkVariable is the environment variable that names the folder of a search, in the
-// process that does it. A user may set it to "off".
+// process that does it. A user may set it to "off", or to how long a search may take.
 const shrinkVariable = "RONDO_SHRINK"
 
 // An order for a search is written to the file "task" in its folder.
@@ -33,6 +34,7 @@ type task struct {
 	Seed   uint64
 	Steps  int    // more than any run may take
 	Kind   string // how the seed failed
+	Limit  time.Duration
 }
 
 // A finding is what the search has found: the file "found" in its folder.
@@ -78,10 +80,15 @@ func (c *callCounter) next(tb testing.TB) int {
 // is nothing to say, and else what was found, or why nothing was.
 func (s *series) search(a *attempt, kind string) (*finding, string) {
 	t, ok := s.t.(*testing.T)
-	if !ok || os.Getenv(shrinkVariable) != "" || s.execute == nil {
+	value := os.Getenv(shrinkVariable)
+	if !ok || value == "off" || s.execute == nil {
 		return nil, ""
 	}
-	if end, ok := t.Deadline(); ok && time.Until(end) < 4*shrinkTime {
+	limit, err := time.ParseDuration(cmp.Or(value, shrinkTime))
+	if err != nil || limit <= 0 {
+		return nil, fmt.Sprintf("not shrunk: %s=%q: want a duration as 10s, or off", shrinkVariable, value)
+	}
+	if end, ok := t.Deadline(); ok && time.Until(end) < 4*limit {
 		return nil, "not shrunk: the test's time is almost up"
 	}
 	dir, err := os.MkdirTemp("", "rondo-shrink-")
@@ -91,6 +98,7 @@ func (s *series) search(a *attempt, kind string) (*finding, string) {
 	defer func() { _ = os.RemoveAll(dir) }()
 	order, err := json.Marshal(task{
 		Test: t.Name(), Number: s.number, Seed: a.choices.seed, Steps: 4*int(a.steps.Load()) + 10_000, Kind: kind,
+		Limit: limit,
 	})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "task"), order, 0o600)
@@ -98,7 +106,7 @@ func (s *series) search(a *attempt, kind string) (*finding, string) {
 	if err != nil {
 		return nil, fmt.Sprint("not shrunk: ", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*shrinkTime)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*limit)
 	defer cancel()
 	c := exec.CommandContext(ctx, os.Args[0], searchArgs(t.Name(), os.Args[1:])...)
 	c.Env = append(os.Environ(), shrinkVariable+"="+dir)
@@ -118,7 +126,7 @@ func (s *series) search(a *attempt, kind string) (*finding, string) {
 // one that are the program's own, and those of package testing that matter to a test.
 func searchArgs(name string, args []string) []string {
 	own := []string{
-		"-test.run=" + pattern(name), fmt.Sprintf("-test.count=%d", shrinkRuns+10), "-test.timeout=1m",
+		"-test.run=" + pattern(name), fmt.Sprintf("-test.count=%d", shrinkRuns+10), "-test.timeout=0",
 	}
 	for i, arg := range args {
 		flag := strings.TrimLeft(arg, "-")
@@ -169,10 +177,11 @@ var candidates = sync.OnceValue(func() *asked {
 		return nil
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "task"))
-	a := &asked{dir: dir, shrinker: shrinker{until: time.Now().Add(shrinkTime)}}
+	a := &asked{dir: dir}
 	if err != nil || json.Unmarshal(text, &a.task) != nil {
 		return nil
 	}
+	a.shrinker.until = time.Now().Add(a.Limit)
 	hangAfter = time.Second
 	_ = os.Unsetenv(shrinkVariable)
 	_ = os.Setenv(shrinkVariable, "off") // for processes that the test starts

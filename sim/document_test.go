@@ -166,6 +166,6 @@ func TestDocument(t *testing.T) {
 			}
 		})
 	})
-	report := runVictim(t, "account", "", "RONDO_SHRINK=")
+	report := runVictim(t, "account", "", "RONDO_SHRINK=1m")
 	contains(t, report, "the balance is ", "sim: seed 2", " matter (", "  1. after ", " late", "replay these alone: ", "picture: ")
 }

@@ -17,7 +17,7 @@ import (
 // The limits of a search.
 const (
 	shrinkRuns = 500
-	shrinkTime = 2500 * time.Millisecond
+	shrinkTime = "2500ms" // of real time, unless RONDO_SHRINK says otherwise
 )
 
 // A shrinker is a search.

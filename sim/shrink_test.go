@@ -66,7 +66,7 @@ func TestShrinkerKeepsWhatRan(t *testing.T) {
 
 func TestSearchArgs(t *testing.T) {
 	got := searchArgs("TestA/b c", []string{"-test.v", "-test.short=true", "-test.run=X", "-soak", "1m", "-test.count=7"})
-	want := []string{"-test.run=^TestA$/^b c$", "-test.count=510", "-test.timeout=1m", "-test.short=true", "-soak", "1m"}
+	want := []string{"-test.run=^TestA$/^b c$", "-test.count=510", "-test.timeout=0", "-test.short=true", "-soak", "1m"}
 	if !slices.Equal(got, want) {
 		t.Error(got)
 	}

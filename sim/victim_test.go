@@ -209,11 +209,17 @@ var (
 	storedLine = regexp.MustCompile(`stored: (\S+);`)
 )
 
+// TestShrinkVariable: a value that is none is said.
+func TestShrinkVariable(t *testing.T) {
+	text := runVictim(t, "lost update", "", "RONDO_SHRINK=soon")
+	contains(t, text, `not shrunk: RONDO_SHRINK="soon": want a duration as 10s, or off`)
+}
+
 // TestShrunkLong: a list that is too long for a command is in the file, from which the test
 // repeats it.
 func TestShrunkLong(t *testing.T) {
 	dir := t.TempDir()
-	text := runVictim(t, "many", "", "RONDO_SHRINK=", "RONDO_SIM_STORE="+dir)
+	text := runVictim(t, "many", "", "RONDO_SHRINK=1m", "RONDO_SIM_STORE="+dir)
 	contains(t, text, "too many", "stored: ")
 	if strings.Contains(text, "replay these alone") || len(text) > 3000 {
 		t.Errorf("%d bytes:\n%s", len(text), text)
@@ -237,7 +243,7 @@ func TestShrunk(t *testing.T) {
 		{"second", 2, []string{"bad dice", "Choose returned 3 to main", "Choose returned 7 to main"}},
 	} {
 		dir := t.TempDir()
-		text := runVictim(t, c.name, "", "RONDO_SHRINK=", "RONDO_SIM_STORE="+dir)
+		text := runVictim(t, c.name, "", "RONDO_SHRINK=1m", "RONDO_SIM_STORE="+dir)
 		contains(t, text, c.want...)
 		n := shrunkLine.FindStringSubmatch(text)
 		if n == nil {

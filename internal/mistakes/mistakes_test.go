@@ -162,7 +162,7 @@ func TestShrunk(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			name := "^" + regexp.QuoteMeta(strings.ReplaceAll(m.name, " ", "_")) + "$"
 			c := exec.Command(os.Args[0], "-test.run=^TestOne$/"+name)
-			c.Env = append(os.Environ(), "RONDO_MISTAKE=1", "RONDO_SEED=", "RONDO_SIM_STORE=off")
+			c.Env = append(os.Environ(), "RONDO_MISTAKE=1", "RONDO_SEED=", "RONDO_SIM_STORE=off", "RONDO_SHRINK=5m")
 			out, err := c.CombinedOutput()
 			if err == nil {
 				t.Fatalf("not found:\n%s", out)
