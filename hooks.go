@@ -69,6 +69,8 @@ func (l *loopDoor) Recovers() bool { return l.runner.Recover }
 
 func (l *loopDoor) Post(fn func()) error { return (*Loop)(l).post(fn) }
 
+func (l *loopDoor) PostFor(id uint64, fn func()) error { return (*Loop)(l).postFor(id, fn) }
+
 func (l *loopDoor) CallAt(at int64, fn func()) kernel.Timer { return (*Loop)(l).callAt(at, fn) }
 
 func (l *loopDoor) Callback(fn func()) (schedule func()) {

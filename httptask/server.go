@@ -161,12 +161,17 @@ func (s *Server) run(ctx context.Context, l net.Listener, serve func(net.Listene
 // background calls fn on a goroutine, which ends when the server does.
 func background(ctx context.Context, fn func() error) *rondo.Future[struct{}] {
 	f := rondo.NewFuture[struct{}](ctx)
-	loopOf(ctx, "Server").GoFunc(func() {
-		if err := fn(); err != nil {
-			f.Fail(err)
-		} else {
-			f.Set(struct{}{})
-		}
+	loop, id := loopOf(ctx, "Server"), rondo.Current(ctx).ID()
+	loop.GoFunc(func() {
+		err := fn()
+		// It comes in as all does, so that a simulation does the same each time.
+		_ = loop.PostFor(id, func() {
+			if err != nil {
+				f.Fail(err)
+			} else {
+				f.Set(struct{}{})
+			}
+		})
 	})
 	return f
 }

@@ -4,6 +4,7 @@ package httptask_test
 // a host of a cluster they are refused.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -92,12 +93,13 @@ func TestGoroutines(t *testing.T) {
 				return nil
 			})
 			base.CloseIdleConnections()
-			if err != nil {
+			// Of connections that end at the instant of the Shutdown it may still find some.
+			if err := cmp.Or(err, rondo.Sleep(ctx, time.Millisecond)); err != nil {
 				return err
 			}
 			return server.Shutdown(g)
 		})
-		if err != nil || most != 3 || rondo.Now(ctx).Sub(start) != time.Hour+2*time.Millisecond {
+		if err != nil || most != 3 || rondo.Now(ctx).Sub(start) != time.Hour+3*time.Millisecond {
 			t.Errorf("%v; %d handlers at once, after %v", err, most, rondo.Now(ctx).Sub(start))
 		}
 	})

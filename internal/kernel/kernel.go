@@ -30,6 +30,10 @@ type Loop interface {
 	// Post hands fn to the loop, as rondo.Loop.Post does. Any goroutine.
 	Post(fn func()) error
 
+	// PostFor is Post for the task with a number. A simulation takes what comes at one
+	// time in the order of these numbers.
+	PostFor(id uint64, fn func()) error
+
 	// AddWakers notes that n things more than before may wake the loop from outside,
 	// so that it is idle and not in deadlock while nothing can run. Only on the
 	// loop.
