@@ -186,6 +186,9 @@ func TestTooLarge(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		if err := c.Flush(g); err != nil { // Connect may return before the server has said its limit
+			return err
+		}
 		if c.MaxPayload() != 1000 {
 			t.Errorf("MaxPayload is %d", c.MaxPayload())
 		}
