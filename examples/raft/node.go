@@ -131,7 +131,7 @@ func (n *node) answer(ctx context.Context, q request) (reply, error) {
 	return reply{}, fmt.Errorf("a request for nothing")
 }
 
-// see enters a later term, if this is one. Whoever led or was a candidate gives up.
+// see enters a later term, if this is one. A leader or a candidate gives up.
 func (n *node) see(term int) error {
 	if term <= n.term {
 		return nil

@@ -2,7 +2,7 @@
 // read by any goroutine.
 //
 // The law: what was set never changes. It is written under the lock and before done,
-// so whoever has seen done reads it without the lock.
+// so anyone who has seen done reads it without the lock.
 package result
 
 import (
