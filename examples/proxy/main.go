@@ -78,7 +78,7 @@ func serve(ctx context.Context, c net.Conn, config *tls.Config) error {
 }
 
 // certificate returns the certificate of the files, or a new one.
-func certificate() (tls.Certificate, error) {
+func certificate(ctx context.Context) (tls.Certificate, error) {
 	if *cert != "" || *key != "" {
 		return tls.LoadX509KeyPair(*cert, *key)
 	}
@@ -86,7 +86,7 @@ func certificate() (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	t := &x509.Certificate{DNSNames: []string{"localhost"}, NotAfter: time.Now().AddDate(0, 3, 0)}
+	t := &x509.Certificate{DNSNames: []string{"localhost"}, NotAfter: rondo.Now(ctx).AddDate(0, 3, 0)}
 	der, err := x509.CreateCertificate(rand.Reader, t, t, private.Public(), private)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, err
 }
@@ -95,7 +95,7 @@ func certificate() (tls.Certificate, error) {
 func run(ctx context.Context) error {
 	var config *tls.Config
 	if !*plain {
-		c, err := certificate()
+		c, err := certificate(ctx)
 		if err != nil {
 			return err
 		}
