@@ -82,10 +82,10 @@ func (b *border) expose(n int) { b.exposed += n }
 // post hands in fn, a callback, and wakes the loop.
 func (l *Loop) post(fn func()) error { return l.postFor(0, fn) }
 
-// postFor is post for the task with the number id. A simulation takes what comes at one
-// time in the order of these numbers.
+// postFor is post of a result for the task with the number id; see inbox/simulated.go.
 func (l *Loop) postFor(id uint64, fn func()) error {
-	accepted, wake := l.inbox.Put(entry{call: &Handle{loop: l, fn: fn, when: int64(id)}})
+	h := &Handle{loop: l, fn: fn, when: int64(id), lined: l.virtual && id == 0}
+	accepted, wake := l.inbox.Put(entry{call: h}, l.virtual && driver.Within(l.driver))
 	if !accepted {
 		return kernel.Wrap("Post", ErrLoopClosed)
 	}

@@ -61,7 +61,7 @@ func (l *Loop) turn() {
 	if l.contexts.Len() > 0 {
 		l.pollContexts()
 	}
-	if l.queue.Len() == 0 || l.inbox.Pending() && l.open() {
+	if l.queue.Len() == 0 || l.inbox.Pending() {
 		l.ask()
 	}
 	l.batch = l.queue.Len()
@@ -118,8 +118,11 @@ func (l *Loop) pick(mayTurn bool) *Task {
 			}
 			return t
 		}
-		if e.call != nil {
-			l.call(e.call)
+		if h := e.call; h != nil {
+			if h.lined {
+				h = l.inbox.Next().call
+			}
+			l.call(h)
 		}
 	}
 }
@@ -138,7 +141,7 @@ func (l *Loop) ask() {
 		l.watchHolders()
 	}
 	until := driver.Posted
-	if l.queue.Len() > 0 {
+	if l.queue.Len() > 0 || l.inbox.Own() {
 		until = driver.Busy
 	} else if !l.inbox.Pending() {
 		until = l.timers.Next()
@@ -166,9 +169,7 @@ func (l *Loop) ask() {
 		l.stats.Idle += time.Duration(l.now - idle)
 		l.pace.Slept(l.steps, l.now)
 	}
-	if l.open() {
-		l.stats.Posts += l.inbox.Take(&l.queue)
-	}
+	l.stats.Posts += l.inbox.Take(&l.queue)
 	l.fire()
 	l.lookForSurplus()
 }

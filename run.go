@@ -213,7 +213,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 	}
 	l.inbox.Open()
 	if l.virtual {
-		l.inbox.Order = func(a, b entry) int { return cmp.Compare(a.call.when, b.call.when) }
+		l.inbox.Simulate(func(e entry) uint64 { return uint64(e.call.when) }, l.open)
 	}
 	l.runTask = new(Task)
 	l.runTask.worker = &worker{loop: l, job: l.runTask, g: gid.Record()}

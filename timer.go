@@ -73,6 +73,7 @@ type Handle struct {
 	loop       *Loop
 	fn         func() // nil when it has run or was cancelled
 	timerIndex int32  // its place among the loop's timers, plus one
+	lined      bool   // it stands for a place in the line of a simulation; see inbox/simulated.go
 	direct     bool   // readyAll calls fn; it must not wait, and nothing of the program runs in it
 	when       int64
 }
@@ -83,6 +84,9 @@ type Handle struct {
 func (l *Loop) CallSoon(fn func()) *Handle {
 	l.mustBeInside("Loop.CallSoon")
 	h := l.handle(fn)
+	if h.lined = l.virtual; h.lined {
+		l.inbox.Line(entry{call: h})
+	}
 	l.queue.Add(entry{call: h})
 	return h
 }

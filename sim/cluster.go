@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
 )
 
 // A World is a cluster of hosts, with their network, disks and clocks. It belongs to
@@ -41,9 +42,12 @@ type World struct {
 	moments moments
 	ready   []*process // those that can run now
 	turns   *source
+	steps   *source // at which steps a busy host lets others go first
+	aside   int     // how likely that is, in millionths
 	running *process
-	granted *process // the one that runs next; nil: it is chosen
-	outside int      // how many processes wait for goroutines
+	inside  atomic.Pointer[kernel.Loop] // that of running; any goroutine reads it
+	granted *process                    // the one that runs next; nil: it is chosen
+	outside int                         // how many processes wait for goroutines
 	calm    bool
 	faults  nemesis
 	limit   int64
@@ -85,7 +89,10 @@ func newCluster(a *attempt, c Config) *World {
 	w := &World{
 		run: a, base: newWorld(a), config: c, limit: never,
 		byAddr: make(map[netip.Addr]*Host), byName: make(map[string]*Host), byEnds: make(map[[2]*Host]*Link),
-		turns: a.choices.at(forOrder, hostOrder),
+		turns: a.choices.at(forOrder, hostOrder), steps: a.choices.at(forOrder, hostSteps),
+	}
+	if a.choices.walk == nil {
+		w.aside = [...]int{0, 30_000, 250_000, 250_000}[a.choices.config(configHosts)%4]
 	}
 	if c.Limit > 0 {
 		w.limit = origin + int64(c.Limit)
@@ -205,8 +212,12 @@ func (w *World) resume(p *process) {
 	w.base.step(1)
 	p.queued = false
 	w.running = p
+	if p.loop != nil {
+		w.inside.Store(&p.loop)
+	}
 	defer func() {
 		w.running = nil
+		w.inside.Store(nil)
 		if p.over {
 			p.finish()
 		}

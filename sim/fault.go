@@ -124,5 +124,9 @@ func (w *World) Eventually(ctx context.Context, d time.Duration, cond func() boo
 	}
 }
 
-// hostOrder is the place of the choices which host runs next.
-const hostOrder = 1 << 48
+// hostOrder is the place of the choices which host runs next, and hostSteps of those whether a
+// busy host lets others go first.
+const (
+	hostOrder = 1 << 48
+	hostSteps = hostOrder + 1
+)

@@ -1,7 +1,8 @@
 package sim
 
-// This file has Explore for clusters: besides the order of tasks on each loop it goes
-// through the ways in which the loops' steps lie between each other.
+// This file has the ways in which the steps of several loops lie between each other. A seed
+// chooses some, and Explore for clusters goes through all of them, besides the order of tasks
+// on each loop.
 //
 // The law: what a loop does by itself is of no concern to others. So another loop may go
 // first only where a turn begins, which is when a loop takes what others have handed
@@ -74,6 +75,10 @@ func (p *process) mayGoOn() bool {
 func (p *process) Step() {
 	w := p.world
 	if !p.explores() {
+		if w.aside > 0 && len(w.ready) > 0 && p.killed == nil && !w.ending && w.steps.rarely(w.aside) {
+			w.makeReady(p)
+			p.park()
+		}
 		return
 	}
 	if p.explored.granted {

@@ -46,8 +46,8 @@ func meet(ctx context.Context, w *sim.World, seen func(order string)) {
 	seen(string(order))
 }
 
-// TestExploreCluster: what two hosts hand to a third one comes in every order. The
-// callbacks of one turn are in any order too.
+// TestExploreCluster: what two hosts hand to a third one comes in every order in which each
+// host's own letters keep theirs, and in no other.
 func TestExploreCluster(t *testing.T) {
 	orders := map[string]int{}
 	runs := 0
@@ -60,7 +60,7 @@ func TestExploreCluster(t *testing.T) {
 			t.Errorf("the letters came as %q", order)
 		}
 	}
-	if len(orders) != 24 || runs > 10_000 {
+	if len(orders) != 6 || runs > 10_000 {
 		t.Errorf("%d runs, with the orders %v", runs, orders)
 	}
 }

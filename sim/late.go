@@ -63,6 +63,7 @@ const (
 	configFaults
 	configNetwork
 	configDisk
+	configHosts
 )
 
 // none reports whether nothing is ever late.

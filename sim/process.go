@@ -20,6 +20,7 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
 )
 
 // A process is one boot of a host.
@@ -30,6 +31,7 @@ type process struct {
 	outages int    // how often the host had lost power before
 	order   *order
 	main    context.Context // of the main task; nil before it runs
+	loop    kernel.Loop     // likewise
 
 	next  func() (struct{}, bool) // nil before it runs
 	yield func(struct{}) bool
@@ -109,7 +111,8 @@ func (p *process) live(yield func(struct{}) bool) {
 	}
 	ctx := driver.With(context.Background(), func() (driver.Driver, error) { return p, nil })
 	err := runner.Run(ctx, func(ctx context.Context) error {
-		p.main = ctx
+		p.main, p.loop = ctx, kernel.Of(ctx)
+		p.world.inside.Store(&p.loop)
 		return p.host.boot(ctx)
 	})
 	p.result.err = errors.Join(append(unobserved, err)...)
@@ -299,12 +302,6 @@ func (p *process) waitForOthers() {
 
 // happen is called when the time has come for which the loop sleeps.
 func (p *process) happen() { p.world.makeReady(p) }
-
-func (p *process) Wake() {
-	if !p.woken.Swap(true) {
-		p.world.wake(p)
-	}
-}
 
 func (p *process) Order() func(n int, who func(i int) uint64) int { return p.choose }
 

@@ -53,8 +53,11 @@ func (a *account) words() (words []string) {
 func (a *account) describe(n note) string {
 	switch n.choice.purpose {
 	case forOrder, forCallback:
-		if n.choice.place == hostOrder {
+		switch n.choice.place {
+		case hostOrder:
 			return "another host ran first"
+		case hostSteps:
+			return "a busy host let others go first"
 		}
 		return fmt.Sprintf("%s ran before %s", a.name(n.who), a.list(n.before))
 	case forHold:

@@ -68,7 +68,7 @@ func (w *world) execute(body func(ctx context.Context)) outcome {
 	loop := func(o *outcome) {
 		ctx := driver.With(context.Background(), func() (driver.Driver, error) { return w, nil })
 		o.err = runner.Run(ctx, func(ctx context.Context) error {
-			main = ctx
+			main, w.loop = ctx, kernel.Of(ctx)
 			body(ctx)
 			return nil
 		})

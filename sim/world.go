@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
 )
 
 // epoch is the earliest time that a simulated clock shows. It is long ago, so that
@@ -45,6 +46,7 @@ type world struct {
 	stuck  func()        // called when the steps are used up; does not return
 	disk   *disk         // nil until it is used
 	bubble *bubble       // nil: goroutines run in real time
+	loop   kernel.Loop   // nil before its main task runs
 }
 
 // newWorld makes the world of a run.
@@ -165,6 +167,9 @@ func (w *world) Refused() {
 }
 
 func (w *world) Virtual() bool { return true }
+
+// Within is that of driver.Within.
+func (w *world) Within() bool { return w.loop != nil && w.loop.Inside() }
 
 func (w *world) Alone() bool { return w.bubble == nil }
 

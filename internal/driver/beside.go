@@ -19,3 +19,10 @@ func Prompt(d Driver) bool {
 	p, ok := d.(interface{ Prompt() bool })
 	return ok && p.Prompt()
 }
+
+// Within reports whether the caller is a part of the simulation that the loop is in: a task
+// or a callback of it, or of another loop of it. Any goroutine may ask.
+func Within(d Driver) bool {
+	w, ok := d.(interface{ Within() bool })
+	return ok && w.Within()
+}

@@ -6,7 +6,6 @@
 package inbox
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -18,11 +17,8 @@ import (
 // An Inbox has what came in and was not taken. Either it is open, and what was
 // accepted will be taken; or it is closed, and nothing is accepted.
 type Inbox[E any] struct {
-	// Order compares what is taken at once, which is then put in that order. nil: it
-	// stays in the order in which it came. It is set before all else.
-	Order func(a, b E) int
-
-	some    atomic.Bool // there may be something in it
+	some    atomic.Bool   // there may be something in it
+	sim     *simulated[E] // nil: the loop is real
 	mu      sync.Mutex
 	in      []E
 	spare   []E // the other half, for reuse
@@ -44,34 +40,39 @@ const enderLinks = unsafe.Offsetof(ender{}.links)
 func (b *Inbox[E]) Open() { b.ended = make(chan struct{}) }
 
 // Put hands e in. It reports whether e was accepted, and whether the loop must be
-// woken for it: if so, the caller does that. Any goroutine may call it.
-func (b *Inbox[E]) Put(e E) (accepted, wake bool) {
+// woken for it: if so, the caller does that. own says that the loop is simulated, and the
+// caller a part of the simulation. Any goroutine may call it.
+func (b *Inbox[E]) Put(e E, own bool) (accepted, wake bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return false, false
+	}
+	if own {
+		b.some.Store(true)
+		return true, b.sim.put(e)
 	}
 	b.in = append(b.in, e)
 	return true, !b.some.Swap(true)
 }
 
 // Pending reports whether there may be something to take.
-func (b *Inbox[E]) Pending() bool { return b.some.Load() }
+func (b *Inbox[E]) Pending() bool { return b.some.Load() && (b.sim == nil || b.sim.pending()) }
 
 // Take moves what came in to the loop's own queue, and returns how much it was. Only
 // the loop may call it.
 func (b *Inbox[E]) Take(queue *ring.Ring[E]) (n uint64) {
-	if !b.Pending() {
+	switch {
+	case !b.Pending():
 		return 0
+	case b.sim != nil:
+		return b.takeSimulated(queue)
 	}
 	b.mu.Lock()
 	b.some.Store(false)
 	in := b.in
 	b.in = b.spare[:0]
 	b.mu.Unlock()
-	if b.Order != nil {
-		slices.SortStableFunc(in, b.Order)
-	}
 	for _, e := range in {
 		queue.Add(e)
 	}
@@ -100,7 +101,7 @@ func (b *Inbox[E]) Refuses() bool {
 func (b *Inbox[E]) Close() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.in) > 0 {
+	if len(b.in) > 0 || b.Own() {
 		return false
 	}
 	b.closed = true

@@ -16,7 +16,7 @@ func TestInbox(t *testing.T) {
 		t.Fatal("something is in a new inbox")
 	}
 	for i := range 3 {
-		if accepted, wake := b.Put(i); !accepted || wake != (i == 0) {
+		if accepted, wake := b.Put(i, false); !accepted || wake != (i == 0) {
 			t.Errorf("Put number %d: accepted %v, wake %v", i, accepted, wake)
 		}
 	}
@@ -31,18 +31,18 @@ func TestInbox(t *testing.T) {
 			t.Errorf("number %d is %d", i, v)
 		}
 	}
-	if _, wake := b.Put(4); !wake {
+	if _, wake := b.Put(4, false); !wake {
 		t.Error("the loop is not woken for what came in after a Take")
 	}
 	b.Refuse()
-	if accepted, _ := b.Put(5); !accepted || !b.Refuses() {
+	if accepted, _ := b.Put(5, false); !accepted || !b.Refuses() {
 		t.Error("what works for the loop was refused")
 	}
 	b.Take(&queue)
 	if !b.Close() || !b.Closed() {
 		t.Error("an empty inbox was not closed")
 	}
-	if accepted, wake := b.Put(6); accepted || wake {
+	if accepted, wake := b.Put(6, false); accepted || wake {
 		t.Error("a closed inbox accepts")
 	}
 }
@@ -82,7 +82,7 @@ func TestManyGoroutines(t *testing.T) {
 	for g := range accepted {
 		group.Go(func() {
 			for {
-				if ok, _ := b.Put(g); !ok {
+				if ok, _ := b.Put(g, false); !ok {
 					return
 				}
 				if accepted[g]++; accepted[g] == 1000 {
