@@ -132,6 +132,28 @@ func TestDisk(t *testing.T) {
 	sim.Cluster(t, func(ctx context.Context, w *sim.World) { files(t, sim.Disk(ctx), "/data") })
 }
 
+// TestDiskModTime has writes and Truncate change the time of a file.
+func TestDiskModTime(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		f, err := sim.Disk(ctx).OpenFile("a", os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, change := range []func() error{
+			func() error { _, err := f.Write([]byte("text")); return err },
+			func() error { return f.Truncate(1) },
+		} {
+			_ = rondo.Sleep(ctx, time.Second)
+			if err := change(); err != nil {
+				t.Fatal(err)
+			}
+			if info, err := f.Stat(); err != nil || !info.ModTime().Equal(rondo.Now(ctx)) {
+				t.Errorf("changed at %v: %v, %v", rondo.Now(ctx), info.ModTime(), err)
+			}
+		}
+	})
+}
+
 // TestDiskPowerFail has a host lose power at any moment of a life of writes. What was
 // synced is there, and what was not is partly there.
 func TestDiskPowerFail(t *testing.T) {

@@ -89,12 +89,13 @@ func (f *file) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Sync fails with the disk; what it was to confirm is then as uncertain as before.
+// Sync fails with the disk; what it was to confirm is then as uncertain as before. If it
+// fails because the file is closed or the process was killed, the disk knows nothing of it.
 func (f *file) Sync() error {
 	n := f.inode
 	if err := f.use("sync", f.flag&(os.O_WRONLY|os.O_RDWR) != 0); err != nil {
 		for i := range n.writes {
-			n.writes[i].lost = n.writes[i].lost || !f.closed
+			n.writes[i].lost = n.writes[i].lost || !errors.Is(err, fs.ErrClosed)
 		}
 		return err
 	}
@@ -150,6 +151,7 @@ func (f *file) Truncate(size int64) error {
 	n := f.inode
 	n.data = resized(n.data, size)
 	n.writes = append(n.writes, write{at: size, cut: true})
+	n.changed = f.now()
 	return nil
 }
 

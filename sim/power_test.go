@@ -54,6 +54,51 @@ func TestPowerFailsInSync(t *testing.T) {
 	})
 }
 
+// TestSyncOfADeadProcess has a process that was killed call Sync in a deferred call: it fails
+// and changes nothing, so the next process can make certain what was written.
+func TestSyncOfADeadProcess(t *testing.T) {
+	sim.Config{Seeds: 30, SeedsShort: 30}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		boot, got := 0, ""
+		h := w.Host("db", func(ctx context.Context) error {
+			boot++
+			f, err := sim.Disk(ctx).OpenFile("log", os.O_RDWR|os.O_CREATE, 0o600)
+			if err != nil {
+				return err
+			}
+			switch boot {
+			case 1:
+				defer f.Sync()
+				if _, err := io.WriteString(f, "data"); err != nil {
+					return err
+				}
+			case 2:
+				if err := f.Sync(); err != nil {
+					return err
+				}
+				if err := sim.Disk(ctx).SyncDir("."); err != nil {
+					return err
+				}
+			default:
+				all, err := io.ReadAll(f)
+				got = string(all)
+				return err
+			}
+			return rondo.Sleep(ctx, time.Hour)
+		})
+		_ = rondo.Sleep(ctx, 100*time.Second)
+		h.Crash()
+		_ = rondo.Sleep(ctx, time.Second)
+		h.Restart()
+		_ = rondo.Sleep(ctx, 100*time.Second)
+		h.PowerFail()
+		h.Restart()
+		_ = rondo.Sleep(ctx, 100*time.Second)
+		if boot != 3 || got != "data" {
+			t.Errorf("boot %d: %q is there, want what Sync has confirmed", boot, got)
+		}
+	})
+}
+
 // TestFaultsStrikeAtDisk has hosts crash between two writes that nothing separates.
 func TestFaultsStrikeAtDisk(t *testing.T) {
 	c := sim.Config{Seeds: 100, Faults: sim.Faults{Crash: 1}}
