@@ -46,7 +46,7 @@ type finding struct {
 	drawn
 }
 
-// calls counts the calls of Test, Explore and Cluster in each test.
+// calls counts the calls of Test and Cluster in each test.
 var calls callCounter
 
 type callCounter struct {

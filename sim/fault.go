@@ -102,9 +102,10 @@ func (w *World) Calm() {
 	}
 }
 
-// Eventually waits until cond is true, which it asks at least 200 times in d, the first
-// time at once. It returns an error if that takes longer than d of virtual time, and the
-// cause if ctx is cancelled. cond must not wait. It suspends the task.
+// Eventually waits until cond is true. It asks cond at once, and then about 200 times in d,
+// but not more often than each millisecond and at least each 100 ms. It returns an error
+// if cond is not true within d of virtual time, and the cause if ctx is cancelled. cond
+// must not wait. Eventually suspends the task.
 func (w *World) Eventually(ctx context.Context, d time.Duration, cond func() bool) error {
 	if cond == nil {
 		panic("sim: World.Eventually with a nil function")

@@ -9,6 +9,7 @@ package sim
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -156,6 +157,7 @@ func faultKey(h *Host, i uint64) key {
 type strike struct {
 	moment  moment
 	nemesis *nemesis
+	host    *Host // whom it strikes
 	key     key
 	value   uint64
 }
@@ -165,7 +167,7 @@ func (n *nemesis) plan(h *Host, v uint64) {
 	if h.strikes == strikesMost {
 		return
 	}
-	s := &strike{nemesis: n, key: faultKey(h, h.strikes), value: v}
+	s := &strike{nemesis: n, host: h, key: faultKey(h, h.strikes), value: v}
 	h.strikes++
 	s.moment.what = s
 	n.world.moments.put(&s.moment, h.eventAt+int64(timeOf(v>>delayShift)))
@@ -177,7 +179,7 @@ func (s *strike) happen() {
 		return
 	}
 	w.run.choices.note(s.key, s.value)
-	s.nemesis.strike(s.value)
+	s.nemesis.strike(s.host, s.value)
 }
 
 // strikeDisk is called before a host changes its disk: it may crash or lose power just
@@ -241,15 +243,15 @@ func (n *nemesis) hosts() (hosts []*Host) {
 	return hosts
 }
 
-// strike makes the fault v strike.
-func (n *nemesis) strike(v uint64) {
-	h, kind, how := n.victim(v), fault(v&kindBits-1), int(v>>howShift&0xff)
-	if h == nil || kind >= faults {
-		return
+// strike makes the fault v strike a host.
+func (n *nemesis) strike(h *Host, v uint64) {
+	if h == n.world.test {
+		return // of a list that is not of this test
 	}
+	kind, how := fault(v&kindBits-1), int(v>>howShift&0xff)
 	switch kind {
 	case faultPartition:
-		n.partition(int(v>>whomShift&0xffff), how, howLong(v, 10*time.Second))
+		n.partition(h, how, howLong(v, 10*time.Second))
 	case faultCrash, faultPowerFail:
 		n.bringDown(h, kind, v)
 	case faultPause:
@@ -295,8 +297,9 @@ func (n *nemesis) bringDown(h *Host, kind fault, v uint64) {
 }
 
 // partition cuts some of the hosts off: one, or a random part.
-func (n *nemesis) partition(whom, how int, d time.Duration) {
+func (n *nemesis) partition(h *Host, how int, d time.Duration) {
 	w, hosts := n.world, n.hosts()
+	whom := slices.Index(hosts, h)
 	most := min(n.maxDown()-n.down(), len(hosts)-1)
 	if most <= 0 {
 		return
