@@ -63,7 +63,8 @@ func (r *leadership) replicate(ctx context.Context, i int) error {
 	for !r.over() {
 		last, _ := r.last()
 		b := appendEntries{Term: r.term, Leader: r.id, PrevIndex: next - 1, PrevTerm: r.log[next-1].Term, Commit: r.commit}
-		b.Entries = r.log[next:min(next+r.most, last+1)]
+		// A copy, because another leader may replace these while the connection is made.
+		b.Entries = slices.Clone(r.log[next:min(next+r.most, last+1)])
 		round := r.round
 		a, err := l.ask(ctx, electionTimeout, request{AppendEntries: &b})
 		switch {
