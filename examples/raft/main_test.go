@@ -2,34 +2,20 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/rondo-go/rondo/examples/internal/program"
+	"github.com/rondo-go/rondo/examples/internal/talk"
 )
 
 func TestMain(m *testing.M) { program.Main(m, main) }
 
-// freeAddresses returns addresses at which nobody listens.
-func freeAddresses(t *testing.T, n int) (list []string) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close() // not before the others have theirs
-		list = append(list, l.Addr().String())
-	}
-	return list
-}
-
 // TestProcesses has three processes keep a value, while one after the other is killed and
 // started again.
 func TestProcesses(t *testing.T) {
-	addresses, folder := freeAddresses(t, 3), t.TempDir()
+	addresses, folder := talk.Free(t, 3), t.TempDir()
 	peers := strings.Join(addresses, ",")
 	start := func(id int) *program.Process {
 		p := program.Start(t, "-id", fmt.Sprint(id), "-peers", peers, "-data", folder)
@@ -78,7 +64,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"get", "x"}, "no servers"},
 		{[]string{"-id", "3", "-peers", "a:1,b:1"}, "no server 3 among the peers"},
 		{[]string{"-peers", "a:1,b:1", "sing"}, "want: get key"},
-		{[]string{"-peers", freeAddresses(t, 1)[0], "-id", "1", "-data", "/nowhere/at/all"}, "/nowhere/at/all"},
+		{[]string{"-peers", talk.Free(t, 1)[0], "-id", "1", "-data", "/nowhere/at/all"}, "/nowhere/at/all"},
 	} {
 		if _, said, code := program.Start(t, c.args...).Wait(); code != 1 || !strings.Contains(said, c.want) {
 			t.Errorf("%q: exit code %d: %s", c.args, code, said)

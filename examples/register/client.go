@@ -112,7 +112,7 @@ func (c *client) ask(ctx context.Context, question string) (answers []string, er
 	if len(answers) >= enough {
 		return answers[:enough], nil
 	}
-	return nil, errors.Join(errNoMajority, err)
+	return nil, fmt.Errorf("%w: %w", errNoMajority, err)
 }
 
 // askOne asks one replica.

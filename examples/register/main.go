@@ -1,7 +1,7 @@
 // Command register is a register of one value that several processes store together. It
 // can be read and written while a minority of them is down, and every read returns what
 // was written last (Attiya, Bar-Noy, Dolev: Sharing Memory Robustly in Message-Passing
-// Systems, 1995). To try it, start three replicas, each in a folder of its own, and then:
+// Systems, 1995). To try it, start three replicas, each with a folder of its own, and then:
 //
 //	go run ./examples/register -serve :7001 -data /tmp/r1 &
 //	go run ./examples/register -serve :7002 -data /tmp/r2 &
@@ -36,7 +36,7 @@ var mistakes struct {
 	ownClock    bool // a writer takes the time for the number of its write
 }
 
-// serve is a replica.
+// serve is a replica. The folder must be there.
 func serve(ctx context.Context, address, folder string) error {
 	r, err := openReplica(ctx, folder)
 	if err != nil {
@@ -53,12 +53,16 @@ func serve(ctx context.Context, address, folder string) error {
 func command(ctx context.Context, replicas []string, args []string) error {
 	c := &client{name: fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano()), replicas: replicas, patience: 5 * time.Second}
 	switch {
+	case replicas[0] == "":
+		return errors.New("no replicas: name them with -replicas")
 	case len(args) == 1 && args[0] == "get":
 		value, err := c.read(ctx)
 		if err == nil {
 			fmt.Println(value)
 		}
 		return err
+	case len(args) == 2 && args[0] == "set" && strings.Contains(args[1], "\n"):
+		return errors.New("a value is one line")
 	case len(args) == 2 && args[0] == "set":
 		return c.write(ctx, args[1])
 	}
@@ -72,6 +76,9 @@ func main() {
 	flag.Parse()
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		if *address != "" {
+			if err := os.MkdirAll(*folder, 0o700); err != nil {
+				return err
+			}
 			return serve(ctx, *address, *folder)
 		}
 		return command(ctx, strings.Split(*replicas, ","), flag.Args())

@@ -28,6 +28,20 @@ func Start(t *testing.T, args ...string) (p *program.Process, address string) {
 	return p, Address(t, p)
 }
 
+// Free returns addresses at which nobody listens, for programs that must know each other's.
+func Free(t *testing.T, n int) (addresses []string) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // not before the others have theirs
+		addresses = append(addresses, l.Addr().String())
+	}
+	return addresses
+}
+
 // Address reads the line in which a program says where it listens.
 func Address(t *testing.T, p *program.Process) string {
 	t.Helper()
