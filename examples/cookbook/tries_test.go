@@ -182,8 +182,11 @@ func tryFiles(t *testing.T, run start) {
 	if out, errors, code := run(dir).Wait(); out != want || code != 0 {
 		t.Errorf("status %d\n%s\n%s", code, out, errors)
 	}
-	if _, _, code := run(filepath.Join(dir, "none")).Wait(); code != 0 {
+	if _, _, code := run(t.TempDir()).Wait(); code != 0 {
 		t.Errorf("a folder without files ends with status %d", code)
+	}
+	if _, errors, code := run(filepath.Join(dir, "none")).Wait(); code != 1 || !strings.Contains(errors, "none: no such file") {
+		t.Errorf("a folder that is not there ends with status %d: %s", code, errors)
 	}
 }
 

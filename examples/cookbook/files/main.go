@@ -14,11 +14,11 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// walk ranges over the files below dir.
+// walk ranges over the files below dir, and over what it cannot look at: sum says why.
 func walk(dir string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() && !yield(path) {
+			if (err != nil || d.Type().IsRegular()) && !yield(path) {
 				return fs.SkipAll
 			}
 			return nil

@@ -32,7 +32,7 @@ func hash(dir string) error {
 		defer close(order)
 		return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
-				return nil
+				return err
 			}
 			out := make(chan result, 1)
 			select {
