@@ -51,7 +51,9 @@ type border struct {
 // canBeWoken reports whether anything outside can wake the loop. If nothing can, and no
 // timer is set, a loop in which nothing can run is in deadlock. What was handed out does
 // not count in the simulation of a single loop: nobody outside has a part in it.
-func (l *Loop) canBeWoken() bool { return l.wakers > 0 || l.exposed > 0 && !l.driver.Alone() }
+func (l *Loop) canBeWoken() bool {
+	return l.wakers > 0 || (l.exposed > 0 || l.inbox.Exposed()) && !l.driver.Alone()
+}
 
 // addWaker notes that n things more than before will or may wake the loop from outside.
 func (b *border) addWaker(n int) { b.wakers += n }

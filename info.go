@@ -318,9 +318,7 @@ func LoopOf(ctx context.Context) *Loop {
 	if s == nil {
 		return nil
 	}
-	if s.loop.inside() && s.loop.exposed == 0 {
-		s.loop.expose(1)
-	}
+	s.loop.inbox.Expose()
 	return s.loop
 }
 

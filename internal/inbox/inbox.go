@@ -18,6 +18,7 @@ import (
 // accepted will be taken; or it is closed, and nothing is accepted.
 type Inbox[E any] struct {
 	some    atomic.Bool   // there may be something in it
+	exposed atomic.Bool   // see Expose
 	sim     *simulated[E] // nil: the loop is real
 	mu      sync.Mutex
 	in      []E
@@ -38,6 +39,13 @@ const enderLinks = unsafe.Offsetof(ender{}.links)
 
 // Open makes the inbox ready. It is called once, before all else.
 func (b *Inbox[E]) Open() { b.ended = make(chan struct{}) }
+
+// Expose notes that goroutines which the loop does not know may hand something in
+// from now on. Any goroutine may call it.
+func (b *Inbox[E]) Expose() { b.exposed.Store(true) }
+
+// Exposed reports whether Expose was called.
+func (b *Inbox[E]) Exposed() bool { return b.exposed.Load() }
 
 // Put hands e in. It reports whether e was accepted, and whether the loop must be
 // woken for it: if so, the caller does that. own says that the loop is simulated, and the

@@ -85,6 +85,41 @@ func TestIdleIsNoDeadlock(t *testing.T) {
 	}
 }
 
+// TestLoopThatWasAskedForIsNoDeadlock: any goroutine may Post to a loop that LoopOf has
+// returned, so that loop is not in deadlock. It does not matter which goroutine called
+// LoopOf, nor whether a task waited for a Future at that moment.
+func TestLoopThatWasAskedForIsNoDeadlock(t *testing.T) {
+	for name, ask := range map[string]func(ctx context.Context) *rondo.Loop{
+		"in a task": rondo.LoopOf,
+		"by a goroutine": func(ctx context.Context) *rondo.Loop {
+			l := make(chan *rondo.Loop)
+			go func() { l <- rondo.LoopOf(ctx) }()
+			return <-l
+		},
+		"while a task waits for a Future": func(ctx context.Context) (l *rondo.Loop) {
+			f := rondo.NewFuture[int](ctx)
+			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(func(ctx context.Context) error { _, err := f.Wait(ctx); return err })
+				_ = rondo.Yield(g)
+				l = rondo.LoopOf(g)
+				f.Set(1)
+				return nil
+			})
+			return l
+		},
+	} {
+		err := ending.Run(context.Background(), func(ctx context.Context) error {
+			var e rondo.Event
+			l := ask(ctx)
+			time.AfterFunc(50*time.Millisecond, func() { _ = l.Post(e.Set) })
+			return e.Wait(ctx)
+		})
+		if err != nil {
+			t.Errorf("asked %s: Run returned %v", name, err)
+		}
+	}
+}
+
 // TestDeadlockAtTheEnd: a deadlock while the loop ends is found, also if SlowStep
 // is set.
 func TestDeadlockAtTheEnd(t *testing.T) {
