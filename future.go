@@ -162,11 +162,13 @@ func (f *Future[T]) settle(v T, err error) bool {
 
 // wakeAll makes ready, on the loop, what waits for the result.
 func (f *Future[T]) wakeAll() {
+	waited := f.result.Awaited()
 	if list := f.waiters; list != nil {
 		f.waiters = nil
-		if waited := f.loop.release(list); waited && f.task != nil {
-			f.task.observed = true // so the error need not be kept for OnError meanwhile
-		}
+		waited = f.loop.release(list) || waited
+	}
+	if waited && f.task != nil {
+		f.task.observed = true // so the error need not be kept for OnError meanwhile
 	}
 	if x := f.rest; x != nil {
 		f.loop.expose(-int(x.exposed))
@@ -272,8 +274,9 @@ func (f *Future[T]) waitOutside(ctx context.Context) (T, error) {
 		return f.Result()
 	}
 	if !f.Done() {
+		defer f.result.Leave()
 		select {
-		case <-f.result.Ended():
+		case <-f.result.Await():
 		case <-ctx.Done():
 			return zero, context.Cause(ctx)
 		case <-f.loop.inbox.Ended():
@@ -285,10 +288,15 @@ func (f *Future[T]) waitOutside(ctx context.Context) (T, error) {
 	return f.Result()
 }
 
-func (f *Future[T]) whenDone(fn func()) (stop func() bool) { return f.OnDone(fn) }
+func (f *Future[T]) whenDone(fn func()) (stop func() bool) { return f.onDone(f.loop.direct(fn)) }
 
 // resolved has no error: a Future's own is not one of the wait.
-func (f *Future[T]) resolved() (done bool, err error) { return f.Done(), nil }
+func (f *Future[T]) resolved() (done bool, err error) {
+	if done = f.Done(); done && f.task != nil && !f.loop.inbox.Closed() {
+		f.task.observe()
+	}
+	return done, nil
+}
 
 // Done reports whether there is a result. Any goroutine may call it.
 func (f *Future[T]) Done() bool { return f.result.Done() }

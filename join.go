@@ -16,8 +16,9 @@ import (
 
 // awaited is what can be waited for from outside its loop.
 type awaited interface {
-	// whenDone calls fn as a callback when the thing has happened, unless stop
-	// comes first. It is called on the loop, and so is stop.
+	// whenDone calls fn when the thing has happened, unless stop comes first; at once
+	// then, so that what is resolved counts as observed. fn must not wait, and runs
+	// nothing of the program. whenDone is called on the loop, and so is stop.
 	whenDone(fn func()) (stop func() bool)
 
 	// resolved reports whether it has happened, and with which error. It is called
@@ -69,10 +70,7 @@ func (l *Loop) newWaitList() *WaitList {
 	return list
 }
 
-func (t *Task) whenDone(fn func()) (stop func() bool) {
-	t.observed = true
-	return t.OnDone(fn)
-}
+func (t *Task) whenDone(fn func()) (stop func() bool) { return t.onDone(t.scope.loop.direct(fn)) }
 
 func (t *Task) resolved() (done bool, err error) {
 	if t.state != stateDone {

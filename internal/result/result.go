@@ -16,6 +16,7 @@ type Result[T any] struct {
 	// Promised says that a task sets it at its end. It never changes once others have
 	// the Result.
 	Promised bool
+	awaited  bool // see Awaited
 
 	// Lock also guards what the owner says.
 	Lock sync.Mutex
@@ -23,7 +24,13 @@ type Result[T any] struct {
 	done  atomic.Bool
 	value T
 	err   error
-	ended chan struct{} // closed when done; nil until somebody asks
+	wait  *wait // nil until somebody waits
+}
+
+// wait is what those who wait share.
+type wait struct {
+	ended chan struct{} // closed when done
+	n     int           // how many they are
 }
 
 // Set makes v and err the result and reports whether they are: false if there was one
@@ -35,9 +42,10 @@ func (r *Result[T]) Set(v T, err error) bool {
 		return false
 	}
 	r.value, r.err = v, err
+	r.awaited = r.wait != nil && r.wait.n > 0
 	r.done.Store(true)
-	if r.ended != nil {
-		close(r.ended)
+	if r.wait != nil {
+		close(r.wait.ended)
 	}
 	return true
 }
@@ -53,15 +61,28 @@ func (r *Result[T]) Get() (v T, err error) {
 	return v, err
 }
 
-// Ended returns a channel that is closed when there is a result.
-func (r *Result[T]) Ended() <-chan struct{} {
+// Await returns a channel that is closed when there is a result. The caller calls Leave
+// when it no longer waits.
+func (r *Result[T]) Await() <-chan struct{} {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
-	if r.ended == nil {
-		r.ended = make(chan struct{})
+	if r.wait == nil {
+		r.wait = &wait{ended: make(chan struct{})}
 		if r.done.Load() {
-			close(r.ended)
+			close(r.wait.ended)
 		}
 	}
-	return r.ended
+	r.wait.n++
+	return r.wait.ended
 }
+
+// Leave is called once for each Await, with a result or without.
+func (r *Result[T]) Leave() {
+	r.Lock.Lock()
+	defer r.Lock.Unlock()
+	r.wait.n--
+}
+
+// Awaited reports whether somebody waited at the moment when the result was set. It may
+// be called when there is a result.
+func (r *Result[T]) Awaited() bool { return r.awaited }

@@ -18,12 +18,12 @@ func TestOnce(t *testing.T) {
 			all.Go(func() { first[i] = r.Set(i, failure) })
 			all.Go(func() {
 				if i%2 == 0 {
-					<-r.Ended()
+					<-r.Await()
 				}
 				if _, err := r.Get(); err != nil && !r.Done() {
 					t.Error("an error before there was a result")
 				}
-				<-r.Ended()
+				<-r.Await()
 				if _, err := r.Get(); err != failure || !r.Done() {
 					t.Errorf("ended with %v", err)
 				}
@@ -46,8 +46,32 @@ func TestNotDone(t *testing.T) {
 		t.Errorf("a result that was not set is %q, %v", v, err)
 	}
 	select {
-	case <-r.Ended():
+	case <-r.Await():
 		t.Error("a result that was not set has ended")
 	default:
+	}
+}
+
+// TestAwaited: those who wait at the moment when the result is set count, and neither
+// those who have left by then nor those who come later.
+func TestAwaited(t *testing.T) {
+	for _, test := range []struct {
+		waits, leaves int
+		want          bool
+	}{{0, 0, false}, {1, 0, true}, {1, 1, false}, {3, 2, true}} {
+		var r Result[int]
+		for range test.waits {
+			r.Await()
+		}
+		for range test.leaves {
+			r.Leave()
+		}
+		r.Set(1, nil)
+		before := r.Awaited()
+		r.Await()
+		r.Leave()
+		if before != test.want || r.Awaited() != test.want {
+			t.Errorf("after %d waits, %d of which were given up, it was awaited: %t, %t", test.waits, test.leaves, before, r.Awaited())
+		}
 	}
 }
