@@ -125,7 +125,8 @@ func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started 
 	err := ready.Wait(ctx)
 	if err != nil {
 		t.Cancel(err)
-		_ = Shield(ctx, func(ctx context.Context) error { _ = t.Wait(ctx); return nil })
+		// Without a look at its error: one that is not returned here goes to the scope.
+		_ = Shield(ctx, func(ctx context.Context) error { _, err := WaitAny(ctx, t); return err })
 		if begun || failure == errNotStarted {
 			return err
 		}

@@ -97,6 +97,29 @@ func TestStartThatIsCancelledKeepsErrors(t *testing.T) {
 	})
 }
 
+// TestStartThatIsCancelledKeepsPanics: a panic of the task of a Start that was cancelled is
+// an error of the scope, as other panics of its tasks are: of the root scope for OnError.
+func TestStartThatIsCancelledKeepsPanics(t *testing.T) {
+	var reported error
+	r := rondo.Runner{Recover: true, OnError: func(_ rondo.TaskInfo, err error) { reported = err }}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		root := ctx.(*rondo.Scope)
+		err := rondo.Timeout(ctx, time.Millisecond, func(ctx context.Context) error {
+			return root.Start(ctx, func(ctx context.Context, started func()) error {
+				_ = forever(ctx)
+				panic(errBroken)
+			})
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Start returned %v", err)
+		}
+		return nil
+	})
+	if err != nil || !errors.Is(reported, errBroken) {
+		t.Errorf("Run returned %v, OnError got %v", err, reported)
+	}
+}
+
 // TestStartPanicsWithPulls: Start returns the panic of a task, also if the task
 // has to wait for the clean-up of a Pull.
 func TestStartPanicsWithPulls(t *testing.T) {
