@@ -84,7 +84,7 @@ func (s *Semaphore) TryAcquire() bool { return s.TryAcquireN(1) }
 // whether it did. It never suspends. It panics if n is negative.
 func (s *Semaphore) TryAcquireN(n int) bool {
 	mustCount("TryAcquireN", n)
-	if s.held+n > s.permits || s.waiting.First() != nil && s.awaited() {
+	if n > s.permits-s.held || s.waiting.First() != nil && s.awaited() {
 		return false
 	}
 	s.held += n
@@ -140,7 +140,7 @@ func (s *Semaphore) awaited() bool {
 // admit gives the tasks that wait their permits, in their order.
 func (s *Semaphore) admit() {
 	for r := s.waiting.First(); r != nil; r = s.waiting.First() {
-		if r.task.Len() > 0 && s.held+r.n > s.permits {
+		if r.task.Len() > 0 && r.n > s.permits-s.held {
 			return
 		}
 		s.drop(r)

@@ -2,6 +2,7 @@ package kerneltest_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -70,6 +71,9 @@ func TestAcquireN(t *testing.T) {
 		_ = rondo.Sleep(ctx, 1)
 		if want := []string{"two", "all", "one"}; !slices.Equal(order, want) {
 			t.Errorf("%v have permits, want %v", order, want)
+		}
+		if s.TryAcquireN(math.MaxInt) { // one is held
+			t.Error("more permits were taken than there are, because their number overflowed")
 		}
 		panics(t, "ReleaseN of more permits", func() { s.ReleaseN(2) })
 		panics(t, "Semaphore.ReleaseN with a negative number", func() { s.ReleaseN(-1) })
