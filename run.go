@@ -250,13 +250,16 @@ func (l *Loop) reportAlive() {
 	}
 }
 
-// reportUnobserved reports the errors that nobody waited for.
+// reportUnobserved reports the errors that nobody waited for, in a callback each: so
+// OnError cannot wait, and a panic of it keeps no other error from being reported.
 func (l *Loop) reportUnobserved() {
+	l.current = nil
 	for list := l.unobserved.Take(); len(list) > 0; list = l.unobserved.Take() {
 		for _, u := range list {
-			l.report(u)
+			l.call(l.direct(func() { l.report(u) }))
 		}
 	}
+	l.current = l.runTask
 }
 
 // reportAbandoned reports, when all tasks have ended, the functions that still run,

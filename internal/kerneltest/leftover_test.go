@@ -2,6 +2,8 @@ package kerneltest_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"slices"
@@ -65,6 +67,34 @@ func TestUnobservedErrors(t *testing.T) {
 	if err != nil || !slices.Equal(reported, want) {
 		t.Errorf("Run returned %v; tasks %v were reported, want %v", err, reported, want)
 	}
+}
+
+// TestOnErrorPanicsAtTheEnd: a panic of OnError at the end of the loop is one of a
+// callback, and keeps no error from being reported. A wait in OnError panics.
+func TestOnErrorPanicsAtTheEnd(t *testing.T) {
+	var reported []string
+	var in context.Context
+	r := rondo.Runner{OnError: func(i rondo.TaskInfo, err error) {
+		reported = append(reported, i.Name+": "+err.Error())
+		_ = rondo.Shield(in, func(ctx context.Context) error { return rondo.Sleep(ctx, 1) })
+	}}
+	defer func() {
+		var p *rondo.PanicError
+		if err, _ := recover().(error); !errors.As(err, &p) || p.Task != "a callback" || !strings.Contains(fmt.Sprint(p.Value), "Shield in a callback") {
+			t.Errorf("Run panicked with %v", err)
+		}
+		if want := []string{"task-2: broken", "task-3: broken"}; !slices.Equal(reported, want) {
+			t.Errorf("OnError got %q, want %q", reported, want)
+		}
+	}()
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		in = ctx
+		for range 2 {
+			rondo.Go(ctx, func(context.Context) error { return errBroken })
+		}
+		return rondo.Yield(ctx)
+	})
+	t.Errorf("Run returned %v", err)
 }
 
 // TestErrorOfCollectedTask: an error that no caller can take any more is reported
