@@ -28,7 +28,6 @@ import (
 	"slices"
 
 	"github.com/rondo-go/rondo/internal/ctxwatch"
-	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/inbox"
 	"github.com/rondo-go/rondo/internal/kernel"
@@ -58,25 +57,6 @@ func (l *Loop) canBeWoken() bool {
 // addWaker notes that n things more than before will or may wake the loop from outside.
 func (b *border) addWaker(n int) { b.wakers += n }
 
-// wokenBy lets the end of ctx, at which a simulated loop looks itself, also end the loop's
-// sleep, if the clock of ctx is the loop's. stop ends the watch.
-func (l *Loop) wokenBy(ctx context.Context, stop func() bool) func() bool {
-	if !driver.Settles(l.driver) {
-		return stop
-	}
-	wakes := 0
-	if _, has := ctx.Deadline(); has {
-		wakes = 1
-	}
-	l.addWaker(wakes)
-	end := context.AfterFunc(ctx, l.driver.Wake)
-	return func() bool {
-		l.addWaker(-wakes)
-		end()
-		return stop()
-	}
-}
-
 // expose notes that n things more than before were handed out, through which any
 // goroutine may wake the loop.
 func (b *border) expose(n int) { b.exposed += n }
@@ -102,6 +82,9 @@ func (l *Loop) postFor(id uint64, fn func()) error {
 // suspends and never blocks. fn must not wait. After the loop has ended Post
 // returns ErrLoopClosed and fn never runs; if it returns nil, fn runs.
 func (l *Loop) Post(fn func()) error {
+	if l == nil {
+		panic("rondo: " + stacks.CalledAs() + " with a nil Loop: LoopOf returns nil for a ctx that belongs to no loop")
+	}
 	mustNotBeNil(fn == nil)
 	if l.inbox.Refuses() {
 		return kernel.Wrap("Post", ErrLoopClosed)

@@ -7,7 +7,11 @@ package rondo
 // own, and the call comes in by the inbox. When that happens cannot be repeated,
 // so a simulated loop looks at the contexts itself, once a turn (internal/ctxwatch).
 
-import "context"
+import (
+	"context"
+
+	"github.com/rondo-go/rondo/internal/driver"
+)
 
 // watchContext cancels s when ctx is cancelled. above is the scope next above ctx. If
 // nothing stands between the two that could be cancelled, there is nothing to watch.
@@ -23,8 +27,15 @@ func (s *Scope) watchContext(ctx context.Context, above *Scope) {
 
 // onCancel calls fn on the loop when ctx is cancelled, unless stop comes first.
 func (l *Loop) onCancel(ctx context.Context, fn func()) (stop func() bool) {
-	if l.virtual {
-		return l.wokenBy(ctx, l.contexts.Add(ctx, fn))
+	var end func() bool
+	switch {
+	case !l.virtual:
+		end = context.AfterFunc(ctx, func() { _ = l.post(fn) })
+	case !driver.Settles(l.driver):
+		return l.contexts.Add(ctx, fn)
+	default: // the clock of ctx is the loop's, so its end also ends the loop's sleep
+		unwatch, asleep := l.contexts.Add(ctx, fn), context.AfterFunc(ctx, l.driver.Wake)
+		end = func() bool { asleep(); return unwatch() }
 	}
 	// A context that can only be cancelled does not hide a deadlock; one with a
 	// deadline will wake the loop.
@@ -33,7 +44,6 @@ func (l *Loop) onCancel(ctx context.Context, fn func()) (stop func() bool) {
 		wakes = 1
 	}
 	l.addWaker(wakes)
-	end := context.AfterFunc(ctx, func() { _ = l.post(fn) })
 	return func() bool {
 		l.addWaker(-wakes)
 		return end()
