@@ -255,12 +255,10 @@ func (c *TLSConn) takeHandshake(ctx context.Context, t kernel.Task) error {
 	return err
 }
 
-// Close sends close_notify, for five seconds at most, unless someone is sending
-// at the moment; then it closes the connection. Everything that waits for it
-// fails with net.ErrClosed. Its error is that of closing the connection, or
-// else says that close_notify could not be sent. A second Close returns
-// net.ErrClosed. In a callback, which must not wait, it sends no close_notify.
-// It suspends the task.
+// CloseWrite ends the sending side: it sends close_notify (RFC 8446, section 6.1), so the
+// peer reads io.EOF, and may go on writing. It first waits for a Write that is under way,
+// and then five seconds at most. The connection below stays open. The handshake must have
+// been done. It suspends the task.
 func (c *TLSConn) CloseWrite() error {
 	t := fd.TaskOf(c.loop, "CloseWrite")
 	if err := c.sending.Take(c.loop, t); err != nil {
@@ -280,11 +278,12 @@ func (c *TLSConn) closeNotify(t kernel.Task) error {
 	return c.drain()
 }
 
-// Close says close_notify, unless somebody is sending at the moment, for which it
-// takes five seconds at most, and closes the connection: all that waits on it ends
-// with net.ErrClosed. Its error is that of the close, or else tells that close_notify
-// could not be sent. A second Close returns net.ErrClosed. In a callback, which must
-// not wait, it does without close_notify. It suspends the task.
+// Close sends close_notify, for five seconds at most, unless someone is sending
+// at the moment; then it closes the connection. Everything that waits for it
+// fails with net.ErrClosed. Its error is that of closing the connection, or
+// else says that close_notify could not be sent. A second Close returns
+// net.ErrClosed. In a callback, which must not wait, it sends no close_notify.
+// It suspends the task.
 func (c *TLSConn) Close() error {
 	if c.closed.Swap(true) {
 		return net.ErrClosed

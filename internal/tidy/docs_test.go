@@ -1,11 +1,14 @@
 package tidy
 
-import "go/ast"
+import (
+	"go/ast"
+	"strings"
+)
 
 var docsRule = rule{
 	name: "docs",
-	law: "Each package has a package comment, and each exported name a comment of its own. Constants and variables may share one, " +
-		"of their group or of the first of several lines without a gap.",
+	law: "Each package has a package comment, and each exported name a comment of its own, which begins with its name if it is a " +
+		"function's. Constants and variables may share one, of their group or of the first of several lines without a gap.",
 	check: func(t *tree) (found []breach) {
 		commented := make(map[string]bool)
 		first := make(map[string]*source)
@@ -36,6 +39,8 @@ var docsRule = rule{
 		{files{"a.go": docsSample + "func F() {}\n"}, "no comment on F"},
 		{files{"a.go": docsSample + "//go:noinline\nfunc F() {}\n"}, "no comment on F"},
 		{files{"a.go": docsSample + "func (t *T[int]) F() {}\n"}, "no comment on F"},
+		{files{"a.go": docsSample + "// G is g.\nfunc F() {}\n"}, "no comment on F"},
+		{files{"a.go": docsSample + "// Gets it.\nfunc (t *T[int]) G() {}\n"}, "no comment on G"},
 		{files{"a.go": docsSample + "type U int\n"}, "no comment on U"},
 		{files{"a.go": docsSample + "var (\n\tv = 1\n\tV = 2\n)\n"}, "no comment on V"},
 		{files{"a.go": docsSample + "// These are types.\ntype (\n\tu int\n\tU int\n)\n"}, "no comment on U"},
@@ -65,7 +70,9 @@ func (t *tree) undocumented(f *ast.File) (names []*ast.Ident) {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if d.Recv == nil || ast.IsExported(receiverName(d.Recv.List[0].Type)) {
-				bare(d.Name, d.Doc)
+				if word, _, _ := strings.Cut(d.Doc.Text(), " "); word != d.Name.Name {
+					bare(d.Name) // or it is the comment of another function
+				}
 			}
 		case *ast.GenDecl:
 			covered := -1 // the line up to which the last comment reaches
