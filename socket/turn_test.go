@@ -2,7 +2,9 @@ package socket_test
 
 import (
 	"context"
+	"io"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -30,6 +32,11 @@ func TestFailuresTakeTurns(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		file, err := os.Open("turn_test.go")
+		if err != nil {
+			return err
+		}
+		defer file.Close()
 		past := time.Unix(1, 0)
 		for _, c := range []interface{ SetDeadline(time.Time) error }{a, l, u, p} {
 			if err := c.SetDeadline(past); err != nil {
@@ -44,6 +51,7 @@ func TestFailuresTakeTurns(t *testing.T) {
 		}
 		for name, op := range map[string]func() error{
 			"Read": read(a), "Write": write(a), "Pipe Read": read(p), "Pipe Write": write(p), "UDP Read": read(u),
+			"ReadFrom": func() error { _, err := io.Copy(a, file); return err },
 			"Accept":   func() error { _, err := l.Accept(); return err },
 			"WriteTo":  func() error { _, err := u.WriteTo(nil, u.LocalAddr()); return err },
 			"ReadMsg":  func() error { _, _, _, _, err := u.ReadMsgUDP(nil, nil); return err },

@@ -41,14 +41,14 @@ func (f *FD) SendFile(t kernel.Task, file syscall.RawConn, max int) (n int, err 
 		return errnoOf(err)
 	})
 	s.Release()
-	if closed != nil {
-		return 0, closed // the file was closed
-	}
-	if err != nil {
-		return 0, syscallError("sendfile", err)
+	switch {
+	case closed != nil:
+		n, err = 0, closed // the file was closed
+	case err != nil:
+		n, err = 0, syscallError("sendfile", err)
 	}
 	t.Spend(n)
-	return n, nil
+	return n, err
 }
 
 // A Tube is a pipe between two sockets. Its owner closes it.
