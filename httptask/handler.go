@@ -36,20 +36,7 @@ func Handler(ctx context.Context, h http.Handler) http.Handler {
 	if f, ok := h.(http.HandlerFunc); h == nil || ok && f == nil {
 		panic("rondo: httptask.Handler with a nil handler")
 	}
-	a := newHandler(ctx, loop, h)
-	// While there is a handler a request may wake the loop, so it is in no deadlock. A
-	// simulated loop has no requests from outside.
-	note := func() {
-		if !a.simulated {
-			loop.AddWakers(1)
-		}
-	}
-	if loop.Inside() {
-		note()
-	} else {
-		_ = loop.Post(note) // if the loop has ended, requests learn of it
-	}
-	return a
+	return newHandler(ctx, loop, h)
 }
 
 // loopOf returns the loop of ctx, which the named function was called with.
@@ -81,6 +68,8 @@ type handler struct {
 	inner     http.Handler
 }
 
+// newHandler makes a handler. From the call of LoopOf on, a request may wake the loop, so
+// it is in no deadlock.
 func newHandler(ctx context.Context, loop kernel.Loop, h http.Handler) *handler {
 	return &handler{ctx: ctx, loop: loop, simulated: loop.Driver().Virtual(), post: rondo.LoopOf(ctx).Post, inner: h}
 }

@@ -35,8 +35,8 @@ func (o *outlet) read(p []byte) (n int, err error) {
 		failed = o.file.Wait(t, driver.Readable, take)
 		t.Spend(max(n, 0))
 	} else {
-		failed = o.file.Foreign(driver.Readable, func(face fd.Std) error {
-			raw, err := face.(syscall.Conn).SyscallConn()
+		failed = o.file.Foreign(driver.Readable, func(std fd.Std) error {
+			raw, err := std.(syscall.Conn).SyscallConn()
 			if err != nil {
 				return err
 			}

@@ -20,6 +20,9 @@
 //
 // The package uses os/signal, and what os/signal says about particular signals holds
 // here. Each catcher gets one copy of a signal: each Notify, Cancel and Serve, a Runner
-// with Interrupt, and each channel of os/signal. In a simulation there are no
-// signals: Notify waits, and Cancel and Serve run until they end by themselves.
+// with Interrupt, and each channel of os/signal.
+//
+// On a host of a sim.Cluster, signals are those that the test sends with Host.Signal. In
+// any other simulation there are none: Notify waits, and Cancel and Serve run until they
+// end by themselves.
 package signals
