@@ -115,3 +115,8 @@ func (b *box) close() {
 func errNoShard(call string) error {
 	return &kernel.CallError{Call: "shard." + call, Text: ": this ctx belongs to no shard: use one that shard.Run has passed to main", Err: rondo.ErrNoLoop}
 }
+
+// errOtherRun is the error of a call to a shard of another Run.
+func errOtherRun(me, to *Shard) error {
+	return &kernel.CallError{Call: "shard.Call", Text: ": " + to.name + " belongs to another Run than " + me.name + ", which calls: use At of the caller's own Shard", Err: rondo.ErrNoLoop}
+}

@@ -32,7 +32,9 @@ var errGone = errors.New("rondo: shard.Call: the function called runtime.Goexit"
 // waiting until fn has ended. An fn that has not started then does not run, and
 // Call returns the cause. If the shard to is cancelled, so is fn.
 //
-// A panic in fn comes out of Call as a *rondo.PanicError with fn's stack. After
+// A panic in fn comes out of Call as a *rondo.PanicError with fn's stack. On the
+// caller's own shard it is an ordinary panic. A Goexit in fn ends Run, as that of any
+// task does. After
 // main has returned on every shard, Call returns rondo.ErrLoopClosed. ctx must
 // belong to a shard of the same Run; otherwise the error is rondo.ErrNoLoop.
 func Call[T any](ctx context.Context, to *Shard, fn func(ctx context.Context) (T, error)) (T, error) {
@@ -45,13 +47,15 @@ func Call[T any](ctx context.Context, to *Shard, fn func(ctx context.Context) (T
 	}
 	me := Of(ctx)
 	switch {
-	case me == nil || me.group != to.group:
+	case me == nil:
 		return zero, errNoShard("Call")
+	case me.group != to.group:
+		return zero, errOtherRun(me, to)
 	case me == to:
 		return fn(ctx)
 	}
 	c := &call[T]{from: me, to: to, fn: fn}
-	c.remote.Loop = to.name
+	c.pending.to, c.remote.Loop = to, to.name
 	c.list.Of = &c.remote
 	if err := to.box.put(c, true); err != nil {
 		return zero, c.closed()
@@ -72,8 +76,8 @@ func nilOf(shard bool) string {
 
 // Each runs fn on every shard at once, in a task each, and returns the results in
 // the order of the shards when all have ended. The first to fail cancels the rest;
-// Each returns the errors as rondo.Group does then, and no results. The rest is as
-// with Call.
+// Each returns the errors as rondo.Group does then, and no results. A panic in fn is
+// one of a task that Each has started, as in rondo.Gather. The rest is as with Call.
 func Each[T any](ctx context.Context, fn func(ctx context.Context, s *Shard) (T, error)) ([]T, error) {
 	if fn == nil {
 		panic("rondo: shard.Each with a nil function")
@@ -106,13 +110,12 @@ type call[T any] struct {
 	cause    error // why the caller is cancelled; set before the call is put again
 
 	remote kernel.Remote
-	task   *rondo.Task // that runs fn; belongs to the other loop
 }
 
 // wait waits for the answer.
 func (c *call[T]) wait(ctx context.Context) {
 	c.from.loop.AddWakers(1)
-	c.from.watch(&c.pending)
+	c.from.watch(ctx, &c.pending)
 	defer func() {
 		c.from.unwatch(&c.pending)
 		c.from.loop.AddWakers(-1)
@@ -136,19 +139,19 @@ func (c *call[T]) deliver(at *Shard) {
 		c.list.Wake()
 	case at.over:
 		c.refused(at)
-	case c.task == nil:
-		c.task = rondo.Go(c.to.ctx, c.run)
-		c.to.loop.SetEntry(c.task, reflect.ValueOf(c.fn).Pointer())
-		c.to.loop.SetName(c.task, &c.from.callName)
-		c.remote.Task.Store(c.task.ID())
+	case c.pending.task == nil:
+		c.pending.task = rondo.Go(c.to.ctx, c.run)
+		c.to.loop.SetEntry(c.pending.task, reflect.ValueOf(c.fn).Pointer())
+		c.to.loop.SetName(c.pending.task, &c.from.callName)
+		c.remote.Task.Store(c.pending.task.ID())
 	default:
-		c.task.Cancel(c.cause)
+		c.pending.task.Cancel(c.cause)
 	}
 }
 
 // refused answers a call that did not begin.
 func (c *call[T]) refused(at *Shard) {
-	if at == c.to && c.task == nil && c.err == nil {
+	if at == c.to && c.pending.task == nil && c.err == nil {
 		c.err = c.closed()
 		_ = c.from.box.put(c, false) // it fails only if nobody waits there
 	}

@@ -203,7 +203,7 @@ func TestCallMisuse(t *testing.T) {
 			t.Errorf("without a loop: %v", err)
 		}
 		err := rondo.OffloadFunc(ctx, func(context.Context) error { _, err := shard.Call(ctx, s.At(1), one); return err })
-		if !errors.Is(err, rondo.ErrNoLoop) {
+		if text := fmt.Sprint(err); !errors.Is(err, rondo.ErrNoLoop) || !strings.Contains(text, "shard.Call from a goroutine") || !strings.Contains(text, "call_test.go:") {
 			t.Errorf("from another goroutine: %v", err)
 		}
 		err = rondo.OffloadFunc(ctx, func(context.Context) error {
@@ -217,6 +217,15 @@ func TestCallMisuse(t *testing.T) {
 		})
 		if !errors.Is(err, rondo.ErrNoLoop) || !strings.Contains(err.Error(), "belongs to no shard") {
 			t.Errorf("from a loop that is no shard: %v", err)
+		}
+		err = rondo.OffloadFunc(ctx, func(context.Context) error {
+			return shard.Run(t.Context(), func(ctx context.Context, _ *shard.Shard) error {
+				_, err := shard.Call(ctx, s.At(1), one)
+				return err
+			})
+		})
+		if !errors.Is(err, rondo.ErrNoLoop) || !strings.Contains(err.Error(), "shard-1 belongs to another Run") {
+			t.Errorf("from a shard of another Run: %v", err)
 		}
 		return nil
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/stacks"
 )
 
 // ErrClosed is the error of a Send to a Chan that is closed, and of a Recv from one
@@ -229,6 +230,9 @@ func (c *Chan[T]) Len() int {
 
 // lock locks mu.
 func (c *Chan[T]) lock() {
+	if c.held == nil {
+		panic("rondo: " + stacks.CalledAs() + " of a zero Chan: make it with NewChan")
+	}
 	step()
 	c.mu.Lock()
 }

@@ -4,13 +4,15 @@ package shard
 // each other in a ring. A loop cannot see that: to each of them it looks as if another
 // could wake it.
 //
-// The law: a ring is reported only if it is certain. Once a second, while calls wait,
-// each loop is asked whether one has waited for that long. Only then all tasks are
-// listed, twice: if those of a ring have not run between the two, there was a moment in
-// which all of them waited.
+// The law: a ring is reported only if it is certain, and a call that takes long costs its
+// loops nothing. Once a second, while calls wait, each loop is asked whether one has
+// waited for that long. Only then the tasks of calls are looked at, and only if these may
+// wait in a ring all tasks are listed, twice: if those of a ring have not run between the
+// two, there was a moment in which all of them waited.
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -32,13 +34,16 @@ const patience = time.Second
 type pending struct {
 	links list.Links[pending]
 	since int64
+	by    *rondo.Task // that waits; belongs to the caller's loop
+	to    *Shard
+	task  *rondo.Task // that runs the function; belongs to the loop of to
 }
 
 const pendingLinks = unsafe.Offsetof(pending{}.links)
 
 // watch is called when a call begins to wait.
-func (s *Shard) watch(p *pending) {
-	p.since = s.loop.Now()
+func (s *Shard) watch(ctx context.Context, p *pending) {
+	p.since, p.by = s.loop.Now(), rondo.Current(ctx)
 	s.waiting.Add(p, pendingLinks)
 	if g := s.group; !g.simulated {
 		g.lookLater()
@@ -65,9 +70,11 @@ func (g *group) look() {
 		}
 	})
 	if long && !g.reported.Load() {
-		first := g.survey()
-		if ring := first.ring(); ring != nil && g.survey().same(first, ring) && !g.reported.Swap(true) {
-			g.report(first.words(ring))
+		if calls := g.calls(); calls.ring() != nil || calls.open() {
+			first := g.survey()
+			if ring := first.ring(); ring != nil && g.survey().same(first, ring) && !g.reported.Swap(true) {
+				g.report(first.words(ring))
+			}
 		}
 	}
 	if some && !g.reported.Load() {
@@ -107,15 +114,41 @@ type place struct {
 	id    uint64
 }
 
-// A survey has the tasks of all shards that wait.
+// A survey has tasks that wait.
 type survey map[place]rondo.TaskInfo
 
+// add adds a task of s, if it waits.
+func (v survey) add(s *Shard, t rondo.TaskInfo) {
+	if t.State == "waiting" {
+		v[place{s.name, t.ID}] = t
+	}
+}
+
+// survey returns the tasks of all shards. It stops each loop while that lists its tasks.
 func (g *group) survey() survey {
 	out := make(survey)
 	g.ask(func(s *Shard) {
 		for _, t := range rondo.Tasks(s.ctx) {
-			if t.State == "waiting" {
-				out[place{s.name, t.ID}] = t
+			out.add(s, t)
+		}
+	})
+	return out
+}
+
+// calls returns the tasks that wait for calls, and those that run the functions.
+func (g *group) calls() survey {
+	out := make(survey)
+	at := make(map[*Shard][]*pending)
+	g.ask(func(s *Shard) {
+		for p := range s.waiting.All(pendingLinks) {
+			out.add(s, p.by.Info())
+			at[p.to] = append(at[p.to], p)
+		}
+	})
+	g.ask(func(s *Shard) {
+		for _, p := range at[s] {
+			if p.task != nil {
+				out.add(s, p.task.Info())
 			}
 		}
 	})
@@ -139,9 +172,25 @@ func (v survey) needs(p place) (place, bool) {
 	return place{p.shard, t.On}, t.On != 0 && !slices.Contains(others, t.Waiting)
 }
 
+// open reports whether a task waits for one of its own loop that v does not have.
+func (v survey) open() bool {
+	for p, t := range v {
+		if t.Waiting == "call" {
+			continue
+		}
+		if at, known := v.needs(p); known {
+			if _, waits := v[at]; !waits {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // ring returns tasks that wait for each other, the last for the first, of more than one
 // shard; nil if there are none.
 func (v survey) ring() []place {
+	seen := make(map[place]bool)
 	starts := slices.SortedFunc(maps.Keys(v), func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.shard, b.shard), cmp.Compare(a.id, b.id))
 	})
@@ -149,14 +198,18 @@ func (v survey) ring() []place {
 		if v[start].Waiting != "call" {
 			continue
 		}
-		way := []place{start}
-		for at, known := v.needs(start); known && len(way) <= len(v); at, known = v.needs(at) {
-			if at == start {
-				return way
+		var way []place
+		for at, known := start, true; known; at, known = v.needs(at) {
+			if seen[at] {
+				if i := slices.Index(way, at); i >= 0 && slices.ContainsFunc(way[i:], func(p place) bool { return v[p].Waiting == "call" }) {
+					return way[i:]
+				}
+				break
 			}
 			if _, waits := v[at]; !waits {
 				break
 			}
+			seen[at] = true
 			way = append(way, at)
 		}
 	}

@@ -215,6 +215,17 @@ func TestMistakes(t *testing.T) {
 		"shard.Call with a nil Shard":    func() { _, _ = shard.Call(t.Context(), nil, one) },
 		"shard.Each with a nil function": func() { _, _ = shard.Each[int](t.Context(), nil) },
 		"shard.NewChan with a size":      func() { shard.NewChan[int](-1) },
+		"shard.Chan.TrySend of a zero":   func() { new(shard.Chan[int]).TrySend(1) },
+		"shard.Serve with a nil Server":  func() { _ = shard.Serve(t.Context(), "tcp", "127.0.0.1:0", nil) },
+		"shard.Shard.At(2): there are 2": func() {
+			var mistake any
+			onFirst(t, 2, func(_ context.Context, s *shard.Shard) error {
+				defer func() { mistake = recover() }()
+				s.At(2)
+				return nil
+			})
+			panic(mistake)
+		},
 	} {
 		func() {
 			defer func() {

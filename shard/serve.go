@@ -58,6 +58,7 @@ func Serve(ctx context.Context, network, address string, s *socket.Server) error
 // connection, so it must not use what another one owns. In a simulation, where each shard
 // is a host, Serve returns an error.
 func (c *ServeConfig) Serve(ctx context.Context, network, address string, s *socket.Server) error {
+	mustHaveServer("Serve", s)
 	me, err := c.home(ctx)
 	if err != nil {
 		return err
@@ -89,12 +90,19 @@ func (c *ServeConfig) ServeListener(ctx context.Context, l *socket.Listener, s *
 	if l == nil {
 		panic("rondo: shard.ServeListener with a nil Listener")
 	}
+	mustHaveServer("ServeListener", s)
 	me, err := c.home(ctx)
 	if err != nil {
 		_ = l.Close()
 		return err
 	}
 	return c.serve(ctx, me, s, l, spread.Options{Listener: l})
+}
+
+func mustHaveServer(call string, s *socket.Server) {
+	if s == nil {
+		panic("rondo: shard." + call + " with a nil Server")
+	}
 }
 
 // home returns the shard that calls.
@@ -117,9 +125,14 @@ var errSimulated = errors.New("shard: Serve in a simulation: each shard is a hos
 	"let a socket.Server serve on each")
 
 // serve serves by all shards. In any case it closes l, which is the listener of me.
-func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, l *socket.Listener, o spread.Options) error {
+func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, l *socket.Listener, o spread.Options) (err error) {
+	defer func() { // also after a panic
+		if e := l.Close(); err == nil && !errors.Is(e, net.ErrClosed) {
+			err = e
+		}
+	}()
 	o.Wrap = c.Wrap
-	err := spread.Serve(ctx, s, spread.Loops{
+	return spread.Serve(ctx, s, spread.Loops{
 		N: me.Len(), Home: me.index,
 		Call: func(ctx context.Context, i int, fn func(ctx context.Context) error) error {
 			_, err := Call(ctx, me.At(i), func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
@@ -127,10 +140,6 @@ func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, l 
 		},
 		Send: func(i int, fn func()) { _ = me.At(i).box.put(action(fn), false) },
 	}, o)
-	if e := l.Close(); err == nil && !errors.Is(e, net.ErrClosed) {
-		err = e
-	}
-	return err
 }
 
 // An action is a message that is a function to call.

@@ -7,12 +7,14 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/shard"
 	"github.com/rondo-go/rondo/socket"
 )
@@ -313,6 +315,28 @@ func TestServeMisuse(t *testing.T) {
 		err := rondo.Timeout(ctx, 10*time.Millisecond, func(ctx context.Context) error { return shard.Serve(ctx, "tcp", "127.0.0.1:0", s) })
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("with a deadline: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestServeWithoutHandler: a Server that cannot serve leaves no listener open.
+func TestServeWithoutHandler(t *testing.T) {
+	onFirst(t, 2, func(ctx context.Context, me *shard.Shard) error {
+		for _, reuse := range []bool{false, true} {
+			c := &shard.ServeConfig{Listen: socket.ListenConfig{ReusePort: reuse}}
+			before := leak.Descriptors()
+			func() {
+				defer func() {
+					if got := fmt.Sprint(recover()); !strings.Contains(got, "without a Handler") {
+						t.Error(got)
+					}
+				}()
+				_ = c.Serve(ctx, "tcp", "127.0.0.1:0", new(socket.Server))
+			}()
+			if after := leak.Descriptors(); after != before {
+				t.Errorf("ReusePort %v: %d descriptors before, %d after", reuse, before, after)
+			}
 		}
 		return nil
 	})

@@ -7,6 +7,7 @@ package shard
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/rondo-go/rondo"
@@ -40,7 +41,12 @@ func (s *Shard) Index() int { return s.index }
 func (s *Shard) Len() int { return len(s.group.shards) }
 
 // At returns the shard with the given number. It panics if there is none.
-func (s *Shard) At(i int) *Shard { return s.group.shards[i] }
+func (s *Shard) At(i int) *Shard {
+	if i < 0 || i >= s.Len() {
+		panic(fmt.Sprintf("rondo: shard.Shard.At(%d): there are %d shards, from 0 on", i, s.Len()))
+	}
+	return s.group.shards[i]
+}
 
 // Name returns the name of the shard's loop, such as "shard-1".
 func (s *Shard) Name() string { return s.name }

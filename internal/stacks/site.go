@@ -144,4 +144,7 @@ func own(function string) bool {
 }
 
 // packages are Rondo's packages for programs.
-var packages = []string{".", "/socket.", "/process.", "/signals.", "/sim.", "/coro.", "/broadcast.", "/slogtask."}
+var packages = []string{
+	".", "/socket.", "/shard.", "/httptask.", "/process.", "/signals.", "/sim.", "/coro.", "/broadcast.", "/slogtask.",
+	"/nats.", "/nats/embed.", "/nats/internal/rpc.",
+}

@@ -1,0 +1,98 @@
+package shard
+
+import (
+	"context"
+	"strconv"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+)
+
+// TestLongCallsAreNoRing: the tasks of calls that only take long are not taken for a ring, so
+// no loop has to list all of its tasks for them. In a ring, and where one is possible, they are.
+func TestLongCallsAreNoRing(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		ring, possible bool
+		fn             func(ctx context.Context, home *Shard, m *rondo.Mutex, other *rondo.Task) error
+	}{
+		{"sleep", false, false, func(ctx context.Context, _ *Shard, _ *rondo.Mutex, _ *rondo.Task) error {
+			return rondo.WaitCancelled(ctx)
+		}},
+		{"call", false, false, func(ctx context.Context, home *Shard, _ *rondo.Mutex, _ *rondo.Task) error {
+			return call0(ctx, home, rondo.WaitCancelled)
+		}},
+		{"ring", true, false, func(ctx context.Context, home *Shard, m *rondo.Mutex, _ *rondo.Task) error {
+			return call0(ctx, home, func(ctx context.Context) error { return m.Lock(ctx) })
+		}},
+		{"task", false, true, func(ctx context.Context, home *Shard, _ *rondo.Mutex, other *rondo.Task) error {
+			return call0(ctx, home, func(ctx context.Context) error { return other.Wait(ctx) })
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := (&Runner{Loops: 2}).Run(t.Context(), func(ctx context.Context, s *Shard) error {
+				if s.Index() != 0 {
+					return nil
+				}
+				return rondo.Group(ctx, func(g *rondo.Scope) error {
+					var m rondo.Mutex
+					other := g.Go(rondo.WaitCancelled)
+					waits := rondo.NewFuture[struct{}](g)
+					g.Go(func(ctx context.Context) error {
+						if err := m.Lock(ctx); err != nil {
+							return err
+						}
+						return call0(ctx, s.At(1), func(ctx context.Context) error {
+							waits.Set(struct{}{})
+							return c.fn(ctx, s, &m, other)
+						})
+					})
+					if _, err := waits.Wait(g); err != nil {
+						return err
+					}
+					// The last wait of each case has begun after as many messages there and back.
+					for range 4 {
+						if err := call0(g, s.At(1), func(ctx context.Context) error { return rondo.Yield(ctx) }); err != nil {
+							return err
+						}
+					}
+					calls, err := rondo.Offload(g, func(context.Context) (survey, error) { return s.group.calls(), nil })
+					if err != nil {
+						return err
+					}
+					if (calls.ring() != nil) != c.ring || calls.open() != c.possible {
+						t.Errorf("ring %v, possible %v: %v", calls.ring(), calls.open(), calls)
+					}
+					g.Cancel(nil)
+					return nil
+				})
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func call0(ctx context.Context, to *Shard, fn func(ctx context.Context) error) error {
+	_, err := Call(ctx, to, func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
+	return err
+}
+
+// TestRingOfMany: to search a long way of calls takes a time that grows with its length. With
+// the square of it this test would take minutes.
+func TestRingOfMany(t *testing.T) {
+	const n = 50_000
+	v := make(survey)
+	name := [2]string{"a", "b"}
+	for i := range uint64(n) {
+		v[place{name[i%2], i}] = rondo.TaskInfo{ID: i, Waiting: "call", Of: name[(i+1)%2] + " #" + strconv.FormatUint(i+1, 10)}
+	}
+	if ring := v.ring(); ring != nil {
+		t.Errorf("a ring of %d where there is none", len(ring))
+	}
+	v[place{name[n%2], n}] = rondo.TaskInfo{ID: n, Waiting: "call", Of: "b #" + strconv.FormatUint(n-9, 10)}
+	if ring := v.ring(); len(ring) != 10 {
+		t.Errorf("a ring of %d, want 10", len(ring))
+	}
+}
