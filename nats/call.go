@@ -43,9 +43,9 @@ type RemoteError = rpc.RemoteError
 func Call[In, Out any](ctx context.Context, c *Conn, name string, in In) (out Out, err error) {
 	data, err := json.Marshal(in)
 	if err != nil {
-		return out, fmt.Errorf("nats: call %q: the argument: %w", name, err)
+		return out, fmt.Errorf("nats: call %s: the argument: %w", shown(name), err)
 	}
-	e, err := c.endpoint(ctx)
+	e, err := c.endpoint(ctx, "call", name)
 	if err != nil {
 		return out, err
 	}
@@ -54,7 +54,7 @@ func Call[In, Out any](ctx context.Context, c *Conn, name string, in In) (out Ou
 		return out, err
 	}
 	if err := json.Unmarshal(data, &out); err != nil {
-		return out, fmt.Errorf("nats: call %q: the result: %w", name, err)
+		return out, fmt.Errorf("nats: call %s: the result: %w", shown(name), err)
 	}
 	return out, nil
 }
@@ -77,8 +77,8 @@ func WithRemoteStack(ctx context.Context) context.Context {
 // it is there for all. g owns the tasks, which are named for name. It goes on until g is
 // cancelled, or c is drained or closed. The ctx of fn is cancelled when its caller is known
 // not to wait any more. An error of fn goes to the caller only, and does not fail g. A panic
-// is sent to the caller, and is then a panic of the task. If the connection is closed for good, g fails with the
-// client's ErrConnectionClosed. It panics if limit is not positive.
+// is sent to the caller, and is then a panic of the task. If the connection is closed for good,
+// the error of g wraps the client's ErrConnectionClosed. It panics if limit is not positive.
 func Serve[In, Out any](g *rondo.Scope, c *Conn, name string, limit int, fn func(ctx context.Context, in In) (Out, error)) error {
 	if limit <= 0 {
 		panic("nats: Serve with a limit that is not positive")
@@ -86,7 +86,7 @@ func Serve[In, Out any](g *rondo.Scope, c *Conn, name string, limit int, fn func
 	if fn == nil {
 		panic("nats: Serve with a nil function")
 	}
-	e, err := c.endpoint(g)
+	e, err := c.endpoint(g, "serve", name)
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,9 @@ func Serve[In, Out any](g *rondo.Scope, c *Conn, name string, limit int, fn func
 	}, c.handlerEnded)
 }
 
-// endpoint returns the connection's side of the protocol of calls.
-func (c *Conn) endpoint(ctx context.Context) (*rpc.Endpoint, error) {
+// endpoint returns the connection's side of the protocol of calls. verb and name are for
+// the error.
+func (c *Conn) endpoint(ctx context.Context, verb, name string) (*rpc.Endpoint, error) {
 	if err := c.check(ctx); err != nil || c.calls != nil {
 		return c.calls, err
 	}
@@ -117,7 +118,7 @@ func (c *Conn) endpoint(ctx context.Context) (*rpc.Endpoint, error) {
 		return c.calls, nil
 	}
 	if c.err != nil {
-		return nil, fmt.Errorf("nats: %w", c.err)
+		return nil, fmt.Errorf("nats: %s %s: %w", verb, shown(name), c.err)
 	}
 	e, err := rpc.New(ctx, c.background, link{c})
 	if err != nil {
@@ -146,6 +147,9 @@ var kinds = [...]string{
 
 func (l link) Publish(ctx context.Context, m rpc.Message) error {
 	p := op{subject: m.Subject, reply: m.Reply}
+	if m.Kind == rpc.Request {
+		p.verb = "call"
+	}
 	if !m.Quiet || m.Kind != rpc.Answer {
 		p.header = natsgo.Header{kindHeader: {kinds[m.Kind]}}
 		if m.Timeout > 0 {
@@ -166,7 +170,7 @@ func (l link) Subscribe(ctx context.Context, subject, queue string, fn func(m rp
 	}
 	s.fn = func(m *natsgo.Msg) {
 		if m == nil {
-			fn(rpc.Message{Kind: rpc.Closed, Err: closedBy(s.err)})
+			fn(rpc.Message{Kind: rpc.Closed, Err: drainedBy(s.err)})
 			return
 		}
 		fn(decode(m, plain))
@@ -181,7 +185,7 @@ func (l link) Subscribe(ctx context.Context, subject, queue string, fn func(m rp
 	return func() { l.c.expose(-1); s.unsubscribe() }, nil
 }
 
-func closedBy(err error) error {
+func drainedBy(err error) error {
 	if err == natsgo.ErrConnectionDraining {
 		return rpc.ErrDrained
 	}

@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,7 +155,8 @@ func (c *Conn) watch(o *natsgo.Options) {
 	o.ConnectedCB, o.ReconnectedCB = changed(o.ConnectedCB), changed(o.ReconnectedCB)
 	closed := changed(o.ClosedCB)
 	o.ClosedCB = func(nc *natsgo.Conn) {
-		c.post(func() { c.end(natsgo.ErrConnectionClosed) })
+		why := closedBy(nc)
+		c.post(func() { c.end(why) })
 		closed(nc)
 	}
 	c.dialer = newDialer(o)
@@ -229,6 +231,19 @@ func (c *Conn) close(ctx context.Context) {
 	}
 }
 
+// closedBy returns why no more comes from a connection that the client has closed. The last
+// error is shown and not wrapped, because it need not be the reason.
+func closedBy(nc *natsgo.Conn) error {
+	last := nc.LastError()
+	if last == nil || errors.Is(last, natsgo.ErrConnectionClosed) {
+		return natsgo.ErrConnectionClosed
+	}
+	return fmt.Errorf("%w, and its last error was: %v", natsgo.ErrConnectionClosed, last)
+}
+
+// closed is the error of what would use a connection that has ended.
+func (c *Conn) closed() error { return cmp.Or(c.err, error(natsgo.ErrConnectionClosed)) }
+
 // end ends what waits for messages, and what would publish.
 func (c *Conn) end(why error) {
 	if c.err != nil {
@@ -269,7 +284,7 @@ func (c *Conn) Flush(ctx context.Context) error {
 		})
 	}}, nil)
 	if !put {
-		return fmt.Errorf("nats: flush: %w", natsgo.ErrConnectionClosed)
+		return fmt.Errorf("nats: flush: %w", c.closed())
 	}
 	if !over {
 		if err := c.wait(ctx, &flushed, "nats flush"); err != nil {

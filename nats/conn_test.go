@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -153,11 +154,16 @@ func TestOffTheLoop(t *testing.T) {
 func TestBadSubjects(t *testing.T) {
 	connected(t, func(g *rondo.Scope, c *Conn, _ *fake) error {
 		for _, m := range []*natsgo.Msg{
-			{Subject: ""}, {Subject: "a b"}, {Subject: "a\r\nPUB b 0\r\n"}, {Subject: "a", Reply: "b 0\r\n\r\nPUB c 0\r\n"},
+			{Subject: ""}, {Subject: "a b"}, {Subject: "a..b"}, {Subject: ".a"}, {Subject: "a."}, {Subject: "a.*"}, {Subject: ">"},
+			{Subject: strings.Repeat("a", 5000)}, {Subject: "a", Reply: strings.Repeat("b", 5000)}, {Subject: "a", Reply: "b.*"},
+			{Subject: "a\r\nPUB b 0\r\n"}, {Subject: "a", Reply: "b 0\r\n\r\nPUB c 0\r\n"},
 		} {
 			if err := c.PublishMsg(g, m); !errors.Is(err, natsgo.ErrBadSubject) {
 				t.Errorf("%q with the reply %q: %v", m.Subject, m.Reply, err)
 			}
+		}
+		if _, err := c.Subscribe(g, strings.Repeat("a", 5000), 1); !errors.Is(err, natsgo.ErrBadSubject) || len(err.Error()) > 300 {
+			t.Errorf("a long subject: %v", err)
 		}
 		if _, err := c.Subscribe(g, "a\r\nSUB b 1", 1); !errors.Is(err, natsgo.ErrBadSubject) {
 			t.Errorf("a subscription: %v", err)

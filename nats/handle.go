@@ -20,8 +20,8 @@ const heldMax = 4096
 // Handle suspends the task until the subscription is on its way, and returns; g owns
 // the tasks, which are named for the message's subject. It goes on until g is cancelled,
 // or c is drained or closed. An error of fn fails g, as any task's error does. If the
-// connection is closed for good, g fails with the client's ErrConnectionClosed. It panics
-// if limit is not positive.
+// connection is closed for good, the error of g wraps the client's ErrConnectionClosed. It
+// panics if limit is not positive.
 func (c *Conn) Handle(g *rondo.Scope, subject, queue string, limit int, fn func(ctx context.Context, m *natsgo.Msg) error) error {
 	if limit <= 0 {
 		panic("nats: Handle with a limit that is not positive")

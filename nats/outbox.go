@@ -18,6 +18,7 @@ const (
 
 // An op is something that the writer does: it publishes a message, or calls do.
 type op struct {
+	verb           string // "request" or "call"; empty: "publish"
 	subject, reply string
 	header         natsgo.Header
 	from, to       int    // its data, in the batch
@@ -142,7 +143,7 @@ func (c *Conn) write() {
 			case err == natsgo.ErrConnectionClosed:
 				unsent++
 			default:
-				c.report(nil, errPublish(p.subject, err))
+				c.report(nil, p.failed(err))
 			}
 		}
 		if c.out.written(b) {

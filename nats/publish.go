@@ -1,9 +1,9 @@
 package nats
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	natsgo "github.com/nats-io/nats.go"
 
@@ -17,8 +17,9 @@ import (
 // nothing was published.
 //
 // Delivery is at most once. The error wraps the client's ErrMaxPayload if data is larger
-// than the server accepts, ErrBadSubject, or ErrConnectionClosed. What fails later, such
-// as a permission, goes to the ErrorHandler of the options.
+// than the server accepts, ErrBadSubject if subject has a wildcard, an empty part or a
+// blank, or more than 4,056 bytes together with a reply, or ErrConnectionClosed. What fails
+// later, such as a permission, goes to the ErrorHandler of the options.
 func (c *Conn) Publish(ctx context.Context, subject string, data []byte) error {
 	return c.publish(ctx, op{subject: subject}, data)
 }
@@ -26,6 +27,9 @@ func (c *Conn) Publish(ctx context.Context, subject string, data []byte) error {
 // PublishMsg is Publish of a message with headers. The header must not be changed
 // afterwards.
 func (c *Conn) PublishMsg(ctx context.Context, m *natsgo.Msg) error {
+	if m == nil {
+		panic("nats: Conn.PublishMsg with a nil message")
+	}
 	return c.publish(ctx, op{subject: m.Subject, reply: m.Reply, header: m.Header}, m.Data)
 }
 
@@ -34,11 +38,11 @@ func (c *Conn) publish(ctx context.Context, p op, data []byte) error {
 	if err := c.check(ctx); err != nil {
 		return err
 	}
-	if p.subject == "" || strings.ContainsAny(p.subject, blanks) || strings.ContainsAny(p.reply, blanks) {
-		return errPublish(p.subject, natsgo.ErrBadSubject)
+	if err := checkPublish(p.subject, p.reply); err != nil {
+		return p.failed(err)
 	}
-	if most := c.MaxPayload(); most > 0 && headerSize(p.header)+len(data) > most {
-		return fmt.Errorf("nats: publish %s: %d bytes, and the server accepts %d: %w", p.subject, headerSize(p.header)+len(data), most, natsgo.ErrMaxPayload)
+	if most, n := c.MaxPayload(), headerSize(p.header)+len(data); most > 0 && n > most {
+		return p.failed(fmt.Errorf("%w: %d bytes, and the server accepts %d", natsgo.ErrMaxPayload, n, most))
 	}
 	// Those that wait for room go first, one after the other.
 	if c.granted || c.publishers.Len() > 0 || c.out.full() {
@@ -49,12 +53,10 @@ func (c *Conn) publish(ctx context.Context, p op, data []byte) error {
 		defer c.grant()
 	}
 	if c.err != nil || !c.out.put(p, data) {
-		return errPublish(p.subject, natsgo.ErrConnectionClosed)
+		return p.failed(c.closed())
 	}
 	return nil
 }
-
-const blanks = " \t\r\n" // which end a subject in the client's protocol
 
 // grant wakes the task that has waited longest for room, if there is room.
 func (c *Conn) grant() {
@@ -81,8 +83,9 @@ func headerSize(h natsgo.Header) int {
 	return n
 }
 
-func errPublish(subject string, err error) error {
-	return fmt.Errorf("nats: publish %q: %w", subject, err)
+// failed says what failed: a publish, a request or a call.
+func (p *op) failed(err error) error {
+	return fmt.Errorf("nats: %s %s: %w", cmp.Or(p.verb, "publish"), shown(p.subject), err)
 }
 
 func errUnsent(n int) error {
@@ -112,7 +115,7 @@ func (c *Conn) Request(ctx context.Context, subject string, data []byte) (*natsg
 	r.waiting.Of = &r.subject
 	c.requests[id] = r
 	defer delete(c.requests, id)
-	if err := c.publish(ctx, op{subject: subject, reply: c.replies + encodeID(id), request: id}, data); err != nil {
+	if err := c.publish(ctx, op{verb: "request", subject: subject, reply: c.replies + encodeID(id), request: id}, data); err != nil {
 		return nil, err
 	}
 	if r.reply == nil && r.err == nil {
@@ -121,7 +124,7 @@ func (c *Conn) Request(ctx context.Context, subject string, data []byte) (*natsg
 		}
 	}
 	if r.err != nil {
-		return nil, fmt.Errorf("nats: request %q: %w", subject, r.err)
+		return nil, fmt.Errorf("nats: request %s: %w", shown(subject), r.err)
 	}
 	return r.reply, nil
 }

@@ -63,6 +63,9 @@ func (c *Conn) subscribe(ctx context.Context, s *Subscription, queue string) err
 	if err := c.check(ctx); err != nil {
 		return err
 	}
+	if err := checkLine(s.subject, queue); err != nil {
+		return fmt.Errorf("nats: subscribe %s: %w", shown(s.subject), err)
+	}
 	s.readers.Of = &s.subject
 	var opened rondo.WaitList
 	opened.Of = &s.subject
@@ -76,7 +79,7 @@ func (c *Conn) subscribe(ctx context.Context, s *Subscription, queue string) err
 		})
 	}}, nil)
 	if !put {
-		return fmt.Errorf("nats: subscribe %q: %w", s.subject, natsgo.ErrConnectionClosed)
+		return fmt.Errorf("nats: subscribe %s: %w", shown(s.subject), c.closed())
 	}
 	c.subscriptions = append(c.subscriptions, s)
 	if !over {
@@ -87,7 +90,7 @@ func (c *Conn) subscribe(ctx context.Context, s *Subscription, queue string) err
 	}
 	if failure != nil {
 		s.end(failure)
-		return fmt.Errorf("nats: subscribe %q: %w", s.subject, failure)
+		return fmt.Errorf("nats: subscribe %s: %w", shown(s.subject), failure)
 	}
 	return nil
 }
@@ -101,7 +104,7 @@ func (s *Subscription) Subject() string { return s.subject }
 // Where messages were dropped it returns the client's ErrSlowConsumer, once for each gap,
 // and goes on behind it at the next call. When the Subscription has ended and all that had
 // arrived was taken, the error is the client's ErrBadSubscription after Close,
-// ErrConnectionDraining after Drain, and ErrConnectionClosed after the end of the
+// ErrConnectionDraining after Drain, and wraps ErrConnectionClosed after the end of the
 // connection.
 func (s *Subscription) Next(ctx context.Context) (*natsgo.Msg, error) {
 	if s.streak++; s.streak >= streakMax {

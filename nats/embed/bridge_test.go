@@ -253,7 +253,7 @@ func TestClosed(t *testing.T) {
 		if err := rondo.OffloadFunc(g, func(context.Context) error { c.NC().Close(); return nil }); err != nil {
 			return err
 		}
-		if err, _ := reader.Wait(g); err != natsgo.ErrConnectionClosed {
+		if err, _ := reader.Wait(g); !errors.Is(err, natsgo.ErrConnectionClosed) {
 			t.Errorf("Next: %v", err)
 		}
 		if err := errors.Join(serving.Wait(g), calls.Wait(g)); err != nil {

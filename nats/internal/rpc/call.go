@@ -56,7 +56,7 @@ type call struct {
 // heartbeat. stack asks for the stack of a panic.
 func (e *Endpoint) Call(ctx context.Context, name string, data []byte, stack bool) ([]byte, error) {
 	if e.closed != nil {
-		return nil, e.closed
+		return nil, failed(name, e.closed)
 	}
 	m := Message{Subject: name, Kind: Request, Stack: stack, Data: data}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -81,7 +81,7 @@ func (e *Endpoint) Call(ctx context.Context, name string, data []byte, stack boo
 		}
 	}
 	if c.err != nil {
-		return nil, c.err
+		return nil, failed(name, c.err)
 	}
 	return c.result()
 }
@@ -127,14 +127,14 @@ func (c *call) result() ([]byte, error) {
 		e.Text, e.Stack = splitPanic(m.Data)
 		return nil, e
 	case Refused:
-		return nil, c.failed(ErrRefused)
+		return nil, failed(c.name, ErrRefused)
 	case Unreachable:
-		return nil, c.failed(ErrNoWorker)
+		return nil, failed(c.name, ErrNoWorker)
 	}
-	return nil, c.failed(ErrLost)
+	return nil, failed(c.name, ErrLost)
 }
 
-func (c *call) failed(err error) error { return fmt.Errorf("nats: call %q: %w", c.name, err) }
+func failed(name string, err error) error { return fmt.Errorf("nats: call %q: %w", name, err) }
 
 // reply takes a message to a call. A heartbeat to one for which nobody waits is answered
 // by a cancellation, so a cancellation that is lost is repeated.

@@ -164,7 +164,7 @@ func (j *job) run(ctx context.Context) error {
 			m.Data = m.Data[:most]
 		}
 	case most > 0 && len(data) > most:
-		m.Kind, m.Data = Failure, fmt.Appendf(nil, "the result has %d bytes, and the server accepts %d", len(data), most)
+		m.Kind, m.Data = Failure, fmt.Appendf(nil, "the result has %d bytes, and a message has room for %d", len(data), most)
 	default:
 		m.Kind, m.Data = Answer, data
 	}
