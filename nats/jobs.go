@@ -28,6 +28,9 @@ import (
 // Stored means as the stream says: on one node, or on a majority of its replicas. A file
 // store syncs to disk every two minutes by default; see the package comment.
 func Enqueue(ctx context.Context, js jetstream.JetStream, subject, id string, data []byte) error {
+	if js == nil {
+		panic("nats: Enqueue with a nil JetStream")
+	}
 	m := &natsgo.Msg{Subject: subject, Data: data}
 	if id != "" {
 		m.Header = natsgo.Header{jetstream.MsgIDHeader: {id}}
@@ -42,6 +45,7 @@ func Enqueue(ctx context.Context, js jetstream.JetStream, subject, id string, da
 
 const (
 	fetchWait  = 5 * time.Second        // how long the server keeps a request for jobs
+	fetchMost  = 1024                   // how many jobs are asked for at once
 	retryFirst = 500 * time.Millisecond // before a job that failed is delivered again, doubled each time
 	retryMost  = time.Minute
 	ackWait    = 30 * time.Second // of a consumer that has none, the server's default
@@ -51,16 +55,20 @@ const (
 // Work calls fn in a task for each job that consumer delivers, at most limit at once. It
 // asks for no more jobs than it can start. A job whose fn returns nil is done. One whose
 // fn fails is delivered again, here or elsewhere, after half a second, and twice that each
-// time, up to a minute; the error is logged by slog. While fn runs, the server is told
+// time, up to a minute, until MaxDeliver of the consumer; the error is logged by slog. An fn
+// that knows that its job can never be done calls m.Term, by rondo.Offload. While fn runs, the server is told
 // that it does, so AckWait of the consumer only says how soon the jobs of a dead worker
 // are delivered again. Delivery is at least once: fn may run more than once for a job,
 // also after it has succeeded.
 //
 // The tasks are g's and are named for the job's subject. Work returns at once, and goes on
 // until g is cancelled. The jobs that run are cancelled then, and delivered again at once.
-// A server that cannot be reached is asked again. g fails with the client's error if the
-// consumer or its stream is gone, or the connection is closed for good. A panic of fn is
-// one of the task, and the job is delivered again. It panics if limit is not positive.
+// A server that cannot be reached, or refuses to deliver, is asked again, which is logged.
+// g fails with the client's error if the consumer or its stream is gone, or the connection
+// is closed for good. A panic of fn is one of the task, and the job is delivered again.
+//
+// The error is the cause if g is cancelled, or says that consumer does not acknowledge each
+// job by itself. It panics if limit is not positive.
 func Work(g *rondo.Scope, consumer jetstream.Consumer, limit int, fn func(ctx context.Context, m jetstream.Msg) error) error {
 	if limit <= 0 {
 		panic("nats: Work with a limit that is not positive")
@@ -71,9 +79,22 @@ func Work(g *rondo.Scope, consumer jetstream.Consumer, limit int, fn func(ctx co
 	if err := rondo.Check(g); err != nil {
 		return err
 	}
+	if consumer == nil {
+		panic("nats: Work with a nil Consumer")
+	}
 	info := consumer.CachedInfo()
+	if info == nil || info.Config.AckPolicy != jetstream.AckExplicitPolicy {
+		return errors.New("nats: work: the consumer does not acknowledge each job by itself, so jobs would be lost: make one with jetstream.AckExplicitPolicy")
+	}
 	w := &jobs{consumer: consumer, limit: limit, fn: fn, room: rondo.NewSemaphore(limit), running: make(map[jetstream.Msg]struct{})}
 	w.every = max(patience(info.Config)/3, 10*time.Millisecond)
+	w.batch, w.wait, w.deliveries = min(limit, fetchMost), fetchWait, info.Config.MaxDeliver
+	if n := info.Config.MaxRequestBatch; n > 0 {
+		w.batch = min(w.batch, n)
+	}
+	if d := info.Config.MaxRequestExpires; d > 0 {
+		w.wait = min(w.wait, d)
+	}
 	t := g.Go(w.work)
 	t.SetName("work " + info.Stream + " " + info.Name)
 	return nil
@@ -94,25 +115,28 @@ func patience(c jetstream.ConsumerConfig) time.Duration {
 
 // jobs is one call of Work.
 type jobs struct {
-	consumer jetstream.Consumer
-	limit    int
-	fn       func(ctx context.Context, m jetstream.Msg) error
-	room     *rondo.Semaphore
-	every    time.Duration // between two messages about jobs that run
-	running  map[jetstream.Msg]struct{}
+	consumer   jetstream.Consumer
+	limit      int
+	fn         func(ctx context.Context, m jetstream.Msg) error
+	room       *rondo.Semaphore
+	batch      int           // how many jobs it asks for at once
+	wait       time.Duration // how long the server keeps a request for them
+	deliveries int           // how often a job is delivered; not positive: any number of times
+	every      time.Duration // between two messages about jobs that run
+	running    map[jetstream.Msg]struct{}
 }
 
 // work asks for jobs, as many as there is room for.
 func (w *jobs) work(ctx context.Context) error {
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		g.Go(w.progress).SetName("work progress")
-		pause := retryFirst
+		pause, said := retryFirst, ""
 		for {
 			if err := w.room.Acquire(g); err != nil {
 				return err
 			}
 			n := 1
-			for n < w.limit && w.room.TryAcquire() {
+			for n < w.batch && w.room.TryAcquire() {
 				n++
 			}
 			started, err := w.fetch(g, n)
@@ -123,8 +147,11 @@ func (w *jobs) work(ctx context.Context) error {
 			case gone(err):
 				return fmt.Errorf("nats: work: %w", err)
 			case err == nil:
-				pause = retryFirst
+				pause, said = retryFirst, ""
 				continue
+			case err.Error() != said: // each once
+				said = err.Error()
+				slog.WarnContext(g, "nats: the server delivers no jobs, and is asked again", "consumer", w.consumer.CachedInfo().Name, "err", err)
 			}
 			if err := rondo.Sleep(g, pause); err != nil {
 				return err
@@ -150,7 +177,7 @@ func gone(err error) bool {
 // fetch asks for n jobs, and starts those that come. It returns how many came, and when
 // all have, or the server has no more for a while.
 func (w *jobs) fetch(g *rondo.Scope, n int) (started int, err error) {
-	asking, cancel := context.WithTimeout(context.WithoutCancel(g), fetchWait)
+	asking, cancel := context.WithTimeout(context.WithoutCancel(g), w.wait)
 	defer cancel()
 	batch, err := rondo.Offload(g, func(context.Context) (jetstream.MessageBatch, error) {
 		return w.consumer.Fetch(n, jetstream.FetchContext(asking))
@@ -198,7 +225,7 @@ func (w *jobs) missing(ctx context.Context) error {
 
 // giveBack has the server deliver again what came too late.
 func (w *jobs) giveBack(ctx context.Context, batch jetstream.MessageBatch) {
-	w.leave(ctx, func() error {
+	_ = w.leave(ctx, func() error {
 		for m := range batch.Messages() {
 			if err := m.Nak(); err != nil {
 				return err
@@ -209,9 +236,10 @@ func (w *jobs) giveBack(ctx context.Context, batch jetstream.MessageBatch) {
 }
 
 // leave calls a function of the client on a goroutine although ctx may be cancelled. If
-// it fails, or takes long, the server finds out by itself, after AckWait.
-func (w *jobs) leave(ctx context.Context, tell func() error) {
-	_ = rondo.Shield(ctx, func(ctx context.Context) error {
+// it fails, or takes long, the server finds out by itself, after AckWait. So its error is
+// of interest only to people.
+func (w *jobs) leave(ctx context.Context, tell func() error) error {
+	return rondo.Shield(ctx, func(ctx context.Context) error {
 		return rondo.Timeout(ctx, leaveWait, func(ctx context.Context) error {
 			return rondo.OffloadFunc(ctx, func(context.Context) error { return tell() })
 		})
@@ -226,21 +254,37 @@ func (w *jobs) run(ctx context.Context, m jetstream.Msg) error {
 		delete(w.running, m)
 		w.room.Release()
 		if !returned {
-			w.leave(ctx, func() error { return m.NakWithDelay(delay(m)) })
+			_ = w.leave(ctx, func() error { return m.NakWithDelay(delay(m)) })
 		}
 	}()
 	err := w.fn(ctx, m)
 	returned = true
 	switch {
 	case err == nil:
-		w.leave(ctx, m.Ack)
+		_ = w.leave(ctx, m.Ack)
 	case rondo.Check(ctx) != nil:
-		w.leave(ctx, m.Nak)
+		_ = w.leave(ctx, m.Nak)
 	default:
-		slog.WarnContext(ctx, "nats: a job failed, and is delivered again", "subject", m.Subject(), "after", delay(m), "err", err)
-		w.leave(ctx, func() error { return m.NakWithDelay(delay(m)) })
+		again := w.leave(ctx, func() error { return m.NakWithDelay(delay(m)) })
+		w.failed(ctx, m, err, again)
 	}
 	return nil
+}
+
+// failed logs that a job has failed, and what becomes of it. again is the error of asking
+// the server to deliver it again.
+func (w *jobs) failed(ctx context.Context, m jetstream.Msg, err, again error) {
+	text := "nats: a job failed, and is delivered again"
+	args := []any{"subject", m.Subject(), "err", err}
+	switch meta, e := m.Metadata(); {
+	case errors.Is(again, jetstream.ErrMsgAlreadyAckd):
+		text = "nats: a job failed after its function had answered the message itself"
+	case e == nil && w.deliveries > 0 && meta.NumDelivered >= uint64(w.deliveries):
+		text = "nats: a job failed for the last time that its consumer allows"
+	default:
+		args = append(args, "after", delay(m))
+	}
+	slog.WarnContext(ctx, text, args...)
 }
 
 // delay returns how long a job that has failed is to wait: longer each time.
