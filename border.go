@@ -43,6 +43,7 @@ type border struct {
 	exposed  int // things that were handed out, through which any goroutine may wake the loop
 	helpers  int // goroutines that work for the loop; simulated time stands still while there are any
 	offloads offloads
+	conns    kernel.Conns // for readers from outside
 	contexts ctxwatch.Set // only if the loop is simulated
 	signals  *trap.Trap   // with Runner.Interrupt
 }

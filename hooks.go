@@ -57,6 +57,7 @@ func (l *loopDoor) Inside() bool          { return (*Loop)(l).inside() }
 func (l *loopDoor) Now() int64            { return l.now }
 func (l *loopDoor) AddWakers(n int)       { (*Loop)(l).addWaker(n) }
 func (l *loopDoor) GoFunc(fn func())      { goFunc(fn) }
+func (l *loopDoor) AddConns(n int) int    { return l.conns.Add(n) }
 
 func (l *loopDoor) AddHelpers(n int) { l.helpers += n }
 func (l *loopDoor) Helpers() int     { return l.helpers }

@@ -102,6 +102,7 @@ var layoutTable = layout.Table{
 
 		layout.WorkerSelection: uint16(unsafe.Offsetof(worker{}.selection)),
 		layout.TaskSite:        uint16(unsafe.Offsetof(Task{}.site)),
+		layout.LoopConns:       uint16(unsafe.Offsetof(Loop{}.conns)),
 
 		layout.SelectionPlaces: uint16(unsafe.Offsetof(selection{}.places)),
 		layout.SelectionTimer:  uint16(unsafe.Offsetof(selection{}.timer)),

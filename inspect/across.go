@@ -5,7 +5,6 @@ package inspect
 // believed only after a second look at all of its tasks.
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -140,25 +139,26 @@ func (p *Picture) ids(rings [][]*member) [][]TaskID {
 // other.
 func (p *Picture) WriteRings(w io.Writer) error {
 	var b strings.Builder
+	name := p.names()
 	for _, ring := range p.Rings {
-		b.WriteString("CYCLE: ")
-		which := ""
-		for _, id := range ring {
-			fmt.Fprintf(&b, "%s%s waits for ", p.called(id), which)
-			which = ", which"
-		}
-		b.WriteString(p.called(ring[0]) + "\n")
+		b.WriteString("CYCLE: " + cycleText(len(ring), 0, func(i int) string { return name(ring[i]) }) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// called names a task with its loop.
-func (p *Picture) called(id TaskID) string {
-	for _, l := range p.Loops {
-		if l.Name == id.Loop {
-			return id.Loop + " " + l.label(id.ID)
+// names returns a function that names tasks with their loops, for many of them.
+func (p *Picture) names() func(id TaskID) string {
+	known := make(map[string]func(id uint64) string)
+	return func(id TaskID) string {
+		name, ok := known[id.Loop]
+		if !ok {
+			name = func(id uint64) string { return label(id, nil) }
+			if i := slices.IndexFunc(p.Loops, func(l *Loop) bool { return l.Name == id.Loop }); i >= 0 {
+				name = p.Loops[i].names()
+			}
+			known[id.Loop] = name
 		}
+		return id.Loop + " " + name(id.ID)
 	}
-	return fmt.Sprintf("%s #%d", id.Loop, id.ID)
 }

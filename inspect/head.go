@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 )
 
 func (p *Picture) writeHead(w io.Writer) {
@@ -40,8 +41,8 @@ func (p *Picture) WriteNotes(w io.Writer) error {
 // that is and its stack: the program's own calls, or all of them if full is set.
 func (l *Loop) WriteHead(w io.Writer, full bool) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %d ready, %s, up %s, idle %s", l.Name, count(len(l.Tasks), "task"), l.Ready,
-		count(l.Timers, "timer"), short(l.Uptime), share(l.Idle, l.Uptime))
+	fmt.Fprintf(&b, "%s: %s, %s, %d ready, %s, up %s, busy %s", l.Name, count(len(l.Tasks), "task"), l.connections(), l.Ready,
+		count(l.Timers, "timer"), short(l.Uptime), share(l.Busy, l.Uptime))
 	if !l.Exact {
 		b.WriteString("; taken while running, " + l.changes())
 	}
@@ -94,25 +95,51 @@ func (l *Loop) changes() string {
 
 // WriteCycles writes a line for each cycle of tasks that wait for each other.
 func (l *Loop) WriteCycles(w io.Writer) error {
-	if len(l.Cycles) == 0 {
-		return nil
-	}
-	names := make(map[uint64]string, len(l.Tasks))
-	for _, t := range l.Tasks {
-		names[t.ID] = t.Name
-	}
 	var b strings.Builder
+	name := l.names()
 	for _, c := range l.Cycles {
-		b.WriteString("CYCLE: ")
-		which := ""
-		for _, id := range c {
-			fmt.Fprintf(&b, "#%d %s%s waits for ", id, names[id], which)
-			which = ", which"
-		}
-		fmt.Fprintf(&b, "#%d %s\n", c[0], names[c[0]])
+		b.WriteString("CYCLE: " + cycleText(len(c), 0, func(i int) string { return name(c[i]) }) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// cycleText says in words that n tasks wait for each other, each for the next and the last
+// for the first. It names so many of them at most; 0 for all.
+func cycleText(n, most int, name func(i int) string) string {
+	if n == 0 {
+		return ""
+	}
+	named := n
+	if most > 0 {
+		named = min(n, most)
+	}
+	var b strings.Builder
+	for i := range named {
+		b.WriteString(name(i))
+		if i > 0 {
+			b.WriteString(", which")
+		}
+		b.WriteString(" waits for ")
+	}
+	if more := n - named; more == 1 {
+		b.WriteString("1 more task, which waits for ")
+	} else if more > 1 {
+		fmt.Fprintf(&b, "%d more tasks, the last of which waits for ", more)
+	}
+	b.WriteString(name(0))
+	return b.String()
+}
+
+// names returns a function that names tasks, for many of them.
+func (l *Loop) names() func(id uint64) string {
+	find := sync.OnceValue(l.byID)
+	return func(id uint64) string {
+		if i, ok := find()(id); ok {
+			return label(id, l.Tasks[i])
+		}
+		return label(id, nil)
+	}
 }
 
 // label names a task.

@@ -8,6 +8,7 @@ package inspect
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -315,6 +316,7 @@ func readFrom(decoder *json.Decoder) (*Picture, error) {
 			return nil, errors.New("the picture is damaged: a loop is empty")
 		}
 		l.Tasks, l.Held = []*Task{}, nil
+		l.Busy = cmp.Or(l.Busy, max(0, l.Uptime-l.Idle)) // an older version has no field for it
 		if loop.Held != nil && loop.Held.Held != nil {
 			l.Held = loop.Held.Held
 			l.Held.Stack = at(loop.Held.Stack)

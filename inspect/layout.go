@@ -35,7 +35,9 @@ func readLayout(p *goinspect.Program, at uint64) (offsets, bool) {
 	if out.version > layout.Version {
 		return out, true
 	}
-	if goinspect.Uint32(b, layout.AtSize) < uint32(len(b)) || p.Memory().Read(at, b) != nil {
+	// The table of an older Rondo ends earlier: what it lacks stays 0.
+	size := min(goinspect.Uint32(b, layout.AtSize), uint32(len(b)))
+	if size < layout.AtOffsets+2*layout.Required || p.Memory().Read(at, b[:size]) != nil {
 		return offsets{}, false
 	}
 	for i := range out.offsets {
@@ -62,10 +64,11 @@ func readLayout(p *goinspect.Program, at uint64) (offsets, bool) {
 }
 
 // Bounds on how large a record of a program is believed to be: any, and one of which
-// there are as many as tasks.
+// there are as many as tasks. And one on how many connections a loop has.
 const (
 	maxRecord = 16 << 10
 	maxOfMany = 1 << 10
+	maxConns  = 1 << 31
 )
 
 // manyRecords are the sizes of the records of which there are many.
@@ -120,6 +123,17 @@ type record struct {
 func (r record) uint64(offset int) uint64 { return goinspect.Uint64(r.b, r.layout.offsets[offset]) }
 
 func (r record) uint32(offset int) uint32 { return goinspect.Uint32(r.b, r.layout.offsets[offset]) }
+
+// conns returns the count of open connections; nil if the program's Rondo is too old to
+// have one.
+func (r record) conns() *int {
+	n := r.uint64(layout.LoopConns)
+	if r.layout.offsets[layout.LoopConns] == 0 || n > maxConns {
+		return nil
+	}
+	open := int(n)
+	return &open
+}
 
 func (r record) byte(offset int) byte {
 	if at := r.layout.offsets[offset]; at < len(r.b) {

@@ -18,9 +18,12 @@ func (p *Picture) WriteMetrics(w io.Writer) error {
 	for _, m := range metrics {
 		fmt.Fprintf(out, "# HELP rondo_%s %s\n# TYPE rondo_%s %s\n", m.name, m.help, m.name, m.kind)
 		for _, l := range p.Loops {
-			fmt.Fprintf(out, "rondo_%s{%s} %v\n", m.name, l.labels(), m.value(l))
+			if v := m.value(l); v != nil {
+				fmt.Fprintf(out, "rondo_%s{%s} %v\n", m.name, l.labels(), v)
+			}
 		}
 	}
+	fmt.Fprintf(out, "# HELP rondo_rings Cycles of tasks of several loops that wait for each other.\n# TYPE rondo_rings gauge\nrondo_rings %d\n", len(p.Rings))
 	fmt.Fprint(out, "# HELP rondo_waiting_tasks Tasks that wait, by what for.\n# TYPE rondo_waiting_tasks gauge\n")
 	p.waits(func(l *Loop, what string, tasks int, _ time.Duration) {
 		fmt.Fprintf(out, "rondo_waiting_tasks{%s,what=\"%s\"} %d\n", l.labels(), escaped(what), tasks)
@@ -32,7 +35,7 @@ func (p *Picture) WriteMetrics(w io.Writer) error {
 	return out.Flush()
 }
 
-// metrics are those that each loop has one of.
+// metrics are those that each loop has one of. The value is nil if it is not known.
 var metrics = []struct {
 	name, kind, help string
 	value            func(l *Loop) any
@@ -40,12 +43,18 @@ var metrics = []struct {
 	{"tasks", "gauge", "Tasks that live.", func(l *Loop) any { return len(l.Tasks) + l.Omitted }},
 	{"ready", "gauge", "Tasks and callbacks that could run.", func(l *Loop) any { return l.Ready }},
 	{"timers", "gauge", "Timers that are set.", func(l *Loop) any { return l.Timers }},
+	{"connections", "gauge", "Open connections of package socket.", func(l *Loop) any {
+		if l.Conns == nil {
+			return nil
+		}
+		return *l.Conns
+	}},
 	{"offloads", "gauge", "Functions that are offloaded.", func(l *Loop) any { return l.Offloads }},
 	{"workers", "gauge", "Coroutines, idle ones included.", func(l *Loop) any { return l.Workers }},
 	{"uptime_seconds", "gauge", "Time since the loop began.", func(l *Loop) any { return l.Uptime.Seconds() }},
 	{"lag_seconds", "gauge", "Time since the loop looked at its clock; small unless it is held.", func(l *Loop) any { return l.Lag.Seconds() }},
 	{"held", "gauge", "1 if something keeps the loop from turning.", func(l *Loop) any { return one(l.Held != nil) }},
-	{"cycles", "gauge", "Cycles of tasks that wait for each other.", func(l *Loop) any { return len(l.Cycles) }},
+	{"cycles", "gauge", "Cycles of tasks of this loop that wait for each other.", func(l *Loop) any { return len(l.Cycles) }},
 	{"idle_seconds_total", "counter", "Time that the loop slept.", func(l *Loop) any { return l.Idle.Seconds() }},
 	{"turns_total", "counter", "Turns of the loop.", func(l *Loop) any { return l.Turns }},
 	{"switches_total", "counter", "Switches to a task.", func(l *Loop) any { return l.Switches }},

@@ -19,7 +19,7 @@ var files embed.FS
 
 var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"short": short, "share": share, "count": count,
-	"clip": clip, "changes": (*Loop).changes,
+	"clip": clip, "changes": (*Loop).changes, "connected": (*Loop).connected,
 }).ParseFS(files, "page.html"))
 
 // refresh is how often the page takes a new picture by default.
@@ -147,7 +147,7 @@ type view struct {
 	Unread    int
 	Loops     []*Loop
 	MoreLoops int
-	Faults    []fault
+	Faults    faults
 	Groups    groupTable
 	Things    thingTable
 	Rows      taskTable
@@ -157,12 +157,6 @@ type view struct {
 	TreeAsked bool // by the address
 }
 
-// A fault is what the page shows in red.
-type fault struct {
-	Text  string
-	Stack []Frame
-}
-
 // newView makes a page of a picture. Tasks that do not match are not in it.
 func newView(p *Picture, c pageChoice) view {
 	v := view{Picture: p, Every: c.every, Filter: c.filter, Hidden: c.hidden()}
@@ -170,7 +164,7 @@ func newView(p *Picture, c pageChoice) view {
 	var tasks []row
 	for _, l := range p.Loops {
 		v.Tasks, v.Unread = v.Tasks+len(l.Tasks)+l.Omitted, v.Unread+l.Omitted
-		if room.take(270, clip(l.Name), l.changes(), digits(l.Switches), digits(l.Turns)) {
+		if room.take(285, clip(l.Name), l.changes(), digits(l.Switches), digits(l.Turns), l.connected()) {
 			v.Loops = append(v.Loops, l)
 		} else {
 			v.MoreLoops++
@@ -182,7 +176,7 @@ func newView(p *Picture, c pageChoice) view {
 		}
 	}
 	v.Matching = len(tasks)
-	v.Faults = faultsOf(p)
+	v.Faults = newFaults(p)
 	v.Groups = newGroupTable(tasks, c)
 	v.Things = newThingTable(p, c)
 	v.Rows = newTaskTable(tasks, c)
@@ -208,52 +202,6 @@ func few(p *Picture) bool {
 		n += len(l.Tasks) + l.Omitted
 	}
 	return n <= fewTasks
-}
-
-// faultsOf says what keeps loops from turning, and which tasks wait for each other.
-func faultsOf(p *Picture) []fault {
-	var out []fault
-	room, full := space(faultBytes), false
-	add := func(text string, stack []Frame) {
-		if full {
-			return
-		}
-		f, texts := fault{Text: text}, []string{text}
-		for _, call := range own(stack) {
-			if len(f.Stack) == mostFrames {
-				break
-			}
-			call.Func, call.File = clip(call.Func), clip(call.File)
-			f.Stack, texts = append(f.Stack, call), append(texts, call.Func, call.File)
-		}
-		if full = !room.take(60+20*len(f.Stack), texts...); !full {
-			out = append(out, f)
-		}
-	}
-	for _, l := range p.Loops {
-		if h := l.Held; h != nil {
-			who := ""
-			if h.Task != 0 {
-				who = " by " + clip(l.label(h.Task))
-			}
-			add(clip(l.Name)+" is held for "+short(h.For)+who+": "+h.How+"; "+h.Advice, h.Stack)
-		}
-		var lines strings.Builder
-		// Writing to a Builder does not fail.
-		_ = l.WriteCycles(&lines)
-		for line := range strings.Lines(lines.String()) {
-			add(clip(l.Name)+": "+cut(line), nil)
-		}
-		if l.Short != "" {
-			add(clip(l.Name)+": "+l.Short, nil)
-		}
-	}
-	var lines strings.Builder
-	_ = p.WriteRings(&lines)
-	for line := range strings.Lines(lines.String()) {
-		add(cut(line), nil)
-	}
-	return out
 }
 
 // cut shortens a line to as many characters as ten cells of a table have.

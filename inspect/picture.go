@@ -25,6 +25,7 @@ type Loop struct {
 	Name     string        `json:"name"`
 	Uptime   time.Duration `json:"uptime"`
 	Idle     time.Duration `json:"idle"` // time spent asleep
+	Busy     time.Duration `json:"busy"` // time not spent asleep
 	Turns    uint64        `json:"turns"`
 	Switches uint64        `json:"switches"`
 	Steps    uint64        `json:"steps"` // tasks and callbacks run
@@ -34,6 +35,11 @@ type Loop struct {
 	Timers   int           `json:"timers"`
 	Offloads int           `json:"offloads"` // functions that are out
 	Workers  int           `json:"workers"`  // coroutines, idle ones included
+	// Conns is how many connections are open that the program has accepted, dialled or
+	// adopted with package socket on this loop, Transports included. Listeners, datagram
+	// sockets and pipes are none, and neither are those of package net. It is nil if the
+	// program's Rondo is too old to count them.
+	Conns *int `json:"conns,omitempty"`
 
 	// Lag is how long ago the loop looked at its clock. It is small if the loop
 	// sleeps or turns.

@@ -172,6 +172,11 @@ func (r *reader) once() (*Loop, bool) {
 	r.costs(l, after)
 	l.Cycles = r.lasting(l, cycles(l))
 	l.Held = r.held(l, before, after)
+	l.Busy = l.Uptime - l.Idle
+	if l.Running == 0 && l.Ready == 0 && l.Held == nil {
+		l.Busy -= l.Lag // it sleeps
+	}
+	l.Busy = max(0, l.Busy)
 	return l, true
 }
 
@@ -380,7 +385,7 @@ func (r *reader) summary(before, after record) *Loop {
 		Idle: time.Duration(before.uint64(layout.LoopIdle)), Turns: before.uint64(layout.LoopTurns),
 		Switches: before.uint64(layout.LoopSwitches), Steps: before.uint64(layout.LoopSteps), Posts: before.uint64(layout.LoopPosts),
 		Spawned: before.uint64(layout.LoopSpawned), Ready: int(before.uint64(layout.LoopReady)), Timers: int(timers),
-		Offloads: int(before.uint64(layout.LoopOffloads)), Workers: int(before.uint64(layout.LoopWorkers)),
+		Offloads: int(before.uint64(layout.LoopOffloads)), Workers: int(before.uint64(layout.LoopWorkers)), Conns: after.conns(),
 		Lag: time.Duration(r.now - int64(after.uint64(layout.LoopNow))), Tasks: []*Task{},
 	}
 	if at := before.uint64(layout.LoopCurrent); at != 0 {

@@ -30,6 +30,10 @@ func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
 	lines := &counter{w: w, left: o.MaxLines}
 	out := bufio.NewWriterSize(lines, 1<<10)
 	p.writeHead(out)
+	if len(p.Loops) > 1 {
+		fmt.Fprintln(out)
+		_ = p.WriteLoops(out)
+	}
 	for _, l := range p.Loops {
 		t := tree{out: out, lines: lines, loop: l, options: o, shapes: make(map[*Frame]string)}
 		fmt.Fprintln(out)

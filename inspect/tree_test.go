@@ -31,7 +31,7 @@ func TestTreeOfMoved(t *testing.T) {
          ├─ #8 owned  ran while the picture was taken
          └─ #9 owned  ran while the picture was taken
 `
-	if _, tree, _ := strings.Cut(b.String(), "idle 0 %"); tree != want {
+	if _, tree, _ := strings.Cut(b.String(), "busy 0 %"); tree != want {
 		t.Errorf("got\n%s\nwant\n%s", tree, want)
 	}
 }

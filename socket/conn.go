@@ -273,7 +273,7 @@ func (c *Conn) name(owned bool) {
 	if !owned {
 		fd.Guard(c.fd, c)
 	}
-	c.fd.Name(c.remote)
+	c.fd.Connected(c.remote)
 	if c.remote.Network() != "tcp" {
 		c.fd.Partial(c.of.String() == "unixpacket")
 	}

@@ -67,6 +67,7 @@ func (d *dispatcher) add(s fd.Stream, peer peerAddr) *Transport {
 	}
 	d.conns = append(d.conns, t)
 	d.loop.AddWakers(1)
+	d.loop.AddConns(1)
 	d.enqueue(t)
 	return t
 }
@@ -215,6 +216,7 @@ func (d *dispatcher) remove(t *Transport) {
 	d.conns[last] = nil
 	d.conns = d.conns[:last]
 	d.loop.AddWakers(-1)
+	d.loop.AddConns(-1)
 	if last == 0 {
 		d.conns = nil
 		d.empty.WakeAll()

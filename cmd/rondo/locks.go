@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rondo-go/rondo/inspect"
@@ -89,6 +90,13 @@ func writeLocks(out *bufio.Writer, l *inspect.Loop, width int) {
 	writeRows(out, rows, []int{2, 3}, width)
 }
 
+// inRing reports whether a task of the loop is in a cycle through several loops.
+func inRing(p *inspect.Picture, l *inspect.Loop) bool {
+	return slices.ContainsFunc(p.Rings, func(ring []inspect.TaskID) bool {
+		return slices.ContainsFunc(ring, func(id inspect.TaskID) bool { return id.Loop == l.Name })
+	})
+}
+
 func runCheck(c *console, args []string) error {
 	l := look{options: options{verb: "check"}}
 	wait := 10 * time.Second
@@ -109,7 +117,7 @@ func runCheck(c *console, args []string) error {
 				return // out says so at its Flush
 			}
 			switch {
-			case len(l.Warnings(wait)) > 0 || l.Held != nil || len(l.Cycles) > 0:
+			case len(l.Warnings(wait)) > 0 || l.Held != nil || len(l.Cycles) > 0 || inRing(p, l):
 				bad = true
 			default:
 				fmt.Fprintln(out, "Nothing looks wrong.")

@@ -58,7 +58,7 @@ func TestPs(t *testing.T) {
 		t.Fatalf("status %d, error %q", status, err)
 	}
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if !regexp.MustCompile(`^target: \d+ tasks, 0 ready, \d+ timers, up \S+, idle \d+ %$`).MatchString(lines[0]) {
+	if !regexp.MustCompile(`^target: \d+ tasks, 2 connections, 0 ready, \d+ timers, up \S+, busy \d+ %$`).MatchString(lines[0]) {
 		t.Errorf("the first line is %q", lines[0])
 	}
 	// What is not the same each time is a pattern; columns begin below their titles.
@@ -311,7 +311,7 @@ func TestPsChoice(t *testing.T) {
 func TestProcesses(t *testing.T) {
 	p := startTarget(t, "idle")
 	status, out, err := invoke("ps")
-	if status != exitDone || err != "" || !regexp.MustCompile(`(?m)^ *`+p.pid()+` +go1\.\S+ +1 +1   turns +/\S+$`).MatchString(out) {
+	if status != exitDone || err != "" || !regexp.MustCompile(`(?m)^ *`+p.pid()+` +go1\.\S+ +1 +1 +0 +\d+ %   turns +/\S+$`).MatchString(out) {
 		t.Errorf("status %d, error %q; no line is that of process %s:\n%s", status, err, p.pid(), out)
 	}
 }

@@ -92,6 +92,9 @@ func (b *board) head() []string {
 			alarm(l.alarm(), 3)
 		}
 	}
+	if b.now.cycle != "" {
+		alarm(b.now.cycle, 2)
+	}
 	lines = append(lines, b.title())
 	whole := append(lines, b.gauges()...)
 	if short := b.shortened(whole); len(short) > len(lines)+1 {
@@ -136,10 +139,10 @@ func (b *board) title() string {
 }
 
 var gaugeColumns = []column{
-	{title: "LOOP"}, {title: "TASKS", width: 7, right: true, from: 50}, {title: "SWITCH/S", width: 8, right: true},
+	{title: "LOOP"}, {title: "TASKS", width: 7, right: true, from: 50}, {title: "CONNS", width: 7, right: true, from: 40}, {title: "SWITCH/S", width: 8, right: true},
 	{title: "TURN/S", width: 7, right: true, from: 66}, {title: "BUSY", width: 4, right: true, from: 24}, {title: "LAG", width: 6, right: true, from: 30},
 	{title: "READY", width: 7, right: true, from: 58}, {title: "TIMERS", width: 7, right: true, from: 72},
-	{title: "OFFLOADS", width: 8, right: true, from: 78},
+	{title: "OFFLOADS", width: 8, right: true, from: 88},
 }
 
 // gauges is the table of the loops.
@@ -151,7 +154,7 @@ func (b *board) gauges() []string {
 			busy = strconv.Itoa(int(100*g.busy+0.5)) + "%"
 		}
 		rows = append(rows, []string{
-			g.Name, count(len(g.Tasks)), rate(g.known, g.switches), rate(g.known, g.turns), busy, stretch(g.Lag),
+			g.Name, count(len(g.Tasks)), connections(g.Loop), rate(g.known, g.switches), rate(g.known, g.turns), busy, stretch(g.Lag),
 			count(g.Ready), count(g.Timers), count(g.Offloads),
 		})
 	}

@@ -25,7 +25,7 @@ func runProcesses(c *console) error {
 	if err != nil {
 		return fmt.Errorf("the processes cannot be listed; this works on Linux, with /proc mounted: %w", err)
 	}
-	rows, refused := [][]string{{"PID", "GO", "LOOPS", "TASKS", "STATE", "PROGRAM"}}, 0
+	rows, refused := [][]string{{"PID", "GO", "LOOPS", "TASKS", "CONNS", "BUSY", "STATE", "PROGRAM"}}, 0
 	for _, f := range folders {
 		pid, err := strconv.Atoi(f.Name())
 		if err != nil || pid == os.Getpid() || !mapsCode(pid, &refused) {
@@ -44,7 +44,7 @@ func runProcesses(c *console) error {
 	if len(rows) == 1 {
 		fmt.Fprintln(out, "No process uses Rondo.")
 	} else {
-		writeRows(out, rows, []int{0, 2, 3}, columns(c.out))
+		writeRows(out, rows, []int{0, 2, 3, 4, 5}, columns(c.out))
 	}
 	if _, err := os.Stat("/proc/1"); errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintln(out, hidden)
@@ -94,18 +94,40 @@ func processRow(pid int) []string {
 	if e := t.Close(); err != nil || e != nil {
 		return nil
 	}
-	tasks, state := 0, "turns"
+	program, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
+	return append(append([]string{strconv.Itoa(pid), p.Go}, totals(p)...), strings.Map(shown, program))
+}
+
+// totals returns the cells of a process that are about all of its loops. A processor that
+// is busy all the time is 100 %, as in top(1).
+func totals(p *inspect.Picture) []string {
+	tasks, busy, state := 0, 0.0, "turns"
 	for _, l := range p.Loops {
 		tasks += len(l.Tasks) + l.Omitted
+		if l.Uptime > 0 {
+			busy += float64(l.Busy) / float64(l.Uptime)
+		}
 		if l.Held != nil {
 			state = "HELD"
-		} else if len(l.Cycles) > 0 && state != "HELD" {
+		} else if (len(l.Cycles) > 0 || len(p.Rings) > 0) && state != "HELD" {
 			state = "CYCLE"
 		}
 	}
 	if p.Stopped {
 		state = "stopped"
 	}
-	program, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
-	return []string{strconv.Itoa(pid), p.Go, count(len(p.Loops)), count(tasks), state, strings.Map(shown, program)}
+	return []string{count(len(p.Loops)), count(tasks), connections(p.Loops...), fmt.Sprintf("%.0f %%", 100*busy), state}
+}
+
+// connections writes how many connections of some loops are open; a dash if that is not
+// known of one.
+func connections(loops ...*inspect.Loop) string {
+	n := 0
+	for _, l := range loops {
+		if l.Conns == nil {
+			return "-"
+		}
+		n += *l.Conns
+	}
+	return count(n)
 }

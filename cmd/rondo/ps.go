@@ -18,8 +18,9 @@ It lists the tasks of a live process that uses Rondo, or of a core file: what
 each waits for, since when, and how often it has run. It works on any Rondo
 process: no special build, no pause, and also if its loop hangs. Then the task
 that holds the loop comes first, with its stack. What a task waits for is not
-known if it ran while the picture was taken. Without a PID it lists the
-processes that use Rondo.
+known if it ran while the picture was taken. Several loops are listed side by
+side before their tasks, with their open connections and how busy each has been.
+Without a PID it lists the processes that use Rondo.
 
   --filter TEXT   only tasks whose row contains the text
   --sort KEY      by id (as without it), name, since, age, switches, busy or
@@ -97,8 +98,9 @@ func writeLoops(out *bufio.Writer, p *inspect.Picture, write func(l *inspect.Loo
 	if len(p.Loops) == 0 {
 		fmt.Fprintln(out, "No loop is running in it.")
 	}
+	_ = p.WriteLoops(out)
 	for i, l := range p.Loops {
-		if i > 0 {
+		if i > 0 || len(p.Loops) > 1 {
 			fmt.Fprintln(out)
 		}
 		_ = l.WriteHead(out, false)

@@ -5,7 +5,9 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rondo-go/rondo/inspect"
@@ -16,6 +18,7 @@ type reading struct {
 	picture *inspect.Picture
 	loops   []gauge
 	tasks   []meter // of all loops
+	cycle   string  // tasks that wait for each other; "" if there are none
 }
 
 // A gauge is a loop with its rates a second. They are not known if the picture
@@ -39,7 +42,7 @@ type meter struct {
 
 // measure reads a picture beside the one before, which may be nil.
 func measure(before, after *inspect.Picture) *reading {
-	r := &reading{picture: after}
+	r := &reading{picture: after, cycle: firstCycle(after)}
 	for _, l := range after.Loops {
 		g, old, apart := gauge{Loop: l}, earlier(before, l), 0.0
 		if old != nil {
@@ -76,6 +79,33 @@ func measure(before, after *inspect.Picture) *reading {
 		}
 	}
 	return r
+}
+
+// longestCycle is how many characters of a cycle are shown at most.
+const longestCycle = 1000
+
+// firstCycle says which tasks wait for each other in a cycle, and how many more cycles
+// there are. A cycle through several loops comes first.
+func firstCycle(p *inspect.Picture) string {
+	var b strings.Builder
+	n, text := len(p.Rings), ""
+	if n > 0 {
+		_ = (&inspect.Picture{Loops: p.Loops, Rings: p.Rings[:1]}).WriteRings(&b)
+		text = b.String()
+	}
+	for _, l := range p.Loops {
+		if n += len(l.Cycles); text == "" && len(l.Cycles) > 0 {
+			one := *l
+			one.Cycles = l.Cycles[:1]
+			_ = one.WriteCycles(&b)
+			text = b.String()
+		}
+	}
+	text = cut(strings.TrimSuffix(text, "\n"), longestCycle)
+	if n > 1 {
+		text += fmt.Sprintf(" (and %s)", plural(n-1, "more cycle"))
+	}
+	return text
 }
 
 // since returns how often a second a count rose.

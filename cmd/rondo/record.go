@@ -191,8 +191,8 @@ func compareLoops(out *bufio.Writer, old, l *inspect.Loop, limit, width int) {
 		}
 	}
 	apart := l.Uptime - old.Uptime
-	fmt.Fprintf(out, "%s: %s, then %s; %s started and %s ended in %s, %s switches a second, idle %s\n", l.Name,
-		plural(len(old.Tasks)+old.Omitted, "task"), count(len(l.Tasks)+l.Omitted), count(l.Spawned-old.Spawned),
+	fmt.Fprintf(out, "%s: %s, then %s; %s%s started and %s ended in %s, %s switches a second, idle %s\n", l.Name,
+		plural(len(old.Tasks)+old.Omitted, "task"), count(len(l.Tasks)+l.Omitted), moreConns(old, l), count(l.Spawned-old.Spawned),
 		count(int(l.Spawned-old.Spawned)-(len(l.Tasks)+l.Omitted-len(old.Tasks)-old.Omitted)), short(apart),
 		rate(true, since(l.Switches, old.Switches, apart.Seconds())), percent(l.Idle-old.Idle, apart))
 	grown(out, "FUNCTION", old.Groups(inspect.ByFunc), l.Groups(inspect.ByFunc), limit, width)
@@ -216,6 +216,14 @@ func compareLoops(out *bufio.Writer, old, l *inspect.Loop, limit, width int) {
 		rows = append(rows, []string{"and " + plural(more, "more task"), "", "", ""})
 	}
 	section(out, rows, []int{1}, width)
+}
+
+// moreConns says how many connections a loop had and has, if that is known.
+func moreConns(old, l *inspect.Loop) string {
+	if old.Conns == nil || l.Conns == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s, then %s; ", plural(*old.Conns, "connection"), count(*l.Conns))
 }
 
 // grown writes the groups whose number of tasks has changed, those first that have

@@ -18,9 +18,10 @@ import (
 
 const topUsage = `Usage: rondo top [--every D] PID
 
-A live screen of a process that uses Rondo: how busy each loop is, and the
-tasks, those first that the loop spends most time on. The process is not
-stopped. If a loop hangs, the screen says so first, with the task that holds it.
+A live screen of a process that uses Rondo: how busy each loop is and how many
+connections it has, and the tasks, those first that the loop spends most time
+on. The process is not stopped. If a loop hangs, the screen says so first, with
+the task that holds it, and then which tasks wait for each other in a cycle.
 
   --every D   how often it takes a picture, 100ms or more (default 1s); less
               often if a picture takes long, as with very many tasks

@@ -18,7 +18,7 @@ func (f *FD) Close() error {
 		f.mu.Unlock()
 		return net.ErrClosed
 	}
-	f.closed = true
+	f.markClosed()
 	f.changed.Store(true)
 	std, mine, slow := f.std(), f.onLoop, f.slow
 	f.mu.Unlock()
@@ -40,6 +40,15 @@ func (f *FD) Close() error {
 		f.closeSys()
 	}
 	return err
+}
+
+// markClosed makes f closed, which it has not been. Then it is no connection of the loop
+// any more. The caller holds mu.
+func (f *FD) markClosed() {
+	f.closed = true
+	if f.peer != nil {
+		f.read.loop.AddConns(-1)
+	}
 }
 
 // release is the part of Close that runs on the loop.

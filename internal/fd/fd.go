@@ -68,7 +68,7 @@ type FD struct {
 
 	read  side
 	write side
-	peer  any // what inspection shows for a waiting task; nil: nothing
+	peer  any // of a connection, for inspection; nil: it is none
 
 	mu      sync.Mutex // guards the rest too
 	makeStd func(sys int) (Std, error)
@@ -171,10 +171,12 @@ func (s *side) check() error {
 	return s.Check()
 }
 
-// Name sets the peer that inspection shows for a waiting task. It is called
-// before the FD is used.
-func (f *FD) Name(peer net.Addr) {
+// Connected says that f is a connection, with a peer that inspection shows for a
+// waiting task. The loop counts it from now on until it is closed. It is called once,
+// before any other goroutine has f.
+func (f *FD) Connected(peer net.Addr) {
 	f.peer = peer
+	f.read.loop.AddConns(1)
 	if f.read.waiter != nil {
 		f.read.waiter.Name(peer)
 	}

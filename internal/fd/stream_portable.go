@@ -65,7 +65,8 @@ func (f *FD) Detach() (Stream, error) {
 	if err := f.std().SetWriteDeadline(time.Time{}); err != nil {
 		return Stream{}, err
 	}
-	f.closed, f.released = true, true
+	f.markClosed()
+	f.released = true
 	f.changed.Store(true)
 	s := NewStream(f.read.loop, f.std())
 	s.slow = f.slow

@@ -46,7 +46,7 @@ func (f *FD) Detach() (Stream, error) {
 		return Stream{}, errUnsupported
 	}
 	f.mu.Lock()
-	f.closed = true
+	f.markClosed()
 	std, s := f.std(), Stream{sys: int32(f.sys), slow: f.slow, sole: f.sole, prompt: f.prompt}
 	f.sys = -1
 	f.stopCleanup()

@@ -46,6 +46,10 @@ type Loop interface {
 	// Helpers returns how many goroutines work for the loop. Only on the loop.
 	Helpers() int
 
+	// AddConns counts n open connections more than before, for readers from outside,
+	// and returns how many there are. Any goroutine.
+	AddConns(n int) int
+
 	// CallAt runs fn as a callback when the loop's clock has come to an instant.
 	// Only on the loop.
 	CallAt(instant int64, fn func()) Timer

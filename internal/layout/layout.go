@@ -137,8 +137,15 @@ const (
 
 	TaskSite // int32, where it was started: how far behind the code of Marker; 0: it is not known
 
+	// Those from here on are 0 if the program's Rondo is older than they are.
+
+	LoopConns // int64, open connections
+
 	Count
 )
+
+// Required is how many offsets each table has.
+const Required = LoopConns
 
 // Where things stand in a pace.Cost and in a pace.Costs, to which fields may be added
 // at the end only.
