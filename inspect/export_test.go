@@ -75,6 +75,15 @@ func (t *Target) RingOf() Ring {
 	return Ring{r.one(r.at, layout.LoopSize).uint64(layout.LoopTasks), size(layout.TaskNext), size(layout.TaskState), size(layout.TaskWorker), size(layout.TaskFn)}
 }
 
+// ConnsOf returns where the program's only loop has its count of connections.
+func (t *Target) ConnsOf() uint64 {
+	loops, _ := t.layouts[0].loops(t.program)
+	return loops[0] + uint64(t.layouts[0].offsets[layout.LoopConns])
+}
+
+// SortLoops puts the loops in order.
+func (p *Picture) SortLoops() { p.sortLoops() }
+
 // MostPage is how many bytes a page has at most.
 const MostPage = mostPage
 

@@ -3,8 +3,6 @@ package inspect
 // This file makes the warnings of the page: what keeps loops from turning, which tasks
 // wait for each other in a cycle, and what could not be read.
 
-import "strconv"
-
 // A fault is what the page shows in red.
 type fault struct {
 	Text  string
@@ -58,7 +56,8 @@ func newFaults(p *Picture) faults {
 	return f
 }
 
-// add adds a warning, if there is room for it and for all before it.
+// add adds a warning, if there is room for it and for all before it. Its stack is left out
+// if there is room for the text alone.
 func (f *faults) add(text string, stack []Frame) {
 	if f.More > 0 {
 		f.More++
@@ -70,11 +69,15 @@ func (f *faults) add(text string, stack []Frame) {
 			break
 		}
 		call.Func, call.File = clip(call.Func), clip(call.File)
-		row.Stack, texts = append(row.Stack, call), append(texts, call.Func, call.File, strconv.Itoa(call.Line))
+		row.Stack, texts = append(row.Stack, call), append(texts, call.Func, call.File)
 	}
-	if !f.room.take(60+20*len(row.Stack), texts...) {
-		f.More = 1
-		return
+	left := f.room
+	if !left.take(60+20*len(row.Stack), texts...) {
+		left, row.Stack = f.room, nil
+		if !left.take(60, text) {
+			f.More = 1
+			return
+		}
 	}
-	f.Rows = append(f.Rows, row)
+	f.room, f.Rows = left, append(f.Rows, row)
 }

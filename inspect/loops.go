@@ -1,14 +1,33 @@
 package inspect
 
-// This file writes the loops of a program side by side, a line for each.
+// This file writes the loops of a program side by side, a line for each, in the order of
+// their names.
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
+
+// sortLoops puts the loops in the order of their names, shard-2 before shard-10.
+func (p *Picture) sortLoops() {
+	slices.SortStableFunc(p.Loops, func(a, b *Loop) int {
+		x, m := numbered(a.Name)
+		y, n := numbered(b.Name)
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(m, n), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// numbered cuts the number off the end of a name.
+func numbered(name string) (string, int) {
+	rest := strings.TrimRight(name, "0123456789")
+	n, _ := strconv.Atoi(name[len(rest):]) // one that is too large is the largest
+	return rest, n
+}
 
 // connected writes how many connections a loop has; a dash if that is not known.
 func (l *Loop) connected() string {

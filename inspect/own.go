@@ -133,6 +133,7 @@ func ask(wait time.Duration) (*Picture, error) {
 			p.Loops = append(p.Loops, part)
 		}
 	}
+	p.sortLoops()
 	return p, nil
 }
 

@@ -16,7 +16,7 @@ type Picture struct {
 	// Rings are tasks of several loops that wait for each other, each for the next and
 	// the last for the first.
 	Rings [][]TaskID `json:"rings,omitempty"`
-	Loops []*Loop    `json:"loops"`
+	Loops []*Loop    `json:"loops"` // in the order of their names
 }
 
 // A Loop is one loop of the program.

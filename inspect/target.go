@@ -174,6 +174,7 @@ func (t *Target) Snapshot(o Options) (*Picture, error) {
 		}
 	}
 	p.Rings = p.ids(p.rings(readers))
+	p.sortLoops()
 	p.Missing = t.program.Missing()
 	if p.Stopped = t.stopped(); p.Stopped {
 		for _, l := range p.Loops {

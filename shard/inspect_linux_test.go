@@ -3,6 +3,8 @@ package shard_test
 import (
 	"context"
 	"fmt"
+	"html"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -89,7 +91,13 @@ func TestRingAcrossLoops(t *testing.T) {
 			_ = p.WriteTree(&b, inspect.TreeOptions{})
 			t.Errorf("the rings are %v:\n%s", p.Rings, &b)
 		}
-		t.Log(strings.TrimSpace(b.String()))
+		// The page says so too, in the same words and in red.
+		answer := httptest.NewRecorder()
+		inspect.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/", nil))
+		page := html.UnescapeString(answer.Body.String())
+		if want := `<p class="bad">` + strings.TrimSpace(b.String()) + "</p>"; answer.Code != 200 || strings.Count(page, want) != 1 {
+			t.Errorf("%d, and nothing is %s in the page:\n%s", answer.Code, want, page)
+		}
 		caller.Cancel(nil)
 		return nil
 	})

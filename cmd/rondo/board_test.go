@@ -18,7 +18,7 @@ func pictured(n int) *inspect.Picture {
 	after := time.Duration(n) * time.Second
 	l := &inspect.Loop{
 		ID: 1, Name: "chat", Uptime: 90*time.Minute + after, Idle: 80*time.Minute + after/4, Turns: 1000 + 200*uint64(n), Switches: 9000 + 12345*uint64(n),
-		Lag: 1200 * time.Microsecond, Ready: 3, Timers: 2, Offloads: 1, Running: 4, Exact: true,
+		Lag: 1200 * time.Microsecond, Ready: 3, Timers: 2, Offloads: 1, Running: 4, Conns: new(1234), Exact: true,
 	}
 	l.Tasks = []*inspect.Task{
 		{ID: 1, Name: "main", Func: "main.run", State: "waiting", Waiting: "group", Age: l.Uptime, Since: l.Uptime, Switches: 1},

@@ -1,0 +1,87 @@
+//go:build linux && (amd64 || arm64)
+
+package main
+
+import (
+	"io"
+	"net"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// TestLoopsSideBySide: the loops of a process are listed with their connections.
+func TestLoopsSideBySide(t *testing.T) {
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
+	p := startTarget(t, "shards", paths[0], paths[1])
+	for i, n := range []int{4, 2} {
+		for range n {
+			c, err := net.Dial("unix", paths[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			// The program has the connection when it has sent something.
+			if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	table := `(?m)^LOOP +TASKS   CONNS +BUSY   READY   TIMERS +UP\nshard-0 +\d+ +4 +\d+ % .*\nshard-1 +\d+ +2 +\d+ % .*\ntarget +\d+ +0 +\d+ % .*\n\nshard-0: \d+ tasks?, 4 connections, `
+	for verb, want := range map[string]string{"ps": table, "tree": table} {
+		if status, out, err := invoke(verb, p.pid()); status != exitDone || err != "" || !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("rondo %s: status %d, error %q; nothing is as %s in\n%s", verb, status, err, want, out)
+		}
+	}
+	if _, out, _ := invoke("ps"); !regexp.MustCompile(`(?m)^ *` + p.pid() + ` +go1\.\S+ +3 +\d+ +6 +\d+ %   turns +/\S+$`).MatchString(out) {
+		t.Errorf("no line is that of process %s, with 3 loops and 6 connections:\n%s", p.pid(), out)
+	}
+}
+
+// TestRing: a cycle through two loops is named by each verb that says what looks wrong.
+func TestRing(t *testing.T) {
+	p := startTarget(t, "ring")
+	named := regexp.MustCompile(`(?m)^CYCLE: (shard-\d #\d+ [a-z 0-9-]+, which|shard-\d #\d+ [a-z 0-9-]+) waits for .*shard-\d #\d+ .*caller`)
+	for { // the last of the three comes to its wait
+		if _, out, _ := invoke("tree", p.pid()); named.MatchString(out) {
+			break
+		}
+	}
+	for verb, want := range map[string]int{"ps": exitDone, "tree": exitCycle, "check": exitWarned} {
+		if status, out, err := invoke(verb, p.pid()); status != want || err != "" || !named.MatchString(out) {
+			t.Errorf("rondo %s: status %d, want %d, error %q\n%s", verb, status, want, err, out)
+		}
+	}
+	if _, out, _ := invoke("check", p.pid()); strings.Count(out, "Nothing looks wrong.") != 1 {
+		t.Errorf("two of the three loops are in the cycle:\n%s", out)
+	}
+	if _, out, _ := invoke("ps"); !regexp.MustCompile(`(?m)^ *` + p.pid() + ` .* CYCLE +/\S+$`).MatchString(out) {
+		t.Errorf("the list does not say that process %s has a cycle:\n%s", p.pid(), out)
+	}
+	picture := pictureOf(t, exitDone, "ps", "--json", p.pid())
+	if len(picture.Rings) != 1 || len(picture.Rings[0]) != 3 {
+		t.Fatalf("the rings are %v", picture.Rings)
+	}
+	s := newStudio(t, 200, 24)
+	s.see(picture)
+	if frame := s.frame(); !named.MatchString(frame) {
+		t.Errorf("rondo top does not name the cycle:\n%s", frame)
+	}
+}
+
+// TestTotals: what the list says of a process with several loops.
+func TestTotals(t *testing.T) {
+	n, m := 1200, 34
+	loops := []*inspect.Loop{{Uptime: 100, Busy: 75, Conns: &n}, {Uptime: 10, Busy: 5, Conns: &m, Omitted: 2}}
+	if got := strings.Join(totals(&inspect.Picture{Loops: loops}), "|"); got != "2|2|1,234|125 %|turns" {
+		t.Errorf("of two loops: %s", got)
+	}
+	loops = append(loops, &inspect.Loop{Held: new(inspect.Held)})
+	if got := strings.Join(totals(&inspect.Picture{Loops: loops, Rings: make([][]inspect.TaskID, 1)}), "|"); got != "3|2|-|125 %|HELD" {
+		t.Errorf("with a loop of unknown connections that is held: %s", got)
+	}
+}

@@ -1,0 +1,162 @@
+//go:build linux && (amd64 || arm64)
+
+package inspect_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rondo-go/rondo/inspect"
+	"github.com/rondo-go/rondo/internal/layout"
+)
+
+// connsOf returns the connections of each loop in a picture, by its name, as the picture
+// has them and as all that is made of it has.
+func connsOf(t *testing.T, p *inspect.Picture) map[string]int {
+	t.Helper()
+	out := make(map[string]int)
+	var tree, json, metrics bytes.Buffer
+	for _, write := range []error{p.WriteTree(&tree, inspect.TreeOptions{}), p.WriteJSON(&json), p.WriteMetrics(&metrics)} {
+		if write != nil {
+			t.Fatal(write)
+		}
+	}
+	page := pageOf(t, p, "")
+	for _, l := range p.Loops {
+		if l.Conns == nil {
+			t.Fatalf("the connections of %s are not known", l.Name)
+		}
+		n := *l.Conns
+		out[l.Name] = n
+		for what, text := range map[string]string{
+			fmt.Sprintf(`(?m)^%s +%d +%d +\d+ %% +\d+ +\d+ +\S+$`, l.Name, len(l.Tasks), n):                                        tree.String(),
+			fmt.Sprintf(`(?m)^%s: \d+ tasks?, %d connections?, \d+ ready, \d+ timers?, up \S+, busy \d+ %%$`, l.Name, n):           tree.String(),
+			fmt.Sprintf(`"name":"%s",[^[]*"conns":%d,`, l.Name, n):                                                                 json.String(),
+			fmt.Sprintf(`(?m)^rondo_connections\{loop="%s",id="%d"\} %d$`, l.Name, l.ID, n):                                        metrics.String(),
+			fmt.Sprintf(`<td>%s</td><td class="n">%d</td><td class="n">%d</td><td class="n">\d+ %%</td>`, l.Name, len(l.Tasks), n): page,
+		} {
+			if !regexp.MustCompile(what).MatchString(text) {
+				t.Fatalf("nothing is as %s in\n%s", what, text)
+			}
+		}
+	}
+	return out
+}
+
+// TestConns: of a process with two loops that have connections, each loop has as many as
+// its peers hold, after they were opened and after some were closed.
+func TestConns(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
+	target := open(t, start(t, plain.program(t), "shards", paths[0], paths[1]))
+	held := make([][]net.Conn, 2)
+	check := func(step string) {
+		t.Helper()
+		p, err := target.Snapshot(inspect.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]int{"target": 0, "shard-0": len(held[0]), "shard-1": len(held[1])}
+		if got := connsOf(t, p); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %v; want %v", step, got, want)
+		}
+	}
+	check("none")
+	for i, n := range []int{7, 3} {
+		for range n {
+			c, err := net.Dial("unix", paths[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			// The program has the connection when it has sent something.
+			if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+			held[i] = append(held[i], c)
+		}
+	}
+	check("opened")
+	for i, n := range []int{5, 3} {
+		for _, c := range held[i][:n] {
+			if err := c.(*net.UnixConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			// The program has closed the connection when this ends.
+			if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+				t.Fatal(err)
+			}
+		}
+		held[i] = held[i][n:]
+	}
+	check("closed")
+}
+
+// TestOlderRondo: of a program whose Rondo did not count connections yet, that is said, and
+// the rest is there.
+func TestOlderRondo(t *testing.T) {
+	i := recorded(t)
+	table := i.find(binary.LittleEndian.AppendUint64(nil, layout.Cookie0), 1)[0]
+	older := func(offsets int) (*inspect.Target, error) {
+		d := damage(i, nil)
+		size := (layout.AtOffsets + 2*offsets + 7) &^ 7
+		d.put(table+layout.AtSize, binary.LittleEndian.AppendUint32(nil, uint32(size)))
+		// Behind what it has are zeros, and then something else.
+		d.put(table+uint64(layout.AtOffsets+2*offsets), bytes.Repeat([]byte{0}, size-layout.AtOffsets-2*offsets))
+		d.put(table+uint64(size), bytes.Repeat([]byte{0x11}, 64))
+		return inspect.OpenMemory(d)
+	}
+	target, err := older(layout.Required)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := target.Snapshot(inspect.Options{Stacks: true})
+	if err != nil || len(p.Loops) != 1 || p.Loops[0].Conns != nil {
+		t.Fatalf("%v, %+v; want one loop with unknown connections", err, p)
+	}
+	checkTasks(t, p.Loops[0])
+	var tree, json, metrics strings.Builder
+	_, _, _ = p.WriteTree(&tree, inspect.TreeOptions{}), p.WriteJSON(&json), p.WriteMetrics(&metrics)
+	if !strings.Contains(tree.String(), "target: 11 tasks, - connections, ") || strings.Contains(json.String(), `"conns":`) ||
+		strings.Contains(metrics.String(), "rondo_connections{") || !strings.Contains(pageOf(t, p, ""), `<td>target</td><td class="n">11</td><td class="n">-</td>`) {
+		t.Errorf("connections that are not known are in\n%s\n%s\n%s", &tree, &json, &metrics)
+	}
+	// No Rondo had fewer, so this is no table.
+	_, err = older(layout.Required - 4)
+	refused(t, err, "has no Rondo in it")
+}
+
+// TestConnsDamaged: a count that cannot be is not believed.
+func TestConnsDamaged(t *testing.T) {
+	i := recorded(t)
+	target, err := inspect.OpenMemory(i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := target.ConnsOf()
+	for value, want := range map[int64]string{0: "0", 123_456: "123456", -1: "-", 1 << 40: "-"} {
+		d := damage(i, nil)
+		d.put(at, binary.LittleEndian.AppendUint64(nil, uint64(value)))
+		target, err := inspect.OpenMemory(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := target.Snapshot(inspect.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		_ = p.Loops[0].WriteHead(&b, false)
+		if !strings.Contains(b.String(), ", "+want+" connections, ") {
+			t.Errorf("%d connections are %s", value, &b)
+		}
+	}
+}
