@@ -28,6 +28,7 @@ import (
 	"slices"
 
 	"github.com/rondo-go/rondo/internal/ctxwatch"
+	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/inbox"
 	"github.com/rondo-go/rondo/internal/kernel"

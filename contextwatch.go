@@ -37,8 +37,7 @@ func (l *Loop) onCancel(ctx context.Context, fn func()) (stop func() bool) {
 		unwatch, asleep := l.contexts.Add(ctx, fn), context.AfterFunc(ctx, l.driver.Wake)
 		end = func() bool { asleep(); return unwatch() }
 	}
-	// A context that can only be cancelled does not hide a deadlock; one with a
-	// deadline will wake the loop.
+	// One that can only be cancelled does not hide a deadlock; one with a deadline will wake the loop.
 	wakes := 0
 	if _, has := ctx.Deadline(); has {
 		wakes = 1

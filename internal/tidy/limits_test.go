@@ -15,7 +15,7 @@ type limits struct {
 	entries int // files and folders in the root folder
 }
 
-var rootLimits = limits{lines: 7360, fields: 15, entries: 74}
+var rootLimits = limits{lines: 7400, fields: 15, entries: 74}
 
 var limitsRule = rule{
 	name: "limits",
