@@ -69,7 +69,7 @@ func (l *Loop) post(fn func()) error { return l.postFor(0, fn) }
 // postFor is post of a result for the task with the number id; see inbox/simulated.go.
 func (l *Loop) postFor(id uint64, fn func()) error {
 	h := &Handle{loop: l, fn: fn, when: int64(id), lined: l.virtual && id == 0}
-	accepted, wake := l.inbox.Put(entry{call: h}, l.virtual && driver.Within(l.driver))
+	accepted, wake := l.inbox.Put(entry{call: h}, h.lined && driver.Within(l.driver))
 	if !accepted {
 		return kernel.Wrap("Post", ErrLoopClosed)
 	}
@@ -96,6 +96,13 @@ func (l *Loop) Post(fn func()) error {
 
 // goFunc runs fn on a goroutine of its own. The caller sees to it that it ends.
 func goFunc(fn func()) { go fn() }
+
+// goOffload runs fn, which calls user, and then back on a goroutine, or when a simulation says.
+func (l *Loop) goOffload(user uintptr, fn, back func()) {
+	if !l.virtual || !driver.Offload(l.driver, user, fn, back) {
+		goFunc(func() { defer back(); fn() })
+	}
+}
 
 // callers is who is on a loop's side.
 type callers struct {

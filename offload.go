@@ -107,15 +107,11 @@ func offloaded(ctx context.Context, user uintptr, fn func() (fault *PanicError, 
 	c := &offloadCall{user: user}
 	l.addWaker(1)
 	l.helpers++
-	goFunc(func() {
-		// A Goexit in fn runs this as well: the call comes back without a result.
-		c.err = errGone
-		defer func() {
-			if l.postFor(t.id, func() { l.returned(c) }) != nil && c.fault != nil {
-				slog.Error("rondo: an abandoned function panicked after the loop's end", "loop", l.name, "err", c.fault)
-			}
-		}()
-		c.fault, c.err = fn()
+	c.err = errGone // which a Goexit in fn leaves
+	l.goOffload(user, func() { c.fault, c.err = fn() }, func() {
+		if l.postFor(t.id, func() { l.returned(c) }) != nil && c.fault != nil {
+			slog.Error("rondo: an abandoned function panicked after the loop's end", "loop", l.name, "err", c.fault)
+		}
 	})
 	c.list.push(t)
 	if err := t.park(s, ctx, Reason{What: "offload"}); err != nil {

@@ -100,8 +100,8 @@ func (l *Loop) hurry() {
 	l.delayed = l.delayed[:0]
 }
 
-// open reports whether the loop takes what comes in. In a simulation it does when
-// nothing else can run: the moment at which others come is no part of a schedule
+// open reports whether the loop takes what goroutines hand in. In a simulation it does
+// when nothing else can run: the moment at which they come is no part of a schedule
 // that can be replayed, unless the loop waits for them or the driver chooses it too.
 func (l *Loop) open() bool {
 	return !l.virtual || l.queue.Len() == 0 || l.live == 0 || driver.Prompt(l.driver)

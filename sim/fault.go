@@ -125,9 +125,10 @@ func (w *World) Eventually(ctx context.Context, d time.Duration, cond func() boo
 	}
 }
 
-// hostOrder is the place of the choices which host runs next, and hostSteps of those whether a
-// busy host lets others go first.
+// The places of choices that belong to no host.
 const (
-	hostOrder = 1 << 48
-	hostSteps = hostOrder + 1
+	hostOrder    = 1<<48 + iota // which host runs next
+	hostSteps                   // whether a busy host lets others go first
+	offloadOrder                // which function that was offloaded runs next
+	signalOrder  = 1 << 49      // plus a host: which of its signals is taken next
 )

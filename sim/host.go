@@ -274,11 +274,16 @@ type delivery struct {
 	sig os.Signal
 }
 
-// deliverSignals runs the handlers. It is called by Poll.
+// deliverSignals runs the handlers. It is called by Poll. Of signals that have come by then any
+// may be first: a system keeps which ones are pending, and no order.
 func (p *process) deliverSignals() {
-	for len(p.signals) > 0 {
-		d := p.signals[0]
-		p.signals = p.signals[1:]
+	for n := len(p.signals); n > 0; n = len(p.signals) {
+		i := 0
+		if n > 1 {
+			i = p.world.run.choices.at(forOrder, signalOrder+p.host.number).pick(n)
+		}
+		d := p.signals[i]
+		p.signals = slices.Delete(p.signals, i, i+1)
 		if !d.to.over {
 			d.to.came(d.sig)
 		}

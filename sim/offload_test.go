@@ -108,3 +108,118 @@ func TestEndWithOffload(t *testing.T) {
 		_ = rondo.Yield(ctx)
 	})
 }
+
+// offloadsOf has three tasks that offload a function, and the order in which the functions ran
+// and in which the tasks went on.
+type offloadsOf struct{ ran, returned []byte }
+
+func (o *offloadsOf) task(name byte) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		err := rondo.OffloadFunc(ctx, func(context.Context) error {
+			if name != 'a' {
+				spin() // so that the runtime's order is another one than the seed's
+			}
+			o.ran = append(o.ran, name)
+			return nil
+		})
+		o.returned = append(o.returned, name)
+		return err
+	}
+}
+
+// TestOffloadsInAnyOrder: of functions that were offloaded any may run first, and return first,
+// and a seed repeats in which order they do.
+func TestOffloadsInAnyOrder(t *testing.T) {
+	loop := func(orders map[string]bool) func(ctx context.Context) {
+		return func(ctx context.Context) {
+			var o offloadsOf
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				for _, name := range []byte("abc") {
+					g.Go(o.task(name))
+				}
+				return nil
+			})
+			if err != nil || string(o.returned) != string(o.ran) {
+				t.Errorf("they ran in the order %s and returned in the order %s: %v", o.ran, o.returned, err)
+			}
+			orders[string(o.ran)] = true
+		}
+	}
+	seeds, explored := map[string]bool{}, map[string]bool{}
+	many.Test(t, loop(seeds))
+	sim.Config{Deviations: 3}.Explore(t, loop(explored))
+	if len(seeds) != 6 || len(explored) != 6 {
+		t.Errorf("the seeds try %v, Explore tries %v", seeds, explored)
+	}
+}
+
+// TestOffloadsOfHosts is the same on three hosts: the functions of all hosts run one at a time.
+func TestOffloadsOfHosts(t *testing.T) {
+	orders, bySeed := map[string]bool{}, map[int]string{}
+	for range 2 {
+		seed := 0
+		many.Cluster(t, func(ctx context.Context, w *sim.World) {
+			var o offloadsOf
+			for _, name := range []byte("abc") {
+				w.Host(string(name), o.task(name))
+			}
+			_ = rondo.Sleep(ctx, time.Second)
+			if len(o.ran) != 3 || string(o.returned) != string(o.ran) {
+				t.Errorf("they ran in the order %s and returned in the order %s", o.ran, o.returned)
+			}
+			orders[string(o.ran)] = true
+			if before := bySeed[seed]; before != "" && before != string(o.ran) {
+				t.Errorf("run %d has the order %s, and had %s before", seed, o.ran, before)
+			}
+			bySeed[seed] = string(o.ran)
+			seed++
+		})
+	}
+	if len(orders) != 6 {
+		t.Errorf("the seeds try %v", orders)
+	}
+}
+
+// TestOffloadsThatNeedOthers: a function may wait for another one that is offloaded, or for an
+// answer of its loop.
+func TestOffloadsThatNeedOthers(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		loop, met := rondo.LoopOf(ctx), make(chan int)
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				return rondo.OffloadFunc(ctx, func(context.Context) error { met <- 1; return nil })
+			})
+			g.Go(func(ctx context.Context) error {
+				return rondo.OffloadFunc(ctx, func(context.Context) error { <-met; return nil })
+			})
+			g.Go(func(ctx context.Context) error {
+				n, err := rondo.Offload(ctx, func(std context.Context) (int, error) {
+					return rondo.Submit(loop, func(ctx context.Context) (int, error) { return 7, rondo.Yield(ctx) }).Wait(std)
+				})
+				if n != 7 {
+					t.Error(n)
+				}
+				return err
+			})
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestOffloadWithoutReturn: what a function calls Goexit in, or panics, comes out of Offload.
+func TestOffloadWithoutReturn(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		if err := rondo.OffloadFunc(ctx, func(context.Context) error { runtime.Goexit(); return nil }); err == nil {
+			t.Error("no error of a function that called Goexit")
+		}
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		_ = rondo.OffloadFunc(ctx, func(context.Context) error { panic("on purpose") })
+	})
+}

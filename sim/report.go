@@ -58,6 +58,11 @@ func (a *account) describe(n note) string {
 			return "another host ran first"
 		case hostSteps:
 			return "a busy host let others go first"
+		case offloadOrder:
+			return "another function that was offloaded ran first"
+		}
+		if n.choice.place >= signalOrder && n.who == 0 {
+			return "another signal of " + a.host(n.choice.place-signalOrder) + " came first"
 		}
 		return fmt.Sprintf("%s ran before %s", a.name(n.who), a.list(n.before))
 	case forHold:

@@ -57,10 +57,8 @@ func (w *world) execute(body func(ctx context.Context)) outcome {
 		select {} // the loop stays where it is, with all that belongs to it
 	}
 	runner := rondo.Runner{
-		Name: w.run.label,
-		// Offloaded functions run one after the other, in the order of the calls.
-		Threads: 1,
-		Tracer:  w.run.tracer(w.order, 0),
+		Name:   w.run.label,
+		Tracer: w.run.tracer(w.order, 0),
 		OnError: func(i rondo.TaskInfo, err error) {
 			unobserved = append(unobserved, fmt.Errorf("%s failed and nobody waited for it: %w", i.Name, err))
 		},
@@ -87,7 +85,6 @@ func (w *world) execute(body func(ctx context.Context)) outcome {
 			loop(&o)
 			return
 		}
-		runner.Threads = 0
 		inBubble(w.run.bubbles, func() {
 			defer func() { // not for the bubble, which would end the process
 				if v := recover(); v != nil {

@@ -9,7 +9,8 @@
 //   - the driver chooses the order in which ready things run. Everything that
 //     Rondo leaves open is tried: of the tasks and callbacks that are ready when a
 //     turn of the loop begins any may be first, and so may any of the timers that
-//     are due at one instant;
+//     are due at one instant. What Rondo promises holds: what one caller gives to
+//     Loop.Post or Loop.CallSoon runs in the order of the calls;
 //   - when nothing can run and no timer is set, the loop is in deadlock, and the
 //     error says which task waits for what.
 //
@@ -21,9 +22,10 @@
 // What lies outside the loop is not simulated. A loop of sim has no file
 // descriptors: socket.Listen and socket.Dial fail there, and socket.Pipe works.
 // Goroutines, files and time.Now are as real as anywhere. Results that goroutines
-// bring, by Offload, Receive or Post, are taken when nothing else can run. If
-// several are outstanding at once, they are taken in the order in which they
-// arrive, which no seed repeats. The file docs/TESTING.md says more.
+// bring, by Offload, Receive or Post, are taken when nothing else can run. Functions
+// that are offloaded run one at a time, in an order that is chosen. What several
+// goroutines bring at once by Receive and Post is taken as it arrives, which no seed
+// repeats. The file docs/TESTING.md says more.
 //
 // When the last task has ended nothing is chosen any more: the remaining callbacks
 // run in the order in which they became ready.
@@ -40,8 +42,7 @@ import (
 // which things run, the time of day at which the clock starts, and the numbers of
 // [Rand]. Each of the first 20 seeds runs twice and must do the same both times:
 // the same tasks run, wait and end in the same order at the same times. From the
-// second wait for another goroutine on, in Offload or Receive, the two runs are not
-// compared.
+// second wait in Receive on the two runs are not compared.
 //
 // The first seed that fails ends the test, with a report that says what failed and
 // when, and how to run that seed again. A seed fails if body fails t, if anything

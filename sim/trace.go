@@ -99,7 +99,8 @@ type trace struct {
 	follows *trace
 	differs string
 
-	outside int // how often a task has waited for another goroutine
+	outside int  // how often a task has waited for a Go channel
+	chance  bool // the run is not to be compared
 }
 
 func (t *trace) add(e event) {
@@ -143,6 +144,8 @@ func (t *trace) choose(now int64, k kind, who uint64, n int) {
 func (t *trace) difference() string {
 	f := t.follows
 	switch {
+	case t.chance || f.chance:
+		return ""
 	case t.differs != "":
 		return t.differs
 	case t.count < min(f.count, maxKept):
@@ -206,7 +209,7 @@ func (a *attempt) tracer(o *order, host uint64) *rondo.Tracer {
 				e.stack = callers()
 			}
 			add(e, parked, task)
-			if t != nil && a.bubbles == nil && (why.What == "offload" || why.What == "channel") {
+			if t != nil && a.bubbles == nil && why.What == "channel" {
 				// Nothing more is recorded from the second one on. The first may be
 				// outstanding although its task waits no longer, and the order in
 				// which the two come back is chance.

@@ -47,6 +47,8 @@ type world struct {
 	disk   *disk         // nil until it is used
 	bubble *bubble       // nil: goroutines run in real time
 	loop   kernel.Loop   // nil before its main task runs
+
+	offloads offloads
 }
 
 // newWorld makes the world of a run.
@@ -59,6 +61,8 @@ func newWorld(a *attempt) *world {
 		now:    origin,
 		wakeup: make(chan struct{}, 1),
 		giveUp: make(chan struct{}),
+
+		offloads: offloads{ended: make(chan struct{}, 1)},
 	}
 	a.clock, a.choices.now = w.Now, w.Now
 	return w
@@ -88,6 +92,9 @@ func (w *world) Poll(until int64) error {
 	if w.bubble != nil {
 		return w.pollBubble(until)
 	}
+	if until >= driver.Outside && len(w.offloads.running) > 0 {
+		return w.waitForGoroutines()
+	}
 	select {
 	case <-w.wakeup:
 		return nil
@@ -95,13 +102,7 @@ func (w *world) Poll(until int64) error {
 	}
 	switch {
 	case until >= driver.Outside:
-		w.idle.Store(true)
-		defer w.idle.Store(false)
-		select {
-		case <-w.wakeup:
-		case <-w.giveUp:
-			return errNothingCame
-		}
+		return w.waitForGoroutines()
 	case until > w.now:
 		w.order.slept(until - w.now)
 		w.now = w.order.sleeps(w.now, until)

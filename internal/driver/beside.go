@@ -26,3 +26,13 @@ func Within(d Driver) bool {
 	w, ok := d.(interface{ Within() bool })
 	return ok && w.Within()
 }
+
+// Offload lets a simulated driver run fn on a goroutine when it chooses, and call back when
+// fn has ended. user is the function of the program that fn calls. It reports whether the
+// driver does that; if not, the caller does. Only on the loop.
+func Offload(d Driver, user uintptr, fn, back func()) bool {
+	o, ok := d.(interface {
+		Offload(user uintptr, fn, back func()) bool
+	})
+	return ok && o.Offload(user, fn, back)
+}

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"reflect"
 	"sync"
 	"testing"
 
@@ -103,5 +104,48 @@ func TestManyGoroutines(t *testing.T) {
 	group.Wait()
 	if taken != accepted {
 		t.Errorf("accepted %v, taken %v", accepted, taken)
+	}
+}
+
+// TestSimulated: what comes from the simulation is taken first and at once. What goroutines hand
+// in comes when the loop is open, and results for tasks after it. A place of the line is taken
+// by the first of the line.
+func TestSimulated(t *testing.T) {
+	var b Inbox[int] // a number below 100 is posted, another one a result for a task
+	b.Open()
+	open := false
+	b.Simulate(func(e int) uint64 { return uint64(e / 100) }, func() bool { return open })
+	var queue ring.Ring[int]
+	for _, e := range []int{300, 1, 200, 2} {
+		b.Put(e, false)
+	}
+	if b.Pending() || b.Own() || b.Take(&queue) != 0 {
+		t.Error("what goroutines hand in is taken by a loop that is not open")
+	}
+	for _, e := range []int{11, 12} {
+		if accepted, wake := b.Put(e, true); !accepted || wake != (e == 11) || !b.Pending() || !b.Own() || b.Close() {
+			t.Errorf("Put of %d: accepted %v, wake %v", e, accepted, wake)
+		}
+	}
+	var takes [][]int
+	for range 4 {
+		b.Take(&queue)
+		open = true
+		var got []int
+		for queue.Len() > 0 {
+			got = append(got, queue.TakeLast()) // in any order
+		}
+		takes = append(takes, got)
+	}
+	if want := [][]int{{12, 11}, {2, 1}, {300, 200}, nil}; !reflect.DeepEqual(takes, want) {
+		t.Errorf("taken were %v, not %v", takes, want)
+	}
+	for _, want := range []int{11, 12, 1, 2} {
+		if got := b.Next(); got != want {
+			t.Errorf("in the line is %d, not %d", got, want)
+		}
+	}
+	if !b.Close() {
+		t.Error("something is left")
 	}
 }

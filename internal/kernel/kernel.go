@@ -30,8 +30,8 @@ type Loop interface {
 	// Post hands fn to the loop, as rondo.Loop.Post does. Any goroutine.
 	Post(fn func()) error
 
-	// PostFor is Post for the task with a number. A simulation takes what comes at one
-	// time in the order of these numbers.
+	// PostFor is Post of a result for the task with a number. In a simulation results
+	// for several tasks may run in any order, and each after what was posted before it.
 	PostFor(id uint64, fn func()) error
 
 	// AddWakers notes that n things more than before may wake the loop from outside,

@@ -29,6 +29,10 @@ var exceptions = []exception{
 		"a test may go on with further seeds for some real time, which no run can see"},
 	{"determinism", "sim/shrink.go", "lists", "time.Now",
 		"the same limit"},
+	{"determinism", "sim/offload.go", "waitForGoroutines", "time.After",
+		"a function that was offloaded runs in real time, and may wait for another one"},
+	{"determinism", "sim/offload.go", "begin", "go statement",
+		"a function that was offloaded runs on a goroutine; the simulation stands still until it ends"},
 	{"determinism", "sim/world.go", "wait", "time.NewTimer",
 		"offloaded work takes real time, and so does the wait for it"},
 
