@@ -84,10 +84,16 @@ func (b *Inbox[E]) Take(queue *ring.Ring[E]) (n uint64) {
 	for _, e := range in {
 		queue.Add(e)
 	}
-	clear(in)
+	n = uint64(len(in))
+	if clear(in); cap(in) > keep {
+		in = nil // after a burst the memory is given back
+	}
 	b.spare = in
-	return uint64(len(in))
+	return n
 }
+
+// keep is for how many entries an inbox keeps its memory.
+const keep = 4096
 
 // Refuse has Refuses return true from now on. The loop is about to end: goroutines
 // that hand something in without pause must not keep it from that. What works for

@@ -48,6 +48,22 @@ func TestInbox(t *testing.T) {
 	}
 }
 
+// TestBurstIsGivenBack: the memory of a burst is not kept.
+func TestBurstIsGivenBack(t *testing.T) {
+	var b Inbox[int]
+	b.Open()
+	var queue ring.Ring[int]
+	for _, n := range []int{100_000, 100_000, 10, 10} {
+		for i := range n {
+			b.Put(i)
+		}
+		b.Take(&queue)
+	}
+	if kept := cap(b.in) + cap(b.spare); kept == 0 || kept > 2*keep {
+		t.Errorf("room for %d entries is kept", kept)
+	}
+}
+
 // TestAtEnd: each function is called once when the loop ends, or at once if it has;
 // and not if it was forgotten.
 func TestAtEnd(t *testing.T) {
