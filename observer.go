@@ -1,8 +1,8 @@
 package rondo
 
-// This file is how a loop tells what it does, to whatever wants to know: tracers, and
-// the checks of Debug. All of them are observers, behind one interface. A loop without one has a nil observer, and each place in the kernel
-// where there would be something to tell costs it one comparison.
+// This file is how a loop tells what it does, to whatever wants to know: tracers, and the
+// checks of Debug. All of them are observers, behind one interface. A loop without one has
+// a nil observer, which costs it one comparison where there is something to tell.
 //
 // The law: an observer changes nothing. It is called on the loop, between two
 // steps of the kernel or within one, and never waits.

@@ -1,8 +1,7 @@
 package rondo
 
-// This file has the waits for time: Sleep and SleepUntil, Every, and Yield, which
-// waits for a turn; and WaitCancelled, which waits for nothing else than its end. Now and Check are the two questions that go with them and do
-// not wait.
+// This file has the waits for time: Sleep and SleepUntil, Every, and Yield, which waits for
+// a turn; and WaitCancelled, which only a cancellation ends. Now and Check do not wait.
 
 import (
 	"context"
@@ -50,8 +49,8 @@ func WaitCancelled(ctx context.Context) error {
 // Yield lets every other task and callback that is in the queue run once before it
 // returns. Of many tasks that have not started only the first are in the queue, and
 // in a simulation the seed chooses which run, perhaps none: to be certain that
-// something has happened, wait for it. It fails with the cause if ctx is cancelled, and is not suspended
-// then.
+// something has happened, wait for it. If ctx is cancelled Yield returns the cause and
+// does not suspend the task.
 func Yield(ctx context.Context) error {
 	_, t, err := enter(ctx)
 	if err != nil {

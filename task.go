@@ -37,7 +37,7 @@ type Task struct {
 // task runs for the first time in the next turn. Its error goes to its scope; one in the
 // root scope for which nobody waits goes to the Runner's OnError.
 //
-// Go never suspends. It panics if ctx does not belong to a loop, or if the caller is not on that loop.
+// Go never suspends. It panics if ctx belongs to no loop, or the caller is not on that loop.
 //
 //go:noinline
 func Go(ctx context.Context, fn func(ctx context.Context) error) *Task {
@@ -54,7 +54,7 @@ func (s *Scope) Go(fn func(ctx context.Context) error) *Task {
 	return s.loop.spawn(s.owner(), s, fn, 0, stacks.Above(markerAt))
 }
 
-// spawn makes a task and puts it into the queue. If fn stands for a function of the user's, user is its entry.
+// spawn makes a task and queues it. If fn stands for a function of the user's, user is its entry.
 func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr, site int32) *Task {
 	mustNotBeNil(fn == nil)
 	t := &Task{site: site}

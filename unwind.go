@@ -69,9 +69,9 @@ const callback = "a callback"
 // errGoexit is the error of a task that called runtime.Goexit.
 var errGoexit = errors.New("rondo: the task called runtime.Goexit")
 
-// panicked keeps the panic with value v of what is named, with the stack of the
-// caller, which is a deferred call of t, or of the runTask if it is a callback's. Unless the Runner says otherwise it ends the
-// loop.
+// panicked keeps the panic with value v of what is named, with the stack of the caller,
+// which is a deferred call of t, or of the runTask if it is a callback's. Unless the
+// Runner says otherwise it ends the loop.
 func (l *Loop) panicked(t *Task, name string, v any) error {
 	e := panicError(t, name, v)
 	if l.runner.Recover && name != callback {

@@ -47,8 +47,8 @@ type first struct {
 }
 
 // catch calls came on the loop when the first of the signals comes, and leaves those
-// after it to the system. In a simulation they come from Host.Signal. Nothing waits for a signal as far
-// as a deadlock is concerned: it can only end what runs.
+// after it to the system. In a simulation they come from Host.Signal. Nothing waits for a
+// signal as far as a deadlock is concerned: it can only end what runs.
 func (f *first) catch(ctx context.Context, came func(err error), sigs []os.Signal) {
 	loop := kernel.Of(ctx)
 	if len(sigs) == 0 {

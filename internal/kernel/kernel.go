@@ -1,6 +1,6 @@
-// Package kernel is what Rondo's own packages (internal/fd, socket, process,
-// signals) may ask of a loop and users may not. Package rondo fills it in; a package that imports this one
-// imports that one too.
+// Package kernel is what Rondo's own packages, such as internal/fd, socket and shard,
+// may ask of a loop and users may not. Package rondo fills it in; a package that
+// imports this one imports that one too.
 package kernel
 
 import (

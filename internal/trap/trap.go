@@ -3,8 +3,8 @@
 // does what it would have done without the traps. A signal that one of them has used
 // is never raised again.
 //
-// A channel of os/signal gets its own copy, and nobody can know of it. So it hears a
-// signal that is raised again a second time. Catchers return a signal only if losing
+// A channel of os/signal gets its own copy, and nobody can know of it. So it receives
+// a signal that is raised again a second time. Catchers return a signal only if losing
 // it would be worse.
 package trap
 
