@@ -198,8 +198,12 @@ func (l *Loop) keepError(t *Task, err error) {
 	}
 }
 
-// observe notes that somebody has the task's error.
+// observe notes that somebody has the task's error. Before its end nobody has: what
+// somebody has is a result that others have set in its Future.
 func (t *Task) observe() {
+	if t.state != stateDone {
+		return
+	}
 	t.observed = true
 	if x := t.rest(); x != nil && x.unobserved != nil {
 		t.scope.loop.observed(x.unobserved)

@@ -168,7 +168,7 @@ func (f *Future[T]) wakeAll() {
 		waited = f.loop.release(list) || waited
 	}
 	if waited && f.task != nil {
-		f.task.observed = true // so the error need not be kept for OnError meanwhile
+		f.task.observe() // so the error need not be kept for OnError meanwhile
 	}
 	if x := f.rest; x != nil {
 		f.loop.expose(-int(x.exposed))

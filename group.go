@@ -75,16 +75,17 @@ func Deadline(ctx context.Context, t time.Time, body func(ctx context.Context) e
 
 // TimedOut reports whether err came of a deadline that the caller may handle: of a
 // Timeout or Deadline within ctx. It is false if it was the deadline of ctx itself or of
-// a scope around it: then every further wait with ctx fails too. It never suspends.
+// a scope around it, also if it is joined with another: then every further wait with ctx
+// fails too. It never suspends.
 //
 //	err := rondo.Timeout(ctx, time.Second, ask)
 //	if rondo.TimedOut(ctx, err) {
 //		// ask took too long; ctx goes on
 //	}
 func TimedOut(ctx context.Context, err error) bool {
-	e, ok := errors.AsType[*stdctx.DeadlineError](err)
+	_, ok := errors.AsType[*stdctx.DeadlineError](err)
 	if s := scopeOf(ctx); ok && s != nil && s.cancelled() != nil {
-		return s.cancelled().cause != error(e)
+		return !errtree.Contains(err, s.cancelled().cause)
 	}
 	return ok
 }

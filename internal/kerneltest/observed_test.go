@@ -99,3 +99,32 @@ func TestErrorOfSelectFromAnotherLoop(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorBehindAFutureThatWasSet: if others have set the Future of a task, and that was
+// waited for, the error with which the task ends later goes to OnError all the same.
+func TestErrorBehindAFutureThatWasSet(t *testing.T) {
+	for name, set := range map[string]func(f *rondo.Future[int]){
+		"Set":  func(f *rondo.Future[int]) { f.Set(1) },
+		"Fail": func(f *rondo.Future[int]) { f.Fail(errStop) },
+	} {
+		var reported error
+		r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { reported = err }}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			var fails rondo.Event
+			f := rondo.Async(ctx, func(ctx context.Context) (int, error) { _ = fails.Wait(ctx); return 0, errBroken })
+			waiter := rondo.Go(ctx, func(ctx context.Context) error { _, _ = f.Wait(ctx); return nil })
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			set(f)
+			if err := waiter.Wait(ctx); err != nil {
+				return err
+			}
+			fails.Set()
+			return rondo.Yield(ctx)
+		})
+		if err != nil || reported != errBroken {
+			t.Errorf("%s: Run returned %v, OnError got %v", name, err, reported)
+		}
+	}
+}

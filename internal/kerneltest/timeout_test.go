@@ -224,6 +224,27 @@ func TestTwoDeadlinesAreTwoErrors(t *testing.T) {
 	})
 }
 
+// TestDeadlinesJoined: an inner deadline that is joined with that of ctx is none that the
+// caller can go on after.
+func TestDeadlinesJoined(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
+			err := rondo.Timeout(ctx, time.Millisecond, forever)
+			if !rondo.TimedOut(ctx, err) {
+				t.Errorf("TimedOut is false for the inner deadline alone")
+			}
+			err = errors.Join(err, forever(ctx))
+			if rondo.TimedOut(ctx, err) {
+				t.Errorf("TimedOut is true although ctx is cancelled: %v", err)
+			}
+			return err
+		})
+		if !rondo.TimedOut(ctx, err) {
+			t.Errorf("Timeout returned %v", err)
+		}
+	})
+}
+
 // TestSetDeadlineTooLate: SetDeadline of a scope that is cancelled or has ended
 // sets no timer.
 func TestSetDeadlineTooLate(t *testing.T) {
