@@ -223,11 +223,20 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		panic("rondo: httptask.Server.Shutdown with a nil context")
 	}
-	loop := s.loop()
-	if loop == nil || !loop.Inside() {
+	err := s.shutdown(ctx)
+	if err != nil && !errors.Is(err, rondo.ErrNoLoop) {
+		s.abort()
+	}
+	return err
+}
+
+// shutdown is Shutdown without the cancellation of what is left. A task is suspended, also
+// one of another loop than that of the Server: requests may need that loop.
+func (s *Server) shutdown(ctx context.Context) error {
+	inside := func(l kernel.Loop) bool { return l != nil && l.Inside() }
+	if !inside(kernel.Of(ctx)) && !inside(s.loop()) {
 		err := s.HTTP.Shutdown(ctx)
-		if err != nil {
-			s.abort()
+		if err != nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		return err
@@ -238,8 +247,5 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	patience, stop := context.WithCancel(context.Background())
 	defer stop()
 	_, err := background(ctx, func() error { return s.HTTP.Shutdown(patience) }).Wait(ctx)
-	if err != nil {
-		s.abort()
-	}
 	return err
 }

@@ -141,6 +141,57 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
+// TestShutdownFromAnotherLoop: it suspends a task of another loop, which a request that runs
+// may need.
+func TestShutdownFromAnotherLoop(t *testing.T) {
+	ready := make(chan *rondo.Loop, 1)
+	started := make(chan bool, 1)
+	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		other := <-ready
+		started <- true
+		n, err := rondo.Submit(other, func(ctx context.Context) (int, error) { return 7, rondo.Sleep(ctx, 50*time.Millisecond) }).Wait(r.Context())
+		_, _ = fmt.Fprint(w, n, err)
+	})}}
+	address := make(chan string, 1)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- rondo.Run(t.Context(), func(ctx context.Context) error {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			address <- l.Addr().String()
+			return s.Serve(ctx, l)
+		})
+	}()
+	url := "http://" + <-address
+	answer := make(chan string, 1)
+	run(t, func(ctx context.Context) error {
+		ready <- rondo.LoopOf(ctx)
+		go func() {
+			r, err := http.Get(url)
+			if err != nil {
+				answer <- err.Error()
+				return
+			}
+			defer r.Body.Close()
+			b, err := io.ReadAll(r.Body)
+			answer <- fmt.Sprint(string(b), err)
+		}()
+		if _, _, err := rondo.Receive(ctx, started); err != nil {
+			return err
+		}
+		return rondo.Timeout(ctx, 20*time.Second, s.Shutdown)
+	})
+	if got := <-answer; got != "7 <nil><nil>" {
+		t.Errorf("the client got %q", got)
+	}
+	if err := <-ended; err != http.ErrServerClosed {
+		t.Errorf("Serve returned %v", err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
 // TestListenerFails: Serve returns the error of Accept.
 func TestListenerFails(t *testing.T) {
 	run(t, func(ctx context.Context) error {
