@@ -100,7 +100,7 @@ func (d *debugger) warnOuter(t *Task) {
 		return
 	}
 	for s := t.worker.inner.parent; s != nil; s = s.parent {
-		if at := ""; s == t.worker.under {
+		if at := ""; s == t.worker.under && !stacks.OwnScope() {
 			if at = stacks.Place(); !d.warned[at] {
 				d.warned[at] = true
 				slog.Warn("rondo: "+stacks.CalledAs()+" with the ctx of an outer scope, which the cancellation of the inner one does not reach; use the ctx of the innermost function",

@@ -4,6 +4,7 @@ package inspect_test
 
 import (
 	"encoding/binary"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -124,5 +125,22 @@ func TestPrintable(t *testing.T) {
 		if c != '\n' && (!unicode.IsPrint(c) || c == unicode.ReplacementChar) {
 			t.Fatalf("%q is written: %q", c, text.String()[max(0, at-40):at+20])
 		}
+	}
+}
+
+// TestOwn: no package of Rondo that programs use is taken for the program's.
+func TestOwn(t *testing.T) {
+	files, err := os.ReadDir("../api")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix("github.com/rondo-go/rondo/"+strings.TrimSuffix(f.Name(), ".txt"), "/rondo") + ".Function"
+		if (inspect.Frame{Func: name}).Own() {
+			t.Errorf("%s is taken for the program's", name)
+		}
+	}
+	if name := "github.com/rondo-go/rondo/examples/chat.serve"; !(inspect.Frame{Func: name}).Own() {
+		t.Errorf("%s is taken for Rondo's", name)
 	}
 }

@@ -67,7 +67,7 @@ func (f Frame) Own() bool {
 	}
 	if rest, ok := strings.CutPrefix(pkg, module+"/"); ok {
 		switch first, _, _ := strings.Cut(rest, "/"); first {
-		case "coro", "internal", "socket", "process", "signals", "sim", "inspect":
+		case "internal", "broadcast", "coro", "httptask", "inspect", "process", "shard", "signals", "sim", "slogtask", "socket", "nats":
 			return false
 		}
 		return true

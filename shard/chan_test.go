@@ -348,3 +348,12 @@ func TestChanSharesTurns(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestChanNamesTheProgram: a call with a ctx of no loop names itself and a line of the
+// program.
+func TestChanNamesTheProgram(t *testing.T) {
+	_, err := shard.NewChan[int](1).Recv(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "shard.Chan.Recv: ") || !strings.Contains(err.Error(), "chan_test.go:") {
+		t.Error(err)
+	}
+}

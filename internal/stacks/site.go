@@ -51,6 +51,22 @@ func Place() string {
 	return ""
 }
 
+// OwnScope reports whether it is Rondo that has opened the innermost scope, in the call
+// by which the calling goroutine entered Rondo, and not the program around that call.
+func OwnScope() bool {
+	var pcs [64]uintptr
+	for f := range frames(pcs[:runtime.Callers(2, pcs[:])]) {
+		switch strings.TrimPrefix(f.Function, module) {
+		case ".Group", ".Timeout", ".Deadline", ".Shield":
+			return true
+		}
+		if !below(f.Function) {
+			return false
+		}
+	}
+	return true // a task of Rondo's own
+}
+
 // CalledAs returns the name of the exported function of Rondo by which the calling
 // goroutine entered Rondo, such as "Event.Set" or "socket.Conn.Read".
 func CalledAs() string {
@@ -143,8 +159,8 @@ func own(function string) bool {
 	return slices.ContainsFunc(packages, func(p string) bool { return strings.HasPrefix(rest, p) })
 }
 
-// packages are Rondo's packages for programs.
+// packages are Rondo's packages for programs, with those of the module nats.
 var packages = []string{
-	".", "/socket.", "/shard.", "/httptask.", "/process.", "/signals.", "/sim.", "/coro.", "/broadcast.", "/slogtask.",
-	"/nats.", "/nats/embed.", "/nats/internal/rpc.",
+	".", "/broadcast.", "/coro.", "/httptask.", "/inspect.", "/process.", "/shard.", "/signals.", "/sim.", "/slogtask.", "/socket.",
+	"/nats.", "/nats/embed.", "/nats/internal/",
 }
