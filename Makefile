@@ -4,7 +4,7 @@
 .PHONY: help check fmt clean vet staticcheck rondovet install tidy api test race checkptr gc stress emulator arm64 wasm windows plain portable cross seeds bench
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 check: ## all that a change must pass, as CI runs it
 	@bash .ci/run
@@ -51,7 +51,7 @@ stress: ## the short tests 50 times under -race, beside busy loops: make stress 
 emulator: ## inspect reads a program for arm64, under qemu
 	@bash .ci/run emulator
 
-arm64: ## coroutines, kernel and simulation on arm64, under qemu
+arm64: ## coroutines, kernel and epoll on arm64, under qemu
 	@bash .ci/run arm64
 
 wasm: ## coroutines and simulation in WebAssembly, under node
