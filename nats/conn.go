@@ -273,6 +273,9 @@ func (c *Conn) Flush(ctx context.Context) error {
 	if err := c.check(ctx); err != nil {
 		return err
 	}
+	if c.err != nil {
+		return fmt.Errorf("nats: flush: %w", c.err)
+	}
 	var flushed rondo.WaitList
 	var failure error
 	over := false
@@ -343,6 +346,24 @@ func (c *Conn) reportOf(nc *natsgo.Conn, sub *natsgo.Subscription, err error) {
 		subject = sub.Subject
 	}
 	slog.Error("nats: an error for which nobody waits", "subject", subject, "err", err)
+}
+
+// reportGap reports, in a task, that messages of s were dropped. While that is being done
+// for s it is not done again.
+func (c *Conn) reportGap(s *Subscription) {
+	if s.reporting || c.background.Err() != nil {
+		return
+	}
+	s.reporting = true
+	c.background.Go(func(ctx context.Context) error {
+		defer func() { s.reporting = false }()
+		return rondo.Shield(ctx, func(ctx context.Context) error {
+			return rondo.OffloadFunc(ctx, func(context.Context) error {
+				c.report(s.sub, natsgo.ErrSlowConsumer)
+				return nil
+			})
+		})
+	}).SetName("nats report")
 }
 
 // slow notes that the client has dropped messages of sub.

@@ -19,7 +19,8 @@ const heldMax = 4096
 //
 // Handle suspends the task until the subscription is on its way, and returns; g owns
 // the tasks, which are named for the message's subject. It goes on until g is cancelled,
-// or c is drained or closed. An error of fn fails g, as any task's error does. If the
+// or c is drained or closed. What waits for a task when g is cancelled is dropped; Drain
+// waits until it is handled. An error of fn fails g, as any task's error does. If the
 // connection is closed for good, the error of g wraps the client's ErrConnectionClosed. It
 // panics if limit is not positive.
 func (c *Conn) Handle(g *rondo.Scope, subject, queue string, limit int, fn func(ctx context.Context, m *natsgo.Msg) error) error {
@@ -57,7 +58,7 @@ func (c *Conn) handle(ctx context.Context, s *Subscription, limit int, fn func(c
 			case err == natsgo.ErrConnectionDraining:
 				return nil
 			case err == natsgo.ErrSlowConsumer:
-				go c.report(s.sub, err)
+				c.reportGap(s)
 				room.Release()
 				continue
 			default:

@@ -27,15 +27,16 @@ type Subscription struct {
 	dropping bool          // the last message was dropped; under that lock
 
 	// The rest is the loop's.
-	fn       func(m *natsgo.Msg) // is called with each message, nil with the end; or nil
-	queue    []*natsgo.Msg       // what nobody has taken, from head on; nil is a gap
-	head     int
-	promised int   // messages of the queue for tasks that were woken and have not run yet
-	took     int64 // messages that were taken
-	streak   int   // messages that were taken without a wait
-	readers  rondo.WaitList
-	closing  bool
-	err      error // why no more will come
+	fn        func(m *natsgo.Msg) // is called with each message, nil with the end; or nil
+	queue     []*natsgo.Msg       // what nobody has taken, from head on; nil is a gap
+	head      int
+	promised  int   // messages of the queue for tasks that were woken and have not run yet
+	took      int64 // messages that were taken
+	streak    int   // messages that were taken without a wait
+	reporting bool  // reportGap is at work
+	readers   rondo.WaitList
+	closing   bool
+	err       error // why no more will come
 }
 
 // streakMax is how many messages a task takes before others have their turn.
@@ -258,7 +259,7 @@ func (s *Subscription) take(m *natsgo.Msg) {
 		}
 		return
 	case m == nil:
-		go s.conn.report(s.sub, natsgo.ErrSlowConsumer)
+		s.conn.reportGap(s)
 		return
 	}
 	s.count()

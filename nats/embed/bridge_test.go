@@ -235,6 +235,7 @@ func TestClosed(t *testing.T) {
 			return err, nil
 		})
 		served := make([]error, 2)
+		var ready, running rondo.Event
 		serving := rondo.Go(g, func(ctx context.Context) error {
 			served[0] = rondo.Group(ctx, func(g *rondo.Scope) error {
 				return c.Handle(g, "b", "", 1, func(context.Context, *natsgo.Msg) error { return nil })
@@ -243,10 +244,24 @@ func TestClosed(t *testing.T) {
 		})
 		calls := rondo.Go(g, func(ctx context.Context) error {
 			served[1] = rondo.Group(ctx, func(g *rondo.Scope) error {
-				return nats.Serve(g, c, "c", 1, func(context.Context, int) (int, error) { return 0, nil })
+				defer ready.Set()
+				return nats.Serve(g, c, "c", 1, func(ctx context.Context, _ int) (int, error) {
+					running.Set()
+					return 0, rondo.WaitCancelled(ctx)
+				})
 			})
 			return nil
 		})
+		call := rondo.Async(g, func(ctx context.Context) (error, error) {
+			err := ready.Wait(ctx)
+			if err == nil {
+				_, err = nats.Call[int, int](ctx, c, "c", 1)
+			}
+			return err, nil
+		})
+		if err := running.Wait(g); err != nil {
+			return err
+		}
 		if err := c.Flush(g); err != nil {
 			return err
 		}
@@ -255,6 +270,12 @@ func TestClosed(t *testing.T) {
 		}
 		if err, _ := reader.Wait(g); !errors.Is(err, natsgo.ErrConnectionClosed) {
 			t.Errorf("Next: %v", err)
+		}
+		if err, _ := call.Wait(g); !errors.Is(err, nats.ErrLost) || !errors.Is(err, natsgo.ErrConnectionClosed) {
+			t.Errorf("Call: %v", err)
+		}
+		if err := c.Flush(g); !errors.Is(err, natsgo.ErrConnectionClosed) {
+			t.Errorf("Flush: %v", err)
 		}
 		if err := errors.Join(serving.Wait(g), calls.Wait(g)); err != nil {
 			return err

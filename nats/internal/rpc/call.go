@@ -80,8 +80,8 @@ func (e *Endpoint) Call(ctx context.Context, name string, data []byte, stack boo
 			return nil, err
 		}
 	}
-	if c.err != nil {
-		return nil, failed(name, c.err)
+	if c.err != nil { // the request may have been sent
+		return nil, failed(name, fmt.Errorf("%w: %w", ErrLost, c.err))
 	}
 	return c.result()
 }
