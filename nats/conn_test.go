@@ -103,11 +103,11 @@ func TestNextCase(t *testing.T) {
 		if err := rondo.Yield(g); err != nil { // it waits
 			return err
 		}
-		s.take(&natsgo.Msg{Data: []byte("a")})
+		s.take([]*natsgo.Msg{{Data: []byte("a")}})
 		if s.Len() != 0 || s.promised != 1 {
 			t.Errorf("%d messages are free and %d promised", s.Len(), s.promised)
 		}
-		s.take(&natsgo.Msg{Data: []byte("b")})
+		s.take([]*natsgo.Msg{{Data: []byte("b")}})
 		other, err := s.Next(g)
 		if err != nil {
 			return err

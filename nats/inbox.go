@@ -16,14 +16,39 @@ import (
 const (
 	channelMax = 32 << 10 // messages that the client has read and the goroutine has not taken
 	takeMax    = 256      // messages that it takes at once
+	keepMax    = 16 << 10 // messages for which room is kept
 )
 
-// An arrival is a message, or without one a gap: messages were dropped there. Or it is a
-// function that is called when all before it was delivered.
+// An arrival is n messages for a Subscription, one after the other; or with none a gap:
+// messages were dropped there. Or it is a function that is called when all before it was
+// delivered.
 type arrival struct {
 	to *Subscription
-	m  *natsgo.Msg
+	n  int
 	do func()
+}
+
+// Arrivals are in the order in which they came. The messages are apart from the rest, so
+// that one more message is one more pointer.
+type arrivals struct {
+	all      []arrival
+	messages []*natsgo.Msg
+}
+
+// add adds a message.
+func (a *arrivals) add(s *Subscription, m *natsgo.Msg) {
+	a.messages = append(a.messages, m)
+	if last := len(a.all) - 1; last >= 0 && a.all[last].to == s && a.all[last].n > 0 {
+		a.all[last].n++
+		return
+	}
+	a.all = append(a.all, arrival{to: s, n: 1})
+}
+
+func (a *arrivals) clear() {
+	clear(a.all)
+	clear(a.messages)
+	a.all, a.messages = a.all[:0], a.messages[:0]
 }
 
 // An inbox is what has arrived and was not delivered on the loop yet.
@@ -37,8 +62,8 @@ type inbox struct {
 	opening int                                    // subscriptions that are being made, and not in subs yet
 	early   map[*natsgo.Subscription][]*natsgo.Msg // what has come for those
 	marks   []func()                               // of the markers in ch, in their order
-	next    []arrival
-	spare   []arrival
+	next    arrivals
+	spare   arrivals
 	posted  bool // the loop will take next
 }
 
@@ -91,7 +116,7 @@ func (c *Conn) shut(s *Subscription) {
 
 // wake reports whether the loop is to be told that something has arrived.
 func (i *inbox) wake() bool {
-	if i.posted || len(i.next) == 0 {
+	if i.posted || len(i.next.all) == 0 {
 		return false
 	}
 	i.posted = true
@@ -131,7 +156,7 @@ func (c *Conn) read() {
 func (c *Conn) sort(m *natsgo.Msg) {
 	i := &c.in
 	if m == marker {
-		i.next = append(i.next, arrival{do: i.marks[0]})
+		i.next.all = append(i.next.all, arrival{do: i.marks[0]})
 		i.marks = i.marks[1:]
 	} else if m.Sub == i.last.sub {
 		c.arrive(i.last, m)
@@ -148,7 +173,7 @@ func (c *Conn) arrive(s *Subscription, m *natsgo.Msg) {
 	if s.arrived-s.taken.Load() < s.max {
 		s.arrived++
 		s.dropping = false
-		c.in.next = append(c.in.next, arrival{to: s, m: m})
+		c.in.next.add(s, m)
 		return
 	}
 	s.dropped.Add(1)
@@ -161,26 +186,34 @@ func (c *Conn) gap(s *Subscription) {
 		return
 	}
 	s.dropping = true
-	c.in.next = append(c.in.next, arrival{to: s})
+	c.in.next.all = append(c.in.next.all, arrival{to: s})
 }
 
 // deliver is called on the loop when something has arrived.
 func (c *Conn) deliver() {
 	i := &c.in
 	i.mu.Lock()
-	arrivals := i.next
-	i.next, i.spare, i.posted = i.spare, nil, false
+	now := i.next
+	i.next, i.spare, i.posted = i.spare, arrivals{}, false
 	i.mu.Unlock()
-	for _, a := range arrivals {
-		if a.do != nil {
+	messages := now.messages
+	for _, a := range now.all {
+		switch {
+		case a.do != nil:
 			a.do()
-		} else {
-			a.to.take(a.m)
+		case a.n == 0:
+			a.to.takeGap()
+		default:
+			a.to.take(messages[:a.n])
+			messages = messages[a.n:]
 		}
 	}
-	clear(arrivals)
+	now.clear()
+	if cap(now.messages) > keepMax {
+		return
+	}
 	i.mu.Lock()
-	i.spare = arrivals[:0]
+	i.spare = now
 	i.mu.Unlock()
 }
 

@@ -247,23 +247,29 @@ func (s *Subscription) drop() {
 	s.queue, s.head, s.promised = nil, 0, 0
 }
 
-// take takes in a message, or a gap without one.
-func (s *Subscription) take(m *natsgo.Msg) {
-	switch {
-	case s.err != nil:
-		return
-	case s.fn == nil:
-		s.push(m)
-		if s.readers.Wake() {
-			s.promised++
-		}
-		return
-	case m == nil:
-		s.conn.reportGap(s)
+// take takes in messages.
+func (s *Subscription) take(messages []*natsgo.Msg) {
+	if s.fn == nil {
+		s.push(messages...)
 		return
 	}
-	s.count()
-	s.fn(m)
+	for _, m := range messages {
+		if s.err != nil {
+			return
+		}
+		s.count()
+		s.fn(m)
+	}
+}
+
+// takeGap takes in that messages were dropped.
+func (s *Subscription) takeGap() {
+	switch {
+	case s.fn == nil:
+		s.push(nil)
+	case s.err == nil:
+		s.conn.reportGap(s)
+	}
 }
 
 // countEvery is how many messages are taken before the goroutine that counts what has
@@ -290,13 +296,23 @@ func (s *Subscription) end(why error) {
 	}
 }
 
-func (s *Subscription) push(m *natsgo.Msg) {
+// push puts messages into the queue, for those that wait and those that will. nil is a gap.
+func (s *Subscription) push(messages ...*natsgo.Msg) {
+	if s.err != nil {
+		return
+	}
 	if s.head > 32 && s.head > len(s.queue)/2 {
 		n := copy(s.queue, s.queue[s.head:])
 		clear(s.queue[n:])
 		s.queue, s.head = s.queue[:n], 0
 	}
-	s.queue = append(s.queue, m)
+	s.queue = append(s.queue, messages...)
+	for range messages {
+		if !s.readers.Wake() {
+			break
+		}
+		s.promised++
+	}
 }
 
 // pop takes what is first in the queue.
