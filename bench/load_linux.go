@@ -4,7 +4,8 @@ package main
 // thread. It calls epoll directly for every server, to spend as little CPU time on
 // a request as possible. Here every connection has one request on its way, or one
 // group of requests. The load that opens a connection for each request is in churn,
-// the one that sends at fixed times in openloop.
+// the one that sends at fixed times in openloop, and the one that shares its CPUs with the
+// server in closedloop.
 
 import (
 	"errors"
@@ -20,10 +21,11 @@ import (
 
 // load is a load process: it opens connections to an address and prints "ready".
 // For each number n that it reads it sends n requests, and prints how many
-// nanoseconds they took; an open loop prints percentiles of the latency.
+// nanoseconds they took; an open loop prints percentiles of the latency, and a closed one
+// both.
 func load(args []string) error {
 	flags := flag.NewFlagSet("load", flag.ContinueOnError)
-	kind := flags.String("kind", "", "\"\", http, churn or open")
+	kind := flags.String("kind", "", "\"\", http, churn, open or closed")
 	count := flags.Int("conns", 1, "connections")
 	size := flags.Int("size", 0, "bytes of a request and of its answer")
 	depth := flags.Int("depth", 1, "requests that are sent together")
@@ -42,8 +44,11 @@ func load(args []string) error {
 	if err != nil {
 		return err
 	}
-	if *kind == "open" {
+	switch *kind {
+	case "open":
 		return openLoop(conns, epoll, *size)
+	case "closed":
+		return closedLoop(conns, epoll, *size)
 	}
 	g := generator{request: make([]byte, *size**depth), depth: *depth, epoll: epoll, left: make(map[int32]int)}
 	g.answer = len(g.request)

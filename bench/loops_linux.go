@@ -1,69 +1,142 @@
 package main
 
-// This file measures several loops: servers whose handlers compute, on all CPUs, with
-// the load on the same ones. What counts is how long a request takes the machine, so
-// the wall time of all requests is divided by their number.
+// This file measures several loops: servers on all CPUs, with the load on the same ones.
+// What counts is how long a request takes the machine, so the wall time of all requests is
+// divided by their number; and p99 of the latency.
 
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"strconv"
-	"time"
 
 	"github.com/rondo-go/rondo/shard"
 	"github.com/rondo-go/rondo/socket"
 )
 
-// hashed is how many bytes a handler hashes for a request of the row loops.
-const hashed = 128 << 10
-
-var zeros = make([]byte, hashed)
-
-func loopsRow() row {
-	return row{
-		name: "loops", section: cores, run: loops,
-		why: "A task never moves to another loop, and a goroutine runs on whichever processor is free. With the load on the same two, a loop that waits for its processor keeps its connections waiting.",
-	}
+// A loopsRow is a row: how much the handler of a request computes.
+type loopsRow struct {
+	name    string
+	hashed  int     // bytes of a SHA-256; 0: none
+	share   int     // a request takes so many times the work of a small one
+	budgets budgets // for the wall time
+	tail    budgets // for p99
 }
 
-// loops is run with the servers of one loop, of two, and of goroutines.
-func loops(o options) (found []result, err error) {
+// mostHashed is the most that a handler hashes for a request.
+const mostHashed = 128 << 10
+
+var zeros = make([]byte, mostHashed)
+
+// Names of the parts of Rondo in these rows.
+const (
+	partShards = "shards"
+	partOne    = "one loop"
+)
+
+func loopsRows() []row {
+	list := []loopsRow{
+		{name: "loops", share: 1},
+		{name: "loops-16k", hashed: 16 << 10, share: 2},
+		{
+			name: "loops-128k", hashed: mostHashed, share: 8,
+			budgets: budgets{partShards: {partOne: 1 / 1.6, perGoroutine: 1 / 0.95}},
+			tail:    budgets{partShards: {perGoroutine: 1}},
+		},
+	}
+	var all []row
+	for _, l := range list {
+		all = append(all, row{
+			name: l.name, section: cores, run: l.run,
+			why: "A task never moves to another loop, and a goroutine runs on whichever processor is free. With the load on the same two, a loop that waits for its processor keeps its connections waiting.",
+		})
+	}
+	return all
+}
+
+// what describes the requests.
+func (l loopsRow) what() string {
+	const echo = "echo of 64 B, 50 connections, all CPUs"
+	if l.hashed == 0 {
+		return echo
+	}
+	return fmt.Sprintf("%s, the handler hashes %d KiB", echo, l.hashed>>10)
+}
+
+func (l loopsRow) run(o options) (found []result, err error) {
 	if _, _, err := processors(); err != nil {
 		return nil, err
 	}
 	const conns = 50
-	requests := max(conns, o.requests/16)
+	requests := max(conns, o.requests/l.share)
 	var pairs []*pair
 	defer func() { closeAll(pairs, &err) }()
+	var absent skipped
 	for _, s := range []server{
-		{"shard", "shards", true, inGo("shard")},
-		{"one", "one loop", false, inGo("rondo")},
+		{"shard", partShards, true, inGo("shard")},
+		{"one", partOne, false, inGo("rondo")},
 		{"net", perGoroutine, false, inGo("net")},
+		{"tokio", tokioThreads, false, inRust(runtime.NumCPU())},
 	} {
 		p := &pair{name: s.name, label: s.label, ours: s.ours, costs: make(map[string][]float64)}
-		pairs = append(pairs, p)
 		launch := func() (*process, error) {
-			return s.launch(o, everyProcessor, "loops", serving{buffer: 4096, hashed: hashed})
+			return s.launch(o, everyProcessor, l.name, serving{buffer: 4096, hashed: l.hashed})
 		}
-		if err := p.open(launch, everyProcessor, requests/4, "-conns", strconv.Itoa(conns), "-size", "64", "-depth", "1"); err != nil {
+		err := p.open(launch, everyProcessor, requests/4, "-kind", "closed", "-conns", strconv.Itoa(conns), "-size", "64")
+		var skip *skipped
+		if errors.As(err, &skip) {
+			absent.sentences = append(absent.sentences, skip.sentences...)
+			continue
+		}
+		pairs = append(pairs, p)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	err = inTurns(o.rounds, pairs, func(p *pair) error {
-		began := time.Now()
-		if _, err := p.load.ask(strconv.Itoa(requests)); err != nil {
-			return err
-		}
-		p.costs["wall"] = append(p.costs["wall"], float64(time.Since(began).Nanoseconds())/float64(requests))
-		return nil
-	})
-	if err != nil {
+	if err := inTurns(o.rounds, pairs, func(p *pair) error { return p.loaded(requests) }); err != nil {
 		return nil, err
 	}
-	what := fmt.Sprintf("wall time of a request whose handler hashes %d KiB, 50 connections", hashed>>10)
-	return compared(result{What: what, Unit: "ns"}, "wall", pairs, budgets{"shards": {"one loop": 1 / 1.6, perGoroutine: 1 / 0.95}}), nil
+	found = l.results(pairs)
+	if absent.sentences != nil {
+		return found, &absent
+	}
+	return found, nil
+}
+
+// loaded is a round: it records the wall time of a request, and p99.
+func (p *pair) loaded(requests int) error {
+	reply, err := p.load.ask(strconv.Itoa(requests))
+	if err != nil {
+		return err
+	}
+	var took, tail float64
+	if _, err := fmt.Sscan(reply, &took, &tail); err != nil {
+		return fmt.Errorf("the load answered %q: %w", reply, err)
+	}
+	p.costs["wall"] = append(p.costs["wall"], took/float64(requests))
+	p.costs["p99"] = append(p.costs["p99"], tail)
+	return nil
+}
+
+// results compares the shards with all others, and then the loop that is alone with those
+// that are not Rondo's.
+func (l loopsRow) results(pairs []*pair) (found []result) {
+	for _, part := range []string{partShards, partOne} {
+		var beside []*pair
+		for _, p := range pairs {
+			if p.ours = p.label == part; p.ours || p.label != partShards {
+				beside = append(beside, p)
+			}
+		}
+		found = append(found, compared(result{What: "wall time of a request, " + l.what(), Unit: "ns"}, "wall", beside, l.budgets)...)
+		if part == partShards {
+			found = append(found, compared(result{What: "p99 latency, " + l.what(), Unit: "ns"}, "p99", beside, l.tail)...)
+		}
+	}
+	return found
 }
 
 // serveShards serves on a loop for each CPU.

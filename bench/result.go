@@ -56,6 +56,7 @@ const (
 	epollLoop    = "C, epoll"
 	uringLoop    = "C, io_uring"
 	tokioThread  = "tokio, current_thread"
+	tokioThreads = "tokio, multi_thread"
 )
 
 // percentiles are what an open loop measures, beside the CPU time.

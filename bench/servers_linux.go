@@ -37,7 +37,7 @@ var serverList = []server{
 	{"netpoll", "netpoll", false, inGo("netpoll")},
 	{"epoll", epollLoop, false, inC("epoll")},
 	{"io_uring", uringLoop, false, inC("uring")},
-	{"tokio", tokioThread, false, inRust},
+	{"tokio", tokioThread, false, inRust(0)},
 	{"asyncio", "asyncio", false, inPython("asyncio")},
 	{"uvloop", "uvloop", false, inPython("uvloop")},
 }
@@ -73,12 +73,16 @@ func inC(folder string) func(options, int, string, serving) (*process, error) {
 	}
 }
 
-func inRust(o options, processor int, _ string, s serving) (*process, error) {
-	program, err := builtRust(o, tokioCrate, "echo")
-	if err != nil {
-		return nil, err
+// inRust starts the server of tokio, whose tasks run on so many threads; 0: on the one that
+// accepts.
+func inRust(threads int) func(options, int, string, serving) (*process, error) {
+	return func(o options, processor int, _ string, s serving) (*process, error) {
+		program, err := builtRust(o, tokioCrate, "echo")
+		if err != nil {
+			return nil, err
+		}
+		return start(processor, program, strconv.Itoa(s.buffer), strconv.Itoa(s.computing), strconv.Itoa(s.hashed), strconv.Itoa(threads))
 	}
-	return start(processor, program, strconv.Itoa(s.buffer), strconv.Itoa(s.computing))
 }
 
 func inPython(loop string) func(options, int, string, serving) (*process, error) {

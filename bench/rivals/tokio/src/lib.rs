@@ -1,5 +1,5 @@
-//! What the rivals on tokio share: a runtime of one thread, and the protocol by
-//! which package main runs a program.
+//! What the rivals on tokio share: runtimes, and the protocol by which package main
+//! runs a program.
 //!
 //! A program ends when its standard input ends, so it does not outlive the
 //! program that started it.
@@ -11,6 +11,17 @@ use std::net::SocketAddr;
 /// Runs a future on a runtime that uses the calling thread only.
 pub fn run<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+        .block_on(future)
+}
+
+/// Runs a future on the calling thread, and the tasks that it spawns on so many
+/// others.
+pub fn run_on<F: Future>(threads: usize, future: F) -> F::Output {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
         .enable_all()
         .build()
         .expect("a runtime")
