@@ -35,6 +35,12 @@ func child(args []string) error {
 		return hold(args[1:])
 	case "target":
 		return target(args[1:])
+	case "nats-server":
+		return natsServer()
+	case "nats-peer":
+		return natsPeer(args[1])
+	case "nats-client":
+		return natsClientChild(args[1:])
 	case "tasks":
 		return answer(tasksChild)
 	case "simulate":

@@ -29,6 +29,7 @@ const (
 	cores    section = "Several loops, on all CPUs"
 	latency  section = "Echo servers: latency under an open loop"
 	web      section = "HTTP servers: CPU time of a request"
+	messages section = "Messages with NATS: CPU time of a client"
 	memory   section = "Memory of an idle connection"
 	looking  section = "Inspecting a process"
 
@@ -36,7 +37,7 @@ const (
 )
 
 // sections is their order in the table.
-var sections = []section{oneCPU, servers, latency, memory, web, cores, besideGo, looking, simulation}
+var sections = []section{oneCPU, servers, latency, memory, web, cores, messages, besideGo, looking, simulation}
 
 // manyRivals reports whether the section has a column for each rival in place of a
 // line.

@@ -14,7 +14,7 @@ import (
 var computingServers = []string{"tasks", "session", "protocol", "net", "tokio"}
 
 func processRows() []row {
-	return slices.Concat(oneCPURows(), simulationRows(), loopsRows(), []row{
+	return slices.Concat(oneCPURows(), simulationRows(), loopsRows(), natsRows(), []row{
 		echoRow(50, budgets{partTasks: {perGoroutine: 0.92, epollLoop: 1.15}, partSession: {epollLoop: 1.10}}),
 		echoRow(1000, budgets{partTasks: {perGoroutine: 0.92, epollLoop: 1.25}, partSession: {perGoroutine: 0.80, epollLoop: 1.10}}),
 		echoRow(10_000, budgets{partSession: {epollLoop: 1.10}}),

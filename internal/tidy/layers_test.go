@@ -18,7 +18,8 @@ var rows = [][]string{
 	{"socket", "process", "signals", "broadcast", "slogtask", "sim", "inspect", "httptask"},
 	{"shard"},
 	{"internal/soak", "internal/mistakes"},
-	{"cmd/...", "examples/...", "interop/...", "bench/...", "nats/..."},
+	{"nats/..."},
+	{"cmd/...", "examples/...", "interop/...", "bench/..."},
 }
 
 // exempt are packages without a row.
