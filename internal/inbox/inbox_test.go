@@ -55,7 +55,7 @@ func TestBurstIsGivenBack(t *testing.T) {
 	var queue ring.Ring[int]
 	for _, n := range []int{100_000, 100_000, 10, 10} {
 		for i := range n {
-			b.Put(i)
+			b.Put(i, false)
 		}
 		b.Take(&queue)
 	}
