@@ -205,6 +205,36 @@ func ExampleDisk() {
 	// Output: true
 }
 
+// A program that stores data uses an FS, which is a simulated disk in a test and otherwise the
+// disk of the machine. Here a file gets its name when all of it is safe.
+func ExampleFS() {
+	save := func(disk sim.FS, text string) error {
+		f, err := disk.OpenFile("state.new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(f, text)
+		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+			return err
+		}
+		return errors.Join(disk.Rename("state.new", "state"), disk.SyncDir("."))
+	}
+	TestSave := func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			disk := sim.Disk(ctx)
+			if err := save(disk, "first"); err != nil {
+				t.Fatal(err)
+			}
+			files, err := disk.ReadDir(".")
+			if err != nil || len(files) != 1 || files[0].Name() != "state" {
+				t.Errorf("the disk has %v: %v", files, err)
+			}
+		})
+	}
+	fmt.Println(passes("TestSave", TestSave))
+	// Output: true
+}
+
 func ExampleHostOf() {
 	TestNames := func(t *testing.T) {
 		sim.Cluster(t, func(ctx context.Context, w *sim.World) {

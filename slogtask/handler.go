@@ -30,6 +30,9 @@ type handler struct {
 // Offload, and in a callback, it is the one that ctx comes from; a goroutine is told its
 // number and not its name, because the loop may be changing that.
 //
+// In a simulation of package sim a line that is written on the loop has the simulated time,
+// which on a host of a cluster is that of the host's clock, and loop is the name of the host.
+//
 // The Handler may be used by any goroutine if h may. It never suspends, but what h
 // writes may block.
 func NewHandler(h slog.Handler) slog.Handler {
@@ -45,6 +48,9 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	t, ok := kernel.TaskOf(ctx)
 	if !ok {
 		return h.below.Handle(ctx, r)
+	}
+	if l := kernel.Of(ctx); l.Inside() && l.Driver().Virtual() && !r.Time.IsZero() {
+		r.Time = l.Driver().Time(l.Driver().Now())
 	}
 	attrs := []slog.Attr{slog.String("loop", t.Loop), slog.String("task", t.Name), slog.Uint64("task_id", t.ID)}
 	if h.steps == nil {

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 	"testing/slogtest"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/leak"
+	"github.com/rondo-go/rondo/sim"
 	"github.com/rondo-go/rondo/slogtask"
 )
 
@@ -108,6 +110,34 @@ func TestWhich(t *testing.T) {
 		}
 	}()
 	slogtask.NewHandler(nil)
+}
+
+// TestSimulated: on a simulated host a line has the name of the host and the time that its
+// clock shows, and one that has no time keeps none.
+func TestSimulated(t *testing.T) {
+	sim.Config{Seeds: 3}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		var out bytes.Buffer
+		h := slogtask.NewHandler(slog.NewJSONHandler(&out, nil))
+		var shown time.Time
+		host := w.Host("db-1", func(ctx context.Context) error {
+			if err := rondo.Sleep(ctx, time.Hour); err != nil {
+				return err
+			}
+			shown = rondo.Now(ctx)
+			slog.New(h).InfoContext(ctx, "up")
+			return h.Handle(ctx, slog.Record{Message: "no time"})
+		})
+		host.SetClock(time.Minute, 0)
+		_ = rondo.Sleep(ctx, 2*time.Hour)
+		first, second, _ := strings.Cut(out.String(), "\n")
+		line := parsed(t, first)
+		if line["loop"] != "db-1" || line["time"] != shown.Format(time.RFC3339Nano) || shown.Year() > 2001 {
+			t.Errorf("%v shows %s", shown, first)
+		}
+		if _, has := parsed(t, second)["time"]; has {
+			t.Errorf("it has got a time: %s", second)
+		}
+	})
 }
 
 func parsed(t *testing.T, line string) map[string]any {
