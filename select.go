@@ -184,8 +184,8 @@ func (s *selection) end(cases []Case) {
 // suspends the task until the next one is. Those that are done when the range begins come
 // first, in the order of the arguments. The range ends after the last one, or when ctx is
 // cancelled, which the caller sees from ctx; it may be left at any time, and the futures
-// go on. They must be of ctx's loop. AsCompleted panics if one of them is nil, and the
-// range if ctx belongs to no loop.
+// go on. AsCompleted panics if one of them is nil, and the range if one is of another loop
+// than ctx, or ctx belongs to no loop.
 //
 //go:noinline
 func AsCompleted[T any](ctx context.Context, fs ...*Future[T]) iter.Seq[*Future[T]] {
@@ -193,6 +193,7 @@ func AsCompleted[T any](ctx context.Context, fs ...*Future[T]) iter.Seq[*Future[
 		if f == nil {
 			panic("rondo: AsCompleted with a nil Future")
 		}
+		f.mustBeMade()
 	}
 	return func(yield func(*Future[T]) bool) {
 		if err := Check(ctx); err != nil {
@@ -203,6 +204,9 @@ func AsCompleted[T any](ctx context.Context, fs ...*Future[T]) iter.Seq[*Future[
 		var list WaitList
 		known := make(map[*Future[T]]bool, len(fs))
 		for _, f := range fs {
+			if f.loop != scopeOf(ctx).loop {
+				panic(misuse(errOtherLoop).Error())
+			}
 			if known[f] {
 				continue
 			}

@@ -49,6 +49,29 @@ func TestWaitForAnotherLoop(t *testing.T) {
 	}
 }
 
+// TestAsCompletedOfAnotherLoop: a range over a Future of another loop panics. It would
+// change what belongs to that loop.
+func TestAsCompletedOfAnotherLoop(t *testing.T) {
+	future, end := make(chan *rondo.Future[int], 1), make(chan bool)
+	ended := otherLoop(func(ctx context.Context) error {
+		future <- rondo.Async(ctx, func(ctx context.Context) (int, error) { _, _, err := rondo.Receive(ctx, end); return 1, err })
+		_, _, err := rondo.Receive(ctx, end)
+		return err
+	})
+	f := <-future
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		panics(t, "rondo: AsCompleted: the object belongs to another loop than the ctx", func() {
+			for range rondo.AsCompleted(ctx, f) {
+			}
+		})
+		return nil
+	})
+	close(end)
+	if err := errors.Join(err, <-ended); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestWaitForEndedLoop waits for a Future that nobody sets, on a goroutine and on
 // a task of another loop, while its loop ends: both learn that. And a task that
 // has ended gives its error to both, also when its loop has ended.

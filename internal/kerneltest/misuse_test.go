@@ -216,6 +216,7 @@ func TestZeroValues(t *testing.T) {
 			"Future.Set of a zero Future" + future:                           func() { new(rondo.Future[int]).Set(1) },
 			"Future.Fail of a zero Future" + future:                          func() { new(rondo.Future[int]).Fail(errBroken) },
 			"Future.Wait of a zero Future" + future:                          func() { _, _ = new(rondo.Future[int]).Wait(ctx) },
+			"AsCompleted of a zero Future" + future:                          func() { rondo.AsCompleted(ctx, new(rondo.Future[int])) },
 			"Future.OnDone of a zero Future" + future:                        func() { new(rondo.Future[int]).OnDone(func() {}) },
 			"Barrier.Wait of a zero Barrier; make it with NewBarrier":        func() { _, _ = new(rondo.Barrier).Wait(ctx) },
 			"Barrier.Abort of a zero Barrier; make it with NewBarrier":       func() { new(rondo.Barrier).Abort() },
