@@ -110,6 +110,9 @@ func files(t *testing.T, disk sim.FS, dir string) {
 	if _, err := f.Read(p); err == nil {
 		t.Error("a file that is open for writing alone was read")
 	}
+	if _, err := f.WriteAt([]byte("x"), 0); err == nil {
+		t.Error("WriteAt of a file that is open for appending succeeded")
+	}
 	f.Close()
 	if text, _ := load(disk, dir+"/b"); !strings.HasSuffix(text, "xend") {
 		t.Errorf("appended: %q", text)

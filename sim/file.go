@@ -52,7 +52,10 @@ func (f *file) ReadAt(p []byte, at int64) (int, error) {
 	return n, nil
 }
 
-var errNegative = errors.New("negative offset")
+var (
+	errNegative = errors.New("negative offset")
+	errAppends  = errors.New("WriteAt of a file that was opened with O_APPEND")
+)
 
 func (f *file) Read(p []byte) (int, error) {
 	n, err := f.ReadAt(p, f.at)
@@ -64,11 +67,18 @@ func (f *file) Read(p []byte) (int, error) {
 }
 
 func (f *file) WriteAt(p []byte, at int64) (int, error) {
+	switch {
+	case at < 0:
+		return 0, &fs.PathError{Op: "write", Path: f.name, Err: errNegative}
+	case f.flag&os.O_APPEND != 0:
+		return 0, &fs.PathError{Op: "write", Path: f.name, Err: errAppends}
+	}
+	return f.write(p, at)
+}
+
+func (f *file) write(p []byte, at int64) (int, error) {
 	if err := f.use("write", true); err != nil {
 		return 0, err
-	}
-	if at < 0 {
-		return 0, &fs.PathError{Op: "write", Path: f.name, Err: errNegative}
 	}
 	n := f.inode
 	if end := at + int64(len(p)); end > int64(len(n.data)) {
@@ -84,7 +94,7 @@ func (f *file) Write(p []byte) (int, error) {
 	if f.flag&os.O_APPEND != 0 {
 		f.at = int64(len(f.inode.data))
 	}
-	n, err := f.WriteAt(p, f.at)
+	n, err := f.write(p, f.at)
 	f.at += int64(n)
 	return n, err
 }
