@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	channelMax = 32 << 10 // messages that the client has read and the goroutine has not taken
+	channelMax = 64 << 10 // messages that the client has read and the goroutine has not taken
 	takeMax    = 256      // messages that it takes at once
 	keepMax    = 16 << 10 // messages for which room is kept
 )
