@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
@@ -82,7 +83,7 @@ func (n *offsets) holds(file string) bool {
 		return false
 	}
 	folder, _, deeper := strings.Cut(rest, "/")
-	return !deeper || folder == "coro" || folder == "socket" || folder == "process" || folder == "signals" || folder == "sim"
+	return !deeper || slices.Contains(packages, folder) && !strings.Contains(rest, "/testdata/") && !strings.Contains(rest, "/examples/")
 }
 
 // maxLoops bounds how many loops a program is believed to have.

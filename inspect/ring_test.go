@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -96,11 +97,27 @@ func collect(seq iter.Seq[int]) {
 func TestRondosFiles(t *testing.T) {
 	const home = "/go/pkg/rondo@v1.2.3/"
 	for file, want := range map[string]bool{
-		home + "queue.go": true, home + "coro/pull.go": true, home + "signals/notify.go": true,
-		home + "queue_test.go": false, home + "examples/chat/main.go": false, home + "inspect/testdata/target/main.go": false, "/home/me/queue.go": false,
+		home + "queue.go": true, home + "coro/pull.go": true, home + "signals/notify.go": true, home + "shard/chan.go": true,
+		home + "nats/conn.go": true, home + "nats/examples/broker/main.go": false, home + "queue_test.go": false, home + "examples/chat/main.go": false, home + "inspect/testdata/target/main.go": false, "/home/me/queue.go": false,
 	} {
 		if got := inspect.Holds(home, file); got != want || inspect.Holds("", file) {
 			t.Errorf("%s: %v; want %v, and nothing without a folder", file, got, want)
+		}
+	}
+	// Each package that a program can import is Rondo's; those in examples are programs.
+	listed, err := filepath.Glob("../api/*.txt")
+	if err != nil || len(listed) < 10 {
+		t.Fatalf("%d packages, %v", len(listed), err)
+	}
+	for _, name := range listed {
+		pkg := "/" + strings.TrimSuffix(filepath.Base(name), ".txt")
+		if f := (inspect.Frame{Func: "github.com/rondo-go/rondo" + strings.TrimPrefix(pkg, "/rondo") + ".(*T).F"}); f.Own() {
+			t.Errorf("%s is the program's", f.Func)
+		}
+	}
+	for _, program := range []string{"examples/chat.main", "nats/examples/broker.main", "shard_test.TestA"} {
+		if f := (inspect.Frame{Func: "github.com/rondo-go/rondo/" + program}); !f.Own() {
+			t.Errorf("%s is Rondo's", f.Func)
 		}
 	}
 	if f := (inspect.Frame{Func: "main.main.All.func1"}); !f.Own() {

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
@@ -54,6 +55,9 @@ func (r *reader) site(task record) *Frame {
 // module is where Rondo's own packages are.
 const module = "github.com/rondo-go/rondo"
 
+// packages are Rondo's own, besides package rondo, in folders of their names.
+var packages = []string{"broadcast", "coro", "httptask", "inspect", "nats", "process", "shard", "signals", "sim", "slogtask", "socket"}
+
 // library are the packages of the standard library whose calls lie between the
 // program and a wait.
 var library = []string{"runtime", "iter", "syscall", "sync", "time", "internal"}
@@ -66,11 +70,8 @@ func (f Frame) Own() bool {
 		return false
 	}
 	if rest, ok := strings.CutPrefix(pkg, module+"/"); ok {
-		switch first, _, _ := strings.Cut(rest, "/"); first {
-		case "internal", "broadcast", "coro", "httptask", "inspect", "process", "shard", "signals", "sim", "slogtask", "socket", "nats":
-			return false
-		}
-		return true
+		first, _, _ := strings.Cut(rest, "/")
+		return first != "internal" && !slices.Contains(packages, first) || strings.HasPrefix(rest, "nats/examples/")
 	}
 	for _, l := range library {
 		if pkg == l || strings.HasPrefix(pkg, l+"/") {
