@@ -130,5 +130,6 @@ const (
 	hostOrder    = 1<<48 + iota // which host runs next
 	hostSteps                   // whether a busy host lets others go first
 	offloadOrder                // which function that was offloaded runs next
+	earlyOrder                  // whether one returns while its loop is busy
 	signalOrder  = 1 << 49      // plus a host: which of its signals is taken next
 )

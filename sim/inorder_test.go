@@ -90,6 +90,24 @@ func TestPostsOfBusyLoop(t *testing.T) {
 	})
 }
 
+// TestPostsItself: a callback may post itself until a task has run, also if the task is late.
+func TestPostsItself(t *testing.T) {
+	many.Test(t, func(ctx context.Context) {
+		done := false
+		task := rondo.Go(ctx, func(ctx context.Context) error { done = true; return nil })
+		var again func()
+		again = func() {
+			if !done {
+				_ = rondo.LoopOf(ctx).Post(again)
+			}
+		}
+		again()
+		if err := task.Wait(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestSubmitInOrder: what is submitted has begun when what the same caller posts later runs.
 func TestSubmitInOrder(t *testing.T) {
 	many.Test(t, func(ctx context.Context) {

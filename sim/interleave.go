@@ -58,7 +58,7 @@ func (p *process) explores() bool {
 }
 
 // Prompt is that of driver.Prompt.
-func (p *process) Prompt() bool { return p.explores() }
+func (p *process) Prompt() bool { return p.early.open > 0 || p.explores() }
 
 // mayGoOn reports whether a loop that is busy goes on. Whether others go first is
 // chosen at its steps.

@@ -64,6 +64,7 @@ const (
 	configNetwork
 	configDisk
 	configHosts
+	configOffloads
 )
 
 // none reports whether nothing is ever late.
@@ -98,8 +99,14 @@ type delayed struct {
 }
 
 // Until and Punctual implement driver.Late.
+//
+// A loop that is never idle lets no time pass, so nothing is late on it after busyMost turns: what
+// it does may be to wait for that.
 func (o *order) Until() int64   { return o.late.until }
-func (o *order) Punctual() bool { return o.calm }
+func (o *order) Punctual() bool { return o.calm || o.busy > busyMost }
+
+// busyMost is how many turns a loop may take from one sleep to the next while a task is late.
+const busyMost = 1000
 
 // delays returns the place of a task that does not run in this turn, or -1 if there is
 // none any more. It is asked before each choice among n; begins says that a turn
@@ -230,6 +237,7 @@ func (l *delays) blank() *delayed {
 // slept notes for how long the loop has slept.
 func (o *order) slept(d int64) {
 	l := &o.late
+	o.busy = 0
 	l.recent[l.sleeps%uint32(len(l.recent))] = d
 	l.sleeps++
 }

@@ -2,10 +2,10 @@ package sim
 
 // This file has the functions that tasks offload, where goroutines run in real time.
 //
-// The law: one function runs at a time, over all hosts, when no loop has anything to do. The
-// seed chooses which is next, so their effects on each other and the order of their results
-// are repeated with it, and any of those that were offloaded by then may be the first to
-// return.
+// The law: one function runs at a time, over all hosts, while no loop runs. The seed chooses
+// which is next, so their effects on each other and the order of their results are repeated
+// with it, and any of those that were offloaded by then may be the first to return. That is
+// when no loop has anything to do, or earlier; see early.go.
 //
 // The exception is a function that does not return for a while of real time. If it has handed
 // something in to a loop, it may wait for the answer, so the loop goes on. If not, it may wait
@@ -27,6 +27,7 @@ type offloads struct {
 
 // An offload is one function.
 type offload struct {
+	loop     *early // which one's it is
 	user     uintptr
 	fn, back func()
 	ended    chan struct{} // closed when fn has ended
@@ -41,16 +42,18 @@ var slow, talks sync.Map
 
 // Offload is that of driver.Offload.
 func (w *world) Offload(user uintptr, fn, back func()) bool {
-	if w.bubble != nil {
-		return false
-	}
-	w.offloads.waiting = append(w.offloads.waiting, &offload{user: user, fn: fn, back: back, ended: make(chan struct{})})
-	return true
+	return w.bubble == nil && w.offloads.add(&w.early, user, fn, back)
 }
 
 // Offload is that of driver.Offload.
 func (p *process) Offload(user uintptr, fn, back func()) bool {
-	return p.world.base.Offload(user, fn, back)
+	return p.world.base.offloads.add(&p.early, user, fn, back)
+}
+
+// add adds a function of the loop that e is about. It returns true.
+func (o *offloads) add(e *early, user uintptr, fn, back func()) bool {
+	o.waiting = append(o.waiting, &offload{loop: e, user: user, fn: fn, back: back, ended: make(chan struct{})})
+	return true
 }
 
 // waitForGoroutines waits, in real time, until a goroutine wakes a loop or a function has
@@ -98,21 +101,26 @@ func (w *world) begin() {
 		if n := len(o.waiting); n > 1 {
 			i = w.run.choices.at(forOrder, offloadOrder).pick(n)
 		}
-		next := o.waiting[i]
-		o.waiting = slices.Delete(o.waiting, i, i+1)
-		o.running = append(o.running, next)
-		w.byChance(len(o.running) > 1)
-		go func() {
-			defer func() {
-				close(next.ended)
-				select {
-				case o.ended <- struct{}{}:
-				default:
-				}
-			}()
-			next.fn()
-		}()
+		w.launch(o.waiting[i])
 	}
+}
+
+// launch begins one of those that wait.
+func (w *world) launch(next *offload) {
+	o := &w.offloads
+	o.waiting = slices.DeleteFunc(o.waiting, func(one *offload) bool { return one == next })
+	o.running = append(o.running, next)
+	w.byChance(len(o.running) > 1)
+	go func() {
+		defer func() {
+			close(next.ended)
+			select {
+			case o.ended <- struct{}{}:
+			default:
+			}
+		}()
+		next.fn()
+	}()
 }
 
 // byChance notes, if it is so, that the runtime has a part in what this run does.

@@ -139,7 +139,7 @@ func TestOffloadsInAnyOrder(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil || string(o.returned) != string(o.ran) {
+			if err != nil || len(o.returned) != 3 {
 				t.Errorf("they ran in the order %s and returned in the order %s: %v", o.ran, o.returned, err)
 			}
 			orders[string(o.ran)] = true
@@ -164,7 +164,7 @@ func TestOffloadsOfHosts(t *testing.T) {
 				w.Host(string(name), o.task(name))
 			}
 			_ = rondo.Sleep(ctx, time.Second)
-			if len(o.ran) != 3 || string(o.returned) != string(o.ran) {
+			if len(o.ran) != 3 || len(o.returned) != 3 {
 				t.Errorf("they ran in the order %s and returned in the order %s", o.ran, o.returned)
 			}
 			orders[string(o.ran)] = true
@@ -221,5 +221,67 @@ func TestOffloadWithoutReturn(t *testing.T) {
 			}
 		}()
 		_ = rondo.OffloadFunc(ctx, func(context.Context) error { panic("on purpose") })
+	})
+}
+
+// TestOffloadReturnsEarly: a result may come while the loop is busy, also with every seed if a
+// task Yields, or a callback posts itself, until it has come.
+func TestOffloadReturnsEarly(t *testing.T) {
+	early := 0
+	many.Test(t, func(ctx context.Context) {
+		done := false
+		offload := func(ctx context.Context) error {
+			err := rondo.OffloadFunc(ctx, func(context.Context) error { return nil })
+			done = true
+			return err
+		}
+		rondo.Go(ctx, offload)
+		for range 5 {
+			_ = rondo.Yield(ctx)
+		}
+		if done {
+			early++
+		}
+		for !done {
+			_ = rondo.Yield(ctx)
+		}
+		done = false
+		task := rondo.Go(ctx, offload)
+		var again func()
+		again = func() {
+			if !done {
+				_ = rondo.LoopOf(ctx).Post(again)
+			}
+		}
+		again()
+		_ = task.Wait(ctx)
+	})
+	if early == 0 || early == many.Seeds {
+		t.Errorf("the result comes early in %d of %d seeds", early, many.Seeds)
+	}
+	sim.Config{Deviations: 1}.Explore(t, func(ctx context.Context) {
+		task := rondo.Go(ctx, func(ctx context.Context) error {
+			return rondo.OffloadFunc(ctx, func(context.Context) error { return nil })
+		})
+		for !task.Done() {
+			_ = rondo.Yield(ctx)
+		}
+	})
+}
+
+// TestOffloadThatNeedsBusyLoop: a function may wait for what a busy loop does later.
+func TestOffloadThatNeedsBusyLoop(t *testing.T) {
+	many.Test(t, func(ctx context.Context) {
+		enough := make(chan int)
+		task := rondo.Go(ctx, func(ctx context.Context) error {
+			return rondo.OffloadFunc(ctx, func(context.Context) error { <-enough; return nil })
+		})
+		for range 20 {
+			_ = rondo.Yield(ctx)
+		}
+		close(enough)
+		for !task.Done() {
+			_ = rondo.Yield(ctx)
+		}
 	})
 }

@@ -36,6 +36,7 @@ type order struct {
 	*priorities                   // those of late.strict
 	tasks       map[uint64]*steps // by number; nil if nothing is recorded or repeated
 	last        int               // among how many things the last choice was
+	busy        int               // how many turns have begun since the loop slept
 	picks       int               // how many things have run in this turn before
 	count       uint32            // choices so far
 }
@@ -101,6 +102,7 @@ func (o *order) choose(n int, who func(i int) uint64) int {
 	o.last = n
 	if begins {
 		o.picks = 0
+		o.busy++
 	}
 	if !o.calm && (!o.late.none() || c.given != nil) {
 		if i := o.delays(n, who, begins); i >= 0 {

@@ -38,6 +38,7 @@ type process struct {
 	timer moment // when its loop wakes by itself
 
 	explored explored
+	early    early
 	queued   bool        // it is in world.ready
 	late     bool        // it is ready, but its host is paused
 	polling  bool        // its loop sleeps
@@ -308,6 +309,7 @@ func (p *process) choose(n int, who func(i int) uint64) int {
 	w := p.world
 	if begins := n != p.order.last-1; begins {
 		p.Step()
+		w.base.begins(&p.early)
 	}
 	i := p.order.choose(n, who)
 	switch {

@@ -60,6 +60,8 @@ func (a *account) describe(n note) string {
 			return "a busy host let others go first"
 		case offloadOrder:
 			return "another function that was offloaded ran first"
+		case earlyOrder:
+			return "a function that was offloaded returned while its loop was busy"
 		}
 		if n.choice.place >= signalOrder && n.who == 0 {
 			return "another signal of " + a.host(n.choice.place-signalOrder) + " came first"

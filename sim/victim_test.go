@@ -116,6 +116,14 @@ func TestVictim(t *testing.T) {
 			}
 		})
 	})
+	t.Run("posts itself", func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			var again func()
+			again = func() { _ = rondo.LoopOf(ctx).Post(again) }
+			again()
+			_ = rondo.WaitCancelled(ctx)
+		})
+	})
 	t.Run("crowd", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) {
 			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -271,6 +279,7 @@ func TestLivelock(t *testing.T) {
 		"main is ready", "sim_test.TestVictim.func", "after 0s of virtual time", "RONDO_SEED=1 ")
 	contains(t, runVictim(t, "timers", ""), "seed 1: livelock: no end after 100000 steps",
 		"main is waiting for sleep since 1ms", "idler is waiting for lock since 1m4")
+	contains(t, runVictim(t, "posts itself", ""), "seed 1: livelock: no end after 100000 steps", "main is waiting for cancellation")
 	contains(t, runVictim(t, "crowd", "1"), "task-2 is ready", "and 10 more tasks")
 }
 

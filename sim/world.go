@@ -48,7 +48,9 @@ type world struct {
 	bubble *bubble       // nil: goroutines run in real time
 	loop   kernel.Loop   // nil before its main task runs
 
-	offloads offloads
+	offloads  offloads
+	early     early
+	earliness int // how likely it is that a function returns at a turn of a busy loop, in millionths
 }
 
 // newWorld makes the world of a run.
@@ -63,6 +65,9 @@ func newWorld(a *attempt) *world {
 		giveUp: make(chan struct{}),
 
 		offloads: offloads{ended: make(chan struct{}, 1)},
+	}
+	if a.choices.walk == nil {
+		w.earliness = [...]int{0, 30_000, 250_000, 250_000}[a.choices.config(configOffloads)%4]
 	}
 	a.clock, a.choices.now = w.Now, w.Now
 	return w
@@ -97,6 +102,7 @@ func (w *world) Poll(until int64) error {
 	}
 	select {
 	case <-w.wakeup:
+		w.step(1)
 		return nil
 	default:
 	}
@@ -131,6 +137,9 @@ func (w *world) Order() func(n int, who func(i int) uint64) int { return w.choos
 func (w *world) choose(n int, who func(i int) uint64) int {
 	if w.bubble != nil {
 		synctest.Wait()
+	}
+	if n != w.order.last-1 {
+		w.begins(&w.early)
 	}
 	i := w.order.choose(n, who)
 	if i < 0 {
@@ -168,6 +177,9 @@ func (w *world) Refused() {
 }
 
 func (w *world) Virtual() bool { return true }
+
+// Prompt is that of driver.Prompt.
+func (w *world) Prompt() bool { return w.early.open > 0 }
 
 // Within is that of driver.Within.
 func (w *world) Within() bool { return w.loop != nil && w.loop.Inside() }

@@ -13,8 +13,8 @@ type Beside interface {
 	Step()
 }
 
-// Prompt reports whether the world of the loop chooses when other loops run, at each step
-// of this one. Then a loop takes what they hand in at its next turn, also if it is busy.
+// Prompt reports whether a simulated loop takes what goroutines and other loops hand in at its
+// next turn, also if it is busy.
 func Prompt(d Driver) bool {
 	p, ok := d.(interface{ Prompt() bool })
 	return ok && p.Prompt()

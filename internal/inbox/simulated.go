@@ -33,7 +33,12 @@ type simulated[E any] struct {
 	own  []E            // what comes from the simulation; guarded by mu
 	owns atomic.Int32   // how much that is
 	line ring.Ring[E]   // what has a place in the loop's queue, and runs in this order
+	late int            // how often in a row only what is own was taken
 }
+
+// lateMost is how large late becomes: a callback may Post itself again until a goroutine has
+// handed something in.
+const lateMost = 64
 
 // Simulate makes it the inbox of a simulated loop. task returns the number of the task
 // that waits for a result, and 0 for what is none; open reports whether the loop takes
@@ -77,16 +82,18 @@ func (b *Inbox[E]) takeSome() (some []E) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.sim
-	if len(s.own) > 0 {
-		some, s.own = s.own, nil
-		s.owns.Store(0)
+	some, s.own = s.own, nil
+	s.owns.Store(0)
+	if len(some) > 0 && (len(b.in) == 0 || s.late < lateMost) {
+		s.late++
 	} else {
+		s.late = 0
 		slices.SortStableFunc(b.in, func(x, y E) int { return cmp.Compare(s.task(x), s.task(y)) })
 		n := len(b.in)
 		if i := slices.IndexFunc(b.in, func(e E) bool { return s.task(e) != 0 }); i > 0 {
 			n = i
 		}
-		some, b.in = b.in[:n:n], b.in[n:]
+		some, b.in = append(some, b.in[:n]...), b.in[n:]
 	}
 	b.some.Store(len(b.in) > 0)
 	return some
