@@ -31,6 +31,7 @@ type box struct {
 	spare []message // the other half, for reuse
 	ready bool      // the loop is on its way here
 	shut  bool      // the shard takes no new calls
+	ended bool      // its loop has ended: see refuse
 }
 
 func (b *box) begin(s *Shard) { b.shard, b.empty = s, b.take }
@@ -56,6 +57,11 @@ func (b *box) put(m message, fresh bool) error {
 		b.mu.Unlock()
 		return rondo.ErrLoopClosed
 	}
+	if b.ended {
+		b.mu.Unlock()
+		m.refused(b.shard)
+		return rondo.ErrLoopClosed
+	}
 	b.in = append(b.in, m)
 	loop := b.loop
 	if b.ready || loop == nil {
@@ -75,7 +81,7 @@ func (b *box) put(m message, fresh bool) error {
 func (b *box) refuse() {
 	b.mu.Lock()
 	in := b.in
-	b.in = nil // and ready stays: what comes now is for nobody
+	b.in, b.ended = nil, true
 	b.mu.Unlock()
 	for _, m := range in {
 		m.refused(b.shard)

@@ -40,3 +40,22 @@ func TestBoxOfEndedLoop(t *testing.T) {
 		t.Errorf("the second call: answered %v, %v", second.answered, second.err)
 	}
 }
+
+// TestBoxRefusesAfterTheEnd: what is put when the loop has ended is refused, each message
+// once, and nothing piles up. So a connection on its way to a shard that has ended is closed.
+func TestBoxRefusesAfterTheEnd(t *testing.T) {
+	to := new(Shard)
+	to.box.begin(to)
+	to.box.loop = endedLoop{meanwhile: func() {}}
+	lost := 0
+	for range 3 {
+		m := action{func() { t.Error("it was delivered") }, func() { lost++ }}
+		if err := to.box.put(m, false); !errors.Is(err, rondo.ErrLoopClosed) {
+			t.Errorf("put: %v", err)
+		}
+		_ = to.box.put(action{fn: func() {}}, false)
+	}
+	if lost != 3 || len(to.box.in) != 0 {
+		t.Errorf("%d of 3 were refused, and %d messages are kept", lost, len(to.box.in))
+	}
+}

@@ -138,12 +138,18 @@ func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, l 
 			_, err := Call(ctx, me.At(i), func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
 			return err
 		},
-		Send: func(i int, fn func()) { _ = me.At(i).box.put(action(fn), false) },
+		Send: func(i int, fn, lost func()) { _ = me.At(i).box.put(action{fn, lost}, false) },
 	}, o)
 }
 
-// An action is a message that is a function to call.
-type action func()
+// An action is a message that is a function to call, and one to call in its place if the
+// loop has ended; nil: none.
+type action struct{ fn, lost func() }
 
-func (a action) deliver(*Shard) { a() }
-func (a action) refused(*Shard) {}
+func (a action) deliver(*Shard) { a.fn() }
+
+func (a action) refused(*Shard) {
+	if a.lost != nil {
+		a.lost()
+	}
+}

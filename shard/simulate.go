@@ -57,7 +57,7 @@ func (g *group) simulate(ctx context.Context, world driver.Beside, main func(ctx
 	tasks := make([]*rondo.Task, len(g.shards)) // each belongs to its loop
 	g.cancel = func(cause error) {
 		for i, s := range g.shards {
-			_ = s.box.put(action(func() { tasks[i].Cancel(cause) }), false)
+			_ = s.box.put(action{fn: func() { tasks[i].Cancel(cause) }}, false)
 		}
 	}
 	for i, s := range g.shards {

@@ -43,7 +43,7 @@ type part struct {
 func (p *part) gone() {
 	p.load.Add(-1)
 	if p.home.MaxConns > 0 {
-		p.loops.Send(p.loops.Home, func() { p.home.room.WakeAll() })
+		p.loops.Send(p.loops.Home, func() { p.home.room.WakeAll() }, nil)
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *Server) spread(ctx context.Context, loops spread.Loops, o spread.Option
 		return s.spreadFrom(g, v, loops, o)
 	})
 	for i, p := range parts { // what came for a part that never began
-		loops.Send(i, func() { _ = p.feed.Close() })
+		loops.Send(i, func() { _ = p.feed.Close() }, nil)
 	}
 	s.mu.Lock()
 	s.parts = nil
@@ -111,7 +111,7 @@ func (s *Server) spreadFrom(g *rondo.Scope, v *service, loops spread.Loops, o sp
 	}
 	err := s.distribute(g, d, loops)
 	for i, p := range s.parts {
-		loops.Send(i, p.feed.finish)
+		loops.Send(i, p.feed.finish, nil)
 	}
 	return err
 }
@@ -132,7 +132,7 @@ func (s *Server) distribute(g *rondo.Scope, d *draining, loops spread.Loops) err
 			next = s.least(next)
 			p := s.parts[next]
 			p.load.Add(1)
-			loops.Send(next, func() { p.feed.put(a) })
+			loops.Send(next, func() { p.feed.put(a) }, a.close)
 			continue
 		}
 		if s.ended() && errors.Is(err, net.ErrClosed) {
@@ -222,7 +222,7 @@ func (o *ownListeners) Close() error {
 			if p.over = true; p.own != nil {
 				_ = p.own.Close()
 			}
-		})
+		}, nil)
 	}
 	return nil
 }

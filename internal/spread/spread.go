@@ -18,8 +18,9 @@ type Loops struct {
 	Call func(ctx context.Context, loop int, fn func(ctx context.Context) error) error
 
 	// Send runs fn as a callback of a loop, after what was sent to it before. Any
-	// goroutine may call it. After the loop's end fn never runs.
-	Send func(loop int, fn func())
+	// goroutine may call it. If the loop has ended, lost is called in place of fn, on
+	// any goroutine, unless it is nil.
+	Send func(loop int, fn, lost func())
 }
 
 // Options say how to serve.
