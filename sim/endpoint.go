@@ -20,8 +20,8 @@ type socket interface {
 	// base returns what all sockets have.
 	base() *endpoint
 
-	// gone is called when the host has lost power: the socket is no more, and nobody
-	// is told.
+	// gone is called when the host has lost power: the socket ends, and no peer is sent
+	// anything.
 	gone()
 }
 
@@ -132,7 +132,7 @@ func (p *process) closeAll() {
 	}
 }
 
-// dropAll is closeAll without a word to any peer.
+// dropAll is closeAll, except that no peer is sent anything.
 func (p *process) dropAll() {
 	for len(p.sockets) > 0 {
 		p.sockets[len(p.sockets)-1].gone()

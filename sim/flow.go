@@ -306,9 +306,9 @@ func (f *flow) drop() {
 	}
 }
 
-// lastWords drops what has not left the machine, which has lost power. What has left it
+// dropUnsent drops what has not left the machine, which has lost power. What has left it
 // arrives.
-func (f *flow) lastWords() {
+func (f *flow) dropUnsent() {
 	w := f.link.from.world
 	n, left := 0, f.arrived
 	for ; n < len(f.segments) && !f.stuck && f.segments[n].sent <= w.base.now; n++ {
@@ -360,7 +360,7 @@ func (s *streamSocket) Close() {
 	}
 }
 
-// gone ends the stream without a word. The peer learns it from an answer, or from the
+// gone ends the stream and sends nothing. The peer learns it from an answer, or from the
 // lack of one.
 func (s *streamSocket) gone() {
 	if s.closed {
@@ -370,7 +370,7 @@ func (s *streamSocket) gone() {
 	s.closed = true
 	s.process.world.moments.drop(&s.moment)
 	if s.phase == established && s.out != nil {
-		s.out.lastWords()
+		s.out.dropUnsent()
 	} else {
 		s.stop()
 	}

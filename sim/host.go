@@ -129,10 +129,10 @@ func (h *Host) Crash() {
 	p.kill(errCrash)
 }
 
-// PowerFail turns the machine off. Its connections are lost, and nobody tells its
-// peers; what has left the machine before still arrives. What was not synced to its disk may be lost: the seed decides what is, in
-// pieces of 512 bytes, and whether renamed and new files are there without SyncDir.
-// The program ends as in Crash.
+// PowerFail turns the machine off. Its connections are lost, and its peers are sent
+// nothing; what has left the machine before still arrives. What was not synced to its
+// disk may be lost: the seed decides what is, in pieces of 512 bytes, and whether renamed
+// and new files are there without SyncDir. The program ends as in Crash.
 func (h *Host) PowerFail() {
 	if h.spared("PowerFail") || !h.machine {
 		return

@@ -1,9 +1,10 @@
 package sim
 
-// This file has the world that a simulated loop runs in: a driver whose clock
-// jumps. Everything it does is a
-// function of its seed, of these choices, and of what the loop asks. The only
-// exception is what comes from other goroutines.
+// This file has the world that a simulated loop runs in: a driver whose clock jumps.
+//
+// The law: everything that it does is a function of its seed, of the choices made from
+// that, and of what the loop asks. The only exception is what comes from other
+// goroutines.
 
 import (
 	"errors"
