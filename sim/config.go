@@ -1,7 +1,10 @@
 package sim
 
-// This file has Config: how much Test and Explore try. A Config does not change
-// what one run does, so a seed or an order means the same under each.
+// This file has Config: what Test, Explore and Cluster try, and how much.
+//
+// The law: the fields that say how much do not change what one run does, so a seed or an
+// order means the same with each number. Exact, Goroutines, Network, Faults and Limit say
+// what a run is like.
 
 import (
 	"context"
@@ -11,9 +14,8 @@ import (
 	"time"
 )
 
-// A Config says how much [Config.Test] and [Config.Explore] try before they stop.
-// The zero value is ready to use and has the defaults. Test and Explore panic if a
-// field is negative.
+// A Config says what [Config.Test], [Config.Explore] and [Config.Cluster] try, and how much.
+// The zero value is ready to use and has the defaults. They panic if a field is negative.
 type Config struct {
 	// Seeds is how many seeds Test tries: those from 1 on. 0 means 20. The
 	// variable RONDO_SEED takes precedence over it.

@@ -17,15 +17,23 @@
 // [Test] takes its choices from seeds. It runs seeds twice to check that the test
 // depends on nothing else. [Explore] takes all choices there are, which is a
 // proof, for tests that are small enough. When either finds a failure, it prints a
-// command that repeats exactly that run. A [Config] sets how much they try.
+// command that repeats exactly that run. A [Config] sets what they try, and how much.
 //
-// What lies outside the loop is not simulated. A loop of sim has no file
+// [Cluster] runs many hosts under one clock. Each has a loop, on which package socket
+// works over a simulated network, and a [Disk]. Hosts crash, lose power, stand still and
+// are cut off from each other, as the test or the seed says.
+//
+// A body may vary more than the order: [Choose] is a number that the seed chooses and
+// Explore enumerates, [Rand] has numbers that do not matter to a failure. [Always] and
+// [Sometimes] say what must be true, and a [History] is for a checker.
+//
+// What lies outside the loop is not simulated. A loop of Test or Explore has no file
 // descriptors: socket.Listen and socket.Dial fail there, and socket.Pipe works.
-// Goroutines, files and time.Now are as real as anywhere. Results that goroutines
-// bring, by Offload, Receive or Post, are taken when nothing else can run. Functions
-// that are offloaded run one at a time, in an order that is chosen. What several
-// goroutines bring at once by Receive and Post is taken as it arrives, which no seed
-// repeats. The file docs/TESTING.md says more.
+// Goroutines and time.Now are as real as anywhere, unless [Config.Goroutines] is set.
+// Results that goroutines bring, by Offload, Receive or Post, are taken when nothing
+// else can run. Functions that are offloaded run one at a time, in an order that is
+// chosen. What several goroutines bring at once by Receive and Post is taken as it
+// arrives, which no seed repeats. The file docs/TESTING.md says more.
 //
 // When the last task has ended nothing is chosen any more: the remaining callbacks
 // run in the order in which they became ready.
