@@ -69,7 +69,8 @@ func (p *profile) settle(n Network) {
 type Link struct {
 	from, to *Host
 	reverse  *Link // nil until it is asked for
-	cut      bool
+	cut      bool  // by Cut or Partition
+	struck   bool  // by a fault
 	held     bool
 	waiting  []*flow // those that go on when the link is released
 	packets  []*packet
@@ -232,12 +233,12 @@ func (w *World) Heal() {
 	}
 	w.log(struck, nil, nil, "heal", 0)
 	for _, l := range w.links {
-		l.cut = false
+		l.cut, l.struck = false, false
 	}
 }
 
 // passes reports whether a message that arrives now gets through.
-func (l *Link) passes() bool { return !l.cut && l.to.machine }
+func (l *Link) passes() bool { return !l.cut && !l.struck && l.to.machine }
 
 // delay returns how long a message of so many bytes takes.
 func (l *Link) delay(size int) time.Duration {

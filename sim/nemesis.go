@@ -322,8 +322,8 @@ func (n *nemesis) partition(h *Host, how int, d time.Duration) {
 				continue // it never fails
 			}
 			for i, l := range []*Link{w.linkTo(from, to), w.linkTo(to, from)} {
-				if how>>1&3 != i+1 && !l.cut {
-					l.cut = true
+				if how>>1&3 != i+1 && !l.struck {
+					l.struck = true
 					cut = append(cut, l)
 				}
 			}
@@ -332,7 +332,7 @@ func (n *nemesis) partition(h *Host, how int, d time.Duration) {
 	}
 	n.cure(d, func() {
 		for _, l := range cut {
-			l.cut = false
+			l.struck = false
 		}
 		w.log(struck, some[0], nil, "heal", len(cut))
 	}).cutOff = size

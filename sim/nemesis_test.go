@@ -24,3 +24,25 @@ func TestFaultKeepsItsHost(t *testing.T) {
 		w.faults.strike(w.test, uint64(faultPause)+1) // as a list of another test may have it
 	})
 }
+
+// TestCutOutlivesAFault has a fault cut a link that the test cuts too: it stays cut when the
+// fault is over, until Heal.
+func TestCutOutlivesAFault(t *testing.T) {
+	Config{Seeds: 5}.Cluster(t, func(ctx context.Context, w *World) {
+		idle := func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) }
+		a, b := w.Host("a", idle), w.Host("b", idle)
+		l := w.Link(a, b)
+		w.faults.partition(a, 0, time.Second)
+		if l.passes() {
+			t.Error("the fault cuts nothing")
+		}
+		w.Cut(a, b)
+		_ = rondo.Sleep(ctx, 2*time.Second)
+		if l.passes() || !l.back().passes() {
+			t.Errorf("after the fault it passes: %v, and back: %v", l.passes(), l.back().passes())
+		}
+		if w.Heal(); !l.passes() {
+			t.Error("it is cut after Heal")
+		}
+	})
+}
