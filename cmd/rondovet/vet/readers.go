@@ -47,7 +47,7 @@ func runReaders(pass *analysis.Pass) (any, error) {
 
 // together reports whether a task, which is started by a literal, certainly may still run
 // when another one is started that comes later in the same function: they are not in
-// different branches, and nothing waits for a task between them.
+// different branches, and nothing waits between them.
 func (p *program) together(first, second *function) bool {
 	start, ok := p.parents[first.node].(*ast.CallExpr)
 	if !ok || first.outer == nil || !contains(p.block(start), second.node.Pos()) {
@@ -55,8 +55,7 @@ func (p *program) together(first, second *function) bool {
 	}
 	return !slices.ContainsFunc(first.outer.calls, func(call *ast.CallExpr) bool {
 		fn := calleeOf(p.info, call)
-		return fn != nil && slices.Contains([]string{"rondo.Task.Wait", "rondo.Future.Wait", "rondo.WaitAny"}, nameOf(fn)) &&
-			start.Pos() <= call.End() && call.End() < second.node.Pos()
+		return (fn != nil && suspends(fn) || p.callWaits(call)) && start.Pos() <= call.End() && call.End() < second.node.Pos()
 	})
 }
 

@@ -29,3 +29,36 @@ func one(ctx context.Context, a, b net.Conn) error {
 		return nil
 	})
 }
+
+// turns has one task read a greeting, and another the rest when the first says so.
+func turns(ctx context.Context, c net.Conn) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		var greeted rondo.Event
+		g.Go(func(context.Context) error {
+			_, err := io.ReadFull(c, make([]byte, 5))
+			greeted.Set()
+			return err
+		})
+		if err := greeted.Wait(g); err != nil {
+			return err
+		}
+		g.Go(func(context.Context) error { _, err := io.Copy(io.Discard, c); return err })
+		return nil
+	})
+}
+
+// called waits between two readers in a function of the program.
+func called(ctx context.Context, c net.Conn) {
+	var greeted rondo.Event
+	rondo.Go(ctx, func(context.Context) error {
+		_, err := io.ReadFull(c, make([]byte, 5))
+		greeted.Set()
+		return err
+	})
+	if until(ctx, &greeted) != nil {
+		return
+	}
+	rondo.Go(ctx, func(context.Context) error { _, err := io.Copy(io.Discard, c); return err })
+}
+
+func until(ctx context.Context, e *rondo.Event) error { return e.Wait(ctx) }
