@@ -51,7 +51,7 @@ func loopsRows() []row {
 	for _, l := range list {
 		all = append(all, row{
 			name: l.name, section: cores, run: l.run,
-			why: "A task never moves to another loop, and a goroutine runs on whichever processor is free. With the load on the same two, a loop that waits for its processor keeps its connections waiting.",
+			why: "One loop uses one processor. With several, a task never moves to another loop, and a goroutine runs on whichever processor is free: a loop that waits for its processor, because the load or another program has it, keeps its connections waiting.",
 		})
 	}
 	return all
