@@ -32,6 +32,7 @@ type comparison struct {
 	what    string
 	rival   string
 	budget  float64
+	limit   time.Duration // of Rondo's cost; 0: none
 	allowed int
 	why     string                // why Rondo is not first, where it is not
 	procs   int                   // GOMAXPROCS for this row; 0: unchanged
@@ -58,7 +59,7 @@ func (d comparison) run(o options) result {
 	if d.batches {
 		n, bursts = max(n, o.batches), 1
 	}
-	f := result{What: d.what, Rival: d.rival, Unit: "ns", Budget: d.budget, Allowed: d.allowed}
+	f := result{What: d.what, Rival: d.rival, Unit: "ns", Budget: d.budget, Limit: float64(d.limit), Allowed: d.allowed}
 	var a, b, allocs []float64
 	for round := range o.rounds {
 		var m, t []meter

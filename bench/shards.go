@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/shard"
@@ -16,7 +17,7 @@ func shardRows() []comparison {
 	return []comparison{
 		{
 			name: "call-64", what: "shard.Call, 64 callers at once, 2 CPUs",
-			rival: "two channels and a goroutine that answers", allowed: 5, procs: 2,
+			rival: "two channels and a goroutine that answers", limit: 1600 * time.Nanosecond, allowed: 5, procs: 2,
 			mine: shardCall(64), theirs: channelCall(64),
 			why: why,
 		},
