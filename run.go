@@ -243,22 +243,32 @@ func (l *Loop) reportAlive() {
 	if !l.runner.Debug || l.virtual || l.fault.any() || l.root.cancelled() != nil {
 		return
 	}
+	var alive []TaskInfo
 	for t := range l.tasks() {
 		if t.state != stateDone && t.scope.cancelled() == nil {
-			l.notice(t.info(), wrap("a task was alive when the main task ended and is cancelled now", ErrLeftBehind))
+			alive = append(alive, t.info())
+		}
+	}
+	for _, about := range alive {
+		err := wrap("a task was alive when the main task ended and is cancelled now", ErrLeftBehind)
+		l.inCallback(func() { l.notice(about, err) })
+	}
+}
+
+// reportUnobserved reports the errors that nobody waited for.
+func (l *Loop) reportUnobserved() {
+	for list := l.unobserved.Take(); len(list) > 0; list = l.unobserved.Take() {
+		for _, u := range list {
+			l.inCallback(func() { l.report(u) })
 		}
 	}
 }
 
-// reportUnobserved reports the errors that nobody waited for, in a callback each: so
+// inCallback calls fn, which reports an error at the end of the loop, as a callback: so
 // OnError cannot wait, and a panic of it keeps no other error from being reported.
-func (l *Loop) reportUnobserved() {
+func (l *Loop) inCallback(fn func()) {
 	l.current = nil
-	for list := l.unobserved.Take(); len(list) > 0; list = l.unobserved.Take() {
-		for _, u := range list {
-			l.call(l.direct(func() { l.report(u) }))
-		}
-	}
+	l.call(l.direct(fn))
 	l.current = l.runTask
 }
 
@@ -281,7 +291,8 @@ func (l *Loop) reportAbandoned() {
 		first, n := left[0], len(left)
 		left = slices.DeleteFunc(left, func(c *offloadCall) bool { return c.user == first.user })
 		about := first.info(l)
-		l.notice(about, wrap(fmt.Sprintf("Offload of %s was abandoned, %d times", about.Func, n-len(left)), ErrLeftBehind))
+		err := wrap(fmt.Sprintf("Offload of %s was abandoned, %d times", about.Func, n-len(left)), ErrLeftBehind)
+		l.inCallback(func() { l.notice(about, err) })
 	}
 }
 

@@ -70,31 +70,48 @@ func TestUnobservedErrors(t *testing.T) {
 }
 
 // TestOnErrorPanicsAtTheEnd: a panic of OnError at the end of the loop is one of a
-// callback, and keeps no error from being reported. A wait in OnError panics.
+// callback, and keeps nothing else from being reported. A wait in OnError panics.
 func TestOnErrorPanicsAtTheEnd(t *testing.T) {
-	var reported []string
-	var in context.Context
-	r := rondo.Runner{OnError: func(i rondo.TaskInfo, err error) {
-		reported = append(reported, i.Name+": "+err.Error())
-		_ = rondo.Shield(in, func(ctx context.Context) error { return rondo.Sleep(ctx, 1) })
-	}}
-	defer func() {
-		var p *rondo.PanicError
-		if err, _ := recover().(error); !errors.As(err, &p) || p.Task != "a callback" || !strings.Contains(fmt.Sprint(p.Value), "Shield in a callback") {
-			t.Errorf("Run panicked with %v", err)
-		}
-		if want := []string{"task-2: broken", "task-3: broken"}; !slices.Equal(reported, want) {
-			t.Errorf("OnError got %q, want %q", reported, want)
-		}
-	}()
-	err := r.Run(t.Context(), func(ctx context.Context) error {
-		in = ctx
-		for range 2 {
+	for name, test := range map[string]struct {
+		debug bool
+		start func(ctx context.Context)
+		want  []string
+	}{
+		"errors": {false, func(ctx context.Context) {
 			rondo.Go(ctx, func(context.Context) error { return errBroken })
+		}, []string{"task-2: broken", "task-3: broken"}},
+		"tasks": {true, func(ctx context.Context) { rondo.Go(ctx, forever) }, []string{"task-2: alive", "task-3: alive"}},
+	} {
+		var reported []string
+		var in context.Context
+		r := rondo.Runner{Debug: test.debug, OnError: func(i rondo.TaskInfo, err error) {
+			text := err.Error()
+			if errors.Is(err, rondo.ErrLeftBehind) {
+				text = "alive"
+			}
+			reported = append(reported, i.Name+": "+text)
+			_ = rondo.Shield(in, func(ctx context.Context) error { return rondo.Sleep(ctx, 1) })
+		}}
+		func() {
+			defer func() {
+				v := recover()
+				err, _ := v.(error)
+				if p, ok := errors.AsType[*rondo.PanicError](err); !ok || p.Task != "a callback" || !strings.Contains(fmt.Sprint(p.Value), "Shield in a callback") {
+					t.Errorf("%s: Run panicked with %v", name, v)
+				}
+			}()
+			err := r.Run(t.Context(), func(ctx context.Context) error {
+				in = ctx
+				test.start(ctx)
+				test.start(ctx)
+				return rondo.Yield(ctx)
+			})
+			t.Errorf("%s: Run returned %v", name, err)
+		}()
+		if !slices.Equal(reported, test.want) {
+			t.Errorf("%s: OnError got %q, want %q", name, reported, test.want)
 		}
-		return rondo.Yield(ctx)
-	})
-	t.Errorf("Run returned %v", err)
+	}
 }
 
 // TestErrorOfCollectedTask: an error that no caller can take any more is reported
