@@ -63,7 +63,7 @@ func (p *program) blockingIn(f *function) (found []block) {
 				found = append(found, b)
 			}
 		case *ast.UnaryExpr:
-			if n.Op == token.ARROW && !ready[n] {
+			if n.Op == token.ARROW && !ready[n] && !p.filled(f, n.X, false) {
 				found = append(found, p.receive(f, n))
 			}
 		case *ast.SendStmt:
@@ -73,7 +73,7 @@ func (p *program) blockingIn(f *function) (found []block) {
 			}
 		case *ast.RangeStmt:
 			if t := p.info.TypeOf(n.X); t != nil {
-				if _, ok := t.Underlying().(*types.Chan); ok {
+				if _, ok := t.Underlying().(*types.Chan); ok && !p.filled(f, n.X, true) {
 					b.node, b.what = n.X, "a range over a channel"
 					found = append(found, b)
 				}
@@ -112,6 +112,29 @@ func (p *program) receive(f *function, n *ast.UnaryExpr) block {
 		b.what, b.cure = "<-"+nameOf(fn), "rondo.Sleep, or rondo.Every"
 	}
 	return b
+}
+
+// filled reports whether f has closed a channel before, or sent to it: then a receive need
+// not block. For a range only closed counts.
+func (p *program) filled(f *function, ch ast.Expr, closed bool) (filled bool) {
+	v := p.variable(ch)
+	if v == nil {
+		return false
+	}
+	f.inspectOwn(func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SendStmt:
+			_, chosen := p.parents[n].(*ast.CommClause)
+			filled = filled || !closed && !chosen && n.Pos() < ch.Pos() && p.variable(n.Chan) == v
+		case *ast.CallExpr:
+			id, ok := n.Fun.(*ast.Ident)
+			builtin := ok && p.info.Uses[id] == types.Universe.Lookup("close")
+			_, later := p.parents[n].(*ast.DeferStmt)
+			filled = filled || builtin && !later && n.Pos() < ch.Pos() && p.variable(n.Args[0]) == v
+		}
+		return true
+	})
+	return filled
 }
 
 // unbuffered reports whether e is a variable or a field that is set to channels without

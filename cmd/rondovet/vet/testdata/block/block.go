@@ -174,3 +174,24 @@ func fixed(ctx context.Context) error {
 	time.Sleep(time.Second) // want `time.Sleep stops the loop`
 	return rondo.Yield(ctx)
 }
+
+// filled calls what is named like the builtin, and filledToo receives what is there.
+func filled(ctx context.Context) error {
+	close := func() {}
+	close()
+	return filledToo(ctx)
+}
+
+func filledToo(ctx context.Context) error {
+	slots, done, later := make(chan int, 1), make(chan bool), make(chan bool)
+	slots <- 1
+	err := rondo.Yield(ctx)
+	<-slots
+	close(done)
+	<-done
+	for range done {
+	}
+	defer close(later)
+	<-later // want `a receive from a channel stops the loop`
+	return err
+}
