@@ -260,7 +260,7 @@ func Example_lines() {
 				return err
 			}
 			g.Go(func(ctx context.Context) error { return socket.Serve(ctx, l, serve) })
-			said, err := rondo.Offload(ctx, func(ctx context.Context) (string, error) {
+			said, err := rondo.Offload(g, func(ctx context.Context) (string, error) {
 				return say(l.Addr(), "rondo\n")
 			})
 			fmt.Print(said)
