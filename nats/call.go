@@ -164,8 +164,8 @@ func (l link) Publish(ctx context.Context, m rpc.Message) error {
 
 func (l link) Subscribe(ctx context.Context, subject, queue string, fn func(m rpc.Message)) (func(), error) {
 	plain := rpc.Request
-	s := &Subscription{conn: l.c, subject: subject, max: heldMax}
-	if queue == "" { // an Inbox, to which only answers come, as many as are asked for
+	s := &Subscription{conn: l.c, subject: subject, max: channelMax} // what is too much is refused, not dropped
+	if queue == "" {                                                 // an Inbox, to which only answers come, as many as are asked for
 		plain, s.own, s.max = rpc.Answer, true, 1<<30
 	}
 	s.fn = func(m *natsgo.Msg) {

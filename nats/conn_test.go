@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -231,4 +232,39 @@ func TestDecodeUnknown(t *testing.T) {
 	if got := decode(m, rpc.Answer); got.Kind != rpc.Failure {
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestServeTakesBursts: requests that come while the loop is busy are not dropped, because
+// those that have no room are to be refused.
+func TestServeTakesBursts(t *testing.T) {
+	connected(t, func(g *rondo.Scope, c *Conn, f *fake) error {
+		const n = heldMax + 1000
+		runs := 0
+		if err := Serve(g, c, "burst", n, func(context.Context, int) (int, error) { runs++; return 0, nil }); err != nil {
+			return err
+		}
+		if err := c.Flush(g); err != nil {
+			return err
+		}
+		s := c.subscriptions[len(c.subscriptions)-1]
+		f.deliver("burst", "1", n)
+		for come := 0; come < n; runtime.Gosched() { // the loop stands still
+			c.in.mu.Lock()
+			come = int(s.arrived) + int(s.dropped.Load())
+			c.in.mu.Unlock()
+		}
+		if err := c.Flush(g); err != nil {
+			return err
+		}
+		for s.dropped.Load() == 0 && runs < n {
+			if err := rondo.Yield(g); err != nil {
+				return err
+			}
+		}
+		if runs != n {
+			t.Errorf("%d ran of %d, %d were dropped", runs, n, s.dropped.Load())
+		}
+		g.Cancel(nil)
+		return nil
+	})
 }

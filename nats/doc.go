@@ -30,17 +30,19 @@
 //
 //   - [Conn.Publish], [Conn.Subscribe], [Conn.Request], [Conn.Handle]: at most once, in the
 //     order in which one connection published. A subscription that is full drops messages:
-//     its reader gets natsgo.ErrSlowConsumer at the place of the gap.
+//     its reader gets natsgo.ErrSlowConsumer at the place of the gap. A Request whose message
+//     or reply is lost waits until its ctx is cancelled: give it a deadline.
 //   - [Call] and [Serve]: at most once, and never repeated. A call ends with a result, with a
 //     [RemoteError], or with an error that says whether the function has run: [ErrNoWorker]
 //     and [ErrRefused], it has not; [ErrLost], nobody knows. A worker that dies is noticed
 //     after two seconds, whatever the deadline: while a function runs its worker sends a
-//     heartbeat each 500 ms. Timeouts travel as durations, so clocks need not agree.
+//     heartbeat each 500 ms. A function that computes for longer than that keeps its loop
+//     from sending them, and its call is lost: it belongs to [rondo.Offload]. Timeouts travel as durations, so clocks need not agree.
 //     Cancellation is best effort: the worker that runs the function is told, and only that
 //     one; each further heartbeat repeats it. A worker also cancels a function whose caller
 //     is gone. The stack of a panic is sent only to callers that ask for it.
 //   - [Enqueue] and [Work]: at least once. A job is stored before Enqueue returns, and is
-//     delivered until fn has returned nil. It may run more than once, also after it has
+//     delivered until fn has returned nil, or as often as its consumer allows. It may run more than once, also after it has
 //     succeeded: make it so that this does no harm. What must survive the caller's death or
 //     the worker's belongs here, and not into a Call: a retry that outlives a process is the
 //     engine's.
@@ -54,12 +56,16 @@
 // The outbox: 1 MiB; then those that publish wait. The queue of a Subscription: its max. The
 // tasks of Handle, Serve and Work: their limit; the messages that wait for one: 4,096 of
 // Handle, 1,024 of Serve, none of Work, which does not ask for more than it can start.
-// A payload: what the server accepts, checked before it is sent. While there is no
+// Between the client and the loop: 65,536 messages of a connection, and as many requests of
+// a Serve, while the goroutine or the loop has no processor; then messages are dropped.
+// A payload: what the server accepts, checked before it is sent. A subject: 4,056 bytes,
+// with its reply or queue; that is the server's default. While there is no
 // connection the client keeps up to ReconnectBufSize, 8 MiB by default; then those that
 // publish wait, unless that is set to -1.
 //
 // Errors that no caller can be told, such as a missing permission for what was published,
-// go to the ErrorHandler of the options, or to slog if there is none.
+// go to the ErrorHandler of the options, or to slog if there is none. The handler
+// has to return: the end of the connection waits for it.
 //
 // # In tests
 //

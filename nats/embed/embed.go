@@ -12,6 +12,9 @@
 // sync may be lost, also what was acknowledged. Options.SyncAlways syncs before each
 // acknowledgement, at a price; a stream with three replicas on machines that do not fail
 // together needs neither.
+//
+// A StoreDir belongs to one server at a time. The server does not notice another one, of
+// this process or of another, that has the same: both write to it, and damage it.
 package embed
 
 import (

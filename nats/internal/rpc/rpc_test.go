@@ -446,6 +446,7 @@ func TestLimits(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			const refused = 3000 // all at once, so as many refusals wait to be sent
 			var gate rondo.Event
 			runs := 0
 			err = e.Serve(g, "f", 3, func(ctx context.Context, _ []byte) ([]byte, error) {
@@ -457,7 +458,7 @@ func TestLimits(t *testing.T) {
 			}
 			var errs []error
 			err = rondo.Group(g, func(g *rondo.Scope) error {
-				for range 3 + 1024 + 10 {
+				for range 3 + 1024 + refused {
 					g.Go(func(ctx context.Context) error {
 						_, err := e.Call(ctx, "f", nil, false)
 						errs = append(errs, err)
@@ -467,14 +468,14 @@ func TestLimits(t *testing.T) {
 				if err := rondo.Sleep(g, 10*time.Second); err != nil {
 					return err
 				}
-				if runs != 3 || len(errs) != 10 {
+				if runs != 3 || len(errs) != refused {
 					t.Errorf("%d run, %d were refused", runs, len(errs))
 				}
 				gate.Set()
 				return nil
 			})
 			for i, err := range errs {
-				if want := i < 10; errors.Is(err, rpc.ErrRefused) != want || !want && err != nil {
+				if want := i < refused; errors.Is(err, rpc.ErrRefused) != want || !want && err != nil {
 					t.Errorf("call %d: %v", i, err)
 				}
 			}
