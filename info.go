@@ -29,6 +29,7 @@ type TaskInfo struct {
 	Waiting  string        // what it waits for, such as "sleep" or "lock"
 	Of       string        // its name: a lock's name, a peer's address
 	On       uint64        // the task or the descriptor that it waits for; 0 if there is none
+	Owner    uint64        // the task that can end the wait; 0 if none is known to
 	Parent   uint64        // the task that started it; 0 for the main task
 	Age      time.Duration // since it was started
 	Since    time.Duration // how long it has been waiting
@@ -85,7 +86,8 @@ func (t *Task) info() TaskInfo {
 	}
 	i.Switches = w.switches
 	if t.state == stateWaiting {
-		i.Waiting, i.Of, i.On, i.Since = w.reason.What, w.of(), w.on(), time.Duration(l.now-w.since)
+		i.Waiting, i.Of, i.Owner, i.Since = w.reason.What, w.of(), w.owner(), time.Duration(l.now-w.since)
+		i.On = cmp.Or(i.Owner, w.reason.On)
 	}
 	return i
 }
@@ -105,13 +107,16 @@ func (t *Task) entry() uintptr {
 	return reflect.ValueOf(t.fn).Pointer()
 }
 
-// on returns the number of what a waiting task waits for: the task that can end
-// the wait, if one is known to.
-func (w *worker) on() uint64 {
-	if w.list != nil && w.list.Owner != nil {
+// owner returns the task that can end the wait, if one is known to. A wait without a list
+// is one for a task, or for nothing that has a number.
+func (w *worker) owner() uint64 {
+	switch {
+	case w.list == nil:
+		return w.reason.On
+	case w.list.Owner != nil:
 		return w.list.Owner.id
 	}
-	return w.reason.On
+	return 0
 }
 
 // of returns the name of what a waiting task waits for, if it has one; of a Select

@@ -185,7 +185,7 @@ func (tr *Tracer) call(l *Loop, e event, by *Task, now time.Time) {
 	case e.kind == taskParked && tr.Parked != nil:
 		why := Reason{What: "yield"}
 		if t.state == stateWaiting {
-			why = Reason{What: t.worker.reason.What, On: t.worker.on()}
+			why = Reason{What: t.worker.reason.What, On: cmp.Or(t.worker.owner(), t.worker.reason.On)}
 		}
 		tr.Parked(t, why, now)
 	case e.kind == taskWoken && tr.Woken != nil:

@@ -155,9 +155,6 @@ func (g *group) calls() survey {
 	return out
 }
 
-// others are the words of waits whose number is none of a task.
-var others = []string{"read", "write", "accept", "connect", "process", "idle sessions"}
-
 // needs returns the task that can end the wait of the one at p, if it is known.
 func (v survey) needs(p place) (place, bool) {
 	t := v[p]
@@ -169,7 +166,7 @@ func (v survey) needs(p place) (place, bool) {
 		id, err := strconv.ParseUint(t.Of[i+2:], 10, 64)
 		return place{t.Of[:i], id}, err == nil
 	}
-	return place{p.shard, t.On}, t.On != 0 && !slices.Contains(others, t.Waiting)
+	return place{p.shard, t.Owner}, t.Owner != 0
 }
 
 // open reports whether a task waits for one of its own loop that v does not have.

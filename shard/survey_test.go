@@ -28,6 +28,13 @@ func TestLongCallsAreNoRing(t *testing.T) {
 		{"task", false, true, func(ctx context.Context, home *Shard, _ *rondo.Mutex, other *rondo.Task) error {
 			return call0(ctx, home, func(ctx context.Context) error { return other.Wait(ctx) })
 		}},
+		{"number", false, false, func(ctx context.Context, home *Shard, _ *rondo.Mutex, other *rondo.Task) error {
+			return call0(ctx, home, func(ctx context.Context) error {
+				var bells rondo.WaitList
+				holder := other.Info().ID + 1 // but the number is that of a bell
+				return bells.Park(ctx, rondo.Reason{What: "bell", On: holder})
+			})
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := (&Runner{Loops: 2}).Run(t.Context(), func(ctx context.Context, s *Shard) error {
