@@ -335,21 +335,26 @@ func cutOff(g *rondo.Scope, err error) bool {
 // finish closes a connection whose handler has ended. If the Runner has Recover
 // set, it turns a panic of the handler into an error.
 func (e *served) finish() {
-	s, v := e.server, e.service
-	if s.loop.Recovers() {
+	defer e.remove() // also if OnError panics
+	if s := e.server; s.loop.Recovers() {
 		if p := recover(); p != nil {
 			s.report(e.Conn, &rondo.PanicError{Task: taskName(e.Conn), Value: p, Stack: debug.Stack()})
 		}
 	}
+}
+
+// remove closes e, and takes it off the books.
+func (e *served) remove() {
 	// An error of Close says only that the handler has closed it already or
 	// that the peer is gone. Neither helps anyone.
 	_ = e.Close()
+	v := e.service
 	last := len(v.conns) - 1
 	v.conns[e.place] = v.conns[last]
 	v.conns[e.place].place = e.place
 	v.conns[last] = nil
 	v.conns = v.conns[:last]
-	s.uncount()
+	e.server.uncount()
 }
 
 // uncount is called when a connection that was counted is closed.

@@ -170,6 +170,49 @@ func TestHandlerPanic(t *testing.T) {
 	}
 }
 
+// TestOnErrorPanics: a connection is closed also if OnError panics, whatever it is called
+// for.
+func TestOnErrorPanics(t *testing.T) {
+	panics := func(context.Context) error { panic("oh") }
+	fails := func(context.Context) error { return errors.New("oh") }
+	for name, fn := range map[string]func(context.Context) error{"panic": panics, "error": fails} {
+		for kind, s := range map[string]*socket.Server{
+			"handler": {Handler: func(ctx context.Context, _ net.Conn) error { return fn(ctx) }},
+			"session": {Session: func(net.Conn) func(context.Context) error { return fn }},
+		} {
+			t.Run(kind+" "+name, func(t *testing.T) {
+				var conn net.Conn
+				s.OnError = func(c net.Conn, _ error) { conn = c; panic("in OnError") }
+				err := (&rondo.Runner{Recover: true}).Run(t.Context(), func(ctx context.Context) error {
+					addr, served, err := start(ctx, s)
+					if err != nil {
+						return err
+					}
+					c, err := socket.Dial(ctx, "tcp", addr)
+					if err != nil {
+						return err
+					}
+					defer c.Close()
+					if _, err := c.Write([]byte("x")); err != nil {
+						return err
+					}
+					var p *rondo.PanicError
+					if err := served.Wait(ctx); !errors.As(err, &p) || p.Value != "in OnError" {
+						t.Errorf("Serve: %v", err)
+					}
+					if err := conn.Close(); !errors.Is(err, net.ErrClosed) {
+						t.Errorf("closed for the second time: %v", err)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
 // TestMaxConns: at most MaxConns connections are served at once; the others
 // wait.
 func TestMaxConns(t *testing.T) {

@@ -111,12 +111,14 @@ func (b *sessions) add(c net.Conn) {
 		_, ok = t.conn.(watchable)
 	}
 	if !ok {
+		defer func() { // also if OnError panics
+			_ = c.Close()
+			if p := b.server.part; p != nil {
+				p.gone()
+			}
+		}()
 		b.server.report(c, fmt.Errorf("rondo: socket.Server: a Session cannot wait for input of a %T: "+
 			"use a Handler, or for TLS NewTLSListener: %w", c, errors.ErrUnsupported))
-		_ = c.Close()
-		if p := b.server.part; p != nil {
-			p.gone()
-		}
 		return
 	}
 	e := &session{conn: w, owner: b, place: int32(len(b.conns))}
@@ -276,18 +278,22 @@ func (e *session) leave() {
 	if !e.has(sessionOver) {
 		return
 	}
-	b := e.owner
-	if b.loop.Recovers() {
+	defer e.close() // also if OnError panics
+	if b := e.owner; b.loop.Recovers() {
 		if p := recover(); p != nil {
 			b.server.report(e.conn, &rondo.PanicError{Task: e.name, Value: p, Stack: debug.Stack()})
 		}
 	}
+}
+
+// close closes e. Once its descriptor is no longer watched e is removed.
+func (e *session) close() {
 	e.is |= sessionClosed
 	// An error of Close says only that the call has closed it already or that the
 	// peer is gone. Neither helps anyone.
 	_ = e.conn.Close()
 	if !e.has(sessionWatching) && !e.has(sessionRemoved) {
-		b.remove(e)
+		e.owner.remove(e)
 	}
 }
 
