@@ -76,6 +76,14 @@ func (c *callCounter) next(tb testing.TB) int {
 	return c.of[t]
 }
 
+// deadline returns the test's deadline, or reports that the test runs in a bubble of
+// testing/synctest, where T.Deadline panics.
+func deadline(t *testing.T) (end time.Time, ok, bubble bool) {
+	defer func() { bubble = recover() != nil }()
+	end, ok = t.Deadline()
+	return end, ok, false
+}
+
 // search starts a process that shrinks the failure of a seed. It returns nil if there
 // is nothing to say, and else what was found, or why nothing was.
 func (s *series) search(a *attempt, kind string) (*finding, string) {
@@ -88,7 +96,10 @@ func (s *series) search(a *attempt, kind string) (*finding, string) {
 	if err != nil || limit <= 0 {
 		return nil, fmt.Sprintf("not shrunk: %s=%q: want a duration as 10s, or off", shrinkVariable, value)
 	}
-	if end, ok := t.Deadline(); ok && time.Until(end) < 4*limit {
+	switch end, ok, bubble := deadline(t); {
+	case bubble:
+		return nil, "not shrunk: the test runs in a bubble of testing/synctest"
+	case ok && time.Until(end) < 4*limit:
 		return nil, "not shrunk: the test's time is almost up"
 	}
 	dir, err := os.MkdirTemp("", "rondo-shrink-")

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -114,6 +115,11 @@ func TestVictim(t *testing.T) {
 			for {
 				_ = rondo.Sleep(ctx, time.Millisecond)
 			}
+		})
+	})
+	t.Run("in a bubble", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			sim.Test(t, func(ctx context.Context) { _ = rondo.Yield(ctx); t.Error("on purpose") })
 		})
 	})
 	t.Run("posts itself", func(t *testing.T) {
@@ -272,6 +278,12 @@ func TestShrunk(t *testing.T) {
 		}
 		contains(t, runVictim(t, c.name, "", "RONDO_SIM_STORE="+dir), name+" holds no choices that can be read: delete the file")
 	}
+}
+
+// TestNotShrunkInBubble: a test that fails in a bubble of testing/synctest is reported, and not
+// shrunk.
+func TestNotShrunkInBubble(t *testing.T) {
+	contains(t, runVictim(t, "in a bubble", "7", "RONDO_SHRINK=1s"), "on purpose", "sim: seed 7: the test failed", "not shrunk: the test runs in a bubble")
 }
 
 func TestLivelock(t *testing.T) {
