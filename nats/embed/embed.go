@@ -13,8 +13,9 @@
 // acknowledgement, at a price; a stream with three replicas on machines that do not fail
 // together needs neither.
 //
-// A StoreDir belongs to one server at a time. The server does not notice another one, of
-// this process or of another, that has the same: both write to it, and damage it.
+// A StoreDir belongs to one server at a time. On Unix a second one, of this process or of
+// another on the machine, cannot start. Elsewhere, or if it was not started by Start, both
+// write to it, and damage it.
 package embed
 
 import (
@@ -56,7 +57,7 @@ func Start(g *rondo.Scope, o *server.Options) (*server.Server, error) {
 	next, _ := rondo.Pull(g, func(yield func(struct{}) bool) {
 		yield(struct{}{})
 		_ = rondo.Shield(g, func(ctx context.Context) error {
-			return rondo.OffloadFunc(ctx, func(context.Context) error { stop(s); return nil })
+			return rondo.OffloadFunc(ctx, func(context.Context) error { stop(s, l); return nil })
 		})
 	})
 	next()
@@ -77,7 +78,7 @@ func startOffloaded(ctx context.Context, o *server.Options, l *logger) (*server.
 		mu.Lock()
 		defer mu.Unlock()
 		if s != nil && left {
-			stop(s)
+			stop(s, l)
 		}
 		made = s
 		return s, err
@@ -87,7 +88,7 @@ func startOffloaded(ctx context.Context, o *server.Options, l *logger) (*server.
 		defer mu.Unlock()
 		left = true
 		if made != nil {
-			go stop(made)
+			go stop(made, l)
 		}
 	}
 	return s, err
@@ -97,10 +98,16 @@ var errNotReady = fmt.Errorf("it does not accept connections after %v", readyMax
 
 // start makes a server and waits until it is ready. It blocks.
 func start(ctx context.Context, o *server.Options, l *logger) (*server.Server, error) {
-	s, err := server.NewServer(o)
+	unclaim, err := claimStore(o)
 	if err != nil {
 		return nil, fmt.Errorf("embed: start the server: %w", err)
 	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		unclaim()
+		return nil, fmt.Errorf("embed: start the server: %w", err)
+	}
+	l.unclaim = unclaim
 	s.SetLoggerV2(l, false, false, false)
 	s.Start()
 	err = errNotReady
@@ -112,28 +119,30 @@ func start(ctx context.Context, o *server.Options, l *logger) (*server.Server, e
 		case <-l.fatal:
 			err = errors.New(l.why)
 		case <-ctx.Done():
-			stop(s)
+			stop(s, l)
 			return nil, context.Cause(ctx)
 		default:
 		}
 	}
-	stop(s)
+	stop(s, l)
 	return nil, fmt.Errorf("embed: start the server: %w", err)
 }
 
 // stop shuts a server down. It blocks.
-func stop(s *server.Server) {
+func stop(s *server.Server, l *logger) {
 	s.Shutdown()
 	s.WaitForShutdown()
+	l.unclaim()
 }
 
 // A logger hands what the server complains of to slog.
 type logger struct {
-	quiet bool
-	keep  any
-	once  sync.Once
-	fatal chan struct{} // closed after the first fatal error
-	why   string        // it
+	quiet   bool
+	keep    any
+	unclaim func() // the store of the server
+	once    sync.Once
+	fatal   chan struct{} // closed after the first fatal error
+	why     string        // it
 }
 
 func (l *logger) Warnf(format string, v ...any) {

@@ -23,7 +23,7 @@ func TestStartFails(t *testing.T) {
 	taken := l.Addr().(*net.TCPAddr).Port
 	for want, o := range map[string]server.Options{
 		"address already in use": {Port: taken},
-		"Can't start JetStream":  {JetStream: true, StoreDir: "/dev/null"},
+		"its store: mkdir /dev":  {JetStream: true, StoreDir: "/dev/null"},
 		"cluster name cannot":    {Cluster: server.ClusterOpts{Port: -1, Host: "127.0.0.1", Name: "a b"}},
 	} {
 		err := rondo.Run(context.Background(), func(ctx context.Context) error {
@@ -53,5 +53,24 @@ func TestShutdown(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestStoreOfOther: a server whose store another one uses does not start, and does when that
+// has ended.
+func TestStoreOfOther(t *testing.T) {
+	discardLogs(t)
+	o := withStore(t)
+	for range 2 {
+		run(t, o, func(g *rondo.Scope, _ string) error {
+			err := rondo.Group(g, func(g *rondo.Scope) error {
+				_, err := embed.Start(g, local(o))
+				return err
+			})
+			if err == nil || !strings.Contains(err.Error(), "another server uses its store") {
+				t.Errorf("a second server: %v", err)
+			}
+			return nil
+		})
 	}
 }
