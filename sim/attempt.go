@@ -28,6 +28,7 @@ type attempt struct {
 	steps    atomic.Uint64 // other goroutines read it to see that the run makes progress
 	refused  int           // how many waits have failed at once
 	stamps   int64         // of Histories
+	offloads *offloads     // of all loops; set by what runs the body
 	bubbles  *testing.T    // runs the loop in a bubble of this test; nil: in none
 	violated string        // the Always that was false
 }

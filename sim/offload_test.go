@@ -285,3 +285,34 @@ func TestOffloadThatNeedsBusyLoop(t *testing.T) {
 		}
 	})
 }
+
+// TestOffloadBesideReceive: a function that is offloaded and a goroutine that receives may come
+// back in any order, also if nobody waits for the first of them any more. From there on the two
+// runs of a seed are not compared.
+func TestOffloadBesideReceive(t *testing.T) {
+	ch := make(chan int, 1)
+	offload := func(ctx context.Context) error {
+		return rondo.OffloadFunc(ctx, func(context.Context) error { return nil })
+	}
+	receive := func(ctx context.Context) error { _, _, err := rondo.Receive(ctx, ch); return err }
+	for name, two := range map[string][2]func(context.Context) error{
+		"function first": {offload, receive}, "receive first": {receive, offload},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sim.Config{Seeds: 20}.Test(t, func(ctx context.Context) {
+				first := rondo.Go(ctx, two[0])
+				for range 3 {
+					_ = rondo.Yield(ctx)
+				}
+				first.Cancel(nil)
+				second := rondo.Go(ctx, two[1])
+				rondo.Go(ctx, func(context.Context) error { ch <- 1; return nil })
+				_ = rondo.Settle(ctx, func(ctx context.Context) (int, error) { return 0, second.Wait(ctx) })
+				_ = rondo.Sleep(ctx, time.Second)
+				for len(ch) > 0 {
+					<-ch
+				}
+			})
+		})
+	}
+}

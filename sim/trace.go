@@ -99,7 +99,7 @@ type trace struct {
 	follows *trace
 	differs string
 
-	outside int  // how often a task has waited for a Go channel
+	outside int  // how many goroutines may come back in any order; see waits
 	chance  bool // the run is not to be compared
 }
 
@@ -118,6 +118,18 @@ func (t *trace) add(e event) {
 		t.compare(&e)
 	}
 	t.count++
+}
+
+// waits is called when a task waits for what. A goroutine that receives for a task may be
+// outstanding although its task waits no longer, and which of it and another one comes back
+// first is chance. So nothing more is recorded from the second wait for a channel on, and from
+// the first one at a time at which something is offloaded.
+func (t *trace) waits(what string, offloads *offloads) {
+	if what == "channel" {
+		t.outside += 1 + len(offloads.waiting) + len(offloads.running)
+	} else if what == "offload" && t.outside > 0 {
+		t.outside++
+	}
 }
 
 // compare notes whether the next event differs from that of the run that t follows.
@@ -209,11 +221,8 @@ func (a *attempt) tracer(o *order, host uint64) *rondo.Tracer {
 				e.stack = callers()
 			}
 			add(e, parked, task)
-			if t != nil && a.bubbles == nil && why.What == "channel" {
-				// Nothing more is recorded from the second one on. The first may be
-				// outstanding although its task waits no longer, and the order in
-				// which the two come back is chance.
-				t.outside++
+			if t != nil && a.bubbles == nil {
+				t.waits(why.What, a.offloads)
 			}
 		},
 		Woken: func(task, by *rondo.Task, _ time.Time) { add(event{by: number(by)}, woken, task) },

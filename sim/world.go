@@ -70,7 +70,7 @@ func newWorld(a *attempt) *world {
 	if a.choices.walk == nil {
 		w.earliness = [...]int{0, 30_000, 250_000, 250_000}[a.choices.config(configOffloads)%4]
 	}
-	a.clock, a.choices.now = w.Now, w.Now
+	a.clock, a.choices.now, a.offloads = w.Now, w.Now, &w.offloads
 	return w
 }
 
