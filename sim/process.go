@@ -104,7 +104,7 @@ func (p *process) live(yield func(struct{}) bool) {
 	var unobserved []error
 	runner := rondo.Runner{
 		Name:   p.host.name,
-		Tracer: p.world.run.tracer(p.order, p.host.number),
+		Tracer: p.world.run.tracer(p.order, &p.early, p.host.number),
 		OnError: func(i rondo.TaskInfo, err error) {
 			unobserved = append(unobserved, fmt.Errorf("%s failed and nobody waited for it: %w", i.Name, err))
 		},

@@ -58,7 +58,7 @@ func (w *world) execute(body func(ctx context.Context)) outcome {
 	}
 	runner := rondo.Runner{
 		Name:   w.run.label,
-		Tracer: w.run.tracer(w.order, 0),
+		Tracer: w.run.tracer(w.order, &w.early, 0),
 		OnError: func(i rondo.TaskInfo, err error) {
 			unobserved = append(unobserved, fmt.Errorf("%s failed and nobody waited for it: %w", i.Name, err))
 		},

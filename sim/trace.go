@@ -120,13 +120,14 @@ func (t *trace) add(e event) {
 	t.count++
 }
 
-// waits is called when a task waits for what. A goroutine that receives for a task may be
-// outstanding although its task waits no longer, and which of it and another one comes back
-// first is chance. So nothing more is recorded from the second wait for a channel on, and from
-// the first one at a time at which something is offloaded.
-func (t *trace) waits(what string, offloads *offloads) {
+// waits is called when a task of the loop that has back waits for what. A goroutine that
+// receives for a task may be outstanding although its task waits no longer, and which of it and
+// another one comes back first is chance; and while a busy loop takes what is back, so is the
+// turn. So nothing more is recorded from the second wait for a channel on, or from the first one
+// if something is offloaded then, or just back.
+func (t *trace) waits(what string, offloads *offloads, back *early) {
 	if what == "channel" {
-		t.outside += 1 + len(offloads.waiting) + len(offloads.running)
+		t.outside += 1 + len(offloads.waiting) + len(offloads.running) + back.open
 	} else if what == "offload" && t.outside > 0 {
 		t.outside++
 	}
@@ -181,10 +182,10 @@ func (t *trace) explain(data []byte) {
 	t.events[len(t.events)-1].data = text
 }
 
-// tracer records what the tasks of a loop do, which has the order o. host is 0 for the
-// loop of Test. Names are not compared, because a program may number its tasks through
+// tracer records what the tasks of a loop do, which has the order o, and back for what it has
+// offloaded. host is 0 for the loop of Test. Names are not compared, because a program may number its tasks through
 // all runs.
-func (a *attempt) tracer(o *order, host uint64) *rondo.Tracer {
+func (a *attempt) tracer(o *order, back *early, host uint64) *rondo.Tracer {
 	t := a.trace
 	if t == nil && o.tasks == nil {
 		return nil
@@ -222,7 +223,7 @@ func (a *attempt) tracer(o *order, host uint64) *rondo.Tracer {
 			}
 			add(e, parked, task)
 			if t != nil && a.bubbles == nil {
-				t.waits(why.What, a.offloads)
+				t.waits(why.What, a.offloads, back)
 			}
 		},
 		Woken: func(task, by *rondo.Task, _ time.Time) { add(event{by: number(by)}, woken, task) },
