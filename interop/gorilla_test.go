@@ -93,7 +93,11 @@ func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer lines.Close()
 	h.members++
 	defer func() { h.members-- }()
-	_ = rondo.Group(r.Context(), func(g *rondo.Scope) error {
+	// Only one task may write, so the answer to the end is written when the other one has
+	// ended. The usual handler, which the reader calls, waits for the lock of a message that
+	// is being written, and holds the loop: up to a second.
+	c.SetCloseHandler(func(int, string) error { return nil })
+	err = rondo.Group(r.Context(), func(g *rondo.Scope) error {
 		g.Go(func(ctx context.Context) error {
 			for line := range lines.All(ctx) {
 				if err := c.WriteMessage(websocket.TextMessage, []byte(line)); err != nil {
@@ -113,6 +117,9 @@ func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	})
+	if websocket.IsCloseError(err, websocket.CloseNormalClosure) {
+		_ = c.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""))
+	}
 }
 
 // TestGorillaWebSocket: 20 members, which are tasks too, receive each other's texts. Half

@@ -16,7 +16,7 @@ var vary = []struct {
 	{regexp.MustCompile(`(?m)^\$.*\n`), ""},
 	{regexp.MustCompile(`process \d+, go[\w.]+`), "process N"},
 	{regexp.MustCompile(`\b\d+(\.\d+)?(ms|s)\b`), "T"},
-	{regexp.MustCompile(`idle \d+ %`), "idle"},
+	{regexp.MustCompile(`busy \d+ %`), "busy"},
 	{regexp.MustCompile(`127.0.0.1:\d+ fd \d+`), "A"},
 	{regexp.MustCompile(`fd \d+`), "fd N"},
 	{regexp.MustCompile(`\S*(tutorial/step7/main.go:\d+)`), "$1"},
