@@ -243,8 +243,8 @@ func TestTasks(t *testing.T) {
 		for i, want := range []rondo.TaskInfo{
 			{Name: "main", State: "running", Age: 61 * time.Second},
 			{Name: "holder", State: "waiting", Waiting: "sleep", Parent: 1, Age: 61 * time.Second, Since: 61 * time.Second, Switches: 1},
-			{Name: "locker", State: "waiting", Waiting: "lock", On: 2, Parent: 1, Age: time.Minute, Since: time.Minute, Switches: 1},
-			{Name: "joiner", State: "waiting", Waiting: "task", On: 2, Parent: 1, Age: time.Minute, Since: time.Minute, Switches: 1},
+			{Name: "locker", State: "waiting", Waiting: "lock", On: 2, Owner: 2, Parent: 1, Age: time.Minute, Since: time.Minute, Switches: 1},
+			{Name: "joiner", State: "waiting", Waiting: "task", On: 2, Owner: 2, Parent: 1, Age: time.Minute, Since: time.Minute, Switches: 1},
 		} {
 			got := tasks[i]
 			if got.ID != uint64(i+1) || !strings.Contains(got.Func, "TestTasks") && i > 0 || got.Loop == "" {
