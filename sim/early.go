@@ -8,6 +8,7 @@ package sim
 // is not tried again.
 
 import (
+	"runtime"
 	"sync"
 	"time"
 )
@@ -51,7 +52,10 @@ func (w *world) mayReturn(e *early) {
 			mine = append(mine, one)
 		}
 	}
-	if must && o.takeBack() || must && len(o.running) > 0 {
+	if must && len(o.running) > 0 {
+		// In WebAssembly a goroutine runs only when this one lets it.
+		runtime.Gosched()
+		o.takeBack()
 		e.open = 2
 		w.byChance(true)
 		return
