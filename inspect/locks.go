@@ -82,10 +82,10 @@ const (
 var giveBack = []string{"lock", "rlock", "semaphore", "put", "room"}
 
 // Warnings returns what looks wrong in the loop: tasks that have waited for a lock, for
-// permits or for room in a queue as long as the limit or longer, locks that nobody
-// holds, tasks that run again and again without waiting, which only a picture with
-// stacks shows, and tasks with long steps. A limit of 0 leaves the first kind out. What holds the loop just now, and cycles, are in Held and
-// Cycles.
+// permits or for room in a queue as long as the limit or longer, locks that nobody holds,
+// tasks that run again and again without waiting, which only a picture with stacks shows,
+// and tasks with long steps. A limit of 0 leaves the first kind out. What holds the loop
+// just now, and cycles, are in Held and Cycles.
 func (l *Loop) Warnings(limit time.Duration) []Warning {
 	var out []Warning
 	counts := make(map[string]int)

@@ -32,20 +32,21 @@
 //     order in which one connection published. A subscription that is full drops messages:
 //     its reader gets natsgo.ErrSlowConsumer at the place of the gap. A Request whose message
 //     or reply is lost waits until its ctx is cancelled: give it a deadline.
-//   - [Call] and [Serve]: at most once, and never repeated. A call ends with a result, with a
-//     [RemoteError], or with an error that says whether the function has run: [ErrNoWorker]
-//     and [ErrRefused], it has not; [ErrLost], nobody knows. A worker that dies is noticed
-//     after two seconds, whatever the deadline: while a function runs its worker sends a
-//     heartbeat each 500 ms. A function that computes for longer than that keeps its loop
-//     from sending them, and its call is lost: it belongs to [rondo.Offload]. Timeouts travel as durations, so clocks need not agree.
+//   - [Call] and [Serve]: at most once, and never repeated. A call ends with a result, with
+//     a [RemoteError], or with an error that says whether the function has run:
+//     [ErrNoWorker] and [ErrRefused], it has not; [ErrLost], nobody knows. A worker that
+//     dies is noticed after two seconds, whatever the deadline: while a function runs its
+//     worker sends a heartbeat each 500 ms. A function that computes for about as long
+//     without a wait keeps its loop from sending them, and its call is lost: let it compute
+//     by [rondo.Offload]. Timeouts travel as durations, so clocks need not agree.
 //     Cancellation is best effort: the worker that runs the function is told, and only that
 //     one; each further heartbeat repeats it. A worker also cancels a function whose caller
 //     is gone. The stack of a panic is sent only to callers that ask for it.
 //   - [Enqueue] and [Work]: at least once. A job is stored before Enqueue returns, and is
-//     delivered until fn has returned nil, or as often as its consumer allows. It may run more than once, also after it has
-//     succeeded: make it so that this does no harm. What must survive the caller's death or
-//     the worker's belongs here, and not into a Call: a retry that outlives a process is the
-//     engine's.
+//     delivered until fn has returned nil, or as often as its consumer allows. It may run
+//     more than once, also after it has succeeded: make it so that this does no harm. What
+//     must survive the caller's death or the worker's belongs here, and not into a Call: a
+//     retry that outlives a process is the engine's.
 //
 // A file store of JetStream survives the death of its process. After a power failure it may
 // lack what it has acknowledged since it last synced to disk, two minutes by default: set

@@ -53,13 +53,13 @@ const (
 )
 
 // Work calls fn in a task for each job that consumer delivers, at most limit at once. It
-// asks for no more jobs than it can start. A job whose fn returns nil is done. One whose
-// fn fails is delivered again, here or elsewhere, after half a second, and twice that each
-// time, up to a minute, until MaxDeliver of the consumer; the error is logged by slog. An fn
-// that knows that its job can never be done calls m.Term, by rondo.Offload. While fn runs, the server is told
-// that it does, so AckWait of the consumer only says how soon the jobs of a dead worker
-// are delivered again. Delivery is at least once: fn may run more than once for a job,
-// also after it has succeeded.
+// asks for no more jobs than it can start. A job whose fn returns nil is done. One whose fn
+// fails is delivered again, here or elsewhere, after half a second, and twice that each
+// time, up to a minute, until MaxDeliver of the consumer; the error is logged by slog. An
+// fn that knows that its job can never be done calls m.Term, by rondo.Offload. While fn
+// runs, the server is told that it does, so AckWait of the consumer only says how soon the
+// jobs of a dead worker are delivered again. Delivery is at least once: fn may run more
+// than once for a job, also after it has succeeded.
 //
 // The tasks are g's and are named for the job's subject. Work returns at once, and goes on
 // until g is cancelled. The jobs that run are cancelled then, and delivered again at once.

@@ -13,8 +13,9 @@ import (
 	"github.com/rondo-go/rondo/process"
 )
 
-// TestGoexitDuringStart: a callback's Goexit unwinds the task on whose stack it runs,
-// also if that is the one that starts a child. No descriptor is left, and so no child, whose own one would be.
+// TestGoexitDuringStart: a callback's Goexit unwinds the task on whose stack it runs, also
+// if that is the one that starts a child. No descriptor is left, and so no child, whose own
+// one would be.
 func TestGoexitDuringStart(t *testing.T) {
 	fds := leak.Descriptors()
 	for turns := range 40 {

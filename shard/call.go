@@ -32,11 +32,10 @@ var errGone = errors.New("rondo: shard.Call: the function called runtime.Goexit"
 // waiting until fn has ended. An fn that has not started then does not run, and
 // Call returns the cause. If the shard to is cancelled, so is fn.
 //
-// A panic in fn comes out of Call as a *rondo.PanicError with fn's stack. On the
-// caller's own shard it is an ordinary panic. A Goexit in fn ends Run, as that of any
-// task does. After
-// main has returned on every shard, Call returns rondo.ErrLoopClosed. ctx must
-// belong to a shard of the same Run; otherwise the error is rondo.ErrNoLoop.
+// A panic in fn comes out of Call as a *rondo.PanicError with fn's stack. On the caller's
+// own shard it is an ordinary panic. A Goexit in fn ends Run, as that of any task does.
+// After main has returned on every shard, Call returns rondo.ErrLoopClosed. ctx must belong
+// to a shard of the same Run; otherwise the error is rondo.ErrNoLoop.
 func Call[T any](ctx context.Context, to *Shard, fn func(ctx context.Context) (T, error)) (T, error) {
 	var zero T
 	if to == nil || fn == nil {

@@ -182,9 +182,9 @@ func (t *trace) explain(data []byte) {
 	t.events[len(t.events)-1].data = text
 }
 
-// tracer records what the tasks of a loop do, which has the order o, and back for what it has
-// offloaded. host is 0 for the loop of Test. Names are not compared, because a program may number its tasks through
-// all runs.
+// tracer records what the tasks of a loop do, which has the order o, and back for what it
+// has offloaded. host is 0 for the loop of Test. Names are not compared, because a program
+// may number its tasks through all runs.
 func (a *attempt) tracer(o *order, back *early, host uint64) *rondo.Tracer {
 	t := a.trace
 	if t == nil && o.tasks == nil {
