@@ -81,9 +81,7 @@ func (w workload) measure(o options, onServer, onLoad int, list []server) (found
 		}
 		err := p.open(launch, onLoad, max(w.conns, w.requests(o)/4),
 			"-kind", w.kind, "-conns", strconv.Itoa(w.conns), "-size", strconv.Itoa(w.size), "-depth", strconv.Itoa(max(1, w.depth)))
-		var skip *skipped
-		if errors.As(err, &skip) {
-			absent.sentences = append(absent.sentences, skip.sentences...)
+		if absent.takes(err) {
 			continue
 		}
 		pairs = append(pairs, p)
@@ -100,10 +98,7 @@ func (w workload) measure(o options, onServer, onLoad int, list []server) (found
 		return nil, err
 	}
 	found = w.results(pairs)
-	if absent.sentences != nil {
-		return found, &absent
-	}
-	return found, nil
+	return found, absent.orNil()
 }
 
 // turn is a round. A server that computes runs only in its turn, because it would take

@@ -6,7 +6,6 @@ package main
 // socket is not counted, because it is the same for all servers.
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,9 +44,7 @@ func idle(o options) (found []result, err error) {
 		// The rounds differ little, and each starts a process with all connections.
 		for range min(o.rounds, 5) {
 			bytes, err := idleMemory(o, s, conns, onServer, onLoad)
-			var skip *skipped
-			if errors.As(err, &skip) {
-				absent.sentences = append(absent.sentences, skip.sentences...)
+			if absent.takes(err) {
 				break
 			}
 			if err != nil {
@@ -66,10 +63,7 @@ func idle(o options) (found []result, err error) {
 			found[i].Limit = 700
 		}
 	}
-	if absent.sentences != nil {
-		return found, &absent
-	}
-	return found, nil
+	return found, absent.orNil()
 }
 
 // idleMemory starts a server and returns its memory per connection, in bytes.

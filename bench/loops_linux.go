@@ -7,7 +7,6 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net"
 	"runtime"
@@ -86,9 +85,7 @@ func (l loopsRow) run(o options) (found []result, err error) {
 			return s.launch(o, everyProcessor, l.name, serving{buffer: 4096, hashed: l.hashed})
 		}
 		err := p.open(launch, everyProcessor, requests/4, "-kind", "closed", "-conns", strconv.Itoa(conns), "-size", "64")
-		var skip *skipped
-		if errors.As(err, &skip) {
-			absent.sentences = append(absent.sentences, skip.sentences...)
+		if absent.takes(err) {
 			continue
 		}
 		pairs = append(pairs, p)
@@ -100,10 +97,7 @@ func (l loopsRow) run(o options) (found []result, err error) {
 		return nil, err
 	}
 	found = l.results(pairs)
-	if absent.sentences != nil {
-		return found, &absent
-	}
-	return found, nil
+	return found, absent.orNil()
 }
 
 // loaded is a round: it records the wall time of a request, and p99.

@@ -105,6 +105,24 @@ func chosen(names []string) (list []server) {
 	return list
 }
 
+// takes reports whether err says that something is missing. Then e says so too.
+func (e *skipped) takes(err error) bool {
+	var one *skipped
+	if !errors.As(err, &one) {
+		return false
+	}
+	e.sentences = append(e.sentences, one.sentences...)
+	return true
+}
+
+// orNil returns e, or nil if nothing is missing.
+func (e *skipped) orNil() error {
+	if e.sentences == nil {
+		return nil
+	}
+	return e
+}
+
 // A pair is a server and its load.
 type pair struct {
 	name   string
