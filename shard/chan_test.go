@@ -225,27 +225,6 @@ func TestChanOffShards(t *testing.T) {
 	}
 }
 
-// TestChanFair: a task that never has to wait does not keep its loop to itself.
-func TestChanFair(t *testing.T) {
-	c := shard.NewChan[int](1)
-	onFirst(t, 1, func(ctx context.Context, s *shard.Shard) error {
-		other := rondo.Go(ctx, func(context.Context) error { return nil })
-		for i := 0; !other.Done(); i++ {
-			if i == 100 {
-				t.Error("another task does not get its turn")
-				return nil
-			}
-			if err := c.Send(ctx, i); err != nil {
-				return err
-			}
-			if _, err := c.Recv(ctx); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // TestChanTrySend: it never waits, fills what room there is, and wakes a receiver on
 // another shard, also from a goroutine.
 func TestChanTrySend(t *testing.T) {
