@@ -41,10 +41,12 @@ type disk struct {
 	syncs    *source
 }
 
-// A change is that of a name: it now stands for a file, or for none.
+// A change is that of a name: it now stands for a file, or for none. A rename within a
+// folder is one change, so all of it survives or nothing.
 type change struct {
 	name string
 	file *inode // nil: removed
+	from string // the name that the file had; "" unless it is such a rename
 }
 
 // An inode is a file.
@@ -82,10 +84,7 @@ func (d *disk) powerFail() {
 	// A journal keeps the order of the changes of names: some of them, and none after.
 	keep := len(d.log) - int(min(d.draws.draw(func(random uint64) uint64 { return scale(random, uint64(len(d.log)+1)) }), uint64(len(d.log))))
 	for _, c := range d.log[:keep] {
-		d.synced[c.name] = c.file
-		if c.file == nil {
-			delete(d.synced, c.name)
-		}
+		c.apply(d.synced)
 	}
 	d.log, d.fault = nil, diskWell
 	d.files = make(map[string]*inode, len(d.synced))
@@ -178,15 +177,19 @@ func (m mount) wait() {
 	}
 }
 
-// set makes a name stand for a file, or for none.
-func (m mount) set(name string, n *inode) {
-	d := m.disk
-	if n == nil {
-		delete(d.files, name)
+// change makes a change, which is not certain before SyncDir.
+func (m mount) change(c change) {
+	c.apply(m.disk.files)
+	m.disk.log = append(m.disk.log, c)
+}
+
+func (c change) apply(files map[string]*inode) {
+	if c.file == nil {
+		delete(files, c.name)
 	} else {
-		d.files[name] = n
+		files[c.name] = c.file
 	}
-	d.log = append(d.log, change{name, n})
+	delete(files, c.from)
 }
 
 func (m mount) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
@@ -202,7 +205,7 @@ func (m mount) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrExist}
 	case n == nil:
 		n = &inode{mode: perm, changed: m.now()}
-		m.set(name, n)
+		m.change(change{name: name, file: n})
 	}
 	f := &file{mount: m, name: name, inode: n, flag: flag}
 	if flag&os.O_TRUNC != 0 && len(n.data) > 0 {
@@ -232,8 +235,12 @@ func (m mount) Rename(old, new string) error {
 	if old == new {
 		return nil
 	}
-	m.set(new, n)
-	m.set(old, nil)
+	if slash.Dir(old) == slash.Dir(new) {
+		m.change(change{name: new, file: n, from: old})
+	} else {
+		m.change(change{name: new, file: n})
+		m.change(change{name: old})
+	}
 	return nil
 }
 
@@ -245,7 +252,7 @@ func (m mount) Remove(name string) error {
 	if m.disk.files[name] == nil {
 		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
 	}
-	m.set(name, nil)
+	m.change(change{name: name})
 	return nil
 }
 
@@ -295,13 +302,10 @@ func (m mount) SyncDir(name string) error {
 	d := m.disk
 	rest := d.log[:0]
 	for _, c := range d.log {
-		switch {
-		case slash.Dir(c.name) != name:
+		if slash.Dir(c.name) == name {
+			c.apply(d.synced)
+		} else {
 			rest = append(rest, c)
-		case c.file == nil:
-			delete(d.synced, c.name)
-		default:
-			d.synced[c.name] = c.file
 		}
 	}
 	d.log = rest

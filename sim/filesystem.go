@@ -19,7 +19,8 @@ type FS interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 
 	// Rename gives a file another name, in place of the file that has it. It survives a
-	// power failure after SyncDir of the folder.
+	// power failure after SyncDir of the folder, or of both if the names are in two. Before
+	// that, within one folder, all of it survives or nothing, as on a disk with a journal.
 	Rename(old, new string) error
 
 	// Remove removes a file.
