@@ -1,6 +1,6 @@
 package main
 
-// This file has what the keys do to a board.
+// This file has what the keys do to the screen.
 
 import (
 	"strings"
@@ -17,89 +17,89 @@ func shown(c rune) rune {
 	return -1
 }
 
-func (b *board) press(k tea.KeyPressMsg) tea.Cmd {
+func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
 	key := k.String()
 	switch {
 	case key == "ctrl+c":
 		return tea.Quit
-	case b.typing:
-		return b.typed(key, k.Text)
+	case s.typing:
+		return s.typed(key, k.Text)
 	case key == "q":
 		return tea.Quit
-	case b.travel(key):
-		if b.past.back == 0 && b.open != (badge{}) {
-			return b.shoot() // with the stack
+	case s.seek(key):
+		if s.history.back == 0 && s.open != (taskKey{}) {
+			return s.request() // with the stack
 		}
 		return nil
-	case b.open != (badge{}):
-		return b.pressedInStack(key)
+	case s.open != (taskKey{}):
+		return s.pressedInStack(key)
 	}
 	switch key {
 	case "enter":
-		if len(b.rows) == 0 {
+		if len(s.rows) == 0 {
 			return nil
 		}
-		b.detail = b.rows[b.cursor]
-		b.open, b.held, b.scroll, b.gone = b.detail.badge(), b.detail.badge(), 0, false
-		if b.past.back > 0 {
+		s.detail = s.rows[s.cursor]
+		s.open, s.held, s.scroll, s.gone = s.detail.key(), s.detail.key(), 0, false
+		if s.history.back > 0 {
 			return nil // it shows what it has
 		}
-		return b.shoot()
+		return s.request()
 	case "/":
-		b.typing = true
+		s.typing = true
 	case "esc":
-		b.search("")
+		s.search("")
 	case "b":
-		b.sort(byBusy)
+		s.sort(byBusy)
 	case "s":
-		b.sort(bySwitches)
+		s.sort(bySwitches)
 	case "a":
-		b.sort(byAge)
+		s.sort(byAge)
 	case "w":
-		b.sort(byWait)
+		s.sort(byWait)
 	default:
-		b.move(key, &b.cursor, len(b.rows))
+		s.move(key, &s.cursor, len(s.rows))
 	}
 	return nil
 }
 
 // typed handles a key while the filter is typed.
-func (b *board) typed(key, text string) tea.Cmd {
+func (s *screen) typed(key, text string) tea.Cmd {
 	switch {
 	case key == "enter":
-		b.typing = false
+		s.typing = false
 	case key == "esc":
-		b.typing = false
-		b.search("")
+		s.typing = false
+		s.search("")
 	case key == "backspace":
-		r := []rune(b.filter)
-		b.search(string(r[:max(0, len(r)-1)]))
+		r := []rune(s.filter)
+		s.search(string(r[:max(0, len(r)-1)]))
 	case key == "ctrl+u":
-		b.search("")
+		s.search("")
 	case text != "":
-		b.search(b.filter + strings.Map(shown, text))
+		s.search(s.filter + strings.Map(shown, text))
 	default:
-		b.move(key, &b.cursor, len(b.rows))
+		s.move(key, &s.cursor, len(s.rows))
 	}
 	return nil
 }
 
 // pressedInStack handles a key while a stack is shown.
-func (b *board) pressedInStack(key string) tea.Cmd {
+func (s *screen) pressedInStack(key string) tea.Cmd {
 	switch key {
 	case "esc", "enter", "backspace":
-		b.open, b.detail = badge{}, meter{}
+		s.open, s.detail = taskKey{}, taskRates{}
 	case "f":
-		b.full = !b.full
+		s.full = !s.full
 	default:
-		b.move(key, &b.scroll, len(b.stack()))
+		s.move(key, &s.scroll, len(s.stack()))
 	}
 	return nil
 }
 
 // move handles the keys that move within n lines.
-func (b *board) move(key string, at *int, n int) {
-	page := max(1, b.room()-1)
+func (s *screen) move(key string, at *int, n int) {
+	page := max(1, s.room()-1)
 	switch key {
 	case "up", "k":
 		*at--
@@ -116,26 +116,26 @@ func (b *board) move(key string, at *int, n int) {
 	default:
 		return
 	}
-	if at == &b.cursor {
+	if at == &s.cursor {
 		// The cursor follows its task from here on; at the top it stays there, with
 		// whichever task comes first.
-		b.settle()
-		b.held = badge{}
-		if b.cursor > 0 {
-			b.held = b.rows[b.cursor].badge()
+		s.clamp()
+		s.held = taskKey{}
+		if s.cursor > 0 {
+			s.held = s.rows[s.cursor].key()
 		}
 	}
 }
 
 // sort sorts by o, or if it does so already, the other way round.
-func (b *board) sort(o order) {
-	b.reversed = b.order == o && !b.reversed
-	b.order = o
-	b.arrange()
+func (s *screen) sort(o order) {
+	s.reversed = s.order == o && !s.reversed
+	s.order = o
+	s.sortRows()
 }
 
 // search shows the tasks whose rows contain the text.
-func (b *board) search(text string) {
-	b.filter = text
-	b.arrange()
+func (s *screen) search(text string) {
+	s.filter = text
+	s.sortRows()
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// screen is what a terminal shows that is so wide and was written text: it knows
+// terminalText is what a terminal shows that is so wide and was written text: it knows
 // carriage return and line feed, and goes on in the next line when one is full.
-func screen(text string, width int) []string {
+func terminalText(text string, width int) []string {
 	lines, at := [][]rune{nil}, 0
 	for _, r := range text {
 		switch {
@@ -50,7 +50,7 @@ func TestProgressOnTerminal(t *testing.T) {
 			if err := p.show(ctx, line); err != nil {
 				return err
 			}
-			if got, want := screen(out.String(), width), clip(line, width-3); len(got) != 1 || got[0] != want {
+			if got, want := terminalText(out.String(), width), clip(line, width-3); len(got) != 1 || got[0] != want {
 				t.Errorf("the terminal shows %q, want %q", got, want)
 			}
 			if line == "short" && p.shown == line && out.Len() > before && strings.Count(out.String(), line) > 1 {
@@ -65,7 +65,7 @@ func TestProgressOnTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.WriteString("what follows")
-	if got := screen(out.String(), width); len(got) != 1 || got[0] != "what follows" {
+	if got := terminalText(out.String(), width); len(got) != 1 || got[0] != "what follows" {
 		t.Errorf("the terminal shows %q", got)
 	}
 }

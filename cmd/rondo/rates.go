@@ -16,23 +16,23 @@ import (
 // A reading is a picture with what was counted since the one before.
 type reading struct {
 	picture *inspect.Picture
-	loops   []gauge
-	tasks   []meter // of all loops
-	cycle   string  // tasks that wait for each other; "" if there are none
+	loops   []loopRates
+	tasks   []taskRates // of all loops
+	cycle   string      // tasks that wait for each other; "" if there are none
 }
 
-// A gauge is a loop with its rates a second. They are not known if the picture
+// loopRates is a loop with its rates a second. They are not known if the picture
 // before does not have it.
-type gauge struct {
+type loopRates struct {
 	*inspect.Loop
 	known           bool
 	switches, turns float64
 	busy            float64 // the share of the time in which it did not sleep
 }
 
-// A meter is a task with its switches a second since the picture before, and the share
+// taskRates is a task with its switches a second since the picture before, and the share
 // of the time that it was charged with.
-type meter struct {
+type taskRates struct {
 	*inspect.Task
 	loop  *inspect.Loop
 	known bool
@@ -44,7 +44,7 @@ type meter struct {
 func measure(before, after *inspect.Picture) *reading {
 	r := &reading{picture: after, cycle: firstCycle(after)}
 	for _, l := range after.Loops {
-		g, old, apart := gauge{Loop: l}, earlier(before, l), 0.0
+		g, old, apart := loopRates{Loop: l}, earlier(before, l), 0.0
 		if old != nil {
 			apart = (l.Uptime - old.Uptime).Seconds()
 		}
@@ -63,7 +63,7 @@ func measure(before, after *inspect.Picture) *reading {
 		r.loops = append(r.loops, g)
 		next := 0
 		for _, t := range inOrder(l.Tasks) {
-			m := meter{Task: t, loop: l}
+			m := taskRates{Task: t, loop: l}
 			for next < len(known) && known[next].ID < t.ID {
 				next++
 			}

@@ -29,7 +29,7 @@ func TestMeasure(t *testing.T) {
 		got += fmt.Sprintln(g.ID, g.known, g.switches, g.turns, g.busy)
 	}
 	for _, m := range r.tasks {
-		got += fmt.Sprintln(m.badge(), m.known, m.rate)
+		got += fmt.Sprintln(m.key(), m.known, m.rate)
 	}
 	const want = "1 true 20 5 0.5\n3 false 0 0 0\n" +
 		"{1 1} true 0\n{1 4} true 10\n{1 5} true 3\n{3 1} false 0\n"

@@ -66,8 +66,8 @@ func TestRing(t *testing.T) {
 	if len(picture.Rings) != 1 || len(picture.Rings[0]) != 3 {
 		t.Fatalf("the rings are %v", picture.Rings)
 	}
-	s := newStudio(t, 200, 24)
-	s.see(picture)
+	s := newTestScreen(t, 200, 24)
+	s.give(picture)
 	if frame := s.frame(); !named.MatchString(frame) {
 		t.Errorf("rondo top does not name the cycle:\n%s", frame)
 	}

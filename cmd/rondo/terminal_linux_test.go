@@ -58,7 +58,7 @@ func TestDemoOnTerminal(t *testing.T) {
 	}
 	command.Close()
 	var shown strings.Builder
-	lines := func() []string { return screen(strings.ReplaceAll(shown.String(), "\r\n", "\n"), width) }
+	lines := func() []string { return terminalText(strings.ReplaceAll(shown.String(), "\r\n", "\n"), width) }
 	typed := false
 	for buf := make([]byte, 4096); ; {
 		n, err := person.Read(buf)

@@ -1,7 +1,6 @@
 package main
 
-// This file has the verb top: it takes pictures of a process, and shows them on
-// a board.
+// This file has the verb top: it takes pictures of a process, and shows them on a screen.
 
 import (
 	"errors"
@@ -65,12 +64,12 @@ func runTop(c *console, args []string) error {
 	if err != nil {
 		return err
 	}
-	cam := &camera{target: t}
-	_, err = tea.NewProgram(newBoard(l.pid, every, os.Getenv("NO_COLOR") == "", cam.take), tea.WithOutput(c.out)).Run()
+	src := &source{target: t}
+	_, err = tea.NewProgram(newScreen(l.pid, every, os.Getenv("NO_COLOR") == "", src.take), tea.WithOutput(c.out)).Run()
 	if errors.Is(err, tea.ErrInterrupted) {
 		err = nil
 	}
-	if e := cam.close(); err == nil {
+	if e := src.close(); err == nil {
 		err = e
 	}
 	if err != nil {
@@ -79,15 +78,15 @@ func runTop(c *console, args []string) error {
 	return nil
 }
 
-// A camera takes pictures of a target, one at a time. After close it takes none:
+// A source takes pictures of a target, one at a time. After close it takes none:
 // the screen may end while one is being taken.
-type camera struct {
+type source struct {
 	mu     sync.Mutex
 	target *inspect.Target // nil after close
 }
 
-// A shot is what came of taking a picture.
-type shot struct {
+// A snapshot is a picture that was taken, or why there is none.
+type snapshot struct {
 	picture *inspect.Picture
 	took    time.Duration
 	err     error
@@ -96,11 +95,11 @@ type shot struct {
 
 // take takes a picture, with the stack of the task that has the number, if it is
 // not 0.
-func (c *camera) take(task uint64) shot {
+func (c *source) take(task uint64) snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.target == nil {
-		return shot{}
+		return snapshot{}
 	}
 	var o inspect.Options
 	if task != 0 {
@@ -108,10 +107,10 @@ func (c *camera) take(task uint64) shot {
 	}
 	began := time.Now()
 	p, err := c.target.Snapshot(o)
-	return shot{p, time.Since(began), err, errors.Is(err, os.ErrProcessDone)}
+	return snapshot{p, time.Since(began), err, errors.Is(err, os.ErrProcessDone)}
 }
 
-func (c *camera) close() error {
+func (c *source) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.target

@@ -1,6 +1,6 @@
 package main
 
-// This file draws a board. A frame is never wider or higher than the terminal,
+// This file draws the screen. A frame is never wider or higher than the terminal,
 // whatever its size, and only what is in sight is written.
 
 import (
@@ -21,38 +21,38 @@ import (
 // loops make room for them.
 const least = 3
 
-func (b *board) View() tea.View {
-	v := tea.NewView(strings.Join(b.draw(), "\n"))
+func (s *screen) View() tea.View {
+	v := tea.NewView(strings.Join(s.draw(), "\n"))
 	v.AltScreen = true
 	return v
 }
 
 // draw returns the lines of a frame.
-func (b *board) draw() []string {
-	if b.height < 1 || b.width < 1 {
+func (s *screen) draw() []string {
+	if s.height < 1 || s.width < 1 {
 		return nil
 	}
-	lines, room := b.head(), b.room()
+	lines, room := s.head(), s.room()
 	if room > 0 {
-		body := b.table()
-		if b.open != (badge{}) {
-			body = b.where()
+		body := s.table()
+		if s.open != (taskKey{}) {
+			body = s.openTask()
 		}
 		lines = append(lines, body...)
 	}
-	if b.height >= 4 {
-		for len(lines) < b.height-1 {
+	if s.height >= 4 {
+		for len(lines) < s.height-1 {
 			lines = append(lines, "")
 		}
-		lines = append(lines, b.faint(cut(b.help(), b.width)))
+		lines = append(lines, s.faint(cut(s.help(), s.width)))
 	}
-	return lines[:min(len(lines), b.height)]
+	return lines[:min(len(lines), s.height)]
 }
 
 // room is for how many tasks, or lines of a stack, there is room.
-func (b *board) room() int {
-	rest := b.height - len(b.head()) - len(b.caption())
-	if b.height >= 4 {
+func (s *screen) room() int {
+	rest := s.height - len(s.head()) - len(s.caption())
+	if s.height >= 4 {
 		rest-- // the keys
 	}
 	return rest
@@ -60,57 +60,57 @@ func (b *board) room() int {
 
 // head is what stands above the tasks: what is wrong, the process, and the
 // loops.
-func (b *board) head() []string {
+func (s *screen) head() []string {
 	var lines []string
 	alarm := func(text string, most int) {
-		wrapped := strings.Split(cells.Wrap(text, b.width, ""), "\n")
+		wrapped := strings.Split(cells.Wrap(text, s.width, ""), "\n")
 		if len(wrapped) > most {
-			wrapped[most-1] = cut(strings.Join(wrapped[most-1:], " "), b.width)
+			wrapped[most-1] = cut(strings.Join(wrapped[most-1:], " "), s.width)
 			wrapped = wrapped[:most]
 		}
 		for _, line := range wrapped {
-			lines = append(lines, b.red(strings.TrimRight(line, " ")))
+			lines = append(lines, s.red(strings.TrimRight(line, " ")))
 		}
 	}
-	if b.ended {
-		alarm(fmt.Sprintf("Process %d has ended; this is how it was last seen.", b.pid), 2)
+	if s.ended {
+		alarm(fmt.Sprintf("Process %d has ended; this is how it was last seen.", s.pid), 2)
 	}
-	if b.failed != nil {
-		alarm("No newer picture: "+b.failed.Error(), 2)
+	if s.failed != nil {
+		alarm("No newer picture: "+s.failed.Error(), 2)
 	}
-	if b.now == nil {
-		if b.failed == nil && !b.ended {
-			lines = append(lines, cut(fmt.Sprintf("process %d: looking ...", b.pid), b.width))
+	if s.now == nil {
+		if s.failed == nil && !s.ended {
+			lines = append(lines, cut(fmt.Sprintf("process %d: looking ...", s.pid), s.width))
 		}
-		return b.shortened(lines)
+		return s.shortened(lines)
 	}
-	if missing := b.now.picture.Missing; missing != "" {
+	if missing := s.now.picture.Missing; missing != "" {
 		alarm(missing, 2)
 	}
-	for _, l := range b.now.loops {
+	for _, l := range s.now.loops {
 		if l.Held != nil {
 			alarm(l.alarm(), 3)
 		}
 	}
-	if b.now.cycle != "" {
-		alarm(b.now.cycle, 2)
+	if s.now.cycle != "" {
+		alarm(s.now.cycle, 2)
 	}
-	lines = append(lines, b.title())
-	whole := append(lines, b.gauges()...)
-	if short := b.shortened(whole); len(short) > len(lines)+1 {
+	lines = append(lines, s.title())
+	whole := append(lines, s.loopTable()...)
+	if short := s.shortened(whole); len(short) > len(lines)+1 {
 		return short
 	}
-	return b.shortened(lines)
+	return s.shortened(lines)
 }
 
 // shortened leaves room for tasks.
-func (b *board) shortened(lines []string) []string {
-	most := b.height - least - 1 - len(b.caption())
+func (s *screen) shortened(lines []string) []string {
+	most := s.height - least - 1 - len(s.caption())
 	return lines[:min(len(lines), max(1, most))]
 }
 
 // alarm says who holds the loop.
-func (g gauge) alarm() string {
+func (g loopRates) alarm() string {
 	who := "a callback, or the loop itself,"
 	for _, t := range g.Tasks {
 		if t.ID == g.Held.Task {
@@ -125,30 +125,30 @@ func (g gauge) alarm() string {
 }
 
 // title is the line about the process.
-func (b *board) title() string {
-	p := b.now.picture
-	text := fmt.Sprintf("process %d, %s: %s in %s", b.pid, p.Go, plural(len(b.now.tasks), "task"), plural(len(p.Loops), "loop"))
+func (s *screen) title() string {
+	p := s.now.picture
+	text := fmt.Sprintf("process %d, %s: %s in %s", s.pid, p.Go, plural(len(s.now.tasks), "task"), plural(len(p.Loops), "loop"))
 	clock := p.Taken.Format(time.TimeOnly)
-	if b.past.back > 0 {
-		return b.reverse(pad(cut(fmt.Sprintf("%s ago, at %s: %s", stretch(b.past.ago()), clock, text), b.width), b.width, false))
+	if s.history.back > 0 {
+		return s.reverse(pad(cut(fmt.Sprintf("%s ago, at %s: %s", stretch(s.history.ago()), clock, text), s.width), s.width, false))
 	}
-	if room := b.width - cells.StringWidth(text) - len(clock); room >= 2 {
-		return b.bold(text) + strings.Repeat(" ", room) + clock
+	if room := s.width - cells.StringWidth(text) - len(clock); room >= 2 {
+		return s.bold(text) + strings.Repeat(" ", room) + clock
 	}
-	return b.bold(cut(text, b.width))
+	return s.bold(cut(text, s.width))
 }
 
-var gaugeColumns = []column{
+var loopColumns = []column{
 	{title: "LOOP"}, {title: "TASKS", width: 7, right: true, from: 50}, {title: "CONNS", width: 7, right: true, from: 40}, {title: "SWITCH/S", width: 8, right: true},
 	{title: "TURN/S", width: 7, right: true, from: 66}, {title: "BUSY", width: 4, right: true, from: 24}, {title: "LAG", width: 6, right: true, from: 30},
 	{title: "READY", width: 7, right: true, from: 58}, {title: "TIMERS", width: 7, right: true, from: 72},
 	{title: "OFFLOADS", width: 8, right: true, from: 88},
 }
 
-// gauges is the table of the loops.
-func (b *board) gauges() []string {
+// loopTable is the table of the loops.
+func (s *screen) loopTable() []string {
 	var rows [][]string
-	for _, g := range b.now.loops {
+	for _, g := range s.now.loops {
 		busy := "-"
 		if g.known {
 			busy = strconv.Itoa(int(100*g.busy+0.5)) + "%"
@@ -158,56 +158,56 @@ func (b *board) gauges() []string {
 			count(g.Ready), count(g.Timers), count(g.Offloads),
 		})
 	}
-	lines := lay(gaugeColumns, rows, b.width)
-	lines[0] = b.faint(lines[0])
-	for i, g := range b.now.loops {
+	lines := lay(loopColumns, rows, s.width)
+	lines[0] = s.faint(lines[0])
+	for i, g := range s.now.loops {
 		if g.Held != nil {
-			lines[1+i] = b.red(lines[1+i])
+			lines[1+i] = s.red(lines[1+i])
 		}
 	}
 	return lines
 }
 
 // caption is what stands right above the rows, whatever the size.
-func (b *board) caption() []string {
+func (s *screen) caption() []string {
 	var lines []string
-	if b.height < 3 || b.now == nil {
+	if s.height < 3 || s.now == nil {
 		return nil
 	}
-	if b.open != (badge{}) {
-		return []string{cut(b.detail.described(b.whereabouts()), b.width), b.faint(cut(b.detail.figures(), b.width))}
+	if s.open != (taskKey{}) {
+		return []string{cut(s.detail.described(s.absence()), s.width), s.faint(cut(s.detail.figures(), s.width))}
 	}
-	if b.typing || b.filter != "" {
+	if s.typing || s.filter != "" {
 		caret := ""
-		if b.typing {
+		if s.typing {
 			caret = "_"
 		}
-		lines = append(lines, cut(fmt.Sprintf("/%s%s  %s of %s", b.filter, caret, count(len(b.rows)), count(len(b.now.tasks))), b.width))
+		lines = append(lines, cut(fmt.Sprintf("/%s%s  %s of %s", s.filter, caret, count(len(s.rows)), count(len(s.now.tasks))), s.width))
 	}
-	return append(lines, b.bold(b.taskLines(nil)[0]))
+	return append(lines, s.bold(s.taskLines(nil)[0]))
 }
 
 // table is the caption and the tasks in sight.
-func (b *board) table() []string {
-	if b.now == nil {
+func (s *screen) table() []string {
+	if s.now == nil {
 		return nil
 	}
-	lines := b.caption()
-	room := b.room()
-	if len(b.rows) == 0 {
-		if b.filter != "" {
-			return append(lines, cut("no task matches; esc shows all", b.width))
+	lines := s.caption()
+	room := s.room()
+	if len(s.rows) == 0 {
+		if s.filter != "" {
+			return append(lines, cut("no task matches; esc shows all", s.width))
 		}
-		return append(lines, cut("no task", b.width))
+		return append(lines, cut("no task", s.width))
 	}
-	shown := b.rows[b.first:min(len(b.rows), b.first+room)]
-	drawn := b.taskLines(shown)
+	shown := s.rows[s.first:min(len(s.rows), s.first+room)]
+	drawn := s.taskLines(shown)
 	if n := len(lines); n > 0 {
-		lines[n-1] = b.bold(drawn[0])
+		lines[n-1] = s.bold(drawn[0])
 	}
 	for i, line := range drawn[1:] {
-		if b.first+i == b.cursor {
-			line = b.reverse(pad(line, b.width, false))
+		if s.first+i == s.cursor {
+			line = s.reverse(pad(line, s.width, false))
 		}
 		lines = append(lines, line)
 	}
@@ -215,31 +215,31 @@ func (b *board) table() []string {
 }
 
 // taskLines returns the titles of the tasks' columns and then a line for each task.
-func (b *board) taskLines(tasks []meter) []string {
+func (s *screen) taskLines(tasks []taskRates) []string {
 	sorted := func(o order, title string) string {
 		switch {
-		case b.order != o:
+		case s.order != o:
 			return title
-		case b.reversed:
+		case s.reversed:
 			return title + "▲"
 		}
 		return title + "▼"
 	}
 	// The column by which the tasks are sorted stays on a small terminal.
 	wide := func(o order) int {
-		if b.order == o {
+		if s.order == o {
 			return 24
 		}
 		return 60
 	}
 	digits, several := 1, 0
-	if b.now != nil {
-		for _, l := range b.now.loops {
+	if s.now != nil {
+		for _, l := range s.now.loops {
 			if n := len(l.Tasks); n > 0 {
 				digits = max(digits, len(strconv.FormatUint(l.Tasks[n-1].ID, 10)))
 			}
 		}
-		if several = 1000; len(b.now.loops) > 1 {
+		if several = 1000; len(s.now.loops) > 1 {
 			several = 90
 		}
 	}
@@ -257,11 +257,11 @@ func (b *board) taskLines(tasks []meter) []string {
 		}
 		rows[i] = []string{strconv.FormatUint(m.ID, 10), m.share(), rate(m.known, m.rate), wait, stretch(m.Age), m.loop.Name, m.Name, m.doing(), shortFunc(m.Func)}
 	}
-	return lay(cs, rows, b.width)
+	return lay(cs, rows, s.width)
 }
 
 // share writes the share of the time that the task was charged with.
-func (m meter) share() string {
+func (m taskRates) share() string {
 	switch {
 	case !m.known:
 		return "-"
@@ -272,7 +272,7 @@ func (m meter) share() string {
 }
 
 // doing says what the task waits for, or what it does instead.
-func (m meter) doing() string {
+func (m taskRates) doing() string {
 	text := m.Waiting
 	switch {
 	case m.Moved:
@@ -287,23 +287,23 @@ func (m meter) doing() string {
 }
 
 // described is the line about the task whose stack is shown.
-func (m meter) described(whereabouts string) string {
-	return fmt.Sprintf("#%d %s: %s", m.ID, m.Name, cmp.Or(whereabouts, m.doing()))
+func (m taskRates) described(absence string) string {
+	return fmt.Sprintf("#%d %s: %s", m.ID, m.Name, cmp.Or(absence, m.doing()))
 }
 
-// whereabouts says that the open task is not in the picture; "" if it is.
-func (b *board) whereabouts() string {
+// absence says that the open task is not in the picture; "" if it is.
+func (s *screen) absence() string {
 	switch {
-	case !b.gone:
+	case !s.gone:
 		return ""
-	case b.past.back > 0:
+	case s.history.back > 0:
 		return "is not in this picture"
 	}
 	return "has ended; this is how it was last seen"
 }
 
 // figures is the second line about that task.
-func (m meter) figures() string {
+func (m taskRates) figures() string {
 	woken := ""
 	if m.WokenBy != 0 {
 		woken = fmt.Sprintf(", woken by #%d", m.WokenBy)
@@ -315,30 +315,30 @@ func (m meter) figures() string {
 		stretch(m.Age), stretch(m.Since), stretch(m.Busy), stretch(m.LongestStep), count(m.Switches), rate(m.known, m.rate), woken, m.Func, m.loop.Name)
 }
 
-// where is the caption and the lines of the stack in sight.
-func (b *board) where() []string {
-	stack := b.stack()
-	shown := stack[b.scroll:max(b.scroll, min(len(stack), b.scroll+b.room()))]
-	lines := b.caption()
+// openTask is the caption and the lines of the stack in sight.
+func (s *screen) openTask() []string {
+	stack := s.stack()
+	shown := stack[s.scroll:max(s.scroll, min(len(stack), s.scroll+s.room()))]
+	lines := s.caption()
 	for _, line := range shown {
-		lines = append(lines, cut(line, b.width))
+		lines = append(lines, cut(line, s.width))
 	}
 	return lines
 }
 
 // stack is where the open task stands, two lines for each call.
-func (b *board) stack() []string {
-	if b.open == (badge{}) {
+func (s *screen) stack() []string {
+	if s.open == (taskKey{}) {
 		return nil
 	}
-	m := b.detail
+	m := s.detail
 	frames := m.Stack
-	if !b.full {
+	if !s.full {
 		frames = slices.DeleteFunc(slices.Clone(frames), func(f inspect.Frame) bool { return !f.Own() })
 	}
 	var lines []string
 	for _, f := range frames {
-		lines = append(lines, "  "+f.Func, "    "+tail(fmt.Sprintf("%s:%d", f.File, f.Line), b.width-4))
+		lines = append(lines, "  "+f.Func, "    "+tail(fmt.Sprintf("%s:%d", f.File, f.Line), s.width-4))
 	}
 	switch {
 	case len(m.Stack) > 0 && len(lines) == 0:
@@ -347,11 +347,11 @@ func (b *board) stack() []string {
 		lines = append(lines, "  ... the outermost calls could not be read")
 	case len(lines) == 0 && m.State == "new" && !m.Moved:
 		lines = []string{"  it has not begun"}
-	case len(lines) == 0 && b.past.back > 0:
+	case len(lines) == 0 && s.history.back > 0:
 		lines = []string{"  its stack was not read at that time"}
 	case len(lines) == 0 && m.Moved:
 		lines = []string{"  it runs too often to be seen at rest; looking again ..."}
-	case len(lines) == 0 && !b.taking && !b.hasty:
+	case len(lines) == 0 && !s.taking && !s.again:
 		lines = []string{"  its stack could not be read"}
 	case len(lines) == 0:
 		lines = []string{"  looking ..."}
@@ -360,34 +360,34 @@ func (b *board) stack() []string {
 }
 
 // help is the line of keys.
-func (b *board) help() string {
+func (s *screen) help() string {
 	switch {
-	case b.open != (badge{}) && b.full:
+	case s.open != (taskKey{}) && s.full:
 		return "q quit  esc back  f own calls"
-	case b.open != (badge{}):
+	case s.open != (taskKey{}):
 		return "q quit  esc back  f all calls"
-	case b.typing:
+	case s.typing:
 		return "enter keep  esc drop  ctrl-u clear"
 	}
 	const keys = "q quit  enter stack  / filter"
 	switch {
-	case b.past.back > 0:
+	case s.history.back > 0:
 		return "← earlier  → later  n now  " + keys
-	case b.width < 64:
+	case s.width < 64:
 		return keys + "  b s a w"
 	}
 	return keys + "  sort: b busy, s switches, a age, w wait  ← time"
 }
 
-func (b *board) red(text string) string {
-	if !b.color {
-		return b.bold(text)
+func (s *screen) red(text string) string {
+	if !s.color {
+		return s.bold(text)
 	}
 	return ansi.NewStyle().Bold().ForegroundColor(ansi.Red).Styled(text)
 }
 
-func (b *board) bold(text string) string { return ansi.NewStyle().Bold().Styled(text) }
+func (s *screen) bold(text string) string { return ansi.NewStyle().Bold().Styled(text) }
 
-func (b *board) faint(text string) string { return ansi.NewStyle().Faint().Styled(text) }
+func (s *screen) faint(text string) string { return ansi.NewStyle().Faint().Styled(text) }
 
-func (b *board) reverse(text string) string { return ansi.NewStyle().Reverse(true).Styled(text) }
+func (s *screen) reverse(text string) string { return ansi.NewStyle().Reverse(true).Styled(text) }

@@ -32,17 +32,17 @@ func pictured(n int) *inspect.Picture {
 	return &inspect.Picture{PID: 4711, Go: "go1.26.8", Taken: time.Date(2026, 1, 2, 15, 4, 5+n, 0, time.UTC), Loops: []*inspect.Loop{l}}
 }
 
-// A studio is a board with what it asks for.
-type studio struct {
-	*board
+// A testScreen is a screen, and records what it asks for.
+type testScreen struct {
+	*screen
 	t     *testing.T
 	asked []uint64 // the task of each picture that was asked for
-	next  shot
+	next  snapshot
 }
 
-func newStudio(t *testing.T, width, height int) *studio {
-	s := &studio{t: t}
-	s.board = newBoard(4711, time.Second, true, func(task uint64) shot {
+func newTestScreen(t *testing.T, width, height int) *testScreen {
+	s := &testScreen{t: t}
+	s.screen = newScreen(4711, time.Second, true, func(task uint64) snapshot {
 		s.asked = append(s.asked, task)
 		return s.next
 	})
@@ -50,18 +50,18 @@ func newStudio(t *testing.T, width, height int) *studio {
 	return s
 }
 
-// see returns the board a picture that it has asked for.
-func (s *studio) see(p *inspect.Picture) tea.Cmd {
+// give gives the screen a picture that it has asked for.
+func (s *testScreen) give(p *inspect.Picture) tea.Cmd {
 	s.t.Helper()
 	if !s.taking {
 		s.Update(tick(s.turn))
 	}
-	_, c := s.Update(shot{picture: p, took: time.Millisecond})
+	_, c := s.Update(snapshot{picture: p, took: time.Millisecond})
 	return c
 }
 
 // keys presses them, each in one word or a character.
-func (s *studio) keys(words ...string) (c tea.Cmd) {
+func (s *testScreen) keys(words ...string) (c tea.Cmd) {
 	for _, w := range words {
 		k := tea.Key{Code: []rune(w)[0], Text: w}
 		switch w {
@@ -94,7 +94,7 @@ func (s *studio) keys(words ...string) (c tea.Cmd) {
 }
 
 // frame is what is seen, without colours.
-func (s *studio) frame() string {
+func (s *testScreen) frame() string {
 	s.t.Helper()
 	text := s.View().Content
 	for i, line := range strings.Split(text, "\n") {
@@ -114,7 +114,7 @@ func (s *studio) frame() string {
 
 // names returns the tasks in sight, the uppermost first, the one under the cursor in
 // brackets.
-func (s *studio) names() string {
+func (s *testScreen) names() string {
 	var out []string
 	for i := s.first; i < min(len(s.rows), s.first+s.room()); i++ {
 		name, _, _ := strings.Cut(s.rows[i].Name, " ")
@@ -142,58 +142,58 @@ var stack = []inspect.Frame{
 	{Func: "main.sweep", File: "/home/somebody/src/example.org/chat/cmd/chat/rooms/sweep.go", Line: 42},
 }
 
-// TestFrames: the frames at two sizes, in all states of the board.
+// TestFrames: the frames at two sizes, in all states of the screen.
 func TestFrames(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {40, 10}} {
 		var all strings.Builder
-		scene := func(name string, act func(s *studio)) {
-			s := newStudio(t, size[0], size[1])
+		scene := func(name string, act func(s *testScreen)) {
+			s := newTestScreen(t, size[0], size[1])
 			s.Init()
 			act(s)
 			fmt.Fprintf(&all, "-- %s --\n%s", name, s.frame())
 		}
-		scene("before the first picture", func(s *studio) {})
-		scene("the first picture", func(s *studio) { s.see(pictured(0)) })
-		twice := func(s *studio) { s.see(pictured(0)); s.see(pictured(1)) }
+		scene("before the first picture", func(s *testScreen) {})
+		scene("the first picture", func(s *testScreen) { s.give(pictured(0)) })
+		twice := func(s *testScreen) { s.give(pictured(0)); s.give(pictured(1)) }
 		scene("the second", twice)
-		scene("by waiting", func(s *studio) { twice(s); s.keys("w", "down") })
-		scene("the youngest first", func(s *studio) { twice(s); s.keys("a", "a") })
-		scene("typing a filter", func(s *studio) { twice(s); s.keys("/", "C", "o", "n") })
-		scene("nothing matches", func(s *studio) { twice(s); s.keys("/", "x", "y", "enter") })
-		scene("held", func(s *studio) { twice(s); s.see(held(2)) })
-		scene("two loops", func(s *studio) {
+		scene("by waiting", func(s *testScreen) { twice(s); s.keys("w", "down") })
+		scene("the youngest first", func(s *testScreen) { twice(s); s.keys("a", "a") })
+		scene("typing a filter", func(s *testScreen) { twice(s); s.keys("/", "C", "o", "n") })
+		scene("nothing matches", func(s *testScreen) { twice(s); s.keys("/", "x", "y", "enter") })
+		scene("held", func(s *testScreen) { twice(s); s.give(held(2)) })
+		scene("two loops", func(s *testScreen) {
 			p := pictured(1)
 			p.Loops = append(p.Loops, &inspect.Loop{ID: 2, Name: "second", Uptime: time.Second, Tasks: []*inspect.Task{{ID: 1, Name: "main", State: "new"}}})
-			s.see(pictured(0))
-			s.see(p)
+			s.give(pictured(0))
+			s.give(p)
 		})
-		scene("ended", func(s *studio) {
+		scene("ended", func(s *testScreen) {
 			twice(s)
 			s.Update(tick(s.turn))
-			s.Update(shot{ended: true})
+			s.Update(snapshot{ended: true})
 		})
-		scene("failed", func(s *studio) {
+		scene("failed", func(s *testScreen) {
 			twice(s)
 			s.Update(tick(s.turn))
-			s.Update(shot{err: errors.New("a page could not be read")})
+			s.Update(snapshot{err: errors.New("a page could not be read")})
 		})
-		onStack := func(s *studio) {
+		onStack := func(s *testScreen) {
 			twice(s)
 			s.keys("/", "s", "w", "e", "e", "p", "enter", "enter")
 			p := pictured(2)
 			p.Loops[0].Tasks[2].Stack = stack
-			s.see(p)
+			s.give(p)
 		}
 		scene("a stack", onStack)
-		scene("the full stack", func(s *studio) { onStack(s); s.keys("f", "down") })
-		scene("the stack of a task that ended", func(s *studio) {
+		scene("the full stack", func(s *testScreen) { onStack(s); s.keys("f", "down") })
+		scene("the stack of a task that ended", func(s *testScreen) {
 			onStack(s)
 			p := pictured(3)
 			p.Loops[0].Tasks = p.Loops[0].Tasks[:2]
-			s.see(p)
+			s.give(p)
 		})
-		scene("a second ago", func(s *studio) { twice(s); s.see(pictured(2)); s.keys("left") })
-		scene("a stack at another time", func(s *studio) { onStack(s); s.keys("h") })
+		scene("a second ago", func(s *testScreen) { twice(s); s.give(pictured(2)); s.keys("left") })
+		scene("a stack at another time", func(s *testScreen) { onStack(s); s.keys("h") })
 		golden(t, fmt.Sprintf("top-%dx%d.txt", size[0], size[1]), all.String())
 	}
 }
@@ -202,22 +202,22 @@ func TestFrames(t *testing.T) {
 func TestFramesOfAllSizes(t *testing.T) {
 	for width := 1; width <= 130; width += 1 + width/6 {
 		for height := 1; height <= 30; height += 1 + height/5 {
-			s := newStudio(t, width, height)
+			s := newTestScreen(t, width, height)
 			s.Init()
 			s.frame()
-			s.see(pictured(0))
+			s.give(pictured(0))
 			for _, key := range []string{"w", "down", "end", "/", "a", "enter", "enter", "f", "left", "end", "esc", "esc", "h", "n"} {
 				s.keys(key)
 				s.frame()
 				p := held(1)
 				p.Loops[0].Tasks[2].Stack = stack
-				s.see(p)
+				s.give(p)
 				if text := s.frame(); height >= 2 && strings.TrimSpace(text) == "" {
 					t.Errorf("%dx%d: an empty frame", width, height)
 				}
 			}
 			s.Update(tick(s.turn))
-			s.Update(shot{ended: true})
+			s.Update(snapshot{ended: true})
 			s.frame()
 			// A terminal that shrinks keeps the cursor in sight.
 			s.keys("end")
@@ -230,11 +230,11 @@ func TestFramesOfAllSizes(t *testing.T) {
 }
 
 func TestBoardSorts(t *testing.T) {
-	s := newStudio(t, 80, 24)
-	s.see(pictured(0))
+	s := newTestScreen(t, 80, 24)
+	s.give(pictured(0))
 	later := pictured(1)
 	later.Loops[0].Tasks[0].Busy, later.Loops[0].Tasks[1].Busy = 10*time.Millisecond, 400*time.Millisecond
-	s.see(later)
+	s.give(later)
 	for _, step := range []struct{ key, want string }{
 		{"", "[conn] main fan-out busy 部屋の掃除をするタスク leaving"},
 		{"s", "[fan-out] busy conn 部屋の掃除をするタスク main leaving"},
@@ -258,9 +258,9 @@ func TestBoardSorts(t *testing.T) {
 // The cursor follows its task when the order changes, and stays at the top if it
 // has not left it.
 func TestBoardMoves(t *testing.T) {
-	s := newStudio(t, 80, 8) // room for three
-	s.see(pictured(0))
-	s.see(pictured(1))
+	s := newTestScreen(t, 80, 8) // room for three
+	s.give(pictured(0))
+	s.give(pictured(1))
 	for _, step := range []struct{ keys, want string }{
 		{"", "[fan-out] busy conn"},
 		{"up", "[fan-out] busy conn"},
@@ -286,16 +286,16 @@ func TestBoardMoves(t *testing.T) {
 	s.keys("s", "down")
 	p := pictured(2)
 	p.Loops[0].Tasks = p.Loops[0].Tasks[:5]
-	s.see(p)
+	s.give(p)
 	if got := s.names(); got != "fan-out [conn] 部屋の掃除をするタスク" {
 		t.Errorf("without the task under the cursor: %s", got)
 	}
 }
 
 func TestBoardFilters(t *testing.T) {
-	s := newStudio(t, 80, 24)
-	s.see(pictured(0))
-	s.see(pictured(1))
+	s := newTestScreen(t, 80, 24)
+	s.give(pictured(0))
+	s.give(pictured(1))
 	for _, step := range []struct{ keys, want string }{
 		{"/", "[fan-out] busy conn 部屋の掃除をするタスク main leaving"},
 		{"F A N", "[fan-out]"}, // a name, in small letters or not
@@ -332,11 +332,11 @@ func TestBoardQuits(t *testing.T) {
 		_, ok := c().(tea.QuitMsg)
 		return ok
 	}
-	s := newStudio(t, 80, 24)
+	s := newTestScreen(t, 80, 24)
 	if !quits(s.keys("q")) || !quits(s.keys("ctrl+c")) {
 		t.Error("q or Ctrl-C before the first picture does not quit")
 	}
-	s.see(pictured(0))
+	s.give(pictured(0))
 	s.keys("/")
 	if quits(s.keys("q")) || !quits(s.keys("ctrl+c")) {
 		t.Error("while the filter is typed q is a letter, and Ctrl-C quits")
@@ -349,13 +349,13 @@ func TestBoardQuits(t *testing.T) {
 
 // It asks for one picture at a time, and for a stack only while it shows one.
 func TestBoardAsks(t *testing.T) {
-	s := newStudio(t, 80, 24)
+	s := newTestScreen(t, 80, 24)
 	run := func(c tea.Cmd) {
 		t.Helper()
 		if c == nil {
 			t.Fatal("it does not ask for a picture")
 		}
-		s.next = shot{picture: pictured(len(s.asked)), took: time.Microsecond}
+		s.next = snapshot{picture: pictured(len(s.asked)), took: time.Microsecond}
 		_, c = s.Update(c())
 		if c == nil {
 			t.Fatal("it does not wait for the next picture")
@@ -367,7 +367,7 @@ func TestBoardAsks(t *testing.T) {
 		t.Error("it asks for a picture while one is taken")
 	}
 	// That it was asked meanwhile is not forgotten, and not done twice.
-	s.next = shot{picture: pictured(0)}
+	s.next = snapshot{picture: pictured(0)}
 	_, c := s.Update(first())
 	if c == nil || ask(tick(s.turn-1)) != nil {
 		t.Error("a tick that is late counts")
@@ -382,7 +382,7 @@ func TestBoardAsks(t *testing.T) {
 	}
 	// The process ends.
 	c = ask(tick(s.turn))
-	s.next = shot{ended: true}
+	s.next = snapshot{ended: true}
 	if _, c := s.Update(c()); c != nil || ask(tick(s.turn)) != nil || s.keys("enter") != nil {
 		t.Error("it asks for pictures of a process that has ended")
 	}
@@ -391,9 +391,9 @@ func TestBoardAsks(t *testing.T) {
 // While a picture is taken another may be asked for, with a stack: it comes right
 // after.
 func TestBoardHastens(t *testing.T) {
-	s := newStudio(t, 80, 24)
-	s.see(pictured(0))
-	s.see(pictured(1))
+	s := newTestScreen(t, 80, 24)
+	s.give(pictured(0))
+	s.give(pictured(1))
 	_, c := s.Update(tick(s.turn))
 	if s.keys("enter") != nil {
 		t.Error("two pictures at a time")
@@ -401,7 +401,7 @@ func TestBoardHastens(t *testing.T) {
 	if f := s.frame(); !strings.Contains(f, "looking ...") {
 		t.Errorf("before the stack is there it shows\n%s", f)
 	}
-	s.next = shot{picture: pictured(2)}
+	s.next = snapshot{picture: pictured(2)}
 	_, c = s.Update(c())
 	s.next.picture.Loops[0].Tasks[3].Stack = stack
 	s.Update(c())
@@ -411,7 +411,7 @@ func TestBoardHastens(t *testing.T) {
 	// A task that ran while the picture was taken keeps the last stack that was read.
 	p := pictured(3)
 	p.Loops[0].Tasks[3].Moved = true
-	s.see(p)
+	s.give(p)
 	if f := s.frame(); !strings.Contains(f, "sweep.go:42") || !strings.Contains(f, "(ran meanwhile)") {
 		t.Errorf("when the task has moved it shows\n%s", f)
 	}
@@ -419,10 +419,10 @@ func TestBoardHastens(t *testing.T) {
 
 // It goes back to pictures that are kept, and comes to the newest again.
 func TestBoardGoesBack(t *testing.T) {
-	s := newStudio(t, 80, 24)
+	s := newTestScreen(t, 80, 24)
 	s.keys("left", "]", "n")
 	for i := range 5 {
-		s.see(pictured(i))
+		s.give(pictured(i))
 	}
 	for _, step := range []struct{ keys, at, ago string }{
 		{"", "15:04:09", ""},
@@ -445,8 +445,8 @@ func TestBoardGoesBack(t *testing.T) {
 		}
 	}
 	// The picture that is shown stays, while newer ones come.
-	s.see(pictured(5))
-	s.see(pictured(6))
+	s.give(pictured(5))
+	s.give(pictured(6))
 	if f := s.frame(); !strings.Contains(f, "15:04:08") || !strings.Contains(f, "3s ago") {
 		t.Errorf("when two more pictures have come it shows\n%s", f)
 	}
@@ -467,40 +467,40 @@ func TestBoardGoesBack(t *testing.T) {
 
 // What is kept is bounded by time and by how much it is.
 func TestBoardForgets(t *testing.T) {
-	s := newStudio(t, 80, 24)
+	s := newTestScreen(t, 80, 24)
 	for i := range 400 {
-		s.see(pictured(i))
+		s.give(pictured(i))
 	}
-	if n := len(s.past.readings); n != 301 {
+	if n := len(s.history.readings); n != 301 {
 		t.Errorf("%d pictures are kept of 400 in as many seconds, want those of 5 minutes", n)
 	}
 	s.keys("[", "[")
 	for i := range 290 {
-		s.see(pictured(400 + i))
+		s.give(pictured(400 + i))
 	}
-	if s.past.back != 300 || s.now != s.past.readings[0] {
-		t.Errorf("a picture that is dropped is shown: %d back of %d", s.past.back, len(s.past.readings))
+	if s.history.back != 300 || s.now != s.history.readings[0] {
+		t.Errorf("a picture that is dropped is shown: %d back of %d", s.history.back, len(s.history.readings))
 	}
-	s = newStudio(t, 80, 24)
+	s = newTestScreen(t, 80, 24)
 	large := pictured(0)
 	large.Loops[0].Tasks = make([]*inspect.Task, 200_000)
 	for i := range large.Loops[0].Tasks {
 		large.Loops[0].Tasks[i] = &inspect.Task{ID: uint64(i)}
 	}
 	for range 5 {
-		s.see(large)
+		s.give(large)
 	}
-	if n := len(s.past.readings); n != 2 || s.past.tasks != 400_000 {
-		t.Errorf("%d pictures of 200,000 tasks are kept, with %d tasks", n, s.past.tasks)
+	if n := len(s.history.readings); n != 2 || s.history.tasks != 400_000 {
+		t.Errorf("%d pictures of 200,000 tasks are kept, with %d tasks", n, s.history.tasks)
 	}
 }
 
 // Without colour, bold and reversed text stays.
 func TestBoardColour(t *testing.T) {
 	for _, color := range []bool{true, false} {
-		s := newStudio(t, 80, 24)
+		s := newTestScreen(t, 80, 24)
 		s.color = color
-		s.see(held(0))
+		s.give(held(0))
 		v := s.View()
 		first, _, _ := strings.Cut(v.Content, "\n")
 		if got := strings.Contains(first, "\x1b[1;31mHELD"); got != color || !v.AltScreen {
@@ -521,8 +521,8 @@ func TestBoardDrawsWhatIsInSight(t *testing.T) {
 		for id := range uint64(n) {
 			l.Tasks = append(l.Tasks, &inspect.Task{ID: 100_000 + id, Name: "worker", Func: "main.work", State: "ready"})
 		}
-		s := newStudio(t, 80, 24)
-		s.see(p)
+		s := newTestScreen(t, 80, 24)
+		s.give(p)
 		s.keys("end")
 		return testing.AllocsPerRun(10, func() { s.View() })
 	}

@@ -1,0 +1,224 @@
+package main
+
+// This file has the screen of rondo top: its state, and what pictures, keys and the size of
+// the terminal do to it. It asks for one picture at a time, and for stacks only while it
+// shows one.
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+// An order is by what the tasks are sorted.
+type order int
+
+const (
+	byBusy order = iota
+	bySwitches
+	byAge
+	byWait
+)
+
+// A taskKey identifies a task among those of all loops.
+type taskKey struct{ loop, task uint64 }
+
+// A screen is always fit to be drawn: rows are the tasks to be shown in order,
+// cursor is one of them if there is any, and first is such that the cursor is in
+// sight.
+type screen struct {
+	pid   int
+	every time.Duration
+	color bool
+	take  func(task uint64) snapshot
+
+	width, height int
+
+	before  *inspect.Picture
+	history history
+	now     *reading // the one that is shown; nil before the first picture
+	failed  error    // why there is no newer picture
+	ended   bool     // the process has ended, and now is the last picture
+
+	taking bool // a picture is being taken
+	turn   int  // counts the pictures, so that a late tick is not taken for the next
+	again  bool // another one is wanted as soon as this one is there
+
+	order    order
+	reversed bool
+	typing   bool // keys go to the filter
+	filter   string
+	rows     []taskRates
+	cursor   int
+	first    int     // the uppermost row in sight
+	held     taskKey // the task that the cursor follows; zero until it is moved
+
+	open   taskKey // the task whose stack is shown; zero if none is
+	full   bool
+	scroll int
+	detail taskRates // the open task, as it was seen last
+	gone   bool      // it has ended
+}
+
+func newScreen(pid int, every time.Duration, color bool, take func(task uint64) snapshot) *screen {
+	return &screen{pid: pid, every: every, color: color, take: take, width: 80, height: 24}
+}
+
+// tick says that it is time for a picture, if none was taken since that turn.
+type tick int
+
+func (s *screen) Init() tea.Cmd { return s.request() }
+
+// request has a picture taken.
+func (s *screen) request() tea.Cmd {
+	if s.taking || s.ended {
+		s.again = s.taking
+		return nil
+	}
+	s.taking, s.again = true, false
+	s.turn++
+	take, task := s.take, s.open.task
+	if s.history.back > 0 {
+		task = 0
+	}
+	return func() tea.Msg { return take(task) }
+}
+
+func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var c tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		s.width, s.height = msg.Width, msg.Height
+	case tick:
+		if int(msg) == s.turn {
+			c = s.request()
+		}
+	case snapshot:
+		c = s.receive(msg)
+	case tea.KeyPressMsg:
+		c = s.press(msg)
+	case tea.PasteMsg:
+		if s.typing {
+			s.search(s.filter + strings.Map(shown, msg.Content))
+		}
+	}
+	s.clamp()
+	return s, c
+}
+
+// receive takes over a picture, and sees to the next.
+func (s *screen) receive(p snapshot) tea.Cmd {
+	s.taking = false
+	switch {
+	case p.err == nil && p.picture != nil:
+		first := s.now == nil
+		s.failed = nil
+		s.history.keep(measure(s.before, p.picture))
+		s.before = p.picture
+		if r := s.history.shown(); r != s.now {
+			s.show()
+		}
+		if first {
+			// Rates take two pictures: the second comes soon.
+			return s.later(min(s.every, quickest))
+		}
+	case p.ended:
+		s.failed, s.ended, s.again = nil, true, false
+		return nil
+	default:
+		s.failed = p.err
+	}
+	if s.again {
+		return s.request()
+	}
+	// However many tasks there are, it looks a fifth of the time at most.
+	return s.later(max(s.every, 4*p.took))
+}
+
+// later has a picture taken after a while.
+func (s *screen) later(d time.Duration) tea.Cmd {
+	turn := tick(s.turn)
+	return tea.Tick(d, func(time.Time) tea.Msg { return turn })
+}
+
+// findOpen finds the open task in the picture.
+func (s *screen) findOpen() {
+	if s.open == (taskKey{}) {
+		return
+	}
+	i := slices.IndexFunc(s.now.tasks, func(m taskRates) bool { return m.key() == s.open })
+	if s.gone = i < 0; s.gone {
+		return
+	}
+	last := s.detail
+	s.detail = s.now.tasks[i]
+	if s.detail.Moved && last.Task != nil && last.key() == s.open && s.detail.Stack == nil {
+		// What is known of where it stood stays until more is known.
+		moved := *s.detail.Task
+		moved.Stack, moved.Cut = last.Stack, last.Cut
+		s.detail.Task = &moved
+	}
+}
+
+func (m taskRates) key() taskKey { return taskKey{m.loop.ID, m.ID} }
+
+// sortRows makes the rows of the picture, and keeps the cursor on its task.
+func (s *screen) sortRows() {
+	s.rows = s.rows[:0]
+	if s.now == nil {
+		return
+	}
+	text := strings.ToLower(s.filter)
+	for _, m := range s.now.tasks {
+		if text == "" || m.has(text) {
+			s.rows = append(s.rows, m)
+		}
+	}
+	slices.SortFunc(s.rows, func(x, y taskRates) int {
+		c := 0
+		switch s.order {
+		case byBusy:
+			c = cmp.Or(cmp.Compare(y.busy, x.busy), cmp.Compare(y.rate, x.rate))
+		case bySwitches:
+			c = cmp.Compare(y.rate, x.rate)
+		case byAge:
+			c = cmp.Compare(y.Age, x.Age)
+		case byWait:
+			c = cmp.Compare(y.Since, x.Since)
+		}
+		if s.reversed {
+			c = -c
+		}
+		return cmp.Or(c, cmp.Compare(x.loop.ID, y.loop.ID), cmp.Compare(x.ID, y.ID))
+	})
+	if s.held != (taskKey{}) {
+		if i := slices.IndexFunc(s.rows, func(m taskRates) bool { return m.key() == s.held }); i >= 0 {
+			s.cursor = i
+		}
+	}
+}
+
+// has reports whether the text, in small letters, occurs in the task's row.
+func (m taskRates) has(text string) bool {
+	for _, s := range []string{m.Name, m.doing(), shortFunc(m.Func), "#" + strconv.FormatUint(m.ID, 10)} {
+		if strings.Contains(strings.ToLower(s), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// clamp brings the cursor and what is in sight within their bounds.
+func (s *screen) clamp() {
+	s.cursor = max(0, min(s.cursor, len(s.rows)-1))
+	room := max(1, s.room())
+	s.first = max(0, min(s.first, s.cursor, len(s.rows)-room))
+	s.first = max(s.first, s.cursor-room+1)
+	s.scroll = max(0, min(s.scroll, len(s.stack())-room))
+}
