@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"github.com/rondo-go/rondo"
@@ -129,11 +128,11 @@ func TestFewDeviationsFirst(t *testing.T) {
 func TestExploreIsNoProof(t *testing.T) {
 	body := func(ctx context.Context) { sim.Rand(ctx).IntN(2); shuffle(ctx, 3) }
 	tried, _ := try(func(t *tester) { sim.Explore(t, body) })
-	contains(t, strings.Join(tried.text, ""), "sim: 6 orders; the body calls Rand, of whose numbers one sequence was tried")
+	contains(t, tried.Text(), "sim: 6 orders; the body calls Rand, of whose numbers one sequence was tried")
 	text := failing(t, func(t *tester) { sim.Config{MaxOrders: 5}.Explore(t, body) })
 	contains(t, text, "all with fewer than 2 choices that are not the first were tried, and none failed; the body calls Rand")
 	tried, _ = try(func(t *tester) { sim.Explore(t, func(ctx context.Context) { shuffle(ctx, 3) }) })
-	if got := strings.Join(tried.text, ""); got != "sim: 6 orders\n" {
+	if got := tried.Text(); got != "sim: 6 orders\n" {
 		t.Error(got)
 	}
 }

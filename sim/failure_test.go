@@ -109,8 +109,8 @@ func TestSkipInBody(t *testing.T) {
 	tried, returned := try(func(t *tester) {
 		sim.Test(t, func(ctx context.Context) { t.SkipNow() })
 	})
-	if !tried.skipped || tried.failed || returned {
-		t.Error(tried.text)
+	if !tried.Skipped() || tried.Failed() || returned {
+		t.Error(tried.Text())
 	}
 }
 
@@ -123,7 +123,7 @@ func TestFailedBefore(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) { runs++ })
 	})
 	if !returned || runs < 2 {
-		t.Error(runs, tried.text)
+		t.Error(runs, tried.Text())
 	}
 	contains(t, failing(t, func(t *tester) {
 		t.Error("before")

@@ -106,7 +106,7 @@ func TestExploreOneOrder(t *testing.T) {
 	tried, _ := try(func(t *tester) {
 		sim.Config{Deviations: 1}.Explore(t, func(ctx context.Context) { shuffle(ctx, 3) })
 	})
-	contains(t, strings.Join(tried.text, ""), "sim: 4 orders, all with up to 1 choices that are not the first")
+	contains(t, tried.Text(), "sim: 4 orders, all with up to 1 choices that are not the first")
 }
 
 // TestEndOfHostsThatWait: a run whose hosts wait for each other as they end is reported for

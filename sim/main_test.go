@@ -6,9 +6,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/rondo-go/rondo/internal/tried"
 )
 
 // TestMain checks that no run leaves a goroutine behind.
@@ -38,94 +39,19 @@ func TestMain(m *testing.M) {
 const victim = "RONDO_SIM_VICTIM"
 
 // A tester takes the place of the T of a test that must fail.
-type tester struct {
-	testing.TB // nil: what is not below must not be called
-	name       string
-
-	mu      sync.Mutex
-	failed  bool
-	skipped bool
-	text    []string
-}
-
-func (t *tester) Helper()      {}
-func (t *tester) Name() string { return t.name }
-
-func (t *tester) Failed() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.failed
-}
-
-func (t *tester) Skipped() bool { return t.skipped }
-
-func (t *tester) FailNow() {
-	t.fail()
-	runtime.Goexit()
-}
-
-func (t *tester) SkipNow() {
-	t.skipped = true
-	runtime.Goexit()
-}
-
-func (t *tester) Log(args ...any)                 { t.log(fmt.Sprintln(args...)) }
-func (t *tester) Logf(format string, args ...any) { t.log(fmt.Sprintf(format, args...) + "\n") }
-
-func (t *tester) Error(args ...any) {
-	t.Log(args...)
-	t.fail()
-}
-
-func (t *tester) Errorf(format string, args ...any) {
-	t.Logf(format, args...)
-	t.fail()
-}
-
-func (t *tester) Fatal(args ...any) {
-	t.Log(args...)
-	t.FailNow()
-}
-
-func (t *tester) Fatalf(format string, args ...any) {
-	t.Logf(format, args...)
-	t.FailNow()
-}
-
-func (t *tester) fail() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.failed = true
-}
-
-func (t *tester) log(s string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, s)
-}
+type tester = tried.T
 
 // try runs test with a new T, and returns that T and whether test returned.
-func try(test func(t *tester)) (t *tester, returned bool) {
-	t = &tester{name: "TestTried"}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		test(t)
-		returned = true
-	}()
-	<-done
-	return t, returned
-}
+func try(test func(t *tester)) (t *tester, returned bool) { return tried.Run(test) }
 
 // failing is try for a test that must fail. It returns what the test printed.
 func failing(t *testing.T, test func(t *tester)) string {
 	t.Helper()
 	tried, returned := try(test)
-	text := strings.Join(tried.text, "")
-	if !tried.failed || returned {
-		t.Fatalf("the test passed, or went on after its failure:\n%s", text)
+	if !tried.Failed() || returned {
+		t.Fatalf("the test passed, or went on after its failure:\n%s", tried.Text())
 	}
-	return text
+	return tried.Text()
 }
 
 // contains fails t unless text has all of want.

@@ -20,15 +20,15 @@ func TestSometimes(t *testing.T) {
 		sim.Sometimes(ctx, n == 6, "six")
 	}
 	tried, returned := try(func(t *tester) { sim.Config{Seeds: 40, SeedsShort: 40}.Test(t, body) })
-	if !tried.failed || !returned || len(tried.text) != 1 {
-		t.Fatal(tried.text)
+	if !tried.Failed() || !returned || len(tried.Lines()) != 1 {
+		t.Fatal(tried.Text())
 	}
-	contains(t, tried.text[0], `in none of 40 seeds was this ever true, which must sometimes be: "five", "six"`)
+	contains(t, tried.Lines()[0], `in none of 40 seeds was this ever true, which must sometimes be: "five", "six"`)
 	tried, _ = try(func(t *tester) { sim.Explore(t, body) })
-	contains(t, fmt.Sprint(tried.text), `in none of 5 orders was this ever true, which must sometimes be: "five", "six"`)
+	contains(t, tried.Text(), `in none of 5 orders was this ever true, which must sometimes be: "five", "six"`)
 	t.Setenv("RONDO_SEED", "1-40")
-	if tried, _ := try(func(t *tester) { sim.Test(t, body) }); tried.failed {
-		t.Error(tried.text)
+	if tried, _ := try(func(t *tester) { sim.Test(t, body) }); tried.Failed() {
+		t.Error(tried.Text())
 	}
 	sim.Sometimes(t.Context(), false, "outside")
 	sim.Always(t.Context(), false, "outside")

@@ -88,10 +88,17 @@ func TestOrderOfAnotherTest(t *testing.T) {
 	}
 }
 
+// A subtest is a test with a name of its own.
+type subtest struct {
+	*tester
+	name string
+}
+
+func (t subtest) Name() string { return t.name }
+
 func TestCommandNamesSubtests(t *testing.T) {
 	text := failing(t, func(t *tester) {
-		t.name = "TestQueue/it's_full+x/#01"
-		sim.Test(t, func(ctx context.Context) { _ = rondo.Yield(ctx); t.FailNow() })
+		sim.Test(subtest{t, "TestQueue/it's_full+x/#01"}, func(ctx context.Context) { _ = rondo.Yield(ctx); t.FailNow() })
 	})
 	want := `github.com/rondo-go/rondo/sim -run '^TestQueue$/^it'\''s_full\+x$/^#01$' -count=1`
 	if !strings.Contains(text, want) {

@@ -273,8 +273,8 @@ func TestRaceIsFound(t *testing.T) {
 		}
 	}
 	t.Setenv("RONDO_SEED", "0")
-	if tried, _ := try(func(t *tester) { sim.Test(t, body(t)) }); tried.failed {
-		t.Fatal("found in the order of a real loop:", tried.text)
+	if tried, _ := try(func(t *tester) { sim.Test(t, body(t)) }); tried.Failed() {
+		t.Fatal("found in the order of a real loop:", tried.Text())
 	}
 	t.Setenv("RONDO_SEED", "")
 	text := failing(t, func(t *tester) { sim.Test(t, body(t)) })

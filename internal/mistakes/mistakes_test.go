@@ -7,13 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rondo-go/rondo/internal/tried"
 	"github.com/rondo-go/rondo/sim"
 )
 
@@ -39,55 +39,15 @@ func (m *mistake) run(t testing.TB, fixed bool) {
 	c.Cluster(t, func(ctx context.Context, w *sim.World) { m.cluster(ctx, w, fixed) })
 }
 
-// A trial takes the place of the T of a test that is to fail.
-type trial struct {
-	testing.TB // nil: what is not below is not called
-	failed     bool
-	text       strings.Builder
-}
-
-func (t *trial) Helper()                         {}
-func (t *trial) Name() string                    { return "TestTrial" }
-func (t *trial) Failed() bool                    { return t.failed }
-func (t *trial) Skipped() bool                   { return false }
-func (t *trial) Log(args ...any)                 { fmt.Fprintln(&t.text, args...) }
-func (t *trial) Logf(format string, args ...any) { fmt.Fprintf(&t.text, format+"\n", args...) }
-
-func (t *trial) Error(args ...any) {
-	t.Log(args...)
-	t.failed = true
-}
-
-func (t *trial) Errorf(format string, args ...any) {
-	t.Logf(format, args...)
-	t.failed = true
-}
-
-func (t *trial) Fatal(args ...any) {
-	t.Error(args...)
-	runtime.Goexit()
-}
-
-func (t *trial) Fatalf(format string, args ...any) {
-	t.Errorf(format, args...)
-	runtime.Goexit()
-}
-
 // seeds runs the program with n seeds from the given one on. It returns which of them
 // failed, counted from 1, or n+1, and the report.
 func (m *mistake) seeds(t *testing.T, first, n int, fixed bool) (failed int, report string) {
 	t.Setenv("RONDO_SEED", fmt.Sprintf("%d-%d", first, first+n-1))
-	var tried trial
-	done := make(chan bool)
-	go func() {
-		defer close(done)
-		m.run(&tried, fixed)
-	}()
-	<-done
-	if !tried.failed {
+	one, _ := tried.Run(func(t *tried.T) { m.run(t, fixed) })
+	if !one.Failed() {
 		return n + 1, ""
 	}
-	report = tried.text.String()
+	report = one.Text()
 	found := regexp.MustCompile(`sim: seed (\d+): `).FindStringSubmatch(report)
 	if found == nil {
 		t.Fatal(report)

@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
+	"github.com/rondo-go/rondo/internal/tried"
 	"github.com/rondo-go/rondo/sim"
 )
 
@@ -67,54 +66,14 @@ func find(t *testing.T, c sim.Config, body Body, m Mistake, first, last int) int
 	defer func() { *m.On = false }()
 	t.Setenv("RONDO_SEED", fmt.Sprintf("%d-%d", first, last))
 	t.Setenv("RONDO_SHRINK", "off")
-	one, done := new(recorder), make(chan bool)
-	go func() {
-		defer close(done)
-		c.Cluster(one, body(one))
-	}()
-	<-done
-	if !one.failed {
+	one, _ := tried.Run(func(t *tried.T) { c.Cluster(t, body(t)) })
+	if !one.Failed() {
 		return 0
 	}
-	number := regexp.MustCompile(`sim: seed (\d+)`).FindStringSubmatch(one.text.String())
+	number := regexp.MustCompile(`sim: seed (\d+)`).FindStringSubmatch(one.Text())
 	if number == nil {
-		t.Fatalf("%s: %s", m.Name, &one.text)
+		t.Fatalf("%s: %s", m.Name, one.Text())
 	}
 	seed, _ := strconv.Atoi(number[1])
 	return seed
-}
-
-// A recorder takes the place of the T of a test that is to fail.
-type recorder struct {
-	testing.TB // nil: what is not below is not called
-	failed     bool
-	text       strings.Builder
-}
-
-func (r *recorder) Helper()       {}
-func (r *recorder) Name() string  { return "TestTrial" }
-func (r *recorder) Failed() bool  { return r.failed }
-func (r *recorder) Skipped() bool { return false }
-
-func (r *recorder) Log(args ...any)                 { fmt.Fprintln(&r.text, args...) }
-func (r *recorder) Logf(format string, args ...any) { fmt.Fprintf(&r.text, format+"\n", args...) }
-
-func (r *recorder) Error(args ...any) {
-	r.Log(args...)
-	r.failed = true
-}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.Logf(format, args...)
-	r.failed = true
-}
-
-func (r *recorder) Fatal(args ...any) {
-	r.Error(args...)
-	runtime.Goexit()
-}
-
-func (r *recorder) Fatalf(format string, args ...any) {
-	r.Errorf(format, args...)
-	runtime.Goexit()
 }
