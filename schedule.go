@@ -116,10 +116,15 @@ func (l *Loop) refused(err error) error {
 	return err
 }
 
-// taskID returns the number of the task at place i of the queue, or 0 for a callback.
+// taskID returns the number of the task at place i of the queue. For a callback it is 0,
+// or driver.Line.
 func (s *schedule) taskID(i int) uint64 {
-	if t := s.queue.At(i).task; t != nil {
-		return t.id
+	e := s.queue.At(i)
+	switch {
+	case e.task != nil:
+		return e.task.id
+	case e.call != nil && e.call.lined:
+		return driver.Line
 	}
 	return 0
 }

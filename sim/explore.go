@@ -13,6 +13,8 @@ import (
 	"iter"
 	"slices"
 	"testing"
+
+	"github.com/rondo-go/rondo/internal/driver"
 )
 
 // Explore runs body as the main task of a new loop in every order that there is:
@@ -162,14 +164,29 @@ type walk struct {
 	chosen []int  // the path
 	among  []int  // how many branches each fork has, as far as it is known
 	depth  int    // forks that the present run has passed
+	places []int  // of the branches of the present fork, for reuse
 	lost   string // how the run differed from what is known
 	random bool   // whether Rand was called
 	fixed  bool   // the first branch is always taken, and this is no fork
 }
 
-// choose follows the path, and after its end takes the first branch.
-func (w *walk) choose(n int, _ func(i int) uint64) int {
-	if w.fixed {
+// choose chooses what runs next. The callbacks of the line are one branch.
+func (w *walk) choose(n int, who func(i int) uint64) int {
+	w.places = w.places[:0]
+	line := false
+	for i := range n {
+		is := who(i) == driver.Line
+		if !is || !line {
+			w.places = append(w.places, i)
+		}
+		line = line || is
+	}
+	return w.places[w.pick(len(w.places))]
+}
+
+// pick chooses one of n branches: it follows the path, and after its end takes the first.
+func (w *walk) pick(n int) int {
+	if w.fixed || n == 1 {
 		return 0
 	}
 	d := w.depth
@@ -188,9 +205,6 @@ func (w *walk) choose(n int, _ func(i int) uint64) int {
 	}
 	return w.chosen[d]
 }
-
-// pick is choose for a choice that is not about what runs next.
-func (w *walk) pick(n int) int { return w.choose(n, nil) }
 
 // off says how the run that has ended left the path, or "".
 func (w *walk) off() string {

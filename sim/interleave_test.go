@@ -60,7 +60,7 @@ func TestExploreCluster(t *testing.T) {
 			t.Errorf("the letters came as %q", order)
 		}
 	}
-	if len(orders) != 6 || runs > 10_000 {
+	if len(orders) != 6 || runs > 3_000 {
 		t.Errorf("%d runs, with the orders %v", runs, orders)
 	}
 }

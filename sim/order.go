@@ -3,7 +3,11 @@ package sim
 // This file has the ways in which a seed chooses what runs next, and how such a choice
 // is recorded and repeated. priority.go has one more way.
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"github.com/rondo-go/rondo/internal/driver"
+)
 
 // stream returns the random numbers of a seed for a purpose.
 func stream(seed uint64, p purpose) *rand.Rand {
@@ -28,6 +32,8 @@ func mix(x uint64) uint64 {
 // more or fewer steps.
 type order struct {
 	choices     *choices
+	asked       func(i int) uint64 // what the loop says of the present choice
+	who         func(i int) uint64 // taskAt, bound once
 	host        uint64
 	number      uint64 // what the account puts before the numbers of tasks
 	pick        strategy
@@ -52,6 +58,7 @@ type steps struct {
 // lives it is. 0 is the loop of Test.
 func newOrder(c *choices, host uint64) *order {
 	o := &order{choices: c, host: host, number: host >> 8, pick: oldest}
+	o.who = o.taskAt
 	if c.drawn() {
 		o.pick = seeded(c.seed, host)
 		if o.late.lateness = c.late(); !o.late.none() {
@@ -89,14 +96,12 @@ func (o *order) task(id uint64) *steps {
 }
 
 // choose is a driver's Order. A result ^i says that what is at place i does not run now.
-func (o *order) choose(n int, who func(i int) uint64) int {
-	c := o.choices
+func (o *order) choose(n int, asked func(i int) uint64) int {
+	c, who := o.choices, o.who
+	o.asked = asked
 	if c.walk != nil {
 		o.last = n
-		if n == 1 {
-			return 0
-		}
-		return c.walk.choose(n, who)
+		return c.walk.choose(n, asked)
 	}
 	begins := n != o.last-1 // the last choice of a turn is among one
 	o.last = n
@@ -123,6 +128,14 @@ func (o *order) choose(n int, who func(i int) uint64) int {
 	o.picks++
 	o.count++
 	return i
+}
+
+// taskAt returns the number of the task at place i, or 0 for a callback.
+func (o *order) taskAt(i int) uint64 {
+	if id := o.asked(i); id != driver.Line {
+		return id
+	}
+	return 0
 }
 
 // note notes the choice of what is at place i.

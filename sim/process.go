@@ -316,12 +316,12 @@ func (p *process) choose(n int, who func(i int) uint64) int {
 	case i < 0:
 		w.base.step(1)
 		if t := w.run.trace; t != nil {
-			t.choose(w.base.now, passed, p.host.number<<32|who(^i), n)
+			t.choose(w.base.now, passed, p.host.number<<32|p.order.taskAt(^i), n)
 		}
 	case n > 1:
 		w.base.step(1)
 		if t := w.run.trace; t != nil {
-			t.choose(w.base.now, chosen, p.host.number<<32|who(i), n)
+			t.choose(w.base.now, chosen, p.host.number<<32|p.order.taskAt(i), n)
 		}
 	}
 	return i

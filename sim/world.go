@@ -147,13 +147,13 @@ func (w *world) choose(n int, who func(i int) uint64) int {
 		w.run.shown.Store(w.now - origin)
 		w.step(1)
 		if t := w.run.trace; t != nil {
-			t.choose(w.now, passed, who(^i), n)
+			t.choose(w.now, passed, w.order.taskAt(^i), n)
 		}
 	} else if n > 1 {
 		w.run.shown.Store(w.now - origin)
 		w.step(1)
 		if t := w.run.trace; t != nil {
-			t.choose(w.now, chosen, who(i), n)
+			t.choose(w.now, chosen, w.order.taskAt(i), n)
 		}
 	}
 	return i

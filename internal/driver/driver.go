@@ -13,6 +13,10 @@ import (
 	"time"
 )
 
+// Line is the number, in place of that of a task, of a callback that was posted to a
+// simulated loop.
+const Line = math.MaxUint64
+
 // Forever is the instant that never comes: Poll(Forever) sleeps until there is
 // an event.
 const Forever int64 = math.MaxInt64
@@ -53,9 +57,10 @@ type Driver interface {
 
 	// Order returns the function that chooses which of n ready things runs next
 	// (0 <= choice < n), or nil if they run in the order in which they became
-	// ready. who returns the number of the task at a position, or 0 for a
-	// callback. A driver that is Late may also choose ^i: then what is at
-	// position i does not run now.
+	// ready. who returns the number of the task at a position. For a
+	// callback it is 0, or Line: which one runs first of those makes no difference,
+	// because they run in an order of their own. A driver that is Late may also
+	// choose ^i: then what is at position i does not run now.
 	Order() func(n int, who func(i int) uint64) int
 
 	// Virtual reports whether time is simulated. Then nothing real can wake the
