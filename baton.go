@@ -71,9 +71,6 @@ func (l *Loop) leave(t *Task) *slot {
 	if nx == t {
 		return nil
 	}
-	if nx.worker == nil && len(l.idle) == 0 && t != l.runTask && l.runTask.state == stateWaiting {
-		l.unplaced, nx = nx, l.runTask // there are workers to be made; see grow
-	}
 	w := t.worker
 	w.at = l.enter(nx, t == l.runTask)
 	return w.at
@@ -81,6 +78,9 @@ func (l *Loop) leave(t *Task) *slot {
 
 // enter returns the slot to swap into so that nx runs, and notes that it does.
 func (l *Loop) enter(nx *Task, fromRun bool) *slot {
+	if nx.worker == nil && len(l.idle) == 0 && !fromRun && l.runTask.state == stateWaiting {
+		l.unplaced, nx = nx, l.runTask // there are workers to be made; see grow
+	}
 	if nx.worker == nil {
 		l.assign(nx)
 	}

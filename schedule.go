@@ -119,8 +119,7 @@ func (l *Loop) refused(err error) error {
 // taskID returns the number of the task at place i of the queue. For a callback it is 0,
 // or driver.Line.
 func (s *schedule) taskID(i int) uint64 {
-	e := s.queue.At(i)
-	switch {
+	switch e := s.queue.At(i); {
 	case e.task != nil:
 		return e.task.id
 	case e.call != nil && e.call.lined:
