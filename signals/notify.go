@@ -79,9 +79,9 @@ type arrived struct {
 	copies []*trap.Delivery
 }
 
-// take brings a signal to the loop.
+// take brings a signal to the loop. If that has ended, so has the scope.
 func (n *notifier) take(d *trap.Delivery) bool {
-	return n.loop.Post(func() {
+	err := n.loop.Post(func() {
 		if n.over {
 			n.giveUp(d)
 			return
@@ -94,7 +94,11 @@ func (n *notifier) take(d *trap.Delivery) bool {
 		}
 		n.pending = append(n.pending, arrived{d.Sig, []*trap.Delivery{d}})
 		n.list.Wake()
-	}) == nil
+	})
+	if err != nil {
+		d.Use()
+	}
+	return true
 }
 
 func (n *notifier) all(yield func(os.Signal) bool) {
@@ -132,7 +136,11 @@ func (n *notifier) end() {
 	}
 	if n.trap != nil {
 		n.unbind()
-		n.trap.Release()
+		if n.left {
+			n.trap.Release()
+		} else {
+			n.trap.Drop()
+		}
 		n.loop.AddWakers(-1)
 		n.giveUpAll()
 	}
@@ -158,7 +166,7 @@ func (n *notifier) giveUp(d *trap.Delivery) {
 
 // abandon is end for the goroutine that is told of the end of the scope.
 func (n *notifier) abandon() {
-	n.trap.Release()
+	n.trap.Drop()
 	if n.loop.Post(n.end) != nil && !n.over {
 		// The loop has ended, so nothing else uses n.
 		n.giveUpAll()

@@ -27,6 +27,6 @@ func (d *Delivery) end(used bool) {
 	again := d.holders == 0 && !d.used
 	mu.Unlock()
 	if again {
-		hand(&Delivery{Sig: d.Sig})
+		hand(&Delivery{Sig: d.Sig}, nil)
 	}
 }

@@ -33,6 +33,7 @@ type Trap struct {
 type source struct {
 	in    chan os.Signal
 	traps []*Trap
+	drops bool // what is still in the channel
 }
 
 // sources has a source for each signal that a trap is set for. The lock guards
@@ -79,24 +80,28 @@ func Hold(one bool, take func(d *Delivery) bool, sigs ...os.Signal) *Trap {
 func byName(a, b os.Signal) int { return strings.Compare(a.String(), b.String()) }
 
 // run hands over signals until the source is closed. What is left in the channel
-// then came after the last trap was released, as far as anyone can know.
+// then was on its way when the last trap was released.
 func (from *source) run() {
 	for s := range from.in {
-		hand(&Delivery{Sig: s})
+		hand(&Delivery{Sig: s}, from)
 	}
 }
 
-// hand passes a signal to every trap that is set for it, or to the system if there
-// is none.
-func hand(d *Delivery) {
+// hand passes a signal, which a source or nil has, to every trap that is set for it, or
+// to the system if there is none.
+func hand(d *Delivery, of *source) {
 	mu.Lock()
+	if of != nil && of.drops {
+		mu.Unlock()
+		return
+	}
 	var to []*Trap
 	if from := sources[d.Sig]; from != nil {
 		to = append(to, from.traps...)
 	}
 	for _, t := range to {
 		if t.one {
-			t.release()
+			t.release(false)
 		}
 	}
 	d.holders = len(to)
@@ -113,16 +118,23 @@ func hand(d *Delivery) {
 	}
 }
 
-// Release ends the trap: it gets no more signals. Any goroutine may call it, more
-// than once.
+// Release ends the trap: it gets no more signals. One that is on its way acts as if the
+// trap had not been there. Any goroutine may call it, more than once.
 func (t *Trap) Release() {
 	mu.Lock()
 	defer mu.Unlock()
-	t.release()
+	t.release(false)
 }
 
-// release is Release with the lock held.
-func (t *Trap) release() {
+// Drop is Release, but that a signal is dropped that is on its way to no other trap.
+func (t *Trap) Drop() {
+	mu.Lock()
+	defer mu.Unlock()
+	t.release(true)
+}
+
+// release is Release or Drop with the lock held.
+func (t *Trap) release(drop bool) {
 	if t.gone {
 		return
 	}
@@ -132,6 +144,7 @@ func (t *Trap) release() {
 		from.traps = slices.DeleteFunc(from.traps, func(other *Trap) bool { return other == t })
 		if len(from.traps) == 0 {
 			delete(sources, s)
+			from.drops = drop
 			// Nothing more is sent to the channel when Stop has returned.
 			signal.Stop(from.in)
 			close(from.in)

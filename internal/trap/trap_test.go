@@ -3,10 +3,13 @@
 package trap
 
 import (
+	"bytes"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // send sends this process a signal.
@@ -128,5 +131,50 @@ func TestReleaseTwice(t *testing.T) {
 	tr.Release()
 	if len(sources) != 0 {
 		t.Error("left:", sources)
+	}
+}
+
+// TestOnItsWay: a signal that is on its way to a trap that ends acts after Release as if the
+// trap had not been there, and is dropped by Drop.
+func TestOnItsWay(t *testing.T) {
+	for name, test := range map[string]struct {
+		end    func(tr *Trap)
+		raised int
+	}{"Release": {(*Trap).Release, 1}, "Drop": {(*Trap).Drop, 0}} {
+		heard, fence := make(chan os.Signal, 10), make(chan os.Signal, 1)
+		signal.Notify(heard, syscall.SIGUSR1)
+		signal.Notify(fence, syscall.SIGUSR2)
+		has, goOn := make(chan bool), make(chan bool)
+		tr := Hold(false, func(d *Delivery) bool {
+			has <- true
+			<-goOn
+			d.Use()
+			return true
+		}, syscall.SIGUSR1)
+		send(t, syscall.SIGUSR1)
+		<-has
+		send(t, syscall.SIGUSR1)
+		for range 2 {
+			<-heard // signal.Stop waits until the trap has its copy
+		}
+		test.end(tr)
+		close(goOn)
+		for stacks := make([]byte, 1<<20); bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("(*source).run")); {
+			runtime.Gosched()
+		}
+		for range test.raised {
+			select {
+			case <-heard:
+			case <-time.After(10 * time.Second):
+				t.Fatalf("%s: the second signal was not raised again", name)
+			}
+		}
+		send(t, syscall.SIGUSR2)
+		<-fence
+		if n := len(heard); n != 0 {
+			t.Errorf("%s: the second signal was raised %d times too often", name, n)
+		}
+		signal.Stop(heard)
+		signal.Stop(fence)
 	}
 }
