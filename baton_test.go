@@ -234,6 +234,28 @@ func TestWorkersOfRun(t *testing.T) {
 	}
 }
 
+// TestWorkersOfPull: it makes those that the sequences of Pull run in, too.
+func TestWorkersOfPull(t *testing.T) {
+	creator := regexp.MustCompile(`created by .* in goroutine (\d+)`)
+	err := Run(context.Background(), func(ctx context.Context) error {
+		run := strconv.FormatUint(scopeOf(ctx).loop.runTask.gid, 10)
+		for range 200 {
+			next, _ := Pull(ctx, func(yield func(string) bool) {
+				stack := make([]byte, 64<<10)
+				yield(string(stack[:runtime.Stack(stack, false)]))
+			})
+			stack, _ := next()
+			if m := creator.FindStringSubmatch(stack); m == nil || m[1] != run {
+				t.Fatalf("a worker was not made by goroutine %s, which is Run's:\n%s", run, stack)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestSurplus: workers that a burst of tasks left idle are retired after a while,
 // also if nothing happens meanwhile.
 func TestSurplus(t *testing.T) {

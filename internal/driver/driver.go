@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// Line is the number, in place of that of a task, of a callback that was posted to a
-// simulated loop.
+// Line is the number, in place of that of a task, of a callback that Post or CallSoon has
+// queued on a simulated loop. Those run in the order of the calls, whichever place in the
+// queue comes first.
 const Line = math.MaxUint64
 
 // Forever is the instant that never comes: Poll(Forever) sleeps until there is
@@ -58,9 +59,8 @@ type Driver interface {
 	// Order returns the function that chooses which of n ready things runs next
 	// (0 <= choice < n), or nil if they run in the order in which they became
 	// ready. who returns the number of the task at a position. For a
-	// callback it is 0, or Line: which one runs first of those makes no difference,
-	// because they run in an order of their own. A driver that is Late may also
-	// choose ^i: then what is at position i does not run now.
+	// callback it is Line or 0. A driver that is Late may also choose ^i: then what
+	// is at position i does not run now.
 	Order() func(n int, who func(i int) uint64) int
 
 	// Virtual reports whether time is simulated. Then nothing real can wake the
