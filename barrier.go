@@ -3,6 +3,8 @@ package rondo
 import (
 	"context"
 	"errors"
+
+	"github.com/rondo-go/rondo/internal/nocopy"
 )
 
 // ErrBrokenBarrier says that a Barrier was broken by Abort, or reset while tasks waited at it.
@@ -12,6 +14,8 @@ var ErrBrokenBarrier = errors.New("rondo: broken barrier")
 // is ready for the next round at once: a task that comes while they set off belongs to
 // that round. Make one with NewBarrier; it is for the tasks of one loop.
 type Barrier struct {
+	_ nocopy.Field
+
 	// Name is for people who look at the program.
 	Name string
 
@@ -24,9 +28,6 @@ type Barrier struct {
 // Barrier's, its tasks only set off.
 type barrierRound struct {
 	waiters WaitList
-	// counted are the tasks in the list, and those that were cancelled there and
-	// have not run since.
-	counted int
 	passed  int
 	broken  bool // by Abort or Reset
 }
@@ -46,23 +47,24 @@ func NewBarrier(n int) *Barrier {
 // broken, or if Abort or Reset is called meanwhile. With an error the index is -1.
 func (b *Barrier) Wait(ctx context.Context) (index int, err error) {
 	b.mustBeMade("Barrier.Wait")
-	if err := Check(ctx); err != nil {
+	check := Check
+	if b.full() {
+		check = Checkpoint
+	}
+	if err := check(ctx); err != nil {
 		return -1, err
 	}
 	if b.broken {
 		return -1, ErrBrokenBarrier
 	}
 	r := b.now
-	// To count the list takes long, so it is done only if it may be full.
-	if r.counted+1 >= b.n && r.waiters.Len()+1 == b.n {
+	if b.full() {
 		b.now = new(barrierRound)
 		r.waiters.WakeAll()
 		return b.n - 1, nil
 	}
-	r.counted++
 	r.waiters.Of = &b.Name
 	if err := r.waiters.Park(ctx, Reason{What: "barrier"}); err != nil {
-		r.counted--
 		return -1, err
 	}
 	if r.broken {
@@ -71,6 +73,9 @@ func (b *Barrier) Wait(ctx context.Context) (index int, err error) {
 	r.passed++
 	return r.passed - 1, nil
 }
+
+// full reports whether only one task is missing.
+func (b *Barrier) full() bool { return b.now.waiters.Len()+1 == b.n }
 
 // Abort breaks the Barrier: every Wait fails with ErrBrokenBarrier until Reset, those
 // that go on included. Tasks that were let go before are not affected. It never suspends.

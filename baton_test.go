@@ -3,14 +3,14 @@ package rondo
 import (
 	"context"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
-
-	"github.com/rondo-go/rondo/internal/surplus"
 )
 
 // placement returns where each goroutine of a loop is parked. It is the model of
@@ -44,6 +44,103 @@ func placement(t *testing.T, l *Loop) map[*slot]string {
 		park(w.at, "an idle worker")
 	}
 	return at
+}
+
+// An ignorant observer makes each step go by pick, and does nothing else.
+type ignorant struct{}
+
+func (ignorant) observe(event) {}
+
+// TestNextIsPick: the short way to the next task takes the tasks in the order of the long one,
+// and counts what that counts.
+func TestNextIsPick(t *testing.T) {
+	type outcome struct {
+		order         []int
+		steps, turned uint64
+		switches      uint64
+	}
+	run := func(seed uint64, o observer) (out outcome) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		err := Run(context.Background(), func(ctx context.Context) error {
+			l := scopeOf(ctx).loop
+			l.observer = o
+			defer func() { l.observer = nil }()
+			// The clock decides neither when the driver is asked nor who gives way.
+			timeless := func() { l.pace.Look, l.pace.Since = math.MaxUint64, math.MaxInt64/2 }
+			timeless()
+			var asleep WaitList
+			err := Group(ctx, func(g *Scope) error {
+				started, limit := 0, 1+rnd.IntN(200)
+				var body func(ctx context.Context) error
+				begin := func(n int) {
+					for ; n > 0 && started < limit; n-- {
+						started++
+						g.Go(body)
+					}
+				}
+				body = func(ctx context.Context) error {
+					me := started
+					for range rnd.IntN(30) {
+						timeless()
+						out.order = append(out.order, me)
+						switch rnd.IntN(9) {
+						case 0:
+							begin(rnd.IntN(40))
+						case 1:
+							asleep.WakeAll()
+						case 2:
+							asleep.Wake()
+						case 3:
+							l.CallSoon(func() { out.order = append(out.order, -me) })
+						case 4:
+							l.current.yield()
+						case 5, 6:
+							if asleep.Len() < started/2 {
+								if err := asleep.Park(ctx, Reason{What: "test"}); err != nil {
+									return err
+								}
+								continue
+							}
+							fallthrough
+						default:
+							if err := Yield(ctx); err != nil {
+								return err
+							}
+						}
+					}
+					return nil
+				}
+				begin(8)
+				for l.live > 1 || asleep.Len() > 0 {
+					if rnd.IntN(4) == 0 {
+						l.current.yield() // also if no other task can run
+					}
+					asleep.Wake()
+					timeless()
+					if err := Yield(g); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			out.steps, out.turned, out.switches = l.steps, l.stats.Turns, l.stats.Switches
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for seed := range uint64(40) {
+		short, long := run(seed, nil), run(seed, ignorant{})
+		if !slices.Equal(short.order, long.order) {
+			t.Fatalf("seed %d: the orders differ: %v and %v", seed, short.order, long.order)
+		}
+		if short.steps != long.steps || short.turned != long.turned || short.switches != long.switches {
+			t.Fatalf("seed %d: steps, turns and switches are %d, %d, %d and %d, %d, %d", seed,
+				short.steps, short.turned, short.switches, long.steps, long.turned, long.switches)
+		}
+	}
 }
 
 // TestBatonPermutation makes random transfers among tasks that start, wake each
@@ -183,22 +280,22 @@ func retireSome(t *testing.T, l *Loop, rnd *rand.Rand) {
 	}
 	idle := len(l.idle)
 	want := rnd.IntN(idle + 1)
-	l.surplus.N = want
+	l.surplus.n = want
 	l.retireSurplus()
-	if got := idle - len(l.idle); got != want-l.surplus.N || l.surplus.Stuck != l.surplus.N {
-		t.Fatalf("%d of %d idle workers ended, %d of %d are still surplus", got, idle, l.surplus.N, want)
+	if got := idle - len(l.idle); got != want-l.surplus.n || l.surplus.stuck != l.surplus.n {
+		t.Fatalf("%d of %d idle workers ended, %d of %d are still surplus", got, idle, l.surplus.n, want)
 	}
-	l.surplus.N = 0
+	l.surplus.n = 0
 	at := placement(t, l)
 	if len(at) != l.workers {
 		t.Fatalf("%d goroutines are parked in %d slots", len(at), l.workers)
 	}
-	if l.surplus.Stuck == 0 {
+	if l.surplus.stuck == 0 {
 		return
 	}
 	for _, w := range l.idle {
 		if who := at[&w.home]; who == "an idle worker" || who == "Run" {
-			t.Fatalf("%d workers are still surplus, and the slot of one's birth has %s", l.surplus.Stuck, who)
+			t.Fatalf("%d workers are still surplus, and the slot of one's birth has %s", l.surplus.stuck, who)
 		}
 	}
 }
@@ -261,7 +358,7 @@ func TestWorkersOfPull(t *testing.T) {
 func TestSurplus(t *testing.T) {
 	err := Run(context.Background(), func(ctx context.Context) error {
 		l := scopeOf(ctx).loop
-		const burst = 5 * surplus.Keep
+		const burst = 5 * surplusKeep
 		var gate Event
 		err := Group(ctx, func(g *Scope) error {
 			for range burst {
@@ -280,11 +377,11 @@ func TestSurplus(t *testing.T) {
 		}
 		// This is as if so much time had passed that they were found idle once, and
 		// it were nearly time to look again.
-		l.surplus.Since = l.now - surplus.After
+		l.surplus.since = l.now - surplusAfter
 		l.lookForSurplus()
-		l.surplus.Clear()
-		l.surplus.Since = l.now - surplus.After + int64(time.Millisecond)
-		turns, sleeps, want := l.stats.Turns, uint64(0), surplus.Keep+2
+		l.surplus.clear()
+		l.surplus.since = l.now - surplusAfter + int64(time.Millisecond)
+		turns, sleeps, want := l.stats.Turns, uint64(0), surplusKeep+2
 		for ; l.workers > want && sleeps < 500; sleeps++ { // on a busy machine one may be over before it has begun
 			if err := Sleep(ctx, 20*time.Millisecond); err != nil {
 				return err

@@ -1,7 +1,7 @@
 package rondo
 
-// This file is the border of a loop: who is inside, how others come in, and what
-// outside may wake the loop.
+// The border of a loop says who is inside, how others come in, and what outside may wake
+// the loop.
 //
 // Who is inside: is the calling goroutine one of this loop's? Functions that take a
 // ctx ask it to refuse callers from outside with a sentence; methods fixed by the
@@ -27,8 +27,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/rondo-go/rondo/internal/ctxwatch"
-	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/inbox"
 	"github.com/rondo-go/rondo/internal/kernel"
@@ -40,20 +38,19 @@ import (
 type border struct {
 	callers
 	inbox    inbox.Inbox[entry]
-	wakers   int // things outside that will or may wake the loop: descriptors, signals, functions that are offloaded
+	wakers   int // descriptors, signals and offloaded functions that may wake the loop
 	exposed  int // things that were handed out, through which any goroutine may wake the loop
-	helpers  int // goroutines that work for the loop; simulated time stands still while there are any
+	helpers  int // goroutines that work for the loop
 	offloads offloads
-	conns    kernel.Conns // for readers from outside
-	contexts ctxwatch.Set // only if the loop is simulated
-	signals  *trap.Trap   // with Runner.Interrupt
+	conns    kernel.Conns     // for readers from outside
+	servers  []*kernel.Server // for readers from outside; what it points to does not change
+	signals  *trap.Trap       // with Runner.Interrupt
 }
 
 // canBeWoken reports whether anything outside can wake the loop. If nothing can, and no
-// timer is set, a loop in which nothing can run is in deadlock. What was handed out does
-// not count in the simulation of a single loop: nobody outside has a part in it.
+// timer is set, a loop in which nothing can run is in deadlock.
 func (l *Loop) canBeWoken() bool {
-	return l.wakers > 0 || (l.exposed > 0 || l.inbox.Exposed()) && !l.driver.Alone()
+	return l.wakers > 0 || (l.exposed > 0 || l.inbox.Exposed()) && !l.sealed()
 }
 
 // addWaker notes that n things more than before will or may wake the loop from outside.
@@ -68,8 +65,8 @@ func (l *Loop) post(fn func()) error { return l.postFor(0, fn) }
 
 // postFor is post of a result for the task with the number id; see inbox/simulated.go.
 func (l *Loop) postFor(id uint64, fn func()) error {
-	h := &Handle{loop: l, fn: fn, when: int64(id), lined: l.virtual && id == 0}
-	accepted, wake := l.inbox.Put(entry{call: h}, h.lined && driver.Within(l.driver))
+	h := &Handle{loop: l, fn: fn, when: int64(id)}
+	accepted, wake := l.inbox.Put(entry{call: h}, id == 0 && l.lineUp(h) && l.fromWithin())
 	if !accepted {
 		return kernel.Wrap("Post", ErrLoopClosed)
 	}
@@ -97,9 +94,9 @@ func (l *Loop) Post(fn func()) error {
 // goFunc runs fn on a goroutine of its own. The caller sees to it that it ends.
 func goFunc(fn func()) { go fn() }
 
-// goOffload runs fn, which calls user, and then back on a goroutine, or when a simulation says.
+// goOffload runs fn, which calls user, and then back, on a goroutine.
 func (l *Loop) goOffload(user uintptr, fn, back func()) {
-	if !l.virtual || !driver.Offload(l.driver, user, fn, back) {
+	if !l.offloaded(user, fn, back) {
 		goFunc(func() { defer back(); fn() })
 	}
 }
@@ -140,6 +137,15 @@ func insideAny() bool {
 		return slices.ContainsFunc(all, func(l *Loop) bool { return l.goroutines.Has(id) })
 	}
 	return member(gid.ID()) || gid.Coroutine() && gid.ResumedBy(member, func(uint64) bool { return false })
+}
+
+// callersLoop returns the loop on which the caller is, or nil.
+func callersLoop() *Loop {
+	all := loops.All()
+	if i := slices.IndexFunc(all, (*Loop).inside); i >= 0 {
+		return all[i]
+	}
+	return nil
 }
 
 // noteNested notes that the calling coroutine is nested in t, unless that is noted.

@@ -1,7 +1,7 @@
 package rondo
 
-// This file makes a scope a context.Context. Its methods may be called by any goroutine at
-// any time; they read what the loop has published (package stdctx), and decide nothing.
+// A Scope is a context.Context. Any goroutine may call the methods of that interface at any
+// time: they read what the loop has published (package stdctx), and decide nothing.
 //
 // A context of the standard library that is made from a scope costs nothing
 // until the scope is asked for Done; then the scope makes one of its own, which
@@ -29,7 +29,7 @@ const never int64 = math.MaxInt64
 // Deadline returns the time at which the scope will be cancelled: its own
 // deadline, or an earlier one above it.
 func (s *Scope) Deadline() (deadline time.Time, ok bool) {
-	if at := s.published.Deadline(); at != 0 {
+	if at, has := s.published.Deadline(); has {
 		deadline, ok = s.loop.driver.Time(at), true
 	}
 	parent := s.published.Parent()
@@ -61,7 +61,20 @@ func (s *Scope) Value(key any) any {
 	if key == (scopeKey{}) {
 		return s
 	}
-	return s.published.Value(key)
+	if stdctx.Internal(key) {
+		return s.published.Value(key)
+	}
+	for {
+		ctx := s.published.Parent()
+		if ctx == nil {
+			return nil
+		}
+		above, ok := ctx.(*Scope)
+		if !ok {
+			return ctx.Value(key)
+		}
+		s = above
+	}
 }
 
 // String says what it is: package context prints the chain of a context so.
@@ -109,15 +122,43 @@ var closedScope = &cancellation{err: context.Canceled, cause: context.Canceled}
 // Reason is for package stdctx.
 func (c *cancellation) Reason() (err, cause error) { return c.err, c.cause }
 
-// onlyCancels reports whether err says no more than that there was a cancellation: it is
-// the cause, or what Err returns, or made of such errors as errtree.Only has it.
+// A verdict is what an error, with which a function has ended, is to the scope that answers
+// for the function. The methods of an error are the program's: they may panic, or call the
+// loop. So they are called once, by judge, in the task that has returned the error, while it
+// still runs; nothing that uses the verdict calls one.
+type verdict struct {
+	errtree.Verdict
+	whole error         // the error, without what says only that the task itself was cancelled
+	by    *cancellation // what it was compared with; nil if the scope was not cancelled
+}
+
+// judge compares err, with which a function in s has ended, with the cancellation of s.
+func (s *Scope) judge(err error) *verdict {
+	for {
+		v := &verdict{whole: err, by: s.cancelled()}
+		if v.Rest = err; v.by != nil {
+			v.Verdict = v.by.judge(err)
+		}
+		if s.cancelled() == v.by { // else a method of err has cancelled s
+			return v
+		}
+	}
+}
+
+// judge compares err with c. What it takes off says no more than that there was a
+// cancellation: it is the cause, or what Err returns, or made of these as errtree.Judge has it.
 //
 // A panic with the error of a wait is a fault of its own. The deadline of another
 // scope is another event, although its error reads the same.
-func (c *cancellation) onlyCancels(err error) bool {
-	return errtree.Only(err, func(err error) bool {
-		return errtree.Same(err, c.cause) || errtree.Same(err, c.err)
-	}, func(err error) bool {
+func (c *cancellation) judge(err error) errtree.Verdict {
+	if errtree.Identical(err, c.cause) || errtree.Identical(err, c.err) {
+		return errtree.Verdict{Dropped: true} // the usual case, on a small stack
+	}
+	if p, ok := err.(*PanicError); ok { // not its value, whose methods may panic again
+		value, _ := p.Value.(error)
+		return errtree.Verdict{Rest: err, Names: errtree.Identical(value, c.cause)}
+	}
+	return errtree.Judge(err, c.cause, c.err, func(err error) bool {
 		switch err.(type) {
 		case *PanicError, *stdctx.DeadlineError:
 			return true
@@ -126,27 +167,18 @@ func (c *cancellation) onlyCancels(err error) bool {
 	})
 }
 
-// withoutCancel returns what err says beyond the cancellation, or nil, and reports
-// whether something was taken off.
-func (c *cancellation) withoutCancel(err error) (rest error, sawCancel bool) {
-	if errtree.Identical(err, c.cause) || err == c.err {
-		return nil, true // the usual case; what follows makes the stack of a task grow
-	}
-	return errtree.Without(err, c.onlyCancels)
-}
-
 // beyondOwn returns where the values of a scope below ctx come from. A task's own
 // scope has none, and it may end long before this one. So it is left out: tasks
 // that start each other, for ever, hold none of those that have ended.
 func beyondOwn(ctx context.Context) context.Context {
 	s, ok := ctx.(*Scope)
-	if !ok || s.parent == nil || !s.isOwn() || s.published.Deadline() != 0 {
+	if !ok || s.parent == nil || !s.isOwn() {
 		return ctx
 	}
-	if above, ok := s.published.Parent().(*Scope); ok {
-		return above // which beyondOwn has returned for s
+	if _, has := s.published.Deadline(); has {
+		return ctx
 	}
-	return ctx // detached must not take what is above s for what is above the new one
+	return s.published.Parent() // which beyondOwn has returned for s
 }
 
 // isOwn reports whether the scope is a task's own.

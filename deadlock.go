@@ -1,7 +1,6 @@
 package rondo
 
-// This file says what a loop does when nothing can run, no timer is set, and
-// nothing known can wake it.
+// A loop is in deadlock when nothing can run, no timer is set, and nothing can wake it.
 //
 // The law: a program is never ended on a guess. On the real driver any goroutine may
 // hold a Scope, a Task or a ctx, and cancel it, so the loop cannot be certain: after
@@ -15,28 +14,51 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/report"
 )
 
 // deadlockAfter is how long nothing known can wake a loop before it says so, if it
 // does not end then.
 const deadlockAfter = int64(time.Second)
 
+// A stillness is a time in which nothing happens in a loop. The zero value has not begun.
+type stillness struct {
+	since    int64  // the clock when it began
+	steps    uint64 // the loop's steps then; when they are more, it is over
+	reported bool   // long has returned true
+}
+
+// long reports whether nothing has happened for limit, by the clock and by the number of
+// the loop's steps. It reports each stillness once. Otherwise until is when to ask again.
+func (s *stillness) long(now int64, steps uint64, limit int64) (long bool, until int64) {
+	if s.since == 0 || s.steps != steps {
+		*s = stillness{since: now, steps: steps}
+	}
+	switch {
+	case s.reported:
+		return false, never
+	case now-s.since < limit:
+		return false, s.since + limit
+	}
+	s.reported = true
+	return true, never
+}
+
 // nothingCanWake is called before the loop sleeps, when nothing known can wake it. It
 // returns until when to sleep, or an instant that has passed if tasks are ready now.
 func (l *Loop) nothingCanWake() (until int64) {
 	switch {
-	case errors.Is(l.fault.err, ErrDeadlock), l.virtual && !driver.Awaits(l.driver):
+	case errors.Is(l.fault.err, ErrDeadlock), l.sim != nil && !l.sim.Awaits():
 		l.deadlock()
 		return -1
-	case l.virtual:
+	case l.sim != nil:
 		return never
 	}
 	limit, ends := int64(l.runner.EndDeadlock), l.runner.EndDeadlock > 0
 	if !ends {
 		limit = deadlockAfter
 	}
-	long, until := l.still.Long(l.driver.Now(), l.steps, limit)
+	long, until := l.still.long(l.driver.Now(), l.steps, limit)
 	switch {
 	case !long:
 		return until
@@ -44,7 +66,7 @@ func (l *Loop) nothingCanWake() (until int64) {
 		l.deadlock()
 		return -1
 	}
-	slog.Warn("rondo: nothing can run, and nothing known can wake the loop; set Runner.EndDeadlock to end it then",
+	report.Log(slog.LevelWarn, "rondo: nothing can run, and nothing known can wake the loop; set Runner.EndDeadlock to end it then",
 		"loop", l.name, "tasks", l.describeWaits())
 	return never
 }

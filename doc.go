@@ -35,6 +35,11 @@
 // whose signature the standard library fixes, such as a connection's Read, and
 // the functions that [Pull] returns. There is no ambient loop.
 //
+// Such a call may suspend the task although it need not wait, as Lock of a free [Mutex]:
+// when the loop has been busy for 100 µs, it lets others run first. So a loop of calls that
+// always succeed starves no other task, timer or socket. What takes no ctx, such as
+// [Mutex.TryLock], never suspends. [Checkpoint] gives your own functions that.
+//
 // A call with a ctx that belongs to no loop returns [ErrNoLoop], or panics if it
 // returns no error. A nil function panics, and so does a zero value that is not ready.
 //

@@ -1,8 +1,8 @@
 package rondo
 
-// This file has the errors that Rondo returns, the sentences with which it refuses
-// what a caller got wrong, and what becomes of the errors that no caller can be told,
-// above all those of tasks for which nobody has waited.
+// The errors that Rondo returns, the sentences with which it refuses a caller's mistakes,
+// and the report of the errors that no caller can be told, above all those of tasks for
+// which nobody has waited.
 //
 // The law: an error is returned, joined to others in its scope, or given to OnError
 // once. Nothing is dropped.
@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/report"
@@ -28,8 +29,14 @@ var (
 	// goroutine is not one of the loop's tasks.
 	ErrNoLoop = errors.New("rondo: this ctx belongs to no running loop; use the one that Run or Go hands down")
 
+	// ErrClosed is what errors.Is finds in each error that says that something of Rondo was
+	// closed: ErrQueueClosed, ErrLoopClosed, socket.ErrServerClosed, shard.ErrClosed and
+	// broadcast.ErrClosed. A connection or a listener that was closed has net.ErrClosed, as
+	// in package net.
+	ErrClosed = kernel.ErrClosed
+
 	// ErrLoopClosed says that the loop has ended.
-	ErrLoopClosed = errors.New("rondo: the loop has ended")
+	ErrLoopClosed = kernel.Closed("rondo: the loop has ended")
 
 	// ErrDeadlock says that every task of a loop waited, and nothing was known that
 	// could end any of the waits. See Runner.EndDeadlock.
@@ -39,7 +46,7 @@ var (
 	ErrNotDone = errors.New("rondo: not done")
 
 	// ErrQueueClosed says that a Queue was closed, and is empty if it was read.
-	ErrQueueClosed = errors.New("rondo: queue closed")
+	ErrQueueClosed = kernel.Closed("rondo: queue closed")
 
 	errOtherLoop = errors.New("rondo: the object belongs to another loop than the ctx")
 )
@@ -60,10 +67,11 @@ func mustHaveLoop(ctx context.Context) *Scope {
 	return s
 }
 
-// mustNotBeMisuse panics if err is the error of a call outside the loop. It is for
-// sequences, which end without an error.
-func mustNotBeMisuse(err error) {
-	if errors.Is(err, ErrNoLoop) {
+// mustNotBeMisuse panics with err, with which a call with ctx has failed, if the call itself was
+// wrong. It is for sequences, which end without an error. The cause of a cancellation is another
+// task's error, so its methods are not called.
+func mustNotBeMisuse(ctx context.Context, err error) {
+	if s := scopeOf(ctx); s == nil || !s.loop.inside() {
 		panic(err.Error())
 	}
 }
@@ -80,12 +88,12 @@ type PanicError struct {
 	Stack []byte // where it happened, as runtime/debug.Stack prints it; see above
 	Site  string // where the task was started, as file:line; only with Debug
 
-	thrown bool // Run has panicked with it
+	thrown bool // Run panics with it
 }
 
 // Error returns one line: the task's name, with Debug the place where it was
-// started, and the value. If Run has panicked with it, the stack follows, because
-// Go prints nothing else of it then.
+// started, and the value. Of the one that Run panics with, which is a copy, the stack
+// follows, because Go prints nothing else of it.
 func (e *PanicError) Error() string {
 	if e.thrown {
 		return fmt.Sprintf("%+v", e)
@@ -94,7 +102,7 @@ func (e *PanicError) Error() string {
 	if e.Site != "" {
 		started = " (started at " + e.Site + ")"
 	}
-	return fmt.Sprintf("rondo: panic in %s%s: %v", e.Task, started, e.Value)
+	return "rondo: panic in " + e.Task + started + ": " + report.Text(e.Value)
 }
 
 // Format prints Error, and with %+v the user's innermost function on the stack, and
@@ -135,6 +143,17 @@ func panicError(t *Task, name string, v any) *PanicError {
 func (e *PanicError) with(stack []byte) *PanicError {
 	c := *e
 	c.Stack = stack
+	return &c
+}
+
+// startedBy returns e with the place where t was started, unless it has a place. Others
+// may have e, as when a call of another shard has panicked with it.
+func (e *PanicError) startedBy(t *Task) *PanicError {
+	if t == nil || e.Site != "" || t.startedAt() == "" {
+		return e
+	}
+	c := *e
+	c.Site = t.startedAt()
 	return &c
 }
 
@@ -184,14 +203,14 @@ func (l *Loop) keepEntry(t *Task) {
 // keepError keeps the error of a task that the root scope owns until somebody
 // takes it. What nobody takes is reported when the task can no longer be waited
 // for, or at the end of the loop.
-func (l *Loop) keepError(t *Task, err error) {
-	if c := l.root.cancelled(); t.observed || c != nil && c.onlyCancels(err) {
+func (l *Loop) keepError(t *Task, v *verdict) {
+	if t.observed || v.Rest == nil {
 		return
 	}
-	u := &unobservedError{info: t.info(), entry: t.entry(), err: err}
+	u := &unobservedError{info: t.info(), entry: t.entry(), err: v.whole}
 	t.ensureRest().unobserved = u
 	l.unobserved.Add(u)
-	if !l.virtual {
+	if l.sim == nil {
 		// When the garbage collector runs is no part of a schedule that can be
 		// replayed, so a simulation waits for the end.
 		runtime.AddCleanup(t, func(u *unobservedError) { _ = l.Post(func() { l.report(u) }) }, u)
@@ -218,22 +237,31 @@ func (l *Loop) report(u *unobservedError) {
 		return
 	}
 	if l.observed(u); !l.callOnError(u.info, err) {
-		slog.Error("rondo: a task failed and nobody waited for it; call Wait, start it in a Group, or set OnError of the Runner",
+		report.Log(slog.LevelError, "rondo: a task failed and nobody waited for it; call Wait, start it in a Group, or set OnError of the Runner",
 			report.Args("loop", l.name, "task", u.info.Name, "err", err, "func", stacks.Declared(u.entry), "started", u.info.Site)...)
 	}
 }
 
 // callOnError calls OnError, and reports whether there is one. If OnError does not return
-// but panics, the error that it was called with is in the log.
-func (l *Loop) callOnError(about TaskInfo, err error) bool {
+// but panics, the error that it was called with is in the log, and so is the panic; the loop
+// goes on. A simulation is a test, which must see the panic.
+func (l *Loop) callOnError(about TaskInfo, err error) (called bool) {
 	if l.runner.OnError == nil {
 		return false
 	}
+	called = true
 	returned := false
 	defer func() {
-		if !returned {
-			slog.Error("rondo: OnError panicked with this error", "loop", l.name, "task", about.Name, "err", err)
+		if returned {
+			return
 		}
+		args := report.Args("loop", l.name, "task", about.Name, "err", err)
+		if l.contains() {
+			if v := recover(); v != nil {
+				args = append(args, "panic", fmt.Sprintf("%+v", panicError(nil, "OnError of the Runner", v)))
+			}
+		}
+		report.Log(slog.LevelError, "rondo: OnError panicked with this error", args...)
 	}()
 	l.runner.OnError(about, err)
 	returned = true
@@ -246,10 +274,10 @@ func (l *Loop) notice(about TaskInfo, err error) {
 		return
 	}
 	level := slog.LevelError
-	if errors.Is(err, ErrLeftBehind) {
+	if _, panicked := err.(*PanicError); !panicked && errtree.Is(err, ErrLeftBehind) {
 		level = slog.LevelWarn
 	}
-	slog.Log(context.Background(), level, err.Error(),
+	report.Log(level, report.Text(err),
 		report.Args("loop", l.name, "task", about.Name, "func", about.Func, "started", about.Site)...)
 }
 
@@ -258,7 +286,7 @@ func (l *Loop) notice(about TaskInfo, err error) {
 // it, because a timer of the loop's would keep a deadlock from being found.
 func (l *Loop) reportLate() {
 	if l.live > 0 {
-		slog.Warn("rondo: the loop cannot end: tasks that were cancelled go on; look for a Shield, or for an error of a wait that is not returned",
+		report.Log(slog.LevelWarn, "rondo: the loop cannot end: tasks that were cancelled go on; look for a Shield, or for an error of a wait that is not returned",
 			"loop", l.name, "after", watchdog.LateAfter*l.runner.SlowStep, "tasks", l.describeWaits())
 	}
 }

@@ -28,7 +28,7 @@ func (e *Event) IsSet() bool { return e.set }
 // cancelled first it returns the cause.
 func (e *Event) Wait(ctx context.Context) error {
 	if e.set {
-		return Check(ctx)
+		return Checkpoint(ctx)
 	}
 	e.waiters.Of = &e.Name
 	return e.waiters.Park(ctx, Reason{What: "event"})

@@ -141,6 +141,11 @@ func ExampleRWMutex() {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
 			g.Go(read)
 			g.Go(read)
+			for readers < 2 {
+				if err := rondo.Yield(g); err != nil {
+					return err
+				}
+			}
 			g.Go(func(ctx context.Context) error {
 				if err := mu.Lock(ctx); err != nil {
 					return err
@@ -441,11 +446,11 @@ func ExampleOffloadFunc() {
 }
 
 // A task that has nothing to do but to clean up in the end.
-func ExampleWaitCancelled() {
+func ExampleWaitCanceled() {
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
 			g.Go(func(ctx context.Context) error {
-				err := rondo.WaitCancelled(ctx)
+				err := rondo.WaitCanceled(ctx)
 				fmt.Println("cleaned up")
 				return err
 			})

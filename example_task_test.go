@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -56,7 +57,7 @@ func ExampleCurrent() {
 // Each wait of a cancelled task fails with the cause.
 func ExampleTask_Cancel() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
-		t := rondo.Go(ctx, rondo.WaitCancelled)
+		t := rondo.Go(ctx, rondo.WaitCanceled)
 		t.Cancel(errors.New("not needed any more"))
 		fmt.Println(t.Wait(ctx))
 		return nil
@@ -223,6 +224,43 @@ func ExampleYield() {
 }
 
 // Check ends a computation that has nothing to wait for, if its scope is cancelled.
+// tickets are handed out until there are none; then tasks wait for more.
+type tickets struct {
+	left    int
+	waiting rondo.WaitList // a task that is woken has got one
+}
+
+func (t *tickets) take(ctx context.Context) error {
+	if t.left > 0 {
+		if err := rondo.Checkpoint(ctx); err != nil {
+			return err
+		}
+	}
+	if t.left == 0 { // also if others have taken the last one meanwhile
+		return t.waiting.Park(ctx, rondo.Reason{What: "ticket"})
+	}
+	t.left--
+	return nil
+}
+
+// An operation that hardly ever waits: the Timeout around it gets its turn all the same.
+func ExampleCheckpoint() {
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		all := tickets{left: math.MaxInt}
+		err := rondo.Timeout(ctx, time.Millisecond, func(ctx context.Context) error {
+			for {
+				if err := all.take(ctx); err != nil {
+					return err
+				}
+			}
+		})
+		fmt.Println(err)
+		return nil
+	})
+	// Output:
+	// context deadline exceeded
+}
+
 func ExampleCheck() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		err := rondo.Timeout(ctx, -time.Second, func(ctx context.Context) error {
@@ -245,7 +283,7 @@ func ExampleDeadline() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		end := rondo.Now(ctx).Add(time.Millisecond)
 		err := rondo.Deadline(ctx, end, func(ctx context.Context) error {
-			return rondo.WaitCancelled(ctx)
+			return rondo.WaitCanceled(ctx)
 		})
 		fmt.Println(err)
 		return nil

@@ -51,6 +51,31 @@ func ExampleGroup() {
 	// Output: no such host
 }
 
+// A message that makes its handler, or a task that the handler has started, fail or panic does
+// no harm to the next one.
+func ExampleContain() {
+	handle := func(ctx context.Context, message string) error {
+		rondo.Go(ctx, func(ctx context.Context) error {
+			if message == "bad" {
+				return errors.New("cannot be stored")
+			}
+			return nil
+		})
+		return rondo.Sleep(ctx, time.Millisecond)
+	}
+	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
+		for _, message := range []string{"first", "bad", "last"} {
+			err := rondo.Contain(ctx, func(ctx context.Context) error { return handle(ctx, message) })
+			fmt.Println(message, err)
+		}
+		return nil
+	})
+	// Output:
+	// first <nil>
+	// bad cannot be stored
+	// last <nil>
+}
+
 func ExampleTimeout() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		err := rondo.Timeout(ctx, 10*time.Millisecond, func(ctx context.Context) error {

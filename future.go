@@ -1,8 +1,8 @@
 package rondo
 
-// This file has the Future: a place for one result, set once and read by many.
-// It may be set and read from any goroutine, so its result is under a lock, in
-// internal/result; tasks that wait for it are in a WaitList, as in every wait.
+// A Future is a place for one result, set once and read by many. It may be set and read
+// from any goroutine, so its result is under a lock, in internal/result; tasks that wait
+// for it are in a WaitList, as in every wait.
 
 import (
 	"cmp"
@@ -179,7 +179,8 @@ func (f *Future[T]) wakeAll() {
 
 // Wait waits for the result and returns it. If ctx is cancelled first it
 // returns the cause, and the Future goes on. Any goroutine may call it: one that
-// is not a task of the loop blocks alone, until the loop's end at the latest.
+// is not a task of any loop blocks alone, until the loop's end at the latest. A task of another
+// loop needs a ctx of its own loop, and is suspended.
 func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	var zero T
 	f.mustBeMade()
@@ -191,7 +192,7 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 		return f.waitOutside(ctx)
 	}
 	if !f.Done() {
-		why := f.begin()
+		why := f.expectWait()
 		if !f.result.Promised {
 			defer f.loop.expose(-1)
 		}
@@ -199,6 +200,8 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 		if err := t.park(s, ctx, why); err != nil {
 			return zero, err
 		}
+	} else {
+		t.pays()
 	}
 	return f.Result()
 }
@@ -229,7 +232,7 @@ func (c *futureCase[T]) Try(ctx context.Context, _ any) (bool, error) {
 }
 
 func (c *futureCase[T]) Begin(context.Context) (*WaitList, Reason) {
-	why := (*Future[T])(c).begin()
+	why := (*Future[T])(c).expectWait()
 	return c.waiters, why
 }
 
@@ -245,8 +248,8 @@ func (c *futureCase[T]) End(_ any, woken bool) error {
 	return err
 }
 
-// begin notes that a task of the loop is about to wait.
-func (f *Future[T]) begin() Reason {
+// expectWait notes that a task of the loop is about to wait.
+func (f *Future[T]) expectWait() Reason {
 	if f.waiters == nil {
 		f.waiters = f.loop.newWaitList()
 	}
@@ -267,13 +270,13 @@ func (f *Future[T]) begin() Reason {
 // waitOutside is Wait of a goroutine, or of a task of another loop.
 func (f *Future[T]) waitOutside(ctx context.Context) (T, error) {
 	var zero T
-	if s := scopeOf(ctx); s != nil && s.loop != f.loop && s.loop.inside() && !f.Done() {
-		if err := f.loop.waitAcross(ctx, s.loop, "Future.Wait", f); err != nil {
-			return zero, err
-		}
-		return f.Result()
-	}
 	if !f.Done() {
+		if mine := callersLoop(); mine != nil {
+			if err := f.loop.waitAcross(ctx, mine, "Future.Wait", f); err != nil {
+				return zero, err
+			}
+			return f.Result()
+		}
 		defer f.result.Leave()
 		select {
 		case <-f.result.Await():

@@ -1,12 +1,14 @@
 package rondo
 
-// This file has three ways to run several functions at once and wait for all of
-// them: Gather wants every result, Race the first, and Settle whatever comes. Each
-// is a Group, so when it returns, nothing that it started is running.
+// Three functions run several others at once and wait for all of them: Gather wants every
+// result, Race the first, and Settle whatever comes. Each is a Group, so when it returns,
+// nothing that it started is running.
 
 import (
 	"context"
 	"errors"
+
+	"github.com/rondo-go/rondo/internal/errtree"
 )
 
 // Gather runs the functions in a task each, and returns their results in the
@@ -129,7 +131,7 @@ func Race[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error
 // onlyCause reports whether err is the cause of ctx's cancellation and nothing else.
 func onlyCause(ctx context.Context, err error) bool {
 	_, more := err.(interface{ Unwrap() []error })
-	return err != nil && !more && ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+	return err != nil && !more && ctx.Err() != nil && errtree.Is(err, context.Cause(ctx))
 }
 
 // mustRun panics if one of the functions is nil.

@@ -1,13 +1,12 @@
 package rondo
 
-// This file opens scopes around a body and leaves them: Group, Timeout, Deadline and
-// Shield, which are one function with four names. A scope is left when its body
-// has returned and its tasks have ended, whatever way they did.
+// Group, Timeout, Deadline and Shield open a scope around a body and leave it; they are one
+// function with four names. A scope is left when its body has returned and its tasks have
+// ended, whatever way they did.
 
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/errtree"
@@ -30,11 +29,43 @@ func Group(ctx context.Context, body func(g *Scope) error) error {
 	return open(ctx, new(Scope), never, body)
 }
 
+// Contain runs fn as the servers of Rondo run a handler: its failure, and that of what it
+// starts, is one error, that of Contain, and ends nothing else. fn gets a scope of its own,
+// which owns the tasks that are started with it. When fn has returned, the scope is
+// cancelled and its tasks are waited for. Contain returns the errors of fn and of those
+// tasks joined, as Group does; the error of a task for which another one waits is the
+// waiter's. A panic of fn or of such a task is among them, as a *PanicError. In a simulation
+// a panic ends the run, unless the Runner has Recover set: a test must see it.
+//
+// Use it where your own code calls functions for someone else: for each message, request or
+// job. Contain suspends the task until the last one of the scope has ended.
+func Contain(ctx context.Context, fn func(ctx context.Context) error) error {
+	mustNotBeNil(fn == nil)
+	return open(ctx, &Scope{extra: &scopeExtra{serving: true}}, never, func(s *Scope) (err error) {
+		defer s.catch(&err)
+		if err = fn(s); err != nil {
+			s.fail(s.judge(err)) // here, where a panic of a method of err is one of fn
+		} else {
+			s.cancel(&cancellation{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
+		}
+		return nil
+	})
+}
+
+// catch is called, deferred, when the function of Contain ends, and makes its panic an error.
+func (s *Scope) catch(err *error) {
+	if s.loop.contains() {
+		if v := recover(); v != nil {
+			*err = panicError(s.host, s.host.Name(), v)
+		}
+	}
+}
+
 // SetLimit limits how many tasks of the scope run at once to n; 0 means any number. A task that
 // is started beyond that, by Go, Async or Start, has not begun until another one has ended, in
 // the order of their starts. Go does not wait for that: to pull an endless input no further
 // than needed, use Map. Tasks that run already go on. SetLimit never suspends. It panics if n
-// is negative, or if s is a task's own scope, which owns no tasks.
+// is negative, or if s is the own scope of a task that Go started, which owns no tasks.
 //
 // A task that waits for another one of the same scope may wait for ever: both must run at once.
 func (s *Scope) SetLimit(n int) {
@@ -42,7 +73,7 @@ func (s *Scope) SetLimit(n int) {
 	if n < 0 {
 		panic("rondo: Scope.SetLimit with a negative limit")
 	}
-	if s.isOwn() {
+	if s.isOwn() && !s.serves() {
 		panic("rondo: Scope.SetLimit of a task's own scope; call it on the scope of a Group")
 	}
 	s.ensureExtra().limit = n
@@ -83,11 +114,12 @@ func Deadline(ctx context.Context, t time.Time, body func(ctx context.Context) e
 //		// ask took too long; ctx goes on
 //	}
 func TimedOut(ctx context.Context, err error) bool {
-	_, ok := errors.AsType[*stdctx.DeadlineError](err)
-	if s := scopeOf(ctx); ok && s != nil && s.cancelled() != nil {
-		return !errtree.Contains(err, s.cancelled().cause)
+	if s := scopeOf(ctx); s != nil {
+		if c := s.cancelled(); c != nil && errtree.Contains(err, c.cause) {
+			return false
+		}
 	}
-	return ok
+	return errtree.Any(err, func(err error) bool { _, ok := err.(*stdctx.DeadlineError); return ok })
 }
 
 // Shield runs body in a scope that is not cancelled when ctx is, for clean-up that must
@@ -132,8 +164,8 @@ func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started 
 			return err
 		}
 		cancelled := cancellation{err: context.Canceled, cause: err}
-		if rest, _ := cancelled.withoutCancel(failure); rest != nil {
-			err = errors.Join(err, rest)
+		if v := cancelled.judge(failure); v.Rest != nil {
+			err = errors.Join(err, v.Rest)
 		}
 		return err
 	}
@@ -158,6 +190,9 @@ func open(ctx context.Context, s *Scope, deadline int64, body func(s *Scope) err
 		find = locate
 	}
 	parent, t, err := find(ctx)
+	if err == nil && t.pays() {
+		parent, t, err = find(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -171,7 +206,7 @@ func open(ctx context.Context, s *Scope, deadline int64, body func(s *Scope) err
 	w.inner = s
 	defer s.unwind(t, outer)
 	if err = body(s); err != nil {
-		s.fail(err)
+		s.fail(s.judge(err))
 	}
 	s.join(t)
 	w.inner = outer
@@ -187,8 +222,7 @@ func (s *Scope) result() error {
 	if s.extra != nil {
 		errs = s.extra.errs
 	}
-	c := s.cancelled()
-	if c != nil && c.counts(s) && !slices.ContainsFunc(errs, func(err error) bool { return errtree.Contains(err, c.cause) }) {
+	if c := s.cancelled(); c != nil && c.counts(s) && (errs == nil || !s.extra.named) {
 		errs = append(errs, c.cause)
 	}
 	return errtree.Join(errs)

@@ -1,15 +1,19 @@
 package rondo
 
-// This file opens the kernel to Rondo's own packages: it fills in what
-// internal/kernel declares. The two types below are the same records under other
-// names, so their methods are no part of the public API.
+// Rondo's own packages use the kernel through internal/kernel, whose variables are set
+// here. The types below are the same records under other names, so their methods are no
+// part of the public API.
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/pace"
 )
 
 type loopDoor Loop
@@ -18,6 +22,8 @@ type taskDoor Task
 
 type listDoor WaitList
 
+type scopeDoor Scope
+
 func init() {
 	kernel.Of = func(ctx context.Context) kernel.Loop {
 		if s := scopeOf(ctx); s != nil {
@@ -25,6 +31,7 @@ func init() {
 		}
 		return nil
 	}
+	kernel.Tasks = func(ctx context.Context) int { return int(scopeOf(ctx).tasks) }
 	kernel.TaskOf = taskOf
 	kernel.Table = &layoutTable
 	kernel.Loops = func() (out []kernel.Loop) {
@@ -59,14 +66,79 @@ func (l *loopDoor) AddWakers(n int)       { (*Loop)(l).addWaker(n) }
 func (l *loopDoor) GoFunc(fn func())      { goFunc(fn) }
 func (l *loopDoor) AddConns(n int) int    { return l.conns.Add(n) }
 
+// A reader from outside may have the old list still, so it stays as it is.
+func (l *loopDoor) AddServer(s *kernel.Server) {
+	s.Self = s
+	l.servers = append(slices.Clip(l.servers), s)
+}
+
+func (l *loopDoor) RemoveServer(s *kernel.Server) {
+	l.servers = slices.DeleteFunc(slices.Clone(l.servers), func(other *kernel.Server) bool { return other == s })
+	s.Self = nil
+}
+
 func (l *loopDoor) AddHelpers(n int) { l.helpers += n }
 func (l *loopDoor) Helpers() int     { return l.helpers }
 
 func (l *loopDoor) SetEntry(t any, user uintptr) { t.(*Task).ensureExtra().entry = user }
 
+func (l *loopDoor) SetServing(t any) context.Context {
+	t.(*Task).serving = true
+	return &t.(*Task).scope
+}
+
+func (l *loopDoor) OpenServing(ctx context.Context, owner kernel.Owner) kernel.ServingScope {
+	above := scopeOf(ctx)
+	s := &Scope{host: above.host, extra: &scopeExtra{serving: true, onEmpty: owner.Emptied}}
+	s.extra.onFailure = func(_ *Task, v *verdict) {
+		cancelled := s.cancelled()
+		if s.fail(v); cancelled == nil {
+			owner.Failed(v.Rest)
+		}
+	}
+	s.begin((*Loop)(l), above, ctx)
+	return (*scopeDoor)(s)
+}
+
+func (s *scopeDoor) Context() context.Context { return (*Scope)(s) }
+
+func (s *scopeDoor) Cancel(cause error) {
+	(*Scope)(s).cancel(&cancellation{err: context.Canceled, cause: cmp.Or(cause, context.Canceled), origin: (*Scope)(s), silent: true})
+}
+
+func (s *scopeDoor) Close() (errs error, closed bool) {
+	for d := range s.extra.dependants.All(dependantLinks) {
+		d.stopper.stopSoon()
+	}
+	if s.tasks > 0 || (*Scope)(s).hasDependants() {
+		return nil, false
+	}
+	(*Scope)(s).end()
+	return errtree.Join(s.extra.errs), true
+}
+
+func (l *loopDoor) Waits(t any) (waits, alone bool) {
+	task := t.(*Task)
+	return task.state == stateWaiting, task.scope.alone(task)
+}
+
+// alone reports whether no task but t runs below s, a scope that t has opened.
+func (s *Scope) alone(t *Task) bool {
+	for c := range s.children.All(scopeLinks) {
+		if c.host != t || !c.alone(t) {
+			return false
+		}
+	}
+	return true
+}
+
 func (l *loopDoor) SetName(t any, name *string) { t.(*Task).ensureExtra().name = name }
 
-func (l *loopDoor) Recovers() bool { return l.runner.Recover }
+func (l *loopDoor) Recovers() bool { return (*Loop)(l).contains() }
+
+func (l *loopDoor) Notice(about string, err error) {
+	(*Loop)(l).notice(TaskInfo{Name: about, Loop: l.name}, err)
+}
 
 func (l *loopDoor) Post(fn func()) error { return (*Loop)(l).post(fn) }
 
@@ -113,8 +185,8 @@ const (
 
 func (t *taskDoor) Spend(bytes int) {
 	w := t.worker
-	w.spent += operationCost + uint32(bytes)
-	if w.spent >= allowance {
+	w.spent += operationCost + uint32(min(bytes, allowance))
+	if w.spent%pace.Operation >= allowance {
 		(*Task)(t).yield()
 	}
 }
@@ -124,6 +196,8 @@ func (t *taskDoor) Reusable() bool {
 	return s.cancelled() == nil && s.extra == nil && s.children.First() == nil && !s.published.Exposed() &&
 		(t.joiners == nil || t.joiners.Len() == 0) && (x == nil || x.nested == 0 && (x.rest == nil || x.rest.calls == nil || x.rest.calls.Empty()))
 }
+
+func (t *taskDoor) Leave(err error) error { return (*Task)(t).leave(err) }
 
 func (t *taskDoor) SetSatisfied(fn func() bool) { (*Task)(t).ensureRest().satisfied = fn }
 
@@ -146,7 +220,7 @@ func (w *listDoor) ParkTask(t kernel.Task, why kernel.Reason) error {
 	}
 	(*WaitList)(w).push(me)
 	me.state, p.reason, p.under, p.since = stateWaiting, Reason(why), p.inner, l.now
-	if s := l.leave(me); s != nil { // swap, by hand; see transfer
+	if s := l.depart(me); s != nil { // swap, by hand
 		if s.inner = !s.inner; s.inner {
 			s.next()
 		} else {

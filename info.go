@@ -1,7 +1,7 @@
 package rondo
 
-// This file has the list of a loop's tasks, and describes them, for people. It only
-// reads: nothing here changes what a task does.
+// The list of a loop's tasks, and their description for people. The description only reads:
+// nothing here changes what a task does.
 
 import (
 	"cmp"
@@ -35,26 +35,6 @@ type TaskInfo struct {
 	Since    time.Duration // how long it has been waiting
 	Switches uint64        // how often it was given the baton
 	Site     string        // where it was started, as file:line; only with Debug
-}
-
-// Tasks describes the live tasks of ctx's loop, in the order in which they were
-// started. Any goroutine may call it; one that is not on the loop is blocked
-// until the loop answers. It returns nil if ctx belongs to no loop, or the loop
-// has ended. inspect.Snapshot describes the tasks of all loops of the process.
-func Tasks(ctx context.Context) []TaskInfo {
-	s := scopeOf(ctx)
-	if s == nil {
-		return nil
-	}
-	l := s.loop
-	if l.inside() {
-		return l.snapshot()
-	}
-	answer := make(chan []TaskInfo, 1)
-	if l.Post(func() { answer <- l.snapshot() }) != nil {
-		return nil
-	}
-	return <-answer
 }
 
 func (l *Loop) snapshot() []TaskInfo {
@@ -176,7 +156,7 @@ func (t *Task) startedAt() string {
 	if t.rest() == nil {
 		return ""
 	}
-	return t.rest().site.String()
+	return t.rest().debugSite.String()
 }
 
 // describeWaits says what the live tasks wait for and where, in a line each. It
@@ -254,11 +234,11 @@ type taskExtra struct {
 
 // taskRest is what few tasks have.
 type taskRest struct {
-	site       *stacks.Site // where the task was started; nil without Debug
+	debugSite  *stacks.Site // where the task was started; nil without Debug
 	calls      *calls       // of OnDone; nil before the first
 	unobserved *unobservedError
 	passing    *stacks.Passing // the panic of a coroutine on its way to the task; see notePanic
-	satisfied  func() bool     // asked when a cancellation ends the wait: whether it has its value after all
+	satisfied  func() bool     // whether a wait that is cancelled has its value after all
 }
 
 // A body is what a task runs that has no function, and is called with its error at its end.
@@ -292,10 +272,11 @@ func (t *Task) rest() *taskRest {
 
 // registry has the tasks of a loop.
 type registry struct {
-	allTasks  list.List[Task] // those that live, without the runTask
-	live      int             // how many they are
-	lastID    uint64
-	runTask   *Task // stands for the goroutine of Run
+	allTasks list.List[Task] // those that live, without the runTask
+	live     int             // how many they are
+	lastID   uint64
+	// runTask is no task: it stands for the goroutine of Run, which is parked like one.
+	runTask   *Task
 	main      *Task
 	spare     *WaitList            // an empty one; see newWaitList
 	unwatched list.Lazy[dependant] // young ones, which the collector does not watch yet; see ask

@@ -1,7 +1,7 @@
 package rondo
 
-// This file has the wait for a task's end, and how something of a loop is waited for from
-// outside it: by a goroutine that is none of its tasks, or by a task of another loop.
+// Waits for the end of a task; and waits for something of a loop from outside it, by a
+// goroutine that is none of its tasks, or by a task of another loop.
 //
 // The law: a wait from outside gets the answer that a task of the loop gets, also
 // after the loop's end; ErrLoopClosed if the loop has ended before there was one.
@@ -28,8 +28,9 @@ type awaited interface {
 
 // Wait waits until t has ended and returns its error. Cancelling ctx ends the
 // waiting, not the task, and Wait then returns the cause. Any goroutine may
-// call it: a goroutine that is not a task of the loop blocks alone. It returns
-// ErrLoopClosed if the loop ended before the task could start.
+// call it: a goroutine that is not a task of any loop blocks alone. A task of another loop needs
+// a ctx of its own loop, and is suspended. Wait returns ErrLoopClosed if the loop ended before
+// the task could start.
 func (t *Task) Wait(ctx context.Context) error {
 	l := t.scope.loop
 	s, me, err := l.enterFrom(ctx)
@@ -47,6 +48,8 @@ func (t *Task) Wait(ctx context.Context) error {
 		if err := me.park(s, ctx, Reason{What: "task", On: t.id}); err != nil {
 			return err
 		}
+	} else {
+		me.pays()
 	}
 	t.observe()
 	return t.err
@@ -82,13 +85,14 @@ func (t *Task) resolved() (done bool, err error) {
 	return true, t.err
 }
 
-// waitOutside waits for something of this loop on a goroutine that is not one of its tasks.
+// waitOutside waits for something of this loop on a goroutine that is not one of its tasks. A
+// task of another loop needs a ctx of that loop: with any other one it would hold its loop.
 func (l *Loop) waitOutside(ctx context.Context, call string, a awaited) error {
+	if mine := callersLoop(); mine != nil {
+		return l.waitAcross(ctx, mine, call, a)
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
-	}
-	if s := scopeOf(ctx); s != nil && s.loop != l && s.loop.inside() {
-		return l.waitAcross(ctx, s.loop, call, a)
 	}
 	result := make(chan error, 1)
 	if stop, ended := l.whenResolved(a, func(err error) { result <- err }); ended == nil {
@@ -128,15 +132,18 @@ func (l *Loop) lastOutcome(call string, a awaited) error {
 
 // waitAcross is waitOutside for a task of the loop mine.
 func (l *Loop) waitAcross(ctx context.Context, mine *Loop, call string, a awaited) error {
+	if s := scopeOf(ctx); s != nil && s.loop != mine {
+		return s.loop.misuseOutside(call)
+	}
 	s, t, err := mine.enterWait(ctx)
 	if err != nil {
 		return err
 	}
 	w := across{awaited: a, call: call, theirs: l}
-	w.begin(mine)
+	w.subscribe(mine)
 	w.list.push(t)
 	err = t.park(s, ctx, Reason{What: "another loop"})
-	w.end(err == nil)
+	w.unsubscribe(err == nil)
 	if err != nil {
 		return err
 	}
@@ -156,8 +163,8 @@ type across struct {
 	forget func()
 }
 
-// begin asks the other loop to wake what waits in the list.
-func (w *across) begin(mine *Loop) {
+// subscribe asks the other loop to wake what waits in the list.
+func (w *across) subscribe(mine *Loop) {
 	w.mine, w.list.Of = mine, &w.of
 	w.of.Loop = w.theirs.name
 	if t, ok := w.awaited.(*Task); ok {
@@ -174,8 +181,8 @@ func (w *across) begin(mine *Loop) {
 	mine.addWaker(1)
 }
 
-// end is called when the wait is over, with or without an answer.
-func (w *across) end(answered bool) {
+// unsubscribe is called when the wait is over, with or without an answer.
+func (w *across) unsubscribe(answered bool) {
 	w.mine.addWaker(-1)
 	w.forget()
 	if !answered {
@@ -199,12 +206,12 @@ func (c *acrossCase) Try(context.Context, any) (bool, error) {
 }
 
 func (c *acrossCase) Begin(ctx context.Context) (*WaitList, Reason) {
-	c.begin(scopeOf(ctx).loop)
+	c.subscribe(scopeOf(ctx).loop)
 	return &c.list, Reason{What: "another loop"}
 }
 
 func (c *acrossCase) End(_ any, woken bool) error {
-	c.end(woken)
+	c.unsubscribe(woken)
 	if err := c.across.result; err != nil || !woken || c.result == nil {
 		return err
 	}
@@ -271,6 +278,7 @@ func WaitAny(ctx context.Context, ts ...*Task) (*Task, error) {
 		}
 	}
 	if t := ended(ts); t != nil {
+		me.pays()
 		return t, nil
 	}
 	var list WaitList
@@ -297,3 +305,49 @@ func ended(ts []*Task) *Task {
 	}
 	return nil
 }
+
+// Tasks describes the live tasks of ctx's loop, in the order in which they were started. Any
+// goroutine may call it. A task of another loop is suspended until that loop answers, and so
+// must not be in a callback; any other goroutine is blocked. Tasks returns nil if ctx belongs to
+// no loop, if the loop has ended, or if the scope of a task that it suspends is cancelled.
+// inspect.Snapshot describes the tasks of all loops of the process.
+func Tasks(ctx context.Context) []TaskInfo {
+	s := scopeOf(ctx)
+	if s == nil {
+		return nil
+	}
+	l := s.loop
+	if l.inside() {
+		return l.snapshot()
+	}
+	mine := callersLoop()
+	if mine == nil {
+		answer := make(chan []TaskInfo, 1)
+		if l.Post(func() { answer <- l.snapshot() }) != nil {
+			return nil
+		}
+		return <-answer
+	}
+	if mine.current == nil {
+		panic("rondo: Tasks of another loop in a callback: callbacks must not wait; start a task with Go")
+	}
+	listed := &listing{loop: l}
+	if l.waitAcross(mine.current.worker.inner, mine, "Tasks", listed) != nil {
+		return nil
+	}
+	return listed.infos
+}
+
+// A listing is a list of a loop's tasks, which a task of another loop waits for.
+type listing struct {
+	loop  *Loop
+	infos []TaskInfo
+}
+
+func (t *listing) whenDone(fn func()) (stop func() bool) {
+	t.infos = t.loop.snapshot()
+	fn()
+	return func() bool { return false }
+}
+
+func (t *listing) resolved() (done bool, err error) { return t.infos != nil, nil }

@@ -1,16 +1,17 @@
 package rondo
 
-// This file says where in the kernel's records each field is, for those who look
-// into the program from outside, and nothing more. The reader, package inspect,
-// calls nothing in the program and stops nothing: the records are those that the
-// loop keeps for itself, written as it needs them, so it costs nothing to be read.
-// What a reader sees may be half changed; the reader has to notice that.
+// The layout is where in the kernel's records each field is, for readers that look into the
+// program from outside. The reader, package inspect, calls nothing in the program and stops
+// nothing: the records are those that the loop keeps for itself, written as it needs them,
+// so it costs nothing to be read. What a reader sees may be half changed; the reader has to
+// notice that.
 
 import (
 	"reflect"
 	"unsafe"
 
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/layout"
 	"github.com/rondo-go/rondo/internal/list"
 	"github.com/rondo-go/rondo/internal/pace"
@@ -103,6 +104,12 @@ var layoutTable = layout.Table{
 		layout.WorkerSelection: uint16(unsafe.Offsetof(worker{}.selection)),
 		layout.TaskSite:        uint16(unsafe.Offsetof(Task{}.site)),
 		layout.LoopConns:       uint16(unsafe.Offsetof(Loop{}.conns)),
+		layout.LoopServers:     uint16(unsafe.Offsetof(Loop{}.servers)),
+
+		layout.ServerSelf:   uint16(unsafe.Offsetof(kernel.Server{}.Self)),
+		layout.ServerName:   uint16(unsafe.Offsetof(kernel.Server{}.Name)),
+		layout.ServerCounts: uint16(unsafe.Offsetof(kernel.Server{}.Accepted)),
+		layout.ServerSize:   uint16(unsafe.Sizeof(kernel.Server{})),
 
 		layout.SelectionPlaces: uint16(unsafe.Offsetof(selection{}.places)),
 		layout.SelectionTimer:  uint16(unsafe.Offsetof(selection{}.timer)),
@@ -112,6 +119,29 @@ var layoutTable = layout.Table{
 		layout.PlaceWhat: uint16(unsafe.Offsetof(place{}.why) + unsafe.Offsetof(Reason{}.What)),
 		layout.PlaceOn:   uint16(unsafe.Offsetof(place{}.why) + unsafe.Offsetof(Reason{}.On)),
 		layout.PlaceSize: uint16(unsafe.Sizeof(place{})),
+
+		layout.LoopStill:      uint16(unsafe.Offsetof(Loop{}.still) + unsafe.Offsetof(stillness{}.since)),
+		layout.LoopStillSteps: uint16(unsafe.Offsetof(Loop{}.still) + unsafe.Offsetof(stillness{}.steps)),
+
+		layout.MutexName:    uint16(unsafe.Offsetof(Mutex{}.Name)),
+		layout.MutexWaiters: uint16(unsafe.Offsetof(Mutex{}.waiters)),
+
+		layout.ReadwriteName:    uint16(unsafe.Offsetof(RWMutex{}.Name)),
+		layout.ReadwriteWriting: uint16(unsafe.Offsetof(RWMutex{}.writing)),
+		layout.ReadwriteWriter:  uint16(unsafe.Offsetof(RWMutex{}.writer)),
+		layout.ReadwriteReaders: uint16(unsafe.Offsetof(RWMutex{}.readers)),
+		layout.ReadwriteHead:    uint16(unsafe.Offsetof(RWMutex{}.line) + unsafe.Offsetof(line{}.head)),
+		layout.ReadwriteSize:    uint16(unsafe.Sizeof(RWMutex{})),
+
+		layout.RunList: uint16(unsafe.Offsetof(run{}.list)),
+		layout.RunNext: uint16(unsafe.Offsetof(run{}.next)),
+		layout.RunSize: uint16(unsafe.Sizeof(run{})),
+
+		layout.ScopeRest: uint16(unsafe.Offsetof(Scope{}.extra)),
+
+		layout.RestLimit: uint16(unsafe.Offsetof(scopeExtra{}.limit)),
+		layout.RestHeld:  uint16(unsafe.Offsetof(scopeExtra{}.held)),
+		layout.RestSize:  uint16(unsafe.Sizeof(scopeExtra{})),
 	},
 }
 

@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/layout"
 	"github.com/rondo-go/rondo/internal/pace"
 )
@@ -22,7 +23,8 @@ import (
 var records = map[string]reflect.Type{
 	"Loop": reflect.TypeFor[Loop](), "Task": reflect.TypeFor[Task](), "Extra": reflect.TypeFor[taskExtra](), "Worker": reflect.TypeFor[worker](),
 	"List": reflect.TypeFor[WaitList](), "Scope": reflect.TypeFor[Scope](), "Timer": reflect.TypeFor[timer](), "Nested": reflect.TypeFor[gid.Nesting[Task]](),
-	"Selection": reflect.TypeFor[selection](), "Place": reflect.TypeFor[place](),
+	"Selection": reflect.TypeFor[selection](), "Place": reflect.TypeFor[place](), "Server": reflect.TypeFor[kernel.Server](),
+	"Mutex": reflect.TypeFor[Mutex](), "Readwrite": reflect.TypeFor[RWMutex](), "Run": reflect.TypeFor[run](), "Rest": reflect.TypeFor[scopeExtra](),
 }
 
 // TestRecordOffsets reads the names of the offsets, and the types of the fields there,
@@ -138,7 +140,7 @@ func is(t reflect.Type, what string) bool {
 func TestRecordSizes(t *testing.T) {
 	for what, size := range map[string][2]uintptr{
 		"Task":      {unsafe.Sizeof(Task{}), 208},
-		"worker":    {unsafe.Sizeof(worker{}), 208},
+		"worker":    {unsafe.Sizeof(worker{}), 224},
 		"taskExtra": {unsafe.Sizeof(taskExtra{}), 48},
 	} {
 		if size[0] > size[1] {

@@ -1,6 +1,6 @@
 package rondo
 
-// This file is the heart of Rondo: the loop that runs tasks.
+// The heart of Rondo is the loop that runs tasks.
 //
 // A Loop has a queue of what can run, a heap of timers, and a driver that can
 // sleep until something happens outside. The event loop is the function turn.
@@ -15,10 +15,11 @@ package rondo
 // long sockets, timers and tasks wait for others:
 //
 //   - Time, not the number of steps, decides when the driver is asked by a busy
-//     loop, also within step 3 (package pace; TestTimeBoundsTheDelay).
+//     loop, also within step 3 (package pace; TestTimeBoundsTheDelay), and when a task
+//     whose operations never wait lets others run (pays; TestTimeoutEndsWhatNeverWaits).
 //   - What has started goes before what has not: at most maxUnstarted tasks that
-//     have not started are in the queue, the others are behind it, and one moves up
-//     when one starts. So many tasks that soon wait need few stacks
+//     have not started are in the queue, the others are behind it, and move up when a
+//     turn ends. So many tasks that soon wait need few stacks
 //     (TestStartedBeforeUnstarted).
 //
 // There is no goroutine that turns the loop. The task that suspends calls pick,
@@ -31,6 +32,8 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/inbox"
+	"github.com/rondo-go/rondo/internal/prefetch"
 	"github.com/rondo-go/rondo/internal/timers"
 )
 
@@ -43,6 +46,7 @@ type Loop struct {
 	runner Runner
 	driver driver.Driver
 	schedule
+	sim *simulation // nil in the real world
 	clock
 	timers   timers.Heap[worker, Handle]
 	current  *Task // the running task; nil in a callback and between tasks
@@ -58,9 +62,7 @@ type Loop struct {
 // turn is the event loop. See the head of this file.
 func (l *Loop) turn() {
 	l.stats.Turns++
-	if l.contexts.Len() > 0 {
-		l.pollContexts()
-	}
+	l.lookAtContexts()
 	if l.queue.Len() == 0 || l.inbox.Pending() {
 		l.ask()
 	}
@@ -95,10 +97,10 @@ func (l *Loop) pick(mayTurn bool) *Task {
 			}
 		}
 		if l.batch == 0 {
-			if !mayTurn && l.runTask.state == stateWaiting && (l.surplus.Due || l.queue.Len() == 0 && !l.inbox.Pending()) {
+			if !mayTurn && l.runTask.state == stateWaiting && (l.surplus.due || l.queue.Len() == 0 && !l.inbox.Pending()) {
 				return l.runTask
 			}
-			if l.surplus.Due {
+			if mayTurn && l.surplus.due { // only the goroutine of Run may retire
 				l.retireSurplus()
 			}
 			if l.turn(); l.batch == 0 {
@@ -107,31 +109,34 @@ func (l *Loop) pick(mayTurn bool) *Task {
 		}
 		l.batch--
 		l.steps++
-		// When the last task has ended, the world decides what comes in when.
-		if l.choose != nil && l.live > 0 && !l.chooses() {
+		if l.postpones() {
 			continue
 		}
 		e := l.queue.Take()
-		if t := e.task; t != nil {
-			if t.state == stateNew {
-				l.moveUp()
-			}
+		if prefetch.Works && l.queue.Len() >= prefetchFrom {
+			l.prefetch()
+		}
+		t := e.task
+		if t != nil && t.state == stateNew {
+			l.unstarted--
+		}
+		if l.batch == 0 && l.behind.Len() > 0 {
+			l.moveUp()
+		}
+		if t != nil {
 			return t
 		}
 		if h := e.call; h != nil {
-			if h.lined {
-				h = l.inbox.Next().call
-			}
-			l.call(h)
+			l.call(l.inLine(h))
 		}
 	}
 }
 
 // alone reports whether the next turn would bring nothing but what the running task
 // makes ready now: nothing is, nothing has come in, and it is not time to ask the
-// driver. A simulation and an observer count steps, so they see each.
+// driver. If somebody counts the steps, each of them goes through the queue.
 func (l *Loop) alone() bool {
-	return l.queue.Len() == 0 && l.steps < l.pace.Look && !l.inbox.Pending() && !l.virtual && l.observer == nil
+	return l.queue.Len() == 0 && l.steps < l.pace.Look && !l.inbox.Pending() && !l.counted
 }
 
 // ask is steps 1 and 2 of a turn.
@@ -140,18 +145,12 @@ func (l *Loop) ask() {
 	if !l.unwatched.Empty() {
 		l.watchHolders()
 	}
-	until := driver.Posted
-	if l.queue.Len() > 0 || l.inbox.Own() {
-		until = driver.Busy
-	} else if !l.inbox.Pending() {
+	until := driver.Busy
+	if l.queue.Len() == 0 && !l.inbox.Pending() {
 		until = l.timers.Next()
-		switch {
-		case l.virtual && l.helpers > 0 && !driver.Settles(l.driver):
-			// Time that is simulated must not pass while work that is real goes on.
-			until = driver.Outside
-		case until == driver.Forever && !l.canBeWoken():
-			until = l.onStill()
-		}
+	}
+	if until = l.sleepUntil(until); until == driver.Forever && !l.canBeWoken() {
+		until = l.onStill()
 	}
 	if until < 0 {
 		l.poll(until)
@@ -169,7 +168,11 @@ func (l *Loop) ask() {
 		l.stats.Idle += time.Duration(l.now - idle)
 		l.pace.Slept(l.steps, l.now)
 	}
-	l.stats.Posts += l.inbox.Take(&l.queue)
+	most := inbox.Portion
+	if l.batch > 0 {
+		most = max(0, most-l.queue.Len()) // at the end of the turn there is room again
+	}
+	l.stats.Posts += l.inbox.Take(&l.queue, most)
 	l.fire()
 	l.lookForSurplus()
 }
@@ -184,7 +187,7 @@ func (l *Loop) poll(until int64) {
 
 // fire makes ready what the timers that are due were set for.
 func (l *Loop) fire() {
-	for l.timers.Next() <= l.now {
+	for last := int64(never); l.timers.Next() <= l.now; {
 		first := l.timers.First()
 		if w := first.Worker; w != nil {
 			w.job.wake(nil)
@@ -192,6 +195,8 @@ func (l *Loop) fire() {
 		}
 		call := first.Call
 		l.timers.Remove(1)
+		call.tied = first.When == last || first.When == l.timers.Next()
+		last = first.When
 		l.queue.Add(entry{call: call})
 	}
 }

@@ -1,9 +1,8 @@
 package rondo
 
-// This file has Map, which works on several elements of a sequence at once and
-// hands on the results in order. The input is pulled by a task of its own, because
-// it may suspend while results are ready; and it is pulled no further than the
-// limit allows, because it may be endless.
+// Map works on several elements of a sequence at once and hands on the results in order.
+// The input is pulled by a task of its own, because it may suspend while results are ready;
+// and it is pulled no further than the limit allows, because it may be endless.
 
 import (
 	"context"
@@ -94,7 +93,7 @@ func (m *mapping[T, R]) feed(ctx context.Context, g *Scope, in iter.Seq[T]) {
 		m.ready.Wake()
 	}()
 	for v := range in {
-		if Check(ctx) != nil {
+		if Checkpoint(ctx) != nil {
 			return
 		}
 		e := new(element[R])
@@ -116,7 +115,7 @@ func (m *mapping[T, R]) feed(ctx context.Context, g *Scope, in iter.Seq[T]) {
 // next takes the first element off the window when it is done. It returns nil after
 // the last one.
 func (m *mapping[T, R]) next(ctx context.Context) (*element[R], error) {
-	if err := Check(ctx); err != nil {
+	if err := Checkpoint(ctx); err != nil {
 		return nil, err
 	}
 	for len(m.window) == 0 || !m.window[0].done {

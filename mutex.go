@@ -21,6 +21,11 @@ type Mutex struct {
 // Lock waits until the Mutex is free and takes it. If ctx is cancelled first it
 // returns the cause and has not taken it.
 func (m *Mutex) Lock(ctx context.Context) error {
+	if !m.locked {
+		if err := Checkpoint(ctx); err != nil {
+			return err
+		}
+	}
 	if m.locked {
 		// Unlock leaves the Mutex locked if a task waits for it, so that no other
 		// comes in between: the task that is woken holds it.
@@ -28,8 +33,6 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		if err := m.waiters.Park(ctx, Reason{What: "lock"}); err != nil {
 			return err
 		}
-	} else if err := Check(ctx); err != nil {
-		return err
 	}
 	m.locked, m.handed = true, false
 	m.holder, m.waiters.Owner = ctx, Current(ctx)

@@ -1,8 +1,8 @@
 package rondo
 
-// This file is how a loop tells what it does, to whatever wants to know: tracers, and the
-// checks of Debug. All of them are observers, behind one interface. A loop without one has
-// a nil observer, which costs it one comparison where there is something to tell.
+// An observer follows what a loop does: the tracers, and the checks of Debug. A loop
+// without one has a nil observer, which costs it one comparison where there is something to
+// tell.
 //
 // The law: an observer changes nothing. It is called on the loop, between two
 // steps of the kernel or within one, and never waits.
@@ -12,6 +12,7 @@ import (
 	"log/slog"
 
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/report"
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
@@ -72,7 +73,7 @@ type debugger struct {
 func (d *debugger) observe(e event) {
 	switch e.kind {
 	case taskStarted:
-		e.task.ensureRest().site = stacks.Here()
+		e.task.ensureRest().debugSite = stacks.Here()
 	case wakeBegins:
 		if !d.loop.inside() {
 			panic(d.loop.wrongGoroutine())
@@ -103,7 +104,7 @@ func (d *debugger) warnOuter(t *Task) {
 		if at := ""; s == t.worker.under && !stacks.OwnScope() {
 			if at = stacks.Place(); !d.warned[at] {
 				d.warned[at] = true
-				slog.Warn("rondo: "+stacks.CalledAs()+" with the ctx of an outer scope, which the cancellation of the inner one does not reach; use the ctx of the innermost function",
+				report.Log(slog.LevelWarn, "rondo: "+stacks.CalledAs()+" with the ctx of an outer scope, which the cancellation of the inner one does not reach; use the ctx of the innermost function",
 					"loop", d.loop.name, "task", t.Name(), "at", at)
 			}
 		}

@@ -1,16 +1,17 @@
 package rondo
 
-// This file is the way out and back: Offload runs a function on a goroutine,
-// where it may block or compute as long as it likes, while the loop goes on.
+// Offload runs a function on a goroutine, where it may block or compute for long while the
+// loop goes on; Receive waits for a Go channel.
 
 import (
 	"context"
 	"errors"
 	"log/slog"
 	"reflect"
-	"slices"
+	"unsafe"
 
-	"github.com/rondo-go/rondo/internal/receiver"
+	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/report"
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
@@ -21,8 +22,8 @@ const threads = 256
 // offloads are the functions of a loop that run elsewhere.
 type offloads struct {
 	running   int
-	room      WaitList       // tasks that wait for their turn
-	abandoned []*offloadCall // those for which nobody waits
+	room      WaitList               // tasks that wait for their turn
+	abandoned list.List[offloadCall] // those for which nobody waits
 }
 
 // Offload runs fn on a goroutine of its own and suspends the task until it has
@@ -71,12 +72,16 @@ func offload[T any](ctx context.Context, user uintptr, fn func(ctx context.Conte
 // An offloadCall is one function that runs elsewhere. Only its loop touches it, but
 // for fault and err, which the goroutine sets before it posts the call back.
 type offloadCall struct {
-	list   WaitList
-	user   uintptr // the user's function
-	nobody bool    // no task waits for it
-	fault  *PanicError
-	err    error
+	list  WaitList
+	user  uintptr // the user's function
+	over  bool    // the loop has taken it back
+	left  bool    // it is among the abandoned ones
+	links list.Links[offloadCall]
+	fault *PanicError
+	err   error
 }
+
+const offloadLinks = unsafe.Offsetof(offloadCall{}.links)
 
 // errGone is the error of an offloaded function that called Goexit.
 var errGone = errors.New("rondo: the offloaded function called runtime.Goexit")
@@ -98,7 +103,7 @@ func offloaded(ctx context.Context, user uintptr, fn func() (fault *PanicError, 
 		// The place of the one that ended has been handed on; a cancellation that
 		// came after that comes in time too.
 		if err := Check(ctx); err != nil {
-			o.leave()
+			o.freePlace()
 			return false, err
 		}
 	} else {
@@ -110,13 +115,15 @@ func offloaded(ctx context.Context, user uintptr, fn func() (fault *PanicError, 
 	c.err = errGone // which a Goexit in fn leaves
 	l.goOffload(user, func() { c.fault, c.err = fn() }, func() {
 		if l.postFor(t.id, func() { l.returned(c) }) != nil && c.fault != nil {
-			slog.Error("rondo: an abandoned function panicked after the loop's end", "loop", l.name, "err", c.fault)
+			report.Log(slog.LevelError, "rondo: an abandoned function panicked after the loop's end", "loop", l.name, "err", c.fault)
 		}
 	})
 	c.list.push(t)
 	if err := t.park(s, ctx, Reason{What: "offload"}); err != nil {
-		c.nobody = true
-		o.abandoned = append(o.abandoned, c)
+		if !c.over {
+			o.abandoned.Add(c, offloadLinks)
+			c.left = true
+		}
 		return true, err
 	}
 	if c.fault != nil {
@@ -128,22 +135,24 @@ func offloaded(ctx context.Context, user uintptr, fn func() (fault *PanicError, 
 // returned takes back a call whose function has ended.
 func (l *Loop) returned(c *offloadCall) {
 	o := &l.offloads
-	o.leave()
+	o.freePlace()
 	l.addWaker(-1)
 	l.helpers--
-	if !c.nobody {
-		c.list.Wake()
+	// A task that was cancelled earlier in this turn waits no longer, and has not run since.
+	if c.over = true; c.list.Wake() {
 		return
 	}
-	o.abandoned = slices.DeleteFunc(o.abandoned, func(other *offloadCall) bool { return other == c })
+	if c.left {
+		o.abandoned.Remove(c, offloadLinks)
+	}
 	if c.fault != nil {
 		l.notice(c.info(l), c.fault)
 	}
 }
 
-// leave gives the place of a function that has ended to the task that has waited
+// freePlace gives the place of a function that has ended to the task that has waited
 // longest for one.
-func (o *offloads) leave() {
+func (o *offloads) freePlace() {
 	if !o.room.Wake() {
 		o.running--
 	}
@@ -169,14 +178,12 @@ func (c *offloadCall) info(l *Loop) TaskInfo {
 // outside. In a simulation the clock stands still meanwhile, as for Offload. A
 // nil channel is never ready, and nothing outside can change that.
 func Receive[T any](ctx context.Context, ch <-chan T) (value T, ok bool, err error) {
-	s, t, err := enter(ctx)
+	s, t, err := checkpoint(ctx, 1)
 	if err != nil {
 		return value, false, err
 	}
 	select {
 	case value, ok = <-ch:
-		// A channel that always has something must not keep the loop to itself.
-		(*taskDoor)(t).Spend(0)
 		return value, ok, nil
 	default:
 	}
@@ -190,13 +197,13 @@ func Receive[T any](ctx context.Context, ch <-chan T) (value T, ok bool, err err
 func receive[T any](ctx context.Context, s *Scope, t *Task, ch <-chan T) (value T, ok bool, err error) {
 	var list WaitList
 	l, x := s.loop, t.ensureRest()
-	r := receiver.New(ch)
+	r := newReceiver(ch)
 	l.addWaker(1)
 	l.helpers++
 	// In whatever way the wait ends, the goroutine has the last word. If it has
 	// received, the cancellation has ended nothing.
 	x.satisfied = func() (received bool) {
-		value, ok, received = r.Stop()
+		value, ok, received = r.end()
 		return received
 	}
 	defer func() {
@@ -210,9 +217,67 @@ func receive[T any](ctx context.Context, s *Scope, t *Task, ch <-chan T) (value 
 	// The answer comes after the call is handed in, so that it is known to the loop
 	// when the task goes on: a simulation is to see it at the same moment each time.
 	goFunc(func() {
-		r.Run(func() { _ = l.postFor(t.id, func() { list.Wake() }) })
+		r.run(func() { _ = l.postFor(t.id, func() { list.Wake() }) })
 	})
 	list.push(t)
 	err = t.park(s, ctx, Reason{What: "channel"})
 	return value, ok, err
+}
+
+// A receiver receives one value from a Go channel for a task, on a goroutine of its own.
+//
+// The law: no value is lost. The goroutine alone decides whether the channel or the end of
+// the wait came first: the task gets what the goroutine has received.
+type receiver[T any] struct {
+	ch     <-chan T
+	stop   chan struct{} // closed when the task has stopped waiting
+	answer chan bool     // whether there was a value, or the end of the channel
+	value  T
+	ok     bool
+
+	over     bool // end was called
+	received bool // the answer of run
+}
+
+func newReceiver[T any](ch <-chan T) *receiver[T] {
+	return &receiver[T]{ch: ch, stop: make(chan struct{}), answer: make(chan bool, 1)}
+}
+
+// run waits for the channel until end is called. If it has received, it calls received before
+// end can return. It is called once.
+func (r *receiver[T]) run(received func()) {
+	got := r.receive()
+	if got {
+		received()
+	}
+	r.answer <- got
+}
+
+// receive reports whether the channel was ready before the task stopped waiting. A
+// select takes any case that is ready, so the channel is asked once more: a value that
+// was sent before the cancellation is received in any case.
+func (r *receiver[T]) receive() bool {
+	select {
+	case r.value, r.ok = <-r.ch:
+		return true
+	case <-r.stop:
+	}
+	select {
+	case r.value, r.ok = <-r.ch:
+		return true
+	default:
+		return false
+	}
+}
+
+// end ends the wait. It returns what run has received, as v, ok := <-ch does, and
+// whether it has received. It blocks for the moment that run takes to answer. A
+// second call returns the same.
+func (r *receiver[T]) end() (value T, ok, received bool) {
+	if !r.over {
+		r.over = true
+		close(r.stop)
+		r.received = <-r.answer
+	}
+	return r.value, r.ok, r.received
 }

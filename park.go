@@ -1,9 +1,8 @@
 package rondo
 
-// This file has the only way in which any task ever waits. A sleep, a lock, a
-// join, a socket: each is a WaitList, or none at all, and a rule for who wakes
-// it. Because every wait comes through here and brings its reason, what TaskInfo
-// shows of a loop is complete by construction.
+// Parking is the only way in which a task waits. A sleep, a lock, a join, a socket: each is
+// a WaitList, or none at all, and a rule for who wakes it. Because every wait comes through
+// here and brings its reason, what TaskInfo shows of a loop is complete by construction.
 
 import (
 	"context"
@@ -11,6 +10,8 @@ import (
 	"unsafe"
 
 	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/nocopy"
+	"github.com/rondo-go/rondo/internal/pace"
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
@@ -38,6 +39,8 @@ func (r Reason) String() string {
 // make it ready. So code after Park has nothing to clean up, and no Wake is spent on a
 // task that has stopped waiting. A list belongs to the loop of the tasks in it.
 type WaitList struct {
+	_ nocopy.Field
+
 	// Owner is the task that will end the wait, if it is known: the holder of a
 	// lock. Of says what is waited for: a *string with its name, or the net.Addr
 	// of a peer. Both are only shown to people who look at the program.
@@ -45,6 +48,7 @@ type WaitList struct {
 	Of    any
 
 	waiting list.List[waiter]
+	n       int     // how many are waiting
 	last    *worker // with an observer: the last that waited; see mustBeInside
 }
 
@@ -58,10 +62,17 @@ type waiter struct {
 
 const waitLinks = unsafe.Offsetof(waiter{}.links)
 
-// add puts p at the end of the list.
 func (w *WaitList) add(p *waiter) {
 	p.list = w
+	w.n++
 	w.waiting.Add(p, waitLinks)
+}
+
+// remove takes p, which is in the list, out of it.
+func (w *WaitList) remove(p *waiter) {
+	p.list = nil
+	w.n--
+	w.waiting.Remove(p, waitLinks)
 }
 
 // Park suspends the calling task until Wake or WakeAll reaches it, and returns
@@ -118,13 +129,7 @@ func (l *Loop) release(w *WaitList) (waited bool) {
 }
 
 // Len counts the tasks in the list.
-func (w *WaitList) Len() int {
-	n := 0
-	for range w.waiting.All(waitLinks) {
-		n++
-	}
-	return n
-}
+func (w *WaitList) Len() int { return w.n }
 
 // push puts t at the end of the list. It is not inlined, because its variables would
 // be on the stack of every task that waits.
@@ -146,12 +151,11 @@ type place struct {
 	begun bool // End is to be called
 }
 
-// leave takes the task off all lists.
-func (s *selection) leave() {
+// withdraw takes the task off all lists.
+func (s *selection) withdraw() {
 	for i := range s.places {
 		if p := &s.places[i]; p.list != nil {
-			p.list.waiting.Remove(&p.waiter, waitLinks)
-			p.list = nil
+			p.list.remove(&p.waiter)
 		}
 	}
 }
@@ -167,7 +171,7 @@ func (t *Task) park(s *Scope, ctx context.Context, why Reason) error {
 	if s != nil && (s.host != t || ctx != context.Context(s)) {
 		return t.parkForeign(s, ctx)
 	}
-	if s := l.leave(t); s != nil { // swap, by hand; see transfer
+	if s := l.depart(t); s != nil { // swap, by hand
 		if s.inner = !s.inner; s.inner {
 			s.next()
 		} else {
@@ -183,15 +187,31 @@ func (t *Task) park(s *Scope, ctx context.Context, why Reason) error {
 // standard library, for which a scope is opened that lasts as long as the wait.
 func (t *Task) parkForeign(s *Scope, ctx context.Context) error {
 	if _, own := ctx.(*Scope); !own {
-		between := &Scope{host: t}
-		t.worker.under = between // first: begin wakes t if ctx has just been cancelled
-		between.begin(s.loop, s, ctx)
-		defer between.end()
+		defer t.between(s, ctx).end()
 	} else if s.host != t {
 		s.addForeign(t)
 	}
 	t.scope.loop.transfer(t)
 	return t.outcome()
+}
+
+// between opens the scope of a wait of t. Methods of ctx are called, which may be the program's:
+// they cannot wait, and if one panics, t does not wait any more.
+//
+//go:noinline
+func (t *Task) between(s *Scope, ctx context.Context) *Scope {
+	l, begun := s.loop, false
+	l.current = nil
+	defer func() {
+		if l.current = t; !begun {
+			l.markUnwinding(t)
+		}
+	}()
+	between := &Scope{host: t}
+	t.worker.under = between // first: begin wakes t if ctx has just been cancelled
+	between.begin(l, s, ctx)
+	begun = true
+	return between
 }
 
 // outcome is what a wait that has ended returns.
@@ -246,11 +266,10 @@ func (w *WaitList) mustBeInside() {
 // abandon takes the worker off whatever its task waits for.
 func (w *worker) abandon() {
 	if w.list != nil { // in line: a call here costs a quarter of a Queue's time
-		w.list.waiting.Remove(&w.waiter, waitLinks)
-		w.list = nil
+		w.list.remove(&w.waiter)
 	}
 	if w.selection != nil {
-		w.selection.leave()
+		w.selection.withdraw()
 	}
 	if w.timerIndex != 0 {
 		w.loop.timers.Remove(w.timerIndex)
@@ -265,6 +284,49 @@ func (t *Task) yield() {
 	l := t.scope.loop
 	l.ready(t)
 	l.transfer(t)
+}
+
+// checkpoint is enter for an operation that may find what it wants at once, and counts as n. If
+// the task has had its share the others have a turn first.
+func checkpoint(ctx context.Context, n uint32) (*Scope, *Task, error) {
+	if s := usual(ctx); s != nil && s.host.worker.affords(s.loop, n) {
+		return s, s.host, nil
+	}
+	return checkpointSlowly(ctx)
+}
+
+//go:noinline
+func checkpointSlowly(ctx context.Context) (*Scope, *Task, error) {
+	s, t, err := enter(ctx)
+	if err == nil && t.pays() {
+		return enter(ctx)
+	}
+	return s, t, err
+}
+
+// affords counts n operations of the running task, and reports whether it may do them now.
+func (w *worker) affords(l *Loop, n uint32) bool {
+	w.spent += n * pace.Operation
+	return w.spent < l.pace.Share
+}
+
+// pays counts an operation of t, the running task. If it has had its share, the others have a
+// turn first, and pays reports true.
+func (t *Task) pays() bool {
+	w, l := t.worker, t.scope.loop
+	if w.affords(l, 1) {
+		return false
+	}
+	done := w.spent / pace.Operation
+	w.spent %= pace.Operation
+	if !l.jumps() {
+		if !l.pace.IsTurn(done, l.driver.Now()) {
+			return false
+		}
+		l.pace.Look = 0 // the others are also who is known only when the driver was asked
+	}
+	t.yield()
+	return true
 }
 
 // enter opens every function that takes a ctx and may suspend: it finds the scope that

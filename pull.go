@@ -1,12 +1,13 @@
 package rondo
 
-// This file has Pull: iter.Pull for a sequence that waits.
+// Pull is iter.Pull for a sequence that waits.
 //
 // The law. The sequence runs in a task of its own, and either that task or the
 // one that called next has the baton, never both: next parks the caller and hands
 // over to the sequence's task, past the queue, and yield hands back. So next lets
-// nothing else run unless the sequence waits, as a plain call would, and whatever
-// the sequence opens, a Timeout or a Mutex, is its own and not the caller's.
+// nothing else run, as a plain call would, unless the sequence waits or it is time for
+// others, as in every function that may suspend (Checkpoint). Whatever the sequence opens,
+// a Timeout or a Mutex, is its own and not the caller's.
 //
 // A Pull that has begun is a dependant of the scope of its ctx. What ends a Pull is
 // always the same: yield returns false from then on, the deferred calls of the
@@ -69,7 +70,10 @@ func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), s
 	// after a switch costs 8 ns; see transfer.
 	next = func() (T, bool) {
 		var none T
-		t := h.enter("next")
+		t := h.callerOf("next")
+		if t != nil && t.pays() {
+			t = h.callerOf("next")
+		}
 		if t == nil || h.closing || h.task == nil && !h.start() {
 			return none, false
 		}
@@ -119,7 +123,7 @@ type pull struct {
 }
 
 func (h *puller[T]) stop() {
-	t := h.enter("stop")
+	t := h.callerOf("stop")
 	switch {
 	case t == nil:
 	case h.task == nil:
@@ -137,13 +141,13 @@ func (h *puller[T]) stop() {
 
 // start makes the task that runs the sequence, unless the scope has ended.
 func (h *puller[T]) start() bool {
-	ctx, s := h.ctx, h.source
-	h.ctx = nil
-	if !s.begin(ctx, s, reflect.ValueOf(s.seq).Pointer()) {
+	s := h.source
+	begun := s.startTask(h.ctx, s, reflect.ValueOf(s.seq).Pointer())
+	if h.ctx = nil; !begun {
 		s.seq = nil
 		return false
 	}
-	if !s.loop.virtual {
+	if s.loop.sim == nil {
 		s.holder = h
 		s.loop.unwatched.Add(&s.dependant)
 	}
@@ -180,8 +184,8 @@ func (s *source[T]) run(context.Context) error {
 
 func (s *source[T]) complete(error) {}
 
-// enter returns the task that calls next or stop, or nil if there is nothing left to do.
-func (p *pull) enter(call string) *Task {
+// callerOf returns the task that calls next or stop, or nil if there is nothing left to do.
+func (p *pull) callerOf(call string) *Task {
 	l := p.loop
 	if !l.inside() {
 		if l.inbox.Closed() {
@@ -203,17 +207,18 @@ func (p *pull) enter(call string) *Task {
 	return t
 }
 
-// begin makes the task, known to ctx's scope. entry is where the code of the
+// startTask makes the task, known to ctx's scope. entry is where the code of the
 // sequence that it stands for begins.
-func (p *pull) begin(ctx context.Context, run body, entry uintptr) bool {
+func (p *pull) startTask(ctx context.Context, run body, entry uintptr) bool {
 	s := scopeOf(ctx)
 	if s.closed {
 		p.over = true
 		return false
 	}
-	p.task, p.room.extra = &p.room, &p.extra
+	p.room.extra = &p.extra
 	p.extra.entry, p.extra.body = entry, run
-	p.loop.newTask(p.task, s.owner(), ctx, nil)
+	p.loop.newTask(&p.room, s.owner(), ctx, nil)
+	p.task = &p.room
 	p.stopper, p.what = p, "pull"
 	s.depend(&p.dependant)
 	if p.loop.observer != nil {
@@ -234,9 +239,7 @@ func (p *pull) end(returned *bool) {
 	}
 	if !*returned {
 		if v := recover(); v != nil {
-			if p.fault = panicError(t, t.Name(), v); p.fault.Site == "" {
-				p.fault.Site = t.startedAt()
-			}
+			p.fault = panicError(t, t.Name(), v).startedBy(t)
 		} else {
 			p.exited = true
 		}

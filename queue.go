@@ -1,12 +1,11 @@
 package rondo
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"iter"
 
-	"github.com/rondo-go/rondo/internal/buffer"
+	"github.com/rondo-go/rondo/internal/heap"
+	"github.com/rondo-go/rondo/internal/ring"
 )
 
 // A Queue hands values from tasks to tasks. Which value is next depends on how it was
@@ -23,7 +22,7 @@ type Queue[T any] struct {
 	// Name is for people who look at the program.
 	Name string
 
-	held   buffer.Buffer[T]
+	held   buffer[T]
 	limit  int    // of values; 0: none
 	slides bool   // when it is full, a Put drops the value that was put first
 	slid   uint64 // values that were dropped because it slides
@@ -43,7 +42,7 @@ type Queue[T any] struct {
 // NewQueue makes a Queue that holds at most limit values, of which the one that
 // was put first is next; 0 means any number. It panics if limit is negative.
 func NewQueue[T any](limit int) *Queue[T] {
-	return newQueue("NewQueue", limit, buffer.Buffer[T]{})
+	return newQueue("NewQueue", limit, buffer[T]{})
 }
 
 // NewSlidingQueue makes a Queue that keeps the last limit values, of which the one
@@ -60,7 +59,7 @@ func NewSlidingQueue[T any](limit int) *Queue[T] {
 // NewStack makes a Queue that holds at most limit values, of which the one that
 // was put last is next; 0 means any number. It panics if limit is negative.
 func NewStack[T any](limit int) *Queue[T] {
-	return newQueue("NewStack", limit, buffer.Last[T]())
+	return newQueue("NewStack", limit, buffer[T]{last: true})
 }
 
 // NewPriorityQueue makes a Queue that holds at most limit values, of which the
@@ -71,10 +70,10 @@ func NewPriorityQueue[T any](limit int, less func(a, b T) bool) *Queue[T] {
 	if less == nil {
 		panic("rondo: NewPriorityQueue with a nil less")
 	}
-	return newQueue("NewPriorityQueue", limit, buffer.Least(less))
+	return newQueue("NewPriorityQueue", limit, buffer[T]{heap: heap.New(less)})
 }
 
-func newQueue[T any](call string, limit int, held buffer.Buffer[T]) *Queue[T] {
+func newQueue[T any](call string, limit int, held buffer[T]) *Queue[T] {
 	if limit < 0 {
 		panic("rondo: " + call + " with a negative limit")
 	}
@@ -84,8 +83,13 @@ func newQueue[T any](call string, limit int, held buffer.Buffer[T]) *Queue[T] {
 // Put adds v. It waits while the queue is full. It returns ErrQueueClosed if the queue is
 // or gets closed, and the cause if ctx is cancelled first; v was not added then.
 func (q *Queue[T]) Put(ctx context.Context, v T) error {
+	if q.closed || !q.full() {
+		if err := Checkpoint(ctx); err != nil {
+			return err
+		}
+	}
 	if q.closed {
-		return cmp.Or(Check(ctx), ErrQueueClosed)
+		return ErrQueueClosed
 	}
 	if q.full() {
 		q.putters.Of = &q.Name
@@ -93,9 +97,6 @@ func (q *Queue[T]) Put(ctx context.Context, v T) error {
 			return err
 		}
 		return q.putReserved(v)
-	}
-	if err := Check(ctx); err != nil {
-		return err
 	}
 	q.push(v)
 	return nil
@@ -154,18 +155,20 @@ func (q *Queue[T]) TryPut(v T) bool {
 // cancelled first; no value was taken then.
 func (q *Queue[T]) Get(ctx context.Context) (T, error) {
 	var zero T
-	if q.held.Len() == q.promised {
+	if q.closed || q.held.len() > q.promised {
+		if err := Checkpoint(ctx); err != nil {
+			return zero, err
+		}
+	}
+	if q.held.len() == q.promised {
 		if q.closed {
-			return zero, cmp.Or(Check(ctx), ErrQueueClosed)
+			return zero, ErrQueueClosed
 		}
 		q.getters.Of = &q.Name
 		if err := q.getters.Park(ctx, Reason{What: "get"}); err != nil {
 			return zero, err
 		}
 		return q.getPromised()
-	}
-	if err := Check(ctx); err != nil {
-		return zero, err
 	}
 	return q.pop(), nil
 }
@@ -218,7 +221,7 @@ func (c *getCase[T]) End(v any, woken bool) error {
 // TryGet takes the value that is next if there is one, and reports whether there
 // was. It never suspends.
 func (q *Queue[T]) TryGet() (T, bool) {
-	if q.held.Len() == q.promised {
+	if q.held.len() == q.promised {
 		var zero T
 		return zero, false
 	}
@@ -226,7 +229,7 @@ func (q *Queue[T]) TryGet() (T, bool) {
 }
 
 // Len counts the values that can be got without waiting.
-func (q *Queue[T]) Len() int { return q.held.Len() - q.promised }
+func (q *Queue[T]) Len() int { return q.held.len() - q.promised }
 
 // All ranges over the values, waiting for each, until the queue is closed and
 // empty or ctx is cancelled. The range panics if ctx belongs to no loop.
@@ -236,8 +239,8 @@ func (q *Queue[T]) All(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for {
 			v, err := q.Get(ctx)
-			if errors.Is(err, ErrNoLoop) {
-				panic(err.Error())
+			if err != nil && Current(ctx) == nil {
+				panic(err.Error()) // not the cause of a cancellation, which is another task's
 			}
 			if err != nil || !yield(v) {
 				return
@@ -258,8 +261,8 @@ func (q *Queue[T]) Close() {
 // dropped. A Get that was promised a value still returns one. It never suspends.
 func (q *Queue[T]) Abort() {
 	q.Close()
-	dropped := q.held.Len() - q.promised
-	q.held.Keep(q.promised)
+	dropped := q.held.len() - q.promised
+	q.held.keep(q.promised)
 	q.done(dropped)
 }
 
@@ -283,7 +286,7 @@ func (q *Queue[T]) done(n int) {
 // more may have been put when it returns. It returns the cause if ctx is cancelled first.
 func (q *Queue[T]) Join(ctx context.Context) error {
 	if q.open == 0 {
-		return Check(ctx)
+		return Checkpoint(ctx)
 	}
 	q.joiners.Of = &q.Name
 	return q.joiners.Park(ctx, Reason{What: "join"})
@@ -294,17 +297,17 @@ func (q *Queue[T]) Join(ctx context.Context) error {
 func (q *Queue[T]) Dropped() uint64 { return q.slid }
 
 func (q *Queue[T]) full() bool {
-	return q.limit > 0 && !q.slides && q.held.Len()+q.reserved >= q.limit
+	return q.limit > 0 && !q.slides && q.held.len()+q.reserved >= q.limit
 }
 
 // push adds v, and promises a value to the getter that has waited longest.
 func (q *Queue[T]) push(v T) {
-	if q.slides && q.held.Len() == q.limit {
-		q.held.Take() // a value that is promised is any value
+	if q.slides && q.held.len() == q.limit {
+		q.held.take() // a value that is promised is any value
 		q.slid++
 		q.open--
 	}
-	q.held.Put(v)
+	q.held.put(v)
 	q.open++
 	if q.getters.Wake() {
 		q.promised++
@@ -313,9 +316,58 @@ func (q *Queue[T]) push(v T) {
 
 // pop takes the next value, and reserves the room for the putter that has waited longest.
 func (q *Queue[T]) pop() T {
-	v := q.held.Take()
+	v := q.held.take()
 	if !q.closed && q.putters.Wake() {
 		q.reserved++
 	}
 	return v
+}
+
+// A buffer has the values of a Queue, and alone knows which is next: the first or the last of
+// the ring, in which they are in the order in which they were put; or the least of the heap.
+type buffer[T any] struct {
+	ring ring.Ring[T]
+	last bool          // the last one is next
+	heap *heap.Heap[T] // nil unless the least is next
+}
+
+func (b *buffer[T]) len() int {
+	if b.heap != nil {
+		return b.heap.Len()
+	}
+	return b.ring.Len()
+}
+
+func (b *buffer[T]) put(v T) {
+	if b.heap != nil {
+		b.heap.Add(v)
+		return
+	}
+	b.ring.Add(v)
+}
+
+// take removes the value that is next and returns it. There must be one.
+func (b *buffer[T]) take() T {
+	switch {
+	case b.heap != nil:
+		return b.heap.Take()
+	case b.last:
+		return b.ring.TakeLast()
+	}
+	return b.ring.Take()
+}
+
+// keep drops all but the n values that are next.
+func (b *buffer[T]) keep(n int) {
+	if b.heap != nil {
+		b.heap.Keep(n)
+		return
+	}
+	for b.ring.Len() > n {
+		if b.last {
+			b.ring.Take()
+		} else {
+			b.ring.TakeLast()
+		}
+	}
 }

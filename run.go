@@ -1,10 +1,10 @@
 package rondo
 
-// This file begins and ends a loop. The goroutine that calls Run is parked like a task
-// while the tasks run; a task without a function, the runTask, stands for it. It gets the
-// baton when nothing can run, and sleeps then until something happens. And it wakes when
-// the main task has ended and sees to the rest, always in the same order, and skips
-// nothing of it when main failed or panicked:
+// Run begins and ends a loop. The goroutine that calls Run is parked like a task while the
+// tasks run; a task without a function, the runTask, stands for it. It gets the baton when
+// nothing can run, and sleeps then until something happens. And it wakes when the main task
+// has ended and sees to the rest, always in the same order, and skips nothing of it when
+// main failed or panicked:
 //
 //  1. cancel the tasks that are left, and wait for them;
 //  2. report the errors that nobody waited for, and the offloaded functions that
@@ -67,13 +67,17 @@ type Runner struct {
 
 	// Recover makes a panic in a task that task's error, a *PanicError. Without
 	// it a panic is a fault of the program: everything is cancelled, deferred
-	// calls run, and Run panics with the *PanicError.
+	// calls run, and Run panics with the *PanicError. A panic of a function that is
+	// called for someone else (a handler of a server, the function of a shard.Call, a
+	// job), or of a task that such a function has started, is that call's error in any
+	// case, but in a simulation without Recover, where a test must see it.
 	Recover bool
 
 	// OnError is called with what no caller can be told: an error in the root scope
 	// for which nobody waited; a panic of a hook of the Tracer, or of a function
 	// that was offloaded and abandoned; and, as ErrLeftBehind, what was still
-	// running at the end. It is called as a callback of the loop. nil means slog.
+	// running at the end. It must not wait. If it panics, slog has the panic and the
+	// error, and the loop goes on. nil means slog.
 	OnError func(TaskInfo, error)
 
 	// Interrupt makes Ctrl-C end the loop in two stages. The first SIGINT or
@@ -136,15 +140,26 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) 
 	if err != nil {
 		return wrap("Run", err)
 	}
-	l, err := r.open(ctx)
+	l, err := r.newLoop(ctx)
 	if err != nil {
 		if line != nil {
 			err = errors.Join(err, line.Close())
 		}
 		return err
 	}
-	l.begin(ctx, main, line)
-	ended := false
+	begun, ended := false, false
+	defer func() {
+		if !begun { // a method of ctx has panicked
+			l.root.end()
+			loops.Remove(l)
+			_ = l.driver.Close()
+			if line != nil {
+				_ = line.Close()
+			}
+		}
+	}()
+	l.setUp(ctx, main, line)
+	begun = true
 	defer l.endUnwinding(&ended)
 	if l.observer != nil {
 		l.tell(taskStarted, l.main)
@@ -174,8 +189,7 @@ func (l *Loop) endUnwinding(ended *bool) {
 	}
 }
 
-// open makes a loop.
-func (r *Runner) open(ctx context.Context) (*Loop, error) {
+func (r *Runner) newLoop(ctx context.Context) (*Loop, error) {
 	open := driver.From(ctx)
 	if open == nil {
 		open = poll.Open
@@ -186,8 +200,8 @@ func (r *Runner) open(ctx context.Context) (*Loop, error) {
 	}
 	l := &Loop{runner: *r, driver: d}
 	l.timers = timers.New[worker, Handle](unsafe.Offsetof(worker{}.timerIndex), unsafe.Offsetof(Handle{}.timerIndex))
-	l.choose, l.virtual = d.Order(), d.Virtual()
-	l.idAt = l.taskID
+	l.inbox.Open()
+	l.simulate()
 	l.goroutines.Add(gid.ID())
 	l.serial = loops.Number()
 	l.name = cmp.Or(r.Name, fmt.Sprintf("loop-%d", l.serial))
@@ -195,8 +209,8 @@ func (r *Runner) open(ctx context.Context) (*Loop, error) {
 	return l, nil
 }
 
-// begin starts the loop's clock and its first task.
-func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, line *timeline.Loop) {
+// setUp starts the loop's clock and its first task.
+func (l *Loop) setUp(ctx context.Context, main func(ctx context.Context) error, line *timeline.Loop) {
 	r := &l.runner
 	if r.Threads <= 0 {
 		r.Threads = threads
@@ -208,13 +222,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 	l.now = l.driver.Now()
 	l.started, l.yielded = l.now, l.now
 	l.pace.Resume(l.now)
-	if e, ok := l.driver.(driver.Epoch); ok {
-		l.epoch = e.Epoch()
-	}
-	l.inbox.Open()
-	if l.virtual {
-		l.inbox.Simulate(func(e entry) uint64 { return uint64(e.call.when) }, l.open)
-	}
+	l.epoch = l.driver.Epoch()
 	l.runTask = new(Task)
 	l.runTask.worker = &worker{loop: l, job: l.runTask, g: gid.Record()}
 	l.runTask.worker.waiter.worker = l.runTask.worker
@@ -225,8 +233,10 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 	x := l.root.ensureExtra()
 	x.onFailure, x.onEmpty = l.keepError, func() { l.drained.WakeAll() }
 	l.onStill = l.nothingCanWake
-	l.root.watchContext(ctx, nil)
-	if r.Interrupt && !l.virtual {
+	if c := l.root.watchContext(ctx); c != nil {
+		l.root.cancel(c)
+	}
+	if r.Interrupt && l.sim == nil {
 		l.catchInterrupt()
 	}
 	l.current = l.runTask
@@ -240,7 +250,7 @@ func (l *Loop) begin(ctx context.Context, main func(ctx context.Context) error, 
 // short. Those that were cancelled already, or that a fault ends, are no
 // surprise; and in a simulation it is the test that decides what is.
 func (l *Loop) reportAlive() {
-	if !l.runner.Debug || l.virtual || l.fault.any() || l.root.cancelled() != nil {
+	if !l.runner.Debug || l.sim != nil || l.fault.any() || l.root.cancelled() != nil {
 		return
 	}
 	var alive []TaskInfo
@@ -277,14 +287,18 @@ func (l *Loop) inCallback(fn func()) {
 // others tasks have waited. Those that heed their ctx get a moment to end.
 func (l *Loop) reportAbandoned() {
 	for range 100 {
-		if len(l.offloads.abandoned) == 0 || l.inbox.Pending() {
+		if l.offloads.abandoned.First() == nil || l.inbox.Pending() {
 			return
 		}
 		runtime.Gosched()
 	}
-	left := l.offloads.abandoned
-	l.offloads.abandoned = nil
-	if l.virtual {
+	var left []*offloadCall
+	for c := range l.offloads.abandoned.All(offloadLinks) {
+		left = append(left, c)
+		l.offloads.abandoned.Remove(c, offloadLinks)
+		c.left = false
+	}
+	if l.sim != nil {
 		return
 	}
 	for len(left) > 0 {
@@ -299,7 +313,7 @@ func (l *Loop) reportAbandoned() {
 // finishTasks is steps 1 to 3 of a loop's end.
 func (l *Loop) finishTasks() {
 	l.reportAlive()
-	if l.late != nil && !l.virtual {
+	if l.late != nil && l.sim == nil {
 		l.late()
 	}
 	for {
@@ -344,7 +358,7 @@ func (l *Loop) await(done func() bool, list *WaitList) {
 		list.push(l.runTask)
 		l.runTask.worker.reason = Reason{What: "task", On: l.main.id}
 		for l.runTask.state = stateWaiting; l.runTask.state == stateWaiting; {
-			if s := l.leave(l.runTask); s != nil {
+			if s := l.depart(l.runTask); s != nil {
 				s.swap()
 			}
 		}

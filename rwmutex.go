@@ -1,18 +1,13 @@
 package rondo
 
-// This file has the RWMutex. Its line is a list of runs, each with tasks that
-// came one after the other and ask for the same (internal/line); the tasks of a run
-// wait in a WaitList of its own.
+// An RWMutex keeps its waiters in a line of runs: a run has tasks that came one after the
+// other and ask for the same, in a WaitList of its own.
 //
 // The law: if the line has a head, no task at the head could come in, or a cancelled
 // task has yet to run that is counted there. So a task that finds no line and the
 // RWMutex free overtakes none.
 
-import (
-	"context"
-
-	"github.com/rondo-go/rondo/internal/line"
-)
+import "context"
 
 // An RWMutex lets in any number of tasks that read, or one that writes. It is fair: a task that
 // waits to write holds up those that ask to read after it, and those that waited to read one
@@ -31,19 +26,22 @@ type RWMutex struct {
 	handed  bool            // for writing, to a task that was woken and has not run since
 	readers int
 
-	line line.Line[WaitList]
+	line line
 }
 
 // Lock waits until nobody reads or writes and all who came before have had their
 // turn, and takes the RWMutex for writing. If ctx is cancelled first it returns
 // the cause and has not taken it.
 func (m *RWMutex) Lock(ctx context.Context) error {
+	if !m.writing && m.readers == 0 {
+		if err := Checkpoint(ctx); err != nil {
+			return err
+		}
+	}
 	if m.writing || m.readers > 0 {
 		if err := m.wait(ctx, true, Reason{What: "lock"}); err != nil {
 			return err
 		}
-	} else if err := Check(ctx); err != nil {
-		return err
 	}
 	m.writing, m.handed = true, false
 	m.writer, m.ctx = Current(ctx), ctx
@@ -79,12 +77,14 @@ func (m *RWMutex) Unlock() {
 // RLock waits until nobody writes and nobody who came before waits to write, and takes the
 // RWMutex for reading. If ctx is cancelled first it returns the cause and has not taken it.
 func (m *RWMutex) RLock(ctx context.Context) error {
-	if m.writing || m.line.Head() != nil {
+	if !m.writing && m.line.head == nil {
+		if err := Checkpoint(ctx); err != nil {
+			return err
+		}
+	}
+	if m.writing || m.line.head != nil {
 		// A reader is counted by the call that lets it in.
 		return m.wait(ctx, false, Reason{What: "rlock"})
-	}
-	if err := Check(ctx); err != nil {
-		return err
 	}
 	m.readers++
 	return nil
@@ -93,7 +93,7 @@ func (m *RWMutex) RLock(ctx context.Context) error {
 // TryRLock takes the RWMutex for reading if nobody writes or waits to write, and
 // reports whether it did. It never suspends.
 func (m *RWMutex) TryRLock() bool {
-	if m.writing || m.line.Head() != nil {
+	if m.writing || m.line.head != nil {
 		return false
 	}
 	m.readers++
@@ -114,13 +114,13 @@ func (m *RWMutex) wait(ctx context.Context, write bool, why Reason) error {
 	if err := Check(ctx); err != nil {
 		return err // before a run is made that nobody would be in
 	}
-	r := m.line.Last(write)
+	r := m.line.last(write)
 	m.setOwner()
-	r.Counted++
-	r.List.Of = &m.Name
-	err := r.List.Park(ctx, why)
+	r.counted++
+	r.list.Of = &m.Name
+	err := r.list.Park(ctx, why)
 	if err != nil {
-		r.Counted--
+		r.counted--
 		m.admit() // it may have been the writer that held up readers
 	}
 	return err
@@ -128,25 +128,25 @@ func (m *RWMutex) wait(ctx context.Context, write bool, why Reason) error {
 
 // admit lets in the tasks at the head of the line that can come in.
 func (m *RWMutex) admit() {
-	for r := m.line.Head(); r != nil && !m.writing; r = m.line.Head() {
+	for r := m.line.head; r != nil && !m.writing; r = m.line.head {
 		switch {
-		case !r.Write:
-			n := r.List.WakeAll()
-			r.Counted -= n
+		case !r.write:
+			n := r.list.WakeAll()
+			r.counted -= n
 			m.readers += n
 		case m.readers > 0:
-			if r.Counted > 0 {
+			if r.counted > 0 {
 				return
 			}
-		case r.List.Wake():
-			r.Counted--
+		case r.list.Wake():
+			r.counted--
 			m.writing, m.handed = true, true
-			if r.Counted > 0 {
+			if r.counted > 0 {
 				return
 			}
 		}
-		r.List.Owner = nil
-		m.line.Shorten()
+		r.list.Owner = nil
+		m.line.shorten()
 		m.setOwner()
 	}
 }
@@ -154,7 +154,58 @@ func (m *RWMutex) admit() {
 // setOwner notes for which task the first in the line wait. Those behind them wait
 // for the ones in front.
 func (m *RWMutex) setOwner() {
-	if r := m.line.Head(); r != nil {
-		r.List.Owner = m.writer
+	if r := m.line.head; r != nil {
+		r.list.Owner = m.writer
+	}
+}
+
+// A line is a list of runs, in the order in which their first members came. The zero
+// value is empty.
+type line struct {
+	head, tail *run
+	spare      *run // runs to be used again
+}
+
+// A run is a stretch of a line in which all ask for the same. Its members wait in list.
+type run struct {
+	list    WaitList
+	write   bool // they ask to write, and not to read
+	counted int  // members, and those that were cancelled and have not run since
+	next    *run
+}
+
+// last returns the run at the end of the line, or adds one if that run asks for something
+// else.
+func (l *line) last(write bool) *run {
+	if l.tail != nil && l.tail.write == write {
+		return l.tail
+	}
+	r := l.spare
+	if r == nil {
+		r = new(run)
+	} else {
+		l.spare, r.next = r.next, nil
+	}
+	r.write = write
+	if l.tail == nil {
+		l.head = r
+	} else {
+		l.tail.next = r
+	}
+	l.tail = r
+	return r
+}
+
+// shorten removes the first run. One that still counts a member is not used again: that
+// member will come and count itself off.
+func (l *line) shorten() {
+	r := l.head
+	l.head = r.next
+	if l.head == nil {
+		l.tail = nil
+	}
+	r.next = nil
+	if r.counted == 0 {
+		r.next, l.spare = l.spare, r
 	}
 }

@@ -1,6 +1,6 @@
 package rondo
 
-// This file has the scope: a stretch of a program that owns what runs in it.
+// A scope is a stretch of a program that owns what runs in it.
 //
 // Scopes form a tree below the loop's root scope. Each task has a scope of its
 // own, the ctx that its function gets; Group, Timeout, Deadline and Shield open
@@ -9,12 +9,17 @@ package rondo
 // what is under it excepted. Nothing is counted and nothing is un-cancelled.
 //
 // An opened scope is left only when its body has returned, all tasks started in
-// it have ended (TestNoTaskOutlivesItsScope), and so have its dependants.
+// it have ended (TestNoTaskOutlivesItsScope), and so have its dependants. The own
+// scope of a serving task, which calls a function for someone else, is left in the
+// same way. Leaving a scope is its cancellation for whatever still waits in it: the
+// waits of tasks of other scopes, and the scopes that these opened below it
+// (TestLeavingCancels).
 
 import (
 	"context"
 	"unsafe"
 
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/list"
 	"github.com/rondo-go/rondo/internal/stdctx"
 )
@@ -45,15 +50,18 @@ const scopeLinks = unsafe.Offsetof(Scope{}.links)
 // scopeExtra is what few scopes need.
 type scopeExtra struct {
 	errs           []error
-	body           *Task                    // waits in join for the scope's last task
-	onFailure      func(t *Task, err error) // called in place of fail; the root's
-	onEmpty        func()                   // called when the last task has ended; the root's
-	foreignWaiters []*worker                // their tasks wait under this scope, though it is not theirs; see addForeign
+	named          bool                      // one of errs has the cause of the cancellation
+	body           *Task                     // waits in join for the scope's last task
+	onFailure      func(t *Task, v *verdict) // called in place of fail; the root's, and OpenServing's
+	onEmpty        func()                    // called when the last task has ended; the same two
+	foreignWaiters []*worker                 // of tasks that run elsewhere; see addForeign
 	deadline       *Handle
 	limit          int     // how many of its tasks may have begun and not ended; 0: any number
 	held           []*Task // those that wait for that, not started yet
 	dependants     list.List[dependant]
-	unwatch        func() bool // ends the watch on a context of the standard library
+	above          <-chan struct{} // Done of a context between s and its parent; see watchContext
+	serving        bool            // it is that of Contain, or of OpenServing
+	unwatch        func()          // ends the watch on that context
 }
 
 // A dependant runs in a task of its own that does not keep its scope from ending: the
@@ -78,14 +86,22 @@ func (s *Scope) ensureExtra() *scopeExtra {
 }
 
 // begin puts s into the tree. ctx is where its values come from, and what may
-// cancel it besides its parent.
+// cancel it besides its parent. If a method of ctx panics, nothing has begun.
 func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 	s.loop, s.parent = l, parent
 	s.published.Begin(beyondOwn(ctx))
 	if parent == nil {
 		return
 	}
+	var ended *cancellation
+	if !s.shield {
+		ended = s.watchContext(ctx)
+	}
+	var left *cancellation
 	for parent.closed {
+		if parent.serves() {
+			left = parent.cancelled()
+		}
 		parent = parent.parent
 	}
 	s.parent = parent
@@ -93,17 +109,25 @@ func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 	if s.shield {
 		return
 	}
-	if c := parent.cancelled(); c != nil && !detached(ctx) {
-		s.cancel(c) // which wakes the host if it waits already; see parkForeign
+	// What cancels s here wakes the host if it waits already; see parkForeign.
+	if left != nil && !s.detached() {
+		s.cancel(left)
 	}
-	if above := scopeOf(ctx); context.Context(above) != ctx {
-		s.watchContext(ctx, above)
+	if c := parent.cancelled(); c != nil && !s.detached() {
+		s.cancel(c)
+	}
+	if ended != nil {
+		s.cancel(ended)
 	}
 }
 
 // end takes s out of the tree, and ends it for those outside who still hold it as a context.
 func (s *Scope) end() {
 	s.closed = true
+	if s.cancelled() == nil {
+		s.published.End(closedScope)
+		s.endOthers()
+	}
 	if x := s.extra; x != nil {
 		if x.unwatch != nil {
 			x.unwatch()
@@ -112,17 +136,44 @@ func (s *Scope) end() {
 			x.deadline.Cancel()
 		}
 	}
-	if p := s.parent; p != nil {
+	s.dissolve()
+}
+
+// dissolve takes s, which is closed, out of the tree. What is left below it are tasks that it
+// started and another scope owns, and scopes that other tasks have opened: these move up. If
+// they are many, s stays above them until most have ended. So a child moves seldom, however
+// deep the tree is, and there are fewer closed scopes in the tree than others.
+func (s *Scope) dissolve() {
+	for p := s.parent; p != nil; s, p = p, p.parent {
+		if s.children.Longer(most, scopeLinks) {
+			return
+		}
 		p.children.Remove(s, scopeLinks)
-		// What is left below it are tasks that it started and another scope owns.
 		for c := s.children.First(); c != nil; c = s.children.First() {
 			s.children.Remove(c, scopeLinks)
 			c.parent = p
 			p.children.Add(c, scopeLinks)
 		}
+		if !p.closed {
+			return
+		}
 	}
-	if s.cancelled() == nil {
-		s.published.End(closedScope)
+}
+
+// most is how many children a closed scope may have that leaves the tree.
+const most = 4
+
+// endOthers ends what other tasks do in s, which is left without having been cancelled:
+// their waits, and the scopes that they have opened. A task that was started with s as
+// its ctx, and that another scope owns, outlives s, unless it is a dependant.
+func (s *Scope) endOthers() {
+	for x := s.extra; x != nil && len(x.foreignWaiters) > 0; {
+		x.foreignWaiters[0].job.wake(closedScope)
+	}
+	for c := range s.children.All(scopeLinks) {
+		if (!c.isOwn() || c.dependent) && !c.closed && !c.shield && !c.detached() {
+			c.cancel(closedScope)
+		}
 	}
 }
 
@@ -139,8 +190,15 @@ func (s *Scope) cancel(c *cancellation) {
 	for x := s.extra; x != nil && len(x.foreignWaiters) > 0; {
 		x.foreignWaiters[0].job.wake(c)
 	}
+	s.cancelBelow(c)
+}
+
+func (s *Scope) cancelBelow(c *cancellation) {
 	for child := range s.children.All(scopeLinks) {
-		if !child.shield && !detached(child.published.Parent()) {
+		switch {
+		case child.closed:
+			child.cancelBelow(c)
+		case !child.shield && !child.detached():
 			child.cancel(c)
 		}
 	}
@@ -149,7 +207,7 @@ func (s *Scope) cancel(c *cancellation) {
 // noteCut notes that c, the cancellation of s, has ended something in s, for s and
 // all scopes around it that it is the cancellation of.
 func (s *Scope) noteCut(c *cancellation) {
-	for ; s != nil && !s.cut && s.cancelled() == c; s = s.parent {
+	for ; s != nil && (s.closed || !s.cut && s.cancelled() == c); s = s.parent {
 		s.cut = true
 	}
 }
@@ -166,40 +224,51 @@ func (s *Scope) Cancel(cause error) {
 	s.loop.do(func() { s.cancel(c) })
 }
 
-// owner returns the scope that answers for tasks started with s as ctx: a task's
-// own scope owns none.
+// owner returns the scope that answers for tasks started with s as ctx. A task's own
+// scope owns none, unless the task is serving. One that was started with the ctx of a
+// function that has been called for someone else, and has returned, must not fail in the
+// scope of the server: it is the loop's.
 func (s *Scope) owner() *Scope {
-	for s.isOwn() {
-		s = s.parent
+	if s.isOwn() && !s.serves() {
+		s = s.host.owner
+	}
+	if s.closed && s.serves() {
+		return &s.loop.root
 	}
 	return s
 }
 
-// failed is called when t, which s owns, has ended with err.
-func (s *Scope) failed(t *Task, err error) {
-	if x := s.extra; x != nil && x.onFailure != nil {
-		x.onFailure(t, err)
-		return
-	}
-	s.fail(err)
+// serves reports whether the function that runs in s is called for someone else: s is the
+// own scope of a serving task, that of Contain, or one of callbacks.
+func (s *Scope) serves() bool {
+	return s.host.serving && s.isOwn() || s.extra != nil && s.extra.serving
 }
 
-// fail keeps err as one of the scope's errors, and cancels the scope for it. An
-// error that only says that the scope was cancelled is not kept.
-func (s *Scope) fail(err error) {
-	x := s.ensureExtra()
-	if c := s.cancelled(); c != nil {
-		rest, sawCancel := c.withoutCancel(err)
-		if rest != nil {
-			x.errs = append(x.errs, rest)
-		}
-		if sawCancel {
-			s.noteCut(c)
-		}
+// failed is called when t, which s owns, has ended with an error.
+func (s *Scope) failed(t *Task, v *verdict) {
+	if t.observed && s.serves() {
+		return // it is the error of the task that waits for it
+	}
+	if x := s.extra; x != nil && x.onFailure != nil {
+		x.onFailure(t, v)
 		return
 	}
-	x.errs = append(x.errs, err)
-	s.cancel(&cancellation{err: context.Canceled, cause: err, origin: s, failed: true})
+	s.fail(v)
+}
+
+// fail keeps an error as one of the scope's errors, and cancels the scope for it. What
+// only says that the scope was cancelled is not kept.
+func (s *Scope) fail(v *verdict) {
+	x := s.ensureExtra()
+	if v.Rest != nil {
+		x.errs, x.named = append(x.errs, v.Rest), x.named || v.Names
+	}
+	if v.Dropped {
+		s.noteCut(v.by)
+	}
+	if s.cancelled() == nil {
+		s.cancel(&cancellation{err: context.Canceled, cause: v.Rest, origin: s, failed: true})
+	}
 }
 
 // startHeld starts the tasks that the limit of s holds back, as many as it allows.
@@ -234,7 +303,11 @@ func (s *Scope) join(t *Task) {
 	for s.tasks > 0 || s.hasDependants() {
 		if s.tasks > 0 {
 			s.ensureExtra().body = t
-			_ = t.park(nil, nil, Reason{What: "group"})
+			what := "group"
+			if s.isOwn() {
+				what = "started tasks"
+			}
+			_ = t.park(nil, nil, Reason{What: what})
 			continue
 		}
 		s.cancel(&cancellation{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
@@ -294,30 +367,56 @@ func (d *dependant) wait(t *Task) {
 	_ = t.park(nil, nil, Reason{What: d.what, On: d.task.id})
 }
 
-// leaveOwn ends t's own scope before t does, if that has dependants, and waits for their
-// end. It cancels what they wait for with the scope as ctx, and what they have opened
-// below it, but not the tasks that were started with the scope as ctx: those outlive it.
-func (t *Task) leaveOwn() {
+// leaveOwn leaves t's own scope before t ends with err, if it has dependants or owns tasks,
+// and returns the error with which t ends.
+func (t *Task) leaveOwn(err error) error {
+	if t.serving {
+		return t.leave(err)
+	}
+	if s := &t.scope; s.hasDependants() {
+		if !s.closed {
+			s.end()
+		}
+		s.closeDependants(t)
+	}
+	return err
+}
+
+// leave cancels what the function of t, which is serving and has ended with err, has
+// started, and waits for its end. It returns err joined with the errors of those tasks,
+// without what says only that one of these failures has cancelled the scope.
+func (t *Task) leave(err error) error {
 	s := &t.scope
-	if !s.hasDependants() {
-		return
+	if x := s.extra; !t.serving || s.tasks == 0 && (x == nil || len(x.errs)+len(x.foreignWaiters) == 0 && !s.hasDependants()) {
+		return err
 	}
-	if !s.closed {
-		for i := 0; i < len(s.extra.foreignWaiters); {
-			if waiter := s.extra.foreignWaiters[i].job; waiter.scope.dependent {
-				waiter.wake(closedScope) // another takes this place
-			} else {
-				i++
-			}
-		}
-		for c := range s.children.All(scopeLinks) {
-			if c.host.scope.dependent && !c.shield {
-				c.cancel(closedScope)
-			}
-		}
-		s.end()
+	s.loop.markUnwinding(t)
+	if err != nil && s.cancelled() == nil {
+		s.fail(s.judge(err))
+		err = nil
 	}
-	s.closeDependants(t)
+	s.cancel(&cancellation{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
+	s.join(t)
+	x := s.ensureExtra()
+	if c := s.cancelled(); err != nil && (len(x.errs) > 0 || c.failed && c.origin == s) {
+		err = c.judge(err).Rest
+	}
+	if err != nil {
+		x.errs = append(x.errs, err)
+	}
+	err, x.errs = errtree.Join(x.errs), nil
+	return err
+}
+
+// servesBelow reports whether t was started by a function that is called for someone else,
+// or by a task below that.
+func (t *Task) servesBelow() bool {
+	for s := t.owner; s != nil; s = s.parent {
+		if s.serves() {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Scope) setDeadline(at int64) {
@@ -330,10 +429,10 @@ func (s *Scope) setDeadline(at int64) {
 		x.deadline = nil
 	}
 	if at == never {
-		s.published.SetDeadline(0)
+		s.published.SetDeadline(0, false)
 		return
 	}
-	s.published.SetDeadline(at)
+	s.published.SetDeadline(at, true)
 	if at <= s.loop.driver.Now() {
 		s.expire()
 		return
@@ -343,7 +442,7 @@ func (s *Scope) setDeadline(at int64) {
 
 // deadline returns the scope's own deadline, or never.
 func (s *Scope) deadline() int64 {
-	if at := s.published.Deadline(); at != 0 {
+	if at, has := s.published.Deadline(); has {
 		return at
 	}
 	return never
@@ -353,10 +452,15 @@ func (s *Scope) deadline() int64 {
 // around it whose deadline was no later, so that at a tie it is the outer one
 // that ends, whichever timer the loop came to first.
 func (s *Scope) expire() {
+	if s.cancelled() != nil {
+		return
+	}
 	first, at := s, s.deadline()
-	for p := s; p.parent != nil && !p.shield; {
-		if p = p.parent; p.deadline() <= at {
-			first = p
+	if s.loop.mayBeLate(s.extra.deadline) {
+		for p := s; p.parent != nil && (p.closed || !p.shield); {
+			if p = p.parent; !p.closed && p.deadline() <= at {
+				first = p
+			}
 		}
 	}
 	first.cancel(&cancellation{err: context.DeadlineExceeded, cause: new(stdctx.DeadlineError), origin: first})

@@ -1,7 +1,7 @@
 package rondo
 
-// This file has Select, which waits for several things at once and takes one of
-// them, and AsCompleted, which takes one after the other.
+// Select waits for several things at once and takes one of them; AsCompleted takes one
+// after the other.
 //
 // The law: a task in a Select is in the list of each case at the same time. A Wake
 // of one of them, a timer or a cancellation takes it off all of them before the
@@ -12,6 +12,9 @@ import (
 	"context"
 	"iter"
 	"time"
+
+	"github.com/rondo-go/rondo/internal/nocopy"
+	"github.com/rondo-go/rondo/internal/pace"
 )
 
 // A Case is one of the things that a Select waits for. Methods such as Queue.GetCase and
@@ -68,7 +71,10 @@ func Select(ctx context.Context, cases ...Case) (int, error) { return selectFrom
 // A RoundRobin is a Select that is fair when it is called again and again with
 // cases in the same order: if several are ready at the call, it takes the first
 // after the one that it took last. The zero value is ready.
-type RoundRobin struct{ next int }
+type RoundRobin struct {
+	_    nocopy.Field
+	next int
+}
 
 // Select is the function Select, but for which of several ready cases it takes.
 func (r *RoundRobin) Select(ctx context.Context, cases ...Case) (int, error) {
@@ -84,7 +90,7 @@ func After(d time.Duration) Case { return Case{timed: true, delay: d} }
 
 // selectFrom is Select that tries the case with index first first.
 func selectFrom(ctx context.Context, first int, cases []Case) (int, error) {
-	s, t, err := enter(ctx)
+	s, t, err := checkpoint(ctx, pace.Many(len(cases)))
 	if err != nil {
 		return -1, err
 	}
@@ -95,7 +101,7 @@ func selectFrom(ctx context.Context, first int, cases []Case) (int, error) {
 		}
 	}
 	wait := t.worker.ensureSelection(len(cases))
-	defer wait.end(cases)
+	defer wait.end(t.worker, cases)
 	wait.begin(ctx, s.loop, cases)
 	if c := s.cancelled(); c != nil && !detached(ctx) { // by a case's Try or Begin
 		t.worker.abandon()
@@ -169,15 +175,21 @@ func (s *selection) take(cases []Case) (int, error) {
 
 // end ends the cases that were not taken. It is deferred, because a panic or a Goexit
 // may end the wait.
-func (s *selection) end(cases []Case) {
-	s.leave()
+func (s *selection) end(w *worker, cases []Case) {
+	ended := false
+	defer func() {
+		if !ended { // an End has panicked: the others are called all the same
+			s.end(w, cases)
+		}
+	}()
+	w.abandon()
 	for i := range s.places {
 		if p := &s.places[i]; p.begun {
 			p.begun = false
 			_ = cases[i].On.End(cases[i].To, false)
 		}
 	}
-	s.places = s.places[:0]
+	s.places, ended = s.places[:0], true
 }
 
 // AsCompleted ranges over the futures in the order in which they are done, each once, and
@@ -197,7 +209,7 @@ func AsCompleted[T any](ctx context.Context, fs ...*Future[T]) iter.Seq[*Future[
 	}
 	return func(yield func(*Future[T]) bool) {
 		if err := Check(ctx); err != nil {
-			mustNotBeMisuse(err)
+			mustNotBeMisuse(ctx, err)
 			return
 		}
 		var done []*Future[T]
@@ -222,7 +234,7 @@ func AsCompleted[T any](ctx context.Context, fs ...*Future[T]) iter.Seq[*Future[
 		}
 		for range len(known) {
 			if len(done) > 0 {
-				if Check(ctx) != nil {
+				if Checkpoint(ctx) != nil {
 					return
 				}
 			} else if list.Park(ctx, Reason{What: "futures"}) != nil {

@@ -5,12 +5,15 @@ import (
 	"unsafe"
 
 	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/nocopy"
 )
 
 // A Semaphore has a number of permits, and lets so many tasks at once into something. It
 // is fair: tasks get permits in the order in which they asked. It does not matter which
 // task releases one. Make one with NewSemaphore; it is for the tasks of one loop.
 type Semaphore struct {
+	_ nocopy.Field
+
 	// Name is for people who look at the program.
 	Name string
 
@@ -54,12 +57,14 @@ func (s *Semaphore) AcquireN(ctx context.Context, n int) error {
 }
 
 func (s *Semaphore) acquire(ctx context.Context, n int) error {
-	if s.TryAcquireN(n) {
-		if err := Check(ctx); err != nil {
-			s.ReleaseN(n)
+	if s.has(n) {
+		if err := Checkpoint(ctx); err != nil {
 			return err
 		}
-		return nil
+		if s.has(n) {
+			s.held += n
+			return nil
+		}
 	}
 	r := s.free
 	if s.free = nil; r == nil {
@@ -84,11 +89,19 @@ func (s *Semaphore) TryAcquire() bool { return s.TryAcquireN(1) }
 // whether it did. It never suspends. It panics if n is negative.
 func (s *Semaphore) TryAcquireN(n int) bool {
 	mustCount("TryAcquireN", n)
-	if n > s.permits-s.held || s.waiting.First() != nil && s.awaited() {
+	if !s.has(n) {
 		return false
 	}
 	s.held += n
 	return true
+}
+
+// has reports whether there are n permits that no task waits for.
+func (s *Semaphore) has(n int) bool {
+	if s.waiting.First() != nil && s.awaited() {
+		return false
+	}
+	return n <= s.permits-s.held
 }
 
 // Release gives a permit back, to the task that has waited longest if there is
@@ -127,14 +140,11 @@ func (s *Semaphore) Resize(n int) {
 	s.admit()
 }
 
-// awaited reports whether a task waits. One that was cancelled and has not run since does not.
+// awaited reports whether a task waits. Those that were cancelled and have not run since do not:
+// it takes them off the line.
 func (s *Semaphore) awaited() bool {
-	for r := range s.waiting.All(requestLinks) {
-		if r.task.Len() > 0 {
-			return true
-		}
-	}
-	return false
+	s.admit()
+	return s.waiting.First() != nil
 }
 
 // admit gives the tasks that wait their permits, in their order.

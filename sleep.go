@@ -1,7 +1,8 @@
 package rondo
 
-// This file has the waits for time: Sleep and SleepUntil, Every, and Yield, which waits for
-// a turn; and WaitCancelled, which only a cancellation ends. Now and Check do not wait.
+// The waits for time: Sleep and SleepUntil, Every, and Yield, which waits for a turn; and
+// WaitCanceled, which only a cancellation ends. Now and Check do not wait, and Checkpoint
+// does so only to be fair.
 
 import (
 	"context"
@@ -39,12 +40,17 @@ func SleepUntil(ctx context.Context, t time.Time) error {
 	return me.park(s, ctx, Reason{What: "sleep"})
 }
 
-// WaitCancelled suspends the task until ctx is cancelled and returns the cause. It is
+// WaitCanceled suspends the task until ctx is cancelled and returns the cause. It is
 // what <-ctx.Done() is to a goroutine.
-func WaitCancelled(ctx context.Context) error {
+func WaitCanceled(ctx context.Context) error {
 	var never WaitList
 	return never.Park(ctx, Reason{What: "cancellation"})
 }
+
+// WaitCancelled is WaitCanceled.
+//
+// Deprecated: use WaitCanceled, which is spelled as context.Canceled is.
+func WaitCancelled(ctx context.Context) error { return WaitCanceled(ctx) }
 
 // Yield lets every other task and callback that is in the queue run once before it
 // returns. Of many tasks that have not started only the first are in the queue, and
@@ -63,8 +69,12 @@ func Yield(ctx context.Context) error {
 		t.worker.spent = 0
 		return nil
 	}
-	l.ready(t)
-	if s := l.leave(t); s != nil { // swap, by hand; see transfer
+	s := l.next(t, true)
+	if s == nil {
+		l.ready(t)
+		s = l.depart(t)
+	}
+	if s != nil { // swap, by hand
 		if s.inner = !s.inner; s.inner {
 			s.next()
 		} else {
@@ -96,7 +106,7 @@ func Every(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
 		next := Now(ctx).Add(d)
 		for {
 			if err := SleepUntil(ctx, next); err != nil {
-				mustNotBeMisuse(err)
+				mustNotBeMisuse(ctx, err)
 				return
 			}
 			if !yield(next) {
@@ -111,9 +121,27 @@ func Every(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
 }
 
 // Check is a cancel point that never suspends: it returns the cause if ctx is
-// cancelled, and nil otherwise. Long computations call it, and so do functions
-// that take a ctx and happen to have nothing to wait for.
+// cancelled, and nil otherwise. Long computations call it.
 func Check(ctx context.Context) error {
 	_, _, err := enter(ctx)
+	return err
+}
+
+// Checkpoint is Check that lets others run if the loop has been busy for long: other tasks,
+// timers, sockets, and what goroutines have posted. It suspends the task for that. Call it in a
+// function that takes a ctx and finds what it wants at once, as Lock of a free Mutex does; then a
+// loop of such calls does not starve the rest of the program. Look again afterwards, because
+// other tasks may have taken it.
+//
+// Busy for long means 100 µs since the loop last looked at its timers and sockets. In a
+// simulation, whose clock stands still meanwhile, it means 128 operations since the task was
+// resumed. Every function of Rondo that takes a ctx and may suspend counts as an operation.
+//
+// It is what trio calls a checkpoint.
+func Checkpoint(ctx context.Context) error {
+	if s := usual(ctx); s != nil && s.host.worker.affords(s.loop, 1) {
+		return nil
+	}
+	_, _, err := checkpointSlowly(ctx)
 	return err
 }

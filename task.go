@@ -1,7 +1,7 @@
 package rondo
 
-// This file has the task: one call of a function, running as a coroutine of its loop. Its life
-// is a line: new, then ready, running and waiting in turns, then done, by finish alone.
+// A task is one call of a function, running as a coroutine of its loop. Its life is a line:
+// new, then ready, running and waiting in turns, then done, by finish alone.
 
 import (
 	"context"
@@ -17,6 +17,7 @@ type Task struct {
 	gid      uint64  // the number of its goroutine, once it has started
 	state    state
 	observed bool  // a caller waits for its error, or has it
+	serving  bool  // it calls a function for someone else: its own scope owns what that starts
 	site     int32 // where it was started, as stacks.Above says it from marker on
 
 	scope Scope // the task's own scope: the ctx its function gets
@@ -96,9 +97,21 @@ func (l *Loop) newTask(t *Task, owner *Scope, ctx context.Context, fn func(ctx c
 	l.allTasks.Add(t, taskLinks)
 }
 
+// judge returns what err, with which t ends, is to the scope that owns t; nil if it is
+// nothing. That the task was cancelled by itself is nobody's failure.
+func (t *Task) judge(err error) *verdict {
+	if c := t.scope.cancelled(); c != nil && c.origin == &t.scope && !c.failed {
+		err = c.judge(err).Rest
+	}
+	if err == nil {
+		return nil
+	}
+	return t.owner.judge(err)
+}
+
 // finish ends the running task: those that wait for it are made ready, and its
-// owner learns its error.
-func (l *Loop) finish(t *Task, err error) {
+// owner learns its error, which v is the verdict on.
+func (l *Loop) finish(t *Task, err error, v *verdict) {
 	if l.observer != nil {
 		l.observer.observe(event{kind: taskEnded, task: t, err: err})
 	}
@@ -112,7 +125,7 @@ func (l *Loop) finish(t *Task, err error) {
 	l.allTasks.Remove(t, taskLinks)
 	l.live--
 	l.forgetNested(t)
-	l.pass = l.nextTask == nil && l.alone() // the queue has nothing before the first that becomes ready
+	l.pass = l.nextTask == nil && l.alone() // nothing is before the first that becomes ready
 	if list := t.joiners; list != nil {
 		t.joiners = nil
 		t.observed = l.release(list) || t.observed
@@ -125,18 +138,13 @@ func (l *Loop) finish(t *Task, err error) {
 			l.readyAll(x.rest.calls.Take())
 		}
 	}
-	own := &t.scope
-	if c := own.cancelled(); c != nil && c.origin == own {
-		// That it was cancelled by itself is nobody's failure.
-		err, _ = c.withoutCancel(err)
-	}
 	owner := t.owner
-	if !own.closed {
+	if own := &t.scope; !own.closed {
 		own.end()
 	}
 	owner.tasks--
-	if err != nil {
-		owner.failed(t, err)
+	if v != nil {
+		owner.failed(t, v)
 	}
 	if x := owner.extra; x != nil && len(x.held) > 0 {
 		owner.startHeld()

@@ -1,7 +1,7 @@
 package rondo
 
-// This file has the loop's clock, when a busy loop yields its processor, and the callbacks that
-// the loop runs soon or at a time. The timers themselves are in internal/timers.
+// The loop's clock, when a busy loop yields its processor, and the callbacks that the loop
+// runs soon or at a time. The timers themselves are in internal/timers.
 //
 // The law: nothing is measured from an old reading of the clock, or a Sleep could be too short.
 
@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/nocopy"
 	"github.com/rondo-go/rondo/internal/timers"
 )
 
 // clock is what a loop knows of the time. Instants are the driver's.
 type clock struct {
-	virtual bool  // time is simulated
 	now     int64 // when the clock was read last
 	started int64 // when Run began
-	epoch   int64 // see driver.Epoch
+	epoch   int64 // the system's monotonic clock at instant 0; 0: the clock is another one
 	yielded int64 // when the processor was given to others last
 	away    int64 // for how long
 	asleep  bool  // the loop waits for events; read by the watchdog
@@ -70,10 +70,12 @@ func (l *Loop) after(d time.Duration) int64 {
 
 // A Handle stands for a callback that the loop is to run, and cancels it.
 type Handle struct {
+	_          nocopy.Field
 	loop       *Loop
 	fn         func() // nil when it has run or was cancelled
 	timerIndex int32  // its place among the loop's timers, plus one
 	lined      bool   // it stands for a place in the line of a simulation; see inbox/simulated.go
+	tied       bool   // another timer was due at the same instant
 	direct     bool   // readyAll calls fn; it must not wait, and nothing of the program runs in it
 	when       int64
 }
@@ -84,7 +86,7 @@ type Handle struct {
 func (l *Loop) CallSoon(fn func()) *Handle {
 	l.mustBeInside("Loop.CallSoon")
 	h := l.handle(fn)
-	if h.lined = l.virtual; h.lined {
+	if l.lineUp(h) {
 		l.inbox.Line(entry{call: h})
 	}
 	l.queue.Add(entry{call: h})
@@ -115,7 +117,7 @@ func (l *Loop) callAt(at int64, fn func()) *Handle {
 	h := l.handle(fn)
 	h.when = at
 	if at < never {
-		l.timers.Set(at, nil, h)
+		l.timers.Set(max(at, 0), nil, h) // negative instants tell a driver something else
 	}
 	return h
 }

@@ -1,7 +1,7 @@
 package rondo
 
-// This file has the Tracer, by which a program follows what the tasks of a loop
-// do, and the observers that a Runner and the environment ask for.
+// A Tracer lets a program follow what the tasks of a loop do. startObservers starts it, and
+// what else a Runner and the environment ask for.
 
 import (
 	"cmp"
@@ -81,7 +81,7 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 		all = append(all, traced)
 	}
 	if all != nil {
-		l.observer = all
+		l.observer, l.counted = all, true
 	}
 	if r.ProfileLabels {
 		l.label = stacks.Labels(l.name)
@@ -106,7 +106,7 @@ func describe(t *Task) timeline.Description {
 func (l *Loop) startWatchdog() {
 	r := &l.runner
 	limit := r.SlowStep
-	if limit <= 0 && !l.virtual {
+	if limit <= 0 && l.sim == nil {
 		limit = cmp.Or(r.HangAfter, 10*time.Second)
 	}
 	if limit <= 0 {
@@ -129,6 +129,9 @@ func (l *Loop) startWatchdog() {
 //go:norace
 func (l *Loop) look() watchdog.Step {
 	step := watchdog.Step{Count: l.steps, Asleep: l.asleep, Task: callback}
+	if at, known := l.pace.Began(step.Count); known && !l.jumps() {
+		step.Age = time.Duration(l.driver.Now() - at)
+	}
 	if t := l.current; t != nil {
 		step.Goroutine, step.Task = t.gid, "task-"+strconv.FormatUint(t.id, 10)
 		if w := t.worker; w != nil && w.inner != nil {
@@ -136,7 +139,7 @@ func (l *Loop) look() watchdog.Step {
 		}
 		if x := t.extra; x != nil {
 			if x.rest != nil {
-				step.Site = x.rest.site
+				step.Site = x.rest.debugSite
 			}
 			if x.name != nil {
 				step.Task = *x.name

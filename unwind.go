@@ -1,7 +1,7 @@
 package rondo
 
-// This file has what happens when a function does not return: a panic, a runtime.Goexit,
-// and the end of a loop that no task is to blame for, such as a driver that fails.
+// A function that does not return unwinds, by a panic or by runtime.Goexit. A loop may also
+// end for a reason that no task is to blame for, such as a driver that fails.
 //
 // The law, for a task, a callback and the body of a scope alike:
 //
@@ -25,7 +25,6 @@ import (
 
 	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/list"
-	"github.com/rondo-go/rondo/internal/stillness"
 )
 
 // ending is what is known of the end of a loop.
@@ -33,9 +32,9 @@ type ending struct {
 	fault      fault
 	unobserved list.Lazy[unobservedError] // in the order in which they came
 	drained    WaitList                   // Run, waiting for the last task
-	late       func()                     // tells the watchdog that the end has begun; nil without one
-	onStill    func() (until int64)       // called when nothing known can wake the loop; see deadlock.go
-	still      stillness.Time
+	late       func()                     // tells the watchdog of the end; nil without one
+	onStill    func() (until int64)       // nothing known can wake the loop; see deadlock.go
+	still      stillness
 	stops      []func() // what ends the observers
 }
 
@@ -52,11 +51,13 @@ func (f *fault) any() bool { return f.panic != nil || f.goexit || f.err != nil }
 func (f *fault) result(err error) error {
 	switch {
 	case f.panic != nil:
-		f.panic.thrown = true
-		panic(f.panic)
+		// Tasks of other loops may have the error too, and read it now.
+		thrown := *f.panic
+		thrown.thrown = true
+		panic(&thrown)
 	case f.goexit:
 		runtime.Goexit()
-	case f.err != nil && !errors.Is(err, f.err):
+	case f.err != nil && !errtree.Is(err, f.err):
 		return errors.Join(f.err, err)
 	}
 	return err
@@ -73,8 +74,8 @@ var errGoexit = errors.New("rondo: the task called runtime.Goexit")
 // which is a deferred call of t, or of the runTask if it is a callback's. Unless the
 // Runner says otherwise it ends the loop.
 func (l *Loop) panicked(t *Task, name string, v any) error {
-	e := panicError(t, name, v)
-	if l.runner.Recover && name != callback {
+	e := panicError(t, name, v).startedBy(t)
+	if name != callback && (l.runner.Recover || l.contains() && t.servesBelow()) {
 		return e
 	}
 	if !l.fault.any() {
@@ -89,7 +90,7 @@ func (l *Loop) noteGoexit() {
 	if !l.fault.any() {
 		l.fault.goexit = true
 	}
-	l.surplus.Clear()
+	l.surplus.clear()
 	l.cancelAll(errGoexit)
 }
 
@@ -119,16 +120,17 @@ func (w *worker) rescue() {
 	l.markUnwinding(t)
 	if v := recover(); v != nil {
 		err := l.panicked(t, t.Name(), v)
-		if e, ok := err.(*PanicError); ok && e.Site == "" {
-			e.Site = t.startedAt()
-		}
-		t.leaveOwn()
-		l.finish(t, err)
+		t.finishUnwinding(err)
 		return
 	}
 	l.noteGoexit()
-	t.leaveOwn()
-	l.finish(t, errGoexit)
+	t.finishUnwinding(errGoexit)
+}
+
+// finishUnwinding ends t, which a panic or a Goexit has ended.
+func (t *Task) finishUnwinding(err error) {
+	err = t.leaveOwn(err)
+	t.scope.loop.finish(t, err, judgeUnwinding(err, t.judge))
 }
 
 // surviveGoexit is called, deferred, when the worker's life ends. If that is by a Goexit
@@ -173,11 +175,24 @@ func (s *Scope) passErrors(t *Task) {
 		return
 	}
 	err := errtree.Join(s.extra.errs)
-	if above := s.parent.owner(); above != &s.loop.root {
-		above.fail(err)
+	above := s.parent
+	for above.closed {
+		above = above.parent
+	}
+	if above = above.owner(); above != &s.loop.root {
+		above.fail(judgeUnwinding(err, above.judge))
 		return
 	}
 	s.loop.unobserved.Add(&unobservedError{info: t.info(), err: err})
+}
+
+// judgeUnwinding is judge where a panic is under way already. An error of which a method
+// panics is kept whole.
+func judgeUnwinding(err error, judge func(err error) *verdict) (v *verdict) {
+	v = &verdict{whole: err}
+	v.Rest = err
+	defer func() { _ = recover() }()
+	return judge(err)
 }
 
 // callbackExited is called when what ran on the stack of a task that was about to be

@@ -1,7 +1,7 @@
 package rondo
 
-// This file has the workers: goroutines that run tasks, one after the other. It makes them when
-// a task starts and none is idle, and retires those that have been idle for long.
+// Workers are goroutines that run tasks, one after the other. They are made when a task
+// starts and none is idle, and retired when they have been idle for long.
 //
 // The law: a worker is running, or parked in one slot (baton.go), or its life is over. A worker
 // that is parked without a task is idle and in the pool. Only a worker that returns from its
@@ -9,11 +9,11 @@ package rondo
 
 import (
 	"iter"
+	"slices"
+	"time"
 
-	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/pace"
-	"github.com/rondo-go/rondo/internal/surplus"
 )
 
 // A worker is a goroutine that runs tasks. What a task needs only from its start to
@@ -24,7 +24,7 @@ type worker struct {
 	home       slot   // the slot of its birth
 	job        *Task  // what it runs; while idle, what it has been given to run
 	switches   uint64 // times the task was given the baton
-	spent      uint32 // what it has done since then; see taskDoor.Spend
+	spent      uint32 // what it has done since then; see taskDoor.Spend and affords
 	timerIndex int32  // its place among the loop's timers, plus one
 
 	// What its task waits for.
@@ -38,9 +38,9 @@ type worker struct {
 	foreignIndex int32  // its place among the foreign waiters of under, plus one
 	index        int32  // its place in the pool, while idle
 	cost         pace.Cost
-	after        *worker // while retireSurplus runs: the idle one, or Run's, parked in home
 	id           uint64  // its goroutine's number
 	g            uintptr // the runtime's record of it, for those who look from outside
+	stack        uintptr // where its stack ends while it is parked, to prefetch it
 	loop         *Loop
 }
 
@@ -50,12 +50,12 @@ type pool struct {
 	workers  int   // all of them
 	nextTask *Task // runs when the task that ends has ended, past the queue; see finish and Pull
 	pass     bool  // what becomes ready first is to be nextTask
-	unplaced *Task // has left the queue, and there is no worker for it; see leave
+	unplaced *Task // has left the queue, and there is no worker for it; see slotFor
 
-	surplus  surplus.Count // how many idle ones are too many
-	retiring bool          // the goroutine of Run retires them
+	surplus  surplus        // how many idle ones are too many
+	retiring map[*slot]bool // while Run retires them: where they and Run are parked
 
-	label    func(entry uintptr) // labels the calling goroutine for a function; nil without ProfileLabels
+	label    func(entry uintptr) // sets pprof's labels; nil without ProfileLabels
 	runSlot  *slot               // with direct false: where the goroutine of Run is parked
 	nextSlot *slot               // with direct false: the one it goes to next
 }
@@ -86,7 +86,7 @@ func (p *pool) idleWorker() *worker {
 	w := p.idle[n-1]
 	p.idle[n-1] = nil
 	p.idle = p.idle[:n-1]
-	p.surplus.Idle(n - 1)
+	p.surplus.idle(n - 1)
 	return w
 }
 
@@ -114,7 +114,7 @@ func (l *Loop) newWorker() *worker {
 	w.at = s
 	s.next, _ = iter.Pull(func(yield func(unit) bool) {
 		// A worker's life: its tasks, until it is woken without one.
-		w.begin(yield)
+		w.identify(yield)
 		defer w.surviveGoexit()
 		if w.job != nil || !w.ends() {
 			w.perform()
@@ -126,11 +126,11 @@ func (l *Loop) newWorker() *worker {
 	return w
 }
 
-// begin notes what is known of the worker once it runs. It is a function of its
-// own because what it needs of the stack would stay there for the worker's life.
+// identify records the worker's goroutine, which is known once it runs. It is a function
+// of its own because its variables would stay on the stack for the worker's life.
 //
 //go:noinline
-func (w *worker) begin(yield func(unit) bool) {
+func (w *worker) identify(yield func(unit) bool) {
 	w.home.yield = yield
 	w.id, w.g = gid.ID(), gid.Record()
 	w.loop.goroutines.Add(w.id)
@@ -149,7 +149,7 @@ func (w *worker) runJobs() {
 			l.current = nx
 			w.take(nx)
 		} else {
-			s := l.enter(nx, false)
+			s := l.slotFor(nx, false)
 			l.setIdle(w)
 			w.at = s
 			if s.inner = !s.inner; s.inner { // swap, by hand
@@ -201,75 +201,128 @@ func (w *worker) arrive() {
 //
 //go:noinline
 func (w *worker) finish(err error) {
-	if w.job.scope.extra != nil {
-		w.job.leaveOwn()
+	if s := &w.job.scope; s.extra != nil || s.tasks > 0 {
+		if err = w.job.leaveOwn(err); err != nil && w.job.serving {
+			s.ensureExtra().errs = []error{err} // with a panic of judge, rescue leaves again
+		}
+	}
+	var v *verdict
+	if err != nil {
+		v = w.job.judge(err)
 	}
 	if label := w.loop.label; label != nil {
 		label(0)
 	}
-	w.loop.finish(w.job, err)
+	w.loop.finish(w.job, err, v)
 }
+
+// A surplus is how many idle workers of a loop are too many, so that a burst of tasks does
+// not leave its stacks behind for ever: those that were idle throughout surplusAfter, but
+// for surplusKeep of them.
+type surplus struct {
+	n     int   // how many are to be retired
+	stuck int   // how many of them could not be when it was last tried
+	due   bool  // the goroutine of Run is to try
+	since int64 // the clock when least was begun anew
+	least int   // the fewest that were idle at once since
+}
+
+// Bursts that come again are the reason to keep idle workers; memory, and the stacks that
+// the garbage collector scans, are the reason not to. In a burst of 1,000 tasks that sleep,
+// each costs 1.2 to 1.6 µs whether its worker was there or was made, so they are kept for
+// a short time.
+const (
+	surplusAfter = int64(500 * time.Millisecond)
+	surplusKeep  = 64
+)
+
+// idle notes that n workers are idle.
+func (s *surplus) idle(n int) { s.least = min(s.least, n) }
+
+// look sets how many are to be retired, when it is time for that; n are idle.
+func (s *surplus) look(now int64, n int) {
+	if now-s.since >= surplusAfter {
+		many := max(0, s.least-surplusKeep)
+		*s = surplus{n: many, due: many > 0, since: now, least: n}
+	}
+}
+
+// at returns when a loop that sleeps is to look, with n workers idle.
+func (s *surplus) at(n int) int64 {
+	if n <= surplusKeep+s.stuck {
+		return never
+	}
+	return s.since + surplusAfter
+}
+
+// clear forgets that there are too many.
+func (s *surplus) clear() { s.n, s.due = 0, false }
 
 // lookForSurplus sets how many workers are to be retired, when it is time for that.
 func (l *Loop) lookForSurplus() {
 	if l.fault.any() {
 		// One of them may carry a Goexit, which it would hand on to the goroutine
 		// that runs after it. The end of the loop is near, and sees to all.
-		l.surplus.Clear()
+		l.surplus.clear()
 		return
 	}
-	l.surplus.Look(l.now, len(l.idle))
+	l.surplus.look(l.now, len(l.idle))
 }
 
 // lookAt returns when a loop that sleeps looks for surplus workers.
 func (l *Loop) lookAt() int64 {
-	if l.virtual || l.fault.any() {
-		return driver.Forever
+	if l.jumps() || l.fault.any() {
+		return never
 	}
-	return l.surplus.At(len(l.idle))
+	return l.surplus.at(len(l.idle))
 }
 
-// retireSurplus retires surplus workers, on the goroutine of Run. That swaps into
-// the slot where an idle worker is parked. The worker ends, so the goroutine in the
-// slot of its birth runs. If that is idle too, it also ends, and so on, until one
-// comes up that must not end: it swaps with Run, and is idle in Run's place.
+// A worker that ends runs the goroutine that is parked in the slot of its birth. That must not be
+// a task that waits. There are two ways to see to that:
+//
+//   - depart is about to swap into the slot of an idle worker's birth, because the task that
+//     runs next is parked there. It swaps into the idle worker's slot instead: that one ends,
+//     and the task runs.
+//   - retireSurplus ends those in whose slot of birth another idle worker is parked, or Run.
+//     So they end also if no task runs, and if they are parked round a circle.
+
+// retireSurplus ends surplus workers, on the goroutine of Run. It runs one of them. That
+// ends, and the idle worker that is parked in the slot of its birth runs, and ends in turn:
+// until Run comes up again, or one that must not end and gives way to Run.
 func (l *Loop) retireSurplus() {
-	l.surplus.Due, l.retiring = false, true
+	l.surplus.due = false
+	l.retiring = make(map[*slot]bool, len(l.idle))
+	for _, w := range l.idle {
+		l.retiring[w.at] = true
+	}
 	run := l.runTask.worker
-	for _, w := range l.idle {
-		w.at.born().after = w
-	}
-	for i := 0; i < len(l.idle) && l.surplus.N > 0; {
-		w := l.idle[i]
-		if w.after == nil {
-			i++
-			continue
+	for _, w := range slices.Clone(l.idle) {
+		if !w.home.over && w.mayEnd() {
+			run.at = w.at
+			run.at.swap()
+			run.at = nil
 		}
-		run.at = w.at
-		run.at.born().after = run
-		run.at.swap()
-		run.at = nil
 	}
-	for _, w := range l.idle {
-		w.at.born().after = nil
-	}
-	l.retiring, l.surplus.Stuck = false, l.surplus.N
+	l.retiring, l.surplus.stuck = nil, l.surplus.n
 }
 
-// ends reports whether w, which was woken without a job, is to end. If it is not,
-// ends returns when w has a job.
+// mayEnd reports whether w is surplus, and no task is parked in the slot of its birth.
+// Where Run or a worker that gives way parks meanwhile, an idle one was parked before.
+func (w *worker) mayEnd() bool { return w.loop.surplus.n > 0 && w.loop.retiring[&w.home] }
+
+// ends reports whether w, which runs without a job, is to end. If it is not, ends returns
+// when w has a job.
 func (w *worker) ends() bool {
 	l := w.loop
 	for w.job == nil {
-		if !l.retiring {
+		switch {
+		case l.retiring == nil: // it was retired by slotFor or by retireAll
 			return true
-		}
-		if w.after != nil && l.surplus.N > 0 {
+		case w.mayEnd():
 			l.retire(w)
 			return true
 		}
-		w.at = l.runTask.worker.at
-		w.at.born().after = w
+		w.at = l.runTask.worker.at // it gives way to Run
 		w.at.swap()
 	}
 	return false
@@ -282,7 +335,8 @@ func (p *pool) retire(w *worker) {
 	p.idle[w.index].index = w.index
 	p.idle[n] = nil
 	p.idle = p.idle[:n]
-	p.surplus.Retired(n)
+	p.surplus.n--
+	p.surplus.idle(n)
 }
 
 // retireAll ends all idle workers. Swapping into the slot where one is parked runs it; it has

@@ -3,7 +3,7 @@ package main
 // This file is the load of the rows of several loops: it has one request on its way on
 // each connection, and measures how long each takes.
 //
-// The law: the load shares its processors with the server, so it spends as little as it can.
+// The load shares its processors with the server, so it spends as little as it can.
 // Its system calls hold its thread and its P. With those of package unix the
 // scheduler of Go would start further threads whenever the load waits, for up to half as
 // much processor time again.

@@ -26,6 +26,25 @@ type clock interface {
 // operations, and calls c.StopTimer.
 type side func(c clock, n int)
 
+// warmed warms a side up, and measures n operations of work.
+func warmed(c clock, n int, work func(n int) error) error {
+	if err := work(warmUp); err != nil {
+		return err
+	}
+	c.ResetTimer()
+	err := work(n)
+	c.StopTimer()
+	return err
+}
+
+// infallible is warmed for a rival whose work returns no error.
+func infallible(c clock, n int, work func(n int)) {
+	work(warmUp)
+	c.ResetTimer()
+	work(n)
+	c.StopTimer()
+}
+
 // A comparison is a row in which both sides run in this process.
 type comparison struct {
 	name    string

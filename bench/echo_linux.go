@@ -19,6 +19,7 @@ type workload struct {
 	name      string
 	what      string
 	kind      string  // of load: "", "http", "churn" or "open"
+	asks      string  // of exchanges; "": an echo
 	counted   section // for the CPU time, if that is not the section of the row
 	conns     int
 	size      int     // bytes of a request and of its answer
@@ -27,6 +28,7 @@ type workload struct {
 	computing time.Duration
 	servers   []string      // nil: all
 	budgets   budgets       // for the CPU time
+	median    budgets       // for p50
 	tail      budgets       // for p99
 	p50, p99  time.Duration // limits for tasks
 	why       string
@@ -80,7 +82,7 @@ func (w workload) measure(o options, onServer, onLoad int, list []server) (found
 			return s.launch(o, onServer, w.name, serving{buffer: max(4096, w.size), computing: int(w.computing.Microseconds())})
 		}
 		err := p.open(launch, onLoad, max(w.conns, w.requests(o)/4),
-			"-kind", w.kind, "-conns", strconv.Itoa(w.conns), "-size", strconv.Itoa(w.size), "-depth", strconv.Itoa(max(1, w.depth)))
+			"-kind", w.kind, "-conns", strconv.Itoa(w.conns), "-size", strconv.Itoa(w.size), "-asks", w.asks, "-depth", strconv.Itoa(max(1, w.depth)))
 		if absent.takes(err) {
 			continue
 		}
@@ -150,7 +152,7 @@ func (w workload) results(pairs []*pair) (found []result) {
 		return found
 	}
 	limits := []time.Duration{w.p50, w.p99, 0}
-	allowed := []budgets{nil, w.tail, nil}
+	allowed := []budgets{w.median, w.tail, nil}
 	for i, name := range percentiles {
 		lines := compared(result{What: name + " of " + w.what, Unit: "ns"}, name, pairs, allowed[i])
 		for j := range lines {

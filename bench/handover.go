@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/rondo-go/rondo"
@@ -26,13 +27,7 @@ func lockTask(options) side {
 				}
 				return nil
 			}
-			if err := lock(warmUp); err != nil {
-				return err
-			}
-			c.ResetTimer()
-			err := lock(n)
-			c.StopTimer()
-			return err
+			return warmed(c, n, lock)
 		})
 	}
 }
@@ -48,10 +43,7 @@ func lockGoroutine(options) side {
 				m.Unlock()
 			}
 		}
-		lock(warmUp)
-		c.ResetTimer()
-		lock(n)
-		c.StopTimer()
+		infallible(c, n, lock)
 	}
 }
 
@@ -80,17 +72,9 @@ func queuePingPong(options) side {
 				}
 				return nil
 			}
-			if err := play(warmUp); err != nil {
-				return err
-			}
-			c.ResetTimer()
-			err := play(n)
-			c.StopTimer()
+			err := warmed(c, n, play)
 			ping.Close()
-			if err != nil {
-				return err
-			}
-			return other.Wait(ctx)
+			return errors.Join(err, other.Wait(ctx))
 		})
 	}
 }
@@ -110,10 +94,7 @@ func channelPingPong(options) side {
 				<-pong
 			}
 		}
-		play(warmUp)
-		c.ResetTimer()
-		play(n)
-		c.StopTimer()
+		infallible(c, n, play)
 		close(ping)
 		<-pong
 	}
@@ -132,13 +113,7 @@ func offload(options) side {
 				}
 				return nil
 			}
-			if err := send(warmUp); err != nil {
-				return err
-			}
-			c.ResetTimer()
-			err := send(n)
-			c.StopTimer()
-			return err
+			return warmed(c, n, send)
 		})
 	}
 }
@@ -154,9 +129,6 @@ func goroutineAndBack(options) side {
 				<-result
 			}
 		}
-		send(warmUp)
-		c.ResetTimer()
-		send(n)
-		c.StopTimer()
+		infallible(c, n, send)
 	}
 }

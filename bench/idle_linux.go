@@ -28,7 +28,14 @@ func idleRow() row {
 	}
 }
 
-func idle(o options) (found []result, err error) {
+func idle(o options) ([]result, error) {
+	allowed := budgets{partTasks: {perGoroutine: 1.12}}
+	return idleOf(o, "idle connection", "", chosen(idleServers), allowed, map[string]float64{partSession: 700})
+}
+
+// idleOf measures connections that asked once, for an echo or an exchange. limits are bytes of
+// the parts of Rondo.
+func idleOf(o options, what, asks string, list []server, allowed budgets, limits map[string]float64) (found []result, err error) {
 	onServer, onLoad, err := processors()
 	if err != nil {
 		return nil, err
@@ -39,11 +46,11 @@ func idle(o options) (found []result, err error) {
 	}
 	var pairs []*pair
 	var absent skipped
-	for _, s := range chosen(idleServers) {
+	for _, s := range list {
 		p := &pair{name: s.name, label: s.label, ours: s.ours, costs: make(map[string][]float64)}
 		// The rounds differ little, and each starts a process with all connections.
 		for range min(o.rounds, 5) {
-			bytes, err := idleMemory(o, s, conns, onServer, onLoad)
+			bytes, err := idleMemory(o, s, asks, conns, onServer, onLoad)
 			if absent.takes(err) {
 				break
 			}
@@ -56,18 +63,16 @@ func idle(o options) (found []result, err error) {
 			pairs = append(pairs, p)
 		}
 	}
-	what := fmt.Sprintf("idle connection, %s of them%s: memory", thousands(conns), note)
-	found = compared(result{What: what, Unit: "B"}, "memory", pairs, budgets{partTasks: {perGoroutine: 1.12}})
+	what = fmt.Sprintf("%s, %s of them%s: memory", what, thousands(conns), note)
+	found = compared(result{What: what, Unit: "B"}, "memory", pairs, allowed)
 	for i := range found {
-		if found[i].Mine == partSession {
-			found[i].Limit = 700
-		}
+		found[i].Limit = limits[found[i].Mine]
 	}
 	return found, absent.orNil()
 }
 
 // idleMemory starts a server and returns its memory per connection, in bytes.
-func idleMemory(o options, s server, conns, onServer, onLoad int) (bytes float64, err error) {
+func idleMemory(o options, s server, asks string, conns, onServer, onLoad int) (bytes float64, err error) {
 	p, err := s.launch(o, onServer, "idle", serving{buffer: idleBuffer})
 	if err != nil {
 		return 0, err
@@ -81,7 +86,7 @@ func idleMemory(o options, s server, conns, onServer, onLoad int) (bytes float64
 	if err != nil {
 		return 0, err
 	}
-	holder, err := startSelf(onLoad, "hold", address, strconv.Itoa(conns))
+	holder, err := startSelf(onLoad, "hold", address, strconv.Itoa(conns), asks)
 	if err != nil {
 		return 0, err
 	}
@@ -110,6 +115,9 @@ func hold(args []string) error {
 	if err != nil {
 		return err
 	}
+	if args[2] != "" {
+		return holdAsking(args[0], count, exchanges[args[2]])
+	}
 	conns, err := connect(args[0], count, requestSize)
 	if err != nil {
 		return err
@@ -127,6 +135,22 @@ func hold(args []string) error {
 	}
 	fmt.Println("ready")
 	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// holdAsking is hold with an exchange of HTTP on each connection, one after the other.
+func holdAsking(address string, count int, e httpExchange) error {
+	for range count {
+		conns, err := connect(address, 1, 0)
+		if err != nil {
+			return err
+		}
+		if _, err := e.answerSize(conns[0]); err != nil {
+			return err
+		}
+	}
+	fmt.Println("ready")
+	_, err := io.Copy(io.Discard, os.Stdin)
 	return err
 }
 

@@ -28,6 +28,7 @@ func load(args []string) error {
 	kind := flags.String("kind", "", "\"\", http, churn, open or closed")
 	count := flags.Int("conns", 1, "connections")
 	size := flags.Int("size", 0, "bytes of a request and of its answer")
+	asks := flags.String("asks", "", "a name in exchanges, for http and open")
 	depth := flags.Int("depth", 1, "requests that are sent together")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -46,15 +47,24 @@ func load(args []string) error {
 	}
 	switch *kind {
 	case "open":
-		return openLoop(conns, epoll, *size)
+		request, answer := make([]byte, *size), *size
+		if *asks != "" {
+			e := exchanges[*asks]
+			request = []byte(e.request)
+			if answer, err = e.answerSize(conns[0]); err != nil {
+				return err
+			}
+		}
+		return openLoop(conns, epoll, request, answer)
 	case "closed":
 		return closedLoop(conns, epoll, *size)
 	}
 	g := generator{request: make([]byte, *size**depth), depth: *depth, epoll: epoll, left: make(map[int32]int)}
 	g.answer = len(g.request)
 	if *kind == "http" {
-		g.request = []byte(httpRequest)
-		if g.answer, err = answerSize(conns[0], g.request); err != nil {
+		e := exchanges[*asks]
+		g.request = []byte(e.request)
+		if g.answer, err = e.answerSize(conns[0]); err != nil {
 			return err
 		}
 	}

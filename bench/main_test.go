@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,34 @@ func TestSidesStartAndStopOnce(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestSidesTakeTurns: the sides begin the bursts of a round in turn, and the fastest burst of each
+// side counts.
+func TestSidesTakeTurns(t *testing.T) {
+	var now int64
+	var order string
+	cost := map[string][]int64{"a": {10, 50, 70, 20}, "b": {1, 1, 40, 60, 90, 80}}
+	measured := func(name string) func(options) side {
+		return func(options) side {
+			return func(c clock, _ int) {
+				c.ResetTimer()
+				now += cost[name][0]
+				c.StopTimer()
+				cost[name] = cost[name][1:]
+				order += name
+			}
+		}
+	}
+	d := comparison{mine: measured("a"), theirs: measured("b"), spent: func() (int64, error) { return now, nil }}
+	f := d.run(options{rounds: 2, bursts: 2, burst: 1})
+	// The first two of b find out how many operations make a burst.
+	if order != "bb"+"ab"+"ba"+"ba"+"ab" {
+		t.Errorf("the bursts were %s", order)
+	}
+	if !slices.Equal(f.Ratios, []float64{10. / 40, 20. / 80}) {
+		t.Errorf("the ratios are %v", f.Ratios)
 	}
 }
 

@@ -22,6 +22,7 @@ type openClient struct {
 	conns   []int
 	epoll   int
 	request []byte
+	answer  int // bytes of an answer
 	buffer  []byte
 	due     map[int32][]time.Duration // when the unanswered requests were due, oldest first
 	part    map[int32]int             // bytes that have come of the oldest one's answer
@@ -30,9 +31,9 @@ type openClient struct {
 
 // openLoop is the load process: for n it sends n requests at rate, and answers with
 // percentiles of the latency in nanoseconds.
-func openLoop(conns []int, epoll, size int) error {
+func openLoop(conns []int, epoll int, request []byte, answer int) error {
 	c := openClient{
-		conns: conns, epoll: epoll, request: make([]byte, size), buffer: make([]byte, 64<<10),
+		conns: conns, epoll: epoll, request: request, answer: answer, buffer: make([]byte, 64<<10),
 		due: make(map[int32][]time.Duration), part: make(map[int32]int),
 	}
 	fmt.Println("ready")
@@ -94,13 +95,13 @@ func (c *openClient) receive(fd int32, began time.Time) error {
 	}
 	now := time.Since(began)
 	due, part := c.due[fd], c.part[fd]+n
-	answered := part / len(c.request)
+	answered := part / c.answer
 	if answered > len(due) {
 		return fmt.Errorf("%d answers to %d requests", answered, len(due))
 	}
 	for _, d := range due[:answered] {
 		c.took = append(c.took, now-d)
 	}
-	c.due[fd], c.part[fd] = append(due[:0], due[answered:]...), part%len(c.request)
+	c.due[fd], c.part[fd] = append(due[:0], due[answered:]...), part%c.answer
 	return nil
 }

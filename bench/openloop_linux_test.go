@@ -41,7 +41,7 @@ func TestOpenLoopCountsFromTheDueTime(t *testing.T) {
 	}
 	defer unix.Close(epoll)
 	c := openClient{
-		conns: pair[:1], epoll: epoll, request: make([]byte, size), buffer: make([]byte, 1000),
+		conns: pair[:1], epoll: epoll, request: make([]byte, size), answer: size, buffer: make([]byte, 1000),
 		due: make(map[int32][]time.Duration), part: make(map[int32]int),
 	}
 	if err := errors.Join(c.run(n), <-ended); err != nil {

@@ -5,6 +5,7 @@ package main
 // those, so each row says when and where it was measured.
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -96,10 +97,20 @@ func loadRecord(root string) (*record, error) {
 	return d, nil
 }
 
+// save writes each row on a line of its own, so that a row measured again changes one line.
 func (d *record) save(root string) error {
-	text, err := json.MarshalIndent(d, "", " ")
-	if err != nil {
-		return err
+	var b bytes.Buffer
+	b.WriteString("{\"Rows\": [")
+	for i, m := range d.Rows {
+		text, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "\n%s", text)
 	}
-	return os.WriteFile(recordPath(root), append(text, '\n'), 0o644)
+	b.WriteString("\n]}\n")
+	return os.WriteFile(recordPath(root), b.Bytes(), 0o644)
 }

@@ -5,6 +5,8 @@ package main
 import (
 	"bytes"
 	"errors"
+	"image/color"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -157,4 +159,24 @@ func kept(t *testing.T) *record {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// TestColoursShow: each colour of a plot has a contrast of 3 with white and with black, as WCAG 2.1
+// asks of graphics (1.4.11).
+func TestColoursShow(t *testing.T) {
+	luminance := func(c color.Color) float64 {
+		n := color.NRGBAModel.Convert(c).(color.NRGBA)
+		linear := func(v uint8) float64 {
+			if s := float64(v) / 255; s > 0.04045 {
+				return math.Pow((s+0.055)/1.055, 2.4)
+			}
+			return float64(v) / 255 / 12.92
+		}
+		return 0.2126*linear(n.R) + 0.7152*linear(n.G) + 0.0722*linear(n.B)
+	}
+	for _, c := range append([]color.Color{ink}, palette...) {
+		if l := luminance(c); 1.05/(l+0.05) < 3 || (l+0.05)/0.05 < 3 {
+			t.Errorf("%v has a contrast of %.2f with white, and %.2f with black", c, 1.05/(l+0.05), (l+0.05)/0.05)
+		}
+	}
 }

@@ -25,24 +25,30 @@ func switchingRows() []comparison {
 		{
 			name: "switch-2", what: "task switch, 2 tasks",
 			rival: bare, budget: 0.80, allowed: 0,
-			mine: turns(2), theirs: pull,
+			mine: turns(2, started), theirs: pull,
 		},
 		{
 			name: "switch-1000", what: "task switch, 1,000 tasks",
 			rival: bare, budget: 1.0, allowed: 0,
-			mine: turns(1000), theirs: pull,
+			mine: turns(1000, started), theirs: pull,
 			why: "The next of 1,000 tasks has a stack that is not in the nearest cache. The rival goes to and fro between two stacks; beside 1,000 coroutines in turn the next line has the ratio.",
 		},
 		{
 			name: "switch-1000-each", what: "task switch, 1,000 tasks",
 			rival: "1,000 of iter.Pull in turn", allowed: 0,
-			mine: turns(1000), theirs: pullEach,
+			mine: turns(1000, started), theirs: pullEach,
 			why: "A task is a coroutine with a record of its own, which is one more thing that is not in the cache.",
+		},
+		{
+			name: "switch-1000-random", what: "task switch, 1,000 tasks woken in random order",
+			rival: bare, allowed: 0,
+			mine: turns(1000, shuffled), theirs: pull,
+			why: "A turn visits memory in no order; the loop asks for the next tasks ahead.",
 		},
 		{
 			name: "yield", what: "Yield with nothing else ready",
 			rival: bare, budget: 0.15, allowed: 0,
-			mine: turns(1), theirs: pull,
+			mine: turns(1, started), theirs: pull,
 		},
 		{
 			name: "pull", what: "next of Pull and its yield",

@@ -28,6 +28,7 @@ var serverKinds = map[string]func(ctx context.Context, s serving) error{
 	"rondo": serveRondo, "session": serveSession, "protocol": serveProtocol, "net": serveNet,
 	"shard": serveShards, "gnet": serveGnet, "netpoll": serveNetpoll,
 	"fasthttp-rondo": serveFasthttpRondo, "fasthttp": serveFasthttp, "httptask": serveHTTPTask, "net-http": serveNetHTTP,
+	"site-server": serveSite(siteByServer), "site-handler": serveSite(siteByHandler), "site-net-http": serveSite(siteByNetHTTP),
 }
 
 // serve is a server process. It answers "collect" when it has returned its garbage

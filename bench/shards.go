@@ -65,13 +65,7 @@ func shardCall(callers int) func(options) side {
 						return nil
 					})
 				}
-				if err := call(warmUp); err != nil {
-					return err
-				}
-				c.ResetTimer()
-				err := call(n)
-				c.StopTimer()
-				return err
+				return warmed(c, n, call)
 			})
 		}
 	}
@@ -101,10 +95,7 @@ func channelCall(callers int) func(options) side {
 				}
 				wg.Wait()
 			}
-			call(warmUp)
-			c.ResetTimer()
-			call(n)
-			c.StopTimer()
+			infallible(c, n, call)
 			close(questions)
 		}
 	}
@@ -140,12 +131,7 @@ func shardChan(options) side {
 					_, err := done.Recv(g)
 					return err
 				}
-				if err := send(warmUp); err != nil {
-					return err
-				}
-				c.ResetTimer()
-				err := send(n)
-				c.StopTimer()
+				err := warmed(c, n, send)
 				values.Close()
 				return err
 			})
@@ -170,10 +156,7 @@ func channel(options) side {
 			values <- -1
 			<-done
 		}
-		send(warmUp)
-		c.ResetTimer()
-		send(n)
-		c.StopTimer()
+		infallible(c, n, send)
 		close(values)
 	}
 }

@@ -28,13 +28,7 @@ func spawnTask(options) side {
 				}
 				return nil
 			}
-			if err := spawn(warmUp); err != nil {
-				return err
-			}
-			c.ResetTimer()
-			err := spawn(n)
-			c.StopTimer()
-			return err
+			return warmed(c, n, spawn)
 		})
 	}
 }
@@ -51,13 +45,7 @@ func asyncTask(options) side {
 				}
 				return nil
 			}
-			if err := start(warmUp); err != nil {
-				return err
-			}
-			c.ResetTimer()
-			err := start(n)
-			c.StopTimer()
-			return err
+			return warmed(c, n, start)
 		})
 	}
 }
@@ -71,10 +59,7 @@ func spawnGoroutine(options) side {
 		}
 	}
 	return func(c clock, n int) {
-		spawn(warmUp)
-		c.ResetTimer()
-		spawn(n)
-		c.StopTimer()
+		infallible(c, n, spawn)
 	}
 }
 

@@ -8,6 +8,7 @@ package main
 import (
 	"context"
 	"iter"
+	"math/rand/v2"
 	"runtime"
 	"sync"
 
@@ -17,6 +18,10 @@ import (
 // warmUp is how many operations a side does before it is measured.
 const warmUp = 1000
 
+// warmLaps is how many turns all tasks take before the clock starts, so that waking them does
+// not count. The last one to begin starts it: the others are less than a turn ahead.
+const warmLaps = 20
+
 // inLoop runs body as the main task of a loop. Nothing that a side does can fail,
 // so an error is a bug of this program.
 func inLoop(body func(ctx context.Context) error) {
@@ -25,12 +30,28 @@ func inLoop(body func(ctx context.Context) error) {
 	}
 }
 
+// An order is that in which a number of tasks begin to take turns, which they then keep.
+type order func(tasks int) []int
+
+// started is the order in which the tasks were started: a turn visits their records and stacks
+// as memory has them.
+func started(tasks int) []int {
+	order := make([]int, tasks)
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}
+
+// shuffled is a random order, the same in each run.
+func shuffled(tasks int) []int { return rand.New(rand.NewPCG(1, 1)).Perm(tasks) }
+
 // turns is n operations, done by the given number of tasks in turns.
-func turns(tasks int) func(options) side {
+func turns(tasks int, begin order) func(options) side {
 	return func(options) side {
 		return func(c clock, n int) {
 			inLoop(func(ctx context.Context) error {
-				err := takeTurns(ctx, c, tasks, n)
+				err := takeTurns(ctx, c, begin(tasks), n)
 				c.StopTimer()
 				return err
 			})
@@ -38,9 +59,10 @@ func turns(tasks int) func(options) side {
 	}
 }
 
-func takeTurns(ctx context.Context, c clock, tasks, n int) error {
-	var start rondo.Event
-	waiting := 0
+func takeTurns(ctx context.Context, c clock, order []int, n int) error {
+	tasks, waiting := len(order), 0
+	last := order[tasks-1]
+	start := make([]rondo.Event, tasks)
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		for i := range tasks {
 			count := share(n, tasks, i)
@@ -51,8 +73,16 @@ func takeTurns(ctx context.Context, c clock, tasks, n int) error {
 					}
 				}
 				waiting++
-				if err := start.Wait(ctx); err != nil {
+				if err := start[i].Wait(ctx); err != nil {
 					return err
+				}
+				for range warmLaps {
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+				if i == last {
+					c.ResetTimer()
 				}
 				for range count {
 					if err := rondo.Yield(ctx); err != nil {
@@ -67,34 +97,44 @@ func takeTurns(ctx context.Context, c clock, tasks, n int) error {
 				return err
 			}
 		}
-		c.ResetTimer()
-		start.Set()
+		for _, i := range order {
+			start[i].Set()
+		}
 		return nil
 	})
 }
 
 // goschedTurns is turns with goroutines that call runtime.Gosched.
-func goschedTurns(count int) func(options) side {
+func goschedTurns(count int, begin order) func(options) side {
 	return func(options) side {
 		return func(c clock, n int) {
 			var ready, ended sync.WaitGroup
-			start := make(chan struct{})
+			start := make([]chan struct{}, count)
+			order := begin(count)
 			ready.Add(count)
 			for i := range count {
+				start[i] = make(chan struct{})
 				ended.Go(func() {
 					for range warmUp / count {
 						runtime.Gosched()
 					}
 					ready.Done()
-					<-start
+					<-start[i]
+					for range warmLaps {
+						runtime.Gosched()
+					}
+					if i == order[count-1] {
+						c.ResetTimer()
+					}
 					for range share(n, count, i) {
 						runtime.Gosched()
 					}
 				})
 			}
 			ready.Wait()
-			c.ResetTimer()
-			close(start)
+			for _, i := range order {
+				close(start[i])
+			}
 			ended.Wait()
 			c.StopTimer()
 		}
@@ -116,18 +156,20 @@ func coroutine() (next func() (struct{}, bool), stop func()) {
 	})
 }
 
+// nexts calls next n times.
+func nexts(next func() (struct{}, bool)) func(n int) {
+	return func(n int) {
+		for range n {
+			next()
+		}
+	}
+}
+
 func pull(options) side {
 	return func(c clock, n int) {
 		next, stop := coroutine()
 		defer stop()
-		for range warmUp {
-			next()
-		}
-		c.ResetTimer()
-		for range n {
-			next()
-		}
-		c.StopTimer()
+		infallible(c, n, nexts(next))
 	}
 }
 
@@ -140,14 +182,7 @@ func pullTask(options) side {
 				}
 			})
 			defer stop()
-			for range warmUp {
-				next()
-			}
-			c.ResetTimer()
-			for range n {
-				next()
-			}
-			c.StopTimer()
+			infallible(c, n, nexts(next))
 			return nil
 		})
 	}
@@ -156,16 +191,16 @@ func pullTask(options) side {
 // pullEach is pull with 1,000 coroutines in turn.
 func pullEach(options) side {
 	return func(c clock, n int) {
-		nexts := make([]func() (struct{}, bool), 1000)
-		for i := range nexts {
+		all := make([]func() (struct{}, bool), 1000)
+		for i := range all {
 			next, stop := coroutine()
 			defer stop()
-			nexts[i] = next
+			all[i] = next
 			next()
 		}
 		c.ResetTimer()
 		for i := range n {
-			nexts[i%len(nexts)]()
+			all[i%len(all)]()
 		}
 		c.StopTimer()
 	}

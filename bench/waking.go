@@ -66,13 +66,7 @@ func semaphoreTask(options) side {
 				}
 				return nil
 			}
-			if err := turn(warmUp); err != nil {
-				return err
-			}
-			c.ResetTimer()
-			err := turn(n)
-			c.StopTimer()
-			return err
+			return warmed(c, n, turn)
 		})
 	}
 }
@@ -86,10 +80,7 @@ func semaphoreChannel(options) side {
 				<-s
 			}
 		}
-		turn(warmUp)
-		c.ResetTimer()
-		turn(n)
-		c.StopTimer()
+		infallible(c, n, turn)
 	}
 }
 
@@ -118,13 +109,7 @@ func condTasks(options) side {
 				return nil
 			}
 			other := rondo.Go(ctx, func(ctx context.Context) error { return play(ctx, warmUp+n, false) })
-			if err := play(ctx, warmUp, true); err != nil {
-				return err
-			}
-			c.ResetTimer()
-			err := play(ctx, n, true)
-			c.StopTimer()
-			if err != nil {
+			if err := warmed(c, n, func(n int) error { return play(ctx, n, true) }); err != nil {
 				return err
 			}
 			return other.Wait(ctx)
@@ -150,10 +135,7 @@ func condGoroutines(options) side {
 		}
 		var other sync.WaitGroup
 		other.Go(func() { play(warmUp+n, false) })
-		play(warmUp, true)
-		c.ResetTimer()
-		play(n, true)
-		c.StopTimer()
+		infallible(c, n, func(n int) { play(n, true) })
 		other.Wait()
 	}
 }

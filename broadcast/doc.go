@@ -12,10 +12,14 @@
 // [Queue]: https://pkg.go.dev/github.com/rondo-go/rondo#Queue
 package broadcast
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/rondo-go/rondo/internal/kernel"
+)
 
 // ErrClosed says that a Topic, a Subscription or a Watch was closed.
-var ErrClosed = errors.New("broadcast: closed")
+var ErrClosed = kernel.Closed("broadcast: closed")
 
 // ErrSlow says that a Subscription was ended because its reader was too slow.
 var ErrSlow = errors.New("broadcast: the reader was too slow and was dropped")

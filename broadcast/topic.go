@@ -5,13 +5,13 @@ package broadcast
 // for; and a Publish that is cancelled has published nothing.
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"iter"
-	"slices"
+	"unsafe"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/nocopy"
 )
 
 // Slow says what a Topic does when the queue of a Subscription is full.
@@ -33,7 +33,8 @@ type Topic[T any] struct {
 	// Name is for people who look at the program.
 	Name string
 
-	subscriptions []*Subscription[T]
+	subscriptions list.List[Subscription[T]] // in the order of Subscribe
+	full          int                        // how many of them Publish waits for
 	closed        bool
 	publishers    rondo.WaitList // they wait for room in the queues of slow readers
 	granted       bool           // one of them was woken and has not published yet
@@ -44,8 +45,13 @@ type Topic[T any] struct {
 // ErrClosed if the Topic is or gets closed, and the cause if ctx is cancelled first; no
 // reader has v then.
 func (t *Topic[T]) Publish(ctx context.Context, v T) error {
+	if t.closed || !t.mustWait() {
+		if err := rondo.Checkpoint(ctx); err != nil {
+			return err
+		}
+	}
 	if t.closed {
-		return cmp.Or(rondo.Check(ctx), ErrClosed)
+		return ErrClosed
 	}
 	if t.mustWait() {
 		t.publishers.Of = &t.Name
@@ -56,8 +62,6 @@ func (t *Topic[T]) Publish(ctx context.Context, v T) error {
 			return ErrClosed
 		}
 		t.granted = false
-	} else if err := rondo.Check(ctx); err != nil {
-		return err
 	}
 	t.publish(v)
 	return nil
@@ -79,7 +83,7 @@ func (t *Topic[T]) TryPublish(v T) bool {
 func (t *Topic[T]) Close() {
 	t.closed = true
 	t.publishers.WakeAll()
-	for _, s := range slices.Clone(t.subscriptions) {
+	for s := range t.subscriptions.All(linksAt[T]()) {
 		s.end(ErrClosed)
 	}
 }
@@ -97,51 +101,50 @@ func (t *Topic[T]) Subscribe(limit int, slow Slow) *Subscription[T] {
 	} else {
 		s.queue = rondo.NewQueue[T](limit)
 	}
-	t.subscriptions = append(t.subscriptions, s)
+	t.subscriptions.Add(s, linksAt[T]())
 	if t.closed {
 		s.end(ErrClosed)
 	}
 	return s
 }
 
-func (t *Topic[T]) mustWait() bool { return t.granted || t.publishers.Len() > 0 || !t.room() }
-
-// room reports whether each reader for which Publish waits has room.
-func (t *Topic[T]) room() bool {
-	return !slices.ContainsFunc(t.subscriptions, func(s *Subscription[T]) bool { return s.slow == Wait && s.held >= s.limit })
-}
+// mustWait reports whether a Publish has to wait. Publishers are in the list only while a
+// queue is full, or one of them is about to publish.
+func (t *Topic[T]) mustWait() bool { return t.granted || t.full > 0 }
 
 func (t *Topic[T]) publish(v T) {
-	var slow []*Subscription[T]
-	for _, s := range t.subscriptions {
-		if s.queue.TryPut(v) {
-			s.held++
-		} else {
-			slow = append(slow, s)
+	for s := range t.subscriptions.All(linksAt[T]()) {
+		if !s.queue.TryPut(v) {
+			s.end(ErrSlow)
+			continue
 		}
-	}
-	for _, s := range slow {
-		s.end(ErrSlow)
+		if s.held++; s.full() {
+			t.full++
+		}
 	}
 	t.grant()
 }
 
 // grant wakes the publisher that has waited longest if there is room for its value.
 func (t *Topic[T]) grant() {
-	if !t.granted && !t.closed && t.room() {
+	if !t.closed && !t.mustWait() {
 		t.granted = t.publishers.Wake()
 	}
 }
 
 // A Subscription is one reader's share of a Topic, with a queue of its own.
 type Subscription[T any] struct {
+	_     nocopy.Field
 	topic *Topic[T]
 	queue *rondo.Queue[T]
 	slow  Slow
 	limit int
 	held  int   // values that were put and not taken; with Skip those dropped as well
 	err   error // why it has ended
+	links list.Links[Subscription[T]]
 }
+
+func linksAt[T any]() uintptr { return unsafe.Offsetof(Subscription[T]{}.links) }
 
 // Next takes the next value. It waits until there is one. When the Subscription has
 // ended and its queue is empty, it returns ErrClosed or ErrSlow. It returns the cause if
@@ -170,7 +173,7 @@ func (s *Subscription[T]) All(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for {
 			v, err := s.Next(ctx)
-			if errors.Is(err, rondo.ErrNoLoop) {
+			if err != nil && rondo.Current(ctx) == nil {
 				panic(err.Error())
 			}
 			if err != nil || !yield(v) {
@@ -195,6 +198,7 @@ func (s *Subscription[T]) Skipped() uint64 { return s.queue.Dropped() }
 func (s *Subscription[T]) Close() {
 	s.end(ErrClosed)
 	s.queue.Abort()
+	s.topic.grant()
 }
 
 // end takes s off the Topic. What is in its queue stays.
@@ -202,19 +206,29 @@ func (s *Subscription[T]) end(why error) {
 	if s.err != nil {
 		return
 	}
+	if s.full() {
+		s.topic.full--
+	}
 	s.err = why
-	s.topic.subscriptions = slices.DeleteFunc(s.topic.subscriptions, func(o *Subscription[T]) bool { return o == s })
+	s.topic.subscriptions.Remove(s, linksAt[T]())
 	s.queue.Close()
-	s.topic.grant()
+}
+
+// full reports whether Publish waits for the reader of s.
+func (s *Subscription[T]) full() bool {
+	return s.slow == Wait && s.held >= s.limit && s.err == nil
 }
 
 // taken is called when Get of the queue has returned err.
 func (s *Subscription[T]) taken(err error) error {
 	switch {
 	case err == nil:
+		if s.full() {
+			s.topic.full--
+		}
 		s.held--
 		s.topic.grant()
-	case errors.Is(err, rondo.ErrQueueClosed):
+	case err == rondo.ErrQueueClosed:
 		return s.err
 	}
 	return err

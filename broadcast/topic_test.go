@@ -48,6 +48,89 @@ func TestTopic(t *testing.T) {
 	})
 }
 
+// TestTopicAsModel: a Topic does as a list of slices would, whatever readers come, take, fall
+// behind and go.
+func TestTopicAsModel(t *testing.T) {
+	type reader struct {
+		*broadcast.Subscription[int]
+		slow  broadcast.Slow
+		limit int
+		want  []int
+		ended bool
+	}
+	sim.Test(t, func(ctx context.Context) {
+		random := sim.Rand(ctx)
+		var topic broadcast.Topic[int]
+		var readers []*reader
+		for v := range 2000 {
+			blocked := slices.ContainsFunc(readers, func(r *reader) bool {
+				return !r.ended && r.slow == broadcast.Wait && len(r.want) == r.limit
+			})
+			if topic.TryPublish(v) == blocked {
+				t.Fatalf("value %d: TryPublish returned %v", v, blocked)
+			}
+			for _, r := range readers {
+				switch {
+				case blocked || r.ended:
+				case len(r.want) < r.limit:
+					r.want = append(r.want, v)
+				case r.slow == broadcast.Skip:
+					r.want = append(r.want[1:], v)
+				default:
+					r.ended = true
+				}
+			}
+			if limit := 1 + random.IntN(4); len(readers) < 8 {
+				slow := broadcast.Slow(random.IntN(3))
+				readers = append(readers, &reader{Subscription: topic.Subscribe(limit, slow), slow: slow, limit: limit})
+			}
+			i := random.IntN(len(readers))
+			r := readers[i]
+			if r.Len() != len(r.want) || (r.Err() != nil) != r.ended {
+				t.Fatalf("value %d: a reader has %d values and %v, want %v", v, r.Len(), r.Err(), r.want)
+			}
+			switch {
+			case random.IntN(9) == 0:
+				r.Close()
+				readers = slices.Delete(readers, i, i+1)
+			case len(r.want) > 0:
+				if got, err := r.Next(ctx); got != r.want[0] || err != nil {
+					t.Fatalf("value %d: Next returned %d, %v, want %v", v, got, err, r.want)
+				}
+				r.want = r.want[1:]
+			}
+		}
+	})
+}
+
+// TestShares: tasks that publish and read without ever having to wait let others run.
+func TestShares(t *testing.T) {
+	var topic broadcast.Topic[int]
+	watch, all := broadcast.NewWatch(1), topic.Subscribe(1, broadcast.Skip)
+	for name, op := range map[string]func(ctx context.Context) error{
+		"Publish":     func(ctx context.Context) error { return topic.Publish(ctx, 1) },
+		"Next":        func(ctx context.Context) error { topic.TryPublish(1); _, err := all.Next(ctx); return err },
+		"Reader.Next": func(ctx context.Context) error { _, err := watch.Reader().Next(ctx); return err },
+	} {
+		exact.Test(t, func(ctx context.Context) {
+			turns := 0
+			busy := rondo.Go(ctx, func(ctx context.Context) error {
+				for range 1000 {
+					must(t, op(ctx))
+				}
+				return nil
+			})
+			for ; turns < 3 && !busy.Done(); turns++ {
+				must(t, rondo.Yield(ctx))
+			}
+			must(t, busy.Wait(ctx))
+			if turns < 3 {
+				t.Errorf("%s: another task ran %d times beside 1000 operations", name, turns)
+			}
+		})
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

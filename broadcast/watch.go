@@ -2,10 +2,10 @@ package broadcast
 
 import (
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/nocopy"
 )
 
 // A Watch holds one value, and wakes those that wait for the next one. A reader that
@@ -51,6 +51,7 @@ func (w *Watch[T]) Reader() *Reader[T] { return &Reader[T]{watch: w} }
 
 // A Reader returns the values of a Watch that are new to it.
 type Reader[T any] struct {
+	_     nocopy.Field
 	watch *Watch[T]
 	seen  uint64 // the version that was returned last
 }
@@ -60,7 +61,7 @@ type Reader[T any] struct {
 // cancelled first.
 func (r *Reader[T]) Next(ctx context.Context) (v T, err error) {
 	if r.ready() {
-		err = rondo.Check(ctx)
+		err = rondo.Checkpoint(ctx)
 	} else {
 		r.watch.changed.Of = &r.watch.Name
 		err = r.watch.changed.Park(ctx, rondo.Reason{What: "watch"})
@@ -88,7 +89,7 @@ func (r *Reader[T]) All(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for {
 			v, err := r.Next(ctx)
-			if errors.Is(err, rondo.ErrNoLoop) {
+			if err != nil && rondo.Current(ctx) == nil {
 				panic(err.Error())
 			}
 			if err != nil || !yield(v) {

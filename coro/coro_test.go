@@ -53,41 +53,8 @@ func counter(_ struct{}, yield func(int) struct{}) int {
 	}
 }
 
-// TestResume hands values back and forth to the end and beyond.
-func TestResume(t *testing.T) {
-	clean(t)
-	resume, cancel := coro.New(func(in int, yield func(string) int) string {
-		for in != 0 {
-			in = yield(fmt.Sprint("got ", in))
-		}
-		return "done"
-	})
-	defer cancel()
-	for _, step := range []struct {
-		in  int
-		out string
-		ok  bool
-	}{{1, "got 1", true}, {2, "got 2", true}, {0, "done", false}, {3, "", false}, {4, "", false}} {
-		if out, ok := resume(step.in); out != step.out || ok != step.ok {
-			t.Fatalf("resume(%d) = %q, %v; want %q, %v", step.in, out, ok, step.out, step.ok)
-		}
-	}
-}
-
-// TestUnstarted: before the first resume a coroutine has not even a goroutine,
-// and cancel leaves it without ever calling the function.
-func TestUnstarted(t *testing.T) {
-	clean(t)
-	before := runtime.NumGoroutine()
-	called := false
-	resume, cancel := coro.New(func(int, func(int) int) int { called = true; return 0 })
-	if n := runtime.NumGoroutine(); n != before {
-		t.Errorf("New made %d goroutines", n-before)
-	}
-	cancel()
-	cancel()
-	if out, ok := resume(1); out != 0 || ok || called {
-		t.Errorf("resume after cancel = %d, %v; function called: %v", out, ok, called)
+func numbers(yield func(int) bool) {
+	for i := 0; yield(i); i++ {
 	}
 }
 

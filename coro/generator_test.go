@@ -65,44 +65,6 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestSendNotStarted: the generator stays as it was.
-func TestSendNotStarted(t *testing.T) {
-	clean(t)
-	g := upTo(2)
-	if v, ok, err := g.Send("early"); v != 0 || ok || err != coro.ErrNotStarted {
-		t.Errorf("Send = %d, %v, %v", v, ok, err)
-	}
-	if got := slices.Collect(g.All()); !slices.Equal(got, []int{1, 2}) {
-		t.Errorf("then All gives %v", got)
-	}
-}
-
-// TestCloseCleans: the clean-up has run when Close returns, and its error comes
-// out of Close.
-func TestCloseCleans(t *testing.T) {
-	clean(t)
-	failed := errors.New("clean-up failed")
-	for _, want := range []error{nil, failed} {
-		cleaned := false
-		g := coro.NewGenerator(func(y *coro.Yielder[int, int]) (r int, err error) {
-			defer func() {
-				cleaned = true
-				if want != nil {
-					err = want
-				}
-			}()
-			return y.Yield(1)
-		})
-		g.Next()
-		if err := g.Close(); err != want || !cleaned {
-			t.Errorf("Close: %v, want %v; cleaned up: %v", err, want, cleaned)
-		}
-		if err := g.Close(); err != nil {
-			t.Errorf("second Close: %v", err)
-		}
-	}
-}
-
 // TestCloseWrapped: an error that wraps ErrClosed is the answer to Close that it
 // hopes for, not a failure.
 func TestCloseWrapped(t *testing.T) {

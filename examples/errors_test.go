@@ -29,19 +29,19 @@ func TestErrors(t *testing.T) {
 			return rondo.Group(ctx, func(g *rondo.Scope) error { g.Go(fail(nil)); return nil })
 		}, "<nil>"},
 		{"a task fails", func(ctx context.Context) error {
-			return rondo.Group(ctx, func(g *rondo.Scope) error { g.Go(fail(errDisk)); return rondo.WaitCancelled(g) })
+			return rondo.Group(ctx, func(g *rondo.Scope) error { g.Go(fail(errDisk)); return rondo.WaitCanceled(g) })
 		}, "disk full"},
 		{"several fail", func(ctx context.Context) error {
 			return rondo.Group(ctx, func(g *rondo.Scope) error { g.Go(fail(errDisk)); return errNet })
 		}, "no route\ndisk full"},
 		{"cancelled with a cause", func(ctx context.Context) error {
-			return rondo.Group(ctx, func(g *rondo.Scope) error { g.Cancel(errNet); return rondo.WaitCancelled(g) })
+			return rondo.Group(ctx, func(g *rondo.Scope) error { g.Cancel(errNet); return rondo.WaitCanceled(g) })
 		}, "no route"},
 		{"cancelled without one", func(ctx context.Context) error {
-			return rondo.Group(ctx, func(g *rondo.Scope) error { g.Cancel(nil); return rondo.WaitCancelled(g) })
+			return rondo.Group(ctx, func(g *rondo.Scope) error { g.Cancel(nil); return rondo.WaitCanceled(g) })
 		}, "<nil>"},
 		{"the time is over", func(ctx context.Context) error {
-			return rondo.Timeout(ctx, time.Millisecond, rondo.WaitCancelled)
+			return rondo.Timeout(ctx, time.Millisecond, rondo.WaitCanceled)
 		}, "context deadline exceeded"},
 		{"the time is over, and ended no wait", func(ctx context.Context) error {
 			return rondo.Timeout(ctx, -time.Second, fail(nil))
@@ -49,7 +49,7 @@ func TestErrors(t *testing.T) {
 		{"the scope above is cancelled", func(ctx context.Context) error {
 			return rondo.Group(ctx, func(above *rondo.Scope) error {
 				above.Go(func(ctx context.Context) error {
-					err := rondo.Group(ctx, func(g *rondo.Scope) error { return rondo.WaitCancelled(g) })
+					err := rondo.Group(ctx, func(g *rondo.Scope) error { return rondo.WaitCanceled(g) })
 					if err != errNet {
 						return fmt.Errorf("the inner group returns %w", err)
 					}

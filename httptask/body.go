@@ -7,6 +7,7 @@ package httptask
 // What comes later, and larger bodies, the task asks for.
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"sync"
@@ -35,12 +36,12 @@ var readBuffers = sync.Pool{New: func() any { b := make([]byte, readSize); retur
 // openWithBody is open for a small body. The lane for reading is taken before anyone
 // else knows of the exchange.
 func (x *exchange) openWithBody() bool {
-	x.busy, x.lanes[reading].busy = true, true
+	x.busy, x.ahead, x.lanes[reading].busy = true, true, true
 	x.opened = make(chan bool, 1)
 	late := time.AfterFunc(aheadTime, func() { x.opened <- x.handler.post(x.start) == nil })
 	x.body.fill(int(x.request.ContentLength))
 	x.mu.Lock()
-	x.busy = false
+	x.busy, x.ahead = false, false
 	x.mu.Unlock()
 	x.release(reading)
 	if late.Stop() {
@@ -80,6 +81,19 @@ func (b *body) take(p []byte) (n int, err error, ok bool) {
 		}
 	}
 	return n, b.err, n > 0 || b.err != nil
+}
+
+// unread returns what was read ahead of the handler, and forgets it.
+func (x *exchange) unread() []byte {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	b := &x.body
+	if b.kept == nil || x.request.ContentLength < 0 || x.lanes[reading].busy {
+		return nil
+	}
+	rest := bytes.Clone((*b.kept)[b.at:])
+	b.at = len(*b.kept)
+	return rest
 }
 
 func (b *body) release() {

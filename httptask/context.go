@@ -7,7 +7,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
@@ -17,15 +16,6 @@ import (
 type requestContext struct {
 	context.Context // the ctx given to Handler
 	request         context.Context
-}
-
-// Done returns nil if the scope above is a Scope: it cancels the scopes below it by
-// itself, so there is nothing to watch.
-func (c *requestContext) Done() <-chan struct{} {
-	if _, ok := c.Context.(*rondo.Scope); ok {
-		return nil
-	}
-	return c.Context.Done()
 }
 
 // Deadline returns the earlier deadline of the two.

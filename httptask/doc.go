@@ -1,10 +1,15 @@
 // Package httptask runs handlers of net/http in the tasks of a loop, and makes
 // requests of net/http from tasks.
 //
-// net/http does what it does best: it accepts, parses, speaks HTTP/1.1, HTTP/2 and TLS,
-// and watches timeouts, on goroutines of its own. Only the handlers run on the loop,
-// one at a time. So they share state without locks, they may wait as tasks do, and any
-// router and middleware works.
+// The handlers run on the loop, one at a time. So they share state without locks, they may
+// wait as tasks do, and any router and middleware works.
+//
+// A [Server] speaks HTTP/1.0 and HTTP/1.1 itself, also over TLS: net/http's parser reads a
+// request, and a task answers it as net/http's server would, to the byte. An idle connection has
+// no task and no buffer. A connection that chooses HTTP/2 is handed over to net/http, which
+// serves it on goroutines of its own; only the handlers are tasks there. That is so too for
+// listeners that are neither of package net nor of package socket, and for a [Handler] in an
+// http.Server of the program's.
 //
 //	visits := make(map[string]int) // no lock: one handler runs at a time
 //	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -23,7 +28,11 @@
 // cancelled when the client goes away, as in net/http. Reading the body, writing and
 // flushing suspend the task where they would block, so a client that sends or reads
 // slowly holds up its own handler only. What is written stays in memory until it is
-// 16 KiB, or flushed, or the handler returns.
+// 4 KiB (behind net/http 16 KiB), or flushed, or the handler returns.
+//
+// A cancellation ends waits and does not change what is sent. A client that has only ended its
+// side still gets its answer, although its handler is cancelled. If another cancellation ends a
+// write, the rest of the answer is not sent, and the client sees that it is cut.
 //
 // Flusher, Hijacker and http.ResponseController are there if net/http has them. The
 // connection of a Hijacker suspends the task too. There is no http.Pusher.
@@ -43,5 +52,10 @@
 //   - Middleware around Handler whose ResponseWriter has no method Unwrap hides the
 //     deadlines by which a cancelled task interrupts a read or write: that ends only
 //     when the client, or the server, ends it. Middleware inside Handler costs less.
-//   - runtime.Goexit in a handler ends the loop, as in any task.
+//   - runtime.Goexit in a handler behind net/http ends the loop, as in any task. In one of a
+//     Server it closes the connection, as in net/http.
+//   - A plain connection that a handler of a Server takes over is a *socket.Conn, which is no
+//     *net.TCPConn. If its client has ended its side, the handler is cancelled, and its reads and
+//     writes of the connection fail, unless rondo.Shield is around them.
+//   - A Server sends what is written no later than net/http, and sometimes earlier.
 package httptask

@@ -26,6 +26,7 @@ type exchange struct {
 	request *http.Request       // net/http's
 	own     *http.Request       // the handler's
 	task    *rondo.Task         // touched on the loop only
+	left    bool                // the client has ended its side; touched on the loop only
 	calls   chan *call          // what the goroutine is to do; nil: the task has ended
 	end     ending              // set before that nil
 	opened  chan bool           // with a body that came late: whether the loop took the request
@@ -33,7 +34,9 @@ type exchange struct {
 
 	mu       sync.Mutex
 	busy     bool // the goroutine makes a call
+	ahead    bool // the body is read ahead of the handler
 	over     bool // the task has ended
+	cut      bool // a cancellation has ended a write: what follows would hide that
 	served   bool // and the goroutine is about to leave ServeHTTP
 	lanes    [2]lane
 	response response
@@ -83,11 +86,13 @@ func (x *exchange) start() {
 	}
 	x.context = requestContext{a.ctx, x.request.Context()}
 	x.task = rondo.Go(&x.context, x.run)
+	a.loop.SetServing(x.task)
 }
 
 // run is the task.
 func (x *exchange) run(ctx context.Context) error {
 	x.end.goexit = true // unless it ends in another way
+	defer x.leave()
 	defer x.finish()
 	x.own = x.request.WithContext(ctx)
 	x.wrapBody()
@@ -103,7 +108,8 @@ func (x *exchange) finish() {
 	}
 	x.mu.Lock()
 	x.over = true
-	read, write := x.lanes[reading].busy, x.lanes[writing].busy
+	// A body that is read ahead is awaited: net/http reads what a handler has left unread.
+	read, write := x.lanes[reading].busy && !x.ahead, x.lanes[writing].busy
 	x.mu.Unlock()
 	// A task or goroutine that the handler has left behind must not keep the request.
 	if read {
@@ -113,6 +119,14 @@ func (x *exchange) finish() {
 		x.interrupt(writing)
 	}
 	x.calls <- nil
+}
+
+// leave ends the tasks that the handler has started. net/http has the answer by then, and
+// perhaps the next request, so their errors can only be logged.
+func (x *exchange) leave() {
+	if err := x.handler.loop.Task().Leave(nil); err != nil {
+		x.handler.complain(x.request, err)
+	}
 }
 
 // serve is called on net/http's goroutine. It returns, or panics, as the handler did.
@@ -150,6 +164,8 @@ func (x *exchange) serve() {
 		panic(x.end.panic)
 	case x.end.goexit:
 		runtime.Goexit()
+	case x.cut && !x.response.hijacked:
+		panic(http.ErrAbortHandler) // net/http would add the end of the answer
 	}
 }
 
@@ -169,6 +185,7 @@ func (x *exchange) close() {
 func (x *exchange) cancel() {
 	cause := context.Cause(x.request.Context())
 	_ = x.handler.loop.Post(func() {
+		x.left = true
 		if x.task != nil {
 			x.task.Cancel(cause)
 		}

@@ -6,11 +6,16 @@ package httptask
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"net"
 	"net/http"
+	"os"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/report"
 )
 
 // Handler returns an http.Handler that runs h in tasks, one for each request. ctx
@@ -22,7 +27,13 @@ import (
 // It has the values of the request's own context, and it is cancelled when the client
 // goes away and when the scope is. Body and ResponseWriter suspend the task where they
 // would block. A panic in h is passed on to net/http, which logs it and closes the
-// connection; the loop goes on.
+// connection; the loop goes on, whatever the Runner says.
+//
+// The context of the request also owns the tasks that h starts with it. When h has
+// returned, the answer is sent, the context is cancelled, and those tasks are waited for.
+// The error of one for which nobody waits cancels the context while h runs, and goes to the
+// ErrorLog of the http.Server, and so does its panic; other requests go on. What is to
+// outlive the request is started in a scope that the program holds.
 //
 // When the scope has been cancelled, or the loop has ended, requests are answered with
 // status 503 and a sentence. The loop's scope waits for handlers that run, as for all
@@ -57,7 +68,7 @@ var errCluster = errors.New("httptask: the goroutines of net/http are no part of
 	"serve the connections in tasks there, as fasthttp's ServeConn does, or test with sim.Config.Goroutines")
 
 // inCluster reports whether the loop is that of such a host.
-func inCluster(loop kernel.Loop) bool { return driver.NetworkOf(loop.Driver()) != nil }
+func inCluster(loop kernel.Loop) bool { return driver.HostOf(loop.Driver()) != nil }
 
 // A handler starts a task for each request.
 type handler struct {
@@ -71,7 +82,7 @@ type handler struct {
 // newHandler makes a handler. From the call of LoopOf on, a request may wake the loop, so
 // it is in no deadlock.
 func newHandler(ctx context.Context, loop kernel.Loop, h http.Handler) *handler {
-	return &handler{ctx: ctx, loop: loop, simulated: loop.Driver().Virtual(), post: rondo.LoopOf(ctx).Post, inner: h}
+	return &handler{ctx: ctx, loop: loop, simulated: loop.Driver().Simulation() != nil, post: rondo.LoopOf(ctx).Post, inner: h}
 }
 
 // ServeHTTP is called by net/http, on a goroutine for each request.
@@ -98,7 +109,54 @@ func (a *handler) serveInTask(w http.ResponseWriter, r *http.Request) {
 	if t == nil {
 		panic("rondo: a httptask.Handler in a callback: callbacks must not wait; start a task with Go")
 	}
-	a.inner.ServeHTTP(w, r.WithContext(&requestContext{Context: t.Scope(), request: r.Context()}))
+	var thrown any
+	err := rondo.Contain(t.Scope(), func(ctx context.Context) error {
+		defer func() {
+			if v := recover(); v != nil {
+				thrown = passOn(v) // to the caller, as in net/http
+			}
+		}()
+		a.inner.ServeHTTP(w, r.WithContext(&requestContext{Context: ctx, request: r.Context()}))
+		return nil
+	})
+	if err != nil && !onlyCancelled(t.Scope(), err) {
+		a.complain(r, err)
+	}
+	if thrown != nil {
+		panic(thrown)
+	}
+}
+
+// complain logs the error of a task that the handler of r has started, where net/http logs
+// the panics of handlers. A panic of the log goes to the Runner's OnError.
+func (a *handler) complain(r *http.Request, err error) {
+	if onlyAborts(err) {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			a.loop.Notice("ErrorLog of a http.Server", errors.Join(errors.New("rondo: httptask: panic in ErrorLog: "+report.Text(v)), err))
+		}
+	}()
+	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.ErrorLog != nil {
+		s.ErrorLog.Printf("rondo: a task that a handler has started: %+v", err)
+		return
+	}
+	report.Log(slog.LevelError, "rondo: a task that a handler has started failed", "err", err)
+}
+
+// onlyAborts reports whether err is only panics with http.ErrAbortHandler, which net/http does
+// not log.
+func onlyAborts(err error) bool {
+	return errtree.Only(err, func(err error) bool { return errtree.Same(err, http.ErrAbortHandler) }, nil)
+}
+
+// onlyCancelled reports whether err says only that ctx, in which a handler runs, is cancelled,
+// or that a connection was closed because of that.
+func onlyCancelled(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errtree.Only(err, func(err error) bool {
+		return errtree.Same(err, context.Cause(ctx)) || errtree.Same(err, net.ErrClosed) || errtree.Same(err, os.ErrDeadlineExceeded)
+	}, func(err error) bool { _, panicked := err.(*rondo.PanicError); return panicked })
 }
 
 // refuse answers a request for which there will be no task.

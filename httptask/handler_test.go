@@ -1,6 +1,7 @@
 package httptask_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -244,7 +245,7 @@ func TestLeftBehind(t *testing.T) {
 		})
 		rondo.Go(ctx, func(ctx context.Context) error {
 			defer end()
-			err := rondo.Sleep(ctx, 50*time.Millisecond)
+			err := rondo.WaitCanceled(ctx)
 			_, later = w.Write([]byte("x"))
 			w.WriteHeader(500)
 			return err
@@ -413,4 +414,98 @@ func TestMisuse(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestCut: a write that a cancellation has ended cuts the answer, and a client that has only
+// ended its side gets all of it.
+func TestCut(t *testing.T) {
+	const size = 4 << 20
+	for i := range 4 {
+		half, engine := i&1 != 0, i&2 != 0
+		t.Run(fmt.Sprint("half=", half, " engine=", engine), func(t *testing.T) {
+			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				say(w, strings.Repeat("x", size/2))
+				if half {
+					_ = rondo.WaitCanceled(r.Context())
+				} else {
+					_ = rondo.Timeout(r.Context(), 0, func(ctx context.Context) error {
+						say(w, strings.Repeat("x", size/4))
+						return nil
+					})
+				}
+				say(w, strings.Repeat("x", size/2))
+			})
+			use := func(address string) error {
+				c, err := net.Dial("tcp", address)
+				if err != nil {
+					return err
+				}
+				defer c.Close()
+				say(c, get)
+				if half {
+					if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+						return err
+					}
+				}
+				a, err := http.ReadResponse(bufio.NewReader(c), nil)
+				if err != nil {
+					return err
+				}
+				b, err := io.ReadAll(a.Body)
+				if half && (len(b) != size || err != nil) || !half && err == nil {
+					t.Errorf("%d bytes, %v", len(b), err)
+				}
+				return nil
+			}
+			if engine {
+				inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h, ErrorLog: silent}}, func(ctx context.Context, address string) error {
+					return away(ctx, func() error { return use(address) })
+				})
+				return
+			}
+			run(t, func(ctx context.Context) error {
+				return rondo.Group(ctx, func(g *rondo.Scope) error {
+					return away(ctx, func() error {
+						plainly(t, &http.Server{Handler: httptask.Handler(g, h), ErrorLog: silent}, use)
+						return nil
+					})
+				})
+			})
+		})
+	}
+}
+
+// TestWriteDeadline: a write that has passed its deadline says so, also of HTTP/2, which ends the
+// stream then and cancels the handler.
+func TestWriteDeadline(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		t.Run(fmt.Sprint("http2=", http2), func(t *testing.T) {
+			wrote := make(chan error, 1)
+			h := func(w http.ResponseWriter, r *http.Request) {
+				control := http.NewResponseController(w)
+				err := errors.Join(control.Flush(), control.SetWriteDeadline(time.Now().Add(20*time.Millisecond)))
+				for err == nil {
+					_, err = w.Write(make([]byte, 100_000))
+				}
+				wrote <- err
+			}
+			run(t, func(ctx context.Context) error {
+				s := httptest.NewUnstartedServer(httptask.Handler(ctx, http.HandlerFunc(h)))
+				s.Config.ErrorLog, s.EnableHTTP2 = silent, http2
+				s.StartTLS()
+				return away(ctx, func() error {
+					defer s.Close()
+					a, err := s.Client().Get(s.URL)
+					if err != nil {
+						return err
+					}
+					defer a.Body.Close() // nothing is read
+					if err := <-wrote; !errors.Is(err, os.ErrDeadlineExceeded) {
+						t.Errorf("Write returned %v", err)
+					}
+					return nil
+				})
+			})
+		})
+	}
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// hijack takes the connection over. What net/http has read of it stays in the reader.
+// hijack takes the connection over. What net/http has read of it stays in the reader, and so
+// does a body that was read ahead of the handler, unless it came in chunks.
 func (x *exchange) hijack() (c net.Conn, rw *bufio.ReadWriter, err error) {
 	err = x.do(writing, func() (err error) {
 		if err = x.response.emit(x.writer); err != nil {
@@ -30,11 +31,12 @@ func (x *exchange) hijack() (c net.Conn, rw *bufio.ReadWriter, err error) {
 	x.response.hijacked = true
 	x.mu.Unlock()
 	own := &conn{Conn: c, loop: x.handler.loop}
-	early, err := rw.Reader.Peek(rw.Reader.Buffered())
+	buffered, err := rw.Reader.Peek(rw.Reader.Buffered())
 	if err != nil {
 		return nil, nil, err
 	}
-	reader := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(early)), own), max(rw.Reader.Size(), len(early)))
+	early := append(x.unread(), buffered...)
+	reader := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(early), own), max(rw.Reader.Size(), len(early)))
 	if _, err := reader.Peek(len(early)); err != nil {
 		return nil, nil, err
 	}

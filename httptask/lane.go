@@ -98,11 +98,27 @@ var errOver = errors.New("rondo: httptask: the handler of this request has retur
 // error. A task is suspended meanwhile. If it is cancelled before fn is called, do
 // returns the cause; if later, fn is interrupted, and do returns the cause if fn fails.
 // When the handler has returned, fn is not called and do returns errOver.
-func (x *exchange) do(d direction, fn func() error) error {
+//
+// A client that has only ended its side still gets its answer, so its leaving ends no write. A
+// write that another cancellation has ended cuts the answer.
+func (x *exchange) do(d direction, fn func() error) (err error) {
 	t := x.inside()
+	if t != nil && d == writing {
+		if x.left && t.Check() != nil {
+			_ = t.Shield(func(context.Context) error { err = x.do(d, fn); return nil })
+			return err
+		}
+		defer func() {
+			if err != nil && !x.left && t.Check() != nil {
+				x.mu.Lock()
+				x.cut = x.cut || !x.over
+				x.mu.Unlock()
+			}
+		}()
+	}
 	if t != nil {
 		if err := t.Check(); err != nil {
-			return err
+			return x.refusal(err)
 		}
 	}
 	if err := x.acquire(d, t); err != nil {
@@ -136,10 +152,27 @@ func (x *exchange) do(d direction, fn func() error) error {
 	} else {
 		x.calls <- c
 	}
-	if err := c.wait(t, lanes[d], func() { x.interrupt(d) }); err != nil && failure != nil {
+	interrupted := false
+	err = c.wait(t, lanes[d], func() {
+		if interrupted = d == reading || !x.left; interrupted {
+			x.interrupt(d)
+		}
+	})
+	if interrupted && failure != nil {
 		return err
 	}
-	return failure
+	return failure // also of a client that has left: HTTP/2 ends a stream at its deadline
+}
+
+// refusal returns the error of a call in a cancelled task: that the handler has returned, if
+// it has, because that has cancelled the task, or else the cause.
+func (x *exchange) refusal(cause error) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.over {
+		return errOver
+	}
+	return cause
 }
 
 var lanes = [2]string{reading: "request body", writing: "response"}

@@ -55,8 +55,10 @@ func (b *logbook) String() string {
 	return b.text.String()
 }
 
+func newLog(to *logbook) *log.Logger { return log.New(to, "", 0) }
+
 // silent is the log of a server whose clients misbehave.
-var silent = log.New(new(logbook), "", 0)
+var silent = newLog(new(logbook))
 
 // inTasks serves h in tasks, and calls use in a task while it does.
 func inTasks(t testing.TB, s *httptask.Server, use func(ctx context.Context, address string) error) {
@@ -64,13 +66,18 @@ func inTasks(t testing.TB, s *httptask.Server, use func(ctx context.Context, add
 	run(t, func(ctx context.Context) error { return serving(ctx, s, use) })
 }
 
-// serving is inTasks for a loop that runs.
+// serving is inTasks for a loop that runs. A Server with a TLSConfig serves TLS.
 func serving(ctx context.Context, s *httptask.Server, use func(ctx context.Context, address string) error) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+	served := rondo.Go(ctx, func(ctx context.Context) error {
+		if s.HTTP.TLSConfig != nil {
+			return s.ServeTLS(ctx, l, "", "")
+		}
+		return s.Serve(ctx, l)
+	})
 	err = use(ctx, l.Addr().String())
 	err = errors.Join(err, rondo.Timeout(ctx, 20*time.Second, s.Shutdown))
 	if end := served.Wait(ctx); !errors.Is(end, http.ErrServerClosed) {
@@ -87,7 +94,13 @@ func plainly(t testing.TB, s *http.Server, use func(address string) error) {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(l) }()
+	go func() {
+		if s.TLSConfig != nil {
+			ended <- s.ServeTLS(l, "", "")
+		} else {
+			ended <- s.Serve(l)
+		}
+	}()
 	if err := use(l.Addr().String()); err != nil {
 		t.Error(err)
 	}

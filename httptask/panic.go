@@ -1,9 +1,10 @@
 package httptask
 
 import (
-	"fmt"
 	"net/http"
 	"runtime/debug"
+
+	"github.com/rondo-go/rondo/internal/report"
 )
 
 // A handlerPanic is what net/http's goroutine panics with for a handler that panicked.
@@ -24,7 +25,7 @@ func passOn(v any) any {
 }
 
 // Error returns the value and the stack.
-func (p *handlerPanic) Error() string { return fmt.Sprintf("%v\n\n%s", p.value, p.stack) }
+func (p *handlerPanic) Error() string { return report.Text(p.value) + "\n\n" + string(p.stack) }
 
 // Unwrap returns the value if it is an error.
 func (p *handlerPanic) Unwrap() error {

@@ -29,7 +29,8 @@ type response struct {
 	written  int64
 
 	kept *[]byte
-	cuts []int // where in it the pieces end
+	head bool  // net/http's buffer has been full, or flushed: it has made the head
+	cuts []int // where in kept the pieces end
 	held int   // what net/http's buffer has by then
 }
 
@@ -76,6 +77,7 @@ func whole[T []byte | string](p T) bool {
 // fill does with n bytes at a place what bufio.Writer does, and notes the cuts.
 func (r *response) fill(at, n int, whole bool) {
 	for n > netsOwn-r.held {
+		r.head = true
 		if r.held == 0 && whole {
 			r.cuts = append(r.cuts, at+n)
 			return

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"regexp"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/httptask"
 )
 
@@ -23,7 +23,9 @@ type sameRow struct {
 	name    string
 	handler http.HandlerFunc
 	send    string
-	log     string // what both servers log, without the time and addresses
+	late    string // is sent some time after send
+	log     string // what the servers log, without the time and addresses
+	half    bool   // the client ends its side after that
 	closes  bool   // the connection ends although the client does not ask for it
 }
 
@@ -227,13 +229,64 @@ var sameRows = []sameRow{
 		_, pusher := w.(http.Pusher)
 		_, strings := w.(io.StringWriter)
 		_, from := w.(io.ReaderFrom)
-		fmt.Fprint(w, flusher, hijacker, pusher, strings, from)
+		//lint:ignore SA1019 old programs ask for it
+		_, notifier := w.(http.CloseNotifier)
+		fmt.Fprint(w, flusher, hijacker, pusher, strings, from, notifier)
 	}, send: get},
+	{name: "copy of a short reader", handler: copies(0, 100), send: get},
+	{name: "copy of a long reader", handler: copies(0, 100_000), send: get},
+	{name: "copy after a write", handler: copies(100, 100_000), send: get},
+	{name: "copy after many writes", handler: copies(5000, 1000), send: get},
+	{name: "copy of nothing", handler: copies(100, 0), send: get},
+	{name: "copy of a known length", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "10000")
+		copies(0, 10_000)(w, r)
+	}, send: get},
+	{name: "unread body that comes late", handler: func(w http.ResponseWriter, r *http.Request) { say(w, r.URL.Path) },
+		send: lines("POST / HTTP/1.1", "Host: h", "Content-Length: 100") + "\r\n", late: strings.Repeat("b", 100)},
+	{name: "hijacked body", handler: hijackAll, send: post(strings.Repeat("b", 100)) + "after", half: true, closes: true},
+	{name: "hijacked rest of a body", handler: func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadFull(r.Body, make([]byte, 10)); err != nil {
+			panic(err)
+		}
+		hijackAll(w, r)
+	}, send: post("0123456789the rest of it") + "after", half: true, closes: true},
+	{name: "hijacked long body", handler: hijackAll, send: lines("POST / HTTP/1.1", "Host: h", "Content-Length: 8000", "", strings.Repeat("b", 8000)),
+		half: true, closes: true},
 	{name: "context", handler: func(w http.ResponseWriter, r *http.Request) {
 		_, server := r.Context().Value(http.ServerContextKey).(*http.Server)
 		fmt.Fprint(w, server, r.Context().Value(http.LocalAddrContextKey) != nil, r.Context().Err())
 	}, send: get},
 	{name: "malformed request", handler: func(w http.ResponseWriter, r *http.Request) {}, send: "GET\r\n\r\n", closes: true},
+}
+
+// copies returns a handler that writes some bytes and then copies some of a reader.
+func copies(first, then int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		say(w, strings.Repeat("x", first))
+		if n, err := io.Copy(w, struct{ io.Reader }{strings.NewReader(strings.Repeat("y", then))}); n != int64(then) || err != nil {
+			panic(fmt.Sprint(n, err))
+		}
+	}
+}
+
+// hijackAll takes the connection over, and sends back what the client sends until it ends its
+// side.
+func hijackAll(w http.ResponseWriter, r *http.Request) {
+	c, rw, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	defer c.Close()
+	all := func() {
+		b, err := io.ReadAll(rw)
+		fmt.Fprintf(c, "%d %.100q %v", len(b), b, err)
+	}
+	if rondo.LoopOf(r.Context()) == nil {
+		all()
+		return
+	}
+	_ = rondo.Shield(r.Context(), func(context.Context) error { all(); return nil })
 }
 
 // writes returns a handler that writes n bytes so many times.
@@ -259,29 +312,41 @@ func limited(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%q %v %v", b, err, tooLarge)
 }
 
-// TestSame sends the same bytes to the same handler, plain and in tasks, and wants the
-// same bytes back, and the same words in the log.
+// TestSame sends the same bytes to the same handler, plain, of a Server and of a Handler, and
+// wants the same bytes back, and the same words in the log.
 func TestSame(t *testing.T) {
 	for _, row := range sameRows {
 		t.Run(row.name, func(t *testing.T) {
-			var want, got string
-			var wantLog, gotLog logbook
-			plainly(t, &http.Server{Handler: row.handler, ErrorLog: log.New(&wantLog, "", 0)}, func(address string) (err error) {
+			var want, got, behind string
+			var wantLog, gotLog, behindLog logbook
+			plainly(t, &http.Server{Handler: row.handler, ErrorLog: newLog(&wantLog)}, func(address string) (err error) {
 				want, err = talk(address, row)
 				return err
 			})
-			s := &httptask.Server{HTTP: http.Server{Handler: row.handler, ErrorLog: log.New(&gotLog, "", 0)}}
+			s := &httptask.Server{HTTP: http.Server{Handler: row.handler, ErrorLog: newLog(&gotLog)}}
 			inTasks(t, s, func(ctx context.Context, address string) error {
 				return away(ctx, func() (err error) {
 					got, err = talk(address, row)
 					return err
 				})
 			})
-			if got != want {
-				t.Errorf("in tasks:\n%.9000q\nplain:\n%.9000q", got, want)
+			run(t, func(ctx context.Context) error {
+				h := httptask.Handler(ctx, row.handler)
+				return away(ctx, func() (err error) {
+					plainly(t, &http.Server{Handler: h, ErrorLog: newLog(&behindLog)}, func(address string) error {
+						behind, err = talk(address, row)
+						return err
+					})
+					return err
+				})
+			})
+			if got != want || behind != want {
+				t.Errorf("Server:\n%.9000q\nHandler:\n%.9000q\nplain:\n%.9000q", got, behind, want)
 			}
-			if a, b := firstWords(gotLog.String()), firstWords(wantLog.String()); a != row.log || b != row.log {
-				t.Errorf("the log in tasks:\n%s\nplain:\n%s\nwanted:\n%s", a, b, row.log)
+			for server, log := range map[string]*logbook{"Server": &gotLog, "Handler": &behindLog, "net/http": &wantLog} {
+				if got := firstWords(log.String()); got != row.log {
+					t.Errorf("the log of %s:\n%s\nwanted:\n%s", server, got, row.log)
+				}
 			}
 		})
 	}
@@ -303,7 +368,16 @@ func talk(address string, row sameRow) (string, error) {
 	if !row.closes {
 		send += "GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 	}
-	go func() { _, _ = io.WriteString(c, send) }()
+	go func() {
+		_, _ = io.WriteString(c, row.send)
+		if row.late != "" {
+			<-time.After(20 * time.Millisecond)
+		}
+		_, _ = io.WriteString(c, row.late+strings.TrimPrefix(send, row.send))
+		if row.half {
+			_ = c.(*net.TCPConn).CloseWrite()
+		}
+	}()
 	all, err := io.ReadAll(bufio.NewReader(c))
 	if err != nil && !strings.Contains(err.Error(), "reset") {
 		return "", err

@@ -1,34 +1,44 @@
 package httptask
 
-// This file has Server: an http.Server whose handler runs in tasks, and whose end is
-// that of a scope.
+// A Server is an http.Server whose handlers run in tasks, and whose end is that of a scope.
+// An engine serves HTTP/1, also over TLS; net/http serves the rest.
 //
 // The law: a call of Serve owns the tasks of its requests, and returns when the last of
 // them has ended. They are shielded from its ctx for as long as Grace says.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/socket"
 )
 
-// A Server is an http.Server whose handler runs in tasks. Set HTTP before the first
-// call of Serve, and do not use its methods Serve, Shutdown and so on: use those of
-// the Server, which suspend the task.
+// A Server is an http.Server whose handler runs in tasks. It speaks HTTP/1 itself, on the
+// listeners that Serve names; HTTP/2 and other listeners are left to net/http, on goroutines
+// of its own, and only the handlers are tasks there. Set HTTP before the first call of Serve,
+// and do not use its methods Serve, Shutdown and so on: use those of the Server, which
+// suspend the task.
 type Server struct {
 	// HTTP has all that net/http's server can do: the handler, timeouts, TLS and
-	// HTTP/2, the log. Serve changes its Handler and BaseContext.
+	// HTTP/2, the log. Where net/http serves a part, its Handler and BaseContext change.
+	// ConnState and ConnContext get a *socket.Conn or a *socket.TLSConn. For a connection
+	// that is handed over to net/http ConnState is called with StateHijacked, and then as
+	// net/http does for a connection of its own, which ConnContext gets.
 	HTTP http.Server
 
 	// Grace is how long requests that run may take when the ctx of Serve is
-	// cancelled. Then their tasks are cancelled and the connections closed. 0 means
-	// 5 s; a negative value means no time at all.
+	// cancelled. Then their tasks are cancelled and the connections closed. A handler that
+	// has taken its connection over has that time too. 0 means 5 s; a negative value means
+	// no time at all.
 	Grace time.Duration
 
 	once    sync.Once
@@ -36,10 +46,28 @@ type Server struct {
 	base    func(l net.Listener) context.Context // the user's
 	mu      sync.Mutex
 	serving map[*rondo.Scope]kernel.Loop // the scopes of the calls of Serve
+	engines []*engine
+	past    socket.Stats // of the engines that have ended
+	ended   bool         // Shutdown was called
+	by      time.Time    // when handlers are cancelled that have taken their connection over
+	quiet   *quiet
+
+	noKeepAlive atomic.Bool
 }
 
-// grace is the Grace of a Server that sets none.
-const grace = 5 * time.Second
+// grace returns how long requests may take at the end.
+func (s *Server) grace() time.Duration { return cmp.Or(s.Grace, 5*time.Second) }
+
+// left returns how long handlers may still run that have taken their connection over. The end
+// has begun: they have until the deadline of the Shutdown, or the Grace from the first call on.
+func (s *Server) left(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by.IsZero() {
+		s.by = now.Add(max(s.grace(), 0))
+	}
+	return max(s.by.Sub(now), 0)
+}
 
 // Serve calls Server.Serve of a Server that has only the handler.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
@@ -57,19 +85,40 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 // Grace to end, and Serve returns the cause. After Shutdown it returns
 // http.ErrServerClosed, and otherwise the error of Accept.
 //
-// l is best a listener of package net, because net/http's goroutines use it and its
-// connections. A Server may serve several listeners at once, all on one loop; the end
-// of one ctx ends the whole Server. On a host of a sim.Cluster, whose network goroutines
-// cannot use, Serve returns an error that says so.
+// The connections of a *net.TCPListener, *net.UnixListener or *socket.Listener are served by
+// tasks: the standard library parses the requests, and no goroutine of net/http has a part in
+// it. An idle connection has no task and no buffer. Hijack gives a *socket.Conn. On a host of a
+// sim.Cluster l is a *socket.Listener of that host. If HTTP.Protocols allow HTTP/2 without TLS, a
+// client that begins with it is handed over to net/http. net/http serves the connections of any
+// other listener, and all of them where Rondo uses neither epoll nor kqueue; the handlers run in
+// tasks all the same.
+//
+// A Server may serve several listeners at once, all on one loop; the end of one ctx ends the
+// whole Server.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	mustHaveListener(l, "Serve")
+	if s.owns(ctx, l) {
+		return s.serveOwn(ctx, l, nil)
+	}
 	return s.run(ctx, l, s.HTTP.Serve)
 }
 
-// ServeTLS is Serve with TLS, and with HTTP/2 for clients that want it. The files have a
-// certificate and its key; they may be "" if HTTP.TLSConfig has both.
+// ServeTLS is Serve with TLS, and with HTTP/2 for clients that want it: after the handshake such
+// a connection is handed over to net/http, and so is one of another protocol of HTTP.TLSNextProto.
+// On a host of a sim.Cluster, whose network goroutines cannot use, no HTTP/2 is offered. Hijack
+// gives a *socket.TLSConn. A handshake takes its time of the loop, and may last as long as the
+// least of ReadHeaderTimeout, ReadTimeout and WriteTimeout, or 10 s. The files have a certificate
+// and its key; they may be "" if HTTP.TLSConfig has both.
 func (s *Server) ServeTLS(ctx context.Context, l net.Listener, certFile, keyFile string) error {
 	mustHaveListener(l, "ServeTLS")
+	if s.owns(ctx, l) {
+		secure, err := s.secure(ctx, certFile, keyFile, s.offersHTTP2() && !clustered(ctx))
+		if err != nil {
+			l.Close()
+			return err
+		}
+		return s.serveOwn(ctx, l, secure)
+	}
 	return s.run(ctx, l, func(l net.Listener) error { return s.HTTP.ServeTLS(l, certFile, keyFile) })
 }
 
@@ -129,21 +178,23 @@ func (s *Server) run(ctx context.Context, l net.Listener, serve func(net.Listene
 	s.once.Do(s.takeOver)
 	var cause error
 	var scope *rondo.Scope
+	var late *rondo.Handle
 	err = rondo.Shield(ctx, func(shielded context.Context) error {
 		return rondo.Group(shielded, func(g *rondo.Scope) error {
 			scope = g
 			l := s.add(g, l)
 			served := background(g, func() error { return serve(l) })
 			_, err := served.Wait(ctx)
-			if cause = context.Cause(ctx); cause == nil && errors.Is(err, http.ErrServerClosed) {
+			if cause = context.Cause(ctx); cause == nil && errtree.Is(err, http.ErrServerClosed) {
 				// Shutdown was called. It, or the end of ctx, ends the requests.
-				_, _ = background(g, func() error { return s.HTTP.Shutdown(context.Background()) }).Wait(ctx)
+				s.left(rondo.Now(g))
+				_, _ = background(g, func() error { return s.quiesce(context.Background()) }).Wait(ctx)
 				if cause = context.Cause(ctx); cause == nil {
-					g.Cancel(http.ErrServerClosed) // what is left has taken its connection over
+					late = s.cancelTaken(g)
 				}
 			}
-			if cause != nil || !errors.Is(err, http.ErrServerClosed) {
-				s.drain(g)
+			if cause != nil || !errtree.Is(err, http.ErrServerClosed) {
+				late = s.drain(g)
 			}
 			if cause == nil {
 				cause = err
@@ -151,8 +202,11 @@ func (s *Server) run(ctx context.Context, l net.Listener, serve func(net.Listene
 			return nil
 		})
 	})
+	if late != nil {
+		late.Cancel()
+	}
 	s.remove(scope)
-	if err != nil && !errors.Is(err, http.ErrServerClosed) {
+	if err != nil && !errtree.Is(err, http.ErrServerClosed) {
 		return errors.Join(cause, err)
 	}
 	return cause
@@ -176,26 +230,30 @@ func background(ctx context.Context, fn func() error) *rondo.Future[struct{}] {
 	return f
 }
 
-// drain gives the requests their time, and then ends them.
-func (s *Server) drain(g *rondo.Scope) {
-	limit := s.Grace
-	if limit == 0 {
-		limit = grace
-	}
-	if limit > 0 {
+// cancelTaken cancels g when the handlers that have taken their connection over have had their
+// time. No others are left.
+func (s *Server) cancelTaken(g *rondo.Scope) *rondo.Handle {
+	return rondo.LoopOf(g).CallLater(s.left(rondo.Now(g)), func() { g.Cancel(http.ErrServerClosed) })
+}
+
+// drain gives the requests their time, and then ends them. What it returns ends the handlers that
+// have taken their connection over; nil if all are ended.
+func (s *Server) drain(g *rondo.Scope) *rondo.Handle {
+	if limit := s.grace(); limit > 0 {
+		s.left(rondo.Now(g))
 		patience, stop := context.WithCancel(context.Background())
-		ended := background(g, func() error { return s.HTTP.Shutdown(patience) })
+		ended := background(g, func() error { return s.quiesce(patience) })
 		err := rondo.Timeout(g, limit, func(ctx context.Context) error {
 			_, err := ended.Wait(ctx)
 			return err
 		})
 		stop()
 		if err == nil {
-			g.Cancel(http.ErrServerClosed) // what is left has taken its connection over
-			return
+			return s.cancelTaken(g)
 		}
 	}
 	s.abort()
+	return nil
 }
 
 // abort cancels all tasks and closes all connections.
@@ -205,8 +263,49 @@ func (s *Server) abort() {
 	for g := range s.serving {
 		g.Cancel(http.ErrServerClosed)
 	}
+	q := s.quiet
 	// Closing a connection with TLS may wait a moment.
-	go s.HTTP.Close()
+	go func() {
+		_ = s.HTTP.Close()
+		if q != nil {
+			q.stop()
+		}
+	}()
+}
+
+// A quiet is the call of http.Server's Shutdown. There is one: each calls the functions of
+// RegisterOnShutdown.
+type quiet struct {
+	stop context.CancelFunc
+	done chan struct{} // closed when it has returned
+	err  error
+}
+
+// quiesce ends the part of net/http gracefully, and waits until that is done or ctx is
+// cancelled, whose error it returns then. It blocks.
+func (s *Server) quiesce(ctx context.Context) error {
+	q := s.beginQuiet()
+	select {
+	case <-q.done:
+		return q.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Server) beginQuiet() *quiet {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.quiet == nil {
+		patience, stop := context.WithCancel(context.Background())
+		q := &quiet{stop: stop, done: make(chan struct{})}
+		s.quiet = q
+		go func() {
+			defer close(q.done)
+			q.err = s.HTTP.Shutdown(patience)
+		}()
+	}
+	return s.quiet
 }
 
 // Shutdown ends the Server gracefully: it closes the listeners and idle connections,
@@ -215,16 +314,25 @@ func (s *Server) abort() {
 // closes their connections, and returns the cause. Serve still waits for the handlers
 // to return.
 //
-// As in net/http, it does not wait for connections that a handler has taken over. Any
-// goroutine may call Shutdown, also more than once; it suspends a task. A handler of
-// the same Server must not: it would wait for itself. A Server that was shut down
-// cannot serve again.
+// A handler that has taken its connection over has until the deadline of ctx to end; without
+// one, it has Grace. Then it is cancelled with http.ErrServerClosed. It learns of the Shutdown
+// by a function of HTTP.RegisterOnShutdown. Serve waits for it; Shutdown does where the Server
+// serves the connection itself. net/http does neither.
+//
+// Any goroutine may call Shutdown, also more than once; it suspends a task. A handler of the
+// same Server must not: it would wait for itself. A Server that was shut down cannot serve again.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		panic("rondo: httptask.Server.Shutdown with a nil context")
 	}
+	if kernel.InsideAny() && rondo.Current(ctx) == nil { // it would block its loop
+		return rondo.Check(ctx)
+	}
+	if known, err := s.shutdownOwn(ctx); known {
+		return err
+	}
 	err := s.shutdown(ctx)
-	if err != nil && !errors.Is(err, rondo.ErrNoLoop) {
+	if err != nil {
 		s.abort()
 	}
 	return err
@@ -233,19 +341,15 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // shutdown is Shutdown without the cancellation of what is left. A task is suspended, also
 // one of another loop than that of the Server: requests may need that loop.
 func (s *Server) shutdown(ctx context.Context) error {
-	inside := func(l kernel.Loop) bool { return l != nil && l.Inside() }
-	if !inside(kernel.Of(ctx)) && !inside(s.loop()) {
-		err := s.HTTP.Shutdown(ctx)
+	if !kernel.InsideAny() {
+		err := s.quiesce(ctx)
 		if err != nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		return err
 	}
-	if err := rondo.Check(ctx); errors.Is(err, rondo.ErrNoLoop) {
-		return err
-	}
 	patience, stop := context.WithCancel(context.Background())
 	defer stop()
-	_, err := background(ctx, func() error { return s.HTTP.Shutdown(patience) }).Wait(ctx)
+	_, err := background(ctx, func() error { return s.quiesce(patience) }).Wait(ctx)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -18,14 +19,63 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/httptask"
+	"github.com/rondo-go/rondo/internal/peer"
+	"github.com/rondo-go/rondo/socket"
 )
+
+// TestStats: a Server counts its connections and the panics of handlers, also after it has
+// ended, and does not count http.ErrAbortHandler.
+func TestStats(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/panic":
+			panic("a fault of the handler")
+		case "/abort":
+			panic(http.ErrAbortHandler)
+		}
+	})
+	if !peer.Watches {
+		return // net/http serves the connections here
+	}
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		s := &httptask.Server{HTTP: http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}}
+		served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+		for _, path := range []string{"/", "/panic", "/abort"} {
+			c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", path)
+			if _, err := io.ReadAll(c); err != nil {
+				return err
+			}
+			c.Close()
+		}
+		want := socket.Stats{Accepted: 3, Errors: 1, Panics: 1}
+		if got := s.Stats(); got.Accepted != 3 || got.Panics != 1 {
+			t.Errorf("while it serves Stats returns %+v; want %+v", got, want)
+		}
+		if err := s.Shutdown(ctx); err != nil {
+			return err
+		}
+		_ = served.Wait(ctx)
+		if got := s.Stats(); got != want {
+			t.Errorf("after the end Stats returns %+v; want %+v", got, want)
+		}
+		return nil
+	})
+}
 
 // TestGrace: when the ctx of Serve ends, requests that run may end, and those that do
 // not in time are cancelled.
 func TestGrace(t *testing.T) {
 	cut := errors.New("cut")
-	for _, grace := range []time.Duration{time.Minute, 20 * time.Millisecond, -1} {
-		t.Run(grace.String(), func(t *testing.T) {
+	for i, grace := range []time.Duration{time.Minute, 20 * time.Millisecond, -1, time.Minute, -1} {
+		t.Run(fmt.Sprint(i, grace), func(t *testing.T) {
 			var waited error
 			var answer string
 			started, may := false, new(rondo.Event)
@@ -38,6 +88,9 @@ func TestGrace(t *testing.T) {
 				l, err := net.Listen("tcp", "127.0.0.1:0")
 				if err != nil {
 					return err
+				}
+				if i >= 3 {
+					l = struct{ net.Listener }{l} // net/http serves it
 				}
 				s := &httptask.Server{HTTP: http.Server{Handler: h}, Grace: grace}
 				served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })

@@ -40,6 +40,9 @@ func dispatch(w http.ResponseWriter, r *http.Request) {
 // baseContext is the context in which a listener's connections begin.
 func (s *Server) baseContext(l net.Listener) context.Context {
 	own := l.Addr().(address)
+	if h, ok := own.listener.(*handover); ok {
+		return context.WithValue(h.base, serviceKey{}, own.handler)
+	}
 	base := context.Background()
 	if s.base != nil {
 		base = s.base(own.listener)
@@ -79,14 +82,4 @@ func (s *Server) remove(g *rondo.Scope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.serving, g)
-}
-
-// loop returns the loop that the Server serves on, or nil.
-func (s *Server) loop() kernel.Loop {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, loop := range s.serving {
-		return loop
-	}
-	return nil
 }

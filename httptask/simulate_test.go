@@ -4,8 +4,11 @@ package httptask_test
 // a host of a cluster they are refused.
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -17,6 +20,7 @@ import (
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/httptask"
 	"github.com/rondo-go/rondo/sim"
+	"github.com/rondo-go/rondo/socket"
 )
 
 // pipes is a net.Listener whose connections are pipes.
@@ -147,5 +151,208 @@ func TestCluster(t *testing.T) {
 			t.Errorf("Get returned %v", err)
 		}
 		_ = rondo.Sleep(ctx, time.Second)
+	})
+}
+
+// TestServerInCluster: a server and its clients run on hosts of a cluster, and time is simulated.
+func TestServerInCluster(t *testing.T) {
+	sim.Config{Seeds: 3}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		visits := 0
+		mux := http.NewServeMux()
+		mux.HandleFunc("POST /add/{n}", func(w http.ResponseWriter, r *http.Request) {
+			b, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			if err := rondo.Sleep(r.Context(), time.Minute); err != nil {
+				t.Error(err)
+			}
+			visits++
+			fmt.Fprintf(w, "%s %s %d", r.PathValue("n"), b, len(r.Host))
+		})
+		w.Host("server", func(ctx context.Context) error {
+			l, err := socket.Listen(ctx, "tcp", ":80")
+			if err != nil {
+				return err
+			}
+			return (&httptask.Server{HTTP: http.Server{Handler: mux}}).Serve(ctx, l)
+		})
+		for i := range 3 {
+			w.Host(fmt.Sprint("client", i), func(ctx context.Context) error {
+				_ = rondo.Sleep(ctx, time.Second)
+				c, err := socket.Dial(ctx, "tcp", "server:80")
+				if err != nil {
+					return err
+				}
+				defer c.Close()
+				in := bufio.NewReader(c)
+				for range 2 {
+					fmt.Fprintf(c, "POST /add/%d HTTP/1.1\r\nHost: server\r\nContent-Length: 2\r\n\r\nhi", i)
+					a, err := http.ReadResponse(in, nil)
+					if err != nil {
+						return err
+					}
+					if b, err := io.ReadAll(a.Body); string(b) != fmt.Sprintf("%d hi 6", i) || err != nil {
+						t.Errorf("%q, %v", b, err)
+					}
+				}
+				return nil
+			})
+		}
+		_ = rondo.Sleep(ctx, 5*time.Minute)
+		if visits != 6 {
+			t.Errorf("%d visits", visits)
+		}
+	})
+}
+
+// TestTLSInCluster: a host of a cluster serves TLS. It offers no HTTP/2, which is net/http's.
+func TestTLSInCluster(t *testing.T) {
+	certificate, roots := certificate()
+	sim.Config{Seeds: 3}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		answer := ""
+		w.Host("server", func(ctx context.Context) error {
+			l, err := socket.Listen(ctx, "tcp", ":443")
+			if err != nil {
+				return err
+			}
+			s := &httptask.Server{HTTP: http.Server{
+				TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
+				Handler:   http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto, r.TLS.NegotiatedProtocol) }),
+			}}
+			return s.ServeTLS(ctx, l, "", "")
+		})
+		w.Host("client", func(ctx context.Context) error {
+			_ = rondo.Sleep(ctx, time.Second)
+			c, err := socket.DialTLS(ctx, "tcp", "server:443", &tls.Config{
+				RootCAs: roots, ServerName: "example.com", NextProtos: []string{"h2", "http/1.1"},
+			})
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			fmt.Fprint(c, get)
+			a, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				return err
+			}
+			b, err := io.ReadAll(a.Body)
+			answer = string(b)
+			return err
+		})
+		_ = rondo.Sleep(ctx, time.Minute)
+		if answer != "HTTP/1.1http/1.1" {
+			t.Errorf("the client got %q", answer)
+		}
+	})
+}
+
+// hijackEnds are the ways in which a Server ends that has the Grace, and how long a handler that
+// has taken its connection over may go on then.
+var hijackEnds = []struct {
+	name  string
+	grace time.Duration
+	end   func(ctx context.Context, s *httptask.Server, served *rondo.Task) error
+	want  time.Duration
+}{
+	{"cancelled", 7 * time.Second, func(_ context.Context, _ *httptask.Server, served *rondo.Task) error { served.Cancel(nil); return nil }, 7 * time.Second},
+	{"cancelled, without a grace", -1, func(_ context.Context, _ *httptask.Server, served *rondo.Task) error { served.Cancel(nil); return nil }, 0},
+	{"shut down", 0, func(ctx context.Context, s *httptask.Server, _ *rondo.Task) error { return s.Shutdown(ctx) }, 5 * time.Second},
+	{"shut down, without a grace", -1, func(ctx context.Context, s *httptask.Server, _ *rondo.Task) error { return s.Shutdown(ctx) }, 0},
+	{"shut down, with a deadline", 0, func(ctx context.Context, s *httptask.Server, _ *rondo.Task) error {
+		err := rondo.Timeout(ctx, time.Minute, s.Shutdown)
+		if rondo.TimedOut(ctx, err) {
+			return nil
+		}
+		return err
+	}, time.Minute},
+}
+
+// hijackGrace has a handler take over the connection on which dial has sent get, and wait for a
+// while. The Server ends meanwhile.
+func hijackGrace(ctx context.Context, t *testing.T, listen func() (net.Listener, error), dial func(ctx context.Context, l net.Listener) (net.Conn, error)) {
+	for _, row := range hijackEnds {
+		for _, wait := range []time.Duration{2 * time.Second, time.Hour} {
+			var begun rondo.Event
+			var asked, ended time.Time
+			var waited error
+			s := &httptask.Server{Grace: row.grace, HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				c, _, err := http.NewResponseController(w).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer c.Close()
+				begun.Set()
+				waited = rondo.Sleep(r.Context(), wait)
+				ended = rondo.Now(r.Context())
+			})}}
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				l, err := listen()
+				if err != nil {
+					return err
+				}
+				served := rondo.Go(g, func(ctx context.Context) error { _ = s.Serve(ctx, l); return nil })
+				c, err := dial(g, l)
+				if err != nil {
+					return err
+				}
+				defer c.Close()
+				if err := begun.Wait(g); err != nil {
+					return err
+				}
+				asked = rondo.Now(g)
+				if err := row.end(g, s, served); err != nil {
+					return err
+				}
+				_ = served.Wait(g)
+				return nil
+			})
+			want, took := min(row.want, wait), ended.Sub(asked)
+			if err != nil || took.Truncate(time.Second) != want || (waited == nil) != (want == wait) || waited != nil && !errors.Is(waited, http.ErrServerClosed) {
+				t.Errorf("%s: %v; a handler that waits for %v went on for %v, want %v, and its wait returned %v", row.name, err, wait, took, want, waited)
+			}
+		}
+	}
+}
+
+// TestHijackGrace: a handler that has taken its connection over has the grace of the Server, or
+// the time that a Shutdown has, where net/http serves and where the Server does.
+func TestHijackGrace(t *testing.T) {
+	t.Run("net/http", func(t *testing.T) {
+		sim.Config{Seeds: 2, Goroutines: true}.Test(t, func(ctx context.Context) {
+			hijackGrace(ctx, t, func() (net.Listener, error) { return newPipes(), nil }, func(ctx context.Context, l net.Listener) (c net.Conn, err error) {
+				err = away(ctx, func() error {
+					if c, err = l.(*pipes).dial(context.Background(), "", ""); err == nil {
+						say(c, get)
+					}
+					return err
+				})
+				return c, err
+			})
+		})
+	})
+	t.Run("own", func(t *testing.T) {
+		sim.Config{Seeds: 2}.Cluster(t, func(ctx context.Context, w *sim.World) {
+			port, done := 80, false
+			w.Host("server", func(ctx context.Context) error {
+				hijackGrace(ctx, t, func() (net.Listener, error) {
+					port++
+					return socket.Listen(ctx, "tcp", fmt.Sprint(":", port))
+				}, func(ctx context.Context, _ net.Listener) (net.Conn, error) {
+					c, err := socket.Dial(ctx, "tcp", fmt.Sprint("server:", port))
+					if err == nil {
+						say(c, get)
+					}
+					return c, err
+				})
+				done = true
+				return nil
+			})
+			_ = rondo.Sleep(ctx, 24*time.Hour)
+			if !done {
+				t.Error("the host has not come to its end")
+			}
+		})
 	})
 }

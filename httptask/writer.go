@@ -2,8 +2,8 @@ package httptask
 
 // This file has the http.ResponseWriter of a handler in a task. It implements
 // http.Flusher and http.Hijacker exactly if net/http's own does, so that code which
-// asks for them finds what it would find there. It never implements http.Pusher: no
-// browser takes pushes.
+// asks for them finds what it would find there, and with net/http's own writers also the
+// deprecated http.CloseNotifier. It never implements http.Pusher: no browser takes pushes.
 
 import (
 	"bufio"
@@ -28,6 +28,10 @@ func (x *exchange) newWriter() http.ResponseWriter {
 	_, flushes := x.writer.(http.Flusher)
 	_, hijacks := x.writer.(http.Hijacker)
 	switch {
+	case w.plain && hijacks:
+		return notifyingHijacker{hijacker{flusher{w}}}
+	case w.plain:
+		return notifier{flusher{w}}
 	case flushes && hijacks:
 		return hijacker{flusher{w}}
 	case flushes:
@@ -188,10 +192,10 @@ func (w *writer) ReadFrom(src io.Reader) (int64, error) {
 	if l, ok := src.(*io.LimitedReader); ok {
 		inner = l.R
 	}
-	if _, ok := inner.(*os.File); !ok {
-		return io.Copy(struct{ io.Writer }{w}, struct{ io.Reader }{src})
-	}
 	x := w.x
+	if _, ok := inner.(*os.File); !ok {
+		return w.copyFrom(struct{ io.Reader }{src})
+	}
 	var n int64
 	err := x.do(writing, func() error {
 		if err := x.response.emit(x.writer); err != nil {
@@ -203,6 +207,25 @@ func (w *writer) ReadFrom(src io.Reader) (int64, error) {
 		return err
 	})
 	return n, err
+}
+
+// copyFrom copies what src has in the pieces in which net/http does, which show in chunks: on a
+// connection without TLS it sends the head with the first bytes.
+func (w *writer) copyFrom(src io.Reader) (n int64, err error) {
+	x, to := w.x, struct{ io.Writer }{w}
+	if _, hijacks := x.writer.(http.Hijacker); !w.plain || !hijacks || x.request.TLS != nil || x.response.length >= 0 {
+		return io.Copy(to, src)
+	}
+	if !x.response.head {
+		if n, err = io.Copy(to, io.LimitReader(src, sniffed)); err != nil || n < sniffed {
+			return n, err
+		}
+	}
+	if err := x.flush(); err != nil {
+		return n, err
+	}
+	m, err := io.Copy(to, src)
+	return n + m, err
 }
 
 // Unwrap returns what http.ResponseController uses.
@@ -220,6 +243,23 @@ func (w flusher) Flush()            { _ = w.x.flush() }
 func (w flusher) FlushError() error { return w.x.flush() }
 
 func (w hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.x.hijack() }
+
+// A notifier is the writer of a response of net/http's own.
+type notifier struct{ flusher }
+
+type notifyingHijacker struct{ hijacker }
+
+// CloseNotify returns net/http's channel, which gets a value when the client has gone. A task
+// must not receive from it; use the request's context.
+//
+// Deprecated: see http.CloseNotifier.
+func (w notifier) CloseNotify() <-chan bool          { return w.x.closeNotify() }
+func (w notifyingHijacker) CloseNotify() <-chan bool { return w.x.closeNotify() }
+
+func (x *exchange) closeNotify() <-chan bool {
+	//lint:ignore SA1019 old programs ask for it
+	return x.writer.(http.CloseNotifier).CloseNotify()
+}
 
 func (w hijackOnly) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.x.hijack() }
 
@@ -248,7 +288,7 @@ func (x *exchange) flush() error {
 		}
 		err := x.control().Flush()
 		if err == nil {
-			r.held = 0
+			r.held, r.head = 0, true
 			x.mu.Lock()
 			if !r.started {
 				r.begin(http.StatusOK, x.writer.Header())

@@ -1,7 +1,7 @@
 package inspect
 
-// This file reads tasks again that ran while the picture was taken. In a busy loop
-// most tasks do, because the picture takes milliseconds. One task alone is read in
+// This file reads tasks again that ran while the snapshot was taken. In a busy loop
+// most tasks do, because the snapshot takes milliseconds. One task alone is read in
 // some ten microseconds, and nearly always it does not run in that time.
 
 import (

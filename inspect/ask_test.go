@@ -20,19 +20,19 @@ import (
 )
 
 // answered asks the loops, which all answer.
-func answered() (*inspect.Picture, error) { return inspect.Ask(patience) }
+func answered() (*inspect.Program, error) { return inspect.Ask(patience) }
 
-// taken is look with another way to take the picture.
-func taken(ctx context.Context, t *testing.T, name string, take func() (*inspect.Picture, error)) *inspect.Loop {
+// taken is look with another way to take the snapshot.
+func taken(ctx context.Context, t *testing.T, name string, take func() (*inspect.Program, error)) *inspect.Loop {
 	t.Helper()
-	p, err := rondo.Offload(ctx, func(context.Context) (*inspect.Picture, error) { return take() })
+	p, err := rondo.Offload(ctx, func(context.Context) (*inspect.Program, error) { return take() })
 	if err != nil {
 		t.Fatal(err)
 	}
 	return loopOf(t, p, name)
 }
 
-func loopOf(t *testing.T, p *inspect.Picture, name string) *inspect.Loop {
+func loopOf(t *testing.T, p *inspect.Program, name string) *inspect.Loop {
 	t.Helper()
 	i := slices.IndexFunc(p.Loops, func(l *inspect.Loop) bool { return l.Name == name })
 	if i < 0 {
@@ -60,7 +60,7 @@ func TestAskSame(t *testing.T) {
 					}
 				}
 				var both []*inspect.Loop
-				for _, take := range []func() (*inspect.Picture, error){answered, inspect.Snapshot} {
+				for _, take := range []func() (*inspect.Program, error){answered, inspect.Snapshot} {
 					both = append(both, taken(ctx, t, "asked", take))
 				}
 				same(t, both[0], both[1])
@@ -82,7 +82,7 @@ func inCoroutine(ctx context.Context) error {
 	return nil
 }
 
-// elapsed is what differs between two pictures of the same.
+// elapsed is what differs between two snapshots of the same.
 var elapsed = regexp.MustCompile(`\d[\dhms.µn]*s`)
 
 func same(t *testing.T, a, b *inspect.Loop) {
@@ -111,7 +111,7 @@ func same(t *testing.T, a, b *inspect.Loop) {
 	}
 }
 
-// TestAskFromTask: a task may ask, and is itself in the picture.
+// TestAskFromTask: a task may ask, and is itself in the snapshot.
 func TestAskFromTask(t *testing.T) {
 	r := rondo.Runner{Name: "asking"}
 	err := r.Run(t.Context(), func(ctx context.Context) error {
@@ -134,7 +134,7 @@ func TestAskFromTask(t *testing.T) {
 // TestAskHeld: a loop that does not answer is held, by whom, and on what.
 func TestAskHeld(t *testing.T) {
 	quit, asking := make(chan bool), make(chan bool)
-	pictures := make(chan *inspect.Picture, 1)
+	pictures := make(chan *inspect.Program, 1)
 	go func() {
 		defer close(quit)
 		<-asking

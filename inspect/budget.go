@@ -1,6 +1,6 @@
 package inspect
 
-// This file bounds what one picture takes: time, and memory that it keeps.
+// A snapshot has bounds: tasks, time, and memory that it keeps.
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// A budget is what is left for a picture of all loops of a program.
+// A budget is what is left for a snapshot of all loops of a program.
 type budget struct {
 	options Options
 	began   time.Time
@@ -50,9 +50,26 @@ func (b *budget) keep(t *Task) {
 }
 
 // keepStack counts a stack, which the tasks that stand there share: once as frames of
-// the program, once as those of the picture.
+// the program, once as those of the snapshot.
 func (b *budget) keepStack(calls int) {
 	if b != nil {
 		b.kept += 2 * int64(calls) * int64(unsafe.Sizeof(Frame{}))
 	}
+}
+
+// Options say how much of a program is read.
+type Options struct {
+	// Stacks asks for the stack of each task.
+	Stacks bool
+	// StacksOf asks for the stacks of the tasks with these numbers, in every loop,
+	// if Stacks is false.
+	StacksOf []uint64
+	// MaxTasks is how many tasks of each loop are read at most; 0 for all. Others are
+	// counted in Loop.Omitted.
+	MaxTasks int
+	// MaxTime and MaxMemory bound what the snapshot takes: how long, and how many bytes
+	// it keeps, roughly; 0 for no bound. When one is exceeded, no more tasks are read:
+	// they are counted in Loop.Omitted, and Loop.Short says so.
+	MaxTime   time.Duration
+	MaxMemory int64
 }

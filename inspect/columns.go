@@ -1,7 +1,7 @@
 package inspect
 
 // This file has room for what is read of the tasks of a portion and not kept. It is
-// used again for the next portion, so that a picture of a million tasks leaves little
+// used again for the next portion, so that a snapshot of a million tasks leaves little
 // for the garbage collector.
 
 import "slices"

@@ -1,7 +1,8 @@
 package inspect
 
-// This file is step 4 of reading a loop: tasks and their workers are read once more,
-// and what may be of two moments is dropped.
+// Step 4 of reading a loop: tasks and their workers are read once more, and what may be of
+// two moments is dropped. A cycle is believed only if none of its tasks has moved since it
+// was read: then there was a moment in which all of them waited.
 
 import "github.com/rondo-go/rondo/internal/layout"
 
@@ -114,6 +115,9 @@ func (r *reader) owned(tasks []*seen) []bool {
 		s := tasks[i]
 		out[i] = s.list.b == nil || out[i] && id == s.owner
 	}
+	for i, h := range r.holds(tasks, func(i int) string { return tasks[i].info.What }) {
+		out[i] = out[i] && h == tasks[i].hold
+	}
 	return out
 }
 
@@ -134,5 +138,93 @@ func sameWait(a, b record) bool {
 func (t *Task) forget() {
 	t.Moved = true
 	t.Waiting, t.What, t.On, t.Thing, t.FD, t.Due, t.Since = "", "", 0, 0, 0, 0, 0
+	t.Any, t.Elsewhere, t.Readers, t.Abandoned = nil, nil, 0, false
 	t.Stack, t.Cut, t.Partial, t.Goroutine, t.Thread, t.Scopes = nil, false, false, 0, 0, nil
+}
+
+// rings returns the cycles of tasks that go through more than one loop. readers has
+// that of each loop of the snapshot.
+func (p *Program) rings(readers []*reader) [][]*member {
+	var out [][]*member
+	for _, ring := range p.across() {
+		lasts := true
+		for i, r := range readers {
+			var tasks []*Task
+			for _, t := range ring {
+				if t.loop == i {
+					tasks = append(tasks, t.task)
+				}
+			}
+			lasts = lasts && (len(tasks) == 0 || r.wait(tasks))
+		}
+		if lasts {
+			out = append(out, ring)
+		}
+	}
+	return out
+}
+
+// lasting returns those of the cycles whose tasks all wait as they did when they
+// were read.
+func (r *reader) lasting(l *Loop, cycles [][]uint64) [][]uint64 {
+	if len(cycles) == 0 {
+		return nil
+	}
+	byID := make(map[uint64]*Task, len(l.Tasks))
+	for _, t := range l.Tasks {
+		byID[t.ID] = t
+	}
+	var out [][]uint64
+	for _, cycle := range cycles {
+		tasks := make([]*Task, len(cycle))
+		for i, id := range cycle {
+			tasks[i] = byID[id]
+		}
+		if r.wait(tasks) {
+			out = append(out, cycle)
+		}
+	}
+	return out
+}
+
+// wait reports whether all of the tasks wait as they did when they were read. The
+// count of switches says that it is still the same wait; only what holds a lock may
+// have changed meanwhile.
+func (r *reader) wait(tasks []*Task) bool {
+	addrs, workers := make([]uint64, len(tasks)), make([]uint64, len(tasks))
+	for i, t := range tasks {
+		if t.Moved {
+			return false
+		}
+		addrs[i] = r.ring.of(t.ID)
+	}
+	for i, t := range r.many(addrs, r.size(layout.TaskSize)) {
+		if t.b != nil {
+			workers[i] = t.uint64(layout.TaskWorker)
+		}
+	}
+	one := *r
+	one.tasks, one.kept, one.columns = nil, nil, columnRoom{}
+	one.readTasks(addrs, workers)
+	if len(one.tasks) != len(tasks) {
+		return false
+	}
+	one.readHolds(one.tasks, func(i int) string { return tasks[i].What })
+	for i, s := range one.tasks {
+		t := tasks[i]
+		if t.What == limited {
+			if s.task.byte(layout.TaskState) != stateNew || s.task.uint64(layout.TaskID) != t.ID {
+				return false
+			}
+			continue
+		}
+		if s.moved || s.worker.b == nil || s.task.uint64(layout.TaskID) != t.ID || s.task.byte(layout.TaskState) != stateWaiting ||
+			s.worker.uint64(layout.WorkerSwitches) != t.Switches {
+			return false
+		}
+		if id, _ := one.awaited(&seen{info: t, worker: s.worker, list: s.list, owner: s.owner, hold: s.hold}, "").task(); id != t.On && t.What != selecting {
+			return false
+		}
+	}
+	return true
 }

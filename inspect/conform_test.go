@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// pictured runs main as a loop and returns check a picture of it when ready was
+// pictured runs main as a loop and returns check a snapshot of it when ready was
 // called.
 func pictured(t *testing.T, main func(ctx context.Context, ready func()) error, check func(l *inspect.Loop)) {
 	t.Helper()
@@ -41,7 +41,7 @@ func pictured(t *testing.T, main func(ctx context.Context, ready func()) error, 
 //go:noinline
 func leaf(ctx context.Context) (int, error) { return 0, rondo.Sleep(ctx, time.Hour) }
 
-// TestC207StackOfALeafAndWhoWaits: a picture has the stack of a task in a Gather
+// TestC207StackOfALeafAndWhoWaits: a snapshot has the stack of a task in a Gather
 // in a Timeout, and the scopes from it to the task that waits for them.
 func TestC207StackOfALeafAndWhoWaits(t *testing.T) {
 	pictured(t, func(ctx context.Context, ready func()) error {
@@ -73,7 +73,7 @@ func TestC207StackOfALeafAndWhoWaits(t *testing.T) {
 	})
 }
 
-// TestC208Cycle: a picture names the tasks that wait for each other in a ring.
+// TestC208Cycle: a snapshot names the tasks that wait for each other in a ring.
 func TestC208Cycle(t *testing.T) {
 	pictured(t, func(ctx context.Context, ready func()) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -93,7 +93,7 @@ func TestC208Cycle(t *testing.T) {
 }
 
 // TestC210SameFunctionTwice: tasks that run the same function are separate tasks
-// in a picture.
+// in a snapshot.
 func TestC210SameFunctionTwice(t *testing.T) {
 	pictured(t, func(ctx context.Context, ready func()) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {

@@ -17,9 +17,9 @@ import (
 	"github.com/rondo-go/rondo/internal/layout"
 )
 
-// connsOf returns the connections of each loop in a picture, by its name, as the picture
+// connsOf returns the connections of each loop in a snapshot, by its name, as the snapshot
 // has them and as all that is made of it has.
-func connsOf(t *testing.T, p *inspect.Picture) map[string]int {
+func connsOf(t *testing.T, p *inspect.Program) map[string]int {
 	t.Helper()
 	out := make(map[string]int)
 	var tree, json, metrics bytes.Buffer
@@ -100,6 +100,94 @@ func TestConns(t *testing.T) {
 	check("closed")
 }
 
+// TestServers: each server of a program has its counters in all that is made of a snapshot,
+// and the change between two snapshots is what was done in between.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
+	target := open(t, start(t, plain.program(t), "shards", paths[0], paths[1]))
+	snapshot := func() *inspect.Program {
+		t.Helper()
+		p, err := target.Snapshot(inspect.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	visit := func(path, says string) {
+		t.Helper()
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, says); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.(*net.UnixConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(c); err != nil { // ends when the server has closed the connection
+			t.Fatal(err)
+		}
+	}
+	visit(paths[0], "hello")
+	before := snapshot()
+	visit(paths[0], "panic")
+	visit(paths[1], "hello")
+	for _, path := range paths { // when it has answered, what came before is counted
+		held, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Close()
+		if _, err := io.ReadFull(held, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := snapshot()
+	for i, want := range []inspect.Server{
+		{Name: paths[0], Accepted: 3, Open: 1, Errors: 1, Panics: 1}, {Name: paths[1], Accepted: 2, Open: 1},
+	} {
+		l := after.Loops[i]
+		if len(l.Servers) != 1 || l.Servers[0] != want {
+			t.Fatalf("%s has the servers %+v; want %+v", l.Name, l.Servers, want)
+		}
+	}
+	if s := after.Loops[0].Servers[0].Since(before.Loops[0].Servers[0]); s.Accepted != 2 || s.Panics != 1 {
+		t.Errorf("between the snapshots the first server counted %+v; want 2 accepted, 1 panic", s)
+	}
+	var tree, json, metrics bytes.Buffer
+	_, _, _ = after.WriteTree(&tree, inspect.TreeOptions{}), after.WriteJSON(&json), after.WriteMetrics(&metrics)
+	again, err := inspect.ReadJSON(&json)
+	if err != nil || again.Loops[0].Servers[0] != after.Loops[0].Servers[0] {
+		t.Errorf("JSON gives %+v, %v", again.Loops[0].Servers, err)
+	}
+	label := fmt.Sprintf(`{loop="shard-0",id="%d",server="%s"} `, after.Loops[0].ID, paths[0])
+	for text, in := range map[string]string{
+		"server " + paths[0] + ": 1 connection, 3 accepted, 1 ended with an error, 1 with a panic\n": tree.String(),
+		"rondo_server_accepted_total" + label + "3\n":                                                metrics.String(),
+		"rondo_server_panics_total" + label + "1\n":                                                  metrics.String(),
+		"<td>" + paths[1] + `</td><td class="n">1</td><td class="n">2</td><td class="n">0</td>`:      pageOf(t, after, ""),
+	} {
+		if !strings.Contains(in, text) {
+			t.Errorf("%q is not in\n%s", text, in)
+		}
+	}
+}
+
+// TestMetricsOfServersWithOneName: one name is one series, with the sum of all that have it:
+// Prometheus refuses a series that comes twice.
+func TestMetricsOfServersWithOneName(t *testing.T) {
+	p := &inspect.Program{Loops: []*inspect.Loop{{Name: "loop", ID: 1, Servers: []inspect.Server{{Name: "a", Accepted: 2}, {Name: "b"}, {Name: "a", Accepted: 3}}}}}
+	var metrics strings.Builder
+	_ = p.WriteMetrics(&metrics)
+	if n := strings.Count(metrics.String(), "rondo_server_accepted_total{loop=\"loop\",id=\"1\",server=\"a\"} "); n != 1 || !strings.Contains(metrics.String(), `server="a"} 5`) {
+		t.Errorf("%d series of the server a, want one with 5, in\n%s", n, &metrics)
+	}
+}
+
 // TestOlderRondo: of a program whose Rondo did not count connections yet, that is said, and
 // the rest is there.
 func TestOlderRondo(t *testing.T) {
@@ -132,6 +220,31 @@ func TestOlderRondo(t *testing.T) {
 	// No Rondo had fewer, so this is no table.
 	_, err = older(layout.Required - 4)
 	refused(t, err, "has no Rondo in it")
+}
+
+// TestServersDamaged: what is in the list and is no server is left out, and so is a list that
+// cannot be.
+func TestServersDamaged(t *testing.T) {
+	i := recorded(t)
+	target, err := inspect.OpenMemory(i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := target.ServersOf()
+	for what, words := range map[string][2]uint64{
+		"a list of other things": {at - 64, 2}, "a list nowhere": {8, 2}, "a list of a million": {at, 1 << 20}, "a huge list": {at, 1 << 62},
+	} {
+		d := damage(i, nil)
+		d.put(at, binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, words[0]), words[1]))
+		target, err := inspect.OpenMemory(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := target.Snapshot(inspect.Options{})
+		if err != nil || len(p.Loops[0].Servers) > 0 {
+			t.Errorf("%s: %v, %v; want no server", what, p.Loops[0].Servers, err)
+		}
+	}
 }
 
 // TestConnsDamaged: a count that cannot be is not believed.

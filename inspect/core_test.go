@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -73,7 +75,7 @@ func TestCore(t *testing.T) {
 	check := func(exe string) {
 		l := inCore(t, core, exe)
 		if !l.Exact || len(l.Tasks) != 11 {
-			t.Fatalf("exact %v, %d tasks; want an exact picture of 11", l.Exact, len(l.Tasks))
+			t.Fatalf("exact %v, %d tasks; want an exact snapshot of 11", l.Exact, len(l.Tasks))
 		}
 		checkWaits(t, l)
 		for _, k := range l.Tasks {
@@ -107,22 +109,34 @@ func TestCore(t *testing.T) {
 	_, err = inspect.OpenCore(core, "")
 	refused(t, err, exe, "no longer the program of", core)
 
-	// Cut short at every place that matters, and at some others.
+}
+
+// TestCutCore: of a core that is shorter than its headers say there is no picture, wherever it is
+// cut, and whatever the part says that is there. Each part is whole up to where it ends.
+func TestCutCore(t *testing.T) {
+	t.Parallel()
+	exe, core := cored(t, "waits", settled)
 	info, err := os.Stat(core)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, size := range []int64{0, 10, 63, 64, 100, 500, 3000, 5000, 20_000, 100_000, info.Size() / 4, info.Size() / 2} {
-		if err := os.Truncate(core, size); err == nil {
-			_, err := inspect.OpenCore(core, moved)
-			refused(t, err, core)
-		}
-		if _, err := os.Stat(core); err != nil {
+	var sizes []int64
+	for percent := range int64(100) {
+		sizes = append(sizes, info.Size()*percent/100)
+	}
+	sizes = append(sizes, 10, 63, 64, 100, 500, 3000, 5000, 20_000, 100_000, info.Size()-pageSize, info.Size()-1)
+	slices.Sort(sizes)
+	slices.Reverse(sizes)
+	for _, size := range sizes { // the longest first, since what was cut off is gone
+		if err := os.Truncate(core, size); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Truncate(core, info.Size()); err != nil {
-			t.Fatal(err)
+		want := "is cut: it has " + strconv.FormatInt(size, 10) + " of the "
+		if size < 4 {
+			want = "is not an ELF core file"
 		}
+		_, err := inspect.OpenCore(core, exe)
+		refused(t, err, core, want)
 	}
 }
 
@@ -272,7 +286,7 @@ func TestNoCore(t *testing.T) {
 }
 
 // TestCoreDamage damages what a core says of itself: its headers and its notes.
-// The result is a picture or an error of one sentence.
+// The result is a snapshot or an error of one sentence.
 func TestCoreDamage(t *testing.T) {
 	t.Parallel()
 	exe, core := cored(t, "spin", func(l *inspect.Loop) bool { return l.Held != nil })

@@ -9,13 +9,6 @@ import (
 	"github.com/rondo-go/rondo/internal/layout"
 )
 
-// A Step is one that has held a loop: it took 100 ms or more, and is over.
-type Step struct {
-	Task uint64        `json:"task,omitempty"` // 0: a callback, or it is not known which of several tasks
-	Took time.Duration `json:"took"`
-	Ago  time.Duration `json:"ago"` // since its end
-}
-
 // cost says what s was charged with. head is the loop's own record.
 func (r *reader) cost(s *seen, head record) {
 	t, at := s.info, r.layout.offsets[layout.WorkerCost]

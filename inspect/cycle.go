@@ -1,111 +1,200 @@
 package inspect
 
-// This file finds tasks that wait for each other. What is said of each of them is
-// right, but may be of different moments, so a cycle is believed only after a
-// second look at all of its tasks: if none has moved since it was read, there was a
-// moment in which all of them waited.
+// Tasks that wait for each other are cycles in a graph, within one loop or through several. The
+// law: a cycle is named only if nothing that is not in it can wake one of its tasks, except by a
+// cancellation; where that is not certain there is none. confirm.go tells which of them lasted.
 
 import (
 	"maps"
 	"slices"
-
-	"github.com/rondo-go/rondo/internal/layout"
 )
 
-// lasting returns those of the cycles whose tasks all wait as they did when they
-// were read.
-func (r *reader) lasting(l *Loop, cycles [][]uint64) [][]uint64 {
-	if len(cycles) == 0 {
-		return nil
-	}
-	byID := make(map[uint64]*Task, len(l.Tasks))
-	for _, t := range l.Tasks {
-		byID[t.ID] = t
-	}
-	var out [][]uint64
-	for _, cycle := range cycles {
-		tasks := make([]*Task, len(cycle))
-		for i, id := range cycle {
-			tasks[i] = byID[id]
-		}
-		if r.wait(tasks) {
-			out = append(out, cycle)
-		}
-	}
-	return out
-}
-
-// wait reports whether all of the tasks wait as they did when they were read. The
-// count of switches says that it is still the same wait; only what holds a lock may
-// have changed meanwhile.
-func (r *reader) wait(tasks []*Task) bool {
-	addrs, workers := make([]uint64, len(tasks)), make([]uint64, len(tasks))
-	for i, t := range tasks {
-		if t.Moved {
-			return false
-		}
-		addrs[i] = r.ring.of(t.ID)
-	}
-	for i, t := range r.many(addrs, r.size(layout.TaskSize)) {
-		if t.b != nil {
-			workers[i] = t.uint64(layout.TaskWorker)
-		}
-	}
-	one := *r
-	one.tasks, one.kept, one.columns = nil, nil, columnRoom{}
-	one.readTasks(addrs, workers)
-	if len(one.tasks) != len(tasks) {
-		return false
-	}
-	for i, s := range one.tasks {
-		t := tasks[i]
-		if s.moved || s.worker.b == nil || s.task.uint64(layout.TaskID) != t.ID || s.task.byte(layout.TaskState) != stateWaiting ||
-			s.worker.uint64(layout.WorkerSwitches) != t.Switches {
-			return false
-		}
-		if id, _ := one.awaited(&seen{info: t, worker: s.worker, list: s.list, owner: s.owner}, "").task(); id != t.On && t.What != selecting {
-			return false
-		}
-	}
-	return true
-}
-
-// cycles returns the tasks that wait for each other: one cycle for each strongly
-// connected part of the graph whose edges go from a task to the tasks that it waits
-// for.
-func cycles(l *Loop) (out [][]uint64) {
-	for _, cycle := range circles(needs(l)) {
+// tangled returns the tasks of the loop that wait for each other: one cycle for each strongly
+// connected part of the graph whose edges go from a task to those that it waits for.
+func (l *Loop) tangled() (out [][]uint64) {
+	for _, cycle := range tangles([]*Loop{l}) {
 		ids := make([]uint64, len(cycle))
 		for i, n := range cycle {
-			ids[i] = l.Tasks[n].ID
+			ids[i] = n.task.ID
 		}
 		out = append(out, ids)
 	}
 	return out
 }
 
-// needs returns for each task of the loop the tasks that it waits for: the one that can
-// end its wait, or all of the group that it wants to leave. One that needs none is in no
-// cycle.
-func needs(l *Loop) map[int][]int {
-	find := l.byID()
-	needs := make(map[int][]int)
-	needy := func(t *Task) bool { return t.On != 0 || t.What == "group" || t.Elsewhere != nil }
-	for i, t := range l.Tasks {
-		if !needy(t) {
-			continue
-		}
-		if j, ok := find(t.On); ok && needy(l.Tasks[j]) {
-			needs[i] = append(needs[i], j)
-		}
-		if o := t.Owner; o != nil {
-			if j, ok := find(o.Host); ok && l.Tasks[j].What == "group" && len(l.Tasks[j].Scopes) == o.Depth {
-				needs[j] = append(needs[j], i)
+// A member is a task and the number of its loop in the snapshot.
+type member struct {
+	loop int
+	task *Task
+}
+
+// A web is the tasks of some loops that only other tasks can wake, as far as is known, each with
+// those that can. A task is stuck if all of these are in the web and are stuck: if one of them
+// can go on, it may.
+type web struct {
+	loops []*Loop
+	nodes []*member
+	at    []map[uint64]int // the node of a task, for each loop
+	needs map[int][]int    // the nodes of those that can wake a task
+	free  []int            // nodes that something else may wake
+}
+
+// tangles returns the tasks of some loops that wait for each other in cycles.
+func tangles(loops []*Loop) (out [][]*member) {
+	w := &web{loops: loops, needs: make(map[int][]int)}
+	for i, l := range loops {
+		at := make(map[uint64]int)
+		w.at = append(w.at, at)
+		for _, t := range l.Tasks {
+			if t.needy() {
+				at[t.ID] = len(w.nodes)
+				w.nodes = append(w.nodes, &member{i, t})
 			}
 		}
 	}
-	return needs
+	if len(w.nodes) == 0 {
+		return nil
+	}
+	w.link()
+	w.loosen()
+	for _, cycle := range circles(w.needs) {
+		ring := make([]*member, len(cycle))
+		for i, n := range cycle {
+			ring[i] = w.nodes[n]
+		}
+		out = append(out, ring)
+	}
+	return out
 }
+
+// needy reports whether only tasks that are known can end the wait of t, apart from its
+// cancellation.
+func (t *Task) needy() bool {
+	return !t.Moved && t.Due == 0 && (t.On != 0 || t.What == "group" || t.What == limited || t.Elsewhere != nil || len(t.Any) > 0)
+}
+
+// link finds out who can wake each task of the web.
+func (w *web) link() {
+	byName := make(map[string]int)
+	for i, l := range w.loops {
+		if _, twice := byName[l.Name]; twice {
+			byName[l.Name] = unclear
+		} else {
+			byName[l.Name] = i
+		}
+	}
+	for n, m := range w.nodes {
+		t := m.task
+		switch {
+		case t.Elsewhere != nil:
+			if there, known := byName[t.Elsewhere.Loop]; known && there != unclear {
+				w.need(n, there, t.Elsewhere.ID)
+			} else {
+				w.free = append(w.free, n)
+			}
+		case len(t.Any) > 0:
+			for _, id := range t.Any {
+				w.need(n, m.loop, id)
+			}
+		case t.On != 0:
+			w.need(n, m.loop, t.On)
+		}
+	}
+	for i, l := range w.loops {
+		w.linkScopes(i, l)
+	}
+}
+
+// need notes that the task with a number, of a loop, can wake the one at node n.
+func (w *web) need(n, loop int, id uint64) {
+	if j, ok := w.at[loop][id]; ok {
+		w.needs[n] = append(w.needs[n], j)
+	} else {
+		w.free = append(w.free, n)
+	}
+}
+
+// linkScopes finds out who can wake the tasks of a loop that wait until all tasks of a scope have
+// ended, and those that may not begin before another one of the scope has ended. Any task of the
+// scope that goes on may do so: it may fail, or win a Race, and so cancel the scope.
+func (w *web) linkScopes(loop int, l *Loop) {
+	type crowd struct {
+		begun, held []int // nodes
+		others      int   // tasks that are not in the web
+	}
+	scopes := make(map[ScopeID]*crowd)
+	for _, m := range w.nodes {
+		if t := m.task; m.loop == loop && t.What == "group" && len(t.Scopes) > 0 {
+			scopes[ScopeID{t.ID, len(t.Scopes)}] = new(crowd)
+		} else if m.loop == loop && t.What == limited && t.Owner != nil && scopes[*t.Owner] == nil {
+			scopes[*t.Owner] = new(crowd)
+		}
+	}
+	if len(scopes) == 0 {
+		return
+	}
+	for _, t := range l.Tasks {
+		if t.Owner == nil || scopes[*t.Owner] == nil {
+			continue
+		}
+		c := scopes[*t.Owner]
+		switch n, ok := w.at[loop][t.ID]; {
+		case !ok:
+			c.others++
+		case t.What == limited:
+			c.held = append(c.held, n)
+		default:
+			c.begun = append(c.begun, n)
+		}
+	}
+	for n, m := range w.nodes {
+		t := m.task
+		switch {
+		case m.loop != loop:
+		case t.What == "group" && len(t.Scopes) > 0:
+			last := t.Scopes[len(t.Scopes)-1]
+			c := scopes[ScopeID{t.ID, len(t.Scopes)}]
+			w.needs[n] = append(append(w.needs[n], c.begun...), c.held...)
+			if c.others > 0 || len(w.needs[n]) != last.Tasks || last.Tasks == 0 {
+				w.free = append(w.free, n)
+			}
+		case t.What == "group":
+			w.free = append(w.free, n)
+		case t.What == limited:
+			if t.Owner == nil {
+				w.free = append(w.free, n)
+			} else if c := scopes[*t.Owner]; c.others > 0 || len(c.begun) == 0 {
+				w.free = append(w.free, n)
+			} else {
+				w.needs[n] = append(w.needs[n], c.begun...)
+			}
+		}
+	}
+}
+
+// loosen takes out of the web the tasks that can go on, and so all that these can wake, until only
+// those are left that are stuck.
+func (w *web) loosen() {
+	wakes := make(map[int][]int) // the nodes that each can wake
+	for n, needs := range w.needs {
+		for _, j := range needs {
+			wakes[j] = append(wakes[j], n)
+		}
+	}
+	loose := make([]bool, len(w.nodes))
+	for todo := w.free; len(todo) > 0; {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !loose[n] {
+			loose[n] = true
+			delete(w.needs, n)
+			todo = append(todo, wakes[n]...)
+		}
+	}
+}
+
+// unclear stands for the loop of a name that several loops have.
+const unclear = -1
 
 // circles returns one cycle for each strongly connected part of a graph whose edges go
 // from a node to those that it needs.
@@ -149,6 +238,35 @@ func circles(needs map[int][]int) [][]int {
 				out = append(out, cycle)
 			}
 		}
+	}
+	return out
+}
+
+// across returns the cycles through several loops.
+func (p *Program) across() (out [][]*member) {
+	far := slices.ContainsFunc(p.Loops, func(l *Loop) bool {
+		return slices.ContainsFunc(l.Tasks, func(t *Task) bool { return t.Elsewhere != nil })
+	})
+	if !far {
+		return nil
+	}
+	for _, ring := range tangles(p.Loops) {
+		if slices.ContainsFunc(ring, func(n *member) bool { return n.loop != ring[0].loop }) {
+			out = append(out, ring)
+		}
+	}
+	return out
+}
+
+// ids returns the names of the tasks in rings.
+func (p *Program) ids(rings [][]*member) [][]TaskID {
+	var out [][]TaskID
+	for _, ring := range rings {
+		var ids []TaskID
+		for _, n := range ring {
+			ids = append(ids, TaskID{p.Loops[n.loop].Name, n.task.ID})
+		}
+		out = append(out, ids)
 	}
 	return out
 }

@@ -41,7 +41,7 @@ func recorded(t testing.TB) *image {
 	i.source = nil
 	_ = m.Close()
 	p.end()
-	// What a picture is made of comes before what the program is known by, so that
+	// What a snapshot is made of comes before what the program is known by, so that
 	// small numbers hit it.
 	i.order = slices.Concat(i.order[opening:], i.order[:opening])
 	return i
@@ -204,7 +204,7 @@ func survives(d *damaged, r inspect.Ring) (ok bool) {
 	}
 }
 
-// TestDamage damages the words that a picture is made from, in several ways.
+// TestDamage damages the words that a snapshot is made from, in several ways.
 func TestDamage(t *testing.T) {
 	i := recorded(t)
 	for part := range uint64(4) {

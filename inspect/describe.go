@@ -7,20 +7,12 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
 	"github.com/rondo-go/rondo/internal/layout"
 )
-
-// The states of a task, as the kernel numbers them.
-const (
-	stateRunning = 2
-	stateWaiting = 3
-	stateDone    = 4
-)
-
-var states = [...]string{"new", "ready", "running", "waiting"}
 
 // describe fills in what is known of the tasks.
 func (r *reader) describe(head record) {
@@ -38,6 +30,8 @@ func (r *reader) describe(head record) {
 	}
 	labels := r.labels(lists)
 	what := r.reasons()
+	r.readHolds(r.tasks, func(i int) string { return what[i] })
+	r.limits()
 	for i, s := range r.tasks {
 		t := s.info
 		t.State = states[s.task.byte(layout.TaskState)]
@@ -55,20 +49,23 @@ func (r *reader) describe(head record) {
 			if s.list.b != nil {
 				t.Thing = s.worker.uint64(layout.WorkerList)
 			}
+			t.Abandoned = s.hold.ended
 		}
-		t.Waiting = labels[i]
+		if t.What != limited {
+			t.Waiting = labels[i]
+		}
 	}
 	// What a task waits for may be another, whose name is needed.
 	waits := sized(&r.kept.waits, len(r.tasks))[:0]
 	for i, s := range r.tasks {
-		if s.info.What != "" {
+		if s.info.waits() {
 			waits = append(waits, r.awaited(s, labels[i]))
 		}
 	}
 	r.meet(waits)
 	next := 0
 	for _, s := range r.tasks {
-		if s.info.What != "" {
+		if s.info.waits() {
 			s.info.Waiting = r.shared(r.waiting(s, waits[next]))
 			next++
 		}
@@ -179,7 +176,8 @@ func (r *reader) place(s *seen) {
 	}
 }
 
-// timers returns for each task how long it is until its timer; 0 if it has none.
+// timers returns for each task how long it is until its timer, less than 0 if that is late; 0 if
+// it has none.
 func (r *reader) timers(head record) []time.Duration {
 	at, n := head.pair(layout.LoopTimers)
 	addrs := r.column(len(r.tasks))
@@ -194,7 +192,9 @@ func (r *reader) timers(head record) []time.Duration {
 	out := make([]time.Duration, len(r.tasks))
 	r.each(addrs, r.size(layout.TimerSize), func(i int, e record) {
 		if e.uint64(layout.TimerWorker) == r.tasks[i].task.uint64(layout.TaskWorker) {
-			out[i] = max(1, time.Duration(int64(e.uint64(layout.TimerWhen))-r.now))
+			if out[i] = time.Duration(int64(e.uint64(layout.TimerWhen)) - r.now); out[i] == 0 {
+				out[i] = 1 // 0 says that there is no timer
+			}
 		}
 	})
 	return out
@@ -274,4 +274,24 @@ func (r *reader) address(at, n, port uint64) string {
 		return ""
 	}
 	return net.JoinHostPort(ip.String(), strconv.FormatUint(port&0xffff, 10))
+}
+
+// ofLoop are the words for waits for another loop.
+var ofLoop = []string{"call", "another loop"}
+
+// taskElsewhere returns the task of another loop that is needed by a wait of a kind, for
+// what is called label; nil if none is known.
+func taskElsewhere(what, label string) *TaskID {
+	if !slices.Contains(ofLoop, what) {
+		return nil
+	}
+	i := strings.LastIndex(label, " #")
+	if i < 0 {
+		return nil
+	}
+	id, err := strconv.ParseUint(label[i+2:], 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &TaskID{label[:i], id}
 }

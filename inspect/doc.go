@@ -5,16 +5,16 @@
 // OpenProcess reads a live process from outside, by its id alone. It works on any
 // Rondo process: no special build, no pause, and also if the loop hangs. OpenCore
 // reads a core file. Snapshot and Handler read the calling program. All of them
-// return a Picture, which is data, and writes itself as a tree or as JSON.
+// return a Program, which is data, and writes itself as a tree or as JSON.
 //
 // What is read is the memory in which the loops keep their own records; see
-// package internal/layout. The program keeps running meanwhile, so a Picture may
+// package internal/layout. The program keeps running meanwhile, so a Program may
 // be of several moments. The reader notices: each task says whether it ran
 // meanwhile, and what is said of a task that did not is right.
 //
 // The layout of Go's own records differs between releases. Those of the known
 // releases are tried and checked. Of a program that an unknown release built,
-// stacks are missing, and Picture.Missing says so.
+// stacks are missing, and Program.Missing says so.
 //
 // Root may read the memory of a process, and so may its own user if the system
 // lets users trace their processes (ptrace(2)). This works on Linux; elsewhere

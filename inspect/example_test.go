@@ -12,7 +12,7 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// A picture of the calling program: its loops, their tasks, and what each waits for.
+// A snapshot of the calling program: its loops, their tasks, and what each waits for.
 func ExampleSnapshot() {
 	runner := rondo.Runner{Name: "bank"}
 	_ = runner.Run(context.Background(), func(ctx context.Context) error {
@@ -84,7 +84,7 @@ func ExampleOpenCore() {
 	_ = p.WriteTree(os.Stdout, inspect.TreeOptions{})
 }
 
-// A picture as data, and back.
+// A snapshot as data, and back.
 func ExampleReadJSON() {
 	p, err := inspect.Snapshot()
 	if err != nil {
@@ -105,8 +105,8 @@ func ExampleReadJSON() {
 	// Output: true
 }
 
-// A recording: pictures one after the other in one file, as rondo record writes them.
-func ExampleReadPictures() {
+// A recording: snapshots one after the other in one file, as rondo record writes them.
+func ExampleReadRecording() {
 	var file bytes.Buffer
 	for range 2 {
 		p, err := inspect.Snapshot()
@@ -120,13 +120,13 @@ func ExampleReadPictures() {
 		}
 	}
 	n := 0
-	for _, err := range inspect.ReadPictures(&file) {
+	for _, err := range inspect.ReadRecording(&file) {
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
 		n++
 	}
-	fmt.Println(n, "pictures")
-	// Output: 2 pictures
+	fmt.Println(n, "snapshots")
+	// Output: 2 snapshots
 }

@@ -13,7 +13,7 @@ import (
 // OpenMemory opens a program of which only the memory is there.
 func OpenMemory(m goinspect.Memory) (*Target, error) { return open(m, 0, "the image") }
 
-// Once has the target take each picture only once, also if it is not exact.
+// Once has the target take each snapshot only once, also if it is not exact.
 func (t *Target) Once() { t.retries = 0 }
 
 // Portions has the target read so many tasks at a time.
@@ -24,7 +24,7 @@ func Own(stack []Frame) []Frame { return own(stack) }
 
 // Ask is Snapshot as it works where a program cannot be read from outside. A loop
 // has so long to answer.
-func Ask(wait time.Duration) (*Picture, error) { return ask(wait) }
+func Ask(wait time.Duration) (*Program, error) { return ask(wait) }
 
 // Holding is for how long a step may take that is not said to hold the loop.
 const Holding = holding
@@ -81,14 +81,20 @@ func (t *Target) ConnsOf() uint64 {
 	return loops[0] + uint64(t.layouts[0].offsets[layout.LoopConns])
 }
 
+// ServersOf returns where the program's only loop has its list of servers.
+func (t *Target) ServersOf() uint64 {
+	loops, _ := t.layouts[0].loops(t.program)
+	return loops[0] + uint64(t.layouts[0].offsets[layout.LoopServers])
+}
+
 // SortLoops puts the loops in order.
-func (p *Picture) SortLoops() { p.sortLoops() }
+func (p *Program) SortLoops() { p.sortLoops() }
 
 // MostPage is how many bytes a page has at most.
 const MostPage = mostPage
 
-// Page returns the page of a picture that Handler serves for a query.
-func Page(p *Picture, query string) (string, error) {
+// Page returns the page of a snapshot that Handler serves for a query.
+func Page(p *Program, query string) (string, error) {
 	q, err := url.ParseQuery(query)
 	if err != nil {
 		return "", err

@@ -19,41 +19,26 @@ type faults struct {
 // mostNamed is how many tasks of a cycle the page names.
 const mostNamed = 8
 
-func newFaults(p *Picture) faults {
+func newFaults(p *Program) faults {
 	f := faults{room: faultBytes}
-	for _, l := range p.Loops {
-		if h := l.Held; h != nil {
-			who := ""
-			if h.Task != 0 {
-				who = " by " + clip(l.label(h.Task))
-			}
-			f.add(clip(l.Name)+" is held for "+short(h.For)+who+": "+h.How+"; "+h.Advice, h.Stack)
+	for _, v := range p.faults(mostNamed) {
+		text := v.String()
+		if v.Loop != "" {
+			text = clip(v.Loop) + ": " + text
 		}
-	}
-	names := p.names()
-	for i, ring := range p.Rings {
-		if f.More > 0 {
-			f.More += len(p.Rings) - i
-			break
-		}
-		f.add("CYCLE: "+cycleText(len(ring), mostNamed, func(i int) string { return clip(names(ring[i])) }), nil)
-	}
-	for _, l := range p.Loops {
-		names := l.names()
-		for i, cycle := range l.Cycles {
-			if f.More > 0 {
-				f.More += len(l.Cycles) - i
-				break
-			}
-			f.add("CYCLE in "+clip(l.Name)+": "+cycleText(len(cycle), mostNamed, func(i int) string { return clip(names(cycle[i])) }), nil)
-		}
-	}
-	for _, l := range p.Loops {
-		if l.Short != "" {
-			f.add(clip(l.Name)+": "+l.Short, nil)
-		}
+		f.add(text, p.stackOf(v))
 	}
 	return f
+}
+
+// stackOf returns the stack that shows what a verdict says.
+func (p *Program) stackOf(v Verdict) []Frame {
+	for _, l := range p.Loops {
+		if v.Kind == VerdictHeld && l.Name == v.Loop && l.Held != nil {
+			return l.Held.Stack
+		}
+	}
+	return nil
 }
 
 // add adds a warning, if there is room for it and for all before it. Its stack is left out

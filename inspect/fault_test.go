@@ -38,12 +38,12 @@ func TestPageCycles(t *testing.T) {
 	eight := "CYCLE: loop-0 #1 writer-0 waits for loop-1 #2 reader-1, which waits for loop-0 #3 reader-2, which waits for loop-1 #4 writer-3, which waits for loop-0 #5 reader-4, " +
 		"which waits for loop-1 #6 reader-5, which waits for loop-0 #7 writer-6, which waits for loop-1 #8 reader-7, which waits for "
 	want := []string{
-		"loop-2 is held for 1m0s: computing; rest",
+		"loop-2: HELD: a callback, or the loop itself, has held the loop for 1m0s: rest",
 		"CYCLE: loop-0 #2 reader-1 waits for loop-2 #5 reader-4, which waits for gone #3, which waits for loop-0 #2 reader-1",
 		eight + "2 more tasks, the last of which waits for loop-0 #1 writer-0",
 		eight + "1 more task, which waits for loop-0 #1 writer-0",
-		"CYCLE in loop-1: #1 writer-0 waits for #2 reader-1, which waits for #1 writer-0",
-		"CYCLE in loop-1: #3 reader-2 waits for #3 reader-2",
+		"loop-1: CYCLE: #1 writer-0 waits for #2 reader-1, which waits for #1 writer-0",
+		"loop-1: CYCLE: #3 reader-2 waits for #3 reader-2",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the warnings are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -91,8 +91,8 @@ func TestPageHeldLong(t *testing.T) {
 	}
 }
 
-// TestCyclesOfDamagedPicture: a recorded picture may have a cycle of no tasks.
-func TestCyclesOfDamagedPicture(t *testing.T) {
+// TestCyclesOfDamagedSnapshot: a recorded snapshot may have a cycle of no tasks.
+func TestCyclesOfDamagedSnapshot(t *testing.T) {
 	p, err := inspect.ReadJSON(strings.NewReader(`{"version":1,"pid":1,"rings":[[]],"loops":[{"name":"a","cycles":[[]],"tasks":[]}]}`))
 	if err != nil {
 		t.Fatal(err)

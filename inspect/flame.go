@@ -33,11 +33,11 @@ func (w Weight) of(t *Task) int64 {
 // WriteFolded writes a line for each stack that tasks have: the program's calls, the
 // outermost first, with semicolons between them, then what the task waits for, and
 // how much those tasks count. The heaviest stacks come first. Tools that draw flame
-// graphs read this. Tasks that ran while the picture was taken are "(ran
+// graphs read this. Tasks that ran while the snapshot was taken are "(ran
 // meanwhile)". An error is that of w.
-func (p *Picture) WriteFolded(w io.Writer, weight Weight) error {
+func (p *Program) WriteFolded(w io.Writer, weight Weight) error {
 	out := bufio.NewWriter(w)
-	for _, f := range p.fold(weight) {
+	for _, f := range foldAll(p, weight) {
 		fmt.Fprintln(out, f.stack, f.weight)
 	}
 	return out.Flush()
@@ -49,7 +49,7 @@ type fold struct {
 	weight int64
 }
 
-func (p *Picture) fold(weight Weight) []fold {
+func foldAll(p *Program, weight Weight) []fold {
 	sums := make(map[string]int64)
 	shapes := make(map[*Frame]string)
 	for _, l := range p.Loops {
@@ -110,9 +110,9 @@ const (
 // WriteFlame writes a flame graph as SVG: the outermost calls below, those that
 // they made above, as wide as the tasks that stand there count. What the tasks wait
 // for is on top. An error is that of w.
-func (p *Picture) WriteFlame(w io.Writer, weight Weight) error {
+func (p *Program) WriteFlame(w io.Writer, weight Weight) error {
 	root := &flame{name: "all tasks"}
-	for _, f := range p.fold(weight) {
+	for _, f := range foldAll(p, weight) {
 		root.weight += f.weight
 		at := root
 		for i, call := range strings.Split(f.stack, ";") {

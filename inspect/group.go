@@ -15,7 +15,7 @@ type Group struct {
 	Longest time.Duration // the longest wait among them
 	Total   time.Duration // of all their waits
 	First   *Task         // the one that was started first
-	Moved   int           // how many of them ran while the picture was taken
+	Moved   int           // how many of them ran while the snapshot was taken
 }
 
 // A GroupBy says by what tasks are put into groups.
@@ -29,7 +29,7 @@ const (
 )
 
 // Groups puts the loop's tasks into groups, the largest first. Tasks that ran while
-// the picture was taken are a group of their own where what they wait for, or where
+// the snapshot was taken are a group of their own where what they wait for, or where
 // they were, is asked for.
 func (l *Loop) Groups(by GroupBy) []Group {
 	names := make(map[uint64]*Task)
@@ -113,7 +113,7 @@ func (t *Task) scope(tasks map[uint64]*Task) string {
 
 // folded returns the program's calls on a stack in one line, the outermost first,
 // as tools for flame graphs read them. Tasks with the same stack share it within a
-// picture.
+// snapshot.
 func folded(stack []Frame, shapes map[*Frame]string) string {
 	if len(stack) == 0 {
 		return "(no stack)"
@@ -135,4 +135,12 @@ func folded(stack []Frame, shapes map[*Frame]string) string {
 	}
 	shapes[&stack[0]] = b.String()
 	return b.String()
+}
+
+// group returns what a task waits for and its function.
+func groupOf(t *Task) [2]string {
+	if t.Moved {
+		return [2]string{"(ran meanwhile)", t.Func}
+	}
+	return [2]string{t.kindOfWait(), t.Func}
 }

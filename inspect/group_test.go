@@ -44,7 +44,7 @@ func TestGroups(t *testing.T) {
 
 // TestFolded: each stack is a line with its weight, the heaviest first.
 func TestFolded(t *testing.T) {
-	p := &inspect.Picture{Go: "go<1", Loops: []*inspect.Loop{groupable()}}
+	p := &inspect.Program{Go: "go<1", Loops: []*inspect.Loop{groupable()}}
 	for _, k := range p.Loops[0].Tasks {
 		k.Since *= 1000
 	}
@@ -62,7 +62,7 @@ func TestFolded(t *testing.T) {
 // TestFlame: the drawing is XML in which calls lie above those that made them, as
 // wide as their tasks count.
 func TestFlame(t *testing.T) {
-	p := &inspect.Picture{Go: "go<1", Loops: []*inspect.Loop{groupable()}}
+	p := &inspect.Program{Go: "go<1", Loops: []*inspect.Loop{groupable()}}
 	var b strings.Builder
 	if err := p.WriteFlame(&b, inspect.ByCount); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestFlame(t *testing.T) {
 		t.Errorf("main.nap is at %v, main.main at %v in\n%s", nap, base, b.String())
 	}
 	var none strings.Builder
-	if err := (&inspect.Picture{}).WriteFlame(&none, inspect.ByTime); err != nil || !strings.HasSuffix(none.String(), "</svg>\n") {
+	if err := (&inspect.Program{}).WriteFlame(&none, inspect.ByTime); err != nil || !strings.HasSuffix(none.String(), "</svg>\n") {
 		t.Errorf("without tasks (%v): %s", err, none.String())
 	}
 }

@@ -3,29 +3,29 @@ package inspect
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
+	"net"
 	"net/http"
-	"net/url"
+	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
-// Bounds on what one request costs the program: how many tasks of each loop are
-// read, and written as JSON by default, how many lines of the tree are drawn, and how
-// long the reading takes.
+// Bounds on what one request costs the program: how many tasks of each loop are read, and
+// how long the reading takes.
 const (
-	mostRead  = 100_000
-	mostJSON  = 10_000
-	mostLines = 2000
-	mostTime  = 5 * time.Second
+	mostRead = 100_000
+	mostTime = 5 * time.Second
 )
 
-// Handler serves the picture of the calling program. The query says in what form:
+// Handler serves the snapshot of the calling program. The query says in what form:
 //
 //	          a page that refreshes itself every two seconds
-//	format=json     JSON, as Picture.WriteJSON writes it; also if the client accepts nothing else
-//	format=metrics  text for Prometheus, as Picture.WriteMetrics writes it
+//	format=json     JSON, as Program.WriteJSON writes it; also if the client accepts nothing else
+//	format=metrics  text for Prometheus, as Program.WriteMetrics writes it
 //	refresh=10      the page refreshes every ten seconds; with 0, never
 //	filter=text     only tasks whose row contains the text
 //	limit=N         N tasks at most: as JSON of each loop, up to 100,000, by default 10,000;
@@ -41,9 +41,40 @@ const (
 // what the program does, with function names and addresses of peers: expose it to
 // operators only. It is a handler for net/http, on goroutines, and asks nothing of the
 // loops, so it answers when one hangs.
-func Handler() http.Handler { return http.HandlerFunc(serve) }
+//
+// Requests whose Host is a name other than localhost and those given are refused, with status 403:
+// a page of another site could else reach the handler through a name of its own that leads to
+// this machine (DNS rebinding). An address is no name, and is not refused.
+func Handler(hosts ...string) http.Handler {
+	known := append([]string{"localhost"}, hosts...)
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if name := hostOf(req); !isKnown(name, known) {
+			http.Error(w, fmt.Sprintf("inspect: the host %q is not known: reach it by its address or as localhost, or name the host in the call of inspect.Handler", clip(name)), http.StatusForbidden)
+			return
+		}
+		serve(w, req)
+	})
+}
 
-// serving has each picture be taken and written by one request at a time.
+// hostOf returns the host that a request names, without the port.
+func hostOf(req *http.Request) string {
+	name := req.Host
+	if host, _, err := net.SplitHostPort(name); err == nil {
+		name = host
+	}
+	return strings.TrimSuffix(strings.Trim(name, "[]"), ".")
+}
+
+// isKnown reports whether a host is an address, or one of the names. Without one, which only a
+// client of HTTP/1.0 may leave out, no browser asks.
+func isKnown(host string, names []string) bool {
+	if _, err := netip.ParseAddr(host); err == nil || host == "" {
+		return true
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(strings.TrimSuffix(name, "."), host) })
+}
+
+// serving has each snapshot be taken and written by one request at a time.
 var serving sync.Mutex
 
 func serve(w http.ResponseWriter, req *http.Request) {
@@ -116,7 +147,7 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 	case metrics:
 		return "text/plain; version=0.0.4; charset=utf-8", body, p.WriteMetrics(body)
 	case wantsJSON(req):
-		p.keep(q.Get("filter"), limit(q, mostJSON))
+		keepMatching(p, q.Get("filter"), limit(q, mostJSON))
 		return "application/json", body, p.WriteJSON(body)
 	}
 	c := pageChoiceOf(q)
@@ -129,14 +160,6 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 	return "text/html; charset=utf-8", body, page.Execute(body, newView(p, c))
 }
 
-// limit returns how many tasks of each loop are asked for.
-func limit(q url.Values, otherwise int) int {
-	if n, err := strconv.Atoi(q.Get("limit")); err == nil && n > 0 {
-		return min(n, mostRead)
-	}
-	return otherwise
-}
-
 func wantsJSON(req *http.Request) bool {
 	if f := req.URL.Query().Get("format"); f != "" {
 		return f == "json"
@@ -146,11 +169,11 @@ func wantsJSON(req *http.Request) bool {
 }
 
 // keep drops the tasks of each loop that do not match, and those after so many.
-func (p *Picture) keep(filter string, most int) {
+func keepMatching(p *Program, filter string, most int) {
 	for _, l := range p.Loops {
 		kept := l.Tasks[:0]
 		for _, t := range l.Tasks {
-			if len(kept) < most && t.matches(filter) {
+			if len(kept) < most && matches(t, filter) {
 				kept = append(kept, t)
 			} else {
 				l.Omitted++

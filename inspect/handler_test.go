@@ -44,6 +44,7 @@ func get(t *testing.T, method, target, accept string) *http.Response {
 				<-waits
 				recorder := httptest.NewRecorder()
 				req := httptest.NewRequest(method, target, nil)
+				req.Host = "localhost:80"
 				req.Header.Set("Accept", accept)
 				inspect.Handler().ServeHTTP(recorder, req)
 				response = recorder.Result()
@@ -76,7 +77,7 @@ func TestHandlerJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(p.Loops) != 1 || len(p.Loops[0].Tasks) != 4 || p.Loops[0].Tasks[2].Name != "<two>" || p.Loops[0].Tasks[2].What != "sleep" {
-			t.Errorf("%s: %+v; want the picture of four tasks", target, p)
+			t.Errorf("%s: %+v; want the snapshot of four tasks", target, p)
 		}
 	}
 }
@@ -120,7 +121,7 @@ func TestHandlerCompresses(t *testing.T) {
 	for accepts, want := range map[string]string{
 		"": "", "br": "", "gzip;q=0, br": "", "gzip": "gzip", "deflate, GZIP; q=0.5": "gzip", "br, gzip;q=1.0": "gzip",
 	} {
-		recorder, req := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
+		recorder, req := httptest.NewRecorder(), httptest.NewRequest("GET", "http://127.0.0.1/", nil)
 		if accepts != "" {
 			req.Header.Set("Accept-Encoding", accepts)
 		}
@@ -190,7 +191,7 @@ func TestTreeOfFewLines(t *testing.T) {
 		l.Tasks = append(l.Tasks, &inspect.Task{ID: 1 + i, Name: fmt.Sprint("task ", i), State: "ready"})
 	}
 	var text strings.Builder
-	p := inspect.Picture{Loops: []*inspect.Loop{l}}
+	p := inspect.Program{Loops: []*inspect.Loop{l}}
 	if err := p.WriteTree(&text, inspect.TreeOptions{All: true, MaxLines: 100}); err != nil {
 		t.Fatal(err)
 	}
@@ -224,4 +225,20 @@ func TestOnSignal(t *testing.T) {
 	}
 	stop()
 	stop()
+}
+
+// TestHandlerHosts: a request for a name that is not known is refused with a sentence; an address
+// is no name.
+func TestHandlerHosts(t *testing.T) {
+	for host, want := range map[string]int{
+		"localhost": 200, "localhost:8080": 200, "LOCALHOST.": 200, "127.0.0.1:80": 200, "[::1]:80": 200, "::1": 200, "10.1.2.3": 200, "": 200,
+		"pod.example": 200, "Pod.Example:443": 200, "rebind.example": 403, "rebind.example:80": 403, "localhost.rebind.example": 403, "127.0.0.1.rebind.example": 403,
+	} {
+		recorder, req := httptest.NewRecorder(), httptest.NewRequest("GET", "/?format=metrics", nil)
+		req.Host = host
+		inspect.Handler("pod.example").ServeHTTP(recorder, req)
+		if recorder.Code != want || want == 403 && !strings.Contains(recorder.Body.String(), "is not known: reach it by its address") {
+			t.Errorf("host %q: status %d, want %d\n%.100s", host, recorder.Code, want, recorder.Body.String())
+		}
+	}
 }

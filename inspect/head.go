@@ -1,16 +1,15 @@
 package inspect
 
-// This file writes what stands above the tasks: a line about the program and one about
-// each loop, what holds it, what has held it before, and the rings of waits.
+// Above the tasks stand a line about the program and one about each loop, what holds it, what
+// has held it before, and the cycles of waits.
 
 import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 )
 
-func (p *Picture) writeHead(w io.Writer) {
+func writeProgram(p *Program, w io.Writer) {
 	tasks := 0
 	for _, l := range p.Loops {
 		tasks += len(l.Tasks)
@@ -25,7 +24,7 @@ func (p *Picture) writeHead(w io.Writer) {
 
 // WriteNotes writes what there is to know of the whole program: what could not be
 // read, and that the process is stopped. Mostly that is nothing.
-func (p *Picture) WriteNotes(w io.Writer) error {
+func (p *Program) WriteNotes(w io.Writer) error {
 	text := ""
 	if p.Missing != "" {
 		text = p.Missing + "\n"
@@ -38,27 +37,34 @@ func (p *Picture) WriteNotes(w io.Writer) error {
 }
 
 // WriteHead writes a line about the loop. If something holds the loop, it adds what
-// that is and its stack: the program's own calls, or all of them if full is set.
+// that is and its stack: the program's own calls, or all of them if full is set. If the loop
+// is in deadlock or late, it adds a line that says so.
 func (l *Loop) WriteHead(w io.Writer, full bool) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s, %d ready, %s, up %s, busy %s", l.Name, count(len(l.Tasks), "task"), l.connections(), l.Ready,
+	fmt.Fprintf(&b, "%s: %s, %s, %d ready, %s, up %s, busy %s", l.Name, count(len(l.Tasks), "task"), connections(l), l.Ready,
 		count(l.Timers, "timer"), short(l.Uptime), share(l.Busy, l.Uptime))
 	if !l.Exact {
-		b.WriteString("; taken while running, " + l.changes())
+		b.WriteString("; taken while running, " + changes(l))
 	}
 	if l.Short != "" {
 		b.WriteString("; " + l.Short)
 	}
 	b.WriteByte('\n')
+	for _, s := range l.Servers {
+		fmt.Fprintf(&b, "server %s\n", s)
+	}
 	if h := l.Held; h != nil {
-		who := "a callback, or the loop itself,"
-		if h.Task != 0 {
-			who = l.label(h.Task)
-		}
-		fmt.Fprintf(&b, "HELD: %s has held the loop for %s: %s\n", who, short(h.For), h.Advice)
+		v, _ := l.heldUp()
+		b.WriteString(v.String() + "\n")
 		writeStack(&b, "    ", h.Stack, full)
 	}
-	l.writeLongSteps(&b)
+	if v, ok := l.dead(); ok {
+		b.WriteString(v.String() + "\n")
+	}
+	if v, ok := l.late(); ok {
+		b.WriteString(v.String() + "\n")
+	}
+	writeLongSteps(l, &b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -67,7 +73,7 @@ func (l *Loop) WriteHead(w io.Writer, full bool) error {
 const recent = 3
 
 // writeLongSteps writes which steps have held the loop.
-func (l *Loop) writeLongSteps(b *strings.Builder) {
+func writeLongSteps(l *Loop, b *strings.Builder) {
 	for i, s := range l.LongSteps[:min(len(l.LongSteps), recent)] {
 		if i == 0 {
 			b.WriteString("held before: ")
@@ -76,7 +82,7 @@ func (l *Loop) writeLongSteps(b *strings.Builder) {
 		}
 		who := "a callback, or one of several tasks"
 		if s.Task != 0 {
-			who = l.label(s.Task)
+			who = labelIn(l, s.Task)
 		}
 		fmt.Fprintf(b, "%s by %s, %s ago", short(s.Took), who, short(s.Ago))
 	}
@@ -85,69 +91,34 @@ func (l *Loop) writeLongSteps(b *strings.Builder) {
 	}
 }
 
-// changes says how many tasks came and went while the picture was taken.
-func (l *Loop) changes() string {
-	if l.Missed == 0 {
-		return "no tasks started or ended"
-	}
-	return count(l.Missed, "task") + " started or ended"
-}
-
 // WriteCycles writes a line for each cycle of tasks that wait for each other.
 func (l *Loop) WriteCycles(w io.Writer) error {
 	var b strings.Builder
-	name := l.names()
+	name := namesIn(l)
 	for _, c := range l.Cycles {
-		b.WriteString("CYCLE: " + cycleText(len(c), 0, func(i int) string { return name(c[i]) }) + "\n")
+		b.WriteString("CYCLE: " + cycleText(len(c), 0, func(i int) string { return name(c[i]) }) + l.endOf(c).words(name) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// cycleText says in words that n tasks wait for each other, each for the next and the last
-// for the first. It names so many of them at most; 0 for all.
-func cycleText(n, most int, name func(i int) string) string {
-	if n == 0 {
-		return ""
-	}
-	named := n
-	if most > 0 {
-		named = min(n, most)
-	}
+// WriteRings writes a line for each cycle of tasks of several loops that wait for each
+// other.
+func (p *Program) WriteRings(w io.Writer) error {
 	var b strings.Builder
-	for i := range named {
-		b.WriteString(name(i))
-		if i > 0 {
-			b.WriteString(", which")
-		}
-		b.WriteString(" waits for ")
+	name := namesAcross(p)
+	for _, ring := range p.Rings {
+		b.WriteString("CYCLE: " + cycleText(len(ring), 0, func(i int) string { return name(ring[i]) }) + p.ends(ring, name) + "\n")
 	}
-	if more := n - named; more == 1 {
-		b.WriteString("1 more task, which waits for ")
-	} else if more > 1 {
-		fmt.Fprintf(&b, "%d more tasks, the last of which waits for ", more)
-	}
-	b.WriteString(name(0))
-	return b.String()
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
-// names returns a function that names tasks, for many of them.
-func (l *Loop) names() func(id uint64) string {
-	find := sync.OnceValue(l.byID)
-	return func(id uint64) string {
-		if i, ok := find()(id); ok {
-			return label(id, l.Tasks[i])
-		}
-		return label(id, nil)
+func writeStack(w io.Writer, indent string, stack []Frame, full bool) {
+	if !full {
+		stack = own(stack)
 	}
-}
-
-// label names a task.
-func (l *Loop) label(id uint64) string {
-	for _, t := range l.Tasks {
-		if t.ID == id {
-			return fmt.Sprintf("#%d %s", id, t.Name)
-		}
+	for _, f := range stack {
+		fmt.Fprintf(w, "%s%s %s:%d\n", indent, f.Func, f.File, f.Line)
 	}
-	return fmt.Sprintf("#%d", id)
 }

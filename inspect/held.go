@@ -4,7 +4,6 @@ package inspect
 // or one whose goroutine is blocked outside Rondo.
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -74,11 +73,6 @@ func (l *Loop) stopped(pid int) {
 	if l.Held != nil {
 		l.Held.How, l.Held.Advice = "stopped", toContinue(pid)
 	}
-}
-
-// toContinue says how a stopped process goes on.
-func toContinue(pid int) string {
-	return fmt.Sprintf("its process is stopped; continue it in its debugger, or with: kill -CONT %d", pid)
 }
 
 // stepOf returns the stack of what runs on a goroutine in a step of the loop, which
@@ -206,7 +200,11 @@ func doing(s goinspect.Stack) (how, advice string) {
 		switch {
 		case inCollector(s.Frames):
 			return collecting, adviceGC
-		case s.How != "":
+		}
+		if how, advice := inSync(s.Frames); how != "" {
+			return how, advice
+		}
+		if s.How != "" {
 			return blockedBy(s.How)
 		}
 		return blocked(s.Frames)
@@ -235,17 +233,14 @@ func inCollector(frames []goinspect.Frame) bool {
 // its stack.
 func blocked(frames []goinspect.Frame) (how, advice string) {
 	for _, f := range frames {
-		name, ok := strings.CutPrefix(f.Func, "runtime.")
-		if !ok {
-			name, ok = strings.CutPrefix(f.Func, "internal/poll.")
-		}
+		name := strings.TrimPrefix(strings.TrimPrefix(f.Func, "runtime."), "internal/poll.")
 		switch {
-		case !ok && strings.HasPrefix(f.Func, "sync."), strings.HasPrefix(name, "semacquire"):
-			return "blocked on a lock", "it is blocked on a sync.Mutex, probably held by a suspended task; use rondo.Mutex, or Offload"
+		case strings.HasPrefix(name, "semacquire"):
+			return "blocked on a lock", "it is blocked on a lock of the runtime; use Offload"
 		case strings.HasPrefix(name, "chanrecv"), strings.HasPrefix(name, "chansend"):
 			return "blocked on a channel", "it is blocked on a channel; use rondo.Queue, or Offload"
 		case name == "selectgo", name == "block":
-			return "blocked in a select", "it is blocked on a channel; use rondo.Queue, or Offload"
+			return "blocked in a select", "it is blocked in a select; use rondo.Select, or Offload"
 		case f.Func == "time.Sleep":
 			return "in time.Sleep", "it is in time.Sleep; use rondo.Sleep"
 		case strings.HasPrefix(name, "netpollblock"), name == "runtime_pollWait":
@@ -253,4 +248,41 @@ func blocked(frames []goinspect.Frame) (how, advice string) {
 		}
 	}
 	return "parked by the runtime", "it is blocked outside Rondo; use Offload"
+}
+
+// syncCalls are the calls of package sync in which a goroutine waits, as the end of its stack has
+// them, with what is said of them. The first of several counts: Once waits by way of a Mutex.
+var syncCalls = []struct{ call, how, advice string }{
+	{"sync.(*WaitGroup).Wait", "blocked in sync.WaitGroup.Wait", "it is blocked in sync.WaitGroup.Wait, for goroutines or tasks that have not called Done; use rondo.Group, or Offload"},
+	{"sync.(*Cond).Wait", "blocked in sync.Cond.Wait", "it is blocked in sync.Cond.Wait; use rondo.Cond, or Offload"},
+	{"sync.(*Once).", "blocked in sync.Once.Do", "it is blocked in sync.Once.Do, whose function another goroutine or a suspended task runs; use Offload"},
+	{"sync.(*RWMutex).", "blocked on a lock", "it is blocked on a sync.RWMutex, probably held by a suspended task; use rondo.RWMutex, or Offload"},
+	{"sync.(*Mutex).", "blocked on a lock", "it is blocked on a sync.Mutex, probably held by a suspended task; use rondo.Mutex, or Offload"},
+	{"sync.", "blocked in package sync", "it is blocked in package sync; use Offload"},
+}
+
+// inSync says in which call of package sync a goroutine is parked; "" if it is in none. The
+// runtime's calls and those of package sync, which may be in internal/sync, stand together at the
+// end of its stack.
+func inSync(frames []goinspect.Frame) (how, advice string) {
+	found := len(syncCalls)
+	for _, f := range frames {
+		name := strings.TrimPrefix(f.Func, "internal/")
+		if !strings.HasPrefix(name, "sync.") {
+			if strings.HasPrefix(f.Func, "runtime.") && found == len(syncCalls) {
+				continue
+			}
+			break
+		}
+		for i, c := range syncCalls {
+			if strings.HasPrefix(name, c.call) {
+				found = min(found, i)
+				break
+			}
+		}
+	}
+	if found == len(syncCalls) {
+		return "", ""
+	}
+	return syncCalls[found].how, syncCalls[found].advice
 }

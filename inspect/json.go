@@ -1,6 +1,6 @@
 package inspect
 
-// This file writes pictures as JSON and reads them again. The form is in
+// This file writes snapshots as JSON and reads them again. The form is in
 // schema.json, and a test holds this file to it. Tasks that stand at the same calls
 // share a stack: stacks, their calls and the functions that tasks run are in tables,
 // by their numbers from 0.
@@ -18,16 +18,16 @@ import (
 	"strings"
 )
 
-// FormatVersion is the version of the form in which WriteJSON writes pictures. It
+// FormatVersion is the version of the form in which WriteJSON writes snapshots. It
 // grows when something changes its meaning or is taken away; new fields may come at
 // any time.
 const FormatVersion = 1
 
-// A document is a picture as it is written.
+// A document is a snapshot as it is written.
 type document struct {
 	Version int   `json:"version"`
 	Units   units `json:"units"`
-	*Picture
+	*Program
 	Functions []string       `json:"functions"`
 	Frames    []Frame        `json:"frames"`
 	Stacks    [][]int        `json:"stacks"`
@@ -72,7 +72,7 @@ func (t *tables) task(task *Task) taskDocument {
 	if rest, ok := strings.CutPrefix(task.Waiting, task.What); ok && task.What != "" {
 		d.Waiting = strings.TrimPrefix(rest, " ")
 	}
-	if task.What == "sleep" && d.Waiting == task.sleepsFor() {
+	if task.What == "sleep" && d.Waiting == sleepsFor(task) {
 		d.Waiting = ""
 	}
 	host := uint64(0)
@@ -90,8 +90,11 @@ func (t *tables) task(task *Task) taskDocument {
 }
 
 // sleepsFor says how long a task that sleeps goes on to do so.
-func (t *Task) sleepsFor() string {
-	if t.Due <= 0 {
+func sleepsFor(t *Task) string {
+	switch {
+	case t.Due < 0:
+		return short(-t.Due) + " late"
+	case t.Due == 0:
 		return ""
 	}
 	return short(t.Due)
@@ -104,7 +107,7 @@ func (d taskDocument) read() *Task {
 		t.Name = unnamed(t.ID)
 	}
 	if t.What == "sleep" && d.Waiting == "" {
-		d.Waiting = t.sleepsFor()
+		d.Waiting = sleepsFor(t)
 	}
 	t.Waiting = strings.TrimSuffix(t.What+" "+d.Waiting, " ")
 	if t.What == "" {
@@ -120,7 +123,7 @@ func (d taskDocument) read() *Task {
 	return t
 }
 
-// tables number the stacks of a picture, their calls and the functions of tasks.
+// tables number the stacks of a snapshot, their calls and the functions of tasks.
 type tables struct {
 	functions map[string]int
 	names     []string
@@ -164,8 +167,8 @@ func (t *tables) frame(f Frame) int {
 	return k
 }
 
-// WriteJSON writes the picture as JSON: one task a line. An error is that of w.
-func (p *Picture) WriteJSON(w io.Writer) error {
+// WriteJSON writes the snapshot as JSON: one task a line. An error is that of w.
+func (p *Program) WriteJSON(w io.Writer) error {
 	t := tables{functions: make(map[string]int), byFrame: make(map[Frame]int), byStack: make(map[string]int), byMemory: make(map[*Frame]int)}
 	for _, l := range p.Loops {
 		if l.Held != nil {
@@ -183,7 +186,7 @@ func (p *Picture) WriteJSON(w io.Writer) error {
 		}
 	}
 	e := elements{out: bufio.NewWriter(w)}
-	head := document{Version: FormatVersion, Units: units{"ns"}, Picture: p}
+	head := document{Version: FormatVersion, Units: units{"ns"}, Program: p}
 	e.open(head, "functions", "frames", "stacks", "loops")
 	e.list("functions", len(t.names), func(i int) any { return t.names[i] })
 	e.list("frames", len(t.frames), func(i int) any { return t.frames[i] })
@@ -260,14 +263,14 @@ func (e *elements) list(name string, n int, element func(i int) any) {
 	e.write("]")
 }
 
-// ReadJSON reads a picture that WriteJSON has written. It fails if it is none, or
+// ReadJSON reads a snapshot that WriteJSON has written. It fails if it is none, or
 // one of a newer version.
-func ReadJSON(r io.Reader) (*Picture, error) { return readFrom(json.NewDecoder(r)) }
+func ReadJSON(r io.Reader) (*Program, error) { return readFrom(json.NewDecoder(r)) }
 
-// ReadPictures reads pictures that WriteJSON has written one after the other. After an
+// ReadRecording reads snapshots that WriteJSON has written one after the other. After an
 // error, which is that of ReadJSON, there are no more.
-func ReadPictures(r io.Reader) iter.Seq2[*Picture, error] {
-	return func(yield func(*Picture, error) bool) {
+func ReadRecording(r io.Reader) iter.Seq2[*Program, error] {
+	return func(yield func(*Program, error) bool) {
 		for d := json.NewDecoder(r); d.More(); {
 			p, err := readFrom(d)
 			if !yield(p, err) || err != nil {
@@ -277,22 +280,22 @@ func ReadPictures(r io.Reader) iter.Seq2[*Picture, error] {
 	}
 }
 
-func readFrom(decoder *json.Decoder) (*Picture, error) {
+func readFrom(decoder *json.Decoder) (*Program, error) {
 	var d document
 	if err := decoder.Decode(&d); err != nil {
-		return nil, fmt.Errorf("not a picture: %w", err)
+		return nil, fmt.Errorf("not a snapshot: %w", err)
 	}
 	if d.Version > FormatVersion {
-		return nil, fmt.Errorf("the picture has the form of version %d, and this tool knows %d: update the tool", d.Version, FormatVersion)
+		return nil, fmt.Errorf("the snapshot has the form of version %d, and this tool knows %d: update the tool", d.Version, FormatVersion)
 	}
-	if d.Version < 1 || d.Picture == nil {
-		return nil, errors.New("not a picture: it has no version")
+	if d.Version < 1 || d.Program == nil {
+		return nil, errors.New("not a snapshot: it has no version")
 	}
 	stacks := make([][]Frame, len(d.Stacks))
 	for i, calls := range d.Stacks {
 		for _, k := range calls {
 			if k < 0 || k >= len(d.Frames) {
-				return nil, fmt.Errorf("the picture is damaged: a stack has call %d of %d", k, len(d.Frames))
+				return nil, fmt.Errorf("the snapshot is damaged: a stack has call %d of %d", k, len(d.Frames))
 			}
 			stacks[i] = append(stacks[i], d.Frames[k])
 		}
@@ -308,12 +311,12 @@ func readFrom(decoder *json.Decoder) (*Picture, error) {
 		}
 		return stacks[*n]
 	}
-	p := d.Picture
+	p := d.Program
 	p.Loops = []*Loop{}
 	for _, loop := range d.Loops {
 		l := loop.Loop
 		if l == nil {
-			return nil, errors.New("the picture is damaged: a loop is empty")
+			return nil, errors.New("the snapshot is damaged: a loop is empty")
 		}
 		l.Tasks, l.Held = []*Task{}, nil
 		l.Busy = cmp.Or(l.Busy, max(0, l.Uptime-l.Idle)) // an older version has no field for it
@@ -323,7 +326,7 @@ func readFrom(decoder *json.Decoder) (*Picture, error) {
 		}
 		for _, task := range loop.Tasks {
 			if task.Task == nil {
-				return nil, errors.New("the picture is damaged: a task is empty")
+				return nil, errors.New("the snapshot is damaged: a task is empty")
 			}
 			read := task.read()
 			read.Stack, read.Site = at(task.Stack), nil
@@ -342,7 +345,7 @@ func readFrom(decoder *json.Decoder) (*Picture, error) {
 		p.Loops = append(p.Loops, l)
 	}
 	if damaged {
-		return nil, fmt.Errorf("the picture is damaged: a task has a stack, a function or a call that is none of %d, %d and %d", len(stacks), len(d.Functions), len(d.Frames))
+		return nil, fmt.Errorf("the snapshot is damaged: a task has a stack, a function or a call that is none of %d, %d and %d", len(stacks), len(d.Functions), len(d.Frames))
 	}
 	return p, nil
 }

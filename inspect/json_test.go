@@ -108,14 +108,14 @@ func filled(v reflect.Value) {
 // TestSchema: what is written is as schema.json says, and everything that this has
 // is written; read again it is the same.
 func TestSchema(t *testing.T) {
-	var p, empty inspect.Picture
+	var p, empty inspect.Program
 	filled(reflect.ValueOf(&p).Elem())
 	p.Loops[0].Tasks[0].Waiting = p.Loops[0].Tasks[0].What + " <more>"
 	p.Loops[1].Tasks[1].Stack = nil
 	p.Loops[0].Tasks[0].Parent, p.Loops[1].Tasks[0].Parent = 77, 0 // neither is the owner's host
 	empty.Loops = []*inspect.Loop{{Tasks: []*inspect.Task{{Name: "a", Func: "f"}, {ID: 3, Name: "task-3"}}}, {Tasks: []*inspect.Task{}}}
 	root, seen := readSchema(t), make(map[string]bool)
-	for _, p := range []*inspect.Picture{&p, &empty, {Loops: []*inspect.Loop{}}} {
+	for _, p := range []*inspect.Program{&p, &empty, {Loops: []*inspect.Loop{}}} {
 		var b bytes.Buffer
 		if err := p.WriteJSON(&b); err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestSchema(t *testing.T) {
 		if err := json.Unmarshal(b.Bytes(), &v); err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
-		root.check(t, root, "picture", v, seen)
+		root.check(t, root, "snapshot", v, seen)
 		again, err := inspect.ReadJSON(&b)
 		if err != nil || !reflect.DeepEqual(again, p) {
 			t.Errorf("read again (%v) it is\n%+v\nnot\n%+v", err, again, p)
@@ -138,16 +138,16 @@ func TestSchema(t *testing.T) {
 			}
 		}
 	}
-	every("picture", root)
+	every("snapshot", root)
 	for name, s := range root.Defs {
 		every(name, s)
 	}
 }
 
-// TestReadJSON: what is no picture is refused with a sentence.
+// TestReadJSON: what is no snapshot is refused with a sentence.
 func TestReadJSON(t *testing.T) {
 	for text, want := range map[string]string{
-		"":               "not a picture",
+		"":               "not a snapshot",
 		"{}":             "no version",
 		`{"version":1}`:  "no version",
 		`{"version":99}`: "update the tool",

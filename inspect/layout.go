@@ -70,6 +70,8 @@ const (
 	maxRecord = 16 << 10
 	maxOfMany = 1 << 10
 	maxConns  = 1 << 31
+
+	maxServers = 1000
 )
 
 // manyRecords are the sizes of the records of which there are many.
@@ -123,6 +125,14 @@ type record struct {
 
 func (r record) uint64(offset int) uint64 { return goinspect.Uint64(r.b, r.layout.offsets[offset]) }
 
+// uint64At reads a word in a record that stands inside another one.
+func (r record) uint64At(inner, offset int) uint64 {
+	return goinspect.Uint64(r.b, r.layout.offsets[inner]+r.layout.offsets[offset])
+}
+
+// word reads the first word.
+func (r record) word() uint64 { return goinspect.Uint64(r.b, 0) }
+
 func (r record) uint32(offset int) uint32 { return goinspect.Uint32(r.b, r.layout.offsets[offset]) }
 
 // conns returns the count of open connections; nil if the program's Rondo is too old to
@@ -136,6 +146,9 @@ func (r record) conns() *int {
 	return &open
 }
 
+// has reports whether the program's Rondo is new enough to have what stands at an offset.
+func (r record) has(offset int) bool { return r.layout.offsets[offset] != 0 }
+
 func (r record) byte(offset int) byte {
 	if at := r.layout.offsets[offset]; at < len(r.b) {
 		return r.b[at]
@@ -148,3 +161,13 @@ func (r record) pair(offset int) (uint64, uint64) {
 	at := r.layout.offsets[offset]
 	return goinspect.Uint64(r.b, at), goinspect.Uint64(r.b, at+8)
 }
+
+// The states of a task, as the kernel numbers them.
+const (
+	stateNew     = 0
+	stateRunning = 2
+	stateWaiting = 3
+	stateDone    = 4
+)
+
+var states = [...]string{"new", "ready", "running", "waiting"}

@@ -23,7 +23,7 @@ type Resource struct {
 }
 
 // Resources returns the things for which tasks of the loop wait: those for which most
-// wait come first. Tasks in a Select are left out, and those that ran while the picture
+// wait come first. Tasks in a Select are left out, and those that ran while the snapshot
 // was taken.
 func (l *Loop) Resources() []Resource {
 	type key struct {
@@ -58,12 +58,12 @@ func (l *Loop) Resources() []Resource {
 // What a Warning is about.
 const (
 	WarnWait   = "long wait"    // a task has waited long for what other tasks have to give back
-	WarnNobody = "nobody holds" // tasks wait for a lock that no task holds
+	WarnNobody = "nobody holds" // tasks wait for a lock whose holder has ended without Unlock
 	WarnSelf   = "wakes itself" // a task runs again and again without waiting for anything
 	WarnSteps  = "long steps"   // a task keeps the loop to itself
 )
 
-// A Warning is something that looks wrong in a picture.
+// A Warning is something that looks wrong in a snapshot.
 type Warning struct {
 	Kind string
 	Task uint64 // whom it is about
@@ -83,9 +83,9 @@ var giveBack = []string{"lock", "rlock", "semaphore", "put", "room"}
 
 // Warnings returns what looks wrong in the loop: tasks that have waited for a lock, for
 // permits or for room in a queue as long as the limit or longer, locks that nobody holds,
-// tasks that run again and again without waiting, which only a picture with stacks shows,
-// and tasks with long steps. A limit of 0 leaves the first kind out. What holds the loop
-// just now, and cycles, are in Held and Cycles.
+// tasks that run again and again without waiting, which only a snapshot with stacks shows,
+// and tasks that had long steps in the last 10 s. A limit of 0 leaves the first kind out. What
+// holds the loop just now, and cycles, are in Held and Cycles.
 func (l *Loop) Warnings(limit time.Duration) []Warning {
 	var out []Warning
 	counts := make(map[string]int)
@@ -95,7 +95,6 @@ func (l *Loop) Warnings(limit time.Duration) []Warning {
 		}
 	}
 	unheld := make(map[uint64]bool)
-	still := l.Ready == 0 && l.Running == 0 && l.Exact
 	for _, t := range l.Tasks {
 		if t.Moved {
 			continue
@@ -103,16 +102,16 @@ func (l *Loop) Warnings(limit time.Duration) []Warning {
 		if limit > 0 && t.Since >= limit && slices.Contains(giveBack, t.What) {
 			add(WarnWait, t, "has waited %s for %s", short(t.Since), t.Waiting)
 		}
-		// While a lock passes from one task to the next, it has no holder for a moment.
-		if still && t.What == "lock" && t.On == 0 && t.Thing != 0 && !unheld[t.Thing] {
+		if t.Abandoned && !unheld[t.Thing] {
 			unheld[t.Thing] = true
-			add(WarnNobody, t, "waits for %s, which no living task is known to hold: the one that did has ended without Unlock, or it came by TryLock", t.Waiting)
+			add(WarnNobody, t, "waits for %s, which no living task is known to hold: the one that took it has ended without Unlock", t.Waiting)
 		}
 		if n := perSecond(t.Switches, t.Age); n >= selfWakes && t.yields() {
 			add(WarnSelf, t, "has run %.0f times a second, and is ready again without having waited: it may call Yield, or Sleep with 0, in a loop", n)
 		}
-		if t.LongestStep >= longStep {
-			add(WarnSteps, t, "has had steps of up to %s, and %d of a millisecond or more: call rondo.Yield from time to time, or use Offload", short(t.LongestStep), t.SlowSteps)
+		if n, most := l.longSteps(t); n > 0 {
+			add(WarnSteps, t, "has had %s of up to %s in the last %s, and %d of a millisecond or more since it was started: call rondo.Yield from time to time, or use Offload, unless its process was stopped or had no processor then",
+				count(n, "step"), short(most), short(lately), t.SlowSteps)
 		}
 	}
 	for _, kind := range []string{WarnWait, WarnNobody, WarnSelf, WarnSteps} {
@@ -121,6 +120,17 @@ func (l *Loop) Warnings(limit time.Duration) []Warning {
 		}
 	}
 	return out
+}
+
+// longSteps returns how many steps of a task have held the loop lately, and the longest. One that
+// was over longer ago is in LongSteps and no warning.
+func (l *Loop) longSteps(t *Task) (n int, most time.Duration) {
+	for _, s := range l.LongSteps {
+		if s.Task == t.ID && s.Took >= longStep && s.Ago <= lately {
+			n, most = n+1, max(most, s.Took)
+		}
+	}
+	return n, most
 }
 
 // yields reports whether a task is ready because it has called Yield, which its stack

@@ -15,27 +15,31 @@ func TestWarnings(t *testing.T) {
 	l := &inspect.Loop{Exact: true, Tasks: []*inspect.Task{
 		{ID: 1, Name: "a", What: "lock", Thing: 8, On: 2, Waiting: "lock held by #2 b", Since: 2 * time.Second},
 		{ID: 2, Name: "b", What: "sleep", Waiting: "sleep 5s", Since: time.Hour, LongestStep: 99 * time.Millisecond},
-		{ID: 3, Name: "c", What: "lock", Thing: 9, Waiting: "lock", Since: time.Millisecond},
-		{ID: 4, Name: "d", What: "lock", Thing: 9, Waiting: "lock", Since: time.Millisecond},
+		{ID: 3, Name: "c", What: "lock", Thing: 9, Waiting: "lock", Since: time.Millisecond, Abandoned: true},
+		{ID: 4, Name: "d", What: "lock", Thing: 9, Waiting: "lock", Since: time.Millisecond, Abandoned: true},
 		{ID: 5, Name: "e", State: "ready", Switches: 50_000, Age: 10 * time.Second, Stack: yield},
 		{ID: 6, Name: "f", State: "ready", Switches: 5, Age: 10 * time.Second, Stack: yield},
-		{ID: 7, Name: "g", State: "waiting", What: "read", Thing: 10, Since: time.Hour, LongestStep: 100 * time.Millisecond, SlowSteps: 3},
+		{ID: 7, Name: "g", State: "waiting", What: "read", Thing: 10, Since: time.Hour, LongestStep: 150 * time.Millisecond, SlowSteps: 3},
 		{ID: 8, Name: "h", Moved: true, LongestStep: time.Hour},
+	}, LongSteps: []inspect.Step{
+		{Task: 7, Took: 110 * time.Millisecond, Ago: 9 * time.Second},
+		{Task: 7, Took: 150 * time.Millisecond, Ago: 10 * time.Second},
+		{Task: 7, Took: time.Second, Ago: 11 * time.Second}, {Task: 2, Took: time.Second, Ago: time.Minute}, // over for long
 	}}
 	want := `[{long wait 1 #1 a has waited 2s for lock held by #2 b}` +
-		` {nobody holds 3 #3 c waits for lock, which no living task is known to hold: the one that did has ended without Unlock, or it came by TryLock}` +
+		` {nobody holds 3 #3 c waits for lock, which no living task is known to hold: the one that took it has ended without Unlock}` +
 		` {wakes itself 5 #5 e has run 5000 times a second, and is ready again without having waited: it may call Yield, or Sleep with 0, in a loop}` +
-		` {long steps 7 #7 g has had steps of up to 100ms, and 3 of a millisecond or more: call rondo.Yield from time to time, or use Offload}]`
+		` {long steps 7 #7 g has had 2 steps of up to 150ms in the last 10s, and 3 of a millisecond or more since it was started: call rondo.Yield from time to time, or use Offload, unless its process was stopped or had no processor then}]`
 	if got := fmt.Sprint(l.Warnings(time.Second)); got != want {
 		t.Errorf("the warnings are\n%s\nwant\n%s", got, want)
 	}
-	l.Ready = 1 // it may be the next holder
-	if got := l.Warnings(0); len(got) != 2 {
-		t.Errorf("without a limit, of a loop that turns: %v", got)
+	if got := l.Warnings(0); len(got) != 3 {
+		t.Errorf("without a limit: %v", got)
 	}
 	var many inspect.Loop
 	for i := range 30 {
-		many.Tasks = append(many.Tasks, &inspect.Task{ID: uint64(i), LongestStep: time.Second})
+		many.Tasks = append(many.Tasks, &inspect.Task{ID: uint64(i)})
+		many.LongSteps = append(many.LongSteps, inspect.Step{Task: uint64(i), Took: time.Second})
 	}
 	var b strings.Builder
 	if err := many.WriteWarnings(&b, 0); err != nil || strings.Count(b.String(), "\n") != 21 || !strings.HasSuffix(b.String(), "WARNING: and 10 tasks more: long steps\n") {

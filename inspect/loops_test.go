@@ -11,7 +11,7 @@ import (
 // TestWriteLoops: several loops are in a table, in the order of their names and numbers;
 // one is not.
 func TestWriteLoops(t *testing.T) {
-	p := &inspect.Picture{}
+	p := &inspect.Program{}
 	for i, name := range []string{"shard-10", "shard-2", "shard-1", "shard-2", "ächt", "7", "shard-99999999999999999999"} {
 		l := &inspect.Loop{ID: uint64(1 + i), Name: name, Uptime: time.Minute, Busy: time.Duration(i) * 10 * time.Second, Ready: i, Omitted: 1000 * i}
 		if i > 0 {

@@ -213,7 +213,7 @@ type hang struct {
 var hangs = []hang{
 	{"spin", "main.spin", "the hang", "computing", "rondo.Yield"},
 	{"channel", "main.channel", "channel", "blocked on a channel", "rondo.Queue"},
-	{"select", "main.selects", "select", "blocked in a select", "rondo.Queue"},
+	{"select", "main.selects", "select", "blocked in a select", "rondo.Select"},
 	{"mutex", "main.mutex", "mutex", "blocked on a lock", "rondo.Mutex"},
 	{"sleep", "main.sleep", "sleep", "in time.Sleep", "rondo.Sleep"},
 	{"syscall", "main.readPipe", "syscall", "in a system call", "Offload"},
@@ -253,7 +253,7 @@ func TestToolchains(t *testing.T) {
 
 // checkHeld reads the target whose loop hangs. What the target prints arrives here before it
 // has come to the call that hangs, and on a busy machine long before. From there on each
-// picture shows that call.
+// snapshot shows that call.
 func checkHeld(t *testing.T, p *process, h hang) {
 	t.Helper()
 	target := open(t, p)
@@ -269,7 +269,7 @@ func checkHeld(t *testing.T, p *process, h hang) {
 	}
 }
 
-// checkHang checks a picture of a loop that hangs.
+// checkHang checks a snapshot of a loop that hangs.
 func checkHang(t *testing.T, l *inspect.Loop, h hang) {
 	t.Helper()
 	held := l.Held
@@ -321,9 +321,9 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestPictureOfProcess: a program has a picture in which the version of Go
+// TestSnapshotOfProcess: a program has a snapshot in which the version of Go
 // is that of the toolchain.
-func TestPictureOfProcess(t *testing.T) {
+func TestSnapshotOfProcess(t *testing.T) {
 	t.Parallel()
 	p := start(t, plain.program(t), "idle")
 	picture, err := open(t, p).Snapshot(inspect.Options{})
@@ -331,6 +331,6 @@ func TestPictureOfProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	if picture.PID != p.Process.Pid || picture.Go != runtime.Version() || len(picture.Loops) != 1 || picture.Loops[0].Tasks[0].Stack != nil {
-		t.Errorf("picture %+v; want process %d, %s, one loop and no stacks", picture, p.Process.Pid, runtime.Version())
+		t.Errorf("snapshot %+v; want process %d, %s, one loop and no stacks", picture, p.Process.Pid, runtime.Version())
 	}
 }

@@ -2,7 +2,7 @@
 
 package inspect_test
 
-// This file tests pictures of a program that changes at each moment of the reading.
+// This file tests snapshots of a program that changes at each moment of the reading.
 
 import (
 	"encoding/binary"
@@ -12,9 +12,9 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// atEachRead takes pictures of an image in which the word at an address becomes
+// atEachRead takes snapshots of an image in which the word at an address becomes
 // another before the first read, before the second, and so on, until it becomes it
-// after the last one. It passes check each picture, and how often the reader had
+// after the last one. It passes check each snapshot, and how often the reader had
 // read the word before the change.
 func atEachRead(t *testing.T, i *image, at, word uint64, check func(l *inspect.Loop, before int, after bool)) {
 	t.Helper()

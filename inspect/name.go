@@ -6,7 +6,6 @@ package inspect
 // are the same afterwards.
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
@@ -89,13 +88,6 @@ func (r *reader) readNames(tasks []*seen) {
 			from += n
 		}
 	}
-}
-
-// unnamed is what a task without a name is called.
-func unnamed(id uint64) string { return string(appendUnnamed(nil, id)) }
-
-func appendUnnamed(b []byte, id uint64) []byte {
-	return strconv.AppendUint(append(b, "task-"...), id, 10)
 }
 
 // confirmNames reads again the names that have changed since they were read.

@@ -31,9 +31,9 @@ func (i *image) word(w uint64) []uint64 {
 	return i.find(binary.LittleEndian.AppendUint64(nil, w), 8)
 }
 
-// TestNameChanges has a task renamed before every single read of a picture, and
+// TestNameChanges has a task renamed before every single read of a snapshot, and
 // the memory of the old name used for something else at once: the name in the
-// picture is the old one or the new one, and nothing between.
+// snapshot is the old one or the new one, and nothing between.
 func TestNameChanges(t *testing.T) {
 	t.Parallel()
 	i := recorded(t)

@@ -30,28 +30,28 @@ var self struct {
 	closed bool // its memory cannot be read like another's
 }
 
-// Snapshot takes a picture of the calling program with all stacks. Any goroutine
+// Snapshot takes a snapshot of the calling program with all stacks. Any goroutine
 // may call it, a task too; it never suspends.
 //
 // On Linux, on amd64 and arm64, it asks nothing of the loops and takes some
 // milliseconds, so it works when one hangs. On other systems, and where the
-// program may not read its own memory, each loop takes its part of the picture in
+// program may not read its own memory, each loop takes its part of the snapshot in
 // its next turn; the caller blocks until then, and the program stops while its
 // stacks are read. A loop that has not answered within a second counts as held.
 // It fails if the processor is not a 64-bit little-endian one.
-func Snapshot() (*Picture, error) { return snapshot(Options{Stacks: true}) }
+func Snapshot() (*Program, error) { return snapshot(Options{Stacks: true}) }
 
-func snapshot(o Options) (*Picture, error) {
+func snapshot(o Options) (*Program, error) {
 	if p, err, ok := readSelf(o); ok {
 		return p, err
 	}
 	return ask(answerTime)
 }
 
-// readSelf takes the picture of the calling program as if it were another. It
+// readSelf takes the snapshot of the calling program as if it were another. It
 // reports whether that can be done: it cannot if this package does not know the
 // release of Go, which asking does not need.
-func readSelf(o Options) (*Picture, error, bool) {
+func readSelf(o Options) (*Program, error, bool) {
 	target := openSelf()
 	if target == nil {
 		return nil, nil, false
@@ -88,13 +88,13 @@ func openSelf() *Target {
 // answerTime is how long a loop has to answer.
 const answerTime = time.Second
 
-// ask takes the picture of the calling program by asking its loops, each of which
+// ask takes the snapshot of the calling program by asking its loops, each of which
 // has so long to answer.
-func ask(wait time.Duration) (*Picture, error) {
+func ask(wait time.Duration) (*Program, error) {
 	if unsafe.Sizeof(uintptr(0)) != 8 || binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		return nil, errors.New("this program cannot be read: its processor is not a 64-bit little-endian one")
 	}
-	p := &Picture{PID: os.Getpid(), Go: runtime.Version(), Taken: time.Now(), Loops: []*Loop{}}
+	p := &Program{PID: os.Getpid(), Go: runtime.Version(), Taken: time.Now(), Loops: []*Loop{}}
 	loops := kernel.Loops()
 	answers := make([]chan *Loop, len(loops))
 	var late atomic.Bool
@@ -169,7 +169,7 @@ func readHeld(l kernel.Loop, late time.Duration) (out *Loop) {
 	return read(l, late)
 }
 
-// calling is the calling program. It is for one picture.
+// calling is the calling program. It is for one snapshot.
 type calling struct {
 	stacks map[uint64]goinspect.Stack
 }

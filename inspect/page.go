@@ -7,6 +7,7 @@ package inspect
 
 import (
 	"embed"
+	"fmt"
 	"html/template"
 	"net/url"
 	"strconv"
@@ -19,10 +20,10 @@ var files embed.FS
 
 var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"short": short, "share": share, "count": count,
-	"clip": clip, "changes": (*Loop).changes, "connected": (*Loop).connected,
+	"clip": clip, "changes": changes, "connected": connected,
 }).ParseFS(files, "page.html"))
 
-// refresh is how often the page takes a new picture by default.
+// refresh is how often the page takes a new snapshot by default.
 const refresh = 2 * time.Second
 
 // mostPage is how many bytes a page has at most. Each part has its share, in bytes; the
@@ -30,19 +31,21 @@ const refresh = 2 * time.Second
 // filter. The tables have a number of rows at most as well.
 const (
 	mostPage   = 64 << 10
-	loopBytes  = 8 << 10
+	loopBytes  = 6 << 10
+	serveBytes = 2 << 10
 	faultBytes = 8 << 10
 	groupBytes = 10 << 10
 	taskBytes  = 18 << 10
 	thingBytes = 5 << 10
 	treeBytes  = 7 << 10
 
+	mostJSON   = 10_000 // tasks of a loop that are written as JSON by default
 	mostGroups = 40
 	mostThings = 20
 	mostRows   = 50
-	mostFrames = 12 // of a step that holds a loop
-	fewTasks   = 20 // are all shown, with the tree, though nothing was opened
-	mostText   = 80 // characters of a text in a table, and bytes of the filter
+	mostFrames = 12   // of a step that holds a loop
+	mostLines  = 2000 // of the tree
+	fewTasks   = 20   // are all shown, with the tree, though nothing was opened
 )
 
 // space is how many bytes a part of the page may still have.
@@ -58,19 +61,6 @@ func (s *space) take(markup int, texts ...string) bool {
 	*s -= space(markup)
 	return *s >= 0
 }
-
-// clip shortens a text to the characters that a table shows of it.
-func clip(text string) string {
-	if len(text) <= mostText {
-		return text
-	}
-	if r := []rune(text); len(r) > mostText {
-		return string(r[:mostText-1]) + "…"
-	}
-	return text
-}
-
-func digits(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // A pageChoice is what the page shows, as its address says.
 type pageChoice struct {
@@ -136,9 +126,9 @@ func (c pageChoice) hidden() url.Values {
 	return q
 }
 
-// A view is what the page shows of a picture.
+// A view is what the page shows of a snapshot.
 type view struct {
-	*Picture
+	*Program
 	Every     int
 	Filter    string
 	Hidden    url.Values
@@ -147,6 +137,10 @@ type view struct {
 	Unread    int
 	Loops     []*Loop
 	MoreLoops int
+
+	Servers     []serverRow
+	MoreServers int
+
 	Faults    faults
 	Groups    groupTable
 	Things    thingTable
@@ -157,25 +151,26 @@ type view struct {
 	TreeAsked bool // by the address
 }
 
-// newView makes a page of a picture. Tasks that do not match are not in it.
-func newView(p *Picture, c pageChoice) view {
-	v := view{Picture: p, Every: c.every, Filter: c.filter, Hidden: c.hidden()}
+// newView makes a page of a snapshot. Tasks that do not match are not in it.
+func newView(p *Program, c pageChoice) view {
+	v := view{Program: p, Every: c.every, Filter: c.filter, Hidden: c.hidden()}
 	room := space(loopBytes)
 	var tasks []row
 	for _, l := range p.Loops {
 		v.Tasks, v.Unread = v.Tasks+len(l.Tasks)+l.Omitted, v.Unread+l.Omitted
-		if room.take(285, clip(l.Name), l.changes(), digits(l.Switches), digits(l.Turns), l.connected()) {
+		if room.take(285, clip(l.Name), changes(l), digits(l.Switches), digits(l.Turns), connected(l)) {
 			v.Loops = append(v.Loops, l)
 		} else {
 			v.MoreLoops++
 		}
 		for _, t := range l.Tasks {
-			if t.matches(c.filter) {
+			if matches(t, c.filter) {
 				tasks = append(tasks, row{t, l})
 			}
 		}
 	}
 	v.Matching = len(tasks)
+	v.Servers, v.MoreServers = serverRows(p)
 	v.Faults = newFaults(p)
 	v.Groups = newGroupTable(tasks, c)
 	v.Things = newThingTable(p, c)
@@ -195,8 +190,35 @@ func newView(p *Picture, c pageChoice) view {
 	return v
 }
 
-// few reports whether the picture is so small that all of it is shown.
-func few(p *Picture) bool {
+// A serverRow is what the page shows of a server.
+type serverRow struct {
+	Server
+	Loop string
+}
+
+// Refused is how many connections were closed at once, and Late how many because of a limit
+// of time.
+func (s serverRow) Refused() int64 { return s.RefusedByAddr + s.RefusedByRate }
+func (s serverRow) Late() int64    { return s.Silent + s.Idle }
+
+// serverRows returns the servers that the page has room for, and how many more there are.
+func serverRows(p *Program) (rows []serverRow, more int) {
+	room := space(serveBytes)
+	for _, l := range p.Loops {
+		for _, s := range l.Servers {
+			row := serverRow{s, l.Name}
+			if more > 0 || !room.take(210, clip(s.Name), clip(l.Name), fmt.Sprint(s.Open, s.Accepted, row.Refused(), s.Handshakes, row.Late(), s.PeerClosed, s.Errors, s.Panics)) {
+				more++
+				continue
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, more
+}
+
+// few reports whether the snapshot is so small that all of it is shown.
+func few(p *Program) bool {
 	n := 0
 	for _, l := range p.Loops {
 		n += len(l.Tasks) + l.Omitted
@@ -213,7 +235,7 @@ func cut(line string) string {
 }
 
 // treeText draws the tree, as many lines of it as a page has room for.
-func treeText(p *Picture) string {
+func treeText(p *Program) string {
 	var whole, out strings.Builder
 	_ = p.WriteTree(&whole, TreeOptions{MaxLines: mostLines})
 	room := space(treeBytes)
@@ -229,7 +251,7 @@ func treeText(p *Picture) string {
 }
 
 // matches reports whether the text occurs in what is said of the task.
-func (t *Task) matches(text string) bool {
+func matches(t *Task, text string) bool {
 	if text == "" {
 		return true
 	}
@@ -240,4 +262,12 @@ func (t *Task) matches(text string) bool {
 		}
 	}
 	return false
+}
+
+// limit returns how many tasks of each loop are asked for.
+func limit(q url.Values, otherwise int) int {
+	if n, err := strconv.Atoi(q.Get("limit")); err == nil && n > 0 {
+		return min(n, mostRead)
+	}
+	return otherwise
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// crowd is a picture of loops, each with so many tasks: every third is a writer that
+// crowd is a snapshot of loops, each with so many tasks: every third is a writer that
 // waits for a lock, the others are readers that sleep.
-func crowd(loops, tasks int) *inspect.Picture {
-	p := &inspect.Picture{PID: 7, Go: "go1.26.8"}
+func crowd(loops, tasks int) *inspect.Program {
+	p := &inspect.Program{PID: 7, Go: "go1.26.8"}
 	for i := range loops {
 		l := &inspect.Loop{ID: uint64(1 + i), Name: fmt.Sprint("loop-", i), Exact: true}
 		for k := range tasks {
@@ -30,7 +30,7 @@ func crowd(loops, tasks int) *inspect.Picture {
 	return p
 }
 
-func pageOf(t *testing.T, p *inspect.Picture, query string) string {
+func pageOf(t *testing.T, p *inspect.Program, query string) string {
 	t.Helper()
 	page, err := inspect.Page(p, strings.TrimPrefix(query, "?"))
 	if err != nil {
@@ -56,7 +56,7 @@ func numbers(pattern *regexp.Regexp, page string) (out []string) {
 }
 
 // follow returns the page behind the link with this text.
-func follow(t *testing.T, p *inspect.Picture, page, text string) string {
+func follow(t *testing.T, p *inspect.Program, page, text string) string {
 	t.Helper()
 	m := regexp.MustCompile(`href="([^"]*)">` + regexp.QuoteMeta(text) + `</a>`).FindStringSubmatch(page)
 	if m == nil {
@@ -147,7 +147,7 @@ func TestPageFew(t *testing.T) {
 	if got := fmt.Sprint(numbers(anyTask, page)); got != "[1 2 3 4 5]" || !strings.Contains(page, "<h2>Tree</h2>") {
 		t.Errorf("tasks %s in\n%s", got, page)
 	}
-	if page := pageOf(t, &inspect.Picture{}, ""); !strings.Contains(page, "No loop is running.") || !strings.Contains(page, "0 tasks in 0 loops") {
+	if page := pageOf(t, &inspect.Program{}, ""); !strings.Contains(page, "No loop is running.") || !strings.Contains(page, "0 tasks in 0 loops") {
 		t.Errorf("without loops:\n%s", page)
 	}
 	if page := pageOf(t, crowd(1, 900), "tree=1"); !strings.Contains(page, "<h2>Tree</h2>") {
@@ -155,7 +155,7 @@ func TestPageFew(t *testing.T) {
 	}
 }
 
-// TestPageBounded: no page is larger than its bound, though every text in the picture
+// TestPageBounded: no page is larger than its bound, though every text in the snapshot
 // is long and made of what must be escaped, and every part is as large as it can be;
 // and none of it is markup.
 func TestPageBounded(t *testing.T) {

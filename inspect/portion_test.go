@@ -39,7 +39,7 @@ func timeless(k *inspect.Task) string {
 	return fmt.Sprintf("#%d %s %s %s %q %d %d %v %v %v", k.ID, k.Name, k.Func, k.State, waiting, k.On, k.FD, k.Owner, k.Scopes, k.Stack)
 }
 
-// TestBudget: a picture that takes too long, or too much memory, lacks tasks and says
+// TestBudget: a snapshot that takes too long, or too much memory, lacks tasks and says
 // so.
 func TestBudget(t *testing.T) {
 	target := open(t, start(t, plain.program(t), "waits"))
@@ -55,7 +55,7 @@ func TestBudget(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := p.Loops[0]
-		want = fmt.Sprintf("%d tasks were not read: the picture %s", all-2, strings.TrimSpace(want))
+		want = fmt.Sprintf("%d tasks were not read: the snapshot %s", all-2, strings.TrimSpace(want))
 		if len(l.Tasks) != 2 || l.Omitted != all-2 || l.Short != want {
 			t.Errorf("%+v: %d tasks, %d omitted, %q; want 2 of %d and %q", o, len(l.Tasks), l.Omitted, l.Short, all, want)
 		}

@@ -6,7 +6,7 @@ package inspect
 //  1. walk the ring of tasks, and check at each that the link back agrees;
 //
 // then, for one portion of the tasks after the other, so that of a million only what
-// the picture needs is kept:
+// the snapshot needs is kept:
 //
 //  2. read what runs each task, each task again, and what it waits for;
 //  3. read the stacks;
@@ -41,7 +41,7 @@ type reader struct {
 	inside  bool          // it is the calling program's own loop
 	late    time.Duration // for how long the loop has not answered
 	options Options
-	retries int // how often a picture that is not exact is taken again
+	retries int // how often a snapshot that is not exact is taken again
 	portion int // how many tasks are read, described and confirmed at a time
 
 	budget *budget
@@ -103,6 +103,7 @@ type seen struct {
 	worker record
 	list   record
 	owner  uint64 // the number of the task that owns list; 0 if none does
+	hold   hold   // of the lock that it waits for
 	name   named
 	info   *Task
 	moved  bool // it has got another worker while it was read
@@ -116,13 +117,13 @@ const (
 	maxScopes = 64
 )
 
-// A picture that is not exact is taken again, if that is cheap.
+// A snapshot that is not exact is taken again, if that is cheap.
 const (
 	retries   = 4
 	cheapness = 5 * time.Millisecond
 )
 
-// loop returns the picture of the loop. It reports whether there is one.
+// loop returns the snapshot of the loop. It reports whether there is one.
 func (r *reader) loop() (*Loop, bool) {
 	for try := 0; ; try++ {
 		began := time.Now()
@@ -165,19 +166,58 @@ func (r *reader) once() (*Loop, bool) {
 		l.Omitted = max(0, l.count(before)-len(l.Tasks)-missed)
 	}
 	if !all {
-		l.Short = fmt.Sprintf("%s not read: the picture %s", were(l.Omitted, "task"), r.budget.short)
+		l.Short = fmt.Sprintf("%s not read: the snapshot %s", were(l.Omitted, "task"), r.budget.short)
 	}
 	l.Exact = missed == 0 && !moved && len(l.Tasks)+l.Omitted == l.count(before) &&
 		before.uint64(layout.LoopSteps) == after.uint64(layout.LoopSteps) && before.uint64(layout.LoopSpawned) == after.uint64(layout.LoopSpawned)
+	if quiet := before.uint64(layout.LoopSteps) == after.uint64(layout.LoopSteps) && before.uint64(layout.LoopSpawned) == after.uint64(layout.LoopSpawned); quiet && r.options.MaxTasks == 0 && all {
+		// Nothing ran, so the tasks that are missing have not ended.
+		if lost := l.count(before) - len(l.Tasks); lost > 0 {
+			l.Omitted, l.Short = lost, fmt.Sprintf("%s not read: the memory where they are listed could not be", were(lost, "task"))
+		}
+	}
 	r.costs(l, after)
-	l.Cycles = r.lasting(l, cycles(l))
+	l.Deadlock = r.deadlock(before, after)
+	l.Cycles = r.lasting(l, l.tangled())
 	l.Held = r.held(l, before, after)
 	l.Busy = l.Uptime - l.Idle
 	if l.Running == 0 && l.Ready == 0 && l.Held == nil {
 		l.Busy -= l.Lag // it sleeps
+		l.Lag = min(l.Lag, r.overdue(after))
 	}
 	l.Busy = max(0, l.Busy)
 	return l, true
+}
+
+// deadlocked is for how long nothing can run, and nothing known can wake a loop, that is called
+// dead: as long as the loop itself waits before it says so.
+const deadlocked = time.Second
+
+// deadlock returns for how long the loop has been in deadlock, by its own judgement; 0 if it is
+// in none. It judges each time before it sleeps, and any step that follows makes that void.
+func (r *reader) deadlock(before, after record) time.Duration {
+	since, steps := int64(after.uint64(layout.LoopStill)), after.uint64(layout.LoopSteps)
+	if r.size(layout.LoopStill) == 0 || since == 0 || after.uint64(layout.LoopStillSteps) != steps || before.uint64(layout.LoopSteps) != steps ||
+		after.uint64(layout.LoopReady) != 0 || after.uint64(layout.LoopCurrent) != 0 {
+		return 0
+	}
+	if d := time.Duration(r.now - since); d >= deadlocked {
+		return d
+	}
+	return 0
+}
+
+// overdue returns how long the first timer of the loop has been due, or 0.
+func (r *reader) overdue(head record) time.Duration {
+	at, n := head.pair(layout.LoopTimers)
+	if n == 0 {
+		return 0
+	}
+	first := r.one(at, layout.TimerSize)
+	if first.b == nil {
+		return 0
+	}
+	return max(0, time.Duration(r.now-int64(first.uint64(layout.TimerWhen))))
 }
 
 // readPortion is the steps from 2 on for some of the tasks. It returns how many of
@@ -373,7 +413,7 @@ func (r *reader) readTasks(addrs, workers []uint64) {
 	r.tasks = slices.DeleteFunc(r.tasks, func(s *seen) bool { return s.task.b == nil })
 }
 
-// summary is the loop's own part of the picture.
+// summary is the loop's own part of the snapshot.
 func (r *reader) summary(before, after record) *Loop {
 	name := "loop"
 	if at, n := before.pair(layout.LoopName); n > 0 {
@@ -391,5 +431,51 @@ func (r *reader) summary(before, after record) *Loop {
 	if at := before.uint64(layout.LoopCurrent); at != 0 {
 		l.Running = r.ring.at(at)
 	}
+	l.Servers = r.servers(after)
 	return l
+}
+
+// servers reads the servers of a loop. There are none if the program's Rondo is too old to
+// list them. A server that has ended since no longer points to itself.
+func (r *reader) servers(head record) []Server {
+	if !head.has(layout.ServerSize) || r.size(layout.ServerSize) < r.size(layout.ServerCounts) {
+		return nil
+	}
+	at, n := head.pair(layout.LoopServers)
+	if n == 0 || n > maxServers {
+		return nil
+	}
+	list := make([]byte, 8*n)
+	if r.program.Memory().Read(at, list) != nil {
+		return nil
+	}
+	addrs := make([]uint64, n)
+	for i := range addrs {
+		addrs[i] = goinspect.Uint64(list, 8*i)
+	}
+	var out []Server
+	var texts, lengths []uint64
+	r.each(addrs, r.size(layout.ServerSize), func(i int, s record) {
+		if s.uint64(layout.ServerSelf) != addrs[i] {
+			return
+		}
+		text, length := s.pair(layout.ServerName)
+		texts, lengths = append(texts, text), append(lengths, length)
+		out = append(out, counted(s))
+	})
+	for i, name := range r.strings(texts, lengths) {
+		out[i].Name = name
+	}
+	return out
+}
+
+// counted returns the counters in the record of a server.
+func counted(s record) (out Server) {
+	for i, counter := range out.counters() {
+		at := s.layout.offsets[layout.ServerCounts] + 8*i
+		if at+8 <= s.layout.offsets[layout.ServerSize] {
+			*counter = max(0, int64(goinspect.Uint64(s.b, at)))
+		}
+	}
+	return out
 }

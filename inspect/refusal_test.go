@@ -197,7 +197,7 @@ func TestDamagedTable(t *testing.T) {
 	}
 }
 
-// TestEnded: a process that ends between two pictures.
+// TestEnded: a process that ends between two snapshots.
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	p := start(t, plain.program(t), "idle")
@@ -213,7 +213,7 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestReplaced: a process that becomes another program between two pictures.
+// TestReplaced: a process that becomes another program between two snapshots.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
 	p := start(t, plain.program(t), "idle", "replaced")
@@ -256,7 +256,7 @@ func (v *vanishing) Check() error {
 	return nil
 }
 
-// TestEndsMeanwhile: of a program that ends while it is read there is no picture,
+// TestEndsMeanwhile: of a program that ends while it is read there is no snapshot,
 // whenever it ends.
 func TestEndsMeanwhile(t *testing.T) {
 	t.Parallel()
@@ -265,7 +265,7 @@ func TestEndsMeanwhile(t *testing.T) {
 	for reads := 1; pictures == 0; reads += 1 + reads/8 {
 		target, err := inspect.OpenMemory(&vanishing{i, reads})
 		if err == nil {
-			var p *inspect.Picture
+			var p *inspect.Program
 			if p, err = target.Snapshot(inspect.Options{Stacks: true}); err == nil {
 				pictures++
 				if len(p.Loops) != 1 || len(p.Loops[0].Tasks) != len(waits) {

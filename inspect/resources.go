@@ -21,7 +21,7 @@ type thingTable struct {
 	More int // things for which there is no room
 }
 
-func newThingTable(p *Picture, c pageChoice) thingTable {
+func newThingTable(p *Program, c pageChoice) thingTable {
 	var out thingTable
 	room := space(thingBytes)
 	for _, l := range p.Loops {
@@ -55,23 +55,4 @@ func newThingTable(p *Picture, c pageChoice) thingTable {
 		}
 	}
 	return out
-}
-
-// label names a task; its name is left out if t is nil.
-func label(id uint64, t *Task) string {
-	if t == nil {
-		return "#" + digits(id)
-	}
-	return "#" + digits(id) + " " + t.Name
-}
-
-// Doing says in words what a task does: what it waits for and since when, or its state.
-func (t *Task) Doing() string {
-	switch {
-	case t.Moved:
-		return "ran meanwhile"
-	case t.State == "waiting":
-		return "waits " + short(t.Since) + " for " + t.Waiting
-	}
-	return "is " + t.State
 }

@@ -24,7 +24,7 @@ type row struct {
 // function.
 type bunch struct {
 	Wait, Func string
-	Key        string // the same in each picture
+	Key        string // the same in each snapshot
 	Tasks      int
 	Longest    time.Duration // of their waits
 	Busy       time.Duration // of all of them
@@ -131,7 +131,7 @@ func newGroupTable(tasks []row, c pageChoice) groupTable {
 	index := make(map[[2]string]int)
 	var all []bunch
 	for _, t := range tasks {
-		of := t.group()
+		of := groupOf(t.Task)
 		i, ok := index[of]
 		if !ok {
 			i = len(all)
@@ -163,14 +163,6 @@ func newGroupTable(tasks []row, c pageChoice) groupTable {
 		table.Rows = append(table.Rows, g)
 	}
 	return table
-}
-
-// group returns what a task waits for and its function.
-func (t *Task) group() [2]string {
-	if t.Moved {
-		return [2]string{"(ran meanwhile)", t.Func}
-	}
-	return [2]string{t.kindOfWait(), t.Func}
 }
 
 // groupKey returns a short name for a group, for addresses.
@@ -205,7 +197,7 @@ func newTaskTable(tasks []row, c pageChoice) taskTable {
 	if !table.All {
 		of = nil
 		for _, t := range tasks {
-			if groupKey(t.group()) == c.open {
+			if groupKey(groupOf(t.Task)) == c.open {
 				of = append(of, t)
 			}
 		}

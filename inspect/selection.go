@@ -51,20 +51,27 @@ func (r *reader) selections() {
 	owners := r.ownersOf(waits)
 	cases := make([]awaited, len(places))
 	for i, p := range places {
-		cases[i] = awaited{what[i], p.uint64(layout.PlaceOn), owners[i], read[i].uint64(layout.ListOwner), labels[i]}
+		cases[i] = awaited{what[i], p.uint64(layout.PlaceOn), owners[i], read[i].uint64(layout.ListOwner), labels[i], 0}
 	}
 	r.meet(cases)
 	next := 0
 	for _, c := range choices {
 		var words []string
+		var any []uint64
+		known := c.timer < 0 && c.cases == uint64(len(c.places))
 		for i := range c.places {
 			at := next + i
 			switch {
 			case lists[at] != 0:
-				words = append(words, r.inWords(&Task{ID: c.task.info.ID}, cases[at]))
+				one := &Task{ID: c.task.info.ID}
+				words = append(words, r.inWords(one, cases[at]))
+				any, known = append(any, one.On), known && one.On != 0
 			case int64(i) == c.timer:
-				words = append(words, "sleep "+short(c.task.info.Due))
+				words = append(words, "sleep "+sleepsFor(c.task.info))
 			}
+		}
+		if known {
+			c.task.info.Any = any
 		}
 		next += len(c.places)
 		if c.cases > maxShown {

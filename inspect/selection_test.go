@@ -48,7 +48,7 @@ func TestSelect(t *testing.T) {
 				t.Errorf("many waits for %s", got)
 			}
 			var text strings.Builder
-			p, err := rondo.Offload(ctx, func(context.Context) (*inspect.Picture, error) { return inspect.Snapshot() })
+			p, err := rondo.Offload(ctx, func(context.Context) (*inspect.Program, error) { return inspect.Snapshot() })
 			if err != nil {
 				return err
 			}

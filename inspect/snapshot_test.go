@@ -14,11 +14,11 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// look takes a picture of this program while main's loop waits, and returns the
+// look takes a snapshot of this program while main's loop waits, and returns the
 // loop with the given name.
 func look(ctx context.Context, t *testing.T, name string) *inspect.Loop {
 	t.Helper()
-	p, err := rondo.Offload(ctx, func(ctx context.Context) (*inspect.Picture, error) {
+	p, err := rondo.Offload(ctx, func(ctx context.Context) (*inspect.Program, error) {
 		for {
 			// It may be here before the loop sleeps, which it is about to do.
 			p, err := inspect.Snapshot()
@@ -38,7 +38,7 @@ func look(ctx context.Context, t *testing.T, name string) *inspect.Loop {
 }
 
 // find returns the index of the loop with the given name, or -1.
-func find(p *inspect.Picture, name string) int {
+func find(p *inspect.Program, name string) int {
 	return slices.IndexFunc(p.Loops, func(l *inspect.Loop) bool { return l.Name == name })
 }
 
@@ -87,10 +87,36 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
+// TestLag: a loop that sleeps until its first timer is not late, at any time of that; one that a
+// task holds is.
+func TestLag(t *testing.T) {
+	r := rondo.Runner{Name: "lagging"}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		return rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
+			for range 20 {
+				if l := look(ctx, t, "lagging"); l.Exact && l.Running == 0 && l.Lag != 0 {
+					t.Errorf("a loop that sleeps is said to be %v late", l.Lag)
+				}
+			}
+			p, err := inspect.Snapshot() // by the task that runs
+			if err != nil {
+				return err
+			}
+			if l := p.Loops[find(p, "lagging")]; l.Running == 0 || l.Lag <= 0 {
+				t.Errorf("task %d has the loop, which is %v late; want a loop that looked some time ago", l.Running, l.Lag)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func check(t *testing.T, l *inspect.Loop) {
 	main, holder, wanting := task(t, l, "main task"), task(t, l, "holder"), task(t, l, "wanting")
 	if !l.Exact || len(l.Tasks) != 3 || l.Held != nil || l.Offloads != 1 {
-		t.Errorf("exact %v, %d tasks, held %v, %d offloads; want an exact picture of 3 tasks, one of them offloading", l.Exact, len(l.Tasks), l.Held, l.Offloads)
+		t.Errorf("exact %v, %d tasks, held %v, %d offloads; want an exact snapshot of 3 tasks, one of them offloading", l.Exact, len(l.Tasks), l.Held, l.Offloads)
 	}
 	if main.Waiting != "offload" || len(main.Scopes) != 2 || main.Scopes[0].Kind != "timeout" || main.Scopes[1].Tasks != 2 {
 		t.Errorf("main waits for %q in %+v; want an offload in a timeout and a group of 2", main.Waiting, main.Scopes)
@@ -106,7 +132,7 @@ func check(t *testing.T, l *inspect.Loop) {
 		t.Errorf("holder stands at %v; want holdFor first", own)
 	}
 	var text strings.Builder
-	if err := (&inspect.Picture{Loops: []*inspect.Loop{l}}).WriteTree(&text, inspect.TreeOptions{}); err != nil {
+	if err := (&inspect.Program{Loops: []*inspect.Loop{l}}).WriteTree(&text, inspect.TreeOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"group, 2 tasks", "wanting  waiting ", ` for lock "accounts" held by`, "holdFor"} {

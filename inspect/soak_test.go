@@ -16,11 +16,11 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-var soak = flag.Duration("soak", 0, "for how long TestConsistency takes pictures; 0: 100 of them")
+var soak = flag.Duration("soak", 0, "for how long TestConsistency takes snapshots; 0: 100 of them")
 
-// TestConsistency takes pictures of a program that starts and ends tasks without a
+// TestConsistency takes snapshots of a program that starts and ends tasks without a
 // pause, and knows of each task by its name how deep it waits, through coroutines
-// that resume each other. What a picture says
+// that resume each other. What a snapshot says
 // of a task that did not move must be right; and that must be most of them, or it
 // would be no use.
 func TestConsistency(t *testing.T) {
@@ -31,7 +31,7 @@ func TestConsistency(t *testing.T) {
 	target := open(t, run(t, c))
 	var seen census
 	for began := time.Now(); *soak == 0 && seen.pictures < 100 || time.Since(began) < *soak; {
-		// Some are read in portions, as pictures of very many tasks are.
+		// Some are read in portions, as snapshots of very many tasks are.
 		target.Portions([]int{1 << 14, 100, 3}[seen.pictures%3])
 		p, err := target.Snapshot(inspect.Options{Stacks: true})
 		if err != nil {
@@ -51,7 +51,7 @@ func TestConsistency(t *testing.T) {
 	}
 }
 
-// A census is what was seen in all pictures.
+// A census is what was seen in all snapshots.
 type census struct {
 	pictures, exact, missed    int
 	tasks, moved               int

@@ -8,33 +8,18 @@ import (
 
 	"github.com/rondo-go/rondo/internal/goinspect"
 	"github.com/rondo-go/rondo/internal/layout"
+	"github.com/rondo-go/rondo/internal/nocopy"
 )
 
 // A Target is a program that is read. It is for one goroutine at a time.
 type Target struct {
+	_       nocopy.Field
 	pid     int // 0 for a core
 	name    string
 	program *goinspect.Program
 	layouts []offsets
 	retries int
 	portion int
-}
-
-// Options say how much of a program is read.
-type Options struct {
-	// Stacks asks for the stack of each task.
-	Stacks bool
-	// StacksOf asks for the stacks of the tasks with these numbers, in every loop,
-	// if Stacks is false.
-	StacksOf []uint64
-	// MaxTasks is how many tasks of each loop are read at most; 0 for all. Others are
-	// counted in Loop.Omitted.
-	MaxTasks int
-	// MaxTime and MaxMemory bound what the picture takes: how long, and how many bytes
-	// it keeps, roughly; 0 for no bound. When one is exceeded, no more tasks are read:
-	// they are counted in Loop.Omitted, and Loop.Short says so.
-	MaxTime   time.Duration
-	MaxMemory int64
 }
 
 // OpenProcess opens a live process, which it neither stops nor asks. It works on
@@ -153,11 +138,11 @@ func (e endedError) Error() string {
 
 func (e endedError) Is(target error) bool { return target == os.ErrProcessDone }
 
-// Snapshot takes a picture. If the process has ended or has become another program,
+// Snapshot takes a snapshot. If the process has ended or has become another program,
 // also while it was read, the error is os.ErrProcessDone for errors.Is.
-func (t *Target) Snapshot(o Options) (*Picture, error) {
+func (t *Target) Snapshot(o Options) (*Program, error) {
 	t.program.Forget()
-	p := &Picture{PID: t.pid, Go: t.program.Version, Taken: time.Now(), Loops: []*Loop{}}
+	p := &Program{PID: t.pid, Go: t.program.Version, Taken: time.Now(), Loops: []*Loop{}}
 	left := &budget{options: o, began: p.Taken}
 	var readers []*reader
 	for i := range t.layouts {

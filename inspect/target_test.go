@@ -7,6 +7,7 @@ package inspect_test
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +27,7 @@ type build struct {
 	flags     []string
 	env       string
 	toolchain string // "" for the one in use
+	folder    string // of the program; "" for that of the target
 }
 
 var plain = build{name: "plain"}
@@ -47,7 +49,7 @@ func (b build) program(t testing.TB) string {
 			sources()
 			path := filepath.Join(workshop, strings.ReplaceAll(b.name, " ", "-"))
 			args := append([]string{"build", "-o", path}, b.flags...)
-			c := exec.Command("go", append(args, "./testdata/target")...)
+			c := exec.Command("go", append(args, cmp.Or(b.folder, "./testdata/target"))...)
 			c.Env = append(os.Environ(), b.env)
 			if b.toolchain != "" {
 				c.Env = append(c.Env, "GOTOOLCHAIN="+b.toolchain)
@@ -133,7 +135,7 @@ func open(t testing.TB, p *process) *inspect.Target {
 // patience is how long a program may take to come to what a test waits for.
 const patience = time.Minute
 
-// until takes pictures until the only loop is as wanted, and returns that one.
+// until takes snapshots until the only loop is as wanted, and returns that one.
 func until(t testing.TB, target *inspect.Target, what string, wanted func(l *inspect.Loop) bool) *inspect.Loop {
 	t.Helper()
 	for end := time.Now().Add(patience); ; {

@@ -90,9 +90,9 @@ func blockedBy(reason string) (how, advice string) {
 	case strings.HasPrefix(reason, "chan "):
 		return "blocked on a channel", "it is blocked on a channel; use rondo.Queue, or Offload"
 	case strings.HasPrefix(reason, "select"):
-		return "blocked in a select", "it is blocked on a channel; use rondo.Queue, or Offload"
+		return "blocked in a select", "it is blocked in a select; use rondo.Select, or Offload"
 	case strings.HasPrefix(reason, "sync."), strings.HasPrefix(reason, "semacquire"):
-		return "blocked on a lock", "it is blocked on a sync.Mutex, probably held by a suspended task; use rondo.Mutex, or Offload"
+		return "blocked on a lock", "it is blocked on a lock, probably held by a suspended task; use rondo.Mutex, or Offload"
 	case strings.Contains(reason, "GC "), strings.Contains(reason, "garbage collection"):
 		return collecting, adviceGC
 	case reason == "sleep":

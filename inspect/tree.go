@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 )
 
 // TreeOptions say how a tree is written.
@@ -26,10 +25,10 @@ const alike = 4
 // WriteTree writes the tasks as a tree. The branches of a task are the scopes that
 // it is in, and the branches of a scope are the tasks that it owns. Below a task is
 // its stack, the innermost call first. An error is that of w.
-func (p *Picture) WriteTree(w io.Writer, o TreeOptions) error {
+func (p *Program) WriteTree(w io.Writer, o TreeOptions) error {
 	lines := &counter{w: w, left: o.MaxLines}
 	out := bufio.NewWriterSize(lines, 1<<10)
-	p.writeHead(out)
+	writeProgram(p, out)
 	if len(p.Loops) > 1 {
 		fmt.Fprintln(out)
 		_ = p.WriteLoops(out)
@@ -74,7 +73,7 @@ type tree struct {
 }
 
 // own finds out which tasks each scope of a loop owns. It returns those that no scope
-// of the picture does.
+// of the snapshot does.
 func (t *tree) own(l *Loop) (roots []*Task) {
 	find := l.byID()
 	t.owned = make(map[ScopeID][]*Task)
@@ -144,9 +143,9 @@ func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 			branch, below = "└─ ", "   "
 		}
 		if l.count > 1 {
-			fmt.Fprintf(t.out, "%s%s%d × like %s\n", indent, branch, l.count, l.task.line(l.count))
+			fmt.Fprintf(t.out, "%s%s%d × like %s\n", indent, branch, l.count, taskLine(l.task, l.count))
 		} else {
-			fmt.Fprintf(t.out, "%s%s%s\n", indent, branch, l.task.line(1))
+			fmt.Fprintf(t.out, "%s%s%s\n", indent, branch, taskLine(l.task, 1))
 		}
 		t.below(l.task, indent+below)
 	}
@@ -169,7 +168,7 @@ func (t *tree) kind(task *Task) kind {
 
 // shape returns a text that is equal for stacks whose shown calls are equal: the
 // calls that switch between coroutines differ from task to task. Tasks with the
-// same stack share it within a picture.
+// same stack share it within a snapshot.
 func (t *tree) shape(stack []Frame) string {
 	if len(stack) == 0 {
 		return ""
@@ -203,19 +202,19 @@ func (t *tree) below(task *Task, indent string) {
 	}
 	t.tasks(loose, indent, len(task.Scopes) == 0)
 	for i, s := range task.Scopes {
-		fmt.Fprintf(t.out, "%s└─ %s\n", indent, s.line())
+		fmt.Fprintf(t.out, "%s└─ %s\n", indent, scopeLine(s))
 		indent += "   "
 		t.tasks(t.owned[ScopeID{task.ID, i + 1}], indent, i == len(task.Scopes)-1)
 	}
 }
 
 // line describes a task, or the first of n that look alike.
-func (t *Task) line(n int) string {
+func taskLine(t *Task, n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#%d %s", t.ID, t.Name)
 	switch {
 	case t.Moved:
-		b.WriteString("  ran while the picture was taken")
+		b.WriteString("  ran while the snapshot was taken")
 	case t.State == "waiting":
 		fmt.Fprintf(&b, "  waiting %s for %s", short(t.Since), t.Waiting)
 	default:
@@ -230,7 +229,7 @@ func (t *Task) line(n int) string {
 	return b.String()
 }
 
-func (s Scope) line() string {
+func scopeLine(s Scope) string {
 	line := fmt.Sprintf("%s, %s", s.Kind, count(s.Tasks, "task"))
 	if s.Left != 0 {
 		line += fmt.Sprintf(", %s left", short(s.Left))
@@ -239,56 +238,4 @@ func (s Scope) line() string {
 		line += ", cancelled"
 	}
 	return line
-}
-
-func writeStack(w io.Writer, indent string, stack []Frame, full bool) {
-	if !full {
-		stack = own(stack)
-	}
-	for _, f := range stack {
-		fmt.Fprintf(w, "%s%s %s:%d\n", indent, f.Func, f.File, f.Line)
-	}
-}
-
-// count writes a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// were writes a number with its noun and the verb.
-func were(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " was"
-	}
-	return count(n, noun) + " were"
-}
-
-func share(part, whole time.Duration) string {
-	if whole <= 0 {
-		return "0 %"
-	}
-	return fmt.Sprintf("%.0f %%", 100*min(1, float64(part)/float64(whole)))
-}
-
-// short writes a duration in three digits or so.
-func short(d time.Duration) string { return rounded(d).String() }
-
-// rounded returns a duration that is written in three digits or so.
-func rounded(d time.Duration) time.Duration {
-	switch a := d.Abs(); {
-	case a < time.Microsecond:
-		return d
-	case a < time.Millisecond:
-		return d.Round(time.Microsecond)
-	case a < 10*time.Millisecond:
-		return d.Round(100 * time.Microsecond)
-	case a < time.Second:
-		return d.Round(time.Millisecond)
-	case a < time.Minute:
-		return d.Round(100 * time.Millisecond)
-	}
-	return d.Round(time.Second)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// TestTreeOfMoved: a task that ran while the picture was taken has no scopes in the
-// picture, and what they own is in the tree all the same.
+// TestTreeOfMoved: a task that ran while the snapshot was taken has no scopes in the
+// snapshot, and what they own is in the tree all the same.
 func TestTreeOfMoved(t *testing.T) {
 	ran := func(id, host uint64, depth int) *inspect.Task {
 		return &inspect.Task{ID: id, Name: "owned", Moved: true, Owner: &inspect.ScopeID{Host: host, Depth: depth}}
@@ -20,16 +20,16 @@ func TestTreeOfMoved(t *testing.T) {
 		ran(8, 7, 1), ran(9, 7, 2),
 	}}
 	var b strings.Builder
-	if err := (&inspect.Picture{Loops: []*inspect.Loop{l}}).WriteTree(&b, inspect.TreeOptions{}); err != nil {
+	if err := (&inspect.Program{Loops: []*inspect.Loop{l}}).WriteTree(&b, inspect.TreeOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `
 └─ #1 main  ready
    └─ group, 6 tasks
-      ├─ 5 × like #2 owned  ran while the picture was taken
-      └─ #7 owned  ran while the picture was taken
-         ├─ #8 owned  ran while the picture was taken
-         └─ #9 owned  ran while the picture was taken
+      ├─ 5 × like #2 owned  ran while the snapshot was taken
+      └─ #7 owned  ran while the snapshot was taken
+         ├─ #8 owned  ran while the snapshot was taken
+         └─ #9 owned  ran while the snapshot was taken
 `
 	if _, tree, _ := strings.Cut(b.String(), "busy 0 %"); tree != want {
 		t.Errorf("got\n%s\nwant\n%s", tree, want)
@@ -45,7 +45,7 @@ func TestTreeOfAlike(t *testing.T) {
 	}
 	for full, want := range map[bool]int{false: 1, true: 6} {
 		var b strings.Builder
-		if err := (&inspect.Picture{Loops: []*inspect.Loop{l}}).WriteTree(&b, inspect.TreeOptions{Full: full}); err != nil {
+		if err := (&inspect.Program{Loops: []*inspect.Loop{l}}).WriteTree(&b, inspect.TreeOptions{Full: full}); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Count(b.String(), "─ "); got != want {

@@ -12,11 +12,8 @@ import (
 	"github.com/rondo-go/rondo/internal/layout"
 )
 
-// What the number in a reason is, by its word; of other words that is not known.
-var (
-	ofDescriptor = []string{"read", "write", "accept", "connect"}
-	ofTask       = []string{"task", "next", "pull"}
-)
+// ofTask are the words of the reasons whose number is a task's.
+var ofTask = []string{"task", "next", "pull"}
 
 // An awaited is what a task waits for, as it was read: the word for its kind, the
 // number in the reason, the task that owns the list, where that stands, and what the
@@ -26,11 +23,13 @@ type awaited struct {
 	on, owner uint64
 	ownerAt   uint64
 	label     string
+	readers   int // how many tasks hold it for reading
 }
 
 // awaited returns what s waits for.
 func (r *reader) awaited(s *seen, label string) awaited {
-	return awaited{s.info.What, s.worker.uint64(layout.WorkerOn), s.owner, s.list.uint64(layout.ListOwner), label}
+	owner, at := s.holder()
+	return awaited{s.info.What, s.worker.uint64(layout.WorkerOn), owner, at, label, s.hold.readers}
 }
 
 // task returns the number of the task that can end the wait, and where it stands if
@@ -103,9 +102,9 @@ func (r *reader) called(id uint64) string {
 func (r *reader) waiting(s *seen, a awaited) string {
 	t := s.info
 	words := r.inWords(t, a)
-	if t.What == "sleep" && t.Due > 0 {
+	if t.What == "sleep" && t.Due != 0 {
 		if left := rounded(t.Due); left != r.slept.left || words != r.slept.words {
-			r.slept = slept{left, words, words + " " + left.String()}
+			r.slept = slept{left, words, words + " " + sleepsFor(t)}
 		}
 		return r.slept.text
 	}
@@ -127,6 +126,9 @@ func (r *reader) inWords(t *Task, a awaited) string {
 	}
 	id, _ := a.task()
 	switch {
+	case id == 0 && a.on == 0 && a.readers > 0:
+		t.Readers = a.readers
+		return words + " held by " + count(a.readers, "reader")
 	case id == 0 && a.on == 0:
 		return words
 	case a.owner != 0 && a.owner == t.ID && !slices.Contains(ofTask, a.what) && a.what != "future":

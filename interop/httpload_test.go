@@ -1,7 +1,7 @@
 package interop_test
 
-// This file has package httptask under load: h2load by HTTP/2, with and without TLS,
-// and by HTTP/1.1; wrk by HTTP/1.1, pipelined and with connections that break off.
+// An httptask.Server under load: h2load by HTTP/2 and HTTP/1.1, with and without TLS; wrk by
+// HTTP/1.1, with TLS, pipelined, and with connections that break off.
 // The tests count answers and never ask how long they took.
 
 import (
@@ -26,11 +26,14 @@ type load struct {
 	at     overlap
 }
 
-// ServeHTTP answers a GET with one line, after a wait in which other handlers run,
-// and a POST with the length of its body.
+// ServeHTTP answers a GET with one line, and a POST with the length of its body, after a wait
+// in which other handlers run.
 func (l *load) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	leave := l.at.enter()
 	defer leave()
+	if rondo.Yield(r.Context()) != nil {
+		return // the client has gone
+	}
 	if r.Method == http.MethodPost {
 		buf, n := make([]byte, 4096), 0
 		for {
@@ -43,9 +46,6 @@ func (l *load) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, n)
 		l.served++
 		return
-	}
-	if rondo.Yield(r.Context()) != nil {
-		return // the client has gone
 	}
 	fmt.Fprintln(w, r.Proto)
 	l.served++
@@ -66,8 +66,8 @@ func number(t *testing.T, out, pattern string) int {
 }
 
 // TestHTTPTaskH2load: each of 3,000 requests over 10 connections gets its answer, by
-// HTTP/2 with 20 streams at once on each, also without TLS, and by HTTP/1.1. So does
-// each of 300 bodies of 100 kB, which is more than a stream's first window.
+// HTTP/2 with 20 streams at once on each, and by HTTP/1.1, with TLS and without. So does
+// each of 300 bodies of 100 kB, by both: that is more than a stream's first window.
 func TestHTTPTaskH2load(t *testing.T) {
 	h2load := peer.Need(t, "h2load")
 	body := filepath.Join(t.TempDir(), "body")
@@ -83,7 +83,9 @@ func TestHTTPTaskH2load(t *testing.T) {
 		{"h2", "https", "h2", config, []string{"-n", "3000", "-c", "10", "-m", "20"}},
 		{"h2c", "http", "h2c", nil, []string{"-n", "3000", "-c", "10", "-m", "20"}},
 		{"h1", "https", "http/1.1", config, []string{"-n", "3000", "-c", "10", "--h1"}},
+		{"plain-h1", "http", "http/1.1", nil, []string{"-n", "3000", "-c", "10", "-m", "5", "--h1"}},
 		{"body", "https", "h2", config, []string{"-n", "300", "-c", "5", "-m", "10", "-d", body}},
+		{"body-h1", "https", "http/1.1", config, []string{"-n", "300", "-c", "5", "-d", body, "--h1"}},
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			served := new(load)
@@ -134,18 +136,21 @@ func TestHTTPTaskWrk(t *testing.T) {
 	if err := os.WriteFile(script, []byte(pipelined), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	config := &tls.Config{Certificates: []tls.Certificate{newCertificate(t).pair}}
 	for _, v := range []struct {
-		name string
-		args []string
+		name, scheme string
+		config       *tls.Config
+		args         []string
 	}{
-		{"plain", nil},
-		{"pipelined", []string{"-s", script}},
+		{"plain", "http", nil, nil},
+		{"pipelined", "http", nil, []string{"-s", script}},
+		{"TLS", "https", config, nil},
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			served := new(load)
 			run(t, func(ctx context.Context) error {
-				return servingHTTP(ctx, served, nil, func(ctx context.Context, address string) error {
-					out, err := command(ctx, nil, wrk, append(v.args, "-t2", "-c16", "-d1s", "http://"+address+"/")...)
+				return servingHTTP(ctx, served, v.config, func(ctx context.Context, address string) error {
+					out, err := command(ctx, nil, wrk, append(v.args, "-t2", "-c16", "-d1s", v.scheme+"://"+address+"/")...)
 					if err != nil {
 						return err
 					}

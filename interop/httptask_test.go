@@ -1,14 +1,16 @@
 package interop_test
 
-// This file has package httptask with programs and modules of others: curl, by
-// HTTP/1.1 and HTTP/2, the router chi, and coder/websocket over Hijack.
+// An httptask.Server with curl, by HTTP/1.1 and HTTP/2, with the router chi, and with
+// coder/websocket over Hijack.
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -29,16 +31,21 @@ import (
 // servingHTTP runs body while a server runs h in tasks. With a config it speaks TLS. It
 // speaks HTTP/1.1 and HTTP/2, also without TLS.
 func servingHTTP(ctx context.Context, h http.Handler, config *tls.Config, body func(ctx context.Context, address string) error) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
 	s := &httptask.Server{HTTP: http.Server{Handler: h, TLSConfig: config, Protocols: new(http.Protocols)}}
 	s.HTTP.Protocols.SetHTTP1(true)
 	s.HTTP.Protocols.SetHTTP2(true)
 	s.HTTP.Protocols.SetUnencryptedHTTP2(true)
+	return whileServing(ctx, s, body)
+}
+
+// whileServing runs body while s serves, by TLS if it has a TLSConfig, and shuts s down.
+func whileServing(ctx context.Context, s *httptask.Server, body func(ctx context.Context, address string) error) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
 	served := rondo.Go(ctx, func(ctx context.Context) error {
-		if config != nil {
+		if s.HTTP.TLSConfig != nil {
 			return s.ServeTLS(ctx, l, "", "")
 		}
 		return s.Serve(ctx, l)
@@ -125,6 +132,38 @@ func TestHTTPTaskCurl(t *testing.T) {
 				})
 			})
 		})
+	}
+}
+
+// TestHTTPTaskCurlPlain: a Server with no more than a handler and a certificate speaks HTTP/2 and
+// HTTP/1.1 with a curl that uses TLS. A curl that does not gets net/http's answer to that, and
+// the log has a line.
+func TestHTTPTaskCurlPlain(t *testing.T) {
+	curl := peer.Need(t, "curl")
+	var logged bytes.Buffer // no lock: all connections are the loop's
+	s := &httptask.Server{HTTP: http.Server{
+		Handler:   newVisits(),
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{newCertificate(t).pair}},
+		ErrorLog:  log.New(&logged, "", 0),
+	}}
+	run(t, func(ctx context.Context) error {
+		return whileServing(ctx, s, func(ctx context.Context, address string) error {
+			for _, v := range []struct{ scheme, flag, want string }{
+				{"http", "--http1.1", "Client sent an HTTP request to an HTTPS server.\n400"},
+				{"https", "--http1.1", "HTTP/1.1 a 1\n200"},
+				{"https", "--http2", "HTTP/2.0 a 2\n200"},
+				{"http", "--http1.1", "Client sent an HTTP request to an HTTPS server.\n400"},
+			} {
+				out, err := command(ctx, nil, curl, "-sSk", v.flag, "-w", "%{http_code}", v.scheme+"://"+address+"/visits/a")
+				if err != nil || out != v.want {
+					t.Errorf("%s %s: %q, not %q: %v", v.scheme, v.flag, out, v.want, err)
+				}
+			}
+			return nil
+		})
+	})
+	if n := strings.Count(logged.String(), "client sent an HTTP request to an HTTPS server\n"); n != 2 || strings.Count(logged.String(), "\n") != 2 {
+		t.Errorf("%d lines of the two requests in\n%s", n, logged.String())
 	}
 }
 

@@ -31,8 +31,9 @@ var (
 type RemoteError = rpc.RemoteError
 
 // Call calls the function that Serve serves under name, on any of the workers that do, and
-// suspends the task until its result is there. in and the result travel as JSON. Delivery
-// is at most once, and Call is never repeated.
+// suspends the task until its result is there. in and the result travel as JSON; one of more
+// than 32 KiB is decoded on a goroutine, so an UnmarshalJSON must not touch the state of the
+// loop. Delivery is at most once, and Call is never repeated.
 //
 // If the function fails or panics, the error is a *RemoteError with the text. ErrNoWorker
 // and ErrRefused say that it has not run; with ErrLost it may have run. The deadline of ctx
@@ -53,10 +54,25 @@ func Call[In, Out any](ctx context.Context, c *Conn, name string, in In) (out Ou
 	if data, err = e.Call(ctx, name, data, wantStack); err != nil {
 		return out, err
 	}
-	if err := json.Unmarshal(data, &out); err != nil {
+	if out, err = decodeJSON[Out](ctx, data); err != nil {
 		return out, fmt.Errorf("nats: call %s: the result: %w", shown(name), err)
 	}
 	return out, nil
+}
+
+// bigJSON is how many bytes of JSON the loop decodes itself.
+const bigJSON = 32 << 10
+
+// decodeJSON decodes data, beside the loop if that takes long.
+func decodeJSON[T any](ctx context.Context, data []byte) (v T, err error) {
+	if len(data) <= bigJSON {
+		err = json.Unmarshal(data, &v)
+		return v, err
+	}
+	return rondo.Offload(ctx, func(context.Context) (v T, err error) {
+		err = json.Unmarshal(data, &v)
+		return v, err
+	})
 }
 
 type stackKey struct{}
@@ -69,16 +85,19 @@ func WithRemoteStack(ctx context.Context) context.Context {
 
 // Serve serves fn under name, which is the subject and the queue: of those that serve the
 // same name, the server hands each call to one. It calls fn in a task for each call, at
-// most limit at once; 1,024 more wait for their turn, and those beyond that are refused.
-// A plain request of any NATS client, with JSON as its data, is answered too, with no more
-// than the result.
+// most limit at once; 1,024 more wait for their turn, if all have at most 64 MiB, and those
+// beyond that are refused. An argument of more than 32 KiB is decoded on a goroutine, as by
+// Call. A plain request of any NATS client, with JSON as its data, is answered too, with no
+// more than the result.
 //
 // Serve suspends the task until the subscription is on its way, and returns; after c.Flush
 // it is there for all. g owns the tasks, which are named for name. It goes on until g is
 // cancelled, or c is drained or closed. The ctx of fn is cancelled when its caller is known
-// not to wait any more. An error of fn goes to the caller only, and does not fail g. A panic
-// is sent to the caller, and is then a panic of the task. If the connection is closed for good,
-// the error of g wraps the client's ErrConnectionClosed. It panics if limit is not positive.
+// not to wait any more. It is a scope of its own, as rondo.Contain gives it, and owns the
+// tasks that fn starts with it. An error or a panic of fn, or of such a task, goes to the
+// caller, and does not fail g; a panic is logged as well. If the connection is closed
+// for good, the error of g wraps the client's ErrConnectionClosed. It panics if limit is not
+// positive.
 func Serve[In, Out any](g *rondo.Scope, c *Conn, name string, limit int, fn func(ctx context.Context, in In) (Out, error)) error {
 	if limit <= 0 {
 		panic("nats: Serve with a limit that is not positive")
@@ -92,8 +111,8 @@ func Serve[In, Out any](g *rondo.Scope, c *Conn, name string, limit int, fn func
 	}
 	c.handlers++
 	return e.Serve(g, name, limit, func(ctx context.Context, data []byte) ([]byte, error) {
-		var in In
-		if err := json.Unmarshal(data, &in); err != nil {
+		in, err := decodeJSON[In](ctx, data)
+		if err != nil {
 			return nil, fmt.Errorf("the argument: %w", err)
 		}
 		out, err := fn(ctx, in)
@@ -164,16 +183,26 @@ func (l link) Publish(ctx context.Context, m rpc.Message) error {
 
 func (l link) Subscribe(ctx context.Context, subject, queue string, fn func(m rpc.Message)) (func(), error) {
 	plain := rpc.Request
-	s := &Subscription{conn: l.c, subject: subject, max: channelMax} // what is too much is refused, not dropped
-	if queue == "" {                                                 // an Inbox, to which only answers come, as many as are asked for
-		plain, s.own, s.max = rpc.Answer, true, 1<<30
+	// What is too much is refused, not dropped.
+	s := &Subscription{conn: l.c, subject: subject, max: channelMax, bytes: heldBytes}
+	if queue == "" { // an Inbox, to which only answers come, as many as are asked for
+		plain, s.own, s.max, s.bytes = rpc.Answer, true, 1<<30, 0
 	}
 	s.fn = func(m *natsgo.Msg) {
 		if m == nil {
 			fn(rpc.Message{Kind: rpc.Closed, Err: drainedBy(s.err)})
 			return
 		}
-		fn(decode(m, plain))
+		d := decode(m, plain)
+		switch {
+		case d.Reply == "" || l.c.answers(d.Reply):
+		case s.own: // a heartbeat, which names where its worker listens
+			d.Reply = ""
+		default:
+			l.c.reportLater(s, fmt.Errorf("nats: a message asks for an answer to %s, which is no inbox (Conn.ReplyAllowed), and was dropped: %w", shown(d.Reply), natsgo.ErrBadSubject))
+			return
+		}
+		fn(d)
 	}
 	if err := l.c.subscribe(ctx, s, queue); err != nil {
 		return nil, err

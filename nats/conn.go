@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +17,7 @@ import (
 	natsgo "github.com/nats-io/nats.go"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/nats/internal/report"
 	"github.com/rondo-go/rondo/nats/internal/rpc"
 )
 
@@ -24,6 +27,15 @@ import (
 // The client's functions that may block are called by the connection's own two
 // goroutines, and never by a task.
 type Conn struct {
+	// ReplyAllowed says to which subjects the functions of Serve answer: the request names
+	// one, and the worker publishes there with its own rights. nil means inboxes: subjects
+	// that begin with _INBOX. or _INBOX_, with the InboxPrefix of the options, or with _R_.,
+	// which the server puts in place of an inbox of another account. A request with another
+	// reply is not run, and the ErrorHandler of the options gets an error. ReplyAllowed is
+	// called on the loop and must not change after the first call of Serve or Call. Its panic
+	// is logged, and the reply is not allowed.
+	ReplyAllowed func(subject string) bool
+
 	nc         *natsgo.Conn
 	loop       *rondo.Loop
 	dialer     *dialer
@@ -56,8 +68,23 @@ type Conn struct {
 	background *rondo.Scope // owns the tasks of the connection itself
 }
 
+// The defaults of Connect where the client's are minutes. With them a server that hangs is
+// left after three seconds, and a call that asks another one succeeds.
+const (
+	pingInterval  = time.Second
+	reconnectWait = time.Second
+	reconnects    = -1 // the scope says when a connection ends
+)
+
 // Connect connects to a server, as the client's Connect does, with the same options, and
-// suspends the task meanwhile. When g ends, after its other tasks have ended, what was
+// suspends the task meanwhile. url may name several servers, with commas between; Servers adds
+// more. One of them is chosen at random, and another when that one is lost.
+//
+// Three defaults differ from the client's. PingInterval is 1 s, so that a server that hangs is
+// left after 3 s and not after 6 minutes; ReconnectWait is 1 s; and MaxReconnects is -1, so the
+// connection is tried again for as long as g lives. What the options say goes first.
+//
+// When g ends, after its other tasks have ended, what was
 // published is sent and the connection is closed; if that takes longer than the
 // DrainTimeout of the options, 30 s by default, it is cut off. The connection alone does
 // not keep g from ending.
@@ -66,7 +93,8 @@ type Conn struct {
 // are the client's.
 func Connect(g *rondo.Scope, url string, options ...natsgo.Option) (*Conn, error) {
 	o := natsgo.GetDefaultOptions()
-	o.Url = url
+	o.PingInterval, o.ReconnectWait, o.MaxReconnect = pingInterval, reconnectWait, reconnects
+	o.Servers = seeds(url)
 	for _, option := range options {
 		if option == nil {
 			continue
@@ -104,6 +132,28 @@ func Connect(g *rondo.Scope, url string, options ...natsgo.Option) (*Conn, error
 		return nil, err
 	}
 	return c, nil
+}
+
+// seeds returns the servers that a URL names.
+func seeds(url string) []string {
+	var out []string
+	for s := range strings.SplitSeq(url, ",") {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Servers is an option of Connect: further servers, each a URL or several with commas between.
+// Without any other the url of Connect may be empty.
+func Servers(urls ...string) natsgo.Option {
+	return func(o *natsgo.Options) error {
+		for _, url := range urls {
+			o.Servers = append(o.Servers, seeds(url)...)
+		}
+		return nil
+	}
 }
 
 // dial connects on a goroutine. A connection for which nobody waits any more is closed.
@@ -170,7 +220,7 @@ func (c *Conn) NC() *natsgo.Conn { return c.nc }
 // check returns the cause if ctx is cancelled, and an error if the caller is no task of the
 // loop that c belongs to.
 func (c *Conn) check(ctx context.Context) error {
-	if err := rondo.Check(ctx); err != nil {
+	if err := rondo.Checkpoint(ctx); err != nil {
 		return err
 	}
 	if l := rondo.LoopOf(ctx); l != c.loop {
@@ -333,24 +383,34 @@ func (c *Conn) expose(n int) {
 // post runs fn on the loop. After the end of the loop nobody waits for it.
 func (c *Conn) post(fn func()) { _ = c.loop.Post(fn) }
 
-// report hands an error that no caller can be told to the user's ErrorHandler.
+// report hands an error that no caller can be told to the user's ErrorHandler. A panic of that
+// is logged: the goroutine may be the client's.
 func (c *Conn) report(sub *natsgo.Subscription, err error) { c.reportOf(c.nc, sub, err) }
 
 func (c *Conn) reportOf(nc *natsgo.Conn, sub *natsgo.Subscription, err error) {
-	if c.onError != nil {
-		c.onError(nc, sub, err)
-		return
-	}
 	subject := ""
 	if sub != nil {
 		subject = sub.Subject
 	}
-	slog.Error("nats: an error for which nobody waits", "subject", subject, "err", err)
+	if c.onError == nil {
+		report.Log(context.Background(), slog.LevelError, "nats: an error for which nobody waits", "subject", subject, "err", err)
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			report.Log(context.Background(), slog.LevelError, "nats: the ErrorHandler panicked with this error",
+				"subject", subject, "err", err, "panic", report.Text("%v", v), "stack", string(debug.Stack()))
+		}
+	}()
+	c.onError(nc, sub, err)
 }
 
-// reportGap reports, in a task, that messages of s were dropped. While that is being done
-// for s it is not done again.
-func (c *Conn) reportGap(s *Subscription) {
+// reportGap reports that messages of s were dropped.
+func (c *Conn) reportGap(s *Subscription) { c.reportLater(s, natsgo.ErrSlowConsumer) }
+
+// reportLater reports an error of s in a task. While that is being done for s it is not done
+// again.
+func (c *Conn) reportLater(s *Subscription, err error) {
 	if s.reporting || c.background.Err() != nil {
 		return
 	}
@@ -359,11 +419,31 @@ func (c *Conn) reportGap(s *Subscription) {
 		defer func() { s.reporting = false }()
 		return rondo.Shield(ctx, func(ctx context.Context) error {
 			return rondo.OffloadFunc(ctx, func(context.Context) error {
-				c.report(s.sub, natsgo.ErrSlowConsumer)
+				c.report(s.sub, err)
 				return nil
 			})
 		})
 	}).SetName("nats report")
+}
+
+// answers reports whether the function of a Serve may answer to a subject.
+func (c *Conn) answers(reply string) (allowed bool) {
+	if c.ReplyAllowed != nil {
+		defer func() { // it is called in a callback, of which a panic ends the loop
+			if v := recover(); v != nil {
+				report.Log(context.Background(), slog.LevelError, "nats: ReplyAllowed panicked, so the answer is not allowed",
+					"reply", shown(reply), "panic", report.Text("%v", v), "stack", string(debug.Stack()))
+			}
+		}()
+		return c.ReplyAllowed(reply)
+	}
+	for _, inbox := range [...]string{"_INBOX.", "_INBOX_", "_R_."} {
+		if strings.HasPrefix(reply, inbox) {
+			return true
+		}
+	}
+	own, ok := strings.CutPrefix(reply, c.nc.Opts.InboxPrefix)
+	return ok && c.nc.Opts.InboxPrefix != "" && strings.HasPrefix(own, ".")
 }
 
 // slow notes that the client has dropped messages of sub.

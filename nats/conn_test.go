@@ -26,7 +26,8 @@ func connected(t *testing.T, body func(g *rondo.Scope, c *Conn, f *fake) error) 
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
 			ignore := natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {})
-			c, err := Connect(g, f.url(), ignore)
+			// Tests hold up the loop and the client: no ping may take that for a server that hangs.
+			c, err := Connect(g, f.url(), ignore, natsgo.PingInterval(-1))
 			if err != nil {
 				return err
 			}
@@ -267,4 +268,86 @@ func TestServeTakesBursts(t *testing.T) {
 		g.Cancel(nil)
 		return nil
 	})
+}
+
+// TestHandleBytes: what waits for a task of Handle is bounded in bytes too; what is beyond that
+// is dropped, and what was handled makes room.
+func TestHandleBytes(t *testing.T) {
+	connected(t, func(g *rondo.Scope, c *Conn, f *fake) error {
+		handled := 0
+		if err := c.Handle(g, "bulk", "", 1, func(context.Context, *natsgo.Msg) error { handled++; return nil }); err != nil {
+			return err
+		}
+		if err := c.Flush(g); err != nil {
+			return err
+		}
+		s := c.subscriptions[len(c.subscriptions)-1]
+		const size = 512 << 10
+		for round := 1; round <= 2; round++ {
+			f.deliver("bulk", strings.Repeat("x", size), heldBytes/size+10)
+			standStill(c, s, round*(heldBytes/size+10))
+			if err := c.Flush(g); err != nil {
+				return err
+			}
+			for handled < int(s.arrived) {
+				if err := rondo.Yield(g); err != nil {
+					return err
+				}
+			}
+			if dropped := int(s.dropped.Load()); dropped != 10*round {
+				t.Errorf("%d messages were dropped after %d rounds, want %d a round", dropped, round, 10)
+			}
+		}
+		g.Cancel(nil)
+		return nil
+	})
+}
+
+// standStill returns when n messages of s have come or were dropped. The loop stands still
+// meanwhile.
+func standStill(c *Conn, s *Subscription, n int) {
+	for come := 0; come < n; runtime.Gosched() {
+		c.in.mu.Lock()
+		come = int(s.arrived) + int(s.dropped.Load())
+		c.in.mu.Unlock()
+	}
+}
+
+// TestAnswersHaveRoom: the answers that wait for the loop may be of any size together. Each of
+// them was asked for, and a call whose answer is dropped would be lost.
+func TestAnswersHaveRoom(t *testing.T) {
+	connected(t, func(g *rondo.Scope, c *Conn, f *fake) error {
+		if _, err := c.endpoint(g, "call", "f"); err != nil {
+			return err
+		}
+		if err := c.Flush(g); err != nil {
+			return err
+		}
+		s := c.subscriptions[len(c.subscriptions)-1]
+		const size = 512 << 10
+		f.deliver(strings.TrimSuffix(s.subject, "*"), strings.Repeat("x", size), heldBytes/size+10)
+		standStill(c, s, heldBytes/size+10)
+		if n := s.dropped.Load(); n != 0 {
+			t.Errorf("%d answers were dropped", n)
+		}
+		g.Cancel(nil)
+		return nil
+	})
+}
+
+// TestPause: a job that fails waits longer each time, up to a minute, or as the list of its
+// consumer says.
+func TestPause(t *testing.T) {
+	list := []time.Duration{time.Second, time.Minute, time.Hour}
+	for delivered, want := range map[uint64][2]time.Duration{
+		1: {500 * time.Millisecond, time.Second}, 2: {time.Second, time.Minute}, 3: {2 * time.Second, time.Hour},
+		4: {4 * time.Second, time.Hour}, 8: {time.Minute, time.Hour}, 1 << 40: {time.Minute, time.Hour},
+	} {
+		if got := pauseAfter(delivered, nil); got != want[0] {
+			t.Errorf("after %d deliveries %v, want %v", delivered, got, want[0])
+		}
+		if got := pauseAfter(delivered, list); got != want[1] {
+			t.Errorf("after %d deliveries with a list %v, want %v", delivered, got, want[1])
+		}
+	}
 }

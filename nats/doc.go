@@ -56,9 +56,10 @@
 //
 // The outbox: 1 MiB; then those that publish wait. The queue of a Subscription: its max. The
 // tasks of Handle, Serve and Work: their limit; the messages that wait for one: 4,096 of
-// Handle, 1,024 of Serve, none of Work, which does not ask for more than it can start.
-// Between the client and the loop: 65,536 messages of a connection, and as many requests of
-// a Serve, while the goroutine or the loop has no processor; then messages are dropped.
+// Handle, 1,024 of Serve, both with 64 MiB at most, none of Work, which does not ask for more
+// than it can start. Between the client and the loop: 65,536 messages of a connection, and as
+// many requests of a Serve, with 64 MiB at most, while the goroutine or the loop has no
+// processor; then messages are dropped.
 // A payload: what the server accepts, checked before it is sent. A subject: 4,056 bytes,
 // with its reply or queue; that is the server's default. While there is no
 // connection the client keeps up to ReconnectBufSize, 8 MiB by default; then those that

@@ -2,6 +2,7 @@ package nats
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -12,7 +13,7 @@ import (
 )
 
 // A fake is as much of a server as tests need that hold up the client at one moment. It
-// has one client at a time, and knows no wildcards but a last one.
+// has one client at a time, and knows no wildcards but a last one, and no queues.
 type fake struct {
 	net.Listener
 	mu   sync.Mutex
@@ -72,18 +73,29 @@ func (f *fake) serve(c net.Conn) {
 			if _, err := io.ReadFull(in, data); err != nil {
 				return
 			}
-			f.deliver(words[1], string(data[:n]), 1)
+			f.send("MSG", words[1], words[2:len(words)-1], string(data[:n]), 1)
+		case "HPUB": // the bytes of the header and of all come last
+			n, _ := strconv.Atoi(words[len(words)-1])
+			data := make([]byte, n+2)
+			if _, err := io.ReadFull(in, data); err != nil {
+				return
+			}
+			f.send("HMSG", words[1], words[2:len(words)-1], string(data[:n]), 1)
 		}
 	}
 }
 
 // deliver sends the client n messages.
-func (f *fake) deliver(subject, data string, n int) {
+func (f *fake) deliver(subject, data string, n int) { f.send("MSG", subject, nil, data, n) }
+
+// send sends the client n messages. more is what comes before the number of their bytes.
+func (f *fake) send(verb, subject string, more []string, data string, n int) {
 	f.mu.Lock()
-	sid := f.sids[subject]
+	sid := cmp.Or(f.sids[subject], f.sids[subject[:strings.LastIndexByte(subject, '.')+1]])
 	f.mu.Unlock()
 	if sid != "" {
-		f.say(strings.Repeat(fmt.Sprintf("MSG %s %s %d\r\n%s\r\n", subject, sid, len(data), data), n))
+		words := strings.Join(append([]string{verb, subject, sid}, more...), " ")
+		f.say(strings.Repeat(fmt.Sprintf("%s %d\r\n%s\r\n", words, len(data), data), n))
 	}
 }
 

@@ -2,27 +2,35 @@ package nats
 
 import (
 	"context"
+	"log/slog"
+	"reflect"
 	"slices"
 
 	natsgo "github.com/nats-io/nats.go"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/nats/internal/report"
 )
 
-// heldMax is how many messages wait for a task of Handle, besides those that have one.
-const heldMax = 4096
+// The limits of what waits for a task of Handle, and of what waits for the loop for a Serve.
+const (
+	heldMax   = 4096     // messages, besides those that have a task
+	heldBytes = 64 << 20 // the client's default for a subscription
+)
 
 // Handle runs fn in a task for each message of subject. At most limit run at once; up to
-// 4,096 more messages wait for their turn, and those beyond that are dropped, which the
-// ErrorHandler of the options is told as ErrSlowConsumer. With a queue, the servers hand
-// each message to one of those that listen with the same queue; "" is none.
+// 4,096 more messages wait for their turn, as long as they have less than 64 MiB together;
+// those beyond that are dropped, which the ErrorHandler of the options is told as
+// ErrSlowConsumer. With a queue, the servers hand each message to one of those that listen
+// with the same queue; "" is none.
 //
 // Handle suspends the task until the subscription is on its way, and returns; g owns
 // the tasks, which are named for the message's subject. It goes on until g is cancelled,
 // or c is drained or closed. What waits for a task when g is cancelled is dropped; Drain
-// waits until it is handled. An error of fn fails g, as any task's error does. If the
-// connection is closed for good, the error of g wraps the client's ErrConnectionClosed. It
-// panics if limit is not positive.
+// waits until it is handled. fn has a scope of its own, as rondo.Contain gives it: it owns
+// the tasks that fn starts with its ctx. An error or a panic of fn, or of such a task, is
+// logged; other messages are handled. If the connection is closed for good, the error of g
+// wraps the client's ErrConnectionClosed. It panics if limit is not positive.
 func (c *Conn) Handle(g *rondo.Scope, subject, queue string, limit int, fn func(ctx context.Context, m *natsgo.Msg) error) error {
 	if limit <= 0 {
 		panic("nats: Handle with a limit that is not positive")
@@ -30,7 +38,7 @@ func (c *Conn) Handle(g *rondo.Scope, subject, queue string, limit int, fn func(
 	if fn == nil {
 		panic("nats: Handle with a nil function")
 	}
-	s := &Subscription{conn: c, subject: subject, max: int64(heldMax + limit)}
+	s := &Subscription{conn: c, subject: subject, max: int64(heldMax + limit), bytes: heldBytes}
 	if err := c.subscribe(g, s, queue); err != nil {
 		return err
 	}
@@ -66,10 +74,20 @@ func (c *Conn) handle(ctx context.Context, s *Subscription, limit int, fn func(c
 			}
 			g.Go(func(ctx context.Context) error {
 				defer room.Release()
-				return fn(ctx, m)
+				handleOne(ctx, m, fn)
+				return nil
 			}).SetName(m.Subject)
 		}
 	})
+}
+
+// handleOne runs fn for one message. What fails in it fails nothing else.
+func handleOne(ctx context.Context, m *natsgo.Msg, fn func(ctx context.Context, m *natsgo.Msg) error) {
+	err := rondo.Contain(ctx, func(ctx context.Context) error { return fn(ctx, m) })
+	// Danger: == panics if both are of a type that cannot be compared.
+	if err != nil && (ctx.Err() == nil || !reflect.DeepEqual(err, context.Cause(ctx))) {
+		report.Log(ctx, slog.LevelError, "nats: the function of Handle failed", "subject", m.Subject, "err", report.Text("%+v", err))
+	}
 }
 
 // handlerEnded is called when a task that hands messages to others has ended, and so have

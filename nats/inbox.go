@@ -170,8 +170,11 @@ func (c *Conn) sort(m *natsgo.Msg) {
 
 // arrive adds a message, or notes that there was no room for it. The inbox is locked.
 func (c *Conn) arrive(s *Subscription, m *natsgo.Msg) {
-	if s.arrived-s.taken.Load() < s.max {
+	if s.arrived-s.taken.Load() < s.max && (s.bytes == 0 || s.weight-s.lifted.Load() < s.bytes) {
 		s.arrived++
+		if s.bytes > 0 {
+			s.weight += int64(m.Size())
+		}
 		s.dropping = false
 		c.in.next.add(s, m)
 		return

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/nats/internal/report"
 )
 
 // Enqueue publishes data to a stream, and suspends the task until the server has stored
@@ -55,7 +56,8 @@ const (
 // Work calls fn in a task for each job that consumer delivers, at most limit at once. It
 // asks for no more jobs than it can start. A job whose fn returns nil is done. One whose fn
 // fails is delivered again, here or elsewhere, after half a second, and twice that each
-// time, up to a minute, until MaxDeliver of the consumer; the error is logged by slog. An
+// time, up to a minute, or after the times of the consumer's BackOff, the last of which is
+// repeated; until MaxDeliver of the consumer. The error is logged by slog. An
 // fn that knows that its job can never be done calls m.Term, by rondo.Offload. While fn
 // runs, the server is told that it does, so AckWait of the consumer only says how soon the
 // jobs of a dead worker are delivered again. Delivery is at least once: fn may run more
@@ -65,7 +67,9 @@ const (
 // until g is cancelled. The jobs that run are cancelled then, and delivered again at once.
 // A server that cannot be reached, or refuses to deliver, is asked again, which is logged.
 // g fails with the client's error if the consumer or its stream is gone, or the connection
-// is closed for good. A panic of fn is one of the task, and the job is delivered again.
+// is closed for good. fn has a scope of its own, as rondo.Contain gives it: the job is
+// acknowledged when the tasks that fn has started with its ctx have ended too. An error or a
+// panic of one of them, or a panic of fn, is a failed job; a panic is logged with its stack.
 //
 // The error is the cause if g is cancelled, or says that consumer does not acknowledge each
 // job by itself. It panics if limit is not positive.
@@ -88,7 +92,7 @@ func Work(g *rondo.Scope, consumer jetstream.Consumer, limit int, fn func(ctx co
 	}
 	w := &jobs{consumer: consumer, limit: limit, fn: fn, room: rondo.NewSemaphore(limit), running: make(map[jetstream.Msg]struct{})}
 	w.every = max(patience(info.Config)/3, 10*time.Millisecond)
-	w.batch, w.wait, w.deliveries = min(limit, fetchMost), fetchWait, info.Config.MaxDeliver
+	w.batch, w.wait, w.deliveries, w.backOff = min(limit, fetchMost), fetchWait, info.Config.MaxDeliver, info.Config.BackOff
 	if n := info.Config.MaxRequestBatch; n > 0 {
 		w.batch = min(w.batch, n)
 	}
@@ -122,6 +126,7 @@ type jobs struct {
 	batch      int           // how many jobs it asks for at once
 	wait       time.Duration // how long the server keeps a request for them
 	deliveries int           // how often a job is delivered; not positive: any number of times
+	backOff    []time.Duration
 	every      time.Duration // between two messages about jobs that run
 	running    map[jetstream.Msg]struct{}
 }
@@ -151,7 +156,7 @@ func (w *jobs) work(ctx context.Context) error {
 				continue
 			case err.Error() != said: // each once
 				said = err.Error()
-				slog.WarnContext(g, "nats: the server delivers no jobs, and is asked again", "consumer", w.consumer.CachedInfo().Name, "err", err)
+				report.Log(g, slog.LevelWarn, "nats: the server delivers no jobs, and is asked again", "consumer", w.consumer.CachedInfo().Name, "err", err)
 			}
 			if err := rondo.Sleep(g, pause); err != nil {
 				return err
@@ -254,10 +259,10 @@ func (w *jobs) run(ctx context.Context, m jetstream.Msg) error {
 		delete(w.running, m)
 		w.room.Release()
 		if !returned {
-			_ = w.leave(ctx, func() error { return m.NakWithDelay(delay(m)) })
+			_ = w.leave(ctx, func() error { return m.NakWithDelay(w.delay(m)) })
 		}
 	}()
-	err := w.fn(ctx, m)
+	err := rondo.Contain(ctx, func(ctx context.Context) error { return w.fn(ctx, m) })
 	returned = true
 	switch {
 	case err == nil:
@@ -265,7 +270,7 @@ func (w *jobs) run(ctx context.Context, m jetstream.Msg) error {
 	case rondo.Check(ctx) != nil:
 		_ = w.leave(ctx, m.Nak)
 	default:
-		again := w.leave(ctx, func() error { return m.NakWithDelay(delay(m)) })
+		again := w.leave(ctx, func() error { return m.NakWithDelay(w.delay(m)) })
 		w.failed(ctx, m, err, again)
 	}
 	return nil
@@ -276,24 +281,38 @@ func (w *jobs) run(ctx context.Context, m jetstream.Msg) error {
 func (w *jobs) failed(ctx context.Context, m jetstream.Msg, err, again error) {
 	text := "nats: a job failed, and is delivered again"
 	args := []any{"subject", m.Subject(), "err", err}
+	if _, panicked := err.(*rondo.PanicError); panicked {
+		args[len(args)-1] = report.Text("%+v", err) // with the stack
+	}
 	switch meta, e := m.Metadata(); {
 	case errors.Is(again, jetstream.ErrMsgAlreadyAckd):
 		text = "nats: a job failed after its function had answered the message itself"
 	case e == nil && w.deliveries > 0 && meta.NumDelivered >= uint64(w.deliveries):
 		text = "nats: a job failed for the last time that its consumer allows"
 	default:
-		args = append(args, "after", delay(m))
+		args = append(args, "after", w.delay(m))
 	}
-	slog.WarnContext(ctx, text, args...)
+	report.Log(ctx, slog.LevelWarn, text, args...)
 }
 
-// delay returns how long a job that has failed is to wait: longer each time.
-func delay(m jetstream.Msg) time.Duration {
-	d := retryFirst
+// delay returns how long a job that has failed waits for its next delivery.
+func (w *jobs) delay(m jetstream.Msg) time.Duration {
+	delivered := uint64(1)
 	if meta, err := m.Metadata(); err == nil {
-		for n := uint64(1); n < meta.NumDelivered && d < retryMost; n++ {
-			d *= 2
-		}
+		delivered = max(meta.NumDelivered, 1)
+	}
+	return pauseAfter(delivered, w.backOff)
+}
+
+// pauseAfter returns the pause after so many deliveries: as the list says, whose last element
+// is repeated, or longer each time.
+func pauseAfter(delivered uint64, list []time.Duration) time.Duration {
+	if n := uint64(len(list)); n > 0 {
+		return list[min(delivered, n)-1]
+	}
+	d := retryFirst
+	for n := uint64(1); n < delivered && d < retryMost; n++ {
+		d *= 2
 	}
 	return min(d, retryMost)
 }

@@ -19,7 +19,7 @@ func TestGapReports(t *testing.T) {
 	returned := false
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			c, err := Connect(g, f.url(), natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {
+			c, err := Connect(g, f.url(), natsgo.PingInterval(-1), natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {
 				begun <- true
 				<-release
 				returned = true

@@ -17,6 +17,7 @@ type Subscription struct {
 	conn    *Conn
 	subject string
 	max     int64
+	bytes   int64                // the most that the messages that wait may have; 0: no limit
 	own     bool                 // the connection's, which Drain leaves
 	sub     *natsgo.Subscription // the writer sets it, under the lock of the inbox
 
@@ -24,6 +25,8 @@ type Subscription struct {
 	lost     int           // messages that the client has dropped, as far as it was asked; under the lock of the inbox
 	taken    atomic.Int64  // messages that were taken; the loop writes it, not at each one
 	arrived  int64         // messages that have arrived; under the lock of the inbox
+	weight   int64         // bytes that have arrived, if bytes is set; under that lock
+	lifted   atomic.Int64  // bytes that were taken, as the loop has written it
 	dropping bool          // the last message was dropped; under that lock
 
 	// The rest is the loop's.
@@ -32,15 +35,12 @@ type Subscription struct {
 	head      int
 	promised  int   // messages of the queue for tasks that were woken and have not run yet
 	took      int64 // messages that were taken
-	streak    int   // messages that were taken without a wait
+	tookBytes int64 // and their bytes, if bytes is set
 	reporting bool  // reportGap is at work
 	readers   rondo.WaitList
 	closing   bool
 	err       error // why no more will come
 }
-
-// streakMax is how many messages a task takes before others have their turn.
-const streakMax = 64
 
 // Subscribe subscribes to subject, which may have wildcards. At most max messages wait
 // for a reader. What comes beyond that is dropped, as the client does: delivery is at most
@@ -108,18 +108,12 @@ func (s *Subscription) Subject() string { return s.subject }
 // ErrConnectionDraining after Drain, and wraps ErrConnectionClosed after the end of the
 // connection.
 func (s *Subscription) Next(ctx context.Context) (*natsgo.Msg, error) {
-	if s.streak++; s.streak >= streakMax {
-		s.streak = 0
-		if err := rondo.Yield(ctx); err != nil {
-			return nil, err
-		}
-	} else if err := rondo.Check(ctx); err != nil {
+	if err := rondo.Checkpoint(ctx); err != nil {
 		return nil, err
 	}
 	if taken, m, err := s.try(); taken {
 		return m, err
 	}
-	s.streak = 0
 	if err := s.conn.wait(ctx, &s.readers, "nats message"); err != nil {
 		return nil, err
 	}
@@ -257,7 +251,7 @@ func (s *Subscription) take(messages []*natsgo.Msg) {
 		if s.err != nil {
 			return
 		}
-		s.count()
+		s.count(m)
 		s.fn(m)
 	}
 }
@@ -277,7 +271,13 @@ func (s *Subscription) takeGap() {
 const countEvery = 32
 
 // count counts a message that was taken.
-func (s *Subscription) count() {
+func (s *Subscription) count(m *natsgo.Msg) {
+	if s.bytes > 0 {
+		s.tookBytes += int64(m.Size())
+		if s.tookBytes-s.lifted.Load() >= s.bytes/countEvery || s.head == len(s.queue) {
+			s.lifted.Store(s.tookBytes)
+		}
+	}
 	if s.took++; s.max < 4*countEvery || s.took%countEvery == 0 || s.head == len(s.queue) {
 		s.taken.Store(s.took)
 	}
@@ -326,6 +326,6 @@ func (s *Subscription) pop() (*natsgo.Msg, error) {
 	if m == nil {
 		return nil, natsgo.ErrSlowConsumer
 	}
-	s.count()
+	s.count(m)
 	return m, nil
 }

@@ -81,6 +81,59 @@ func TestC232Cancelled(t *testing.T) {
 	}
 }
 
+// TestCancelledExit: how a cancelled child has ended comes out of the scope if that says
+// more than that it was cancelled.
+func TestCancelledExit(t *testing.T) {
+	why := errors.New("why")
+	for _, end := range []struct {
+		name   string
+		cancel func(g *rondo.Scope)
+		is     error // what the scope returns at least
+		signal bool  // it returns also that a signal ended the child
+	}{
+		{"Cancel with a cause", func(g *rondo.Scope) { g.Cancel(why) }, why, false},
+		{"Cancel(nil)", func(g *rondo.Scope) { g.Cancel(nil) }, nil, false},
+		{"a deadline", func(g *rondo.Scope) { g.SetDeadline(rondo.Now(g)) }, context.DeadlineExceeded, true},
+	} {
+		for _, test := range []struct {
+			part []string
+			text string // of the *exec.ExitError; empty: none
+			kept bool   // with any cause
+		}{
+			{[]string{"hang"}, "signal: terminated", false},
+			{[]string{"polite"}, "", false},
+			{[]string{"polite", "7"}, "exit status 7", true},
+			{[]string{"deaf"}, "signal: killed", true},
+		} {
+			run(t, func(ctx context.Context) error {
+				err := rondo.Group(ctx, func(g *rondo.Scope) error {
+					c := child(g, test.part...)
+					c.WaitDelay = -1
+					if test.part[0] == "deaf" {
+						c.WaitDelay = time.Millisecond
+					}
+					if _, _, err := started(c); err != nil {
+						return err
+					}
+					end.cancel(g)
+					return c.Wait()
+				})
+				exit, kept := errors.AsType[*exec.ExitError](err)
+				if want := test.kept || end.signal && test.text != ""; kept != want || kept && exit.Error() != test.text {
+					t.Errorf("%s, %v: the scope returned %v, want the exit in it: %t", end.name, test.part, err, want)
+				}
+				if end.is != nil && !errors.Is(err, end.is) || !kept && err != nil && strings.Contains(err.Error(), "ended with") {
+					t.Errorf("%s, %v: the scope returned %v", end.name, test.part, err)
+				}
+				if errors.Is(err, context.DeadlineExceeded) != rondo.TimedOut(ctx, err) {
+					t.Errorf("%s, %v: TimedOut of %v is %t", end.name, test.part, err, rondo.TimedOut(ctx, err))
+				}
+				return nil
+			})
+		}
+	}
+}
+
 // TestTimeoutOfRun: a Timeout around Run ends the child, also if that belongs to
 // a wider scope, and is what Timeout returns.
 func TestTimeoutOfRun(t *testing.T) {

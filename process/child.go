@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
@@ -39,10 +40,11 @@ type child struct {
 	waited  bool           // Wait was called
 	changed rondo.WaitList // the task, waiting for a change of the four above
 
-	until time.Time // when WaitDelay ends; zero: it has not begun, or has no limit
-	cause error     // of the cancellation, if the child has ended for it
-	late  bool      // pipes had to be closed
-	err   error     // what Wait returns
+	until  time.Time // when WaitDelay ends; zero: it has not begun, or has no limit
+	cause  error     // of the cancellation, if the child has ended for it
+	killed bool      // WaitDelay was over before the child had ended
+	late   bool      // pipes had to be closed
+	err    error     // what Wait returns
 }
 
 var (
@@ -132,7 +134,7 @@ func (ch *child) stop(g *rondo.Scope, cause error) {
 		switch err := c.Cancel(); {
 		case err == nil:
 			ch.cause = cause
-		case !errors.Is(err, os.ErrProcessDone):
+		case !errtree.Is(err, os.ErrProcessDone):
 			ch.cause = fmt.Errorf("%w; and Cancel failed: %w", cause, err)
 		}
 	}
@@ -141,10 +143,11 @@ func (ch *child) stop(g *rondo.Scope, cause error) {
 	}
 	switch err := c.Process.Kill(); {
 	case err == nil:
+		ch.killed = true
 		if ch.cause == nil {
 			ch.cause = cause
 		}
-	case !errors.Is(err, os.ErrProcessDone):
+	case !errtree.Is(err, os.ErrProcessDone):
 		ch.cause = fmt.Errorf("%w; and it could not be killed: %w", cause, err)
 	}
 	_ = ch.exit.wait(g)
@@ -227,7 +230,7 @@ func (ch *child) conclude() {
 		}
 	}
 	if ch.cause != nil {
-		ch.err = &cancelledError{name: ch.cmd.name(), cause: ch.cause, exit: ch.err}
+		ch.err = cancelled(ch.cmd.name(), ch.cause, ch.err, ch.cmd.ProcessState, ch.killed)
 		return
 	}
 	if ch.err != nil {
@@ -238,7 +241,7 @@ func (ch *child) conclude() {
 		return
 	}
 	for _, s := range ch.streams {
-		if s.err != nil && !(s.in && errors.Is(s.err, errGone)) {
+		if s.err != nil && !(s.in && errtree.Is(s.err, errGone)) {
 			ch.err = s.err
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
@@ -148,8 +149,11 @@ func (c *Cmd) failed(call string, err error) error {
 // returns nil if the child ended with status 0, an *exec.ExitError if it ended
 // otherwise, exec.ErrWaitDelay if the pipes had to be closed, and else the first
 // error of the copying. If ctx was cancelled and the child ended because of that, the
-// error is the cause, with the *exec.ExitError in it. If Runner.Recover is set and
-// Stdin, Stdout or Stderr has panicked, the error is a *rondo.PanicError.
+// error is the cause, with the *exec.ExitError in it. A scope returns that error if the
+// child ended with a status of its own choice, had to be killed after WaitDelay, or was
+// ended by a deadline. That a signal ended it says no more than the cause does. If
+// Runner.Recover is set and Stdin, Stdout or Stderr has panicked, the error is a
+// *rondo.PanicError.
 //
 // Wait has the signature of os/exec's, without a ctx. It suspends the task. Each
 // cancellation of the scope that the calling task is in ends the wait, and Wait
@@ -217,7 +221,7 @@ func (c *Cmd) Output() ([]byte, error) {
 		c.Stderr = said
 	}
 	err := c.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && said != nil {
+	if exit, ok := errtree.As[*exec.ExitError](err); ok && said != nil {
 		exit.Stderr = said.Bytes()
 	}
 	return out, err

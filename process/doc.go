@@ -16,6 +16,9 @@
 //   - Wait may be called by several tasks and more than once, and returns the same
 //     each time. It may be called while others read from StdoutPipe.
 //
+// A child that is to outlive its scope or the program belongs to no scope: start it with
+// os/exec in rondo.Offload; the example Outlive shows how.
+//
 // Start, Wait, Run, Output, CombinedOutput, and Read and Write of the pipes suspend
 // the task. They take no ctx, because they have the signatures of os/exec and of
 // package io. Another goroutine may call Wait and use the pipes; it blocks without

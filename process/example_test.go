@@ -9,6 +9,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -51,7 +52,8 @@ func Example() {
 	// <nil>
 }
 
-// A deadline asks the child to end, waits until it has, and is the error.
+// A deadline asks the child to end, waits until it has, and is the error, with how the
+// child ended.
 func ExampleCommand() {
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		return rondo.Timeout(ctx, 10*time.Millisecond, func(ctx context.Context) error {
@@ -59,7 +61,36 @@ func ExampleCommand() {
 		})
 	})
 	fmt.Println(err)
-	// Output: context deadline exceeded
+	fmt.Println(errors.Is(err, context.DeadlineExceeded))
+	// Output:
+	// rondo: process sleep: context deadline exceeded; it ended with signal: terminated
+	// true
+}
+
+// A child that is to outlive its parent belongs to no scope: os/exec starts it. In a
+// session of its own Ctrl-C at the terminal does not reach it.
+func Example_outlive() {
+	var left *exec.Cmd
+	ended := make(chan error, 1)
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		return rondo.OffloadFunc(ctx, func(context.Context) error {
+			left = exec.Command("sleep", "3600")
+			left.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			if err := left.Start(); err != nil {
+				return err
+			}
+			go func() { ended <- left.Wait() }() // no zombie, if the child ends first
+			return nil
+		})
+	})
+	fmt.Println(err)
+	fmt.Println("it runs on:", left.Process.Signal(syscall.Signal(0)) == nil)
+	_ = left.Process.Kill()
+	fmt.Println(<-ended)
+	// Output:
+	// <nil>
+	// it runs on: true
+	// signal: killed
 }
 
 func ExampleCmd_Output() {

@@ -9,6 +9,7 @@ import (
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/report"
 )
 
 // An exit is the end of a child: what the loop watches for it, and how it ended. If
@@ -45,7 +46,7 @@ func (e *exit) start(ctx context.Context) error {
 	wait := func() {
 		for !done {
 			if cause := list.Park(ctx, rondo.Reason{What: "process start"}); cause != nil {
-				panic("rondo: internal: the start of a process was given up; please report this: " + cause.Error())
+				panic("rondo: internal: the start of a process was given up; please report this: " + report.Text(cause))
 			}
 		}
 	}
@@ -66,7 +67,7 @@ func (e *exit) start(ctx context.Context) error {
 // watch begins to watch for the end of a child that was started.
 func (e *exit) watch() {
 	e.handle = -1
-	if poller, ok := e.loop.Driver().(driver.Poller); ok {
+	if poller := e.loop.Driver().Poller(); poller != nil {
 		if h, err := handleOf(e.std.Process); err == nil {
 			if poller.Arm(uintptr(h), driver.Readable, e) == nil {
 				e.handle = h
@@ -118,7 +119,7 @@ func (e *exit) reap() error {
 // drop stops watching.
 func (e *exit) drop() {
 	if e.handle >= 0 {
-		e.loop.Driver().(driver.Poller).Disarm(uintptr(e.handle), driver.Readable)
+		e.loop.Driver().Poller().Disarm(uintptr(e.handle), driver.Readable)
 		closeHandle(e.handle)
 		e.handle = -1
 	}

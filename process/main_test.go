@@ -58,6 +58,10 @@ func play(part string, args []string) int {
 		fmt.Println("ready")
 		<-c
 		fmt.Println("bye")
+		if len(args) > 0 {
+			n, _ := strconv.Atoi(args[0])
+			return n
+		}
 	case "close stdin":
 		os.Stdin.Close()
 		fmt.Println("closed")

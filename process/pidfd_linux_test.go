@@ -37,6 +37,32 @@ func TestCancelPanics(t *testing.T) {
 	t.Error("the child is left")
 }
 
+// TestEndsBeforeKill: a child that the signal of Cancel has ended when WaitDelay is over ended
+// by that signal, although it is killed too.
+func TestEndsBeforeKill(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			c := child(g, "hang")
+			c.WaitDelay = time.Nanosecond
+			c.Cancel = func() error {
+				if err := c.Process.Signal(unix.SIGTERM); err != nil {
+					return err
+				}
+				return unix.Waitid(unix.P_PID, c.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+			}
+			if _, _, err := started(c); err != nil {
+				return err
+			}
+			g.Cancel(nil)
+			return c.Wait()
+		})
+		if err != nil {
+			t.Errorf("the scope returned %v, want nil: it was canceled without a cause", err)
+		}
+		return nil
+	})
+}
+
 // TestNoGoroutine: no goroutine waits for a child, and no thread: the loop does,
 // for all of them at once.
 func TestNoGoroutine(t *testing.T) {

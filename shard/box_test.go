@@ -2,6 +2,7 @@ package shard
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/rondo-go/rondo"
@@ -17,6 +18,27 @@ type endedLoop struct {
 func (l endedLoop) Post(func()) error {
 	l.meanwhile()
 	return rondo.ErrLoopClosed
+}
+
+// TestBoxKeepsOrder: what was put before the loop has begun, and while it is on its way, is
+// delivered in the order in which it was put, by one hand-over.
+func TestBoxKeepsOrder(t *testing.T) {
+	to, posts := new(Shard), 0
+	to.box.begin(to)
+	var got []int
+	put := func(i int) {
+		if err := to.box.put(action{fn: func() { got = append(got, i) }}, false); err != nil {
+			t.Error(err)
+		}
+	}
+	put(0)
+	put(1)
+	to.box.open(endedLoop{meanwhile: func() { posts++ }})
+	put(2)
+	to.box.take()
+	if !slices.Equal(got, []int{0, 1, 2}) || posts != 1 {
+		t.Errorf("delivered were %v, by %d hand-overs", got, posts)
+	}
 }
 
 // TestBoxOfEndedLoop: the loop ends after a call was put into its box, before the hand-over.

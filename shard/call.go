@@ -22,18 +22,20 @@ import (
 var errGone = errors.New("rondo: shard.Call: the function called runtime.Goexit")
 
 // Call runs fn in a task on the shard to, suspends the calling task until fn has
-// ended, and returns its results. On the caller's own shard it just calls fn.
+// ended, and returns its results. On the caller's own shard it calls fn in the calling task.
 //
 // fn may touch what belongs to that shard, and nothing of the caller's: the caller
 // waits, but its shard goes on. ctx of fn belongs to the shard to and has no values
-// of the caller's ctx.
+// of the caller's ctx. It is a scope of its own, which owns the tasks that fn starts with
+// it: they are cancelled and waited for before Call returns, and their errors are joined to
+// fn's. A task that is to live on is started with the ctx of the shard's own main function.
 //
 // If ctx is cancelled, fn's ctx is cancelled with the same cause, and Call goes on
 // waiting until fn has ended. An fn that has not started then does not run, and
 // Call returns the cause. If the shard to is cancelled, so is fn.
 //
-// A panic in fn comes out of Call as a *rondo.PanicError with fn's stack. On the caller's
-// own shard it is an ordinary panic. A Goexit in fn ends Run, as that of any task does.
+// A panic in fn comes out of Call as a *rondo.PanicError with fn's stack; that of a task
+// which fn has started is an error. A Goexit in fn ends Run, as that of any task does.
 // After main has returned on every shard, Call returns rondo.ErrLoopClosed. ctx must belong
 // to a shard of the same Run; otherwise the error is rondo.ErrNoLoop.
 func Call[T any](ctx context.Context, to *Shard, fn func(ctx context.Context) (T, error)) (T, error) {
@@ -41,7 +43,7 @@ func Call[T any](ctx context.Context, to *Shard, fn func(ctx context.Context) (T
 	if to == nil || fn == nil {
 		panic("rondo: shard.Call with a nil " + nilOf(to == nil))
 	}
-	if err := rondo.Check(ctx); err != nil {
+	if err := rondo.Checkpoint(ctx); err != nil {
 		return zero, err
 	}
 	me := Of(ctx)
@@ -51,7 +53,7 @@ func Call[T any](ctx context.Context, to *Shard, fn func(ctx context.Context) (T
 	case me.group != to.group:
 		return zero, errOtherRun(me, to)
 	case me == to:
-		return fn(ctx)
+		return callHere(ctx, to, fn)
 	}
 	c := &call[T]{from: me, to: to, fn: fn}
 	c.pending.to, c.remote.Loop = to, to.name
@@ -64,6 +66,27 @@ func Call[T any](ctx context.Context, to *Shard, fn func(ctx context.Context) (T
 		panic(c.fault)
 	}
 	return c.value, c.err
+}
+
+// callHere is Call on the caller's own shard.
+func callHere[T any](ctx context.Context, to *Shard, fn func(ctx context.Context) (T, error)) (v T, err error) {
+	var fault *rondo.PanicError
+	err = rondo.Contain(ctx, func(ctx context.Context) (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				fault = panicked(to, v)
+			}
+		}()
+		v, err = fn(ctx)
+		return err
+	})
+	if fault != nil {
+		if err != nil {
+			to.loop.Notice("a call of "+to.name, err)
+		}
+		panic(fault)
+	}
+	return v, err
 }
 
 func nilOf(shard bool) string {
@@ -140,6 +163,7 @@ func (c *call[T]) deliver(at *Shard) {
 		c.refused(at)
 	case c.pending.task == nil:
 		c.pending.task = rondo.Go(c.to.ctx, c.run)
+		c.to.loop.SetServing(c.pending.task)
 		c.to.loop.SetEntry(c.pending.task, reflect.ValueOf(c.fn).Pointer())
 		c.to.loop.SetName(c.pending.task, &c.from.callName)
 		c.remote.Task.Store(c.pending.task.ID())
@@ -163,10 +187,11 @@ func (c *call[T]) run(ctx context.Context) error {
 	returned := false
 	defer func() {
 		if v := recover(); v != nil {
-			c.fault = c.panicked(v)
+			c.fault = panicked(c.to, v)
 		} else if !returned {
 			c.err = errGone
 		}
+		c.leave()
 		_ = c.from.box.put(c, false) // it fails only if nobody waits there
 	}()
 	if c.err = rondo.Check(ctx); c.err == nil {
@@ -176,10 +201,21 @@ func (c *call[T]) run(ctx context.Context) error {
 	return nil
 }
 
-// panicked returns the panic of fn for the caller.
-func (c *call[T]) panicked(v any) *rondo.PanicError {
+// leave ends the tasks that fn has started. Their errors are the call's; if fn has panicked,
+// which is all that Call can say, they are given to the Runner of the shard.
+func (c *call[T]) leave() {
+	err := c.to.loop.Task().Leave(c.err)
+	if c.fault == nil {
+		c.err = err
+	} else if err != nil {
+		c.to.loop.Notice("a call of "+c.to.name, err)
+	}
+}
+
+// panicked returns the panic with value v of a function called on to, for the caller.
+func panicked(to *Shard, v any) *rondo.PanicError {
 	if p, ok := v.(*rondo.PanicError); ok {
 		return p
 	}
-	return &rondo.PanicError{Task: "a call of " + c.to.name, Value: v, Stack: debug.Stack()}
+	return &rondo.PanicError{Task: "a call of " + to.name, Value: v, Stack: debug.Stack()}
 }

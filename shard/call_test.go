@@ -38,7 +38,9 @@ func TestCall(t *testing.T) {
 			t.Error("the caller's shard stood still")
 		}
 		ticker.Cancel(nil)
-		own, err := shard.Call(ctx, s, func(inner context.Context) (bool, error) { return inner == ctx, nil })
+		own, err := shard.Call(ctx, s, func(inner context.Context) (bool, error) {
+			return rondo.Current(inner) == rondo.Current(ctx), nil
+		})
 		if !own || err != nil {
 			t.Errorf("on the caller's own shard: %v, %v", own, err)
 		}
@@ -56,7 +58,7 @@ func TestCallCancelled(t *testing.T) {
 		caller := rondo.Go(ctx, func(ctx context.Context) error {
 			_, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) {
 				started.Set(1)
-				cause = rondo.WaitCancelled(ctx)
+				cause = rondo.WaitCanceled(ctx)
 				_ = rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, 2*time.Millisecond) })
 				cleaned <- true
 				return 0, cause
@@ -74,7 +76,7 @@ func TestCallCancelled(t *testing.T) {
 			t.Errorf("Call: %v; the cause in fn: %v", err, cause)
 		}
 		err := rondo.Timeout(ctx, time.Millisecond, func(ctx context.Context) error {
-			_, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) { return 0, rondo.WaitCancelled(ctx) })
+			_, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) { return 0, rondo.WaitCanceled(ctx) })
 			return err
 		})
 		if !errors.Is(err, context.DeadlineExceeded) || !rondo.TimedOut(ctx, err) {
@@ -120,12 +122,12 @@ func TestCallOfCancelled(t *testing.T) {
 	fnEnded := errors.New("fn was cancelled")
 	err := run(t, 2, func(ctx context.Context, s *shard.Shard) error {
 		if s.Index() == 1 {
-			return rondo.WaitCancelled(ctx)
+			return rondo.WaitCanceled(ctx)
 		}
 		_, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) {
 			fn := rondo.Current(ctx)
 			rondo.Go(ctx, func(context.Context) error { fn.Cancel(errBad); return nil })
-			return 0, fmt.Errorf("%w: %w", fnEnded, rondo.WaitCancelled(ctx))
+			return 0, fmt.Errorf("%w: %w", fnEnded, rondo.WaitCanceled(ctx))
 		})
 		if !errors.Is(err, fnEnded) || !errors.Is(err, errBad) {
 			t.Errorf("Call: %v", err)
@@ -180,7 +182,7 @@ func TestCallAtTheEnd(t *testing.T) {
 	var late error
 	onFirst(t, 2, func(ctx context.Context, s *shard.Shard) error {
 		rondo.Go(ctx, func(ctx context.Context) error {
-			err := rondo.WaitCancelled(ctx)
+			err := rondo.WaitCanceled(ctx)
 			_ = rondo.Shield(ctx, func(ctx context.Context) error {
 				for !errors.Is(late, rondo.ErrLoopClosed) {
 					_, late = shard.Call(ctx, s.At(1), one)
@@ -247,7 +249,7 @@ func TestEach(t *testing.T) {
 			if s.Index() == 2 {
 				return 0, errBad
 			}
-			return 0, rondo.WaitCancelled(ctx)
+			return 0, rondo.WaitCanceled(ctx)
 		})
 		if got != nil || err != errBad {
 			t.Errorf("with an error: %v, %v", got, err)

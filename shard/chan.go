@@ -10,7 +10,6 @@ package shard
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"sync"
 	"unsafe"
@@ -23,7 +22,7 @@ import (
 
 // ErrClosed is the error of a Send to a Chan that is closed, and of a Recv from one
 // that is closed and empty.
-var ErrClosed = errors.New("rondo: the Chan is closed")
+var ErrClosed = kernel.Closed("rondo: the Chan is closed")
 
 // A Chan hands values from tasks to tasks, of the same loop or of different ones,
 // in the order in which they were sent. It holds a limited number of values. Send
@@ -32,8 +31,7 @@ var ErrClosed = errors.New("rondo: the Chan is closed")
 //
 // Any number of tasks may send and receive; those that wait are served in the order
 // in which they came. No value is lost: a Recv that has one when it is cancelled
-// returns it. A task that never has to wait yields from time to time, so other tasks
-// of its loop run too.
+// returns it.
 //
 // What is sent belongs to the receiver: a pointer must not be used by the sender
 // any more. Within one loop a rondo.Queue is cheaper and can do more.
@@ -45,8 +43,6 @@ type Chan[T any] struct {
 	mu        sync.Mutex
 	held      []T // a ring
 	first, n  int
-	sends     uint // that did not wait; see due
-	receives  uint
 	closed    bool
 	receivers list.List[waiter[T]] // only while nothing is held
 	senders   list.List[waiter[T]] // only while held is full
@@ -86,7 +82,7 @@ var (
 // ErrClosed if the Chan is or gets closed, and the cause if ctx is cancelled first;
 // v was not sent then.
 func (c *Chan[T]) Send(ctx context.Context, v T) error {
-	if err := rondo.Check(ctx); err != nil {
+	if err := rondo.Checkpoint(ctx); err != nil {
 		return err
 	}
 	c.lock()
@@ -98,15 +94,11 @@ func (c *Chan[T]) Send(ctx context.Context, v T) error {
 		w := c.receivers.First()
 		w.value = v
 		w.end()
-		due := c.sent()
 		c.mu.Unlock()
 		w.wake()
-		due.spend(ctx)
 	case c.n < len(c.held):
 		c.put(v)
-		due := c.sent()
 		c.mu.Unlock()
-		due.spend(ctx)
 	default:
 		w := c.add(ctx, &c.senders)
 		w.value = v
@@ -148,7 +140,7 @@ func (c *Chan[T]) TrySend(v T) bool {
 // cancelled first; no value was taken then.
 func (c *Chan[T]) Recv(ctx context.Context) (T, error) {
 	var zero T
-	if err := rondo.Check(ctx); err != nil {
+	if err := rondo.Checkpoint(ctx); err != nil {
 		return zero, err
 	}
 	c.lock()
@@ -160,12 +152,10 @@ func (c *Chan[T]) Recv(ctx context.Context) (T, error) {
 			c.put(w.value)
 			w.end()
 		}
-		due := c.received()
 		c.mu.Unlock()
 		if w != nil {
 			w.wake()
 		}
-		due.spend(ctx)
 		return v, nil
 	case c.closed:
 		c.mu.Unlock()
@@ -189,7 +179,7 @@ func (c *Chan[T]) All(ctx context.Context) iter.Seq[T] {
 		for {
 			v, err := c.Recv(ctx)
 			if err != nil {
-				if errors.Is(err, rondo.ErrNoLoop) {
+				if rondo.Current(ctx) == nil {
 					panic(err.Error())
 				}
 				return
@@ -316,32 +306,3 @@ func (w *waiter[T]) wake() {
 
 func (w *waiter[T]) deliver(*Shard) { w.list.Wake() }
 func (w *waiter[T]) refused(*Shard) {}
-
-// A due says that the calling task is to account for the operations on a Chan that
-// did not wait: every 32nd does, for all of them, because to find the task takes as
-// long as the operation. Sends and receives are counted apart: of two tasks that take
-// turns, one would come to be the one that accounts each time.
-type due bool
-
-// Two times together operations, which take some microseconds, are a task's share of a turn.
-const (
-	together = 32
-	share    = 128 << 10 // what they count for: half of the bytes that a task may move in a turn
-)
-
-// sent and received count an operation that did not wait. The caller holds mu.
-func (c *Chan[T]) sent() due {
-	c.sends++
-	return c.sends%together == 0
-}
-
-func (c *Chan[T]) received() due {
-	c.receives++
-	return c.receives%together == 0
-}
-
-func (d due) spend(ctx context.Context) {
-	if d {
-		kernel.Of(ctx).Task().Spend(share)
-	}
-}

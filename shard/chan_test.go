@@ -3,11 +3,14 @@ package shard_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/broadcast"
 	"github.com/rondo-go/rondo/shard"
+	"github.com/rondo-go/rondo/socket"
 )
 
 // TestChan: values arrive on the other shard in the order in which they were sent, and
@@ -294,8 +297,7 @@ func TestChanCancelledLate(t *testing.T) {
 	})
 }
 
-// TestChanSharesTurns: a task that never has to wait for its Chan lets others of its shard
-// run, also if sender and receiver take strict turns.
+// TestChanSharesTurns: a task that never has to wait for its Chan lets others of its shard run.
 func TestChanSharesTurns(t *testing.T) {
 	err := (&shard.Runner{Loops: 1}).Run(context.Background(), func(ctx context.Context, s *shard.Shard) error {
 		c := shard.NewChan[int](4)
@@ -307,18 +309,15 @@ func TestChanSharesTurns(t *testing.T) {
 				}
 			}
 		})
-		for i, most := 0, 0; i < 10_000; i++ {
+		for i := 0; turns < 3; i++ {
+			if i == 10_000_000 {
+				t.Fatalf("another task ran %d times while %d values were sent and received", turns, i)
+			}
 			if err := c.Send(ctx, i); err != nil {
 				return err
 			}
 			if v, err := c.Recv(ctx); v != i || err != nil {
 				t.Fatalf("received %d, %v; want %d", v, err, i)
-			}
-			if i%100 == 0 {
-				if turns == most && i > 0 {
-					t.Fatalf("no other task has run after %d values", i)
-				}
-				most = turns
 			}
 		}
 		return nil
@@ -334,5 +333,16 @@ func TestChanNamesTheProgram(t *testing.T) {
 	_, err := shard.NewChan[int](1).Recv(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "shard.Chan.Recv: ") || !strings.Contains(err.Error(), "chan_test.go:") {
 		t.Error(err)
+	}
+}
+
+// TestClosedErrors: an error that something was closed matches rondo.ErrClosed, and no other
+// of its kind.
+func TestClosedErrors(t *testing.T) {
+	closed := []error{rondo.ErrQueueClosed, rondo.ErrLoopClosed, socket.ErrServerClosed, shard.ErrClosed, broadcast.ErrClosed}
+	for i, err := range closed {
+		if !errors.Is(fmt.Errorf("work: %w", err), rondo.ErrClosed) || err == rondo.ErrClosed || errors.Is(err, closed[(i+1)%len(closed)]) {
+			t.Errorf("%v does not match ErrClosed, or matches more", err)
+		}
 	}
 }

@@ -19,7 +19,7 @@ func ExampleRun() {
 		if s.Index() == 0 {
 			return errors.New("this ends the program")
 		}
-		return rondo.WaitCancelled(ctx)
+		return rondo.WaitCanceled(ctx)
 	})
 	fmt.Println(err)
 	// Output: this ends the program

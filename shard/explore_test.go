@@ -319,7 +319,7 @@ func TestExploreFirstError(t *testing.T) {
 			if s.Index() == 1 {
 				return errBad
 			}
-			return rondo.WaitCancelled(ctx)
+			return rondo.WaitCanceled(ctx)
 		})
 		if err != errBad || ran == 0 {
 			t.Errorf("Run returned %v after %d mains", err, ran)

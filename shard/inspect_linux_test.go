@@ -21,7 +21,7 @@ func TestCallIsNamed(t *testing.T) {
 		caller := rondo.Go(ctx, func(ctx context.Context) error {
 			_, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) {
 				started <- rondo.Current(ctx).ID()
-				return 0, rondo.WaitCancelled(ctx)
+				return 0, rondo.WaitCanceled(ctx)
 			})
 			return err
 		})
@@ -93,7 +93,7 @@ func TestRingAcrossLoops(t *testing.T) {
 		}
 		// The page says so too, in the same words and in red.
 		answer := httptest.NewRecorder()
-		inspect.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/", nil))
+		inspect.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "http://localhost/", nil))
 		page := html.UnescapeString(answer.Body.String())
 		if want := `<p class="bad">` + strings.TrimSpace(b.String()) + "</p>"; answer.Code != 200 || strings.Count(page, want) != 1 {
 			t.Errorf("%d, and nothing is %s in the page:\n%s", answer.Code, want, page)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/list"
+	"github.com/rondo-go/rondo/internal/report"
 )
 
 // patience is how long a call waits before look considers it, unless EndDeadlock is
@@ -72,7 +73,7 @@ func (g *group) look() {
 	if long && !g.reported.Load() {
 		if calls := g.calls(); calls.ring() != nil || calls.open() {
 			first := g.survey()
-			if ring := first.ring(); ring != nil && g.survey().same(first, ring) && !g.reported.Swap(true) {
+			if ring := first.certain(g.survey); ring != nil && !g.reported.Swap(true) {
 				g.report(first.words(ring))
 			}
 		}
@@ -95,7 +96,7 @@ func (g *group) report(ring string) {
 		g.fail(fmt.Errorf("%w: tasks of several loops wait for each other in a ring: %s", rondo.ErrDeadlock, ring))
 		return
 	}
-	slog.Warn("rondo: tasks of several loops wait for each other in a ring, which only a cancellation can end", "ring", ring)
+	report.Log(slog.LevelWarn, "rondo: tasks of several loops wait for each other in a ring, which only a cancellation can end", "ring", ring)
 }
 
 // ask calls fn on each loop, one after the other. A loop that has ended is left out.
@@ -219,6 +220,14 @@ func (v survey) same(earlier survey, ring []place) bool {
 		now, waits := v[p]
 		return !waits || now.Switches != earlier[p].Switches
 	})
+}
+
+// certain returns a ring of v if none of its tasks has run when survey looks again, or nil.
+func (v survey) certain(survey func() survey) []place {
+	if ring := v.ring(); ring != nil && survey().same(v, ring) {
+		return ring
+	}
+	return nil
 }
 
 // words names the tasks of a ring.

@@ -18,6 +18,7 @@ import (
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/report"
 )
 
 // A Runner runs shards. Its zero value is ready, and may run any number of times.
@@ -66,7 +67,7 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context, s *Shar
 	if world := simulation(ctx); world != nil {
 		return newGroup(r).simulate(ctx, world, main)
 	}
-	if slices.ContainsFunc(kernel.Loops(), kernel.Loop.Inside) {
+	if kernel.InsideAny() {
 		return &kernel.CallError{Call: "shard.Run", Text: " inside a task: a loop cannot run in a loop, nor shards in a shard; " +
 			"start tasks with rondo.Go, or Run on another goroutine"}
 	}
@@ -258,10 +259,15 @@ func (g *group) result() error {
 	return errtree.Join(errs)
 }
 
-// echoes reports whether err says no more than one that came before it.
-func echoes(err, said error) bool {
-	means := func(err error) bool { return errtree.Same(err, said) || errtree.Same(err, context.Canceled) }
-	return errtree.Only(err, means, func(error) bool { return false })
+// echoes reports whether err says no more than one that came before it. Errors of which a method
+// panics, which nobody is left to blame for, say something of their own.
+func echoes(err, said error) (same bool) {
+	defer func() {
+		if recover() != nil {
+			same = false
+		}
+	}()
+	return errtree.Judge(err, said, context.Canceled, func(error) bool { return false }).Rest == nil
 }
 
 // asError returns the value of a panic as the cause of a cancellation.
@@ -269,5 +275,5 @@ func asError(v any) error {
 	if err, ok := v.(error); ok {
 		return err
 	}
-	return fmt.Errorf("panic: %v", v)
+	return errors.New("panic: " + report.Text(v))
 }

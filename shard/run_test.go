@@ -63,7 +63,7 @@ func TestServesUntilAllMainsReturn(t *testing.T) {
 	mustRun(t, 2, func(ctx context.Context, s *shard.Shard) error {
 		if s.Index() == 1 {
 			rondo.Go(ctx, func(ctx context.Context) error {
-				err := rondo.WaitCancelled(ctx)
+				err := rondo.WaitCanceled(ctx)
 				ended.Add(1)
 				return err
 			})
@@ -96,13 +96,13 @@ func TestFirstError(t *testing.T) {
 		case 0:
 			return errBad
 		case 1:
-			cause := rondo.WaitCancelled(ctx)
+			cause := rondo.WaitCanceled(ctx)
 			if cause != errBad {
 				t.Errorf("the cause is %v", cause)
 			}
 			return cause
 		}
-		_ = rondo.WaitCancelled(ctx)
+		_ = rondo.WaitCanceled(ctx)
 		return own
 	})
 	if !errors.Is(err, errBad) || !errors.Is(err, own) || strings.Count(err.Error(), "bad") != 1 {
@@ -129,7 +129,7 @@ func TestCancelled(t *testing.T) {
 		if s.Index() < 2 {
 			begun.Done()
 		}
-		return rondo.WaitCancelled(ctx)
+		return rondo.WaitCanceled(ctx)
 	})
 	if err != errBad {
 		t.Errorf("Run: %v", err)
@@ -151,7 +151,7 @@ func TestPanic(t *testing.T) {
 				rondo.Go(ctx, func(context.Context) error { panic("on purpose") })
 				return nil
 			}
-			err := rondo.WaitCancelled(ctx)
+			err := rondo.WaitCanceled(ctx)
 			causes.Store(s.Index(), err)
 			return err
 		})
@@ -179,7 +179,7 @@ func TestGoexit(t *testing.T) {
 			if s.Index() == 1 {
 				runtime.Goexit()
 			}
-			err := rondo.WaitCancelled(ctx)
+			err := rondo.WaitCanceled(ctx)
 			cancelled.Store(true)
 			return err
 		})
@@ -253,7 +253,7 @@ func TestGoexitCause(t *testing.T) {
 			if s.Index() == 0 {
 				runtime.Goexit()
 			}
-			_ = rondo.WaitCancelled(ctx)
+			_ = rondo.WaitCanceled(ctx)
 			if s.Index() == 1 {
 				cause = context.Cause(ctx)
 			}

@@ -263,6 +263,41 @@ func TestServeMaxConns(t *testing.T) {
 	})
 }
 
+// TestServeLimits: an address counts for all shards together, with one listener and with one
+// for each, and the counters of all shards stay when they have ended.
+func TestServeLimits(t *testing.T) {
+	for _, config := range []shard.ServeConfig{{}, {Listen: socket.ListenConfig{ReusePort: true}}} {
+		if config.Listen.ReusePort && runtime.GOOS != "linux" {
+			continue
+		}
+		s := &socket.Server{Limits: socket.Limits{ConnsPerAddr: 3}, Handler: func(ctx context.Context, c net.Conn) error {
+			_, err := io.Copy(c, c)
+			return err
+		}}
+		serve(t, 2, config, s, func(address string) {
+			served := 0
+			for range 8 {
+				c, err := net.Dial("tcp", address)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer c.Close()
+				_, _ = io.WriteString(c, "x")
+				if n, _ := c.Read(make([]byte, 1)); n == 1 {
+					served++
+				}
+			}
+			if served != 3 {
+				t.Errorf("%d of 8 connections are served", served)
+			}
+		})
+		if got := s.Stats(); got != (socket.Stats{Accepted: 8, RefusedByAddr: 5}) {
+			t.Errorf("after the end: %+v", got)
+		}
+	}
+}
+
 // TestServeSession: sessions are served on all shards, and idle ones end with the
 // server.
 func TestServeSession(t *testing.T) {

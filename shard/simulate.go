@@ -15,11 +15,11 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// simulation returns the driver of ctx's loop if other loops can run in its world.
-func simulation(ctx context.Context) driver.Beside {
+// simulation returns the host of ctx's loop in a simulated cluster, where other loops can
+// run beside it, or nil if there is none.
+func simulation(ctx context.Context) driver.Host {
 	if loop := kernel.Of(ctx); loop != nil && loop.Inside() {
-		world, _ := loop.Driver().(driver.Beside)
-		return world
+		return driver.HostOf(loop.Driver())
 	}
 	return nil
 }
@@ -35,14 +35,14 @@ func step() {
 	}
 	all := kernel.Loops()
 	if i := slices.IndexFunc(all, kernel.Loop.Inside); i >= 0 {
-		if world, ok := all[i].Driver().(driver.Beside); ok {
-			world.Step()
+		if host := driver.HostOf(all[i].Driver()); host != nil {
+			host.Step()
 		}
 	}
 }
 
 // simulate is Run in a task of a simulation.
-func (g *group) simulate(ctx context.Context, world driver.Beside, main func(ctx context.Context, s *Shard) error) error {
+func (g *group) simulate(ctx context.Context, host driver.Host, main func(ctx context.Context, s *Shard) error) error {
 	if err := rondo.Check(ctx); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (g *group) simulate(ctx context.Context, world driver.Beside, main func(ctx
 		}
 	}
 	for i, s := range g.shards {
-		world.RunBeside(s.name, func(ctx context.Context) error {
+		host.RunBeside(s.name, func(ctx context.Context) error {
 			tasks[i] = rondo.Current(ctx)
 			err := rondo.Group(ctx, func(all *rondo.Scope) error {
 				defer all.Cancel(nil)

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"testing"
 
@@ -17,10 +18,10 @@ func TestLongCallsAreNoRing(t *testing.T) {
 		fn             func(ctx context.Context, home *Shard, m *rondo.Mutex, other *rondo.Task) error
 	}{
 		{"sleep", false, false, func(ctx context.Context, _ *Shard, _ *rondo.Mutex, _ *rondo.Task) error {
-			return rondo.WaitCancelled(ctx)
+			return rondo.WaitCanceled(ctx)
 		}},
 		{"call", false, false, func(ctx context.Context, home *Shard, _ *rondo.Mutex, _ *rondo.Task) error {
-			return call0(ctx, home, rondo.WaitCancelled)
+			return call0(ctx, home, rondo.WaitCanceled)
 		}},
 		{"ring", true, false, func(ctx context.Context, home *Shard, m *rondo.Mutex, _ *rondo.Task) error {
 			return call0(ctx, home, func(ctx context.Context) error { return m.Lock(ctx) })
@@ -43,7 +44,7 @@ func TestLongCallsAreNoRing(t *testing.T) {
 				}
 				return rondo.Group(ctx, func(g *rondo.Scope) error {
 					var m rondo.Mutex
-					other := g.Go(rondo.WaitCancelled)
+					other := g.Go(rondo.WaitCanceled)
 					waits := rondo.NewFuture[struct{}](g)
 					g.Go(func(ctx context.Context) error {
 						if err := m.Lock(ctx); err != nil {
@@ -101,5 +102,28 @@ func TestRingOfMany(t *testing.T) {
 	v[place{name[n%2], n}] = rondo.TaskInfo{ID: n, Waiting: "call", Of: "b #" + strconv.FormatUint(n-9, 10)}
 	if ring := v.ring(); len(ring) != 10 {
 		t.Errorf("a ring of %d, want 10", len(ring))
+	}
+}
+
+// TestRingThatRan: a ring is reported only if none of its tasks has run between two surveys.
+func TestRingThatRan(t *testing.T) {
+	first := survey{
+		{"a", 1}: {ID: 1, Waiting: "call", Of: "b #2", Switches: 5},
+		{"b", 2}: {ID: 2, Waiting: "call", Of: "a #1", Switches: 7},
+	}
+	for name, c := range map[string]struct {
+		change func(later survey)
+		want   int
+	}{
+		"nothing":     {func(survey) {}, 2},
+		"one has run": {func(v survey) { v[place{"b", 2}] = rondo.TaskInfo{ID: 2, Waiting: "call", Of: "a #1", Switches: 8} }, 0},
+		"one runs":    {func(v survey) { delete(v, place{"a", 1}) }, 0},
+		"others wait": {func(v survey) { v[place{"a", 3}] = rondo.TaskInfo{ID: 3, Waiting: "sleep"} }, 2},
+	} {
+		later := maps.Clone(first)
+		c.change(later)
+		if ring := first.certain(func() survey { return later }); len(ring) != c.want {
+			t.Errorf("%s: the ring is %v, want one of %d", name, ring, c.want)
+		}
 	}
 }

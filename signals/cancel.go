@@ -54,7 +54,7 @@ func (f *first) catch(ctx context.Context, came func(err error), sigs []os.Signa
 	if len(sigs) == 0 {
 		sigs = []os.Signal{os.Interrupt, syscall.SIGTERM}
 	}
-	if loop.Driver().Virtual() {
+	if loop.Driver().Simulation() != nil {
 		f.catchSimulated(loop, came, sigs)
 		return
 	}
@@ -75,8 +75,8 @@ func (f *first) catch(ctx context.Context, came func(err error), sigs []os.Signa
 
 // catchSimulated is catch on a simulated host.
 func (f *first) catchSimulated(loop kernel.Loop, came func(err error), sigs []os.Signal) {
-	host, ok := loop.Driver().(driver.Signals)
-	if !ok {
+	host := driver.HostOf(loop.Driver())
+	if host == nil {
 		return
 	}
 	f.stop = host.Notify(func(s os.Signal) {

@@ -14,15 +14,17 @@
 // effect:
 //
 //   - Use Serve if it is a server whose connections may go on for a while.
+//   - Use Run if it has no listener and its tasks may go on for a while: a worker, a
+//     consumer of a queue, a job that runs every hour.
 //   - Use the field Interrupt of rondo.Runner if the signal is to cancel every task at
 //     once, and clean-up is all that is left to do.
 //   - Use Cancel for the same in a part of a program.
 //
 // The package uses os/signal, and what os/signal says about particular signals holds
-// here. Each catcher gets one copy of a signal: each Notify, Cancel and Serve, a Runner
+// here. Each catcher gets one copy of a signal: each Notify, Cancel, Run and Serve, a Runner
 // with Interrupt, and each channel of os/signal.
 //
 // On a host of a sim.Cluster, signals are those that the test sends with Host.Signal. In
-// any other simulation there are none: Notify waits, and Cancel and Serve run until they
+// any other simulation there are none: Notify waits, and Cancel, Run and Serve run until they
 // end by themselves.
 package signals

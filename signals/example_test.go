@@ -71,6 +71,31 @@ func ExampleServe() {
 	// <nil>
 }
 
+// A worker: the signal ends the taking of jobs, and the job that has begun is finished.
+func ExampleRun() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		jobs := rondo.NewQueue[string](10)
+		_ = jobs.TryPut("the first job")
+		return signals.Run(ctx, 10*time.Second, func(ctx context.Context, tasks *rondo.Scope) error {
+			for job := range jobs.All(ctx) {
+				tasks.Go(func(ctx context.Context) error {
+					if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+						return err
+					}
+					err := rondo.Sleep(ctx, 20*time.Millisecond)
+					fmt.Println(job, "is done")
+					return err
+				})
+			}
+			return rondo.Check(ctx)
+		})
+	})
+	fmt.Println(err)
+	// Output:
+	// the first job is done
+	// <nil>
+}
+
 // Received says in Shutdown which signal it was: here in that of clock.
 func ExampleReceived() {
 	_ = func(ctx context.Context, s *clock) error {

@@ -44,7 +44,7 @@ func Notify(ctx context.Context, sigs ...os.Signal) iter.Seq[os.Signal] {
 	}
 	check("Notify", sigs)
 	n := &notifier{ctx: ctx, loop: loop}
-	if host, ok := loop.Driver().(driver.Signals); ok {
+	if host := driver.HostOf(loop.Driver()); host != nil {
 		loop.AddWakers(1)
 		n.stop = host.Notify(func(s os.Signal) {
 			if !slices.ContainsFunc(n.pending, func(a arrived) bool { return a.sig == s }) {
@@ -52,7 +52,7 @@ func Notify(ctx context.Context, sigs ...os.Signal) iter.Seq[os.Signal] {
 				n.list.Wake()
 			}
 		}, sigs...)
-	} else if !loop.Driver().Virtual() {
+	} else if loop.Driver().Simulation() == nil {
 		loop.AddWakers(1)
 		n.trap = trap.Hold(false, n.take, sigs...)
 		n.unbind = context.AfterFunc(ctx, n.abandon)

@@ -42,7 +42,7 @@ func (s *service) Serve(ctx context.Context, _ net.Listener) error {
 		return err
 	}
 	defer s.over.Set()
-	_ = rondo.Timeout(ctx, s.needs, rondo.WaitCancelled)
+	_ = rondo.Timeout(ctx, s.needs, rondo.WaitCanceled)
 	return errClosed
 }
 
@@ -62,20 +62,20 @@ func (s *service) Shutdown(ctx context.Context) error {
 func TestServe(t *testing.T) {
 	signal := func(context.Context) error { return raise(syscall.SIGTERM) }
 	for name, c := range map[string]struct {
-		service service
+		service *service
 		grace   time.Duration
 		want    error
 		cut     bool
 	}{
-		"in time":          {service{serving: signal, needs: time.Millisecond}, time.Minute, nil, false},
-		"grace is over":    {service{serving: signal, needs: 20 * time.Millisecond}, time.Millisecond, nil, true},
-		"no grace":         {service{serving: signal, needs: 20 * time.Millisecond}, 0, nil, true},
-		"Shutdown fails":   {service{serving: signal, stuck: errBroken}, time.Minute, errBroken, false},
-		"Serve fails":      {service{serving: func(context.Context) error { return errBroken }}, time.Minute, errBroken, false},
-		"cancelled inside": {service{serving: func(ctx context.Context) error { return context.Canceled }}, time.Minute, context.Canceled, false},
+		"in time":          {&service{serving: signal, needs: time.Millisecond}, time.Minute, nil, false},
+		"grace is over":    {&service{serving: signal, needs: 20 * time.Millisecond}, time.Millisecond, nil, true},
+		"no grace":         {&service{serving: signal, needs: 20 * time.Millisecond}, 0, nil, true},
+		"Shutdown fails":   {&service{serving: signal, stuck: errBroken}, time.Minute, errBroken, false},
+		"Serve fails":      {&service{serving: func(context.Context) error { return errBroken }}, time.Minute, errBroken, false},
+		"cancelled inside": {&service{serving: func(ctx context.Context) error { return context.Canceled }}, time.Minute, context.Canceled, false},
 	} {
 		run(t, func(ctx context.Context) error {
-			if err := signals.Serve(ctx, &c.service, nil, c.grace); err != c.want || c.service.cut != c.cut {
+			if err := signals.Serve(ctx, c.service, nil, c.grace); err != c.want || c.service.cut != c.cut {
 				t.Errorf("%s: Serve returned %v, cut off: %v", name, err, c.service.cut)
 			}
 			if asked := c.service.asked; c.service.down.IsSet() && asked != syscall.SIGTERM || signals.Received(ctx) != nil {

@@ -1,13 +1,11 @@
 package sim
 
-// This file runs a loop together with the goroutines around it, in a bubble of
-// testing/synctest: their clock is the loop's clock, and the loop goes on only when all
-// of them are blocked.
+// A bubble of testing/synctest runs a loop together with the goroutines around it: their clock
+// is the loop's clock, and the loop goes on only when all of them are blocked.
 //
-// The law: before the loop asks what came in, and before it lets time pass, every
-// goroutine of the bubble has come to rest. What came in at one instant is put in the
-// order of the tasks that it is for, so that the seed chooses among the same things
-// each time.
+// The law: before the loop asks what came in, and before it lets time pass, every goroutine of
+// the bubble has come to rest. Results that came in at one instant are put in the order of the
+// tasks that they are for, so that the seed chooses among the same things each time.
 
 import (
 	"errors"
@@ -17,6 +15,8 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/sim/internal/moment"
+	"github.com/rondo-go/rondo/sim/internal/record"
 )
 
 // restMax is how long, in virtual time, a loop waits for goroutines: when the clock comes
@@ -35,7 +35,6 @@ func (w *world) enter() {
 	w.bubble = &bubble{began: time.Now()}
 }
 
-// Settles implements driver.Settler.
 func (w *world) Settles() bool { return w.bubble != nil }
 
 // pollBubble is Poll in a bubble.
@@ -52,8 +51,8 @@ func (w *world) pollBubble(until int64) error {
 	}
 	d, forever := restMax, until >= driver.Outside
 	if !forever {
-		w.order.slept(until - w.now)
-		d = time.Duration(w.order.sleeps(w.now, until) - w.now)
+		w.order.Slept(until - w.now)
+		d = time.Duration(w.order.Sleeps(w.now, until) - w.now)
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -66,10 +65,10 @@ func (w *world) pollBubble(until int64) error {
 		}
 	}
 	synctest.Wait()
-	w.now = origin + int64(time.Since(w.bubble.began))
-	w.run.shown.Store(w.now - origin)
+	w.now = moment.Origin + int64(time.Since(w.bubble.began))
+	w.run.Shown.Store(w.now - moment.Origin)
 	w.step(1)
-	w.run.trace.add(event{now: w.now, kind: jumped})
+	w.run.Trace.Add(record.Event{Now: w.now, Kind: record.Jumped})
 	return err
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim/internal/choice"
+	"github.com/rondo-go/rondo/sim/internal/search"
 )
 
 // A bug is a program with a classic mistake, and the same without it. budget is within
@@ -284,11 +286,16 @@ func cargill(ctx context.Context, fixed bool) {
 	tasks(ctx, turn(true), turn(true), turn(false), turn(false))
 }
 
+// newSeries returns the series of a Test.
+func newSeries(t *testing.T) *search.Series {
+	return &search.Series{Settings: Config{}.settings("Test"), T: t, Before: t.Failed()}
+}
+
 // fails reports whether a body fails with a seed of Test.
 func fails(t *testing.T, seed uint64, body func(ctx context.Context)) bool {
-	s := &series{Config: Config{}.withDefaults("Test"), t: t, before: t.Failed()}
-	a := s.newAttempt(s.choices(seed))
-	return s.verdict(a, newWorld(a).execute(body)) != ""
+	s := newSeries(t)
+	a := s.NewRun(s.Choices(seed))
+	return s.Verdict(a, newWorld(&attempt{Run: a}).execute(body)) != ""
 }
 
 // TestBugs: each bug is found within its budget, and its repaired twin passes. With
@@ -331,28 +338,28 @@ func TestBugsShrink(t *testing.T) {
 			seed := uint64(1)
 			for ; !fails(t, seed, body); seed++ {
 			}
-			s := &series{Config: Config{}.withDefaults("Test"), t: t, before: t.Failed()}
-			run := func(list []choice) (made []choice, failed bool) {
-				c := s.choices(seed)
-				c.records = true
+			s := newSeries(t)
+			run := func(list []choice.Choice) (made []choice.Choice, failed bool) {
+				c := s.Choices(seed)
+				c.Records = true
 				if list != nil {
-					c.repeat(list)
+					c.Repeat(list)
 				}
-				a := s.newAttempt(c)
-				failed = s.verdict(a, newWorld(a).execute(body)) != ""
-				return c.made, failed
+				a := s.NewRun(c)
+				failed = s.Verdict(a, newWorld(&attempt{Run: a}).execute(body)) != ""
+				return c.Made, failed
 			}
 			made, _ := run(nil)
-			search := &shrinker{best: made, until: time.Now().Add(time.Hour)}
-			from := len(search.best)
-			for list := range search.lists() {
-				search.made, search.failed = run(list)
+			search := &choice.Shrinker{Best: made, Until: time.Now().Add(time.Hour)}
+			from := len(search.Best)
+			for list := range search.Lists() {
+				search.Made, search.Failed = run(list)
 			}
-			t.Logf("seed %d: %d choices, %d are left after %d runs: %s", seed, from, len(search.best), search.runs, formatChoices(search.best))
-			if len(search.best) > 6 || search.runs > shrinkRuns {
+			t.Logf("seed %d: %d choices, %d are left after %d runs: %s", seed, from, len(search.Best), search.Runs, choice.Format(search.Best))
+			if len(search.Best) > 6 || search.Runs > choice.ShrinkRuns {
 				t.Error("too many")
 			}
-			if _, failed := run(search.best); !failed {
+			if _, failed := run(search.Best); !failed {
 				t.Error("what is left does not fail")
 			}
 		})

@@ -1,46 +1,55 @@
 package sim
 
-// This file has the clock of a host, which may be wrong: it is ahead of the world's or
-// behind it, and may run at another rate.
+// The two clocks of a host, as of a machine: the one on the wall, which is set and may jump,
+// and the monotonic one, by which its timers run.
 //
-// The law: only what a host sees passes through here. The world itself has one clock,
-// and what it does is in the order of that one.
+// The law: a time that a host reads has both, as one of time.Now has. So the difference of two
+// times of a host is what has passed by its timers, whatever was set in between, and a time
+// that was parsed or came over the network is compared by the wall.
 
-import "time"
+import (
+	"time"
+	"unsafe"
 
-// Now reads the clock of the host.
-func (p *process) Now() int64 {
-	if p.killed != nil {
-		return p.own
-	}
-	return p.host.local(p.world.base.now)
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/sim/internal/moment"
+)
+
+// epoch is the earliest time that a simulated clock shows. It is long ago, so that
+// a time that was taken from time.Now is easy to notice.
+var epoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// A clock is how the two clocks of a host differ from the world's.
+type clock struct {
+	offset time.Duration // of the wall
+	ppm    int           // how much faster it runs, in millionths
+	setAt  int64         // the world's clock when it was set
+	ahead  int64         // of the timers, when it was set
 }
 
-// Time and Instant are those of the host's wall clock.
-func (p *process) Time(instant int64) time.Time {
-	return p.world.base.Time(instant).Add(p.host.offset)
+// set makes the clock another one, at an instant of the world.
+func (c *clock) set(at int64, offset time.Duration, ppm int) {
+	*c = clock{offset, ppm, at, c.local(at) - at}
 }
 
-func (p *process) Instant(t time.Time) int64 { return p.world.base.Instant(t.Add(-p.host.offset)) }
-
-// local and universal convert between the host's clock and the world's. A clock that
+// local and universal convert between the host's timers and the world's. A clock that
 // runs at another rate does so since it was set.
-func (h *Host) local(at int64) int64 {
-	if h.ppm == 0 {
-		return at + h.ahead
+func (c *clock) local(at int64) int64 {
+	if c.ppm == 0 {
+		return at + c.ahead
 	}
-	d := at - h.setAt
-	return at + h.ahead + scaled(d, h.ppm)
+	d := at - c.setAt
+	return at + c.ahead + scaled(d, c.ppm)
 }
 
-func (h *Host) universal(at int64) int64 {
-	if h.ppm == 0 {
-		return at - h.ahead
+func (c *clock) universal(at int64) int64 {
+	if c.ppm == 0 {
+		return at - c.ahead
 	}
-	rate := int64(1e6 + h.ppm)
-	d := at - h.ahead - h.setAt
-	u := h.setAt + d/rate*1e6 + d%rate*1e6/rate
-	for h.local(u) < at {
+	rate := int64(1e6 + c.ppm)
+	d := at - c.ahead - c.setAt
+	u := c.setAt + d/rate*1e6 + d%rate*1e6/rate
+	for c.local(u) < at {
 		u++
 	}
 	return u
@@ -49,4 +58,46 @@ func (h *Host) universal(at int64) int64 {
 // scaled returns so many millionths of d.
 func scaled(d int64, ppm int) int64 {
 	return d/1e6*int64(ppm) + d%1e6*int64(ppm)/1e6
+}
+
+// instantOf returns the instant of t by its reading, if it is one of a host. A time of the
+// machine's own clock is none.
+func instantOf(t time.Time) (instant int64, ok bool) {
+	if t == t.Round(0) { // Round strips the reading
+		return 0, false
+	}
+	since := t.Sub(reference) // by the readings of both
+	return moment.Origin + min(int64(since), driver.Forever-moment.Origin), since > -ownReadings/2
+}
+
+// A reading is the layout of time.Time if there is a monotonic reading: the seconds since 1885
+// in 33 bits and the nanoseconds in 30. TestMonotonic holds it to package time.
+type reading struct {
+	wall uint64
+	mono int64
+	loc  *time.Location
+}
+
+// ownReadings is above every monotonic reading of package time, which counts from the start of
+// the process, so that a time of the machine is known for what it is.
+const ownReadings = 20000 * time.Hour
+
+// year1885 is when the seconds of a reading begin.
+var year1885 = time.Date(1885, time.January, 1, 0, 0, 0, 0, time.UTC).Unix()
+
+// reference is the time of moment.Origin with its monotonic reading.
+var reference = withMonotonic(epoch, moment.Origin)
+
+// withMonotonic returns t with the monotonic reading of an instant. No exported function of
+// package time makes a time whose two clocks differ from those of the machine. Like time.Now
+// it returns t as it is before 1885 and after 2157.
+func withMonotonic(t time.Time, instant int64) time.Time {
+	sec := t.Unix() - year1885
+	if sec < 0 || sec >= 1<<33 || instant > driver.Forever-int64(ownReadings) {
+		return t
+	}
+	r := (*reading)(unsafe.Pointer(&t))
+	r.wall = 1<<63 | uint64(sec)<<30 | uint64(t.Nanosecond())
+	r.mono = instant - moment.Origin + int64(ownReadings)
+	return t
 }

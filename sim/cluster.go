@@ -1,18 +1,17 @@
 package sim
 
-// This file has World: many hosts under one clock. A host is a whole rondo.Run on a
-// coroutine of the world's goroutine; its driver is in process.go. Where its loop would
-// sleep, it yields to the world, which lets another host run, or moves the clock to what
-// happens next. One goroutine at a time does any of this.
+// A World runs many hosts under one clock. A host is a whole rondo.Run on a coroutine of the
+// world's goroutine; its driver is in process.go. Where its loop would sleep, it yields to the
+// world, which lets another host run, or moves the clock to the next moment. One goroutine at a
+// time does any of this.
 //
-// The cost of a step does not depend on how many hosts there are: those that can run
-// are in a list, and what will happen is in a heap.
+// The cost of a step does not depend on how many hosts there are: the hosts that can run are in a
+// list, and the moments in a heap.
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -22,38 +21,42 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/sim/internal/choice"
+	"github.com/rondo-go/rondo/sim/internal/fault"
+	"github.com/rondo-go/rondo/sim/internal/moment"
+	"github.com/rondo-go/rondo/sim/internal/network"
+	"github.com/rondo-go/rondo/sim/internal/record"
+	"github.com/rondo-go/rondo/sim/internal/search"
 )
 
 // A World is a cluster of hosts, with their network, disks and clocks. It belongs to
 // one run of one seed. Tasks of the host "test" use it, and nobody else may.
 type World struct {
-	run     *attempt
-	base    *world // the clock
-	config  Config
-	profile profile // of the network, in this run
-	hosts   []*Host
-	byAddr  map[netip.Addr]*Host
-	byName  map[string]*Host
-	links   []*Link
-	byEnds  map[[2]*Host]*Link
-	test    *Host
+	run    *attempt
+	base   *world // the clock
+	config Config
+	net    *network.Net
+	hosts  []*Host
+	links  map[*network.Way]*Link // those that the test has asked for
+	test   *Host
 
-	moments moments
+	moments moment.Heap
 	ready   []*process // those that can run now
-	turns   *source
-	steps   *source // at which steps a busy host lets others go first
-	aside   int     // how likely that is, in millionths
+	turns   *choice.Source
+	steps   *choice.Source // at which steps a busy host lets others go first
+	aside   int            // how likely that is, in millionths
 	running *process
 	inside  atomic.Pointer[kernel.Loop] // that of running; any goroutine reads it
 	granted *process                    // the one that runs next; nil: it is chosen
 	outside int                         // how many processes wait for goroutines
 	calm    bool
-	faults  nemesis
+	faults  *fault.Nemesis
 	limit   int64
 	settled func() error // called after each step of a host and each event; nil: nothing
 
-	failed outcome // the first thing that went wrong
+	failed search.Outcome // the first thing that went wrong
 	ending bool
 
 	mu    sync.Mutex // guards woken
@@ -81,42 +84,40 @@ func (c Config) Cluster(t testing.TB, body func(ctx context.Context, w *World)) 
 		panic("sim: Cluster with a nil function: it needs the body of the test")
 	}
 	c.checkRates()
-	c.series(t, "Cluster", func(a *attempt) outcome { return newCluster(a, c).execute(body) })
+	c.series(t, "Cluster", func(a *attempt) search.Outcome { return newCluster(a, c).execute(body) })
 }
 
 // newCluster makes the World of a run.
 func newCluster(a *attempt, c Config) *World {
 	w := &World{
-		run: a, base: newWorld(a), config: c, limit: never,
-		byAddr: make(map[netip.Addr]*Host), byName: make(map[string]*Host), byEnds: make(map[[2]*Host]*Link),
-		turns: a.choices.at(forOrder, hostOrder), steps: a.choices.at(forOrder, hostSteps),
+		run: a, base: newWorld(a), config: c, limit: never, moments: moment.New(),
+		links: make(map[*network.Way]*Link),
+		turns: a.Choices.At(choice.ForOrder, choice.HostOrder), steps: a.Choices.At(choice.ForOrder, choice.HostSteps),
 	}
-	if a.choices.walk == nil {
-		w.aside = [...]int{0, 30_000, 250_000, 250_000}[a.choices.config(configHosts)%4]
+	if a.Choices.Walk == nil {
+		w.aside = [...]int{0, 30_000, 250_000, 250_000}[a.Choices.Config(choice.ConfigHosts)%4]
 	}
 	if c.Limit > 0 {
-		w.limit = origin + int64(c.Limit)
+		w.limit = moment.Origin + int64(c.Limit)
 	}
-	if w.profile = newProfile(a.choices, c.Network); w.profile.calm {
-		a.choices.rough = false
+	if w.net = network.New(a.Choices, &w.moments, w.base.Now, a.Trace, network.Conditions(c.Network), w.saw); w.net.Profile.Calm {
+		a.Choices.Rough = false
 	}
-	w.faults.begin(w)
-	if a.choices.account != nil {
-		a.choices.account.hosts = func(number uint64) string {
-			if number > 0 && number <= uint64(len(w.hosts)) {
-				return w.hosts[number-1].name
-			}
-			return fmt.Sprintf("host %d", number)
+	w.faults = fault.New((*faultWorld)(w), a.Choices, &w.moments, w.net, c.Faults.rates(), c.Faults.MaxDown)
+	a.Account.NameHosts(func(number uint64) string {
+		if number > 0 && number <= uint64(len(w.hosts)) {
+			return w.hosts[number-1].name
 		}
-	}
+		return ""
+	})
 	return w
 }
 
 // execute runs body on the host "test".
-func (w *World) execute(body func(ctx context.Context, w *World)) outcome {
-	ended := make(chan outcome, 1)
+func (w *World) execute(body func(ctx context.Context, w *World)) search.Outcome {
+	ended := make(chan search.Outcome, 1)
 	w.base.stuck = func() {
-		ended <- outcome{stuck: fmt.Sprintf("livelock: no end after %d steps%s", w.run.maxSteps, w.tasks()), running: true}
+		ended <- search.Outcome{Stuck: fmt.Sprintf("livelock: no end after %d steps%s", w.run.MaxSteps, w.tasks()), Running: true}
 		select {} // the world stays where it is
 	}
 	w.test = w.newHost("test", func(ctx context.Context) error {
@@ -134,7 +135,7 @@ func (w *World) execute(body func(ctx context.Context, w *World)) outcome {
 
 // turn runs hosts and events until the host "test" has ended.
 func (w *World) turn() {
-	for p := w.test.process; !p.ended && !w.failed.bad() && !w.failed.exited; {
+	for p := w.test.process; !p.ended && !w.failed.Bad() && !w.failed.Exited; {
 		w.step()
 	}
 }
@@ -149,24 +150,24 @@ func (w *World) step() {
 		w.waitOutside()
 		return
 	default:
-		m := w.moments.first()
+		m, at := w.moments.First()
 		if m == nil {
-			w.fail(outcome{err: fmt.Errorf("%w: nothing can run on any host, and nothing will happen:%s", rondo.ErrDeadlock, w.tasks())})
+			w.deadlock("nothing can run on any host, and nothing will happen")
 			return
 		}
-		if m.at > w.limit {
-			w.fail(outcome{err: fmt.Errorf("sim: no end after %v of virtual time, which is Config.Limit%s", w.config.Limit, w.tasks())})
+		if at > w.limit {
+			w.fail(search.Outcome{Err: fmt.Errorf("sim: no end after %v of virtual time, which is Config.Limit%s", w.config.Limit, w.tasks())})
 			return
 		}
-		w.base.now = max(w.base.now, m.at)
+		w.base.now = max(w.base.now, at)
 		if p := w.test.process; p.asleep && w.limit == never && w.base.now-p.since > int64(hangTime) {
-			w.fail(outcome{err: fmt.Errorf("sim: hang: the test has waited for %v of virtual time, with no timer of its own; if that is right, set Config.Limit%s", hangTime, w.tasks())})
+			w.fail(search.Outcome{Err: fmt.Errorf("sim: hang: the test has waited for %v of virtual time, with no timer of its own; if that is right, set Config.Limit%s", hangTime, w.tasks())})
 			return
 		}
-		w.run.shown.Store(w.base.now - origin)
-		w.moments.drop(m)
+		w.run.Shown.Store(w.base.now - moment.Origin)
+		w.moments.Drop(m)
 		w.base.step(1)
-		m.what.happen()
+		m.What.Happen()
 	}
 	if w.settled != nil && !w.ending {
 		w.checkInvariants()
@@ -181,11 +182,11 @@ const hangTime = time.Hour
 func (w *World) checkInvariants() {
 	defer func() {
 		if v := recover(); v != nil {
-			w.fail(outcome{fault: fmt.Sprintf("an invariant panicked: %v\n\n%s", v, debug.Stack())})
+			w.fail(search.Outcome{Fault: fmt.Sprintf("an invariant panicked: %v\n\n%s", v, debug.Stack())})
 		}
 	}()
 	if err := w.settled(); err != nil {
-		w.fail(outcome{err: err})
+		w.fail(search.Outcome{Err: err})
 	}
 }
 
@@ -199,7 +200,7 @@ func (w *World) next() *process {
 		i = slices.Index(w.ready, granted)
 	// One that is about to end has nothing to do with the others, and comes first.
 	case len(w.ready) > 1 && w.ready[0].killed == nil:
-		i = w.turns.pick(len(w.ready))
+		i = w.turns.Pick(len(w.ready))
 	}
 	p := w.ready[i]
 	w.ready = slices.Delete(w.ready, i, i+1)
@@ -225,9 +226,6 @@ func (w *World) resume(p *process) {
 	p.run()
 }
 
-// in makes m happen after d.
-func (w *World) in(m *moment, d time.Duration) { w.moments.put(m, w.base.now+int64(d)) }
-
 // makeReady lets p run, unless it is paused.
 func (w *World) makeReady(p *process) {
 	if p.queued || p.ended {
@@ -235,8 +233,8 @@ func (w *World) makeReady(p *process) {
 	}
 	h := p.host
 	if p.killed == nil && h.pausedUntil > w.base.now {
-		if h.resumed.place == 0 {
-			w.moments.put(&h.resumed, h.pausedUntil)
+		if !h.resumed.IsSet() {
+			w.moments.Put(&h.resumed, h.pausedUntil)
 		}
 		p.late = true
 		return
@@ -287,15 +285,20 @@ func (w *World) wake(p *process) {
 // waitOutside waits, in real time, for goroutines that work for a host.
 func (w *World) waitOutside() {
 	if err := w.base.Poll(forOutside); err != nil {
-		w.fail(outcome{err: err})
+		w.fail(search.Outcome{Err: err})
 	}
 }
 
 // fail notes what went wrong, if it is the first thing.
-func (w *World) fail(o outcome) {
-	if !w.failed.bad() && !w.failed.exited {
+func (w *World) fail(o search.Outcome) {
+	if !w.failed.Bad() && !w.failed.Exited {
 		w.failed = o
 	}
+}
+
+// deadlock ends the run with an error that says why, and what all tasks wait for.
+func (w *World) deadlock(why string) {
+	w.fail(search.Outcome{Err: fmt.Errorf("%w: %s:%s", rondo.ErrDeadlock, why, w.tasks())})
 }
 
 // end ends all hosts. A host may end by runtime.Goexit, and the caller with it; what
@@ -317,7 +320,7 @@ func (w *World) end() {
 		w.takeWoken()
 		if len(w.ready) > 0 {
 			w.resume(w.next())
-		} else if w.outside > 0 && !errors.Is(w.failed.err, errNothingCame) {
+		} else if w.outside > 0 && !errtree.Is(w.failed.Err, errNothingCame) {
 			w.waitOutside()
 		} else {
 			break
@@ -351,18 +354,15 @@ func (w *World) tasks() string {
 	return b.String()
 }
 
-// bad reports whether something went wrong.
-func (o *outcome) bad() bool { return o.err != nil || o.fault != nil || o.stuck != "" }
-
 // log adds what happened to a host to the trace: n says with how much.
-func (w *World) log(k kind, from, to *Host, what string, n int) {
+func (w *World) log(k record.Kind, from, to *Host, what string, n int) {
 	switch k {
-	case sent:
-		w.faults.event(from)
-	case arrived:
-		w.faults.event(to)
+	case record.Sent:
+		w.faults.Event(from.target)
+	case record.Arrived:
+		w.faults.Event(to.target)
 	}
-	if w.run.trace == nil {
+	if w.run.Trace == nil {
 		return
 	}
 	var who uint64
@@ -372,5 +372,30 @@ func (w *World) log(k kind, from, to *Host, what string, n int) {
 	if to != nil {
 		who |= to.number
 	}
-	w.run.trace.add(event{now: w.base.now, who: who, what: what, n: int32(n), kind: k})
+	w.run.Trace.Add(record.Event{Now: w.base.now, Who: who, What: what, N: int32(n), Kind: k})
+}
+
+// saw is called with each message and fault of the network.
+func (w *World) saw(k record.Kind, from, to *network.Node, what string, n int) {
+	host := func(of *network.Node) *Host {
+		if of == nil {
+			return nil
+		}
+		return w.hosts[of.Number-1]
+	}
+	w.log(k, host(from), host(to), what, n)
+}
+
+// A faultWorld is a World in which faults strike.
+type faultWorld World
+
+func (w *faultWorld) Now() int64  { return w.base.now }
+func (w *faultWorld) Quiet() bool { return w.calm || w.ending }
+
+func (w *faultWorld) Deadlock() {
+	(*World)(w).deadlock("nothing can run on any host, and nothing but faults will happen")
+}
+
+func (w *faultWorld) Struck(node *network.Node, what string, n int) {
+	(*World)(w).saw(record.Struck, node, nil, what, n)
 }

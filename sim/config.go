@@ -1,17 +1,18 @@
 package sim
 
-// This file has Config: what Test, Explore and Cluster try, and how much.
+// A Config says what Test, Explore and Cluster try, and how much.
 //
 // The law: the fields that say how much do not change what one run does, so a seed or an
-// order means the same with each number. Exact, Goroutines, Network, Faults and Limit say
+// order means the same with each number. Exact, Late, Goroutines, Network, Faults and Limit say
 // what a run is like.
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"testing"
 	"time"
+
+	"github.com/rondo-go/rondo/sim/internal/choice"
+	"github.com/rondo-go/rondo/sim/internal/fault"
+	"github.com/rondo-go/rondo/sim/internal/search"
 )
 
 // A Config says what [Config.Test], [Config.Explore] and [Config.Cluster] try, and how much.
@@ -50,6 +51,12 @@ type Config struct {
 	// most. Most mistakes need few. 0 means any number: all orders are tried.
 	Deviations int
 
+	// Late is a choice that Explore makes besides the order of what is ready: each sleep of a
+	// loop ends with its first timer, or so much later, so that timers that are at most Late
+	// apart can fire in either order. 0 means that each timer is exact: what only a late timer
+	// can break is then not found by Explore, and may be by Test.
+	Late time.Duration
+
 	// Exact keeps everything on time in all seeds, and not only in the first 20: no
 	// ready task is passed over and no timer fires late, so that times can be
 	// compared exactly and turns can be counted. The environment variable
@@ -77,21 +84,8 @@ const (
 	defaultMaxSteps   = 10_000_000
 )
 
-// further returns for how long to go on with further seeds.
-func (c Config) further() (time.Duration, error) {
-	text := os.Getenv("RONDO_FOR")
-	if c.For < 0 {
-		panic(fmt.Sprintf("sim: Test with Config.For = %v: use a positive duration, or 0 for no further seeds", c.For))
-	}
-	if text == "" {
-		return c.For, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, fmt.Errorf("sim: RONDO_FOR=%q: want a duration as 1s", text)
-	}
-	return d, nil
-}
+// maxSteps is what a Config without MaxSteps has. Only tests change it.
+var maxSteps = defaultMaxSteps
 
 // withDefaults returns c with every zero replaced. call is for the panic.
 func (c Config) withDefaults(call string) Config {
@@ -113,20 +107,74 @@ func (c Config) withDefaults(call string) Config {
 			*f.value = f.zero
 		}
 	}
+	if c.Late < 0 {
+		panic(fmt.Sprintf("sim: %s with Config.Late = %v: use a positive duration, or 0 for exact timers", call, c.Late))
+	}
 	if c.SeedsShort == 0 {
 		c.SeedsShort = min(defaultSeedsShort, c.Seeds)
 	}
 	return c
 }
 
-// Test runs body with the defaults. See [Config.Test].
-func Test(t testing.TB, body func(ctx context.Context)) {
-	t.Helper()
-	Config{}.Test(t, body)
+// settings returns how much is tried.
+func (c Config) settings(call string) search.Settings {
+	c = c.withDefaults(call)
+	return search.Settings{
+		Seeds: c.Seeds, SeedsShort: c.SeedsShort, For: c.For, MaxOrders: c.MaxOrders, Deviations: c.Deviations,
+		MaxSteps: c.MaxSteps, Exact: c.Exact, Late: c.Late,
+	}
 }
 
-// Explore runs body with the defaults. See [Config.Explore].
-func Explore(t testing.TB, body func(ctx context.Context)) {
-	t.Helper()
-	Config{}.Explore(t, body)
+// A Network says how the links between hosts are. A zero field is chosen by the seed:
+// in some runs all is quiet and fast, in others it is not.
+type Network struct {
+	Latency    time.Duration // the least that a message takes
+	Jitter     time.Duration // the most that it takes beyond that, usually
+	Tail       time.Duration // the most that one message in 1,000 takes beyond that
+	Bandwidth  int           // bytes a second in each direction of a pair of hosts; 0 means no limit
+	Buffer     int           // bytes of a connection in each direction that are on the way or not read; 0 means 64 KiB to 256 KiB
+	ShortReads float64       // the part of reads and writes that move less than they could
+	PacketLoss float64       // the part of messages that are lost; TCP sends them again
+	Reorder    float64       // the part of datagrams that are late, so that others overtake them
+	Duplicate  float64       // the part of datagrams that arrive twice
+}
+
+// Faults says how often faults strike: how many in a second of virtual time, over the
+// whole cluster. A seed has a part of the kinds only, and one in four has none, because
+// some mistakes show only when little else happens. The host "test" has no faults.
+type Faults struct {
+	Partition float64 // some hosts are cut off from the others, in one or both directions, for up to 10 s
+	Crash     float64 // a host crashes, also between two writes to its disk, and restarts within 5 s
+	PowerFail float64 // a host loses power, also in the middle of a Sync, and restarts within 5 s
+	Pause     float64 // a host stands still for up to 3 s
+	ClockSkew float64 // a host's clock jumps by up to 10 s, or runs faster or slower by up to 500 ppm
+	Disk      float64 // a host's disk fails or is full for up to 2 s
+	MaxDown   int     // how many hosts may be down or cut off at once; 0 means the lesser half, and at least one
+}
+
+// rates returns how often each kind strikes.
+func (f *Faults) rates() fault.Rates {
+	return fault.Rates{f.Partition, f.Crash, f.PowerFail, f.Pause, f.ClockSkew, f.Disk}
+}
+
+// checkRates panics if a rate makes no sense.
+func (c *Config) checkRates() {
+	names := [choice.Faults]string{"Partition", "Crash", "PowerFail", "Pause", "ClockSkew", "Disk"}
+	for i, r := range c.Faults.rates() {
+		if !(r >= 0 && r <= 1000) {
+			panic(fmt.Sprintf("sim: Cluster with Config.Faults.%s = %v: it is a number of faults a second, from 0 to 1000", names[i], r))
+		}
+	}
+	n := &c.Network
+	for _, r := range []struct {
+		name string
+		part float64
+	}{{"ShortReads", n.ShortReads}, {"PacketLoss", n.PacketLoss}, {"Reorder", n.Reorder}, {"Duplicate", n.Duplicate}} {
+		if !(r.part >= 0 && r.part <= 1) {
+			panic(fmt.Sprintf("sim: Cluster with Config.Network.%s = %v: it is a part of all messages, from 0 to 1", r.name, r.part))
+		}
+	}
+	if n.Latency < 0 || n.Jitter < 0 || n.Tail < 0 || n.Bandwidth < 0 || n.Buffer < 0 || c.Limit < 0 || c.Faults.MaxDown < 0 {
+		panic("sim: Cluster with a negative field in Config: use a positive number, or 0 for the default")
+	}
 }

@@ -99,6 +99,7 @@ func TestConfigNegative(t *testing.T) {
 		{"Config.SeedsShort = -2", sim.Config{SeedsShort: -2}},
 		{"Config.MaxOrders = -3", sim.Config{MaxOrders: -3}},
 		{"Config.MaxSteps = -4", sim.Config{MaxSteps: -4}},
+		{"Config.Late = -1ns", sim.Config{Late: -1}},
 	} {
 		for call, run := range map[string]func(){
 			"sim: Test with ":    func() { c.config.Test(t, body) },

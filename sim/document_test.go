@@ -28,24 +28,26 @@ func (a *Account) Pay(ctx context.Context, n int, approve func(ctx context.Conte
 }
 
 func checkAccount(t *testing.T) {
-	sim.Config{Seeds: 500}.Test(t, func(ctx context.Context) {
-		var a Account
-		slow := func(ctx context.Context) error { return rondo.Sleep(ctx, 2*time.Millisecond) }
-		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
-			g.Go(func(ctx context.Context) error {
-				_ = rondo.Sleep(ctx, 5*time.Millisecond)
-				return a.Pay(ctx, 10, slow)
-			}).SetName("till 1")
-			g.Go(func(ctx context.Context) error {
-				_ = rondo.Sleep(ctx, 8*time.Millisecond)
-				return a.Pay(ctx, 20, slow)
-			}).SetName("till 2")
-			return nil
-		})
-		if a.Balance != 30 {
-			t.Error("the balance is", a.Balance)
-		}
+	sim.Config{Seeds: 500}.Test(t, func(ctx context.Context) { payTwice(ctx, t) })
+}
+
+func payTwice(ctx context.Context, t testing.TB) {
+	var a Account
+	slow := func(ctx context.Context) error { return rondo.Sleep(ctx, 2*time.Millisecond) }
+	_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(func(ctx context.Context) error {
+			_ = rondo.Sleep(ctx, 5*time.Millisecond)
+			return a.Pay(ctx, 10, slow)
+		}).SetName("till 1")
+		g.Go(func(ctx context.Context) error {
+			_ = rondo.Sleep(ctx, 8*time.Millisecond)
+			return a.Pay(ctx, 20, slow)
+		}).SetName("till 2")
+		return nil
 	})
+	if a.Balance != 30 {
+		t.Error("the balance is", a.Balance)
+	}
 }
 
 // A SafeAccount holds a lock from its read to its write.
@@ -112,6 +114,10 @@ func checkOnce(t *testing.T) {
 	})
 }
 
+func checkAccountOrders(t testing.TB, late time.Duration) {
+	sim.Config{Late: late}.Explore(t, func(ctx context.Context) { payTwice(ctx, t) })
+}
+
 func checkDeadline(t *testing.T) {
 	sim.Config{Goroutines: true, Exact: true}.Test(t, func(ctx context.Context) {
 		start := rondo.Now(ctx)
@@ -138,7 +144,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(text, -1)
-	if len(blocks) != 6 {
+	if len(blocks) != 7 {
 		t.Error(len(blocks), "programs")
 	}
 	for _, b := range blocks {
@@ -166,6 +172,10 @@ func TestDocument(t *testing.T) {
 			}
 		})
 	})
+	tried, _ := try(func(t *tester) { checkAccountOrders(t, 0) })
+	contains(t, tried.Text(), "sim: 2 orders, with each timer exact")
+	late := failing(t, func(t *tester) { checkAccountOrders(t, 2*time.Millisecond) })
+	contains(t, late, "the balance is ", "replay: RONDO_SEED=x:")
 	report := runVictim(t, "account", "", "RONDO_SHRINK=1m")
 	contains(t, report, "the balance is ", "sim: seed 2", " matter (", "  1. after ", " late", "replay these alone: ", "picture: ")
 }

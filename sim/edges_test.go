@@ -16,7 +16,7 @@ import (
 // TestSignalsThatDoNothing sends a program signals that it does not catch.
 func TestSignalsThatDoNothing(t *testing.T) {
 	one().Cluster(t, func(ctx context.Context, w *sim.World) {
-		h := w.Host("a", rondo.WaitCancelled)
+		h := w.Host("a", rondo.WaitCanceled)
 		_ = rondo.Sleep(ctx, time.Second)
 		for _, s := range sim.Ignored {
 			if h.Signal(s); !h.Up() {
@@ -68,7 +68,7 @@ func TestDeadHostsChangeNothing(t *testing.T) {
 				w.Link(h, h).SetLoss(1)
 				w.Invariant("none", func() error { return fmt.Errorf("it was asked") })
 			}()
-			return rondo.WaitCancelled(ctx)
+			return rondo.WaitCanceled(ctx)
 		})
 		_ = rondo.Sleep(ctx, time.Second)
 		h.Crash()
@@ -83,7 +83,7 @@ func TestHangs(t *testing.T) {
 	text := failing(t, func(t *tester) {
 		sim.Config{Seeds: 40, Faults: sim.Faults{Partition: 1}}.Cluster(t, func(ctx context.Context, w *sim.World) {
 			for _, name := range []string{"a", "b"} {
-				w.Host(name, rondo.WaitCancelled)
+				w.Host(name, rondo.WaitCanceled)
 			}
 			_ = rondo.Sleep(ctx, time.Second)
 			for range 40 {

@@ -52,7 +52,7 @@ func ExampleWorld_Invariant() {
 			})
 			w.Host("a", func(ctx context.Context) error {
 				leaders["a"] = true
-				return rondo.WaitCancelled(ctx)
+				return rondo.WaitCanceled(ctx)
 			})
 			_ = rondo.Sleep(ctx, time.Minute)
 		})
@@ -82,7 +82,7 @@ func ExampleHost() {
 					return err
 				}
 				confirmed = true
-				return rondo.WaitCancelled(ctx)
+				return rondo.WaitCanceled(ctx)
 			})
 			_ = w.Eventually(ctx, time.Minute, func() bool { return confirmed })
 			h.PowerFail()
@@ -100,7 +100,7 @@ func ExampleHost() {
 func ExampleLink() {
 	TestSlowLink := func(t *testing.T) {
 		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
-			h := w.Host("far", rondo.WaitCancelled)
+			h := w.Host("far", rondo.WaitCanceled)
 			w.Link(sim.HostOf(ctx), h).SetLatency(300 * time.Millisecond)
 			w.Cut(h, sim.HostOf(ctx)) // nothing comes back
 			_ = rondo.Sleep(ctx, time.Second)

@@ -96,7 +96,7 @@ func ExampleChoose() {
 	TestGivesUp := func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) {
 			patience := time.Duration(1+sim.Choose(ctx, 3)) * time.Second
-			err := rondo.Timeout(ctx, patience, rondo.WaitCancelled)
+			err := rondo.Timeout(ctx, patience, rondo.WaitCanceled)
 			if !rondo.TimedOut(ctx, err) {
 				t.Error(err)
 			}

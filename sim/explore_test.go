@@ -2,7 +2,11 @@ package sim_test
 
 import (
 	"context"
+	"maps"
+	"regexp"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/sim"
@@ -52,17 +56,6 @@ func TestExploreGivesUp(t *testing.T) {
 		t.Error(runs, "runs")
 	}
 	contains(t, text, "sim: there are more than 1000 orders: ")
-}
-
-func BenchmarkExplore(b *testing.B) {
-	runs := 0
-	for b.Loop() {
-		sim.Explore(b, func(ctx context.Context) {
-			runs++
-			shuffle(ctx, 5)
-		})
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(runs), "ns/run")
 }
 
 // philosophers has five of them, who think for different times, take the left fork, and
@@ -128,11 +121,55 @@ func TestFewDeviationsFirst(t *testing.T) {
 func TestExploreIsNoProof(t *testing.T) {
 	body := func(ctx context.Context) { sim.Rand(ctx).IntN(2); shuffle(ctx, 3) }
 	tried, _ := try(func(t *tester) { sim.Explore(t, body) })
-	contains(t, tried.Text(), "sim: 6 orders; the body calls Rand, of whose numbers one sequence was tried")
+	contains(t, tried.Text(), "sim: 6 orders, with each timer exact; the body calls Rand, of whose numbers one sequence was tried")
 	text := failing(t, func(t *tester) { sim.Config{MaxOrders: 5}.Explore(t, body) })
 	contains(t, text, "all with fewer than 2 choices that are not the first were tried, and none failed; the body calls Rand")
 	tried, _ = try(func(t *tester) { sim.Explore(t, func(ctx context.Context) { shuffle(ctx, 3) }) })
-	if got := tried.Text(); got != "sim: 6 orders\n" {
+	if got := tried.Text(); got != "sim: 6 orders, with each timer exact\n" {
 		t.Error(got)
 	}
+}
+
+// TestExploreLate: timers that are at most Late apart fire in either order, others do not, and
+// the list of choices repeats such an order.
+func TestExploreLate(t *testing.T) {
+	fired := func(ctx context.Context) string {
+		var order []byte
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i, at := range []time.Duration{10, 12, 20} {
+				g.Go(func(ctx context.Context) error {
+					_ = rondo.Sleep(ctx, at*time.Millisecond)
+					order = append(order, byte('a'+i))
+					return nil
+				})
+			}
+			return nil
+		})
+		return string(order)
+	}
+	for late, want := range map[time.Duration][]string{
+		0: {"abc"}, time.Millisecond: {"abc"}, 2 * time.Millisecond: {"abc", "bac"},
+		8 * time.Millisecond:  {"abc", "acb", "bac"},
+		10 * time.Millisecond: {"abc", "acb", "bac", "bca", "cab", "cba"},
+	} {
+		seen := map[string]bool{}
+		sim.Config{Late: late}.Explore(t, func(ctx context.Context) { seen[fired(ctx)] = true })
+		if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, want) {
+			t.Errorf("with timers up to %v late they fire as %q, want %q", late, got, want)
+		}
+	}
+	late := sim.Config{Late: 2 * time.Millisecond}
+	text := failing(t, func(t *tester) {
+		late.Explore(t, func(ctx context.Context) { sim.Always(ctx, fired(ctx) == "abc", "in order") })
+	})
+	replay := regexp.MustCompile(`RONDO_SEED=(x:[0-9,]+)`).FindStringSubmatch(text)
+	if replay == nil {
+		t.Fatal(text)
+	}
+	t.Setenv("RONDO_SEED", replay[1])
+	late.Explore(t, func(ctx context.Context) {
+		if order := fired(ctx); order != "bac" {
+			t.Errorf("the order %s repeats %q", replay[1], order)
+		}
+	})
 }

@@ -1,6 +1,6 @@
 package sim
 
-// This file has the interface of a disk, which is the same in a simulation and outside.
+// An FS is the same in a simulation and outside.
 
 import (
 	"context"
@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/sim/internal/disk"
 )
 
 // An FS is a file system, as small as a program that stores data needs it. The same body
@@ -60,16 +62,50 @@ func Disk(ctx context.Context) FS {
 	if l := kernel.Of(ctx); l != nil {
 		switch d := l.Driver().(type) {
 		case *process:
-			return mount{d.host.disk, d}
+			return mounted{d.host.disk.Mount((*diskUser)(d))}
 		case *world:
 			if d.disk == nil {
-				d.disk = &disk{files: make(map[string]*inode), synced: make(map[string]*inode)}
+				d.disk = disk.New()
 			}
-			return mount{disk: d.disk}
+			return mounted{d.disk.Mount(diskOfLoop{})}
 		}
 	}
 	return system{}
 }
+
+// mounted is a simulated disk.
+type mounted struct{ disk.Mount }
+
+func (m mounted) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := m.Mount.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// A diskUser is a process as its disk sees it.
+type diskUser process
+
+func (u *diskUser) Killed() bool          { return u.killed != nil }
+func (u *diskUser) SyncTakesTime() bool   { return (*process)(u) == u.world.running && !u.world.calm }
+func (u *diskUser) Block(d time.Duration) { (*process)(u).block(d) }
+func (u *diskUser) Date() time.Time       { p := (*process)(u); return p.wall(p.Now()) }
+
+func (u *diskUser) Changes() {
+	if (*process)(u) == u.world.running {
+		u.world.faults.DiskChanges(u.host.target)
+	}
+}
+
+// A diskOfLoop is the program of a loop without a host.
+type diskOfLoop struct{}
+
+func (diskOfLoop) Killed() bool        { return false }
+func (diskOfLoop) Changes()            {}
+func (diskOfLoop) SyncTakesTime() bool { return false }
+func (diskOfLoop) Block(time.Duration) {}
+func (diskOfLoop) Date() time.Time     { return epoch }
 
 // system is the file system of the machine.
 type system struct{}

@@ -1,12 +1,14 @@
 package sim
 
-// This file has History: what clients asked of the code under test, what they were
-// answered, and in which order that was, for a checker such as porcupine.
+// A History records what clients asked of the code under test, what they were answered, and in
+// which order that was, for a checker such as porcupine.
 
 import (
 	"context"
 	"iter"
 	"math"
+
+	"github.com/rondo-go/rondo/internal/nocopy"
 )
 
 // Pending is the Returned of an operation that has not ended, or of which nobody knows
@@ -22,6 +24,7 @@ const Pending int64 = math.MaxInt64
 // and only if its Returned is less than the other's Called. So a checker sees no
 // operations as concurrent that were not.
 type History[In, Out any] struct {
+	_   nocopy.Field
 	ops []*Op[In, Out]
 }
 

@@ -1,7 +1,9 @@
 package sim
 
-// This file has Host: a machine of a cluster. It has an address, a disk and a clock,
-// which stay, and a process, which does not.
+// A Host is a machine of a cluster. Its address, disk and clock stay; its process does not.
+//
+// The law: only what a host sees passes through its clock, which may be wrong. The world itself
+// has one clock, and moments are in the order of that one.
 
 import (
 	"context"
@@ -13,6 +15,13 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/nocopy"
+	"github.com/rondo-go/rondo/sim/internal/choice"
+	"github.com/rondo-go/rondo/sim/internal/disk"
+	"github.com/rondo-go/rondo/sim/internal/fault"
+	"github.com/rondo-go/rondo/sim/internal/moment"
+	"github.com/rondo-go/rondo/sim/internal/network"
+	"github.com/rondo-go/rondo/sim/internal/record"
 )
 
 // A Host is a machine of a cluster. Its loop runs the boot function that [World.Host]
@@ -20,30 +29,23 @@ import (
 // disk, and rondo.Now its clock. The methods of a Host never suspend. They may be called
 // by tasks of any host of the World, and by nobody else.
 type Host struct {
+	_       nocopy.Field
 	world   *World
 	number  uint64
 	name    string
-	addr    netip.Addr
 	boot    func(ctx context.Context) error
 	boots   uint64
-	process *process // nil: it is down, or boot has returned
-	machine bool     // the machine is up: it answers on the network
-	outages int      // how often it has lost power
-	failed  bool     // it was crashed or lost power, and has not been restarted
-	disk    *disk
-	loop    *Link // from the host to itself
+	process *process      // nil: it is down, or boot has returned
+	node    *network.Node // the host on the network
+	failed  bool          // it was crashed or lost power, and has not been restarted
+	disk    *disk.Disk
 
-	events  uint32 // what has happened to it so far; see nemesis.go
-	eventAt int64  // when the last of it did
-	strikes uint64 // how many faults are tied to that
+	target *fault.Target // of faults; nil: it never fails
 
 	pausedUntil int64
-	resumed     moment
+	resumed     moment.Moment
 
-	offset time.Duration // of the wall clock
-	ppm    int           // the rate of the clock
-	ahead  int64         // of the clock, since ppm was set
-	setAt  int64         // the world's clock then
+	clock
 }
 
 // Host adds a host, which boots at once: boot runs as the main task of a new loop, and
@@ -58,7 +60,7 @@ func (w *World) Host(name string, boot func(ctx context.Context) error) *Host {
 	if boot == nil {
 		panic(fmt.Sprintf("sim: World.Host(%q) with a nil boot function: it needs the program that the host runs", name))
 	}
-	if name == "" || w.byName[name] != nil {
+	if name == "" || w.net.Named(name) != nil {
 		panic(fmt.Sprintf("sim: World.Host(%q): use a name that no other host has", name))
 	}
 	h := w.newHost(name, boot)
@@ -71,15 +73,16 @@ func (w *World) Host(name string, boot func(ctx context.Context) error) *Host {
 func (w *World) newHost(name string, boot func(ctx context.Context) error) *Host {
 	n := uint64(len(w.hosts) + 1)
 	h := &Host{
-		world: w, number: n, name: name, boot: boot, machine: true,
-		addr: netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}),
+		world: w, number: n, name: name, boot: boot, node: w.net.Add(n, name),
 	}
-	h.eventAt = w.base.now
-	h.disk = newDisk(h)
-	h.resumed.what = (*resumption)(h)
-	h.loop = &Link{from: h, to: h}
+	h.disk = disk.Of(w.run.Choices, n, w.net.Profile.Calm)
+	if n > 1 { // the first host is that of the test, which never fails
+		h.target = w.faults.Add(fault.Target{
+			Host: h, Number: n, Node: h.node, Disk: h.disk, Clock: func() (time.Duration, int) { return h.offset, h.ppm },
+		})
+	}
+	h.resumed.What = (*resumption)(h)
 	w.hosts = append(w.hosts, h)
-	w.byName[name], w.byAddr[h.addr] = h, h
 	return h
 }
 
@@ -98,7 +101,7 @@ func HostOf(ctx context.Context) *Host {
 func (h *Host) Name() string { return h.name }
 
 // Addr returns the address of the host, which it has after a restart too.
-func (h *Host) Addr() netip.Addr { return h.addr }
+func (h *Host) Addr() netip.Addr { return h.node.Addr }
 
 // Up reports whether the program runs on the host.
 func (h *Host) Up() bool { return h.process != nil && h.process.killed == nil && !h.process.ended }
@@ -121,11 +124,11 @@ func (h *Host) Crash() {
 	if h.spared("Crash") || !h.Up() {
 		return
 	}
-	h.world.log(hosted, h, nil, "crash", 0)
+	h.world.log(record.Hosted, h, nil, "crash", 0)
 	h.failed = true
 	p := h.process
-	p.hangUp()
-	p.closeAll()
+	p.stack.HangUp()
+	p.stack.CloseAll()
 	p.kill(errCrash)
 }
 
@@ -134,18 +137,18 @@ func (h *Host) Crash() {
 // disk may be lost: the seed decides what is, in pieces of 512 bytes, and whether renamed
 // and new files are there without SyncDir. The program ends as in Crash.
 func (h *Host) PowerFail() {
-	if h.spared("PowerFail") || !h.machine {
+	if h.spared("PowerFail") || !h.node.Up {
 		return
 	}
-	h.world.log(hosted, h, nil, "power failure", 0)
-	h.machine, h.failed = false, true
-	h.outages++
+	h.world.log(record.Hosted, h, nil, "power failure", 0)
+	h.node.Up, h.failed = false, true
+	h.node.Outages++
 	if p := h.process; p != nil && !p.ended {
-		p.hangUp()
-		p.dropAll()
+		p.stack.HangUp()
+		p.stack.DropAll()
 		p.kill(errPower)
 	}
-	h.disk.powerFail()
+	h.disk.PowerFail()
 }
 
 // Restart turns the host on again, if its power has failed, and runs boot in a new
@@ -157,8 +160,8 @@ func (h *Host) Restart() {
 	if h.Up() {
 		h.Crash()
 	}
-	h.world.log(hosted, h, nil, "restart", 0)
-	h.machine, h.failed = true, false
+	h.world.log(record.Hosted, h, nil, "restart", 0)
+	h.node.Up, h.failed = true, false
 	h.pausedUntil = 0
 	h.start()
 }
@@ -171,7 +174,7 @@ func (h *Host) Pause(d time.Duration) {
 		return
 	}
 	w := h.world
-	w.log(hosted, h, nil, "pause", int(d/time.Millisecond))
+	w.log(record.Hosted, h, nil, "pause", int(d/time.Millisecond))
 	h.pausedUntil = max(h.pausedUntil, w.base.now+int64(d))
 	if p := h.process; p != nil && p.queued && p.killed == nil && p != w.running {
 		w.ready = slices.DeleteFunc(w.ready, func(o *process) bool { return o == p })
@@ -183,10 +186,10 @@ func (h *Host) Pause(d time.Duration) {
 // A resumption is a Host when its pause ends.
 type resumption Host
 
-func (r *resumption) happen() {
+func (r *resumption) Happen() {
 	h := (*Host)(r)
 	if h.pausedUntil > h.world.base.now {
-		h.world.moments.put(&h.resumed, h.pausedUntil)
+		h.world.moments.Put(&h.resumed, h.pausedUntil)
 		return
 	}
 	if p := h.process; p != nil && p.late {
@@ -196,8 +199,9 @@ func (r *resumption) happen() {
 }
 
 // SetClock makes the host's wall clock show offset more than the world's from now on,
-// and its clock run faster by ppm millionths, or slower. Timers and time-outs follow the
-// rate, and not the offset.
+// and its clock run faster by ppm millionths, or slower. Timers, time-outs and differences of
+// times follow the rate, and not the offset: these are of the monotonic clock, as those of
+// time.Now. What the wall shows is in Unix, Format, Round(0) and in times from elsewhere.
 func (h *Host) SetClock(offset time.Duration, ppm int) {
 	if ppm <= -1e6 || ppm > 1e9 {
 		panic(fmt.Sprintf("sim: Host.SetClock with a rate of %d ppm: it is above -1,000,000, at which the clock would stand still", ppm))
@@ -206,9 +210,8 @@ func (h *Host) SetClock(offset time.Duration, ppm int) {
 	if w.inert() {
 		return
 	}
-	w.log(hosted, h, nil, "clock", ppm)
-	now := h.local(w.base.now)
-	h.offset, h.ppm, h.setAt, h.ahead = offset, ppm, w.base.now, now-w.base.now
+	w.log(record.Hosted, h, nil, "clock", ppm)
+	h.set(w.base.now, offset, ppm)
 	if p := h.process; p != nil && p.polling && p.killed == nil {
 		w.makeReady(p) // it sets its timer anew
 	}
@@ -221,7 +224,7 @@ func (h *Host) Signal(s os.Signal) {
 	if h.world.inert() || !h.Up() {
 		return
 	}
-	h.world.log(hosted, h, nil, "signal "+s.String(), 0)
+	h.world.log(record.Hosted, h, nil, "signal "+s.String(), 0)
 	p := h.process
 	if (s == os.Kill || !p.notify(s) && !slices.Contains(ignored, s)) && !h.spared("Signal") {
 		h.Crash()
@@ -244,7 +247,7 @@ type handler struct {
 	over bool
 }
 
-// Notify is that of driver.Signals.
+// Notify is that of driver.Host.
 func (p *process) Notify(came func(s os.Signal), sigs ...os.Signal) (stop func()) {
 	n := &handler{sigs: sigs, came: came}
 	p.handlers = append(p.handlers, n)
@@ -279,8 +282,8 @@ type delivery struct {
 func (p *process) deliverSignals() {
 	for n := len(p.signals); n > 0; n = len(p.signals) {
 		i := 0
-		if n > 1 {
-			i = p.world.run.choices.at(forOrder, signalOrder+p.host.number).pick(n)
+		if n > 1 { // the first host is that of the test, which never fails
+			i = p.world.run.Choices.At(choice.ForOrder, choice.SignalOrder+p.host.number).Pick(n)
 		}
 		d := p.signals[i]
 		p.signals = slices.Delete(p.signals, i, i+1)
@@ -288,4 +291,31 @@ func (p *process) deliverSignals() {
 			d.to.came(d.sig)
 		}
 	}
+}
+
+// Now reads the clock of the host.
+func (p *process) Now() int64 {
+	if p.killed != nil {
+		return p.own
+	}
+	return p.host.local(p.world.base.now)
+}
+
+// Time returns what the host's clocks show at an instant.
+func (p *process) Time(instant int64) time.Time {
+	return withMonotonic(p.wall(instant), instant)
+}
+
+// wall returns what the host's clock on the wall shows at an instant.
+func (p *process) wall(instant int64) time.Time {
+	return p.world.base.Time(instant).Add(p.host.offset)
+}
+
+// Instant returns the instant of a time: by its monotonic reading if it has one of a host, else
+// by the wall.
+func (p *process) Instant(t time.Time) int64 {
+	if at, ok := instantOf(t); ok {
+		return at
+	}
+	return p.world.base.Instant(t.Round(0).Add(-p.host.offset))
 }

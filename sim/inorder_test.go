@@ -208,7 +208,7 @@ func TestPostsThroughOthers(t *testing.T) {
 		var second *rondo.Loop
 		w.Host("b", func(ctx context.Context) error {
 			second = rondo.LoopOf(ctx)
-			return rondo.WaitCancelled(ctx)
+			return rondo.WaitCanceled(ctx)
 		})
 		_ = rondo.Sleep(ctx, time.Second)
 		w.Host("a", func(ctx context.Context) error {
@@ -230,7 +230,7 @@ func TestWaitAcrossIsCancelled(t *testing.T) {
 		var there *rondo.Task
 		w.Host("a", func(ctx context.Context) error {
 			there = rondo.Current(ctx)
-			return rondo.WaitCancelled(ctx)
+			return rondo.WaitCanceled(ctx)
 		})
 		_ = rondo.Sleep(ctx, time.Second)
 		_ = rondo.Group(ctx, func(g *rondo.Scope) error {

@@ -1,25 +1,28 @@
 package sim
 
-// This file has the ways in which the steps of several loops lie between each other. A seed
-// chooses some, and Explore for clusters goes through all of them, besides the order of tasks
-// on each loop.
+// The steps of several loops interleave: a seed chooses some of the ways, and ExploreCluster
+// tries all of them, besides the order of tasks on each loop.
 //
-// The law: what a loop does by itself is of no concern to others. So another loop may go
-// first only where a turn begins, which is when a loop takes what others have handed
-// in, and where one does something to what loops share (Step). One that was let go
-// first does its next such step without being asked again.
+// The law: other loops do not see what a loop does by itself. So another loop may go first only
+// where a turn begins, which is when a loop takes what others have handed in, and where one does
+// something to what loops share (Step). One that was let go first does its next such step
+// without being asked again.
 
 import (
 	"context"
 	"slices"
 	"testing"
+
+	"github.com/rondo-go/rondo/sim/internal/search"
 )
 
 // ExploreCluster is [Config.Explore] for a cluster: body runs once for each order of the
 // tasks on each host and of the hosts' steps. What one host hands to another, as
 // package shard does, comes after each number of turns of the other. The network
-// and the disks work without a fault and take one time; nothing is late. c.Faults is not
-// used.
+// and the disks work without a fault and take one time; nothing is late, unless c.Late is set,
+// and then the timers of all hosts may be. c.Faults is not used. The log counts runs:
+// choices that differ only in which of two hosts goes first, where neither sees the other, are
+// the same order.
 //
 // The number of orders grows even faster than that of one loop. Begin with a small
 // c.Deviations.
@@ -29,7 +32,7 @@ func (c Config) ExploreCluster(t testing.TB, body func(ctx context.Context, w *W
 		panic("sim: ExploreCluster with a nil function: it needs the body of the test")
 	}
 	c.checkRates()
-	c.explore(t, "ExploreCluster", func(a *attempt) outcome { return newCluster(a, c).execute(body) })
+	c.explore(t, "ExploreCluster", func(a *attempt) search.Outcome { return newCluster(a, c).execute(body) })
 }
 
 // Explore says whether ExploreCluster tries all orders from now on, which it does from the
@@ -37,8 +40,8 @@ func (c Config) ExploreCluster(t testing.TB, body func(ctx context.Context, w *W
 // hosts begin and end, need not be multiplied with those that are. In Cluster it does
 // nothing. It never suspends.
 func (w *World) Explore(all bool) {
-	if walk := w.run.choices.walk; walk != nil {
-		walk.fixed = !all
+	if walk := w.run.Choices.Walk; walk != nil {
+		walk.Fixed = !all
 	}
 }
 
@@ -54,11 +57,10 @@ const patience = pollSteps
 
 // explores reports whether all orders of the hosts' steps are tried.
 func (p *process) explores() bool {
-	return p.world.run.choices.walk != nil && p.killed == nil && !p.world.ending
+	return p.world.run.Choices.Walk != nil && p.killed == nil && !p.world.ending
 }
 
-// Prompt is that of driver.Prompt.
-func (p *process) Prompt() bool { return p.early.open > 0 || p.explores() }
+func (p *process) Prompt() bool { return p.offloads.Prompt() || p.explores() }
 
 // mayGoOn reports whether a loop that is busy goes on. Whether others go first is
 // chosen at its steps.
@@ -71,11 +73,11 @@ func (p *process) mayGoOn() bool {
 	return true
 }
 
-// Step is that of driver.Beside.
+// Step is that of driver.Host.
 func (p *process) Step() {
 	w := p.world
 	if !p.explores() {
-		if w.aside > 0 && len(w.ready) > 0 && p.killed == nil && !w.ending && w.steps.rarely(w.aside) {
+		if w.aside > 0 && len(w.ready) > 0 && p.killed == nil && !w.ending && w.steps.Rarely(w.aside) {
 			w.makeReady(p)
 			p.park()
 		}
@@ -86,13 +88,13 @@ func (p *process) Step() {
 		return
 	}
 	w.takeWoken()
-	if w.run.choices.walk.fixed {
+	if w.run.Choices.Walk.Fixed {
 		return
 	}
 	if len(w.ready) == 0 || w.ready[0].killed != nil {
 		return
 	}
-	i := w.turns.pick(1 + len(w.ready))
+	i := w.turns.Pick(1 + len(w.ready))
 	if i == 0 {
 		return
 	}

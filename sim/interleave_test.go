@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -106,7 +107,7 @@ func TestExploreOneOrder(t *testing.T) {
 	tried, _ := try(func(t *tester) {
 		sim.Config{Deviations: 1}.Explore(t, func(ctx context.Context) { shuffle(ctx, 3) })
 	})
-	contains(t, tried.Text(), "sim: 4 orders, all with up to 1 choices that are not the first")
+	contains(t, tried.Text(), "sim: 4 orders, with each timer exact, all with up to 1 choices that are not the first")
 }
 
 // TestEndOfHostsThatWait: a run whose hosts wait for each other as they end is reported for
@@ -130,4 +131,19 @@ func TestEndOfHostsThatWait(t *testing.T) {
 		})
 	})
 	contains(t, text, "rondo: deadlock: nothing can run on any host")
+}
+
+// TestExploreClusterCountsRuns: hosts that share nothing have one order, and the log does not call
+// each run of them an order.
+func TestExploreClusterCountsRuns(t *testing.T) {
+	runs := 0
+	tried, _ := try(func(t *tester) {
+		sim.Config{}.ExploreCluster(t, func(ctx context.Context, w *sim.World) {
+			runs++
+			w.Host("a", rondo.Yield)
+			w.Host("b", rondo.Yield)
+			_ = rondo.Sleep(ctx, 1)
+		})
+	})
+	contains(t, tried.Text(), fmt.Sprintf("sim: %d runs, in which an order of the hosts may come more than once, with each timer exact", runs))
 }

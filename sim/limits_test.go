@@ -21,4 +21,4 @@ func init() {
 var Ignored = ignored
 
 // Quiet reports whether no faults strike in this run.
-func (w *World) Quiet() bool { return w.faults.total == 0 }
+func (w *World) Quiet() bool { return !w.faults.Strikes() }

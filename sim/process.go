@@ -1,11 +1,11 @@
 package sim
 
-// This file has process: what runs on a host from a boot to its end. It is the driver
-// of one Run, which sits on a coroutine of the world's goroutine.
+// A process is the program on a host from a boot to its end: the driver of one Run, which sits
+// on a coroutine of the world's goroutine.
 //
-// The law: a process that was killed changes nothing any more. Its deferred calls run,
-// but its sockets are closed, its disk refuses, and its clock is its own: it jumps, and
-// no time passes for anyone else.
+// The law: a process that was killed changes nothing any more. Its deferred calls run, but its
+// sockets are closed, its disk refuses, and its clock is its own: it jumps, and no time passes
+// for any other host.
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,24 +22,29 @@ import (
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/sim/internal/moment"
+	"github.com/rondo-go/rondo/sim/internal/network"
+	"github.com/rondo-go/rondo/sim/internal/offload"
+	"github.com/rondo-go/rondo/sim/internal/order"
+	"github.com/rondo-go/rondo/sim/internal/record"
+	"github.com/rondo-go/rondo/sim/internal/search"
 )
 
 // A process is one boot of a host.
 type process struct {
-	host    *Host
-	world   *World
-	boots   uint64 // which boot of the host it is
-	outages int    // how often the host had lost power before
-	order   *order
-	main    context.Context // of the main task; nil before it runs
-	loop    kernel.Loop     // likewise
+	host  *Host
+	world *World
+	boots uint64 // which boot of the host it is
+	order *order.Order
+	main  context.Context // of the main task; nil before it runs
+	loop  kernel.Loop     // likewise
 
 	next  func() (struct{}, bool) // nil before it runs
 	yield func(struct{}) bool
-	timer moment // when its loop wakes by itself
+	timer moment.Moment // when its loop wakes by itself
 
 	explored explored
-	early    early
+	offloads offload.Loop
 	queued   bool        // it is in world.ready
 	late     bool        // it is ready, but its host is paused
 	polling  bool        // its loop sleeps
@@ -55,13 +61,9 @@ type process struct {
 	refused int   // how many of its waits have failed since then
 	over    bool  // its coroutine has ended
 	ended   bool  // and that is known
-	result  outcome
+	result  search.Outcome
 
-	sockets  []socket
-	reports  []socket // those with something to report
-	ports    map[port]socket
-	names    map[string]socket // of Unix sockets
-	nextPort uint16
+	stack    *network.Stack // its part of the network
 	handlers []*handler
 	signals  []delivery
 }
@@ -71,15 +73,16 @@ func (h *Host) start() {
 	w := h.world
 	h.boots++
 	p := &process{
-		host: h, world: w, boots: h.boots, outages: h.outages,
-		order: newOrder(w.run.choices, h.number<<8|h.boots&0xff),
-		ports: make(map[port]socket), names: make(map[string]socket), nextPort: firstPort,
+		host: h, world: w, boots: h.boots,
+		order: order.New(w.run.Choices, h.number<<8|h.boots&0xff, w.base.Now),
 	}
-	p.timer.what = p
-	p.order.calm = w.calm
+	p.offloads = w.base.pool.Loop()
+	p.timer.What = p
+	p.stack = h.node.Boot(p.reported)
+	p.order.Calm = w.calm
 	h.process = p
-	w.log(hosted, h, nil, "boot", int(h.boots))
-	w.faults.event(h)
+	w.log(record.Hosted, h, nil, "boot", int(h.boots))
+	w.faults.Event(h.target)
 	w.makeReady(p)
 }
 
@@ -94,17 +97,17 @@ func (p *process) run() {
 // live is the life of the process.
 func (p *process) live(yield func(struct{}) bool) {
 	p.yield = yield
-	p.result.exited = true
+	p.result.Exited = true
 	defer func() {
 		if v := recover(); v != nil {
-			p.result.fault, p.result.exited = v, false
+			p.result.Fault, p.result.Exited = v, false
 		}
 		p.over = true
 	}()
 	var unobserved []error
 	runner := rondo.Runner{
 		Name:   p.host.name,
-		Tracer: p.world.run.tracer(p.order, &p.early, p.host.number),
+		Tracer: p.world.run.tracer(p.order, &p.offloads, p.host.number),
 		OnError: func(i rondo.TaskInfo, err error) {
 			unobserved = append(unobserved, fmt.Errorf("%s failed and nobody waited for it: %w", i.Name, err))
 		},
@@ -115,8 +118,8 @@ func (p *process) live(yield func(struct{}) bool) {
 		p.world.inside.Store(&p.loop)
 		return p.host.boot(ctx)
 	})
-	p.result.err = errors.Join(append(unobserved, err)...)
-	p.result.exited = false
+	p.result.Err = errors.Join(append(unobserved, err)...)
+	p.result.Exited = false
 }
 
 // finish is called when the coroutine of the process has ended.
@@ -125,30 +128,30 @@ func (p *process) finish() {
 		return
 	}
 	w, h := p.world, p.host
-	p.ended = true
-	p.order.end()
-	w.moments.drop(&p.timer)
+	p.ended, p.stack.Over = true, true
+	p.order.End()
+	w.moments.Drop(&p.timer)
 	if p.killed == nil {
 		h.process = nil
 		if h == w.test {
 			h.process = p
 		}
-		p.closeAll()
-		if o := p.result; o.bad() || o.exited {
-			if o.err != nil && h != w.test {
-				o.err = fmt.Errorf("host %s: %w", h.name, o.err)
+		p.stack.CloseAll()
+		if o := p.result; o.Bad() || o.Exited {
+			if o.Err != nil && h != w.test {
+				o.Err = fmt.Errorf("host %s: %w", h.name, o.Err)
 			}
-			if o.exited && p.main != nil {
-				o.err = abandoned(p.main)
+			if o.Exited && p.main != nil {
+				o.Err = abandoned(p.main)
 			}
 			w.fail(o)
 		}
-		w.log(hosted, h, nil, "exit", 0)
+		w.log(record.Hosted, h, nil, "exit", 0)
 		return
 	}
 	// What a killed process does and returns has no effect, except that it must not
 	// be lost that the program itself is broken.
-	if o := p.result; o.exited && !w.ending {
+	if o := p.result; o.Exited && !w.ending {
 		w.fail(o)
 	}
 	if h.process == p {
@@ -162,9 +165,9 @@ func (p *process) kill(why error) {
 	if p.killed != nil || p.ended {
 		return
 	}
-	p.killed, p.own = why, p.Now()
+	p.killed, p.own, p.stack.Over = why, p.Now(), true
 	w := p.world
-	w.moments.drop(&p.timer)
+	w.moments.Drop(&p.timer)
 	if p.queued {
 		w.ready = slices.DeleteFunc(w.ready, func(o *process) bool { return o == p })
 		p.queued = false
@@ -214,6 +217,12 @@ func (p *process) Poll(until int64) error {
 	return nil
 }
 
+// deliver takes what has come for the process, and reports whether sockets had anything.
+func (p *process) deliver() bool {
+	p.deliverSignals()
+	return p.stack.Deliver()
+}
+
 // sleep yields until there is something, or until the given instant.
 func (p *process) sleep(until int64) {
 	w := p.world
@@ -236,29 +245,29 @@ func (p *process) sleep(until int64) {
 	default:
 		at := p.host.universal(until)
 		if at > w.base.now {
-			at = p.order.sleeps(w.base.now, at)
+			at = p.order.Sleeps(w.base.now, at)
 		}
-		w.moments.put(&p.timer, at)
+		w.moments.Put(&p.timer, at)
 	}
 	p.since = w.base.now
 	p.park()
 	p.asleep = false
 	if now := w.base.now; now > p.since {
-		p.order.slept(now - p.since)
+		p.order.Slept(now - p.since)
 	}
 	p.polling = false
 	p.woken.Store(false)
-	w.moments.drop(&p.timer)
+	w.moments.Drop(&p.timer)
 }
 
 // block keeps the process, with all its tasks, from running for d. It is called in the
 // step of a task. The process may be killed meanwhile.
 func (p *process) block(d time.Duration) {
 	for end := p.world.base.now + int64(d); p.killed == nil && p.world.base.now < end; {
-		p.world.moments.put(&p.timer, end)
+		p.world.moments.Put(&p.timer, end)
 		p.park()
 	}
-	p.world.moments.drop(&p.timer)
+	p.world.moments.Drop(&p.timer)
 }
 
 // park yields to the world.
@@ -300,34 +309,47 @@ func (p *process) waitForOthers() {
 	}
 }
 
-// happen is called when the time has come for which the loop sleeps.
-func (p *process) happen() { p.world.makeReady(p) }
+// Happen is called when the time has come for which the loop sleeps.
+func (p *process) Happen() { p.world.makeReady(p) }
 
-func (p *process) Order() func(n int, who func(i int) uint64) int { return p.choose }
+// Epoch returns 0: the clock is not the system's.
+func (p *process) Epoch() int64 { return 0 }
 
-func (p *process) choose(n int, who func(i int) uint64) int {
+// Poller returns nil: the sockets of a host are no descriptors.
+func (p *process) Poller() driver.Poller { return nil }
+
+func (p *process) Simulation() driver.Simulation { return p }
+
+func (p *process) Host() driver.Host { return p }
+
+func (p *process) Choose(n int, who func(i int) uint64) (i int, runs bool) {
 	w := p.world
-	if begins := n != p.order.last-1; begins {
+	if p.order.Begins(n) {
 		p.Step()
-		w.base.begins(&p.early)
+		p.offloads.Begins()
 	}
-	i := p.order.choose(n, who)
-	switch {
+	switch i = p.order.Choose(n, who); {
 	case i < 0:
+		i = ^i
 		w.base.step(1)
-		if t := w.run.trace; t != nil {
-			t.choose(w.base.now, passed, p.host.number<<32|p.order.taskAt(^i), n)
+		if t := w.run.Trace; t != nil {
+			t.Choose(w.base.now, record.Passed, p.host.number<<32|p.order.TaskAt(i), n)
 		}
+		return i, false
 	case n > 1:
 		w.base.step(1)
-		if t := w.run.trace; t != nil {
-			t.choose(w.base.now, chosen, p.host.number<<32|p.order.taskAt(i), n)
+		if t := w.run.Trace; t != nil {
+			t.Choose(w.base.now, record.Chosen, p.host.number<<32|p.order.TaskAt(i), n)
 		}
 	}
-	return i
+	return i, true
 }
 
-// Until is that of driver.Late.
+func (p *process) Offload(user uintptr, fn, back func()) bool {
+	p.offloads.Add(user, fn, back)
+	return true
+}
+
 func (p *process) Until() int64 {
 	if at := p.order.Until(); at > 0 && p.killed == nil {
 		return p.host.local(at)
@@ -335,14 +357,13 @@ func (p *process) Until() int64 {
 	return 0
 }
 
-// Punctual is that of driver.Late.
 func (p *process) Punctual() bool { return p.order.Punctual() }
 
 // refusedMost is how many waits of a process may fail after it was killed.
 const refusedMost = 1000
 
-// Refused is that of driver.Refuser. A program that was killed may ignore that all its
-// waits fail; a real one would not be asked.
+// Refused fails the run if a program that was killed goes on, although all its waits
+// fail: a real one would not be asked.
 func (p *process) Refused() {
 	if p.killed == nil {
 		p.world.base.Refused()
@@ -360,7 +381,8 @@ func (p *process) Awaits() bool {
 	})
 }
 
-func (p *process) Virtual() bool { return true }
+// Settles is false: goroutines around a cluster run in real time.
+func (p *process) Settles() bool { return false }
 
 func (p *process) attempt() *attempt { return p.world.run }
 
@@ -392,3 +414,44 @@ func (p *process) describe() string {
 const forOutside = driver.Outside
 
 const never = math.MaxInt64
+
+// RunBeside adds a host that runs main.
+func (p *process) RunBeside(name string, main func(ctx context.Context) error) {
+	w := p.world
+	free := name
+	for i := 2; w.net.Named(free) != nil; i++ {
+		free = fmt.Sprintf("%s.%d", name, i)
+	}
+	w.Host(free, main)
+}
+
+// Wake ends the sleep of the loop. What comes from another host is seen at once, what
+// comes from a goroutine when nothing else can run; see takeWoken.
+func (p *process) Wake() {
+	again := p.woken.Swap(true)
+	if p.Within() {
+		if p.polling {
+			p.world.makeReady(p)
+		}
+	} else if !again {
+		p.world.wake(p)
+	}
+}
+
+func (p *process) Within() bool {
+	loop := p.world.inside.Load()
+	return loop != nil && (*loop).Inside()
+}
+
+// Socket is that of driver.Host.
+func (p *process) Socket(network string) (driver.Socket, error) { return p.stack.Socket(network) }
+
+// Resolve is that of driver.Host.
+func (p *process) Resolve(host string) ([]netip.Addr, error) { return p.stack.Resolve(host) }
+
+// reported is called when a socket has something to report.
+func (p *process) reported() {
+	if p.polling && p != p.world.running {
+		p.world.makeReady(p)
+	}
+}

@@ -15,9 +15,10 @@
 //     error says which task waits for what.
 //
 // [Test] takes its choices from seeds. It runs seeds twice to check that the test
-// depends on nothing else. [Explore] takes all choices there are, which is a
-// proof, for tests that are small enough. When either finds a failure, it prints a
-// command that repeats exactly that run. A [Config] sets what they try, and how much.
+// depends on nothing else. [Explore] takes all orders of what is ready at the same time,
+// which for a small test is a proof, as long as timers are exact. When either finds a
+// failure, it prints a command that repeats exactly that run. A [Config] sets what they try,
+// and how much.
 //
 // [Cluster] runs many hosts under one clock. Each has a loop, on which package socket
 // works over a simulated network, and a [Disk]. Hosts crash, lose power, stand still and
@@ -42,6 +43,8 @@ package sim
 import (
 	"context"
 	"testing"
+
+	"github.com/rondo-go/rondo/sim/internal/search"
 )
 
 // Test runs body as the main task of a new loop, once for each seed from 1 to
@@ -66,5 +69,42 @@ func (c Config) Test(t testing.TB, body func(ctx context.Context)) {
 	if body == nil {
 		panic("sim: Test with a nil function: it needs the body of the test")
 	}
-	c.series(t, "Test", func(a *attempt) outcome { return newWorld(a).execute(body) })
+	c.series(t, "Test", func(a *attempt) search.Outcome { return newWorld(a).execute(body) })
+}
+
+// Explore runs body as the main task of a new loop in every order of what is ready at the
+// same time: once for each way of choosing, at each point, one of the things that could run
+// next, and for each number that [Choose] may return. Each timer is exact, so timers of
+// different times fire in one order; with c.Late each sleep of the loop ends on time or that
+// much later, as a choice of its own. The log says how many orders there were. The time of
+// day and the numbers of [Rand] are the same in all runs: a body that calls Rand is tried
+// with one sequence of them, and the log says so. Explore begins with the order of a real
+// loop, and goes on with those that deviate from it once, twice, and so on.
+//
+// The first order that fails ends the test, for the same reasons as in
+// [Config.Test], with a report and a command that runs this order again:
+// RONDO_SEED is then the list of choices, as "x:0,2,1". Explore ignores seeds in
+// that variable, and Test ignores such a list.
+//
+// The number of orders grows very fast: n tasks that can all run have n! orders
+// for each turn that they take together. Explore fails the test if there are more
+// than c.MaxOrders, or if body does not do the same when the same is chosen.
+func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
+	t.Helper()
+	if body == nil {
+		panic("sim: Explore with a nil function: it needs the body of the test")
+	}
+	c.explore(t, "Explore", func(a *attempt) search.Outcome { return newWorld(a).execute(body) })
+}
+
+// Test runs body with the defaults. See [Config.Test].
+func Test(t testing.TB, body func(ctx context.Context)) {
+	t.Helper()
+	Config{}.Test(t, body)
+}
+
+// Explore runs body with the defaults. See [Config.Explore].
+func Explore(t testing.TB, body func(ctx context.Context)) {
+	t.Helper()
+	Config{}.Explore(t, body)
 }

@@ -127,7 +127,7 @@ func TestVictim(t *testing.T) {
 			var again func()
 			again = func() { _ = rondo.LoopOf(ctx).Post(again) }
 			again()
-			_ = rondo.WaitCancelled(ctx)
+			_ = rondo.WaitCanceled(ctx)
 		})
 	})
 	t.Run("crowd", func(t *testing.T) {

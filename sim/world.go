@@ -1,10 +1,9 @@
 package sim
 
-// This file has the world that a simulated loop runs in: a driver whose clock jumps.
+// A world is the driver of one simulated loop, whose clock jumps.
 //
-// The law: everything that it does is a function of its seed, of the choices made from
-// that, and of what the loop asks. The only exception is what comes from other
-// goroutines.
+// The law: its every step is a function of the seed, of the choices made from that, and of the
+// calls of the loop. The only exception is what comes from other goroutines.
 
 import (
 	"errors"
@@ -15,22 +14,12 @@ import (
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
-)
-
-// epoch is the earliest time that a simulated clock shows. It is long ago, so that
-// a time that was taken from time.Now is easy to notice.
-var epoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
-
-// origin is the instant at which a world begins: far from zero, so that an instant
-// that was mistaken for a duration is easy to notice.
-const origin = int64(1000 * time.Hour)
-
-// hangAfter is how long, in real time, a loop may wait for other goroutines while
-// its clock stands still, or a task may run without coming back to the loop.
-// maxSteps is what a Config without MaxSteps has. Only tests change them.
-var (
-	hangAfter = time.Minute
-	maxSteps  = defaultMaxSteps
+	"github.com/rondo-go/rondo/sim/internal/choice"
+	"github.com/rondo-go/rondo/sim/internal/disk"
+	"github.com/rondo-go/rondo/sim/internal/moment"
+	"github.com/rondo-go/rondo/sim/internal/offload"
+	"github.com/rondo-go/rondo/sim/internal/order"
+	"github.com/rondo-go/rondo/sim/internal/record"
 )
 
 var errNothingCame = errors.New("sim: nothing has come from outside the loop for a long real time, and its clock stands still until something does")
@@ -38,39 +27,35 @@ var errNothingCame = errors.New("sim: nothing has come from outside the loop for
 // A world is the driver of one simulated loop.
 type world struct {
 	run    *attempt
-	order  *order
+	order  *order.Order
 	start  time.Time // what the clock shows at origin
 	now    int64
 	wakeup chan struct{}
 	idle   atomic.Bool   // the loop waits for other goroutines
 	giveUp chan struct{} // closed when it has waited too long
 	stuck  func()        // called when the steps are used up; does not return
-	disk   *disk         // nil until it is used
+	disk   *disk.Disk    // nil until it is used
 	bubble *bubble       // nil: goroutines run in real time
 	loop   kernel.Loop   // nil before its main task runs
 
-	offloads  offloads
-	early     early
-	earliness int // how likely it is that a function returns at a turn of a busy loop, in millionths
+	pool     *offload.Pool // of all loops of the run
+	offloads offload.Loop
 }
 
 // newWorld makes the world of a run.
 func newWorld(a *attempt) *world {
-	start := stream(a.choices.seed, forClock).Int64N(int64(24 * time.Hour))
+	start := choice.Stream(a.Choices.Seed, choice.ForClock).Int64N(int64(24 * time.Hour))
 	w := &world{
 		run:    a,
-		order:  newOrder(a.choices, 0),
 		start:  epoch.Add(time.Duration(start)),
-		now:    origin,
+		now:    moment.Origin,
 		wakeup: make(chan struct{}, 1),
 		giveUp: make(chan struct{}),
-
-		offloads: offloads{ended: make(chan struct{}, 1)},
 	}
-	if a.choices.walk == nil {
-		w.earliness = [...]int{0, 30_000, 250_000, 250_000}[a.choices.config(configOffloads)%4]
-	}
-	a.clock, a.choices.now, a.offloads = w.Now, w.Now, &w.offloads
+	w.order = order.New(a.Choices, 0, w.Now)
+	w.pool = offload.New(a.Choices, a.Trace)
+	w.offloads = w.pool.Loop()
+	a.Clock = w.Now
 	return w
 }
 
@@ -79,17 +64,17 @@ func (w *world) attempt() *attempt { return w.run }
 func (w *world) Now() int64 { return w.now }
 
 func (w *world) Time(instant int64) time.Time {
-	return w.start.Add(time.Duration(instant - origin))
+	return w.start.Add(time.Duration(instant - moment.Origin))
 }
 
 // Instant returns the instant of t, or driver.Forever if t is too far ahead to be
 // counted.
 func (w *world) Instant(t time.Time) int64 {
 	d := int64(t.Sub(w.start))
-	if d > math.MaxInt64-origin {
+	if d > math.MaxInt64-moment.Origin {
 		return driver.Forever
 	}
-	return origin + d
+	return moment.Origin + d
 }
 
 // Poll jumps to the instant given. If that is driver.Outside or driver.Forever, the
@@ -98,7 +83,7 @@ func (w *world) Poll(until int64) error {
 	if w.bubble != nil {
 		return w.pollBubble(until)
 	}
-	if until >= driver.Outside && len(w.offloads.running) > 0 {
+	if until >= driver.Outside && w.pool.Running() {
 		return w.waitForGoroutines()
 	}
 	select {
@@ -111,14 +96,25 @@ func (w *world) Poll(until int64) error {
 	case until >= driver.Outside:
 		return w.waitForGoroutines()
 	case until > w.now:
-		w.order.slept(until - w.now)
-		w.now = w.order.sleeps(w.now, until)
-		w.run.shown.Store(w.now - origin)
+		w.order.Slept(until - w.now)
+		w.now = w.order.Sleeps(w.now, until)
+		w.run.Shown.Store(w.now - moment.Origin)
 		w.step(1)
-		w.run.trace.add(event{now: w.now, kind: jumped})
+		w.run.Trace.Add(record.Event{Now: w.now, Kind: record.Jumped})
 	default:
 		// A busy loop polls now and then without having anything to choose.
 		w.step(pollSteps)
+	}
+	return nil
+}
+
+// waitForGoroutines waits, in real time, until a goroutine wakes a loop or a function has
+// ended that was offloaded.
+func (w *world) waitForGoroutines() error {
+	w.idle.Store(true)
+	defer w.idle.Store(false)
+	if !w.pool.Wait(w.wakeup, w.giveUp) {
+		return errNothingCame
 	}
 	return nil
 }
@@ -133,93 +129,74 @@ func (w *world) Wake() {
 	}
 }
 
-func (w *world) Order() func(n int, who func(i int) uint64) int { return w.choose }
+// Epoch returns 0: the clock is not the system's.
+func (w *world) Epoch() int64 { return 0 }
 
-func (w *world) choose(n int, who func(i int) uint64) int {
+// Poller returns nil: a simulated loop has no descriptors.
+func (w *world) Poller() driver.Poller { return nil }
+
+func (w *world) Simulation() driver.Simulation { return w }
+
+func (w *world) Choose(n int, who func(i int) uint64) (i int, runs bool) {
 	if w.bubble != nil {
 		synctest.Wait()
 	}
-	if n != w.order.last-1 {
-		w.begins(&w.early)
+	if w.order.Begins(n) {
+		w.offloads.Begins()
 	}
-	i := w.order.choose(n, who)
-	if i < 0 {
-		w.run.shown.Store(w.now - origin)
+	if i = w.order.Choose(n, who); i < 0 {
+		i = ^i
+		w.run.Shown.Store(w.now - moment.Origin)
 		w.step(1)
-		if t := w.run.trace; t != nil {
-			t.choose(w.now, passed, w.order.taskAt(^i), n)
+		if t := w.run.Trace; t != nil {
+			t.Choose(w.now, record.Passed, w.order.TaskAt(i), n)
 		}
-	} else if n > 1 {
-		w.run.shown.Store(w.now - origin)
+		return i, false
+	}
+	if n > 1 {
+		w.run.Shown.Store(w.now - moment.Origin)
 		w.step(1)
-		if t := w.run.trace; t != nil {
-			t.choose(w.now, chosen, w.order.taskAt(i), n)
+		if t := w.run.Trace; t != nil {
+			t.Choose(w.now, record.Chosen, w.order.TaskAt(i), n)
 		}
 	}
-	return i
+	return i, true
 }
 
 func (w *world) step(n uint64) {
-	if w.run.steps.Add(n) > uint64(w.run.maxSteps) {
+	if w.run.Steps.Add(n) > uint64(w.run.MaxSteps) {
 		w.stuck()
 	}
 }
 
-// Until and Punctual implement driver.Late.
 func (w *world) Until() int64   { return w.order.Until() }
 func (w *world) Punctual() bool { return w.order.Punctual() }
 
 // Refused counts the waits that fail at once: a task that goes on all the same is a
 // livelock.
 func (w *world) Refused() {
-	if w.run.refused++; w.run.refused > w.run.maxSteps {
+	if w.run.refused++; w.run.refused > w.run.MaxSteps {
 		w.stuck()
 	}
 }
 
-func (w *world) Virtual() bool { return true }
+func (w *world) Prompt() bool { return w.offloads.Prompt() }
 
-// Prompt is that of driver.Prompt.
-func (w *world) Prompt() bool { return w.early.open > 0 }
+func (w *world) Offload(user uintptr, fn, back func()) bool {
+	if w.bubble != nil {
+		return false
+	}
+	w.offloads.Add(user, fn, back)
+	return true
+}
 
-// Within is that of driver.Within.
 func (w *world) Within() bool { return w.loop != nil && w.loop.Inside() }
 
 func (w *world) Alone() bool { return w.bubble == nil }
 
+func (w *world) Awaits() bool { return false }
+
+// Host returns nil: the world has one loop.
+func (w *world) Host() driver.Host { return nil }
+
 func (w *world) Close() error { return nil }
-
-// checks is how often wait must find that the loop has made no progress before it
-// takes the loop for stuck.
-const checks = 10
-
-// wait returns the outcome of a run. It reports a loop that makes no progress for
-// hangAfter as stuck.
-func (w *world) wait(ended <-chan outcome) outcome {
-	interval := hangAfter / checks
-	timer := time.NewTimer(interval)
-	defer timer.Stop()
-	warned := false
-	for steps, same := uint64(0), 0; ; {
-		select {
-		case o := <-ended:
-			return o
-		case <-timer.C:
-			timer.Reset(interval)
-		}
-		// Time alone proves nothing, because the whole process may have been
-		// stopped. So the checks are counted.
-		same++
-		if now := w.run.steps.Load(); now != steps {
-			steps, same = now, 0
-		}
-		if same < checks {
-			continue
-		}
-		if warned || !w.idle.Load() {
-			return outcome{stuck: hang(), running: true}
-		}
-		close(w.giveUp)
-		warned, same = true, 0
-	}
-}

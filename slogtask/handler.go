@@ -49,7 +49,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	if !ok {
 		return h.below.Handle(ctx, r)
 	}
-	if l := kernel.Of(ctx); l.Inside() && l.Driver().Virtual() && !r.Time.IsZero() {
+	if l := kernel.Of(ctx); l.Inside() && l.Driver().Simulation() != nil && !r.Time.IsZero() {
 		r.Time = l.Driver().Time(l.Driver().Now())
 	}
 	attrs := []slog.Attr{slog.String("loop", t.Loop), slog.String("task", t.Name), slog.Uint64("task_id", t.ID)}

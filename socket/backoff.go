@@ -5,13 +5,13 @@ package socket
 // must be closed first.
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"syscall"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/errtree"
 )
 
 // A backOff is the last pause between two calls of Accept, 0 after a success.
@@ -35,7 +35,7 @@ func (d *backOff) after(g *rondo.Scope, l net.Listener, err error, report func(e
 // listener.
 func temporary(err error) bool {
 	for _, errno := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
-		if errors.Is(err, errno) {
+		if errtree.Is(err, errno) {
 			return true
 		}
 	}

@@ -8,12 +8,13 @@ import (
 	"io"
 	"net"
 	"os"
-	"slices"
 	"syscall"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/nocopy"
 )
 
 // A Conn is a TCP or Unix stream connection. It is a net.Conn with the further
@@ -25,20 +26,12 @@ import (
 //
 // The caller closes a Conn. A forgotten one is closed by the garbage collector.
 type Conn struct {
+	_      nocopy.Field
 	fd     *fd.FD
 	local  net.Addr // the listener's, if that has only one; see bound
 	remote net.Addr // a *packedAddr if it is seldom asked for
 	of     network
 }
-
-// A network is the name of a network of streams, in a byte.
-type network uint8
-
-var networks = [...]string{"tcp", "tcp4", "tcp6", "unix", "unixpacket"}
-
-func networkOf(name string) network { return network(max(0, slices.Index(networks[:], name))) }
-
-func (n network) String() string { return networks[n] }
 
 var _ net.Conn = (*Conn)(nil)
 var _ syscall.Conn = (*Conn)(nil)
@@ -112,7 +105,7 @@ func (c *Conn) CloseRead() error { return c.fail("close", c.shutdown(driver.Read
 
 // LocalAddr returns the address of this end.
 func (c *Conn) LocalAddr() net.Addr {
-	return c.askLocal()
+	return askLocal(c.fd, c.local)
 }
 
 // RemoteAddr returns the address of the peer.
@@ -145,7 +138,7 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 // SetNoDelay sets whether small writes are sent at once, which is the default,
 // or may be delayed and sent together (TCP_NODELAY, RFC 896).
 func (c *Conn) SetNoDelay(on bool) error {
-	return c.option(func() error { return c.setNoDelay(on) })
+	return c.option(func() error { return setNoDelay(c.fd, on) })
 }
 
 // option sets an option. One that is not simulated changes nothing there.
@@ -159,7 +152,7 @@ func (c *Conn) option(set func() error) error {
 
 // SetKeepAlive sets whether an idle connection is probed (SO_KEEPALIVE).
 func (c *Conn) SetKeepAlive(on bool) error {
-	return c.option(func() error { return c.setKeepAlive(on) })
+	return c.option(func() error { return setKeepAlive(c.fd, on) })
 }
 
 // SetKeepAlivePeriod sets how long a connection is idle before it is probed, and
@@ -170,7 +163,7 @@ func (c *Conn) SetKeepAlivePeriod(d time.Duration) error {
 
 // SetKeepAliveConfig sets all options of keep-alive probes.
 func (c *Conn) SetKeepAliveConfig(config net.KeepAliveConfig) error {
-	return c.option(func() error { return c.setKeepAliveConfig(config) })
+	return c.option(func() error { return setKeepAliveConfig(c.fd, config) })
 }
 
 // SetLinger sets what Close does with data that the peer has not acknowledged.
@@ -180,7 +173,7 @@ func (c *Conn) SetKeepAliveConfig(config net.KeepAliveConfig) error {
 func (c *Conn) SetLinger(seconds int) error {
 	done, err := setVirtual(c.fd, driver.Linger, seconds)
 	if !done {
-		err = c.setLinger(seconds)
+		err = setLinger(c.fd, seconds)
 	}
 	return c.fail("set", err)
 }
@@ -210,11 +203,17 @@ func (c *Conn) fail(op string, err error) error {
 	if err == nil || err == io.EOF {
 		return err
 	}
-	var named *net.OpError
-	if errors.As(err, &named) {
+	if namesOperation(err) {
 		return err
 	}
 	return &net.OpError{Op: op, Net: c.of.String(), Source: c.local, Addr: c.RemoteAddr(), Err: err}
+}
+
+// namesOperation reports whether err, which may be a cause of the program's, has a *net.OpError
+// in it.
+func namesOperation(err error) bool {
+	_, named := errtree.As[*net.OpError](err)
+	return named
 }
 
 // rawConn is the result of SyscallConn.
@@ -277,4 +276,21 @@ func (c *Conn) name(owned bool) {
 	if c.remote.Network() != "tcp" {
 		c.fd.Partial(c.of.String() == "unixpacket")
 	}
+}
+
+// shutdown ends one direction.
+func (c *Conn) shutdown(which driver.Events) error {
+	if c.fd.Virtual() == nil {
+		return shutdownSystem(c.fd, which)
+	}
+	return c.fd.OnVirtual(func(v driver.Socket) error { return os.NewSyscallError("shutdown", v.Shutdown(which)) })
+}
+
+// A watchable is a connection that needs no task to find out that there is
+// something to read.
+type watchable interface {
+	net.Conn
+
+	// watchInput is fd.FD.WatchInput, but it may suspend the task.
+	watchInput(w fd.Watcher) (ready bool)
 }

@@ -1,9 +1,7 @@
 package socket_test
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"net"
@@ -117,40 +115,6 @@ func TestReset(t *testing.T) {
 			t.Errorf("Read of a reset connection: %#v", err)
 		}
 		return nil
-	})
-}
-
-// TestBackpressure: a Write waits for a slow reader, and not a byte is lost.
-func TestBackpressure(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
-		want := make([]byte, 16<<20)
-		if _, err := rand.Read(want); err != nil {
-			return err
-		}
-		var got []byte
-		done := false
-		return both(ctx, func(ctx context.Context) error {
-			n, err := a.Write(want)
-			if n != len(want) {
-				t.Errorf("wrote %d", n)
-			}
-			done = true
-			return errors.Join(err, a.CloseWrite())
-		}, func(ctx context.Context) error {
-			waiting(ctx, "write", 1)
-			if done {
-				t.Error("16 MB were taken while nobody read")
-			}
-			var err error
-			got, err = io.ReadAll(b)
-			if !bytes.Equal(got, want) {
-				t.Errorf("%d bytes came, not those that were sent", len(got))
-			}
-			return err
-		})
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -334,50 +333,4 @@ func TestRelayFair(t *testing.T) {
 		}
 		return err
 	})
-}
-
-// BenchmarkRelay copies from connection to connection, by the system and by a
-// buffer of the program.
-func BenchmarkRelay(b *testing.B) {
-	for _, by := range []string{"system", "buffer"} {
-		b.Run(by, func(b *testing.B) {
-			run(b, func(ctx context.Context) error {
-				in, from := pair(b, ctx)
-				to, out := pair(b, ctx)
-				text := longText(1 << 20)
-				b.SetBytes(int64(len(text)))
-				b.ResetTimer()
-				// The ends are on goroutines, so that the loop has only the copy.
-				go func() {
-					for range b.N {
-						if _, err := in.Write(text); err != nil {
-							b.Error(err)
-						}
-					}
-					in.Close()
-				}()
-				done := make(chan int64, 1)
-				go func() {
-					n, _ := io.Copy(io.Discard, out)
-					done <- n
-				}()
-				var w io.Writer = to
-				if by == "buffer" {
-					w = struct{ io.Writer }{to}
-				}
-				var r io.Reader = struct{ io.Reader }{from}
-				if by == "system" {
-					r = from
-				}
-				n, err := io.Copy(w, r)
-				to.Close()
-				from.Close()
-				if got, _ := rondo.Offload(ctx, func(context.Context) (int64, error) { return <-done, nil }); got != n || n != int64(b.N)*int64(len(text)) {
-					err = fmt.Errorf("%d bytes of %d", got, n)
-				}
-				out.Close()
-				return err
-			})
-		})
-	}
 }

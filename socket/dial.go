@@ -4,13 +4,13 @@ package socket
 
 import (
 	"context"
-	"errors"
 	"net"
 	"os"
 	"syscall"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
@@ -87,14 +87,23 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 		c, err = d.dial(ctx, loop, network, address)
 	}
 	if err != nil {
-		var named *net.OpError
-		if !errors.As(err, &named) {
-			err = &net.OpError{Op: "dial", Net: network, Source: d.LocalAddr, Err: err}
+		if !namesOperation(err) {
+			e := &net.OpError{Op: "dial", Net: network, Source: d.LocalAddr, Err: err}
+			if ctx.Err() != nil { // nothing was tried, so nothing else names the address
+				e.Addr = asked{network, address}
+			}
+			err = e
 		}
 		return nil, err
 	}
 	return c, nil
 }
+
+// asked is the address that a caller asked for, which may be a name.
+type asked struct{ network, address string }
+
+func (a asked) Network() string { return a.network }
+func (a asked) String() string  { return a.address }
 
 func (d *Dialer) dial(ctx context.Context, loop kernel.Loop, network, address string) (*Conn, error) {
 	dialTask := d.dialTask
@@ -134,19 +143,10 @@ func (d *Dialer) dial(ctx context.Context, loop kernel.Loop, network, address st
 	switch {
 	case c != nil:
 		return c, nil
-	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+	case ctx.Err() == nil && errtree.Is(err, context.DeadlineExceeded):
 		return nil, timedOut(why)
 	}
 	return nil, err
-}
-
-// streams reports whether a network is one of Conn.
-func streams(network string) bool {
-	switch network {
-	case "tcp", "tcp4", "tcp6", "unix", "unixpacket":
-		return true
-	}
-	return false
 }
 
 // deadline returns the time by which the dial must be done, or the zero time.
@@ -172,8 +172,7 @@ func (timeout) Is(err error) bool {
 
 // timedOut replaces the scope's error by timeout.
 func timedOut(err error) error {
-	var named *net.OpError
-	if errors.As(err, &named) {
+	if named, ok := errtree.As[*net.OpError](err); ok {
 		named.Err = timeout{}
 		return named
 	}
@@ -200,4 +199,34 @@ func (d *Dialer) dialForeign(ctx context.Context, loop kernel.Loop, network, add
 		return nil, err
 	}
 	return adopt(fd.Adopt(loop, c.(fd.Std)), c), nil
+}
+
+// dialPacket connects a datagram socket: it gets a peer, and nothing is sent.
+func (d *Dialer) dialPacket(ctx context.Context, loop kernel.Loop, network, address string) (*PacketConn, error) {
+	if simulated(loop) != nil {
+		return d.dialPacketVirtual(loop, network, address)
+	}
+	if err := fd.Supported(loop); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	open := func(ctx context.Context) (net.Conn, error) { return d.std().DialContext(ctx, network, address) }
+	var c net.Conn
+	var err error
+	if network == "unixgram" {
+		c, err = open(ctx)
+	} else {
+		c, err = lookUp(ctx, loop, address, open)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPacket(loop, network, c.(stdPacket))
+	if err != nil {
+		return nil, err
+	}
+	p.remote = c.RemoteAddr()
+	return p, nil
 }

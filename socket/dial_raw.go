@@ -153,13 +153,6 @@ func (d *Dialer) prepare(ctx context.Context, sys int, network string, local, to
 	return os.NewSyscallError("bind", unix.Bind(sys, sockaddr(local)))
 }
 
-func sockaddr(a netip.AddrPort) unix.Sockaddr {
-	if a.Addr().Is4() {
-		return &unix.SockaddrInet4{Addr: a.Addr().As4(), Port: int(a.Port())}
-	}
-	return &unix.SockaddrInet6{Addr: a.Addr().As16(), Port: int(a.Port()), ZoneId: index(a.Addr().Zone())}
-}
-
 // rawSocket is the argument of the Control hooks.
 type rawSocket int
 

@@ -62,6 +62,58 @@ func TestDialErrors(t *testing.T) {
 	})
 }
 
+// TestDialInEndedScope: the error of a dial whose scope has ended names the address.
+func TestDialInEndedScope(t *testing.T) {
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Cancel(nil)
+			for network, address := range map[string]string{"tcp": "name.example:80", "unix": "/run/no-such.sock", "udp": "127.0.0.1:9"} {
+				_, err := socket.Dial(g, network, address)
+				if err == nil || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "dial "+network+" "+address+": ") {
+					t.Errorf("Dial of %s returned %v", address, err)
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDialThisMachine: every way to write "this machine" reaches the listener that it
+// reaches with package net, with each network, and with an address to dial from.
+func TestDialThisMachine(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for _, at := range []string{"127.0.0.1", "[::1]"} {
+			l, err := net.Listen("tcp", at+":0")
+			if err != nil {
+				t.Logf("no IPv6 here: %v", err)
+				continue
+			}
+			defer l.Close()
+			_, port, _ := net.SplitHostPort(l.Addr().String())
+			for _, network := range []string{"tcp", "tcp4", "tcp6"} {
+				for _, host := range []string{"", "0.0.0.0", "[::]", "[::ffff:0.0.0.0]", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"} {
+					for _, from := range []net.Addr{nil, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, &net.TCPAddr{IP: net.IPv6loopback}} {
+						theirs, want := (&net.Dialer{LocalAddr: from}).Dial(network, host+":"+port)
+						ours, got := (&socket.Dialer{LocalAddr: from}).DialContext(ctx, network, host+":"+port)
+						if (got == nil) != (want == nil) || got == nil && ours.RemoteAddr().String() != theirs.RemoteAddr().String() {
+							t.Errorf("%s %s:port from %v to %s: %v, and package net %v", network, host, from, at, got, want)
+						}
+						for _, c := range []net.Conn{ours, theirs} {
+							if c != nil {
+								c.Close()
+							}
+						}
+					}
+				}
+			}
+		}
+		return nil
+	})
+}
+
 // TestDialNames: names of hosts and services, an empty host, and the
 // unspecified address.
 func TestDialNames(t *testing.T) {

@@ -7,6 +7,7 @@ package socket
 
 import (
 	"context"
+	"net"
 	"sync"
 
 	"github.com/rondo-go/rondo"
@@ -29,14 +30,18 @@ var buffers = sync.Pool{New: func() any { return new([readMax]byte) }}
 
 // A dispatcher has the connections of one Serve, or of all Attaches with one
 // ctx. It belongs to its loop. A Transport is in conns from add until its Lost
-// has returned.
+// has returned and its tasks have ended.
 type dispatcher struct {
 	protocol  *Protocol
+	counts    *counts
 	loop      kernel.Loop
-	ctx       context.Context
+	ctx       context.Context // of the task that waits for the connections
 	high, low int
+	local     net.Addr // this end of each connection, as the listener has it; nil if they differ
 	conns     []*Transport
-	empty     rondo.WaitList // who waits until conns is empty
+	guards    map[*Transport]*guard              // of those that Serve has accepted
+	scopes    map[*Transport]kernel.ServingScope // of those whose Context was called
+	empty     rondo.WaitList                     // who waits until conns is empty
 
 	// The Transports that have something to do, in order.
 	first, last *Transport
@@ -47,8 +52,8 @@ type dispatcher struct {
 	moved       int            // bytes that step has read and written
 }
 
-func newDispatcher(p *Protocol, loop kernel.Loop, ctx context.Context, high, low int) *dispatcher {
-	b := &dispatcher{protocol: p, loop: loop, ctx: ctx, high: high, low: low}
+func newDispatcher(p *Protocol, n *counts, loop kernel.Loop, ctx context.Context, high, low int) *dispatcher {
+	b := &dispatcher{protocol: p, counts: n, loop: loop, ctx: ctx, high: high, low: low}
 	b.again = loop.Callback(b.step)
 	return b
 }
@@ -68,8 +73,28 @@ func (d *dispatcher) add(s fd.Stream, peer peerAddr) *Transport {
 	d.conns = append(d.conns, t)
 	d.loop.AddWakers(1)
 	d.loop.AddConns(1)
+	d.counts.Open.Add(1)
 	d.enqueue(t)
 	return t
+}
+
+// guard begins to watch the times of t, which Serve has accepted.
+func (d *dispatcher) guard(t *Transport) {
+	t.set(visiting)
+	g := &guard{loop: d.loop, limits: &d.protocol.Limits, activity: t.activity, expired: func(err limitError) bool {
+		if !t.has(ending) { // its tasks may take their time to end
+			d.counts.late(err)
+			t.end(t.fail("read", err))
+		}
+		return true
+	}}
+	if g.begin() == nil {
+		return
+	}
+	if d.guards == nil {
+		d.guards = make(map[*Transport]*guard)
+	}
+	d.guards[t] = g
 }
 
 // wait waits until no connection is left. If ctx is cancelled it aborts them
@@ -150,6 +175,11 @@ func (d *dispatcher) step() {
 	// A callback may panic or call Goexit. The other
 	// Transports, and t itself, still get their Lost.
 	defer func() {
+		if t != nil && d.loop.Recovers() {
+			if p := recover(); p != nil {
+				d.failed(t, p)
+			}
+		}
 		if t != nil && t.pending() {
 			d.enqueue(t)
 		}
@@ -169,6 +199,12 @@ func (d *dispatcher) step() {
 
 // visit does what can be done for t: one write and one read at most.
 func (d *dispatcher) visit(t *Transport) {
+	if t.has(lost) {
+		if !t.has(removed) {
+			d.leave(t)
+		}
+		return
+	}
 	if !t.has(connected) {
 		t.set(connected)
 		if fn := d.protocol.Connected; fn != nil {
@@ -191,24 +227,61 @@ func (d *dispatcher) visit(t *Transport) {
 	}
 }
 
+// failed ends t, of which a callback has panicked with v. Its caller is a deferred call that
+// has recovered v.
+func (d *dispatcher) failed(t *Transport, v any) {
+	err := panicError(t.name(), v)
+	t.set(faulty)
+	t.end(err)
+	d.report(t.RemoteAddr(), err)
+}
+
+// report reports what is not the network's: the failure of a connection.
+func (d *dispatcher) report(peer net.Addr, err error) {
+	d.counts.failed(err)
+	d.protocol.report(d.loop, peer, err)
+}
+
 // finish ends t.
 func (d *dispatcher) finish(t *Transport) {
-	if t.has(lost) {
-		return
-	}
 	if !t.stream.Stop(d.loop) {
 		t.set(stopping)
 		return
 	}
 	t.set(lost)
 	t.backlog = nil
-	defer d.remove(t)
+	defer func() { // also if Lost panics
+		if t.has(scoped) {
+			d.scopes[t].Cancel(t.err)
+		}
+		d.leave(t)
+	}()
 	if fn := d.protocol.Lost; fn != nil {
 		fn(t, t.err)
 	}
 }
 
+// leave removes t, whose Lost has returned, once its tasks have ended.
+func (d *dispatcher) leave(t *Transport) {
+	if !t.has(scoped) {
+		d.remove(t)
+		return
+	}
+	err, closed := d.scopes[t].Close()
+	if !closed {
+		return
+	}
+	t.clear(scoped)
+	delete(d.scopes, t)
+	peer := t.RemoteAddr()
+	d.remove(t)
+	if err != nil && !t.only(err) {
+		d.report(peer, err)
+	}
+}
+
 func (d *dispatcher) remove(t *Transport) {
+	t.set(removed)
 	t.stream.Close(d.loop)
 	last := len(d.conns) - 1
 	d.conns[t.place] = d.conns[last]
@@ -217,6 +290,12 @@ func (d *dispatcher) remove(t *Transport) {
 	d.conns = d.conns[:last]
 	d.loop.AddWakers(-1)
 	d.loop.AddConns(-1)
+	d.counts.Open.Add(-1)
+	if t.has(visiting) {
+		d.guards[t].end()
+		delete(d.guards, t)
+		d.protocol.visits.leave(&d.protocol.Limits, t.peer.Addr())
+	}
 	if last == 0 {
 		d.conns = nil
 		d.empty.WakeAll()

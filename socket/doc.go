@@ -26,6 +26,11 @@
 //	state between       local variables      a closure             Transport.Value
 //	requests
 //
+// In all three a failure ends its connection and nothing else: an error of a
+// Handler or a Session, a panic, an error of a task that was started with their ctx or
+// with Transport.Context. It goes to OnError once. When the Handler or the call of a
+// Session has returned, or Lost has, what was started is cancelled and waited for.
+//
 // Use Server.Handler if nothing speaks against it: any code that takes a net.Conn
 // can be a handler. Use Server.Session for requests and answers over many
 // connections that are mostly idle, or if each request should cost as little as

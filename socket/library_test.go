@@ -11,14 +11,12 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
 	"math/big"
 	"net"
 	"net/http"
-	"net/textproto"
 	"strings"
 	"testing"
 	"time"
@@ -50,41 +48,6 @@ func serve(t testing.TB, ctx context.Context, handler func(ctx context.Context, 
 			return err
 		}
 		return s.Shutdown(g)
-	})
-}
-
-func TestScanner(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		shout := func(ctx context.Context, c net.Conn) error {
-			lines := bufio.NewScanner(c)
-			for lines.Scan() {
-				if _, err := fmt.Fprintln(c, strings.ToUpper(lines.Text())); err != nil {
-					return err
-				}
-			}
-			return lines.Err()
-		}
-		return serve(t, ctx, shout, nil, func(ctx context.Context, addr string) error {
-			c, err := socket.Dial(ctx, "tcp", addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			text := textproto.NewConn(c)
-			for _, line := range []string{"one", "two words", ""} {
-				if err := text.PrintfLine("%s", line); err != nil {
-					return err
-				}
-				got, err := text.ReadLine()
-				if err != nil {
-					return err
-				}
-				if got != strings.ToUpper(line) {
-					t.Errorf("got %q for %q", got, line)
-				}
-			}
-			return nil
-		})
 	})
 }
 
@@ -204,95 +167,6 @@ func TestTLS(t *testing.T) {
 			})
 		})
 	})
-}
-
-func TestJSON(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		return serve(t, ctx, echo, nil, func(ctx context.Context, addr string) error {
-			c, err := socket.Dial(ctx, "tcp", addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			in, out := json.NewDecoder(c), json.NewEncoder(c)
-			for i := range 20 {
-				if err := out.Encode(map[string]int{"n": i}); err != nil {
-					return err
-				}
-				var got map[string]int
-				if err := in.Decode(&got); err != nil {
-					return err
-				}
-				if got["n"] != i {
-					t.Errorf("got %v", got)
-				}
-			}
-			return nil
-		})
-	})
-}
-
-// TestHTTPRequest: a server of a few lines, in tasks, asked by net/http's client
-// on goroutines.
-func TestHTTPRequest(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		handler := func(ctx context.Context, c net.Conn) error {
-			in := bufio.NewReader(c)
-			for {
-				req, err := http.ReadRequest(in)
-				if err == io.EOF {
-					return nil
-				}
-				if err != nil {
-					return err
-				}
-				body, err := io.ReadAll(req.Body)
-				if err != nil {
-					return err
-				}
-				answer := fmt.Sprintf("%s %s %d", req.Method, req.URL.Path, len(body))
-				resp := &http.Response{StatusCode: 200, ProtoMajor: 1, ProtoMinor: 1,
-					ContentLength: int64(len(answer)), Body: io.NopCloser(strings.NewReader(answer))}
-				if err := resp.Write(c); err != nil {
-					return err
-				}
-			}
-		}
-		return serve(t, ctx, handler, nil, func(ctx context.Context, addr string) error {
-			transport := &http.Transport{}
-			client := &http.Client{Transport: transport}
-			_, err := rondo.Gather(ctx, slice(20, func(i int) func(ctx context.Context) (int, error) {
-				return func(ctx context.Context) (int, error) {
-					return rondo.Offload(ctx, func(context.Context) (int, error) {
-						return 0, post(t, client, addr, i)
-					})
-				}
-			})...)
-			transport.CloseIdleConnections()
-			return err
-		})
-	})
-}
-
-func slice[T any](n int, make func(i int) T) []T {
-	var all []T
-	for i := range n {
-		all = append(all, make(i))
-	}
-	return all
-}
-
-func post(t testing.TB, client *http.Client, addr string, size int) error {
-	resp, err := client.Post("http://"+addr+"/path", "text/plain", strings.NewReader(strings.Repeat("x", size)))
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if want := fmt.Sprintf("POST /path %d", size); string(body) != want {
-		t.Errorf("got %q, want %q", body, want)
-	}
-	return err
 }
 
 // TestHTTPServer: net/http.Server accepts from a Listener on goroutines of its

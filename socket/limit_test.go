@@ -86,9 +86,8 @@ func TestProtocolGoexit(t *testing.T) {
 				defer peer.Close()
 				last = peer
 			}
-			if _, err := last.Write([]byte("x")); err != nil {
-				return err
-			}
+			// A Write may take a turn, so a task of its own makes it, when the body waits.
+			rondo.Go(ctx, func(context.Context) error { _, err := last.Write([]byte("x")); return err })
 			var e rondo.Event
 			waited = e.Wait(ctx)
 			return waited

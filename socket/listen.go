@@ -6,17 +6,16 @@ package socket
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
-	"github.com/rondo-go/rondo/internal/stacks"
 )
 
 // A ListenConfig has options for Listen. Its fields mean what those of
@@ -110,8 +109,7 @@ func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (*L
 		err = lc.setBacklog(std)
 	}
 	if err != nil {
-		var named *net.OpError
-		if !errors.As(err, &named) {
+		if !namesOperation(err) {
 			err = fail(err)
 		}
 		return nil, err
@@ -123,22 +121,6 @@ func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (*L
 	l.file = file
 	l.shared.Store(lc.Control != nil)
 	return l, nil
-}
-
-// loopOf returns the loop of ctx.
-func loopOf(ctx context.Context, call string) (kernel.Loop, error) {
-	if loop := kernel.Of(ctx); loop != nil {
-		return loop, nil
-	}
-	return nil, kernel.Misuse("socket."+call, rondo.ErrNoLoop, stacks.Place())
-}
-
-// keepAlive returns what package net makes of its two fields.
-func keepAlive(idle time.Duration, config net.KeepAliveConfig) net.KeepAliveConfig {
-	if !config.Enable && idle >= 0 {
-		return net.KeepAliveConfig{Enable: true, Idle: idle}
-	}
-	return config
 }
 
 // stdListener is what *net.TCPListener and *net.UnixListener have in common.
@@ -255,9 +237,24 @@ func (l *Listener) fail(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var named *net.OpError
-	if errors.As(err, &named) {
+	if namesOperation(err) {
 		return err
 	}
 	return &net.OpError{Op: op, Net: l.Addr().Network(), Addr: l.Addr(), Err: err}
+}
+
+// adoptListener returns a listener of package net as a Listener. A Listener of
+// another loop would block this one.
+func adoptListener(loop kernel.Loop, call string, l net.Listener) (net.Listener, error) {
+	switch std := l.(type) {
+	case *Listener:
+		if std.fd.Loop() != loop {
+			return nil, fmt.Errorf("rondo: socket.%s on %s: the Listener belongs to another loop", call, l.Addr())
+		}
+	case *net.TCPListener:
+		return newListener(loop, std, keepAlive(0, net.KeepAliveConfig{})), nil
+	case *net.UnixListener:
+		return newListener(loop, std, net.KeepAliveConfig{}), nil
+	}
+	return l, nil
 }

@@ -58,5 +58,3 @@ func (l *Listener) open(loop kernel.Loop, a accepted, _ use) *Conn {
 	}
 	return adopt(fd.Adopt(loop, a.std.(fd.Std)), a.std)
 }
-
-func (c *Conn) askLocal() net.Addr { return c.local }

@@ -3,6 +3,7 @@ package socket_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -99,4 +100,9 @@ func waiting(ctx context.Context, what string, n int) {
 			return
 		}
 	}
+}
+
+func echo(ctx context.Context, c net.Conn) error {
+	_, err := io.Copy(c, c)
+	return err
 }

@@ -141,7 +141,7 @@ func TestCrowdedListener(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer d.Close()
-				if err := d.(driver.Poller).Arm(file.Fd(), driver.Readable, new(ignore)); err != nil {
+				if err := d.Poller().Arm(file.Fd(), driver.Readable, new(ignore)); err != nil {
 					t.Fatal(err)
 				}
 			}

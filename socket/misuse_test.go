@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"testing"
@@ -189,4 +190,45 @@ func TestOtherLoopsListener(t *testing.T) {
 			})
 		})
 	})
+}
+
+// TestReadInAnotherLoop: a task that reads a connection of another loop blocks its own loop. The
+// report says so, and names the line.
+func TestReadInAnotherLoop(t *testing.T) {
+	reported := make(report, 1)
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(reported, nil)))
+	defer slog.SetDefault(before)
+	run(t, func(ctx context.Context) error {
+		c, peer := pair(t, ctx)
+		defer peer.Close()
+		read := make(chan error, 1)
+		go func() {
+			// One second: a step is reported once, and on a slow machine it may take a while to
+			// get to its Read.
+			other := rondo.Runner{SlowStep: time.Second}
+			read <- other.Run(context.Background(), func(context.Context) error {
+				_, err := c.Read(make([]byte, 1))
+				return err
+			})
+		}()
+		text, _, err := rondo.Receive(ctx, reported)
+		if err == nil && (!strings.Contains(text, "its connection belongs to another loop") || !strings.Contains(text, "misuse_test.go:")) {
+			t.Errorf("reported %s", text)
+		}
+		_ = c.Close()
+		_, _, waited := rondo.Receive(ctx, read) // the read has failed, because the connection is closed
+		return errors.Join(err, waited)
+	})
+}
+
+// A report is where a log writes its first line.
+type report chan string
+
+func (r report) Write(b []byte) (int, error) {
+	select {
+	case r <- string(b):
+	default:
+	}
+	return len(b), nil
 }

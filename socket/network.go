@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -22,22 +21,8 @@ import (
 // errNoHook says that a socket of the driver cannot be shown to a hook.
 var errNoHook = errors.New("a simulated socket has no descriptor for a Control hook or a Resolver of the program; leave these fields nil in a simulation")
 
-// simulated returns the network of the loop's driver, or nil if sockets are the
-// system's.
-func simulated(loop kernel.Loop) driver.Network { return driver.NetworkOf(loop.Driver()) }
-
-// onLoop returns the network of the loop's driver for a task of the loop.
-func onLoop(loop kernel.Loop) (driver.Network, error) {
-	if !loop.Inside() {
-		return nil, errNotOnLoop
-	}
-	return simulated(loop), nil
-}
-
-var errNotOnLoop = errors.New("in a simulation only tasks of the loop open sockets: use Post or Submit")
-
 // virtualAddress returns the address that a socket is bound to or connected to.
-func virtualAddress(n driver.Network, network, address string) (driver.Peer, error) {
+func virtualAddress(n driver.Host, network, address string) (driver.Peer, error) {
 	host, service, err := net.SplitHostPort(address)
 	if err != nil {
 		return driver.Peer{}, err
@@ -57,23 +42,6 @@ func virtualAddress(n driver.Network, network, address string) (driver.Peer, err
 		return driver.Peer{}, err
 	}
 	return driver.Peer{Addr: netip.AddrPortFrom(found[0], port)}, nil
-}
-
-// portOf returns the number of a port. Names of services are those of the standard
-// library's own table, so that a file of the machine decides nothing.
-func portOf(network, service string) (uint16, error) {
-	if n, err := strconv.ParseUint("0"+service, 10, 16); err == nil {
-		return uint16(n), nil
-	}
-	switch service {
-	case "http":
-		return 80, nil
-	case "https":
-		return 443, nil
-	case "domain":
-		return 53, nil
-	}
-	return 0, &net.AddrError{Err: "unknown port for a simulated " + network + " socket; use a number", Addr: service}
 }
 
 // virtualNet returns an address as package net has it.
@@ -96,11 +64,6 @@ func kindOf(network string) string {
 		return "udp"
 	}
 	return network
-}
-
-// isUnix reports whether addresses of a network are names.
-func isUnix(network string) bool {
-	return network == "unix" || network == "unixpacket" || network == "unixgram"
 }
 
 // bindVirtual opens a socket and binds it.
@@ -292,79 +255,4 @@ func virtualPacket(loop kernel.Loop, v driver.Socket, network string) *PacketCon
 	f := fd.NewVirtual(loop, v)
 	f.Datagrams(false)
 	return &PacketConn{fd: f, network: network, local: virtualNet(at, network)}
-}
-
-// setVirtual sets an option of a socket of the driver. It reports whether f is one.
-func setVirtual(f *fd.FD, o driver.Option, value int) (done bool, err error) {
-	if f.Virtual() == nil {
-		return false, nil
-	}
-	return true, f.OnVirtual(func(v driver.Socket) error {
-		v.SetOption(o, value)
-		return nil
-	})
-}
-
-// ignored accepts an option that changes nothing for a socket of the driver. It
-// reports whether f is one.
-func ignored(f *fd.FD) (done bool, err error) {
-	if f.Virtual() == nil {
-		return false, nil
-	}
-	return true, f.OnVirtual(func(driver.Socket) error { return nil })
-}
-
-// setBuffer sets the size of a buffer.
-func setBuffer(f *fd.FD, which driver.Events, bytes int) error {
-	o := driver.ReadBuffer
-	if which == driver.Writable {
-		o = driver.WriteBuffer
-	}
-	if done, err := setVirtual(f, o, bytes); done {
-		return err
-	}
-	return setSystemBuffer(f, which, bytes)
-}
-
-// shutdown ends one direction.
-func (c *Conn) shutdown(which driver.Events) error {
-	if c.fd.Virtual() == nil {
-		return c.shutdownSystem(which)
-	}
-	return c.fd.OnVirtual(func(v driver.Socket) error { return os.NewSyscallError("shutdown", v.Shutdown(which)) })
-}
-
-// The operations of a PacketConn.
-
-func (c *PacketConn) receive(p []byte) (int, fd.Peer, error) {
-	if c.fd.Virtual() == nil {
-		return c.receiveSystem(p)
-	}
-	t := c.fd.Task("Read")
-	if t == nil {
-		return 0, fd.Peer{}, errNotOnLoop
-	}
-	return c.fd.ReceiveVirtual(t, p)
-}
-
-func (c *PacketConn) send(p []byte) (int, error) {
-	if c.fd.Virtual() == nil {
-		return c.sendSystem(p)
-	}
-	return c.sendVirtual(p, fd.Peer{})
-}
-
-func (c *PacketConn) sendTo(p []byte, to fd.Peer) (int, error) {
-	if c.fd.Virtual() == nil {
-		return c.sendToSystem(p, to)
-	}
-	return c.sendVirtual(p, to)
-}
-
-func (c *PacketConn) sendVirtual(p []byte, to fd.Peer) (int, error) {
-	t := c.fd.Task("Write")
-	if t == nil {
-		return 0, errNotOnLoop
-	}
-	return c.fd.SendVirtual(t, p, to)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/rondo-go/rondo/internal/fd"
 )
 
-// tcp returns package net's connection, or an error if it is no TCP connection.
-func (c *Conn) tcp() (*net.TCPConn, error) {
-	std, err := c.fd.Std()
+// tcpOf returns package net's connection, or an error if it is no TCP connection.
+func tcpOf(f *fd.FD) (*net.TCPConn, error) {
+	std, err := f.Std()
 	if err != nil {
 		return nil, err
 	}
@@ -27,36 +27,36 @@ func (c *Conn) tcp() (*net.TCPConn, error) {
 
 var errNotTCP = errors.New("not a TCP connection")
 
-func (c *Conn) setNoDelay(on bool) error {
-	t, err := c.tcp()
+func setNoDelay(f *fd.FD, on bool) error {
+	t, err := tcpOf(f)
 	if err != nil {
 		return err
 	}
 	return t.SetNoDelay(on)
 }
 
-func (c *Conn) setKeepAlive(on bool) error {
-	t, err := c.tcp()
+func setKeepAlive(f *fd.FD, on bool) error {
+	t, err := tcpOf(f)
 	if err != nil {
 		return err
 	}
 	return t.SetKeepAlive(on)
 }
 
-func (c *Conn) setKeepAliveConfig(config net.KeepAliveConfig) error {
-	t, err := c.tcp()
+func setKeepAliveConfig(f *fd.FD, config net.KeepAliveConfig) error {
+	t, err := tcpOf(f)
 	if err != nil {
 		return err
 	}
 	return t.SetKeepAliveConfig(config)
 }
 
-func (c *Conn) setLinger(seconds int) error {
-	t, err := c.tcp()
+func setLinger(f *fd.FD, seconds int) error {
+	t, err := tcpOf(f)
 	if err != nil {
 		return err
 	}
-	c.fd.Linger(seconds > 0)
+	f.Linger(seconds > 0)
 	return t.SetLinger(seconds)
 }
 
@@ -75,8 +75,8 @@ func setSystemBuffer(f *fd.FD, which driver.Events, bytes int) error {
 	return b.SetWriteBuffer(bytes)
 }
 
-func (c *Conn) shutdownSystem(which driver.Events) error {
-	std, err := c.fd.Std()
+func shutdownSystem(f *fd.FD, which driver.Events) error {
+	std, err := f.Std()
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (c *Conn) shutdownSystem(which driver.Events) error {
 	if which == driver.Writable {
 		return half.CloseWrite()
 	}
-	return c.fd.EndReads(half.CloseRead)
+	return f.EndReads(half.CloseRead)
 }
 
 // openFile returns a duplicate of a socket. Its name is package net's.

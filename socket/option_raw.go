@@ -17,8 +17,6 @@ import (
 	"github.com/rondo-go/rondo/internal/fd"
 )
 
-func (c *Conn) set(option func(sys int) error) error { return set(c.fd, option) }
-
 // set sets options of a socket.
 func set(f *fd.FD, option func(sys int) error) error {
 	var err error
@@ -31,25 +29,25 @@ func set(f *fd.FD, option func(sys int) error) error {
 	return err
 }
 
-func (c *Conn) setNoDelay(on bool) error {
-	return c.set(func(sys int) error { return setFlag(sys, unix.IPPROTO_TCP, unix.TCP_NODELAY, on) })
+func setNoDelay(f *fd.FD, on bool) error {
+	return set(f, func(sys int) error { return setFlag(sys, unix.IPPROTO_TCP, unix.TCP_NODELAY, on) })
 }
 
-func (c *Conn) setKeepAlive(on bool) error {
-	return c.set(func(sys int) error { return setFlag(sys, unix.SOL_SOCKET, unix.SO_KEEPALIVE, on) })
+func setKeepAlive(f *fd.FD, on bool) error {
+	return set(f, func(sys int) error { return setFlag(sys, unix.SOL_SOCKET, unix.SO_KEEPALIVE, on) })
 }
 
-func (c *Conn) setKeepAliveConfig(config net.KeepAliveConfig) error {
-	return c.set(func(sys int) error { return setKeepAlive(sys, config) })
+func setKeepAliveConfig(f *fd.FD, config net.KeepAliveConfig) error {
+	return set(f, func(sys int) error { return probe(sys, config) })
 }
 
-func (c *Conn) setLinger(seconds int) error {
-	c.fd.Linger(seconds > 0)
+func setLinger(f *fd.FD, seconds int) error {
+	f.Linger(seconds > 0)
 	var l unix.Linger
 	if seconds >= 0 {
 		l = unix.Linger{Onoff: 1, Linger: int32(seconds)}
 	}
-	return c.set(func(sys int) error {
+	return set(f, func(sys int) error {
 		return unix.SetsockoptLinger(sys, unix.SOL_SOCKET, unix.SO_LINGER, &l)
 	})
 }
@@ -63,13 +61,13 @@ func setSystemBuffer(f *fd.FD, which driver.Events, bytes int) error {
 	})
 }
 
-func (c *Conn) shutdownSystem(which driver.Events) error {
+func shutdownSystem(f *fd.FD, which driver.Events) error {
 	how := unix.SHUT_RD
 	if which == driver.Writable {
 		how = unix.SHUT_WR
 	}
 	var err error
-	if e := c.fd.Control(func(sys uintptr) { err = unix.Shutdown(int(sys), how) }); e != nil {
+	if e := f.Control(func(sys uintptr) { err = unix.Shutdown(int(sys), how) }); e != nil {
 		return e
 	}
 	return os.NewSyscallError("shutdown", err)
@@ -104,13 +102,13 @@ func setFlag(sys, level, option int, on bool) error {
 func tune(sys int, config net.KeepAliveConfig) {
 	_ = setFlag(sys, unix.IPPROTO_TCP, unix.TCP_NODELAY, true)
 	if config.Enable {
-		_ = setKeepAlive(sys, config)
+		_ = probe(sys, config)
 	}
 }
 
-// setKeepAlive sets the options of a net.KeepAliveConfig: zero means the
+// probe sets the options of a net.KeepAliveConfig: zero means the
 // default, a negative value keeps the system's.
-func setKeepAlive(sys int, config net.KeepAliveConfig) error {
+func probe(sys int, config net.KeepAliveConfig) error {
 	if err := setFlag(sys, unix.SOL_SOCKET, unix.SO_KEEPALIVE, config.Enable); err != nil || !config.Enable {
 		return err
 	}

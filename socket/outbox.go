@@ -161,6 +161,9 @@ type wire struct{ c *TLSConn }
 // also an answer that crypto/tls owes. It must not fail, or crypto/tls would
 // treat the record that it answers as damaged.
 func (w wire) Write(p []byte) (int, error) {
+	if w.c.released {
+		return w.c.conn.Write(p)
+	}
 	if !w.c.noWrites.Load() {
 		w.c.box.add(p)
 	}
@@ -172,6 +175,9 @@ func (w wire) Write(p []byte) (int, error) {
 // is no reason not to read.
 func (w wire) Read(p []byte) (int, error) {
 	c := w.c
+	if c.released {
+		return c.conn.Read(p)
+	}
 	if c.ready.Load() {
 		c.flush()
 	} else if c.box.size() > 0 {
@@ -193,12 +199,23 @@ func (w wire) Close() error                      { return w.c.conn.Close() }
 func (w wire) NetConn() net.Conn                 { return w.c.conn }
 func (w wire) LocalAddr() net.Addr               { return w.c.conn.LocalAddr() }
 func (w wire) RemoteAddr() net.Addr              { return w.c.conn.RemoteAddr() }
-func (w wire) SetDeadline(t time.Time) error     { return w.SetReadDeadline(t) }
 func (w wire) SetReadDeadline(t time.Time) error { return w.c.conn.SetReadDeadline(t) }
 
 // SetWriteDeadline does nothing: crypto/tls sets a deadline around
-// close_notify, which is sent only later.
-func (w wire) SetWriteDeadline(time.Time) error { return nil }
+// close_notify, which is sent only later. A connection that was released sends at once.
+func (w wire) SetWriteDeadline(t time.Time) error {
+	if w.c.released {
+		return w.c.conn.SetWriteDeadline(t)
+	}
+	return nil
+}
+
+func (w wire) SetDeadline(t time.Time) error {
+	if err := w.SetReadDeadline(t); err != nil {
+		return err
+	}
+	return w.SetWriteDeadline(t)
+}
 
 // retriable is an error of a read after which crypto/tls accepts another try.
 // The connection below decides whether the error lasts.

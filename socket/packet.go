@@ -4,18 +4,14 @@ package socket
 // and blocks any other goroutine alone.
 
 import (
-	"context"
-	"errors"
 	"net"
 	"os"
-	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/fd"
-	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/nocopy"
 )
 
 // A PacketConn is a UDP socket or a Unix datagram socket. It is a
@@ -29,6 +25,7 @@ import (
 // syscall.ECONNREFUSED on a connected socket, is returned once, by the next
 // call, and the socket stays usable. Errors are those of package net.
 type PacketConn struct {
+	_       nocopy.Field
 	fd      *fd.FD
 	network string
 	local   net.Addr
@@ -51,134 +48,6 @@ type stdPacket interface {
 	File() (*os.File, error)
 	SetReadBuffer(bytes int) error
 	SetWriteBuffer(bytes int) error
-}
-
-// ListenPacket calls ListenPacket of a zero ListenConfig.
-func ListenPacket(ctx context.Context, network, address string) (net.PacketConn, error) {
-	return new(ListenConfig).ListenPacket(ctx, network, address)
-}
-
-// ListenPacket announces on an address of the network "udp", "udp4", "udp6" or
-// "unixgram", and returns a *PacketConn. It suspends the task only to look a
-// name up. Any goroutine may call it, with a ctx of the loop whose tasks will
-// use the socket. Errors are those of net.ListenPacket. If ctx belongs to no
-// loop the error is rondo.ErrNoLoop. In a simulation it does what Listen does.
-// ListenConfig.Listen says what happens with the file of a Unix socket.
-func (lc *ListenConfig) ListenPacket(ctx context.Context, network, address string) (net.PacketConn, error) {
-	loop, err := loopOf(ctx, "ListenPacket")
-	if err != nil {
-		return nil, err
-	}
-	fail := func(err error) (net.PacketConn, error) {
-		var named *net.OpError
-		if !errors.As(err, &named) {
-			err = &net.OpError{Op: "listen", Net: network, Err: err}
-		}
-		return nil, err
-	}
-	if simulated(loop) != nil {
-		c, err := lc.listenPacketVirtual(loop, network, address)
-		if err != nil {
-			return fail(err)
-		}
-		return c, nil
-	}
-	if err := fd.Supported(loop); err != nil {
-		return fail(err)
-	}
-	if ctx.Err() != nil {
-		return fail(context.Cause(ctx))
-	}
-	config, err := lc.std()
-	if err != nil {
-		return fail(err)
-	}
-	if !datagrams(network) {
-		return fail(net.UnknownNetworkError(network))
-	}
-	open := func(ctx context.Context) (net.PacketConn, error) { return config.ListenPacket(ctx, network, address) }
-	var std net.PacketConn
-	var file *socketFile
-	if network == "unixgram" {
-		std, file, err = bind(ctx, address, open)
-	} else {
-		std, err = lookUp(ctx, loop, address, open)
-	}
-	if err != nil {
-		return fail(err)
-	}
-	c, err := newPacket(loop, network, std.(stdPacket))
-	if err != nil {
-		file.remove()
-		return fail(err)
-	}
-	c.file = file
-	return c, nil
-}
-
-// datagrams reports whether a network is one of PacketConn.
-func datagrams(network string) bool {
-	switch network {
-	case "udp", "udp4", "udp6", "unixgram":
-		return true
-	}
-	return false
-}
-
-// lookUp opens a socket, off the loop if a name must be looked up.
-func lookUp[T interface{ Close() error }](ctx context.Context, loop kernel.Loop, address string, open func(ctx context.Context) (T, error)) (T, error) {
-	if !loop.Inside() || literal(address) {
-		return open(ctx)
-	}
-	// If the task has returned when the socket is open, the second of the two
-	// closes it.
-	var opened T
-	var second atomic.Bool
-	c, err := rondo.Offload(ctx, func(ctx context.Context) (T, error) {
-		c, err := open(ctx)
-		if err != nil {
-			return c, err
-		}
-		opened = c
-		if second.Swap(true) {
-			c.Close()
-		}
-		return c, nil
-	})
-	if err != nil && second.Swap(true) {
-		opened.Close()
-	}
-	return c, err
-}
-
-// dialPacket connects a datagram socket: it gets a peer, and nothing is sent.
-func (d *Dialer) dialPacket(ctx context.Context, loop kernel.Loop, network, address string) (*PacketConn, error) {
-	if simulated(loop) != nil {
-		return d.dialPacketVirtual(loop, network, address)
-	}
-	if err := fd.Supported(loop); err != nil {
-		return nil, err
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	open := func(ctx context.Context) (net.Conn, error) { return d.std().DialContext(ctx, network, address) }
-	var c net.Conn
-	var err error
-	if network == "unixgram" {
-		c, err = open(ctx)
-	} else {
-		c, err = lookUp(ctx, loop, address, open)
-	}
-	if err != nil {
-		return nil, err
-	}
-	p, err := newPacket(loop, network, c.(stdPacket))
-	if err != nil {
-		return nil, err
-	}
-	p.remote = c.RemoteAddr()
-	return p, nil
 }
 
 // adoptPacket returns a PacketConn of a socket of package net.
@@ -225,7 +94,7 @@ func (c *PacketConn) ReadFrom(p []byte) (int, net.Addr, error) {
 // connected socket it fails with net.ErrWriteToConnected. It suspends the task.
 func (c *PacketConn) WriteTo(p []byte, to net.Addr) (int, error) {
 	peer, err := c.peerOf(to)
-	if errors.Is(err, errMissingAddress) {
+	if err == errMissingAddress {
 		to = nil // a nil pointer has no text
 	}
 	if err != nil {
@@ -237,8 +106,6 @@ func (c *PacketConn) WriteTo(p []byte, to net.Addr) (int, error) {
 	}
 	return n, err
 }
-
-var errMissingAddress = errors.New("missing address")
 
 // peerOf returns the peer that an address names. Its errors are those of package net.
 func (c *PacketConn) peerOf(to net.Addr) (fd.Peer, error) {
@@ -331,12 +198,44 @@ func (c *PacketConn) fail(op string, to net.Addr, err error) error {
 	if err == nil {
 		return nil
 	}
-	var named *net.OpError
-	if errors.As(err, &named) {
+	if namesOperation(err) {
 		return err
 	}
 	if to == nil {
 		to = c.remote
 	}
 	return &net.OpError{Op: op, Net: c.network, Source: c.local, Addr: to, Err: err}
+}
+
+func (c *PacketConn) receive(p []byte) (int, fd.Peer, error) {
+	if c.fd.Virtual() == nil {
+		return c.receiveSystem(p)
+	}
+	t := c.fd.Task("Read")
+	if t == nil {
+		return 0, fd.Peer{}, errNotOnLoop
+	}
+	return c.fd.ReceiveVirtual(t, p)
+}
+
+func (c *PacketConn) send(p []byte) (int, error) {
+	if c.fd.Virtual() == nil {
+		return c.sendSystem(p)
+	}
+	return c.sendVirtual(p, fd.Peer{})
+}
+
+func (c *PacketConn) sendTo(p []byte, to fd.Peer) (int, error) {
+	if c.fd.Virtual() == nil {
+		return c.sendToSystem(p, to)
+	}
+	return c.sendVirtual(p, to)
+}
+
+func (c *PacketConn) sendVirtual(p []byte, to fd.Peer) (int, error) {
+	t := c.fd.Task("Write")
+	if t == nil {
+		return 0, errNotOnLoop
+	}
+	return c.fd.SendVirtual(t, p, to)
 }

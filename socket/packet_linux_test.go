@@ -6,11 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/rondo-go/rondo"
-	"github.com/rondo-go/rondo/socket"
 	"net/netip"
 	"path/filepath"
 	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/socket"
 )
 
 // TestPacketAllocs: a datagram costs no allocation.

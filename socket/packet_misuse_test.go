@@ -81,8 +81,8 @@ func refusedByPeer(ctx context.Context, t *testing.T, where string) error {
 		return err
 	}
 	addr := dead.LocalAddr().String()
-	dead.Close()
 	c, err := socket.Dial(ctx, "udp", addr)
+	dead.Close() // not before the Dial, which might get this very port, and then be its own peer
 	if err != nil {
 		return err
 	}

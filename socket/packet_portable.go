@@ -4,16 +4,11 @@ package socket
 
 import (
 	"net"
-	"net/netip"
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
-
-func addrPort(p fd.Peer) netip.AddrPort { return p.Addr }
-
-func peerOfAddr(to netip.AddrPort) fd.Peer { return fd.Peer{Addr: to} }
 
 func newPacket(loop kernel.Loop, network string, std stdPacket) (*PacketConn, error) {
 	return adoptPacket(fd.Adopt(loop, std), network, std), nil

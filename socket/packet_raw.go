@@ -13,23 +13,6 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// addrPort returns an address with its zone. Finding the zone's name costs a
-// system call; only link-local addresses have one.
-func addrPort(p fd.Peer) netip.AddrPort {
-	if p.Zone == 0 {
-		return p.Addr
-	}
-	return netip.AddrPortFrom(p.Addr.Addr().WithZone(zone(p.Zone)), p.Addr.Port())
-}
-
-// peerOfAddr is the reverse.
-func peerOfAddr(to netip.AddrPort) fd.Peer {
-	if z := to.Addr().Zone(); z != "" {
-		return fd.Peer{Addr: netip.AddrPortFrom(to.Addr().WithZone(""), to.Port()), Zone: index(z)}
-	}
-	return fd.Peer{Addr: to}
-}
-
 // newPacket returns a PacketConn of a socket of package net. In a task it takes
 // the descriptor over, and opens package net's socket again when one is needed:
 // as long as the runtime's poller has it, each datagram wakes that too.

@@ -38,7 +38,7 @@ func Pipe(ctx context.Context) (net.Conn, net.Conn) {
 		panic(err)
 	}
 	there, back := &flow{}, &flow{}
-	simulated := loop.Driver().Virtual()
+	simulated := loop.Driver().Simulation() != nil
 	a := &pipe{ctx: ctx, loop: loop, in: back, out: there, simulated: simulated}
 	b := &pipe{ctx: ctx, loop: loop, in: there, out: back, simulated: simulated}
 	// In a simulation nothing outside the loop can end a wait.

@@ -21,7 +21,22 @@ import (
 // have goroutines, which no seed repeats.
 type virtual struct{ driver.Driver }
 
-func (virtual) Virtual() bool { return true }
+func (virtual) Simulation() driver.Simulation { return inOrder{} }
+
+// inOrder is a simulation in which everything is as in the real world.
+type inOrder struct{}
+
+func (inOrder) Choose(int, func(i int) uint64) (int, bool) { return 0, true }
+func (inOrder) Until() int64                               { return 0 }
+func (inOrder) Punctual() bool                             { return true }
+func (inOrder) Refused()                                   {}
+func (inOrder) Alone() bool                                { return false }
+func (inOrder) Awaits() bool                               { return false }
+func (inOrder) Settles() bool                              { return false }
+func (inOrder) Prompt() bool                               { return false }
+func (inOrder) Within() bool                               { return false }
+func (inOrder) Offload(uintptr, func(), func()) bool       { return false }
+func (inOrder) Host() driver.Host                          { return nil }
 
 func openVirtual() (driver.Driver, error) {
 	d, err := poll.Open()

@@ -3,7 +3,6 @@ package socket_test
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -251,29 +250,4 @@ func TestPipeForeign(t *testing.T) {
 	if _, err := left.Read(make([]byte, 1)); err != io.ErrClosedPipe {
 		t.Errorf("Read after the loop's end: %v", err)
 	}
-}
-
-// TestPipeTLS: a protocol whose ends both read and write.
-func TestPipeTLS(t *testing.T) {
-	server, client := certificate(t)
-	run(t, func(ctx context.Context) error {
-		a, b := socket.Pipe(ctx)
-		return both(ctx, func(ctx context.Context) error {
-			c := tls.Server(a, server)
-			defer c.Close()
-			return echo(ctx, c)
-		}, func(ctx context.Context) error {
-			c := tls.Client(b, client)
-			defer c.Close()
-			if _, err := io.WriteString(c, "hello"); err != nil {
-				return err
-			}
-			got := make([]byte, 5)
-			_, err := io.ReadFull(c, got)
-			if string(got) != "hello" {
-				t.Errorf("got %q", got)
-			}
-			return err
-		})
-	})
 }

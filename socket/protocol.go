@@ -8,10 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/rondo-go/rondo"
@@ -35,10 +35,13 @@ const (
 // wait panics. To wait, start a task with rondo.Go and the Transport's Context.
 // That task may use the Transport as well.
 //
-// A panic in a callback ends the loop, whether or not the Runner has Recover
-// set, because no task is responsible for it. So does runtime.Goexit: everything
-// is cancelled, so the waits of other tasks fail, some with context.Canceled, and
-// Run calls Goexit in the end. Every connection still gets its Lost.
+// The callbacks of a connection have a scope of their own, that of the Transport's
+// Context. A panic in one of them, or a failure of a task of that scope, ends this
+// connection and no other: it is aborted, Lost is called with the error, and OnError as
+// well, once. The error of a panic is a *rondo.PanicError with its stack.
+// runtime.Goexit ends the loop: everything is cancelled, so the waits of other tasks
+// fail, some with context.Canceled, and Run calls Goexit in the end. Every connection
+// still gets its Lost.
 //
 // A busy connection does not hold up the others: each is read once in its turn,
 // and after 16 operations or 256 KiB tasks run.
@@ -58,7 +61,8 @@ type Protocol struct {
 	EOF func(t *Transport) (keepOpen bool)
 
 	// Lost is called when the connection is over. err is nil after Close,
-	// Abort, or the end of both sides; the cause if the scope was cancelled;
+	// Abort, or the end of both sides; the cause if the scope was cancelled; the
+	// failure if a callback has panicked or a task has failed;
 	// otherwise the error of the connection, a *net.OpError. The Transport
 	// still has its addresses. nil does nothing.
 	Lost func(t *Transport, err error)
@@ -80,12 +84,24 @@ type Protocol struct {
 	// ErrSlowPeer. 0 means no limit. A Limit below High panics.
 	Limit int
 
-	// OnError is called with an error of Accept after which Serve goes on, such
-	// as syscall.EMFILE. It is called in the task of Serve. nil means slog at
-	// level Error.
+	// Limits are the times that a client may take, and what one address may open, for
+	// the connections that Serve accepts. Lost gets an error that is
+	// os.ErrDeadlineExceeded when a time was passed. There is no TLS, so Handshake means
+	// nothing.
+	Limits Limits
+
+	// OnError is called with what has failed in the program: a panic of a callback, the
+	// joined errors of the tasks of a connection when they have ended. What the network
+	// does goes to Lost alone. OnError is also called with an error of Accept after which
+	// Serve goes on, such as syscall.EMFILE. It must not wait. nil means slog at level
+	// Error. A panic of OnError goes to the Runner's OnError, with the error that it was
+	// called with; Serve goes on.
 	OnError func(err error)
 
+	counts      counts // of Attach, and of each Serve that has ended
+	visits      addresses
 	mu          sync.Mutex
+	serving     []*counts                       // of each Serve; guarded by mu
 	dispatchers map[context.Context]*dispatcher // of Attach
 }
 
@@ -147,10 +163,13 @@ func (p *Protocol) Serve(ctx context.Context, l net.Listener) error {
 	if !ok {
 		return fmt.Errorf("rondo: socket.Protocol.Serve cannot take connections from a %T, use a Server: %w", l, errors.ErrUnsupported)
 	}
+	n := new(counts)
+	defer p.count(n, loop, mine)()
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
-		b := newDispatcher(p, loop, g, high, low)
+		b := newDispatcher(p, n, loop, g, high, low)
+		b.local = bound(mine.std)
 		b.start()
-		// Both are needed only if OnError panics.
+		// Both are needed only if a callback that runs on this stack calls Goexit.
 		defer b.abortAll(g, net.ErrClosed)
 		defer mine.Close()
 		err := p.accept(g, b, mine)
@@ -163,22 +182,6 @@ func (p *Protocol) Serve(ctx context.Context, l net.Listener) error {
 	})
 }
 
-// adoptListener returns a listener of package net as a Listener. A Listener of
-// another loop would block this one.
-func adoptListener(loop kernel.Loop, call string, l net.Listener) (net.Listener, error) {
-	switch std := l.(type) {
-	case *Listener:
-		if std.fd.Loop() != loop {
-			return nil, fmt.Errorf("rondo: socket.%s on %s: the Listener belongs to another loop", call, l.Addr())
-		}
-	case *net.TCPListener:
-		return newListener(loop, std, keepAlive(0, net.KeepAliveConfig{})), nil
-	case *net.UnixListener:
-		return newListener(loop, std, net.KeepAliveConfig{}), nil
-	}
-	return l, nil
-}
-
 // accept adds each connection to the dispatcher.
 func (p *Protocol) accept(g *rondo.Scope, b *dispatcher, l *Listener) error {
 	var delay backOff
@@ -186,7 +189,12 @@ func (p *Protocol) accept(g *rondo.Scope, b *dispatcher, l *Listener) error {
 		s, peer, err := l.acceptStream()
 		if err == nil {
 			delay = 0
-			b.add(s, peer)
+			d := b.loop.Driver()
+			if b.counts.refused(p.visits.enter(&p.Limits, peer.Addr(), d.Time(d.Now()))) {
+				s.Close(b.loop)
+				continue
+			}
+			b.guard(b.add(s, peer))
 			continue
 		}
 		if g.Err() != nil {
@@ -195,18 +203,20 @@ func (p *Protocol) accept(g *rondo.Scope, b *dispatcher, l *Listener) error {
 		if !temporary(err) {
 			return l.fail("accept", err)
 		}
-		if err := delay.after(g, l, err, p.report); err != nil {
+		if err := delay.after(g, l, err, func(err error) { p.report(b.loop, nil, err) }); err != nil {
 			return err
 		}
 	}
 }
 
-func (p *Protocol) report(err error) {
+// report calls OnError, or else the log. peer is nil for an error of Accept.
+func (p *Protocol) report(loop kernel.Loop, peer net.Addr, err error) {
+	defer contain(loop, "OnError of a socket.Protocol", err)
 	if p.OnError != nil {
 		p.OnError(err)
 		return
 	}
-	slog.Error(err.Error())
+	logError(peer, err)
 }
 
 // Attach takes over a connection that was dialled or accepted: a *Conn of the
@@ -273,7 +283,7 @@ func (p *Protocol) dispatcherFor(ctx context.Context, loop kernel.Loop, high, lo
 			return b
 		}
 	}
-	b := newDispatcher(p, loop, ctx, high, low)
+	b := newDispatcher(p, &p.counts, loop, ctx, high, low)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if shared {
@@ -282,8 +292,7 @@ func (p *Protocol) dispatcherFor(ctx context.Context, loop kernel.Loop, high, lo
 		}
 		p.dispatchers[ctx] = b
 	}
-	rondo.Go(ctx, func(own context.Context) error {
-		b.ctx = own
+	task := rondo.Go(ctx, func(own context.Context) error {
 		if shared {
 			defer func() {
 				p.mu.Lock()
@@ -295,6 +304,36 @@ func (p *Protocol) dispatcherFor(ctx context.Context, loop kernel.Loop, high, lo
 		defer b.abortAll(own, net.ErrClosed)
 		b.start()
 		return b.wait(own)
-	}).SetName("protocol")
+	})
+	task.SetName("protocol")
+	b.ctx = loop.SetServing(task)
 	return b
+}
+
+// Stats returns the counters of the Protocol; those that only a Server has are 0. Any
+// goroutine may call it; it never suspends.
+func (p *Protocol) Stats() (s Stats) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts.add(&s)
+	for _, n := range p.serving {
+		n.add(&s)
+	}
+	return s
+}
+
+// count adds n, the counters of one call of Serve, to those of the Protocol until end is
+// called.
+func (p *Protocol) count(n *counts, loop kernel.Loop, l net.Listener) (end func()) {
+	n.publish(loop, l)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.serving = append(p.serving, n)
+	return func() {
+		n.conceal(loop)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.counts.take(n)
+		p.serving = slices.DeleteFunc(p.serving, func(other *counts) bool { return other == n })
+	}
 }

@@ -22,22 +22,25 @@ func (l *Listener) acceptStream() (fd.Stream, peerAddr, error) {
 	return fd.NewStream(sys, !l.shared.Load()), addrPort(peer), nil
 }
 
-// addrs returns the addresses that the system knows, nil for the others.
+// addrs returns the addresses that are known, nil for the others. It asks the system for
+// those that accept has not said.
 func (t *Transport) addrs() (local, remote net.Addr) {
 	sys := t.stream.Sys()
+	if t.peer.IsValid() {
+		if here := fd.LocalPeer(sys); here.Addr.IsValid() {
+			local = peerAddress(here, "tcp")
+		}
+		return local, net.TCPAddrFromAddrPort(t.peer)
+	}
 	if sys < 0 {
 		return nil, nil
 	}
-	network := "tcp"
-	here, err := unix.Getsockname(sys)
-	if _, ok := here.(*unix.SockaddrUnix); ok {
+	here, network := fd.LocalPeer(sys), "tcp"
+	if !here.Addr.IsValid() {
 		network = "unix"
-	}
-	if err == nil {
-		local = addr(here, network)
 	}
 	if peer, err := unix.Getpeername(sys); err == nil {
 		remote = addr(peer, network)
 	}
-	return local, remote
+	return peerAddress(here, network), remote
 }

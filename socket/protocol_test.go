@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,57 +33,6 @@ func protocol(t testing.TB, ctx context.Context, p *socket.Protocol, body func(c
 		defer l.Close()
 		return body(g, l.Addr().String())
 	})
-}
-
-// TestProtocolEcho: a server of callbacks and its clients on one loop.
-func TestProtocolEcho(t *testing.T) {
-	const conns, rounds = 200, 5
-	lost := 0
-	p := noted(t, &socket.Protocol{
-		Data: func(tr *socket.Transport, b []byte) {
-			if n, err := tr.Write(b); n != len(b) || err != nil {
-				t.Errorf("Write: %d, %v", n, err)
-			}
-		},
-		Lost: func(tr *socket.Transport, err error) {
-			if lost++; err != nil {
-				t.Errorf("Lost with %v", err)
-			}
-			if tr.LocalAddr() == nil || tr.RemoteAddr() == nil {
-				t.Error("no address in Lost")
-			}
-		},
-	})
-	run(t, func(ctx context.Context) error {
-		return protocol(t, ctx, p, func(ctx context.Context, addr string) error {
-			return rondo.Group(ctx, func(g *rondo.Scope) error {
-				for i := range conns {
-					g.Go(func(ctx context.Context) error {
-						c, err := socket.Dial(ctx, "tcp", addr)
-						if err != nil {
-							return err
-						}
-						defer c.Close()
-						for r := range rounds {
-							want := fmt.Sprintf("connection %d, round %d", i, r)
-							if _, err := io.WriteString(c, want); err != nil {
-								return err
-							}
-							got := make([]byte, len(want))
-							if _, err := io.ReadFull(c, got); err != nil || string(got) != want {
-								return fmt.Errorf("got %q, %v, want %q", got, err, want)
-							}
-						}
-						return nil
-					})
-				}
-				return nil
-			})
-		})
-	})
-	if lost != conns {
-		t.Errorf("%d were lost, of %d", lost, conns)
-	}
 }
 
 // TestProtocolLimitsWrong: a Low above High, a Limit below it, or a negative one,
@@ -183,82 +133,70 @@ func TestProtocolLoopEnds(t *testing.T) {
 	}
 }
 
-// TestProtocolMustNotWait: a callback that waits panics with an error that says
-// so, the loop ends, and each connection gets its Lost.
+// TestProtocolMustNotWait: a callback that waits panics with an error that says so. That
+// connection gets its Lost with the error, and OnError once; the others go on.
 func TestProtocolMustNotWait(t *testing.T) {
 	for name, wait := range map[string]func(tr *socket.Transport, c net.Conn){
 		"Sleep in a callback":                         func(tr *socket.Transport, _ net.Conn) { rondo.Sleep(tr.Context(), time.Second) },
 		"Read in a callback: callbacks must not wait": func(_ *socket.Transport, c net.Conn) { c.Read(make([]byte, 1)) },
 		"oops": func(*socket.Transport, net.Conn) { panic("oops") },
 	} {
-		var all []*history
-		var peers []net.Conn
-		func() {
-			defer func() {
-				var p *rondo.PanicError
-				v := recover()
-				if err, _ := v.(error); !errors.As(err, &p) || !strings.Contains(err.Error(), name) {
-					t.Errorf("%s: %v", name, v)
-				}
-			}()
-			r := rondo.Runner{Recover: true}
-			r.Run(context.Background(), func(ctx context.Context) error {
-				p := noted(t, &socket.Protocol{
-					Connected: func(tr *socket.Transport) { all = append(all, tr.Value.(*history)) },
-					Data:      func(tr *socket.Transport, _ []byte) { wait(tr, peers[0]) },
-				})
-				for range 10 {
-					_, peer := attached(t, ctx, p)
-					peers = append(peers, peer)
-				}
-				if err := until(ctx, func() bool { return len(all) == 10 }); err != nil {
-					return err
-				}
-				for _, c := range peers {
-					io.WriteString(c, "x")
-				}
-				return rondo.Sleep(ctx, time.Hour)
-			})
-			t.Errorf("%s: Run returned", name)
-		}()
-		for _, h := range all {
-			if !h.lost() {
-				t.Errorf("%s: %s", name, h.calls)
+		run(t, func(ctx context.Context) error {
+			var lost, reported []error
+			p := &socket.Protocol{
+				Data: func(tr *socket.Transport, b []byte) {
+					if b[0] == 'w' {
+						wait(tr, tr.Value.(net.Conn))
+					}
+					tr.Write(b)
+				},
+				Lost:    func(_ *socket.Transport, err error) { lost = append(lost, err) },
+				OnError: func(err error) { reported = append(reported, err) },
 			}
-		}
-		for _, c := range peers {
-			c.Close()
-		}
+			bad, peer := attached(t, ctx, p)
+			_, other := attached(t, ctx, p)
+			defer peer.Close()
+			bad.Value = peer
+			io.WriteString(peer, "w")
+			if _, err := peer.Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("%s: the connection goes on: %v", name, err)
+			}
+			var panicked *rondo.PanicError
+			if len(reported) != 1 || !errors.As(reported[0], &panicked) || !strings.Contains(panicked.Error(), name) || !slices.Equal(lost, reported) {
+				t.Errorf("%s: Lost got %v, OnError %v", name, lost, reported)
+			}
+			if stats := p.Stats(); stats.Panics != 1 || stats.Errors != 1 {
+				t.Errorf("%s: %+v", name, stats)
+			}
+			io.WriteString(other, "x")
+			if _, err := io.ReadFull(other, make([]byte, 1)); err != nil {
+				t.Errorf("%s: another connection: %v", name, err)
+			}
+			return other.Close()
+		})
 	}
 }
 
-// TestProtocolPanics: if callbacks panic, all connections still get their Lost.
+// TestProtocolPanics: each connection whose callbacks panic gets its Lost, and OnError gets
+// each panic once, although it panics as well.
 func TestProtocolPanics(t *testing.T) {
-	lost := 0
-	var peers []net.Conn
-	func() {
-		defer func() { recover() }()
-		rondo.Run(context.Background(), func(ctx context.Context) error {
-			oops := func(*socket.Transport) { panic("oops") }
-			p := &socket.Protocol{Connected: oops, Lost: func(tr *socket.Transport, _ error) { lost++; oops(tr) }}
-			var mine []net.Conn
-			for range 30 {
-				c, peer := pair(t, ctx)
-				mine, peers = append(mine, c), append(peers, peer)
-			}
-			for _, c := range mine {
-				if _, err := p.Attach(ctx, c); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}()
-	for _, c := range peers {
-		c.Close()
-	}
-	if lost != 30 {
-		t.Errorf("%d were lost of 30", lost)
+	lost, reported, noticed := 0, 0, 0
+	r := rondo.Runner{OnError: func(rondo.TaskInfo, error) { noticed++ }}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		oops := func(*socket.Transport) { panic("oops") }
+		p := &socket.Protocol{
+			Connected: oops,
+			Lost:      func(tr *socket.Transport, _ error) { lost++; oops(tr) },
+			OnError:   func(err error) { reported++; panic(err) },
+		}
+		for range 30 {
+			_, peer := attached(t, ctx, p)
+			defer peer.Close()
+		}
+		return until(ctx, func() bool { return p.Stats().Open == 0 })
+	})
+	if err != nil || lost != 30 || reported != 60 || noticed != 60 {
+		t.Errorf("%v: %d were lost of 30, %d panics reported, of which %d panicked again", err, lost, reported, noticed)
 	}
 }
 

@@ -39,7 +39,7 @@ func ready(ctx context.Context, call string, which driver.Events, sys uintptr) e
 	if err != nil {
 		return err
 	}
-	if err := rondo.Check(ctx); err != nil {
+	if err := rondo.Checkpoint(ctx); err != nil {
 		return err
 	}
 	if err := fd.Ready(ctx, loop, which, sys); err != nil {

@@ -5,14 +5,15 @@ package socket
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/netip"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
@@ -23,7 +24,7 @@ func (d *Dialer) dialEach(ctx context.Context, network, address string, connect 
 	if err != nil {
 		return nil, err
 	}
-	to, err := d.resolve(ctx, network, address)
+	to, err := d.resolve(ctx, network, local, address)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (d *Dialer) local() (netip.AddrPort, error) {
 
 // resolve returns the addresses to try, in the order of preference. Literal
 // addresses are parsed here; names are looked up off the loop.
-func (d *Dialer) resolve(ctx context.Context, network, address string) ([]netip.AddrPort, error) {
+func (d *Dialer) resolve(ctx context.Context, network string, from netip.AddrPort, address string) ([]netip.AddrPort, error) {
 	if address == "" {
 		return nil, errMissingAddress
 	}
@@ -66,10 +67,10 @@ func (d *Dialer) resolve(ctx context.Context, network, address string) ([]netip.
 		if err != nil {
 			return nil, &net.AddrError{Err: "invalid port", Addr: service}
 		}
-		return []netip.AddrPort{netip.AddrPortFrom(local(host, network), uint16(port))}, nil
+		return withPort(literals(host, network, from), uint16(port)), nil
 	}
 	if n := simulated(kernel.Of(ctx)); n != nil {
-		return resolveVirtual(n, network, host, service)
+		return resolveVirtual(n, network, from, host, service)
 	}
 	r := d.Resolver
 	if r == nil {
@@ -80,52 +81,57 @@ func (d *Dialer) resolve(ctx context.Context, network, address string) ([]netip.
 		if err != nil {
 			return nil, err
 		}
-		if host == "" {
-			return []netip.AddrPort{netip.AddrPortFrom(local(host, network), uint16(port))}, nil
+		if found := literals(host, network, from); found != nil {
+			return withPort(found, uint16(port)), nil
 		}
 		found, err := r.LookupNetIP(ctx, "ip", host)
-		if err != nil {
-			return nil, err
-		}
-		all := make([]netip.AddrPort, len(found))
-		for i, a := range found {
-			all[i] = netip.AddrPortFrom(a.Unmap(), uint16(port))
-		}
-		return all, nil
+		return withPort(found, uint16(port)), err
 	})
 }
 
 // resolveVirtual is resolve on the network of the driver.
-func resolveVirtual(n driver.Network, network, host, service string) ([]netip.AddrPort, error) {
+func resolveVirtual(n driver.Host, network string, from netip.AddrPort, host, service string) ([]netip.AddrPort, error) {
 	port, err := portOf(network, service)
 	if err != nil {
 		return nil, err
 	}
-	found := []netip.Addr{local(host, network)}
-	if _, err := netip.ParseAddr(host); err != nil && host != "" {
+	found := literals(host, network, from)
+	if found == nil {
 		if found, err = n.Resolve(host); err != nil {
 			return nil, err
 		}
 	}
-	all := make([]netip.AddrPort, len(found))
-	for i, a := range found {
-		all[i] = netip.AddrPortFrom(a, port)
-	}
-	return all, nil
+	return withPort(found, port), nil
 }
 
-// local returns the address of a literal host. An empty host, and the
-// unspecified address, mean this machine.
-func local(host, network string) netip.Addr {
-	a, err := netip.ParseAddr(host)
-	a = a.Unmap()
-	switch {
-	case err != nil && network == "tcp6", a == netip.IPv6Unspecified():
-		return netip.IPv6Loopback()
-	case err != nil, a == netip.IPv4Unspecified():
-		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+// withPort joins each address with a port.
+func withPort(found []netip.Addr, port uint16) []netip.AddrPort {
+	all := make([]netip.AddrPort, len(found))
+	for i, a := range found {
+		all[i] = netip.AddrPortFrom(a.Unmap(), port)
 	}
-	return a
+	return all
+}
+
+// literals returns the addresses of a host that is empty or a number, and nil for a name.
+// An empty host and the unspecified addresses mean this machine, by the family of from if
+// it has one. Package net tries 0.0.0.0 after [::], for machines whose IPv6 is only half
+// configured (Go issue 18806).
+func literals(host, network string, from netip.AddrPort) []netip.Addr {
+	loopback4 := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	from6 := network == "tcp" && from.Addr().Is6() && !from.Addr().IsUnspecified()
+	a, err := netip.ParseAddr(host)
+	switch a = a.Unmap(); {
+	case host == "" && network == "tcp6", (host == "" || a == netip.IPv4Unspecified()) && from6:
+		return []netip.Addr{netip.IPv6Loopback()}
+	case host == "", a == netip.IPv4Unspecified():
+		return []netip.Addr{loopback4}
+	case a == netip.IPv6Unspecified():
+		return []netip.Addr{netip.IPv6Loopback(), loopback4}
+	case err != nil:
+		return nil
+	}
+	return []netip.Addr{a}
 }
 
 // suitable returns the addresses that the network and the local address allow,
@@ -263,8 +269,34 @@ func share(ctx context.Context, n int, try func(ctx context.Context) (*Conn, err
 	if c != nil {
 		return c, nil
 	}
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+	if errtree.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = timedOut(err)
 	}
 	return nil, err
+}
+
+// lookUp opens a socket, off the loop if a name must be looked up.
+func lookUp[T interface{ Close() error }](ctx context.Context, loop kernel.Loop, address string, open func(ctx context.Context) (T, error)) (T, error) {
+	if !loop.Inside() || literal(address) {
+		return open(ctx)
+	}
+	// If the task has returned when the socket is open, the second of the two
+	// closes it.
+	var opened T
+	var second atomic.Bool
+	c, err := rondo.Offload(ctx, func(ctx context.Context) (T, error) {
+		c, err := open(ctx)
+		if err != nil {
+			return c, err
+		}
+		opened = c
+		if second.Swap(true) {
+			c.Close()
+		}
+		return c, nil
+	})
+	if err != nil && second.Swap(true) {
+		opened.Close()
+	}
+	return c, err
 }

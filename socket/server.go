@@ -1,6 +1,7 @@
 package socket
 
-// This file has Server: a task for each connection, or sessions. shutdown.go ends it.
+// A Server: a task for each connection (served.go), or sessions (session.go).
+// shutdown.go ends it.
 //
 // Everything in a Server belongs to the loop it serves on, except what mu
 // guards and the count of connections. The call of Serve that accepted a
@@ -10,37 +11,40 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"log/slog"
 	"net"
-	"net/netip"
-	"os"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/peer"
 )
 
 // ErrServerClosed is what Serve returns after Shutdown. It is also the cause of
 // a handler's ctx when Shutdown cancels the handler.
-var ErrServerClosed = errors.New("rondo: server closed")
+var ErrServerClosed = kernel.Closed("rondo: server closed")
 
 // A Server runs a Handler for each connection, in a task of its own, or a
 // Session, which has a task only while there is something to do. One of the two
 // must be set, and not both. The fields must not change after Serve was called.
 type Server struct {
-	// Handler serves one connection, which is closed when Handler returns. ctx
-	// is the task's; it is cancelled when Shutdown gives up waiting. An error
-	// that Handler returns goes to OnError; other connections go on. A panic
-	// ends the loop and with it the program's Run, unless the Runner has
-	// Recover set: then it goes to OnError as a *rondo.PanicError.
+	// Handler serves one connection. Its ctx is a scope of its own, which owns the tasks
+	// that are started with it: when Handler has returned, ctx is cancelled, those tasks
+	// are waited for, and then the connection is closed. Shutdown cancels ctx when it
+	// gives up waiting.
 	//
-	// The handshake of a *tls.Conn is done before Handler is called, in 10 s at
-	// most. Its error goes to OnError, and Handler is not called.
+	// The error of Handler goes to OnError, except io.EOF, and so does that of one of those
+	// tasks, for which nobody waits: it also cancels ctx. A panic of Handler or of such a task
+	// is an error as well, a *rondo.PanicError with its stack. Other connections go on in all
+	// these cases. (In a simulation a panic ends the run, unless the Runner has Recover
+	// set.) A task that is to outlive the connection is started in a scope that the
+	// program holds, a Group around Serve for example.
+	//
+	// The handshake of a *tls.Conn is done before Handler is called; its error goes to
+	// OnError, and Handler is not called. That of a *TLSConn begins with the first Read
+	// or Write of Handler. Both may take 10 s; see Limits.
 	Handler func(ctx context.Context, c net.Conn) error
 
 	// Session is called once for each connection, in a task, and returns the
@@ -58,25 +62,45 @@ type Server struct {
 	// error closes the connection and goes to OnError, except io.EOF, which just
 	// closes it. A panic is handled like one of Handler.
 	//
-	// ctx is good for one call; it is cancelled when Serve's ctx is, or when
-	// Shutdown gives up waiting. An idle connection is then closed without a
+	// ctx is good for one call, and owns the tasks that the call starts with it, as
+	// that of Handler does: they end with the call. It is cancelled when Serve's ctx is,
+	// or when Shutdown gives up waiting. An idle connection is then closed without a
 	// call. For an idle time-out, set the deadline for reading before the
 	// function returns: the call that follows finds that its Read fails.
 	//
 	// A Session that returns nil refuses the connection. c is a *Conn, a
 	// *TLSConn of NewTLSListener, or an end of a Pipe; any other kind needs a
 	// Handler. The handshake of a *TLSConn is done before the first exchange, in
-	// 10 s at most once it has begun.
+	// 10 s at most; see Limits.
 	Session func(c net.Conn) func(ctx context.Context) error
 
 	// MaxConns is how many connections are served at once. The others wait in
 	// the system's queue. 0 means no limit.
 	MaxConns int
 
+	// Limits are the times that a client may take, and what one address may open. A
+	// handler or a call is cancelled when its connection passes a limit of time; an idle
+	// session is closed without a call. Only a TLS handshake that takes too long goes to
+	// OnError; Stats counts them all.
+	Limits Limits
+
+	// HalfClose lets a peer end its side of a connection while its handler works on.
+	// Without it the ctx of a Handler, and that of a call of a Session, is cancelled with
+	// ErrPeerClosed when the peer has closed or lost the connection, everything that it
+	// had sent is read, and the function waits for something else than the connection.
+	// A function that reads or writes finds out by that. Set it for a protocol in which
+	// a client sends its request, ends its side, and then waits for the answer.
+	//
+	// It makes no difference on systems without epoll or kqueue, for a connection of
+	// package tls, and for one that a goroutine uses: there a function learns that its
+	// peer has left when it reads or writes.
+	HalfClose bool
+
 	// OnError is called with each error of a handler, and with a nil Conn for
 	// an error of Accept after which the Server goes on, such as
 	// syscall.EMFILE. It is called in the task that failed. nil means slog at
-	// level Error.
+	// level Error. A panic of OnError goes to the Runner's OnError, with the error that
+	// it was called with; the Server goes on.
 	OnError func(c net.Conn, err error)
 
 	mu     sync.Mutex
@@ -86,7 +110,11 @@ type Server struct {
 
 	serving []*service
 	room    rondo.WaitList // accepting tasks that wait below MaxConns
-	count   atomic.Int64   // connections
+	guards  map[net.Conn]*guard
+	counts  counts
+	visits  addresses
+
+	hooks *peer.Hooks // in place of Session; nil: none
 
 	parts []*part // if several loops serve; guarded by mu
 	part  *part   // the one that this Server is, for a Server of the program's
@@ -101,17 +129,8 @@ type service struct {
 	entry    uintptr   // of the handler, which inspection shows for the tasks
 }
 
-// A served is a connection with a handler.
-type served struct {
-	net.Conn
-	server  *Server
-	service *service
-	place   int // in service.conns
-}
-
 // Serve calls Server.Serve of a Server that has only the handler. It ends when
-// l is closed or ctx is cancelled. A panic of the handler ends the loop, unless
-// the Runner has Recover set; its errors are logged.
+// l is closed or ctx is cancelled. The errors of the handler are logged, and its panics.
 func Serve(ctx context.Context, l net.Listener, handler func(ctx context.Context, c net.Conn) error) error {
 	return (&Server{Handler: handler}).Serve(ctx, l)
 }
@@ -156,6 +175,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		} else {
 			v.entry = reflect.ValueOf(s.Handler).Pointer()
 		}
+		if len(s.serving) == 0 {
+			s.counts.publish(loop, l)
+		}
 		s.serving = append(s.serving, v)
 		// Serve closes l even if someone else has closed it: no client is to
 		// wait in vain while the handlers end.
@@ -163,7 +185,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return s.accept(g, v)
 	})
 	s.removeService(v)
-	if s.ended() && (err == nil || errors.Is(err, net.ErrClosed)) {
+	if s.ended() && (err == nil || errtree.Is(err, net.ErrClosed)) {
 		return ErrServerClosed
 	}
 	return err
@@ -203,7 +225,11 @@ func (s *Server) ended() bool {
 // removeService removes a service that has ended.
 func (s *Server) removeService(v *service) {
 	s.serving = slices.DeleteFunc(s.serving, func(other *service) bool { return other == v })
-	if len(s.serving) == 0 && s.ended() {
+	if len(s.serving) > 0 {
+		return
+	}
+	s.counts.conceal(s.loop)
+	if s.ended() {
 		s.done.Set(struct{}{})
 	}
 }
@@ -251,7 +277,7 @@ func (v *service) next() (net.Conn, error) {
 
 // await waits until one more connection may be served.
 func (s *Server) await(g *rondo.Scope) error {
-	for s.MaxConns > 0 && s.count.Load() >= int64(s.MaxConns) {
+	for s.MaxConns > 0 && s.counts.Open.Load() >= int64(s.MaxConns) {
 		if err := s.room.Park(g, rondo.Reason{What: "room"}); err != nil {
 			return err
 		}
@@ -261,13 +287,16 @@ func (s *Server) await(g *rondo.Scope) error {
 
 // start serves c in a task.
 func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
+	if s.refuse(c) {
+		return
+	}
 	if v.sessions != nil {
 		v.sessions.add(c)
 		return
 	}
-	e := &served{c, s, v, len(v.conns)}
+	e := &served{Conn: c, server: s, service: v, place: int32(len(v.conns))}
 	v.conns = append(v.conns, e)
-	s.count.Add(1)
+	s.counts.Open.Add(1)
 	// The frame of this function is on the stack of each waiting connection, so
 	// it is kept small.
 	t := g.Go(func(ctx context.Context) error {
@@ -276,104 +305,44 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 		if err == nil {
 			err = e.server.Handler(ctx, e.Conn)
 		}
-		if err != nil {
-			e.failed(err)
-		}
+		e.leave(err)
 		return nil
 	})
+	e.task = t
+	s.watchPeer(c, (*servedPeer)(e))
+	s.guard(c, func(err limitError) bool {
+		s.counts.late(err)
+		t.Cancel(err)
+		return true
+	})
+	s.loop.SetServing(t)
 	t.SetName(taskName(c))
 	s.loop.SetEntry(t, v.entry)
 }
 
-// handshakeTimeout is how long the handshake of a tls.Conn may take, as in
-// net/http.
-const handshakeTimeout = 10 * time.Second
-
-// handshake does the handshake of a tls.Conn. Two tasks of a handler would meet
-// at its mutex, which stops the loop for as long as the client is silent.
-//
-//go:noinline
-func (e *served) handshake() error {
-	c, ok := e.Conn.(*tls.Conn)
-	if !ok {
-		return nil
-	}
-	d := e.server.loop.Driver()
-	if err := c.SetDeadline(d.Time(d.Now()).Add(handshakeTimeout)); err != nil {
-		return err
-	}
-	if err := c.Handshake(); err != nil {
-		return err
-	}
-	return c.SetDeadline(time.Time{})
-}
-
-// taskName returns the name of a task that serves c.
-func taskName(c net.Conn) string {
-	if a := tcpPeer(c.RemoteAddr()); a.IsValid() {
-		var b [64]byte
-		a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
-		return string(a.AppendTo(append(b[:0], "conn "...)))
-	}
-	return "conn " + c.RemoteAddr().String()
-}
-
-// failed is called with the error of the handler.
-func (e *served) failed(err error) {
-	if !cutOff(e.service.scope, err) {
-		e.server.report(e.Conn, err)
-	}
-}
-
-// cutOff reports whether err says only that the scope was cancelled, or that
-// the connection was closed because of that.
-func cutOff(g *rondo.Scope, err error) bool {
-	return g.Err() != nil &&
-		(errors.Is(err, context.Cause(g)) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded))
-}
-
-// finish closes a connection whose handler has ended. If the Runner has Recover
-// set, it turns a panic of the handler into an error.
-func (e *served) finish() {
-	defer e.remove() // also if OnError panics
-	if s := e.server; s.loop.Recovers() {
-		if p := recover(); p != nil {
-			s.report(e.Conn, &rondo.PanicError{Task: taskName(e.Conn), Value: p, Stack: debug.Stack()})
-		}
-	}
-}
-
-// remove closes e, and takes it off the books.
-func (e *served) remove() {
-	// An error of Close says only that the handler has closed it already or
-	// that the peer is gone. Neither helps anyone.
-	_ = e.Close()
-	v := e.service
-	last := len(v.conns) - 1
-	v.conns[e.place] = v.conns[last]
-	v.conns[e.place].place = e.place
-	v.conns[last] = nil
-	v.conns = v.conns[:last]
-	e.server.uncount()
-}
-
 // uncount is called when a connection that was counted is closed.
-func (s *Server) uncount() {
-	s.count.Add(-1)
+func (s *Server) uncount(c net.Conn) {
+	s.counts.Open.Add(-1)
+	s.unguard(c)
 	s.room.WakeAll()
 	if s.part != nil {
 		s.part.gone()
 	}
 }
 
+// report calls OnError, or else the log. A panic of either goes to the Runner's OnError.
 func (s *Server) report(c net.Conn, err error) {
+	defer contain(s.loop, "OnError of a socket.Server", err)
+	if c != nil {
+		s.counts.failed(err)
+	}
 	switch {
 	case s.OnError != nil:
 		s.OnError(c, err)
 	case c == nil:
-		slog.Error(err.Error())
+		logError(nil, err)
 	default:
-		slog.Error("rondo: serving a connection", "peer", c.RemoteAddr().String(), "err", err)
+		logError(c.RemoteAddr(), err)
 	}
 }
 
@@ -382,9 +351,84 @@ func (s *Server) report(c net.Conn, err error) {
 func (s *Server) Conns() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.count.Load()
+	n := s.counts.Open.Load()
 	for _, p := range s.parts {
-		n += p.server.count.Load()
+		n += p.server.counts.Open.Load()
 	}
 	return int(n)
+}
+
+// guard begins to watch the times of c.
+func (s *Server) guard(c net.Conn, expired func(err limitError) bool) {
+	g := &guard{loop: s.loop, limits: &s.Limits, expired: expired}
+	key := c
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	} else if t, ok := c.(*TLSConn); ok {
+		g.secured = t.ready.Load
+	}
+	below := connBelow(c)
+	if below == nil {
+		return
+	}
+	g.activity = below.fd.Activity
+	if g.begin() == nil {
+		return
+	}
+	if s.guards == nil {
+		s.guards = make(map[net.Conn]*guard)
+	}
+	s.guards[key] = g
+}
+
+// unguard ends what guard has begun, and frees the place of c at its address.
+func (s *Server) unguard(c net.Conn) {
+	switch c.(type) { // other kinds have no guard
+	case *Conn, *TLSConn, *tls.Conn:
+		s.guards[c].end()
+		delete(s.guards, c)
+	}
+	if l := &s.Limits; l.perAddr() {
+		s.home().visits.leave(l, tcpPeer(c.RemoteAddr()).Addr())
+	}
+}
+
+// home returns the Server of the program.
+func (s *Server) home() *Server {
+	if s.part != nil {
+		return s.part.home
+	}
+	return s
+}
+
+// refuse counts c, which was accepted, and closes it if a limit of its address is reached.
+func (s *Server) refuse(c net.Conn) bool {
+	v := welcome
+	if l := &s.Limits; l.perAddr() {
+		d := s.loop.Driver()
+		v = s.home().visits.enter(l, tcpPeer(c.RemoteAddr()).Addr(), d.Time(d.Now()))
+	}
+	if !s.counts.refused(v) {
+		return false
+	}
+	if below := connBelow(c); below != nil {
+		c = below // the end of TLS would wait for the client
+	}
+	_ = c.Close()
+	if s.part != nil {
+		s.part.gone()
+	}
+	return true
+}
+
+// Stats returns the counters of the Server. Any goroutine may call it; it never suspends.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var sum Stats
+	s.counts.add(&sum)
+	for _, p := range s.parts {
+		p.server.counts.add(&sum)
+	}
+	return sum
 }

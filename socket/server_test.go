@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/socket"
@@ -33,35 +34,6 @@ func connected(ctx context.Context, s *socket.Server, addr string) (net.Conn, er
 	return c, err
 }
 
-// TestServeCancelled: the scope around Serve ends it, its handlers and their
-// connections.
-func TestServeCancelled(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		s := &socket.Server{Handler: echo, OnError: func(_ net.Conn, err error) { t.Errorf("reported: %v", err) }}
-		addr, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		c, err := connected(ctx, s, addr)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		gone := errors.New("gone")
-		served.Cancel(gone)
-		if err := served.Wait(ctx); !errors.Is(err, gone) {
-			t.Errorf("Serve returned %v", err)
-		}
-		if _, err := c.Read(make([]byte, 1)); err != io.EOF {
-			t.Errorf("the peer read %v", err)
-		}
-		if _, err := socket.Dial(ctx, "tcp", addr); !isAny(err, refused) {
-			t.Errorf("the listener is not closed: %v", err)
-		}
-		return nil
-	})
-}
-
 // TestServeListenerClosed: closing the listener ends Serve.
 func TestServeListenerClosed(t *testing.T) {
 	run(t, func(ctx context.Context) error {
@@ -79,99 +51,8 @@ func TestServeListenerClosed(t *testing.T) {
 	})
 }
 
-// TestHandlerError: a handler's error goes to OnError, and other handlers go
-// on.
-func TestHandlerError(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		bad := errors.New("bad")
-		var reported []error
-		s := &socket.Server{
-			Handler: func(ctx context.Context, c net.Conn) error { return bad },
-			OnError: func(c net.Conn, err error) {
-				if c == nil || c.RemoteAddr() == nil {
-					t.Error("OnError without the connection")
-				}
-				reported = append(reported, err)
-			},
-		}
-		addr, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		for range 3 {
-			c, err := socket.Dial(ctx, "tcp", addr)
-			if err != nil {
-				return err
-			}
-			if _, err := c.Read(make([]byte, 1)); err != io.EOF {
-				t.Errorf("the peer read %v", err)
-			}
-			c.Close()
-		}
-		if len(reported) != 3 || reported[0] != bad {
-			t.Errorf("reported %v", reported)
-		}
-		if err := s.Shutdown(ctx); err != nil {
-			return err
-		}
-		if err := served.Wait(ctx); err != socket.ErrServerClosed {
-			t.Error(err)
-		}
-		return nil
-	})
-}
-
-// TestHandlerPanic: with the Runner's Recover a panic is an error of its
-// connection; without it it ends the loop.
-func TestHandlerPanic(t *testing.T) {
-	handler := func(ctx context.Context, c net.Conn) error { panic("oh") }
-	var reported error
-	main := func(ctx context.Context) error {
-		s := &socket.Server{Handler: handler, OnError: func(_ net.Conn, err error) { reported = err }}
-		addr, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		c, err := socket.Dial(ctx, "tcp", addr)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		if _, err := c.Read(make([]byte, 1)); err != io.EOF {
-			return err
-		}
-		if err := s.Shutdown(ctx); err != nil {
-			return err
-		}
-		if err := served.Wait(ctx); err != socket.ErrServerClosed {
-			t.Error(err)
-		}
-		return nil
-	}
-	if err := (&rondo.Runner{Recover: true}).Run(context.Background(), main); err != nil {
-		t.Error(err)
-	}
-	var p *rondo.PanicError
-	if !errors.As(reported, &p) || p.Value != "oh" || !strings.Contains(string(p.Stack), "TestHandlerPanic") {
-		t.Errorf("reported %v", reported)
-	}
-	reported = nil
-	func() {
-		defer func() {
-			p, _ := recover().(*rondo.PanicError)
-			if p == nil || p.Value != "oh" {
-				t.Errorf("Run panicked with %v", p)
-			}
-		}()
-		t.Error(rondo.Run(context.Background(), main))
-	}()
-	if reported != nil {
-		t.Errorf("reported %v", reported)
-	}
-}
-
-// TestOnErrorPanics: a connection is closed also if OnError panics, whatever it is called
-// for.
+// TestOnErrorPanics: whatever OnError is called for, its panic goes to the Runner's OnError,
+// once and with the error that it had; the connection is closed, and others are served.
 func TestOnErrorPanics(t *testing.T) {
 	panics := func(context.Context) error { panic("oh") }
 	fails := func(context.Context) error { return errors.New("oh") }
@@ -181,32 +62,49 @@ func TestOnErrorPanics(t *testing.T) {
 			"session": {Session: func(net.Conn) func(context.Context) error { return fn }},
 		} {
 			t.Run(kind+" "+name, func(t *testing.T) {
-				var conn net.Conn
-				s.OnError = func(c net.Conn, _ error) { conn = c; panic("in OnError") }
-				err := (&rondo.Runner{Recover: true}).Run(t.Context(), func(ctx context.Context) error {
+				var conns []net.Conn
+				s.OnError = func(c net.Conn, _ error) { conns = append(conns, c); panic("in OnError") }
+				var reported []error
+				r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { reported = append(reported, err) }}
+				err := r.Run(t.Context(), func(ctx context.Context) error {
 					addr, served, err := start(ctx, s)
 					if err != nil {
 						return err
 					}
-					c, err := socket.Dial(ctx, "tcp", addr)
-					if err != nil {
+					for range 2 {
+						c, err := socket.Dial(ctx, "tcp", addr)
+						if err != nil {
+							return err
+						}
+						defer c.Close()
+						if _, err := c.Write([]byte("x")); err != nil {
+							return err
+						}
+						_, _ = c.Read(make([]byte, 1)) // until it is closed
+					}
+					if err := s.Shutdown(ctx); err != nil {
 						return err
 					}
-					defer c.Close()
-					if _, err := c.Write([]byte("x")); err != nil {
-						return err
-					}
-					var p *rondo.PanicError
-					if err := served.Wait(ctx); !errors.As(err, &p) || p.Value != "in OnError" {
+					if err := served.Wait(ctx); err != socket.ErrServerClosed {
 						t.Errorf("Serve: %v", err)
-					}
-					if err := conn.Close(); !errors.Is(err, net.ErrClosed) {
-						t.Errorf("closed for the second time: %v", err)
 					}
 					return nil
 				})
 				if err != nil {
 					t.Error(err)
+				}
+				for _, c := range conns {
+					if err := c.Close(); !errors.Is(err, net.ErrClosed) {
+						t.Errorf("closed for the second time: %v", err)
+					}
+				}
+				if len(reported) != 2 {
+					t.Errorf("reported %v", reported)
+				}
+				for _, err := range reported {
+					if p, ok := errors.AsType[*rondo.PanicError](err); !ok || p.Value != "in OnError" || !strings.Contains(err.Error(), "oh") {
+						t.Errorf("reported %v", err)
+					}
 				}
 			})
 		}
@@ -280,27 +178,6 @@ func TestServeStd(t *testing.T) {
 			}
 		}
 		return nil
-	})
-}
-
-// TestServeTwo: one Server, two listeners.
-func TestServeTwo(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		s := &socket.Server{Handler: echo}
-		one, _, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		two, _, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		for _, addr := range []string{one, two} {
-			if err := roundTrip(t, ctx, addr, []byte("hello")); err != nil {
-				return err
-			}
-		}
-		return s.Shutdown(ctx)
 	})
 }
 
@@ -391,5 +268,123 @@ func TestServerFunc(t *testing.T) {
 			_ = served.Wait(ctx)
 			return c.Close()
 		})
+	}
+}
+
+// TestOwnsTasks: what a Handler or a call of a Session starts is its own. An error in it ends
+// that connection alone and is reported once; it has ended when the connection is closed.
+func TestOwnsTasks(t *testing.T) {
+	type exchange func(ctx context.Context, c net.Conn) error
+	boom := errors.New("boom")
+	for kind, server := range map[string]func(fn exchange) *socket.Server{
+		"Handler": func(fn exchange) *socket.Server { return &socket.Server{Handler: fn} },
+		"Session": func(fn exchange) *socket.Server {
+			return &socket.Server{Session: func(c net.Conn) func(context.Context) error {
+				return func(ctx context.Context) error { return fn(ctx, c) }
+			}}
+		},
+	} {
+		for name, c := range map[string]struct {
+			helper func(ctx context.Context) error
+			want   string // part of what is reported; "" for nothing
+		}{
+			"fails":        {func(context.Context) error { return boom }, "boom"},
+			"panics":       {func(context.Context) error { panic(boom) }, "panic in "},
+			"is cancelled": {rondo.WaitCanceled, ""},
+			"cleans up": {func(ctx context.Context) error {
+				_ = rondo.WaitCanceled(ctx)
+				return rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Millisecond) })
+			}, ""},
+		} {
+			t.Run(kind+" whose helper "+name, func(t *testing.T) {
+				var reported []error
+				ended := 0
+				s := server(func(ctx context.Context, conn net.Conn) error {
+					if _, err := conn.Read(make([]byte, 1)); err != nil {
+						return err
+					}
+					rondo.Go(ctx, func(ctx context.Context) error {
+						defer func() { ended++ }()
+						return c.helper(ctx)
+					})
+					if c.want != "" {
+						return rondo.WaitCanceled(ctx) // until the helper has failed
+					}
+					return io.EOF
+				})
+				s.OnError = func(_ net.Conn, err error) {
+					if err != io.EOF { // a Handler's own
+						reported = append(reported, err)
+					}
+				}
+				err := rondo.Run(t.Context(), func(ctx context.Context) error {
+					addr, _, err := start(ctx, s)
+					if err != nil {
+						return err
+					}
+					for i := range 3 {
+						c, err := socket.Dial(ctx, "tcp", addr)
+						if err != nil {
+							return err
+						}
+						defer c.Close()
+						if _, err := c.Write([]byte("x")); err != nil {
+							return err
+						}
+						if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+							t.Errorf("connection %d: the peer read %v", i, err)
+						}
+						if ended != i+1 {
+							t.Errorf("connection %d was closed when %d helpers had ended", i, ended)
+						}
+					}
+					return s.Shutdown(ctx)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				if c.want == "" && len(reported) > 0 || c.want != "" && len(reported) != 3 {
+					t.Errorf("reported %v", reported)
+				}
+				for _, err := range reported {
+					if !strings.Contains(err.Error(), c.want) {
+						t.Errorf("reported %v, want %s", err, c.want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestShutdownNeedsCtx: a task of another loop that shuts a Server down with a ctx that is not of
+// its own loop would block it. The call fails, and the Server goes on.
+func TestShutdownNeedsCtx(t *testing.T) {
+	s := &socket.Server{Handler: func(context.Context, net.Conn) error { return nil }}
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		serving := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		err = rondo.OffloadFunc(ctx, func(context.Context) error {
+			return rondo.Run(context.Background(), func(other context.Context) error {
+				for name, wrong := range map[string]context.Context{"no loop": context.Background(), "the Server's loop": ctx} {
+					if err := s.Shutdown(wrong); !errors.Is(err, rondo.ErrNoLoop) {
+						t.Errorf("Shutdown with a ctx of %s returned %v", name, err)
+					}
+				}
+				if serving := s.Stats(); serving.Open != 0 {
+					t.Errorf("the Server has %d connections", serving.Open)
+				}
+				return s.Shutdown(other)
+			})
+		})
+		return errors.Join(err, serving.Wait(ctx))
+	})
+	if !errors.Is(err, socket.ErrServerClosed) || errors.Is(err, rondo.ErrNoLoop) {
+		t.Errorf("Run returned %v", err)
 	}
 }

@@ -9,38 +9,34 @@ package socket
 // session starts another task if more are queued, because the call may wait.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"reflect"
-	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/peer"
+	"github.com/rondo-go/rondo/internal/ring"
 )
-
-// A watchable is a connection that needs no task to find out that there is
-// something to read.
-type watchable interface {
-	net.Conn
-
-	// watchInput is fd.FD.WatchInput, but it may suspend the task.
-	watchInput(w fd.Watcher) (ready bool)
-}
 
 // A session is one connection of a Server with a Session.
 type session struct {
 	conn  watchable
 	owner *sessions
 	call  func(ctx context.Context) error // nil until Session was called
-	next  *session                        // in the queue
+	task  *rondo.Task                     // that is in a call; nil: none is
+	own   peer.Session                    // what call belongs to; nil: the program's function
 	name  string                          // of the task that serves it
 	place int32                           // in owner.conns
 	is    sessionState
+	looks bool // a look at the peer is due
 }
 
 // sessionState is a set of facts about a session.
@@ -68,9 +64,9 @@ type sessions struct {
 	ending  bool
 	changed kernel.WaitList // where the task waits that stands for the idle ones
 
-	first, last *session // the queue
-	started     bool     // a task is about to take the first
-	run         func(ctx context.Context) error
+	queue   ring.Ring[*session]
+	started bool // a task is about to take the first
+	run     func(ctx context.Context) error
 }
 
 // newSessions starts the task that stands for the idle sessions.
@@ -106,6 +102,9 @@ func (b *sessions) keep(ctx context.Context) error {
 
 // add takes a connection.
 func (b *sessions) add(c net.Conn) {
+	if h := b.server.hooks; h != nil && h.TLS != nil {
+		c = newTLSServer(b.loop, c, h.TLS)
+	}
 	w, ok := c.(watchable)
 	if t, tls := c.(*TLSConn); tls {
 		_, ok = t.conn.(watchable)
@@ -123,7 +122,9 @@ func (b *sessions) add(c net.Conn) {
 	}
 	e := &session{conn: w, owner: b, place: int32(len(b.conns))}
 	b.conns = append(b.conns, e)
-	b.server.count.Add(1)
+	b.server.counts.Open.Add(1)
+	b.server.watchPeer(w, (*sessionPeer)(e))
+	b.server.guard(w, e.late)
 	b.enqueue(e)
 }
 
@@ -162,34 +163,26 @@ func (b *sessions) countIdle(n int) {
 // enqueue puts e at the end of the queue.
 func (b *sessions) enqueue(e *session) {
 	e.is |= sessionQueued
-	if b.last == nil {
-		b.first = e
-	} else {
-		b.last.next = e
-	}
-	b.last = e
+	b.queue.Add(e)
 	b.start()
 }
 
 // take takes the first session off the queue.
 func (b *sessions) take() *session {
-	e := b.first
-	if e == nil {
+	if b.queue.Len() == 0 {
 		return nil
 	}
-	b.first, e.next = e.next, nil
-	if b.first == nil {
-		b.last = nil
-	}
+	e := b.queue.Take()
+	b.queue.Release()
 	e.is &^= sessionQueued
 	return e
 }
 
 // start starts a task if there is something for it to do.
 func (b *sessions) start() {
-	if b.first != nil && !b.started {
+	if b.queue.Len() > 0 && !b.started {
 		b.started = true
-		b.scope.Go(b.run)
+		b.loop.SetServing(b.scope.Go(b.run))
 	}
 }
 
@@ -224,8 +217,18 @@ func (b *sessions) serve(ctx context.Context, e *session) {
 	if e.has(sessionWatching) || b.scope.Err() != nil {
 		return // it was idle when accepting ended, or all is cancelled
 	}
-	switch err := e.step(ctx); {
+	e.task = rondo.Current(ctx)
+	err := e.step(ctx)
+	if err == nil && ctx.Err() != nil && b.scope.Err() == nil { // the call has not noticed
+		err = context.Cause(ctx)
+	}
+	if c, ok := e.conn.(*TLSConn); ok && err != nil && !c.ready.Load() {
+		b.server.counts.Handshakes.Add(1)
+	}
+	switch {
 	case err == io.EOF:
+	case err == peer.ErrTaken:
+		e.forget()
 	case err != nil:
 		e.failed(err)
 	default:
@@ -235,6 +238,13 @@ func (b *sessions) serve(ctx context.Context, e *session) {
 
 // step calls what is next to be called.
 func (e *session) step(ctx context.Context) error {
+	if h := e.owner.server.hooks; e.call == nil && h != nil {
+		if e.own = h.Begin(ctx, e.conn); e.own == nil {
+			return io.EOF
+		}
+		e.call = e.own.Serve
+		return nil
+	}
 	if e.call == nil {
 		if e.call = e.owner.server.Session(e.conn); e.call == nil {
 			return io.EOF
@@ -247,17 +257,25 @@ func (e *session) step(ctx context.Context) error {
 		if c.ready.Load() {
 			return nil
 		}
-		return rondo.Timeout(ctx, handshakeTimeout, func(context.Context) error { return c.Handshake() })
+		err := c.Handshake() // its guard has the time
+		if err == nil && e.own != nil {
+			err = e.own.Secured(ctx)
+		}
+		return err
 	}
 	e.is &^= sessionSure
-	return e.call(ctx)
+	err := e.call(ctx)
+	if err == io.EOF { // no error for the tasks that it has started to be cancelled with
+		return cmp.Or(e.owner.loop.Task().Leave(nil), err)
+	}
+	return e.owner.loop.Task().Leave(err)
 }
 
 // rest makes e idle. If there is something to read it is put into the queue.
 func (e *session) rest() {
 	b := e.owner
 	e.is |= sessionWatching
-	if e.conn.watchInput(e) {
+	if b.watchInput(e) {
 		e.is = e.is&^sessionWatching | sessionSure
 	}
 	switch {
@@ -271,29 +289,45 @@ func (e *session) rest() {
 	e.is &^= sessionOver
 }
 
-// leave ends the work of a task for e. If e is over it is closed. If the Runner
-// has Recover set, leave turns a panic of the call into an error.
+// watchInput is that of e's connection, for a task whose own scope may have been left.
+func (b *sessions) watchInput(e *session) (ready bool) {
+	if _, plain := e.conn.(*Conn); plain || b.scope.Err() != nil || b.loop.Task().Check() == nil {
+		return e.conn.watchInput(e)
+	}
+	_ = b.loop.Task().Shield(func(context.Context) error { ready = e.conn.watchInput(e); return nil })
+	return ready
+}
+
+// leave ends the work of a task for e. If e is over it is closed. A panic of the call is its
+// error.
 func (e *session) leave() {
 	e.is &^= sessionServed
+	e.task = nil
 	if !e.has(sessionOver) {
 		return
 	}
-	defer e.close() // also if OnError panics
-	if b := e.owner; b.loop.Recovers() {
+	defer e.close() // also after a Goexit of OnError
+	b := e.owner
+	if b.loop.Recovers() {
 		if p := recover(); p != nil {
-			b.server.report(e.conn, &rondo.PanicError{Task: e.name, Value: p, Stack: debug.Stack()})
+			e.failed(b.loop.Task().Leave(panicError(e.name, p)))
+			return
 		}
+	}
+	if err := b.loop.Task().Leave(nil); err != nil { // the call did not return
+		e.failed(err)
 	}
 }
 
 // close closes e. Once its descriptor is no longer watched e is removed.
 func (e *session) close() {
 	e.is |= sessionClosed
-	// An error of Close says only that the call has closed it already or that the
-	// peer is gone. Neither helps anyone.
-	_ = e.conn.Close()
+	e.owner.server.closeConn(e.conn, e.owner.scope)
 	if !e.has(sessionWatching) && !e.has(sessionRemoved) {
 		e.owner.remove(e)
+	}
+	if e.own != nil {
+		e.own.Closed()
 	}
 }
 
@@ -304,6 +338,29 @@ func (e *session) failed(err error) {
 	}
 }
 
+// late is called when e has passed a limit of time. It ends the call of e, or closes it if it
+// is idle; it returns false if it is about to be served.
+func (e *session) late(err limitError) bool {
+	b := e.owner
+	switch {
+	case e.has(sessionClosed):
+	case e.task != nil:
+		b.server.counts.late(err)
+		e.task.Cancel(err)
+	case e.is == sessionWatching:
+		b.server.counts.late(err)
+		if err == errHandshake {
+			b.server.counts.Handshakes.Add(1)
+			b.server.report(e.conn, err)
+		}
+		b.countIdle(-1)
+		b.enqueue(e) // which closes it
+	default:
+		return false
+	}
+	return true
+}
+
 // remove takes e, which is closed, off the books.
 func (b *sessions) remove(e *session) {
 	e.is |= sessionRemoved
@@ -312,7 +369,7 @@ func (b *sessions) remove(e *session) {
 	b.conns[e.place].place = e.place
 	b.conns[last] = nil
 	b.conns = b.conns[:last]
-	b.server.uncount()
+	b.server.uncount(e.conn)
 	if last == 0 {
 		b.conns = nil
 		b.changed.Wake()
@@ -335,3 +392,16 @@ func forceClose(c net.Conn) {
 	// Closing a tls.Conn writes, and this must not wait.
 	_ = c.SetDeadline(past)
 }
+
+// forget takes e off the books and leaves its connection open: it belongs to the program,
+// which may forget to close it.
+func (e *session) forget() {
+	if c := connBelow(e.conn); c != nil {
+		fd.Guard(c.fd, c)
+	}
+	e.is = e.is&^sessionOver | sessionClosed
+	e.owner.remove(e)
+}
+
+// past is a deadline that has always passed.
+var past = time.Unix(1, 0)

@@ -114,44 +114,6 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// TestSessionPipelined: requests that come together are all answered: those that
-// the reader has buffered by the call itself, those in the kernel by further
-// calls.
-func TestSessionPipelined(t *testing.T) {
-	calls := 0
-	s := &socket.Server{Session: func(c net.Conn) func(ctx context.Context) error {
-		var b [4]byte
-		return func(ctx context.Context) error {
-			calls++
-			_, err := io.ReadFull(c, b[:])
-			if err == nil {
-				_, err = c.Write(b[:])
-			}
-			return err
-		}
-	}}
-	serving(t, s, func(ctx context.Context, addr string) error {
-		c, err := connected(ctx, s, addr)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		const n = 50
-		sent := strings.Repeat("ping", n)
-		if _, err := io.WriteString(c, sent); err != nil {
-			return err
-		}
-		got := make([]byte, len(sent))
-		if _, err := io.ReadFull(c, got); err != nil || string(got) != sent {
-			t.Errorf("got %q, %v", got, err)
-		}
-		if calls != n {
-			t.Errorf("%d calls, want %d", calls, n)
-		}
-		return nil
-	})
-}
-
 // TestSessionWaits: a call may wait; other sessions go on, also with requests
 // that have come at the same time.
 func TestSessionWaits(t *testing.T) {
@@ -237,75 +199,6 @@ func TestSessionDeadline(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-// TestSessionPanic: with Recover a panic in Session or in a call is an error of
-// its connection, and other sessions go on.
-func TestSessionPanic(t *testing.T) {
-	var reported []error
-	recovers := true
-	main := func(ctx context.Context) error {
-		s := &socket.Server{
-			Session: func(c net.Conn) func(ctx context.Context) error {
-				return func(ctx context.Context) error {
-					line, err := bufio.NewReader(c).ReadString('\n')
-					if err == nil && line == "panic\n" {
-						panic("oh")
-					}
-					if err == nil {
-						_, err = io.WriteString(c, line)
-					}
-					return err
-				}
-			},
-			OnError: func(_ net.Conn, err error) { reported = append(reported, err) },
-		}
-		addr, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		bad, err := connected(ctx, s, addr)
-		if err != nil {
-			return err
-		}
-		good, err := connected(ctx, s, addr)
-		if err != nil {
-			return err
-		}
-		defer good.Close()
-		if _, err := asked(bad, "panic"); !recovers {
-			return err
-		} else if err != io.EOF {
-			t.Errorf("the peer read %v", err)
-		}
-		if line, err := asked(good, "go"); err != nil || line != "go\n" {
-			t.Errorf("got %q, %v", line, err)
-		}
-		bad.Close()
-		if err := s.Shutdown(ctx); err != nil {
-			return err
-		}
-		_ = served.Wait(ctx)
-		return nil
-	}
-	r := rondo.Runner{Recover: true}
-	if err := r.Run(context.Background(), main); err != nil {
-		t.Error(err)
-	}
-	var p *rondo.PanicError
-	if len(reported) != 1 || !errors.As(reported[0], &p) || p.Value != "oh" || !strings.HasPrefix(p.Task, "conn ") {
-		t.Errorf("reported %v", reported)
-	}
-	recovers = false
-	defer func() {
-		if p := recover(); p == nil {
-			t.Error("without Recover the panic did not end the loop")
-		}
-		if len(reported) != 1 {
-			t.Errorf("reported %v", reported)
-		}
-	}()
-	_ = rondo.Run(context.Background(), main)
 }
 
 // TestSessionGoexit: Goexit in a call ends everything, and leaves nothing.

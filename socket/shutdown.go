@@ -7,10 +7,9 @@ package socket
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
@@ -26,13 +25,8 @@ import (
 // handler of the same Server must not: it would wait for itself. A Server that was
 // shut down cannot serve again.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.mu.Lock()
-	loop := s.loop
-	s.mu.Unlock()
-	if loop != nil && loop.Inside() {
-		if err := rondo.Check(ctx); errors.Is(err, rondo.ErrNoLoop) {
-			return err
-		}
+	if kernel.InsideAny() && rondo.Current(ctx) == nil { // it would block its loop
+		return rondo.Check(ctx)
 	}
 	s.mu.Lock()
 	s.ending = true
@@ -43,23 +37,13 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	on(loop, s.stop)
 	_, err := done.Wait(ctx)
-	if errors.Is(err, rondo.ErrLoopClosed) {
+	if errtree.Is(err, rondo.ErrLoopClosed) {
 		return nil // all that it served ended with the loop
 	}
 	if err != nil {
 		on(loop, s.cancelConns)
 	}
 	return err
-}
-
-// on runs fn on the loop: at once if the caller is on the loop, else by Post.
-// If the loop has ended there is nothing left to do.
-func on(loop kernel.Loop, fn func()) {
-	if loop.Inside() {
-		fn()
-		return
-	}
-	_ = loop.Post(fn)
 }
 
 // stop ends accepting.
@@ -75,13 +59,14 @@ func (s *Server) stop() {
 	}
 }
 
-// past is a deadline that has always passed.
-var past = time.Unix(1, 0)
-
 // cancelConns cancels the remaining handlers and closes their connections.
 func (s *Server) cancelConns() {
+	cause := ErrServerClosed
+	if s.hooks != nil {
+		cause = s.hooks.Closed
+	}
 	for _, v := range s.serving {
-		v.scope.Cancel(ErrServerClosed)
+		v.scope.Cancel(cause)
 		for _, e := range v.conns {
 			forceClose(e.Conn)
 		}

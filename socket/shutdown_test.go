@@ -13,28 +13,6 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestShutdownIdle: without connections Shutdown returns at once.
-func TestShutdownIdle(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		s := &socket.Server{Handler: echo}
-		addr, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		waiting(ctx, "accept", 1)
-		if err := s.Shutdown(ctx); err != nil {
-			t.Errorf("Shutdown: %v", err)
-		}
-		if err := served.Wait(ctx); err != socket.ErrServerClosed {
-			t.Errorf("Serve returned %v", err)
-		}
-		if _, err := socket.Dial(ctx, "tcp", addr); !isAny(err, refused) {
-			t.Errorf("Dial after Shutdown: %v", err)
-		}
-		return nil
-	})
-}
-
 // TestShutdownGraceful: a busy connection finishes, and no new one is accepted.
 func TestShutdownGraceful(t *testing.T) {
 	for _, where := range []string{"task", "foreign"} {

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/spread"
@@ -64,7 +65,7 @@ func (s *Server) spread(ctx context.Context, loops spread.Loops, o spread.Option
 	}
 	parts := make([]*part, loops.N)
 	for i := range parts {
-		p := &part{server: &Server{Handler: s.Handler, Session: s.Session, OnError: s.OnError}, home: s, loops: loops}
+		p := &part{server: &Server{Handler: s.Handler, Session: s.Session, OnError: s.OnError, Limits: s.Limits, HalfClose: s.HalfClose, hooks: s.hooks}, home: s, loops: loops}
 		p.server.part, p.feed.part = p, p
 		parts[i] = p
 	}
@@ -88,10 +89,13 @@ func (s *Server) spread(ctx context.Context, loops spread.Loops, o spread.Option
 		loops.Send(i, func() { _ = p.feed.Close() }, nil)
 	}
 	s.mu.Lock()
+	for _, p := range parts {
+		s.counts.take(&p.server.counts)
+	}
 	s.parts = nil
 	s.mu.Unlock()
 	s.removeService(v)
-	if s.ended() && (err == nil || errors.Is(err, net.ErrClosed)) {
+	if s.ended() && (err == nil || errtree.Is(err, net.ErrClosed)) {
 		return ErrServerClosed
 	}
 	return err
@@ -135,7 +139,7 @@ func (s *Server) distribute(g *rondo.Scope, d *draining, loops spread.Loops) err
 			loops.Send(next, func() { p.feed.put(a) }, a.close)
 			continue
 		}
-		if s.ended() && errors.Is(err, net.ErrClosed) {
+		if s.ended() && errtree.Is(err, net.ErrClosed) {
 			return nil
 		}
 		if g.Err() != nil {
@@ -239,8 +243,8 @@ func (p *part) serve(ctx context.Context, o spread.Options, l net.Listener) erro
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		// After a Shutdown that gave up waiting the connections are closed too.
 		cut := g.Go(func(ctx context.Context) error {
-			err := rondo.WaitCancelled(ctx)
-			if errors.Is(err, ErrServerClosed) {
+			err := rondo.WaitCanceled(ctx)
+			if errtree.Is(err, ErrServerClosed) {
 				p.server.cancelConns()
 			}
 			return err

@@ -19,7 +19,7 @@ import (
 // A thrower calls boom where one function of the user stands. boom panics or
 // calls runtime.Goexit at its first call.
 type thrower struct {
-	server   bool // the error may go to OnError of the Server
+	server   bool // the function is called for a peer: its panic ends that connection alone
 	callback bool // the function runs as a callback, for whose panic no task answers
 	body     func(t *testing.T, ctx context.Context, boom func()) error
 }
@@ -57,8 +57,15 @@ func throwingServer(server func(boom func()) *socket.Server) thrower {
 
 // throwingProtocol is a body with three connections of p. act makes p call boom.
 func throwingProtocol(p func(boom func()) *socket.Protocol, act func(tr *socket.Transport, peer *socket.Conn)) thrower {
-	return thrower{callback: true, body: func(t *testing.T, ctx context.Context, boom func()) error {
+	return thrower{server: true, body: func(t *testing.T, ctx context.Context, boom func()) error {
 		protocol := p(boom)
+		var reported rondo.Event
+		protocol.OnError = func(err error) {
+			if reported.IsSet() {
+				t.Errorf("reported again: %v", err)
+			}
+			reported.Set()
+		}
 		var mine, peers [3]*socket.Conn
 		for i := range mine {
 			mine[i], peers[i] = pair(t, ctx)
@@ -71,14 +78,16 @@ func throwingProtocol(p func(boom func()) *socket.Protocol, act func(tr *socket.
 			}
 			act(tr, peers[i])
 		}
-		return forever(ctx)
+		return reported.Wait(ctx)
 	}}
 }
 
 func sendByte(_ *socket.Transport, peer *socket.Conn) { _, _ = peer.Write([]byte("x")) }
 
+// overfill writes until more than High is buffered, so that writing is paused: a system that
+// takes the most part of a Write leaves less.
 func overfill(tr *socket.Transport) {
-	for tr.Buffered() == 0 {
+	for tr.Buffered() <= 64<<10 {
 		if _, err := tr.Write(make([]byte, 1<<20)); err != nil {
 			return // the loop ends
 		}
@@ -220,7 +229,7 @@ func TestThrowers(t *testing.T) {
 			goroutines, fds := runtime.NumGoroutine(), leak.Descriptors()
 
 			e, _ := runUntilEnd(t, false, body, func() { panic("boom") })
-			if _, ok := e.panicked.(*rondo.PanicError); !ok {
+			if _, ok := e.panicked.(*rondo.PanicError); ok == body.server || e.returned != body.server {
 				t.Errorf("after a panic: %+v", e)
 			}
 			settled(t, goroutines, fds)

@@ -65,6 +65,7 @@ type TLSConn struct {
 	ready       atomic.Bool // the handshake is done, and all of it is sent
 	noWrites    atomic.Bool // close_notify is sent
 	closed      atomic.Bool
+	released    bool       // goroutines use tls, and conn is one of package net
 	mu          sync.Mutex // guards until; held for an instant
 	until       time.Time  // the deadline for writing
 }

@@ -166,7 +166,7 @@ func TestTLSDamaged(t *testing.T) {
 // does not fill the memory: after some answers nothing is read until the peer
 // reads. Then everything goes on.
 func TestTLSOwed(t *testing.T) {
-	const rounds, answer = 800, 27
+	const rounds, answer = 1200, 27
 	text := longText(12 << 20)
 	run(t, func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -193,9 +193,9 @@ func TestTLSOwed(t *testing.T) {
 				}
 			}
 			waiting(ctx, "turn", 1)
-			// Meanwhile the system may have taken a little more of the Write,
-			// and some answers with it.
-			if most := 2 * (128 << 10) / (16 * answer); read == 0 || read > most {
+			// Meanwhile the system may have taken more of the Write, and answers with it:
+			// how much depends on when its buffers grow.
+			if most := 3 * (128 << 10) / (16 * answer); read == 0 || read > most {
 				t.Errorf("%d were read with nothing sent, of at most %d", read, most)
 			}
 			got, updates, _, err := r.hear(len(text))

@@ -9,18 +9,21 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"syscall"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/nocopy"
 )
 
 // A Transport is one connection of a Protocol. Its methods never suspend.
 // Callbacks and tasks of the loop may call them, also before Connected and
 // after Lost. They panic on any other goroutine.
 type Transport struct {
+	_ nocopy.Field
+
 	// Value is for the program: its state of the connection.
 	Value any
 
@@ -34,11 +37,8 @@ type Transport struct {
 	is         state
 }
 
-// peerAddr is the address of a TCP peer. It is invalid for other networks.
-type peerAddr = netip.AddrPort
-
 // state is a set of facts about a Transport.
-type state uint16
+type state uint32
 
 const (
 	connected   state = 1 << iota // Connected was called
@@ -55,11 +55,24 @@ const (
 	ending                        // Lost will be called
 	stopping                      // an operation must end before Lost
 	lost                          // Lost was called
+	heard                         // bytes were read since activity was called
+	spoke                         // bytes were sent since activity was called
+	visiting                      // Serve has accepted it, so it counts for its address
+	scoped                        // Context was called: it has a scope
+	removed                       // its tasks have ended too, and it is closed
+	faulty                        // it ends by a fault of the program, not of the network
 )
 
 func (t *Transport) has(s state) bool { return t.is&s != 0 }
 func (t *Transport) set(s state)      { t.is |= s }
 func (t *Transport) clear(s state)    { t.is &^= s }
+
+// activity reports whether bytes were read and sent since it was called last.
+func (t *Transport) activity() (read, sent bool) {
+	read, sent = t.has(heard), t.has(spoke)
+	t.clear(heard | spoke)
+	return read, sent
+}
 
 // A backlog has what was written and not yet sent.
 type backlog struct {
@@ -90,10 +103,68 @@ func mustBeInside(loop kernel.Loop, call string) {
 
 func (t *Transport) enter(call string) { mustBeInside(t.dispatcher.loop, "Transport."+call) }
 
-// Context returns a ctx to start tasks with. Its scope is that of
-// Protocol.Serve, which waits for them. After Attach it is a scope below that
-// of Attach's ctx. A task that fails cancels the scope, as in any Group.
-func (t *Transport) Context() context.Context { return t.dispatcher.ctx }
+// Context returns a ctx to start tasks with: a scope of this connection, below the ctx of
+// Serve or Attach. It is cancelled when Lost has returned, with the error that Lost got, and
+// then its tasks are waited for: until they have ended the connection is not closed, and Serve
+// does not return. The first of them to fail, or to panic, ends the connection: Lost gets the
+// error, unless it was called already, and OnError all that have failed. The error of a task
+// for which another one waits is the waiter's. A task that is to outlive the connection is
+// started in a scope that the program holds.
+//
+// Each call for one connection returns the same ctx; before the first one there is none, and
+// a connection that starts nothing costs nothing for it.
+func (t *Transport) Context() context.Context {
+	t.enter("Context")
+	d := t.dispatcher
+	if s := d.scopes[t]; s != nil {
+		return s.Context()
+	}
+	s := d.loop.OpenServing(d.ctx, (*tasks)(t))
+	if t.has(removed) {
+		s.Cancel(t.err)
+		_, _ = s.Close() // it has no tasks
+		return s.Context()
+	}
+	if d.scopes == nil {
+		d.scopes = make(map[*Transport]kernel.ServingScope)
+	}
+	d.scopes[t] = s
+	t.set(scoped)
+	return s.Context()
+}
+
+// tasks is a Transport as the owner of its scope.
+type tasks Transport
+
+func (s *tasks) Failed(err error) {
+	t := (*Transport)(s)
+	if !t.has(ending) {
+		t.set(faulty)
+	}
+	t.end(err)
+}
+
+func (s *tasks) Emptied() {
+	if t := (*Transport)(s); t.has(lost) {
+		t.dispatcher.enqueue(t)
+	}
+}
+
+// only reports whether err, with which tasks of t have failed, says no more than that t is
+// over: then Lost was told, unless it was a task that ended t.
+func (t *Transport) only(err error) bool {
+	return !t.has(faulty) && errtree.Only(err, func(err error) bool {
+		return t.err != nil && errtree.Same(err, t.err) || errtree.Same(err, net.ErrClosed)
+	}, isPanic)
+}
+
+// name returns the name of t in errors.
+func (t *Transport) name() string {
+	if a := t.RemoteAddr(); a != nil {
+		return "conn " + a.String()
+	}
+	return "conn"
+}
 
 // Write sends b, and buffers what the system does not take at once. b may be
 // reused when it returns. Stop writing when PauseWriting is called: there is no
@@ -137,11 +208,25 @@ func (t *Transport) Write(b []byte) (int, error) {
 	}
 	if !t.has(paused) && t.Buffered() > t.dispatcher.high {
 		t.set(paused)
-		if fn := t.dispatcher.protocol.PauseWriting; fn != nil {
-			fn(t)
+		if t.dispatcher.protocol.PauseWriting != nil && !t.callPause() {
+			return 0, t.err
 		}
 	}
 	return len(b), nil
+}
+
+// callPause calls PauseWriting, and reports whether it has returned: the caller may be a
+// task, or a callback of another connection, and is not to blame for a panic.
+func (t *Transport) callPause() (returned bool) {
+	defer func() {
+		if !returned && t.dispatcher.loop.Recovers() {
+			if p := recover(); p != nil {
+				t.dispatcher.failed(t, p)
+			}
+		}
+	}()
+	t.dispatcher.protocol.PauseWriting(t)
+	return true
 }
 
 // send sends what the system takes of b. If that is nothing it asks for a
@@ -154,6 +239,9 @@ func (t *Transport) send(b []byte) int {
 	}
 	if err != nil {
 		t.end(t.fail("write", err))
+	}
+	if n > 0 {
+		t.set(spoke)
 	}
 	return n
 }
@@ -193,6 +281,7 @@ func (t *Transport) read() {
 			t.await()
 		}
 		b.moved += n
+		t.set(heard)
 		if fn := b.protocol.Data; fn != nil {
 			fn(t, b.buffer[:n:n])
 		}
@@ -322,15 +411,15 @@ func (t *Transport) Buffered() int {
 	return len(t.backlog.rest())
 }
 
-// LocalAddr returns the address of this end, nil after Lost has returned.
+// LocalAddr returns the address of this end, nil once the connection is closed.
 func (t *Transport) LocalAddr() net.Addr {
 	t.enter("LocalAddr")
 	local, _ := t.addrs()
 	return local
 }
 
-// RemoteAddr returns the address of the peer. For a Unix socket it is nil after
-// Lost has returned.
+// RemoteAddr returns the address of the peer. For a Unix socket it is nil once
+// the connection is closed.
 func (t *Transport) RemoteAddr() net.Addr {
 	t.enter("RemoteAddr")
 	if t.peer.IsValid() {
@@ -341,7 +430,8 @@ func (t *Transport) RemoteAddr() net.Addr {
 }
 
 // SyscallConn returns access to the descriptor, by Control. Its Read and Write
-// would wait, and fail with errors.ErrUnsupported. Control fails after Lost.
+// would wait, and fail with errors.ErrUnsupported. Control fails once
+// the connection is closed.
 func (t *Transport) SyscallConn() (syscall.RawConn, error) { return rawTransport{t}, nil }
 
 type rawTransport struct{ t *Transport }
@@ -356,25 +446,16 @@ func (rawTransport) Write(func(sys uintptr) bool) error { return errors.ErrUnsup
 
 // fail returns err as package net would.
 func (t *Transport) fail(op string, err error) error {
-	var named *net.OpError
-	if err == nil || errors.As(err, &named) {
+	if err == nil || namesOperation(err) {
 		return err
 	}
-	local, remote := t.addrs()
-	if t.peer.IsValid() {
-		remote = net.TCPAddrFromAddrPort(t.peer)
+	local, remote := t.dispatcher.local, net.Addr(net.TCPAddrFromAddrPort(t.peer))
+	if local == nil || !t.peer.IsValid() {
+		local, remote = t.addrs()
 	}
 	network := "tcp"
 	if local != nil {
 		network = local.Network()
 	}
 	return &net.OpError{Op: op, Net: network, Source: local, Addr: remote, Err: err}
-}
-
-// tcpPeer returns the address of a TCP peer.
-func tcpPeer(a net.Addr) peerAddr {
-	if tcp, ok := a.(*net.TCPAddr); ok {
-		return tcp.AddrPort()
-	}
-	return peerAddr{}
 }

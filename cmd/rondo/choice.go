@@ -59,8 +59,8 @@ func (ch *choice) flags(o *options) {
 	})
 }
 
-// apply leaves the chosen tasks in a picture, in their order.
-func (ch *choice) apply(p *inspect.Picture) {
+// apply leaves the chosen tasks in a snapshot, in their order.
+func (ch *choice) apply(p *inspect.Program) {
 	text := strings.ToLower(ch.filter)
 	for _, l := range p.Loops {
 		before := len(l.Tasks)
@@ -88,7 +88,7 @@ func contains(t *inspect.Task, text string) bool {
 }
 
 // writeGroups writes each loop with its groups of tasks, as writeTable writes tasks.
-func (ch *choice) writeGroups(out *bufio.Writer, p *inspect.Picture, width int) {
+func (ch *choice) writeGroups(out *bufio.Writer, p *inspect.Program, width int) {
 	writeLoops(out, p, func(l *inspect.Loop) {
 		rows := [][]string{{"TASKS", "LONGEST", "TOTAL", "FIRST", strings.ToUpper(ch.group)}}
 		groups := l.Groups(inspect.GroupBy(ch.group))

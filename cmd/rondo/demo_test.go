@@ -193,24 +193,28 @@ func TestSummary(t *testing.T) {
 		{ID: 3, Parent: 2, Name: "conn 127.0.0.1:40000", Func: "conn", State: "waiting", Waiting: "read"},
 		{ID: 4, Parent: 2, Name: "conn 127.0.0.1:40001", Func: "conn", State: "ready"},
 	}
-	full := demo{conns: 1000, length: 5 * time.Second, size: 64, begun: begun, ended: begun.Add(5002 * time.Millisecond), tasks: tasks, halfway: true}
-	for i := range 1000 {
-		full.trips.record(time.Duration(i) * 10 * time.Microsecond)
+	made := func(change func(d *demo)) *demo {
+		d := &demo{conns: 1000, length: 5 * time.Second, size: 64, begun: begun, ended: begun.Add(5002 * time.Millisecond), tasks: tasks, halfway: true}
+		for i := range 1000 {
+			d.trips.record(time.Duration(i) * 10 * time.Microsecond)
+		}
+		d.trips.n = 1061725
+		d.after = rondo.Stats{Switches: 4255123, Turns: 12130, Busy: 4900 * time.Millisecond}
+		change(d)
+		return d
 	}
-	full.trips.n = 1061725
-	full.after = rondo.Stats{Switches: 4255123, Turns: 12130, Busy: 4900 * time.Millisecond}
-	interrupted := full
-	interrupted.ender, interrupted.ended, interrupted.halfway = "Ctrl-C", begun.Add(1234*time.Millisecond), false
-	silent := full
-	silent.trips = histogram{}
-	early := demo{conns: 1000, dialled: 640, length: 5 * time.Second, size: 64, ended: begun, ender: "SIGTERM", tasks: tasks}
-	instant := early
-	instant.begun, instant.dialled = begun, 1000
+	full := made(func(*demo) {})
+	interrupted := made(func(d *demo) {
+		d.ender, d.ended, d.halfway = "Ctrl-C", begun.Add(1234*time.Millisecond), false
+	})
+	silent := made(func(d *demo) { d.trips = histogram{} })
+	early := &demo{conns: 1000, dialled: 640, length: 5 * time.Second, size: 64, ended: begun, ender: "SIGTERM", tasks: tasks}
+	instant := &demo{conns: 1000, dialled: 1000, length: 5 * time.Second, size: 64, begun: begun, ended: begun, ender: "SIGTERM", tasks: tasks}
 	var all strings.Builder
 	for _, test := range []struct {
 		name string
 		d    *demo
-	}{{"full", &full}, {"interrupted", &interrupted}, {"silent", &silent}, {"early", &early}, {"instant", &instant}} {
+	}{{"full", full}, {"interrupted", interrupted}, {"silent", silent}, {"early", early}, {"instant", instant}} {
 		fmt.Fprintf(&all, "-- %s --\n%s", test.name, test.d.summary())
 	}
 	golden(t, "summary.txt", all.String())

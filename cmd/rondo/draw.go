@@ -76,7 +76,7 @@ func (s *screen) head() []string {
 		alarm(fmt.Sprintf("Process %d has ended; this is how it was last seen.", s.pid), 2)
 	}
 	if s.failed != nil {
-		alarm("No newer picture: "+s.failed.Error(), 2)
+		alarm("No newer snapshot: "+s.failed.Error(), 2)
 	}
 	if s.now == nil {
 		if s.failed == nil && !s.ended {
@@ -87,6 +87,14 @@ func (s *screen) head() []string {
 	if missing := s.now.picture.Missing; missing != "" {
 		alarm(missing, 2)
 	}
+	for _, v := range s.now.picture.Verdicts(0) {
+		switch v.Kind {
+		case inspect.VerdictStopped:
+			alarm(v.String(), 2)
+		case inspect.VerdictDeadlock, inspect.VerdictLate:
+			alarm(v.Loop+": "+v.String(), 2)
+		}
+	}
 	for _, l := range s.now.loops {
 		if l.Held != nil {
 			alarm(l.alarm(), 3)
@@ -96,11 +104,36 @@ func (s *screen) head() []string {
 		alarm(s.now.cycle, 2)
 	}
 	lines = append(lines, s.title())
-	whole := append(lines, s.loopTable()...)
+	whole := slices.Concat(lines, s.loopTable(), s.servers())
 	if short := s.shortened(whole); len(short) > len(lines)+1 {
 		return short
 	}
 	return s.shortened(lines)
+}
+
+// mostServers is how many servers have a line above the tasks, if the terminal has room for
+// some tasks too.
+const mostServers = 3
+
+// servers are the counters of servers, those with the most open connections first.
+func (s *screen) servers() []string {
+	if s.height < 8*least {
+		return nil
+	}
+	var all []inspect.Server
+	for _, g := range s.now.loops {
+		all = append(all, g.Servers...)
+	}
+	slices.SortStableFunc(all, func(a, b inspect.Server) int { return cmp.Compare(b.Open, a.Open) })
+	var lines []string
+	for i, server := range all {
+		if i == mostServers {
+			lines[i-1] = cut(lines[i-1], max(0, s.width-16)) + fmt.Sprintf(", and %d more", len(all)-i)
+			break
+		}
+		lines = append(lines, cut("server "+server.String(), s.width))
+	}
+	return lines
 }
 
 // shortened leaves room for tasks.
@@ -291,13 +324,13 @@ func (m taskRates) described(absence string) string {
 	return fmt.Sprintf("#%d %s: %s", m.ID, m.Name, cmp.Or(absence, m.doing()))
 }
 
-// absence says that the open task is not in the picture; "" if it is.
+// absence says that the open task is not in the snapshot; "" if it is.
 func (s *screen) absence() string {
 	switch {
 	case !s.gone:
 		return ""
 	case s.history.back > 0:
-		return "is not in this picture"
+		return "is not in this snapshot"
 	}
 	return "has ended; this is how it was last seen"
 }

@@ -21,7 +21,7 @@ that they made above them, and on top is what the tasks wait for.
   --core FILE   a core file instead of a process
   --exe FILE    the program of the core, if it is not where it was
   --max-time D, --max-memory MB
-                what the picture may take (default 1m, 2000 MB); tasks that it
+                what the snapshot may take (default 1m, 2000 MB); tasks that it
                 then lacks are counted
 `
 

@@ -65,10 +65,3 @@ func TestHistogramOfLittle(t *testing.T) {
 		t.Errorf("the largest of all is %v", got)
 	}
 }
-
-func BenchmarkRecord(b *testing.B) {
-	var h histogram
-	for i := 0; b.Loop(); i++ {
-		h.record(time.Duration(i) << 10)
-	}
-}

@@ -1,16 +1,16 @@
 package main
 
-// This file has the history of the screen, a few minutes: it can show an earlier picture in
+// This file has the history of the screen, a few minutes: it can show an earlier snapshot in
 // place of the newest. New ones are taken all the same.
 
 import "time"
 
-// Bounds on what is kept: for how long, and how many tasks in all pictures together,
+// Bounds on what is kept: for how long, and how many tasks in all snapshots together,
 // which take some 150 MB.
 const (
 	keptFor   = 5 * time.Minute
 	keptTasks = 500_000
-	jump      = 10 // pictures that one key goes over
+	jump      = 10 // snapshots that one key goes over
 )
 
 // A history is the last readings, the newest last.
@@ -58,7 +58,7 @@ func (s *screen) show() {
 	s.findOpen()
 }
 
-// seek handles the keys that go to another picture. It reports whether the key is one
+// seek handles the keys that go to another snapshot. It reports whether the key is one
 // of them.
 func (s *screen) seek(key string) bool {
 	steps := map[string]int{"left": 1, "h": 1, "right": -1, "l": -1, "[": jump, "]": -jump, "n": -len(s.history.readings)}

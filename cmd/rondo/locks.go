@@ -22,23 +22,25 @@ A lock for which nobody waits is not listed.
   --core FILE   a core file instead of a process
   --exe FILE    the program of the core, if it is not where it was
   --max-time D, --max-memory MB
-                what the picture may take (default 1m, 2000 MB); tasks that it
+                what the snapshot may take (default 1m, 2000 MB); tasks that it
                 then lacks are counted
 `
 
 const checkUsage = `Usage: rondo check [--wait D] PID
        rondo check [--wait D] --core FILE [--exe FILE]
 
-It says what looks wrong: a loop that is held, tasks that wait for each other in
-a cycle, tasks that wait long for a lock, for permits or for room in a queue,
-locks that nobody holds, tasks that call Yield again and again, and tasks whose
-steps are long. If there is anything, it exits with status 5.
+It says what looks wrong: a process that is stopped, a loop that is held, late or
+in deadlock, tasks that wait for each other in a cycle, tasks that wait long for a
+lock, for permits or for room in a queue, locks whose holder has ended, tasks that
+call Yield again and again, and tasks that had long steps in the last 10 s. If
+there is anything, it exits with status 5. If there is nothing, but not all could
+be read, it says so, with status 6.
 
   --wait D      which waits are long (default 10s)
   --core FILE   a core file instead of a process
   --exe FILE    the program of the core, if it is not where it was
   --max-time D, --max-memory MB
-                what the picture may take (default 1m, 2000 MB); tasks that it
+                what the snapshot may take (default 1m, 2000 MB); tasks that it
                 then lacks are counted
 `
 
@@ -90,13 +92,6 @@ func writeLocks(out *bufio.Writer, l *inspect.Loop, width int) {
 	writeRows(out, rows, []int{2, 3}, width)
 }
 
-// inRing reports whether a task of the loop is in a cycle through several loops.
-func inRing(p *inspect.Picture, l *inspect.Loop) bool {
-	return slices.ContainsFunc(p.Rings, func(ring []inspect.TaskID) bool {
-		return slices.ContainsFunc(ring, func(id inspect.TaskID) bool { return id.Loop == l.Name })
-	})
-}
-
 func runCheck(c *console, args []string) error {
 	l := look{options: options{verb: "check"}}
 	wait := 10 * time.Second
@@ -110,23 +105,45 @@ func runCheck(c *console, args []string) error {
 	if err != nil {
 		return err
 	}
-	bad := false
+	verdicts := p.Verdicts(wait)
 	err = l.show(c, p, func(out *bufio.Writer) error {
 		writeLoops(out, p, func(l *inspect.Loop) {
 			if err := l.WriteWarnings(out, wait); err != nil {
 				return // out says so at its Flush
 			}
-			switch {
-			case len(l.Warnings(wait)) > 0 || l.Held != nil || len(l.Cycles) > 0 || inRing(p, l):
-				bad = true
+			switch bad, unread := about(verdicts, l); {
+			case bad:
+			case unread:
+				fmt.Fprintln(out, "Not all of it could be read, so whether something is wrong is not known.")
 			default:
 				fmt.Fprintln(out, "Nothing looks wrong.")
 			}
 		})
 		return nil
 	})
-	if err == nil && bad {
-		return exitStatus(exitWarned)
+	if err != nil {
+		return err
 	}
-	return err
+	switch bad, unread := about(verdicts, nil); {
+	case bad:
+		return exitStatus(exitWarned)
+	case unread:
+		return exitStatus(exitUnread)
+	}
+	return nil
+}
+
+// about reports whether one of the verdicts says that something is wrong with a loop, or with any
+// if l is nil, and whether one says that a part could not be read.
+func about(verdicts []inspect.Verdict, l *inspect.Loop) (bad, unread bool) {
+	for _, v := range verdicts {
+		concerns := l == nil || v.Loop == l.Name || v.Loop == "" && len(v.Tasks) == 0 ||
+			slices.ContainsFunc(v.Tasks, func(id inspect.TaskID) bool { return id.Loop == l.Name })
+		if concerns && v.Kind == inspect.VerdictUnread {
+			unread = true
+		} else if concerns {
+			bad = true
+		}
+	}
+	return bad, unread
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/rondo-go/rondo/inspect"
 )
 
 // TestLocks: who holds what, who waits for it, and what is wrong with that.
@@ -49,5 +51,37 @@ func TestRecord(t *testing.T) {
 	}
 	if status, _, err = invoke("record", "--every", "1ms", pid); status != exitUsage || !strings.Contains(err, "--every takes 100ms or more") {
 		t.Errorf("record too often: status %d, %q", status, err)
+	}
+}
+
+// TestAbout: check says of a loop what is wrong with it or with the whole program, and no loop is
+// well of which, or of the program, a part could not be read.
+func TestAbout(t *testing.T) {
+	ring := []inspect.TaskID{{Loop: "a", ID: 1}, {Loop: "b", ID: 1}}
+	for _, c := range []struct {
+		verdict     inspect.Verdict
+		bad, unread string // the loops of which it says so
+	}{
+		{inspect.Verdict{Kind: inspect.VerdictUnread}, "", "abc"},
+		{inspect.Verdict{Kind: inspect.VerdictUnread, Loop: "a"}, "", "a"},
+		{inspect.Verdict{Kind: inspect.VerdictStopped}, "abc", ""},
+		{inspect.Verdict{Kind: inspect.VerdictLate, Loop: "b"}, "b", ""},
+		{inspect.Verdict{Kind: inspect.VerdictCycle, Tasks: ring}, "ab", ""},
+	} {
+		bad, unread := "", ""
+		said := []inspect.Verdict{c.verdict}
+		for _, name := range []string{"a", "b", "c"} {
+			wrong, missing := about(said, &inspect.Loop{Name: name})
+			if wrong {
+				bad += name
+			}
+			if missing {
+				unread += name
+			}
+		}
+		wrong, missing := about(said, nil)
+		if bad != c.bad || unread != c.unread || wrong != (bad != "") || missing != (unread != "") {
+			t.Errorf("%+v: wrong %q (%v), unread %q (%v); want %q and %q", c.verdict, bad, wrong, unread, missing, c.bad, c.unread)
+		}
 	}
 }

@@ -70,7 +70,7 @@ func (l *look) cores() {
 
 const gcPercent = 40
 
-// bounds are those on what a picture takes.
+// bounds are those on what a snapshot takes.
 type bounds struct {
 	time   time.Duration
 	memory int // megabytes
@@ -94,7 +94,7 @@ func named(name, what string) func(string) error {
 
 // open opens the program.
 func (l *look) open() (*inspect.Target, error) {
-	// A picture of many tasks is nearly all that is kept: room for as much again is not
+	// A snapshot of many tasks is nearly all that is kept: room for as much again is not
 	// needed.
 	debug.SetGCPercent(gcPercent)
 	if l.core != "" {
@@ -116,7 +116,7 @@ func (l *look) missing() string {
 }
 
 // heldFirst puts the loops that do not turn before the others.
-func heldFirst(p *inspect.Picture) {
+func heldFirst(p *inspect.Program) {
 	slices.SortStableFunc(p.Loops, func(a, b *inspect.Loop) int {
 		switch {
 		case (a.Held != nil) == (b.Held != nil):
@@ -128,8 +128,8 @@ func heldFirst(p *inspect.Picture) {
 	})
 }
 
-// take opens the program and takes one picture of it.
-func (l *look) take(o inspect.Options) (*inspect.Picture, error) {
+// take opens the program and takes one snapshot of it.
+func (l *look) take(o inspect.Options) (*inspect.Program, error) {
 	t, err := l.open()
 	if err != nil {
 		return nil, err
@@ -142,9 +142,9 @@ func (l *look) take(o inspect.Options) (*inspect.Picture, error) {
 	return p, err
 }
 
-// show writes the picture: as JSON if that was asked for, otherwise as write does,
+// show writes the snapshot: as JSON if that was asked for, otherwise as write does,
 // the loops that are held first.
-func (l *look) show(c *console, p *inspect.Picture, write func(out *bufio.Writer) error) error {
+func (l *look) show(c *console, p *inspect.Program, write func(out *bufio.Writer) error) error {
 	out := bufio.NewWriter(c.out)
 	if l.json {
 		write = func(out *bufio.Writer) error { return p.WriteJSON(out) }

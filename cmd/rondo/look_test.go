@@ -18,7 +18,7 @@ import (
 )
 
 // pictureOf runs a verb with --json.
-func pictureOf(t *testing.T, want int, args ...string) *inspect.Picture {
+func pictureOf(t *testing.T, want int, args ...string) *inspect.Program {
 	t.Helper()
 	status, out, err := invoke(args...)
 	if status != want || err != "" {
@@ -73,7 +73,7 @@ func TestPs(t *testing.T) {
 		`^ *\d+   reader +waiting   read .*127\.0\.0\.1:\d+ `,
 		`^ *\d+   acceptor +waiting   accept `,
 		`^ *\d+   offloader +waiting   offload +\S+s +\S+s`,
-		`^CYCLE: #\d+ dead-[ab] waits for #\d+ dead-[ab], which waits for #\d+ dead-[ab]$`,
+		`^CYCLE: #\d+ dead-[ab] waits for #\d+ dead-[ab], which waits for #\d+ dead-[ab]; it ends by the Timeout of #1 main in `,
 	} {
 		if !slices.ContainsFunc(lines, regexp.MustCompile(want).MatchString) {
 			t.Errorf("no line is as %s:\n%s", want, out)
@@ -90,12 +90,12 @@ func TestPs(t *testing.T) {
 	}
 }
 
-// TestPsJSON: the JSON is the picture, stacks included, wherever the flag
+// TestPsJSON: the JSON is the snapshot, stacks included, wherever the flag
 // stands.
 func TestPsJSON(t *testing.T) {
 	p := startWaits(t)
 	a, b := pictureOf(t, exitDone, "ps", "--json", p.pid()), pictureOf(t, exitDone, "ps", p.pid(), "--json")
-	names := func(p *inspect.Picture) (out []string) {
+	names := func(p *inspect.Program) (out []string) {
 		for _, task := range p.Loops[0].Tasks {
 			out = append(out, task.Name)
 			if len(task.Stack) == 0 {
@@ -188,7 +188,7 @@ func TestHeldFirst(t *testing.T) {
 		}
 	}
 	loops := []*inspect.Loop{{Name: "a"}, {Name: "b", Held: new(inspect.Held)}, {Name: "c"}, {Name: "d", Held: new(inspect.Held)}}
-	heldFirst(&inspect.Picture{Loops: loops})
+	heldFirst(&inspect.Program{Loops: loops})
 	if got := loops[0].Name + loops[1].Name + loops[2].Name + loops[3].Name; got != "bdac" {
 		t.Errorf("b and d are held, the order is %s", got)
 	}

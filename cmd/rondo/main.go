@@ -22,9 +22,10 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
-	exitCycle  = 3 // tasks wait for each other in a cycle
+	exitCycle  = 3 // tasks wait for each other in a cycle, or a loop is in deadlock
 	exitHeld   = 4 // a loop does not turn
 	exitWarned = 5 // check has found something
+	exitUnread = 6 // check has found nothing, but not all could be read
 )
 
 // A console is where a verb writes: what was asked for to out, what went wrong
@@ -48,8 +49,8 @@ func verbs() []verb {
 		{"tree", "the same tasks as a tree, with their stacks", treeUsage, runTree},
 		{"top", "the same tasks on a live screen", topUsage, runTop},
 		{"locks", "the locks and queues for which the same tasks wait", locksUsage, runLocks},
-		{"record", "pictures of the same tasks over time, in a file", recordUsage, runRecord},
-		{"diff", "what is different between two pictures", diffUsage, runDiff},
+		{"record", "snapshots of the same tasks over time, in a file", recordUsage, runRecord},
+		{"diff", "what is different between two snapshots", diffUsage, runDiff},
 		{"check", "what looks wrong with the same tasks", checkUsage, runCheck},
 		{"flame", "a flame graph of where the same tasks are, as SVG", flameUsage, runFlame},
 		{"trace", "run a program and write a timeline of its tasks", traceUsage, runTrace},

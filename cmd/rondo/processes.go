@@ -100,7 +100,7 @@ func processRow(pid int) []string {
 
 // totals returns the cells of a process that are about all of its loops. A processor that
 // is busy all the time is 100 %, as in top(1).
-func totals(p *inspect.Picture) []string {
+func totals(p *inspect.Program) []string {
 	tasks, busy, state := 0, 0.0, "turns"
 	for _, l := range p.Loops {
 		tasks += len(l.Tasks) + l.Omitted
@@ -109,7 +109,9 @@ func totals(p *inspect.Picture) []string {
 		}
 		if l.Held != nil {
 			state = "HELD"
-		} else if (len(l.Cycles) > 0 || len(p.Rings) > 0) && state != "HELD" {
+		} else if l.Deadlock > 0 && state != "HELD" {
+			state = "DEADLOCK"
+		} else if state == "turns" && (len(l.Cycles) > 0 || len(p.Rings) > 0) {
 			state = "CYCLE"
 		}
 	}

@@ -98,10 +98,9 @@ func TestProgressIsNotCutOff(t *testing.T) {
 	})}
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
 		show := rondo.Go(ctx, func(ctx context.Context) error { return p.show(ctx, "whole") })
-		if err := rondo.Yield(ctx); err != nil {
+		if _, _, err := rondo.Receive(ctx, started); err != nil {
 			return err
 		}
-		<-started
 		show.Cancel(nil)
 		if err := rondo.Yield(ctx); err != nil {
 			return err

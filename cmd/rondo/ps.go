@@ -18,7 +18,7 @@ It lists the tasks of a live process that uses Rondo, or of a core file: what
 each waits for, since when, and how often it has run. It works on any Rondo
 process: no special build, no pause, and also if its loop hangs. Then the task
 that holds the loop comes first, with its stack. What a task waits for is not
-known if it ran while the picture was taken. Several loops are listed side by
+known if it ran while the snapshot was taken. Several loops are listed side by
 side before their tasks, with their open connections and how busy each has been.
 Without a PID it lists the processes that use Rondo.
 
@@ -37,7 +37,7 @@ Without a PID it lists the processes that use Rondo.
   --core FILE     a core file instead of a process
   --exe FILE      the program of the core, if it is not where it was
   --max-time D, --max-memory MB
-                  what the picture may take (default 1m, 2000 MB); tasks that
+                  what the snapshot may take (default 1m, 2000 MB); tasks that
                   it then lacks are counted
 
 It needs the rights of a debugger: your own processes, where the system lets
@@ -78,7 +78,7 @@ func runPs(c *console, args []string) error {
 // writeTable writes each loop with its tasks in columns, on a terminal that is so
 // wide, or 0 for none: there lines are cut. A Writer that fails says so at its
 // Flush.
-func writeTable(out *bufio.Writer, p *inspect.Picture, fs []field, width int) {
+func writeTable(out *bufio.Writer, p *inspect.Program, fs []field, width int) {
 	if fs == nil {
 		fs = fields[:usual]
 	}
@@ -93,7 +93,7 @@ func writeTable(out *bufio.Writer, p *inspect.Picture, fs []field, width int) {
 
 // writeLoops writes what is to be known of the program and of each loop, around
 // what write writes of the loop.
-func writeLoops(out *bufio.Writer, p *inspect.Picture, write func(l *inspect.Loop)) {
+func writeLoops(out *bufio.Writer, p *inspect.Program, write func(l *inspect.Loop)) {
 	_ = p.WriteNotes(out)
 	if len(p.Loops) == 0 {
 		fmt.Fprintln(out, "No loop is running in it.")

@@ -1,6 +1,6 @@
 package main
 
-// This file compares two pictures of a program: what happened how often between
+// This file compares two snapshots of a program: what happened how often between
 // them.
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// A reading is a picture with what was counted since the one before.
+// A reading is a snapshot with what was counted since the one before.
 type reading struct {
-	picture *inspect.Picture
+	picture *inspect.Program
 	loops   []loopRates
 	tasks   []taskRates // of all loops
 	cycle   string      // tasks that wait for each other; "" if there are none
 }
 
-// loopRates is a loop with its rates a second. They are not known if the picture
+// loopRates is a loop with its rates a second. They are not known if the snapshot
 // before does not have it.
 type loopRates struct {
 	*inspect.Loop
@@ -30,7 +30,7 @@ type loopRates struct {
 	busy            float64 // the share of the time in which it did not sleep
 }
 
-// taskRates is a task with its switches a second since the picture before, and the share
+// taskRates is a task with its switches a second since the snapshot before, and the share
 // of the time that it was charged with.
 type taskRates struct {
 	*inspect.Task
@@ -40,8 +40,8 @@ type taskRates struct {
 	busy  float64
 }
 
-// measure reads a picture beside the one before, which may be nil.
-func measure(before, after *inspect.Picture) *reading {
+// measure reads a snapshot beside the one before, which may be nil.
+func measure(before, after *inspect.Program) *reading {
 	r := &reading{picture: after, cycle: firstCycle(after)}
 	for _, l := range after.Loops {
 		g, old, apart := loopRates{Loop: l}, earlier(before, l), 0.0
@@ -52,12 +52,7 @@ func measure(before, after *inspect.Picture) *reading {
 		if apart > 0 {
 			g.known = true
 			g.switches, g.turns = since(l.Switches, old.Switches, apart), since(l.Turns, old.Turns, apart)
-			g.busy = 1
-			// The time asleep is counted up to when the loop looked at its clock.
-			if looked := (l.Uptime - l.Lag) - (old.Uptime - old.Lag); looked > 0 {
-				g.busy = 1 - float64(l.Idle-old.Idle)/float64(looked)
-			}
-			g.busy = min(max(g.busy, 0), 1)
+			g.busy = min(max(0, (l.Busy-old.Busy).Seconds()/apart), 1)
 			known = inOrder(old.Tasks)
 		}
 		r.loops = append(r.loops, g)
@@ -86,11 +81,11 @@ const longestCycle = 1000
 
 // firstCycle says which tasks wait for each other in a cycle, and how many more cycles
 // there are. A cycle through several loops comes first.
-func firstCycle(p *inspect.Picture) string {
+func firstCycle(p *inspect.Program) string {
 	var b strings.Builder
 	n, text := len(p.Rings), ""
 	if n > 0 {
-		_ = (&inspect.Picture{Loops: p.Loops, Rings: p.Rings[:1]}).WriteRings(&b)
+		_ = (&inspect.Program{Loops: p.Loops, Rings: p.Rings[:1]}).WriteRings(&b)
 		text = b.String()
 	}
 	for _, l := range p.Loops {
@@ -116,8 +111,8 @@ func since(count, before uint64, seconds float64) float64 {
 	return float64(count-before) / seconds
 }
 
-// earlier returns the loop as it was in a picture; nil if it was not there.
-func earlier(p *inspect.Picture, l *inspect.Loop) *inspect.Loop {
+// earlier returns the loop as it was in a snapshot; nil if it was not there.
+func earlier(p *inspect.Program, l *inspect.Loop) *inspect.Loop {
 	if p != nil {
 		for _, old := range p.Loops {
 			if old.ID == l.ID {

@@ -8,18 +8,18 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// TestMeasure: rates are of the time between two pictures, whichever tasks and
+// TestMeasure: rates are of the time between two snapshots, whichever tasks and
 // loops came and went.
 func TestMeasure(t *testing.T) {
 	task := func(id, switches uint64) *inspect.Task { return &inspect.Task{ID: id, Switches: switches} }
-	before := &inspect.Picture{Loops: []*inspect.Loop{
-		{ID: 1, Uptime: 10 * time.Second, Idle: 4 * time.Second, Turns: 50, Switches: 100, Tasks: []*inspect.Task{task(1, 5), task(2, 7), task(3, 9), task(4, 10)}},
+	before := &inspect.Program{Loops: []*inspect.Loop{
+		{ID: 1, Uptime: 10 * time.Second, Busy: 6 * time.Second, Turns: 50, Switches: 100, Tasks: []*inspect.Task{task(1, 5), task(2, 7), task(3, 9), task(4, 10)}},
 		{ID: 2, Uptime: time.Second, Tasks: []*inspect.Task{task(1, 5)}},
 	}}
-	after := &inspect.Picture{Loops: []*inspect.Loop{
+	after := &inspect.Program{Loops: []*inspect.Loop{
 		// It has slept for 1 of the 2 seconds; one task is gone, one is there since,
 		// and they are not in order.
-		{ID: 1, Uptime: 12 * time.Second, Idle: 5 * time.Second, Turns: 60, Switches: 140, Tasks: []*inspect.Task{task(4, 30), task(1, 5), task(5, 6)}},
+		{ID: 1, Uptime: 12 * time.Second, Busy: 7 * time.Second, Turns: 60, Switches: 140, Tasks: []*inspect.Task{task(4, 30), task(1, 5), task(5, 6)}},
 		// Another loop, of the same name.
 		{ID: 3, Uptime: 2 * time.Second, Tasks: []*inspect.Task{task(1, 500)}},
 	}}

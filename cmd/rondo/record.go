@@ -19,7 +19,7 @@ import (
 
 const recordUsage = `Usage: rondo record [--every D] [--for D] [--stacks] PID > FILE
 
-It takes a picture of a process again and again, and writes each as JSON, one
+It takes a snapshot of a process again and again, and writes each as JSON, one
 after the other. rondo diff compares the first and the last of them. It ends with
 the process, after the time, or at Ctrl-C.
 
@@ -31,9 +31,9 @@ the process, after the time, or at Ctrl-C.
 const diffUsage = `Usage: rondo diff FILE
        rondo diff BEFORE AFTER
 
-It compares two pictures: what came and went, which kinds of task and of wait
+It compares two snapshots: what came and went, which kinds of task and of wait
 grew, which tasks were busiest, and which never moved. FILE is of rondo record,
-of which it takes the first and the last picture; BEFORE and AFTER may also be of
+of which it takes the first and the last snapshot; BEFORE and AFTER may also be of
 rondo ps --json.
 
   --limit N   how many rows of each kind (default 10)
@@ -62,7 +62,7 @@ func runRecord(c *console, args []string) error {
 	return cmp.Or(err, t.Close())
 }
 
-// record writes pictures until the time is over, the process ends or a signal comes.
+// record writes snapshots until the time is over, the process ends or a signal comes.
 func record(w io.Writer, t *inspect.Target, o inspect.Options, every, length time.Duration, stop <-chan os.Signal) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -110,7 +110,7 @@ func runDiff(c *console, args []string) error {
 		return err
 	}
 	if len(files) == 1 && before == after {
-		return fmt.Errorf("%s has one picture only: name another file, too, or record for longer", files[0])
+		return fmt.Errorf("%s has one snapshot only: name another file, too, or record for longer", files[0])
 	}
 	out := bufio.NewWriter(c.out)
 	compare(out, before, after, limit, columns(c.out))
@@ -120,14 +120,14 @@ func runDiff(c *console, args []string) error {
 	return nil
 }
 
-// firstAndLast reads the first and the last picture in a file.
-func firstAndLast(name string) (first, last *inspect.Picture, err error) {
+// firstAndLast reads the first and the last snapshot in a file.
+func firstAndLast(name string) (first, last *inspect.Program, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, nil, fmt.Errorf("there is no picture: %w", err)
+		return nil, nil, fmt.Errorf("there is no snapshot: %w", err)
 	}
 	defer f.Close()
-	for p, err := range inspect.ReadPictures(bufio.NewReader(f)) {
+	for p, err := range inspect.ReadRecording(bufio.NewReader(f)) {
 		if err != nil && last == nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -140,16 +140,16 @@ func firstAndLast(name string) (first, last *inspect.Picture, err error) {
 		last = p
 	}
 	if last == nil {
-		return nil, nil, fmt.Errorf("%s has no picture", name)
+		return nil, nil, fmt.Errorf("%s has no snapshot", name)
 	}
 	return first, last, nil
 }
 
-// compare writes what is different between two pictures, so many rows of each kind.
-func compare(out *bufio.Writer, before, after *inspect.Picture, limit, width int) {
+// compare writes what is different between two snapshots, so many rows of each kind.
+func compare(out *bufio.Writer, before, after *inspect.Program, limit, width int) {
 	fmt.Fprintf(out, "process %d, from %s to %s\n", after.PID, before.Taken.Format("15:04:05.0"), after.Taken.Format("15:04:05.0"))
 	if before.PID != after.PID {
-		fmt.Fprintf(out, "The first picture is of process %d: only what has the same numbers is compared.\n", before.PID)
+		fmt.Fprintf(out, "The first snapshot is of process %d: only what has the same numbers is compared.\n", before.PID)
 	}
 	for _, l := range after.Loops {
 		fmt.Fprintln(out)
@@ -166,7 +166,7 @@ func compare(out *bufio.Writer, before, after *inspect.Picture, limit, width int
 	}
 }
 
-// A change is a task in two pictures.
+// A change is a task in two snapshots.
 type change struct{ old, now *inspect.Task }
 
 func (c change) busy() time.Duration { return c.now.Busy - c.old.Busy }
@@ -195,6 +195,14 @@ func compareLoops(out *bufio.Writer, old, l *inspect.Loop, limit, width int) {
 		plural(len(old.Tasks)+old.Omitted, "task"), count(len(l.Tasks)+l.Omitted), moreConns(old, l), count(l.Spawned-old.Spawned),
 		count(int(l.Spawned-old.Spawned)-(len(l.Tasks)+l.Omitted-len(old.Tasks)-old.Omitted)), short(apart),
 		rate(true, since(l.Switches, old.Switches, apart.Seconds())), percent(l.Idle-old.Idle, apart))
+	for _, s := range l.Servers {
+		if i := slices.IndexFunc(old.Servers, func(o inspect.Server) bool { return o.Name == s.Name }); i >= 0 {
+			was := old.Servers[i]
+			fmt.Fprintf(out, "server %s: %s, then %s\n", s.Name, plural(int(was.Open), "connection"), s.Since(was).Counts())
+		} else {
+			fmt.Fprintf(out, "server %s; it has started\n", s)
+		}
+	}
 	grown(out, "FUNCTION", old.Groups(inspect.ByFunc), l.Groups(inspect.ByFunc), limit, width)
 	grown(out, "WAITS FOR", old.Groups(inspect.ByWait), l.Groups(inspect.ByWait), limit, width)
 	slices.SortStableFunc(both, func(a, b change) int {

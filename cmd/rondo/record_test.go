@@ -12,21 +12,21 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// twoPictures are of one process, ten seconds apart.
-func twoPictures() (before, after *inspect.Picture) {
+// twoSnapshots are of one process, ten seconds apart.
+func twoSnapshots() (before, after *inspect.Program) {
 	task := func(id uint64, name, fn, what string, since time.Duration, switches uint64, busy time.Duration) *inspect.Task {
 		return &inspect.Task{ID: id, Name: name, Func: fn, State: "waiting", What: what, Waiting: what, Since: since, Switches: switches, Busy: busy, Age: time.Hour}
 	}
 	at := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
-	before = &inspect.Picture{PID: 7, Taken: at, Loops: []*inspect.Loop{
-		{ID: 1, Name: "chat", Uptime: time.Minute, Spawned: 5, Tasks: []*inspect.Task{
+	before = &inspect.Program{PID: 7, Taken: at, Loops: []*inspect.Loop{
+		{ID: 1, Name: "chat", Uptime: time.Minute, Spawned: 5, Servers: []inspect.Server{{Name: "a:1", Open: 3, Accepted: 5, Idle: 1}}, Tasks: []*inspect.Task{
 			task(1, "main", "main.run", "group", time.Minute, 1, 0), task(2, "a", "main.conn", "read", time.Second, 10, 0),
 			task(3, "b", "main.conn", "read", time.Second, 20, time.Second), task(4, "gone", "main.old", "sleep", 1, 1, 0),
 		}},
 		{ID: 2, Name: "old", Tasks: []*inspect.Task{}},
 	}}
-	after = &inspect.Picture{PID: 7, Taken: at.Add(10 * time.Second), Loops: []*inspect.Loop{
-		{ID: 1, Name: "chat", Uptime: time.Minute + 10*time.Second, Idle: 5 * time.Second, Spawned: 8, Switches: 1000, Tasks: []*inspect.Task{
+	after = &inspect.Program{PID: 7, Taken: at.Add(10 * time.Second), Loops: []*inspect.Loop{
+		{ID: 1, Name: "chat", Uptime: time.Minute + 10*time.Second, Idle: 5 * time.Second, Spawned: 8, Switches: 1000, Servers: []inspect.Server{{Name: "a:1", Open: 4, Accepted: 9, Idle: 2, Errors: 1}, {Name: "b:2"}}, Tasks: []*inspect.Task{
 			task(1, "main", "main.run", "group", time.Minute+10*time.Second, 1, 0), task(2, "a", "main.conn", "read", 11*time.Second, 10, 0),
 			task(3, "b", "main.conn", "read", time.Second, 60, 3*time.Second), task(6, "c", "main.conn", "lock", 1, 1, 0), task(7, "d", "main.conn", "lock", 1, 1, 0),
 		}},
@@ -37,7 +37,7 @@ func twoPictures() (before, after *inspect.Picture) {
 
 // TestCompare: what came and went, what grew, what was busy and what never moved.
 func TestCompare(t *testing.T) {
-	before, after := twoPictures()
+	before, after := twoSnapshots()
 	var b bytes.Buffer
 	out := bufio.NewWriter(&b)
 	compare(out, before, after, 2, 0)
@@ -45,6 +45,8 @@ func TestCompare(t *testing.T) {
 	want := `process 7, from 15:04:05.0 to 15:04:15.0
 
 chat: 4 tasks, then 5; 3 started and 2 ended in 10s, 100 switches a second, idle 50.0 %
+server a:1: 3 connections, then 4 connections, 4 accepted, 1 idle for too long, 1 ended with an error
+server b:2: 0 connections, 0 accepted; it has started
 
 FUNCTION    BEFORE   AFTER   CHANGE
 main.conn        2       4       +2
@@ -70,12 +72,12 @@ old: has ended
 	}
 }
 
-// TestDiffFiles: two files with a picture each, and one with several, the last of which
+// TestDiffFiles: two files with a snapshot each, and one with several, the last of which
 // is cut off.
 func TestDiffFiles(t *testing.T) {
-	before, after := twoPictures()
+	before, after := twoSnapshots()
 	dir := t.TempDir()
-	write := func(name string, cut int, ps ...*inspect.Picture) string {
+	write := func(name string, cut int, ps ...*inspect.Program) string {
 		var b bytes.Buffer
 		for _, p := range ps {
 			if err := p.WriteJSON(&b); err != nil {
@@ -103,10 +105,10 @@ func TestDiffFiles(t *testing.T) {
 	for want, args := range map[string][]string{
 		"a file is missing":     {"diff"},
 		"one argument too many": {"diff", one, two, one},
-		"has one picture only":  {"diff", one},
-		"has no picture":        {"diff", empty},
-		"there is no picture":   {"diff", filepath.Join(dir, "none")},
-		"not a picture":         {"diff", write("bad", 9, before)},
+		"has one snapshot only": {"diff", one},
+		"has no snapshot":       {"diff", empty},
+		"there is no snapshot":  {"diff", filepath.Join(dir, "none")},
+		"not a snapshot":        {"diff", write("bad", 9, before)},
 	} {
 		if status, _, err := invoke(args...); status == exitDone || !strings.Contains(err, want) {
 			t.Errorf("%v: status %d, %q; want %q", args, status, err, want)

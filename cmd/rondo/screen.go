@@ -1,7 +1,7 @@
 package main
 
-// This file has the screen of rondo top: its state, and what pictures, keys and the size of
-// the terminal do to it. It asks for one picture at a time, and for stacks only while it
+// This file has the screen of rondo top: its state, and what snapshots, keys and the size of
+// the terminal do to it. It asks for one snapshot at a time, and for stacks only while it
 // shows one.
 
 import (
@@ -40,14 +40,14 @@ type screen struct {
 
 	width, height int
 
-	before  *inspect.Picture
+	before  *inspect.Program
 	history history
-	now     *reading // the one that is shown; nil before the first picture
-	failed  error    // why there is no newer picture
-	ended   bool     // the process has ended, and now is the last picture
+	now     *reading // the one that is shown; nil before the first snapshot
+	failed  error    // why there is no newer snapshot
+	ended   bool     // the process has ended, and now is the last snapshot
 
-	taking bool // a picture is being taken
-	turn   int  // counts the pictures, so that a late tick is not taken for the next
+	taking bool // a snapshot is being taken
+	turn   int  // counts the snapshots, so that a late tick is not taken for the next
 	again  bool // another one is wanted as soon as this one is there
 
 	order    order
@@ -70,12 +70,12 @@ func newScreen(pid int, every time.Duration, color bool, take func(task uint64) 
 	return &screen{pid: pid, every: every, color: color, take: take, width: 80, height: 24}
 }
 
-// tick says that it is time for a picture, if none was taken since that turn.
+// tick says that it is time for a snapshot, if none was taken since that turn.
 type tick int
 
 func (s *screen) Init() tea.Cmd { return s.request() }
 
-// request has a picture taken.
+// request has a snapshot taken.
 func (s *screen) request() tea.Cmd {
 	if s.taking || s.ended {
 		s.again = s.taking
@@ -112,7 +112,7 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return s, c
 }
 
-// receive takes over a picture, and sees to the next.
+// receive takes over a snapshot, and sees to the next.
 func (s *screen) receive(p snapshot) tea.Cmd {
 	s.taking = false
 	switch {
@@ -125,7 +125,7 @@ func (s *screen) receive(p snapshot) tea.Cmd {
 			s.show()
 		}
 		if first {
-			// Rates take two pictures: the second comes soon.
+			// Rates take two snapshots: the second comes soon.
 			return s.later(min(s.every, quickest))
 		}
 	case p.ended:
@@ -141,13 +141,13 @@ func (s *screen) receive(p snapshot) tea.Cmd {
 	return s.later(max(s.every, 4*p.took))
 }
 
-// later has a picture taken after a while.
+// later has a snapshot taken after a while.
 func (s *screen) later(d time.Duration) tea.Cmd {
 	turn := tick(s.turn)
 	return tea.Tick(d, func(time.Time) tea.Msg { return turn })
 }
 
-// findOpen finds the open task in the picture.
+// findOpen finds the open task in the snapshot.
 func (s *screen) findOpen() {
 	if s.open == (taskKey{}) {
 		return
@@ -168,7 +168,7 @@ func (s *screen) findOpen() {
 
 func (m taskRates) key() taskKey { return taskKey{m.loop.ID, m.ID} }
 
-// sortRows makes the rows of the picture, and keeps the cursor on its task.
+// sortRows makes the rows of the snapshot, and keeps the cursor on its task.
 func (s *screen) sortRows() {
 	s.rows = s.rows[:0]
 	if s.now == nil {

@@ -13,13 +13,15 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// pictured is a small program as it is seen n seconds after the first picture.
-func pictured(n int) *inspect.Picture {
+// pictured is a small program as it is seen n seconds after the first snapshot.
+func pictured(n int) *inspect.Program {
 	after := time.Duration(n) * time.Second
 	l := &inspect.Loop{
 		ID: 1, Name: "chat", Uptime: 90*time.Minute + after, Idle: 80*time.Minute + after/4, Turns: 1000 + 200*uint64(n), Switches: 9000 + 12345*uint64(n),
 		Lag: 1200 * time.Microsecond, Ready: 3, Timers: 2, Offloads: 1, Running: 4, Conns: new(1234), Exact: true,
 	}
+	l.Busy = l.Uptime - l.Idle
+	l.Servers = []inspect.Server{{Name: "10.0.0.1:7777", Accepted: 2000 + 10*int64(n), Open: 1234, RefusedByRate: int64(n), Panics: 1, Errors: 1}}
 	l.Tasks = []*inspect.Task{
 		{ID: 1, Name: "main", Func: "main.run", State: "waiting", Waiting: "group", Age: l.Uptime, Since: l.Uptime, Switches: 1},
 		{ID: 2, Name: "conn [2001:db8::1]:58374", Func: "example.org/chat/room.(*Room).serve", State: "waiting", Waiting: "read fd 12 [2001:db8::1]:58374",
@@ -29,14 +31,14 @@ func pictured(n int) *inspect.Picture {
 		{ID: 5, Name: "leaving", Func: "main.leave", State: "ready", Cancelled: true, Age: time.Second, Switches: 3},
 		{ID: 6, Name: "busy", Func: "main.busy", State: "waiting", Moved: true, Age: 3 * 24 * time.Hour, Switches: 900 + 330*uint64(n)},
 	}
-	return &inspect.Picture{PID: 4711, Go: "go1.26.8", Taken: time.Date(2026, 1, 2, 15, 4, 5+n, 0, time.UTC), Loops: []*inspect.Loop{l}}
+	return &inspect.Program{PID: 4711, Go: "go1.26.8", Taken: time.Date(2026, 1, 2, 15, 4, 5+n, 0, time.UTC), Loops: []*inspect.Loop{l}}
 }
 
 // A testScreen is a screen, and records what it asks for.
 type testScreen struct {
 	*screen
 	t     *testing.T
-	asked []uint64 // the task of each picture that was asked for
+	asked []uint64 // the task of each snapshot that was asked for
 	next  snapshot
 }
 
@@ -50,8 +52,8 @@ func newTestScreen(t *testing.T, width, height int) *testScreen {
 	return s
 }
 
-// give gives the screen a picture that it has asked for.
-func (s *testScreen) give(p *inspect.Picture) tea.Cmd {
+// give gives the screen a snapshot that it has asked for.
+func (s *testScreen) give(p *inspect.Program) tea.Cmd {
 	s.t.Helper()
 	if !s.taking {
 		s.Update(tick(s.turn))
@@ -127,10 +129,12 @@ func (s *testScreen) names() string {
 }
 
 // held is the program while a task holds its loop.
-func held(n int) *inspect.Picture {
+func held(n int) *inspect.Program {
 	p := pictured(n)
 	l := p.Loops[0]
 	l.Lag = 3200 * time.Millisecond
+	l.Idle = pictured(n - 1).Loops[0].Idle
+	l.Busy = l.Uptime - l.Idle
 	l.Held = &inspect.Held{Task: 4, For: l.Lag, How: "computing", Advice: "it is computing; call rondo.Yield from time to time, or use Offload",
 		Stack: []inspect.Frame{{Func: "main.fanOut", File: "/src/chat/main.go", Line: 71}}}
 	return p
@@ -152,8 +156,8 @@ func TestFrames(t *testing.T) {
 			act(s)
 			fmt.Fprintf(&all, "-- %s --\n%s", name, s.frame())
 		}
-		scene("before the first picture", func(s *testScreen) {})
-		scene("the first picture", func(s *testScreen) { s.give(pictured(0)) })
+		scene("before the first snapshot", func(s *testScreen) {})
+		scene("the first snapshot", func(s *testScreen) { s.give(pictured(0)) })
 		twice := func(s *testScreen) { s.give(pictured(0)); s.give(pictured(1)) }
 		scene("the second", twice)
 		scene("by waiting", func(s *testScreen) { twice(s); s.keys("w", "down") })
@@ -334,7 +338,7 @@ func TestBoardQuits(t *testing.T) {
 	}
 	s := newTestScreen(t, 80, 24)
 	if !quits(s.keys("q")) || !quits(s.keys("ctrl+c")) {
-		t.Error("q or Ctrl-C before the first picture does not quit")
+		t.Error("q or Ctrl-C before the first snapshot does not quit")
 	}
 	s.give(pictured(0))
 	s.keys("/")
@@ -347,24 +351,24 @@ func TestBoardQuits(t *testing.T) {
 	}
 }
 
-// It asks for one picture at a time, and for a stack only while it shows one.
+// It asks for one snapshot at a time, and for a stack only while it shows one.
 func TestBoardAsks(t *testing.T) {
 	s := newTestScreen(t, 80, 24)
 	run := func(c tea.Cmd) {
 		t.Helper()
 		if c == nil {
-			t.Fatal("it does not ask for a picture")
+			t.Fatal("it does not ask for a snapshot")
 		}
 		s.next = snapshot{picture: pictured(len(s.asked)), took: time.Microsecond}
 		_, c = s.Update(c())
 		if c == nil {
-			t.Fatal("it does not wait for the next picture")
+			t.Fatal("it does not wait for the next snapshot")
 		}
 	}
 	ask := func(msg tea.Msg) tea.Cmd { _, c := s.Update(msg); return c }
 	first := s.Init()
 	if ask(tick(s.turn)) != nil {
-		t.Error("it asks for a picture while one is taken")
+		t.Error("it asks for a snapshot while one is taken")
 	}
 	// That it was asked meanwhile is not forgotten, and not done twice.
 	s.next = snapshot{picture: pictured(0)}
@@ -384,11 +388,11 @@ func TestBoardAsks(t *testing.T) {
 	c = ask(tick(s.turn))
 	s.next = snapshot{ended: true}
 	if _, c := s.Update(c()); c != nil || ask(tick(s.turn)) != nil || s.keys("enter") != nil {
-		t.Error("it asks for pictures of a process that has ended")
+		t.Error("it asks for snapshots of a process that has ended")
 	}
 }
 
-// While a picture is taken another may be asked for, with a stack: it comes right
+// While a snapshot is taken another may be asked for, with a stack: it comes right
 // after.
 func TestBoardHastens(t *testing.T) {
 	s := newTestScreen(t, 80, 24)
@@ -396,7 +400,7 @@ func TestBoardHastens(t *testing.T) {
 	s.give(pictured(1))
 	_, c := s.Update(tick(s.turn))
 	if s.keys("enter") != nil {
-		t.Error("two pictures at a time")
+		t.Error("two snapshots at a time")
 	}
 	if f := s.frame(); !strings.Contains(f, "looking ...") {
 		t.Errorf("before the stack is there it shows\n%s", f)
@@ -408,7 +412,7 @@ func TestBoardHastens(t *testing.T) {
 	if f := s.frame(); fmt.Sprint(s.asked) != "[0 4]" || !strings.Contains(f, "sweep.go:42") {
 		t.Errorf("asked for %v; it shows\n%s", s.asked, f)
 	}
-	// A task that ran while the picture was taken keeps the last stack that was read.
+	// A task that ran while the snapshot was taken keeps the last stack that was read.
 	p := pictured(3)
 	p.Loops[0].Tasks[3].Moved = true
 	s.give(p)
@@ -417,7 +421,7 @@ func TestBoardHastens(t *testing.T) {
 	}
 }
 
-// It goes back to pictures that are kept, and comes to the newest again.
+// It goes back to snapshots that are kept, and comes to the newest again.
 func TestBoardGoesBack(t *testing.T) {
 	s := newTestScreen(t, 80, 24)
 	s.keys("left", "]", "n")
@@ -444,11 +448,11 @@ func TestBoardGoesBack(t *testing.T) {
 			t.Fatalf("after %q it shows\n%swant %s, %q", step.keys, f, step.at, step.ago)
 		}
 	}
-	// The picture that is shown stays, while newer ones come.
+	// The snapshot that is shown stays, while newer ones come.
 	s.give(pictured(5))
 	s.give(pictured(6))
 	if f := s.frame(); !strings.Contains(f, "15:04:08") || !strings.Contains(f, "3s ago") {
-		t.Errorf("when two more pictures have come it shows\n%s", f)
+		t.Errorf("when two more snapshots have come it shows\n%s", f)
 	}
 	// It asks for no stack of now while it shows the past, and for one when it comes back.
 	s.taking = false
@@ -472,14 +476,14 @@ func TestBoardForgets(t *testing.T) {
 		s.give(pictured(i))
 	}
 	if n := len(s.history.readings); n != 301 {
-		t.Errorf("%d pictures are kept of 400 in as many seconds, want those of 5 minutes", n)
+		t.Errorf("%d snapshots are kept of 400 in as many seconds, want those of 5 minutes", n)
 	}
 	s.keys("[", "[")
 	for i := range 290 {
 		s.give(pictured(400 + i))
 	}
 	if s.history.back != 300 || s.now != s.history.readings[0] {
-		t.Errorf("a picture that is dropped is shown: %d back of %d", s.history.back, len(s.history.readings))
+		t.Errorf("a snapshot that is dropped is shown: %d back of %d", s.history.back, len(s.history.readings))
 	}
 	s = newTestScreen(t, 80, 24)
 	large := pictured(0)
@@ -491,7 +495,7 @@ func TestBoardForgets(t *testing.T) {
 		s.give(large)
 	}
 	if n := len(s.history.readings); n != 2 || s.history.tasks != 400_000 {
-		t.Errorf("%d pictures of 200,000 tasks are kept, with %d tasks", n, s.history.tasks)
+		t.Errorf("%d snapshots of 200,000 tasks are kept, with %d tasks", n, s.history.tasks)
 	}
 }
 

@@ -77,11 +77,11 @@ func TestRing(t *testing.T) {
 func TestTotals(t *testing.T) {
 	n, m := 1200, 34
 	loops := []*inspect.Loop{{Uptime: 100, Busy: 75, Conns: &n}, {Uptime: 10, Busy: 5, Conns: &m, Omitted: 2}}
-	if got := strings.Join(totals(&inspect.Picture{Loops: loops}), "|"); got != "2|2|1,234|125 %|turns" {
+	if got := strings.Join(totals(&inspect.Program{Loops: loops}), "|"); got != "2|2|1,234|125 %|turns" {
 		t.Errorf("of two loops: %s", got)
 	}
 	loops = append(loops, &inspect.Loop{Held: new(inspect.Held)})
-	if got := strings.Join(totals(&inspect.Picture{Loops: loops, Rings: make([][]inspect.TaskID, 1)}), "|"); got != "3|2|-|125 %|HELD" {
+	if got := strings.Join(totals(&inspect.Program{Loops: loops, Rings: make([][]inspect.TaskID, 1)}), "|"); got != "3|2|-|125 %|HELD" {
 		t.Errorf("with a loop of unknown connections that is held: %s", got)
 	}
 }

@@ -1,6 +1,6 @@
 package main
 
-// This file has the verb top: it takes pictures of a process, and shows them on a screen.
+// This file has the verb top: it takes snapshots of a process, and shows them on a screen.
 
 import (
 	"errors"
@@ -22,8 +22,8 @@ connections it has, and the tasks, those first that the loop spends most time
 on. The process is not stopped. If a loop hangs, the screen says so first, with
 the task that holds it, and then which tasks wait for each other in a cycle.
 
-  --every D   how often it takes a picture, 100ms or more (default 1s); less
-              often if a picture takes long, as with very many tasks
+  --every D   how often it takes a snapshot, 100ms or more (default 1s); less
+              often if a snapshot takes long, as with very many tasks
 
 Keys:
 
@@ -34,17 +34,17 @@ Keys:
                                age, or time spent waiting; the same key again
                                reverses the order
   /                            show tasks whose row contains a text; esc ends it
-  left right                   go back in time, and forth, by one picture; so do
-                               h and l. [ and ] go by ten, n goes to the newest.
-                               Pictures of the last 5 minutes are kept, fewer of
-                               very many tasks: 500,000 in all pictures together
+  left right                   go back and forth in time, by one snapshot, as do
+                               h and l; [ and ] go by ten, n goes to the newest.
+                               Those of the last 5 minutes are kept, fewer if
+                               they have very many tasks: 500,000 in all
   q  Ctrl-C                    quit
 
 NO_COLOR in the environment turns colours off. Linux only, with the rights that
 rondo ps needs.
 `
 
-// quickest is the least time between two pictures.
+// quickest is the least time between two snapshots.
 const quickest = 100 * time.Millisecond
 
 func runTop(c *console, args []string) error {
@@ -78,22 +78,22 @@ func runTop(c *console, args []string) error {
 	return nil
 }
 
-// A source takes pictures of a target, one at a time. After close it takes none:
+// A source takes snapshots of a target, one at a time. After close it takes none:
 // the screen may end while one is being taken.
 type source struct {
 	mu     sync.Mutex
 	target *inspect.Target // nil after close
 }
 
-// A snapshot is a picture that was taken, or why there is none.
+// A snapshot is a snapshot that was taken, or why there is none.
 type snapshot struct {
-	picture *inspect.Picture
+	picture *inspect.Program
 	took    time.Duration
 	err     error
 	ended   bool // the process has; err says so too
 }
 
-// take takes a picture, with the stack of the task that has the number, if it is
+// take takes a snapshot, with the stack of the task that has the number, if it is
 // not 0.
 func (c *source) take(task uint64) snapshot {
 	c.mu.Lock()

@@ -21,7 +21,7 @@ it owns. Each task has its stack, the innermost call first.
   --core FILE   a core file instead of a process
   --exe FILE    the program of the core, if it is not where it was
   --max-time D, --max-memory MB
-                what the picture may take (default 1m, 2000 MB); tasks that it
+                what the snapshot may take (default 1m, 2000 MB); tasks that it
                 then lacks are counted
 
 If tasks wait for each other in a cycle, it names them and exits with status 3;
@@ -52,13 +52,13 @@ func runTree(c *console, args []string) error {
 	return found(p)
 }
 
-// found returns the exit status for what a picture shows: nil if all is well.
-func found(p *inspect.Picture) error {
+// found returns the exit status for what a snapshot shows: nil if all is well.
+func found(p *inspect.Program) error {
 	if len(p.Rings) > 0 {
 		return exitStatus(exitCycle)
 	}
 	for _, l := range p.Loops {
-		if len(l.Cycles) > 0 {
+		if len(l.Cycles) > 0 || l.Deadlock > 0 {
 			return exitStatus(exitCycle)
 		}
 	}

@@ -87,7 +87,7 @@ func long(d time.Duration) string {
 // tenths writes a time in tenths of a second, also if there are none.
 func tenths(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s" }
 
-// short writes a time in three digits or so, as pictures do.
+// short writes a time in three digits or so, as snapshots do.
 func short(d time.Duration) string {
 	switch a := d.Abs(); {
 	case a < time.Microsecond:

@@ -1,6 +1,6 @@
 // Command rondovet finds mistakes in programs made with Rondo: a ctx of an outer scope,
-// a call that stops the loop, an error of a wait that is dropped, and a call that only
-// a task may make.
+// a call that stops the loop, an error of a wait that is dropped, a call that only
+// a task may make, and state of tasks that a goroutine writes.
 //
 //	rondovet ./...
 //	go vet -vettool=$(which rondovet) ./...

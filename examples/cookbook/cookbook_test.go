@@ -47,9 +47,9 @@ func names(t *testing.T) (list []string) {
 	return list
 }
 
-// TestPrograms runs the programs of both kinds.
+// TestPrograms runs the programs of each kind.
 func TestPrograms(t *testing.T) {
-	for _, kind := range []string{"rondo", "goroutines"} {
+	for _, kind := range kinds {
 		dir := build(t, kind)
 		for _, name := range names(t) {
 			try := tries[name]

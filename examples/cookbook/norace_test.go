@@ -4,3 +4,6 @@ package cookbook_test
 
 // buildFlags are for the programs: with -race they are built with it too.
 var buildFlags []string
+
+// kinds are the programs that are run.
+var kinds = []string{"rondo", "goroutines"}

@@ -4,3 +4,7 @@ package cookbook_test
 
 // buildFlags are for the programs: with -race they are built with it too.
 var buildFlags = []string{"-race"}
+
+// kinds are the programs that are run. Those with goroutines show nothing of Rondo that the race
+// detector could find.
+var kinds = []string{"rondo"}

@@ -18,6 +18,7 @@ var vary = []struct {
 	{regexp.MustCompile(`\b\d+(\.\d+)?(ms|s)\b`), "T"},
 	{regexp.MustCompile(`busy \d+ %`), "busy"},
 	{regexp.MustCompile(`127.0.0.1:\d+ fd \d+`), "A"},
+	{regexp.MustCompile(`server 127.0.0.1:\d+`), "server A"},
 	{regexp.MustCompile(`fd \d+`), "fd N"},
 	{regexp.MustCompile(`\S*(tutorial/step7/main.go:\d+)`), "$1"},
 	{regexp.MustCompile(`\S*bufio/scan.go:\d+`), "scan.go"},

@@ -3,7 +3,6 @@ package tutorial_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,20 +47,22 @@ func steps(t *testing.T) (list []string) {
 	return list
 }
 
+// folders has the folder of each step's program. Step 5 adds a test to the program of step 4.
+var folders = []string{"step1", "step2", "step3", "step4", "step4", "step6", "step7", "step8"}
+
 // TestText wants what a step shows to be a stretch of its program, and everything in
 // which the program differs from that of the step before to be shown. So a reader who
 // types what is shown has the program.
 func TestText(t *testing.T) {
 	var before []string // the lines of the step before
 	for i, text := range steps(t) {
-		step := fmt.Sprintf("step%d", i+1)
-		program := read(t, step, "main.go")
+		program := read(t, folders[i], "main.go")
 		source := program
-		if test, err := os.ReadFile(filepath.Join(step, "room_test.go")); err == nil {
-			source += string(test)
-		}
-		if i+1 == 6 { // step 6 shows the mistake again
-			source += read(t, "step5", "main.go")
+		switch i + 1 {
+		case 5:
+			source += read(t, "step6", "room_test.go")
+		case 6: // shows the bug again
+			source += read(t, "step6", "room_test.go") + read(t, "step4", "main.go")
 		}
 		shown := ""
 		for _, b := range block.FindAllStringSubmatch(text, -1) {
@@ -83,11 +84,9 @@ func TestText(t *testing.T) {
 	}
 }
 
-var seconds = regexp.MustCompile(`\d+\.\d\ds`)
-
-// TestPlanted runs the test of step 6 with the program of step 5, and wants it to fail as
-// the tutorial shows.
-func TestPlanted(t *testing.T) {
+// testRoom runs tests of step 6 with the program of another step.
+func testRoom(t *testing.T, step, run string) (string, error) {
+	t.Helper()
 	file := func(step string) string {
 		path, err := filepath.Abs(filepath.Join(step, "main.go"))
 		if err != nil {
@@ -95,7 +94,7 @@ func TestPlanted(t *testing.T) {
 		}
 		return path
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{file("step6"): file("step5")}})
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{file("step6"): file(step)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,15 +102,34 @@ func TestPlanted(t *testing.T) {
 	if err := os.WriteFile(name, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), "go", "test", "-overlay", name, "-run", "^TestOneName$", "-count=1", ".")
+	c := exec.CommandContext(t.Context(), "go", "test", "-overlay", name, "-run", run, "-count=1", ".")
 	c.Dir = "step6"
 	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RONDO_") })
-	c.Env = append(c.Env, "RONDO_SIM_STORE=off") // the failure is wanted here
+	c.Env = append(c.Env, "RONDO_SIM_STORE=off") // some fail on purpose
 	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// TestRoom: the test of step 5 passes with the program of step 4, and those of step 6 with
+// the programs of the later steps.
+func TestRoom(t *testing.T) {
+	for step, run := range map[string]string{"step4": "^TestTalk$", "step7": "^(TestTalk|TestOneName)$", "step8": "^(TestTalk|TestOneName)$"} {
+		if out, err := testRoom(t, step, run); err != nil {
+			t.Errorf("%s: %v\n%s", step, err, out)
+		}
+	}
+}
+
+var seconds = regexp.MustCompile(`\d+\.\d\ds`)
+
+// TestPlanted wants the test of step 6 to fail with the program of step 4 as the tutorial
+// shows.
+func TestPlanted(t *testing.T) {
+	out, err := testRoom(t, "step4", "^TestOneName$")
 	if err == nil {
 		t.Fatalf("the planted race was not found:\n%s", out)
 	}
-	got := seconds.ReplaceAllString(string(out), "0.00s")
+	got := seconds.ReplaceAllString(out, "0.00s")
 	for _, b := range block.FindAllStringSubmatch(steps(t)[5], -1) {
 		if b[1] == "" && !strings.Contains(got, b[2]) {
 			t.Errorf("it fails as\n%s\nand not as the tutorial shows:\n%s", out, b[2])

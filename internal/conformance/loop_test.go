@@ -164,18 +164,14 @@ func TestC044CallbackPanicEndsTheLoop(t *testing.T) {
 	}
 }
 
-// TestC046PanicOfOnErrorEndsTheLoop: a panic in OnError ends the loop.
-//
-// asyncio logs it and goes on.
-func TestC046PanicOfOnErrorEndsTheLoop(t *testing.T) {
+// TestC046PanicOfOnErrorIsLogged: a panic in OnError is logged, and the loop goes on.
+func TestC046PanicOfOnErrorIsLogged(t *testing.T) {
 	r := rondo.Runner{OnError: func(rondo.TaskInfo, error) { panic("oops") }}
-	text := panicOf(func() {
-		_ = r.Run(t.Context(), func(ctx context.Context) error {
-			rondo.Go(ctx, func(context.Context) error { return errBroken })
-			return nil
-		})
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		rondo.Go(ctx, func(context.Context) error { return errBroken })
+		return nil
 	})
-	if !strings.Contains(text, "oops") {
-		t.Errorf("Run panicked with %.80q", text)
+	if err != nil {
+		t.Errorf("Run returned %v", err)
 	}
 }

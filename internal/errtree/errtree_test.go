@@ -76,39 +76,113 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestOnly looks for errors that say no more than "the end", and takes those off.
-func TestOnly(t *testing.T) {
-	end, other, hiding := errors.New("the end"), errors.New("other"), holder{"hiding"}
-	means := func(err error) bool { return err == end }
-	hides := func(err error) bool { return Same(err, hiding) }
-	only := func(err error) bool { return Only(err, means, hides) }
-	op := &net.OpError{Op: "read", Err: end}
+// TestJudge takes the end of a scope off errors, and looks for it in what is left.
+func TestJudge(t *testing.T) {
+	end, also, other, hiding := errors.New("the end"), errors.New("ended"), errors.New("other"), holder{"hiding"}
+	op := func(err error) error { return &net.OpError{Op: "read", Err: err} }
 	words := fmt.Errorf("words: %w", end)
 	for _, c := range []struct {
-		err  error
-		only bool
-		rest string // what Without leaves
+		err   error
+		rest  string
+		names bool // the rest has the end in it
 	}{
-		{end, true, ""},
-		{other, false, "other"},
-		{op, true, ""},
-		{&net.OpError{Op: "read", Err: other}, false, "read: other"},
-		{words, false, "words: the end"},
-		{errors.Join(end, op, errors.Join(end)), true, ""},
-		{errors.Join(end, other), false, "other"},
-		{errors.Join(other, errors.Join(op, words), end), false, "other\nwords: the end"},
-		{hiding, false, "hiding"},
+		{end, "", false},
+		{also, "", false},
+		{other, "other", false},
+		{op(end), "", false},
+		{op(op(also)), "", false},
+		{op(other), "read: other", false},
+		{op(errors.Join(end, also)), "", false},
+		{op(errors.Join(end, other)), "read: the end\nother", true},
+		{op(errors.Join(also, other)), "read: ended\nother", false},
+		{op(words), "read: words: the end", true},
+		{words, "words: the end", true},
+		{fmt.Errorf("words: %w", also), "words: ended", false},
+		{fmt.Errorf("%w, %w", other, words), "other, words: the end", true},
+		{errors.Join(end, op(end), errors.Join(end)), "", false},
+		{errors.Join(end, other), "other", false},
+		{errors.Join(other, other), "other\nother", false},
+		{errors.Join(fmt.Errorf("%w, %w", other, also), end), "other, ended", false},
+		{errors.Join(other, errors.Join(op(end), words), end, other), "other\nwords: the end\nother", true},
+		{hiding, "hiding", false},
+		{list{end}, "[the end]", false}, // it has no Unwrap
 	} {
-		if got := only(c.err); got != c.only {
-			t.Errorf("Only(%v) is %v", c.err, got)
+		v := Judge(c.err, end, also, func(err error) bool { return Same(err, hiding) })
+		text := ""
+		if v.Rest != nil {
+			text = v.Rest.Error()
 		}
-		rest, dropped := Without(c.err, only)
-		if text := fmt.Sprint(rest); text != c.rest && !(rest == nil && c.rest == "") || dropped != (text != c.err.Error()) {
-			t.Errorf("Without(%q) leaves %q, and dropped something: %v", c.err, text, dropped)
+		if text != c.rest || v.Dropped != (c.rest == "" || text != c.err.Error()) || v.Names != c.names {
+			t.Errorf("Judge(%q) leaves %q, dropped something: %v, has the end: %v; want %q, %v", c.err, text, v.Dropped, v.Names, c.rest, c.names)
 		}
 	}
-	if rest, dropped := Without(nil, only); rest != nil || dropped {
-		t.Error("something was taken off nil")
+	if v := Judge(nil, end, also, nil); v != (Verdict{}) {
+		t.Errorf("the verdict on nil is %+v", v)
+	}
+}
+
+// A counted is an error that counts the calls of its methods.
+type counted struct {
+	of    *int
+	wraps []error
+}
+
+func (c *counted) Error() string   { return "counted" }
+func (c *counted) Unwrap() []error { *c.of++; return c.wraps }
+func (c *counted) Is(error) bool   { *c.of++; return false }
+
+// TestOneLook: each error is looked at once, however they are joined: Is is called for the
+// cause and for what is the same as it, Unwrap once.
+func TestOneLook(t *testing.T) {
+	end, also := errors.New("the end"), errors.New("ended")
+	hides := func(error) bool { return false }
+	for _, n := range []int{1, 10, 32_000} {
+		looked := 0
+		leaf := func() error { return &counted{of: &looked} }
+		var left, right, wide, below error = nil, nil, nil, leaf()
+		var all []error
+		for range n {
+			left, right = errors.Join(left, leaf()), errors.Join(leaf(), right)
+			all, below = append(all, leaf()), &counted{&looked, []error{below}}
+		}
+		wide = errors.Join(all...)
+		for name, c := range map[string]struct {
+			err   error
+			looks int
+		}{"left": {left, 3 * n}, "right": {right, 3 * n}, "wide": {wide, 3 * n}, "below": {below, 2*n + 3}} {
+			looked = 0
+			if v := Judge(c.err, end, also, hides); v.Rest != c.err || v.Dropped || looked != c.looks {
+				t.Errorf("%d errors, %s: %d calls of their methods, want %d; dropped something: %v", n, name, looked, c.looks, v.Dropped)
+			}
+			looked = 0
+			if v := Judge(errors.Join(c.err, end), end, also, hides); v.Rest == nil || !v.Dropped || looked != c.looks {
+				t.Errorf("%d errors and the end, %s: %d calls of their methods, want %d; dropped something: %v", n, name, looked, c.looks, v.Dropped)
+			}
+		}
+	}
+}
+
+// endless is an error that wraps itself.
+type endless struct{ looked int }
+
+func (e *endless) Error() string   { return "endless" }
+func (e *endless) Unwrap() []error { e.looked++; return []error{e, e} }
+
+// TestEndless: an error without an end is looked at for a while, and kept whole.
+func TestEndless(t *testing.T) {
+	end := errors.New("the end")
+	e := new(endless)
+	operation := &net.OpError{Op: "read"}
+	operation.Err = operation
+	for _, err := range []error{e, operation, errors.Join(end, e)} {
+		e.looked = 0
+		v := Judge(err, end, context.Canceled, func(error) bool { return false })
+		if v.Rest != err || v.Dropped || e.looked > most {
+			t.Errorf("%T: Judge leaves %T after %d looks, dropped something: %v", err, v.Rest, e.looked, v.Dropped)
+		}
+		if Contains(err, errors.New("other")) {
+			t.Errorf("%T contains another error", err)
+		}
 	}
 }
 
@@ -128,3 +202,29 @@ func TestIdentical(t *testing.T) {
 		}
 	}
 }
+
+// TestOnly: each part of a joined error must hold, and a method that panics holds nothing.
+func TestOnly(t *testing.T) {
+	end, other := errors.New("end"), errors.New("other")
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false}, {end, true}, {other, false}, {fmt.Errorf("x: %w", end), true}, {fmt.Errorf("x: %w", other), false},
+		{errors.Join(end, end), true}, {errors.Join(end, other), false}, {errors.Join(other, end), false},
+		{fmt.Errorf("%w, %w", end, other), false}, {fmt.Errorf("%w", errors.Join(errors.Join(end, other), end)), false},
+		{errors.Join(errors.Join(end), fmt.Errorf("%w", end)), true}, {holder{"hides"}, false}, {errors.Join(end, throws{}), false},
+		{&counted{of: new(int)}, false}, {&counted{new(int), []error{nil}}, false}, {new(endless), false},
+	} {
+		hides := func(err error) bool { return Same(err, holder{"hides"}) }
+		if got := Only(c.err, func(err error) bool { return Same(err, end) }, hides); got != c.want {
+			t.Errorf("Only(%#v) is %v", c.err, got)
+		}
+	}
+}
+
+// throws is an error whose methods panic.
+type throws struct{}
+
+func (throws) Error() string { return "throws" }
+func (throws) Unwrap() error { panic("Unwrap") }

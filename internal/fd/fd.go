@@ -14,7 +14,7 @@
 // the driver watches no descriptors, an operation of a task is a call to Std on another
 // goroutine (portable.go).
 //
-// The law of the lock mu: it is held for a few instructions, never while
+// The lock mu is held for a few instructions, never while
 // anything waits. What it does not guard belongs to the loop.
 package fd
 
@@ -141,6 +141,8 @@ type side struct {
 	reported     bool // the driver has said so since the last read
 	armed        bool
 	unsure       bool // a read that returned less than it asked for may have left data
+	hungUp       bool // the driver has reported a hang-up
+	moved        bool // bytes were moved since Activity was called
 	interruption      // of Std; see portable.go
 }
 

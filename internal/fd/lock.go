@@ -40,6 +40,9 @@ type claim struct {
 // Try takes the lock if it is free, and reports whether it did. It never waits.
 func (l *Lock) Try() bool { return l.state.CompareAndSwap(free, held) }
 
+// busy reports whether somebody has the lock.
+func (l *Lock) busy() bool { return l.state.Load() != free }
+
 // Take waits until the caller has the lock. t is the calling task, or nil for
 // any other goroutine. It fails only if the task's scope is cancelled.
 func (l *Lock) Take(loop kernel.Loop, t kernel.Task) error {

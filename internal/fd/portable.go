@@ -30,7 +30,7 @@ import (
 // Supported fails, with an error that is errors.ErrUnsupported, if the loop is
 // a simulation.
 func Supported(loop kernel.Loop) error {
-	if loop.Driver().Virtual() {
+	if loop.Driver().Simulation() != nil {
 		return errUnsupported
 	}
 	return nil
@@ -200,7 +200,13 @@ func Block(loop kernel.Loop, t kernel.Task, why kernel.Reason, op func() error, 
 		return result
 	}
 	stop()
-	_ = t.Shield(func(ctx context.Context) error { return list.Park(ctx, why) })
+	// stop and Shield may take a turn, in which op returns and wakes nobody.
+	_ = t.Shield(func(ctx context.Context) error {
+		if done {
+			return nil
+		}
+		return list.Park(ctx, why)
+	})
 	after()
 	if result != nil && stopped(result) {
 		return cause

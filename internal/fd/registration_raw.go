@@ -80,7 +80,7 @@ func (u *user) join(loop kernel.Loop, which driver.Events, sys uintptr) error {
 			return os.NewSyscallError("fcntl", err)
 		}
 		r = &registration{place: at, own: own}
-		if err := loop.Driver().(driver.Poller).Arm(uintptr(own), which, r); err != nil {
+		if err := loop.Driver().Poller().Arm(uintptr(own), which, r); err != nil {
 			unix.Close(own)
 			return err
 		}
@@ -109,7 +109,7 @@ func (u *user) leave(onLoop bool) {
 		delete(registrations.of, r.place)
 	}
 	if onLoop {
-		r.loop.Driver().(driver.Poller).Disarm(uintptr(r.own), r.which)
+		r.loop.Driver().Poller().Disarm(uintptr(r.own), r.which)
 	}
 	unix.Close(r.own)
 }

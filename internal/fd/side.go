@@ -19,6 +19,7 @@ type Side struct {
 	loop     kernel.Loop
 	lock     Lock
 	wakeable bool            // something outside the loop can end the wait
+	hangUps  bool            // watch is called for hang-ups alone; see hangup.go
 	limit    *limit          // the deadline; nil until one is set
 	watch    Watcher         // is called in place of a task that waits; nil: nobody
 	waiter   kernel.WaitList // the task in Park; nil until one waits
@@ -99,12 +100,20 @@ func (s *Side) Watch(w Watcher) {
 	s.addWakers(1)
 }
 
+// Unwatch undoes Watch, if the Watcher has not been called.
+func (s *Side) Unwatch() {
+	if s.watch != nil {
+		s.watch = nil
+		s.addWakers(-1)
+	}
+}
+
 // Wake ends the wait in Park, if there is one, and the watch.
 func (s *Side) Wake() {
 	if s.waiter != nil {
 		s.waiter.Wake()
 	}
-	if w := s.watch; w != nil {
+	if w := s.watch; w != nil && !s.hangUps {
 		s.watch = nil
 		s.addWakers(-1)
 		w.Ready()
@@ -113,7 +122,7 @@ func (s *Side) Wake() {
 
 // waiting reports whether a task is in Park, or a Watcher is to be called.
 func (s *Side) waiting() bool {
-	return s.watch != nil || s.waiter != nil && s.waiter.Len() > 0
+	return s.watch != nil && !s.hangUps || s.waiter != nil && s.waiter.Len() > 0
 }
 
 // SetDeadline sets the time after which Check fails; the zero time means none.

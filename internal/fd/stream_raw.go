@@ -134,7 +134,7 @@ func (s *Stream) Arm(loop kernel.Loop, want driver.Events, sink driver.Sink) err
 	if s.armed&want == want {
 		return nil
 	}
-	err := loop.Driver().(driver.Poller).Arm(uintptr(s.sys), want, sink)
+	err := loop.Driver().Poller().Arm(uintptr(s.sys), want, sink)
 	if err == nil {
 		s.armed |= want
 	}
@@ -150,7 +150,7 @@ func (s *Stream) CloseWrite() error {
 // ended yet; the sink is called when it has.
 func (s *Stream) Stop(loop kernel.Loop) bool {
 	if s.armed != 0 {
-		poller := loop.Driver().(driver.Poller)
+		poller := loop.Driver().Poller()
 		if s.sole && !s.slow {
 			poller.Forget(uintptr(s.sys))
 		} else {

@@ -20,7 +20,7 @@ import (
 // Supported fails, with an error that is errors.ErrUnsupported, if the loop's
 // driver has no descriptors.
 func Supported(loop kernel.Loop) error {
-	if _, ok := loop.Driver().(driver.Poller); !ok {
+	if loop.Driver().Poller() == nil {
 		return errUnsupported
 	}
 	return nil
@@ -80,7 +80,7 @@ func Dup(std any) (int, error) {
 	return sys, os.NewSyscallError("fcntl", err)
 }
 
-func (f *FD) poller() driver.Poller { return f.read.loop.Driver().(driver.Poller) }
+func (f *FD) poller() driver.Poller { return f.read.loop.Driver().Poller() }
 
 func (f *FD) disarm() {
 	var which driver.Events

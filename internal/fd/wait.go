@@ -43,12 +43,16 @@ func (s *side) attempt(t kernel.Task, what string, op func() syscall.Errno) erro
 			s.reported = false
 			switch errno := op(); errno {
 			case 0:
+				if s.moved = true; s.hungUp {
+					s.fd.forgetHangUps() // op may have seen the end of the stream
+				}
 				return nil
 			case syscall.EINTR:
 				continue
 			case syscall.EAGAIN:
 				s.ready = false
 			default:
+				s.fd.forgetHangUps()
 				return errno
 			}
 		}
@@ -71,6 +75,11 @@ func (s *side) Ready(ev driver.Events) {
 	}
 	s.ready = true
 	s.reported = ev != driver.Urgent
+	if ev&driver.HangUp != 0 && s.want == driver.Readable {
+		if s.hungUp = true; !s.waiting() { // else the task that waits here finds out
+			s.fd.noteHangUp()
+		}
+	}
 	if ev != driver.Urgent || s.watch == nil {
 		s.Wake()
 	}
@@ -134,6 +143,7 @@ func (f *FD) readNow(t kernel.Task, p []byte) (int, error) {
 			}
 			if errno != syscall.EAGAIN {
 				err = errno
+				f.forgetHangUps()
 				break
 			}
 			s.ready = false
@@ -180,7 +190,11 @@ func (s *side) received(t kernel.Task, n, asked int) (int, error) {
 	}
 	s.Release()
 	if n == 0 {
+		s.fd.forgetHangUps()
 		return 0, io.EOF
+	}
+	if s.moved = true; s.hungUp {
+		s.fd.noteHangUp()
 	}
 	t.Spend(n)
 	return n, nil
@@ -217,12 +231,16 @@ func (s *side) push(t kernel.Task, p []byte) (int, error) {
 			s.reported = false
 			switch m, errno := s.fd.send(p); errno {
 			case 0:
+				if s.moved = true; s.fd.read.hungUp {
+					s.fd.noteHangUp()
+				}
 				return m, nil
 			case syscall.EINTR:
 				continue
 			case syscall.EAGAIN:
 				s.ready = false
 			default:
+				s.fd.forgetHangUps()
 				return 0, errno
 			}
 		}

@@ -32,3 +32,22 @@ func (f *FD) watchNow(w Watcher) (ready bool) {
 	s.Watch(w)
 	return false
 }
+
+// Unwatch undoes WatchInput, if the Watcher has not been called. Only on the loop, and only
+// if CanUnwatch.
+func (f *FD) Unwatch() { f.read.Unwatch() }
+
+// CanUnwatch reports whether Unwatch works: not where a goroutine waits for the input.
+func (f *FD) CanUnwatch() bool { return Unwatches || f.Virtual() != nil }
+
+// Ended reports whether a Read would find the end of the stream or an error at once. It
+// takes nothing. Only on the loop.
+func (f *FD) Ended() bool {
+	if f.read.check() != nil {
+		return true
+	}
+	if v := f.Virtual(); v != nil {
+		return v.Ended()
+	}
+	return f.atEnd()
+}

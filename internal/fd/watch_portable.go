@@ -30,3 +30,11 @@ func (f *FD) watchSys(w Watcher) (ready bool) {
 	})
 	return false
 }
+
+// watchesDescriptors says that the driver watches descriptors.
+const watchesDescriptors = false
+
+// Unwatches reports whether FD.Unwatch works for descriptors.
+const Unwatches = watchesDescriptors
+
+func (f *FD) atEnd() bool { return false }

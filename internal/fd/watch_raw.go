@@ -31,3 +31,23 @@ func (f *FD) hasInput() bool {
 		}
 	}
 }
+
+// watchesDescriptors says that the driver watches descriptors.
+const watchesDescriptors = true
+
+// Unwatches reports whether FD.Unwatch works for descriptors.
+const Unwatches = watchesDescriptors
+
+// atEnd reports whether a read would return the end of the stream or an error.
+func (f *FD) atEnd() bool {
+	if !f.socket {
+		return false
+	}
+	var b [1]byte
+	for {
+		n, _, err := unix.Recvfrom(f.sys, b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		if err != syscall.EINTR {
+			return err == nil && n == 0 || err != nil && err != syscall.EAGAIN
+		}
+	}
+}

@@ -164,18 +164,3 @@ func TestResumersWhileStacksMove(t *testing.T) {
 	over.Store(true)
 	collector.Wait()
 }
-
-func BenchmarkID(b *testing.B) {
-	for b.Loop() {
-		ID()
-	}
-}
-
-func BenchmarkResumers(b *testing.B) {
-	nestings["Pull"](func() {
-		for b.Loop() {
-			for range Resumers() {
-			}
-		}
-	})
-}

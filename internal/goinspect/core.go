@@ -8,16 +8,18 @@ import (
 	"bytes"
 	"cmp"
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 )
 
 // core is the memory of a program that has ended.
 type core struct {
-	file     io.ReaderAt
+	file     *os.File
 	close    func() error
 	segments []segment
 	regions  []Region
@@ -46,7 +48,8 @@ type mappedFile struct {
 }
 
 // OpenCore opens a core file. exe is the program's file, or "" if it is where it
-// was when the program ran.
+// was when the program ran. A file that is shorter than its own headers say is refused
+// before anything else is read of it: what it lacks would be missing from every answer.
 func OpenCore(name, exe string) (Memory, error) {
 	file, err := openRegular(name)
 	if err != nil {
@@ -62,12 +65,15 @@ func OpenCore(name, exe string) (Memory, error) {
 }
 
 // newCore reads what a core file says of itself.
-func newCore(file io.ReaderAt, name, exe string) (*core, error) {
+func newCore(file *os.File, name, exe string) (*core, error) {
 	c := &core{file: file, threads: make(map[int]registers), name: name, exe: exe}
 	return c, c.load(name)
 }
 
 func (c *core) load(name string) error {
+	if err := c.checkWhole(); err != nil {
+		return err
+	}
 	e, err := elf.NewFile(c.file)
 	if err != nil || e.Type != elf.ET_CORE {
 		return fmt.Errorf("%s is not an ELF core file", name)
@@ -98,6 +104,87 @@ func (c *core) load(name string) error {
 		return err
 	}
 	return c.checkProgram()
+}
+
+// Where an ELF header of a 64-bit file says where its program headers are, how long one is and
+// how many there are, and the same for its section headers; see elf(5). A core with more segments
+// than a header can count has one section header, which counts them.
+const (
+	elfType, elfProgs, elfSections = 16, 32, 40
+	elfProgSize, elfProgCount      = 54, 56
+	elfSectSize, elfSectCount      = 58, 60
+	elfHeader                      = 64
+	progOffset, progLength         = 8, 32
+	progLeast, sectLeast, sectInfo = 56, 64, 44
+	uncounted                      = 0xffff
+)
+
+// checkWhole compares the size of the file with what its headers say that it has. A file that
+// is no ELF core of 64 bits is left to the reader of its format.
+func (c *core) checkWhole() error {
+	info, err := c.file.Stat()
+	if err != nil {
+		return err
+	}
+	size, head := uint64(info.Size()), make([]byte, elfHeader)
+	n, err := c.file.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	magic := []byte(elf.ELFMAG)
+	if n < len(magic) || !bytes.HasPrefix(head, magic) {
+		return nil
+	}
+	if n < elfHeader {
+		return c.cut(size, elfHeader)
+	}
+	word := func(at int) uint64 { return uint64(binary.LittleEndian.Uint16(head[at:])) }
+	if head[elf.EI_CLASS] != byte(elf.ELFCLASS64) || head[elf.EI_DATA] != byte(elf.ELFDATA2LSB) || word(elfType) != uint64(elf.ET_CORE) {
+		return nil
+	}
+	need, count := sum(Uint64(head, elfSections), word(elfSectSize)*word(elfSectCount)), word(elfProgCount)
+	if count == uncounted && word(elfSectSize) >= sectLeast {
+		section := make([]byte, sectLeast)
+		if _, err := c.file.ReadAt(section, int64(min(Uint64(head, elfSections), math.MaxInt64))); err != nil {
+			return c.cut(size, need)
+		}
+		count = uint64(Uint32(section, sectInfo))
+	}
+	start, each := Uint64(head, elfProgs), word(elfProgSize)
+	need = max(need, elfHeader, sum(start, each*count))
+	if count == 0 || each < progLeast || start > size || each*count > size-start {
+		return c.cutIf(size, need)
+	}
+	table := make([]byte, each*count)
+	if _, err := c.file.ReadAt(table, int64(start)); err != nil {
+		return c.cut(size, need)
+	}
+	for ; len(table) > 0; table = table[each:] {
+		need = max(need, sum(Uint64(table, progOffset), Uint64(table, progLength)))
+	}
+	return c.cutIf(size, need)
+}
+
+// sum adds two numbers of a file, which may be anything.
+func sum(a, b uint64) uint64 {
+	if a+b < a {
+		return math.MaxUint64
+	}
+	return a + b
+}
+
+// cutIf is cut if the file has less than it needs.
+func (c *core) cutIf(size, need uint64) error {
+	if need <= size {
+		return nil
+	}
+	return c.cut(size, need)
+}
+
+// cut is the error of a core that has size bytes, where its headers speak of need.
+func (c *core) cut(size, need uint64) error {
+	return fmt.Errorf("%s is cut: it has %d of the %d bytes of which its headers speak (%d %%), so nothing is said of the program; look at the limit of core files (ulimit -c) and at the disk",
+		c.name, size, need, int(100*float64(size)/float64(need)))
 }
 
 // findProgram finds out which of the files is the program: the one in which it

@@ -40,8 +40,8 @@ var ErrNotGo = errors.New("not a Go program, or built with Go before 1.20")
 var ErrNarrow = errors.New("a 32-bit program, and only 64-bit ones are understood")
 
 // Open looks for a Go program in m. It fails if there is none, or one of before Go
-// 1.20, or for a 32-bit processor. A program of a release that this package does not know opens too, and
-// lacks what Missing says.
+// 1.20, or for a 32-bit processor. A program of a release that this package does not know opens
+// too, and lacks what Missing says.
 func Open(m Memory) (*Program, error) {
 	p := &Program{
 		mem: m, code: NewChunks(m),

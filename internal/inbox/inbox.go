@@ -23,6 +23,7 @@ type Inbox[E any] struct {
 	mu      sync.Mutex
 	in      []E
 	spare   []E // the other half, for reuse
+	rest    []E // of spare: what is to be moved yet; touched by the loop only
 	closed  bool
 	refuses bool          // see Refuse
 	ended   chan struct{} // closed when the loop has ended
@@ -65,31 +66,40 @@ func (b *Inbox[E]) Put(e E, own bool) (accepted, wake bool) {
 }
 
 // Pending reports whether there may be something to take.
-func (b *Inbox[E]) Pending() bool { return b.some.Load() && (b.sim == nil || b.sim.pending()) }
+// Only the loop may call it.
+func (b *Inbox[E]) Pending() bool {
+	return len(b.rest) > 0 || b.some.Load() && (b.sim == nil || b.sim.pending())
+}
 
-// Take moves what came in to the loop's own queue, and returns how much it was. Only
-// the loop may call it.
-func (b *Inbox[E]) Take(queue *ring.Ring[E]) (n uint64) {
+// Portion is how much of what came in should be in the loop's queue at once: what becomes ready
+// behind it must not wait for all that goroutines hand in.
+const Portion = 256
+
+// Take moves what came in to the loop's own queue, most at a time if the loop is real, and
+// returns how much it was. Only the loop may call it.
+func (b *Inbox[E]) Take(queue *ring.Ring[E], most int) (n uint64) {
 	switch {
 	case !b.Pending():
 		return 0
 	case b.sim != nil:
 		return b.takeSimulated(queue)
 	}
-	b.mu.Lock()
-	b.some.Store(false)
-	in := b.in
-	b.in = b.spare[:0]
-	b.mu.Unlock()
-	for _, e := range in {
+	if len(b.rest) == 0 && most > 0 {
+		b.mu.Lock()
+		b.some.Store(false)
+		b.in, b.spare = b.spare[:0], b.in
+		b.mu.Unlock()
+		b.rest = b.spare
+	}
+	moved := b.rest[:min(most, len(b.rest))]
+	for _, e := range moved {
 		queue.Add(e)
 	}
-	n = uint64(len(in))
-	if clear(in); cap(in) > keep {
-		in = nil // after a burst the memory is given back
+	clear(moved)
+	if b.rest = b.rest[len(moved):]; len(b.rest) == 0 && cap(b.spare) > keep {
+		b.rest, b.spare = nil, nil // after a burst the memory is given back
 	}
-	b.spare = in
-	return n
+	return uint64(len(moved))
 }
 
 // keep is for how many entries an inbox keeps its memory.
@@ -115,7 +125,7 @@ func (b *Inbox[E]) Refuses() bool {
 func (b *Inbox[E]) Close() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.in) > 0 || b.Own() {
+	if len(b.in)+len(b.rest) > 0 || b.Own() {
 		return false
 	}
 	b.closed = true

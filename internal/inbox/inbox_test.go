@@ -13,7 +13,7 @@ func TestInbox(t *testing.T) {
 	var b Inbox[int]
 	b.Open()
 	var queue ring.Ring[int]
-	if b.Pending() || b.Take(&queue) != 0 {
+	if b.Pending() || b.Take(&queue, Portion) != 0 {
 		t.Fatal("something is in a new inbox")
 	}
 	for i := range 3 {
@@ -24,7 +24,7 @@ func TestInbox(t *testing.T) {
 	if b.Close() || b.Closed() {
 		t.Error("an inbox with something in it was closed")
 	}
-	if n := b.Take(&queue); n != 3 || queue.Len() != 3 || b.Pending() {
+	if n := b.Take(&queue, Portion); n != 3 || queue.Len() != 3 || b.Pending() {
 		t.Errorf("%d were taken, the queue has %d", n, queue.Len())
 	}
 	for i := range 3 {
@@ -39,7 +39,7 @@ func TestInbox(t *testing.T) {
 	if accepted, _ := b.Put(5, false); !accepted || !b.Refuses() {
 		t.Error("what works for the loop was refused")
 	}
-	b.Take(&queue)
+	b.Take(&queue, Portion)
 	if !b.Close() || !b.Closed() {
 		t.Error("an empty inbox was not closed")
 	}
@@ -57,7 +57,9 @@ func TestBurstIsGivenBack(t *testing.T) {
 		for i := range n {
 			b.Put(i, false)
 		}
-		b.Take(&queue)
+		for b.Pending() {
+			b.Take(&queue, Portion)
+		}
 	}
 	if kept := cap(b.in) + cap(b.spare); kept == 0 || kept > 2*keep {
 		t.Errorf("room for %d entries is kept", kept)
@@ -111,7 +113,7 @@ func TestManyGoroutines(t *testing.T) {
 	var taken [8]int
 	var queue ring.Ring[int]
 	for total := 0; total < 5000 || !b.Close(); {
-		b.Take(&queue)
+		b.Take(&queue, Portion)
 		for queue.Len() > 0 {
 			taken[queue.Take()]++
 			total++
@@ -135,7 +137,7 @@ func TestSimulated(t *testing.T) {
 	for _, e := range []int{300, 1, 200, 2} {
 		b.Put(e, false)
 	}
-	if b.Pending() || b.Own() || b.Take(&queue) != 0 {
+	if b.Pending() || b.Own() || b.Take(&queue, Portion) != 0 {
 		t.Error("what goroutines hand in is taken by a loop that is not open")
 	}
 	for _, e := range []int{11, 12} {
@@ -145,7 +147,7 @@ func TestSimulated(t *testing.T) {
 	}
 	var takes [][]int
 	for range 4 {
-		b.Take(&queue)
+		b.Take(&queue, Portion)
 		open = true
 		var got []int
 		for queue.Len() > 0 {
@@ -162,6 +164,31 @@ func TestSimulated(t *testing.T) {
 		}
 	}
 	if !b.Close() {
+		t.Error("something is left")
+	}
+}
+
+// TestPortions: what came in is taken in its order, a portion at a time, also what comes meanwhile.
+func TestPortions(t *testing.T) {
+	var b Inbox[int]
+	b.Open()
+	var queue ring.Ring[int]
+	for v := range 10 {
+		b.Put(v, false)
+	}
+	for next := range 12 {
+		if next == 5 {
+			b.Put(10, false)
+			b.Put(11, false)
+		}
+		if !b.Pending() || b.Take(&queue, 0) != 0 || b.Close() {
+			t.Fatalf("%d is not in the inbox any more", next)
+		}
+		if n := b.Take(&queue, 1); n != 1 || queue.Take() != next {
+			t.Fatalf("%d were taken, or not %d", n, next)
+		}
+	}
+	if b.Pending() || !b.Close() {
 		t.Error("something is left")
 	}
 }

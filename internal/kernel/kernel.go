@@ -5,6 +5,7 @@ package kernel
 
 import (
 	"context"
+	"slices"
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/layout"
@@ -50,6 +51,11 @@ type Loop interface {
 	// and returns how many there are. Any goroutine.
 	AddConns(n int) int
 
+	// AddServer shows the counters of a server to readers from outside, and RemoveServer
+	// ends that. s.Name must not change in between. Only on the loop.
+	AddServer(s *Server)
+	RemoveServer(s *Server)
+
 	// CallAt runs fn as a callback when the loop's clock has come to an instant.
 	// Only on the loop.
 	CallAt(instant int64, fn func()) Timer
@@ -62,14 +68,39 @@ type Loop interface {
 	// on the loop.
 	Callback(fn func()) (schedule func())
 
-	// Recovers reports whether a panic of a task is that task's error, a
-	// *rondo.PanicError, instead of the end of the loop.
+	// Recovers reports whether a panic of a function that Rondo calls for someone else
+	// is an error of that call, a *rondo.PanicError, instead of the end of the loop. On
+	// a real loop it always is. In a simulation it is if the Runner has Recover set: a
+	// test must see a panic.
 	Recovers() bool
+
+	// Notice gives err, which no caller can be told, to the Runner's OnError, or else to
+	// the log. about says what failed. Only on the loop.
+	Notice(about string, err error)
 
 	// SetEntry notes that t, a *rondo.Task of this loop, runs a function of Rondo's
 	// that stands for the user's with this entry: the one to show. Only on the
 	// loop.
 	SetEntry(t any, user uintptr)
+
+	// SetServing notes that t, a *rondo.Task of this loop that has not run yet, calls a
+	// function for someone else: a handler, a job. Then the own scope of t, the ctx of
+	// that function, owns the tasks that are started with it. The first of them to fail
+	// cancels the scope, unless another task waits for its error and so gets it. A task
+	// that is started with the ctx after t has ended is cancelled, and belongs to the
+	// loop's root scope. SetServing returns that scope. It costs nothing until the
+	// function starts a task. Only on the loop.
+	SetServing(t any) context.Context
+
+	// OpenServing opens a scope below that of ctx in which no function runs, for callbacks
+	// that are called for someone else. It owns the tasks that are started with it, as
+	// that of SetServing does. The scope of ctx must not be left before it is closed.
+	// Only on the loop.
+	OpenServing(ctx context.Context, o Owner) ServingScope
+
+	// Waits reports whether t, a *rondo.Task of this loop, waits, and whether it is alone:
+	// no task that was started with its ctx lives. Only on the loop.
+	Waits(t any) (waits, alone bool)
 
 	// SetName is SetName of t, a *rondo.Task of this loop, without a copy of the
 	// name, which must not change. Only on the loop.
@@ -77,6 +108,31 @@ type Loop interface {
 
 	// GoFunc runs fn on a goroutine of its own. The caller sees to it that it ends.
 	GoFunc(fn func())
+}
+
+// A ServingScope is a scope of OpenServing. Only on the loop.
+type ServingScope interface {
+	// Context returns the scope.
+	Context() context.Context
+
+	// Cancel cancels the scope; a nil cause stands for context.Canceled. What its tasks
+	// return for that is no error.
+	Cancel(cause error)
+
+	// Close closes the scope, which is cancelled, and returns the errors of its tasks
+	// joined. While it has tasks it does nothing and returns false; the Owner is told of
+	// their end.
+	Close() (errs error, closed bool)
+}
+
+// An Owner of a ServingScope is told of its tasks. The methods run where a task ends: they
+// must not call anything of the program's.
+type Owner interface {
+	// Failed is called with the first error of a task, which has cancelled the scope.
+	Failed(err error)
+
+	// Emptied is called when the last task has ended.
+	Emptied()
 }
 
 // A Timer is a callback that waits for its time. Cancel, on the loop, keeps it
@@ -129,6 +185,20 @@ type Task interface {
 	// package context yet, and nobody waits for the task's end.
 	Reusable() bool
 
+	// Leave is for the running task, one of SetServing, whose function has ended with err:
+	// has returned it, or with a *PanicError for a panic. If anything was started with its
+	// ctx, Leave cancels the task's scope, waits until the tasks in it have ended, and
+	// returns err joined with their errors, without what says only that one of these
+	// failures cancelled the scope. Otherwise it returns err and does nothing.
+	//
+	// Leave suspends the task if such tasks have to wait, and no cancellation cuts that
+	// short. It may be called in a deferred call, also while a panic or a Goexit unwinds
+	// the task, and again: after a second function in the same task, which needs a task
+	// for which Reusable is true, or to make sure. A wait of the task after Leave fails
+	// if there was something to cancel, so it needs Shield. If Leave is not called, the
+	// end of the task does the same, and joins the errors to the task's.
+	Leave(err error) error
+
 	// SetSatisfied sets what is asked when a cancellation ends a wait of the task:
 	// whether the wait has succeeded before that, and so returns nil. nil means that
 	// nothing is asked.
@@ -142,6 +212,10 @@ type Task interface {
 // Of returns the loop of a ctx, or nil if it belongs to none. Any goroutine may
 // call it.
 var Of func(ctx context.Context) Loop
+
+// Tasks returns how many tasks the scope of a ctx owns that have not ended: those that were
+// started with it. Only on the loop.
+var Tasks func(scope context.Context) int
 
 // A TaskName is what a line of a log says of a task.
 type TaskName struct {
@@ -157,6 +231,9 @@ var TaskOf func(ctx context.Context) (TaskName, bool)
 // Loops returns all loops that live. Any goroutine may call it. The pointer in each
 // is to the record of which Table tells.
 var Loops func() []Loop
+
+// InsideAny reports whether the calling goroutine is on any loop. Any goroutine may call it.
+func InsideAny() bool { return slices.ContainsFunc(Loops(), Loop.Inside) }
 
 // Table says where in the kernel's records each field is.
 var Table *layout.Table

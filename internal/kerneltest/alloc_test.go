@@ -64,6 +64,28 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 	})
 }
 
+// TestValueAllocatesNothing: a scope looks up a value as a context of package context does.
+func TestValueAllocatesNothing(t *testing.T) {
+	type key struct{}
+	run(t, func(ctx context.Context) error {
+		return rondo.Group(context.WithValue(ctx, key{}, 1), func(g *rondo.Scope) error {
+			return rondo.Group(g, func(ctx *rondo.Scope) error {
+				look := func() {
+					if ctx.Value(key{}) != 1 || ctx.Value("other") != nil {
+						t.Error("a wrong value")
+					}
+				}
+				free(t, "Value", 0, look)
+				_ = ctx.Done() // a context of package context stands for the scope from now on
+				free(t, "Value after Done", 0, look)
+				ctx.Cancel(nil)
+				free(t, "Value after Cancel", 0, look)
+				return nil
+			})
+		})
+	})
+}
+
 // TestTaskAllocations: Go makes one object, the Task, and Async one, the Future with the
 // Task. A Pull that ends before the loop asks its driver makes five: what next and stop
 // share, the sequence's side with its task, and the functions next, stop and yield.

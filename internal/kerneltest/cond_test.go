@@ -9,48 +9,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
-	"github.com/rondo-go/rondo/sim"
 )
-
-// TestCond: a task waits until there is enough in an account, and two deposits
-// are made, each followed by a Signal.
-func TestCond(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		var mu rondo.Mutex
-		enough := rondo.Cond{L: &mu}
-		balance := 0
-		buyer := rondo.Go(ctx, func(ctx context.Context) error {
-			if err := mu.Lock(ctx); err != nil {
-				return err
-			}
-			defer mu.Unlock()
-			for balance < 100 {
-				if err := enough.Wait(ctx); err != nil {
-					return err
-				}
-			}
-			balance -= 100
-			return nil
-		})
-		for range 2 {
-			if buyer.Done() {
-				t.Error("the task went on too early")
-			}
-			if err := mu.Lock(ctx); err != nil {
-				t.Fatal(err)
-			}
-			balance += 60
-			mu.Unlock()
-			enough.Signal()
-			if err := rondo.Sleep(ctx, time.Second); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := buyer.Wait(ctx); err != nil || balance != 20 {
-			t.Errorf("the task returned %v; the balance is %d", err, balance)
-		}
-	})
-}
 
 // TestCondAtTheDeadline: a deadline that passes while a task that was woken waits for
 // its lock has ended nothing.

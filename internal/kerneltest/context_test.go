@@ -187,16 +187,22 @@ func TestRunsOwnContext(t *testing.T) {
 	}
 	// A ctx may come from a task of another loop.
 	run(t, func(outer context.Context) error {
+		runs := make(chan bool)
 		task := rondo.Go(outer, func(ctx context.Context) error {
 			inner := make(chan error, 1)
-			go func() { inner <- rondo.Run(ctx, forever) }()
+			go func() {
+				inner <- rondo.Run(ctx, func(ctx context.Context) error {
+					close(runs)
+					return forever(ctx)
+				})
+			}()
 			_ = forever(ctx)
 			if err := <-inner; err != errBroken {
 				t.Errorf("Run with a task's ctx returned %v", err)
 			}
 			return nil
 		})
-		if err := rondo.Yield(outer); err != nil {
+		if _, _, err := rondo.Receive(outer, runs); err != nil {
 			return err
 		}
 		task.Cancel(errBroken)

@@ -20,17 +20,6 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// slowly is a sequence of n values with a wait before each.
-func slowly(ctx context.Context, n int) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for i := range n {
-			if rondo.Sleep(ctx, time.Second) != nil || !yield(i) {
-				return
-			}
-		}
-	}
-}
-
 // nests are the ways to make a coroutine of a sequence.
 var nests = map[string]func(iter.Seq[int]) (next func() (int, bool), stop func()){
 	"iter.Pull": func(s iter.Seq[int]) (func() (int, bool), func()) { return iter.Pull(s) },
@@ -55,43 +44,6 @@ var nests = map[string]func(iter.Seq[int]) (next func() (int, bool), stop func()
 		})
 		return g.Next, func() { _ = g.Close() }
 	},
-}
-
-// TestBareCoroutine: the body of a coroutine in a coroutine waits, and other
-// tasks run meanwhile.
-func TestBareCoroutine(t *testing.T) {
-	for name, nest := range nests {
-		t.Run(name, func(t *testing.T) {
-			sim.Explore(t, func(ctx context.Context) {
-				cleaned := 0
-				inner, stopInner := nest(func(yield func(int) bool) {
-					defer func() { _ = rondo.Sleep(ctx, time.Second); cleaned++ }()
-					slowly(ctx, 5)(yield)
-				})
-				outer, stop := nest(func(yield func(int) bool) {
-					defer stopInner()
-					for v, ok := inner(); ok && rondo.Sleep(ctx, time.Second) == nil && yield(10*v); v, ok = inner() {
-					}
-				})
-				meanwhile := 0
-				ticker := rondo.Go(ctx, func(ctx context.Context) error {
-					for {
-						if err := rondo.Sleep(ctx, 300*time.Millisecond); err != nil {
-							return err
-						}
-						meanwhile++
-					}
-				})
-				a, _ := outer()
-				b, _ := outer()
-				stop()
-				if a != 0 || b != 10 || cleaned != 1 || meanwhile < 14 {
-					t.Errorf("the values are %d and %d; the clean-up ran %d times; %d ticks", a, b, cleaned, meanwhile)
-				}
-				ticker.Cancel(nil)
-			})
-		})
-	}
 }
 
 // TestBareCoroutineByTurns: two tasks resume one coroutine by turns. The task

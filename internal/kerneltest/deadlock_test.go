@@ -3,6 +3,7 @@ package kerneltest_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ var ending = &rondo.Runner{EndDeadlock: time.Millisecond}
 
 func TestDeadlockIsAnError(t *testing.T) {
 	var a, b rondo.Mutex
+	held := 0
 	err := ending.Run(context.Background(), func(ctx context.Context) error {
 		lockBoth := func(first, second *rondo.Mutex) func(ctx context.Context) error {
 			return func(ctx context.Context) error {
@@ -22,8 +24,10 @@ func TestDeadlockIsAnError(t *testing.T) {
 					return err
 				}
 				defer first.Unlock()
-				if err := rondo.Yield(ctx); err != nil {
-					return err
+				for held++; held < 2; {
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
 				}
 				if err := second.Lock(ctx); err != nil {
 					return err
@@ -45,6 +49,26 @@ func TestDeadlockIsAnError(t *testing.T) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error lacks %q:\n%v", want, err)
 		}
+	}
+}
+
+// TestStillLoopGoesOn: without EndDeadlock a loop that nothing known can wake says so once, a
+// second later, and goes on: a goroutine that has a Scope of it may cancel that.
+func TestStillLoopGoesOn(t *testing.T) {
+	log := &logged{seen: make(chan bool, 1)}
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			go func() {
+				<-log.seen
+				g.Cancel(errStop)
+			}()
+			return forever(g)
+		})
+	})
+	if n := strings.Count(log.String(), "nothing known can wake the loop"); err != errStop || n != 1 {
+		t.Errorf("Run returned %v, after %d reports", err, n)
 	}
 }
 

@@ -217,28 +217,3 @@ func TestTasksShowTheUsersFunction(t *testing.T) {
 		}
 	})
 }
-
-func TestGather(t *testing.T) {
-	exact.Test(t, func(ctx context.Context) {
-		after := func(d time.Duration, v int, err error) func(context.Context) (int, error) {
-			return func(ctx context.Context) (int, error) {
-				if e := rondo.Sleep(ctx, d*time.Second); e != nil {
-					return 0, e
-				}
-				return v, err
-			}
-		}
-		got, err := rondo.Gather(ctx, after(3, 1, nil), after(1, 2, nil), after(2, 3, nil))
-		if fmt.Sprint(got) != "[1 2 3]" || err != nil {
-			t.Errorf("Gather returned %v, %v", got, err)
-		}
-		start := rondo.Now(ctx)
-		got, err = rondo.Gather(ctx, after(3600, 1, nil), after(1, 2, errBroken))
-		if got != nil || err != errBroken || rondo.Now(ctx).Sub(start) != time.Second {
-			t.Errorf("Gather with a function that fails returned %v, %v after %v", got, err, rondo.Now(ctx).Sub(start))
-		}
-		if got, err := rondo.Gather[int](ctx); len(got) != 0 || err != nil {
-			t.Errorf("Gather of nothing returned %v, %v", got, err)
-		}
-	})
-}

@@ -58,24 +58,6 @@ func TestManyFailAtOnce(t *testing.T) {
 	})
 }
 
-func TestGroupWaitsForItsTasks(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		done := 0
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			for i := range 5 {
-				g.Go(func(ctx context.Context) error {
-					defer func() { done++ }()
-					return rondo.Sleep(ctx, time.Duration(i)*time.Second)
-				})
-			}
-			return nil
-		})
-		if err != nil || done != 5 {
-			t.Errorf("Group returned %v; %d of 5 tasks have ended", err, done)
-		}
-	})
-}
-
 // TestNoTaskOutlivesItsScope: tasks that a task starts with its own ctx, at any
 // depth, have ended when the group around it returns.
 func TestNoTaskOutlivesItsScope(t *testing.T) {
@@ -99,80 +81,6 @@ func TestNoTaskOutlivesItsScope(t *testing.T) {
 		}
 		if live != 0 {
 			t.Errorf("%d tasks outlived their scope", live)
-		}
-	})
-}
-
-func TestGroupFirstErrorCancelsTheRest(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		var seen error
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			g.Go(func(ctx context.Context) error {
-				seen = forever(ctx)
-				return fmt.Errorf("while waiting: %w", seen)
-			})
-			g.Go(func(ctx context.Context) error {
-				_ = rondo.Sleep(ctx, time.Second)
-				return errBroken
-			})
-			return forever(g)
-		})
-		if got, want := fmt.Sprint(err), "broken\nwhile waiting: broken"; got != want {
-			t.Errorf("Group returned %q, want %q", got, want)
-		}
-		if seen != errBroken {
-			t.Errorf("the wait of the other task returned %v, want the cause", seen)
-		}
-	})
-}
-
-func TestGroupJoinsErrorsInOrder(t *testing.T) {
-	exact.Test(t, func(ctx context.Context) {
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			for i := range 3 {
-				g.Go(func(ctx context.Context) error {
-					if err := rondo.Sleep(ctx, time.Duration(i+1)*time.Second); err == nil {
-						return errBroken
-					}
-					return fmt.Errorf("clean-up %d failed", i)
-				})
-			}
-			return nil
-		})
-		text := fmt.Sprint(err)
-		if !errors.Is(err, errBroken) || !strings.HasPrefix(text, "broken\nclean-up") ||
-			!strings.Contains(text, "clean-up 1") || !strings.Contains(text, "clean-up 2") {
-			t.Errorf("Group returned %q", text)
-		}
-	})
-}
-
-func TestCancelNilEndsGroupWithoutError(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			g.Go(forever)
-			g.Go(func(context.Context) error { g.Cancel(nil); return nil })
-			return forever(g)
-		})
-		if err != nil {
-			t.Errorf("Group returned %v", err)
-		}
-	})
-}
-
-func TestOuterCancellationComesThrough(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		var inner error
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			g.Go(func(ctx context.Context) error {
-				inner = rondo.Group(ctx, func(g *rondo.Scope) error { g.Go(forever); return nil })
-				return inner
-			})
-			_ = rondo.Sleep(g, time.Second)
-			return errBroken
-		})
-		if err != errBroken || inner != errBroken {
-			t.Errorf("the outer Group returned %v, the inner one %v", err, inner)
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
 )
 
 // held returns how many objects and bytes are in use.
@@ -162,6 +163,25 @@ func TestGenerations(t *testing.T) {
 	if grown := after[2] - after[1]; grown > n/4 {
 		t.Errorf("%d objects after %d generations, %d after %d", after[1], 2*n, after[2], 3*n)
 	}
+}
+
+// TestSurplusAsRunWakes: workers become surplus in the turn in which Run itself is ready to go on.
+// Only its goroutine may retire them, so they wait until it runs.
+func TestSurplusAsRunWakes(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 100 {
+				g.Go(func(ctx context.Context) error { return rondo.Sleep(ctx, time.Duration(1+i%2)*time.Second) })
+			}
+			return nil
+		})
+		for range 2 { // idle for half a second; then Run is ready in the turn that notices it
+			err = errors.Join(err, rondo.Sleep(ctx, time.Second/2))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestBurstIsGivenBack: after n tasks that were started at once and waited, and after

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -301,4 +302,47 @@ func TestCallbackBeforeGroup(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestTasksOfEachOther: two loops list each other's tasks, again and again; a task that waits
+// for the other loop's answer is suspended, so neither loop waits for the other one.
+func TestTasksOfEachOther(t *testing.T) {
+	var ctxs [2]chan context.Context
+	for i := range ctxs {
+		ctxs[i] = make(chan context.Context, 1)
+	}
+	var others atomic.Int32 // steps that tasks of a loop made while its main task listed
+	loop := func(i int) error {
+		return rondo.Run(t.Context(), func(ctx context.Context) error {
+			ctxs[i] <- ctx
+			their, _, err := rondo.Receive(ctx, ctxs[1-i])
+			if err != nil {
+				return err
+			}
+			return rondo.Group(ctx, func(g *rondo.Scope) error {
+				listing := true
+				g.Go(func(ctx context.Context) error {
+					for listing {
+						others.Add(1)
+						if err := rondo.Yield(ctx); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				for range 100 {
+					if tasks := rondo.Tasks(their); len(tasks) > 0 && tasks[0].Name != "main" {
+						t.Errorf("the first task is %+v", tasks[0])
+					}
+				}
+				listing = false
+				return nil
+			})
+		})
+	}
+	first := make(chan error)
+	go func() { first <- loop(0) }()
+	if err := errors.Join(loop(1), <-first); err != nil || others.Load() == 0 {
+		t.Errorf("the loops ended with %v; others made %d steps", err, others.Load())
+	}
 }

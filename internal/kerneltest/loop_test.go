@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
-	"github.com/rondo-go/rondo/sim"
 )
 
 // TestOrderIsFIFO: on a real loop tasks and callbacks run in the order in which
@@ -108,29 +107,6 @@ func TestHandles(t *testing.T) {
 		}
 		if h.Cancel() {
 			t.Error("a second Cancel returned true")
-		}
-	})
-}
-
-// TestCancelledTimersDoNotPileUp: callbacks, Timeouts and Sleeps that end early
-// leave no timer.
-func TestCancelledTimersDoNotPileUp(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		l := rondo.LoopOf(ctx)
-		for range 100 {
-			l.CallLater(time.Hour, func() {}).Cancel()
-			if err := rondo.Timeout(ctx, time.Hour, func(context.Context) error { return nil }); err != nil {
-				t.Error(err)
-			}
-			s := rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
-			if err := rondo.Yield(ctx); err != nil {
-				t.Error(err)
-			}
-			s.Cancel(nil)
-			_ = s.Wait(ctx)
-		}
-		if s := l.Stats(); s.Timers != 0 || s.Tasks != 1 {
-			t.Errorf("%d timers and %d tasks are left", s.Timers, s.Tasks)
 		}
 	})
 }

@@ -209,19 +209,51 @@ func TestOffloadAbandonedPanics(t *testing.T) {
 	}
 }
 
-// TestOffloadGoexit: a function that calls Goexit ends alone, and Offload returns
-// an error.
-func TestOffloadGoexit(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		_, err := rondo.Offload(ctx, func(ctx context.Context) (int, error) {
-			runtime.Goexit()
-			return 0, nil
+// TestOffloadEndsAsItsTaskIsCancelled: a function that has returned by the time at which
+// its task learns of the cancellation is not reported as one that still runs, and its
+// panic goes to OnError.
+func TestOffloadEndsAsItsTaskIsCancelled(t *testing.T) {
+	var reports []report
+	r := rondo.Runner{OnError: func(about rondo.TaskInfo, err error) { reports = append(reports, report{about, err}) }}
+	for _, panics := range []bool{false, true} {
+		reports = nil
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			loop, until := rondo.LoopOf(ctx), make(chan bool)
+			var task *rondo.Task
+			task = rondo.Go(ctx, func(ctx context.Context) error {
+				_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+					<-until
+					// The loop finds this and the result together, in this order.
+					if err := loop.Post(func() { task.Cancel(nil) }); err != nil || panics {
+						panic("late and broken")
+					}
+					return 1, nil
+				})
+				return err
+			})
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			// The loop stands still until the function's goroutine has ended.
+			goroutines := runtime.NumGoroutine()
+			close(until)
+			leak.Settle(goroutines - 1)
+			if err := task.Wait(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("Wait returned %v", err)
+			}
+			return nil
 		})
-		if err == nil || !strings.Contains(err.Error(), "the offloaded function called runtime.Goexit") {
-			t.Errorf("Offload returned %v", err)
+		if err != nil {
+			t.Error(err)
 		}
-		return nil
-	})
+		var p *rondo.PanicError
+		switch {
+		case !panics && len(reports) > 0:
+			t.Errorf("OnError got %v", reports)
+		case panics && (len(reports) != 1 || !errors.As(reports[0].err, &p) || p.Value != "late and broken"):
+			t.Errorf("with a panic OnError got %v", reports)
+		}
+	}
 }
 
 func TestOffloadNil(t *testing.T) {

@@ -236,8 +236,8 @@ func TestPullEndsWithItsTaskInMidWait(t *testing.T) {
 					}
 				})
 				next()
-				// A task that is no Pull's goes on, as it would without any.
-				rondo.Go(ctx, func(context.Context) error { return rondo.Sleep(ctx, 2*time.Second) })
+				// A task that is no Pull's goes on with its own ctx, as it would without any.
+				rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, 2*time.Second) })
 				return rondo.Sleep(ctx, time.Second)
 			})
 			other := rondo.Go(ctx, func(ctx context.Context) error {
@@ -332,8 +332,8 @@ func TestPullYieldInShield(t *testing.T) {
 	})
 }
 
-// TestPullsThatEndedKeepNothing: sequences that end one after the other within a
-// step take turns on one worker, whichever way they end.
+// TestPullsThatEndedKeepNothing: sequences that end one after the other take turns on one
+// worker, whichever way they end, and although others have a turn now and then.
 func TestPullsThatEndedKeepNothing(t *testing.T) {
 	ends := map[string]func(ctx context.Context){
 		"stop": func(ctx context.Context) {
@@ -365,13 +365,12 @@ func TestPullsThatEndedKeepNothing(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(ctx context.Context) error {
-				turns := rondo.LoopOf(ctx).Stats().Turns
 				for range 1000 {
 					end(ctx)
 				}
 				s := rondo.LoopOf(ctx).Stats()
-				if s.Turns != turns || s.Workers > 4 || s.Tasks != 1 {
-					t.Errorf("%d turns later there are %d workers and %d tasks", s.Turns-turns, s.Workers, s.Tasks)
+				if s.Workers > 4 || s.Tasks != 1 {
+					t.Errorf("there are %d workers and %d tasks", s.Workers, s.Tasks)
 				}
 				return nil
 			})

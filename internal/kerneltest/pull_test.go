@@ -33,29 +33,6 @@ func countdown(ctx context.Context, n int, log *[]string) iter.Seq[int] {
 	}
 }
 
-func TestPull(t *testing.T) {
-	exact.Test(t, func(ctx context.Context) {
-		var log []string
-		next, stop := rondo.Pull(ctx, countdown(ctx, 3, &log))
-		start := rondo.Now(ctx)
-		var got []int
-		for v, ok := next(); ok; v, ok = next() {
-			got = append(got, v)
-		}
-		if took := rondo.Now(ctx).Sub(start); took != 4*time.Second {
-			t.Errorf("the sequence took %v", took)
-		}
-		if !slices.Equal(got, []int{3, 2, 1}) || !slices.Equal(log, []string{"cleaned"}) {
-			t.Errorf("the values are %v; log %q", got, log)
-		}
-		stop()
-		stop()
-		if v, ok := next(); v != 0 || ok {
-			t.Errorf("next after the end returned %v, %v", v, ok)
-		}
-	})
-}
-
 // TestPullAlone: next and stop of a sequence that does not wait let no other task
 // run.
 func TestPullAlone(t *testing.T) {
@@ -244,21 +221,6 @@ func TestPullNested(t *testing.T) {
 	})
 }
 
-// TestPullBreak: a range over a sequence that waits needs no Pull. The clean-up
-// of the sequence, waits included, has run before the next statement.
-func TestPullBreak(t *testing.T) {
-	sim.Explore(t, func(ctx context.Context) {
-		var log []string
-		for range countdown(ctx, 5, &log) {
-			break
-		}
-		log = append(log, "after the loop")
-		if !slices.Equal(log, []string{"cleaned", "after the loop"}) {
-			t.Errorf("log %q", log)
-		}
-	})
-}
-
 // TestPullNoAllocations: next allocates nothing.
 func TestPullNoAllocations(t *testing.T) {
 	run(t, func(ctx context.Context) error {
@@ -307,30 +269,4 @@ func TestPullAllowance(t *testing.T) {
 			}
 		})
 	}
-}
-
-func BenchmarkPull(b *testing.B) {
-	numbers := func(yield func(int) bool) {
-		for i := 0; yield(i); i++ {
-		}
-	}
-	b.Run("rondo.Pull", func(b *testing.B) {
-		b.ReportAllocs()
-		_ = rondo.Run(b.Context(), func(ctx context.Context) error {
-			next, stop := rondo.Pull(ctx, numbers)
-			defer stop()
-			for b.Loop() {
-				next()
-			}
-			return nil
-		})
-	})
-	b.Run("iter.Pull", func(b *testing.B) {
-		b.ReportAllocs()
-		next, stop := iter.Pull(numbers)
-		defer stop()
-		for b.Loop() {
-			next()
-		}
-	})
 }

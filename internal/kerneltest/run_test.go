@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,33 +13,6 @@ import (
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/leak"
 )
-
-// TestEndOfRun: when main returns, the other tasks are cancelled and waited for.
-// Their deferred calls run, and may wait in a Shield.
-func TestEndOfRun(t *testing.T) {
-	for _, fail := range []error{nil, errBroken} {
-		var log []string
-		err := rondo.Run(t.Context(), func(ctx context.Context) error {
-			rondo.Go(ctx, func(ctx context.Context) error {
-				defer func() { log = append(log, "deferred") }()
-				defer func() {
-					_ = rondo.Shield(ctx, func(ctx context.Context) error {
-						log = append(log, "clean-up")
-						return rondo.Sleep(ctx, time.Millisecond)
-					})
-				}()
-				err := forever(ctx)
-				log = append(log, err.Error())
-				return err
-			})
-			log = append(log, "main")
-			return fail
-		})
-		if want := []string{"main", "context canceled", "clean-up", "deferred"}; err != fail || !slices.Equal(log, want) {
-			t.Errorf("Run returned %v; log %q", err, log)
-		}
-	}
-}
 
 func TestRunInsideTask(t *testing.T) {
 	run(t, func(ctx context.Context) error {

@@ -191,8 +191,8 @@ func second(ctx context.Context) { _ = rondo.Sleep(ctx, time.Second) }
 // notWaits are the calls that take a ctx and are not in the table: they do not
 // wait for one thing that satisfies them, or for a goroutine that has the last word.
 var notWaits = []string{
-	"Async", "Check", "Current", "Deadline", "Gather", "Go", "Group", "LoopOf", "Map", "NewFuture", "Now", "Offload", "OffloadFunc", "Pull",
-	"Race", "Receive", "Run", "Runner.Run", "Settle", "Shield", "Tasks", "TimedOut", "Timeout", "WaitCancelled", "Yield",
+	"Async", "Check", "Checkpoint", "Contain", "Current", "Deadline", "Gather", "Go", "Group", "LoopOf", "Map", "NewFuture", "Now", "Offload", "OffloadFunc", "Pull",
+	"Race", "Receive", "Run", "Runner.Run", "Settle", "Shield", "Tasks", "TimedOut", "Timeout", "WaitCanceled", "WaitCancelled", "Yield",
 }
 
 // TestSatisfiedBeforeTheCancellation: whichever comes first in one step, what

@@ -44,6 +44,11 @@ type objects struct {
 	scope  *rondo.Scope
 	task   *rondo.Task        // has ended
 	future *rondo.Future[int] // is done
+
+	// These are for what is not in the table; see share_test.go.
+	set           rondo.Event
+	queue, closed *rondo.Queue[int]
+	next          func() (int, bool)
 }
 
 // errValue says that a call had an effect or a result, although its ctx is foreign.
@@ -69,6 +74,7 @@ func full() *rondo.Queue[int] {
 
 var loopCalls = []call{
 	{"Check", fails, fails, "Check", func(ctx context.Context, _ *objects) error { return rondo.Check(ctx) }},
+	{"Checkpoint", fails, fails, "Checkpoint", func(ctx context.Context, _ *objects) error { return rondo.Checkpoint(ctx) }},
 	{"Current", works, works, "", func(ctx context.Context, _ *objects) error { return zero(rondo.Current(ctx) == nil) }},
 	{"LoopOf", works, works, "", func(ctx context.Context, _ *objects) error { return zero(rondo.LoopOf(ctx) == nil) }},
 	{"Now", throws, throws, "Now", func(ctx context.Context, _ *objects) error { rondo.Now(ctx); return nil }},
@@ -77,11 +83,14 @@ var loopCalls = []call{
 	{"Sleep", fails, fails, "Sleep", func(ctx context.Context, _ *objects) error { return rondo.Sleep(ctx, 1) }},
 	{"SleepUntil", fails, fails, "SleepUntil", func(ctx context.Context, _ *objects) error { return rondo.SleepUntil(ctx, time.Now()) }},
 	{"Tasks", works, works, "", func(ctx context.Context, _ *objects) error { return zero(rondo.Tasks(ctx) == nil) }},
+	{"WaitCanceled", fails, fails, "WaitCanceled", func(ctx context.Context, _ *objects) error { return rondo.WaitCanceled(ctx) }},
+	//lint:ignore SA1019 a deprecated name works
 	{"WaitCancelled", fails, fails, "WaitCancelled", func(ctx context.Context, _ *objects) error { return rondo.WaitCancelled(ctx) }},
 	{"Yield", fails, fails, "Yield", func(ctx context.Context, _ *objects) error { return rondo.Yield(ctx) }},
 }
 
 var scopeCalls = []call{
+	{"Contain", fails, fails, "Contain", func(ctx context.Context, _ *objects) error { return rondo.Contain(ctx, nothing) }},
 	{"Deadline", fails, fails, "Deadline", func(ctx context.Context, _ *objects) error { return rondo.Deadline(ctx, time.Now(), nothing) }},
 	{"Group", fails, fails, "Group", func(ctx context.Context, _ *objects) error {
 		return rondo.Group(ctx, func(*rondo.Scope) error { return nil })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -11,57 +12,6 @@ import (
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/sim"
 )
-
-func TestTimeout(t *testing.T) {
-	exact.Test(t, func(ctx context.Context) {
-		start := rondo.Now(ctx)
-		err := rondo.Timeout(ctx, time.Minute, forever)
-		if !errors.Is(err, context.DeadlineExceeded) || rondo.Now(ctx).Sub(start) != time.Minute {
-			t.Errorf("Timeout returned %v after %v", err, rondo.Now(ctx).Sub(start))
-		}
-		if err := rondo.Timeout(ctx, time.Minute, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Second) }); err != nil {
-			t.Errorf("with a body in time Timeout returned %v", err)
-		}
-		if err := rondo.Check(ctx); err != nil {
-			t.Errorf("the scope around an expired Timeout is cancelled: %v", err)
-		}
-		// A body that returns nil in spite of the deadline keeps its result.
-		if err := rondo.Timeout(ctx, -1, func(ctx context.Context) error { return nil }); err != nil {
-			t.Errorf("with a body that does not wait Timeout returned %v", err)
-		}
-		err = rondo.Timeout(ctx, -1, func(ctx context.Context) error { return rondo.Yield(ctx) })
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("with a deadline that has passed Timeout returned %v", err)
-		}
-		// An error of the body is returned beside the deadline's.
-		err = rondo.Timeout(ctx, 1, func(ctx context.Context) error { _ = forever(ctx); return errBroken })
-		if !errors.Is(err, errBroken) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("with a body that fails after the deadline Timeout returned %v", err)
-		}
-		err = rondo.Deadline(ctx, rondo.Now(ctx).Add(time.Second), forever)
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Deadline returned %v", err)
-		}
-	})
-}
-
-func TestNestedTimeouts(t *testing.T) {
-	exact.Test(t, func(ctx context.Context) {
-		for _, c := range []struct{ outer, inner time.Duration }{{1, 2}, {2, 1}, {1, 1}} {
-			var inner error
-			outer := rondo.Timeout(ctx, c.outer*time.Second, func(ctx context.Context) error {
-				inner = rondo.Timeout(ctx, c.inner*time.Second, forever)
-				return rondo.Check(ctx)
-			})
-			if !errors.Is(inner, context.DeadlineExceeded) {
-				t.Errorf("outer %v, inner %v: the inner Timeout returned %v", c.outer, c.inner, inner)
-			}
-			if expired := errors.Is(outer, context.DeadlineExceeded); c.outer != c.inner && expired != (c.outer < c.inner) {
-				t.Errorf("outer %v, inner %v: the outer Timeout returned %v", c.outer, c.inner, outer)
-			}
-		}
-	})
-}
 
 func TestSetDeadline(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
@@ -284,5 +234,36 @@ func TestOuterDeadlineThatIsDue(t *testing.T) {
 			return nil
 		})
 		return nil
+	})
+}
+
+// TestPassedDeadline: a deadline that has passed, however long ago, is the scope's own. Among
+// them is instant 0 of a simulated clock, 1,000 hours before the start, and those before it.
+func TestPassedDeadline(t *testing.T) {
+	exact.Test(t, func(ctx context.Context) {
+		start := rondo.Now(ctx)
+		for _, d := range []time.Duration{0, -1, -time.Hour, -1000*time.Hour + 1, -1000 * time.Hour, -1000*time.Hour - 1, -1001 * time.Hour, math.MinInt64} {
+			sleep := func(ctx context.Context) error { return rondo.Sleep(ctx, time.Second) }
+			for name, err := range map[string]error{
+				"Timeout":  rondo.Timeout(ctx, d, sleep),
+				"Deadline": rondo.Deadline(ctx, start.Add(d), sleep),
+				"SetDeadline": rondo.Group(ctx, func(g *rondo.Scope) error {
+					g.SetDeadline(start.Add(d))
+					if at, ok := g.Deadline(); !ok || !at.Equal(start.Add(d)) {
+						t.Errorf("the deadline of the scope is %v, %v; want %v", at, ok, start.Add(d))
+					}
+					return sleep(g)
+				}),
+			} {
+				if !rondo.TimedOut(ctx, err) || rondo.Check(ctx) != nil {
+					t.Errorf("%s of %v returned %v; its caller is cancelled: %v", name, d, err, rondo.Check(ctx))
+				}
+			}
+			var called rondo.Event
+			rondo.LoopOf(ctx).CallAt(start.Add(d), called.Set)
+			if err := called.Wait(ctx); err != nil {
+				t.Error(err)
+			}
+		}
 	})
 }

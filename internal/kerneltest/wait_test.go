@@ -276,18 +276,18 @@ func TestListeningIsNoDeadlock(t *testing.T) {
 	}
 }
 
-// TestWaitCancelled returns the cause of the cancellation, and nothing before it.
-func TestWaitCancelled(t *testing.T) {
+// TestWaitCanceled returns the cause of the cancellation, and nothing before it.
+func TestWaitCanceled(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			task := g.Go(rondo.WaitCancelled)
+			task := g.Go(rondo.WaitCanceled)
 			_ = rondo.Sleep(g, time.Hour)
 			if i := task.Info(); i.State != "waiting" || i.Waiting != "cancellation" {
 				t.Errorf("the task is %+v", i)
 			}
 			g.Cancel(errStop)
 			if err := task.Wait(ctx); err != errStop {
-				t.Errorf("WaitCancelled returned %v", err)
+				t.Errorf("WaitCanceled returned %v", err)
 			}
 			return nil
 		})

@@ -32,7 +32,8 @@ func TestWatchdog(t *testing.T) {
 		{readFromPipe, []string{"task=culprit", "a blocking call", "kerneltest_test.readFromPipe at "}},
 		{swallowCancel, []string{"task=culprit", "its scope is cancelled", "return the error of the wait", "kerneltest_test.swallowCancel.func1 at "}},
 		{receiveInCoroutine, []string{"task=culprit", "rondo.Queue", "kerneltest_test.receiveInCoroutine.func1 at "}},
-		{receiveInCallback, []string{`task="a callback"`, "rondo.Queue", "kerneltest_test.receiveInCallback.func1 at "}},
+		{receiveInCallback, []string{`task="a callback"`, "start a task with Go", "kerneltest_test.receiveInCallback.func1 at "}},
+		{waitInOnce, []string{"task=culprit", "it is in sync.Once.Do", "rondo.Mutex and a bool", "kerneltest_test.waitInOnce at "}},
 	} {
 		log := slowStep(t, rondo.Runner{SlowStep: 10 * time.Millisecond}, c.block)
 		for _, want := range append(c.want, "watchdog_test.go:") {
@@ -167,6 +168,15 @@ func swallowCancel(ctx context.Context, until chan bool) {
 		}
 		return nil
 	})
+}
+
+// waitInOnce calls Do while another task waits in the function of the Once.
+func waitInOnce(ctx context.Context, until chan bool) {
+	var once sync.Once
+	block := make(chan bool)
+	go func() { once.Do(func() { close(block); <-until }) }()
+	_, _, _ = rondo.Receive(ctx, block) // what follows is a step of its own
+	once.Do(func() {})
 }
 
 func receiveInCallback(ctx context.Context, until chan bool) {

@@ -141,11 +141,56 @@ const (
 
 	LoopConns // int64, open connections
 
+	LoopServers // slice, of *kernel.Server
+
+	ServerSelf   // *kernel.Server, itself
+	ServerName   // string
+	ServerCounts // int64, the first of the counters, which are in the order of ServerAccepted
+	ServerSize
+
+	LoopStill      // int64, the clock since when nothing could run and nothing known could wake the loop
+	LoopStillSteps // uint64, LoopSteps then: when there are more, that is over
+
+	MutexName    // string
+	MutexWaiters // WaitList, in place
+
+	ReadwriteName    // string
+	ReadwriteWriting // bool
+	ReadwriteWriter  // *Task
+	ReadwriteReaders // int
+	ReadwriteHead    // *run, the first in the line
+	ReadwriteSize
+
+	RunList // WaitList, in place
+	RunNext // *run
+	RunSize
+
+	ScopeRest // *scopeExtra
+
+	RestLimit // int, how many of its tasks may have begun
+	RestHeld  // slice, of those that have not begun therefore
+	RestSize
+
 	Count
 )
 
 // Required is how many offsets each table has.
 const Required = LoopConns
+
+// The counters of a server, by their places.
+const (
+	ServerAccepted = iota
+	ServerOpen
+	ServerRefusedByAddr
+	ServerRefusedByRate
+	ServerHandshakes
+	ServerSilent
+	ServerIdle
+	ServerPeerClosed
+	ServerErrors
+	ServerPanics
+	ServerCounters
+)
 
 // Where things stand in a pace.Cost and in a pace.Costs, to which fields may be added
 // at the end only.

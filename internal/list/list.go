@@ -65,6 +65,16 @@ func (l *List[T]) Remove(e *T, at uintptr) {
 	own.Next, own.Prev = nil, nil
 }
 
+// Longer reports whether the list has more than n elements.
+func (l *List[T]) Longer(n int, at uintptr) bool {
+	for range l.All(at) {
+		if n--; n < 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // All ranges over the elements in their order. The body may remove the element
 // that it is given, and no other.
 func (l *List[T]) All(at uintptr) iter.Seq[*T] {

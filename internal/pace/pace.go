@@ -19,13 +19,28 @@ const (
 	drift = 7
 )
 
+// Operations that need not wait are counted too: when the loop has run for After, the task that
+// does the next one gives the others a turn. The count is in multiples of Operation, above
+// whatever else is counted in the same word. The clock is read after lookEvery of them at most.
+// In a simulation, whose clock stands still meanwhile, Operations are a turn.
+const (
+	Operation  = 1 << 24
+	Operations = 128
+	lookEvery  = 64
+)
+
+// Many returns for how many operations one on n things counts.
+func Many(n int) uint32 { return 1 + uint32(min(n, 256))/8 }
+
 // A Pace is that of one loop.
 type Pace struct {
 	Look  uint64 // the step at which to read the clock next, and to call IsTime
+	Share uint32 // the count of operations at which to call IsTurn
 	Since int64  // the clock when the driver was asked last
 	asked uint64 // the step at which it was asked
 	fewer uint64 // than Every: see drift
 	state uint32 // of the generator of fewer
+	turn  int64  // the clock at the last IsTurn
 	Costs
 }
 
@@ -43,6 +58,21 @@ func (p *Pace) IsTime(step uint64, now int64) bool {
 	return false
 }
 
+// IsTurn is called when the running task has done n operations since it got the baton or since
+// the last IsTurn. It reports whether others are to have a turn now. It sets after how many
+// operations to call it next: as many as took a quarter of After, but at most four times as many
+// as last time. n is at least 1.
+func (p *Pace) IsTurn(n uint32, now int64) bool {
+	took := now - max(p.turn, p.Since)
+	p.turn = now
+	next := uint64(min(4*n, lookEvery))
+	if took > 0 {
+		next = max(1, min(next, uint64(n)*uint64(After/4)/uint64(took)))
+	}
+	p.Share = uint32(next) * Operation
+	return now-p.Since >= After
+}
+
 // Asked notes that the driver was asked, and how the clock stands after that. If it was
 // time by the clock, the next step may be long, too.
 func (p *Pace) Asked(step uint64, now int64) {
@@ -55,6 +85,13 @@ func (p *Pace) Asked(step uint64, now int64) {
 
 // Resume notes how the clock stands when the loop goes on after a question.
 func (p *Pace) Resume(now int64) { p.Since, p.read = now, now }
+
+// Began returns the clock when the given step, which is the latest one, began, if the clock was
+// read just then. Any goroutine may ask while the loop runs: what it may read while that is
+// written is a time of the last steps.
+//
+//go:norace
+func (p *Pace) Began(step uint64) (at int64, known bool) { return p.read, p.readAt+1 == step }
 
 // Slept notes that the driver was asked and the loop slept.
 func (p *Pace) Slept(step uint64, now int64) { p.set(step, now, 0) }

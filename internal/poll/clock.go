@@ -46,10 +46,8 @@ func (c *clock) Instant(t time.Time) int64 {
 	return int64(sum(since, time.Duration(origin)))
 }
 
-// Virtual returns false: this clock is the real one.
-func (c *clock) Virtual() bool { return false }
-
-func (c *clock) Alone() bool { return false }
+// Simulation returns nil: the world is real.
+func (c *clock) Simulation() driver.Simulation { return nil }
 
 // sum adds a non-negative duration and one that may be the greatest there is.
 func sum(a, b time.Duration) time.Duration {

@@ -115,28 +115,3 @@ func TestManyPeers(t *testing.T) {
 	}
 	group.Wait()
 }
-
-// BenchmarkByte is one byte through a socketpair and its event.
-func BenchmarkByte(b *testing.B) {
-	for _, c := range []struct {
-		name  string
-		until int64
-	}{{"Looking", 0}, {"Ready", driver.Forever}} {
-		b.Run(c.name, func(b *testing.B) {
-			w := openWatcher(b)
-			x, y := pair(b)
-			s := new(sink)
-			one, buf := []byte("x"), make([]byte, 8)
-			for range b.N {
-				w.Arm(uintptr(x), driver.Readable, s)
-				unix.Write(y, one)
-				for s.told == 0 {
-					w.Poll(c.until)
-				}
-				s.told = 0
-				unix.Read(x, buf)
-			}
-			w.Disarm(uintptr(x), driver.Readable)
-		})
-	}
-}

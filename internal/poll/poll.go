@@ -21,8 +21,8 @@
 //   - Nothing that has ended is kept. A sink is forgotten when it is disarmed.
 //   - A Poll that must not sleep and has no descriptors makes no system call.
 //
-// The portable backend has no descriptors and does not implement driver.Poller.
-// The others do.
+// The portable backend has no descriptors, so its Poller is nil. Those of the others are
+// the drivers themselves.
 package poll
 
 import (

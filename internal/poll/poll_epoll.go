@@ -307,8 +307,8 @@ func (p *epoll) Wake() {
 	}
 }
 
-// Order returns nil: things run in the order in which they became ready.
-func (p *epoll) Order() func(n int, who func(i int) uint64) int { return nil }
+// Poller returns p, which watches descriptors.
+func (p *epoll) Poller() driver.Poller { return p }
 
 // Close releases the two epolls. A second Close does nothing.
 func (p *epoll) Close() error {

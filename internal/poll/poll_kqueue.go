@@ -218,8 +218,8 @@ func (p *kqueue) Wake() {
 	}
 }
 
-// Order returns nil: things run in the order in which they became ready.
-func (p *kqueue) Order() func(n int, who func(i int) uint64) int { return nil }
+// Poller returns p, which watches descriptors.
+func (p *kqueue) Poller() driver.Poller { return p }
 
 // Close releases the kqueue. A second Close does nothing.
 func (p *kqueue) Close() error {

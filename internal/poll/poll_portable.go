@@ -4,8 +4,8 @@ package poll
 
 // The backend of systems that have no other. It is pure Go and has no
 // descriptors: Poll sleeps on a channel, with a timer if there is an instant to
-// wake at. It does not implement driver.Poller. On this backend sockets do
-// their work on goroutines, over package net, and post the results.
+// wake at. On this backend sockets do their work on goroutines, over package net,
+// and post the results.
 
 import (
 	"time"
@@ -13,8 +13,8 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 )
 
-// A portable is a driver.Driver and not a driver.Poller. The timer is stopped
-// whenever no Poll sleeps.
+// A portable is a driver without a Poller. The timer is stopped whenever no Poll
+// sleeps.
 type portable struct {
 	wake wakeFlag
 	clock
@@ -69,8 +69,8 @@ func (p *portable) Wake() {
 	}
 }
 
-// Order returns nil: things run in the order in which they became ready.
-func (p *portable) Order() func(n int, who func(i int) uint64) int { return nil }
+// Poller returns nil: there are no descriptors.
+func (p *portable) Poller() driver.Poller { return nil }
 
 // Close makes later Wakes do nothing. There is nothing else to release.
 func (p *portable) Close() error {

@@ -51,6 +51,16 @@ func (r *Ring[T]) Take() T {
 	return v
 }
 
+// Rotate puts v at the end and removes the first value. The ring must not be empty.
+func (r *Ring[T]) Rotate(v T) {
+	if r.n < len(r.buf) {
+		var none T
+		r.buf[r.head] = none
+	}
+	r.buf[(r.head+r.n)&(len(r.buf)-1)] = v
+	r.head = (r.head + 1) & (len(r.buf) - 1)
+}
+
 // TakeLast removes the last value and returns it. The ring must not be empty.
 func (r *Ring[T]) TakeLast() T {
 	var none T

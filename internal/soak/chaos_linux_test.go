@@ -38,7 +38,8 @@ var (
 // TestSoak runs rounds of chaos. Each has some hundred tasks with groups, timeouts,
 // shields, queues, futures across two loops, cancellations by tasks and goroutines,
 // processes and signals, servers whose peers stall, reset, send bytes one by one or
-// urgent ones; and in most rounds one function of the user panics or calls Goexit.
+// urgent ones, and whose handlers fail in all ways that are contained; and in most rounds one
+// function of the user panics or calls Goexit.
 // After each round there are as many goroutines and descriptors as before it, and at
 // the end as many objects on the heap as in the middle.
 func TestSoak(t *testing.T) {
@@ -112,7 +113,7 @@ func objects() uint64 {
 }
 
 // counted are the names of what a round counts.
-var counted = [...]string{"tasks", "connections", "posts", "crossings", "processes", "signals"}
+var counted = [...]string{"tasks", "connections", "posts", "crossings", "processes", "signals", "failures"}
 
 const (
 	tasks = iota
@@ -121,6 +122,7 @@ const (
 	crossings
 	processes
 	caught
+	failures
 )
 
 // chaos is one round.

@@ -30,13 +30,24 @@ func (c *chaos) serve(g *rondo.Scope) error {
 		c.running.Add(1)
 		defer c.running.Add(-1)
 		c.at("Server.Handler")
+		if c.fails() {
+			return c.fail(ctx)
+		}
 		_, err := io.Copy(conn, conn)
 		return err
 	}}
 	protocol := &socket.Protocol{
 		High: 1 << 10, Limit: 1 << 20,
-		Connected:     func(*socket.Transport) { c.running.Add(1); c.at("Protocol.Connected") },
-		Data:          func(tr *socket.Transport, p []byte) { c.at("Protocol.Data"); _, _ = tr.Write(p) },
+		Connected: func(*socket.Transport) { c.running.Add(1); c.at("Protocol.Connected") },
+		Data: func(tr *socket.Transport, p []byte) {
+			c.at("Protocol.Data")
+			first := tr.Value == nil
+			tr.Value = true
+			if first && c.fails() { // later there would be few that write long enough to be paused
+				c.failAtOnce(tr.Context())
+			}
+			_, _ = tr.Write(p)
+		},
 		EOF:           func(*socket.Transport) bool { c.at("Protocol.EOF"); return false },
 		Lost:          func(*socket.Transport, error) { c.running.Add(-1); c.at("Protocol.Lost") },
 		PauseWriting:  func(tr *socket.Transport) { tr.PauseReading(); c.at("Protocol.PauseWriting") },
@@ -66,11 +77,14 @@ func (c *chaos) serve(g *rondo.Scope) error {
 func (c *chaos) session(conn net.Conn) func(ctx context.Context) error {
 	c.at("Server.Session")
 	p := make([]byte, 4<<10)
-	return func(context.Context) error {
+	return func(ctx context.Context) error {
 		c.running.Add(1)
 		defer c.running.Add(-1)
 		n, err := conn.Read(p)
 		c.at("session")
+		if c.fails() {
+			return c.fail(ctx)
+		}
 		if err != nil {
 			return err
 		}
@@ -85,6 +99,10 @@ func (c *chaos) answer(w http.ResponseWriter, r *http.Request) {
 	defer c.running.Add(-1)
 	_ = rondo.Sleep(r.Context(), time.Microsecond)
 	c.at("httptask.Handler")
+	if c.fails() {
+		_ = c.fail(r.Context())
+		return
+	}
 	_, _ = io.Copy(w, r.Body)
 }
 
@@ -147,9 +165,13 @@ func (c *chaos) visit(ctx context.Context) error {
 	if at == 1 && c.place == "Protocol.OnError" && !c.calm {
 		return c.starve(ctx)
 	}
-	if c.rnd.IntN(2) == 0 {
+	if paused := at == 1 && strings.HasSuffix(c.place, "Writing"); paused || c.rnd.IntN(2) == 0 {
 		rnd := c.another()
-		c.outside.Go(func() { misbehave(address, rnd) })
+		how, patience := rnd.IntN(6), 20*time.Millisecond
+		if paused { // that comes when the system has no more room
+			how, patience = unread, 500*time.Millisecond
+		}
+		c.outside.Go(func() { misbehave(address, rnd, how, patience) })
 		return rondo.Sleep(ctx, c.some(500))
 	}
 	return rondo.Timeout(ctx, c.some(20_000), func(ctx context.Context) error {
@@ -197,9 +219,13 @@ func dropped(err error) error {
 	return err
 }
 
+// unread is the way to misbehave of a peer that sends and does not read.
+const unread = 4
+
 // misbehave is a peer that stalls, sends bytes one by one, slowly, or urgent ones,
-// does not read what comes back, and resets or closes in the middle of it.
-func misbehave(address string, rnd *rand.Rand) {
+// does not read what comes back, and resets or closes in the middle of it. It waits for so
+// long for a server that does not read.
+func misbehave(address string, rnd *rand.Rand, how int, patience time.Duration) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return // the server has ended
@@ -211,7 +237,7 @@ func misbehave(address string, rnd *rand.Rand) {
 		_ = tcp.SetLinger(0)
 	}
 	pause := func(n int) { <-time.After(time.Duration(rnd.IntN(n)) * time.Microsecond) }
-	switch rnd.IntN(6) {
+	switch how {
 	case 0: // silent
 		pause(50_000)
 	case 1: // a byte now and then
@@ -238,15 +264,15 @@ func misbehave(address string, rnd *rand.Rand) {
 		}
 		_ = tcp.CloseWrite()
 		_, _ = io.Copy(io.Discard, conn)
-	case 4: // sends, and does not read
-		_ = conn.SetDeadline(time.Now().Add(20 * time.Millisecond))
+	case unread: // sends, and does not read
+		_ = conn.SetDeadline(time.Now().Add(patience))
 		for p := make([]byte, 64<<10); ; {
 			if _, err := conn.Write(p); err != nil {
 				break
 			}
 		}
 		if rnd.IntN(2) == 0 { // now it does
-			_ = conn.SetDeadline(time.Now().Add(20 * time.Millisecond))
+			_ = conn.SetDeadline(time.Now().Add(patience))
 			_, _ = io.Copy(io.Discard, conn)
 		}
 	case 5: // goes at once

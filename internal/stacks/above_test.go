@@ -46,9 +46,3 @@ func TestAbove(t *testing.T) {
 	}()
 	<-done
 }
-
-func BenchmarkAbove(b *testing.B) {
-	for b.Loop() {
-		stacks.Above(1)
-	}
-}

@@ -18,12 +18,12 @@ func TestPackages(t *testing.T) {
 		if name == "/rondo" {
 			name = ""
 		}
-		if !own(module + name + ".Function") {
+		if !Own(module + name + ".Function") {
 			t.Errorf("a function of %s%s is taken for the program's", module, name)
 		}
 	}
 	for _, f := range []string{"main.main", module + "/shard_test.TestCall", module + "/examples/chat.serve", module + "/nats/examples/broker.serve"} {
-		if own(f) {
+		if Own(f) {
 			t.Errorf("%s is taken for Rondo's own", f)
 		}
 	}

@@ -57,7 +57,7 @@ func Resumed(inner, outer []byte) []byte {
 func Below(inner []byte, how string, outer []byte) []byte {
 	lines := strings.Split(strings.TrimSpace(string(outer)), "\n")
 	first := 1
-	for first+1 < len(lines) && (own(lines[first]) || strings.HasPrefix(lines[first], "runtime/debug.")) {
+	for first+1 < len(lines) && (Own(lines[first]) || strings.HasPrefix(lines[first], "runtime/debug.")) {
 		first += 2
 	}
 	if first+1 >= len(lines) {

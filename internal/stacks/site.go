@@ -3,7 +3,7 @@
 // user's code holds a loop.
 //
 // The law: the place that is shown is the innermost one that is the user's own,
-// not one of Rondo or of what lies below it.
+// not one of Rondo, of the standard library or of a module that the program requires.
 package stacks
 
 import (
@@ -31,24 +31,30 @@ func (s *Site) String() string {
 	if s == nil {
 		return ""
 	}
-	for f := range frames(s[:]) {
-		if !own(f.Function) {
-			return fmt.Sprintf("%s:%d", f.File, f.Line)
-		}
-	}
-	return ""
+	return userPlace(s[:])
 }
 
 // Place returns the innermost place of the calling goroutine that is the user's own,
 // as file:line, or "" if there is none near.
 func Place() string {
 	var pcs [64]uintptr
-	for f := range frames(pcs[:runtime.Callers(2, pcs[:])]) {
-		if !below(f.Function) {
-			return fmt.Sprintf("%s:%d", f.File, f.Line)
+	return userPlace(pcs[:runtime.Callers(2, pcs[:])])
+}
+
+// userPlace returns the innermost place of a stack that is the user's own, and if there is
+// none the innermost one of a module of others, as file:line, or "".
+func userPlace(pcs []uintptr) (foreign string) {
+	for f := range frames(pcs) {
+		place := fmt.Sprintf("%s:%d", f.File, f.Line)
+		switch {
+		case below(f.Function):
+		case !others(f.File):
+			return place
+		case foreign == "":
+			foreign = place
 		}
 	}
-	return ""
+	return foreign
 }
 
 // OwnScope reports whether it is Rondo that has opened the innermost scope, in the call
@@ -74,7 +80,7 @@ func CalledAs() string {
 	name := "a call"
 	for f := range frames(pcs[:runtime.Callers(2, pcs[:])]) {
 		rest, ok := strings.CutPrefix(f.Function, module)
-		if !ok || !own(f.Function) {
+		if !ok || !Own(f.Function) {
 			break
 		}
 		if called := plain(rest); exported(called) {
@@ -106,7 +112,7 @@ func Entered() string {
 	var pcs [64]uintptr
 	name := "a call"
 	for f := range frames(pcs[:runtime.Callers(2, pcs[:])]) {
-		if !own(f.Function) {
+		if !Own(f.Function) {
 			break
 		}
 		if strings.HasPrefix(f.Function, module) {
@@ -146,9 +152,9 @@ func frames(pcs []uintptr) iter.Seq[runtime.Frame] {
 
 const module = "github.com/rondo-go/rondo"
 
-// own reports whether a function belongs to one of Rondo's packages for
+// Own reports whether a function belongs to one of Rondo's packages for
 // programs, or to the runtime below them.
-func own(function string) bool {
+func Own(function string) bool {
 	rest, ok := strings.CutPrefix(function, module)
 	if !ok {
 		return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "iter.")

@@ -9,25 +9,45 @@ import (
 	"github.com/rondo-go/rondo/internal/gid"
 )
 
-// TestUserLine skips what is Rondo's or below, and takes the first line that is
-// the user's.
+// TestUserLine: the line is the innermost one that is the program's own, whatever is called there:
+// Rondo, the standard library, or modules of others. What the line calls comes with it.
 func TestUserLine(t *testing.T) {
-	stack := strings.Join([]string{
-		"goroutine 7 [chan receive]:",
-		"github.com/rondo-go/rondo.(*Task).park(0xc000, 0x1)",
-		"\t/src/rondo/park.go:10 +0x1d",
-		"internal/poll.(*FD).Read(0xc000)",
-		"\t/go/src/internal/poll/fd.go:160 +0x2a",
-		"example.com/shop.(*Cart).fill(0xc000)",
-		"\t/src/shop/cart.go:42 +0x77",
-		"example.com/shop.main()",
-		"\t/src/shop/main.go:7 +0x11",
-	}, "\n")
-	if got, want := UserLine(stack), "example.com/shop.(*Cart).fill at /src/shop/cart.go:42"; got != want {
-		t.Errorf("the user's line is %q, want %q", got, want)
-	}
-	if got := UserLine("goroutine 7 [running]:"); got != "" {
-		t.Errorf("a stack without frames has the line %q", got)
+	const user = "example.com/shop.(*Cart).fill"
+	for _, c := range []struct {
+		name         string
+		calls        []string // innermost first, each with its file
+		place, outer string
+	}{
+		{"a connection", []string{"github.com/rondo-go/rondo.(*Task).park /src/rondo/park.go", "internal/poll.(*FD).Read /go/src/internal/poll/fd.go", user + " /src/shop/cart.go"},
+			user, "internal/poll.(*FD).Read"},
+		{"an error that is looked into", []string{"errors.Is /go/src/errors/wrap.go", "slices.IndexFunc[...] /go/src/slices/slices.go", user + " /src/shop/cart.go"},
+			user, "slices.IndexFunc[...]"},
+		{"a module of others", []string{"sync.(*WaitGroup).Wait /go/src/sync/waitgroup.go", "golang.org/x/sync/singleflight.(*Group).Do /root/go/pkg/mod/golang.org/x/sync@v0.24.0/singleflight/singleflight.go", user + " /src/shop/cart.go"},
+			user, "golang.org/x/sync/singleflight.(*Group).Do"},
+		{"one that is vendored", []string{"golang.org/x/time/rate.(*Limiter).Wait C:\\src\\shop\\vendor\\golang.org\\x\\time\\rate\\rate.go", user + " /src/shop/cart.go"},
+			user, "golang.org/x/time/rate.(*Limiter).Wait"},
+		{"only others", []string{"time.Sleep /go/src/runtime/time.go", "example.org/lib.pause /root/go/pkg/mod/example.org/lib@v1.0.0/lib.go", "example.org/lib.Run /root/go/pkg/mod/example.org/lib@v1.0.0/lib.go"},
+			"example.org/lib.pause", "time.Sleep"},
+		{"a host that begins like a package", []string{"net.example/shop.fill /src/shop/cart.go"}, "net.example/shop.fill", ""},
+		{"nothing but the runtime", []string{"runtime.gopark /go/src/runtime/proc.go"}, "", ""},
+		{"nothing", nil, "", ""},
+	} {
+		stack := "goroutine 7 [chan receive]:"
+		for _, call := range c.calls {
+			name, file, _ := strings.Cut(call, " ")
+			stack += "\n" + name + "(0xc000, {0x1, 0x2})\n\t" + file + ":42 +0x1d"
+		}
+		place, calls := UserCall(stack)
+		outer := ""
+		if len(calls) > 0 {
+			outer = calls[len(calls)-1]
+		}
+		if c.place == "" && place == "" {
+			continue
+		}
+		if !strings.HasPrefix(place, c.place+" at ") || !strings.HasSuffix(place, ":42") || outer != c.outer {
+			t.Errorf("%s: the user's line is %q, which calls %q; want one of %s, which calls %q", c.name, place, outer, c.place, c.outer)
+		}
 	}
 }
 

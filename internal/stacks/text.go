@@ -90,33 +90,68 @@ func OfPanic(stack string) string {
 // UserLine returns the innermost place in the text of a stack that is the user's
 // own, as "function at file:line", or "".
 func UserLine(stack string) string {
+	place, _ := UserCall(stack)
+	return place
+}
+
+// UserCall returns what UserLine does, and the functions that are called there, the
+// innermost first: the last of them is the one that the user's line calls. If no line is the
+// user's, it is the innermost one of a module of others.
+func UserCall(stack string) (place string, calls []string) {
+	foreign, depth := "", 0
 	lines := strings.Split(stack, "\n")
 	for i := 1; i+1 < len(lines); i += 2 {
 		function := lines[i]
 		if strings.HasPrefix(function, "created by ") {
 			break
 		}
-		if below(function) {
-			continue
-		}
 		if cut := strings.LastIndexByte(function, '('); cut > 0 {
 			function = function[:cut]
 		}
-		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +0x")
-		return function + " at " + place
+		at, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +0x")
+		switch {
+		case below(function):
+		case !others(at):
+			return function + " at " + at, calls
+		case foreign == "":
+			foreign, depth = function+" at "+at, len(calls)
+		}
+		calls = append(calls, function)
 	}
-	return ""
+	return foreign, calls[:depth]
 }
 
-// below reports whether a function belongs to Rondo or to the packages of the
-// standard library through which a program makes calls that block.
-func below(function string) bool {
-	if own(function) {
-		return true
+// Name returns the name of a function as a program writes it: "http.Client.Do".
+func Name(function string) string {
+	function = function[strings.LastIndexByte(function, '/')+1:]
+	function, _, _ = strings.Cut(function, ".func")
+	return strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(function)
+}
+
+// below reports whether a function belongs to Rondo or to the standard library.
+func below(function string) bool { return Own(function) || Std(function) }
+
+// Std reports whether a function belongs to the standard library. Its packages are those whose
+// path begins with a word without a dot that the go command reserves; "main" is the program's.
+func Std(function string) bool {
+	slash := strings.LastIndexByte(function, '/')
+	dot := strings.IndexByte(function[slash+1:], '.')
+	if dot < 0 {
+		return false
 	}
-	name, _, _ := strings.Cut(function, ".")
-	first, _, _ := strings.Cut(name, "/")
-	return slices.Contains([]string{"internal", "sync", "time", "syscall", "os", "io", "net", "bufio", "context", "fmt", "log"}, first)
+	first, _, _ := strings.Cut(function[:slash+1+dot], "/")
+	return slices.Contains(library, first)
+}
+
+// library has the first words of the paths of the standard library.
+var library = strings.Fields(`archive bufio builtin bytes cmp compress container context crypto database debug embed encoding
+	errors expvar flag fmt go hash html image index internal io iter log maps math mime net os path plugin reflect regexp
+	runtime simd slices sort strconv strings structs sync syscall testing text time unicode unique unsafe weak`)
+
+// others reports whether a file belongs to a module that the program requires: it is in the
+// module cache, where each folder of a module ends with its version, or vendored.
+func others(file string) bool {
+	return strings.Contains(file, "@v") || strings.Contains(strings.ReplaceAll(file, `\`, "/"), "/vendor/")
 }
 
 // number returns the number of the goroutine whose stack is given.

@@ -29,6 +29,9 @@ func (i *integer) Store(v int64) { step(nil); i.n = v }
 
 type boolean struct{ b bool }
 
+func (b *boolean) Load() bool   { step(nil); return b.b }
+func (b *boolean) Store(v bool) { step(nil); b.b = v }
+
 func (b *boolean) CompareAndSwap(old, new bool) bool {
 	step(nil)
 	if b.b != old {

@@ -13,6 +13,7 @@ package stdctx
 
 import (
 	"context"
+	"reflect"
 	"unsafe"
 )
 
@@ -36,8 +37,9 @@ type Ender[C any] interface {
 
 // lazy is what few states need. It is made when it is first needed.
 type lazy struct {
-	deadline integer
-	mu       mutex // held to make std
+	deadline integer // 0 if there is none, for those who look from outside
+	timed    boolean // there is a deadline
+	mu       mutex   // held to make std
 	std      pointer[std]
 }
 
@@ -81,28 +83,74 @@ func (s *State[C, P]) Std() context.Context {
 	return made
 }
 
-// Deadline returns the instant given to SetDeadline, or 0.
-func (s *State[C, P]) Deadline() int64 {
-	if lazy := s.lazy.Load(); lazy != nil {
-		return lazy.deadline.Load()
+// Deadline returns the instant given to SetDeadline, if there is one. Any instant may be one,
+// 0 and those before it included.
+func (s *State[C, P]) Deadline() (at int64, ok bool) {
+	if lazy := s.lazy.Load(); lazy != nil && lazy.timed.Load() {
+		return lazy.deadline.Load(), true
 	}
-	return 0
+	return 0, false
 }
 
-// SetDeadline notes a deadline, or with 0 that there is none.
-func (s *State[C, P]) SetDeadline(at int64) {
-	if at != 0 || s.lazy.Load() != nil {
-		s.ensureLazy().deadline.Store(at)
+// SetDeadline notes a deadline, or that there is none.
+func (s *State[C, P]) SetDeadline(at int64, ok bool) {
+	if ok || s.lazy.Load() != nil {
+		lazy := s.ensureLazy()
+		lazy.deadline.Store(at)
+		lazy.timed.Store(ok)
 	}
+}
+
+// Internal reports whether key may be package context's own question for the context on which
+// it can hang a child. Only Value answers that. For any other key Parent can be asked, which
+// allocates nothing.
+func Internal(key any) bool { return internalKey == nil || reflect.TypeOf(key) == internalKey }
+
+// question is the key of that question; nil if it is not known. Nothing outside package context
+// can name it, but Cause of a context that has ended asks with it.
+var question = func() (asked any) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	l := listener{Context: ended}
+	_ = context.Cause(&l)
+	for _, key := range l.keys {
+		asked = key
+	}
+	return asked
+}()
+
+var internalKey = reflect.TypeOf(question)
+
+// Decider returns the context of package context whose end is that of ctx, of which done is the
+// Done: ctx itself, or one that it wraps. It returns nil if ctx has an end of its own.
+func Decider(ctx context.Context, done <-chan struct{}) context.Context {
+	if question == nil {
+		return nil
+	}
+	c, ok := ctx.Value(question).(context.Context)
+	if t := reflect.TypeOf(c); !ok || t.Kind() != reflect.Pointer || t.Elem().PkgPath() != "context" || c.Done() != done {
+		return nil
+	}
+	return c
+}
+
+// A listener is a context that notes for which keys it is asked.
+type listener struct {
+	context.Context
+	keys []any
+}
+
+func (l *listener) Value(key any) any {
+	l.keys = append(l.keys, key)
+	return nil
 }
 
 // Value returns the value of key, as context.Context wants it.
 //
-// The key may be package context's own question for the context on which it can
-// hang a child: that is the one of Std. Package context makes such keys as it
-// likes, so Std is asked whenever it exists, and must exist when the state has
-// ended; otherwise the question is kept from the contexts above, whose end is
-// not this state's.
+// If the key may be package context's own question for the context on which it can hang a
+// child, that is the one of Std. So Std is asked whenever it exists, and must exist when the
+// state has ended; otherwise the question is kept from the contexts above, whose end is not
+// this state's.
 func (s *State[C, P]) Value(key any) any {
 	if made := s.made(); made != nil {
 		return made.Value(key)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -103,7 +104,7 @@ func compareAPI(t *testing.T, file string, lines []string) {
 // import.
 func (t *tree) published() (dirs []string) {
 	for _, s := range t.source {
-		if s.test || s.in(outside...) || s.in("internal") || s.ast.Name.Name == "main" || slices.Contains(dirs, s.dir) {
+		if s.test || s.in(outside...) || strings.Contains("/"+s.dir+"/", "/internal/") || s.ast.Name.Name == "main" || slices.Contains(dirs, s.dir) {
 			continue
 		}
 		dirs = append(dirs, s.dir)
@@ -305,5 +306,37 @@ var V []func(int) error`
 	}
 	if got := tree.published(); !slices.Equal(got, []string{"."}) {
 		t.Errorf("published: %v, want the root, %s", got, path.Base(module))
+	}
+}
+
+// TestClosedErrors: each exported error whose name says that something was closed matches
+// rondo.ErrClosed, since its package makes it by kernel.Closed. Package coro, which uses the
+// standard library alone, is the exception.
+func TestClosedErrors(t *testing.T) {
+	repository, err := readTree("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := regexp.MustCompile(`(?m)^\s*(?:var )?(Err\w*Closed) += (\S+)\(`)
+	found := 0
+	for _, dir := range repository.published() {
+		paths, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range paths {
+			text, err := os.ReadFile(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range made.FindAllStringSubmatch(string(text), -1) {
+				if found++; m[2] != "kernel.Closed" && dir != "coro" {
+					t.Errorf("%s: %s is made by %s, want kernel.Closed, so that it matches rondo.ErrClosed", p, m[1], m[2])
+				}
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("%d errors were found, want those of five packages at least", found)
 	}
 }

@@ -8,8 +8,11 @@ import (
 	"strings"
 )
 
-// replayed are the packages whose every choice a seed repeats.
-var replayed = []string{".", "coro", "sim"}
+// replays reports whether a seed repeats every choice of the package in a folder. The
+// folders below sim belong to it: code that moves there stays under the rule.
+func replays(dir string) bool {
+	return dir == "." || dir == "coro" || dir == "sim" || strings.HasPrefix(dir, "sim/")
+}
 
 // instead says what to use in place of a function that a seed cannot repeat.
 var instead = map[string]string{
@@ -31,15 +34,20 @@ const seeded = "make a generator from the seed"
 
 var determinismRule = rule{
 	name: "determinism",
-	law: "The root package, coro and sim have no clock, no randomness and no goroutines except those of the driver and of border.go, " +
+	law: "The root package, coro, sim and the packages below it have no clock, no randomness and no goroutines except those of the driver and of border.go, " +
 		"and nothing depends on the order of a map. Therefore a seed repeats a run.",
 	check: func(t *tree) (found []breach) {
+		var dirs []string
 		for _, s := range t.source {
-			if !s.test && slices.Contains(replayed, s.dir) {
-				found = append(found, t.unrepeatable(s)...)
+			if s.test || !replays(s.dir) {
+				continue
+			}
+			found = append(found, t.unrepeatable(s)...)
+			if !slices.Contains(dirs, s.dir) {
+				dirs = append(dirs, s.dir)
 			}
 		}
-		for _, p := range t.typed(replayed...) {
+		for _, p := range t.typed(dirs...) {
 			for _, s := range p.files {
 				found = append(found, t.mapRanges(s, p.info)...)
 			}
@@ -52,6 +60,8 @@ var determinismRule = rule{
 		{files{"queue.go": "package rondo\nimport . \"time\"\nfunc f() { Sleep(1) }\n"}, "import of time by ."},
 		{files{"coro/a.go": "package coro\nimport \"math/rand/v2\"\nvar n = rand.N(3)\n"}, "rand.N"},
 		{files{"sim/a.go": "package sim\nimport \"math/rand\"\nfunc f() { rand.Shuffle(1, nil) }\n"}, "rand.Shuffle in f"},
+		{files{"sim/internal/a/a.go": "package a\nimport \"math/rand\"\nfunc f() { rand.Shuffle(1, nil) }\n"}, "rand.Shuffle in f"},
+		{files{"sim/internal/a/a.go": "package a\nfunc f(m map[int]int) { for range m {} }\n"}, "range over the map m in f"},
 		{files{"sim/a.go": "package sim\nimport \"crypto/rand\"\nvar r = rand.Reader\n"}, "import of crypto/rand"},
 		{files{"sim/a.go": "package sim\nimport \"maps\"\nfunc f(m map[int]int) { for range maps.Keys(m) {} }\n"}, "maps.Keys in f"},
 		{files{"offload.go": "package rondo\nfunc f() { func() { go f() }() }\n"}, "go statement in f"},

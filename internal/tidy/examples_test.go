@@ -11,7 +11,7 @@ var shownDirs = []string{".", "broadcast", "coro", "httptask", "inspect", "proce
 
 var examplesRule = rule{
 	name: "examples",
-	law:  "Each exported function of a package that users call has an Example of its name; that of NewT may be one of T.",
+	law:  "Each exported function of a package that users call has an Example of its name; that of NewT may be one of T, and a deprecated one needs none.",
 	check: func(t *tree) (found []breach) {
 		shown := make(map[string][]string) // by folder, what follows "Example" in a name
 		for _, s := range t.source {
@@ -28,7 +28,7 @@ var examplesRule = rule{
 			}
 			for _, d := range s.ast.Decls {
 				f, ok := d.(*ast.FuncDecl)
-				if ok && f.Recv == nil && f.Name.IsExported() && !seen[s.dir+"."+f.Name.Name] && !hasExample(shown[s.dir], f.Name.Name) {
+				if ok && f.Recv == nil && f.Name.IsExported() && !seen[s.dir+"."+f.Name.Name] && !hasExample(shown[s.dir], f.Name.Name) && !strings.Contains(f.Doc.Text(), "\nDeprecated: ") {
 					found = append(found, breach{file: s.path, line: t.line(f.Pos()), what: "no Example of " + f.Name.Name})
 				}
 				if ok {
@@ -44,7 +44,7 @@ var examplesRule = rule{
 		{files{"sim/a.go": "package sim\nfunc F() {}\n", "a_test.go": "package rondo\nfunc ExampleF() {}\n"}, "no Example of F"},
 	},
 	good: files{
-		"a.go":       "package rondo\nfunc F() {}\nfunc NewT() {}\nfunc (t *T) M() {}\nfunc f() {}\nfunc NewW() {}\n",
+		"a.go":       "package rondo\nfunc F() {}\n\n// Old is F.\n//\n// Deprecated: use F.\nfunc Old() {}\nfunc NewT() {}\nfunc (t *T) M() {}\nfunc f() {}\nfunc NewW() {}\n",
 		"a_test.go":  "package rondo\nfunc ExampleF_more() {}\nfunc ExampleNewT() {}\nfunc ExampleW() {}\n",
 		"bench/a.go": "package bench\nfunc F() {}\n",
 	},

@@ -1,11 +1,9 @@
 package tidy
 
 import (
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -15,8 +13,7 @@ const architecture = "docs/ARCHITECTURE.md"
 var mapRule = rule{
 	name: "map",
 	law: architecture + " names every file of the root package that is not a test, every package of the root module " +
-		"and the folders of the other modules. A Go file that it names exists, and the minutes it gives to read one are true: " +
-		"twelve lines each.",
+		"and the folders of the other modules. A Go file that it names exists.",
 	check: func(t *tree) (found []breach) {
 		text, ok := t.text[architecture]
 		if !ok {
@@ -42,17 +39,6 @@ var mapRule = rule{
 				found = append(found, breach{file: architecture, line: line, what: "no file " + name})
 			}
 		}
-		for i, l := range strings.Split(text, "\n") {
-			row := timed.FindStringSubmatch(l)
-			if row == nil || !t.exists[row[1]] {
-				continue
-			}
-			said, _ := strconv.Atoi(row[2])
-			if needs := (strings.Count(t.text[row[1]], "\n") + 11) / 12; said < needs-2 || said > needs+2 {
-				found = append(found, breach{file: architecture, line: i + 1, what: "wrong minutes for " + row[1],
-					hint: fmt.Sprintf("it takes %d", needs)})
-			}
-		}
 		return found
 	},
 	bad: []sample{
@@ -62,7 +48,6 @@ var mapRule = rule{
 		{files{architecture: "", "cmd/a/b/main.go": "package main\n"}, "nothing about cmd"},
 		{files{architecture: "\n`loop.go`\n"}, "ARCHITECTURE.md:2: no file loop.go"},
 		{files{architecture: "`sim/sim.go`, `sim`\n", "sim/a.go": "package sim\n"}, "no file sim/sim.go"},
-		{files{architecture: "| `loop.go` | the loop | 5 |\n", "loop.go": "package rondo\n"}, "wrong minutes for loop.go"},
 	},
 	good: files{
 		architecture:            "`loop.go` is in `rondo`. `sim/a.go` belongs to `sim`, `internal/a` and `cmd`\nare others. `go test ./x` `x_test.go`.\n",
@@ -79,9 +64,6 @@ var mapRule = rule{
 
 // coded finds what stands between backquotes.
 var coded = regexp.MustCompile("`([^`]+)`")
-
-// timed finds the rows that say how long it takes to read a file.
-var timed = regexp.MustCompile("^\\| `([^`]+\\.go)` \\|.*\\| ([0-9]+) \\|$")
 
 // mapped lists what the map has to name.
 func (t *tree) mapped() (names []string) {

@@ -56,8 +56,8 @@ func (b breach) String() string {
 }
 
 var rules = []rule{
-	layersRule, sysRule, tiersRule, callsRule, sizesRule, limitsRule, swapsRule, mapRule, determinismRule, locksRule, tagsRule,
-	docsRule, examplesRule, namesRule, marksRule, linksRule, sleepsRule, skipsRule, modulesRule,
+	layersRule, sysRule, tiersRule, callsRule, sizesRule, swapsRule, mapRule, determinismRule, locksRule, tagsRule,
+	foreignRule, copiesRule, docsRule, lawsRule, examplesRule, namesRule, marksRule, commentsRule, widthsRule, worldsRule, linksRule, sleepsRule, skipsRule, modulesRule,
 }
 
 // TestRules checks the repository against every rule.

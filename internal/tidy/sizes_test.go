@@ -6,27 +6,15 @@ import (
 	"strings"
 )
 
-const (
-	kernelFileMax = 400
-	fileMax       = 450
-	functionMax   = 70
-)
+const functionMax = 70
 
 var sizesRule = rule{
 	name: "sizes",
-	law: fmt.Sprintf("A kernel file has at most %d lines, any other at most %d, a function at most %d. Tests have no limit.",
-		kernelFileMax, fileMax, functionMax),
+	law:  fmt.Sprintf("A function has at most %d lines. Tests have no limit.", functionMax),
 	check: func(t *tree) (found []breach) {
 		for _, s := range t.source {
 			if s.test {
 				continue
-			}
-			limit := fileMax
-			if s.kernel() {
-				limit = kernelFileMax
-			}
-			if s.lines > limit {
-				found = append(found, breach{file: s.path, what: "too long a file", hint: fmt.Sprintf("%d lines, at most %d", s.lines, limit)})
 			}
 			s.functions(func(name string, d ast.Decl) {
 				if lines := t.line(d.End()) - t.line(d.Pos()) + 1; name != "" && lines > functionMax {
@@ -38,14 +26,11 @@ var sizesRule = rule{
 		return found
 	},
 	bad: []sample{
-		{files{"loop.go": "package rondo\n" + strings.Repeat("\n", kernelFileMax)}, "401 lines"},
-		{files{"gather.go": "package rondo\n" + strings.Repeat("\n", fileMax)}, "451 lines"},
 		{files{"sim/clock.go": "package sim\nfunc f() {" + strings.Repeat("\n", functionMax) + "}\n"}, "71 lines"},
 		{files{"cmd/rondo/main.go": "package main\n\nfunc (t *T) f() {" + strings.Repeat("\n", functionMax) + "}\n"}, "main.go:3: too long a function in f"},
 	},
 	good: files{
-		"loop.go":      "package rondo\n" + strings.Repeat("\n", kernelFileMax-1),
 		"gather.go":    "package rondo\nfunc f() {" + strings.Repeat("\n", functionMax-1) + "}\nvar x = []int{" + strings.Repeat("\n", functionMax) + "}\n",
-		"loop_test.go": "package rondo\nfunc f() {" + strings.Repeat("\n", fileMax) + "}\n",
+		"loop_test.go": "package rondo\nfunc f() {" + strings.Repeat("\n", functionMax) + "}\n",
 	},
 }

@@ -11,14 +11,14 @@ import (
 // kernelFiles are the files of the root package that may use each other's
 // unexported names. The others are library files.
 var kernelFiles = []string{
-	"loop", "baton", "worker", "park", "task", "scope", "unwind", "contextwatch", // the heart
-	"schedule", "timer", "border", "context", "errors", "info", "observer", "layout",
+	"loop", "prefetch", "baton", "worker", "park", "task", "scope", "unwind", "contextwatch", // the heart
+	"schedule", "timer", "border", "context", "errors", "info", "observer", "layout", "simulated",
 	"run", "deadlock", "group", "sleep", "join", "select", "future", "offload", "pull", "map", "tracer", "hooks",
 }
 
 // structures are the packages below internal that a library file may import: they
 // know nothing of the loop.
-var structures = []string{"buffer", "line", "list"}
+var structures = []string{"errtree", "heap", "list", "nocopy", "ring"}
 
 // kernel reports whether s is a kernel file.
 func (s *source) kernel() bool {

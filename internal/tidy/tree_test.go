@@ -27,13 +27,12 @@ type tree struct {
 
 // A source is a Go file.
 type source struct {
-	path  string // from the root, with slashes
-	dir   string // "." for the root
-	name  string
-	test  bool // its name ends in _test.go
-	lines int
-	ast   *ast.File
-	err   error // of parsing
+	path string // from the root, with slashes
+	dir  string // "." for the root
+	name string
+	test bool // its name ends in _test.go
+	ast  *ast.File
+	err  error // of parsing
 }
 
 // newTree makes a tree of the given files.
@@ -53,7 +52,6 @@ func newTree(text files) *tree {
 
 func (t *tree) parse(p string) *source {
 	s := &source{path: p, dir: path.Dir(p), name: path.Base(p), test: strings.HasSuffix(p, "_test.go")}
-	s.lines = strings.Count(t.text[p], "\n")
 	s.ast, s.err = parser.ParseFile(t.fset, p, t.text[p], parser.ParseComments|parser.SkipObjectResolution)
 	return s
 }

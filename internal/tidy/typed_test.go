@@ -34,7 +34,7 @@ func (t *tree) typed(dirs ...string) (packages []typed) {
 		if p.files = t.buildable(dir); len(p.files) == 0 {
 			continue
 		}
-		config := types.Config{Importer: newLibrary(t)}
+		config := types.Config{Importer: newLibrary(t), Error: func(error) {}} // go on after one
 		_, p.err = config.Check(importPath(dir), t.fset, parsed(p.files), p.info)
 		packages = append(packages, p)
 	}

@@ -7,6 +7,8 @@ import (
 	"runtime/trace"
 	"strings"
 	"time"
+
+	"github.com/rondo-go/rondo/internal/report"
 )
 
 // A Task is something with a number.
@@ -83,7 +85,7 @@ func Drawing[T Task](l *Loop, describe func(t T) Description) Hooks[T] {
 		Ended: func(t T, err error, at time.Time) {
 			failure := ""
 			if err != nil {
-				failure, _, _ = strings.Cut(err.Error(), "\n")
+				failure, _, _ = strings.Cut(report.Text(err), "\n")
 			}
 			l.Ended(t.ID(), failure, at)
 		},

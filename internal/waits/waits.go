@@ -47,13 +47,16 @@ func (t Task) String() string {
 	return what
 }
 
-// NameOf returns the name in a rondo.WaitList's Of, a *string or a net.Addr, or "".
+// NameOf returns the name in a rondo.WaitList's Of, a *string or a net.Addr, or "". A String
+// of the program's that panics is said in place of the name, as package fmt does.
 func NameOf(of any) string {
 	switch of := of.(type) {
 	case *string:
-		return *of
+		if of != nil {
+			return *of
+		}
 	case fmt.Stringer:
-		return of.String()
+		return fmt.Sprint(of)
 	}
 	return ""
 }

@@ -3,15 +3,18 @@
 // only the loop could bring about, such as a sync.Mutex held by a suspended task.
 // The runtime never notices that.
 //
-// The law: the loop does nothing for it. A Watchdog looks at the loop from a timer,
-// four times within the limit, so it sees also a step that never ends; it reports a
-// step once, when the step has taken the limit or up to half as long again, and
-// nothing while the loop sleeps.
+// The law: the loop does nothing for it. A Watchdog looks at the loop from a timer, so it sees
+// also a step that never ends. A step is reported once, when it has taken the limit, and never
+// before; the report comes before 1.25 times the limit if the machine lets it. Nothing is
+// reported while the loop sleeps.
+//
+// Where the loop read its clock when the step began, as after each sleep, that is when it began.
+// Any other step began between two looks, of which there are twenty within the limit: it counts
+// from the later one.
 package watchdog
 
 import (
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -41,25 +44,29 @@ type Config struct {
 
 // A Step is what a loop does at one moment.
 type Step struct {
-	Count     uint64 // steps so far; another number is another step
-	Asleep    bool   // the loop waits for events
-	Task      string // the name of the task that runs
-	Cancelled bool   // the scope that it is in is cancelled, and has ended a wait
-	Goroutine uint64 // the task's goroutine; 0 for a callback
+	Count     uint64        // steps so far; another number is another step
+	Age       time.Duration // since the step began; 0 if the loop did not read its clock then
+	Asleep    bool          // the loop waits for events
+	Task      string        // the name of the task that runs
+	Cancelled bool          // the scope that it is in is cancelled, and has ended a wait
+	Goroutine uint64        // the task's goroutine; 0 for a callback
 	Site      *stacks.Site
 }
 
 // A Watchdog watches one loop.
 type Watchdog struct {
 	config Config
-	period time.Duration
+	period time.Duration // between two looks
+	grace  time.Duration // how late a look may be
 
 	mu       sync.Mutex // held during a look
 	timer    *time.Timer
 	stopped  bool
 	seen     uint64    // the step of the last look
-	since    time.Time // when that step was seen first
+	began    time.Time // when that step began, or was seen first
+	since    time.Time // began, and later if looks were late: from when the limit counts
 	last     time.Time // the last look
+	next     time.Time // when the next look is due
 	reported bool      // that step was
 	ending   time.Time // when the loop's end was seen to begin
 	late     bool      // Late was called
@@ -67,9 +74,9 @@ type Watchdog struct {
 
 // Start starts a Watchdog. Stop ends it.
 func Start(c Config) *Watchdog {
-	w := &Watchdog{config: c, period: max(c.Limit/4, time.Millisecond)}
-	w.since = time.Now()
-	w.last = w.since
+	w := &Watchdog{config: c, period: max(c.Limit/20, time.Millisecond), grace: max(c.Limit/4, 5*time.Millisecond)}
+	w.last = time.Now()
+	w.began, w.since, w.next = w.last, w.last, w.last.Add(w.period)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(w.period, w.look)
@@ -100,22 +107,37 @@ func (w *Watchdog) look() {
 	now := time.Now()
 	step := w.config.Look()
 	if step.Count != w.seen || step.Asleep {
-		w.seen, w.since, w.reported = step.Count, now, false
-	} else if late := now.Sub(w.last) - w.period; late > w.period {
+		w.seen, w.began, w.reported = step.Count, now, false
+		if began := now.Add(-step.Age); !began.Before(w.last) { // then another step ran
+			w.began = began
+		}
+		w.since = w.began
+	} else if late := now.Sub(w.next); late > w.grace {
 		// Perhaps the whole program did not run. Perhaps it has one processor, which
-		// the step has: then each look is late. So the time counts as one period.
-		w.since = w.since.Add(late)
+		// the step has: then each look is late. So the time counts as the grace.
+		w.since = w.since.Add(late - w.grace)
 	}
-	w.last = now
-	if took := now.Sub(w.since); took >= w.config.Limit && !w.reported {
-		w.reported = true
-		w.report(step, took)
+	w.last, w.next = now, now.Add(w.period)
+	if !w.reported && !step.Asleep {
+		if due := w.since.Add(w.config.Limit); now.Before(due) {
+			w.next = earlier(w.next, due)
+		} else {
+			w.reported = true
+			w.report(step, now.Sub(w.began))
+		}
 	}
 	if !w.ending.IsZero() && !w.late && now.Sub(w.ending) >= LateAfter*w.config.Limit {
 		w.late = true
 		w.config.Late()
 	}
-	w.timer.Reset(w.period)
+	w.timer.Reset(time.Until(w.next))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // report says which task holds the loop, for how long, where, and what to do
@@ -125,33 +147,9 @@ func (w *Watchdog) report(step Step, took time.Duration) {
 	if step.Goroutine == 0 {
 		state, stack = stacks.Running(w.config.Member)
 	}
-	args := []any{"loop", w.config.Loop, "task", step.Task, "for", took.Round(time.Millisecond), "at", stacks.UserLine(stack)}
+	place, calls := stacks.UserCall(stack)
+	args := []any{"loop", w.config.Loop, "task", step.Task, "for", took.Round(time.Millisecond), "at", place}
 	args = append(args, report.Args("started", step.Site.String())...)
-	slog.Warn("rondo: a task holds the loop: "+advice(state, step.Cancelled), append(args, "state", state, "stack", stack)...)
-}
-
-// advice says what to do about a goroutine in the given state, in a scope that
-// may be cancelled.
-func advice(state string, cancelled bool) string {
-	state, _, _ = strings.Cut(state, ",")
-	switch {
-	case state == "sync.WaitGroup.Wait":
-		return "it is blocked on a sync.WaitGroup; use rondo.Group, or Offload"
-	case state == "sync.Cond.Wait":
-		return "it is blocked on a sync.Cond; use rondo.Cond, or Offload"
-	case strings.HasPrefix(state, "sync.RWMutex."):
-		return "it is blocked on a sync.RWMutex, probably held by a suspended task; use rondo.RWMutex, or Offload"
-	case strings.HasPrefix(state, "sync.") || state == "semacquire":
-		return "it is blocked on a sync.Mutex, probably held by a suspended task; use rondo.Mutex, or Offload"
-	case strings.HasPrefix(state, "chan ") || strings.HasPrefix(state, "select"):
-		return "it is blocked on a channel; use rondo.Queue, or rondo.Receive if a goroutine sends, or Offload"
-	case state == "sleep":
-		return "it is in time.Sleep; use rondo.Sleep"
-	case state == "syscall" || state == "IO wait":
-		return "it is in a blocking call; use package socket, or Offload"
-	}
-	if cancelled {
-		return "it goes on although its scope is cancelled, where each wait fails at once; return the error of the wait, or of rondo.Check"
-	}
-	return "it is computing; call rondo.Yield from time to time, or use Offload"
+	text := advice(state, calls, step.Goroutine == 0, step.Cancelled)
+	report.Log(slog.LevelWarn, "rondo: a task holds the loop: "+text, append(args, "state", state, "stack", stack)...)
 }

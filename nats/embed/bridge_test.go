@@ -247,7 +247,7 @@ func TestClosed(t *testing.T) {
 				defer ready.Set()
 				return nats.Serve(g, c, "c", 1, func(ctx context.Context, _ int) (int, error) {
 					running.Set()
-					return 0, rondo.WaitCancelled(ctx)
+					return 0, rondo.WaitCanceled(ctx)
 				})
 			})
 			return nil

@@ -3,7 +3,6 @@ package embed_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -96,8 +95,8 @@ func TestCall(t *testing.T) {
 	})
 }
 
-// TestPanic: a panic is told to the caller before it fails the worker, and its stack if
-// the caller asks for it.
+// TestPanic: a panic is told to the caller, and its stack if the caller asks for it. The
+// worker serves the next call.
 func TestPanic(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
 		c, err := nats.Connect(g, url)
@@ -106,16 +105,22 @@ func TestPanic(t *testing.T) {
 		}
 		for _, ask := range []bool{false, true} {
 			ready := rondo.NewFuture[struct{}](g)
+			alive, end := context.WithCancel(context.Background())
+			defer end()
 			worker := rondo.Async(g, func(ctx context.Context) (error, error) {
 				return rondo.Offload(ctx, func(context.Context) (error, error) {
-					r := rondo.Runner{Recover: true, OnError: func(rondo.TaskInfo, error) {}}
-					return r.Run(context.Background(), func(ctx context.Context) error {
+					return rondo.Run(alive, func(ctx context.Context) error {
 						return rondo.Group(ctx, func(g *rondo.Scope) error {
 							c, err := nats.Connect(g, url)
 							if err != nil {
 								return err
 							}
-							err = nats.Serve(g, c, "lose", 1, func(context.Context, int) (int, error) { panic("lost\nmy way") })
+							err = nats.Serve(g, c, "lose", 1, func(_ context.Context, n int) (int, error) {
+								if n == 1 {
+									panic("lost\nmy way")
+								}
+								return n, nil
+							})
 							err = errors.Join(err, c.Flush(g))
 							ready.Set(struct{}{})
 							return err
@@ -135,11 +140,15 @@ func TestPanic(t *testing.T) {
 			if !ok || !e.Panic || e.Text != "lost\nmy way" || strings.Contains(e.Stack, "TestPanic") != ask {
 				t.Errorf("asked for the stack: %v: %#v, %v", ask, e, err)
 			}
+			if n, err := nats.Call[int, int](ctx, c, "lose", 2); n != 2 || err != nil {
+				t.Errorf("the next call returned %d, %v", n, err)
+			}
+			end()
 			failed, err := worker.Wait(g)
 			if err != nil {
 				return err
 			}
-			if p, ok := errors.AsType[*rondo.PanicError](failed); !ok || fmt.Sprint(p.Value) != "lost\nmy way" {
+			if failed != context.Canceled {
 				t.Errorf("the worker ended with %v", failed)
 			}
 		}

@@ -20,9 +20,11 @@ package embed
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"sync"
 	"time"
 
@@ -36,8 +38,15 @@ const readyMax = 30 * time.Second
 
 // Start starts a server with the options, and suspends the task until it accepts
 // connections. When g ends, after its other tasks have ended, the server is shut down; it
-// alone does not keep g from ending. Start a server in a scope around that of the
+// alone does not keep g from ending. Until then a loop whose tasks all wait is not taken
+// for one in deadlock. Start a server in a scope around that of the
 // connections to it, so that they are closed first.
+//
+// Without a Host the server listens on 127.0.0.1 only, and so do the other listeners that
+// the options ask for without one. If the options have no Host and say nothing about who may
+// connect, neither a token, users, accounts nor keys, Start makes a token of 128 random bits,
+// because every user of the machine reaches 127.0.0.1: URL returns the address with it. A
+// server that others are to reach has a Host, such as "0.0.0.0".
 //
 // The options are the server's, and are not changed. The server installs no signal
 // handlers. Its warnings and errors go to slog, unless NoLog is set; SetLoggerV2 of the
@@ -49,13 +58,20 @@ func Start(g *rondo.Scope, o *server.Options) (*server.Server, error) {
 	}
 	options := o.Clone()
 	options.NoSigs = true
+	token := protect(options)
 	l := &logger{quiet: options.NoLog, fatal: make(chan struct{})}
 	s, err := startOffloaded(g, options, l)
 	if err != nil {
 		return nil, err
 	}
+	if token != "" {
+		tokens.Store(s, token)
+	}
+	// A loop on which all tasks wait is idle and not in deadlock while its server works for others.
+	working := rondo.NewFuture[struct{}](g).OnDone(func() {})
 	next, _ := rondo.Pull(g, func(yield func(struct{}) bool) {
 		yield(struct{}{})
+		defer working()
 		_ = rondo.Shield(g, func(ctx context.Context) error {
 			return rondo.OffloadFunc(ctx, func(context.Context) error { stop(s, l); return nil })
 		})
@@ -65,6 +81,49 @@ func Start(g *rondo.Scope, o *server.Options) (*server.Server, error) {
 	// kept, and the logger is such a thing.
 	l.keep = next
 	return s, nil
+}
+
+// tokens are those that Start has made, by the servers that run.
+var tokens sync.Map
+
+// URL returns the address for clients of a server that Start has started, with the token that
+// Start has made for it, if any.
+func URL(s *server.Server) string {
+	address := s.ClientURL()
+	token, made := tokens.Load(s)
+	if u, err := url.Parse(address); made && err == nil {
+		u.User = url.User(token.(string))
+		return u.String()
+	}
+	return address
+}
+
+// protect makes a server private that has no Host. It returns the token that it has made.
+func protect(o *server.Options) (token string) {
+	alone := o.Host == ""
+	for _, l := range []struct {
+		host *string
+		port int
+	}{
+		{&o.Host, 1}, {&o.HTTPHost, max(o.HTTPPort, o.HTTPSPort)}, {&o.Cluster.Host, o.Cluster.Port}, {&o.Gateway.Host, o.Gateway.Port},
+		{&o.LeafNode.Host, o.LeafNode.Port}, {&o.Websocket.Host, o.Websocket.Port}, {&o.MQTT.Host, o.MQTT.Port},
+	} {
+		if *l.host == "" && l.port != 0 {
+			*l.host = "127.0.0.1"
+		}
+	}
+	if alone && open(o) {
+		token = rand.Text()
+		o.Authorization = token
+	}
+	return token
+}
+
+// open reports whether the options let everybody connect.
+func open(o *server.Options) bool {
+	return o.Username == "" && o.Password == "" && o.Authorization == "" && o.NoAuthUser == "" && o.AuthCallout == nil &&
+		len(o.Users) == 0 && len(o.Nkeys) == 0 && len(o.Accounts) == 0 && len(o.TrustedKeys) == 0 && len(o.TrustedOperators) == 0 &&
+		o.CustomClientAuthentication == nil && !o.TLSVerify && !o.TLSMap && !o.DontListen && o.ConfigFile == ""
 }
 
 // startOffloaded starts a server on a goroutine. One for which nobody waits any more is
@@ -130,6 +189,7 @@ func start(ctx context.Context, o *server.Options, l *logger) (*server.Server, e
 
 // stop shuts a server down. It blocks.
 func stop(s *server.Server, l *logger) {
+	tokens.Delete(s)
 	s.Shutdown()
 	s.WaitForShutdown()
 	l.unclaim()

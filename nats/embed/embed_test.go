@@ -2,11 +2,13 @@ package embed_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
+	natsgo "github.com/nats-io/nats.go"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/nats/embed"
@@ -72,5 +74,45 @@ func TestStoreOfOther(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// TestServerAlone: a program that is only a broker is not in deadlock while all its tasks
+// wait for the end, and is again when the server has ended.
+func TestServerAlone(t *testing.T) {
+	served := false
+	r := rondo.Runner{EndDeadlock: 1}
+	err := r.Run(context.Background(), func(ctx context.Context) error {
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			s, err := embed.Start(g, local(server.Options{}))
+			if err != nil {
+				return err
+			}
+			go func() {
+				defer g.Cancel(nil)
+				nc, err := natsgo.Connect(s.ClientURL())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer nc.Close()
+				for range 20 {
+					if err := nc.Flush(); err != nil {
+						t.Error(err)
+					}
+				}
+			}()
+			_ = rondo.WaitCanceled(g)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		served = true
+		var never rondo.Event
+		return never.Wait(ctx)
+	})
+	if !errors.Is(err, rondo.ErrDeadlock) || !served {
+		t.Errorf("Run returned %v; the server has served: %t", err, served)
 	}
 }

@@ -158,3 +158,59 @@ func TestStoppedServerEnd(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestHungServer: a server that hangs is left with the options as they are, so calls to a
+// worker at another server of the list go on. The client's defaults would wait for minutes.
+func TestHungServer(t *testing.T) {
+	discardLogs(t)
+	hangs, works := start(t, "server"), start(t, "server")
+	first, second := hangs.must(t, "ready"), works.must(t, "ready")
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			worker, err := nats.Connect(g, second)
+			if err != nil {
+				return err
+			}
+			if err := nats.Serve(g, worker, "double", 1, func(_ context.Context, n int) (int, error) { return 2 * n, nil }); err != nil {
+				return err
+			}
+			if err := worker.Flush(g); err != nil {
+				return err
+			}
+			c, err := nats.Connect(g, first+","+second, natsgo.DontRandomize())
+			if err != nil {
+				return err
+			}
+			if err := hangs.stop(); err != nil {
+				return err
+			}
+			for {
+				n, err := nats.Call[int, int](g, c, "double", 21)
+				switch {
+				case err == nil && n == 42 && c.NC().ConnectedUrl() == second:
+					g.Cancel(nil)
+					return nil
+				case !errors.Is(err, nats.ErrLost):
+					t.Errorf("%d, %v, connected to %s of %s, %s; reconnects %d", n, err, c.NC().ConnectedUrl(), first, second, c.NC().Stats().Reconnects)
+					return err
+				}
+			}
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// stop stops a process, and waits until it stands.
+func (p *peer) stop() error {
+	if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	var status syscall.WaitStatus
+	for {
+		if _, err := syscall.Wait4(p.Process.Pid, &status, syscall.WUNTRACED, nil); err != syscall.EINTR {
+			return err
+		}
+	}
+}

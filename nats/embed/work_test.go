@@ -148,3 +148,36 @@ func TestPoison(t *testing.T) {
 		}
 	}
 }
+
+// TestBackOff: a job that fails is delivered again after the time that its consumer's list says,
+// and the log says so.
+func TestBackOff(t *testing.T) {
+	var log bytes.Buffer // Work logs in tasks, and the loop has ended when it is read
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	config := jetstream.ConsumerConfig{MaxDeliver: 4, BackOff: []time.Duration{30 * time.Millisecond, 70 * time.Millisecond}}
+	withConsumer(t, 1, config, func(g *rondo.Scope, js jetstream.JetStream, consumer jetstream.Consumer) error {
+		ended := rondo.NewQueue[bool](0)
+		err := nats.Work(g, consumer, 1, func(ctx context.Context, m jetstream.Msg) error {
+			meta, err := m.Metadata()
+			if err != nil {
+				return err
+			}
+			if meta.NumDelivered < 4 {
+				return errors.New("not yet")
+			}
+			return ended.Put(ctx, true)
+		})
+		if err != nil {
+			return err
+		}
+		_, err = ended.Get(g)
+		return err
+	})
+	for text, want := range map[string]int{"after=30ms": 1, "after=70ms": 2, "after=": 3} {
+		if n := strings.Count(log.String(), text); n != want {
+			t.Errorf("%q %d times, want %d, in\n%s", text, n, want, &log)
+		}
+	}
+}

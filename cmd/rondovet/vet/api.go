@@ -172,7 +172,7 @@ var inlined = []string{"slices", "sort", "maps", "strings", "bytes", "sync.Once"
 // goroutines are functions that call the ones they are given on goroutines of their own.
 var goroutines = []string{
 	"time.AfterFunc", "context.AfterFunc", "sync.WaitGroup.Go", "golang.org/x/sync/errgroup.Group.Go",
-	"golang.org/x/sync/errgroup.Group.TryGo", root + ".Offload", root + ".OffloadFunc",
+	"golang.org/x/sync/errgroup.Group.TryGo", "golang.org/x/sync/singleflight.Group.DoChan", root + ".Offload", root + ".OffloadFunc",
 }
 
 // roleOfArgument says what a function is for that is an argument of a call of fn, for a

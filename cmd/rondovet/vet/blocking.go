@@ -33,14 +33,53 @@ func runBlocking(pass *analysis.Pass) (any, error) {
 	r := newReporter(pass)
 	for _, f := range p.funcs {
 		if !f.isTask {
+			p.reportCallback(r, f)
 			continue
 		}
+		p.reportOnce(r, f)
 		for _, b := range p.blockingIn(f) {
 			r.report(b.node, b.fix, "%s stops the loop, because this runs in a task: use %s", b.what, b.cure)
 		}
 		p.reportHeld(r, f)
 	}
 	return nil, nil
+}
+
+// reportCallback reports what blocks in a callback of the loop.
+func (p *program) reportCallback(r *reporter, f *function) {
+	if !f.roles[callback] || f.roles[goroutine] {
+		return
+	}
+	for _, g := range p.runsIn(f) {
+		for _, b := range p.blockingIn(g) {
+			if !g.isTask {
+				r.report(b.node, nil, "%s stops the loop, because this runs in a callback: let it start a task with rondo.Go", b.what)
+			}
+		}
+	}
+}
+
+// onces are functions that keep all callers but the first waiting, without the loop, until the
+// function they are given has returned, and what to use if that waits.
+var onces = map[string]string{
+	"sync.Once.Do":    "a rondo.Mutex and a bool",
+	"sync.OnceFunc":   "a rondo.Mutex and a bool",
+	"sync.OnceValue":  "rondo.Async, whose Future all may wait for",
+	"sync.OnceValues": "rondo.Async, whose Future all may wait for",
+	"golang.org/x/sync/singleflight.Group.Do": "a map of Futures that rondo.Async returns",
+}
+
+// reportOnce reports such calls with a function that waits.
+func (p *program) reportOnce(r *reporter, f *function) {
+	for _, call := range f.calls {
+		fn := calleeOf(p.info, call)
+		if fn == nil || onces[idOf(fn)] == "" {
+			continue
+		}
+		if once := p.functionOf(call.Args[len(call.Args)-1]); once != nil && once.waits {
+			r.report(call, nil, "%s with a function that waits: the next task that gets here stops the loop: use %s", nameOf(fn), onces[idOf(fn)])
+		}
+	}
 }
 
 // blockingIn returns the places in f, without its literals, that block.
@@ -104,9 +143,9 @@ func (p *program) receive(f *function, n *ast.UnaryExpr) block {
 	switch {
 	case fn == nil || !ok:
 	case fn.Name() == "Done" && isCtx(p.info.TypeOf(sel.X)):
-		b.what, b.cure = "<-"+types.ExprString(sel.X)+".Done()", "rondo.WaitCancelled("+types.ExprString(sel.X)+")"
+		b.what, b.cure = "<-"+types.ExprString(sel.X)+".Done()", "rondo.WaitCanceled("+types.ExprString(sel.X)+")"
 		if _, alone := p.parents[n].(*ast.ExprStmt); alone && p.imports(n, "rondo") {
-			b.fix = replace("Use rondo.WaitCancelled", n, "_ = "+b.cure)
+			b.fix = replace("Use rondo.WaitCanceled", n, "_ = "+b.cure)
 		}
 	case idOf(fn) == "time.After" || idOf(fn) == "time.Tick":
 		b.what, b.cure = "<-"+nameOf(fn), "rondo.Sleep, or rondo.Every"
@@ -164,6 +203,8 @@ func (p *program) callBlocks(f *function, call *ast.CallExpr) (b block, blocks b
 	case idOf(fn) == "time.Sleep":
 		b.fix = p.returning(f, call, "rondo.Sleep(", true)
 	case b.cure != "":
+	case p.readsInput(call, fn):
+		b.what, b.cure = nameOf(fn)+" of the standard input", "rondo.Offload"
 	case p.clientBlocks(call, fn):
 		b.cure = "httptask.Client"
 	case idOf(fn) == "net.Listener.Accept":

@@ -17,6 +17,8 @@ var cures = map[string]string{
 	"sync.Cond.Wait":                               "rondo.Cond",
 	"golang.org/x/sync/errgroup.Group.Wait":        "rondo.Group, or rondo.OffloadFunc",
 	"golang.org/x/sync/semaphore.Weighted.Acquire": "rondo.Semaphore",
+	"golang.org/x/time/rate.Limiter.Wait":          "its Reserve, and rondo.Sleep for the Delay",
+	"golang.org/x/time/rate.Limiter.WaitN":         "its ReserveN, and rondo.Sleep for the Delay",
 	"os.Process.Wait":                              "package process, or rondo.Offload",
 	"net.Dial":                                     "socket.Dial",
 	"net.DialTimeout":                              "socket.Dial in a rondo.Timeout",
@@ -86,6 +88,34 @@ func cureFor(fn *types.Func) string {
 		}
 	}
 	return ""
+}
+
+// readsInput reports whether a call reads os.Stdin, directly or through a package bufio reader of
+// it. A person who types may take an hour.
+func (p *program) readsInput(call *ast.CallExpr, fn *types.Func) bool {
+	input := func(e ast.Expr) bool {
+		v := p.variable(p.valueOf(e))
+		return v != nil && v.Pkg() != nil && v.Pkg().Path() == "os" && v.Name() == "Stdin"
+	}
+	switch id := idOf(fn); id {
+	case "io.ReadAll", "fmt.Fscan", "fmt.Fscanf", "fmt.Fscanln":
+		return input(call.Args[0])
+	case "io.Copy":
+		return len(call.Args) == 2 && input(call.Args[1]) // else it is a call with two results
+	case "os.File.Read", "bufio.Scanner.Scan", "bufio.Reader.Read", "bufio.Reader.ReadString", "bufio.Reader.ReadBytes", "bufio.Reader.ReadLine",
+		"bufio.Reader.ReadByte", "bufio.Reader.ReadRune", "bufio.Reader.ReadSlice", "bufio.Reader.Peek":
+		sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+		if !ok || id == "os.File.Read" {
+			return ok && input(sel.X)
+		}
+		maker, ok := p.valueOf(sel.X).(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		made := calleeOf(p.info, maker)
+		return made != nil && slices.Contains([]string{"bufio.NewScanner", "bufio.NewReader", "bufio.NewReaderSize"}, idOf(made)) && input(maker.Args[0])
+	}
+	return false
 }
 
 // clientBlocks reports whether a call is one of a method of *http.Client that certainly

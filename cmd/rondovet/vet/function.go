@@ -20,6 +20,8 @@ type function struct {
 	callee []*function // functions of this package that run where this one does
 	waits  bool        // a task-only wait may happen in it, or in what it calls
 	isTask bool
+
+	handler bool // Rondo closes the connection, or the answer, that it gets when it has returned
 }
 
 // A program is the functions of one package.
@@ -278,6 +280,7 @@ func (p *program) readFields(n ast.Node) {
 		}
 		if f := p.functionOf(value); f != nil {
 			p.give(f, nil, roleOfField(named.Obj().Pkg(), p.info.TypeOf(value)))
+			f.handler = f.handler || name.Name == "Handler" && named.Obj().Pkg().Name() == "socket"
 		}
 		if named.Obj().Pkg().Name() == "httptask" {
 			p.readHandlers(value)
@@ -310,7 +313,7 @@ func (p *program) readHandlers(n ast.Node) {
 			return true
 		}
 		if f := p.functionOf(e); f != nil && isHandler(p.info.TypeOf(e)) {
-			f.roles[task] = true
+			f.roles[task], f.handler = true, true
 		}
 		id, ok := e.(*ast.Ident)
 		if !ok || p.info.TypeOf(id) == nil || !isNamed(p.info.TypeOf(id), "net/http", "ServeMux") {

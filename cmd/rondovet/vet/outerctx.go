@@ -14,7 +14,8 @@ var OuterCtx = &analysis.Analyzer{
 	Name: "rondoctx",
 	Doc: "report waits with the ctx of an outer scope, or of no loop\n\n" +
 		"A Group, a Timeout, a Shield and a task hand their function a ctx. A wait with another one, from outside, " +
-		"is not ended when the inner scope is cancelled.",
+		"is not ended when the inner scope is cancelled, and a task of a handler that is started with one outlives " +
+		"the connection.",
 	URL:      page + "#rondoctx",
 	Requires: []*analysis.Analyzer{tasksAnalyzer},
 	Run:      runOuterCtx,
@@ -24,6 +25,9 @@ func runOuterCtx(pass *analysis.Pass) (any, error) {
 	p := pass.ResultOf[tasksAnalyzer].(*program)
 	r := newReporter(pass)
 	for _, f := range p.funcs {
+		if f.handler {
+			p.reportOutliving(r, f)
+		}
 		if f.opener != nil && f.roles[task] && p.hasCtx(f) {
 			p.reportOuter(pass, r, f)
 		}

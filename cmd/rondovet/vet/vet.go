@@ -15,7 +15,7 @@ import (
 )
 
 // Analyzers are all checks.
-var Analyzers = []*analysis.Analyzer{OuterCtx, Blocking, WaitError, Outside, Readers}
+var Analyzers = []*analysis.Analyzer{OuterCtx, Blocking, WaitError, Outside, Readers, Share}
 
 // page is the document about all checks.
 const page = "https://github.com/rondo-go/rondo/blob/main/docs/VET.md"

@@ -23,6 +23,7 @@ func runWaitError(pass *analysis.Pass) (any, error) {
 	p := pass.ResultOf[tasksAnalyzer].(*program)
 	r := newReporter(pass)
 	for _, f := range p.funcs {
+		p.reportDeferred(r, f)
 		for _, call := range f.calls {
 			fn := calleeOf(p.info, call)
 			if _, alone := p.parents[call].(*ast.ExprStmt); alone && fn != nil && idOf(fn) == root+".Loop.Post" {
@@ -32,7 +33,7 @@ func runWaitError(pass *analysis.Pass) (any, error) {
 			if fn == nil || !ours(fn.Pkg()) || !returnsError(fn.Signature()) || !waits(fn) && !suspends(fn) && !isRun(fn) {
 				continue
 			}
-			if nameOf(fn) == "rondo.WaitCancelled" || !takesCtx(fn.Signature()) && fn.Pkg().Name() == "socket" {
+			if nameOf(fn) == "rondo.WaitCanceled" || !takesCtx(fn.Signature()) && fn.Pkg().Name() == "socket" {
 				continue
 			}
 			switch s := p.parents[call].(type) {
@@ -48,6 +49,90 @@ func runWaitError(pass *analysis.Pass) (any, error) {
 		}
 	}
 	return nil, nil
+}
+
+// reportDeferred reports waits and writes to connections in deferred calls of a task: a task that
+// was cancelled fails there at once, and a deferred call has nobody who sees the error.
+func (p *program) reportDeferred(r *reporter, f *function) {
+	if !f.isTask || p.shields(f) {
+		return
+	}
+	f.inspectOwn(func(n ast.Node) bool {
+		d, ok := n.(*ast.DeferStmt)
+		if !ok {
+			return true
+		}
+		calls := []*ast.CallExpr{d.Call}
+		if lit, ok := ast.Unparen(d.Call.Fun).(*ast.FuncLit); ok {
+			calls = nil
+			for _, s := range lit.Body.List {
+				if e, ok := s.(*ast.ExprStmt); ok {
+					if call, ok := e.X.(*ast.CallExpr); ok && p.writesConn(call) {
+						calls = append(calls, call)
+					}
+				}
+			}
+		}
+		for _, call := range calls {
+			fn := calleeOf(p.info, call)
+			if p.writesConn(call) || fn != nil && waits(fn) && !p.opens(fn) && !p.unending(call.Args[0]) {
+				r.report(call, nil, "%s in a deferred call fails at once if the task was cancelled, and nobody sees the error: put it into rondo.Shield", types.ExprString(call.Fun))
+			}
+		}
+		return true
+	})
+}
+
+// shields reports whether a function runs in a rondo.Shield.
+func (p *program) shields(f *function) bool {
+	for ; f != nil; f = f.outer {
+		if f.opener != nil && f.roles[task] {
+			return nameOf(f.opener) == "rondo.Shield"
+		}
+	}
+	return false
+}
+
+// opens reports whether a function is given one that may do what it likes about cancellation.
+func (p *program) opens(fn *types.Func) bool {
+	for v := range fn.Signature().Params().Variables() {
+		if _, ok := v.Type().Underlying().(*types.Signature); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// unending reports whether a ctx is one of context.WithoutCancel.
+func (p *program) unending(ctx ast.Expr) bool {
+	call, ok := p.valueOf(ctx).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	fn := calleeOf(p.info, call)
+	return fn != nil && idOf(fn) == "context.WithoutCancel"
+}
+
+// writesConn reports whether a call writes to what is certainly a connection.
+func (p *program) writesConn(call *ast.CallExpr) bool {
+	fn := calleeOf(p.info, call)
+	if fn == nil {
+		return false
+	}
+	var to ast.Expr
+	switch idOf(fn) {
+	case "fmt.Fprint", "fmt.Fprintf", "fmt.Fprintln", "io.WriteString":
+		to = call.Args[0]
+	case "net.Conn.Write", root + "/socket.Conn.Write", root + "/socket.TLSConn.Write":
+		if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
+			to = sel.X
+		}
+	}
+	t := types.Type(nil)
+	if to != nil {
+		t = p.info.TypeOf(to)
+	}
+	return t != nil && (isNamed(t, "net", "Conn") || isNamed(t, root+"/socket", "Conn") || isNamed(t, root+"/socket", "TLSConn"))
 }
 
 // isRun reports whether a function runs loops.

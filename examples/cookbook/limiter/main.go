@@ -17,7 +17,7 @@ func limited(ctx context.Context, n int, do func(i int, after time.Duration)) er
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		for i := range n {
 			g.Go(func(ctx context.Context) error {
-				// l.Wait would stop the loop. Reserve a time by the loop's clock, and sleep until then.
+				// l.Wait would stop the loop: reserve a time by the loop's clock, and sleep.
 				if err := rondo.Sleep(ctx, l.ReserveN(rondo.Now(ctx), 1).DelayFrom(rondo.Now(ctx))); err != nil {
 					return err
 				}

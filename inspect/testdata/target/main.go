@@ -50,6 +50,7 @@ func ready() { fmt.Println("ready") }
 func waits(ctx context.Context) error {
 	var audit, accounts rondo.Mutex
 	audit.Name, accounts.Name = "audit", "accounts"
+	held := rondo.NewBarrier(2)
 	jobs := rondo.NewQueue[int](0)
 	jobs.Name = "jobs"
 	peers, err := connect(ctx)
@@ -63,9 +64,9 @@ func waits(ctx context.Context) error {
 				t.SetName(name)
 				return t
 			}
-			start("dead-a", func(ctx context.Context) error { return both(ctx, &accounts, &audit) }) // line of dead-a
-			start("dead-b", func(ctx context.Context) error { return both(ctx, &audit, &accounts) }) // line of dead-b
-			sleeper := start("sleeper", func(ctx context.Context) error { return deep(ctx, 5) })     // line of sleeper
+			start("dead-a", func(ctx context.Context) error { return both(ctx, &accounts, &audit, held) }) // line of dead-a
+			start("dead-b", func(ctx context.Context) error { return both(ctx, &audit, &accounts, held) }) // line of dead-b
+			sleeper := start("sleeper", func(ctx context.Context) error { return deep(ctx, 5) })           // line of sleeper
 			start("joiner", sleeper.Wait)
 			start("getter", func(ctx context.Context) error { _, err := jobs.Get(ctx); return err }) // line of getter
 			start("reader", func(ctx context.Context) error { return readConn(ctx, peers) })         // line of reader
@@ -83,12 +84,12 @@ func waits(ctx context.Context) error {
 }
 
 //go:noinline
-func both(ctx context.Context, first, second *rondo.Mutex) error {
+func both(ctx context.Context, first, second *rondo.Mutex, held *rondo.Barrier) error {
 	if err := first.Lock(ctx); err != nil {
 		return err
 	}
 	defer first.Unlock()
-	if err := rondo.Yield(ctx); err != nil {
+	if _, err := held.Wait(ctx); err != nil { // each has one of the two
 		return err
 	}
 	return second.Lock(ctx) // line of both

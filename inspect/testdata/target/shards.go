@@ -29,7 +29,10 @@ func shards(ctx context.Context) error {
 			if _, err := io.WriteString(c, "x"); err != nil {
 				return err
 			}
-			_, err := io.Copy(io.Discard, c)
+			heard, err := io.ReadAll(c)
+			if string(heard) == "panic" {
+				panic("the client has asked for it")
+			}
 			return err
 		})
 	}, 2)

@@ -16,7 +16,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -56,11 +55,7 @@ func main() {
 		case *count:
 			return rondo.Group(ctx, ask)
 		}
-		err := signals.Cancel(ctx, node)
-		if _, ok := errors.AsType[signals.Error](err); ok {
-			return nil // Ctrl-C is how it ends
-		}
-		return err
+		return signals.Run(ctx, 0, func(ctx context.Context, _ *rondo.Scope) error { return node(ctx) }) // until Ctrl-C
 	})
 	if err != nil {
 		log.Fatal(err)

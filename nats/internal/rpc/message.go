@@ -76,7 +76,8 @@ const (
 
 // The limits of what is kept.
 const (
-	waitingMax = 1024     // requests that wait for their turn at a worker, besides those that run
-	recentMax  = 4096     // calls that a worker remembers, so as not to run one twice
-	controlMax = 64 << 10 // cancellations and refusals that wait to be sent; each job may add an answer
+	waitingMax   = 1024     // requests that wait for their turn at a worker, besides those that run
+	waitingBytes = 64 << 20 // of the requests that run or wait, from which on none waits
+	recentMax    = 4096     // calls that a worker remembers, so as not to run one twice
+	controlMax   = 64 << 10 // cancellations and refusals that wait to be sent; each job may add an answer
 )

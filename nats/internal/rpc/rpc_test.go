@@ -437,55 +437,107 @@ func (e *end) Publish(ctx context.Context, m rpc.Message) error {
 	return nil
 }
 
-// TestLimits: what is beyond the waiting calls is refused, and has not run.
-func TestLimits(t *testing.T) {
+// calmly calls body with an endpoint on a network without faults, and cancels g at its end.
+func calmly(t *testing.T, body func(g *rondo.Scope, n *network, e *rpc.Endpoint) error) {
+	t.Helper()
 	sim.Config{Seeds: 2, Exact: true}.Test(t, func(ctx context.Context) {
 		n := &network{ctx: ctx, calm: true}
-		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			e, err := rpc.New(g, g, n.host())
-			if err != nil {
-				return err
-			}
-			const refused = 3000 // all at once, so as many refusals wait to be sent
-			var gate rondo.Event
-			runs := 0
-			err = e.Serve(g, "f", 3, func(ctx context.Context, _ []byte) ([]byte, error) {
-				runs++
-				return nil, gate.Wait(ctx)
-			}, func() {})
-			if err != nil {
-				return err
-			}
-			var errs []error
-			err = rondo.Group(g, func(g *rondo.Scope) error {
-				for range 3 + 1024 + refused {
-					g.Go(func(ctx context.Context) error {
-						_, err := e.Call(ctx, "f", nil, false)
-						errs = append(errs, err)
-						return nil
-					})
-				}
-				if err := rondo.Sleep(g, 10*time.Second); err != nil {
-					return err
-				}
-				if runs != 3 || len(errs) != refused {
-					t.Errorf("%d run, %d were refused", runs, len(errs))
-				}
-				gate.Set()
-				return nil
-			})
-			for i, err := range errs {
-				if want := i < refused; errors.Is(err, rpc.ErrRefused) != want || !want && err != nil {
-					t.Errorf("call %d: %v", i, err)
-				}
-			}
-			long := strings.Repeat("x", 2000)
-			err = errors.Join(err, e.Serve(g, "long", 1, func(context.Context, []byte) ([]byte, error) { return nil, errors.New(long) }, func() {}))
-			if _, err := e.Call(g, "long", nil, false); err == nil || len(err.Error()) > 1100 {
-				t.Errorf("a long error: %v", err)
+			if err == nil {
+				err = body(g, n, e)
 			}
 			g.Cancel(nil)
 			return err
 		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestLimits: what is beyond the waiting calls is refused, and has not run.
+func TestLimits(t *testing.T) {
+	calmly(t, func(g *rondo.Scope, _ *network, e *rpc.Endpoint) error {
+		const refused = 3000 // all at once, so as many refusals wait to be sent
+		var gate rondo.Event
+		runs := 0
+		err := e.Serve(g, "f", 3, func(ctx context.Context, _ []byte) ([]byte, error) {
+			runs++
+			return nil, gate.Wait(ctx)
+		}, func() {})
+		if err != nil {
+			return err
+		}
+		var errs []error
+		err = rondo.Group(g, func(g *rondo.Scope) error {
+			for range 3 + 1024 + refused {
+				g.Go(func(ctx context.Context) error {
+					_, err := e.Call(ctx, "f", nil, false)
+					errs = append(errs, err)
+					return nil
+				})
+			}
+			if err := rondo.Sleep(g, 10*time.Second); err != nil {
+				return err
+			}
+			if runs != 3 || len(errs) != refused {
+				t.Errorf("%d run, %d were refused", runs, len(errs))
+			}
+			gate.Set()
+			return nil
+		})
+		for i, err := range errs {
+			if want := i < refused; errors.Is(err, rpc.ErrRefused) != want || !want && err != nil {
+				t.Errorf("call %d: %v", i, err)
+			}
+		}
+		long := strings.Repeat("x", 2000)
+		err = errors.Join(err, e.Serve(g, "long", 1, func(context.Context, []byte) ([]byte, error) { return nil, errors.New(long) }, func() {}))
+		if _, err := e.Call(g, "long", nil, false); err == nil || len(err.Error()) > 1100 {
+			t.Errorf("a long error: %v", err)
+		}
+		return err
+	})
+}
+
+// TestBytes: the requests of a worker have at most 64 MiB, those that run included, unless they
+// run at once; and what has ended makes room.
+func TestBytes(t *testing.T) {
+	calmly(t, func(g *rondo.Scope, _ *network, e *rpc.Endpoint) error {
+		large := make([]byte, 4<<20)
+		for _, test := range []struct{ limit, calls, refused int }{{1, 20, 4}, {18, 20, 2}, {20, 20, 0}} {
+			name := fmt.Sprint("f", test.limit)
+			var gate rondo.Event
+			err := e.Serve(g, name, test.limit, func(ctx context.Context, _ []byte) ([]byte, error) { return nil, gate.Wait(ctx) }, func() {})
+			if err != nil {
+				return err
+			}
+			for range 2 { // the second time as the first
+				gate.Clear()
+				refused := 0
+				err := rondo.Group(g, func(g *rondo.Scope) error {
+					for range test.calls {
+						g.Go(func(ctx context.Context) error {
+							_, err := e.Call(ctx, name, large, false)
+							if errors.Is(err, rpc.ErrRefused) {
+								refused++
+								return nil
+							}
+							return err
+						})
+					}
+					if err := rondo.Sleep(g, 10*time.Second); err != nil {
+						return err
+					}
+					gate.Set()
+					return nil
+				})
+				if err != nil || refused != test.refused {
+					t.Errorf("limit %d: %d of %d calls refused, want %d; %v", test.limit, refused, test.calls, test.refused, err)
+				}
+			}
+		}
+		return nil
 	})
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/nats/internal/report"
 )
 
 // ErrDrained is the reason of Closed when a worker is to end in order: it takes no more
@@ -27,6 +29,7 @@ type worker struct {
 	fn       func(ctx context.Context, data []byte) ([]byte, error)
 	scope    *rondo.Scope // owns the jobs
 	jobs     int
+	bytes    int         // of their requests
 	over     rondo.Event // no more requests will come
 	why      error       // why that is an error
 }
@@ -42,6 +45,7 @@ type job struct {
 	cancelled   bool // the caller no longer waits
 	unreachable bool // the last heartbeat reached nobody
 	unreached   int  // how many in a row have not
+	panicking   bool // the caller knows of the function's panic
 }
 
 // Serve calls fn in a task for each request to name, at most limit at once. It suspends
@@ -89,7 +93,7 @@ func (w *worker) receive(m Message) {
 		return
 	case listens && !e.recent.add(m.Reply):
 		return
-	case w.jobs >= w.limit+waitingMax || w.over.IsSet() || w.scope.Err() != nil:
+	case w.jobs >= w.limit+waitingMax || w.jobs >= w.limit && w.bytes+len(m.Data) > waitingBytes || w.over.IsSet() || w.scope.Err() != nil:
 		e.tell(&job{}, Message{Subject: m.Reply, Kind: Refused, Quiet: m.Quiet})
 		return
 	}
@@ -99,6 +103,7 @@ func (w *worker) receive(m Message) {
 		j.deadline = rondo.Now(w.scope).Add(m.Timeout)
 	}
 	w.jobs++
+	w.bytes += len(m.Data)
 	if listens {
 		e.byID[j.id] = j
 		j.place = len(e.jobs)
@@ -112,6 +117,7 @@ func (w *worker) receive(m Message) {
 // forget is called when a job has ended.
 func (e *Endpoint) forget(j *job) {
 	j.worker.jobs--
+	j.worker.bytes -= len(j.request.Data)
 	if e.byID[j.id] == nil {
 		return
 	}
@@ -151,7 +157,18 @@ func (j *job) run(ctx context.Context) error {
 		e.tell(j, m)
 		return nil
 	}
-	data, err := j.call(ctx)
+	var data []byte
+	err := rondo.Contain(ctx, func(ctx context.Context) (err error) {
+		data, err = j.call(ctx)
+		return err
+	})
+	if p, ok := err.(*rondo.PanicError); ok && !j.panicking { // of a task that the function has started
+		j.panicked(p.Value, p.Stack)
+	}
+	if j.panicking {
+		report.Log(ctx, slog.LevelError, "nats: a function of Serve panicked", "name", w.name, "err", report.Text("%+v", err))
+		return nil
+	}
 	most := e.transport.MaxPayload()
 	switch {
 	case m.Subject == "":
@@ -159,7 +176,7 @@ func (j *job) run(ctx context.Context) error {
 	case err != nil && rondo.Check(ctx) != nil:
 		m.Kind = Stopped
 	case err != nil:
-		m.Kind, m.Data = Failure, []byte(err.Error())
+		m.Kind, m.Data = Failure, []byte(report.Text("%v", err))
 		if most > 0 && len(m.Data) > most {
 			m.Data = m.Data[:most]
 		}
@@ -189,7 +206,7 @@ func (e *Endpoint) tell(j *job, m Message) {
 func (j *job) call(ctx context.Context) (data []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			j.panicked(v)
+			j.panicked(v, debug.Stack())
 			panic(v)
 		}
 	}()
@@ -203,13 +220,14 @@ func (j *job) call(ctx context.Context) (data []byte, err error) {
 	return data, err
 }
 
-func (j *job) panicked(v any) {
+func (j *job) panicked(v any, stack []byte) {
+	j.panicking = true
 	m := Message{Subject: j.request.Reply, Kind: Panic, Quiet: j.request.Quiet}
-	text := fmt.Sprint(v)
+	text := report.Text("%v", v)
 	m.Data = append(strconv.AppendInt(nil, int64(len(text)), 10), '\n')
 	m.Data = append(m.Data, text...)
 	if j.request.Stack {
-		m.Data = append(m.Data, debug.Stack()...)
+		m.Data = append(m.Data, stack...)
 	}
 	if most := j.worker.endpoint.transport.MaxPayload(); most > 0 && len(m.Data) > most {
 		m.Data = m.Data[:most]

@@ -2,12 +2,14 @@
 package block
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"sync"
 	"time"
@@ -17,6 +19,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 
 	"example.com/mistakes/helper"
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
 )
 
 func serve(ctx context.Context, db *sql.DB) error {
@@ -127,7 +131,7 @@ func channels(ctx context.Context, in chan int, quit <-chan struct{}) error {
 		return 0, nil
 	})
 	go func() { <-quit }()
-	<-ctx.Done() // want `<-ctx.Done\(\) stops the loop, because this runs in a task: use rondo.WaitCancelled\(ctx\)`
+	<-ctx.Done() // want `<-ctx.Done\(\) stops the loop, because this runs in a task: use rondo.WaitCanceled\(ctx\)`
 	return err
 }
 
@@ -140,7 +144,7 @@ func (r *room) say(ctx context.Context, text string) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, c := range r.conns {
-		if _, err := c.Write([]byte(text)); err != nil { // want `c.Write waits while r.mu, a sync.RWMutex, is locked in line 140: the next task that locks it stops the loop: use rondo.RWMutex`
+		if _, err := c.Write([]byte(text)); err != nil { // want `c.Write waits while r.mu, a sync.RWMutex, is locked in line 144: the next task that locks it stops the loop: use rondo.RWMutex`
 			return err
 		}
 	}
@@ -161,7 +165,7 @@ func (r *room) join(ctx context.Context, c net.Conn) error {
 func (r *room) literal(ctx context.Context) error {
 	r.mu.Lock()
 	defer func() { r.mu.Unlock() }()
-	return rondo.Sleep(ctx, 1) // want `rondo.Sleep waits while r.mu, a sync.RWMutex, is locked in line 162`
+	return rondo.Sleep(ctx, 1) // want `rondo.Sleep waits while r.mu, a sync.RWMutex, is locked in line 166`
 }
 
 // elsewhere is called by no task.
@@ -194,4 +198,62 @@ func filledToo(ctx context.Context) error {
 	defer close(later)
 	<-later // want `a receive from a channel stops the loop`
 	return err
+}
+
+func callbacks(ctx context.Context, t *rondo.Task, in chan int) error {
+	loop := rondo.LoopOf(ctx)
+	loop.CallLater(time.Second, func() {
+		time.Sleep(1) // want `time.Sleep stops the loop, because this runs in a callback: let it start a task with rondo.Go`
+	})
+	t.OnDone(func() {
+		<-in // want `a receive from a channel stops the loop, because this runs in a callback`
+	})
+	loop.CallSoon(func() {
+		go func() { time.Sleep(1) }()
+	})
+	time.AfterFunc(1, func() { time.Sleep(1) })
+	return rondo.Yield(ctx)
+}
+
+func onces(ctx context.Context, g *singleflight.Group) error {
+	var once, quick sync.Once
+	once.Do(func() { _ = rondo.Sleep(ctx, 1) }) // want `sync.Once.Do with a function that waits: the next task that gets here stops the loop: use a rondo.Mutex and a bool`
+	quick.Do(func() {})
+	_ = sync.OnceValue(func() error { return rondo.Sleep(ctx, 1) }) // want `sync.OnceValue with a function that waits: .* use rondo.Async, whose Future all may wait for`
+	_ = sync.OnceValue(func() int { return 1 })
+	_, _, _ = g.Do("k", func() (any, error) { return nil, nil })
+	_, err, _ := g.Do("k", func() (any, error) { return nil, rondo.Sleep(ctx, 1) }) // want `singleflight.Group.Do with a function that waits: .* use a map of Futures that rondo.Async returns`
+	return err
+}
+
+func limited(ctx context.Context, l *rate.Limiter) error {
+	if err := l.Wait(ctx); err != nil { // want `rate.Limiter.Wait stops the loop, because this runs in a task: use its Reserve, and rondo.Sleep for the Delay`
+		return err
+	}
+	return rondo.Sleep(ctx, l.Reserve().Delay())
+}
+
+func typed(ctx context.Context, other io.Reader) error {
+	in, lines := bufio.NewScanner(os.Stdin), bufio.NewScanner(other)
+	for in.Scan() { // want `bufio.Scanner.Scan of the standard input stops the loop, because this runs in a task: use rondo.Offload`
+		if !lines.Scan() {
+			break
+		}
+	}
+	if _, err := io.ReadAll(os.Stdin); err != nil { // want `io.ReadAll of the standard input`
+		return err
+	}
+	text, err := rondo.Offload(ctx, func(context.Context) (string, error) { return bufio.NewReader(os.Stdin).ReadString('\n') })
+	_ = text
+	return err
+}
+
+func ends() (io.Writer, io.Reader) { return io.Discard, os.Stdin }
+
+func copied(ctx context.Context) error {
+	if _, err := io.Copy(ends()); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, os.Stdin) // want `io.Copy of the standard input`
+	return errors.Join(err, rondo.Yield(ctx))
 }

@@ -4,7 +4,10 @@ package dropped
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log"
+	"net"
 
 	"github.com/rondo-go/rondo"
 )
@@ -13,7 +16,7 @@ func statement(ctx context.Context, m *rondo.Mutex) error {
 	rondo.Sleep(ctx, 1) // want `the error of rondo.Sleep is dropped: return it, or write _ = if nothing follows that matters`
 	m.Lock(ctx)         // want `the error of rondo.Mutex.Lock is dropped`
 	defer m.Unlock()
-	rondo.WaitCancelled(ctx) // it always fails
+	rondo.WaitCanceled(ctx) // it always fails
 	_ = rondo.Sleep(ctx, 1)
 	return nil
 }
@@ -77,3 +80,29 @@ func right(ctx context.Context, q *rondo.Queue[int]) error {
 		log.Print(v)
 	}
 }
+
+func deferred(ctx context.Context, c net.Conn, q *rondo.Queue[int], log io.Writer) error {
+	defer fmt.Fprintln(c, "bye") // want `fmt.Fprintln in a deferred call fails at once if the task was cancelled, and nobody sees the error: put it into rondo.Shield`
+	defer q.Put(ctx, 1)          // want `q.Put in a deferred call fails at once`
+	defer q.Put(context.WithoutCancel(ctx), 1)
+	defer fmt.Fprintln(log, "done")
+	defer c.Close()
+	defer func() {
+		_, err := c.Write([]byte("bye")) // the error is looked at, so this is meant
+		if err != nil {
+			fmt.Fprintln(log, err)
+		}
+	}()
+	defer func() {
+		io.WriteString(c, "bye") // want `io.WriteString in a deferred call fails at once`
+	}()
+	defer rondo.Shield(ctx, func(ctx context.Context) error {
+		defer q.Put(ctx, 1)
+		_, err := c.Write([]byte("bye"))
+		return err
+	})
+	return rondo.Yield(ctx)
+}
+
+// unknown is no task for certain: it may be called by any goroutine.
+func unknown(c net.Conn) { defer fmt.Fprintln(c, "bye") }

@@ -76,7 +76,7 @@ func waitGroup(ctx context.Context) error {
 
 func contextDone(ctx context.Context) error {
 	return rondo.Timeout(ctx, 10*time.Millisecond, func(ctx context.Context) error {
-		<-ctx.Done() // want `<-ctx.Done\(\) stops the loop, because this runs in a task: use rondo.WaitCancelled\(ctx\)`
+		<-ctx.Done() // want `<-ctx.Done\(\) stops the loop, because this runs in a task: use rondo.WaitCanceled\(ctx\)`
 		return ctx.Err()
 	})
 }

@@ -1,0 +1,389 @@
+package httptask
+
+// A connection is one client of an engine. Its Serve reads requests and answers them, in
+// order, until it has used up what came; then the connection is idle.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/errtree"
+	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/peer"
+)
+
+// A connection belongs to its loop, but for left.
+type connection struct {
+	engine  *engine
+	conn    net.Conn
+	loop    kernel.Loop
+	base    context.Context // of its requests
+	tls     *tls.ConnectionState
+	reply   *reply // while a handler runs, or its answer is sent
+	remote  string
+	started bool        // Serve was called
+	used    bool        // a request was read
+	post    bool        // the last one was a POST
+	timed   bool        // a deadline for reading is set
+	taken   bool        // a handler has taken it over
+	left    atomic.Bool // the client has ended its side, or reading or writing has failed
+}
+
+// A source reads a connection for a bufio.Reader, with a limit while it reads a head.
+type source struct {
+	n      *connection
+	remain int64 // bytes that may still be read
+	copies bool  // append what is read to raw
+	raw    []byte
+}
+
+const unlimited = 1 << 62
+
+func (s *source) Read(p []byte) (int, error) {
+	if s.remain <= 0 {
+		return 0, io.EOF
+	}
+	if int64(len(p)) > s.remain {
+		p = p[:s.remain]
+	}
+	k, err := s.n.read(p)
+	s.remain -= int64(k)
+	if s.copies {
+		s.raw = append(s.raw, p[:k]...)
+	}
+	return k, err
+}
+
+// read reads from the client. That the client has left cancels the handler, but not what
+// the connection does.
+func (n *connection) read(p []byte) (k int, err error) {
+	if n.left.Load() && !n.taken {
+		n.shield(func() { k, err = n.conn.Read(p) })
+	} else {
+		k, err = n.conn.Read(p)
+	}
+	if err != nil && !n.taken && !n.cancelled() {
+		n.leave()
+	}
+	return k, err
+}
+
+// write writes all of p to the client.
+func (n *connection) write(p []byte) error {
+	if !n.left.Load() {
+		k, err := n.conn.Write(p)
+		if err == nil || !n.left.Load() || !errtree.Is(err, context.Canceled) {
+			return err
+		}
+		p = p[k:] // the client has ended its side meanwhile, and still reads
+	}
+	var err error
+	n.shield(func() { _, err = n.conn.Write(p) })
+	return err
+}
+
+// shield calls fn, whose waits no cancellation ends if the caller is a task.
+func (n *connection) shield(fn func()) {
+	if !n.loop.Inside() {
+		fn()
+		return
+	}
+	_ = n.loop.Task().Shield(func(context.Context) error { fn(); return nil })
+}
+
+// cancelled reports whether the calling task's scope is cancelled, so that its waits fail.
+func (n *connection) cancelled() bool {
+	return n.loop.Inside() && n.loop.Task().Check() != nil
+}
+
+// leave notes that the client has ended its side, and cancels the handler. Any goroutine
+// may call it.
+func (n *connection) leave() {
+	if w := n.reply; !n.left.Swap(true) && w != nil {
+		w.scope.Cancel(nil)
+		w.notify()
+	}
+}
+
+// now is the time of the loop's turn. A goroutine for which a handler waits reads the clock.
+func (n *connection) now() time.Time {
+	d := n.loop.Driver()
+	if !n.loop.Inside() {
+		return d.Time(d.Now())
+	}
+	return d.Time(n.loop.Now())
+}
+
+// readBy sets the deadline for reading; the zero time means none.
+func (n *connection) readBy(at time.Time) {
+	if n.timed || !at.IsZero() {
+		_ = n.conn.SetReadDeadline(at) // it fails if the connection is closed, as the Read will
+		n.timed = !at.IsZero()
+	}
+}
+
+// context calls the ConnContext of the server. What may be handed over to net/http, which calls
+// it too, waits until the protocol is known.
+func (n *connection) context() {
+	if f := n.engine.http.ConnContext; f != nil {
+		if n.base = f(n.engine.base, n.conn); n.base == nil {
+			panic("ConnContext returned nil")
+		}
+	}
+}
+
+// waitForHead limits the time for the head of the first request.
+func (n *connection) waitForHead() {
+	if d := n.engine.headerTimeout(); d > 0 {
+		n.readBy(n.now().Add(d))
+	}
+}
+
+// setState calls the ConnState of the server.
+func (n *connection) setState(s http.ConnState) {
+	if f := n.engine.http.ConnState; f != nil {
+		f(n.conn, s)
+	}
+}
+
+// Closed is called when the connection has been closed. Nothing of it is left that a panic of
+// ConnState could end, so the panic goes to the Runner's OnError.
+func (n *connection) Closed() {
+	defer func() {
+		if n.loop.Recovers() {
+			if v := recover(); v != nil {
+				about := "ConnState of a http.Server"
+				n.loop.Notice(about, &rondo.PanicError{Task: about, Value: v, Stack: debug.Stack()})
+			}
+		}
+	}()
+	n.setState(http.StateClosed)
+}
+
+// Serve answers what has come. It is called when a Read would not wait.
+func (n *connection) Serve(ctx context.Context) error {
+	x := scratches.Get().(*scratch)
+	x.src.n, x.src.remain = n, unlimited
+	defer func() { // also for Goexit of a handler
+		if !n.taken { // else the program has the reader
+			x.release()
+		}
+	}()
+	if !n.started {
+		if n.engine.other != nil && n.tls == nil && x.prefaced() {
+			early, _ := x.in.Peek(x.in.Buffered())
+			defer x.release() // x.in is not for the program
+			return n.handOver(bytes.Clone(early))
+		}
+		n.start()
+	}
+	for n.exchange(ctx, x) {
+		if x.in.Buffered() == 0 {
+			return nil
+		}
+	}
+	if n.taken {
+		return peer.ErrTaken
+	}
+	return io.EOF
+}
+
+// start is called when the first bytes have come, of HTTP/1.
+func (n *connection) start() {
+	n.started = true
+	if n.engine.other != nil {
+		n.context()
+	}
+	if a := n.conn.RemoteAddr(); a != nil {
+		n.remote = a.String()
+	}
+}
+
+// exchange reads a request and answers it. It reports whether the connection goes on.
+func (n *connection) exchange(ctx context.Context, x *scratch) (again bool) {
+	e := n.engine
+	if n.used {
+		// The next request begins with its first bytes, and with it the time for its head.
+		if _, err := x.in.Peek(4); err != nil {
+			return false
+		}
+		var by time.Time
+		if d := e.headerTimeout(); d > 0 {
+			by = n.now().Add(d)
+		}
+		n.readBy(by)
+	}
+	limit := e.headLimit()
+	x.src.remain = limit
+	w, err := n.readRequest(x)
+	if d := e.http.WriteTimeout; d > 0 {
+		_ = n.conn.SetWriteDeadline(n.now().Add(d))
+	}
+	if x.src.remain != limit {
+		n.setState(http.StateActive)
+	}
+	if e.ending.Load() && n.used {
+		return false
+	}
+	n.used = true
+	if err != nil {
+		n.refuse(ctx, err)
+		return false
+	}
+	err = rondo.Contain(ctx, func(ctx context.Context) error {
+		again = n.answer(ctx.(*rondo.Scope), w)
+		return nil
+	})
+	if err != nil && !onlyAborts(err) && !onlyCancelled(ctx, err) {
+		e.logf("http: a task that a handler for %v has started: %+v", n.remote, err)
+	}
+	if w.late { // nothing uses the answer any more
+		w.finish()
+		again = w.reusable()
+	}
+	if n.taken {
+		return false
+	}
+	if e.http.WriteTimeout > 0 {
+		_ = n.conn.SetWriteDeadline(time.Time{})
+	}
+	if !again {
+		if w.lingers {
+			n.linger(ctx)
+		}
+		return false
+	}
+	n.setState(http.StateIdle)
+	if !e.keepsAlive() {
+		return false
+	}
+	var by time.Time
+	if d := e.idleTimeout(); d > 0 {
+		by = n.now().Add(d)
+	}
+	n.readBy(by)
+	return true
+}
+
+// answer has the handler answer a request, in a scope of the request's own. It reports
+// whether the connection can go on.
+func (n *connection) answer(g *rondo.Scope, w *reply) (again bool) {
+	e := n.engine
+	w.scope, n.reply = g, w
+	w.context = replyContext{g, n}
+	returned := false
+	defer func() {
+		if !returned {
+			n.abandon(w, recover())
+		}
+		n.reply = nil
+		if n.taken {
+			e.take(g, false)
+		}
+	}()
+	if n.left.Load() {
+		g.Cancel(nil)
+	}
+	if n.base.Done() != nil {
+		defer context.AfterFunc(n.base, func() { g.Cancel(context.Cause(n.base)) })()
+	}
+	if expected := w.begin(); !expected {
+		w.Header().Set("Connection", "close")
+		w.WriteHeader(http.StatusExpectationFailed)
+		w.finish()
+		returned = true
+		return false
+	}
+	if w.req.RequestURI == "*" && w.req.Method == http.MethodOptions && !e.http.DisableGeneralOptionsHandler {
+		answerOptions(w, w.req)
+	} else {
+		e.handler.ServeHTTP(w, w.req)
+	}
+	returned = true
+	w.done = true
+	switch {
+	case n.taken:
+		w.end()
+		return false
+	case kernel.Tasks(g) > 0:
+		// They end first: one may be in the middle of a write.
+		w.late = true
+		return false
+	}
+	w.finish()
+	return w.reusable()
+}
+
+// answerOptions answers "OPTIONS *", as net/http does.
+func answerOptions(w *reply, r *http.Request) {
+	w.Header().Set("Content-Length", "0")
+	if r.ContentLength == 0 {
+		return
+	}
+	const most = 4 << 10
+	_, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, most))
+	if _, ok := err.(*http.MaxBytesError); ok {
+		w.closes, w.lingers = true, true
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// abandon ends a request whose handler has panicked, or called Goexit. What the handler
+// has written and is not held back goes out, as with net/http.
+func (n *connection) abandon(w *reply, panicked any) {
+	if panicked != nil && panicked != http.ErrAbortHandler {
+		peer.Panicked(n.engine.server)
+		n.engine.logf("http: panic serving %v: %v\n%s", n.remote, panicked, debug.Stack())
+	}
+	if n.taken {
+		w.end()
+		return
+	}
+	w.unwatch()
+	if w.body != nil {
+		_ = w.body.Close()
+	}
+	w.send(nil)
+	w.end()
+}
+
+// linger ends the sending side and leaves the client time to read the answer: closing at
+// once would reset the connection, because there is unread input (RFC 9112, section 9.6).
+func (n *connection) linger(ctx context.Context) {
+	if c, ok := n.conn.(interface{ CloseWrite() error }); ok {
+		_ = c.CloseWrite()
+	}
+	_ = rondo.Sleep(ctx, lingering)
+}
+
+const lingering = 500 * time.Millisecond
+
+// A scratch is what a connection needs while it does not idle.
+type scratch struct {
+	in    *bufio.Reader // from src
+	src   *source
+	held  *bufio.Writer // holds back the answer's body until its length is known or too large
+	out   []byte        // bytes to send; outMax or fewer between two writes
+	pairs []pair        // the header of the answer, as it was when the status was set
+}
+
+func (x *scratch) release() {
+	x.src.n = nil
+	if cap(x.src.raw) > 16*inMax {
+		x.src.raw = nil
+	}
+	x.in.Reset(x.src)
+	x.held.Reset(nil)
+	clear(x.pairs)
+	x.pairs = x.pairs[:0]
+	scratches.Put(x)
+}

@@ -1,0 +1,147 @@
+package httptask
+
+// A payload is the body of a request, as net/http's server has it: Close reads at most
+// 256 KiB of what is unread.
+//
+// The body that http.ReadRequest makes is never closed, because its Close reads all there
+// is. One caller reads at a time: a transport may still send a body, from a goroutine of
+// its own, when the handler has returned.
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/rondo-go/rondo/internal/fd"
+)
+
+// unreadMax is how many unread bytes of a body a connection reads to go on.
+const unreadMax = 256 << 10
+
+type payload struct {
+	w      *reply
+	inner  io.ReadCloser // of ReadRequest
+	lock   fd.Lock       // guards the rest
+	left   int64         // unread bytes; negative if the length is not known
+	ends   bool          // the connection ends after this request
+	sawEOF bool
+	closed bool
+	cutOff bool // Close has left something unread
+	cut    bool // a cancellation has ended a Read: the rest is not waited for
+	broken bool // its trailer was malformed
+}
+
+func (b *payload) take() error {
+	if b.lock.Try() {
+		return nil
+	}
+	loop := b.w.n.loop
+	return b.lock.Take(loop, fd.TaskOf(loop, "Read of a request's body"))
+}
+
+func (b *payload) release() { b.lock.Release(b.w.n.loop) }
+
+func (b *payload) Read(p []byte) (int, error) {
+	if err := b.take(); err != nil {
+		return 0, err
+	}
+	defer b.release()
+	return b.read(p)
+}
+
+// read is Read for the owner of the lock.
+func (b *payload) read(p []byte) (int, error) {
+	if b.closed {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	if b.sawEOF {
+		return 0, io.EOF
+	}
+	k, err := b.inner.Read(p)
+	if b.left > 0 {
+		b.left -= int64(k)
+	}
+	switch {
+	case err == nil:
+	case err == io.EOF, err == io.ErrUnexpectedEOF && b.left >= 0:
+		b.sawEOF = true
+		b.w.req.Trailer = b.w.orig.Trailer
+		b.w.watch()
+	case b.left < 0:
+		if _, again := b.inner.Read(nil); again == http.ErrBodyReadAfterClose {
+			b.closed, b.broken = true, true // the trailer was malformed
+		}
+		fallthrough
+	default:
+		b.cut = b.cut || !b.w.n.left.Load() && b.w.n.cancelled()
+	}
+	return k, err
+}
+
+// Close ends the body. Reading what is left of it may suspend the task.
+func (b *payload) Close() error {
+	if err := b.take(); err != nil {
+		return err
+	}
+	defer b.release()
+	if b.closed {
+		return nil
+	}
+	var err error
+	switch {
+	case b.sawEOF:
+	case b.left >= 0 && b.ends:
+	case b.left > unreadMax || b.cut:
+		b.cutOff = true
+	default:
+		var n int64
+		if n, err = io.CopyN(io.Discard, (*unread)(b), unreadMax); err == io.EOF {
+			err = nil
+		}
+		b.cutOff = n == unreadMax
+	}
+	b.closed = true
+	return err
+}
+
+// unread is a payload for the owner of its lock.
+type unread payload
+
+func (u *unread) Read(p []byte) (int, error) { return (*payload)(u).read(p) }
+
+// discard reads what is left of the body, to make the connection ready for the next
+// request. It returns io.EOF if that was all, and nil if there is more than 256 KiB.
+func (b *payload) discard() error {
+	_, err := io.CopyN(io.Discard, b, unreadMax+1)
+	return err
+}
+
+// A continuer is the body of a request with "Expect: 100-continue": the first Read tells
+// the client to send it.
+type continuer struct {
+	*payload
+	asked  atomic.Bool // the client has been told, or is told no more
+	sawEOF atomic.Bool
+	closed atomic.Bool
+}
+
+func (c *continuer) Read(p []byte) (int, error) {
+	if c.closed.Load() {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	if !c.asked.Swap(true) {
+		w := c.payload.w
+		w.x.out = append(w.x.out, "HTTP/1.1 100 Continue\r\n\r\n"...)
+		w.send(nil)
+	}
+	k, err := c.payload.Read(p)
+	if err == io.EOF {
+		c.sawEOF.Store(true)
+	}
+	return k, err
+}
+
+func (c *continuer) Close() error {
+	c.closed.Store(true)
+	return c.payload.Close()
+}

@@ -1,0 +1,512 @@
+package httptask
+
+// A reply is the http.ResponseWriter of an engine.
+//
+// Its parts are in the order of net/http's: what the handler writes is held back up to
+// 2 KiB, which decides between a length and chunks and where chunks are cut; then comes
+// what is to be sent, up to 4 KiB. So the bytes are net/http's. An answer that fits is one
+// system call.
+//
+// The law: a cancellation ends waits and never changes the framing. That the client has
+// ended its side ends no write, because it may still read. A write that any other
+// cancellation has ended fails for good, and with it the answer: the client does not get
+// its end.
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/peer"
+	"github.com/rondo-go/rondo/socket"
+)
+
+type reply struct {
+	n       *connection
+	x       *scratch      // nil when the answer has ended
+	req     *http.Request // the handler's
+	orig    *http.Request // ReadRequest's: trailers come to it
+	scope   *rondo.Scope  // of the handler
+	context replyContext
+	body    *payload   // nil: none
+	expect  *continuer // nil: the client does not wait for 100 Continue
+
+	header   http.Header
+	asked    bool  // Header was called
+	frozen   bool  // scratch.pairs is the header as it was when the status was set
+	status   int   // 0: none yet
+	length   int64 // Content-Length, or -1
+	written  int64
+	trailers []string
+
+	sent      bool // the head is made
+	chunked   bool
+	closes    bool // the connection ends after this answer
+	lingers   bool // and there is unread input
+	done      bool // the handler has returned
+	late      bool // its tasks had not ended then
+	keep10    bool // HTTP/1.0 with "Connection: keep-alive"
+	wantClose bool // the client wants the connection to end
+	duplex    bool
+	watching  bool
+	err       error // of sending
+
+	notifying sync.Mutex
+	gone      chan bool // CloseNotify's
+}
+
+func newReply(n *connection, x *scratch, r *http.Request, preface bool) *reply {
+	w := &reply{n: n, x: x, orig: r, header: make(http.Header), length: -1, closes: preface, wantClose: r.Close}
+	if c := r.Header["Connection"]; len(c) > 0 {
+		w.keep10 = r.ProtoMajor == 1 && r.ProtoMinor == 0 && hasToken(c[0], "keep-alive")
+		w.wantClose = w.wantClose || hasToken(c[0], "close")
+	}
+	x.held.Reset((*cutter)(w))
+	x.out = x.out[:0]
+	return w
+}
+
+// begin makes the handler's request. It reports whether the server meets its expectation.
+func (w *reply) begin() (expected bool) {
+	r := w.orig
+	w.req = r.WithContext(&w.context)
+	if r.Body == http.NoBody {
+		w.watch()
+	} else {
+		w.body = &payload{w: w, inner: r.Body, left: r.ContentLength, ends: r.Close}
+		w.req.Body = w.body
+	}
+	if v := r.Header["Expect"]; len(v) > 0 && v[0] != "" {
+		if !hasToken(v[0], "100-continue") {
+			return false
+		}
+		if r.ProtoAtLeast(1, 1) && w.body != nil {
+			w.expect = &continuer{payload: w.body}
+			w.req.Body = w.expect
+		}
+	}
+	return true
+}
+
+// noContinue keeps a Read of the body from sending 100 Continue from now on.
+func (w *reply) noContinue() {
+	if w.expect != nil {
+		w.expect.asked.Store(true)
+	}
+}
+
+// A cutter takes the body in the pieces that go into chunks.
+type cutter reply
+
+func (c *cutter) Write(p []byte) (int, error) {
+	w := (*reply)(c)
+	if !w.sent {
+		w.head(p)
+	}
+	if w.req.Method == http.MethodHead {
+		return len(p), nil
+	}
+	if w.chunked {
+		w.x.out = strconv.AppendInt(w.x.out, int64(len(p)), 16)
+		w.x.out = append(w.x.out, "\r\n"...)
+	}
+	w.put(p)
+	if w.chunked {
+		w.x.out = append(w.x.out, "\r\n"...)
+	}
+	if w.err != nil {
+		return 0, w.err
+	}
+	return len(p), nil
+}
+
+// joinMax is the largest piece that is copied to be sent with what is before it: a system
+// call costs more than copying that.
+const joinMax = 64 << 10
+
+// put adds p to what is to be sent.
+func (w *reply) put(p []byte) {
+	x := w.x
+	switch {
+	case len(x.out)+len(p) <= outMax:
+		x.out = append(x.out, p...)
+	case len(p) <= joinMax:
+		x.out = append(x.out, p...)
+		w.send(nil)
+	default:
+		w.send(nil)
+		w.send(p)
+	}
+}
+
+// send sends p, or what is to be sent if p is nil.
+func (w *reply) send(p []byte) {
+	if p == nil {
+		p = w.x.out
+		w.x.out = w.x.out[:0]
+	}
+	if len(p) == 0 || w.err != nil {
+		return
+	}
+	if w.err = w.n.write(p); w.err != nil && !w.n.cancelled() {
+		w.n.leave()
+	}
+}
+
+func (w *reply) Header() http.Header {
+	if !w.frozen && w.status != 0 && !w.sent {
+		w.freeze()
+	}
+	w.asked = true
+	return w.header
+}
+
+func bodyAllowed(status int) bool {
+	return !(status >= 100 && status <= 199) && status != http.StatusNoContent && status != http.StatusNotModified
+}
+
+func (w *reply) WriteHeader(code int) {
+	switch {
+	case w.n.taken:
+		w.complain("response.WriteHeader on hijacked connection")
+		return
+	case w.done:
+		w.complain("response.WriteHeader after the handler has returned")
+		return
+	case w.status != 0:
+		w.complain("superfluous response.WriteHeader call")
+		return
+	case code < 100 || code > 999:
+		panic(fmt.Sprintf("invalid WriteHeader code %v", code))
+	}
+	if code < 101 || code > 199 {
+		w.noContinue()
+	}
+	if code >= 100 && code <= 199 && code != http.StatusSwitchingProtocols {
+		w.inform(code)
+		return
+	}
+	w.begins(code)
+}
+
+// begins sets the status of the answer.
+func (w *reply) begins(code int) {
+	w.status = code
+	if w.asked && !w.frozen {
+		w.freeze()
+	}
+	if v := w.header["Content-Length"]; len(v) > 0 && v[0] != "" {
+		if k, err := strconv.ParseInt(v[0], 10, 64); err == nil && k >= 0 {
+			w.length = k
+		} else {
+			w.n.engine.logf("http: invalid Content-Length of %q", v[0])
+			w.header.Del("Content-Length")
+		}
+	}
+}
+
+func (w *reply) complain(what string) {
+	f := userFrame()
+	w.n.engine.logf("http: %s from %s (%s:%d)", what, f.Function, path.Base(f.File), f.Line)
+}
+
+func (w *reply) Write(p []byte) (int, error) {
+	if ok, err := w.mayWrite(len(p)); !ok {
+		return 0, err
+	}
+	return w.x.held.Write(p)
+}
+
+func (w *reply) WriteString(s string) (int, error) {
+	if ok, err := w.mayWrite(len(s)); !ok {
+		return 0, err
+	}
+	return w.x.held.WriteString(s)
+}
+
+// mayWrite reports whether n bytes of a body may be written, and are any.
+func (w *reply) mayWrite(n int) (bool, error) {
+	if w.n.taken {
+		if n > 0 {
+			w.complain("response.Write on hijacked connection")
+		}
+		return false, http.ErrHijacked
+	}
+	if w.done {
+		return false, errOver
+	}
+	w.noContinue()
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	if n == 0 {
+		return false, nil
+	}
+	if !bodyAllowed(w.status) {
+		return false, http.ErrBodyNotAllowed
+	}
+	w.written += int64(n)
+	if w.length != -1 && w.written > w.length {
+		return false, http.ErrContentLength
+	}
+	return true, nil
+}
+
+// finish sends what is left of the answer, and ends it.
+func (w *reply) finish() {
+	w.done = true
+	w.noContinue()
+	if w.status == 0 {
+		w.begins(http.StatusOK)
+	}
+	_ = w.x.held.Flush() // its error is w.err
+	if !w.sent {
+		w.head(nil)
+	}
+	if w.chunked {
+		w.x.out = append(w.x.out, "0\r\n"...)
+		w.writeTrailers()
+		w.x.out = append(w.x.out, "\r\n"...)
+	}
+	w.send(nil)
+	w.unwatch()
+	if w.body != nil {
+		_ = w.body.Close()
+	}
+	if f := w.req.MultipartForm; f != nil {
+		_ = f.RemoveAll()
+	}
+	if w.err != nil && !w.chunked && w.length == -1 {
+		w.reset()
+	}
+	w.end()
+}
+
+// reset makes the end of the connection an error for the client: nothing else shows that
+// an answer without a length is cut.
+func (w *reply) reset() {
+	c := w.n.conn
+	t, secured := c.(*socket.TLSConn)
+	if secured {
+		c = t.NetConn()
+	}
+	if c, ok := c.(interface{ SetLinger(seconds int) error }); ok {
+		_ = c.SetLinger(0)
+	}
+	if secured {
+		_ = c.Close() // without close_notify
+	}
+}
+
+// end is called when nothing more is written.
+func (w *reply) end() {
+	w.done = true
+	w.unwatch()
+	w.x = nil
+}
+
+// reusable reports whether the next request may follow.
+func (w *reply) reusable() bool {
+	w.lingers = w.lingers || w.cutOff()
+	if w.closes || w.err != nil || w.lingers {
+		return false
+	}
+	if w.req.Method != http.MethodHead && w.length != -1 && bodyAllowed(w.status) && w.length != w.written {
+		return false
+	}
+	return true
+}
+
+// cutOff reports whether the handler has closed a body before its end.
+func (w *reply) cutOff() bool {
+	return w.body != nil && w.req.Body == io.ReadCloser(w.body) && w.body.cutOff
+}
+
+func (w *reply) Flush() { _ = w.FlushError() }
+
+func (w *reply) FlushError() error {
+	if w.n.taken {
+		return http.ErrHijacked
+	}
+	if w.done {
+		return errOver
+	}
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	err := w.x.held.Flush()
+	if !w.sent {
+		w.head(nil)
+	}
+	w.send(nil)
+	if err == nil {
+		err = w.err
+	}
+	return err
+}
+
+func (w *reply) SetReadDeadline(t time.Time) error {
+	w.n.timed = true
+	return w.n.conn.SetReadDeadline(t)
+}
+
+func (w *reply) SetWriteDeadline(t time.Time) error { return w.n.conn.SetWriteDeadline(t) }
+
+func (w *reply) EnableFullDuplex() error {
+	w.duplex = true
+	return nil
+}
+
+var copyBuffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
+
+// sniffed is how many bytes of a body DetectContentType looks at.
+const sniffed = 512
+
+// ReadFrom copies src to the answer. The system moves a file if the answer's length is
+// known (see socket.Conn.ReadFrom).
+func (w *reply) ReadFrom(src io.Reader) (n int64, err error) {
+	buf := copyBuffers.Get().(*[]byte)
+	defer copyBuffers.Put(buf)
+	plain := struct{ io.Writer }{w}
+	to, ok := w.n.conn.(io.ReaderFrom)
+	if !ok || w.n.taken || w.done {
+		return io.CopyBuffer(plain, src, *buf)
+	}
+	if !w.sent {
+		// The head waits for the first bytes: they tell the type, and that there is a source.
+		n, err = io.CopyBuffer(plain, io.LimitReader(src, sniffed), *buf)
+		if err != nil || n < sniffed {
+			return n, err
+		}
+	}
+	if err := w.FlushError(); err != nil {
+		return n, err
+	}
+	if w.chunked || !bodyAllowed(w.status) || w.req.Method == http.MethodHead {
+		m, err := io.CopyBuffer(plain, src, *buf)
+		return n + m, err
+	}
+	var m int64
+	if w.n.left.Load() {
+		w.n.shield(func() { m, err = to.ReadFrom(src) })
+	} else {
+		m, err = to.ReadFrom(src)
+	}
+	if w.written += m; err != nil && w.n.cancelled() {
+		w.err = err
+	}
+	return n + m, err
+}
+
+// Hijack gives the connection to the program, with what was read of it. It is a *socket.Conn,
+// or a *socket.TLSConn: it suspends the task that waits for it.
+func (w *reply) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	n := w.n
+	switch {
+	case w.done:
+		panic("net/http: Hijack called after ServeHTTP finished")
+	case n.taken:
+		return nil, nil, http.ErrHijacked
+	}
+	w.noContinue()
+	if w.status != 0 {
+		if !w.sent {
+			w.head(nil)
+		}
+		w.send(nil)
+	}
+	w.unwatch()
+	n.taken = true
+	n.engine.take(w.scope, true)
+	_ = n.conn.SetDeadline(zeroTime)
+	w.x.src.remain = unlimited
+	n.setState(http.StateHijacked)
+	return n.conn, bufio.NewReadWriter(w.x.in, bufio.NewWriterSize(n.conn, outMax)), nil
+}
+
+// CloseNotify returns a channel that gets a value when the client has gone. A task must not
+// receive from it; use the request's context.
+//
+// Deprecated: see http.CloseNotifier.
+func (w *reply) CloseNotify() <-chan bool {
+	if w.done {
+		panic("net/http: CloseNotify called after ServeHTTP finished")
+	}
+	w.notifying.Lock()
+	defer w.notifying.Unlock()
+	if w.gone == nil {
+		w.gone = make(chan bool, 1)
+		if w.n.left.Load() {
+			w.gone <- true
+		}
+	}
+	return w.gone
+}
+
+// notify is called once, when the client has gone.
+func (w *reply) notify() {
+	w.notifying.Lock()
+	defer w.notifying.Unlock()
+	if w.gone != nil {
+		w.gone <- true
+	}
+}
+
+// watch begins to look for the end of the client. The body, if any, has been read.
+func (w *reply) watch() {
+	loop := w.n.loop
+	if !loop.Inside() {
+		_ = loop.Post(w.watch) // the handler waits for this goroutine, so the loop has not ended
+		return
+	}
+	if w.watching || w.done || w.n.taken || w.n.left.Load() {
+		return
+	}
+	w.n.readBy(zeroTime)
+	w.watching = true
+	if peer.Watch(w.n.conn, w) {
+		w.watching = false
+		w.look()
+	}
+}
+
+func (w *reply) unwatch() {
+	if w.watching {
+		w.watching = false
+		peer.Unwatch(w.n.conn)
+	}
+}
+
+// Ready is called when the client has sent something, or has ended its side.
+func (w *reply) Ready() {
+	w.watching = false
+	if w.n.tls == nil {
+		w.look()
+		return
+	}
+	// It may be a part of a record: a task finds out whether there is something to read.
+	w.scope.Go(func(context.Context) error {
+		if !w.done && !w.watching && !w.n.taken {
+			w.watch()
+		}
+		return nil
+	})
+}
+
+// look cancels the handler if the client has ended its side. What else there is to read is
+// the next request, which can wait.
+func (w *reply) look() {
+	if peer.Ended(w.n.conn) {
+		w.n.leave()
+	}
+}
+
+var zeroTime time.Time

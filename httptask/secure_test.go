@@ -1,0 +1,336 @@
+//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
+
+package httptask_test
+
+// TLS and HTTP/2 of a Server: HTTP/1 is served in sessions, all else is handed over to
+// net/http.
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/httptask"
+	"github.com/rondo-go/rondo/socket"
+)
+
+// TestProtocols: one listener serves what a client chooses. The handlers run in tasks, the
+// hooks of http.Server see each connection once, and all of it ends with Shutdown.
+func TestProtocols(t *testing.T) {
+	certificate, roots := certificate()
+	rows := []struct {
+		name      string
+		secured   bool
+		protocols []func(*http.Protocols, bool) // of the server; none: its default
+		client    []func(*http.Protocols, bool)
+		want      string
+	}{
+		{"tls", true, nil, ones((*http.Protocols).SetHTTP1), "HTTP/1.1"},
+		{"tls h2", true, nil, ones((*http.Protocols).SetHTTP2), "HTTP/2.0"},
+		{"no h2", true, ones((*http.Protocols).SetHTTP1), ones((*http.Protocols).SetHTTP1, (*http.Protocols).SetHTTP2), "HTTP/1.1"},
+		{"both", false, ones((*http.Protocols).SetHTTP1, (*http.Protocols).SetUnencryptedHTTP2), ones((*http.Protocols).SetHTTP1), "HTTP/1.1"},
+		{"h2c", false, ones((*http.Protocols).SetHTTP1, (*http.Protocols).SetUnencryptedHTTP2), ones((*http.Protocols).SetUnencryptedHTTP2), "HTTP/2.0"},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			type key struct{}
+			var opened, contexts, ended atomic.Int32
+			s := &httptask.Server{HTTP: http.Server{
+				ErrorLog: silent,
+				Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if err := rondo.Yield(r.Context()); err != nil {
+						t.Error(err)
+					}
+					fmt.Fprint(w, r.Proto, " ", r.TLS != nil && r.TLS.HandshakeComplete, " ", r.Context().Value(key{}))
+				}),
+				ConnState: func(_ net.Conn, state http.ConnState) {
+					switch state {
+					case http.StateNew:
+						opened.Add(1)
+					case http.StateClosed, http.StateHijacked:
+						opened.Add(-1)
+					}
+				},
+				ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+					contexts.Add(1)
+					return context.WithValue(ctx, key{}, "mine")
+				},
+			}}
+			if row.secured {
+				s.HTTP.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}}
+			}
+			if row.protocols != nil {
+				s.HTTP.Protocols = protocols(row.protocols)
+			}
+			s.HTTP.RegisterOnShutdown(func() { ended.Add(1) })
+			inTasks(t, s, func(ctx context.Context, address string) error {
+				base := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, Protocols: protocols(row.client)}
+				client := &http.Client{Transport: httptask.Transport(ctx, base)}
+				defer client.CloseIdleConnections()
+				url := map[bool]string{false: "http://", true: "https://"}[row.secured] + address
+				for range 3 {
+					want := fmt.Sprint(row.want, " ", row.secured, " mine")
+					if got, err := fetch(ctx, client, url); err != nil || got != want {
+						t.Errorf("%q, %v; want %q", got, err, want)
+					}
+				}
+				return nil
+			})
+			if n := contexts.Load(); n != 1 {
+				t.Errorf("ConnContext was called %d times", n)
+			}
+			run(t, func(ctx context.Context) error { // net/http calls both on goroutines
+				return until(ctx, func() bool { return opened.Load() == 0 && ended.Load() == 1 })
+			})
+		})
+	}
+}
+
+func ones(set ...func(*http.Protocols, bool)) []func(*http.Protocols, bool) { return set }
+
+func protocols(set []func(*http.Protocols, bool)) *http.Protocols {
+	p := new(http.Protocols)
+	for _, set := range set {
+		set(p, true)
+	}
+	return p
+}
+
+// secured is a Server with TLS, and the config of a client.
+func secured(h http.HandlerFunc) (*httptask.Server, *tls.Config) {
+	certificate, roots := certificate()
+	s := &httptask.Server{HTTP: http.Server{
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
+		Handler:   h, ErrorLog: silent,
+	}}
+	return s, &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"}
+}
+
+// tell connects by TLS, sends text, and returns what comes until the end.
+func tell(ctx context.Context, address string, config *tls.Config, text string) (got string, err error) {
+	err = away(ctx, func() error {
+		c, err := tls.Dial("tcp", address, config)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		say(c, text)
+		all, err := io.ReadAll(c)
+		got = string(all)
+		return err
+	})
+	return got, err
+}
+
+// TestNextProto: a protocol of the program's gets the connection from net/http.
+func TestNextProto(t *testing.T) {
+	s, config := secured(nil)
+	s.HTTP.TLSConfig.NextProtos, config.NextProtos = []string{"say"}, []string{"say"}
+	s.HTTP.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){
+		"say": func(_ *http.Server, c *tls.Conn, _ http.Handler) {
+			line, _ := bufio.NewReader(c).ReadString('\n')
+			say(c, "heard "+line)
+			c.Close()
+		},
+	}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		if got, err := tell(ctx, address, config, "hello\n"); got != "heard hello\n" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		return nil
+	})
+}
+
+// TestHijackTLS: a handler that takes the connection over gets a TLSConn, and what was read.
+func TestHijackTLS(t *testing.T) {
+	s, config := secured(func(w http.ResponseWriter, r *http.Request) {
+		c, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		if _, ok := c.(*socket.TLSConn); !ok {
+			t.Errorf("Hijack returned a %T", c)
+		}
+		line, err := rw.ReadString('\n')
+		fmt.Fprint(c, line, err)
+	})
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		if got, err := tell(ctx, address, config, get+"early\n"); got != "early\n<nil>" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		return nil
+	})
+}
+
+// TestNoTLS: a client that speaks HTTP without TLS is told so, as by net/http. It and one that
+// leaves go to the log.
+func TestNoTLS(t *testing.T) {
+	log := new(logbook)
+	s, _ := secured(nil)
+	s.HTTP.ErrorLog = newLog(log)
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		err := away(ctx, func() error {
+			gone, err := net.Dial("tcp", address)
+			if err != nil {
+				return err
+			}
+			say(gone, "\x16")
+			gone.Close()
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			say(c, get)
+			got, err := io.ReadAll(c) // an error: the rest of the request was not read
+			const want = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
+			if string(got) != want {
+				t.Errorf("%q, %v", got, err)
+			}
+			return nil
+		})
+		return errors.Join(err, until(ctx, func() bool { return strings.Count(log.String(), "TLS handshake error from") == 2 }))
+	})
+	if !strings.Contains(log.String(), "client sent an HTTP request to an HTTPS server") {
+		t.Errorf("the log: %q", log)
+	}
+}
+
+// TestSilentTLS: a handshake may take as long as the least of the server's limits.
+func TestSilentTLS(t *testing.T) {
+	log := new(logbook)
+	s, _ := secured(nil)
+	s.HTTP.ErrorLog, s.HTTP.ReadTimeout, s.HTTP.WriteTimeout = newLog(log), time.Hour, 20*time.Millisecond
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		return away(ctx, func() error {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if got, err := io.ReadAll(c); len(got) > 0 || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+			return nil
+		})
+	})
+	if !strings.Contains(log.String(), "the client has not completed the TLS handshake in time") {
+		t.Errorf("the log: %q", log)
+	}
+}
+
+// TestCutTLS: the client sees that an answer without a length was cut.
+func TestCutTLS(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		s, config := secured(func(w http.ResponseWriter, r *http.Request) {
+			say(w, strings.Repeat("x", 10_000))
+			if !whole {
+				rondo.Current(r.Context()).Cancel(errors.New("cut"))
+				say(w, strings.Repeat("x", 10_000))
+			}
+		})
+		inTasks(t, s, func(ctx context.Context, address string) error {
+			got, err := tell(ctx, address, config, "GET / HTTP/1.0\r\n\r\n")
+			if (err == nil) != whole || len(got) == 0 {
+				t.Errorf("whole: %v, the client got %d bytes, %v", whole, len(got), err)
+			}
+			return nil
+		})
+	}
+}
+
+// TestGoneTLS: a client that leaves cancels its handler, and so does one that ends only its side;
+// a request that comes early does not.
+func TestGoneTLS(t *testing.T) {
+	for _, leave := range []func(c *tls.Conn) error{(*tls.Conn).Close, (*tls.Conn).CloseWrite, func(c *tls.Conn) error { return c.NetConn().Close() }} {
+		started, ended := 0, make(chan error, 2)
+		s, config := secured(func(w http.ResponseWriter, r *http.Request) {
+			if started++; started == 1 {
+				return
+			}
+			ended <- rondo.Sleep(r.Context(), time.Hour)
+		})
+		inTasks(t, s, func(ctx context.Context, address string) error {
+			c, err := rondo.Offload(ctx, func(context.Context) (*tls.Conn, error) { return tls.Dial("tcp", address, config) })
+			if err != nil {
+				return err
+			}
+			defer c.NetConn().Close()
+			say(c, get+get)
+			if err := until(ctx, func() bool { return started == 2 }); err != nil {
+				return err
+			}
+			if err := away(ctx, func() error { return leave(c) }); err != nil {
+				return err
+			}
+			err, _, received := rondo.Receive(ctx, ended)
+			if received != nil || !errors.Is(err, context.Canceled) {
+				t.Errorf("the handler's wait: %v, %v", err, received)
+			}
+			return nil
+		})
+	}
+}
+
+// TestTLSFiles: certificate and key may be files. One that is missing is an error of ServeTLS,
+// which closes the listener.
+func TestTLSFiles(t *testing.T) {
+	certificate, roots := certificate()
+	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, b := range map[string]*pem.Block{"cert": {Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}, "key": {Type: "PRIVATE KEY", Bytes: key}} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, func(ctx context.Context) error {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { say(w, "hello") })}}
+		served := rondo.Go(ctx, func(ctx context.Context) error {
+			return s.ServeTLS(ctx, l, filepath.Join(dir, "cert"), filepath.Join(dir, "key"))
+		})
+		got, err := tell(ctx, l.Addr().String(), &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"}, "GET / HTTP/1.0\r\n\r\n")
+		if !strings.HasSuffix(got, "\r\n\r\nhello") || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		if err := s.Shutdown(ctx); err != nil {
+			return err
+		}
+		if err := served.Wait(ctx); !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("ServeTLS returned %v", err)
+		}
+
+		if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return err
+		}
+		if err := new(httptask.Server).ServeTLS(ctx, l, "no such file", "nor this"); err == nil || !strings.Contains(err.Error(), "no such file") {
+			t.Errorf("ServeTLS returned %v", err)
+		}
+		if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Accept returned %v", err)
+		}
+		return nil
+	})
+}

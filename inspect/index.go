@@ -1,0 +1,57 @@
+package inspect
+
+// A task is found among a million by its number, in at most four bytes for each.
+
+import (
+	"cmp"
+	"slices"
+)
+
+// An index finds the place of a key among keys that all differ. It is nil if they
+// are in order.
+type index []int32
+
+// newIndex makes the index of some keys. It reports whether they all differ.
+func newIndex(keys []uint64) (index, bool) {
+	if differ(len(keys), func(i int) uint64 { return keys[i] }, func(a, b uint64) bool { return a < b }) {
+		return nil, true
+	}
+	x := make(index, len(keys))
+	for i := range x {
+		x[i] = int32(i)
+	}
+	slices.SortFunc(x, func(a, b int32) int { return cmp.Compare(keys[a], keys[b]) })
+	return x, differ(len(x), func(i int) uint64 { return keys[x[i]] }, func(a, b uint64) bool { return a != b })
+}
+
+// differ reports whether each key has a relation to the next.
+func differ(n int, key func(i int) uint64, relation func(a, b uint64) bool) bool {
+	for i := 1; i < n; i++ {
+		if !relation(key(i-1), key(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (x index) find(keys []uint64, key uint64) (int, bool) {
+	if x == nil {
+		return slices.BinarySearch(keys, key)
+	}
+	i, ok := slices.BinarySearchFunc(x, key, func(at int32, key uint64) int { return cmp.Compare(keys[at], key) })
+	if !ok {
+		return 0, false
+	}
+	return int(x[i]), true
+}
+
+// byID returns a function that finds the place of a task among the loop's by its
+// number.
+func (l *Loop) byID() func(id uint64) (place int, ok bool) {
+	ids := make([]uint64, len(l.Tasks))
+	for i, t := range l.Tasks {
+		ids[i] = t.ID
+	}
+	x, _ := newIndex(ids)
+	return func(id uint64) (int, bool) { return x.find(ids, id) }
+}

@@ -1,0 +1,196 @@
+//go:build linux && (amd64 || arm64)
+
+package inspect_test
+
+// Random programs know the truth about themselves; the verdicts about them are compared with it.
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"io"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo/inspect"
+)
+
+var oracle = flag.Int("oracle", 4, "how many random programs TestOracle makes, of 60 loops each")
+
+// A truth is what a loop of testdata/oracle says of itself.
+type truth struct {
+	Parts     []string
+	Dead      bool
+	Stuck     []string
+	Ends      map[string]string
+	Abandoned []string
+	Held      string
+}
+
+// heldWords are parts of what is said of each way to hold a loop.
+var heldWords = map[string]string{
+	"channel": "on a channel", "nil channel": "on a channel", "select": "in a select", "sync.Mutex": "on a sync.Mutex", "sync.RWMutex": "on a sync.RWMutex",
+	"sync.WaitGroup": "in sync.WaitGroup.Wait", "sync.Cond": "in sync.Cond.Wait", "sync.Once": "in sync.Once.Do", "time.Sleep": "in time.Sleep", "system call": "in a blocking call",
+}
+
+// settledFor is how long all that a loop has become must have lasted before a verdict may not be
+// missing. Before that none may be wrong.
+const settledFor = 1500 * time.Millisecond
+
+// TestOracle: of random programs each verdict is true, at any time, and none is missing of what
+// has lasted. The pictures are as many as the programs have loops, and some more.
+func TestOracle(t *testing.T) {
+	t.Parallel()
+	b := build{name: "oracle", folder: "./testdata/oracle"}
+	for seed := range *oracle {
+		c := exec.Command(b.program(t), strconv.Itoa(seed), "60")
+		truths := startOracle(t, c)
+		target, err := inspect.OpenProcess(c.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for whole, end := false, time.Now().Add(patience); !whole; {
+			if time.Now().After(end) {
+				t.Fatalf("seed %d: the loops did not come to rest", seed)
+			}
+			p, err := target.Snapshot(inspect.Options{Stacks: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(p.Loops) != len(truths) || len(p.Rings) != 0 || p.Missing != "" || p.Stopped {
+				t.Fatalf("seed %d: %d loops, %d rings, missing %q, stopped %v; want %d loops", seed, len(p.Loops), len(p.Rings), p.Missing, p.Stopped, len(truths))
+			}
+			whole = true
+			for _, l := range p.Loops {
+				lasted := lastedFor(l, truths[l.Name])
+				whole = whole && lasted >= settledFor
+				checkTruth(t, seed, p, l, truths[l.Name], lasted >= settledFor)
+			}
+			if t.Failed() {
+				return
+			}
+		}
+		if err := target.Close(); err != nil {
+			t.Error(err)
+		}
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	}
+}
+
+// startOracle starts a program, and returns the truth about its loops.
+func startOracle(t *testing.T, c *exec.Cmd) map[string]truth {
+	t.Helper()
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	lines := bufio.NewReader(out)
+	if line, err := lines.ReadString('\n'); line != "ready\n" {
+		t.Fatalf("%v printed %q (%v)", c.Args, line, err)
+	}
+	var truths map[string]truth
+	if err := json.NewDecoder(io.LimitReader(lines, 1<<20)).Decode(&truths); err != nil {
+		t.Fatal(err)
+	}
+	return truths
+}
+
+// lastedFor returns for how long a loop has been as it is: since the last of its tasks began to
+// wait, or since it is held.
+func lastedFor(l *inspect.Loop, is truth) time.Duration {
+	if is.Held != "" {
+		return l.Lag
+	}
+	lasted := l.Uptime
+	for _, t := range l.Tasks {
+		if t.State == "waiting" && !t.Moved {
+			lasted = min(lasted, t.Since)
+		} else if t.What != "limit" {
+			return 0
+		}
+	}
+	return lasted
+}
+
+// checkTruth compares the verdicts about a loop with the truth. If that has not lasted, verdicts
+// may be missing.
+func checkTruth(t *testing.T, seed int, p *inspect.Program, l *inspect.Loop, is truth, lasted bool) {
+	t.Helper()
+	wrong := func(format string, args ...any) {
+		t.Helper()
+		t.Errorf("seed %d, %s of %q: "+format, append([]any{seed, l.Name, is.Parts}, args...)...)
+	}
+	name := func(id uint64) string {
+		for _, task := range l.Tasks {
+			if task.ID == id {
+				return task.Name
+			}
+		}
+		return "?"
+	}
+	var dead bool
+	var held string
+	var stuck, abandoned []string
+	for _, v := range p.Verdicts(0) {
+		if v.Loop != l.Name {
+			continue
+		}
+		switch v.Kind {
+		case inspect.VerdictDeadlock:
+			dead = true
+		case inspect.VerdictHeld:
+			// On a slow machine a loop may get no processor in the middle of a step.
+			if running := strings.Contains(v.Text, "it is computing") || strings.Contains(v.Text, "it allocates faster"); !running || is.Held != "" {
+				held = v.Text
+			}
+		case inspect.VerdictCycle:
+			end := ""
+			for _, id := range v.Tasks {
+				stuck = append(stuck, name(id.ID))
+				end = is.Ends[name(id.ID)]
+			}
+			if strings.Contains(v.Text, "it ends by the Timeout of") != (end != "") || !strings.Contains(v.Text, end) {
+				wrong("%s; want that %q ends it", v, end)
+			}
+		case inspect.WarnNobody:
+			abandoned = append(abandoned, name(v.Task))
+		case inspect.WarnSteps: // the machine may be slow
+		default:
+			if lasted {
+				wrong("the verdict %s", v)
+			}
+		}
+	}
+	sorted := func(names []string) []string { slices.Sort(names); return slices.Compact(names) }
+	stuck, abandoned, is.Stuck, is.Abandoned = sorted(stuck), sorted(abandoned), sorted(is.Stuck), sorted(is.Abandoned)
+	beyond := func(have, true []string) bool {
+		return slices.ContainsFunc(have, func(n string) bool { return !slices.Contains(true, n) })
+	}
+	switch {
+	case dead && !is.Dead, lasted && dead != is.Dead:
+		wrong("deadlock %v, want %v", dead, is.Dead)
+	case beyond(stuck, is.Stuck), lasted && !slices.Equal(stuck, is.Stuck):
+		wrong("in cycles %q, want %q", stuck, is.Stuck)
+	case beyond(abandoned, is.Abandoned), lasted && !slices.Equal(abandoned, is.Abandoned):
+		wrong("abandoned for %q, want %q", abandoned, is.Abandoned)
+	case lasted && (held != "") != (is.Held != ""), lasted && !strings.Contains(held, heldWords[is.Held]):
+		wrong("%q, want that it is %q", held, heldWords[is.Held])
+	}
+}

@@ -1,0 +1,36 @@
+#include "textflag.h"
+
+// func Ask(s *Switch)
+TEXT ·Ask(SB), NOSPLIT, $0-8
+	MOVQ s+0(FP), AX
+	MOVQ 0(AX), CX // Task
+	PREFETCHT0 (CX)
+	MOVQ 8(AX), CX // Worker
+	PREFETCHT0 (CX)
+	MOVQ 16(AX), CX // Slot
+	PREFETCHT0 (CX)
+	MOVQ 24(AX), CX // Function
+	PREFETCHT0 (CX)
+	MOVQ 32(AX), CX // Captured
+	PREFETCHT0 (CX)
+	MOVQ 40(AX), CX
+	PREFETCHT0 (CX)
+	MOVQ 48(AX), CX // Goroutine
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	PREFETCHT0 128(CX)
+	PREFETCHT0 192(CX)
+	PREFETCHT0 384(CX)
+	MOVQ 56(AX), CX // Stack
+	PREFETCHT0 -64(CX)
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	PREFETCHT0 128(CX)
+	PREFETCHT0 192(CX)
+	RET
+
+// func StackPointer() uintptr
+TEXT ·StackPointer(SB), NOSPLIT, $0-8
+	MOVQ SP, AX
+	MOVQ AX, ret+0(FP)
+	RET

@@ -1,0 +1,33 @@
+#include "textflag.h"
+
+// func Ask(s *Switch)
+TEXT ·Ask(SB), NOSPLIT, $0-8
+	MOVD s+0(FP), R0
+	LDP  0(R0), (R1, R2) // Task, Worker
+	PRFM (R1), PLDL1KEEP
+	PRFM (R2), PLDL1KEEP
+	LDP  16(R0), (R1, R2) // Slot, Function
+	PRFM (R1), PLDL1KEEP
+	PRFM (R2), PLDL1KEEP
+	LDP  32(R0), (R1, R2) // Captured
+	PRFM (R1), PLDL1KEEP
+	PRFM (R2), PLDL1KEEP
+	LDP  48(R0), (R1, R2) // Goroutine, Stack
+	PRFM (R1), PLDL1KEEP
+	PRFM 64(R1), PLDL1KEEP
+	PRFM 128(R1), PLDL1KEEP
+	PRFM 192(R1), PLDL1KEEP
+	PRFM 384(R1), PLDL1KEEP
+	SUB  $64, R2
+	PRFM (R2), PLDL1KEEP
+	PRFM 64(R2), PLDL1KEEP
+	PRFM 128(R2), PLDL1KEEP
+	PRFM 192(R2), PLDL1KEEP
+	PRFM 256(R2), PLDL1KEEP
+	RET
+
+// func StackPointer() uintptr
+TEXT ·StackPointer(SB), NOSPLIT, $0-8
+	MOVD RSP, R0
+	MOVD R0, ret+0(FP)
+	RET

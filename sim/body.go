@@ -1,0 +1,84 @@
+package sim
+
+// A body varies its own run with Choose and Rand, and says what must be true each time, with
+// Always, and once, with Sometimes.
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/sim/internal/choice"
+	"github.com/rondo-go/rondo/sim/internal/record"
+)
+
+// Rand returns the random numbers of the run that ctx belongs to: the same numbers
+// whenever the same seed runs, and always the same in [Explore]. They do not affect
+// the choice of orders, and they stay when a failure is shrunk: what matters to a
+// failure is better chosen by [Choose]. Rand never suspends. It panics if ctx does
+// not come from a simulation. Like everything of a loop, the result may be used only on
+// it.
+func Rand(ctx context.Context) *rand.Rand {
+	a := mustAttempt(ctx, "Rand")
+	if a.Choices.Walk != nil {
+		a.Choices.Walk.Random = true
+	}
+	if a.rand == nil {
+		a.rand = choice.Stream(a.Choices.Seed, choice.ForBody)
+	}
+	return a.rand
+}
+
+// Choose returns one of the numbers from 0 to n-1. In [Test] the seed chooses, each
+// number as likely as the others, and a failure is shrunk towards 0. [Explore] runs
+// the body once for each number. Choose never suspends. It panics if n is not positive
+// or ctx does not come from a simulation.
+func Choose(ctx context.Context, n int) int {
+	a := mustAttempt(ctx, "Choose")
+	if n <= 0 {
+		panic(fmt.Sprintf("sim: Choose among %d things: use a positive number", n))
+	}
+	if n == 1 {
+		return 0
+	}
+	who := taskNumber(ctx)
+	a.Choices.Who = who
+	v := a.Choices.At(choice.ForChoose, who).Pick(n)
+	a.Trace.Add(record.Event{Now: a.Clock(), Who: who, Kind: record.Drew, N: int32(v)})
+	return v
+}
+
+// taskNumber returns a number of the task of ctx that no other task of the run has.
+func taskNumber(ctx context.Context) uint64 {
+	who, _ := kernel.TaskOf(ctx)
+	if h := HostOf(ctx); h != nil {
+		return h.number<<32 | who.ID
+	}
+	return who.ID
+}
+
+// Sometimes notes whether cond was true: it must be so at least once in all the seeds
+// of a test, or all the orders of Explore. If it never is, the test fails in the end and
+// says so, because it has not tried what it is there for. A test that runs fewer seeds
+// than its Config has, as with -short or RONDO_SEED, does not ask. Sometimes never
+// suspends. Outside a simulation it does nothing.
+func Sometimes(ctx context.Context, cond bool, name string) {
+	if a := attemptOf(ctx); a != nil {
+		a.Probes.Note(name, cond)
+	}
+}
+
+// Always fails the run if cond is not true: it ends the loop with a panic that has the
+// name and the stack, and the report names it also if something recovers that panic.
+// Always never suspends. Outside a simulation it does nothing.
+func Always(ctx context.Context, cond bool, name string) {
+	a := attemptOf(ctx)
+	if a == nil || cond {
+		return
+	}
+	if a.Violated == "" {
+		a.Violated = fmt.Sprintf("%q, which must always be true, is false", name)
+	}
+	panic("sim: " + a.Violated)
+}

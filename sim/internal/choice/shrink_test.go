@@ -1,0 +1,65 @@
+package choice
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestShrinker shrinks lists for which it is known what matters.
+func TestShrinker(t *testing.T) {
+	many := func(n int, p Purpose) (list []Choice) {
+		for i := range n {
+			list = append(list, Choice{Key{Purpose: p, Ordinal: uint32(i)}, 1000})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name  string
+		list  []Choice
+		fails func(list []Choice) bool
+		want  string
+		runs  int
+	}{
+		{"nothing", many(100, ForOrder), func([]Choice) bool { return true }, "-", 1},
+		{"one of 1000", many(1000, ForOrder), func(list []Choice) bool {
+			return slices.ContainsFunc(list, func(c Choice) bool { return c.Ordinal == 777 })
+		}, "o0.777=1", 60},
+		{"three of 2000", many(2000, ForOrder), func(list []Choice) bool {
+			n := 0
+			for _, c := range list {
+				if c.Ordinal == 3 && c.Value >= 10 || c.Ordinal == 900 || c.Ordinal == 1998 {
+					n++
+				}
+			}
+			return n == 3
+		}, "o0.3=10,o0.900=1,o0.1998=1", 200},
+		{"schedule before faults", append(many(500, ForOrder), many(500, ForFault)...), func(list []Choice) bool {
+			return slices.ContainsFunc(list, func(c Choice) bool { return c.Ordinal == 5 })
+		}, "o0.5=1", 60},
+	} {
+		s := &Shrinker{Best: c.list, Until: time.Now().Add(time.Hour)}
+		for list := range s.Lists() {
+			s.Failed, s.Made = c.fails(list), list
+		}
+		if got := Format(s.Best); got != c.want || s.Runs > c.runs {
+			t.Errorf("%s: %s in %d runs", c.name, got, s.Runs)
+		}
+	}
+}
+
+// TestShrinkerKeepsWhatRan: choices that no longer happen do not stay in the list.
+func TestShrinkerKeepsWhatRan(t *testing.T) {
+	list := []Choice{{Key{Purpose: ForOrder}, 1}, {Key{Purpose: ForOrder, Ordinal: 1}, 1}, {Key{Purpose: ForOrder, Ordinal: 2}, 1}}
+	s := &Shrinker{Best: list, Until: time.Now().Add(time.Hour)}
+	for list := range s.Lists() {
+		// The choice 2 happens only if 1 did, and the run fails if 0 did.
+		s.Made = slices.DeleteFunc(slices.Clone(list), func(c Choice) bool {
+			return c.Ordinal == 2 && !slices.ContainsFunc(list, func(d Choice) bool { return d.Ordinal == 1 })
+		})
+		s.Failed = slices.ContainsFunc(list, func(c Choice) bool { return c.Ordinal == 0 })
+	}
+	if got := Format(s.Best); got != "o0.0=1" {
+		t.Error(got)
+	}
+}

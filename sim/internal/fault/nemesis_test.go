@@ -1,0 +1,152 @@
+package fault
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo/sim/internal/choice"
+	"github.com/rondo-go/rondo/sim/internal/disk"
+	"github.com/rondo-go/rondo/sim/internal/moment"
+	"github.com/rondo-go/rondo/sim/internal/network"
+	"github.com/rondo-go/rondo/sim/internal/record"
+)
+
+// A cluster is a World whose hosts do nothing.
+type cluster struct {
+	now     int64
+	moments moment.Heap
+	net     *network.Net
+	*Nemesis
+}
+
+func newCluster() *cluster {
+	c, made := &cluster{now: moment.Origin, moments: moment.New()}, choice.New(2)
+	c.net = network.New(made, &c.moments, c.Now, nil, network.Conditions{}, func(record.Kind, *network.Node, *network.Node, string, int) {})
+	c.Nemesis = New(c, made, &c.moments, c.net, Rates{}, 0)
+	return c
+}
+
+func (c *cluster) Now() int64                        { return c.now }
+func (c *cluster) Quiet() bool                       { return false }
+func (c *cluster) Deadlock()                         {}
+func (c *cluster) Struck(*network.Node, string, int) {}
+
+// host adds a host.
+func (c *cluster) host(number uint64) (*machine, *Target) {
+	m := &machine{up: true}
+	return m, c.Add(Target{Host: m, Number: number, Node: c.net.Add(number, string(rune('a'+number))), Disk: disk.New()})
+}
+
+// sleep lets d pass.
+func (c *cluster) sleep(d time.Duration) {
+	end := c.now + int64(d)
+	for m, at := c.moments.First(); m != nil && at <= end; m, at = c.moments.First() {
+		c.now = at
+		c.moments.Drop(m)
+		m.What.Happen()
+	}
+	c.now = end
+}
+
+// A machine is a Host that is up or down.
+type machine struct{ up bool }
+
+func (m *machine) Up() bool                    { return m.up }
+func (m *machine) Crash()                      { m.up = false }
+func (m *machine) PowerFail()                  { m.up = false }
+func (m *machine) Restart()                    { m.up = true }
+func (m *machine) Pause(time.Duration)         {}
+func (m *machine) SetClock(time.Duration, int) {}
+
+// TestFaultKeepsItsHost adds a host between the choice of a fault and its strike: it
+// strikes the host that was chosen, which is the one that a report names, and ends.
+func TestFaultKeepsItsHost(t *testing.T) {
+	c := newCluster()
+	a, target := c.host(2)
+	const whom = 1 << choice.WhomShift // of two hosts this is the second
+	c.plan(target, uint64(choice.Crash)+1|whom|0xffff<<choice.LongShift|choice.PackDelay(time.Second)<<choice.DelayShift)
+	b, _ := c.host(3)
+	if c.sleep(3 * time.Second); a.up || !b.up {
+		t.Errorf("a is up: %v, b is up: %v; the fault was for a", a.up, b.up)
+	}
+	if c.sleep(time.Minute); !a.up {
+		t.Error("it is never restarted")
+	}
+}
+
+// TestFaultIsTiedToAnEvent: a fault of a list strikes some time after the event of its host that
+// its key names, whatever happens to others, and however late it is planned.
+func TestFaultIsTiedToAnEvent(t *testing.T) {
+	c := newCluster()
+	a, first := c.host(2)
+	b, second := c.host(3)
+	packed := choice.PackDelay(time.Second)
+	delay := time.Duration(choice.UnpackDelay(packed))
+	v := uint64(choice.Crash) + 1 | 0xffff<<choice.LongShift | packed<<choice.DelayShift
+	c.choices.Repeat([]choice.Choice{{Key: choice.Key{Purpose: choice.ForFault, Place: 3 << 8, Ordinal: 2}, Value: v}})
+	c.listed = true
+	for range 3 {
+		c.Event(first)
+	}
+	c.Event(second)
+	if c.sleep(time.Minute); !a.up || !b.up {
+		t.Errorf("before its event a is up: %v, b is up: %v", a.up, b.up)
+	}
+	c.Event(second)
+	if c.sleep(delay - 1); !b.up {
+		t.Error("it strikes too early")
+	}
+	if c.sleep(2); b.up || !a.up {
+		t.Errorf("after its time a is up: %v, b is up: %v", a.up, b.up)
+	}
+	c.sleep(time.Minute)
+	c.Event(first)
+	c.sleep(delay / 2)
+	c.plan(first, v)
+	if c.sleep(delay/2 + 1); a.up {
+		t.Error("the time counts from the plan, and not from the event")
+	}
+}
+
+// TestCutOutlivesAFault has a fault cut a way that the test cuts too: it stays cut when the
+// fault is over, until Heal.
+func TestCutOutlivesAFault(t *testing.T) {
+	c := newCluster()
+	_, a := c.host(2)
+	_, b := c.host(3)
+	l := c.net.Between(a.Node, b.Node)
+	if c.partition(a, 0, time.Second); l.Passes() {
+		t.Error("the fault cuts nothing")
+	}
+	l.Cut = true
+	c.sleep(2 * time.Second)
+	if l.Passes() || !l.Back().Passes() {
+		t.Errorf("after the fault it passes: %v, and back: %v", l.Passes(), l.Back().Passes())
+	}
+	if c.net.Heal(); !l.Passes() {
+		t.Error("it is cut after Heal")
+	}
+}
+
+// TestMostlyUp has a fault for each of three hosts at once: the lesser half of them is down, which
+// is one, and when it has been restarted another may be.
+func TestMostlyUp(t *testing.T) {
+	c := newCluster()
+	var machines []*machine
+	var targets []*Target
+	for number := range uint64(3) {
+		m, target := c.host(2 + number)
+		machines, targets = append(machines, m), append(targets, target)
+	}
+	for round := range 2 {
+		for i := range targets {
+			c.strike(targets[(i+round)%3], uint64(choice.Crash)+1)
+		}
+		for i, m := range machines {
+			if m.up == (i == round) {
+				t.Errorf("round %d: machine %d is up: %v", round, i, m.up)
+			}
+		}
+		c.sleep(time.Minute)
+	}
+}

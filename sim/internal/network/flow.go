@@ -1,0 +1,406 @@
+package network
+
+// A flow is one direction of a connection. Bytes arrive in the order in which they were sent,
+// or not at all. A lost segment is sent again, and all segments behind it wait for that.
+
+import (
+	"syscall"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/sim/internal/moment"
+	"github.com/rondo-go/rondo/sim/internal/record"
+)
+
+// errReset is what both ends get when a connection is reset.
+const errReset = syscall.ECONNRESET
+
+// A message is what travels.
+type message uint8
+
+const (
+	data    message = iota
+	opening         // the last part of making a connection
+	closing         // the end of this direction
+	reset           // the end of both
+)
+
+// A segment is a message on its way.
+type segment struct {
+	kind message
+	size int
+	sent int64 // when it leaves the machine, for the time at which it arrives
+	at   int64 // when it arrives
+}
+
+// A flow is one direction of a connection.
+type flow struct {
+	moment   moment.Moment // when the first segment arrives, or is sent again
+	from, to *streamSocket
+	link     *Way
+	bytes    []byte // what has arrived and was not read, then what is on its way
+	arrived  int    // how many of them have arrived
+	size     int    // how many there may be
+	segments []segment
+	blocked  bool // the sender waits for room
+	over     bool // the end has arrived
+	stuck    bool // the first segment was lost
+	tries    int
+	unacked  int           // segments that arrived while nothing came back
+	opens    *streamSocket // the listener that gets the other end, until it has
+	wakeup   update
+}
+
+// An update says to the sender that there is room.
+type update struct {
+	moment moment.Moment
+	flow   *flow
+}
+
+func newFlow(from, to *streamSocket) *flow {
+	w := from.stack.net
+	f := &flow{from: from, to: to, link: w.Between(from.stack.node, to.stack.node), size: w.Profile.Buffer}
+	f.moment.What = f
+	f.wakeup.flow, f.wakeup.moment.What = f, &f.wakeup
+	return f
+}
+
+func (f *flow) room() int    { return max(0, f.size-len(f.bytes)) }
+func (f *flow) pending() int { return len(f.bytes) }
+
+// send sends bytes.
+func (f *flow) send(p []byte) {
+	f.bytes = append(f.bytes, p...)
+	f.push(len(p), data)
+}
+
+// push sends a segment. Its bytes are in f.bytes already.
+func (f *flow) push(size int, kind message) {
+	w := f.from.stack.net
+	f.link.from.net.log(record.Sent, f.link.from, f.link.to, kind.String(), size)
+	w.trace.Explain(f.bytes[max(0, len(f.bytes)-size):])
+	leaves := w.clock()
+	at := leaves + int64(f.link.delay(size+60))
+	if f.link.lost() {
+		leaves += int64(resendFirst)
+		at += int64(resendFirst)
+	}
+	n := len(f.segments)
+	if n > 0 {
+		at = max(at, f.segments[n-1].at)
+	}
+	f.segments = append(f.segments, segment{kind: kind, size: size, sent: leaves, at: at})
+	if n == 0 && !f.link.held {
+		w.moments.Put(&f.moment, at)
+	} else if n == 0 {
+		f.link.waiting = append(f.link.waiting, &f.moment)
+	}
+}
+
+var messageNames = [...]string{"data", "opened", "end", "reset"}
+
+func (m message) String() string { return messageNames[m] }
+
+// Happen is called when the first segment arrives, or when it is sent again.
+func (f *flow) Happen() {
+	w, l := f.link.from.net, f.link
+	switch {
+	case len(f.segments) == 0:
+		return
+	case l.held:
+		l.waiting = append(l.waiting, &f.moment)
+		return
+	case f.stuck && f.from.stack.outages != f.from.stack.node.Outages:
+		f.drop() // nobody is left who would send it again
+		return
+	case !l.Passes() || !l.Back().Passes() && (f.to.dead() || f.unacked >= unackedMost):
+		f.resend()
+		return
+	case f.to.dead():
+		w.log(record.Arrived, l.from, l.to, "reset", 0)
+		f.refuse()
+		return
+	case f.stuck:
+		f.stuck = false
+		d := int64(l.delay(0))
+		for i := range f.segments {
+			f.segments[i].at = max(f.segments[i].at, w.clock()+d)
+		}
+		w.moments.Put(&f.moment, f.segments[0].at)
+		return
+	}
+	f.tries = 0
+	for len(f.segments) > 0 && f.segments[0].at <= w.clock() {
+		s := f.segments[0]
+		f.segments = f.segments[1:]
+		if f.unacked++; l.Back().Passes() {
+			f.unacked = 0
+		}
+		w.log(record.Arrived, l.from, l.to, s.kind.String(), s.size)
+		f.receive(s)
+		if f.to.closed || f.moment.IsSet() {
+			break
+		}
+	}
+	if len(f.segments) == 0 {
+		f.segments = nil
+	} else if !f.moment.IsSet() {
+		w.moments.Put(&f.moment, max(f.segments[0].at, w.clock()))
+	}
+}
+
+// unackedMost is how many segments are sent without an acknowledgement of the first.
+const unackedMost = 10
+
+// receive takes a segment at its end.
+func (f *flow) receive(s segment) {
+	to := f.to
+	switch s.kind {
+	case opening:
+		at := f.opens
+		f.opens = nil
+		at.coming--
+		if at.closed {
+			to.Close()
+			f.refuse()
+			return
+		}
+		at.queue = append(at.queue, to)
+		at.report(at, driver.Readable)
+	case data:
+		f.arrived += s.size
+		to.report(to, driver.Readable)
+	case closing:
+		f.over = true
+		to.hangUp = true
+		to.report(to, driver.Readable|driver.HangUp)
+	case reset:
+		to.fail(errReset)
+	}
+}
+
+// take reads bytes that have arrived.
+func (f *flow) take(p []byte) int {
+	n := copy(p, f.bytes[:f.arrived])
+	f.discard(n)
+	return n
+}
+
+// discard drops the first n bytes, and lets the sender go on if it waits for room.
+func (f *flow) discard(n int) {
+	f.arrived -= n
+	if n == len(f.bytes) {
+		f.bytes = f.bytes[:0]
+	} else {
+		f.bytes = f.bytes[:copy(f.bytes, f.bytes[n:])]
+	}
+	if f.blocked && !f.wakeup.moment.IsSet() && !f.from.closed {
+		f.link.from.net.in(&f.wakeup.moment, f.link.Back().delay(0))
+	}
+}
+
+// Happen is called when the sender learns that there is room.
+func (u *update) Happen() {
+	f := u.flow
+	w := f.link.from.net
+	if f.from.closed {
+		return
+	}
+	if !f.link.Back().Passes() {
+		w.in(&u.moment, resendFirst)
+		return
+	}
+	f.blocked = false
+	f.from.report(f.from, driver.Writable)
+}
+
+// resend notes that the first segment was lost, and tries again later, or gives up.
+func (f *flow) resend() {
+	w := f.link.from.net
+	f.stuck = true
+	if f.tries++; f.tries > sendTries {
+		w.log(record.Struck, f.link.from, f.link.to, "timed out", 0)
+		f.segments = nil
+		f.from.fail(syscall.ETIMEDOUT)
+		return
+	}
+	w.in(&f.moment, min(resendFirst<<(f.tries-1), resendMost))
+}
+
+// refuse is called when a segment arrives at an end that is no more: the sender is
+// reset.
+func (f *flow) refuse() {
+	f.segments = nil
+	from := f.from
+	if from.closed || from.phase == finished {
+		return
+	}
+	from.broken(f.link.Back().delay(60))
+}
+
+// dead reports whether the socket is no more.
+func (s *streamSocket) dead() bool { return s.closed }
+
+// broken makes the stream fail with a reset that arrives after d.
+func (s *streamSocket) broken(d time.Duration) {
+	w := s.stack.net
+	b := &breakage{stream: s}
+	b.moment.What = b
+	w.in(&b.moment, d)
+}
+
+// A breakage is a reset on its way.
+type breakage struct {
+	moment moment.Moment
+	stream *streamSocket
+	tries  int
+}
+
+func (b *breakage) Happen() {
+	s := b.stream
+	if s.closed || s.phase == finished {
+		return
+	}
+	if l := s.link().Back(); !l.Passes() {
+		// It is lost. What s sends again asks for another.
+		if b.tries++; b.tries > sendTries {
+			s.fail(syscall.ETIMEDOUT)
+			return
+		}
+		s.stack.net.in(&b.moment, min(resendFirst<<(b.tries-1), resendMost))
+		return
+	}
+	s.fail(errReset)
+}
+
+// fail ends both directions of a stream.
+func (s *streamSocket) fail(err syscall.Errno) {
+	if s.closed || s.phase == finished {
+		return
+	}
+	w := s.stack.net
+	if err == errReset && s.in != nil && s.in.over {
+		err = syscall.EPIPE // the peer had ended already, and only a Write notices
+	}
+	s.err, s.phase, s.hangUp = err, finished, true
+	w.moments.Drop(&s.moment)
+	s.stop()
+	s.report(s, driver.Readable|driver.Writable|driver.HangUp)
+}
+
+// sever is that of socket.
+func (s *streamSocket) sever(a, b *Node) {
+	if s.peer != nil && (s.remoteNode == a || s.remoteNode == b) && s.remoteNode != s.stack.node {
+		s.fail(errReset)
+	}
+}
+
+// stop drops what s has sent.
+func (s *streamSocket) stop() {
+	if f := s.out; f != nil {
+		w := s.stack.net
+		w.moments.Drop(&f.moment)
+		w.moments.Drop(&f.wakeup.moment)
+		f.drop()
+	}
+}
+
+// drop drops what is on its way.
+func (f *flow) drop() {
+	f.segments = nil
+	if f.opens != nil {
+		f.opens.coming--
+		f.opens = nil
+	}
+}
+
+// dropUnsent drops what has not left the machine, which has lost power. What has left it
+// arrives.
+func (f *flow) dropUnsent() {
+	w := f.link.from.net
+	n, left := 0, f.arrived
+	for ; n < len(f.segments) && !f.stuck && f.segments[n].sent <= w.clock(); n++ {
+		left += f.segments[n].size
+	}
+	f.segments, f.bytes = f.segments[:n], f.bytes[:left]
+	w.moments.Drop(&f.wakeup.moment)
+	if n == 0 {
+		w.moments.Drop(&f.moment)
+		f.drop()
+	}
+}
+
+// Close ends the stream as the system does: it sends what is left and then the end, or
+// a reset if something was not read.
+func (s *streamSocket) Close() {
+	if s.closed {
+		return
+	}
+	w := s.stack.net
+	s.remove()
+	was := s.phase
+	s.closed = true
+	w.moments.Drop(&s.moment)
+	switch {
+	case was == listening:
+		for _, c := range s.queue {
+			c.abort = true
+			c.Close()
+		}
+		s.queue = nil
+	case was == connecting && s.peer != nil:
+		s.stop()
+		s.peer.closed = true
+	case was != established:
+	case s.abort || s.in.arrived > 0:
+		s.out.segments, s.out.bytes = nil, s.out.bytes[:min(s.out.arrived, len(s.out.bytes))]
+		if s.out.opens != nil {
+			s.out.opens.coming--
+			s.out.opens = nil
+			s.peer.closed = true
+			return
+		}
+		w.moments.Drop(&s.out.moment)
+		s.out.push(0, reset)
+	case !s.writeShut:
+		s.writeShut = true
+		s.out.push(0, closing)
+	}
+}
+
+// gone ends the stream and sends nothing. The peer learns it from an answer, or from the
+// lack of one.
+func (s *streamSocket) gone() {
+	if s.closed {
+		return
+	}
+	s.remove()
+	s.closed = true
+	s.stack.net.moments.Drop(&s.moment)
+	if s.phase == established && s.out != nil {
+		s.out.dropUnsent()
+	} else {
+		s.stop()
+	}
+	for _, c := range s.queue {
+		c.gone()
+	}
+	if peer := s.peer; peer != nil && !peer.closed && peer.phase == established && peer.stack != s.stack {
+		peer.tries = 0
+		peer.stack.net.in(&peer.moment, keepAlive)
+	}
+}
+
+// probe asks whether a peer that has vanished is there again: then it knows nothing of
+// the connection.
+func (s *streamSocket) probe() {
+	l := s.link()
+	switch s.tries++; {
+	case l.Passes() && l.Back().Passes() && s.peer.closed:
+		s.fail(errReset)
+	case s.tries > keepTries:
+		s.fail(syscall.ETIMEDOUT)
+	default:
+		s.stack.net.in(&s.moment, keepAlive)
+	}
+}

@@ -1,0 +1,40 @@
+package network
+
+import (
+	"net"
+	"net/netip"
+	"syscall"
+
+	"github.com/rondo-go/rondo/internal/driver"
+)
+
+// A Stack is the driver.Host of a program: it makes sockets and resolves names.
+
+// Socket is that of driver.Host.
+func (p *Stack) Socket(network string) (driver.Socket, error) {
+	if p.Over {
+		return nil, syscall.ENETDOWN
+	}
+	var s socket
+	switch network {
+	case "tcp", "unix", "unixpacket":
+		s = newStream(p, network)
+	case "udp", "unixgram":
+		s = &packetSocket{endpoint: endpoint{stack: p, network: network}}
+	default:
+		return nil, net.UnknownNetworkError(network)
+	}
+	p.register(s)
+	return s, nil
+}
+
+// Resolve returns the address of a host of the cluster.
+func (p *Stack) Resolve(host string) ([]netip.Addr, error) {
+	if host == "localhost" {
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}, nil
+	}
+	if h := p.net.Named(host); h != nil {
+		return []netip.Addr{h.Addr}, nil
+	}
+	return nil, &net.DNSError{Err: "no such host in the cluster", Name: host, IsNotFound: true}
+}

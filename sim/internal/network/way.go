@@ -1,0 +1,115 @@
+package network
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rondo-go/rondo/sim/internal/choice"
+	"github.com/rondo-go/rondo/sim/internal/moment"
+	"github.com/rondo-go/rondo/sim/internal/record"
+)
+
+// A Way leads from one host to another, and delays, loses and keeps messages.
+//
+// To add a fault of the network, add its state here, and let delay, lost or Passes look at it.
+type Way struct {
+	net      *Net
+	from, to *Node
+	reverse  *Way // nil until it is asked for
+	Cut      bool // by a test
+	Struck   bool // by a fault
+	held     bool
+	waiting  []*moment.Moment // of connections; they go on when the way is released
+	packets  []*moment.Moment // of datagrams
+	Latency  time.Duration    // 0: that of the profile
+	Loss     float64          // negative: that of the profile
+	busy     int64            // until when it sends, with a limited bandwidth
+	delays   *choice.Source   // of messages
+	faults   *choice.Source   // which messages are lost, doubled and overtaken
+}
+
+// Back returns the way in the other direction.
+func (l *Way) Back() *Way {
+	if l.reverse == nil {
+		l.reverse = l.net.Between(l.to, l.from)
+	}
+	return l.reverse
+}
+
+// Hold keeps messages on the way until release; none is lost.
+func (l *Way) Hold() {
+	l.net.log(record.Struck, l.from, l.to, "hold", 0)
+	l.held = true
+}
+
+// Release delivers what hold kept.
+func (l *Way) Release() {
+	if !l.held {
+		return
+	}
+	w := l.net
+	w.log(record.Struck, l.from, l.to, "release", 0)
+	l.held = false
+	waiting, packets := l.waiting, l.packets
+	l.waiting, l.packets = nil, nil
+	for _, m := range append(waiting, packets...) {
+		w.in(m, 0)
+	}
+}
+
+// Reset breaks the connections between the two hosts.
+func (l *Way) Reset() {
+	l.net.log(record.Struck, l.from, l.to, "reset", 0)
+	for _, h := range [2]*Node{l.from, l.to} {
+		if h.stack == nil {
+			continue
+		}
+		for _, s := range slices.Clone(h.stack.sockets) {
+			s.sever(l.from, l.to)
+		}
+	}
+}
+
+// Passes reports whether a message that arrives now gets through.
+func (l *Way) Passes() bool { return !l.Cut && !l.Struck && l.to.Up }
+
+// delay returns how long a message of so many bytes takes.
+func (l *Way) delay(size int) time.Duration {
+	w := l.net
+	if l.from == l.to {
+		return loopback
+	}
+	p := &w.Profile
+	d := p.Latency
+	if l.Latency > 0 {
+		d = l.Latency
+	}
+	d += time.Duration(l.delays.Draw(func(random uint64) uint64 {
+		extra := choice.Scale(random, uint64(p.Jitter)+1)
+		if p.Tail > 0 && random&1023 == 0 {
+			extra += choice.Scale(choice.Mix(random), uint64(p.Tail))
+		}
+		return extra
+	}) & (1<<40 - 1))
+	if p.Bandwidth > 0 {
+		begin := max(l.busy, w.clock())
+		l.busy = begin + int64(size)*int64(time.Second)/int64(p.Bandwidth)
+		d += time.Duration(l.busy - w.clock())
+	}
+	return d
+}
+
+// loopback is how long a message takes within a host.
+const loopback = 20 * time.Microsecond
+
+// lost reports whether a message is lost on the way.
+func (l *Way) lost() bool {
+	loss := l.Loss
+	if loss < 0 {
+		loss = l.net.Profile.PacketLoss
+	}
+	if l.from == l.to || loss == 0 || l.net.calm {
+		return false
+	}
+	return l.faults.Rarely(int(loss * 1e6))
+}

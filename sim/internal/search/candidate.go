@@ -1,0 +1,261 @@
+package search
+
+// A process of its own shrinks a failure. A test that has failed cannot be run again in its own
+// process: its T has failed already, and what it logs is printed. So the test binary is started
+// once more for this test alone, with a count: each time that the test runs there, its call of
+// Test is one candidate of the search, with a T of its own. What the process prints is dropped.
+// It writes what it found to a file.
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo/sim/internal/choice"
+	"github.com/rondo-go/rondo/sim/internal/picture"
+	"github.com/rondo-go/rondo/sim/internal/replay"
+)
+
+// shrinkVariable is the environment variable that names the folder of a search, in the
+// process that does it. A user may set it to "off", or to how long a search may take.
+const shrinkVariable = "RONDO_SHRINK"
+
+// An order for a search is written to the file "task" in its folder.
+type task struct {
+	Test   string
+	Number int // which call in the test
+	Seed   uint64
+	Steps  int    // more than any run may take
+	Kind   string // how the seed failed
+	Limit  time.Duration
+}
+
+// A finding is what the search has found: the file "found" in its folder.
+type finding struct {
+	List  string   // as choice.Format writes it
+	From  int      // how many choices the seed made
+	Runs  int      // how many runs the search took
+	Words []string // what the choices are
+	picture.Files
+}
+
+// deadline returns the test's deadline, or reports that the test runs in a bubble of
+// testing/synctest, where T.Deadline panics.
+func deadline(t *testing.T) (end time.Time, ok, bubble bool) {
+	defer func() { bubble = recover() != nil }()
+	end, ok = t.Deadline()
+	return end, ok, false
+}
+
+// search starts a process that shrinks the failure of a seed. It returns nil if there
+// is nothing to say, and else what was found, or why nothing was.
+func (s *Series) search(a *Run, kind string) (*finding, string) {
+	t, ok := s.T.(*testing.T)
+	value := os.Getenv(shrinkVariable)
+	if !ok || value == "off" || s.execute == nil {
+		return nil, ""
+	}
+	limit, err := time.ParseDuration(cmp.Or(value, choice.ShrinkTime))
+	if err != nil || limit <= 0 {
+		return nil, fmt.Sprintf("not shrunk: %s=%q: want a duration as 10s, or off", shrinkVariable, value)
+	}
+	switch end, ok, bubble := deadline(t); {
+	case bubble:
+		return nil, "not shrunk: the test runs in a bubble of testing/synctest"
+	case ok && time.Until(end) < 4*limit:
+		return nil, "not shrunk: the test's time is almost up"
+	}
+	dir, err := os.MkdirTemp("", "rondo-shrink-")
+	if err != nil {
+		return nil, fmt.Sprint("not shrunk: ", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	order, err := json.Marshal(task{
+		Test: t.Name(), Number: s.number, Seed: a.Choices.Seed, Steps: 4*int(a.Steps.Load()) + 10_000, Kind: kind,
+		Limit: limit,
+	})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "task"), order, 0o600)
+	}
+	if err != nil {
+		return nil, fmt.Sprint("not shrunk: ", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*limit)
+	defer cancel()
+	c := exec.CommandContext(ctx, os.Args[0], searchArgs(t.Name(), os.Args[1:])...)
+	c.Env = append(os.Environ(), shrinkVariable+"="+dir)
+	failed := c.Run()
+	text, err := os.ReadFile(filepath.Join(dir, "found"))
+	found := new(finding)
+	if err == nil {
+		err = json.Unmarshal(text, found)
+	}
+	if err != nil {
+		return nil, fmt.Sprintf("not shrunk: the test does not fail in the same way in a process of its own (%v)", failed)
+	}
+	return found, ""
+}
+
+// searchArgs returns the arguments of the process that shrinks a test: those of this
+// one that are the program's own, and those of package testing that matter to a test.
+func searchArgs(name string, args []string) []string {
+	own := []string{
+		"-test.run=" + replay.Pattern(name), fmt.Sprintf("-test.count=%d", choice.ShrinkRuns+10), "-test.timeout=0",
+	}
+	for i, arg := range args {
+		flag := strings.TrimLeft(arg, "-")
+		switch {
+		case arg == "--":
+			return append(own, args[i:]...)
+		case arg == flag, strings.HasPrefix(flag, "test.short"), !strings.HasPrefix(flag, "test."):
+			own = append(own, arg)
+		}
+	}
+	return own
+}
+
+// asked is the search that this process is for.
+type asked struct {
+	task
+	dir      string
+	shrinker choice.Shrinker
+	next     func() ([]choice.Choice, bool)
+	list     []choice.Choice // the candidate that runs; nil: the seed itself
+	from     int             // how many choices the seed made
+	stage    stage
+}
+
+// A stage is how far the search has come.
+type stage uint8
+
+const (
+	first    stage = iota // the seed itself runs, and is recorded
+	repeated              // its list runs, which must fail too
+	shorter               // shorter lists run
+	last                  // the shortest list runs, for the report
+)
+
+// candidates returns the search that this process is for, or nil.
+var candidates = sync.OnceValue(func() *asked {
+	dir := os.Getenv(shrinkVariable)
+	if dir == "" || dir == "off" {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "task"))
+	a := &asked{dir: dir}
+	if err != nil || json.Unmarshal(text, &a.task) != nil {
+		return nil
+	}
+	a.shrinker.Until = time.Now().Add(a.Limit)
+	_ = os.Unsetenv(shrinkVariable)
+	_ = os.Setenv(shrinkVariable, "off") // for processes that the test starts
+	return a
+})
+
+// Shrinking reports whether this process searches for a shorter list of choices.
+func Shrinking() bool { return candidates() != nil }
+
+// run runs the next candidate if s is the call that the search is for. It ends the test
+// then.
+func (a *asked) run(s *Series) {
+	if s.T.Name() != a.Test || s.number != a.Number {
+		return
+	}
+	c := s.Choices(a.Seed)
+	c.Records = true
+	if a.stage != first {
+		c.Repeat(a.list)
+	}
+	s.MaxSteps = min(s.MaxSteps, a.Steps)
+	try := s.NewRun(c)
+	if a.stage == last {
+		try.Tell()
+	}
+	var o Outcome
+	returned := false
+	defer func() {
+		if !returned { // by a Goexit, from verdict
+			a.exit(1)
+		}
+	}()
+	o = s.execute(try)
+	what := s.Verdict(try, o)
+	returned = true
+	a.judge(s, try, o.Stuck == "" && what != "" && kindOf(try, o) == a.Kind, what)
+	s.T.SkipNow()
+}
+
+// judge notes how a candidate ended, and makes the next one.
+func (a *asked) judge(s *Series, try *Run, failed bool, what string) {
+	switch a.stage {
+	case first:
+		if !failed {
+			a.exit(1)
+		}
+		a.list, a.from, a.stage = slices.Clone(try.Choices.Made), len(try.Choices.Made), repeated
+	case repeated:
+		if !failed {
+			a.exit(1)
+		}
+		a.shrinker.Best = slices.Clone(try.Choices.Made)
+		a.next, _ = iter.Pull(a.shrinker.Lists())
+		a.advance()
+	case shorter:
+		a.shrinker.Failed, a.shrinker.Made = failed, try.Choices.Made
+		a.advance()
+	case last:
+		found := finding{List: choice.Format(a.list), From: a.from, Runs: a.shrinker.Runs + 3, Words: try.Account.Words()}
+		var err error
+		found.Files, err = try.picture(s.T, what)
+		var text []byte
+		if err == nil {
+			text, err = json.Marshal(found)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(a.dir, "found"), text, 0o600)
+		}
+		if err != nil || !failed {
+			a.exit(1)
+		}
+		a.exit(0)
+	}
+}
+
+// advance takes the next list of the search.
+func (a *asked) advance() {
+	list, ok := a.next()
+	a.list, a.stage = list, shorter
+	if !ok {
+		a.list, a.stage = a.shrinker.Best, last
+	}
+}
+
+func (a *asked) exit(code int) { os.Exit(code) }
+
+// kindOf says roughly how a run failed, so that a search does not go from one mistake to
+// another.
+func kindOf(a *Run, o Outcome) string {
+	switch {
+	case a.Violated != "":
+		return a.Violated
+	case o.Stuck != "":
+		return "stuck"
+	case o.Fault != nil:
+		return "panic"
+	case o.deadlocked():
+		return "deadlock"
+	case o.Err != nil:
+		return "error"
+	}
+	return "test"
+}

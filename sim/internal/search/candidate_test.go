@@ -1,0 +1,23 @@
+package search
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestSearchArgs(t *testing.T) {
+	got := searchArgs("TestA/b c", []string{"-test.v", "-test.short=true", "-test.run=X", "-soak", "1m", "-test.count=7"})
+	want := []string{"-test.run=^TestA$/^b c$", "-test.count=510", "-test.timeout=0", "-test.short=true", "-soak", "1m"}
+	if !slices.Equal(got, want) {
+		t.Error(got)
+	}
+}
+
+// TestLateSeeds: a report does not say that seed 3 is on time, if it is of a cluster.
+func TestLateSeeds(t *testing.T) {
+	for want, rough := range map[string]bool{"seeds above 20": false, "three of four seeds of a cluster": true} {
+		if got := (&Series{rough: rough}).lateSeeds(); got != want {
+			t.Error(got)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+// Package search tries seeds, or all orders, until a run fails. It shortens the failure, keeps it
+// in testdata, and reports it.
+//
+// The law: a run is a function of its choices. So a seed that is tried twice must do the same,
+// and a list of choices repeats a failure.
+package search
+
+import (
+	"cmp"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo/sim/internal/choice"
+	"github.com/rondo-go/rondo/sim/internal/record"
+	"github.com/rondo-go/rondo/sim/internal/replay"
+)
+
+// Seeds runs the stored failures and the seeds. rough says that delays may be injected from
+// the first seed on, and execute runs the body once.
+func Seeds(t testing.TB, settings Settings, rough bool, execute func(a *Run) Outcome) {
+	t.Helper()
+	s := &Series{Settings: settings, T: t, Before: t.Failed(), number: calls.next(t), execute: execute, rough: rough}
+	if asked := candidates(); asked != nil {
+		asked.run(s)
+		return
+	}
+	p, err := replay.Planned()
+	further, err2 := s.further()
+	until := time.Now().Add(further)
+	switch err = cmp.Or(err, err2); {
+	case err != nil:
+		t.Fatal(err)
+	case p.List != nil:
+		s.repeat(p.First, p.List)
+		return
+	case !p.Seeds:
+		s.runStored()
+		p.First, p.Last = 1, uint64(s.Seeds)
+		if testing.Short() {
+			p.Last = uint64(s.SeedsShort)
+		}
+	}
+	for seed := p.First; ; seed++ {
+		s.try(seed, seed-p.First < repeatedSeeds)
+		if seed == p.Last && (p.Seeds || further == 0) || seed > p.Last && !time.Now().Before(until) {
+			break
+		}
+	}
+	if names := s.probes.missed(); names != "" && !p.Seeds && p.Last >= uint64(s.Seeds) {
+		t.Errorf("sim: in none of %d seeds was this ever true, which must sometimes be: %s", s.Seeds, names)
+	}
+}
+
+// try runs one seed, and a second time if twice is set, to compare.
+func (s *Series) try(seed uint64, twice bool) {
+	s.T.Helper()
+	a := s.NewRun(s.Choices(seed))
+	if twice {
+		a.Trace = &record.Trace{Keep: true, Events: s.events}
+	}
+	s.judge(a, s.execute(a), replay.FormatSeed(seed))
+	if !twice {
+		return
+	}
+	again := s.NewRun(s.Choices(seed))
+	again.Trace = &record.Trace{Follows: a.Trace}
+	s.judge(again, s.execute(again), replay.FormatSeed(seed))
+	if d := again.Trace.Difference(); d != "" {
+		s.T.Fatalf("sim: seed %d is not deterministic: %s\n%s\n\treplay: %s", seed, d, causes, replay.Command(s.T, replay.FormatSeed(seed)))
+	}
+	clear(a.Trace.Events)
+	s.events = a.Trace.Events[:0]
+}
+
+// repeat runs the choices of a list.
+func (s *Series) repeat(seed uint64, list []choice.Choice) {
+	s.T.Helper()
+	c := s.Choices(seed)
+	c.Repeat(list)
+	a := s.NewRun(c)
+	a.Tell()
+	s.judge(a, s.execute(a), replay.FormatList(seed, list))
+}
+
+// causes is what to look for in a test that is not deterministic.
+const causes = "\tusual causes: the order of a map, time.Now, math/rand without sim.Rand, a select of several channels, a goroutine, a variable that outlives the run"
+
+// judge ends the test if the run a failed it, or if the body skipped it. value is the
+// value of RONDO_SEED that repeats the run.
+func (s *Series) judge(a *Run, o Outcome, value string) {
+	s.T.Helper()
+	what := s.Verdict(a, o)
+	if what == "" {
+		return
+	}
+	how := replay.Command(s.T, value)
+	if s.stored != "" && len(a.Choices.Given) > commandMax {
+		how = replay.TestCommand(s.T)
+	}
+	s.T.Fatalf("sim: %s: %s\n\tafter %v of virtual time, step %d\n\treplay: %s%s",
+		a.Label, what, a.ended(o), a.Steps.Load(), how, s.shrunk(a, o, what))
+}

@@ -1,0 +1,45 @@
+package socket
+
+// The loop that the ctx of a call names, and the world in which its sockets are: the
+// system's, or that of a simulated host.
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/stacks"
+)
+
+// loopOf returns the loop of ctx.
+func loopOf(ctx context.Context, call string) (kernel.Loop, error) {
+	if loop := kernel.Of(ctx); loop != nil {
+		return loop, nil
+	}
+	return nil, kernel.Misuse("socket."+call, rondo.ErrNoLoop, stacks.Place())
+}
+
+// simulated returns the simulated host of the loop, or nil if sockets are the system's.
+func simulated(loop kernel.Loop) driver.Host { return driver.HostOf(loop.Driver()) }
+
+// onLoop returns the simulated host for a task of the loop.
+func onLoop(loop kernel.Loop) (driver.Host, error) {
+	if !loop.Inside() {
+		return nil, errNotOnLoop
+	}
+	return simulated(loop), nil
+}
+
+var errNotOnLoop = errors.New("in a simulation only tasks of the loop open sockets: use Post or Submit")
+
+// on runs fn on the loop: at once if the caller is on the loop, else by Post.
+// If the loop has ended there is nothing left to do.
+func on(loop kernel.Loop, fn func()) {
+	if loop.Inside() {
+		fn()
+		return
+	}
+	_ = loop.Post(fn)
+}
