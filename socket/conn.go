@@ -66,6 +66,9 @@ func (c *Conn) Write(p []byte) (int, error) {
 // watchInput is fd.FD.WatchInput.
 func (c *Conn) watchInput(w fd.Watcher) (ready bool) { return c.fd.WatchInput(w) }
 
+// activity is fd.FD.Activity.
+func (c *Conn) activity() (read, wrote bool) { return c.fd.Activity() }
+
 // ReadFrom copies r to the connection until io.EOF, as io.Copy does. It
 // suspends the task.
 //

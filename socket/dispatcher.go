@@ -39,7 +39,7 @@ type dispatcher struct {
 	high, low int
 	local     net.Addr // this end of each connection, as the listener has it; nil if they differ
 	conns     []*Transport
-	guards    map[*Transport]*guard              // of those that Serve has accepted
+	guards    map[*Transport]*guard              // of those with a limit of time
 	scopes    map[*Transport]kernel.ServingScope // of those whose Context was called
 	empty     rondo.WaitList                     // who waits until conns is empty
 
@@ -78,10 +78,9 @@ func (d *dispatcher) add(s fd.Stream, peer peerAddr) *Transport {
 	return t
 }
 
-// guard begins to watch the times of t, which Serve has accepted.
-func (d *dispatcher) guard(t *Transport) {
-	t.set(visiting)
-	g := &guard{loop: d.loop, limits: &d.protocol.Limits, activity: t.activity, expired: func(err limitError) bool {
+// guard begins to watch the times of t.
+func (d *dispatcher) guard(t *Transport, l *Limits) {
+	g := &guard{loop: d.loop, limits: l, activity: t.activity, expired: func(err limitError) bool {
 		if !t.has(ending) { // its tasks may take their time to end
 			d.counts.late(err)
 			t.end(t.fail("read", err))
@@ -291,9 +290,9 @@ func (d *dispatcher) remove(t *Transport) {
 	d.loop.AddWakers(-1)
 	d.loop.AddConns(-1)
 	d.counts.Open.Add(-1)
+	d.guards[t].end()
+	delete(d.guards, t)
 	if t.has(visiting) {
-		d.guards[t].end()
-		delete(d.guards, t)
 		d.protocol.visits.leave(&d.protocol.Limits, t.peer.Addr())
 	}
 	if last == 0 {

@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"net"
 	"net/netip"
 	"os"
 	"sync"
@@ -12,7 +13,9 @@ import (
 // Limits bound what one client may take from a server. The zero value has only the limit of
 // the TLS handshake. Times are checked by the loop's clock, so they work in a simulation; a
 // connection is closed at its limit or up to a quarter of it later. They hold for the
-// connections of this package, and for a *tls.Conn of crypto/tls over one.
+// connections of this package, wherever a listener has them from, and for what is over one and
+// has a method NetConn that returns it, as *tls.Conn has. Of other kinds nobody knows whether
+// they are idle.
 type Limits struct {
 	// Handshake is how long a client may take to complete the TLS handshake, from the
 	// accept on. 0 means 10 s, a negative value no limit.
@@ -71,6 +74,25 @@ type guard struct {
 	began, active int64
 	heard         bool // the first byte has come
 	timer         kernel.Timer
+}
+
+// watch finds what tells of the bytes of c, and of its handshake.
+func (g *guard) watch(c net.Conn) bool {
+	for c != nil {
+		switch known := c.(type) {
+		case interface{ activity() (read, wrote bool) }:
+			g.activity = known.activity
+			return true
+		case *TLSConn:
+			g.secured = known.ready.Load
+			c = known.conn
+		case interface{ NetConn() net.Conn }:
+			c = known.NetConn()
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // begin starts the guard, unless there is nothing to watch.

@@ -56,6 +56,8 @@ type flow struct {
 	data        []byte      // the part of it that has not been read
 	readClosed  atomic.Bool // the end that reads is closed
 	writeClosed atomic.Bool
+
+	came, went bool // bytes were moved since activity of the end that reads, that writes
 }
 
 // A pipe is one end.
@@ -97,6 +99,7 @@ func (f *flow) receive(t kernel.Task, b []byte) (int, error) {
 		}
 		if f.offered {
 			n := copy(b, f.data)
+			f.came, f.went = true, true
 			if f.data = f.data[n:]; len(f.data) == 0 {
 				f.offered = false
 				f.write.Wake()
@@ -117,6 +120,13 @@ func (p *pipe) watchInput(w fd.Watcher) (ready bool) {
 	}
 	f.read.Watch(w)
 	return false
+}
+
+// activity is fd.FD.Activity of a pipe.
+func (p *pipe) activity() (read, wrote bool) {
+	read, wrote = p.in.came, p.out.went
+	p.in.came, p.out.went = false, false
+	return read, wrote
 }
 
 func (p *pipe) Write(b []byte) (int, error) {

@@ -85,9 +85,10 @@ type Protocol struct {
 	Limit int
 
 	// Limits are the times that a client may take, and what one address may open, for
-	// the connections that Serve accepts. Lost gets an error that is
-	// os.ErrDeadlineExceeded when a time was passed. There is no TLS, so Handshake means
-	// nothing.
+	// the connections that Serve accepts. Those of Attach have the limit Idle alone: who
+	// has accepted or dialled them knows what they have done before. Lost gets an error
+	// that is os.ErrDeadlineExceeded when a time was passed. There is no TLS, so Handshake
+	// means nothing.
 	Limits Limits
 
 	// OnError is called with what has failed in the program: a panic of a callback, the
@@ -194,7 +195,9 @@ func (p *Protocol) accept(g *rondo.Scope, b *dispatcher, l *Listener) error {
 				s.Close(b.loop)
 				continue
 			}
-			b.guard(b.add(s, peer))
+			t := b.add(s, peer)
+			t.set(visiting)
+			b.guard(t, &p.Limits)
 			continue
 		}
 		if g.Err() != nil {
@@ -230,6 +233,8 @@ func (p *Protocol) report(loop kernel.Loop, peer net.Addr, err error) {
 // called, and if it is cancelled the connection is aborted. All connections
 // that are attached with one ctx share one task. So a program with many
 // connections uses one ctx, that of the scope that owns them all.
+//
+// Of Limits only Idle holds, from Attach on.
 //
 // If Attach fails c is unchanged: it is a connection of another kind or of
 // another loop, or a task is reading or writing it. Attach never suspends, may
@@ -267,7 +272,12 @@ func (p *Protocol) Attach(ctx context.Context, c net.Conn) (*Transport, error) {
 	if err != nil {
 		return nil, kernel.Wrap(fmt.Sprintf("socket.Protocol.Attach of %v", peer), err)
 	}
-	return p.dispatcherFor(ctx, loop, high, low).add(s, tcpPeer(peer)), nil
+	d := p.dispatcherFor(ctx, loop, high, low)
+	t := d.add(s, tcpPeer(peer))
+	if p.Limits.Idle > 0 {
+		d.guard(t, &Limits{Idle: p.Limits.Idle})
+	}
+	return t, nil
 }
 
 // dispatcherFor returns the dispatcher of ctx. If there is none it makes one,

@@ -131,5 +131,5 @@ func (e *served) remove() {
 	v.conns[last] = nil
 	v.conns = v.conns[:last]
 	e.task = nil // which ends the looks at the peer
-	e.server.uncount(e.Conn)
+	e.server.uncount(e, e.Conn)
 }

@@ -9,7 +9,6 @@ package socket
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"reflect"
@@ -110,7 +109,7 @@ type Server struct {
 
 	serving []*service
 	room    rondo.WaitList // accepting tasks that wait below MaxConns
-	guards  map[net.Conn]*guard
+	guards  map[any]*guard // by *served or *session
 	counts  counts
 	visits  addresses
 
@@ -310,7 +309,7 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 	})
 	e.task = t
 	s.watchPeer(c, (*servedPeer)(e))
-	s.guard(c, func(err limitError) bool {
+	s.guard(e, c, func(err limitError) bool {
 		s.counts.late(err)
 		t.Cancel(err)
 		return true
@@ -320,10 +319,10 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 	s.loop.SetEntry(t, v.entry)
 }
 
-// uncount is called when a connection that was counted is closed.
-func (s *Server) uncount(c net.Conn) {
+// uncount is called when c, the connection of e, is closed.
+func (s *Server) uncount(e any, c net.Conn) {
 	s.counts.Open.Add(-1)
-	s.unguard(c)
+	s.unguard(e, c)
 	s.room.WakeAll()
 	if s.part != nil {
 		s.part.gone()
@@ -358,36 +357,22 @@ func (s *Server) Conns() int {
 	return int(n)
 }
 
-// guard begins to watch the times of c.
-func (s *Server) guard(c net.Conn, expired func(err limitError) bool) {
+// guard begins to watch the times of c, the connection of e.
+func (s *Server) guard(e any, c net.Conn, expired func(err limitError) bool) {
 	g := &guard{loop: s.loop, limits: &s.Limits, expired: expired}
-	key := c
-	if t, ok := c.(*tls.Conn); ok {
-		c = t.NetConn()
-	} else if t, ok := c.(*TLSConn); ok {
-		g.secured = t.ready.Load
-	}
-	below := connBelow(c)
-	if below == nil {
-		return
-	}
-	g.activity = below.fd.Activity
-	if g.begin() == nil {
+	if !g.watch(c) || g.begin() == nil {
 		return
 	}
 	if s.guards == nil {
-		s.guards = make(map[net.Conn]*guard)
+		s.guards = make(map[any]*guard)
 	}
-	s.guards[key] = g
+	s.guards[e] = g
 }
 
 // unguard ends what guard has begun, and frees the place of c at its address.
-func (s *Server) unguard(c net.Conn) {
-	switch c.(type) { // other kinds have no guard
-	case *Conn, *TLSConn, *tls.Conn:
-		s.guards[c].end()
-		delete(s.guards, c)
-	}
+func (s *Server) unguard(e any, c net.Conn) {
+	s.guards[e].end()
+	delete(s.guards, e)
 	if l := &s.Limits; l.perAddr() {
 		s.home().visits.leave(l, tcpPeer(c.RemoteAddr()).Addr())
 	}

@@ -124,7 +124,7 @@ func (b *sessions) add(c net.Conn) {
 	b.conns = append(b.conns, e)
 	b.server.counts.Open.Add(1)
 	b.server.watchPeer(w, (*sessionPeer)(e))
-	b.server.guard(w, e.late)
+	b.server.guard(e, w, e.late)
 	b.enqueue(e)
 }
 
@@ -369,7 +369,7 @@ func (b *sessions) remove(e *session) {
 	b.conns[e.place].place = e.place
 	b.conns[last] = nil
 	b.conns = b.conns[:last]
-	b.server.uncount(e.conn)
+	b.server.uncount(e, e.conn)
 	if last == 0 {
 		b.conns = nil
 		b.changed.Wake()
