@@ -58,7 +58,7 @@ func readSelf(o Options) (*Program, error, bool) {
 	}
 	defer self.Unlock()
 	p, err := target.Snapshot(o)
-	if err == nil && p.Missing != "" {
+	if err == nil && target.program.Missing() != "" {
 		self.target, self.closed = nil, true
 		return nil, nil, false
 	}

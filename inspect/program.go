@@ -14,8 +14,9 @@ type Program struct {
 	PID   int       `json:"pid,omitempty"` // 0 for a core
 	Go    string    `json:"go"`            // the version of Go it was built with
 	Taken time.Time `json:"taken"`
-	// Missing says in a sentence what could not be read because this package does
-	// not know the release of Go that built the program; "" if nothing.
+	// Missing says in a sentence what could not be read, because some of the memory did not
+	// arrive, or because this package does not know the release of Go that built the program;
+	// "" if nothing.
 	Missing string `json:"missing,omitempty"`
 	// Stopped says that the process was stopped, by a signal or by a debugger.
 	Stopped bool `json:"stopped,omitempty"`

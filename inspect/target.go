@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -16,7 +17,8 @@ type Target struct {
 	_       nocopy.Field
 	pid     int // 0 for a core
 	name    string
-	program *goinspect.Program
+	memory  goinspect.Memory
+	program *goinspect.Program // nil until it is found in memory
 	layouts []offsets
 	retries int
 	portion int
@@ -45,22 +47,59 @@ func OpenCore(file, exe string) (*Target, error) {
 }
 
 func open(m goinspect.Memory, pid int, name string) (*Target, error) {
-	t := &Target{pid: pid, name: name, retries: retries, portion: portion}
-	err := t.find(m)
-	if gone := t.check(m); gone != nil {
+	t := &Target{pid: pid, name: name, memory: m, retries: retries, portion: portion}
+	err := t.read(func() error { return nil })
+	if gone := t.check(); gone != nil {
 		err = gone
 	}
 	if err != nil {
-		_ = m.Close()
+		_ = t.Close()
 		return nil, err
 	}
 	return t, nil
 }
 
+// mostStalls is how often a program is read anew without what has not arrived of its memory.
+const mostStalls = 16
+
+// read calls f when the program is found. If the memory does not arrive of which f reads, f is
+// called anew, which then lacks that: what f changes must not be of use before f returns.
+func (t *Target) read(f func() error) error {
+	if again, ok := t.memory.(interface{ Arrived() goinspect.Memory }); ok {
+		if m := again.Arrived(); m != t.memory {
+			t.memory, t.program = m, nil
+		}
+	}
+	for range mostStalls {
+		var err error
+		next := goinspect.Watch(t.memory, func() {
+			if t.program == nil {
+				err = t.find()
+			}
+			if err == nil {
+				err = f()
+			}
+		})
+		if next == t.memory {
+			return err
+		}
+		t.memory, t.program = next, nil
+	}
+	return fmt.Errorf("%s cannot be read: %s", t.name, t.missing())
+}
+
+// missing says in a sentence what of the memory has not arrived; "" if there is no such.
+func (t *Target) missing() string {
+	if m, ok := t.memory.(interface{ Missing() string }); ok {
+		return m.Missing()
+	}
+	return ""
+}
+
 // check returns an error if the process has ended or has become another program
 // since it was opened, so that what was read may be of both.
-func (t *Target) check(m goinspect.Memory) error {
-	live, ok := m.(interface{ Check() error })
+func (t *Target) check() error {
+	live, ok := t.memory.(interface{ Check() error })
 	if !ok {
 		return nil
 	}
@@ -75,13 +114,14 @@ func (t *Target) check(m goinspect.Memory) error {
 
 // stopped reports whether the process is stopped.
 func (t *Target) stopped() bool {
-	live, ok := t.program.Memory().(interface{ Stopped() bool })
+	live, ok := t.memory.(interface{ Stopped() bool })
 	return ok && live.Stopped()
 }
 
 // find looks for Rondo in the program.
-func (t *Target) find(m goinspect.Memory) error {
-	p, err := goinspect.Open(m)
+func (t *Target) find() error {
+	t.layouts = nil
+	p, err := goinspect.Open(t.memory)
 	if errors.Is(err, goinspect.ErrNarrow) {
 		return fmt.Errorf("%s cannot be read: it is %w", t.name, err)
 	}
@@ -91,7 +131,6 @@ func (t *Target) find(m goinspect.Memory) error {
 	if err != nil {
 		return err
 	}
-	t.program = p
 	newer, damaged := false, false
 	for _, at := range p.Search(cookie()) {
 		found, ok := readLayout(p, at)
@@ -110,6 +149,7 @@ func (t *Target) find(m goinspect.Memory) error {
 	}
 	switch {
 	case len(t.layouts) > 0:
+		t.program = p
 		return nil
 	case damaged:
 		return fmt.Errorf("%s is damaged: the table that says how Rondo's records are laid out is wrong", t.name)
@@ -120,7 +160,7 @@ func (t *Target) find(m goinspect.Memory) error {
 }
 
 // Close releases the target.
-func (t *Target) Close() error { return t.program.Memory().Close() }
+func (t *Target) Close() error { return t.memory.Close() }
 
 // An endedError says that a process has ended, or its program. It is
 // os.ErrProcessDone.
@@ -140,10 +180,20 @@ func (e endedError) Is(target error) bool { return target == os.ErrProcessDone }
 
 // Snapshot takes a snapshot. If the process has ended or has become another program,
 // also while it was read, the error is os.ErrProcessDone for errors.Is.
-func (t *Target) Snapshot(o Options) (*Program, error) {
+func (t *Target) Snapshot(o Options) (p *Program, err error) {
+	began := time.Now()
+	err = t.read(func() (err error) {
+		p, err = t.take(o, began)
+		return err
+	})
+	return p, err
+}
+
+// take takes a snapshot for which the time runs since it began.
+func (t *Target) take(o Options, began time.Time) (*Program, error) {
 	t.program.Forget()
 	p := &Program{PID: t.pid, Go: t.program.Version, Taken: time.Now(), Loops: []*Loop{}}
-	left := &budget{options: o, began: p.Taken}
+	left := &budget{options: o, began: began}
 	var readers []*reader
 	for i := range t.layouts {
 		loops, ok := t.layouts[i].loops(t.program)
@@ -160,13 +210,13 @@ func (t *Target) Snapshot(o Options) (*Program, error) {
 	}
 	p.Rings = p.ids(p.rings(readers))
 	p.sortLoops()
-	p.Missing = t.program.Missing()
+	p.Missing = cmp.Or(t.missing(), t.program.Missing())
 	if p.Stopped = t.stopped(); p.Stopped {
 		for _, l := range p.Loops {
 			l.stopped(t.pid)
 		}
 	}
-	if err := t.check(t.program.Memory()); err != nil {
+	if err := t.check(); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -179,7 +229,7 @@ const settling = 100
 func (t *Target) gone() error {
 	// A process in the middle of exec cannot be read before it is another program.
 	for range settling {
-		if err := t.check(t.program.Memory()); err != nil {
+		if err := t.check(); err != nil {
 			return err
 		}
 		if t.pid == 0 {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,11 @@ type live struct {
 	regions []Region
 	born    identity
 	batch   vectors
+
+	vigil  vigil
+	stalls *stalls  // of the process, for all who read it one after the other
+	barred []Region // is not read, because it does not arrive
+	alone  bool     // each request is read alone, to tell which does not arrive
 }
 
 // An identity tells programs apart that have the same process id one after the
@@ -110,7 +116,7 @@ func OpenProcess(pid int) (Memory, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the memory map of process %d cannot be read: %w", pid, err)
 	}
-	l := &live{pid: pid, regions: parseMaps(maps, emulated(pid)), born: born}
+	l := &live{pid: pid, regions: parseMaps(maps, emulated(pid)), born: born, stalls: new(stalls)}
 	// A process that becomes another program has no map for a moment.
 	for try := 0; try < rounds && len(l.regions) == 0; try++ {
 		l.born, _ = identify(pid)
@@ -120,13 +126,63 @@ func OpenProcess(pid int) (Memory, error) {
 	if len(l.regions) == 0 {
 		return nil, fmt.Errorf("process %d has no memory: it is a kernel thread, or has ended", pid)
 	}
-	// The map may be read with fewer rights than the memory.
-	var b [1]byte
-	err = l.Read(l.regions[0].Start, b[:])
+	// The map may be read with fewer rights than the memory. A page may not arrive.
+	err = nil
+	next := Watch(l, func() {
+		var b [1]byte
+		err = l.Read(l.regions[0].Start, b[:])
+	})
 	if errors.Is(err, unix.EPERM) {
 		return nil, denied(pid)
 	}
-	return l, nil
+	return next, nil
+}
+
+// watched returns what to look at while l is read, and what returns its successor if a read is
+// given up.
+func (l *live) watched() (*vigil, func() Memory) {
+	return &l.vigil, func() Memory {
+		if l.vigil.single {
+			l.stalls.add(l.stalled(), &l.vigil)
+		}
+		next := l.again()
+		next.alone = true
+		return next
+	}
+}
+
+// again returns another reader of the process, for after a read was given up.
+func (l *live) again() *live {
+	return &live{pid: l.pid, regions: l.regions, born: l.born, stalls: l.stalls, barred: l.stalls.regions()}
+}
+
+// stalled returns what is taken not to arrive as little as what the last read was of: the mapping
+// in which that lies.
+func (l *live) stalled() Region {
+	from, to := l.vigil.from, l.vigil.to
+	if maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", l.pid)); err == nil {
+		if r, ok := regionAt(parseMaps(maps, false), from); ok && to <= r.End {
+			return Region{Start: r.Start, End: r.End}
+		}
+	}
+	return Region{Start: from &^ (pageSize - 1), End: (to + pageSize - 1) &^ (pageSize - 1)}
+}
+
+// Missing says in a sentence what of the memory is not read because it has not arrived; "" if
+// there is no such.
+func (l *live) Missing() string {
+	if len(l.barred) == 0 {
+		return ""
+	}
+	return notArrived(l.barred)
+}
+
+// Arrived returns l, or another reader of the process if some has arrived of what l does not read.
+func (l *live) Arrived() Memory {
+	if len(l.barred) == 0 || len(l.stalls.regions()) == len(l.barred) {
+		return l
+	}
+	return l.again()
 }
 
 // foreignProc returns an error if /proc is of another PID namespace than the calling
@@ -233,7 +289,10 @@ func (l *live) Read(addr uint64, b []byte) error {
 	local := [1]unix.Iovec{{Base: &b[0]}}
 	local[0].SetLen(len(b))
 	remote := [1]unix.RemoteIovec{{Base: uintptr(addr), Len: len(b)}}
-	n, err := unix.ProcessVMReadv(l.pid, local[:], remote[:], 0)
+	if within(l.barred, addr, addr+uint64(len(b))) {
+		return errUnmapped
+	}
+	n, err := l.readv(local[:], remote[:])
 	switch {
 	case err == unix.ESRCH:
 		return fmt.Errorf("process %d has ended: %w", l.pid, err)
@@ -243,4 +302,15 @@ func (l *live) Read(addr uint64, b []byte) error {
 		return errUnmapped
 	}
 	return nil
+}
+
+// readv reads stretches of memory. It does not return if that was given up.
+func (l *live) readv(local []unix.Iovec, remote []unix.RemoteIovec) (n int, err error) {
+	from, to := uint64(remote[0].Base), uint64(remote[0].Base)+uint64(remote[0].Len)
+	l.vigil.begin(from, to, len(remote) == 1)
+	n, err = unix.ProcessVMReadv(l.pid, local, remote, 0)
+	if !l.vigil.end() {
+		runtime.Goexit()
+	}
+	return n, err
 }

@@ -46,6 +46,12 @@ type stretch struct {
 }
 
 func (l *live) ReadMany(requests []Request) {
+	if l.alone || len(l.barred) > 0 {
+		for i := range requests {
+			requests[i].OK = l.Read(requests[i].Addr, requests[i].Data) == nil
+		}
+		return
+	}
 	v := &l.batch
 	v.requests, v.order = requests, v.order[:0]
 	sorted, last := true, uint64(0)
@@ -111,7 +117,7 @@ func (l *live) readStretches(groups []stretch) {
 			v.local = append(v.local, local)
 			v.remote = append(v.remote, unix.RemoteIovec{Base: uintptr(s.start), Len: len(s.data)})
 		}
-		n, err := unix.ProcessVMReadv(l.pid, v.local, v.remote, 0)
+		n, err := l.readv(v.local, v.remote)
 		if err != nil {
 			n = 0
 		}
