@@ -51,17 +51,6 @@ func page(http.ResponseWriter, *http.Request) {
 
 func plain(http.ResponseWriter, *http.Request) { time.Sleep(1) }
 
-// handle is a task because a Server has it.
-func handle(ctx context.Context, c net.Conn) error {
-	up, err := net.Dial("tcp", "localhost:1") // want `net.Dial stops the loop, because this runs in a task: use socket.Dial`
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(up, c)
-	time.Sleep(1) // want `time.Sleep stops the loop`
-	return err
-}
-
 // query is a task because one calls it.
 func query(db *sql.DB) error {
 	rows, err := db.Query("select 1") // want `sql.DB.Query stops the loop, because this runs in a task: use rondo.Offload`
@@ -110,31 +99,6 @@ func clients(ctx context.Context) error {
 	return errors.Join(err, rondo.Yield(ctx))
 }
 
-func channels(ctx context.Context, in chan int, quit <-chan struct{}) error {
-	select { // want `a select stops the loop, because this runs in a task: use rondo.Select, or rondo.Receive for a channel of goroutines`
-	case <-in:
-	case <-ctx.Done():
-	}
-	select {
-	case v := <-in:
-		in <- v
-	default:
-	}
-	for range in { // want `a range over a channel stops the loop`
-	}
-	<-time.After(time.Second) // want `<-time.After stops the loop, because this runs in a task: use rondo.Sleep, or rondo.Every`
-	one := make(chan int, 1)
-	one <- 1
-	_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
-		<-quit
-		time.Sleep(1)
-		return 0, nil
-	})
-	go func() { <-quit }()
-	<-ctx.Done() // want `<-ctx.Done\(\) stops the loop, because this runs in a task: use rondo.WaitCanceled\(ctx\)`
-	return err
-}
-
 type room struct {
 	mu    sync.RWMutex
 	conns []net.Conn
@@ -144,7 +108,7 @@ func (r *room) say(ctx context.Context, text string) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, c := range r.conns {
-		if _, err := c.Write([]byte(text)); err != nil { // want `c.Write waits while r.mu, a sync.RWMutex, is locked in line 144: the next task that locks it stops the loop: use rondo.RWMutex`
+		if _, err := c.Write([]byte(text)); err != nil { // want `c.Write waits while r.mu, a sync.RWMutex, is locked in line 108: the next task that locks it stops the loop: use rondo.RWMutex`
 			return err
 		}
 	}
@@ -165,18 +129,13 @@ func (r *room) join(ctx context.Context, c net.Conn) error {
 func (r *room) literal(ctx context.Context) error {
 	r.mu.Lock()
 	defer func() { r.mu.Unlock() }()
-	return rondo.Sleep(ctx, 1) // want `rondo.Sleep waits while r.mu, a sync.RWMutex, is locked in line 166`
+	return rondo.Sleep(ctx, 1) // want `rondo.Sleep waits while r.mu, a sync.RWMutex, is locked in line 130`
 }
 
 // elsewhere is called by no task.
 func elsewhere(in chan int) {
 	time.Sleep(1)
 	<-in
-}
-
-func fixed(ctx context.Context) error {
-	time.Sleep(time.Second) // want `time.Sleep stops the loop`
-	return rondo.Yield(ctx)
 }
 
 // filled calls what is named like the builtin, and filledToo receives what is there.

@@ -12,15 +12,6 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-func statement(ctx context.Context, m *rondo.Mutex) error {
-	rondo.Sleep(ctx, 1) // want `the error of rondo.Sleep is dropped: return it, or write _ = if nothing follows that matters`
-	m.Lock(ctx)         // want `the error of rondo.Mutex.Lock is dropped`
-	defer m.Unlock()
-	rondo.WaitCanceled(ctx) // it always fails
-	_ = rondo.Sleep(ctx, 1)
-	return nil
-}
-
 func value(ctx context.Context) int {
 	rondo.Yield(ctx) // want `the error of rondo.Yield is dropped`
 	return 1

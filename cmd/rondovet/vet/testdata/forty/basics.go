@@ -29,11 +29,6 @@ func backgroundListen(context.Context) error {
 	return err
 }
 
-func standardSleep(ctx context.Context) error {
-	time.Sleep(time.Second) // want `time.Sleep stops the loop, because this runs in a task: use rondo.Sleep`
-	return rondo.Yield(ctx)
-}
-
 func compute(context.Context) error {
 	for began := time.Now(); time.Since(began) < time.Second; {
 	}
@@ -45,7 +40,7 @@ func mutexAcrossWait(ctx context.Context) error {
 	add := func(ctx context.Context) error {
 		mu.Lock()
 		defer mu.Unlock()
-		return rondo.Sleep(ctx, 10*time.Millisecond) // want `rondo.Sleep waits while mu, a sync.Mutex, is locked in line 46: the next task that locks it stops the loop: use rondo.Mutex, or unlock it before`
+		return rondo.Sleep(ctx, 10*time.Millisecond) // want `rondo.Sleep waits while mu, a sync.Mutex, is locked in line 41: the next task that locks it stops the loop: use rondo.Mutex, or unlock it before`
 	}
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		g.Go(add)
@@ -72,11 +67,4 @@ func waitGroup(ctx context.Context) error {
 	}
 	left.Wait() // want `sync.WaitGroup.Wait stops the loop, because this runs in a task: use rondo.Group, which waits for its tasks, or rondo.OffloadFunc`
 	return nil
-}
-
-func contextDone(ctx context.Context) error {
-	return rondo.Timeout(ctx, 10*time.Millisecond, func(ctx context.Context) error {
-		<-ctx.Done() // want `<-ctx.Done\(\) stops the loop, because this runs in a task: use rondo.WaitCanceled\(ctx\)`
-		return ctx.Err()
-	})
 }

@@ -99,19 +99,13 @@ func nilQueue(ctx context.Context) error {
 	return q.Put(ctx, 1)
 }
 
-func outerInTimeout(ctx context.Context) error {
-	return rondo.Timeout(ctx, 10*time.Millisecond, func(context.Context) error {
-		return rondo.Sleep(ctx, 300*time.Millisecond) // want `rondo.Sleep with ctx, a ctx from outside, which the end of this rondo.Timeout does not reach: use the ctx of the function that rondo.Timeout calls`
-	})
-}
-
 func twoReaders(ctx context.Context) error {
 	near, far := socket.Pipe(ctx)
 	defer near.Close()
 	defer far.Close()
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		g.Go(func(context.Context) error { _, err := bufio.NewReader(far).ReadString('\n'); return err })
-		g.Go(func(context.Context) error { _, err := bufio.NewReader(far).ReadString('\n'); return err }) // want `a second task reads far, as the one in line 113 does: each gets a part of the input: let one task read`
+		g.Go(func(context.Context) error { _, err := bufio.NewReader(far).ReadString('\n'); return err }) // want `a second task reads far, as the one in line 107 does: each gets a part of the input: let one task read`
 		_, err := near.Write([]byte("one\ntwo\n"))
 		return err
 	})
