@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"sync"
 	"time"
 
@@ -50,8 +51,9 @@ const readyMax = 30 * time.Second
 //
 // The options are the server's, and are not changed. The server installs no signal
 // handlers. Its warnings and errors go to slog, unless NoLog is set; SetLoggerV2 of the
-// server changes that. If the server cannot start, the error has its words. If g is
-// cancelled meanwhile, Start returns the cause, and the server is shut down.
+// server changes that. If the handler of slog panics, the line goes to standard error. If the
+// server cannot start, the error has its words. If g is cancelled meanwhile, Start returns
+// the cause, and the server is shut down.
 func Start(g *rondo.Scope, o *server.Options) (*server.Server, error) {
 	if o == nil {
 		panic("embed: Start with nil Options")
@@ -205,16 +207,33 @@ type logger struct {
 	why     string        // it
 }
 
-func (l *logger) Warnf(format string, v ...any) {
-	if !l.quiet {
-		slog.Warn(fmt.Sprintf("nats server: "+format, v...))
+func (l *logger) Warnf(format string, v ...any)  { l.log(slog.LevelWarn, format, v) }
+func (l *logger) Errorf(format string, v ...any) { l.log(slog.LevelError, format, v) }
+
+// log hands a line to the handler of package slog, which is the program's. Nothing else stands
+// above it on a goroutine of the server, so what it panics with ends here: the line then goes to
+// standard error.
+func (l *logger) log(level slog.Level, format string, values []any) {
+	if l.quiet {
+		return
 	}
+	line := "nats server: " + fmt.Sprintf(format, values...)
+	defer func() {
+		if v := recover(); v != nil {
+			fmt.Fprintf(os.Stderr, "%s\nnats: the handler of package slog panicked: %s\n", line, text(v))
+		}
+	}()
+	slog.Log(context.Background(), level, line)
 }
 
-func (l *logger) Errorf(format string, v ...any) {
-	if !l.quiet {
-		slog.Error(fmt.Sprintf("nats server: "+format, v...))
-	}
+// text is fmt.Sprint, which itself panics where a method that it calls panics with its own value.
+func text(v any) (s string) {
+	defer func() {
+		if recover() != nil {
+			s = fmt.Sprintf("(a %T that cannot be printed: its methods panic)", v)
+		}
+	}()
+	return fmt.Sprint(v)
 }
 
 func (l *logger) Fatalf(format string, v ...any) {
