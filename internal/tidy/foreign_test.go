@@ -53,6 +53,7 @@ const (
 var foreignDirs = []string{
 	".", "broadcast", "shard", "process", "signals", "slogtask", "sim", "socket", "httptask",
 	"internal/errtree", "internal/report", "internal/stdctx", "internal/kernel", "internal/watchdog", "internal/waits", "internal/timeline", "internal/fd",
+	"nats", "nats/embed", "nats/internal/rpc", "nats/internal/report",
 }
 
 // foreignMethods are the methods of errors, contexts, names and cases, and foreignFunctions the
@@ -232,4 +233,13 @@ var foreignCalls = map[string]map[frame]string{
 	"internal/fd/sys_raw.go":       {ours: "armAgain"},
 	"internal/kernel/callerror.go": {ours: "Wrap Misuse"},
 	"internal/report/report.go":    {guarded: "Log"},
+
+	"nats/call.go":                   {own: "Call"},
+	"nats/conn.go":                   {guarded: "answers", ours: "watch closedBy"},
+	"nats/handle.go":                 {ours: "handleOne"},
+	"nats/jobs.go":                   {own: "work", ours: "gone fetch failed"},
+	"nats/embed/embed.go":            {guarded: "log", ours: "start"},
+	"nats/embed/store_unix.go":       {ours: "lock"},
+	"nats/internal/report/report.go": {guarded: "Log"},
+	"nats/internal/rpc/call.go":      {own: "Call"},
 }
