@@ -63,6 +63,12 @@ func TestText(t *testing.T) {
 			source += read(t, "step6", "room_test.go")
 		case 6: // shows the bug again
 			source += read(t, "step6", "room_test.go") + read(t, "step4", "main.go")
+		case 8: // has a second program, and shows it whole
+			clock := read(t, "step8", "clock", "main.go")
+			if !strings.Contains(text, clock) {
+				t.Error("step 8 does not show its clock")
+			}
+			source += clock
 		}
 		shown := ""
 		for _, b := range block.FindAllStringSubmatch(text, -1) {
