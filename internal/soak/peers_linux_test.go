@@ -38,7 +38,11 @@ func (c *chaos) serve(g *rondo.Scope) error {
 	}}
 	protocol := &socket.Protocol{
 		High: 1 << 10, Limit: 1 << 20,
-		Connected: func(*socket.Transport) { c.running.Add(1); c.at("Protocol.Connected") },
+		Connected: func(tr *socket.Transport) {
+			c.running.Add(1)
+			c.narrow(tr)
+			c.at("Protocol.Connected")
+		},
 		Data: func(tr *socket.Transport, p []byte) {
 			c.at("Protocol.Data")
 			first := tr.Value == nil
@@ -71,6 +75,20 @@ func (c *chaos) serve(g *rondo.Scope) error {
 		})
 	}
 	return nil
+}
+
+// pausing reports whether the function that explodes is one that is called when the system
+// has no more room for what a Protocol writes, or has room again.
+func (c *chaos) pausing() bool { return strings.HasSuffix(c.place, "Writing") }
+
+// narrow leaves the system little room if that is to happen in the short time of a round.
+func (c *chaos) narrow(tr *socket.Transport) {
+	if !c.pausing() {
+		return
+	}
+	if raw, err := tr.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF, 1) })
+	}
 }
 
 // session sends back what it is sent.
@@ -165,13 +183,13 @@ func (c *chaos) visit(ctx context.Context) error {
 	if at == 1 && c.place == "Protocol.OnError" && !c.calm {
 		return c.starve(ctx)
 	}
-	if paused := at == 1 && strings.HasSuffix(c.place, "Writing"); paused || c.rnd.IntN(2) == 0 {
+	if paused := at == 1 && c.pausing(); paused || c.rnd.IntN(2) == 0 {
 		rnd := c.another()
-		how, patience := rnd.IntN(6), 20*time.Millisecond
-		if paused { // that comes when the system has no more room
-			how, patience = unread, 500*time.Millisecond
+		how := rnd.IntN(6)
+		if paused {
+			how = unread
 		}
-		c.outside.Go(func() { misbehave(address, rnd, how, patience) })
+		c.outside.Go(func() { misbehave(address, rnd, how) })
 		return rondo.Sleep(ctx, c.some(500))
 	}
 	return rondo.Timeout(ctx, c.some(20_000), func(ctx context.Context) error {
@@ -225,7 +243,7 @@ const unread = 4
 // misbehave is a peer that stalls, sends bytes one by one, slowly, or urgent ones,
 // does not read what comes back, and resets or closes in the middle of it. It waits for so
 // long for a server that does not read.
-func misbehave(address string, rnd *rand.Rand, how int, patience time.Duration) {
+func misbehave(address string, rnd *rand.Rand, how int) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return // the server has ended
@@ -265,14 +283,15 @@ func misbehave(address string, rnd *rand.Rand, how int, patience time.Duration) 
 		_ = tcp.CloseWrite()
 		_, _ = io.Copy(io.Discard, conn)
 	case unread: // sends, and does not read
-		_ = conn.SetDeadline(time.Now().Add(patience))
+		_ = tcp.SetReadBuffer(1)
+		_ = conn.SetDeadline(time.Now().Add(20 * time.Millisecond))
 		for p := make([]byte, 64<<10); ; {
 			if _, err := conn.Write(p); err != nil {
 				break
 			}
 		}
 		if rnd.IntN(2) == 0 { // now it does
-			_ = conn.SetDeadline(time.Now().Add(patience))
+			_ = conn.SetDeadline(time.Now().Add(20 * time.Millisecond))
 			_, _ = io.Copy(io.Discard, conn)
 		}
 	case 5: // goes at once
