@@ -31,7 +31,7 @@ var copiesRule = rule{
 const lockType = "type lock struct{}\nfunc (*lock) Lock() {}\nfunc (*lock) Unlock() {}\n"
 
 // public packages are those in api, but for the modules that are not the root's.
-var publicDirs = []string{".", "broadcast", "coro", "httptask", "inspect", "process", "shard", "signals", "sim", "slogtask", "socket"}
+var publicDirs = []string{".", "broadcast", "coro", "guest", "httptask", "inspect", "process", "shard", "signals", "sim", "slogtask", "socket"}
 
 func (t *tree) copies(table map[string]string) (found []breach) {
 	var dirs []string

@@ -7,7 +7,7 @@ import (
 )
 
 // shownDirs are the packages that users call.
-var shownDirs = []string{".", "broadcast", "coro", "httptask", "inspect", "process", "shard", "signals", "sim", "slogtask", "socket"}
+var shownDirs = []string{".", "broadcast", "coro", "guest", "httptask", "inspect", "process", "shard", "signals", "sim", "slogtask", "socket"}
 
 var examplesRule = rule{
 	name: "examples",

@@ -19,7 +19,7 @@ var rows = [][]string{
 	{"sim/internal/picture", "sim/internal/network", "sim/internal/offload"},
 	{"sim/internal/fault", "sim/internal/search"},
 	{"socket", "process", "signals", "broadcast", "slogtask", "sim", "inspect"},
-	{"httptask"},
+	{"httptask", "guest"},
 	{"shard"},
 	{"internal/soak", "internal/mistakes", "internal/growth", "internal/containment"},
 	{"nats/..."},
