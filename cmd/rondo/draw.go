@@ -172,10 +172,10 @@ func (s *screen) title() string {
 }
 
 var loopColumns = []column{
-	{title: "LOOP"}, {title: "TASKS", width: 7, right: true, from: 50}, {title: "CONNS", width: 7, right: true, from: 40}, {title: "SWITCH/S", width: 8, right: true},
-	{title: "TURN/S", width: 7, right: true, from: 66}, {title: "BUSY", width: 4, right: true, from: 24}, {title: "LAG", width: 6, right: true, from: 30},
-	{title: "READY", width: 7, right: true, from: 58}, {title: "TIMERS", width: 7, right: true, from: 72},
-	{title: "OFFLOADS", width: 8, right: true, from: 88},
+	{title: "LOOP"}, {title: "TASKS", width: 9, right: true, from: 54}, {title: "CONNS", width: 9, right: true, from: 40}, {title: "SWITCH/S", width: 8, right: true},
+	{title: "TURN/S", width: 7, right: true, from: 72}, {title: "BUSY", width: 4, right: true, from: 24}, {title: "LAG", width: 6, right: true, from: 30},
+	{title: "READY", width: 9, right: true, from: 64}, {title: "TIMERS", width: 9, right: true, from: 80},
+	{title: "OFFLOADS", width: 8, right: true, from: 92},
 }
 
 // loopTable is the table of the loops.
@@ -208,7 +208,15 @@ func (s *screen) caption() []string {
 		return nil
 	}
 	if s.open != (taskKey{}) {
-		return []string{cut(s.detail.described(s.absence()), s.width), s.faint(cut(s.detail.figures(), s.width))}
+		lines = append(lines, cut(s.detail.described(s.absence()), s.width))
+		figures := strings.Split(cells.Wrap(s.detail.figures(), s.width, " "), "\n")
+		if most := max(1, min(mostFigures, s.height/6)); len(figures) > most {
+			figures = append(figures[:most-1], cut(strings.Join(figures[most-1:], " "), s.width))
+		}
+		for _, line := range figures {
+			lines = append(lines, s.faint(strings.TrimRight(line, " ")))
+		}
+		return lines
 	}
 	if s.typing || s.filter != "" {
 		caret := ""
@@ -335,7 +343,10 @@ func (s *screen) absence() string {
 	return "has ended; this is how it was last seen"
 }
 
-// figures is the second line about that task.
+// mostFigures is how many lines these have at most.
+const mostFigures = 3
+
+// figures is what stands below that line.
 func (m taskRates) figures() string {
 	woken := ""
 	if m.WokenBy != 0 {

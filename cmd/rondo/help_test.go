@@ -10,7 +10,7 @@ import (
 
 func TestHelp(t *testing.T) {
 	var all strings.Builder
-	for _, args := range []string{"help", "help demo", "help echo", "help ps", "help tree", "help top", "help trace", "help help", "help version"} {
+	for _, args := range []string{"help", "help demo", "help echo", "help ps", "help tree", "help top", "help trace", "help completion", "help man", "help help", "help version"} {
 		status, out, err := invoke(strings.Fields(args)...)
 		if status != exitDone || err != "" {
 			t.Errorf("rondo %s: status %d, error %q", args, status, err)

@@ -54,6 +54,8 @@ func verbs() []verb {
 		{"check", "what looks wrong with the same tasks", checkUsage, runCheck},
 		{"flame", "a flame graph of where the same tasks are, as SVG", flameUsage, runFlame},
 		{"trace", "run a program and write a timeline of its tasks", traceUsage, runTrace},
+		{"completion", "a script that completes commands and flags in a shell", completionUsage, runCompletion},
+		{"man", "the manual page", manUsage, runMan},
 		{"help", `the commands, or one of them: rondo help demo`, helpUsage, runHelp},
 		{"version", "the version of this program", versionUsage, runVersion},
 	}

@@ -90,7 +90,7 @@ func (o *options) parse(args []string) (rest []string, err error) {
 	case err == nil:
 		return o.set.Args(), nil
 	case err == flag.ErrHelp:
-		return nil, err
+		return nil, helpAsked{&o.set}
 	case o.bad != nil:
 		return nil, o.bad
 	}

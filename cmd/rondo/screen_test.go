@@ -534,3 +534,21 @@ func TestBoardDrawsWhatIsInSight(t *testing.T) {
 		t.Errorf("a frame of 100,000 tasks takes %v allocations, one of 100 takes %v", many, few)
 	}
 }
+
+// TestBoardOfMillions: on 80 columns a million is whole, and so is what is said of a task.
+func TestBoardOfMillions(t *testing.T) {
+	s := newTestScreen(t, 80, 24)
+	p := pictured(0)
+	million := 1_000_000
+	p.Loops[0].Ready, p.Loops[0].Timers, p.Loops[0].Conns = million, million, &million
+	p.Loops[0].Tasks[1].Site = &inspect.Frame{Func: "main.accept", File: "/home/somebody/room.go", Line: 17}
+	s.give(p)
+	if text := s.frame(); strings.Count(text, " 1,000,000") != 3 {
+		t.Errorf("three millions are not whole:\n%s", text)
+	}
+	s.keys("down")
+	s.keys("enter")
+	if text := strings.Join(strings.Fields(s.frame()), " "); !strings.Contains(text, "started by "+startedAt(p.Loops[0].Tasks[1])) || !strings.Contains(text, ", loop chat") {
+		t.Errorf("what is said of the task is not whole:\n%s", text)
+	}
+}
