@@ -44,6 +44,7 @@ type source struct {
 	remain int64 // bytes that may still be read
 	copies bool  // append what is read to raw
 	raw    []byte
+	lines  int // that a head may still have, while it is copied
 }
 
 const unlimited = 1 << 62
@@ -59,6 +60,9 @@ func (s *source) Read(p []byte) (int, error) {
 	s.remain -= int64(k)
 	if s.copies {
 		s.raw = append(s.raw, p[:k]...)
+		if s.lines -= bytes.Count(p[:k], []byte("\n")); s.lines <= 0 {
+			s.remain = 0
+		}
 	}
 	return k, err
 }
@@ -333,7 +337,6 @@ func answerOptions(w *reply, r *http.Request) {
 	_, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, most))
 	if _, ok := err.(*http.MaxBytesError); ok {
 		w.closes, w.lingers = true, true
-		w.Header().Set("Connection", "close")
 	}
 }
 
@@ -349,6 +352,7 @@ func (n *connection) abandon(w *reply, panicked any) {
 		return
 	}
 	w.unwatch()
+	w.answers()
 	if w.body != nil {
 		_ = w.body.Close()
 	}
@@ -378,9 +382,6 @@ type scratch struct {
 
 func (x *scratch) release() {
 	x.src.n = nil
-	if cap(x.src.raw) > 16*inMax {
-		x.src.raw = nil
-	}
 	x.in.Reset(x.src)
 	x.held.Reset(nil)
 	clear(x.pairs)

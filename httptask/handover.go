@@ -77,12 +77,16 @@ func (h *handover) add(c net.Conn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		_ = c.Close()
+		closeAway(c)
 		return
 	}
 	h.conns = append(h.conns, c)
 	h.came.Signal()
 }
+
+// closeAway closes a connection that nobody uses. With TLS that may wait for the client, and
+// the caller may be the loop.
+func closeAway(c net.Conn) { go func() { _ = c.Close() }() }
 
 func (h *handover) Accept() (net.Conn, error) {
 	h.mu.Lock()
@@ -104,7 +108,7 @@ func (h *handover) Close() error {
 	defer h.mu.Unlock()
 	h.closed = true
 	for _, c := range h.conns {
-		_ = c.Close()
+		closeAway(c)
 	}
 	h.conns = nil
 	h.came.Broadcast()

@@ -28,7 +28,6 @@ type payload struct {
 	closed bool
 	cutOff bool // Close has left something unread
 	cut    bool // a cancellation has ended a Read: the rest is not waited for
-	broken bool // its trailer was malformed
 }
 
 func (b *payload) take() error {
@@ -69,7 +68,7 @@ func (b *payload) read(p []byte) (int, error) {
 		b.w.watch()
 	case b.left < 0:
 		if _, again := b.inner.Read(nil); again == http.ErrBodyReadAfterClose {
-			b.closed, b.broken = true, true // the trailer was malformed
+			b.closed = true // the trailer was malformed
 		}
 		fallthrough
 	default:
@@ -95,10 +94,10 @@ func (b *payload) Close() error {
 		b.cutOff = true
 	default:
 		var n int64
-		if n, err = io.CopyN(io.Discard, (*unread)(b), unreadMax); err == io.EOF {
+		n, err = io.CopyN(io.Discard, (*unread)(b), unreadMax+1)
+		if b.cutOff = n > unreadMax || err != io.EOF; !b.cutOff {
 			err = nil
 		}
-		b.cutOff = n == unreadMax
 	}
 	b.closed = true
 	return err
@@ -109,19 +108,21 @@ type unread payload
 
 func (u *unread) Read(p []byte) (int, error) { return (*payload)(u).read(p) }
 
-// discard reads what is left of the body, to make the connection ready for the next
-// request. It returns io.EOF if that was all, and nil if there is more than 256 KiB.
-func (b *payload) discard() error {
-	_, err := io.CopyN(io.Discard, b, unreadMax+1)
-	return err
+// remains reports whether there is, or may be, more to read.
+func (b *payload) remains() bool {
+	if b.take() != nil {
+		return true
+	}
+	defer b.release()
+	return !b.sawEOF
 }
 
 // A continuer is the body of a request with "Expect: 100-continue": the first Read tells
-// the client to send it.
+// the client to send it. If the answer comes first, the client may never send it, so nothing
+// waits for it, and the connection ends.
 type continuer struct {
 	*payload
 	asked  atomic.Bool // the client has been told, or is told no more
-	sawEOF atomic.Bool
 	closed atomic.Bool
 }
 
@@ -130,18 +131,16 @@ func (c *continuer) Read(p []byte) (int, error) {
 		return 0, http.ErrBodyReadAfterClose
 	}
 	if !c.asked.Swap(true) {
-		w := c.payload.w
-		w.x.out = append(w.x.out, "HTTP/1.1 100 Continue\r\n\r\n"...)
-		w.send(nil)
+		// Nothing else is to be sent before the head. Another task may write that meanwhile.
+		c.payload.w.send([]byte("HTTP/1.1 100 Continue\r\n\r\n"))
 	}
-	k, err := c.payload.Read(p)
-	if err == io.EOF {
-		c.sawEOF.Store(true)
-	}
-	return k, err
+	return c.payload.Read(p)
 }
 
 func (c *continuer) Close() error {
-	c.closed.Store(true)
+	c.payload.w.answers()
+	if c.closed.Swap(true) {
+		return nil
+	}
 	return c.payload.Close()
 }

@@ -96,10 +96,12 @@ func (w *reply) begin() (expected bool) {
 	return true
 }
 
-// noContinue keeps a Read of the body from sending 100 Continue from now on.
-func (w *reply) noContinue() {
-	if w.expect != nil {
-		w.expect.asked.Store(true)
+// answers is called when the handler does not want a body any more that the client has not
+// been told to send: it is not told from now on, and may never send it.
+func (w *reply) answers() {
+	if e := w.expect; e != nil && !e.asked.Swap(true) {
+		w.closes = true
+		e.closed.Store(true)
 	}
 }
 
@@ -187,8 +189,11 @@ func (w *reply) WriteHeader(code int) {
 	case code < 100 || code > 999:
 		panic(fmt.Sprintf("invalid WriteHeader code %v", code))
 	}
-	if code < 101 || code > 199 {
-		w.noContinue()
+	switch {
+	case code >= 200:
+		w.answers()
+	case code == http.StatusContinue && w.expect != nil:
+		w.expect.asked.Store(true)
 	}
 	if code >= 100 && code <= 199 && code != http.StatusSwitchingProtocols {
 		w.inform(code)
@@ -243,7 +248,7 @@ func (w *reply) mayWrite(n int) (bool, error) {
 	if w.done {
 		return false, errOver
 	}
-	w.noContinue()
+	w.answers()
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
@@ -263,7 +268,7 @@ func (w *reply) mayWrite(n int) (bool, error) {
 // finish sends what is left of the answer, and ends it.
 func (w *reply) finish() {
 	w.done = true
-	w.noContinue()
+	w.answers()
 	if w.status == 0 {
 		w.begins(http.StatusOK)
 	}
@@ -325,10 +330,8 @@ func (w *reply) reusable() bool {
 	return true
 }
 
-// cutOff reports whether the handler has closed a body before its end.
-func (w *reply) cutOff() bool {
-	return w.body != nil && w.req.Body == io.ReadCloser(w.body) && w.body.cutOff
-}
+// cutOff reports whether the body was closed before its end.
+func (w *reply) cutOff() bool { return w.body != nil && w.body.cutOff }
 
 func (w *reply) Flush() { _ = w.FlushError() }
 
@@ -394,16 +397,36 @@ func (w *reply) ReadFrom(src io.Reader) (n int64, err error) {
 		m, err := io.CopyBuffer(plain, src, *buf)
 		return n + m, err
 	}
-	var m int64
-	if w.n.left.Load() {
-		w.n.shield(func() { m, err = to.ReadFrom(src) })
-	} else {
-		m, err = to.ReadFrom(src)
-	}
-	if w.written += m; err != nil && w.n.cancelled() {
-		w.err = err
+	m, err := w.copyUpTo(to, src)
+	if err == nil && w.written == w.length {
+		if k, _ := src.Read(make([]byte, 1)); k > 0 {
+			err = http.ErrContentLength
+		}
 	}
 	return n + m, err
+}
+
+// copyUpTo copies src to the connection, but no more than what is left of the answer's length.
+func (w *reply) copyUpTo(to io.ReaderFrom, src io.Reader) (n int64, err error) {
+	from := src
+	if w.length != -1 {
+		rest := max(w.length-w.written, 0)
+		if l, ok := src.(*io.LimitedReader); !ok {
+			from = io.LimitReader(src, rest)
+		} else if more := l.N - rest; more > 0 { // two limits would hide a file
+			l.N = rest
+			defer func() { l.N += more }()
+		}
+	}
+	if w.n.left.Load() {
+		w.n.shield(func() { n, err = to.ReadFrom(from) })
+	} else {
+		n, err = to.ReadFrom(from)
+	}
+	if w.written += n; err != nil && w.n.cancelled() {
+		w.err = err
+	}
+	return n, err
 }
 
 // Hijack gives the connection to the program, with what was read of it. It is a *socket.Conn,
@@ -416,7 +439,9 @@ func (w *reply) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	case n.taken:
 		return nil, nil, http.ErrHijacked
 	}
-	w.noContinue()
+	if w.expect != nil {
+		w.expect.asked.Store(true)
+	}
 	if w.status != 0 {
 		if !w.sent {
 			w.head(nil)

@@ -5,7 +5,6 @@ package httptask
 // server, taken in the same order.
 
 import (
-	"io"
 	"net/http"
 	"net/textproto"
 	"slices"
@@ -153,8 +152,8 @@ func (w *reply) decideConnection(s fieldSet, add *addedFields) {
 	if connection == "close" || !keeps {
 		w.closes = true
 	}
-	if e := w.expect; e != nil && w.req.Body == io.ReadCloser(e) && !e.sawEOF.Load() {
-		w.closes = true // what comes next may be the body or not
+	if w.expect != nil && w.body.remains() {
+		w.closes = true // reading it may cost more than a new connection
 	}
 	if w.req.Method == http.MethodConnect {
 		w.closes = true // what comes next may be meant for the other end of a tunnel
@@ -171,46 +170,24 @@ func (w *reply) tunnels() bool {
 // before it reads the answer.
 func (w *reply) discardBody(s fieldSet, add *addedFields) {
 	b := w.body
-	if b == nil || w.expect != nil && w.req.Body == io.ReadCloser(w.expect) {
+	if b == nil || b.take() != nil {
+		w.closes = w.closes || b != nil
 		return
 	}
-	tooMuch := false
-	if w.req.Body == io.ReadCloser(b) {
-		if b.take() != nil {
-			w.closes = true
-			return
-		}
-		closed, sawEOF, left, cut := b.closed, b.sawEOF, b.left, b.cut
-		b.release()
-		if cut {
-			w.closes = true
-			return
-		}
-		if closed {
-			w.closes = w.closes || !sawEOF
-			return
-		}
-		tooMuch = left >= unreadMax
-	}
-	if !tooMuch {
-		switch err := b.discard(); err {
-		case nil:
-			tooMuch = true
-		case http.ErrBodyReadAfterClose:
-			w.closes = w.closes || b.broken
-		case io.EOF:
-			if b.Close() != nil {
-				w.closes = true
-			}
-		default:
-			w.closes = true // what is left must not be read as a request
-			_ = b.Close()   // nor as more of the body; it fails as before
-		}
-	}
-	if tooMuch {
+	closed, sawEOF, left, cut := b.closed, b.sawEOF, b.left, b.cut
+	b.release()
+	switch {
+	case cut:
+		w.closes = true
+	case closed:
+		w.closes = w.closes || !sawEOF
+	case left >= unreadMax:
 		w.closes, w.lingers = true, true
 		s.drop("Connection")
 		add.connection = "close"
+	default:
+		_ = b.Close() // its error is in cutOff
+		w.closes = w.closes || b.cutOff
 	}
 }
 

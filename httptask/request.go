@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/textproto"
@@ -27,7 +28,8 @@ func (n *connection) readRequest(x *scratch) (*reply, error) {
 		peek, _ := x.in.Peek(4)
 		_, _ = x.in.Discard(len(peek) - len(bytes.TrimLeft(peek, "\r\n")))
 	}
-	r, host, err := readHead(x)
+	most := maxValues(e.http)
+	r, host, err := readHead(x, most)
 	if err != nil {
 		if x.src.remain <= 0 {
 			err = errTooLarge
@@ -39,6 +41,9 @@ func (n *connection) readRequest(x *scratch) (*reply, error) {
 	}
 	n.post = r.Method == http.MethodPost
 	x.src.remain = unlimited
+	if most > 0 && countValues(r, host) > most {
+		return nil, errTooLarge
+	}
 	preface := r.Method == "PRI" && len(r.Header) == 0 && !host.has && r.URL.Path == "*" && r.Proto == "HTTP/2.0"
 	if err := checkHead(r, host, preface); err != nil {
 		return nil, err
@@ -59,8 +64,9 @@ type hostField struct {
 }
 
 // readHead calls ReadRequest. The field Host is looked up in the bytes if the request does
-// not show it. They stay in the buffer if the head is there; else they are copied.
-func readHead(x *scratch) (r *http.Request, host hostField, err error) {
+// not show it. They stay in the buffer if the head is there; else they are copied. A head of more
+// than most values is not read to its end; 0 means no limit.
+func readHead(x *scratch, most int) (r *http.Request, host hostField, err error) {
 	if x.in.Buffered() == 0 {
 		if _, err := x.in.Peek(1); err != nil {
 			return nil, hostField{}, err
@@ -69,10 +75,17 @@ func readHead(x *scratch) (r *http.Request, host hostField, err error) {
 	head, _ := x.in.Peek(x.in.Buffered())
 	if x.src.copies = !bytes.Contains(head, []byte("\r\n\r\n")); x.src.copies {
 		x.src.raw = append(x.src.raw[:0], head...)
+		x.src.lines = math.MaxInt
+		if most > 0 { // what comes with the head, such as a body, counts too
+			x.src.lines = most + 2*inMax
+		}
 	}
 	r, err = http.ReadRequest(x.in)
 	if x.src.copies {
 		x.src.copies, head = false, x.src.raw
+		if cap(x.src.raw) > 16*inMax {
+			x.src.raw = nil // the handler may take its time
+		}
 	}
 	if err != nil {
 		return nil, hostField{}, err
@@ -88,6 +101,18 @@ func readHead(x *scratch) (r *http.Request, host hostField, err error) {
 		}
 	}
 	return r, host, nil
+}
+
+// countValues returns how many values the header of a request has had, as net/http counts them:
+// ReadRequest takes some out.
+func countValues(r *http.Request, host hostField) (n int) {
+	for _, vs := range r.Header {
+		n += len(vs)
+	}
+	if host.has {
+		n++
+	}
+	return n + len(r.TransferEncoding) + len(r.Trailer)
 }
 
 // checkHead refuses what ReadRequest accepts and net/http's server does not.

@@ -134,7 +134,7 @@ func TestSmuggling(t *testing.T) {
 							text += "GET /second HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 							for _, pieces := range [][]string{{text}, bytewise(text)} {
 								c := conversation{pieces: pieces, half: true}
-								want, got := converse(plain, nil, c), converse(own, nil, c)
+								want, got := converse(plain, nil, c, patience), converse(own, nil, c, patience)
 								if !same(want, got) {
 									t.Errorf("%.300q in %d pieces\nnet/http: %.500q\nServer: %.500q", text, len(pieces), want, got)
 								}
