@@ -5,5 +5,5 @@ package cookbook_test
 // buildFlags are for the programs: with -race they are built with it too.
 var buildFlags []string
 
-// kinds are the programs that are run.
-var kinds = []string{"rondo", "goroutines"}
+// kinds are the folders of the programs that are run.
+var kinds = []string{".", "goroutines"}

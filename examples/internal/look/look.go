@@ -27,9 +27,9 @@ type Chat struct {
 func Open(ctx context.Context, dir, pkg string, names ...string) (*Chat, error) {
 	chat := filepath.Join(dir, filepath.Base(pkg))
 	c := &Chat{rondo: filepath.Join(dir, "rondo")}
-	flags := "-X main.address=localhost:0 -X main.pageAddress=localhost:0"
+	flags := "-w -X main.address=localhost:0 -X main.pageAddress=localhost:0"
 	for _, args := range [][]string{
-		{"build", "-o", c.rondo, "github.com/rondo-go/rondo/cmd/rondo"},
+		{"build", "-ldflags=-w", "-o", c.rondo, "github.com/rondo-go/rondo/cmd/rondo"},
 		{"build", "-o", chat, "-ldflags", flags, pkg},
 	} {
 		if out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
