@@ -55,7 +55,7 @@ func TestDeadlockIsAnError(t *testing.T) {
 // TestStillLoopGoesOn: without EndDeadlock a loop that nothing known can wake says so once, a
 // second later, and goes on: a goroutine that has a Scope of it may cancel that.
 func TestStillLoopGoesOn(t *testing.T) {
-	log := &logged{seen: make(chan bool, 1)}
+	log := &logged{of: "nothing known", seen: make(chan bool, 1)}
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {

@@ -108,7 +108,7 @@ func TestErrorOfCollectedTask(t *testing.T) {
 // TestLateEnd: a loop whose end a Shield delays logs which task it waits for.
 func TestLateEnd(t *testing.T) {
 	for _, quick := range []bool{false, true} {
-		log := &logged{seen: make(chan bool, 1)}
+		log := &logged{of: "cannot end", seen: make(chan bool, 1)}
 		before := slog.Default()
 		slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
 		r := rondo.Runner{SlowStep: 20 * time.Millisecond}
