@@ -1,8 +1,8 @@
 package main
 
-// This file is the load that opens a connection for each request. It sends the
-// request, reads the answer, ends its side, waits until the server has closed the
-// connection, and opens the next one.
+// churn opens a connection for each request: it sends the request, reads the
+// answer, ends its side, waits until the server has closed the connection, and
+// opens the next one.
 //
 // The kernel keeps the port of such a connection for a while. The connections come
 // from many addresses in turn, so that there are always ports left.

@@ -1,7 +1,7 @@
 package main
 
-// This file is the load of the rows of several loops: it has one request on its way on
-// each connection, and measures how long each takes.
+// The closed loop is the load of the rows with several loops: each connection has one
+// request in flight, and the load measures the latency of each.
 //
 // The load shares its processors with the server, so it spends as little as it can.
 // Its system calls hold its thread and its P. With those of package unix the

@@ -1,8 +1,7 @@
 package main
 
-// This file has the rivals in Go that poll sockets themselves: gnet, whose loop
-// calls back, and netpoll, whose loop starts a goroutine from a pool for each piece
-// that arrives.
+// Rivals in Go that poll sockets themselves: gnet, whose loop calls back, and
+// netpoll, whose loop starts a goroutine from a pool for each piece of data.
 
 import (
 	"context"
@@ -47,7 +46,7 @@ func (e *gnetEcho) OnBoot(engine gnet.Engine) gnet.Action {
 	}
 	fmt.Printf("127.0.0.1:%d\n", address.(*unix.SockaddrInet4).Port)
 	context.AfterFunc(e.ctx, func() {
-		// The process ends next, whether or not the engine stopped in order.
+		// The process ends next, whether or not the engine stopped gracefully.
 		_ = engine.Stop(context.Background())
 	})
 	return gnet.None
@@ -95,7 +94,7 @@ func serveNetpoll(ctx context.Context, s serving) error {
 		return err
 	}
 	defer context.AfterFunc(ctx, func() {
-		// The process ends next, whether or not the loop stopped in order.
+		// The process ends next, whether or not the loop stopped gracefully.
 		_ = loop.Shutdown(context.Background())
 	})()
 	fmt.Println(l.Addr())

@@ -1,11 +1,10 @@
 package main
 
-// This file is the load for a server: a process with many connections in one
-// thread. It calls epoll directly for every server, to spend as little CPU time on
-// a request as possible. Here every connection has one request on its way, or one
-// group of requests. The load that opens a connection for each request is in churn,
-// the one that sends at fixed times in openloop, and the one that shares its CPUs with the
-// server in closedloop.
+// load is one process with many connections in one thread. It calls epoll directly for
+// every server, to spend as little CPU time on a request as possible. Each connection has
+// one request in flight, or one group of requests. Other loads: churn opens a connection
+// for each request, openloop sends at fixed times, closedloop shares its CPUs with the
+// server.
 
 import (
 	"errors"

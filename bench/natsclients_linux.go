@@ -1,8 +1,7 @@
 package main
 
-// This file has the processes of the rows about NATS: the server, its peer, which publishes
-// and answers, and the two clients that are measured. A client that is to receive asks the peer to
-// publish.
+// The processes of the NATS rows: the server; its peer, which publishes and answers; and the
+// two clients that are measured. A client that receives asks the peer to publish.
 
 import (
 	"bufio"

@@ -1,8 +1,8 @@
 package main
 
-// This file has the rows about tasks on one CPU. Rondo, goroutines and tokio each
-// run in a process of their own on that CPU, one at a time, so that a garbage
-// collector has no second CPU to work on and the heap of one is not that of another.
+// The rows about tasks on one CPU. Rondo, goroutines and tokio each run in a process
+// of their own on that CPU, one at a time, so that a garbage collector has no second
+// CPU to work on and the heap of one is not that of another.
 //
 // The parties take turns in short bursts, as the sides of comparison.go do, and the
 // fastest burst of a round counts.

@@ -1,7 +1,7 @@
 package main
 
-// This file is the load of an open loop: it sends requests at fixed times, whether
-// or not earlier ones are answered, as independent clients do.
+// An open loop sends requests at fixed times, whether or not earlier ones are
+// answered, as independent clients do.
 //
 // The law: a latency counts from the time at which the request should have been
 // sent. If the server, or this process, is late, the requests that had to wait count

@@ -1,7 +1,7 @@
 package main
 
-// This file has what a row finds: a cost of Rondo beside the cost of a rival, as
-// the ratios of the rounds.
+// The result of a row is the cost of Rondo beside the cost of a rival, as the
+// ratios of the rounds.
 
 import (
 	"cmp"

@@ -1,8 +1,8 @@
 package main
 
-// This file is the table of budgets of the rows that need no process of their own:
-// what is measured, against which rival, and which ratio Rondo must reach. A new row
-// is one more entry here.
+// The table of budgets for the rows that need no process of their own: the
+// operation, its rival, and the ratio that Rondo must reach. A new row is one more
+// entry.
 
 import "slices"
 

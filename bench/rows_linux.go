@@ -1,8 +1,8 @@
 package main
 
-// This file has the rows that need Linux: the CPU time of a process, and
-// processes that each have a CPU. A new row is one more line in processRows; a new
-// server, of Rondo or a rival, is one more line in serverList.
+// The rows that need Linux: they measure the CPU time of a process, or give each
+// process a CPU. A new row is one more line in processRows; a new server, of Rondo
+// or a rival, is one more line in serverList.
 
 import (
 	"slices"

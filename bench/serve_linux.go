@@ -1,8 +1,9 @@
 package main
 
-// This file has the servers that echo, and the process they run in: one handler in
-// a task for each connection, the same one in a goroutine for each, and the same
-// work as the callbacks of a Protocol. session_linux.go has the one with sessions.
+// The echo servers of Rondo and the process that they run in: one handler in a
+// task for each connection, the same handler in a goroutine for each, and the same
+// work as the callbacks of a Protocol. The server with sessions is in
+// session_linux.go.
 
 import (
 	"context"

@@ -1,7 +1,6 @@
 package main
 
-// This file is the list of the servers that echo what they receive: Rondo's, and
-// their rivals.
+// The list of the servers that echo: Rondo's and their rivals.
 
 import (
 	"errors"

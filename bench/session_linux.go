@@ -1,8 +1,8 @@
 package main
 
-// This file has the server that echoes with a Session: the body of the handler's loop
-// in serve_linux.go is a function, which a task calls when a request has come. A
-// connection that waits has no task and no buffer.
+// The echo server with a Session: the body of the handler's loop in serve_linux.go is
+// a function, which a task calls when a request has come. A connection that waits has
+// no task and no buffer.
 
 import (
 	"context"

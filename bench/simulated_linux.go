@@ -1,7 +1,7 @@
 package main
 
-// This file has the programs that the rows about package sim run, and how they run
-// outside a test.
+// The programs of the rows about package sim, and the way to run them outside a
+// test.
 
 import (
 	"context"

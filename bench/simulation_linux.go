@@ -1,9 +1,9 @@
 package main
 
-// This file has the rows about package sim. Rondo and a simulator for Rust run the same
-// program in a process each, on the same CPU, and take turns. Their CPU time counts, which
-// is the time that passes where nothing else runs. The rivals are in
-// rivals/simulators; what Rondo runs is in simulated_linux.go.
+// The rows about package sim. Rondo and a simulator for Rust run the same program in a
+// process each, on the same CPU, and take turns. They are compared by CPU time, which is
+// the elapsed time of a machine that runs nothing else. The rivals are in
+// rivals/simulators; Rondo's programs are in simulated_linux.go.
 
 import (
 	"errors"

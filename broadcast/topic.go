@@ -1,8 +1,9 @@
 package broadcast
 
-// This file has the Topic. The law: a value is published to all subscriptions in one
-// step, so each has the same values in the same order, but for what it was too slow
-// for; and a Publish that is cancelled has published nothing.
+// A Topic passes each value to all its subscriptions. The law: a value is published
+// to all subscriptions in one step, so each has the same values in the same order,
+// but for what it was too slow for; and a Publish that is cancelled has published
+// nothing.
 
 import (
 	"context"

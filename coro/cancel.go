@@ -1,6 +1,6 @@
 package coro
 
-// This file has cancellation: a panic unwinds a function that waits in yield.
+// Cancellation unwinds, by a panic, a function that is paused in yield.
 //
 // The law: once a coroutine is being cancelled no yield pauses it. So the run that
 // cancel starts is its last, whether or not the function recovers the panic.

@@ -1,6 +1,6 @@
 package coro
 
-// This file has New and Pull: coroutines and iterators as pairs of functions.
+// New and Pull return coroutines and iterators as pairs of functions.
 
 import "errors"
 

@@ -1,7 +1,7 @@
 package coro
 
-// This file has delegation, Python's yield from (PEP 380): a generator lets another
-// one do its work for a while.
+// Delegation is Python's yield from (PEP 380): a generator lets another one yield
+// in its place for a while.
 
 import "errors"
 

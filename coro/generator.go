@@ -1,7 +1,7 @@
 package coro
 
-// This file has generators, as in Python (PEP 255 and PEP 342), with errors in place
-// of exceptions. A generator is a coroutine whose yields return a value or an error.
+// Generators are those of Python (PEP 255 and PEP 342), with errors in place of
+// exceptions. A generator is a coroutine whose yields return a value or an error.
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 package coro
 
-// This file has the end of a coroutine: its function returns, panics, is cancelled,
+// A coroutine ends in one of four ways: its function returns, panics, is cancelled,
 // or calls runtime.Goexit.
 //
 // The law: the same thing happens in the goroutine that waits for the coroutine. A

@@ -1,8 +1,8 @@
 package httptask
 
-// This file has what a task does on a goroutine of its own: reads and writes of a
-// connection that was taken over, requests, and the bodies of their answers. Each may
-// last as long as the peer likes, so they are not counted as Offload's are.
+// A task reads and writes a connection that was taken over, sends a request, or reads
+// the body of its answer, on a goroutine of its own. Each call may last as long as
+// the peer likes, so they are not counted as Offload's are.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package httptask
 
-// This file has the body of a request, as a handler's task reads it.
+// The body of a request, as a handler's task reads it.
 //
 // A body that is known to be small is read before the task starts, so that the handler
 // has it without a hand-over; but the task does not wait for it longer than aheadTime.

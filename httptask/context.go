@@ -1,7 +1,7 @@
 package httptask
 
-// This file has the context of a handler's task: the scope of the task, with the
-// values of the request.
+// The context of a handler's task is the scope of the task, with the values of
+// the request.
 
 import (
 	"context"

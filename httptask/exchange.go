@@ -1,7 +1,7 @@
 package httptask
 
-// This file has the exchange: one request, between the goroutine on which net/http
-// serves it and the task that runs the handler.
+// An exchange carries one request between net/http's goroutine and the task that
+// runs its handler.
 //
 // The law: the goroutine stays in ServeHTTP until the task has ended, and until every
 // call into net/http has returned. Meanwhile it makes, for the task, the calls that may

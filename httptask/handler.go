@@ -1,7 +1,7 @@
 package httptask
 
-// This file has Handler: where requests come in from the goroutines of net/http, and
-// which of them are refused.
+// A Handler takes requests from the goroutines of net/http, and refuses some of
+// them.
 
 import (
 	"context"

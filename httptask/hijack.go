@@ -1,7 +1,7 @@
 package httptask
 
-// This file has the connection that a handler takes over: net/http's, which suspends
-// the task that reads from it or writes to it.
+// A handler that hijacks its connection gets net/http's, wrapped: it suspends the
+// task that reads from it or writes to it.
 
 import (
 	"bufio"

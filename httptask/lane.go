@@ -1,7 +1,7 @@
 package httptask
 
-// This file has the calls that may block. An exchange has two lanes, one for reading
-// and one for writing, with one call in each at most. A task's call is made by the
+// A lane makes calls that may block. An exchange has two lanes, one for reading and
+// one for writing, with one call in each at most. A task's call is made by the
 // goroutine that serves the request, or by one of its own if that is busy with the
 // other lane; the task is suspended until the call has returned. A goroutine that is
 // no task makes its calls itself.

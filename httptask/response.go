@@ -1,6 +1,6 @@
 package httptask
 
-// This file has the response as it is kept in memory before net/http gets it.
+// The response is kept in memory until net/http gets it.
 //
 // The law: what net/http gets, and so what it sends, is the same as if the handler had
 // called it directly. It has a buffer of its own, and the pieces in which that fills

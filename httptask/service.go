@@ -1,7 +1,6 @@
 package httptask
 
-// This file has the part of a Server that finds, for a request, the call of Serve that
-// it belongs to.
+// A service finds, for a request, the call of Serve that it belongs to.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package httptask_test
 
-// This file has what takes time: streams in both directions, clients that stall, go
-// away or reset, and handlers that are cancelled.
+// Tests of long exchanges: streams in both directions, clients that stall, go away
+// or reset, and handlers that are cancelled.
 
 import (
 	"bufio"

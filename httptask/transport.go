@@ -1,6 +1,6 @@
 package httptask
 
-// This file has the client: requests of net/http from tasks.
+// The client sends requests of net/http from tasks.
 //
 // The law: net/http's client runs on goroutines, the code of the program on the loop.
 // So a request is made on a goroutine while its task is suspended, and a body that is

@@ -1,7 +1,7 @@
 package httptask
 
-// This file has the body of a request that a task makes. net/http reads it on
-// goroutines of its own; what is code of the program is read in a task instead.
+// The body of a request that a task makes is read by net/http on goroutines of
+// its own; a body that is code of the program is read in a task instead.
 
 import (
 	"context"

@@ -1,9 +1,9 @@
 package httptask
 
-// This file has the http.ResponseWriter of a handler in a task. It implements
-// http.Flusher and http.Hijacker exactly if net/http's own does, so that code which
-// asks for them finds what it would find there, and with net/http's own writers also the
-// deprecated http.CloseNotifier. It never implements http.Pusher: no browser takes pushes.
+// The http.ResponseWriter of a handler in a task. It implements http.Flusher and
+// http.Hijacker exactly if net/http's own does, so that code which asks for them finds
+// what it would find there, and with net/http's own writers also the deprecated
+// http.CloseNotifier. It never implements http.Pusher: no browser accepts pushes.
 
 import (
 	"bufio"

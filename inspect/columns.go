@@ -1,8 +1,8 @@
 package inspect
 
-// This file has room for what is read of the tasks of a portion and not kept. It is
-// used again for the next portion, so that a snapshot of a million tasks leaves little
-// for the garbage collector.
+// Columns are memory for those facts about a portion of tasks that a snapshot does not
+// keep. The next portion uses them again, so that a snapshot of a million tasks leaves
+// little for the garbage collector.
 
 import "slices"
 

@@ -1,10 +1,10 @@
 package nats
 
-// This file has the way in. The law: the client never waits for the loop, nor the loop
-// for the client. One goroutine takes what the client has read from all subscriptions,
-// and hands it to the loop in batches. How much may wait for the loop is limited by each
-// subscription; what is over that is dropped, counted, and known to the reader at the
-// place of the gap.
+// The inbox brings messages from the client to the loop. The law: the client never waits
+// for the loop, nor the loop for the client. One goroutine takes what the client has
+// read from all subscriptions, and hands it to the loop in batches. Each subscription
+// limits how much may wait for the loop; what is above the limit is dropped, counted,
+// and known to the reader at the place of the gap.
 
 import (
 	"runtime"

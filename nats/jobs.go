@@ -1,7 +1,7 @@
 package nats
 
-// This file has jobs: messages of a JetStream that are stored until a worker has done
-// them. The engine keeps them and hands them out; here is the part of the worker.
+// Jobs are messages of a JetStream that are stored until a worker has done them. The
+// server stores and delivers them; the worker's part is here.
 
 import (
 	"cmp"

@@ -1,9 +1,9 @@
 package nats
 
-// This file has the way out. The law: no task calls a function of the client that may
-// block. What tasks publish is put into the outbox, and one goroutine hands it to the
-// client, in the order in which it came. So only that goroutine is held up by a server
-// that does not read, and by the locks of the client.
+// The outbox brings messages from the loop to the client. The law: no task calls a
+// function of the client that may block. Tasks publish into the outbox, and one
+// goroutine hands it to the client, in order of arrival. So only that goroutine is
+// held up by a server that does not read, and by the locks of the client.
 
 import (
 	"sync"

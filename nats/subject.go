@@ -1,8 +1,8 @@
 package nats
 
-// This file has what a subject may be. The law: a subject that the server would not accept
-// is the error of the call that has it. The server would answer it by an error that no
-// caller can be told, or by the end of the connection for all.
+// Subjects are checked before they are used. The law: a subject that the server would not
+// accept is the error of the call that has it. The server would answer it by an error that
+// no caller can be told, or by the end of the connection for all.
 
 import (
 	"fmt"

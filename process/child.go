@@ -1,8 +1,7 @@
 package process
 
-// This file has the life of a child. A task starts the child, waits for its end, and
-// closes its pipes. The task belongs to the scope of the Cmd's ctx, so the scope does
-// not end before the child.
+// A task starts the child, waits for its end, and closes its pipes. The task belongs
+// to the scope of the Cmd's ctx, so the scope does not end before the child.
 //
 // The task waits in a Shield: a cancellation is passed on to the child, and the task
 // stays until the child has ended.

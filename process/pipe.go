@@ -1,6 +1,6 @@
 package process
 
-// This file has this side's ends of a child's pipes.
+// The parent's ends of a child's pipes.
 //
 // The law of an outlet: the bytes of a pipe leave it under the outlet's lock, on
 // whatever goroutine. So drain, which takes what is left in the pipe, comes before or

@@ -1,6 +1,6 @@
 package shard
 
-// This file has the box of a shard, into which other shards put messages for it.
+// The box of a shard holds the messages that other shards have sent to it.
 //
 // The law: what was put is delivered, in the order in which it was put, in a
 // callback of the shard's loop. Whatever is put before the loop comes to it costs

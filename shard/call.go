@@ -1,6 +1,6 @@
 package shard
 
-// This file has Call: a function that runs on another shard.
+// Call runs a function on another shard.
 //
 // The law: Call returns when fn has ended, and not before. A call goes through
 // three steps, each on one loop: it is put into the box of the shard, where it

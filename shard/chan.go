@@ -1,6 +1,6 @@
 package shard
 
-// This file has the Chan.
+// A Chan carries values between the tasks of different shards.
 //
 // The law: a value is in one place: with its sender, in the buffer, or with its
 // receiver. All that moves it is under the lock mu, which is held for a few

@@ -1,6 +1,6 @@
 package shard
 
-// This file has Serve: one server on all shards.
+// Serve runs one server on all shards.
 
 import (
 	"context"

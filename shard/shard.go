@@ -1,6 +1,6 @@
 package shard
 
-// This file has the Shard.
+// A Shard is one loop of several that belong together.
 //
 // The law: what a Shard has belongs to its loop, except its box and what never
 // changes.

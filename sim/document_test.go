@@ -1,6 +1,6 @@
 package sim_test
 
-// This file has the programs of docs/SIMULATION.md, and runs them.
+// The programs of docs/SIMULATION.md, run as tests.
 
 import (
 	"context"

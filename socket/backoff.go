@@ -1,8 +1,8 @@
 package socket
 
-// This file has the pause of an accepting task when there are no descriptors
-// left. It does not give up, and does not try again at once: other connections
-// must be closed first.
+// A task that accepts pauses when there are no descriptors left. It does not
+// give up, and does not try again at once: other connections must be closed
+// first.
 
 import (
 	"fmt"

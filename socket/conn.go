@@ -1,7 +1,6 @@
 package socket
 
-// This file has Conn, a connection that suspends tasks of its loop and blocks
-// any other goroutine alone.
+// A Conn suspends tasks of its loop, and blocks any other goroutine alone.
 
 import (
 	"errors"

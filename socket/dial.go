@@ -1,6 +1,6 @@
 package socket
 
-// This file has Dial and Dialer.
+// Dial opens connections, with the options of a Dialer.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package socket
 
-// This file has Listen and Listener. The socket is package net's, so its rules
-// for addresses hold; tasks accept from it on the loop.
+// Listen opens a Listener. The socket is package net's, so its rules for
+// addresses hold; tasks accept from it on the loop.
 
 import (
 	"context"

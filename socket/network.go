@@ -1,8 +1,8 @@
 package socket
 
-// This file has the sockets of a loop whose driver has a network of its own, as the
-// hosts of a simulated cluster do. Conn, Listener and PacketConn are the same for
-// them; what differs is how a socket is opened, and which options it has.
+// Some loops have a driver with a network of its own, as the hosts of a simulated
+// cluster do. Conn, Listener and PacketConn are the same on them; only the way to
+// open a socket and its options differ.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package socket
 
-// This file has what is between crypto/tls and the connection of a TLSConn: an
-// outbox of records that crypto/tls has written and that are not sent yet.
+// An outbox stands between crypto/tls and the connection of a TLSConn: it holds
+// the records that crypto/tls has written and that are not sent yet.
 //
 // The law: writing into the outbox never waits. It holds at most one chunk, the
 // rest of a chunk that an interrupted Write has left, and the answers that

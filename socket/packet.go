@@ -1,7 +1,7 @@
 package socket
 
-// This file has PacketConn, a datagram socket that suspends tasks of its loop
-// and blocks any other goroutine alone.
+// A PacketConn is a datagram socket that suspends tasks of its loop and blocks
+// any other goroutine alone.
 
 import (
 	"net"

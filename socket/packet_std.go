@@ -1,7 +1,7 @@
 package socket
 
-// This file is the part of PacketConn that uses package net: for goroutines
-// that are no tasks of the loop, and where the loop has no descriptors.
+// The part of PacketConn that uses package net: for goroutines that are no
+// tasks of the loop, and where the loop has no descriptors.
 
 import (
 	"net"

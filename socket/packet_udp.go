@@ -1,6 +1,6 @@
 package socket
 
-// This file has the methods of a PacketConn that only UDP has.
+// The methods of a PacketConn that only UDP has.
 
 import (
 	"net"

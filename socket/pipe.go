@@ -1,6 +1,6 @@
 package socket
 
-// This file has Pipe, a connection in memory. It lives on its loop and needs no
+// A Pipe is a connection in memory. It lives on its loop and needs no
 // descriptor, so it works in a simulation as well.
 
 import (

@@ -1,8 +1,8 @@
 package socket
 
-// This file has Protocol: connections served by callbacks, for programs with
-// very many connections that are mostly idle. A connection costs a Transport
-// and its place in a list; it has no task, no stack and no buffer.
+// A Protocol serves connections by callbacks, for programs with very many
+// connections that are mostly idle. A connection costs a Transport and its
+// place in a list; it has no task, no stack and no buffer.
 
 import (
 	"context"

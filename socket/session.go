@@ -1,7 +1,7 @@
 package socket
 
-// This file has the sessions of a Server: connections that have a task only
-// while there is something to do.
+// Sessions are connections of a Server that have a task only while there is
+// work for one.
 //
 // The law: a session is in one place. It is queued, or a task serves it, or it
 // is idle: then its connection calls Ready as soon as a Read would not wait.

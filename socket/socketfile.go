@@ -1,8 +1,8 @@
 package socket
 
-// This file has the file of a Unix socket, which outlives the socket unless
-// someone removes it (unix(7)). Two rules: a stale file does not prevent a
-// bind, and only the socket's own file is removed.
+// The file of a Unix socket outlives the socket unless someone removes it
+// (unix(7)). Two rules: a stale file does not prevent a bind, and only the
+// socket's own file is removed.
 
 import (
 	"context"

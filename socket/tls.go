@@ -1,6 +1,6 @@
 package socket
 
-// This file has TLSConn: crypto/tls, arranged so that no task ever waits while
+// A TLSConn is crypto/tls on a Conn, arranged so that no task ever waits while
 // it has one of the locks in there.
 //
 // A tls.Conn has three locks. The lock for reading is held while Read waits for

@@ -1,6 +1,6 @@
 package socket
 
-// This file has NewTLSListener and DialTLS, which make TLSConns.
+// NewTLSListener and DialTLS make TLSConns.
 
 import (
 	"context"

@@ -1,7 +1,6 @@
 package socket
 
-// This file has Transport, a connection that is served by the callbacks of a
-// Protocol.
+// A Transport is a connection that is served by the callbacks of a Protocol.
 
 import (
 	"context"

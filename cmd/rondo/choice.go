@@ -1,7 +1,7 @@
 package main
 
-// This file has the choice of tasks that ps shows: which, in what order, how many,
-// one by one or in groups.
+// The flags of ps that choose tasks: which, in what order, how many, one by one or
+// in groups.
 
 import (
 	"bufio"

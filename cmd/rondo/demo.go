@@ -1,7 +1,7 @@
 package main
 
-// This file has the verb demo: the order in which things happen. What the
-// clients and the server do is in exchange.go, what is said of it in summary.go.
+// The verb demo, from start to end. Its clients and its server are in
+// exchange.go, its texts in summary.go.
 //
 // All that is in a demo belongs to its first loop, and has no lock.
 

@@ -1,6 +1,6 @@
 package main
 
-// This file has the verb echo.
+// The verb echo.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package main
 
-// This file has what the clients and the server of a demo say to each other.
+// The clients and the server of a demo, and the messages between them.
 
 import (
 	"bytes"

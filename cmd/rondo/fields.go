@@ -1,6 +1,6 @@
 package main
 
-// This file has what a row of ps can show of a task.
+// The fields of a task that a row of ps can show.
 
 import (
 	"fmt"

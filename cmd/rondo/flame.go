@@ -1,6 +1,6 @@
 package main
 
-// This file has the verb flame.
+// The verb flame.
 
 import (
 	"bufio"

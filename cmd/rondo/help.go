@@ -1,7 +1,7 @@
 package main
 
-// This file has the verb help and the texts that it prints. A test holds them to
-// the flags that there are.
+// The verb help and the texts that it prints. A test compares them with the
+// flags of each verb.
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 package main
 
-// This file has the history of the screen, a few minutes: it can show an earlier snapshot in
+// The history keeps the snapshots of a few minutes, so that top can show an earlier one in
 // place of the newest. New ones are taken all the same.
 
 import "time"

@@ -1,6 +1,6 @@
 package main
 
-// This file has what the keys do to the screen.
+// The keys of rondo top.
 
 import (
 	"strings"

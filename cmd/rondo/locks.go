@@ -1,6 +1,6 @@
 package main
 
-// This file has the verbs locks and check.
+// The verbs locks and check.
 
 import (
 	"bufio"

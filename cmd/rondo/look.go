@@ -1,7 +1,7 @@
 package main
 
-// This file has what the verbs that read programs share: which program is read,
-// and in what form it is shown.
+// The part that the verbs which read programs share: the choice of the program,
+// and the form of the output.
 
 import (
 	"bufio"

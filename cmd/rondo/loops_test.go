@@ -44,7 +44,7 @@ func TestDemoLoops(t *testing.T) {
 }
 
 // An echo server on three loops serves connections on all of them, counts what all
-// have done, and ends in order.
+// have done, and ends gracefully.
 func TestEchoLoops(t *testing.T) {
 	var said strings.Builder
 	e := &echoServer{addr: "127.0.0.1:0", grace: time.Hour, loops: 3}

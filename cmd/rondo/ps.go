@@ -1,6 +1,6 @@
 package main
 
-// This file has the verb ps.
+// The verb ps.
 
 import (
 	"bufio"

@@ -1,6 +1,6 @@
 package main
 
-// This file has the verbs record and diff.
+// The verbs record and diff.
 
 import (
 	"bufio"

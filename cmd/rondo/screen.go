@@ -1,8 +1,7 @@
 package main
 
-// This file has the screen of rondo top: its state, and what snapshots, keys and the size of
-// the terminal do to it. It asks for one snapshot at a time, and for stacks only while it
-// shows one.
+// The screen of rondo top changes with snapshots, keys and the size of the terminal. It asks
+// for one snapshot at a time, and for stacks only while it shows one.
 
 import (
 	"cmp"

@@ -1,6 +1,6 @@
 package main
 
-// This file has what a demo says: before, while and after it runs.
+// The texts of a demo: before, while and after it runs.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package main
 
-// This file has the verb top: it takes snapshots of a process, and shows them on a screen.
+// The verb top takes snapshots of a process and shows them on a screen.
 
 import (
 	"errors"

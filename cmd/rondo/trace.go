@@ -1,6 +1,6 @@
 package main
 
-// This file has the verb trace.
+// The verb trace.
 
 import (
 	"bufio"

@@ -1,6 +1,6 @@
 package main
 
-// This file has the verb tree.
+// The verb tree.
 
 import (
 	"bufio"

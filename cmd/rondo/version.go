@@ -1,6 +1,6 @@
 package main
 
-// This file has the verb version.
+// The verb version.
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 package main
 
-// This file has the two sides of a connection, and its idle deadline.
+// A stream is the two sides of a connection, with an idle deadline.
 
 import (
 	"net"

@@ -1,6 +1,6 @@
 package main
 
-// This file has what a server does while it has no leader.
+// A server without a leader waits for one, or stands for election.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package main
 
-// This file has what a leader does. It ends with the term.
+// The leader replicates its log and answers clients until its term ends.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package main
 
-// This file has what is sent between servers, and between them and clients: JSON, one
-// request and one reply after the other.
+// The messages between servers, and between servers and clients: JSON, one request
+// and one reply after the other.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package conformance
 
-// This file has what people expect of asyncio's debug mode.
+// Expectations of users of asyncio's debug mode.
 
 import (
 	"context"

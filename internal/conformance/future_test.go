@@ -1,6 +1,6 @@
 package conformance
 
-// This file has what people expect of futures.
+// Expectations of users of futures.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package conformance
 
-// This file has what people expect of asyncio.gather, wait and as_completed.
+// Expectations of users of asyncio.gather, wait and as_completed.
 
 import (
 	"context"

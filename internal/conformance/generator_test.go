@@ -1,7 +1,7 @@
 package conformance
 
-// This file has what people expect of asynchronous generators (PEP 525), which
-// are Pulls here. Coroutines without a loop are tested in package coro.
+// Expectations of users of asynchronous generators (PEP 525), which are Pulls
+// here. Coroutines without a loop are tested in package coro.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package conformance
 
-// This file has what people expect of asyncio.TaskGroup and trio's nurseries.
+// Expectations of users of asyncio.TaskGroup and trio's nurseries.
 
 import (
 	"context"

@@ -1,7 +1,6 @@
 package conformance
 
-// This file has what people expect of locks, events, conditions, semaphores and
-// barriers.
+// Expectations of users of locks, events, conditions, semaphores and barriers.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package conformance
 
-// This file has what people expect of asyncio's loop and its callbacks.
+// Expectations of users of asyncio's loop and its callbacks.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package conformance
 
-// This file has what people expect of memory after many cancellations.
+// Expectations about memory after many cancellations.
 
 import (
 	"context"

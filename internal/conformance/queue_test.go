@@ -1,6 +1,6 @@
 package conformance
 
-// This file has what people expect of queues, and of trio's channels.
+// Expectations of users of queues, and of trio's channels.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package conformance
 
-// This file has what people expect of asyncio.run and asyncio.Runner.
+// Expectations of users of asyncio.run and asyncio.Runner.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package conformance
 
-// This file has what people expect of asyncio.shield.
+// Expectations of users of asyncio.shield.
 
 import (
 	"context"

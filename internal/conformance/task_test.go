@@ -1,6 +1,6 @@
 package conformance
 
-// This file has what people expect of tasks and their cancellation.
+// Expectations of users of tasks and their cancellation.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package conformance
 
-// This file has what people expect of asyncio.timeout, wait_for and trio's cancel scopes.
+// Expectations of users of asyncio.timeout, wait_for and trio's cancel scopes.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package conformance
 
-// This file has what people expect of trio's instruments.
+// Expectations of users of trio's instruments.
 
 import (
 	"context"

@@ -8,9 +8,10 @@ import (
 	"syscall"
 )
 
-// This file is the seam to a simulated world. What a real loop leaves to chance, such as
-// the order in which goroutines hand things in, a simulated world decides, so that it can
-// be repeated; and what a real program asks of the system, a simulated host gives it.
+// Simulation is the seam to a simulated world. A real loop leaves some things to chance,
+// such as the order in which goroutines hand things in; a simulated world decides them,
+// so that they can be repeated. And it gives a simulated host what a real program asks of
+// the system.
 
 // Outside is Forever for a simulated loop for which goroutines work: one of them
 // will call Wake. Until then simulated time must not pass.

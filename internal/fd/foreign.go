@@ -1,7 +1,8 @@
 package fd
 
-// This file has what the operations of tasks do for a goroutine that is no task of the
-// loop, in functions of their own: their frames would be on the stack of every task.
+// The operations of tasks, when they are called by a goroutine that is no task of the
+// loop. They are functions of their own because their frames would otherwise be on the
+// stack of every task.
 
 import "github.com/rondo-go/rondo/internal/driver"
 

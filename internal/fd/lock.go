@@ -1,8 +1,8 @@
 package fd
 
-// This file has Lock, which tasks and goroutines share, and its queue. Law: a
-// step of the queue costs the same however many wait. So the cancellation of
-// many waiters is linear in their number.
+// Tasks and goroutines share a Lock and its queue. Law: a step of the queue
+// costs the same however many wait. So the cancellation of many waiters is
+// linear in their number.
 
 import (
 	"sync"

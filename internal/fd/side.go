@@ -1,7 +1,7 @@
 package fd
 
-// This file has what is the same for every direction of every connection, also
-// of a pipe: who may use it, who waits, and until when.
+// A side is one direction of a connection or a pipe: who may use it, who waits,
+// and until when.
 
 import (
 	"os"

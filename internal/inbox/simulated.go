@@ -1,6 +1,6 @@
 package inbox
 
-// This file has what differs in the inbox of a simulated loop.
+// The inbox of a simulated loop has an order that a seed can repeat.
 //
 // The law: a simulation runs what was handed in in an order in which a real loop could
 // run it. A real loop runs all of it in the order in which it came. In a simulation

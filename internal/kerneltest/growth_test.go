@@ -1,8 +1,8 @@
 package kerneltest_test
 
-// This file has tests of what must not grow: with how often something was done, or
-// with how many tasks there are. They do it n times, and as often again, and compare
-// counts of objects, bytes or workers.
+// Tests that nothing grows with how often something was done, or with the number of
+// tasks. They do it n times, and as often again, and compare counts of objects,
+// bytes or workers.
 
 import (
 	"context"

@@ -48,7 +48,7 @@ var hostile = map[string]func() error{
 
 // TestHostileErrors: a method of an error that panics is the panic of the task that has
 // returned the error, in every place where errors are compared with a cancellation. Nobody else
-// is hurt: what waits goes on, the others clean up, and the loop ends in order.
+// is hurt: what waits goes on, the others clean up, and the loop ends gracefully.
 func TestHostileErrors(t *testing.T) {
 	bad := func(ctx context.Context, fn func(ctx context.Context) error) *rondo.Task {
 		task := rondo.Go(ctx, fn)

@@ -1,8 +1,8 @@
 package kerneltest_test
 
-// This file has a table of mistakes that are easily made, and what Rondo says of
-// each: what is wrong, in which line of the program, and what to do. The ones that
-// hold the loop are in watchdog_test.go.
+// A table of mistakes that are easily made, with Rondo's message for each: what is
+// wrong, in which line of the program, and the cure. Those that hold the loop are
+// in watchdog_test.go.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package kerneltest_test
 
-// This file has one law for all waits: one that was satisfied before its scope was
-// cancelled returns what it waited for; one that was not returns the cause.
+// One law for all waits: one that was satisfied before its scope was cancelled
+// returns what it waited for; one that was not returns the cause.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package kerneltest_test
 
-// This file has a table of the exported functions that take a ctx, and what each
-// of them does with a ctx that belongs to no loop.
+// A table of the exported functions that take a ctx, with the result of each for
+// a ctx that belongs to no loop.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package mistakes
 
-// This file has the mistakes that need a network that is cut, a clock that is wrong, a
-// pause, or a half of a message.
+// Mistakes that show only when the network is cut, a clock is wrong, a host pauses, or
+// half of a message arrives.
 
 import (
 	"bufio"

@@ -1,6 +1,6 @@
 package mistakes
 
-// This file has the mistakes of tasks that share a loop.
+// Mistakes of tasks that share a loop.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package mistakes
 
-// This file has what the programs are made of: servers, clients and files.
+// The servers, clients and files that the programs are made of.
 
 import (
 	"bufio"

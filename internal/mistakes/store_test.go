@@ -1,6 +1,6 @@
 package mistakes
 
-// This file has the mistakes of hosts that store things together.
+// Mistakes of hosts that store things together.
 
 import (
 	"context"

@@ -2,9 +2,9 @@
 
 package soak
 
-// This file has the chaos soak: rounds in which a loop meets all at once what may
-// happen to it. What happens is chosen by a seed; when it happens is up to the
-// machine, so a seed repeats the choices only.
+// The chaos soak is made of rounds in which a loop meets many failures at once. A
+// seed chooses the failures; their times are up to the machine, so a seed repeats
+// the choices only.
 //
 // The law: in whatever way a round ends, nothing is left of it.
 

@@ -2,7 +2,7 @@
 
 package soak
 
-// This file has the servers of a round, and the peers that misbehave towards them.
+// The servers of a round, and the peers that misbehave towards them.
 
 import (
 	"context"

@@ -2,8 +2,8 @@
 
 package soak
 
-// This file has what the tasks of a round do, and with that every place at which a
-// function of the user stands.
+// The tasks of a round. Between them they call a function of the user in every
+// place where there is one.
 
 import (
 	"context"

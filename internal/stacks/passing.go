@@ -1,8 +1,8 @@
 package stacks
 
-// This file has the stacks of a panic that passes from a coroutine to the goroutine
-// that resumed it. The panic goes on there with the same value, but iter.Pull does
-// not pass the stack on, so it is kept aside.
+// The stacks of a panic that passes from a coroutine to the goroutine that resumed
+// it. The panic goes on there with the same value, but iter.Pull does not pass the
+// stack on, so it is kept aside.
 //
 // The law: the stack on which the panic began comes first, and then, in turn, those
 // of the goroutines that waited for it, each from the user's innermost line on.

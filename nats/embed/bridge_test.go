@@ -331,7 +331,7 @@ func TestEndOfScope(t *testing.T) {
 	})
 }
 
-// TestDrain: what has arrived is handled before a connection ends in order.
+// TestDrain: what has arrived is handled before a connection ends gracefully.
 func TestDrain(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
 		client, err := nats.Connect(g, url)

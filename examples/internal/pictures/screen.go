@@ -2,7 +2,7 @@
 
 package main
 
-// This file has a terminal that understands as much as rondo top writes.
+// screen is a terminal that understands the control sequences of rondo top.
 
 import (
 	"fmt"

@@ -1,7 +1,7 @@
 package main
 
-// This file has two loops on two goroutines. Each has tasks and a running task of
-// its own, and a third goroutine sees both lists.
+// Two loops run on two goroutines. Each has tasks and a running task of its own,
+// and a third goroutine sees both lists.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package main
 
-// This file has the sequence that the programs here leave half-way. A sequence
-// that waits is an ordinary iterator: what it calls suspends the task.
+// numbers is the sequence that the programs here leave half-way. A sequence
+// that waits is an ordinary iterator: a wait in it suspends the task.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package main
 
-// This file has coroutines that end in other ways than by returning: by a panic,
-// and because they are cancelled.
+// Coroutines that end in other ways than by returning: by a panic, and by being
+// cancelled.
 
 import (
 	"bytes"

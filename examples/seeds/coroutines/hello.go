@@ -1,7 +1,7 @@
 package main
 
-// This file has the smallest coroutines: one that never yields, and one that
-// yields twice and returns.
+// The smallest coroutines: one that never yields, and one that yields twice and
+// returns.
 
 import (
 	"fmt"

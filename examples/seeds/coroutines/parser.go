@@ -1,8 +1,7 @@
 package main
 
-// This file has a parser of quoted strings that is written as if it read its input
-// by itself, and is fed byte by byte. Where it is in the text is where it is in its
-// code.
+// A parser of quoted strings that is written as if it read its input by itself, and
+// is fed byte by byte. Its place in the text is its place in the code.
 
 import (
 	"fmt"

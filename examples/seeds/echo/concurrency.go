@@ -1,8 +1,8 @@
 package main
 
-// This file has concurrency without any help, with generators that take turns,
-// and with one that leaves it to the loop to run another; and what a loop that
-// knows only callbacks makes of a task.
+// Concurrency without any help, with generators that take turns, and with a
+// generator that lets the loop run the next one; and a task on a loop that
+// knows only callbacks.
 
 import (
 	"context"

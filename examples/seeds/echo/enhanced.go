@@ -1,8 +1,7 @@
 package main
 
-// This file has generators that are more than iterators: values and errors go in,
-// a result comes out, and one can run another in its place. Steps 5 to 7 are made
-// of them.
+// Generators that are more than iterators: values and errors go in, a result
+// comes out, and one can run another in its place. Steps 5 to 7 are made of them.
 
 import (
 	"errors"

@@ -1,7 +1,7 @@
 package main
 
-// This file has the programs of background.go, sleep.go and sockets.go on the
-// runtime of package minio. They print the same.
+// The programs of background.go, sleep.go and sockets.go on the runtime of
+// package minio. They print the same.
 
 import (
 	"context"

@@ -1,8 +1,7 @@
 package main
 
-// This file has an echo server three times: one that does not wait for its
-// clients, one that waits for descriptors by WaitRead and WaitWrite, and one that
-// leaves the waiting to a net.Conn.
+// One echo server, three times: it does not wait for its clients, it waits for
+// descriptors by WaitRead and WaitWrite, and it leaves the waiting to a net.Conn.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package main
 
-// This file has a task wait for a file descriptor, the reading end of a pipe. It
-// holds up nobody: another task counts meanwhile, and then writes to the pipe.
+// A task waits for a file descriptor, the reading end of a pipe. It blocks
+// nobody: another task counts meanwhile, and then writes to the pipe.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package main
 
-// This file has three tasks that wait for two futures: on the loop of package
-// loop, and on Rondo. Both print the same.
+// Three tasks wait for two futures: on the loop of package loop, and on Rondo.
+// Both print the same.
 
 import (
 	"context"

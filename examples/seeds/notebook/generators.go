@@ -1,8 +1,7 @@
 package main
 
-// This file has Fibonacci's numbers once more, from functions that remember where
-// they are by being there: their state is in their variables and in the line that
-// they have reached.
+// Fibonacci's numbers once more, from functions whose state is their variables
+// and the line that they have reached.
 
 import (
 	"fmt"

@@ -1,7 +1,7 @@
 package main
 
-// This file has two tasks that sleep at the same time: one for a second and then
-// for half of one, the other for two.
+// Two tasks sleep at the same time: one for a second and then for half of one,
+// the other for two.
 
 import (
 	"context"

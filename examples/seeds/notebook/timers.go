@@ -1,7 +1,7 @@
 package main
 
-// This file has a callback set a future after two seconds, while one task waits
-// for that future and another one waits for the first task.
+// A callback sets a future after two seconds, while one task waits for that
+// future and another one waits for the first task.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package main
 
-// This file has modes in which tasks cost something, and wait for locks.
+// Modes in which tasks use CPU time and memory, and wait for locks.
 
 import (
 	"context"

@@ -87,7 +87,7 @@ func (r *trial) serve(g *rondo.Scope, limit int) (*worker, error) {
 	return w, ready.Wait(g)
 }
 
-// end ends a worker: as a process that dies, or in order.
+// end ends a worker: as a process that dies, or gracefully.
 func (w *worker) end(dies bool) {
 	w.ending = true
 	if dies {
