@@ -1,6 +1,6 @@
 package main
 
-// This file has the verb completion. What it writes is made of the verbs and of the flags that
+// The verb completion. What it writes is made of the verbs and of the flags that
 // each of them has set up when it is asked for help, so it names what there is.
 
 import (

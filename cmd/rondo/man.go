@@ -1,6 +1,6 @@
 package main
 
-// This file has the verb man.
+// The verb man.
 
 import (
 	"fmt"
