@@ -125,10 +125,9 @@ func TestCancelled(t *testing.T) {
 	var begun sync.WaitGroup
 	begun.Add(2)
 	go func() { begun.Wait(); cancel(errBad) }()
-	err := shard.Run(ctx, func(ctx context.Context, s *shard.Shard) error {
-		if s.Index() < 2 {
-			begun.Done()
-		}
+	r := shard.Runner{Loops: 2}
+	err := r.Run(ctx, func(ctx context.Context, _ *shard.Shard) error {
+		begun.Done()
 		return rondo.WaitCanceled(ctx)
 	})
 	if err != errBad {
