@@ -55,6 +55,7 @@ type Conn struct {
 	lastRequest   uint64
 	subscriptions []*Subscription
 	handlers      int            // tasks that hand messages to other tasks
+	workers       []*jobs        // they are among the handlers
 	drainers      rondo.WaitList // they wait until there are none
 	calls         *rpc.Endpoint  // made by the first Call or Serve
 	making        rondo.Mutex    // held while it is made

@@ -108,6 +108,25 @@ var places = []place{
 			return err
 		}, err
 	}, false},
+	{"Work with DeadLetters", func(g *rondo.Scope, c *Conn, _ *fake, fn func(context.Context, string) error) (func(context.Context, string) error, error) {
+		stored := func(ctx context.Context, m *natsgo.Msg) error {
+			return c.Publish(ctx, m.Reply, []byte(`{"stream":"DEAD","seq":1}`))
+		}
+		if err := errors.Join(c.Handle(g, "dead", "", 1, stored), c.Flush(g)); err != nil {
+			return nil, err
+		}
+		consumer := &fakeConsumer{jobs: make(chan *fakeJob, 1), answers: make(chan string, 1), ended: g.Done()}
+		w := &Worker{Conn: c, DeadLetters: "dead", MaxAttempts: 1}
+		err := w.Work(g, consumer, 1, func(ctx context.Context, m jetstream.Msg) error { return fn(ctx, string(m.Data())) })
+		return func(ctx context.Context, in string) error {
+			consumer.jobs <- &fakeJob{consumer: consumer, data: in}
+			answer, _, err := rondo.Receive(ctx, consumer.answers)
+			if want := map[string]string{"good": "ack", "bad": "term"}[in]; err == nil && answer != want {
+				return errors.New("a " + in + " job was answered by " + answer)
+			}
+			return err
+		}, err
+	}, false},
 	{"Work", func(g *rondo.Scope, _ *Conn, _ *fake, fn func(context.Context, string) error) (func(context.Context, string) error, error) {
 		consumer := &fakeConsumer{jobs: make(chan *fakeJob, 1), answers: make(chan string, 1), ended: g.Done()}
 		err := Work(g, consumer, 1, func(ctx context.Context, m jetstream.Msg) error { return fn(ctx, string(m.Data())) })
@@ -158,8 +177,9 @@ type fakeJob struct {
 	data     string
 }
 
-func (j *fakeJob) Subject() string { return "job" }
-func (j *fakeJob) Data() []byte    { return []byte(j.data) }
+func (j *fakeJob) Subject() string        { return "job" }
+func (j *fakeJob) Data() []byte           { return []byte(j.data) }
+func (j *fakeJob) Headers() natsgo.Header { return nil }
 
 func (j *fakeJob) Metadata() (*jetstream.MsgMetadata, error) {
 	return &jetstream.MsgMetadata{NumDelivered: 1}, nil
@@ -167,6 +187,7 @@ func (j *fakeJob) Metadata() (*jetstream.MsgMetadata, error) {
 
 func (j *fakeJob) Ack() error                       { j.consumer.answers <- "ack"; return nil }
 func (j *fakeJob) NakWithDelay(time.Duration) error { j.consumer.answers <- "nak"; return nil }
+func (j *fakeJob) Term() error                      { j.consumer.answers <- "term"; return nil }
 func (j *fakeJob) InProgress() error                { return nil }
 
 // A watchedLog counts the lines, prints them, and may panic then.
@@ -324,5 +345,41 @@ func TestHooksPanic(t *testing.T) {
 	text := log()
 	if err != nil || lines.Load() != 2 || !strings.Contains(text, "panic=allowed") || !strings.Contains(text, "panic=handler") {
 		t.Errorf("%v; %d lines were logged, want 2 with the panics:\n%s", err, lines.Load(), text)
+	}
+}
+
+// TestBackoffPanics: when Backoff panics, in each way, the job is delivered again, and the panic
+// and the job's failure are one line each.
+func TestBackoffPanics(t *testing.T) {
+	for _, w := range ways {
+		if !strings.HasPrefix(w.name, "a panic") && w.name != "a runtime error" {
+			continue
+		}
+		for _, panics := range []bool{false, true} {
+			log, lines := watchLog(t, panics)
+			connected(t, func(g *rondo.Scope, c *Conn, _ *fake) error {
+				defer g.Cancel(nil)
+				consumer := &fakeConsumer{jobs: make(chan *fakeJob, 1), answers: make(chan string, 1), ended: g.Done()}
+				worker := &Worker{Backoff: func(jetstream.Msg, error) time.Duration { return time.Duration(len(w.fail(nil).Error())) }}
+				err := worker.Work(g, consumer, 1, func(_ context.Context, m jetstream.Msg) error {
+					if string(m.Data()) == "bad" {
+						return errors.New("failed")
+					}
+					return nil
+				})
+				for _, in := range []string{"good", "bad", "good"} {
+					consumer.jobs <- &fakeJob{consumer: consumer, data: in}
+					answer, _, e := rondo.Receive(g, consumer.answers)
+					if want := map[string]string{"good": "ack", "bad": "nak"}[in]; answer != want {
+						t.Errorf("%s: a %s job was answered by %s", w.name, in, answer)
+					}
+					err = errors.Join(err, e)
+				}
+				return err
+			})
+			if text := log(); lines.Load() != 2 || !strings.Contains(text, w.says) {
+				t.Errorf("%s: %d lines were logged, want 2 with %q:\n%s", w.name, lines.Load(), w.says, text)
+			}
+		}
 	}
 }

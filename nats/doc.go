@@ -43,7 +43,8 @@
 //     one; each further heartbeat repeats it. A worker also cancels a function whose caller
 //     is gone. The stack of a panic is sent only to callers that ask for it.
 //   - [Enqueue] and [Work]: at least once. A job is stored before Enqueue returns, and is
-//     delivered until fn has returned nil, or as often as its consumer allows. It may run
+//     delivered until fn has returned nil, or as often as its consumer or its [Worker] allows,
+//     and then is a dead letter if the Worker writes those, see [Redeliver]. It may run
 //     more than once, also after it has succeeded: make it so that this does no harm. What
 //     must survive the caller's death or the worker's belongs here, and not into a Call: a
 //     retry that outlives a process is the engine's.

@@ -100,15 +100,18 @@ func (c *Conn) handlerEnded() {
 }
 
 // Drain ends the connection in order: no more messages are taken, what has arrived is
-// handled, the functions of Handle and Serve that run end by themselves, what they
-// published is sent, and the connection is closed. Next returns what has arrived, and
-// then the client's ErrConnectionDraining. Drain suspends the task until all that is done.
-// If ctx is cancelled first it returns the cause, and the connection goes on until its
-// scope ends, without new messages. A function of Handle or Serve must not call Drain: it
-// would wait for itself.
+// handled, the functions of Handle and Serve that run end by themselves, and so do the jobs
+// of a Worker with this Conn, what they published is sent, and the connection is closed. Next
+// returns what has arrived, and then the client's ErrConnectionDraining. Drain suspends the
+// task until all that is done. If ctx is cancelled first it returns the cause, and the
+// connection goes on until its scope ends, without new messages. A function of Handle or
+// Serve, and a job, must not call Drain: it would wait for itself.
 func (c *Conn) Drain(ctx context.Context) error {
 	if err := c.check(ctx); err != nil {
 		return err
+	}
+	for _, j := range c.workers {
+		j.drain()
 	}
 	draining := slices.DeleteFunc(slices.Clone(c.subscriptions), func(s *Subscription) bool { return s.own })
 	for _, s := range draining {

@@ -1,0 +1,408 @@
+package embed_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/nats"
+)
+
+// A site is a connection with a stream of jobs, one of dead letters, and a bucket for counts.
+type site struct {
+	*nats.Conn
+	js       jetstream.JetStream
+	consumer jetstream.Consumer // of the jobs
+	letters  jetstream.Consumer
+	returned jetstream.KeyValue
+}
+
+// withSite runs body in a scope that has a site with n jobs, which are numbers. A job that nobody
+// answers is delivered again after wait.
+func withSite(t *testing.T, n int, wait time.Duration, body func(g *rondo.Scope, url string, s *site) error) {
+	t.Helper()
+	run(t, withStore(t), func(g *rondo.Scope, url string) error {
+		c, err := nats.Connect(g, url)
+		if err != nil {
+			return err
+		}
+		s := &site{Conn: c}
+		if s.js, s.consumer, err = stream(g, c, wait); err != nil {
+			return err
+		}
+		err = rondo.OffloadFunc(g, func(context.Context) (err error) {
+			ctx := context.Background()
+			if s.returned, err = s.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "returned", TTL: time.Hour}); err != nil {
+				return err
+			}
+			if _, err = s.js.CreateStream(ctx, jetstream.StreamConfig{Name: "DEAD", Subjects: []string{"dead"}, Retention: jetstream.WorkQueuePolicy}); err != nil {
+				return err
+			}
+			s.letters, err = s.js.CreateConsumer(ctx, "DEAD", jetstream.ConsumerConfig{Durable: "letters", AckPolicy: jetstream.AckExplicitPolicy})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for i := range n {
+			if err := nats.Enqueue(g, s.js, "job.a", fmt.Sprint("id ", i), fmt.Append(nil, i)); err != nil {
+				return err
+			}
+		}
+		return body(g, url, s)
+	})
+}
+
+// count waits until so many messages are stored.
+func (s *site) count(ctx context.Context, stream string, want uint64) error {
+	for {
+		n, err := rondo.Offload(ctx, func(ctx context.Context) (uint64, error) {
+			s, err := s.js.Stream(ctx, stream)
+			if err != nil {
+				return 0, err
+			}
+			return s.CachedInfo().State.Msgs, nil
+		})
+		if err != nil || n == want {
+			return err
+		}
+		if err := rondo.Sleep(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// stops runs a Worker until its scope is cancelled by fn.
+func (s *site) stops(ctx context.Context, w *nats.Worker, fn func(ctx context.Context, m jetstream.Msg, stop func()) error) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		return w.Work(g, s.consumer, 1, func(ctx context.Context, m jetstream.Msg) error {
+			return fn(ctx, m, func() { g.Cancel(nil) })
+		})
+	})
+}
+
+// TestGrace: a job that runs when its worker stops has the grace, and is acknowledged. No other
+// one begins.
+func TestGrace(t *testing.T) {
+	withSite(t, 3, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
+		begun, ended := 0, 0
+		err := s.stops(g, &nats.Worker{Grace: time.Hour}, func(ctx context.Context, _ jetstream.Msg, stop func()) error {
+			begun++
+			stop()
+			if err := rondo.Sleep(ctx, 10*time.Millisecond); err != nil {
+				return err
+			}
+			ended++
+			return nil
+		})
+		if begun != 1 || ended != 1 {
+			t.Errorf("%d jobs have begun and %d have ended", begun, ended)
+		}
+		return errors.Join(err, s.count(g, "JOBS", 2))
+	})
+}
+
+// TestDeploys: a job that is given back each time its worker stops, with and without a grace, has
+// used none of its attempts. One that fails has, and is a dead letter after the last.
+func TestDeploys(t *testing.T) {
+	discardLogs(t)
+	withSite(t, 1, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
+		w := &nats.Worker{Conn: s.Conn, DeadLetters: "dead", MaxAttempts: 2, Returned: s.returned, Backoff: func(jetstream.Msg, error) time.Duration { return 0 }}
+		failures := 0
+		for deploy := range 6 {
+			w.Grace = time.Duration(deploy % 2)
+			err := s.stops(g, w, func(ctx context.Context, m jetstream.Msg, stop func()) error {
+				if deploy == 3 && failures == 0 {
+					failures++
+					return errors.New("failed")
+				}
+				stop()
+				return rondo.Sleep(ctx, time.Hour)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if err := s.count(g, "JOBS", 1); err != nil {
+			return err
+		}
+		return rondo.Group(g, func(g *rondo.Scope) error {
+			begun := 0
+			err := w.Work(g, s.consumer, 1, func(context.Context, jetstream.Msg) error {
+				begun++
+				return errors.New("failed")
+			})
+			err = errors.Join(err, s.count(g, "DEAD", 1), s.count(g, "JOBS", 0))
+			if begun != 1 {
+				t.Errorf("it has failed %d times more, want 1", begun)
+			}
+			g.Cancel(nil)
+			return err
+		})
+	})
+}
+
+// TestDrainWorker: Drain of a Worker, and of its connection, waits until the job that runs is
+// acknowledged, and no other one begins. If it is cancelled, it gives the job back.
+func TestDrainWorker(t *testing.T) {
+	for _, way := range []string{"Worker", "Worker, cancelled", "Conn"} {
+		t.Run(way, func(t *testing.T) {
+			withSite(t, 3, time.Hour, func(g *rondo.Scope, url string, s *site) error {
+				c, err := nats.Connect(g, url)
+				if err != nil {
+					return err
+				}
+				_, consumer, err := stream(g, c, time.Hour)
+				if err != nil {
+					return err
+				}
+				w := &nats.Worker{Conn: c}
+				var begun, release rondo.Event
+				n := 0
+				err = w.Work(g, consumer, 1, func(ctx context.Context, m jetstream.Msg) error {
+					n++
+					begun.Set()
+					return release.Wait(ctx)
+				})
+				if err := errors.Join(err, begun.Wait(g)); err != nil {
+					return err
+				}
+				drain := g.Go(func(ctx context.Context) error {
+					if way == "Conn" {
+						return c.Drain(ctx)
+					}
+					return w.Drain(ctx)
+				})
+				for drain.Info().Waiting != "nats drain" {
+					if drain.Done() {
+						return fmt.Errorf("Drain did not wait for the job, and returned %v", drain.Err())
+					}
+					if err := rondo.Yield(g); err != nil {
+						return err
+					}
+				}
+				want := uint64(2)
+				if way == "Worker, cancelled" {
+					drain.Cancel(nil)
+					if err := drain.Wait(g); !errors.Is(err, context.Canceled) {
+						t.Errorf("Drain returned %v", err)
+					}
+					if err := w.Drain(g); err != nil {
+						return err
+					}
+					want = 3
+				} else {
+					release.Set()
+					if err := drain.Wait(g); err != nil {
+						return err
+					}
+				}
+				if n != 1 {
+					t.Errorf("%d jobs have begun", n)
+				}
+				if err := s.count(g, "JOBS", want); err != nil {
+					return err
+				}
+				// What is left is another worker's, at once.
+				return rondo.Group(g, func(g *rondo.Scope) error {
+					err := nats.Work(g, s.consumer, 3, func(context.Context, jetstream.Msg) error { return nil })
+					err = errors.Join(err, s.count(g, "JOBS", 0))
+					g.Cancel(nil)
+					return err
+				})
+			})
+		})
+	}
+}
+
+// broken panics, and is the first line of a stack.
+func broken() error { panic("no such\nuser") }
+
+// TestDeadLetters: a job that has failed for the last time is a letter that says why. Given back,
+// it is a job again, which has its attempts, its own headers and another id.
+func TestDeadLetters(t *testing.T) {
+	discardLogs(t)
+	withSite(t, 0, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
+		job := &natsgo.Msg{Subject: "job.b", Data: []byte("data"), Header: natsgo.Header{"Own": {"1", "2"}}}
+		err := rondo.OffloadFunc(g, func(ctx context.Context) error {
+			_, err := s.js.PublishMsg(ctx, job, jetstream.WithMsgID("id"))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		now := func(jetstream.Msg, error) time.Duration { return 0 }
+		w := &nats.Worker{Conn: s.Conn, DeadLetters: "dead", MaxAttempts: 3, Backoff: now}
+		runs := 0
+		var header natsgo.Header
+		err = w.Work(g, s.consumer, 1, func(_ context.Context, m jetstream.Msg) error {
+			if runs++; runs <= 3 {
+				return broken()
+			}
+			header = m.Headers()
+			return nil
+		})
+		if err := errors.Join(err, s.count(g, "DEAD", 1), s.count(g, "JOBS", 0)); err != nil {
+			return err
+		}
+		var letter natsgo.Header
+		err = nats.Work(g, s.letters, 1, func(ctx context.Context, m jetstream.Msg) error {
+			letter = m.Headers()
+			return nats.Redeliver(ctx, s.js, m)
+		})
+		if err := errors.Join(err, s.count(g, "DEAD", 0), s.count(g, "JOBS", 0)); err != nil {
+			return err
+		}
+		if runs != 4 || fmt.Sprint(header) != fmt.Sprint(natsgo.Header{"Own": {"1", "2"}, jetstream.MsgIDHeader: header[jetstream.MsgIDHeader]}) || header.Get(jetstream.MsgIDHeader) == "id" {
+			t.Errorf("%d runs, and the last one had %v", runs, header)
+		}
+		for key, want := range map[string]string{
+			nats.DeadReason: "panic in job.b: no such user", nats.DeadStack: "broken at ", nats.DeadSubject: "job.b",
+			nats.DeadID: "id", nats.DeadStream: "JOBS", nats.DeadConsumer: "workers", nats.DeadSequence: "1",
+			nats.DeadDeliveries: "3", nats.DeadStored: "T", nats.DeadTime: "Z", "Own": "1",
+		} {
+			if got := letter.Get(key); !strings.Contains(got, want) {
+				t.Errorf("%s is %q, want %q in it", key, got, want)
+			}
+		}
+		if !strings.Contains(letter.Get(nats.DeadStack), "worker_test.go:") {
+			t.Errorf("the stack is %q", letter.Get(nats.DeadStack))
+		}
+		return nil
+	})
+}
+
+// TestLetterMustBeStored: a job whose letter cannot be stored is not lost.
+func TestLetterMustBeStored(t *testing.T) {
+	var log bytes.Buffer // Work logs in tasks, and the loop has ended when it is read
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	withSite(t, 1, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
+		runs := 0
+		w := &nats.Worker{Conn: s.Conn, DeadLetters: "nowhere", MaxAttempts: 1, Backoff: func(jetstream.Msg, error) time.Duration { return time.Millisecond }}
+		err := w.Work(g, s.consumer, 1, func(context.Context, jetstream.Msg) error {
+			runs++
+			return errors.New("failed")
+		})
+		if err != nil {
+			return err
+		}
+		for strings.Count(log.String(), "letter=") < 2 {
+			if err := rondo.Sleep(g, time.Millisecond); err != nil {
+				return err
+			}
+		}
+		if stored, err := left(g, s.js); stored != 1 || err != nil {
+			t.Errorf("%d jobs are stored, %v", stored, err)
+		}
+		err = rondo.OffloadFunc(g, func(ctx context.Context) error {
+			_, err := s.js.CreateStream(ctx, jetstream.StreamConfig{Name: "FOUND", Subjects: []string{"nowhere"}})
+			return err
+		})
+		if err := errors.Join(err, s.count(g, "FOUND", 1), s.count(g, "JOBS", 0)); err != nil {
+			return err
+		}
+		if runs != 1 {
+			t.Errorf("it ran %d times", runs)
+		}
+		return nil
+	})
+}
+
+// TestKilledAttempts: a delivery that ended with its worker is an attempt, so a job that kills its
+// workers is a dead letter.
+func TestKilledAttempts(t *testing.T) {
+	discardLogs(t)
+	withSite(t, 1, 200*time.Millisecond, func(g *rondo.Scope, url string, s *site) error {
+		runs := 0
+		for range 2 {
+			err := rondo.Group(g, func(g *rondo.Scope) error {
+				c, err := nats.Connect(g, url)
+				if err != nil {
+					return err
+				}
+				_, consumer, err := stream(g, c, 200*time.Millisecond)
+				if err != nil {
+					return err
+				}
+				w := &nats.Worker{Conn: c, DeadLetters: "dead", MaxAttempts: 2}
+				return w.Work(g, consumer, 1, func(ctx context.Context, _ jetstream.Msg) error {
+					runs++
+					return rondo.OffloadFunc(ctx, func(context.Context) error { c.NC().Close(); return nil })
+				})
+			})
+			if !errors.Is(err, natsgo.ErrConnectionClosed) {
+				return err
+			}
+		}
+		w := &nats.Worker{Conn: s.Conn, DeadLetters: "dead", MaxAttempts: 2, Returned: s.returned}
+		err := w.Work(g, s.consumer, 1, func(context.Context, jetstream.Msg) error { runs++; return nil })
+		if err := errors.Join(err, s.count(g, "DEAD", 1), s.count(g, "JOBS", 0)); err != nil {
+			return err
+		}
+		if runs != 2 {
+			t.Errorf("it ran %d times", runs)
+		}
+		return nil
+	})
+}
+
+// TestNoRetry: a job that says so is a letter at its first failure; without DeadLetters it ends.
+func TestNoRetry(t *testing.T) {
+	discardLogs(t)
+	for _, letters := range []uint64{0, 1} {
+		withSite(t, 1, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
+			w := new(nats.Worker)
+			if letters > 0 {
+				w.Conn, w.DeadLetters = s.Conn, "dead"
+			}
+			runs := 0
+			err := w.Work(g, s.consumer, 1, func(context.Context, jetstream.Msg) error {
+				runs++
+				return fmt.Errorf("no such user: %w", nats.ErrNoRetry)
+			})
+			if err := errors.Join(err, s.count(g, "JOBS", 0), s.count(g, "DEAD", letters)); err != nil {
+				return err
+			}
+			if runs != 1 {
+				t.Errorf("it ran %d times", runs)
+			}
+			return nil
+		})
+	}
+}
+
+// TestWorkerOptions: options that would lose jobs are refused.
+func TestWorkerOptions(t *testing.T) {
+	config := jetstream.ConsumerConfig{MaxDeliver: 5}
+	withConsumer(t, 0, config, func(g *rondo.Scope, _ jetstream.JetStream, consumer jetstream.Consumer) error {
+		fn := func(context.Context, jetstream.Msg) error { return nil }
+		w := &nats.Worker{Conn: new(nats.Conn), DeadLetters: "dead", MaxAttempts: 5}
+		if err := w.Work(g, consumer, 1, fn); err == nil || !strings.Contains(err.Error(), "MaxDeliver") {
+			t.Errorf("with MaxDeliver Work returned %v", err)
+		}
+		for _, w := range []*nats.Worker{
+			{DeadLetters: "dead"}, {MaxAttempts: 1}, {MaxAttempts: -1},
+		} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%+v is taken", w)
+					}
+				}()
+				_ = w.Work(g, consumer, 1, fn)
+			}()
+		}
+		return nil
+	})
+}
