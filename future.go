@@ -200,8 +200,8 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 		if err := t.park(s, ctx, why); err != nil {
 			return zero, err
 		}
-	} else {
-		t.pays()
+	} else if !t.worker.affords(f.loop, 1) { // pays, which is not inlined into generic functions
+		t.settle()
 	}
 	return f.Result()
 }

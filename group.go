@@ -190,7 +190,7 @@ func open(ctx context.Context, s *Scope, deadline int64, body func(s *Scope) err
 		find = locate
 	}
 	parent, t, err := find(ctx)
-	if err == nil && t.pays() {
+	if err == nil && t.pays(parent.loop) {
 		parent, t, err = find(ctx)
 	}
 	if err != nil {

@@ -49,7 +49,7 @@ func (t *Task) Wait(ctx context.Context) error {
 			return err
 		}
 	} else {
-		me.pays()
+		me.pays(s.loop)
 	}
 	t.observe()
 	return t.err
@@ -278,7 +278,7 @@ func WaitAny(ctx context.Context, ts ...*Task) (*Task, error) {
 		}
 	}
 	if t := ended(ts); t != nil {
-		me.pays()
+		me.pays(s.loop)
 		return t, nil
 	}
 	var list WaitList

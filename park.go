@@ -298,7 +298,7 @@ func checkpoint(ctx context.Context, n uint32) (*Scope, *Task, error) {
 //go:noinline
 func checkpointSlowly(ctx context.Context) (*Scope, *Task, error) {
 	s, t, err := enter(ctx)
-	if err == nil && t.pays() {
+	if err == nil && t.pays(s.loop) {
 		return enter(ctx)
 	}
 	return s, t, err
@@ -310,13 +310,15 @@ func (w *worker) affords(l *Loop, n uint32) bool {
 	return w.spent < l.pace.Share
 }
 
-// pays counts an operation of t, the running task. If it has had its share, the others have a
+// pays counts an operation of t, the running task of l. If it has had its share, the others have a
 // turn first, and pays reports true.
-func (t *Task) pays() bool {
+func (t *Task) pays(l *Loop) bool { return !t.worker.affords(l, 1) && t.settle() }
+
+// settle gives the others a turn if it is time, and reports whether it was.
+//
+//go:noinline
+func (t *Task) settle() bool {
 	w, l := t.worker, t.scope.loop
-	if w.affords(l, 1) {
-		return false
-	}
 	done := w.spent / pace.Operation
 	w.spent %= pace.Operation
 	if !l.jumps() {

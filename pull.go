@@ -71,7 +71,7 @@ func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), s
 	next = func() (T, bool) {
 		var none T
 		t := h.callerOf("next")
-		if t != nil && t.pays() {
+		if t != nil && !t.worker.affords(h.loop, 1) && t.settle() { // pays, as in Future.Wait
 			t = h.callerOf("next")
 		}
 		if t == nil || h.closing || h.task == nil && !h.start() {

@@ -386,8 +386,12 @@ var otherRows = []row{
 			}
 		})
 	}},
-	{name: "connections of a Server", covers: "socket.Server.Serve socket.Server.Conns socket.Server.Stats socket.Server.Shutdown", sizes: []int{5, 50, 400}, do: serve},
+	{name: "connections of a Server", covers: "socket.Server.Serve socket.Server.Conns socket.Server.Stats socket.Server.Shutdown", sizes: []int{10, 300, connections()}, do: serve},
 }
+
+// connections returns how many there may be at most at a time: both ends of each are descriptors of
+// this process.
+func connections() int { return min(9000, (descriptors()-100)/2) }
 
 // serve opens n connections to a Server, and one more beside them.
 func serve(ctx context.Context, n int, m *meter) {
