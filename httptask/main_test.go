@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { leak.Main(m) }
 // run runs main in a loop, as a test; one that hangs panics.
 func run(t testing.TB, main func(ctx context.Context) error) {
 	t.Helper()
-	watchdog := time.AfterFunc(time.Minute, func() { panic(t.Name() + " hangs") })
+	watchdog := time.AfterFunc(5*time.Minute, func() { panic(t.Name() + " hangs") })
 	defer watchdog.Stop()
 	r := rondo.Runner{OnError: func(task rondo.TaskInfo, err error) { t.Errorf("%s: %v", task.Name, err) }}
 	if err := r.Run(context.Background(), main); err != nil {
@@ -79,7 +79,7 @@ func serving(ctx context.Context, s *httptask.Server, use func(ctx context.Conte
 		return s.Serve(ctx, l)
 	})
 	err = use(ctx, l.Addr().String())
-	err = errors.Join(err, rondo.Timeout(ctx, 20*time.Second, s.Shutdown))
+	err = errors.Join(err, rondo.Timeout(ctx, time.Minute, s.Shutdown))
 	if end := served.Wait(ctx); !errors.Is(end, http.ErrServerClosed) {
 		err = errors.Join(err, end)
 	}
