@@ -47,18 +47,15 @@ func TestAskSame(t *testing.T) {
 	err := r.Run(t.Context(), func(ctx context.Context) error {
 		var m rondo.Mutex
 		m.Name = "accounts"
+		var held rondo.Event
 		return rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
 			return rondo.Group(ctx, func(g *rondo.Scope) error {
-				g.Go(func(ctx context.Context) error { return holdFor(ctx, time.Hour, &m) }).SetName("holder")
-				wanting := g.Go(func(ctx context.Context) error { return holdFor(ctx, time.Hour, &m) })
+				g.Go(func(ctx context.Context) error { return holdFor(ctx, time.Hour, &m, &held) }).SetName("holder")
+				wanting := g.Go(func(ctx context.Context) error { return holdFor(ctx, time.Hour, &m, &held) })
 				wanting.SetName("wanting")
 				g.Go(wanting.Wait).SetName("joiner")
 				g.Go(func(ctx context.Context) error { return inCoroutine(ctx) }).SetName("puller")
-				for range 3 {
-					if err := rondo.Yield(ctx); err != nil {
-						return err
-					}
-				}
+				look(ctx, t, "asked") // until all of them wait
 				var both []*inspect.Loop
 				for _, take := range []func() (*inspect.Program, error){answered, inspect.Snapshot} {
 					both = append(both, taken(ctx, t, "asked", take))

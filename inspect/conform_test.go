@@ -13,8 +13,8 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// pictured runs main as a loop and returns check a snapshot of it when ready was
-// called.
+// pictured runs main as a loop, and passes check a snapshot of it that is taken when
+// ready was called and all tasks wait.
 func pictured(t *testing.T, main func(ctx context.Context, ready func()) error, check func(l *inspect.Loop)) {
 	t.Helper()
 	r := rondo.Runner{Name: t.Name()}
@@ -23,10 +23,6 @@ func pictured(t *testing.T, main func(ctx context.Context, ready func()) error, 
 		worker := rondo.Go(ctx, func(ctx context.Context) error { return main(ctx, up.Set) })
 		worker.SetName("first")
 		if err := up.Wait(ctx); err != nil {
-			return err
-		}
-		// What is ready at this moment comes to its wait.
-		if err := rondo.Yield(ctx); err != nil {
 			return err
 		}
 		check(look(ctx, t, t.Name()))

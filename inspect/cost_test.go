@@ -4,6 +4,7 @@ package inspect_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,7 +23,9 @@ func TestCosts(t *testing.T) {
 	if hog.LongestStep < 150*time.Millisecond || hog.SlowSteps < 3 || hog.Busy < 154*time.Millisecond {
 		t.Errorf("hog: busy %v, the longest step %v, %d slow ones", hog.Busy, hog.LongestStep, hog.SlowSteps)
 	}
-	if len(l.LongSteps) == 0 || l.LongSteps[len(l.LongSteps)-1].Task != hog.ID || l.LongSteps[len(l.LongSteps)-1].Took < 150*time.Millisecond {
+	// Where the program got no processor for long there are others.
+	long := func(s inspect.Step) bool { return s.Task == hog.ID && s.Took >= 150*time.Millisecond }
+	if !slices.ContainsFunc(l.LongSteps, long) {
 		t.Errorf("the long steps are %+v; want that of #%d", l.LongSteps, hog.ID)
 	}
 	if sleeper.WokenBy != task(t, l, "ringer").ID || hog.WokenBy != 0 {

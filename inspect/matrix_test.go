@@ -310,11 +310,12 @@ func checkHang(t *testing.T, l *inspect.Loop, h hang) {
 	}
 }
 
-// TestIdle: a loop that sleeps is not held, however long.
+// TestIdle: a loop that sleeps is not held, however long. On a busy machine what the target prints
+// arrives here long before that sleeps.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	l := until(t, open(t, start(t, plain.program(t), "idle")), "one task, waiting for a while", func(l *inspect.Loop) bool {
-		return l.Held != nil || settled(l) && l.Tasks[0].Since > 300*time.Millisecond
+		return settled(l) && (l.Held != nil && l.Running == 0 || l.Tasks[0].Since > 300*time.Millisecond)
 	})
 	if l.Held != nil || l.Lag != 0 || len(l.Tasks) != 1 || l.Idle < 200*time.Millisecond || l.Idle > l.Uptime {
 		t.Errorf("held %+v, lag %v, %d tasks, idle %v of %v; want an idle loop with one task", l.Held, l.Lag, len(l.Tasks), l.Idle, l.Uptime)

@@ -31,9 +31,6 @@ func TestSelect(t *testing.T) {
 			}
 			g.Go(wait(many...)).SetName("many")
 			g.Go(wait()).SetName("none")
-			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
-				return err
-			}
 			l := look(ctx, t, "selecting")
 			for name, want := range map[string]string{
 				"few":  `select of 5: get "jobs", event "stop", task #2 other, sleep `,

@@ -14,15 +14,15 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// look takes a snapshot of this program while main's loop waits, and returns the
-// loop with the given name.
+// look takes a snapshot of this program when all tasks of main's loop wait, and returns
+// the loop with the given name.
 func look(ctx context.Context, t *testing.T, name string) *inspect.Loop {
 	t.Helper()
 	p, err := rondo.Offload(ctx, func(ctx context.Context) (*inspect.Program, error) {
 		for {
-			// It may be here before the loop sleeps, which it is about to do.
+			// It may be here before they do, in whatever order they had their turns.
 			p, err := inspect.Snapshot()
-			if err != nil || find(p, name) < 0 || p.Loops[find(p, name)].Exact || ctx.Err() != nil {
+			if err != nil || find(p, name) < 0 || settled(p.Loops[find(p, name)]) || ctx.Err() != nil {
 				return p, err
 			}
 		}
@@ -52,12 +52,15 @@ func task(t *testing.T, l *inspect.Loop, name string) *inspect.Task {
 	return l.Tasks[i]
 }
 
+// holdFor holds m for some time, and sets has when it has it.
+//
 //go:noinline
-func holdFor(ctx context.Context, d time.Duration, m *rondo.Mutex) error {
+func holdFor(ctx context.Context, d time.Duration, m *rondo.Mutex, has *rondo.Event) error {
 	if err := m.Lock(ctx); err != nil {
 		return err
 	}
 	defer m.Unlock()
+	has.Set()
 	return rondo.Sleep(ctx, d)
 }
 
@@ -67,14 +70,15 @@ func TestSnapshot(t *testing.T) {
 	err := r.Run(t.Context(), func(ctx context.Context) error {
 		rondo.Current(ctx).SetName("main task")
 		a, b := rondo.Mutex{Name: "accounts"}, rondo.Mutex{}
+		var held rondo.Event
 		return rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
 			return rondo.Group(ctx, func(g *rondo.Scope) error {
-				g.Go(func(ctx context.Context) error { return holdFor(ctx, time.Hour, &a) }).SetName("holder")
-				g.Go(func(ctx context.Context) error { return holdFor(ctx, 0, &a) }).SetName("wanting")
-				g.Go(b.Lock).SetName("free")
-				if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+				g.Go(func(ctx context.Context) error { return holdFor(ctx, time.Hour, &a, &held) }).SetName("holder")
+				if err := held.Wait(ctx); err != nil {
 					return err
 				}
+				g.Go(func(ctx context.Context) error { return holdFor(ctx, 0, &a, &held) }).SetName("wanting")
+				g.Go(b.Lock).SetName("free")
 				l := look(ctx, t, "pictured")
 				check(t, l)
 				g.Cancel(nil)
@@ -161,9 +165,6 @@ func TestSites(t *testing.T) {
 				_, err := rondo.Gather(ctx, func(ctx context.Context) (int, error) { rondo.Current(ctx).SetName("gathered"); return 0, sleep(ctx) })
 				return err
 			})
-			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
-				return err
-			}
 			l := look(ctx, t, "sites")
 			for name, line := range want {
 				if s := task(t, l, name).Site; s == nil || s.Line != line || !strings.HasPrefix(s.Func, "github.com/rondo-go/rondo/inspect_test.TestSites.") || !strings.HasSuffix(s.File, "snapshot_test.go") {

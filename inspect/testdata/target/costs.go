@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -64,6 +65,7 @@ func costs(ctx context.Context) error {
 func locks(ctx context.Context) error {
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		var held, lost rondo.Mutex
+		var has rondo.Event
 		held.Name, lost.Name = "held", "lost"
 		full := rondo.NewQueue[int](1)
 		full.Name = "full"
@@ -71,11 +73,11 @@ func locks(ctx context.Context) error {
 			if err := held.Lock(ctx); err != nil {
 				return err
 			}
+			has.Set()
 			return rondo.Sleep(ctx, time.Hour)
 		})
 		holder.SetName("holder")
-		g.Go(lost.Lock)
-		if err := rondo.Sleep(g, time.Millisecond); err != nil {
+		if err := errors.Join(g.Go(lost.Lock).Wait(g), has.Wait(g)); err != nil {
 			return err
 		}
 		for range 3 {

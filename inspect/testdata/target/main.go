@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -21,7 +22,7 @@ var modes = map[string]func(ctx context.Context) error{
 	"waits": waits, "many": many, "churn": churn, "idle": idle,
 	"spin": hang(spin), "channel": hang(channel), "select": hang(selects), "mutex": hang(mutex), "sleep": hang(sleep),
 	"syscall": hang(readPipe), "raw": hang(readRaw), "coroutine": hang(spinPulled), "callback": callback, "crash": crash,
-	"generator": hang(spinGenerated), "swallow": hang(swallow), "generator in a callback": generatedCallback,
+	"generator": hang(spinGenerated), "swallow": hang(swallow), "spun": spun, "generator in a callback": generatedCallback,
 }
 
 func main() {
@@ -251,6 +252,19 @@ func idle(ctx context.Context) error {
 	return rondo.Sleep(ctx, time.Hour)
 }
 
+// spun is hang of spin that is ready when it spins.
+func spun(ctx context.Context) error {
+	go func() {
+		for !spinning.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		ready()
+	}()
+	t := rondo.Go(ctx, func(ctx context.Context) error { spin(ctx); return nil })
+	t.SetName("culprit")
+	return t.Wait(ctx)
+}
+
 // hang makes a mode of a function that keeps the loop.
 func hang(f func(ctx context.Context)) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
@@ -267,8 +281,12 @@ func hang(f func(ctx context.Context)) func(ctx context.Context) error {
 
 var sum int
 
+// spinning says that a task has come to spin.
+var spinning atomic.Bool
+
 //go:noinline
 func spin(context.Context) {
+	spinning.Store(true)
 	for { // line of the hang
 		sum++
 	}
@@ -373,7 +391,10 @@ func crash(ctx context.Context) error {
 	rondo.Go(ctx, func(ctx context.Context) error { return deep(ctx, 3) }).SetName("sleeper")
 	rondo.Go(ctx, func(ctx context.Context) error {
 		go func() {
-			time.Sleep(50 * time.Millisecond)
+			for !spinning.Load() {
+				time.Sleep(time.Millisecond)
+			}
+			time.Sleep(50 * time.Millisecond) // it goes round by then
 			_ = syscall.Kill(os.Getpid(), syscall.SIGABRT)
 		}()
 		spin(ctx)
