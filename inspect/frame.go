@@ -12,7 +12,7 @@ import (
 const module = "github.com/rondo-go/rondo"
 
 // packages are Rondo's own, besides package rondo, in folders of their names.
-var packages = []string{"broadcast", "coro", "httptask", "inspect", "nats", "process", "shard", "signals", "sim", "slogtask", "socket"}
+var packages = []string{"broadcast", "coro", "guest", "httptask", "inspect", "nats", "process", "shard", "signals", "sim", "slogtask", "socket"}
 
 // library are the packages of the standard library whose calls lie between the
 // program and a wait.

@@ -29,6 +29,7 @@ func TestConsistency(t *testing.T) {
 	c := exec.Command(plain.program(t), "churn")
 	c.Env = append(os.Environ(), "GOGC=1")
 	target := open(t, run(t, c))
+	until(t, target, "tasks come and go", func(l *inspect.Loop) bool { return len(l.Tasks) > 20 })
 	var seen census
 	for began := time.Now(); *soak == 0 && seen.pictures < 100 || time.Since(began) < *soak; {
 		// Some are read in portions, as snapshots of very many tasks are.
