@@ -158,7 +158,7 @@ func TestTree(t *testing.T) {
 
 // TestTreeOfMany: tasks that look alike are counted, unless all are asked for.
 func TestTreeOfMany(t *testing.T) {
-	p := startTarget(t, "many", "40")
+	p := startAsleep(t, "many", "40")
 	status, few, err := invoke("tree", p.pid())
 	if status != exitDone || err != "" || strings.Count(few, "5 × like #") != 8 || strings.Count(few, "worker-") != 8 {
 		t.Errorf("status %d, error %q; 40 tasks of 8 kinds are\n%s", status, err, few)
@@ -170,7 +170,7 @@ func TestTreeOfMany(t *testing.T) {
 
 // Who holds the loop comes before all tasks, with the line where it does.
 func TestHeldFirst(t *testing.T) {
-	p := startTarget(t, "spin")
+	p := startTarget(t, "spun")
 	var out string
 	for !strings.Contains(out, "HELD") { // it is held when it has been for a while
 		_, out, _ = invoke("ps", p.pid())
@@ -309,7 +309,7 @@ func TestPsChoice(t *testing.T) {
 
 // TestProcesses: without a process, those that use Rondo are listed.
 func TestProcesses(t *testing.T) {
-	p := startTarget(t, "idle")
+	p := startAsleep(t, "idle")
 	status, out, err := invoke("ps")
 	if status != exitDone || err != "" || !regexp.MustCompile(`(?m)^ *`+p.pid()+` +go1\.\S+ +1 +1 +0 +\d+ %   turns +/\S+$`).MatchString(out) {
 		t.Errorf("status %d, error %q; no line is that of process %s:\n%s", status, err, p.pid(), out)

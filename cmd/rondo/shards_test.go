@@ -51,12 +51,13 @@ func TestRing(t *testing.T) {
 			break
 		}
 	}
+	p.sleeps(t)
 	for verb, want := range map[string]int{"ps": exitDone, "tree": exitCycle, "check": exitWarned} {
 		if status, out, err := invoke(verb, p.pid()); status != want || err != "" || !named.MatchString(out) {
 			t.Errorf("rondo %s: status %d, want %d, error %q\n%s", verb, status, want, err, out)
 		}
 	}
-	if _, out, _ := invoke("check", p.pid()); strings.Count(out, "Nothing looks wrong.") != 1 {
+	if _, out, _ := invoke("check", p.pid()); strings.Count(out, "Nothing looks wrong.") != 1 && starved(out) == 0 {
 		t.Errorf("two of the three loops are in the cycle:\n%s", out)
 	}
 	if _, out, _ := invoke("ps"); !regexp.MustCompile(`(?m)^ *` + p.pid() + ` .* CYCLE +/\S+$`).MatchString(out) {

@@ -9,9 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
+
+	"github.com/rondo-go/rondo/inspect"
 )
 
 // targetFile builds the program that package inspect's tests read.
@@ -34,8 +38,8 @@ type target struct {
 	stdin io.Closer
 }
 
-// startTarget starts it in a mode, and waits until it is in it. It ends with the
-// test, or if end is called.
+// startTarget starts it in a mode, and waits until it says that it is in it: where the machine
+// is busy that is read long before its task goes on. It ends with the test, or if end is called.
 func startTarget(t *testing.T, args ...string) *target {
 	t.Helper()
 	file, err := targetFile()
@@ -59,6 +63,34 @@ func startTarget(t *testing.T, args ...string) *target {
 		t.Fatalf("the target says %q: %v", line, err)
 	}
 	return p
+}
+
+// startAsleep starts it in a mode in which all tasks come to wait, and waits until they do.
+func startAsleep(t *testing.T, args ...string) *target {
+	t.Helper()
+	p := startTarget(t, args...)
+	p.sleeps(t)
+	return p
+}
+
+// sleeps waits until all tasks of a target wait.
+func (p *target) sleeps(t *testing.T) {
+	t.Helper()
+	for {
+		_, out, failed := invoke("ps", "--json", p.pid())
+		picture, err := inspect.ReadJSON(strings.NewReader(out))
+		if err != nil {
+			t.Fatal(err, failed)
+		}
+		if !slices.ContainsFunc(picture.Loops, awake) {
+			return
+		}
+	}
+}
+
+// awake reports whether a loop does not sleep yet.
+func awake(l *inspect.Loop) bool {
+	return !l.Exact || l.Running != 0 || l.Held != nil || slices.ContainsFunc(l.Tasks, func(k *inspect.Task) bool { return k.State != "waiting" })
 }
 
 func (p *target) pid() string { return strconv.Itoa(p.Process.Pid) }
