@@ -24,11 +24,11 @@ const updateAPI = "If the change is meant, run `go test ./internal/tidy -run API
 
 // TestAPI compares the exported names of each package with its file in api.
 func TestAPI(t *testing.T) {
-	repository, err := readTree("../..")
+	repository, err := readRepository()
 	if err != nil {
 		t.Fatal(err)
 	}
-	library := newLibrary(repository)
+	library := libraryOf(repository)
 	wanted := make(map[string]bool)
 	for _, dir := range repository.published() {
 		p, err := library.Import(importPath(dir))
@@ -279,7 +279,7 @@ type A = map[string]<-chan Kind
 func F[T any, N interface{ ~int | ~string }](ctx context.Context, s *S[T], ns ...N) error { return nil }
 func f() {}
 `})
-	p, err := newLibrary(tree).Import(importPath("."))
+	p, err := libraryOf(tree).Import(importPath("."))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ var V []func(int) error`
 // rondo.ErrClosed, since its package makes it by kernel.Closed. Package coro, which uses the
 // standard library alone, is the exception.
 func TestClosedErrors(t *testing.T) {
-	repository, err := readTree("../..")
+	repository, err := readRepository()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,7 +123,7 @@ func (t *tree) checkCalls(layers []layer) (found []breach) {
 // TestCallsLayers holds the table to the files there are.
 func TestCallsLayers(t *testing.T) {
 	seen := make(map[string]string)
-	repository, err := readTree("../..")
+	repository, err := readRepository()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestCallsLayers(t *testing.T) {
 //
 //	go test -v -run Calls ./internal/tidy
 func TestCallsReport(t *testing.T) {
-	repository, err := readTree("../..")
+	repository, err := readRepository()
 	if err != nil {
 		t.Fatal(err)
 	}

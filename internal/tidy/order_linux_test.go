@@ -37,7 +37,7 @@ func TestSimOrder(t *testing.T) {
 			dirs = append(dirs, dir)
 		}
 	}
-	repository, err := readTree("../..")
+	repository, err := readRepository()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestSimOrder(t *testing.T) {
 // uses between files run up.
 func TestSocketOrder(t *testing.T) {
 	place, group := readingOrder(t, "socket")
-	repository, err := readTree("../..")
+	repository, err := readRepository()
 	if err != nil {
 		t.Fatal(err)
 	}

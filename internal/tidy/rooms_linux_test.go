@@ -34,7 +34,7 @@ func TestInspectOrder(t *testing.T) {
 			place[m[1]], room[m[1]] = len(place), strings.TrimSpace(cells[1])
 		}
 	}
-	repository, err := readTree("../..")
+	repository, err := readRepository()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestInspectOrder(t *testing.T) {
 func (t *tree) uses(dir string) map[[2]string][]string {
 	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
 	files := t.buildable(dir)
-	config := types.Config{Importer: newLibrary(t), Error: func(error) {}}
+	config := types.Config{Importer: libraryOf(t), Error: func(error) {}}
 	_, _ = config.Check(importPath(dir), t.fset, parsed(files), info)
 	out := make(map[[2]string][]string)
 	for _, s := range files {

@@ -62,7 +62,7 @@ var rules = []rule{
 
 // TestRules checks the repository against every rule.
 func TestRules(t *testing.T) {
-	repository, err := readTree("../..")
+	repository, err := readRepository()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // module is the path of the root module.
@@ -23,6 +24,9 @@ type tree struct {
 	text   map[string]string // what the rules read, by path from the root, with slashes
 	exists map[string]bool   // every file and folder
 	source []*source         // the Go files, by path
+
+	library *library         // nil until it is needed
+	checked map[string]typed // the packages that were type-checked, by folder
 }
 
 // A source is a Go file.
@@ -37,7 +41,7 @@ type source struct {
 
 // newTree makes a tree of the given files.
 func newTree(text files) *tree {
-	t := &tree{fset: token.NewFileSet(), text: text, exists: map[string]bool{".": true}}
+	t := &tree{fset: token.NewFileSet(), text: text, exists: map[string]bool{".": true}, checked: make(map[string]typed)}
 	for p := range text {
 		for d := p; d != "."; d = path.Dir(d) {
 			t.exists[d] = true
@@ -55,6 +59,9 @@ func (t *tree) parse(p string) *source {
 	s.ast, s.err = parser.ParseFile(t.fset, p, t.text[p], parser.ParseComments|parser.SkipObjectResolution)
 	return s
 }
+
+// readRepository makes a tree of the repository, once for all tests: none changes it.
+var readRepository = sync.OnceValues(func() (*tree, error) { return readTree("../..") })
 
 // readTree makes a tree of the files below root.
 func readTree(root string) (*tree, error) {

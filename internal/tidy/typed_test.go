@@ -26,6 +26,10 @@ type typed struct {
 // files.
 func (t *tree) typed(dirs ...string) (packages []typed) {
 	for _, dir := range dirs {
+		if p, ok := t.checked[dir]; ok {
+			packages = append(packages, p)
+			continue
+		}
 		p := typed{info: &types.Info{
 			Types: make(map[ast.Expr]types.TypeAndValue),
 			Defs:  make(map[*ast.Ident]types.Object),
@@ -34,8 +38,9 @@ func (t *tree) typed(dirs ...string) (packages []typed) {
 		if p.files = t.buildable(dir); len(p.files) == 0 {
 			continue
 		}
-		config := types.Config{Importer: newLibrary(t), Error: func(error) {}} // go on after one
+		config := types.Config{Importer: libraryOf(t), Error: func(error) {}} // go on after one
 		_, p.err = config.Check(importPath(dir), t.fset, parsed(p.files), p.info)
+		t.checked[dir] = p
 		packages = append(packages, p)
 	}
 	return packages
@@ -76,6 +81,14 @@ type library struct {
 	tree     *tree
 	standard types.Importer
 	ours     map[string]*types.Package
+}
+
+// libraryOf returns the library of a tree, which checks each package once.
+func libraryOf(t *tree) *library {
+	if t.library == nil {
+		t.library = newLibrary(t)
+	}
+	return t.library
 }
 
 func newLibrary(t *tree) *library {
