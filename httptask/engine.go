@@ -13,9 +13,12 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"log"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +26,7 @@ import (
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/peer"
+	"github.com/rondo-go/rondo/internal/report"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -37,6 +41,7 @@ type engine struct {
 	ending      atomic.Bool  // a Shutdown, or the end of Serve's ctx, has begun
 
 	loop *rondo.Loop
+	own  kernel.Loop          // the same, as Rondo's packages know it
 	left func() time.Duration // how long handlers may go on that have taken their connection over
 	late *rondo.Handle        // ends them
 	over bool                 // their time is over
@@ -81,7 +86,25 @@ func (e *engine) report(c net.Conn, err error) {
 	e.logf("http: error serving %v: %v", c.RemoteAddr(), err)
 }
 
+// A line of a log, which is formatted when it is printed.
+type line struct {
+	format string
+	args   []any
+}
+
+func (l line) String() string { return fmt.Sprintf(l.format, l.args...) }
+
+// logf writes to ErrorLog. A panic of it on the loop goes to the Runner's OnError, once, with
+// what was to be logged.
 func (e *engine) logf(format string, args ...any) {
+	defer func() {
+		if e.own.Inside() && e.own.Recovers() {
+			if v := recover(); v != nil {
+				about := "ErrorLog of a http.Server"
+				e.own.Notice(about, errors.Join(&rondo.PanicError{Task: about, Value: v, Stack: debug.Stack()}, errors.New(report.Text(line{format, args}))))
+			}
+		}
+	}()
 	if e.http.ErrorLog != nil {
 		e.http.ErrorLog.Printf(format, args...)
 	} else {

@@ -67,7 +67,7 @@ func (s *Server) serveOwn(ctx context.Context, l net.Listener, secure *tls.Confi
 		h, base = s.handler, s.base
 	}
 	e := newEngine(&s.HTTP, h, base, l, secure, &s.noKeepAlive)
-	e.loop, e.left = rondo.LoopOf(ctx), func() time.Duration { return s.left(rondo.Now(ctx)) }
+	e.loop, e.own, e.left = rondo.LoopOf(ctx), loopOf(ctx, "Server.Serve"), func() time.Duration { return s.left(rondo.Now(ctx)) }
 	if hands {
 		e.other = newHandover(l)
 		e.other.base = e.base

@@ -294,6 +294,11 @@ func (b *sessions) watchInput(e *session) (ready bool) {
 	if _, plain := e.conn.(*Conn); plain || b.scope.Err() != nil || b.loop.Task().Check() == nil {
 		return e.conn.watchInput(e)
 	}
+	return b.watchShielded(e)
+}
+
+// watchShielded is a function of its own because its result is on the heap.
+func (b *sessions) watchShielded(e *session) (ready bool) {
 	_ = b.loop.Task().Shield(func(context.Context) error { ready = e.conn.watchInput(e); return nil })
 	return ready
 }

@@ -15,18 +15,15 @@ import (
 	"github.com/rondo-go/rondo/httptask"
 )
 
-// TestHooksOfHTTP: a panic of ConnState, in each state, or of ErrorLog is reported once, and
+// TestHooksOfHTTP: a panic of ConnState, in each state, or of ConnContext is reported once, and
 // ends no more than its connection.
 func TestHooksOfHTTP(t *testing.T) {
-	const ofErrorLog = http.ConnState(-1)
-	for _, state := range []http.ConnState{http.StateNew, http.StateActive, http.StateIdle, http.StateClosed, ofErrorLog} {
+	const ofConnContext = http.ConnState(-1)
+	for _, state := range []http.ConnState{http.StateNew, http.StateActive, http.StateIdle, http.StateClosed, ofConnContext} {
 		var noticed, logged []string
 		thrown := false
 		s := &httptask.Server{HTTP: http.Server{
 			ErrorLog: log.New(writer(func(line []byte) {
-				if state == ofErrorLog {
-					panic("oh")
-				}
 				logged = append(logged, string(line))
 			}), "", 0),
 			ConnState: func(_ net.Conn, now http.ConnState) {
@@ -35,12 +32,14 @@ func TestHooksOfHTTP(t *testing.T) {
 					panic("oh")
 				}
 			},
-			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/bad" && state == ofErrorLog {
-					panic("a handler")
+			ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+				if state == ofConnContext && !thrown {
+					thrown = true
+					panic("oh")
 				}
-				_, _ = io.WriteString(w, "ok")
-			}),
+				return ctx
+			},
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "ok") }),
 		}}
 		request := "GET /bad HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 		if state == http.StateIdle {
@@ -63,7 +62,7 @@ func TestHooksOfHTTP(t *testing.T) {
 				return errors.Join(ask(g, bad), ask(g, good), s.Shutdown(g))
 			})
 		})
-		if err != nil || len(noticed)+len(logged) != 1 {
+		if err != nil || !thrown || len(noticed)+len(logged) != 1 {
 			t.Errorf("%v: %v; noticed %q, logged %q", state, err, noticed, logged)
 		}
 	}
