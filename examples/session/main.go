@@ -30,30 +30,46 @@ var (
 	idleTime = 5 * time.Minute // a client that says nothing for so long is disconnected
 )
 
-// A store has the values, and the event of each key that somebody waits for.
+// A store has the values, and a wish for each key that somebody waits for.
 // All sessions share it, without a lock: they take turns.
 type store struct {
 	values map[string]string
-	set    map[string]*rondo.Event
+	wishes map[string]*wish
 }
 
-// wait returns the value of a key when there is one.
+type wish struct {
+	granted rondo.Event
+	waiters int
+}
+
+func newStore() *store {
+	return &store{values: make(map[string]string), wishes: make(map[string]*wish)}
+}
+
+// wait returns the value of a key when there is one. It ends with ctx, so also when the
+// client leaves.
 func (s *store) wait(ctx context.Context, key string) (string, error) {
 	if value, found := s.values[key]; found {
 		return value, nil
 	}
-	if s.set[key] == nil {
-		s.set[key] = new(rondo.Event)
+	w := s.wishes[key]
+	if w == nil {
+		w = new(wish)
+		s.wishes[key] = w
 	}
-	err := s.set[key].Wait(ctx)
+	w.waiters++
+	err := w.granted.Wait(ctx)
+	if w.waiters--; w.waiters == 0 && s.wishes[key] == w { // all have left
+		delete(s.wishes, key)
+	}
 	return s.values[key], err
 }
 
 func (s *store) put(key, value string) {
 	s.values[key] = value
-	if waiters := s.set[key]; waiters != nil {
-		delete(s.set, key)
-		waiters.Set()
+	if w := s.wishes[key]; w != nil {
+		delete(s.wishes, key)
+		w.granted.Set()
 	}
 }
 
@@ -112,8 +128,7 @@ func main() {
 			return err
 		}
 		fmt.Println("listening on", l.Addr())
-		s := store{values: make(map[string]string), set: make(map[string]*rondo.Event)}
-		return signals.Serve(ctx, &socket.Server{Session: s.session}, l, time.Second)
+		return signals.Serve(ctx, &socket.Server{Session: newStore().session}, l, time.Second)
 	})
 	if err != nil {
 		log.Fatal(err)
