@@ -159,12 +159,6 @@ func (t *Task) startedAt() string {
 	return t.rest().debugSite.String()
 }
 
-// describeWaits says what the live tasks wait for and where, in a line each. It
-// stops the program to read the stacks.
-func (l *Loop) describeWaits() string {
-	return waits.Describe(l.tasks(), l.live, (*Task).waitsFor, (*Task).inWords)
-}
-
 // waitsFor returns the task that can end the wait of t, if one is known to.
 func (t *Task) waitsFor() *Task {
 	if t.state != stateWaiting || t.worker.list == nil {

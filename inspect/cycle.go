@@ -2,11 +2,13 @@ package inspect
 
 // Tasks that wait for each other are cycles in a graph, within one loop or through several. The
 // law: a cycle is named only if nothing that is not in it can wake one of its tasks, except by a
-// cancellation; where that is not certain there is none. confirm.go tells which of them lasted.
+// cancellation; where that is not certain there is none. confirm.go tells which of them lasted. A
+// loop says the same of its own tasks by the same rules, when it is in deadlock (tangle.go).
 
 import (
-	"maps"
 	"slices"
+
+	"github.com/rondo-go/rondo/internal/waits"
 )
 
 // tangled returns the tasks of the loop that wait for each other: one cycle for each strongly
@@ -56,8 +58,7 @@ func tangles(loops []*Loop) (out [][]*member) {
 		return nil
 	}
 	w.link()
-	w.loosen()
-	for _, cycle := range circles(w.needs) {
+	for _, cycle := range waits.Tangles(w.needs, w.free) {
 		ring := make([]*member, len(cycle))
 		for i, n := range cycle {
 			ring[i] = w.nodes[n]
@@ -172,75 +173,8 @@ func (w *web) linkScopes(loop int, l *Loop) {
 	}
 }
 
-// loosen takes out of the web the tasks that can go on, and so all that these can wake, until only
-// those are left that are stuck.
-func (w *web) loosen() {
-	wakes := make(map[int][]int) // the nodes that each can wake
-	for n, needs := range w.needs {
-		for _, j := range needs {
-			wakes[j] = append(wakes[j], n)
-		}
-	}
-	loose := make([]bool, len(w.nodes))
-	for todo := w.free; len(todo) > 0; {
-		n := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if !loose[n] {
-			loose[n] = true
-			delete(w.needs, n)
-			todo = append(todo, wakes[n]...)
-		}
-	}
-}
-
 // unclear stands for the loop of a name that several loops have.
 const unclear = -1
-
-// circles returns one cycle for each strongly connected part of a graph whose edges go
-// from a node to those that it needs.
-func circles(needs map[int][]int) [][]int {
-	const (
-		fresh = iota
-		open
-		closed
-	)
-	state := make(map[int]int, len(needs))
-	at := make(map[int]int, len(needs)) // the next arrow of each node on the way
-	var out [][]int
-	for _, start := range slices.Sorted(maps.Keys(needs)) {
-		if state[start] != fresh {
-			continue
-		}
-		way := []int{start}
-		state[start] = open
-		for len(way) > 0 {
-			i := way[len(way)-1]
-			if at[i] == len(needs[i]) {
-				state[i] = closed
-				way = way[:len(way)-1]
-				continue
-			}
-			j := needs[i][at[i]]
-			at[i]++
-			switch state[j] {
-			case fresh:
-				state[j] = open
-				way = append(way, j)
-			case open:
-				var cycle []int
-				for k := len(way) - 1; k >= 0; k-- {
-					cycle = append(cycle, way[k])
-					if way[k] == j {
-						break
-					}
-				}
-				slices.Reverse(cycle)
-				out = append(out, cycle)
-			}
-		}
-	}
-	return out
-}
 
 // across returns the cycles through several loops.
 func (p *Program) across() (out [][]*member) {

@@ -6,6 +6,7 @@ package inspect_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"flag"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,6 +50,8 @@ func TestOracle(t *testing.T) {
 	b := build{name: "oracle", folder: "./testdata/oracle"}
 	for seed := range *oracle {
 		c := exec.Command(b.program(t), strconv.Itoa(seed), "60")
+		said := &reports{whole: make(map[string][]string), more: make(chan bool, 1)}
+		c.Stderr = said
 		truths := startOracle(t, c)
 		target, err := inspect.OpenProcess(c.Process.Pid)
 		if err != nil {
@@ -73,6 +77,10 @@ func TestOracle(t *testing.T) {
 			if t.Failed() {
 				return
 			}
+		}
+		checkReports(t, seed, said, truths)
+		if t.Failed() {
+			return
 		}
 		if err := target.Close(); err != nil {
 			t.Error(err)
@@ -111,6 +119,113 @@ func startOracle(t *testing.T, c *exec.Cmd) map[string]truth {
 	}
 	return truths
 }
+
+// reports are what Rondo has said of itself in a program, by the names of the loops.
+type reports struct {
+	mu    sync.Mutex
+	begun []byte // a line that is not whole
+	whole map[string][]string
+	more  chan bool // has one when there is more
+}
+
+func (r *reports) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.begun = append(r.begun, b...)
+	for {
+		line, rest, whole := bytes.Cut(r.begun, []byte("\n"))
+		if !whole {
+			select {
+			case r.more <- true:
+			default:
+			}
+			return len(b), nil
+		}
+		r.begun = rest
+		var said struct{ Msg, Loop, Tasks string }
+		if json.Unmarshal(line, &said) == nil {
+			r.whole[said.Loop] = append(r.whole[said.Loop], said.Msg+said.Tasks)
+		} else {
+			r.whole[""] = append(r.whole[""], string(line))
+		}
+	}
+}
+
+// of returns the reports about a loop that contain a text.
+func (r *reports) of(loop, text string) (out []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, said := range r.whole[loop] {
+		if strings.Contains(said, text) {
+			out = append(out, said)
+		}
+	}
+	return out
+}
+
+// heldReports are parts of what the watchdog says of each way to hold a loop.
+var heldReports = map[string]string{
+	"channel": "on a channel", "nil channel": "on a channel", "select": "on a channel", "sync.Mutex": "on a sync.Mutex", "sync.RWMutex": "on a sync.RWMutex",
+	"sync.WaitGroup": "on a sync.WaitGroup", "sync.Cond": "on a sync.Cond", "sync.Once": "in sync.Once.Do", "time.Sleep": "in time.Sleep", "system call": "in a blocking call",
+}
+
+// checkReports compares what the loops have reported of themselves with the truth, as the
+// verdicts were before, so that the two agree: which loops are in deadlock, which tasks are in
+// rings then, and on what the goroutine is blocked that holds a loop.
+func checkReports(t *testing.T, seed int, said *reports, truths map[string]truth) {
+	t.Helper()
+	for name, is := range truths {
+		wrong := func(format string, args ...any) {
+			t.Helper()
+			t.Errorf("seed %d, %s of %q: reports "+format, append([]any{seed, name, is.Parts}, args...)...)
+		}
+		const dead, held, computing = "nothing known can wake the loop", "a task holds the loop", "it is computing"
+		wanted := ""
+		if is.Dead {
+			wanted = dead
+		} else if is.Held != "" {
+			wanted = held
+		}
+		late := time.After(patience)
+		for wanted != "" && len(said.of(name, wanted)) == 0 {
+			select {
+			case <-said.more:
+			case <-late:
+				wrong("%q, want %q", said.of(name, ""), wanted)
+				return
+			}
+		}
+		// On a slow machine a loop may get no processor in the middle of a step.
+		for _, text := range said.of(name, held) {
+			if is.Held == "" && !strings.Contains(text, computing) || is.Held != "" && !strings.Contains(text, heldReports[is.Held]) {
+				wrong("%q, want that it is %q", text, heldReports[is.Held])
+			}
+		}
+		if !is.Dead && len(said.of(name, dead)) > 0 {
+			wrong("%q, and it is not dead", said.of(name, dead))
+		}
+		for _, text := range said.of(name, dead) {
+			if in, stuck := inRings(text), slices.Clone(is.Stuck); !slices.Equal(in, sorted(stuck)) {
+				wrong("%q in rings, want %q:\n%s", in, stuck, text)
+			}
+		}
+	}
+	if other := said.of("", ""); len(other) > 0 {
+		t.Errorf("seed %d: it also wrote %q", seed, other)
+	}
+}
+
+// inRings returns the names of the tasks that a report of a deadlock says to be in rings.
+func inRings(text string) (names []string) {
+	for line := range strings.Lines(text) {
+		if _, ring, ok := strings.Cut(strings.TrimSpace(line), "in a ring, which only a cancellation can end: "); ok {
+			names = append(names, strings.Split(strings.ReplaceAll(ring, ", which waits", " waits"), " waits for ")...)
+		}
+	}
+	return sorted(names)
+}
+
+func sorted(names []string) []string { slices.Sort(names); return slices.Compact(names) }
 
 // lastedFor returns for how long a loop has been as it is: since the last of its tasks began to
 // wait, or since it is held.
@@ -178,7 +293,6 @@ func checkTruth(t *testing.T, seed int, p *inspect.Program, l *inspect.Loop, is 
 			}
 		}
 	}
-	sorted := func(names []string) []string { slices.Sort(names); return slices.Compact(names) }
 	stuck, abandoned, is.Stuck, is.Abandoned = sorted(stuck), sorted(abandoned), sorted(is.Stuck), sorted(is.Abandoned)
 	beyond := func(have, true []string) bool {
 		return slices.ContainsFunc(have, func(n string) bool { return !slices.Contains(true, n) })

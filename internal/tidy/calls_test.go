@@ -29,7 +29,7 @@ var rootLayers = []layer{
 	{name: "run", files: "run deadlock tracer"},
 	{name: "waits", files: "event group sleep select join future offload pull hooks"},
 	{name: "heart", files: "loop prefetch baton worker park task scope unwind contextwatch", cyclic: true},
-	{name: "base", files: "schedule timer border context errors info observer layout simulated"},
+	{name: "base", files: "schedule timer border context errors info tangle observer layout simulated"},
 }
 
 var callsRule = rule{

@@ -62,12 +62,15 @@ func NameOf(of any) string {
 }
 
 // Describe says in a line each what n tasks wait for and where, and where they were
-// started if that is known; and first, if tasks wait for each other in a ring, which.
-// owner returns the task that can end the wait of a task, or the zero T. Describe
+// started if that is known; and first which of them wait for each other in rings. It
 // stops the program to read the stacks.
-func Describe[T comparable](tasks iter.Seq[T], n int, owner func(T) T, describe func(T) Task) string {
+func Describe[T any](tasks iter.Seq[T], n int, rings [][]T, describe func(T) Task) string {
 	var b strings.Builder
-	if ring := Ring(tasks, owner); len(ring) > 1 {
+	for i, ring := range rings {
+		if i == most {
+			fmt.Fprintf(&b, "\n\tand in %d rings more", len(rings)-most)
+			break
+		}
 		b.WriteString("\n\tin a ring, which only a cancellation can end: " + describe(ring[0]).Name)
 		for i := range ring {
 			if i > 0 {
@@ -97,27 +100,4 @@ func Describe[T comparable](tasks iter.Seq[T], n int, owner func(T) T, describe 
 		}
 	}
 	return b.String()
-}
-
-// Ring returns tasks each of which waits for the next, and the last for the first;
-// nil if there is no such ring among those whose waits have a known owner.
-func Ring[T comparable](tasks iter.Seq[T], owner func(T) T) (ring []T) {
-	var none T
-	seen := make(map[T]T) // by which walk
-	for start := range tasks {
-		for t := start; t != none && seen[t] != start; t = owner(t) {
-			if seen[t] != none {
-				break // an earlier walk found no ring there
-			}
-			seen[t] = start
-			if next := owner(t); next != none && seen[next] == start {
-				for r := next; ; r = owner(r) {
-					if ring = append(ring, r); r == t {
-						return ring
-					}
-				}
-			}
-		}
-	}
-	return nil
 }

@@ -7,29 +7,31 @@ import (
 	"testing"
 )
 
-// TestRing looks for rings among tasks that are numbers, where owners says for each
-// of them, from 1 on, which one it waits for.
-func TestRing(t *testing.T) {
-	for _, c := range []struct{ owners, want []int }{
-		{nil, nil},
-		{[]int{0, 0}, nil},
-		{[]int{2, 3, 0}, nil},
-		{[]int{1}, []int{1}},
-		{[]int{2, 1}, []int{1, 2}},
-		{[]int{2, 3, 4, 2}, []int{2, 3, 4}},
-		{[]int{2, 0, 2, 5, 6, 5}, []int{5, 6}},
+// TestTangles: a task is in a ring only if nothing else can wake it, nor any of those that can.
+func TestTangles(t *testing.T) {
+	for _, c := range []struct {
+		needs map[int][]int
+		free  []int
+		want  string
+	}{
+		{nil, nil, "[]"},
+		{map[int][]int{1: {2}, 2: {3}}, []int{3}, "[]"},
+		{map[int][]int{1: {1}}, nil, "[[1]]"},
+		{map[int][]int{1: {2}, 2: {1}}, nil, "[[1 2]]"},
+		{map[int][]int{1: {2}, 2: {3}, 3: {4}, 4: {2}}, nil, "[[2 3 4]]"},
+		{map[int][]int{1: {2}, 3: {2}, 4: {5}, 5: {6}, 6: {5}}, []int{2}, "[[5 6]]"},
+		{map[int][]int{1: {2, 3}, 2: {1}}, []int{3}, "[]"},
+		{map[int][]int{1: {2, 3}, 2: {1}, 3: {1}}, nil, "[[1 2] [1 3]]"},
 	} {
-		if got := Ring(upTo(len(c.owners)), ownerIn(c.owners)); !slices.Equal(got, c.want) {
-			t.Errorf("owners %v: the ring is %v, want %v", c.owners, got, c.want)
+		if got := fmt.Sprint(Tangles(c.needs, c.free)); got != c.want {
+			t.Errorf("%v, free %v: the rings are %v, want %v", c.needs, c.free, got, c.want)
 		}
 	}
 }
 
 // TestDescribe describes tasks that wait in a ring, and some more than are shown.
 func TestDescribe(t *testing.T) {
-	owners := make([]int, most+2)
-	owners[0], owners[1] = 2, 1
-	text := Describe(upTo(len(owners)), len(owners), ownerIn(owners), func(n int) Task {
+	text := Describe(upTo(most+2), most+2, [][]int{{1, 2}}, func(n int) Task {
 		return Task{Name: fmt.Sprint("task-", n), State: "ready", Waiting: n < 3, What: "lock", Owner: fmt.Sprint("task-", 3-n), Site: "here.go:1"}
 	})
 	lines := strings.Split(text, "\n\t")
@@ -71,5 +73,3 @@ func upTo(n int) func(yield func(int) bool) {
 		}
 	}
 }
-
-func ownerIn(owners []int) func(int) int { return func(n int) int { return owners[n-1] } }

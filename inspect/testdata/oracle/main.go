@@ -1,7 +1,7 @@
 // Command oracle is random programs that know the truth about themselves; tests compare it with
 // the verdicts. Its arguments are a seed and the number of loops. When each loop is as it will
 // stay it prints "ready", and a line of JSON with the Truth of each. It ends when its standard
-// input does.
+// input does. What Rondo itself reports of the loops is JSON on standard error.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -40,6 +41,7 @@ type builder struct {
 }
 
 func main() {
+	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
 	seed, _ := strconv.ParseUint(os.Args[1], 10, 64)
 	n, _ := strconv.Atoi(os.Args[2])
 	truths := make(map[string]*Truth)
@@ -51,7 +53,7 @@ func main() {
 		built.Add(1)
 		b := &builder{rand: rand.New(rand.NewPCG(seed, uint64(i))), truth: truth, set: new([]*rondo.Task)}
 		go func() {
-			r := rondo.Runner{Name: name, OnError: func(rondo.TaskInfo, error) {}, HangAfter: time.Hour}
+			r := rondo.Runner{Name: name, OnError: func(rondo.TaskInfo, error) {}, HangAfter: time.Second}
 			if err := r.Run(context.Background(), func(ctx context.Context) error { return b.run(ctx, built.Done) }); err != nil {
 				fmt.Fprintln(os.Stderr, name, err)
 			}
