@@ -167,14 +167,26 @@ func TestHTTPTaskCurlPlain(t *testing.T) {
 	}
 }
 
-// TestHTTPTaskCurlGone: a curl that gives up cancels its handler.
+// TestHTTPTaskCurlGone: a curl that leaves while its handler waits cancels it.
 func TestHTTPTaskCurlGone(t *testing.T) {
 	curl := peer.Need(t, "curl")
 	var cause error
-	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { cause = rondo.Sleep(r.Context(), time.Hour) })
+	var started rondo.Event
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		started.Set()
+		cause = rondo.Sleep(r.Context(), time.Hour)
+	})
 	run(t, func(ctx context.Context) error {
 		return servingHTTP(ctx, h, nil, func(ctx context.Context, address string) error {
-			if _, err := command(ctx, nil, curl, "-sS", "-m", "0.2", "http://"+address); err == nil {
+			asking := rondo.Go(ctx, func(ctx context.Context) error {
+				_, err := command(ctx, nil, curl, "-sS", "http://"+address)
+				return err
+			})
+			if err := started.Wait(ctx); err != nil {
+				return err
+			}
+			asking.Cancel(nil)
+			if asking.Wait(ctx) == nil {
 				t.Error("curl got an answer")
 			}
 			for cause == nil {
