@@ -32,7 +32,7 @@ func number(t *testing.T, text, word string) int {
 func TestDemo(t *testing.T) {
 	// More clients than may dial at once.
 	const conns = dialling + 6
-	status, out, err := invoke("demo", "--conns", strconv.Itoa(conns), "--for", "50ms")
+	status, out, err := invoke("demo", "--conns", strconv.Itoa(conns), "--for", "2s") // half of it is time for all to connect
 	if status != exitDone || err != "" {
 		t.Fatalf("status %d, error %q", status, err)
 	}

@@ -40,11 +40,11 @@ func pictureOf(t *testing.T, want int, args ...string) *inspect.Program {
 // waits until they do: those that wait in a ring come to that last.
 func startWaits(t *testing.T) *target {
 	t.Helper()
-	p := startTarget(t, "waits")
+	p := startAsleep(t, "waits")
 	for {
 		if status, out, err := invoke("ps", p.pid()); status != exitDone {
 			t.Fatal(err)
-		} else if strings.Contains(out, "CYCLE") && !strings.Contains(out, " ready  ") {
+		} else if strings.Contains(out, "CYCLE") {
 			return p
 		}
 	}
@@ -255,7 +255,7 @@ func TestLookClosed(t *testing.T) {
 
 // On a terminal rows are cut, elsewhere they are whole.
 func TestPsCut(t *testing.T) {
-	p := startTarget(t, "waits")
+	p := startAsleep(t, "waits")
 	s, c := sit(t, "ps", p.pid())
 	<-s.closed
 	if err := c.Wait(); err != nil {
