@@ -56,8 +56,16 @@ func TestAskSame(t *testing.T) {
 				g.Go(wanting.Wait).SetName("joiner")
 				g.Go(func(ctx context.Context) error { return inCoroutine(ctx) }).SetName("puller")
 				look(ctx, t, "asked") // until all of them wait
+				asleep := func() (*inspect.Program, error) {
+					for {
+						p, err := inspect.Snapshot()
+						if err != nil || settled(loopOf(t, p, "asked")) {
+							return p, err
+						}
+					}
+				}
 				var both []*inspect.Loop
-				for _, take := range []func() (*inspect.Program, error){answered, inspect.Snapshot} {
+				for _, take := range []func() (*inspect.Program, error){answered, asleep} {
 					both = append(both, taken(ctx, t, "asked", take))
 				}
 				same(t, both[0], both[1])
