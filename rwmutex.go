@@ -7,7 +7,11 @@ package rondo
 // task has yet to run that is counted there. So a task that finds no line and the
 // RWMutex free overtakes none.
 
-import "context"
+import (
+	"context"
+
+	"github.com/rondo-go/rondo/internal/nocopy"
+)
 
 // An RWMutex lets in any number of tasks that read, or one that writes. It is fair: a task that
 // waits to write holds up those that ask to read after it, and those that waited to read one
@@ -17,6 +21,8 @@ import "context"
 // Like a Mutex it is for the tasks of one loop, and only for stretches of code
 // that wait somewhere inside.
 type RWMutex struct {
+	_ nocopy.Field
+
 	// Name is for people who look at the program.
 	Name string
 

@@ -20,6 +20,7 @@ var copiesRule = rule{
 	bad: []sample{
 		{files{"a.go": "package rondo\ntype Reason struct{}\ntype Gone struct{}\ntype Event struct{ set bool }\n"}, "copy of rondo.Event"},
 		{files{"a.go": "package rondo\ntype Reason struct{}\ntype Gone struct{}\ntype Event[T any] struct{ list *lock }\n" + lockType}, "copy of rondo.Event"},
+		{files{"a.go": "package rondo\ntype Reason struct{}\ntype Gone struct{}\ntype M struct{}\nfunc (*M) Lock(int) {}\nfunc (*M) Unlock() {}\n"}, "copy of rondo.M"},
 		{files{"a.go": "package rondo\ntype Reason struct{}\ntype Gone struct{ l lock }\n" + lockType}, "unneeded row: rondo.Gone"},
 	},
 	good: files{
@@ -99,7 +100,9 @@ func hasLock(t types.Type) bool {
 }
 
 func has(methods *types.MethodSet, name string) bool {
-	return slices.ContainsFunc(slices.Collect(methods.Methods()), func(m *types.Selection) bool { return strings.EqualFold(m.Obj().Name(), name) })
+	return slices.ContainsFunc(slices.Collect(methods.Methods()), func(m *types.Selection) bool {
+		return strings.EqualFold(m.Obj().Name(), name) && m.Type().(*types.Signature).Params().Len() == 0 // Lock(ctx) is none
+	})
 }
 
 // mayBeCopied are the structs of which a copy is a value of its own, and why.
