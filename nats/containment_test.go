@@ -66,13 +66,19 @@ var ways = []way{
 	}, "deadline exceeded"},
 }
 
-// inTask returns the way in which a task of the function fails so, for which nobody waits.
+// inTask returns the way in which a task of the function fails so, for which nobody waits. The
+// function returns when the task has ended, because it is cancelled then.
 func (w way) inTask() way {
 	fail := w.fail
 	w.name += " in a task"
 	w.fail = func(ctx context.Context) error {
-		rondo.Go(ctx, fail)
-		return rondo.Yield(ctx)
+		task := rondo.Go(ctx, fail)
+		for !task.Done() {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	return w
 }
