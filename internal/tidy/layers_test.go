@@ -37,6 +37,7 @@ var public = []string{"cmd", "examples", "nats"}
 // systemCallers may import golang.org/x/sys.
 var systemCallers = []string{
 	"internal/poll", "internal/fd", "internal/goinspect", "socket", "process", "signals", "inspect", "internal/soak",
+	"internal/growth", // the clock of the processor
 }
 
 const sys = "golang.org/x/sys"
