@@ -114,7 +114,13 @@ func TestHalfClosedStall(t *testing.T) {
 		}
 		defer c.Close()
 		say(c, get)
-		err = errors.Join(c.(*net.TCPConn).CloseWrite(), began.Wait(ctx), rondo.Sleep(ctx, 50*time.Millisecond))
+		err = errors.Join(c.(*net.TCPConn).CloseWrite(), began.Wait(ctx))
+		for stalled := false; err == nil && !stalled; {
+			err = rondo.Yield(ctx)
+			for _, t := range rondo.Tasks(ctx) {
+				stalled = stalled || t.State == "waiting" && t.Waiting == "write"
+			}
+		}
 		served.Cancel(nil)
 		return errors.Join(err, served.Wait(ctx))
 	})
