@@ -32,7 +32,7 @@ func (m *meadow) live(ctx context.Context) error {
 			m.rabbits = append(m.rabbits, r)
 			g.Go(func(ctx context.Context) error { return m.graze(ctx, r) })
 		}
-		return m.hunt(ctx)
+		return m.hunt(g)
 	})
 }
 
