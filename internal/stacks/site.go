@@ -167,6 +167,6 @@ func Own(function string) bool {
 
 // packages are Rondo's packages for programs, with those of the module nats.
 var packages = []string{
-	".", "/broadcast.", "/coro.", "/httptask.", "/inspect.", "/process.", "/shard.", "/signals.", "/sim.", "/slogtask.", "/socket.",
+	".", "/broadcast.", "/coro.", "/guest.", "/httptask.", "/inspect.", "/process.", "/shard.", "/signals.", "/sim.", "/slogtask.", "/socket.",
 	"/nats.", "/nats/embed.", "/nats/internal/",
 }
