@@ -44,13 +44,23 @@ func Example() {
 func host(t *testing.T, r *rondo.Runner, main func(ctx context.Context) error) error {
 	t.Helper()
 	events := make(chan struct{}, 1)
-	l := guest.New(t.Context(), r, func() { events <- struct{}{} }, main)
+	l := guest.New(t.Context(), r, tell(events), main)
 	for {
 		switch l.Step(time.Millisecond) {
 		case guest.Sleeping:
 			<-events
 		case guest.Ended:
 			return l.Close()
+		}
+	}
+}
+
+// tell returns a wake that sends an event.
+func tell(events chan<- struct{}) func() {
+	return func() {
+		select {
+		case events <- struct{}{}:
+		default: // there is one already
 		}
 	}
 }
@@ -132,7 +142,7 @@ func TestOnlyInStep(t *testing.T) {
 		Woken: func(_, _ *rondo.Task, _ time.Time) { check() },
 	}}
 	events := make(chan struct{}, 1)
-	l := guest.New(t.Context(), r, func() { events <- struct{}{} }, func(ctx context.Context) error {
+	l := guest.New(t.Context(), r, tell(events), func(ctx context.Context) error {
 		check()
 		return echoes(ctx)
 	})
@@ -187,6 +197,50 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// TestBudgetOfShortSleeps: a loop that would sleep again and again, for no time, gives the host
+// its turns too.
+func TestBudgetOfShortSleeps(t *testing.T) {
+	done := false
+	l := guest.New(t.Context(), nil, nil, func(ctx context.Context) error {
+		for !done {
+			if err := rondo.Sleep(ctx, 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for ready := 0; ready < 10; {
+		if l.Step(0) == guest.Ready {
+			ready++
+		}
+	}
+	done = true
+	if err := l.Close(); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestRunWithin: a function that a task offloads may run a loop of its own with the task's ctx.
+func TestRunWithin(t *testing.T) {
+	within := 0
+	err := host(t, nil, func(ctx context.Context) error {
+		_, err := rondo.Offload(ctx, func(ctx context.Context) (int, error) {
+			return 0, rondo.Run(ctx, func(ctx context.Context) error {
+				for ; within < 100; within++ {
+					if err := rondo.Sleep(ctx, time.Microsecond); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+		return err
+	})
+	if err != nil || within != 100 {
+		t.Errorf("%v after %d turns", err, within)
+	}
+}
+
 // TestClose: Close cancels what runs, waits for its clean-up, and leaves nothing behind; also
 // before the first Step, and twice.
 func TestClose(t *testing.T) {
@@ -228,7 +282,7 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the window was closed")
 	events := make(chan struct{}, 1)
-	l := guest.New(ctx, nil, func() { events <- struct{}{} }, func(ctx context.Context) error {
+	l := guest.New(ctx, nil, tell(events), func(ctx context.Context) error {
 		return rondo.WaitCanceled(ctx)
 	})
 	if state := l.Step(time.Second); state != guest.Sleeping {

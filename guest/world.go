@@ -41,17 +41,19 @@ func (w *world) Poll(until int64) error {
 	if err := w.Driver.Poll(driver.Busy); err != nil {
 		return err
 	}
-	if until < 0 {
+	// That Poll may have used up a Wake, so the flag is read after it.
+	if until < 0 || w.woken.Swap(false) || w.poller.reports() > before || until <= w.Now() {
 		if l.budget >= 0 && time.Since(l.began) >= l.budget {
 			l.yield(Ready)
 		}
 		return nil
 	}
-	// That Poll may have used up a Wake, so the flag is read after it.
-	if w.woken.Swap(false) || w.poller.reports() > before || until <= w.Now() {
-		return nil
-	}
-	s := &sleep{machine: w.Driver, until: until, done: make(chan struct{})}
+	return w.rest(until)
+}
+
+// rest is the sleep of a guest; package inspect knows it by this name.
+func (w *world) rest(until int64) error {
+	l, s := w.loop, &sleep{machine: w.Driver, until: until, done: make(chan struct{})}
 	l.sleep = s
 	w.poller.keep(true)
 	l.yield(Sleeping)

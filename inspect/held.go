@@ -166,6 +166,9 @@ func asleep(s goinspect.Stack) bool {
 		if strings.HasSuffix(f.Func, ".Poll") && (strings.HasPrefix(f.Func, module+"/internal/poll.") || strings.HasPrefix(f.Func, module+"/sim.")) {
 			return true
 		}
+		if f.Func == module+"/guest.(*world).rest" {
+			return true
+		}
 	}
 	return false
 }
