@@ -353,9 +353,7 @@ func (n *connection) abandon(w *reply, panicked any) {
 	}
 	w.unwatch()
 	w.answers()
-	if w.body != nil {
-		_ = w.body.Close()
-	}
+	w.endBody()
 	w.send(nil)
 	w.end()
 }

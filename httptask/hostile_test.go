@@ -31,6 +31,11 @@ var hostile = []struct {
 		"HTTP/1.1 200 OK\r\nDate: DATE\r\nContent-Length: 21\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n/early and no body of"},
 	{"a body that the handler closes before the client was told to send it", []string{"POST /close HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"}, true,
 		"HTTP/1.1 200 OK\r\nDate: DATE\r\nContent-Length: 10\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n<nil> true"},
+	{"a body that the client was not told to send, and does not send", []string{"POST /early HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"}, false,
+		"HTTP/1.1 200 OK\r\nDate: DATE\r\nContent-Length: 21\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n/early and no body of"},
+	{"the same, closed", []string{"POST /close HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"}, false,
+		"HTTP/1.1 200 OK\r\nDate: DATE\r\nContent-Length: 10\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n<nil> true"},
+	{"the same, and the handler panics", []string{"POST /abort HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"}, false, ""},
 	{"more than the length", []string{"GET /long HTTP/1.1\r\nHost: h\r\n\r\n"}, true,
 		"HTTP/1.1 200 OK\r\nContent-Length: 700\r\nDate: DATE\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n" + strings.Repeat("x", 700)},
 }
@@ -44,6 +49,8 @@ func misused(w http.ResponseWriter, r *http.Request) {
 		closed := r.Body.Close()
 		_, err := r.Body.Read(make([]byte, 1))
 		fmt.Fprint(w, closed, " ", errors.Is(err, http.ErrBodyReadAfterClose))
+	case "/abort":
+		panic(http.ErrAbortHandler)
 	case "/long":
 		w.Header().Set("Content-Length", "700")
 		n, err := io.Copy(w, onlyReader{strings.NewReader(strings.Repeat("x", 1000))})
@@ -86,6 +93,40 @@ func TestHostile(t *testing.T) {
 	if log.String() != "" {
 		t.Error(log.String())
 	}
+}
+
+// TestBodyClosedElsewhere: a goroutine closes a body that the client was not told to send, while
+// the handler answers. It is for the race detector.
+func TestBodyClosedElsewhere(t *testing.T) {
+	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		closed := make(chan error, 1)
+		go func() { closed <- r.Body.Close() }()
+		_ = rondo.Yield(r.Context())
+		w.WriteHeader(http.StatusEarlyHints)
+		err := http.NewResponseController(w).Flush()
+		shut, _ := rondo.Offload(r.Context(), func(context.Context) (error, error) { return <-closed, nil })
+		if errors.Join(err, shut) != nil {
+			t.Error(err, shut)
+		}
+	})}}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		return away(ctx, func() error {
+			for range 20 {
+				text := "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"
+				c, err := net.Dial("tcp", address)
+				if err != nil {
+					return err
+				}
+				say(c, text)
+				got, err := io.ReadAll(c)
+				c.Close()
+				if !strings.HasPrefix(string(got), "HTTP/1.1 103") || err != nil {
+					t.Errorf("%q, %v", got, err)
+				}
+			}
+			return nil
+		})
+	})
 }
 
 // TestHalfClosedStall: a client ends its side and does not read. The end of the Server's time

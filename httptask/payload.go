@@ -122,23 +122,38 @@ func (b *payload) remains() bool {
 // waits for it, and the connection ends.
 type continuer struct {
 	*payload
-	asked  atomic.Bool // the client has been told, or is told no more
+	asked  atomic.Int32 // whether the client was told to send the body
 	closed atomic.Bool
 }
 
+// What asked may be. The first decision stays.
+const (
+	undecided int32 = iota
+	told
+	unasked // and it is not told any more
+)
+
+// decide sets asked, unless that is decided. It reports whether it has.
+func (c *continuer) decide(asked int32) bool { return c.asked.CompareAndSwap(undecided, asked) }
+
+// unasked reports whether the client was not told, and is not told any more. nil is none.
+func (c *continuer) unasked() bool { return c != nil && c.asked.Load() == unasked }
+
 func (c *continuer) Read(p []byte) (int, error) {
-	if c.closed.Load() {
-		return 0, http.ErrBodyReadAfterClose
-	}
-	if !c.asked.Swap(true) {
+	if c.decide(told) {
 		// Nothing else is to be sent before the head. Another task may write that meanwhile.
 		c.payload.w.send([]byte("HTTP/1.1 100 Continue\r\n\r\n"))
+	}
+	if c.unasked() || c.closed.Load() {
+		return 0, http.ErrBodyReadAfterClose
 	}
 	return c.payload.Read(p)
 }
 
 func (c *continuer) Close() error {
-	c.payload.w.answers()
+	if c.decide(unasked); c.unasked() {
+		return nil
+	}
 	if c.closed.Swap(true) {
 		return nil
 	}

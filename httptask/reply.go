@@ -99,9 +99,8 @@ func (w *reply) begin() (expected bool) {
 // answers is called when the handler does not want a body any more that the client has not
 // been told to send: it is not told from now on, and may never send it.
 func (w *reply) answers() {
-	if e := w.expect; e != nil && !e.asked.Swap(true) {
-		w.closes = true
-		e.closed.Store(true)
+	if w.expect != nil {
+		w.expect.decide(unasked)
 	}
 }
 
@@ -193,7 +192,7 @@ func (w *reply) WriteHeader(code int) {
 	case code >= 200:
 		w.answers()
 	case code == http.StatusContinue && w.expect != nil:
-		w.expect.asked.Store(true)
+		w.expect.decide(told)
 	}
 	if code >= 100 && code <= 199 && code != http.StatusSwitchingProtocols {
 		w.inform(code)
@@ -283,9 +282,7 @@ func (w *reply) finish() {
 	}
 	w.send(nil)
 	w.unwatch()
-	if w.body != nil {
-		_ = w.body.Close()
-	}
+	w.endBody()
 	if f := w.req.MultipartForm; f != nil {
 		_ = f.RemoveAll()
 	}
@@ -293,6 +290,18 @@ func (w *reply) finish() {
 		w.reset()
 	}
 	w.end()
+}
+
+// endBody reads what the handler has left of the body. A client that was not told to send it may
+// wait for the end of the connection instead.
+func (w *reply) endBody() {
+	switch {
+	case w.expect.unasked():
+		w.lingers = true
+	case w.body != nil:
+		err := w.body.Close()
+		w.closes = w.closes || err != nil
+	}
 }
 
 // reset makes the end of the connection an error for the client: nothing else shows that
@@ -440,7 +449,7 @@ func (w *reply) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, http.ErrHijacked
 	}
 	if w.expect != nil {
-		w.expect.asked.Store(true)
+		w.expect.decide(told)
 	}
 	if w.status != 0 {
 		if !w.sent {

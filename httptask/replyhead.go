@@ -152,7 +152,7 @@ func (w *reply) decideConnection(s fieldSet, add *addedFields) {
 	if connection == "close" || !keeps {
 		w.closes = true
 	}
-	if w.expect != nil && w.body.remains() {
+	if w.expect.unasked() || w.expect != nil && w.body.remains() {
 		w.closes = true // reading it may cost more than a new connection
 	}
 	if w.req.Method == http.MethodConnect {
@@ -186,8 +186,8 @@ func (w *reply) discardBody(s fieldSet, add *addedFields) {
 		s.drop("Connection")
 		add.connection = "close"
 	default:
-		_ = b.Close() // its error is in cutOff
-		w.closes = w.closes || b.cutOff
+		err := b.Close() // also that it could not wait for another reader
+		w.closes = w.closes || err != nil || b.cutOff
 	}
 }
 

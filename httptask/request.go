@@ -104,7 +104,8 @@ func readHead(x *scratch, most int) (r *http.Request, host hostField, err error)
 }
 
 // countValues returns how many values the header of a request has had, as net/http counts them:
-// ReadRequest takes some out.
+// ReadRequest takes some out. It does not show that a field Trailer has two names, which count as
+// two here and as one there, nor that Content-Length came twice, which counts as one here.
 func countValues(r *http.Request, host hostField) (n int) {
 	for _, vs := range r.Header {
 		n += len(vs)
