@@ -22,6 +22,11 @@ type counted struct {
 
 func (c counted) NetConn() net.Conn { return c.Conn }
 
+// A looped says that it is below itself.
+type looped struct{ net.Conn }
+
+func (c looped) NetConn() net.Conn { return c }
+
 // A hidden is one that does not say what is below it.
 type hidden struct {
 	net.Conn
@@ -29,15 +34,18 @@ type hidden struct {
 }
 
 // TestLimitsOfOtherListeners: the limits of time hold for ends of a Pipe, also below another
-// connection if that says so. One that does not is served all the same, without limits.
+// connection if that says so. One that does not, or says that it is below itself, is served all
+// the same, without limits.
 func TestLimitsOfOtherListeners(t *testing.T) {
 	const first, idle = 5 * time.Second, 20 * time.Second
 	around := map[string]func(c net.Conn) net.Conn{
 		"a pipe":       func(c net.Conn) net.Conn { return c },
 		"with NetConn": func(c net.Conn) net.Conn { return counted{Conn: counted{Conn: c}} },
 		"without":      func(c net.Conn) net.Conn { return hidden{Conn: c} },
+		"of itself":    func(c net.Conn) net.Conn { return looped{c} },
 	}
 	for name, wrap := range around {
+		free := name == "without" || name == "of itself"
 		for _, form := range []string{"Handler", "Session"} {
 			if form == "Session" && name != "a pipe" {
 				continue // it takes connections of this package alone
@@ -60,7 +68,7 @@ func TestLimitsOfOtherListeners(t *testing.T) {
 						_, err := ours.Read(make([]byte, 1))
 						least, most := first, first
 						switch {
-						case name == "without":
+						case free:
 							least, most = time.Hour, time.Hour
 						case bytes > 0:
 							least, most = idle, idle+idle/4
@@ -72,7 +80,7 @@ func TestLimitsOfOtherListeners(t *testing.T) {
 					}
 					_ = rondo.Sleep(ctx, time.Second)
 					want := socket.Stats{Accepted: 2, Silent: 1, Idle: 1}
-					if name == "without" {
+					if free {
 						want = socket.Stats{Accepted: 2}
 					}
 					if s := stats(); s != want {
