@@ -3,8 +3,8 @@ package rondo
 // Which tasks of a loop wait for each other, for its report of a deadlock. Package inspect says it
 // by the same rules of another program, from what it reads of it.
 //
-// The law: a ring is named only if nothing but a cancellation and its own tasks can end its waits;
-// where that is not certain none is.
+// The law: a ring is named only if nothing but a cancellation, its own tasks and tasks that are
+// stuck too can end its waits; where that is not certain none is.
 
 import "github.com/rondo-go/rondo/internal/waits"
 

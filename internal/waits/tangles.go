@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// Tangles returns the nodes of a graph that wait for each other: one cycle for each strongly
-// connected part, in the order of its edges. needs has for a node all those that can wake it; free
-// are the nodes that something else may wake. A node is stuck if all that can wake it are: if one
-// of them can go on, it may. Those that are not stuck are in no cycle.
+// Tangles returns the nodes of a graph that wait for each other: at least one cycle for each
+// strongly connected part that has any, in the order of its edges. needs has for a node all those
+// that can wake it; free are the nodes that something else may wake. A node is stuck if all that
+// can wake it are: if one of them can go on, it may. Those that are not stuck are in no cycle.
 func Tangles(needs map[int][]int, free []int) [][]int {
 	wakes := make(map[int][]int) // the nodes that each can wake
 	for n, of := range needs {
@@ -33,8 +33,8 @@ func Tangles(needs map[int][]int, free []int) [][]int {
 	return circles(stuck)
 }
 
-// circles returns one cycle for each strongly connected part of a graph whose edges go
-// from a node to those that it needs.
+// circles returns at least one cycle for each strongly connected part that has any, of a graph
+// whose edges go from a node to those that it needs.
 func circles(needs map[int][]int) [][]int {
 	const (
 		fresh = iota

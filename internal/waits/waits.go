@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
-// most is how many tasks are described.
+// most is how many tasks are described, and how many rings, and tasks of a ring.
 const most = 100
 
 // A Task is what is said of one task.
@@ -73,6 +73,10 @@ func Describe[T any](tasks iter.Seq[T], n int, rings [][]T, describe func(T) Tas
 		}
 		b.WriteString("\n\tin a ring, which only a cancellation can end: " + describe(ring[0]).Name)
 		for i := range ring {
+			if i == most-1 && len(ring) > most {
+				fmt.Fprintf(&b, ", and so on: %d more", len(ring)-most)
+				break
+			}
 			if i > 0 {
 				b.WriteString(", which")
 			}

@@ -45,6 +45,24 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// TestDescribeLongRing: of a ring no more tasks are named than elsewhere, and it is said how many
+// are left out.
+func TestDescribeLongRing(t *testing.T) {
+	for _, c := range []struct {
+		n, waits int
+		ends     string
+	}{
+		{most, most, ", which waits for task-100, which waits for task-1"},
+		{most + 1, most - 1, ", which waits for task-100, and so on: 1 more"},
+	} {
+		ring := slices.Collect(upTo(c.n))
+		text := Describe(upTo(0), 0, [][]int{ring}, func(n int) Task { return Task{Name: fmt.Sprint("task-", n)} })
+		if !strings.HasSuffix(text, c.ends) || strings.Count(text, "waits for") != c.waits {
+			t.Errorf("of %d tasks the text is\n%s\nwant the end %q", c.n, text, c.ends)
+		}
+	}
+}
+
 // TestString is the words for each kind of wait.
 func TestString(t *testing.T) {
 	for _, c := range []struct {
