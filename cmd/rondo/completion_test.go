@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,17 @@ func TestVerbFlags(t *testing.T) {
 	}
 }
 
+// shellHere returns where a shell is, empty if there is none. On Windows bash may be the stub of
+// WSL, which runs nothing before a system is installed.
+func shellHere(t *testing.T, name string) string {
+	path, err := exec.LookPath(name)
+	if err != nil || runtime.GOOS == "windows" {
+		t.Logf("no %s is here, or it is not looked for", name)
+		return ""
+	}
+	return path
+}
+
 // TestCompletion: each script names all verbs and flags, and shells that are here understand it.
 func TestCompletion(t *testing.T) {
 	for shell, prefix := range map[string]string{"bash": "--", "zsh": "--", "fish": "-l "} {
@@ -49,7 +61,7 @@ func TestCompletion(t *testing.T) {
 		if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if path, err := exec.LookPath(shell); err == nil {
+		if path := shellHere(t, shell); path != "" {
 			if out, err := exec.Command(path, "-n", file).CombinedOutput(); err != nil {
 				t.Errorf("%s does not understand it: %v\n%s", shell, err, out)
 			}
@@ -64,9 +76,8 @@ func TestCompletion(t *testing.T) {
 
 // TestBashCompletes: what bash offers is what begins with the word.
 func TestBashCompletes(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Log("no bash is here")
+	bash := shellHere(t, "bash")
+	if bash == "" {
 		return
 	}
 	for line, want := range map[string]string{"rondo t": "tree top trace", "rondo ps --max-": "--max-memory --max-time", "rondo help ver": "version", "rondo completion z": "zsh"} {

@@ -390,12 +390,17 @@ var otherRows = []row{
 			}
 		})
 	}},
-	{name: "connections of a Server", covers: "socket.Server.Serve socket.Server.Conns socket.Server.Stats socket.Server.Shutdown", sizes: []int{10, 300, connections()}, do: serve},
+	{name: "connections of a Server", covers: "socket.Server.Serve socket.Server.Conns socket.Server.Stats socket.Server.Shutdown", sizes: fitting(10, 300, connections()), do: serve},
 }
 
 // connections returns how many there may be at most at a time: both ends of each are descriptors of
 // this process.
 func connections() int { return min(9000, (descriptors()-100)/2) }
+
+// fitting returns those of the sizes that are no more than there may be connections.
+func fitting(sizes ...int) []int {
+	return slices.DeleteFunc(sizes, func(n int) bool { return n > connections() })
+}
 
 // serve opens n connections to a Server, and one more beside them.
 func serve(ctx context.Context, n int, m *meter) {

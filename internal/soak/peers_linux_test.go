@@ -241,8 +241,8 @@ func dropped(err error) error {
 const unread = 4
 
 // misbehave is a peer that stalls, sends bytes one by one, slowly, or urgent ones,
-// does not read what comes back, and resets or closes in the middle of it. It waits for so
-// long for a server that does not read.
+// does not read what comes back, and resets or closes in the middle of it. It waits for a
+// second at most for a server that does not read.
 func misbehave(address string, rnd *rand.Rand, how int) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {

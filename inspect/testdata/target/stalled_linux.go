@@ -18,7 +18,8 @@ func init() { modes["stalled"] = stalled }
 
 // stalled has a task whose name lies on a page that does not arrive before SIGUSR1.
 func stalled(ctx context.Context) error {
-	const api, register, missing, length = 0xc018aa3f, 0xc020aa00, 1, 4096
+	const api, register, missing = 0xc018aa3f, 0xc020aa00, 1
+	length := os.Getpagesize()
 	fd, _, e := unix.Syscall(unix.SYS_USERFAULTFD, unix.O_CLOEXEC, 0, 0)
 	if e != 0 {
 		return e
@@ -32,7 +33,7 @@ func stalled(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	of := [4]uint64{uint64(uintptr(unsafe.Pointer(&page[0]))), 4 * length, missing}
+	of := [4]uint64{uint64(uintptr(unsafe.Pointer(&page[0]))), uint64(4 * length), missing}
 	if _, _, e = unix.Syscall(unix.SYS_IOCTL, fd, register, uintptr(unsafe.Pointer(&of))); e != 0 {
 		return e
 	}
