@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/nats/internal/answer"
 	"github.com/rondo-go/rondo/nats/internal/report"
 )
 
@@ -84,12 +85,18 @@ func (j *jobs) attempts(ctx context.Context, m jetstream.Msg) (n uint64, err err
 	if j.Returned == nil {
 		return n, nil
 	}
-	err = rondo.Timeout(ctx, leaveWait, func(ctx context.Context) error {
-		back, err := rondo.Offload(ctx, func(ctx context.Context) (uint64, error) { return j.returned(ctx, returnedKey(m)) })
-		n -= min(back, n)
-		return err
+	var back uint64
+	err = rondo.Timeout(ctx, answer.Wait, func(ctx context.Context) error {
+		return beside(ctx, func(ctx context.Context) error {
+			count, err := j.returned(ctx, returnedKey(m))
+			back = count
+			return err
+		})
 	})
-	return n, err
+	if err != nil { // the function may still run
+		return n, err
+	}
+	return n - min(back, n), nil
 }
 
 // returned reads a count of the bucket. It may block.

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/nats/internal/answer"
 	"github.com/rondo-go/rondo/nats/internal/report"
 )
 
@@ -24,7 +25,7 @@ const (
 	retryFirst = 500 * time.Millisecond // before a job that failed is delivered again, doubled each time
 	retryMost  = time.Minute
 	ackWait    = 30 * time.Second // of a consumer that has none, the server's default
-	leaveWait  = 2 * time.Second  // for telling the server how a job has ended; the longest pause after an error
+	pauseMost  = 2 * time.Second  // before the server is asked again after an error; for asking after the consumer
 )
 
 // jobs is one call of Work.
@@ -188,7 +189,7 @@ func (j *jobs) ask(ctx context.Context, g *rondo.Scope) error {
 		if err := rondo.Sleep(ctx, pause); err != nil {
 			return err
 		}
-		pause = min(2*pause, leaveWait)
+		pause = min(2*pause, pauseMost)
 	}
 }
 
@@ -272,7 +273,7 @@ func (j *jobs) request(ctx, asking context.Context, cancel func(), n int) (jetst
 // missing asks for the consumer when nothing has answered: it may be gone, or there is no
 // server for a while. It returns an error of the server only.
 func (j *jobs) missing(ctx context.Context) error {
-	err := rondo.Timeout(ctx, leaveWait, func(ctx context.Context) error {
+	err := rondo.Timeout(ctx, pauseMost, func(ctx context.Context) error {
 		return rondo.OffloadFunc(ctx, func(ctx context.Context) error {
 			_, err := j.consumer.Info(ctx)
 			return err
@@ -284,13 +285,29 @@ func (j *jobs) missing(ctx context.Context) error {
 	return nil
 }
 
-// leave calls a function of the client on a goroutine although ctx may be cancelled. If
-// it fails, or takes long, the server finds out by itself, after AckWait. So its error is
-// of interest only to people.
+// leave calls a function of the client on a goroutine although ctx may be cancelled. If it fails,
+// the server delivers the job again after AckWait. If it takes long, nobody waits for its end.
 func (j *jobs) leave(ctx context.Context, tell func(ctx context.Context) error) error {
 	return rondo.Shield(ctx, func(ctx context.Context) error {
-		return rondo.Timeout(ctx, leaveWait, func(ctx context.Context) error { return rondo.OffloadFunc(ctx, tell) })
+		return rondo.Timeout(ctx, answer.Wait, func(ctx context.Context) error { return beside(ctx, tell) })
 	})
+}
+
+// beside calls tell on a goroutine and waits for its end, or until ctx is cancelled; tell runs on
+// then. It is not Offload: the functions that jobs offload may take all of Runner.Threads, and
+// would hold up what tells the server of these jobs.
+func beside(ctx context.Context, tell func(ctx context.Context) error) error {
+	result := make(chan error, 1)
+	go func() {
+		defer func() {
+			if v := recover(); v != nil { // the Returned of a Worker is the program's
+				result <- fmt.Errorf("panic: %s\n%s", report.Text("%v", v), debug.Stack())
+			}
+		}()
+		result <- tell(ctx)
+	}()
+	err, _, cancelled := rondo.Receive(ctx, result)
+	return cmp.Or(cancelled, err)
 }
 
 // giveBack has the server deliver messages again that no task has begun.
@@ -330,7 +347,10 @@ func (j *jobs) run(ctx context.Context, m jetstream.Msg) error {
 	returned = true
 	switch {
 	case err == nil:
-		_ = j.leave(ctx, func(context.Context) error { return m.Ack() })
+		err := j.leave(ctx, func(context.Context) error { return m.Ack() })
+		if err != nil && !says(err, jetstream.ErrMsgAlreadyAckd) { // fn may have answered itself
+			report.Log(ctx, slog.LevelWarn, "nats: a job is done, but the server was not told, and may deliver it again", "subject", m.Subject(), "err", err)
+		}
 	case rondo.Check(ctx) != nil:
 		if err := j.leave(ctx, func(ctx context.Context) error { return j.release(ctx, m) }); err != nil {
 			report.Log(ctx, slog.LevelWarn, "nats: the delivery of a job that was given back counts", "subject", m.Subject(), "err", err)
@@ -413,7 +433,7 @@ func (j *jobs) progress(ctx context.Context) error {
 		if len(running) == 0 {
 			continue
 		}
-		err := rondo.OffloadFunc(ctx, func(context.Context) error {
+		err := beside(ctx, func(context.Context) error {
 			for _, m := range running {
 				_ = m.InProgress() // it fails only if the job is done meanwhile, or the connection is closed
 			}

@@ -30,7 +30,13 @@ type site struct {
 // answers is delivered again after wait.
 func withSite(t *testing.T, n int, wait time.Duration, body func(g *rondo.Scope, url string, s *site) error) {
 	t.Helper()
-	run(t, withStore(t), func(g *rondo.Scope, url string) error {
+	withSiteOn(t, new(rondo.Runner), n, wait, body)
+}
+
+// withSiteOn is withSite with a Runner of the test's own.
+func withSiteOn(t *testing.T, r *rondo.Runner, n int, wait time.Duration, body func(g *rondo.Scope, url string, s *site) error) {
+	t.Helper()
+	runOn(t, r, withStore(t), func(g *rondo.Scope, url string) error {
 		c, err := nats.Connect(g, url)
 		if err != nil {
 			return err
@@ -108,6 +114,48 @@ func TestGrace(t *testing.T) {
 			t.Errorf("%d jobs have begun and %d have ended", begun, ended)
 		}
 		return errors.Join(err, s.count(g, "JOBS", 2))
+	})
+}
+
+// TestThreadsHeld: the server learns how jobs end, and that they run, while a job holds all threads
+// that Offload may use.
+func TestThreadsHeld(t *testing.T) {
+	withSiteOn(t, &rondo.Runner{Threads: 1}, 2, 300*time.Millisecond, func(g *rondo.Scope, url string, s *site) error {
+		answers, err := s.Subscribe(g, "$JS.ACK.JOBS.>", 1000)
+		if err := errors.Join(err, s.Flush(g)); err != nil {
+			return err
+		}
+		until := func(answer string) error {
+			for {
+				if m, err := answers.Next(g); err != nil || string(m.Data) == answer {
+					return err
+				}
+			}
+		}
+		held, free := make(chan bool), make(chan bool)
+		defer close(free)
+		w := &nats.Worker{Conn: s.Conn, DeadLetters: "dead", MaxAttempts: 2, Returned: s.returned}
+		err = rondo.Group(g, func(g *rondo.Scope) error {
+			err := w.Work(g, s.consumer, 2, func(ctx context.Context, m jetstream.Msg) error {
+				if string(m.Data()) == "0" {
+					return rondo.OffloadFunc(ctx, func(context.Context) error {
+						close(held)
+						<-free // also after the job is cancelled
+						return nil
+					})
+				}
+				_, _, err := rondo.Receive(ctx, held)
+				return err
+			})
+			err = errors.Join(err, until("+ACK"), until("+WPI"))
+			g.Cancel(nil)
+			return err
+		})
+		if err := errors.Join(err, until("-NAK")); err != nil {
+			return err
+		}
+		free <- true
+		return s.count(g, "KV_returned", 1)
 	})
 }
 
@@ -283,7 +331,7 @@ func TestDeadLetters(t *testing.T) {
 
 // TestLetterMustBeStored: a job whose letter cannot be stored is not lost.
 func TestLetterMustBeStored(t *testing.T) {
-	var log bytes.Buffer // Work logs in tasks, and the loop has ended when it is read
+	var log bytes.Buffer // Work logs in tasks, and the test reads it in one
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	defer slog.SetDefault(before)
