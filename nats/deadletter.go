@@ -12,7 +12,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rondo-go/rondo"
-	"github.com/rondo-go/rondo/nats/internal/answer"
 	"github.com/rondo-go/rondo/nats/internal/report"
 )
 
@@ -43,6 +42,12 @@ const (
 // A letter that is given back again within the stream's window for duplicates is stored once. The
 // error says that letter is no dead letter, or is that of Enqueue.
 func Redeliver(ctx context.Context, js jetstream.JetStream, letter jetstream.Msg) error {
+	if js == nil {
+		panic("nats: Redeliver with a nil JetStream")
+	}
+	if letter == nil {
+		panic("nats: Redeliver with a nil letter")
+	}
 	subject := letter.Headers().Get(DeadSubject)
 	if subject == "" {
 		return fmt.Errorf("nats: redeliver: the message under %s has no header %s, so it is no dead letter", shown(letter.Subject()), DeadSubject)
@@ -79,19 +84,18 @@ func (j *jobs) outlived(ctx context.Context, m jetstream.Msg) bool {
 	return true
 }
 
-// attempts returns how many of the deliveries of m count.
+// attempts returns how many of the deliveries of m count, also when ctx is cancelled: what a job
+// failed with is known only here, so its letter cannot be left to another worker.
 func (j *jobs) attempts(ctx context.Context, m jetstream.Msg) (n uint64, err error) {
 	n = delivered(m)
 	if j.Returned == nil {
 		return n, nil
 	}
 	var back uint64
-	err = rondo.Timeout(ctx, answer.Wait, func(ctx context.Context) error {
-		return beside(ctx, func(ctx context.Context) error {
-			count, err := j.returned(ctx, returnedKey(m))
-			back = count
-			return err
-		})
+	err = j.leave(ctx, func(ctx context.Context) error {
+		count, err := j.returned(ctx, returnedKey(m))
+		back = count
+		return err
 	})
 	if err != nil { // the function may still run
 		return n, err

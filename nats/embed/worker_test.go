@@ -329,6 +329,67 @@ func TestDeadLetters(t *testing.T) {
 	})
 }
 
+// A slowBucket answers when it may, whatever becomes of the one who asks.
+type slowBucket struct {
+	jetstream.KeyValue
+	asked, may chan bool
+}
+
+func (b *slowBucket) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	b.asked <- true
+	<-b.may
+	return b.KeyValue.Get(ctx, key)
+}
+
+// TestLetterOfStopped: a job that has failed is a letter with its own error, although the worker
+// stops while it counts the attempts.
+func TestLetterOfStopped(t *testing.T) {
+	discardLogs(t)
+	withSite(t, 1, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
+		b := &slowBucket{s.returned, make(chan bool), make(chan bool)}
+		w := &nats.Worker{Conn: s.Conn, DeadLetters: "dead", MaxAttempts: 1, Returned: b}
+		err := rondo.Group(g, func(g *rondo.Scope) error {
+			err := w.Work(g, s.consumer, 1, func(context.Context, jetstream.Msg) error { return errors.New("true reason") })
+			if err != nil {
+				return err
+			}
+			_, _, err = rondo.Receive(g, b.asked)
+			g.Cancel(nil)
+			close(b.may)
+			return err
+		})
+		if err := errors.Join(err, s.count(g, "DEAD", 1), s.count(g, "JOBS", 0)); err != nil {
+			return err
+		}
+		m, err := rondo.Offload(g, func(context.Context) (jetstream.Msg, error) { return s.letters.Next() })
+		if err != nil {
+			return err
+		}
+		if reason := m.Headers().Get(nats.DeadReason); reason != "true reason" {
+			t.Errorf("the reason is %q", reason)
+		}
+		return nil
+	})
+}
+
+// TestRedeliverNil: mistakes of the program are named before anything is sent.
+func TestRedeliverNil(t *testing.T) {
+	js, err := jetstream.New(new(natsgo.Conn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, js := range []jetstream.JetStream{nil, js} { // and no letter
+		func() {
+			defer func() {
+				if text, _ := recover().(string); !strings.HasPrefix(text, "nats: Redeliver with a nil") {
+					t.Errorf("Redeliver panicked with %q", text)
+				}
+			}()
+			_ = nats.Redeliver(context.Background(), js, nil)
+		}()
+	}
+}
+
 // TestLetterMustBeStored: a job whose letter cannot be stored is not lost.
 func TestLetterMustBeStored(t *testing.T) {
 	var log bytes.Buffer // Work logs in tasks, and the test reads it in one
