@@ -56,6 +56,7 @@ type Conn struct {
 	subscriptions []*Subscription
 	handlers      int            // tasks that hand messages to other tasks
 	workers       []*jobs        // they are among the handlers
+	draining      bool           // Drain was called, so there are no new ones
 	drainers      rondo.WaitList // they wait until there are none
 	calls         *rpc.Endpoint  // made by the first Call or Serve
 	making        rondo.Mutex    // held while it is made

@@ -110,6 +110,7 @@ func (c *Conn) Drain(ctx context.Context) error {
 	if err := c.check(ctx); err != nil {
 		return err
 	}
+	c.draining = true
 	for _, j := range c.workers {
 		j.drain()
 	}

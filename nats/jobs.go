@@ -60,7 +60,8 @@ type Worker struct {
 
 	// DeadLetters is a subject. What is published there must be stored, so a stream must listen
 	// to it. A job that has failed for the last time goes there, and is ended by Term when it
-	// is stored. If it cannot be stored, the job is delivered again. See Redeliver, and the
+	// is stored. If it cannot be stored, the job is delivered again, as long as MaxDeliver of
+	// the consumer allows: so set MaxAttempts, which needs no MaxDeliver. See Redeliver, and the
 	// constants that begin with Dead for its headers.
 	DeadLetters string
 
@@ -81,8 +82,9 @@ type Worker struct {
 	Backoff func(m jetstream.Msg, err error) time.Duration
 
 	// The rest is the loop's.
-	active []*jobs        // the calls of Work that have not ended
-	idle   rondo.WaitList // waits until there are none
+	active   []*jobs        // the calls of Work that have not ended
+	idle     rondo.WaitList // waits until there are none
+	draining int            // calls of Drain that wait
 }
 
 // ErrNoRetry is wrapped by the error of a job that is not to be tried again: its letter goes to
@@ -114,8 +116,8 @@ func Work(g *rondo.Scope, consumer jetstream.Consumer, limit int, fn func(ctx co
 // panic of one of them, or a panic of fn, is a failed job; a panic is logged with its stack.
 //
 // The error is the cause if g is cancelled, or says why consumer and the options do not fit:
-// consumer must acknowledge each job by itself. Work panics if limit is not positive, or the
-// options contradict each other.
+// consumer must acknowledge each job by itself; or that the Worker or its Conn is being drained.
+// Work panics if limit is not positive, or the options contradict each other.
 func (w *Worker) Work(g *rondo.Scope, consumer jetstream.Consumer, limit int, fn func(ctx context.Context, m jetstream.Msg) error) error {
 	if limit <= 0 {
 		panic("nats: Work with a limit that is not positive")
@@ -144,6 +146,12 @@ func (w *Worker) Work(g *rondo.Scope, consumer jetstream.Consumer, limit int, fn
 		if c.err != nil {
 			return fmt.Errorf("nats: work: %w", c.err)
 		}
+		if c.draining {
+			return fmt.Errorf("nats: work: %w", natsgo.ErrConnectionDraining)
+		}
+	}
+	if w.draining > 0 {
+		return errors.New("nats: work: the Worker is being drained")
 	}
 	j := newJobs(w, consumer, info, limit, fn)
 	if w.DeadLetters != "" {
@@ -173,10 +181,12 @@ func (w *Worker) mustFit() {
 }
 
 // Drain stops the calls of Work in order: no more jobs are asked for, and Drain suspends the task
-// until those that run have ended and are acknowledged, and then no Work is left. If ctx is
-// cancelled first it cancels them, so that they are given back, and returns the cause. A job must
-// not call Drain: it would wait for itself.
+// until those that run have ended and are acknowledged, and then no Work is left. Meanwhile Work
+// returns an error. If ctx is cancelled first, Drain cancels the jobs, so that they are given back,
+// and returns the cause. A job must not call Drain: it would wait for itself.
 func (w *Worker) Drain(ctx context.Context) error {
+	w.draining++
+	defer func() { w.draining-- }()
 	for _, j := range w.active {
 		j.drain()
 	}

@@ -144,7 +144,7 @@ func (j *jobs) work(ctx context.Context) error {
 			if rondo.Check(ctx) != nil && j.Grace > 0 {
 				_ = rondo.Timeout(g, j.Grace, j.wind)
 			}
-			g.Cancel(nil)
+			g.Cancel(rondo.Check(ctx)) // nil if drained
 			return nil
 		})
 	})

@@ -117,6 +117,26 @@ func TestGrace(t *testing.T) {
 	})
 }
 
+// TestJobsCause: a job is cancelled with the cause of the scope of Work.
+func TestJobsCause(t *testing.T) {
+	withSite(t, 1, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
+		why := errors.New("why")
+		var cause error
+		err := rondo.Group(g, func(g *rondo.Scope) error {
+			return nats.Work(g, s.consumer, 1, func(ctx context.Context, _ jetstream.Msg) error {
+				g.Cancel(why)
+				err := rondo.Sleep(ctx, time.Hour)
+				cause = context.Cause(ctx)
+				return err
+			})
+		})
+		if err != why || cause != why {
+			t.Errorf("the scope ended with %v, and the job with %v", err, cause)
+		}
+		return nil
+	})
+}
+
 // TestThreadsHeld: the server learns how jobs end, and that they run, while a job holds all threads
 // that Offload may use.
 func TestThreadsHeld(t *testing.T) {
@@ -237,6 +257,10 @@ func TestDrainWorker(t *testing.T) {
 					if err := rondo.Yield(g); err != nil {
 						return err
 					}
+				}
+				fn := func(context.Context, jetstream.Msg) error { return nil }
+				if err := w.Work(g, consumer, 1, fn); err == nil || errors.Is(err, natsgo.ErrConnectionDraining) != (way == "Conn") {
+					return fmt.Errorf("Work during Drain returned %v", err)
 				}
 				want := uint64(2)
 				if way == "Worker, cancelled" {
