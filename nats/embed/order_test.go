@@ -31,7 +31,7 @@ func TestOrderedKeys(t *testing.T) {
 		err = rondo.OffloadFunc(g, func(context.Context) error {
 			ctx := context.Background()
 			_, err := js.CreateStream(ctx, jetstream.StreamConfig{
-				Name: "ORDERS", Subjects: []string{"order.*"}, Retention: jetstream.WorkQueuePolicy,
+				Name: "ORDERS", Subjects: []string{"order.*", "order.*.*"}, Retention: jetstream.WorkQueuePolicy,
 				SubjectTransform: &jetstream.SubjectTransformConfig{
 					Source: "order.*", Destination: fmt.Sprintf("order.{{partition(%d,1)}}.{{wildcard(1)}}", partitions),
 				},
