@@ -14,7 +14,8 @@ import (
 )
 
 // TestOrderedKeys: with a consumer for each partition of the keys, which has one job under way at a
-// time, the jobs of a key are done in order by any number of workers, also where one fails.
+// time, the jobs of a key are done in order by any number of workers, also where one fails. Letters
+// can be given back.
 func TestOrderedKeys(t *testing.T) {
 	discardLogs(t)
 	const partitions, keys, each = 3, 5, 8
@@ -28,6 +29,7 @@ func TestOrderedKeys(t *testing.T) {
 			return err
 		}
 		var consumers []jetstream.Consumer
+		var letters jetstream.Consumer
 		err = rondo.OffloadFunc(g, func(context.Context) error {
 			ctx := context.Background()
 			_, err := js.CreateStream(ctx, jetstream.StreamConfig{
@@ -43,6 +45,12 @@ func TestOrderedKeys(t *testing.T) {
 					AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: 1,
 				})
 				consumers = append(consumers, c)
+			}
+			if err == nil {
+				_, err = js.CreateStream(ctx, jetstream.StreamConfig{Name: "DEAD", Subjects: []string{"dead"}})
+			}
+			if err == nil {
+				letters, err = js.CreateConsumer(ctx, "DEAD", jetstream.ConsumerConfig{AckPolicy: jetstream.AckExplicitPolicy})
 			}
 			return err
 		})
@@ -60,6 +68,13 @@ func TestOrderedKeys(t *testing.T) {
 		busy, failed := make(map[string]bool), make(map[string]bool)
 		do := func(ctx context.Context, m jetstream.Msg) error {
 			key := m.Subject()
+			if string(m.Data()) == "hopeless" {
+				if !failed["hopeless"] {
+					failed["hopeless"] = true
+					return nats.ErrNoRetry
+				}
+				return left.Put(ctx, true)
+			}
 			if n := fmt.Sprint(done[key]); busy[key] || n != string(m.Data()) {
 				t.Errorf("%s: job %s comes after %s are done, while another one runs: %v", key, m.Data(), n, busy[key])
 			}
@@ -75,7 +90,7 @@ func TestOrderedKeys(t *testing.T) {
 			done[key]++
 			return left.Put(ctx, true)
 		}
-		w := &nats.Worker{Backoff: func(jetstream.Msg, error) time.Duration { return time.Millisecond }}
+		w := &nats.Worker{Conn: c, DeadLetters: "dead", Backoff: func(jetstream.Msg, error) time.Duration { return time.Millisecond }}
 		for range 2 { // as two processes would
 			for _, c := range consumers {
 				if err := w.Work(g, c, 4, do); err != nil {
@@ -88,6 +103,17 @@ func TestOrderedKeys(t *testing.T) {
 				return err
 			}
 		}
-		return nil
+		err = nats.Work(g, letters, 1, func(ctx context.Context, m jetstream.Msg) error {
+			err := nats.Redeliver(ctx, js, m)
+			if err != nil {
+				g.Cancel(err)
+			}
+			return err
+		})
+		if err := errors.Join(err, nats.Enqueue(g, js, "order.0", "", []byte("hopeless"))); err != nil {
+			return err
+		}
+		_, err = left.Get(g)
+		return err
 	})
 }

@@ -230,7 +230,7 @@ func TestPermissions(t *testing.T) {
 		{Username: "caller", Password: "pw", Permissions: may("double _INBOX_worker.>", "_INBOX_caller.>")},
 		{Username: "worker", Password: "pw", Permissions: may("_INBOX_caller.>", "double _INBOX_worker.>")},
 		{Username: "producer", Password: "pw", Permissions: may("job.a", "_INBOX_producer.>")},
-		{Username: "jobs", Password: "pw", Permissions: may("$JS.API.CONSUMER.MSG.NEXT.JOBS.workers $JS.API.CONSUMER.INFO.JOBS.workers $JS.ACK.JOBS.workers.>", "_INBOX_jobs.>")},
+		{Username: "jobs", Password: "pw", Permissions: may("$JS.API.CONSUMER.MSG.NEXT.JOBS.workers $JS.API.CONSUMER.INFO.JOBS.workers $JS.ACK.JOBS.workers.> dead $KV.returned.> $JS.API.DIRECT.GET.KV_returned.> $JS.API.STREAM.INFO.KV_returned", "_INBOX_jobs.>")},
 	}
 	run(t, o, func(g *rondo.Scope, url string) error {
 		connect := func(name string, more ...natsgo.Option) *nats.Conn {
@@ -268,7 +268,13 @@ func TestPermissions(t *testing.T) {
 			if _, err := js.CreateStream(context.Background(), jetstream.StreamConfig{Name: "JOBS", Subjects: []string{"job.>"}}); err != nil {
 				return err
 			}
-			_, err := js.CreateConsumer(context.Background(), "JOBS", jetstream.ConsumerConfig{Durable: "workers"})
+			if _, err := js.CreateConsumer(context.Background(), "JOBS", jetstream.ConsumerConfig{Durable: "workers"}); err != nil {
+				return err
+			}
+			if _, err := js.CreateStream(context.Background(), jetstream.StreamConfig{Name: "DEAD", Subjects: []string{"dead"}}); err != nil {
+				return err
+			}
+			_, err := js.CreateKeyValue(context.Background(), jetstream.KeyValueConfig{Bucket: "returned"})
 			return err
 		})
 		if err != nil {
@@ -281,7 +287,8 @@ func TestPermissions(t *testing.T) {
 		if err := nats.Enqueue(g, producing, "job.a", "1", []byte("work")); err != nil {
 			return err
 		}
-		working, err := jetstream.New(connect("jobs").NC())
+		jobs := connect("jobs")
+		working, err := jetstream.New(jobs.NC())
 		if err != nil {
 			return err
 		}
@@ -291,16 +298,41 @@ func TestPermissions(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		done := rondo.NewQueue[string](0)
-		if err := nats.Work(g, consumer, 1, func(ctx context.Context, m jetstream.Msg) error { return done.Put(ctx, string(m.Data())) }); err != nil {
-			return err
-		}
-		text, err := done.Get(g)
+		text := ""
+		at := &site{Conn: jobs, js: js, consumer: consumer}
+		err = at.stops(g, new(nats.Worker), func(_ context.Context, m jetstream.Msg, stop func()) error {
+			text = string(m.Data())
+			stop()
+			return nil
+		})
 		if text != "work" {
 			t.Errorf("the job is %q, %v", text, err)
 		}
-		return err
+		return errors.Join(err, buryWithRights(g, at, working, producing))
 	})
+}
+
+// buryWithRights gives a job back, which is counted, and then buries it.
+func buryWithRights(g *rondo.Scope, s *site, working, producing jetstream.JetStream) error {
+	returned, err := rondo.Offload(g, func(context.Context) (jetstream.KeyValue, error) {
+		return working.KeyValue(context.Background(), "returned")
+	})
+	if err != nil {
+		return err
+	}
+	w := &nats.Worker{Conn: s.Conn, DeadLetters: "dead", MaxAttempts: 1, Returned: returned}
+	if err := nats.Enqueue(g, producing, "job.a", "2", []byte("more")); err != nil {
+		return err
+	}
+	err = s.stops(g, w, func(ctx context.Context, _ jetstream.Msg, stop func()) error {
+		stop()
+		return rondo.Sleep(ctx, time.Hour)
+	})
+	if err := errors.Join(err, s.count(g, "KV_returned", 1)); err != nil {
+		return err
+	}
+	err = w.Work(g, s.consumer, 1, func(context.Context, jetstream.Msg) error { return errors.New("failed") })
+	return errors.Join(err, s.count(g, "DEAD", 1))
 }
 
 // TestAccounts: an account sees nothing of another, but what that exports; a call crosses to
