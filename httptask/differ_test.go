@@ -409,6 +409,17 @@ func differ(t *testing.T, server, client *tls.Config) {
 	})
 }
 
+// alike reports whether the answers of net/http and ours are the same, but that net/http may still
+// wait for a body that the client was not told to send, where a Server ends the connection.
+func (c conversation) alike(want, got string) bool {
+	if strings.Contains(strings.ToLower(strings.Join(c.pieces, "")), "expect: 100-continue") {
+		if text, open := strings.CutSuffix(want, " open"); open && same(text+" end", got) {
+			return true
+		}
+	}
+	return same(want, got)
+}
+
 // compare has conversations with two servers, sixteen at once.
 func compare(t *testing.T, converse func(c conversation, patience time.Duration) (want, got string)) {
 	var mu sync.Mutex
@@ -430,11 +441,11 @@ func compare(t *testing.T, converse func(c conversation, patience time.Duration)
 				}
 				patience := patience
 				want, got := converse(c, patience)
-				for !same(want, got) && patience < 30*time.Second {
+				for !c.alike(want, got) && patience < 30*time.Second {
 					patience *= 4
 					want, got = converse(c, patience)
 				}
-				if same(want, got) {
+				if c.alike(want, got) {
 					continue
 				}
 				mu.Lock()
