@@ -37,7 +37,9 @@ const (
 // job then, of which no delivery has been counted. It does not acknowledge the letter. So that
 // all letters of a stream are given back, call it in Work:
 //
-//	nats.Work(g, letters, 1, func(ctx context.Context, m jetstream.Msg) error { return nats.Redeliver(ctx, js, m) })
+//	nats.Work(g, letters, 1, func(ctx context.Context, m jetstream.Msg) error {
+//		return nats.Redeliver(ctx, js, m)
+//	})
 //
 // A letter that is given back again within the stream's window for duplicates is stored once. The
 // error says that letter is no dead letter, or is that of Enqueue.

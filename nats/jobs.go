@@ -70,7 +70,7 @@ type Worker struct {
 	// process of its worker is an attempt. 0 means MaxDeliver.
 	MaxAttempts int
 
-	// Returned is a bucket in which the Worker counts the deliveries of jobs that it gives back
+	// Returned is a bucket in which the Worker counts the deliveries of jobs that it returns
 	// because it stops, so that they are no attempts of MaxAttempts. With nil they are. Give the
 	// bucket a TTL longer than jobs wait; all workers of a consumer need the same one.
 	Returned jetstream.KeyValue
