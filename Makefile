@@ -1,7 +1,7 @@
 # make alone lists the targets. Each step of check is a step of .ci/run.
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt clean vet staticcheck rondovet install tidy api test race checkptr gc stress emulator arm64 wasm windows plain portable cross seeds bench
+.PHONY: help check fmt clean vet staticcheck workflows rondovet install tidy api test race checkptr gc stress emulator arm64 wasm windows plain portable cross seeds bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -20,6 +20,9 @@ vet: ## go vet, every module
 
 staticcheck: ## staticcheck as pinned in tools/go.mod, every module
 	@bash .ci/run staticcheck
+
+workflows: ## actionlint finds nothing in the workflows
+	@bash .ci/run workflows
 
 rondovet: ## rondovet finds nothing, every module
 	@bash .ci/run rondovet

@@ -158,6 +158,12 @@ func (l *Loop) slotFor(nx *Task, fromRun bool) *slot {
 func (l *Loop) arrive(t *Task) {
 	l.current = t
 	l.stats.Switches++
+	if t.woken {
+		t.woken = false
+		if l.flight.record != nil {
+			l.flight.record.Step(t.id, t.worker.cost.Waker)
+		}
+	}
 	t.state = stateRunning
 	t.worker.switches++
 	t.worker.spent = 0

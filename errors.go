@@ -21,7 +21,6 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/report"
 	"github.com/rondo-go/rondo/internal/stacks"
-	"github.com/rondo-go/rondo/internal/watchdog"
 )
 
 var (
@@ -279,14 +278,4 @@ func (l *Loop) notice(about TaskInfo, err error) {
 	}
 	report.Log(level, report.Text(err),
 		report.Args("loop", l.name, "task", about.Name, "func", about.Func, "started", about.Site)...)
-}
-
-// reportLate reports whom the end of the loop waits for, when that takes long: a
-// task behind a Shield, or one that ignores its cancellation. The watchdog calls
-// it, because a timer of the loop's would keep a deadlock from being found.
-func (l *Loop) reportLate() {
-	if l.live > 0 {
-		report.Log(slog.LevelWarn, "rondo: the loop cannot end: tasks that were cancelled go on; look for a Shield, or for an error of a wait that is not returned",
-			"loop", l.name, "after", watchdog.LateAfter*l.runner.SlowStep, "tasks", l.describeWaits())
-	}
 }

@@ -466,3 +466,26 @@ func ExampleWaitCanceled() {
 	}
 	// Output: cleaned up
 }
+
+// A mailbox has one letter. Two runs of a simulation must put the same ones into it.
+func ExampleHanded() {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		var letter string
+		var full rondo.WaitList
+		rondo.Go(ctx, func(context.Context) error {
+			letter = "hello"
+			rondo.Handed(letter)
+			full.WakeAll()
+			return nil
+		})
+		if err := full.Park(ctx, rondo.Reason{What: "letter"}); err != nil {
+			return err
+		}
+		fmt.Println(letter)
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// hello
+	// <nil>
+}

@@ -132,7 +132,7 @@ func (s *Scope) alone(t *Task) bool {
 	return true
 }
 
-func (l *loopDoor) SetName(t any, name *string) { t.(*Task).ensureExtra().name = name }
+func (l *loopDoor) SetName(t any, name *string) { t.(*Task).ensureExtra().setName(name) }
 
 func (l *loopDoor) Recovers() bool { return (*Loop)(l).contains() }
 

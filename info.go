@@ -168,7 +168,7 @@ func (t *Task) waitsFor() *Task {
 }
 
 func (t *Task) inWords() waits.Task {
-	d := waits.Task{Name: t.Name(), State: t.state.String(), Goroutine: t.gid, Site: t.startedAt()}
+	d := waits.Task{Name: t.Name(), State: t.state.String(), Site: t.startedAt()}
 	if d.Waiting = t.state == stateWaiting; d.Waiting {
 		d.What, d.Of, d.On = t.worker.reason.What, t.worker.of(), t.worker.reason.On
 	}
@@ -195,7 +195,7 @@ func (t *Task) givenName() string {
 }
 
 // SetName names the task, for people who look at it.
-func (t *Task) SetName(name string) { t.ensureExtra().name = &name }
+func (t *Task) SetName(name string) { t.ensureExtra().setName(&name) }
 
 // ID returns the task's number, which no other task of its loop has.
 func (t *Task) ID() uint64 { return t.id }
@@ -224,6 +224,14 @@ type taskExtra struct {
 	rest     *taskRest
 	nested   int32 // the first of the coroutines nested in it; see callers
 	confined bool  // see effectiveScope
+	renames  uint16
+}
+
+// setName gives the task a name. It counts the name first: the memory of an old name may become
+// that of the new one, and package inspect, which reads both from outside, sees it by the count.
+func (x *taskExtra) setName(name *string) {
+	x.renames++
+	x.name = name
 }
 
 // taskRest is what few tasks have.

@@ -142,6 +142,10 @@ var layoutTable = layout.Table{
 		layout.RestLimit: uint16(unsafe.Offsetof(scopeExtra{}.limit)),
 		layout.RestHeld:  uint16(unsafe.Offsetof(scopeExtra{}.held)),
 		layout.RestSize:  uint16(unsafe.Sizeof(scopeExtra{})),
+
+		layout.ExtraRenames: uint16(unsafe.Offsetof(taskExtra{}.renames)),
+
+		layout.LoopFlight: uint16(unsafe.Offsetof(Loop{}.flight) + unsafe.Offsetof(recorder{}.record)),
 	},
 }
 

@@ -32,6 +32,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/flight"
 	"github.com/rondo-go/rondo/internal/inbox"
 	"github.com/rondo-go/rondo/internal/prefetch"
 	"github.com/rondo-go/rondo/internal/timers"
@@ -56,6 +57,7 @@ type Loop struct {
 	border         // what comes from outside, and who is inside
 	ending
 	observer observer // nil if there is none
+	flight   recorder // what tasks did last
 	stats    Stats
 }
 
@@ -155,15 +157,18 @@ func (l *Loop) ask() {
 	if until < 0 {
 		l.poll(until)
 		l.now = l.charge()
+		l.flight.mark(l.now, l.stats.Switches, l.ranLast())
 		l.pace.Asked(l.steps, l.now)
 		l.yieldCPU()
 		l.pace.Resume(l.now)
 	} else {
 		idle := l.charge()
+		l.flight.mark(idle, l.stats.Switches, flight.Asleep)
 		l.asleep = true
 		l.poll(min(until, l.lookAt()))
 		l.asleep = false
 		l.now = l.driver.Now()
+		l.flight.mark(l.now, l.stats.Switches, 0)
 		l.yielded = l.now
 		l.stats.Idle += time.Duration(l.now - idle)
 		l.pace.Slept(l.steps, l.now)
@@ -175,6 +180,14 @@ func (l *Loop) ask() {
 	l.stats.Posts += l.inbox.Take(&l.queue, most)
 	l.fire()
 	l.lookForSurplus()
+}
+
+// ranLast returns the number of the task that ran last; 0 if that was a callback.
+func (l *Loop) ranLast() uint64 {
+	if l.ran == nil {
+		return 0
+	}
+	return l.ran.id
 }
 
 // poll asks the driver. A driver that fails cannot be asked again: the loop

@@ -239,6 +239,7 @@ func (t *Task) wake(c *cancellation) {
 	}
 	w.abandon()
 	w.cause, w.cost.Waker = c, uint32(l.currentID())
+	t.woken = true
 	l.ready(t)
 	if l.observer != nil {
 		l.tell(taskWoken, t)

@@ -309,6 +309,7 @@ func (q *Queue[T]) push(v T) {
 	}
 	q.held.put(v)
 	q.open++
+	Handed(v)
 	if q.getters.Wake() {
 		q.promised++
 	}

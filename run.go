@@ -94,6 +94,11 @@ type Runner struct {
 	// writes a timeline of every loop of the process besides; see rondo trace.
 	Tracer *Tracer
 
+	// NoFlightRecorder turns the flight recorder off. With it a loop that has lived for
+	// 100 ms, or switched a thousand times, keeps a record of 1 MiB of what its tasks did
+	// last: rondo record --last reads it from outside.
+	NoFlightRecorder bool
+
 	// ProfileLabels labels the goroutine of each task for package runtime/pprof: "loop"
 	// has the loop's name and "task" the task's function, so that a CPU profile can be
 	// read by task: go tool pprof -tagfocus, or its tags command. A callback counts for
@@ -201,6 +206,7 @@ func (r *Runner) newLoop(ctx context.Context) (*Loop, error) {
 	l := &Loop{runner: *r, driver: d}
 	l.timers = timers.New[worker, Handle](unsafe.Offsetof(worker{}.timerIndex), unsafe.Offsetof(Handle{}.timerIndex))
 	l.inbox.Open()
+	l.flight.off = r.NoFlightRecorder
 	l.simulate()
 	l.goroutines.Add(gid.ID())
 	l.serial = loops.Number()
@@ -220,7 +226,7 @@ func (l *Loop) setUp(ctx context.Context, main func(ctx context.Context) error, 
 		r.SlowStep = 100 * time.Millisecond
 	}
 	l.now = l.driver.Now()
-	l.started, l.yielded = l.now, l.now
+	l.started, l.yielded, l.flight.born = l.now, l.now, l.now
 	l.pace.Resume(l.now)
 	l.epoch = l.driver.Epoch()
 	l.runTask = new(Task)

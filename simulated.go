@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/pace"
 )
 
@@ -31,7 +32,7 @@ func (l *Loop) simulate() {
 		return
 	}
 	l.sim = &simulation{Simulation: world, id: l.taskAt}
-	l.counted = true
+	l.counted, l.flight.off = true, true
 	l.pace.Share = pace.Operations * pace.Operation
 	l.inbox.Simulate(func(e entry) uint64 { return uint64(e.call.when) }, l.takesPosts)
 }
@@ -176,6 +177,30 @@ func (l *Loop) refused(err error) error {
 // that it has started, is an error of that call. A simulation is a test, which must see a
 // panic.
 func (l *Loop) contains() bool { return l.runner.Recover || l.sim == nil }
+
+// Handed says that the calling task or callback hands v to another one, as a Queue does with
+// each value that is put into it: two runs of one seed in package sim must hand over the same.
+// A primitive of your own may call it. It keeps nothing of v, and costs next to nothing where
+// no runs are compared.
+func Handed[T any](v T) {
+	if driver.Compared.Load() != 0 {
+		handsOver(v)
+	}
+}
+
+// handsOver is Handed if some simulation is compared with another run.
+//
+//go:noinline
+func handsOver[T any](v T) {
+	for _, l := range kernel.Loops() {
+		if l.Inside() {
+			if s := l.Driver().Simulation(); s != nil {
+				s.HandsOver(v)
+			}
+			return
+		}
+	}
+}
 
 // watch calls fn on the loop, or by after post on another goroutine, when ctx, of which done is
 // the channel, is cancelled, unless stop comes first; and it returns how many wakers that is. When

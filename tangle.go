@@ -8,12 +8,6 @@ package rondo
 
 import "github.com/rondo-go/rondo/internal/waits"
 
-// describeWaits says what the live tasks wait for and where, in a line each. It
-// stops the program to read the stacks.
-func (l *Loop) describeWaits() string {
-	return waits.Describe(l.tasks(), l.live, l.tangles(), (*Task).inWords)
-}
-
 // A tangle is the waiting tasks of a loop, and those that can wake them as far as that is known.
 type tangle struct {
 	tasks []*Task

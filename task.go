@@ -18,7 +18,9 @@ type Task struct {
 	state    state
 	observed bool  // a caller waits for its error, or has it
 	serving  bool  // it calls a function for someone else: its own scope owns what that starts
+	woken    bool  // its wait was ended, and it has not run since
 	site     int32 // where it was started, as stacks.Above says it from marker on
+	id       uint64
 
 	scope Scope // the task's own scope: the ctx its function gets
 
@@ -28,7 +30,6 @@ type Task struct {
 	err     error
 	joiners *WaitList // of those that wait for its end; nil until there is one
 	extra   *taskExtra
-	id      uint64
 	parent  uint64
 	born    int64
 }
@@ -87,7 +88,7 @@ func (l *Loop) newTask(t *Task, owner *Scope, ctx context.Context, fn func(ctx c
 		panic("rondo: Go in a scope that has ended: call it before the Group, Timeout, Shield or task of the scope returns")
 	}
 	l.lastID++
-	t.fn, t.id, t.born = fn, l.lastID, l.now
+	t.fn, t.id, t.born, t.woken = fn, l.lastID, l.now, true
 	t.parent = l.currentID()
 	t.scope.host = t
 	t.owner = owner

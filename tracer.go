@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/stacks"
 	"github.com/rondo-go/rondo/internal/timeline"
 	"github.com/rondo-go/rondo/internal/watchdog"
@@ -148,6 +149,9 @@ func (l *Loop) look() watchdog.Step {
 	}
 	return step
 }
+
+// Holds is that of kernel.Loop.
+func (l *loopDoor) Holds() kernel.Hold { return (*Loop)(l).look().Hold(l.goroutines.Has) }
 
 // tracers are the observer that calls Tracers.
 type tracers struct {

@@ -192,6 +192,9 @@ func (w *worker) perform() {
 func (w *worker) arrive() {
 	w.job.gid = w.id
 	w.loop.arrive(w.job)
+	if f := w.loop.flight.record; f != nil {
+		f.Start(w.job.id, w.job.entry())
+	}
 	if label := w.loop.label; label != nil {
 		label(w.job.entry())
 	}

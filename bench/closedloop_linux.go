@@ -25,6 +25,7 @@ type closedClient struct {
 	conns   []int
 	epoll   int
 	request []byte
+	answer  int // bytes of an answer
 	buffer  []byte
 	sent    map[int32]time.Time // when the request that is on its way was sent
 	got     map[int32]int       // bytes that have come of its answer
@@ -34,9 +35,9 @@ type closedClient struct {
 
 // closedLoop is the load process: for n it sends n requests, and answers with how many
 // nanoseconds they took together, and with the 99th percentile of one.
-func closedLoop(conns []int, epoll, size int) error {
+func closedLoop(conns []int, epoll int, request []byte, answer int) error {
 	c := closedClient{
-		conns: conns, epoll: epoll, request: make([]byte, size), buffer: make([]byte, size),
+		conns: conns, epoll: epoll, request: request, answer: answer, buffer: make([]byte, answer),
 		sent: make(map[int32]time.Time), got: make(map[int32]int),
 	}
 	fmt.Println("ready")
@@ -100,7 +101,7 @@ func (c *closedClient) receive(fd int32) error {
 	if n == 0 {
 		return errors.New("the server closed the connection")
 	}
-	if c.got[fd] += n; c.got[fd] < len(c.request) {
+	if c.got[fd] += n; c.got[fd] < c.answer {
 		return nil
 	}
 	c.got[fd] = 0

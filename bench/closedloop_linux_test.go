@@ -31,7 +31,7 @@ func TestClosedLoop(t *testing.T) {
 	}
 	defer unix.Close(epoll)
 	c := closedClient{
-		conns: conns, epoll: epoll, request: make([]byte, size), buffer: make([]byte, size),
+		conns: conns, epoll: epoll, request: make([]byte, size), answer: size, buffer: make([]byte, size),
 		sent: make(map[int32]time.Time), got: make(map[int32]int),
 	}
 	for range 2 { // a round leaves nothing for the next one

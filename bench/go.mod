@@ -4,6 +4,8 @@ go 1.26.0
 
 require (
 	github.com/cloudwego/netpoll v0.7.2
+	github.com/coder/websocket v1.8.15
+	github.com/gobwas/ws v1.5.0
 	github.com/panjf2000/gnet/v2 v2.9.1
 	github.com/rondo-go/rondo v0.1.0
 	github.com/valyala/fasthttp v1.72.0
@@ -22,6 +24,7 @@ require (
 	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect
 	github.com/bytedance/gopkg v0.1.1 // indirect
 	github.com/cloudwego/gopkg v0.1.4 // indirect
+	github.com/gobwas/httphead v0.1.0 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/google/go-tpm v0.9.8 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect

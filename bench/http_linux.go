@@ -7,7 +7,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -57,11 +56,8 @@ func hyperServer() server {
 	}}
 }
 
-// Names of rivals in the tables.
-const (
-	netHTTP     = "net/http"
-	hyperThread = "hyper on tokio, current_thread"
-)
+// hyperThread is the name of the rival in the tables.
+const hyperThread = "hyper on tokio, current_thread"
 
 // httpInGo starts this program as an HTTP server.
 func httpInGo(kind string) func(options, int, string, serving) (*process, error) {
@@ -119,18 +115,13 @@ func serveFasthttp(ctx context.Context, _ serving) error {
 	return context.Cause(ctx)
 }
 
-func serveNetHTTP(ctx context.Context, _ serving) error {
+func serveNetHTTP(ctx context.Context, s serving) error {
 	l, err := net.Listen("tcp", anyPort)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: http.HandlerFunc(hello)}
-	defer context.AfterFunc(ctx, func() { server.Close() })()
 	fmt.Println(l.Addr())
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return context.Cause(ctx)
+	return siteByNetHTTP(ctx, l, s.hello())
 }
 
 // hello is the handler of both sides with net/http.
@@ -156,7 +147,7 @@ func (e httpExchange) answerSize(fd int) (int, error) {
 		answer = append(answer, piece[:n]...)
 		head, body, ended := bytes.Cut(answer, []byte("\r\n\r\n"))
 		if ended && len(body) >= len(e.body) {
-			if string(body) != e.body || !bytes.HasPrefix(head, []byte("HTTP/1.1 200 OK")) {
+			if string(body) != e.body || !bytes.HasPrefix(head, []byte("HTTP/1.1 200 OK")) && !bytes.HasPrefix(head, []byte("HTTP/1.1 101 ")) {
 				return 0, fmt.Errorf("the server sent %.200q", answer)
 			}
 			return len(answer), nil

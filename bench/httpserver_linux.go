@@ -31,10 +31,11 @@ const (
 
 // exchanges are what a load may ask of an HTTP server. The servers of site know all of them.
 var exchanges = map[string]httpExchange{
-	"hello": {httpRequest, httpBody},
-	"post":  {"POST /post HTTP/1.1\r\nHost: bench\r\nContent-Length: " + strconv.Itoa(posted) + "\r\n\r\n" + strings.Repeat("p", posted), strings.Repeat("p", posted)},
-	"large": {"GET /large HTTP/1.1\r\nHost: bench\r\n\r\n", strings.Repeat("x", large)},
-	"file":  {"GET /file HTTP/1.1\r\nHost: bench\r\n\r\n", strings.Repeat("x", large)},
+	"hello":     {httpRequest, httpBody},
+	"post":      {"POST /post HTTP/1.1\r\nHost: bench\r\nContent-Length: " + strconv.Itoa(posted) + "\r\n\r\n" + strings.Repeat("p", posted), strings.Repeat("p", posted)},
+	"large":     {"GET /large HTTP/1.1\r\nHost: bench\r\n\r\n", strings.Repeat("x", large)},
+	"websocket": {upgrade, greeting},
+	"file":      {"GET /file HTTP/1.1\r\nHost: bench\r\n\r\n", strings.Repeat("x", large)},
 }
 
 // site returns a mux that answers every exchange, with a file in the folder.
@@ -110,9 +111,6 @@ func siteByNetHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
 	}
 	return context.Cause(ctx)
 }
-
-// ownServer is the part of Rondo that these rows are about.
-const ownServer = "httptask.Server"
 
 // siteServers are the servers in Go that know all of the exchanges.
 func siteServers() []server {

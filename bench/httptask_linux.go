@@ -5,13 +5,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
-
-	"github.com/rondo-go/rondo"
-	"github.com/rondo-go/rondo/httptask"
 )
 
 // inTasks is the part of Rondo that the row is about.
@@ -39,13 +35,5 @@ func serveHTTPTask(ctx context.Context, _ serving) error {
 		return err
 	}
 	fmt.Println(l.Addr())
-	return rondo.Run(ctx, func(ctx context.Context) error {
-		server := &http.Server{Handler: httptask.Handler(ctx, http.HandlerFunc(hello))}
-		defer context.AfterFunc(ctx, func() { server.Close() })()
-		_, err := rondo.Offload(ctx, func(context.Context) (struct{}, error) { return struct{}{}, server.Serve(l) })
-		if errors.Is(err, http.ErrServerClosed) {
-			return context.Cause(ctx)
-		}
-		return err
-	})
+	return siteByHandler(ctx, l, http.HandlerFunc(hello))
 }

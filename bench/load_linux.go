@@ -27,7 +27,7 @@ func load(args []string) error {
 	kind := flags.String("kind", "", "\"\", http, churn, open or closed")
 	count := flags.Int("conns", 1, "connections")
 	size := flags.Int("size", 0, "bytes of a request and of its answer")
-	asks := flags.String("asks", "", "a name in exchanges, for http and open")
+	asks := flags.String("asks", "", "a name in exchanges, for http, open and closed")
 	depth := flags.Int("depth", 1, "requests that are sent together")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -44,30 +44,21 @@ func load(args []string) error {
 	if err != nil {
 		return err
 	}
-	switch *kind {
-	case "open":
-		request, answer := make([]byte, *size), *size
-		if *asks != "" {
-			e := exchanges[*asks]
-			request = []byte(e.request)
-			if answer, err = e.answerSize(conns[0]); err != nil {
-				return err
-			}
-		}
-		return openLoop(conns, epoll, request, answer)
-	case "closed":
-		return closedLoop(conns, epoll, *size)
-	}
-	g := generator{request: make([]byte, *size**depth), depth: *depth, epoll: epoll, left: make(map[int32]int)}
-	g.answer = len(g.request)
-	if *kind == "http" {
+	request, answer := make([]byte, *size**depth), *size**depth
+	if *asks != "" {
 		e := exchanges[*asks]
-		g.request = []byte(e.request)
-		if g.answer, err = e.answerSize(conns[0]); err != nil {
+		request = []byte(e.request)
+		if answer, err = e.answerSize(conns[0]); err != nil {
 			return err
 		}
 	}
-	g.buffer = make([]byte, g.answer)
+	switch *kind {
+	case "open":
+		return openLoop(conns, epoll, request, answer)
+	case "closed":
+		return closedLoop(conns, epoll, request, answer)
+	}
+	g := generator{request: request, answer: answer, depth: *depth, epoll: epoll, left: make(map[int32]int), buffer: make([]byte, answer)}
 	fmt.Println("ready")
 	return answerNumbers(func(n int) (string, error) {
 		began := time.Now()

@@ -9,9 +9,12 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net"
+	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 
+	"github.com/rondo-go/rondo/httptask"
 	"github.com/rondo-go/rondo/shard"
 	"github.com/rondo-go/rondo/socket"
 )
@@ -19,6 +22,7 @@ import (
 // A loopsRow is a row: how much the handler of a request computes.
 type loopsRow struct {
 	name    string
+	asks    string  // a name in exchanges; empty: an echo
 	hashed  int     // bytes of a SHA-256; 0: none
 	share   int     // a request takes so many times the work of a small one
 	budgets budgets // for the wall time
@@ -36,6 +40,13 @@ const (
 	partOne    = "one loop"
 )
 
+// half is what takes some 50 µs.
+const half = 88 << 10
+
+// fewer is the budget of the wall time of a request where shards are to serve so many times the
+// requests of net/http.
+func fewer(times float64) budgets { return budgets{partShards: {netHTTP: 1 / times}} }
+
 func loopsRows() []row {
 	list := []loopsRow{
 		{name: "loops", share: 1},
@@ -45,6 +56,8 @@ func loopsRows() []row {
 			budgets: budgets{partShards: {partOne: 1 / 1.6, perGoroutine: 1 / 0.95}},
 			tail:    budgets{partShards: {perGoroutine: 1}},
 		},
+		{name: "loops-http", asks: "hello", share: 2, budgets: fewer(1.1)},
+		{name: "loops-http-88k", asks: "hello", hashed: half, share: 6, budgets: fewer(1)},
 	}
 	var all []row
 	for _, l := range list {
@@ -58,11 +71,31 @@ func loopsRows() []row {
 
 // what describes the requests.
 func (l loopsRow) what() string {
-	const echo = "echo of 64 B, 50 connections, all CPUs"
-	if l.hashed == 0 {
-		return echo
+	request := "echo of 64 B, 50 connections, all CPUs"
+	if l.asks != "" {
+		request = "HTTP, small GET, 50 connections, all CPUs"
 	}
-	return fmt.Sprintf("%s, the handler hashes %d KiB", echo, l.hashed>>10)
+	if l.hashed == 0 {
+		return request
+	}
+	return fmt.Sprintf("%s, the handler hashes %d KiB", request, l.hashed>>10)
+}
+
+// servers are those of the row, and load is how they are asked.
+func (l loopsRow) servers() (list []server, load []string) {
+	if l.asks != "" {
+		return []server{
+			{"http-shard", partShards, true, inGo("http-shard")},
+			{"http-one", partOne, false, inGo("http-one")},
+			{"net-http", netHTTP, false, inGo("net-http")},
+		}, []string{"-asks", l.asks}
+	}
+	return []server{
+		{"shard", partShards, true, inGo("shard")},
+		{"one", partOne, false, inGo("rondo")},
+		{"net", perGoroutine, false, inGo("net")},
+		{"tokio", tokioThreads, false, inRust(runtime.NumCPU())},
+	}, []string{"-size", "64"}
 }
 
 func (l loopsRow) run(o options) (found []result, err error) {
@@ -74,17 +107,14 @@ func (l loopsRow) run(o options) (found []result, err error) {
 	var pairs []*pair
 	defer func() { closeAll(pairs, &err) }()
 	var absent skipped
-	for _, s := range []server{
-		{"shard", partShards, true, inGo("shard")},
-		{"one", partOne, false, inGo("rondo")},
-		{"net", perGoroutine, false, inGo("net")},
-		{"tokio", tokioThreads, false, inRust(runtime.NumCPU())},
-	} {
+	list, load := l.servers()
+	load = slices.Concat([]string{"-kind", "closed", "-conns", strconv.Itoa(conns)}, load)
+	for _, s := range list {
 		p := &pair{name: s.name, label: s.label, ours: s.ours, costs: make(map[string][]float64)}
 		launch := func() (*process, error) {
 			return s.launch(o, everyProcessor, l.name, serving{buffer: 4096, hashed: l.hashed})
 		}
-		err := p.open(launch, everyProcessor, requests/4, "-kind", "closed", "-conns", strconv.Itoa(conns), "-size", "64")
+		err := p.open(launch, everyProcessor, requests/4, load...)
 		if absent.takes(err) {
 			continue
 		}
@@ -149,6 +179,37 @@ func serveShards(ctx context.Context, s serving) error {
 			handle(c, s)
 			return nil
 		}})
+	})
+}
+
+// serveHTTPShards serves HTTP on a loop for each CPU, and serveHTTPOne on one.
+func serveHTTPShards(ctx context.Context, s serving) error {
+	return serveHTTPOn(ctx, s, runtime.NumCPU())
+}
+
+func serveHTTPOne(ctx context.Context, s serving) error { return serveHTTPOn(ctx, s, 1) }
+
+func serveHTTPOn(ctx context.Context, s serving, loops int) error {
+	server := &httptask.Server{HTTP: http.Server{Handler: s.hello()}}
+	r := shard.Runner{Loops: loops}
+	return r.Run(ctx, func(ctx context.Context, me *shard.Shard) error {
+		if me.Index() > 0 {
+			return nil
+		}
+		l, err := socket.Listen(ctx, "tcp", anyPort)
+		if err != nil {
+			return err
+		}
+		fmt.Println(l.Addr())
+		return new(shard.ServeConfig).ServeListener(ctx, l, server)
+	})
+}
+
+// hello is the handler of hello after what the row has it compute.
+func (s serving) hello() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.hash()
+		hello(w, r)
 	})
 }
 

@@ -1,5 +1,5 @@
 // Command bench measures Rondo against its rivals: goroutines and package net, bare
-// iter.Pull, gnet, netpoll, fasthttp and nats.go, and outside Go tokio, hyper, turmoil,
+// iter.Pull, gnet, netpoll, fasthttp and nats.go, and outside Go tokio, monoio, hyper, turmoil,
 // shuttle, programs in C that call epoll and io_uring, asyncio and uvloop. It prints Markdown
 // tables of ratios, and says which rivals this machine does not have.
 //

@@ -46,6 +46,7 @@ func TestMain(m *testing.M) {
 func tiny() options {
 	return options{
 		rounds: 2, bursts: 2, burst: time.Microsecond,
+		sizes: []int{3, 40}, growth: 100,
 		many: 100, batches: 1, sleep: 10 * time.Microsecond,
 		requests: 200, conns: 20, open: 4 * time.Millisecond,
 		million: 200, asleep: 20 * time.Millisecond, ready: true,

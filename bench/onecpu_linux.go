@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -180,7 +181,7 @@ func tasksChild(question string) (string, error) {
 	if _, err := fmt.Sscan(strings.TrimSpace(question), &name, &who, &n, &o.many); err != nil {
 		return "", fmt.Errorf("%q: %w", question, err)
 	}
-	for _, c := range contests {
+	for _, c := range slices.Concat(contests, growing) {
 		if c.name != name {
 			continue
 		}

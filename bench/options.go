@@ -11,6 +11,8 @@ type options struct {
 	bursts   int           // bursts of each side in a round; the fastest counts
 	burst    time.Duration // the least time that a burst takes
 	many     int           // tasks in a batch, in the rows for many tasks
+	sizes    []int         // the numbers of tasks of a row about growth
+	growth   int           // the fewest tasks in a burst of such a row: so many batches of a small size
 	batches  int           // the fewest batches in a burst; such a round is one burst, with its share of garbage collection
 	sleep    time.Duration // how long each of the many sleeps
 	requests int           // requests in a round of a server
@@ -28,6 +30,7 @@ type options struct {
 func full() options {
 	return options{
 		rounds: 7, bursts: 5, burst: 10 * time.Millisecond,
+		sizes: []int{10, 100, 1000, 10_000, 100_000, 1_000_000}, growth: 300_000,
 		many: 100_000, batches: 3, sleep: time.Millisecond,
 		requests: 40_000, conns: 10_000, open: time.Second, million: 1_000_000, asleep: 6 * time.Second,
 	}
@@ -37,5 +40,6 @@ func full() options {
 func short() options {
 	o := full()
 	o.rounds, o.bursts, o.batches, o.requests, o.open = 2, 3, 1, 10_000, 500*time.Millisecond
+	o.sizes = o.sizes[:5]
 	return o
 }

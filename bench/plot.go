@@ -4,6 +4,7 @@ package main
 // plot can be changed without a new run.
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -35,6 +36,15 @@ func drawPlots(d *record, root string, out io.Writer) error {
 		}
 		fmt.Fprintln(out, path)
 	}
+	panels := d.panels()
+	if len(panels) == 0 {
+		return errors.New("bench/results.json has no rows for growth.svg: go run ./bench -write -run growth measures them")
+	}
+	path := filepath.Join(dir, "growth.svg")
+	if err := drawGrowth(panels, path); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	fmt.Fprintln(out, path)
 	return nil
 }
 

@@ -1,6 +1,6 @@
 package main
 
-// This file puts the tables into the documents: everything into bench/README.md, six
+// This file puts the tables into the documents: everything into bench/README.md, some
 // lines into that of the project, and some into docs/WHY-NOT-GOROUTINES.md and
 // docs/COMPARISON.md.
 
@@ -44,6 +44,7 @@ var front = []summed{
 	{"echo request, 50 connections: CPU time", "echo-50", "", partTasks, perGoroutine},
 	{"echo request, 1,000 connections: CPU time", "echo-1000", "", partTasks, perGoroutine},
 	{"idle connection: memory", "idle", "", partTasks, perGoroutine},
+	{"idle HTTP connection: memory", "httpserver-idle", "", ownServer, netHTTP},
 }
 
 // summary prints lines: Rondo, Go without it, and the cheapest rival.

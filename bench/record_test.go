@@ -134,7 +134,7 @@ func TestPlotsAreFromTheRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	drawn, err := filepath.Glob(filepath.Join(root, "docs/img/*.svg"))
-	if err != nil || len(drawn) != 4 {
+	if err != nil || len(drawn) != 5 {
 		t.Fatalf("%d plots: %v", len(drawn), err)
 	}
 	for _, path := range drawn {

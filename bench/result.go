@@ -25,6 +25,7 @@ type section string
 const (
 	besideGo section = "Beside what Go has, on all CPUs"
 	oneCPU   section = "Beside goroutines and tokio, on one CPU"
+	growth   section = "Growth: the cost for one task beside so many, on one CPU"
 	servers  section = "Echo servers: CPU time of a request"
 	cores    section = "Several loops, on all CPUs"
 	latency  section = "Echo servers: latency under an open loop"
@@ -37,22 +38,24 @@ const (
 )
 
 // sections is their order in the table.
-var sections = []section{oneCPU, servers, latency, memory, web, cores, messages, besideGo, looking, simulation}
+var sections = []section{oneCPU, growth, servers, latency, memory, web, cores, messages, besideGo, looking, simulation}
 
 // manyRivals reports whether the section has a column for each rival in place of a
 // line.
-func (s section) manyRivals() bool { return s == servers || s == latency || s == memory }
+func (s section) manyRivals() bool { return s == growth || s == servers || s == latency || s == memory }
 
 // Names of the parts of Rondo that echo, in the tables.
 const (
 	partTasks    = "tasks"
 	partSession  = "Session"
 	partProtocol = "Protocol"
+	ownServer    = "httptask.Server"
 )
 
 // Names of rivals in the tables.
 const (
 	perGoroutine = "net, a goroutine each"
+	netHTTP      = "net/http"
 	goroutines   = "goroutines"
 	epollLoop    = "C, epoll"
 	uringLoop    = "C, io_uring"
@@ -78,6 +81,7 @@ type result struct {
 	Allocs int       `json:",omitempty"` // allocations of Rondo in an operation
 	// Allowed is the most there may be; unlimited: any number.
 	Allowed int     `json:",omitempty"`
+	Tasks   int     `json:",omitempty"` // beside how many tasks, in a row about growth
 	Section section `json:",omitempty"` // if it is not that of the row
 }
 

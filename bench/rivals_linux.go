@@ -19,6 +19,7 @@ import (
 )
 
 //go:embed rivals/epoll rivals/uring rivals/python/echo.py rivals/tokio/Cargo.toml rivals/tokio/Cargo.lock rivals/tokio/src
+//go:embed rivals/monoio/Cargo.toml rivals/monoio/Cargo.lock rivals/monoio/src
 //go:embed rivals/simulators/Cargo.toml rivals/simulators/Cargo.lock rivals/simulators/src
 var rivalSources embed.FS
 
@@ -125,6 +126,7 @@ type crate struct{ folder, rivals string }
 
 var (
 	tokioCrate     = crate{"tokio", "tokio and hyper"}
+	monoioCrate    = crate{"monoio", "monoio"}
 	simulatorCrate = crate{"simulators", "turmoil and shuttle"}
 )
 

@@ -14,7 +14,7 @@ import (
 var computingServers = []string{"tasks", "session", "protocol", "net", "tokio"}
 
 func processRows() []row {
-	return slices.Concat(oneCPURows(), simulationRows(), loopsRows(), natsRows(), httpServerRows(), []row{
+	return slices.Concat(oneCPURows(), growthRows(), simulationRows(), loopsRows(), natsRows(), httpServerRows(), []row{
 		echoRow(50, budgets{partTasks: {perGoroutine: 0.92, epollLoop: 1.15}, partSession: {epollLoop: 1.10}}),
 		echoRow(1000, budgets{partTasks: {perGoroutine: 0.92, epollLoop: 1.25}, partSession: {perGoroutine: 0.80, epollLoop: 1.10}}),
 		echoRow(10_000, budgets{partSession: {epollLoop: 1.10}}),
@@ -42,7 +42,7 @@ func processRows() []row {
 			p50: 500 * time.Microsecond, p99: 2 * time.Millisecond,
 			why: "A request waits for the step of 200 µs that is running, and then until the loop asks for events again.",
 		}.row(),
-		httpRow(64), httpTaskRow(64), idleRow(), httpIdleRow(), millionRow(), inspectRow(),
+		httpRow(64), httpTaskRow(64), idleRow(), httpIdleRow(), webSocketIdleRow(), millionRow(), inspectRow(),
 	})
 }
 

@@ -37,8 +37,11 @@ var serverList = []server{
 	{"epoll", epollLoop, false, inC("epoll")},
 	{"io_uring", uringLoop, false, inC("uring")},
 	{"tokio", tokioThread, false, inRust(0)},
-	{"asyncio", "asyncio", false, inPython("asyncio")},
-	{"uvloop", "uvloop", false, inPython("uvloop")},
+	{"monoio", "monoio, io_uring", false, inMonoio},
+	{"asyncio", "asyncio, streams", false, inPython("asyncio", "streams")},
+	{"asyncio-protocol", "asyncio, Protocol", false, inPython("asyncio", "protocol")},
+	{"uvloop", "uvloop, streams", false, inPython("uvloop", "streams")},
+	{"uvloop-protocol", "uvloop, Protocol", false, inPython("uvloop", "protocol")},
 }
 
 // inGo starts this program as a server.
@@ -84,13 +87,22 @@ func inRust(threads int) func(options, int, string, serving) (*process, error) {
 	}
 }
 
-func inPython(loop string) func(options, int, string, serving) (*process, error) {
+func inMonoio(o options, processor int, _ string, s serving) (*process, error) {
+	program, err := builtRust(o, monoioCrate, "echo")
+	if err != nil {
+		return nil, err
+	}
+	return start(processor, program, strconv.Itoa(s.buffer))
+}
+
+// inPython starts the server on an event loop of Python, with its streams or with a Protocol.
+func inPython(loop, way string) func(options, int, string, serving) (*process, error) {
 	return func(_ options, processor int, _ string, s serving) (*process, error) {
 		interpreter, program, err := pythonFor(loop)
 		if err != nil {
 			return nil, err
 		}
-		return start(processor, interpreter, program, loop, strconv.Itoa(s.buffer))
+		return start(processor, interpreter, program, loop, strconv.Itoa(s.buffer), way)
 	}
 }
 

@@ -56,30 +56,6 @@ func TestCancelForeign(t *testing.T) {
 	}
 }
 
-// TestCancelYieldInDefer: deferred calls that yield while the coroutine is being
-// cancelled do not pause it, and do not keep the next deferred call from running.
-func TestCancelYieldInDefer(t *testing.T) {
-	clean(t)
-	var log []string
-	c := coro.Make(func(_ int, yield func(string) int) string {
-		defer func() { log = append(log, "last") }()
-		defer func() {
-			defer func() { log = append(log, fmt.Sprint("again: ", errors.Is(recover().(error), coro.ErrCanceled))) }()
-			yield("from the clean-up")
-		}()
-		yield("first")
-		return "not reached"
-	})
-	c.Resume(0)
-	c.Cancel()
-	if got, want := fmt.Sprint(log), "[again: true last]"; got != want {
-		t.Errorf("clean-up ran as %s, want %s", got, want)
-	}
-	if out, ok := c.Resume(0); out != "" || ok {
-		t.Errorf("Resume after Cancel = %q, %v", out, ok)
-	}
-}
-
 // TestCancelStubborn: a function that recovers every panic and goes on yielding
 // is ended, its deferred calls run, and cancel's caller notices nothing.
 func TestCancelStubborn(t *testing.T) {

@@ -206,28 +206,43 @@ func TestC013CloseTwice(t *testing.T) {
 	}
 }
 
-// TestC014ResumedFromInside: Next, Send, Throw and Close from inside the body are
-// refused with ErrRunning. Next panics with it, because it returns no error.
+// TestC014ResumedFromInside: Next, Send, Throw, Close and a YieldFrom of itself from inside the
+// body, or a generator that the body runs, are refused with ErrRunning. What returns no error
+// panics with it. The Generator goes on.
 func TestC014ResumedFromInside(t *testing.T) {
 	clean(t)
 	var g *number
+	try := func() {
+		refused(t, "Next", func() { g.Next() })
+		refused(t, "All", func() {
+			for range g.All() {
+			}
+		})
+		_, _, sent := g.Send(1)
+		_, _, thrown := g.Throw(errThrown)
+		_, result := g.Result()
+		if closed := g.Close(); sent != coro.ErrRunning || thrown != coro.ErrRunning || closed != coro.ErrRunning || result != coro.ErrNotFinished {
+			t.Errorf("Send: %v, Throw: %v, Close: %v, Result: %v", sent, thrown, closed, result)
+		}
+	}
 	g = yielder(func(y *coro.Yielder[int, int]) (int, error) {
-		if err, _ := panicOf(func() { g.Next() }).(error); !errors.Is(err, coro.ErrRunning) {
-			t.Errorf("Next panicked with %v", err)
-		}
-		if _, _, err := g.Send(1); err != coro.ErrRunning {
-			t.Errorf("Send: %v", err)
-		}
-		if _, _, err := g.Throw(errThrown); err != coro.ErrRunning {
-			t.Errorf("Throw: %v", err)
-		}
-		if err := g.Close(); err != coro.ErrRunning {
-			t.Errorf("Close: %v", err)
-		}
-		return 9, nil
+		try()
+		inner := yielder(func(y *coro.Yielder[int, int]) (int, error) {
+			try()
+			return y.Yield(2)
+		})
+		defer func() { _ = inner.Close() }()
+		refused(t, "YieldFrom of itself", func() { _, _ = coro.YieldFrom(y, g) })
+		v, _ := inner.Next()
+		return y.Yield(v)
 	})
-	g.Next()
-	if r, err := g.Result(); r != 9 || err != nil {
+	if v, ok := g.Next(); v != 2 || !ok {
+		t.Errorf("Next = %d, %v", v, ok)
+	}
+	if v, ok, err := g.Send(7); v != 0 || ok || err != nil {
+		t.Errorf("Send = %d, %v, %v", v, ok, err)
+	}
+	if r, err := g.Result(); r != 7 || err != nil {
 		t.Errorf("Result = %d, %v", r, err)
 	}
 }

@@ -81,46 +81,6 @@ func TestInsideDeferred(t *testing.T) {
 	}
 }
 
-// TestInsideGenerator: of a generator that is running, Next panics and the
-// others return ErrRunning; the generator itself goes on.
-func TestInsideGenerator(t *testing.T) {
-	clean(t)
-	var g *coro.Generator[int, int, int]
-	try := func() {
-		refused(t, "Next", func() { g.Next() })
-		refused(t, "All", func() {
-			for range g.All() {
-			}
-		})
-		_, _, sent := g.Send(1)
-		_, _, thrown := g.Throw(errors.New("thrown"))
-		_, result := g.Result()
-		if closed := g.Close(); sent != coro.ErrRunning || thrown != coro.ErrRunning || closed != coro.ErrRunning || result != coro.ErrNotFinished {
-			t.Errorf("Send: %v, Throw: %v, Close: %v, Result: %v", sent, thrown, closed, result)
-		}
-	}
-	g = coro.NewGenerator(func(y *coro.Yielder[int, int]) (int, error) {
-		try()
-		inner := coro.NewGenerator(func(y *coro.Yielder[int, int]) (int, error) {
-			try()
-			return y.Yield(2)
-		})
-		defer func() { _ = inner.Close() }()
-		refused(t, "YieldFrom of oneself", func() { _, _ = coro.YieldFrom(y, g) })
-		v, _ := inner.Next()
-		return y.Yield(v)
-	})
-	if v, ok := g.Next(); v != 2 || !ok {
-		t.Errorf("Next = %d, %v", v, ok)
-	}
-	if v, ok, err := g.Send(7); v != 0 || ok || err != nil {
-		t.Errorf("Send = %d, %v, %v", v, ok, err)
-	}
-	if r, err := g.Result(); r != 7 || err != nil {
-		t.Errorf("Result = %d, %v", r, err)
-	}
-}
-
 // TestBeside: coroutines that are not inside a coroutine wait for it in turn
 // when they meet over it, also if they are run by coroutines themselves.
 func TestBeside(t *testing.T) {

@@ -1,8 +1,6 @@
 package coro_test
 
 import (
-	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -129,23 +127,4 @@ func TestPullEnds(t *testing.T) {
 			stop()
 		}
 	}
-}
-
-// TestPullInside: pull and stop called by the iterator itself panic.
-func TestPullInside(t *testing.T) {
-	clean(t)
-	var pull func() (int, bool)
-	var stop func()
-	pull, stop = coro.Pull(func(yield func(int) bool) {
-		for _, f := range []func(){func() { pull() }, func() { stop() }} {
-			if err, _ := panicOf(f).(error); !errors.Is(err, coro.ErrRunning) {
-				t.Errorf("a call from inside panicked with %v", err)
-			}
-		}
-		yield(1)
-	})
-	if v, ok := pull(); fmt.Sprint(v, ok) != "1 true" {
-		t.Errorf("pull = %d, %v", v, ok)
-	}
-	stop()
 }

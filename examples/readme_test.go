@@ -45,7 +45,7 @@ func blocks(text string) (list []string) {
 func TestPrograms(t *testing.T) {
 	for document, programs := range map[string][]string{
 		"README.md":    {"echo"},
-		"docs/HTTP.md": {"httptask", "fasthttp", "foreign", "fetch"},
+		"docs/HTTP.md": {"httptask", "websocket", "fasthttp", "foreign", "fetch"},
 	} {
 		shown := blocks(read(t, document))
 		if len(shown) != len(programs) {
@@ -95,6 +95,30 @@ func TestWhy(t *testing.T) {
 	for _, s := range shown {
 		if !strings.Contains(source, s) {
 			t.Errorf("a snippet is in none of the programs:\n%s", s)
+		}
+	}
+}
+
+// TestLibraries wants every Go block of INTEROP.md to be a stretch of a program of
+// interop/libraries.
+func TestLibraries(t *testing.T) {
+	files, err := filepath.Glob("../interop/libraries/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := ""
+	for _, f := range files {
+		if !strings.HasSuffix(f, "_test.go") {
+			source += read(t, strings.TrimPrefix(filepath.ToSlash(f), "../"))
+		}
+	}
+	shown := blocks(read(t, "docs/INTEROP.md"))
+	if len(shown) < 8 {
+		t.Errorf("found only %d blocks", len(shown))
+	}
+	for _, s := range shown {
+		if !strings.Contains(source, s) {
+			t.Errorf("docs/INTEROP.md shows what is not in interop/libraries:\n%s", s)
 		}
 	}
 }

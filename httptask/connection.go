@@ -28,13 +28,15 @@ type connection struct {
 	loop    kernel.Loop
 	base    context.Context // of its requests
 	tls     *tls.ConnectionState
-	reply   *reply // while a handler runs, or its answer is sent
+	reply   *reply  // while a handler runs, or its answer is sent
+	session session // it goes on as one; nil: it does not
 	remote  string
 	started bool        // Serve was called
 	used    bool        // a request was read
 	post    bool        // the last one was a POST
 	timed   bool        // a deadline for reading is set
 	taken   bool        // a handler has taken it over
+	broken  bool        // that handler has begun a session, and has not returned
 	left    atomic.Bool // the client has ended its side, or reading or writing has failed
 }
 
@@ -170,13 +172,17 @@ func (n *connection) Closed() {
 			}
 		}
 	}()
-	n.setState(http.StateClosed)
+	if n.session == nil { // else its last state was StateHijacked
+		n.setState(http.StateClosed)
+	}
 }
 
 // Serve answers what has come. It is called when a Read would not wait.
 func (n *connection) Serve(ctx context.Context) error {
-	x := scratches.Get().(*scratch)
-	x.src.n, x.src.remain = n, unlimited
+	if n.session != nil {
+		return n.resume(ctx)
+	}
+	x := newScratch(n)
 	defer func() { // also for Goexit of a handler
 		if !n.taken { // else the program has the reader
 			x.release()
@@ -195,10 +201,15 @@ func (n *connection) Serve(ctx context.Context) error {
 			return nil
 		}
 	}
-	if n.taken {
+	switch {
+	case !n.taken || n.broken:
+		return io.EOF
+	case n.session == nil:
 		return peer.ErrTaken
+	case x.in.Buffered() == 0:
+		return nil
 	}
-	return io.EOF
+	return n.converse(ctx, x.in)
 }
 
 // start is called when the first bytes have come, of HTTP/1.
@@ -310,7 +321,7 @@ func (n *connection) answer(g *rondo.Scope, w *reply) (again bool) {
 	if w.req.RequestURI == "*" && w.req.Method == http.MethodOptions && !e.http.DisableGeneralOptionsHandler {
 		answerOptions(w, w.req)
 	} else {
-		e.handler.ServeHTTP(w, w.req)
+		serve(e.handler, w, w.req)
 	}
 	returned = true
 	w.done = true
@@ -344,10 +355,11 @@ func answerOptions(w *reply, r *http.Request) {
 // has written and is not held back goes out, as with net/http.
 func (n *connection) abandon(w *reply, panicked any) {
 	if panicked != nil && panicked != http.ErrAbortHandler {
-		peer.Panicked(n.engine.server)
+		peer.Panicked(n.engine.counts)
 		n.engine.logf("http: panic serving %v: %v\n%s", n.remote, panicked, debug.Stack())
 	}
 	if n.taken {
+		n.broken = n.session != nil
 		w.end()
 		return
 	}
@@ -376,6 +388,12 @@ type scratch struct {
 	held  *bufio.Writer // holds back the answer's body until its length is known or too large
 	out   []byte        // bytes to send; outMax or fewer between two writes
 	pairs []pair        // the header of the answer, as it was when the status was set
+}
+
+func newScratch(n *connection) *scratch {
+	x := scratches.Get().(*scratch)
+	x.src.n, x.src.remain = n, unlimited
+	return x
 }
 
 func (x *scratch) release() {

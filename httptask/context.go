@@ -16,6 +16,7 @@ import (
 type requestContext struct {
 	context.Context // the ctx given to Handler
 	request         context.Context
+	exchange        *exchange
 }
 
 // Deadline returns the earlier deadline of the two.
@@ -32,6 +33,9 @@ func (c *requestContext) Deadline() (time.Time, bool) {
 func (c *requestContext) Value(key any) any {
 	if key == scopeKey || key == cancelKey {
 		return c.Context.Value(key)
+	}
+	if _, ok := key.(ownerKey); ok && c.exchange != nil {
+		return c.exchange
 	}
 	if v := c.request.Value(key); v != nil {
 		return v

@@ -35,10 +35,14 @@ type engine struct {
 	http        *http.Server
 	handler     http.Handler
 	base        context.Context // of all connections, with the server as http.ServerContextKey
-	server      *socket.Server
-	other       *handover    // to net/http; nil: nothing is handed over
-	noKeepAlive *atomic.Bool // keep-alives are disabled
-	ending      atomic.Bool  // a Shutdown, or the end of Serve's ctx, has begun
+	listener    net.Listener
+	secure      *tls.Config    // nil without TLS
+	server      *socket.Server // nil if another engine leads
+	counts      *socket.Server // counts the connections of this loop: server, or a part of another one
+	beside      []*engine      // that this one leads, on other loops; guarded by the Server's mu
+	other       *handover      // to net/http; nil: nothing is handed over
+	noKeepAlive *atomic.Bool   // keep-alives are disabled
+	ending      atomic.Bool    // a Shutdown, or the end of Serve's ctx, has begun
 
 	loop *rondo.Loop
 	own  kernel.Loop          // the same, as Rondo's packages know it
@@ -53,7 +57,7 @@ type engine struct {
 // newEngine returns the engine for a listener, with a handler and a BaseContext, which may be
 // nil. secure is nil without TLS.
 func newEngine(s *http.Server, h http.Handler, base func(net.Listener) context.Context, l net.Listener, secure *tls.Config, noKeepAlive *atomic.Bool) *engine {
-	e := &engine{http: s, handler: h, base: context.Background(), noKeepAlive: noKeepAlive}
+	e := &engine{http: s, handler: h, base: context.Background(), listener: l, secure: secure, noKeepAlive: noKeepAlive}
 	if e.handler == nil {
 		e.handler = http.DefaultServeMux
 	}
@@ -64,9 +68,21 @@ func newEngine(s *http.Server, h http.Handler, base func(net.Listener) context.C
 	}
 	e.base = context.WithValue(e.base, http.ServerContextKey, s)
 	e.server = &socket.Server{OnError: e.report, HalfClose: true, Session: func(net.Conn) func(context.Context) error { return nil }}
-	peer.SetSessions(e.server, &peer.Hooks{Begin: e.begin, Closed: http.ErrServerClosed, TLS: secure})
+	peer.SetSessions(e.server, e.hooks())
+	e.counts = e.server
 	e.server.Limits.Handshake = e.handshakeLimit()
 	return e
+}
+
+// hooks are what a socket.Server calls for the connections of e.
+func (e *engine) hooks() *peer.Hooks {
+	return &peer.Hooks{Begin: e.begin, Closed: http.ErrServerClosed, TLS: e.secure}
+}
+
+// end is called when a Shutdown, or the end of Serve's ctx, begins. Any goroutine may call it.
+func (e *engine) end() {
+	e.ending.Store(true)
+	_ = e.loop.Post(e.limitTaken) // after the end of the loop nothing runs
 }
 
 // report is the OnError of the socket.Server.

@@ -1,6 +1,7 @@
 package httptask_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/httptask"
+	"github.com/rondo-go/rondo/socket"
 )
 
 // A handler that counts without a lock, in any http.Server; here one of httptest.
@@ -162,4 +164,66 @@ func ExampleTransport() {
 	// Output:
 	// 404 Not Found
 	// <nil>
+}
+
+// A handler takes its connection over and leaves it as a session, which repeats what it is told.
+// Between two lines the connection has no task and no buffer.
+func ExampleSession() {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		fmt.Fprint(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		err = httptask.Session(r.Context(), func(_ context.Context, in *bufio.Reader) error {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return err // io.EOF when the client has left
+			}
+			_, err = io.WriteString(c, line)
+			return err
+		})
+		if err != nil {
+			c.Close()
+		}
+	})
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		server := &httptask.Server{HTTP: http.Server{Handler: h}}
+		rondo.Go(ctx, func(ctx context.Context) error {
+			defer server.Shutdown(ctx)
+			c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+			in := bufio.NewReader(c)
+			answer, err := http.ReadResponse(in, nil)
+			if err != nil {
+				return err
+			}
+			fmt.Println(answer.Status)
+			for _, word := range []string{"one\n", "two\n"} {
+				fmt.Fprint(c, word)
+				line, err := in.ReadString('\n')
+				if err != nil {
+					return err
+				}
+				fmt.Print(line)
+			}
+			return nil
+		})
+		return server.Serve(ctx, l)
+	})
+	fmt.Println(err)
+	// Output:
+	// 101 Switching Protocols
+	// one
+	// two
+	// http: Server closed
 }

@@ -9,7 +9,9 @@ package httptask
 // such call; and the loop waits for none of net/http's locks.
 
 import (
+	"bufio"
 	"context"
+	"net"
 	"net/http"
 	"runtime"
 	"sync"
@@ -43,6 +45,9 @@ type exchange struct {
 	body     body
 	out      writer
 	context  requestContext
+	taken    net.Conn      // the connection, if the handler has taken it over
+	reader   *bufio.Reader // of that
+	session  session       // as which it goes on; nil: it does not
 }
 
 // An ending is how a handler has ended, if not by returning.
@@ -84,7 +89,7 @@ func (x *exchange) start() {
 		x.calls <- nil
 		return
 	}
-	x.context = requestContext{a.ctx, x.request.Context()}
+	x.context = requestContext{a.ctx, x.request.Context(), x}
 	x.task = rondo.Go(&x.context, x.run)
 	a.loop.SetServing(x.task)
 }
@@ -96,7 +101,9 @@ func (x *exchange) run(ctx context.Context) error {
 	defer x.finish()
 	x.own = x.request.WithContext(ctx)
 	x.wrapBody()
-	x.handler.inner.ServeHTTP(x.newWriter(), x.own)
+	defer x.closeHeld()
+	serve(x.handler.inner, x.newWriter(), x.own)
+	x.converse(ctx)
 	x.end.goexit = false
 	return nil
 }
@@ -155,7 +162,7 @@ func (x *exchange) serve() {
 		channels.Put(x.calls)
 	}
 	if x.end.refused {
-		x.handler.refuse(x.writer)
+		refuse(x.writer)
 		return
 	}
 	x.close()

@@ -92,12 +92,12 @@ func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if a.ctx.Err() != nil {
-		a.refuse(w)
+		refuse(w)
 		return
 	}
 	x := newExchange(a, w, r)
 	if !x.open() {
-		a.refuse(w)
+		refuse(w)
 		return
 	}
 	x.serve()
@@ -116,7 +116,7 @@ func (a *handler) serveInTask(w http.ResponseWriter, r *http.Request) {
 				thrown = passOn(v) // to the caller, as in net/http
 			}
 		}()
-		a.inner.ServeHTTP(w, r.WithContext(&requestContext{Context: ctx, request: r.Context()}))
+		serve(a.inner, w, r.WithContext(&requestContext{Context: ctx, request: r.Context()}))
 		return nil
 	})
 	if err != nil && !onlyCancelled(t.Scope(), err) {
@@ -160,6 +160,6 @@ func onlyCancelled(ctx context.Context, err error) bool {
 }
 
 // refuse answers a request for which there will be no task.
-func (a *handler) refuse(w http.ResponseWriter) {
+func refuse(w http.ResponseWriter) {
 	http.Error(w, "The loop that serves this address is ending, or has ended.", http.StatusServiceUnavailable)
 }

@@ -40,6 +40,9 @@ func (x *exchange) hijack() (c net.Conn, rw *bufio.ReadWriter, err error) {
 	if _, err := reader.Peek(len(early)); err != nil {
 		return nil, nil, err
 	}
+	x.mu.Lock()
+	x.taken, x.reader = own, reader
+	x.mu.Unlock()
 	return own, bufio.NewReadWriter(reader, bufio.NewWriterSize(own, rw.Writer.Size())), nil
 }
 

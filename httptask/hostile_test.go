@@ -5,6 +5,7 @@ package httptask_test
 // Clients that do what no client should: what they get, and that the Server goes on.
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/httptask"
+	"github.com/rondo-go/rondo/internal/peer"
 )
 
 // hostile are conversations in which a client misbehaves. Each ends by the server.
@@ -122,6 +124,113 @@ func TestBodyClosedElsewhere(t *testing.T) {
 				c.Close()
 				if !strings.HasPrefix(string(got), "HTTP/1.1 103") || err != nil {
 					t.Errorf("%q, %v", got, err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// TestLeavesAfterBodyReadElsewhere: a goroutine reads a long body to its end, and then the client
+// leaves: the handler is cancelled. Each round takes another moment between the two.
+func TestLeavesAfterBodyReadElsewhere(t *testing.T) {
+	if !peer.Watches {
+		return // net/http has the connections
+	}
+	read, gone := make(chan int64), make(chan struct{})
+	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_ = rondo.Shield(r.Context(), func(ctx context.Context) error {
+			return rondo.OffloadFunc(ctx, func(context.Context) error {
+				n, err := io.Copy(io.Discard, r.Body)
+				read <- n
+				<-r.Context().Done()
+				gone <- struct{}{}
+				return err
+			})
+		})
+	})}}
+	const length = 1 << 20
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		return rondo.OffloadFunc(ctx, func(context.Context) error {
+			for range 30 {
+				c, err := net.Dial("tcp", address)
+				if err != nil {
+					return err
+				}
+				say(c, fmt.Sprintf("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s", length, strings.Repeat("a", length)))
+				if n := <-read; n != length {
+					t.Errorf("%d bytes were read", n)
+				}
+				if err := c.Close(); err != nil {
+					return err
+				}
+				<-gone
+			}
+			return nil
+		})
+	})
+}
+
+// TestBodyReadElsewhere: a goroutine reads the body, which the client has to be told to send, and
+// the handler answers meanwhile, or when the client has been told. What tells it comes before the
+// answer or not at all.
+func TestBodyReadElsewhere(t *testing.T) {
+	heard := make(chan struct{}, 1)
+	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).EnableFullDuplex()
+		read := make(chan struct{})
+		go func() {
+			defer close(read)
+			_, _ = r.Body.Read(make([]byte, 3))
+		}()
+		if r.URL.Path == "/told" {
+			for range 3 { // beside what tells the client, in any order
+				w.WriteHeader(http.StatusEarlyHints)
+			}
+			_ = rondo.OffloadFunc(r.Context(), func(context.Context) error { <-heard; return nil })
+		}
+		for range 3 {
+			_, err := io.WriteString(w, "x")
+			if err = errors.Join(err, http.NewResponseController(w).Flush()); err != nil {
+				t.Error(err)
+			}
+		}
+		_ = rondo.OffloadFunc(r.Context(), func(context.Context) error { <-read; return nil })
+	})}}
+	const told, hint = "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\n\r\n"
+	converse := func(address, path string) error {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		say(c, "POST "+path+" HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 3\r\n\r\n")
+		from := bufio.NewReader(c)
+		before := 0
+		if path == "/told" {
+			before = len(told) + 3*len(hint)
+		}
+		first := make([]byte, before)
+		_, err = io.ReadFull(from, first)
+		if path == "/told" {
+			heard <- struct{}{}
+			if strings.Count(string(first), told) != 1 || strings.Count(string(first), hint) != 3 {
+				t.Errorf("before the answer came %q", first)
+			}
+		}
+		say(c, "abc")
+		all, failure := io.ReadAll(from)
+		answer := strings.TrimPrefix(string(all), told)
+		if !strings.HasPrefix(answer, "HTTP/1.1 200 OK\r\n") || strings.Contains(answer, "Continue") {
+			t.Errorf("%s: %q, then %q, %v, %v", path, first, answer, err, failure)
+		}
+		return nil
+	}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		return away(ctx, func() error {
+			for range 20 {
+				if err := errors.Join(converse(address, "/told"), converse(address, "/")); err != nil {
+					return err
 				}
 			}
 			return nil

@@ -18,6 +18,9 @@ import (
 	"github.com/rondo-go/rondo/internal/leak"
 )
 
+// underRace says that the race detector watches the tests.
+var underRace bool
+
 func TestMain(m *testing.M) { leak.Main(m) }
 
 // run runs main in a loop, as a test; one that hangs panics.

@@ -52,12 +52,8 @@ func (s *Server) handsOver(ctx context.Context, secured bool) bool {
 	return s.HTTP.Protocols != nil && s.HTTP.Protocols.UnencryptedHTTP2()
 }
 
-// serveOwn serves l by an engine, as Serve does, and with TLS if secure is not nil.
-func (s *Server) serveOwn(ctx context.Context, l net.Listener, secure *tls.Config) error {
-	if err := rondo.Check(ctx); err != nil {
-		l.Close()
-		return err
-	}
+// newEngine returns the engine for l, with TLS if secure is not nil, on the loop of ctx.
+func (s *Server) newEngine(ctx context.Context, l net.Listener, secure *tls.Config) *engine {
 	hands := s.handsOver(ctx, secure != nil)
 	if hands {
 		s.once.Do(s.takeOver)
@@ -67,23 +63,67 @@ func (s *Server) serveOwn(ctx context.Context, l net.Listener, secure *tls.Confi
 		h, base = s.handler, s.base
 	}
 	e := newEngine(&s.HTTP, h, base, l, secure, &s.noKeepAlive)
+	s.bind(ctx, e, hands)
+	return e
+}
+
+// bind gives e its loop, that of ctx. hands says that net/http serves a part of its connections.
+func (s *Server) bind(ctx context.Context, e *engine, hands bool) {
 	e.loop, e.own, e.left = rondo.LoopOf(ctx), loopOf(ctx, "Server.Serve"), func() time.Duration { return s.left(rondo.Now(ctx)) }
 	if hands {
-		e.other = newHandover(l)
+		e.other = newHandover(e.listener)
 		e.other.base = e.base
 	}
-	if !s.addEngine(e) {
+}
+
+// serveOn serves l by an engine, with TLS if secure is not nil, on one loop.
+func (s *Server) serveOn(ctx context.Context, l net.Listener, secure *tls.Config) error {
+	if err := rondo.Check(ctx); err != nil {
 		l.Close()
+		return err
+	}
+	e := s.newEngine(ctx, l, secure)
+	return s.serveOwn(ctx, e, func(ctx context.Context) error { return e.server.Serve(ctx, l) })
+}
+
+// serveOwn serves by an engine, as Serve does.
+func (s *Server) serveOwn(ctx context.Context, e *engine, serve func(ctx context.Context) error) error {
+	if !s.addEngine(e) {
+		e.listener.Close()
 		return http.ErrServerClosed
 	}
 	defer s.removeEngine(e)
 	var end error
+	cut := false
+	err := s.shielded(ctx, e, func(ctx context.Context) error {
+		end = serve(ctx)
+		return nil
+	}, func(g *rondo.Scope, _ *rondo.Task) {
+		cut = true
+		// What has not ended by then is cancelled; Serve waits for it.
+		_ = rondo.Timeout(g, max(s.grace(), 0), func(ctx context.Context) error {
+			_, err := s.shutdownOwn(ctx)
+			return err
+		})
+	})
+	if cut {
+		end = context.Cause(ctx)
+	}
+	if errtree.Is(end, socket.ErrServerClosed) {
+		end = http.ErrServerClosed
+	}
+	if err != nil {
+		return errors.Join(end, err)
+	}
+	return end
+}
+
+// shielded calls serve in a task, with net/http beside it for what e hands over. Cancellation of
+// ctx reaches neither: it has cancel called, and serve is still waited for.
+func (s *Server) shielded(ctx context.Context, e *engine, serve func(ctx context.Context) error, cancel func(g *rondo.Scope, served *rondo.Task)) error {
 	err := rondo.Shield(ctx, func(shielded context.Context) error {
 		return rondo.Group(shielded, func(g *rondo.Scope) error {
-			served := g.Go(func(ctx context.Context) error {
-				end = e.server.Serve(ctx, l)
-				return nil
-			})
+			served := g.Go(serve)
 			if e.other != nil {
 				defer e.other.Close()
 				g.Go(func(ctx context.Context) error {
@@ -94,16 +134,10 @@ func (s *Server) serveOwn(ctx context.Context, l net.Listener, secure *tls.Confi
 					return err
 				})
 			}
-			if served.Wait(ctx) == nil {
-				return nil
+			if served.Wait(ctx) != nil {
+				cancel(g, served)
+				_ = served.Wait(g)
 			}
-			// What has not ended by then is cancelled; Serve waits for it.
-			_ = rondo.Timeout(g, max(s.grace(), 0), func(ctx context.Context) error {
-				_, err := s.shutdownOwn(ctx)
-				return err
-			})
-			_ = served.Wait(g)
-			end = context.Cause(ctx)
 			return nil
 		})
 	})
@@ -111,13 +145,7 @@ func (s *Server) serveOwn(ctx context.Context, l net.Listener, secure *tls.Confi
 		e.late = new(rondo.Handle) // a Shutdown comes too late
 	}
 	e.late.Cancel()
-	if errtree.Is(end, socket.ErrServerClosed) {
-		end = http.ErrServerClosed
-	}
-	if err != nil {
-		return errors.Join(end, err)
-	}
-	return end
+	return err
 }
 
 // addEngine notes an engine. It reports false if the Server has been shut down.
@@ -162,7 +190,7 @@ func sum(a, b socket.Stats) socket.Stats {
 }
 
 // shutdownOwn ends the engines, as Shutdown does. It reports whether that is all there is.
-func (s *Server) shutdownOwn(ctx context.Context) (all bool, err error) {
+func (s *Server) shutdownOwn(ctx context.Context) (known bool, err error) {
 	by, limited := ctx.Deadline()
 	s.mu.Lock()
 	s.ended = true
@@ -170,13 +198,16 @@ func (s *Server) shutdownOwn(ctx context.Context) (all bool, err error) {
 		s.by = by
 	}
 	engines, others := slices.Clone(s.engines), len(s.serving) > 0
+	all := slices.Clone(engines)
+	for _, e := range engines {
+		all = append(all, e.beside...)
+	}
 	s.mu.Unlock()
 	if len(engines) == 0 {
 		return false, nil
 	}
-	for _, e := range engines {
-		e.ending.Store(true)
-		_ = e.loop.Post(e.limitTaken) // after the end of the loop nothing runs
+	for _, e := range all {
+		e.end()
 	}
 	if others {
 		err = s.shutdown(ctx)

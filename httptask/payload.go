@@ -8,6 +8,7 @@ package httptask
 // its own, when the handler has returned.
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -60,6 +61,10 @@ func (b *payload) read(p []byte) (int, error) {
 	if b.left > 0 {
 		b.left -= int64(k)
 	}
+	if err == io.EOF && b.left < 0 && b.tooMany() {
+		b.closed = true
+		return k, errTooManyTrailers
+	}
 	switch {
 	case err == nil:
 	case err == io.EOF, err == io.ErrUnexpectedEOF && b.left >= 0:
@@ -75,6 +80,22 @@ func (b *payload) read(p []byte) (int, error) {
 		b.cut = b.cut || !b.w.n.left.Load() && b.w.n.cancelled()
 	}
 	return k, err
+}
+
+// errTooManyTrailers is the error of net/http for a trailer with too many values.
+var errTooManyTrailers = errors.New("message too large")
+
+// tooMany reports whether the trailer has more values than a header may have.
+func (b *payload) tooMany() bool {
+	most := maxValues(b.w.n.engine.http)
+	if most == 0 {
+		return false
+	}
+	n := 0
+	for _, vs := range b.w.orig.Trailer {
+		n += len(vs)
+	}
+	return n > most
 }
 
 // Close ends the body. Reading what is left of it may suspend the task.
@@ -123,6 +144,7 @@ func (b *payload) remains() bool {
 type continuer struct {
 	*payload
 	asked  atomic.Int32 // whether the client was told to send the body
+	saying fd.Lock      // held while it is told
 	closed atomic.Bool
 }
 
@@ -133,16 +155,45 @@ const (
 	unasked // and it is not told any more
 )
 
-// decide sets asked, unless that is decided. It reports whether it has.
-func (c *continuer) decide(asked int32) bool { return c.asked.CompareAndSwap(undecided, asked) }
+// decide sets asked, unless that is decided. What follows is sent after what another goroutine,
+// or task, tells the client at that moment.
+func (c *continuer) decide(asked int32) {
+	if c.asked.CompareAndSwap(undecided, asked) || c.unasked() {
+		return
+	}
+	n := c.payload.w.n
+	if !c.saying.Try() {
+		n.shield(func() { _ = c.saying.Take(n.loop, fd.TaskOf(n.loop, "100 Continue")) })
+	}
+	c.saying.Release(n.loop)
+}
+
+// tell tells the client to send the body, unless that is decided. The handler may write its
+// answer meanwhile: that is not touched.
+func (c *continuer) tell() error {
+	n := c.payload.w.n
+	if err := c.saying.Take(n.loop, fd.TaskOf(n.loop, "100 Continue")); err != nil {
+		return err
+	}
+	defer c.saying.Release(n.loop)
+	if !c.asked.CompareAndSwap(undecided, told) {
+		return nil
+	}
+	err := n.write([]byte("HTTP/1.1 100 Continue\r\n\r\n"))
+	if err != nil && !n.cancelled() {
+		n.leave()
+	}
+	return err
+}
 
 // unasked reports whether the client was not told, and is not told any more. nil is none.
 func (c *continuer) unasked() bool { return c != nil && c.asked.Load() == unasked }
 
 func (c *continuer) Read(p []byte) (int, error) {
-	if c.decide(told) {
-		// Nothing else is to be sent before the head. Another task may write that meanwhile.
-		c.payload.w.send([]byte("HTTP/1.1 100 Continue\r\n\r\n"))
+	if c.asked.Load() == undecided {
+		if err := c.tell(); err != nil {
+			return 0, err
+		}
 	}
 	if c.unasked() || c.closed.Load() {
 		return 0, http.ErrBodyReadAfterClose

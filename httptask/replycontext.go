@@ -29,6 +29,9 @@ func (c *replyContext) Value(key any) any {
 	if key == scopeKey || key == cancelKey {
 		return c.Context.Value(key)
 	}
+	if _, ok := key.(ownerKey); ok {
+		return c.n
+	}
 	if key == http.LocalAddrContextKey {
 		return c.n.conn.LocalAddr()
 	}

@@ -19,11 +19,12 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// secure returns the configuration of ServeTLS. http2 says that HTTP/2 can be served.
-func (s *Server) secure(ctx context.Context, certFile, keyFile string, http2 bool) (*tls.Config, error) {
+// secure returns the configuration of ServeTLS, made of the user's, which may be nil. http2 says
+// that HTTP/2 can be served.
+func (s *Server) secure(ctx context.Context, users *tls.Config, certFile, keyFile string, http2 bool) (*tls.Config, error) {
 	config := new(tls.Config)
-	if s.HTTP.TLSConfig != nil {
-		config = s.HTTP.TLSConfig.Clone()
+	if users != nil {
+		config = users.Clone()
 	}
 	offered := slices.DeleteFunc(slices.Clone(config.NextProtos), func(p string) bool { return p == "h2" && !http2 })
 	if http2 && !slices.Contains(offered, "h2") {

@@ -45,7 +45,7 @@ type Server struct {
 	handler http.Handler                         // the user's
 	base    func(l net.Listener) context.Context // the user's
 	mu      sync.Mutex
-	serving map[*rondo.Scope]kernel.Loop // the scopes of the calls of Serve
+	serving map[*rondo.Scope]*handler // by the scopes of the calls of Serve that net/http has a part in
 	engines []*engine
 	past    socket.Stats // of the engines that have ended
 	ended   bool         // Shutdown was called
@@ -94,11 +94,11 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 // tasks all the same.
 //
 // A Server may serve several listeners at once, all on one loop; the end of one ctx ends the
-// whole Server.
+// whole Server. To serve on several loops, give it to shard.Serve.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	mustHaveListener(l, "Serve")
 	if s.owns(ctx, l) {
-		return s.serveOwn(ctx, l, nil)
+		return s.serveOn(ctx, l, nil)
 	}
 	return s.run(ctx, l, s.HTTP.Serve)
 }
@@ -112,12 +112,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) ServeTLS(ctx context.Context, l net.Listener, certFile, keyFile string) error {
 	mustHaveListener(l, "ServeTLS")
 	if s.owns(ctx, l) {
-		secure, err := s.secure(ctx, certFile, keyFile, s.offersHTTP2() && !clustered(ctx))
+		secure, err := s.secure(ctx, s.HTTP.TLSConfig, certFile, keyFile, s.offersHTTP2() && !clustered(ctx))
 		if err != nil {
 			l.Close()
 			return err
 		}
-		return s.serveOwn(ctx, l, secure)
+		return s.serveOn(ctx, l, secure)
 	}
 	return s.run(ctx, l, func(l net.Listener) error { return s.HTTP.ServeTLS(l, certFile, keyFile) })
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/rondo-go/rondo"
-	"github.com/rondo-go/rondo/internal/kernel"
 )
 
 // takeOver puts the Server between net/http and the user's handler.
@@ -18,7 +17,7 @@ func (s *Server) takeOver() {
 	if s.handler == nil {
 		s.handler = http.DefaultServeMux
 	}
-	s.HTTP.Handler = http.HandlerFunc(dispatch)
+	s.HTTP.Handler = http.HandlerFunc(s.dispatch)
 	s.HTTP.BaseContext = s.baseContext
 	// Danger: if Serve comes first, net/http sets HTTP/2 up only if TLSConfig names it,
 	// and ServeTLS offers it nevertheless, and closes the connections that choose it.
@@ -31,9 +30,28 @@ func (s *Server) takeOver() {
 
 type serviceKey struct{}
 
-// dispatch passes a request to the handler whose scope is that of its listener.
-func dispatch(w http.ResponseWriter, r *http.Request) {
-	r.Context().Value(serviceKey{}).(*handler).ServeHTTP(w, r)
+// dispatch passes a request to the handler whose scope is that of its listener. A protocol of
+// HTTP.TLSNextProto makes requests of its own, which may name none.
+func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
+	if h, ok := r.Context().Value(serviceKey{}).(*handler); ok {
+		h.ServeHTTP(w, r)
+		return
+	}
+	if h := s.anyHandler(); h != nil {
+		h.ServeHTTP(w, r)
+		return
+	}
+	refuse(w)
+}
+
+// anyHandler returns the handler of a call of Serve: all are on one loop.
+func (s *Server) anyHandler() *handler {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.serving {
+		return h
+	}
+	return nil
 }
 
 // baseContext is the context in which a listener's connections begin.
@@ -70,9 +88,9 @@ func (s *Server) add(g *rondo.Scope, l net.Listener) net.Listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.serving == nil {
-		s.serving = make(map[*rondo.Scope]kernel.Loop)
+		s.serving = make(map[*rondo.Scope]*handler)
 	}
-	s.serving[g] = h.loop
+	s.serving[g] = h
 	return listener{l, h}
 }
 

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/cryptotest"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -210,6 +211,7 @@ func TestServerInCluster(t *testing.T) {
 func TestTLSInCluster(t *testing.T) {
 	certificate, roots := certificate()
 	sim.Config{Seeds: 3}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		cryptotest.SetGlobalRandom(t, 1) // what is sent is compared
 		answer := ""
 		w.Host("server", func(ctx context.Context) error {
 			l, err := socket.Listen(ctx, "tcp", ":443")

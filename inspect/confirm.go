@@ -93,7 +93,26 @@ func (r *reader) compare(tasks []*seen) []since {
 			out[i] = changed
 		}
 	}
+	r.outlived(tasks, out)
 	return out
+}
+
+// outlived finds those gone whose number is another by now. The copy of a record that is no longer
+// a task's may be of two moments, the number of the task that was there and the rest of the next
+// one; a count of switches that is the same proves that it is not.
+func (r *reader) outlived(tasks []*seen, out []since) {
+	addrs, ids := r.column(len(tasks)), r.column(len(tasks))
+	for i, s := range tasks {
+		if out[i] == changed || out[i] == same && s.worker.b == nil {
+			addrs[i] = s.addr + uint64(r.size(layout.TaskID))
+		}
+	}
+	r.each(addrs, 8, func(i int, id record) { ids[i] = id.word() })
+	for i, s := range tasks {
+		if addrs[i] != 0 && ids[i] != s.task.uint64(layout.TaskID) {
+			out[i] = gone
+		}
+	}
 }
 
 // owned reports for each task whether the list in which it waits has the same owner

@@ -60,6 +60,12 @@ func (t *Target) PlaceOf(name string) (number, switches uint64) {
 	return number, switches
 }
 
+// Renames returns how far behind a task's name the count of its names stands.
+func (t *Target) Renames() uint64 {
+	of := t.layouts[0].offsets
+	return uint64(of[layout.ExtraRenames] - of[layout.ExtraName])
+}
+
 // Holds reports whether a file is Rondo's, if its source is in the given folder.
 func Holds(home, file string) bool { return (&offsets{home: home}).holds(file) }
 

@@ -25,9 +25,12 @@ const (
 //
 //	          a page that refreshes itself every two seconds
 //	format=json     JSON, as Program.WriteJSON writes it; also if the client accepts nothing else
+//	format=flight   what the tasks did in the time before, a Flight as JSON; last=10s says how long
 //	format=metrics  text for Prometheus, as Program.WriteMetrics writes it
 //	refresh=10      the page refreshes every ten seconds; with 0, never
 //	filter=text     only tasks whose row contains the text
+//	stacks=N        as JSON only the stack of the task N of each loop; with 0, none; it may be given
+//	                several times
 //	limit=N         N tasks at most: as JSON of each loop, up to 100,000, by default 10,000;
 //	                on the page by default 50, and the next N are behind a link
 //
@@ -137,9 +140,16 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 	serving.Lock()
 	defer serving.Unlock()
 	q, body := req.URL.Query(), new(bytes.Buffer)
+	if q.Get("format") == "flight" {
+		return "application/json", body, writeFlight(body, q.Get("last"))
+	}
 	metrics := q.Get("format") == "metrics"
 	stacks := !metrics && (wantsJSON(req) || q.Get("tree") == "1")
-	p, err := snapshot(Options{Stacks: stacks, MaxTasks: mostRead, MaxTime: mostTime})
+	o := Options{Stacks: stacks, MaxTasks: mostRead, MaxTime: mostTime}
+	if only, ok := q["stacks"]; ok && stacks {
+		o.Stacks, o.StacksOf = false, stacksOf(only)
+	}
+	p, err := snapshot(o)
 	if err != nil {
 		return "", nil, err
 	}
@@ -158,6 +168,19 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 		}
 	}
 	return "text/html; charset=utf-8", body, page.Execute(body, newView(p, c))
+}
+
+// mostStacks bounds how many stacks a request may choose.
+const mostStacks = 100
+
+// stacksOf returns the numbers of the tasks whose stacks are asked for.
+func stacksOf(texts []string) (ids []uint64) {
+	for _, text := range texts[:min(len(texts), mostStacks)] {
+		if id, err := strconv.ParseUint(text, 10, 64); err == nil && id > 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func wantsJSON(req *http.Request) bool {

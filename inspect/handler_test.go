@@ -82,6 +82,25 @@ func TestHandlerJSON(t *testing.T) {
 	}
 }
 
+// TestHandlerStacks: as JSON there are the stacks that are asked for, and all if none are named.
+func TestHandlerStacks(t *testing.T) {
+	for query, want := range map[string]string{"": "1234", "&stacks=0": "", "&stacks=3": "3", "&stacks=0&stacks=2&stacks=4": "24", "&stacks=x": ""} {
+		p, err := inspect.ReadJSON(get(t, "GET", "/?format=json"+query, "").Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have := ""
+		for _, k := range p.Loops[0].Tasks {
+			if len(k.Stack) > 0 {
+				have += fmt.Sprint(k.ID)
+			}
+		}
+		if have != want {
+			t.Errorf("%q: the tasks %q have a stack, want %q", query, have, want)
+		}
+	}
+}
+
 func TestHandlerPage(t *testing.T) {
 	page := body(t, get(t, "GET", "/?refresh=7", "text/html"))
 	for _, want := range []string{`content="7"`, "4 tasks in 1 loop", "<td>served</td>", "&lt;two&gt;", "sleep 1h", `-4"><td class="n">4</td>`, "served: 4 tasks", "handler_test.go"} {

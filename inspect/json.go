@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"reflect"
 	"strings"
 )
 
@@ -264,7 +265,7 @@ func (e *elements) list(name string, n int, element func(i int) any) {
 }
 
 // ReadJSON reads a snapshot that WriteJSON has written. It fails if it is none, or
-// one of a newer version.
+// one of a newer version. What no text may have on a terminal is replaced.
 func ReadJSON(r io.Reader) (*Program, error) { return readFrom(json.NewDecoder(r)) }
 
 // ReadRecording reads snapshots that WriteJSON has written one after the other. After an
@@ -291,6 +292,7 @@ func readFrom(decoder *json.Decoder) (*Program, error) {
 	if d.Version < 1 || d.Program == nil {
 		return nil, errors.New("not a snapshot: it has no version")
 	}
+	makePrintable(reflect.ValueOf(&d))
 	stacks := make([][]Frame, len(d.Stacks))
 	for i, calls := range d.Stacks {
 		for _, k := range calls {

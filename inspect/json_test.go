@@ -95,7 +95,7 @@ func filled(v reflect.Value) {
 		filled(v.Index(0))
 		filled(v.Index(1))
 	case reflect.String:
-		v.SetString("<text>\n")
+		v.SetString("<text>\"\\")
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64, reflect.Int32:

@@ -133,6 +133,14 @@ func (r record) uint64At(inner, offset int) uint64 {
 // word reads the first word.
 func (r record) word() uint64 { return goinspect.Uint64(r.b, 0) }
 
+// uint16 reads half of a word; 0 if the program's Rondo is too old to have it.
+func (r record) uint16(offset int) uint16 {
+	if at := r.layout.offsets[offset]; at != 0 && at+2 <= len(r.b) {
+		return binary.LittleEndian.Uint16(r.b[at:])
+	}
+	return 0
+}
+
 func (r record) uint32(offset int) uint32 { return goinspect.Uint32(r.b, r.layout.offsets[offset]) }
 
 // conns returns the count of open connections; nil if the program's Rondo is too old to

@@ -14,9 +14,9 @@ import (
 
 // atEachRead takes snapshots of an image in which the word at an address becomes
 // another before the first read, before the second, and so on, until it becomes it
-// after the last one. It passes check each snapshot, and how often the reader had
-// read the word before the change.
-func atEachRead(t *testing.T, i *image, at, word uint64, check func(l *inspect.Loop, before int, after bool)) {
+// after the last one, and more words with it. It passes check each snapshot, and how
+// often the reader had read the word before the change.
+func atEachRead(t *testing.T, i *image, at, word uint64, check func(l *inspect.Loop, before int, after bool), more ...[2]uint64) {
 	t.Helper()
 	d := damage(i, nil)
 	target, err := inspect.OpenMemory(d)
@@ -28,7 +28,9 @@ func atEachRead(t *testing.T, i *image, at, word uint64, check func(l *inspect.L
 		clear(d.pages)
 		done := false
 		d.later = []change{{d.reads + n, func() {
-			d.put(at, binary.LittleEndian.AppendUint64(nil, word))
+			for _, c := range append(more, [2]uint64{at, word}) {
+				d.put(c[0], binary.LittleEndian.AppendUint64(nil, c[1]))
+			}
 			done = true
 		}}}
 		before, after := 0, false
@@ -100,5 +102,27 @@ func TestHolderReplaced(t *testing.T) {
 	})
 	if holders[3] == 0 || holders[77] == 0 {
 		t.Errorf("how often dead-a waited for which task: %v; want #3 and #77", holders)
+	}
+}
+
+// TestNumberReplaced: of a task that has run, nothing is said if its place is another's by then:
+// the copy in which its number still stood may be of two moments.
+func TestNumberReplaced(t *testing.T) {
+	t.Parallel()
+	i, number, switches := places(t, "dead-b")
+	shown, dropped := 0, 0
+	atEachRead(t, i, number, 77, func(l *inspect.Loop, before int, _ bool) {
+		n := slices.IndexFunc(l.Tasks, func(k *inspect.Task) bool { return k.ID == 3 })
+		switch {
+		case n < 0:
+			dropped++
+		case l.Tasks[n].Moved:
+			t.Errorf("after %d looks at its number #3 had run and was gone, and yet it is shown", before)
+		default:
+			shown++
+		}
+	}, [2]uint64{switches, 1000})
+	if shown == 0 || dropped == 0 {
+		t.Errorf("#3 was shown %d times, and dropped %d times; want both", shown, dropped)
 	}
 }

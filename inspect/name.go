@@ -2,8 +2,13 @@ package inspect
 
 // This file reads the names of tasks. Any task may change a name at any time, also
 // while it is read, and the old text may be freed. A name is behind a pointer and
-// is never written again, so it is believed if the pointer and what it points to
-// are the same afterwards.
+// is never written again while it is one. The memory of an old name may become that
+// of a new one of the same task, with the text of something else in between. So the
+// task counts the names that it gets, each before it gets it.
+//
+// The law: a name is believed if pointer, what it points to and the count are the
+// same afterwards, and the task still lives after that: then its memory was that of
+// one name from the first reading of the count to the second.
 
 import (
 	"strings"
@@ -43,6 +48,7 @@ func (r *reader) name() {
 type named struct {
 	at, text, length uint64
 	entry            uint64
+	nth              uint16 // of the names that the task was given
 }
 
 // namesOf reads where the names of some tasks stand.
@@ -54,7 +60,7 @@ func (r *reader) namesOf(tasks []*seen) []named {
 	}
 	r.each(rares, r.size(layout.ExtraSize), func(i int, rare record) {
 		cells[i] = rare.uint64(layout.ExtraName)
-		out[i].at, out[i].entry = cells[i], rare.uint64(layout.ExtraEntry)
+		out[i].at, out[i].entry, out[i].nth = cells[i], rare.uint64(layout.ExtraEntry), rare.uint16(layout.ExtraRenames)
 	})
 	r.each(cells, 16, func(i int, cell record) {
 		out[i].text, out[i].length = goinspect.Uint64(cell.b, 0), goinspect.Uint64(cell.b, 8)

@@ -31,42 +31,86 @@ func (i *image) word(w uint64) []uint64 {
 	return i.find(binary.LittleEndian.AppendUint64(nil, w), 8)
 }
 
+// nameOf returns where the header of a task's name stands in the image, and where its text: a
+// record of a task's rare things points to the header, that to the text.
+func (i *image) nameOf(t *testing.T, name string) (header, text uint64) {
+	t.Helper()
+	for _, there := range i.find([]byte(name), 1) {
+		for _, at := range i.word(there) {
+			off := at % pageSize
+			if p := i.pages[at-off]; off+16 <= pageSize && binary.LittleEndian.Uint64(p[off+8:]) == uint64(len(name)) && len(i.word(at)) > 0 {
+				header, text = at, there
+			}
+		}
+	}
+	if header == 0 {
+		t.Fatalf("the image has no name %q", name)
+	}
+	return header, text
+}
+
+// acceptorOf returns what the task acceptor of the image is called.
+func acceptorOf(t *testing.T, d *damaged) string {
+	t.Helper()
+	target, err := inspect.OpenMemory(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := target.Snapshot(inspect.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Loops[0].Tasks[7].Name
+}
+
+// TestNameReturns renames a task twice around each reading of the text of its name: the memory
+// of the first name is something else's while the text is read, and after that the second
+// name's, which is as long. The name in the snapshot is the first or the second.
+func TestNameReturns(t *testing.T) {
+	t.Parallel()
+	i := recorded(t)
+	header, text := i.nameOf(t, "acceptor")
+	target, err := inspect.OpenMemory(i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	renames := target.Renames()
+	whole := damage(i, nil)
+	var reads []int
+	whole.seen = func(addr uint64, size int) {
+		if addr <= text && text+8 <= addr+uint64(size) {
+			reads = append(reads, whole.reads)
+		}
+	}
+	if name := acceptorOf(t, whole); name != "acceptor" || len(reads) == 0 {
+		t.Fatalf("undamaged, the task is called %q, after %d looks", name, len(reads))
+	}
+	for _, at := range reads {
+		d := damage(i, nil)
+		rename := func(bytes string) {
+			d.put(text, []byte(bytes))
+			for _, record := range i.word(header) {
+				count := record + renames
+				d.put(count, []byte{d.page(count - count%pageSize)[count%pageSize] + 1})
+			}
+		}
+		d.later = []change{{at, func() { rename("\x00\x00garbag") }}, {at + 1, func() { rename("received") }}}
+		if name := acceptorOf(t, d); name != "acceptor" && name != "received" {
+			t.Errorf("renamed around read %d of %v, it is called %q", at, reads, name)
+		}
+	}
+}
+
 // TestNameChanges has a task renamed before every single read of a snapshot, and
 // the memory of the old name used for something else at once: the name in the
 // snapshot is the old one or the new one, and nothing between.
 func TestNameChanges(t *testing.T) {
 	t.Parallel()
 	i := recorded(t)
-	// A record of a task's rare things points to the name's header, that to its
-	// text.
-	headerOf := func(name string) (header uint64) {
-		for _, text := range i.find([]byte(name), 1) {
-			for _, at := range i.word(text) {
-				off := at % pageSize
-				if p := i.pages[at-off]; off+16 <= pageSize && binary.LittleEndian.Uint64(p[off+8:]) == uint64(len(name)) && len(i.word(at)) > 0 {
-					header = at
-				}
-			}
-		}
-		if header == 0 {
-			t.Fatalf("the image has no name %q", name)
-		}
-		return header
-	}
-	old, other := headerOf("acceptor"), headerOf("dead-b")
+	old, _ := i.nameOf(t, "acceptor")
+	other, _ := i.nameOf(t, "dead-b")
 	whole := damage(i, nil)
-	look := func(d *damaged) string {
-		target, err := inspect.OpenMemory(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := target.Snapshot(inspect.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p.Loops[0].Tasks[7].Name
-	}
-	if name := look(whole); name != "acceptor" {
+	if name := acceptorOf(t, whole); name != "acceptor" {
 		t.Fatalf("undamaged, the task is called %q", name)
 	}
 	seen := make(map[string]int)
@@ -79,7 +123,7 @@ func TestNameChanges(t *testing.T) {
 			// The memory of its header is another string's by now, of any length.
 			binary.LittleEndian.PutUint64(d.writable(old - old%pageSize)[old%pageSize+8:], 5)
 		}}}
-		name := look(d)
+		name := acceptorOf(t, d)
 		if name != "acceptor" && name != "dead-b" {
 			t.Errorf("renamed before read %d of %d, it is called %q", after, whole.reads, name)
 		}

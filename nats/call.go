@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,7 +20,8 @@ var (
 	// worker has ended. The function may have run, or may still run.
 	ErrLost = rpc.ErrLost
 
-	// ErrNoWorker says that nobody serves the name. The function has not run.
+	// ErrNoWorker says that nobody serves the name, or that there was no connection for two
+	// seconds. The function has not run.
 	ErrNoWorker = rpc.ErrNoWorker
 
 	// ErrRefused says that the worker has too much to do, or is ending. The function has
@@ -46,18 +48,51 @@ func Call[In, Out any](ctx context.Context, c *Conn, name string, in In) (out Ou
 	if err != nil {
 		return out, fmt.Errorf("nats: call %s: the argument: %w", shown(name), err)
 	}
-	e, err := c.endpoint(ctx, "call", name)
-	if err != nil {
-		return out, err
+	header, _ := ctx.Value(headerKey{sent: true}).(natsgo.Header)
+	if len(c.Middleware) == 0 {
+		data, err = c.call(ctx, name, header, data)
+	} else {
+		p := op{subject: name, header: header}
+		var answer []byte
+		err = c.sendThrough(ctx, OpCall, p, data, func(ctx context.Context, p op) (err error) {
+			answer, err = c.call(ctx, name, p.header, data)
+			return err
+		})
+		data = answer
 	}
-	wantStack, _ := ctx.Value(stackKey{}).(bool)
-	if data, err = e.Call(ctx, name, data, wantStack); err != nil {
+	if err != nil {
 		return out, err
 	}
 	if out, err = decodeJSON[Out](ctx, data); err != nil {
 		return out, fmt.Errorf("nats: call %s: the result: %w", shown(name), err)
 	}
 	return out, nil
+}
+
+// call sends the argument of a call, and returns the result.
+func (c *Conn) call(ctx context.Context, name string, header natsgo.Header, data []byte) ([]byte, error) {
+	e, err := c.endpoint(ctx, "call", name)
+	if err != nil {
+		return nil, err
+	}
+	wantStack, _ := ctx.Value(stackKey{}).(bool)
+	return e.Call(ctx, name, header, data, wantStack)
+}
+
+// reach suspends a call while there is no connection, for two seconds at most: the client would
+// keep it and send it when nobody waits for it any more.
+func (c *Conn) reach(ctx context.Context) error {
+	for c.offline.Load() && c.err == nil {
+		err := rondo.Timeout(ctx, rpc.Silence, func(ctx context.Context) error { return c.wait(ctx, &c.online, "nats connection") })
+		switch {
+		case err == nil:
+		case !rondo.TimedOut(ctx, err):
+			return err
+		case c.offline.Load():
+			return fmt.Errorf("%w: %w", ErrNoWorker, natsgo.ErrDisconnected)
+		}
+	}
+	return nil
 }
 
 // bigJSON is how many bytes of JSON the loop decodes itself.
@@ -96,8 +131,8 @@ func WithRemoteStack(ctx context.Context) context.Context {
 // not to wait any more. It is a scope of its own, as rondo.Contain gives it, and owns the
 // tasks that fn starts with it. An error or a panic of fn, or of such a task, goes to the
 // caller, and does not fail g; a panic is logged as well. If the connection is closed
-// for good, the error of g wraps the client's ErrConnectionClosed. It panics if limit is not
-// positive.
+// for good, the error of g wraps the client's ErrConnectionClosed. After the begin of Drain the
+// error of Serve wraps ErrConnectionDraining. It panics if limit is not positive.
 func Serve[In, Out any](g *rondo.Scope, c *Conn, name string, limit int, fn func(ctx context.Context, in In) (Out, error)) error {
 	if limit <= 0 {
 		panic("nats: Serve with a limit that is not positive")
@@ -105,12 +140,16 @@ func Serve[In, Out any](g *rondo.Scope, c *Conn, name string, limit int, fn func
 	if fn == nil {
 		panic("nats: Serve with a nil function")
 	}
-	e, err := c.endpoint(g, "serve", name)
-	if err != nil {
+	if err := c.check(g); err != nil {
 		return err
 	}
-	c.handlers++
-	return e.Serve(g, name, limit, func(ctx context.Context, data []byte) ([]byte, error) {
+	c.handlers++ // before it suspends, so that Drain waits for it
+	e, err := c.endpoint(g, "serve", name)
+	if err != nil {
+		c.handlerEnded()
+		return err
+	}
+	answer := func(ctx context.Context, data []byte) ([]byte, error) {
 		in, err := decodeJSON[In](ctx, data)
 		if err != nil {
 			return nil, fmt.Errorf("the argument: %w", err)
@@ -120,6 +159,23 @@ func Serve[In, Out any](g *rondo.Scope, c *Conn, name string, limit int, fn func
 			return nil, err
 		}
 		return json.Marshal(out)
+	}
+	return e.Serve(g, name, limit, func(ctx context.Context, header map[string][]string, data []byte) (result []byte, err error) {
+		if len(header) > 0 {
+			ctx = context.WithValue(ctx, headerKey{}, natsgo.Header(header))
+		}
+		if len(c.Middleware) == 0 {
+			return answer(ctx, data)
+		}
+		if header == nil {
+			header = make(map[string][]string)
+		}
+		o := &Operation{Op: OpServe, Subject: name, Data: data, Header: header}
+		err = through(ctx, c.Middleware, o, func(ctx context.Context) (err error) {
+			result, err = answer(ctx, data)
+			return err
+		})
+		return result, err
 	}, c.handlerEnded)
 }
 
@@ -168,9 +224,14 @@ func (l link) Publish(ctx context.Context, m rpc.Message) error {
 	p := op{subject: m.Subject, reply: m.Reply}
 	if m.Kind == rpc.Request {
 		p.verb = "call"
+		if err := l.c.reach(ctx); err != nil {
+			return p.failed(err)
+		}
 	}
 	if !m.Quiet || m.Kind != rpc.Answer {
-		p.header = natsgo.Header{kindHeader: {kinds[m.Kind]}}
+		p.header = make(natsgo.Header, len(m.Header)+2)
+		maps.Copy(p.header, m.Header)
+		p.header[kindHeader] = []string{kinds[m.Kind]}
 		if m.Timeout > 0 {
 			p.header[timeoutHeader] = []string{m.Timeout.String()}
 		}
@@ -244,5 +305,22 @@ func decode(m *natsgo.Msg, plain rpc.Kind) rpc.Message {
 	}
 	out.Timeout, _ = time.ParseDuration(m.Header.Get(timeoutHeader)) // 0, no limit, if it is none
 	out.Stack = m.Header.Get(stackHeader) != ""
+	if out.Kind == rpc.Request {
+		out.Header = callersHeader(m.Header)
+	}
 	return out
+}
+
+// callersHeader returns the header without that of the protocol; nil if nothing is left.
+func callersHeader(h natsgo.Header) (own map[string][]string) {
+	for k, values := range h {
+		if k == kindHeader || k == timeoutHeader || k == stackHeader {
+			continue
+		}
+		if own == nil {
+			own = make(map[string][]string, len(h))
+		}
+		own[k] = values
+	}
+	return own
 }

@@ -36,6 +36,10 @@ type Conn struct {
 	// is logged, and the reply is not allowed.
 	ReplyAllowed func(subject string) bool
 
+	// Middleware wraps what Publish, Request and Call send, and the functions of Handle, Serve,
+	// and of a Worker with this Conn. It must not change after the first of these.
+	Middleware []Middleware
+
 	nc         *natsgo.Conn
 	loop       *rondo.Loop
 	dialer     *dialer
@@ -45,9 +49,11 @@ type Conn struct {
 	goroutines sync.WaitGroup
 	connected  chan struct{} // has a value after each change of the connection
 	payload    atomic.Int64  // what the server accepts
+	offline    atomic.Bool   // there is no connection, as far as the client has said
 
 	// The rest is the loop's.
 	err           error          // why nothing can be published any more; nil while it goes on
+	online        rondo.WaitList // calls wait for a connection
 	publishers    rondo.WaitList // they wait for room in the outbox
 	granted       bool           // one of them was woken and has not put its message yet
 	replies       string         // what the subjects of replies begin with
@@ -68,6 +74,8 @@ type Conn struct {
 	begin      func() (struct{}, bool)
 	stop       func()
 	background *rondo.Scope // owns the tasks of the connection itself
+	scope      *rondo.Scope // that of Connect
+	name       string       // the loop's, for other goroutines
 }
 
 // The defaults of Connect where the client's are minutes. With them a server that hangs is
@@ -106,6 +114,7 @@ func Connect(g *rondo.Scope, url string, options ...natsgo.Option) (*Conn, error
 		}
 	}
 	c := &Conn{
+		scope: g, name: rondo.LoopOf(g).Name(),
 		loop: rondo.LoopOf(g), onError: o.AsyncErrorCB, connected: make(chan struct{}, 1),
 		requests: make(map[uint64]*request), outside: rondo.NewFuture[struct{}](g),
 	}
@@ -115,7 +124,7 @@ func Connect(g *rondo.Scope, url string, options ...natsgo.Option) (*Conn, error
 	c.in.last = nobody
 	c.in.early = make(map[*natsgo.Subscription][]*natsgo.Msg)
 	c.watch(&o)
-	nc, err := dial(g, o)
+	nc, err := c.dial(g, o)
 	if err != nil {
 		return nil, fmt.Errorf("nats: connect %s: %w", url, err)
 	}
@@ -159,12 +168,16 @@ func Servers(urls ...string) natsgo.Option {
 }
 
 // dial connects on a goroutine. A connection for which nobody waits any more is closed.
-func dial(ctx context.Context, o natsgo.Options) (*natsgo.Conn, error) {
+func (c *Conn) dial(ctx context.Context, o natsgo.Options) (*natsgo.Conn, error) {
 	var mu sync.Mutex
 	var made *natsgo.Conn
 	left := false
 	nc, err := rondo.Offload(ctx, func(context.Context) (*natsgo.Conn, error) {
 		nc, err := o.Connect()
+		if err == nil && !nc.IsConnected() { // RetryOnFailedConnect
+			c.offline.Store(true)
+			c.offline.Store(!nc.IsConnected()) // its callback may have come before
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil && left {
@@ -195,6 +208,8 @@ func (c *Conn) watch(o *natsgo.Options) {
 	changed := func(next natsgo.ConnHandler) natsgo.ConnHandler {
 		return func(nc *natsgo.Conn) {
 			c.payload.Store(nc.MaxPayload())
+			c.offline.Store(false)
+			c.post(func() { c.online.WakeAll() })
 			select {
 			case c.connected <- struct{}{}:
 			default:
@@ -205,6 +220,16 @@ func (c *Conn) watch(o *natsgo.Options) {
 		}
 	}
 	o.ConnectedCB, o.ReconnectedCB = changed(o.ConnectedCB), changed(o.ReconnectedCB)
+	lost, lostErr := o.DisconnectedCB, o.DisconnectedErrCB
+	o.DisconnectedErrCB = func(nc *natsgo.Conn, err error) {
+		c.offline.Store(true)
+		switch {
+		case lostErr != nil:
+			lostErr(nc, err)
+		case lost != nil:
+			lost(nc)
+		}
+	}
 	closed := changed(o.ClosedCB)
 	o.ClosedCB = func(nc *natsgo.Conn) {
 		why := closedBy(nc)
@@ -312,6 +337,7 @@ func (c *Conn) end(why error) {
 		}
 	}
 	c.publishers.WakeAll()
+	c.online.WakeAll()
 }
 
 func (c *Conn) forget(s *Subscription) {

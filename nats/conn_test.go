@@ -355,3 +355,12 @@ func TestPause(t *testing.T) {
 		}
 	}
 }
+
+// TestSchedules: a server that would store a job with a time for ever is known by its version.
+func TestSchedules(t *testing.T) {
+	for version, want := range map[string]bool{"2.11.9": false, "1.4.0": false, "2.12.0": true, "2.15.2-RC1": true, "3.0.0": true, "dev": true, "": true} {
+		if err := schedules(version); (err == nil) != want {
+			t.Errorf("%q: %v", version, err)
+		}
+	}
+}

@@ -32,16 +32,16 @@
 //     order in which one connection published. A subscription that is full drops messages:
 //     its reader gets natsgo.ErrSlowConsumer at the place of the gap. A Request whose message
 //     or reply is lost waits until its ctx is cancelled: give it a deadline.
-//   - [Call] and [Serve]: at most once, and never repeated. A call ends with a result, with
-//     a [RemoteError], or with an error that says whether the function has run:
-//     [ErrNoWorker] and [ErrRefused], it has not; [ErrLost], nobody knows. A worker that
-//     dies is noticed after two seconds, whatever the deadline: while a function runs its
-//     worker sends a heartbeat each 500 ms. A function that computes for about as long
-//     without a wait keeps its loop from sending them, and its call is lost: let it compute
-//     by [rondo.Offload]. Timeouts travel as durations, so clocks need not agree.
+//   - [Call] and [Serve]: at most once, and never repeated. A call ends with a result, with a
+//     [RemoteError], or with an error that says whether the function has run: [ErrNoWorker],
+//     also without a connection, and [ErrRefused], it has not; [ErrLost], nobody knows. A
+//     worker that dies is noticed after two seconds, whatever the deadline: while a function
+//     runs its worker sends a heartbeat each 500 ms. A function that computes for about as
+//     long without a wait keeps its loop from sending them, and its call is lost: let it
+//     compute by [rondo.Offload]. Timeouts travel as durations, so clocks need not agree.
 //     Cancellation is best effort: the worker that runs the function is told, and only that
-//     one; each further heartbeat repeats it. A worker also cancels a function whose caller
-//     is gone. The stack of a panic is sent only to callers that ask for it.
+//     one; each further heartbeat repeats it. A worker also cancels a function whose caller is
+//     gone. The stack of a panic is sent only to callers that ask for it.
 //   - [Enqueue] and [Work]: at least once. A job is stored before Enqueue returns, and is
 //     delivered until fn has returned nil, or as often as its consumer or its [Worker] allows,
 //     and then is a dead letter if the Worker writes those, see [Redeliver]. It may run
@@ -52,6 +52,13 @@
 // A file store of JetStream survives the death of its process. After a power failure it may
 // lack what it has acknowledged since it last synced to disk, two minutes by default: set
 // sync_interval to always, or use streams with three replicas.
+//
+// # Headers and middleware
+//
+// Each message may have headers: [Conn.PublishMsg], [Conn.RequestMsg], [Producer.EnqueueMsg], and
+// [WithHeader] for a [Call], whose function reads them by [HeaderOf]. A [Middleware] wraps what is
+// sent and what runs: Conn.Middleware, Worker.Middleware and Producer.Middleware are lists of them.
+// nats/oteltask has one for OpenTelemetry, in a module of its own.
 //
 // # What is bounded
 //

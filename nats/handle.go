@@ -30,7 +30,8 @@ const (
 // waits until it is handled. fn has a scope of its own, as rondo.Contain gives it: it owns
 // the tasks that fn starts with its ctx. An error or a panic of fn, or of such a task, is
 // logged; other messages are handled. If the connection is closed for good, the error of g
-// wraps the client's ErrConnectionClosed. It panics if limit is not positive.
+// wraps the client's ErrConnectionClosed. After the begin of Drain the error of Handle wraps
+// ErrConnectionDraining. It panics if limit is not positive.
 func (c *Conn) Handle(g *rondo.Scope, subject, queue string, limit int, fn func(ctx context.Context, m *natsgo.Msg) error) error {
 	if limit <= 0 {
 		panic("nats: Handle with a limit that is not positive")
@@ -38,11 +39,15 @@ func (c *Conn) Handle(g *rondo.Scope, subject, queue string, limit int, fn func(
 	if fn == nil {
 		panic("nats: Handle with a nil function")
 	}
-	s := &Subscription{conn: c, subject: subject, max: int64(heldMax + limit), bytes: heldBytes}
-	if err := c.subscribe(g, s, queue); err != nil {
+	if err := c.check(g); err != nil {
 		return err
 	}
-	c.handlers++
+	c.handlers++ // before it suspends, so that Drain waits for it
+	s := &Subscription{conn: c, subject: subject, max: int64(heldMax + limit), bytes: heldBytes}
+	if err := c.subscribe(g, s, queue); err != nil {
+		c.handlerEnded()
+		return err
+	}
 	t := g.Go(func(ctx context.Context) error {
 		defer c.handlerEnded()
 		defer s.unsubscribe()
@@ -74,7 +79,7 @@ func (c *Conn) handle(ctx context.Context, s *Subscription, limit int, fn func(c
 			}
 			g.Go(func(ctx context.Context) error {
 				defer room.Release()
-				handleOne(ctx, m, fn)
+				c.handleOne(ctx, m, fn)
 				return nil
 			}).SetName(m.Subject)
 		}
@@ -82,8 +87,17 @@ func (c *Conn) handle(ctx context.Context, s *Subscription, limit int, fn func(c
 }
 
 // handleOne runs fn for one message. What fails in it fails nothing else.
-func handleOne(ctx context.Context, m *natsgo.Msg, fn func(ctx context.Context, m *natsgo.Msg) error) {
-	err := rondo.Contain(ctx, func(ctx context.Context) error { return fn(ctx, m) })
+func (c *Conn) handleOne(ctx context.Context, m *natsgo.Msg, fn func(ctx context.Context, m *natsgo.Msg) error) {
+	err := rondo.Contain(ctx, func(ctx context.Context) error {
+		if len(c.Middleware) == 0 {
+			return fn(ctx, m)
+		}
+		if m.Header == nil {
+			m.Header = make(natsgo.Header)
+		}
+		o := &Operation{Op: OpHandle, Subject: m.Subject, Data: m.Data, Header: m.Header}
+		return through(ctx, c.Middleware, o, func(ctx context.Context) error { return fn(ctx, m) })
+	})
 	// Danger: == panics if both are of a type that cannot be compared.
 	if err != nil && (ctx.Err() == nil || !reflect.DeepEqual(err, context.Cause(ctx))) {
 		report.Log(ctx, slog.LevelError, "nats: the function of Handle failed", "subject", m.Subject, "err", report.Text("%+v", err))
@@ -99,7 +113,8 @@ func (c *Conn) handlerEnded() {
 	}
 }
 
-// Drain ends the connection in order: no more messages are taken, what has arrived is
+// Drain shuts the connection down gracefully: no more messages are taken, Subscribe, Handle, Serve
+// and Work return an error that wraps the client's ErrConnectionDraining, what has arrived is
 // handled, the functions of Handle and Serve that run end by themselves, and so do the jobs
 // of a Worker with this Conn, what they published is sent, and the connection is closed. Next
 // returns what has arrived, and then the client's ErrConnectionDraining. Drain suspends the

@@ -11,6 +11,7 @@ import (
 
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 
 	"github.com/rondo-go/rondo"
 )
@@ -29,6 +30,87 @@ func Enqueue(ctx context.Context, js jetstream.JetStream, subject, id string, da
 		panic("nats: Enqueue with a nil JetStream")
 	}
 	return enqueue(ctx, js, &natsgo.Msg{Subject: subject, Data: data}, id)
+}
+
+// A Producer has the options of Enqueue. Its fields must not change while it is used. It may be
+// used on any loop, if its Middleware may.
+type Producer struct {
+	JetStream jetstream.JetStream
+
+	// Middleware wraps what is stored.
+	Middleware []Middleware
+
+	// Schedules is a subject, below which EnqueueAt stores jobs until their time has come. Their
+	// stream must listen to it, and have AllowMsgSchedules; a consumer must not.
+	Schedules string
+}
+
+// Enqueue is the function Enqueue with the options of p.
+func (p *Producer) Enqueue(ctx context.Context, subject, id string, data []byte) error {
+	return p.EnqueueMsg(ctx, id, &natsgo.Msg{Subject: subject, Data: data})
+}
+
+// EnqueueMsg is Enqueue of a message with headers. The message must not be changed afterwards.
+func (p *Producer) EnqueueMsg(ctx context.Context, id string, m *natsgo.Msg) error {
+	return p.through(ctx, m, func(ctx context.Context, m *natsgo.Msg) error { return enqueue(ctx, p.JetStream, m, id) })
+}
+
+// EnqueueAt has the server store m as a job at a time, in whole seconds and not before it, or at
+// once if it has passed. Until then the job waits below p.Schedules, under its id, and EnqueueAt
+// with the same id takes its place; with "" it has an id of its own. After that the id is free
+// again. The time is that of the server's clock. It needs servers of version 2.12 or later, and
+// a stream that allows it, and otherwise returns an error. The other errors are those of
+// Enqueue. The message must not be changed afterwards.
+func (p *Producer) EnqueueAt(ctx context.Context, at time.Time, id string, m *natsgo.Msg) error {
+	if p.Schedules == "" {
+		panic("nats: Producer.EnqueueAt without Schedules")
+	}
+	if id == "" {
+		id = nuid.Next()
+	}
+	if whole := at.Truncate(time.Second); whole.Before(at) {
+		at = whole.Add(time.Second)
+	}
+	subject := p.Schedules + "." + keyWord(id)
+	return p.through(ctx, m, func(ctx context.Context, m *natsgo.Msg) error {
+		waiting := &natsgo.Msg{Subject: subject, Data: m.Data, Header: m.Header}
+		return rondo.OffloadFunc(ctx, func(ctx context.Context) error {
+			err := schedules(p.JetStream.Conn().ConnectedServerVersion())
+			if err == nil {
+				_, err = p.JetStream.PublishMsg(ctx, waiting, jetstream.WithScheduleAt(at), jetstream.WithScheduleTarget(m.Subject))
+			}
+			if err != nil {
+				return fmt.Errorf("nats: enqueue %q at %s: %w", m.Subject, at.Format(time.RFC3339), err)
+			}
+			return nil
+		})
+	})
+}
+
+// schedules returns an error if a server of this version would keep a job for ever that is to be
+// stored at a time.
+func schedules(version string) error {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err == nil && (major < 2 || major == 2 && minor < 12) {
+		return fmt.Errorf("server %s stores nothing at a time, which needs 2.12", version)
+	}
+	return nil
+}
+
+// through stores a message through the Middleware of p.
+func (p *Producer) through(ctx context.Context, m *natsgo.Msg, store func(ctx context.Context, m *natsgo.Msg) error) error {
+	if p.JetStream == nil {
+		panic("nats: a Producer with a nil JetStream")
+	}
+	if m == nil {
+		panic("nats: a Producer with a nil message")
+	}
+	sent := &natsgo.Msg{Subject: m.Subject, Data: m.Data, Header: copyHeader(m.Header)} // the client adds its own
+	o := &Operation{Op: OpEnqueue, Subject: m.Subject, Data: m.Data, Header: sent.Header}
+	return through(ctx, p.Middleware, o, func(ctx context.Context) error {
+		sent.Header = o.Header
+		return store(ctx, sent)
+	})
 }
 
 // enqueue has the server store a message.
@@ -75,11 +157,19 @@ type Worker struct {
 	// bucket a TTL longer than jobs wait; all workers of a consumer need the same one.
 	Returned jetstream.KeyValue
 
+	// MaxBytes limits the bytes of the jobs of one call of Work that run at once, as limit does
+	// their number: data, headers and subjects. A job that is larger than that runs when no other
+	// one does. 0 means that only their number is limited.
+	MaxBytes int
+
 	// Backoff returns how long a job that has failed with err waits for its next delivery. It
 	// is called on the loop and must not wait. nil means the BackOff of the consumer, or else
 	// half a second, and twice that each time, up to a minute. If it panics, that is logged,
 	// and the pause is as with nil.
 	Backoff func(m jetstream.Msg, err error) time.Duration
+
+	// Middleware wraps the function. nil means that of Conn, if there is one.
+	Middleware []Middleware
 
 	// The rest is the loop's.
 	active   []*jobs        // the calls of Work that have not ended
@@ -173,6 +263,8 @@ func (w *Worker) mustFit() {
 		panic("nats: Work with DeadLetters and without a Conn")
 	case w.MaxAttempts < 0:
 		panic("nats: Work with MaxAttempts that are negative")
+	case w.MaxBytes < 0:
+		panic("nats: Work with MaxBytes that are negative")
 	case w.MaxAttempts > 0 && w.DeadLetters == "":
 		panic("nats: Work with MaxAttempts and without DeadLetters, which would lose jobs")
 	case w.Returned != nil && w.MaxAttempts == 0:

@@ -21,7 +21,7 @@ import (
 // blank, or more than 4,056 bytes together with a reply, or ErrConnectionClosed. What fails
 // later, such as a permission, goes to the ErrorHandler of the options.
 func (c *Conn) Publish(ctx context.Context, subject string, data []byte) error {
-	return c.publish(ctx, op{subject: subject}, data)
+	return c.publishThrough(ctx, op{subject: subject}, data)
 }
 
 // PublishMsg is Publish of a message with headers. The header must not be changed
@@ -30,7 +30,14 @@ func (c *Conn) PublishMsg(ctx context.Context, m *natsgo.Msg) error {
 	if m == nil {
 		panic("nats: Conn.PublishMsg with a nil message")
 	}
-	return c.publish(ctx, op{subject: m.Subject, reply: m.Reply, header: m.Header}, m.Data)
+	return c.publishThrough(ctx, op{subject: m.Subject, reply: m.Reply, header: m.Header}, m.Data)
+}
+
+func (c *Conn) publishThrough(ctx context.Context, p op, data []byte) error {
+	if len(c.Middleware) == 0 {
+		return c.publish(ctx, p, data)
+	}
+	return c.sendThrough(ctx, OpPublish, p, data, func(ctx context.Context, p op) error { return c.publish(ctx, p, data) })
 }
 
 // publish puts a message into the outbox, when there is room.
@@ -106,16 +113,45 @@ type request struct {
 // subject, the error wraps the client's ErrNoResponders. The other errors are those of
 // Publish.
 func (c *Conn) Request(ctx context.Context, subject string, data []byte) (*natsgo.Msg, error) {
+	return c.requestThrough(ctx, op{verb: "request", subject: subject}, data)
+}
+
+// RequestMsg is Request of a message with headers. Its Reply is not used. The header must not be
+// changed afterwards.
+func (c *Conn) RequestMsg(ctx context.Context, m *natsgo.Msg) (*natsgo.Msg, error) {
+	if m == nil {
+		panic("nats: Conn.RequestMsg with a nil message")
+	}
+	return c.requestThrough(ctx, op{verb: "request", subject: m.Subject, header: m.Header}, m.Data)
+}
+
+func (c *Conn) requestThrough(ctx context.Context, p op, data []byte) (reply *natsgo.Msg, err error) {
+	if len(c.Middleware) == 0 {
+		return c.request(ctx, p, data)
+	}
+	err = c.sendThrough(ctx, OpRequest, p, data, func(ctx context.Context, p op) (err error) {
+		reply, err = c.request(ctx, p, data)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return reply, nil
+}
+
+// request sends a request and waits for its reply.
+func (c *Conn) request(ctx context.Context, p op, data []byte) (*natsgo.Msg, error) {
 	if err := c.check(ctx); err != nil {
 		return nil, err
 	}
 	c.lastRequest++
 	id := c.lastRequest
-	r := &request{subject: subject}
+	r := &request{subject: p.subject}
 	r.waiting.Of = &r.subject
 	c.requests[id] = r
 	defer delete(c.requests, id)
-	if err := c.publish(ctx, op{verb: "request", subject: subject, reply: c.replies + encodeID(id), request: id}, data); err != nil {
+	p.reply, p.request = c.replies+encodeID(id), id
+	if err := c.publish(ctx, p, data); err != nil {
 		return nil, err
 	}
 	if r.reply == nil && r.err == nil {
@@ -124,7 +160,7 @@ func (c *Conn) Request(ctx context.Context, subject string, data []byte) (*natsg
 		}
 	}
 	if r.err != nil {
-		return nil, fmt.Errorf("nats: request %s: %w", shown(subject), r.err)
+		return nil, fmt.Errorf("nats: request %s: %w", shown(p.subject), r.err)
 	}
 	return r.reply, nil
 }

@@ -47,7 +47,8 @@ type Subscription struct {
 // once. It suspends the task until the client has sent the subscription on its way, so
 // that a Publish of c afterwards comes later. What others publish may come before, until
 // c.Flush has returned. If ctx is cancelled first it returns the cause,
-// and there is no subscription. It panics if max is not positive.
+// and there is no subscription. After the begin of c.Drain the error wraps the client's
+// ErrConnectionDraining. It panics if max is not positive.
 func (c *Conn) Subscribe(ctx context.Context, subject string, max int) (*Subscription, error) {
 	if max <= 0 {
 		panic("nats: Subscribe with a limit that is not positive")
@@ -66,6 +67,9 @@ func (c *Conn) subscribe(ctx context.Context, s *Subscription, queue string) err
 	}
 	if err := checkLine(s.subject, queue); err != nil {
 		return fmt.Errorf("nats: subscribe %s: %w", shown(s.subject), err)
+	}
+	if c.draining && !s.own {
+		return fmt.Errorf("nats: subscribe %s: %w", shown(s.subject), natsgo.ErrConnectionDraining)
 	}
 	s.readers.Of = &s.subject
 	var opened rondo.WaitList

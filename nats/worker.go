@@ -41,12 +41,16 @@ type jobs struct {
 	backOff    []time.Duration
 	every      time.Duration // between two messages about jobs that run
 	letters    jetstream.JetStream
+	middleware []Middleware
 	running    map[jetstream.Msg]struct{}
 
 	asking  *rondo.Scope   // asks for jobs; nil before and after
 	doing   *rondo.Scope   // owns the tasks of the jobs; nil before
 	started int            // jobs whose tasks have not ended
 	done    rondo.WaitList // waits until there are none
+	bytes   int            // of the jobs whose tasks have not ended
+	lighter rondo.WaitList // waits until there are fewer
+	none    bool           // the last request has brought no job
 	drained bool           // no more jobs are asked for
 	severed bool           // the jobs are cancelled
 }
@@ -58,6 +62,10 @@ func newJobs(w *Worker, consumer jetstream.Consumer, info *jetstream.ConsumerInf
 		running: make(map[jetstream.Msg]struct{}),
 		every:   max(patience(config)/3, 10*time.Millisecond),
 		batch:   min(limit, fetchMost), wait: fetchWait, deliveries: config.MaxDeliver, backOff: config.BackOff,
+		middleware: w.Middleware,
+	}
+	if w.Middleware == nil && w.Conn != nil {
+		j.middleware = w.Conn.Middleware
 	}
 	if n := config.MaxRequestBatch; n > 0 {
 		j.batch = min(j.batch, n)
@@ -165,15 +173,13 @@ func (j *jobs) wind(ctx context.Context) error {
 func (j *jobs) ask(ctx context.Context, g *rondo.Scope) error {
 	pause, said := retryFirst, ""
 	for {
-		if err := j.room.Acquire(ctx); err != nil {
+		n, most, err := j.reserve(ctx)
+		if err != nil {
 			return err
 		}
-		n := 1
-		for n < j.batch && j.room.TryAcquire() {
-			n++
-		}
-		started, err := j.fetch(ctx, g, n)
+		started, err := j.fetch(ctx, g, n, most)
 		j.room.ReleaseN(n - started)
+		j.none = started == 0
 		switch {
 		case rondo.Check(ctx) != nil:
 			return rondo.Check(ctx)
@@ -193,6 +199,56 @@ func (j *jobs) ask(ctx context.Context, g *rondo.Scope) error {
 	}
 }
 
+// reserve waits for room, and returns how many jobs to ask for, and how many bytes they may have
+// together; 0: any number.
+func (j *jobs) reserve(ctx context.Context) (n, most int, err error) {
+	if err := j.room.Acquire(ctx); err != nil {
+		return 0, 0, err
+	}
+	if n = 1; j.MaxBytes > 0 {
+		if most, err = j.reserveBytes(ctx); err != nil {
+			j.room.Release()
+			return 0, 0, err
+		}
+		if most == 0 {
+			return n, 0, nil
+		}
+	}
+	for n < j.batch && j.room.TryAcquire() {
+		n++
+	}
+	return n, most, nil
+}
+
+// reserveBytes waits until the jobs that run have less than MaxBytes, and returns how much is left;
+// 0 if the next job may have any size. If the last request has brought no job, the next one may be
+// too large for what is left. So another job has to end first; but there may just have been none,
+// so the server is asked from time to time. When no job runs, the next one is taken as it is.
+func (j *jobs) reserveBytes(ctx context.Context) (int, error) {
+	lighter := func(ctx context.Context) error { return j.lighter.Park(ctx, rondo.Reason{What: "nats jobs"}) }
+	if j.none && j.bytes > 0 {
+		if err := rondo.Timeout(ctx, retryFirst, lighter); err != nil && !rondo.TimedOut(ctx, err) {
+			return 0, err
+		}
+	} else if j.none {
+		return 0, nil
+	}
+	for j.bytes >= j.MaxBytes {
+		if err := lighter(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return j.MaxBytes - j.bytes, nil
+}
+
+// size returns how many bytes of MaxBytes a job takes.
+func (j *jobs) size(m jetstream.Msg) int {
+	if j.MaxBytes == 0 {
+		return 0
+	}
+	return len(m.Subject()) + headerSize(m.Headers()) + len(m.Data())
+}
+
 // gone reports whether no more jobs will come, after this error of the client.
 func gone(err error) bool {
 	for _, e := range []error{
@@ -206,12 +262,12 @@ func gone(err error) bool {
 	return false
 }
 
-// fetch asks for n jobs, and starts those that come. It returns how many came, and when
-// all have, or the server has no more for a while.
-func (j *jobs) fetch(ctx context.Context, g *rondo.Scope, n int) (started int, err error) {
+// fetch asks for n jobs with at most so many bytes, and starts those that come. It returns how
+// many came, and when all have, or the server has no more for a while.
+func (j *jobs) fetch(ctx context.Context, g *rondo.Scope, n, most int) (started int, err error) {
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), j.wait)
 	defer cancel()
-	batch, err := j.request(ctx, asking, cancel, n)
+	batch, err := j.request(ctx, asking, cancel, n, most)
 	if err != nil {
 		return 0, err
 	}
@@ -227,6 +283,7 @@ func (j *jobs) fetch(ctx context.Context, g *rondo.Scope, n int) (started int, e
 		}
 		started++
 		j.started++
+		j.bytes += j.size(m)
 		g.Go(func(ctx context.Context) error { return j.run(ctx, m) }).SetName(m.Subject())
 	}
 	switch err := batch.Error(); {
@@ -239,14 +296,18 @@ func (j *jobs) fetch(ctx context.Context, g *rondo.Scope, n int) (started int, e
 	}
 }
 
-// request sends the request for n jobs. If ctx is cancelled while it is being sent, what comes is
-// given back.
-func (j *jobs) request(ctx, asking context.Context, cancel func(), n int) (jetstream.MessageBatch, error) {
+// request sends the request for n jobs that have at most so many bytes, 0: any number. If ctx is
+// cancelled while it is being sent, what comes is given back.
+func (j *jobs) request(ctx, asking context.Context, cancel func(), n, most int) (jetstream.MessageBatch, error) {
+	options := []jetstream.FetchOpt{jetstream.FetchContext(asking)}
+	if most > 0 {
+		options = append(options, jetstream.FetchMaxBytes(most))
+	}
 	var mu sync.Mutex
 	var sent jetstream.MessageBatch
 	left := false
-	batch, err := rondo.Offload(ctx, func(ctx context.Context) (jetstream.MessageBatch, error) {
-		batch, err := j.consumer.Fetch(n, jetstream.FetchContext(asking))
+	err := beside(ctx, func(ctx context.Context) error {
+		batch, err := j.consumer.Fetch(n, options...)
 		mu.Lock()
 		gone := left
 		sent = batch
@@ -254,16 +315,16 @@ func (j *jobs) request(ctx, asking context.Context, cancel func(), n int) (jetst
 		if gone && err == nil {
 			j.releaseAll(context.WithoutCancel(ctx), batch.Messages())
 		}
-		return batch, err
+		return err
 	})
-	if err == nil {
-		return batch, nil
-	}
-	cancel()
 	mu.Lock()
-	left = true
+	left = err != nil
 	come := sent
 	mu.Unlock()
+	if err == nil {
+		return come, nil
+	}
+	cancel()
 	if come != nil {
 		j.giveBack(ctx, come.Messages())
 	}
@@ -274,7 +335,7 @@ func (j *jobs) request(ctx, asking context.Context, cancel func(), n int) (jetst
 // server for a while. It returns an error of the server only.
 func (j *jobs) missing(ctx context.Context) error {
 	err := rondo.Timeout(ctx, pauseMost, func(ctx context.Context) error {
-		return rondo.OffloadFunc(ctx, func(ctx context.Context) error {
+		return beside(ctx, func(ctx context.Context) error {
 			_, err := j.consumer.Info(ctx)
 			return err
 		})
@@ -327,6 +388,7 @@ func (j *jobs) releaseAll(ctx context.Context, messages <-chan jetstream.Msg) {
 
 // run does one job, and tells the server how it went.
 func (j *jobs) run(ctx context.Context, m jetstream.Msg) error {
+	ctx = context.WithValue(ctx, jobKey{}, m)
 	j.running[m] = struct{}{}
 	returned := false
 	defer func() {
@@ -335,6 +397,8 @@ func (j *jobs) run(ctx context.Context, m jetstream.Msg) error {
 		if !returned {
 			_ = j.leave(ctx, func(context.Context) error { return m.NakWithDelay(j.pause(m)) })
 		}
+		j.bytes -= j.size(m)
+		j.lighter.Wake()
 		if j.started--; j.started == 0 {
 			j.done.WakeAll()
 		}
@@ -343,7 +407,7 @@ func (j *jobs) run(ctx context.Context, m jetstream.Msg) error {
 		returned = true
 		return nil
 	}
-	err := rondo.Contain(ctx, func(ctx context.Context) error { return j.fn(ctx, m) })
+	err := rondo.Contain(ctx, func(ctx context.Context) error { return j.call(ctx, m) })
 	returned = true
 	switch {
 	case err == nil:
@@ -359,6 +423,19 @@ func (j *jobs) run(ctx context.Context, m jetstream.Msg) error {
 		j.failed(ctx, m, err)
 	}
 	return nil
+}
+
+// call calls the function for a job.
+func (j *jobs) call(ctx context.Context, m jetstream.Msg) error {
+	if len(j.middleware) == 0 {
+		return j.fn(ctx, m)
+	}
+	header := m.Headers()
+	if header == nil {
+		header = make(natsgo.Header)
+	}
+	o := &Operation{Op: OpWork, Subject: m.Subject(), Data: m.Data(), Header: header, Job: m}
+	return through(ctx, j.middleware, o, func(ctx context.Context) error { return j.fn(ctx, m) })
 }
 
 // failed has a job delivered again that has failed, or buries it, and logs what becomes of it.

@@ -8,6 +8,8 @@
 //		return shard.Serve(ctx, "tcp", ":7000", &socket.Server{Handler: handle})
 //	})
 //
+// An httptask.Server in its place runs handlers of net/http on all loops.
+//
 // # The laws
 //
 // A task never leaves its loop. Only the tasks of a shard touch what the shard owns,

@@ -4,13 +4,24 @@ package shard
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
+	"reflect"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/spread"
 	"github.com/rondo-go/rondo/socket"
 )
+
+// A Server is what Serve serves by: a *socket.Server or an *httptask.Server. Others have these
+// methods too, and cannot be divided among loops: Serve panics.
+type Server interface {
+	Serve(ctx context.Context, l net.Listener) error
+	Shutdown(ctx context.Context) error
+	Stats() socket.Stats
+}
 
 // A ServeConfig has options for Serve. The zero value is ready.
 type ServeConfig struct {
@@ -23,18 +34,17 @@ type ServeConfig struct {
 	Listen socket.ListenConfig
 
 	// Wrap returns the listener that a shard's Server accepts from. It is called on
-	// each shard with the listener of that shard. For TLS:
-	//
-	//	Wrap: func(ctx context.Context, l net.Listener) net.Listener {
-	//		return socket.NewTLSListener(ctx, l, config)
-	//	}
-	//
-	// nil means l itself.
+	// each shard with the listener of that shard. nil means l itself.
 	Wrap func(ctx context.Context, l net.Listener) net.Listener
+
+	// TLS makes the server one of TLS: for a socket.Server as socket.NewTLSListener does, and
+	// for an httptask.Server as its ServeTLS does, with TLS in place of HTTP.TLSConfig. nil
+	// means no TLS.
+	TLS *tls.Config
 }
 
 // Serve calls Serve of a zero ServeConfig.
-func Serve(ctx context.Context, network, address string, s *socket.Server) error {
+func Serve(ctx context.Context, network, address string, s Server) error {
 	return new(ServeConfig).Serve(ctx, network, address, s)
 }
 
@@ -43,7 +53,7 @@ func Serve(ctx context.Context, network, address string, s *socket.Server) error
 // accepts, and hands each connection to the shard that has the fewest. The handler
 // runs on that shard, and the connection stays there.
 //
-// Serve ends as Server.Serve does, and returns the same errors, when the handlers on
+// Serve ends as s.Serve does, and returns the same errors, when the handlers on
 // all shards have ended. s.Shutdown, which any goroutine may call, ends it in order:
 // clients that have connected are served, new ones are refused, and none is reset.
 // On Linux 5.7 or later that is certain, unless Serve is not accepting at that moment
@@ -53,11 +63,19 @@ func Serve(ctx context.Context, network, address string, s *socket.Server) error
 // of socket.FileListener, if this process is the last to close it. Serve suspends the
 // task.
 //
-// s.MaxConns limits the connections of all shards together, and s.Conns counts them.
-// A Server serves one call of Serve at a time. s.OnError is called on the shard of the
-// connection, so it must not use what another one owns. In a simulation, where each shard
-// is a host, Serve returns an error.
-func (c *ServeConfig) Serve(ctx context.Context, network, address string, s *socket.Server) error {
+// The MaxConns of a socket.Server limits the connections of all shards together, and its Conns
+// counts them. It serves one call of Serve at a time. Its OnError is called on the shard of the
+// connection, so it must not use what another one owns.
+//
+// The handlers of an httptask.Server run on all shards, each on that of its connection, also
+// those of HTTP/2; what they share must not belong to one of them. The same is true of
+// ConnContext and ConnState. BaseContext is called once, on the shard that calls Serve. When
+// ctx is cancelled, or Run is, requests that run on any shard have the Server's Grace. The error
+// is errors.ErrUnsupported where its Serve would leave all connections to net/http: on systems
+// without epoll or kqueue, and if its Protocols have no HTTP/1.
+//
+// In a simulation, where each shard is a host, Serve returns an error.
+func (c *ServeConfig) Serve(ctx context.Context, network, address string, s Server) error {
 	mustHaveServer("Serve", s)
 	me, err := c.home(ctx)
 	if err != nil {
@@ -68,15 +86,15 @@ func (c *ServeConfig) Serve(ctx context.Context, network, address string, s *soc
 		return err
 	}
 	if !c.Listen.ReusePort {
-		return c.serve(ctx, me, s, l, spread.Options{Listener: l})
+		return c.serve(ctx, me, s, l, nil)
 	}
 	// The first listener has found the port, if it was to be any.
-	return c.serve(ctx, me, s, l, spread.Options{Listen: func(ctx context.Context) (net.Listener, error) {
+	return c.serve(ctx, me, s, l, func(ctx context.Context) (net.Listener, error) {
 		if Of(ctx) == me {
 			return l, nil
 		}
 		return c.Listen.Listen(ctx, network, l.Addr().String())
-	}})
+	})
 }
 
 // ServeListener is Serve for a listener that is open, such as one of
@@ -86,7 +104,7 @@ func (c *ServeConfig) Serve(ctx context.Context, network, address string, s *soc
 // Do not serve one listener of package net by a socket.Server on each shard instead:
 // the shard that looks first takes what there is, so one of 8 may get most of the
 // connections.
-func (c *ServeConfig) ServeListener(ctx context.Context, l *socket.Listener, s *socket.Server) error {
+func (c *ServeConfig) ServeListener(ctx context.Context, l *socket.Listener, s Server) error {
 	if l == nil {
 		panic("rondo: shard.ServeListener with a nil Listener")
 	}
@@ -96,11 +114,14 @@ func (c *ServeConfig) ServeListener(ctx context.Context, l *socket.Listener, s *
 		_ = l.Close()
 		return err
 	}
-	return c.serve(ctx, me, s, l, spread.Options{Listener: l})
+	return c.serve(ctx, me, s, l, nil)
 }
 
-func mustHaveServer(call string, s *socket.Server) {
-	if s == nil {
+func mustHaveServer(call string, s Server) {
+	switch {
+	case s != nil && spread.Of(s) == nil:
+		panic(fmt.Sprintf("rondo: shard.%s of a %T: use a *socket.Server or an *httptask.Server", call, s))
+	case s == nil || reflect.ValueOf(s).IsNil():
 		panic("rondo: shard." + call + " with a nil Server")
 	}
 }
@@ -125,21 +146,20 @@ var errSimulated = errors.New("shard: Serve in a simulation: each shard is a hos
 	"let a socket.Server serve on each")
 
 // serve serves by all shards. In any case it closes l, which is the listener of me.
-func (c *ServeConfig) serve(ctx context.Context, me *Shard, s *socket.Server, l *socket.Listener, o spread.Options) (err error) {
+func (c *ServeConfig) serve(ctx context.Context, me *Shard, s Server, l *socket.Listener, listen func(ctx context.Context) (net.Listener, error)) (err error) {
 	defer func() { // also after a panic
 		if e := l.Close(); err == nil && !errors.Is(e, net.ErrClosed) {
 			err = e
 		}
 	}()
-	o.Wrap = c.Wrap
-	return spread.Serve(ctx, s, spread.Loops{
+	return spread.Of(s)(ctx, s, spread.Loops{
 		N: me.Len(), Home: me.index,
 		Call: func(ctx context.Context, i int, fn func(ctx context.Context) error) error {
 			_, err := Call(ctx, me.At(i), func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
 			return err
 		},
 		Send: func(i int, fn, lost func()) { _ = me.At(i).box.put(action{fn, lost}, false) },
-	}, o)
+	}, spread.Options{Listener: l, Listen: listen, Wrap: c.Wrap, TLS: c.TLS})
 }
 
 // An action is a message that is a function to call, and one to call in its place if the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"runtime"
 	"strings"
 	"sync"
@@ -21,7 +22,7 @@ import (
 
 // serve runs a server on n shards, and client beside it with its address. Then the
 // server is shut down.
-func serve(t *testing.T, n int, config shard.ServeConfig, s *socket.Server, client func(address string)) {
+func serve(t *testing.T, n int, config shard.ServeConfig, s shard.Server, client func(address string)) {
 	t.Helper()
 	address := make(chan string, 1)
 	done := make(chan bool)
@@ -57,7 +58,7 @@ func serve(t *testing.T, n int, config shard.ServeConfig, s *socket.Server, clie
 		} else {
 			err = config.ServeListener(ctx, l, s)
 		}
-		if err != socket.ErrServerClosed {
+		if err != socket.ErrServerClosed && err != http.ErrServerClosed {
 			return fmt.Errorf("Serve: %w", err)
 		}
 		return nil

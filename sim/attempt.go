@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/sim/internal/chance"
 	"github.com/rondo-go/rondo/sim/internal/search"
 )
 
@@ -26,11 +27,13 @@ func (c Config) series(t testing.TB, call string, execute func(a *attempt) searc
 	t.Helper()
 	s := c.settings(call)
 	test, ok := t.(*testing.T)
-	if c.Goroutines && (!ok || call != "Test") {
-		panic("sim: Config.Goroutines needs Test with a *testing.T: use a Config without it")
+	if c.Goroutines && !ok {
+		panic("sim: Config.Goroutines needs Test with a *testing.T, or Cluster: use a Config without it")
 	}
 	if !c.Goroutines {
 		test = nil
+	} else if call == "Cluster" {
+		defer chance.Still()()
 	}
 	search.Seeds(t, s, call == "Cluster", func(r *search.Run) search.Outcome { return execute(&attempt{Run: r, bubbles: test}) })
 }
@@ -40,7 +43,7 @@ func (c Config) explore(t testing.TB, call string, execute func(a *attempt) sear
 	t.Helper()
 	s := c.settings(call)
 	if c.Goroutines {
-		panic("sim: Config.Goroutines needs Test with a *testing.T: use a Config without it")
+		panic("sim: Config.Goroutines needs Test with a *testing.T, or Cluster: use a Config without it")
 	}
 	s.Hosts = call == "ExploreCluster"
 	search.Orders(t, s, func(r *search.Run) search.Outcome { return execute(&attempt{Run: r}) })

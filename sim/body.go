@@ -45,6 +45,9 @@ func Choose(ctx context.Context, n int) int {
 	who := taskNumber(ctx)
 	a.Choices.Who = who
 	v := a.Choices.At(choice.ForChoose, who).Pick(n)
+	if h := HostOf(ctx); h != nil {
+		h.sees(uint64(v))
+	}
 	a.Trace.Add(record.Event{Now: a.Clock(), Who: who, Kind: record.Drew, N: int32(v)})
 	return v
 }
@@ -77,8 +80,8 @@ func Always(ctx context.Context, cond bool, name string) {
 	if a == nil || cond {
 		return
 	}
-	if a.Violated == "" {
+	if a.Violated == "" && !a.Stopped {
 		a.Violated = fmt.Sprintf("%q, which must always be true, is false", name)
 	}
-	panic("sim: " + a.Violated)
+	panic(fmt.Sprintf("sim: %q, which must always be true, is false", name))
 }

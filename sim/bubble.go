@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/sim/internal/chance"
+	"github.com/rondo-go/rondo/sim/internal/choice"
 	"github.com/rondo-go/rondo/sim/internal/moment"
 	"github.com/rondo-go/rondo/sim/internal/record"
 )
@@ -26,16 +28,39 @@ const restMax = 1000 * 24 * time.Hour
 var errNothingComes = errors.New("sim: nothing can come from the goroutines around the loop any more: all of them are blocked")
 
 // bubble is the bubble of a world.
-type bubble struct{ began time.Time }
+type bubble struct {
+	began time.Time
+	rests uint64 // how often its goroutines have come to rest
+	seed  uint64 // of the runtime's choices
+	still bool   // the runtime makes them by the seed
+
+	rested time.Duration // when they did that last, of real time
+}
 
 // enter is called on the goroutine of Run, in the bubble, before the loop begins.
 func (w *world) enter() {
 	w.wakeup = make(chan struct{}, 1) // one of the bubble
 	time.Sleep(time.Until(w.start))
-	w.bubble = &bubble{began: time.Now()}
+	w.bubble = &bubble{began: time.Now(), seed: w.run.Choices.Seed}
 }
 
 func (w *world) Settles() bool { return w.bubble != nil }
+
+// settle waits until the goroutines of the bubble have come to rest, if there is one.
+func (w *world) settle() {
+	b := w.bubble
+	if b == nil {
+		return
+	}
+	if b.still {
+		b.rests++
+		chance.Set(choice.Mix(b.seed ^ b.rests))
+	}
+	synctest.Wait()
+	if b.still && chance.Slow(&b.rested) {
+		w.run.Trace.ByChance()
+	}
+}
 
 // pollBubble is Poll in a bubble.
 func (w *world) pollBubble(until int64) error {

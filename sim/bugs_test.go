@@ -356,7 +356,7 @@ func TestBugsShrink(t *testing.T) {
 				search.Made, search.Failed = run(list)
 			}
 			t.Logf("seed %d: %d choices, %d are left after %d runs: %s", seed, from, len(search.Best), search.Runs, choice.Format(search.Best))
-			if len(search.Best) > 6 || search.Runs > choice.ShrinkRuns {
+			if len(search.Best) > 6 || search.Runs > 500 {
 				t.Error("too many")
 			}
 			if _, failed := run(search.Best); !failed {

@@ -54,14 +54,16 @@ type World struct {
 	calm    bool
 	faults  *fault.Nemesis
 	limit   int64
+	common  uint64       // what loops have done to what they share, in an exploration
 	settled func() error // called after each step of a host and each event; nil: nothing
 
 	failed search.Outcome // the first thing that went wrong
 	ending bool
 
-	mu    sync.Mutex // guards woken
-	woken []*process // those for which Wake was called
-	wakes atomic.Int32
+	mu      sync.Mutex // guards woken, and what errands says
+	woken   []*process // those for which Wake was called
+	errands errands
+	wakes   atomic.Int32
 }
 
 // Cluster runs body with the defaults. See [Config.Cluster].
@@ -125,28 +127,35 @@ func (w *World) execute(body func(ctx context.Context, w *World)) search.Outcome
 		return nil
 	})
 	w.test.start()
+	if w.run.bubbles != nil {
+		return w.executeAround(ended)
+	}
 	go func() {
 		defer func() { ended <- w.failed }()
 		defer w.end()
 		w.turn()
 	}()
-	return w.base.wait(ended)
+	return w.base.wait(ended, &w.inside)
 }
 
 // turn runs hosts and events until the host "test" has ended.
 func (w *World) turn() {
-	for p := w.test.process; !p.ended && !w.failed.Bad() && !w.failed.Exited; {
+	for p := w.test.process; !p.ended && !w.failed.Bad() && !w.failed.Exited && !w.run.Stopped; {
 		w.step()
 	}
+	w.run.Seen = w.seen()
 }
 
 // step lets one host run, or one event happen.
 func (w *World) step() {
+	w.base.settle()
 	w.takeWoken()
 	switch {
 	case len(w.ready) > 0:
 		w.resume(w.next())
-	case w.outside > 0:
+	case w.base.bubble != nil && w.around():
+		return
+	case w.outside > 0 && w.base.bubble == nil:
 		w.waitOutside()
 		return
 	default:
@@ -259,6 +268,9 @@ func (w *World) takeWoken() {
 	w.woken = nil
 	w.wakes.Store(0)
 	w.mu.Unlock()
+	if w.base.bubble != nil {
+		slices.SortStableFunc(woken, byHost)
+	}
 	for _, p := range woken {
 		switch {
 		case !p.polling:
@@ -291,7 +303,7 @@ func (w *World) waitOutside() {
 
 // fail notes what went wrong, if it is the first thing.
 func (w *World) fail(o search.Outcome) {
-	if !w.failed.Bad() && !w.failed.Exited {
+	if !w.failed.Bad() && !w.failed.Exited && !w.run.Stopped {
 		w.failed = o
 	}
 }
@@ -317,10 +329,11 @@ func (w *World) end() {
 		}
 	}
 	for {
+		w.base.settle()
 		w.takeWoken()
 		if len(w.ready) > 0 {
 			w.resume(w.next())
-		} else if w.outside > 0 && !errtree.Is(w.failed.Err, errNothingCame) {
+		} else if w.outside > 0 && w.base.bubble == nil && !errtree.Is(w.failed.Err, errNothingCame) {
 			w.waitOutside()
 		} else {
 			break
@@ -360,6 +373,7 @@ func (w *World) log(k record.Kind, from, to *Host, what string, n int) {
 	case record.Sent:
 		w.faults.Event(from.target)
 	case record.Arrived:
+		to.sees(from.number<<32 | uint64(n))
 		w.faults.Event(to.target)
 	}
 	if w.run.Trace == nil {

@@ -3,8 +3,8 @@ package sim
 // A Config says what Test, Explore and Cluster try, and how much.
 //
 // The law: the fields that say how much do not change what one run does, so a seed or an
-// order means the same with each number. Exact, Late, Goroutines, Network, Faults and Limit say
-// what a run is like.
+// order means the same with each number. Exact, Late, KeepGoing, Once, Goroutines, Network,
+// Faults and Limit say what a run is like.
 
 import (
 	"fmt"
@@ -39,8 +39,13 @@ type Config struct {
 	// seed chooses. What goroutines do to each other without the loop, at one instant,
 	// remains the runtime's choice, and so does the order of Posts of several
 	// goroutines. All goroutines must have ended when the run ends. It needs a
-	// *testing.T, and is not for Cluster and Explore. It is package testing/synctest
-	// that does this.
+	// *testing.T, and is not for Explore. It is package testing/synctest that does this.
+	//
+	// In a Cluster goroutines use the network too: socket.Dial and Listen with the ctx of
+	// a host, and all methods of their results. The process then has one processor, and
+	// the seed makes the runtime's own choices: which ready case a select takes, the
+	// order of a map, the numbers of math/rand/v2. Goroutines of a host that crashes get
+	// errors from the network; no goroutine can be killed.
 	Goroutines bool
 
 	// MaxOrders is how many orders Explore tries before it fails the test. 0 means
@@ -62,6 +67,16 @@ type Config struct {
 	// compared exactly and turns can be counted. The environment variable
 	// RONDO_EXACT=1 does the same for all tests.
 	Exact bool
+
+	// Once runs each seed once and compares nothing. It is for hosts with goroutines of a
+	// library that a seed does not always repeat, as gRPC in a Cluster: a failure is found
+	// all the same, and its seed may need several tries to show it again.
+	Once bool
+
+	// KeepGoing lets a run go on after the body has failed the test, as with Error, to its
+	// end. Without it the first failure ends the run: all that still waits is cancelled.
+	// A test that had failed before it called package sim goes on in any case.
+	KeepGoing bool
 
 	// MaxSteps is how many steps one run may take. A run that takes more fails the
 	// test with "livelock". A step is a choice or a jump of the clock; where there
@@ -121,7 +136,7 @@ func (c Config) settings(call string) search.Settings {
 	c = c.withDefaults(call)
 	return search.Settings{
 		Seeds: c.Seeds, SeedsShort: c.SeedsShort, For: c.For, MaxOrders: c.MaxOrders, Deviations: c.Deviations,
-		MaxSteps: c.MaxSteps, Exact: c.Exact, Late: c.Late,
+		MaxSteps: c.MaxSteps, Exact: c.Exact, Late: c.Late, KeepGoing: c.KeepGoing, Once: c.Once,
 	}
 }
 

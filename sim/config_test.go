@@ -126,3 +126,14 @@ func TestOrderOfNoChoice(t *testing.T) {
 	})
 	contains(t, text, "sim: order x:0: the test failed", "replay: RONDO_SEED=x:0 go test")
 }
+
+// TestOnce: with Once each seed runs once, and otherwise twice.
+func TestOnce(t *testing.T) {
+	for _, once := range []bool{false, true} {
+		runs := 0
+		sim.Config{Seeds: 3, SeedsShort: 3, Once: once}.Test(t, func(context.Context) { runs++ })
+		if want := map[bool]int{false: 6, true: 3}[once]; runs != want {
+			t.Errorf("Once %v: %d runs, want %d", once, runs, want)
+		}
+	}
+}

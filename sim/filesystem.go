@@ -67,7 +67,7 @@ func Disk(ctx context.Context) FS {
 			if d.disk == nil {
 				d.disk = disk.New()
 			}
-			return mounted{d.disk.Mount(diskOfLoop{})}
+			return mounted{d.disk.Mount((*diskOfLoop)(d))}
 		}
 	}
 	return system{}
@@ -92,6 +92,10 @@ func (u *diskUser) SyncTakesTime() bool   { return (*process)(u) == u.world.runn
 func (u *diskUser) Block(d time.Duration) { (*process)(u).block(d) }
 func (u *diskUser) Date() time.Time       { p := (*process)(u); return p.wall(p.Now()) }
 
+func (u *diskUser) Wrote(name string, at int64, data []byte) {
+	u.world.run.Trace.Wrote(u.world.base.now, u.host.number, name, at, data)
+}
+
 func (u *diskUser) Changes() {
 	if (*process)(u) == u.world.running {
 		u.world.faults.DiskChanges(u.host.target)
@@ -99,13 +103,17 @@ func (u *diskUser) Changes() {
 }
 
 // A diskOfLoop is the program of a loop without a host.
-type diskOfLoop struct{}
+type diskOfLoop world
 
-func (diskOfLoop) Killed() bool        { return false }
-func (diskOfLoop) Changes()            {}
-func (diskOfLoop) SyncTakesTime() bool { return false }
-func (diskOfLoop) Block(time.Duration) {}
-func (diskOfLoop) Date() time.Time     { return epoch }
+func (*diskOfLoop) Killed() bool        { return false }
+func (*diskOfLoop) Changes()            {}
+func (*diskOfLoop) SyncTakesTime() bool { return false }
+func (*diskOfLoop) Block(time.Duration) {}
+func (*diskOfLoop) Date() time.Time     { return epoch }
+
+func (u *diskOfLoop) Wrote(name string, at int64, data []byte) {
+	u.run.Trace.Wrote(u.now, 0, name, at, data)
+}
 
 // system is the file system of the machine.
 type system struct{}

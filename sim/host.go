@@ -40,6 +40,8 @@ type Host struct {
 	failed  bool          // it was crashed or lost power, and has not been restarted
 	disk    *disk.Disk
 
+	history uint64 // of what it has seen, in an exploration
+
 	target *fault.Target // of faults; nil: it never fails
 
 	pausedUntil int64

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rondo-go/rondo/sim/internal/choice"
 	"github.com/rondo-go/rondo/sim/internal/search"
 )
 
@@ -20,9 +21,10 @@ import (
 // tasks on each host and of the hosts' steps. What one host hands to another, as
 // package shard does, comes after each number of turns of the other. The network
 // and the disks work without a fault and take one time; nothing is late, unless c.Late is set,
-// and then the timers of all hosts may be. c.Faults is not used. The log counts runs:
-// choices that differ only in which of two hosts goes first, where neither sees the other, are
-// the same order.
+// and then the timers of all hosts may be. c.Faults is not used. The log counts orders and runs:
+// runs that differ only in which of two hosts goes first, where neither sees the other, are one
+// order. What hosts see of each other through variables that they share, without handing
+// anything over, is not counted.
 //
 // The number of orders grows even faster than that of one loop. Begin with a small
 // c.Deviations.
@@ -75,6 +77,40 @@ func (p *process) mayGoOn() bool {
 
 // Step is that of driver.Host.
 func (p *process) Step() {
+	p.fails()
+	p.letOthers()
+	if w := p.world; p.explores() {
+		w.common = choice.Mix(w.common ^ p.host.history)
+		p.host.sees(w.common)
+	}
+}
+
+// sees notes something that the host gets from the world, in an exploration. Two runs in which
+// each host sees the same, in the same order, are one order: what a host does is a function of
+// that.
+func (h *Host) sees(what uint64) {
+	if h.world.run.Choices.Walk != nil {
+		h.history = choice.Mix(h.history ^ what)
+	}
+}
+
+// hears notes that the process that runs may hand something to p.
+func (p *process) hears() {
+	if from := p.world.running; from != nil && from != p {
+		p.host.sees(from.host.history)
+	}
+}
+
+// seen returns what all hosts have seen.
+func (w *World) seen() (sum uint64) {
+	for _, h := range w.hosts {
+		sum = choice.Mix(sum ^ h.history)
+	}
+	return sum
+}
+
+// letOthers lets other processes go first, if that is chosen.
+func (p *process) letOthers() {
 	w := p.world
 	if !p.explores() {
 		if w.aside > 0 && len(w.ready) > 0 && p.killed == nil && !w.ending && w.steps.Rarely(w.aside) {

@@ -133,17 +133,39 @@ func TestEndOfHostsThatWait(t *testing.T) {
 	contains(t, text, "rondo: deadlock: nothing can run on any host")
 }
 
-// TestExploreClusterCountsRuns: hosts that share nothing have one order, and the log does not call
-// each run of them an order.
-func TestExploreClusterCountsRuns(t *testing.T) {
-	runs := 0
-	tried, _ := try(func(t *tester) {
-		sim.Config{}.ExploreCluster(t, func(ctx context.Context, w *sim.World) {
-			runs++
-			w.Host("a", rondo.Yield)
-			w.Host("b", rondo.Yield)
-			_ = rondo.Sleep(ctx, 1)
-		})
+// TestExploreClusterCountsOrders: an order that comes in several runs is counted once. Hosts that
+// share nothing have one; two that each hand two letters to a third, which takes them when it
+// likes, have one for each way in which it sees them come.
+func TestExploreClusterCountsOrders(t *testing.T) {
+	counted := func(body func(ctx context.Context, w *sim.World)) (orders, runs int) {
+		tried, _ := try(func(t *tester) { sim.Config{}.ExploreCluster(t, body) })
+		if n, err := fmt.Sscanf(tried.Text(), "sim: %d orders in %d runs, with each timer exact\n", &orders, &runs); n != 2 {
+			t.Fatal(err, tried.Text())
+		}
+		return orders, runs
+	}
+	apart := func(ctx context.Context, w *sim.World) {
+		w.Host("a", rondo.Yield)
+		w.Host("b", rondo.Yield)
+		_ = rondo.Sleep(ctx, 1)
+	}
+	if orders, runs := counted(apart); orders != 1 || runs < 2 {
+		t.Error(orders, "orders of hosts that share nothing, in", runs, "runs")
+	}
+	chosen := func(ctx context.Context, w *sim.World) {
+		w.Host("a", func(ctx context.Context) error { sim.Choose(ctx, 3); return nil })
+		_ = rondo.Sleep(ctx, 1)
+	}
+	if orders, runs := counted(chosen); orders != 3 || runs < 3 {
+		t.Error(orders, "orders of a host that chooses one of three, in", runs, "runs")
+	}
+	came := map[string]bool{}
+	orders, runs := counted(func(ctx context.Context, w *sim.World) {
+		meet(ctx, w, func(order string) { came[order] = true })
 	})
-	contains(t, tried.Text(), fmt.Sprintf("sim: %d runs, in which an order of the hosts may come more than once, with each timer exact", runs))
+	// For each way in which the letters come, several ways in which the turns of the third host
+	// fall between them: 28 as long as these turns are what they are.
+	if len(came) != 6 || orders != 28 || orders > runs {
+		t.Errorf("%d orders in %d runs, in which the letters came as %v", orders, runs, came)
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
@@ -41,7 +40,8 @@ func (w *world) execute(body func(ctx context.Context)) search.Outcome {
 	loop := func(o *search.Outcome) {
 		ctx := driver.With(context.Background(), func() (driver.Driver, error) { return w, nil })
 		o.Err = runner.Run(ctx, func(ctx context.Context) error {
-			main, w.loop = ctx, kernel.Of(ctx)
+			main, w.main, w.loop = ctx, ctx, kernel.Of(ctx)
+			w.inside.Store(&w.loop)
 			body(ctx)
 			return nil
 		})
@@ -70,66 +70,21 @@ func (w *world) execute(body func(ctx context.Context)) search.Outcome {
 			loop(&o)
 		})
 	}()
-	o := w.wait(ended)
+	o := w.wait(ended, &w.inside)
 	if o.Running {
 		return o
 	}
 	w.order.End()
-	if o.Exited {
+	switch {
+	case o.Stuck != "":
+		return o
+	case w.run.Stopped:
+		return search.Outcome{Exited: o.Exited, Err: abandoned(main)}
+	case o.Exited:
 		o.Err = abandoned(main)
 	}
+	w.run.Fails(func() string { return w.run.nameOf(nil, 0, w.ran) })
 	return o
-}
-
-// hangAfter is how long, in real time, a loop may wait for other goroutines while
-// its clock stands still, or a task may run without coming back to the loop.
-// Only tests change it.
-var hangAfter = time.Minute
-
-// checks is how often wait must find that the loop has made no progress before it
-// takes the loop for stuck.
-const checks = 10
-
-// wait returns the outcome of a run. It reports a loop that makes no progress for
-// hangAfter as stuck.
-func (w *world) wait(ended <-chan search.Outcome) search.Outcome {
-	after := hangAfter
-	if search.Shrinking() {
-		after = time.Second
-	}
-	interval := after / checks
-	timer := time.NewTimer(interval)
-	defer timer.Stop()
-	warned := false
-	for steps, same := uint64(0), 0; ; {
-		select {
-		case o := <-ended:
-			return o
-		case <-timer.C:
-			timer.Reset(interval)
-		}
-		// Time alone proves nothing, because the whole process may have been
-		// stopped. So the checks are counted.
-		same++
-		if now := w.run.Steps.Load(); now != steps {
-			steps, same = now, 0
-		}
-		if same < checks {
-			continue
-		}
-		if warned || !w.idle.Load() {
-			return search.Outcome{Stuck: hang(), Running: true}
-		}
-		close(w.giveUp)
-		warned, same = true, 0
-	}
-}
-
-// hang says why a loop may make no progress.
-func hang() string {
-	stacks := make([]byte, 64<<10)
-	stacks = stacks[:runtime.Stack(stacks, true)]
-	return "hang: the loop has made no progress for a long real time: a task is blocked outside Rondo, or it never waits, or it continues although it is cancelled\n\n" + string(stacks)
 }
 
 // abandoned returns the error with which the loop cancelled all tasks, or nil. A

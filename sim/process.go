@@ -34,16 +34,21 @@ import (
 type process struct {
 	host  *Host
 	world *World
-	boots uint64 // which boot of the host it is
-	order *order.Order
-	main  context.Context // of the main task; nil before it runs
-	loop  kernel.Loop     // likewise
+	scope *rondo.Scope // of the errands of goroutines; nil: there are none
+
+	refusals atomic.Int64 // how many of them came after its end
+	boots    uint64       // which boot of the host it is
+	order    *order.Order
+	main     context.Context // of the main task; nil before it runs
+	loop     kernel.Loop     // likewise
 
 	next  func() (struct{}, bool) // nil before it runs
 	yield func(struct{}) bool
 	timer moment.Moment // when its loop wakes by itself
 
 	explored explored
+	ran      uint64 // the task that ran last; 0: a callback
+	looked   bool   // since then; see fails
 	offloads offload.Loop
 	queued   bool        // it is in world.ready
 	late     bool        // it is ready, but its host is paused
@@ -116,7 +121,7 @@ func (p *process) live(yield func(struct{}) bool) {
 	err := runner.Run(ctx, func(ctx context.Context) error {
 		p.main, p.loop = ctx, kernel.Of(ctx)
 		p.world.inside.Store(&p.loop)
-		return p.host.boot(ctx)
+		return p.hosted(ctx)
 	})
 	p.result.Err = errors.Join(append(unobserved, err)...)
 	p.result.Exited = false
@@ -131,6 +136,7 @@ func (p *process) finish() {
 	p.ended, p.stack.Over = true, true
 	p.order.End()
 	w.moments.Drop(&p.timer)
+	w.errands.refuse(p)
 	if p.killed == nil {
 		h.process = nil
 		if h == w.test {
@@ -146,6 +152,7 @@ func (p *process) finish() {
 			}
 			w.fail(o)
 		}
+		w.run.Fails(func() string { return w.run.nameOf(nil, h.number, p.ran) + " of " + h.name })
 		w.log(record.Hosted, h, nil, "exit", 0)
 		return
 	}
@@ -191,6 +198,13 @@ func (p *process) Poll(until int64) error {
 		return p.pollKilled(until)
 	}
 	w := p.world
+	w.base.settle()
+	if p.fails() {
+		w.makeReady(p)
+		if p.park(); p.killed != nil {
+			return p.pollKilled(-1)
+		}
+	}
 	switch delivered := p.deliver(); {
 	case delivered && (until == driver.Posted || until > p.Now()):
 		return nil
@@ -324,11 +338,17 @@ func (p *process) Host() driver.Host { return p }
 
 func (p *process) Choose(n int, who func(i int) uint64) (i int, runs bool) {
 	w := p.world
+	w.base.settle()
+	p.fails()
 	if p.order.Begins(n) {
-		p.Step()
+		p.letOthers()
 		p.offloads.Begins()
 	}
-	switch i = p.order.Choose(n, who); {
+	i = p.order.Choose(n, who)
+	if p.explores() {
+		p.host.sees(uint64(p.wall(p.Now()).UnixNano()) ^ uint64(n)<<32 ^ uint64(i))
+	}
+	switch {
 	case i < 0:
 		i = ^i
 		w.base.step(1)
@@ -342,10 +362,28 @@ func (p *process) Choose(n int, who func(i int) uint64) (i int, runs bool) {
 			t.Choose(w.base.now, record.Chosen, p.host.number<<32|p.order.TaskAt(i), n)
 		}
 	}
+	p.ran, p.looked = p.order.TaskAt(i), false
 	return i, true
 }
 
+// fails looks whether what ran last has failed the test, and reports whether the run ends.
+func (p *process) fails() bool {
+	w := p.world
+	if p.killed != nil || w.ending {
+		return false
+	}
+	if p.looked {
+		return w.run.Stopped
+	}
+	p.looked = true
+	w.run.Fails(func() string { return w.run.nameOf(rondo.Tasks(p.main), p.host.number, p.ran) + " of " + p.host.name })
+	return w.run.Stopped
+}
+
 func (p *process) Offload(user uintptr, fn, back func()) bool {
+	if p.world.base.bubble != nil {
+		return false
+	}
 	p.offloads.Add(user, fn, back)
 	return true
 }
@@ -381,8 +419,8 @@ func (p *process) Awaits() bool {
 	})
 }
 
-// Settles is false: goroutines around a cluster run in real time.
-func (p *process) Settles() bool { return false }
+// Settles is false if goroutines around the cluster run in real time.
+func (p *process) Settles() bool { return p.world.base.bubble != nil }
 
 func (p *process) attempt() *attempt { return p.world.run }
 
@@ -425,6 +463,9 @@ func (p *process) RunBeside(name string, main func(ctx context.Context) error) {
 	w.Host(free, main)
 }
 
+// HandsOver is that of driver.Simulation.
+func (p *process) HandsOver(v any) { p.world.run.Trace.Put(p.world.base.now, p.host.number, v) }
+
 // Wake ends the sleep of the loop. What comes from another host is seen at once, what
 // comes from a goroutine when nothing else can run; see takeWoken.
 func (p *process) Wake() {
@@ -440,7 +481,11 @@ func (p *process) Wake() {
 
 func (p *process) Within() bool {
 	loop := p.world.inside.Load()
-	return loop != nil && (*loop).Inside()
+	if loop == nil || !(*loop).Inside() {
+		return false
+	}
+	p.hears()
+	return true
 }
 
 // Socket is that of driver.Host.

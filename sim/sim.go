@@ -52,14 +52,16 @@ import (
 // range, as "1-2000", Test runs those instead. The seed determines the order in
 // which things run, the time of day at which the clock starts, and the numbers of
 // [Rand]. Each of the first 20 seeds runs twice and must do the same both times:
-// the same tasks run, wait and end in the same order at the same times. From the
+// the same tasks run, wait and end in the same order at the same times, and send, write
+// to a Disk and put into a Queue the same. From the
 // second wait in Receive on the two runs are not compared.
 //
 // The first seed that fails ends the test, with a report that says what failed and
 // when, and how to run that seed again. A seed fails if body fails t, if anything
 // panics or calls runtime.Goexit, if no caller takes a task's error, if the loop
 // is in deadlock, if the run takes more than c.MaxSteps steps, or if a task keeps
-// the loop for a minute of real time. Such an endless run cannot be stopped from
+// the loop for a minute of real time, or for two seconds if it is blocked outside
+// Rondo and nothing else in the process runs. Such an endless run cannot be stopped from
 // outside: its goroutines stay.
 //
 // When body returns, tasks that still run are cancelled and waited for, as by

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"bufio"
 	"context"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,6 +149,36 @@ func TestVictim(t *testing.T) {
 	t.Run("blocked", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) { <-make(chan int) })
 	})
+	t.Run("blocked host", func(t *testing.T) {
+		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+			w.Host("a", func(ctx context.Context) error {
+				var lock sync.Mutex
+				rondo.Go(ctx, func(ctx context.Context) error {
+					lock.Lock()
+					return rondo.Sleep(ctx, time.Second)
+				})
+				_ = rondo.Sleep(ctx, time.Millisecond)
+				lock.Lock()
+				return nil
+			})
+			_ = rondo.Sleep(ctx, time.Minute)
+		})
+	})
+	t.Run("blocked for a while", func(t *testing.T) {
+		sim.Config{Seeds: 1}.Test(t, func(ctx context.Context) {
+			said, says, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			os.Stderr = says
+			done := make(chan string)
+			go func() {
+				line, _ := bufio.NewReader(said).ReadString('\n')
+				done <- line
+			}()
+			t.Error(<-done)
+		})
+	})
 	t.Run("uncancelled", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) {
 			rondo.Go(ctx, func(ctx context.Context) error {
@@ -179,7 +211,7 @@ func runVictim(t *testing.T, name, seed string, env ...string) string {
 	}
 	c := exec.Command(os.Args[0], "-test.v", "-test.run=^TestVictim$/^"+strings.ReplaceAll(name, " ", "_")+"$")
 	kind := "ends"
-	if slices.Contains([]string{"blocked", "unanswered"}, name) {
+	if slices.Contains([]string{"unanswered"}, name) {
 		kind = "hangs"
 	}
 	c.Env = append(os.Environ(), victim+"="+kind, "RONDO_SEED="+seed, "RONDO_SIM_STORE="+t.TempDir(), "RONDO_SHRINK=off")
@@ -297,9 +329,18 @@ func TestLivelock(t *testing.T) {
 
 // TestHang has runs that no number of steps ends.
 func TestHang(t *testing.T) {
-	contains(t, runVictim(t, "blocked", ""), "seed 1: hang: ", "[chan receive", "sim_test.TestVictim.func", "RONDO_SEED=1 ")
+	contains(t, runVictim(t, "blocked", ""), "seed 1: hang: github.com/rondo-go/rondo/sim_test.TestVictim.func", "victim_test.go:",
+		"it is blocked on a channel; use rondo.Queue", "[chan receive", "RONDO_SEED=1 ")
+	contains(t, runVictim(t, "blocked host", "1"), "seed 1: hang: github.com/rondo-go/rondo/sim_test.TestVictim.func", "victim_test.go:",
+		"it is blocked on a sync.Mutex, probably held by a suspended task; use rondo.Mutex", "RONDO_SEED=1 ")
 	contains(t, runVictim(t, "uncancelled", ""), "seed 1: livelock: ", "task-2 is running", "sim_test.TestVictim.func", "RONDO_SEED=1 ")
 	contains(t, runVictim(t, "unanswered", ""), "seed 1: sim: nothing has come from outside", "RONDO_SEED=1 ")
+}
+
+// TestBlockedForAWhile: a task that waits for what runs outside the loop is named, and goes on.
+func TestBlockedForAWhile(t *testing.T) {
+	text := runVictim(t, "blocked for a while", "")
+	contains(t, text, "sim: seed 1: hang: github.com/rondo-go/rondo/sim_test.TestVictim.func", "it is blocked on a channel", "sim: seed 1: the test failed")
 }
 
 func TestSkipInRealTest(t *testing.T) {

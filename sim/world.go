@@ -6,12 +6,13 @@ package sim
 // calls of the loop. The only exception is what comes from other goroutines.
 
 import (
+	"context"
 	"errors"
 	"math"
 	"sync/atomic"
-	"testing/synctest"
 	"time"
 
+	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/sim/internal/choice"
@@ -31,12 +32,18 @@ type world struct {
 	start  time.Time // what the clock shows at origin
 	now    int64
 	wakeup chan struct{}
-	idle   atomic.Bool   // the loop waits for other goroutines
-	giveUp chan struct{} // closed when it has waited too long
-	stuck  func()        // called when the steps are used up; does not return
-	disk   *disk.Disk    // nil until it is used
-	bubble *bubble       // nil: goroutines run in real time
-	loop   kernel.Loop   // nil before its main task runs
+	idle   atomic.Bool                 // the loop waits for other goroutines
+	giveUp chan struct{}               // closed when it has waited too long
+	stuck  func()                      // called when the steps are used up; does not return
+	disk   *disk.Disk                  // nil until it is used
+	bubble *bubble                     // nil: goroutines run in real time
+	loop   kernel.Loop                 // nil before its main task runs
+	main   context.Context             // likewise
+	inside atomic.Pointer[kernel.Loop] // &loop likewise; any goroutine reads it
+
+	stops  bool   // the loop is to be told that the run has ended
+	ran    uint64 // the task that ran last; 0: a callback
+	looked bool   // since then; see fails
 
 	pool     *offload.Pool // of all loops of the run
 	offloads offload.Loop
@@ -80,6 +87,10 @@ func (w *world) Instant(t time.Time) int64 {
 // Poll jumps to the instant given. If that is driver.Outside or driver.Forever, the
 // loop knows of something outside that will wake it, so Poll waits for that.
 func (w *world) Poll(until int64) error {
+	if w.fails(); w.stops {
+		w.stops = false
+		return errStopped
+	}
 	if w.bubble != nil {
 		return w.pollBubble(until)
 	}
@@ -138,9 +149,8 @@ func (w *world) Poller() driver.Poller { return nil }
 func (w *world) Simulation() driver.Simulation { return w }
 
 func (w *world) Choose(n int, who func(i int) uint64) (i int, runs bool) {
-	if w.bubble != nil {
-		synctest.Wait()
-	}
+	w.settle()
+	w.fails()
 	if w.order.Begins(n) {
 		w.offloads.Begins()
 	}
@@ -160,7 +170,19 @@ func (w *world) Choose(n int, who func(i int) uint64) (i int, runs bool) {
 			t.Choose(w.now, record.Chosen, w.order.TaskAt(i), n)
 		}
 	}
+	w.ran, w.looked = w.order.TaskAt(i), false
 	return i, true
+}
+
+// fails looks whether what ran last has failed the test: then the loop is told that the run ends.
+func (w *world) fails() {
+	if w.looked {
+		return
+	}
+	w.looked = true
+	if w.run.Fails(func() string { return w.run.nameOf(rondo.Tasks(w.main), 0, w.ran) }) {
+		w.stops = true
+	}
 }
 
 func (w *world) step(n uint64) {
@@ -189,6 +211,8 @@ func (w *world) Offload(user uintptr, fn, back func()) bool {
 	w.offloads.Add(user, fn, back)
 	return true
 }
+
+func (w *world) HandsOver(v any) { w.run.Trace.Put(w.now, 0, v) }
 
 func (w *world) Within() bool { return w.loop != nil && w.loop.Inside() }
 

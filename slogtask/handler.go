@@ -16,6 +16,7 @@ import (
 // A handler adds to each record what it is told by its ctx.
 type handler struct {
 	below slog.Handler
+	more  []func(ctx context.Context) []slog.Attr
 	// With WithGroup what follows is in a group, and the task is not. So from the first
 	// group on, what was asked for is done anew for each record, after the task.
 	root  slog.Handler
@@ -33,26 +34,40 @@ type handler struct {
 // In a simulation of package sim a line that is written on the loop has the simulated time,
 // which on a host of a cluster is that of the host's clock, and loop is the name of the host.
 //
-// The Handler may be used by any goroutine if h may. It never suspends, but what h
+// Each function of more may return further attributes for the ctx of a record, also without a loop,
+// such as the id of a job or of a trace: nats.LogAttrs and oteltask.LogAttrs do. A panic in one is
+// that of the call that logs.
+//
+// The Handler may be used by any goroutine if h and more may. It never suspends, but what h
 // writes may block.
-func NewHandler(h slog.Handler) slog.Handler {
+func NewHandler(h slog.Handler, more ...func(ctx context.Context) []slog.Attr) slog.Handler {
 	if h == nil {
 		panic("rondo: slogtask.NewHandler with a nil Handler")
 	}
-	return &handler{below: h}
+	for _, f := range more {
+		if f == nil {
+			panic("rondo: slogtask.NewHandler with a nil function")
+		}
+	}
+	return &handler{below: h, more: more}
 }
 
 func (h *handler) Enabled(ctx context.Context, l slog.Level) bool { return h.below.Enabled(ctx, l) }
 
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
-	t, ok := kernel.TaskOf(ctx)
-	if !ok {
+	var attrs []slog.Attr
+	if t, ok := kernel.TaskOf(ctx); ok {
+		if l := kernel.Of(ctx); l.Inside() && l.Driver().Simulation() != nil && !r.Time.IsZero() {
+			r.Time = l.Driver().Time(l.Driver().Now())
+		}
+		attrs = []slog.Attr{slog.String("loop", t.Loop), slog.String("task", t.Name), slog.Uint64("task_id", t.ID)}
+	}
+	for _, f := range h.more {
+		attrs = append(attrs, f(ctx)...)
+	}
+	if len(attrs) == 0 {
 		return h.below.Handle(ctx, r)
 	}
-	if l := kernel.Of(ctx); l.Inside() && l.Driver().Simulation() != nil && !r.Time.IsZero() {
-		r.Time = l.Driver().Time(l.Driver().Now())
-	}
-	attrs := []slog.Attr{slog.String("loop", t.Loop), slog.String("task", t.Name), slog.Uint64("task_id", t.ID)}
 	if h.steps == nil {
 		r = r.Clone()
 		r.AddAttrs(attrs...)
@@ -82,7 +97,7 @@ func (h *handler) WithGroup(name string) slog.Handler {
 // with is h after one step more, which counts among those that are done anew if grouped
 // is true.
 func (h *handler) with(step func(slog.Handler) slog.Handler, grouped bool) slog.Handler {
-	next := &handler{below: step(h.below), root: h.root, steps: h.steps}
+	next := &handler{below: step(h.below), more: h.more, root: h.root, steps: h.steps}
 	if grouped {
 		if h.steps == nil {
 			next.root = h.below

@@ -161,3 +161,35 @@ func TestHandler(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestMore: further functions add what they know of a ctx, outside of all groups, also without a
+// loop.
+func TestMore(t *testing.T) {
+	type key struct{}
+	var out bytes.Buffer
+	job := func(ctx context.Context) []slog.Attr {
+		id, ok := ctx.Value(key{}).(int)
+		if !ok {
+			return nil
+		}
+		return []slog.Attr{slog.Int("job", id)}
+	}
+	log := slog.New(slogtask.NewHandler(text(&out), job))
+	log.InfoContext(context.Background(), "a")
+	ctx := context.WithValue(context.Background(), key{}, 7)
+	log.WithGroup("g").InfoContext(ctx, "b", "k", 1)
+	err := new(rondo.Runner).Run(ctx, func(ctx context.Context) error {
+		log.InfoContext(ctx, "c")
+		return nil
+	})
+	const want = "level=INFO msg=a\nlevel=INFO msg=b job=7 g.k=1\nlevel=INFO msg=c "
+	if got := out.String(); err != nil || !strings.HasPrefix(got, want) || !strings.HasSuffix(got, " task=main task_id=1 job=7\n") {
+		t.Errorf("%v\n%s", err, got)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a nil function is taken")
+		}
+	}()
+	slogtask.NewHandler(text(&out), nil)
+}

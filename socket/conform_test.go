@@ -5,7 +5,6 @@ package socket_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -107,15 +106,15 @@ func TestC172Limits(t *testing.T) {
 	})
 }
 
-// TestC173TwoReaders: unlike in asyncio there is no error: the second reader
-// waits for its turn, and each gets different bytes. (A bufio.Reader is for one
-// task, like anything without a lock.)
+// TestC173TwoReaders: unlike in asyncio there is no error: further readers wait
+// for their turn, and get bytes in the order in which they came. (A bufio.Reader
+// is for one task, like anything without a lock.)
 func TestC173TwoReaders(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
 		defer a.Close()
 		defer b.Close()
-		got := make([]string, 2)
+		got := make([]string, 4)
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			for i := range got {
 				g.Go(func(context.Context) error {
@@ -126,11 +125,11 @@ func TestC173TwoReaders(t *testing.T) {
 				})
 			}
 			waiting(g, "read", 1)
-			waiting(g, "turn", 1)
-			_, err := io.WriteString(a, "12")
+			waiting(g, "turn", len(got)-1)
+			_, err := io.WriteString(a, "1234")
 			return err
 		})
-		if got[0] != "1" || got[1] != "2" {
+		if strings.Join(got, "") != "1234" {
 			t.Errorf("they have read %q", got)
 		}
 		return err
@@ -234,47 +233,56 @@ func TestC177HandlerPanics(t *testing.T) {
 	}
 }
 
-// TestC178Shutdown: an open connection goes on while its server is shut down,
-// and Shutdown waits for it.
+// TestC178Shutdown: an open connection goes on while its server is shut down, by a task or a
+// goroutine. No new one is accepted, and Shutdown waits for it.
 func TestC178Shutdown(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		s := &socket.Server{Handler: echo}
-		addr, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		c, err := connected(ctx, s, addr)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		down := rondo.Go(ctx, s.Shutdown)
-		for {
-			c, err := socket.Dial(ctx, "tcp", addr)
+	for _, shutDown := range []func(ctx context.Context, s *socket.Server) error{
+		func(ctx context.Context, s *socket.Server) error { return s.Shutdown(ctx) },
+		func(ctx context.Context, s *socket.Server) error {
+			return outside(ctx, func() error { return s.Shutdown(context.Background()) })
+		},
+	} {
+		run(t, func(ctx context.Context) error {
+			s := &socket.Server{Handler: echo}
+			addr, served, err := start(ctx, s)
 			if err != nil {
-				break // it does not listen any more
-			}
-			c.Close()
-		}
-		for i := range 3 {
-			text := fmt.Sprint("still here ", i)
-			if _, err := io.WriteString(c, text); err != nil {
 				return err
 			}
-			p := make([]byte, len(text))
-			if _, err := io.ReadFull(c, p); !bytes.Equal(p, []byte(text)) {
-				t.Errorf("got %q, %v", p, err)
+			c, err := connected(ctx, s, addr)
+			if err != nil {
+				return err
 			}
-		}
-		if down.Done() || served.Done() {
-			t.Error("the server has ended before its connection")
-		}
-		c.Close()
-		if err := served.Wait(ctx); err != socket.ErrServerClosed {
-			t.Errorf("Serve returned %v", err)
-		}
-		return down.Wait(ctx)
-	})
+			defer c.Close()
+			down := rondo.Go(ctx, func(ctx context.Context) error { return shutDown(ctx, s) })
+			for err == nil {
+				var extra net.Conn
+				if extra, err = socket.Dial(ctx, "tcp", addr); err == nil {
+					extra.Close()
+				}
+			}
+			if !isAny(err, refused) && !isAny(err, peerReset) {
+				t.Errorf("Dial during Shutdown: %v", err)
+			}
+			for i := range 3 {
+				text := fmt.Sprint("still here ", i)
+				if _, err := io.WriteString(c, text); err != nil {
+					return err
+				}
+				p := make([]byte, len(text))
+				if _, err := io.ReadFull(c, p); string(p) != text {
+					t.Errorf("got %q, %v", p, err)
+				}
+			}
+			if down.Done() || served.Done() {
+				t.Error("the server has ended before its connection")
+			}
+			c.Close()
+			if err := served.Wait(ctx); err != socket.ErrServerClosed || s.Conns() != 0 {
+				t.Errorf("Serve returned %v, and %d connections are left", err, s.Conns())
+			}
+			return down.Wait(ctx)
+		})
+	}
 }
 
 // TestC180ServeCancelled: when a cancelled Serve returns it has closed its

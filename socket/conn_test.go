@@ -167,10 +167,15 @@ func TestEOFWithData(t *testing.T) {
 	}
 }
 
+// TestZeroBytes: a Read or a Write of no bytes returns at once, a Read also past its deadline, as
+// in package net. After Close a Read fails.
 func TestZeroBytes(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
 		defer b.Close()
+		if err := a.SetReadDeadline(time.Unix(1, 0)); err != nil {
+			return err
+		}
 		for _, p := range [][]byte{nil, {}} {
 			if n, err := a.Read(p); n != 0 || err != nil {
 				t.Errorf("Read: %d, %v", n, err)

@@ -81,10 +81,10 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 		return nil, err
 	}
 	var c net.Conn
-	if datagrams(network) {
-		c, err = d.dialPacket(ctx, loop, network, address)
-	} else {
-		c, err = d.dial(ctx, loop, network, address)
+	if done, err2 := errand(ctx, loop, network+" "+address, func(ctx context.Context) { c, err = d.open(ctx, loop, network, address) }); !done {
+		c, err = d.open(ctx, loop, network, address)
+	} else if err2 != nil {
+		err = err2
 	}
 	if err != nil {
 		if !namesOperation(err) {
@@ -97,6 +97,14 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 		return nil, err
 	}
 	return c, nil
+}
+
+// open dials a connection or a datagram socket.
+func (d *Dialer) open(ctx context.Context, loop kernel.Loop, network, address string) (net.Conn, error) {
+	if datagrams(network) {
+		return d.dialPacket(ctx, loop, network, address)
+	}
+	return d.dial(ctx, loop, network, address)
 }
 
 // asked is the address that a caller asked for, which may be a name.

@@ -6,34 +6,9 @@ import (
 	"io"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rondo-go/rondo/socket"
 )
-
-// TestReadNothing: a Read of no bytes returns at once, also past the deadline, as
-// in package net. After Close it fails.
-func TestReadNothing(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		a, b := pair(t, ctx)
-		defer b.Close()
-		if err := a.SetReadDeadline(time.Now().Add(-time.Second)); err != nil {
-			return err
-		}
-		if n, err := a.Read(nil); n != 0 || err != nil {
-			t.Errorf("Read of no bytes: %d, %v", n, err)
-		}
-		timedOut(t, "Read of one byte", second(a.Read(make([]byte, 1))))
-		a.Close()
-		if _, err := a.Read(nil); err == nil {
-			t.Error("Read of no bytes after Close succeeded")
-		}
-		return nil
-	})
-}
-
-// second returns the error of a Read or a Write.
-func second(_ int, err error) error { return err }
 
 // TestWritePacketOfNothing: on a "unixpacket" connection a Write of no bytes sends
 // an empty packet, as in package net; its reader takes it for the end.

@@ -135,34 +135,3 @@ func TestUrgentPeer(t *testing.T) {
 		return nil
 	})
 }
-
-// TestByteWrites: a stream that comes in segments of one byte is whole.
-func TestByteWrites(t *testing.T) {
-	const n = 5000
-	run(t, func(ctx context.Context) error {
-		var got []byte
-		_, peer := attached(t, ctx, noted(t, &socket.Protocol{Data: func(tr *socket.Transport, b []byte) {
-			got = append(got, b...)
-			_, _ = tr.Write(b)
-		}}))
-		defer peer.Close()
-		var back []byte
-		err := both(ctx, func(context.Context) error {
-			for i := range n {
-				if _, err := peer.Write([]byte{byte(i)}); err != nil {
-					return err
-				}
-			}
-			return peer.CloseWrite()
-		}, func(context.Context) (err error) {
-			back, err = io.ReadAll(peer)
-			return err
-		})
-		for i := range n {
-			if len(got) != n || len(back) != n || got[i] != byte(i) || back[i] != byte(i) {
-				t.Fatalf("%d bytes came and %d came back, or one is wrong", len(got), len(back))
-			}
-		}
-		return err
-	})
-}

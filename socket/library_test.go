@@ -25,63 +25,6 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// serve runs a server while body runs.
-func serve(t testing.TB, ctx context.Context, handler func(ctx context.Context, c net.Conn) error, wrap func(net.Listener) net.Listener, body func(ctx context.Context, addr string) error) error {
-	t.Helper()
-	l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	var outer net.Listener = l
-	if wrap != nil {
-		outer = wrap(l)
-	}
-	s := &socket.Server{Handler: handler, OnError: func(c net.Conn, err error) { t.Errorf("server: %v", err) }}
-	return rondo.Group(ctx, func(g *rondo.Scope) error {
-		g.Go(func(ctx context.Context) error {
-			if err := s.Serve(ctx, outer); err != socket.ErrServerClosed {
-				t.Errorf("Serve returned %v", err)
-			}
-			return nil
-		})
-		if err := body(g, l.Addr().String()); err != nil {
-			return err
-		}
-		return s.Shutdown(g)
-	})
-}
-
-// TestProxy: two tasks with an io.Copy each, ended by half-closes.
-func TestProxy(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		return serve(t, ctx, echo, nil, func(ctx context.Context, addr string) error {
-			proxy := func(ctx context.Context, c net.Conn) error {
-				up, err := socket.Dial(ctx, "tcp", addr)
-				if err != nil {
-					return err
-				}
-				defer up.Close()
-				pump := func(to, from net.Conn) func(ctx context.Context) error {
-					return func(ctx context.Context) error {
-						_, err := io.Copy(to, from)
-						to.(*socket.Conn).CloseWrite()
-						return err
-					}
-				}
-				return both(ctx, pump(up, c), pump(c, up))
-			}
-			return serve(t, ctx, proxy, nil, func(ctx context.Context, addr string) error {
-				return rondo.Group(ctx, func(g *rondo.Scope) error {
-					for i := range 10 {
-						g.Go(func(ctx context.Context) error { return roundTrip(t, ctx, addr, bytes.Repeat([]byte{byte(i)}, 1<<20)) })
-					}
-					return nil
-				})
-			})
-		})
-	})
-}
-
 // roundTrip sends data and half-closes, while another task reads it back.
 func roundTrip(t testing.TB, ctx context.Context, addr string, data []byte) error {
 	t.Helper()
@@ -127,46 +70,6 @@ func certificate(t testing.TB) (server, client *tls.Config) {
 	pool.AddCert(cert)
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}},
 		&tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}
-}
-
-// TestTLS: both ends of many connections in tasks, a reader and a writer each.
-func TestTLS(t *testing.T) {
-	server, client := certificate(t)
-	run(t, func(ctx context.Context) error {
-		wrap := func(l net.Listener) net.Listener { return tls.NewListener(l, server) }
-		return serve(t, ctx, echo, wrap, func(ctx context.Context, addr string) error {
-			return rondo.Group(ctx, func(g *rondo.Scope) error {
-				for i := range 20 {
-					g.Go(func(ctx context.Context) error {
-						raw, err := socket.Dial(ctx, "tcp", addr)
-						if err != nil {
-							return err
-						}
-						c := tls.Client(raw, client)
-						defer c.Close()
-						// Two tasks in the handshake would meet at its
-						// sync.Mutex, which stops the loop.
-						if err := c.Handshake(); err != nil {
-							return err
-						}
-						data := bytes.Repeat([]byte{byte(i)}, 100_000)
-						return both(ctx, func(ctx context.Context) error {
-							_, err := c.Write(data)
-							return err
-						}, func(ctx context.Context) error {
-							got := make([]byte, len(data))
-							_, err := io.ReadFull(c, got)
-							if !bytes.Equal(got, data) {
-								t.Error("something else came back")
-							}
-							return err
-						})
-					})
-				}
-				return nil
-			})
-		})
-	})
 }
 
 // TestHTTPServer: net/http.Server accepts from a Listener on goroutines of its

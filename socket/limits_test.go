@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/cryptotest"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -205,11 +206,15 @@ func TestLimitOfHandshake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: private}}}
+	config := &tls.Config{
+		Certificates:           []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: private}},
+		SessionTicketsDisabled: true, // their keys are drawn once, and kept from run to run
+	}
 	client := &tls.Config{InsecureSkipVerify: true}
 	for _, form := range []string{"Handler", "Session"} {
 		for _, limit := range []time.Duration{0, 3 * time.Second, -1} {
 			swift.Cluster(t, func(ctx context.Context, w *sim.World) {
+				cryptotest.SetGlobalRandom(t, 1)
 				reports := 0
 				begin := forms[form]
 				serve, stats := begin(socket.Limits{Handshake: limit}, func(err error) {

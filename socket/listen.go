@@ -4,6 +4,7 @@ package socket
 // addresses hold; tasks accept from it on the loop.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,13 @@ func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (*L
 	}
 	fail := func(err error) error { return &net.OpError{Op: "listen", Net: network, Err: err} }
 	if simulated(loop) != nil {
-		l, err := lc.listenVirtual(ctx, loop, network, address)
+		var l *Listener
+		done, failed := errand(ctx, loop, network+" "+address, func(ctx context.Context) { l, err = lc.listenVirtual(ctx, loop, network, address) })
+		if !done {
+			l, err = lc.listenVirtual(ctx, loop, network, address)
+		} else if failed != nil {
+			err = failed
+		}
 		if err != nil {
 			return nil, fail(err)
 		}
@@ -140,8 +147,9 @@ type Listener struct {
 	keepAlive net.KeepAliveConfig
 	bound     net.Addr // see bound
 	file      *socketFile
-	shared    atomic.Bool // the program may have a descriptor of the same open file
-	virtual   bool        // it is a socket of the driver
+	shared    atomic.Bool  // the program may have a descriptor of the same open file
+	virtual   bool         // it is a socket of the driver
+	early     atomic.Int32 // connections to come that do not have its options
 }
 
 var _ net.Listener = (*Listener)(nil)
@@ -191,9 +199,13 @@ func (l *Listener) accept(use use) (net.Conn, error) {
 
 // acceptForeign accepts for a goroutine that is no task of the loop. The loop's
 // descriptor is opened when a task first uses the connection.
-func (l *Listener) acceptForeign() (*Conn, error) {
+func (l *Listener) acceptForeign() (c2 *Conn, err error) {
+	done, failed := l.fd.Take(func() { c2, err = l.acceptTask(l.fd.Task("Accept"), use{}) })
+	if done {
+		return c2, cmp.Or(failed, err)
+	}
 	var c net.Conn
-	err := l.fd.Foreign(driver.Readable, func(fd.Std) (err error) {
+	err = l.fd.Foreign(driver.Readable, func(fd.Std) (err error) {
 		c, err = l.std.Accept()
 		return err
 	})

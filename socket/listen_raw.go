@@ -17,11 +17,23 @@ import (
 // not be set on each.
 const inherits = runtime.GOOS == "linux"
 
-// prepare sets the options of the connections on the listener.
+// prepare sets the options of the connections on the listener. Those that are queued by then have
+// the options that it had before.
 func (l *Listener) prepare() {
 	if _, tcp := l.std.(*net.TCPListener); tcp && inherits {
-		_ = l.fd.Control(func(sys uintptr) { tune(int(sys), l.keepAlive) })
+		_ = l.fd.Control(func(sys uintptr) {
+			tune(int(sys), l.keepAlive)
+			l.early.Store(queueLength(int(sys)))
+		})
 	}
+}
+
+// tunes reports whether the next connection needs its options set.
+func (l *Listener) tunes() bool {
+	if _, tcp := l.std.(*net.TCPListener); !tcp {
+		return false
+	}
+	return !inherits || l.early.Load() > 0 && l.early.Add(-1) >= 0
 }
 
 // An accepted is a connection that no loop has yet.
@@ -66,7 +78,7 @@ func (l *Listener) open(loop kernel.Loop, a accepted, use use) *Conn {
 		return virtualConn(loop, a.virtual, network)
 	}
 	sys, peer := a.sys, a.peer
-	if _, tcp := l.std.(*net.TCPListener); tcp && !inherits {
+	if l.tunes() {
 		tune(sys, l.keepAlive)
 	}
 	c := &Conn{fd: fd.New(loop, sys, makeStd), local: l.bound, of: networkOf(network)}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -157,21 +156,6 @@ func TestListenErrors(t *testing.T) {
 			return nil
 		})
 		return err
-	})
-}
-
-// TestListenName: only a name is looked up.
-func TestListenName(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp4", "localhost:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close()
-		if !strings.HasPrefix(l.Addr().String(), "127.0.0.1:") {
-			t.Errorf("listening on %v", l.Addr())
-		}
-		return nil
 	})
 }
 

@@ -32,7 +32,23 @@ func onLoop(loop kernel.Loop) (driver.Host, error) {
 	return simulated(loop), nil
 }
 
-var errNotOnLoop = errors.New("in a simulation only tasks of the loop open sockets: use Post or Submit")
+// errand opens something at an address for a goroutine around a simulated host: fn is called in
+// a task of the loop, with a ctx that ends with the caller's. done is false if the caller is not
+// such a goroutine.
+func errand(ctx context.Context, loop kernel.Loop, at string, fn func(ctx context.Context)) (done bool, err error) {
+	h := simulated(loop)
+	if h == nil || loop.Inside() {
+		return false, nil
+	}
+	return h.Run(driver.Errand{At: at, Kind: driver.Opens, Do: func(task context.Context) {
+		task, cancel := context.WithCancelCause(task)
+		defer cancel(nil)
+		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
+		fn(task)
+	}})
+}
+
+var errNotOnLoop = errors.New("in a simulation only tasks of the loop open sockets: use Post or Submit, or Goroutines in the Config of a cluster")
 
 // on runs fn on the loop: at once if the caller is on the loop, else by Post.
 // If the loop has ended there is nothing left to do.

@@ -57,42 +57,6 @@ func TestWritersNotMixed(t *testing.T) {
 	})
 }
 
-// TestReadersInOrder: each of several readers gets different data, in the order
-// in which they came, also when one message serves them all.
-func TestReadersInOrder(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
-		const readers = 8
-		var got string
-		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			for i := range readers {
-				g.Go(func(ctx context.Context) error {
-					p := make([]byte, 1)
-					_, err := a.Read(p)
-					if int(p[0]-'a') != i {
-						t.Errorf("reader %d got %q", i, p)
-					}
-					got += string(p)
-					return err
-				})
-			}
-			waiting(ctx, "turn", readers-1)
-			if _, err := b.Write([]byte("abc")); err != nil {
-				return err
-			}
-			for len(got) < 3 {
-				if err := rondo.Yield(ctx); err != nil {
-					return err
-				}
-			}
-			_, err := b.Write([]byte("defgh"))
-			return err
-		})
-	})
-}
-
 // TestFairness: a task whose reads and writes never wait lets the others run
 // after 16 of them, or 256 KiB.
 func TestFairness(t *testing.T) {

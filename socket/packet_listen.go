@@ -32,7 +32,13 @@ func (lc *ListenConfig) ListenPacket(ctx context.Context, network, address strin
 		return nil, err
 	}
 	if simulated(loop) != nil {
-		c, err := lc.listenPacketVirtual(loop, network, address)
+		var c *PacketConn
+		done, failed := errand(ctx, loop, network+" "+address, func(context.Context) { c, err = lc.listenPacketVirtual(loop, network, address) })
+		if !done {
+			c, err = lc.listenPacketVirtual(loop, network, address)
+		} else if failed != nil {
+			err = failed
+		}
 		if err != nil {
 			return fail(err)
 		}

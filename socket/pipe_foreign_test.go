@@ -33,6 +33,7 @@ func (inOrder) Refused()                                   {}
 func (inOrder) Alone() bool                                { return false }
 func (inOrder) Awaits() bool                               { return false }
 func (inOrder) Settles() bool                              { return false }
+func (inOrder) HandsOver(any)                              {}
 func (inOrder) Prompt() bool                               { return false }
 func (inOrder) Within() bool                               { return false }
 func (inOrder) Offload(uintptr, func(), func()) bool       { return false }

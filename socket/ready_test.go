@@ -44,43 +44,6 @@ func fill(t testing.TB, w int) {
 	}
 }
 
-// TestWaitRead: any number of tasks wait for one descriptor, again and again.
-func TestWaitRead(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		r, w := plainPipe(t)
-		defer syscall.Close(r)
-		defer syscall.Close(w)
-		for range 3 {
-			woken := 0
-			err := rondo.Group(ctx, func(g *rondo.Scope) error {
-				for range 3 {
-					g.Go(func(ctx context.Context) error {
-						err := socket.WaitRead(ctx, uintptr(r))
-						woken++
-						return err
-					})
-				}
-				waiting(ctx, "read", 3)
-				if woken > 0 {
-					t.Error("woken before there was anything")
-				}
-				_, err := syscall.Write(w, []byte("x"))
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			if err := socket.WaitRead(ctx, uintptr(r)); err != nil {
-				return err
-			}
-			if _, err := syscall.Read(r, make([]byte, 10)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 func TestWaitWrite(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		r, w := plainPipe(t)
@@ -229,49 +192,6 @@ func TestSyscallConn(t *testing.T) {
 			t.Errorf("Control of a closed connection: %v", err)
 		}
 		return nil
-	})
-}
-
-// TestWatchRead: fn is called in each turn until it has read everything.
-func TestWatchRead(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		r, w := plainPipe(t)
-		defer syscall.Close(r)
-		defer syscall.Close(w)
-		var got []byte
-		read := func() {
-			p := make([]byte, 1)
-			if n, err := syscall.Read(r, p); err == nil {
-				got = append(got, p[:n]...)
-			}
-		}
-		stop := socket.WatchRead(ctx, uintptr(r), read)
-		for _, want := range []string{"abc", "abcdef"} {
-			if _, err := syscall.Write(w, []byte(want[len(want)-3:])); err != nil {
-				return err
-			}
-			for string(got) != want {
-				if err := rondo.Yield(ctx); err != nil {
-					return err
-				}
-			}
-		}
-		stop()
-		stop()
-		calls := 0
-		second := socket.WatchRead(ctx, uintptr(r), func() { calls++; read() })
-		if _, err := syscall.Write(w, []byte("g")); err != nil {
-			return err
-		}
-		for calls == 0 {
-			if err := rondo.Yield(ctx); err != nil {
-				return err
-			}
-		}
-		if string(got) != "abcdefg" {
-			t.Errorf("read %q: the first watch goes on", got)
-		}
-		return outside(ctx, func() error { second(); return nil })
 	})
 }
 

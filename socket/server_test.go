@@ -51,66 +51,6 @@ func TestServeListenerClosed(t *testing.T) {
 	})
 }
 
-// TestOnErrorPanics: whatever OnError is called for, its panic goes to the Runner's OnError,
-// once and with the error that it had; the connection is closed, and others are served.
-func TestOnErrorPanics(t *testing.T) {
-	panics := func(context.Context) error { panic("oh") }
-	fails := func(context.Context) error { return errors.New("oh") }
-	for name, fn := range map[string]func(context.Context) error{"panic": panics, "error": fails} {
-		for kind, s := range map[string]*socket.Server{
-			"handler": {Handler: func(ctx context.Context, _ net.Conn) error { return fn(ctx) }},
-			"session": {Session: func(net.Conn) func(context.Context) error { return fn }},
-		} {
-			t.Run(kind+" "+name, func(t *testing.T) {
-				var conns []net.Conn
-				s.OnError = func(c net.Conn, _ error) { conns = append(conns, c); panic("in OnError") }
-				var reported []error
-				r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { reported = append(reported, err) }}
-				err := r.Run(t.Context(), func(ctx context.Context) error {
-					addr, served, err := start(ctx, s)
-					if err != nil {
-						return err
-					}
-					for range 2 {
-						c, err := socket.Dial(ctx, "tcp", addr)
-						if err != nil {
-							return err
-						}
-						defer c.Close()
-						if _, err := c.Write([]byte("x")); err != nil {
-							return err
-						}
-						_, _ = c.Read(make([]byte, 1)) // until it is closed
-					}
-					if err := s.Shutdown(ctx); err != nil {
-						return err
-					}
-					if err := served.Wait(ctx); err != socket.ErrServerClosed {
-						t.Errorf("Serve: %v", err)
-					}
-					return nil
-				})
-				if err != nil {
-					t.Error(err)
-				}
-				for _, c := range conns {
-					if err := c.Close(); !errors.Is(err, net.ErrClosed) {
-						t.Errorf("closed for the second time: %v", err)
-					}
-				}
-				if len(reported) != 2 {
-					t.Errorf("reported %v", reported)
-				}
-				for _, err := range reported {
-					if p, ok := errors.AsType[*rondo.PanicError](err); !ok || p.Value != "in OnError" || !strings.Contains(err.Error(), "oh") {
-						t.Errorf("reported %v", err)
-					}
-				}
-			})
-		}
-	}
-}
-
 // TestMaxConns: at most MaxConns connections are served at once; the others
 // wait.
 func TestMaxConns(t *testing.T) {
@@ -271,88 +211,48 @@ func TestServerFunc(t *testing.T) {
 	}
 }
 
-// TestOwnsTasks: what a Handler or a call of a Session starts is its own. An error in it ends
-// that connection alone and is reported once; it has ended when the connection is closed.
+// TestOwnsTasks: what a Handler or a call of a Session starts is its own: it has ended when the
+// connection is closed. Package containment has the ways in which it fails.
 func TestOwnsTasks(t *testing.T) {
-	type exchange func(ctx context.Context, c net.Conn) error
-	boom := errors.New("boom")
-	for kind, server := range map[string]func(fn exchange) *socket.Server{
-		"Handler": func(fn exchange) *socket.Server { return &socket.Server{Handler: fn} },
-		"Session": func(fn exchange) *socket.Server {
-			return &socket.Server{Session: func(c net.Conn) func(context.Context) error {
-				return func(ctx context.Context) error { return fn(ctx, c) }
-			}}
-		},
-	} {
-		for name, c := range map[string]struct {
-			helper func(ctx context.Context) error
-			want   string // part of what is reported; "" for nothing
-		}{
-			"fails":        {func(context.Context) error { return boom }, "boom"},
-			"panics":       {func(context.Context) error { panic(boom) }, "panic in "},
-			"is cancelled": {rondo.WaitCanceled, ""},
-			"cleans up": {func(ctx context.Context) error {
-				_ = rondo.WaitCanceled(ctx)
-				return rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Millisecond) })
-			}, ""},
-		} {
-			t.Run(kind+" whose helper "+name, func(t *testing.T) {
-				var reported []error
-				ended := 0
-				s := server(func(ctx context.Context, conn net.Conn) error {
-					if _, err := conn.Read(make([]byte, 1)); err != nil {
-						return err
-					}
-					rondo.Go(ctx, func(ctx context.Context) error {
-						defer func() { ended++ }()
-						return c.helper(ctx)
-					})
-					if c.want != "" {
-						return rondo.WaitCanceled(ctx) // until the helper has failed
-					}
-					return io.EOF
-				})
-				s.OnError = func(_ net.Conn, err error) {
-					if err != io.EOF { // a Handler's own
-						reported = append(reported, err)
-					}
-				}
-				err := rondo.Run(t.Context(), func(ctx context.Context) error {
-					addr, _, err := start(ctx, s)
-					if err != nil {
-						return err
-					}
-					for i := range 3 {
-						c, err := socket.Dial(ctx, "tcp", addr)
-						if err != nil {
-							return err
-						}
-						defer c.Close()
-						if _, err := c.Write([]byte("x")); err != nil {
-							return err
-						}
-						if _, err := c.Read(make([]byte, 1)); err != io.EOF {
-							t.Errorf("connection %d: the peer read %v", i, err)
-						}
-						if ended != i+1 {
-							t.Errorf("connection %d was closed when %d helpers had ended", i, ended)
-						}
-					}
-					return s.Shutdown(ctx)
-				})
-				if err != nil {
-					t.Error(err)
-				}
-				if c.want == "" && len(reported) > 0 || c.want != "" && len(reported) != 3 {
-					t.Errorf("reported %v", reported)
-				}
-				for _, err := range reported {
-					if !strings.Contains(err.Error(), c.want) {
-						t.Errorf("reported %v, want %s", err, c.want)
-					}
-				}
-			})
+	ended := 0
+	exchange := func(ctx context.Context, c net.Conn) error {
+		if _, err := c.Read(make([]byte, 1)); err != nil {
+			return err
 		}
+		rondo.Go(ctx, func(ctx context.Context) error {
+			defer func() { ended++ }()
+			_ = rondo.WaitCanceled(ctx)
+			return rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Millisecond) })
+		})
+		return io.EOF
+	}
+	for kind, s := range map[string]*socket.Server{
+		"Handler": {Handler: exchange},
+		"Session": {Session: func(c net.Conn) func(context.Context) error {
+			return func(ctx context.Context) error { return exchange(ctx, c) }
+		}},
+	} {
+		ended = 0
+		run(t, func(ctx context.Context) error {
+			addr, _, err := start(ctx, s)
+			if err != nil {
+				return err
+			}
+			for i := range 3 {
+				c, err := socket.Dial(ctx, "tcp", addr)
+				if err != nil {
+					return err
+				}
+				defer c.Close()
+				if _, err := c.Write([]byte("x")); err != nil {
+					return err
+				}
+				if _, err := c.Read(make([]byte, 1)); err != io.EOF || ended != i+1 {
+					t.Errorf("%s: connection %d was closed with %v when %d helpers had ended", kind, i, err, ended)
+				}
+			}
+			return s.Shutdown(ctx)
+		})
 	}
 }
 

@@ -59,14 +59,18 @@ func (s *Server) stop() {
 	}
 }
 
+// closed returns the cause with which a Shutdown cancels what still runs.
+func (s *Server) closed() error {
+	if s.hooks != nil {
+		return s.hooks.Closed
+	}
+	return ErrServerClosed
+}
+
 // cancelConns cancels the remaining handlers and closes their connections.
 func (s *Server) cancelConns() {
-	cause := ErrServerClosed
-	if s.hooks != nil {
-		cause = s.hooks.Closed
-	}
 	for _, v := range s.serving {
-		v.scope.Cancel(cause)
+		v.scope.Cancel(s.closed())
 		for _, e := range v.conns {
 			forceClose(e.Conn)
 		}

@@ -13,60 +13,6 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestShutdownGraceful: a busy connection finishes, and no new one is accepted.
-func TestShutdownGraceful(t *testing.T) {
-	for _, where := range []string{"task", "foreign"} {
-		run(t, func(ctx context.Context) error {
-			s := &socket.Server{Handler: echo}
-			addr, served, err := start(ctx, s)
-			if err != nil {
-				return err
-			}
-			c, err := connected(ctx, s, addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			down := rondo.Go(ctx, func(ctx context.Context) error {
-				if where == "task" {
-					return s.Shutdown(ctx)
-				}
-				_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, s.Shutdown(context.Background()) })
-				return err
-			})
-			for err == nil {
-				var extra net.Conn
-				if extra, err = socket.Dial(ctx, "tcp", addr); err == nil {
-					extra.Close()
-				}
-			}
-			if !isAny(err, refused) && !isAny(err, peerReset) {
-				t.Errorf("Dial during Shutdown: %v", err)
-			}
-			if _, err := io.WriteString(c, "still here"); err != nil {
-				return err
-			}
-			if _, err := io.ReadFull(c, make([]byte, 10)); err != nil {
-				t.Errorf("the connection was cut: %v", err)
-			}
-			if down.Done() {
-				t.Error("Shutdown did not wait")
-			}
-			c.Close()
-			if err := down.Wait(ctx); err != nil {
-				t.Errorf("Shutdown: %v", err)
-			}
-			if err := served.Wait(ctx); err != socket.ErrServerClosed {
-				t.Errorf("Serve returned %v", err)
-			}
-			if n := s.Conns(); n != 0 {
-				t.Errorf("%d connections are left", n)
-			}
-			return nil
-		})
-	}
-}
-
 // TestShutdownCut: when ctx ends first, the remaining connections are cancelled
 // and closed, and Shutdown returns the cause.
 func TestShutdownCut(t *testing.T) {

@@ -24,9 +24,9 @@ import (
 )
 
 func init() {
-	spread.Serve = func(ctx context.Context, server any, loops spread.Loops, o spread.Options) error {
+	spread.Add((*Server)(nil), func(ctx context.Context, server any, loops spread.Loops, o spread.Options) error {
 		return server.(*Server).spread(ctx, loops, o)
-	}
+	})
 }
 
 // A part is what serves on one loop.
@@ -55,10 +55,8 @@ func (s *Server) spread(ctx context.Context, loops spread.Loops, o spread.Option
 	if err != nil {
 		return err
 	}
-	if o.Listener != nil {
-		if _, err := adoptListener(loop, "Server.Serve", o.Listener); err != nil {
-			return err
-		}
+	if _, err := adoptListener(loop, "Server.Serve", o.Listener); err != nil {
+		return err
 	}
 	if err := s.bindLoop(ctx, loop); err != nil {
 		return err
@@ -80,7 +78,7 @@ func (s *Server) spread(ctx context.Context, loops spread.Loops, o spread.Option
 	err = rondo.Group(ctx, func(g *rondo.Scope) error {
 		v.scope = g
 		s.serving = append(s.serving, v)
-		if o.Listener == nil {
+		if o.Listen != nil {
 			return s.spreadOwn(g, v, loops, o)
 		}
 		return s.spreadFrom(g, v, loops, o)
@@ -110,7 +108,7 @@ func (s *Server) spreadFrom(g *rondo.Scope, v *service, loops spread.Loops, o sp
 	for i, p := range s.parts {
 		p.feed.from = l
 		g.Go(func(ctx context.Context) error {
-			return loops.Call(ctx, i, func(ctx context.Context) error { return p.serve(ctx, o, p.feed.begin(ctx)) })
+			return loops.Call(ctx, i, func(ctx context.Context) error { return p.serve(ctx, i, o, p.feed.begin(ctx)) })
 		}).SetName("serve")
 	}
 	err := s.distribute(g, d, loops)
@@ -196,7 +194,7 @@ func (s *Server) spreadOwn(g *rondo.Scope, v *service, loops spread.Loops, o spr
 					return l.Close()
 				}
 				p.own = &draining{Listener: l.(*Listener), ended: p.server.markEnding}
-				return p.serve(ctx, o, p.own)
+				return p.serve(ctx, i, o, p.own)
 			})
 		}).SetName("serve")
 	}
@@ -234,17 +232,23 @@ func (o *ownListeners) Close() error {
 func (o *ownListeners) Accept() (net.Conn, error) { return nil, net.ErrClosed }
 func (o *ownListeners) Addr() net.Addr            { return nil }
 
-// serve serves l on the part's loop, until l is closed and the last connection has
-// ended.
-func (p *part) serve(ctx context.Context, o spread.Options, l net.Listener) error {
+// serve serves l on the part's loop, which has number i, until l is closed and the last
+// connection has ended.
+func (p *part) serve(ctx context.Context, i int, o spread.Options, l net.Listener) error {
+	if o.Part != nil {
+		o.Part(i, p.server)
+	}
 	if o.Wrap != nil {
 		l = o.Wrap(ctx, l)
+	}
+	if o.TLS != nil {
+		l = NewTLSListener(ctx, l, o.TLS)
 	}
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		// After a Shutdown that gave up waiting the connections are closed too.
 		cut := g.Go(func(ctx context.Context) error {
 			err := rondo.WaitCanceled(ctx)
-			if errtree.Is(err, ErrServerClosed) {
+			if errtree.Is(err, p.home.closed()) {
 				p.server.cancelConns()
 			}
 			return err

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"runtime"
 	"syscall"
 	"testing"
@@ -19,40 +18,8 @@ import (
 // A thrower calls boom where one function of the user stands. boom panics or
 // calls runtime.Goexit at its first call.
 type thrower struct {
-	server   bool // the function is called for a peer: its panic ends that connection alone
-	callback bool // the function runs as a callback, for whose panic no task answers
-	body     func(t *testing.T, ctx context.Context, boom func()) error
-}
-
-// forever waits until the loop ends.
-func forever(ctx context.Context) error {
-	var e rondo.Event
-	return e.Wait(ctx)
-}
-
-// throwingServer is a body whose client sends a byte and waits for the end.
-func throwingServer(server func(boom func()) *socket.Server) thrower {
-	return thrower{server: true, body: func(_ *testing.T, ctx context.Context, boom func()) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		s := server(boom)
-		rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
-		c, err := socket.Dial(ctx, "tcp", l.Addr().String())
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		if _, err := c.Write([]byte("x")); err != nil {
-			return err
-		}
-		_, err = c.Read(make([]byte, 1))
-		if err == io.EOF || errors.Is(err, syscall.ECONNRESET) {
-			err = nil
-		}
-		return err
-	}}
+	server bool // the function is called for a peer: its panic ends that connection alone
+	body   func(t *testing.T, ctx context.Context, boom func()) error
 }
 
 // throwingProtocol is a body with three connections of p. act makes p call boom.
@@ -98,30 +65,12 @@ func overfill(tr *socket.Transport) {
 const nobody = "127.0.0.1:1"
 
 var throwers = map[string]thrower{
-	"Handler": throwingServer(func(boom func()) *socket.Server {
-		return &socket.Server{Handler: func(context.Context, net.Conn) error { boom(); return nil }, OnError: func(net.Conn, error) {}}
-	}),
-	"Handler that reads": throwingServer(func(boom func()) *socket.Server {
-		return &socket.Server{OnError: func(net.Conn, error) {}, Handler: func(ctx context.Context, c net.Conn) error {
-			return both(ctx, func(context.Context) error { _, err := c.Read(make([]byte, 9)); boom(); return err },
-				func(context.Context) error { _, err := io.Copy(io.Discard, c); return err })
-		}}
-	}),
-	"OnError": throwingServer(func(boom func()) *socket.Server {
-		return &socket.Server{Handler: func(context.Context, net.Conn) error { return errors.New("x") }, OnError: func(net.Conn, error) { boom() }}
-	}),
 	"Connected": throwingProtocol(func(boom func()) *socket.Protocol {
 		return &socket.Protocol{Connected: func(*socket.Transport) { boom() }}
-	}, sendByte),
-	"Data": throwingProtocol(func(boom func()) *socket.Protocol {
-		return &socket.Protocol{Data: func(*socket.Transport, []byte) { boom() }}
 	}, sendByte),
 	"EOF": throwingProtocol(func(boom func()) *socket.Protocol {
 		return &socket.Protocol{EOF: func(*socket.Transport) bool { boom(); return true }}
 	}, func(_ *socket.Transport, peer *socket.Conn) { peer.CloseWrite() }),
-	"Lost": throwingProtocol(func(boom func()) *socket.Protocol {
-		return &socket.Protocol{Lost: func(*socket.Transport, error) { boom() }}
-	}, func(_ *socket.Transport, peer *socket.Conn) { peer.Close() }),
 	"PauseWriting": throwingProtocol(func(boom func()) *socket.Protocol {
 		return &socket.Protocol{Connected: overfill, PauseWriting: func(*socket.Transport) { boom() }}
 	}, sendByte),
@@ -130,18 +79,6 @@ var throwers = map[string]thrower{
 	}, func(tr *socket.Transport, peer *socket.Conn) {
 		rondo.Go(tr.Context(), func(context.Context) error { _, _ = io.Copy(io.Discard, peer); return nil })
 	}),
-	"WatchRead": {callback: true, body: func(t *testing.T, ctx context.Context, boom func()) error {
-		r, w := plainPipe(t)
-		defer syscall.Close(r)
-		defer syscall.Close(w)
-		for range 3 {
-			defer socket.WatchRead(ctx, uintptr(r), boom)()
-		}
-		if _, err := syscall.Write(w, []byte("x")); err != nil {
-			return err
-		}
-		return forever(ctx)
-	}},
 	"Dialer.Control": {body: func(_ *testing.T, ctx context.Context, boom func()) error {
 		d := socket.Dialer{Control: func(string, string, syscall.RawConn) error { boom(); return nil }}
 		_, err := d.DialContext(ctx, "tcp", nobody)
@@ -221,8 +158,8 @@ func runUntilEnd(t *testing.T, recovers bool, body thrower, throw func()) (e end
 	return e, reported
 }
 
-// TestThrowers: wherever a function of the user panics or calls runtime.Goexit,
-// Run ends as it says, and no goroutine and no descriptor is left.
+// TestThrowers: wherever a function of the user panics or calls runtime.Goexit, Run ends as it
+// says, and no goroutine and no descriptor is left. Package containment has the other places.
 func TestThrowers(t *testing.T) {
 	for name, body := range throwers {
 		t.Run(name, func(t *testing.T) {
@@ -236,12 +173,7 @@ func TestThrowers(t *testing.T) {
 
 			e, reported := runUntilEnd(t, true, body, func() { panic("boom") })
 			var p *rondo.PanicError
-			switch {
-			case body.callback:
-				if _, ok := e.panicked.(*rondo.PanicError); !ok {
-					t.Errorf("after a callback's panic, with Recover: %+v", e)
-				}
-			case !e.returned || !body.server && !errors.As(errors.Join(e.err, reported), &p):
+			if !e.returned || !body.server && !errors.As(errors.Join(e.err, reported), &p) {
 				t.Errorf("after a panic, with Recover: %+v, %v", e, reported)
 			}
 			settled(t, goroutines, fds)

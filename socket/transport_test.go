@@ -27,40 +27,6 @@ func attached(t testing.TB, ctx context.Context, p *socket.Protocol) (*socket.Tr
 	return tr, b
 }
 
-// TestTransportContext: a callback that has to wait starts a task. The scope of
-// the connections owns it, and it may write.
-func TestTransportContext(t *testing.T) {
-	p := noted(t, &socket.Protocol{Data: func(tr *socket.Transport, b []byte) {
-		b = bytes.Clone(b)
-		rondo.Go(tr.Context(), func(ctx context.Context) error {
-			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
-				return err
-			}
-			_, err := tr.Write(bytes.ToUpper(b))
-			return err
-		})
-	}})
-	run(t, func(ctx context.Context) error {
-		return protocol(t, ctx, p, func(ctx context.Context, addr string) error {
-			c, err := socket.Dial(ctx, "tcp", addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			_, attachedPeer := attached(t, ctx, p)
-			defer attachedPeer.Close()
-			for _, c := range []net.Conn{c, attachedPeer} {
-				got := make([]byte, 5)
-				io.WriteString(c, "hello")
-				if _, err := io.ReadFull(c, got); err != nil || string(got) != "HELLO" {
-					t.Errorf("%q, %v", got, err)
-				}
-			}
-			return nil
-		})
-	})
-}
-
 // TestProtocolCloseWrite: the connection is still read after CloseWrite, and
 // the end of the peer ends it.
 func TestProtocolCloseWrite(t *testing.T) {

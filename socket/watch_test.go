@@ -25,7 +25,7 @@ func turns(ctx context.Context, n int) error {
 }
 
 // TestC047WatchRead: the function is called once a turn as long as there is
-// something to read, and not after stop, which may be called again.
+// something to read, and not after stop, which any goroutine may call, and again.
 func TestC047WatchRead(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		r, w := plainPipe(t)
@@ -53,7 +53,9 @@ func TestC047WatchRead(t *testing.T) {
 			return err
 		}
 		stop()
-		stop()
+		if err := outside(ctx, func() error { stop(); return nil }); err != nil {
+			return err
+		}
 		if err := turns(ctx, 200); err != nil || called != 3 {
 			t.Errorf("called %d times after the end, %v", called-3, err)
 		}

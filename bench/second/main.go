@@ -8,6 +8,7 @@
 //	taskset -c 0 go run ./bench/second group
 //	go run ./bench/second echo 50
 //	go run ./bench/second echo 1000
+//	go run ./bench/second http 64
 //
 // Both sides do the same work in turns, nine rounds each, and the figures are medians.
 package main
@@ -19,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
@@ -31,6 +33,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/httptask"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -61,14 +64,20 @@ func run(args []string) error {
 		if err != nil {
 			return err
 		}
-		return compare(fmt.Sprintf("ns of CPU a request, %d connections", n), echo("rondo", n), echo("net", n))
+		return compare(fmt.Sprintf("ns of CPU a request, %d connections", n), served("rondo", n, exchange), served("net", n, exchange))
+	case "http":
+		n, err := number(args)
+		if err != nil {
+			return err
+		}
+		return compare(fmt.Sprintf("ns of CPU a request of HTTP, %d connections", n), served("httptask", n, get), served("net/http", n, get))
 	case "serve":
 		if len(args) < 2 {
-			return errors.New("serve needs rondo or net")
+			return errors.New("serve needs rondo, net, httptask or net/http")
 		}
 		return serve(args[1])
 	}
-	return fmt.Errorf("%q is no row: there are switch TASKS, group and echo CONNECTIONS", args[0])
+	return fmt.Errorf("%q is no row: there are switch TASKS, group, echo CONNECTIONS and http CONNECTIONS", args[0])
 }
 
 // number is the second argument, of tasks or of connections.
@@ -203,9 +212,9 @@ func goroutineGroup() (took float64, err error) {
 
 const requests = 200_000
 
-// echo measures the CPU time of a server in a process of its own, in the program and in the
-// kernel. The server runs on the first CPU and its clients on the second.
-func echo(kind string, conns int) func() (float64, error) {
+// served measures the CPU time of a server in a process of its own, in the program and in the
+// kernel. The server runs on the first CPU and its clients, which talk to it, on the second.
+func served(kind string, conns int, talk func(address string, n int) error) func() (float64, error) {
 	return func() (float64, error) {
 		self, err := os.Executable()
 		if err != nil {
@@ -224,7 +233,7 @@ func echo(kind string, conns int) func() (float64, error) {
 		if err := server.Start(); err != nil {
 			return 0, err
 		}
-		failed := ask(out, conns)
+		failed := ask(out, conns, talk)
 		in.Close() // it ends
 		if err := errors.Join(failed, server.Wait()); err != nil {
 			return 0, err
@@ -234,9 +243,8 @@ func echo(kind string, conns int) func() (float64, error) {
 	}
 }
 
-// ask reads the server's address, and sends it requests of 64 bytes on so many connections at
-// once, on each one after the other.
-func ask(out io.Reader, conns int) error {
+// ask reads the server's address, and has so many connections at once talk to it.
+func ask(out io.Reader, conns int, talk func(address string, n int) error) error {
 	address, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		return err
@@ -246,7 +254,7 @@ func ask(out io.Reader, conns int) error {
 	}
 	failed := make(chan error, conns)
 	for range conns {
-		go func() { failed <- exchange(strings.TrimSpace(address), requests/conns) }()
+		go func() { failed <- talk(strings.TrimSpace(address), requests/conns) }()
 	}
 	for range conns {
 		err = errors.Join(err, <-failed)
@@ -254,6 +262,7 @@ func ask(out io.Reader, conns int) error {
 	return err
 }
 
+// exchange sends n requests of 64 bytes, one after the other.
 func exchange(address string, n int) error {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -271,6 +280,31 @@ func exchange(address string, n int) error {
 	}
 	return nil
 }
+
+// get sends n requests of HTTP, one after the other.
+func get(address string, n int) error {
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	in := bufio.NewReader(c)
+	for range n {
+		if _, err := io.WriteString(c, "GET /greeting HTTP/1.1\r\nHost: second\r\n\r\n"); err != nil {
+			return err
+		}
+		r, err := http.ReadResponse(in, nil)
+		if err != nil {
+			return err
+		}
+		if text, err := io.ReadAll(r.Body); err != nil || string(text) != greeting {
+			return fmt.Errorf("the answer is %q: %w", text, err)
+		}
+	}
+	return nil
+}
+
+const greeting = "good morning to all of you\n"
 
 // pin keeps this process on one CPU, if there are two.
 func pin(cpu int) error {
@@ -295,7 +329,7 @@ func pin(cpu int) error {
 	return nil
 }
 
-// serve echoes until its standard input ends.
+// serve serves until its standard input ends.
 func serve(kind string) error {
 	if err := pin(0); err != nil {
 		return err
@@ -305,7 +339,10 @@ func serve(kind string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	if kind == "net" {
+	switch kind {
+	case "httptask", "net/http":
+		return serveHTTP(kind)
+	case "net":
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
@@ -330,6 +367,21 @@ func serve(kind string) error {
 			return nil
 		})
 	})
+}
+
+// serveHTTP greets.
+func serveHTTP(kind string) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /greeting", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, greeting) })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr())
+	if kind == "net/http" {
+		return http.Serve(l, mux)
+	}
+	return rondo.Run(context.Background(), func(ctx context.Context) error { return httptask.Serve(ctx, l, mux) })
 }
 
 // answer writes what it reads, until the client leaves.

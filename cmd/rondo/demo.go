@@ -41,11 +41,12 @@ type demo struct {
 	ended   time.Time // when the scope was cancelled; zero before
 	ender   string    // who ended it before its time
 	trips   histogram
-	echoed  int64       // bytes that the server sent back; all loops add to it
-	home    *rondo.Loop // the first loop
-	shares  []loopShare // of all loops, if there are several
-	before  rondo.Stats // when it began
-	after   rondo.Stats // when it ended
+	echoed  int64         // bytes that the server sent back; all loops add to it
+	home    *rondo.Loop   // the first loop
+	shares  []loopShare   // of all loops, if there are several
+	before  rondo.Stats   // when it began
+	after   rondo.Stats   // when it ended
+	cpu     time.Duration // of the process, from begin to end
 	tasks   []rondo.TaskInfo
 	halfway bool // tasks is how it was half-way through
 }
@@ -57,6 +58,8 @@ func runDemo(c *console, args []string) error {
 	o.span(&d.length, "for", 1)
 	o.number(&d.size, "size", fmt.Sprintf("a number of bytes from 1 to %d", sizeMax), sizeMax)
 	o.loops(&d.loops)
+	alone := false
+	o.flag(&alone, "alone")
 	if err := o.parseAll(args); err != nil {
 		return err
 	}
@@ -69,7 +72,17 @@ func runDemo(c *console, args []string) error {
 	if err != nil {
 		return err
 	}
-	return c.print(d.summary())
+	if err := c.print(d.summary()); err != nil || alone || d.ender != "" {
+		return err
+	}
+	if err := c.print("\nThe same with goroutines and package net, for " + long(d.length) + ":\n\n"); err != nil {
+		return err
+	}
+	r, err := d.compete()
+	if err != nil {
+		return err
+	}
+	return c.print(d.comparison(r))
 }
 
 // fits refuses more connections than there can be open files: each is open at
@@ -151,6 +164,7 @@ func (d *demo) talk(talk *rondo.Scope, address string, p *progress) error {
 // begin lets the clients talk, and notes how things are.
 func (d *demo) begin() {
 	d.begun, d.before = rondo.Now(d.scope), rondo.LoopOf(d.scope).Stats()
+	d.cpu = -processorTime()
 	d.ready.Set()
 }
 
@@ -164,5 +178,8 @@ func (d *demo) end(cause error) {
 		d.tasks = rondo.Tasks(d.scope)
 	}
 	d.ended, d.after = rondo.Now(d.scope), rondo.LoopOf(d.scope).Stats()
+	if !d.begun.IsZero() {
+		d.cpu += processorTime()
+	}
 	d.scope.Cancel(cause)
 }

@@ -53,12 +53,43 @@ func TestDemo(t *testing.T) {
 		"70 clients and a server, on one loop, over TCP. Ctrl-C ends it early.\n",
 		"\n70 clients talked for ",
 		"\nThe tasks half-way through, and what they were doing:\n",
+		"\nThe same with goroutines and package net, for 2 s:\n", "1 loop", "goroutines\n", "\n  messages a second ",
 		"\n  main ", "\n  ├─ server ", "\n  │  └─ 70 × conn ", "\n  ├─ clients ", "\n  │  └─ 70 × client ", "\n  └─ progress ",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("there is no %q in\n%s", want, out)
 		}
 	}
+}
+
+// Alone, no goroutines compete.
+func TestDemoAlone(t *testing.T) {
+	status, out, err := invoke("demo", "--conns", "1", "--for", "1ms", "--alone")
+	if status != exitDone || err != "" || strings.Contains(out, "goroutines") {
+		t.Errorf("status %d, error %q, output\n%s", status, err, out)
+	}
+}
+
+// The goroutines do the same work, and what they count is compared.
+func TestCompete(t *testing.T) {
+	d := &demo{conns: 3, length: 300 * time.Millisecond, size: 3 * piece, pattern: pattern(3 * piece)}
+	if _, err := d.compete(); err != nil {
+		t.Fatal(err)
+	}
+	d.begun = time.Unix(1000, 0)
+	d.ended, d.cpu = d.begun.Add(2*time.Second), 3*time.Second
+	for range 1000 {
+		d.trips.record(time.Millisecond)
+	}
+	made := &rival{elapsed: 4 * time.Second, cpu: 2 * time.Second}
+	for range 2 {
+		var h histogram
+		for range 250 {
+			h.record(3 * time.Millisecond)
+		}
+		made.trips.add(&h)
+	}
+	golden(t, "comparison.txt", d.comparison(made)+d.comparison(new(rival)))
 }
 
 // Messages of any size come back whole, and what the clients count is what the

@@ -73,14 +73,14 @@ func (s *screen) head() []string {
 		}
 	}
 	if s.ended {
-		alarm(fmt.Sprintf("Process %d has ended; this is how it was last seen.", s.pid), 2)
+		alarm(strings.ToUpper(s.name[:1])+s.name[1:]+" has ended; this is how it was last seen.", 2)
 	}
 	if s.failed != nil {
 		alarm("No newer snapshot: "+s.failed.Error(), 2)
 	}
 	if s.now == nil {
 		if s.failed == nil && !s.ended {
-			lines = append(lines, cut(fmt.Sprintf("process %d: looking ...", s.pid), s.width))
+			lines = append(lines, cut(s.name+": looking ...", s.width))
 		}
 		return s.shortened(lines)
 	}
@@ -160,7 +160,7 @@ func (g loopRates) alarm() string {
 // title is the line about the process.
 func (s *screen) title() string {
 	p := s.now.picture
-	text := fmt.Sprintf("process %d, %s: %s in %s", s.pid, p.Go, plural(len(s.now.tasks), "task"), plural(len(p.Loops), "loop"))
+	text := fmt.Sprintf("%s, %s: %s in %s", s.name, p.Go, plural(len(s.now.tasks), "task"), plural(len(p.Loops), "loop"))
 	clock := p.Taken.Format(time.TimeOnly)
 	if s.history.back > 0 {
 		return s.reverse(pad(cut(fmt.Sprintf("%s ago, at %s: %s", stretch(s.history.ago()), clock, text), s.width), s.width, false))

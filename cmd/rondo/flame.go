@@ -8,7 +8,7 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-const flameUsage = `Usage: rondo flame [--by count|time] [--folded] PID > tasks.svg
+const flameUsage = `Usage: rondo flame [--by count|time] [--folded] PID|URL > tasks.svg
        rondo flame [--by count|time] [--folded] --core FILE [--exe FILE]
 
 It draws where the tasks of a live process that uses Rondo, or of a core file,

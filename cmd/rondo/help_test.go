@@ -48,19 +48,24 @@ func TestHelpNamesFlags(t *testing.T) {
 	for _, v := range verbs() {
 		for _, m := range named.FindAllStringSubmatch(v.usage, -1) {
 			found++
-			status, _, err := invoke(v.name, m[1])
+			args := []string{v.name, m[1]}
 			want := fmt.Sprintf("rondo %s: %s needs a value; \"rondo %s --help\" says which\n", v.name, m[1], v.name)
 			if m[2] == "" {
 				// It is taken, and what is missing is something else.
 				want = fmt.Sprintf("rondo %s: a process is missing, as in: rondo %s PID\n", v.name, v.name)
 			}
+			if v.name == "demo" && m[2] == "" { // it needs no process
+				args = append(args, "--conns")
+				want = "rondo demo: --conns needs a value; \"rondo demo --help\" says which\n"
+			}
+			status, _, err := invoke(args...)
 			if status != exitUsage || err != want {
 				t.Errorf("rondo %s %s: status %d, %q; want %q", v.name, m[1], status, err, want)
 			}
 		}
 	}
-	if found != 33 {
-		t.Errorf("found %d flags in the help texts, want 33", found)
+	if found != 37 {
+		t.Errorf("found %d flags in the help texts, want 37", found)
 	}
 }
 

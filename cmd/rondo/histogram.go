@@ -31,6 +31,15 @@ func (h *histogram) record(d time.Duration) {
 	h.max = max(h.max, d)
 }
 
+// add counts what other has counted.
+func (h *histogram) add(other *histogram) {
+	for i, n := range other.counts {
+		h.counts[i] += n
+	}
+	h.n += other.n
+	h.max = max(h.max, other.max)
+}
+
 // bucket returns the place of v. Values below fine have a bucket each; from there
 // on each doubling has fine of them.
 func bucket(v uint64) int {

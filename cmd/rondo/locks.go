@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-const locksUsage = `Usage: rondo locks PID
+const locksUsage = `Usage: rondo locks PID|URL
        rondo locks --core FILE [--exe FILE]
 
 It lists the things for which tasks wait: locks, semaphores, queues, events and
@@ -26,7 +26,7 @@ A lock for which nobody waits is not listed.
                 then lacks are counted
 `
 
-const checkUsage = `Usage: rondo check [--wait D] PID
+const checkUsage = `Usage: rondo check [--wait D] PID|URL
        rondo check [--wait D] --core FILE [--exe FILE]
 
 It says what looks wrong: a process that is stopped, a loop that is held, late or

@@ -88,3 +88,27 @@ func TestAbout(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordLast: what the tasks of a live program did comes as a timeline, and the errors say how
+// much that is; without steps in that time it fails with a sentence.
+func TestRecordLast(t *testing.T) {
+	p := startTarget(t, "costs")
+	for { // until its loop is old enough for a record
+		status, out, err := invoke("record", "--last", "1h", p.pid())
+		if status == 0 {
+			if !strings.HasPrefix(out, "[\n{\"ph\":\"M\"") || !strings.HasSuffix(out, "\n]\n") || !strings.Contains(out, `"ph":"X"`) {
+				t.Errorf("it is %.300s", out)
+			}
+			if !strings.Contains(err, " steps of ") {
+				t.Errorf("it says %q", err)
+			}
+			break
+		}
+		if !strings.Contains(err, "no flight record") && !strings.Contains(err, " 0 steps") {
+			t.Fatalf("status %d, %q", status, err)
+		}
+	}
+	if status, _, err := invoke("record", "--core", "no such", "--every", "1s"); status != exitUsage || !strings.Contains(err, "--core goes with --last") {
+		t.Errorf("a core without --last: status %d, %q", status, err)
+	}
+}

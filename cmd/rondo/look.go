@@ -6,6 +6,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"net/url"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -20,13 +21,14 @@ type look struct {
 	options
 	bounds
 	pid  int
+	url  *url.URL // of a program that shows itself, in place of pid
 	core string
 	exe  string
 	json bool
 	full bool
 }
 
-// parse reads the command line: a process or --core, with flags before and after
+// parse reads the command line: a process, a URL or --core, with flags before and after
 // it.
 func (l *look) parse(args []string) error {
 	var rest []string
@@ -53,6 +55,10 @@ func (l *look) parse(args []string) error {
 		return nil
 	case len(rest) == 0:
 		return usagef("a process is missing, as in: rondo %s PID", l.verb)
+	case isURL(rest[0]):
+		u, err := parseURL(rest[0])
+		l.url = u
+		return err
 	}
 	pid, err := strconv.Atoi(rest[0])
 	if err != nil || pid < 1 {
@@ -93,7 +99,7 @@ func named(name, what string) func(string) error {
 }
 
 // open opens the program.
-func (l *look) open() (*inspect.Target, error) {
+func (l *look) open() (subject, error) {
 	// A snapshot of many tasks is nearly all that is kept: room for as much again is not
 	// needed.
 	debug.SetGCPercent(gcPercent)
@@ -104,7 +110,7 @@ func (l *look) open() (*inspect.Target, error) {
 		}
 		return t, err
 	}
-	return inspect.OpenProcess(l.pid)
+	return l.openSubject()
 }
 
 // missing returns the one of the two files that is not there.

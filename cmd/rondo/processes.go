@@ -25,7 +25,7 @@ func runProcesses(c *console) error {
 	if err != nil {
 		return fmt.Errorf("the processes cannot be listed; this works on Linux, with /proc mounted: %w", err)
 	}
-	rows, refused := [][]string{{"PID", "GO", "LOOPS", "TASKS", "CONNS", "BUSY", "STATE", "PROGRAM"}}, 0
+	rows, refused := [][]string{{"PID", "GO", "LOOPS", "TASKS", "CONNS", "BUSY", "STATE", "NAME", "SERVES", "PROGRAM"}}, 0
 	for _, f := range folders {
 		pid, err := strconv.Atoi(f.Name())
 		if err != nil || pid == os.Getpid() || !mapsCode(pid, &refused) {
@@ -95,7 +95,54 @@ func processRow(pid int) []string {
 		return nil
 	}
 	program, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
-	return append(append([]string{strconv.Itoa(pid), p.Go}, totals(p)...), strings.Map(shown, program))
+	row := append([]string{strconv.Itoa(pid), p.Go}, totals(p)...)
+	return append(row, strings.Map(shown, names(p)), strings.Map(shown, serves(p)), strings.Map(shown, program))
+}
+
+// mostNames is how many names of loops and of what they serve a row has.
+const mostNames = 3
+
+// names returns the names of the loops; those of shards, which differ in their number, as one.
+func names(p *inspect.Program) string {
+	var list []string
+	for _, l := range p.Loops {
+		name := l.Name
+		if i := strings.LastIndexByte(name, '-'); i > 0 && i < len(name)-1 && strings.Trim(name[i+1:], "0123456789") == "" {
+			name = name[:i]
+		}
+		list = append(list, name)
+	}
+	return few(list)
+}
+
+// serves returns what a process does for others: the addresses of its servers, and the names of
+// tasks that serve calls, handle messages and do jobs of NATS.
+func serves(p *inspect.Program) string {
+	var list []string
+	for _, l := range p.Loops {
+		for _, s := range l.Servers {
+			list = append(list, s.Name)
+		}
+		for _, t := range l.Tasks {
+			if verb, what, ok := strings.Cut(t.Name, " "); ok && what != "progress" && (verb == "serve" || verb == "handle" || verb == "work") {
+				list = append(list, t.Name)
+			}
+		}
+	}
+	return few(list)
+}
+
+// few writes the first of the names, each once, with commas between; a dash if there is none.
+func few(list []string) string {
+	slices.Sort(list)
+	list = slices.Compact(list)
+	switch n := len(list); {
+	case n == 0:
+		return "-"
+	case n > mostNames:
+		return strings.Join(list[:mostNames], ", ") + fmt.Sprintf(", %s more", count(n-mostNames))
+	}
+	return strings.Join(list, ", ")
 }
 
 // totals returns the cells of a process that are about all of its loops. A processor that

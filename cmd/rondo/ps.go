@@ -11,7 +11,7 @@ import (
 )
 
 const psUsage = `Usage: rondo ps
-       rondo ps [flags] PID
+       rondo ps [flags] PID|URL
        rondo ps [flags] --core FILE [--exe FILE]
 
 It lists the tasks of a live process that uses Rondo, or of a core file: what
@@ -20,7 +20,8 @@ process: no special build, no pause, and also if its loop hangs. Then the task
 that holds the loop comes first, with its stack. What a task waits for is not
 known if it ran while the snapshot was taken. Several loops are listed side by
 side before their tasks, with their open connections and how busy each has been.
-Without a PID it lists the processes that use Rondo.
+Without a PID it lists the processes that use Rondo, with the names of their
+loops and what they serve: addresses, calls, messages and jobs of NATS.
 
   --filter TEXT   only tasks whose row contains the text
   --sort KEY      by id (as without it), name, since, age, switches, busy or
@@ -40,8 +41,15 @@ Without a PID it lists the processes that use Rondo.
                   what the snapshot may take (default 1m, 2000 MB); tasks that
                   it then lacks are counted
 
-It needs the rights of a debugger: your own processes, where the system lets
-users trace them, or root. Linux only.
+For a process it needs the rights of a debugger: your own processes, where the
+system lets users trace them, or root. Linux only.
+
+A program that serves inspect.Handler is looked at by its URL, from anywhere:
+https://host/debug/rondo, where the path may be left out. A user and a password
+go before the host, as in https://user:password@host, or a token is put into
+RONDO_TOKEN in the environment, and sent as a bearer token. Neither is sent
+without TLS but to this machine. tree, top, locks, check, record and flame take
+a URL, too.
 `
 
 func runPs(c *console, args []string) error {

@@ -17,7 +17,7 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-const recordUsage = `Usage: rondo record [--every D] [--for D] [--stacks] PID > FILE
+const recordUsage = `Usage: rondo record [--every D] [--for D] [--stacks] PID|URL > FILE
 
 It takes a snapshot of a process again and again, and writes each as JSON, one
 after the other. rondo diff compares the first and the last of them. It ends with
@@ -26,6 +26,18 @@ the process, after the time, or at Ctrl-C.
   --every D   how often (default 1s)
   --for D     how long (default 1m)
   --stacks    with the stack of each task
+
+Usage: rondo record --last D PID|URL > FILE
+       rondo record --last D --core FILE [--exe FILE] > FILE
+
+It writes what the tasks did in the time before, without snapshots: each loop keeps
+a flight record of its last steps. It is a timeline: open it at
+https://ui.perfetto.dev. Steps between two looks of a loop at the clock share that
+time equally. A Yield is no step.
+
+  --last D    how far back, as far as the record goes
+  --core F    a core file in place of a process
+  --exe F     the program that the core is of, if it is not where it was
 `
 
 const diffUsage = `Usage: rondo diff FILE
@@ -42,11 +54,20 @@ rondo ps --json.
 func runRecord(c *console, args []string) error {
 	l := look{options: options{verb: "record"}}
 	every, length, stacks := time.Second, time.Minute, false
+	var last time.Duration
+	l.span(&last, "last", 1)
+	l.cores()
 	l.span(&every, "every", 1)
 	l.span(&length, "for", 1)
 	l.flag(&stacks, "stacks")
 	if err := l.parse(args); err != nil {
 		return err
+	}
+	if last > 0 {
+		return l.flight(c, last)
+	}
+	if l.core != "" {
+		return usagef("--core goes with --last: a core has one snapshot, which rondo ps --json writes")
 	}
 	if every < quickest {
 		return usagef("--every takes %v or more, not %v", quickest, every)
@@ -63,7 +84,7 @@ func runRecord(c *console, args []string) error {
 }
 
 // record writes snapshots until the time is over, the process ends or a signal comes.
-func record(w io.Writer, t *inspect.Target, o inspect.Options, every, length time.Duration, stop <-chan os.Signal) error {
+func record(w io.Writer, t subject, o inspect.Options, every, length time.Duration, stop <-chan os.Signal) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for end, n := time.Now().Add(length), 0; ; n++ {
@@ -281,4 +302,37 @@ func percent(part, whole time.Duration) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.1f %%", 100*min(1, max(0, float64(part)/float64(whole))))
+}
+
+// flight writes what the tasks did in the time before, and says how much that is.
+func (l *look) flight(c *console, last time.Duration) error {
+	t, err := l.open()
+	if err != nil {
+		return err
+	}
+	f, err := t.Flight(last)
+	if err = cmp.Or(err, t.Close()); err != nil {
+		return err
+	}
+	any := false
+	for _, one := range f.Loops {
+		if one.Lost != "" {
+			fmt.Fprintf(c.err, "rondo record: %s: %s\n", one.Name, one.Lost)
+			continue
+		}
+		steps, tasks := one.Count()
+		any = any || steps > 0
+		long := time.Duration(0)
+		if steps > 0 {
+			long = one.Steps[steps-1].To - one.Steps[0].From
+		}
+		fmt.Fprintf(c.err, "rondo record: %s: %d steps of %d tasks in %v\n", one.Name, steps, tasks, long.Round(time.Microsecond))
+	}
+	if !any {
+		return errors.New("no loop has a record of that time: ask for a longer one with --last")
+	}
+	if err := f.WriteTrace(c.out); err != nil {
+		return fmt.Errorf("cannot write the output; look at where it goes: %w", err)
+	}
+	return nil
 }

@@ -32,7 +32,7 @@ type taskKey struct{ loop, task uint64 }
 // cursor is one of them if there is any, and first is such that the cursor is in
 // sight.
 type screen struct {
-	pid   int
+	name  string // of what is looked at
 	every time.Duration
 	color bool
 	take  func(task uint64) snapshot
@@ -65,8 +65,8 @@ type screen struct {
 	gone   bool      // it has ended
 }
 
-func newScreen(pid int, every time.Duration, color bool, take func(task uint64) snapshot) *screen {
-	return &screen{pid: pid, every: every, color: color, take: take, width: 80, height: 24}
+func newScreen(name string, every time.Duration, color bool, take func(task uint64) snapshot) *screen {
+	return &screen{name: name, every: every, color: color, take: take, width: 80, height: 24}
 }
 
 // tick says that it is time for a snapshot, if none was taken since that turn.

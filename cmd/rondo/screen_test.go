@@ -44,7 +44,7 @@ type testScreen struct {
 
 func newTestScreen(t *testing.T, width, height int) *testScreen {
 	s := &testScreen{t: t}
-	s.screen = newScreen(4711, time.Second, true, func(task uint64) snapshot {
+	s.screen = newScreen("process 4711", time.Second, true, func(task uint64) snapshot {
 		s.asked = append(s.asked, task)
 		return s.next
 	})

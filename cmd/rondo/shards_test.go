@@ -37,7 +37,7 @@ func TestLoopsSideBySide(t *testing.T) {
 			t.Errorf("rondo %s: status %d, error %q; nothing is as %s in\n%s", verb, status, err, want, out)
 		}
 	}
-	if _, out, _ := invoke("ps"); !regexp.MustCompile(`(?m)^ *` + p.pid() + ` +go1\.\S+ +3 +\d+ +6 +\d+ %   turns +/\S+$`).MatchString(out) {
+	if _, out, _ := invoke("ps"); !regexp.MustCompile(`(?m)^ *` + p.pid() + ` +go1\.\S+ +3 +\d+ +6 +\d+ %   turns +shard, target +/\S+, /\S+ +/\S+$`).MatchString(out) {
 		t.Errorf("no line is that of process %s, with 3 loops and 6 connections:\n%s", p.pid(), out)
 	}
 }
@@ -60,7 +60,7 @@ func TestRing(t *testing.T) {
 	if _, out, _ := invoke("check", p.pid()); strings.Count(out, "Nothing looks wrong.") != 1 && starved(out) == 0 {
 		t.Errorf("two of the three loops are in the cycle:\n%s", out)
 	}
-	if _, out, _ := invoke("ps"); !regexp.MustCompile(`(?m)^ *` + p.pid() + ` .* CYCLE +/\S+$`).MatchString(out) {
+	if _, out, _ := invoke("ps"); !regexp.MustCompile(`(?m)^ *` + p.pid() + ` .* CYCLE +shard, target +- +/\S+$`).MatchString(out) {
 		t.Errorf("the list does not say that process %s has a cycle:\n%s", p.pid(), out)
 	}
 	picture := pictureOf(t, exitDone, "ps", "--json", p.pid())

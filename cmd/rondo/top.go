@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-const topUsage = `Usage: rondo top [--every D] PID
+const topUsage = `Usage: rondo top [--every D] PID|URL
 
 A live screen of a process that uses Rondo: how busy each loop is and how many
 connections it has, and the tasks, those first that the loop spends most time
@@ -40,8 +40,8 @@ Keys:
                                they have very many tasks: 500,000 in all
   q  Ctrl-C                    quit
 
-NO_COLOR in the environment turns colours off. Linux only, with the rights that
-rondo ps needs.
+NO_COLOR in the environment turns colours off. A URL is one that rondo ps takes.
+A process is read on Linux only, with the rights that rondo ps needs.
 `
 
 // quickest is the least time between two snapshots.
@@ -58,14 +58,14 @@ func runTop(c *console, args []string) error {
 		return usagef("--every takes %v or more, not %v", quickest, every)
 	}
 	if columns(c.out) == 0 || !term.IsTerminal(int(os.Stdin.Fd())) {
-		return fmt.Errorf("this is not a terminal; rondo ps %d writes the tasks once", l.pid)
+		return fmt.Errorf("this is not a terminal; rondo ps %s writes the tasks once", l.argument())
 	}
 	t, err := l.open()
 	if err != nil {
 		return err
 	}
 	src := &source{target: t}
-	_, err = tea.NewProgram(newScreen(l.pid, every, os.Getenv("NO_COLOR") == "", src.take), tea.WithOutput(c.out)).Run()
+	_, err = tea.NewProgram(newScreen(l.named(), every, os.Getenv("NO_COLOR") == "", src.take), tea.WithOutput(c.out)).Run()
 	if errors.Is(err, tea.ErrInterrupted) {
 		err = nil
 	}
@@ -82,7 +82,7 @@ func runTop(c *console, args []string) error {
 // the screen may end while one is being taken.
 type source struct {
 	mu     sync.Mutex
-	target *inspect.Target // nil after close
+	target subject // nil after close
 }
 
 // A snapshot is a snapshot that was taken, or why there is none.

@@ -8,7 +8,7 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-const treeUsage = `Usage: rondo tree [--full] [--all] [--json] PID
+const treeUsage = `Usage: rondo tree [--full] [--all] [--json] PID|URL
        rondo tree [--full] [--all] [--json] --core FILE [--exe FILE]
 
 It draws the tasks of a live process that uses Rondo, or of a core file, as a

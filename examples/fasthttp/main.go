@@ -22,7 +22,8 @@ var address = "localhost:8080"
 func serve(ctx context.Context, l net.Listener) error {
 	visits := make(map[string]int)
 	server := &fasthttp.Server{
-		IdleTimeout: time.Minute,
+		NoDefaultDate: true, // it is the machine's, and a simulation compares what is sent
+		IdleTimeout:   time.Minute,
 		Handler: func(r *fasthttp.RequestCtx) {
 			if r.IsPost() {
 				r.SetBody(r.PostBody())

@@ -117,16 +117,21 @@ func TestC038EndedLoopRefuses(t *testing.T) {
 	if _, err := rondo.Submit(l, func(context.Context) (int, error) { return 1, nil }).Wait(context.Background()); !errors.Is(err, rondo.ErrLoopClosed) {
 		t.Errorf("Submit after the end: %v", err)
 	}
-	if err := rondo.Sleep(old, 1); err == nil {
-		t.Error("Sleep after the end returned nil")
+	if err := rondo.Sleep(old, 1); !errors.Is(err, rondo.ErrLoopClosed) {
+		t.Errorf("Sleep after the end returned %v", err)
+	}
+	if rondo.Tasks(old) != nil || old.Err() == nil {
+		t.Error("after the end there are tasks, or ctx has no error")
 	}
 }
 
 // TestC039NoLoopInALoop: Run inside a task returns an error.
 func TestC039NoLoopInALoop(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		if err := rondo.Run(ctx, forever); err == nil || !strings.Contains(err.Error(), "Run inside a task") {
-			t.Errorf("Run in a task returned %v", err)
+		for name, inner := range map[string]context.Context{"its ctx": ctx, "another ctx": context.Background()} {
+			if err := rondo.Run(inner, forever); err == nil || !strings.Contains(err.Error(), "Run inside a task") {
+				t.Errorf("Run in a task, with %s, returned %v", name, err)
+			}
 		}
 		return nil
 	})

@@ -168,7 +168,13 @@ func suffer(t *testing.T, open form, f fault) (n told, lines []string) {
 			panic("a panic above")
 		}
 	}
-	r := rondo.Runner{OnError: func(rondo.TaskInfo, error) { n.runner++; explode(f.runner) }}
+	r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) {
+		n.runner++
+		if text := err.Error(); f.server && (!strings.Contains(text, "a panic above") || !strings.Contains(text, errPlain.Error())) {
+			t.Errorf("OnError of the Runner got %q, want the panic and the error that it is about", text)
+		}
+		explode(f.runner)
+	}}
 	onError := func(error) { n.server++; explode(f.server) }
 	if f.noOnError {
 		onError = nil

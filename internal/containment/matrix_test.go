@@ -122,7 +122,14 @@ var places = map[string]place{
 			}
 		}, fn)
 	}},
-	"httptask.Handler": {api: "httptask.Handler httptask.Serve httptask.Server", quiet: true, server: true, open: ofHTTP},
+	"httptask.Handler": {api: "httptask.Handler httptask.Serve httptask.Server", quiet: true, server: true, open: func(ctx context.Context, g *rondo.Scope, fn function) (asked, error) {
+		return ofHTTP(g, (*httptask.Server).Serve, fn)
+	}},
+	"shard.Serve of HTTP": {api: "httptask.Server", quiet: true, server: true, open: func(ctx context.Context, g *rondo.Scope, fn function) (asked, error) {
+		return ofHTTP(g, func(s *httptask.Server, ctx context.Context, l net.Listener) error {
+			return new(shard.ServeConfig).ServeListener(ctx, l.(*socket.Listener), s)
+		}, fn)
+	}},
 	"shard.Call on another shard": {api: "shard.Call shard.Each", open: func(ctx context.Context, _ *rondo.Scope, fn function) (asked, error) {
 		return ofCalls(func(ctx context.Context, fn function) error {
 			me := shard.Of(ctx)
@@ -350,7 +357,7 @@ func ofProtocol(g *rondo.Scope, set func(p *socket.Protocol, call func(tr *socke
 }
 
 // ofHTTP asks a Server of HTTP.
-func ofHTTP(ctx context.Context, g *rondo.Scope, fn function) (asked, error) {
+func ofHTTP(g *rondo.Scope, serve func(s *httptask.Server, ctx context.Context, l net.Listener) error, fn function) (asked, error) {
 	lines := make(chan string, 100)
 	s := &httptask.Server{HTTP: http.Server{
 		ErrorLog: log.New(writer(func(p []byte) { lines <- string(p) }), "", 0),
@@ -362,7 +369,7 @@ func ofHTTP(ctx context.Context, g *rondo.Scope, fn function) (asked, error) {
 			_, _ = io.WriteString(w, "ok")
 		}),
 	}}
-	address, err := serving(g, s.Serve, http.ErrServerClosed)
+	address, err := serving(g, func(ctx context.Context, l net.Listener) error { return serve(s, ctx, l) }, http.ErrServerClosed)
 	return asked{
 		ask: asPeer(g, address, "GET /good HTTP/1.0\r\n\r\n", "GET /bad HTTP/1.0\r\n\r\n", func(c net.Conn) error {
 			answer, err := http.ReadResponse(bufio.NewReader(c), nil)

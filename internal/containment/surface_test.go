@@ -15,9 +15,10 @@ var elsewhere = map[string]string{
 	"the caller's own: it gets the error, and the panic passes through it": `
 		rondo.Pull rondo.Receive rondo.Offload rondo.OffloadFunc rondo.Settle rondo.Submit rondo.AsCompleted rondo.Run rondo.Runner.Run
 		shard.Run shard.Runner.Run rondo.NewPriorityQueue process.Cmd.Cancel socket.Dialer.Control socket.Dialer.ControlContext
-		socket.ListenConfig.Control shard.ServeConfig.Wrap signals.Cancel signals.Run`,
+		socket.ListenConfig.Control shard.ServeConfig.Wrap signals.Cancel signals.Run slogtask.NewHandler`,
 	"a panic ends its connection (TestThrowers, TestProtocolPanics)": `
 		socket.Protocol.Connected socket.Protocol.EOF socket.Protocol.PauseWriting socket.Protocol.ResumeWriting`,
+	"a panic ends its connection (TestSessionFails of httptask)":                       `httptask.Session`,
 	"main is the caller's own; wake runs on a goroutine, whose panic ends the process": `guest.New`,
 	"reported once to the log (TestPanicOfOnError)":                                    `rondo.Runner.OnError`,
 	"reported once to OnError of the Runner (package tracer)":                          `rondo.Tracer.Called rondo.Tracer.Ended rondo.Tracer.Parked rondo.Tracer.Started rondo.Tracer.Stepped rondo.Tracer.Woken`,

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/netip"
 	"os"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -24,6 +25,10 @@ const Posted int64 = -2
 // Line is the number, in place of that of a task, of a callback that Post or CallSoon has
 // queued. Those run in the order of the calls, whichever place in the queue comes first.
 const Line = math.MaxUint64
+
+// Compared is how many simulations there are now that are compared with another run of the same
+// seed. Only these look at what is put into a Queue.
+var Compared atomic.Int32
 
 // A Simulation is what a simulated world decides for a loop. Its loops have no
 // descriptors.
@@ -70,6 +75,10 @@ type Simulation interface {
 	// world does that; if not, the caller does.
 	Offload(user uintptr, fn, back func()) bool
 
+	// HandsOver is called with what is put into a Queue, while Compared is not 0. It must not
+	// keep v.
+	HandsOver(v any)
+
 	// Host returns the host of a simulated cluster on which the loop runs, or nil if
 	// there is no cluster.
 	Host() Host
@@ -100,7 +109,32 @@ type Host interface {
 	// Step is called before what a task or a callback does to something that several
 	// loops share. It lets other loops go first, if the world chooses that.
 	Step()
+
+	// Run runs an errand of a goroutine that is no task of the loop, and waits for its end
+	// unless nobody is to. It fails if the program of the goroutine has ended. done is false
+	// if goroutines have no part in the simulation. Any goroutine may call it.
+	Run(e Errand) (done bool, err error)
 }
+
+// An Errand is what a goroutine around a simulated host does with the host's network. Do is
+// called in a task of the loop.
+type Errand struct {
+	On    Socket // nil: none yet
+	At    string // what is opened
+	Kind  ErrandKind
+	Later bool // the caller does not wait
+	Do    func(ctx context.Context)
+}
+
+// An ErrandKind says in which order the errands of one socket run: the first kind goes first.
+type ErrandKind uint8
+
+const (
+	Sets  ErrandKind = iota // a deadline, an option
+	Takes                   // Read, Accept
+	Gives                   // Write, Close: one after the other
+	Opens                   // Dial, Listen
+)
 
 // HostOf returns the host on which the loop of a driver runs, or nil if it is the system.
 func HostOf(d Driver) Host {

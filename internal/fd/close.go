@@ -13,6 +13,11 @@ import (
 // becomes another file's. If Close is called elsewhere, that happens a moment
 // later.
 func (f *FD) Close() error {
+	if f.visited() {
+		if done, err := f.closeVisit(); done {
+			return err
+		}
+	}
 	f.mu.Lock()
 	if f.closed {
 		f.mu.Unlock()

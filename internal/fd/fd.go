@@ -82,6 +82,7 @@ type extra struct {
 	std     Std
 	until   [2]time.Time // the deadlines, of reading and of writing
 	dropped runtime.Cleanup
+	visits  visits
 }
 
 // ensureExtra returns f.extra, and makes it if there is none. The caller holds mu,
@@ -218,6 +219,11 @@ func (f *FD) Read(p []byte) (int, error) {
 }
 
 func (f *FD) readForeign(p []byte) (n int, err error) {
+	if f.visited() {
+		if n, done, err := f.readVisit(p); done {
+			return n, err
+		}
+	}
 	err = f.Foreign(driver.Readable, func(std Std) (err error) {
 		n, err = std.Read(p)
 		return f.endOfReads(n, err)
@@ -310,6 +316,11 @@ func rawOf(std Std) (syscall.RawConn, error) {
 // SetDeadline sets the time after which operations in the given directions
 // fail, those that are waiting included. The zero time means none.
 func (f *FD) SetDeadline(which driver.Events, t time.Time) error {
+	if f.visited() {
+		if done, err := f.setDeadlineVisit(which, t); done {
+			return err
+		}
+	}
 	f.mu.Lock()
 	if f.closed {
 		f.mu.Unlock()

@@ -9,6 +9,11 @@ import "github.com/rondo-go/rondo/internal/driver"
 // writeForeign is Write of a goroutine that is no task of the loop. It is a function of
 // its own so that the frame of Write stays small.
 func (f *FD) writeForeign(p []byte) (n int, err error) {
+	if f.visited() {
+		if n, done, err := f.writeVisit(p); done {
+			return n, err
+		}
+	}
 	if err := f.write.Take(nil); err != nil {
 		return 0, err
 	}

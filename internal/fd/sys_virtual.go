@@ -20,7 +20,7 @@ var errForeign error = foreign{}
 type foreign struct{}
 
 func (foreign) Error() string {
-	return "a simulated socket belongs to the tasks of its host; this goroutine is none of them, or asks for a descriptor or a file, which there is not in a simulation"
+	return "a simulated socket belongs to the tasks of its host; this goroutine is none of them, or asks for a descriptor or a file, which there is not in a simulation; with Goroutines in the Config of a cluster, goroutines may use it too"
 }
 
 func (foreign) Is(err error) bool { return err == errors.ErrUnsupported }
@@ -46,6 +46,9 @@ func (f *FD) Virtual() driver.Socket {
 // wait. The caller has seen that there is one.
 func (f *FD) OnVirtual(op func(v driver.Socket) error) error {
 	if !f.read.loop.Inside() {
+		if done, err := f.visit(driver.Gives, true, func() { _ = f.OnVirtual(op) }); done {
+			return err
+		}
 		return errForeign
 	}
 	if err := f.sync(); err != nil {

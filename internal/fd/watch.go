@@ -25,12 +25,20 @@ func (f *FD) watchNow(w Watcher) (ready bool) {
 		if s.register() != nil {
 			return true // Read returns the error
 		}
-	case s.reported || s.ready && f.hasInput():
+	case s.reported && !f.readElsewhere() || s.ready && f.hasInput():
 		return true
 	}
 	s.ready = false
 	s.Watch(w)
 	return false
+}
+
+// readElsewhere reports whether goroutines may have read what the driver has reported: then only
+// the kernel knows whether it is still there.
+func (f *FD) readElsewhere() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.std() != nil
 }
 
 // Unwatch undoes WatchInput, if the Watcher has not been called. Only on the loop, and only

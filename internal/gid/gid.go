@@ -128,6 +128,9 @@ func makerOf(id uint64, text func() []byte) uint64 {
 	return maker
 }
 
+// Stack returns the text of the calling goroutine's stack, as runtime.Stack writes it.
+func Stack() string { return string(stackText(1<<12, false)) }
+
 // Stacks ranges over the texts of the stacks of all goroutines, the caller's
 // first, as runtime.Stack writes them. It stops the program to read them.
 func Stacks() iter.Seq[[]byte] {

@@ -59,7 +59,7 @@ const (
 	sampledStack = 32 << 10
 	ringPages    = 32
 	samplePeriod = uint64(100 * time.Microsecond)
-	sampleWait   = 50 // ms
+	sampleWait   = 50 * time.Millisecond
 )
 
 // The kernel's numbers of the registers, in rising order as it writes them.
@@ -96,8 +96,7 @@ func (l *live) profiled(thread int) (registers, bool) {
 		return registers{}, false
 	}
 	defer func() { _ = unix.Munmap(ring) }()
-	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	if n, err := unix.Poll(poll, sampleWait); err != nil || n == 0 {
+	if !comes(fd, sampleWait) {
 		return registers{}, false
 	}
 	record := ring[os.Getpagesize():]
@@ -106,6 +105,18 @@ func (l *live) profiled(thread int) (registers, bool) {
 		return registers{}, false
 	}
 	return sampledAt(record[8:], bits(mask), sp, pc, lr)
+}
+
+// comes reports whether a sample arrives at a descriptor within some time. Signals do not end the
+// wait: the runtime sends them to its own threads.
+func comes(fd int, wait time.Duration) bool {
+	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for end := time.Now().Add(wait); ; {
+		n, err := unix.Poll(poll, max(int(time.Until(end)/time.Millisecond), 0))
+		if err != unix.EINTR {
+			return err == nil && n > 0
+		}
+	}
 }
 
 func bits(mask uint64) int {

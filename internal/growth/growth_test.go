@@ -157,7 +157,7 @@ func rows() []row { return slices.Concat(crowds(), waits(), works()) }
 // read or write a field, or make a value.
 const simple = `
 	Event.WaitCase Future.WaitCase Queue.GetCase Queue.PutCase Task.WaitCase After
-	Handle.When Loop.Name Task.ID Task.Err Task.Done Future.Done Future.Task
+	Handle.When Handed Loop.Name Task.ID Task.Err Task.Done Future.Done Future.Task
 	Scope.String Reason.String SignalError.Error PanicError.Error PanicError.Format PanicError.Unwrap
 	WaitCanceled WaitCancelled Runner.Run SleepUntil Every Deadline
 	broadcast.Reader.NextCase broadcast.Subscription.NextCase broadcast.Subscription.Err

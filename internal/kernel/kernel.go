@@ -28,6 +28,10 @@ type Loop interface {
 	// on the loop.
 	Now() int64
 
+	// Holds says where the step is that the loop takes now, and what to do about it if it holds
+	// the loop. It stops the program to read all stacks. Any goroutine.
+	Holds() Hold
+
 	// Post hands fn to the loop, as rondo.Loop.Post does. Any goroutine.
 	Post(fn func()) error
 
@@ -161,6 +165,16 @@ type WaitList interface {
 
 	// Name sets the list's Of. It is called before the list is used.
 	Name(of any)
+}
+
+// A Hold is a step that holds its loop.
+type Hold struct {
+	Task    string // the name of the task
+	Place   string // the user's innermost line: "function at file:line"
+	Advice  string // on what it is stuck, and what to write in place of it
+	State   string // of its goroutine, as the runtime calls it
+	Stack   string
+	Blocked bool // it does not compute
 }
 
 // A Task is the running task.

@@ -98,6 +98,12 @@ func TestTaskAllocations(t *testing.T) {
 			_, err := rondo.Async(ctx, func(context.Context) (int, error) { return 1, nil }).Wait(ctx)
 			must(err)
 		})
+		next, stop := rondo.Pull(ctx, func(yield func(int) bool) {
+			for yield(1) {
+			}
+		})
+		defer stop()
+		free(t, "next", 0, func() { next() })
 		free(t, "Pull", 5, func() {
 			next, stop := rondo.Pull(ctx, func(yield func(int) bool) { _ = yield(1) && yield(2) })
 			next()
@@ -172,13 +178,21 @@ func TestContendedLocksAllocateNothing(t *testing.T) {
 func TestContendedWaitsAllocateNothing(t *testing.T) {
 	var m rondo.Mutex
 	c := rondo.Cond{L: &m}
-	var e rondo.Event
+	var e, stop rondo.Event
 	crowded(t, func(ctx context.Context, others func(n int, fn func(ctx context.Context))) {
 		others(1, func(ctx context.Context) { c.Signal(); _ = rondo.Yield(ctx) })
 		free(t, "Cond", 0, func() { must(m.Lock(ctx)); must(c.Wait(ctx)); m.Unlock() })
 
 		others(1, func(ctx context.Context) { e.Set(); e.Clear(); _ = rondo.Yield(ctx) })
 		free(t, "Event", 0, func() { must(e.Wait(ctx)) })
+
+		a, b := rondo.NewQueue[int](1), rondo.NewQueue[int](1)
+		others(1, func(ctx context.Context) { _ = b.Put(ctx, 1) })
+		var v int // outside of the calls
+		free(t, "Select", 0, func() {
+			_, err := rondo.Select(ctx, stop.WaitCase(), a.GetCase(&v), b.GetCase(&v), rondo.After(time.Hour))
+			must(err)
+		})
 
 		for name, q := range queuesOfOne() {
 			others(1, func(ctx context.Context) { _ = q.Put(ctx, 1) })

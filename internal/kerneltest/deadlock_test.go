@@ -83,32 +83,6 @@ func TestDeadlockBehindShield(t *testing.T) {
 	}
 }
 
-// TestIdleIsNoDeadlock: a loop that another goroutine may still wake is not in
-// deadlock.
-func TestIdleIsNoDeadlock(t *testing.T) {
-	wake := make(chan func(), 1)
-	go func() { (<-wake)() }()
-	err := rondo.Run(context.Background(), func(ctx context.Context) error {
-		f := rondo.NewFuture[int](ctx)
-		wake <- func() { f.Set(1) }
-		_, err := f.Wait(ctx)
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	go func() { (<-wake)() }()
-	err = rondo.Run(context.Background(), func(ctx context.Context) error {
-		var e rondo.Event
-		l := rondo.LoopOf(ctx)
-		wake <- func() { _ = l.Post(e.Set) }
-		return e.Wait(ctx)
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // TestLoopThatWasAskedForIsNoDeadlock: any goroutine may Post to a loop that LoopOf has
 // returned, so that loop is not in deadlock. It does not matter which goroutine called
 // LoopOf, nor whether a task waited for a Future at that moment.

@@ -42,6 +42,14 @@ var repeated = map[string]func(ctx context.Context, o *repetition) error{
 	"a wait for a Task that is cancelled": func(ctx context.Context, o *repetition) error {
 		return o.cut(ctx, o.task.Wait)
 	},
+	"an OnDone that is stopped": func(_ context.Context, o *repetition) error {
+		o.own.OnDone(func() {})()
+		return nil
+	},
+	"a WaitAny that another Task ends": func(ctx context.Context, o *repetition) error {
+		_, err := rondo.WaitAny(ctx, o.task, rondo.Go(ctx, nothing))
+		return err
+	},
 	"a Pull that is stopped": func(ctx context.Context, _ *repetition) error {
 		next, stop := rondo.Pull(ctx, func(yield func(int) bool) { yield(1) })
 		next()
@@ -212,54 +220,6 @@ func TestBurstIsGivenBack(t *testing.T) {
 		}
 		if grown := bytes[1] - bytes[0]; grown > 100_000 {
 			t.Errorf("%d bytes more are in use after twice as many tasks", grown)
-		}
-		return nil
-	})
-}
-
-// TestForeignCoroutine: what a coroutine of a foreign goroutine costs that asks for
-// its task does not depend on how many tasks there are: no stack of theirs is read.
-func TestForeignCoroutine(t *testing.T) {
-	if !readsRecords {
-		return
-	}
-	run(t, func(ctx context.Context) error {
-		var used [2]uint64
-		for i, n := range []int{1000, 2000} {
-			err := rondo.Group(ctx, func(g *rondo.Scope) error {
-				for range n {
-					g.Go(forever)
-				}
-				for rondo.LoopOf(ctx).Stats().Ready > 0 { // until all of them wait
-					if err := rondo.Yield(ctx); err != nil {
-						return err
-					}
-				}
-				bytes, err := rondo.Offload(ctx, func(context.Context) (uint64, error) {
-					next, stop := iter.Pull(func(yield func(*rondo.Task) bool) {
-						for yield(rondo.Current(ctx)) {
-						}
-					})
-					defer stop()
-					next()
-					var before, after runtime.MemStats
-					runtime.ReadMemStats(&before)
-					for range 10 {
-						next()
-					}
-					runtime.ReadMemStats(&after)
-					return after.TotalAlloc - before.TotalAlloc, nil
-				})
-				used[i] = bytes
-				g.Cancel(nil)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-		}
-		if used[1] > used[0]+used[0]/2+10_000 {
-			t.Errorf("10 calls allocate %d bytes beside 1000 tasks, %d beside 2000", used[0], used[1])
 		}
 		return nil
 	})

@@ -3,7 +3,6 @@ package kerneltest_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -131,85 +130,6 @@ func TestWaitForEndedLoop(t *testing.T) {
 		})
 	}
 	goroutine.Wait()
-}
-
-// settledHeap returns how many bytes the heap has after a collection.
-func settledHeap() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
-
-// TestWaitsGivenUp gives up many waits from outside: they leave nothing behind.
-func TestWaitsGivenUp(t *testing.T) {
-	const n = 5000
-	future, task := make(chan *rondo.Future[int], 1), make(chan *rondo.Task, 1)
-	loop, end := make(chan *rondo.Loop, 1), make(chan bool)
-	ended := otherLoop(func(ctx context.Context) error {
-		loop <- rondo.LoopOf(ctx)
-		f := rondo.NewFuture[int](ctx)
-		tk := rondo.Go(ctx, forever)
-		future <- f
-		task <- tk
-		_, _, err := rondo.Receive(ctx, end)
-		runtime.KeepAlive(f)
-		return err
-	})
-	l, f, tk := <-loop, <-future, <-task
-	heap := func() int64 {
-		// The other loop takes off what was registered in its own time.
-		done := make(chan bool)
-		if err := l.Post(func() { close(done) }); err != nil {
-			t.Fatal(err)
-		}
-		<-done
-		return settledHeap()
-	}
-	grown := func(what string, wait func()) {
-		t.Helper()
-		for range n { // so that queues have grown
-			wait()
-		}
-		before := heap()
-		for range n {
-			wait()
-		}
-		if each := (heap() - before) / n; each > 100 { // one that is not taken off has more
-			t.Errorf("%s that was given up leaves %d bytes", what, each)
-		}
-	}
-	grown("a goroutine's Task.Wait", func() {
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan bool)
-		go func() { _ = tk.Wait(ctx); close(done) }()
-		runtime.Gosched()
-		cancel()
-		<-done
-	})
-	err := rondo.Run(t.Context(), func(ctx context.Context) error {
-		giveUp := func(wait func(ctx context.Context) error) func() {
-			return func() {
-				w := rondo.Go(ctx, wait)
-				_ = rondo.Yield(ctx)
-				w.Cancel(nil)
-				_ = w.Wait(ctx)
-			}
-		}
-		grown("a task's Task.Wait", giveUp(tk.Wait))
-		grown("a task's Future.Wait", giveUp(func(ctx context.Context) error {
-			_, err := f.Wait(ctx)
-			return err
-		}))
-		return nil
-	})
-	close(end)
-	tk.Cancel(nil)
-	if err := errors.Join(err, <-ended); err != nil {
-		t.Error(err)
-	}
-	runtime.KeepAlive(f)
 }
 
 // TestCancelOfSubmitted cancels what was submitted, from the goroutine that did it,

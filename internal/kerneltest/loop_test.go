@@ -2,7 +2,6 @@ package kerneltest_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -137,52 +136,6 @@ func TestSleepers(t *testing.T) {
 		}
 		if err := rondo.SleepUntil(ctx, start.Add(time.Hour)); err != nil || !rondo.Now(ctx).Equal(start.Add(time.Hour)) {
 			t.Errorf("SleepUntil returned %v, after %v", err, rondo.Now(ctx).Sub(start))
-		}
-	})
-}
-
-// TestSleepIsLongEnough: on the real clock Sleep never returns early.
-func TestSleepIsLongEnough(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		for _, d := range []time.Duration{1, time.Microsecond, 300 * time.Microsecond, 3 * time.Millisecond} {
-			start := time.Now()
-			if err := rondo.Sleep(ctx, d); err != nil {
-				return err
-			}
-			if slept := time.Since(start); slept < d {
-				t.Errorf("Sleep(%v) took %v", d, slept)
-			}
-		}
-		return nil
-	})
-}
-
-func TestEvery(t *testing.T) {
-	exact.Test(t, func(ctx context.Context) {
-		start := rondo.Now(ctx)
-		var at []time.Duration
-		for tick := range rondo.Every(ctx, time.Second) {
-			at = append(at, tick.Sub(start)/time.Second)
-			if len(at) == 2 {
-				// Ticks that are missed are skipped.
-				_ = rondo.Sleep(ctx, 2500*time.Millisecond)
-			}
-			if len(at) == 4 {
-				break
-			}
-		}
-		if want := []time.Duration{1, 2, 5, 6}; !slices.Equal(at, want) {
-			t.Errorf("the ticks were at %v, want %v", at, want)
-		}
-		n := 0
-		err := rondo.Timeout(ctx, 10*time.Second, func(ctx context.Context) error {
-			for range rondo.Every(ctx, 3*time.Second) {
-				n++
-			}
-			return rondo.Check(ctx)
-		})
-		if n != 3 || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%d ticks, then Timeout returned %v", n, err)
 		}
 	})
 }

@@ -48,87 +48,6 @@ func TestForeignGoroutine(t *testing.T) {
 	})
 }
 
-func TestAfterTheEnd(t *testing.T) {
-	var kept context.Context
-	var task *rondo.Task
-	run(t, func(ctx context.Context) error {
-		kept = ctx
-		task = rondo.Go(ctx, func(context.Context) error { return nil })
-		return task.Wait(ctx)
-	})
-	if err := rondo.Sleep(kept, time.Second); !errors.Is(err, rondo.ErrLoopClosed) {
-		t.Errorf("Sleep after the end returned %v", err)
-	}
-	if text := panicOf(func() { rondo.Go(kept, forever) }); !strings.Contains(text, "the loop has ended") {
-		t.Errorf("Go after the end: panic %q", text)
-	}
-	if rondo.Tasks(kept) != nil || kept.Err() == nil {
-		t.Error("after the end there are tasks, or ctx has no error")
-	}
-	if err := task.Wait(context.Background()); err != nil {
-		t.Errorf("Wait for a task of an ended loop returned %v", err)
-	}
-	task.Cancel(nil)
-}
-
-// TestWaitInCallback: a wait in a callback panics, because it would suspend the
-// task on whose stack the callback runs.
-func TestWaitInCallback(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		l := rondo.LoopOf(ctx)
-		var e rondo.Event
-		l.CallSoon(func() {
-			for name, call := range map[string]func(){
-				"Sleep":      func() { _ = rondo.Sleep(ctx, 1) },
-				"Yield":      func() { _ = rondo.Yield(ctx) },
-				"Event.Wait": func() { _ = e.Wait(ctx) },
-				"Task.Wait":  func() { _ = rondo.Go(ctx, func(context.Context) error { return nil }).Wait(ctx) },
-			} {
-				want := "rondo: " + name + " in a callback: callbacks must not wait; start a task with Go"
-				if text := panicOf(call); text != want {
-					t.Errorf("%s: panic %q", name, text)
-				}
-			}
-			if rondo.Current(ctx) != nil {
-				t.Error("Current in a callback is not nil")
-			}
-			e.Set()
-		})
-		return e.Wait(ctx)
-	})
-}
-
-func TestOtherMistakes(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		var ended *rondo.Scope
-		_ = rondo.Group(ctx, func(g *rondo.Scope) error { ended = g; return nil })
-		l, me := rondo.LoopOf(ctx), rondo.Current(ctx)
-		for want, call := range map[string]func(){
-			"Unlock of unlocked Mutex":          func() { new(rondo.Mutex).Unlock() },
-			"Go in a scope that has ended":      func() { ended.Go(forever) },
-			"Go with a nil function":            func() { rondo.Go(ctx, nil) },
-			"Group with a nil function":         func() { _ = rondo.Group(ctx, nil) },
-			"Task.Wait of the task itself":      func() { _ = me.Wait(ctx) },
-			"Loop.CallSoon with a nil function": func() { l.CallSoon(nil) },
-			"NewQueue with a negative limit":    func() { rondo.NewQueue[int](-1) },
-			"TaskDone called more often":        func() { rondo.NewQueue[int](1).TaskDone() },
-			"Future.Fail with a nil error":      func() { rondo.NewFuture[int](ctx).Fail(nil) },
-			"Every with a duration that is not": func() { rondo.Every(ctx, 0) },
-			"Run with a nil function":           func() { _ = rondo.Run(ctx, nil) },
-			"Async with a nil function":         func() { rondo.Async[int](ctx, nil) },
-		} {
-			if text := panicOf(call); !strings.HasPrefix(text, "rondo: "+want) {
-				t.Errorf("panic %q, want %q", text, want)
-			}
-		}
-		// A duration that is negative is no mistake.
-		if err := rondo.Sleep(ctx, -time.Second); err != nil {
-			t.Errorf("Sleep of a negative duration returned %v", err)
-		}
-		return nil
-	})
-}
-
 // TestScopeOfAnotherLoop: a ctx of another loop belongs to no loop here. A task
 // of another loop can be cancelled and waited for.
 func TestScopeOfAnotherLoop(t *testing.T) {
@@ -175,6 +94,7 @@ func TestNilFunctions(t *testing.T) {
 			"rondo: Map with a nil sequence":                                                         func() { rondo.Map(ctx, 1, nil, double) },
 			"rondo: Task.OnDone with a nil function":                                                 func() { rondo.Current(ctx).OnDone(nil) },
 			"rondo: Future.OnDone with a nil function":                                               func() { rondo.NewFuture[int](ctx).OnDone(nil) },
+			"rondo: Loop.CallSoon with a nil function":                                               func() { rondo.LoopOf(ctx).CallSoon(nil) },
 			"rondo: Loop.CallLater with a nil function":                                              func() { rondo.LoopOf(ctx).CallLater(1, nil) },
 			"rondo: Loop.Post with a nil function":                                                   func() { _ = rondo.LoopOf(ctx).Post(nil) },
 			"rondo: Scope.Go with a nil function":                                                    func() { _ = rondo.Group(ctx, func(g *rondo.Scope) error { g.Go(nil); return nil }) },

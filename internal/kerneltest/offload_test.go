@@ -256,18 +256,6 @@ func TestOffloadEndsAsItsTaskIsCancelled(t *testing.T) {
 	}
 }
 
-func TestOffloadNil(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		defer func() {
-			if v := recover(); v != "rondo: Offload with a nil function" {
-				t.Errorf("recovered %v", v)
-			}
-		}()
-		_, err := rondo.Offload[int](ctx, nil)
-		return err
-	})
-}
-
 func TestOffload(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		v, err := rondo.Offload(ctx, func(ctx context.Context) (string, error) {

@@ -221,22 +221,6 @@ func TestPullNested(t *testing.T) {
 	})
 }
 
-// TestPullNoAllocations: next allocates nothing.
-func TestPullNoAllocations(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		next, stop := rondo.Pull(ctx, func(yield func(int) bool) {
-			for yield(1) {
-			}
-		})
-		defer stop()
-		next()
-		if n := testing.AllocsPerRun(1000, func() { next() }); n != 0 {
-			t.Errorf("%v allocations", n)
-		}
-		return nil
-	})
-}
-
 // TestPullAllowance: other tasks run although the reads of the sequence, or of
 // its caller, never wait.
 func TestPullAllowance(t *testing.T) {

@@ -276,26 +276,6 @@ func TestQueuesInEveryOrder(t *testing.T) {
 	}
 }
 
-// TestRingGoesRound fills and empties a Queue so that its ring grows with its
-// head at each place.
-func TestRingGoesRound(t *testing.T) {
-	for head := range 20 {
-		n := queueKinds["queue"](0)
-		for range head {
-			n.tryPut(t, 0)
-			n.tryGet(t)
-		}
-		for range 40 {
-			n.tryPut(t, 0)
-			n.tryPut(t, 0)
-			n.tryGet(t)
-		}
-		for range 41 {
-			n.tryGet(t)
-		}
-	}
-}
-
 // TestAbortKeepsWhatIsPromised: Abort drops the values, except the next ones,
 // which Gets were woken for.
 func TestAbortKeepsWhatIsPromised(t *testing.T) {

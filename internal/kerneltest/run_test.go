@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,22 +12,6 @@ import (
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/leak"
 )
-
-func TestRunInsideTask(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		for name, inner := range map[string]context.Context{"its ctx": ctx, "another ctx": context.Background()} {
-			err := rondo.Run(inner, func(context.Context) error { panic("ran") })
-			if err == nil || !strings.Contains(err.Error(), "inside a task") {
-				t.Errorf("Run with %s returned %v", name, err)
-			}
-		}
-		// On another goroutine Run makes another loop.
-		_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
-			return 0, rondo.Run(context.Background(), func(ctx context.Context) error { return rondo.Yield(ctx) })
-		})
-		return err
-	})
-}
 
 func TestRunnerIsReusable(t *testing.T) {
 	r := rondo.Runner{Name: "again"}

@@ -502,21 +502,6 @@ func TestSelectInDeadlock(t *testing.T) {
 	}
 }
 
-// TestSelectAllocatesNothing: a Select that waits allocates nothing, once its worker
-// has had one. The variable that takes the value is outside of the calls.
-func TestSelectAllocatesNothing(t *testing.T) {
-	crowded(t, func(ctx context.Context, others func(n int, fn func(ctx context.Context))) {
-		a, b := rondo.NewQueue[int](1), rondo.NewQueue[int](1)
-		var stop rondo.Event
-		others(1, func(ctx context.Context) { _ = b.Put(ctx, 1) })
-		var v int
-		free(t, "Select", 0, func() {
-			_, err := rondo.Select(ctx, stop.WaitCase(), a.GetCase(&v), b.GetCase(&v), rondo.After(time.Hour))
-			must(err)
-		})
-	})
-}
-
 // TestSelectWithoutCases waits until the scope is cancelled.
 func TestSelectWithoutCases(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {

@@ -3,7 +3,6 @@ package kerneltest_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -142,49 +141,6 @@ func TestAsCompletedInEveryOrder(t *testing.T) {
 		if sum != 7 {
 			t.Errorf("AsCompleted yielded the Futures %b", sum)
 		}
-	})
-}
-
-// TestOnDoneDoesNotPileUp: an OnDone that is stopped, and a WaitAny that returns,
-// leave nothing on the Future or task that goes on.
-func TestOnDoneDoesNotPileUp(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		never := rondo.NewFuture[int](ctx)
-		task := rondo.Go(ctx, forever)
-		quick := func(context.Context) error { return nil }
-		var before, after runtime.MemStats
-		const rounds = 20000
-		for i := range 2 * rounds {
-			if i == rounds {
-				runtime.GC()
-				runtime.ReadMemStats(&before)
-			}
-			never.OnDone(func() {})()
-			if _, err := rondo.WaitAny(ctx, task, rondo.Go(ctx, quick)); err != nil {
-				return err
-			}
-		}
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > rounds*16 {
-			t.Errorf("%d rounds left %d bytes", rounds, grown)
-		}
-		kept := 0
-		never.OnDone(func() { kept++ })
-		stop := never.OnDone(func() { t.Error("a callback that was stopped ran") })
-		never.OnDone(func() { kept++ })
-		if !stop() || stop() {
-			t.Error("stop does not report whether it stopped the callback")
-		}
-		never.Set(1)
-		if err := rondo.Yield(ctx); err != nil {
-			return err
-		}
-		if kept != 2 {
-			t.Errorf("%d of 2 callbacks ran", kept)
-		}
-		task.Cancel(nil)
-		return nil
 	})
 }
 

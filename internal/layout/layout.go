@@ -171,6 +171,10 @@ const (
 	RestHeld  // slice, of those that have not begun therefore
 	RestSize
 
+	ExtraRenames // uint16, how often the task got a name, counted before it gets it
+
+	LoopFlight // *flight.Record, nil if there is none yet
+
 	Count
 )
 

@@ -168,5 +168,5 @@ func Own(function string) bool {
 // packages are Rondo's packages for programs, with those of the module nats.
 var packages = []string{
 	".", "/broadcast.", "/coro.", "/guest.", "/httptask.", "/inspect.", "/process.", "/shard.", "/signals.", "/sim.", "/slogtask.", "/socket.",
-	"/nats.", "/nats/embed.", "/nats/internal/",
+	"/nats.", "/nats/embed.", "/nats/internal/", "/nats/oteltask.",
 }

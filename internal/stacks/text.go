@@ -47,18 +47,6 @@ func Running(member func(id uint64) bool) (state, stack string) {
 	})
 }
 
-// Lines reads all stacks, and returns a function that returns the user's innermost
-// place in the stack of a goroutine, or "". It stops the program to read them.
-func Lines() func(id uint64) string {
-	all := make(map[uint64]string)
-	for text := range gid.Stacks() {
-		if id, ok := number(text); ok {
-			all[id] = string(text)
-		}
-	}
-	return func(id uint64) string { return UserLine(all[id]) }
-}
-
 // Report returns what to print after a panic, of a stack that was taken while it was
 // recovered: a line with the user's innermost place, and below an empty one what
 // OfPanic returns.

@@ -26,10 +26,10 @@ type layer struct {
 // first.
 var rootLayers = []layer{
 	{name: "library", files: "doc barrier cond gather map mutex queue rwmutex semaphore"},
-	{name: "run", files: "run deadlock tracer"},
+	{name: "run", files: "run deadlock tracer witness"},
 	{name: "waits", files: "event group sleep select join future offload pull hooks"},
 	{name: "heart", files: "loop prefetch baton worker park task scope unwind contextwatch", cyclic: true},
-	{name: "base", files: "schedule timer border context errors info tangle observer layout simulated"},
+	{name: "base", files: "schedule timer border context errors info tangle observer layout flight simulated"},
 }
 
 var callsRule = rule{
@@ -140,21 +140,6 @@ func TestCallsLayers(t *testing.T) {
 	}
 }
 
-// TestCallsReport prints the circles of calls in the root package.
-//
-//	go test -v -run Calls ./internal/tidy
-func TestCallsReport(t *testing.T) {
-	repository, err := readRepository()
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := repository.calls()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Log(g.report())
-}
-
 // A callGraph says which file calls which.
 type callGraph struct {
 	files []string          // by name
@@ -248,23 +233,4 @@ func (g *callGraph) circles() (list [][]string) {
 	}
 	slices.SortStableFunc(list, func(a, b []string) int { return len(b) - len(a) })
 	return list
-}
-
-// report says which files are in a circle, and what each of them calls there.
-func (g *callGraph) report() string {
-	var b strings.Builder
-	circles := g.circles()
-	fmt.Fprintf(&b, "%d files, %d circles of calls\n", len(g.files), len(circles))
-	for _, circle := range circles {
-		fmt.Fprintf(&b, "%d files in a circle: %s\n", len(circle), strings.Join(circle, " "))
-		for _, f := range circle {
-			fmt.Fprintf(&b, "\t%s\n", f)
-			for _, c := range g.from[f] {
-				if slices.Contains(circle, c.to) {
-					fmt.Fprintf(&b, "\t\t%s: %s\n", c.to, c.names())
-				}
-			}
-		}
-	}
-	return b.String()
 }

@@ -108,6 +108,9 @@ func has(methods *types.MethodSet, name string) bool {
 // mayBeCopied are the structs of which a copy is a value of its own, and why.
 var mayBeCopied = map[string]string{
 	"coro.Yielder":        "a function",
+	"inspect.Flight":      data,
+	"inspect.FlightLoop":  data,
+	"inspect.FlightStep":  data,
 	"inspect.Frame":       data,
 	"inspect.Group":       data,
 	"inspect.Held":        data,

@@ -7,10 +7,6 @@
 // rule allows although it breaks the letter, with the reason. Each rule comes with
 // samples that break it, so a rule that no longer finds anything fails as well.
 //
-//	go test -v -run Calls ./internal/tidy
-//
-// reports which files of the root package call each other in a circle, and
-//
 //	go test ./internal/tidy -run API -update
 //
 // writes the exported names of each package to the folder api.

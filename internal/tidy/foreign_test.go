@@ -53,7 +53,7 @@ const (
 var foreignDirs = []string{
 	".", "broadcast", "shard", "process", "signals", "slogtask", "sim", "socket", "httptask",
 	"internal/errtree", "internal/report", "internal/stdctx", "internal/kernel", "internal/watchdog", "internal/waits", "internal/timeline", "internal/fd",
-	"nats", "nats/embed", "nats/internal/rpc", "nats/internal/report",
+	"nats", "nats/embed", "nats/internal/rpc", "nats/internal/report", "nats/oteltask",
 }
 
 // foreignMethods are the methods of errors, contexts, names and cases, and foreignFunctions the
@@ -191,6 +191,7 @@ var foreignCalls = map[string]map[frame]string{
 	"socket/dial_raw.go":      {own: "prepare", ours: "connect"},
 	"socket/draining.go":      {ours: "closed"},
 	"socket/listen.go":        {own: "Listen"},
+	"socket/loop.go":          {own: "errand"},
 	"socket/network.go":       {own: "listenVirtual"},
 	"socket/packet_listen.go": {own: "ListenPacket"},
 	"socket/packet.go":        {ours: "File"},
@@ -217,6 +218,8 @@ var foreignCalls = map[string]map[frame]string{
 	"httptask/own.go":          {own: "serveOwn shutdownOwn"},
 	"httptask/replycontext.go": {passed: "Deadline Value"},
 	"httptask/request.go":      {ours: "refuse notRead"},
+	"httptask/session.go":      {own: "Session"},
+	"httptask/spread.go":       {own: "serveBeside"},
 	"httptask/server.go":       {own: "run shutdown quiesce", ours: "drain beginQuiet"},
 	"httptask/service.go":      {own: "dispatch"},
 	"httptask/transport.go":    {own: "RoundTrip", ours: "away"},
@@ -234,7 +237,10 @@ var foreignCalls = map[string]map[frame]string{
 	"internal/kernel/callerror.go": {ours: "Wrap Misuse"},
 	"internal/report/report.go":    {guarded: "Log"},
 
-	"nats/call.go":                   {own: "Call"},
+	"nats/call.go":                   {own: "Call call"},
+	"nats/health.go":                 {own: "look", ours: "health"},
+	"nats/meter.go":                  {own: "label"},
+	"nats/middleware.go":             {own: "HeaderOf JobOf"},
 	"nats/conn.go":                   {guarded: "answers", ours: "watch closedBy"},
 	"nats/handle.go":                 {ours: "handleOne"},
 	"nats/deadletter.go":             {guarded: "says asPanic", ours: "returned bury"},
@@ -242,5 +248,6 @@ var foreignCalls = map[string]map[frame]string{
 	"nats/embed/embed.go":            {guarded: "log", ours: "start"},
 	"nats/embed/store_unix.go":       {ours: "lock"},
 	"nats/internal/report/report.go": {guarded: "Log"},
+	"nats/oteltask/oteltask.go":      {own: "within"},
 	"nats/internal/rpc/call.go":      {own: "Call"},
 }

@@ -65,7 +65,7 @@ var modulesRule = rule{
 }
 
 // workSample is a workspace with each module that is to be there.
-const workSample = "go 1.26.0\n\nuse (\n\t.\n\t./bench\n\t./cmd\n\t./examples\n\t./interop\n\t./nats\n\t./nats/embed\n\t./nats/examples\n)\n" + workReplace
+const workSample = "go 1.26.0\n\nuse (\n\t.\n\t./bench\n\t./cmd\n\t./examples\n\t./interop\n\t./nats\n\t./nats/embed\n\t./nats/examples\n\t./nats/oteltask\n)\n" + workReplace
 
 // modulesSample is a tree that keeps the rule, but for one file: it has the
 // given text, or is not there if that is empty.

@@ -3,9 +3,7 @@ package tidy
 import (
 	"go/ast"
 	"go/types"
-	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,33 +13,15 @@ import (
 // lists each file once, from the top; at most a fifth of the uses between files run up; and
 // what draws uses nothing of what reads, so that a Program is all that a drawing needs.
 func TestInspectOrder(t *testing.T) {
-	text, err := os.ReadFile("../../docs/ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(text), "\n## Package inspect\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	place, room := make(map[string]int), make(map[string]string)
-	for line := range strings.Lines(section) {
-		cells := strings.Split(line, "|")
-		if len(cells) != 5 {
-			continue
-		}
-		for _, m := range regexp.MustCompile("`inspect/(\\w+\\.go)`").FindAllStringSubmatch(cells[2], -1) {
-			if _, twice := place[m[1]]; twice {
-				t.Errorf("%s is listed twice", m[1])
-			}
-			place[m[1]], room[m[1]] = len(place), strings.TrimSpace(cells[1])
-		}
-	}
+	place, room := readingOrder(t, "inspect")
 	repository, err := readRepository()
 	if err != nil {
 		t.Fatal(err)
 	}
 	up, all := 0, 0
 	for use, names := range repository.uses("inspect") {
-		from, to := use[0], use[1]
-		for _, f := range use {
+		from, to := path.Join("inspect", use[0]), path.Join("inspect", use[1])
+		for _, f := range []string{from, to} {
 			if _, ok := place[f]; !ok {
 				t.Errorf("%s is not listed in ARCHITECTURE.md", f)
 			}

@@ -12,7 +12,7 @@ import (
 // unexported names. The others are library files.
 var kernelFiles = []string{
 	"loop", "prefetch", "baton", "worker", "park", "task", "scope", "unwind", "contextwatch", // the heart
-	"schedule", "timer", "border", "context", "errors", "info", "tangle", "observer", "layout", "simulated",
+	"schedule", "timer", "border", "context", "errors", "info", "tangle", "witness", "observer", "layout", "flight", "simulated",
 	"run", "deadlock", "group", "sleep", "join", "select", "future", "offload", "pull", "map", "tracer", "hooks",
 }
 

@@ -16,7 +16,7 @@ import (
 const module = "github.com/rondo-go/rondo"
 
 // outside are the folders that are modules of their own.
-var outside = []string{"bench", "cmd", "examples", "interop", "nats", "nats/embed", "nats/examples", ".ci/tools"}
+var outside = []string{"bench", "cmd", "examples", "interop", "nats", "nats/embed", "nats/examples", "nats/oteltask", ".ci/tools"}
 
 // A tree is the source of the repository, or a sample of one.
 type tree struct {

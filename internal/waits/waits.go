@@ -2,12 +2,13 @@
 package waits
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/rondo-go/rondo/internal/stacks"
 )
 
 // most is how many tasks are described, and how many rings, and tasks of a ring.
@@ -15,10 +16,9 @@ const most = 100
 
 // A Task is what is said of one task.
 type Task struct {
-	Name      string
-	State     string
-	Goroutine uint64
-	Site      string // where it was started; empty if that is not known
+	Name  string
+	State string
+	Site  string // where it was started; empty if that is not known
 
 	Waiting bool
 	What    string // what it waits for, such as "lock"
@@ -61,10 +61,10 @@ func NameOf(of any) string {
 	return ""
 }
 
-// Describe says in a line each what n tasks wait for and where, and where they were
-// started if that is known; and first which of them wait for each other in rings. It
-// stops the program to read the stacks.
-func Describe[T any](tasks iter.Seq[T], n int, rings [][]T, describe func(T) Task) string {
+// Describe says in a line each what tasks wait for and where, as line says it, and where they
+// were started if that is known; and first which of them wait for each other in rings. Of the
+// tasks that there is no room for it says how many wait for what.
+func Describe[T any](tasks iter.Seq[T], rings [][]T, describe func(T) Task, line func(T) string) string {
 	var b strings.Builder
 	for i, ring := range rings {
 		if i == most {
@@ -83,25 +83,57 @@ func Describe[T any](tasks iter.Seq[T], n int, rings [][]T, describe func(T) Tas
 			b.WriteString(" waits for " + describe(ring[(i+1)%len(ring)]).Name)
 		}
 	}
-	lines := stacks.Lines()
-	described := 0
+	described, more := 0, make(map[string]int)
 	for task := range tasks {
-		if described++; described > most {
-			fmt.Fprintf(&b, "\n\tand %d more", n-most)
-			break
-		}
 		t := describe(task)
+		if described++; described > most {
+			more[t.kind()]++
+			continue
+		}
 		if !t.Waiting {
 			fmt.Fprintf(&b, "\n\t%s is %s", t.Name, t.State)
 		} else {
 			fmt.Fprintf(&b, "\n\t%s waits for %s", t.Name, t)
-			if line := lines(t.Goroutine); line != "" {
-				fmt.Fprintf(&b, " at %s", line)
+			if at := line(task); at != "" {
+				fmt.Fprintf(&b, " at %s", at)
 			}
 		}
 		if t.Site != "" {
 			fmt.Fprintf(&b, ", started at %s", t.Site)
 		}
 	}
+	if described > most {
+		fmt.Fprintf(&b, "\n\tand %d more: %s", described-most, folded(more))
+	}
 	return b.String()
+}
+
+// kind says of a task what it does, so that many which do the same can be counted.
+func (t Task) kind() string {
+	switch {
+	case !t.Waiting:
+		return t.State
+	case t.Of == "":
+		return t.What
+	}
+	return t.What + " " + strconv.Quote(t.Of)
+}
+
+// mostKinds is how many kinds of tasks are named of those that there is no room for.
+const mostKinds = 8
+
+// folded says how many tasks there are of each kind, the most first.
+func folded(kinds map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
+		return cmp.Or(kinds[b]-kinds[a], strings.Compare(a, b))
+	})
+	var parts []string
+	for i, name := range names {
+		if i == mostKinds {
+			parts = append(parts, "others")
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", kinds[name], name))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -31,16 +31,17 @@ func TestTangles(t *testing.T) {
 
 // TestDescribe describes tasks that wait in a ring, and some more than are shown.
 func TestDescribe(t *testing.T) {
-	text := Describe(upTo(most+2), most+2, [][]int{{1, 2}}, func(n int) Task {
-		return Task{Name: fmt.Sprint("task-", n), State: "ready", Waiting: n < 3, What: "lock", Owner: fmt.Sprint("task-", 3-n), Site: "here.go:1"}
-	})
+	text := Describe(upTo(most+5), [][]int{{1, 2}}, func(n int) Task {
+		return Task{Name: fmt.Sprint("task-", n), State: "ready", Waiting: n < 3 || n > most+2, What: "lock", Of: map[bool]string{true: "m"}[n > most],
+			Owner: fmt.Sprint("task-", 3-n), Site: "here.go:1"}
+	}, func(n int) string { return map[int]string{1: "main.f at x.go:3"}[n] })
 	lines := strings.Split(text, "\n\t")
 	want := []string{
 		"", "in a ring, which only a cancellation can end: task-1 waits for task-2, which waits for task-1",
-		"task-1 waits for lock held by task-2, started at here.go:1", "task-2 waits for lock held by task-1, started at here.go:1",
+		"task-1 waits for lock held by task-2 at main.f at x.go:3, started at here.go:1", "task-2 waits for lock held by task-1, started at here.go:1",
 		"task-3 is ready, started at here.go:1",
 	}
-	if len(lines) != most+3 || !slices.Equal(lines[:5], want) || lines[most+2] != "and 2 more" {
+	if len(lines) != most+3 || !slices.Equal(lines[:5], want) || lines[most+2] != `and 5 more: 3 lock "m", 2 ready` {
 		t.Errorf("the text is\n%s", text)
 	}
 }
@@ -56,7 +57,7 @@ func TestDescribeLongRing(t *testing.T) {
 		{most + 1, most - 1, ", which waits for task-100, and so on: 1 more"},
 	} {
 		ring := slices.Collect(upTo(c.n))
-		text := Describe(upTo(0), 0, [][]int{ring}, func(n int) Task { return Task{Name: fmt.Sprint("task-", n)} })
+		text := Describe(upTo(0), [][]int{ring}, func(n int) Task { return Task{Name: fmt.Sprint("task-", n)} }, nil)
 		if !strings.HasSuffix(text, c.ends) || strings.Count(text, "waits for") != c.waits {
 			t.Errorf("of %d tasks the text is\n%s\nwant the end %q", c.n, text, c.ends)
 		}

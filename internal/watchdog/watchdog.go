@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/report"
 	"github.com/rondo-go/rondo/internal/stacks"
 )
@@ -143,13 +144,23 @@ func earlier(a, b time.Time) time.Time {
 // report says which task holds the loop, for how long, where, and what to do
 // about it.
 func (w *Watchdog) report(step Step, took time.Duration) {
+	h := step.Hold(w.config.Member)
+	args := []any{"loop", w.config.Loop, "task", step.Task, "for", took.Round(time.Millisecond), "at", h.Place}
+	args = append(args, report.Args("started", step.Site.String())...)
+	report.Log(slog.LevelWarn, "rondo: a task holds the loop: "+h.Advice, append(args, "state", h.State, "stack", h.Stack)...)
+}
+
+// Hold says where a step is that holds its loop, and what to do about it. member reports whether
+// a goroutine is one of the loop's. It stops the program to read all stacks.
+func (step Step) Hold(member func(id uint64) bool) kernel.Hold {
 	state, stack := stacks.Of(step.Goroutine)
 	if step.Goroutine == 0 {
-		state, stack = stacks.Running(w.config.Member)
+		state, stack = stacks.Running(member)
 	}
 	place, calls := stacks.UserCall(stack)
-	args := []any{"loop", w.config.Loop, "task", step.Task, "for", took.Round(time.Millisecond), "at", place}
-	args = append(args, report.Args("started", step.Site.String())...)
-	text := advice(state, calls, step.Goroutine == 0, step.Cancelled)
-	report.Log(slog.LevelWarn, "rondo: a task holds the loop: "+text, append(args, "state", state, "stack", stack)...)
+	how, _ := stuck(state)
+	return kernel.Hold{
+		Task: step.Task, Place: place, Advice: advice(state, calls, step.Goroutine == 0, step.Cancelled),
+		State: state, Stack: stack, Blocked: how != "",
+	}
 }

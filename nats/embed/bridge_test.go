@@ -440,3 +440,44 @@ func TestConnectCancelled(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestBegunInDrain: what would listen on a connection that is being drained is refused, and a
+// Handle that begins in the same moment does not hold up the Drain.
+func TestBegunInDrain(t *testing.T) {
+	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
+		c, err := nats.Connect(g, url)
+		if err != nil {
+			return err
+		}
+		var gate rondo.Event
+		err = c.Handle(g, "job", "", 1, func(ctx context.Context, m *natsgo.Msg) error {
+			return gate.Wait(ctx)
+		})
+		if err := errors.Join(err, c.Publish(g, "job", nil), c.Flush(g)); err != nil {
+			return err
+		}
+		drained := g.Go(c.Drain)
+		for drained.Info().Waiting != "nats drain" && !drained.Done() {
+			err := c.Handle(g, "many", "", 1, func(context.Context, *natsgo.Msg) error { return nil })
+			if err != nil && !errors.Is(err, natsgo.ErrConnectionDraining) {
+				return err
+			}
+			if err := rondo.Yield(g); err != nil {
+				return err
+			}
+		}
+		_, err = c.Subscribe(g, "a", 1)
+		late := []error{
+			err,
+			c.Handle(g, "b", "", 1, func(context.Context, *natsgo.Msg) error { return nil }),
+			nats.Serve(g, c, "c", 1, func(context.Context, int) (int, error) { return 0, nil }),
+		}
+		for i, err := range late {
+			if !errors.Is(err, natsgo.ErrConnectionDraining) {
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+		gate.Set()
+		return drained.Wait(g)
+	})
+}

@@ -4,8 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -378,3 +382,98 @@ func TestAccounts(t *testing.T) {
 		return nil
 	})
 }
+
+// TestCallBeforeServer: a call without a connection is not sent, which its error says; one that
+// waits for the connection is.
+func TestCallBeforeServer(t *testing.T) {
+	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
+		worker, err := nats.Connect(g, url)
+		if err != nil {
+			return err
+		}
+		err = nats.Serve(g, worker, "double", 1, func(_ context.Context, n int) (int, error) { return 2 * n, nil })
+		if err := errors.Join(err, worker.Flush(g)); err != nil {
+			return err
+		}
+		gate, err := newGate(strings.TrimPrefix(url, "nats://"))
+		if err != nil {
+			return err
+		}
+		defer gate.close()
+		c, err := nats.Connect(g, "nats://"+gate.Addr().String(), natsgo.RetryOnFailedConnect(true), natsgo.ReconnectWait(10*time.Millisecond))
+		if err != nil {
+			return err
+		}
+		_, err = nats.Call[int, int](g, c, "double", 1)
+		if !errors.Is(err, nats.ErrNoWorker) || !errors.Is(err, natsgo.ErrDisconnected) || errors.Is(err, nats.ErrLost) {
+			t.Errorf("without a server Call returned %v", err)
+		}
+		call := g.Go(func(ctx context.Context) error {
+			for {
+				n, err := nats.Call[int, int](ctx, c, "double", 21)
+				if !errors.Is(err, nats.ErrNoWorker) { // the machine is slow
+					return errors.Join(err, equal(n, 42))
+				}
+			}
+		})
+		for call.Info().Waiting != "nats connection" && !call.Done() {
+			if err := rondo.Yield(g); err != nil {
+				return err
+			}
+		}
+		gate.open.Store(true)
+		return call.Wait(g)
+	})
+}
+
+func equal(got, want int) error {
+	if got != want {
+		return fmt.Errorf("got %d, want %d", got, want)
+	}
+	return nil
+}
+
+// A gate is the address of a server. Until it is open it cuts each connection.
+type gate struct {
+	net.Listener
+	open atomic.Bool
+	all  sync.WaitGroup
+}
+
+func newGate(server string) (*gate, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	gt := &gate{Listener: l}
+	gt.all.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			gt.all.Go(func() { gt.serve(c, server) })
+		}
+	})
+	return gt, nil
+}
+
+func (gt *gate) serve(c net.Conn, server string) {
+	defer c.Close()
+	if !gt.open.Load() {
+		return
+	}
+	s, err := net.Dial("tcp", server)
+	if err != nil {
+		return
+	}
+	defer s.Close()
+	gt.all.Go(func() {
+		_, _ = io.Copy(c, s)
+		c.Close()
+	})
+	_, _ = io.Copy(s, c)
+}
+
+// close stops listening. The connections end with those of the client.
+func (gt *gate) close() { gt.Listener.Close() }

@@ -190,7 +190,7 @@ func TestHungServer(t *testing.T) {
 				case err == nil && n == 42 && c.NC().ConnectedUrl() == second:
 					g.Cancel(nil)
 					return nil
-				case !errors.Is(err, nats.ErrLost):
+				case !errors.Is(err, nats.ErrLost) && !errors.Is(err, nats.ErrNoWorker):
 					t.Errorf("%d, %v, connected to %s of %s, %s; reconnects %d", n, err, c.NC().ConnectedUrl(), first, second, c.NC().Stats().Reconnects)
 					return err
 				}

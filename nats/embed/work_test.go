@@ -181,3 +181,76 @@ func TestBackOff(t *testing.T) {
 		}
 	}
 }
+
+// TestMaxBytes: the jobs that run have no more bytes than the Worker says, however many may run.
+// One that is larger runs alone.
+func TestMaxBytes(t *testing.T) {
+	const most = 20_000
+	sizes := []int{9_000, 9_000, 9_000, 50_000, 9_000, 1, 9_000, 19_000, 50_000}
+	withConsumer(t, 0, jetstream.ConsumerConfig{}, func(g *rondo.Scope, js jetstream.JetStream, consumer jetstream.Consumer) error {
+		for _, n := range sizes {
+			if err := nats.Enqueue(g, js, "job.a", "", make([]byte, n)); err != nil {
+				return err
+			}
+		}
+		done, running, bytes := 0, 0, 0
+		var two, all rondo.Event
+		w := &nats.Worker{MaxBytes: most}
+		return rondo.Group(g, func(g *rondo.Scope) error {
+			err := w.Work(g, consumer, len(sizes), func(ctx context.Context, m jetstream.Msg) error {
+				running++
+				bytes += len(m.Data())
+				if running == 2 {
+					two.Set()
+				}
+				if running > 1 && bytes > most {
+					t.Errorf("%d jobs run with %d bytes", running, bytes)
+				}
+				err := errors.Join(two.Wait(ctx), rondo.Sleep(ctx, 5*time.Millisecond))
+				running--
+				bytes -= len(m.Data())
+				if done++; done == len(sizes) {
+					all.Set()
+				}
+				return err
+			})
+			err = errors.Join(err, all.Wait(g))
+			g.Cancel(nil)
+			return err
+		})
+	})
+}
+
+// TestWorkBesideOffload: Work gets jobs while functions of the program hold all threads that
+// Offload may use.
+func TestWorkBesideOffload(t *testing.T) {
+	runOn(t, &rondo.Runner{Threads: 1}, withStore(t), func(g *rondo.Scope, url string) error {
+		c, err := nats.Connect(g, url)
+		if err != nil {
+			return err
+		}
+		js, consumer, err := stream(g, c, time.Hour)
+		if err := errors.Join(err, nats.Enqueue(g, js, "job.a", "", nil)); err != nil {
+			return err
+		}
+		held, free := make(chan bool), make(chan bool)
+		offloaded := g.Go(func(ctx context.Context) error {
+			return rondo.OffloadFunc(ctx, func(context.Context) error {
+				close(held)
+				<-free
+				return nil
+			})
+		})
+		if _, _, err := rondo.Receive(g, held); err != nil {
+			return err
+		}
+		var done rondo.Event
+		err = nats.Work(g, consumer, 1, func(context.Context, jetstream.Msg) error {
+			done.Set()
+			return nil
+		})
+		err = errors.Join(err, done.Wait(g))
+		close(free)
+		return errors.Join(err, offloaded.Wait(g))
+	})
+}

@@ -525,7 +525,7 @@ func TestWorkerOptions(t *testing.T) {
 			t.Errorf("with MaxDeliver Work returned %v", err)
 		}
 		for _, w := range []*nats.Worker{
-			{DeadLetters: "dead"}, {MaxAttempts: 1}, {MaxAttempts: -1},
+			{DeadLetters: "dead"}, {MaxAttempts: 1}, {MaxAttempts: -1}, {MaxBytes: -1},
 		} {
 			func() {
 				defer func() {

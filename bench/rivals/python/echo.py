@@ -1,7 +1,8 @@
-"""An echo server on asyncio: a task for each connection, which sends back what it reads.
+"""An echo server on asyncio: a task for each connection, which sends back what it reads,
+or a Protocol, whose method is called with it.
 
 Arguments: the event loop, asyncio or uvloop; the size of a connection's buffer in
-bytes. It prints its address, and ends when its standard input ends.
+bytes; streams or protocol. It prints its address, and ends when its standard input ends.
 """
 
 import asyncio
@@ -23,10 +24,28 @@ async def echo(reader, writer, buffer):
         writer.close()
 
 
-async def serve(buffer):
-    server = await asyncio.start_server(
-        lambda reader, writer: echo(reader, writer, buffer), "127.0.0.1", 0, backlog=4096
-    )
+class Echo(asyncio.Protocol):
+    def connection_made(self, transport):
+        self.transport = transport
+
+    def data_received(self, data):
+        self.transport.write(data)
+
+    def pause_writing(self):
+        self.transport.pause_reading()
+
+    def resume_writing(self):
+        self.transport.resume_reading()
+
+
+async def serve(buffer, way):
+    if way == "protocol":
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(Echo, "127.0.0.1", 0, backlog=4096)
+    else:
+        server = await asyncio.start_server(
+            lambda reader, writer: echo(reader, writer, buffer), "127.0.0.1", 0, backlog=4096
+        )
     host, port = server.sockets[0].getsockname()
     print(f"{host}:{port}", flush=True)
     await server.serve_forever()
@@ -39,14 +58,14 @@ def end_with_input():
 
 
 def main():
-    loop, buffer = sys.argv[1], int(sys.argv[2])
+    loop, buffer, way = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     threading.Thread(target=end_with_input, daemon=True).start()
     if loop == "uvloop":
         import uvloop
 
-        uvloop.run(serve(buffer))
+        uvloop.run(serve(buffer, way))
     else:
-        asyncio.run(serve(buffer))
+        asyncio.run(serve(buffer, way))
 
 
 main()

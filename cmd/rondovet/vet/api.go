@@ -173,6 +173,7 @@ var inlined = []string{"slices", "sort", "maps", "strings", "bytes", "sync.Once"
 var goroutines = []string{
 	"time.AfterFunc", "context.AfterFunc", "sync.WaitGroup.Go", "golang.org/x/sync/errgroup.Group.Go",
 	"golang.org/x/sync/errgroup.Group.TryGo", "golang.org/x/sync/singleflight.Group.DoChan", root + ".Offload", root + ".OffloadFunc",
+	root + "/httptask.Blocking",
 }
 
 // roleOfArgument says what a function is for that is an argument of a call of fn, for a

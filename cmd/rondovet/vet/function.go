@@ -251,7 +251,7 @@ func (p *program) readCall(user *function, call *ast.CallExpr) {
 	if fn == nil {
 		return
 	}
-	if fn.Pkg() != nil && fn.Pkg().Path() == root+"/httptask" {
+	if fn.Pkg() != nil && fn.Pkg().Path() == root+"/httptask" && !p.moves(call) {
 		p.readHandlers(call)
 	}
 	params := fn.Signature().Params()
@@ -312,6 +312,9 @@ func (p *program) readHandlers(n ast.Node) {
 		if !ok {
 			return true
 		}
+		if call, ok := e.(*ast.CallExpr); ok && p.moves(call) {
+			return false
+		}
 		if f := p.functionOf(e); f != nil && isHandler(p.info.TypeOf(e)) {
 			f.roles[task], f.handler = true, true
 		}
@@ -356,4 +359,10 @@ func (p *program) param(f *function) types.Object {
 // hasCtx reports whether the first parameter of a function is a ctx.
 func (p *program) hasCtx(f *function) bool {
 	return len(f.typ.Params.List) > 0 && isCtx(p.info.TypeOf(f.typ.Params.List[0].Type))
+}
+
+// moves reports whether a call is of httptask.Blocking, whose handler runs on a goroutine.
+func (p *program) moves(call *ast.CallExpr) bool {
+	fn := calleeOf(p.info, call)
+	return fn != nil && idOf(fn) == root+"/httptask.Blocking"
 }

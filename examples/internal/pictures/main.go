@@ -1,7 +1,8 @@
 //go:build linux
 
 // Command pictures draws what rondo tree and rondo top show of the tutorial's chat, as
-// docs/img/tree.svg and docs/img/top.svg. Run it in the root of the project:
+// docs/img/tree.svg and docs/img/top.svg, and as a film of 20 seconds, docs/img/film.svg. Run it
+// in the root of the project:
 //
 //	go run ./examples/internal/pictures
 package main
@@ -9,11 +10,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 
@@ -45,13 +48,16 @@ func pictures(ctx context.Context, to string) error {
 	defer chat.Close()
 	talk, done := context.WithCancel(ctx)
 	defer done()
-	go func() { // ann says something five times a second
+	say := func(after time.Duration, who io.Writer, text string, pause time.Duration) {
+		time.Sleep(after)
 		for talk.Err() == nil {
-			fmt.Fprintln(chat.Members[0], "hello")
-			time.Sleep(200 * time.Millisecond)
+			fmt.Fprintln(who, text)
+			time.Sleep(pause)
 		}
-	}()
-	top, err := record(chat.Rondo(ctx, "top"), 7*time.Second)
+	}
+	go say(0, chat.Members[0], "hello", 200*time.Millisecond)
+	go say(5*time.Second, chat.Members[1], "hello, ann", 20*time.Millisecond)
+	top, shots, err := record(chat.Rondo(ctx, "top"), 11*time.Second)
 	if err != nil {
 		return err
 	}
@@ -64,30 +70,39 @@ func pictures(ctx context.Context, to string) error {
 		return fmt.Errorf("rondo tree: %w\n%s", err, tree)
 	}
 	text := path.ReplaceAllString(string(tree), "$1")
+	film := slices.Concat([]shot{typed("rondo top $(pidof chat)")}, shots, []shot{typed("rondo tree $(pidof chat)"), {plain(text), 6 * time.Second}})
+	title := "rondo top of a chat with two members for ten seconds, then rondo tree of it"
+	if err := os.WriteFile(filepath.Join(to, "film.svg"), []byte(project(title, film)), 0o644); err != nil {
+		return err
+	}
 	return os.WriteFile(filepath.Join(to, "tree.svg"), []byte(draw("rondo tree of a chat with two members", plain(text))), 0o644)
 }
 
-// record runs a command on a terminal for some time, and returns what it shows then.
-func record(c *exec.Cmd, length time.Duration) (*screen, error) {
+// typed is a command that somebody has typed.
+func typed(command string) shot { return shot{plain("$ " + command), 1500 * time.Millisecond} }
+
+// record runs a command on a terminal for some time, and returns what it shows then, and what it
+// has shown.
+func record(c *exec.Cmd, length time.Duration) (*screen, []shot, error) {
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer person.Close()
 	fd := int(person.Fd())
 	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.Stdin, c.Stdout, c.Stderr = terminal, terminal, terminal
 	c.Env = append(os.Environ(), "TERM=xterm-256color")
@@ -95,18 +110,21 @@ func record(c *exec.Cmd, length time.Duration) (*screen, error) {
 	err = c.Start()
 	terminal.Close()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	time.AfterFunc(length, func() { _ = c.Process.Kill() }) // as it is, without what it cleans up
-	s, rest := new(screen), []rune(nil)
+	s, rest, film := new(screen), []rune(nil), new(camera)
 	for buf := make([]byte, 1<<16); ; {
 		n, err := person.Read(buf)
 		rest = append(rest, []rune(string(buf[:n]))...)
 		rest = rest[s.write(rest):]
+		if n > 0 {
+			film.see(s.lines(), time.Now())
+		}
 		if err != nil {
 			break // nobody has the other side open
 		}
 	}
 	_ = c.Wait() // it was killed
-	return s, nil
+	return s, film.end(time.Now()), nil
 }

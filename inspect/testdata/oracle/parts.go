@@ -205,6 +205,21 @@ var parts = map[string]func(b *builder){
 		b.alive()
 		b.choose(func(one, two *rondo.Task) []rondo.Case { return []rondo.Case{one.WaitCase(), two.WaitCase()} }, sleep)
 	},
+	"Select with a task that waits for one that goes on": func(b *builder) {
+		b.alive()
+		sleeper := b.start("sleeper", sleep)
+		b.choose(func(one, two *rondo.Task) []rondo.Case { return []rondo.Case{one.WaitCase(), two.WaitCase()} }, sleeper.Wait)
+	},
+	"Select with a queue behind many tasks": func(b *builder) {
+		q := rondo.NewQueue[int](0)
+		b.choose(func(one, two *rondo.Task) (cases []rondo.Case) {
+			for range 20 {
+				cases = append(cases, one.WaitCase())
+			}
+			var v int
+			return append(cases, q.GetCase(&v))
+		}, nil)
+	},
 	"WaitAny with a task that goes on": func(b *builder) {
 		b.alive()
 		b.choose(nil, sleep)
@@ -239,6 +254,90 @@ var parts = map[string]func(b *builder){
 			return m.want(ctx)
 		})
 		b.start("last", n.want)
+	},
+	// Any task may call RUnlock, Release, Put or Barrier.Wait, so no cycle goes through them.
+	"ring through a reader": func(b *builder) {
+		var rw rondo.RWMutex
+		var m latch
+		reads := false
+		b.start("reader", func(ctx context.Context) error {
+			if err := rw.RLock(ctx); err != nil {
+				return err
+			}
+			reads = true
+			return m.want(ctx)
+		})
+		b.start("writer", func(ctx context.Context) error {
+			if err := until(ctx, func() bool { return reads }); err != nil {
+				return err
+			}
+			if err := m.take(ctx); err != nil {
+				return err
+			}
+			return rw.Lock(ctx)
+		})
+	},
+	"ring through permits": func(b *builder) {
+		permits, have := []*rondo.Semaphore{rondo.NewSemaphore(1), rondo.NewSemaphore(1)}, 0
+		for i := range permits {
+			b.start(fmt.Sprint("permit", i), func(ctx context.Context) error {
+				if err := permits[i].Acquire(ctx); err != nil {
+					return err
+				}
+				have++
+				if err := until(ctx, func() bool { return have == 2 }); err != nil {
+					return err
+				}
+				return permits[1-i].Acquire(ctx)
+			})
+		}
+	},
+	"ring through a Barrier": func(b *builder) {
+		barrier := rondo.NewBarrier(3)
+		var m latch
+		b.start("holder", func(ctx context.Context) error {
+			if err := m.take(ctx); err != nil {
+				return err
+			}
+			_, err := barrier.Wait(ctx)
+			return err
+		})
+		b.start("party", func(ctx context.Context) error { _, err := barrier.Wait(ctx); return err })
+		b.start("late", m.want)
+	},
+	"ring through both ends of two queues": func(b *builder) {
+		queues := []*rondo.Queue[int]{rondo.NewQueue[int](1), rondo.NewQueue[int](1)}
+		for i := range queues {
+			b.start(fmt.Sprint("end", i), func(ctx context.Context) error {
+				if _, err := queues[i].Get(ctx); err != nil {
+					return err
+				}
+				return queues[1-i].Put(ctx, 1)
+			})
+		}
+	},
+	"cycle through the lock of a Cond": func(b *builder) {
+		m := new(rondo.Mutex)
+		c := rondo.Cond{L: m}
+		waits := false
+		waiter := b.start("waiter", func(ctx context.Context) error {
+			if err := m.Lock(ctx); err != nil {
+				return err
+			}
+			waits = true
+			return c.Wait(ctx)
+		})
+		b.start("caller", func(ctx context.Context) error {
+			if err := until(ctx, func() bool { return waits }); err != nil {
+				return err
+			}
+			if err := m.Lock(ctx); err != nil {
+				return err
+			}
+			c.Broadcast()
+			return waiter.Wait(ctx)
+		})
+		b.stuck("waiter", "caller")
 	},
 	"RWMutex with readers": func(b *builder) {
 		b.alive()

@@ -53,12 +53,12 @@ type call struct {
 
 // Call sends a request and suspends the task until the answer. If ctx is cancelled first
 // it returns the cause, and the worker is told if it is known by then, else at its first
-// heartbeat. stack asks for the stack of a panic.
-func (e *Endpoint) Call(ctx context.Context, name string, data []byte, stack bool) ([]byte, error) {
+// heartbeat. header goes with the request. stack asks for the stack of a panic.
+func (e *Endpoint) Call(ctx context.Context, name string, header map[string][]string, data []byte, stack bool) ([]byte, error) {
 	if e.closed != nil {
 		return nil, failed(name, e.closed)
 	}
-	m := Message{Subject: name, Kind: Request, Stack: stack, Data: data}
+	m := Message{Subject: name, Kind: Request, Stack: stack, Header: header, Data: data}
 	if deadline, ok := ctx.Deadline(); ok {
 		m.Timeout = max(deadline.Sub(rondo.Now(ctx)), time.Nanosecond)
 	}

@@ -225,7 +225,7 @@ func TestCluster(t *testing.T) {
 					}
 					me := &worker{host: &host{name: fmt.Sprint("worker", i)}, endpoint: e}
 					latest[i] = me
-					return e.Serve(g, "f", 2, func(ctx context.Context, data []byte) ([]byte, error) {
+					return e.Serve(g, "f", 2, func(ctx context.Context, _ map[string][]string, data []byte) ([]byte, error) {
 						return r.run(ctx, me, string(data))
 					}, func() {})
 				})

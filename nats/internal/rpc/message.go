@@ -41,11 +41,23 @@ type Message struct {
 	Subject string
 	Reply   string // where the receiver sends messages about this one
 	Kind    Kind
-	Quiet   bool          // of a Request: no heartbeats, only the result
-	Stack   bool          // of a Request: the stack of a panic is wanted
-	Timeout time.Duration // of a Request: how long the caller waits; 0: not limited
+	Quiet   bool                // of a Request: no heartbeats, only the result
+	Stack   bool                // of a Request: the stack of a panic is wanted
+	Timeout time.Duration       // of a Request: how long the caller waits; 0: not limited
+	Header  map[string][]string // of a Request: what the caller has added
 	Data    []byte
 	Err     error // of Closed
+}
+
+// size counts the bytes that a request holds while it waits.
+func (m *Message) size() int {
+	n := len(m.Data)
+	for k, values := range m.Header {
+		for _, v := range values {
+			n += len(k) + len(v)
+		}
+	}
+	return n
 }
 
 // A Transport carries messages, each at most once to each receiver as a rule: it may lose

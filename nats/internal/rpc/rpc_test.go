@@ -66,7 +66,9 @@ func (r *trial) serve(g *rondo.Scope, limit int) (*worker, error) {
 			err = rondo.Group(background, func(g *rondo.Scope) error {
 				w.scope = g
 				defer ready.Set()
-				return w.endpoint.Serve(g, "f", limit, func(ctx context.Context, data []byte) ([]byte, error) { return r.run(ctx, w, string(data)) }, func() {})
+				return w.endpoint.Serve(g, "f", limit, func(ctx context.Context, _ map[string][]string, data []byte) ([]byte, error) {
+					return r.run(ctx, w, string(data))
+				}, func() {})
 			})
 			if w.dead || rondo.Check(ctx) != nil {
 				background.Cancel(errKill)
@@ -131,7 +133,7 @@ func (r *trial) call(ctx context.Context, e *rpc.Endpoint, id string) {
 	c := &record{id: id}
 	r.calls = append(r.calls, c)
 	body := func(ctx context.Context) error {
-		data, err := e.Call(ctx, "f", []byte(id), false)
+		data, err := e.Call(ctx, "f", nil, []byte(id), false)
 		if c.returned {
 			r.t.Errorf("%s has returned twice", id)
 		}
@@ -339,7 +341,7 @@ func TestEveryFault(t *testing.T) {
 				return err
 			}
 			runs, running := 0, 0
-			err = worker.Serve(g, "f", 1, func(ctx context.Context, data []byte) ([]byte, error) {
+			err = worker.Serve(g, "f", 1, func(ctx context.Context, _ map[string][]string, data []byte) ([]byte, error) {
 				runs++
 				running++
 				defer func() { running-- }()
@@ -358,7 +360,7 @@ func TestEveryFault(t *testing.T) {
 			}
 			var data []byte
 			err = rondo.Timeout(g, limit+time.Microsecond, func(ctx context.Context) (err error) {
-				data, err = caller.Call(ctx, "f", []byte("x"), false)
+				data, err = caller.Call(ctx, "f", nil, []byte("x"), false)
 				return err
 			})
 			sim.Sometimes(ctx, err == nil, "answered")
@@ -462,7 +464,7 @@ func TestLimits(t *testing.T) {
 		const refused = 3000 // all at once, so as many refusals wait to be sent
 		var gate rondo.Event
 		runs := 0
-		err := e.Serve(g, "f", 3, func(ctx context.Context, _ []byte) ([]byte, error) {
+		err := e.Serve(g, "f", 3, func(ctx context.Context, _ map[string][]string, _ []byte) ([]byte, error) {
 			runs++
 			return nil, gate.Wait(ctx)
 		}, func() {})
@@ -473,7 +475,7 @@ func TestLimits(t *testing.T) {
 		err = rondo.Group(g, func(g *rondo.Scope) error {
 			for range 3 + 1024 + refused {
 				g.Go(func(ctx context.Context) error {
-					_, err := e.Call(ctx, "f", nil, false)
+					_, err := e.Call(ctx, "f", nil, nil, false)
 					errs = append(errs, err)
 					return nil
 				})
@@ -493,8 +495,8 @@ func TestLimits(t *testing.T) {
 			}
 		}
 		long := strings.Repeat("x", 2000)
-		err = errors.Join(err, e.Serve(g, "long", 1, func(context.Context, []byte) ([]byte, error) { return nil, errors.New(long) }, func() {}))
-		if _, err := e.Call(g, "long", nil, false); err == nil || len(err.Error()) > 1100 {
+		err = errors.Join(err, e.Serve(g, "long", 1, func(context.Context, map[string][]string, []byte) ([]byte, error) { return nil, errors.New(long) }, func() {}))
+		if _, err := e.Call(g, "long", nil, nil, false); err == nil || len(err.Error()) > 1100 {
 			t.Errorf("a long error: %v", err)
 		}
 		return err
@@ -509,7 +511,7 @@ func TestBytes(t *testing.T) {
 		for _, test := range []struct{ limit, calls, refused int }{{1, 20, 4}, {18, 20, 2}, {20, 20, 0}} {
 			name := fmt.Sprint("f", test.limit)
 			var gate rondo.Event
-			err := e.Serve(g, name, test.limit, func(ctx context.Context, _ []byte) ([]byte, error) { return nil, gate.Wait(ctx) }, func() {})
+			err := e.Serve(g, name, test.limit, func(ctx context.Context, _ map[string][]string, _ []byte) ([]byte, error) { return nil, gate.Wait(ctx) }, func() {})
 			if err != nil {
 				return err
 			}
@@ -519,7 +521,7 @@ func TestBytes(t *testing.T) {
 				err := rondo.Group(g, func(g *rondo.Scope) error {
 					for range test.calls {
 						g.Go(func(ctx context.Context) error {
-							_, err := e.Call(ctx, name, large, false)
+							_, err := e.Call(ctx, name, nil, large, false)
 							if errors.Is(err, rpc.ErrRefused) {
 								refused++
 								return nil

@@ -26,7 +26,7 @@ type worker struct {
 	endpoint *Endpoint
 	name     string
 	limit    int
-	fn       func(ctx context.Context, data []byte) ([]byte, error)
+	fn       func(ctx context.Context, header map[string][]string, data []byte) ([]byte, error)
 	scope    *rondo.Scope // owns the jobs
 	jobs     int
 	bytes    int         // of their requests
@@ -40,6 +40,7 @@ type job struct {
 	id          uint64
 	place       int // in Endpoint.jobs
 	request     Message
+	size        int // of the request; a program may change its header
 	deadline    time.Time
 	task        *rondo.Task
 	cancelled   bool // the caller no longer waits
@@ -50,7 +51,7 @@ type job struct {
 
 // Serve calls fn in a task for each request to name, at most limit at once. It suspends
 // the task until it is subscribed; g owns the tasks. ended is called when all have ended.
-func (e *Endpoint) Serve(g *rondo.Scope, name string, limit int, fn func(ctx context.Context, data []byte) ([]byte, error), ended func()) error {
+func (e *Endpoint) Serve(g *rondo.Scope, name string, limit int, fn func(ctx context.Context, header map[string][]string, data []byte) ([]byte, error), ended func()) error {
 	w := &worker{endpoint: e, name: name, limit: limit, fn: fn}
 	w.over.Name = name
 	return g.Start(g, func(ctx context.Context, started func()) error {
@@ -93,17 +94,17 @@ func (w *worker) receive(m Message) {
 		return
 	case listens && !e.recent.add(m.Reply):
 		return
-	case w.jobs >= w.limit+waitingMax || w.jobs >= w.limit && w.bytes+len(m.Data) > waitingBytes || w.over.IsSet() || w.scope.Err() != nil:
+	case w.jobs >= w.limit+waitingMax || w.jobs >= w.limit && w.bytes+m.size() > waitingBytes || w.over.IsSet() || w.scope.Err() != nil:
 		e.tell(&job{}, Message{Subject: m.Reply, Kind: Refused, Quiet: m.Quiet})
 		return
 	}
 	e.lastJob++
-	j := &job{worker: w, id: e.lastJob, request: m}
+	j := &job{worker: w, id: e.lastJob, request: m, size: m.size()}
 	if m.Timeout > 0 {
 		j.deadline = rondo.Now(w.scope).Add(m.Timeout)
 	}
 	w.jobs++
-	w.bytes += len(m.Data)
+	w.bytes += m.size()
 	if listens {
 		e.byID[j.id] = j
 		j.place = len(e.jobs)
@@ -117,7 +118,7 @@ func (w *worker) receive(m Message) {
 // forget is called when a job has ended.
 func (e *Endpoint) forget(j *job) {
 	j.worker.jobs--
-	j.worker.bytes -= len(j.request.Data)
+	j.worker.bytes -= j.size
 	if e.byID[j.id] == nil {
 		return
 	}
@@ -211,10 +212,10 @@ func (j *job) call(ctx context.Context) (data []byte, err error) {
 		}
 	}()
 	if j.deadline.IsZero() {
-		return j.worker.fn(ctx, j.request.Data)
+		return j.worker.fn(ctx, j.request.Header, j.request.Data)
 	}
 	err = rondo.Deadline(ctx, j.deadline, func(ctx context.Context) (err error) {
-		data, err = j.worker.fn(ctx, j.request.Data)
+		data, err = j.worker.fn(ctx, j.request.Header, j.request.Data)
 		return err
 	})
 	return data, err

@@ -14,7 +14,7 @@ import (
 func TestUnknown(t *testing.T) {
 	calmly(t, func(g *rondo.Scope, n *network, e *rpc.Endpoint) error {
 		other, runs := n.host(), 0
-		err := e.Serve(g, "f", 1, func(context.Context, []byte) ([]byte, error) { runs++; return nil, nil }, func() {})
+		err := e.Serve(g, "f", 1, func(context.Context, map[string][]string, []byte) ([]byte, error) { runs++; return nil, nil }, func() {})
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func TestUnknown(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if data, err := e.Call(g, "slow", nil, false); string(data) != "late" {
+		if data, err := e.Call(g, "slow", nil, nil, false); string(data) != "late" {
 			t.Errorf("the call returned %q, %v", data, err)
 		}
 		return nil

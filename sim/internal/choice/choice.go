@@ -49,7 +49,25 @@ type Choices struct {
 	Told   func(one Choice, who uint64, before []uint64)
 	Who    uint64
 	Before []uint64
+
+	// Says is called, if it is set, with the words for the choice that was told last. They get a
+	// function that returns the name of a host.
+	Says func(words Words)
 }
+
+// Words say what a choice has done. host returns the name of a host.
+type Words func(host func(number uint64) string) string
+
+// Say gives the choice that was made last its words. The caller must be where that choice was not
+// zero, before it makes another one.
+func (c *Choices) Say(words Words) {
+	if c.Says != nil {
+		c.Says(words)
+	}
+}
+
+// Say gives the choice of s that was made last its words. See Choices.Say.
+func (s *Source) Say(words Words) { s.choices.Say(words) }
 
 // New returns the choices of a seed.
 func New(seed uint64) *Choices { return &Choices{Seed: seed} }

@@ -58,6 +58,7 @@ const (
 	HostSteps                   // whether a busy host lets others go first
 	OffloadOrder                // which function that was offloaded runs next
 	EarlyOrder                  // whether one returns while its loop is busy
+	ErrandOrder                 // what goroutines do with sockets at one instant
 	SignalOrder  = 1 << 49      // plus a host: which of its signals is taken next
 )
 

@@ -1,8 +1,8 @@
 package choice
 
 // A Shrinker searches for a shorter list of choices that still fails: first without whole
-// kinds of choices, faults first, then without halves, quarters and single ones of each kind,
-// and then with smaller values.
+// kinds of choices, faults first, and whole places, then without halves, quarters and single
+// ones of each kind, and then with smaller values.
 //
 // The law: a list counts only if its run failed in the same way. The search goes on with the
 // choices that the run made, not with the list that was tried, so choices that no longer
@@ -14,11 +14,9 @@ import (
 	"time"
 )
 
-// The limits of a search.
-const (
-	ShrinkRuns = 500
-	ShrinkTime = "2500ms" // of real time, unless RONDO_SHRINK says otherwise
-)
+// ShrinkTime is how long a search takes at most, in real time, unless RONDO_SHRINK says
+// otherwise. Within it the search goes on until no choice can be left out.
+const ShrinkTime = "2500ms"
 
 // A Shrinker is a search.
 type Shrinker struct {
@@ -37,7 +35,7 @@ func (s *Shrinker) Lists() iter.Seq[[]Choice] {
 	return func(yield func([]Choice) bool) {
 		stopped := false
 		try := func(list []Choice) bool {
-			if stopped || s.Runs == ShrinkRuns || time.Now().After(s.Until) {
+			if stopped || time.Now().After(s.Until) {
 				stopped = true
 				return false
 			}
@@ -85,6 +83,12 @@ func (s *Shrinker) round(try func([]Choice) bool) {
 			try(slices.DeleteFunc(slices.Clone(s.Best), of))
 		}
 	}
+	for _, place := range s.places() {
+		at := func(c Choice) bool { return c.Place == place }
+		if slices.ContainsFunc(s.Best, at) {
+			try(slices.DeleteFunc(slices.Clone(s.Best), at))
+		}
+	}
 	if n := len(s.Best); n > manyChoices {
 		every := func(Choice) bool { return true }
 		s.thin(every, n/2, n/16, try)
@@ -99,6 +103,18 @@ func (s *Shrinker) round(try func([]Choice) bool) {
 		}
 		s.halve(i, try)
 	}
+}
+
+// places returns the places of choices, such as a task or a way between two hosts, that have more
+// than one.
+func (s *Shrinker) places() (several []uint64) {
+	count := make(map[uint64]int)
+	for _, c := range s.Best {
+		if count[c.Place]++; count[c.Place] == 2 {
+			several = append(several, c.Place)
+		}
+	}
+	return several
 }
 
 // soften tries a fault in place i that strikes at once, and one that is short.

@@ -6,6 +6,15 @@ import (
 	"time"
 )
 
+// every writes a list of one choice of step.
+func every(n, step int) string {
+	var list []Choice
+	for i := 0; i < n; i += step {
+		list = append(list, Choice{Key{Purpose: ForOrder, Ordinal: uint32(i)}, 1})
+	}
+	return Format(list)
+}
+
 // TestShrinker shrinks lists for which it is known what matters.
 func TestShrinker(t *testing.T) {
 	many := func(n int, p Purpose) (list []Choice) {
@@ -37,6 +46,16 @@ func TestShrinker(t *testing.T) {
 		{"schedule before faults", append(many(500, ForOrder), many(500, ForFault)...), func(list []Choice) bool {
 			return slices.ContainsFunc(list, func(c Choice) bool { return c.Ordinal == 5 })
 		}, "o0.5=1", 60},
+		// More runs than 500 are needed to leave out each of those that do not matter.
+		{"every seventh", many(1400, ForOrder), func(list []Choice) bool {
+			n := 0
+			for _, c := range list {
+				if c.Ordinal%7 == 0 {
+					n++
+				}
+			}
+			return n == 200
+		}, every(1400, 7), 20_000},
 	} {
 		s := &Shrinker{Best: c.list, Until: time.Now().Add(time.Hour)}
 		for list := range s.Lists() {

@@ -85,6 +85,9 @@ type Program interface {
 	// Changes is called before the program changes the disk. A fault may strike there.
 	Changes()
 
+	// Wrote is called after the program has written to a file.
+	Wrote(name string, at int64, data []byte)
+
 	// SyncTakesTime reports whether a Sync may take time.
 	SyncTakesTime() bool
 

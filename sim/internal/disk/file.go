@@ -88,6 +88,7 @@ func (f *File) write(p []byte, at int64) (int, error) {
 	copy(n.data[at:], p)
 	n.writes = append(n.writes, write{at: at, data: slices.Clone(p)})
 	n.changed = f.program.Date()
+	f.program.Wrote(f.name, at, p)
 	return len(p), nil
 }
 

@@ -9,7 +9,9 @@
 package fault
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rondo-go/rondo/sim/internal/choice"
@@ -287,18 +289,30 @@ func (n *Nemesis) strike(h *Target, v uint64) {
 	case choice.Crash, choice.PowerFail:
 		n.bringDown(h, kind, v)
 	case choice.Pause:
-		h.Pause(howLong(v, 3*time.Second))
+		d := howLong(v, 3*time.Second)
+		n.say(h, "%s stood still"+n.span(d))
+		h.Pause(d)
 	case choice.ClockSkew:
 		length := time.Duration(v >> choice.LongShift & 0xffff)
 		offset, ppm := h.Clock()
 		if how&1 == 0 {
-			h.SetClock(offset, int(length)%1001-500)
+			rate := int(length)%1001 - 500
+			n.say(h, fmt.Sprintf("the clock of %%s runs at a rate of %+d ppm from then on", rate))
+			h.SetClock(offset, rate)
 		} else {
-			h.SetClock(offset+10*time.Second*(length-1<<15)>>15, ppm)
+			jump := 10 * time.Second * (length - 1<<15) >> 15
+			n.say(h, fmt.Sprintf("the clock of %%s jumped by %v", jump))
+			h.SetClock(offset+jump, ppm)
 		}
 	case choice.DiskFault:
 		h.Disk.Fault = disk.Fault(1 + how%2)
-		n.cure(howLong(v, 2*time.Second), func() { h.Disk.Fault = disk.Well })
+		d := howLong(v, 2*time.Second)
+		if h.Disk.Fault == disk.Full {
+			n.say(h, "the disk of %s was full"+n.span(d))
+		} else {
+			n.say(h, "the disk of %s failed"+n.span(d))
+		}
+		n.cure(d, func() { h.Disk.Fault = disk.Well })
 	}
 }
 
@@ -315,14 +329,18 @@ func howLong(v uint64, most time.Duration) time.Duration {
 // bringDown makes a host crash, or lose its power, until it is restarted.
 func (n *Nemesis) bringDown(h *Target, kind choice.Fault, v uint64) {
 	if !h.Up() || n.down() >= n.downMost() {
+		n.say(h, "a fault of %s changed nothing, because it was down, or as many others as may be")
 		return
 	}
+	d := howLong(v, 5*time.Second)
 	if kind == choice.Crash {
+		n.say(h, "%s crashed, and was down"+n.span(d))
 		h.Crash()
 	} else {
+		n.say(h, "%s lost power, and was down"+n.span(d))
 		h.PowerFail()
 	}
-	n.cure(howLong(v, 5*time.Second), func() {
+	n.cure(d, func() {
 		if !h.Up() {
 			h.Restart()
 		}
@@ -335,6 +353,7 @@ func (n *Nemesis) partition(h *Target, how int, d time.Duration) {
 	whom := slices.Index(hosts, h)
 	most := min(n.downMost()-n.down(), len(hosts)-1)
 	if most <= 0 {
+		n.say(h, "a partition around %s changed nothing, because as many were down as may be")
 		return
 	}
 	size := 1
@@ -345,6 +364,9 @@ func (n *Nemesis) partition(h *Target, how int, d time.Duration) {
 	for i := range size {
 		some = append(some, hosts[(whom+i)%len(hosts)])
 	}
+	n.choices.Say(func(host func(number uint64) string) string {
+		return partitioned(some, hosts, how>>1&3, host) + n.span(d)
+	})
 	var cut []*network.Way
 	for _, from := range some {
 		for _, to := range hosts {
@@ -366,6 +388,41 @@ func (n *Nemesis) partition(h *Target, how int, d time.Duration) {
 		}
 		n.world.Struck(some[0].Node, "heal", len(cut))
 	}).cutOff = size
+}
+
+// partitioned says which hosts a partition in a direction keeps from which.
+func partitioned(some, hosts []*Target, direction int, host func(number uint64) string) string {
+	names := func(of []*Target) string {
+		var all []string
+		for _, h := range of {
+			all = append(all, host(h.Number))
+		}
+		return strings.Join(all, ", ")
+	}
+	var others []*Target
+	for _, h := range hosts {
+		if !slices.Contains(some, h) {
+			others = append(others, h)
+		}
+	}
+	a, b := names(some), names(others)
+	switch direction {
+	case 1:
+		return fmt.Sprintf("a partition lost what %s sent to %s", b, a)
+	case 2:
+		return fmt.Sprintf("a partition lost what %s sent to %s", a, b)
+	}
+	return fmt.Sprintf("a partition cut %s off from %s in both directions", a, b)
+}
+
+// say gives the fault that strikes h its words: a format with the place of the host's name.
+func (n *Nemesis) say(h *Target, format string) {
+	n.choices.Say(func(host func(number uint64) string) string { return fmt.Sprintf(format, host(h.Number)) })
+}
+
+// span says how long something lasts from now on, and until when.
+func (n *Nemesis) span(d time.Duration) string {
+	return fmt.Sprintf(" for %v, until %v", d, time.Duration(n.world.Now()-moment.Origin)+d)
 }
 
 // downMost returns how many hosts may be down or cut off at once.

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -148,5 +149,55 @@ func TestMostlyUp(t *testing.T) {
 			}
 		}
 		c.sleep(time.Minute)
+	}
+}
+
+// TestWordsOfPartitions: what is said of a partition is what it does: in which direction it loses
+// messages, from when to when.
+func TestWordsOfPartitions(t *testing.T) {
+	for how, want := range map[int]string{
+		0:      "a partition cut a off from b in both directions for 1s, until 1s",
+		1 << 1: "a partition lost what b sent to a for 1s, until 1s",
+		2 << 1: "a partition lost what a sent to b for 1s, until 1s",
+		3 << 1: "a partition cut a off from b in both directions for 1s, until 1s",
+	} {
+		c := newCluster()
+		_, a := c.host(0)
+		_, b := c.host(1)
+		said := ""
+		c.choices.Says = func(words choice.Words) {
+			said = words(func(number uint64) string { return string(rune('a' + number)) })
+		}
+		c.partition(a, how, time.Second)
+		there, back := c.net.Between(a.Node, b.Node).Passes(), c.net.Between(b.Node, a.Node).Passes()
+		if said != want || there != (how>>1&3 == 1) || back != (how>>1&3 == 2) {
+			t.Errorf("%q, and a reaches b: %v, b reaches a: %v; want %q", said, there, back, want)
+		}
+	}
+}
+
+// TestWordsOfFaults: the words of a fault have its length, and say if it changed nothing.
+func TestWordsOfFaults(t *testing.T) {
+	c := newCluster()
+	_, a := c.host(0)
+	_, b := c.host(1)
+	a.Clock = func() (time.Duration, int) { return 0, 0 }
+	var said []string
+	c.choices.Says = func(words choice.Words) {
+		said = append(said, words(func(number uint64) string { return string(rune('a' + number)) }))
+	}
+	long := uint64(0x8001) << choice.LongShift
+	c.strike(a, uint64(choice.Crash)+1|long)
+	c.strike(b, uint64(choice.PowerFail)+1|long)
+	c.strike(a, uint64(choice.Pause)+1|long)
+	c.strike(a, uint64(choice.DiskFault)+1|long|1<<choice.HowShift)
+	c.strike(a, uint64(choice.ClockSkew)+1|long|1<<choice.HowShift)
+	for i, want := range []string{
+		"a crashed, and was down for 2.50107", "a fault of b changed nothing", "a stood still for 1.50104",
+		"the disk of a was full for 1.00103", "the clock of a jumped by 305.175",
+	} {
+		if len(said) <= i || !strings.HasPrefix(said[i], want) {
+			t.Errorf("%d: %q, want %q", i, said, want)
+		}
 	}
 }

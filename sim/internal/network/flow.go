@@ -78,7 +78,7 @@ func (f *flow) send(p []byte) {
 func (f *flow) push(size int, kind message) {
 	w := f.from.stack.net
 	f.link.from.net.log(record.Sent, f.link.from, f.link.to, kind.String(), size)
-	w.trace.Explain(f.bytes[max(0, len(f.bytes)-size):])
+	w.trace.Carries(f.bytes[max(0, len(f.bytes)-size):])
 	leaves := w.clock()
 	at := leaves + int64(f.link.delay(size+60))
 	if f.link.lost() {

@@ -153,7 +153,7 @@ func (one packet) send() {
 	l := one.link
 	w := l.from.net
 	w.log(record.Sent, l.from, l.to, "packet", len(one.bytes))
-	w.trace.Explain(one.bytes)
+	w.trace.Carries(one.bytes)
 	if l.lost() {
 		w.log(record.Struck, l.from, l.to, "lost", len(one.bytes))
 		return
@@ -162,11 +162,13 @@ func (one packet) send() {
 	p := &w.Profile
 	chaos := l.from != l.to && !w.calm
 	if chaos && p.Duplicate > 0 && l.faults.Rarely(int(p.Duplicate*1e6)) {
+		l.say("came twice")
 		copies = 2
 	}
 	for range copies {
 		d := l.delay(len(one.bytes) + 28)
 		if chaos && p.Reorder > 0 && l.faults.Rarely(int(p.Reorder*1e6)) {
+			l.say("was late, so that others may overtake it")
 			d += l.delay(0) + p.Jitter + time.Millisecond
 		}
 		p := one

@@ -66,6 +66,7 @@ type Stack struct {
 	Over     bool   // the program was killed, or has ended
 	ready    func() // is called when a socket has something to report
 	sockets  []socket
+	serials  uint64   // how many there have been
 	reports  []socket // those with something to report
 	ports    map[port]socket
 	names    map[string]socket // of Unix sockets
@@ -85,7 +86,12 @@ func (h *Node) Boot(ready func()) *Stack {
 func (p *Stack) register(s socket) {
 	p.sockets = append(p.sockets, s)
 	s.base().place = len(p.sockets)
+	p.serials++
+	s.base().serial = p.serials
 }
+
+// Serial returns the number of a socket of a stack: which one it is of all of its program.
+func Serial(s driver.Socket) uint64 { return s.(socket).base().serial }
 
 // sharers returns the sockets that share a port.
 func (p *Stack) sharers(at port) (all []socket) {
@@ -169,6 +175,7 @@ type endpoint struct {
 	local   driver.Peer
 	remote  driver.Peer
 	place   int // in stack.sockets, plus one
+	serial  uint64
 	armed   driver.Events
 	pending driver.Events // what was not reported yet
 	queued  bool          // it is in stack.reports

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -111,5 +112,16 @@ func (l *Way) lost() bool {
 	if l.from == l.to || loss == 0 || l.net.calm {
 		return false
 	}
-	return l.faults.Rarely(int(loss * 1e6))
+	lost := l.faults.Rarely(int(loss * 1e6))
+	if lost {
+		l.say("was lost")
+	}
+	return lost
+}
+
+// say says what was chosen for the message that is on its way.
+func (l *Way) say(what string) {
+	l.faults.Say(func(host func(number uint64) string) string {
+		return fmt.Sprintf("a message from %s to %s %s", host(l.from.Number), host(l.to.Number), what)
+	})
 }

@@ -52,11 +52,19 @@ type note struct {
 	who    uint64   // the task that it made run, or 0
 	before []uint64 // the things that had been ready for longer
 	event  int      // how many events the trace had before
+	words  string   // that it was given; see Say
 }
 
 // Note keeps what one choice did.
 func (a *Account) Note(c choice.Choice, who uint64, before []uint64) {
 	a.notes = append(a.notes, note{choice: c, at: a.clock(), who: who, before: before, event: len(a.trace.Events)})
+}
+
+// Say gives the last choice its words.
+func (a *Account) Say(words choice.Words) {
+	if n := len(a.notes); n > 0 {
+		a.notes[n-1].words = words(a.host)
+	}
 }
 
 // Words says what each choice did.
@@ -71,6 +79,9 @@ func (a *Account) Words() (words []string) {
 }
 
 func (a *Account) describe(n note) string {
+	if n.words != "" {
+		return n.words
+	}
 	switch n.choice.Purpose {
 	case choice.ForOrder, choice.ForCallback:
 		switch n.choice.Place {
@@ -157,6 +168,14 @@ func (a *Account) host(number uint64) string {
 		}
 	}
 	return fmt.Sprintf("host %d", number)
+}
+
+// Name returns the name of a task, or "" if it was not told of it.
+func (a *Account) Name(id uint64) string {
+	if a == nil || a.tasks[id] == nil {
+		return ""
+	}
+	return a.tasks[id].Name()
 }
 
 // name returns the name of a task.

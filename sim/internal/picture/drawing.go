@@ -182,6 +182,8 @@ func (d *drawing) event(e record.Event) {
 		r.Kind, r.Text = "late", by+"is ready but does not run"
 	case record.Drew:
 		r.Kind, r.Text = "draw", fmt.Sprintf("%sChoose returns %d", by, e.N)
+	case record.Wrote:
+		r.Kind, r.Text = "write", fmt.Sprintf("writes %d bytes to %s", e.N, e.What)
 	case record.Hosted:
 		r.Kind, r.Text = "host", e.What
 	case record.Struck:

@@ -26,6 +26,8 @@ const (
 	Sent                // a message of n bytes, by a host to another
 	Arrived             // a message
 	Struck              // a fault of the network
+	Wrote               // a host n bytes to a file
+	Put                 // a value into a queue
 )
 
 // An Event is one thing that happened in a run.
@@ -34,6 +36,7 @@ type Event struct {
 	Who  uint64 // the number of the task; 0 for a callback
 	What string
 	N    int32
+	Sum  uint32 // of the bytes that go with it; see Carries
 	Kind Kind
 
 	// What is not compared.
@@ -43,7 +46,7 @@ type Event struct {
 	Stack *[]uintptr  // of a task that waits, if a picture is to be drawn
 }
 
-// same reports whether the same happened.
+// same reports whether the same happened, but for the sums, which are compared as they come.
 func (e *Event) same(f *Event) bool {
 	return e.Now == f.Now && e.Who == f.Who && e.What == f.What && e.N == f.N && e.Kind == f.Kind
 }
@@ -69,6 +72,10 @@ func (e Event) String() string {
 		return fmt.Sprintf("%s was started after %v", who, at)
 	case Hosted, Sent, Arrived, Struck:
 		return fmt.Sprintf("%s (%d) of host %d to %d after %v", e.What, e.N, e.Who>>32, e.Who&0xffffffff, at)
+	case Wrote:
+		return fmt.Sprintf("host %d wrote %d bytes to %q after %v", e.Who>>32, e.N, e.What, at)
+	case Put:
+		return fmt.Sprintf("a value was put into a queue after %v", at)
 	case Drew:
 		return fmt.Sprintf("Choose returned %d to %s after %v", e.N, who, at)
 	case Parked:

@@ -32,7 +32,7 @@ type Trace struct {
 
 // Add adds an event.
 func (t *Trace) Add(e Event) {
-	if t == nil || t.outside > 1 && !t.Draws {
+	if t == nil || t.deaf() {
 		return
 	}
 	t.Hash = choice.Mix(choice.Mix(t.Hash^uint64(e.Now))^e.Who) ^ uint64(e.N)<<8 ^ uint64(e.Kind)
@@ -47,6 +47,9 @@ func (t *Trace) Add(e Event) {
 	}
 	t.Count++
 }
+
+// deaf reports whether nothing is added any more.
+func (t *Trace) deaf() bool { return t.outside > 1 && !t.Draws }
 
 // Waits is called when a task waits for what, while the loop has back functions that were
 // offloaded and whose results it has not taken. A goroutine that receives for a task may be
@@ -108,10 +111,10 @@ func (t *Trace) Difference() string {
 	return ""
 }
 
-// Explain adds what a click on the last event in a picture shows.
-func (t *Trace) Explain(data []byte) {
+// explain adds what a click on the last event in a picture shows.
+func (t *Trace) explain(data []byte) {
 	const most = 200
-	if t == nil || !t.Draws || len(t.Events) == 0 {
+	if !t.Draws || len(t.Events) == 0 {
 		return
 	}
 	text := fmt.Sprintf("%q", data[:min(len(data), most)])

@@ -38,6 +38,7 @@ type task struct {
 	Steps  int    // more than any run may take
 	Kind   string // how the seed failed
 	Limit  time.Duration
+	Took   time.Duration // the run of the seed, in real time
 }
 
 // A finding is what the search has found: the file "found" in its folder.
@@ -46,6 +47,7 @@ type finding struct {
 	From  int      // how many choices the seed made
 	Runs  int      // how many runs the search took
 	Words []string // what the choices are
+	Place string   // who has failed the test
 	picture.Files
 }
 
@@ -72,7 +74,7 @@ func (s *Series) search(a *Run, kind string) (*finding, string) {
 	switch end, ok, bubble := deadline(t); {
 	case bubble:
 		return nil, "not shrunk: the test runs in a bubble of testing/synctest"
-	case ok && time.Until(end) < 4*limit:
+	case ok && time.Until(end) < 4*limit+2*repeats*a.took:
 		return nil, "not shrunk: the test's time is almost up"
 	}
 	dir, err := os.MkdirTemp("", "rondo-shrink-")
@@ -82,7 +84,7 @@ func (s *Series) search(a *Run, kind string) (*finding, string) {
 	defer func() { _ = os.RemoveAll(dir) }()
 	order, err := json.Marshal(task{
 		Test: t.Name(), Number: s.number, Seed: a.Choices.Seed, Steps: 4*int(a.Steps.Load()) + 10_000, Kind: kind,
-		Limit: limit,
+		Limit: limit, Took: a.took,
 	})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "task"), order, 0o600)
@@ -90,11 +92,14 @@ func (s *Series) search(a *Run, kind string) (*finding, string) {
 	if err != nil {
 		return nil, fmt.Sprint("not shrunk: ", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*limit)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*limit+2*repeats*a.took)
 	defer cancel()
 	c := exec.CommandContext(ctx, os.Args[0], searchArgs(t.Name(), os.Args[1:])...)
 	c.Env = append(os.Environ(), shrinkVariable+"="+dir)
 	failed := c.Run()
+	if ctx.Err() != nil {
+		return nil, fmt.Sprintf("not shrunk: it took too long; set %s to more than %v", shrinkVariable, limit)
+	}
 	text, err := os.ReadFile(filepath.Join(dir, "found"))
 	found := new(finding)
 	if err == nil {
@@ -110,7 +115,7 @@ func (s *Series) search(a *Run, kind string) (*finding, string) {
 // one that are the program's own, and those of package testing that matter to a test.
 func searchArgs(name string, args []string) []string {
 	own := []string{
-		"-test.run=" + replay.Pattern(name), fmt.Sprintf("-test.count=%d", choice.ShrinkRuns+10), "-test.timeout=0",
+		"-test.run=" + replay.Pattern(name), "-test.count=1000000000", "-test.timeout=0",
 	}
 	for i, arg := range args {
 		flag := strings.TrimLeft(arg, "-")
@@ -156,11 +161,24 @@ var candidates = sync.OnceValue(func() *asked {
 	if err != nil || json.Unmarshal(text, &a.task) != nil {
 		return nil
 	}
-	a.shrinker.Until = time.Now().Add(a.Limit)
 	_ = os.Unsetenv(shrinkVariable)
 	_ = os.Setenv(shrinkVariable, "off") // for processes that the test starts
 	return a
 })
+
+// repeats is how many runs a search has time for in any case, also where one takes long: what a
+// body does outside its loop, such as a checker, may take its time.
+const repeats = 10
+
+// Patience is how long a run of the search may take in which nothing happens on its loop.
+func Patience() time.Duration {
+	if a := candidates(); a != nil {
+		return a.patience()
+	}
+	return 0
+}
+
+func (a *asked) patience() time.Duration { return max(2*time.Second, 4*a.Took) }
 
 // Shrinking reports whether this process searches for a shorter list of choices.
 func Shrinking() bool { return candidates() != nil }
@@ -207,6 +225,7 @@ func (a *asked) judge(s *Series, try *Run, failed bool, what string) {
 		if !failed {
 			a.exit(1)
 		}
+		a.shrinker.Until = time.Now().Add(max(a.Limit, repeats*a.Took))
 		a.shrinker.Best = slices.Clone(try.Choices.Made)
 		a.next, _ = iter.Pull(a.shrinker.Lists())
 		a.advance()
@@ -214,7 +233,7 @@ func (a *asked) judge(s *Series, try *Run, failed bool, what string) {
 		a.shrinker.Failed, a.shrinker.Made = failed, try.Choices.Made
 		a.advance()
 	case last:
-		found := finding{List: choice.Format(a.list), From: a.from, Runs: a.shrinker.Runs + 3, Words: try.Account.Words()}
+		found := finding{List: choice.Format(a.list), From: a.from, Runs: a.shrinker.Runs + 3, Words: try.Account.Words(), Place: try.place}
 		var err error
 		found.Files, err = try.picture(s.T, what)
 		var text []byte

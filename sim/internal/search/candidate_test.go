@@ -3,13 +3,23 @@ package search
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestSearchArgs(t *testing.T) {
 	got := searchArgs("TestA/b c", []string{"-test.v", "-test.short=true", "-test.run=X", "-soak", "1m", "-test.count=7"})
-	want := []string{"-test.run=^TestA$/^b c$", "-test.count=510", "-test.timeout=0", "-test.short=true", "-soak", "1m"}
+	want := []string{"-test.run=^TestA$/^b c$", "-test.count=1000000000", "-test.timeout=0", "-test.short=true", "-soak", "1m"}
 	if !slices.Equal(got, want) {
 		t.Error(got)
+	}
+}
+
+// TestPatience: a search bears runs that take as long as the one that failed.
+func TestPatience(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{0: 2 * time.Second, 3 * time.Second: 12 * time.Second} {
+		if got := (&asked{task: task{Took: took}}).patience(); got != want {
+			t.Errorf("a run of %v is left after %v, want %v", took, got, want)
+		}
 	}
 }
 

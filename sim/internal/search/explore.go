@@ -30,7 +30,7 @@ func Orders(t testing.TB, settings Settings, once func(a *Run) Outcome) {
 		s.replay(p.Order, once)
 		return
 	}
-	e := exploration{Series: s, once: once}
+	e := exploration{Series: s, once: once, seen: make(map[uint64]bool)}
 	e.run(&choice.Walk{Late: s.Late}, 0)
 	for len(e.next) > 0 && (s.Deviations == 0 || e.deviations < s.Deviations) {
 		level := e.next
@@ -55,9 +55,11 @@ type exploration struct {
 	deviations int    // of the paths that are tried now
 	next       []path // those that have been tried, from which paths with one deviation more start
 	random     bool   // whether a run called Rand
+
+	seen map[uint64]bool // the orders of several loops; see Run.Seen
 }
 
-// counted says what was tried, with the condition on timers. Paths of several loops may be the
+// counted says what was tried, with the condition on timers. Runs of several loops may be the
 // same order: which of two goes first makes no difference where neither sees the other.
 func (e *exploration) counted() string {
 	timers := "each timer exact"
@@ -65,7 +67,7 @@ func (e *exploration) counted() string {
 		timers = fmt.Sprintf("each timer exact or %v late", e.Late)
 	}
 	if e.Hosts {
-		return fmt.Sprintf("%d runs, in which an order of the hosts may come more than once, with %s", e.orders, timers)
+		return fmt.Sprintf("%d orders in %d runs, with %s", len(e.seen), e.orders, timers)
 	}
 	return fmt.Sprintf("%d orders, with %s", e.orders, timers)
 }
@@ -87,6 +89,7 @@ func (e *exploration) run(w *choice.Walk, from int) {
 	}
 	e.judge(a, o, replay.FormatOrder(w.Chosen))
 	e.random = e.random || w.Random
+	e.seen[a.Seen] = true
 	if from < len(w.Among) {
 		e.next = append(e.next, path{replay.Significant(w.Chosen), w.Among, from})
 	}

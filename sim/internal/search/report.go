@@ -30,6 +30,9 @@ func (s *Series) shrunk(a *Run, o Outcome, what string) string {
 		}
 		return "\n\t" + why
 	}
+	if strings.HasPrefix(a.place, "task-") && found.Place != "" {
+		a.place = found.Place // it knows also the names of tasks that have ended
+	}
 	list, err := choice.Parse(found.List)
 	if err != nil {
 		return fmt.Sprintf("\n\tnot shrunk: %v", err)

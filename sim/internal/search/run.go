@@ -27,6 +27,25 @@ type Run struct {
 	Shown    atomic.Int64  // the virtual time since the run began, at the last jump of the clock
 	Steps    atomic.Uint64 // other goroutines read it to see that the run makes progress
 	Violated string        // the Always that was false
+	Stopped  bool          // by its first failure: what it does from then on is a consequence
+	Seen     uint64        // what the hosts of an exploration have seen: two runs with the same are one order
+	took     time.Duration // in real time
+
+	test      testing.TB // nil: it had failed before
+	keepGoing bool
+	failedAt  time.Duration
+	place     string // who failed the test, or ""
+}
+
+// Fails is called when a task or a callback has run. It reports whether the run ends, because
+// that has failed the test. who says who it was.
+func (a *Run) Fails(who func() string) bool {
+	if a.test == nil || a.place != "" || !a.test.Failed() {
+		return false
+	}
+	a.failedAt, a.place = a.elapsed(), who()
+	a.Stopped = !a.keepGoing
+	return a.Stopped
 }
 
 // elapsed is the virtual time since the run began.
@@ -42,13 +61,24 @@ func (a *Run) Tell() {
 	a.Choices.Records = true
 	a.Trace = &record.Trace{Keep: true, Draws: true}
 	a.Account = picture.New(a.elapsed, a.Trace)
-	a.Choices.Told = a.Account.Note
+	a.Choices.Told, a.Choices.Says = a.Account.Note, a.Account.Say
 }
 
-// ended returns the virtual time at which a run ended so.
+// where says who has failed the test, for a report, or is "".
+func (a *Run) where(o Outcome) string {
+	if o.Running || a.place == "" {
+		return ""
+	}
+	return ", in " + a.place
+}
+
+// ended returns the virtual time at which a run failed, or ended so.
 func (a *Run) ended(o Outcome) time.Duration {
-	if o.Running {
+	switch {
+	case o.Running:
 		return time.Duration(a.Shown.Load())
+	case a.place != "":
+		return a.failedAt
 	}
 	return a.elapsed()
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/sim/internal/choice"
 	"github.com/rondo-go/rondo/sim/internal/record"
 	"github.com/rondo-go/rondo/sim/internal/replay"
@@ -41,7 +42,7 @@ func Seeds(t testing.TB, settings Settings, rough bool, execute func(a *Run) Out
 		}
 	}
 	for seed := p.First; ; seed++ {
-		s.try(seed, seed-p.First < repeatedSeeds)
+		s.try(seed, !s.Once && seed-p.First < repeatedSeeds)
 		if seed == p.Last && (p.Seeds || further == 0) || seed > p.Last && !time.Now().Before(until) {
 			break
 		}
@@ -56,20 +57,29 @@ func (s *Series) try(seed uint64, twice bool) {
 	s.T.Helper()
 	a := s.NewRun(s.Choices(seed))
 	if twice {
+		driver.Compared.Add(1)
+		defer driver.Compared.Add(-1)
 		a.Trace = &record.Trace{Keep: true, Events: s.events}
 	}
-	s.judge(a, s.execute(a), replay.FormatSeed(seed))
+	s.judge(a, s.run(a), replay.FormatSeed(seed))
 	if !twice {
 		return
 	}
 	again := s.NewRun(s.Choices(seed))
 	again.Trace = &record.Trace{Follows: a.Trace}
-	s.judge(again, s.execute(again), replay.FormatSeed(seed))
+	s.judge(again, s.run(again), replay.FormatSeed(seed))
 	if d := again.Trace.Difference(); d != "" {
 		s.T.Fatalf("sim: seed %d is not deterministic: %s\n%s\n\treplay: %s", seed, d, causes, replay.Command(s.T, replay.FormatSeed(seed)))
 	}
 	clear(a.Trace.Events)
 	s.events = a.Trace.Events[:0]
+}
+
+// run runs the body once.
+func (s *Series) run(a *Run) Outcome {
+	began := time.Now()
+	defer func() { a.took = time.Since(began) }()
+	return s.execute(a)
 }
 
 // repeat runs the choices of a list.
@@ -79,11 +89,11 @@ func (s *Series) repeat(seed uint64, list []choice.Choice) {
 	c.Repeat(list)
 	a := s.NewRun(c)
 	a.Tell()
-	s.judge(a, s.execute(a), replay.FormatList(seed, list))
+	s.judge(a, s.run(a), replay.FormatList(seed, list))
 }
 
 // causes is what to look for in a test that is not deterministic.
-const causes = "\tusual causes: the order of a map, time.Now, math/rand without sim.Rand, a select of several channels, a goroutine, a variable that outlives the run"
+const causes = "\tusual causes: the order of a map, time.Now, math/rand without sim.Rand, TLS without cryptotest.SetGlobalRandom, a select of several channels, a goroutine, a variable that outlives the run"
 
 // judge ends the test if the run a failed it, or if the body skipped it. value is the
 // value of RONDO_SEED that repeats the run.
@@ -97,6 +107,7 @@ func (s *Series) judge(a *Run, o Outcome, value string) {
 	if s.stored != "" && len(a.Choices.Given) > commandMax {
 		how = replay.TestCommand(s.T)
 	}
-	s.T.Fatalf("sim: %s: %s\n\tafter %v of virtual time, step %d\n\treplay: %s%s",
-		a.Label, what, a.ended(o), a.Steps.Load(), how, s.shrunk(a, o, what))
+	lines := s.shrunk(a, o, what)
+	s.T.Fatalf("sim: %s: %s\n\tafter %v of virtual time, step %d%s\n\treplay: %s%s",
+		a.Label, what, a.ended(o), a.Steps.Load(), a.where(o), how, lines)
 }

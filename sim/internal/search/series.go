@@ -32,6 +32,8 @@ type Settings struct {
 	MaxSteps              int
 	Exact                 bool
 	Late                  time.Duration
+	KeepGoing             bool
+	Once                  bool // no seed runs twice
 	Hosts                 bool // runs have several loops
 }
 
@@ -66,7 +68,11 @@ type Series struct {
 
 // NewRun returns a run in which c chooses.
 func (s *Series) NewRun(c *choice.Choices) *Run {
-	return &Run{Choices: c, Label: "seed " + replay.FormatSeed(c.Seed), MaxSteps: s.MaxSteps, Probes: &s.probes}
+	r := &Run{Choices: c, Label: "seed " + replay.FormatSeed(c.Seed), MaxSteps: s.MaxSteps, Probes: &s.probes}
+	if !s.Before {
+		r.test, r.keepGoing = s.T, s.KeepGoing
+	}
+	return r
 }
 
 // Choices returns the choices of a seed.

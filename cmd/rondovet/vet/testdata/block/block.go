@@ -30,6 +30,9 @@ func serve(ctx context.Context, db *sql.DB) error {
 	mux.Handle("/hello", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		time.Sleep(1) // want `time.Sleep stops the loop`
 	}))
+	mux.Handle("/files/", httptask.Blocking(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		time.Sleep(1) // on a goroutine
+	})))
 	other := http.NewServeMux()
 	other.HandleFunc("/", plain)
 	go http.ListenAndServe(":1", other)
@@ -108,7 +111,7 @@ func (r *room) say(ctx context.Context, text string) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, c := range r.conns {
-		if _, err := c.Write([]byte(text)); err != nil { // want `c.Write waits while r.mu, a sync.RWMutex, is locked in line 108: the next task that locks it stops the loop: use rondo.RWMutex`
+		if _, err := c.Write([]byte(text)); err != nil { // want `c.Write waits while r.mu, a sync.RWMutex, is locked in line 111: the next task that locks it stops the loop: use rondo.RWMutex`
 			return err
 		}
 	}
@@ -129,7 +132,7 @@ func (r *room) join(ctx context.Context, c net.Conn) error {
 func (r *room) literal(ctx context.Context) error {
 	r.mu.Lock()
 	defer func() { r.mu.Unlock() }()
-	return rondo.Sleep(ctx, 1) // want `rondo.Sleep waits while r.mu, a sync.RWMutex, is locked in line 130`
+	return rondo.Sleep(ctx, 1) // want `rondo.Sleep waits while r.mu, a sync.RWMutex, is locked in line 133`
 }
 
 // elsewhere is called by no task.

@@ -1,0 +1,5 @@
+//go:build race
+
+package httptask_test
+
+func init() { underRace = true }

@@ -1,0 +1,172 @@
+package nats
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// A Meter counts operations, and how long they take. The zero Meter is ready, and may be used on
+// any loop, by several connections, workers and producers.
+//
+//	meter := new(nats.Meter)
+//	c.Middleware = []nats.Middleware{meter.Wrap}
+//	http.Handle("/metrics/nats", meter)
+type Meter struct {
+	// Label returns the name under which an operation is counted. It is called in the task of
+	// the operation. nil means the name of a call, the stream and the consumer of a job, and
+	// nothing for the rest, whose subjects may be any number. From 1,000 names on, further ones
+	// are "other".
+	Label func(o *Operation) string
+
+	mu     sync.Mutex // held for moments only
+	series map[seriesKey]*series
+}
+
+const mostSeries = 1000
+
+type seriesKey struct {
+	op   Op
+	name string
+}
+
+// A result is how an operation has ended.
+type result int
+
+const (
+	succeeded result = iota
+	failed
+	panicked
+	results
+)
+
+var resultNames = [results]string{"ok", "error", "panic"}
+
+// bounds are the upper bounds of the buckets of the histogram.
+var bounds = [...]time.Duration{
+	100 * time.Microsecond, time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond,
+	500 * time.Millisecond, time.Second, 5 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute,
+}
+
+// A series is what is counted under one name.
+type series struct {
+	running int
+	results [results]uint64
+	buckets [len(bounds) + 1]uint64
+	sum     time.Duration
+}
+
+// Wrap is a Middleware.
+func (m *Meter) Wrap(ctx context.Context, o *Operation, next func(ctx context.Context) error) error {
+	s := m.begin(o)
+	start, how := rondo.Now(ctx), panicked
+	defer func() { m.end(s, how, rondo.Now(ctx).Sub(start)) }()
+	err := next(ctx)
+	if how = succeeded; err != nil {
+		how = failed
+	}
+	return err
+}
+
+func (m *Meter) begin(o *Operation) *series {
+	key := seriesKey{op: o.Op, name: m.label(o)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.series == nil {
+		m.series = make(map[seriesKey]*series)
+	}
+	if m.series[key] == nil && len(m.series) >= mostSeries {
+		key.name = "other"
+	}
+	s := m.series[key]
+	if s == nil {
+		s = new(series)
+		m.series[key] = s
+	}
+	s.running++
+	return s
+}
+
+func (m *Meter) label(o *Operation) string {
+	switch {
+	case m.Label != nil:
+		return m.Label(o)
+	case o.Op == OpCall, o.Op == OpServe:
+		return o.Subject
+	case o.Job != nil:
+		if meta, err := o.Job.Metadata(); err == nil {
+			return meta.Stream + " " + meta.Consumer
+		}
+	}
+	return ""
+}
+
+func (m *Meter) end(s *series, how result, took time.Duration) {
+	bucket, _ := slices.BinarySearch(bounds[:], took)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.running--
+	s.results[how]++
+	s.buckets[bucket]++
+	s.sum += took
+}
+
+// WriteMetrics writes what was counted as text in the format of Prometheus, version 0.0.4:
+// rondo_nats_running, rondo_nats_operations_total by result, which is ok, error or panic, and the
+// histogram rondo_nats_operation_seconds, each by op and name. Each delivery of a job is one
+// operation. An error is that of w.
+func (m *Meter) WriteMetrics(w io.Writer) error {
+	m.mu.Lock()
+	all := make(map[seriesKey]series, len(m.series))
+	for key, s := range m.series {
+		all[key] = *s
+	}
+	m.mu.Unlock()
+	keys := slices.SortedFunc(maps.Keys(all), func(a, b seriesKey) int { return cmp.Or(cmp.Compare(a.op, b.op), cmp.Compare(a.name, b.name)) })
+	out := bufio.NewWriter(w)
+	head := func(name, kind, help string) {
+		fmt.Fprintf(out, "# HELP rondo_nats_%s %s\n# TYPE rondo_nats_%s %s\n", name, help, name, kind)
+	}
+	labels := func(key seriesKey) string { return fmt.Sprintf(`op="%s",name="%s"`, key.op, escape.Replace(key.name)) }
+	head("running", "gauge", "Operations that have begun and have not ended.")
+	for _, key := range keys {
+		fmt.Fprintf(out, "rondo_nats_running{%s} %d\n", labels(key), all[key].running)
+	}
+	head("operations_total", "counter", "Operations that have ended.")
+	for _, key := range keys {
+		for how, n := range all[key].results {
+			fmt.Fprintf(out, "rondo_nats_operations_total{%s,result=\"%s\"} %d\n", labels(key), resultNames[how], n)
+		}
+	}
+	head("operation_seconds", "histogram", "How long operations took.")
+	for _, key := range keys {
+		s, n := all[key], uint64(0)
+		for i, bound := range bounds {
+			n += s.buckets[i]
+			fmt.Fprintf(out, "rondo_nats_operation_seconds_bucket{%s,le=\"%v\"} %d\n", labels(key), bound.Seconds(), n)
+		}
+		n += s.buckets[len(bounds)]
+		fmt.Fprintf(out, "rondo_nats_operation_seconds_bucket{%s,le=\"+Inf\"} %d\n", labels(key), n)
+		fmt.Fprintf(out, "rondo_nats_operation_seconds_sum{%s} %v\n", labels(key), s.sum.Seconds())
+		fmt.Fprintf(out, "rondo_nats_operation_seconds_count{%s} %d\n", labels(key), n)
+	}
+	return out.Flush()
+}
+
+var escape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+// ServeHTTP serves what WriteMetrics writes. It never suspends.
+func (m *Meter) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_ = m.WriteMetrics(w) // the client has left
+}

@@ -1,0 +1,284 @@
+package sim
+
+// Goroutines use the network of a cluster by errands, in a bubble of testing/synctest whose
+// clock is the world's (bubble.go).
+//
+// The law: before the world takes a step, every goroutine of the bubble has come to rest. When
+// no host can run, one of the errands that they have left by then is let in, as a task of its
+// host. The seed chooses which among those of different sockets; those of one socket keep their
+// order. So a step makes one chain of goroutines run, and time passes when nothing is left.
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing/synctest"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/sim/internal/chance"
+	"github.com/rondo-go/rondo/sim/internal/choice"
+	"github.com/rondo-go/rondo/sim/internal/moment"
+	"github.com/rondo-go/rondo/sim/internal/network"
+)
+
+// errands are those of the goroutines of a world.
+type errands struct {
+	waiting []*errand // guarded by World.mu
+	inside  []*errand // those let in
+	over    atomic.Bool
+}
+
+// An errand is what a goroutine does with the network of a host.
+type errand struct {
+	driver.Errand
+	process   *process
+	serial    uint64        // of the socket
+	goroutine uint64        // who it is, or nobody
+	done      chan struct{} // nil: nobody waits
+	err       error
+}
+
+// errGone is what a goroutine is told whose program has ended.
+var errGone error = gone{}
+
+type gone struct{}
+
+func (gone) Error() string        { return "sim: the program of this goroutine has ended" }
+func (gone) Is(target error) bool { return target == net.ErrClosed }
+
+// refusalsMost is how often a program that has ended may ask: then its goroutine ends.
+const refusalsMost = 100
+
+// Run is that of driver.Host.
+func (p *process) Run(to driver.Errand) (done bool, err error) {
+	w := p.world
+	if w.base.bubble == nil {
+		return false, nil
+	}
+	e := &errand{Errand: to, process: p}
+	if to.On != nil {
+		e.serial = network.Serial(to.On)
+	}
+	if !to.Later {
+		e.done = make(chan struct{})
+		e.goroutine = gid.ID()
+	}
+	w.mu.Lock()
+	if w.errands.over.Load() {
+		w.mu.Unlock()
+		p.refusal()
+		return true, errGone
+	}
+	w.errands.waiting = append(w.errands.waiting, e)
+	w.mu.Unlock()
+	w.base.Wake()
+	if to.Later {
+		return true, nil
+	}
+	<-e.done
+	if e.err != nil {
+		p.refusal()
+	}
+	return true, e.err
+}
+
+// refusal ends the calling goroutine if programs that have ended ask again and again.
+func (p *process) refusal() {
+	if p.refusals.Add(1) > refusalsMost {
+		runtime.Goexit()
+	}
+}
+
+// leave ends an errand.
+func (e *errand) leave(err error) {
+	es := &e.process.world.errands
+	es.inside = slices.DeleteFunc(es.inside, func(o *errand) bool { return o == e })
+	if e.done != nil {
+		e.err = err
+		close(e.done)
+		e.done = nil
+	}
+}
+
+// place puts errands of different sockets in an order that does not depend on when they came.
+func (e *errand) place(o *errand) int {
+	c := cmp.Or(byHost(e.process, o.process), cmp.Compare(e.serial, o.serial), cmp.Compare(e.Kind, o.Kind), cmp.Compare(e.At, o.At))
+	if c == 0 && e.done != nil && o.done != nil {
+		return cmp.Compare(e.goroutine, o.goroutine)
+	}
+	return c
+}
+
+func byHost(p, o *process) int {
+	return cmp.Or(cmp.Compare(p.host.number, o.host.number), cmp.Compare(p.boots, o.boots))
+}
+
+// sharesSocket reports whether both are of one socket.
+func (e *errand) sharesSocket(o *errand) bool {
+	return e.On != nil && e.process == o.process && e.serial == o.serial
+}
+
+// admit lets an errand in. It reports whether there was one.
+func (w *World) admit() bool {
+	w.mu.Lock()
+	slices.SortStableFunc(w.errands.waiting, (*errand).place)
+	var first []*errand // of each socket
+	for _, e := range w.errands.waiting {
+		if h := e.process.host; h.pausedUntil > w.base.now && e.process.killed == nil {
+			if !h.resumed.IsSet() {
+				w.moments.Put(&h.resumed, h.pausedUntil)
+			}
+			continue
+		}
+		if !slices.ContainsFunc(first, e.sharesSocket) && !w.errands.mustFollow(e) {
+			first = append(first, e)
+		}
+	}
+	if len(first) == 0 {
+		w.mu.Unlock()
+		return false
+	}
+	i := 0
+	if len(first) > 1 {
+		i = w.run.Choices.At(choice.ForOrder, choice.ErrandOrder).Pick(len(first))
+	}
+	e := first[i]
+	w.errands.waiting = slices.DeleteFunc(w.errands.waiting, func(o *errand) bool { return o == e })
+	w.mu.Unlock()
+	w.base.step(1)
+	e.begin()
+	return true
+}
+
+// mustFollow reports whether e goes after one that is inside.
+func (es *errands) mustFollow(e *errand) bool {
+	return e.Kind == driver.Gives && slices.ContainsFunc(es.inside, func(o *errand) bool {
+		return o.Kind == driver.Gives && e.sharesSocket(o)
+	})
+}
+
+// begin hands the errand to the loop of its host.
+func (e *errand) begin() {
+	p := e.process
+	if p.killed != nil || p.ended || p.scope == nil {
+		e.leave(errGone)
+		return
+	}
+	es := &p.world.errands
+	es.inside = append(es.inside, e)
+	err := p.loop.Post(func() {
+		if p.scope == nil {
+			e.leave(errGone)
+			return
+		}
+		t := rondo.Go(p.scope, func(ctx context.Context) error {
+			e.Do(ctx)
+			e.leave(nil)
+			return nil
+		})
+		t.SetName("errand")
+	})
+	if err != nil {
+		e.leave(errGone)
+	}
+}
+
+// refuse ends the errands of a process that has ended.
+func (es *errands) refuse(p *process) {
+	for _, e := range slices.Clone(es.inside) {
+		if e.process == p {
+			e.leave(errGone)
+		}
+	}
+}
+
+// hosted runs the program of the host, beside the errands of its goroutines.
+func (p *process) hosted(ctx context.Context) error {
+	if p.world.base.bubble == nil {
+		return p.host.boot(ctx)
+	}
+	var err error
+	_ = rondo.Group(ctx, func(s *rondo.Scope) error {
+		p.scope = s
+		defer func() { p.scope = nil }()
+		err = p.host.boot(ctx)
+		s.Cancel(errGone)
+		return nil
+	})
+	return err
+}
+
+// around lets goroutines go on: with an errand, or with time. It reports whether there was
+// anything; if not, it is time for the next event.
+func (w *World) around() bool {
+	if w.admit() {
+		return true
+	}
+	select {
+	case <-w.base.wakeup:
+		return true
+	default:
+	}
+	d := int64(2 * hangTime)
+	if w.limit < never {
+		d = w.limit - w.base.now + 1
+	}
+	if m, at := w.moments.First(); m != nil {
+		d = min(d, at-w.base.now)
+	}
+	if d <= 0 {
+		return false
+	}
+	timer := time.NewTimer(time.Duration(d))
+	defer timer.Stop()
+	expired := false
+	select {
+	case <-w.base.wakeup:
+	case <-timer.C:
+		expired = true
+	}
+	w.base.settle()
+	if w.base.bubble.rests%collectEvery == 0 && chance.Collect(collectTimes) {
+		w.run.Trace.ByChance()
+	}
+	w.base.now = moment.Origin + int64(time.Since(w.base.bubble.began))
+	w.run.Shown.Store(w.base.now - moment.Origin)
+	return !expired
+}
+
+// collectEvery is how often the goroutines rest until garbage is looked for.
+const collectEvery = 64
+
+// collectTimes is how much more garbage there may be within a run than before it.
+const collectTimes = 8
+
+// dismiss tells all goroutines that the run has ended, and reports whether all have ended
+// since there were so many as before.
+func (w *World) dismiss(before int) bool {
+	w.mu.Lock()
+	w.errands.over.Store(true)
+	w.mu.Unlock()
+	for _, d := range []time.Duration{0, 0, time.Second, 10 * time.Second, time.Minute, 5 * time.Minute} {
+		time.Sleep(d)
+		synctest.Wait()
+		w.mu.Lock()
+		waiting := w.errands.waiting
+		w.errands.waiting = nil
+		w.mu.Unlock()
+		slices.SortStableFunc(waiting, (*errand).place)
+		for _, e := range waiting {
+			e.leave(errGone)
+			synctest.Wait()
+		}
+		if runtime.NumGoroutine() <= before {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,62 @@
+package chance
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/rondo-go/rondo/internal/gid"
+)
+
+// choices asks the runtime for choices of each kind.
+func choices() (s string) {
+	a, b := make(chan int, 1), make(chan int, 1)
+	a <- 1
+	b <- 1
+	for range 20 {
+		select {
+		case <-a:
+			s, a = s+"a", make(chan int, 1)
+			a <- 1
+		case <-b:
+			s, b = s+"b", make(chan int, 1)
+			b <- 1
+		}
+	}
+	m := map[int]bool{}
+	for i := range 20 {
+		m[i] = true
+	}
+	for i := range m {
+		s += fmt.Sprint(" ", i)
+	}
+	return s + fmt.Sprint(" ", rand.Uint64(), rand.N(1000))
+}
+
+// TestSet: the choices of the runtime are those of the seed.
+func TestSet(t *testing.T) {
+	if !Works() {
+		if gid.Record() != 0 { // which it is where there is no assembly
+			t.Error("the random numbers of this runtime were not found")
+		}
+		return
+	}
+	defer Still()()
+	all, differ := map[string]bool{}, 0
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for seed := range uint64(50) {
+		Set(seed)
+		one := choices()
+		Set(seed)
+		if two := choices(); one != two {
+			t.Logf("seed %d: %s\nthen %s", seed, one, two)
+			differ++
+		}
+		all[one] = true
+	}
+	if len(all) != 50 || differ > 10 { // other threads may draw numbers of this one too
+		t.Error("50 seeds gave", len(all), "lists of choices, and", differ, "gave others the second time")
+	}
+}

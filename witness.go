@@ -1,0 +1,72 @@
+package rondo
+
+// What a loop reports of all its tasks: what each waits for, and where. Only the goroutine of a
+// task that waits can say where it stands without the program being stopped for it. So the report
+// gives it the baton, and gets it back at once.
+//
+// The law: that changes nothing but the counts of switches. The goroutine that asks is parked in
+// the slot of the one that answers and comes out of it again, so each is parked where it was; and
+// no task becomes ready for it.
+
+import (
+	"log/slog"
+
+	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/report"
+	"github.com/rondo-go/rondo/internal/stacks"
+	"github.com/rondo-go/rondo/internal/waits"
+	"github.com/rondo-go/rondo/internal/watchdog"
+)
+
+// describeWaits says what the live tasks wait for, and of the first of them where, in a line
+// each. It is for the goroutine that has the loop, which then runs no task.
+func (l *Loop) describeWaits() string {
+	return waits.Describe(l.tasks(), l.tangles(), (*Task).inWords, l.lineOf)
+}
+
+// reportLate reports whom the end of the loop waits for, when that takes long: a
+// task behind a Shield, or one that ignores its cancellation. The watchdog calls
+// it, because a timer of the loop's would keep a deadlock from being found.
+func (l *Loop) reportLate() {
+	if l.live > 0 {
+		report.Log(slog.LevelWarn, "rondo: the loop cannot end: tasks that were cancelled go on; look for a Shield, or for an error of a wait that is not returned",
+			"loop", l.name, "after", watchdog.LateAfter*l.runner.SlowStep, "tasks", l.describeWaits())
+	}
+}
+
+// A witness is the observer of a loop while a task is asked where it stands.
+type witness struct {
+	loop  *Loop
+	slot  *slot // where the task is parked, and meanwhile the one that asks
+	stack string
+}
+
+// lineOf returns the user's innermost place on the stack of a task that waits, or "".
+func (l *Loop) lineOf(t *Task) string { return stacks.UserLine(l.stackOf(t)) }
+
+// stackOf returns the text of the stack of t, which waits; "" if no goroutine is parked for it.
+func (l *Loop) stackOf(t *Task) string {
+	switch {
+	case t.state != stateWaiting || t.worker == nil:
+		return ""
+	case t.worker.at == nil: // it has the loop, and looks for what runs next
+		return gid.Stack()
+	}
+	w := &witness{loop: l, slot: t.worker.at}
+	observer, current := l.observer, l.current
+	l.observer = w
+	w.slot.swap()
+	l.observer, l.current = observer, current
+	return w.stack
+}
+
+// observe is called by the task, when it has the baton. It returns when the wait has ended.
+func (w *witness) observe(e event) {
+	if e.kind != taskRuns {
+		return
+	}
+	w.stack = gid.Stack()
+	e.task.state = stateWaiting
+	w.slot.swap()
+	w.loop.arrive(e.task)
+}
