@@ -23,7 +23,8 @@ import (
 // A panic of body or of a task cancels the scope as well; see Runner for where it goes.
 // If it is body that panics, nothing is returned, and the errors of the tasks count as
 // errors of the scope around it, or go to the Runner's OnError if there is none. Group
-// suspends the task until the last one of the scope has ended.
+// calls body at once, in the calling task, and suspends that until the last task of the scope
+// has ended.
 func Group(ctx context.Context, body func(g *Scope) error) error {
 	mustNotBeNil(body == nil)
 	return open(ctx, new(Scope), never, body)
@@ -190,9 +191,6 @@ func open(ctx context.Context, s *Scope, deadline int64, body func(s *Scope) err
 		find = locate
 	}
 	parent, t, err := find(ctx)
-	if err == nil && t.pays(parent.loop) {
-		parent, t, err = find(ctx)
-	}
 	if err != nil {
 		return err
 	}
@@ -212,6 +210,7 @@ func open(ctx context.Context, s *Scope, deadline int64, body func(s *Scope) err
 	w.inner = outer
 	err = s.result()
 	s.end()
+	t.pays(s.loop) // here and not at the start: body is called at once
 	return err
 }
 

@@ -146,9 +146,12 @@ func (c *call[T]) wait(ctx context.Context) {
 		return
 	}
 	_ = c.to.box.put(c, false) // if that loop has ended, the answer is on its way
-	for !c.answered {
-		_ = rondo.Shield(ctx, func(ctx context.Context) error { return c.list.Park(ctx, calling) })
-	}
+	_ = rondo.Shield(ctx, func(ctx context.Context) error {
+		for !c.answered {
+			_ = c.list.Park(ctx, calling)
+		}
+		return nil
+	})
 }
 
 var calling = rondo.Reason{What: "call"}

@@ -82,6 +82,53 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestScopesCallBodyAtOnce: a function that opens a scope takes no turn before its body, so what
+// the caller has checked last still holds there. With a turn there, a wait for something that
+// came during it never ended.
+func TestScopesCallBodyAtOnce(t *testing.T) {
+	opened := map[string]func(ctx context.Context, body func(ctx context.Context) error) error{
+		"Contain": rondo.Contain,
+		"Deadline": func(ctx context.Context, body func(ctx context.Context) error) error {
+			return rondo.Deadline(ctx, rondo.Now(ctx).Add(time.Hour), body)
+		},
+		"Group": func(ctx context.Context, body func(ctx context.Context) error) error {
+			return rondo.Group(ctx, func(g *rondo.Scope) error { return body(g) })
+		},
+		"Shield": rondo.Shield,
+		"Timeout": func(ctx context.Context, body func(ctx context.Context) error) error {
+			return rondo.Timeout(ctx, time.Hour, body)
+		},
+	}
+	for name, open := range opened {
+		t.Run(name, func(t *testing.T) {
+			exact.Test(t, func(ctx context.Context) {
+				turns, late := 0, 0
+				ticker := rondo.Go(ctx, func(ctx context.Context) error {
+					for {
+						if err := rondo.Yield(ctx); err != nil {
+							return err
+						}
+						turns++
+					}
+				})
+				for range 5000 {
+					before := turns
+					_ = open(ctx, func(context.Context) error {
+						if turns != before {
+							late++
+						}
+						return nil
+					})
+				}
+				ticker.Cancel(nil)
+				if late > 0 || turns < 3 {
+					t.Errorf("of 5000 bodies %d ran after another task's turn, of which there were %d", late, turns)
+				}
+			})
+		})
+	}
+}
+
 // TestTimeoutEndsWhatNeverWaits: on a real loop time decides, so a deadline ends a loop of
 // operations that never wait.
 func TestTimeoutEndsWhatNeverWaits(t *testing.T) {
