@@ -206,11 +206,11 @@ func open(ctx context.Context, s *Scope, deadline int64, body func(s *Scope) err
 	if err = body(s); err != nil {
 		s.fail(s.judge(err))
 	}
+	t.pays(s.loop) // here and not at the start: body is called at once
 	s.join(t)
 	w.inner = outer
 	err = s.result()
 	s.end()
-	t.pays(s.loop) // here and not at the start: body is called at once
 	return err
 }
 
