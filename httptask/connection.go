@@ -177,6 +177,10 @@ func (n *connection) Closed() {
 	}
 }
 
+// Keeps is true of a connection that has not sent a request yet, and of one that goes on as a
+// session of the program.
+func (n *connection) Keeps() bool { return !n.used || n.session != nil }
+
 // Serve answers what has come. It is called when a Read would not wait.
 func (n *connection) Serve(ctx context.Context) error {
 	if n.session != nil {

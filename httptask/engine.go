@@ -145,6 +145,13 @@ func (e *engine) take(handler *rondo.Scope, runs bool) {
 	e.taken[handler] = true
 }
 
+// closeIdle closes the idle connections. It is called on the loop.
+func (e *engine) closeIdle() {
+	if e.counts != nil { // it has begun to serve
+		peer.CloseIdle(e.counts)
+	}
+}
+
 // limitTaken is called on the loop when a Shutdown has begun: the handlers that have taken their
 // connection over are cancelled at the end of their time.
 func (e *engine) limitTaken() {

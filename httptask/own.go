@@ -63,6 +63,7 @@ func (s *Server) newEngine(ctx context.Context, l net.Listener, secure *tls.Conf
 		h, base = s.handler, s.base
 	}
 	e := newEngine(&s.HTTP, h, base, l, secure, &s.noKeepAlive)
+	e.server.MaxConns = s.MaxConns
 	s.bind(ctx, e, hands)
 	return e
 }
@@ -226,9 +227,19 @@ func (s *Server) shutdownOwn(ctx context.Context) (known bool, err error) {
 }
 
 // SetKeepAlivesEnabled controls whether connections go on after an answer, which is the
-// default. If not, each connection ends with its next answer. Use it in place of the method
-// of HTTP. Any goroutine may call it.
+// default. If not, those that are idle are closed, and each other one ends with its next answer.
+// Use it in place of the method of HTTP. Any goroutine may call it; it never suspends.
 func (s *Server) SetKeepAlivesEnabled(on bool) {
 	s.noKeepAlive.Store(!on)
 	s.HTTP.SetKeepAlivesEnabled(on)
+	if on {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.engines {
+		for _, e := range append(slices.Clone(e.beside), e) {
+			_ = e.loop.Post(e.closeIdle) // with its loop, all of its connections have ended
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"sync"
@@ -34,6 +35,14 @@ type Server struct {
 	// that is handed over to net/http ConnState is called with StateHijacked, and then as
 	// net/http does for a connection of its own, which ConnContext gets.
 	HTTP http.Server
+
+	// MaxConns is how many connections are served at once, over all loops; more are accepted
+	// when one ends. A connection that net/http serves, or that the program has taken over
+	// without a Session, is not counted. 0 means no limit.
+	//
+	// Where net/http would serve all connections, Serve returns an error. So it does with a
+	// listener that limits them, such as netutil.LimitListener.
+	MaxConns int
 
 	// Grace is how long requests that run may take when the ctx of Serve is
 	// cancelled. Then their tasks are cancelled and the connections closed. A handler that
@@ -100,6 +109,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.owns(ctx, l) {
 		return s.serveOn(ctx, l, nil)
 	}
+	if err := s.limits(l); err != nil {
+		return err
+	}
 	return s.run(ctx, l, s.HTTP.Serve)
 }
 
@@ -119,7 +131,20 @@ func (s *Server) ServeTLS(ctx context.Context, l net.Listener, certFile, keyFile
 		}
 		return s.serveOn(ctx, l, secure)
 	}
+	if err := s.limits(l); err != nil {
+		return err
+	}
 	return s.run(ctx, l, func(l net.Listener) error { return s.HTTP.ServeTLS(l, certFile, keyFile) })
+}
+
+// limits fails if there is a limit that net/http, which is to serve l, does not know.
+func (s *Server) limits(l net.Listener) error {
+	if s.MaxConns <= 0 {
+		return nil
+	}
+	_ = l.Close()
+	return fmt.Errorf("httptask: MaxConns with a %T, whose connections net/http serves: "+
+		"serve a *net.TCPListener, or wrap the listener in a netutil.LimitListener in place of MaxConns: %w", l, errors.ErrUnsupported)
 }
 
 // ListenAndServe listens on the TCP address HTTP.Addr, ":http" if that is "", and calls

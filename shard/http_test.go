@@ -5,6 +5,7 @@
 package shard_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -308,6 +309,76 @@ func TestServeHTTPHijack(t *testing.T) {
 			t.Errorf("the cause on shard %d: %v", i, cause)
 		}
 	}
+}
+
+// TestServeHTTPSession: a session of a connection that a handler has taken over stays on its
+// shard, and outlives the end of the keep-alives, which the idle connections do not.
+func TestServeHTTPSession(t *testing.T) {
+	s := httpServer(func(w http.ResponseWriter, r *http.Request) {
+		at := shard.Of(r.Context())
+		if r.URL.Path == "/idle" {
+			return
+		}
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		fmt.Fprintln(c, at.Index())
+		err = httptask.Session(r.Context(), func(ctx context.Context, in *bufio.Reader) error {
+			_, err := in.ReadString('\n')
+			if err != nil {
+				return err
+			}
+			if shard.Of(ctx) != at {
+				t.Error("the session is on another shard than its handler")
+			}
+			fmt.Fprintln(c, at.Index())
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	serve(t, 3, shard.ServeConfig{}, s, func(address string) {
+		idle, all := make([]*bufio.Reader, 3), make(map[string]bool)
+		for i := range 3 {
+			for _, path := range []string{"/idle", "/"} {
+				c, err := net.Dial("tcp", address)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				t.Cleanup(func() { c.Close() })
+				in := bufio.NewReader(c)
+				_, _ = io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: h\r\n\r\n")
+				if path == "/idle" {
+					if _, err := http.ReadResponse(in, nil); err != nil {
+						t.Error(err)
+					}
+					idle[i] = in
+					continue
+				}
+				first, err := in.ReadString('\n')
+				all[first] = true
+				defer func() {
+					_, _ = io.WriteString(c, "again\n")
+					if again, err2 := in.ReadString('\n'); again != first {
+						t.Errorf("the session says %q and %q: %v", first, again, errors.Join(err, err2))
+					}
+				}()
+			}
+		}
+		s.SetKeepAlivesEnabled(false)
+		for _, in := range idle {
+			if _, err := in.ReadByte(); err != io.EOF {
+				t.Errorf("an idle connection: %v", err)
+			}
+		}
+		if len(all) == 1 {
+			t.Errorf("all sessions are on one shard: %v", all)
+		}
+	})
 }
 
 // TestServeOthers: what is no server of Rondo's, or one that net/http would serve, is refused.

@@ -19,6 +19,7 @@ func init() {
 		n.Errors.Add(1)
 		n.Panics.Add(1)
 	}
+	peer.CloseIdle = func(server any) { server.(*Server).closeIdle() }
 	peer.Watch = func(c net.Conn, w peer.Watcher) bool {
 		o, ok := c.(observable)
 		return ok && o.observe(w)

@@ -142,6 +142,21 @@ func (b *sessions) end() {
 	b.changed.Wake()
 }
 
+// closeIdle closes the idle sessions that peer.Session does not keep.
+func (s *Server) closeIdle() {
+	for _, v := range s.serving {
+		if v.sessions == nil { // parts of s serve
+			continue
+		}
+		for _, e := range v.sessions.conns {
+			if e.is == sessionWatching && e.own != nil && !e.own.Keeps() {
+				v.sessions.countIdle(-1)
+				v.sessions.enqueue(e) // which closes it
+			}
+		}
+	}
+}
+
 // Ready is called when a Read of the connection would not wait.
 func (e *session) Ready() {
 	b := e.owner

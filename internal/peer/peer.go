@@ -22,6 +22,9 @@ type Session interface {
 
 	// Closed is called once, after the server has closed the connection.
 	Closed()
+
+	// Keeps reports whether CloseIdle leaves the connection open although it is idle.
+	Keeps() bool
 }
 
 // ErrTaken is the error of a Serve, or a Secured, after which the connection belongs to the
@@ -35,6 +38,10 @@ var SetSessions func(server any, h *Hooks)
 // Panicked counts a panic of a function that a Session of server has called, if the Session
 // has recovered it. Any goroutine may call it.
 var Panicked func(server any)
+
+// CloseIdle closes the connections of server that are idle, but for those that a Session keeps.
+// Only on the loop of server.
+var CloseIdle func(server any)
 
 // Hooks are what a *socket.Server calls for its sessions.
 type Hooks struct {
