@@ -73,6 +73,7 @@ var commands = map[string]string{
 
 	"RONDO_BUGS=100 go test ./sim -run 'TestBugs$' -v":                                           minutes,
 	"RONDO_BUGS=100 RONDO_TWINS=10000 go test ./internal/mistakes -run TestFound -v -timeout 1h": minutes,
+	"go test ./nats/embed -run TestSoak -soak 30m -v -timeout 1h":                                minutes,
 	"go test ./nats/examples/farm -farm 5m -v":                                                   minutes,
 
 	"go run ./bench":                                                          minutes,
