@@ -105,7 +105,7 @@ func newCluster(a *attempt, c Config) *World {
 	if w.net = network.New(a.Choices, &w.moments, w.base.Now, a.Trace, network.Conditions(c.Network), w.saw); w.net.Profile.Calm {
 		a.Choices.Rough = false
 	}
-	w.faults = fault.New((*faultWorld)(w), a.Choices, &w.moments, w.net, c.Faults.rates(), c.Faults.MaxDown)
+	w.faults = fault.New((*faultWorld)(w), a.Choices, &w.moments, w.net, c.Faults.settings())
 	a.Account.NameHosts(func(number uint64) string {
 		if number > 0 && number <= uint64(len(w.hosts)) {
 			return w.hosts[number-1].name
@@ -241,11 +241,22 @@ func (w *World) makeReady(p *process) {
 		return
 	}
 	h := p.host
+	if p.killed == nil && h.slow > 0 && !p.late {
+		h.pausedUntil = max(h.pausedUntil, w.base.now+int64(h.slow))
+	}
 	if p.killed == nil && h.pausedUntil > w.base.now {
 		if !h.resumed.IsSet() {
 			w.moments.Put(&h.resumed, h.pausedUntil)
 		}
 		p.late = true
+		return
+	}
+	w.line(p)
+}
+
+// line puts p among those that can run.
+func (w *World) line(p *process) {
+	if p.queued || p.ended {
 		return
 	}
 	p.queued = true

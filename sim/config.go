@@ -7,6 +7,7 @@ package sim
 // Faults and Limit say what a run is like.
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -152,39 +153,114 @@ type Network struct {
 	PacketLoss float64       // the part of messages that are lost; TCP sends them again
 	Reorder    float64       // the part of datagrams that are late, so that others overtake them
 	Duplicate  float64       // the part of datagrams that arrive twice
+	Corrupt    float64       // the part of messages that arrive with a wrong bit, as where nothing checks a sum; 0 means none
 }
 
 // Faults says how often faults strike: how many in a second of virtual time, over the
 // whole cluster. A seed has a part of the kinds only, and one in four has none, because
-// some mistakes show only when little else happens. The host "test" has no faults.
+// some mistakes show only when little else happens. The host "test" has no faults, nor have
+// those of [Host.Spare]. [DefaultFaults] returns rates that a right program of several hosts
+// survives.
 type Faults struct {
 	Partition float64 // some hosts are cut off from the others, in one or both directions, for up to 10 s
+	Link      float64 // two hosts do not reach each other, in one or both directions, or now and then, or late, for up to 10 s
 	Crash     float64 // a host crashes, also between two writes to its disk, and restarts within 5 s
 	PowerFail float64 // a host loses power, also in the middle of a Sync, and restarts within 5 s
+	Outage    float64 // all hosts lose power at once, or several do, and restart within 5 s; MaxDown does not count
 	Pause     float64 // a host stands still for up to 3 s
+	Slow      float64 // a host's processor or its disk is slow, by up to 64 ms each time, for up to 10 s
 	ClockSkew float64 // a host's clock jumps by up to 10 s, or runs faster or slower by up to 500 ppm
-	Disk      float64 // a host's disk fails or is full for up to 2 s
-	MaxDown   int     // how many hosts may be down or cut off at once; 0 means the lesser half, and at least one
+	Disk      float64 // a host's disk fails, is full, also in the middle of a write, or fails one read in four, for up to 2 s
+
+	// What few programs are built for. DefaultFaults has none of it.
+	BitRot           float64 // a bit flips that was synced
+	LostWrite        float64 // a write is confirmed, also by Sync, and its bytes are not there
+	MisdirectedWrite float64 // a write goes to another sector of any file
+	LyingSync        float64 // Sync and SyncDir of a host's disk make nothing certain, for up to 10 s
+	TornRename       float64 // for up to 10 s a loss of power keeps any changes of names, and halves of renames
+	Descriptors      float64 // a host can open no socket and no file, for up to 10 s
+	WrongNames       float64 // a host gets an error, or another host's address, for each name, for up to 10 s
+
+	MaxDown int // how many hosts may be down or cut off at once, and how many have disks that were damaged in a run; 0 means the lesser half, and at least one
+	Longest Longest
 }
 
-// rates returns how often each kind strikes.
-func (f *Faults) rates() fault.Rates {
-	return fault.Rates{f.Partition, f.Crash, f.PowerFail, f.Pause, f.ClockSkew, f.Disk}
+// Longest says how long faults last at most. A zero field has the default.
+type Longest struct {
+	Partition time.Duration // and a fault of a Link; 0 means 10 s
+	Down      time.Duration // after a Crash, a PowerFail or an Outage; 0 means 5 s
+	Pause     time.Duration // 0 means 3 s
+	Slow      time.Duration // 0 means 10 s
+	ClockJump time.Duration // how far a clock jumps; 0 means 10 s
+	Disk      time.Duration // 0 means 2 s
+	Other     time.Duration // LyingSync, TornRename, Descriptors and WrongNames; 0 means 10 s
+}
+
+// DefaultFaults returns the faults that a program of several hosts should survive if it keeps its
+// data on disks: all that a careful reading of the manuals warns of. It has no fault that breaks
+// a promise of the disk, such as a Sync that lies, none of descriptors, and no wrong names.
+func DefaultFaults() Faults {
+	return Faults{
+		Partition: 0.3, Link: 0.3, Crash: 0.3, PowerFail: 0.5, Outage: 0.1,
+		Pause: 0.3, Slow: 0.2, ClockSkew: 0.2, Disk: 0.1,
+	}
+}
+
+// kinds are the names of the rates and the most that a fault of each kind lasts.
+func (f *Faults) kinds() [choice.Faults]faultKind {
+	l := &f.Longest
+	partition, down, other := cmp.Or(l.Partition, 10*time.Second), cmp.Or(l.Down, 5*time.Second), cmp.Or(l.Other, 10*time.Second)
+	return [choice.Faults]faultKind{
+		choice.Partition:        {"Partition", f.Partition, partition},
+		choice.Crash:            {"Crash", f.Crash, down},
+		choice.PowerFail:        {"PowerFail", f.PowerFail, down},
+		choice.Pause:            {"Pause", f.Pause, cmp.Or(l.Pause, 3*time.Second)},
+		choice.ClockSkew:        {"ClockSkew", f.ClockSkew, cmp.Or(l.ClockJump, 10*time.Second)},
+		choice.DiskFault:        {"Disk", f.Disk, cmp.Or(l.Disk, 2*time.Second)},
+		choice.Outage:           {"Outage", f.Outage, down},
+		choice.LinkFault:        {"Link", f.Link, partition},
+		choice.Slow:             {"Slow", f.Slow, cmp.Or(l.Slow, 10*time.Second)},
+		choice.BitRot:           {"BitRot", f.BitRot, other},
+		choice.LostWrite:        {"LostWrite", f.LostWrite, other},
+		choice.MisdirectedWrite: {"MisdirectedWrite", f.MisdirectedWrite, other},
+		choice.LyingSync:        {"LyingSync", f.LyingSync, other},
+		choice.TornRename:       {"TornRename", f.TornRename, other},
+		choice.NoDescriptors:    {"Descriptors", f.Descriptors, other},
+		choice.WrongNames:       {"WrongNames", f.WrongNames, other},
+	}
+}
+
+// A faultKind is what a Faults says of one kind.
+type faultKind struct {
+	name    string
+	rate    float64
+	longest time.Duration
+}
+
+// settings returns what the nemesis must know.
+func (f *Faults) settings() fault.Settings {
+	s := fault.Settings{MaxDown: f.MaxDown}
+	for i, k := range f.kinds() {
+		s.Rates[i], s.Longest[i] = k.rate, k.longest
+	}
+	return s
 }
 
 // checkRates panics if a rate makes no sense.
 func (c *Config) checkRates() {
-	names := [choice.Faults]string{"Partition", "Crash", "PowerFail", "Pause", "ClockSkew", "Disk"}
-	for i, r := range c.Faults.rates() {
-		if !(r >= 0 && r <= 1000) {
-			panic(fmt.Sprintf("sim: Cluster with Config.Faults.%s = %v: it is a number of faults a second, from 0 to 1000", names[i], r))
+	for _, k := range c.Faults.kinds() {
+		if !(k.rate >= 0 && k.rate <= 1000) {
+			panic(fmt.Sprintf("sim: Cluster with Config.Faults.%s = %v: it is a number of faults a second, from 0 to 1000", k.name, k.rate))
+		}
+		if k.longest < 0 {
+			panic(fmt.Sprintf("sim: Cluster with a Config.Faults.Longest of %v for %s: use a positive duration, or 0 for the default", k.longest, k.name))
 		}
 	}
 	n := &c.Network
 	for _, r := range []struct {
 		name string
 		part float64
-	}{{"ShortReads", n.ShortReads}, {"PacketLoss", n.PacketLoss}, {"Reorder", n.Reorder}, {"Duplicate", n.Duplicate}} {
+	}{{"ShortReads", n.ShortReads}, {"PacketLoss", n.PacketLoss}, {"Reorder", n.Reorder}, {"Duplicate", n.Duplicate}, {"Corrupt", n.Corrupt}} {
 		if !(r.part >= 0 && r.part <= 1) {
 			panic(fmt.Sprintf("sim: Cluster with Config.Network.%s = %v: it is a part of all messages, from 0 to 1", r.name, r.part))
 		}

@@ -80,3 +80,29 @@ func ExampleFaults() {
 	fmt.Println(passes("TestCount", TestCount))
 	// Output: true
 }
+
+// What a host has synced is on its disk in the end, whatever a seed does to it, and the test
+// looks at that disk.
+func ExampleDefaultFaults() {
+	TestCount := func(t *testing.T) {
+		faults := sim.DefaultFaults()
+		faults.Disk = 0 // the program ends when its disk fails
+		faults.Longest.Down = time.Second
+		sim.Config{Seeds: 20, Faults: faults}.Cluster(t, func(ctx context.Context, w *sim.World) {
+			h := w.Host("counter", func(ctx context.Context) error {
+				return errors.Join(saveText(sim.Disk(ctx), "1"), rondo.Sleep(ctx, time.Hour))
+			})
+			_ = rondo.Sleep(ctx, 10*time.Second)
+			w.Calm()
+			err := w.Eventually(ctx, time.Minute, func() bool {
+				text, err := h.Disk().Durable(h.Disk().Files()[0])
+				return err == nil && string(text) == "1"
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	fmt.Println(passes("TestCount", TestCount))
+	// Output: true
+}

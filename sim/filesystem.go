@@ -12,6 +12,7 @@ import (
 
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/sim/internal/disk"
+	"github.com/rondo-go/rondo/sim/internal/record"
 )
 
 // An FS is a file system, as small as a program that stores data needs it. The same body
@@ -96,6 +97,10 @@ func (u *diskUser) Wrote(name string, at int64, data []byte) {
 	u.world.run.Trace.Wrote(u.world.base.now, u.host.number, name, at, data)
 }
 
+func (u *diskUser) Damaged(what string, n int) {
+	u.world.log(record.Struck, u.host, nil, what, n)
+}
+
 func (u *diskUser) Changes() {
 	if (*process)(u) == u.world.running {
 		u.world.faults.DiskChanges(u.host.target)
@@ -107,6 +112,7 @@ type diskOfLoop world
 
 func (*diskOfLoop) Killed() bool        { return false }
 func (*diskOfLoop) Changes()            {}
+func (*diskOfLoop) Damaged(string, int) {}
 func (*diskOfLoop) SyncTakesTime() bool { return false }
 func (*diskOfLoop) Block(time.Duration) {}
 func (*diskOfLoop) Date() time.Time     { return epoch }

@@ -44,6 +44,7 @@ type Host struct {
 
 	target *fault.Target // of faults; nil: it never fails
 
+	slow        time.Duration // how late it begins whatever it has to do
 	pausedUntil int64
 	resumed     moment.Moment
 
@@ -196,7 +197,34 @@ func (r *resumption) Happen() {
 	}
 	if p := h.process; p != nil && p.late {
 		p.late = false
-		h.world.makeReady(p)
+		h.world.line(p)
+	}
+}
+
+// Slow makes the processor of the host slow, or quick again with 0: each time the program has
+// something to do, it begins that much later. World.Calm makes it quick.
+func (h *Host) Slow(each time.Duration) {
+	if h.spared("Slow") {
+		return
+	}
+	h.world.log(record.Hosted, h, nil, "slow", int(each/time.Millisecond))
+	h.slow = max(0, each)
+}
+
+// SetDescriptors limits how many sockets the program on the host may have open. One more fails with
+// syscall.EMFILE, and so does Accept. 0 means any number. It lasts until it is set again.
+func (h *Host) SetDescriptors(most int) {
+	if !h.spared("SetDescriptors") {
+		h.node.MaxDescriptors = max(0, most)
+	}
+}
+
+// Spare keeps the faults of Config.Faults from the host from now on, as they are kept from the
+// host "test". Its links are cut only by the test. What the test does to it strikes it all the
+// same.
+func (h *Host) Spare() {
+	if !h.world.inert() && h.target != nil {
+		h.world.faults.Spare(h.target)
 	}
 }
 

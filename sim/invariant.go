@@ -14,9 +14,10 @@ import (
 )
 
 // Calm ends all faults, for the part of a test that demands progress: it heals all
-// partitions, releases all links, ends pauses and disk faults, and restarts the hosts
-// that are down. From then on no fault strikes, no message is lost, tasks and timers are
-// on time, and what Config.Network leaves to the seed is quick. Clocks stay as they are.
+// partitions, releases all links, ends pauses and disk faults, makes slow hosts and links
+// quick, and restarts the hosts that are down. What is damaged on a disk stays so. From then
+// on no fault strikes, no message is lost, tasks and timers are on time, and what
+// Config.Network leaves to the seed is quick. Clocks stay as they are.
 func (w *World) Calm() {
 	if w.inert() {
 		return
@@ -26,7 +27,8 @@ func (w *World) Calm() {
 	w.Heal()
 	w.net.Settle(network.Conditions(w.config.Network))
 	for _, h := range w.hosts {
-		h.disk.Fault = disk.Well
+		h.disk.Faults = disk.Faults{}
+		h.node.NoDescriptors, h.node.Names, h.slow = false, network.TrueNames, 0
 		if p := h.process; p != nil {
 			if p.order.Calm = true; p.polling {
 				w.makeReady(p) // it may have tasks that are late

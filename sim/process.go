@@ -215,7 +215,7 @@ func (p *process) Poll(until int64) error {
 	case until != driver.Outside && p.woken.Swap(false):
 		return nil
 	case until <= p.Now():
-		if len(w.ready) == 0 && w.wakes.Load() == 0 && p.host.pausedUntil <= w.base.now {
+		if len(w.ready) == 0 && w.wakes.Load() == 0 && p.host.pausedUntil <= w.base.now && p.host.slow == 0 {
 			w.base.step(pollSteps)
 			return nil
 		}

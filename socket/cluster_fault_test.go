@@ -313,3 +313,107 @@ func TestClusterEventually(t *testing.T) {
 		}), time.Second, time.Second)
 	})
 }
+
+// TestClusterDescriptors: a program that may have no socket more gets EMFILE, and its server goes
+// on when it has some again.
+func TestClusterDescriptors(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		server := w.Host("server", func(ctx context.Context) error {
+			l, err := socket.Listen(ctx, "tcp", ":1")
+			if err != nil {
+				return err
+			}
+			if _, err := socket.Dial(ctx, "tcp", "server:1"); !errors.Is(err, syscall.EMFILE) {
+				t.Errorf("Dial: %v", err)
+			}
+			_, err = l.Accept()
+			if !errors.Is(err, syscall.EMFILE) {
+				t.Errorf("Accept: %v", err)
+			}
+			sim.HostOf(ctx).SetDescriptors(0)
+			c, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(c, "x")
+			return err
+		})
+		server.SetDescriptors(1)
+		_ = rondo.Sleep(ctx, time.Second)
+		c, err := socket.Dial(ctx, "tcp", "server:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestClusterCorrupt: with Network.Corrupt what is sent arrives with a wrong bit now and then, by
+// TCP and by UDP, and without it or after Calm never.
+func TestClusterCorrupt(t *testing.T) {
+	for _, part := range []float64{0, 0.2} {
+		wrong, wrongCalm := map[string]int{}, 0
+		sim.Config{Seeds: 10, Network: sim.Network{Corrupt: part}}.Cluster(t, func(ctx context.Context, w *sim.World) {
+			const text = "0123456789"
+			for _, network := range []string{"tcp", "udp"} {
+				w.Host(network, func(ctx context.Context) error {
+					if network == "udp" {
+						c, err := socket.ListenPacket(ctx, "udp", ":1")
+						if err != nil {
+							return err
+						}
+						b := make([]byte, 20)
+						for {
+							n, from, err := c.ReadFrom(b)
+							if err != nil {
+								return err
+							}
+							_, _ = c.WriteTo(b[:n], from)
+						}
+					}
+					l, err := socket.Listen(ctx, "tcp", ":1")
+					if err != nil {
+						return err
+					}
+					return socket.Serve(ctx, l, func(_ context.Context, c net.Conn) error {
+						_, err := io.Copy(c, c)
+						return err
+					})
+				})
+				_ = rondo.Sleep(ctx, time.Minute)
+				c, err := socket.Dial(ctx, network, network+":1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				echo := func() bool {
+					got := make([]byte, len(text))
+					_, _ = io.WriteString(c, text)
+					_, err := io.ReadFull(c, got)
+					return err == nil && string(got) == text
+				}
+				for range 20 {
+					if !echo() {
+						wrong[network]++
+					}
+				}
+			}
+			w.Calm()
+			c, err := socket.Dial(ctx, "tcp", "tcp:1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 20 {
+				got := make([]byte, len(text))
+				_, _ = io.WriteString(c, text)
+				if _, err := io.ReadFull(c, got); err != nil || string(got) != text {
+					wrongCalm++
+				}
+			}
+		})
+		if (wrong["tcp"] > 0 && wrong["udp"] > 0) != (part > 0) || wrongCalm > 0 {
+			t.Errorf("with Corrupt %v, of 200 each %v were wrong, and after Calm %d", part, wrong, wrongCalm)
+		}
+	}
+}

@@ -24,6 +24,7 @@ var upwards = []upward{
 	{"sim", "process.go", "cluster.go", "the heart: a process yields to the world"},
 	{"sim", "process.go", "interleave.go", "the heart: a step of a process may let others go first"},
 	{"sim/internal/search", "stored.go", "seeds.go", "a stored failure is repeated as a list of RONDO_SEED is"},
+	{"sim/internal/disk", "damage.go", "disk.go", "damage strikes the files of a Disk"},
 	{"sim/internal/network", "flow.go", "stream.go", "a stream and its two flows are one state machine"},
 	{"sim/internal/network", "net.go", "stack.go", "a node keeps the stack of its last boot"},
 	{"sim/internal/network", "way.go", "net.go", "a way finds its way back"},

@@ -20,11 +20,26 @@ const (
 	Pause
 	ClockSkew
 	DiskFault
+	Outage
+	LinkFault
+	Slow
+	BitRot
+	LostWrite
+	MisdirectedWrite
+	LyingSync
+	TornRename
+	NoDescriptors
+	WrongNames
 	Faults // how many there are
 )
 
 // struckBy says what each kind of fault does to a host.
-var struckBy = [Faults]string{"a partition cut off %s", "%s crashed", "%s lost power", "%s paused", "the clock of %s went wrong", "the disk of %s failed"}
+var struckBy = [Faults]string{
+	"a partition cut off %s", "%s crashed", "%s lost power", "%s paused", "the clock of %s went wrong", "the disk of %s failed",
+	"several hosts lost power, among them %s", "a link of %s failed", "%s was slow", "a bit on the disk of %s flipped",
+	"the disk of %s lost a write", "a write to the disk of %s went to a wrong place", "Syncs of the disk of %s lied",
+	"power failures of %s tore renames", "%s had no descriptors left", "%s got wrong addresses for names",
+}
 
 // Strike says what the fault with a value does to a host, or returns "" for a value of a list
 // that is none.

@@ -1,7 +1,7 @@
 // Package disk has the simulated disk of a host.
 //
-// The law: what Sync or SyncDir has confirmed survives everything. Of the rest any part may
-// survive a power failure, in any order, in sectors, as the seed says.
+// The law: what Sync or SyncDir has confirmed survives everything but damage. Of the rest any
+// part may survive a power failure, in any order, in sectors, as the seed says.
 package disk
 
 import (
@@ -14,22 +14,14 @@ import (
 	"github.com/rondo-go/rondo/sim/internal/choice"
 )
 
-// A Fault is what is wrong with a disk.
-type Fault uint8
-
-// The states of a disk.
-const (
-	Well  Fault = iota
-	Fails       // each operation fails with EIO
-	Full        // what needs space fails with ENOSPC
-)
-
 // A Disk is the file system of a host. It outlives the processes of the host.
 type Disk struct {
 	files  map[string]*inode // as programs see them
 	synced map[string]*inode // as a power failure would leave them
 	log    []change          // changes of names since SyncDir, in order
-	Fault  Fault
+	Faults Faults
+	reads  uint64 // how many there were while read errors came and went
+	host   uint64
 	draws  *choice.Source
 
 	syncTime uint64 // the most that a Sync takes
@@ -50,6 +42,7 @@ func New() *Disk { return &Disk{files: make(map[string]*inode), synced: make(map
 // Of returns the empty disk of a host. On one that is calm a Sync takes no time.
 func Of(c *choice.Choices, host uint64, calm bool) *Disk {
 	d := New()
+	d.host = host
 	d.draws, d.syncs = c.At(choice.ForDisk, host), c.At(choice.ForSync, host)
 	if !calm {
 		d.syncTime = [...]uint64{0, 1e6, 10e6, 50e6}[c.Config(choice.ConfigDisk)%4]
@@ -59,12 +52,9 @@ func Of(c *choice.Choices, host uint64, calm bool) *Disk {
 
 // PowerFail leaves what survives.
 func (d *Disk) PowerFail() {
-	// A journal keeps the order of the changes of names: some of them, and none after.
-	keep := len(d.log) - int(min(d.draws.Draw(func(random uint64) uint64 { return choice.Scale(random, uint64(len(d.log)+1)) }), uint64(len(d.log))))
-	for _, c := range d.log[:keep] {
-		c.apply(d.synced)
-	}
-	d.log, d.Fault = nil, Well
+	d.keepNames()
+	d.log = nil
+	d.Faults.Fails, d.Faults.Full, d.Faults.ReadErrors, d.Faults.NoFiles = false, false, 0, false
 	d.files = make(map[string]*inode, len(d.synced))
 	for _, name := range sortedNames(d.synced) {
 		n := d.synced[name]
@@ -72,6 +62,19 @@ func (d *Disk) PowerFail() {
 		kept := &inode{data: old.survivors(d.draws), mode: n.mode, changed: n.changed}
 		kept.durable = slices.Clone(kept.data)
 		d.files[name], d.synced[name] = kept, kept
+	}
+}
+
+// keepNames makes the changes of names that survive a power failure.
+func (d *Disk) keepNames() {
+	if d.Faults.TornNames {
+		d.tearNames()
+		return
+	}
+	// A journal keeps the order of the changes of names: some of them, and none after.
+	keep := len(d.log) - int(min(d.draws.Draw(func(random uint64) uint64 { return choice.Scale(random, uint64(len(d.log)+1)) }), uint64(len(d.log))))
+	for _, c := range d.log[:keep] {
+		c.apply(d.synced)
 	}
 }
 
@@ -87,6 +90,9 @@ type Program interface {
 
 	// Wrote is called after the program has written to a file.
 	Wrote(name string, at int64, data []byte)
+
+	// Damaged is called when a fault of the disk has changed what an operation did, to n bytes.
+	Damaged(what string, n int)
 
 	// SyncTakesTime reports whether a Sync may take time.
 	SyncTakesTime() bool
@@ -113,12 +119,18 @@ func (a access) check(op, name string, writes bool) error {
 			a.wait()
 		}
 	}
+	if slow := a.disk.Faults.Slow; slow > 0 && (op == "read" || op == "write" || op == "sync") && p.SyncTakesTime() {
+		p.Block(slow)
+	}
+	f := &a.disk.Faults
 	switch {
 	case p.Killed():
 		return &fs.PathError{Op: op, Path: name, Err: fs.ErrClosed}
-	case a.disk.Fault == Fails:
+	case f.Fails, op == "read" && a.disk.readFails():
 		return &fs.PathError{Op: op, Path: name, Err: syscall.EIO}
-	case a.disk.Fault == Full && writes:
+	case f.NoFiles && op == "open":
+		return &fs.PathError{Op: op, Path: name, Err: syscall.EMFILE}
+	case f.Full && f.Room == 0 && writes:
 		return &fs.PathError{Op: op, Path: name, Err: syscall.ENOSPC}
 	}
 	return nil

@@ -81,14 +81,26 @@ func (f *File) write(p []byte, at int64) (int, error) {
 	if err := f.use("write", true); err != nil {
 		return 0, err
 	}
+	asked := len(p)
+	p = p[:f.disk.fits(asked)]
 	n := f.inode
 	if end := at + int64(len(p)); end > int64(len(n.data)) {
 		n.data = resized(n.data, end)
 	}
-	copy(n.data[at:], p)
-	n.writes = append(n.writes, write{at: at, data: slices.Clone(p)})
 	n.changed = f.program.Date()
 	f.program.Wrote(f.name, at, p)
+	switch astray := f.disk.strays(n, at, len(p)); {
+	case astray == nil:
+		copy(n.data[at:], p)
+		n.writes = append(n.writes, write{at: at, data: slices.Clone(p)})
+	default:
+		n.writes = append(n.writes, write{at: at + int64(len(p)), grows: true})
+		f.program.Damaged(astray.what, astray.lands(p))
+	}
+	if len(p) < asked {
+		f.program.Damaged("short write", len(p))
+		return len(p), &fs.PathError{Op: "write", Path: f.name, Err: syscall.ENOSPC}
+	}
 	return len(p), nil
 }
 
@@ -104,6 +116,7 @@ func (f *File) Write(p []byte) (int, error) {
 
 // Sync fails with the disk; what it was to confirm is then as uncertain as before. If it
 // fails because the file is closed or the process was killed, the disk knows nothing of it.
+// On a disk whose Syncs lie it confirms what is as uncertain as before.
 func (f *File) Sync() error {
 	n := f.inode
 	if err := f.use("sync", f.flag&(os.O_WRONLY|os.O_RDWR) != 0); err != nil {
@@ -111,6 +124,10 @@ func (f *File) Sync() error {
 			n.writes[i].lost = n.writes[i].lost || !errors.Is(err, fs.ErrClosed)
 		}
 		return err
+	}
+	if f.disk.Faults.LyingSync {
+		f.program.Damaged("a Sync that lies", len(n.writes))
+		return nil
 	}
 	var left []write
 	for _, w := range n.writes {
@@ -120,6 +137,8 @@ func (f *File) Sync() error {
 		case w.cut:
 			left = without(left, w.at, math.MaxInt64)
 			n.durable = resized(n.durable, w.at)
+		case w.grows:
+			n.durable = resized(n.durable, max(w.at, int64(len(n.durable))))
 		default:
 			end := w.at + int64(len(w.data))
 			left = without(left, w.at, end)

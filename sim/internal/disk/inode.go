@@ -21,12 +21,13 @@ type inode struct {
 }
 
 // A write is one that was not synced; with cut, the file was cut or extended to a
-// length.
+// length; with grows, it has at least that length, although its bytes went astray.
 type write struct {
-	at   int64
-	data []byte
-	cut  bool
-	lost bool // a Sync of it has failed, so no later one makes it certain
+	at    int64
+	data  []byte
+	cut   bool
+	grows bool
+	lost  bool // a Sync of it has failed, so no later one makes it certain
 }
 
 // survivors returns the bytes of a file that survive a power failure.
@@ -36,6 +37,12 @@ func (n *inode) survivors(draws *choice.Source) []byte {
 		if w.cut {
 			if draws.Pick(2) == 0 {
 				left = resized(left, w.at)
+			}
+			continue
+		}
+		if w.grows {
+			if draws.Pick(2) == 0 {
+				left = resized(left, max(w.at, int64(len(left))))
 			}
 			continue
 		}

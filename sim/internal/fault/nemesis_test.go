@@ -23,7 +23,13 @@ type cluster struct {
 func newCluster() *cluster {
 	c, made := &cluster{now: moment.Origin, moments: moment.New()}, choice.New(2)
 	c.net = network.New(made, &c.moments, c.Now, nil, network.Conditions{}, func(record.Kind, *network.Node, *network.Node, string, int) {})
-	c.Nemesis = New(c, made, &c.moments, c.net, Rates{}, 0)
+	s := Settings{}
+	for i := range s.Longest {
+		s.Longest[i] = 10 * time.Second
+	}
+	s.Longest[choice.Crash], s.Longest[choice.PowerFail] = 5*time.Second, 5*time.Second
+	s.Longest[choice.Pause], s.Longest[choice.DiskFault] = 3*time.Second, 2*time.Second
+	c.Nemesis = New(c, made, &c.moments, c.net, s)
 	return c
 }
 
@@ -58,6 +64,7 @@ func (m *machine) PowerFail()                  { m.up = false }
 func (m *machine) Restart()                    { m.up = true }
 func (m *machine) Pause(time.Duration)         {}
 func (m *machine) SetClock(time.Duration, int) {}
+func (m *machine) Slow(time.Duration)          {}
 
 // TestFaultKeepsItsHost adds a host between the choice of a fault and its strike: it
 // strikes the host that was chosen, which is the one that a report names, and ends.
@@ -199,5 +206,81 @@ func TestWordsOfFaults(t *testing.T) {
 		if len(said) <= i || !strings.HasPrefix(said[i], want) {
 			t.Errorf("%d: %q, want %q", i, said, want)
 		}
+	}
+}
+
+// TestWordsOfEachKind: each kind of fault has words of its own, with the name of the host, the time
+// at which it ends, and the other host of a link.
+func TestWordsOfEachKind(t *testing.T) {
+	long := uint64(0x8001) << choice.LongShift
+	for _, c := range []struct {
+		kind choice.Fault
+		how  uint64
+		want string
+	}{
+		{choice.DiskFault, 0, "the disk of a failed for 1.001"},
+		{choice.DiskFault, 2, "one read in four of the disk of a failed for 1.001"},
+		{choice.DiskFault, 3 | 2<<2, "the disk of a was full after 128 bytes more for 1.001"},
+		{choice.Outage, 0, "a, b lost power at once, and were down for 5.001"},
+		{choice.Outage, 1, "a lost power at once, and were down for 5.001"},
+		{choice.LinkFault, 0, "the link between a and b was cut for 5.001"},
+		{choice.LinkFault, 1 | 2<<2, "the link from b to a was cut every other 100ms for 5.001"},
+		{choice.LinkFault, 2 | 1<<2, "the link from a to b took 10ms longer for 5.001"},
+		{choice.Slow, 2, "each time a had something to do it began 2ms late for 5.001"},
+		{choice.Slow, 3, "each read, write and Sync of the disk of a took 2ms for 5.001"},
+		{choice.BitRot, 0, "a bit that rots on the disk of a changed nothing"},
+		{choice.LostWrite, 0, "the disk of a lost its next write"},
+		{choice.MisdirectedWrite, 0, "the next write to the disk of a went to a wrong place"},
+		{choice.LyingSync, 0, "Sync of the disk of a made nothing certain for 5.001"},
+		{choice.TornRename, 0, "a power failure of a would tear renames for 5.001"},
+		{choice.NoDescriptors, 0, "a had no descriptors left for 5.001"},
+		{choice.WrongNames, 0, "a could resolve no name for 5.001"},
+		{choice.WrongNames, 1, "a got the address of the next host for each name for 5.001"},
+	} {
+		cl := newCluster()
+		_, a := cl.host(0)
+		cl.host(1)
+		said := ""
+		cl.choices.Says = func(words choice.Words) {
+			said = words(func(number uint64) string { return string(rune('a' + number)) })
+		}
+		cl.strike(a, uint64(c.kind)+1|long|c.how<<choice.HowShift)
+		if !strings.HasPrefix(said, c.want) {
+			t.Errorf("kind %d, how %d: %q, want %q", c.kind, c.how, said, c.want)
+		}
+	}
+}
+
+// TestFlap: a link that flaps is cut and passes in turn, and passes when the fault is over.
+func TestFlap(t *testing.T) {
+	c := newCluster()
+	_, a := c.host(0)
+	_, b := c.host(1)
+	c.strike(a, uint64(choice.LinkFault)+1|uint64(0x8001)<<choice.LongShift|1<<choice.HowShift)
+	there := c.net.Between(a.Node, b.Node)
+	got := ""
+	for range 60 {
+		if c.sleep(100 * time.Millisecond); there.Passes() {
+			got += "1"
+		} else {
+			got += "0"
+		}
+	}
+	if want := strings.Repeat("10", 25) + "1111111111"; got != want {
+		t.Errorf("each 100 ms it passes as %s, want %s", got, want)
+	}
+}
+
+// TestOutage: all hosts are down at once, and come back.
+func TestOutage(t *testing.T) {
+	c := newCluster()
+	a, target := c.host(0)
+	b, _ := c.host(1)
+	c.strike(target, uint64(choice.Outage)+1)
+	if a.up || b.up {
+		t.Errorf("a is up: %v, b is up: %v", a.up, b.up)
+	}
+	if c.sleep(time.Minute); !a.up || !b.up {
+		t.Errorf("in the end a is up: %v, b is up: %v", a.up, b.up)
 	}
 }

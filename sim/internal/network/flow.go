@@ -71,6 +71,7 @@ func (f *flow) pending() int { return len(f.bytes) }
 // send sends bytes.
 func (f *flow) send(p []byte) {
 	f.bytes = append(f.bytes, p...)
+	f.link.corrupt(f.bytes[len(f.bytes)-len(p):])
 	f.push(len(p), data)
 }
 

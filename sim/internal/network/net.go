@@ -73,7 +73,7 @@ func (w *Net) Settle(of Conditions) {
 	w.calm = true
 	w.Profile.settle(of)
 	for _, l := range w.ways {
-		l.Loss = -1
+		l.Loss, l.Extra = -1, 0
 		l.Release()
 	}
 }

@@ -152,6 +152,7 @@ func (s *packetSocket) Send(p []byte, to driver.Peer) (int, syscall.Errno) {
 func (one packet) send() {
 	l := one.link
 	w := l.from.net
+	l.corrupt(one.bytes)
 	w.log(record.Sent, l.from, l.to, "packet", len(one.bytes))
 	w.trace.Carries(one.bytes)
 	if l.lost() {

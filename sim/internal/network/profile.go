@@ -17,6 +17,7 @@ type Conditions struct {
 	PacketLoss float64
 	Reorder    float64
 	Duplicate  float64
+	Corrupt    float64
 }
 
 // A Profile is the conditions of one run.

@@ -15,6 +15,9 @@ func (p *Stack) Socket(network string) (driver.Socket, error) {
 	if p.Over {
 		return nil, syscall.ENETDOWN
 	}
+	if p.full() {
+		return nil, syscall.EMFILE
+	}
 	var s socket
 	switch network {
 	case "tcp", "unix", "unixpacket":
@@ -33,8 +36,24 @@ func (p *Stack) Resolve(host string) ([]netip.Addr, error) {
 	if host == "localhost" {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}, nil
 	}
-	if h := p.net.Named(host); h != nil {
+	h := p.net.Named(host)
+	switch {
+	case h != nil && h != p.node && p.node.Names == NoNames:
+		return nil, &net.DNSError{Err: "no answer of the resolver", Name: host, IsTemporary: true}
+	case h != nil && h != p.node && p.node.Names == WrongNames:
+		return []netip.Addr{h.next().Addr}, nil
+	case h != nil:
 		return []netip.Addr{h.Addr}, nil
 	}
 	return nil, &net.DNSError{Err: "no such host in the cluster", Name: host, IsNotFound: true}
+}
+
+// next returns the host that was added after h, or the first.
+func (h *Node) next() *Node {
+	for number := h.Number + 1; ; number = 1 {
+		a := netip.AddrFrom4([4]byte{10, byte(number >> 16), byte(number >> 8), byte(number)})
+		if o := h.net.byAddr[a]; o != nil {
+			return o
+		}
+	}
 }

@@ -41,6 +41,26 @@ type Node struct {
 	Outages int    // how often it has lost power
 	stack   *Stack // of the last boot; nil before the first
 	loop    *Way   // from the host to itself
+
+	NoDescriptors  bool // no socket can be opened or accepted: EMFILE
+	MaxDescriptors int  // how many sockets a program may have; 0: any number
+	Names          Names
+}
+
+// Names says what a host gets that asks for the address of a name.
+type Names uint8
+
+// What a host may get.
+const (
+	TrueNames  Names = iota
+	NoNames          // an error
+	WrongNames       // the address of the next host
+)
+
+// full reports whether a program may open no socket more.
+func (p *Stack) full() bool {
+	h := p.node
+	return h.NoDescriptors || h.MaxDescriptors > 0 && len(p.sockets) >= h.MaxDescriptors
 }
 
 // Add adds a host, with a number from 1 on that no other host has.

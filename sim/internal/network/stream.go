@@ -90,6 +90,9 @@ func (s *streamSocket) Accept() (driver.Socket, driver.Peer, syscall.Errno) {
 	if len(s.queue) == 0 {
 		return nil, driver.Peer{}, syscall.EAGAIN
 	}
+	if s.stack.full() {
+		return nil, driver.Peer{}, syscall.EMFILE
+	}
 	c := s.queue[0]
 	s.queue = s.queue[1:]
 	c.stack.register(c)

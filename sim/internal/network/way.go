@@ -23,6 +23,7 @@ type Way struct {
 	waiting  []*moment.Moment // of connections; they go on when the way is released
 	packets  []*moment.Moment // of datagrams
 	Latency  time.Duration    // 0: that of the profile
+	Extra    time.Duration    // of a fault, beyond that
 	Loss     float64          // negative: that of the profile
 	busy     int64            // until when it sends, with a limited bandwidth
 	delays   *choice.Source   // of messages
@@ -85,13 +86,13 @@ func (l *Way) delay(size int) time.Duration {
 	if l.Latency > 0 {
 		d = l.Latency
 	}
-	d += time.Duration(l.delays.Draw(func(random uint64) uint64 {
+	d += l.Extra + time.Duration(l.delays.Draw(func(random uint64) uint64 {
 		extra := choice.Scale(random, uint64(p.Jitter)+1)
 		if p.Tail > 0 && random&1023 == 0 {
 			extra += choice.Scale(choice.Mix(random), uint64(p.Tail))
 		}
 		return extra
-	}) & (1<<40 - 1))
+	})&(1<<40-1))
 	if p.Bandwidth > 0 {
 		begin := max(l.busy, w.clock())
 		l.busy = begin + int64(size)*int64(time.Second)/int64(p.Bandwidth)
@@ -117,6 +118,27 @@ func (l *Way) lost() bool {
 		l.say("was lost")
 	}
 	return lost
+}
+
+// corrupt flips a bit of a message, if it arrives with a wrong one.
+func (l *Way) corrupt(p []byte) {
+	part := l.net.Profile.Corrupt
+	if l.from == l.to || part == 0 || l.net.calm || len(p) == 0 {
+		return
+	}
+	bits := uint64(len(p)) * 8
+	v := l.faults.Draw(func(random uint64) uint64 {
+		if choice.Scale(random, 1e6) >= uint64(part*1e6) {
+			return 0
+		}
+		return 1 + choice.Scale(choice.Mix(random), bits)
+	})
+	if v == 0 {
+		return
+	}
+	at := min(v, bits) - 1
+	l.say(fmt.Sprintf("came with a wrong bit: %d of byte %d", at%8, at/8))
+	p[at/8] ^= 1 << (at % 8)
 }
 
 // say says what was chosen for the message that is on its way.

@@ -1,0 +1,70 @@
+package sim
+
+// A HostDisk is the disk of a host as the test sees it: it reads what the host has stored, and
+// damages it.
+
+import (
+	slash "path"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/nocopy"
+	"github.com/rondo-go/rondo/sim/internal/disk"
+)
+
+// A HostDisk is the disk of a host in the hands of the test: no fault strikes here, nothing takes
+// time, and it does not matter whether the host is up. Its methods never suspend. They may be
+// called by tasks of any host of the World.
+type HostDisk struct {
+	_    nocopy.Field
+	host *Host
+}
+
+// Disk returns the disk of the host, for the test. The program on the host uses the function
+// [Disk].
+func (h *Host) Disk() *HostDisk { return &HostDisk{host: h} }
+
+// Files returns the names of all files, sorted, as the program on the host sees them.
+func (d *HostDisk) Files() []string { return d.host.disk.Names() }
+
+// ReadFile returns the bytes of a file as the program on the host sees them. If there is none, the
+// error is fs.ErrNotExist.
+func (d *HostDisk) ReadFile(name string) ([]byte, error) { return d.host.disk.Read(slash.Clean(name)) }
+
+// Durable returns the bytes of a file that a loss of power would certainly leave, under a name that
+// it would certainly leave: what Sync and SyncDir have confirmed, as far as they did not lie. Else
+// the error is fs.ErrNotExist.
+func (d *HostDisk) Durable(name string) ([]byte, error) {
+	return d.host.disk.Durable(slash.Clean(name))
+}
+
+// WriteFile makes a file have other bytes, also after a loss of power: it plants damage. The file
+// is made if there is none. A program that has it open reads them.
+func (d *HostDisk) WriteFile(name string, data []byte) {
+	if !d.host.world.inert() {
+		d.host.disk.Plant(slash.Clean(name), data, d.host.world.base.Time(d.host.world.base.now))
+	}
+}
+
+// SetFaults makes the disk fail in some ways from now on, in place of those before. The zero value
+// makes it well, and so does World.Calm.
+func (d *HostDisk) SetFaults(f DiskFaults) {
+	if !d.host.world.inert() {
+		d.host.disk.Faults = disk.Faults(f)
+	}
+}
+
+// DiskFaults says what is wrong with a disk. The zero value is a disk that is well.
+type DiskFaults struct {
+	Fails      bool   // each operation fails with syscall.EIO
+	Full       bool   // what needs space fails with syscall.ENOSPC
+	Room       int    // of a full disk: how many bytes can still be written; the write that needs more is short
+	ReadErrors uint64 // one read in four fails with syscall.EIO; which ones follows from the number; 0: none
+	NoFiles    bool   // no file can be opened: syscall.EMFILE
+
+	LostWrites        int  // so many of the next writes are confirmed, also by Sync, and their bytes are not there
+	MisdirectedWrites int  // so many of the next writes go to another sector of any file
+	LyingSync         bool // Sync and SyncDir succeed and make nothing certain
+	TornNames         bool // a loss of power keeps any of the changes of names, and either half of a rename
+
+	Slow time.Duration // how long each read, write and Sync takes
+}
