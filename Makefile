@@ -1,7 +1,7 @@
 # make alone lists the targets. Each step of check is a step of .ci/run.
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt clean vet staticcheck workflows rondovet install tidy api test race checkptr gc stress emulator arm64 wasm windows plain portable cross seeds bench
+.PHONY: help check fmt clean vet staticcheck workflows rondovet install tidy api test race gc stress emulator arm64 wasm windows plain portable cross seeds bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -41,9 +41,6 @@ test: ## the tests of every module, on two Go releases
 
 race: ## the same under the race detector, on one release
 	@bash .ci/run race
-
-checkptr: ## the tests of the kernel, with a check at each conversion of an unsafe pointer
-	@bash .ci/run checkptr
 
 gc: ## the tests of the kernel while the garbage collector runs all the time
 	@bash .ci/run gc
