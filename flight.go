@@ -19,6 +19,9 @@ const (
 	recordAfter         = int64(100 * time.Millisecond)
 )
 
+// recordAway is for how long a loop must have given its processor away to be noted as asleep.
+const recordAway = int64(10 * time.Microsecond)
+
 // A recorder keeps the flight record of a loop.
 type recorder struct {
 	record *flight.Record // nil if there is none yet
@@ -26,13 +29,14 @@ type recorder struct {
 	born   int64 // the loop's clock when Run began
 }
 
-// mark notes the time, after so many switches, and which task ran last, or flight.Asleep.
-func (r *recorder) mark(at int64, switches, task uint64) {
+// mark notes the time, how the run queue stands, and which task ran last, or flight.Asleep.
+func (l *Loop) mark(at int64, task uint64) {
+	r := &l.flight
 	if r.record == nil {
-		if r.off || switches < recordAfterSwitches && at-r.born < recordAfter {
+		if r.off || l.stats.Switches < recordAfterSwitches && at-r.born < recordAfter {
 			return
 		}
 		r.record = flight.New()
 	}
-	r.record.Mark(at, task)
+	r.record.Mark(at, l.steps, uint64(l.queue.Len()), task)
 }

@@ -154,21 +154,25 @@ func (l *Loop) ask() {
 	if until = l.sleepUntil(until); until == driver.Forever && !l.canBeWoken() {
 		until = l.onStill()
 	}
+	ran := uint64(0) // since the last mark
 	if until < 0 {
 		l.poll(until)
 		l.now = l.charge()
-		l.flight.mark(l.now, l.stats.Switches, l.ranLast())
 		l.pace.Asked(l.steps, l.now)
+		was := l.now
 		l.yieldCPU()
+		if ran = l.ranLast(); l.now-was >= recordAway {
+			l.mark(was, flight.Asleep)
+			ran = 0
+		}
 		l.pace.Resume(l.now)
 	} else {
 		idle := l.charge()
-		l.flight.mark(idle, l.stats.Switches, flight.Asleep)
+		l.mark(idle, flight.Asleep)
 		l.asleep = true
 		l.poll(min(until, l.lookAt()))
 		l.asleep = false
 		l.now = l.driver.Now()
-		l.flight.mark(l.now, l.stats.Switches, 0)
 		l.yielded = l.now
 		l.stats.Idle += time.Duration(l.now - idle)
 		l.pace.Slept(l.steps, l.now)
@@ -179,6 +183,7 @@ func (l *Loop) ask() {
 	}
 	l.stats.Posts += l.inbox.Take(&l.queue, most)
 	l.fire()
+	l.mark(l.now, ran)
 	l.lookForSurplus()
 }
 

@@ -72,4 +72,10 @@ type Options struct {
 	// they are counted in Loop.Omitted, and Loop.Short says so.
 	MaxTime   time.Duration
 	MaxMemory int64
+	// Times asks how long tasks were ready and how long their steps took, in so much time before
+	// the snapshot, as far as the flight record goes; 0 for not at all. It is in Loop.Times.
+	Times time.Duration
+
+	flight    *Flight // to be filled, with flightFor; nil for none
+	flightFor time.Duration
 }

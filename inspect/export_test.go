@@ -3,9 +3,11 @@ package inspect
 import (
 	"bytes"
 	"net/url"
+	"slices"
 	"time"
 	"unsafe"
 
+	"github.com/rondo-go/rondo/internal/flight"
 	"github.com/rondo-go/rondo/internal/goinspect"
 	"github.com/rondo-go/rondo/internal/layout"
 )
@@ -108,4 +110,9 @@ func Page(p *Program, query string) (string, error) {
 	var out bytes.Buffer
 	err = page.Execute(&out, newView(p, pageChoiceOf(q)))
 	return out.String(), err
+}
+
+// FlightSteps returns the steps of a record up to now.
+func FlightSteps(r *flight.Record, now flight.Mark) []FlightStep {
+	return slices.Collect(flown{Record: r}.steps(now))
 }

@@ -6,7 +6,7 @@ package inspect
 //
 // The law: what the loop may have written over while it was copied is dropped. A loop reads the
 // clock rarely, so only the times of marks are exact: steps between two of them share that time
-// equally.
+// equally. Since when a task was ready follows from the length of the run queue at each mark.
 
 import (
 	"bufio"
@@ -43,10 +43,15 @@ type FlightLoop struct {
 type FlightStep struct {
 	Task  uint64 // its number; 0 if that is not known
 	Name  string // its name, or its function and number
+	Kind  string // its function; its name if no more than eight tasks of that function have names
 	From  time.Duration
 	To    time.Duration // both by the system's monotonic clock
 	Woken bool          // it was started, or its wait ended, before this step
 	By    uint64        // the task that did that; 0 if a timer, a callback or the world did
+	// Ready is how long it could have run before From, but others ran: exact to half of the time
+	// between two looks at the clock, which is some 100 µs or one step. Of a task that has not
+	// started, it begins when the run queue has room for it.
+	Ready time.Duration
 }
 
 // Flight returns what the tasks did in the time before the call: as much of it as each loop's
@@ -55,33 +60,12 @@ type FlightStep struct {
 // Runner.NoFlightRecorder; Lost says so. It costs the program nothing, and takes as long as a
 // Snapshot. The errors are those of Snapshot.
 func (t *Target) Flight(last time.Duration) (*Flight, error) {
-	p, err := t.Snapshot(Options{MaxTasks: mostRead, MaxTime: mostTime})
-	if err != nil {
+	f := new(Flight)
+	if _, err := t.Snapshot(Options{MaxTasks: mostRead, MaxTime: mostTime, flight: f, flightFor: last}); err != nil {
 		return nil, err
 	}
-	named := make(map[uint64]*Loop)
-	for _, l := range p.Loops {
-		named[l.ID] = l
-	}
-	var f *Flight
-	err = t.read(func() error {
-		f = &Flight{Loops: []FlightLoop{}}
-		for i := range t.layouts {
-			loops, ok := t.layouts[i].loops(t.program)
-			if !ok {
-				return t.gone()
-			}
-			for _, at := range loops {
-				r := reader{program: t.program, layout: &t.layouts[i], at: at, live: t.pid != 0}
-				if l, ok := r.flight(named, last); ok {
-					f.Loops = append(f.Loops, l)
-				}
-			}
-		}
-		return t.check()
-	})
-	slices.SortFunc(f.Loops, func(a, b FlightLoop) int { return int(a.ID) - int(b.ID) })
-	return f, err
+	slices.SortFunc(f.Loops, func(a, b FlightLoop) int { return cmp.Compare(a.ID, b.ID) })
+	return f, nil
 }
 
 // writeFlight writes, as JSON, what the tasks of the calling program did in the time before, which
@@ -103,37 +87,35 @@ func writeFlight(w io.Writer, last string) error {
 	return json.NewEncoder(w).Encode(f)
 }
 
-// flight returns what the tasks of the loop did. It reports whether there is such a loop.
-func (r *reader) flight(loops map[uint64]*Loop, last time.Duration) (FlightLoop, bool) {
+// flight returns what the tasks of the loop did, of which a snapshot was taken.
+func (r *reader) flight(known *Loop, last time.Duration) FlightLoop {
+	l := FlightLoop{ID: known.ID, Name: known.Name}
 	head, ok := r.head()
-	if !ok {
-		return FlightLoop{}, false
-	}
-	l := FlightLoop{ID: head.uint64(layout.LoopSerial), Name: "loop"}
-	known := loops[l.ID]
-	if known != nil {
-		l.Name = known.Name
+	if !ok || head.uint64(layout.LoopSerial) != l.ID {
+		l.Lost = "it has ended"
+		return l
 	}
 	record, lost := r.record(head)
 	if l.Lost = lost; lost != "" {
-		return l, true
+		return l
 	}
 	after, ok := r.head()
 	if !ok || after.uint64(layout.LoopSerial) != l.ID {
-		return FlightLoop{}, false
+		l.Lost = "it has ended"
+		return l
 	}
-	now := flight.Mark{Ran: record.Ran, At: r.now, Task: r.running(after)}
-	epoch := time.Duration(head.uint64(layout.LoopEpoch))
-	names := namesOf(r, known, record, after.uint64(layout.LoopSpawned))
+	now := flight.Mark{At: r.now, Ran: uint32(record.Ran), Taken: uint32(after.uint64(layout.LoopSteps)), Task: uint32(r.running(after))}
+	epoch, last64 := time.Duration(head.uint64(layout.LoopEpoch)), after.uint64(layout.LoopSpawned)
 	for step := range record.steps(now) {
-		step.Task, step.By = whole(uint32(step.Task), after.uint64(layout.LoopSpawned)), whole(uint32(step.By), after.uint64(layout.LoopSpawned))
 		if step.To < time.Duration(r.now)-last {
 			continue
 		}
-		step.From, step.To, step.Name = step.From+epoch, step.To+epoch, names(step.Task)
+		step.Task, step.By = whole(uint32(step.Task), last64), whole(uint32(step.By), last64)
+		step.From, step.To = step.From+epoch, step.To+epoch
 		l.Steps = append(l.Steps, step)
 	}
-	return l, true
+	nameSteps(r, known, record, l.Steps)
+	return l
 }
 
 // running returns the number of the running task, or flight.Asleep.
@@ -174,39 +156,64 @@ func (r *reader) record(head record) (flown, string) {
 	return f, ""
 }
 
+// A moment is a mark in a row of others, with its counts since the first of them.
+type moment struct {
+	flight.Mark
+	ran   uint64 // how many steps there had been, in all
+	taken uint64 // entries of the run queue
+	known uint64 // and those that were in it, together
+}
+
+// moments returns the marks, and now as the last one.
+func (f flown) moments(now flight.Mark) (out []moment) {
+	for n := f.firstMark; n <= f.Marked; n++ {
+		m := now
+		if n < f.Marked {
+			m = f.Marks[n%flight.Marks]
+		}
+		one := moment{Mark: m, ran: f.Ran + uint64(int64(int32(m.Ran-uint32(f.Ran))))}
+		if len(out) > 0 {
+			before := out[len(out)-1]
+			one.taken = before.taken + uint64(m.Taken-before.Taken)
+		}
+		one.known = one.taken + uint64(m.Ready)
+		out = append(out, one)
+	}
+	return out
+}
+
 // steps gives the steps up to now, with the low halves of the tasks' numbers.
 func (f flown) steps(now flight.Mark) func(yield func(FlightStep) bool) {
 	return func(yield func(FlightStep) bool) {
-		var from flight.Mark
-		for n := f.firstMark; n <= f.Marked; n++ {
-			to := now
-			if n < f.Marked {
-				to = f.Marks[n%flight.Marks]
-			}
-			if n > f.firstMark && !f.between(from, to, yield) {
+		w := waking{marks: f.moments(now), latest: make(map[uint64]FlightStep)}
+		for i := 1; i < len(w.marks); i++ {
+			if !f.between(&w, i, yield) {
 				return
 			}
-			from = to
 		}
 	}
 }
 
-// between gives the steps between two marks. Without a step, the task of the second mark went on.
-func (f flown) between(from, to flight.Mark, yield func(FlightStep) bool) bool {
-	n := to.Ran - from.Ran
-	if to.At <= from.At || from.Ran < f.firstStep || to.Ran < from.Ran || n > flight.Steps || n == 0 && from.Task == flight.Asleep {
+// between gives the steps between a mark and the one before. Without a step, the task of the mark
+// went on.
+func (f flown) between(w *waking, i int, yield func(FlightStep) bool) bool {
+	from, to := w.marks[i-1], w.marks[i]
+	n := to.ran - from.ran
+	if to.At <= from.At || from.ran < f.firstStep || to.ran < from.ran || n > flight.Steps || n == 0 && from.Task == flight.Asleep {
 		return true
 	}
 	if n == 0 {
 		return to.Task == 0 || to.Task == flight.Asleep ||
-			yield(FlightStep{Task: to.Task, From: time.Duration(from.At), To: time.Duration(to.At)})
+			yield(FlightStep{Task: uint64(to.Task), From: time.Duration(from.At), To: time.Duration(to.At)})
 	}
-	each := float64(to.At-from.At) / float64(n)
-	for i := range n {
-		s := f.Steps[(from.Ran+i)%flight.Steps]
+	each, taken := float64(to.At-from.At)/float64(n), max(to.taken-from.taken, 1)
+	for k := range n {
+		s := f.Steps[(from.ran+k)%flight.Steps]
 		step := FlightStep{Task: uint64(s.Task), By: uint64(s.By), Woken: true}
-		step.From = time.Duration(from.At) + time.Duration(each*float64(i))
-		step.To = time.Duration(from.At) + time.Duration(each*float64(i+1))
+		step.From = time.Duration(from.At) + time.Duration(each*float64(k))
+		step.To = time.Duration(from.At) + time.Duration(each*float64(k+1))
+		step.Ready = w.ready(step, i-1, from.taken+((k+1)*taken+n-1)/n)
+		w.latest[step.Task] = step
 		if !yield(step) {
 			return false
 		}
@@ -214,27 +221,90 @@ func (f flown) between(from, to flight.Mark, yield func(FlightStep) bool) bool {
 	return true
 }
 
-// namesOf returns a function that names a task: as the loop does, or by the function that it began
-// with if it has ended.
-func namesOf(r *reader, l *Loop, f flown, last uint64) func(id uint64) string {
-	names := make(map[uint64]string)
+// A waking says since when tasks were ready.
+type waking struct {
+	marks  []moment
+	first  int                   // the mark at which the entry was in the run queue that was asked for last
+	latest map[uint64]FlightStep // of each task
+}
+
+// ready returns how long the task of a step could have run before. The step comes after the mark
+// i, and is of the entry of the run queue that was taken as the n-th since the first mark.
+func (w *waking) ready(s FlightStep, i int, n uint64) time.Duration {
+	for w.first < i && w.marks[w.first].known < n {
+		w.first++
+	}
+	first := w.marks[w.first]
+	earliest, latest := time.Duration(first.At), s.From
+	if first.known >= n {
+		if latest = earliest; s.By != 0 && w.first > 0 {
+			earliest = time.Duration(w.marks[w.first-1].At)
+		}
+	}
+	if by, ok := w.latest[s.By]; ok && s.By != 0 {
+		earliest = max(earliest, by.From)
+		if by.To >= earliest {
+			latest = min(latest, by.To)
+		}
+	}
+	return max(0, s.From-(max(earliest, latest)+earliest)/2)
+}
+
+// mostNames is how many names of the tasks of a function are kinds of their own.
+const mostNames = 8
+
+// nameSteps gives each step the name and the kind of its task: as the loop names it, or by the
+// function that it began with if it has ended.
+func nameSteps(r *reader, l *Loop, f flown, steps []FlightStep) {
+	began := make(map[uint64]uint64)
 	for n := f.firstStart; n < f.Began; n++ {
-		s := f.Starts[n%flight.Starts]
-		if s.Task != 0 && s.Task <= last {
-			names[s.Task] = fmt.Sprintf("%s #%d", shortFunc(r.program.Func(s.Entry).Func), s.Task)
+		if s := f.Starts[n%flight.Starts]; s.Task != 0 {
+			began[s.Task] = s.Entry
 		}
 	}
-	if l != nil {
-		for _, t := range l.Tasks {
-			names[t.ID] = strings.TrimSpace(fmt.Sprintf("%s #%d", cmp.Or(t.Name, shortFunc(t.Func)), t.ID))
+	type called struct{ name, function string }
+	tasks, names := make(map[uint64]called), make(map[string]map[string]bool)
+	for _, s := range steps {
+		if _, ok := tasks[s.Task]; ok {
+			continue
 		}
-	}
-	return func(id uint64) string {
-		if names[id] == "" {
-			names[id] = "task #" + strconv.FormatUint(id, 10)
+		c := called{function: "(unknown)"}
+		if t := l.taskOf(s.Task); t != nil {
+			if c.function = shortFunc(t.Func); !t.isUnnamed() {
+				c.name = t.Name
+			}
+		} else if entry, ok := began[s.Task]; ok {
+			c.function = shortFunc(r.program.Func(entry).Func)
 		}
-		return names[id]
+		tasks[s.Task] = c
+		if names[c.function] == nil {
+			names[c.function] = make(map[string]bool)
+		}
+		names[c.function][c.name] = true
 	}
+	for i := range steps {
+		s := &steps[i]
+		c := tasks[s.Task]
+		s.Kind = c.function
+		if len(names[c.function]) <= mostNames {
+			s.Kind = cmp.Or(c.name, c.function)
+		}
+		s.Name = cmp.Or(c.name, c.function) + " #" + strconv.FormatUint(s.Task, 10)
+	}
+}
+
+// taskOf returns the task of the loop with the number; nil if it is not known.
+func (l *Loop) taskOf(id uint64) *Task {
+	i, ok := slices.BinarySearchFunc(l.Tasks, id, func(t *Task, id uint64) int { return cmp.Compare(t.ID, id) })
+	if !ok {
+		return nil
+	}
+	return l.Tasks[i]
+}
+
+// isUnnamed reports whether the program has given the task no name.
+func (t *Task) isUnnamed() bool {
+	return t.Name == "" || string(appendUnnamed(make([]byte, 0, 32), t.ID)) == t.Name
 }
 
 // shortFunc is a function without the path of its package.

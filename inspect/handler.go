@@ -21,6 +21,9 @@ const (
 	mostTime = 5 * time.Second
 )
 
+// timesFor is how far back the times of steps on the page and in the metrics go.
+const timesFor = 10 * time.Second
+
 // Handler serves the snapshot of the calling program. The query says in what form:
 //
 //	          a page that refreshes itself every two seconds
@@ -31,6 +34,7 @@ const (
 //	filter=text     only tasks whose row contains the text
 //	stacks=N        as JSON only the stack of the task N of each loop; with 0, none; it may be given
 //	                several times
+//	times=10s       as JSON with Loop.Times of so long before; the page and the metrics have 10 s
 //	limit=N         N tasks at most: as JSON of each loop, up to 100,000, by default 10,000;
 //	                on the page by default 50, and the next N are behind a link
 //
@@ -146,6 +150,11 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 	metrics := q.Get("format") == "metrics"
 	stacks := !metrics && (wantsJSON(req) || q.Get("tree") == "1")
 	o := Options{Stacks: stacks, MaxTasks: mostRead, MaxTime: mostTime}
+	if !wantsJSON(req) {
+		o.Times = timesFor
+	} else if d, err := time.ParseDuration(q.Get("times")); err == nil {
+		o.Times = d
+	}
 	if only, ok := q["stacks"]; ok && stacks {
 		o.Stacks, o.StacksOf = false, stacksOf(only)
 	}
@@ -163,7 +172,8 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 	c := pageChoiceOf(q)
 	if few(p) && !stacks {
 		// The tree is shown, so the stacks are needed.
-		if p, err = snapshot(Options{Stacks: true, MaxTasks: mostRead, MaxTime: mostTime}); err != nil {
+		o.Stacks = true
+		if p, err = snapshot(o); err != nil {
 			return "", nil, err
 		}
 	}

@@ -12,7 +12,8 @@ import (
 
 // WriteMetrics writes figures of the snapshot as text in the format of Prometheus,
 // version 0.0.4, in seconds where they are times. The metrics of a loop have its
-// name and number for labels. An error is that of w.
+// name and number for labels. An error is that of w. The times of steps are quantiles of the
+// snapshot's Times, for the loop and for 20 kinds of task.
 func (p *Program) WriteMetrics(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	for _, m := range metrics {
@@ -28,6 +29,16 @@ func (p *Program) WriteMetrics(w io.Writer) error {
 		for _, l := range p.Loops {
 			for _, s := range byName(l.Servers) {
 				fmt.Fprintf(out, "rondo_server_%s{%s,server=\"%s\"} %d\n", m.name, loopLabels(l), escaped(s.Name), m.value(s))
+			}
+		}
+	}
+	for _, m := range timesMetrics {
+		fmt.Fprintf(out, "# HELP rondo_%s %s\n# TYPE rondo_%s gauge\n", m.name, m.help, m.name)
+		for _, l := range p.Loops {
+			for _, t := range l.Times[:min(len(l.Times), mostTimed)] {
+				for _, q := range [...]float64{0.5, 0.9, 0.99, 1} {
+					fmt.Fprintf(out, "rondo_%s{%s,tasks=\"%s\",quantile=\"%v\"} %v\n", m.name, loopLabels(l), escaped(t.Kind), q, m.of(t).Quantile(q).Seconds())
+				}
 			}
 		}
 	}
@@ -70,6 +81,18 @@ var metrics = []struct {
 	{"steps_total", "counter", "Tasks and callbacks run.", func(l *Loop) any { return l.Steps }},
 	{"posts_total", "counter", "Functions posted from outside.", func(l *Loop) any { return l.Posts }},
 	{"spawned_total", "counter", "Tasks that were ever started.", func(l *Loop) any { return l.Spawned }},
+}
+
+// mostTimed is of how many kinds of task the times are metrics, the total of the loop included.
+const mostTimed = 21
+
+// timesMetrics are the quantiles of the times that a snapshot has.
+var timesMetrics = []struct {
+	name, help string
+	of         func(t Times) Histogram
+}{
+	{"step_seconds", "How long steps of tasks took lately; tasks is their kind, or empty for all.", func(t Times) Histogram { return t.Steps }},
+	{"ready_seconds", "How long tasks were ready before they ran, lately.", func(t Times) Histogram { return t.Ready }},
 }
 
 // serverMetrics are those that each server of a loop has one of.

@@ -37,11 +37,13 @@ const (
 	groupBytes = 10 << 10
 	taskBytes  = 18 << 10
 	thingBytes = 5 << 10
-	treeBytes  = 7 << 10
+	treeBytes  = 4 << 10
+	timesBytes = 3 << 10
 
 	mostJSON   = 10_000 // tasks of a loop that are written as JSON by default
 	mostGroups = 40
 	mostThings = 20
+	mostTimes  = 12
 	mostRows   = 50
 	mostFrames = 12   // of a step that holds a loop
 	mostLines  = 2000 // of the tree
@@ -141,6 +143,7 @@ type view struct {
 	Servers     []serverRow
 	MoreServers int
 
+	Times     timesTable
 	Faults    faults
 	Groups    groupTable
 	Things    thingTable
@@ -171,6 +174,7 @@ func newView(p *Program, c pageChoice) view {
 	}
 	v.Matching = len(tasks)
 	v.Servers, v.MoreServers = serverRows(p)
+	v.Times = newTimesTable(p)
 	v.Faults = newFaults(p)
 	v.Groups = newGroupTable(tasks, c)
 	v.Things = newThingTable(p, c)
@@ -188,6 +192,45 @@ func newView(p *Program, c pageChoice) view {
 	c.tree = !c.tree
 	v.TreeLink = c.link()
 	return v
+}
+
+// A timesRow is what the page shows of the times of one kind of task.
+type timesRow struct {
+	Times
+	Loop string
+}
+
+// Meanwhile says who ran while a task was ready for the longest time.
+func (t timesRow) Meanwhile() string {
+	w := t.Worst
+	if w == nil || w.Longest == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s before %s; %s for %s", count(w.Ahead, "step"), clip(w.Task), clip(w.Longest), short(w.LongestFor))
+}
+
+// A timesTable is the table of times.
+type timesTable struct {
+	Rows []timesRow
+	More int // kinds for which there is no room
+}
+
+func newTimesTable(p *Program) (table timesTable) {
+	room := space(timesBytes)
+	for _, l := range p.Loops {
+		for i, t := range l.Times {
+			if t.Kind = clip(t.Kind); i == 0 {
+				t.Kind = "all"
+			}
+			row := timesRow{t, clip(l.Name)}
+			if table.More > 0 || len(table.Rows) == mostTimes || !room.take(260, row.Loop, row.Kind, row.Meanwhile()) {
+				table.More++
+				continue
+			}
+			table.Rows = append(table.Rows, row)
+		}
+	}
+	return table
 }
 
 // A serverRow is what the page shows of a server.

@@ -75,6 +75,11 @@ type Loop struct {
 	LongSteps []Step        `json:"long_steps,omitempty"`
 	Uncharged time.Duration `json:"uncharged,omitempty"`
 
+	// Times are how long tasks were ready before they ran and how long their steps took, if
+	// Options.Times asked for it: of all tasks first, then of each kind of task. Only the steps
+	// count that the flight record still has, which may be less than was asked for.
+	Times []Times `json:"times,omitempty"`
+
 	// Exact says that nothing changed while the snapshot was taken. Otherwise
 	// Missed counts the tasks that started or ended meanwhile. What is said of a
 	// task is right either way, but tasks may be of different moments.

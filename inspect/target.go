@@ -192,6 +192,9 @@ func (t *Target) Snapshot(o Options) (p *Program, err error) {
 // take takes a snapshot for which the time runs since it began.
 func (t *Target) take(o Options, began time.Time) (*Program, error) {
 	t.program.Forget()
+	if o.flight != nil {
+		o.flight.Loops = []FlightLoop{}
+	}
 	p := &Program{PID: t.pid, Go: t.program.Version, Taken: time.Now(), Loops: []*Loop{}}
 	left := &budget{options: o, began: began}
 	var readers []*reader
@@ -205,6 +208,14 @@ func (t *Target) take(o Options, began time.Time) (*Program, error) {
 			if l, ok := r.loop(); ok {
 				p.Loops = append(p.Loops, l)
 				readers = append(readers, &r)
+				if last := max(o.Times, o.flightFor); last > 0 {
+					f := r.flight(l, last)
+					if o.Times > 0 {
+						l.Times = f.Times()
+					} else {
+						o.flight.Loops = append(o.flight.Loops, f)
+					}
+				}
 			}
 		}
 	}

@@ -35,6 +35,9 @@ func (s *screen) draw() []string {
 	lines, room := s.head(), s.room()
 	if room > 0 {
 		body := s.table()
+		if s.times {
+			body = s.timesTable()
+		}
 		if s.open != (taskKey{}) {
 			body = s.openTask()
 		}
@@ -410,6 +413,8 @@ func (s *screen) help() string {
 		return "q quit  esc back  f own calls"
 	case s.open != (taskKey{}):
 		return "q quit  esc back  f all calls"
+	case s.times:
+		return "q quit  t tasks  last 10 s; bars from 1µs to 1s and more"
 	case s.typing:
 		return "enter keep  esc drop  ctrl-u clear"
 	}
@@ -420,7 +425,7 @@ func (s *screen) help() string {
 	case s.width < 64:
 		return keys + "  b s a w"
 	}
-	return keys + "  sort: b busy, s switches, a age, w wait  ← time"
+	return keys + "  t times  ← earlier  sort: busy switches age wait"
 }
 
 func (s *screen) red(text string) string {

@@ -33,6 +33,13 @@ func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case s.open != (taskKey{}):
 		return s.pressedInStack(key)
+	case key == "t", key == "esc" && s.times:
+		if s.times = !s.times; s.times && s.history.back == 0 {
+			return s.request()
+		}
+		return nil
+	case s.times:
+		return nil
 	}
 	switch key {
 	case "enter":

@@ -92,6 +92,9 @@ func (r *remote) request(ctx context.Context, o inspect.Options) (*http.Request,
 			q.Add("stacks", strconv.FormatUint(id, 10))
 		}
 	}
+	if o.Times > 0 {
+		q.Set("times", o.Times.String())
+	}
 	return r.asking(ctx, q)
 }
 

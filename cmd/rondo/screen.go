@@ -35,7 +35,7 @@ type screen struct {
 	name  string // of what is looked at
 	every time.Duration
 	color bool
-	take  func(task uint64) snapshot
+	take  func(task uint64, times bool) snapshot
 
 	width, height int
 
@@ -58,6 +58,8 @@ type screen struct {
 	first    int     // the uppermost row in sight
 	held     taskKey // the task that the cursor follows; zero until it is moved
 
+	times bool // the times of steps are shown in place of tasks
+
 	open   taskKey // the task whose stack is shown; zero if none is
 	full   bool
 	scroll int
@@ -65,7 +67,7 @@ type screen struct {
 	gone   bool      // it has ended
 }
 
-func newScreen(name string, every time.Duration, color bool, take func(task uint64) snapshot) *screen {
+func newScreen(name string, every time.Duration, color bool, take func(task uint64, times bool) snapshot) *screen {
 	return &screen{name: name, every: every, color: color, take: take, width: 80, height: 24}
 }
 
@@ -82,11 +84,11 @@ func (s *screen) request() tea.Cmd {
 	}
 	s.taking, s.again = true, false
 	s.turn++
-	take, task := s.take, s.open.task
+	take, task, times := s.take, s.open.task, s.times
 	if s.history.back > 0 {
 		task = 0
 	}
-	return func() tea.Msg { return take(task) }
+	return func() tea.Msg { return take(task, times) }
 }
 
 func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {

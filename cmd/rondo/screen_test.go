@@ -39,13 +39,14 @@ type testScreen struct {
 	*screen
 	t     *testing.T
 	asked []uint64 // the task of each snapshot that was asked for
+	timed bool     // the last one was asked for with the times of steps
 	next  snapshot
 }
 
 func newTestScreen(t *testing.T, width, height int) *testScreen {
 	s := &testScreen{t: t}
-	s.screen = newScreen("process 4711", time.Second, true, func(task uint64) snapshot {
-		s.asked = append(s.asked, task)
+	s.screen = newScreen("process 4711", time.Second, true, func(task uint64, times bool) snapshot {
+		s.asked, s.timed = append(s.asked, task), times
 		return s.next
 	})
 	s.Update(tea.WindowSizeMsg{Width: width, Height: height})
@@ -197,6 +198,19 @@ func TestFrames(t *testing.T) {
 			s.give(p)
 		})
 		scene("a second ago", func(s *testScreen) { twice(s); s.give(pictured(2)); s.keys("left") })
+		scene("times", func(s *testScreen) {
+			twice(s)
+			if c := s.keys("t"); c == nil || c() == nil || !s.timed {
+				s.t.Error("the times are not asked for")
+			}
+			p := pictured(2)
+			f := inspect.FlightLoop{Steps: []inspect.FlightStep{
+				{Task: 4, Name: "fan-out #4", Kind: "main.fanOut", To: 80 * time.Millisecond, Woken: true, Ready: time.Microsecond},
+				{Task: 2, Name: "conn #2", Kind: "room.(*Room).serve", From: 80 * time.Millisecond, To: 81 * time.Millisecond, Woken: true, Ready: 70 * time.Millisecond},
+			}}
+			p.Loops[0].Times = f.Times()
+			s.give(p)
+		})
 		scene("a stack at another time", func(s *testScreen) { onStack(s); s.keys("h") })
 		golden(t, fmt.Sprintf("top-%dx%d.txt", size[0], size[1]), all.String())
 	}
@@ -210,7 +224,7 @@ func TestFramesOfAllSizes(t *testing.T) {
 			s.Init()
 			s.frame()
 			s.give(pictured(0))
-			for _, key := range []string{"w", "down", "end", "/", "a", "enter", "enter", "f", "left", "end", "esc", "esc", "h", "n"} {
+			for _, key := range []string{"w", "down", "end", "t", "t", "/", "a", "enter", "enter", "f", "left", "end", "esc", "esc", "h", "n"} {
 				s.keys(key)
 				s.frame()
 				p := held(1)

@@ -33,6 +33,9 @@ Keys:
   b  s  a  w                   sort by the share of time, switches a second,
                                age, or time spent waiting; the same key again
                                reverses the order
+  t                            show for each kind of task how long its steps
+                               took and how long it was ready before that, in
+                               the last 10 seconds; t or esc goes back
   /                            show tasks whose row contains a text; esc ends it
   left right                   go back and forth in time, by one snapshot, as do
                                h and l; [ and ] go by ten, n goes to the newest.
@@ -93,9 +96,12 @@ type snapshot struct {
 	ended   bool // the process has; err says so too
 }
 
+// timesFor is how far back the times of steps go.
+const timesFor = 10 * time.Second
+
 // take takes a snapshot, with the stack of the task that has the number, if it is
-// not 0.
-func (c *source) take(task uint64) snapshot {
+// not 0, and with the times of steps if they are asked for.
+func (c *source) take(task uint64, times bool) snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.target == nil {
@@ -104,6 +110,9 @@ func (c *source) take(task uint64) snapshot {
 	var o inspect.Options
 	if task != 0 {
 		o.StacksOf = []uint64{task}
+	}
+	if times {
+		o.Times = timesFor
 	}
 	began := time.Now()
 	p, err := c.target.Snapshot(o)

@@ -8,6 +8,10 @@
 // When a task runs after a wait, its number and that of the task that woke it are written, and no
 // time: the loop reads the clock rarely. Where it does, it writes a mark, so a step between two
 // marks has a time between theirs. What a task does after a Yield is no step of its own.
+//
+// Nor is noted when a task became ready. A mark has how many entries the loop had taken from its
+// run queue, and how many were in it. The queue is first in, first out, so the entry that is taken
+// as the n-th was in it at the first mark at which both together were n or more.
 package flight
 
 import "unsafe"
@@ -20,7 +24,7 @@ const (
 )
 
 // Format is the first word of a record. It changes when anything in this file does.
-const Format uint64 = 0x31746867696c66
+const Format uint64 = 0x32746867696c66
 
 // A Head is what a record begins with.
 type Head struct {
@@ -44,15 +48,17 @@ type Step struct {
 	By   uint32 // the same of the task that started or woke it; 0 if it was a timer, a callback or the world
 }
 
-// A Mark is a moment at which the loop read the clock.
+// A Mark is a moment at which the loop read the clock. Of counts and numbers it has the low halves.
 type Mark struct {
-	Ran  uint64 // how many steps there had been
-	At   int64  // the loop's clock
-	Task uint64 // the task that ran up to here; 0: none did; Asleep: the loop sleeps from here on
+	At    int64  // the loop's clock
+	Ran   uint32 // how many steps there had been
+	Taken uint32 // how many entries of the run queue
+	Ready uint32 // how many entries it has
+	Task  uint32 // the task that ran up to here; 0: none did; Asleep: the loop sleeps from here on
 }
 
-// Asleep stands for the task of a loop that sleeps.
-const Asleep = 1<<64 - 1
+// Asleep stands for the task of a loop that sleeps, or has given the processor away.
+const Asleep = 1<<32 - 1
 
 // A Start is the first step of a task.
 type Start struct {
@@ -69,9 +75,10 @@ func (r *Record) Step(id uint64, by uint32) {
 	r.Ran++
 }
 
-// Mark notes the time, and which task ran last, or Asleep.
-func (r *Record) Mark(at int64, task uint64) {
-	r.Marks[r.Marked%Marks] = Mark{r.Ran, at, task}
+// Mark notes the time, the entries of the run queue that were taken and those that are in it, and
+// which task ran last, or Asleep.
+func (r *Record) Mark(at int64, taken, ready, task uint64) {
+	r.Marks[r.Marked%Marks] = Mark{at, uint32(r.Ran), uint32(taken), uint32(ready), uint32(task)}
 	r.Marked++
 }
 

@@ -17,7 +17,7 @@ func TestRecordIsBounded(t *testing.T) {
 	const n = flight.Steps + 3
 	for i := range uint64(n) {
 		r.Step(i+1, uint32(i))
-		r.Mark(int64(i), i)
+		r.Mark(int64(i), i+2, i+3, i)
 		r.Start(i, uintptr(i))
 	}
 	if r.Ran != n || r.Marked != n || r.Began != n {
@@ -29,7 +29,7 @@ func TestRecordIsBounded(t *testing.T) {
 		}
 	}
 	for i := uint64(n - flight.Marks); i < n; i++ {
-		if got, want := r.Marks[i%flight.Marks], (flight.Mark{Ran: i + 1, At: int64(i), Task: i}); got != want {
+		if got, want := r.Marks[i%flight.Marks], (flight.Mark{At: int64(i), Ran: uint32(i + 1), Taken: uint32(i + 2), Ready: uint32(i + 3), Task: uint32(i)}); got != want {
 			t.Fatalf("mark %d is %v", i, got)
 		}
 	}
@@ -39,7 +39,7 @@ func TestRecordIsBounded(t *testing.T) {
 func TestCopy(t *testing.T) {
 	r, c, h := flight.New(), new(flight.Record), new(flight.Head)
 	r.Step(7, 8)
-	r.Mark(9, flight.Asleep)
+	r.Mark(9, 1, 2, flight.Asleep)
 	copy(c.Bytes(), r.Bytes())
 	copy(h.Bytes(), r.Bytes())
 	if *c != *r || *h != r.Head || h.Format != flight.Format {

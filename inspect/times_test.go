@@ -1,0 +1,80 @@
+package inspect_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo/inspect"
+	"github.com/rondo-go/rondo/internal/flight"
+)
+
+// TestReady: since when a task was ready follows from the run queue at the marks: it was in the
+// queue at the first mark at which there were as many entries as were taken up to its own.
+func TestReady(t *testing.T) {
+	r := flight.New()
+	r.Mark(100, 0, 3, flight.Asleep) // three tasks are woken by what has come in
+	r.Step(1, 0)
+	r.Mark(1100, 1, 3, 1) // one more, by what has come in meanwhile
+	r.Step(2, 0)
+	r.Mark(2100, 2, 3, 2) // task 2 has woken 5, or what has come in
+	r.Step(3, 0)
+	r.Step(4, 0)
+	r.Mark(4100, 4, 1, 4)
+	r.Step(5, 2)
+	r.Step(6, 5) // by the one before, past the queue
+	type step struct {
+		task        uint64
+		from, ready time.Duration
+	}
+	want := []step{{1, 100, 0}, {2, 1100, 1000}, {3, 2100, 2000}, {4, 3100, 2000}, {5, 4100, 2500}, {6, 4600, 250}}
+	var got []step
+	for _, s := range inspect.FlightSteps(r, flight.Mark{At: 5100, Ran: 6, Taken: 6, Task: 6}) {
+		got = append(got, step{task: s.Task, from: s.From, ready: s.Ready})
+	}
+	if len(got) != len(want) {
+		t.Fatalf("the steps are %v", got)
+	}
+	for i, s := range got {
+		if s != want[i] {
+			t.Errorf("step %d: %+v, want %+v", i, s, want[i])
+		}
+	}
+}
+
+// TestTimes: each step counts once in the total and once in its kind, and the longest time in
+// which a task was ready says who ran.
+func TestTimes(t *testing.T) {
+	us := time.Microsecond
+	l := inspect.FlightLoop{Steps: []inspect.FlightStep{
+		{Task: 1, Name: "a #1", Kind: "a", From: 0, To: 10 * us, Woken: true},
+		{Task: 2, Name: "b #2", Kind: "b", From: 10 * us, To: 900 * us, Woken: true, Ready: 5 * us},
+		{Task: 3, Name: "a #3", Kind: "a", From: 900 * us, To: 910 * us},
+		{Task: 1, Name: "a #1", Kind: "a", From: 910 * us, To: 911 * us, Woken: true, Ready: 903 * us},
+	}}
+	times := l.Times()
+	if len(times) != 3 || times[0].Kind != "" || times[1].Kind != "b" || times[2].Kind != "a" {
+		t.Fatalf("the times are of %+v", times)
+	}
+	all, a := times[0], times[2]
+	if all.Steps.Count != 4 || all.Steps.Sum != 911*us || all.Steps.Max != 890*us || all.Ready.Count != 3 || a.Steps.Count != 3 || a.Ready.Count != 2 {
+		t.Errorf("all %+v, a %+v", all, a)
+	}
+	if want := (inspect.ReadyWait{Task: "a #1", For: 903 * us, Ahead: 3, Longest: "b #2", LongestFor: 890 * us}); *a.Worst != want || *all.Worst != want {
+		t.Errorf("the longest is %+v, want %+v", *a.Worst, want)
+	}
+}
+
+// TestHistogram: what is read from it is the time or up to a fifth more, and never above the most.
+func TestHistogram(t *testing.T) {
+	for d := time.Duration(1); d < 20*time.Hour; d += 1 + d/7 {
+		var l inspect.FlightLoop
+		l.Steps = []inspect.FlightStep{{To: d}, {To: 30 * time.Hour}}
+		h := l.Times()[0].Steps
+		if q := h.Quantile(0.5); q < d || q > max(d+d/4, 128) {
+			t.Fatalf("%v is read as %v", d, q)
+		}
+		if h.Quantile(1) != 30*time.Hour || h.Quantile(0.99) != 30*time.Hour {
+			t.Fatalf("the most is %v", h.Quantile(1))
+		}
+	}
+}
