@@ -142,8 +142,8 @@ func TestPicture(t *testing.T) {
 	if n := strings.Count(document, `class="row `); n < 10 {
 		t.Error(n, "rows are drawn")
 	}
-	for _, want := range []string{"TestFailsOnPurpose, seed ", "The choices that matter:", "Choose returned 1 to task-", "waits for sleep",
-		`data-drawn=`, "class=\"arrow\"", `<pre id="detail">0s  `} {
+	for _, want := range []string{"TestFailsOnPurpose, seed ", "The choices that matter", "Choose returned 1 to task-", "waits for sleep",
+		`data-drawn=`, "class=\"arrow\"", "FAILS: the test failed", `<pre id="detail">0s  `} {
 		if !strings.Contains(document, want) {
 			t.Errorf("no %q in the picture", want)
 		}

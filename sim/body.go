@@ -82,6 +82,7 @@ func Always(ctx context.Context, cond bool, name string) {
 	}
 	if a.Violated == "" && !a.Stopped {
 		a.Violated = fmt.Sprintf("%q, which must always be true, is false", name)
+		a.Account.Fails(taskNumber(ctx))
 	}
 	panic(fmt.Sprintf("sim: %q, which must always be true, is false", name))
 }

@@ -48,6 +48,7 @@ type World struct {
 	steps   *choice.Source // at which steps a busy host lets others go first
 	aside   int            // how likely that is, in millionths
 	running *process
+	last    uint64                      // the task that ran last on any host
 	inside  atomic.Pointer[kernel.Loop] // that of running; any goroutine reads it
 	granted *process                    // the one that runs next; nil: it is chosen
 	outside int                         // how many processes wait for goroutines
@@ -316,6 +317,7 @@ func (w *World) waitOutside() {
 func (w *World) fail(o search.Outcome) {
 	if !w.failed.Bad() && !w.failed.Exited && !w.run.Stopped {
 		w.failed = o
+		w.run.Account.Fails(w.last)
 	}
 }
 

@@ -84,6 +84,11 @@ type Config struct {
 	// is nothing to choose from, steps are counted roughly. 0 means 10,000,000.
 	MaxSteps int
 
+	// Payload puts a message that hosts send, or that they write to a Disk, into words for the
+	// picture of a failure; if it returns "", or is nil, the picture has the bytes in quotes. It
+	// must not wait, and keep nothing of data. Values of a Queue have their String method.
+	Payload func(data []byte) string
+
 	// Network, Faults and Limit are for Cluster alone. Limit is how much virtual time a
 	// run may take; 0 means any, but a body that waits for an hour with no timer of its
 	// own has failed.
@@ -138,6 +143,7 @@ func (c Config) settings(call string) search.Settings {
 	return search.Settings{
 		Seeds: c.Seeds, SeedsShort: c.SeedsShort, For: c.For, MaxOrders: c.MaxOrders, Deviations: c.Deviations,
 		MaxSteps: c.MaxSteps, Exact: c.Exact, Late: c.Late, KeepGoing: c.KeepGoing, Once: c.Once,
+		Payload: c.Payload,
 	}
 }
 

@@ -5,6 +5,7 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -48,6 +49,30 @@ func payTwice(ctx context.Context, t testing.TB) {
 	if a.Balance != 30 {
 		t.Error("the balance is", a.Balance)
 	}
+}
+
+// A Role is what a server is in a term.
+type Role struct {
+	Name string
+	Term int
+}
+
+func (r Role) String() string { return fmt.Sprintf("%s of term %d", r.Name, r.Term) }
+
+func lead(ctx context.Context, term int) {
+	sim.Show(ctx, "role", Role{"leader", term})
+}
+
+// TestStateInReport: the report of a failure that is drawn lists what Show said before it.
+func TestStateInReport(t *testing.T) {
+	t.Setenv("RONDO_SEED", "7:-")
+	contains(t, failing(t, func(t *tester) {
+		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+			w.Host("a", func(ctx context.Context) error { lead(ctx, 3); lead(ctx, 4); return nil })
+			_ = rondo.Sleep(ctx, time.Minute)
+			t.Fatal("so it is")
+		})
+	}), "state at the failure:\n\t  a: role = leader of term 4")
 }
 
 // A SafeAccount holds a lock from its read to its write.
@@ -144,7 +169,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(text, -1)
-	if len(blocks) != 7 {
+	if len(blocks) != 8 {
 		t.Error(len(blocks), "programs")
 	}
 	for _, b := range blocks {

@@ -37,6 +37,19 @@ func ExampleTest() {
 	// Output: true
 }
 
+// A server that leads shows it: the picture of a failure draws when it did.
+func ExampleShow() {
+	lead := func(ctx context.Context, term int) {
+		sim.Show(ctx, "leads in term", term)
+	}
+	lead(context.Background(), 3) // in production it does nothing
+	TestLead := func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) { lead(ctx, 3) })
+	}
+	fmt.Println(passes("TestLead", TestLead))
+	// Output: true
+}
+
 // Every order of three tasks: no value is lost. Keep the body tiny.
 func ExampleExplore() {
 	TestNothingIsLost := func(t *testing.T) {

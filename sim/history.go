@@ -5,10 +5,12 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"math"
 
 	"github.com/rondo-go/rondo/internal/nocopy"
+	"github.com/rondo-go/rondo/sim/internal/record"
 )
 
 // Pending is the Returned of an operation that has not ended, or of which nobody knows
@@ -51,6 +53,9 @@ func (h *History[In, Out]) Begin(ctx context.Context, in In) *Op[In, Out] {
 	}
 	o := &Op[In, Out]{In: in, Client: taskNumber(ctx), Called: a.stamp(), Returned: Pending, run: a}
 	h.ops = append(h.ops, o)
+	if a.Trace.Shows() {
+		a.Trace.Show(record.Event{Now: a.Clock(), Who: o.Client, Kind: record.Asked}, in)
+	}
 	return o
 }
 
@@ -63,17 +68,31 @@ func (a *attempt) stamp() int64 {
 func (o *Op[In, Out]) End(out Out) {
 	o.end("End")
 	o.Out, o.Returned = out, o.run.stamp()
+	o.answered(out)
 }
 
 // Unknown records that the operation has ended without an answer, as by a time-out: it
 // may have taken effect, or do so later. An operation that never ends is the same.
-func (o *Op[In, Out]) Unknown() { o.end("Unknown") }
+func (o *Op[In, Out]) Unknown() {
+	o.end("Unknown")
+	o.answered(unknown)
+}
 
 // Discard takes the operation out of the history. Only an operation that certainly had
 // no effect, and never will, may be discarded: a time-out is no such certainty.
 func (o *Op[In, Out]) Discard() {
 	o.end("Discard")
 	o.dropped = true
+}
+
+// unknown is the answer in a picture of an operation that has none.
+const unknown = "no answer"
+
+// answered draws the end of the operation.
+func (o *Op[In, Out]) answered(out any) {
+	if a := o.run; a.Trace.Shows() {
+		a.Trace.Show(record.Event{Now: a.Clock(), Who: o.Client, What: fmt.Sprintf("%+v", o.In), Kind: record.Answered}, out)
+	}
 }
 
 func (o *Op[In, Out]) end(call string) {

@@ -83,7 +83,7 @@ func (w *world) execute(body func(ctx context.Context)) search.Outcome {
 	case o.Exited:
 		o.Err = abandoned(main)
 	}
-	w.run.Fails(func() string { return w.run.nameOf(nil, 0, w.ran) })
+	w.run.Fails(w.ran, func() string { return w.run.nameOf(nil, 0, w.ran) })
 	return o
 }
 

@@ -3,11 +3,14 @@ package sim
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/sim/internal/choice"
 	"github.com/rondo-go/rondo/sim/internal/picture"
 )
@@ -15,9 +18,17 @@ import (
 // pictured runs body with a seed, and draws it.
 func pictured(t *testing.T, seed uint64, body func(ctx context.Context)) *picture.Picture {
 	t.Helper()
+	return drawn(t, seed, func(a *attempt) { newWorld(a).execute(body) })
+}
+
+// drawn draws what execute runs.
+func drawn(t *testing.T, seed uint64, execute func(a *attempt)) *picture.Picture {
+	t.Helper()
 	a := newSeries(t).NewRun(choice.New(seed))
 	a.Tell()
-	newWorld(&attempt{Run: a}).execute(body)
+	driver.Compared.Add(1)
+	defer driver.Compared.Add(-1)
+	execute(&attempt{Run: a})
 	return a.Account.Draw("a test", "</script>", "RONDO_SEED=7")
 }
 
@@ -72,7 +83,88 @@ func TestDrawTheEnd(t *testing.T) {
 	p := pictured(t, 1, func(ctx context.Context) {
 		tasks(ctx, func(ctx context.Context) { yields(ctx, 3000) }, func(ctx context.Context) { yields(ctx, 3000) })
 	})
-	if p.Left == 0 || len(p.Rows) == 0 || len(p.Rows) > picture.DrawnMax+len(p.Choices)+20_000 || p.Rows[len(p.Rows)-1].Text != "ends" {
+	if p.Left == 0 || len(p.Rows) == 0 || len(p.Rows) > picture.DrawnMax+len(p.Choices)+20_000 || p.Rows[len(p.Rows)-1].Kind != "failure" {
 		t.Error(p.Left, len(p.Rows))
+	}
+}
+
+// A dial has words of its own.
+type dial int
+
+func (d dial) String() string { return fmt.Sprintf("<%d>", int(d)) }
+
+// TestShow: a picture draws how state changes, and the last values before the failure are listed.
+func TestShow(t *testing.T) {
+	p := pictured(t, 1, func(ctx context.Context) {
+		for _, d := range []dial{1, 2, 2} {
+			Show(ctx, "dial", d)
+			_ = rondo.Sleep(ctx, time.Second)
+		}
+		attemptOf(ctx).Account.Fails(1)
+		Show(ctx, "dial", dial(3))
+	})
+	var states []string
+	for _, r := range p.Rows {
+		if r.Kind == "state" {
+			states = append(states, r.At+" "+r.Text)
+		}
+	}
+	if want := []string{"0s dial = <1>", "1s dial = <2>, was <1>", "3s dial = <3>, was <2>"}; !slices.Equal(states, want) {
+		t.Errorf("%q", states)
+	}
+	if want := []string{"dial = <2>"}; !slices.Equal(p.State, want) {
+		t.Errorf("%q at the failure", p.State)
+	}
+}
+
+// A secret may not be formatted.
+type secret struct{ t *testing.T }
+
+func (s secret) String() string {
+	s.t.Error("it is formatted")
+	return ""
+}
+
+// TestShowCostsNothing: nothing is formatted where no failure is drawn, and a run is the same with
+// and without it.
+func TestShowCostsNothing(t *testing.T) {
+	Show(t.Context(), "outside", secret{t})
+	Test(t, func(ctx context.Context) { Show(ctx, "inside", secret{t}) })
+	allocations := testing.AllocsPerRun(100, func() { Show(t.Context(), "outside", dial(7)) })
+	if allocations > 1 { // of t.Context
+		t.Error(allocations, "allocations")
+	}
+	shown := traced(t, choice.New(3), func(ctx context.Context) { Show(ctx, "n", 1); busy(ctx) })
+	if plain := traced(t, choice.New(3), busy); plain.Hash != shown.Hash {
+		t.Error("a run that shows something is another one")
+	}
+}
+
+// TestDrawPath: the rows that matter are the choice, the failure, and the wake-ups from one to the
+// other. The others are folded.
+func TestDrawPath(t *testing.T) {
+	p := pictured(t, 4, func(ctx context.Context) {
+		var first, second rondo.Event
+		tasks(ctx, func(ctx context.Context) { yields(ctx, 200) },
+			func(ctx context.Context) {
+				_ = rondo.Sleep(ctx, time.Second)
+				for Choose(ctx, 100) == 0 {
+				}
+				first.Set()
+			},
+			func(ctx context.Context) { _ = first.Wait(ctx); second.Set() },
+			func(ctx context.Context) { _ = second.Wait(ctx); attemptOf(ctx).Account.Fails(5) })
+	})
+	var kinds []string
+	for _, r := range p.Rows {
+		if r.Main && r.At == "1s" {
+			kinds = append(kinds, r.Kind)
+		}
+	}
+	if want := []string{"choice", "draw", "wake", "wake", "failure"}; !slices.Equal(kinds, want) {
+		t.Errorf("%q matter", kinds)
+	}
+	if folded := slices.IndexFunc(p.Rows, func(r picture.Row) bool { return !r.Main }); folded < 0 {
+		t.Error("nothing is folded")
 	}
 }

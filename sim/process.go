@@ -152,7 +152,7 @@ func (p *process) finish() {
 			}
 			w.fail(o)
 		}
-		w.run.Fails(func() string { return w.run.nameOf(nil, h.number, p.ran) + " of " + h.name })
+		w.run.Fails(h.number<<32|p.ran, func() string { return w.run.nameOf(nil, h.number, p.ran) + " of " + h.name })
 		w.log(record.Hosted, h, nil, "exit", 0)
 		return
 	}
@@ -363,6 +363,7 @@ func (p *process) Choose(n int, who func(i int) uint64) (i int, runs bool) {
 		}
 	}
 	p.ran, p.looked = p.order.TaskAt(i), false
+	w.last = p.host.number<<32 | p.ran
 	return i, true
 }
 
@@ -376,7 +377,9 @@ func (p *process) fails() bool {
 		return w.run.Stopped
 	}
 	p.looked = true
-	w.run.Fails(func() string { return w.run.nameOf(rondo.Tasks(p.main), p.host.number, p.ran) + " of " + p.host.name })
+	w.run.Fails(p.host.number<<32|p.ran, func() string {
+		return w.run.nameOf(rondo.Tasks(p.main), p.host.number, p.ran) + " of " + p.host.name
+	})
 	return w.run.Stopped
 }
 

@@ -35,7 +35,11 @@ func (a *attempt) tracer(o *order.Order, back *offload.Loop, host uint64) *rondo
 				o.Started(task.ID(), task.Info().Parent)
 			}
 			a.Account.Started(number(task), task)
-			add(record.Event{}, record.Started, task)
+			e := record.Event{}
+			if t.Shows() {
+				e.By = host<<32 | task.Info().Parent
+			}
+			add(e, record.Started, task)
 		},
 		Stepped: func(task *rondo.Task, _ time.Time) {
 			if o.Follows() {
@@ -56,6 +60,9 @@ func (a *attempt) tracer(o *order.Order, back *offload.Loop, host uint64) *rondo
 				e.N = 1
 			}
 			add(e, record.Ended, task)
+			if _, panicked := err.(*rondo.PanicError); panicked {
+				a.Account.Fails(number(task))
+			}
 		},
 		Called: func(_, _ time.Time) { t.Add(record.Event{Now: a.Clock(), Who: host << 32, Kind: record.Called}) },
 	}

@@ -180,7 +180,7 @@ func (w *world) fails() {
 		return
 	}
 	w.looked = true
-	if w.run.Fails(func() string { return w.run.nameOf(rondo.Tasks(w.main), 0, w.ran) }) {
+	if w.run.Fails(w.ran, func() string { return w.run.nameOf(rondo.Tasks(w.main), 0, w.ran) }) {
 		w.stops = true
 	}
 }
@@ -218,7 +218,11 @@ func (w *world) Within() bool { return w.loop != nil && w.loop.Inside() }
 
 func (w *world) Alone() bool { return w.bubble == nil }
 
-func (w *world) Awaits() bool { return false }
+// Awaits is asked where the loop is in deadlock.
+func (w *world) Awaits() bool {
+	w.run.Account.Fails(w.ran)
+	return false
+}
 
 // Host returns nil: the world has one loop.
 func (w *world) Host() driver.Host { return nil }

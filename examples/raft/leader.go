@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
 )
 
 // A leadership is the time in which a server leads.
@@ -23,6 +24,7 @@ type leadership struct {
 func (n *node) lead(ctx context.Context) error {
 	r := &leadership{node: n, term: n.term, match: make([]int, len(n.peers)), seen: make([]int, len(n.peers))}
 	n.leader, n.leading = n.id, r
+	sim.Show(ctx, "role", role{"leader", n.term})
 	n.logf("server %d leads in term %d", n.id, n.term)
 	defer func() { n.leading = nil }()
 	// Only entries of this term can be committed by counting. This one does nothing, but

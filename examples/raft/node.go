@@ -17,6 +17,7 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/signals"
+	"github.com/rondo-go/rondo/sim"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -81,12 +82,22 @@ func (n *node) serve(ctx context.Context) error {
 // quiet drops errors of connections: who asked asks again.
 func quiet(net.Conn, error) {}
 
+// A role is what a server is in a term, for the picture of a failed test.
+type role struct {
+	name string
+	term int
+}
+
+func (r role) String() string { return fmt.Sprintf("%s of term %d", r.name, r.term) }
+
 // run is the life of a server.
 func (n *node) run(ctx context.Context) error {
 	for {
+		sim.Show(ctx, "role", role{"follower", n.term})
 		if err := n.follow(ctx); err != nil {
 			return err
 		}
+		sim.Show(ctx, "role", role{"candidate", n.term + 1})
 		won, err := n.campaign(ctx)
 		if err == nil && won {
 			err = n.lead(ctx)

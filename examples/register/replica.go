@@ -72,14 +72,14 @@ func openReplica(ctx context.Context, folder string) (*replica, error) {
 
 // handle answers the requests of one connection: "get" with the record, and "put" and a
 // record with "ok".
-func (r *replica) handle(_ context.Context, c net.Conn) error {
+func (r *replica) handle(ctx context.Context, c net.Conn) error {
 	in := bufio.NewScanner(c)
 	for in.Scan() {
 		answer := r.now.String()
 		if text, put := strings.CutPrefix(in.Text(), "put "); put {
 			one, err := parse(text)
 			if err == nil {
-				err = r.put(one)
+				err = r.put(ctx, one)
 			}
 			if err != nil {
 				return err
@@ -94,7 +94,7 @@ func (r *replica) handle(_ context.Context, c net.Conn) error {
 }
 
 // put stores a record, if none with a higher tag is there.
-func (r *replica) put(one record) error {
+func (r *replica) put(ctx context.Context, one record) error {
 	if one.compare(r.now.tag) <= 0 {
 		return nil
 	}
@@ -103,6 +103,7 @@ func (r *replica) put(one record) error {
 		return err
 	}
 	r.now = one
+	sim.Show(ctx, "stored", one) // for the picture of a failed test
 	return nil
 }
 

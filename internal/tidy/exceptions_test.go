@@ -41,9 +41,9 @@ var exceptions = []exception{
 	{"determinism", "sim/internal/offload/offload.go", "mayReturn", "time.After", "the same"},
 	{"determinism", "sim/internal/offload/offload.go", "launch", "go statement",
 		"a function that was offloaded runs on a goroutine; the simulation stands still until it ends"},
-	{"determinism", "sim/internal/search/seeds.go", "run", "time.Now",
+	{"determinism", "sim/internal/search/series.go", "run", "time.Now",
 		"the search bears runs that take as long as the one that failed; no run can see it"},
-	{"determinism", "sim/internal/search/seeds.go", "run", "time.Since", "the same"},
+	{"determinism", "sim/internal/search/series.go", "run", "time.Since", "the same"},
 	{"determinism", "sim/hang.go", "wait", "time.NewTimer",
 		"offloaded work takes real time, and so does the wait for it"},
 

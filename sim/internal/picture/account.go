@@ -22,6 +22,23 @@ type Account struct {
 	hosts func(number uint64) string // the names of hosts; nil: there are none
 	notes []note
 	tasks map[uint64]*rondo.Task
+
+	failed  bool
+	failure mark // if failed
+}
+
+// A mark is a place in a trace.
+type mark struct {
+	event int    // how many events the trace had before
+	who   uint64 // the task that ran, or 0
+	at    time.Duration
+}
+
+// Fails notes that the run has failed, where the task who ran last. Only the first failure counts.
+func (a *Account) Fails(who uint64) {
+	if a != nil && !a.failed {
+		a.failed, a.failure = true, mark{len(a.trace.Events), who, a.clock()}
+	}
 }
 
 // New returns the account of a run. Note must be called with each of its choices, and
@@ -142,6 +159,8 @@ func (a *Account) where(n note) uint64 {
 		return c.Place >> 16 << 32
 	case c.Purpose == choice.ForDisk || c.Purpose == choice.ForSync:
 		return c.Place << 32
+	case c.Purpose == choice.ForFault && c.Place != 0:
+		return c.Place &^ choice.DiskPlace >> 8 << 32
 	}
 	return 1 << 32 // the host "test"
 }

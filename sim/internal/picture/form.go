@@ -63,7 +63,7 @@ func (p *Picture) Chrome() ([]byte, error) {
 		all = append(all, object{"ph": "M", "name": "thread_name", "pid": 1, "tid": i + 1, "args": object{"name": c.Name}})
 	}
 	waits := make(map[int]int) // the row in which the column began to wait
-	us := func(r row) float64 { return float64(r.now-moment.Origin) / 1e3 }
+	us := func(r Row) float64 { return float64(r.now-moment.Origin) / 1e3 }
 	for i, r := range p.Rows {
 		if r.Kind == "choice" {
 			at, _ := time.ParseDuration(r.At)

@@ -49,8 +49,11 @@ func (t *Trace) Put(now int64, host uint64, v any) {
 		return
 	}
 	t.Add(Event{Now: now, Who: host << 32, Kind: Put})
-	sum, text := contentOf(v)
-	t.carries(sum, text)
+	sum, content := contentOf(v)
+	t.carries(sum, content)
+	if t.Draws && len(t.Events) > 0 {
+		t.Events[len(t.Events)-1].Data = text(v)
+	}
 }
 
 // carries adds a sum to the last event. text is for a report that it differs.

@@ -12,22 +12,25 @@ import (
 type Kind uint8
 
 const (
-	Jumped  Kind = iota // the clock
-	Chosen              // a task or a callback, among n
-	Started             // a task
-	Stepped             // a task runs from here on
-	Parked              // a task waits, for what
-	Woken               // a task's wait has ended
-	Ended               // a task, n is 1 if with an error
-	Called              // a callback has run
-	Passed              // a task was ready but does not run now
-	Drew                // a task chose n with Choose
-	Hosted              // a host boots, exits, crashes
-	Sent                // a message of n bytes, by a host to another
-	Arrived             // a message
-	Struck              // a fault of the network
-	Wrote               // a host n bytes to a file
-	Put                 // a value into a queue
+	Jumped   Kind = iota // the clock
+	Chosen               // a task or a callback, among n
+	Started              // a task
+	Stepped              // a task runs from here on
+	Parked               // a task waits, for what
+	Woken                // a task's wait has ended
+	Ended                // a task, n is 1 if with an error
+	Called               // a callback has run
+	Passed               // a task was ready but does not run now
+	Drew                 // a task chose n with Choose
+	Hosted               // a host boots, exits, crashes
+	Sent                 // a message of n bytes, by a host to another
+	Arrived              // a message
+	Struck               // a fault of the network
+	Wrote                // a host n bytes to a file
+	Put                  // a value into a queue
+	Showed               // a value that the program names, if a picture is to be drawn
+	Asked                // an operation of a History begins, likewise
+	Answered             // one ends, likewise
 )
 
 // An Event is one thing that happened in a run.
@@ -42,7 +45,7 @@ type Event struct {
 	// What is not compared.
 	Task  *rondo.Task // for its name; nil: it is not known
 	By    uint64      // the task that ended a wait, or 0
-	Data  string      // the bytes of a message, if a picture is to be drawn
+	Data  string      // a message or a value in words, if a picture is to be drawn
 	Stack *[]uintptr  // of a task that waits, if a picture is to be drawn
 }
 
@@ -76,6 +79,12 @@ func (e Event) String() string {
 		return fmt.Sprintf("host %d wrote %d bytes to %q after %v", e.Who>>32, e.N, e.What, at)
 	case Put:
 		return fmt.Sprintf("a value was put into a queue after %v", at)
+	case Showed:
+		return fmt.Sprintf("%s became %s after %v", e.What, e.Data, at)
+	case Asked:
+		return fmt.Sprintf("%s asked %s after %v", who, e.Data, at)
+	case Answered:
+		return fmt.Sprintf("%s got %s after %v", who, e.Data, at)
 	case Drew:
 		return fmt.Sprintf("Choose returned %d to %s after %v", e.N, who, at)
 	case Parked:

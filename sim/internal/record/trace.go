@@ -8,6 +8,7 @@ package record
 import (
 	"fmt"
 	"runtime"
+	"strings"
 
 	"github.com/rondo-go/rondo/sim/internal/choice"
 )
@@ -21,9 +22,10 @@ type Trace struct {
 	Hash    uint64
 	Count   int
 	Keep    bool
-	Draws   bool // the events are for a picture: stacks are kept
+	Draws   bool // the events are for a picture: stacks and values are kept
 	Events  []Event
 	Follows *Trace
+	Payload func(data []byte) string // puts a message into words; nil: it is quoted
 	differs string
 
 	outside int  // how many goroutines may come back in any order; see Waits
@@ -111,17 +113,54 @@ func (t *Trace) Difference() string {
 	return ""
 }
 
-// explain adds what a click on the last event in a picture shows.
+// explain adds the bytes of the last event to its row in a picture.
 func (t *Trace) explain(data []byte) {
-	const most = 200
 	if !t.Draws || len(t.Events) == 0 {
 		return
 	}
-	text := fmt.Sprintf("%q", data[:min(len(data), most)])
-	if len(data) > most {
-		text += fmt.Sprintf(" and %d more bytes", len(data)-most)
+	t.Events[len(t.Events)-1].Data = t.words(data)
+}
+
+// textMost is how much of a message or a value a picture has.
+const textMost = 200
+
+// words puts a message into words.
+func (t *Trace) words(data []byte) (text string) {
+	if t.Payload != nil {
+		defer func() {
+			if v := recover(); v != nil {
+				text = fmt.Sprintf("%q, of which Config.Payload panicked: %v", data[:min(len(data), textMost)], v)
+			}
+		}()
+		if text = t.Payload(data); text != "" {
+			return short(text)
+		}
 	}
-	t.Events[len(t.Events)-1].Data = text
+	text = fmt.Sprintf("%q", data[:min(len(data), textMost)])
+	if len(data) > textMost {
+		text += fmt.Sprintf(" and %d more bytes", len(data)-textMost)
+	}
+	return text
+}
+
+// Shows reports whether a picture is to be drawn.
+func (t *Trace) Shows() bool { return t != nil && t.Draws }
+
+// Show adds an event that only a picture has, with a value in words.
+func (t *Trace) Show(e Event, v any) {
+	e.Data = text(v)
+	t.Add(e)
+}
+
+// text returns a value in words: those of its String method, if it has one.
+func text(v any) string { return short(fmt.Sprintf("%+v", v)) }
+
+// short cuts a text.
+func short(s string) string {
+	if len(s) <= textMost {
+		return s
+	}
+	return strings.ToValidUTF8(s[:textMost], "") + "…"
 }
 
 // StackHere returns the stack of the task that is about to wait, above the function that

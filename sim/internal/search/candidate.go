@@ -48,6 +48,7 @@ type finding struct {
 	Runs  int      // how many runs the search took
 	Words []string // what the choices are
 	Place string   // who has failed the test
+	State []string // what Show said last before the failure
 	picture.Files
 }
 
@@ -206,7 +207,7 @@ func (a *asked) run(s *Series) {
 			a.exit(1)
 		}
 	}()
-	o = s.execute(try)
+	o = s.run(try)
 	what := s.Verdict(try, o)
 	returned = true
 	a.judge(s, try, o.Stuck == "" && what != "" && kindOf(try, o) == a.Kind, what)
@@ -233,7 +234,7 @@ func (a *asked) judge(s *Series, try *Run, failed bool, what string) {
 		a.shrinker.Failed, a.shrinker.Made = failed, try.Choices.Made
 		a.advance()
 	case last:
-		found := finding{List: choice.Format(a.list), From: a.from, Runs: a.shrinker.Runs + 3, Words: try.Account.Words(), Place: try.place}
+		found := finding{List: choice.Format(a.list), From: a.from, Runs: a.shrinker.Runs + 3, Words: try.Account.Words(), Place: try.place, State: try.Account.State()}
 		var err error
 		found.Files, err = try.picture(s.T, what)
 		var text []byte

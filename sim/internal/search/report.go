@@ -46,6 +46,7 @@ func (s *Series) shrunk(a *Run, o Outcome, what string) string {
 	for i, w := range found.Words {
 		fmt.Fprintf(&b, "\n\t  %d. %s", i+1, w)
 	}
+	b.WriteString(stateLines(found.State))
 	if slices.ContainsFunc(list, func(c choice.Choice) bool {
 		return c.Purpose == choice.ForStall || c.Purpose == choice.ForHold || c.Purpose == choice.ForPoll
 	}) {
@@ -56,6 +57,14 @@ func (s *Series) shrunk(a *Run, o Outcome, what string) string {
 		fmt.Fprintf(&b, "\n\treplay these alone: %s", replay.Command(s.T, replay.FormatList(a.Choices.Seed, list)))
 	}
 	return b.String() + line
+}
+
+// stateLines are the lines about what Show said last before the failure.
+func stateLines(state []string) string {
+	if len(state) == 0 {
+		return ""
+	}
+	return "\n\tstate at the failure:\n\t  " + strings.Join(state, "\n\t  ")
 }
 
 // lateSeeds says in which seeds things may be late.
@@ -76,6 +85,7 @@ func (s *Series) repeatedLines(a *Run, o Outcome, what string) string {
 		for i, w := range account.Words() {
 			fmt.Fprintf(&b, "\n\t  %d. %s", i+1, w)
 		}
+		b.WriteString(stateLines(account.State()))
 		if s.folder() != "" && !o.Running {
 			files, err := a.picture(s.T, what)
 			if err != nil {

@@ -33,17 +33,19 @@ type Run struct {
 
 	test      testing.TB // nil: it had failed before
 	keepGoing bool
+	payload   func(data []byte) string
 	failedAt  time.Duration
 	place     string // who failed the test, or ""
 }
 
 // Fails is called when a task or a callback has run. It reports whether the run ends, because
-// that has failed the test. who says who it was.
-func (a *Run) Fails(who func() string) bool {
+// that has failed the test. task is its number, and who says who it was.
+func (a *Run) Fails(task uint64, who func() string) bool {
 	if a.test == nil || a.place != "" || !a.test.Failed() {
 		return false
 	}
 	a.failedAt, a.place = a.elapsed(), who()
+	a.Account.Fails(task)
 	a.Stopped = !a.keepGoing
 	return a.Stopped
 }
@@ -59,7 +61,7 @@ func (a *Run) elapsed() time.Duration {
 // Tell makes the run keep an account of its choices, and the events for a picture.
 func (a *Run) Tell() {
 	a.Choices.Records = true
-	a.Trace = &record.Trace{Keep: true, Draws: true}
+	a.Trace = &record.Trace{Keep: true, Draws: true, Payload: a.payload}
 	a.Account = picture.New(a.elapsed, a.Trace)
 	a.Choices.Told, a.Choices.Says = a.Account.Note, a.Account.Say
 }

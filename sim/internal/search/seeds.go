@@ -75,13 +75,6 @@ func (s *Series) try(seed uint64, twice bool) {
 	s.events = a.Trace.Events[:0]
 }
 
-// run runs the body once.
-func (s *Series) run(a *Run) Outcome {
-	began := time.Now()
-	defer func() { a.took = time.Since(began) }()
-	return s.execute(a)
-}
-
 // repeat runs the choices of a list.
 func (s *Series) repeat(seed uint64, list []choice.Choice) {
 	s.T.Helper()

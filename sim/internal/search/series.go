@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/sim/internal/choice"
 	"github.com/rondo-go/rondo/sim/internal/record"
 	"github.com/rondo-go/rondo/sim/internal/replay"
@@ -34,6 +35,7 @@ type Settings struct {
 	Late                  time.Duration
 	KeepGoing             bool
 	Once                  bool // no seed runs twice
+	Payload               func(data []byte) string
 	Hosts                 bool // runs have several loops
 }
 
@@ -68,7 +70,7 @@ type Series struct {
 
 // NewRun returns a run in which c chooses.
 func (s *Series) NewRun(c *choice.Choices) *Run {
-	r := &Run{Choices: c, Label: "seed " + replay.FormatSeed(c.Seed), MaxSteps: s.MaxSteps, Probes: &s.probes}
+	r := &Run{Choices: c, Label: "seed " + replay.FormatSeed(c.Seed), MaxSteps: s.MaxSteps, Probes: &s.probes, payload: s.Payload}
 	if !s.Before {
 		r.test, r.keepGoing = s.T, s.KeepGoing
 	}
@@ -80,6 +82,17 @@ func (s *Series) Choices(seed uint64) *choice.Choices {
 	c := choice.New(seed)
 	c.Rough = (s.rough || seed > ExactSeeds) && !s.Exact && os.Getenv("RONDO_EXACT") != "1"
 	return c
+}
+
+// run runs the body once.
+func (s *Series) run(a *Run) Outcome {
+	began := time.Now()
+	defer func() { a.took = time.Since(began) }()
+	if a.Trace.Shows() {
+		driver.Compared.Add(1)
+		defer driver.Compared.Add(-1)
+	}
+	return s.execute(a)
 }
 
 // Verdict says what is wrong with the run, or "". It does not return if the body has
