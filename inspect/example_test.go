@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/inspect"
@@ -129,4 +131,46 @@ func ExampleReadRecording() {
 	}
 	fmt.Println(n, "snapshots")
 	// Output: 2 snapshots
+}
+
+// Where the tasks of a process spend ten seconds, as folded stacks.
+func ExampleNewWallProfile() {
+	target, err := inspect.OpenProcess(4711)
+	if err != nil {
+		fmt.Println(err) // says what to do
+		return
+	}
+	defer target.Close()
+	profile := inspect.NewWallProfile()
+	var before *inspect.Program
+	for range 10 {
+		after, err := target.Snapshot(inspect.Options{Stacks: true})
+		if err != nil {
+			break // It has ended.
+		}
+		if before != nil {
+			profile.AddBetween(before, after, nil)
+		}
+		before = after
+		<-time.After(time.Second)
+	}
+	_ = profile.WriteFolded(os.Stdout)
+}
+
+// Two profiles compared, as a drawing.
+func ExampleReadFolded() {
+	before, err := inspect.ReadFolded(strings.NewReader("main.serve;[read] 30\nmain.serve;[lock] 10\n"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	after, err := inspect.ReadFolded(strings.NewReader("main.serve;[read] 10\nmain.serve;[lock] 30\n"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var svg strings.Builder
+	_ = after.WriteFlame(&svg, before)
+	fmt.Println(strings.Contains(svg.String(), "[lock]: 75.0 %, before 25.0 %"))
+	// Output: true
 }

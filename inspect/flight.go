@@ -24,36 +24,6 @@ import (
 	"github.com/rondo-go/rondo/internal/layout"
 )
 
-// A Flight is what the tasks of a program did last.
-type Flight struct {
-	Loops []FlightLoop
-}
-
-// A FlightLoop is what those of one loop did. Steps are in the order in which they ran.
-type FlightLoop struct {
-	ID    uint64
-	Name  string
-	Steps []FlightStep
-	Lost  string // why there are no steps, in a sentence; else ""
-}
-
-// A FlightStep is the time from when a task ran after a wait, or for the first time, to when
-// another one did or the loop slept. Several steps may share a time that is known, equally. What a
-// task did between two of its Yields belongs to its step, and so do callbacks.
-type FlightStep struct {
-	Task  uint64 // its number; 0 if that is not known
-	Name  string // its name, or its function and number
-	Kind  string // its function; its name if no more than eight tasks of that function have names
-	From  time.Duration
-	To    time.Duration // both by the system's monotonic clock
-	Woken bool          // it was started, or its wait ended, before this step
-	By    uint64        // the task that did that; 0 if a timer, a callback or the world did
-	// Ready is how long it could have run before From, but others ran: exact to half of the time
-	// between two looks at the clock, which is some 100 µs or one step. Of a task that has not
-	// started, it begins when the run queue has room for it.
-	Ready time.Duration
-}
-
 // Flight returns what the tasks did in the time before the call: as much of it as each loop's
 // record has, which is 65,536 steps and 8,192 looks at the clock. A loop that is younger than
 // 100 ms and has switched less than 1,000 times has none, nor has one with
@@ -293,15 +263,6 @@ func nameSteps(r *reader, l *Loop, f flown, steps []FlightStep) {
 	}
 }
 
-// taskOf returns the task of the loop with the number; nil if it is not known.
-func (l *Loop) taskOf(id uint64) *Task {
-	i, ok := slices.BinarySearchFunc(l.Tasks, id, func(t *Task, id uint64) int { return cmp.Compare(t.ID, id) })
-	if !ok {
-		return nil
-	}
-	return l.Tasks[i]
-}
-
 // isUnnamed reports whether the program has given the task no name.
 func (t *Task) isUnnamed() bool {
 	return t.Name == "" || string(appendUnnamed(make([]byte, 0, 32), t.ID)) == t.Name
@@ -309,15 +270,6 @@ func (t *Task) isUnnamed() bool {
 
 // shortFunc is a function without the path of its package.
 func shortFunc(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
-
-// Count returns how many steps there are, and how many tasks took them.
-func (l *FlightLoop) Count() (steps, tasks int) {
-	seen := make(map[uint64]bool)
-	for _, s := range l.Steps {
-		seen[s.Task] = true
-	}
-	return len(l.Steps), len(seen)
-}
 
 // A traceEvent is one of the trace event format, which ui.perfetto.dev opens.
 type traceEvent struct {

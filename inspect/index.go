@@ -55,3 +55,12 @@ func (l *Loop) byID() func(id uint64) (place int, ok bool) {
 	x, _ := newIndex(ids)
 	return func(id uint64) (int, bool) { return x.find(ids, id) }
 }
+
+// taskOf returns the task of the loop with the number; nil if it is not known.
+func (l *Loop) taskOf(id uint64) *Task {
+	i, ok := slices.BinarySearchFunc(l.Tasks, id, func(t *Task, id uint64) int { return cmp.Compare(t.ID, id) })
+	if !ok {
+		return nil
+	}
+	return l.Tasks[i]
+}

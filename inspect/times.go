@@ -1,14 +1,66 @@
 package inspect
 
-// Times are counted from the flight record of a loop, in total and for each kind of task. The loop
-// does nothing for it.
+// A flight has the steps that tasks took. Times are counted from it, in total and for each kind of
+// task. The loop does nothing for it.
 //
 // The law: each step of the record counts once in the total and once in its kind.
 
 import (
 	"cmp"
 	"slices"
+	"time"
 )
+
+// A Flight is what the tasks of a program did last.
+type Flight struct {
+	Loops []FlightLoop
+}
+
+// A FlightLoop is what those of one loop did. Steps are in the order in which they ran.
+type FlightLoop struct {
+	ID    uint64
+	Name  string
+	Steps []FlightStep
+	Lost  string // why there are no steps, in a sentence; else ""
+}
+
+// A FlightStep is the time from when a task ran after a wait, or for the first time, to when
+// another one did or the loop slept. Several steps may share a time that is known, equally. What a
+// task did between two of its Yields belongs to its step, and so do callbacks.
+type FlightStep struct {
+	Task  uint64 // its number; 0 if that is not known
+	Name  string // its name, or its function and number
+	Kind  string // its function; its name if no more than eight tasks of that function have names
+	From  time.Duration
+	To    time.Duration // both by the system's monotonic clock
+	Woken bool          // it was started, or its wait ended, before this step
+	By    uint64        // the task that did that; 0 if a timer, a callback or the world did
+	// Ready is how long it could have run before From, but others ran: exact to half of the time
+	// between two looks at the clock, which is some 100 µs or one step. Of a task that has not
+	// started, it begins when the run queue has room for it.
+	Ready time.Duration
+}
+
+// Count returns how many steps there are, and how many tasks took them.
+func (l *FlightLoop) Count() (steps, tasks int) {
+	seen := make(map[uint64]bool)
+	for _, s := range l.Steps {
+		seen[s.Task] = true
+	}
+	return len(l.Steps), len(seen)
+}
+
+// loop returns what the tasks of a loop did; nil if that is not known.
+func (f *Flight) loop(id uint64) *FlightLoop {
+	if f != nil {
+		for i := range f.Loops {
+			if f.Loops[i].ID == id {
+				return &f.Loops[i]
+			}
+		}
+	}
+	return nil
+}
 
 // mostKinds is how many kinds of task have Times of their own: those whose steps took longest
 // together.

@@ -64,8 +64,8 @@ func TestHelpNamesFlags(t *testing.T) {
 			}
 		}
 	}
-	if found != 37 {
-		t.Errorf("found %d flags in the help texts, want 37", found)
+	if found != 40 {
+		t.Errorf("found %d flags in the help texts, want 40", found)
 	}
 }
 

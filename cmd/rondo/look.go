@@ -24,8 +24,11 @@ type look struct {
 	url  *url.URL // of a program that shows itself, in place of pid
 	core string
 	exe  string
+	file string // in place of a process
 	json bool
 	full bool
+
+	files bool // a file can be named in place of a process
 }
 
 // parse reads the command line: a process, a URL or --core, with flags before and after
@@ -61,6 +64,12 @@ func (l *look) parse(args []string) error {
 		return err
 	}
 	pid, err := strconv.Atoi(rest[0])
+	if err != nil && l.files {
+		if _, err := os.Stat(rest[0]); err == nil {
+			l.file = rest[0]
+			return nil
+		}
+	}
 	if err != nil || pid < 1 {
 		return usagef("a process is given by its number, such as %d, not %q", os.Getppid(), rest[0])
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -321,6 +322,18 @@ func TestFlame(t *testing.T) {
 	p := startWaits(t)
 	status, out, err := invoke("flame", p.pid())
 	if status != exitDone || err != "" || !strings.HasPrefix(out, "<svg ") || !strings.Contains(out, "<title>main.readConn: 1 task, ") {
+		t.Errorf("status %d, error %q\n%s", status, err, out)
+	}
+	status, wall, err := invoke("flame", "--wall", "1ms", "--every", "100ms", "--folded", p.pid())
+	if status != exitDone || err != "" || !regexp.MustCompile(`(?m)^main\.waits\.func1\.1\.2;main\.both;\[lock "audit"\] \d+$`).MatchString(wall) {
+		t.Errorf("status %d, error %q\n%s", status, err, wall)
+	}
+	before := filepath.Join(t.TempDir(), "before.txt")
+	if err := os.WriteFile(before, []byte(wall), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	status, out, err = invoke("flame", "--than", before, before)
+	if status != exitDone || err != "" || !strings.Contains(out, ">[lock &#34;audit&#34;]: ") || !strings.Contains(out, "red is more than before") {
 		t.Errorf("status %d, error %q\n%s", status, err, out)
 	}
 	status, out, err = invoke("flame", "--folded", "--by", "time", p.pid())

@@ -114,6 +114,7 @@ var mayBeCopied = map[string]string{
 	"inspect.Frame":       data,
 	"inspect.Group":       data,
 	"inspect.Held":        data,
+	"inspect.Profile":     data,
 	"inspect.Histogram":   data,
 	"inspect.Loop":        data,
 	"inspect.ReadyWait":   data,
