@@ -202,5 +202,6 @@ func TestDocument(t *testing.T) {
 	late := failing(t, func(t *tester) { checkAccountOrders(t, 2*time.Millisecond) })
 	contains(t, late, "the balance is ", "replay: RONDO_SEED=x:")
 	report := runVictim(t, "account", "", "RONDO_SHRINK=1m")
-	contains(t, report, "the balance is ", "sim: seed 2", " matter (", "  1. after ", " late", "replay these alone: ", "picture: ")
+	contains(t, report, "the balance is ", "sim: seed 2", " matter (", "  1. after ", " late", "replay these alone: ", "picture: ",
+		"nearest run: without 1. it passes; the first step that differs is the ", "here the clock jumps to ", "there the clock jumps to 5ms")
 }

@@ -38,6 +38,8 @@ type Choice struct {
 type Choices struct {
 	Seed    uint64
 	Given   map[Key]uint64 // the list to repeat; nil: the seed decides
+	salt    uint64         // see Thin
+	keep    uint64         // likewise
 	Walk    *Walk          // the path of Explore; nil: there is none
 	Rough   bool           // whether a seed may inject delays; see package order
 	Records bool           // whether made is kept
@@ -81,7 +83,16 @@ func (c *Choices) Repeat(list []Choice) {
 }
 
 // Drawn reports whether the seed decides.
-func (c *Choices) Drawn() bool { return c.Given == nil && c.Walk == nil }
+func (c *Choices) Drawn() bool { return c.Given == nil && c.Walk == nil && c.keep == 0 }
+
+// Thin makes c another run of the seed: the salt decides, the order is that of a real loop, and of
+// a million choices so many are not plain. What Config decides stays.
+func (c *Choices) Thin(salt uint64, millionths int) {
+	c.salt, c.keep = Mix(salt), uint64(millionths)
+}
+
+// plain reports whether a choice with these bits is left out by Thin.
+func (c *Choices) plain(bits uint64) bool { return c.keep > 0 && Scale(Mix(bits+1), 1e6) >= c.keep }
 
 // A Source makes the choices of one purpose at one place, one after the other.
 // What makes many choices keeps it.
@@ -140,7 +151,9 @@ func (c *Choices) draw(k Key, from func(random uint64) uint64) uint64 {
 	case c.Given != nil:
 		v = c.Given[k]
 	case c.Walk == nil:
-		v = from(c.Bits(k))
+		if bits := c.Bits(k); !c.plain(bits) {
+			v = from(bits)
+		}
 	}
 	c.Note(k, v)
 	return v
@@ -148,7 +161,11 @@ func (c *Choices) draw(k Key, from func(random uint64) uint64) uint64 {
 
 // Note records a choice that was made.
 func (c *Choices) Note(k Key, v uint64) {
-	if v == 0 || !c.Records {
+	if !c.Records {
+		return
+	}
+	if v == 0 {
+		c.Who, c.Before = 0, nil
 		return
 	}
 	c.Made = append(c.Made, Choice{k, v})
@@ -159,14 +176,16 @@ func (c *Choices) Note(k Key, v uint64) {
 }
 
 // Bits returns the random bits of a choice.
-func (c *Choices) Bits(k Key) uint64 {
-	return Mix(Mix(c.Seed^Mix(uint64(k.Purpose)<<32|uint64(k.Ordinal))) ^ Mix(k.Place))
+func (c *Choices) Bits(k Key) uint64 { return k.bits(c.Seed ^ c.salt) }
+
+func (k Key) bits(seed uint64) uint64 {
+	return Mix(Mix(seed^Mix(uint64(k.Purpose)<<32|uint64(k.Ordinal))) ^ Mix(k.Place))
 }
 
 // Config returns random bits that decide something for the whole run. Shrinking leaves
 // it alone, so it may say how likely something is, and not that it happens.
 func (c *Choices) Config(what uint64) uint64 {
-	return c.Bits(Key{Purpose: forConfig, Place: what})
+	return Key{Purpose: forConfig, Place: what}.bits(c.Seed)
 }
 
 // errList is what is wrong with a list that cannot be read.

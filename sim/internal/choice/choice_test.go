@@ -65,3 +65,38 @@ func TestParseChoicesErrors(t *testing.T) {
 		t.Error(list, err)
 	}
 }
+
+// TestNoteForgetsWho: for whom a choice was that was plain says nothing of the next one.
+func TestNoteForgetsWho(t *testing.T) {
+	c := New(1)
+	c.Records = true
+	var told []uint64
+	c.Told = func(_ Choice, who uint64, _ []uint64) { told = append(told, who) }
+	c.Who = 7
+	c.Note(Key{Purpose: ForChoose}, 0)
+	c.Note(Key{Purpose: ForFault}, 1)
+	if len(told) != 1 || told[0] != 0 {
+		t.Error(told)
+	}
+}
+
+// TestThin: a run with few choices, given as a list, makes the same choices.
+func TestThin(t *testing.T) {
+	draw := func(c *Choices) {
+		c.Records = true
+		for range 1000 {
+			c.At(ForLatency, 5).Pick(10)
+		}
+	}
+	thin, again := New(3), New(3)
+	thin.Thin(9, 100_000)
+	draw(thin)
+	again.Repeat(thin.Made)
+	draw(again)
+	if n := len(thin.Made); n < 50 || n > 150 || Format(again.Made) != Format(thin.Made) {
+		t.Error(n, "choices of 1000 are kept, again", len(again.Made))
+	}
+	if thin.Config(ConfigLate) != again.Config(ConfigLate) {
+		t.Error("what is fixed for a run has changed")
+	}
+}

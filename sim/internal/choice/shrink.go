@@ -1,8 +1,10 @@
 package choice
 
-// A Shrinker searches for a shorter list of choices that still fails: first without whole
-// kinds of choices, faults first, and whole places, then without halves, quarters and single
-// ones of each kind, and then with smaller values.
+// A Shrinker searches for a shorter list of choices that still fails: first without whole kinds of
+// choices, faults first, whole hosts and places, then without halves, quarters and single ones of
+// all and of each kind, and then with smaller values. If many are left of which none can be left
+// out, it tries pairs, and then quite other runs of the seed with few choices, because what is left
+// hangs together by its times: each of those that fails is shortened in turn.
 //
 // The law: a list counts only if its run failed in the same way. The search goes on with the
 // choices that the run made, not with the list that was tried, so choices that no longer
@@ -24,45 +26,116 @@ type Shrinker struct {
 	Runs  int
 	Until time.Time
 
-	// What the caller of lists says of the list that it was given last.
+	// What the caller of Attempts says of the one that it was given last.
 	Failed bool
 	Made   []Choice
+
+	yield   func(Attempt) bool
+	stopped bool
 }
 
-// Lists ranges over the lists to try, each of which depends on how the one before it
-// ended. It ends when best cannot be shortened, or the search has taken too long.
-func (s *Shrinker) Lists() iter.Seq[[]Choice] {
-	return func(yield func([]Choice) bool) {
-		stopped := false
-		try := func(list []Choice) bool {
-			if stopped || time.Now().After(s.Until) {
-				stopped = true
-				return false
-			}
-			s.Runs++
-			s.Failed = false
-			if !yield(list) {
-				stopped = true
-				return false
-			}
-			// A run that made choices that are no fewer is no progress.
-			if s.Failed && (len(s.Made) < len(s.Best) || len(s.Made) == len(s.Best) && total(s.Made) < total(s.Best)) {
-				s.Best = slices.Clone(s.Made)
-				return true
-			}
-			return false
-		}
-		if len(s.Best) == 0 || try([]Choice{}) {
+// An Attempt is a run of the search: that of a list, or with Keep that of Choices.Thin.
+type Attempt struct {
+	List []Choice
+	Salt uint64
+	Keep int
+}
+
+// Few is how many choices are so few that a person reads them all: with more, the search goes on
+// past a list of which none can be left out.
+const Few = 12
+
+// Attempts ranges over what to run, each of which depends on how the one before it
+// ended. It ends when Best cannot be shortened, or the search has taken too long.
+func (s *Shrinker) Attempts() iter.Seq[Attempt] {
+	return func(yield func(Attempt) bool) {
+		s.yield = yield
+		if len(s.Best) == 0 || s.try([]Choice{}) {
 			return
 		}
-		for before := s.size(); !stopped; before = s.size() {
-			s.round(try)
-			if s.size() == before {
-				return
-			}
+		if s.descend(); len(s.Best) > Few {
+			s.restart()
 		}
 	}
 }
+
+// run runs an attempt, and reports whether it failed.
+func (s *Shrinker) run(a Attempt) bool {
+	if s.stopped || time.Now().After(s.Until) {
+		s.stopped = true
+		return false
+	}
+	s.Runs++
+	s.Failed = false
+	if !s.yield(a) {
+		s.stopped = true
+	}
+	return s.Failed && !s.stopped
+}
+
+// try runs a list, and reports whether Best is shorter now. A run that made choices that are no
+// fewer is no progress.
+func (s *Shrinker) try(list []Choice) bool {
+	if !s.run(Attempt{List: list}) || !less(s.Made, s.Best) {
+		return false
+	}
+	s.Best = slices.Clone(s.Made)
+	return true
+}
+
+// less reports whether a list is simpler than another one.
+func less(a, b []Choice) bool {
+	return len(a) < len(b) || len(a) == len(b) && total(a) < total(b)
+}
+
+// descend shortens Best until none of its choices can be left out, and no pair of them.
+func (s *Shrinker) descend() {
+	for before := s.size(); !s.stopped; before = s.size() {
+		s.round(s.try)
+		if s.size() != before {
+			continue
+		}
+		if n := len(s.Best); n <= Few || n > pairsMost || !s.pairs() {
+			return
+		}
+	}
+}
+
+// pairsMost is of how many choices each pair is tried.
+const pairsMost = 30
+
+// pairs tries to do without two choices. It reports whether that was any use.
+func (s *Shrinker) pairs() bool {
+	for i := range s.Best {
+		for j := range i {
+			list := slices.Delete(slices.Clone(s.Best), i, i+1)
+			if s.try(slices.Delete(list, j, j+1)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// restart looks for other runs that fail, with fewer choices from the beginning, and shortens each.
+// Most that are left of a list hold the time of the others in place, and none can go alone.
+func (s *Shrinker) restart() {
+	best := s.Best
+	for salt, idle := uint64(1), 0; !s.stopped && idle < idleMost && len(best) > Few; salt++ {
+		idle++
+		if !s.run(Attempt{Salt: salt, Keep: 1e6 >> (salt % 8)}) {
+			continue
+		}
+		s.Best = slices.Clone(s.Made)
+		if s.descend(); less(s.Best, best) {
+			best, idle = s.Best, 0
+		}
+	}
+	s.Best = best
+}
+
+// idleMost is how many runs in a row restart makes without a shorter list.
+const idleMost = 5000
 
 // size is what gets smaller.
 func (s *Shrinker) size() [2]uint64 { return [2]uint64{uint64(len(s.Best)), total(s.Best)} }
@@ -78,16 +151,15 @@ func total(list []Choice) (sum uint64) {
 // round tries everything once.
 func (s *Shrinker) round(try func([]Choice) bool) {
 	for _, k := range Kinds {
-		of := func(c Choice) bool { return c.Purpose == k.purpose }
-		if slices.ContainsFunc(s.Best, of) {
-			try(slices.DeleteFunc(slices.Clone(s.Best), of))
-		}
+		s.without(func(c Choice) bool { return c.Purpose == k.purpose }, try)
+	}
+	late := func(c Choice) bool { return c.Purpose == ForPoll || c.Purpose == ForStall || c.Purpose == ForHold }
+	s.without(late, try)
+	for _, h := range s.hosts() {
+		s.without(func(c Choice) bool { return slices.Contains(c.hosts(), h) }, try)
 	}
 	for _, place := range s.places() {
-		at := func(c Choice) bool { return c.Place == place }
-		if slices.ContainsFunc(s.Best, at) {
-			try(slices.DeleteFunc(slices.Clone(s.Best), at))
-		}
+		s.without(func(c Choice) bool { return c.Place == place }, try)
 	}
 	if n := len(s.Best); n > manyChoices {
 		every := func(Choice) bool { return true }
@@ -103,6 +175,48 @@ func (s *Shrinker) round(try func([]Choice) bool) {
 		}
 		s.halve(i, try)
 	}
+}
+
+// without tries to do without the choices that are of a kind, if there are any.
+func (s *Shrinker) without(of func(c Choice) bool, try func([]Choice) bool) {
+	if slices.ContainsFunc(s.Best, of) {
+		try(slices.DeleteFunc(slices.Clone(s.Best), of))
+	}
+}
+
+// hosts returns the hosts of a choice: those of a link, or the one at which it was made.
+func (c Choice) hosts() []uint64 {
+	switch c.Purpose {
+	case ForLatency, ForPacket:
+		return []uint64{c.Place >> 16, c.Place & 0xffff}
+	case ForStream:
+		return []uint64{c.Place >> 16}
+	case ForDisk, ForSync:
+		return []uint64{c.Place}
+	case ForFault:
+		return []uint64{c.Place &^ DiskPlace >> 8}
+	case ForChoose:
+		return []uint64{c.Place >> 32}
+	case ForPoll, ForCallback:
+		return []uint64{c.Place >> 8}
+	case ForOrder, ForHold, ForStall:
+		if c.Place < HostOrder {
+			return []uint64{c.Place >> 40}
+		}
+	}
+	return nil
+}
+
+// hosts returns the hosts of all choices, but for the one of the test.
+func (s *Shrinker) hosts() (all []uint64) {
+	for _, c := range s.Best {
+		for _, h := range c.hosts() {
+			if h > 1 && !slices.Contains(all, h) {
+				all = append(all, h)
+			}
+		}
+	}
+	return all
 }
 
 // places returns the places of choices, such as a task or a way between two hosts, that have more

@@ -25,7 +25,13 @@ type Account struct {
 
 	failed  bool
 	failure mark // if failed
+
+	parts int    // where the nearest run parts that passes: the place of an event, or 0
+	there string // what that one does
 }
+
+// Parts notes where the nearest run parts that passes: before which event, and what it does there.
+func (a *Account) Parts(event int, there string) { a.parts, a.there = event, there }
 
 // A mark is a place in a trace.
 type mark struct {

@@ -103,6 +103,9 @@ func (a *Account) Draw(title, failure, replay string) *Picture {
 		for ; next < len(a.notes) && (a.notes[next].event <= i || i == len(events)); next++ {
 			d.choice(next, a.notes[next])
 		}
+		if i == a.parts && i > 0 && i < len(events) {
+			d.parts(&events[i])
+		}
 		if i == failed.event {
 			d.fails(failed)
 		}
@@ -157,6 +160,15 @@ func (d *drawing) choice(i int, n note) {
 		way = n.choice.Place>>16<<32 | n.choice.Place&0xffff
 	}
 	d.chose(at, who, way)
+}
+
+// parts draws where the nearest run that passes does something else.
+func (d *drawing) parts(e *record.Event) {
+	who := e.Who
+	if d.hosts && who>>32 == 0 {
+		who = 1 << 32
+	}
+	d.marks(d.add(who, Row{now: e.Now, Kind: "parts", From: -1, Text: d.account.there}))
 }
 
 // fails draws the failure.

@@ -35,6 +35,7 @@ type graph struct {
 	answers []int             // rows of operations that have ended
 	told    []int             // rows of what the program says of itself
 	choices []int
+	marked  []int
 	failure int // -1: not yet
 }
 
@@ -162,6 +163,12 @@ func (g *graph) chose(at int, who, way uint64) {
 	g.pending[who] = append(g.pending[who], at)
 }
 
+// marks notes a row that matters and on which nothing depends.
+func (g *graph) marks(at int) {
+	g.link(at, -1, false)
+	g.marked = append(g.marked, at)
+}
+
 // failed notes the row of the failure.
 func (g *graph) failed(at int, who uint64) {
 	g.link(at, -1, false)
@@ -222,6 +229,9 @@ func (g *graph) matters(column func(row int) int) []bool {
 	is := make([]bool, len(g.parents))
 	if g.failure >= 0 {
 		is[g.failure] = true
+	}
+	for _, at := range g.marked {
+		is[at] = true
 	}
 	next := g.toFailure()
 	for _, c := range g.choices {

@@ -113,6 +113,16 @@ func (t *Trace) Difference() string {
 	return ""
 }
 
+// Part returns the place of the first event in which two runs differ that were both drawn, or -1.
+func Part(a, b *Trace) int {
+	for i := range a.Events {
+		if i == len(b.Events) || !a.Events[i].same(&b.Events[i]) || a.Events[i].Sum != b.Events[i].Sum {
+			return i
+		}
+	}
+	return -1
+}
+
 // explain adds the bytes of the last event to its row in a picture.
 func (t *Trace) explain(data []byte) {
 	if !t.Draws || len(t.Events) == 0 {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/rondo-go/rondo/sim/internal/choice"
 	"github.com/rondo-go/rondo/sim/internal/picture"
+	"github.com/rondo-go/rondo/sim/internal/record"
 	"github.com/rondo-go/rondo/sim/internal/replay"
 )
 
@@ -49,6 +50,7 @@ type finding struct {
 	Words []string // what the choices are
 	Place string   // who has failed the test
 	State []string // what Show said last before the failure
+	Near  string   // which run is nearest that passes, and where it parts
 	picture.Files
 }
 
@@ -135,10 +137,23 @@ type asked struct {
 	task
 	dir      string
 	shrinker choice.Shrinker
-	next     func() ([]choice.Choice, bool)
-	list     []choice.Choice // the candidate that runs; nil: the seed itself
-	from     int             // how many choices the seed made
+	next     func() (choice.Attempt, bool)
+	attempt  choice.Attempt // that runs, unless stage is first
+	from     int            // how many choices the seed made
 	stage    stage
+
+	final *Run   // of the shortest list
+	what  string // failed in it
+	near  near
+}
+
+// near is the search for the run that passes and does the same as the final one for longest: it
+// does without one of the choices.
+type near struct {
+	without int // which choice the run does without that runs now
+	left    int // the choice whose run was best so far
+	at      int // where the two part: the place of an event; 0: none has passed
+	words   string
 }
 
 // A stage is how far the search has come.
@@ -149,6 +164,7 @@ const (
 	repeated              // its list runs, which must fail too
 	shorter               // shorter lists run
 	last                  // the shortest list runs, for the report
+	nearest               // it runs without one of its choices
 )
 
 // candidates returns the search that this process is for, or nil.
@@ -169,7 +185,7 @@ var candidates = sync.OnceValue(func() *asked {
 
 // repeats is how many runs a search has time for in any case, also where one takes long: what a
 // body does outside its loop, such as a checker, may take its time.
-const repeats = 10
+const repeats = 10 + nearMost
 
 // Patience is how long a run of the search may take in which nothing happens on its loop.
 func Patience() time.Duration {
@@ -192,12 +208,15 @@ func (a *asked) run(s *Series) {
 	}
 	c := s.Choices(a.Seed)
 	c.Records = true
-	if a.stage != first {
-		c.Repeat(a.list)
+	switch {
+	case a.attempt.Keep > 0:
+		c.Thin(a.attempt.Salt, a.attempt.Keep)
+	case a.stage != first:
+		c.Repeat(a.attempt.List)
 	}
 	s.MaxSteps = min(s.MaxSteps, a.Steps)
 	try := s.NewRun(c)
-	if a.stage == last {
+	if a.stage >= last {
 		try.Tell()
 	}
 	var o Outcome
@@ -221,42 +240,86 @@ func (a *asked) judge(s *Series, try *Run, failed bool, what string) {
 		if !failed {
 			a.exit(1)
 		}
-		a.list, a.from, a.stage = slices.Clone(try.Choices.Made), len(try.Choices.Made), repeated
+		a.attempt.List, a.from, a.stage = slices.Clone(try.Choices.Made), len(try.Choices.Made), repeated
 	case repeated:
 		if !failed {
 			a.exit(1)
 		}
 		a.shrinker.Until = time.Now().Add(max(a.Limit, repeats*a.Took))
 		a.shrinker.Best = slices.Clone(try.Choices.Made)
-		a.next, _ = iter.Pull(a.shrinker.Lists())
+		a.next, _ = iter.Pull(a.shrinker.Attempts())
 		a.advance()
 	case shorter:
 		a.shrinker.Failed, a.shrinker.Made = failed, try.Choices.Made
 		a.advance()
 	case last:
-		found := finding{List: choice.Format(a.list), From: a.from, Runs: a.shrinker.Runs + 3, Words: try.Account.Words(), Place: try.place, State: try.Account.State()}
-		var err error
-		found.Files, err = try.picture(s.T, what)
-		var text []byte
-		if err == nil {
-			text, err = json.Marshal(found)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(a.dir, "found"), text, 0o600)
-		}
-		if err != nil || !failed {
+		if !failed {
 			a.exit(1)
 		}
-		a.exit(0)
+		a.final, a.what, a.stage, a.near.without = try, what, nearest, -1
+		a.leaveOut(s.T)
+	case nearest:
+		if what == "" {
+			a.compare(try)
+		}
+		a.leaveOut(s.T)
 	}
+}
+
+// leaveOut takes the next run that does without a choice. After the last one it ends the process.
+func (a *asked) leaveOut(t testing.TB) {
+	a.near.without++
+	if i := a.near.without; i < min(len(a.shrinker.Best), nearMost) {
+		a.attempt.List = slices.Delete(slices.Clone(a.shrinker.Best), i, i+1)
+		return
+	}
+	a.report(t)
+}
+
+// nearMost is how many choices are left out in turn, the first ones.
+const nearMost = 20
+
+// compare notes a run that passes, if it is nearer than those before.
+func (a *asked) compare(try *Run) {
+	if at := record.Part(a.final.Trace, try.Trace); at > a.near.at {
+		a.near.left, a.near.at = a.near.without, at
+		a.near.words = try.Account.Step(at)
+	}
+}
+
+// report writes what was found, and ends the process.
+func (a *asked) report(t testing.TB) {
+	account := a.final.Account
+	found := finding{
+		List: choice.Format(a.shrinker.Best), From: a.from, Runs: a.shrinker.Runs + 3,
+		Words: account.Words(), Place: a.final.place, State: account.State(),
+	}
+	if n := a.near; n.at > 0 {
+		found.Near = fmt.Sprintf("without %d. it passes; the first step that differs is the %dth of %d:\n\t  here %s\n\t  there %s",
+			n.left+1, n.at+1, a.final.Trace.Count, account.Step(n.at), n.words)
+		account.Parts(n.at, fmt.Sprintf("without %d. the test passes; there %s", n.left+1, n.words))
+	}
+	var err error
+	found.Files, err = a.final.picture(t, a.what)
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(found)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(a.dir, "found"), text, 0o600)
+	}
+	if err != nil {
+		a.exit(1)
+	}
+	a.exit(0)
 }
 
 // advance takes the next list of the search.
 func (a *asked) advance() {
-	list, ok := a.next()
-	a.list, a.stage = list, shorter
+	attempt, ok := a.next()
+	a.attempt, a.stage = attempt, shorter
 	if !ok {
-		a.list, a.stage = a.shrinker.Best, last
+		a.attempt, a.stage = choice.Attempt{List: a.shrinker.Best}, last
 	}
 }
 

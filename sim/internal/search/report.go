@@ -46,6 +46,9 @@ func (s *Series) shrunk(a *Run, o Outcome, what string) string {
 	for i, w := range found.Words {
 		fmt.Fprintf(&b, "\n\t  %d. %s", i+1, w)
 	}
+	if found.Near != "" {
+		fmt.Fprintf(&b, "\n\tnearest run: %s", found.Near)
+	}
 	b.WriteString(stateLines(found.State))
 	if slices.ContainsFunc(list, func(c choice.Choice) bool {
 		return c.Purpose == choice.ForStall || c.Purpose == choice.ForHold || c.Purpose == choice.ForPoll
