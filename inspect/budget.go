@@ -64,8 +64,11 @@ type Options struct {
 	// StacksOf asks for the stacks of the tasks with these numbers, in every loop,
 	// if Stacks is false.
 	StacksOf []uint64
+	// Goroutines asks for the goroutines that run no task, with their stacks. A program without
+	// Rondo has nothing else, and cannot be read without it.
+	Goroutines bool
 	// MaxTasks is how many tasks of each loop are read at most; 0 for all. Others are
-	// counted in Loop.Omitted.
+	// counted in Loop.Omitted. It bounds goroutines too, which Program.MoreGoroutines counts.
 	MaxTasks int
 	// MaxTime and MaxMemory bound what the snapshot takes: how long, and how many bytes
 	// it keeps, roughly; 0 for no bound. When one is exceeded, no more tasks are read:

@@ -218,7 +218,10 @@ func TestOlderRondo(t *testing.T) {
 		t.Errorf("connections that are not known are in\n%s\n%s\n%s", &tree, &json, &metrics)
 	}
 	// No Rondo had fewer, so this is no table.
-	_, err = older(layout.Required - 4)
+	if target, err = older(layout.Required - 4); err != nil {
+		t.Fatal(err)
+	}
+	_, err = target.Snapshot(inspect.Options{})
 	refused(t, err, "has no Rondo in it")
 }
 

@@ -35,7 +35,7 @@ func recorded(t testing.TB) *image {
 		t.Fatal(err)
 	}
 	opening := len(i.order)
-	if picture, err := target.Snapshot(inspect.Options{Stacks: true}); err != nil || len(picture.Loops) != 1 || len(picture.Loops[0].Tasks) != 11 {
+	if picture, err := target.Snapshot(inspect.Options{Stacks: true, Goroutines: true}); err != nil || len(picture.Loops) != 1 || len(picture.Loops[0].Tasks) != 11 {
 		t.Fatalf("the image gives %+v, %v", picture, err)
 	}
 	i.source = nil
@@ -54,7 +54,7 @@ func looked(d *damaged) {
 		return
 	}
 	for range 2 {
-		p, err := target.Snapshot(inspect.Options{Stacks: true})
+		p, err := target.Snapshot(inspect.Options{Stacks: true, Goroutines: true})
 		if err != nil {
 			continue
 		}

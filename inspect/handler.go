@@ -35,6 +35,7 @@ const timesFor = 10 * time.Second
 //	stacks=N        as JSON only the stack of the task N of each loop; with 0, none; it may be given
 //	                several times
 //	times=10s       as JSON with Loop.Times of so long before; the page and the metrics have 10 s
+//	goroutines=1    as JSON also the goroutines that run no task, with their stacks
 //	limit=N         N tasks at most: as JSON of each loop, up to 100,000, by default 10,000;
 //	                on the page by default 50, and the next N are behind a link
 //
@@ -148,8 +149,9 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 		return "application/json", body, writeFlight(body, q.Get("last"))
 	}
 	metrics := q.Get("format") == "metrics"
+	beside := !metrics && (!wantsJSON(req) || q.Get("goroutines") == "1")
 	stacks := !metrics && (wantsJSON(req) || q.Get("tree") == "1")
-	o := Options{Stacks: stacks, MaxTasks: mostRead, MaxTime: mostTime}
+	o := Options{Stacks: stacks, Goroutines: beside, MaxTasks: mostRead, MaxTime: mostTime}
 	if !wantsJSON(req) {
 		o.Times = timesFor
 	} else if d, err := time.ParseDuration(q.Get("times")); err == nil {

@@ -18,7 +18,11 @@ func writeProgram(p *Program, w io.Writer) {
 	if p.PID != 0 {
 		what = fmt.Sprintf("process %d", p.PID)
 	}
-	fmt.Fprintf(w, "%s, %s: %s in %s\n", what, p.Go, count(tasks, "task"), count(len(p.Loops), "loop"))
+	if len(p.Loops) == 0 && len(p.Goroutines) > 0 {
+		fmt.Fprintf(w, "%s, %s: no loop is running in it\n", what, p.Go)
+	} else {
+		fmt.Fprintf(w, "%s, %s: %s in %s\n", what, p.Go, count(tasks, "task"), count(len(p.Loops), "loop"))
+	}
 	_ = p.WriteNotes(w)
 }
 

@@ -29,10 +29,12 @@ type document struct {
 	Version int   `json:"version"`
 	Units   units `json:"units"`
 	*Program
-	Functions []string       `json:"functions"`
-	Frames    []Frame        `json:"frames"`
-	Stacks    [][]int        `json:"stacks"`
-	Loops     []loopDocument `json:"loops"`
+	Functions []string `json:"functions"`
+	Frames    []Frame  `json:"frames"`
+	Stacks    [][]int  `json:"stacks"`
+
+	Goroutines []goroutineDocument `json:"goroutines,omitempty"`
+	Loops      []loopDocument      `json:"loops"`
 }
 
 // units are those of all numbers that have one.
@@ -44,6 +46,12 @@ type loopDocument struct {
 	*Loop
 	Held  *heldDocument  `json:"held,omitempty"`
 	Tasks []taskDocument `json:"tasks"`
+}
+
+type goroutineDocument struct {
+	*Goroutine
+	Site  *int `json:"site,omitempty"` // a frame
+	Stack *int `json:"stack,omitempty"`
 }
 
 type heldDocument struct {
@@ -63,6 +71,8 @@ type taskDocument struct {
 	Parent  *uint64    `json:"parent,omitempty"`
 	Site    *int       `json:"site,omitempty"` // a frame
 	Stack   *int       `json:"stack,omitempty"`
+
+	Offload *goroutineDocument `json:"offload,omitempty"`
 }
 
 func (t *tables) task(task *Task) taskDocument {
@@ -85,6 +95,19 @@ func (t *tables) task(task *Task) taskDocument {
 	}
 	if task.Site != nil {
 		n := t.frame(*task.Site)
+		d.Site = &n
+	}
+	if task.Offload != nil {
+		g := t.goroutine(task.Offload)
+		d.Offload = &g
+	}
+	return d
+}
+
+func (t *tables) goroutine(g *Goroutine) goroutineDocument {
+	d := goroutineDocument{Goroutine: g, Stack: t.number(g.Stack)}
+	if g.Site != nil {
+		n := t.frame(*g.Site)
 		d.Site = &n
 	}
 	return d
@@ -180,11 +203,17 @@ func (p *Program) WriteJSON(w io.Writer) error {
 			if task.Site != nil {
 				t.frame(*task.Site)
 			}
+			if task.Offload != nil {
+				t.goroutine(task.Offload)
+			}
 			if _, ok := t.functions[task.Func]; !ok {
 				t.functions[task.Func] = len(t.names)
 				t.names = append(t.names, task.Func)
 			}
 		}
+	}
+	for _, g := range p.Goroutines {
+		t.goroutine(g)
 	}
 	e := elements{out: bufio.NewWriter(w)}
 	head := document{Version: FormatVersion, Units: units{"ns"}, Program: p}
@@ -192,6 +221,9 @@ func (p *Program) WriteJSON(w io.Writer) error {
 	e.list("functions", len(t.names), func(i int) any { return t.names[i] })
 	e.list("frames", len(t.frames), func(i int) any { return t.frames[i] })
 	e.list("stacks", len(t.stacks), func(i int) any { return t.stacks[i] })
+	if len(p.Goroutines) > 0 {
+		e.list("goroutines", len(p.Goroutines), func(i int) any { return t.goroutine(p.Goroutines[i]) })
+	}
 	e.begin("loops")
 	for _, l := range p.Loops {
 		loop := loopDocument{Loop: l}
@@ -293,61 +325,97 @@ func readFrom(decoder *json.Decoder) (*Program, error) {
 		return nil, errors.New("not a snapshot: it has no version")
 	}
 	makePrintable(reflect.ValueOf(&d))
-	stacks := make([][]Frame, len(d.Stacks))
+	r := reading{document: &d, stacks: make([][]Frame, len(d.Stacks))}
 	for i, calls := range d.Stacks {
 		for _, k := range calls {
 			if k < 0 || k >= len(d.Frames) {
 				return nil, fmt.Errorf("the snapshot is damaged: a stack has call %d of %d", k, len(d.Frames))
 			}
-			stacks[i] = append(stacks[i], d.Frames[k])
+			r.stacks[i] = append(r.stacks[i], d.Frames[k])
 		}
-	}
-	damaged := false
-	at := func(n *int) []Frame {
-		if n == nil {
-			return nil
-		}
-		if *n < 0 || *n >= len(stacks) {
-			damaged = true
-			return nil
-		}
-		return stacks[*n]
 	}
 	p := d.Program
+	for i := range d.Goroutines {
+		if g := r.goroutine(&d.Goroutines[i]); g != nil {
+			p.Goroutines = append(p.Goroutines, g)
+		}
+	}
 	p.Loops = []*Loop{}
 	for _, loop := range d.Loops {
-		l := loop.Loop
-		if l == nil {
-			return nil, errors.New("the snapshot is damaged: a loop is empty")
-		}
-		l.Tasks, l.Held = []*Task{}, nil
-		l.Busy = cmp.Or(l.Busy, max(0, l.Uptime-l.Idle)) // an older version has no field for it
-		if loop.Held != nil && loop.Held.Held != nil {
-			l.Held = loop.Held.Held
-			l.Held.Stack = at(loop.Held.Stack)
-		}
-		for _, task := range loop.Tasks {
-			if task.Task == nil {
-				return nil, errors.New("the snapshot is damaged: a task is empty")
-			}
-			read := task.read()
-			read.Stack, read.Site = at(task.Stack), nil
-			if n := task.Site; n != nil {
-				if damaged = damaged || *n < 0 || *n >= len(d.Frames); damaged {
-					break
-				}
-				read.Site = &d.Frames[*n]
-			}
-			if damaged = damaged || task.Func < 0 || task.Func >= len(d.Functions); damaged {
-				break
-			}
-			read.Func = d.Functions[task.Func]
-			l.Tasks = append(l.Tasks, read)
+		l, err := r.loop(loop)
+		if err != nil {
+			return nil, err
 		}
 		p.Loops = append(p.Loops, l)
 	}
-	if damaged {
-		return nil, fmt.Errorf("the snapshot is damaged: a task has a stack, a function or a call that is none of %d, %d and %d", len(stacks), len(d.Functions), len(d.Frames))
+	if r.damaged {
+		return nil, fmt.Errorf("the snapshot is damaged: a task has a stack, a function or a call that is none of %d, %d and %d", len(r.stacks), len(d.Functions), len(d.Frames))
 	}
 	return p, nil
+}
+
+// A reading is a document that is being read.
+type reading struct {
+	*document
+	stacks  [][]Frame
+	damaged bool // a number is of nothing
+}
+
+// stack returns the stack with a number, if there is one.
+func (r *reading) stack(n *int) []Frame {
+	if n == nil {
+		return nil
+	}
+	if *n < 0 || *n >= len(r.stacks) {
+		r.damaged = true
+		return nil
+	}
+	return r.stacks[*n]
+}
+
+// frame returns the call with a number, if there is one.
+func (r *reading) frame(n *int) *Frame {
+	if n == nil {
+		return nil
+	}
+	if *n < 0 || *n >= len(r.Frames) {
+		r.damaged = true
+		return nil
+	}
+	return &r.Frames[*n]
+}
+
+func (r *reading) goroutine(d *goroutineDocument) *Goroutine {
+	if d == nil || d.Goroutine == nil {
+		return nil
+	}
+	g := d.Goroutine
+	g.Stack, g.Site = r.stack(d.Stack), r.frame(d.Site)
+	return g
+}
+
+func (r *reading) loop(d loopDocument) (*Loop, error) {
+	l := d.Loop
+	if l == nil {
+		return nil, errors.New("the snapshot is damaged: a loop is empty")
+	}
+	l.Tasks, l.Held = []*Task{}, nil
+	l.Busy = cmp.Or(l.Busy, max(0, l.Uptime-l.Idle)) // an older version has no field for it
+	if d.Held != nil && d.Held.Held != nil {
+		l.Held = d.Held.Held
+		l.Held.Stack = r.stack(d.Held.Stack)
+	}
+	for _, task := range d.Tasks {
+		if task.Task == nil {
+			return nil, errors.New("the snapshot is damaged: a task is empty")
+		}
+		read := task.read()
+		read.Stack, read.Site, read.Offload = r.stack(task.Stack), r.frame(task.Site), r.goroutine(task.Offload)
+		if r.damaged = r.damaged || task.Func < 0 || task.Func >= len(r.Functions); r.damaged {
+			break
+		}
+		read.Func = r.Functions[task.Func]
+		l.Tasks = append(l.Tasks, read)
+	}
+	return l, nil
 }

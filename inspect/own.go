@@ -45,7 +45,11 @@ func snapshot(o Options) (*Program, error) {
 	if p, err, ok := readSelf(o); ok {
 		return p, err
 	}
-	return ask(answerTime)
+	p, err := ask(answerTime)
+	if err == nil && o.Goroutines {
+		p.askGoroutines()
+	}
+	return p, err
 }
 
 // readSelf takes the snapshot of the calling program as if it were another. It

@@ -23,7 +23,14 @@ type Program struct {
 	// Rings are tasks of several loops that wait for each other, each for the next and
 	// the last for the first.
 	Rings [][]TaskID `json:"rings,omitempty"`
-	Loops []*Loop    `json:"loops"` // in the order of their names
+	// Goroutines are those that run no task, if they were asked for, in the order in which the
+	// runtime has them. NoGoroutines says in words why they are missing, and MoreGoroutines is
+	// how many there are besides, because of a limit.
+	Goroutines     []*Goroutine `json:"goroutines,omitempty"`
+	NoGoroutines   string       `json:"no_goroutines,omitempty"`
+	MoreGoroutines int          `json:"more_goroutines,omitempty"`
+
+	Loops []*Loop `json:"loops"` // in the order of their names
 }
 
 // Picture is Program.
@@ -166,6 +173,9 @@ type Task struct {
 	// Stack is where it is, the innermost call first, all calls included.
 	Stack []Frame `json:"stack,omitempty"`
 	Cut   bool    `json:"cut,omitempty"` // the outermost calls are missing
+	// Offload is the goroutine that runs the function for which it waits in Offload, if stacks
+	// were asked for; nil if that is not known.
+	Offload *Goroutine `json:"offload,omitempty"`
 	// Partial says that calls of coroutines that the task has resumed are missing,
 	// which would come first.
 	Partial bool `json:"partial,omitempty"`

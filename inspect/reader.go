@@ -61,6 +61,8 @@ type reader struct {
 	words  map[string]string                // texts that several tasks have
 	slept  slept
 	sites  map[uint64]*Frame // calls that have started tasks, by the addresses behind them
+	known  []uint64          // the records of the goroutines that run the tasks, or are nested in them
+	runs   uint64            // that of the goroutine of Run; 0 if it is not known
 
 	kept     *shelves
 	columns  columnRoom
@@ -139,7 +141,7 @@ func (r *reader) once() (*Loop, bool) {
 	if !ok {
 		return nil, false
 	}
-	r.frames, r.looks, r.looked = make(map[*goinspect.Frame][]Frame), 0, 0
+	r.frames, r.looks, r.looked, r.known = make(map[*goinspect.Frame][]Frame), 0, 0, nil
 	all := r.walk(before)
 	tasks := make([]*Task, 0, len(r.ring.addrs))
 	missed, moved := 0, false
@@ -233,6 +235,9 @@ func (r *reader) readPortion(addrs, workers []uint64) (missed int, moved bool) {
 		return len(addrs), true
 	}
 	r.readNested(head, 0)
+	if r.options.Goroutines {
+		r.keepKnown(head)
+	}
 	r.describe(head)
 	if r.options.Stacks || len(r.options.StacksOf) > 0 {
 		r.readStacks()
@@ -401,6 +406,9 @@ func (r *reader) readTasks(addrs, workers []uint64) {
 		s.moved = t.uint64(layout.TaskWorker) != workers[i]
 		if !s.moved && w.b != nil && w.uint64(layout.WorkerJob) == addrs[i] {
 			s.worker = w
+			if r.options.Goroutines {
+				r.known = append(r.known, w.uint64(layout.WorkerG))
+			}
 			lists[i] = w.uint64(layout.WorkerList)
 		}
 	}

@@ -135,7 +135,7 @@ func TestOtherPrograms(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	p = start(t, path)
-	_, err = inspect.OpenProcess(p.Process.Pid)
+	_, err = open(t, p).Snapshot(inspect.Options{Stacks: true})
 	refused(t, err, pidWords(p.Process.Pid, "no Rondo in it")...)
 	if strings.Contains(err.Error(), "not a Go program") {
 		t.Errorf("%q; and yet it is one", err)

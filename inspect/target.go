@@ -24,9 +24,9 @@ type Target struct {
 	portion int
 }
 
-// OpenProcess opens a live process, which it neither stops nor asks. It works on
-// Linux. It fails if there is no such process, if a right is missing, or if there
-// is no Rondo in the process; the error says what to do.
+// OpenProcess opens a live process of Go, which it neither stops nor asks. It works on
+// Linux. It fails if there is no such process, if a right is missing, or if it is not a
+// program of Go; the error says what to do. Of one without Rondo only goroutines can be read.
 func OpenProcess(pid int) (*Target, error) {
 	m, err := goinspect.OpenProcess(pid)
 	if err != nil {
@@ -36,8 +36,9 @@ func OpenProcess(pid int) (*Target, error) {
 }
 
 // OpenCore opens a core file. exe is the program's file, or "" if it is where it
-// was when the program ran. It fails if the file is not a core of a program with
-// Rondo in it, or if the program's file is needed and is not the one that ran.
+// was when the program ran. It fails if the file is not a core of a program of Go, or if
+// the program's file is needed and is not the one that ran. Of a program without Rondo only
+// goroutines can be read.
 func OpenCore(file, exe string) (*Target, error) {
 	m, err := goinspect.OpenCore(file, exe)
 	if err != nil {
@@ -118,9 +119,8 @@ func (t *Target) stopped() bool {
 	return ok && live.Stopped()
 }
 
-// find looks for Rondo in the program.
+// find looks for the program in memory, and for Rondo in it.
 func (t *Target) find() error {
-	t.layouts = nil
 	p, err := goinspect.Open(t.memory)
 	if errors.Is(err, goinspect.ErrNarrow) {
 		return fmt.Errorf("%s cannot be read: it is %w", t.name, err)
@@ -131,6 +131,17 @@ func (t *Target) find() error {
 	if err != nil {
 		return err
 	}
+	if err := t.findRondo(p); err != nil {
+		return err
+	}
+	t.program = p
+	return nil
+}
+
+// findRondo looks for Rondo in a program of Go. If there is none, there are no layouts, which is no
+// error: the program may have only just started.
+func (t *Target) findRondo(p *goinspect.Program) error {
+	t.layouts = nil
 	newer, damaged := false, false
 	for _, at := range p.Search(cookie()) {
 		found, ok := readLayout(p, at)
@@ -149,14 +160,13 @@ func (t *Target) find() error {
 	}
 	switch {
 	case len(t.layouts) > 0:
-		t.program = p
 		return nil
 	case damaged:
 		return fmt.Errorf("%s is damaged: the table that says how Rondo's records are laid out is wrong", t.name)
 	case newer:
 		return fmt.Errorf("%s was built with a newer Rondo than this tool: update the tool", t.name)
 	}
-	return fmt.Errorf("%s has no Rondo in it, or has only just started", t.name)
+	return nil
 }
 
 // Close releases the target.
@@ -195,6 +205,14 @@ func (t *Target) take(o Options, began time.Time) (*Program, error) {
 	if o.flight != nil {
 		o.flight.Loops = []FlightLoop{}
 	}
+	if len(t.layouts) == 0 {
+		if err := t.findRondo(t.program); err != nil {
+			return nil, err
+		}
+		if len(t.layouts) == 0 && !o.Goroutines {
+			return nil, fmt.Errorf("%s has no Rondo in it, or has only just started", t.name)
+		}
+	}
 	p := &Program{PID: t.pid, Go: t.program.Version, Taken: time.Now(), Loops: []*Loop{}}
 	left := &budget{options: o, began: began}
 	var readers []*reader
@@ -218,6 +236,9 @@ func (t *Target) take(o Options, began time.Time) (*Program, error) {
 				}
 			}
 		}
+	}
+	if o.Goroutines {
+		t.readGoroutines(p, readers, left)
 	}
 	p.Rings = p.ids(p.rings(readers))
 	p.sortLoops()

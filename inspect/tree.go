@@ -22,9 +22,10 @@ type TreeOptions struct {
 // alike is how many tasks of one scope that look alike are written one by one.
 const alike = 4
 
-// WriteTree writes the tasks as a tree. The branches of a task are the scopes that
-// it is in, and the branches of a scope are the tasks that it owns. Below a task is
-// its stack, the innermost call first. An error is that of w.
+// WriteTree writes the tasks as a tree, and then the goroutines as WriteGoroutines does. The
+// branches of a task are the scopes that it is in, and the branches of a scope are the tasks
+// that it owns. Below a task is its stack, the innermost call first, and below that the
+// goroutine of its Offload. An error is that of w.
 func (p *Program) WriteTree(w io.Writer, o TreeOptions) error {
 	lines := &counter{w: w, left: o.MaxLines}
 	out := bufio.NewWriterSize(lines, 1<<10)
@@ -41,6 +42,10 @@ func (p *Program) WriteTree(w io.Writer, o TreeOptions) error {
 		_ = l.WriteCycles(out)
 	}
 	_ = p.WriteRings(out)
+	if p.goroutinesHead() != "" {
+		fmt.Fprintln(out)
+		_ = p.WriteGoroutines(out, o.Full)
+	}
 	err := out.Flush()
 	if o.MaxLines > 0 && lines.left <= 0 && err == nil {
 		_, err = fmt.Fprintf(w, "... more than %s\n", count(o.MaxLines, "line"))

@@ -80,6 +80,13 @@ func TestPs(t *testing.T) {
 			t.Errorf("no line is as %s:\n%s", want, out)
 		}
 	}
+	// After the tasks come the goroutines, which are none of the loop's.
+	beside := slices.IndexFunc(lines, regexp.MustCompile(`^GOROUTINES +FIRST +STATE +FUNC +AT$`).MatchString)
+	if beside < 0 || !slices.ContainsFunc(lines[beside:], regexp.MustCompile(`^ +1 +1 +IO wait, runs target +runtime\.main `).MatchString) ||
+		!slices.ContainsFunc(lines[beside:], regexp.MustCompile(`^ +1 +\d+ +syscall +main\.main\.func1 `).MatchString) {
+		t.Fatalf("the goroutines are missing:\n%s", out)
+	}
+	lines = lines[:beside-1]
 	title := slices.IndexFunc(lines, func(s string) bool { return strings.HasPrefix(strings.TrimLeft(s, " "), "#   NAME") })
 	for _, column := range []string{"NAME", "STATE", "WAITS FOR", "FUNCTION"} {
 		at := strings.Index(lines[title], column)

@@ -1,6 +1,6 @@
 package main
 
-// This file lists the processes that use Rondo.
+// This file lists the processes of Go: those that use Rondo, with their loops, and others.
 
 import (
 	"bufio"
@@ -19,13 +19,13 @@ import (
 // enoughTasks is how many tasks of each loop are read for the list.
 const enoughTasks = 100_000
 
-// runProcesses writes a row for each process that uses Rondo.
+// runProcesses writes a row for each process of Go.
 func runProcesses(c *console) error {
 	folders, err := os.ReadDir("/proc")
 	if err != nil {
 		return fmt.Errorf("the processes cannot be listed; this works on Linux, with /proc mounted: %w", err)
 	}
-	rows, refused := [][]string{{"PID", "GO", "LOOPS", "TASKS", "CONNS", "BUSY", "STATE", "NAME", "SERVES", "PROGRAM"}}, 0
+	rows, refused := [][]string{{"PID", "GO", "GOROUTINES", "LOOPS", "TASKS", "CONNS", "BUSY", "STATE", "NAME", "SERVES", "PROGRAM"}}, 0
 	for _, f := range folders {
 		pid, err := strconv.Atoi(f.Name())
 		if err != nil || pid == os.Getpid() || !mapsCode(pid, &refused) {
@@ -42,9 +42,9 @@ func runProcesses(c *console) error {
 	})
 	out := bufio.NewWriter(c.out)
 	if len(rows) == 1 {
-		fmt.Fprintln(out, "No process uses Rondo.")
+		fmt.Fprintln(out, "No process of Go is to be seen.")
 	} else {
-		writeRows(out, rows, []int{0, 2, 3, 4, 5}, columns(c.out))
+		writeRows(out, rows, []int{0, 2, 3, 4, 5, 6}, columns(c.out))
 	}
 	if _, err := os.Stat("/proc/1"); errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintln(out, hidden)
@@ -83,20 +83,35 @@ func mapsCode(pid int, refused *int) bool {
 	return err == nil // Threads of the kernel have none.
 }
 
-// processRow returns the cells of a process; nil if it does not use Rondo, or may
-// not be read.
+// processRow returns the cells of a process; nil if it is none of Go, or may not be read.
+// What is about loops is a dash where no loop runs.
 func processRow(pid int) []string {
 	t, err := inspect.OpenProcess(pid)
 	if err != nil {
 		return nil
 	}
-	p, err := t.Snapshot(inspect.Options{MaxTasks: enoughTasks})
+	p, err := t.Snapshot(inspect.Options{MaxTasks: enoughTasks, Goroutines: true})
 	if e := t.Close(); err != nil || e != nil {
 		return nil
 	}
 	program, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
-	row := append([]string{strconv.Itoa(pid), p.Go}, totals(p)...)
+	row := append([]string{strconv.Itoa(pid), p.Go, goroutines(p)}, totals(p)...)
 	return append(row, strings.Map(shown, names(p)), strings.Map(shown, serves(p)), strings.Map(shown, program))
+}
+
+// goroutines returns how many goroutines run no task, those of Rondo and of Go's runtime left out;
+// a dash if that is not known.
+func goroutines(p *inspect.Program) string {
+	if p.NoGoroutines != "" {
+		return "-"
+	}
+	n := p.MoreGoroutines
+	for _, g := range p.Goroutines {
+		if g.Kind == "" {
+			n++
+		}
+	}
+	return count(n)
 }
 
 // mostNames is how many names of loops and of what they serve a row has.
@@ -148,6 +163,9 @@ func few(list []string) string {
 // totals returns the cells of a process that are about all of its loops. A processor that
 // is busy all the time is 100 %, as in top(1).
 func totals(p *inspect.Program) []string {
+	if len(p.Loops) == 0 {
+		return []string{"-", "-", "-", "-", "-"}
+	}
 	tasks, busy, state := 0, 0.0, "turns"
 	for _, l := range p.Loops {
 		tasks += len(l.Tasks) + l.Omitted

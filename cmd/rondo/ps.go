@@ -20,8 +20,11 @@ process: no special build, no pause, and also if its loop hangs. Then the task
 that holds the loop comes first, with its stack. What a task waits for is not
 known if it ran while the snapshot was taken. Several loops are listed side by
 side before their tasks, with their open connections and how busy each has been.
-Without a PID it lists the processes that use Rondo, with the names of their
-loops and what they serve: addresses, calls, messages and jobs of NATS.
+The goroutines that run no task come last, those in one row that do the same:
+what the runtime says that they wait for, the function that they began with, and
+where they stand. Of a program of Go without Rondo there is nothing else.
+Without a PID it lists the processes of Go, with the names of their loops and
+what they serve: addresses, calls, messages and jobs of NATS.
 
   --filter TEXT   only tasks whose row contains the text
   --sort KEY      by id (as without it), name, since, age, switches, busy or
@@ -68,7 +71,7 @@ func runPs(c *console, args []string) error {
 	if l.json && ch.group != "" {
 		return usagef("it is either --json, which has each task, or --group")
 	}
-	p, err := l.take(inspect.Options{Stacks: l.json || ch.group == string(inspect.ByStack)})
+	p, err := l.take(inspect.Options{Goroutines: true, Stacks: l.json || ch.group == string(inspect.ByStack)})
 	if err != nil {
 		return err
 	}
@@ -79,6 +82,7 @@ func runPs(c *console, args []string) error {
 		} else {
 			writeTable(out, p, ch.fields, columns(c.out))
 		}
+		writeGoroutines(out, p, strings.ToLower(ch.filter), ch.limit, columns(c.out))
 		return nil
 	})
 }

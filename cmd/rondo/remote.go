@@ -86,6 +86,9 @@ func (r *remote) request(ctx context.Context, o inspect.Options) (*http.Request,
 	q := r.at.Query()
 	q.Set("format", "json")
 	q.Set("limit", strconv.Itoa(mostAsked))
+	if o.Goroutines {
+		q.Set("goroutines", "1")
+	}
 	if !o.Stacks {
 		q["stacks"] = []string{"0"}
 		for _, id := range o.StacksOf {

@@ -46,8 +46,15 @@ func startTarget(t *testing.T, args ...string) *target {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startFile(t, file, args...)
+}
+
+// startFile does so with another program.
+func startFile(t *testing.T, file string, args ...string) *target {
+	t.Helper()
 	p := &target{Cmd: exec.CommandContext(t.Context(), file, args...)}
 	p.Stderr = os.Stderr
+	var err error
 	if p.stdin, err = p.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,10 @@ const treeUsage = `Usage: rondo tree [--full] [--all] [--json] PID|URL
 
 It draws the tasks of a live process that uses Rondo, or of a core file, as a
 tree: below a task are the scopes it is in, and below each scope the tasks that
-it owns. Each task has its stack, the innermost call first.
+it owns. Each task has its stack, the innermost call first, and the stack of the
+goroutine that runs its Offload. Goroutines that run no task come last, those
+together that do the same; of a program of Go without Rondo there is nothing
+else.
 
   --full        all calls, those of Rondo and of Go's runtime too
   --all         every task, even if many are alike
@@ -39,7 +42,7 @@ func runTree(c *console, args []string) error {
 	if err := l.parse(args); err != nil {
 		return err
 	}
-	p, err := l.take(inspect.Options{Stacks: true})
+	p, err := l.take(inspect.Options{Stacks: true, Goroutines: true})
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func (p *Program) findSwitch(gs []Goroutine) bool {
 }
 
 // maxGoroutines bounds how many goroutines are looked through.
-const maxGoroutines = 1 << 20
+const maxGoroutines = 1 << 22
 
 // Resumed finds, among all goroutines of the program, the coroutines that others
 // have resumed, by the record of the one that has. known are some coroutines. It

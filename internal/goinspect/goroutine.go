@@ -28,7 +28,12 @@ type layout struct {
 	m, sp, pc, self, lr, bp int // in g
 	sysSP, sysPC, sysBP     int
 	status, goid            int
+	reason                  int // why it waits, a byte
+	seq                     int // a byte that grows each time that it stops running
+	parent, gopc, start     int // the goroutine that started it, where, and with what function
+	waiting                 int // what it waits in: a sudog
 	procid                  int // in m
+	sudogG, sudogElem       int // in a sudog
 	size                    int // how much of a g is read
 	stable                  int // how much of it does not change while it is parked
 }
@@ -57,7 +62,8 @@ func layoutWith(gobuf int) layout {
 	return layout{
 		m: 48, sp: 56, pc: 64, self: 72, lr: s - 16, bp: s - 8,
 		sysSP: s, sysPC: s + 8, sysBP: s + 16, status: s + 40, goid: s + 48,
-		procid: 16 + gobuf, size: s + 56, stable: s,
+		reason: s + 72, seq: s + 87, parent: s + 176, gopc: s + 184, start: s + 200, waiting: s + 216,
+		procid: 16 + gobuf, sudogElem: 32, size: s + 88, stable: s,
 	}
 }
 
@@ -74,6 +80,7 @@ type gState struct {
 	low, high      uint64 // its stack
 	sp, pc, lr, bp uint64
 	m              uint64
+	reason         byte // why it waits, as the runtime numbers it
 }
 
 // maxStack is the largest stack that the runtime lets a goroutine have.
@@ -96,7 +103,7 @@ func (l *layout) decode(of Goroutine, b []byte) (gState, bool) {
 	case statusSyscall:
 		g.state = Syscall
 	case statusWaiting, statusLeaked:
-		g.state = Waiting
+		g.state, g.reason = Waiting, b[l.reason]
 	default:
 		g.state = Dead
 		return g, true
@@ -109,6 +116,13 @@ func (l *layout) decode(of Goroutine, b []byte) (gState, bool) {
 		g.sp, g.pc, g.lr, g.bp = Uint64(b, l.sysSP), Uint64(b, l.sysPC), 0, Uint64(b, l.sysBP)
 	}
 	return g, true
+}
+
+// same reports whether a goroutine has not run between two copies of its g.
+func (l *layout) same(before, after []byte) bool {
+	return string(before[:l.stable]) == string(after[:l.stable]) &&
+		Uint32(before, l.status)&^statusScan == Uint32(after, l.status)&^statusScan &&
+		before[l.reason] == after[l.reason] && before[l.seq] == after[l.seq]
 }
 
 // chooseLayout finds the layout of the program's goroutines by some of them, if it

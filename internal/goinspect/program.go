@@ -19,6 +19,7 @@ type Program struct {
 	foreign  bool               // no known layout fitted its goroutines
 	switchAt uint64             // see findSwitch; 0 until it is known
 	allgs    uint64             // where the slice of all goroutines stands; 0 until it is known
+	reasons  []string           // the runtime's words for why goroutines wait; nil until they were looked for
 	frames   map[uint64][]Frame // by the address of the instruction
 	funcs    map[uint64]Frame   // that Func has returned, by the same
 	steps    map[uint64]step    // of unwinding, by the address of the instruction

@@ -16,6 +16,7 @@ type Stack struct {
 	Cut       bool    // the outermost calls are missing
 	Thread    int     // the thread on which it ran, if it did
 	How       string  // how a running goroutine's stack was read; "" if it was not
+	Wait      string  // the runtime's words for what it waits for; "" if it does not wait, or they were not found
 }
 
 // symbolise returns the frames of a stack, and whether the outermost are left out,
@@ -93,8 +94,8 @@ func (p *Program) Forget() {
 // has State Unknown.
 //
 // Nothing is stopped. A g is read before its stack and after it, and the stack
-// is believed only if the g has not changed. That misses a goroutine that ran and
-// came back to the same place; a caller that can must count its steps.
+// is believed only if the g has not changed. The runtime counts in a byte how often a
+// goroutine stopped running, but not the switches of coroutines: a caller must count those.
 func (p *Program) Stacks(gs []Goroutine) []Stack {
 	out := make([]Stack, len(gs))
 	if !p.inlines() || !p.chooseLayout(gs) {
@@ -140,7 +141,6 @@ func (p *Program) stacksOf(gs []Goroutine, out []Stack) {
 // tryStacks reads the stacks of the goroutines in todo, and returns those that
 // changed meanwhile, and those that it did not try for want of room.
 func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt) {
-	size := p.layout.size
 	before := p.readGsInto(&p.scratch.before, todo)
 	sizes, total := slices.Grow(p.scratch.sizes[:0], len(todo))[:len(todo)], 0
 	clear(sizes)
@@ -182,16 +182,17 @@ func (p *Program) tryStacks(todo []attempt, out []Stack) (again, later []attempt
 		if a.g.state == Unknown || a.g.state == Dead || a.g.state == Running {
 			continue
 		}
-		same := after[i].OK && string(after[i].Data[:p.layout.stable]) == string(a.first[:p.layout.stable]) &&
-			Uint32(after[i].Data, p.layout.status)&^statusScan == Uint32(a.first, p.layout.status)&^statusScan && len(after[i].Data) == size
-		if !same || len(stacks[i].Data) == 0 || !stacks[i].OK {
+		if !after[i].OK || !p.layout.same(a.first, after[i].Data) || len(stacks[i].Data) == 0 || !stacks[i].OK {
 			*s = Stack{}
 			again = append(again, attempt{index: a.index, of: a.of})
 			continue
 		}
 		s.Frames, s.Cut = p.follow(p.walk(stacks[i].Data, a.g.pc, a.g.lr))
-		if a.g.state == Syscall {
+		switch a.g.state {
+		case Syscall:
 			s.Thread = p.thread(&a.g)
+		case Waiting:
+			s.Wait = p.reason(a.g.reason)
 		}
 	}
 	return again, later

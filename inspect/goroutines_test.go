@@ -1,0 +1,234 @@
+//go:build linux && (amd64 || arm64)
+
+package inspect_test
+
+// Programs that know the truth about their goroutines, and what the runtime prints of them, are
+// compared with what is read from outside.
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rondo-go/rondo/inspect"
+	"github.com/rondo-go/rondo/internal/goinspect"
+)
+
+var throngs = flag.Int("throngs", 2, "how many random programs TestGoroutines makes of each build")
+
+// A throng is what testdata/goroutines says of itself.
+type throng struct {
+	Truths []struct {
+		ID          uint64
+		State, Func string
+	}
+	Text string
+}
+
+// throngBuilds are the ways in which it is built.
+var throngBuilds = []build{
+	{name: "goroutines", folder: "./testdata/goroutines"},
+	{name: "goroutines pie", folder: "./testdata/goroutines", flags: []string{"-buildmode=pie"}},
+	{name: "goroutines stripped", folder: "./testdata/goroutines", flags: []string{"-ldflags=-s -w"}},
+	{name: "goroutines static", folder: "./testdata/goroutines", flags: []string{"-ldflags=-d", "-trimpath"}, env: "CGO_ENABLED=0"},
+}
+
+// startThrong starts such a program, and returns what it says.
+func startThrong(t *testing.T, path string, args ...string) (*exec.Cmd, throng) {
+	t.Helper()
+	c := exec.Command(path, args...)
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	lines := bufio.NewReader(out)
+	if line, err := lines.ReadString('\n'); line != "ready\n" {
+		t.Fatalf("%v printed %q (%v)", c.Args, line, err)
+	}
+	var said throng
+	if err := json.NewDecoder(io.LimitReader(lines, 8<<20)).Decode(&said); err != nil {
+		t.Fatal(err)
+	}
+	return c, said
+}
+
+// TestGoroutines: of programs without Rondo every goroutine is found, with what it waits for and
+// where it stands as the runtime itself prints it, and none that is not there.
+func TestGoroutines(t *testing.T) {
+	t.Parallel()
+	for _, b := range throngBuilds {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range *throngs {
+				c, said := startThrong(t, b.program(t), strconv.Itoa(seed))
+				target, err := inspect.OpenProcess(c.Process.Pid)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p, err := target.Snapshot(inspect.Options{Goroutines: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkThrong(t, p, said)
+				if err := target.Close(); err != nil {
+					t.Error(err)
+				}
+				_ = c.Process.Kill()
+			}
+		})
+	}
+}
+
+// checkThrong compares a snapshot of a program that is at rest with the truth.
+func checkThrong(t *testing.T, p *inspect.Program, said throng) {
+	t.Helper()
+	if len(p.Loops) != 0 || p.NoGoroutines != "" || p.MoreGoroutines != 0 || p.Missing != "" {
+		t.Fatalf("%d loops, %q, %d more, missing %q; want none", len(p.Loops), p.NoGoroutines, p.MoreGoroutines, p.Missing)
+	}
+	found := make(map[uint64]*inspect.Goroutine)
+	for _, g := range p.Goroutines {
+		if found[g.ID] != nil {
+			t.Errorf("goroutine %d is listed twice", g.ID)
+		}
+		found[g.ID] = g
+	}
+	printed := make(map[uint64]goinspect.Stack)
+	for text := range strings.SplitSeq(said.Text, "\n\n") {
+		if s, ok := inspect.ParseStack(text); ok {
+			printed[s.Goroutine] = s
+		}
+	}
+	for _, want := range said.Truths {
+		g := found[want.ID]
+		if g == nil {
+			t.Errorf("goroutine %d, which waits in %s, was not found", want.ID, want.Func)
+			continue
+		}
+		own := inMain(g.Stack)
+		if own != want.Func || g.State != want.State || g.Kind != "" || g.Cut || g.Site == nil || g.Site.Func != "main.main" || g.Parent != 1 {
+			t.Errorf("goroutine %d: %s in %s, kind %q, cut %v, from %+v in %d; want %s in %s, started by main.main in 1", g.ID, g.State, own, g.Kind, g.Cut, g.Site, g.Parent, want.State, want.Func)
+		}
+	}
+	for id, want := range printed {
+		if g := found[id]; g == nil || want.State == goinspect.Waiting && !sameCalls(g.Stack, want.Frames) {
+			t.Errorf("goroutine %d stands at %+v;\nthe runtime prints %+v", id, g, want.Frames)
+		}
+	}
+	for id, g := range found {
+		if _, ok := printed[id]; !ok && g.Kind != inspect.GoroutineRuntime {
+			t.Errorf("goroutine %d was invented: %+v", id, g)
+		}
+	}
+	for _, g := range p.GoroutineGroups(true) {
+		alike := 0
+		for _, other := range p.Goroutines {
+			if other.State == g.First.State && other.Kind == g.First.Kind && slices.Equal(other.Stack, g.First.Stack) && cmp.Or(len(g.First.Stack) > 0, other.Func == g.First.Func) {
+				alike++
+			}
+		}
+		if alike != g.Goroutines {
+			t.Errorf("a group of %d like %+v; there are %d", g.Goroutines, g.First, alike)
+		}
+	}
+}
+
+// inMain returns the function of the innermost call of package main; "" if there is none.
+func inMain(stack []inspect.Frame) string {
+	for _, f := range stack {
+		if f.Package() == "main" {
+			return f.Func
+		}
+	}
+	return ""
+}
+
+// sameCalls reports whether a stack is what the runtime prints, which leaves out its own calls.
+func sameCalls(stack []inspect.Frame, printed []goinspect.Frame) bool {
+	var calls []inspect.Frame
+	for _, f := range stack {
+		if !strings.HasPrefix(f.Func, "runtime.") {
+			calls = append(calls, f)
+		}
+	}
+	for _, f := range printed {
+		if strings.HasPrefix(f.Func, "runtime.") || strings.HasPrefix(f.Func, "panic") {
+			continue
+		}
+		if len(calls) == 0 || calls[0].Func != f.Func || calls[0].Line != f.Line || filepath.Base(calls[0].File) != filepath.Base(f.File) {
+			return false
+		}
+		calls = calls[1:]
+	}
+	return len(calls) == 0
+}
+
+// TestGoroutinesOfCore: a core of a program without Rondo has them too, and what looks for loops
+// only refuses it.
+func TestGoroutinesOfCore(t *testing.T) {
+	t.Parallel()
+	b := throngBuilds[0]
+	c, said := startThrong(t, b.program(t), "7")
+	core := filepath.Join(t.TempDir(), "core")
+	dump(kernel, t, c.Process.Pid, core)
+	target, err := inspect.OpenCore(core, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := target.Snapshot(inspect.Options{Goroutines: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkThrong(t, p, said)
+	var text strings.Builder
+	if err := p.WriteTree(&text, inspect.TreeOptions{}); err != nil || !strings.Contains(text.String(), "no loop is running in it") {
+		t.Errorf("the tree is %s (%v)", text.String(), err)
+	}
+	_, err = target.Snapshot(inspect.Options{})
+	refused(t, err, core, "no Rondo in it")
+	if err := target.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGoroutinesThatRun: of goroutines that start, end and compute all the time none is said to
+// wait where it never does.
+func TestGoroutinesThatRun(t *testing.T) {
+	t.Parallel()
+	c, said := startThrong(t, throngBuilds[0].program(t), "3", "spin")
+	target, err := inspect.OpenProcess(c.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = target.Close() }()
+	p, err := target.Snapshot(inspect.Options{Goroutines: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(p.Goroutines, func(g *inspect.Goroutine) bool { return g.Func == "main.spins" })
+	if i < 0 || p.Goroutines[i].State != "running" && p.Goroutines[i].State != "runnable" && p.Goroutines[i].State != "preempted" {
+		t.Errorf("of %d goroutines the one that spins is number %d, and does not run", len(p.Goroutines), i)
+	}
+	if len(p.Goroutines) < len(said.Truths)+2 {
+		t.Errorf("%d goroutines; want %d and more", len(p.Goroutines), len(said.Truths)+2)
+	}
+}
