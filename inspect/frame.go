@@ -37,6 +37,12 @@ func (f Frame) Own() bool {
 	return true
 }
 
+// ofRondo reports whether a call is Rondo's.
+func (f Frame) ofRondo() bool {
+	pkg := f.Package()
+	return f.Rondo || !f.Own() && (pkg == module || strings.HasPrefix(pkg, module+"/"))
+}
+
 // Package returns the import path of the function's package.
 func (f Frame) Package() string {
 	slash := strings.LastIndexByte(f.Func, '/') + 1
