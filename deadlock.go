@@ -63,9 +63,11 @@ func (l *Loop) nothingCanWake() (until int64) {
 	case !long:
 		return until
 	case ends:
+		report.Trouble("deadlock")
 		l.deadlock()
 		return -1
 	}
+	report.Trouble("deadlock")
 	report.Log(slog.LevelWarn, "rondo: nothing can run, and nothing known can wake the loop; set Runner.EndDeadlock to end it then",
 		"loop", l.name, "tasks", l.describeWaits())
 	return never

@@ -174,3 +174,14 @@ func ExampleReadFolded() {
 	fmt.Println(strings.Contains(svg.String(), "[lock]: 75.0 %, before 25.0 %"))
 	// Output: true
 }
+
+// What the tasks did before a loop was held, a deadlock, or kill -QUIT, as files.
+func ExampleFlightSaver_Start() {
+	saver := inspect.FlightSaver{Dir: os.TempDir(), Signals: []os.Signal{syscall.SIGQUIT}}
+	stop, err := saver.Start()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer stop()
+}

@@ -38,16 +38,24 @@ func (t *Target) Flight(last time.Duration) (*Flight, error) {
 	return f, nil
 }
 
+// allOfIt is longer ago than what any flight record has.
+const allOfIt = 1_000_000 * time.Hour
+
+var errNoFlight = errors.New("the flight record of this program cannot be read: that needs Linux, on amd64 or arm64")
+
 // writeFlight writes, as JSON, what the tasks of the calling program did in the time before, which
 // is given as text; without it, as far back as there is a record.
 func writeFlight(w io.Writer, last string) error {
-	long, err := time.ParseDuration(cmp.Or(last, "1000000h"))
+	long, err := allOfIt, error(nil)
+	if last != "" {
+		long, err = time.ParseDuration(last)
+	}
 	if err != nil || long <= 0 {
 		return fmt.Errorf("last is a time above 0, such as 10s, not %q", clip(last))
 	}
 	target := openSelf()
 	if target == nil {
-		return errors.New("the flight record of this program cannot be read: that needs Linux, on amd64 or arm64")
+		return errNoFlight
 	}
 	defer self.Unlock()
 	f, err := target.Flight(long)

@@ -109,6 +109,7 @@ func has(methods *types.MethodSet, name string) bool {
 var mayBeCopied = map[string]string{
 	"coro.Yielder":           "a function",
 	"inspect.Flight":         data,
+	"inspect.FlightSaver":    data,
 	"inspect.FlightLoop":     data,
 	"inspect.FlightStep":     data,
 	"inspect.Frame":          data,

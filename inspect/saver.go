@@ -1,0 +1,120 @@
+package inspect
+
+// A FlightSaver keeps the past when something goes wrong: files of what the tasks did before.
+//
+// The law: it costs nothing until there is trouble, and then a bounded number of files.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/rondo-go/rondo/internal/report"
+)
+
+// A FlightSaver writes the flight record of the calling program to files: when a loop reports that
+// a step holds it (see Runner.Debug), when a loop reports a deadlock, and when a signal comes.
+type FlightSaver struct {
+	// Dir is the folder of the files. Their names are rondo-PID-N-WORD.json, where WORD is held,
+	// deadlock or signal, and they open at https://ui.perfetto.dev. N counts to 10 and begins anew,
+	// so there are 10 of a program at most.
+	Dir string
+	// Signals, such as syscall.SIGQUIT, have a file written too. They do nothing else then: SIGQUIT
+	// does not end the program. If there are none, no signal is caught.
+	Signals []os.Signal
+	// Trace is written beside each file as rondo-PID-N-WORD.trace: a *trace.FlightRecorder of
+	// package runtime/trace that the program has started. It may be nil.
+	Trace io.WriterTo
+}
+
+// savedFiles is how many files of a program there are at most, and savedPause how long it is
+// between two at least.
+const (
+	savedFiles = 10
+	savedPause = 10 * time.Second
+)
+
+// Start has files written from now on, until stop is called, which returns once none is being
+// written. Two files are 10 s apart at least; what happens in between has none. It never suspends.
+// It fails if Dir is no folder. It works on Linux, on amd64 and arm64; elsewhere, what Target
+// cannot read is logged in place of a file.
+func (s FlightSaver) Start() (stop func(), err error) {
+	if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("inspect: FlightSaver.Start: Dir must be a folder: %w", errors.Join(err, os.ErrInvalid))
+	}
+	troubles, signals, quit, gone := make(chan string, 1), make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
+	deaf := report.Listen(troubles)
+	if len(s.Signals) > 0 {
+		signal.Notify(signals, s.Signals...)
+	}
+	go func() {
+		defer close(gone)
+		s.serve(troubles, signals, quit)
+	}()
+	return sync.OnceFunc(func() {
+		deaf()
+		signal.Stop(signals)
+		close(quit)
+		<-gone
+	}), nil
+}
+
+// serve writes a file for each trouble and each signal, until quit is closed.
+func (s FlightSaver) serve(troubles <-chan string, signals <-chan os.Signal, quit <-chan struct{}) {
+	var last time.Time
+	for n := 0; ; {
+		word := "signal"
+		select {
+		case word = <-troubles:
+			if !last.IsZero() && time.Since(last) < savedPause {
+				continue
+			}
+		case <-signals:
+		case <-quit:
+			return
+		}
+		if err := s.save(fmt.Sprintf("rondo-%d-%d-%s", os.Getpid(), n%savedFiles+1, word)); err != nil {
+			report.Log(slog.LevelWarn, "rondo: the flight record cannot be saved", "err", err)
+		}
+		n, last = n+1, time.Now()
+	}
+}
+
+// save writes the files of one name.
+func (s FlightSaver) save(name string) error {
+	target := openSelf()
+	if target == nil {
+		return errNoFlight
+	}
+	f, err := target.Flight(allOfIt)
+	self.Unlock()
+	if err == nil {
+		err = s.file(name+".json", f.WriteTrace)
+	}
+	if s.Trace != nil {
+		err = errors.Join(err, s.file(name+".trace", func(w io.Writer) error { _, err := s.Trace.WriteTo(w); return err }))
+	}
+	return err
+}
+
+// file writes one file, which has its name only when it is whole.
+func (s FlightSaver) file(name string, write func(w io.Writer) error) error {
+	f, err := os.CreateTemp(s.Dir, name+".*.part")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(write(f), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(s.Dir, name))
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}

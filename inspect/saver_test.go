@@ -1,0 +1,73 @@
+//go:build linux && (amd64 || arm64)
+
+package inspect_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/inspect"
+	"github.com/rondo-go/rondo/internal/report"
+)
+
+// A recording is a recorder of the program's that says when it was asked.
+type recording chan string
+
+func (r recording) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.WriteString(w, "trace")
+	defer close(r)
+	return int64(n), err
+}
+
+// TestFlightSaver: a trouble and a signal each leave a timeline, and the program's own recorder
+// beside it.
+func TestFlightSaver(t *testing.T) {
+	for word, cause := range map[string]func(){
+		"deadlock": func() { report.Trouble("deadlock") },
+		"signal":   func() { _ = syscall.Kill(os.Getpid(), syscall.SIGUSR2) },
+	} {
+		dir, asked := t.TempDir(), make(recording)
+		stop, err := inspect.FlightSaver{Dir: dir, Signals: []os.Signal{syscall.SIGUSR2}, Trace: asked}.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = rondo.Run(t.Context(), func(ctx context.Context) error {
+			if err := pingPong(2000)(ctx); err != nil {
+				return err
+			}
+			_, err := rondo.Offload(ctx, func(context.Context) (any, error) {
+				cause()
+				<-asked
+				return nil, nil
+			})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop()
+		stop()
+		name := filepath.Join(dir, fmt.Sprintf("rondo-%d-1-%s", os.Getpid(), word))
+		text, err := os.ReadFile(name + ".json")
+		var events []any
+		if err != nil || json.Unmarshal(text, &events) != nil || len(events) < 1000 {
+			t.Errorf("%s: %d events: %v", word, len(events), err)
+		}
+		if text, err := os.ReadFile(name + ".trace"); err != nil || string(text) != "trace" {
+			t.Errorf("%s: %q, %v", word, text, err)
+		}
+		if all, err := os.ReadDir(dir); err != nil || len(all) != 2 {
+			t.Errorf("%s: the files are %v", word, all)
+		}
+	}
+	if _, err := (inspect.FlightSaver{Dir: filepath.Join(t.TempDir(), "none")}).Start(); err == nil {
+		t.Error("no folder, and no error")
+	}
+}
