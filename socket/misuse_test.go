@@ -3,6 +3,7 @@ package socket_test
 import (
 	"context"
 	"errors"
+	"io"
 	"fmt"
 	"log/slog"
 	"net"
@@ -218,6 +219,34 @@ func TestReadInAnotherLoop(t *testing.T) {
 		}
 		_ = c.Close()
 		_, _, waited := rondo.Receive(ctx, read) // the read has failed, because the connection is closed
+		return errors.Join(err, waited)
+	})
+}
+
+// TestPipeInAnotherLoop: a task that reads an end of a Pipe of another loop blocks its own loop, as
+// with any connection, and reads what is written. It is not told that the end is closed.
+func TestPipeInAnotherLoop(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := socket.Pipe(ctx)
+		defer b.Close()
+		ended := make(chan error, 1)
+		go func() {
+			ended <- rondo.Run(context.Background(), func(context.Context) error {
+				got := make([]byte, 5)
+				if _, err := io.ReadFull(a, got); err != nil || string(got) != "hello" {
+					t.Errorf("read %q, %v", got, err)
+				}
+				_, err := a.Write([]byte("x"))
+				return errors.Join(err, a.Close())
+			})
+		}()
+		if _, err := io.WriteString(b, "hello"); err != nil {
+			t.Error(err)
+		}
+		if got, err := io.ReadAll(b); err != nil || string(got) != "x" {
+			t.Errorf("the other end: read %q, %v", got, err)
+		}
+		err, _, waited := rondo.Receive(ctx, ended)
 		return errors.Join(err, waited)
 	})
 }

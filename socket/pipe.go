@@ -187,13 +187,21 @@ func (p *pipe) onLoop(what string, op func() (int, error)) (int, error) {
 		n   int
 		err error
 	}
-	r, err := rondo.Submit(rondo.LoopOf(p.ctx), func(context.Context) (result, error) {
+	answer := rondo.Submit(rondo.LoopOf(p.ctx), func(context.Context) (result, error) {
 		if p.simulated && p.loop.Helpers() == 0 {
 			return result{err: pipeError(what, errOutside{})}, nil
 		}
 		n, err := op()
 		return result{n, err}, nil
-	}).Wait(context.Background())
+	})
+	var r result
+	var err error
+	wait := func() { r, err = answer.Wait(context.Background()) }
+	if kernel.InsideAny() { // a task of another loop: it blocks as a goroutine does, and its loop with it
+		waitForeign(wait)
+	} else {
+		wait()
+	}
 	switch {
 	case err == nil:
 		return r.n, r.err
@@ -202,6 +210,16 @@ func (p *pipe) onLoop(what string, op func() (int, error)) (int, error) {
 		return 0, pipeError(what, errOutside{})
 	}
 	return 0, io.ErrClosedPipe // the loop has ended
+}
+
+// waitForeign calls wait on a goroutine that is in no loop, and blocks until it has returned.
+func waitForeign(wait func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		wait()
+	}()
+	<-ended
 }
 
 // errOutside is the error of a goroutine that uses the pipe of a simulation.
