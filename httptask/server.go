@@ -345,13 +345,17 @@ func (s *Server) beginQuiet() *quiet {
 // serves the connection itself. net/http does neither.
 //
 // Any goroutine may call Shutdown, also more than once; it suspends a task. A handler of the
-// same Server must not: it would wait for itself. A Server that was shut down cannot serve again.
+// same Server must not, because it would wait for itself: with its ctx, it panics. A Server that was
+// shut down cannot serve again.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		panic("rondo: httptask.Server.Shutdown with a nil context")
 	}
 	if kernel.InsideAny() && rondo.Current(ctx) == nil { // it would block its loop
 		return rondo.Check(ctx)
+	}
+	if server, _ := ctx.Value(http.ServerContextKey).(*http.Server); server == &s.HTTP && kernel.InsideAny() {
+		panic("rondo: httptask.Server.Shutdown in a handler of the same Server would wait for itself: call it in a task of the scope around Serve")
 	}
 	if known, err := s.shutdownOwn(ctx); known {
 		return err

@@ -15,7 +15,7 @@ import (
 // connection is closed at its limit or up to a quarter of it later. They hold for the
 // connections of this package, wherever a listener has them from, and for what is over one and
 // has a method NetConn that returns it, as *tls.Conn has. Of other kinds nobody knows whether
-// they are idle.
+// they are idle. Serve panics if one of them is negative, Handshake apart.
 type Limits struct {
 	// Handshake is how long a client may take to complete the TLS handshake, from the
 	// accept on. 0 means 10 s, a negative value no limit.
@@ -170,6 +170,25 @@ func (g *guard) end() {
 	if g != nil && g.timer != nil {
 		g.timer.Cancel()
 	}
+}
+
+// mustHold panics if a field that has no meaning below zero is negative: what was to be a limit
+// would be none.
+func (l *Limits) mustHold(call string) {
+	name := ""
+	switch {
+	case l.FirstByte < 0:
+		name = "FirstByte"
+	case l.Idle < 0:
+		name = "Idle"
+	case l.ConnsPerAddr < 0:
+		name = "ConnsPerAddr"
+	case l.RatePerAddr < 0:
+		name = "RatePerAddr"
+	default:
+		return
+	}
+	panic("rondo: " + call + " with a negative Limits." + name + ": 0 means no limit")
 }
 
 // perAddr reports whether there is a limit for each address.

@@ -3,8 +3,8 @@ package socket_test
 import (
 	"context"
 	"errors"
-	"io"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"strings"
@@ -121,6 +121,25 @@ func TestNilHandler(t *testing.T) {
 		panics(t, "rondo: socket.Server.Serve without a Handler: set Handler or Session", func() { socket.Serve(ctx, l, nil) })
 		panics(t, "rondo: socket.Server.Serve with a nil Listener", func() { socket.Serve(ctx, nil, echo) })
 		panics(t, "rondo: socket.WatchRead with a nil function", func() { socket.WatchRead(ctx, 0, nil) })
+		return nil
+	})
+}
+
+// TestNegativeLimits: what was to be a limit, and is none because a sum went wrong, is said.
+func TestNegativeLimits(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		panics(t, "rondo: socket.Server.Serve with a negative MaxConns: 0 means no limit", func() { (&socket.Server{Handler: echo, MaxConns: -1}).Serve(ctx, l) })
+		for name, limits := range map[string]socket.Limits{
+			"FirstByte": {FirstByte: -1}, "Idle": {Idle: -1}, "ConnsPerAddr": {ConnsPerAddr: -1}, "RatePerAddr": {RatePerAddr: -1},
+		} {
+			panics(t, "rondo: socket.Server.Serve with a negative Limits."+name, func() { (&socket.Server{Handler: echo, Limits: limits}).Serve(ctx, l) })
+			panics(t, "rondo: socket.Protocol.Serve with a negative Limits."+name, func() { (&socket.Protocol{Limits: limits}).Serve(ctx, l) })
+		}
 		return nil
 	})
 }

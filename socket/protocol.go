@@ -124,6 +124,7 @@ func (p *Protocol) limits(call string) (high, low int) {
 	if p.Limit < 0 || p.Limit > 0 && p.Limit < high {
 		panic(fmt.Sprintf("rondo: socket.Protocol.%s with Limit %d and High %d: it takes a Limit of at least High, or 0 for none", call, p.Limit, high))
 	}
+	p.Limits.mustHold("socket.Protocol." + call)
 	return high, low
 }
 

@@ -74,7 +74,7 @@ type Server struct {
 	Session func(c net.Conn) func(ctx context.Context) error
 
 	// MaxConns is how many connections are served at once. The others wait in
-	// the system's queue. 0 means no limit.
+	// the system's queue. 0 means no limit; Serve panics if it is negative.
 	MaxConns int
 
 	// Limits are the times that a client may take, and what one address may open. A
@@ -190,14 +190,17 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// mustServe panics unless one of Handler and Session is set.
+// mustServe panics unless one of Handler and Session is set, and the limits are limits.
 func (s *Server) mustServe() {
 	switch {
 	case s.Handler == nil && s.Session == nil:
 		panic("rondo: socket.Server.Serve without a Handler: set Handler or Session")
 	case s.Handler != nil && s.Session != nil:
 		panic("rondo: socket.Server.Serve with a Handler and a Session: set only one of them")
+	case s.MaxConns < 0:
+		panic("rondo: socket.Server.Serve with a negative MaxConns: 0 means no limit")
 	}
+	s.Limits.mustHold("socket.Server.Serve")
 }
 
 // bindLoop stores the loop that the Server serves on.

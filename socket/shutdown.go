@@ -7,6 +7,7 @@ package socket
 
 import (
 	"context"
+	"slices"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/errtree"
@@ -22,12 +23,13 @@ import (
 // Idle handlers do not notice a Shutdown before that, so ctx should have a
 // deadline. Sessions do: those that are idle are closed at once, and the others
 // when they become idle. Any goroutine may call Shutdown, also more than once. A
-// handler of the same Server must not: it would wait for itself. A Server that was
-// shut down cannot serve again.
+// handler of the same Server must not, because it would wait for itself: a Handler
+// that does panics. A Server that was shut down cannot serve again.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if kernel.InsideAny() && rondo.Current(ctx) == nil { // it would block its loop
 		return rondo.Check(ctx)
 	}
+	s.mustNotServe(ctx)
 	s.mu.Lock()
 	s.ending = true
 	loop, done := s.loop, s.done
@@ -44,6 +46,22 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		on(loop, s.cancelConns)
 	}
 	return err
+}
+
+// mustNotServe panics if the task that calls Shutdown runs a Handler of s, for which it would wait.
+func (s *Server) mustNotServe(ctx context.Context) {
+	s.mu.Lock()
+	loop := s.loop
+	s.mu.Unlock()
+	if here, err := loopOf(ctx, "Server.Shutdown"); err != nil || here != loop || !kernel.InsideAny() {
+		return
+	}
+	t := rondo.Current(ctx)
+	for _, v := range s.serving {
+		if slices.ContainsFunc(v.conns, func(e *served) bool { return e.task == t }) {
+			panic("rondo: socket.Server.Shutdown in a handler of the same Server would wait for itself: call it in a task of the scope around Serve")
+		}
+	}
 }
 
 // stop ends accepting.

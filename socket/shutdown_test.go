@@ -3,9 +3,11 @@ package socket_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -176,6 +178,45 @@ func TestCancelClosesListener(t *testing.T) {
 			})
 		})
 		if !errors.Is(err, why) {
+			t.Errorf("Serve: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestShutdownInHandler: a Handler that shuts its own Server down would wait for itself. It is
+// told, and the Server goes on.
+func TestShutdownInHandler(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var failed []error
+		s := &socket.Server{}
+		s.Handler = func(ctx context.Context, c net.Conn) error {
+			if len(failed) == 0 {
+				return s.Shutdown(ctx)
+			}
+			return nil
+		}
+		s.OnError = func(_ net.Conn, err error) { failed = append(failed, err) }
+		addr, served, err := start(ctx, s)
+		if err != nil {
+			return err
+		}
+		for range 2 { // the second one is served
+			c, err := socket.Dial(ctx, "tcp", addr)
+			if err != nil {
+				return err
+			}
+			_, _ = io.ReadAll(c)
+			c.Close()
+		}
+		p, ok := errors.AsType[*rondo.PanicError](errors.Join(failed...))
+		if len(failed) != 1 || !ok || !strings.Contains(fmt.Sprint(p.Value), "call it in a task of the scope around Serve") {
+			t.Errorf("reported %v", failed)
+		}
+		if err := s.Shutdown(ctx); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if err := served.Wait(ctx); !errors.Is(err, socket.ErrServerClosed) {
 			t.Errorf("Serve: %v", err)
 		}
 		return nil
