@@ -209,13 +209,14 @@ func TestNested(t *testing.T) {
 // TestMistakes: what Run refuses, by a panic with a sentence.
 func TestMistakes(t *testing.T) {
 	for want, call := range map[string]func(){
-		"shard.Run with a nil function":  func() { _ = shard.Run(t.Context(), nil) },
-		"shard.Runner.Loops is negative": func() { r := shard.Runner{Loops: -1}; _ = r.Run(t.Context(), nothing) },
-		"shard.Call with a nil Shard":    func() { _, _ = shard.Call(t.Context(), nil, one) },
-		"shard.Each with a nil function": func() { _, _ = shard.Each[int](t.Context(), nil) },
-		"shard.NewChan with a size":      func() { shard.NewChan[int](-1) },
-		"shard.Chan.TrySend of a zero":   func() { new(shard.Chan[int]).TrySend(1) },
-		"shard.Serve with a nil Server":  func() { _ = shard.Serve(t.Context(), "tcp", "127.0.0.1:0", nil) },
+		"shard.Run with a nil function":                    func() { _ = shard.Run(t.Context(), nil) },
+		"shard.Runner.Loops is negative":                   func() { r := shard.Runner{Loops: -1}; _ = r.Run(t.Context(), nothing) },
+		"shard.Call with a nil Shard":                      func() { _, _ = shard.Call(t.Context(), nil, one) },
+		"shard.Each with a nil function":                   func() { _, _ = shard.Each[int](t.Context(), nil) },
+		"shard.NewChan with a size":                        func() { shard.NewChan[int](-1) },
+		"shard.Chan.TrySend of a zero":                     func() { new(shard.Chan[int]).TrySend(1) },
+		"shard.Serve with a nil Server":                    func() { _ = shard.Serve(t.Context(), "tcp", "127.0.0.1:0", nil) },
+		"shard.Shard.Index of nil, which shard.Of returns": func() { shard.Of(context.Background()).Index() },
 		"shard.Shard.At(2): there are 2": func() {
 			var mistake any
 			onFirst(t, 2, func(_ context.Context, s *shard.Shard) error {

@@ -35,17 +35,31 @@ type Shard struct {
 }
 
 // Index returns the shard's number: 0 to Len-1.
-func (s *Shard) Index() int { return s.index }
+func (s *Shard) Index() int {
+	s.mustBe("Index")
+	return s.index
+}
 
 // Len returns how many shards there are.
-func (s *Shard) Len() int { return len(s.group.shards) }
+func (s *Shard) Len() int {
+	s.mustBe("Len")
+	return len(s.group.shards)
+}
 
 // At returns the shard with the given number. It panics if there is none.
 func (s *Shard) At(i int) *Shard {
+	s.mustBe("At")
 	if i < 0 || i >= s.Len() {
 		panic(fmt.Sprintf("rondo: shard.Shard.At(%d): there are %d shards, from 0 on", i, s.Len()))
 	}
 	return s.group.shards[i]
+}
+
+// mustBe panics if Of has found no shard.
+func (s *Shard) mustBe(call string) {
+	if s == nil {
+		panic("rondo: shard.Shard." + call + " of nil, which shard.Of returns for a ctx that belongs to no shard: use the ctx of a task of shard.Run")
+	}
 }
 
 // Name returns the name of the shard's loop, such as "shard-1".

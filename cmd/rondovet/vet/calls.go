@@ -66,7 +66,18 @@ var blockers = []struct {
 	{"database/sql", "Stmt", []string{"Query", "QueryContext", "QueryRow", "QueryRowContext", "Exec", "ExecContext"}, "rondo.Offload"},
 	{"database/sql", "Rows", []string{"Next"}, "rondo.Offload"},
 	{"database/sql", "Row", []string{"Scan"}, "rondo.Offload"},
+	{natsClient, "Conn", []string{"Publish", "PublishMsg", "PublishRequest", "Request", "RequestMsg", "RequestWithContext", "RequestMsgWithContext",
+		"Flush", "FlushTimeout", "FlushWithContext", "Drain"}, "the Conn of package rondo/nats, or rondo.Offload"},
+	{natsClient, "Msg", []string{"Respond", "RespondMsg", "Ack", "AckSync", "Nak", "Term", "InProgress"}, "the Conn of package rondo/nats, or rondo.Offload"},
+	{natsClient + "/jetstream", "Msg", []string{"Ack", "DoubleAck", "Nak", "NakWithDelay", "Term", "TermWithReason", "InProgress"},
+		"nats.Work, which acknowledges a job that returns nil, or rondo.Offload"},
+	{natsClient + "/jetstream", "Publisher", []string{"Publish", "PublishMsg"}, "nats.Enqueue, or rondo.Offload"},
+	{natsClient + "/jetstream", "StreamManager", []string{"CreateStream", "UpdateStream", "CreateOrUpdateStream", "Stream", "DeleteStream"}, "rondo.Offload"},
+	{natsClient + "/jetstream", "StreamConsumerManager", []string{"CreateConsumer", "UpdateConsumer", "CreateOrUpdateConsumer", "Consumer", "DeleteConsumer"}, "rondo.Offload"},
 }
+
+// natsClient is the path of the client of NATS, which writes to its socket under its lock.
+const natsClient = "github.com/nats-io/nats.go"
 
 // cureFor returns what to use in place of a function that blocks, or "" if it does not.
 func cureFor(fn *types.Func) string {

@@ -24,6 +24,7 @@ func runWaitError(pass *analysis.Pass) (any, error) {
 	r := newReporter(pass)
 	for _, f := range p.funcs {
 		p.reportDeferred(r, f)
+		p.reportMap(r, f)
 		for _, call := range f.calls {
 			fn := calleeOf(p.info, call)
 			if _, alone := p.parents[call].(*ast.ExprStmt); alone && fn != nil && idOf(fn) == root+".Loop.Post" {
@@ -78,6 +79,27 @@ func (p *program) reportDeferred(r *reporter, f *function) {
 			if p.writesConn(call) || fn != nil && waits(fn) && !p.opens(fn) && !p.unending(call.Args[0]) {
 				r.report(call, nil, "%s in a deferred call fails at once if the task was cancelled, and nobody sees the error: put it into rondo.Shield", types.ExprString(call.Fun))
 			}
+		}
+		return true
+	})
+}
+
+// reportMap reports a range over rondo.Map that takes results and drops errors, also by _,
+// which gofmt -s removes. A call that has failed yields the zero value.
+func (p *program) reportMap(r *reporter, f *function) {
+	f.inspectOwn(func(n ast.Node) bool {
+		loop, ok := n.(*ast.RangeStmt)
+		if !ok {
+			return true
+		}
+		call, ok := ast.Unparen(loop.X).(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		fn := calleeOf(p.info, call)
+		id, blank := loop.Value.(*ast.Ident)
+		if fn != nil && idOf(fn) == root+".Map" && loop.Key != nil && (loop.Value == nil || blank && id.Name == "_") {
+			r.report(call, nil, "a range over rondo.Map drops the errors: where a call has failed it yields the zero value: take the second variable, and return it or note it")
 		}
 		return true
 	})

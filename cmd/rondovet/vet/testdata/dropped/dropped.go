@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"net"
+	"slices"
 
 	"github.com/rondo-go/rondo"
 )
@@ -22,6 +23,24 @@ func run() {
 }
 
 func statementOf(ctx context.Context) error { return statement(ctx, new(rondo.Mutex)) }
+
+func sum(ctx context.Context, fn func(ctx context.Context, n int) (int, error)) (total int, err error) {
+	for n := range rondo.Map(ctx, 4, slices.Values([]int{1, 2}), fn) { // want `a range over rondo.Map drops the errors`
+		total += n
+	}
+	for n, _ := range rondo.Map(ctx, 4, slices.Values([]int{1, 2}), fn) { // want `a range over rondo.Map drops the errors`
+		total += n
+	}
+	for range rondo.Map(ctx, 4, slices.Values([]int{1, 2}), fn) { // nothing is taken: fn tells of its errors
+	}
+	for n, err := range rondo.Map(ctx, 4, slices.Values([]int{1, 2}), fn) {
+		if err != nil {
+			return total, err
+		}
+		total += n
+	}
+	return total, rondo.Check(ctx)
+}
 
 func forever(ctx context.Context, q *rondo.Queue[int]) error {
 	for {
