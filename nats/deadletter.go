@@ -143,6 +143,7 @@ func keyWord(name string) string {
 // release gives a job back that has not failed. It may block. The error says that the delivery
 // counts.
 func (j *jobs) release(ctx context.Context, m jetstream.Msg) error {
+	j.Meter.count(j.name, fateReturned)
 	var err error
 	if j.Returned != nil {
 		key := returnedKey(m)

@@ -171,6 +171,10 @@ type Worker struct {
 	// Middleware wraps the function. nil means that of Conn, if there is one.
 	Middleware []Middleware
 
+	// Meter counts what becomes of the jobs, dead and returned ones too. That each is an operation
+	// with a time is counted by its Wrap, a Middleware. nil means that nothing is counted.
+	Meter *Meter
+
 	// The rest is the loop's.
 	active   []*jobs        // the calls of Work that have not ended
 	idle     rondo.WaitList // waits until there are none

@@ -31,6 +31,47 @@ type Meter struct {
 
 	mu     sync.Mutex // held for moments only
 	series map[seriesKey]*series
+	jobs   map[string]*[fates]uint64 // by stream and consumer
+}
+
+// A fate is what has become of a delivery of a job.
+type fate int
+
+const (
+	fateDone     fate = iota
+	fateAgain         // it has failed, and the job is delivered again
+	fateDead          // it has failed for the last time
+	fateReturned      // its worker has stopped
+	fates
+)
+
+var fateNames = [fates]string{"done", "again", "dead", "returned"}
+
+// count counts a delivery, unless m is nil.
+func (m *Meter) count(consumer string, f fate) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.jobs[consumer] == nil {
+		if m.jobs == nil {
+			m.jobs = make(map[string]*[fates]uint64)
+		}
+		m.jobs[consumer] = new([fates]uint64)
+	}
+	m.jobs[consumer][f]++
+}
+
+// writeJobs writes what became of the jobs of Workers that have m as their Meter.
+func (m *Meter) writeJobs(out io.Writer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(m.jobs)) {
+		for f, n := range m.jobs[name] {
+			fmt.Fprintf(out, "rondo_nats_jobs_total{name=\"%s\",fate=\"%s\"} %d\n", escape.Replace(name), fateNames[f], n)
+		}
+	}
 }
 
 const mostSeries = 1000
@@ -124,7 +165,9 @@ func (m *Meter) end(s *series, how result, took time.Duration) {
 // WriteMetrics writes what was counted as text in the format of Prometheus, version 0.0.4:
 // rondo_nats_running, rondo_nats_operations_total by result, which is ok, error or panic, and the
 // histogram rondo_nats_operation_seconds, each by op and name. Each delivery of a job is one
-// operation. An error is that of w.
+// operation. Of Workers with this Meter it writes rondo_nats_jobs_total by name, which is the
+// stream and the consumer, and by fate: done, again if it failed and is delivered again, dead if
+// it is not, and returned because its worker stops. An error is that of w.
 func (m *Meter) WriteMetrics(w io.Writer) error {
 	m.mu.Lock()
 	all := make(map[seriesKey]series, len(m.series))
@@ -160,6 +203,8 @@ func (m *Meter) WriteMetrics(w io.Writer) error {
 		fmt.Fprintf(out, "rondo_nats_operation_seconds_sum{%s} %v\n", labels(key), s.sum.Seconds())
 		fmt.Fprintf(out, "rondo_nats_operation_seconds_count{%s} %d\n", labels(key), n)
 	}
+	head("jobs_total", "counter", "Deliveries of jobs, by what has become of them.")
+	m.writeJobs(out)
 	return out.Flush()
 }
 

@@ -32,6 +32,7 @@ const (
 type jobs struct {
 	*Worker
 	consumer   jetstream.Consumer
+	name       string // of its stream, and its own
 	limit      int
 	fn         func(ctx context.Context, m jetstream.Msg) error
 	room       *rondo.Semaphore
@@ -58,7 +59,7 @@ type jobs struct {
 func newJobs(w *Worker, consumer jetstream.Consumer, info *jetstream.ConsumerInfo, limit int, fn func(ctx context.Context, m jetstream.Msg) error) *jobs {
 	config := info.Config
 	j := &jobs{
-		Worker: w, consumer: consumer, limit: limit, fn: fn, room: rondo.NewSemaphore(limit),
+		Worker: w, consumer: consumer, name: info.Stream + " " + info.Name, limit: limit, fn: fn, room: rondo.NewSemaphore(limit),
 		running: make(map[jetstream.Msg]struct{}),
 		every:   max(patience(config)/3, 10*time.Millisecond),
 		batch:   min(limit, fetchMost), wait: fetchWait, deliveries: config.MaxDeliver, backOff: config.BackOff,
@@ -415,6 +416,7 @@ func (j *jobs) run(ctx context.Context, m jetstream.Msg) error {
 		if err != nil && !says(err, jetstream.ErrMsgAlreadyAckd) { // fn may have answered itself
 			report.Log(ctx, slog.LevelWarn, "nats: a job is done, but the server was not told, and may deliver it again", "subject", m.Subject(), "err", err)
 		}
+		j.Meter.count(j.name, fateDone)
 	case rondo.Check(ctx) != nil:
 		if err := j.leave(ctx, func(ctx context.Context) error { return j.release(ctx, m) }); err != nil {
 			report.Log(ctx, slog.LevelWarn, "nats: the delivery of a job that was given back counts", "subject", m.Subject(), "err", err)
@@ -445,19 +447,21 @@ func (j *jobs) failed(ctx context.Context, m jetstream.Msg, err error) {
 		args[len(args)-1] = report.Text("%+v", err) // with the stack
 	}
 	text, more := j.bury(ctx, m, err)
+	fate := fateDead
 	if text == "" {
 		pause := j.delay(ctx, m, err)
-		text = "nats: a job failed, and is delivered again"
+		text, fate = "nats: a job failed, and is delivered again", fateAgain
 		again := j.leave(ctx, func(context.Context) error { return m.NakWithDelay(pause) })
 		switch meta, e := m.Metadata(); {
 		case errors.Is(again, jetstream.ErrMsgAlreadyAckd):
 			text = "nats: a job failed after its function had answered the message itself"
 		case e == nil && j.deliveries > 0 && meta.NumDelivered >= uint64(j.deliveries):
-			text = "nats: a job failed for the last time that its consumer allows"
+			text, fate = "nats: a job failed for the last time that its consumer allows", fateDead
 		default:
 			args = append(args, "after", pause)
 		}
 	}
+	j.Meter.count(j.name, fate)
 	report.Log(ctx, slog.LevelWarn, text, append(args, more...)...)
 }
 

@@ -155,3 +155,41 @@ func TestMeter(t *testing.T) {
 		return nil
 	})
 }
+
+// TestMeterJobs: a Meter of a Worker counts deliveries by what has become of them.
+func TestMeterJobs(t *testing.T) {
+	discardLogs(t)
+	withSite(t, 4, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
+		meter := new(nats.Meter)
+		w := &nats.Worker{
+			Conn: s.Conn, DeadLetters: "dead", MaxAttempts: 3, Meter: meter,
+			Backoff: func(jetstream.Msg, error) time.Duration { return 0 },
+		}
+		var tried rondo.Event // the job that never ends runs
+		err := rondo.Group(g, func(g *rondo.Scope) error {
+			err := w.Work(g, s.consumer, 4, func(ctx context.Context, m jetstream.Msg) error {
+				switch string(m.Data()) {
+				case "0":
+					return fmt.Errorf("never: %w", nats.ErrNoRetry)
+				case "1":
+					panic("at each attempt")
+				case "2":
+					tried.Set()
+					return rondo.Sleep(ctx, time.Hour)
+				}
+				return nil
+			})
+			err = errors.Join(err, tried.Wait(g), s.count(g, "DEAD", 2), s.count(g, "JOBS", 1))
+			g.Cancel(nil)
+			return err
+		})
+		_, text := probe(meter)
+		for want := range strings.FieldsSeq("done:1 again:2 dead:2 returned:1") {
+			fate, n, _ := strings.Cut(want, ":")
+			if line := fmt.Sprintf("rondo_nats_jobs_total{name=%q,fate=%q} %s\n", "JOBS workers", fate, n); !strings.Contains(text, line) {
+				t.Errorf("%s is not in\n%s", line, text)
+			}
+		}
+		return err
+	})
+}
