@@ -1,8 +1,6 @@
-// Command farm is a worker to copy: two shards that do jobs of a stream and serve calls, end
+// Command farm is a worker to copy: two shards that do jobs of a stream, serve calls and HTTP, end
 // gracefully on SIGTERM, and answer probes. Its test is an audit: three brokers, three workers
-// and a producer, of which processes are killed and stopped at random.
-//
-//	go run ./nats/examples/farm -brokers nats://a:4222,nats://b:4222,nats://c:4222
+// and a producer, of which processes are killed and stopped at random, and networks cut.
 package main
 
 import (
@@ -29,6 +27,7 @@ import (
 var (
 	brokers = flag.String("brokers", "nats://localhost:4222", "the brokers, with commas between them")
 	ledger  = flag.String("ledger", "ledger.txt", "the file in which each job is noted")
+	front   = flag.String("http", "localhost:8000", "where HTTP is served")
 	probes  = flag.String("probes", "localhost:8080", "where /live, /ready and /metrics are")
 )
 
@@ -86,7 +85,8 @@ func work(g *rondo.Scope, s *shard.Shard, file *os.File) error {
 		http.Handle("/metrics", meter)
 		go func() { slog.Error("no probes", "err", http.ListenAndServe(*probes, nil)) }()
 	}
-	double := func(_ context.Context, n int) (int, error) { return 2 * n, nil }
+	(&site{c, js}).open(g, s)
+	double := func(_ context.Context, s string) (string, error) { return s + s, nil }
 	return cmp.Or(nats.Serve(g, c, "double", 100, double), w.Work(g, jobs, 10, func(ctx context.Context, m jetstream.Msg) error {
 		if err := rondo.Sleep(ctx, 20*time.Millisecond); err != nil { // the work
 			return err
