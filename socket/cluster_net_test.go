@@ -255,14 +255,14 @@ func TestClusterBackpressure(t *testing.T) {
 // TestClusterBandwidth holds how long many bytes take.
 func TestClusterBandwidth(t *testing.T) {
 	network := quick
-	network.Bandwidth = 1 << 20
+	network.Bandwidth = 1 << 18
 	(&sim.Config{Network: network, Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		c, _ := hostPair(ctx, t, w, func(_ context.Context, c *socket.Conn) error {
-			_, err := c.Write(make([]byte, 4<<20))
+			_, err := c.Write(make([]byte, 1<<20))
 			return errors.Join(err, c.Close())
 		})
-		between(t, "4 MiB at 1 MiB/s", after(ctx, func() {
-			if n, err := io.Copy(io.Discard, c); n != 4<<20 || err != nil {
+		between(t, "1 MiB at 256 KiB/s", after(ctx, func() {
+			if n, err := io.Copy(io.Discard, c); n != 1<<20 || err != nil {
 				t.Errorf("%d bytes, %v", n, err)
 			}
 		}), 3900*time.Millisecond, 5*time.Second)
