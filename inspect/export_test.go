@@ -108,11 +108,28 @@ func Page(p *Program, query string) (string, error) {
 		return "", err
 	}
 	var out bytes.Buffer
-	err = page.Execute(&out, newView(p, pageChoiceOf(q)))
+	v := newView(p, pageChoiceOf(q))
+	v.Charts = Charts(301, 1234567)
+	err = page.Execute(&out, v)
 	return out.String(), err
 }
 
 // FlightSteps returns the steps of a record up to now.
 func FlightSteps(r *flight.Record, now flight.Mark) []FlightStep {
 	return slices.Collect(flown{Record: r}.steps(now))
+}
+
+// Policy is what the page may do in a browser.
+var Policy = policy
+
+// Charts returns the charts of a program that was looked at so often, a second apart, each time
+// with so many tasks more.
+func Charts(looks, tasks int) []chart {
+	var k past
+	for i := range looks {
+		at := time.Unix(1_800_000_000+int64(i), 0)
+		k.add(&Program{Taken: at, Loops: []*Loop{{Busy: time.Duration(i) * time.Second / 4, Lag: 1500 * time.Microsecond, Ready: i % 7, Omitted: tasks * i}}})
+		k.add(&Program{Taken: at.Add(time.Millisecond), Loops: []*Loop{{Omitted: 1 << 40}}}) // too soon
+	}
+	return k.charts()
 }

@@ -40,8 +40,10 @@ const timesFor = 10 * time.Second
 //	                on the page by default 50, and the next N are behind a link
 //
 // The page shows the tasks in groups, by what they wait for and by function. A click on
-// a group opens it, and one on the heading of a column sorts by it. A page has 64 KiB at
-// most, whatever is asked for. It has no script, and its security policy allows none.
+// a group opens it, and one on the heading of a column sorts by it. Charts of the last five
+// minutes are made of the snapshots that requests have taken. A page has 64 KiB at most, whatever
+// is asked for. It has one script, which replaces what has changed, and its security policy allows
+// no other; without it the browser loads the page anew.
 // Answers are compressed if the client accepts gzip.
 //
 // What a request costs the program is bounded: 100,000 tasks of each loop are read
@@ -82,8 +84,12 @@ func isKnown(host string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(strings.TrimSuffix(name, "."), host) })
 }
 
-// serving has each snapshot be taken and written by one request at a time.
-var serving sync.Mutex
+// serving has each snapshot be taken and written by one request at a time. seenLately has the figures
+// of those of the last five minutes.
+var (
+	serving    sync.Mutex
+	seenLately past
+)
 
 func serve(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodGet && req.Method != http.MethodHead {
@@ -100,7 +106,7 @@ func serve(w http.ResponseWriter, req *http.Request) {
 	h.Set("Content-Type", kind)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'self'")
+	h.Set("Content-Security-Policy", policy)
 	h.Set("Vary", "Accept-Encoding")
 	if body.Len() > leastPacked && acceptsGzip(req) {
 		h.Set("Content-Encoding", "gzip")
@@ -164,6 +170,7 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 	if err != nil {
 		return "", nil, err
 	}
+	seenLately.add(p)
 	switch {
 	case metrics:
 		return "text/plain; version=0.0.4; charset=utf-8", body, p.WriteMetrics(body)
@@ -179,7 +186,9 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 			return "", nil, err
 		}
 	}
-	return "text/html; charset=utf-8", body, page.Execute(body, newView(p, c))
+	v := newView(p, c)
+	v.Charts = seenLately.charts()
+	return "text/html; charset=utf-8", body, page.Execute(body, v)
 }
 
 // mostStacks bounds how many stacks a request may choose.

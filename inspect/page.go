@@ -1,12 +1,14 @@
 package inspect
 
-// This file makes the page that Handler serves. It is HTML without scripts, because
-// its security policy allows none: what is open and how it is sorted is in the
-// address, which a refresh repeats. Whatever the program does, a page has no more
-// than mostPage bytes.
+// This file makes the page that Handler serves. What is open and how it is sorted is in
+// the address, which a refresh repeats. Its one script is page.js, which replaces what has
+// changed; without scripts the browser loads the page anew. Whatever the program does, a
+// page has no more than mostPage bytes.
 
 import (
+	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -15,8 +17,19 @@ import (
 	"time"
 )
 
-//go:embed page.html
+//go:embed page.html page.js
 var files embed.FS
+
+// script is the page's, and policy allows no other.
+var script, policy = func() (template.JS, string) {
+	text, err := files.ReadFile("page.js")
+	if err != nil {
+		panic(err) // It is embedded.
+	}
+	sum := sha256.Sum256(text)
+	return template.JS(text), "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; connect-src 'self'; form-action 'self'; frame-ancestors 'self'"
+}()
 
 var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"short": short, "share": share, "count": count,
@@ -27,16 +40,16 @@ var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
 const refresh = 2 * time.Second
 
 // mostPage is how many bytes a page has at most. Each part has its share, in bytes; the
-// rest, 8 KiB, is for the frame of the page and the headings, whose links repeat the
-// filter. The tables have a number of rows at most as well.
+// rest, 13 KiB, is for the frame of the page, its script, its charts, and the headings,
+// whose links repeat the filter. The tables have a number of rows at most as well.
 const (
 	mostPage   = 64 << 10
 	loopBytes  = 6 << 10
 	serveBytes = 2 << 10
-	faultBytes = 8 << 10
-	groupBytes = 10 << 10
-	taskBytes  = 18 << 10
-	thingBytes = 5 << 10
+	faultBytes = 7 << 10
+	groupBytes = 9 << 10
+	taskBytes  = 17 << 10
+	thingBytes = 4 << 10
 	treeBytes  = 4 << 10
 	timesBytes = 3 << 10
 
@@ -143,6 +156,8 @@ type view struct {
 	Servers     []serverRow
 	MoreServers int
 
+	Script    template.JS
+	Charts    []chart
 	Times     timesTable
 	Faults    faults
 	Groups    groupTable
@@ -156,7 +171,7 @@ type view struct {
 
 // newView makes a page of a snapshot. Tasks that do not match are not in it.
 func newView(p *Program, c pageChoice) view {
-	v := view{Program: p, Every: c.every, Filter: c.filter, Hidden: c.hidden()}
+	v := view{Program: p, Script: script, Every: c.every, Filter: c.filter, Hidden: c.hidden()}
 	room := space(loopBytes)
 	var tasks []row
 	for _, l := range p.Loops {

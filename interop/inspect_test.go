@@ -51,13 +51,14 @@ func browse(t *testing.T, chromium, address string) (document, complaints string
 type shop struct {
 	address string
 	queries chan string // of all requests for the page
+	said    chan string // by the script in typing
 }
 
 // open runs body on a goroutine while a program with four tasks, and so many customers,
 // serves its page.
 func open(t *testing.T, customers int, body func(s *shop)) {
 	t.Helper()
-	s := &shop{queries: make(chan string, 1000)}
+	s := &shop{queries: make(chan string, 1000), said: make(chan string, 1)}
 	page, mux := inspect.Handler(), http.NewServeMux()
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, req *http.Request) {
 		s.queries <- req.URL.RawQuery
@@ -77,6 +78,31 @@ func open(t *testing.T, customers int, body func(s *shop)) {
 			case <-req.Context().Done():
 				return
 			}
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("/typing", func(w http.ResponseWriter, req *http.Request) {
+		fmt.Fprint(w, strings.Replace(typing, "/picture", "/end", 1))
+	})
+	mux.HandleFunc("/renewed", func(w http.ResponseWriter, req *http.Request) {
+		for renewed := 0; renewed < 3; {
+			select {
+			case q := <-s.queries:
+				renewed += strings.Count(q, "refresh=1")
+			case <-req.Context().Done():
+				return
+			}
+		}
+	})
+	ended := make(chan struct{})
+	mux.HandleFunc("/said", func(w http.ResponseWriter, req *http.Request) {
+		s.said <- req.URL.RawQuery
+		close(ended)
+	})
+	mux.HandleFunc("/end", func(w http.ResponseWriter, req *http.Request) {
+		select {
+		case <-ended:
+		case <-req.Context().Done():
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
@@ -220,6 +246,31 @@ func TestInspectPageLives(t *testing.T) {
 	open(t, 0, func(s *shop) {
 		if document, complaints := browse(t, chromium, s.address+"/outside"); !strings.Contains(document, "<iframe") || complaints != "" {
 			t.Errorf("complaints %q; the document is\n%s", complaints, document)
+		}
+	})
+}
+
+// typing has the page renewed every second while somebody types into its form, and says how that
+// stands when it has been renewed twice.
+const typing = `<html><link rel="icon" href="data:,"><body><iframe src="/?refresh=1" onload="
+	this.onload = null
+	const page = this.contentDocument, input = page.querySelector('input[name=filter]'), loop = page.querySelector('td')
+	input.focus()
+	input.value = 'til'
+	input.setSelectionRange(1, 2)
+	fetch('/renewed').then(() => setTimeout(() => {
+		const kept = [page === this.contentDocument, page.activeElement === input, input.value, input.selectionStart, loop.isConnected, page.querySelectorAll('svg').length]
+		new Image().src = '/said?' + kept.join()
+	}, 300))"></iframe><img src="/picture"></body></html>`
+
+// TestInspectPageKeeps: the page takes over what has changed, and what is typed into its form stays,
+// with the focus.
+func TestInspectPageKeeps(t *testing.T) {
+	chromium := peer.Need(t, "chromium")
+	open(t, 0, func(s *shop) {
+		document, complaints := browse(t, chromium, s.address+"/typing")
+		if got := <-s.said; got != "true,true,til,1,true,5" || complaints != "" {
+			t.Errorf("kept: %s; complaints %q; the document is\n%s", got, complaints, document)
 		}
 	})
 }
