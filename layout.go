@@ -146,6 +146,12 @@ var layoutTable = layout.Table{
 		layout.ExtraRenames: uint16(unsafe.Offsetof(taskExtra{}.renames)),
 
 		layout.LoopFlight: uint16(unsafe.Offsetof(Loop{}.flight) + unsafe.Offsetof(recorder{}.record)),
+
+		layout.OffloadList: uint16(unsafe.Offsetof(offloadCall{}.list)),
+		layout.OffloadUser: uint16(unsafe.Offsetof(offloadCall{}.user)),
+		layout.OffloadID:   uint16(unsafe.Offsetof(offloadCall{}.id)),
+		layout.OffloadG:    uint16(unsafe.Offsetof(offloadCall{}.g)),
+		layout.OffloadSize: uint16(unsafe.Sizeof(offloadCall{})),
 	},
 }
 

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"unsafe"
 
+	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/list"
 	"github.com/rondo-go/rondo/internal/report"
 	"github.com/rondo-go/rondo/internal/stacks"
@@ -70,7 +71,7 @@ func offload[T any](ctx context.Context, user uintptr, fn func(ctx context.Conte
 }
 
 // An offloadCall is one function that runs elsewhere. Only its loop touches it, but
-// for fault and err, which the goroutine sets before it posts the call back.
+// for fault, err, id and g, which the goroutine sets before it posts the call back.
 type offloadCall struct {
 	list  WaitList
 	user  uintptr // the user's function
@@ -79,6 +80,17 @@ type offloadCall struct {
 	links list.Links[offloadCall]
 	fault *PanicError
 	err   error
+
+	// The goroutine's number and the runtime's record of it, once it runs, for readers from
+	// outside.
+	id uint64
+	g  uintptr
+}
+
+// run calls fn on the goroutine.
+func (c *offloadCall) run(fn func() (fault *PanicError, err error)) {
+	c.id, c.g = gid.ID(), gid.Record()
+	c.fault, c.err = fn()
 }
 
 const offloadLinks = unsafe.Offsetof(offloadCall{}.links)
@@ -113,7 +125,7 @@ func offloaded(ctx context.Context, user uintptr, fn func() (fault *PanicError, 
 	l.addWaker(1)
 	l.helpers++
 	c.err = errGone // which a Goexit in fn leaves
-	l.goOffload(user, func() { c.fault, c.err = fn() }, func() {
+	l.goOffload(user, func() { c.run(fn) }, func() {
 		if l.postFor(t.id, func() { l.returned(c) }) != nil && c.fault != nil {
 			report.Log(slog.LevelError, "rondo: an abandoned function panicked after the loop's end", "loop", l.name, "err", c.fault)
 		}

@@ -53,6 +53,7 @@ func (r *reader) alone(addr uint64) *seen {
 	one.describe(head)
 	if one.options.Stacks || len(one.options.StacksOf) > 0 {
 		one.readStacks()
+		one.readOffloads()
 	}
 	if one.confirm() || len(one.tasks) == 0 {
 		return nil

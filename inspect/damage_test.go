@@ -54,7 +54,7 @@ func looked(d *damaged) {
 		return
 	}
 	for range 2 {
-		p, err := target.Snapshot(inspect.Options{Stacks: true, Goroutines: true})
+		p, err := target.Snapshot(inspect.Options{Stacks: true, Goroutines: len(d.pages)%8 == 0})
 		if err != nil {
 			continue
 		}

@@ -232,3 +232,46 @@ func TestGoroutinesThatRun(t *testing.T) {
 		t.Errorf("%d goroutines; want %d and more", len(p.Goroutines), len(said.Truths)+2)
 	}
 }
+
+// TestOffload: below a task that waits in Offload is the goroutine that runs the function, with
+// its stack, and that one is not listed beside the tasks.
+func TestOffload(t *testing.T) {
+	t.Parallel()
+	target := open(t, start(t, plain.program(t), "waits"))
+	until(t, target, "a task that waits in Offload", settled)
+	p, err := target.Snapshot(inspect.Options{Stacks: true, Goroutines: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g *inspect.Goroutine
+	for _, k := range p.Loops[0].Tasks {
+		if (k.Offload != nil) != (k.Name == "offloader") {
+			t.Errorf("%s has the offload %+v", k.Name, k.Offload)
+		}
+		if k.Offload != nil {
+			g = k.Offload
+		}
+	}
+	if g == nil || g.State != "select (no cases)" || !strings.HasPrefix(inMain(g.Stack), "main.waits.func") || g.Func != inMain(g.Stack) {
+		t.Fatalf("the offload is %+v; want a select without cases in main.waits", g)
+	}
+	ids := make(map[uint64]bool)
+	for _, other := range p.Goroutines {
+		if ids[other.ID] || other.ID == g.ID {
+			t.Errorf("goroutine %d is listed twice", other.ID)
+		}
+		ids[other.ID] = true
+	}
+	for _, k := range p.Loops[0].Tasks {
+		if ids[k.Goroutine] {
+			t.Errorf("the goroutine of %s is listed beside the tasks", k.Name)
+		}
+	}
+	if i := slices.IndexFunc(p.Goroutines, func(g *inspect.Goroutine) bool { return g.Loop == "target" }); i < 0 || p.Goroutines[i].ID != 1 {
+		t.Errorf("number %d of the goroutines runs the loop; want goroutine 1", i)
+	}
+	var tree strings.Builder
+	if err := p.WriteTree(&tree, inspect.TreeOptions{}); err != nil || !strings.Contains(tree.String(), "[select (no cases)]  ("+g.Func+")\n") {
+		t.Errorf("%v, and the tree is\n%s", err, &tree)
+	}
+}

@@ -4,6 +4,7 @@ package inspect
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/rondo-go/rondo/internal/goinspect"
@@ -38,12 +39,26 @@ func (t *Target) readGoroutines(p *Program, readers []*reader, left *budget) {
 		return
 	}
 	p.Goroutines = make([]*Goroutine, 0, len(all))
+	ofTasks := p.offloaded()
 	for i := range all {
 		g := list.goroutine(&all[i])
-		if !workerOf(g) {
+		if !workerOf(g) && !ofTasks[g.ID] {
 			p.Goroutines = append(p.Goroutines, g)
 		}
 	}
+}
+
+// offloaded returns the numbers of the goroutines for which tasks wait in Offload.
+func (p *Program) offloaded() map[uint64]bool {
+	out := make(map[uint64]bool)
+	for _, l := range p.Loops {
+		for _, t := range l.Tasks {
+			if t.Offload != nil {
+				out[t.Offload.ID] = true
+			}
+		}
+	}
+	return out
 }
 
 func newLister(p *goinspect.Program, layouts []offsets, left *budget) *lister {
@@ -56,14 +71,8 @@ func newLister(p *goinspect.Program, layouts []offsets, left *budget) *lister {
 // goroutine describes a goroutine.
 func (l *lister) goroutine(s *goinspect.Live) *Goroutine {
 	g := &Goroutine{
-		ID: s.Goroutine, State: s.State.String(), Loop: l.runs[s.Record], Func: s.Start.Func, Thread: s.Thread,
+		ID: s.Goroutine, State: stateOf(s.Stack), Loop: l.runs[s.Record], Func: s.Start.Func, Thread: s.Thread,
 		Stack: l.framesOf(s.Frames), Cut: s.Cut, Parent: s.Parent,
-	}
-	switch {
-	case s.State == goinspect.Unknown:
-		g.State = "ran meanwhile"
-	case s.Wait != "":
-		g.State = s.Wait
 	}
 	if s.Site != 0 {
 		g.Site = l.site(s.Site)
@@ -167,12 +176,10 @@ func (p *Program) askGoroutines() {
 			ofTasks[t.Goroutine] = true
 		}
 	}
+	maps.Copy(ofTasks, p.offloaded())
 	list := newLister(nil, nil, nil)
 	for id, s := range stacksOfAll() {
 		g := list.goroutine(&goinspect.Live{Stack: s})
-		if s.How != "" {
-			g.State = s.How
-		}
 		if !ofTasks[id] && where(g.Stack) != inLoop {
 			p.Goroutines = append(p.Goroutines, g)
 		}

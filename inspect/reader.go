@@ -241,6 +241,7 @@ func (r *reader) readPortion(addrs, workers []uint64) (missed int, moved bool) {
 	r.describe(head)
 	if r.options.Stacks || len(r.options.StacksOf) > 0 {
 		r.readStacks()
+		r.readOffloads()
 	}
 	moved = r.confirm()
 	if moved {

@@ -159,16 +159,20 @@ func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 // A kind is equal for tasks that look alike; it is zero for one that looks like no
 // other.
 type kind struct {
-	fn, state, what, stack string
-	on                     uint64
-	moved, partial         bool
+	fn, state, what, stack, offload string
+	on                              uint64
+	moved, partial                  bool
 }
 
 func (t *tree) kind(task *Task) kind {
 	if t.options.All || len(task.Scopes) > 0 || task.State == "running" || t.owned[ScopeID{task.ID, unseen}] != nil {
 		return kind{}
 	}
-	return kind{task.Func, task.State, task.What, t.shape(task.Stack), task.On, task.Moved, task.Partial}
+	does := ""
+	if g := task.Offload; g != nil {
+		does = g.doing() + t.shape(g.Stack)
+	}
+	return kind{task.Func, task.State, task.What, t.shape(task.Stack), does, task.On, task.Moved, task.Partial}
 }
 
 // shape returns a text that is equal for stacks whose shown calls are equal: the
@@ -204,6 +208,10 @@ func (t *tree) below(task *Task, indent string) {
 	writeStack(t.out, rail, task.Stack, t.options.Full)
 	if task.Cut {
 		fmt.Fprintf(t.out, "%s... the outermost calls could not be read\n", rail)
+	}
+	if g := task.Offload; g != nil {
+		fmt.Fprintf(t.out, "%sgoroutine %d %s\n", rail, g.ID, g.doing())
+		writeStack(t.out, rail+"   ", g.Stack, t.options.Full)
 	}
 	t.tasks(loose, indent, len(task.Scopes) == 0)
 	for i, s := range task.Scopes {

@@ -319,7 +319,7 @@ func TestPsChoice(t *testing.T) {
 func TestProcesses(t *testing.T) {
 	p := startAsleep(t, "idle")
 	status, out, err := invoke("ps")
-	if status != exitDone || err != "" || !regexp.MustCompile(`(?m)^ *`+p.pid()+` +go1\.\S+ +1 +1 +0 +\d+ %   turns +target +- +/\S+$`).MatchString(out) {
+	if status != exitDone || err != "" || !regexp.MustCompile(`(?m)^ *`+p.pid()+` +go1\.\S+ +\d+ +1 +1 +0 +\d+ %   turns +target +- +/\S+$`).MatchString(out) {
 		t.Errorf("status %d, error %q; no line is that of process %s:\n%s", status, err, p.pid(), out)
 	}
 }

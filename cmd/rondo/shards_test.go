@@ -37,7 +37,7 @@ func TestLoopsSideBySide(t *testing.T) {
 			t.Errorf("rondo %s: status %d, error %q; nothing is as %s in\n%s", verb, status, err, want, out)
 		}
 	}
-	if _, out, _ := invoke("ps"); !regexp.MustCompile(`(?m)^ *` + p.pid() + ` +go1\.\S+ +3 +\d+ +6 +\d+ %   turns +shard, target +/\S+, /\S+ +/\S+$`).MatchString(out) {
+	if _, out, _ := invoke("ps"); !regexp.MustCompile(`(?m)^ *` + p.pid() + ` +go1\.\S+ +\d+ +3 +\d+ +6 +\d+ %   turns +shard, target +/\S+, /\S+ +/\S+$`).MatchString(out) {
 		t.Errorf("no line is that of process %s, with 3 loops and 6 connections:\n%s", p.pid(), out)
 	}
 }

@@ -175,6 +175,12 @@ const (
 
 	LoopFlight // *flight.Record, nil if there is none yet
 
+	OffloadList // WaitList, in place: that of a call in Offload, in which its task waits
+	OffloadUser // uintptr, the code of the function
+	OffloadID   // uint64, the number of the goroutine that runs it; 0 until it does
+	OffloadG    // uintptr, the runtime's record of that
+	OffloadSize
+
 	Count
 )
 
