@@ -186,7 +186,7 @@ const (
 func (t *taskDoor) Spend(bytes int) {
 	w := t.worker
 	w.spent += operationCost + uint32(min(bytes, allowance))
-	if w.spent%pace.Operation >= allowance {
+	if w.spent%pace.Operation >= allowance || w.loop.endsShare((*Task)(t)) {
 		(*Task)(t).yield()
 	}
 }

@@ -321,8 +321,13 @@ func (t *Task) pays(l *Loop) bool { return !t.worker.affords(l, 1) && t.settle()
 func (t *Task) settle() bool {
 	w, l := t.worker, t.scope.loop
 	done := w.spent / pace.Operation
-	w.spent %= pace.Operation
-	if !l.jumps() {
+	if l.jumps() {
+		if done < pace.Operations && !l.endsShare(t) {
+			return false
+		}
+		w.spent %= pace.Operation
+	} else {
+		w.spent %= pace.Operation
 		if !l.pace.IsTurn(done, l.driver.Now()) {
 			return false
 		}

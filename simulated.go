@@ -33,7 +33,9 @@ func (l *Loop) simulate() {
 	}
 	l.sim = &simulation{Simulation: world, id: l.taskAt}
 	l.counted, l.flight.off = true, true
-	l.pace.Share = pace.Operations * pace.Operation
+	if l.pace.Share = pace.Operations * pace.Operation; world.DrawsShares() {
+		l.pace.Share = pace.Operation
+	}
 	l.inbox.Simulate(func(e entry) uint64 { return uint64(e.call.when) }, l.takesPosts)
 }
 
@@ -72,6 +74,12 @@ func (l *Loop) runsNext() bool {
 	l.timers.Set(at, nil, h)
 	s.putOff = append(slices.DeleteFunc(s.putOff, func(h *Handle) bool { return h.fn == nil }), h)
 	return false
+}
+
+// endsShare reports whether the world lets others have a turn before the next operation of t, the
+// running task.
+func (l *Loop) endsShare(t *Task) bool {
+	return l.sim != nil && l.pace.Share == pace.Operation && l.sim.EndsShare(t.id)
 }
 
 // hurry makes ready what is put off until a time, if goroutines work for the loop, because

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/stacks"
 	"github.com/rondo-go/rondo/sim/internal/chance"
+	"github.com/rondo-go/rondo/sim/internal/order"
 	"github.com/rondo-go/rondo/sim/internal/search"
 )
 
@@ -47,6 +49,19 @@ func (c Config) explore(t testing.TB, call string, execute func(a *attempt) sear
 	}
 	s.Hosts = call == "ExploreCluster"
 	search.Orders(t, s, func(r *search.Run) search.Outcome { return execute(&attempt{Run: r}) })
+}
+
+// endsShare reports whether a task of the loop that has the order o gives the others a turn, at
+// the operation that it calls.
+func (a *attempt) endsShare(o *order.Order, task uint64) bool {
+	if !o.EndsShare(task) {
+		return false
+	}
+	if a.Choices.Says != nil {
+		called := stacks.CalledAs()
+		a.Choices.Say(func(func(uint64) string) string { return called })
+	}
+	return true
 }
 
 // A simulated driver knows the attempt that it is a part of.

@@ -65,8 +65,9 @@ type Config struct {
 
 	// Exact keeps everything on time in all seeds, and not only in the first 20: no
 	// ready task is passed over and no timer fires late, so that times can be
-	// compared exactly and turns can be counted. The environment variable
-	// RONDO_EXACT=1 does the same for all tests.
+	// compared exactly and turns can be counted. And an operation that need not wait
+	// gives other tasks a turn only after 128 of them in a row, and not where the seed
+	// says. The environment variable RONDO_EXACT=1 does the same for all tests.
 	Exact bool
 
 	// Once runs each seed once and compares nothing. It is for hosts with goroutines of a

@@ -400,6 +400,26 @@ func (p *process) Until() int64 {
 
 func (p *process) Punctual() bool { return p.order.Punctual() }
 
+func (p *process) DrawsShares() bool { return p.order.DrawsShares() }
+
+// EndsShare lets other hosts go first, too: a loop whose task has used its share has run for long
+// enough that they have done something.
+func (p *process) EndsShare(task uint64) bool {
+	w := p.world
+	if p.killed != nil || !w.run.endsShare(p.order, task) {
+		return false
+	}
+	w.takeWoken()
+	for n := 0; n < asideMost && len(w.ready) > 0 && p.killed == nil && !w.ending; n++ {
+		w.makeReady(p)
+		p.park()
+	}
+	return true
+}
+
+// asideMost is for how many steps of other hosts one lets them go first at most.
+const asideMost = 3
+
 // refusedMost is how many waits of a process may fail after it was killed.
 const refusedMost = 1000
 

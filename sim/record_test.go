@@ -50,7 +50,7 @@ func traced(t *testing.T, c *choice.Choices, body func(ctx context.Context)) *re
 func Hash(t *testing.T) (sum uint64) {
 	for seed := range uint64(60) {
 		c := choice.New(seed + 1)
-		c.Rough = seed >= search.ExactSeeds
+		c.Rough, c.Shares = seed >= search.ExactSeeds, true
 		sum = choice.Mix(sum ^ traced(t, c, busy).Hash)
 	}
 	return sum
@@ -62,10 +62,10 @@ func TestRecordRepeats(t *testing.T) {
 	made := make(map[choice.Purpose]int)
 	for seed := range uint64(200) {
 		plain := choice.New(seed)
-		plain.Rough = seed > 40
+		plain.Rough, plain.Shares = seed > 40, seed > 0
 		hash := traced(t, plain, busy).Hash
 		recorded := choice.New(seed)
-		recorded.Rough = plain.Rough
+		recorded.Rough, recorded.Shares = plain.Rough, plain.Shares
 		recorded.Records = true
 		if got := traced(t, recorded, busy); got.Hash != hash {
 			t.Fatalf("seed %d: recorded, it is another run", seed)
@@ -89,7 +89,7 @@ func TestRecordRepeats(t *testing.T) {
 				seed, got.Count, choice.Format(again.Made), choice.Format(recorded.Made))
 		}
 	}
-	for _, p := range []choice.Purpose{choice.ForOrder, choice.ForCallback, choice.ForHold, choice.ForStall, choice.ForPoll} {
+	for _, p := range []choice.Purpose{choice.ForOrder, choice.ForCallback, choice.ForHold, choice.ForStall, choice.ForPoll, choice.ForShare} {
 		if made[p] < 20 {
 			t.Errorf("%d choices are made whether %s", made[p], choice.Kinds[p.Rank()].Words)
 		}

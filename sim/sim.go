@@ -50,11 +50,12 @@ import (
 // Test runs body as the main task of a new loop, once for each seed from 1 to
 // c.Seeds. If the environment variable RONDO_SEED names a seed, as "7", or a
 // range, as "1-2000", Test runs those instead. The seed determines the order in
-// which things run, the time of day at which the clock starts, and the numbers of
-// [Rand]. Each of the first 20 seeds runs twice and must do the same both times:
-// the same tasks run, wait and end in the same order at the same times, and send, write
-// to a Disk and put into a Queue the same. From the
-// second wait in Receive on the two runs are not compared.
+// which things run, at which operations a task that need not wait gives others a turn,
+// the time of day at which the clock starts, and the numbers of [Rand]. Each of the
+// first 20 seeds runs twice and must do the same both times: the same tasks run,
+// wait and end in the same order at the same times, and send, write to a Disk and put
+// into a Queue the same. From the second wait in Receive on the two runs are not
+// compared.
 //
 // The first seed that fails ends the test, with a report that says what failed and
 // when, and how to run that seed again. A seed fails if body fails t, if anything

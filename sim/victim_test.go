@@ -46,6 +46,26 @@ func TestVictim(t *testing.T) {
 			}
 		})
 	})
+	t.Run("turn", func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) {
+			var log rondo.Queue[int]
+			n := 0
+			add := func(ctx context.Context) error {
+				was := n
+				err := log.Put(ctx, was)
+				n = was + 1
+				return err
+			}
+			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(add).SetName("one")
+				g.Go(add).SetName("other")
+				return nil
+			})
+			if n != 2 {
+				t.Error("the count is", n)
+			}
+		})
+	})
 	t.Run("many", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) {
 			n := 0
@@ -286,6 +306,7 @@ func TestShrunk(t *testing.T) {
 		want []string
 	}{
 		{"hidden", 6, []string{"the count is 1", "worker-", " ran before "}},
+		{"turn", 1, []string{"the count is 1", "one gave others a turn in Queue.Put"}},
 		{"second", 2, []string{"bad dice", "Choose returned 3 to main", "Choose returned 7 to main"}},
 	} {
 		dir := t.TempDir()

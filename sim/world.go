@@ -194,6 +194,9 @@ func (w *world) step(n uint64) {
 func (w *world) Until() int64   { return w.order.Until() }
 func (w *world) Punctual() bool { return w.order.Punctual() }
 
+func (w *world) DrawsShares() bool          { return w.order.DrawsShares() }
+func (w *world) EndsShare(task uint64) bool { return w.run.endsShare(w.order, task) }
+
 // Refused counts the waits that fail at once: a task that goes on all the same is a
 // livelock.
 func (w *world) Refused() {

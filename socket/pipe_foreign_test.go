@@ -29,6 +29,8 @@ type inOrder struct{}
 func (inOrder) Choose(int, func(i int) uint64) (int, bool) { return 0, true }
 func (inOrder) Until() int64                               { return 0 }
 func (inOrder) Punctual() bool                             { return true }
+func (inOrder) DrawsShares() bool                          { return false }
+func (inOrder) EndsShare(uint64) bool                      { return false }
 func (inOrder) Refused()                                   {}
 func (inOrder) Alone() bool                                { return false }
 func (inOrder) Awaits() bool                               { return false }

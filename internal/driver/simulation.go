@@ -46,6 +46,14 @@ type Simulation interface {
 	// a time runs at once.
 	Punctual() bool
 
+	// DrawsShares reports whether a task may have to give the others a turn at any of its
+	// operations. If not, it does after pace.Operations of them, and EndsShare is not called.
+	//
+	// EndsShare is called before an operation of the running task, of which it gets the
+	// number. It reports whether the others have a turn first.
+	DrawsShares() bool
+	EndsShare(task uint64) bool
+
 	// Refused is called for each wait that fails at once, because its ctx is
 	// cancelled. It may panic.
 	Refused()

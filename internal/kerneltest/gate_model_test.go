@@ -218,7 +218,7 @@ func TestGatesInEveryOrder(t *testing.T) {
 func TestGatesAtRandom(t *testing.T) {
 	for name, open := range gates {
 		t.Run(name, func(t *testing.T) {
-			sim.Test(t, func(ctx context.Context) {
+			exact.Test(t, func(ctx context.Context) {
 				g, n := open()
 				r := sim.Rand(ctx)
 				err := rondo.Group(ctx, func(s *rondo.Scope) error {

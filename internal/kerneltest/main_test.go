@@ -77,5 +77,6 @@ func after[T any](d time.Duration, v T, err error) func(ctx context.Context) (T,
 
 func double(_ context.Context, n int) (int, error) { return 2 * n, nil }
 
-// exact is for tests that compare times or count turns: nothing is late in any seed.
+// exact is for tests that compare times, count turns, or have a model in which an operation takes
+// effect at once: nothing is late in any seed, and no turn is lost.
 var exact = sim.Config{Exact: true}

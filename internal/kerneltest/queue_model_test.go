@@ -203,7 +203,7 @@ func TestQueuesAtRandom(t *testing.T) {
 	for name, open := range queueKinds {
 		for _, limit := range []int{0, 1, 3} {
 			t.Run(fmt.Sprint(name, limit), func(t *testing.T) {
-				sim.Test(t, func(ctx context.Context) {
+				exact.Test(t, func(ctx context.Context) {
 					n, r, left := open(limit), sim.Rand(ctx), 6
 					err := rondo.Group(ctx, func(s *rondo.Scope) error {
 						for range left {

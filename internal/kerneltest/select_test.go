@@ -127,7 +127,7 @@ func TestSelectSatisfied(t *testing.T) {
 // TestSelectReady: of cases that are ready at the call the first is taken and
 // nothing else, without a suspension; a Select in a cancelled scope takes none.
 func TestSelectReady(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
+	exact.Test(t, func(ctx context.Context) {
 		a, b := full(), full()
 		var v int
 		others := 0

@@ -22,7 +22,8 @@ const (
 // Operations that need not wait are counted too: when the loop has run for After, the task that
 // does the next one gives the others a turn. The count is in multiples of Operation, above
 // whatever else is counted in the same word. The clock is read after lookEvery of them at most.
-// In a simulation, whose clock stands still meanwhile, Operations are a turn.
+// In a simulation, whose clock stands still meanwhile, Operations are a turn, or as many as the
+// seed says.
 const (
 	Operation  = 1 << 24
 	Operations = 128

@@ -42,6 +42,7 @@ type Choices struct {
 	keep    uint64         // likewise
 	Walk    *Walk          // the path of Explore; nil: there is none
 	Rough   bool           // whether a seed may inject delays; see package order
+	Shares  bool           // whether a task may give others a turn at any operation; likewise
 	Records bool           // whether made is kept
 	Made    []Choice       // the choices that are not zero, in the order in which they were made
 	sources map[Key]*Source
@@ -77,8 +78,10 @@ func New(seed uint64) *Choices { return &Choices{Seed: seed} }
 // Repeat makes c repeat the choices in the list, and none else.
 func (c *Choices) Repeat(list []Choice) {
 	c.Given = make(map[Key]uint64, len(list))
+	c.Shares = false
 	for _, one := range list {
 		c.Given[one.Key] = one.Value
+		c.Shares = c.Shares || one.Purpose == ForShare
 	}
 }
 

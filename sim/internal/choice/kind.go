@@ -21,6 +21,7 @@ const (
 	ForCallback                    // which of the ready things runs next, if it is a callback
 	ForPoll                        // for how long an idle loop sleeps too long
 	ForSync                        // how long a Sync of a disk takes
+	ForShare                       // whether a task gives the others a turn at an operation
 )
 
 // A Kind is how a purpose is written.
@@ -39,6 +40,7 @@ var Kinds = []Kind{
 	{ForPoll, 'w', "a loop wakes up late"},
 	{ForStall, 's', "a task is late"},
 	{ForHold, 'h', "a task is passed over"},
+	{ForShare, 'g', "a task gives others a turn"},
 	{ForOrder, 'o', "a task runs earlier"},
 	{ForCallback, 'c', "a callback runs earlier"},
 	{ForStream, 't', "a short read or write"},
@@ -73,4 +75,5 @@ const (
 	ConfigDisk
 	ConfigHosts
 	ConfigOffloads
+	ConfigShares
 )

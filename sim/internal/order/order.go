@@ -22,6 +22,7 @@ type Order struct {
 	number      uint64       // of the host in the numbers of tasks that choices are told of
 	pick        strategy
 	late        delayer
+	share       share
 	Calm        bool              // nothing is late any more
 	*priorities                   // those of late.strict
 	tasks       map[uint64]*steps // by number; nil if nothing is recorded or repeated
@@ -33,9 +34,10 @@ type Order struct {
 
 // steps is what an order knows of a task.
 type steps struct {
-	place    uint64
-	taken    uint32
-	children uint64
+	place      uint64
+	taken      uint32
+	operations uint32 // of those at which it might have given others a turn
+	children   uint64
 }
 
 // New returns the order of a host: its number, and in the lowest byte which of its
@@ -49,6 +51,7 @@ func New(c *choice.Choices, host uint64, now func() int64) *Order {
 			o.late.rand = choice.Stream(c.Seed^host<<32, choice.ForStall)
 			o.priorities = newPriorities(o.late.rand, 2)
 		}
+		o.share = shareOf(c, host)
 	}
 	if !o.late.none() || c.Given != nil {
 		o.late.tasks = make(map[uint64]*delay)

@@ -3,6 +3,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -102,7 +103,10 @@ func (a *Account) Words() (words []string) {
 }
 
 func (a *Account) describe(n note) string {
-	if n.words != "" {
+	switch {
+	case n.choice.Purpose == choice.ForShare:
+		return fmt.Sprintf("%s gave others a turn in %s", a.name(n.who), cmp.Or(n.words, "a call"))
+	case n.words != "":
 		return n.words
 	}
 	switch n.choice.Purpose {

@@ -22,7 +22,7 @@ import (
 const repeatedSeeds = 20
 
 // ExactSeeds are the first seeds of a Test, in which nothing is late: with them a test
-// may compare times exactly, and count turns.
+// may compare times exactly.
 const ExactSeeds = repeatedSeeds
 
 // Settings say how much is tried. They are fields of sim.Config, with its defaults.
@@ -80,7 +80,9 @@ func (s *Series) NewRun(c *choice.Choices) *Run {
 // Choices returns the choices of a seed.
 func (s *Series) Choices(seed uint64) *choice.Choices {
 	c := choice.New(seed)
-	c.Rough = (s.rough || seed > ExactSeeds) && !s.Exact && os.Getenv("RONDO_EXACT") != "1"
+	exact := s.Exact || os.Getenv("RONDO_EXACT") == "1"
+	c.Rough = (s.rough || seed > ExactSeeds) && !exact
+	c.Shares = seed != 0 && !exact
 	return c
 }
 

@@ -1,0 +1,58 @@
+package order
+
+// Shares. A task that has used its share gives the others a turn at any operation that may
+// suspend, and on a real loop the clock decides at which one. So a seed may draw it: a program
+// that checks something, calls such an operation, and then relies on what it has checked is wrong,
+// and only a turn lost just there shows it.
+//
+// The law: one seed in four has the usual share, which is a constant, and so has an order of
+// Explore. In the others a turn may be lost at each operation, and a list has those that were.
+
+import (
+	"math/rand/v2"
+
+	"github.com/rondo-go/rondo/sim/internal/choice"
+)
+
+// A share is how likely a task gives others a turn at an operation. The zero value is the usual
+// share.
+type share struct {
+	ends int // in millionths
+	rand *rand.Rand
+}
+
+// shareOf returns the share of the tasks of a host in a run.
+func shareOf(c *choice.Choices, host uint64) share {
+	if !c.Shares {
+		return share{}
+	}
+	ends := [...]int{0, 30_000, 250_000, 500_000}[c.Config(choice.ConfigShares)%4]
+	if ends == 0 {
+		return share{}
+	}
+	return share{ends, choice.Stream(c.Seed^host<<32, choice.ForShare)}
+}
+
+// DrawsShares is that of driver.Simulation.
+func (o *Order) DrawsShares() bool {
+	return o.share.ends > 0 || o.choices.Given != nil && o.choices.Shares
+}
+
+// EndsShare is that of driver.Simulation.
+func (o *Order) EndsShare(task uint64) bool {
+	ends := o.share.ends > 0 && o.share.rand.IntN(1e6) < o.share.ends
+	if o.tasks == nil {
+		return ends
+	}
+	t := o.task(task)
+	k := choice.Key{Purpose: choice.ForShare, Place: t.place, Ordinal: t.operations}
+	t.operations++
+	if given := o.choices.Given; given != nil {
+		ends = given[k] != 0
+	}
+	if ends {
+		o.choices.Who = o.number<<32 | task
+		o.choices.Note(k, 1)
+	}
+	return ends
+}
