@@ -220,7 +220,7 @@ var foreignCalls = map[string]map[frame]string{
 	"httptask/request.go":      {ours: "refuse notRead"},
 	"httptask/session.go":      {own: "Session"},
 	"httptask/spread.go":       {own: "serveBeside"},
-	"httptask/server.go":       {own: "run shutdown quiesce", ours: "drain beginQuiet"},
+	"httptask/server.go":       {own: "Shutdown run shutdown quiesce", ours: "drain beginQuiet"},
 	"httptask/service.go":      {own: "dispatch"},
 	"httptask/transport.go":    {own: "RoundTrip", ours: "away"},
 	"httptask/upload.go":       {own: "inTask"},
