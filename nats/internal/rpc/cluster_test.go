@@ -206,7 +206,7 @@ func runHub(ctx context.Context, known map[string]bool) error {
 // faults are over, calls are answered again, and no function is left running.
 func TestCluster(t *testing.T) {
 	network := sim.Network{PacketLoss: 0.03, Reorder: 0.05, Duplicate: 0.05}
-	sim.Config{Seeds: 40, SeedsShort: 10, Network: network}.Cluster(t, func(ctx context.Context, w *sim.World) {
+	sim.Config{Seeds: 40, SeedsShort: 4, Network: network}.Cluster(t, func(ctx context.Context, w *sim.World) {
 		r := &trial{t: t, net: &network0, away: true}
 		known := make(map[string]bool)
 		hub := w.Host("hub", func(ctx context.Context) error { return runHub(ctx, known) })

@@ -190,7 +190,7 @@ func (r *trial) check(ctx context.Context, c *record) {
 // end, or are cut off, each call returns once and says the truth; no function runs twice;
 // none is cancelled whose caller waits; and in the end none is left running.
 func TestProtocol(t *testing.T) {
-	sim.Config{Seeds: 200, SeedsShort: 50}.Test(t, func(ctx context.Context) {
+	sim.Config{Seeds: 200, SeedsShort: 15}.Test(t, func(ctx context.Context) {
 		r := &trial{t: t, net: &network{ctx: ctx, cut: make(map[*host]bool)}}
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			for range 3 {
@@ -274,7 +274,7 @@ func (r *trial) disturb(ctx context.Context) error {
 // TestCalm: on a network without faults each call is answered, unless its worker dies;
 // then it is lost, which its caller knows in 2.2 s.
 func TestCalm(t *testing.T) {
-	sim.Config{Seeds: 100, SeedsShort: 30, Exact: true}.Test(t, func(ctx context.Context) {
+	sim.Config{Seeds: 100, SeedsShort: 10, Exact: true}.Test(t, func(ctx context.Context) {
 		r := &trial{t: t, net: &network{ctx: ctx, calm: true}}
 		var killed time.Time
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
