@@ -275,3 +275,21 @@ func TestOffload(t *testing.T) {
 		t.Errorf("%v, and the tree is\n%s", err, &tree)
 	}
 }
+
+// TestGoroutinesOnPage: the page has the goroutines that run no task, and no more of them than
+// there is room for.
+func TestGoroutinesOnPage(t *testing.T) {
+	p := &inspect.Program{Loops: []*inspect.Loop{}}
+	for i := range 500 {
+		p.Goroutines = append(p.Goroutines, &inspect.Goroutine{ID: uint64(i + 1), State: "chan <receive>", Func: "main.worker" + strconv.Itoa(i)})
+	}
+	text := pageOf(t, p, "")
+	_, list, _ := strings.Cut(text, `<pre id="goroutines">`)
+	list, _, _ = strings.Cut(list, "</pre>")
+	if !strings.HasPrefix(list, "500 goroutines\n  goroutine 1 [chan &lt;receive&gt;]  (main.worker0)\n") || !strings.HasSuffix(list, "... more: rondo tree shows all\n") || len(list) > 1200 {
+		t.Errorf("the page has %d bytes of goroutines:\n%s", len(list), list)
+	}
+	if text := pageOf(t, &inspect.Program{Loops: []*inspect.Loop{}}, ""); strings.Contains(text, "Goroutines") {
+		t.Error("a page without goroutines has a heading for them")
+	}
+}

@@ -40,18 +40,19 @@ var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
 const refresh = 2 * time.Second
 
 // mostPage is how many bytes a page has at most. Each part has its share, in bytes; the
-// rest, 13 KiB, is for the frame of the page, its script, its charts, and the headings,
+// rest, 12 KiB, is for the frame of the page, its script, its charts, and the headings,
 // whose links repeat the filter. The tables have a number of rows at most as well.
 const (
-	mostPage   = 64 << 10
-	loopBytes  = 6 << 10
-	serveBytes = 2 << 10
-	faultBytes = 7 << 10
-	groupBytes = 9 << 10
-	taskBytes  = 17 << 10
-	thingBytes = 4 << 10
-	treeBytes  = 4 << 10
-	timesBytes = 3 << 10
+	mostPage    = 64 << 10
+	loopBytes   = 6 << 10
+	serveBytes  = 2 << 10
+	faultBytes  = 7 << 10
+	groupBytes  = 9 << 10
+	taskBytes   = 17 << 10
+	thingBytes  = 4 << 10
+	treeBytes   = 4 << 10
+	timesBytes  = 3 << 10
+	besideBytes = 1 << 10
 
 	mostJSON   = 10_000 // tasks of a loop that are written as JSON by default
 	mostGroups = 40
@@ -164,6 +165,7 @@ type view struct {
 	Things    thingTable
 	Rows      taskTable
 	Tree      string
+	Beside    string // the goroutines that run no task
 	TreeLink  template.URL
 	TreeShown bool
 	TreeAsked bool // by the address
@@ -193,6 +195,7 @@ func newView(p *Program, c pageChoice) view {
 	v.Faults = newFaults(p)
 	v.Groups = newGroupTable(tasks, c)
 	v.Things = newThingTable(p, c)
+	v.Beside = besideText(p)
 	v.Rows = newTaskTable(tasks, c)
 	if v.Rows.Shown && c.open != "all" {
 		// The open group is shown in its row if it has one.
@@ -290,6 +293,22 @@ func cut(line string) string {
 		return string(r[:10*mostText]) + "…"
 	}
 	return strings.TrimSuffix(line, "\n")
+}
+
+// besideText lists the goroutines that run no task, as many groups of them as a page has room for.
+func besideText(p *Program) string {
+	var out strings.Builder
+	out.WriteString(p.goroutinesHead())
+	room := space(besideBytes)
+	for _, g := range p.GoroutineGroups(false) {
+		line := clip("  "+groupLine(g)) + "\n"
+		if !room.take(0, line) {
+			out.WriteString("... more: rondo tree shows all\n")
+			break
+		}
+		out.WriteString(line)
+	}
+	return out.String()
 }
 
 // treeText draws the tree, as many lines of it as a page has room for.
