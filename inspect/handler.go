@@ -84,8 +84,8 @@ func isKnown(host string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(strings.TrimSuffix(name, "."), host) })
 }
 
-// serving has each snapshot be taken and written by one request at a time. seenLately has the figures
-// of those of the last five minutes.
+// serving has each snapshot be taken and written by one request at a time. seenLately has the
+// figures of those of the last five minutes.
 var (
 	serving    sync.Mutex
 	seenLately past
