@@ -176,7 +176,7 @@ type Faults struct {
 	Outage    float64 // all hosts lose power at once, or several do, and restart within 5 s; MaxDown does not count
 	Pause     float64 // a host stands still for up to 3 s
 	Slow      float64 // a host's processor or its disk is slow, by up to 64 ms each time, for up to 10 s
-	ClockSkew float64 // a host's clock jumps by up to 10 s, or runs faster or slower by up to 500 ppm
+	ClockSkew float64 // a host's clock jumps by up to 10 s, or runs faster or slower by up to 500 ppm; each has a rate of its own from the begin
 	Disk      float64 // a host's disk fails, is full, also in the middle of a write, or fails one read in four, for up to 2 s
 
 	// What few programs are built for. DefaultFaults has none of it.
@@ -208,8 +208,8 @@ type Longest struct {
 // a promise of the disk, such as a Sync that lies, none of descriptors, and no wrong names.
 func DefaultFaults() Faults {
 	return Faults{
-		Partition: 0.3, Link: 0.3, Crash: 0.3, PowerFail: 0.5, Outage: 0.1,
-		Pause: 0.3, Slow: 0.2, ClockSkew: 0.2, Disk: 0.1,
+		Partition: 0.1, Link: 0.1, Crash: 0.1, PowerFail: 0.2, Outage: 0.05,
+		Pause: 0.1, Slow: 0.1, ClockSkew: 0.2, Disk: 0.05,
 	}
 }
 

@@ -153,4 +153,4 @@ func TestShrunk(t *testing.T) {
 }
 
 // mistakes are all programs.
-var mistakes = slices.Concat(loops, stores, clusters)
+var mistakes = slices.Concat(loops, stores, clusters, nemeses)

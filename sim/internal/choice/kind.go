@@ -67,6 +67,9 @@ const (
 // DiskPlace is a part of the places of the faults that strike when a disk is changed.
 const DiskPlace = 1 << 40
 
+// DriftPlace is a part of the places at which hosts get the rates of their clocks.
+const DriftPlace = 1 << 41
+
 // The questions of config: what a seed decides once, for a whole run.
 const (
 	ConfigLate = iota + 1

@@ -120,6 +120,9 @@ func (n *Nemesis) Event(h *Target) {
 			i--
 		}
 	}
+	if h.events == 1 && !n.listed && n.rates[choice.ClockSkew] > 0 {
+		n.plan(h, n.drift(h))
+	}
 	if n.listed {
 		for i := range uint64(strikesMost) {
 			if v := n.choices.Given[faultKey(h, i)]; v != 0 {
@@ -128,6 +131,13 @@ func (n *Nemesis) Event(h *Target) {
 			}
 		}
 	}
+}
+
+// drift returns the fault that gives a host the rate of its clock when it boots first: no two
+// machines have the same.
+func (n *Nemesis) drift(h *Target) uint64 {
+	random := n.choices.Bits(choice.Key{Purpose: choice.ForFault, Place: choice.DriftPlace | h.Number})
+	return uint64(choice.ClockSkew) + 1 | random>>48<<choice.LongShift
 }
 
 // strikesMost is how many faults are tied to one event.

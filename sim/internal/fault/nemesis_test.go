@@ -271,6 +271,20 @@ func TestFlap(t *testing.T) {
 	}
 }
 
+// TestLinkOfOneWay: a fault of a link strikes the direction that its words name.
+func TestLinkOfOneWay(t *testing.T) {
+	for direction, want := range [][2]bool{{false, false}, {false, true}, {true, false}} {
+		c := newCluster()
+		_, a := c.host(0)
+		_, b := c.host(1)
+		c.strike(a, uint64(choice.LinkFault)+1|uint64(direction)<<2<<choice.HowShift)
+		there := c.net.Between(a.Node, b.Node)
+		if got := [2]bool{there.Passes(), there.Back().Passes()}; got != want {
+			t.Errorf("direction %d: there and back it passes: %v, want %v", direction, got, want)
+		}
+	}
+}
+
 // TestOutage: all hosts are down at once, and come back.
 func TestOutage(t *testing.T) {
 	c := newCluster()
