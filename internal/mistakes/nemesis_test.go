@@ -419,7 +419,7 @@ func merged(ctx context.Context, w *sim.World, fixed bool) {
 // only while the backup confirms what it says, and not while it hears something else of it.
 func failingOver(ctx context.Context, w *sim.World, fixed bool) {
 	var hosts [2]*sim.Host
-	took := false
+	took, lives := false, 0
 	talk := func(i int, tick func(ctx context.Context, send func(string)) error, came func(ctx context.Context, text string, send func(string))) func(ctx context.Context) error {
 		return func(ctx context.Context) error {
 			c, err := socket.ListenPacket(ctx, "udp", ":1")
@@ -431,7 +431,7 @@ func failingOver(ctx context.Context, w *sim.World, fixed bool) {
 			}
 			rondo.Go(ctx, func(ctx context.Context) error {
 				for {
-					if err := rondo.Sleep(ctx, 200*ms); err != nil {
+					if err := errors.Join(rondo.Sleep(ctx, 200*ms), rondo.Check(ctx)); err != nil {
 						return err
 					}
 					if err := tick(ctx, send); err != nil {
@@ -450,13 +450,15 @@ func failingOver(ctx context.Context, w *sim.World, fixed bool) {
 		}
 	}
 	hosts[0] = w.Host("primary", func(ctx context.Context) error {
+		lives++ // a confirmation of an earlier life is none of this one
+		life := lives
 		sent, beats, sign := map[string]time.Time{}, 0, rondo.Now(ctx).Add(-time.Hour)
 		return talk(0, func(ctx context.Context, send func(string)) error {
 			if rondo.Now(ctx).Sub(sign) < time.Second {
 				sim.Always(ctx, !took, "one of them is the primary")
 			}
 			beats++
-			text := strconv.Itoa(beats)
+			text := fmt.Sprint(life, ".", beats)
 			sent[text] = rondo.Now(ctx)
 			send(text)
 			return nil
