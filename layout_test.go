@@ -1,6 +1,6 @@
 package rondo
 
-// This file compares the table with the kernel's records: at each offset there
+// The table beside the kernel's records: at each offset there
 // is a field of the type that package layout says.
 
 import (

@@ -1,6 +1,6 @@
 package main
 
-// This file draws a chart: a line for each thing compared, and dots on a logarithmic
+// A chart: a line for each thing compared, and dots on a logarithmic
 // scale for what was measured of it. A difference of a tenth and one of ten times can
 // be read in the same picture.
 //

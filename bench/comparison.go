@@ -1,6 +1,6 @@
 package main
 
-// This file lets two sides do equal work in turns and compares them.
+// A comparison lets two sides do equal work in turns.
 //
 // The law: both sides are warm before they are measured, and both start from a
 // collected heap. They take turns in short bursts, and take turns at going first.

@@ -1,6 +1,6 @@
 package main
 
-// This file measures what a request costs a server that echoes: CPU time, in the
+// Echo rows: the CPU time that a request costs a server that echoes, in the
 // program and in the kernel. All servers of a row run at the same time, each with a
 // load process of its own, and get requests in turns; a server without requests
 // costs nothing. Servers and loads run on different CPUs, so the load does not

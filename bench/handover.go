@@ -1,6 +1,6 @@
 package main
 
-// This file measures what tasks pass to each other and to goroutines: a lock, a
+// Hand-over rows: what tasks pass to each other and to goroutines, a lock, a
 // value through a queue, and a function that runs on a goroutine.
 
 import (

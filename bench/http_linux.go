@@ -1,6 +1,6 @@
 package main
 
-// This file measures what a request costs an HTTP server: CPU time, as for echo.
+// HTTP rows: the CPU time that a request costs a server, as for echo.
 // The servers are fasthttp in tasks, fasthttp on goroutines, net/http, and hyper,
 // each with the same answer. A connection is kept for all its requests.
 

@@ -1,6 +1,6 @@
 package main
 
-// This file measures what it costs to run handlers of net/http in tasks: the server's
+// Rows of package httptask, handlers of net/http in tasks: the server's
 // CPU time for a request, beside net/http alone, with the same server and handler.
 
 import (

@@ -1,6 +1,6 @@
 package main
 
-// This file measures the memory that an idle connection costs a server process.
+// Idle rows: the memory that an idle connection costs a server process.
 // Each connection has echoed one request. Then its handler waits in Read for the
 // next one; a Session or the callback of a Protocol has returned. What the kernel keeps for a
 // socket is not counted, because it is the same for all servers.

@@ -1,6 +1,6 @@
 package main
 
-// This file measures package inspect: how long a picture of another process takes,
+// Rows of package inspect: how long a picture of another process takes,
 // and how much it slows that process down.
 
 import (

@@ -1,6 +1,6 @@
 package main
 
-// This file measures several loops: servers on all CPUs, with the load on the same ones.
+// Rows of several loops: servers on all CPUs, with the load on the same ones.
 // What counts is how long a request takes the machine, so the wall time of all requests is
 // divided by their number; and p99 of the latency.
 

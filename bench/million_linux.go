@@ -1,6 +1,6 @@
 package main
 
-// This file measures a million tasks that all sleep at once: the memory of the
+// A million tasks that all sleep at once: the memory of the
 // process while they sleep, and its CPU time to their end.
 
 import (

@@ -1,6 +1,6 @@
 package main
 
-// This file measures package nats, the bridge to NATS, beside NATS's own client with
+// Rows of package nats, the bridge to NATS, beside NATS's own client with
 // goroutines. What counts is the CPU time of the client's process for a message. The server,
 // the process that publishes and answers, and the two clients run at once, each
 // on all CPUs, because the client has goroutines of its own in either case. The clients work

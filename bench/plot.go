@@ -1,6 +1,6 @@
 package main
 
-// This file says what is in the plots. They are drawn from the record alone, so a
+// The plots are drawn from the record alone, so a
 // plot can be changed without a new run.
 
 import (

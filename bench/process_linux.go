@@ -1,6 +1,6 @@
 package main
 
-// This file runs part of a row in a child process, on one CPU. Each question is a
+// A child process runs part of a row, on one CPU. Each question is a
 // line on the child's standard input, and each answer a line on its standard
 // output. A child ends when its standard input ends, so none outlives this process.
 

@@ -1,6 +1,6 @@
 package main
 
-// This file puts the tables into the documents: everything into bench/README.md, some
+// The tables go into the documents: everything into bench/README.md, some
 // lines into that of the project, and some into docs/WHY-NOT-GOROUTINES.md and
 // docs/COMPARISON.md.
 

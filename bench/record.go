@@ -1,6 +1,6 @@
 package main
 
-// This file keeps what was measured: results.json has the last results of every
+// The record of what was measured: results.json has the last results of every
 // row, from which the tables and the plots are made. A run of some rows replaces
 // those, so each row says when and where it was measured.
 

@@ -1,6 +1,6 @@
 package main
 
-// This file builds the rivals outside Go from their sources in the folder rivals.
+// The rivals outside Go are built from their sources in the folder rivals.
 // What has been built is kept in the user's cache folder, under a hash of its
 // source, so each is built once. A rival whose tools are not here is missing, and
 // the table says so.

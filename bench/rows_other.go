@@ -2,7 +2,7 @@
 
 package main
 
-// This file replaces the rows that need Linux.
+// The rows that need Linux are missing elsewhere.
 
 import "errors"
 

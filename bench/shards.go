@@ -1,6 +1,6 @@
 package main
 
-// This file measures what shards pass to each other: a call with its result, and a
+// Rows of shards, which pass each other a call with its result, and a
 // value through a Chan. Both sides use two processors.
 
 import (

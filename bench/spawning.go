@@ -1,6 +1,6 @@
 package main
 
-// This file measures how long it takes to start tasks and to wait for them.
+// Spawn rows: how long it takes to start tasks and to wait for them.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package main
 
-// This file measures how long it takes until another task runs, and until a task
+// Switch rows: how long it takes until another task runs, and until a task
 // that yields runs again when no other is ready. An operation is one Yield: one
 // task stops and one goes on. The rival does the least that iter.Pull needs to run
 // a coroutine for one step: into it and back.

@@ -1,6 +1,6 @@
 package main
 
-// This file prints a record as Markdown: a table for each section, then where
+// A record as Markdown: a table for each section, then where
 // Rondo is not first and why, then what was missing.
 
 import (

@@ -1,6 +1,6 @@
 package main
 
-// This file measures waits: an Event that wakes many tasks, a Semaphore, and a Cond
+// Rows of waits: an Event that wakes many tasks, a Semaphore, and a Cond
 // with which two tasks take turns.
 
 import (

@@ -1,6 +1,6 @@
 package coro
 
-// This file finds out who calls, where the answer decides between waiting and a
+// The caller is looked up where it decides between waiting and a
 // deadlock: a goroutine wants to run a coroutine that runs already. A goroutine
 // outside waits for its turn. The coroutine itself, or one that it has resumed and
 // waits for, would wait for ever.

@@ -1,7 +1,7 @@
 package coro
 
-// This file switches between coroutines. It has the part of a coroutine that does
-// not depend on its types, and is the only file that uses iter.Pull.
+// A routine is the part of a coroutine that does not depend on its types. It switches, and
+// uses iter.Pull, as no other file does.
 //
 // The law: a coroutine is one call of iter.Pull, and no values pass through it. Its
 // next runs the coroutine, its yield pauses it, and values are handed over in

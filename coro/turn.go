@@ -1,6 +1,6 @@
 package coro
 
-// This file serialises resume and cancel: it decides who may run a coroutine.
+// Turns serialise resume and cancel: they decide who may run a coroutine.
 //
 // The law: at most one goroutine at a time runs a coroutine, and those that wait
 // get it in the order in which they asked. Taking a free turn and giving it back

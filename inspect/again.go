@@ -1,6 +1,6 @@
 package inspect
 
-// This file reads tasks again that ran while the snapshot was taken. In a busy loop
+// Tasks are read again that ran while the snapshot was taken. In a busy loop
 // most tasks do, because the snapshot takes milliseconds. One task alone is read in
 // some ten microseconds, and nearly always it does not run in that time.
 

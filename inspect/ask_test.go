@@ -2,7 +2,7 @@
 
 package inspect_test
 
-// This file tests on this system how the calling program is read on others.
+// The calling program as it is read on other systems, tested on this one.
 
 import (
 	"context"

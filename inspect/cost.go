@@ -1,6 +1,6 @@
 package inspect
 
-// This file reads what the loop charges tasks with; see package internal/pace.
+// The time that the loop charges tasks with; see package internal/pace.
 
 import (
 	"time"

@@ -1,6 +1,6 @@
 package inspect
 
-// This file describes the tasks that were read: their names and functions, the
+// The description of the tasks that were read: their names and functions, the
 // scopes that they are in, and what they wait for.
 
 import (

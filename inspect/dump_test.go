@@ -2,7 +2,7 @@
 
 package inspect_test
 
-// This file writes core files as the kernel does, on any machine: the kernel's own
+// Core files, written as the kernel does, on any machine: the kernel's own
 // go where the machine's owner wants them.
 
 import (

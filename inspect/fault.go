@@ -1,6 +1,6 @@
 package inspect
 
-// This file makes the warnings of the page: what keeps loops from turning, which tasks
+// The warnings of the page: what keeps loops from turning, which tasks
 // wait for each other in a cycle, and what could not be read.
 
 // A fault is what the page shows in red.

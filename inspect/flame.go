@@ -1,6 +1,6 @@
 package inspect
 
-// This file draws where tasks are: as folded stacks, which other tools read, and as
+// Drawings of where tasks are: as folded stacks, which other tools read, and as
 // a flame graph.
 
 import (

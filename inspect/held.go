@@ -1,6 +1,6 @@
 package inspect
 
-// This file finds out what holds a loop that does not turn: a task that computes,
+// A loop that does not turn is held by a task that computes,
 // or one whose goroutine is blocked outside Rondo.
 
 import (

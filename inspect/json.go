@@ -1,6 +1,6 @@
 package inspect
 
-// This file writes snapshots as JSON and reads them again. The form is in
+// Snapshots as JSON, written and read. The form is in
 // schema.json, and a test holds this file to it. Tasks that stand at the same calls
 // share a stack: stacks, their calls and the functions that tasks run are in tables,
 // by their numbers from 0.

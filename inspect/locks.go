@@ -1,6 +1,6 @@
 package inspect
 
-// This file says for which things tasks wait: locks, queues, events, other tasks.
+// The things for which tasks wait: locks, queues, events, other tasks.
 
 import (
 	"cmp"

@@ -1,6 +1,6 @@
 package inspect
 
-// This file writes the loops of a program side by side, a line for each, in the order of
+// The loops of a program side by side, a line for each, in the order of
 // their names.
 
 import (

@@ -2,7 +2,7 @@
 
 package inspect_test
 
-// This file tests snapshots of a program that changes at each moment of the reading.
+// Snapshots of a program that changes at each moment of the reading.
 
 import (
 	"encoding/binary"

@@ -1,6 +1,6 @@
 package inspect
 
-// This file reads the names of tasks. Any task may change a name at any time, also
+// The names of tasks. Any task may change a name at any time, also
 // while it is read, and the old text may be freed. A name is behind a pointer and
 // is never written again while it is one. The memory of an old name may become that
 // of a new one of the same task, with the text of something else in between. So the

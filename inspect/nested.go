@@ -1,6 +1,6 @@
 package inspect
 
-// This file joins the stacks of a task and of the coroutines nested in it. A task
+// The stacks of a task and of the coroutines nested in it are joined. A task
 // that resumes a coroutine of its own is parked in the call of next meanwhile; the
 // coroutine may wait in the loop in its place, or resume another. All of these
 // stacks are one: the calls of a coroutine come above those of the goroutine that

@@ -1,6 +1,6 @@
 package inspect
 
-// This file reads the calling program. Where a program may read the memory of
+// The calling program. Where a program may read the memory of
 // processes, it reads its own as if it were another's, and its loops take no part.
 // Elsewhere it asks the loops: a function posted to each loop reads the records
 // there, where nothing changes meanwhile. The stacks come from the text that the

@@ -1,6 +1,6 @@
 package inspect
 
-// This file makes the page that Handler serves. What is open and how it is sorted is in
+// The page that Handler serves. What is open and how it is sorted is in
 // the address, which a refresh repeats. Its one script is page.js, which replaces what has
 // changed; without scripts the browser loads the page anew. Whatever the program does, a
 // page has no more than mostPage bytes.

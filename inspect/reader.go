@@ -1,6 +1,6 @@
 package inspect
 
-// This file reads one loop of a program that runs on meanwhile. Order is
+// A reader reads one loop of a program that runs on meanwhile. Order is
 // everything:
 //
 //  1. walk the ring of tasks, and check at each that the link back agrees;

@@ -1,6 +1,6 @@
 package inspect
 
-// This file makes the page's table of the things for which tasks wait: locks, queues,
+// The page's table of the things for which tasks wait: locks, queues,
 // events and other tasks, as rondo locks has it.
 
 import "html/template"

@@ -1,6 +1,6 @@
 package inspect
 
-// This file walks the ring of a loop's tasks, and answers which task stands where.
+// The ring of a loop's tasks says which task stands where.
 // Of each task three numbers are kept, so that a ring of a million takes little.
 
 import (

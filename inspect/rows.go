@@ -1,6 +1,6 @@
 package inspect
 
-// This file makes the two tables of the page: groups of tasks, and the tasks of one
+// The two tables of the page: groups of tasks, and the tasks of one
 // group or all. Each is sorted by one column, whose heading is a link.
 
 import (

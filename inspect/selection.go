@@ -1,6 +1,6 @@
 package inspect
 
-// This file describes tasks in a Select, which wait for several things.
+// Tasks in a Select, which wait for several things.
 
 import (
 	"fmt"

@@ -2,7 +2,7 @@
 
 package inspect_test
 
-// This file builds and starts the program of testdata/target, which the tests
+// The program of testdata/target is built and started, which the tests
 // read.
 
 import (

@@ -1,6 +1,6 @@
 package inspect
 
-// This file reads stacks from the text that the runtime makes of them.
+// Stacks are read from the text that the runtime makes of them.
 
 import (
 	"strconv"

@@ -1,6 +1,6 @@
 package inspect
 
-// This file puts into words what tasks wait for.
+// The waits of tasks, in words.
 
 import (
 	"fmt"

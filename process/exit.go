@@ -1,6 +1,6 @@
 package process
 
-// This file starts a child and watches for its end.
+// The start of a child, and the watch for its end.
 
 import (
 	"context"

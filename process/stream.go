@@ -1,6 +1,6 @@
 package process
 
-// This file makes the pipes between a child and this process: who gets which end, and
+// The pipes between a child and this process: who gets which end, and
 // what is copied.
 
 import (

@@ -1,6 +1,6 @@
 package shard
 
-// This file finds calls that can never return, because tasks of several loops wait for
+// Calls that can never return, because tasks of several loops wait for
 // each other in a ring. A loop cannot see that: to each of them it looks as if another
 // could wake it. A wait for a Chan is part of no ring: any goroutine may end it by TrySend or
 // Close, so it is never certain that none will.

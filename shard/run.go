@@ -1,6 +1,6 @@
 package shard
 
-// This file begins and ends the loops of a Run.
+// The begin and the end of the loops of a Run.
 //
 // The law: no main runs before all loops have begun; no loop ends before main has
 // returned on each of them; and Run returns when all have ended. The first error

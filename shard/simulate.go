@@ -1,6 +1,6 @@
 package shard
 
-// This file runs shards in a simulation.
+// Shards in a simulation.
 //
 // The law: what a shard does is the same as on real loops, down to the boxes. Only how
 // loops begin, end and are cancelled differs, because one goroutine runs them all.

@@ -1,6 +1,6 @@
 package socket
 
-// This file turns readiness into the callbacks of a Protocol. The driver
+// A dispatcher turns readiness into the callbacks of a Protocol. The driver
 // reports, in the middle of its Poll, what is ready. The dispatcher records it
 // and puts the Transport into a list; a callback of the loop works the list
 // off.

@@ -1,6 +1,6 @@
 package socket
 
-// This file ends a listener without a lost connection.
+// Draining ends a listener without a lost connection.
 //
 // The law: a client that has connected is served. A listening socket that is closed resets
 // the connections that it has not accepted. So it first refuses new ones, then all

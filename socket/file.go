@@ -1,6 +1,6 @@
 package socket
 
-// This file makes connections and listeners of sockets that exist already: those
+// Connections and listeners of sockets that exist already: those
 // that another process has passed on, and those of C libraries.
 //
 // The law: the socket is duplicated, as in package net. The file stays the caller's,

@@ -1,6 +1,6 @@
 package socket
 
-// This file waits for descriptors that are not sockets of this package: those
+// Waits for descriptors that are not sockets of this package: those
 // of a C library, a pipe, a device.
 
 import (

@@ -1,6 +1,6 @@
 package socket
 
-// This file ends a Server.
+// The end of a Server.
 //
 // The law: Shutdown first closes the listeners, so nothing new begins, and waits. It
 // cancels what still runs only when its own ctx ends.

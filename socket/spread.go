@@ -1,7 +1,6 @@
 package socket
 
-// This file serves the connections of one Server on several loops, for package
-// shard.
+// One Server on several loops, for package shard.
 //
 // The law: one loop is home. The program's Server is bound to that loop and has one
 // service there, so Shutdown works as with one loop. On each loop a part serves, which

@@ -1,6 +1,6 @@
 package socket
 
-// This file finds out, for a session, whether a TLSConn has something to read.
+// A session must know whether a TLSConn has something to read.
 // Only crypto/tls knows that, and only by a Read. So one byte is read ahead,
 // with a connection below that never waits: it says that it has nothing, by an
 // error after which crypto/tls accepts another try.

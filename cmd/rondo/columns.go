@@ -1,6 +1,6 @@
 package main
 
-// This file fits columns into the width of a terminal. Width is counted in the
+// Columns fit into the width of a terminal. Width is counted in the
 // cells of a terminal: some characters take two, some none.
 
 import (

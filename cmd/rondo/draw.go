@@ -1,6 +1,6 @@
 package main
 
-// This file draws the screen. A frame is never wider or higher than the terminal,
+// The drawing of the screen. A frame is never wider or higher than the terminal,
 // whatever its size, and only what is in sight is written.
 
 import (

@@ -1,6 +1,6 @@
 package main
 
-// This file counts lengths of time in buckets that grow with what they hold, as
+// A histogram counts lengths of time in buckets that grow with what they hold, as
 // HDR histograms do: a value costs one increment, the whole a fixed 30 KB, and
 // what is read from it is never more than 1/64 too large.
 

@@ -1,6 +1,6 @@
 package main
 
-// This file waits for the first Ctrl-C, and leaves the second to the system.
+// The first Ctrl-C is waited for, and the second is left to the system.
 
 import (
 	"context"

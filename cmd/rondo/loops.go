@@ -1,6 +1,6 @@
 package main
 
-// This file runs a server of demo or echo on one loop or on several.
+// A server of demo or echo, on one loop or on several.
 //
 // The law: what a verb has belongs to its first loop. The others only serve.
 

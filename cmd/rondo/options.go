@@ -1,7 +1,7 @@
 package main
 
-// This file reads the flags of a verb with package flag, and says in sentences
-// of its own what it did not understand.
+// The flags of a verb are read with package flag, and errors are said in sentences
+// of our own.
 
 import (
 	"flag"

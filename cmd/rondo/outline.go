@@ -1,6 +1,6 @@
 package main
 
-// This file draws the tasks of a loop as a tree in which those that are alike
+// An outline is the tree of a loop's tasks in which those that are alike
 // share a line: a server with 1,000 connections is three lines long.
 
 import (

@@ -1,6 +1,6 @@
 package main
 
-// This file lists the processes of Go: those that use Rondo, with their loops, and others.
+// The processes of Go: those that use Rondo, with their loops, and others.
 
 import (
 	"bufio"

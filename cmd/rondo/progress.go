@@ -1,6 +1,6 @@
 package main
 
-// This file shows how far something is: on a terminal in one line that is
+// Progress shows how far something is: on a terminal in one line that is
 // written over, else in a line of its own each time.
 //
 // Writing is offloaded: a terminal that Ctrl-S has stopped stops what it shows, not

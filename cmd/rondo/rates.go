@@ -1,6 +1,6 @@
 package main
 
-// This file compares two snapshots of a program: what happened how often between
+// Rates are the difference of two snapshots of a program: what happened how often between
 // them.
 
 import (

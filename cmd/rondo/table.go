@@ -1,6 +1,6 @@
 package main
 
-// This file sets texts in columns.
+// A table sets texts in columns.
 
 import "strings"
 

@@ -1,6 +1,6 @@
 package main
 
-// This file writes numbers as people read them: digits in threes, a unit that
+// Numbers as people read them: digits in threes, a unit that
 // suits the size, three figures that mean something.
 
 import (

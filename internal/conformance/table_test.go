@@ -1,6 +1,6 @@
 package conformance
 
-// This file writes docs/CONFORMANCE.md from the comments at the tests, so the
+// docs/CONFORMANCE.md is written from the comments at the tests, so the
 // document says what the tests say:
 //
 //	go test ./internal/conformance -run TestTable -update

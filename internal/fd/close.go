@@ -1,6 +1,6 @@
 package fd
 
-// This file ends an FD: by Close, or by the garbage collector.
+// The end of an FD: by Close, or by the garbage collector.
 
 import (
 	"net"

@@ -2,7 +2,7 @@
 
 package fd
 
-// This file shows the descriptor to functions of the program, which may
+// The descriptor is shown to functions of the program, which may
 // duplicate it. A descriptor that nobody has seen is the only one of its open
 // file, and needs no farewell from the driver when it is closed.
 

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// This file finds where the runtime keeps what this package reads. No place is
+// The places where the runtime keeps what this package reads. No place is
 // assumed: each is looked for when the program starts, on goroutines and
 // coroutines made for that, and taken only if it is the one place that holds the
 // right value on all of them.

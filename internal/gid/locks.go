@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// This file reads how often a goroutine is locked to its thread. The runtime counts
+// The number of times that a goroutine is locked to its thread. The runtime counts
 // that in its record of the thread, which the record of a locked goroutine leads to.
 // Where is looked for when it is asked for the first time, because to lock a
 // goroutine makes the runtime start a thread.

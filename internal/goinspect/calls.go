@@ -1,6 +1,6 @@
 package goinspect
 
-// This file remembers the stacks that were walked as a tree of calls, the innermost
+// The stacks that were walked are kept as a tree of calls, the innermost
 // one next to its root. Of a million tasks most stand where others stand, so a walk
 // mostly finds each next call where the last walk went, with the frames at its end.
 

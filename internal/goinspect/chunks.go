@@ -1,6 +1,6 @@
 package goinspect
 
-// This file keeps copies of memory that is read again and again, in pieces of
+// Copies of memory that is read again and again are kept in pieces of
 // chunkSize. A copy is as old as the first read that needed it: what changes
 // while it is read needs Drop in between.
 

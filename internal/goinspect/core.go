@@ -1,6 +1,6 @@
 package goinspect
 
-// This file reads ELF core files, as the kernel and gcore write them; see core(5)
+// ELF core files, as the kernel and gcore write them; see core(5)
 // and elf(5). A core need not contain what the program's file contains, code and
 // constants; that part is read from the file.
 

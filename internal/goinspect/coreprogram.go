@@ -1,7 +1,7 @@
 package goinspect
 
-// This file reads the program's own file, of which a core need not contain all, and
-// makes sure that it is the one that ran. The core says where the file is, and may
+// The program's own file is read too, because a core need not contain all of it. It must
+// be the one that ran. The core says where the file is, and may
 // say anything: only a regular file is opened, and only that one.
 
 import (

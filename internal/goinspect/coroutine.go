@@ -1,6 +1,6 @@
 package goinspect
 
-// This file finds out which goroutine has resumed which coroutine. A coroutine of
+// The goroutine that has resumed a coroutine. A coroutine of
 // iter.Pull starts in runtime.corostart, whose frame, the first on the coroutine's
 // stack, holds a pointer to a runtime.coro. That record begins with the goroutine
 // that is parked in it: the one that has resumed the coroutine, or the coroutine

@@ -1,6 +1,6 @@
 package goinspect
 
-// This file reads the tables that the linker wrote about functions: their names,
+// The tables that the linker wrote about functions: their names,
 // and what holds at each instruction: file, line, which inlined call, how much
 // of the stack is in use. The tables are those of runtime/symtab.go.
 

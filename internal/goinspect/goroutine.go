@@ -1,6 +1,6 @@
 package goinspect
 
-// This file reads what the runtime keeps of a goroutine, its g. Go does not
+// The runtime's record of a goroutine is its g. Go does not
 // promise its layout. So each known layout is tried, and one is used once it has
 // shown a goroutine with the number that the caller expects. Every g is checked
 // before it is believed. TestLayout compares the layouts with what the toolchain

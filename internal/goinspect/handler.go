@@ -1,6 +1,6 @@
 package goinspect
 
-// This file finds out what a thread did before a signal came. The thread is in the
+// The place of a thread before a signal came. The thread is in the
 // handler, on a stack of its own, on which the kernel has saved the registers.
 // Nothing points to that record, so it is found by its content.
 

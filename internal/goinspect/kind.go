@@ -2,7 +2,7 @@ package goinspect
 
 import "strings"
 
-// This file names types: an interface value in memory leads to the runtime's
+// The names of types: an interface value in memory leads to the runtime's
 // description of the type that it holds; see internal/abi.Type.
 
 const (

@@ -1,6 +1,6 @@
 package goinspect
 
-// This file reads the memory of a live process with process_vm_readv(2), which
+// The memory of a live process is read with process_vm_readv(2), which
 // neither stops it nor lets it know. The kernel asks for the right to trace it:
 // see ptrace(2), "Ptrace access mode checking".
 

@@ -1,6 +1,6 @@
 package goinspect
 
-// This file finds the Go code in a program: for each module (the executable,
+// The Go code in a program: for each module (the executable,
 // each plugin or Go library in it) the runtime's moduledata, which names the
 // tables of its functions. It looks up no symbols, so it finds stripped programs
 // too.

@@ -1,6 +1,6 @@
 package goinspect
 
-// This file finds out where a running thread of a live process is, without
+// The place of a running thread of a live process is found without
 // stopping it. If it is in a system call, /proc says where. If it is on a
 // processor, one sample of the kernel's profiler has its registers and its stack at
 // one moment: perf_event_open(2), which needs kernel.perf_event_paranoid <= 2 and

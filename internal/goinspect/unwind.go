@@ -1,6 +1,6 @@
 package goinspect
 
-// This file reads the stacks of goroutines, and gives their calls names and lines.
+// The stacks of goroutines, with the names and lines of their calls.
 
 import (
 	"encoding/binary"

@@ -1,6 +1,6 @@
 package goinspect
 
-// This file serves many small reads of a live process in few and large ones. The
+// Many small reads of a live process are done in few and large ones. The
 // kernel looks up the pages of each stretch that it is asked for, which costs some
 // 500 ns however short that is. So requests that lie on the same pages, or on pages
 // next to each other, are one stretch. A page that nobody asked for is never touched.

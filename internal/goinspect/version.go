@@ -1,6 +1,6 @@
 package goinspect
 
-// This file finds out which release of Go built the program.
+// The release of Go that built the program.
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 package goinspect
 
-// This file walks stacks. At each call the linker's tables say how much of the
+// A walker walks stacks. At each call the linker's tables say how much of the
 // stack the function has in use there, so the return address is found without
 // frame pointers.
 

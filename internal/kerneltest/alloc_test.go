@@ -1,6 +1,6 @@
 package kerneltest_test
 
-// This file tests that the objects tasks wait for allocate nothing in use, with
+// The objects that tasks wait for allocate nothing in use, with
 // and without a wait.
 
 import (

@@ -1,6 +1,6 @@
 package kerneltest_test
 
-// This file tests coroutines that a task makes with iter.Pull and with package
+// Coroutines that a task makes with iter.Pull and with package
 // coro. Their bodies wait as the task that resumes them does.
 
 import (

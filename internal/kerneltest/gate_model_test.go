@@ -1,6 +1,6 @@
 package kerneltest_test
 
-// This file compares Mutex, RWMutex and Semaphore with one naive model of a gate:
+// Mutex, RWMutex and Semaphore beside one naive model of a gate:
 // a list of the tasks that ask, in their order. Each task asks the model and the
 // real gate at the same moment, and compares when it is back.
 

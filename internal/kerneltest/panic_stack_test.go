@@ -1,6 +1,6 @@
 package kerneltest_test
 
-// This file tests whose stacks a PanicError has when the panic has left coroutines.
+// The stacks that a PanicError has when the panic has left coroutines.
 
 import (
 	"context"

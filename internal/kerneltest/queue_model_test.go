@@ -1,6 +1,6 @@
 package kerneltest_test
 
-// This file compares the three kinds of Queue with a naive model: a slice of
+// The three kinds of Queue beside a naive model: a slice of
 // values, and lists of the tasks that wait to put and to get.
 
 import (

@@ -1,6 +1,6 @@
 package kerneltest_test
 
-// This file tests what is said about where tasks were started, and by which
+// The places where tasks were started, and by which
 // function.
 
 import (

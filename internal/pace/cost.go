@@ -1,6 +1,6 @@
 package pace
 
-// This file charges tasks with the time that the loop takes. The clock is read where
+// Tasks are charged with the time that the loop takes. The clock is read where
 // the loop reads it anyway, so what a task is charged with is exact only for a step
 // with a reading before and after it: the first step after a sleep, and every step of
 // 100 µs or so. A few short steps between two readings are charged to the task that

@@ -8,14 +8,14 @@ import (
 var commentsRule = rule{
 	name: "comments",
 	law: "What a comment names of a package of this repository, as in driver.Poller, is declared there: a type, a function, a variable " +
-		"or a constant. A comment begins with its noun, and not with \"This file has\".",
+		"or a constant. A comment begins with its noun, and not with \"This file\".",
 	check: func(t *tree) (found []breach) {
 		declared := t.declared()
 		for _, s := range t.source {
 			imports := s.imports()
 			for _, c := range comments(s.ast) {
-				if thisFileHas.MatchString(c.Text) {
-					found = append(found, breach{file: s.path, line: t.line(c.Pos()), what: "comment that begins with \"This file has\"",
+				if thisFile.MatchString(c.Text) {
+					found = append(found, breach{file: s.path, line: t.line(c.Pos()), what: "comment that begins with \"This file\"",
 						hint: "begin with the noun that the file is about"})
 				}
 				for _, m := range qualifiedName.FindAllStringSubmatch(c.Text, -1) {
@@ -37,7 +37,7 @@ var commentsRule = rule{
 		{files{"a.go": "package rondo\nimport seam \"github.com/rondo-go/rondo/internal/driver\"\n/* see\nseam.Late.Until */\n",
 			"internal/driver/a.go": "package driver\ntype T struct{ Late int }\n"}, "seam.Late"},
 		{files{"internal/driver/a.go": "package driver\nfunc f() {} // what driver.f does, driver.G does\n"}, "driver.G"},
-		{files{"a.go": "package rondo\n// This file has the loop.\nvar a int\n"}, "This file has"},
+		{files{"a.go": "package rondo\n// This file runs the loop.\nvar a int\n"}, "This file"},
 	},
 	good: files{
 		"a.go":                 "package rondo\n// See driver.Poller.Arm, driver.Late, driver.V, driver.go, driver.C, http.Late and example.com/driver.Late.\nvar a = \"driver.Nothing\"\n",
@@ -50,8 +50,8 @@ var commentsRule = rule{
 // qualifiedName finds the names of other packages in a comment.
 var qualifiedName = regexp.MustCompile(`(?:^|[\s("])([a-z][a-z0-9]*)\.([A-Z][A-Za-z0-9]*)`)
 
-// thisFileHas finds a comment that puts a noun behind the word for the file.
-var thisFileHas = regexp.MustCompile(`^// This file (has|is|holds) `)
+// thisFile finds a comment that puts a noun behind the word for the file.
+var thisFile = regexp.MustCompile(`^// This file `)
 
 // declarations are the exported names of the tree's packages.
 type declarations struct {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// This file knows what the functions of Rondo do. Most of it follows from how they are
+// The functions of Rondo, and what they do. Most of it follows from how they are
 // declared, so that a new function needs no entry: a function with a ctx first waits, a
 // parameter that is a function with a ctx first is a task. The tables are what differs.
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// This file lists the functions of other packages that block a goroutine, and so the loop
+// The functions of other packages that block a goroutine, and so the loop
 // if a task calls them.
 
 // cures says what to use in place of a function that blocks.

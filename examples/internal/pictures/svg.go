@@ -2,7 +2,7 @@
 
 package main
 
-// This file draws a screen, or lines of text, as SVG.
+// A screen, or lines of text, as SVG.
 
 import (
 	"fmt"

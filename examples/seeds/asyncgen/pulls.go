@@ -1,6 +1,6 @@
 package main
 
-// This file asks sequences for one value each and then forgets about them. From
+// Sequences are asked for one value each and then forgotten. From
 // its first value on a Pull is known to the scope of its ctx, which ends it when it
 // ends itself, and when nobody can ask any more the garbage collector has it ended.
 

@@ -1,6 +1,6 @@
 package main
 
-// This file ranges over a sequence that waits: to its end, and not to its end.
+// Ranges over a sequence that waits: to its end, and not to its end.
 // Leaving a range ends the sequence there and then, and with it the clean-up; no
 // hook is needed, and nothing is left for later.
 

@@ -1,6 +1,6 @@
 package main
 
-// This file asks which tasks there are and which one runs. Each loop has its own
+// The tasks that there are, and the one that runs. Each loop has its own
 // list, which its own tasks change without a lock; to see all of them,
 // ask each loop.
 

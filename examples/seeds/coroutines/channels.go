@@ -1,6 +1,6 @@
 package main
 
-// This file says what a coroutine is in terms of goroutines: one that runs only
+// A coroutine in terms of goroutines: one that runs only
 // while another waits for it, which two channels can bring about. Package coro
 // means the same, and does it by the runtime's own switch, which costs a fraction.
 

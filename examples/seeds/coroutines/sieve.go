@@ -1,6 +1,6 @@
 package main
 
-// This file finds primes by a chain of coroutines: a counter, and for each prime a
+// Primes by a chain of coroutines: a counter, and for each prime a
 // filter that takes its multiples out. Who resumes whom changes as the chain grows:
 // the last link is the main line's until the next filter is put behind it.
 

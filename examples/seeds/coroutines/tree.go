@@ -1,6 +1,6 @@
 package main
 
-// This file walks binary trees, and compares two of them value by value, whatever
+// Walks of binary trees, and comparisons of two of them value by value, whatever
 // their shapes are. Two walks are under way at once then, each with its recursion
 // where it stands, so that one at least needs a stack of its own.
 

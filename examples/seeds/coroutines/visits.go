@@ -1,6 +1,6 @@
 package main
 
-// This file walks a tree in four ways, one of which does not work: what pauses a
+// Four walks of a tree, one of which does not work: what pauses a
 // coroutine may stand in any function that it calls, what pauses a generator only
 // in its own.
 

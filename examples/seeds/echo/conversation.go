@@ -1,6 +1,6 @@
 package main
 
-// This file brings a server and the clients together.
+// A conversation of a server and its clients.
 
 import (
 	"io"

@@ -1,6 +1,6 @@
 package main
 
-// This file takes a coroutine apart: what starts it, what goes into it, what ends
+// The parts of a coroutine: what starts it, what goes into it, what ends
 // it, and how something that it calls suspends it.
 
 import (

@@ -1,6 +1,6 @@
 package main
 
-// This file runs a main task, and others beside it.
+// A main task, and others beside it.
 
 import (
 	"context"

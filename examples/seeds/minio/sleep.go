@@ -1,6 +1,6 @@
 package main
 
-// This file waits for time to pass.
+// Waits for time to pass.
 
 import (
 	"context"

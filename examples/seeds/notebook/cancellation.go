@@ -1,6 +1,6 @@
 package main
 
-// This file cancels one of two tasks that wait for the same future, and then the
+// Cancellation of one of two tasks that wait for the same future, and then of the
 // future. The loop of package loop cancels a wait; Rondo cancels the task, for
 // which every later wait fails as well.
 

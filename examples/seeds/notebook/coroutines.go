@@ -1,6 +1,6 @@
 package main
 
-// This file runs coroutines by hand, from the main line, to show what a loop does
+// Coroutines run by hand, from the main line, to show what a loop does
 // with them. A coroutine has a stack of its own, so whatever it calls may pause
 // it; there is no await, and no kind of function that only some may call.
 

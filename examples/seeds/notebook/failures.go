@@ -1,6 +1,6 @@
 package main
 
-// This file puts an error into a future instead of a value. It comes out of each
+// An error is put into a future instead of a value. It comes out of each
 // task's Wait; and the error of a task comes out of a Wait for that
 // task.
 

@@ -1,6 +1,6 @@
 package main
 
-// This file takes back a callback before its time, and tries to after it.
+// A callback is cancelled before its time, and too late after it.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package main
 
-// This file walks over sequences, each time by other means. In Go an iterator is
+// Walks over sequences, each time by other means. In Go an iterator is
 // a function that is given each element, an iter.Seq; to ask for
 // the elements one by one, pull.
 

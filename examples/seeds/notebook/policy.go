@@ -1,6 +1,6 @@
 package main
 
-// This file asks who goes first, timers that are due or tasks that can run. Two
+// The question of who goes first, timers that are due or tasks that can run. Two
 // tasks are always ready, until a timer that is due at once goes off, or until
 // they have been patient for a thousand rounds.
 

@@ -1,6 +1,6 @@
 package peer
 
-// This file ends a child with its parent, and runs it as a user other than root.
+// A child ends with its parent, and runs as a user other than root.
 
 import (
 	"fmt"

@@ -2,7 +2,7 @@
 
 package peer
 
-// This file replaces what needs Linux. Here a child lives on if a test does not
+// Without Linux a child lives on if a test does not
 // clean up, and PostgreSQL runs as the user of the test.
 
 import "os/exec"
