@@ -339,29 +339,27 @@ func TestBugsShrink(t *testing.T) {
 			for ; !fails(t, seed, body); seed++ {
 			}
 			s := newSeries(t)
-			run := func(one choice.Attempt) (made []choice.Choice, failed bool) {
+			run := func(list []choice.Choice) (made []choice.Choice, failed bool) {
 				c := s.Choices(seed)
 				c.Records = true
-				if one.Keep > 0 {
-					c.Thin(one.Salt, one.Keep)
-				} else if one.List != nil {
-					c.Repeat(one.List)
+				if list != nil {
+					c.Repeat(list)
 				}
 				a := s.NewRun(c)
 				failed = s.Verdict(a, newWorld(&attempt{Run: a}).execute(body)) != ""
 				return c.Made, failed
 			}
-			made, _ := run(choice.Attempt{})
+			made, _ := run(nil)
 			search := &choice.Shrinker{Best: made, Until: time.Now().Add(time.Hour)}
 			from := len(search.Best)
-			for one := range search.Attempts() {
-				search.Made, search.Failed = run(one)
+			for list := range search.Lists() {
+				search.Made, search.Failed = run(list)
 			}
 			t.Logf("seed %d: %d choices, %d are left after %d runs: %s", seed, from, len(search.Best), search.Runs, choice.Format(search.Best))
 			if len(search.Best) > 6 || search.Runs > 500 {
 				t.Error("too many")
 			}
-			if _, failed := run(choice.Attempt{List: search.Best}); !failed {
+			if _, failed := run(search.Best); !failed {
 				t.Error("what is left does not fail")
 			}
 		})

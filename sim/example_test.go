@@ -50,6 +50,15 @@ func ExampleShow() {
 	// Output: true
 }
 
+// go test -fuzz=FuzzNap lets Go's fuzzer choose the seeds of TestNap.
+func ExampleFuzz() {
+	TestNap := func(t *testing.T) {
+		sim.Test(t, func(ctx context.Context) { _ = rondo.Sleep(ctx, time.Hour) })
+	}
+	FuzzNap := func(f *testing.F) { sim.Fuzz(f, TestNap) }
+	_ = FuzzNap
+}
+
 // Every order of three tasks: no value is lost. Keep the body tiny.
 func ExampleExplore() {
 	TestNothingIsLost := func(t *testing.T) {

@@ -34,7 +34,7 @@ var exceptions = []exception{
 		"a cluster has a goroutine of its own, so that the test outlives one that hangs"},
 	{"determinism", "sim/internal/search/seeds.go", "Seeds", "time.Now",
 		"a test may go on with further seeds for some real time, which no run can see"},
-	{"determinism", "sim/internal/choice/shrink.go", "Lists", "time.Now",
+	{"determinism", "sim/internal/choice/shrink.go", "run", "time.Now",
 		"the same limit"},
 	{"determinism", "sim/internal/offload/offload.go", "Wait", "time.After",
 		"a function that was offloaded runs in real time, and may wait for another one"},

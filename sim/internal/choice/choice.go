@@ -14,6 +14,7 @@ package choice
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,8 +39,8 @@ type Choice struct {
 type Choices struct {
 	Seed    uint64
 	Given   map[Key]uint64 // the list to repeat; nil: the seed decides
-	salt    uint64         // see Thin
-	keep    uint64         // likewise
+	Changes []byte         // of what the seed decides: a byte for each changeEvery choices; see package search
+	bits    int            // how many random numbers were drawn, if there are Changes
 	Walk    *Walk          // the path of Explore; nil: there is none
 	Rough   bool           // whether a seed may inject delays; see package order
 	Shares  bool           // whether a task may give others a turn at any operation; likewise
@@ -86,16 +87,7 @@ func (c *Choices) Repeat(list []Choice) {
 }
 
 // Drawn reports whether the seed decides.
-func (c *Choices) Drawn() bool { return c.Given == nil && c.Walk == nil && c.keep == 0 }
-
-// Thin makes c another run of the seed: the salt decides, the order is that of a real loop, and of
-// a million choices so many are not plain. What Config decides stays.
-func (c *Choices) Thin(salt uint64, millionths int) {
-	c.salt, c.keep = Mix(salt), uint64(millionths)
-}
-
-// plain reports whether a choice with these bits is left out by Thin.
-func (c *Choices) plain(bits uint64) bool { return c.keep > 0 && Scale(Mix(bits+1), 1e6) >= c.keep }
+func (c *Choices) Drawn() bool { return c.Given == nil && c.Walk == nil }
 
 // A Source makes the choices of one purpose at one place, one after the other.
 // What makes many choices keeps it.
@@ -154,9 +146,7 @@ func (c *Choices) draw(k Key, from func(random uint64) uint64) uint64 {
 	case c.Given != nil:
 		v = c.Given[k]
 	case c.Walk == nil:
-		if bits := c.Bits(k); !c.plain(bits) {
-			v = from(bits)
-		}
+		v = from(c.Bits(k))
 	}
 	c.Note(k, v)
 	return v
@@ -179,7 +169,45 @@ func (c *Choices) Note(k Key, v uint64) {
 }
 
 // Bits returns the random bits of a choice.
-func (c *Choices) Bits(k Key) uint64 { return k.bits(c.Seed ^ c.salt) }
+func (c *Choices) Bits(k Key) uint64 { return k.bits(c.Seed ^ c.change()) }
+
+// changeEvery is how many choices in a row one byte changes.
+const changeEvery = 16
+
+// change returns what the next choice is changed by.
+func (c *Choices) change() uint64 {
+	if len(c.Changes) == 0 {
+		return 0
+	}
+	i := c.bits / changeEvery
+	if c.bits++; i >= len(c.Changes) || c.Changes[i] == 0 {
+		return 0
+	}
+	return Mix(uint64(c.Changes[i]))
+}
+
+// Stream is the function of that name, with the changes of c.
+func (c *Choices) Stream(seed uint64, p Purpose) *rand.Rand {
+	r := Stream(seed, p)
+	if len(c.Changes) == 0 {
+		return r
+	}
+	return rand.New(changed{r, c})
+}
+
+// changed is a source of random numbers.
+type changed struct {
+	of *rand.Rand
+	by *Choices
+}
+
+func (s changed) Uint64() uint64 {
+	v, by := s.of.Uint64(), s.by.change()
+	if by != 0 {
+		v = Mix(v ^ by)
+	}
+	return v
+}
 
 func (k Key) bits(seed uint64) uint64 {
 	return Mix(Mix(seed^Mix(uint64(k.Purpose)<<32|uint64(k.Ordinal))) ^ Mix(k.Place))

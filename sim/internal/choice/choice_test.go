@@ -79,24 +79,3 @@ func TestNoteForgetsWho(t *testing.T) {
 		t.Error(told)
 	}
 }
-
-// TestThin: a run with few choices, given as a list, makes the same choices.
-func TestThin(t *testing.T) {
-	draw := func(c *Choices) {
-		c.Records = true
-		for range 1000 {
-			c.At(ForLatency, 5).Pick(10)
-		}
-	}
-	thin, again := New(3), New(3)
-	thin.Thin(9, 100_000)
-	draw(thin)
-	again.Repeat(thin.Made)
-	draw(again)
-	if n := len(thin.Made); n < 50 || n > 150 || Format(again.Made) != Format(thin.Made) {
-		t.Error(n, "choices of 1000 are kept, again", len(again.Made))
-	}
-	if thin.Config(ConfigLate) != again.Config(ConfigLate) {
-		t.Error("what is fixed for a run has changed")
-	}
-}

@@ -6,22 +6,23 @@ import "slices"
 type Purpose uint8
 
 const (
-	ForClock    Purpose = iota + 1 // the time of day at which the clocks start
-	ForOrder                       // which of the ready things runs next
-	ForBody                        // the numbers of Rand
-	forConfig                      // what is fixed for a whole run: its strategy, which faults it may have
-	ForChoose                      // Choose
-	ForHold                        // for how many turns a ready task is passed over
-	ForStall                       // for how long a ready task is late
-	ForFault                       // when a fault strikes, which, whom, and for how long
-	ForPacket                      // what is lost, duplicated or overtaken on a link
-	ForDisk                        // errors of a disk, and what survives a power failure
-	ForStream                      // short reads and short writes
-	ForLatency                     // how long a message takes
-	ForCallback                    // which of the ready things runs next, if it is a callback
-	ForPoll                        // for how long an idle loop sleeps too long
-	ForSync                        // how long a Sync of a disk takes
-	ForShare                       // whether a task gives the others a turn at an operation
+	ForClock     Purpose = iota + 1 // the time of day at which the clocks start
+	ForOrder                        // which of the ready things runs next
+	ForBody                         // the numbers of Rand
+	forConfig                       // what is fixed for a whole run: its strategy, which faults it may have
+	ForChoose                       // Choose
+	ForHold                         // for how many turns a ready task is passed over
+	ForStall                        // for how long a ready task is late
+	ForFault                        // when a fault strikes, which, whom, and for how long
+	ForPacket                       // what is lost, duplicated or overtaken on a link
+	ForDisk                         // errors of a disk, and what survives a power failure
+	ForStream                       // short reads and short writes
+	ForLatency                      // how long a message takes
+	ForCallback                     // which of the ready things runs next, if it is a callback
+	ForPoll                         // for how long an idle loop sleeps too long
+	ForSync                         // how long a Sync of a disk takes
+	ForShare                        // whether a task gives the others a turn at an operation
+	ForShrinking                    // what a search changes
 )
 
 // A Kind is how a purpose is written.

@@ -3,8 +3,7 @@ package choice
 // A Shrinker searches for a shorter list of choices that still fails: first without whole kinds of
 // choices, faults first, whole hosts and places, then without halves, quarters and single ones of
 // all and of each kind, and then with smaller values. If many are left of which none can be left
-// out, it tries pairs, and then quite other runs of the seed with few choices, because what is left
-// hangs together by its times: each of those that fails is shortened in turn.
+// out, it tries pairs, and then changes the list at random.
 //
 // The law: a list counts only if its run failed in the same way. The search goes on with the
 // choices that the run made, not with the list that was tried, so choices that no longer
@@ -26,48 +25,42 @@ type Shrinker struct {
 	Runs  int
 	Until time.Time
 
-	// What the caller of Attempts says of the one that it was given last.
+	// What the caller of Lists says of the list that it was given last.
 	Failed bool
 	Made   []Choice
 
-	yield   func(Attempt) bool
+	yield   func([]Choice) bool
 	stopped bool
-}
-
-// An Attempt is a run of the search: that of a list, or with Keep that of Choices.Thin.
-type Attempt struct {
-	List []Choice
-	Salt uint64
-	Keep int
 }
 
 // Few is how many choices are so few that a person reads them all: with more, the search goes on
 // past a list of which none can be left out.
 const Few = 12
 
-// Attempts ranges over what to run, each of which depends on how the one before it
+// Lists ranges over the lists to try, each of which depends on how the one before it
 // ended. It ends when Best cannot be shortened, or the search has taken too long.
-func (s *Shrinker) Attempts() iter.Seq[Attempt] {
-	return func(yield func(Attempt) bool) {
+func (s *Shrinker) Lists() iter.Seq[[]Choice] {
+	return func(yield func([]Choice) bool) {
 		s.yield = yield
 		if len(s.Best) == 0 || s.try([]Choice{}) {
 			return
 		}
 		if s.descend(); len(s.Best) > Few {
-			s.restart()
+			s.wander()
+			s.descend()
 		}
 	}
 }
 
-// run runs an attempt, and reports whether it failed.
-func (s *Shrinker) run(a Attempt) bool {
+// run runs a list, and reports whether it failed.
+func (s *Shrinker) run(list []Choice) bool {
 	if s.stopped || time.Now().After(s.Until) {
 		s.stopped = true
 		return false
 	}
 	s.Runs++
 	s.Failed = false
-	if !s.yield(a) {
+	if !s.yield(list) {
 		s.stopped = true
 	}
 	return s.Failed && !s.stopped
@@ -76,7 +69,7 @@ func (s *Shrinker) run(a Attempt) bool {
 // try runs a list, and reports whether Best is shorter now. A run that made choices that are no
 // fewer is no progress.
 func (s *Shrinker) try(list []Choice) bool {
-	if !s.run(Attempt{List: list}) || !less(s.Made, s.Best) {
+	if !s.run(list) || !less(s.Made, s.Best) {
 		return false
 	}
 	s.Best = slices.Clone(s.Made)
@@ -117,25 +110,57 @@ func (s *Shrinker) pairs() bool {
 	return false
 }
 
-// restart looks for other runs that fail, with fewer choices from the beginning, and shortens each.
-// Most that are left of a list hold the time of the others in place, and none can go alone.
-func (s *Shrinker) restart() {
+// wander changes Best at random without making it longer, and shortens what comes of that: what is
+// left of a list often only holds the time of the others in place, and one longer delay does the
+// same as ten short ones.
+func (s *Shrinker) wander() {
 	best := s.Best
-	for salt, idle := uint64(1), 0; !s.stopped && idle < idleMost && len(best) > Few; salt++ {
+	for step, idle := uint64(1), 0; !s.stopped && idle < idleMost && len(best) > Few; step++ {
 		idle++
-		if !s.run(Attempt{Salt: salt, Keep: 1e6 >> (salt % 8)}) {
+		if !s.run(s.changed(step)) || len(s.Made) > len(s.Best) {
 			continue
 		}
-		s.Best = slices.Clone(s.Made)
-		if s.descend(); less(s.Best, best) {
-			best, idle = s.Best, 0
+		shorter := len(s.Made) < len(s.Best)
+		if s.Best = slices.Clone(s.Made); shorter {
+			idle = 0
+		}
+		if less(s.Best, best) {
+			best = s.Best
 		}
 	}
 	s.Best = best
 }
 
-// idleMost is how many runs in a row restart makes without a shorter list.
-const idleMost = 5000
+// idleMost is how many runs in a row wander makes without a shorter list.
+const idleMost = 1000
+
+// changed returns Best with some values changed, some choices at another moment, and some left out.
+func (s *Shrinker) changed(step uint64) []Choice {
+	r := Stream(step, ForShrinking)
+	list := slices.Clone(s.Best)
+	for range 1 + r.IntN(3) {
+		c := &list[r.IntN(len(list))]
+		switch r.IntN(4) {
+		case 0, 1:
+			if c.Purpose != ForFault {
+				c.Value = min(max(c.Value, 1)<<r.IntN(8), 1<<34)
+			}
+		case 2:
+			c.Ordinal += uint32(r.IntN(4))
+		default:
+			c.Ordinal -= min(c.Ordinal, uint32(r.IntN(4)))
+		}
+	}
+	n := min(len(list), [...]int{0, 1, 2, 3, 5, 8, len(list) / 4, len(list) / 2}[r.IntN(8)])
+	if from := r.IntN(len(list) - n + 1); r.IntN(2) == 0 {
+		return slices.Delete(list, from, from+n)
+	}
+	for range n {
+		i := r.IntN(len(list))
+		list = slices.Delete(list, i, i+1)
+	}
+	return list
+}
 
 // size is what gets smaller.
 func (s *Shrinker) size() [2]uint64 { return [2]uint64{uint64(len(s.Best)), total(s.Best)} }

@@ -46,9 +46,9 @@ func New(c *choice.Choices, host uint64, now func() int64) *Order {
 	o := &Order{choices: c, host: host, now: now, number: host >> 8, pick: oldest}
 	o.who = o.TaskAt
 	if c.Drawn() {
-		o.pick = seeded(c.Seed, host)
+		o.pick = seeded(c, host)
 		if o.late.lateness = latenessOf(c); !o.late.none() {
-			o.late.rand = choice.Stream(c.Seed^host<<32, choice.ForStall)
+			o.late.rand = c.Stream(c.Seed^host<<32, choice.ForStall)
 			o.priorities = newPriorities(o.late.rand, 2)
 		}
 		o.share = shareOf(c, host)

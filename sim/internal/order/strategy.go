@@ -18,12 +18,12 @@ type strategy func(n int, who func(i int) uint64) int
 // mistakes. So of eight seeds in a row four choose evenly, and each of the others
 // has a bias that reaches further into one corner. Seed 0 is the order of a real
 // loop.
-func seeded(seed, host uint64) strategy {
-	r := choice.Stream(seed^host<<32, choice.ForOrder)
-	if seed == 0 {
+func seeded(c *choice.Choices, host uint64) strategy {
+	r := c.Stream(c.Seed^host<<32, choice.ForOrder)
+	if c.Seed == 0 {
 		return oldest
 	}
-	switch seed % 8 {
+	switch c.Seed % 8 {
 	case 2:
 		return newPriorities(r, 1).choose
 	case 4:

@@ -3,6 +3,7 @@
 package replay
 
 import (
+	"encoding/hex"
 	"fmt"
 	"os"
 	"strconv"
@@ -19,6 +20,7 @@ const Variable = "RONDO_SEED"
 type Plan struct {
 	Seeds       bool
 	First, Last uint64
+	Changes     []byte          // of the choices of a seed, by a fuzzer
 	List        []choice.Choice // nil: the seeds decide
 	Order       []int           // nil: none was given
 }
@@ -26,12 +28,12 @@ type Plan struct {
 // Planned returns the plan of this process.
 func Planned() (Plan, error) { return Parse(os.Getenv(Variable)) }
 
-// Parse reads "7", "1-2000", "7:o1.2=3" or "x:0,1,0".
+// Parse reads "7", "1-2000", "7+00a1", "7:o1.2=3" or "x:0,1,0".
 func Parse(s string) (Plan, error) {
 	if s == "" {
 		return Plan{}, nil
 	}
-	bad := fmt.Errorf("sim: %s=%q: want a seed as 7, a range of seeds as 1-2000, or an order as x:0,1", Variable, s)
+	bad := fmt.Errorf("sim: %s=%q: want a seed as 7, a range of seeds as 1-2000, a seed with changes as 7+00a1, or an order as x:0,1", Variable, s)
 	if list, ok := strings.CutPrefix(s, "x:"); ok {
 		order := []int{}
 		for list != "" {
@@ -52,6 +54,14 @@ func Parse(s string) (Plan, error) {
 			return Plan{}, bad
 		}
 		return Plan{First: number, Last: number, Seeds: true, List: choices}, nil
+	}
+	if seed, text, ok := strings.Cut(s, "+"); ok {
+		number, err := strconv.ParseUint(seed, 10, 64)
+		changes, err2 := hex.DecodeString(text)
+		if err != nil || err2 != nil {
+			return Plan{}, bad
+		}
+		return Plan{First: number, Last: number, Seeds: true, Changes: changes}, nil
 	}
 	from, to, ok := strings.Cut(s, "-")
 	if !ok {
@@ -75,6 +85,14 @@ func FormatList(seed uint64, list []choice.Choice) string {
 
 // FormatSeed writes the value of RONDO_SEED for a seed.
 func FormatSeed(seed uint64) string { return strconv.FormatUint(seed, 10) }
+
+// FormatChanged writes the value of RONDO_SEED for a seed with changes.
+func FormatChanged(seed uint64, changes []byte) string {
+	if len(changes) == 0 {
+		return FormatSeed(seed)
+	}
+	return FormatSeed(seed) + "+" + hex.EncodeToString(changes)
+}
 
 // FormatOrder writes an order without the zeros at its end. The order in which the
 // first is always chosen is "x:0".

@@ -33,13 +33,14 @@ const shrinkVariable = "RONDO_SHRINK"
 
 // An order for a search is written to the file "task" in its folder.
 type task struct {
-	Test   string
-	Number int // which call in the test
-	Seed   uint64
-	Steps  int    // more than any run may take
-	Kind   string // how the seed failed
-	Limit  time.Duration
-	Took   time.Duration // the run of the seed, in real time
+	Test    string
+	Number  int // which call in the test
+	Seed    uint64
+	Changes []byte
+	Steps   int    // more than any run may take
+	Kind    string // how the seed failed
+	Limit   time.Duration
+	Took    time.Duration // the run of the seed, in real time
 }
 
 // A finding is what the search has found: the file "found" in its folder.
@@ -67,7 +68,7 @@ func deadline(t *testing.T) (end time.Time, ok, bubble bool) {
 func (s *Series) search(a *Run, kind string) (*finding, string) {
 	t, ok := s.T.(*testing.T)
 	value := os.Getenv(shrinkVariable)
-	if !ok || value == "off" || s.execute == nil {
+	if !ok || value == "off" || fuzzes() || s.execute == nil {
 		return nil, ""
 	}
 	limit, err := time.ParseDuration(cmp.Or(value, choice.ShrinkTime))
@@ -86,7 +87,7 @@ func (s *Series) search(a *Run, kind string) (*finding, string) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	order, err := json.Marshal(task{
-		Test: t.Name(), Number: s.number, Seed: a.Choices.Seed, Steps: 4*int(a.Steps.Load()) + 10_000, Kind: kind,
+		Test: t.Name(), Number: s.number, Seed: a.Choices.Seed, Changes: s.changes, Steps: 4*int(a.Steps.Load()) + 10_000, Kind: kind,
 		Limit: limit, Took: a.took,
 	})
 	if err == nil {
@@ -137,9 +138,9 @@ type asked struct {
 	task
 	dir      string
 	shrinker choice.Shrinker
-	next     func() (choice.Attempt, bool)
-	attempt  choice.Attempt // that runs, unless stage is first
-	from     int            // how many choices the seed made
+	next     func() ([]choice.Choice, bool)
+	list     []choice.Choice // the candidate that runs, unless stage is first
+	from     int             // how many choices the seed made
 	stage    stage
 
 	final *Run   // of the shortest list
@@ -208,11 +209,8 @@ func (a *asked) run(s *Series) {
 	}
 	c := s.Choices(a.Seed)
 	c.Records = true
-	switch {
-	case a.attempt.Keep > 0:
-		c.Thin(a.attempt.Salt, a.attempt.Keep)
-	case a.stage != first:
-		c.Repeat(a.attempt.List)
+	if a.stage != first {
+		c.Repeat(a.list)
 	}
 	s.MaxSteps = min(s.MaxSteps, a.Steps)
 	try := s.NewRun(c)
@@ -240,14 +238,14 @@ func (a *asked) judge(s *Series, try *Run, failed bool, what string) {
 		if !failed {
 			a.exit(1)
 		}
-		a.attempt.List, a.from, a.stage = slices.Clone(try.Choices.Made), len(try.Choices.Made), repeated
+		a.list, a.from, a.stage = slices.Clone(try.Choices.Made), len(try.Choices.Made), repeated
 	case repeated:
 		if !failed {
 			a.exit(1)
 		}
 		a.shrinker.Until = time.Now().Add(max(a.Limit, repeats*a.Took))
 		a.shrinker.Best = slices.Clone(try.Choices.Made)
-		a.next, _ = iter.Pull(a.shrinker.Attempts())
+		a.next, _ = iter.Pull(a.shrinker.Lists())
 		a.advance()
 	case shorter:
 		a.shrinker.Failed, a.shrinker.Made = failed, try.Choices.Made
@@ -270,7 +268,7 @@ func (a *asked) judge(s *Series, try *Run, failed bool, what string) {
 func (a *asked) leaveOut(t testing.TB) {
 	a.near.without++
 	if i := a.near.without; i < min(len(a.shrinker.Best), nearMost) {
-		a.attempt.List = slices.Delete(slices.Clone(a.shrinker.Best), i, i+1)
+		a.list = slices.Delete(slices.Clone(a.shrinker.Best), i, i+1)
 		return
 	}
 	a.report(t)
@@ -316,10 +314,10 @@ func (a *asked) report(t testing.TB) {
 
 // advance takes the next list of the search.
 func (a *asked) advance() {
-	attempt, ok := a.next()
-	a.attempt, a.stage = attempt, shorter
+	list, ok := a.next()
+	a.list, a.stage = list, shorter
 	if !ok {
-		a.attempt, a.stage = choice.Attempt{List: a.shrinker.Best}, last
+		a.list, a.stage = a.shrinker.Best, last
 	}
 }
 

@@ -21,11 +21,16 @@ import (
 func Seeds(t testing.TB, settings Settings, rough bool, execute func(a *Run) Outcome) {
 	t.Helper()
 	s := &Series{Settings: settings, T: t, Before: t.Failed(), number: calls.next(t), execute: execute, rough: rough}
+	p, err := replay.Planned()
+	in, fuzzed := driven(t)
+	if s.changes = in.changes; p.Seeds {
+		s.changes = p.Changes
+	}
 	if asked := candidates(); asked != nil {
+		s.changes = asked.Changes
 		asked.run(s)
 		return
 	}
-	p, err := replay.Planned()
 	further, err2 := s.further()
 	until := time.Now().Add(further)
 	switch err = cmp.Or(err, err2); {
@@ -33,6 +38,9 @@ func Seeds(t testing.TB, settings Settings, rough bool, execute func(a *Run) Out
 		t.Fatal(err)
 	case p.List != nil:
 		s.repeat(p.First, p.List)
+		return
+	case !p.Seeds && fuzzed:
+		s.drive(in)
 		return
 	case !p.Seeds:
 		s.runStored()
@@ -52,6 +60,16 @@ func Seeds(t testing.TB, settings Settings, rough bool, execute func(a *Run) Out
 	}
 }
 
+// drive runs the input of a fuzzer.
+func (s *Series) drive(in input) {
+	s.T.Helper()
+	if !fuzzes() {
+		s.runStored()
+	}
+	a := s.NewRun(s.Choices(in.seed))
+	s.judge(a, s.run(a), replay.FormatChanged(in.seed, in.changes))
+}
+
 // try runs one seed, and a second time if twice is set, to compare.
 func (s *Series) try(seed uint64, twice bool) {
 	s.T.Helper()
@@ -61,13 +79,13 @@ func (s *Series) try(seed uint64, twice bool) {
 		defer driver.Compared.Add(-1)
 		a.Trace = &record.Trace{Keep: true, Events: s.events}
 	}
-	s.judge(a, s.run(a), replay.FormatSeed(seed))
+	s.judge(a, s.run(a), replay.FormatChanged(seed, s.changes))
 	if !twice {
 		return
 	}
 	again := s.NewRun(s.Choices(seed))
 	again.Trace = &record.Trace{Follows: a.Trace}
-	s.judge(again, s.run(again), replay.FormatSeed(seed))
+	s.judge(again, s.run(again), replay.FormatChanged(seed, s.changes))
 	if d := again.Trace.Difference(); d != "" {
 		s.T.Fatalf("sim: seed %d is not deterministic: %s\n%s\n\treplay: %s", seed, d, causes, replay.Command(s.T, replay.FormatSeed(seed)))
 	}

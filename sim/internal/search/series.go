@@ -63,6 +63,7 @@ type Series struct {
 	rough   bool   // whether things may be late from the first seed on
 	number  int    // which call in t it is
 	stored  string // the file whose choices run
+	changes []byte // of the choices of a seed, by a fuzzer
 	execute func(a *Run) Outcome
 	probes  probes
 	events  []record.Event // empty: room for those of the next run that is compared
@@ -80,6 +81,7 @@ func (s *Series) NewRun(c *choice.Choices) *Run {
 // Choices returns the choices of a seed.
 func (s *Series) Choices(seed uint64) *choice.Choices {
 	c := choice.New(seed)
+	c.Changes = s.changes
 	exact := s.Exact || os.Getenv("RONDO_EXACT") == "1"
 	c.Rough = (s.rough || seed > ExactSeeds) && !exact
 	c.Shares = seed != 0 && !exact

@@ -1,0 +1,92 @@
+package sim_test
+
+import (
+	"context"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rondo-go/rondo/sim"
+)
+
+// fuzzed fails if two of its numbers are large.
+func fuzzed(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		if sim.Choose(ctx, 100) > 97 && sim.Choose(ctx, 100) > 97 {
+			t.Error("both are large")
+		}
+	})
+}
+
+// FuzzVictim fails, but only in a process that TestFuzz has started.
+func FuzzVictim(f *testing.F) {
+	if os.Getenv(victim) == "" {
+		return
+	}
+	sim.Fuzz(f, fuzzed)
+}
+
+// fuzz runs FuzzVictim in a folder with arguments of go test, and returns what it prints.
+func fuzz(t *testing.T, folder string, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), os.Args[0], args...)
+	c.Dir = folder
+	c.Env = append(os.Environ(), victim+"=1", "RONDO_SEED=", "RONDO_SHRINK=1m", "RONDO_SIM_STORE=")
+	text, err := c.CombinedOutput()
+	if err == nil {
+		t.Fatalf("nothing failed:\n%s", text)
+	}
+	return string(text)
+}
+
+// TestFuzz: Go's fuzzer finds a failure and keeps it in testdata; from there it is repeated and
+// shrunk as any seed, and the test itself repeats it by its RONDO_SEED.
+func TestFuzz(t *testing.T) {
+	folder := t.TempDir()
+	cache := t.TempDir()
+	text := fuzz(t, folder, "-test.run=^FuzzVictim$", "-test.fuzz=^FuzzVictim$", "-test.fuzzcachedir="+cache,
+		"-test.fuzztime=20000x", "-test.fuzzminimizetime=1x", "-test.parallel=1")
+	kept, _ := filepath.Glob(filepath.Join(folder, "testdata", "fuzz", "FuzzVictim", "*"))
+	if !strings.Contains(text, "both are large") || strings.Contains(text, "shrunk:") || len(kept) != 1 {
+		t.Fatalf("%q are kept:\n%s", kept, text)
+	}
+	seed := regexp.MustCompile(`RONDO_SEED=(\d+\+[0-9a-f]+|\d+) `).FindStringSubmatch(text)
+	if seed == nil {
+		t.Fatal(text)
+	}
+	again := fuzz(t, folder, "-test.run=^FuzzVictim$/"+regexp.QuoteMeta(filepath.Base(kept[0])))
+	contains(t, again, "both are large", "RONDO_SEED="+seed[1]+" go test", "of its 2 choices 2 matter", "Choose returned 98 to main", "nearest run: ")
+	t.Setenv("RONDO_SEED", seed[1])
+	contains(t, failing(t, func(t *tester) {
+		sim.Test(t, func(ctx context.Context) {
+			if sim.Choose(ctx, 100) > 97 && sim.Choose(ctx, 100) > 97 {
+				t.Error("both are large")
+			}
+		})
+	}), "both are large", "replay: RONDO_SEED="+seed[1]+" ")
+}
+
+// TestChanges: a byte changes its own choices and no others.
+func TestChanges(t *testing.T) {
+	run := func(value string) (all []int) {
+		t.Setenv("RONDO_SEED", value)
+		try(func(t *tester) {
+			sim.Config{Once: true}.Test(t, func(ctx context.Context) {
+				for range 64 {
+					all = append(all, sim.Choose(ctx, 1<<30))
+				}
+			})
+		})
+		return all
+	}
+	plain, changed := run("7"), run("7+"+hex.EncodeToString([]byte{0, 0, 1}))
+	for i := range plain {
+		if same := plain[i] == changed[i]; same != (i < 32 || i >= 48) {
+			t.Errorf("choice %d was %d and is %d", i, plain[i], changed[i])
+		}
+	}
+}
