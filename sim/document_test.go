@@ -63,6 +63,8 @@ func lead(ctx context.Context, term int) {
 	sim.Show(ctx, "role", Role{"leader", term})
 }
 
+func FuzzQueue(f *testing.F) { sim.Fuzz(f, checkQueue) }
+
 // TestStateInReport: the report of a failure that is drawn lists what Show said before it.
 func TestStateInReport(t *testing.T) {
 	t.Setenv("RONDO_SEED", "7:-")
@@ -169,7 +171,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(text, -1)
-	if len(blocks) != 8 {
+	if len(blocks) != 9 {
 		t.Error(len(blocks), "programs")
 	}
 	for _, b := range blocks {
