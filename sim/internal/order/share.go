@@ -30,7 +30,7 @@ func shareOf(c *choice.Choices, host uint64) share {
 	if ends == 0 {
 		return share{}
 	}
-	return share{ends, choice.Stream(c.Seed^host<<32, choice.ForShare)}
+	return share{ends, c.Stream(c.Seed^host<<32, choice.ForShare)}
 }
 
 // DrawsShares is that of driver.Simulation.
