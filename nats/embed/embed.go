@@ -74,6 +74,7 @@ func Start(g *rondo.Scope, o *server.Options) (*server.Server, error) {
 	next, _ := rondo.Pull(g, func(yield func(struct{}) bool) {
 		yield(struct{}{})
 		defer working()
+		defer func() { l.keep = nil }() // timers of the server outlive it, and would keep the loop
 		_ = rondo.Shield(g, func(ctx context.Context) error {
 			return rondo.OffloadFunc(ctx, func(context.Context) error { stop(s, l); return nil })
 		})

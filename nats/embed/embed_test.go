@@ -9,8 +9,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"weak"
 
 	"github.com/nats-io/nats-server/v2/server"
 	natsgo "github.com/nats-io/nats.go"
@@ -206,4 +208,28 @@ func TestServerAlone(t *testing.T) {
 	if !errors.Is(err, rondo.ErrDeadlock) || !served {
 		t.Errorf("Run returned %v; the server has served: %t", err, served)
 	}
+}
+
+// TestServerKeepsNoLoop: a server that has ended does not keep its loop in memory, whoever keeps the
+// server: its own timers do for a while.
+func TestServerKeepsNoLoop(t *testing.T) {
+	var s *server.Server
+	var scope weak.Pointer[rondo.Scope]
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) (err error) {
+			s, err = embed.Start(g, local(server.Options{}))
+			scope = weak.Make(g)
+			g.Cancel(nil)
+			return err
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	runtime.GC()
+	if scope.Value() != nil {
+		t.Error("the scope of Start is still in memory")
+	}
+	runtime.KeepAlive(s)
 }
