@@ -60,6 +60,7 @@ var commands = map[string]string{
 	"RONDO_TOKEN=$(cat token) rondo check https://pod.example":                                                  "the same",
 	"rondo record --last 10s 4711 > flight.json":                                                                "TestRecordLast of cmd/rondo does this with a program of its own",
 	"rondo tree 1234":                     shows,
+	"rondo tree 4711":                     "TestPlainGo of cmd/rondo does this with a program of its own",
 	"rondo tree $(pidof step7)":           shows,
 	"rondo trace t.json -- ./app compute": shows,
 
