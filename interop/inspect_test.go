@@ -263,8 +263,8 @@ const typing = `<html><link rel="icon" href="data:,"><body><iframe src="/?refres
 		new Image().src = '/said?' + kept.join()
 	}, 300))"></iframe><img src="/picture"></body></html>`
 
-// TestInspectPageKeeps: the page takes over what has changed, and what is typed into its form stays,
-// with the focus.
+// TestInspectPageKeeps: the page takes over what has changed, and what is typed into its form
+// stays, with the focus.
 func TestInspectPageKeeps(t *testing.T) {
 	chromium := peer.Need(t, "chromium")
 	open(t, 0, func(s *shop) {
