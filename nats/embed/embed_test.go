@@ -210,8 +210,8 @@ func TestServerAlone(t *testing.T) {
 	}
 }
 
-// TestServerKeepsNoLoop: a server that has ended does not keep its loop in memory, whoever keeps the
-// server: its own timers do for a while.
+// TestServerKeepsNoLoop: a server that has ended does not keep its loop in memory, although its
+// own timers keep the server for a while.
 func TestServerKeepsNoLoop(t *testing.T) {
 	var s *server.Server
 	var scope weak.Pointer[rondo.Scope]

@@ -169,3 +169,27 @@ func (o *Order) given(n int, who func(i int) uint64) int {
 	}
 	return 0
 }
+
+// DrawsShares is that of driver.Simulation.
+func (o *Order) DrawsShares() bool {
+	return o.share.ends > 0 || o.choices.Given != nil && o.choices.Shares
+}
+
+// EndsShare is that of driver.Simulation.
+func (o *Order) EndsShare(task uint64) bool {
+	ends := o.share.ends > 0 && o.share.rand.IntN(1e6) < o.share.ends
+	if o.tasks == nil {
+		return ends
+	}
+	t := o.task(task)
+	k := choice.Key{Purpose: choice.ForShare, Place: t.place, Ordinal: t.operations}
+	t.operations++
+	if given := o.choices.Given; given != nil {
+		ends = given[k] != 0
+	}
+	if ends {
+		o.choices.Who = o.number<<32 | task
+		o.choices.Note(k, 1)
+	}
+	return ends
+}

@@ -32,27 +32,3 @@ func shareOf(c *choice.Choices, host uint64) share {
 	}
 	return share{ends, c.Stream(c.Seed^host<<32, choice.ForShare)}
 }
-
-// DrawsShares is that of driver.Simulation.
-func (o *Order) DrawsShares() bool {
-	return o.share.ends > 0 || o.choices.Given != nil && o.choices.Shares
-}
-
-// EndsShare is that of driver.Simulation.
-func (o *Order) EndsShare(task uint64) bool {
-	ends := o.share.ends > 0 && o.share.rand.IntN(1e6) < o.share.ends
-	if o.tasks == nil {
-		return ends
-	}
-	t := o.task(task)
-	k := choice.Key{Purpose: choice.ForShare, Place: t.place, Ordinal: t.operations}
-	t.operations++
-	if given := o.choices.Given; given != nil {
-		ends = given[k] != 0
-	}
-	if ends {
-		o.choices.Who = o.number<<32 | task
-		o.choices.Note(k, 1)
-	}
-	return ends
-}

@@ -280,6 +280,14 @@ func (d *drawing) told(e *record.Event, r *Row, by string) bool {
 	return true
 }
 
+// message says what a message is.
+func message(e *record.Event, way string) string {
+	if e.Data == "" || e.N == 0 {
+		return e.What + " " + way
+	}
+	return fmt.Sprintf("%s, %d bytes, %s: %s", e.What, e.N, way, e.Data)
+}
+
 // fold marks the rows that matter, and leaves out those that are far from each of them.
 func (d *drawing) fold() {
 	is := d.matters(func(row int) int { return d.Rows[row].Column })

@@ -60,11 +60,3 @@ func (a *Account) step(e *record.Event) string {
 	}
 	return host + ": " + e.What // Hosted, Struck
 }
-
-// message says what a message is.
-func message(e *record.Event, way string) string {
-	if e.Data == "" || e.N == 0 {
-		return e.What + " " + way
-	}
-	return fmt.Sprintf("%s, %d bytes, %s: %s", e.What, e.N, way, e.Data)
-}
