@@ -65,7 +65,7 @@ func TestVariableErrors(t *testing.T) {
 			text := failing(t, func(t *tester) {
 				run(t, func(ctx context.Context) { panic("it runs with RONDO_SEED=" + value) })
 			})
-			want := fmt.Sprintf("sim: RONDO_SEED=%q: want a seed as 7, a range of seeds as 1-2000, or an order as x:0,1\n", value)
+			want := fmt.Sprintf("sim: RONDO_SEED=%q: want a seed as 7, a range of seeds as 1-2000, a seed with changes as 7+00a1, or an order as x:0,1\n", value)
 			if text != want {
 				t.Error(text)
 			}
