@@ -37,7 +37,7 @@ func TestPathOfMessages(t *testing.T) {
 	add(record.Woken, b|1, "")
 	add(record.Sent, b|4, "data")
 	add(record.Arrived, b|4, "data")
-	account.Fails(c | 0)
+	account.Fails(c)
 	p := account.Draw("a test", "wrong", "")
 	var got []string
 	for _, r := range p.Rows {
