@@ -1,7 +1,7 @@
 package rondo
 
-// The table beside the kernel's records: at each offset there
-// is a field of the type that package layout says.
+// The table beside the kernel's records: at each offset there is a field of the type that package
+// layout says.
 
 import (
 	"go/ast"
@@ -24,7 +24,7 @@ var records = map[string]reflect.Type{
 	"Loop": reflect.TypeFor[Loop](), "Task": reflect.TypeFor[Task](), "Extra": reflect.TypeFor[taskExtra](), "Worker": reflect.TypeFor[worker](),
 	"List": reflect.TypeFor[WaitList](), "Scope": reflect.TypeFor[Scope](), "Timer": reflect.TypeFor[timer](), "Nested": reflect.TypeFor[gid.Nesting[Task]](),
 	"Selection": reflect.TypeFor[selection](), "Place": reflect.TypeFor[place](), "Server": reflect.TypeFor[kernel.Server](),
-	"Mutex": reflect.TypeFor[Mutex](), "Readwrite": reflect.TypeFor[RWMutex](), "Run": reflect.TypeFor[run](), "Rest": reflect.TypeFor[scopeExtra](),
+	"Mutex": reflect.TypeFor[Mutex](), "Readwrite": reflect.TypeFor[RWMutex](), "Run": reflect.TypeFor[run](), "Offload": reflect.TypeFor[offloadCall](), "Rest": reflect.TypeFor[scopeExtra](),
 }
 
 // TestRecordOffsets reads the names of the offsets, and the types of the fields there,

@@ -41,7 +41,10 @@ func TestTree(t *testing.T) {
 			shown = b[2]
 		}
 	}
-	got := string(out)
+	got, goroutines, ok := strings.Cut(string(out), "\n2 goroutines beside the tasks")
+	if !ok || !strings.Contains(goroutines, "net/http.Serve") {
+		t.Errorf("the goroutine that serves the page is not shown:\n%s", out)
+	}
 	for _, v := range vary {
 		shown, got = v.ReplaceAllString(shown, v.to), v.ReplaceAllString(got, v.to)
 	}
