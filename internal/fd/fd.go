@@ -70,9 +70,9 @@ type FD struct {
 	write side
 	peer  any // of a connection, for inspection; nil: it is none
 
-	mu      sync.Mutex // guards the rest too
-	makeStd func(sys int) (Std, error)
-	extra   *extra // nil until it is needed; see ensureExtra
+	mu      sync.Mutex                 // guards the rest too
+	makeStd func(sys int) (Std, error) // from the beginning; nil: extra, with a Std or a driver.Socket, is too
+	extra   *extra                     // nil until it is needed; see ensureExtra
 }
 
 // extra is what an FD lacks that only tasks use, that nobody forgets to close and
@@ -287,6 +287,9 @@ func (f *FD) Std() (Std, error) {
 	}
 	if std := f.std(); std != nil {
 		return std, nil
+	}
+	if f.makeStd == nil {
+		return nil, errForeign
 	}
 	f.sole = false
 	std, err := f.makeStd(f.sys)

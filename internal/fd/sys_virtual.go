@@ -27,16 +27,17 @@ func (foreign) Is(err error) bool { return err == errors.ErrUnsupported }
 
 // NewVirtual returns an FD of a socket of the loop's driver.
 func NewVirtual(loop kernel.Loop, v driver.Socket) *FD {
-	f := &FD{sys: -1, onLoop: true, extra: &extra{virtual: v}, makeStd: func(int) (Std, error) { return nil, errForeign }}
+	f := &FD{sys: -1, onLoop: true, extra: &extra{virtual: v}}
 	f.begin(loop)
 	f.partial = !v.Short()
 	f.guarded = true
 	return f
 }
 
-// Virtual returns the socket of the driver that this is, or nil.
+// Virtual returns the socket of the driver that this is, or nil. Any goroutine may call it, without
+// mu: an FD that can make a Std is none, and gets its extra at any time; the others never do.
 func (f *FD) Virtual() driver.Socket {
-	if f.extra == nil {
+	if f.makeStd != nil || f.extra == nil {
 		return nil
 	}
 	return f.extra.virtual
