@@ -1,9 +1,8 @@
 package coro
 
-// The caller is looked up where it decides between waiting and a
-// deadlock: a goroutine wants to run a coroutine that runs already. A goroutine
-// outside waits for its turn. The coroutine itself, or one that it has resumed and
-// waits for, would wait for ever.
+// The caller is looked up where waiting must be told from a deadlock: a goroutine
+// wants to run a coroutine that runs already. A goroutine outside waits for its turn.
+// The coroutine itself, or one that it has resumed and waits for, would wait for ever.
 //
 // Nothing is recorded when a coroutine is resumed, because the answer is rarely
 // needed. A table has the goroutine of each coroutine, and a caller looks up its own

@@ -166,3 +166,31 @@ func TestMaxConnsOfOthers(t *testing.T) {
 		return nil
 	})
 }
+
+// TestNegativeMaxConns: a MaxConns that is none panics, whoever is to serve the listener.
+func TestNegativeMaxConns(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		s := &httptask.Server{MaxConns: -1}
+		for name, serve := range map[string]func(net.Listener) error{
+			"Serve":    func(l net.Listener) error { return s.Serve(ctx, l) },
+			"ServeTLS": func(l net.Listener) error { return s.ServeTLS(ctx, l, "", "") },
+		} {
+			for _, l := range []net.Listener{l, struct{ net.Listener }{l}} {
+				func() {
+					defer func() {
+						if got, _ := recover().(string); !strings.Contains(got, name+" with a negative MaxConns") {
+							t.Errorf("%s of a %T: %q", name, l, got)
+						}
+					}()
+					_ = serve(l)
+				}()
+			}
+		}
+		return nil
+	})
+}

@@ -63,9 +63,6 @@ func (s *Server) newEngine(ctx context.Context, l net.Listener, secure *tls.Conf
 		h, base = s.handler, s.base
 	}
 	e := newEngine(&s.HTTP, h, base, l, secure, &s.noKeepAlive)
-	if s.MaxConns < 0 {
-		panic("rondo: httptask.Server.Serve with a negative MaxConns: 0 means no limit")
-	}
 	e.server.MaxConns = s.MaxConns
 	s.bind(ctx, e, hands)
 	return e

@@ -38,7 +38,7 @@ type Server struct {
 
 	// MaxConns is how many connections are served at once, over all loops; more are accepted
 	// when one ends. A connection that net/http serves, or that the program has taken over
-	// without a Session, is not counted. 0 means no limit.
+	// without a Session, is not counted. 0 means no limit; Serve panics if it is negative.
 	//
 	// Where net/http would serve all connections, Serve returns an error. So it does with a
 	// listener that limits them, such as netutil.LimitListener.
@@ -105,7 +105,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 // A Server may serve several listeners at once, all on one loop; the end of one ctx ends the
 // whole Server. To serve on several loops, give it to shard.Serve.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	mustHaveListener(l, "Serve")
+	s.mustServe(l, "Serve")
 	if s.owns(ctx, l) {
 		return s.serveOn(ctx, l, nil)
 	}
@@ -122,7 +122,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // least of ReadHeaderTimeout, ReadTimeout and WriteTimeout, or 10 s. The files have a certificate
 // and its key; they may be "" if HTTP.TLSConfig has both.
 func (s *Server) ServeTLS(ctx context.Context, l net.Listener, certFile, keyFile string) error {
-	mustHaveListener(l, "ServeTLS")
+	s.mustServe(l, "ServeTLS")
 	if s.owns(ctx, l) {
 		secure, err := s.secure(ctx, s.HTTP.TLSConfig, certFile, keyFile, s.offersHTTP2() && !clustered(ctx))
 		if err != nil {
@@ -139,7 +139,7 @@ func (s *Server) ServeTLS(ctx context.Context, l net.Listener, certFile, keyFile
 
 // limits fails if there is a limit that net/http, which is to serve l, does not know.
 func (s *Server) limits(l net.Listener) error {
-	if s.MaxConns <= 0 {
+	if s.MaxConns == 0 {
 		return nil
 	}
 	_ = l.Close()
@@ -184,9 +184,13 @@ func (s *Server) listen(ctx context.Context, address string) (net.Listener, erro
 	})
 }
 
-func mustHaveListener(l net.Listener, call string) {
-	if l == nil {
+// mustServe panics if l, or the Server, cannot be served.
+func (s *Server) mustServe(l net.Listener, call string) {
+	switch {
+	case l == nil:
 		panic("rondo: httptask." + call + " with a nil Listener")
+	case s.MaxConns < 0:
+		panic("rondo: httptask." + call + " with a negative MaxConns: 0 means no limit")
 	}
 }
 

@@ -28,6 +28,7 @@ func init() {
 
 // spread serves as Serve does, or as ServeTLS if o.TLS is set.
 func (s *Server) spread(ctx context.Context, loops spread.Loops, o spread.Options) (err error) {
+	s.mustServe(o.Listener, "Serve")
 	if !s.owns(ctx, o.Listener) {
 		return fmt.Errorf("shard: Serve of an httptask.Server whose connections net/http would serve: only those of HTTP/1 "+
 			"are served by several loops, with epoll or kqueue: %w", errors.ErrUnsupported)

@@ -356,6 +356,33 @@ func TestServeMisuse(t *testing.T) {
 	})
 }
 
+// TestShutdownInHandler: a Shutdown in a handler of the same Server, which it would wait for, is
+// the handler's panic, on each shard.
+func TestShutdownInHandler(t *testing.T) {
+	var failed atomic.Int64
+	s := new(socket.Server)
+	s.Handler = func(ctx context.Context, c net.Conn) error { return s.Shutdown(ctx) }
+	s.OnError = func(_ net.Conn, err error) {
+		if strings.Contains(err.Error(), "would wait for itself") {
+			failed.Add(1)
+		}
+	}
+	serve(t, 3, shard.ServeConfig{}, s, func(address string) {
+		for range 3 {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = io.ReadAll(c)
+			c.Close()
+		}
+	})
+	if failed.Load() != 3 {
+		t.Errorf("%d of 3 handlers have panicked", failed.Load())
+	}
+}
+
 // TestServeWithoutHandler: a Server that cannot serve leaves no listener open.
 func TestServeWithoutHandler(t *testing.T) {
 	onFirst(t, 2, func(ctx context.Context, me *shard.Shard) error {

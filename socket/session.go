@@ -230,7 +230,7 @@ func (b *sessions) serve(ctx context.Context, e *session) {
 	e.is |= sessionServed | sessionOver
 	defer e.leave()
 	if e.has(sessionWatching) || b.scope.Err() != nil {
-		return // it was idle when accepting ended, or all is cancelled
+		return // it was idle when accepting ended or closeIdle came, or all is cancelled
 	}
 	e.task = rondo.Current(ctx)
 	err := e.step(ctx)

@@ -50,18 +50,32 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // mustNotServe panics if the task that calls Shutdown runs a Handler of s, for which it would wait.
 func (s *Server) mustNotServe(ctx context.Context) {
-	s.mu.Lock()
-	loop := s.loop
-	s.mu.Unlock()
-	if here, err := loopOf(ctx, "Server.Shutdown"); err != nil || here != loop || !kernel.InsideAny() {
+	here, err := loopOf(ctx, "Server.Shutdown")
+	if err != nil || !kernel.InsideAny() {
 		return
 	}
+	s.mu.Lock()
+	all := []*Server{s}
+	for _, p := range s.parts {
+		all = append(all, p.server)
+	}
+	s.mu.Unlock()
 	t := rondo.Current(ctx)
-	for _, v := range s.serving {
-		if slices.ContainsFunc(v.conns, func(e *served) bool { return e.task == t }) {
+	for _, s := range all {
+		s.mu.Lock()
+		loop := s.loop
+		s.mu.Unlock()
+		if loop == here && s.runs(t) {
 			panic("rondo: socket.Server.Shutdown in a handler of the same Server would wait for itself: call it in a task of the scope around Serve")
 		}
 	}
+}
+
+// runs reports whether t runs a Handler of s. Only on the loop of s.
+func (s *Server) runs(t *rondo.Task) bool {
+	return slices.ContainsFunc(s.serving, func(v *service) bool {
+		return slices.ContainsFunc(v.conns, func(e *served) bool { return e.task == t })
+	})
 }
 
 // stop ends accepting.

@@ -1,7 +1,7 @@
 package main
 
 // The flags of a verb are read with package flag, and errors are said in sentences
-// of our own.
+// of this package.
 
 import (
 	"flag"
