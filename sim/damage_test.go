@@ -108,6 +108,51 @@ func TestDiskOfHost(t *testing.T) {
 	})
 }
 
+// TestWriteFileAfterRename: a file that the test makes under the name that a rename has left stays
+// there, whether SyncDir or a loss of power comes next.
+func TestWriteFileAfterRename(t *testing.T) {
+	sim.Config{Seeds: 20, SeedsShort: 20}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		for _, sync := range []bool{true, false} {
+			h := w.Host(fmt.Sprint("syncs ", sync), func(ctx context.Context) error {
+				disk := sim.Disk(ctx)
+				if err := store(disk, "/", "a", "text"); err != nil {
+					return err
+				}
+				if err := disk.Rename("/a", "/b"); err != nil {
+					return err
+				}
+				sim.HostOf(ctx).Disk().WriteFile("/a", []byte("planted"))
+				if sync {
+					return disk.SyncDir("/")
+				}
+				return rondo.Sleep(ctx, time.Hour)
+			})
+			_ = rondo.Sleep(ctx, time.Minute)
+			h.PowerFail()
+			if text, err := h.Disk().Durable("/a"); string(text) != "planted" || err != nil {
+				t.Errorf("with SyncDir: %v: %q, %v", sync, text, err)
+			}
+		}
+	})
+}
+
+// TestNegativeDiskFaults: SetFaults panics if a number is negative.
+func TestNegativeDiskFaults(t *testing.T) {
+	sim.Config{Seeds: 1}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		for want, f := range map[string]sim.DiskFaults{
+			"Room = -1:":              {Full: true, Room: -1},
+			"LostWrites = -1:":        {LostWrites: -1},
+			"MisdirectedWrites = -1:": {MisdirectedWrites: -1},
+			"Slow = -1ns:":            {Slow: -1},
+		} {
+			func() {
+				defer func() { contains(t, fmt.Sprint(recover()), "sim: SetFaults with DiskFaults."+want) }()
+				sim.HostOf(ctx).Disk().SetFaults(f)
+			}()
+		}
+	})
+}
+
 // TestTornRename: a rename survives whole or not at all, but on a disk that tears names.
 func TestTornRename(t *testing.T) {
 	for torn, want := range map[bool]string{

@@ -4,6 +4,7 @@ package sim
 // damages it.
 
 import (
+	"fmt"
 	slash "path"
 	"time"
 
@@ -46,8 +47,10 @@ func (d *HostDisk) WriteFile(name string, data []byte) {
 }
 
 // SetFaults makes the disk fail in some ways from now on, in place of those before. The zero value
-// makes it well, and so does World.Calm.
+// makes it well, and so does World.Calm. A loss of power ends Fails, Full and ReadErrors, and no
+// others. It panics if a number of f is negative.
 func (d *HostDisk) SetFaults(f DiskFaults) {
+	f.check()
 	if !d.host.world.inert() {
 		d.host.disk.Faults = disk.Faults(f)
 	}
@@ -55,16 +58,38 @@ func (d *HostDisk) SetFaults(f DiskFaults) {
 
 // DiskFaults says what is wrong with a disk. The zero value is a disk that is well.
 type DiskFaults struct {
-	Fails      bool   // each operation fails with syscall.EIO
-	Full       bool   // what needs space fails with syscall.ENOSPC
-	Room       int    // of a full disk: how many bytes can still be written; the write that needs more is short
+	Fails bool // each operation fails with syscall.EIO
+	Full  bool // what needs space fails with syscall.ENOSPC
+
+	// Room is how many bytes can still be written to a full disk. The write that needs more is
+	// short.
+	Room int
+
 	ReadErrors uint64 // one read in four fails with syscall.EIO; which ones follows from the number; 0: none
 	NoFiles    bool   // no file can be opened: syscall.EMFILE
 
-	LostWrites        int  // so many of the next writes are confirmed, also by Sync, and their bytes are not there
+	// LostWrites is how many of the next writes are confirmed, also by Sync, while their bytes are
+	// not there.
+	LostWrites int
+
 	MisdirectedWrites int  // so many of the next writes go to another sector of any file
 	LyingSync         bool // Sync and SyncDir succeed and make nothing certain
 	TornNames         bool // a loss of power keeps any of the changes of names, and either half of a rename
 
 	Slow time.Duration // how long each read, write and Sync takes
+}
+
+// check panics if a number is negative.
+func (f *DiskFaults) check() {
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"Room", f.Room}, {"LostWrites", f.LostWrites}, {"MisdirectedWrites", f.MisdirectedWrites}} {
+		if n.value < 0 {
+			panic(fmt.Sprintf("sim: SetFaults with DiskFaults.%s = %d: use a positive number, or 0 for none", n.name, n.value))
+		}
+	}
+	if f.Slow < 0 {
+		panic(fmt.Sprintf("sim: SetFaults with DiskFaults.Slow = %v: use a positive duration, or 0 for none", f.Slow))
+	}
 }

@@ -177,6 +177,9 @@ func (d *Disk) Plant(name string, data []byte, at time.Time) {
 		if c.name == name {
 			d.log[i] = change{name: c.from}
 		}
+		if c.from == name {
+			d.log[i].from = "" // the rename must not take the name away
+		}
 	}
 	d.synced[name] = n
 	n.data, n.durable, n.writes, n.changed = bytes.Clone(data), bytes.Clone(data), nil, at

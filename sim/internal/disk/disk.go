@@ -50,11 +50,11 @@ func Of(c *choice.Choices, host uint64, calm bool) *Disk {
 	return d
 }
 
-// PowerFail leaves what survives.
+// PowerFail leaves what survives. It ends Fails, Full and ReadErrors.
 func (d *Disk) PowerFail() {
 	d.keepNames()
 	d.log = nil
-	d.Faults.Fails, d.Faults.Full, d.Faults.ReadErrors, d.Faults.NoFiles = false, false, 0, false
+	d.Faults.Fails, d.Faults.Full, d.Faults.ReadErrors = false, false, 0
 	d.files = make(map[string]*inode, len(d.synced))
 	for _, name := range sortedNames(d.synced) {
 		n := d.synced[name]

@@ -271,6 +271,41 @@ func TestFlap(t *testing.T) {
 	}
 }
 
+// TestFlapKeepsPartition: a partition that begins while a link that flaps passes is not ended by
+// the link.
+func TestFlapKeepsPartition(t *testing.T) {
+	c := newCluster()
+	_, a := c.host(0)
+	_, b := c.host(1)
+	c.strike(a, uint64(choice.LinkFault)+1|uint64(0x8001)<<choice.LongShift|1<<choice.HowShift)
+	there := c.net.Between(a.Node, b.Node)
+	if c.sleep(150 * time.Millisecond); !there.Passes() {
+		t.Fatal("it does not pass")
+	}
+	c.partition(a, 0, 10*time.Second)
+	for i := range 99 {
+		if c.sleep(100 * time.Millisecond); there.Passes() {
+			t.Fatalf("it passes in the partition, after %d times 100 ms", i+1)
+		}
+	}
+	if c.sleep(time.Second); !there.Passes() {
+		t.Error("it does not pass after the partition")
+	}
+}
+
+// TestRotOfNothing: a bit that rots where nothing was synced leaves the next host to be damaged.
+func TestRotOfNothing(t *testing.T) {
+	c := newCluster()
+	_, a := c.host(0)
+	_, b := c.host(1)
+	c.strike(a, uint64(choice.BitRot)+1)
+	c.strike(b, uint64(choice.LostWrite)+1)
+	c.strike(a, uint64(choice.LostWrite)+1)
+	if a.Disk.Faults.LostWrites != 0 || b.Disk.Faults.LostWrites != 1 {
+		t.Errorf("a loses %d writes, b %d", a.Disk.Faults.LostWrites, b.Disk.Faults.LostWrites)
+	}
+}
+
 // TestLinkOfOneWay: a fault of a link strikes the direction that its words name.
 func TestLinkOfOneWay(t *testing.T) {
 	for direction, want := range [][2]bool{{false, false}, {false, true}, {true, false}} {

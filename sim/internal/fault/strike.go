@@ -96,13 +96,9 @@ func (n *Nemesis) failDisk(h *Target, how int, v uint64, d time.Duration) {
 // damage does to a disk what no Sync can prevent. At most as many hosts as may be down at once have
 // a disk that was damaged.
 func (n *Nemesis) damage(h *Target, kind choice.Fault, v uint64, d time.Duration) {
-	if !h.damaged {
-		if n.damaged >= n.downMost() {
-			n.say(h, "a fault of the disk of %s changed nothing, because as many were damaged as may be")
-			return
-		}
-		h.damaged = true
-		n.damaged++
+	if !h.damaged && n.damaged >= n.downMost() {
+		n.say(h, "a fault of the disk of %s changed nothing, because as many were damaged as may be")
+		return
 	}
 	f := &h.Disk.Faults
 	switch kind {
@@ -128,6 +124,10 @@ func (n *Nemesis) damage(h *Target, kind choice.Fault, v uint64, d time.Duration
 		f.TornNames = true
 		n.say(h, "a power failure of %s would tear renames"+n.span(d))
 		n.cure(d, func() { f.TornNames = false })
+	}
+	if !h.damaged {
+		h.damaged = true
+		n.damaged++
 	}
 }
 
@@ -246,14 +246,16 @@ func (n *Nemesis) link(h *Target, how, whom int, d time.Duration) {
 
 // flap cuts ways, lets them pass again, and so on, each for so long.
 func (n *Nemesis) flap(h *Target, ways []*network.Way, each, d time.Duration) {
-	ways = slices.DeleteFunc(ways, func(l *network.Way) bool { return l.Struck }) // those of another fault
+	var own []*network.Way // those that it has cut; another fault may have struck the others
 	cut := false
 	turn := func() {
-		cut = !cut
-		for _, l := range ways {
+		if cut = !cut; cut {
+			own = slices.DeleteFunc(slices.Clone(ways), func(l *network.Way) bool { return l.Struck })
+		}
+		for _, l := range own {
 			l.Struck = cut
 		}
-		n.world.Struck(h.Node, "link", len(ways))
+		n.world.Struck(h.Node, "link", len(own))
 	}
 	turn()
 	c := n.cure(min(each, d), func() {
