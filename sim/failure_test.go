@@ -278,6 +278,20 @@ func TestNondeterminismLater(t *testing.T) {
 	contains(t, text, "seed 20 is not deterministic: at event ", "RONDO_SEED=20 ")
 }
 
+// TestNondeterminismOfChanges: the command repeats the changes of the seed too.
+func TestNondeterminismOfChanges(t *testing.T) {
+	t.Setenv("RONDO_SEED", "7+00a1")
+	runs := 0
+	text := failing(t, func(t *tester) {
+		sim.Test(t, func(ctx context.Context) {
+			if runs++; runs%2 == 0 {
+				shuffle(ctx, 3)
+			}
+		})
+	})
+	contains(t, text, "seed 7 is not deterministic: at event ", "RONDO_SEED=7+00a1 ")
+}
+
 func TestNondeterminismInExplore(t *testing.T) {
 	const after = "not deterministic: after the choices of an earlier run, "
 	for _, c := range []struct {

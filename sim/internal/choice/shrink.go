@@ -224,7 +224,7 @@ func (c Choice) hosts() []uint64 {
 		return []uint64{c.Place >> 32}
 	case ForPoll, ForCallback:
 		return []uint64{c.Place >> 8}
-	case ForOrder, ForHold, ForStall:
+	case ForOrder, ForShare, ForHold, ForStall:
 		if c.Place < HostOrder {
 			return []uint64{c.Place >> 40}
 		}

@@ -98,3 +98,12 @@ func TestShrinkerWanders(t *testing.T) {
 		t.Error(Format(s.Best), "after", s.Runs, "runs")
 	}
 }
+
+// TestHostsOfTasks: a choice about a task is one of its host.
+func TestHostsOfTasks(t *testing.T) {
+	for _, p := range []Purpose{ForOrder, ForShare, ForHold, ForStall} {
+		if got := (Choice{Key{Purpose: p, Place: 3 << 40}, 1}).hosts(); !slices.Equal(got, []uint64{3}) {
+			t.Errorf("purpose %d: %v", p, got)
+		}
+	}
+}

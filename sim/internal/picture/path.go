@@ -185,8 +185,8 @@ func (g *graph) failed(at int, who uint64) {
 	}
 }
 
-// toFailure returns for each row the next one on its way to the failure, or -1. Whoever crosses
-// least wins, and of those the way that crosses last.
+// toFailure returns for each row the next one on its way to the failure, or -1. The way
+// that crosses least is taken, and of those the one that crosses last.
 func (g *graph) toFailure() []int {
 	next, far := make([]int, len(g.parents)), make([]int, len(g.parents))
 	for i := range next {
@@ -233,13 +233,14 @@ func (g *graph) matters(column func(row int) int) []bool {
 	for _, at := range g.marked {
 		is[at] = true
 	}
-	next := g.toFailure()
+	next, walked := g.toFailure(), make([]bool, len(is))
 	for _, c := range g.choices {
 		is[c] = true
 		for _, e := range g.parents[c] {
 			is[e.row] = true // the message that the choice is about
 		}
-		for at := c; next[at] >= 0; at = next[at] {
+		for at := c; next[at] >= 0 && !walked[at]; at = next[at] {
+			walked[at] = true
 			if column(at) != column(next[at]) || slices.ContainsFunc(g.parents[next[at]], func(e edge) bool { return e.row == at && e.crosses }) {
 				is[at], is[next[at]] = true, true
 			}

@@ -87,7 +87,7 @@ func (s *Series) try(seed uint64, twice bool) {
 	again.Trace = &record.Trace{Follows: a.Trace}
 	s.judge(again, s.run(again), replay.FormatChanged(seed, s.changes))
 	if d := again.Trace.Difference(); d != "" {
-		s.T.Fatalf("sim: seed %d is not deterministic: %s\n%s\n\treplay: %s", seed, d, causes, replay.Command(s.T, replay.FormatSeed(seed)))
+		s.T.Fatalf("sim: seed %d is not deterministic: %s\n%s\n\treplay: %s", seed, d, causes, replay.Command(s.T, replay.FormatChanged(seed, s.changes)))
 	}
 	clear(a.Trace.Events)
 	s.events = a.Trace.Events[:0]
