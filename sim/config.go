@@ -176,8 +176,14 @@ type Faults struct {
 	Outage    float64 // all hosts lose power at once, or several do, and restart within 5 s; MaxDown does not count
 	Pause     float64 // a host stands still for up to 3 s
 	Slow      float64 // a host's processor or its disk is slow, by up to 64 ms each time, for up to 10 s
-	ClockSkew float64 // a host's clock jumps by up to 10 s, or runs faster or slower by up to 500 ppm; each has a rate of its own from the begin
-	Disk      float64 // a host's disk fails, is full, also in the middle of a write, or fails one read in four, for up to 2 s
+
+	// A host's clock jumps by up to 10 s, or runs faster or slower by up to 500 ppm. Each has a
+	// rate of its own from the beginning.
+	ClockSkew float64
+
+	// A host's disk fails, is full, also in the middle of a write, or fails one read in four, for
+	// up to 2 s.
+	Disk float64
 
 	// What few programs are built for. DefaultFaults has none of it.
 	BitRot           float64 // a bit flips that was synced
@@ -188,7 +194,9 @@ type Faults struct {
 	Descriptors      float64 // a host can open no socket and no file, for up to 10 s
 	WrongNames       float64 // a host gets an error, or another host's address, for each name, for up to 10 s
 
-	MaxDown int // how many hosts may be down or cut off at once, and how many have disks that were damaged in a run; 0 means the lesser half, and at least one
+	// MaxDown is how many hosts may be down or cut off at once, and how many have disks that were
+	// damaged in a run. 0 means the lesser half, and at least one.
+	MaxDown int
 	Longest Longest
 }
 

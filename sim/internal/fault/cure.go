@@ -3,7 +3,7 @@ package fault
 // A Nemesis has hosts, faults that are planned, and faults that last until their cure.
 //
 // The law: no more than a lesser half of the hosts are down or cut off at once, or damaged, unless
-// the test says otherwise or all lose power.
+// the test says otherwise, but for an Outage.
 
 import (
 	"time"

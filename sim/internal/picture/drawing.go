@@ -19,8 +19,8 @@ import (
 	"github.com/rondo-go/rondo/sim/internal/record"
 )
 
-// DrawnMax is how many rows a picture has at most, the folded ones among them: those that matter,
-// and those that are nearest to them.
+// DrawnMax is how many rows a picture has at most, the folded ones among them, unless more matter:
+// those that matter, and those that are nearest to them.
 const DrawnMax = 2000
 
 // A Picture is what the page shows. The field names are those in picture.html.
