@@ -31,9 +31,7 @@ type layout struct {
 	reason                  int // why it waits, a byte
 	seq                     int // a byte that grows each time that it stops running
 	parent, gopc, start     int // the goroutine that started it, where, and with what function
-	waiting                 int // what it waits in: a sudog
 	procid                  int // in m
-	sudogG, sudogElem       int // in a sudog
 	size                    int // how much of a g is read
 	stable                  int // how much of it does not change while it is parked
 }
@@ -62,8 +60,8 @@ func layoutWith(gobuf int) layout {
 	return layout{
 		m: 48, sp: 56, pc: 64, self: 72, lr: s - 16, bp: s - 8,
 		sysSP: s, sysPC: s + 8, sysBP: s + 16, status: s + 40, goid: s + 48,
-		reason: s + 72, seq: s + 87, parent: s + 176, gopc: s + 184, start: s + 200, waiting: s + 216,
-		procid: 16 + gobuf, sudogElem: 32, size: s + 88, stable: s,
+		reason: s + 72, seq: s + 87, parent: s + 176, gopc: s + 184, start: s + 200,
+		procid: 16 + gobuf, size: s + 88, stable: s,
 	}
 }
 

@@ -86,27 +86,6 @@ func (p *Program) origins(gs []Goroutine) []Live {
 	return out
 }
 
-// WaitsAt returns the address of the semaphore for which a goroutine waits: that of a lock of
-// package sync, of a WaitGroup or of a Cond; 0 if it waits for none, or that is not known.
-func (p *Program) WaitsAt(of Goroutine) uint64 {
-	if !p.chooseLayout([]Goroutine{of}) {
-		return 0
-	}
-	g, ok := p.readG(of)
-	if !ok || g.state != Waiting {
-		return 0
-	}
-	sudog := p.words([]uint64{of.Record + uint64(p.layout.waiting)})[0]
-	if sudog == 0 {
-		return 0
-	}
-	w := p.words([]uint64{sudog + uint64(p.layout.sudogG), sudog + uint64(p.layout.sudogElem)})
-	if w[0] != of.Record {
-		return 0
-	}
-	return w[1]
-}
-
 // findList finds the runtime's list of all goroutines, and the layout of these if it is not
 // known yet. It reports whether both are known.
 func (p *Program) findList() bool {
