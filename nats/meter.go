@@ -38,10 +38,10 @@ type Meter struct {
 type fate int
 
 const (
-	fateDone     fate = iota
-	fateAgain         // it has failed, and the job is delivered again
-	fateDead          // it has failed for the last time
-	fateReturned      // its worker has stopped
+	fateDone     fate = iota // or its function has answered the message itself
+	fateAgain                // it has failed, and the job is delivered again
+	fateDead                 // it has failed for the last time
+	fateReturned             // its worker has stopped
 	fates
 )
 
@@ -54,10 +54,13 @@ func (m *Meter) count(consumer string, f fate) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.jobs == nil {
+		m.jobs = make(map[string]*[fates]uint64)
+	}
+	if m.jobs[consumer] == nil && len(m.jobs) >= mostSeries {
+		consumer = "other"
+	}
 	if m.jobs[consumer] == nil {
-		if m.jobs == nil {
-			m.jobs = make(map[string]*[fates]uint64)
-		}
 		m.jobs[consumer] = new([fates]uint64)
 	}
 	m.jobs[consumer][f]++
@@ -66,9 +69,13 @@ func (m *Meter) count(consumer string, f fate) {
 // writeJobs writes what became of the jobs of Workers that have m as their Meter.
 func (m *Meter) writeJobs(out io.Writer) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(m.jobs)) {
-		for f, n := range m.jobs[name] {
+	all := make(map[string][fates]uint64, len(m.jobs))
+	for name, counts := range m.jobs {
+		all[name] = *counts
+	}
+	m.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		for f, n := range all[name] {
 			fmt.Fprintf(out, "rondo_nats_jobs_total{name=\"%s\",fate=\"%s\"} %d\n", escape.Replace(name), fateNames[f], n)
 		}
 	}
@@ -167,7 +174,9 @@ func (m *Meter) end(s *series, how result, took time.Duration) {
 // histogram rondo_nats_operation_seconds, each by op and name. Each delivery of a job is one
 // operation. Of Workers with this Meter it writes rondo_nats_jobs_total by name, which is the
 // stream and the consumer, and by fate: done, again if it failed and is delivered again, dead if
-// it is not, and returned because its worker stops. An error is that of w.
+// it is not, and returned because its worker stops. A job whose function answered the message
+// itself is done, whatever the answer, and also if it failed then. From 1,000 names on, further
+// ones are "other". An error is that of w.
 func (m *Meter) WriteMetrics(w io.Writer) error {
 	m.mu.Lock()
 	all := make(map[seriesKey]series, len(m.series))

@@ -396,7 +396,7 @@ func (j *jobs) run(ctx context.Context, m jetstream.Msg) error {
 		delete(j.running, m)
 		j.room.Release()
 		if !returned {
-			_ = j.leave(ctx, func(context.Context) error { return m.NakWithDelay(j.pause(m)) })
+			j.Meter.count(j.name, j.again(ctx, m, j.pause(m)))
 		}
 		j.bytes -= j.size(m)
 		j.lighter.Wake()
@@ -450,19 +450,29 @@ func (j *jobs) failed(ctx context.Context, m jetstream.Msg, err error) {
 	fate := fateDead
 	if text == "" {
 		pause := j.delay(ctx, m, err)
-		text, fate = "nats: a job failed, and is delivered again", fateAgain
-		again := j.leave(ctx, func(context.Context) error { return m.NakWithDelay(pause) })
-		switch meta, e := m.Metadata(); {
-		case errors.Is(again, jetstream.ErrMsgAlreadyAckd):
+		switch fate = j.again(ctx, m, pause); fate {
+		case fateDone:
 			text = "nats: a job failed after its function had answered the message itself"
-		case e == nil && j.deliveries > 0 && meta.NumDelivered >= uint64(j.deliveries):
-			text, fate = "nats: a job failed for the last time that its consumer allows", fateDead
+		case fateDead:
+			text = "nats: a job failed for the last time that its consumer allows"
 		default:
-			args = append(args, "after", pause)
+			text, args = "nats: a job failed, and is delivered again", append(args, "after", pause)
 		}
 	}
 	j.Meter.count(j.name, fate)
 	report.Log(ctx, slog.LevelWarn, text, append(args, more...)...)
+}
+
+// again asks for a job that has failed to be delivered again, and returns what becomes of it.
+func (j *jobs) again(ctx context.Context, m jetstream.Msg, pause time.Duration) fate {
+	err := j.leave(ctx, func(context.Context) error { return m.NakWithDelay(pause) })
+	switch meta, e := m.Metadata(); {
+	case says(err, jetstream.ErrMsgAlreadyAckd):
+		return fateDone
+	case e == nil && j.deliveries > 0 && meta.NumDelivered >= uint64(j.deliveries):
+		return fateDead
+	}
+	return fateAgain
 }
 
 // delay returns how long a job that has failed waits for its next delivery.

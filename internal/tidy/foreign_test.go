@@ -244,7 +244,7 @@ var foreignCalls = map[string]map[frame]string{
 	"nats/conn.go":                   {guarded: "answers", ours: "watch closedBy"},
 	"nats/handle.go":                 {ours: "handleOne"},
 	"nats/deadletter.go":             {guarded: "says asPanic", ours: "returned bury"},
-	"nats/worker.go":                 {own: "ask", guarded: "delay", ours: "gone fetch failed"},
+	"nats/worker.go":                 {own: "ask", guarded: "delay", ours: "gone fetch"},
 	"nats/embed/embed.go":            {guarded: "log", ours: "start"},
 	"nats/embed/store_unix.go":       {ours: "lock"},
 	"nats/internal/report/report.go": {guarded: "Log"},

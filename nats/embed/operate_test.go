@@ -159,7 +159,7 @@ func TestMeter(t *testing.T) {
 // TestMeterJobs: a Meter of a Worker counts deliveries by what has become of them.
 func TestMeterJobs(t *testing.T) {
 	discardLogs(t)
-	withSite(t, 4, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
+	withSite(t, 5, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
 		meter := new(nats.Meter)
 		w := &nats.Worker{
 			Conn: s.Conn, DeadLetters: "dead", MaxAttempts: 3, Meter: meter,
@@ -176,6 +176,8 @@ func TestMeterJobs(t *testing.T) {
 				case "2":
 					tried.Set()
 					return rondo.Sleep(ctx, time.Hour)
+				case "3":
+					return errors.Join(m.Ack(), errors.New("after its answer"))
 				}
 				return nil
 			})
@@ -184,7 +186,7 @@ func TestMeterJobs(t *testing.T) {
 			return err
 		})
 		_, text := probe(meter)
-		for want := range strings.FieldsSeq("done:1 again:2 dead:2 returned:1") {
+		for want := range strings.FieldsSeq("done:2 again:2 dead:2 returned:1") {
 			fate, n, _ := strings.Cut(want, ":")
 			if line := fmt.Sprintf("rondo_nats_jobs_total{name=%q,fate=%q} %s\n", "JOBS workers", fate, n); !strings.Contains(text, line) {
 				t.Errorf("%s is not in\n%s", line, text)
