@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +52,7 @@ type flamed struct {
 }
 
 func runFlame(c *console, args []string) error {
-	f := flamed{look: look{options: options{verb: "flame"}, files: true}, weight: string(inspect.ByCount), every: 200 * time.Millisecond}
+	f := flamed{look: look{options: options{verb: "flame"}, files: true}}
 	f.text(&f.weight, "by", func(text string) error {
 		if text != string(inspect.ByCount) && text != string(inspect.ByTime) {
 			return usagef("--by takes count or time, not %q", text)
@@ -68,7 +69,11 @@ func runFlame(c *console, args []string) error {
 		return err
 	}
 	switch {
-	case f.every < quickest:
+	case f.weight != "" && f.wall > 0:
+		return usagef("with --wall tasks count by time: leave out --by")
+	case f.every > 0 && f.wall == 0:
+		return usagef("--every goes with --wall: it says how often that looks")
+	case f.every > 0 && f.every < quickest:
 		return usagef("--every takes %v or more, not %v", quickest, f.every)
 	case f.wall > 0 && f.core != "":
 		return usagef("a core has one moment only: leave out --wall")
@@ -77,6 +82,7 @@ func runFlame(c *console, args []string) error {
 	case f.folded && f.than != "":
 		return usagef("--than draws: leave out --folded")
 	}
+	f.weight, f.every = cmp.Or(f.weight, string(inspect.ByCount)), cmp.Or(f.every, 200*time.Millisecond)
 	var before *inspect.Profile
 	var err error
 	if f.than != "" {
@@ -84,9 +90,9 @@ func runFlame(c *console, args []string) error {
 			return err
 		}
 	}
-	p, err := f.profile()
-	if err != nil {
-		return err
+	p, failed := f.profile()
+	if p == nil {
+		return failed
 	}
 	out := bufio.NewWriter(c.out)
 	if f.folded {
@@ -97,10 +103,10 @@ func runFlame(c *console, args []string) error {
 	if err = errors.Join(err, out.Flush()); err != nil {
 		return fmt.Errorf("cannot write the output; look at where it goes: %w", err)
 	}
-	return nil
+	return failed
 }
 
-// profile returns what is to be drawn.
+// profile returns what is to be drawn, also with an error that ended it early.
 func (f *flamed) profile() (*inspect.Profile, error) {
 	switch {
 	case f.file != "":
@@ -130,7 +136,8 @@ func readFolded(name string) (*inspect.Profile, error) {
 	return p, nil
 }
 
-// watch looks again and again, until the time is over, the process ends or a signal comes.
+// watch looks again and again, until the time is over, the process ends or a signal comes. If a
+// look fails it returns the error, and what there was before it.
 func (f *flamed) watch() (_ *inspect.Profile, err error) {
 	t, err := f.open()
 	if err != nil {
@@ -143,7 +150,10 @@ func (f *flamed) watch() (_ *inspect.Profile, err error) {
 	o := inspect.Options{Stacks: true, MaxTime: f.time, MaxMemory: int64(f.memory) * 1_000_000}
 	profile, end := inspect.NewWallProfile(), time.Now().Add(f.wall)
 	before, err := t.Snapshot(o)
-	for looks := 0; err == nil; looks++ {
+	if err != nil {
+		return nil, err
+	}
+	for looks := 0; ; looks++ {
 		took := time.Since(before.Taken)
 		select {
 		case <-stop:
@@ -155,16 +165,17 @@ func (f *flamed) watch() (_ *inspect.Profile, err error) {
 		if after, err = t.Snapshot(o); err == nil {
 			flight, err = t.Flight(after.Taken.Sub(before.Taken))
 		}
-		if errors.Is(err, os.ErrProcessDone) && looks > 0 {
+		switch {
+		case err != nil && looks == 0:
+			return nil, err
+		case errors.Is(err, os.ErrProcessDone):
 			return profile, nil
-		}
-		if err != nil {
-			break
+		case err != nil:
+			return profile, fmt.Errorf("it ended early, and drew what it had seen: %w", err)
 		}
 		profile.AddBetween(before, after, flight)
 		if before = after; time.Now().After(end) {
 			return profile, nil
 		}
 	}
-	return nil, err
 }

@@ -116,6 +116,26 @@ func TestRemote(t *testing.T) {
 	})
 }
 
+// TestFlameEndsEarly: when a look fails, what was seen before it is drawn, and the error reported.
+func TestFlameEndsEarly(t *testing.T) {
+	served(t, func(string) {
+		looked := false
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if looked {
+				http.Error(w, "out of order", http.StatusInternalServerError)
+				return
+			}
+			looked = req.URL.Query().Get("format") == "flight"
+			inspect.Handler().ServeHTTP(w, req)
+		}))
+		defer server.Close()
+		status, out, failed := invoke("flame", "--wall", "1h", "--every", "100ms", "--folded", server.URL+usualPath)
+		if status != exitFailed || !strings.Contains(out, "[sleep]") || !strings.Contains(failed, "it ended early") || !strings.Contains(failed, "out of order") {
+			t.Errorf("status %d, error %q\n%s", status, failed, out)
+		}
+	})
+}
+
 // TestRemoteFlight: the flight record comes from a handler, too.
 func TestRemoteFlight(t *testing.T) {
 	server := httptest.NewServer(inspect.Handler())

@@ -56,6 +56,8 @@ func TestUsageErrors(t *testing.T) {
 		{"ps --exe e 12", `rondo ps: --exe goes with --core: it names the program of that core`},
 		{"ps --core=", `rondo ps: --core takes a core file`},
 		{"flame --by size 12", `rondo flame: --by takes count or time, not "size"`},
+		{"flame --by time --wall 1s 12", `rondo flame: with --wall tasks count by time: leave out --by`},
+		{"flame --every 1s 12", `rondo flame: --every goes with --wall: it says how often that looks`},
 		{"tree", `rondo tree: a process is missing, as in: rondo tree PID`},
 		{"tree --json --all", `rondo tree: a process is missing, as in: rondo tree PID`},
 		{"top", `rondo top: a process is missing, as in: rondo top PID`},
