@@ -51,7 +51,7 @@ func writeFlight(w io.Writer, last string) error {
 		long, err = time.ParseDuration(last)
 	}
 	if err != nil || long <= 0 {
-		return fmt.Errorf("last is a time above 0, such as 10s, not %q", clip(last))
+		return badQuery(fmt.Sprintf("last is a time above 0, such as 10s, not %q", clip(last)))
 	}
 	target := openSelf()
 	if target == nil {

@@ -99,7 +99,11 @@ func serve(w http.ResponseWriter, req *http.Request) {
 	}
 	kind, body, err := answer(req)
 	if err != nil {
-		http.Error(w, "inspect: "+err.Error(), http.StatusInternalServerError)
+		status := http.StatusInternalServerError
+		if _, bad := err.(badQuery); bad {
+			status = http.StatusBadRequest
+		}
+		http.Error(w, "inspect: "+err.Error(), status)
 		return
 	}
 	h := w.Header()
@@ -115,6 +119,11 @@ func serve(w http.ResponseWriter, req *http.Request) {
 	// The client may have closed the connection, which is not an error.
 	_, _ = body.WriteTo(w)
 }
+
+// A badQuery says what is wrong with a request's query.
+type badQuery string
+
+func (e badQuery) Error() string { return string(e) }
 
 // leastPacked is how many bytes an answer has that is compressed: what fits into one
 // packet takes one packet either way.
@@ -160,8 +169,10 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 	o := Options{Stacks: stacks, Goroutines: beside, MaxTasks: mostRead, MaxTime: mostTime}
 	if !wantsJSON(req) {
 		o.Times = timesFor
-	} else if d, err := time.ParseDuration(q.Get("times")); err == nil {
-		o.Times = d
+	} else if text := q.Get("times"); text != "" {
+		if o.Times, err = time.ParseDuration(text); err != nil || o.Times < 0 {
+			return "", nil, badQuery(fmt.Sprintf("times is a time that is not negative, such as 10s, not %q", clip(text)))
+		}
 	}
 	if only, ok := q["stacks"]; ok && stacks {
 		o.Stacks, o.StacksOf = false, stacksOf(only)

@@ -219,6 +219,14 @@ func TestTreeOfFewLines(t *testing.T) {
 	}
 }
 
+func TestHandlerRefusesQuery(t *testing.T) {
+	for _, query := range []string{"format=json&times=abc", "format=json&times=-1s", "format=flight&last=abc", "format=flight&last=0s"} {
+		if res := get(t, "GET", "/?"+query, ""); res.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", query, res.Status)
+		}
+	}
+}
+
 func TestHandlerRefusesPost(t *testing.T) {
 	if r := get(t, "POST", "/", ""); r.StatusCode != http.StatusMethodNotAllowed || r.Header.Get("Allow") == "" {
 		t.Errorf("POST: %s, Allow %q; want 405 with Allow", r.Status, r.Header.Get("Allow"))

@@ -3,7 +3,7 @@ package inspect
 // Histograms count lengths of time: how long tasks were ready before they ran, and how long their
 // steps took.
 //
-// The law: what is read from a histogram is the time or up to a fifth more, and never above the
+// The law: what is read from a histogram is the time or up to a quarter more, and never above the
 // longest.
 
 import (
@@ -35,7 +35,7 @@ type ReadyWait struct {
 }
 
 // A Histogram counts lengths of time. Four buckets are a doubling, so what is read from it is up
-// to a fifth too long, but for Max and Sum.
+// to a quarter too long, but for Max and Sum.
 type Histogram struct {
 	Count   uint64        `json:"count"`
 	Sum     time.Duration `json:"sum"`

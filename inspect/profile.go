@@ -25,6 +25,8 @@ type Profile struct {
 	weight Weight
 	title  string
 	sums   map[string]int64 // by stack, with semicolons between its calls
+	// until is the end of the last step of each loop that AddBetween has counted.
+	until map[uint64]time.Duration
 }
 
 // NewWallProfile returns an empty profile of time, for AddBetween.
@@ -40,7 +42,8 @@ func (r *Profile) add(stack string, n int64) {
 // snapshots with stacks, of which f is the flight for that time; f may be nil. How long a task ran
 // is what the loop charged it with, how long it was ready is from the flight, and in the rest it
 // waited as it does in the second snapshot. Of a task that ran meanwhile, what it waits for is
-// not known. Of one that has ended, only the steps count that f has.
+// not known. Of one that has ended, only the steps count that f has. A step that the flight of an
+// earlier call has too counts from there on.
 func (r *Profile) AddBetween(before, after *Program, f *Flight) {
 	r.title = after.Go + ", until " + after.Taken.Format("2006-01-02 15:04:05")
 	shapes := make(map[*Frame]string)
@@ -50,7 +53,7 @@ func (r *Profile) AddBetween(before, after *Program, f *Flight) {
 			continue // The next snapshot has its time.
 		}
 		earlier := before.Loops[i]
-		ready := r.addEnded(l, f.loop(l.ID))
+		ready := r.addEnded(l, f.loop(l.ID), l.Uptime-earlier.Uptime)
 		for _, t := range l.Tasks {
 			left, ran := min(l.Uptime-earlier.Uptime, t.Age), t.Busy
 			if b := earlier.taskOf(t.ID); b != nil {
@@ -68,22 +71,45 @@ func (r *Profile) AddBetween(before, after *Program, f *Flight) {
 	}
 }
 
-// addEnded returns for how long each task was ready, and adds the steps of those that have ended.
-func (r *Profile) addEnded(l *Loop, f *FlightLoop) map[uint64]time.Duration {
+// addEnded returns for how long each task was ready, and adds the steps of those that have ended,
+// both in so long a time up to the last step, and after what was counted before.
+func (r *Profile) addEnded(l *Loop, f *FlightLoop, long time.Duration) map[uint64]time.Duration {
 	if f == nil || f.Lost != "" {
 		return nil
 	}
 	ready, ran := make(map[uint64]time.Duration), make(map[string]time.Duration)
+	begin, end := r.window(l.ID, f.Steps, long)
+	r.until[l.ID] = end
 	for _, s := range f.Steps {
-		if ready[s.Task] += s.Ready; l.taskOf(s.Task) == nil {
-			ran[s.Kind+";[running]"] += s.To - s.From
-			ran[s.Kind+";[ready]"] += s.Ready
+		waited := max(0, s.From-max(s.From-s.Ready, begin))
+		if ready[s.Task] += waited; l.taskOf(s.Task) == nil {
+			ran[s.Kind+";[running]"] += max(0, s.To-max(s.From, begin))
+			ran[s.Kind+";[ready]"] += waited
 		}
 	}
 	for stack, long := range ran {
 		r.add(stack, long.Microseconds())
 	}
 	return ready
+}
+
+// window returns from when to when steps count: so long up to the last of them, but nothing that
+// was counted before.
+func (r *Profile) window(loop uint64, steps []FlightStep, long time.Duration) (begin, end time.Duration) {
+	if r.until == nil {
+		r.until = make(map[uint64]time.Duration)
+	}
+	before, counted := r.until[loop]
+	end = before
+	for i, s := range steps {
+		if i == 0 && !counted || s.To > end {
+			end = s.To
+		}
+	}
+	if begin = end - long; counted {
+		begin = max(begin, before)
+	}
+	return begin, end
 }
 
 // wallStack returns where a task waits, without its function below that. If its time as ready is

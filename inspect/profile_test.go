@@ -43,6 +43,37 @@ main.ended;[ready] 2
 	}
 }
 
+// TestWallAcross: a step across the border of two windows counts once, and before the first window
+// nothing does.
+func TestWallAcross(t *testing.T) {
+	us := time.Microsecond
+	at := func(up time.Duration) *inspect.Program {
+		return &inspect.Program{Loops: []*inspect.Loop{{ID: 1, Uptime: up}}}
+	}
+	flight := func(steps ...inspect.FlightStep) *inspect.Flight {
+		return &inspect.Flight{Loops: []inspect.FlightLoop{{ID: 1, Steps: steps}}}
+	}
+	p := inspect.NewWallProfile()
+	p.AddBetween(at(600*us), at(700*us), flight(
+		inspect.FlightStep{Task: 1, Kind: "main.early", From: 100 * us, To: 605 * us, Ready: 50 * us},
+		inspect.FlightStep{Task: 2, Kind: "main.across", From: 640 * us, To: 700 * us, Ready: 70 * us},
+	))
+	p.AddBetween(at(700*us), at(800*us), flight(
+		inspect.FlightStep{Task: 2, Kind: "main.across", From: 640 * us, To: 730 * us, Ready: 70 * us},
+		inspect.FlightStep{Task: 3, Kind: "main.late", From: 730 * us, To: 800 * us, Ready: 80 * us},
+	))
+	var b strings.Builder
+	want := `main.across;[running] 90
+main.late;[running] 70
+main.across;[ready] 40
+main.late;[ready] 30
+main.early;[running] 5
+`
+	if err := p.WriteFolded(&b); err != nil || b.String() != want {
+		t.Errorf("%v:\n%swant\n%s", err, b.String(), want)
+	}
+}
+
 // TestFlameThan: a call whose share has grown is red, one whose share has shrunk is blue, and each
 // is as wide as the mean of its shares.
 func TestFlameThan(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 type FlightSaver struct {
 	// Dir is the folder of the files. Their names are rondo-PID-N-WORD.json, where WORD is held,
 	// deadlock or signal, and they open at https://ui.perfetto.dev. N counts to 10 and begins anew,
-	// so there are 10 of a program at most.
+	// and a file replaces the older one of its N, so there are 10 of a program at most.
 	Dir string
 	// Signals, such as syscall.SIGQUIT, have a file written too. They do nothing else then: SIGQUIT
 	// does not end the program. If there are none, no signal is caught.
@@ -33,15 +33,16 @@ type FlightSaver struct {
 	Trace io.WriterTo
 }
 
-// savedFiles is how many files of a program there are at most, and savedPause how long it is
-// between two at least.
+// savedFiles is how many files of a program there are at most, and savedPause how long after one a
+// trouble has none.
 const (
 	savedFiles = 10
 	savedPause = 10 * time.Second
 )
 
 // Start has files written from now on, until stop is called, which returns once none is being
-// written. Two files are 10 s apart at least; what happens in between has none. It never suspends.
+// written. A trouble less than 10 s after the last file has none; a signal always has one, which
+// those that come while another is being written share. It never suspends.
 // It fails if Dir is no folder. It works on Linux, on amd64 and arm64; elsewhere, what Target
 // cannot read is logged in place of a file.
 func (s FlightSaver) Start() (stop func(), err error) {
@@ -49,7 +50,7 @@ func (s FlightSaver) Start() (stop func(), err error) {
 		return nil, fmt.Errorf("inspect: FlightSaver.Start: Dir must be a folder: %w", errors.Join(err, os.ErrInvalid))
 	}
 	troubles, signals, quit, gone := make(chan string, 1), make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
-	deaf := report.Listen(troubles)
+	unlisten := report.Listen(troubles)
 	if len(s.Signals) > 0 {
 		signal.Notify(signals, s.Signals...)
 	}
@@ -58,7 +59,7 @@ func (s FlightSaver) Start() (stop func(), err error) {
 		s.serve(troubles, signals, quit)
 	}()
 	return sync.OnceFunc(func() {
-		deaf()
+		unlisten()
 		signal.Stop(signals)
 		close(quit)
 		<-gone
@@ -79,16 +80,22 @@ func (s FlightSaver) serve(troubles <-chan string, signals <-chan os.Signal, qui
 		case <-quit:
 			return
 		}
-		if err := s.save(fmt.Sprintf("rondo-%d-%d-%s", os.Getpid(), n%savedFiles+1, word)); err != nil {
+		if err := s.save(fmt.Sprintf("rondo-%d-%d-", os.Getpid(), n%savedFiles+1), word); err != nil {
 			report.Log(slog.LevelWarn, "rondo: the flight record cannot be saved", "err", err)
 		}
 		n, last = n+1, time.Now()
 	}
 }
 
-// save writes the files of one name.
-func (s FlightSaver) save(name string) error {
-	target := openSelf()
+// save writes the files of one name, in place of those that differ from it by their word only.
+func (s FlightSaver) save(prefix, word string) error {
+	for _, other := range []string{"held", "deadlock", "signal"} {
+		if other != word {
+			_ = os.Remove(filepath.Join(s.Dir, prefix+other+".json")) // there is none, most times
+			_ = os.Remove(filepath.Join(s.Dir, prefix+other+".trace"))
+		}
+	}
+	name, target := prefix+word, openSelf()
 	if target == nil {
 		return errNoFlight
 	}

@@ -27,13 +27,17 @@ func (r recording) WriteTo(w io.Writer) (int64, error) {
 }
 
 // TestFlightSaver: a trouble and a signal each leave a timeline, and the program's own recorder
-// beside it.
+// beside it. An older file of the same number goes.
 func TestFlightSaver(t *testing.T) {
 	for word, cause := range map[string]func(){
 		"deadlock": func() { report.Trouble("deadlock") },
 		"signal":   func() { _ = syscall.Kill(os.Getpid(), syscall.SIGUSR2) },
 	} {
 		dir, asked := t.TempDir(), make(recording)
+		older := filepath.Join(dir, fmt.Sprintf("rondo-%d-1-held.json", os.Getpid()))
+		if err := os.WriteFile(older, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
 		stop, err := inspect.FlightSaver{Dir: dir, Signals: []os.Signal{syscall.SIGUSR2}, Trace: asked}.Start()
 		if err != nil {
 			t.Fatal(err)

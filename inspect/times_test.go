@@ -64,7 +64,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestHistogram: what is read from it is the time or up to a fifth more, and never above the most.
+// TestHistogram: what is read from it is the time or up to a quarter more, and never above the
+// most.
 func TestHistogram(t *testing.T) {
 	for d := time.Duration(1); d < 20*time.Hour; d += 1 + d/7 {
 		var l inspect.FlightLoop
