@@ -60,11 +60,11 @@ func TestWallAcross(t *testing.T) {
 	))
 	p.AddBetween(at(700*us), at(800*us), flight(
 		inspect.FlightStep{Task: 2, Kind: "main.across", From: 640 * us, To: 730 * us, Ready: 70 * us},
-		inspect.FlightStep{Task: 3, Kind: "main.late", From: 730 * us, To: 800 * us, Ready: 80 * us},
+		inspect.FlightStep{Task: 3, Kind: "main.late", From: 730 * us, To: 790 * us, Ready: 80 * us},
 	))
 	var b strings.Builder
 	want := `main.across;[running] 90
-main.late;[running] 70
+main.late;[running] 60
 main.across;[ready] 40
 main.late;[ready] 30
 main.early;[running] 5
