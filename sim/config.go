@@ -151,16 +151,25 @@ func (c Config) settings(call string) search.Settings {
 // A Network says how the links between hosts are. A zero field is chosen by the seed:
 // in some runs all is quiet and fast, in others it is not.
 type Network struct {
-	Latency    time.Duration // the least that a message takes
-	Jitter     time.Duration // the most that it takes beyond that, usually
-	Tail       time.Duration // the most that one message in 1,000 takes beyond that
-	Bandwidth  int           // bytes a second in each direction of a pair of hosts; 0 means no limit
-	Buffer     int           // bytes of a connection in each direction that are on the way or not read; 0 means 64 KiB to 256 KiB
-	ShortReads float64       // the part of reads and writes that move less than they could
-	PacketLoss float64       // the part of messages that are lost; TCP sends them again
-	Reorder    float64       // the part of datagrams that are late, so that others overtake them
-	Duplicate  float64       // the part of datagrams that arrive twice
-	Corrupt    float64       // the part of messages that arrive with a wrong bit, as where nothing checks a sum; 0 means none
+	Latency time.Duration // the least that a message takes
+	Jitter  time.Duration // the most that it takes beyond that, usually
+	Tail    time.Duration // the most that one message in 1,000 takes beyond that
+
+	// Bandwidth: bytes a second in each direction of a pair of hosts; 0 means no limit.
+	Bandwidth int
+
+	// Buffer: bytes of a connection in each direction that are on the way or not read; 0 means
+	// 64 KiB to 256 KiB.
+	Buffer int
+
+	ShortReads float64 // the part of reads and writes that move less than they could
+	PacketLoss float64 // the part of messages that are lost; TCP sends them again
+	Reorder    float64 // the part of datagrams that are late, so that others overtake them
+	Duplicate  float64 // the part of datagrams that arrive twice
+
+	// Corrupt: the part of messages that arrive with a wrong bit, as where nothing checks a
+	// sum; 0 means none.
+	Corrupt float64
 }
 
 // Faults says how often faults strike: how many in a second of virtual time, over the
@@ -169,13 +178,27 @@ type Network struct {
 // those of [Host.Spare]. [DefaultFaults] returns rates that a right program of several hosts
 // survives.
 type Faults struct {
-	Partition float64 // some hosts are cut off from the others, in one or both directions, for up to 10 s
-	Link      float64 // two hosts do not reach each other, in one or both directions, or now and then, or late, for up to 10 s
-	Crash     float64 // a host crashes, also between two writes to its disk, and restarts within 5 s
+	// Partition: some hosts are cut off from the others, in one or both directions, for up to
+	// 10 s.
+	Partition float64
+
+	// Link: two hosts do not reach each other, in one or both directions, or now and then, or
+	// late, for up to 10 s.
+	Link float64
+
+	// Crash: a host crashes, also between two writes to its disk, and restarts within 5 s.
+	Crash float64
+
 	PowerFail float64 // a host loses power, also in the middle of a Sync, and restarts within 5 s
-	Outage    float64 // all hosts lose power at once, or several do, and restart within 5 s; MaxDown does not count
-	Pause     float64 // a host stands still for up to 3 s
-	Slow      float64 // a host's processor or its disk is slow, by up to 64 ms each time, for up to 10 s
+
+	// Outage: all hosts lose power at once, or several do, and restart within 5 s; MaxDown does
+	// not count.
+	Outage float64
+
+	Pause float64 // a host stands still for up to 3 s
+
+	// Slow: a host's processor or its disk is slow, by up to 64 ms each time, for up to 10 s.
+	Slow float64
 
 	// A host's clock jumps by up to 10 s, or runs faster or slower by up to 500 ppm. Each has a
 	// rate of its own from the beginning.
@@ -189,10 +212,19 @@ type Faults struct {
 	BitRot           float64 // a bit flips that was synced
 	LostWrite        float64 // a write is confirmed, also by Sync, and its bytes are not there
 	MisdirectedWrite float64 // a write goes to another sector of any file
-	LyingSync        float64 // Sync and SyncDir of a host's disk make nothing certain, for up to 10 s
-	TornRename       float64 // for up to 10 s a loss of power keeps any changes of names, and halves of renames
-	Descriptors      float64 // a host can open no socket and no file, for up to 10 s
-	WrongNames       float64 // a host gets an error, or another host's address, for each name, for up to 10 s
+
+	// LyingSync: Sync and SyncDir of a host's disk make nothing certain, for up to 10 s.
+	LyingSync float64
+
+	// TornRename: for up to 10 s a loss of power keeps any changes of names, and halves of
+	// renames.
+	TornRename float64
+
+	Descriptors float64 // a host can open no socket and no file, for up to 10 s
+
+	// WrongNames: a host gets an error, or another host's address, for each name, for up
+	// to 10 s.
+	WrongNames float64
 
 	// MaxDown is how many hosts may be down or cut off at once, and how many have disks that were
 	// damaged in a run. 0 means the lesser half, and at least one.

@@ -65,8 +65,11 @@ type DiskFaults struct {
 	// short.
 	Room int
 
-	ReadErrors uint64 // one read in four fails with syscall.EIO; which ones follows from the number; 0: none
-	NoFiles    bool   // no file can be opened: syscall.EMFILE
+	// ReadErrors: one read in four fails with syscall.EIO; which ones follows from the number;
+	// 0: none.
+	ReadErrors uint64
+
+	NoFiles bool // no file can be opened: syscall.EMFILE
 
 	// LostWrites is how many of the next writes are confirmed, also by Sync, while their bytes are
 	// not there.
@@ -74,7 +77,9 @@ type DiskFaults struct {
 
 	MisdirectedWrites int  // so many of the next writes go to another sector of any file
 	LyingSync         bool // Sync and SyncDir succeed and make nothing certain
-	TornNames         bool // a loss of power keeps any of the changes of names, and either half of a rename
+
+	// TornNames: a loss of power keeps any of the changes of names, and either half of a rename.
+	TornNames bool
 
 	Slow time.Duration // how long each read, write and Sync takes
 }
