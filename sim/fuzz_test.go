@@ -1,3 +1,5 @@
+//go:build !js
+
 package sim_test
 
 import (
@@ -7,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -52,9 +53,6 @@ func fuzz(t *testing.T, folder string, args ...string) string {
 // TestFuzz: Go's fuzzer finds a failure and keeps it in testdata; from there it is repeated and
 // shrunk as any seed, and the test itself repeats it by its RONDO_SEED.
 func TestFuzz(t *testing.T) {
-	if runtime.GOOS == "js" {
-		t.Skip("this system has no processes")
-	}
 	folder := t.TempDir()
 	cache := t.TempDir()
 	text := fuzz(t, folder, "-test.run=^FuzzVictim$", "-test.fuzz=^FuzzVictim$", "-test.fuzzcachedir="+cache,

@@ -35,7 +35,8 @@ func TestClockWaitsForOffload(t *testing.T) {
 func spin() {
 	rounds := 1000
 	if runtime.GOARCH == "wasm" {
-		rounds = 10 // one thread runs all, and a busy machine takes longer for 1,000 than a simulation waits
+		// One thread runs all: on a busy machine more take longer than a simulation waits.
+		rounds = 10
 	}
 	for range rounds {
 		runtime.Gosched()
