@@ -53,10 +53,10 @@ func TestPanic(t *testing.T) {
 		client := httptask.Client(ctx)
 		defer client.CloseIdleConnections()
 		for range 3 {
-			if _, err := fetch(ctx, client, "http://"+address+"/panic"); !errors.Is(err, io.EOF) {
+			if _, err := ask(ctx, client, "http://"+address+"/panic"); !errors.Is(err, io.EOF) {
 				t.Errorf("the client got %v", err)
 			}
-			if body, err := fetch(ctx, client, "http://"+address+"/ok"); body != "ok" || err != nil {
+			if body, err := ask(ctx, client, "http://"+address+"/ok"); body != "ok" || err != nil {
 				return fmt.Errorf("%q, %v", body, err)
 			}
 		}

@@ -167,7 +167,7 @@ func TestMaxConnsOfOthers(t *testing.T) {
 	})
 }
 
-// TestNegativeMaxConns: a MaxConns that is none panics, whoever is to serve the listener.
+// TestNegativeMaxConns: a negative MaxConns panics, also where net/http would serve the listener.
 func TestNegativeMaxConns(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

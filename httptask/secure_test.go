@@ -84,7 +84,7 @@ func TestProtocols(t *testing.T) {
 				url := map[bool]string{false: "http://", true: "https://"}[row.secured] + address
 				for range 3 {
 					want := fmt.Sprint(row.want, " ", row.secured, " mine")
-					if got, err := fetch(ctx, client, url); err != nil || got != want {
+					if got, err := ask(ctx, client, url); err != nil || got != want {
 						t.Errorf("%q, %v; want %q", got, err, want)
 					}
 				}

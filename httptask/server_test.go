@@ -97,7 +97,7 @@ func TestGrace(t *testing.T) {
 				asked := rondo.Go(ctx, func(ctx context.Context) (err error) {
 					client := httptask.Client(ctx)
 					defer client.CloseIdleConnections()
-					answer, err = fetch(ctx, client, "http://"+l.Addr().String())
+					answer, err = ask(ctx, client, "http://"+l.Addr().String())
 					return err
 				})
 				if err := until(ctx, func() bool { return started }); err != nil {
@@ -297,7 +297,7 @@ func TestTwoListeners(t *testing.T) {
 			"http://" + plain.Addr().String():   "HTTP/1.1 false plain",
 			"https://" + secure.Addr().String(): "HTTP/2.0 true other",
 		} {
-			if got, err := fetch(ctx, client, url); got != want || err != nil {
+			if got, err := ask(ctx, client, url); got != want || err != nil {
 				t.Errorf("%q, %v; want %q", got, err, want)
 			}
 		}
@@ -375,7 +375,7 @@ func TestHTTP2(t *testing.T) {
 					if i%10 == 0 {
 						given++
 						err := rondo.Timeout(ctx, 30*time.Millisecond, func(ctx context.Context) error {
-							_, err := fetch(ctx, client, url+"/wait")
+							_, err := ask(ctx, client, url+"/wait")
 							return err
 						})
 						if !errors.Is(err, context.DeadlineExceeded) {
@@ -438,7 +438,7 @@ func TestHTTP2Stall(t *testing.T) {
 			return err
 		}
 		for range 50 {
-			if got, err := fetch(ctx, client, url+"/"); got != "quick" || err != nil {
+			if got, err := ask(ctx, client, url+"/"); got != "quick" || err != nil {
 				return fmt.Errorf("%q, %v", got, err)
 			}
 		}

@@ -40,7 +40,7 @@ func TestState(t *testing.T) {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
 			for range n {
 				g.Go(func(ctx context.Context) error {
-					_, err := fetch(ctx, client, "http://"+address)
+					_, err := ask(ctx, client, "http://"+address)
 					return err
 				})
 			}
@@ -50,21 +50,6 @@ func TestState(t *testing.T) {
 	if count != n || running != 0 {
 		t.Errorf("%d of %d requests were counted; %d run", count, n, running)
 	}
-}
-
-// fetch returns the body of an answer.
-func fetch(ctx context.Context, client *http.Client, url string) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return "", err
-	}
-	a, err := client.Do(r)
-	if err != nil {
-		return "", err
-	}
-	defer a.Body.Close()
-	body, err := io.ReadAll(a.Body)
-	return string(body), err
 }
 
 // TestEvents: each event of a stream is there when it is flushed, and the handler's ctx
@@ -228,7 +213,7 @@ func TestStall(t *testing.T) {
 				client := httptask.Client(ctx)
 				defer client.CloseIdleConnections()
 				for range 20 {
-					if body, err := fetch(ctx, client, "http://"+address+"/quick"); body != "quick" || err != nil {
+					if body, err := ask(ctx, client, "http://"+address+"/quick"); body != "quick" || err != nil {
 						return fmt.Errorf("%q, %v", body, err)
 					}
 				}

@@ -220,7 +220,7 @@ func TestReverseProxy(t *testing.T) {
 				if string(got) != body || err != nil {
 					t.Errorf("%d bytes came back: %v", len(got), err)
 				}
-				events, err := fetch(ctx, client, "http://"+address+"/events")
+				events, err := ask(ctx, client, "http://"+address+"/events")
 				if !strings.HasSuffix(events, "data: 4\n\n") {
 					t.Errorf("%q", events)
 				}

@@ -6,7 +6,6 @@ package inspect_test
 // compared with what is read from outside.
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"flag"
@@ -45,26 +44,7 @@ var throngBuilds = []build{
 func startThrong(t *testing.T, path string, args ...string) (*exec.Cmd, throng) {
 	t.Helper()
 	c := exec.Command(path, args...)
-	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close()
-		_ = c.Process.Kill()
-		_ = c.Wait()
-	})
-	lines := bufio.NewReader(out)
-	if line, err := lines.ReadString('\n'); line != "ready\n" {
-		t.Fatalf("%v printed %q (%v)", c.Args, line, err)
-	}
+	lines := startReady(t, c)
 	var said throng
 	if err := json.NewDecoder(io.LimitReader(lines, 8<<20)).Decode(&said); err != nil {
 		t.Fatal(err)

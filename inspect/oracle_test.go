@@ -90,8 +90,9 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// startOracle starts a program, and returns the truth about its loops.
-func startOracle(t *testing.T, c *exec.Cmd) map[string]truth {
+// startReady starts a program that reads until its input ends, and returns what it prints once it
+// is ready.
+func startReady(t *testing.T, c *exec.Cmd) *bufio.Reader {
 	t.Helper()
 	in, err := c.StdinPipe()
 	if err != nil {
@@ -113,6 +114,13 @@ func startOracle(t *testing.T, c *exec.Cmd) map[string]truth {
 	if line, err := lines.ReadString('\n'); line != "ready\n" {
 		t.Fatalf("%v printed %q (%v)", c.Args, line, err)
 	}
+	return lines
+}
+
+// startOracle starts a program, and returns the truth about its loops.
+func startOracle(t *testing.T, c *exec.Cmd) map[string]truth {
+	t.Helper()
+	lines := startReady(t, c)
 	var truths map[string]truth
 	if err := json.NewDecoder(io.LimitReader(lines, 1<<20)).Decode(&truths); err != nil {
 		t.Fatal(err)
