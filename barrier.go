@@ -10,13 +10,13 @@ import (
 // ErrBrokenBarrier says that a Barrier was broken by Abort, or reset while tasks waited at it.
 var ErrBrokenBarrier = errors.New("rondo: broken barrier")
 
-// A Barrier holds tasks up until there are n of them, and lets these go on together. It
-// is ready for the next round at once: a task that comes while they set off belongs to
-// that round. Make one with NewBarrier; it is for the tasks of one loop.
+// A Barrier holds tasks up until there are n of them, and lets these go on together. It is
+// ready for the next round at once: a task that calls Wait while they are being released
+// belongs to the next round. Make one with NewBarrier; it is for the tasks of one loop.
 type Barrier struct {
 	_ nocopy.Field
 
-	// Name is for people who look at the program.
+	// Name identifies the Barrier in rondo tree and in reports.
 	Name string
 
 	n      int
@@ -24,8 +24,8 @@ type Barrier struct {
 	now    *barrierRound
 }
 
-// A barrierRound is one filling of a Barrier. Once it is no longer the
-// Barrier's, its tasks only set off.
+// A barrierRound is one round of a Barrier. Once the Barrier has a new one, the tasks of the
+// old one only return from Wait.
 type barrierRound struct {
 	waiters WaitList
 	passed  int
@@ -40,11 +40,11 @@ func NewBarrier(n int) *Barrier {
 	return &Barrier{n: n, now: new(barrierRound)}
 }
 
-// Wait waits until n tasks have called it, and returns an index from 0 to n-1, a
-// different one in each: 0 in the first of those that waited to go on, and n-1 in the one
-// that came last, which does not suspend. If ctx is cancelled first Wait returns the
-// cause, and the task does not count. It returns ErrBrokenBarrier if the Barrier is
-// broken, or if Abort or Reset is called meanwhile. With an error the index is -1.
+// Wait waits until n tasks have called it, and returns an index from 0 to n-1, a different one
+// in each task. The task that comes last gets n-1 and does not suspend; of those that waited,
+// the one that goes on first gets 0. If ctx is cancelled first Wait returns the cause, and the
+// task does not count. It returns ErrBrokenBarrier if the Barrier is broken, or if Abort or
+// Reset is called meanwhile. With an error the index is -1.
 func (b *Barrier) Wait(ctx context.Context) (index int, err error) {
 	b.mustBeMade("Barrier.Wait")
 	check := Check
@@ -77,8 +77,8 @@ func (b *Barrier) Wait(ctx context.Context) (index int, err error) {
 // full reports whether only one task is missing.
 func (b *Barrier) full() bool { return b.now.waiters.Len()+1 == b.n }
 
-// Abort breaks the Barrier: every Wait fails with ErrBrokenBarrier until Reset, those
-// that go on included. Tasks that were let go before are not affected. It never suspends.
+// Abort breaks the Barrier: every Wait fails with ErrBrokenBarrier until Reset, including the
+// Waits in progress. Tasks that were released before are not affected. It never suspends.
 func (b *Barrier) Abort() {
 	b.mustBeMade("Barrier.Abort")
 	b.breakRound()
@@ -92,7 +92,7 @@ func (b *Barrier) Reset() {
 	b.broken = false
 }
 
-// mustBeMade panics for a zero Barrier, which waits for no number of tasks.
+// mustBeMade panics for a zero Barrier, which NewBarrier has not made.
 func (b *Barrier) mustBeMade(call string) {
 	if b.now == nil {
 		panic("rondo: " + call + " of a zero Barrier; make it with NewBarrier")

@@ -1,26 +1,31 @@
 package rondo
 
-// The baton is control over the loop. It moves from the goroutine that suspends straight to
-// the one that runs next. Nothing else in Rondo switches goroutines, and only worker.go,
-// which makes the slots, uses iter.Pull too.
+// The baton is control over the loop: the goroutine that has it runs, and all other
+// goroutines of the loop are parked. It moves from the goroutine that suspends straight to
+// the one that runs next. Tasks are switched in no other way. The slots through which it
+// moves are made in worker.go, by iter.Pull.
 //
-// The law. A slot is one iter.Pull instance, seen as a place in which exactly one goroutine is
-// parked. Its next and its yield both mean the same: park me here, and run the one that was
-// parked here. So a goroutine that wants U to run swaps into the slot where U is parked,
-// whichever that is; from then on it is parked there itself, and a goroutine that wants it back
-// has to come there. With N slots there are N+1 goroutines, one running and one parked in each
-// slot: the assignment is a permutation, and every swap is a step of it.
+// The law. A slot is one instance of iter.Pull, used as a place in which exactly one goroutine is
+// parked. Its functions next and yield mean the same: park the caller here, and run the goroutine
+// that was parked here. So to run goroutine U, the caller swaps into the slot in which U is
+// parked, whichever slot that is. From then on the caller is parked there, and a goroutine that
+// wants to run the caller swaps into that slot in turn.
 //
-// Three things follow.
+// For example, A runs, B is parked in slot 1 and C in slot 2. A hands over to C: now C runs,
+// B is in slot 1 and A in slot 2. C hands over to B: B runs, C is in slot 1 and A in slot 2.
+// With N slots there are N+1 goroutines, one running and one parked in each slot: a
+// permutation, of which every swap exchanges two elements.
 //
-//   - next and yield of an instance must alternate, because iter.Pull checks
-//     it; so a slot keeps one bool.
-//   - The stop function of an instance is never called: it would resume a
-//     goroutine that is not the one meant. A worker ends by returning. The
-//     runtime then runs the goroutine that is parked in the slot of the worker's
-//     birth.
-//   - A panic or a Goexit that reached iter.Pull would come out in the goroutine
-//     that is parked in that slot, which may be any task's. So a worker lets
+// Three rules follow.
+//
+//   - iter.Pull demands that next and yield alternate. So a slot keeps one bool, inner, that
+//     says which of them is to be called.
+//   - The stop function of an instance is never called: it would resume whichever goroutine
+//     is parked there. A worker ends by returning from the function given to iter.Pull, and
+//     the runtime then runs the goroutine parked in the worker's home, the slot that was
+//     made with it.
+//   - A panic or a Goexit that reached iter.Pull would continue in the goroutine
+//     that is parked in that slot, which may run any task. So a worker lets
 //     neither through (see worker.perform).
 //
 // All of this is within the contract of iter.Pull: its functions may be called
@@ -33,36 +38,37 @@ import (
 	"github.com/rondo-go/rondo/internal/prefetch"
 )
 
-// direct is true if a task that suspends hands over straight to the one that runs
-// next. With false every switch goes through the goroutine of Run, which resumes
-// each task in turn: the plain way, with twice the switches and no assumption about
-// iter.Pull beyond the usual. All tests pass with either.
+// direct selects how control moves: if true, a task that suspends hands over straight to
+// the task that runs next. If false, every switch goes through the goroutine of Run, which
+// resumes one task after the other. That takes twice the switches, and uses iter.Pull only
+// in the usual way. All tests pass with either.
 const direct = true
 
 type unit = struct{}
 
-// A slot is one iter.Pull instance: a place in which exactly one goroutine is
-// parked, except between its worker's end and the swap that never comes.
+// A slot is one instance of iter.Pull: a place in which exactly one goroutine is parked.
+// When the worker that was made with it ends, it is empty and never used again.
 type slot struct {
 	next  func() (unit, bool)
 	yield func(unit) bool
-	inner bool // the last switch was a next, so the next one is a yield
-	over  bool // the life of the worker that was born in it is
+	inner bool // the last swap called next, so the coming one calls yield
+	over  bool // the worker whose home it is has ended
+	idle  bool // during retireSurplus: an idle worker or the goroutine of Run is parked here
 }
 
-// born returns the worker whose home the slot is.
+// born returns the worker whose home s is.
 func (s *slot) born() *worker {
 	return (*worker)(unsafe.Add(unsafe.Pointer(s), -int(unsafe.Offsetof(worker{}.home))))
 }
 
 // swap parks the calling goroutine in s and runs the one that was parked there. It returns
-// when another goroutine swaps into s in turn, or when the worker born in s has ended.
+// when another goroutine swaps into s in turn, or when the worker whose home is s has ended.
 //
-// Where a task suspends, swap is written out by hand, five times: after a switch the processor
-// has lost track of the return addresses, and each function that is left on the way back
-// costs it 7 to 10 ns. With calls, a switch between two tasks takes 76 ns in place of 66 on Go
-// 1.26, and 77 in place of 70 on Go 1.27: two indirect calls are too much for the compiler
-// to inline, and a profile would have to come from the program's main package.
+// Where a task suspends, swap is inlined by hand, in six places. After a switch of stacks the
+// processor mispredicts returns, which costs 7 to 10 ns for each function that returns. With
+// calls, a switch between two tasks takes 76 ns instead of 66 on Go 1.26, and 77 instead of 70
+// on Go 1.27. The compiler does not inline swap, because two indirect calls exceed its budget;
+// a profile could change that only in the program's main package.
 func (s *slot) swap() {
 	if s.inner {
 		s.inner = false
@@ -73,9 +79,9 @@ func (s *slot) swap() {
 	}
 }
 
-// depart picks the task that runs next. If that is t itself, the running task, it
-// returns nil. Otherwise it returns the slot to swap into, and notes that t is
-// parked there from then on. After the swap comes arrive.
+// depart picks the task that runs next. If that is t itself, the running task, depart
+// returns nil. Otherwise it returns the slot into which the caller must swap, and records
+// that t is parked there. After the swap, or without one, the caller must call arrive.
 func (l *Loop) depart(t *Task) *slot {
 	if s := l.next(t, false); s != nil {
 		return s
@@ -92,10 +98,11 @@ func (l *Loop) depart(t *Task) *slot {
 	return w.at
 }
 
-// next is depart for the usual case: the task that stands first in the queue is parked, and it
-// is not time for anything else. With back it calls ready(t) first, in effect. In all other
-// cases it returns nil, and has done nothing. The order of the tasks and what is counted are
-// those of pick (TestNextIsPick); a switch between two tasks takes 66 ns in place of 73.
+// next is the fast path of depart: the first entry of the queue is a parked task, and it is
+// not time to ask the driver, retire workers or tell an observer. In all other cases it
+// returns nil and does nothing. If back is true, it also puts t at the end of the queue, as
+// ready does. It runs tasks in the order in which pick does, and counts the same
+// (TestNextIsPick). A switch between two tasks takes 66 ns with it, and 73 without.
 func (l *Loop) next(t *Task, back bool) *slot {
 	if !direct || l.observer != nil || l.jumps() || l.surplus.n > 0 || l.steps >= l.pace.Look || l.queue.Len() == 0 {
 		return nil
@@ -132,10 +139,11 @@ func (l *Loop) next(t *Task, back bool) *slot {
 	return w.at
 }
 
-// slotFor returns the slot to swap into so that nx runs, and notes that it does.
+// slotFor returns the slot into which the caller must swap to run nx, and records that nx
+// runs. fromRun says that the caller is on the goroutine of Run.
 func (l *Loop) slotFor(nx *Task, fromRun bool) *slot {
 	if nx.worker == nil && len(l.idle) == 0 && !fromRun && l.runTask.state == stateWaiting {
-		l.unplaced, nx = nx, l.runTask // there are workers to be made; see grow
+		l.unplaced, nx = nx, l.runTask // the goroutine of Run makes the workers; see grow
 	}
 	if nx.worker == nil {
 		l.assign(nx)
@@ -143,7 +151,8 @@ func (l *Loop) slotFor(nx *Task, fromRun bool) *slot {
 	w := nx.worker
 	s := w.at
 	if end := s.born(); l.surplus.n > 0 && direct && end.job == nil && end.at != nil {
-		// That worker is idle. It ends on the way to nx: the runtime runs it, then nx.
+		// The worker whose home is s is idle and surplus, and nx is parked in its home. So it
+		// is run instead of nx: it has no job and ends, and the runtime then runs nx.
 		l.retire(end)
 		s, end.at = end.at, nil
 	}
@@ -154,7 +163,8 @@ func (l *Loop) slotFor(nx *Task, fromRun bool) *slot {
 	return s
 }
 
-// arrive notes that t has the baton again.
+// arrive records that t runs: every goroutine calls it after a switch, and a worker
+// when it starts a task.
 func (l *Loop) arrive(t *Task) {
 	l.current = t
 	l.stats.Switches++
@@ -172,7 +182,7 @@ func (l *Loop) arrive(t *Task) {
 	}
 }
 
-// transfer gives the baton away, and returns when t, the running task, has it again.
+// transfer runs whatever is picked next, and returns when t, the calling task, runs again.
 func (l *Loop) transfer(t *Task) {
 	if s := l.depart(t); s != nil {
 		s.swap()
@@ -180,9 +190,9 @@ func (l *Loop) transfer(t *Task) {
 	l.arrive(t)
 }
 
-// handOver gives the baton from t, the running task, to u, which waits for just
-// that or has not started, past the queue. It returns when t has it again. That
-// is no wait that would renew t's allowance.
+// handOver runs u next, ahead of the queue, and returns when t, the calling task, runs again.
+// u must be waiting to be handed control, or new. t keeps what is left of its allowance
+// (see taskDoor.Spend), because it has not let other tasks run.
 func (l *Loop) handOver(t, u *Task) {
 	if l.observer != nil {
 		if u.state == stateWaiting {
@@ -193,7 +203,7 @@ func (l *Loop) handOver(t, u *Task) {
 	w := t.worker
 	s := l.slotFor(u, false)
 	w.at = s
-	if s.inner = !s.inner; s.inner { // swap, by hand
+	if s.inner = !s.inner; s.inner { // swap, inlined
 		s.next()
 	} else {
 		s.yield(unit{})
@@ -203,9 +213,9 @@ func (l *Loop) handOver(t, u *Task) {
 	w.spent = spent
 }
 
-// throughRun is the plain way to the slot s: for a task, by the slot in which
-// the goroutine of Run is parked, l.runSlot. That goroutine goes on from there, to
-// one task after the other, until the one that is picked is its own.
+// throughRun replaces the direct switch to slot s if direct is false. For a task it
+// returns l.runSlot, the slot in which the goroutine of Run is parked. That goroutine
+// swaps into s, and so into one task after the other, until l.runTask itself is picked.
 func (l *Loop) throughRun(s *slot, fromRun bool) *slot {
 	l.nextSlot = s
 	if !fromRun {

@@ -278,12 +278,17 @@ func retireSome(t *testing.T, l *Loop, rnd *rand.Rand) {
 	if !direct || l.runTask.worker.at != nil {
 		return // without direct every worker is parked where it was born
 	}
-	idle := len(l.idle)
+	workers, idle := slices.Clone(l.idle), len(l.idle)
 	want := rnd.IntN(idle + 1)
 	l.surplus.n = want
 	l.retireSurplus()
 	if got := idle - len(l.idle); got != want-l.surplus.n || l.surplus.stuck != l.surplus.n {
 		t.Fatalf("%d of %d idle workers ended, %d of %d are still surplus", got, idle, l.surplus.n, want)
+	}
+	for _, w := range workers {
+		if known := l.goroutines.Has(w.id); known == w.home.over {
+			t.Fatalf("of a goroutine whose worker has ended: %v, the loop knows: %v", w.home.over, known)
+		}
 	}
 	l.surplus.n = 0
 	at := placement(t, l)

@@ -3,20 +3,19 @@ package rondo
 // The border of a loop says who is inside, how others come in, and what outside may wake
 // the loop.
 //
-// Who is inside: is the calling goroutine one of this loop's? Functions that take a
-// ctx ask it to refuse callers from outside with a sentence; methods fixed by the
-// standard library, net.Conn's above all, ask it to tell a task, which they suspend,
-// from any other goroutine, which they let block by itself.
+// Who is inside: does the calling goroutine belong to this loop? If it does not, functions that
+// take a ctx refuse the call with a sentence. Methods fixed by the standard library, such as
+// those of net.Conn, suspend a task of the loop, and let any other goroutine block by itself.
 //
-// A loop's goroutines are that of Run and those of its workers. All of them are
-// parked but the one that has the baton, so one that asks has it: there is
-// nothing to note at a switch. The set is read by any goroutine at any time, and
-// each only ever looks for its own number, which it has put there itself.
+// A loop's goroutines are that of Run and those of its workers. All of them but one are parked,
+// so the one that asks is the one that runs: nothing has to be recorded at a switch. Any
+// goroutine may read the set at any time, because each looks only for its own number, which it
+// has put there itself.
 //
-// One case lies between. A coroutine made with iter.Pull, or with package coro, runs on a
-// goroutine of its own, but on the side of the one that resumed it: while it runs, that
-// one is parked in next. If a task resumed it, it may suspend as the task itself may, and
-// so may one that it resumes in turn. Who made it is not asked.
+// One case lies between. A coroutine made with iter.Pull, or with package coro, runs on its own
+// goroutine, but for the goroutine that resumed it, which is parked in next meanwhile. If that
+// was a task, the coroutine may suspend as the task may, and so may a coroutine that it resumes
+// in turn. It does not matter which goroutine made the coroutine.
 //
 // How others come in: nothing of a loop may be touched from outside it, so a
 // goroutine outside hands in a function, and the loop runs it at its next turn
@@ -34,7 +33,8 @@ import (
 	"github.com/rondo-go/rondo/internal/trap"
 )
 
-// border is what a loop knows of the outside.
+// border is the part of a loop that deals with everything outside it: other goroutines,
+// readers, and things that may wake the loop.
 type border struct {
 	callers
 	inbox    inbox.Inbox[entry]
@@ -53,11 +53,11 @@ func (l *Loop) canBeWoken() bool {
 	return l.wakers > 0 || (l.exposed > 0 || l.inbox.Exposed()) && !l.sealed()
 }
 
-// addWaker notes that n things more than before will or may wake the loop from outside.
+// addWaker adds n to the number of things that will or may wake the loop from outside.
 func (b *border) addWaker(n int) { b.wakers += n }
 
-// expose notes that n things more than before were handed out, through which any
-// goroutine may wake the loop.
+// expose adds n to the number of things that were handed out and through which any goroutine
+// may wake the loop.
 func (b *border) expose(n int) { b.exposed += n }
 
 // post hands in fn, a callback, and wakes the loop.
@@ -76,10 +76,10 @@ func (l *Loop) postFor(id uint64, fn func()) error {
 	return nil
 }
 
-// Post hands fn to the loop, which runs it as a callback at its next turn, in
-// the order in which functions came in. Any goroutine may call it; it never
-// suspends and never blocks. fn must not wait. After the loop has ended Post
-// returns ErrLoopClosed and fn never runs; if it returns nil, fn runs.
+// Post hands fn to the loop, which runs it as a callback at its next turn, in the order in
+// which functions came in. Any goroutine may call it; it never suspends and never blocks. fn
+// must not wait. After the loop has ended Post returns ErrLoopClosed and fn never runs. If Post
+// returns nil, fn runs.
 func (l *Loop) Post(fn func()) error {
 	if l == nil {
 		panic("rondo: " + stacks.CalledAs() + " with a nil Loop: LoopOf returns nil for a ctx that belongs to no loop")
@@ -101,12 +101,12 @@ func (l *Loop) goOffload(user uintptr, fn, back func()) {
 	}
 }
 
-// callers is who is on a loop's side.
+// callers has the goroutines and coroutines that are on the loop's side; see inside.
 type callers struct {
 	goroutines gid.Set // the numbers of the loop's goroutines
 
-	// The coroutines that have called the loop, in the tasks that resumed them. The
-	// loop itself has no use for them; readers from outside have.
+	// The coroutines that have called the loop, by the task that resumed them. The loop itself
+	// has no use for them; readers from outside have.
 	nested gid.Nestings[Task]
 }
 
@@ -148,7 +148,7 @@ func callersLoop() *Loop {
 	return nil
 }
 
-// noteNested notes that the calling coroutine is nested in t, unless that is noted.
+// noteNested records that the calling coroutine is nested in t, unless it has done so already.
 func (c *callers) noteNested(t *Task) {
 	if t == nil {
 		return

@@ -2,8 +2,8 @@ package rondo
 
 import "context"
 
-// A Cond is a place to wait for a change of what L guards: a task that changes it
-// calls Signal or Broadcast, and those that wait look again.
+// A Cond lets tasks wait for a change of the state that L guards. A task that changes the state
+// calls Signal or Broadcast, and the tasks that this wakes check the condition again.
 //
 //	for !condition() {
 //		if err := c.Wait(ctx); err != nil {
@@ -11,13 +11,13 @@ import "context"
 //		}
 //	}
 //
-// What is changed without a wait needs no L at all; then an Event, a Queue or a
-// WaitList says it more plainly. L must be set before the first Wait and not be
-// changed afterwards. A Cond is for the tasks of one loop.
+// State that is changed without waiting needs no lock at all: use an Event, a Queue or a
+// WaitList then. L must be set before the first Wait and not be changed afterwards. A Cond is
+// for the tasks of one loop.
 type Cond struct {
 	L *Mutex
 
-	// Name is for people who look at the program.
+	// Name identifies the Cond in rondo tree and in reports.
 	Name string
 
 	waiters WaitList
@@ -25,8 +25,8 @@ type Cond struct {
 
 // Wait unlocks L, waits for Signal or Broadcast, and locks L again. L is held when it returns,
 // whatever it returns. If ctx is cancelled before the task is woken, Wait returns the cause,
-// after it has locked L, however long that takes. A task that was woken has used the Signal up:
-// Wait returns nil then, also if ctx is cancelled while it waits for L.
+// after it has locked L, however long that takes. A task that was woken has used the Signal up,
+// so its Wait returns nil, even if ctx is cancelled while it waits for L.
 //
 // Wait panics if L is not locked, and if it cannot be locked again because the
 // loop is in deadlock.
@@ -59,9 +59,9 @@ func (c *Cond) Wait(ctx context.Context) error {
 	return err
 }
 
-// Signal wakes the task that has waited longest, if any waits. The caller may hold L and
-// need not: should a task wait for something else between looking at the condition and
-// Wait, holding L keeps the Signal from coming in between. It never suspends.
+// Signal wakes the task that has waited longest, if any waits. The caller need not hold L. It
+// should if tasks wait for something else between checking the condition and calling Wait: then
+// no Signal can come in between and be missed. It never suspends.
 func (c *Cond) Signal() { c.waiters.Wake() }
 
 // Broadcast wakes all tasks that wait, and none that comes later. As with

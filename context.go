@@ -7,9 +7,8 @@ package rondo
 // until the scope is asked for Done; then the scope makes one of its own, which
 // stands for it in package context. It ends with the scope.
 //
-// It also says what cancelled a scope, and which errors only say that it was
-// cancelled. When a scope is cancelled, its tasks end with errors that say no more
-// than that, and those are no errors of the scope.
+// A Scope also knows why it was cancelled, and which errors only repeat that. When a scope is
+// cancelled, most of its tasks end with such errors, and the scope drops them.
 //
 // The law: an error that says anything more is kept, words around the cause and
 // errors joined with it included. DESIGN.md, section 4, has the table.
@@ -77,7 +76,8 @@ func (s *Scope) Value(key any) any {
 	}
 }
 
-// String says what it is: package context prints the chain of a context so.
+// String returns "rondo.Scope", by which package context names the scope when it prints a
+// context that is derived from it.
 func (s *Scope) String() string { return "rondo.Scope" }
 
 // scopeKey is the key under which a context finds the scope it belongs to.
@@ -106,8 +106,8 @@ func scopeAround(ctx context.Context) *Scope {
 // cancelled returns what cancelled the scope, or nil; once the scope is closed, never nil.
 func (s *Scope) cancelled() *cancellation { return s.published.Ended() }
 
-// A cancellation is what cancelled a scope. A scope that is cancelled because one
-// above it was has that one's cancellation.
+// A cancellation is the event that cancelled a scope. If a scope is cancelled because a scope
+// above it was, the two share one cancellation.
 type cancellation struct {
 	err    error  // what Err returns: context.Canceled or context.DeadlineExceeded
 	cause  error  // what each wait fails with
@@ -116,23 +116,24 @@ type cancellation struct {
 	failed bool   // it stands for a failure that is among origin's errors
 }
 
-// closedScope is the end of a scope that was left without having been cancelled.
+// closedScope is the cancellation of a scope that was left without having been cancelled
+// before.
 var closedScope = &cancellation{err: context.Canceled, cause: context.Canceled}
 
 // Reason is for package stdctx.
 func (c *cancellation) Reason() (err, cause error) { return c.err, c.cause }
 
-// A verdict is what an error, with which a function has ended, is to the scope that answers
-// for the function. The methods of an error are the program's: they may panic, or call the
-// loop. So they are called once, by judge, in the task that has returned the error, while it
-// still runs; nothing that uses the verdict calls one.
+// A verdict says which part of the error of a function counts in the scope that answers for the
+// function. The methods of an error are the program's: they may panic, or call the loop. So
+// they are called once, by judge, in the task that has returned the error, while it still runs;
+// nothing that uses the verdict calls one.
 type verdict struct {
 	errtree.Verdict
 	whole error         // the error, without what says only that the task itself was cancelled
-	by    *cancellation // what it was compared with; nil if the scope was not cancelled
+	by    *cancellation // the cancellation that it was compared with; nil if the scope was not cancelled
 }
 
-// judge compares err, with which a function in s has ended, with the cancellation of s.
+// judge compares err, the error of a function that ran in s, with the cancellation of s.
 func (s *Scope) judge(err error) *verdict {
 	for {
 		v := &verdict{whole: err, by: s.cancelled()}
@@ -145,8 +146,9 @@ func (s *Scope) judge(err error) *verdict {
 	}
 }
 
-// judge compares err with c. What it takes off says no more than that there was a
-// cancellation: it is the cause, or what Err returns, or made of these as errtree.Judge has it.
+// judge compares err with c. The parts that it drops say no more than that there was a
+// cancellation: the cause, the error that Err returns, and errors made of these two as
+// errtree.Judge describes.
 //
 // A panic with the error of a wait is a fault of its own. The deadline of another
 // scope is another event, although its error reads the same.
@@ -167,9 +169,10 @@ func (c *cancellation) judge(err error) errtree.Verdict {
 	})
 }
 
-// beyondOwn returns where the values of a scope below ctx come from. A task's own
-// scope has none, and it may end long before this one. So it is left out: tasks
-// that start each other, for ever, hold none of those that have ended.
+// beyondOwn returns the context that a scope below ctx asks for values. It skips the own scope
+// of a task, which has no values and may end long before the scope below. Otherwise an endless
+// chain of tasks, each started by the one before, would keep all those that have ended in
+// memory.
 func beyondOwn(ctx context.Context) context.Context {
 	s, ok := ctx.(*Scope)
 	if !ok || s.parent == nil || !s.isOwn() {

@@ -1,13 +1,13 @@
 package rondo
 
-// Contexts of the standard library cancel scopes and end waits. Such a context stands
-// between a scope, or a wait, and the scope above it.
+// Contexts of the standard library, such as that of context.WithCancel(ctx), cancel scopes and
+// end waits. Such a context stands between a scope, or a wait, and the scope above it.
 //
-// The law: a context may be the program's own, and its methods too. They are called in the
-// task that has brought it, before anything has begun; from then on only the channel of its Done
-// is looked at, and when that is closed, cancellationOf asks why, where a panic hurts nobody else.
-// Package context calls back on a goroutine of its own, which may touch nothing of the loop. So
-// what it calls comes in by the inbox.
+// The law: a context may be of a type that the program defines, and its methods may panic. So
+// they are called in the task that passes the context, before a scope or a wait has begun. From
+// then on only its Done channel is read. When that is closed, cancellationOf calls Err and Value,
+// and recovers. Package context calls back on a goroutine of its own, which must not touch the
+// loop: so the callback only posts to the loop.
 
 import (
 	"cmp"
@@ -16,9 +16,10 @@ import (
 	"github.com/rondo-go/rondo/internal/stdctx"
 )
 
-// watchContext cancels s, which is not in the tree yet, when ctx is cancelled; if it is already,
-// it returns the cancellation. If ctx is the scope above s, or ends when that does, there is
-// nothing to watch. A scope of another loop, as Run may be given, is a context like any other.
+// watchContext makes the cancellation of ctx cancel s, which is not in the tree yet. If ctx is
+// cancelled already, it returns the cancellation. If ctx is the scope above s, or shares its Done
+// channel, there is nothing to watch. A scope of another loop, which may be passed to Run, is
+// treated as any other context.
 func (s *Scope) watchContext(ctx context.Context) *cancellation {
 	if above, own := ctx.(*Scope); own && above.loop == s.loop {
 		return nil
@@ -44,9 +45,10 @@ func (s *Scope) watchContext(ctx context.Context) *cancellation {
 // neverDone is the channel of a context that is never cancelled.
 var neverDone = make(chan struct{})
 
-// detached reports whether s was opened with a ctx that is not cancelled although the scope
-// above it is: context.WithoutCancel stands between the two. Then s is shielded from that scope.
-// The contexts of the standard library are cancelled before what the scope encloses.
+// detached reports whether s was opened with a ctx that is not cancelled. If the scope above is
+// cancelled, there is a context.WithoutCancel between the two, and s is shielded. Without it
+// the ctx would be cancelled too, because a scope cancels the contexts of the standard library
+// made from it before the scopes below it.
 func (s *Scope) detached() bool {
 	if s.extra == nil || s.extra.above == nil {
 		return false
@@ -71,8 +73,8 @@ func (s *Scope) ended(c *cancellation) {
 	s.cancel(c)
 }
 
-// onCancel calls fn on the loop when ctx, of which done is the channel, is cancelled, unless
-// stop comes first.
+// onCancel arranges to call fn on the loop when ctx is cancelled, unless stop is called first.
+// done is the Done channel of ctx.
 func (l *Loop) onCancel(ctx context.Context, done <-chan struct{}, fn func(c *cancellation)) (stop func()) {
 	look := func() { fn(cancellationOf(ctx)) }
 	post := func() {
@@ -87,9 +89,9 @@ func (l *Loop) onCancel(ctx context.Context, done <-chan struct{}, fn func(c *ca
 	}
 }
 
-// afterDone is context.AfterFunc. If ctx has an end of its own, package context would call
-// methods of ctx on a goroutine, where a panic ends the program, and again when the watch ends;
-// so that one is watched by its channel alone.
+// afterDone is context.AfterFunc for any ctx. If the Done channel of ctx is not one of package
+// context, AfterFunc would call methods of ctx on a goroutine, where a panic ends the program. So
+// for such a ctx a goroutine waits for the channel, and calls no method.
 func afterDone(ctx context.Context, done <-chan struct{}, fn func()) (stop func()) {
 	if decider := stdctx.Decider(ctx, done); decider != nil {
 		end := context.AfterFunc(decider, fn)
@@ -106,8 +108,9 @@ func afterDone(ctx context.Context, done <-chan struct{}, fn func()) (stop func(
 	return func() { close(stopped) }
 }
 
-// cancellationOf asks ctx, which is cancelled, why. The methods of ctx may be the program's, and
-// no task has called them: the panic of one is the cause, a PanicError without a task.
+// cancellationOf returns the cancellation of ctx, which must be cancelled already. It calls
+// methods of ctx outside of any task. If one panics, the cause is a PanicError without the name
+// of a task.
 func cancellationOf(ctx context.Context) (c *cancellation) {
 	c = &cancellation{err: context.Canceled, cause: context.Canceled}
 	defer func() {
@@ -119,7 +122,8 @@ func cancellationOf(ctx context.Context) (c *cancellation) {
 	return c
 }
 
-// errOf is Err of a context that is cancelled: one of the two errors that Err may return.
+// errOf returns ctx.Err() of a cancelled context, or context.Canceled if that is neither of the
+// two errors that package context allows.
 func errOf(ctx context.Context) error {
 	if ctx.Err() == context.DeadlineExceeded {
 		return context.DeadlineExceeded
@@ -127,7 +131,7 @@ func errOf(ctx context.Context) error {
 	return context.Canceled
 }
 
-// causeOf is context.Cause of a context that is cancelled.
+// causeOf returns context.Cause(ctx) of a cancelled context, or context.Canceled if that is nil.
 func causeOf(ctx context.Context) error {
 	return cmp.Or(context.Cause(ctx), context.Canceled)
 }

@@ -17,19 +17,22 @@ import (
 	"github.com/rondo-go/rondo/internal/report"
 )
 
-// deadlockAfter is how long nothing known can wake a loop before it says so, if it
-// does not end then.
+// deadlockAfter is how long a deadlock lasts before a loop without EndDeadlock reports it.
 const deadlockAfter = int64(time.Second)
+
+// keptWithin is how long a loop that ends by EndDeadlock waits for those that keep its flight
+// record.
+const keptWithin = 5 * time.Second
 
 // A stillness is a time in which nothing happens in a loop. The zero value has not begun.
 type stillness struct {
 	since    int64  // the clock when it began
-	steps    uint64 // the loop's steps then; when they are more, it is over
+	steps    uint64 // the loop's count of steps then; a larger count ends the stillness
 	reported bool   // long has returned true
 }
 
-// long reports whether nothing has happened for limit, by the clock and by the number of
-// the loop's steps. It reports each stillness once. Otherwise until is when to ask again.
+// long reports whether limit has passed without a step of the loop. It reports each stillness
+// once. If it returns false, until is the time at which to ask again.
 func (s *stillness) long(now int64, steps uint64, limit int64) (long bool, until int64) {
 	if s.since == 0 || s.steps != steps {
 		*s = stillness{since: now, steps: steps}
@@ -44,8 +47,8 @@ func (s *stillness) long(now int64, steps uint64, limit int64) (long bool, until
 	return true, never
 }
 
-// nothingCanWake is called before the loop sleeps, when nothing known can wake it. It
-// returns until when to sleep, or an instant that has passed if tasks are ready now.
+// nothingCanWake is called before the loop sleeps, when nothing known can wake it. It returns
+// the time until which the loop may sleep, which has passed if tasks are ready now.
 func (l *Loop) nothingCanWake() (until int64) {
 	switch {
 	case errors.Is(l.fault.err, ErrDeadlock), l.sim != nil && !l.sim.Awaits():
@@ -63,11 +66,12 @@ func (l *Loop) nothingCanWake() (until int64) {
 	case !long:
 		return until
 	case ends:
-		report.Trouble("deadlock")
+		// Afterwards the loop is gone, and its flight record with it.
+		report.Trouble("deadlock", keptWithin)
 		l.deadlock()
 		return -1
 	}
-	report.Trouble("deadlock")
+	report.Trouble("deadlock", 0)
 	report.Log(slog.LevelWarn, "rondo: nothing can run, and nothing known can wake the loop; set Runner.EndDeadlock to end it then",
 		"loop", l.name, "tasks", l.describeWaits())
 	return never

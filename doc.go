@@ -28,20 +28,21 @@
 //
 // # The ctx names the scope
 //
-// A function that takes a ctx and returns an error may suspend the task, and the
-// task can be cancelled there. So may [Settle], and a range over [Every], [Map],
-// [Queue.All] or [AsCompleted]. Other functions with a ctx, such as Go or [Now],
-// only look up the loop. Functions without a ctx never suspend, except methods
-// whose signature the standard library fixes, such as a connection's Read, and
-// the functions that [Pull] returns. There is no ambient loop.
+// A function that takes a ctx and returns an error may suspend the task, and the task can be
+// cancelled there. [Settle] may too, and so may a range over [Every], [Map], [Queue.All] or
+// [AsCompleted]. Other functions with a ctx, such as Go or [Now], only look up the loop.
+// Functions without a ctx never suspend, except methods whose signature the standard library
+// fixes, such as a connection's Read, and the functions that [Pull] returns. The loop is found
+// through ctx: there is no global one.
 //
-// Such a call may suspend the task although it need not wait, as Lock of a free [Mutex]:
-// when the loop has been busy for 100 µs, it lets others run first. So a loop of calls that
-// always succeed starves no other task, timer or socket. What takes no ctx, such as
-// [Mutex.TryLock], never suspends. [Checkpoint] gives your own functions that.
+// Such a call may suspend the task even if it does not have to wait, as when a free [Mutex] is
+// locked: if the loop has been busy for 100 µs, Lock lets others run first. So a loop of calls
+// that always succeed starves no other task, timer or socket. What takes no ctx, such as
+// [Mutex.TryLock], never suspends. Your own functions can do the same by calling [Checkpoint].
 //
-// A call with a ctx that belongs to no loop returns [ErrNoLoop], or panics if it
-// returns no error. A nil function panics, and so does a zero value that is not ready.
+// A call with a ctx that belongs to no loop returns [ErrNoLoop], or panics if it returns no
+// error. A nil function panics, and so does a zero value of a type that needs a constructor,
+// such as NewQueue.
 //
 // A [Scope] is a [context.Context] that owns tasks. Group opens one and returns
 // when its body and all tasks in it have ended, so no task outlives the call that
@@ -82,7 +83,7 @@
 //
 //   - Use [Group] if you start several tasks and want the first failure to end them.
 //   - Use [Gather] if you also want a result from each.
-//   - Use [Settle] if you want each result or error, and no failure to end the rest.
+//   - Use [Settle] if you want each result or error, and a failure must not end the rest.
 //   - Use [Race] if you want the first success and the others cancelled.
 //   - Use [Map] if you have a sequence and want a few at a time, results in order.
 //   - Use [WaitAny] if you have tasks and want the first that ends.
@@ -91,11 +92,11 @@
 //
 // # Waiting for each other
 //
-// [Queue] passes values between tasks, [Event] is a flag to wait for, and [Mutex]
-// guards code that waits inside; code that does not wait needs none. [RWMutex],
-// [Cond], [Semaphore] and [Barrier] are what their names say. [Async] is Go for a
-// function with a result. Any goroutine may set a [Future] that [NewFuture] made.
-// Build your own primitives on [WaitList]. Package broadcast has what many tasks read.
+// [Queue] passes values between tasks, [Event] is a flag to wait for, and [Mutex] guards code
+// that waits inside; code that does not wait needs none. [RWMutex], [Cond], [Semaphore] and
+// [Barrier] are what their names say. [Async] is Go for a function with a result. Any goroutine
+// may set a [Future] that [NewFuture] made. Build your own primitives on [WaitList]. A Queue
+// hands each value to one task; package broadcast has Watch and Topic for what many tasks read.
 //
 //	length := rondo.Async(ctx, func(ctx context.Context) (int, error) {
 //		return len("rondo"), rondo.Sleep(ctx, time.Millisecond)
@@ -104,8 +105,8 @@
 //
 // # Other goroutines
 //
-// Code that blocks, or computes for long, goes to a goroutine. [Offload] runs it
-// there and suspends the task:
+// Code that blocks, or computes for long, belongs on a goroutine. [Offload] runs it there and
+// suspends the task:
 //
 //	text, err := rondo.Offload(ctx, func(ctx context.Context) ([]byte, error) {
 //		return os.ReadFile("go.mod")
@@ -148,19 +149,18 @@
 //
 // # The same run again
 //
-// A loop takes its clock and its choices from one place. Package
-// [github.com/rondo-go/rondo/sim] puts a simulated one there: tests do not sleep,
-// and a seed repeats the order in which tasks ran, or every order is tried.
+// A loop gets its time, and the order in which it runs ready tasks, from a driver. Package
+// [github.com/rondo-go/rondo/sim] has a simulated driver for tests: no real time passes, and a
+// seed repeats the order in which tasks ran. Its function Explore tries every order.
 //
 // # Never in a task
 //
-// Code that blocks the goroutine stops every task of the loop. A task must not
-// hold a sync.Mutex while it waits, use a channel that may block, call time.Sleep,
-// read files, resolve names, or compute for long. It must return the errors of its
-// waits: in a cancelled scope they all fail at once, so a loop that ignores them
-// lets no other task run. docs/DEBUGGING.md has what to use instead. A task that
-// holds the loop for 10 s is reported, with its stack and what it is blocked on; with
-// Runner.Debug, or RONDO_DEBUG=1 in the environment, after 100 ms.
+// Code that blocks the goroutine stops every task of the loop. A task must not hold a
+// sync.Mutex while it waits, use a channel that may block, call time.Sleep, read files, resolve
+// names, or compute for long. It must return the errors of its waits: in a cancelled scope they
+// all fail at once, so a loop that ignores them lets no other task run. docs/DEBUGGING.md says
+// what to use instead. A task that holds the loop for 10 s is reported, with its stack and what
+// it is blocked on; with Runner.Debug, or RONDO_DEBUG=1 in the environment, after 100 ms.
 //
 // docs/ARCHITECTURE.md in the repository says in which order to read the source.
 package rondo

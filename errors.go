@@ -28,10 +28,10 @@ var (
 	// goroutine is not one of the loop's tasks.
 	ErrNoLoop = errors.New("rondo: this ctx belongs to no running loop; use the one that Run or Go hands down")
 
-	// ErrClosed is what errors.Is finds in each error that says that something of Rondo was
-	// closed: ErrQueueClosed, ErrLoopClosed, socket.ErrServerClosed, shard.ErrClosed and
-	// broadcast.ErrClosed. A connection or a listener that was closed has net.ErrClosed, as
-	// in package net.
+	// ErrClosed matches, by errors.Is, each error that says that something of Rondo was closed:
+	// ErrQueueClosed, ErrLoopClosed, socket.ErrServerClosed, shard.ErrClosed and
+	// broadcast.ErrClosed. Closed connections and listeners return net.ErrClosed, as in package
+	// net.
 	ErrClosed = kernel.ErrClosed
 
 	// ErrLoopClosed says that the loop has ended.
@@ -44,7 +44,8 @@ var (
 	// ErrNotDone says that the result is not ready yet.
 	ErrNotDone = errors.New("rondo: not done")
 
-	// ErrQueueClosed says that a Queue was closed, and is empty if it was read.
+	// ErrQueueClosed says that a Queue was closed. A read returns it only when the Queue is
+	// empty as well.
 	ErrQueueClosed = kernel.Closed("rondo: queue closed")
 
 	errOtherLoop = errors.New("rondo: the object belongs to another loop than the ctx")
@@ -66,21 +67,21 @@ func mustHaveLoop(ctx context.Context) *Scope {
 	return s
 }
 
-// mustNotBeMisuse panics with err, with which a call with ctx has failed, if the call itself was
-// wrong. It is for sequences, which end without an error. The cause of a cancellation is another
-// task's error, so its methods are not called.
+// mustNotBeMisuse panics with err, the error of a call with ctx, if the call was a mistake of
+// the caller. It is for sequences, which end without an error. The cause of a cancellation is
+// another task's error, so its methods are not called.
 func mustNotBeMisuse(ctx context.Context, err error) {
 	if s := scopeOf(ctx); s == nil || !s.loop.inside() {
 		panic(err.Error())
 	}
 }
 
-// A PanicError is a panic of a task or a callback, with the stack on which it
-// happened. If it has left coroutines of package coro, or sequences of Pull, the
-// innermost one's stack comes first. Below it, headed "resumed by" or "next called
-// at", are the stacks of those that waited for it, each from the user's innermost
-// line on. Of a coroutine that was made by iter.Pull itself only the stack of the
-// task that resumed it can be had; coro.Pull is the same with both.
+// A PanicError is a panic of a task or a callback, with the stack on which it happened. If the
+// panic passed through coroutines of package coro or sequences of Pull, the stack of the
+// innermost one comes first. Below it, headed "resumed by" or "next called at", are the stacks
+// of those that waited for it, each from the user's innermost line on. Of a coroutine that
+// iter.Pull itself made, only the stack of the task that resumed it is known. Use coro.Pull
+// instead to have both stacks.
 type PanicError struct {
 	Task  string // the task's name
 	Value any    // what panic was called with
@@ -90,9 +91,9 @@ type PanicError struct {
 	thrown bool // Run panics with it
 }
 
-// Error returns one line: the task's name, with Debug the place where it was
-// started, and the value. Of the one that Run panics with, which is a copy, the stack
-// follows, because Go prints nothing else of it.
+// Error returns one line: the task's name, with Debug the place where it was started, and the
+// value. Run panics with a copy whose Error has the stack too, because Go prints only the Error
+// of a panic.
 func (e *PanicError) Error() string {
 	if e.thrown {
 		return fmt.Sprintf("%+v", e)
@@ -104,7 +105,7 @@ func (e *PanicError) Error() string {
 	return "rondo: panic in " + e.Task + started + ": " + report.Text(e.Value)
 }
 
-// Format prints Error, and with %+v the user's innermost function on the stack, and
+// Format prints Error. With %+v it adds the user's innermost function on the stack, and then
 // the stack, which begins with the function that panicked.
 func (e *PanicError) Format(f fmt.State, verb rune) {
 	line := *e
@@ -122,8 +123,9 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// panicError returns the panic with value v of what is named, which a deferred call
-// of t has recovered, or none of a task if t is nil. One that has its stack already keeps it.
+// panicError returns the PanicError for v, which a deferred call has recovered. name says who
+// panicked; t is the task, or nil if it was none. If v is a PanicError already, it keeps its
+// stack.
 func panicError(t *Task, name string, v any) *PanicError {
 	stack := debug.Stack()
 	if e, ok := v.(*PanicError); ok {
@@ -145,7 +147,7 @@ func (e *PanicError) with(stack []byte) *PanicError {
 	return &c
 }
 
-// startedBy returns e with the place where t was started, unless it has a place. Others
+// startedBy returns e with the place where t was started, unless e has a place already. Others
 // may have e, as when a call of another shard has panicked with it.
 func (e *PanicError) startedBy(t *Task) *PanicError {
 	if t == nil || e.Site != "" || t.startedAt() == "" {
@@ -174,12 +176,12 @@ func notePanic(v any, stack []byte) {
 	}
 }
 
-// ErrLeftBehind says of what is reported to OnError that it was still running when the
-// loop came to its end: a function that was offloaded and abandoned, or, with Debug, a
-// task that was alive when the main task ended, and was cancelled.
+// ErrLeftBehind is passed to OnError for each thing that was still running when the loop ended:
+// an offloaded function that was abandoned, or, with Debug, a task that was alive when the main
+// task ended and was cancelled then.
 var ErrLeftBehind = errors.New("rondo: still running at the end of the loop")
 
-// An unobservedError is one of a root-scope task for which nobody has waited.
+// An unobservedError is the error of a root-scope task for which nobody has waited.
 type unobservedError struct {
 	info  TaskInfo
 	entry uintptr // of the task's function
@@ -192,16 +194,16 @@ func (l *Loop) observed(u *unobservedError) {
 	l.unobserved.Marked(func(u *unobservedError) bool { return u.err == nil })
 }
 
-// keepEntry keeps which function a failed task of the root scope ran, for the report.
+// keepEntry records the function that a failed task of the root scope ran, for the report.
 func (l *Loop) keepEntry(t *Task) {
 	if t.owner == &l.root {
 		t.ensureExtra().entry = t.entry()
 	}
 }
 
-// keepError keeps the error of a task that the root scope owns until somebody
-// takes it. What nobody takes is reported when the task can no longer be waited
-// for, or at the end of the loop.
+// keepError keeps the error of a task that the root scope owns until somebody takes it. An
+// error that nobody takes is reported when the task can no longer be waited for, or at the end
+// of the loop.
 func (l *Loop) keepError(t *Task, v *verdict) {
 	if t.observed || v.Rest == nil {
 		return
@@ -210,14 +212,14 @@ func (l *Loop) keepError(t *Task, v *verdict) {
 	t.ensureRest().unobserved = u
 	l.unobserved.Add(u)
 	if l.sim == nil {
-		// When the garbage collector runs is no part of a schedule that can be
-		// replayed, so a simulation waits for the end.
+		// The garbage collector is not part of a schedule that can be replayed, so in a
+		// simulation the error waits for the end of the loop.
 		runtime.AddCleanup(t, func(u *unobservedError) { _ = l.Post(func() { l.report(u) }) }, u)
 	}
 }
 
-// observe notes that somebody has the task's error. Before its end nobody has: what
-// somebody has is a result that others have set in its Future.
+// observe records that somebody has the task's error. It does nothing before the task's end:
+// then somebody may have a result that others have set in its Future, and not the error.
 func (t *Task) observe() {
 	if t.state != stateDone {
 		return
@@ -267,7 +269,7 @@ func (l *Loop) callOnError(about TaskInfo, err error) (called bool) {
 	return true
 }
 
-// notice calls OnError, or else the log, with what no caller can be told.
+// notice passes an error that no caller can be told to OnError, or else to the log.
 func (l *Loop) notice(about TaskInfo, err error) {
 	if l.callOnError(about, err) {
 		return

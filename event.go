@@ -4,21 +4,21 @@ import "context"
 
 // An Event is a flag that tasks can wait for. The zero value is not set.
 type Event struct {
-	// Name is for people who look at the program.
+	// Name identifies the Event in rondo tree and in reports.
 	Name string
 
 	set     bool
 	waiters WaitList
 }
 
-// Set sets the flag and wakes all that wait for it, also if Clear follows at
-// once. It never suspends.
+// Set sets the flag and wakes all tasks that wait for it, even if Clear follows at once. It
+// never suspends.
 func (e *Event) Set() {
 	e.set = true
 	e.waiters.WakeAll()
 }
 
-// Clear takes the flag back. It never suspends.
+// Clear resets the flag. It never suspends.
 func (e *Event) Clear() { e.set = false }
 
 // IsSet reports whether the flag is set.

@@ -1,11 +1,11 @@
 package rondo
 
-// The flight recorder of a loop: a record of what its tasks did last, which is always on. package
-// inspect reads it from outside; nothing in the program does.
+// The flight recorder of a loop: a record of the last steps of its tasks, which is always on.
+// Package inspect reads it from outside; nothing in the program does.
 //
-// The law: a loop without a record notes nothing, and one that has it looks at no clock for it. A
-// loop gets its record when it has lived for a while, so that a short Run does not pay for it; with
-// Runner.NoFlightRecorder it gets none, nor in another world than the real one.
+// The law: a loop without a record notes nothing, and the record costs no reading of the clock.
+// A loop gets its record when it has lived for a while, so that a short Run does not pay for
+// it. With Runner.NoFlightRecorder, and in a simulation, it gets none.
 
 import (
 	"time"
@@ -13,13 +13,13 @@ import (
 	"github.com/rondo-go/rondo/internal/flight"
 )
 
-// A loop that has switched so often, or lived so long, gets its record.
+// A loop gets its record after this number of switches, or after this time.
 const (
 	recordAfterSwitches = 1000
 	recordAfter         = int64(100 * time.Millisecond)
 )
 
-// recordAway is for how long a loop must have given its processor away to be noted as asleep.
+// recordAway is the shortest time without the processor that the record notes as sleep, in ns.
 const recordAway = int64(10 * time.Microsecond)
 
 // A recorder keeps the flight record of a loop.

@@ -23,7 +23,7 @@ type Future[T any] struct {
 	rest    *futureRest // touched on the loop only
 }
 
-// futureRest is what few Futures need.
+// futureRest has the fields that few Futures need.
 type futureRest struct {
 	cancel  func() // cancels the task when it comes
 	calls   calls  // of OnDone
@@ -39,8 +39,8 @@ func (f *Future[T]) ensureRest() *futureRest {
 
 // NewFuture makes a Future of ctx's loop. It panics if ctx belongs to none.
 //
-// Any goroutine may set it, so a loop whose task waits for it is never said to be
-// in deadlock, unless it is simulated.
+// Any goroutine may set it, so a loop in which a task waits for it is never reported as
+// deadlocked, unless the loop is simulated.
 func NewFuture[T any](ctx context.Context) *Future[T] {
 	return &Future[T]{loop: mustHaveLoop(ctx).loop}
 }
@@ -79,7 +79,7 @@ func (a *async[T]) start(owner *Scope, ctx context.Context) {
 	f.loop.start(t)
 }
 
-// come notes the task of a Future that others have, and cancels it if they have.
+// come records t as the task of f, and cancels t if f was cancelled before.
 func (f *Future[T]) come(t *Task) {
 	f.result.Lock.Lock()
 	f.task = t
@@ -103,10 +103,10 @@ func (a *async[T]) complete(err error) {
 	}
 }
 
-// Cancel cancels the task whose result f is, as Task.Cancel does; also one that Submit
-// has not started yet, which then fails at its first wait. A Future without a task, one
-// of NewFuture, fails with cause. A nil cause stands for context.Canceled. If there is a
-// result already it does nothing. Any goroutine may call it; it never suspends.
+// Cancel cancels the task that computes the result, as Task.Cancel does. A task that Submit has
+// not started yet is cancelled too, and fails at its first wait. A Future of NewFuture has no
+// task, and fails with cause. A nil cause stands for context.Canceled. If there is a result
+// already it does nothing. Any goroutine may call it; it never suspends.
 func (f *Future[T]) Cancel(cause error) {
 	task := f.Task()
 	switch {
@@ -133,12 +133,12 @@ func (f *Future[T]) mustBeMade() {
 	}
 }
 
-// Set makes v the result and reports whether it is: false if there was one
-// already. Any goroutine may call it; it never suspends.
+// Set makes v the result and returns true, or returns false if there is a result already. Any
+// goroutine may call it; it never suspends.
 func (f *Future[T]) Set(v T) bool { return f.settle(v, nil) }
 
-// Fail makes err the result and reports whether it is: false if there was one
-// already. Any goroutine may call it; it never suspends.
+// Fail makes err the result and returns true, or returns false if there is a result already.
+// Any goroutine may call it; it never suspends.
 func (f *Future[T]) Fail(err error) bool {
 	if err == nil {
 		panic("rondo: Future.Fail with a nil error")
@@ -177,10 +177,10 @@ func (f *Future[T]) wakeAll() {
 	}
 }
 
-// Wait waits for the result and returns it. If ctx is cancelled first it
-// returns the cause, and the Future goes on. Any goroutine may call it: one that
-// is not a task of any loop blocks alone, until the loop's end at the latest. A task of another
-// loop needs a ctx of its own loop, and is suspended.
+// Wait waits for the result and returns it. If ctx is cancelled first it returns the cause, and
+// the Future is not affected. Any goroutine may call it: one that runs no task simply blocks,
+// until the loop's end at the latest. A task of another loop needs a ctx of its own loop, and
+// is suspended.
 func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	var zero T
 	f.mustBeMade()
@@ -200,7 +200,7 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 		if err := t.park(s, ctx, why); err != nil {
 			return zero, err
 		}
-	} else if !t.worker.affords(f.loop, 1) { // pays, which is not inlined into generic functions
+	} else if !t.worker.affords(f.loop, 1) { // written out: pays is not inlined into generic functions
 		t.settle()
 	}
 	return f.Result()
@@ -319,10 +319,10 @@ func (f *Future[T]) Result() (T, error) {
 	return v, err
 }
 
-// OnDone runs fn as a callback of the loop when there is a result, also if there is one
-// already, and never inside OnDone or Set. stop keeps it from running and reports whether
-// it was in time. Both may be called only on the loop. While one listens to a Future that
-// anybody may set, the loop is not in deadlock, unless it is simulated.
+// OnDone runs fn as a callback of the loop when there is a result. If there is one already, fn
+// runs too, but never inside OnDone or Set. stop keeps it from running and reports whether it
+// was in time. Both may be called only on the loop. While a callback waits for a Future that
+// any goroutine may set, the loop is never reported as deadlocked, unless it is simulated.
 func (f *Future[T]) OnDone(fn func()) (stop func() bool) {
 	f.mustBeMade()
 	f.loop.mustBeInside("Future.OnDone")
@@ -353,9 +353,9 @@ func (f *Future[T]) onDone(h *Handle) (stop func() bool) {
 	}
 }
 
-// Task returns the task whose result it is. It is nil if the Future was made by
-// NewFuture, or by Submit and the loop has not come to it. Any goroutine may
-// call it. To cancel the task, Cancel needs no Task.
+// Task returns the task that computes the result. It returns nil for a Future of NewFuture, and
+// for one of Submit until the loop has started the task. Any goroutine may call it. To cancel
+// the task, call Cancel of the Future itself.
 func (f *Future[T]) Task() *Task {
 	f.result.Lock.Lock()
 	defer f.result.Lock.Unlock()

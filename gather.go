@@ -33,7 +33,7 @@ func Gather[T any](ctx context.Context, fns ...func(ctx context.Context) (T, err
 	return results, nil
 }
 
-// A Result is what a function has returned.
+// A Result is the value and the error that a function has returned.
 type Result[T any] struct {
 	Value T
 	Err   error
@@ -41,8 +41,9 @@ type Result[T any] struct {
 
 // Settle runs the functions in a task each, and returns what each has returned, in the order of
 // the arguments, when all have ended. It cancels nothing: what fails has no effect on the
-// others. If ctx is cancelled, so are they all, and those that end by that have the cause as
-// their error; a ctx that is cancelled already is every function's error, and none is run.
+// others. If ctx is cancelled, all functions are, and those that end because of that have the
+// cause as their error. If ctx is cancelled before the call, no function runs, and each has the
+// cause as its error.
 //
 // A panic ends the loop, or is the function's error, a *PanicError, if the Runner
 // has Recover set. It is gather with return_exceptions of Python's asyncio.
@@ -73,9 +74,9 @@ func Settle[T any](ctx context.Context, fns ...func(ctx context.Context) (T, err
 var errOutstanding = errors.New("rondo: Settle: not run")
 
 // Race runs the functions in a task each, and returns the result of the first that succeeds,
-// when the others have been cancelled and have ended. What they return then is dropped, whether
-// it is an error or one more result. A function whose result must be closed asks Check before
-// it returns the result, and closes it if that fails. Nothing comes between the two.
+// when the others have been cancelled and have ended. The errors and results that these return
+// are dropped. A function whose result must be closed calls Check before it returns the result,
+// and closes the result if Check fails. No other task runs between Check and the return.
 //
 // If all fail, Race returns their errors joined, in the order in which they came.
 // If ctx is cancelled it returns the cause, unless one has succeeded. A panic
@@ -143,9 +144,9 @@ func mustRun[T any](call string, fns []func(ctx context.Context) (T, error)) {
 	}
 }
 
-// contained calls fn, and makes a panic in it the error that it is in a Runner
-// with Recover, without failing the scope that the task is in. To have it judged
-// as any panic of a task, it raises it again in a task of a scope of its own.
+// contained calls fn. If the Runner has Recover set, it returns a panic of fn as an error,
+// without failing the scope of the task. It panics with the same value again in a task of a new
+// scope, so that the panic is treated like that of any task.
 func contained[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) (value T, err error) {
 	defer func() {
 		v := recover()

@@ -1,8 +1,8 @@
 package rondo
 
-// Group, Timeout, Deadline and Shield open a scope around a body and leave it; they are one
-// function with four names. A scope is left when its body has returned and its tasks have
-// ended, whatever way they did.
+// Group, Contain, Timeout, Deadline and Shield open a scope, run a body in it, and leave the
+// scope: all of them call open. A scope is left when its body has returned, panicked or called
+// Goexit, and its tasks have ended.
 
 import (
 	"context"
@@ -13,47 +13,63 @@ import (
 	"github.com/rondo-go/rondo/internal/stdctx"
 )
 
-// Group runs body in a scope and returns when body and all tasks started in it have
-// ended. The first of them to fail cancels the scope; its errors are returned joined, in
-// the order in which they came, without those that only say that the scope was cancelled.
-// An error that says more, as one of fmt.Errorf with the cause in it, is always returned.
-// If the scope above is cancelled, so is this one, and Group returns the cause if that
-// ended any wait in it, whatever was made of that wait's error.
+// Group runs body in a new scope and returns when body and all tasks started in the scope have
+// ended. The first of them to fail cancels the scope. Group returns their errors, joined in the
+// order in which they came, without those that only say that the scope was cancelled. An error
+// that says more, such as one of fmt.Errorf that wraps the cause, is always returned. If the
+// scope above is cancelled, so is this one; if that ended any wait in it, Group returns the
+// cause, even if the error of that wait was ignored.
 //
-// A panic of body or of a task cancels the scope as well; see Runner for where it goes.
-// If it is body that panics, nothing is returned, and the errors of the tasks count as
-// errors of the scope around it, or go to the Runner's OnError if there is none. Group
-// calls body at once, in the calling task, and suspends that until the last task of the scope
-// has ended.
+// A panic of body or of a task cancels the scope as well; Runner says where the panic goes.
+// If body panics, Group does not return, and the errors of the tasks become errors of the
+// enclosing scope, or go to the Runner's OnError if that is the root scope. Group calls body at
+// once, in the calling task, and then suspends the task until the last task of the scope has
+// ended.
 func Group(ctx context.Context, body func(g *Scope) error) error {
 	mustNotBeNil(body == nil)
 	return open(ctx, new(Scope), never, body)
 }
 
-// Contain runs fn as the servers of Rondo run a handler: its failure, and that of what it
-// starts, is one error, that of Contain, and ends nothing else. fn gets a scope of its own,
-// which owns the tasks that are started with it. When fn has returned, the scope is
-// cancelled and its tasks are waited for. Contain returns the errors of fn and of those
-// tasks joined, as Group does; the error of a task for which another one waits is the
-// waiter's. A panic of fn or of such a task is among them, as a *PanicError. In a simulation
-// a panic ends the run, unless the Runner has Recover set: a test must see it.
+// Contain runs fn as the servers of Rondo run a handler: it returns the error of fn, and those of
+// the tasks that fn starts, and they affect nothing else. fn gets its own scope, which owns
+// the tasks that are started with it. When fn has returned, Contain cancels the scope and waits
+// for those tasks. It returns the errors of fn and of the tasks, joined as by Group, except
+// the error of a task for which another task waits, because that one has got it. A panic of fn
+// or of such a task is returned as a *PanicError. In a simulation a panic ends the run, so that
+// the test sees it, unless the Runner has Recover set.
 //
-// Use it where your own code calls functions for someone else: for each message, request or
-// job. Contain suspends the task until the last one of the scope has ended.
+// Use Contain where your own code runs a handler for each message, request or job. It calls fn
+// at once, in the calling task, and suspends the task until the last task of the scope has ended.
 func Contain(ctx context.Context, fn func(ctx context.Context) error) error {
 	mustNotBeNil(fn == nil)
-	return open(ctx, &Scope{extra: &scopeExtra{serving: true}}, never, func(s *Scope) (err error) {
-		defer s.catch(&err)
-		if err = fn(s); err != nil {
-			s.fail(s.judge(err)) // here, where a panic of a method of err is one of fn
-		} else {
-			s.cancel(&cancellation{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
-		}
-		return nil
-	})
+	c := &containing{fn: fn}
+	c.scope.extra = &c.extra
+	c.extra.serving, c.extra.containing = true, c
+	return open(ctx, &c.scope, never, callContained)
 }
 
-// catch is called, deferred, when the function of Contain ends, and makes its panic an error.
+// A containing has all records of one call of Contain, so that a server allocates once per request.
+type containing struct {
+	scope Scope
+	extra scopeExtra
+	fn    func(ctx context.Context) error
+	end   cancellation // cancels scope when fn has returned nil
+}
+
+// callContained is the body of the scope s of Contain.
+func callContained(s *Scope) (err error) {
+	c := s.extra.containing
+	defer s.catch(&err)
+	if err = c.fn(s); err != nil {
+		s.fail(s.judge(err)) // here, so that catch also recovers a panic of a method of err
+	} else {
+		c.end = cancellation{err: context.Canceled, cause: context.Canceled, origin: s, silent: true}
+		s.cancel(&c.end)
+	}
+	return nil
+}
+
+// catch is deferred around the function of Contain. It turns a panic into an error.
 func (s *Scope) catch(err *error) {
 	if s.loop.contains() {
 		if v := recover(); v != nil {
@@ -62,13 +78,14 @@ func (s *Scope) catch(err *error) {
 	}
 }
 
-// SetLimit limits how many tasks of the scope run at once to n; 0 means any number. A task that
-// is started beyond that, by Go, Async or Start, has not begun until another one has ended, in
-// the order of their starts. Go does not wait for that: to pull an endless input no further
-// than needed, use Map. Tasks that run already go on. SetLimit never suspends. It panics if n
-// is negative, or if s is the own scope of a task that Go started, which owns no tasks.
+// SetLimit limits the number of tasks of the scope that run at once to n; 0 means no limit. A
+// task that Go, Async or Start starts beyond the limit begins when another one has ended, in the
+// order of the calls. Go itself does not wait: to read an endless input no faster than tasks end,
+// use Map. Tasks that run already go on. SetLimit never suspends. It panics if n is negative, or
+// if s is the own scope of a task that Go started, which owns no tasks.
 //
-// A task that waits for another one of the same scope may wait for ever: both must run at once.
+// A task that waits for another task of the scope may wait for ever, if the limit holds the other
+// one back.
 func (s *Scope) SetLimit(n int) {
 	s.loop.mustBeInside("Scope.SetLimit")
 	if n < 0 {
@@ -81,7 +98,7 @@ func (s *Scope) SetLimit(n int) {
 	s.startHeld()
 }
 
-// Timeout is Deadline with the time d from now.
+// Timeout calls Deadline with the time d from now.
 func Timeout(ctx context.Context, d time.Duration, body func(ctx context.Context) error) error {
 	mustNotBeNil(body == nil)
 	at := never
@@ -91,11 +108,13 @@ func Timeout(ctx context.Context, d time.Duration, body func(ctx context.Context
 	return open(ctx, new(Scope), at, func(s *Scope) error { return body(s) })
 }
 
-// Deadline runs body in a scope that is cancelled at time t. It returns what Group would, and
-// an error that wraps context.DeadlineExceeded if the deadline ended any wait in the scope. A
-// body of which no wait was ended keeps its result. If the deadline of a scope around it comes
-// first, that one's error is returned, and that scope's function will return it too; TimedOut
-// tells the two apart. A deadline that has passed cancels the scope before body starts.
+// Deadline runs body in a scope that is cancelled at time t. It returns the errors that Group
+// would return. If the deadline ended any wait in the scope, the error wraps
+// context.DeadlineExceeded; if it ended none, it does not change the result. If the deadline of
+// an enclosing scope comes first, Deadline returns the error of that one, and the function that
+// opened the enclosing scope will return it too; TimedOut tells the two cases apart. If t has
+// passed, the scope is cancelled before body starts. Like Group, Deadline suspends the task
+// until the last task of the scope has ended.
 func Deadline(ctx context.Context, t time.Time, body func(ctx context.Context) error) error {
 	mustNotBeNil(body == nil)
 	at := never
@@ -105,10 +124,10 @@ func Deadline(ctx context.Context, t time.Time, body func(ctx context.Context) e
 	return open(ctx, new(Scope), at, func(s *Scope) error { return body(s) })
 }
 
-// TimedOut reports whether err came of a deadline that the caller may handle: of a
-// Timeout or Deadline within ctx. It is false if it was the deadline of ctx itself or of
-// a scope around it, also if it is joined with another: then every further wait with ctx
-// fails too. It never suspends.
+// TimedOut reports whether err comes from a deadline that the caller can handle: that of a
+// Timeout or Deadline called with ctx or below it. It returns false if err contains the deadline
+// of ctx itself or of an enclosing scope, because then every further wait with ctx fails too. It
+// never suspends.
 //
 //	err := rondo.Timeout(ctx, time.Second, ask)
 //	if rondo.TimedOut(ctx, err) {
@@ -123,23 +142,24 @@ func TimedOut(ctx context.Context, err error) bool {
 	return errtree.Any(err, func(err error) bool { _, ok := err.(*stdctx.DeadlineError); return ok })
 }
 
-// Shield runs body in a scope that is not cancelled when ctx is, for clean-up that must
-// wait. It runs to its end; that ctx is cancelled shows at the next wait after it. Alone
-// among the functions that take a ctx it goes ahead when ctx is cancelled already: that
-// is what it is for. Waits with the ctx of context.WithoutCancel are shielded too.
+// Shield runs body in a scope that is not cancelled when ctx is. Use it for clean-up that must
+// wait. If ctx is cancelled, before or during the call, body still runs to its end, and the next
+// wait after Shield fails. No other function that waits with a ctx goes ahead if the ctx is
+// cancelled already. Waits with the ctx of context.WithoutCancel are shielded too. Like Group,
+// Shield suspends the task until the last task of the scope has ended.
 func Shield(ctx context.Context, body func(ctx context.Context) error) error {
 	mustNotBeNil(body == nil)
 	s := &Scope{shield: true}
 	return open(ctx, s, never, func(s *Scope) error { return body(s) })
 }
 
-// Start starts fn in a task that the scope owns, and waits until fn has called started;
-// then it returns nil, and the task goes on. If fn ends before that, Start returns its
-// error, which is then no failure of the scope; that fn ended well without calling
-// started is an error too. If ctx is cancelled first, Start cancels the task, waits for
-// its end, and returns the cause, joined with what else the task may have failed with.
+// Start starts fn in a task that the scope owns, and suspends the calling task until fn calls
+// started. Then it returns nil, and the new task goes on. If fn returns an error before it calls
+// started, Start returns that error, and the scope does not fail. If fn returns nil without
+// calling started, Start returns an error too. If ctx is cancelled first, Start cancels the new
+// task, waits for its end, and returns the cause, joined with any other error of fn.
 //
-// This is nursery.start of Python's trio.
+// It is modelled on nursery.start of Python's trio.
 func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started func()) error) error {
 	mustNotBeNil(fn == nil)
 	if _, _, err := enter(ctx); err != nil {
@@ -159,7 +179,7 @@ func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started 
 	err := ready.Wait(ctx)
 	if err != nil {
 		t.Cancel(err)
-		// Without a look at its error: one that is not returned here goes to the scope.
+		// WaitAny does not take the task's error. If it is not returned here, it goes to the scope.
 		_ = Shield(ctx, func(ctx context.Context) error { _, err := WaitAny(ctx, t); return err })
 		if begun || failure == errNotStarted {
 			return err
@@ -173,7 +193,7 @@ func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started 
 	if begun {
 		return nil
 	}
-	// Its function has ended; what it leaves behind in its own scope may yet have to.
+	// fn has returned, but the task may still be ending the dependants of its own scope.
 	_ = Shield(ctx, func(ctx context.Context) error { err = t.Wait(ctx); return nil })
 	if err != nil { // It panicked.
 		return err
@@ -183,8 +203,8 @@ func (s *Scope) Start(ctx context.Context, fn func(ctx context.Context, started 
 
 var errNotStarted = errors.New("rondo: the task of Scope.Start ended without calling started")
 
-// open runs body in the scope s, below ctx's, and leaves it as the head of this file
-// says. It is all that Group, Timeout, Deadline and Shield do.
+// open runs body in the scope s, which it puts below the scope of ctx, and leaves s as the head
+// of this file says.
 func open(ctx context.Context, s *Scope, deadline int64, body func(s *Scope) error) error {
 	find := enter
 	if s.shield {
@@ -206,7 +226,7 @@ func open(ctx context.Context, s *Scope, deadline int64, body func(s *Scope) err
 	if err = body(s); err != nil {
 		s.fail(s.judge(err))
 	}
-	t.pays(s.loop) // here and not at the start: body is called at once
+	t.pays(s.loop) // at the end, because body must be called at once
 	s.join(t)
 	w.inner = outer
 	err = s.result()
@@ -214,8 +234,8 @@ func open(ctx context.Context, s *Scope, deadline int64, body func(s *Scope) err
 	return err
 }
 
-// result is what the function that opened s returns: the errors of body and tasks, joined, with
-// the cause of the scope's cancellation if that is what some of them came to.
+// result returns the error of the function that opened s: the errors of body and tasks, joined.
+// The cause of the cancellation of s is added if it counts, and is not in these errors already.
 func (s *Scope) result() error {
 	var errs []error
 	if s.extra != nil {
@@ -227,8 +247,9 @@ func (s *Scope) result() error {
 	return errtree.Join(errs)
 }
 
-// counts reports whether the cancellation is among the errors of s. One that comes
-// from above, or a deadline, is if it has ended something in s.
+// counts reports whether c, the cancellation of s, is an error of s. A cancellation from above,
+// and a deadline, count if they have ended a wait or a task in s. Cancel(nil) does not count, nor
+// does a failure of body or of a task, which is among the errors already.
 func (c *cancellation) counts(s *Scope) bool {
 	switch {
 	case c.origin != s || c.err == context.DeadlineExceeded:
@@ -239,11 +260,10 @@ func (c *cancellation) counts(s *Scope) bool {
 	return true
 }
 
-// SetDeadline moves the scope's deadline, at any time before it has passed. The
-// zero time means none; a time that has passed cancels the scope on the spot. It
-// does not reach beyond the deadlines of the scopes around it, and if one of
-// those passes at the same time, that one counts. For a scope that is cancelled
-// or has ended it comes too late and does nothing. It never suspends.
+// SetDeadline sets, moves or removes the scope's deadline. The zero time means no deadline. A
+// time that has passed cancels the scope at once. The deadlines of enclosing scopes still
+// apply; if one of them is at the same time, the enclosing scope is cancelled. SetDeadline does
+// nothing if the scope is cancelled or has ended. It never suspends.
 func (s *Scope) SetDeadline(t time.Time) {
 	s.loop.mustBeInside("Scope.SetDeadline")
 	if t.IsZero() {

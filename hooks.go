@@ -176,8 +176,9 @@ func (t *taskDoor) Check() error {
 	return nil
 }
 
-// allowance is what a task may do between two waits, so that one whose reads and writes
-// always succeed at once does not keep the loop to itself: 16 operations, or 256 KiB.
+// allowance limits the reads and writes of a task between two waits to 256 KiB, or 16
+// operations. Otherwise a task whose reads and writes always succeed at once would keep the
+// loop to itself.
 const (
 	allowance     = 256 << 10
 	operationCost = allowance / 16
@@ -214,17 +215,17 @@ func (w *listDoor) Park(ctx context.Context, why kernel.Reason) error {
 // gives such tasks stacks of 2 KiB or 4.
 func (w *listDoor) ParkTask(t kernel.Task, why kernel.Reason) error {
 	me := (*Task)(t.(*taskDoor))
-	l, p := me.scope.loop, me.worker
 	if err := t.Check(); err != nil {
 		return err
 	}
 	(*WaitList)(w).push(me)
-	me.state, p.reason, p.under, p.since = stateWaiting, Reason(why), p.inner, l.now
-	if s := l.depart(me); s != nil { // swap, by hand
-		if s.inner = !s.inner; s.inner {
-			s.next()
+	me.waits(me.worker.inner, Reason(why))
+	l := me.scope.loop
+	if at := l.depart(me); at != nil { // swap, inlined
+		if at.inner = !at.inner; at.inner {
+			at.next()
 		} else {
-			s.yield(unit{})
+			at.yield(unit{})
 		}
 	}
 	l.arrive(me)

@@ -99,8 +99,8 @@ func (w *worker) owner() uint64 {
 	return 0
 }
 
-// of returns the name of what a waiting task waits for, if it has one; of a Select
-// what each case waits for.
+// of returns the name of the object that a waiting task waits for, if the object has one. For a
+// Select it says what each case waits for.
 func (w *worker) of() string {
 	if w.reason.What == selecting {
 		return w.selection.words(w)
@@ -194,7 +194,7 @@ func (t *Task) givenName() string {
 	return *t.extra.name
 }
 
-// SetName names the task, for people who look at it.
+// SetName names the task. The name identifies it in rondo tree and in reports.
 func (t *Task) SetName(name string) { t.ensureExtra().setName(&name) }
 
 // ID returns the task's number, which no other task of its loop has.
@@ -216,7 +216,8 @@ const (
 
 func (s state) String() string { return [...]string{"new", "ready", "running", "waiting", "done"}[s] }
 
-// taskExtra is what some tasks have: those of a server, of Async, and those with a name.
+// taskExtra has the fields of some tasks only: tasks of a server or of Async, and tasks with a
+// name.
 type taskExtra struct {
 	name     *string // behind a pointer, so that nobody who looks from outside sees half of it
 	entry    uintptr // the user's function, if fn is one of Rondo's around it
@@ -234,7 +235,7 @@ func (x *taskExtra) setName(name *string) {
 	x.name = name
 }
 
-// taskRest is what few tasks have.
+// taskRest has the fields that few tasks need.
 type taskRest struct {
 	debugSite  *stacks.Site // where the task was started; nil without Debug
 	calls      *calls       // of OnDone; nil before the first
@@ -243,7 +244,8 @@ type taskRest struct {
 	satisfied  func() bool     // whether a wait that is cancelled has its value after all
 }
 
-// A body is what a task runs that has no function, and is called with its error at its end.
+// A body is run by a task that has no function, such as that of an Async. When the task ends,
+// complete is called with its error.
 type body interface {
 	run(ctx context.Context) error
 	complete(err error)
@@ -264,7 +266,7 @@ func (t *Task) ensureRest() *taskRest {
 	return x.rest
 }
 
-// rest returns what few tasks have, or nil.
+// rest returns the taskRest of t, or nil.
 func (t *Task) rest() *taskRest {
 	if t.extra == nil {
 		return nil
@@ -299,8 +301,8 @@ const taskLinks = unsafe.Offsetof(Task{}.links)
 
 // LoopOf returns the loop that ctx belongs to, or nil. It never suspends.
 //
-// Any goroutine may use the loop to Post from then on, so a loop that was asked
-// for is never said to be in deadlock, unless it is simulated.
+// From then on any goroutine may Post to the loop. So a loop that LoopOf has returned is never
+// reported as deadlocked, unless it is simulated.
 func LoopOf(ctx context.Context) *Loop {
 	s := scopeOf(ctx)
 	if s == nil {

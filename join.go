@@ -14,10 +14,10 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// awaited is what can be waited for from outside its loop.
+// awaited is implemented by everything that can be waited for from outside its loop.
 type awaited interface {
-	// whenDone calls fn when the thing has happened, unless stop comes first; at once
-	// then, so that what is resolved counts as observed. fn must not wait, and runs
+	// whenDone calls fn when the thing has happened, unless stop is called first. It calls fn
+	// at that very moment, so that the error counts as observed. fn must not wait, and runs
 	// nothing of the program. whenDone is called on the loop, and so is stop.
 	whenDone(fn func()) (stop func() bool)
 
@@ -26,11 +26,10 @@ type awaited interface {
 	resolved() (done bool, err error)
 }
 
-// Wait waits until t has ended and returns its error. Cancelling ctx ends the
-// waiting, not the task, and Wait then returns the cause. Any goroutine may
-// call it: a goroutine that is not a task of any loop blocks alone. A task of another loop needs
-// a ctx of its own loop, and is suspended. Wait returns ErrLoopClosed if the loop ended before
-// the task could start.
+// Wait waits until t has ended and returns its error. Cancelling ctx ends the waiting, not the
+// task, and Wait then returns the cause. Any goroutine may call it: one that runs no task
+// simply blocks. A task of another loop needs a ctx of its own loop, and is suspended. Wait
+// returns ErrLoopClosed if the loop ended before the task could start.
 func (t *Task) Wait(ctx context.Context) error {
 	l := t.scope.loop
 	s, me, err := l.enterFrom(ctx)
@@ -122,7 +121,7 @@ func (l *Loop) whenResolved(a awaited, answer func(err error)) (stop func(), err
 	return func() { _ = l.post(func() { forget() }) }, err
 }
 
-// lastOutcome is what a wait returns when the loop has ended.
+// lastOutcome returns the result of a wait for a when the loop has ended.
 func (l *Loop) lastOutcome(call string, a awaited) error {
 	if done, err := a.resolved(); done {
 		return err
@@ -218,8 +217,8 @@ func (c *acrossCase) End(_ any, woken bool) error {
 	return c.result()
 }
 
-// WaitCase is Wait as a case of a Select. The task may be of another loop; that one
-// is asked, so such a case is never ready at the call.
+// WaitCase is Wait as a case of a Select. The task may belong to another loop. That loop has to
+// be asked, so such a case is never ready at the call.
 func (t *Task) WaitCase() Case {
 	if l := t.scope.loop; !l.inside() {
 		return Case{On: &acrossCase{across: across{awaited: t, call: "Select", theirs: l}}}
@@ -307,10 +306,11 @@ func ended(ts []*Task) *Task {
 }
 
 // Tasks describes the live tasks of ctx's loop, in the order in which they were started. Any
-// goroutine may call it. A task of another loop is suspended until that loop answers, and so
-// must not be in a callback; any other goroutine is blocked. Tasks returns nil if ctx belongs to
-// no loop, if the loop has ended, or if the scope of a task that it suspends is cancelled.
-// inspect.Snapshot describes the tasks of all loops of the process.
+// goroutine may call it. If the caller is a task of another loop, it is suspended until ctx's
+// loop answers. A callback of another loop must not call Tasks; a goroutine that runs no task
+// simply blocks. Tasks returns nil if ctx belongs to no loop, if the loop has ended, or if the
+// suspended caller is cancelled. inspect.Snapshot describes the tasks of all loops of the
+// process.
 func Tasks(ctx context.Context) []TaskInfo {
 	s := scopeOf(ctx)
 	if s == nil {

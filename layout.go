@@ -1,10 +1,10 @@
 package rondo
 
-// The layout is where in the kernel's records each field is, for readers that look into the
+// The layout says where each field is in the kernel's records, for readers that look into the
 // program from outside. The reader, package inspect, calls nothing in the program and stops
-// nothing: the records are those that the loop keeps for itself, written as it needs them,
-// so it costs nothing to be read. What a reader sees may be half changed; the reader has to
-// notice that.
+// nothing: the records are those that the loop keeps for itself, written as it needs them, so
+// it costs nothing to be read. A reader may see a record that is half changed, and must notice
+// that.
 
 import (
 	"reflect"
@@ -155,8 +155,8 @@ var layoutTable = layout.Table{
 	},
 }
 
-// The linker drops what nobody refers to, and a table that pointed to itself
-// could not be laid out before the program runs.
+// This keeps the linker from dropping the table. A table that points to itself cannot be
+// initialised before the program runs.
 func init() { layoutTable.Self = &layoutTable }
 
 // marker is named by a reader to prove that it reads the function tables right.

@@ -83,6 +83,30 @@ func TestRecordTable(t *testing.T) {
 	}
 }
 
+// TestServersRecord: a reader from outside may have an old list of a loop's servers. It stays as it
+// was, and a server that has been removed no longer says that it is one.
+func TestServersRecord(t *testing.T) {
+	l := new(Loop)
+	var servers [3]kernel.Server
+	var lists [][]*kernel.Server
+	for i := range servers {
+		(*loopDoor)(l).AddServer(&servers[i])
+		lists = append(lists, l.servers)
+	}
+	(*loopDoor)(l).RemoveServer(&servers[0])
+	(*loopDoor)(l).AddServer(new(kernel.Server))
+	for n, list := range lists {
+		for i, s := range list {
+			if len(list) != n+1 || s != &servers[i] {
+				t.Errorf("an old list of %d servers has changed", n+1)
+			}
+		}
+	}
+	if servers[0].Self != nil || servers[1].Self != &servers[1] || len(l.servers) != 3 || l.servers[0] != &servers[1] {
+		t.Errorf("after one has been removed %d are listed, which it still says of itself: %v", len(l.servers), servers[0].Self != nil)
+	}
+}
+
 // offsetsOf returns the constants of package layout that are offsets, in their
 // order, and the types that their comments begin with.
 func offsetsOf(t *testing.T) (names, types []string) {

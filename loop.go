@@ -2,31 +2,35 @@ package rondo
 
 // The heart of Rondo is the loop that runs tasks.
 //
-// A Loop has a queue of what can run, a heap of timers, and a driver that can
-// sleep until something happens outside. The event loop is the function turn.
-// One turn is three steps, always in this order:
+// A Loop has a run queue of tasks and callbacks, a heap of timers, and a driver that
+// can sleep until something happens outside. One iteration of the event loop is called
+// a turn. It has three steps, always in this order:
 //
-//  1. ask the driver for events, and sleep there only if nothing can run;
-//  2. make ready what timers that are due were set for;
+//  1. ask the driver for events, and sleep in it only if nothing is ready;
+//  2. wake each task, and queue each callback, whose timer is due;
 //  3. run each task and callback that was ready when this step began, once, in
-//     the order in which they became ready.
+//     the order in which they became ready. A task that has just yielded is behind those
+//     that steps 1 and 2 have made ready (moveBack; TestYieldGoesBehindEvents).
 //
-// What becomes ready during step 3 waits for the next turn. Two things bound how
-// long sockets, timers and tasks wait for others:
+// Function turn is steps 1 and 2, and fixes the number of entries that step 3 runs;
+// function pick is step 3. Whatever becomes ready during step 3 waits for the next turn.
+// A turn skips steps 1 and 2 if something is ready and no other goroutine has posted. In
+// their place two rules bound how long sockets, timers and tasks wait for others:
 //
-//   - Time, not the number of steps, decides when the driver is asked by a busy
-//     loop, also within step 3 (package pace; TestTimeBoundsTheDelay), and when a task
-//     whose operations never wait lets others run (pays; TestTimeoutEndsWhatNeverWaits).
-//   - What has started goes before what has not: at most maxUnstarted tasks that
-//     have not started are in the queue, the others are behind it, and move up when a
-//     turn ends. So many tasks that soon wait need few stacks
-//     (TestStartedBeforeUnstarted).
+//   - A busy loop does steps 1 and 2 when it has run for pace.After, 100 µs, or for pace.Every
+//     steps, whichever comes first, even in the middle of step 3 (TestTimeBoundsTheDelay).
+//     And a task whose operations never wait lets others run when the loop has run for
+//     pace.After (pays; TestTimeoutEndsWhatNeverWaits).
+//   - Tasks that have started go before tasks that have not: at most maxUnstarted new
+//     tasks are in the queue. The others are kept behind it and move up when a turn ends.
+//     So tasks that wait only briefly end before many others start, and few stacks are in
+//     use at once (TestStartedBeforeUnstarted).
 //
-// There is no goroutine that turns the loop. The task that suspends calls pick,
-// which turns the loop on that task's stack, and hands over to what runs next
-// (baton.go). Only to sleep the loop goes to one place, the goroutine of Run.
-// One goroutine at a time does any of this, so there is no lock in this file, and
-// there must never be one: other goroutines come in only through border.go.
+// No goroutine is dedicated to the loop. A task that suspends calls pick, which turns
+// the loop on that task's stack, and hands control to the task that runs next (baton.go).
+// The loop goes to the goroutine of Run only to sleep, to read the clock, to make workers
+// and to retire them. One goroutine at a time does any of this, so there is no lock in this
+// file, and there must never be one: other goroutines come in only through border.go.
 
 import (
 	"time"
@@ -43,7 +47,7 @@ import (
 // except Post, which any goroutine may call.
 type Loop struct {
 	name   string
-	serial uint64 // which loop of the process it is
+	serial uint64 // number of the loop in the process
 	runner Runner
 	driver driver.Driver
 	schedule
@@ -54,14 +58,15 @@ type Loop struct {
 	registry       // the tasks
 	root     Scope // every task's outermost scope
 	pool           // the workers
-	border         // what comes from outside, and who is inside
+	border         // the inbox of other goroutines, and the set of goroutines on the loop
 	ending
 	observer observer // nil if there is none
-	flight   recorder // what tasks did last
+	flight   recorder // the flight recorder: the last steps of the tasks
 	stats    Stats
 }
 
-// turn is the event loop. See the head of this file.
+// turn begins a turn: it asks the driver if nothing is ready or something has come in, and
+// fixes which entries of the queue belong to the turn. See the head of this file.
 func (l *Loop) turn() {
 	l.stats.Turns++
 	l.lookAtContexts()
@@ -74,9 +79,11 @@ func (l *Loop) turn() {
 // pick returns the task to run next. It runs the callbacks that come before it,
 // and turns the loop whenever a turn's batch is used up.
 //
-// If the loop would sleep, look at the clock or retire workers, pick returns the
-// runTask, unless mayTurn says that the caller is that one: these are the deepest
-// calls there are, and the stack of a task that waits for long should stay small.
+// mayTurn says that the caller is l.runTask, the task of the goroutine of Run. If it is
+// false and the loop is about to sleep, to retire workers, or to read the clock after few
+// steps, pick returns l.runTask, which then does so: these calls are the deepest of all, and
+// would grow the stack of a task that may wait for long. If l.runTask is not waiting, the
+// caller does all but retire workers.
 func (l *Loop) pick(mayTurn bool) *Task {
 	if l.observer != nil {
 		l.tell(taskParked, l.current)
@@ -134,15 +141,18 @@ func (l *Loop) pick(mayTurn bool) *Task {
 	}
 }
 
-// alone reports whether the next turn would bring nothing but what the running task
-// makes ready now: nothing is, nothing has come in, and it is not time to ask the
-// driver. If somebody counts the steps, each of them goes through the queue.
+// alone reports whether the queue may be bypassed: the queue and the inbox are empty, and it
+// is not time to ask the driver. Then a task that yields goes on at once (Yield), and the first
+// task that an ending task wakes runs next (finish). If l.counted, each step must go through the
+// queue, and alone returns false.
 func (l *Loop) alone() bool {
 	return l.queue.Len() == 0 && l.steps < l.pace.Look && !l.inbox.Pending() && !l.counted
 }
 
-// ask is steps 1 and 2 of a turn.
+// ask is steps 1 and 2 of a turn: it asks the driver, takes what other goroutines have
+// posted, and fires the timers.
 func (l *Loop) ask() {
+	before := l.queue.Len()
 	l.hurry()
 	if !l.unwatched.Empty() {
 		l.watchHolders()
@@ -154,7 +164,7 @@ func (l *Loop) ask() {
 	if until = l.sleepUntil(until); until == driver.Forever && !l.canBeWoken() {
 		until = l.onStill()
 	}
-	ran := uint64(0) // since the last mark
+	ran := uint64(0) // the task that ran since the last mark; 0: none, or a callback
 	if until < 0 {
 		l.poll(until)
 		l.now = l.charge()
@@ -179,15 +189,17 @@ func (l *Loop) ask() {
 	}
 	most := inbox.Portion
 	if l.batch > 0 {
-		most = max(0, most-l.queue.Len()) // at the end of the turn there is room again
+		most = max(0, most-l.queue.Len()) // the rest is taken after this turn
 	}
 	l.stats.Posts += l.inbox.Take(&l.queue, most)
 	l.fire()
+	l.moveBack(before)
 	l.mark(l.now, ran)
 	l.lookForSurplus()
 }
 
-// ranLast returns the number of the task that ran last; 0 if that was a callback.
+// ranLast returns the number of the task whose step was the last, or 0 if the last step was
+// a callback.
 func (l *Loop) ranLast() uint64 {
 	if l.ran == nil {
 		return 0
@@ -195,15 +207,14 @@ func (l *Loop) ranLast() uint64 {
 	return l.ran.id
 }
 
-// poll asks the driver. A driver that fails cannot be asked again: the loop
-// ends with its error.
+// poll asks the driver for events. If the driver fails, the loop ends with its error.
 func (l *Loop) poll(until int64) {
 	if err := l.driver.Poll(until); err != nil {
 		l.fail(err)
 	}
 }
 
-// fire makes ready what the timers that are due were set for.
+// fire wakes each task, and queues each callback, whose timer is due.
 func (l *Loop) fire() {
 	for last := int64(never); l.timers.Next() <= l.now; {
 		first := l.timers.First()
@@ -219,8 +230,8 @@ func (l *Loop) fire() {
 	}
 }
 
-// call runs a callback. A panic in it is the program's, not that of the task on
-// whose stack it happens to run.
+// call runs a callback. If it panics, the panic ends the loop and is not blamed on the
+// task on whose stack the callback happens to run.
 func (l *Loop) call(h *Handle) {
 	fn := h.fn
 	if fn == nil {

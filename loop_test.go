@@ -2,8 +2,11 @@ package rondo
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,8 +19,9 @@ import (
 // A stepClock is a driver whose clock only moves when a step moves it. It notes when
 // it was asked for events.
 type stepClock struct {
-	now   int64
-	asked []int64
+	now    int64
+	asked  []int64
+	report func() // called once when the driver is asked next; nil: nothing has happened
 }
 
 func (d *stepClock) Now() int64                { return d.now }
@@ -33,6 +37,10 @@ func (d *stepClock) Simulation() driver.Simulation { return nil }
 func (d *stepClock) Poll(until int64) error {
 	d.asked = append(d.asked, d.now)
 	d.now = max(d.now, until)
+	if report := d.report; report != nil {
+		d.report = nil
+		report()
+	}
 	return nil
 }
 
@@ -95,6 +103,144 @@ func TestTimeBoundsTheDelay(t *testing.T) {
 	}
 }
 
+// TestLongStepsAmongShort: a task that takes long again and again is followed by a question
+// each time, however many short steps of others come between.
+func TestLongStepsAmongShort(t *testing.T) {
+	for _, others := range []int{1, 3, 20} {
+		onStepClock(t, func(ctx context.Context, d *stepClock) error {
+			g, stop := context.WithCancel(ctx)
+			defer stop()
+			for range others {
+				Go(g, func(ctx context.Context) error {
+					for Yield(ctx) == nil {
+						d.now += 500
+					}
+					return nil
+				})
+			}
+			for n := range 100 {
+				asked := len(d.asked)
+				d.now += 2 * pace.After
+				if err := Yield(ctx); err != nil {
+					return err
+				}
+				if len(d.asked) == asked && n > 1 {
+					t.Errorf("beside %d others: no question after long step %d", others, n)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// TestYieldGoesBehindEvents: a task that has held the loop yields, and what has come in
+// meanwhile goes first, but for tasks that were ready before it.
+func TestYieldGoesBehindEvents(t *testing.T) {
+	onStepClock(t, func(ctx context.Context, d *stepClock) error {
+		g, stop := context.WithCancel(ctx)
+		defer stop()
+		var order []string
+		var readers WaitList
+		for range 2 {
+			Go(g, func(ctx context.Context) error {
+				for readers.Park(ctx, Reason{What: "read"}) == nil {
+					order = append(order, "read")
+				}
+				return nil
+			})
+		}
+		beside := Go(g, func(ctx context.Context) error {
+			for Yield(ctx) == nil {
+				order = append(order, "beside")
+			}
+			return nil
+		})
+		computing := Go(ctx, func(ctx context.Context) error {
+			for asked := len(d.asked); len(d.asked) == asked; { // from now on each long step is noticed
+				d.now += 2 * pace.After
+				if err := Yield(ctx); err != nil {
+					return err
+				}
+			}
+			order = nil
+			for n := range 4 {
+				if n == 1 {
+					beside.Cancel(nil)
+				}
+				d.now += 2 * pace.After
+				d.report = func() { readers.WakeAll() }
+				if err := Yield(ctx); err != nil {
+					return err
+				}
+				order = append(order, "computed")
+			}
+			return nil
+		})
+		if err := computing.Wait(ctx); err != nil {
+			return err
+		}
+		want := []string{
+			"beside", "read", "read", "computed",
+			"beside", "read", "read", "computed",
+			"read", "read", "computed",
+			"read", "read", "computed",
+		}
+		if !slices.Equal(order, want) {
+			t.Errorf("they ran in the order %v, want %v", order, want)
+		}
+		return nil
+	})
+}
+
+// TestEventsDoNotStarveYield: a task that yields runs after those that the driver reported then,
+// however much it reports while they run.
+func TestEventsDoNotStarveYield(t *testing.T) {
+	onStepClock(t, func(ctx context.Context, d *stepClock) error {
+		g, stop := context.WithCancel(ctx)
+		defer stop()
+		var readers WaitList
+		var always func()
+		always = func() {
+			d.report = always
+			for range 4 {
+				readers.Wake()
+			}
+		}
+		reads := 0
+		for range 100 {
+			Go(g, func(ctx context.Context) error {
+				for readers.Park(ctx, Reason{What: "read"}) == nil {
+					if reads++; reads > 10_000 {
+						return errors.New("the task that yielded does not run")
+					}
+					d.now += 2 * pace.After
+				}
+				return nil
+			})
+		}
+		long := func() error {
+			d.now += 2 * pace.After
+			return Yield(ctx)
+		}
+		for len(d.asked) < 2 { // from now on each long step is noticed
+			if err := long(); err != nil {
+				return err
+			}
+		}
+		always()
+		for range 10 {
+			before := reads
+			if err := long(); err != nil {
+				return err
+			}
+			if n := reads - before; n > 100 {
+				t.Errorf("%d reads of 100 tasks went before a task that yielded", n)
+			}
+		}
+		return nil
+	})
+}
+
 // TestDelayWhenStepsTurnLong: after many short steps in a row, without a sleep, the
 // first long ones are noticed at the next look at the clock.
 func TestDelayWhenStepsTurnLong(t *testing.T) {
@@ -151,6 +297,114 @@ func TestStartedBeforeUnstarted(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// TestAge: the watchdog learns how old a step is if the clock was read when the step began, and
+// otherwise nothing.
+func TestAge(t *testing.T) {
+	onStepClock(t, func(ctx context.Context, d *stepClock) error {
+		l, seen := scopeOf(ctx).loop, make(map[bool]bool)
+		err := Sleep(ctx, time.Second)
+		for range 100 {
+			d.now += 500
+			at, known := l.pace.Began(l.steps)
+			want := time.Duration(0)
+			if known {
+				want = time.Duration(d.now - at)
+			}
+			if age := l.look().Age; age != want {
+				t.Errorf("a step, of which the beginning is known: %v, is %v old, want %v", known, age, want)
+			}
+			seen[known] = true
+			err = errors.Join(err, Yield(ctx))
+		}
+		if len(seen) < 2 {
+			t.Errorf("whether the beginning is known was always the same: %v", seen)
+		}
+		return err
+	})
+}
+
+// TestUnstartedModel: tasks start in the order in which they were made, at most maxUnstarted of
+// those that have not started are in the queue, and the count of these is right.
+func TestUnstartedModel(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 1))
+	l := new(Loop)
+	made, started := uint64(0), uint64(0)
+	for i := range 100_000 {
+		if rnd.IntN(10) < 4+i/1000%2*2 {
+			made++
+			l.enqueue(&Task{id: made})
+		} else if l.queue.Len() > 0 {
+			e := l.queue.Take()
+			l.unstarted--
+			if started++; e.task == nil || e.task.id != started {
+				t.Fatalf("step %d: %v starts, want task %d", i, e.task, started)
+			}
+			if l.behind.Len() > 0 && (l.queue.Len() == 0 || rnd.IntN(50) == 0) { // a turn ends
+				if l.moveUp(); l.unstarted < maxUnstarted && l.behind.Len() > 0 {
+					t.Fatalf("step %d: %d of %d moved up", i, l.unstarted, l.unstarted+l.behind.Len())
+				}
+			}
+		}
+		if l.unstarted != l.queue.Len() || l.unstarted > maxUnstarted || l.queue.Len()+l.behind.Len() != int(made-started) {
+			t.Fatalf("step %d: %d of %d in the queue count as not started, %d are behind, of %d", i, l.unstarted, l.queue.Len(), l.behind.Len(), made-started)
+		}
+	}
+}
+
+// TestMoveBack: what comes in goes before the task that has yielded last, if that is at the end,
+// and once only.
+func TestMoveBack(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		first, then, came []uint64 // ready before task 9 yields, and after it; with the events
+		ran               int      // how many steps are run before the driver is asked
+		want, next        []uint64
+	}{
+		{"it is at the end", []uint64{1, 2}, nil, []uint64{3, 4}, 0, []uint64{1, 2, 3, 4, 9}, []uint64{1, 2, 3, 4, 9, 100}},
+		{"alone", nil, nil, []uint64{3}, 0, []uint64{3, 9}, []uint64{3, 9, 100}},
+		{"another has become ready", []uint64{1}, []uint64{2}, []uint64{3}, 0, []uint64{1, 9, 2, 3}, []uint64{1, 9, 2, 3, 100}},
+		{"nothing comes", []uint64{1}, nil, nil, 0, []uint64{1, 9}, []uint64{1, 9, 100}},
+		{"it has run, and comes in again", nil, nil, []uint64{1, 2, 3, 4, 5, 6, 7, 9}, 1,
+			[]uint64{1, 2, 3, 4, 5, 6, 7, 9}, []uint64{1, 2, 3, 4, 5, 6, 7, 9, 100}},
+	} {
+		l, tasks := new(Loop), make(map[uint64]*Task)
+		task := func(id uint64) *Task {
+			if tasks[id] == nil {
+				tasks[id] = &Task{id: id}
+			}
+			return tasks[id]
+		}
+		ready := func(ids ...uint64) {
+			for _, id := range ids {
+				l.ready(task(id))
+			}
+		}
+		check := func(want []uint64) {
+			var ids []uint64
+			for i := range l.queue.Len() {
+				ids = append(ids, l.queue.At(i).task.id)
+			}
+			if !slices.Equal(ids, want) {
+				t.Errorf("%s: the queue is %v, want %v", c.name, ids, want)
+			}
+		}
+		ready(c.first...)
+		l.putBack(task(9))
+		ready(c.then...)
+		for range c.ran {
+			l.queue.Take()
+		}
+		n := l.queue.Len()
+		ready(c.came...)
+		l.moveBack(n)
+		check(c.want)
+		n = l.queue.Len()
+		ready(100)
+		l.moveBack(n)
+		check(c.next)
+	}
 }
 
 // TestNeighboursStayNeighbours: tasks that are started one after the other take turns in that

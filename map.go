@@ -10,20 +10,21 @@ import (
 	"reflect"
 )
 
-// Map ranges over what fn makes of the elements of in, in their order. fn runs in
-// a task for each element, at most limit at once. in is pulled, in a task too,
-// at most limit elements ahead of the body of the range, and not before the
-// range begins. It may suspend: a Queue's All will do.
+// Map ranges over the results of fn for the elements of in, in the order of the elements. fn
+// runs in a task for each element, at most limit at once. Another task pulls the elements, at
+// most limit ahead of the body of the range, and not before the range begins. The sequence
+// may suspend, as a Queue's All does.
 //
 // If fn fails, its error comes in the element's place, and the rest goes on; leave the range to
-// stop. A panic of fn in a Runner with Recover is such an error. Leaving the range in whatever
-// way cancels fn where it is running and what in waits for, and waits for both to end; elements
-// that were pulled by then are gone. If ctx is cancelled, or in panics in a Runner with
-// Recover, the cause is the last error of the range, and comes when all has ended.
+// stop. A panic of fn in a Runner with Recover is such an error. Leaving the range, in whatever
+// way, cancels the running calls of fn and the current wait of the sequence, and waits for both
+// to end; elements that were pulled by then are lost. If ctx is cancelled, or the sequence
+// panics in a Runner with Recover, the cause is the last error of the range, and comes when
+// everything has ended.
 //
-// What in waits for with ctx, or with the ctx of a scope around it, is ended with
-// the range. Only where in waits with the ctx of some other scope, or in a
-// Shield, leaving the range takes until that wait is over.
+// Leaving the range ends each wait of the sequence whose ctx is that of Map or of a scope
+// around it. If the sequence waits with another ctx, or in a Shield, leaving the range takes
+// until that wait is over.
 //
 // Map panics if limit is not positive.
 //
@@ -68,8 +69,8 @@ func Map[T, R any](ctx context.Context, limit int, in iter.Seq[T], fn func(conte
 	}
 }
 
-// mapping is one range over a Map. Whatever is in window has been pulled and not
-// been handed on, so there is never more than limit of it.
+// mapping is one range over a Map. The elements in window were pulled and not yet handed on;
+// there are never more than limit.
 type mapping[T, R any] struct {
 	limit  int
 	fn     func(context.Context, T) (R, error)

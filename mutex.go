@@ -9,7 +9,7 @@ import "context"
 // A Mutex is for the tasks of one loop. Between goroutines use sync.Mutex, and
 // never hold that one while waiting: it would stop the loop.
 type Mutex struct {
-	// Name is for people who look at the program.
+	// Name identifies the Mutex in rondo tree and in reports.
 	Name string
 
 	locked  bool
@@ -39,8 +39,8 @@ func (m *Mutex) Lock(ctx context.Context) error {
 	return nil
 }
 
-// TryLock takes the Mutex if it is free and reports whether it did. It never
-// suspends. Which task has it is not known then, so any task may unlock it.
+// TryLock takes the Mutex if it is free and reports whether it did. It never suspends. TryLock
+// does not record which task has the Mutex, so any task may unlock it.
 func (m *Mutex) TryLock() bool {
 	if m.locked {
 		return false

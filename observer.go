@@ -47,7 +47,7 @@ const (
 //go:noinline
 func (l *Loop) tell(kind eventKind, t *Task) { l.observer.observe(event{kind: kind, task: t}) }
 
-// observers are several observers, each told in turn.
+// observers passes each event to several observers in turn.
 type observers []observer
 
 func (os observers) observe(e event) {
@@ -56,12 +56,12 @@ func (os observers) observe(e event) {
 	}
 }
 
-// A debugger is what Debug adds to a loop: it notes where tasks were started, warns of
-// waits that an inner scope cannot end, and refuses to let goroutines that are not the
-// loop's end a wait, and tasks wait that are locked to their thread. Those are
-// unlocked, so that deferred calls may wait, unless a call from C has locked them. With
-// LockThread that is not checked: one unlock too many, by a deferred call of the task,
-// would move it to another thread.
+// A debugger makes the checks of Debug. It notes where tasks were started, and warns of waits
+// that an inner scope cannot end. It panics if a goroutine outside the loop ends a wait, and if
+// a task waits while it is locked to its thread. It unlocks such a task first, so that deferred
+// calls may wait, unless a call from C has locked it. With LockThread such locks are not
+// checked: one unlock too many, by a deferred call of the task, would move it to another
+// thread.
 type debugger struct {
 	loop    *Loop
 	locks   uint64          // how often the goroutine of Run is locked to its thread

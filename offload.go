@@ -16,8 +16,8 @@ import (
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
-// threads is how many functions may be offloaded at once if the Runner does not
-// say: enough for blocking calls, which take no processor.
+// threads is the number of functions that may be offloaded at once if Runner.Threads is 0:
+// enough for blocking calls, which take no processor.
 const threads = 256
 
 // offloads are the functions of a loop that run elsewhere.
@@ -32,13 +32,13 @@ type offloads struct {
 // ends fn, and Offload returns an error. At most Runner.Threads functions run at
 // once; the others wait their turn, in order.
 //
-// fn is not on the loop: it must not touch what tasks share, and it gets a ctx in which
-// the scope's values, deadline and cancellation are seen, but with which nothing can be
-// awaited. If ctx is cancelled, Offload returns the cause at once. An fn that still waits
-// for its turn then never runs. One that runs is abandoned: no goroutine can be stopped,
-// so it runs on, and its result is dropped, for which reason it should heed its ctx. A
-// panic of it goes to the Runner's OnError. What is still running when the loop has ended
-// goes there too, as ErrLeftBehind; in a simulation that is no error.
+// fn does not run on the loop, so it must not touch what tasks share. Its ctx has the scope's
+// values, deadline and cancellation, but Rondo's functions cannot wait with it. If ctx is
+// cancelled, Offload returns the cause at once. An fn that still waits for its turn then never
+// runs. An fn that is running is abandoned: a goroutine cannot be stopped, so it runs on, and
+// its result is dropped. So fn should watch its ctx. A panic of it goes to the Runner's
+// OnError. If fn is still running when the loop has ended, OnError is told of that too, with
+// ErrLeftBehind, but not in a simulation.
 func Offload[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) (T, error) {
 	mustNotBeNil(fn == nil)
 	return offload(ctx, reflect.ValueOf(fn).Pointer(), fn)
@@ -70,8 +70,8 @@ func offload[T any](ctx context.Context, user uintptr, fn func(ctx context.Conte
 	return result, err
 }
 
-// An offloadCall is one function that runs elsewhere. Only its loop touches it, but
-// for fault, err, id and g, which the goroutine sets before it posts the call back.
+// An offloadCall is one call of Offload. Only its loop touches it, except for fault, err, id
+// and g, which the goroutine sets before it posts the call back.
 type offloadCall struct {
 	list  WaitList
 	user  uintptr // the user's function
@@ -112,8 +112,8 @@ func offloaded(ctx context.Context, user uintptr, fn func() (fault *PanicError, 
 		if err := t.park(s, ctx, Reason{What: "offload"}); err != nil {
 			return false, err
 		}
-		// The place of the one that ended has been handed on; a cancellation that
-		// came after that comes in time too.
+		// A function that ended has handed its place to t. If ctx was cancelled after that and
+		// before t ran, t hands the place on.
 		if err := Check(ctx); err != nil {
 			o.freePlace()
 			return false, err
@@ -179,16 +179,16 @@ func (c *offloadCall) info(l *Loop) TaskInfo {
 // suspends the task until there is one or the channel is closed; ok is false
 // then. Goroutines may send to the channel, and close it.
 //
-// From a channel that is ready Receive takes what there is at once. Otherwise it starts a
-// goroutine, which ends with the wait. If ctx is cancelled first it returns the cause,
-// and no value was taken from the channel. Whether it was first, the goroutine knows: if
-// it has received a value by the time it sees the cancellation, Receive returns that
-// value and no error, and the next wait fails. To ask it, Receive holds the loop for the
-// moment that the goroutine takes to answer. So no value is ever lost.
+// If the channel is ready, Receive receives from it directly. Otherwise it starts a goroutine,
+// which ends with the wait. If ctx is cancelled first it returns the cause, and no value was
+// taken from the channel. No value is ever lost: if the goroutine has received a value by the
+// time it sees the cancellation, Receive returns that value and no error, and the next wait
+// fails. To learn that, Receive holds the loop for the moment that the goroutine takes to
+// answer.
 //
-// While tasks of a loop wait in Receive it is not in deadlock: the channel is the
-// outside. In a simulation the clock stands still meanwhile, as for Offload. A
-// nil channel is never ready, and nothing outside can change that.
+// A loop with a task in Receive is never reported as deadlocked, because goroutines can send to
+// the channel. In a simulation the clock stands still meanwhile, as for Offload. A nil channel
+// is never ready, so a task that waits for one does count as stuck.
 func Receive[T any](ctx context.Context, ch <-chan T) (value T, ok bool, err error) {
 	s, t, err := checkpoint(ctx, 1)
 	if err != nil {
@@ -226,8 +226,8 @@ func receive[T any](ctx context.Context, s *Scope, t *Task, ch <-chan T) (value 
 		l.helpers--
 		l.addWaker(-1)
 	}()
-	// The answer comes after the call is handed in, so that it is known to the loop
-	// when the task goes on: a simulation is to see it at the same moment each time.
+	// The goroutine posts the wake-up before it answers end. So the loop has the wake-up when
+	// the task goes on, and a simulation sees it at the same moment in each run.
 	goFunc(func() {
 		r.run(func() { _ = l.postFor(t.id, func() { list.Wake() }) })
 	})

@@ -1,8 +1,11 @@
 package rondo
 
 // Parking is the only way in which a task waits. A sleep, a lock, a join, a socket: each is
-// a WaitList, or none at all, and a rule for who wakes it. Because every wait comes through
-// here and brings its reason, what TaskInfo shows of a loop is complete by construction.
+// a rule for calling wake, and a WaitList if several tasks may wait. Because every wait passes
+// a Reason to park, TaskInfo can say of every waiting task what it waits for. Three functions do
+// the same without a call of park, because each function that returns after a switch costs some
+// 8 ns: WaitList.Park, ParkTask in hooks.go for connections, and in pull.go waitFor and handOver,
+// by which the two tasks of a Pull hand control to each other.
 
 import (
 	"context"
@@ -15,8 +18,8 @@ import (
 	"github.com/rondo-go/rondo/internal/stacks"
 )
 
-// A Reason says what a task waits for. What is a fixed word such as "read" or "lock"; On
-// is the number of the thing, if it has one: of a file descriptor or a task.
+// A Reason says what a task waits for. Its field What is a fixed word such as "read" or
+// "lock". Its field On is the number of a file descriptor or of a task, or 0.
 type Reason struct {
 	What string
 	On   uint64
@@ -31,29 +34,30 @@ func (r Reason) String() string {
 }
 
 // A WaitList holds the tasks that wait for one thing, in the order in which
-// they came. Build your own primitives on it: all that can block is a WaitList and
-// a rule for calling Wake. The zero value is ready.
+// they came. Build your own primitives on it: a lock or a queue is some state, a WaitList,
+// and a rule for calling Wake. The zero value is ready to use.
 //
-// A task is in at most one list, in a Select in one for each case, and only while it is
-// parked. Wake, and the cancellation of its scope, take it off all lists before they
-// make it ready. So code after Park has nothing to clean up, and no Wake is spent on a
+// A task is in a list only while it is parked: in one list, or during a Select in one list
+// for each case. Wake, and the cancellation of its scope, remove it from all lists before
+// they make it ready. So code after Park has nothing to clean up, and no Wake is lost on a
 // task that has stopped waiting. A list belongs to the loop of the tasks in it.
 type WaitList struct {
 	_ nocopy.Field
 
-	// Owner is the task that will end the wait, if it is known: the holder of a
-	// lock. Of says what is waited for: a *string with its name, or the net.Addr
-	// of a peer. Both are only shown to people who look at the program.
+	// Owner is the task that will end the waits, such as the holder of a lock; nil if it
+	// is not known. Of names the thing that tasks wait for: a *string with its name, or the
+	// net.Addr of a peer. Both are used only to describe waits, in TaskInfo, deadlock
+	// reports and package inspect.
 	Owner *Task
 	Of    any
 
 	waiting list.List[waiter]
 	n       int     // how many are waiting
-	last    *worker // with an observer: the last that waited; see mustBeInside
+	last    *worker // with an observer: the last worker whose wait ended; see mustBeInside
 }
 
-// A waiter is a place in a WaitList. A worker has one, for the one thing that its
-// task waits for, and one for each case of a Select.
+// A waiter is an element of a WaitList. A worker has one for the waits of its task, and one
+// more for each case of a Select.
 type waiter struct {
 	worker *worker
 	list   *WaitList          // nil while it is in none
@@ -68,20 +72,42 @@ func (w *WaitList) add(p *waiter) {
 	w.waiting.Add(p, waitLinks)
 }
 
-// remove takes p, which is in the list, out of it.
+// remove removes p, which is in w.
 func (w *WaitList) remove(p *waiter) {
 	p.list = nil
 	w.n--
 	w.waiting.Remove(p, waitLinks)
 }
 
-// Park suspends the calling task until Wake or WakeAll reaches it, and returns
-// nil then. If ctx's scope is cancelled first it returns the cause. If it is
-// cancelled already, Park returns the cause at once and has done nothing.
+// Park suspends the calling task until Wake or WakeAll reaches it, and then returns
+// nil. If ctx is cancelled first, Park returns the cause. If ctx is cancelled
+// already, Park returns the cause at once and does not suspend.
 //
-// A Wake that came first wins: a task that was woken before its scope was
-// cancelled returns nil.
+// If a task is woken before its scope is cancelled, Park returns nil, even if the task runs
+// only after the cancellation.
 func (w *WaitList) Park(ctx context.Context, why Reason) error {
+	s := usual(ctx)
+	if s == nil {
+		return w.parkSlowly(ctx, why)
+	}
+	l, t := s.loop, s.host
+	w.push(t)
+	t.waits(s, why)
+	if at := l.depart(t); at != nil { // swap, inlined
+		if at.inner = !at.inner; at.inner {
+			at.next()
+		} else {
+			at.yield(unit{})
+		}
+	}
+	l.arrive(t)
+	return t.outcome()
+}
+
+// parkSlowly is Park with a ctx that is not the scope in which the caller runs.
+//
+//go:noinline
+func (w *WaitList) parkSlowly(ctx context.Context, why Reason) error {
 	s, t, err := enter(ctx)
 	if err != nil {
 		return err
@@ -90,7 +116,7 @@ func (w *WaitList) Park(ctx context.Context, why Reason) error {
 	return t.park(s, ctx, why)
 }
 
-// Wake makes the first task of the list ready and reports whether there was
+// Wake removes the first task from the list and makes it ready. It reports whether there was
 // one. It never suspends.
 func (w *WaitList) Wake() bool {
 	first := w.waiting.First()
@@ -107,8 +133,8 @@ func (w *WaitList) Wake() bool {
 	return true
 }
 
-// WakeAll makes all tasks of the list ready, in their order, and reports how
-// many they were. It never suspends.
+// WakeAll makes all tasks of the list ready, in the order of the list, and returns their
+// number. It never suspends.
 func (w *WaitList) WakeAll() int {
 	n := 0
 	for ; w.waiting.First() != nil; n++ {
@@ -120,8 +146,8 @@ func (w *WaitList) WakeAll() int {
 	return n
 }
 
-// release wakes all that wait in a list of newWaitList, which is not used any more, and
-// reports whether there were any.
+// release wakes all tasks in w, which comes from newWaitList, and keeps w for the next call
+// of newWaitList: the caller must not use it any more. It reports whether any task waited.
 func (l *Loop) release(w *WaitList) (waited bool) {
 	waited = w.WakeAll() > 0
 	w.Owner, w.last, l.spare = nil, nil, w
@@ -131,27 +157,27 @@ func (l *Loop) release(w *WaitList) (waited bool) {
 // Len counts the tasks in the list.
 func (w *WaitList) Len() int { return w.n }
 
-// push puts t at the end of the list. It is not inlined, because its variables would
-// be on the stack of every task that waits.
+// push puts t at the end of the list. It is not inlined: its variables would take stack
+// space of every task that waits.
 //
 //go:noinline
 func (w *WaitList) push(t *Task) { w.add(&t.worker.waiter) }
 
-// A selection is the wait of a task in a Select. A worker keeps it for the next one.
+// A selection is the wait of a task in a Select. A worker reuses it for its next Select.
 type selection struct {
 	places []place // by the index of the case
-	woken  *waiter // the place whose list has woken the task
-	timer  int     // the case whose timer was set; -1: none
+	woken  *waiter // the element by which Wake found the task; nil if none did
+	timer  int     // index of the case whose timer is set; -1: none
 }
 
-// A place is that of one case in its list.
+// A place is the element of one case in the WaitList of that case.
 type place struct {
 	waiter
 	why   Reason
-	begun bool // End is to be called
+	begun bool // the case has begun to wait, so its End must be called
 }
 
-// withdraw takes the task off all lists.
+// withdraw removes the task from the lists of all cases.
 func (s *selection) withdraw() {
 	for i := range s.places {
 		if p := &s.places[i]; p.list != nil {
@@ -160,32 +186,40 @@ func (s *selection) withdraw() {
 	}
 }
 
-// park suspends t, the running task, until wake is called for it, and returns nil then,
-// or the cause that ended the wait. Cancelling s ends it; a nil s means that nothing
-// does. ctx is the one that the caller of the exported function gave: if it is not s
-// itself, a context of the standard library between the two may end the wait as well.
+// park suspends t, the running task, until wake is called for it. It returns nil, or the
+// cause if a cancellation ended the wait. The cancellation of s ends the wait; if s is nil,
+// none does. ctx is the argument of the exported function that was called, and s is the
+// scope found in it. If ctx is not s itself, it is a context of the standard library made
+// from s, and its cancellation ends the wait as well.
 func (t *Task) park(s *Scope, ctx context.Context, why Reason) error {
-	l := t.scope.loop
-	w := t.worker
-	t.state, w.reason, w.under, w.since = stateWaiting, why, s, l.now
 	if s != nil && (s.host != t || ctx != context.Context(s)) {
-		return t.parkForeign(s, ctx)
+		return t.parkForeign(s, ctx, why)
 	}
-	if s := l.depart(t); s != nil { // swap, by hand
-		if s.inner = !s.inner; s.inner {
-			s.next()
+	l := t.scope.loop
+	t.waits(s, why)
+	if at := l.depart(t); at != nil { // swap, inlined
+		if at.inner = !at.inner; at.inner {
+			at.next()
 		} else {
-			s.yield(unit{})
+			at.yield(unit{})
 		}
 	}
 	l.arrive(t)
 	return t.outcome()
 }
 
-// parkForeign is the rest of park where the cancellation comes from elsewhere
-// than a scope of t's own: from the scope of another task, or a context of the
-// standard library, for which a scope is opened that lasts as long as the wait.
-func (t *Task) parkForeign(s *Scope, ctx context.Context) error {
+// waits records that t waits, for what, and which scope's cancellation ends the wait. It is
+// inlined: a frame more below a wait can give each waiting task a stack of twice the size.
+func (t *Task) waits(s *Scope, why Reason) {
+	w := t.worker
+	t.state, w.reason, w.under, w.since = stateWaiting, why, s, t.scope.loop.now
+}
+
+// parkForeign is the rest of park if the wait can be ended by the scope of another task or by
+// a context of the standard library. For such a context it opens a scope for the time of the
+// wait.
+func (t *Task) parkForeign(s *Scope, ctx context.Context, why Reason) error {
+	t.waits(s, why)
 	if _, own := ctx.(*Scope); !own {
 		defer t.between(s, ctx).end()
 	} else if s.host != t {
@@ -195,8 +229,9 @@ func (t *Task) parkForeign(s *Scope, ctx context.Context) error {
 	return t.outcome()
 }
 
-// between opens the scope of a wait of t. Methods of ctx are called, which may be the program's:
-// they cannot wait, and if one panics, t does not wait any more.
+// between opens the scope of a wait of t, between s and ctx. It calls methods of ctx, which may
+// be code of the program. They must not wait: l.current is nil meanwhile, so a wait panics as in
+// a callback. If a method panics, t is not waiting any more.
 //
 //go:noinline
 func (t *Task) between(s *Scope, ctx context.Context) *Scope {
@@ -208,13 +243,14 @@ func (t *Task) between(s *Scope, ctx context.Context) *Scope {
 		}
 	}()
 	between := &Scope{host: t}
-	t.worker.under = between // first: begin wakes t if ctx has just been cancelled
+	t.worker.under = between // before begin, which wakes t if ctx is already cancelled
 	between.begin(l, s, ctx)
 	begun = true
 	return between
 }
 
-// outcome is what a wait that has ended returns.
+// outcome returns the result of the wait of t, which has ended: nil, or the cause of the
+// cancellation that ended it.
 func (t *Task) outcome() error {
 	w := t.worker
 	s := w.under
@@ -230,7 +266,7 @@ func (t *Task) outcome() error {
 	return nil
 }
 
-// wake ends the wait of t: it makes t ready, and park returns c's cause.
+// wake ends the wait of t and makes t ready. park returns the cause of c, or nil if c is nil.
 func (t *Task) wake(c *cancellation) {
 	w, l := t.worker, t.scope.loop
 	if l.observer != nil {
@@ -246,7 +282,7 @@ func (t *Task) wake(c *cancellation) {
 	}
 }
 
-// noteLast notes in what w waits for that it was the last there.
+// noteLast sets the field last of each list that w is in.
 func (w *worker) noteLast() {
 	if w.list != nil {
 		w.list.last = w
@@ -256,17 +292,18 @@ func (w *worker) noteLast() {
 	}
 }
 
-// mustBeInside panics if the list is empty and belongs to a loop that lives and
-// is not the caller's. The last that waited tells which loop that is.
+// mustBeInside panics if the caller is not on the loop that the list belongs to, and that loop
+// has not ended. It is called for an empty list. Such a list does not know its loop, but the
+// last worker that waited in it does.
 func (w *WaitList) mustBeInside() {
 	if l := w.last.loop; !l.inside() && !l.inbox.Closed() {
 		panic(l.wrongGoroutine())
 	}
 }
 
-// abandon takes the worker off whatever its task waits for.
+// abandon removes the worker from every list, timer and scope at which its task waits.
 func (w *worker) abandon() {
-	if w.list != nil { // in line: a call here costs a quarter of a Queue's time
+	if w.list != nil { // tested here: a call for it would make a Queue slower by a quarter
 		w.list.remove(&w.waiter)
 	}
 	if w.selection != nil {
@@ -280,15 +317,15 @@ func (w *worker) abandon() {
 	}
 }
 
-// yield lets everything else that is ready run once before t goes on.
+// yield lets every other ready task and callback run once before t goes on.
 func (t *Task) yield() {
 	l := t.scope.loop
-	l.ready(t)
+	l.putBack(t)
 	l.transfer(t)
 }
 
-// checkpoint is enter for an operation that may find what it wants at once, and counts as n. If
-// the task has had its share the others have a turn first.
+// checkpoint is enter for an operation that may succeed without waiting, and that counts as n
+// operations. If the task has used up its share, other tasks run first (see pays).
 func checkpoint(ctx context.Context, n uint32) (*Scope, *Task, error) {
 	if s := usual(ctx); s != nil && s.host.worker.affords(s.loop, n) {
 		return s, s.host, nil
@@ -305,17 +342,19 @@ func checkpointSlowly(ctx context.Context) (*Scope, *Task, error) {
 	return s, t, err
 }
 
-// affords counts n operations of the running task, and reports whether it may do them now.
+// affords counts n operations of the running task, and reports whether they are within its
+// share of the turn.
 func (w *worker) affords(l *Loop, n uint32) bool {
 	w.spent += n * pace.Operation
 	return w.spent < l.pace.Share
 }
 
-// pays counts an operation of t, the running task of l. If it has had its share, the others have a
-// turn first, and pays reports true.
+// pays counts one operation of t, the running task of l. If t has used up its share, pays lets
+// other tasks run first and returns true.
 func (t *Task) pays(l *Loop) bool { return !t.worker.affords(l, 1) && t.settle() }
 
-// settle gives the others a turn if it is time, and reports whether it was.
+// settle is called when t has done as many operations as l.pace.Share allows. If t has run for
+// long enough, or if endsShare says so, it yields and returns true.
 //
 //go:noinline
 func (t *Task) settle() bool {
@@ -331,14 +370,14 @@ func (t *Task) settle() bool {
 		if !l.pace.IsTurn(done, l.driver.Now()) {
 			return false
 		}
-		l.pace.Look = 0 // the others are also who is known only when the driver was asked
+		l.pace.Look = 0 // ask the driver too: tasks that it wakes also get their turn
 	}
 	t.yield()
 	return true
 }
 
-// enter opens every function that takes a ctx and may suspend: it finds the scope that
-// ctx names and the task that calls, and fails with the cause if the scope is cancelled.
+// enter is called first by every function that takes a ctx and may suspend. It returns the
+// scope that ctx names and the calling task. If the scope is cancelled, the error is the cause.
 func enter(ctx context.Context) (*Scope, *Task, error) {
 	if s := usual(ctx); s != nil {
 		return s, s.host, nil
@@ -350,8 +389,8 @@ func enter(ctx context.Context) (*Scope, *Task, error) {
 	return s.loop.enterWait(ctx)
 }
 
-// enterFrom is enter for a wait for something of l, which may come from outside l: then
-// no task is returned.
+// enterFrom is enter for a wait for something that belongs to l. If the caller is not on l,
+// enterFrom returns no task and no error.
 func (l *Loop) enterFrom(ctx context.Context) (*Scope, *Task, error) {
 	if s := usual(ctx); s != nil && s.loop == l {
 		return s, s.host, nil
@@ -362,7 +401,7 @@ func (l *Loop) enterFrom(ctx context.Context) (*Scope, *Task, error) {
 	return l.enterWait(ctx)
 }
 
-// enterWait is enter for a loop that is known. ctx must belong to it.
+// enterWait is enter for a caller that must be on l, with a ctx that must belong to l.
 func (l *Loop) enterWait(ctx context.Context) (*Scope, *Task, error) {
 	s, t, err := l.locate(ctx)
 	if err != nil {
@@ -378,7 +417,7 @@ func (l *Loop) enterWait(ctx context.Context) (*Scope, *Task, error) {
 	return s, t, nil
 }
 
-// locate is enter that goes ahead in a cancelled scope.
+// locate is enter without the check for cancellation.
 func locate(ctx context.Context) (*Scope, *Task, error) {
 	s := scopeOf(ctx)
 	if s == nil {
@@ -404,8 +443,8 @@ func (l *Loop) locate(ctx context.Context) (*Scope, *Task, error) {
 	return l.current.effectiveScope(s), l.current, nil
 }
 
-// addForeign notes that t waits under s, which it does not host: it was given the
-// ctx of another task. removeForeign undoes it.
+// addForeign records that t waits with the ctx of s, a scope that another task has opened.
+// removeForeign undoes it.
 func (s *Scope) addForeign(t *Task) {
 	x := s.ensureExtra()
 	x.foreignWaiters = append(x.foreignWaiters, t.worker)
@@ -422,9 +461,9 @@ func (s *Scope) removeForeign(w *worker) {
 	w.foreignIndex = 0
 }
 
-// effectiveScope returns the scope whose cancellation ends a wait of t that was
-// given a ctx of s. That is s, but for a confined task: a wait with a ctx from
-// above it is ended by the task's own scope.
+// effectiveScope returns the scope whose cancellation ends a wait of t with the ctx of s. That
+// is s, except for a confined task (see Map): if s is above the task's own scope, a wait ends
+// when the task's own scope is cancelled.
 func (t *Task) effectiveScope(s *Scope) *Scope {
 	if t.extra == nil || !t.extra.confined {
 		return s

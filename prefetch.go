@@ -13,17 +13,19 @@ import (
 	"github.com/rondo-go/rondo/internal/prefetch"
 )
 
-// prefetchFrom is how long the queue is at least when it pays. Fewer tasks stay in the caches.
+// prefetchFrom is the length of the queue from which prefetching is worth its cost. The records
+// of fewer tasks stay in the caches.
 const prefetchFrom = 16
 
-// prefetch asks for what the next switches touch. What leads to an address was asked for a step
-// or two before, so that nothing here waits for memory: first the task, then its worker, then
-// the rest.
+// prefetch asks for the memory that the next switches touch. Each record is asked for a step or
+// two before a pointer in it is followed, so nothing here waits for memory: first the task,
+// then its worker, then the rest.
 //
 //go:noinline
 func (l *Loop) prefetch() {
-	// What is not known is the queue, which is in the caches: the processor would look for an
-	// address that is not mapped each time anew.
+	// Where an address is not known, s has that of an entry of the queue, which is in the
+	// caches. With 0 there, which is not mapped, the processor would search the page tables
+	// each time.
 	at := uintptr(unsafe.Pointer(l.queue.At(6)))
 	s := prefetch.Switch{Task: at, Worker: at, Slot: at, Function: at, Captured: [2]uintptr{at, at}, Goroutine: at, Stack: at}
 	if t := l.queue.At(6).task; t != nil {

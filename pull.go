@@ -31,31 +31,32 @@ import (
 // one, and stop returns when the body has returned, clean-up that waits included. Pull itself
 // never suspends; next and stop suspend the task if the body does.
 //
-// The body runs in a task of its own, started by the first next; a Pull without one runs
-// nothing and costs nothing. So a scope that the body is in when it yields is the body's alone:
-// with a bare iter.Pull a Timeout around a yield would cut short the waits of the task that
-// called next. The body's waits are ended by the ctx they are given, as always, and those
-// without one by the ctx given to Pull. A cancellation of the caller of next alone does not end
-// its wait for the value, since a value that is under way would be lost.
+// The body runs in a task of its own, started by the first next; if next is never called,
+// nothing runs and nothing is allocated for it. So a scope that the body is in when it yields
+// is the body's alone: with a bare iter.Pull a Timeout around a yield would cut short the waits
+// of the task that called next. A wait in the body ends when the ctx that it is given is
+// cancelled, as always, and a wait without a ctx when the ctx given to Pull is. A cancellation
+// of the caller of next alone does not end its wait for the value, since a value that is under
+// way would be lost.
 //
-// A Pull is stopped, if nobody has done it, when the scope of ctx ends: a Group's when its
-// other tasks have ended, a task's own, which is the ctx that its function got, when that
-// function has returned. All Pulls of a scope are stopped at once, and the scope, or the task,
-// ends when they have. ctx is cancelled by then, so clean-up that waits says Shield. A Pull is
-// also stopped when the garbage collector finds that nobody can call next or stop any more,
-// unless the loop is simulated: when that happens is no part of a schedule that can be
-// replayed. A sequence that refers to its own next is found only by the end of the scope.
+// A Pull that nobody has stopped is stopped when the scope of ctx ends. If ctx is that of a
+// Group, this is when the other tasks of the Group have ended; if ctx is the one that a task's
+// function got, it is when that function has returned. All Pulls of a scope are stopped at
+// once, and the scope, or the task, ends when they have. ctx is cancelled by then, so clean-up
+// that waits needs Shield. A Pull is also stopped when the garbage collector finds that nobody
+// can call next or stop any more, unless the loop is simulated: when that happens is no part of
+// a schedule that can be replayed. A sequence that refers to its own next is never found by the
+// collector, so only the end of the scope stops it.
 //
 // If the body panics, the next or stop that waits for it panics with a
 // *PanicError that has the body's stack and the caller's; if it calls runtime.Goexit, so does the
 // caller. If nobody waits, because the scope's end or the collector has stopped
 // it, that is a panic or Goexit of the body's task; see Runner.
 //
-// Any task of the loop may call next and stop, one after the other. It is an error, and
-// panics, to call either while another task is in next, from inside the sequence, from a
-// callback or from a goroutine that is not on the loop. From the moment at which a Pull
-// is stopped next returns false, also after the end of the loop, and stop does nothing
-// but wait, if it has to, for the end of the clean-up.
+// Any task of the loop may call next and stop, one after the other. It is an error, and panics,
+// to call either while another task is in next, from inside the sequence, from a callback or
+// from a goroutine that is not on the loop. Once a Pull is stopped, next returns false, even
+// after the end of the loop, and stop only waits for the clean-up, if that has not ended.
 //
 // It replaces the hooks that Python has for asynchronous generators (PEP 525).
 // next and stop suspend the task.
@@ -71,7 +72,7 @@ func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), s
 	next = func() (T, bool) {
 		var none T
 		t := h.callerOf("next")
-		if t != nil && !t.worker.affords(h.loop, 1) && t.settle() { // pays, as in Future.Wait
+		if t != nil && !t.worker.affords(h.loop, 1) && t.settle() { // pays written out, as in Future.Wait
 			t = h.callerOf("next")
 		}
 		if t == nil || h.closing || h.task == nil && !h.start() {
@@ -93,7 +94,7 @@ func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), s
 	return next, h.stop
 }
 
-// A puller is what next and stop hold. Nothing else refers to it, so when it is
+// A puller is the state that next and stop share. Nothing else refers to it, so when it is
 // garbage nobody can call them.
 type puller[T any] struct {
 	*source[T]
@@ -108,7 +109,7 @@ type source[T any] struct {
 	given bool // value is there
 }
 
-// pull is all of it that does not depend on the type of the values.
+// pull is the part of a source that does not depend on the type of the values.
 type pull struct {
 	dependant // its task runs the sequence; nil until the first next
 	loop      *Loop
@@ -207,8 +208,8 @@ func (p *pull) callerOf(call string) *Task {
 	return t
 }
 
-// startTask makes the task, known to ctx's scope. entry is where the code of the
-// sequence that it stands for begins.
+// startTask makes the task, and adds it to the dependants of ctx's scope. entry is the entry of
+// the sequence's function, by which the task is described.
 func (p *pull) startTask(ctx context.Context, run body, entry uintptr) bool {
 	s := scopeOf(ctx)
 	if s.closed {

@@ -8,18 +8,17 @@ import (
 	"github.com/rondo-go/rondo/internal/ring"
 )
 
-// A Queue hands values from tasks to tasks. Which value is next depends on how it was
-// made: by NewQueue or NewSlidingQueue, the one that was put first; by NewStack, the one
-// that was put last; by NewPriorityQueue, the least. Put waits while it is full, Get
-// while it is empty. Close ends it in order: what is in it is still handed out.
+// A Queue hands values from tasks to tasks. Which value is next depends on how it was made: by
+// NewQueue or NewSlidingQueue, the one that was put first; by NewStack, the one that was put
+// last; by NewPriorityQueue, the least. Put waits while it is full, Get while it is empty.
+// Close ends it gracefully: Get still returns the values that are left.
 //
-// Any number of tasks may put and get; those that wait are served in the order in which
-// they came. A value is never lost: if a Get that was promised one is cancelled at the
-// same moment, it returns the value. What is promised is some value, not a certain one: a
-// Get that has waited takes what is next when its task goes on, which may have been put
-// since. A Queue is for the tasks of one loop.
+// Any number of tasks may put and get; those that wait are served in the order in which they
+// came. No value is lost: a Get that was woken for a value returns one, even if it is cancelled
+// at the same moment. It returns the value that is next when its task runs again, which need
+// not be the one whose Put woke it. A Queue is for the tasks of one loop.
 type Queue[T any] struct {
-	// Name is for people who look at the program.
+	// Name identifies the Queue in rondo tree and in reports.
 	Name string
 
 	held   buffer[T]
@@ -33,22 +32,22 @@ type Queue[T any] struct {
 	getters WaitList
 	putters WaitList
 	joiners WaitList
-	// What was done for those who were woken and have not come back: values that
-	// are theirs, and room that is theirs.
+	// The numbers of values and of places that belong to tasks that were woken and have not run
+	// since.
 	promised int
 	reserved int
 }
 
-// NewQueue makes a Queue that holds at most limit values, of which the one that
-// was put first is next; 0 means any number. It panics if limit is negative.
+// NewQueue makes a first-in, first-out Queue that holds at most limit values; 0 means any
+// number. It panics if limit is negative.
 func NewQueue[T any](limit int) *Queue[T] {
 	return newQueue("NewQueue", limit, buffer[T]{})
 }
 
-// NewSlidingQueue makes a Queue that keeps the last limit values, of which the one
-// that was put first is next. When it is full, Put and TryPut drop that one and do not
-// wait. Use it for what gets old, such as positions or frames; Dropped counts what was
-// lost. It panics if limit is not positive.
+// NewSlidingQueue makes a Queue that keeps the last limit values, of which the one that was put
+// first is next. When it is full, Put and TryPut drop that one and do not wait. Use it for data
+// that gets out of date, such as positions or frames; Dropped counts what was lost. It panics
+// if limit is not positive.
 func NewSlidingQueue[T any](limit int) *Queue[T] {
 	if limit <= 0 {
 		panic("rondo: NewSlidingQueue with a limit that is not positive")
@@ -56,8 +55,8 @@ func NewSlidingQueue[T any](limit int) *Queue[T] {
 	return &Queue[T]{limit: limit, slides: true}
 }
 
-// NewStack makes a Queue that holds at most limit values, of which the one that
-// was put last is next; 0 means any number. It panics if limit is negative.
+// NewStack makes a last-in, first-out Queue that holds at most limit values; 0 means any
+// number. It panics if limit is negative.
 func NewStack[T any](limit int) *Queue[T] {
 	return newQueue("NewStack", limit, buffer[T]{last: true})
 }
@@ -102,7 +101,7 @@ func (q *Queue[T]) Put(ctx context.Context, v T) error {
 	return nil
 }
 
-// putReserved adds v after a wait, for which there is room unless q was closed.
+// putReserved adds v after a wait: there is room for it, unless q was closed.
 func (q *Queue[T]) putReserved(v T) error {
 	if q.reserved > 0 {
 		q.reserved--
@@ -140,8 +139,8 @@ func (c *putCase[T]) End(v any, woken bool) error {
 	return (*Queue[T])(c).putReserved(value)
 }
 
-// TryPut adds v if there is room, and reports whether there was. It never
-// suspends. It is false if the queue is closed.
+// TryPut adds v if there is room, and reports whether there was. It never suspends. It returns
+// false if the queue is closed.
 func (q *Queue[T]) TryPut(v T) bool {
 	if q.closed || q.full() {
 		return false
@@ -173,7 +172,7 @@ func (q *Queue[T]) Get(ctx context.Context) (T, error) {
 	return q.pop(), nil
 }
 
-// getPromised takes a value after a wait, to which one is promised unless q was closed.
+// getPromised takes the value that was promised to a task that waited, unless q was closed.
 func (q *Queue[T]) getPromised() (v T, err error) {
 	if q.promised == 0 {
 		return v, ErrQueueClosed
@@ -249,16 +248,17 @@ func (q *Queue[T]) All(ctx context.Context) iter.Seq[T] {
 	}
 }
 
-// Close ends the queue: every Put fails from now on, those that wait included; Get hands
-// out what is left and then fails. Closing it again does nothing. It never suspends.
+// Close ends the queue: every Put fails from now on, including those that wait; Get returns the
+// values that are left and then fails. Closing it again does nothing. It never suspends.
 func (q *Queue[T]) Close() {
 	q.closed = true
 	q.putters.WakeAll()
 	q.getters.WakeAll()
 }
 
-// Abort is Close, and drops what is left. Join does not wait for what was
-// dropped. A Get that was promised a value still returns one. It never suspends.
+// Abort closes the queue as Close does, and drops the values that are left. Join does not wait
+// for the dropped values. A Get that was woken for a value before still returns one. It never
+// suspends.
 func (q *Queue[T]) Abort() {
 	q.Close()
 	dropped := q.held.len() - q.promised
@@ -282,8 +282,8 @@ func (q *Queue[T]) done(n int) {
 	}
 }
 
-// Join waits until there is a moment at which TaskDone was called for every value that was put;
-// more may have been put when it returns. It returns the cause if ctx is cancelled first.
+// Join waits until TaskDone has been called once for every value that was put. By the time that
+// it returns, more values may have been put. It returns the cause if ctx is cancelled first.
 func (q *Queue[T]) Join(ctx context.Context) error {
 	if q.open == 0 {
 		return Checkpoint(ctx)
@@ -292,8 +292,8 @@ func (q *Queue[T]) Join(ctx context.Context) error {
 	return q.joiners.Park(ctx, Reason{What: "join"})
 }
 
-// Dropped counts the values that Put has dropped, in a Queue of NewSlidingQueue. For
-// Join the work on them is finished.
+// Dropped counts the values that Put has dropped, in a Queue of NewSlidingQueue. Join does not
+// wait for these.
 func (q *Queue[T]) Dropped() uint64 { return q.slid }
 
 func (q *Queue[T]) full() bool {

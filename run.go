@@ -1,10 +1,10 @@
 package rondo
 
 // Run begins and ends a loop. The goroutine that calls Run is parked like a task while the
-// tasks run; a task without a function, the runTask, stands for it. It gets the baton when
-// nothing can run, and sleeps then until something happens. And it wakes when the main task
-// has ended and sees to the rest, always in the same order, and skips nothing of it when
-// main failed or panicked:
+// tasks run; a task without a function, the runTask, stands for it. It runs when no task can,
+// and sleeps until something happens. It also runs when the main task has ended, and then ends
+// the loop in steps. Their order is always the same, and none is skipped if main failed or
+// panicked:
 //
 //  1. cancel the tasks that are left, and wait for them;
 //  2. report the errors that nobody waited for, and the offloaded functions that
@@ -39,64 +39,65 @@ import (
 
 // A Runner runs loops. Its zero value is ready, and may run any number of them.
 type Runner struct {
-	// Name is the loop's name, for people who look at it.
+	// Name is the loop's name, as rondo tree and reports show it.
 	Name string
 
-	// Debug turns on what helps to find mistakes; RONDO_DEBUG=1 in the environment does the
-	// same. It sets SlowStep to 100 ms unless it is set, notes where each task was started,
-	// reports those that are alive when the main task ends, refuses most calls from goroutines
-	// that are not the loop's, and shows tasks in execution traces. docs/DEBUGGING.md has more.
+	// Debug turns on checks and records that help to find mistakes; RONDO_DEBUG=1 in the
+	// environment does the same. It sets SlowStep to 100 ms unless it is set, notes where each
+	// task was started, reports those that are alive when the main task ends, refuses most
+	// calls from goroutines that are not the loop's, and shows tasks in execution traces.
+	// docs/DEBUGGING.md has more.
 	Debug bool
 
-	// SlowStep is how long a task may run without waiting. A step that takes
-	// longer is reported through slog, with the stack at that moment, and with
-	// what it is blocked on if it is. 0 means: not watched.
+	// SlowStep is how long a task may run without waiting. A step that takes longer is reported
+	// through slog, with the stack at that moment and, if it is blocked, what it is blocked on.
+	// 0 means: not watched.
 	SlowStep time.Duration
 
-	// HangAfter is after how long a step counts as a hang, which is reported as a
-	// slow step is, also without SlowStep. 0 means 10 seconds, a negative value
-	// never. It costs the loop nothing.
+	// HangAfter is how long a step may take before it counts as a hang. A hang is reported as a
+	// slow step is, even if SlowStep is not set. 0 means 10 seconds, a negative value never. It
+	// costs the loop nothing.
 	HangAfter time.Duration
 
-	// EndDeadlock is after how long a loop ends in which nothing can run and nothing
-	// known can wake it: Run cancels all tasks and returns ErrDeadlock. 0 means never:
-	// after a second it is reported, once, through slog, because on the real driver
-	// the loop cannot be certain: any goroutine may hold a Scope or a Task and cancel
-	// it. A simulated loop is certain, and ends at once.
+	// EndDeadlock is how long a loop stays in a deadlock, in which no task can run and nothing
+	// known can wake one, before Run cancels all tasks and returns ErrDeadlock. 0 means for
+	// ever: the deadlock is only reported, once, through slog, after a second. A real loop
+	// cannot be certain that it is in deadlock, because any goroutine may hold a Scope or a
+	// Task and cancel it. A simulated loop is certain, and ends at once.
 	EndDeadlock time.Duration
 
-	// Recover makes a panic in a task that task's error, a *PanicError. Without
-	// it a panic is a fault of the program: everything is cancelled, deferred
-	// calls run, and Run panics with the *PanicError. A panic of a function that is
-	// called for someone else (a handler of a server, the function of a shard.Call, a
-	// job), or of a task that such a function has started, is that call's error in any
-	// case, but in a simulation without Recover, where a test must see it.
+	// Recover makes a panic in a task that task's error, a *PanicError. Without it a panic is a
+	// fault of the program: everything is cancelled, deferred calls run, and Run panics with
+	// the *PanicError. A function that is called for someone else (a handler of a server, the
+	// function of a shard.Call, a job) is an exception: its panic, or that of a task that it
+	// has started, is always the error of that call. In a simulation it is so only with
+	// Recover, because a test must see the panic.
 	Recover bool
 
-	// OnError is called with what no caller can be told: an error in the root scope
-	// for which nobody waited; a panic of a hook of the Tracer, or of a function
-	// that was offloaded and abandoned; and, as ErrLeftBehind, what was still
-	// running at the end. It must not wait. If it panics, slog has the panic and the
-	// error, and the loop goes on. nil means slog.
+	// OnError is called with errors that cannot be returned to a caller: an error in the root
+	// scope for which nobody waited; a panic of a hook of the Tracer, or of a function that was
+	// offloaded and abandoned; and, as ErrLeftBehind, what was still running at the end. It
+	// must not wait. If it panics, slog has the panic and the error, and the loop goes on. nil
+	// means slog.
 	OnError func(TaskInfo, error)
 
-	// Interrupt makes Ctrl-C end the loop in two stages. The first SIGINT or
-	// SIGTERM cancels every task with a SignalError that names it as the cause;
-	// clean-up runs and is waited for, and Run returns what main does then. From
-	// the first on, a signal does what it does by default: the second ends the
-	// process at once. When Run returns, both are as they were before it.
+	// Interrupt makes Ctrl-C end the loop in two stages. The first SIGINT or SIGTERM cancels
+	// every task with a SignalError that names it as the cause; clean-up runs and is waited
+	// for, and Run returns what main does then. After the first one both signals have their
+	// default effect, so the second ends the process at once. When Run returns, both are
+	// handled as before Run.
 	Interrupt bool
 
 	// Threads is how many functions may be offloaded at once. 0 means 256.
 	Threads int
 
-	// Tracer is called with what the tasks do. RONDO_TRACE=FILE in the environment
-	// writes a timeline of every loop of the process besides; see rondo trace.
+	// Tracer is called with what the tasks do. RONDO_TRACE=FILE in the environment also writes
+	// a timeline of every loop of the process; see rondo trace.
 	Tracer *Tracer
 
-	// NoFlightRecorder turns the flight recorder off. With it a loop that has lived for
-	// 100 ms, or switched a thousand times, keeps a record of 1 MiB of what its tasks did
-	// last: rondo record --last reads it from outside.
+	// NoFlightRecorder turns the flight recorder off. The recorder keeps the last 1 MiB of what
+	// the tasks did, once a loop has lived for 100 ms or switched a thousand times; rondo
+	// record --last reads it from outside.
 	NoFlightRecorder bool
 
 	// ProfileLabels labels the goroutine of each task for package runtime/pprof: "loop"
@@ -114,7 +115,7 @@ type Runner struct {
 	LockThread bool
 }
 
-// Run runs main with a Runner that has nothing set.
+// Run runs main with a zero Runner.
 func Run(ctx context.Context, main func(ctx context.Context) error) error {
 	return new(Runner).Run(ctx, main)
 }
@@ -252,16 +253,16 @@ func (l *Loop) setUp(ctx context.Context, main func(ctx context.Context) error, 
 	l.startObservers(line)
 }
 
-// reportAlive reports, with Debug, the tasks that the end of the main task cuts
-// short. Those that were cancelled already, or that a fault ends, are no
-// surprise; and in a simulation it is the test that decides what is.
+// reportAlive reports, with Debug, the tasks that the end of the main task cuts short. It
+// leaves out tasks that were cancelled already or that a fault ends, and in a simulation it
+// reports none, because there the test decides whether that is a mistake.
 func (l *Loop) reportAlive() {
 	if !l.runner.Debug || l.sim != nil || l.fault.any() || l.root.cancelled() != nil {
 		return
 	}
 	var alive []TaskInfo
 	for t := range l.tasks() {
-		if t.state != stateDone && t.scope.cancelled() == nil {
+		if t.scope.cancelled() == nil {
 			alive = append(alive, t.info())
 		}
 	}
@@ -288,9 +289,9 @@ func (l *Loop) inCallback(fn func()) {
 	l.current = l.runTask
 }
 
-// reportAbandoned reports, when all tasks have ended, the functions that still run,
-// once for those that are the same one. All of them were abandoned: for the
-// others tasks have waited. Those that heed their ctx get a moment to end.
+// reportAbandoned reports, when all tasks have ended, the offloaded functions that still run:
+// calls of the same function are one report. All of them were abandoned: for the others tasks
+// have waited. Those that heed their ctx get a moment to end.
 func (l *Loop) reportAbandoned() {
 	for range 100 {
 		if l.offloads.abandoned.First() == nil || l.inbox.Pending() {
@@ -336,8 +337,9 @@ func (l *Loop) finishTasks() {
 	}
 }
 
-// close is steps 4 to 6. A worker whose task called Goexit may hand it on to the goroutine of
-// Run as it ends, so what stands before retireAll must bear to be done twice.
+// close is steps 4 to 6. When retireAll ends a worker whose task called Goexit, the Goexit may
+// continue in the goroutine of Run. Then close is called again, so its statements before
+// retireAll may run twice.
 func (l *Loop) close() {
 	if l.signals != nil {
 		l.signals.Release()
@@ -375,8 +377,8 @@ func (l *Loop) await(done func() bool, list *WaitList) {
 // loops are the loops of the process, which any goroutine may read.
 var loops loopset.Set[Loop]
 
-// A SignalError says that a signal ended what was running. It is the cause of the cancellation
-// where Runner.Interrupt or signals.Cancel made a signal one; package signals calls it Error.
+// A SignalError says that a signal ended what was running. It is the cause if Runner.Interrupt
+// or signals.Cancel turned the signal into a cancellation; package signals calls it Error.
 type SignalError struct{ Sig os.Signal }
 
 // Error returns the signal's name.

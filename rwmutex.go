@@ -3,9 +3,9 @@ package rondo
 // An RWMutex keeps its waiters in a line of runs: a run has tasks that came one after the
 // other and ask for the same, in a WaitList of its own.
 //
-// The law: if the line has a head, no task at the head could come in, or a cancelled
-// task has yet to run that is counted there. So a task that finds no line and the
-// RWMutex free overtakes none.
+// The law: if the line is not empty, no task at its head can be let in, or a cancelled task
+// that is counted at its head has not run yet. So a task that finds no line and the RWMutex
+// free overtakes none.
 
 import (
 	"context"
@@ -14,16 +14,16 @@ import (
 )
 
 // An RWMutex lets in any number of tasks that read, or one that writes. It is fair: a task that
-// waits to write holds up those that ask to read after it, and those that waited to read one
-// after the other come in together. So a task that reads must not ask to read again: with a
-// writer between the two it would wait for itself. The zero value is unlocked.
+// waits to write holds up those that ask to read after it, and readers that stand next to each
+// other in the line are let in together. So a task that reads must not ask to read again: with
+// a writer between the two it would wait for itself. The zero value is unlocked.
 //
 // Like a Mutex it is for the tasks of one loop, and only for stretches of code
 // that wait somewhere inside.
 type RWMutex struct {
 	_ nocopy.Field
 
-	// Name is for people who look at the program.
+	// Name identifies the RWMutex in rondo tree and in reports.
 	Name string
 
 	writing bool
@@ -55,8 +55,8 @@ func (m *RWMutex) Lock(ctx context.Context) error {
 	return nil
 }
 
-// TryLock takes the RWMutex for writing if nobody has it, and reports whether it did. It
-// never suspends. Which task has it is not known then, so any task may unlock it.
+// TryLock takes the RWMutex for writing if nobody has it, and reports whether it did. It never
+// suspends. TryLock does not record which task has the RWMutex, so any task may unlock it.
 func (m *RWMutex) TryLock() bool {
 	if m.writing || m.readers > 0 {
 		return false
@@ -65,10 +65,9 @@ func (m *RWMutex) TryLock() bool {
 	return true
 }
 
-// Unlock ends the writing and lets in the first in the line: one task that
-// writes, or all that read up to the next that writes. It never suspends. It
-// panics if the RWMutex is not locked for writing, or if another task than the
-// caller has locked it and has not ended. A callback may unlock it.
+// Unlock releases the write lock and lets in the first in the line: one writer, or all readers
+// up to the next writer. It never suspends. It panics if the RWMutex is not locked for writing,
+// or if another task than the caller has locked it and has not ended. A callback may unlock it.
 func (m *RWMutex) Unlock() {
 	if !m.writing {
 		panic("rondo: Unlock of unlocked RWMutex: call it once for each Lock that returned nil")
@@ -106,7 +105,7 @@ func (m *RWMutex) TryRLock() bool {
 	return true
 }
 
-// RUnlock ends the reading of one task. It never suspends. It panics if nobody reads.
+// RUnlock releases the read lock of one task. It never suspends. It panics if nobody reads.
 func (m *RWMutex) RUnlock() {
 	if m.readers == 0 {
 		panic("rondo: RUnlock of an RWMutex that is not locked for reading: call it once for each RLock that returned nil")

@@ -1,19 +1,18 @@
 package rondo
 
-// A scope is a stretch of a program that owns what runs in it.
+// A scope owns the tasks that are started in it.
 //
-// Scopes form a tree below the loop's root scope. Each task has a scope of its
-// own, the ctx that its function gets; Group, Timeout, Deadline and Shield open
-// further ones around a body. Cancellation is a level, not an event: a scope
-// that was cancelled stays so, and with it everything below it, a Shield and
-// what is under it excepted. Nothing is counted and nothing is un-cancelled.
+// Scopes form a tree below the loop's root scope. Each task has its own scope, the ctx that
+// its function gets; Group, Timeout, Deadline, Shield and Contain open further scopes, each
+// around the call of a function, its body. A cancelled scope stays cancelled, and so does
+// everything below it, except a Shield and the scopes below that. Cancellations are not
+// counted, and none can be undone.
 //
-// An opened scope is left only when its body has returned, all tasks started in
-// it have ended (TestNoTaskOutlivesItsScope), and so have its dependants. The own
-// scope of a serving task, which calls a function for someone else, is left in the
-// same way. Leaving a scope is its cancellation for whatever still waits in it: the
-// waits of tasks of other scopes, and the scopes that these opened below it
-// (TestLeavingCancels).
+// A scope that such a function opens is left only when its body has returned, and all tasks
+// started in it (TestNoTaskOutlivesItsScope) and its dependants have ended. The own scope of
+// a serving task, one that runs a handler for a server, is left in the same way. When a scope
+// is left, everything that other tasks still do in it is cancelled: their waits with its ctx,
+// and the scopes that they have opened below it (TestLeavingCancels).
 
 import (
 	"context"
@@ -24,56 +23,57 @@ import (
 	"github.com/rondo-go/rondo/internal/stdctx"
 )
 
-// A Scope owns tasks, a deadline and values. It is a context.Context: pass it to whatever
-// takes one, the standard library included. Its context.Context methods may be called by
-// any goroutine, and so may Cancel; the others only on the loop.
+// A Scope owns tasks, and may have a deadline and values. It is a context.Context: pass it to any
+// function that takes one, of the standard library too. Its context.Context methods and Cancel
+// may be called by any goroutine, the others only on the loop.
 type Scope struct {
 	loop      *Loop
-	host      *Task // the task whose body runs in it
+	host      *Task // the task that has opened it; its function, or a part of it, is the body
 	published published
 	parent    *Scope            // the scope that encloses it; nil for the root
 	children  list.List[Scope]  // the scopes it encloses
 	links     list.Links[Scope] // its neighbours among its parent's children
-	tasks     int32             // how many it owns that have not ended
+	tasks     int32             // the number of tasks that it owns and that have not ended
 	shield    bool              // it is not cancelled when its parent is
 	closed    bool              // it has been left
 	dependent bool              // it is the own scope of a dependant's task
-	cut       bool              // its cancellation has ended something in it
+	cut       bool              // its cancellation has ended a wait or a task in it
 	extra     *scopeExtra
 }
 
-// published is what other goroutines see of a scope.
+// published is the part of a scope that other goroutines may read.
 type published = stdctx.State[cancellation, *cancellation]
 
 const scopeLinks = unsafe.Offsetof(Scope{}.links)
 
-// scopeExtra is what few scopes need.
+// scopeExtra has the fields that few scopes need.
 type scopeExtra struct {
 	errs           []error
-	named          bool                      // one of errs has the cause of the cancellation
-	body           *Task                     // waits in join for the scope's last task
-	onFailure      func(t *Task, v *verdict) // called in place of fail; the root's, and OpenServing's
-	onEmpty        func()                    // called when the last task has ended; the same two
-	foreignWaiters []*worker                 // of tasks that run elsewhere; see addForeign
-	deadline       *Handle
-	limit          int     // how many of its tasks may have begun and not ended; 0: any number
-	held           []*Task // those that wait for that, not started yet
+	body           *Task                     // the host while it waits in join; see emptied
+	onFailure      func(t *Task, v *verdict) // called in place of fail; for the root and OpenServing
+	onEmpty        func()                    // called when the last task has ended; for the same two
+	foreignWaiters []*worker                 // workers of other tasks that wait with its ctx
+	deadline       *Handle                   // the timer of its deadline
+	limit          int                       // how many of its tasks may run at once; 0: any number
+	held           []*Task                   // new tasks that the limit holds back
 	dependants     list.List[dependant]
 	above          <-chan struct{} // Done of a context between s and its parent; see watchContext
-	serving        bool            // it is that of Contain, or of OpenServing
-	unwatch        func()          // ends the watch on that context
+	named          bool            // one of errs has the cause of the cancellation in it
+	serving        bool            // it is the scope of a Contain, or of OpenServing
+	unwatch        func()          // ends the watch on the context of above
+	containing     *containing     // the call of Contain whose scope it is
 }
 
-// A dependant runs in a task of its own that does not keep its scope from ending: the
-// scope, when it has no other tasks left, ends its dependants, and waits for that.
+// A dependant has a task that does not keep its scope from ending, such as the sequence of a
+// Pull. When the scope has no other tasks left, it stops its dependants and waits for them.
 type dependant struct {
 	links   list.Links[dependant]
 	task    *Task
 	scope   *Scope
-	stopper interface{ stopSoon() } // makes the task end soon, without waiting for that
-	what    string                  // it, in the Reason of a wait for its end
+	stopper interface{ stopSoon() } // makes the task end soon, without waiting for its end
+	what    string                  // Reason.What of a wait for its end
 	ended   WaitList
-	holder  interface{ watch() } // who can end it, and the collector does not watch yet
+	holder  interface{ watch() } // the handle by which it is used, until watchHolders has seen it
 }
 
 const dependantLinks = unsafe.Offsetof(dependant{}.links)
@@ -85,8 +85,8 @@ func (s *Scope) ensureExtra() *scopeExtra {
 	return s.extra
 }
 
-// begin puts s into the tree. ctx is where its values come from, and what may
-// cancel it besides its parent. If a method of ctx panics, nothing has begun.
+// begin puts s into the tree below parent. ctx has the values of s, and its cancellation
+// cancels s. If a method of ctx panics, s is not in the tree.
 func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 	s.loop, s.parent = l, parent
 	s.published.Begin(beyondOwn(ctx))
@@ -109,7 +109,7 @@ func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 	if s.shield {
 		return
 	}
-	// What cancels s here wakes the host if it waits already; see parkForeign.
+	// A call of cancel wakes the host if s is the scope of its wait; see parkForeign.
 	if left != nil && !s.detached() {
 		s.cancel(left)
 	}
@@ -121,7 +121,7 @@ func (s *Scope) begin(l *Loop, parent *Scope, ctx context.Context) {
 	}
 }
 
-// end takes s out of the tree, and ends it for those outside who still hold it as a context.
+// end takes s out of the tree. For those who still hold s as a context, it is cancelled.
 func (s *Scope) end() {
 	s.closed = true
 	if s.cancelled() == nil {
@@ -139,13 +139,14 @@ func (s *Scope) end() {
 	s.dissolve()
 }
 
-// dissolve takes s, which is closed, out of the tree. What is left below it are tasks that it
-// started and another scope owns, and scopes that other tasks have opened: these move up. If
-// they are many, s stays above them until most have ended. So a child moves seldom, however
-// deep the tree is, and there are fewer closed scopes in the tree than others.
+// dissolve takes s, which is closed, out of the tree. It may still have children: the scopes of
+// tasks that were started with s as ctx and that another scope owns, and scopes that other tasks
+// have opened. These move up to the parent of s. But if there are more than mayMoveUp, s stays in
+// the tree until no more than that are left. So a child moves seldom, however deep the tree is,
+// and of the scopes in the tree fewer are closed than open.
 func (s *Scope) dissolve() {
 	for p := s.parent; p != nil; s, p = p, p.parent {
-		if s.children.Longer(most, scopeLinks) {
+		if s.children.Longer(mayMoveUp, scopeLinks) {
 			return
 		}
 		p.children.Remove(s, scopeLinks)
@@ -160,12 +161,12 @@ func (s *Scope) dissolve() {
 	}
 }
 
-// most is how many children a closed scope may have that leaves the tree.
-const most = 4
+// mayMoveUp is the largest number of children with which a closed scope leaves the tree.
+const mayMoveUp = 4
 
-// endOthers ends what other tasks do in s, which is left without having been cancelled:
-// their waits, and the scopes that they have opened. A task that was started with s as
-// its ctx, and that another scope owns, outlives s, unless it is a dependant.
+// endOthers cancels what other tasks do in s, which is left without having been cancelled:
+// their waits with the ctx of s, and the scopes that they have opened below s. It does not
+// cancel tasks that were started with s as ctx and that another scope owns, except dependants.
 func (s *Scope) endOthers() {
 	for x := s.extra; x != nil && len(x.foreignWaiters) > 0; {
 		x.foreignWaiters[0].job.wake(closedScope)
@@ -177,8 +178,8 @@ func (s *Scope) endOthers() {
 	}
 }
 
-// cancel makes c the cancellation of s and of everything below it, and ends the
-// waits there. A scope that is cancelled already keeps the cancellation it has.
+// cancel makes c the cancellation of s and of all scopes below it, except shielded ones, and
+// ends the waits in them. A scope that is cancelled already keeps its cancellation.
 func (s *Scope) cancel(c *cancellation) {
 	if s.cancelled() != nil {
 		return
@@ -204,18 +205,18 @@ func (s *Scope) cancelBelow(c *cancellation) {
 	}
 }
 
-// noteCut notes that c, the cancellation of s, has ended something in s, for s and
-// all scopes around it that it is the cancellation of.
+// noteCut records that c, the cancellation of s, has ended something in s. It sets cut in s and
+// in each scope above it that has the same cancellation.
 func (s *Scope) noteCut(c *cancellation) {
 	for ; s != nil && (s.closed || !s.cut && s.cancelled() == c); s = s.parent {
 		s.cut = true
 	}
 }
 
-// Cancel ends the scope: each wait in it, those that go on included, fails from now on
-// with cause. Group then returns cause; a nil cause stands for context.Canceled in the
-// waits, and Group returns nil. Cancelling a scope again, or one that has ended, does
-// nothing. Any goroutine may call Cancel; it never suspends.
+// Cancel cancels the scope: the waits in progress in it and all later ones fail with cause, and
+// Group returns cause. If cause is nil, the waits fail with context.Canceled, and Group returns
+// nil. A second Cancel, or one after the scope has ended, does nothing. Any goroutine may call
+// Cancel; it never suspends.
 func (s *Scope) Cancel(cause error) {
 	c := &cancellation{err: context.Canceled, cause: cause, origin: s}
 	if cause == nil {
@@ -224,10 +225,9 @@ func (s *Scope) Cancel(cause error) {
 	s.loop.do(func() { s.cancel(c) })
 }
 
-// owner returns the scope that answers for tasks started with s as ctx. A task's own
-// scope owns none, unless the task is serving. One that was started with the ctx of a
-// function that has been called for someone else, and has returned, must not fail in the
-// scope of the server: it is the loop's.
+// owner returns the scope that owns tasks started with s as ctx. If s is the own scope of a task
+// that is not serving, that is the scope that owns the task. If s is the scope of a handler that
+// has returned, it is the root scope, because a failure must not reach the server's scope.
 func (s *Scope) owner() *Scope {
 	if s.isOwn() && !s.serves() {
 		s = s.host.owner
@@ -238,8 +238,8 @@ func (s *Scope) owner() *Scope {
 	return s
 }
 
-// serves reports whether the function that runs in s is called for someone else: s is the
-// own scope of a serving task, that of Contain, or one of callbacks.
+// serves reports whether s is the scope of a handler: the own scope of a serving task, the
+// scope of a Contain, or one of OpenServing.
 func (s *Scope) serves() bool {
 	return s.host.serving && s.isOwn() || s.extra != nil && s.extra.serving
 }
@@ -247,7 +247,7 @@ func (s *Scope) serves() bool {
 // failed is called when t, which s owns, has ended with an error.
 func (s *Scope) failed(t *Task, v *verdict) {
 	if t.observed && s.serves() {
-		return // it is the error of the task that waits for it
+		return // the waiter has got the error
 	}
 	if x := s.extra; x != nil && x.onFailure != nil {
 		x.onFailure(t, v)
@@ -256,8 +256,8 @@ func (s *Scope) failed(t *Task, v *verdict) {
 	s.fail(v)
 }
 
-// fail keeps an error as one of the scope's errors, and cancels the scope for it. What
-// only says that the scope was cancelled is not kept.
+// fail adds an error to the errors of s, and cancels s. v.Rest is nil if the error says no more
+// than that s was cancelled; then nothing is added.
 func (s *Scope) fail(v *verdict) {
 	x := s.ensureExtra()
 	if v.Rest != nil {
@@ -271,7 +271,7 @@ func (s *Scope) fail(v *verdict) {
 	}
 }
 
-// startHeld starts the tasks that the limit of s holds back, as many as it allows.
+// startHeld queues tasks that the limit of s holds back, as many as the limit now allows.
 func (s *Scope) startHeld() {
 	for x := s.extra; len(x.held) > 0 && (x.limit == 0 || int(s.tasks)-len(x.held) < x.limit); {
 		t := x.held[0]
@@ -295,11 +295,11 @@ func (s *Scope) emptied() {
 	}
 }
 
-// join waits, whatever is cancelled, until the scope's tasks have ended, and then
-// ends its dependants.
+// join waits until the tasks of s have ended, and then ends its dependants. No cancellation
+// ends the wait.
 func (s *Scope) join(t *Task) {
-	// A goroutine or task that holds the scope may start a task in it between the
-	// end of the last one and the moment at which this one goes on.
+	// Other code that holds s may start a task in it between the end of the last task and
+	// the moment at which t runs again.
 	for s.tasks > 0 || s.hasDependants() {
 		if s.tasks > 0 {
 			s.ensureExtra().body = t
@@ -315,8 +315,8 @@ func (s *Scope) join(t *Task) {
 	}
 }
 
-// depend makes d a dependant of s. Its task does not count among those that its
-// owner waits for until endDependant.
+// depend makes d a dependant of s. Until endDependant, the owner of its task does not count
+// the task among its own.
 func (s *Scope) depend(d *dependant) {
 	d.task.scope.dependent = true
 	d.task.owner.tasks--
@@ -324,7 +324,7 @@ func (s *Scope) depend(d *dependant) {
 	s.ensureExtra().dependants.Add(d, dependantLinks)
 }
 
-// endDependant is called in the task of d when nothing is left but its end.
+// endDependant is called in the task of d just before the task ends.
 func (d *dependant) endDependant() {
 	d.scope.extra.dependants.Remove(d, dependantLinks)
 	d.scope = nil
@@ -336,7 +336,8 @@ func (d *dependant) endDependant() {
 	d.ended.WakeAll()
 }
 
-// watchHolders lets the collector watch who can end the dependants that are not watched.
+// watchHolders registers the holders of new dependants with the garbage collector, so that a
+// dependant whose holder is forgotten is stopped. Many dependants end before they get that far.
 func (l *Loop) watchHolders() {
 	for _, d := range l.unwatched.Take() {
 		if h := d.holder; h != nil {
@@ -348,8 +349,8 @@ func (l *Loop) watchHolders() {
 
 func (s *Scope) hasDependants() bool { return s.extra != nil && s.extra.dependants.First() != nil }
 
-// closeDependants ends the dependants of s, all at once, and waits for them. More
-// may come while they clean up.
+// closeDependants stops the dependants of s, all at once, and waits for them. While they
+// clean up they may make further ones, which it stops too.
 func (s *Scope) closeDependants(t *Task) {
 	for d := range s.extra.dependants.All(dependantLinks) {
 		d.stopper.stopSoon()
@@ -360,15 +361,15 @@ func (s *Scope) closeDependants(t *Task) {
 	}
 }
 
-// wait waits, whatever is cancelled, until d has ended.
+// wait waits until d has ended. No cancellation ends the wait.
 func (d *dependant) wait(t *Task) {
 	d.ended.Owner = d.task
 	d.ended.push(t)
 	_ = t.park(nil, nil, Reason{What: d.what, On: d.task.id})
 }
 
-// leaveOwn leaves t's own scope before t ends with err, if it has dependants or owns tasks,
-// and returns the error with which t ends.
+// leaveOwn leaves the own scope of t, whose function has ended with err: it waits for the
+// dependants of the scope and for the tasks that it owns. It returns the error of t.
 func (t *Task) leaveOwn(err error) error {
 	if t.serving {
 		return t.leave(err)
@@ -382,9 +383,9 @@ func (t *Task) leaveOwn(err error) error {
 	return err
 }
 
-// leave cancels what the function of t, which is serving and has ended with err, has
-// started, and waits for its end. It returns err joined with the errors of those tasks,
-// without what says only that one of these failures has cancelled the scope.
+// leave leaves the own scope of t, a serving task whose function has ended with err: it cancels
+// the tasks that the function has started, and waits for their end. It returns err joined with
+// their errors, without those that say only that one of these failures has cancelled the scope.
 func (t *Task) leave(err error) error {
 	s := &t.scope
 	if x := s.extra; !t.serving || s.tasks == 0 && (x == nil || len(x.errs)+len(x.foreignWaiters) == 0 && !s.hasDependants()) {
@@ -408,8 +409,7 @@ func (t *Task) leave(err error) error {
 	return err
 }
 
-// servesBelow reports whether t was started by a function that is called for someone else,
-// or by a task below that.
+// servesBelow reports whether t was started by a handler, or by a task below a handler.
 func (t *Task) servesBelow() bool {
 	for s := t.owner; s != nil; s = s.parent {
 		if s.serves() {
@@ -419,6 +419,7 @@ func (t *Task) servesBelow() bool {
 	return false
 }
 
+// setDeadline sets the deadline of s to at, or removes it if at is never.
 func (s *Scope) setDeadline(at int64) {
 	if s.cancelled() != nil {
 		return
@@ -448,9 +449,9 @@ func (s *Scope) deadline() int64 {
 	return never
 }
 
-// expire cancels s, whose deadline has passed; or the outermost of the scopes
-// around it whose deadline was no later, so that at a tie it is the outer one
-// that ends, whichever timer the loop came to first.
+// expire is called when the deadline of s has passed. It cancels the outermost scope around s,
+// or s itself, whose deadline is not later than that of s. So of several scopes with the same
+// deadline the outermost is cancelled, in whichever order their timers fire.
 func (s *Scope) expire() {
 	if s.cancelled() != nil {
 		return

@@ -31,13 +31,13 @@ type Case struct {
 // A Selectable can be waited for in a Select. Implement it to have your own primitive, built on
 // a WaitList, in a Case. Its methods are called on the loop, in the task, and must not wait.
 type Selectable interface {
-	// Try takes what the case waits for if it is there, and reports whether it has
-	// taken it. Then err is the case's result. ctx is that of the Select.
+	// Try takes what the case waits for if it is there, and reports whether it has taken it.
+	// Then err is the case's result. ctx is the one that Select was called with.
 	Try(ctx context.Context, to any) (taken bool, err error)
 
-	// Begin returns the list in which the task is to wait, and what people are shown.
-	// It is called after all cases were tried, just before the task suspends. For each
-	// Begin there is one End.
+	// Begin returns the list in which the task is to wait, and the reason to show for the wait.
+	// It is called after all cases were tried, just before the task suspends. For each Begin
+	// there is one End.
 	Begin(ctx context.Context) (*WaitList, Reason)
 
 	// End is called when the wait is over. If woken is true a Wake of the list has
@@ -46,9 +46,9 @@ type Selectable interface {
 	End(to any, woken bool) error
 }
 
-// Select waits until one of the cases is ready, takes that one and returns its
-// index, with the error that the call that the case stands for would return. The
-// other cases are not affected. If ctx is cancelled first it returns -1 and the cause.
+// Select waits until one of the cases is ready, takes that one, and returns its index and its
+// error: for GetCase, for example, the error that Get would return. The other cases are not
+// affected. If ctx is cancelled first it returns -1 and the cause.
 //
 //	switch i, err := rondo.Select(ctx, jobs.GetCase(&job), stop.WaitCase(), rondo.After(time.Minute)); {
 //	case err != nil:
@@ -76,7 +76,7 @@ type RoundRobin struct {
 	next int
 }
 
-// Select is the function Select, but for which of several ready cases it takes.
+// Select does what the function Select does, except for the choice among several ready cases.
 func (r *RoundRobin) Select(ctx context.Context, cases ...Case) (int, error) {
 	i, err := selectFrom(ctx, r.next, cases)
 	if i >= 0 {
@@ -88,7 +88,8 @@ func (r *RoundRobin) Select(ctx context.Context, cases ...Case) (int, error) {
 // After is a case that is ready when d has passed since the call of Select.
 func After(d time.Duration) Case { return Case{timed: true, delay: d} }
 
-// selectFrom is Select that tries the case with index first first.
+// selectFrom is Select, except that it tries the cases from the index first on, and then those
+// before it.
 func selectFrom(ctx context.Context, first int, cases []Case) (int, error) {
 	s, t, err := checkpoint(ctx, pace.Many(len(cases)))
 	if err != nil {

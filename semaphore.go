@@ -8,13 +8,13 @@ import (
 	"github.com/rondo-go/rondo/internal/nocopy"
 )
 
-// A Semaphore has a number of permits, and lets so many tasks at once into something. It
-// is fair: tasks get permits in the order in which they asked. It does not matter which
-// task releases one. Make one with NewSemaphore; it is for the tasks of one loop.
+// A Semaphore has a number of permits, and so limits how many tasks do something at once. It is
+// fair: tasks get permits in the order in which they asked. It does not matter which task
+// releases one. Make one with NewSemaphore; it is for the tasks of one loop.
 type Semaphore struct {
 	_ nocopy.Field
 
-	// Name is for people who look at the program.
+	// Name identifies the Semaphore in rondo tree and in reports.
 	Name string
 
 	permits int
@@ -25,7 +25,7 @@ type Semaphore struct {
 	free    *request // one for the next task that waits
 }
 
-// A request is that of one task for n permits.
+// A request asks for n permits for one task.
 type request struct {
 	n       int
 	task    WaitList
@@ -48,9 +48,9 @@ func NewSemaphore(n int) *Semaphore {
 // it returns the cause and has taken none.
 func (s *Semaphore) Acquire(ctx context.Context) error { return s.acquire(ctx, 1) }
 
-// AcquireN is Acquire for n permits, which are taken together. A task that waits for
-// many holds up those that come after it, so it gets them in the end. If the Semaphore
-// has fewer than n, it waits for Resize. AcquireN panics if n is negative.
+// AcquireN is Acquire for n permits, which are taken together. A task that waits for many holds
+// up those that come after it, so it gets them in the end. If the Semaphore has fewer than n
+// permits in all, it waits for Resize. AcquireN panics if n is negative.
 func (s *Semaphore) AcquireN(ctx context.Context, n int) error {
 	mustCount("AcquireN", n)
 	return s.acquire(ctx, n)
@@ -85,8 +85,8 @@ func (s *Semaphore) acquire(ctx context.Context, n int) error {
 // TryAcquire takes a permit if there is one, and reports whether it did. It never suspends.
 func (s *Semaphore) TryAcquire() bool { return s.TryAcquireN(1) }
 
-// TryAcquireN takes n permits if there are so many and no task waits, and reports
-// whether it did. It never suspends. It panics if n is negative.
+// TryAcquireN takes n permits if that many are free and no task waits, and reports whether it
+// did. It never suspends. It panics if n is negative.
 func (s *Semaphore) TryAcquireN(n int) bool {
 	mustCount("TryAcquireN", n)
 	if !s.has(n) {
@@ -104,9 +104,9 @@ func (s *Semaphore) has(n int) bool {
 	return n <= s.permits-s.held
 }
 
-// Release gives a permit back, to the task that has waited longest if there is
-// one. It never suspends. It panics if no permit is held, because there would be
-// more permits then than the Semaphore has.
+// Release returns a permit, which goes to the task that has waited longest if there is one. It
+// never suspends. It panics if no permit is held, because there would be more permits then than
+// the Semaphore has.
 func (s *Semaphore) Release() {
 	if s.held == 0 {
 		panic("rondo: Release of a Semaphore none of whose permits is held: call it once for each Acquire that returned nil")
@@ -130,18 +130,16 @@ func mustCount(call string, n int) {
 	}
 }
 
-// Resize changes the number of permits to n. If more than n are held, none is taken away:
-// they become fewer as they are released. It never suspends. It panics if n is negative.
+// Resize changes the number of permits to n. If more than n are held, the holders keep them,
+// and the number falls to n as they release. It never suspends. It panics if n is negative.
 func (s *Semaphore) Resize(n int) {
-	if n < 0 {
-		panic("rondo: Semaphore.Resize with a negative number")
-	}
+	mustCount("Resize", n)
 	s.permits = n
 	s.admit()
 }
 
-// awaited reports whether a task waits. Those that were cancelled and have not run since do not:
-// it takes them off the line.
+// awaited reports whether a task waits. Tasks that were cancelled and have not run since do not
+// count: it takes them off the line.
 func (s *Semaphore) awaited() bool {
 	s.admit()
 	return s.waiting.First() != nil

@@ -1,12 +1,12 @@
 package rondo
 
-// The kernel's side of a simulation: what a loop does only because its world is simulated,
-// so that a seed repeats it (driver.Simulation).
+// The kernel's part of a simulation: the behaviour of a loop that differs in a simulated world,
+// where the order of everything must follow from a seed (driver.Simulation).
 //
-// The law: in the real world sim is nil, and each function here does nothing or what the
-// system does. The heart calls these functions and does not ask which world it is in. What
-// it calls at each step is inlined and costs the real world one comparison; so the rest
-// stands in functions of its own, which are not inlined.
+// The law: in the real world l.sim is nil, and each function here does nothing or uses the
+// system. The heart calls these functions without asking which world it is in. Functions that
+// it calls at each step are inlined and cost one comparison in the real world; so their
+// simulated part is in separate functions.
 
 import (
 	"context"
@@ -17,15 +17,15 @@ import (
 	"github.com/rondo-go/rondo/internal/pace"
 )
 
-// simulation is what a loop in a simulated world has besides.
+// simulation has the additional state of a loop in a simulated world.
 type simulation struct {
 	driver.Simulation
-	id       func(i int) uint64 // the number of the task at place i of the queue
-	putOff   []*Handle          // those that put back into the queue what runs at a time
+	id       func(i int) uint64 // the method taskAt of the loop's schedule
+	putOff   []*Handle          // timers that queue delayed entries again; see runsNext
 	contexts contextSet
 }
 
-// simulate prepares the loop for its world, if that is simulated. The inbox is open.
+// simulate prepares the loop for a simulated world, if the driver has one. The inbox must be open.
 func (l *Loop) simulate() {
 	world := l.driver.Simulation()
 	if world == nil {
@@ -39,8 +39,8 @@ func (l *Loop) simulate() {
 	l.inbox.Simulate(func(e entry) uint64 { return uint64(e.call.when) }, l.takesPosts)
 }
 
-// taskAt returns the number of the task at place i of the queue. For a callback it is 0,
-// or driver.Line.
+// taskAt returns the number of the task at index i of the queue. For a callback it returns
+// driver.Line if the callback is one of the line (see lineUp), and otherwise 0.
 func (s *schedule) taskAt(i int) uint64 {
 	switch e := s.queue.At(i); {
 	case e.task != nil:
@@ -51,12 +51,13 @@ func (s *schedule) taskAt(i int) uint64 {
 	return 0
 }
 
-// postpones lets the world choose what comes first in the queue, and reports whether that
-// was put off. When the last task has ended, the world decides only what comes in when.
+// postpones lets the world choose the entry that runs next, and reports whether the world has
+// delayed that entry instead. When the last task has ended, callbacks run in their order.
 func (l *Loop) postpones() bool { return l.sim != nil && l.live > 0 && !l.runsNext() }
 
-// runsNext moves what the world has chosen to the front of the queue and reports whether
-// it runs. If not, it is put at the end, at once or when the world says.
+// runsNext moves the entry that the world has chosen to the front of the queue, and reports
+// whether it runs now. If not, the entry is put at the end of the queue, at once or at a
+// later virtual time.
 func (l *Loop) runsNext() bool {
 	s := l.sim
 	i, runs := s.Choose(l.batch+1, s.id)
@@ -76,14 +77,15 @@ func (l *Loop) runsNext() bool {
 	return false
 }
 
-// endsShare reports whether the world lets others have a turn before the next operation of t, the
-// running task.
+// endsShare reports whether the world wants other tasks to run before the next operation of t,
+// the running task.
 func (l *Loop) endsShare(t *Task) bool {
 	return l.sim != nil && l.pace.Share == pace.Operation && l.sim.EndsShare(t.id)
 }
 
-// hurry makes ready what is put off until a time, if goroutines work for the loop, because
-// that time does not come while they do, or if nothing is late any more.
+// hurry queues all entries that runsNext has delayed until a later time, in two cases: while
+// goroutines work for the loop, because virtual time then stands still, and once the world
+// makes nothing late any more.
 func (l *Loop) hurry() {
 	if l.sim != nil {
 		l.sim.hurry(l)
@@ -107,9 +109,9 @@ func (s *simulation) hurry(l *Loop) {
 	s.putOff = s.putOff[:0]
 }
 
-// sleepUntil returns until when the loop may sleep, which is until in the real world. A
-// simulated loop asks its driver for what goroutines have handed in only when nothing else
-// can run, and its time does not pass while real work goes on for it.
+// sleepUntil returns the time to pass to the driver's Poll: in the real world until itself. A
+// simulated loop takes what goroutines have posted only when nothing else can run, and its
+// virtual time does not pass while goroutines work for it.
 func (l *Loop) sleepUntil(until int64) int64 {
 	switch s := l.sim; {
 	case s == nil:
@@ -123,31 +125,32 @@ func (l *Loop) sleepUntil(until int64) int64 {
 	return until
 }
 
-// jumps reports whether the loop's time stands still while tasks run, and jumps when they
-// wait. Then nothing but what the tasks wait for has a time.
+// jumps reports whether the loop has virtual time, which stands still while tasks run and jumps
+// to the next timer when all wait. Then the loop sets no timers for purposes of its own.
 func (l *Loop) jumps() bool { return l.sim != nil }
 
-// mayBeLate reports whether another timer of that instant, or an earlier one, may fire
-// after h, the timer that fires. In the real world none does if h fires alone. A nil h was
-// not set, because its instant had passed.
+// mayBeLate reports whether a timer that is due at the same time as h, or earlier, may still
+// fire after h, which fires now. In the real world that is so only if several timers are due at
+// that time. A nil h stands for a timer that was not set because its time had passed.
 func (l *Loop) mayBeLate(h *Handle) bool { return h == nil || h.tied || l.sim != nil }
 
-// takesPosts reports whether the loop takes what goroutines hand in. It does when nothing
-// else can run: the moment at which they come is no part of a schedule that can be
-// replayed, unless the loop waits for them or the world chooses it too.
+// takesPosts reports whether the loop takes what goroutines have posted. The moment at which
+// they post cannot be replayed. So the loop takes their posts when nothing else can run, or
+// earlier if the world chooses that moment too.
 func (l *Loop) takesPosts() bool {
 	return l.queue.Len() == 0 || l.live == 0 || l.sim.Prompt()
 }
 
-// lineUp makes h, a callback that runs in the order of the calls, one of the line. It
-// reports whether the world is simulated.
+// lineUp makes h one of the line: the callbacks of Post and CallSoon, which run in the order in
+// which they were made although the world chooses the order of the queue. It reports
+// whether the world is simulated; in the real world the queue has that order already.
 func (l *Loop) lineUp(h *Handle) bool {
 	h.lined = l.sim != nil
 	return h.lined
 }
 
-// inLine returns the callback that runs where h has come to the front of the queue: h, or
-// the first of the line if h has a place there (internal/inbox).
+// inLine returns the callback to run when h has come to the front of the queue. That is h, or
+// the first callback of the line if h is one of the line (internal/inbox).
 func (l *Loop) inLine(h *Handle) *Handle {
 	if h.lined {
 		h = l.firstInLine()
@@ -158,22 +161,22 @@ func (l *Loop) inLine(h *Handle) *Handle {
 //go:noinline
 func (l *Loop) firstInLine() *Handle { return l.inbox.Next().call }
 
-// fromWithin reports whether the caller is a part of the loop's simulation. Any goroutine
-// may ask.
+// fromWithin reports whether the caller runs in the simulation of the loop, on this loop or on
+// another one. Any goroutine may call it.
 func (l *Loop) fromWithin() bool { return l.sim != nil && l.sim.Within() }
 
-// sealed reports whether nobody outside the loop has a part in its world: then what was
-// handed out wakes nothing.
+// sealed reports whether no goroutine and no other loop can wake the loop. Then a Future that
+// was handed to them does not hide a deadlock.
 func (l *Loop) sealed() bool { return l.sim != nil && l.sim.Alone() }
 
-// offloaded lets the world run fn, which calls user, and then back. It reports whether the
-// world does that.
+// offloaded lets the world run fn on a goroutine and then call back. user is the function of the
+// program that fn calls. If offloaded returns false, the caller must do it.
 func (l *Loop) offloaded(user uintptr, fn, back func()) bool {
 	return l.sim != nil && l.sim.Offload(user, fn, back)
 }
 
-// refused says to the world that a wait failed at once, with err, and returns err. A
-// task that goes on all the same would keep the loop for ever.
+// refused returns err, with which a wait has failed at once. It tells the world, which ends the
+// run if a task never stops calling functions that fail in this way.
 func (l *Loop) refused(err error) error {
 	if l.sim != nil {
 		l.sim.Refused()
@@ -181,22 +184,22 @@ func (l *Loop) refused(err error) error {
 	return err
 }
 
-// contains reports whether a panic of a function that is called for someone else, or of a task
-// that it has started, is an error of that call. A simulation is a test, which must see a
-// panic.
+// contains reports whether a panic of a handler, or of a task that it has started, becomes an
+// error of the handler's call. In a simulation it does not unless Recover is set: a test must
+// see the panic.
 func (l *Loop) contains() bool { return l.runner.Recover || l.sim == nil }
 
-// Handed says that the calling task or callback hands v to another one, as a Queue does with
-// each value that is put into it: two runs of one seed in package sim must hand over the same.
-// A primitive of your own may call it. It keeps nothing of v, and costs next to nothing where
-// no runs are compared.
+// Handed tells a simulation that the calling task or callback hands v to another one. Package
+// sim runs a seed twice and fails the test if the two runs hand over different values. A Queue
+// calls Handed with each value that is put into it; call it in primitives of your own. It
+// keeps no reference to v, never suspends, and is one atomic load if no runs are compared.
 func Handed[T any](v T) {
 	if driver.Compared.Load() != 0 {
 		handsOver(v)
 	}
 }
 
-// handsOver is Handed if some simulation is compared with another run.
+// handsOver is the rest of Handed if two runs are compared somewhere in the process.
 //
 //go:noinline
 func handsOver[T any](v T) {
@@ -210,13 +213,13 @@ func handsOver[T any](v T) {
 	}
 }
 
-// watch calls fn on the loop, or by after post on another goroutine, when ctx, of which done is
-// the channel, is cancelled, unless stop comes first; and it returns how many wakers that is. When
-// a goroutine calls post cannot be repeated. So a simulated loop looks at the channel itself, once
-// a turn, and makes fn a callback.
+// watch watches ctx, whose Done channel is done, until stop is called. In the real world it calls
+// after(post), so that post runs on another goroutine when ctx is cancelled. The moment of that
+// call cannot be replayed. So a simulated loop looks at the channel itself, once a turn, and
+// queues fn as a callback. wakers is 1 if the watch counts among what may wake the loop.
 func (l *Loop) watch(ctx context.Context, done <-chan struct{}, fn, post func(), after func(fn func()) (stop func())) (stop func(), wakers int) {
-	// A ctx that can only be cancelled does not hide a deadlock; one with a deadline
-	// will wake the loop.
+	// A ctx with a deadline will wake the loop. A ctx without one may never be cancelled, so
+	// it must not hide a deadlock.
 	if _, has := ctx.Deadline(); has {
 		wakers = 1
 	}
@@ -225,14 +228,14 @@ func (l *Loop) watch(ctx context.Context, done <-chan struct{}, fn, post func(),
 		return after(post), wakers
 	case !s.Settles():
 		return s.contexts.add(done, fn), 0
-	default: // the clock of ctx is the loop's, so its end also ends the loop's sleep
+	default: // ctx is on the loop's virtual clock, so its end must also wake the sleeping loop
 		asleep := after(l.driver.Wake)
 		unwatch := s.contexts.add(done, fn)
 		return func() { asleep(); unwatch() }, wakers
 	}
 }
 
-// lookAtContexts makes ready what the contexts that are cancelled were watched for.
+// lookAtContexts queues the callbacks of watched contexts that are cancelled.
 func (l *Loop) lookAtContexts() {
 	if l.sim != nil {
 		l.sim.lookAtContexts(l)
@@ -251,7 +254,7 @@ type contextSet []*contextWatch
 // cancelled.
 type contextWatch struct {
 	done <-chan struct{}
-	fn   func() // nil once it is due
+	fn   func() // nil once it was queued
 }
 
 // add watches the context with the channel done until stop is called.
@@ -261,7 +264,7 @@ func (s *contextSet) add(done <-chan struct{}, fn func()) (stop func()) {
 	return func() { *s = slices.DeleteFunc(*s, func(other *contextWatch) bool { return other == w }) }
 }
 
-// look calls due with the function of each context that was cancelled since the last look.
+// look calls due with the function of each context that was cancelled since the last call.
 func (s *contextSet) look(due func(fn func())) {
 	for _, w := range *s {
 		if w.fn == nil {

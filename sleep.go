@@ -25,7 +25,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return t.park(s, ctx, Reason{What: "sleep"})
 }
 
-// SleepUntil is Sleep until the given time on the loop's clock; Yield if that has passed.
+// SleepUntil is Sleep until the given time on the loop's clock; if that time has passed, it is
+// Yield.
 func SleepUntil(ctx context.Context, t time.Time) error {
 	s, me, err := enter(ctx)
 	if err != nil {
@@ -52,33 +53,37 @@ func WaitCanceled(ctx context.Context) error {
 // Deprecated: use WaitCanceled, which is spelled as context.Canceled is.
 func WaitCancelled(ctx context.Context) error { return WaitCanceled(ctx) }
 
-// Yield lets every other task and callback that is in the queue run once before it
-// returns. Of many tasks that have not started only the first are in the queue, and
-// in a simulation the seed chooses which run, perhaps none: to be certain that
-// something has happened, wait for it. If ctx is cancelled Yield returns the cause and
-// does not suspend the task.
+// Yield lets every other task and callback that is in the queue run once before it returns, and
+// if the loop asks for events then, also those that it finds. That need not be every task: of
+// many that have not started only the first are in the queue, and in a simulation the seed chooses
+// which run, perhaps none. To be certain that something has happened, wait for it. If ctx is
+// cancelled Yield returns the cause and does not suspend the task.
 func Yield(ctx context.Context) error {
-	_, t, err := enter(ctx)
-	if err != nil {
+	s := usual(ctx)
+	if s == nil {
+		_, t, err := enter(ctx)
+		if err == nil {
+			t.yield()
+		}
 		return err
 	}
-	l := t.scope.loop
-	if l.alone() {
+	l, t := s.loop, s.host
+	if l.queue.Len() == 0 && l.alone() {
 		l.steps++
 		l.stats.Turns++
 		t.worker.spent = 0
 		return nil
 	}
-	s := l.next(t, true)
-	if s == nil {
-		l.ready(t)
-		s = l.depart(t)
+	at := l.next(t, true)
+	if at == nil {
+		l.putBack(t)
+		at = l.depart(t)
 	}
-	if s != nil { // swap, by hand
-		if s.inner = !s.inner; s.inner {
-			s.next()
+	if at != nil { // swap, inlined
+		if at.inner = !at.inner; at.inner {
+			at.next()
 		} else {
-			s.yield(unit{})
+			at.yield(unit{})
 		}
 	}
 	l.arrive(t)
@@ -127,11 +132,11 @@ func Check(ctx context.Context) error {
 	return err
 }
 
-// Checkpoint is Check that lets others run if the loop has been busy for long: other tasks,
-// timers, sockets, and what goroutines have posted. It suspends the task for that. Call it in a
-// function that takes a ctx and finds what it wants at once, as Lock of a free Mutex does; then a
-// loop of such calls does not starve the rest of the program. Look again afterwards, because
-// other tasks may have taken it.
+// Checkpoint is like Check, but if the loop has been busy for long, it suspends the task to let
+// others run first: other tasks, timers, sockets, and what goroutines have posted. Call it in a
+// function that takes a ctx and finds what it wants at once, as Lock of a free Mutex does; then
+// a loop of such calls does not starve the rest of the program. Look for it again after
+// Checkpoint, because other tasks may have taken it.
 //
 // Busy for long means 100 µs since the loop last looked at its timers and sockets. In a
 // simulation, whose clock stands still meanwhile, it means 128 operations since the task was

@@ -1,10 +1,10 @@
 package rondo
 
-// Which tasks of a loop wait for each other, for its report of a deadlock. Package inspect says it
-// by the same rules of another program, from what it reads of it.
+// The search for tasks of a loop that wait for each other, for its report of a deadlock.
+// Package inspect applies the same rules to another program, whose records it reads.
 //
-// The law: a ring is named only if nothing but a cancellation, its own tasks and tasks that are
-// stuck too can end its waits; where that is not certain none is.
+// The law: a ring is reported only if it is certain that nothing can end its waits but a
+// cancellation, its own tasks, and other tasks that are stuck.
 
 import "github.com/rondo-go/rondo/internal/waits"
 
@@ -15,8 +15,8 @@ type tangle struct {
 	needs map[int][]int // the places of those that can wake each
 	free  []int         // the places of those that something else may wake
 
-	locks map[*string]*Task // who has the lock with a name in a place; nil if that is not clear
-	held  map[*Task]bool    // have not begun, because as many tasks of their scope have as may
+	locks map[*string]*Task // the holder of the lock with this name; nil if several locks have it
+	held  map[*Task]bool    // the tasks that the limit of their scope holds back
 	begun map[*Scope][]*Task
 	all   map[*Scope][]*Task
 }
@@ -82,8 +82,8 @@ func (w *tangle) note(t *Task) {
 	w.tasks = append(w.tasks, t)
 }
 
-// noteLock notes who has the RWMutex for writing whose line a list is of. The lists behind the
-// first in the line do not say it.
+// noteLock records the holder of the lock that list belongs to, if the list knows it. In the
+// line of an RWMutex only the first list does.
 func (w *tangle) noteLock(list *WaitList) {
 	if list == nil || list.Owner == nil {
 		return

@@ -1,7 +1,8 @@
 package rondo
 
-// A task is one call of a function, running as a coroutine of its loop. Its life is a line:
-// new, then ready, running and waiting in turns, then done, by finish alone.
+// A task is one call of a function, running as a coroutine of its loop. It is new at first,
+// then ready, running or waiting, any number of times, and done in the end. Only finish makes
+// a task done.
 
 import (
 	"context"
@@ -11,35 +12,38 @@ import (
 )
 
 // A Task is one call of a function, run by a loop in turns with its other tasks. It switches only
-// where the function waits. Its methods, Wait and Cancel apart, may be called only on its loop.
+// where the function waits. Its methods may be called only on its loop, except Wait and Cancel,
+// which any goroutine may call.
 type Task struct {
-	worker   *worker // what runs it; nil before its start and after its end
+	worker   *worker // runs it; nil before its start and after its end
 	gid      uint64  // the number of its goroutine, once it has started
 	state    state
-	observed bool  // a caller waits for its error, or has it
-	serving  bool  // it calls a function for someone else: its own scope owns what that starts
-	woken    bool  // its wait was ended, and it has not run since
-	site     int32 // where it was started, as stacks.Above says it from marker on
+	observed bool  // a caller has received its error, or will, so that OnError does not get it
+	serving  bool  // it runs a handler: its own scope owns the tasks that the handler starts
+	woken    bool  // it was made ready, by its start or by wake, and has not run since
+	site     int32 // the place where it was started, relative to marker; see stacks.Above
 	id       uint64
 
 	scope Scope // the task's own scope: the ctx its function gets
 
-	owner   *Scope           // the scope that answers for it and waits for its end
+	owner   *Scope           // the scope that gets its error and waits for its end
 	links   list.Links[Task] // its neighbours among the loop's tasks
 	fn      func(ctx context.Context) error
 	err     error
-	joiners *WaitList // of those that wait for its end; nil until there is one
+	joiners *WaitList // the tasks that wait for its end; nil until there is one
 	extra   *taskExtra
 	parent  uint64
 	born    int64
 }
 
-// Go starts fn in a task of its own, in the scope of ctx: of the Group, Timeout, Deadline
-// or Shield that encloses the caller most closely, or else the loop's root scope. The
-// task runs for the first time in the next turn. Its error goes to its scope; one in the
-// root scope for which nobody waits goes to the Runner's OnError.
+// Go starts fn in a new task. The scope of ctx owns the task: the innermost Group, Timeout,
+// Deadline, Shield or Contain that ctx comes from, a server's call of a handler, or else the
+// loop's root scope. The owner waits for the task and gets its error. An error in the root scope
+// goes to the Runner's OnError, unless a caller waits for the task. The task runs for the first
+// time in the next turn, or later if many tasks have not started yet or SetLimit holds it back.
 //
-// Go never suspends. It panics if ctx belongs to no loop, or the caller is not on that loop.
+// Go never suspends. It panics if ctx belongs to no loop, if the owning scope has ended, or if
+// the caller is not on that loop.
 //
 //go:noinline
 func Go(ctx context.Context, fn func(ctx context.Context) error) *Task {
@@ -48,7 +52,8 @@ func Go(ctx context.Context, fn func(ctx context.Context) error) *Task {
 	return s.loop.spawn(s.owner(), ctx, fn, 0, stacks.Above(markerAt))
 }
 
-// Go starts fn in a task that the scope owns. It never suspends. It panics if the scope has ended.
+// Go starts fn in a new task that the scope owns, as the function Go does. It never suspends. It
+// panics if the scope has ended, or if the caller is not on the scope's loop.
 //
 //go:noinline
 func (s *Scope) Go(fn func(ctx context.Context) error) *Task {
@@ -56,7 +61,8 @@ func (s *Scope) Go(fn func(ctx context.Context) error) *Task {
 	return s.loop.spawn(s.owner(), s, fn, 0, stacks.Above(markerAt))
 }
 
-// spawn makes a task and queues it. If fn stands for a function of the user's, user is its entry.
+// spawn makes a task and queues it. If fn wraps a function of the program, user is the entry of
+// that function; otherwise it is 0.
 func (l *Loop) spawn(owner *Scope, ctx context.Context, fn func(ctx context.Context) error, user uintptr, site int32) *Task {
 	mustNotBeNil(fn == nil)
 	t := &Task{site: site}
@@ -81,8 +87,8 @@ func (l *Loop) start(t *Task) {
 	}
 }
 
-// newTask makes t a task that its owner answers for. Its ctx descends from the one
-// given. Without fn it runs its extra's body.
+// newTask initializes t as a new task that owner owns. Its own scope is below ctx. If fn is
+// nil, t runs t.extra.body.
 func (l *Loop) newTask(t *Task, owner *Scope, ctx context.Context, fn func(ctx context.Context) error) {
 	if owner.closed {
 		panic("rondo: Go in a scope that has ended: call it before the Group, Timeout, Shield or task of the scope returns")
@@ -98,8 +104,8 @@ func (l *Loop) newTask(t *Task, owner *Scope, ctx context.Context, fn func(ctx c
 	l.allTasks.Add(t, taskLinks)
 }
 
-// judge returns what err, with which t ends, is to the scope that owns t; nil if it is
-// nothing. That the task was cancelled by itself is nobody's failure.
+// judge returns the verdict of the scope that owns t on err, the error with which t ends. It
+// returns nil if err is nil, or says no more than that t was cancelled by Task.Cancel.
 func (t *Task) judge(err error) *verdict {
 	if c := t.scope.cancelled(); c != nil && c.origin == &t.scope && !c.failed {
 		err = c.judge(err).Rest
@@ -110,14 +116,14 @@ func (t *Task) judge(err error) *verdict {
 	return t.owner.judge(err)
 }
 
-// finish ends the running task: those that wait for it are made ready, and its
-// owner learns its error, which v is the verdict on.
+// finish ends t, the running task, with err: it wakes the tasks that wait for t, and passes v,
+// the verdict on err, to the owner of t.
 func (l *Loop) finish(t *Task, err error, v *verdict) {
 	if l.observer != nil {
 		l.observer.observe(event{kind: taskEnded, task: t, err: err})
 	}
-	if w := t.worker; w.list != nil || w.selection != nil || w.timerIndex != 0 || w.foreignIndex != 0 {
-		w.abandon() // a panic came between the preparation of a wait and the wait
+	if w := t.worker; w.list != nil || w.selection != nil || w.timerIndex != 0 {
+		w.abandon() // the function panicked after it joined a list and before it parked
 	}
 	if err != nil {
 		l.keepEntry(t)
@@ -126,7 +132,7 @@ func (l *Loop) finish(t *Task, err error, v *verdict) {
 	l.allTasks.Remove(t, taskLinks)
 	l.live--
 	l.forgetNested(t)
-	l.pass = l.nextTask == nil && l.alone() // nothing is before the first that becomes ready
+	l.pass = l.nextTask == nil && l.alone() // the first task to become ready bypasses the queue
 	if list := t.joiners; list != nil {
 		t.joiners = nil
 		t.observed = l.release(list) || t.observed
@@ -156,12 +162,12 @@ func (l *Loop) finish(t *Task, err error, v *verdict) {
 	l.pass = false
 }
 
-// Cancel cancels the task's own scope: each wait in it, the present one included, fails with
-// cause from now on. A nil cause stands for context.Canceled. A task that has not started runs,
-// and fails at its first wait. Cancelling it again, or when it has ended, does nothing.
+// Cancel cancels the task's own scope: the wait in progress and each later one fail with
+// cause. If cause is nil, they fail with context.Canceled. A task that has not started still
+// starts, and fails at its first wait. A second Cancel, or one after the task's end, does nothing.
 //
-// The error with which the task then ends is no failure of the scope that owns
-// it, if it is the cause. Any goroutine may call Cancel; it never suspends.
+// If the task then ends with the cause as its error, that is no failure of the scope that owns
+// the task. Any goroutine may call Cancel; it never suspends.
 func (t *Task) Cancel(cause error) { t.scope.Cancel(cause) }
 
 // Done reports whether the task has ended.
@@ -170,7 +176,8 @@ func (t *Task) Done() bool {
 	return t.state == stateDone
 }
 
-// Err returns the task's error: ErrNotDone before its end.
+// Err returns the error with which the task ended, or ErrNotDone before its end. An error
+// that Err has returned does not go to OnError.
 func (t *Task) Err() error {
 	t.scope.loop.mustBeInside("Task.Err")
 	if t.state != stateDone {
@@ -180,9 +187,10 @@ func (t *Task) Err() error {
 	return t.err
 }
 
-// OnDone runs fn as a callback of the loop when the task has ended, also if it has already, and
-// never inside OnDone. stop keeps it from running and reports whether it was in time. Both may be
-// called only on the loop; they never suspend. A call of fn is no wait for the task's error.
+// OnDone runs fn as a callback of the loop when the task has ended. If it has ended already, fn
+// runs soon, but not before OnDone returns. stop prevents the call of fn and reports whether it
+// was in time. OnDone and stop may be called only on the loop, and never suspend. fn does not
+// count as a wait for the task: an error that no one else waits for is reported all the same.
 func (t *Task) OnDone(fn func()) (stop func() bool) {
 	l := t.scope.loop
 	l.mustBeInside("Task.OnDone")

@@ -1,7 +1,7 @@
 package rondo
 
-// The loop's clock, when a busy loop yields its processor, and the callbacks that the loop
-// runs soon or at a time. The timers themselves are in internal/timers.
+// The loop's clock, the moments at which a busy loop yields its processor, and the callbacks
+// that the loop runs soon or at a given time. The timers themselves are in internal/timers.
 //
 // The law: nothing is measured from an old reading of the clock, or a Sleep could be too short.
 
@@ -14,11 +14,11 @@ import (
 	"github.com/rondo-go/rondo/internal/timers"
 )
 
-// clock is what a loop knows of the time. Instants are the driver's.
+// clock has the times that a loop has read or noted. Instants are the driver's.
 type clock struct {
 	now     int64 // when the clock was read last
 	started int64 // when Run began
-	epoch   int64 // the system's monotonic clock at instant 0; 0: the clock is another one
+	epoch   int64 // the system's monotonic clock at instant 0; 0 if the driver has a clock of another kind
 	yielded int64 // when the processor was given to others last
 	away    int64 // for how long
 	asleep  bool  // the loop waits for events; read by the watchdog
@@ -36,8 +36,8 @@ const (
 // A timer is set for the task of a worker, or for a callback.
 type timer = timers.Timer[worker, Handle]
 
-// yieldCPU gives the processor to other goroutines for a moment if the loop has been
-// busy for a while. Those that do not work for it get no more time than it has itself.
+// yieldCPU gives the processor to other goroutines for a moment if the loop has been busy for a
+// while. Goroutines that do not work for the loop get no more time than the loop itself.
 func (l *Loop) yieldCPU() {
 	every := max(int64(yieldEvery), l.away)
 	if l.helpers > 0 {
@@ -68,7 +68,7 @@ func (l *Loop) after(d time.Duration) int64 {
 	return never
 }
 
-// A Handle stands for a callback that the loop is to run, and cancels it.
+// A Handle is a scheduled callback, which it can cancel.
 type Handle struct {
 	_          nocopy.Field
 	loop       *Loop
@@ -93,13 +93,13 @@ func (l *Loop) CallSoon(fn func()) *Handle {
 	return h
 }
 
-// CallLater is CallSoon when d has passed.
+// CallLater runs fn as CallSoon does, when d has passed.
 func (l *Loop) CallLater(d time.Duration, fn func()) *Handle {
 	l.mustBeInside("Loop.CallLater")
 	return l.callAt(l.after(d), fn)
 }
 
-// CallAt is CallSoon when the loop's clock has come to t.
+// CallAt runs fn as CallSoon does, when the loop's clock has reached t.
 func (l *Loop) CallAt(t time.Time, fn func()) *Handle {
 	l.mustBeInside("Loop.CallAt")
 	return l.callAt(l.driver.Instant(t), fn)
@@ -139,8 +139,9 @@ func (h *Handle) Cancel() bool {
 // When returns the time for which the callback was set.
 func (h *Handle) When() time.Time { return h.loop.driver.Time(h.when) }
 
-// calls are callbacks that wait for an end, in the order in which they came. Many
-// that listen for a while to what lives long do not pile up.
+// calls are callbacks that wait for the end of a task or a Future, in the order in which they
+// were added. Stopped ones are removed now and then, so they do not pile up at a task that
+// lives long.
 type calls struct{ list.Lazy[Handle] }
 
 // stopped is called when one of them was stopped. It returns true.

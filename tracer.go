@@ -1,7 +1,7 @@
 package rondo
 
-// A Tracer lets a program follow what the tasks of a loop do. startObservers starts it, and
-// what else a Runner and the environment ask for.
+// A Tracer lets a program follow what the tasks of a loop do. startObservers starts it, and the
+// other observers that a Runner and the environment ask for.
 
 import (
 	"cmp"
@@ -18,31 +18,31 @@ import (
 )
 
 // A Tracer is called when something happens to the tasks of a loop. Each of its functions may
-// be nil. They are called on the loop, with the loop's clock: for every task Started once, then
-// Stepped and Parked in turns, Woken between a Parked and the Stepped that follows if anything
-// but the task itself ended the wait, and Ended once, which also ends the last step.
+// be nil. They are called on the loop, with the time of the loop's clock. For every task
+// Started is called once, then Stepped and Parked alternate, and at last Ended is called once,
+// which also ends the last step. If anything but the task itself ended a wait, Woken is called
+// between Parked and the next Stepped.
 //
-// A hook must not wait: a wait in one panics. It must not keep the Task beyond its Ended,
-// and what it does to the loop itself is not traced. A hook that panics is reported to
-// the Runner's OnError, once, and the Tracer is not called any more; the loop goes on. A
-// hook must not call runtime.Goexit, as testing.T.FailNow does: that would end a task
-// which others may wait for, in the middle of what the loop does.
+// A hook must not wait: a wait in one panics. It must not keep the Task beyond its Ended, and
+// calls of Rondo that it makes are not traced. A hook that panics is reported to the Runner's
+// OnError, once, and the Tracer is not called any more; the loop goes on. A hook must not call
+// runtime.Goexit, as testing.T.FailNow does: that would end a task which others may wait for,
+// in the middle of what the loop does.
 //
-// A loop with a Tracer takes each step through the queue, also a Yield that has
-// nothing else to run.
+// With a Tracer every step goes through the run queue, even a Yield while nothing else can run.
 type Tracer struct {
 	// Started is called when a task was started, before its first step.
 	Started func(t *Task, at time.Time)
 
-	// Stepped is called when t gets the baton: it runs from here on.
+	// Stepped is called when t begins or continues to run.
 	Stepped func(t *Task, at time.Time)
 
 	// Parked is called when t waits, with what it waits for. If it only lets
 	// others run first, why.What is "yield".
 	Parked func(t *Task, why Reason, at time.Time)
 
-	// Woken is called when t's wait is over, with the task that ended it: nil if
-	// that was a timer, a callback or the world.
+	// Woken is called when t's wait is over, with the task that ended it: nil if that was a
+	// timer, a callback or something outside the loop.
 	Woken func(t, by *Task, at time.Time)
 
 	// Ended is called when t has ended, with its error.
@@ -89,7 +89,7 @@ func (l *Loop) startObservers(line *timeline.Loop) {
 	}
 }
 
-// drawing returns a Tracer that calls the hooks of something that draws tasks.
+// drawing returns a Tracer that calls h, the hooks of a timeline or of an execution trace.
 func drawing(h timeline.Hooks[*Task]) *Tracer {
 	return &Tracer{
 		Started: h.Started, Stepped: h.Stepped, Woken: h.Woken, Ended: h.Ended, Called: h.Called,
@@ -124,8 +124,9 @@ func (l *Loop) startWatchdog() {
 }
 
 // look is called by the watchdog, on a goroutine of its own, and reads what the loop may be
-// writing. A value that is out of date only delays a report, and everything that it follows is
-// written once; so the loop need not do anything for it, and the race detector need not look.
+// writing. A value that is out of date only delays a report, and the pointers that look follows
+// lead to memory that is written once. So the loop does not synchronize with look, and norace
+// turns the race detector off here.
 //
 //go:norace
 func (l *Loop) look() watchdog.Step {
@@ -150,7 +151,7 @@ func (l *Loop) look() watchdog.Step {
 	return step
 }
 
-// Holds is that of kernel.Loop.
+// Holds implements kernel.Loop.
 func (l *loopDoor) Holds() kernel.Hold { return (*Loop)(l).look().Hold(l.goroutines.Has) }
 
 // tracers are the observer that calls Tracers.

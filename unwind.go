@@ -1,22 +1,23 @@
 package rondo
 
-// A function that does not return unwinds, by a panic or by runtime.Goexit. A loop may also
-// end for a reason that no task is to blame for, such as a driver that fails.
+// A function that panics or calls runtime.Goexit does not return: it unwinds. A loop may also
+// end for a reason outside of its tasks, such as a driver that fails.
 //
 // The law, for a task, a callback and the body of a scope alike:
 //
-//   - A panic is kept with its stack. In a task, with Recover, it is the task's
-//     error. Otherwise everything is cancelled, deferred calls run, and Run panics
-//     with it.
-//   - A Goexit cancels everything too, and Run calls Goexit in the end. Nothing
-//     stops a Goexit, so the worker under it goes on in a deferred call until the
+//   - A panic is kept with its stack. In a task it becomes the task's error, if the Runner
+//     has Recover set, or if a handler has started the task and contains() allows it.
+//     Otherwise everything is cancelled, deferred calls run, and Run panics with it. A
+//     callback's panic ends the loop in any case.
+//   - A Goexit cancels everything too, and in the end Run calls Goexit. Nothing can
+//     stop a Goexit, so the worker goes on running tasks in a deferred call until the
 //     loop ends.
-//   - The first reason for which a loop ends is the one that Run shows.
-//   - Nothing is left early for any of this: a scope waits for its tasks, a task
-//     ends what depends on it, and errors that cannot be returned any more go to the
+//   - If there are several reasons for the loop to end, Run shows the first one.
+//   - No scope is left early because something unwinds: it still waits for its tasks, and a
+//     task still ends its dependants. Errors that can no longer be returned go to the
 //     scope above, or to OnError.
-//   - A deferred call that waits may meet another Goexit, of a callback that runs on
-//     its stack. So each of them defers itself first.
+//   - While a deferred call waits, a callback that runs on its stack may call Goexit. So each
+//     deferred function here that may wait defers itself first.
 
 import (
 	"context"
@@ -27,18 +28,18 @@ import (
 	"github.com/rondo-go/rondo/internal/list"
 )
 
-// ending is what is known of the end of a loop.
+// ending is the state of a loop that concerns its end.
 type ending struct {
 	fault      fault
 	unobserved list.Lazy[unobservedError] // in the order in which they came
 	drained    WaitList                   // Run, waiting for the last task
 	late       func()                     // tells the watchdog of the end; nil without one
-	onStill    func() (until int64)       // nothing known can wake the loop; see deadlock.go
+	onStill    func() (until int64)       // called if nothing known can wake the loop; see deadlock.go
 	still      stillness
-	stops      []func() // what ends the observers
+	stops      []func() // called at the end to stop the observers
 }
 
-// fault is why a loop ends before its time; the first reason holds.
+// fault is the reason for which a loop ends early.
 type fault struct {
 	panic  *PanicError
 	goexit bool
@@ -47,7 +48,8 @@ type fault struct {
 
 func (f *fault) any() bool { return f.panic != nil || f.goexit || f.err != nil }
 
-// result ends Run as the loop ended: it panics, calls Goexit, or returns the main task's error.
+// result makes Run end as the loop did: it panics, calls Goexit, or returns err, the error of the
+// main task, joined with f.err if there is one.
 func (f *fault) result(err error) error {
 	switch {
 	case f.panic != nil:
@@ -63,16 +65,15 @@ func (f *fault) result(err error) error {
 	return err
 }
 
-// callback is the name of a callback in a PanicError. No task answers for its
-// panic, so it ends the loop in any case.
+// callback stands for a callback in a PanicError, in place of a task's name.
 const callback = "a callback"
 
 // errGoexit is the error of a task that called runtime.Goexit.
 var errGoexit = errors.New("rondo: the task called runtime.Goexit")
 
-// panicked keeps the panic with value v of what is named, with the stack of the caller,
-// which is a deferred call of t, or of the runTask if it is a callback's. Unless the
-// Runner says otherwise it ends the loop.
+// panicked returns a PanicError for a panic with value v of the task or callback called name. It
+// must be called in a deferred call, of whose stack it keeps a copy. t is the task, or l.runTask
+// for a callback. Unless a handler or Recover contains the panic, it ends the loop.
 func (l *Loop) panicked(t *Task, name string, v any) error {
 	e := panicError(t, name, v).startedBy(t)
 	if name != callback && (l.runner.Recover || l.contains() && t.servesBelow()) {
@@ -85,7 +86,7 @@ func (l *Loop) panicked(t *Task, name string, v any) error {
 	return e
 }
 
-// noteGoexit is called when a task or a callback has called runtime.Goexit.
+// noteGoexit ends the loop because a task or a callback has called runtime.Goexit.
 func (l *Loop) noteGoexit() {
 	if !l.fault.any() {
 		l.fault.goexit = true
@@ -94,7 +95,7 @@ func (l *Loop) noteGoexit() {
 	l.cancelAll(errGoexit)
 }
 
-// fail ends the loop with an error that no task is to blame for.
+// fail ends the loop with an error that is not that of a task.
 func (l *Loop) fail(err error) {
 	if l.fault.err == nil {
 		l.fault.err = err
@@ -102,14 +103,14 @@ func (l *Loop) fail(err error) {
 	l.cancelAll(err)
 }
 
-// cancelAll cancels everything, so that deferred calls run and tasks end. Shields
-// hold: what they guard is finished first.
+// cancelAll cancels the root scope, so that all tasks end and their deferred calls run. The
+// bodies of Shields still run to their end.
 func (l *Loop) cancelAll(cause error) {
 	l.root.cancel(&cancellation{err: context.Canceled, cause: cause, origin: &l.root})
 }
 
-// rescue is called, deferred, when perform is left, and sees to a task that has
-// not ended by returning.
+// rescue is deferred by perform. It ends the task of w if the task's function has panicked or
+// called Goexit.
 func (w *worker) rescue() {
 	t := w.job
 	if t.state == stateDone {
@@ -127,34 +128,34 @@ func (w *worker) rescue() {
 	t.finishUnwinding(errGoexit)
 }
 
-// finishUnwinding ends t, which a panic or a Goexit has ended.
+// finishUnwinding ends t, whose function has panicked or called Goexit. err stands for that.
 func (t *Task) finishUnwinding(err error) {
 	err = t.leaveOwn(err)
 	t.scope.loop.finish(t, err, judgeUnwinding(err, t.judge))
 }
 
-// surviveGoexit is called, deferred, when the worker's life ends. If that is by a Goexit
-// of a task, or of a callback that ran on this stack, the worker goes on in here: so its
-// goroutine ends only when the loop does, with control on its way back to Run.
+// surviveGoexit is deferred by a worker for its whole life. If a task, or a callback that ran on
+// this stack, has called Goexit, the worker goes on running tasks in this deferred call. So its
+// goroutine ends only when the loop does.
 func (w *worker) surviveGoexit() {
 	if w.home.over {
 		return
 	}
 	if v := recover(); v != nil {
-		panic(v) // a fault of Rondo's own
+		panic(v) // a bug in Rondo
 	}
 	if w.job != nil {
 		defer w.surviveGoexit()
 		w.loop.noteGoexit()
 		w.runJobs()
 	}
-	// Else it was idle, and another worker that ended has handed its Goexit on.
+	// Otherwise it was idle, and the Goexit came from another worker that has ended.
 	w.quit()
 }
 
-// unwind is called, deferred, when open is left, and sees to a scope that has not
-// ended: its body panicked or called Goexit, or a callback that ran on this stack
-// did, and t is unwinding. The tasks of the scope must not outlive it for that.
+// unwind is deferred by open. If s has not ended, t is unwinding: the body of s has panicked or
+// called Goexit, or a callback that ran on this stack has. Then unwind cancels the tasks of s,
+// waits for them, and ends s.
 func (s *Scope) unwind(t *Task, outer *Scope) {
 	if s.closed {
 		return
@@ -168,8 +169,8 @@ func (s *Scope) unwind(t *Task, outer *Scope) {
 	s.end()
 }
 
-// passErrors passes the errors of s, which t's panic keeps from being returned, to
-// the scope above.
+// passErrors passes the errors of s to the scope above, because t is unwinding and cannot
+// return them.
 func (s *Scope) passErrors(t *Task) {
 	if s.extra == nil || len(s.extra.errs) == 0 {
 		return
@@ -186,8 +187,8 @@ func (s *Scope) passErrors(t *Task) {
 	s.loop.unobserved.Add(&unobservedError{info: t.info(), err: err})
 }
 
-// judgeUnwinding is judge where a panic is under way already. An error of which a method
-// panics is kept whole.
+// judgeUnwinding is judge for a task that is unwinding already. If a method of err panics, it
+// recovers, and the verdict keeps all of err.
 func judgeUnwinding(err error, judge func(err error) *verdict) (v *verdict) {
 	v = &verdict{whole: err}
 	v.Rest = err
@@ -195,9 +196,9 @@ func judgeUnwinding(err error, judge func(err error) *verdict) (v *verdict) {
 	return judge(err)
 }
 
-// callbackExited is called when what ran on the stack of a task that was about to be
-// parked, a callback or a hook, has called Goexit. The task runs again, as far as its
-// deferred calls are concerned: they may wait. It is the one that is not parked anywhere.
+// callbackExited is called when a callback or a hook has called Goexit. It ran on the stack of a
+// task that was about to park. That task now unwinds, and its deferred calls may wait, so it is
+// made the running task. Of all tasks it is the only one with a worker that is not parked.
 func (l *Loop) callbackExited() {
 	for t := range l.tasks() {
 		if t.worker != nil && t.worker.at == nil {
@@ -208,8 +209,8 @@ func (l *Loop) callbackExited() {
 	}
 }
 
-// markUnwinding makes t a running task if it is parked, or was about to be, though
-// its goroutine unwinds.
+// markUnwinding makes t, whose goroutine is unwinding, a running task. Its state may still say
+// that it waits or is ready, if it was about to park.
 func (l *Loop) markUnwinding(t *Task) {
 	switch t.state {
 	case stateWaiting:

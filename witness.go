@@ -1,8 +1,8 @@
 package rondo
 
-// What a loop reports of all its tasks: what each waits for, and where. Only the goroutine of a
-// task that waits can say where it stands without the program being stopped for it. So the report
-// gives it the baton, and gets it back at once.
+// The report of a loop on all its tasks: what each waits for, and where. Without stopping the
+// program, only the goroutine of a waiting task can print that task's stack. So the report
+// switches to this goroutine, which prints its stack and switches back.
 //
 // The law: that changes nothing but the counts of switches. The goroutine that asks is parked in
 // the slot of the one that answers and comes out of it again, so each is parked where it was; and
@@ -18,15 +18,15 @@ import (
 	"github.com/rondo-go/rondo/internal/watchdog"
 )
 
-// describeWaits says what the live tasks wait for, and of the first of them where, in a line
-// each. It is for the goroutine that has the loop, which then runs no task.
+// describeWaits returns a line for each live task: what it waits for, and where. Beyond a limit
+// it only counts tasks. It is called on the loop, while no task runs.
 func (l *Loop) describeWaits() string {
 	return waits.Describe(l.tasks(), l.tangles(), (*Task).inWords, l.lineOf)
 }
 
-// reportLate reports whom the end of the loop waits for, when that takes long: a
-// task behind a Shield, or one that ignores its cancellation. The watchdog calls
-// it, because a timer of the loop's would keep a deadlock from being found.
+// reportLate reports the tasks that delay the end of the loop for long: a task behind a Shield,
+// or one that ignores its cancellation. The watchdog calls it, because a timer of the loop's
+// would keep a deadlock from being found.
 func (l *Loop) reportLate() {
 	if l.live > 0 {
 		report.Log(slog.LevelWarn, "rondo: the loop cannot end: tasks that were cancelled go on; look for a Shield, or for an error of a wait that is not returned",

@@ -3,9 +3,10 @@ package rondo
 // Workers are goroutines that run tasks, one after the other. They are made when a task
 // starts and none is idle, and retired when they have been idle for long.
 //
-// The law: a worker is running, or parked in one slot (baton.go), or its life is over. A worker
-// that is parked without a task is idle and in the pool. Only a worker that returns from its
-// life ends, and only the goroutine that is parked in the slot of its birth runs next.
+// The law: a worker is running, or parked in one slot (baton.go), or has ended. A worker that is
+// parked without a task is idle and in the pool. A worker ends only by returning from its life,
+// the function that newWorker gives to iter.Pull. The runtime then runs the goroutine that is
+// parked in the worker's home, the slot that was made with it.
 
 import (
 	"iter"
@@ -16,52 +17,52 @@ import (
 	"github.com/rondo-go/rondo/internal/pace"
 )
 
-// A worker is a goroutine that runs tasks. What a task needs only from its start to
-// its end is here and not in the Task: where it is parked, and what it waits for.
+// A worker is a goroutine that runs tasks. It also holds the state that a task needs only
+// between its start and its end, such as where it is parked and what it waits for.
 type worker struct {
-	// What a switch touches comes first, in one line of the processor's cache.
+	// The fields that a switch touches come first, in one cache line.
 	at         *slot  // where it is parked; nil while it runs
-	home       slot   // the slot of its birth
-	job        *Task  // what it runs; while idle, what it has been given to run
-	switches   uint64 // times the task was given the baton
-	spent      uint32 // what it has done since then; see taskDoor.Spend and affords
-	timerIndex int32  // its place among the loop's timers, plus one
+	home       slot   // the slot that was made with it
+	job        *Task  // the task that it runs, or that an idle worker runs next
+	switches   uint64 // times the task was switched to
+	spent      uint32 // bytes and operations since the last switch; see taskDoor.Spend and affords
+	timerIndex int32  // index among the loop's timers, plus one; 0: no timer
 
-	// What its task waits for.
-	cause        *cancellation // why the wait was ended before its time
-	under        *Scope        // whose cancellation ends the wait; nil if none does
-	waiter                     // its place in what it waits in
-	selection    *selection    // of its Selects; nil before the first
+	// The wait of its task.
+	cause        *cancellation // the cancellation that ended the wait; nil if none did
+	under        *Scope        // the scope whose cancellation ends the wait; nil if none does
+	waiter                     // its place in a WaitList
+	selection    *selection    // the waits of a Select; nil before the first Select
 	reason       Reason
-	since        int64  // the loop's clock when it began to wait
-	inner        *Scope // the scope opened last of those that the task's body is in
-	foreignIndex int32  // its place among the foreign waiters of under, plus one
-	index        int32  // its place in the pool, while idle
+	since        int64  // the loop's clock when the wait began, ns
+	inner        *Scope // the innermost scope that the task's body is in
+	foreignIndex int32  // index among the foreign waiters of under, plus one; 0: none
+	index        int32  // index in pool.idle, while idle
 	cost         pace.Cost
-	id           uint64  // its goroutine's number
-	g            uintptr // the runtime's record of it, for those who look from outside
-	stack        uintptr // where its stack ends while it is parked, to prefetch it
+	id           uint64  // number of its goroutine
+	g            uintptr // address of its goroutine's g, for readers from outside
+	stack        uintptr // stack pointer while it is parked, to prefetch the stack
 	loop         *Loop
 }
 
 // pool has the workers of a loop.
 type pool struct {
 	idle     []*worker
-	workers  int   // all of them
-	nextTask *Task // runs when the task that ends has ended, past the queue; see finish and Pull
-	pass     bool  // what becomes ready first is to be nextTask
-	unplaced *Task // has left the queue, and there is no worker for it; see slotFor
+	workers  int   // how many there are, idle ones included
+	nextTask *Task // runs ahead of the queue when the running task has ended; see finish and Pull
+	pass     bool  // the first task to become ready becomes nextTask instead of being queued
+	unplaced *Task // a new task off the queue that waits for Run to make workers; see slotFor
 
-	surplus  surplus        // how many idle ones are too many
-	retiring map[*slot]bool // while Run retires them: where they and Run are parked
+	surplus  surplus // how many idle workers are too many
+	retiring bool    // retireSurplus runs
 
 	label    func(entry uintptr) // sets pprof's labels; nil without ProfileLabels
 	runSlot  *slot               // with direct false: where the goroutine of Run is parked
-	nextSlot *slot               // with direct false: the one it goes to next
+	nextSlot *slot               // with direct false: the slot that it swaps into next
 }
 
-// assign gives nx, which has not started, to an idle worker. There it is parked
-// as if it had suspended.
+// assign gives the new task nx to an idle worker, and makes workers if none is idle. From
+// then on nx counts as parked, in the slot in which the worker is parked.
 func (l *Loop) assign(nx *Task) {
 	if len(l.idle) == 0 {
 		l.grow()
@@ -74,7 +75,7 @@ func (w *worker) take(t *Task) {
 	w.job, t.worker = t, w
 	w.inner = &t.scope
 	w.switches, w.cost = 0, pace.Cost{}
-	w.cost.Waker = uint32(t.parent) // alone: the processor would wait for a Cost made on the stack
+	w.cost.Waker = uint32(t.parent) // set separately: copying a Cost built on the stack would stall
 }
 
 // idleWorker takes the worker that became idle last, whose stack is warmest.
@@ -90,30 +91,29 @@ func (p *pool) idleWorker() *worker {
 	return w
 }
 
-// setIdle puts w among the idle workers. From here on it is parked wherever the
-// swap that follows puts it.
+// setIdle puts w among the idle workers. The caller records in w.at where w is parked.
 func (p *pool) setIdle(w *worker) {
 	w.job, w.inner, w.index = nil, nil, int32(len(p.idle))
 	p.idle = append(p.idle, w)
 }
 
-// grow makes workers where there is no idle one: as many as there are, up to a
-// limit. It is called on the goroutine of Run if that waits: the runtime's work of
-// making goroutines is deep, and the stack of a task that waits would grow for it.
+// grow makes workers when none is idle. It doubles their number, but makes 32 at most. It is
+// called on the goroutine of Run if that one waits: to make a goroutine the runtime makes deep
+// calls, which would grow the stack of a task.
 func (l *Loop) grow() {
 	for range min(max(1, l.workers), 32) {
 		l.setIdle(l.newWorker())
 	}
 }
 
-// newWorker makes a worker, parked in the slot of its birth.
+// newWorker makes a worker, parked in its home.
 func (l *Loop) newWorker() *worker {
 	w := &worker{loop: l}
 	w.waiter.worker = w
 	s := &w.home
 	w.at = s
 	s.next, _ = iter.Pull(func(yield func(unit) bool) {
-		// A worker's life: its tasks, until it is woken without one.
+		// The worker's life: it runs tasks until it is resumed without one.
 		w.identify(yield)
 		defer w.surviveGoexit()
 		if w.job != nil || !w.ends() {
@@ -126,8 +126,8 @@ func (l *Loop) newWorker() *worker {
 	return w
 }
 
-// identify records the worker's goroutine, which is known once it runs. It is a function
-// of its own because its variables would stay on the stack for the worker's life.
+// identify records the worker's goroutine, which exists only once it runs. It is not inlined,
+// so that its variables do not stay on the stack for the worker's life.
 //
 //go:noinline
 func (w *worker) identify(yield func(unit) bool) {
@@ -136,7 +136,7 @@ func (w *worker) identify(yield func(unit) bool) {
 	w.loop.goroutines.Add(w.id)
 }
 
-// runJobs runs what comes next in the worker, again and again, until it is woken without a job.
+// runJobs runs one task after the other in w, until w is resumed without a task and ends.
 func (w *worker) runJobs() {
 	l := w.loop
 	for {
@@ -145,14 +145,14 @@ func (w *worker) runJobs() {
 			nx = l.pick(false)
 		}
 		if nx.worker == nil && direct {
-			// A task that has not started needs no switch: it runs right here.
+			// A new task needs no switch: it runs on this goroutine.
 			l.current = nx
 			w.take(nx)
 		} else {
 			s := l.slotFor(nx, false)
 			l.setIdle(w)
 			w.at = s
-			if s.inner = !s.inner; s.inner { // swap, by hand
+			if s.inner = !s.inner; s.inner { // swap, inlined
 				s.next()
 			} else {
 				s.yield(unit{})
@@ -165,17 +165,17 @@ func (w *worker) runJobs() {
 	}
 }
 
-// quit takes the worker off the books: its goroutine is about to end.
+// quit removes w from the loop's records. Its goroutine is about to end.
 func (w *worker) quit() {
 	w.at, w.home.over = nil, true
 	w.loop.goroutines.Remove(w.id)
 	w.loop.workers--
 }
 
-// perform runs w.job to its end, whatever end that is. A panic is kept with its stack,
-// and the worker goes on; for a Goexit see surviveGoexit. What is before and after the
-// task stands in functions of its own: the frame of this one is on the stack of every
-// task that waits, and 100 bytes decide whether the runtime gives them 2 KiB or 4.
+// perform runs w.job until it returns, panics or calls Goexit. It keeps a panic with its stack,
+// and the worker goes on; for a Goexit see surviveGoexit. The work before and after the task is
+// in functions of its own, which are not inlined. The frame of perform is on the stack of every
+// task that waits, and 100 bytes decide whether that stack is 2 KiB or 4 KiB.
 func (w *worker) perform() {
 	defer w.rescue()
 	w.arrive()
@@ -186,7 +186,7 @@ func (w *worker) perform() {
 	}
 }
 
-// arrive begins w.job.
+// arrive records that w.job starts.
 //
 //go:noinline
 func (w *worker) arrive() {
@@ -200,13 +200,13 @@ func (w *worker) arrive() {
 	}
 }
 
-// finish ends w.job, which has returned.
+// finish ends w.job, which has returned err.
 //
 //go:noinline
 func (w *worker) finish(err error) {
 	if s := &w.job.scope; s.extra != nil || s.tasks > 0 {
 		if err = w.job.leaveOwn(err); err != nil && w.job.serving {
-			s.ensureExtra().errs = []error{err} // with a panic of judge, rescue leaves again
+			s.ensureExtra().errs = []error{err} // if judge panics, rescue calls leaveOwn again
 		}
 	}
 	var v *verdict
@@ -219,30 +219,31 @@ func (w *worker) finish(err error) {
 	w.loop.finish(w.job, err, v)
 }
 
-// A surplus is how many idle workers of a loop are too many, so that a burst of tasks does
-// not leave its stacks behind for ever: those that were idle throughout surplusAfter, but
-// for surplusKeep of them.
+// A surplus says how many idle workers a loop must retire, so that a burst of tasks does not
+// leave its stacks behind for ever: as many as were idle throughout the last period of
+// surplusAfter, less surplusKeep.
 type surplus struct {
-	n     int   // how many are to be retired
-	stuck int   // how many of them could not be when it was last tried
-	due   bool  // the goroutine of Run is to try
-	since int64 // the clock when least was begun anew
-	least int   // the fewest that were idle at once since
+	n     int   // workers to retire
+	stuck int   // how many of them retireSurplus could not retire when last called
+	due   bool  // the goroutine of Run must call retireSurplus
+	since int64 // the loop's clock when the period began, ns
+	least int   // the fewest workers that were idle at once in the period
 }
 
 // Bursts that come again are the reason to keep idle workers; memory, and the stacks that
 // the garbage collector scans, are the reason not to. In a burst of 1,000 tasks that sleep,
-// each costs 1.2 to 1.6 µs whether its worker was there or was made, so they are kept for
-// a short time.
+// each costs 1.2 to 1.6 µs whether its worker was idle or had to be made, so workers are
+// kept for a short time only.
 const (
 	surplusAfter = int64(500 * time.Millisecond)
 	surplusKeep  = 64
 )
 
-// idle notes that n workers are idle.
+// idle records that n workers are idle.
 func (s *surplus) idle(n int) { s.least = min(s.least, n) }
 
-// look sets how many are to be retired, when it is time for that; n are idle.
+// look sets the number of workers to retire, and begins a new period, if a period has passed.
+// n workers are idle.
 func (s *surplus) look(now int64, n int) {
 	if now-s.since >= surplusAfter {
 		many := max(0, s.least-surplusKeep)
@@ -250,7 +251,7 @@ func (s *surplus) look(now int64, n int) {
 	}
 }
 
-// at returns when a loop that sleeps is to look, with n workers idle.
+// at returns the time at which a sleeping loop must wake up to call look, if n workers are idle.
 func (s *surplus) at(n int) int64 {
 	if n <= surplusKeep+s.stuck {
 		return never
@@ -258,21 +259,23 @@ func (s *surplus) at(n int) int64 {
 	return s.since + surplusAfter
 }
 
-// clear forgets that there are too many.
+// clear makes no worker surplus.
 func (s *surplus) clear() { s.n, s.due = 0, false }
 
-// lookForSurplus sets how many workers are to be retired, when it is time for that.
+// lookForSurplus sets the number of workers to retire, if it is time.
 func (l *Loop) lookForSurplus() {
 	if l.fault.any() {
-		// One of them may carry a Goexit, which it would hand on to the goroutine
-		// that runs after it. The end of the loop is near, and sees to all.
+		// A worker whose task called Goexit still unwinds, and when it ends the Goexit
+		// would continue in the goroutine that runs after it. retireAll ends all workers
+		// soon, because the loop is ending.
 		l.surplus.clear()
 		return
 	}
 	l.surplus.look(l.now, len(l.idle))
 }
 
-// lookAt returns when a loop that sleeps looks for surplus workers.
+// lookAt returns the time at which the loop, which is about to sleep, must wake up to look
+// for surplus workers, or never.
 func (l *Loop) lookAt() int64 {
 	if l.jumps() || l.fault.any() {
 		return never
@@ -280,58 +283,64 @@ func (l *Loop) lookAt() int64 {
 	return l.surplus.at(len(l.idle))
 }
 
-// A worker that ends runs the goroutine that is parked in the slot of its birth. That must not be
-// a task that waits. There are two ways to see to that:
+// When a worker ends, the goroutine that is parked in its home runs. That must not be a task
+// that still waits. So a surplus worker ends in one of two ways:
 //
-//   - depart is about to swap into the slot of an idle worker's birth, because the task that
-//     runs next is parked there. It swaps into the idle worker's slot instead: that one ends,
-//     and the task runs.
-//   - retireSurplus ends those in whose slot of birth another idle worker is parked, or Run.
-//     So they end also if no task runs, and if they are parked round a circle.
+//   - slotFor finds that the task to run is parked in the home of a surplus worker. It
+//     returns the slot of that worker instead: the worker runs and ends, and the task runs.
+//   - retireSurplus ends those in whose home an idle worker, or the goroutine of Run, is
+//     parked. It needs no task that runs.
 
-// retireSurplus ends surplus workers, on the goroutine of Run. It runs one of them. That
-// ends, and the idle worker that is parked in the slot of its birth runs, and ends in turn:
-// until Run comes up again, or one that must not end and gives way to Run.
+// retireSurplus ends surplus workers. It must be called on the goroutine of Run. It swaps to
+// a surplus worker, which ends; so the idle worker that is parked in its home runs, and ends in
+// turn, and so on. The chain is over when the goroutine of Run comes up, or a worker that
+// must not end and therefore swaps to the goroutine of Run (see ends).
 func (l *Loop) retireSurplus() {
 	l.surplus.due = false
-	l.retiring = make(map[*slot]bool, len(l.idle))
-	for _, w := range l.idle {
-		l.retiring[w.at] = true
+	l.retiring = true
+	idle, slots := slices.Clone(l.idle), make([]*slot, len(l.idle))
+	for i, w := range idle {
+		slots[i] = w.at
+		w.at.idle = true
 	}
 	run := l.runTask.worker
-	for _, w := range slices.Clone(l.idle) {
+	for _, w := range idle {
 		if !w.home.over && w.mayEnd() {
 			run.at = w.at
 			run.at.swap()
 			run.at = nil
 		}
 	}
-	l.retiring, l.surplus.stuck = nil, l.surplus.n
+	for _, s := range slots {
+		s.idle = false
+	}
+	l.retiring, l.surplus.stuck = false, l.surplus.n
 }
 
-// mayEnd reports whether w is surplus, and no task is parked in the slot of its birth.
-// Where Run or a worker that gives way parks meanwhile, an idle one was parked before.
-func (w *worker) mayEnd() bool { return w.loop.surplus.n > 0 && w.loop.retiring[&w.home] }
+// mayEnd reports whether w is surplus and no task is parked in its home. The marks that
+// retireSurplus sets stay right while it runs: the goroutine of Run parks only in a slot in
+// which an idle worker was, and a worker that swaps to it parks where it was.
+func (w *worker) mayEnd() bool { return w.loop.surplus.n > 0 && w.home.idle }
 
-// ends reports whether w, which runs without a job, is to end. If it is not, ends returns
-// when w has a job.
+// ends reports whether w, which runs without a job, must end. If it need not, ends parks w
+// and returns false when w has a job.
 func (w *worker) ends() bool {
 	l := w.loop
 	for w.job == nil {
 		switch {
-		case l.retiring == nil: // it was retired by slotFor or by retireAll
+		case !l.retiring: // it was retired by slotFor or by retireAll
 			return true
 		case w.mayEnd():
 			l.retire(w)
 			return true
 		}
-		w.at = l.runTask.worker.at // it gives way to Run
+		w.at = l.runTask.worker.at // swap to the goroutine of Run
 		w.at.swap()
 	}
 	return false
 }
 
-// retire takes w, which is about to end, off the idle workers.
+// retire removes w, which is about to end, from the idle workers.
 func (p *pool) retire(w *worker) {
 	n := len(p.idle) - 1
 	p.idle[w.index] = p.idle[n]
@@ -342,13 +351,14 @@ func (p *pool) retire(w *worker) {
 	p.surplus.idle(n)
 }
 
-// retireAll ends all idle workers. Swapping into the slot where one is parked runs it; it has
-// no job and returns, and the runtime runs the goroutine that is parked in the slot of its
-// birth; that worker returns too, and so on round one cycle of the permutation, until the
-// goroutine comes up that is parked in the slot this function swapped into: the caller itself.
+// retireAll ends all idle workers. It swaps into the slot in which one is parked. That worker
+// runs, has no job and ends, and the runtime runs the goroutine parked in its home: another
+// worker, which ends too. This continues through one cycle of the permutation, up to the
+// worker whose home is the slot that retireAll has swapped into. When that one ends, the
+// caller runs again.
 func (p *pool) retireAll() {
-	// A worker whose task called Goexit still carries it, and hands it on to the
-	// goroutine that it wakes; if that is the caller, the rest is for this call.
+	// When a worker whose task called Goexit ends, the Goexit continues in the goroutine
+	// that runs next. If that is the caller, this deferred call ends the other workers.
 	defer func() {
 		if len(p.idle) > 0 {
 			p.retireAll()

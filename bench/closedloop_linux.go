@@ -1,9 +1,10 @@
 package main
 
-// The closed loop is the load of the rows with several loops: each connection has one
-// request in flight, and the load measures the latency of each.
+// In a closed loop each connection has one request in flight, or one group of requests, and the
+// load measures the latency of each.
 //
-// The load shares its processors with the server, so it spends as little as it can.
+// In the rows with several loops the load shares its processors with the server, so it spends as
+// little as it can.
 // Its system calls hold its thread and its P. With those of package unix the
 // scheduler of Go would start further threads whenever the load waits, for up to half as
 // much processor time again.
@@ -33,15 +34,16 @@ type closedClient struct {
 	took    []time.Duration
 }
 
-// closedLoop is the load process: for n it sends n requests, and answers with how many
-// nanoseconds they took together, and with the 99th percentile of one.
-func closedLoop(conns []int, epoll int, request []byte, answer int) error {
+// closedLoop is the load process: for n it sends n requests, as many together as depth says, and
+// answers with how many nanoseconds they took, and with the 99th percentile of one group.
+func closedLoop(conns []int, epoll int, request []byte, answer, depth int) error {
 	c := closedClient{
 		conns: conns, epoll: epoll, request: request, answer: answer, buffer: make([]byte, answer),
 		sent: make(map[int32]time.Time), got: make(map[int32]int),
 	}
 	fmt.Println("ready")
 	return answerNumbers(func(n int) (string, error) {
+		n = (n + depth - 1) / depth
 		began := time.Now()
 		if err := c.run(n); err != nil {
 			return "", err

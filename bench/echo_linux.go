@@ -7,6 +7,7 @@ package main
 // count.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -18,19 +19,21 @@ import (
 type workload struct {
 	name      string
 	what      string
-	kind      string  // of load: "", "http", "churn" or "open"
+	kind      string  // of load: "" for a closed loop, "churn" or "open"
 	asks      string  // of exchanges; "": an echo
+	section   section // "": that of echo servers
 	counted   section // for the CPU time, if that is not the section of the row
 	conns     int
 	size      int     // bytes of a request and of its answer
 	depth     int     // requests that are sent together on a connection; 0: one
 	share     float64 // a request takes so many times the work of a small one; 0: one
 	computing time.Duration
-	servers   []string      // nil: all
+	servers   []string      // that echo, by their names; nil: all
+	list      []server      // those that do not echo
 	budgets   budgets       // for the CPU time
 	median    budgets       // for p50
 	tail      budgets       // for p99
-	p50, p99  time.Duration // limits for tasks
+	p99       time.Duration // a limit for tasks
 	why       string
 }
 
@@ -41,11 +44,10 @@ func (w workload) row() row {
 	if w.why == "" {
 		w.why = whyServers
 	}
-	r := row{name: w.name, section: servers, why: w.why, run: w.run}
-	if w.kind == "open" {
-		r.section = latency
+	if w.section == "" && w.kind == "open" {
+		w.section = latency
 	}
-	return r
+	return row{name: w.name, section: cmp.Or(w.section, servers), why: w.why, run: w.run}
 }
 
 // requests is how many requests a round has.
@@ -68,15 +70,14 @@ func (w workload) run(o options) (found []result, err error) {
 	if o.servers != nil {
 		w.servers = o.servers
 	}
-	return w.measure(o, onServer, onLoad, chosen(w.servers))
-}
-
-func (w workload) measure(o options, onServer, onLoad int, list []server) (found []result, err error) {
+	if w.list == nil {
+		w.list = chosen(w.servers)
+	}
 	w.conns = min(w.conns, o.conns)
 	var pairs []*pair
 	defer func() { closeAll(pairs, &err) }()
 	var absent skipped
-	for _, s := range list {
+	for _, s := range w.list {
 		p := &pair{name: s.name, label: s.label, ours: s.ours, costs: make(map[string][]float64)}
 		launch := func() (*process, error) {
 			return s.launch(o, onServer, w.name, serving{buffer: max(4096, w.size), computing: int(w.computing.Microseconds())})
@@ -117,19 +118,11 @@ func (p *pair) turn(w workload, requests int) error {
 
 // round sends requests and records what one of them cost.
 func (p *pair) round(w workload, requests int) error {
-	before, err := p.server.processorTime()
+	reply, took, err := p.spent(p.load, strconv.Itoa(requests))
 	if err != nil {
 		return err
 	}
-	reply, err := p.load.ask(strconv.Itoa(requests))
-	if err != nil {
-		return err
-	}
-	after, err := p.server.processorTime()
-	if err != nil {
-		return err
-	}
-	p.costs["cpu"] = append(p.costs["cpu"], float64(after-before)/float64(requests))
+	p.costs["cpu"] = append(p.costs["cpu"], took/float64(requests))
 	if w.kind != "open" {
 		return nil
 	}
@@ -151,7 +144,7 @@ func (w workload) results(pairs []*pair) (found []result) {
 	if w.kind != "open" {
 		return found
 	}
-	limits := []time.Duration{w.p50, w.p99, 0}
+	limits := []time.Duration{0, w.p99, 0}
 	allowed := []budgets{w.median, w.tail, nil}
 	for i, name := range percentiles {
 		lines := compared(result{What: name + " of " + w.what, Unit: "ns"}, name, pairs, allowed[i])

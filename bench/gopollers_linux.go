@@ -8,15 +8,17 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"runtime"
 
 	"github.com/cloudwego/netpoll"
 	"github.com/panjf2000/gnet/v2"
 	"golang.org/x/sys/unix"
 )
 
-// gnetEcho sends back what arrives.
+// gnetEcho sends back what arrives, after what the row has it compute.
 type gnetEcho struct {
 	gnet.BuiltinEventEngine
+	serving
 	ctx context.Context
 }
 
@@ -56,6 +58,7 @@ func (e *gnetEcho) OnBoot(engine gnet.Engine) gnet.Action {
 func (e *gnetEcho) OnTraffic(c gnet.Conn) gnet.Action {
 	b, err := c.Next(-1)
 	if err == nil {
+		e.hash()
 		_, err = c.Write(b)
 	}
 	if err != nil {
@@ -64,9 +67,16 @@ func (e *gnetEcho) OnTraffic(c gnet.Conn) gnet.Action {
 	return gnet.None
 }
 
-func serveGnet(ctx context.Context, s serving) error {
-	return gnet.Run(&gnetEcho{ctx: ctx}, "tcp://"+anyPort,
-		gnet.WithNumEventLoop(1), gnet.WithReadBufferCap(s.buffer), gnet.WithTCPNoDelay(gnet.TCPNoDelay), gnet.WithLogger(gnetLog{}))
+func serveGnet(ctx context.Context, s serving) error { return serveGnetOn(ctx, s, 1) }
+
+// serveGnetLoops serves on a loop of gnet for each CPU.
+func serveGnetLoops(ctx context.Context, s serving) error {
+	return serveGnetOn(ctx, s, runtime.NumCPU())
+}
+
+func serveGnetOn(ctx context.Context, s serving, loops int) error {
+	return gnet.Run(&gnetEcho{ctx: ctx, serving: s}, "tcp://"+anyPort,
+		gnet.WithNumEventLoop(loops), gnet.WithReadBufferCap(s.buffer), gnet.WithTCPNoDelay(gnet.TCPNoDelay), gnet.WithLogger(gnetLog{}))
 }
 
 func serveNetpoll(ctx context.Context, s serving) error {

@@ -25,17 +25,26 @@ const (
 	httpType    = "text/plain; charset=utf-8"
 )
 
-// httpRow is the row for the given number of connections.
-func httpRow(conns int) row {
-	name := fmt.Sprintf("http-%d", conns)
-	return row{
-		name: name, section: web,
-		why: "fasthttp spends most of the time on both sides. hyper is compiled without a garbage collector, and its tasks have no stacks.",
-		run: func(o options) ([]result, error) { return compareHTTP(o, name, conns, httpServers(), nil) },
+// inTasks is a part of Rondo.
+const inTasks = "net/http with its handlers in tasks"
+
+// httpRows have servers with the same answer: those of the first row are fasthttp, net/http and
+// hyper, those of the second net/http with its handlers in tasks, and alone.
+func httpRows() []row {
+	return []row{
+		workload{
+			name: "http-64", what: "HTTP, 64 connections", section: web, asks: "hello", conns: 64, list: httpServers(),
+			why: "fasthttp spends most of the time on both sides. hyper is compiled without a garbage collector, and its tasks have no stacks.",
+		}.row(),
+		workload{
+			name: "httptask-64", what: "HTTP, 64 connections", section: web, asks: "hello", conns: 64, budgets: budgets{inTasks: {netHTTP: 1.30}},
+			list: []server{{"httptask", inTasks, true, httpInGo("httptask")}, {"net-http", netHTTP, false, httpInGo("net-http")}},
+			why:  "The rival is the same server without Rondo. Its goroutine parses the request, hands it to the loop, and waits for the answer: two more switches between goroutines, and the task.",
+		}.row(),
 	}
 }
 
-// httpServers are the servers of the row. Only the first is Rondo's.
+// httpServers are the servers of the first row. Only the first is Rondo's.
 func httpServers() []server {
 	return []server{
 		{"fasthttp-rondo", "fasthttp in tasks", true, httpInGo("fasthttp-rondo")},
@@ -64,18 +73,6 @@ func httpInGo(kind string) func(options, int, string, serving) (*process, error)
 	return func(o options, processor int, row string, _ serving) (*process, error) {
 		return startServer(processor, o, kind, row)
 	}
-}
-
-func compareHTTP(o options, name string, conns int, list []server, allowed budgets) (found []result, err error) {
-	onServer, onLoad, err := processors()
-	if err != nil {
-		return nil, err
-	}
-	w := workload{
-		name: name, what: fmt.Sprintf("HTTP, %s connections", thousands(min(conns, o.conns))), kind: "http", asks: "hello", conns: conns,
-		budgets: allowed,
-	}
-	return w.measure(o, onServer, onLoad, list)
 }
 
 // newFasthttp returns the server that both sides with fasthttp use.
@@ -115,6 +112,15 @@ func serveFasthttp(ctx context.Context, _ serving) error {
 	return context.Cause(ctx)
 }
 
+func serveHTTPTask(ctx context.Context, _ serving) error {
+	l, err := net.Listen("tcp", anyPort)
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr())
+	return siteByHandler(ctx, l, http.HandlerFunc(hello))
+}
+
 func serveNetHTTP(ctx context.Context, s serving) error {
 	l, err := net.Listen("tcp", anyPort)
 	if err != nil {
@@ -133,14 +139,14 @@ func hello(w http.ResponseWriter, _ *http.Request) {
 
 // answerSize sends the request and returns the length of the answer. All answers
 // have the same length, because they differ only in the date.
-func (e httpExchange) answerSize(fd int) (int, error) {
-	if _, err := unix.Write(fd, []byte(e.request)); err != nil {
+func (e httpExchange) answerSize(c io.ReadWriter) (int, error) {
+	if _, err := io.WriteString(c, e.request); err != nil {
 		return 0, fmt.Errorf("write: %w", err)
 	}
 	var answer []byte
 	piece := make([]byte, 4096)
 	for {
-		n, err := unix.Read(fd, piece)
+		n, err := c.Read(piece)
 		if err != nil || n == 0 {
 			return 0, fmt.Errorf("the server sent %.200q and closed the connection: %v", answer, err)
 		}
@@ -154,3 +160,9 @@ func (e httpExchange) answerSize(fd int) (int, error) {
 		}
 	}
 }
+
+// A descriptor is a blocking socket.
+type descriptor int
+
+func (d descriptor) Read(p []byte) (int, error)  { return unix.Read(int(d), p) }
+func (d descriptor) Write(p []byte) (int, error) { return unix.Write(int(d), p) }

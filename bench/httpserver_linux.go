@@ -21,7 +21,10 @@ import (
 )
 
 // An httpExchange is a request of HTTP and the body that answers it.
-type httpExchange struct{ request, body string }
+type httpExchange struct {
+	request, body string
+	secure        bool // over TLS
+}
 
 // Sizes of bodies.
 const (
@@ -31,11 +34,12 @@ const (
 
 // exchanges are what a load may ask of an HTTP server. The servers of site know all of them.
 var exchanges = map[string]httpExchange{
-	"hello":     {httpRequest, httpBody},
-	"post":      {"POST /post HTTP/1.1\r\nHost: bench\r\nContent-Length: " + strconv.Itoa(posted) + "\r\n\r\n" + strings.Repeat("p", posted), strings.Repeat("p", posted)},
-	"large":     {"GET /large HTTP/1.1\r\nHost: bench\r\n\r\n", strings.Repeat("x", large)},
-	"websocket": {upgrade, greeting},
-	"file":      {"GET /file HTTP/1.1\r\nHost: bench\r\n\r\n", strings.Repeat("x", large)},
+	"hello":     {request: httpRequest, body: httpBody},
+	"secure":    {request: httpRequest, body: httpBody, secure: true},
+	"post":      {request: "POST /post HTTP/1.1\r\nHost: bench\r\nContent-Length: " + strconv.Itoa(posted) + "\r\n\r\n" + strings.Repeat("p", posted), body: strings.Repeat("p", posted)},
+	"large":     {request: "GET /large HTTP/1.1\r\nHost: bench\r\n\r\n", body: strings.Repeat("x", large)},
+	"websocket": {request: upgrade, body: greeting},
+	"file":      {request: "GET /file HTTP/1.1\r\nHost: bench\r\n\r\n", body: strings.Repeat("x", large)},
 }
 
 // site returns a mux that answers every exchange, with a file in the folder.
@@ -134,36 +138,33 @@ func httpServerRows() []row {
 		{name: "httpserver-post", what: "HTTP, POST of 1 KiB and as long an answer, 64 connections", asks: "post", conns: 64, budgets: beside(0.75)},
 		{name: "httpserver-64k", what: "HTTP, answer of 64 KiB, 64 connections", asks: "large", conns: 64, share: 4, budgets: beside(0.95)},
 		{name: "httpserver-file", what: "HTTP, file of 64 KiB by ServeContent, 64 connections", asks: "file", conns: 64, share: 4, budgets: beside(1)},
+		{name: "httpserver-tls", what: "HTTP over TLS 1.3, small GET by ServeMux, 64 connections", asks: "secure", conns: 64, budgets: beside(0.80)},
 		{
 			name: "httpserver-open", what: "HTTP, small GET by ServeMux, 25,000/s on 100 connections", kind: "open", asks: "hello", conns: 100,
 			counted: web, median: beside(1), tail: beside(1),
 		},
 	} {
-		if w.kind == "" {
-			w.kind = "http"
+		w.section, w.why, w.list = web, why, siteServers()
+		switch w.asks {
+		case "hello":
+			w.list = append(w.list, hyperServer())
+		case "secure":
+			w.list = secureServers()
 		}
-		list := siteServers()
-		if w.asks == "hello" {
-			list = append(list, hyperServer())
-		}
-		all = append(all, row{name: w.name, section: web, why: why, run: func(o options) ([]result, error) {
-			onServer, onLoad, err := processors()
-			if err != nil {
-				return nil, err
-			}
-			return w.measure(o, onServer, onLoad, list)
-		}})
+		all = append(all, w.row())
 	}
 	return all
 }
 
-// httpIdleRow is the memory of a connection that has had one answer.
-func httpIdleRow() row {
-	return row{
-		name: "httpserver-idle", section: memory,
-		why: "Behind net/http a connection keeps a goroutine and its buffers.",
-		run: func(o options) ([]result, error) {
+// httpIdleRows are the memory of a connection that has had one answer.
+func httpIdleRows() []row {
+	const why = "Behind net/http a connection keeps a goroutine and its buffers."
+	return []row{
+		{name: "httpserver-idle", section: memory, why: why, run: func(o options) ([]result, error) {
 			return idleOf(o, "idle connection of HTTP", "hello", siteServers(), nil, map[string]float64{ownServer: 1100})
-		},
+		}},
+		{name: "httpserver-tls-idle", section: memory, why: why, run: func(o options) ([]result, error) {
+			return idleOf(o, "idle connection of HTTP over TLS", "secure", secureServers(), budgets{ownServer: {netHTTP: 0.60}}, nil)
+		}},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -140,18 +141,33 @@ func hold(args []string) error {
 
 // holdAsking is hold with an exchange of HTTP on each connection, one after the other.
 func holdAsking(address string, count int, e httpExchange) error {
+	var held []io.ReadWriter
 	for range count {
-		conns, err := connect(address, 1, 0)
+		c, err := e.dial(address)
 		if err != nil {
 			return err
 		}
-		if _, err := e.answerSize(conns[0]); err != nil {
+		held = append(held, c)
+		if _, err := e.answerSize(c); err != nil {
 			return err
 		}
 	}
 	fmt.Println("ready")
 	_, err := io.Copy(io.Discard, os.Stdin)
+	runtime.KeepAlive(held) // the garbage collector closes a net.Conn
 	return err
+}
+
+// dial opens a connection for the exchange, which ends with a reset.
+func (e httpExchange) dial(address string) (io.ReadWriter, error) {
+	if e.secure {
+		return dialSecure(address)
+	}
+	conns, err := connect(address, 1, 0)
+	if err != nil {
+		return nil, err
+	}
+	return descriptor(conns[0]), nil
 }
 
 // affordable returns how many connections a process can have open, at most wanted,

@@ -1,33 +1,29 @@
 package main
 
 // load is one process with many connections in one thread. It calls epoll directly for
-// every server, to spend as little CPU time on a request as possible. Each connection has
-// one request in flight, or one group of requests. Other loads: churn opens a connection
-// for each request, openloop sends at fixed times, closedloop shares its CPUs with the
-// server.
+// every server, to spend as little CPU time on a request as possible. In a closed loop each
+// connection has one request in flight, or one group of requests; in an open one they are sent at
+// fixed times; churn opens a connection for each.
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // load is a load process: it opens connections to an address and prints "ready".
-// For each number n that it reads it sends n requests, and prints how many
-// nanoseconds they took; an open loop prints percentiles of the latency, and a closed one
-// both.
+// For each number n that it reads it sends n requests, and prints how many nanoseconds they took
+// and p99 of the latency; an open loop prints percentiles alone, and churn the time.
 func load(args []string) error {
 	flags := flag.NewFlagSet("load", flag.ContinueOnError)
-	kind := flags.String("kind", "", "\"\", http, churn, open or closed")
+	kind := flags.String("kind", "", "closed, churn or open")
 	count := flags.Int("conns", 1, "connections")
 	size := flags.Int("size", 0, "bytes of a request and of its answer")
-	asks := flags.String("asks", "", "a name in exchanges, for http, open and closed")
+	asks := flags.String("asks", "", "a name in exchanges, for open and closed")
 	depth := flags.Int("depth", 1, "requests that are sent together")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -35,6 +31,9 @@ func load(args []string) error {
 	address := flags.Arg(0)
 	if *kind == "churn" {
 		return churn(address, *count, *size)
+	}
+	if e := exchanges[*asks]; e.secure {
+		return secureLoad(address, *count, e)
 	}
 	conns, err := connect(address, *count, *size)
 	if err != nil {
@@ -48,23 +47,14 @@ func load(args []string) error {
 	if *asks != "" {
 		e := exchanges[*asks]
 		request = []byte(e.request)
-		if answer, err = e.answerSize(conns[0]); err != nil {
+		if answer, err = e.answerSize(descriptor(conns[0])); err != nil {
 			return err
 		}
 	}
-	switch *kind {
-	case "open":
+	if *kind == "open" {
 		return openLoop(conns, epoll, request, answer)
-	case "closed":
-		return closedLoop(conns, epoll, request, answer)
 	}
-	g := generator{request: request, answer: answer, depth: *depth, epoll: epoll, left: make(map[int32]int), buffer: make([]byte, answer)}
-	fmt.Println("ready")
-	return answerNumbers(func(n int) (string, error) {
-		began := time.Now()
-		err := g.run(conns, n)
-		return strconv.FormatInt(int64(time.Since(began)), 10), err
-	})
+	return closedLoop(conns, epoll, request, answer, *depth)
 }
 
 // answerNumbers answers each number on standard input.
@@ -161,86 +151,6 @@ func exchange(fd int, request []byte) error {
 			return fmt.Errorf("read of %d bytes, %d read: %v", len(request), got, err)
 		}
 		got += n
-	}
-	return nil
-}
-
-// A generator sends equal requests, whose answers all have the same length. It sends
-// depth requests at once, which request and answer contain. left has the number of
-// bytes still to come, for each connection with part of an answer.
-type generator struct {
-	request []byte
-	answer  int
-	depth   int
-	epoll   int
-	unsent  int
-	left    map[int32]int
-	buffer  []byte
-}
-
-// run sends n requests over conns and returns when all are answered. A connection
-// gets its next request when its last one is answered.
-func (g *generator) run(conns []int, n int) error {
-	n = (n + g.depth - 1) / g.depth
-	first := min(n, len(conns))
-	g.unsent = n - first
-	for _, fd := range conns[:first] {
-		if err := g.send(fd); err != nil {
-			return err
-		}
-	}
-	var events [256]unix.EpollEvent
-	for n > 0 {
-		ready, err := unix.EpollWait(g.epoll, events[:], -1)
-		if err != nil && err != unix.EINTR {
-			return fmt.Errorf("epoll_wait: %w", err)
-		}
-		for _, e := range events[:max(ready, 0)] {
-			answered, err := g.receive(e.Fd)
-			if err != nil {
-				return err
-			}
-			if answered {
-				n--
-			}
-		}
-	}
-	return nil
-}
-
-// receive reads from fd. If that completes an answer, it sends the next request.
-func (g *generator) receive(fd int32) (answered bool, err error) {
-	left := g.answer
-	if k, partial := g.left[fd]; partial {
-		left = k
-	}
-	k, err := unix.Read(int(fd), g.buffer[:left])
-	if err != nil {
-		return false, fmt.Errorf("read: %w", err)
-	}
-	if k == 0 {
-		return false, errors.New("the server closed the connection")
-	}
-	if k < left {
-		g.left[fd] = left - k
-		return false, nil
-	}
-	if len(g.left) > 0 {
-		delete(g.left, fd)
-	}
-	if g.unsent > 0 {
-		g.unsent--
-		err = g.send(int(fd))
-	}
-	return true, err
-}
-
-// send sends a request. It always fits into the socket's buffer, because nothing
-// else is on its way.
-func (g *generator) send(fd int) error {
-	k, err := unix.Write(fd, g.request)
-	if err != nil || k < len(g.request) {
-		return fmt.Errorf("write of %d bytes, %d written: %v", len(g.request), k, err)
 	}
 	return nil
 }

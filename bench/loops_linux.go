@@ -40,6 +40,9 @@ const (
 	partOne    = "one loop"
 )
 
+// gnetLoops is gnet with as many loops as there are shards.
+const gnetLoops = "gnet, a loop for each CPU"
+
 // half is what takes some 50 µs.
 const half = 88 << 10
 
@@ -53,7 +56,7 @@ func loopsRows() []row {
 		{name: "loops-16k", hashed: 16 << 10, share: 2},
 		{
 			name: "loops-128k", hashed: mostHashed, share: 8,
-			budgets: budgets{partShards: {partOne: 1 / 1.6, perGoroutine: 1 / 0.95}},
+			budgets: budgets{partShards: {partOne: 1 / 1.6, perGoroutine: 1 / 0.95, gnetLoops: 1 / 0.95}},
 			tail:    budgets{partShards: {perGoroutine: 1}},
 		},
 		{name: "loops-http", asks: "hello", share: 2, budgets: fewer(1.1)},
@@ -94,6 +97,7 @@ func (l loopsRow) servers() (list []server, load []string) {
 		{"shard", partShards, true, inGo("shard")},
 		{"one", partOne, false, inGo("rondo")},
 		{"net", perGoroutine, false, inGo("net")},
+		{"gnet", gnetLoops, false, inGo("gnet-loops")},
 		{"tokio", tokioThreads, false, inRust(runtime.NumCPU())},
 	}, []string{"-size", "64"}
 }

@@ -247,15 +247,3 @@ func TestReplaceTable(t *testing.T) {
 		}
 	}
 }
-
-// TestREADMEHasAPlaceForTheTable: otherwise -write fails after minutes of work.
-func TestREADMEHasAPlaceForTheTable(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(text), opening)
-	if !found || !strings.Contains(rest, closing) {
-		t.Error("README.md has no markers")
-	}
-}

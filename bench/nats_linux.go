@@ -92,21 +92,10 @@ func (n natsRow) question(messages int) string { return n.verb + " " + strconv.I
 
 // messages is a round: it records what a message has cost the client.
 func (p *pair) messages(question string, n int) error {
-	before, err := p.server.processorTime()
-	if err != nil {
-		return err
+	reply, took, err := p.spent(p.server, question)
+	if err == nil && reply != "done" {
+		err = fmt.Errorf("the client answered %q to %q", reply, question)
 	}
-	reply, err := p.server.ask(question)
-	if err != nil {
-		return err
-	}
-	if reply != "done" {
-		return fmt.Errorf("the client answered %q to %q", reply, question)
-	}
-	after, err := p.server.processorTime()
-	if err != nil {
-		return err
-	}
-	p.costs["cpu"] = append(p.costs["cpu"], float64(after-before)/float64(n))
-	return nil
+	p.costs["cpu"] = append(p.costs["cpu"], took/float64(n))
+	return err
 }

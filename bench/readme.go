@@ -27,9 +27,9 @@ type summed struct{ shown, row, what, mine, own string }
 // why is the table of docs/WHY-NOT-GOROUTINES.md.
 var why = []summed{
 	{"p99 latency, 25,000 requests/s", "open", "p99 of", partTasks, perGoroutine},
-	{"the same, beside a task that computes", "computing", "p99 of", partTasks, perGoroutine},
+	{"median latency beside a task that computes 200 µs at a time", "computing", "p50 of", partTasks, perGoroutine},
 	{"CPU time of a request, 1,000 connections", "echo-1000", "", partTasks, perGoroutine},
-	{"CPU time of an HTTP request, net/http's handlers in tasks", "httptask-64", "", "net/http with its handlers in tasks", "net/http"},
+	{"CPU time of an HTTP request, 64 connections", "httpserver-64", "", ownServer, netHTTP},
 	{"memory of an idle connection, a task each", "idle", "", partTasks, perGoroutine},
 	{"memory of an idle connection, Session", "idle", "", partSession, perGoroutine},
 	{"100,000 tasks in a group, on one CPU", "one-group", "", "", goroutines},
@@ -40,10 +40,9 @@ var why = []summed{
 // front is the table of the project's README. A row stands there if the program in second finds
 // the same ratio within a tenth; it does not measure memory.
 var front = []summed{
-	{"100,000 tasks in a group, one CPU", "one-group", "", "", goroutines},
 	{"echo request, 50 connections: CPU time", "echo-50", "", partTasks, perGoroutine},
-	{"echo request, 1,000 connections: CPU time", "echo-1000", "", partTasks, perGoroutine},
 	{"idle connection: memory", "idle", "", partTasks, perGoroutine},
+	{"HTTP GET, 64 connections: CPU time", "httpserver-64", "", ownServer, netHTTP},
 	{"idle HTTP connection: memory", "httpserver-idle", "", ownServer, netHTTP},
 }
 

@@ -163,6 +163,20 @@ func (p *pair) open(launch func() (*process, error), onLoad int, warm int, args 
 	return err
 }
 
+// spent asks a process a question, and returns the answer and the CPU time of the server until it
+// came.
+func (p *pair) spent(asked *process, question string) (answer string, took float64, err error) {
+	before, err := p.server.processorTime()
+	if err != nil {
+		return "", 0, err
+	}
+	if answer, err = asked.ask(question); err != nil {
+		return "", 0, err
+	}
+	after, err := p.server.processorTime()
+	return answer, float64(after - before), err
+}
+
 func (p *pair) close() error {
 	var err error
 	for _, child := range []*process{p.load, p.server} {

@@ -41,7 +41,7 @@ func clusterRow(name, what string, pause time.Duration, faster float64) row {
 		// Some 800 requests are answered in a second of virtual time, without pauses.
 		seconds := max(o.requests/800, 1)
 		err = inTurns(o.rounds, pairs, func(p *pair) error {
-			requests, took, err := p.spent(fmt.Sprintf("requests %d %d", seconds, pause.Milliseconds()))
+			requests, took, err := p.counted(fmt.Sprintf("requests %d %d", seconds, pause.Milliseconds()))
 			if err != nil {
 				return err
 			}
@@ -72,12 +72,12 @@ func (m mistake) row() row {
 		}
 		runs := max(o.requests/20, 10)
 		err = inTurns(o.rounds, pairs, func(p *pair) error {
-			_, took, err := p.spent(fmt.Sprintf("time %s %s %d", m.name, p.name, runs))
+			_, took, err := p.counted(fmt.Sprintf("time %s %s %d", m.name, p.name, runs))
 			if err != nil {
 				return err
 			}
 			p.costs["run"] = append(p.costs["run"], took/float64(runs))
-			until, took, err := p.spent(fmt.Sprintf("find %s %s %d", m.name, p.name, len(p.costs["run"])))
+			until, took, err := p.counted(fmt.Sprintf("find %s %s %d", m.name, p.name, len(p.costs["run"])))
 			if err != nil {
 				return err
 			}
@@ -119,18 +119,14 @@ func simulators(o options, program string, rivals ...string) (pairs []*pair, err
 	return pairs, nil
 }
 
-// spent asks a question whose answer is a number, and returns that and the CPU time of the
+// counted asks a question whose answer is a number, and returns that and the CPU time of the
 // process until it came.
-func (p *pair) spent(question string) (answer, took float64, err error) {
-	before, err := p.server.processorTime()
-	if err != nil {
-		return 0, 0, err
+func (p *pair) counted(question string) (answer, took float64, err error) {
+	reply, took, err := p.spent(p.server, question)
+	if err == nil {
+		answer, err = strconv.ParseFloat(reply, 64)
 	}
-	if answer, err = p.server.number(question); err != nil {
-		return 0, 0, err
-	}
-	after, err := p.server.processorTime()
-	return answer, float64(after - before), err
+	return answer, took, err
 }
 
 // schedulers are the names that the programs in Rust have for the rivals.

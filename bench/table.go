@@ -116,15 +116,22 @@ func (f *result) described() string {
 }
 
 // notFirst prints the rows in which a rival costs less, with the cheapest rival of
-// each and the reason.
+// each and the reason, once for rows that follow each other and have the same.
 func (d *record) notFirst(b *strings.Builder) {
 	var items []string
+	why := ""
 	for _, m := range d.Rows {
 		second := m.second()
-		items = append(items, second...)
-		if m.Why != "" && len(second) > 0 {
-			items = append(items, "\n  Why: "+m.Why+"\n")
+		if len(second) == 0 {
+			continue
 		}
+		if m.Why != why && why != "" {
+			items = append(items, "\n  Why: "+why+"\n")
+		}
+		items, why = append(items, second...), m.Why
+	}
+	if why != "" {
+		items = append(items, "\n  Why: "+why+"\n")
 	}
 	if len(items) == 0 {
 		return

@@ -31,7 +31,7 @@ const (
 // A Topic hands each value to every Subscription that there is when it is published.
 // Without a Subscription a value is gone. The zero value is ready.
 type Topic[T any] struct {
-	// Name is for people who look at the program.
+	// Name identifies the Topic in rondo tree and in reports.
 	Name string
 
 	subscriptions list.List[Subscription[T]] // in the order of Subscribe

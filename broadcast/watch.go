@@ -12,7 +12,7 @@ import (
 // is slow sees the latest value and not each. The zero value holds nothing yet and is
 // ready.
 type Watch[T any] struct {
-	// Name is for people who look at the program.
+	// Name identifies the Watch in rondo tree and in reports.
 	Name string
 
 	value   T

@@ -23,13 +23,12 @@ var (
 //     it returns the yielded value and true. When f returns, it returns the
 //     result and false. From then on it returns zero and false. If f panics,
 //     Resume panics with the same value.
-//   - Cancel ends the coroutine. If it has not begun, f is never called.
-//     Otherwise the pending yield panics with an error that is ErrCanceled, and
-//     Cancel returns when f has ended. If f panics with anything else, Cancel
-//     panics with the same value.
+//   - Cancel ends the coroutine. If it has not begun, f is never called. Otherwise the pending
+//     yield panics with an error that wraps ErrCanceled, and Cancel returns when f has ended.
+//     If f panics with anything else, Cancel panics with the same value.
 //
-// Calls of either from several goroutines take turns. A call from inside the
-// coroutine panics with an error that is ErrRunning.
+// Calls of either from several goroutines take turns. A call from inside the coroutine panics
+// with an error that wraps ErrRunning.
 //
 // A coroutine that was resumed must be run to its end or cancelled. Otherwise its
 // goroutine stays for ever.
@@ -48,10 +47,9 @@ func New[In, Out any](f func(in In, yield func(Out) In) Out) (resume func(In) (O
 // or after the end, does nothing. If it is called before the first pull, push is
 // never called.
 //
-// Pull differs from iter.Pull in two ways. Several goroutines may call pull and
-// stop, and take turns. A call from inside push panics with an error that is
-// ErrRunning. If push panics or calls runtime.Goexit, so does the call of pull or
-// stop that waits for it.
+// Pull differs from iter.Pull in two ways. Several goroutines may call pull and stop, and take
+// turns. A call from inside push panics with an error that wraps ErrRunning. If push panics or
+// calls runtime.Goexit, so does the call of pull or stop that waits for it.
 func Pull[V any](push func(yield func(V) bool)) (pull func() (V, bool), stop func()) {
 	if push == nil {
 		panic("coro: Pull of a nil iterator")

@@ -9,10 +9,9 @@ package coro
 // nor cancelled keeps its goroutine for ever. So the code that makes a coroutine
 // must end it, usually with defer c.Cancel().
 //
-// Its methods may be called from any goroutine. Calls of Resume and Cancel by
-// several goroutines take turns, in the order of the calls. From inside the
-// coroutine itself, or from a coroutine that it has resumed and waits for, they
-// panic with an error that is ErrRunning.
+// Its methods may be called from any goroutine. Calls of Resume and Cancel by several
+// goroutines take turns, in the order of the calls. From inside the coroutine itself, or from a
+// coroutine that it has resumed and waits for, they panic with an error that wraps ErrRunning.
 type Coroutine[In, Out any] struct {
 	routine
 	f   func(in In, yield func(Out) In) Out
@@ -111,12 +110,11 @@ func (c *Coroutine[In, Out]) run(in In) (out Out, alive bool) {
 // Cancel ends the coroutine and returns when it is dead. On a dead coroutine it
 // does nothing.
 //
-// If the coroutine has not begun, its function is never called. Otherwise the
-// pending yield panics with an error that is ErrCanceled, a new one for each
-// coroutine, so that the function unwinds and its deferred calls run. The function
-// may recover the panic and return. Every further yield panics in the same way and
-// does not pause. A function that recovers a hundred of these panics and still
-// yields is ended as if by runtime.Goexit.
+// If the coroutine has not begun, its function is never called. Otherwise the pending yield
+// panics with an error that wraps ErrCanceled, a new one for each coroutine, so that the
+// function unwinds and its deferred calls run. The function may recover the panic and return.
+// Every further yield panics in the same way and does not pause. A function that recovers a
+// hundred of these panics and still yields is ended as if by runtime.Goexit.
 //
 // Cancel does not pass on its own panic. If the function panics with anything else,
 // Cancel panics with the same value; if it calls runtime.Goexit, so does Cancel.

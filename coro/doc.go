@@ -15,12 +15,11 @@
 //
 //   - [Pull], if you need the values of an iterator one by one, or the values of
 //     two iterators in step.
-//   - [New] or [Make], if two sides take turns and each has its own flow of control:
-//     a parser that receives byte by byte, a chain of filters, the characters of a
-//     game. New returns two functions, resume and cancel; Make returns a [Coroutine]
-//     that has them as methods, and has a status and the stack of a panic besides.
-//     Cancel unwinds the function by a panic, so the code there need not check
-//     anything.
+//   - [New] or [Make], if two sides take turns and each has its own flow of control: a parser
+//     that receives byte by byte, a chain of filters, the characters of a game. New returns two
+//     functions, resume and cancel; Make returns a [Coroutine] that has them as methods, and
+//     also has a status and the stack of a panic. Cancel unwinds the function by a panic, so
+//     the code there need not check anything.
 //   - [Generator] and [YieldFrom], if values go out, values and errors come in,
 //     there is a result at the end, and another generator may do part of the work.
 //     A generator learns of its end by an error that Yield returns.
@@ -39,12 +38,11 @@
 //
 // # Goroutines
 //
-// All functions and methods may be called from any goroutine. Those that run a
-// coroutine take turns, in the order of the calls. A call from inside the coroutine
-// that it would run, or from inside one that this coroutine waits for, would wait
-// for ever. It panics instead, or returns an error, which is [ErrRunning]. A circle
-// that leads through something else, such as a channel or the coroutine of a bare
-// iter.Pull, is not detected, and hangs as it would with a mutex.
+// All functions and methods may be called from any goroutine. Those that run a coroutine take
+// turns, in the order of the calls. A coroutine cannot run itself, nor a coroutine that waits
+// for it: the call would wait for ever. Instead it returns [ErrRunning], or panics with an
+// error that wraps it. A circle that leads through something else, such as a channel or the
+// coroutine of a bare iter.Pull, is not detected, and hangs as it would with a mutex.
 //
 // Waiting for a turn blocks the goroutine. In a Rondo task it blocks the whole loop.
 // Tasks of one loop should not share a coroutine whose function suspends its task.

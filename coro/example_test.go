@@ -52,42 +52,6 @@ func ExampleNew() {
 	// Output: "say \"hi\"" true
 }
 
-// A chain of coroutines, one for each prime, each of which lets pass what its
-// prime does not divide. When primes have been found enough, the deferred
-// cancels end all of them, from the last to the first, wherever they are.
-func ExampleNew_primeSieve() {
-	type source = func(struct{}) (int, bool)
-	count := func(_ struct{}, yield func(int) struct{}) int {
-		for n := 2; ; n++ {
-			yield(n)
-		}
-	}
-	filter := func(p int, left source) func(struct{}, func(int) struct{}) int {
-		return func(_ struct{}, yield func(int) struct{}) int {
-			defer fmt.Print(" -", p)
-			for {
-				if n, _ := left(struct{}{}); n%p != 0 {
-					yield(n)
-				}
-			}
-		}
-	}
-	primes := func(n int) {
-		next, cancel := coro.New(count)
-		defer cancel()
-		for range n {
-			p, _ := next(struct{}{})
-			fmt.Print(p, " ")
-			next, cancel = coro.New(filter(p, next))
-			defer cancel()
-		}
-		next(struct{}{})
-		fmt.Print("enough:")
-	}
-	primes(10)
-	// Output: 2 3 5 7 11 13 17 19 23 29 enough: -29 -23 -19 -17 -13 -11 -7 -5 -3 -2
-}
-
 type tree struct {
 	left  *tree
 	value int

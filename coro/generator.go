@@ -85,10 +85,10 @@ func (g *Generator[Y, S, R]) run(_ message[S], yield func(Y) message[S]) (none Y
 // returns when the generator runs again: the zero S for Next, s for Send(s), an
 // error for Throw, ErrClosed for Close.
 //
-// After ErrClosed the function should clean up and return. If it yields again
-// instead, Yield panics with an error that is ErrCanceled. Yield may be called from
-// any function that the generator calls, and from other goroutines that it waits
-// for. After the generator's end it panics.
+// After ErrClosed the function should clean up and return. If it yields again instead, Yield
+// panics with an error that wraps ErrCanceled. Yield may be called from any function that the
+// generator calls, and from other goroutines that it waits for. After the generator's end it
+// panics.
 func (y *Yielder[Y, S]) Yield(v Y) (S, error) {
 	m := y.yield(v)
 	return m.value, m.err

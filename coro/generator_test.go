@@ -82,38 +82,6 @@ func TestCloseWrapped(t *testing.T) {
 	}
 }
 
-// TestCloseIgnored: a generator that pays no attention to errors is ended all
-// the same, with its deferred calls, and even if it recovers every panic.
-func TestCloseIgnored(t *testing.T) {
-	clean(t)
-	for _, recovers := range []bool{false, true} {
-		cleaned := false
-		g := coro.NewGenerator(func(y *coro.Yielder[int, int]) (int, error) {
-			defer func() { cleaned = true }()
-			for i := 0; ; i++ {
-				func() {
-					defer func() {
-						if recovers {
-							_ = recover()
-						}
-					}()
-					_, _ = y.Yield(i)
-				}()
-			}
-		})
-		g.Next()
-		if err := g.Close(); err != coro.ErrIgnoredClose || !cleaned {
-			t.Errorf("recovers: %v: Close: %v; cleaned up: %v", recovers, err, cleaned)
-		}
-		if _, err := g.Result(); err != coro.ErrIgnoredClose {
-			t.Errorf("Result error: %v", err)
-		}
-		if v, ok := g.Next(); v != 0 || ok {
-			t.Errorf("Next = %d, %v", v, ok)
-		}
-	}
-}
-
 // TestThrowClosed: ErrClosed that is thrown is an error like any other; only
 // Close insists on the end.
 func TestThrowClosed(t *testing.T) {

@@ -3,7 +3,6 @@ package coro_test
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"runtime"
 	"strings"
 	"sync"
@@ -18,41 +17,6 @@ func refused(t *testing.T, what string, f func()) {
 	err, _ := panicOf(f).(error)
 	if !errors.Is(err, coro.ErrRunning) || !strings.HasPrefix(err.Error(), "coro: ") {
 		t.Errorf("%s: panic with %v, want one that is ErrRunning", what, err)
-	}
-}
-
-// TestInside: in a chain of coroutines of which each has resumed the next, the
-// last one can run none of them, itself included. All go on as if nothing had
-// been tried.
-func TestInside(t *testing.T) {
-	clean(t)
-	for length := 1; length <= 5; length++ {
-		chain := make([]*coro.Coroutine[int, int], length)
-		for i := range chain {
-			chain[i] = coro.Make(func(in int, yield func(int) int) int {
-				for {
-					out := in
-					if i+1 < length {
-						out, _ = chain[i+1].Resume(in + 1)
-					} else {
-						for j, c := range chain {
-							refused(t, fmt.Sprint("Resume of ", j, " of ", length), func() { c.Resume(1) })
-							refused(t, fmt.Sprint("Cancel of ", j, " of ", length), c.Cancel)
-							if got, want := c.Status() == coro.Running, j+1 == length; got != want {
-								t.Errorf("status of %d of %d: %v", j, length, c.Status())
-							}
-						}
-					}
-					in = yield(out)
-				}
-			})
-			defer chain[i].Cancel()
-		}
-		for round := range 3 {
-			if out, ok := chain[0].Resume(round); out != round+length-1 || !ok {
-				t.Errorf("Resume gives %d, %v", out, ok)
-			}
-		}
 	}
 }
 
@@ -124,52 +88,6 @@ func TestBeside(t *testing.T) {
 	}
 	if len(all) != threads*rounds || !all[1] || !all[threads*rounds] {
 		t.Errorf("%d different values of %d resumes", len(all), threads*rounds)
-	}
-}
-
-// TestShared: resumes by many goroutines are each answered once, and a cancel
-// in the midst of them ends it for all.
-func TestShared(t *testing.T) {
-	clean(t)
-	const threads, rounds = 8, 2000
-	for _, cancelled := range []bool{false, true} {
-		c := coro.Make(counter)
-		var mu sync.Mutex
-		seen := make(map[int]bool)
-		var wg sync.WaitGroup
-		for i := range threads {
-			wg.Go(func() {
-				mine := make([]int, 0, rounds)
-				for range rounds {
-					n, ok := c.Resume(struct{}{})
-					if !ok {
-						break
-					}
-					mine = append(mine, n)
-				}
-				if cancelled && i == 0 {
-					c.Cancel()
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				for _, n := range mine {
-					if seen[n] {
-						t.Errorf("%d was given twice", n)
-					}
-					seen[n] = true
-				}
-			})
-		}
-		wg.Wait()
-		c.Cancel()
-		for n := range len(seen) {
-			if !seen[n+1] {
-				t.Fatalf("%d of %d was lost", n+1, len(seen))
-			}
-		}
-		if !cancelled && len(seen) != threads*rounds {
-			t.Errorf("%d values, want %d", len(seen), threads*rounds)
-		}
 	}
 }
 
@@ -289,51 +207,6 @@ func TestYieldSharedCancel(t *testing.T) {
 	}
 	if cancelled != n-1 {
 		t.Errorf("%d yields were cancelled, want all but the one that was answered: %d", cancelled, n-1)
-	}
-}
-
-// TestNestSuspended: who swaps goroutines below a coroutine may park the whole
-// nest in the middle of a resume. Here two iter.Pull bodies take turns that
-// way, each pausing from inside two coroutines, and cancel pauses too.
-func TestNestSuspended(t *testing.T) {
-	clean(t)
-	var log strings.Builder
-	task := func(name string) iter.Seq[bool] {
-		return func(suspend func(bool) bool) {
-			inner := coro.Make(func(in int, yield func(int) int) int {
-				defer func() {
-					suspend(true)
-					fmt.Fprint(&log, name, "! ")
-				}()
-				for {
-					suspend(true)
-					in = yield(in + 1)
-				}
-			})
-			outer := coro.Make(func(in int, yield func(int) int) int {
-				defer inner.Cancel()
-				for {
-					out, _ := inner.Resume(in)
-					in = yield(out)
-				}
-			})
-			defer outer.Cancel()
-			for i := range 3 {
-				out, _ := outer.Resume(i)
-				fmt.Fprint(&log, name, out, " ")
-			}
-		}
-	}
-	next1, stop1 := iter.Pull(task("a"))
-	defer stop1()
-	next2, stop2 := iter.Pull(task("b"))
-	defer stop2()
-	for ok1, ok2 := true, true; ok1 || ok2; {
-		_, ok1 = next1()
-		_, ok2 = next2()
-	}
-	if got, want := log.String(), "a1 b1 a2 b2 a3 b3 a! b! "; got != want {
-		t.Errorf("ran as %q, want %q", got, want)
 	}
 }
 

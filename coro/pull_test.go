@@ -3,7 +3,6 @@ package coro_test
 import (
 	"runtime"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/rondo-go/rondo/coro"
@@ -67,33 +66,6 @@ func TestPullDeaf(t *testing.T) {
 	stop()
 	if told != 9 {
 		t.Errorf("yield returned false %d times, want 9", told)
-	}
-}
-
-// TestPullMany: stop ends an iterator that yields from goroutines of its own,
-// all of which are told.
-func TestPullMany(t *testing.T) {
-	clean(t)
-	const n = 5
-	told := make(chan bool, n)
-	pull, stop := coro.Pull(func(yield func(int) bool) {
-		var wg sync.WaitGroup
-		for i := range n {
-			wg.Go(func() { told <- yield(i) })
-		}
-		wg.Wait()
-	})
-	if _, ok := pull(); !ok {
-		t.Error("nothing to pull")
-	}
-	stop()
-	if _, ok := pull(); ok {
-		t.Error("pull after stop")
-	}
-	for range n {
-		if <-told {
-			t.Error("a yield was told to go on")
-		}
 	}
 }
 

@@ -61,6 +61,8 @@ var commands = map[string]string{
 	"rondo record --last 10s 4711 > flight.json":                                                                "TestRecordLast of cmd/rondo does this with a program of its own",
 	"rondo tree 1234":                     shows,
 	"rondo tree 4711":                     "TestPlainGo of cmd/rondo does this with a program of its own",
+	"rondo tree --full 4711":              "TestTree of cmd/rondo does this with a program of its own",
+	"dlv attach 4711":                     "Delve is not installed where the tests run",
 	"rondo tree $(pidof step7)":           shows,
 	"rondo trace t.json -- ./app compute": shows,
 
@@ -74,6 +76,7 @@ var commands = map[string]string{
 
 	"RONDO_BUGS=100 go test ./sim -run 'TestBugs$' -v":                                           minutes,
 	"RONDO_BUGS=100 RONDO_TWINS=10000 go test ./internal/mistakes -run TestFound -v -timeout 1h": minutes,
+	"go test ./interop -run TestRepeat -repeat.seeds 1-1000 -repeat.race -v -timeout 10h":        minutes,
 	"go test ./nats/embed -run TestSoak -soak 30m -v -timeout 1h":                                minutes,
 	"go test ./nats/examples/farm -farm 5m -v":                                                   minutes,
 

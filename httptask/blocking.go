@@ -12,14 +12,15 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// Blocking returns a handler for handlers that block: it runs h on a goroutine, as net/http does,
-// and suspends the task until h has returned. h must not touch what tasks share, and cannot wait
-// with r.Context(), which is cancelled as for any handler. A cancellation does not end the wait:
-// h is to heed r.Context(). At most Runner.Threads handlers run so at once, together with other
-// functions of Offload. Where the caller is no task, h runs on its goroutine.
+// Blocking returns a handler that runs h on a goroutine, as net/http does, and suspends the
+// task until h has returned. Use it for handlers that block. h must not touch what tasks share,
+// and cannot wait with r.Context(), which is cancelled as for any handler. A cancellation does
+// not end the wait, so h should watch r.Context(). At most Runner.Threads handlers and
+// offloaded functions run at once. If the caller is not a task, h runs on the caller's
+// goroutine.
 //
 // The handlers of net/http/pprof need no Blocking if they are in an http.ServeMux that is the
-// Handler of a Server, or is given to Handler: they run so there.
+// Handler of a Server, or is given to Handler: these run them on a goroutine anyway.
 //
 //	mux.Handle("/files/", httptask.Blocking(http.FileServer(http.Dir("public"))))
 func Blocking(h http.Handler) http.Handler {

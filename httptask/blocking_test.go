@@ -25,14 +25,11 @@ func inForms(t *testing.T, h http.Handler, use func(ctx context.Context, client 
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(ctx context.Context) error {
-				l, err := net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					return err
-				}
+				l := listen(t)
 				s := &httptask.Server{HTTP: http.Server{Handler: h, ErrorLog: silent}}
 				served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, wrap(l)) })
 				client := httptask.Client(ctx)
-				err = use(ctx, client, "http://"+l.Addr().String())
+				err := use(ctx, client, "http://"+l.Addr().String())
 				client.CloseIdleConnections()
 				err = errors.Join(err, s.Shutdown(ctx))
 				if end := served.Wait(ctx); !errors.Is(end, http.ErrServerClosed) {

@@ -28,13 +28,14 @@ type connection struct {
 	loop    kernel.Loop
 	base    context.Context // of its requests
 	tls     *tls.ConnectionState
-	reply   *reply  // while a handler runs, or its answer is sent
-	session session // it goes on as one; nil: it does not
+	reply   atomic.Pointer[reply] // while a handler runs, or its answer is sent
+	session session               // it goes on as one; nil: it does not
 	remote  string
 	started bool        // Serve was called
 	used    bool        // a request was read
 	post    bool        // the last one was a POST
 	timed   bool        // a deadline for reading is set
+	limited bool        // and one for writing
 	taken   bool        // a handler has taken it over
 	broken  bool        // that handler has begun a session, and has not returned
 	left    atomic.Bool // the client has ended its side, or reading or writing has failed
@@ -73,13 +74,18 @@ func (s *source) Read(p []byte) (int, error) {
 // the connection does.
 func (n *connection) read(p []byte) (k int, err error) {
 	if n.left.Load() && !n.taken {
-		n.shield(func() { k, err = n.conn.Read(p) })
+		k, err = n.readShielded(p)
 	} else {
 		k, err = n.conn.Read(p)
 	}
 	if err != nil && !n.taken && !n.cancelled() {
 		n.leave()
 	}
+	return k, err
+}
+
+func (n *connection) readShielded(p []byte) (k int, err error) {
+	n.shield(func() { k, err = n.conn.Read(p) })
 	return k, err
 }
 
@@ -114,7 +120,7 @@ func (n *connection) cancelled() bool {
 // leave notes that the client has ended its side, and cancels the handler. Any goroutine
 // may call it.
 func (n *connection) leave() {
-	if w := n.reply; !n.left.Swap(true) && w != nil {
+	if w := n.reply.Load(); !n.left.Swap(true) && w != nil {
 		w.scope.Cancel(nil)
 		w.notify()
 	}
@@ -134,6 +140,14 @@ func (n *connection) readBy(at time.Time) {
 	if n.timed || !at.IsZero() {
 		_ = n.conn.SetReadDeadline(at) // it fails if the connection is closed, as the Read will
 		n.timed = !at.IsZero()
+	}
+}
+
+// writeBy is readBy for writing.
+func (n *connection) writeBy(at time.Time) {
+	if n.limited || !at.IsZero() {
+		_ = n.conn.SetWriteDeadline(at)
+		n.limited = !at.IsZero()
 	}
 }
 
@@ -188,7 +202,7 @@ func (n *connection) Serve(ctx context.Context) error {
 	}
 	x := newScratch(n)
 	defer func() { // also for Goexit of a handler
-		if !n.taken { // else the program has the reader
+		if !n.taken && !x.stranded { // else the program has the reader
 			x.release()
 		}
 	}()
@@ -245,7 +259,7 @@ func (n *connection) exchange(ctx context.Context, x *scratch) (again bool) {
 	x.src.remain = limit
 	w, err := n.readRequest(x)
 	if d := e.http.WriteTimeout; d > 0 {
-		_ = n.conn.SetWriteDeadline(n.now().Add(d))
+		n.writeBy(n.now().Add(d))
 	}
 	if x.src.remain != limit {
 		n.setState(http.StateActive)
@@ -258,10 +272,9 @@ func (n *connection) exchange(ctx context.Context, x *scratch) (again bool) {
 		n.refuse(ctx, err)
 		return false
 	}
-	err = rondo.Contain(ctx, func(ctx context.Context) error {
-		again = n.answer(ctx.(*rondo.Scope), w)
-		return nil
-	})
+	x.reply, x.again = w, false
+	err = rondo.Contain(ctx, x.call)
+	again, x.reply = x.again, nil
 	if err != nil && !onlyAborts(err) && !onlyCancelled(ctx, err) {
 		e.logf("http: a task that a handler for %v has started: %+v", n.remote, err)
 	}
@@ -269,12 +282,10 @@ func (n *connection) exchange(ctx context.Context, x *scratch) (again bool) {
 		w.finish()
 		again = w.reusable()
 	}
-	if n.taken {
+	if n.taken || x.stranded {
 		return false
 	}
-	if e.http.WriteTimeout > 0 {
-		_ = n.conn.SetWriteDeadline(time.Time{})
-	}
+	n.writeBy(time.Time{}) // also if the handler has set it
 	if !again {
 		if w.lingers {
 			n.linger(ctx)
@@ -297,14 +308,15 @@ func (n *connection) exchange(ctx context.Context, x *scratch) (again bool) {
 // whether the connection can go on.
 func (n *connection) answer(g *rondo.Scope, w *reply) (again bool) {
 	e := n.engine
-	w.scope, n.reply = g, w
+	w.scope = g
+	n.reply.Store(w)
 	w.context = replyContext{g, n}
 	returned := false
 	defer func() {
 		if !returned {
 			n.abandon(w, recover())
 		}
-		n.reply = nil
+		n.reply.Store(nil)
 		if n.taken {
 			e.take(g, false)
 		}
@@ -328,13 +340,13 @@ func (n *connection) answer(g *rondo.Scope, w *reply) (again bool) {
 		serve(e.handler, w, w.req)
 	}
 	returned = true
-	w.done = true
+	w.shut()
 	switch {
 	case n.taken:
 		w.end()
 		return false
-	case kernel.Tasks(g) > 0:
-		// They end first: one may be in the middle of a write.
+	case kernel.Tasks(g) > 0 && !(w.quiet() && w.body.idle()):
+		// They end first: one is in the middle of a write, or of a read.
 		w.late = true
 		return false
 	}
@@ -367,6 +379,10 @@ func (n *connection) abandon(w *reply, panicked any) {
 		w.end()
 		return
 	}
+	if w.shut(); !w.quiet() {
+		w.strand()
+		return
+	}
 	w.unwatch()
 	w.answers()
 	w.endBody()
@@ -392,6 +408,12 @@ type scratch struct {
 	held  *bufio.Writer // holds back the answer's body until its length is known or too large
 	out   []byte        // bytes to send; outMax or fewer between two writes
 	pairs []pair        // the header of the answer, as it was when the status was set
+
+	stranded bool // a goroutine that the handler has left behind is still in the middle of a call
+
+	call  func(ctx context.Context) error // answer, made once
+	reply *reply                          // that answer makes
+	again bool                            // and whether the connection goes on then
 }
 
 func newScratch(n *connection) *scratch {
@@ -400,8 +422,14 @@ func newScratch(n *connection) *scratch {
 	return x
 }
 
+// answer is called in the scope of a handler.
+func (x *scratch) answer(ctx context.Context) error {
+	x.again = x.reply.n.answer(ctx.(*rondo.Scope), x.reply)
+	return nil
+}
+
 func (x *scratch) release() {
-	x.src.n = nil
+	x.src.n, x.reply = nil, nil
 	x.in.Reset(x.src)
 	x.held.Reset(nil)
 	clear(x.pairs)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,10 +20,7 @@ func TestDebugIsQuiet(t *testing.T) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(said, nil)))
 	r := rondo.Runner{Debug: true}
 	if err := r.Run(t.Context(), func(ctx context.Context) error {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t)
 		s := &httptask.Server{HTTP: http.Server{Handler: http.NotFoundHandler()}}
 		served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
 		client := httptask.Client(ctx)

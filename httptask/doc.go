@@ -5,11 +5,11 @@
 // wait as tasks do, and any router and middleware works.
 //
 // A [Server] speaks HTTP/1.0 and HTTP/1.1 itself, also over TLS: net/http's parser reads a
-// request, and a task answers it as net/http's server would, to the byte. An idle connection has
-// no task and no buffer. A connection that chooses HTTP/2 is handed over to net/http, which
-// serves it on goroutines of its own; only the handlers are tasks there. That is so too for
+// request, and a task answers it as net/http's server would, to the byte. An idle connection
+// has no task and no buffer. A connection that chooses HTTP/2 is handed over to net/http, which
+// serves it on goroutines of its own; only the handlers are tasks there. The same holds for
 // listeners that are neither of package net nor of package socket, and for a [Handler] in an
-// http.Server of the program's.
+// http.Server of your own.
 //
 //	visits := make(map[string]int) // no lock: one handler runs at a time
 //	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -30,18 +30,23 @@
 // slowly holds up its own handler only. What is written stays in memory until it is
 // 4 KiB (behind net/http 16 KiB), or flushed, or the handler returns.
 //
-// A cancellation ends waits and does not change what is sent. A client that has only ended its
-// side still gets its answer, although its handler is cancelled. If another cancellation ends a
-// write, the rest of the answer is not sent, and the client sees that it is cut.
+// A cancellation ends waits, but does not change the answer. A client that has closed only its
+// sending side still gets its answer, although its handler is cancelled. If another
+// cancellation ends a write, the rest of the answer is not sent, and the client sees that it is
+// cut.
 //
 // Flusher, Hijacker and http.ResponseController are there if net/http has them. The
 // connection of a Hijacker suspends the task too. There is no http.Pusher.
 // A goroutine, such as that of rondo.Offload, may use the request and the response
-// while the handler waits for it.
+// while the handler waits for it. If the handler returns while it is in the middle of
+// writing, as when its Offload is cancelled because the client has left, the answer is cut, the
+// connection is closed, and what it writes after that fails. A Shield around the Offload waits.
 //
 // As in any task, what blocks the goroutine stops the loop: time.Sleep, channels, a
 // sync.Mutex that is held by a handler that waits, http.TimeoutHandler inside Handler
-// (put it around Handler), and http.DefaultClient (use [Client]).
+// (put it around Handler), http.DefaultClient (use [Client]), and a FlushInterval above 0 of
+// an httputil.ReverseProxy, which flushes in a goroutine under a sync.Mutex: a client that reads
+// slowly would stop the loop. 0, which flushes event streams at once, and -1 are safe.
 //
 // # Where it differs from net/http
 //
@@ -49,13 +54,13 @@
 //     it: the connection is closed only if more than 256 KiB are left unread. Put
 //     http.MaxBytesHandler around [Handler] to have it closed at once.
 //   - In the log of a panic, the stack of the handler comes before that of net/http.
-//   - Middleware around Handler whose ResponseWriter has no method Unwrap hides the
-//     deadlines by which a cancelled task interrupts a read or write: that ends only
-//     when the client, or the server, ends it. Middleware inside Handler costs less.
+//   - Middleware around Handler whose ResponseWriter has no method Unwrap hides the deadlines
+//     by which a cancelled task interrupts a read or write: such a read or write ends only when
+//     the client, or the server, ends it. Middleware inside Handler costs less.
 //   - runtime.Goexit in a handler behind net/http ends the loop, as in any task. In one of a
 //     Server it closes the connection, as in net/http.
 //   - A plain connection that a handler of a Server takes over is a *socket.Conn, which is no
-//     *net.TCPConn. If its client has ended its side, the handler is cancelled, and its reads and
-//     writes of the connection fail, unless rondo.Shield is around them.
+//     *net.TCPConn. If the client closes its sending side, the handler is cancelled, and its
+//     reads and writes of the connection fail, unless rondo.Shield is around them.
 //   - A Server sends what is written no later than net/http, and sometimes earlier.
 package httptask

@@ -216,8 +216,10 @@ const (
 
 var scratches = sync.Pool{New: func() any {
 	src := new(source)
-	return &scratch{
+	x := &scratch{
 		in: bufio.NewReaderSize(src, inMax), src: src,
 		held: bufio.NewWriterSize(nil, heldMax), out: make([]byte, 0, outMax),
 	}
+	x.call = x.answer
+	return x
 }}

@@ -94,27 +94,6 @@ func ExampleServer() {
 	fmt.Println(err)
 }
 
-// Shutdown with a time limit of its own.
-func ExampleServer_Shutdown() {
-	err := rondo.Run(context.Background(), func(ctx context.Context) error {
-		l, err := net.Listen("tcp", "localhost:0")
-		if err != nil {
-			return err
-		}
-		server := &httptask.Server{HTTP: http.Server{Handler: http.NotFoundHandler()}}
-		served := rondo.Go(ctx, func(ctx context.Context) error { return server.Serve(ctx, l) })
-		if err := rondo.Yield(ctx); err != nil {
-			return err
-		}
-		fmt.Println(rondo.Timeout(ctx, time.Second, server.Shutdown))
-		return served.Wait(ctx)
-	})
-	fmt.Println(err)
-	// Output:
-	// <nil>
-	// http: Server closed
-}
-
 // Three requests at once. While they wait, the loop goes on.
 func ExampleClient() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

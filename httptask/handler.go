@@ -29,15 +29,14 @@ import (
 // would block. A panic in h is passed on to net/http, which logs it and closes the
 // connection; the loop goes on, whatever the Runner says.
 //
-// The context of the request also owns the tasks that h starts with it. When h has
-// returned, the answer is sent, the context is cancelled, and those tasks are waited for.
-// The error of one for which nobody waits cancels the context while h runs, and goes to the
-// ErrorLog of the http.Server, and so does its panic; other requests go on. What is to
-// outlive the request is started in a scope that the program holds.
+// The context of the request also owns the tasks that h starts with it. When h has returned,
+// the answer is sent, the context is cancelled, and those tasks are waited for. If such a task
+// fails or panics and nobody waits for it, the context is cancelled while h runs, and the error
+// goes to the ErrorLog of the http.Server; other requests go on. Start a task that is to
+// outlive the request in a scope of your own.
 //
-// When the scope has been cancelled, or the loop has ended, requests are answered with
-// status 503 and a sentence. The loop's scope waits for handlers that run, as for all
-// its tasks.
+// When the scope has been cancelled, or the loop has ended, requests are answered with status
+// 503 and a short text. The loop's scope waits for handlers that run, as for all its tasks.
 //
 // Handler called by a task of the same loop runs h in that task.
 //
@@ -65,7 +64,11 @@ func loopOf(ctx context.Context, call string) kernel.Loop {
 // errCluster is the error of a server, or of a client, on a host of a simulated cluster:
 // its goroutines would use the network of the machine.
 var errCluster = errors.New("httptask: the goroutines of net/http are no part of a sim.Cluster: " +
-	"serve the connections in tasks there, as fasthttp's ServeConn does, or test with sim.Config.Goroutines")
+	"a Server serves what socket.Listen returns, and a client needs sim.Config.Goroutines")
+
+// errMachine is the error of a client on such a host whose goroutines may run.
+var errMachine = errors.New("httptask: on a host of a sim.Cluster this client would use the network of the machine: " +
+	"give its http.Transport a DialContext that calls socket.Dial with the ctx of the host")
 
 // inCluster reports whether the loop is that of such a host.
 func inCluster(loop kernel.Loop) bool { return driver.HostOf(loop.Driver()) != nil }

@@ -13,6 +13,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,27 +114,6 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// TestOffload: a goroutine may read the body and write the answer.
-func TestOffload(t *testing.T) {
-	body := strings.Repeat("rondo ", 10_000)
-	got := inHandler(t, body, func(w http.ResponseWriter, r *http.Request) {
-		say(w, "<")
-		err := away(r.Context(), func() error {
-			b, err := io.ReadAll(r.Body)
-			_, _ = w.Write(b)
-			w.(http.Flusher).Flush()
-			return errors.Join(err, r.Body.Close())
-		})
-		if err != nil {
-			t.Error(err)
-		}
-		say(w, ">")
-	})
-	if want := "200 <" + body + ">"; got != want {
-		t.Errorf("%.60q (%d bytes)", got, len(got))
-	}
-}
-
 // TestFile: a file is copied away from the loop, in order with what is written.
 func TestFile(t *testing.T) {
 	name := t.TempDir() + "/file"
@@ -162,22 +143,6 @@ func TestFile(t *testing.T) {
 	}
 	if got := inHandler(t, "", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, name) }); got != "200 "+text {
 		t.Errorf("ServeFile: %.60q", got)
-	}
-}
-
-// TestCopy: what is copied from a reader that is no file.
-func TestCopy(t *testing.T) {
-	body := strings.Repeat("rondo ", 100_000)
-	got := inHandler(t, body, func(w http.ResponseWriter, r *http.Request) {
-		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
-			t.Error(err)
-		}
-		if n, err := io.Copy(w, r.Body); n != int64(len(body)) || err != nil {
-			t.Error(n, err)
-		}
-	})
-	if got != "200 "+body {
-		t.Errorf("%.60q (%d bytes)", got, len(got))
 	}
 }
 
@@ -255,10 +220,7 @@ func TestLeftBehind(t *testing.T) {
 		}
 	})
 	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h, ErrorLog: silent}}, func(ctx context.Context, address string) error {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			return err
-		}
+		c := connect(t, address)
 		defer c.Close()
 		if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\nabc"); err != nil {
 			return err
@@ -376,36 +338,36 @@ func TestEnded(t *testing.T) {
 	ask("a Handler that was made when its loop had ended", httptask.Handler(ended, h))
 }
 
+// panics runs fn and checks its panic.
+func panics(t testing.TB, want string, fn func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+			t.Errorf("panic %q, not %q", got, want)
+		}
+	}()
+	fn()
+}
+
 // TestMisuse: what a caller got wrong is told in one sentence.
 func TestMisuse(t *testing.T) {
 	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-	panics := func(want string, fn func()) {
-		t.Helper()
-		defer func() {
-			if got := fmt.Sprint(recover()); got != want {
-				t.Errorf("panic %q, not %q", got, want)
-			}
-		}()
-		fn()
-	}
 	bare := context.Background()
 	var none context.Context
-	panics("rondo: httptask.Handler with a nil context", func() { httptask.Handler(none, h) })
-	panics("rondo: httptask.Handler: this ctx belongs to no running loop; pass the ctx of a task", func() { httptask.Handler(bare, h) })
-	panics("rondo: httptask.Client: this ctx belongs to no running loop; pass the ctx of a task", func() { httptask.Client(bare) })
-	panics("rondo: httptask.Transport: this ctx belongs to no running loop; pass the ctx of a task", func() { httptask.Transport(bare, nil) })
+	panics(t, "rondo: httptask.Handler with a nil context", func() { httptask.Handler(none, h) })
+	panics(t, "rondo: httptask.Handler: this ctx belongs to no running loop; pass the ctx of a task", func() { httptask.Handler(bare, h) })
+	panics(t, "rondo: httptask.Client: this ctx belongs to no running loop; pass the ctx of a task", func() { httptask.Client(bare) })
+	panics(t, "rondo: httptask.Transport: this ctx belongs to no running loop; pass the ctx of a task", func() { httptask.Transport(bare, nil) })
 	run(t, func(ctx context.Context) error {
-		panics("rondo: httptask.Handler with a nil handler", func() { httptask.Handler(ctx, nil) })
-		panics("rondo: httptask.Handler with a nil handler", func() { httptask.Handler(ctx, http.HandlerFunc(nil)) })
-		panics("rondo: httptask.Serve with a nil handler", func() { _ = httptask.Serve(ctx, nil, nil) })
-		panics("rondo: httptask.Serve with a nil Listener", func() { _ = httptask.Serve(ctx, nil, h) })
+		panics(t, "rondo: httptask.Handler with a nil handler", func() { httptask.Handler(ctx, nil) })
+		panics(t, "rondo: httptask.Handler with a nil handler", func() { httptask.Handler(ctx, http.HandlerFunc(nil)) })
+		panics(t, "rondo: httptask.Serve with a nil handler", func() { _ = httptask.Serve(ctx, nil, nil) })
+		panics(t, "rondo: httptask.Serve with a nil Listener", func() { _ = httptask.Serve(ctx, nil, h) })
 		if err := new(httptask.Server).ListenAndServe(bare); !errors.Is(err, rondo.ErrNoLoop) {
 			t.Errorf("ListenAndServe outside a loop: %v", err)
 		}
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t)
 		if err := httptask.Serve(bare, l, h); !errors.Is(err, rondo.ErrNoLoop) {
 			t.Errorf("Serve outside a loop: %v", err)
 		}
@@ -436,10 +398,7 @@ func TestCut(t *testing.T) {
 				say(w, strings.Repeat("x", size/2))
 			})
 			use := func(address string) error {
-				c, err := net.Dial("tcp", address)
-				if err != nil {
-					return err
-				}
+				c := connect(t, address)
 				defer c.Close()
 				say(c, get)
 				if half {
@@ -508,4 +467,50 @@ func TestWriteDeadline(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A slowWriter is interrupted an hour before its Write returns.
+type slowWriter struct {
+	*httptest.ResponseRecorder
+	begun, interrupted chan struct{}
+	begin, interrupt   sync.Once
+	written            atomic.Bool
+}
+
+func (w *slowWriter) Write([]byte) (int, error) {
+	w.begin.Do(func() { close(w.begun) })
+	<-w.interrupted
+	<-time.After(time.Hour)
+	w.written.Store(true)
+	return 0, os.ErrDeadlineExceeded
+}
+
+func (w *slowWriter) SetWriteDeadline(time.Time) error {
+	w.interrupt.Do(func() { close(w.interrupted) })
+	return nil
+}
+
+// TestWriteOutlivesHandler: a goroutine that a handler has left behind is in the middle of a
+// write when the handler returns. net/http has its ResponseWriter back when that has ended.
+func TestWriteOutlivesHandler(t *testing.T) {
+	sim.Config{Seeds: 20, Goroutines: true}.Test(t, func(ctx context.Context) {
+		w := &slowWriter{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{}), interrupted: make(chan struct{})}
+		h := httptask.Handler(ctx, http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+			go func() {
+				<-time.After(time.Hour) // the handler waits by then, in all runs
+				_, _ = to.Write(make([]byte, 1<<20))
+			}()
+			_, _, _ = rondo.Receive(r.Context(), w.begun)
+		}))
+		err := rondo.OffloadFunc(ctx, func(context.Context) error {
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+			if !w.written.Load() {
+				return errors.New("ServeHTTP returns before a Write of its ResponseWriter")
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -199,10 +200,7 @@ func TestBodyReadElsewhere(t *testing.T) {
 	})}}
 	const told, hint = "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\n\r\n"
 	converse := func(address, path string) error {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			return err
-		}
+		c := connect(t, address)
 		defer c.Close()
 		say(c, "POST "+path+" HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 3\r\n\r\n")
 		from := bufio.NewReader(c)
@@ -211,7 +209,7 @@ func TestBodyReadElsewhere(t *testing.T) {
 			before = len(told) + 3*len(hint)
 		}
 		first := make([]byte, before)
-		_, err = io.ReadFull(from, first)
+		_, err := io.ReadFull(from, first)
 		if path == "/told" {
 			heard <- struct{}{}
 			if strings.Count(string(first), told) != 1 || strings.Count(string(first), hint) != 3 {
@@ -242,10 +240,7 @@ func TestBodyReadElsewhere(t *testing.T) {
 // ends the answer, although the writes of one that has only ended its side are shielded.
 func TestHalfClosedStall(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t)
 		var began rondo.Event
 		written := 0
 		s := &httptask.Server{Grace: time.Millisecond, HTTP: http.Server{ErrorLog: silent, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -258,13 +253,10 @@ func TestHalfClosedStall(t *testing.T) {
 			}
 		})}}
 		served := rondo.Go(ctx, func(ctx context.Context) error { _ = s.Serve(ctx, l); return nil })
-		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			return err
-		}
+		c := connect(t, l.Addr().String())
 		defer c.Close()
 		say(c, get)
-		err = errors.Join(c.(*net.TCPConn).CloseWrite(), began.Wait(ctx))
+		err := errors.Join(c.(*net.TCPConn).CloseWrite(), began.Wait(ctx))
 		for stalled := false; err == nil && !stalled; {
 			err = rondo.Yield(ctx)
 			for _, t := range rondo.Tasks(ctx) {
@@ -281,10 +273,7 @@ func TestPipelinedFlood(t *testing.T) {
 	answered := 0
 	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { answered++ })}}
 	inTasks(t, s, func(ctx context.Context, address string) error {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			return err
-		}
+		c := connect(t, address)
 		defer c.Close()
 		go func() { _, _ = io.Copy(io.Discard, c) }()
 		flood := bytes.Repeat([]byte(get), 1000)
@@ -335,4 +324,205 @@ func status(address, text string) string {
 	line := make([]byte, len("HTTP/1.1 200"))
 	_, _ = io.ReadFull(c, line)
 	return string(line)
+}
+
+// A held source gives something, and then nothing until it is let go.
+type heldSource struct {
+	given          bool
+	reached, letGo chan struct{}
+}
+
+func (s *heldSource) Read(p []byte) (int, error) {
+	if s.given {
+		close(s.reached)
+		<-s.letGo
+		return 0, io.EOF
+	}
+	s.given = true
+	return copy(p, "begun"), nil
+}
+
+// TestAnswerLeftBehind: a handler returns while a goroutine, for which it does not wait any more
+// because the client has ended its side, is in the middle of writing the answer. The client sees
+// that the answer is cut.
+func TestAnswerLeftBehind(t *testing.T) {
+	if !peer.Watches {
+		return // net/http has the connections
+	}
+	source := &heldSource{reached: make(chan struct{}), letGo: make(chan struct{})}
+	ended := make(chan error, 1)
+	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).Flush()
+		left := make(chan struct{})
+		go func() {
+			_, err := io.Copy(w, source)
+			_, later := io.WriteString(w, "later")
+			ended <- errors.Join(err, later)
+		}()
+		_, _, _ = rondo.Receive(r.Context(), left)
+	})}}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		return away(ctx, func() error {
+			c := connect(t, address)
+			defer c.Close()
+			say(c, get)
+			if _, err := io.ReadFull(c, make([]byte, len("HTTP/1.1 200 OK"))); err != nil {
+				return err
+			}
+			<-source.reached
+			if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+				return err
+			}
+			if rest, err := io.ReadAll(c); err == nil {
+				t.Errorf("the answer looks complete: %q", rest)
+			}
+			close(source.letGo)
+			if err := <-ended; err == nil {
+				t.Error("a goroutine that was left behind has written to an answer that had ended")
+			}
+			return nil
+		})
+	})
+}
+
+// TestAnswerBeforeTasks: a client has its answer when the handler has returned, while a task that
+// the handler has started goes on in a Shield. The next request is read when that has ended.
+func TestAnswerBeforeTasks(t *testing.T) {
+	var heard rondo.Event
+	ended := false
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {
+		rondo.Go(r.Context(), func(ctx context.Context) error {
+			return rondo.Shield(ctx, func(ctx context.Context) error {
+				err := heard.Wait(ctx)
+				ended = true
+				return err
+			})
+		})
+		say(w, "answer")
+	})
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, ended) })
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: mux}}, func(ctx context.Context, address string) error {
+		defer heard.Set()
+		c := connect(t, address)
+		defer c.Close()
+		if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			return err
+		}
+		from := bufio.NewReader(c)
+		ask := func(text string) (string, error) {
+			return rondo.Offload(ctx, func(context.Context) (string, error) {
+				say(c, text)
+				a, err := http.ReadResponse(from, nil)
+				if err != nil {
+					return "", err
+				}
+				body, err := io.ReadAll(a.Body)
+				return string(body), err
+			})
+		}
+		if got, err := ask(post("abc") + get); got != "answer" || err != nil {
+			return fmt.Errorf("the first answer: %q, %w", got, err)
+		}
+		heard.Set()
+		if got, err := ask(""); got != "true" || err != nil {
+			return fmt.Errorf("the second answer: %q, %w", got, err)
+		}
+		return nil
+	})
+}
+
+// TestAnswerLeftBehindOthers: goroutines that were left behind, in the middle of writing answers
+// and of reading bodies, do not touch the buffers of other requests.
+func TestAnswerLeftBehindOthers(t *testing.T) {
+	const rounds = 50
+	var behind sync.WaitGroup
+	elsewhere := func(r *http.Request, fn func()) { // as Offload does, but for reports of what is left
+		behind.Add(1)
+		ended := make(chan struct{})
+		go func() {
+			defer behind.Done()
+			defer close(ended)
+			defer func() {
+				if v := recover(); v != nil {
+					t.Error("a goroutine that was left behind panicked:", v)
+				}
+			}()
+			fn()
+		}()
+		_, _, _ = rondo.Receive(r.Context(), ended) // fails when the client leaves
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		elsewhere(r, func() {
+			for range 2000 {
+				if _, err := io.WriteString(w, strings.Repeat("x", 3000)); err != nil {
+					return
+				}
+			}
+		})
+	})
+	mux.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {
+		elsewhere(r, func() { _, _ = io.Copy(io.Discard, r.Body) })
+	})
+	mux.HandleFunc("GET /other", func(w http.ResponseWriter, r *http.Request) {
+		for range 3 {
+			say(w, strings.Repeat("o", 1000))
+			_ = rondo.Yield(r.Context())
+		}
+	})
+	s := &httptask.Server{HTTP: http.Server{Handler: mux, ErrorLog: silent}}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for _, begin := range []string{get, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 50_000)} {
+				for range 4 {
+					g.Go(func(ctx context.Context) error {
+						return rondo.OffloadFunc(ctx, func(context.Context) error { return leaves(t, address, begin, rounds) })
+					})
+				}
+			}
+			return rondo.OffloadFunc(g, func(context.Context) error { return others(t, address, rounds) })
+		})
+	})
+	behind.Wait()
+}
+
+// leaves makes requests and leaves in their middle.
+func leaves(t *testing.T, address, begin string, rounds int) error {
+	for i := range rounds {
+		c := connect(t, address)
+		say(c, begin)
+		if strings.HasPrefix(begin, "GET") {
+			if _, err := io.CopyN(io.Discard, c, 1000); err != nil {
+				c.Close()
+				return err
+			}
+		}
+		if i%2 == 0 {
+			_ = c.(*net.TCPConn).SetLinger(0)
+		}
+		if err := c.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// others makes requests whose answers must be whole.
+func others(t *testing.T, address string, rounds int) error {
+	c := connect(t, address)
+	defer c.Close()
+	from := bufio.NewReader(c)
+	for range rounds {
+		say(c, "GET /other HTTP/1.1\r\nHost: h\r\n\r\n")
+		a, err := http.ReadResponse(from, nil)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(a.Body)
+		if err != nil || string(body) != strings.Repeat("o", 3000) {
+			return fmt.Errorf("another request was answered with %q, %v", body, err)
+		}
+	}
+	return nil
 }

@@ -152,10 +152,7 @@ func TestMaxConns(t *testing.T) {
 // TestMaxConnsOfOthers: what net/http serves has no such limit, and is refused.
 func TestMaxConnsOfOthers(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t)
 		s := &httptask.Server{MaxConns: 2}
 		if err := s.Serve(ctx, struct{ net.Listener }{l}); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "MaxConns") {
 			t.Errorf("Serve: %v", err)
@@ -170,25 +167,14 @@ func TestMaxConnsOfOthers(t *testing.T) {
 // TestNegativeMaxConns: a negative MaxConns panics, also where net/http would serve the listener.
 func TestNegativeMaxConns(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close()
+		l := listen(t)
 		s := &httptask.Server{MaxConns: -1}
 		for name, serve := range map[string]func(net.Listener) error{
 			"Serve":    func(l net.Listener) error { return s.Serve(ctx, l) },
 			"ServeTLS": func(l net.Listener) error { return s.ServeTLS(ctx, l, "", "") },
 		} {
 			for _, l := range []net.Listener{l, struct{ net.Listener }{l}} {
-				func() {
-					defer func() {
-						if got, _ := recover().(string); !strings.Contains(got, name+" with a negative MaxConns") {
-							t.Errorf("%s of a %T: %q", name, l, got)
-						}
-					}()
-					_ = serve(l)
-				}()
+				panics(t, name+" with a negative MaxConns", func() { _ = serve(l) })
 			}
 		}
 		return nil

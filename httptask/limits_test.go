@@ -59,6 +59,7 @@ var timeLimits = []struct {
 	{"no second request, and a limit of reading", limits{ReadTimeout: 10 * time.Second}, []said{{0, get}}, "0 ok.", 10 * time.Second},
 	{"an idle connection has its own limit", limits{ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute}, []said{{0, get}}, "0 ok.", time.Minute},
 	{"a handler may take its time", limits{ReadTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second}, []said{{0, "GET /slow HTTP/1.1\r\nHost: h\r\n\r\n"}}, "0 ok.", 80 * time.Second},
+	{"what a handler has set ends with its request", limits{}, []said{{0, "GET /limited HTTP/1.1\r\nHost: h\r\n\r\n"}, {time.Minute, get}}, "0 ok.0 ok.", time.Hour},
 	{"the client does not read", limits{WriteTimeout: 10 * time.Second}, []said{{0, "GET /much HTTP/1.1\r\nHost: h\r\n\r\n"}}, "cut", time.Hour},
 }
 
@@ -108,6 +109,11 @@ func takesTime(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/slow":
 		_ = rondo.Sleep(r.Context(), 70*time.Second)
+	case "/limited":
+		control, soon := http.NewResponseController(w), rondo.Now(r.Context()).Add(10*time.Second)
+		if err := errors.Join(control.SetReadDeadline(soon), control.SetWriteDeadline(soon)); err != nil {
+			panic(err)
+		}
 	case "/much":
 		for {
 			if _, err := w.Write(make([]byte, 1<<20)); err != nil {

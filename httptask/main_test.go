@@ -63,6 +63,28 @@ func newLog(to *logbook) *log.Logger { return log.New(to, "", 0) }
 // silent is the log of a server whose clients misbehave.
 var silent = newLog(new(logbook))
 
+// listen listens on a port of this machine. The end of the test closes the listener.
+func listen(t testing.TB) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// connect connects to a server, for which the caller closes the connection: a Server that shuts
+// down waits for it.
+func connect(t testing.TB, address string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // inTasks serves h in tasks, and calls use in a task while it does.
 func inTasks(t testing.TB, s *httptask.Server, use func(ctx context.Context, address string) error) {
 	t.Helper()
@@ -92,10 +114,7 @@ func serving(ctx context.Context, s *httptask.Server, use func(ctx context.Conte
 // plainly serves h as net/http does, and calls use while it does.
 func plainly(t testing.TB, s *http.Server, use func(address string) error) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := listen(t)
 	ended := make(chan error, 1)
 	go func() {
 		if s.TLSConfig != nil {

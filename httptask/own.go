@@ -168,9 +168,9 @@ func (s *Server) removeEngine(e *engine) {
 }
 
 // Stats returns the counters of the connections that the Server serves itself; those that
-// net/http serves are not counted. Panics of handlers are among Errors and Panics, but for
-// http.ErrAbortHandler. What only a socket.Server can limit is 0. Any goroutine may call it;
-// it never suspends.
+// net/http serves are not counted. A panic of a handler counts in Errors and in Panics, unless
+// it is http.ErrAbortHandler. Counters of limits that only a socket.Server has are 0. Any
+// goroutine may call it; it never suspends.
 func (s *Server) Stats() socket.Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,9 +226,9 @@ func (s *Server) shutdownOwn(ctx context.Context) (known bool, err error) {
 	return true, err
 }
 
-// SetKeepAlivesEnabled controls whether connections go on after an answer, which is the
-// default. If not, those that are idle are closed, and each other one ends with its next answer.
-// Use it in place of the method of HTTP. Any goroutine may call it; it never suspends.
+// SetKeepAlivesEnabled controls whether connections stay open after an answer. By default they
+// do. If not, those that are idle are closed, and each other one ends with its next answer. Use
+// it in place of the method of HTTP. Any goroutine may call it; it never suspends.
 func (s *Server) SetKeepAlivesEnabled(on bool) {
 	s.noKeepAlive.Store(!on)
 	s.HTTP.SetKeepAlivesEnabled(on)

@@ -26,7 +26,7 @@ type payload struct {
 	left   int64         // unread bytes; negative if the length is not known
 	ends   bool          // the connection ends after this request
 	sawEOF bool
-	closed bool
+	closed atomic.Bool
 	cutOff bool // Close has left something unread
 	cut    bool // a cancellation has ended a Read: the rest is not waited for
 }
@@ -51,7 +51,7 @@ func (b *payload) Read(p []byte) (int, error) {
 
 // read is Read for the owner of the lock.
 func (b *payload) read(p []byte) (int, error) {
-	if b.closed {
+	if b.closed.Load() {
 		return 0, http.ErrBodyReadAfterClose
 	}
 	if b.sawEOF {
@@ -62,7 +62,7 @@ func (b *payload) read(p []byte) (int, error) {
 		b.left -= int64(k)
 	}
 	if err == io.EOF && b.left < 0 && b.tooMany() {
-		b.closed = true
+		b.closed.Store(true)
 		return k, errTooManyTrailers
 	}
 	switch {
@@ -73,7 +73,7 @@ func (b *payload) read(p []byte) (int, error) {
 		b.w.watch()
 	case b.left < 0:
 		if _, again := b.inner.Read(nil); again == http.ErrBodyReadAfterClose {
-			b.closed = true // the trailer was malformed
+			b.closed.Store(true) // the trailer was malformed
 		}
 		fallthrough
 	default:
@@ -99,29 +99,60 @@ func (b *payload) tooMany() bool {
 }
 
 // Close ends the body. Reading what is left of it may suspend the task.
-func (b *payload) Close() error {
+func (b *payload) Close() error { return b.discard(true) }
+
+// discard is Close. If ends is false, a body of which nothing was left stays open: after the last
+// byte its reader may still look for the end, as a Transport does that sends it elsewhere.
+func (b *payload) discard(ends bool) error {
 	if err := b.take(); err != nil {
 		return err
 	}
 	defer b.release()
-	if b.closed {
+	if b.closed.Load() {
 		return nil
 	}
+	var n int64
 	var err error
 	switch {
 	case b.sawEOF:
 	case b.left >= 0 && b.ends:
+		n = b.left
 	case b.left > unreadMax || b.cut:
 		b.cutOff = true
 	default:
-		var n int64
 		n, err = io.CopyN(io.Discard, (*unread)(b), unreadMax+1)
 		if b.cutOff = n > unreadMax || err != io.EOF; !b.cutOff {
 			err = nil
 		}
 	}
-	b.closed = true
+	b.closed.Store(ends || n > 0 || b.cutOff || err != nil)
 	return err
+}
+
+// idle reports whether nobody is in the middle of a Read. nil is no body.
+func (b *payload) idle() bool {
+	if b == nil {
+		return true
+	}
+	if !b.lock.Try() {
+		return false
+	}
+	b.release()
+	return true
+}
+
+// shut ends the body also where Close could not wait. It reports false if a goroutine is in the
+// middle of a Read, which goes on.
+func (b *payload) shut() bool {
+	if b.closed.Load() {
+		return true
+	}
+	if !b.lock.Try() {
+		return false
+	}
+	defer b.release()
+	b.closed.Store(true)
+	return true
 }
 
 // unread is a payload for the owner of its lock.

@@ -17,11 +17,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"path"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -51,13 +53,15 @@ type reply struct {
 	chunked   bool
 	closes    bool // the connection ends after this answer
 	lingers   bool // and there is unread input
-	done      bool // the handler has returned
-	late      bool // its tasks had not ended then
+	done      bool // the handler has returned, and nothing uses the answer any more
+	late      bool // its tasks were using the answer then, or the body
 	keep10    bool // HTTP/1.0 with "Connection: keep-alive"
 	wantClose bool // the client wants the connection to end
 	duplex    bool
 	watching  bool
 	err       error // of sending
+
+	calls atomic.Int32 // under way, of the handler and what it has started; see enter
 
 	notifying sync.Mutex
 	gone      chan bool // CloseNotify's
@@ -162,7 +166,51 @@ func (w *reply) send(p []byte) {
 	}
 }
 
+// over is the number of calls of a reply whose handler has returned, while none is under way.
+const over = math.MinInt32
+
+// enter begins a call. It fails when the handler has returned.
+func (w *reply) enter() bool {
+	for {
+		n := w.calls.Load()
+		if n < 0 {
+			return false
+		}
+		if w.calls.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// exit ends a call.
+func (w *reply) exit() { w.calls.Add(-1) }
+
+// shut lets no more calls begin: the handler has returned.
+func (w *reply) shut() {
+	if !w.isOver() {
+		w.calls.Add(over)
+	}
+}
+
+func (w *reply) isOver() bool { return w.calls.Load() < 0 }
+
+// quiet reports whether no call is under way, and none can begin.
+func (w *reply) quiet() bool { return w.calls.Load() == over }
+
+// strand leaves the answer to a goroutine that the handler has not waited for, such as that of an
+// Offload which was cancelled: it is in the middle of a call, so the buffers are its own from now
+// on. The connection ends, and the client sees that the answer is cut.
+func (w *reply) strand() {
+	w.x.stranded = true
+	w.unwatch()
+	w.reset()
+}
+
 func (w *reply) Header() http.Header {
+	if !w.enter() {
+		return w.header
+	}
+	defer w.exit()
 	if !w.frozen && w.status != 0 && !w.sent {
 		w.freeze()
 	}
@@ -175,11 +223,15 @@ func bodyAllowed(status int) bool {
 }
 
 func (w *reply) WriteHeader(code int) {
+	entered := w.enter()
+	if entered {
+		defer w.exit()
+	}
 	switch {
 	case w.n.taken:
 		w.complain("response.WriteHeader on hijacked connection")
 		return
-	case w.done:
+	case !entered:
 		w.complain("response.WriteHeader after the handler has returned")
 		return
 	case w.status != 0:
@@ -223,6 +275,10 @@ func (w *reply) complain(what string) {
 }
 
 func (w *reply) Write(p []byte) (int, error) {
+	if !w.enter() {
+		return 0, w.tooLate(len(p))
+	}
+	defer w.exit()
 	if ok, err := w.mayWrite(len(p)); !ok {
 		return 0, err
 	}
@@ -230,6 +286,10 @@ func (w *reply) Write(p []byte) (int, error) {
 }
 
 func (w *reply) WriteString(s string) (int, error) {
+	if !w.enter() {
+		return 0, w.tooLate(len(s))
+	}
+	defer w.exit()
 	if ok, err := w.mayWrite(len(s)); !ok {
 		return 0, err
 	}
@@ -239,17 +299,11 @@ func (w *reply) WriteString(s string) (int, error) {
 // mayWrite reports whether n bytes of a body may be written, and are any.
 func (w *reply) mayWrite(n int) (bool, error) {
 	if w.n.taken {
-		if n > 0 {
-			w.complain("response.Write on hijacked connection")
-		}
-		return false, http.ErrHijacked
-	}
-	if w.done {
-		return false, errOver
+		return false, w.tooLate(n)
 	}
 	w.answers()
 	if w.status == 0 {
-		w.WriteHeader(http.StatusOK)
+		w.begins(http.StatusOK)
 	}
 	if n == 0 {
 		return false, nil
@@ -264,8 +318,23 @@ func (w *reply) mayWrite(n int) (bool, error) {
 	return true, nil
 }
 
+// tooLate is the error of a call that writes n bytes when the answer is not the handler's any more.
+func (w *reply) tooLate(n int) error {
+	if !w.n.taken {
+		return errOver
+	}
+	if n > 0 {
+		w.complain("response.Write on hijacked connection")
+	}
+	return http.ErrHijacked
+}
+
 // finish sends what is left of the answer, and ends it.
 func (w *reply) finish() {
+	if w.shut(); !w.quiet() {
+		w.strand()
+		return
+	}
 	w.done = true
 	w.answers()
 	if w.status == 0 {
@@ -322,13 +391,19 @@ func (w *reply) reset() {
 
 // end is called when nothing more is written.
 func (w *reply) end() {
-	w.done = true
+	w.shut()
 	w.unwatch()
+	if w.body != nil && !w.n.taken && !w.body.shut() {
+		w.x.stranded = true
+	}
 	w.x = nil
 }
 
 // reusable reports whether the next request may follow.
 func (w *reply) reusable() bool {
+	if w.x != nil { // it is stranded
+		return false
+	}
 	w.lingers = w.lingers || w.cutOff()
 	if w.closes || w.err != nil || w.lingers {
 		return false
@@ -348,11 +423,13 @@ func (w *reply) FlushError() error {
 	if w.n.taken {
 		return http.ErrHijacked
 	}
-	if w.done {
+	if !w.enter() {
 		return errOver
 	}
+	defer w.exit()
 	if w.status == 0 {
-		w.WriteHeader(http.StatusOK)
+		w.answers()
+		w.begins(http.StatusOK)
 	}
 	err := w.x.held.Flush()
 	if !w.sent {
@@ -366,11 +443,22 @@ func (w *reply) FlushError() error {
 }
 
 func (w *reply) SetReadDeadline(t time.Time) error {
+	if !w.enter() {
+		return errOver
+	}
+	defer w.exit()
 	w.n.timed = true
 	return w.n.conn.SetReadDeadline(t)
 }
 
-func (w *reply) SetWriteDeadline(t time.Time) error { return w.n.conn.SetWriteDeadline(t) }
+func (w *reply) SetWriteDeadline(t time.Time) error {
+	if !w.enter() {
+		return errOver
+	}
+	defer w.exit()
+	w.n.limited = true
+	return w.n.conn.SetWriteDeadline(t)
+}
 
 func (w *reply) EnableFullDuplex() error {
 	w.duplex = true
@@ -385,11 +473,15 @@ const sniffed = 512
 // ReadFrom copies src to the answer. The system moves a file if the answer's length is
 // known (see socket.Conn.ReadFrom).
 func (w *reply) ReadFrom(src io.Reader) (n int64, err error) {
+	if !w.enter() {
+		return 0, w.tooLate(1)
+	}
+	defer w.exit()
 	buf := copyBuffers.Get().(*[]byte)
 	defer copyBuffers.Put(buf)
 	plain := struct{ io.Writer }{w}
 	to, ok := w.n.conn.(io.ReaderFrom)
-	if !ok || w.n.taken || w.done {
+	if !ok || w.n.taken {
 		return io.CopyBuffer(plain, src, *buf)
 	}
 	if !w.sent {
@@ -442,10 +534,11 @@ func (w *reply) copyUpTo(to io.ReaderFrom, src io.Reader) (n int64, err error) {
 // or a *socket.TLSConn: it suspends the task that waits for it.
 func (w *reply) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	n := w.n
-	switch {
-	case w.done:
+	if !w.enter() {
 		panic("net/http: Hijack called after ServeHTTP finished")
-	case n.taken:
+	}
+	defer w.exit()
+	if n.taken {
 		return nil, nil, http.ErrHijacked
 	}
 	if w.expect != nil {
@@ -471,7 +564,7 @@ func (w *reply) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 //
 // Deprecated: see http.CloseNotifier.
 func (w *reply) CloseNotify() <-chan bool {
-	if w.done {
+	if w.isOver() {
 		panic("net/http: CloseNotify called after ServeHTTP finished")
 	}
 	w.notifying.Lock()
@@ -501,7 +594,7 @@ func (w *reply) watch() {
 		_ = loop.Post(w.watch) // the handler waits for this goroutine, so the loop has not ended
 		return
 	}
-	if w.watching || w.done || w.n.taken || w.n.left.Load() {
+	if w.watching || w.isOver() || w.n.taken || w.n.left.Load() {
 		return
 	}
 	w.n.readBy(zeroTime)
@@ -528,7 +621,7 @@ func (w *reply) Ready() {
 	}
 	// It may be a part of a record: a task finds out whether there is something to read.
 	w.scope.Go(func(context.Context) error {
-		if !w.done && !w.watching && !w.n.taken {
+		if !w.isOver() && !w.watching && !w.n.taken {
 			w.watch()
 		}
 		return nil

@@ -174,7 +174,7 @@ func (w *reply) discardBody(s fieldSet, add *addedFields) {
 		w.closes = w.closes || b != nil
 		return
 	}
-	closed, sawEOF, left, cut := b.closed, b.sawEOF, b.left, b.cut
+	closed, sawEOF, left, cut := b.closed.Load(), b.sawEOF, b.left, b.cut
 	b.release()
 	switch {
 	case cut:
@@ -186,7 +186,7 @@ func (w *reply) discardBody(s fieldSet, add *addedFields) {
 		s.drop("Connection")
 		add.connection = "close"
 	default:
-		err := b.Close() // also that it could not wait for another reader
+		err := b.discard(false) // also that it could not wait for another reader
 		w.closes = w.closes || err != nil || b.cutOff
 	}
 }

@@ -5,7 +5,6 @@ package httptask_test
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -16,10 +15,7 @@ import (
 
 // exchange returns what a request on a connection that is kept allocates.
 func exchange(t *testing.T, address string) float64 {
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := connect(t, address)
 	defer c.Close()
 	answer := make([]byte, 4096)
 	return testing.AllocsPerRun(200, func() {
@@ -34,21 +30,15 @@ func exchange(t *testing.T, address string) float64 {
 }
 
 // TestScopeOfRequestIsFree: a handler that starts nothing has no second task, and a request
-// allocates what it does with net/http, which makes a context for it, and the task, its name,
-// the scope in place of that context, and the function that runs in it.
+// allocates as often as with net/http; AllocsPerRun rounds down, so one more is allowed.
 func TestScopeOfRequestIsFree(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := listen(t)
 	std := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })}
 	go std.Serve(l)
 	theirs := exchange(t, l.Addr().String())
 	_ = std.Close()
 
-	if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
+	l = listen(t)
 	tasks, own := 0, 0.0
 	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if tasks == 0 {
@@ -60,8 +50,9 @@ func TestScopeOfRequestIsFree(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "ok")
 	})}}
-	err = rondo.Run(t.Context(), func(ctx context.Context) error {
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
 		server := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+		var err error
 		own, err = rondo.Offload(ctx, func(context.Context) (float64, error) { return exchange(t, l.Addr().String()), nil })
 		if err != nil {
 			return err
@@ -72,7 +63,7 @@ func TestScopeOfRequestIsFree(t *testing.T) {
 		_ = server.Wait(ctx)
 		return nil
 	})
-	if err != nil || tasks != 1 || own > theirs+5 {
+	if err != nil || tasks != 1 || own > theirs+1 {
 		t.Errorf("%v; a request has %d tasks and allocates %v times, with net/http %v", err, tasks, own, theirs)
 	}
 }

@@ -192,10 +192,7 @@ func TestNoTLS(t *testing.T) {
 			}
 			say(gone, "\x16")
 			gone.Close()
-			c, err := net.Dial("tcp", address)
-			if err != nil {
-				return err
-			}
+			c := connect(t, address)
 			defer c.Close()
 			say(c, get)
 			got, err := io.ReadAll(c) // an error: the rest of the request was not read
@@ -219,10 +216,7 @@ func TestSilentTLS(t *testing.T) {
 	s.HTTP.ErrorLog, s.HTTP.ReadTimeout, s.HTTP.WriteTimeout = newLog(log), time.Hour, 20*time.Millisecond
 	inTasks(t, s, func(ctx context.Context, address string) error {
 		return away(ctx, func() error {
-			c, err := net.Dial("tcp", address)
-			if err != nil {
-				return err
-			}
+			c := connect(t, address)
 			defer c.Close()
 			if got, err := io.ReadAll(c); len(got) > 0 || err != nil {
 				t.Errorf("%q, %v", got, err)
@@ -303,10 +297,7 @@ func TestTLSFiles(t *testing.T) {
 		}
 	}
 	run(t, func(ctx context.Context) error {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t)
 		s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { say(w, "hello") })}}
 		served := rondo.Go(ctx, func(ctx context.Context) error {
 			return s.ServeTLS(ctx, l, filepath.Join(dir, "cert"), filepath.Join(dir, "key"))

@@ -23,25 +23,27 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// A Server is an http.Server whose handler runs in tasks. It speaks HTTP/1 itself, on the
-// listeners that Serve names; HTTP/2 and other listeners are left to net/http, on goroutines
-// of its own, and only the handlers are tasks there. Set HTTP before the first call of Serve,
-// and do not use its methods Serve, Shutdown and so on: use those of the Server, which
-// suspend the task.
+// A Server is an http.Server whose handler runs in tasks. It speaks HTTP/1 itself, on the kinds
+// of listeners that the comment of Serve lists; HTTP/2 and other listeners are left to
+// net/http, on goroutines of its own, and only the handlers are tasks there. Set HTTP before
+// the first call of Serve, and do not use its methods Serve, Shutdown and so on: use those of
+// the Server, which suspend the task.
 type Server struct {
-	// HTTP has all that net/http's server can do: the handler, timeouts, TLS and
-	// HTTP/2, the log. Where net/http serves a part, its Handler and BaseContext change.
-	// ConnState and ConnContext get a *socket.Conn or a *socket.TLSConn. For a connection
-	// that is handed over to net/http ConnState is called with StateHijacked, and then as
-	// net/http does for a connection of its own, which ConnContext gets.
+	// HTTP has all that net/http's server can do: the handler, timeouts, TLS and HTTP/2, the
+	// log. If net/http serves some of the connections, Serve replaces its Handler and
+	// BaseContext. ConnState and ConnContext get a *socket.Conn or a *socket.TLSConn. When a
+	// connection is handed over to net/http, ConnState is called with StateHijacked. net/http
+	// then calls ConnState and ConnContext for a new connection of its own.
 	HTTP http.Server
 
 	// MaxConns is how many connections are served at once, over all loops; more are accepted
-	// when one ends. A connection that net/http serves, or that the program has taken over
-	// without a Session, is not counted. 0 means no limit; Serve panics if it is negative.
+	// when one ends. A connection that net/http serves is not counted, nor is one that the
+	// program has taken over without a Session, once the handler that has taken it has returned.
+	// 0 means no limit; Serve panics if it is negative.
 	//
-	// Where net/http would serve all connections, Serve returns an error. So it does with a
-	// listener that limits them, such as netutil.LimitListener.
+	// If net/http would serve all connections of a listener, MaxConns cannot limit them and
+	// Serve returns an error. Wrap such a listener in a netutil.LimitListener instead of
+	// setting MaxConns.
 	MaxConns int
 
 	// Grace is how long requests that run may take when the ctx of Serve is
@@ -115,12 +117,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return s.run(ctx, l, s.HTTP.Serve)
 }
 
-// ServeTLS is Serve with TLS, and with HTTP/2 for clients that want it: after the handshake such
-// a connection is handed over to net/http, and so is one of another protocol of HTTP.TLSNextProto.
-// On a host of a sim.Cluster, whose network goroutines cannot use, no HTTP/2 is offered. Hijack
-// gives a *socket.TLSConn. A handshake takes its time of the loop, and may last as long as the
-// least of ReadHeaderTimeout, ReadTimeout and WriteTimeout, or 10 s. The files have a certificate
-// and its key; they may be "" if HTTP.TLSConfig has both.
+// ServeTLS is Serve with TLS, and with HTTP/2 for clients that want it: after the handshake
+// such a connection is handed over to net/http, and so is one of another protocol of
+// HTTP.TLSNextProto. On a host of a sim.Cluster, whose network goroutines cannot use, no HTTP/2
+// is offered. Hijack gives a *socket.TLSConn. A handshake computes on the loop, and may last as
+// long as the least of ReadHeaderTimeout, ReadTimeout and WriteTimeout, or 10 s. The files have
+// a certificate and its key; they may be "" if HTTP.TLSConfig has both.
 func (s *Server) ServeTLS(ctx context.Context, l net.Listener, certFile, keyFile string) error {
 	s.mustServe(l, "ServeTLS")
 	if s.owns(ctx, l) {
@@ -344,9 +346,9 @@ func (s *Server) beginQuiet() *quiet {
 // to return.
 //
 // A handler that has taken its connection over has until the deadline of ctx to end; without
-// one, it has Grace. Then it is cancelled with http.ErrServerClosed. It learns of the Shutdown
-// by a function of HTTP.RegisterOnShutdown. Serve waits for it; Shutdown does where the Server
-// serves the connection itself. net/http does neither.
+// one, it has Grace. Then it is cancelled with http.ErrServerClosed. It can learn of the
+// Shutdown by a function of HTTP.RegisterOnShutdown. Serve waits for such a handler, and
+// Shutdown does if the Server serves the connection itself. In net/http neither does.
 //
 // Any goroutine may call Shutdown, also more than once; it suspends a task. A handler of the
 // same Server must not, because it would wait for itself: with its ctx, it panics. A Server

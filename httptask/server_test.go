@@ -1,7 +1,6 @@
 package httptask_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -12,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -85,10 +83,7 @@ func TestGrace(t *testing.T) {
 				say(w, "done")
 			})
 			run(t, func(ctx context.Context) error {
-				l, err := net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					return err
-				}
+				l := listen(t)
 				if i >= 3 {
 					l = struct{ net.Listener }{l} // net/http serves it
 				}
@@ -147,16 +142,10 @@ func TestShutdown(t *testing.T) {
 				waited = rondo.Sleep(r.Context(), time.Hour)
 			})
 			run(t, func(ctx context.Context) error {
-				l, err := net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					return err
-				}
+				l := listen(t)
 				s := &httptask.Server{HTTP: http.Server{Handler: h}}
 				served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
-				c, err := net.Dial("tcp", l.Addr().String())
-				if err != nil {
-					return err
-				}
+				c := connect(t, l.Addr().String())
 				defer c.Close()
 				say(c, get)
 				if err := until(ctx, func() bool { return started }); err != nil {
@@ -178,11 +167,7 @@ func TestShutdown(t *testing.T) {
 				if err := served.Wait(ctx); !errors.Is(err, http.ErrServerClosed) {
 					t.Errorf("Serve returned %v", err)
 				}
-				l, err = net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					return err
-				}
-				if err := s.Serve(ctx, l); !errors.Is(err, http.ErrServerClosed) {
+				if err := s.Serve(ctx, listen(t)); !errors.Is(err, http.ErrServerClosed) {
 					t.Errorf("Serve after Shutdown returned %v", err)
 				}
 				return nil
@@ -209,10 +194,7 @@ func TestShutdownFromAnotherLoop(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- rondo.Run(t.Context(), func(ctx context.Context) error {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
-			}
+			l := listen(t)
 			address <- l.Addr().String()
 			return s.Serve(ctx, l)
 		})
@@ -248,10 +230,7 @@ func TestShutdownFromAnotherLoop(t *testing.T) {
 // TestListenerFails: Serve returns the error of Accept.
 func TestListenerFails(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t)
 		rondo.Go(ctx, func(ctx context.Context) error { return l.Close() })
 		if err := httptask.Serve(ctx, l, http.NotFoundHandler()); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("Serve returned %v", err)
@@ -321,90 +300,10 @@ func certificate() (tls.Certificate, *x509.CertPool) {
 	return s.TLS.Certificates[0], roots
 }
 
-// inHTTP2 serves h by HTTP/2 in tasks, and calls use with a client.
-func inHTTP2(t *testing.T, h http.HandlerFunc, use func(ctx context.Context, client *http.Client, url string) error) {
-	t.Helper()
-	certificate, roots := certificate()
-	s := &httptask.Server{HTTP: http.Server{
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
-		Handler:   h, ErrorLog: silent,
-	}}
-	run(t, func(ctx context.Context) error {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		served := rondo.Go(ctx, func(ctx context.Context) error { return s.ServeTLS(ctx, l, "", "") })
-		base := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
-		client := &http.Client{Transport: httptask.Transport(ctx, base)}
-		err = use(ctx, client, "https://"+l.Addr().String())
-		client.CloseIdleConnections()
-		err = errors.Join(err, s.Shutdown(ctx))
-		if end := served.Wait(ctx); !errors.Is(end, http.ErrServerClosed) {
-			err = errors.Join(err, end)
-		}
-		return err
-	})
-}
-
-// TestHTTP2 has hundreds of streams over few connections: large bodies in both
-// directions, and some that the client gives up half-way.
-func TestHTTP2(t *testing.T) {
-	const streams = 300
-	given, answered, cancelled := 0, 0, 0
-	h := func(w http.ResponseWriter, r *http.Request) {
-		if _, pusher := w.(http.Pusher); pusher || r.ProtoMajor != 2 {
-			t.Errorf("%s, pusher %v", r.Proto, pusher)
-		}
-		if r.URL.Path == "/wait" {
-			if rondo.Sleep(r.Context(), time.Hour) != nil {
-				cancelled++
-			}
-			return
-		}
-		n, err := io.Copy(w, r.Body)
-		if err != nil || n != 100_000 {
-			t.Error(n, err)
-		}
-		answered++
-	}
-	inHTTP2(t, h, func(ctx context.Context, client *http.Client, url string) error {
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			for i := range streams {
-				g.Go(func(ctx context.Context) error {
-					if i%10 == 0 {
-						given++
-						err := rondo.Timeout(ctx, 30*time.Millisecond, func(ctx context.Context) error {
-							_, err := ask(ctx, client, url+"/wait")
-							return err
-						})
-						if !errors.Is(err, context.DeadlineExceeded) {
-							return fmt.Errorf("Timeout returned %w", err)
-						}
-						return nil
-					}
-					body := strings.Repeat("0123456789", 10_000)
-					a, err := client.Post(url, "text/plain", strings.NewReader(body))
-					if err != nil {
-						return err
-					}
-					defer a.Body.Close()
-					if got, err := io.ReadAll(a.Body); string(got) != body || err != nil {
-						return fmt.Errorf("stream %d: %d bytes, %w", i, len(got), err)
-					}
-					return nil
-				})
-			}
-			return nil
-		})
-		return errors.Join(err, until(ctx, func() bool { return cancelled <= given && answered == streams-given }))
-	})
-}
-
 // TestHTTP2Stall: a stream whose client neither sends nor reads holds up no other.
 func TestHTTP2Stall(t *testing.T) {
 	stalled := 0
-	h := func(w http.ResponseWriter, r *http.Request) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/read":
 			stalled++
@@ -421,8 +320,17 @@ func TestHTTP2Stall(t *testing.T) {
 		default:
 			say(w, "quick")
 		}
-	}
-	inHTTP2(t, h, func(ctx context.Context, client *http.Client, url string) error {
+	})
+	certificate, roots := certificate()
+	s := &httptask.Server{HTTP: http.Server{
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
+		Handler:   h, ErrorLog: silent,
+	}}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		base := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+		client := &http.Client{Transport: httptask.Transport(ctx, base)}
+		defer client.CloseIdleConnections()
+		url := "https://" + address
 		from, to := io.Pipe()
 		asked := rondo.Go(ctx, func(ctx context.Context) error {
 			return away(ctx, func() error {
@@ -454,88 +362,13 @@ func TestHTTP2Stall(t *testing.T) {
 	})
 }
 
-// TestHijack: the connection suspends the task, and what was read of it is kept. It
-// goes on after a read that a time limit has ended.
-func TestHijack(t *testing.T) {
-	others := 0
-	var failure error
-	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/other" {
-			others++
-			return
-		}
-		c, rw, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer c.Close()
-		say(c, "HTTP/1.1 101 Switching Protocols\r\n\r\n")
-		err = rondo.Timeout(r.Context(), 10*time.Millisecond, func(context.Context) error {
-			_, err := c.Read(make([]byte, 1))
-			return err
-		})
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Timeout returned %v", err)
-		}
-		say(c, "timeout\n")
-		for {
-			line, err := rw.ReadString('\n')
-			if err != nil {
-				failure = err
-				return
-			}
-			fmt.Fprint(rw, "got ", line)
-			if err := rw.Flush(); err != nil {
-				failure = err
-			}
-		}
-	})
-	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
-		err := away(ctx, func() error {
-			c, err := net.Dial("tcp", address)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			in := bufio.NewReader(c)
-			say(c, get)
-			for _, want := range []string{"HTTP/1.1 101 Switching Protocols\r\n", "\r\n", "timeout\n"} {
-				if got, err := in.ReadString('\n'); got != want || err != nil {
-					return fmt.Errorf("%q, %v; want %q", got, err, want)
-				}
-			}
-			for i := range 10 {
-				say(c, fmt.Sprintln(i))
-				if got, err := in.ReadString('\n'); got != fmt.Sprintln("got", i) || err != nil {
-					return fmt.Errorf("%q, %v", got, err)
-				}
-				a, err := http.Get("http://" + address + "/other")
-				if err != nil {
-					return err
-				}
-				a.Body.Close()
-			}
-			http.DefaultClient.CloseIdleConnections()
-			return nil
-		})
-		return errors.Join(err, until(ctx, func() bool { return failure != nil }))
-	})
-	if others != 10 || failure != io.EOF {
-		t.Errorf("%d other requests; the end of the connection is %v", others, failure)
-	}
-}
-
 // TestLoopEnds: while clients come in without pause, the loop ends; each request is
 // answered, refused, or finds its connection closed.
 func TestLoopEnds(t *testing.T) {
 	var server *http.Server
 	var ok, refused, closed atomic.Int64
 	ended := make(chan struct{})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := listen(t)
 	stop, enough, down := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var isDown atomic.Bool
 	run(t, func(ctx context.Context) error {

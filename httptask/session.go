@@ -17,20 +17,22 @@ import (
 // Session makes a connection that a handler has taken over (Hijack) go on as a session when the
 // handler has returned: serve is called in a task whenever a Read of it would not wait, and
 // between the calls the connection has no task, no stack and no buffer. It is how many idle
-// WebSockets are held; docs/HTTP.md has one. ctx is that of the request, or one made from it.
+// WebSockets are held; docs/HTTP.md has one. ctx is the context of the request, or one derived
+// from it.
 //
-// in has what came after the request, and reads on from the connection. It is lent for one call:
-// serve reads a whole message from it, and may wait in the middle as any task may. If serve
-// returns nil while in has bytes left, it is called again at once. Do not use in, or the reader
-// that Hijack has returned, after that. What Hijack's writer holds is to be flushed before the
-// handler returns. Any task of the loop may write to the connection at any time; a Write is not
-// mixed with another one. For an idle time-out set its read deadline: the call that follows finds
-// that reading fails.
+// The reader in begins with what came after the request, and reads on from the connection. It
+// may be used during one call only: serve reads a whole message from it, and may wait in the
+// middle as any task may. If serve returns nil while in has bytes left, it is called again at
+// once. Do not use in, or the reader that Hijack has returned, after that. Flush Hijack's
+// writer before the handler returns. Any task of the loop may write to the connection at any
+// time; the bytes of two Writes are never interleaved. For an idle time-out set its read
+// deadline: when it passes, serve is called and its Read fails.
 //
-// An error closes the connection, and goes to ErrorLog, as a panic does with its stack; io.EOF and
-// net.ErrClosed just close it. serve's ctx is good for one call, and owns the tasks that the call
-// starts with it. The connection stays that of the Server: Stats counts it, Shutdown closes it
-// when it is idle, and cancels a call when its time is over. ConnState is not called any more.
+// An error closes the connection, and goes to ErrorLog, as a panic does with its stack; io.EOF
+// and net.ErrClosed just close it. serve's ctx is good for one call, and owns the tasks that
+// the call starts with it. The connection still belongs to the Server: Stats counts it,
+// Shutdown closes it when it is idle, and cancels a call when its time is over. ConnState is
+// not called any more.
 //
 // Where net/http carries the connection, the handler's task calls serve again and again, so an
 // idle connection costs a task there, and Shutdown gives it the Grace of the Server.
@@ -67,7 +69,7 @@ func (n *connection) hold(serve session) error {
 	switch {
 	case n.session != nil:
 		return errHeld
-	case !n.taken || n.reply == nil:
+	case !n.taken || n.reply.Load() == nil:
 		return errNotTaken
 	}
 	n.session = serve

@@ -16,7 +16,6 @@ import (
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/httptask"
 	"github.com/rondo-go/rondo/internal/peer"
-	"github.com/rondo-go/rondo/sim"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -145,12 +144,9 @@ func dial(address string, config *tls.Config) (net.Conn, error) {
 // inTasksBehind is inTasks for a listener whose connections net/http carries.
 func inTasksBehind(t testing.TB, s *httptask.Server, use func(ctx context.Context, address string) error) {
 	run(t, func(ctx context.Context) error {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t)
 		served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, struct{ net.Listener }{l}) })
-		err = errors.Join(use(ctx, l.Addr().String()), s.Shutdown(ctx))
+		err := errors.Join(use(ctx, l.Addr().String()), s.Shutdown(ctx))
 		if end := served.Wait(ctx); end != http.ErrServerClosed {
 			err = errors.Join(err, end)
 		}
@@ -293,32 +289,4 @@ func TestSessionEnd(t *testing.T) {
 			break
 		}
 	}
-}
-
-// TestSessionInCluster: a server of a simulated host has sessions.
-func TestSessionInCluster(t *testing.T) {
-	sim.Config{Seeds: 3}.Cluster(t, func(ctx context.Context, w *sim.World) {
-		p, heard := &parrot{t: t}, ""
-		w.Host("server", func(ctx context.Context) error {
-			l, err := socket.Listen(ctx, "tcp", ":80")
-			if err != nil {
-				return err
-			}
-			return (&httptask.Server{HTTP: http.Server{Handler: p}}).Serve(ctx, l)
-		})
-		w.Host("client", func(ctx context.Context) error {
-			_ = rondo.Sleep(ctx, time.Second)
-			c, err := socket.Dial(ctx, "tcp", "server:80")
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			heard, err = talkTo(c, "/", "early\n", "one\n", "hal", "f\n", "close\n")
-			return err
-		})
-		_ = rondo.Sleep(ctx, time.Minute)
-		if want := "taken\nearly\none\nhalf\n"; heard != want || p.calls != 4 {
-			t.Errorf("%q after %d calls, want %q", heard, p.calls, want)
-		}
-	})
 }

@@ -23,10 +23,7 @@ func TestShutdownInHandler(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(ctx context.Context) error {
-				l, err := net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					return err
-				}
+				l := listen(t)
 				var text bytes.Buffer
 				var down *rondo.Task
 				s, mux := &httptask.Server{}, http.NewServeMux()

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/cryptotest"
@@ -112,7 +113,7 @@ func TestGoroutines(t *testing.T) {
 
 // sendBack sends a text and wants it back.
 func sendBack(ctx context.Context, client *http.Client, text string) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://x/", strings.NewReader(text))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://server/", strings.NewReader(text))
 	if err != nil {
 		return err
 	}
@@ -205,6 +206,55 @@ func TestServerInCluster(t *testing.T) {
 			t.Errorf("%d visits", visits)
 		}
 	})
+}
+
+// TestGoroutinesInCluster: a Server and a client of net/http, in tasks of two hosts. Without a
+// DialContext the client is refused.
+func TestGoroutinesInCluster(t *testing.T) {
+	answers := 0
+	sim.Config{Seeds: 20, SeedsShort: 20, Goroutines: true, Once: runtime.GOOS != "linux"}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		w.Host("server", func(ctx context.Context) error {
+			l, err := socket.Listen(ctx, "tcp", ":80")
+			if err != nil {
+				return err
+			}
+			return httptask.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_ = rondo.Sleep(r.Context(), time.Minute)
+				_, _ = io.Copy(w, r.Body)
+			}))
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		if _, err := httptask.Client(ctx).Get("http://server/"); err == nil || !strings.Contains(err.Error(), "a DialContext that calls socket.Dial") {
+			t.Errorf("Get without a DialContext returned %v", err)
+		}
+		base := &http.Transport{DialContext: func(asked context.Context, network, address string) (net.Conn, error) {
+			both, cancel := context.WithCancelCause(ctx)
+			defer cancel(nil)
+			defer context.AfterFunc(asked, func() { cancel(context.Cause(asked)) })()
+			return socket.Dial(both, network, address)
+		}}
+		client := &http.Client{Transport: httptask.Transport(ctx, base)}
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			for i := range 3 {
+				g.Go(func(ctx context.Context) error {
+					for j := range 2 {
+						if err := sendBack(ctx, client, fmt.Sprint(i, j)); err != nil {
+							t.Error(err)
+							continue
+						}
+						answers++
+					}
+					return nil
+				})
+			}
+			return nil
+		})
+		client.CloseIdleConnections()
+	})
+	if answers == 0 {
+		t.Error("nothing was answered")
+	}
+	t.Log(answers)
 }
 
 // TestTLSInCluster: a host of a cluster serves TLS. It offers no HTTP/2, which is net/http's.

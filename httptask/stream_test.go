@@ -19,87 +19,6 @@ import (
 	"github.com/rondo-go/rondo/httptask"
 )
 
-// TestState has handlers count without a lock while they wait.
-func TestState(t *testing.T) {
-	const n = 200
-	count, most, running := 0, 0, 0
-	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		running++
-		most = max(most, running)
-		before := count
-		count = before + 1
-		if err := rondo.Yield(r.Context()); err != nil {
-			t.Error(err)
-		}
-		running--
-		fmt.Fprint(w, count)
-	})
-	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
-		client := httptask.Client(ctx)
-		defer client.CloseIdleConnections()
-		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			for range n {
-				g.Go(func(ctx context.Context) error {
-					_, err := ask(ctx, client, "http://"+address)
-					return err
-				})
-			}
-			return nil
-		})
-	})
-	if count != n || running != 0 {
-		t.Errorf("%d of %d requests were counted; %d run", count, n, running)
-	}
-}
-
-// TestEvents: each event of a stream is there when it is flushed, and the handler's ctx
-// is cancelled when the client goes away.
-func TestEvents(t *testing.T) {
-	var next rondo.Event
-	var cause error
-	ended := false
-	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() { ended = true }()
-		w.Header().Set("Content-Type", "text/event-stream")
-		for i := 0; ; i++ {
-			fmt.Fprintf(w, "data: %d\n\n", i)
-			w.(http.Flusher).Flush()
-			if cause = next.Wait(r.Context()); cause != nil {
-				return
-			}
-			next.Clear()
-		}
-	})
-	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
-		client := httptask.Client(ctx)
-		defer client.CloseIdleConnections()
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address, nil)
-		if err != nil {
-			return err
-		}
-		a, err := client.Do(r)
-		if err != nil {
-			return err
-		}
-		in := bufio.NewReader(a.Body)
-		for i := range 5 {
-			line, err := in.ReadString('\n')
-			if want := fmt.Sprintf("data: %d\n", i); line != want || err != nil {
-				t.Errorf("%q, %v; want %q", line, err, want)
-			}
-			if _, err := in.ReadString('\n'); err != nil {
-				return err
-			}
-			next.Set()
-		}
-		err = a.Body.Close()
-		return errors.Join(err, until(ctx, func() bool { return ended }))
-	})
-	if !errors.Is(cause, context.Canceled) {
-		t.Errorf("the handler's wait returned %v", cause)
-	}
-}
-
 // TestBothWays: a handler answers each line as it comes, with HTTP/1.1 in full duplex;
 // one task reads while another is in the middle of a write.
 func TestBothWays(t *testing.T) {
@@ -195,10 +114,7 @@ func TestStall(t *testing.T) {
 			inTasksCut(t, s, func(ctx context.Context, address string) error {
 				peers := make([]net.Conn, 5)
 				for i := range peers {
-					c, err := net.Dial("tcp", address)
-					if err != nil {
-						return err
-					}
+					c := connect(t, address)
 					defer c.Close()
 					if _, err := io.WriteString(c, row.send); err != nil {
 						return err
@@ -234,11 +150,8 @@ func inTasksCut(t testing.TB, s *httptask.Server, use func(ctx context.Context, 
 	t.Helper()
 	cut := errors.New("cut")
 	run(t, func(ctx context.Context) error {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		err = rondo.Group(ctx, func(g *rondo.Scope) error {
+		l := listen(t)
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			served := g.Go(func(ctx context.Context) error { return s.Serve(ctx, l) })
 			err := use(g, l.Addr().String())
 			served.Cancel(cut)

@@ -20,19 +20,20 @@ func Client(ctx context.Context) *http.Client {
 	return &http.Client{Transport: newTransport(ctx, nil, "Client")}
 }
 
-// Transport returns an http.RoundTripper for tasks of ctx's loop, which makes requests
-// by base: nil stands for http.DefaultTransport. A task that makes a request, or reads
-// the body of an answer, is suspended until there is something. If the task, or the
-// context of the request, is cancelled, the request ends, and what waits returns the
-// cause. Close the body of each answer, as ever.
+// Transport returns an http.RoundTripper for tasks of ctx's loop, which makes requests by base:
+// nil stands for http.DefaultTransport. A task that makes a request, or reads the body of an
+// answer, is suspended until there is something. If the task, or the context of the request, is
+// cancelled, the request ends, and what waits returns the cause. Close the body of each answer,
+// as with net/http.
 //
 // The body of a request is read in a task of ctx's scope, so its Read may suspend and
 // may use what tasks share. An *os.File, an *io.PipeReader and what http.NewRequest makes
 // of bytes and strings are read by net/http's goroutines.
 //
-// Goroutines that are no tasks may use the RoundTripper as well; they block alone. On a
-// host of a sim.Cluster an *http.Transport makes no request, and the error says so.
-// Transport panics if ctx belongs to no loop.
+// Goroutines that run no task may use the RoundTripper as well; they simply block. On a host of
+// a sim.Cluster an *http.Transport makes requests if sim.Config.Goroutines is set and if its
+// DialContext dials on the network of the host, as docs/CLUSTERS.md shows; else RoundTrip returns
+// an error that says so. Transport panics if ctx belongs to no loop.
 func Transport(ctx context.Context, base http.RoundTripper) http.RoundTripper {
 	return newTransport(ctx, base, "Transport")
 }
@@ -58,13 +59,28 @@ func (t *transport) CloseIdleConnections() {
 	}
 }
 
+// refusal returns an error if a request would be made on the network of the machine, though the
+// loop is that of a simulated host.
+func (t *transport) refusal() error {
+	base, real := t.base.(*http.Transport)
+	switch {
+	case !real || !inCluster(t.loop):
+		return nil
+	case !t.loop.Driver().Simulation().Settles():
+		return errCluster
+	case base.DialContext == nil, t.base == http.DefaultTransport:
+		return errMachine
+	}
+	return nil
+}
+
 // RoundTrip makes a request and returns when the answer begins.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if _, real := t.base.(*http.Transport); real && inCluster(t.loop) {
+	if err := t.refusal(); err != nil {
 		if r.Body != nil {
 			r.Body.Close()
 		}
-		return nil, errCluster
+		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	out := r.WithContext(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-go/rondo/internal/layout"
 )
 
-// Bounds on how long that may take.
+// Bounds on the time that reading tasks again may take.
 const (
 	mostAgain = 512 // looks, at all tasks together
 	longest   = 200 * time.Millisecond

@@ -43,8 +43,7 @@ func loopOf(t *testing.T, p *inspect.Program, name string) *inspect.Loop {
 
 // TestAskSame: asking the loops returns the same as reading the memory.
 func TestAskSame(t *testing.T) {
-	r := rondo.Runner{Name: "asked"}
-	err := r.Run(t.Context(), func(ctx context.Context) error {
+	onLoop(t, "asked", func(ctx context.Context) error {
 		var m rondo.Mutex
 		m.Name = "accounts"
 		var held rondo.Event
@@ -55,7 +54,7 @@ func TestAskSame(t *testing.T) {
 				wanting.SetName("wanting")
 				g.Go(wanting.Wait).SetName("joiner")
 				g.Go(func(ctx context.Context) error { return inCoroutine(ctx) }).SetName("puller")
-				look(ctx, t, "asked") // until all of them wait
+				look(g, t, "asked") // until all of them wait
 				asleep := func() (*inspect.Program, error) {
 					for {
 						p, err := inspect.Snapshot()
@@ -66,7 +65,7 @@ func TestAskSame(t *testing.T) {
 				}
 				var both []*inspect.Loop
 				for _, take := range []func() (*inspect.Program, error){answered, asleep} {
-					both = append(both, taken(ctx, t, "asked", take))
+					both = append(both, taken(g, t, "asked", take))
 				}
 				same(t, both[0], both[1])
 				g.Cancel(nil)
@@ -74,9 +73,6 @@ func TestAskSame(t *testing.T) {
 			})
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // inCoroutine sleeps in a coroutine.
@@ -118,8 +114,7 @@ func same(t *testing.T, a, b *inspect.Loop) {
 
 // TestAskFromTask: a task may ask, and is itself in the snapshot.
 func TestAskFromTask(t *testing.T) {
-	r := rondo.Runner{Name: "asking"}
-	err := r.Run(t.Context(), func(ctx context.Context) error {
+	onLoop(t, "asking", func(ctx context.Context) error {
 		p, err := answered()
 		if err != nil {
 			return err
@@ -131,9 +126,6 @@ func TestAskFromTask(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestAskHeld: a loop that does not answer is held, by whom, and on what.
@@ -149,20 +141,16 @@ func TestAskHeld(t *testing.T) {
 		}
 		pictures <- p
 	}()
-	r := rondo.Runner{Name: "held"}
-	err := r.Run(t.Context(), func(ctx context.Context) error {
+	onLoop(t, "held", func(ctx context.Context) error {
 		rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Nanosecond) }).SetName("innocent")
 		if err := rondo.Yield(ctx); err != nil {
 			return err
 		}
 		rondo.Current(ctx).SetName("culprit")
 		close(asking)
-		<-quit // the channel that holds the loop
+		<-quit //rondovet:ignore the channel that holds the loop
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	l := loopOf(t, <-pictures, "held")
 	if h := l.Held; h == nil || h.Task != 1 || h.How != "blocked on a channel" || h.For < inspect.Holding || len(inspect.Own(h.Stack)) == 0 ||
 		path.Base(inspect.Own(h.Stack)[0].File) != "ask_test.go" {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// WriteGoroutines writes the goroutines beside the tasks: those that do the same as one entry, with
-// their number and the stack, which is the program's own calls, or all of them if full is
-// set. Without full those that run nothing of the program are counted only. It writes nothing if
-// goroutines were not asked for.
+// WriteGoroutines writes the goroutines that run no task. Those with the same state and the same
+// stack are one entry, with their number and the stack: the program's own calls, or all calls if
+// full is set. Without full those that run nothing of the program are only counted. It writes
+// nothing if goroutines were not asked for.
 func (p *Program) WriteGoroutines(w io.Writer, full bool) error {
 	var b strings.Builder
 	b.WriteString(p.goroutinesHead())
@@ -41,10 +41,11 @@ func (p *Program) goroutinesHead() string {
 		}
 	}
 	own := len(p.Goroutines) - rondo - runtime
-	if p.NoGoroutines != "" {
+	switch {
+	case len(p.Goroutines) > 0:
+	case p.NoGoroutines != "":
 		return "goroutines are missing: " + p.NoGoroutines + "\n"
-	}
-	if len(p.Goroutines) == 0 {
+	default:
 		return ""
 	}
 	head := count(own, "goroutine")
@@ -62,7 +63,10 @@ func (p *Program) goroutinesHead() string {
 		head += ", and " + strings.Join(others, " and ")
 	}
 	if p.MoreGoroutines > 0 {
-		head += fmt.Sprintf("; %s not read", were(p.MoreGoroutines, "more"))
+		head += fmt.Sprintf("; %s more not read", digits(uint64(p.MoreGoroutines)))
+	}
+	if p.NoGoroutines != "" {
+		head += ": " + p.NoGoroutines
 	}
 	return head + "\n"
 }

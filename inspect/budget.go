@@ -42,10 +42,20 @@ func (b *budget) over() bool {
 // in the ring.
 const perTask = int64(unsafe.Sizeof(Task{})) + 8 + 3*8
 
+// A goroutine takes so many bytes, with its place in the list.
+const perGoroutine = int64(unsafe.Sizeof(Goroutine{})) + 8
+
 // keep counts what is kept of a task.
 func (b *budget) keep(t *Task) {
 	if b != nil {
 		b.kept += perTask + int64(len(t.Name)+len(t.Waiting)) + int64(len(t.Scopes))*int64(unsafe.Sizeof(Scope{}))
+	}
+}
+
+// keepBrief counts what is kept of a task in short.
+func (b *budget) keepBrief(t *Task) {
+	if b != nil {
+		b.kept += int64(unsafe.Sizeof(Brief{})) + 3*8 + int64(len(t.Name))
 	}
 }
 
@@ -70,13 +80,18 @@ type Options struct {
 	// MaxTasks is how many tasks of each loop are read at most; 0 for all. Others are
 	// counted in Loop.Omitted. It bounds goroutines too, which Program.MoreGoroutines counts.
 	MaxTasks int
-	// MaxTime and MaxMemory bound what the snapshot takes: how long, and how many bytes
-	// it keeps, roughly; 0 for no bound. When one is exceeded, no more tasks are read:
-	// they are counted in Loop.Omitted, and Loop.Short says so.
+	// MaxTime and MaxMemory bound what the snapshot takes: how long, and how many bytes it keeps,
+	// roughly; 0 for no bound. When one is exceeded, no more tasks are read: they are counted in
+	// Loop.Omitted, and Loop.Short says so. For goroutines, Program.MoreGoroutines and
+	// NoGoroutines say so.
 	MaxTime   time.Duration
 	MaxMemory int64
-	// Times asks how long tasks were ready and how long their steps took, in so much time before
-	// the snapshot, as far as the flight record goes; 0 for not at all. It is in Loop.Times.
+	// BriefFrom asks for Loop.Briefs of each loop with so many tasks or more, in place of most of
+	// Loop.Tasks, which takes a third of the memory; 0 for no loop.
+	BriefFrom int
+	// Times asks for Loop.Times, how long tasks were ready and how long their steps took, for
+	// this length of time before the snapshot, as far as the flight record goes. 0 means that
+	// Loop.Times is not wanted.
 	Times time.Duration
 
 	flight    *Flight // to be filled, with flightFor; nil for none

@@ -17,8 +17,7 @@ import (
 // ready was called and all tasks wait.
 func pictured(t *testing.T, main func(ctx context.Context, ready func()) error, check func(l *inspect.Loop)) {
 	t.Helper()
-	r := rondo.Runner{Name: t.Name()}
-	err := r.Run(t.Context(), func(ctx context.Context) error {
+	onLoop(t, t.Name(), func(ctx context.Context) error {
 		var up rondo.Event
 		worker := rondo.Go(ctx, func(ctx context.Context) error { return main(ctx, up.Set) })
 		worker.SetName("first")
@@ -29,9 +28,6 @@ func pictured(t *testing.T, main func(ctx context.Context, ready func()) error, 
 		worker.Cancel(nil)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 //go:noinline

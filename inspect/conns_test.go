@@ -60,10 +60,7 @@ func TestConns(t *testing.T) {
 	held := make([][]net.Conn, 2)
 	check := func(step string) {
 		t.Helper()
-		p, err := target.Snapshot(inspect.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := shot(t, target, inspect.Options{})
 		want := map[string]int{"target": 0, "shard-0": len(held[0]), "shard-1": len(held[1])}
 		if got := connsOf(t, p); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: %v; want %v", step, got, want)
@@ -109,10 +106,7 @@ func TestServers(t *testing.T) {
 	target := open(t, start(t, plain.program(t), "shards", paths[0], paths[1]))
 	snapshot := func() *inspect.Program {
 		t.Helper()
-		p, err := target.Snapshot(inspect.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := shot(t, target, inspect.Options{})
 		return p
 	}
 	visit := func(path, says string) {
@@ -229,20 +223,14 @@ func TestOlderRondo(t *testing.T) {
 // cannot be.
 func TestServersDamaged(t *testing.T) {
 	i := recorded(t)
-	target, err := inspect.OpenMemory(i)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := target.ServersOf()
+	target := opened(t, i)
+	at := target.InLoop(layout.LoopServers)
 	for what, words := range map[string][2]uint64{
 		"a list of other things": {at - 64, 2}, "a list nowhere": {8, 2}, "a list of a million": {at, 1 << 20}, "a huge list": {at, 1 << 62},
 	} {
 		d := damage(i, nil)
 		d.put(at, binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, words[0]), words[1]))
-		target, err := inspect.OpenMemory(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		target := opened(t, d)
 		p, err := target.Snapshot(inspect.Options{})
 		if err != nil || len(p.Loops[0].Servers) > 0 {
 			t.Errorf("%s: %v, %v; want no server", what, p.Loops[0].Servers, err)
@@ -253,22 +241,13 @@ func TestServersDamaged(t *testing.T) {
 // TestConnsDamaged: a count that cannot be is not believed.
 func TestConnsDamaged(t *testing.T) {
 	i := recorded(t)
-	target, err := inspect.OpenMemory(i)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := target.ConnsOf()
+	target := opened(t, i)
+	at := target.InLoop(layout.LoopConns)
 	for value, want := range map[int64]string{0: "0", 123_456: "123456", -1: "-", 1 << 40: "-"} {
 		d := damage(i, nil)
 		d.put(at, binary.LittleEndian.AppendUint64(nil, uint64(value)))
-		target, err := inspect.OpenMemory(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := target.Snapshot(inspect.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		target := opened(t, d)
+		p := shot(t, target, inspect.Options{})
 		var b strings.Builder
 		_ = p.Loops[0].WriteHead(&b, false)
 		if !strings.Contains(b.String(), ", "+want+" connections, ") {

@@ -131,6 +131,9 @@ func (w *web) linkScopes(loop int, l *Loop) {
 			scopes[*t.Owner] = new(crowd)
 		}
 	}
+	for of, c := range scopes {
+		c.others = l.apart[of]
+	}
 	if len(scopes) == 0 {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,9 +20,25 @@ import (
 	"github.com/rondo-go/rondo/internal/goinspect"
 )
 
-// recorded returns the image of a program with a task of each kind, and the places
-// in it at which looking into its loops begins.
+// imaged has the image that recorded returns.
+var imaged struct {
+	sync.Mutex
+	image *image
+}
+
+// recorded returns the image of a program with a task of each kind, with the places in it first at
+// which looking into its loops begins. All tests share it; what they change is a damaged one.
 func recorded(t testing.TB) *image {
+	t.Helper()
+	imaged.Lock()
+	defer imaged.Unlock()
+	if imaged.image == nil {
+		imaged.image = record(t)
+	}
+	return imaged.image
+}
+
+func record(t testing.TB) *image {
 	t.Helper()
 	p := start(t, plain.program(t), "waits")
 	until(t, open(t, p), "tasks that wait", settled)
@@ -30,10 +47,7 @@ func recorded(t testing.TB) *image {
 		t.Fatal(err)
 	}
 	i := newImage(m)
-	target, err := inspect.OpenMemory(i)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := opened(t, i)
 	opening := len(i.order)
 	if picture, err := target.Snapshot(inspect.Options{Stacks: true, Goroutines: true}); err != nil || len(picture.Loops) != 1 || len(picture.Loops[0].Tasks) != 11 {
 		t.Fatalf("the image gives %+v, %v", picture, err)
@@ -144,10 +158,7 @@ func FuzzDamage(f *testing.F) {
 // reach what a reader relies on.
 func TestCanary(t *testing.T) {
 	i := recorded(t)
-	target, err := inspect.OpenMemory(i)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := opened(t, i)
 	ring := target.RingOf()
 	files, err := os.ReadDir("testdata/fuzz/FuzzDamage")
 	if err != nil {

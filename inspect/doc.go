@@ -7,14 +7,14 @@
 // reads a core file. Snapshot and Handler read the calling program. All of them
 // return a Program, which is data, and writes itself as a tree or as JSON.
 //
-// What is read is the memory in which the loops keep their own records; see
-// package internal/layout. The program keeps running meanwhile, so a Program may
-// be of several moments. The reader notices: each task says whether it ran
-// meanwhile, and what is said of a task that did not is right.
+// The reader uses the records that the loops keep for themselves; see package internal/layout.
+// The program keeps running meanwhile, so a Program may have parts from different moments. The
+// reader notices that: each task says whether it ran meanwhile, and the description of a task
+// that did not is right.
 //
-// The layout of Go's own records differs between releases. Those of the known
-// releases are tried and checked. Of a program that an unknown release built,
-// stacks are missing, and Program.Missing says so.
+// The layout of Go's own records differs between releases. Those of the known releases are tried
+// and checked. If an unknown release has built the program, stacks are missing, and
+// Program.Missing says so.
 //
 // Root may read the memory of a process, and so may its own user if the system
 // lets users trace their processes (ptrace(2)). This works on Linux; elsewhere

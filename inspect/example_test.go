@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -155,6 +156,16 @@ func ExampleNewWallProfile() {
 		<-time.After(time.Second)
 	}
 	_ = profile.WriteFolded(os.Stdout)
+}
+
+// A table of the program's own on the page of Handler.
+func ExampleAddTable() {
+	var sent atomic.Int64
+	remove := inspect.AddTable("Mails", func(context.Context) [][]string {
+		return [][]string{{"", "sent"}, {"all", fmt.Sprint(sent.Load())}}
+	})
+	defer remove()
+	http.Handle("/debug/rondo", inspect.Handler())
 }
 
 // Two profiles compared, as a drawing.

@@ -83,16 +83,10 @@ func (t *Target) RingOf() Ring {
 	return Ring{r.one(r.at, layout.LoopSize).uint64(layout.LoopTasks), size(layout.TaskNext), size(layout.TaskState), size(layout.TaskWorker), size(layout.TaskFn)}
 }
 
-// ConnsOf returns where the program's only loop has its count of connections.
-func (t *Target) ConnsOf() uint64 {
+// InLoop returns where the program's only loop has what an offset of package layout leads to.
+func (t *Target) InLoop(offset int) uint64 {
 	loops, _ := t.layouts[0].loops(t.program)
-	return loops[0] + uint64(t.layouts[0].offsets[layout.LoopConns])
-}
-
-// ServersOf returns where the program's only loop has its list of servers.
-func (t *Target) ServersOf() uint64 {
-	loops, _ := t.layouts[0].loops(t.program)
-	return loops[0] + uint64(t.layouts[0].offsets[layout.LoopServers])
+	return loops[0] + uint64(t.layouts[0].offsets[offset])
 }
 
 // SortLoops puts the loops in order.
@@ -116,7 +110,7 @@ func Page(p *Program, query string) (string, error) {
 
 // FlightSteps returns the steps of a record up to now.
 func FlightSteps(r *flight.Record, now flight.Mark) []FlightStep {
-	return slices.Collect(flown{Record: r}.steps(now))
+	return slices.Collect(flown{Record: r}.steps(now, 0))
 }
 
 // Policy is what the page may do in a browser.

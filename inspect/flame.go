@@ -33,7 +33,7 @@ func (w Weight) of(t *Task) int64 {
 // outermost first, with semicolons between them, then what the task waits for, and
 // how much those tasks count. The heaviest stacks come first. Tools that draw flame
 // graphs read this. Tasks that ran while the snapshot was taken are "(ran
-// meanwhile)". An error is that of w.
+// meanwhile)". Errors are those of w.
 func (p *Program) WriteFolded(w io.Writer, weight Weight) error {
 	return p.Profile(weight).WriteFolded(w)
 }
@@ -92,9 +92,9 @@ const (
 	flameMost  = 200
 )
 
-// WriteFlame writes a flame graph as SVG: the outermost calls below, those that
-// they made above, as wide as the tasks that stand there count. What the tasks wait
-// for is on top. An error is that of w.
+// WriteFlame writes a flame graph as SVG: the outermost calls at the bottom, and above each call
+// those that it made. The width of a call is the sum of the weights of the tasks that are in it.
+// What the tasks wait for is on top. Errors are those of w.
 func (p *Program) WriteFlame(w io.Writer, weight Weight) error {
 	return p.Profile(weight).WriteFlame(w, nil)
 }

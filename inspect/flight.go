@@ -84,7 +84,8 @@ func (r *reader) flight(known *Loop, last time.Duration) FlightLoop {
 	}
 	now := flight.Mark{At: r.now, Ran: uint32(record.Ran), Taken: uint32(after.uint64(layout.LoopSteps)), Task: uint32(r.running(after))}
 	epoch, last64 := time.Duration(head.uint64(layout.LoopEpoch)), after.uint64(layout.LoopSpawned)
-	for step := range record.steps(now) {
+	// What ran as long again before that may have woken a task.
+	for step := range record.steps(now, r.now-2*int64(last)) {
 		if step.To < time.Duration(r.now)-last {
 			continue
 		}
@@ -160,12 +161,13 @@ func (f flown) moments(now flight.Mark) (out []moment) {
 	return out
 }
 
-// steps gives the steps up to now, with the low halves of the tasks' numbers.
-func (f flown) steps(now flight.Mark) func(yield func(FlightStep) bool) {
+// steps gives the steps up to now, with the low halves of the tasks' numbers, but for those that
+// were over before a time.
+func (f flown) steps(now flight.Mark, from int64) func(yield func(FlightStep) bool) {
 	return func(yield func(FlightStep) bool) {
 		w := waking{marks: f.moments(now), latest: make(map[uint64]FlightStep)}
 		for i := 1; i < len(w.marks); i++ {
-			if !f.between(&w, i, yield) {
+			if w.marks[i].At >= from && !f.between(&w, i, yield) {
 				return
 			}
 		}
@@ -247,9 +249,9 @@ func nameSteps(r *reader, l *Loop, f flown, steps []FlightStep) {
 			continue
 		}
 		c := called{function: "(unknown)"}
-		if t := l.taskOf(s.Task); t != nil {
-			if c.function = shortFunc(t.Func); !t.isUnnamed() {
-				c.name = t.Name
+		if name, function, ok := l.called(s.Task); ok {
+			if c.function = shortFunc(function); !isUnnamed(s.Task, name) {
+				c.name = name
 			}
 		} else if entry, ok := began[s.Task]; ok {
 			c.function = shortFunc(r.program.Func(entry).Func)
@@ -271,9 +273,9 @@ func nameSteps(r *reader, l *Loop, f flown, steps []FlightStep) {
 	}
 }
 
-// isUnnamed reports whether the program has given the task no name.
-func (t *Task) isUnnamed() bool {
-	return t.Name == "" || string(appendUnnamed(make([]byte, 0, 32), t.ID)) == t.Name
+// isUnnamed reports whether the program has not given the task its name.
+func isUnnamed(id uint64, name string) bool {
+	return name == "" || string(appendUnnamed(make([]byte, 0, 32), id)) == name
 }
 
 // shortFunc is a function without the path of its package.

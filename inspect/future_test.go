@@ -113,14 +113,8 @@ func TestFuture(t *testing.T) {
 				d.put(at, []byte(release))
 			}
 			f.change(t, d)
-			target, err := inspect.OpenMemory(d)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := target.Snapshot(inspect.Options{Stacks: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			target := opened(t, d)
+			p := shot(t, target, inspect.Options{Stacks: true})
 			want := f.missing + " are missing: this tool does not know the runtime of " + release + "; update the tool"
 			if p.Missing != want || len(p.Loops) != 1 {
 				t.Fatalf("missing %q of %d loops; want %q of one", p.Missing, len(p.Loops), want)
@@ -177,10 +171,7 @@ func TestFutureCoroutines(t *testing.T) {
 			d.put(at, bytes.Repeat([]byte{0xee}, 8))
 		}
 	})
-	target, err := inspect.OpenMemory(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := opened(t, d)
 	p, err := target.Snapshot(inspect.Options{Stacks: true})
 	if err != nil || p.Missing != "" || len(p.Loops) != 1 || len(p.Loops[0].Tasks) != len(waits) {
 		t.Fatalf("%+v, %v; want one loop with all of its tasks, and nothing missing", p, err)

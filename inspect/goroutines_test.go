@@ -10,11 +10,13 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rondo-go/rondo/inspect"
@@ -61,18 +63,7 @@ func TestGoroutines(t *testing.T) {
 			t.Parallel()
 			for seed := range *throngs {
 				c, said := startThrong(t, b.program(t), strconv.Itoa(seed))
-				target, err := inspect.OpenProcess(c.Process.Pid)
-				if err != nil {
-					t.Fatal(err)
-				}
-				p, err := target.Snapshot(inspect.Options{Goroutines: true})
-				if err != nil {
-					t.Fatal(err)
-				}
-				checkThrong(t, p, said)
-				if err := target.Close(); err != nil {
-					t.Error(err)
-				}
+				checkThrong(t, shot(t, openPID(t, c.Process.Pid), inspect.Options{Goroutines: true}), said)
 				_ = c.Process.Kill()
 			}
 		})
@@ -174,10 +165,7 @@ func TestGoroutinesOfCore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := target.Snapshot(inspect.Options{Goroutines: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := shot(t, target, inspect.Options{Goroutines: true})
 	checkThrong(t, p, said)
 	var text strings.Builder
 	if err := p.WriteTree(&text, inspect.TreeOptions{}); err != nil || !strings.Contains(text.String(), "no loop is running in it") {
@@ -195,15 +183,8 @@ func TestGoroutinesOfCore(t *testing.T) {
 func TestGoroutinesThatRun(t *testing.T) {
 	t.Parallel()
 	c, said := startThrong(t, throngBuilds[0].program(t), "3", "spin")
-	target, err := inspect.OpenProcess(c.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = target.Close() }()
-	p, err := target.Snapshot(inspect.Options{Goroutines: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := openPID(t, c.Process.Pid)
+	p := shot(t, target, inspect.Options{Goroutines: true})
 	i := slices.IndexFunc(p.Goroutines, func(g *inspect.Goroutine) bool { return g.Func == "main.spins" })
 	if i < 0 || !slices.Contains([]string{"running", "runnable", "preempted", "ran meanwhile"}, p.Goroutines[i].State) {
 		t.Errorf("of %d goroutines the one that spins is number %d, and does not run", len(p.Goroutines), i)
@@ -213,16 +194,40 @@ func TestGoroutinesThatRun(t *testing.T) {
 	}
 }
 
+// TestGoroutinesWithinBounds: a snapshot whose bound is exceeded while goroutines are read has
+// those that it has read, and says what is missing and why.
+func TestGoroutinesWithinBounds(t *testing.T) {
+	t.Parallel()
+	const crowd = 3000
+	var gone sync.WaitGroup
+	quit := make(chan struct{})
+	defer gone.Wait()
+	defer close(quit)
+	for range crowd {
+		gone.Go(func() { <-quit })
+	}
+	target := openPID(t, os.Getpid())
+	p := shot(t, target, inspect.Options{Goroutines: true, MaxMemory: 1})
+	if n := len(p.Goroutines); n == 0 || n > crowd/2 || p.MoreGoroutines < crowd/2 || !strings.Contains(p.NoGoroutines, "takes 0 MB of memory") {
+		t.Errorf("%d goroutines, and %d more: %q", n, p.MoreGoroutines, p.NoGoroutines)
+	}
+	var text strings.Builder
+	if err := p.WriteGoroutines(&text, false); err != nil || !strings.Contains(text.String(), " more not read: the snapshot takes 0 MB") {
+		t.Errorf("%v: the text does not say what is missing:\n%s", err, &text)
+	}
+	p = shot(t, target, inspect.Options{Goroutines: true, MaxTime: 1})
+	if len(p.Goroutines) != 0 || !strings.Contains(p.NoGoroutines, "the most that it may") {
+		t.Errorf("in a nanosecond: %d goroutines, %q", len(p.Goroutines), p.NoGoroutines)
+	}
+}
+
 // TestOffload: below a task that waits in Offload is the goroutine that runs the function, with
 // its stack, and that one is not listed beside the tasks.
 func TestOffload(t *testing.T) {
 	t.Parallel()
 	target := open(t, start(t, plain.program(t), "waits"))
 	until(t, target, "a task that waits in Offload", settled)
-	p, err := target.Snapshot(inspect.Options{Stacks: true, Goroutines: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := shot(t, target, inspect.Options{Stacks: true, Goroutines: true})
 	var g *inspect.Goroutine
 	for _, k := range p.Loops[0].Tasks {
 		if (k.Offload != nil) != (k.Name == "offloader") {

@@ -13,12 +13,12 @@ type Group struct {
 	Key     string // what they have in common, in words
 	Tasks   int
 	Longest time.Duration // the longest wait among them
-	Total   time.Duration // of all their waits
+	Total   time.Duration // the sum of all their waits
 	First   *Task         // the one that was started first
 	Moved   int           // how many of them ran while the snapshot was taken
 }
 
-// A GroupBy says by what tasks are put into groups.
+// A GroupBy is the property by which tasks are put into groups.
 type GroupBy string
 
 const (
@@ -28,9 +28,8 @@ const (
 	ByScope GroupBy = "scope" // the scope that owns them
 )
 
-// Groups puts the loop's tasks into groups, the largest first. Tasks that ran while
-// the snapshot was taken are a group of their own where what they wait for, or where
-// they were, is asked for.
+// Groups puts the loop's tasks into groups, the largest first. The waits and the places of tasks
+// that ran while the snapshot was taken are not known; such tasks are a group of their own.
 func (l *Loop) Groups(by GroupBy) []Group {
 	names := make(map[uint64]*Task)
 	if by == ByScope {

@@ -39,11 +39,11 @@ const timesFor = 10 * time.Second
 //	limit=N         N tasks at most: as JSON of each loop, up to 100,000, by default 10,000;
 //	                on the page by default 50, and the next N are behind a link
 //
-// The page shows the tasks in groups, by what they wait for and by function. A click on
-// a group opens it, and one on the heading of a column sorts by it. Charts of the last five
-// minutes are made of the snapshots that requests have taken. A page has 64 KiB at most, whatever
-// is asked for. It has one script, which replaces what has changed, and its security policy allows
-// no other; without it the browser loads the page anew.
+// The page shows the tasks in groups, by what they wait for and by function. A click on a group
+// opens it, and one on the heading of a column sorts by it. Charts of the last five minutes are
+// made of the snapshots that requests have taken. AddTable adds tables of the program's own. A
+// page has 64 KiB at most, whatever is asked for. It has one script, which replaces what has
+// changed, and its security policy allows no other; without it the browser loads the page anew.
 // Answers are compressed if the client accepts gzip.
 //
 // What a request costs the program is bounded: 100,000 tasks of each loop are read
@@ -52,9 +52,9 @@ const timesFor = 10 * time.Second
 // operators only. It is a handler for net/http, on goroutines, and asks nothing of the
 // loops, so it answers when one hangs.
 //
-// Requests whose Host is a name other than localhost and those given are refused, with status 403:
-// a page of another site could else reach the handler through a name of its own that leads to
-// this machine (DNS rebinding). An address is no name, and is not refused.
+// Requests whose Host is a name other than localhost and those given are refused, with status
+// 403: otherwise a page of another site could reach the handler through a name of its own that
+// resolves to this machine (DNS rebinding). An address is no name, and is not refused.
 func Handler(hosts ...string) http.Handler {
 	known := append([]string{"localhost"}, hosts...)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -84,8 +84,8 @@ func isKnown(host string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(strings.TrimSuffix(name, "."), host) })
 }
 
-// serving has each snapshot be taken and written by one request at a time. seenLately has the
-// figures of those of the last five minutes.
+// serving lets one request at a time take a snapshot and write it. seenLately has the figures of
+// the snapshots of the last five minutes.
 var (
 	serving    sync.Mutex
 	seenLately past
@@ -157,13 +157,17 @@ func packed(text *bytes.Buffer) *bytes.Buffer {
 
 // answer returns the type and the text of an answer.
 func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
+	q, body := req.URL.Query(), new(bytes.Buffer)
+	metrics, flight := q.Get("format") == "metrics", q.Get("format") == "flight"
+	var own []table
+	if !metrics && !flight && !wantsJSON(req) {
+		own = ownTables(req.Context())
+	}
 	serving.Lock()
 	defer serving.Unlock()
-	q, body := req.URL.Query(), new(bytes.Buffer)
-	if q.Get("format") == "flight" {
+	if flight {
 		return "application/json", body, writeFlight(body, q.Get("last"))
 	}
-	metrics := q.Get("format") == "metrics"
 	beside := !metrics && (!wantsJSON(req) || q.Get("goroutines") == "1")
 	stacks := !metrics && (wantsJSON(req) || q.Get("tree") == "1")
 	o := Options{Stacks: stacks, Goroutines: beside, MaxTasks: mostRead, MaxTime: mostTime}
@@ -198,7 +202,7 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 		}
 	}
 	v := newView(p, c)
-	v.Charts = seenLately.charts()
+	v.Charts, v.Own = seenLately.charts(), own
 	return "text/html; charset=utf-8", body, page.Execute(body, v)
 }
 

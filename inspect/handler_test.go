@@ -25,17 +25,16 @@ import (
 func get(t *testing.T, method, target, accept string) *http.Response {
 	t.Helper()
 	var response *http.Response
-	r := rondo.Runner{Name: "served"}
-	err := r.Run(t.Context(), func(ctx context.Context) error {
+	onLoop(t, "served", func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
 			for _, name := range []string{"one", "<two>", "three"} {
 				g.Go(func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) }).SetName(name)
 			}
-			if err := rondo.Yield(ctx); err != nil {
+			if err := rondo.Yield(g); err != nil {
 				return err
 			}
 			loop := rondo.LoopOf(ctx)
-			_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+			_, err := rondo.Offload(g, func(context.Context) (int, error) {
 				// It may be here before the task waits for it. What is posted runs after that.
 				waits := make(chan struct{})
 				if err := loop.Post(func() { close(waits) }); err != nil {
@@ -54,9 +53,6 @@ func get(t *testing.T, method, target, accept string) *http.Response {
 			return err
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return response
 }
 

@@ -18,7 +18,7 @@ type Times struct {
 	// function have names; "" for all tasks of the loop.
 	Kind  string    `json:"kind,omitempty"`
 	Steps Histogram `json:"steps"`
-	Ready Histogram `json:"ready"` // of the steps that began after a wait
+	Ready Histogram `json:"ready"` // before the steps that began after a wait
 	// Worst is the longest time that one of them was ready; nil if none was.
 	Worst *ReadyWait `json:"worst,omitempty"`
 }
@@ -27,24 +27,24 @@ type Times struct {
 type ReadyWait struct {
 	Task string        `json:"task"`
 	For  time.Duration `json:"for"`
-	// Ahead is how many steps of others were before it. The longest was that of the task
-	// Longest and took LongestFor; "" if none is known.
+	// Ahead is how many steps of others were before it. The longest of these steps was one of the
+	// task Longest, and took LongestFor. Longest is "" if none is known.
 	Ahead      int           `json:"ahead"`
 	Longest    string        `json:"longest,omitempty"`
 	LongestFor time.Duration `json:"longest_for,omitempty"`
 }
 
-// A Histogram counts lengths of time. Four buckets are a doubling, so what is read from it is up
-// to a quarter too long, but for Max and Sum.
+// A Histogram counts lengths of time. The bounds of its buckets double every four buckets, so a
+// time read from it may be a quarter too long. Max and Sum are exact.
 type Histogram struct {
 	Count   uint64        `json:"count"`
 	Sum     time.Duration `json:"sum"`
 	Max     time.Duration `json:"max"`
-	Buckets []uint64      `json:"buckets,omitempty"` // the i-th is up to Histogram.Bound(i), without those before it
+	Buckets []uint64      `json:"buckets,omitempty"` // bucket i counts times up to Bound(i) that are in no earlier bucket
 }
 
-// Sizes of a histogram: the first bucket is up to leastTime, and times of more than the last count
-// there.
+// Sizes of a histogram: the first bucket has times up to leastTime, and the last bucket has also
+// all longer times.
 const (
 	leastTime   = 128 * time.Nanosecond
 	mostBuckets = 160 // as far as 30 hours
@@ -77,7 +77,8 @@ func (h *Histogram) add(d time.Duration) {
 	h.Max = max(h.Max, d)
 }
 
-// Quantile returns a time that the share q of all did not exceed, from 0 to 1; 0 if there are none.
+// Quantile returns a time that the fraction q of all times, from 0 to 1, did not exceed. It
+// returns 0 if there are none.
 func (h Histogram) Quantile(q float64) time.Duration {
 	rank, seen := max(uint64(math.Ceil(q*float64(h.Count))), 1), uint64(0)
 	for i, n := range h.Buckets {

@@ -22,8 +22,8 @@ type hold struct {
 // ofLock are the words for waits for a Mutex or an RWMutex.
 var ofLock = []string{"lock", "rlock"}
 
-// mostRuns bounds how many stretches of lines are read for a portion of tasks, and mostReaders
-// how many readers a lock is believed to have.
+// mostRuns bounds how many runs of consecutive waiters are read for a portion of tasks.
+// mostReaders is the largest number of readers of a lock that is believed.
 const (
 	mostRuns    = 1 << 14
 	mostReaders = maxTasks

@@ -5,11 +5,23 @@ package inspect_test
 import (
 	"errors"
 	"slices"
+	"testing"
 
+	"github.com/rondo-go/rondo/inspect"
 	"github.com/rondo-go/rondo/internal/goinspect"
 )
 
 const pageSize = 4096
+
+// opened opens a program of which only the memory is there.
+func opened(t testing.TB, m goinspect.Memory) *inspect.Target {
+	t.Helper()
+	target, err := inspect.OpenMemory(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target
+}
 
 // An image is the memory of a program as far as it was ever read, page by page.
 // While it has a source it copies from there what it does not have yet; without

@@ -56,6 +56,15 @@ func (l *Loop) byID() func(id uint64) (place int, ok bool) {
 	return func(id uint64) (int, bool) { return x.find(ids, id) }
 }
 
+// briefOf returns the brief of a task of the loop; nil if there is none.
+func (l *Loop) briefOf(id uint64) *Brief {
+	i, ok := slices.BinarySearchFunc(l.Briefs, id, func(b Brief, id uint64) int { return cmp.Compare(b.ID, id) })
+	if !ok {
+		return nil
+	}
+	return &l.Briefs[i]
+}
+
 // taskOf returns the task of the loop with the number; nil if it is not known.
 func (l *Loop) taskOf(id uint64) *Task {
 	i, ok := slices.BinarySearchFunc(l.Tasks, id, func(t *Task, id uint64) int { return cmp.Compare(t.ID, id) })
@@ -63,4 +72,15 @@ func (l *Loop) taskOf(id uint64) *Task {
 		return nil
 	}
 	return l.Tasks[i]
+}
+
+// called returns the name and the function of a task of the loop, and reports whether it has it.
+func (l *Loop) called(id uint64) (name, function string, ok bool) {
+	if t := l.taskOf(id); t != nil {
+		return t.Name, t.Func, true
+	}
+	if b := l.briefOf(id); b != nil {
+		return b.Name, b.Func, true
+	}
+	return "", "", false
 }

@@ -191,7 +191,7 @@ func (t *tables) frame(f Frame) int {
 	return k
 }
 
-// WriteJSON writes the snapshot as JSON: one task a line. An error is that of w.
+// WriteJSON writes the snapshot as JSON: one task a line. Errors are those of w.
 func (p *Program) WriteJSON(w io.Writer) error {
 	t := tables{functions: make(map[string]int), byFrame: make(map[Frame]int), byStack: make(map[string]int), byMemory: make(map[*Frame]int)}
 	for _, l := range p.Loops {
@@ -296,7 +296,7 @@ func (e *elements) list(name string, n int, element func(i int) any) {
 	e.write("]")
 }
 
-// ReadJSON reads a snapshot that WriteJSON has written. It fails if it is none, or
+// ReadJSON reads a snapshot that WriteJSON has written. It fails if the text is no snapshot, or
 // one of a newer version. What no text may have on a terminal is replaced.
 func ReadJSON(r io.Reader) (*Program, error) { return readFrom(json.NewDecoder(r)) }
 

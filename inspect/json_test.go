@@ -76,7 +76,7 @@ func (s schema) check(t *testing.T, root schema, at string, v any, seen map[stri
 	}
 }
 
-// filled returns a value in which everything has a value other than zero.
+// filled gives everything in v that JSON has a value other than zero.
 func filled(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -88,7 +88,9 @@ func filled(v reflect.Value) {
 			return
 		}
 		for i := range v.NumField() {
-			filled(v.Field(i))
+			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
+				filled(v.Field(i))
+			}
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))

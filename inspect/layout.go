@@ -64,8 +64,8 @@ func readLayout(p *goinspect.Program, at uint64) (offsets, bool) {
 	return out, true
 }
 
-// Bounds on how large a record of a program is believed to be: any, and one of which
-// there are as many as tasks. And one on how many connections a loop has.
+// Bounds on what is believed of a program: on the size of any record, on the size of a record
+// that each task has, and on the number of connections of a loop.
 const (
 	maxRecord = 16 << 10
 	maxOfMany = 1 << 10

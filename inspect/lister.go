@@ -24,27 +24,39 @@ type lister struct {
 // readGoroutines lists the goroutines that run none of the tasks that the readers have read.
 func (t *Target) readGoroutines(p *Program, readers []*reader, left *budget) {
 	list := newLister(t.program, t.layouts, left)
-	var known []uint64
+	all := 0
+	for _, r := range readers {
+		all += len(r.known)
+	}
+	known := make([]uint64, 0, all)
 	for i, r := range readers {
 		known = append(known, r.known...)
+		r.known = nil
 		if r.runs != 0 {
 			list.runs[r.runs] = p.Loops[i].Name
 		}
 	}
 	slices.Sort(known)
-	all, more, ok := t.program.Goroutines(known, left.options.MaxTasks)
-	p.MoreGoroutines = more
-	if !ok {
-		p.NoGoroutines = cmp.Or(t.program.Missing(), "the runtime's list of them was not found")
+	ofTasks, ok := p.offloaded(), false
+	if left.over() {
+		p.NoGoroutines = "the snapshot " + left.short
 		return
 	}
-	p.Goroutines = make([]*Goroutine, 0, len(all))
-	ofTasks := p.offloaded()
-	for i := range all {
-		g := list.goroutine(&all[i])
-		if !workerOf(g) && !ofTasks[g.ID] {
-			p.Goroutines = append(p.Goroutines, g)
+	p.MoreGoroutines, ok = t.program.Goroutines(known, left.options.MaxTasks, func(some []goinspect.Live) bool {
+		for i := range some {
+			g := list.goroutine(&some[i])
+			if !workerOf(g) && !ofTasks[g.ID] {
+				p.Goroutines = append(p.Goroutines, g)
+				left.kept += perGoroutine
+			}
 		}
+		return !left.over()
+	})
+	switch {
+	case !ok:
+		p.NoGoroutines = cmp.Or(t.program.Missing(), "the runtime's list of them was not found")
+	case left.short != "" && p.MoreGoroutines > 0:
+		p.NoGoroutines = "the snapshot " + left.short
 	}
 }
 

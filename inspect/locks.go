@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// A Resource is a thing for which tasks of a loop wait, other than a descriptor. One for
-// which no task waits is in no list of the loop, and so is not known.
+// A Resource is a thing for which tasks of a loop wait, other than a descriptor. A thing for
+// which no task waits is in no list of the loop, so it is not known.
 type Resource struct {
 	Kind    string        // the word for it: lock, rlock, semaphore, get, put, event, task
 	Name    string        // in quotes; "" if it has none
 	Holder  uint64        // the task that can end the waits; 0 if none is known
 	Waiting int           // how many tasks wait for it
 	Longest time.Duration // the longest wait
-	First   uint64        // whose that is
+	First   uint64        // the task that has waited longest
 }
 
 // Resources returns the things for which tasks of the loop wait: those for which most
@@ -57,7 +57,7 @@ func (l *Loop) Resources() []Resource {
 
 // What a Warning is about.
 const (
-	WarnWait   = "long wait"    // a task has waited long for what other tasks have to give back
+	WarnWait   = "long wait"    // a task has waited long for something that other tasks must release
 	WarnNobody = "nobody holds" // tasks wait for a lock whose holder has ended without Unlock
 	WarnSelf   = "wakes itself" // a task runs again and again without waiting for anything
 	WarnSteps  = "long steps"   // a task keeps the loop to itself
@@ -70,8 +70,8 @@ type Warning struct {
 	Text string
 }
 
-// Bounds of warnings: how often a second a task runs that wakes itself, how long a
-// step is that lets nobody else run, and how many warnings of a kind are listed.
+// Thresholds of warnings: how many times a second a task runs that wakes itself, and how long a
+// step takes in which no other task can run. And how many warnings of a kind are listed.
 const (
 	selfWakes = 1000
 	longStep  = 100 * time.Millisecond

@@ -13,7 +13,7 @@ import (
 
 // WriteLoops writes a table of the loops, if there are several: their tasks and
 // connections, and the share of the time in which they were busy. CONNS is a dash if the
-// program's Rondo is too old to count them. An error is that of w.
+// program's Rondo is too old to count them. Errors are those of w.
 func (p *Program) WriteLoops(w io.Writer) error {
 	if len(p.Loops) < 2 {
 		return nil

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -322,19 +321,5 @@ func TestIdle(t *testing.T) {
 	})
 	if l.Held != nil || l.Lag != 0 || len(l.Tasks) != 1 || l.Idle < 200*time.Millisecond || l.Idle > l.Uptime {
 		t.Errorf("held %+v, lag %v, %d tasks, idle %v of %v; want an idle loop with one task", l.Held, l.Lag, len(l.Tasks), l.Idle, l.Uptime)
-	}
-}
-
-// TestSnapshotOfProcess: a program has a snapshot in which the version of Go
-// is that of the toolchain.
-func TestSnapshotOfProcess(t *testing.T) {
-	t.Parallel()
-	p := start(t, plain.program(t), "idle")
-	picture, err := open(t, p).Snapshot(inspect.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if picture.PID != p.Process.Pid || picture.Go != runtime.Version() || len(picture.Loops) != 1 || picture.Loops[0].Tasks[0].Stack != nil {
-		t.Errorf("snapshot %+v; want process %d, %s, one loop and no stacks", picture, p.Process.Pid, runtime.Version())
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // WriteMetrics writes figures of the snapshot as text in the format of Prometheus,
 // version 0.0.4, in seconds where they are times. The metrics of a loop have its
-// name and number for labels. An error is that of w. The times of steps are quantiles of the
+// name and number for labels. Errors are those of w. The times of steps are quantiles of the
 // snapshot's Times, for the loop and for 20 kinds of task.
 func (p *Program) WriteMetrics(w io.Writer) error {
 	out := bufio.NewWriter(w)

@@ -19,10 +19,7 @@ import (
 func atEachRead(t *testing.T, i *image, at, word uint64, check func(l *inspect.Loop, before int, after bool), more ...[2]uint64) {
 	t.Helper()
 	d := damage(i, nil)
-	target, err := inspect.OpenMemory(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := opened(t, d)
 	target.Once()
 	for n := 1; ; n++ {
 		clear(d.pages)
@@ -56,10 +53,7 @@ func atEachRead(t *testing.T, i *image, at, word uint64, check func(l *inspect.L
 func places(t *testing.T, name string) (i *image, number, switches uint64) {
 	t.Helper()
 	i = recorded(t)
-	target, err := inspect.OpenMemory(i)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := opened(t, i)
 	if number, switches = target.PlaceOf(name); number == 0 {
 		t.Fatalf("the image has no %s", name)
 	}

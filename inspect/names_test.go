@@ -4,7 +4,6 @@ package inspect_test
 
 import (
 	"encoding/binary"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -52,14 +51,8 @@ func (i *image) nameOf(t *testing.T, name string) (header, text uint64) {
 // acceptorOf returns what the task acceptor of the image is called.
 func acceptorOf(t *testing.T, d *damaged) string {
 	t.Helper()
-	target, err := inspect.OpenMemory(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := target.Snapshot(inspect.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := opened(t, d)
+	p := shot(t, target, inspect.Options{})
 	return p.Loops[0].Tasks[7].Name
 }
 
@@ -70,10 +63,7 @@ func TestNameReturns(t *testing.T) {
 	t.Parallel()
 	i := recorded(t)
 	header, text := i.nameOf(t, "acceptor")
-	target, err := inspect.OpenMemory(i)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := opened(t, i)
 	renames := target.Renames()
 	whole := damage(i, nil)
 	var reads []int
@@ -109,26 +99,19 @@ func TestNameChanges(t *testing.T) {
 	i := recorded(t)
 	old, _ := i.nameOf(t, "acceptor")
 	other, _ := i.nameOf(t, "dead-b")
-	whole := damage(i, nil)
-	if name := acceptorOf(t, whole); name != "acceptor" {
-		t.Fatalf("undamaged, the task is called %q", name)
+	// The memory of the old name's header is another string's by then, of any length.
+	more := [][2]uint64{{old + 8, 5}}
+	for _, at := range i.word(old) {
+		more = append(more, [2]uint64{at, other})
 	}
 	seen := make(map[string]int)
-	for after := range whole.reads {
-		d := damage(i, nil)
-		d.later = []change{{after, func() {
-			for _, at := range i.word(old) {
-				binary.LittleEndian.PutUint64(d.writable(at - at%pageSize)[at%pageSize:], other)
-			}
-			// The memory of its header is another string's by now, of any length.
-			binary.LittleEndian.PutUint64(d.writable(old - old%pageSize)[old%pageSize+8:], 5)
-		}}}
-		name := acceptorOf(t, d)
+	atEachRead(t, i, more[1][0], other, func(l *inspect.Loop, before int, _ bool) {
+		name := l.Tasks[7].Name
 		if name != "acceptor" && name != "dead-b" {
-			t.Errorf("renamed before read %d of %d, it is called %q", after, whole.reads, name)
+			t.Errorf("renamed after %d looks, it is called %q", before, name)
 		}
 		seen[name]++
-	}
+	}, more...)
 	if seen["acceptor"] == 0 || seen["dead-b"] == 0 {
 		t.Errorf("names %v; want both", seen)
 	}
@@ -147,10 +130,7 @@ func TestPrintable(t *testing.T) {
 			d.put(at+2, []byte(hostile[n%len(hostile)])[:min(len(hostile[n%len(hostile)]), len(what)-2)])
 		}
 	}
-	target, err := inspect.OpenMemory(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := opened(t, d)
 	p, err := target.Snapshot(inspect.Options{Stacks: true})
 	if err != nil || len(p.Loops) != 1 {
 		t.Fatalf("%+v, %v", p, err)
@@ -169,22 +149,5 @@ func TestPrintable(t *testing.T) {
 		if c != '\n' && (!unicode.IsPrint(c) || c == unicode.ReplacementChar) {
 			t.Fatalf("%q is written: %q", c, text.String()[max(0, at-40):at+20])
 		}
-	}
-}
-
-// TestOwn: no package of Rondo that programs use is taken for the program's.
-func TestOwn(t *testing.T) {
-	files, err := os.ReadDir("../api")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, f := range files {
-		name := strings.TrimSuffix("github.com/rondo-go/rondo/"+strings.TrimSuffix(f.Name(), ".txt"), "/rondo") + ".Function"
-		if (inspect.Frame{Func: name}).Own() {
-			t.Errorf("%s is taken for the program's", name)
-		}
-	}
-	if name := "github.com/rondo-go/rondo/examples/chat.serve"; !(inspect.Frame{Func: name}).Own() {
-		t.Errorf("%s is taken for Rondo's", name)
 	}
 }

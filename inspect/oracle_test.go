@@ -53,18 +53,12 @@ func TestOracle(t *testing.T) {
 		said := &reports{whole: make(map[string][]string), more: make(chan bool, 1)}
 		c.Stderr = said
 		truths := startOracle(t, c)
-		target, err := inspect.OpenProcess(c.Process.Pid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		target := openPID(t, c.Process.Pid)
 		for whole, end := false, time.Now().Add(patience); !whole; {
 			if time.Now().After(end) {
 				t.Fatalf("seed %d: the loops did not come to rest", seed)
 			}
-			p, err := target.Snapshot(inspect.Options{Stacks: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := shot(t, target, inspect.Options{Stacks: true})
 			if len(p.Loops) != len(truths) || len(p.Rings) != 0 || p.Missing != "" || p.Stopped {
 				t.Fatalf("seed %d: %d loops, %d rings, missing %q, stopped %v; want %d loops", seed, len(p.Loops), len(p.Rings), p.Missing, p.Stopped, len(truths))
 			}
@@ -81,9 +75,6 @@ func TestOracle(t *testing.T) {
 		checkReports(t, seed, said, truths)
 		if t.Failed() {
 			return
-		}
-		if err := target.Close(); err != nil {
-			t.Error(err)
 		}
 		_ = c.Process.Kill()
 		_ = c.Wait()

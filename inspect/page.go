@@ -46,12 +46,13 @@ const (
 	mostPage    = 64 << 10
 	loopBytes   = 6 << 10
 	serveBytes  = 2 << 10
-	faultBytes  = 7 << 10
-	groupBytes  = 9 << 10
-	taskBytes   = 17 << 10
+	faultBytes  = 6 << 10
+	groupBytes  = 8 << 10
+	taskBytes   = 16 << 10
 	thingBytes  = 4 << 10
 	treeBytes   = 4 << 10
 	timesBytes  = 3 << 10
+	ownBytes    = 3 << 10
 	besideBytes = 1 << 10
 
 	mostJSON   = 10_000 // tasks of a loop that are written as JSON by default
@@ -159,6 +160,7 @@ type view struct {
 
 	Script    template.JS
 	Charts    []chart
+	Own       []table
 	Times     timesTable
 	Faults    faults
 	Groups    groupTable

@@ -20,7 +20,8 @@ import (
 	"github.com/rondo-go/rondo/internal/goinspect"
 )
 
-// A Profile has stacks of tasks, and how much the tasks at each count.
+// A Profile is a set of stacks of tasks, each with the sum of the weights of the tasks that had
+// it.
 type Profile struct {
 	weight Weight
 	title  string
@@ -39,11 +40,12 @@ func (r *Profile) add(stack string, n int64) {
 }
 
 // AddBetween adds, in microseconds, where the tasks of a program spent the time between two
-// snapshots with stacks, of which f is the flight for that time; f may be nil. How long a task ran
-// is what the loop charged it with, how long it was ready is from the flight, and in the rest it
-// waited as it does in the second snapshot. Of a task that ran meanwhile, what it waits for is
-// not known. Of one that has ended, only the steps count that f has. A step that the flight of an
-// earlier call has too counts from there on.
+// snapshots with stacks, of which f is the flight for that time; f may be nil. The time in which
+// a task ran is the time that the loop charged it with. The time in which it was ready is from
+// the flight. For the rest it counts as waiting, where it waits in the second snapshot. Of a task
+// that ran meanwhile, what it waits for is not known. Of a task that has ended, only the steps in
+// f count. A step that is also in the flight of an earlier call counts only from the end of that
+// flight.
 func (r *Profile) AddBetween(before, after *Program, f *Flight) {
 	r.title = after.Go + ", until " + after.Taken.Format("2006-01-02 15:04:05")
 	shapes := make(map[*Frame]string)
@@ -126,8 +128,8 @@ func (t *Task) wallStack(shapes map[*Frame]string, apart bool) string {
 	return strings.TrimPrefix(stack, t.Func+";")
 }
 
-// WriteFolded writes a line for each stack: its calls, the outermost first, with semicolons between
-// them, and how much the tasks there count. The heaviest come first. An error is that of w.
+// WriteFolded writes a line for each stack: its calls, the outermost first, with semicolons
+// between them, and then the weight of the stack. The heaviest come first. Errors are those of w.
 func (r *Profile) WriteFolded(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	stacks := make([]string, 0, len(r.sums))
@@ -164,10 +166,10 @@ func ReadFolded(in io.Reader) (*Profile, error) {
 	return r, lines.Err()
 }
 
-// WriteFlame writes a flame graph as SVG: the outermost calls below, those that they made above, as
-// wide as the tasks there count, and on top what the tasks do or wait for. If it is compared with a
-// profile from before, a call is as wide as the mean of its shares of both, and red if its share
-// has grown, blue if it has shrunk. An error is that of w.
+// WriteFlame writes a flame graph as SVG: the outermost calls below, those that they made above,
+// as wide as the tasks there count, and on top what the tasks do or wait for. If the profile is
+// compared with an earlier one, the width of a call is the mean of its shares in both; the call
+// is red if its share has grown, and blue if it has shrunk. Errors are those of w.
 func (r *Profile) WriteFlame(w io.Writer, before *Profile) error {
 	root := &flame{name: "all tasks"}
 	for stack, n := range r.sums {

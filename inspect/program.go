@@ -24,8 +24,9 @@ type Program struct {
 	// the last for the first.
 	Rings [][]TaskID `json:"rings,omitempty"`
 	// Goroutines are those that run no task, if they were asked for, in the order in which the
-	// runtime has them. NoGoroutines says in words why they are missing, and MoreGoroutines is
-	// how many there are besides, because of a limit.
+	// runtime has them. NoGoroutines says in words why all or some of them are missing.
+	// MoreGoroutines is how many were left out because of a limit; if that is a limit of time or
+	// memory, some of these may have ended long ago.
 	Goroutines     []*Goroutine `json:"goroutines,omitempty"`
 	NoGoroutines   string       `json:"no_goroutines,omitempty"`
 	MoreGoroutines int          `json:"more_goroutines,omitempty"`
@@ -52,7 +53,7 @@ type Loop struct {
 	Spawned  uint64        `json:"spawned"` // tasks that were ever started
 	Ready    int           `json:"ready"`
 	Timers   int           `json:"timers"`
-	Offloads int           `json:"offloads"` // functions that are out
+	Offloads int           `json:"offloads"` // functions that run in Offload
 	Workers  int           `json:"workers"`  // coroutines, idle ones included
 	// Conns is how many connections are open that the program has accepted, dialled or
 	// adopted with package socket on this loop, Transports included. Listeners, datagram
@@ -63,9 +64,9 @@ type Loop struct {
 	// Servers are those that serve on this loop, in the order in which they began.
 	Servers []Server `json:"servers,omitempty"`
 
-	// Lag is how late the loop is for what is due. While it runs tasks that is how long
-	// ago it looked for timers and events that are due; while it sleeps, how long its first
-	// timer has been due, and so 0 if it sleeps on time.
+	// Lag is how late the loop is for what is due. While the loop runs tasks, Lag is the time
+	// since it last looked for timers and events that are due. While it sleeps, Lag is the time
+	// for which its first timer has been due: 0 if it sleeps on time.
 	Lag time.Duration `json:"lag"`
 	// Deadlock is for how long nothing could run, no timer was set, and nothing known could
 	// wake the loop; 0 if that has not lasted a second. It is the judgement of the loop itself,
@@ -76,9 +77,9 @@ type Loop struct {
 	// Held says what keeps the loop from turning; nil if it turns or sleeps.
 	Held *Held `json:"held,omitempty"`
 
-	// LongSteps are the last steps that held the loop, the last one first, eight at
-	// most. Uncharged is the time of steps of which it is not known which task took
-	// long.
+	// LongSteps are the last steps that held the loop, the last one first, eight at most.
+	// Uncharged is the time of long steps that the loop could not charge to a task, because it
+	// read the clock only after several steps.
 	LongSteps []Step        `json:"long_steps,omitempty"`
 	Uncharged time.Duration `json:"uncharged,omitempty"`
 
@@ -98,15 +99,20 @@ type Loop struct {
 	Omitted int     `json:"omitted,omitempty"`
 	Short   string  `json:"short,omitempty"`
 	Tasks   []*Task `json:"tasks"` // in the order in which they were started
-	// Cycles are tasks that wait for each other, each for the next and the last
-	// for the first, and none of which anything outside of them can wake, but a
-	// cancellation.
+	// Briefs are all tasks in short, in the same order, if Options.BriefFrom asked for them. Tasks
+	// then has only those from which something is concluded: those that run, that wait for
+	// others, that own tasks, or whose stacks were asked for.
+	Briefs []Brief `json:"-"`
+	// Cycles are tasks that wait for each other, each for the next and the last for the first.
+	// Only a cancellation can wake one of them from outside.
 	Cycles [][]uint64 `json:"cycles,omitempty"`
+
+	apart map[ScopeID]int // of a scope, how many tasks are in Briefs only
 }
 
-// A Server is the counters of a socket.Server or a socket.Protocol while it serves on a
-// loop, or of the part of one that shard.Serve has there. They begin when it was made, and
-// are socket.Stats.
+// A Server has the counters of a socket.Server or a socket.Protocol while it serves on a loop, or
+// of the part of one that shard.Serve runs on that loop. The counters are those of socket.Stats,
+// and count from when the server was made.
 type Server struct {
 	Name          string `json:"name"` // the address of its first listener
 	Accepted      int64  `json:"accepted"`
@@ -131,10 +137,10 @@ type Task struct {
 	What    string `json:"what,omitempty"`    // for what kind of thing
 	On      uint64 `json:"on,omitempty"`      // the task that can end the wait, if it is known
 	FD      int    `json:"fd,omitempty"`      // the descriptor that it waits for
-	// Any are the tasks any of which can end the wait, of a task in a Select each of whose
-	// cases needs a task of the loop; nil for others.
+	// Any is for a task in a Select each of whose cases needs a task of the loop. It lists those
+	// tasks: any of them can end the wait. For other waits it is nil.
 	Any []uint64 `json:"any,omitempty"`
-	// Readers is how many tasks have the RWMutex for reading that it waits for. Abandoned
+	// Readers is how many tasks have locked for reading the RWMutex that it waits for. Abandoned
 	// says that the task that took the Mutex or RWMutex has ended without Unlock.
 	Readers   int  `json:"readers,omitempty"`
 	Abandoned bool `json:"abandoned,omitempty"`
@@ -152,11 +158,11 @@ type Task struct {
 	// it may be too long by the part of the turn that had passed.
 	Since    time.Duration `json:"since,omitempty"`
 	Switches uint64        `json:"switches"`
-	// Busy is the time that the loop charged the task with. The clock is not read at
-	// each step: of short steps in a row the last is charged with all, so that shares
-	// are right over time, and steps of 100 µs or so nearly exactly. LongestStep and
-	// SlowSteps, those of a millisecond or more, are of steps that were measured alone;
-	// up to 67 s, and up to 1023.
+	// Busy is the time that the loop charged the task with. The clock is not read at each step:
+	// of short steps in a row the last is charged with all. So the shares of tasks are right over
+	// time, and a step of about 100 µs or more is charged nearly exactly. LongestStep (67 s at
+	// most) and SlowSteps, the number of steps of a millisecond or more (1023 at most), are of
+	// steps that were measured alone.
 	Busy        time.Duration `json:"busy,omitempty"`
 	LongestStep time.Duration `json:"longest_step,omitempty"`
 	SlowSteps   int           `json:"slow_steps,omitempty"`
@@ -176,8 +182,8 @@ type Task struct {
 	// Offload is the goroutine that runs the function for which it waits in Offload, if stacks
 	// were asked for; nil if that is not known.
 	Offload *Goroutine `json:"offload,omitempty"`
-	// Partial says that calls of coroutines that the task has resumed are missing,
-	// which would come first.
+	// Partial says that the innermost calls are missing: those of coroutines that the task has
+	// resumed.
 	Partial bool `json:"partial,omitempty"`
 	// Moved says that the task ran while the snapshot was taken, so its wait and its
 	// stack are not known.
@@ -209,7 +215,7 @@ type Held struct {
 	Stack  []Frame       `json:"stack,omitempty"`
 }
 
-// A Step is one that has held a loop: it took 100 ms or more, and is over.
+// A Step is a step that held a loop: it took 100 ms or more, and has ended.
 type Step struct {
 	Task uint64        `json:"task,omitempty"` // 0: a callback, or it is not known which of several tasks
 	Took time.Duration `json:"took"`

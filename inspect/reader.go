@@ -92,10 +92,19 @@ func goroutine(worker record) goinspect.Goroutine {
 type shelves struct {
 	tasks, workers, lists shelf
 	all                   []seen
+	infos                 []Task
 	named                 []named
 	places                []record
 	waits                 []awaited
 	kinds                 []string
+}
+
+// room returns room for what is said of n tasks. With again, that is gone when others are read.
+func (k *shelves) room(n int, again bool) []Task {
+	if !again {
+		return make([]Task, n)
+	}
+	return sized(&k.infos, n)
 }
 
 // seen is one task as it was read.
@@ -143,7 +152,10 @@ func (r *reader) once() (*Loop, bool) {
 	}
 	r.frames, r.looks, r.looked, r.known = make(map[*goinspect.Frame][]Frame), 0, 0, nil
 	all := r.walk(before)
-	tasks := make([]*Task, 0, len(r.ring.addrs))
+	got := r.gather()
+	if r.options.Goroutines {
+		r.known = make([]uint64, 0, len(r.ring.addrs))
+	}
 	missed, moved := 0, false
 	for from := 0; from < len(r.ring.addrs); from += r.portion {
 		if from > 0 && r.budget.over() {
@@ -153,28 +165,25 @@ func (r *reader) once() (*Loop, bool) {
 		to := min(from+r.portion, len(r.ring.addrs))
 		m, v := r.readPortion(r.ring.addrs[from:to], r.ring.workers[from:to])
 		missed, moved = missed+m, moved || v
-		for _, s := range r.tasks {
-			tasks = append(tasks, s.info)
-			r.budget.keep(s.info)
-		}
+		got.add(r)
 	}
 	after, ok := r.head()
 	if !ok {
 		return nil, false
 	}
 	l := r.summary(before, after)
-	l.Tasks, l.Missed = tasks, missed
-	if n := r.options.MaxTasks; !all || n > 0 && len(l.Tasks)+missed >= n {
-		l.Omitted = max(0, l.count(before)-len(l.Tasks)-missed)
+	l.Tasks, l.Briefs, l.apart, l.Missed = got.tasks, got.briefs, got.apart, missed
+	if n := r.options.MaxTasks; !all || n > 0 && got.len()+missed >= n {
+		l.Omitted = max(0, l.count(before)-got.len()-missed)
 	}
 	if !all {
 		l.Short = fmt.Sprintf("%s not read: the snapshot %s", were(l.Omitted, "task"), r.budget.short)
 	}
-	l.Exact = missed == 0 && !moved && len(l.Tasks)+l.Omitted == l.count(before) &&
+	l.Exact = missed == 0 && !moved && got.len()+l.Omitted == l.count(before) &&
 		before.uint64(layout.LoopSteps) == after.uint64(layout.LoopSteps) && before.uint64(layout.LoopSpawned) == after.uint64(layout.LoopSpawned)
 	if quiet := before.uint64(layout.LoopSteps) == after.uint64(layout.LoopSteps) && before.uint64(layout.LoopSpawned) == after.uint64(layout.LoopSpawned); quiet && r.options.MaxTasks == 0 && all {
 		// Nothing ran, so the tasks that are missing have not ended.
-		if lost := l.count(before) - len(l.Tasks); lost > 0 {
+		if lost := l.count(before) - got.len(); lost > 0 {
 			l.Omitted, l.Short = lost, fmt.Sprintf("%s not read: the memory where they are listed could not be", were(lost, "task"))
 		}
 	}
@@ -306,8 +315,8 @@ func (r *reader) manyInto(s *shelf, addrs []uint64, n int) []record {
 	return s.records
 }
 
-// portion is a reader's portion, and piece how many records are read at a time where
-// they are not kept.
+// portion is the number of tasks that a reader reads at a time, and piece the number of records
+// where they are not kept.
 const (
 	portion = 1 << 14
 	piece   = 1 << 12
@@ -389,7 +398,7 @@ func (r *reader) readTasks(addrs, workers []uint64) {
 	k := r.shelves()
 	with := r.manyInto(&k.workers, workers, r.size(layout.WorkerSize))
 	lists := r.column(len(addrs))
-	infos := make([]Task, len(addrs))
+	infos := k.room(len(addrs), r.briefly())
 	k.all = slices.Grow(k.all[:0], len(addrs))[:len(addrs)]
 	clear(k.all)
 	r.tasks = slices.Grow(r.tasks[:0], len(addrs))[:len(addrs)]

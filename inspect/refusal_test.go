@@ -142,58 +142,36 @@ func TestOtherPrograms(t *testing.T) {
 	}
 }
 
-// TestNarrow: a program for a 32-bit processor is refused as that, also if there is
-// Rondo in it.
-func TestNarrow(t *testing.T) {
+// TestRefusedMemory: a program for a 32-bit processor is refused as that, also if there is Rondo in
+// it; one whose Rondo is newer than the reader; and one that says its records are larger than any
+// can be, or have no size, for which a reader would take gigabytes.
+func TestRefusedMemory(t *testing.T) {
 	t.Parallel()
 	i := recorded(t)
 	headers := i.find([]byte("\x7fELF\x02"), pageSize)
-	if len(headers) == 0 {
-		t.Fatal("the image has no header of a file")
-	}
-	d := damage(i, nil)
-	for _, at := range headers {
-		d.put(at+4, []byte{1})
-	}
-	_, err := inspect.OpenMemory(d)
-	refused(t, err, "cannot be read", "a 32-bit program")
-}
-
-// TestNewerTable: a program whose Rondo is newer than the reader.
-func TestNewerTable(t *testing.T) {
-	t.Parallel()
-	i := recorded(t)
-	d := damage(i, nil)
-	for _, page := range i.order {
-		for at := 0; at+layout.AtSize <= pageSize && i.pages[page] != nil; at += 8 {
-			b := i.pages[page][at:]
-			if binary.LittleEndian.Uint64(b) == layout.Cookie0 && binary.LittleEndian.Uint64(b[8:]) == layout.Cookie1 {
-				binary.LittleEndian.PutUint32(d.writable(page)[at+layout.AtVersion:], layout.Version+1)
-			}
-		}
-	}
-	if len(d.pages) == 0 {
-		t.Fatal("the image has no table")
-	}
-	_, err := inspect.OpenMemory(d)
-	refused(t, err, "newer Rondo", "update the tool")
-}
-
-// TestDamagedTable: a program that says its records are larger than any can be, or have
-// no size, for which a reader would take gigabytes.
-func TestDamagedTable(t *testing.T) {
-	t.Parallel()
-	i := recorded(t)
+	tables := i.find(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, layout.Cookie0), layout.Cookie1), 1)
+	number := func(n uint16) []byte { return binary.LittleEndian.AppendUint16(nil, n) }
+	offset := func(of int) uint64 { return layout.AtOffsets + 2*uint64(of) }
+	damaged := []string{"is damaged", "how Rondo's records are laid out"}
 	for _, lie := range []struct {
-		offset int
-		value  uint16
-	}{{layout.TaskSize, 65528}, {layout.WorkerSize, 2000}, {layout.ListSize, 0}, {layout.LoopName, 65528}} {
+		places []uint64
+		at     uint64
+		bytes  []byte
+		words  []string
+	}{
+		{headers, 4, []byte{1}, []string{"cannot be read", "a 32-bit program"}},
+		{tables, layout.AtVersion, number(layout.Version + 1), []string{"newer Rondo", "update the tool"}},
+		{tables, offset(layout.TaskSize), number(65528), damaged},
+		{tables, offset(layout.WorkerSize), number(2000), damaged},
+		{tables, offset(layout.ListSize), number(0), damaged},
+		{tables, offset(layout.LoopName), number(65528), damaged},
+	} {
 		d := damage(i, nil)
-		for _, at := range i.find(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, layout.Cookie0), layout.Cookie1), 1) {
-			d.put(at+layout.AtOffsets+2*uint64(lie.offset), binary.LittleEndian.AppendUint16(nil, lie.value))
+		for _, place := range lie.places {
+			d.put(place+lie.at, lie.bytes)
 		}
 		_, err := inspect.OpenMemory(d)
-		refused(t, err, "is damaged", "how Rondo's records are laid out")
+		refused(t, err, lie.words...)
 	}
 }
 
@@ -296,10 +274,7 @@ func TestStopped(t *testing.T) {
 		}
 		cure := fmt.Sprintf("kill -CONT %d", p.Process.Pid)
 		for {
-			picture, err := target.Snapshot(inspect.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			picture := shot(t, target, inspect.Options{})
 			if !picture.Stopped {
 				continue // The signal has not come yet.
 			}

@@ -21,8 +21,7 @@ import (
 // one task wants the lock. While another task of the group goes on there is no ring: it may
 // end the group, as it does here.
 func TestRingThroughGroup(t *testing.T) {
-	r := rondo.Runner{Name: "ring"}
-	err := r.Run(t.Context(), func(ctx context.Context) error {
+	onLoop(t, "ring", func(ctx context.Context) error {
 		var m rondo.Mutex
 		if err := m.Lock(ctx); err != nil {
 			return err
@@ -50,9 +49,6 @@ func TestRingThroughGroup(t *testing.T) {
 			return nil
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestWaitsForPull: a task that waits for the next value of a sequence waits for
@@ -104,7 +100,7 @@ func TestRondosFiles(t *testing.T) {
 	const home = "/go/pkg/rondo@v1.2.3/"
 	for file, want := range map[string]bool{
 		home + "queue.go": true, home + "coro/pull.go": true, home + "signals/notify.go": true, home + "shard/chan.go": true,
-		home + "nats/conn.go": true, home + "nats/examples/broker/main.go": false, home + "queue_test.go": false, home + "examples/chat/main.go": false, home + "inspect/testdata/target/main.go": false, "/home/me/queue.go": false,
+		home + "nats/conn.go": true, home + "nats/examples/broker/main.go": false, home + "queue_test.go": false, home + "examples/echo/main.go": false, home + "inspect/testdata/target/main.go": false, "/home/me/queue.go": false,
 	} {
 		if got := inspect.Holds(home, file); got != want || inspect.Holds("", file) {
 			t.Errorf("%s: %v; want %v, and nothing without a folder", file, got, want)
@@ -121,7 +117,7 @@ func TestRondosFiles(t *testing.T) {
 			t.Errorf("%s is the program's", f.Func)
 		}
 	}
-	for _, program := range []string{"examples/chat.main", "nats/examples/broker.main", "shard_test.TestA"} {
+	for _, program := range []string{"examples/echo.main", "nats/examples/broker.main", "shard_test.TestA"} {
 		if f := (inspect.Frame{Func: "github.com/rondo-go/rondo/" + program}); !f.Own() {
 			t.Errorf("%s is Rondo's", f.Func)
 		}

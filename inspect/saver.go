@@ -19,13 +19,14 @@ import (
 )
 
 // A FlightSaver writes the flight record of the calling program to files: when a loop reports that
-// a step holds it (see Runner.Debug), when a loop reports a deadlock, and when a signal comes.
+// a step holds it (see Runner.Debug), when a loop reports a deadlock, and when a signal comes. A
+// loop that ends by Runner.EndDeadlock waits for its file, 5 s at most.
 type FlightSaver struct {
 	// Dir is the folder of the files. Their names are rondo-PID-N-WORD.json, where WORD is held,
-	// deadlock or signal, and they open at https://ui.perfetto.dev. N counts to 10 and begins anew,
-	// and a file replaces the older one of its N, so there are 10 of a program at most.
+	// deadlock or signal, and they open at https://ui.perfetto.dev. N counts to 10 and begins
+	// again, and a new file replaces the one that had its N, so a program has at most 10 files.
 	Dir string
-	// Signals, such as syscall.SIGQUIT, have a file written too. They do nothing else then: SIGQUIT
+	// Signals, such as syscall.SIGQUIT, cause a file to be written too, and nothing else: SIGQUIT
 	// does not end the program. If there are none, no signal is caught.
 	Signals []os.Signal
 	// Trace is written beside each file as rondo-PID-N-WORD.trace: a *trace.FlightRecorder of
@@ -33,23 +34,23 @@ type FlightSaver struct {
 	Trace io.WriterTo
 }
 
-// savedFiles is how many files of a program there are at most, and savedPause how long after one a
-// trouble has none.
+// savedFiles is the largest number of files of a program. In the time savedPause after a file, a
+// held loop or a deadlock causes no other one.
 const (
 	savedFiles = 10
 	savedPause = 10 * time.Second
 )
 
-// Start has files written from now on, until stop is called, which returns once none is being
-// written. A trouble less than 10 s after the last file has none; a signal always has one, which
-// those that come while another is being written share. It never suspends.
-// It fails if Dir is no folder. It works on Linux, on amd64 and arm64; elsewhere, what Target
-// cannot read is logged in place of a file.
+// Start makes the FlightSaver write files until stop is called. stop returns when no file is
+// being written. A held loop or a deadlock less than 10 s after the last file causes no file. A
+// signal always does, but the signals that come while a file is being written share one file. It
+// never suspends. It fails if Dir is no folder. It works on Linux, on amd64 and arm64; elsewhere,
+// if a Target cannot read the program, the error is logged in place of a file.
 func (s FlightSaver) Start() (stop func(), err error) {
 	if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("inspect: FlightSaver.Start: Dir must be a folder: %w", errors.Join(err, os.ErrInvalid))
 	}
-	troubles, signals, quit, gone := make(chan string, 1), make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
+	troubles, signals, quit, gone := make(chan report.Alarm, 1), make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
 	unlisten := report.Listen(troubles)
 	if len(s.Signals) > 0 {
 		signal.Notify(signals, s.Signals...)
@@ -63,17 +64,22 @@ func (s FlightSaver) Start() (stop func(), err error) {
 		signal.Stop(signals)
 		close(quit)
 		<-gone
+		if len(troubles) > 0 {
+			(<-troubles).Seen()
+		}
 	}), nil
 }
 
 // serve writes a file for each trouble and each signal, until quit is closed.
-func (s FlightSaver) serve(troubles <-chan string, signals <-chan os.Signal, quit <-chan struct{}) {
+func (s FlightSaver) serve(troubles <-chan report.Alarm, signals <-chan os.Signal, quit <-chan struct{}) {
 	var last time.Time
 	for n := 0; ; {
-		word := "signal"
+		word, seen := "signal", func() {}
 		select {
-		case word = <-troubles:
+		case alarm := <-troubles:
+			word, seen = alarm.Word, alarm.Seen
 			if !last.IsZero() && time.Since(last) < savedPause {
+				seen()
 				continue
 			}
 		case <-signals:
@@ -83,6 +89,7 @@ func (s FlightSaver) serve(troubles <-chan string, signals <-chan os.Signal, qui
 		if err := s.save(fmt.Sprintf("rondo-%d-%d-", os.Getpid(), n%savedFiles+1), word); err != nil {
 			report.Log(slog.LevelWarn, "rondo: the flight record cannot be saved", "err", err)
 		}
+		seen()
 		n, last = n+1, time.Now()
 	}
 }

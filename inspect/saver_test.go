@@ -5,12 +5,15 @@ package inspect_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/inspect"
@@ -30,7 +33,7 @@ func (r recording) WriteTo(w io.Writer) (int64, error) {
 // beside it. An older file of the same number goes.
 func TestFlightSaver(t *testing.T) {
 	for word, cause := range map[string]func(){
-		"deadlock": func() { report.Trouble("deadlock") },
+		"deadlock": func() { report.Trouble("deadlock", 0) },
 		"signal":   func() { _ = syscall.Kill(os.Getpid(), syscall.SIGUSR2) },
 	} {
 		dir, asked := t.TempDir(), make(recording)
@@ -73,5 +76,30 @@ func TestFlightSaver(t *testing.T) {
 	}
 	if _, err := (inspect.FlightSaver{Dir: filepath.Join(t.TempDir(), "none")}).Start(); err == nil {
 		t.Error("no folder, and no error")
+	}
+}
+
+// TestFlightSaverAtEnd: a loop that ends because of a deadlock is in the file about it.
+func TestFlightSaverAtEnd(t *testing.T) {
+	dir := t.TempDir()
+	stop, err := inspect.FlightSaver{Dir: dir}.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	r := rondo.Runner{Name: "doomed", EndDeadlock: time.Millisecond}
+	err = r.Run(t.Context(), func(ctx context.Context) error {
+		if err := pingPong(2000)(ctx); err != nil {
+			return err
+		}
+		return new(rondo.Event).Wait(ctx)
+	})
+	if !errors.Is(err, rondo.ErrDeadlock) {
+		t.Fatalf("Run returned %v", err)
+	}
+	// The file is there before Run has returned: a program may exit then.
+	text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("rondo-%d-1-deadlock.json", os.Getpid())))
+	if err != nil || !strings.Contains(string(text), `"name":"doomed"`) || strings.Count(string(text), "\n") < 1000 {
+		t.Errorf("%d lines, %v: the loop that ended is not in the file", strings.Count(string(text), "\n"), err)
 	}
 }

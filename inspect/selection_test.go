@@ -14,8 +14,7 @@ import (
 
 // TestSelect: each case of a Select is shown, and in a large one the first.
 func TestSelect(t *testing.T) {
-	r := rondo.Runner{Name: "selecting"}
-	err := r.Run(t.Context(), func(ctx context.Context) error {
+	onLoop(t, "selecting", func(ctx context.Context) error {
 		jobs, stop := rondo.NewQueue[int](0), rondo.Event{Name: "stop"}
 		jobs.Name = "jobs"
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -31,7 +30,7 @@ func TestSelect(t *testing.T) {
 			}
 			g.Go(wait(many...)).SetName("many")
 			g.Go(wait()).SetName("none")
-			l := look(ctx, t, "selecting")
+			l := look(g, t, "selecting")
 			for name, want := range map[string]string{
 				"few":  `select of 5: get "jobs", event "stop", task #2 other, sleep `,
 				"many": `select of 20: event "stop", event "stop", `,
@@ -45,7 +44,7 @@ func TestSelect(t *testing.T) {
 				t.Errorf("many waits for %s", got)
 			}
 			var text strings.Builder
-			p, err := rondo.Offload(ctx, func(context.Context) (*inspect.Program, error) { return inspect.Snapshot() })
+			p, err := rondo.Offload(g, func(context.Context) (*inspect.Program, error) { return inspect.Snapshot() })
 			if err != nil {
 				return err
 			}
@@ -56,7 +55,4 @@ func TestSelect(t *testing.T) {
 			return nil
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -18,8 +18,8 @@ func (s *Server) counters() [layout.ServerCounters]*int64 {
 	}
 }
 
-// Since returns what the server has counted since an earlier snapshot of it, but for Open,
-// which stays.
+// Since returns what the server has counted since an earlier snapshot of it. Open is not a
+// difference: it is the present number.
 func (s Server) Since(earlier Server) Server {
 	open := s.Open
 	for i, counter := range s.counters() {
@@ -32,7 +32,7 @@ func (s Server) Since(earlier Server) Server {
 // String returns the name and the counters in words.
 func (s Server) String() string { return clip(s.Name) + ": " + s.Counts() }
 
-// Counts returns the counters in words. Those that are 0 are left out, but for the
+// Counts returns the counters in words. Counters that are 0 are left out, except those of
 // connections.
 func (s Server) Counts() string {
 	var b strings.Builder

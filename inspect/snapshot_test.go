@@ -37,6 +37,15 @@ func look(ctx context.Context, t *testing.T, name string) *inspect.Loop {
 	return p.Loops[i]
 }
 
+// onLoop runs main on a loop with a name.
+func onLoop(t *testing.T, name string, main func(ctx context.Context) error) {
+	t.Helper()
+	r := rondo.Runner{Name: name}
+	if err := r.Run(t.Context(), main); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // find returns the index of the loop with the given name, or -1.
 func find(p *inspect.Program, name string) int {
 	return slices.IndexFunc(p.Loops, func(l *inspect.Loop) bool { return l.Name == name })
@@ -64,38 +73,10 @@ func holdFor(ctx context.Context, d time.Duration, m *rondo.Mutex, has *rondo.Ev
 	return rondo.Sleep(ctx, d)
 }
 
-// TestSnapshot: two tasks that want each other's lock, in a group, under a timeout.
-func TestSnapshot(t *testing.T) {
-	r := rondo.Runner{Name: "pictured"}
-	err := r.Run(t.Context(), func(ctx context.Context) error {
-		rondo.Current(ctx).SetName("main task")
-		a, b := rondo.Mutex{Name: "accounts"}, rondo.Mutex{}
-		var held rondo.Event
-		return rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
-			return rondo.Group(ctx, func(g *rondo.Scope) error {
-				g.Go(func(ctx context.Context) error { return holdFor(ctx, time.Hour, &a, &held) }).SetName("holder")
-				if err := held.Wait(ctx); err != nil {
-					return err
-				}
-				g.Go(func(ctx context.Context) error { return holdFor(ctx, 0, &a, &held) }).SetName("wanting")
-				g.Go(b.Lock).SetName("free")
-				l := look(ctx, t, "pictured")
-				check(t, l)
-				g.Cancel(nil)
-				return nil
-			})
-		})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestLag: a loop that sleeps until its first timer is not late, at any time of that; one that a
 // task holds is.
 func TestLag(t *testing.T) {
-	r := rondo.Runner{Name: "lagging"}
-	err := r.Run(t.Context(), func(ctx context.Context) error {
+	onLoop(t, "lagging", func(ctx context.Context) error {
 		return rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
 			for range 20 {
 				if l := look(ctx, t, "lagging"); l.Exact && l.Running == 0 && l.Lag != 0 {
@@ -112,38 +93,6 @@ func TestLag(t *testing.T) {
 			return nil
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func check(t *testing.T, l *inspect.Loop) {
-	main, holder, wanting := task(t, l, "main task"), task(t, l, "holder"), task(t, l, "wanting")
-	if !l.Exact || len(l.Tasks) != 3 || l.Held != nil || l.Offloads != 1 {
-		t.Errorf("exact %v, %d tasks, held %v, %d offloads; want an exact snapshot of 3 tasks, one of them offloading", l.Exact, len(l.Tasks), l.Held, l.Offloads)
-	}
-	if main.Waiting != "offload" || len(main.Scopes) != 2 || main.Scopes[0].Kind != "timeout" || main.Scopes[1].Tasks != 2 {
-		t.Errorf("main waits for %q in %+v; want an offload in a timeout and a group of 2", main.Waiting, main.Scopes)
-	}
-	if wanting.On != holder.ID || wanting.What != "lock" || !strings.HasPrefix(wanting.Waiting, `lock "accounts" held by #`) {
-		t.Errorf("wanting waits for %q (on %d); want the lock that #%d holds", wanting.Waiting, wanting.On, holder.ID)
-	}
-	if holder.What != "sleep" || holder.Due < 50*time.Minute || holder.Owner == nil || *holder.Owner != (inspect.ScopeID{Host: main.ID, Depth: 2}) {
-		t.Errorf("holder waits for %q, due in %v, owned by %v; want an hour's sleep in main's second scope", holder.Waiting, holder.Due, holder.Owner)
-	}
-	own := inspect.Own(holder.Stack)
-	if len(own) == 0 || !strings.HasSuffix(own[0].Func, "inspect_test.holdFor") || !strings.HasSuffix(own[0].File, "snapshot_test.go") {
-		t.Errorf("holder stands at %v; want holdFor first", own)
-	}
-	var text strings.Builder
-	if err := (&inspect.Program{Loops: []*inspect.Loop{l}}).WriteTree(&text, inspect.TreeOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"group, 2 tasks", "wanting  waiting ", ` for lock "accounts" held by`, "holdFor"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("the tree has no %q:\n%s", want, text.String())
-		}
-	}
 }
 
 // TestSites: each way to start a task is known by its line, and a task that Rondo
@@ -151,8 +100,7 @@ func check(t *testing.T, l *inspect.Loop) {
 func TestSites(t *testing.T) {
 	sleep := func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) }
 	want := make(map[string]int)
-	r := rondo.Runner{Name: "sites"}
-	err := r.Run(t.Context(), func(ctx context.Context) error {
+	onLoop(t, "sites", func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
 			next := func() int { _, _, line, _ := runtime.Caller(1); return line + 1 }
 			want["go"] = next()
@@ -165,7 +113,7 @@ func TestSites(t *testing.T) {
 				_, err := rondo.Gather(ctx, func(ctx context.Context) (int, error) { rondo.Current(ctx).SetName("gathered"); return 0, sleep(ctx) })
 				return err
 			})
-			l := look(ctx, t, "sites")
+			l := look(g, t, "sites")
 			for name, line := range want {
 				if s := task(t, l, name).Site; s == nil || s.Line != line || !strings.HasPrefix(s.Func, "github.com/rondo-go/rondo/inspect_test.TestSites.") || !strings.HasSuffix(s.File, "snapshot_test.go") {
 					t.Errorf("%s was started by %+v; want line %d", name, s, line)
@@ -178,7 +126,4 @@ func TestSites(t *testing.T) {
 			return nil
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-var soak = flag.Duration("soak", 0, "for how long TestConsistency takes snapshots; 0: 100 of them")
+var soak = flag.Duration("soak", 0, "for how long TestConsistency takes snapshots; 0: 100 of them, and 30 with -short")
 
 // TestConsistency takes snapshots of a program that starts and ends tasks without a
 // pause, and knows of each task by its name how deep it waits, through coroutines
@@ -31,13 +31,14 @@ func TestConsistency(t *testing.T) {
 	target := open(t, run(t, c))
 	until(t, target, "tasks come and go", func(l *inspect.Loop) bool { return len(l.Tasks) > 20 })
 	var seen census
-	for began := time.Now(); *soak == 0 && seen.pictures < 100 || time.Since(began) < *soak; {
+	pictures := 100
+	if testing.Short() || underRace {
+		pictures = 30
+	}
+	for began := time.Now(); *soak == 0 && seen.pictures < pictures || time.Since(began) < *soak; {
 		// Some are read in portions, as snapshots of very many tasks are.
 		target.Portions([]int{1 << 14, 100, 3}[seen.pictures%3])
-		p, err := target.Snapshot(inspect.Options{Stacks: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := shot(t, target, inspect.Options{Stacks: true})
 		if len(p.Loops) != 1 {
 			t.Fatalf("%d loops, want 1", len(p.Loops))
 		}

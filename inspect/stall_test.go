@@ -29,17 +29,9 @@ func TestStalledMemory(t *testing.T) {
 	}
 	p := start(t, plain.program(t), "stalled")
 	target := open(t, p)
-	snapshot := func() *inspect.Program {
-		t.Helper()
-		s, err := target.Snapshot(inspect.Options{Stacks: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
 	size := fmt.Sprintf("%d kB at ", 4*os.Getpagesize()>>10)
 	for range 2 { // the second time it is known
-		s := snapshot()
+		s := shot(t, target, inspect.Options{Stacks: true})
 		if len(s.Loops) != 1 || len(s.Loops[0].Tasks) != 7 || !strings.Contains(s.Missing, size) || !strings.Contains(s.Missing, "did not arrive") {
 			t.Fatalf("%d loops, missing %q; want one with 7 tasks, and that %sis missing", len(s.Loops), s.Missing, size)
 		}
@@ -62,7 +54,7 @@ func TestStalledMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(patience); ; {
-		s := snapshot()
+		s := shot(t, target, inspect.Options{Stacks: true})
 		if s.Missing == "" && len(s.Loops) == 1 && len(s.Loops[0].Tasks) == 7 {
 			return
 		}

@@ -24,9 +24,10 @@ type Target struct {
 	portion int
 }
 
-// OpenProcess opens a live process of Go, which it neither stops nor asks. It works on
-// Linux. It fails if there is no such process, if a right is missing, or if it is not a
-// program of Go; the error says what to do. Of one without Rondo only goroutines can be read.
+// OpenProcess opens a live process of a Go program. It does not stop the process, and needs no
+// answer from it. It works on Linux. It fails if there is no such process, if permission is
+// missing, or if it is not a Go program; the error says what to do. Of one without Rondo only
+// goroutines can be read.
 func OpenProcess(pid int) (*Target, error) {
 	m, err := goinspect.OpenProcess(pid)
 	if err != nil {

@@ -118,9 +118,12 @@ func (p *process) end() {
 }
 
 // open opens a process.
-func open(t testing.TB, p *process) *inspect.Target {
+func open(t testing.TB, p *process) *inspect.Target { return openPID(t, p.Process.Pid) }
+
+// openPID opens the process with a number.
+func openPID(t testing.TB, pid int) *inspect.Target {
 	t.Helper()
-	target, err := inspect.OpenProcess(p.Process.Pid)
+	target, err := inspect.OpenProcess(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +135,16 @@ func open(t testing.TB, p *process) *inspect.Target {
 	return target
 }
 
+// shot takes a snapshot.
+func shot(t testing.TB, target *inspect.Target, o inspect.Options) *inspect.Program {
+	t.Helper()
+	p, err := target.Snapshot(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // patience is how long a program may take to come to what a test waits for.
 const patience = time.Minute
 
@@ -139,10 +152,7 @@ const patience = time.Minute
 func until(t testing.TB, target *inspect.Target, what string, wanted func(l *inspect.Loop) bool) *inspect.Loop {
 	t.Helper()
 	for end := time.Now().Add(patience); ; {
-		p, err := target.Snapshot(inspect.Options{Stacks: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := shot(t, target, inspect.Options{Stacks: true})
 		if len(p.Loops) == 1 && wanted(p.Loops[0]) {
 			return p.Loops[0]
 		}

@@ -25,8 +25,9 @@ type FlightLoop struct {
 }
 
 // A FlightStep is the time from when a task ran after a wait, or for the first time, to when
-// another one did or the loop slept. Several steps may share a time that is known, equally. What a
-// task did between two of its Yields belongs to its step, and so do callbacks.
+// another one did or the loop slept. If only the time of several steps together is known, it is
+// divided equally among them. What a task did between two of its Yields belongs to its step, and
+// so do callbacks.
 type FlightStep struct {
 	Task  uint64 // its number; 0 if that is not known
 	Name  string // its name, or its function and number
@@ -36,8 +37,8 @@ type FlightStep struct {
 	Woken bool          // it was started, or its wait ended, before this step
 	By    uint64        // the task that did that; 0 if a timer, a callback or the world did
 	// Ready is how long it could have run before From, but others ran: exact to half of the time
-	// between two looks at the clock, which is some 100 µs or one step. Of a task that has not
-	// started, it begins when the run queue has room for it.
+	// between two looks at the clock, which are about 100 µs or one step apart. Of a task that
+	// has not started, it begins when the run queue has room for it.
 	Ready time.Duration
 }
 

@@ -10,9 +10,10 @@ import (
 
 // TreeOptions say how a tree is written.
 type TreeOptions struct {
-	// Full shows all calls of a stack, those of Rondo and the runtime included.
+	// Full shows all calls of a stack, those of Rondo and the runtime included, and the number of
+	// the goroutine, by which a debugger knows it.
 	Full bool
-	// All writes each task. Otherwise tasks that look alike are written once, with
+	// All writes each task by itself. Otherwise tasks that look alike are written once, with
 	// their number.
 	All bool
 	// MaxLines is how many lines are written at most, or a few more; 0 for all.
@@ -25,7 +26,7 @@ const alike = 4
 // WriteTree writes the tasks as a tree, and then the goroutines as WriteGoroutines does. The
 // branches of a task are the scopes that it is in, and the branches of a scope are the tasks
 // that it owns. Below a task is its stack, the innermost call first, and below that the
-// goroutine of its Offload. An error is that of w.
+// goroutine of its Offload. Errors are those of w.
 func (p *Program) WriteTree(w io.Writer, o TreeOptions) error {
 	lines := &counter{w: w, left: o.MaxLines}
 	out := bufio.NewWriterSize(lines, 1<<10)
@@ -204,6 +205,9 @@ func (t *tree) below(task *Task, indent string) {
 	}
 	if task.Partial {
 		fmt.Fprintf(t.out, "%s... the innermost calls, in a coroutine, could not be read\n", rail)
+	}
+	if t.options.Full && task.Goroutine != 0 {
+		fmt.Fprintf(t.out, "%sgoroutine %d\n", rail, task.Goroutine)
 	}
 	writeStack(t.out, rail, task.Stack, t.options.Full)
 	if task.Cut {

@@ -24,8 +24,8 @@ const (
 // A Verdict is a conclusion about a program.
 type Verdict struct {
 	Kind  string
-	Loop  string   // whose it is; "" for one of the whole program, or of several loops
-	Task  uint64   // whom it is about; 0 if that is no one task
+	Loop  string   // the loop that it is about; "" if it is about the whole program, or several loops
+	Task  uint64   // the task that it is about; 0 if it is not about one task
 	Tasks []TaskID // those of a cycle
 	Text  string   // what is concluded, and from what
 }
@@ -41,8 +41,8 @@ func (v Verdict) String() string {
 	return "WARNING: " + v.Text
 }
 
-// lateness is how long the first timer of a loop that sleeps must have been due to be called
-// late, and lately for how long a long step looks wrong that is over.
+// lateness is how long the first timer of a sleeping loop must have been due before the loop
+// counts as late. lately is how long a long step is reported after it has ended.
 const (
 	lateness = time.Second
 	lately   = 10 * time.Second
@@ -51,9 +51,9 @@ const (
 // mostOwners bounds how far outwards a deadline is looked for.
 const mostOwners = 1000
 
-// Verdicts returns all that is concluded of the program: what could not be read first, then what
-// keeps it from going on, then the warnings, for which limit is that of Loop.Warnings. If there is
-// none, nothing looks wrong.
+// Verdicts returns all conclusions about the program. The first ones say what could not be read,
+// the next ones what keeps the program from going on, and the last ones are the warnings of
+// Loop.Warnings(limit). If there is none, nothing looks wrong.
 func (p *Program) Verdicts(limit time.Duration) []Verdict {
 	out := p.faults(0)
 	for _, l := range p.Loops {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/broadcast"
-	"github.com/rondo-go/rondo/httptask"
 )
 
 // TestHTTPTaskGorillaMux: variables, methods, a subrouter and middleware, in tasks that
@@ -36,41 +34,23 @@ func TestHTTPTaskGorillaMux(t *testing.T) {
 	sub := router.PathPrefix("/visits").Subrouter()
 	sub.HandleFunc("/{name:[a-z]+}", func(w http.ResponseWriter, r *http.Request) {
 		visits[mux.Vars(r)["name"]]++
-		for at.most < 2 { // until another request is here too
-			if err := rondo.Yield(r.Context()); err != nil {
-				t.Error(err)
-				return
-			}
-		}
+		at.company(t, r.Context())
 		fmt.Fprint(w, mux.CurrentRoute(r).GetName())
 	}).Methods(http.MethodGet).Name("visit")
-	run(t, func(ctx context.Context) error {
-		return servingHTTP(ctx, router, nil, func(ctx context.Context, address string) error {
-			client := httptask.Client(ctx)
-			defer client.CloseIdleConnections()
-			ask := func(ctx context.Context, method, path string, status int, want string) error {
-				q, err := http.NewRequestWithContext(ctx, method, "http://"+address+path, nil)
-				if err != nil {
-					return err
-				}
-				a, err := client.Do(q)
-				if err != nil {
-					return err
-				}
-				defer a.Body.Close()
-				b, err := io.ReadAll(a.Body)
-				if a.StatusCode != status || want != "" && string(b) != want {
-					t.Errorf("%s %s: %s, %q", method, path, a.Status, b)
-				}
-				return err
+	middled(t, router, func(ctx context.Context, a *asker) error {
+		ask := func(ctx context.Context, method, path string, status int, want string) error {
+			answer, b, err := a.ask(ctx, method, path)
+			if err == nil && (answer.StatusCode != status || want != "" && b != want) {
+				t.Errorf("%s %s: %s, %q", method, path, answer.Status, b)
 			}
-			err := all(ctx, 20, func(ctx context.Context, i int) error {
-				return ask(ctx, http.MethodGet, "/visits/"+string(rune('a'+i%2)), http.StatusOK, "visit")
-			})
-			return errors.Join(err,
-				ask(ctx, http.MethodPost, "/visits/a", http.StatusMethodNotAllowed, ""),
-				ask(ctx, http.MethodGet, "/visits/7", http.StatusNotFound, ""))
+			return err
+		}
+		err := all(ctx, 20, func(ctx context.Context, i int) error {
+			return ask(ctx, http.MethodGet, "/visits/"+string(rune('a'+i%2)), http.StatusOK, "visit")
 		})
+		return errors.Join(err,
+			ask(ctx, http.MethodPost, "/visits/a", http.StatusMethodNotAllowed, ""),
+			ask(ctx, http.MethodGet, "/visits/7", http.StatusNotFound, ""))
 	})
 	if visits["a"] != 10 || visits["b"] != 10 {
 		t.Errorf("%v", visits)

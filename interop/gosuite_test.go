@@ -57,8 +57,7 @@ func expected(t *testing.T, mode, release string) map[string]listed {
 
 // TestGoSuite runs the tests that the Go release at hand has for package net/http. First every
 // server in them is a httptask.Server, then each has its handlers in a httptask.Handler. They
-// run in short mode, which makes them parallel. A test that fails beside the others is run a
-// second time alone: many of them look at the clock.
+// run once, in short mode, which makes them parallel.
 func TestGoSuite(t *testing.T) {
 	if *suiteProgram == "" && os.Getenv("RONDO_PEERS") != "all" {
 		t.Skip("Go's tests of net/http take more than a minute: set RONDO_PEERS=all, as CI does, or -gosuite=FILE")
@@ -93,21 +92,14 @@ func (s *suite) check(t *testing.T, mode string, list map[string]listed) {
 	states := outcomes(out)
 	failed := 0
 	for _, name := range all {
-		if _, is := list[name]; is {
+		if _, is := list[name]; is || states[name] == "PASS" || states[name] == "SKIP" {
 			continue
 		}
-		if states[name] == "PASS" || states[name] == "SKIP" {
-			continue
-		}
-		alone := s.run(t, mode, time.Minute, "-test.run=^"+name+"$")
-		if state := outcomes(alone)[name]; state == "PASS" || state == "SKIP" {
-			t.Logf("%s passes alone; beside the others: %s", name, about(out, name))
-			continue
-		}
-		if failed++; failed > 20 {
-			t.Fatalf("more than 20 tests fail; the end of the first run:\n%s", tail(out))
-		}
-		t.Errorf("%s fails and is not listed:\n%s", name, tail(alone))
+		failed++
+		t.Errorf("%s fails and is not listed:\n%s", name, tail(about(out, name)))
+	}
+	if failed > 0 {
+		t.Logf("the end of the run:\n%s", tail(out))
 	}
 	not, offloaded := s.checkListed(t, mode, list)
 	t.Logf("%s, %s: %d of %d tests pass, %d of them with handlers on goroutines by Offload",
@@ -159,15 +151,23 @@ func outcomes(out string) map[string]string {
 	return states
 }
 
-// about returns the lines of an output that name a test.
+// about returns what a test and its subtests have printed. A line of the kind "=== NAME TestX" or
+// "--- FAIL: TestX" says of which test the lines are that follow.
 func about(out, name string) string {
-	var lines []string
+	var text strings.Builder
+	is := false
 	for line := range strings.Lines(out) {
-		if strings.Contains(line, name) && !strings.Contains(line, "=== ") {
-			lines = append(lines, strings.TrimSpace(line))
+		if f := strings.Fields(line); len(f) > 2 && (f[0] == "===" || f[0] == "---") {
+			test, _, _ := strings.Cut(f[2], "/")
+			if is = test == name; f[0] == "===" {
+				continue
+			}
+		}
+		if is {
+			text.WriteString(line)
 		}
 	}
-	return strings.Join(lines, "; ")
+	return text.String()
 }
 
 // tail returns the end of an output.

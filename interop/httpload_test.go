@@ -1,13 +1,16 @@
 package interop_test
 
 // An httptask.Server under load: h2load by HTTP/2 and HTTP/1.1, with and without TLS; wrk by
-// HTTP/1.1, with TLS, pipelined, and with connections that break off.
+// HTTP/1.1, with TLS, pipelined, and with connections that break off; slowhttptest, whose clients
+// send and read as slowly as they can.
 // The tests count answers and never ask how long they took.
 
 import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,8 +18,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/httptask"
 	"github.com/rondo-go/rondo/interop/internal/peer"
 )
 
@@ -170,4 +175,70 @@ func TestHTTPTaskWrk(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHTTPTaskSlow: while 200 clients send and read as slowly as they can, every request of
+// another client is answered. The server's limits end the connections of those that send too
+// slowly, and it shuts down while others still read.
+func TestHTTPTaskSlow(t *testing.T) {
+	slow := peer.Need(t, "slowhttptest")
+	answer := make([]byte, 1<<20)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // it ends by ReadTimeout
+		_, _ = w.Write(answer)
+	})
+	for _, v := range []struct {
+		name string
+		args []string
+		ends bool // the server closes all connections
+	}{
+		{"head", []string{"-H", "-i", "1", "-l", "60"}, true},
+		{"body", []string{"-B", "-i", "1", "-l", "60"}, true},
+		{"ranges", []string{"-R", "-l", "60"}, true},
+		{"reader", []string{"-X", "-w", "10", "-y", "20", "-n", "1", "-z", "10", "-l", "4"}, false},
+	} {
+		t.Run(v.name, func(t *testing.T) {
+			run(t, func(ctx context.Context) error {
+				s := &httptask.Server{HTTP: http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0),
+					ReadHeaderTimeout: 3 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 6 * time.Second}}
+				return whileServing(ctx, s, func(ctx context.Context, address string) error {
+					url := "http://" + address + "/"
+					attack := rondo.Async(ctx, func(ctx context.Context) (string, error) {
+						return command(ctx, nil, slow, append(v.args, "-c", "200", "-r", "200", "-u", url)...)
+					})
+					base := new(http.Transport)
+					defer base.CloseIdleConnections()
+					client := http.Client{Transport: httptask.Transport(ctx, base)}
+					for n := 0; n == 0 || !attack.Done(); n++ {
+						if err := whole(ctx, &client, url, len(answer)); err != nil {
+							t.Errorf("request %d beside the slow ones: %v", n, err)
+							break
+						}
+					}
+					out, err := attack.Wait(ctx)
+					if ended := strings.Contains(out, "No open connections left"); err == nil && ended != v.ends {
+						t.Errorf("slowhttptest says\n%s", out)
+					}
+					return err
+				})
+			})
+		})
+	}
+}
+
+// whole gets an answer of a length.
+func whole(ctx context.Context, client *http.Client, url string, length int) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if n, err := io.Copy(io.Discard, response.Body); err != nil || n != int64(length) {
+		return fmt.Errorf("%d bytes, %w", n, err)
+	}
+	return nil
 }

@@ -205,51 +205,32 @@ func TestHTTPTaskCurlGone(t *testing.T) {
 // TestHTTPTaskChi: the router chi with its middleware, one of which recovers from
 // panics, in tasks.
 func TestHTTPTaskChi(t *testing.T) {
-	visits, inside, most := make(map[string]int), 0, 0
+	visits, at := make(map[string]int), new(overlap)
 	router := chi.NewRouter()
 	router.Use(middleware.RequestID, middleware.Recoverer, middleware.Compress(5))
 	router.Get("/visits/{name}", func(w http.ResponseWriter, r *http.Request) {
-		inside++
-		most = max(most, inside)
+		defer at.enter()()
 		visits[chi.URLParam(r, "name")]++
-		if err := rondo.Sleep(r.Context(), 20*time.Millisecond); err != nil {
-			t.Error(err)
-		}
-		inside--
+		at.company(t, r.Context())
 		fmt.Fprint(w, middleware.GetReqID(r.Context()) != "")
 	})
 	router.Get("/panic", func(http.ResponseWriter, *http.Request) { panic("boom") })
-	run(t, func(ctx context.Context) error {
-		return servingHTTP(ctx, router, nil, func(ctx context.Context, address string) error {
-			client := httptask.Client(ctx)
-			defer client.CloseIdleConnections()
-			err := all(ctx, 20, func(ctx context.Context, i int) error {
-				a, err := client.Get(fmt.Sprint("http://", address, "/visits/", i%2))
-				if err != nil {
-					return err
-				}
-				defer a.Body.Close()
-				b, err := io.ReadAll(a.Body)
-				if string(b) != "true" {
-					t.Errorf("%q", b)
-				}
-				return err
-			})
-			if err != nil {
-				return err
+	middled(t, router, func(ctx context.Context, a *asker) error {
+		err := all(ctx, 20, func(ctx context.Context, i int) error {
+			_, b, err := a.ask(ctx, http.MethodGet, fmt.Sprint("/visits/", i%2))
+			if b != "true" {
+				t.Errorf("%q", b)
 			}
-			a, err := client.Get("http://" + address + "/panic")
-			if err != nil {
-				return err
-			}
-			if a.StatusCode != http.StatusInternalServerError {
-				t.Errorf("a panic became %s", a.Status)
-			}
-			return a.Body.Close()
+			return err
 		})
+		answer, _, failed := a.ask(ctx, http.MethodGet, "/panic")
+		if failed == nil && answer.StatusCode != http.StatusInternalServerError {
+			t.Errorf("a panic became %s", answer.Status)
+		}
+		return errors.Join(err, failed)
 	})
-	if visits["0"] != 10 || visits["1"] != 10 || most < 2 {
-		t.Errorf("%v; %d handlers at once", visits, most)
+	if visits["0"] != 10 || visits["1"] != 10 {
+		t.Errorf("%v", visits)
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"html"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -54,9 +52,8 @@ type shop struct {
 	said    chan string // by the script in typing
 }
 
-// open runs body on a goroutine while a program with four tasks, and so many customers,
-// serves its page.
-func open(t *testing.T, customers int, body func(s *shop)) {
+// open runs body on a goroutine while a program with four tasks serves its page.
+func open(t *testing.T, body func(s *shop)) {
 	t.Helper()
 	s := &shop{queries: make(chan string, 1000), said: make(chan string, 1)}
 	page, mux := inspect.Handler(), http.NewServeMux()
@@ -115,9 +112,6 @@ func open(t *testing.T, customers int, body func(s *shop)) {
 			for _, name := range []string{"till", "<b>bold</b>", "<script>nope()</script>"} {
 				g.Go(func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) }).SetName(name)
 			}
-			for range customers {
-				g.Go(customer)
-			}
 			if err := rondo.Yield(g); err != nil {
 				return err
 			}
@@ -134,8 +128,6 @@ func open(t *testing.T, customers int, body func(s *shop)) {
 	}
 }
 
-func customer(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) }
-
 // outside has the page twice: one reloads every second, and in the other a script
 // fills in the form and presses the button.
 const outside = `<html><link rel="icon" href="data:,"><body><iframe src="/?refresh=1"></iframe>
@@ -150,7 +142,7 @@ var taskRow = regexp.MustCompile(`<tr id="task-\d+-(\d+)"`)
 // markup, and filters. The browser has no complaints.
 func TestInspectPage(t *testing.T) {
 	chromium := peer.Need(t, "chromium")
-	open(t, 0, func(s *shop) {
+	open(t, func(s *shop) {
 		for _, test := range []struct{ query, rows string }{{"refresh=0", "[1 2 3 4]"}, {"refresh=0&filter=TILL", "[2]"}, {"refresh=0&filter=nobody", "[]"}} {
 			document, complaints := browse(t, chromium, s.address+"/?"+test.query)
 			got := []string{}
@@ -173,77 +165,10 @@ func TestInspectPage(t *testing.T) {
 	})
 }
 
-// TestInspectPageSizes: the page is complete in the browser with no task, with few and
-// with 2,000, where it shows groups, opens one, and sorts it. No page has more than
-// 64 KiB.
-func TestInspectPageSizes(t *testing.T) {
-	chromium := peer.Need(t, "chromium")
-	load := func(address string, wants ...string) (document string) {
-		t.Helper()
-		document, complaints := browse(t, chromium, address)
-		if complaints != "" {
-			t.Errorf("%s: complaints %q", address, complaints)
-		}
-		for _, w := range wants {
-			if !strings.Contains(document, w) {
-				t.Errorf("%s: the document has no %q:\n%s", address, w, document)
-			}
-		}
-		return document
-	}
-	rows := func(document string) (out []string) {
-		for _, m := range taskRow.FindAllStringSubmatch(document, -1) {
-			out = append(out, m[1])
-		}
-		return out
-	}
-	server := httptest.NewServer(inspect.Handler())
-	defer server.Close()
-	load(server.URL+"/?refresh=0", "0 tasks in 0 loops", "No loop is running.")
-	t.Logf("0 tasks: %d bytes", size(t, server.URL))
-
-	open(t, 1, func(s *shop) {
-		if got := rows(load(s.address+"/?refresh=0", "5 tasks in 1 loop", "<h2>Tree</h2>")); len(got) != 5 {
-			t.Errorf("of 5 tasks there are the rows %v", got)
-		}
-		t.Logf("5 tasks: %d bytes", size(t, s.address))
-	})
-	open(t, 1996, func(s *shop) {
-		document := load(s.address+"/?refresh=0", "2000 tasks in 1 loop")
-		link := regexp.MustCompile(`<td class="n">1996</td><td><a href="([^"]*)">`).FindStringSubmatch(document)
-		if len(rows(document)) != 0 || link == nil {
-			t.Fatalf("of 2,000 tasks the page has the rows %v and no group of 1996:\n%s", rows(document), document)
-		}
-		group := s.address + "/" + html.UnescapeString(link[1])
-		if got := rows(load(group, "1 to 50 of 1996")); len(got) != 50 || got[0] != "5" {
-			t.Errorf("the open group has the rows %v", got)
-		}
-		if got := rows(load(group+"&sort=-id", "1 to 50 of 1996", `aria-sort="descending"`)); len(got) != 50 || got[0] != "2000" {
-			t.Errorf("the open group, sorted, has the rows %v", got)
-		}
-		t.Logf("2,000 tasks: %d bytes, with a group open %d, with the tree too %d", size(t, s.address), size(t, group), size(t, group+"&tree=1"))
-	})
-}
-
-// size returns how many bytes a page has.
-func size(t *testing.T, address string) int {
-	t.Helper()
-	r, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = r.Body.Close() }()
-	b, err := io.ReadAll(r.Body)
-	if err != nil || len(b) > 64<<10 {
-		t.Errorf("%s has %d bytes, %v; want 65,536 at most", address, len(b), err)
-	}
-	return len(b)
-}
-
 // TestInspectPageLives: the page reloads itself, and its form filters.
 func TestInspectPageLives(t *testing.T) {
 	chromium := peer.Need(t, "chromium")
-	open(t, 0, func(s *shop) {
+	open(t, func(s *shop) {
 		if document, complaints := browse(t, chromium, s.address+"/outside"); !strings.Contains(document, "<iframe") || complaints != "" {
 			t.Errorf("complaints %q; the document is\n%s", complaints, document)
 		}
@@ -267,7 +192,7 @@ const typing = `<html><link rel="icon" href="data:,"><body><iframe src="/?refres
 // stays, with the focus.
 func TestInspectPageKeeps(t *testing.T) {
 	chromium := peer.Need(t, "chromium")
-	open(t, 0, func(s *shop) {
+	open(t, func(s *shop) {
 		document, complaints := browse(t, chromium, s.address+"/typing")
 		if got := <-s.said; got != "true,true,til,1,true,5" || complaints != "" {
 			t.Errorf("kept: %s; complaints %q; the document is\n%s", got, complaints, document)

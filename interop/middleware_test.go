@@ -134,12 +134,7 @@ func TestHTTPTaskGorillaHandlers(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{n}", func(w http.ResponseWriter, r *http.Request) {
 		defer at.enter()()
-		for at.most < 2 { // until another request is here too
-			if err := rondo.Yield(r.Context()); err != nil {
-				t.Error(err)
-				return
-			}
-		}
+		at.company(t, r.Context())
 		fmt.Fprint(w, "number ")
 		w.(http.Flusher).Flush()
 		fmt.Fprint(w, r.PathValue("n"))
@@ -190,12 +185,7 @@ func TestHTTPTaskPrometheus(t *testing.T) {
 	at := new(overlap)
 	work := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer at.enter()()
-		for at.most < 2 { // until another request is here too
-			if err := rondo.Yield(r.Context()); err != nil {
-				t.Error(err)
-				return
-			}
-		}
+		at.company(t, r.Context())
 		if r.Method == http.MethodPost {
 			w.WriteHeader(http.StatusCreated)
 		}
@@ -237,12 +227,7 @@ func TestHTTPTaskOpenTelemetry(t *testing.T) {
 	at := new(overlap)
 	h := otelhttp.NewHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer at.enter()()
-		for at.most < 2 { // until another request is here too
-			if err := rondo.Yield(r.Context()); err != nil {
-				t.Error(err)
-				return
-			}
-		}
+		at.company(t, r.Context())
 		id, err := rondo.Async(r.Context(), func(ctx context.Context) (oteltrace.SpanID, error) {
 			return oteltrace.SpanContextFromContext(ctx).SpanID(), rondo.Yield(ctx)
 		}).Wait(r.Context())

@@ -1,12 +1,10 @@
 package interop_test
 
 // pgx in tasks, with a real PostgreSQL. A task may have a connection of its own; a
-// pool must have a connection for each task that uses it. database/sql belongs on
-// goroutines: it dials and cleans up there, and waits on channels.
+// pool must have a connection for each task that uses it.
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/interop/internal/peer"
@@ -56,8 +53,7 @@ func TestPostgres(t *testing.T) {
 	url := peer.Postgres(t)
 	for name, test := range map[string]func(t *testing.T, url string){
 		"query": postgresQuery, "batch": postgresBatch, "copy": postgresCopy, "tasks": postgresTasks,
-		"cancel": postgresCancel, "pool": postgresPool, "small pool": postgresSmallPool, "slow write": postgresSlowWrite, "semaphore": postgresSemaphore,
-		"database/sql": postgresSQL, "notify": postgresNotify,
+		"cancel": postgresCancel, "pool": postgresPool, "small pool": postgresSmallPool, "slow write": postgresSlowWrite, "semaphore": postgresSemaphore, "notify": postgresNotify,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, url) })
 	}
@@ -349,40 +345,6 @@ func postgresSemaphore(t *testing.T, url string) {
 		})
 	})
 	at.want(t, size)
-}
-
-// postgresSQL: tasks use database/sql on goroutines, and its own limit of
-// connections works.
-func postgresSQL(t *testing.T, url string) {
-	run(t, func(ctx context.Context) error {
-		config, err := pgx.ParseConfig(url)
-		if err != nil {
-			return err
-		}
-		db := stdlib.OpenDB(*config)
-		db.SetMaxOpenConns(2)
-		turns, err := beats(ctx, func(ctx context.Context) error {
-			return all(ctx, 20, func(ctx context.Context, i int) error {
-				got, err := rondo.Offload(ctx, func(ctx context.Context) (got int, err error) {
-					err = db.QueryRowContext(ctx, "select $1::int", i).Scan(&got)
-					return got, err
-				})
-				if got != i {
-					t.Errorf("task %d got %d", i, got)
-				}
-				return err
-			})
-		})
-		if turns == 0 {
-			t.Error("no other task ran meanwhile")
-		}
-		return errors.Join(err, closeDB(ctx, db))
-	})
-}
-
-func closeDB(ctx context.Context, db *sql.DB) error {
-	_, err := rondo.Offload(ctx, func(context.Context) (struct{}, error) { return struct{}{}, db.Close() })
-	return err
 }
 
 // postgresNotify: a task waits for a notification that another one sends.

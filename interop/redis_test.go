@@ -51,7 +51,7 @@ func TestRedis(t *testing.T) {
 	path := peer.Redis(t)
 	for name, test := range map[string]func(t *testing.T, path string){
 		"tasks": redisTasks, "pipeline": redisPipeline, "publish": redisPublish, "channel": redisChannel,
-		"offload": redisOffload, "small pool": redisSmallPool, "semaphore": redisSemaphore, "dial": redisDial,
+		"small pool": redisSmallPool, "semaphore": redisSemaphore, "dial": redisDial,
 		"timeout": redisTimeout,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, path) })
@@ -167,27 +167,6 @@ func redisChannel(t *testing.T, path string) {
 			}
 		}
 		return nil
-	})
-}
-
-// redisOffload: goroutines use the client, so its pool may have any size.
-func redisOffload(t *testing.T, path string) {
-	withRedis(t, path, 2, func(ctx context.Context, client *redis.Client) error {
-		turns, err := beats(ctx, func(ctx context.Context) error {
-			return all(ctx, 20, func(ctx context.Context, i int) error {
-				_, err := rondo.Offload(ctx, func(ctx context.Context) (int64, error) {
-					return client.Incr(ctx, "offload").Result()
-				})
-				return err
-			})
-		})
-		if turns == 0 {
-			t.Error("no other task ran meanwhile")
-		}
-		if n, err := client.Get(ctx, "offload").Int(); n != 20 || err != nil {
-			t.Errorf("the counter is %d: %v", n, err)
-		}
-		return err
 	})
 }
 

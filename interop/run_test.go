@@ -31,6 +31,16 @@ func (o *overlap) enter() (leave func()) {
 	return func() { o.inside-- }
 }
 
+// company waits until another task is inside too.
+func (o *overlap) company(t *testing.T, ctx context.Context) {
+	for o.most < 2 {
+		if err := rondo.Yield(ctx); err != nil {
+			t.Error(err)
+			return
+		}
+	}
+}
+
 // want fails the test if there were never n tasks inside at once.
 func (o *overlap) want(t *testing.T, n int) {
 	t.Helper()

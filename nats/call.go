@@ -37,12 +37,12 @@ type RemoteError = rpc.RemoteError
 // than 32 KiB is decoded on a goroutine, so an UnmarshalJSON must not touch the state of the
 // loop. Delivery is at most once, and Call is never repeated.
 //
-// If the function fails or panics, the error is a *RemoteError with the text. ErrNoWorker
-// and ErrRefused say that it has not run; with ErrLost it may have run. The deadline of ctx
-// travels as a duration, and cancels the function too. If ctx is cancelled first, Call
-// returns the cause, and the worker is told as soon as it is known: after 500 ms at the
-// latest, if no message is lost. If in is larger than the server accepts, the error wraps
-// the client's ErrMaxPayload. The other errors are those of Publish.
+// If the function fails or panics, the error is a *RemoteError with the text. ErrNoWorker and
+// ErrRefused say that it has not run; with ErrLost it may have run. The deadline of ctx travels
+// as a duration, and cancels the function too. If ctx is cancelled first, Call returns the cause,
+// and the worker is told as soon as Call knows which one it is: after 500 ms at the latest, if no
+// message is lost. If in is larger than the server accepts, the error wraps the client's
+// ErrMaxPayload. The other errors are those of Publish.
 func Call[In, Out any](ctx context.Context, c *Conn, name string, in In) (out Out, err error) {
 	data, err := json.Marshal(in)
 	if err != nil {
@@ -113,26 +113,26 @@ func decodeJSON[T any](ctx context.Context, data []byte) (v T, err error) {
 type stackKey struct{}
 
 // WithRemoteStack returns a context with which Call asks for the stack of a panic, in the
-// RemoteError. It shows the source of the worker, so nobody sends it unasked.
+// RemoteError. The stack shows the source of the worker, so it is sent only on request.
 func WithRemoteStack(ctx context.Context) context.Context {
 	return context.WithValue(ctx, stackKey{}, true)
 }
 
-// Serve serves fn under name, which is the subject and the queue: of those that serve the
-// same name, the server hands each call to one. It calls fn in a task for each call, at
-// most limit at once; 1,024 more wait for their turn, if all have at most 64 MiB, and those
-// beyond that are refused. An argument of more than 32 KiB is decoded on a goroutine, as by
-// Call. A plain request of any NATS client, with JSON as its data, is answered too, with no
-// more than the result.
+// Serve serves fn under name, which is both the subject and the queue: the server hands each call
+// to one of those that serve the name. It calls fn in a task for each call, at most limit at
+// once; 1,024 more wait for their turn, if all have at most 64 MiB, and those beyond that are
+// refused. An argument of more than 32 KiB is decoded on a goroutine, as by Call. Serve also
+// answers a plain request of any NATS client that has JSON as its data. The answer is then the
+// result alone.
 //
-// Serve suspends the task until the subscription is on its way, and returns; after c.Flush
-// it is there for all. g owns the tasks, which are named for name. It goes on until g is
-// cancelled, or c is drained or closed. The ctx of fn is cancelled when its caller is known
-// not to wait any more. It is a scope of its own, as rondo.Contain gives it, and owns the
-// tasks that fn starts with it. An error or a panic of fn, or of such a task, goes to the
-// caller, and does not fail g; a panic is logged as well. If the connection is closed
-// for good, the error of g wraps the client's ErrConnectionClosed. After the begin of Drain the
-// error of Serve wraps ErrConnectionDraining. It panics if limit is not positive.
+// Serve suspends the task until the subscription is on its way to the server, and returns. Once
+// c.Flush has returned, calls from everywhere arrive. g owns the tasks, which are named for name.
+// It goes on until g is cancelled, or c is drained or closed. The ctx of fn is cancelled when its
+// caller is known not to wait any more. It is a scope of its own, as rondo.Contain gives it, and
+// owns the tasks that fn starts with it. An error or a panic of fn, or of such a task, goes to
+// the caller, and does not fail g; a panic is logged as well. If the connection is closed for
+// good, the error of g wraps the client's ErrConnectionClosed. Once Drain has begun, the error of
+// Serve wraps ErrConnectionDraining. It panics if limit is not positive.
 func Serve[In, Out any](g *rondo.Scope, c *Conn, name string, limit int, fn func(ctx context.Context, in In) (Out, error)) error {
 	if limit <= 0 {
 		panic("nats: Serve with a limit that is not positive")
@@ -199,6 +199,7 @@ func (c *Conn) endpoint(ctx context.Context, verb, name string) (*rpc.Endpoint, 
 	if err != nil {
 		return nil, err
 	}
+	e.Mark(withinKey{c})
 	c.calls = e
 	return e, rondo.Check(ctx) // a Serve that does not begin must not be counted
 }

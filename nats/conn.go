@@ -27,13 +27,13 @@ import (
 // The client's functions that may block are called by the connection's own two
 // goroutines, and never by a task.
 type Conn struct {
-	// ReplyAllowed says to which subjects the functions of Serve answer: the request names
-	// one, and the worker publishes there with its own rights. nil means inboxes: subjects
-	// that begin with _INBOX. or _INBOX_, with the InboxPrefix of the options, or with _R_.,
-	// which the server puts in place of an inbox of another account. A request with another
-	// reply is not run, and the ErrorHandler of the options gets an error. ReplyAllowed is
-	// called on the loop and must not change after the first call of Serve or Call. Its panic
-	// is logged, and the reply is not allowed.
+	// ReplyAllowed says to which subjects the functions of Serve answer: the request names one,
+	// and the worker publishes there with its own rights. nil means inboxes: subjects that begin
+	// with _INBOX. or _INBOX_, with the InboxPrefix of the options, or with _R_., which the
+	// server puts in place of an inbox of another account. If a request names another subject for
+	// its reply, its function is not run, and the ErrorHandler of the options gets an error.
+	// ReplyAllowed is called on the loop and must not change after the first call of Serve or
+	// Call. Its panic is logged, and the reply is not allowed.
 	ReplyAllowed func(subject string) bool
 
 	// Middleware wraps what Publish, Request and Call send, and the functions of Handle, Serve,
@@ -78,8 +78,8 @@ type Conn struct {
 	name       string       // the loop's, for other goroutines
 }
 
-// The defaults of Connect where the client's are minutes. With them a server that hangs is
-// left after three seconds, and a call that asks another one succeeds.
+// Defaults of Connect that differ from the client's, which are minutes. With them a server that
+// hangs is left after three seconds, and a call through another server succeeds.
 const (
 	pingInterval  = time.Second
 	reconnectWait = time.Second
@@ -92,7 +92,8 @@ const (
 //
 // Three defaults differ from the client's. PingInterval is 1 s, so that a server that hangs is
 // left after 3 s and not after 6 minutes; ReconnectWait is 1 s; and MaxReconnects is -1, so the
-// connection is tried again for as long as g lives. What the options say goes first.
+// connection is tried again for as long as g lives. An option that sets one of them takes
+// precedence.
 //
 // When g ends, after its other tasks have ended, what was
 // published is sent and the connection is closed; if that takes longer than the
@@ -157,7 +158,7 @@ func seeds(url string) []string {
 }
 
 // Servers is an option of Connect: further servers, each a URL or several with commas between.
-// Without any other the url of Connect may be empty.
+// With Servers the url of Connect may be empty.
 func Servers(urls ...string) natsgo.Option {
 	return func(o *natsgo.Options) error {
 		for _, url := range urls {

@@ -32,17 +32,17 @@ const (
 	reasonMax  = 1024
 )
 
-// Redeliver gives a dead letter back: it publishes the job again under its own subject, with
-// its data and its own headers, and suspends the task until the server has stored it. It is a new
-// job then, of which no delivery has been counted. It does not acknowledge the letter. So that
-// all letters of a stream are given back, call it in Work:
+// Redeliver publishes the job of a dead letter again, under its own subject, with its data and
+// its own headers, and suspends the task until the server has stored it. It is a new job then, of
+// which no delivery has been counted. It does not acknowledge the letter. To redeliver all
+// letters of a stream, call it in Work:
 //
 //	nats.Work(g, letters, 1, func(ctx context.Context, m jetstream.Msg) error {
 //		return nats.Redeliver(ctx, js, m)
 //	})
 //
-// A letter that is given back again within the stream's window for duplicates is stored once. The
-// error says that letter is no dead letter, or is that of Enqueue.
+// A letter that is redelivered twice within the stream's window for duplicates is stored once.
+// The error says that letter is no dead letter, or is that of Enqueue.
 func Redeliver(ctx context.Context, js jetstream.JetStream, letter jetstream.Msg) error {
 	if js == nil {
 		panic("nats: Redeliver with a nil JetStream")

@@ -6,14 +6,14 @@
 //
 // # Why a bridge
 //
-// A function of the client may block its goroutine, in a task the whole loop: it writes to
-// the socket while it holds its lock, so with a server that does not read even a Publish
-// waits. A [Conn] has two goroutines. One takes what tasks have published from a bounded
-// outbox, and hands it to the client; the other takes what the client has read from all
-// subscriptions, and hands it to the loop in batches. Tasks wait for these as for anything
-// else: they can be cancelled, and a list of tasks shows what they wait for, such as
-// "nats reply" of a subject. In a task, do not call the client's Publish, Msg.Respond or
-// jetstream.Msg.Ack: publish to m.Reply with the Conn, or use [rondo.Offload].
+// A function of the client may block its goroutine, and in a task it would block the whole
+// loop: the client writes to the socket while it holds its lock, so if the server does not
+// read, even a Publish waits. A [Conn] has two goroutines. One takes what tasks have published
+// from a bounded outbox, and hands it to the client; the other takes what the client has read
+// from all subscriptions, and hands it to the loop in batches. When a task waits for the
+// connection, the wait can be cancelled like any other, and a list of tasks shows what it waits
+// for, such as "nats reply" of a subject. In a task, do not call the client's Publish,
+// Msg.Respond or jetstream.Msg.Ack: publish to m.Reply with the Conn, or use [rondo.Offload].
 //
 //	err := rondo.Group(ctx, func(g *rondo.Scope) error {
 //		c, err := nats.Connect(g, "nats://localhost:4222")
@@ -62,16 +62,18 @@
 //
 // # What is bounded
 //
-// The outbox: 1 MiB; then those that publish wait. The queue of a Subscription: its max. The
-// tasks of Handle, Serve and Work: their limit; the messages that wait for one: 4,096 of
-// Handle, 1,024 of Serve, both with 64 MiB at most, none of Work, which does not ask for more
-// than it can start. Between the client and the loop: 65,536 messages of a connection, and as
-// many requests of a Serve, with 64 MiB at most, while the goroutine or the loop has no
-// processor; then messages are dropped.
-// A payload: what the server accepts, checked before it is sent. A subject: 4,056 bytes,
-// with its reply or queue; that is the server's default. While there is no
-// connection the client keeps up to ReconnectBufSize, 8 MiB by default; then those that
-// publish wait, unless that is set to -1.
+//   - The outbox of a connection: 1 MiB. When it is full, tasks that publish wait.
+//   - The queue of a Subscription: its max.
+//   - The tasks of Handle, Serve and Work: their limit.
+//   - The messages that wait for a task: 4,096 of Handle and 1,024 of Serve, both with 64 MiB at
+//     most. Work does not ask for more jobs than it can start.
+//   - The messages between the client and the loop: 65,536 of a connection, and as many requests
+//     of a Serve, with 64 MiB at most. They wait there while the goroutine or the loop gets no
+//     processor; beyond that, messages are dropped.
+//   - A payload: the maximum of the server, checked before it is sent.
+//   - A subject: 4,056 bytes, with its reply or queue; that is the server's default.
+//   - What the client keeps while there is no connection: ReconnectBufSize, 8 MiB by default.
+//     Then tasks that publish wait, unless ReconnectBufSize is -1.
 //
 // Errors that no caller can be told, such as a missing permission for what was published,
 // go to the ErrorHandler of the options, or to slog if there is none. The handler
@@ -79,7 +81,7 @@
 //
 // # In tests
 //
-// A server cannot be simulated. Package nats/embed starts a real one in the test's process
-// in some ten milliseconds. The protocol of calls is tested under sim, on a network that
-// loses, doubles and delays messages and falls apart, as a seed says.
+// A server cannot be simulated. Package nats/embed starts a real one in the test's process in
+// some ten milliseconds. The protocol of calls is tested under sim, on a network that loses,
+// duplicates and delays messages and is partitioned, as a seed says.
 package nats

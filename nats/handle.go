@@ -12,26 +12,26 @@ import (
 	"github.com/rondo-go/rondo/nats/internal/report"
 )
 
-// The limits of what waits for a task of Handle, and of what waits for the loop for a Serve.
+// The limits of the messages that wait for a task of Handle, and of the requests of a Serve that
+// wait for the loop.
 const (
 	heldMax   = 4096     // messages, besides those that have a task
 	heldBytes = 64 << 20 // the client's default for a subscription
 )
 
-// Handle runs fn in a task for each message of subject. At most limit run at once; up to
-// 4,096 more messages wait for their turn, as long as they have less than 64 MiB together;
-// those beyond that are dropped, which the ErrorHandler of the options is told as
-// ErrSlowConsumer. With a queue, the servers hand each message to one of those that listen
-// with the same queue; "" is none.
+// Handle runs fn in a task for each message of subject. At most limit run at once; up to 4,096
+// more messages wait for their turn, as long as they have less than 64 MiB together; those beyond
+// that are dropped, and the ErrorHandler of the options gets ErrSlowConsumer. If queue is not "",
+// the servers hand each message to one of those that listen with the same queue.
 //
-// Handle suspends the task until the subscription is on its way, and returns; g owns
-// the tasks, which are named for the message's subject. It goes on until g is cancelled,
-// or c is drained or closed. What waits for a task when g is cancelled is dropped; Drain
-// waits until it is handled. fn has a scope of its own, as rondo.Contain gives it: it owns
-// the tasks that fn starts with its ctx. An error or a panic of fn, or of such a task, is
-// logged; other messages are handled. If the connection is closed for good, the error of g
-// wraps the client's ErrConnectionClosed. After the begin of Drain the error of Handle wraps
-// ErrConnectionDraining. It panics if limit is not positive.
+// Handle suspends the task until the subscription is on its way, and returns; g owns the tasks,
+// which are named for the message's subject. It goes on until g is cancelled, or c is drained or
+// closed. When g is cancelled, messages that still wait for a task are dropped; Drain waits until
+// they are handled. fn has a scope of its own, as rondo.Contain gives it: it owns the tasks that
+// fn starts with its ctx. An error or a panic of fn, or of such a task, is logged; other messages
+// are handled. If the connection is closed for good, the error of g wraps the client's
+// ErrConnectionClosed. Once Drain has begun, the error of Handle wraps ErrConnectionDraining. It
+// panics if limit is not positive.
 func (c *Conn) Handle(g *rondo.Scope, subject, queue string, limit int, fn func(ctx context.Context, m *natsgo.Msg) error) error {
 	if limit <= 0 {
 		panic("nats: Handle with a limit that is not positive")
@@ -60,7 +60,7 @@ func (c *Conn) Handle(g *rondo.Scope, subject, queue string, limit int, fn func(
 // handle runs fn for each message.
 func (c *Conn) handle(ctx context.Context, s *Subscription, limit int, fn func(ctx context.Context, m *natsgo.Msg) error) error {
 	room := rondo.NewSemaphore(limit)
-	return rondo.Group(ctx, func(g *rondo.Scope) error {
+	return rondo.Group(within(ctx, c), func(g *rondo.Scope) error {
 		for {
 			if err := room.Acquire(g); err != nil {
 				return err
@@ -104,6 +104,21 @@ func (c *Conn) handleOne(ctx context.Context, m *natsgo.Msg, fn func(ctx context
 	}
 }
 
+// A withinKey has a value in the ctx of a function for whose end Drain of owner waits.
+type withinKey struct{ owner any }
+
+// within returns the ctx of such functions.
+func within(ctx context.Context, owner any) context.Context {
+	return context.WithValue(ctx, withinKey{owner}, true)
+}
+
+// mustBeOutside panics if a function for which Drain of owner waits calls it.
+func mustBeOutside(ctx context.Context, owner any, text string) {
+	if ctx.Value(withinKey{owner}) != nil {
+		panic("nats: " + text)
+	}
+}
+
 // handlerEnded is called when a task that hands messages to others has ended, and so have
 // those.
 func (c *Conn) handlerEnded() {
@@ -119,9 +134,10 @@ func (c *Conn) handlerEnded() {
 // of a Worker with this Conn, what they published is sent, and the connection is closed. Next
 // returns what has arrived, and then the client's ErrConnectionDraining. Drain suspends the
 // task until all that is done. If ctx is cancelled first it returns the cause, and the
-// connection goes on until its scope ends, without new messages. A function of Handle or
-// Serve, and a job, must not call Drain: it would wait for itself.
+// connection goes on until its scope ends, without new messages. Called by a function of Handle or
+// Serve, or by a job of a Worker with this Conn, Drain would wait for itself: it panics.
 func (c *Conn) Drain(ctx context.Context) error {
+	mustBeOutside(ctx, c, "Conn.Drain in a function of Handle or Serve, or in a job, of the same Conn would wait for itself: call it in a task of the scope around Connect")
 	if err := c.check(ctx); err != nil {
 		return err
 	}

@@ -66,6 +66,20 @@ func (h *Health) handler(ready bool) http.Handler {
 	})
 }
 
+// Table returns what Ready answers as rows for inspect.AddTable. It must not be called on a loop.
+// If ctx is cancelled first, a loop or a queue that has not answered by then counts as failed.
+func (h *Health) Table(ctx context.Context) [][]string {
+	rows := [][]string{{"of", "", "state"}}
+	for _, f := range h.look(ctx, true) {
+		verdict := "ok"
+		if f.bad {
+			verdict = "failing"
+		}
+		rows = append(rows, []string{f.what, verdict, f.text})
+	}
+	return rows
+}
+
 // look asks all at once.
 func (h *Health) look(ctx context.Context, ready bool) []finding {
 	most := h.MaxLag

@@ -23,8 +23,8 @@ import (
 // stored. Without a deadline the client waits for five seconds. The errors are the
 // client's.
 //
-// Stored means as the stream says: on one node, or on a majority of its replicas. A file
-// store syncs to disk every two minutes by default; see the package comment.
+// The stream says where a message is stored: on one node, or on a majority of its replicas. A
+// file store syncs to disk every two minutes by default; see the package comment.
 func Enqueue(ctx context.Context, js jetstream.JetStream, subject, id string, data []byte) error {
 	if js == nil {
 		panic("nats: Enqueue with a nil JetStream")
@@ -129,8 +129,8 @@ func enqueue(ctx context.Context, js jetstream.JetStream, m *natsgo.Msg, id stri
 	})
 }
 
-// A Worker has the options of Work. Those of the zero Worker are those of the function Work. It
-// may do the jobs of several consumers, on one loop. Its fields must not change while it works.
+// A Worker has the options of Work. The zero Worker does what the function Work does. It may do
+// the jobs of several consumers, on one loop. Its fields must not change while it works.
 type Worker struct {
 	// Conn is the connection that the consumers use. With it Conn.Drain drains the Worker too.
 	// DeadLetters need it.
@@ -153,8 +153,9 @@ type Worker struct {
 	MaxAttempts int
 
 	// Returned is a bucket in which the Worker counts the deliveries of jobs that it returns
-	// because it stops, so that they are no attempts of MaxAttempts. With nil they are. Give the
-	// bucket a TTL longer than jobs wait; all workers of a consumer need the same one.
+	// because it stops, so that they are no attempts of MaxAttempts. If it is nil, they count as
+	// attempts. Give the bucket a TTL longer than jobs wait; all workers of a consumer need the
+	// same one.
 	Returned jetstream.KeyValue
 
 	// MaxBytes limits the bytes of the jobs of one call of Work that run at once, as limit does
@@ -171,8 +172,9 @@ type Worker struct {
 	// Middleware wraps the function. nil means that of Conn, if there is one.
 	Middleware []Middleware
 
-	// Meter counts what becomes of the jobs, dead and returned ones too. That each is an operation
-	// with a time is counted by its Wrap, a Middleware. nil means that nothing is counted.
+	// Meter counts what becomes of the jobs, dead and returned ones too. To count the jobs as
+	// operations too, with their times, put its method Wrap into Middleware. nil means that
+	// nothing is counted.
 	Meter *Meter
 
 	// The rest is the loop's.
@@ -190,14 +192,15 @@ func Work(g *rondo.Scope, consumer jetstream.Consumer, limit int, fn func(ctx co
 	return new(Worker).Work(g, consumer, limit, fn)
 }
 
-// Work calls fn in a task for each job that consumer delivers, at most limit at once. It
-// asks for no more jobs than it can start. A job whose fn returns nil is done. One whose fn
-// fails is delivered again, here or elsewhere, after half a second, and twice that each
-// time, up to a minute, or after the times of the consumer's BackOff, the last of which is
-// repeated; until MaxDeliver of the consumer. The error is logged by slog. The error of a job
-// that can never be done wraps ErrNoRetry. While fn runs, the server is told that it does, so
-// AckWait of the consumer only says how soon the jobs of a dead worker are delivered again.
-// Delivery is at least once: fn may run more than once for a job, also after it has succeeded.
+// Work calls fn in a task for each job that consumer delivers, at most limit at once. It asks for
+// no more jobs than it can start. A job whose fn returns nil is done. A job whose fn fails is
+// delivered again, here or elsewhere, up to MaxDeliver of the consumer. The first pause is half a
+// second, and each further one is twice as long, up to a minute. If the consumer has a BackOff,
+// its pauses are used instead, and the last one is repeated. The error is logged by slog. The
+// error of a job that can never be done wraps ErrNoRetry. While fn runs, the server is told that
+// it does, so AckWait of the consumer only says how soon the jobs of a dead worker are delivered
+// again. Delivery is at least once: fn may run more than once for a job, also after it has
+// succeeded.
 //
 // The tasks are g's and are named for the job's subject. Work returns at once, and goes on
 // until g is cancelled or the Worker is drained. When g is cancelled it asks for no more jobs;
@@ -276,11 +279,13 @@ func (w *Worker) mustFit() {
 	}
 }
 
-// Drain stops the calls of Work in order: no more jobs are asked for, and Drain suspends the task
-// until those that run have ended and are acknowledged, and then no Work is left. Meanwhile Work
-// returns an error. If ctx is cancelled first, Drain cancels the jobs, so that they are given back,
-// and returns the cause. A job must not call Drain: it would wait for itself.
+// Drain stops the calls of Work gracefully: no more jobs are asked for, and Drain suspends the
+// task until the jobs that run have ended and are acknowledged, and all calls of Work are over.
+// Meanwhile Work returns an error. If ctx is cancelled first, Drain cancels the jobs, so that
+// they are delivered again, and returns the cause. Called by a job of w it would wait for itself:
+// it panics.
 func (w *Worker) Drain(ctx context.Context) error {
+	mustBeOutside(ctx, w, "Worker.Drain in a job of the same Worker would wait for itself: call it in a task of the scope around Work")
 	w.draining++
 	defer func() { w.draining-- }()
 	for _, j := range w.active {

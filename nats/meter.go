@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -66,14 +68,20 @@ func (m *Meter) count(consumer string, f fate) {
 	m.jobs[consumer][f]++
 }
 
-// writeJobs writes what became of the jobs of Workers that have m as their Meter.
-func (m *Meter) writeJobs(out io.Writer) {
+// jobFates returns a copy of m.jobs.
+func (m *Meter) jobFates() map[string][fates]uint64 {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	all := make(map[string][fates]uint64, len(m.jobs))
 	for name, counts := range m.jobs {
 		all[name] = *counts
 	}
-	m.mu.Unlock()
+	return all
+}
+
+// writeJobs writes what became of the jobs of Workers that have m as their Meter.
+func (m *Meter) writeJobs(out io.Writer) {
+	all := m.jobFates()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		for f, n := range all[name] {
 			fmt.Fprintf(out, "rondo_nats_jobs_total{name=\"%s\",fate=\"%s\"} %d\n", escape.Replace(name), fateNames[f], n)
@@ -86,6 +94,10 @@ const mostSeries = 1000
 type seriesKey struct {
 	op   Op
 	name string
+}
+
+func (k seriesKey) compare(other seriesKey) int {
+	return cmp.Or(cmp.Compare(k.op, other.op), cmp.Compare(k.name, other.name))
 }
 
 // A result is how an operation has ended.
@@ -112,6 +124,25 @@ type series struct {
 	results [results]uint64
 	buckets [len(bounds) + 1]uint64
 	sum     time.Duration
+}
+
+// within returns a time within which a share of the operations took, as far as the buckets say, or
+// "" if none has ended.
+func (s series) within(share float64) string {
+	n := uint64(0)
+	for _, b := range s.buckets {
+		n += b
+	}
+	if n == 0 {
+		return ""
+	}
+	least, sum := uint64(math.Ceil(share*float64(n))), uint64(0)
+	for i, bound := range bounds {
+		if sum += s.buckets[i]; sum >= least {
+			return bound.String()
+		}
+	}
+	return "more than " + bounds[len(bounds)-1].String()
 }
 
 // Wrap is a Middleware.
@@ -169,6 +200,47 @@ func (m *Meter) end(s *series, how result, took time.Duration) {
 	s.sum += took
 }
 
+// counted returns a copy of m.series.
+func (m *Meter) counted() map[seriesKey]series {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make(map[seriesKey]series, len(m.series))
+	for key, s := range m.series {
+		all[key] = *s
+	}
+	return all
+}
+
+// Table returns the counts for inspect.AddTable, a row for each operation and name. The two times
+// are bounds of the histogram: half of the operations, and 99 %, took no longer. The last four
+// columns are deliveries of the jobs of Workers with m as their Meter, by fate. Any goroutine may
+// call it; it never suspends.
+func (m *Meter) Table(context.Context) [][]string {
+	all, jobs := m.counted(), m.jobFates()
+	for name := range jobs {
+		key := seriesKey{OpWork, name}
+		if _, known := all[key]; !known { // no Wrap has counted it
+			all[key] = series{}
+		}
+	}
+	rows := [][]string{slices.Concat([]string{"operation", "name", "running"}, resultNames[:], []string{"half within", "99 % within"}, fateNames[:])}
+	for _, key := range slices.SortedFunc(maps.Keys(all), seriesKey.compare) {
+		s := all[key]
+		row := []string{key.op.String(), key.name, strconv.Itoa(s.running)}
+		for _, n := range s.results {
+			row = append(row, strconv.FormatUint(n, 10))
+		}
+		row = append(row, s.within(0.5), s.within(0.99))
+		if counts, ok := jobs[key.name]; ok && key.op == OpWork {
+			for _, n := range counts {
+				row = append(row, strconv.FormatUint(n, 10))
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
 // WriteMetrics writes what was counted as text in the format of Prometheus, version 0.0.4:
 // rondo_nats_running, rondo_nats_operations_total by result, which is ok, error or panic, and the
 // histogram rondo_nats_operation_seconds, each by op and name. Each delivery of a job is one
@@ -176,15 +248,10 @@ func (m *Meter) end(s *series, how result, took time.Duration) {
 // stream and the consumer, and by fate: done, again if it failed and is delivered again, dead if
 // it is not, and returned because its worker stops. A job whose function answered the message
 // itself is done, whatever the answer, and also if it failed then. From 1,000 names on, further
-// ones are "other". An error is that of w.
+// ones are "other". Errors are those of w.
 func (m *Meter) WriteMetrics(w io.Writer) error {
-	m.mu.Lock()
-	all := make(map[seriesKey]series, len(m.series))
-	for key, s := range m.series {
-		all[key] = *s
-	}
-	m.mu.Unlock()
-	keys := slices.SortedFunc(maps.Keys(all), func(a, b seriesKey) int { return cmp.Or(cmp.Compare(a.op, b.op), cmp.Compare(a.name, b.name)) })
+	all := m.counted()
+	keys := slices.SortedFunc(maps.Keys(all), seriesKey.compare)
 	out := bufio.NewWriter(w)
 	head := func(name, kind, help string) {
 		fmt.Fprintf(out, "# HELP rondo_nats_%s %s\n# TYPE rondo_nats_%s %s\n", name, help, name, kind)

@@ -48,7 +48,8 @@ type Operation struct {
 	Data    []byte // must not be changed
 
 	// Header is never nil. Of a message that is sent it is a copy of the program's, which a
-	// Middleware may change before it calls next. For OpServe it is without that of the protocol.
+	// Middleware may change before it calls next. For OpServe it does not have the headers of the
+	// protocol.
 	Header natsgo.Header
 
 	// Job is the message of OpWork, and otherwise nil.
@@ -56,13 +57,13 @@ type Operation struct {
 }
 
 // A Middleware is called in place of an operation, and calls next, which is the operation or the
-// Middleware after it. It may change what the operation sends, hand another ctx to next, which
-// must be ctx or made from it, and look at the error or return another one. If it does not call
-// next, nothing is sent, or the function does not run: a job is done then if the error is nil.
+// Middleware after it. It may change what the operation sends, pass to next a context made from
+// ctx, and look at the error or return another one. If it does not call next, nothing is sent, or
+// the function does not run: a job then counts as done if the Middleware returns nil.
 //
-// It is called in the task of the operation and may suspend it. Its panic is that of the operation.
-// Of a list the first is the outermost. The type is that of an interceptor of gRPC, and one type
-// for both directions.
+// It is called in the task of the operation and may suspend it. A panic in it counts as a panic
+// of the operation. The first Middleware of a list is the outermost. It is like an interceptor of
+// gRPC, but one type serves both directions.
 type Middleware func(ctx context.Context, o *Operation, next func(ctx context.Context) error) error
 
 // through runs an operation through a list of Middleware.

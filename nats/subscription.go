@@ -42,13 +42,13 @@ type Subscription struct {
 	err       error // why no more will come
 }
 
-// Subscribe subscribes to subject, which may have wildcards. At most max messages wait
-// for a reader. What comes beyond that is dropped, as the client does: delivery is at most
-// once. It suspends the task until the client has sent the subscription on its way, so
-// that a Publish of c afterwards comes later. What others publish may come before, until
-// c.Flush has returned. If ctx is cancelled first it returns the cause,
-// and there is no subscription. After the begin of c.Drain the error wraps the client's
-// ErrConnectionDraining. It panics if max is not positive.
+// Subscribe subscribes to subject, which may have wildcards. At most max messages wait for a
+// reader. Messages beyond that are dropped, as in the client: delivery is at most once. It
+// suspends the task until the client has sent the subscription on its way, so that a Publish of c
+// afterwards comes later. A message that others publish before c.Flush has returned may be
+// missed. If ctx is cancelled first it returns the cause, and there is no subscription. Once
+// c.Drain has begun, the error wraps the client's ErrConnectionDraining. It panics if max is not
+// positive.
 func (c *Conn) Subscribe(ctx context.Context, subject string, max int) (*Subscription, error) {
 	if max <= 0 {
 		panic("nats: Subscribe with a limit that is not positive")
@@ -221,8 +221,8 @@ func (s *Subscription) countLost() {
 	}
 }
 
-// Close ends the Subscription and drops what has arrived. It never suspends: the server
-// learns of it in its turn. Closing it again does nothing.
+// Close ends the Subscription and drops what has arrived. It never suspends: the server is told
+// later. Closing it again does nothing.
 func (s *Subscription) Close() {
 	s.unsubscribe()
 	s.drop()

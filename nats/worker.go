@@ -132,6 +132,10 @@ func (j *jobs) cut() {
 func (j *jobs) work(ctx context.Context) error {
 	defer j.end()
 	err := rondo.Shield(ctx, func(shielded context.Context) error {
+		shielded = within(shielded, j.Worker)
+		if j.Conn != nil {
+			shielded = within(shielded, j.Conn)
+		}
 		return rondo.Group(shielded, func(g *rondo.Scope) error {
 			j.doing = g
 			if j.severed {

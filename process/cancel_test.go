@@ -134,28 +134,6 @@ func TestCancelledExit(t *testing.T) {
 	}
 }
 
-// TestTimeoutOfRun: a Timeout around Run ends the child, also if that belongs to
-// a wider scope, and is what Timeout returns.
-func TestTimeoutOfRun(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		for _, own := range []bool{false, true} {
-			var c *process.Cmd
-			err := rondo.Timeout(ctx, 50*time.Millisecond, func(inner context.Context) error {
-				of := ctx
-				if own {
-					of = inner
-				}
-				c = process.Command(of, "/bin/sleep", "3600")
-				return c.Run()
-			})
-			if !errors.Is(err, context.DeadlineExceeded) || c.ProcessState == nil || signalOf(c) != syscall.SIGTERM {
-				t.Errorf("own %t: %v, the child ended with %v", own, err, c.ProcessState)
-			}
-		}
-		return nil
-	})
-}
-
 // TestTimeoutOfWait: a Timeout around Wait ends the waiting, not the child.
 func TestTimeoutOfWait(t *testing.T) {
 	run(t, func(ctx context.Context) error {

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -139,49 +138,6 @@ func TestFields(t *testing.T) {
 			t.Errorf("the file has %q", text)
 		}
 		return err
-	})
-}
-
-// TestConversation: one task writes, another reads, a third waits.
-func TestConversation(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		for _, foreign := range []bool{false, true} {
-			c := child(ctx, "echo")
-			in, err := c.StdinPipe()
-			if err != nil {
-				return err
-			}
-			out, err := c.StdoutPipe()
-			if err != nil {
-				return err
-			}
-			if err := c.Start(); err != nil {
-				return err
-			}
-			text := strings.Repeat("round and round ", 100_000)
-			var back []byte
-			ways := []func() error{
-				func() error { _, err := io.WriteString(in, text); return errors.Join(err, in.Close()) },
-				func() (err error) { back, err = io.ReadAll(out); return err },
-				c.Wait,
-			}
-			err = rondo.Group(ctx, func(g *rondo.Scope) error {
-				for _, way := range ways {
-					g.Go(func(ctx context.Context) error {
-						if !foreign {
-							return way()
-						}
-						_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, way() })
-						return err
-					})
-				}
-				return nil
-			})
-			if err != nil || string(back) != text {
-				t.Errorf("foreign %t: %d bytes of %d came back, %v", foreign, len(back), len(text), err)
-			}
-		}
-		return nil
 	})
 }
 
@@ -381,26 +337,5 @@ func TestElsewhere(t *testing.T) {
 		if n := leak.Descriptors(); n > before {
 			t.Errorf("%d descriptors are open, %d were", n, before)
 		}
-	})
-}
-
-// TestMany: two hundred children at once.
-func TestMany(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			for i := range 200 {
-				g.Go(func(ctx context.Context) error {
-					want := fmt.Sprint("child ", i)
-					c := process.Command(ctx, "/bin/cat")
-					c.Stdin = strings.NewReader(want)
-					out, err := c.Output()
-					if string(out) != want {
-						t.Errorf("child %d says %q", i, out)
-					}
-					return err
-				})
-			}
-			return nil
-		})
 	})
 }

@@ -21,23 +21,23 @@ import (
 // errGone is the error of a call whose function called Goexit.
 var errGone = errors.New("rondo: shard.Call: the function called runtime.Goexit")
 
-// Call runs fn in a task on the shard to, suspends the calling task until fn has
-// ended, and returns its results. On the caller's own shard it calls fn in the calling task.
+// Call runs fn in a task on the given shard, suspends the calling task until fn has ended, and
+// returns its results. On the caller's own shard it calls fn in the calling task.
 //
-// fn may touch what belongs to that shard, and nothing of the caller's: the caller
-// waits, but its shard goes on. ctx of fn belongs to the shard to and has no values
-// of the caller's ctx. It is a scope of its own, which owns the tasks that fn starts with
-// it: they are cancelled and waited for before Call returns, and their errors are joined to
-// fn's. A task that is to live on is started with the ctx of the shard's own main function.
+// fn may touch what belongs to that shard, and nothing of the caller's: the caller waits, but
+// its shard goes on. fn's ctx belongs to that shard and has no values of the caller's ctx. It
+// is a scope of its own, which owns the tasks that fn starts with it: they are cancelled and
+// waited for before Call returns, and their errors are joined to fn's. Start a task that is to
+// outlive the call with the ctx of the shard's own main function.
 //
-// If ctx is cancelled, fn's ctx is cancelled with the same cause, and Call goes on
-// waiting until fn has ended. An fn that has not started then does not run, and
-// Call returns the cause. If the shard to is cancelled, so is fn.
+// If ctx is cancelled, fn's ctx is cancelled with the same cause, and Call goes on waiting
+// until fn has ended. An fn that has not started then does not run, and Call returns the cause.
+// If that shard is cancelled, so is fn.
 //
-// A panic in fn comes out of Call as a *rondo.PanicError with fn's stack; that of a task
-// which fn has started is an error. A Goexit in fn ends Run, as that of any task does.
-// After main has returned on every shard, Call returns rondo.ErrLoopClosed. ctx must belong
-// to a shard of the same Run; otherwise the error is rondo.ErrNoLoop.
+// A panic in fn comes out of Call as a *rondo.PanicError with fn's stack; a panic in a task
+// that fn has started is returned as an error. A Goexit in fn ends Run, as a Goexit in any task
+// does. After main has returned on every shard, Call returns rondo.ErrLoopClosed. ctx must
+// belong to a shard of the same Run; otherwise the error is rondo.ErrNoLoop.
 func Call[T any](ctx context.Context, to *Shard, fn func(ctx context.Context) (T, error)) (T, error) {
 	var zero T
 	if to == nil || fn == nil {
@@ -96,10 +96,10 @@ func nilOf(shard bool) string {
 	return "function"
 }
 
-// Each runs fn on every shard at once, in a task each, and returns the results in
-// the order of the shards when all have ended. The first to fail cancels the rest;
-// Each returns the errors as rondo.Group does then, and no results. A panic in fn is
-// one of a task that Each has started, as in rondo.Gather. The rest is as with Call.
+// Each runs fn on every shard at once, in a task each, and returns the results in the order of
+// the shards when all have ended. The first to fail cancels the rest; Each returns the errors
+// as rondo.Group does then, and no results. A panic in fn counts as the panic of a task, as in
+// rondo.Gather. The rest is as with Call.
 func Each[T any](ctx context.Context, fn func(ctx context.Context, s *Shard) (T, error)) ([]T, error) {
 	if fn == nil {
 		panic("rondo: shard.Each with a nil function")

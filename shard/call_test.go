@@ -86,36 +86,6 @@ func TestCallCancelled(t *testing.T) {
 	})
 }
 
-// TestCallBeforeStart: an fn that has not started when the caller is cancelled does not
-// run, and the caller gets the cause.
-func TestCallBeforeStart(t *testing.T) {
-	goOn, held := make(chan bool), make(chan bool)
-	mustRun(t, 2, func(ctx context.Context, s *shard.Shard) error {
-		if s.Index() == 1 {
-			close(held)
-			<-goOn // holds the loop, on purpose
-			return nil
-		}
-		<-held
-		caller := rondo.Go(ctx, func(ctx context.Context) error {
-			_, err := shard.Call(ctx, s.At(1), func(context.Context) (int, error) { t.Error("fn ran"); return 0, nil })
-			return err
-		})
-		if err := rondo.Yield(ctx); err != nil {
-			return err
-		}
-		caller.Cancel(errBad)
-		if err := rondo.Yield(ctx); err != nil {
-			return err
-		}
-		close(goOn)
-		if err := caller.Wait(ctx); err != errBad {
-			t.Errorf("Call: %v", err)
-		}
-		return nil
-	})
-}
-
 // TestCallOfCancelled: when the other shard is cancelled, so is fn, and Call returns
 // what fn does.
 func TestCallOfCancelled(t *testing.T) {

@@ -24,10 +24,10 @@ import (
 // that is closed and empty.
 var ErrClosed = kernel.Closed("rondo: the Chan is closed")
 
-// A Chan hands values from tasks to tasks, of the same loop or of different ones,
-// in the order in which they were sent. It holds a limited number of values. Send
-// waits while it is full, Recv while it is empty. Close ends it in order: what is
-// in it is still received.
+// A Chan hands values from tasks to tasks, of the same loop or of different ones, in the order
+// in which they were sent. It holds a limited number of values. Send waits while it is full,
+// Recv while it is empty. Close ends it gracefully: Recv still returns the values that are
+// left.
 //
 // Any number of tasks may send and receive; those that wait are served in the order
 // in which they came. No value is lost: a Recv that has one when it is cancelled
@@ -36,8 +36,7 @@ var ErrClosed = kernel.Closed("rondo: the Chan is closed")
 // What is sent belongs to the receiver: a pointer must not be used by the sender
 // any more. Within one loop a rondo.Queue is cheaper and can do more.
 type Chan[T any] struct {
-	// Name is shown to people who look at a task that waits. It is set before the
-	// Chan is used.
+	// Name identifies the Chan in rondo tree and in reports. Set it before the Chan is used.
 	Name string
 
 	mu        sync.Mutex
@@ -113,7 +112,7 @@ func (c *Chan[T]) Send(ctx context.Context, v T) error {
 	return nil
 }
 
-// TrySend sends v if that needs no wait, and reports whether it did. It is false if the
+// TrySend sends v if that needs no wait, and reports whether it did. It returns false if the
 // Chan is closed. Any goroutine may call it; it never suspends.
 func (c *Chan[T]) TrySend(v T) bool {
 	c.lock()
@@ -191,9 +190,9 @@ func (c *Chan[T]) All(ctx context.Context) iter.Seq[T] {
 	}
 }
 
-// Close ends the Chan: every Send fails from now on, those that wait included; Recv
-// returns what is left and then fails. Closing it again does nothing. Any goroutine
-// may call it; it never suspends.
+// Close ends the Chan: every Send fails from now on, including those that wait; Recv returns
+// the values that are left and then fails. Closing it again does nothing. Any goroutine may
+// call it; it never suspends.
 func (c *Chan[T]) Close() {
 	c.lock()
 	c.closed = true

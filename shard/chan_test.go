@@ -13,39 +13,6 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestChan: values arrive on the other shard in the order in which they were sent, and
-// after Close what is left.
-func TestChan(t *testing.T) {
-	for _, n := range []int{1, 3, 64} {
-		c := shard.NewChan[int](n)
-		got := 0
-		mustRun(t, 2, func(ctx context.Context, s *shard.Shard) error {
-			if s.Index() == 1 {
-				for v := range c.All(ctx) {
-					if v != got {
-						t.Errorf("size %d: received %d, want %d", n, v, got)
-					}
-					got++
-				}
-				return rondo.Check(ctx)
-			}
-			for i := range 1000 {
-				if err := c.Send(ctx, i); err != nil {
-					return err
-				}
-			}
-			c.Close()
-			if err := c.Send(ctx, 1); err != shard.ErrClosed {
-				t.Errorf("Send after Close: %v", err)
-			}
-			return nil
-		})
-		if got != 1000 || c.Len() != 0 {
-			t.Errorf("size %d: %d values came, %d are left", n, got, c.Len())
-		}
-	}
-}
-
 // TestChanMany: many senders and receivers on all shards lose and double nothing.
 func TestChanMany(t *testing.T) {
 	const shards, tasks, values = 3, 8, 200
@@ -99,37 +66,6 @@ func TestChanMany(t *testing.T) {
 			t.Fatalf("value %d was received %d times", v, n)
 		}
 	}
-}
-
-// TestChanClose: it ends the waits of senders and receivers.
-func TestChanClose(t *testing.T) {
-	full, empty := shard.NewChan[int](1), shard.NewChan[int](1)
-	onFirst(t, 2, func(ctx context.Context, s *shard.Shard) error {
-		if err := full.Send(ctx, 7); err != nil {
-			return err
-		}
-		sender := rondo.Go(ctx, func(ctx context.Context) error { return full.Send(ctx, 8) })
-		receiver := rondo.Go(ctx, func(ctx context.Context) error { _, err := empty.Recv(ctx); return err })
-		waiting(ctx, "chan send", 1)
-		waiting(ctx, "chan receive", 1)
-		if _, err := shard.Call(ctx, s.At(1), func(context.Context) (int, error) { full.Close(); empty.Close(); return 0, nil }); err != nil {
-			return err
-		}
-		if err := sender.Wait(ctx); err != shard.ErrClosed {
-			t.Errorf("Send: %v", err)
-		}
-		if err := receiver.Wait(ctx); err != shard.ErrClosed {
-			t.Errorf("Recv: %v", err)
-		}
-		if v, err := full.Recv(ctx); v != 7 || err != nil {
-			t.Errorf("Recv of what was left: %d, %v", v, err)
-		}
-		if _, err := full.Recv(ctx); err != shard.ErrClosed {
-			t.Errorf("Recv of a Chan that is closed and empty: %v", err)
-		}
-		full.Close()
-		return nil
-	})
 }
 
 // waiting returns when n tasks of ctx's loop wait for what.

@@ -1,5 +1,5 @@
-// Package shard runs a program on several loops, one for each processor. Each
-// loop with what it owns is a shard.
+// Package shard runs a program on several loops, one for each processor. A shard is one of
+// these loops, together with the state that belongs to it.
 //
 //	shard.Run(ctx, func(ctx context.Context, s *shard.Shard) error {
 //		if s.Index() != 0 {

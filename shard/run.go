@@ -26,15 +26,15 @@ type Runner struct {
 	// Loops is how many shards there are. 0 means runtime.GOMAXPROCS.
 	Loops int
 
-	// Loop is the Runner of each loop. Its Name is put before the shard's number;
-	// empty means "shard". If tasks of several loops wait for each other in a ring of
-	// calls, that is reported after a second, once, through slog; with EndDeadlock it
-	// ends Run with rondo.ErrDeadlock. OnError and the hooks of Tracer are called by all
-	// loops, also at the same time.
+	// Loop is the Runner of each loop. Its Name is put before the shard's number; empty means
+	// "shard". If tasks of several loops wait for each other in a cycle of calls, that is
+	// reported after a second, once, through slog; with EndDeadlock it ends Run with
+	// rondo.ErrDeadlock. OnError and the hooks of Tracer are called by all loops, also at the
+	// same time.
 	Loop rondo.Runner
 }
 
-// Run runs main with a Runner that has nothing set.
+// Run runs main with a zero Runner.
 func Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) error {
 	return new(Runner).Run(ctx, main)
 }
@@ -54,9 +54,10 @@ func Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) er
 // describes it; so does runtime.Goexit.
 //
 // Run called inside a task is an error. In a simulation Run must be called inside a
-// task, one of sim.Cluster; it suspends that task, and the shards are hosts of that
-// cluster. The seed decides which of them runs when, and so when a call or a value
-// arrives. Runner.Loop has no effect there.
+// task, one of sim.Cluster; it suspends that task, and the shards are further loops of
+// the task's host, whose address, disk and clock they have, and with which they crash. The
+// seed decides which of them runs when, and so when a call or a value arrives. Runner.Loop
+// has no effect there.
 func (r *Runner) Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) error {
 	if main == nil {
 		panic("rondo: shard.Run with a nil function")

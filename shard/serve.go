@@ -15,8 +15,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// A Server is what Serve serves by: a *socket.Server or an *httptask.Server. Others have these
-// methods too, and cannot be divided among loops: Serve panics.
+// A Server is a *socket.Server or an *httptask.Server. Other types may have these methods, but
+// cannot be divided among loops: Serve panics if it is given one.
 type Server interface {
 	Serve(ctx context.Context, l net.Listener) error
 	Shutdown(ctx context.Context) error
@@ -25,21 +25,21 @@ type Server interface {
 
 // A ServeConfig has options for Serve. The zero value is ready.
 type ServeConfig struct {
-	// Listen has the options of the listening socket. If its ReusePort is set, each
-	// shard has a listening socket of its own, and the system distributes the
-	// connections by a hash of their addresses: over 8 shards with 64 connections the
-	// fullest has half more than the mean. That saves the hand-over of a connection, a
-	// few microseconds, and pays only where connections are very short. MaxConns of the
-	// Server is then divided among the shards, of which each serves at least one.
+	// Listen has the options of the listening socket. If its ReusePort is set, each shard has a
+	// listening socket of its own, and the system distributes the connections by a hash of
+	// their addresses: over 8 shards with 64 connections the fullest has 1.5 times the mean.
+	// That saves the hand-over of a connection, a few microseconds, and pays only where
+	// connections are very short. MaxConns of the Server is then divided among the shards, of
+	// which each serves at least one.
 	Listen socket.ListenConfig
 
 	// Wrap returns the listener that a shard's Server accepts from. It is called on
 	// each shard with the listener of that shard. nil means l itself.
 	Wrap func(ctx context.Context, l net.Listener) net.Listener
 
-	// TLS makes the server one of TLS: for a socket.Server as socket.NewTLSListener does, and
-	// for an httptask.Server as its ServeTLS does, with TLS in place of HTTP.TLSConfig. nil
-	// means no TLS.
+	// TLS makes the server use TLS: for a socket.Server as socket.NewTLSListener does, and for
+	// an httptask.Server as its ServeTLS does, with TLS in place of HTTP.TLSConfig. nil means
+	// no TLS.
 	TLS *tls.Config
 }
 
@@ -53,28 +53,26 @@ func Serve(ctx context.Context, network, address string, s Server) error {
 // accepts, and hands each connection to the shard that has the fewest. The handler
 // runs on that shard, and the connection stays there.
 //
-// Serve ends as s.Serve does, and returns the same errors, when the handlers on
-// all shards have ended. s.Shutdown, which any goroutine may call, ends it in order:
-// clients that have connected are served, new ones are refused, and none is reset.
-// On Linux 5.7 or later that is certain, unless Serve is not accepting at that moment
-// because MaxConns is reached or descriptors have run out. Then those that wait in the
-// system's queue are reset. On other systems a client that connects at the last moment
-// may be reset. The same holds for a socket that another process may have, such as one
-// of socket.FileListener, if this process is the last to close it. Serve suspends the
-// task.
+// Serve ends as s.Serve does, and returns the same errors, when the handlers on all shards have
+// ended. s.Shutdown, which any goroutine may call, ends it gracefully: clients that have
+// connected are served, new ones are refused, and none is reset. On Linux 5.7 or later that is
+// certain, unless Serve is not accepting at that moment because MaxConns is reached or
+// descriptors have run out. Then those that wait in the system's queue are reset. On other
+// systems a client that connects at the last moment may be reset. The same holds for a socket
+// that another process may have, such as one of socket.FileListener, if this process is the
+// last to close it. Serve suspends the task.
 //
 // The MaxConns of a socket.Server limits the connections of all shards together, and its Conns
 // counts them. It serves one call of Serve at a time. Its OnError is called on the shard of the
 // connection, so it must not use what another one owns.
 //
-// The handlers of an httptask.Server run on all shards, each on that of its connection, also
-// those of HTTP/2; what they share must not belong to one of them. The same is true of
-// ConnContext and ConnState. BaseContext is called once, on the shard that calls Serve. When
-// ctx is cancelled, or Run is, requests that run on any shard have the Server's Grace. The error
-// is errors.ErrUnsupported where its Serve would leave all connections to net/http: on systems
-// without epoll or kqueue, and if its Protocols have no HTTP/1.
-//
-// In a simulation, where each shard is a host, Serve returns an error.
+// The handlers of an httptask.Server run on all shards, each on the shard of its connection,
+// also with HTTP/2. So state that handlers share must not belong to one shard. The same is true
+// of ConnContext and ConnState. BaseContext is called once, on the shard that calls Serve. When
+// ctx is cancelled, or Run is, requests that run on any shard have the Server's Grace. For an
+// httptask.Server, Serve returns errors.ErrUnsupported where httptask.Server.Serve would leave
+// all connections to net/http: on systems without epoll or kqueue, and if its Protocols have no
+// HTTP/1.
 func (c *ServeConfig) Serve(ctx context.Context, network, address string, s Server) error {
 	mustHaveServer("Serve", s)
 	me, err := c.home(ctx)
@@ -135,15 +133,8 @@ func (c *ServeConfig) home(ctx context.Context) (*Shard, error) {
 	if me == nil {
 		return nil, errNoShard("Serve")
 	}
-	if me.group.simulated {
-		return nil, errSimulated
-	}
 	return me, nil
 }
-
-// errSimulated is the error of Serve in a simulation.
-var errSimulated = errors.New("shard: Serve in a simulation: each shard is a host of its own there, with its own sockets; " +
-	"let a socket.Server serve on each")
 
 // serve serves by all shards. In any case it closes l, which is the listener of me.
 func (c *ServeConfig) serve(ctx context.Context, me *Shard, s Server, l *socket.Listener, listen func(ctx context.Context) (net.Listener, error)) (err error) {

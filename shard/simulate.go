@@ -3,7 +3,8 @@ package shard
 // Shards in a simulation.
 //
 // The law: what a shard does is the same as on real loops, down to the boxes. Only how
-// loops begin, end and are cancelled differs, because one goroutine runs them all.
+// loops begin, end and are cancelled differs, because one goroutine runs them all, and
+// because their host may crash: then a loop may end that has not begun.
 
 import (
 	"context"
@@ -61,9 +62,11 @@ func (g *group) simulate(ctx context.Context, host driver.Host, main func(ctx co
 		}
 	}
 	for i, s := range g.shards {
+		ran := false
 		host.RunBeside(s.name, func(ctx context.Context) error {
 			tasks[i] = rondo.Current(ctx)
 			err := rondo.Group(ctx, func(all *rondo.Scope) error {
+				ran = true
 				defer all.Cancel(nil)
 				return s.run(all, main)
 			})
@@ -71,8 +74,13 @@ func (g *group) simulate(ctx context.Context, host driver.Host, main func(ctx co
 			if err != nil {
 				g.fail(err)
 			}
+			return nil
+		}, func() {
 			byLoop.Delete(s.loop)
-			return home.Post(func() {
+			if !ran {
+				g.mainReturned()
+			}
+			_ = home.Post(func() { // it fails only if nobody waits there
 				left--
 				ended.Wake()
 			})

@@ -67,15 +67,6 @@ func TestInterruptHeeded(t *testing.T) {
 	}
 }
 
-// TestInterruptUnused: a loop that gets no signal leaves nothing that waits for
-// one; TestMain counts.
-func TestInterruptUnused(t *testing.T) {
-	r := rondo.Runner{Interrupt: true}
-	if err := r.Run(t.Context(), rondo.Yield); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestC198Interrupt: with Runner.Interrupt a signal changes nothing if main is
 // cancelled already.
 func TestC198Interrupt(t *testing.T) {

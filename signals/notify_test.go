@@ -235,19 +235,6 @@ func oneTerm(err error) error {
 
 // children are what a process of its own does.
 var children = map[string]func() error{
-	"serve": func() error {
-		return rondo.Run(context.Background(), func(ctx context.Context) error {
-			s := &service{serving: func(context.Context) error { return raise(syscall.SIGTERM) }, needs: time.Hour}
-			rondo.Go(ctx, func(ctx context.Context) error {
-				if err := s.down.Wait(ctx); err != nil {
-					return err
-				}
-				fmt.Println("shutting down")
-				return raise(syscall.SIGTERM)
-			})
-			return signals.Serve(ctx, s, nil, time.Hour)
-		})
-	},
 	"left": func() error {
 		return rondo.Run(context.Background(), func(ctx context.Context) error {
 			seq := signals.Notify(ctx, syscall.SIGTERM)
@@ -407,16 +394,6 @@ func TestMisuse(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-func panicOf(fn func()) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("%v", v)
-		}
-	}()
-	fn()
-	return nil
 }
 
 // TestSimulated: there are no signals in a simulation, but what waits for them

@@ -116,6 +116,17 @@ func TestRunCancelled(t *testing.T) {
 	})
 }
 
+// panicOf returns what fn panics with, as an error.
+func panicOf(fn func()) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%v", v)
+		}
+	}()
+	fn()
+	return nil
+}
+
 func TestRunMistakes(t *testing.T) {
 	body := func(context.Context, *rondo.Scope) error { return nil }
 	sim.Test(t, func(ctx context.Context) {
@@ -123,14 +134,9 @@ func TestRunMistakes(t *testing.T) {
 			"rondo: signals.Run with a nil body":                       func() { _ = signals.Run(ctx, 0, nil) },
 			"rondo: signals.Run of \"killed\", which cannot be caught": func() { _ = signals.Run(ctx, 0, body, os.Kill) },
 		} {
-			func() {
-				defer func() {
-					if v := recover(); v != want {
-						t.Errorf("panic %v, want %q", v, want)
-					}
-				}()
-				call()
-			}()
+			if err := panicOf(call); err == nil || err.Error() != want {
+				t.Errorf("panic %v, want %q", err, want)
+			}
 		}
 		if err := signals.Run(context.Background(), 0, body); !errors.Is(err, rondo.ErrNoLoop) || !strings.HasPrefix(err.Error(), "rondo: signals.Run: ") {
 			t.Errorf("with a ctx of no loop: %v", err)

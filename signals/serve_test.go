@@ -14,7 +14,6 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/signals"
-	"github.com/rondo-go/rondo/sim"
 )
 
 var (
@@ -103,37 +102,15 @@ func TestServeCancelled(t *testing.T) {
 	})
 }
 
-// TestServeSimulated: in a simulation there are no signals.
-func TestServeSimulated(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		err := rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error { return signals.Serve(ctx, new(service), nil, time.Minute) })
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Serve returned %v", err)
-		}
-	})
-}
-
-// TestServeSecondSignal: the second signal ends the program at once.
-func TestServeSecondSignal(t *testing.T) {
-	if by, said := ends(t, "serve"); by != syscall.SIGTERM || !strings.Contains(said, "shutting down") {
-		t.Errorf("ended by %v, it said %q", by, said)
-	}
-}
-
 func TestServeMistakes(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		for want, call := range map[string]func(){
 			"rondo: signals.Serve with a nil Server":                     func() { _ = signals.Serve(ctx, nil, nil, 0) },
 			"rondo: signals.Serve of \"killed\", which cannot be caught": func() { _ = signals.Serve(ctx, new(service), nil, 0, syscall.SIGKILL) },
 		} {
-			func() {
-				defer func() {
-					if v := recover(); v != want {
-						t.Errorf("panic %v, want %q", v, want)
-					}
-				}()
-				call()
-			}()
+			if err := panicOf(call); err == nil || err.Error() != want {
+				t.Errorf("panic %v, want %q", err, want)
+			}
 		}
 		if err := signals.Serve(context.Background(), new(service), nil, 0); !errors.Is(err, rondo.ErrNoLoop) || !strings.HasPrefix(err.Error(), "rondo: signals.Serve: ") {
 			t.Errorf("with a ctx of no loop: %v", err)

@@ -13,7 +13,7 @@ import (
 
 // executeAround is execute with the goroutines around the hosts.
 func (w *World) executeAround(ended chan search.Outcome) search.Outcome {
-	chance.Collect(1)
+	chance.Forget()
 	forever := make(chan struct{}) // not of the bubble, whose time stands still while somebody waits for it
 	go func() {
 		defer func() { ended <- w.failed }()

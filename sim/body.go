@@ -13,12 +13,11 @@ import (
 	"github.com/rondo-go/rondo/sim/internal/record"
 )
 
-// Rand returns the random numbers of the run that ctx belongs to: the same numbers
-// whenever the same seed runs, and always the same in [Explore]. They do not affect
-// the choice of orders, and they stay when a failure is shrunk: what matters to a
-// failure is better chosen by [Choose]. Rand never suspends. It panics if ctx does
-// not come from a simulation. Like everything of a loop, the result may be used only on
-// it.
+// Rand returns the random numbers of the run that ctx belongs to: the same numbers whenever the
+// same seed runs, and always the same in [Explore]. They do not affect the order in which things
+// run, and shrinking a failure does not change them. For a value that matters to a failure use
+// [Choose]. Rand never suspends. It panics if ctx does not come from a simulation. Like
+// everything of a loop, the result may be used only on it.
 func Rand(ctx context.Context) *rand.Rand {
 	a := mustAttempt(ctx, "Rand")
 	if a.Choices.Walk != nil {
@@ -45,8 +44,8 @@ func Choose(ctx context.Context, n int) int {
 	who := taskNumber(ctx)
 	a.Choices.Who = who
 	v := a.Choices.At(choice.ForChoose, who).Pick(n)
-	if h := HostOf(ctx); h != nil {
-		h.sees(uint64(v))
+	if p := processOf(ctx); p != nil {
+		p.sees(uint64(v))
 	}
 	a.Trace.Add(record.Event{Now: a.Clock(), Who: who, Kind: record.Drew, N: int32(v)})
 	return v
@@ -55,17 +54,17 @@ func Choose(ctx context.Context, n int) int {
 // taskNumber returns a number of the task of ctx that no other task of the run has.
 func taskNumber(ctx context.Context) uint64 {
 	who, _ := kernel.TaskOf(ctx)
-	if h := HostOf(ctx); h != nil {
-		return h.number<<32 | who.ID
+	if p := processOf(ctx); p != nil {
+		return p.number<<32 | who.ID
 	}
 	return who.ID
 }
 
-// Sometimes notes whether cond was true: it must be so at least once in all the seeds
-// of a test, or all the orders of Explore. If it never is, the test fails in the end and
-// says so, because it has not tried what it is there for. A test that runs fewer seeds
-// than its Config has, as with -short or RONDO_SEED, does not ask. Sometimes never
-// suspends. Outside a simulation it does nothing.
+// Sometimes records whether cond is true. It must be true at least once in all the seeds of a
+// test, or in all the orders of Explore. Otherwise the test fails in the end, because it has
+// never reached the case that it is meant to test. A test that runs fewer seeds than its Config
+// has, as with -short or RONDO_SEED, does not check that. Sometimes never suspends. Outside a
+// simulation it does nothing.
 func Sometimes(ctx context.Context, cond bool, name string) {
 	if a := attemptOf(ctx); a != nil {
 		a.Probes.Note(name, cond)

@@ -79,23 +79,6 @@ var bugs = []bug{
 		tasks(ctx, append(fns, add(5))...)
 		Always(ctx, x == 2, "no update is lost")
 	}},
-	{"02 lazy init twice", 100, func(ctx context.Context, fixed bool) {
-		var m rondo.Mutex
-		dialed, have := 0, false
-		get := func(ctx context.Context) {
-			if fixed {
-				_ = m.Lock(ctx)
-				defer m.Unlock()
-			}
-			if !have {
-				call(ctx)
-				dialed++
-				have = true
-			}
-		}
-		tasks(ctx, get, func(ctx context.Context) { call(ctx); get(ctx) })
-		Always(ctx, dialed == 1, "one connection is dialed")
-	}},
 	{"03 ABA with equal sleeps", 1000, func(ctx context.Context, fixed bool) {
 		value, version := "A", 0
 		lost := false
@@ -173,24 +156,6 @@ var bugs = []bug{
 		} else {
 			tasks(ctx, both(&a, &b), both(&b, &a))
 		}
-	}},
-	{"08b three locks", 100, func(ctx context.Context, fixed bool) {
-		var m [3]rondo.Mutex
-		var fns []func(ctx context.Context)
-		for i := range 6 {
-			fns = append(fns, func(ctx context.Context) {
-				first, second := i%3, (i+1)%3
-				if fixed {
-					first, second = min(first, second), max(first, second)
-				}
-				_ = m[first].Lock(ctx)
-				yields(ctx, 1)
-				_ = m[second].Lock(ctx)
-				m[second].Unlock()
-				m[first].Unlock()
-			})
-		}
-		tasks(ctx, fns...)
 	}},
 	{"15 cancelled between acquire and defer", 50, func(ctx context.Context, fixed bool) {
 		var m rondo.Mutex
@@ -339,11 +304,11 @@ func TestBugsShrink(t *testing.T) {
 			for ; !fails(t, seed, body); seed++ {
 			}
 			s := newSeries(t)
-			run := func(list []choice.Choice) (made []choice.Choice, failed bool) {
+			run := func(one *choice.Candidate) (made []choice.Choice, failed bool) {
 				c := s.Choices(seed)
 				c.Records = true
-				if list != nil {
-					c.Repeat(list)
+				if one != nil {
+					c.Take(*one)
 				}
 				a := s.NewRun(c)
 				failed = s.Verdict(a, newWorld(&attempt{Run: a}).execute(body)) != ""
@@ -352,14 +317,14 @@ func TestBugsShrink(t *testing.T) {
 			made, _ := run(nil)
 			search := &choice.Shrinker{Best: made, Until: time.Now().Add(time.Hour)}
 			from := len(search.Best)
-			for list := range search.Lists() {
-				search.Made, search.Failed = run(list)
+			for one := range search.Candidates() {
+				search.Made, search.Failed = run(&one)
 			}
 			t.Logf("seed %d: %d choices, %d are left after %d runs: %s", seed, from, len(search.Best), search.Runs, choice.Format(search.Best))
 			if len(search.Best) > 6 || search.Runs > 500 {
 				t.Error("too many")
 			}
-			if _, failed := run(search.Best); !failed {
+			if _, failed := run(&choice.Candidate{List: search.Best}); !failed {
 				t.Error("what is left does not fail")
 			}
 		})

@@ -39,6 +39,7 @@ type World struct {
 	config Config
 	net    *network.Net
 	hosts  []*Host
+	lanes  []*lane
 	links  map[*network.Way]*Link // those that the test has asked for
 	test   *Host
 
@@ -73,10 +74,10 @@ func Cluster(t testing.TB, body func(ctx context.Context, w *World)) {
 	Config{}.Cluster(t, body)
 }
 
-// Cluster runs body as the main task of a host named "test", which never fails, once
-// for each seed. body makes the other hosts with [World.Host], uses them over the
-// simulated network, and breaks what it likes. The seed decides everything that Test's
-// does, and besides what the network and the disks do, and when faults strike.
+// Cluster runs body as the main task of a host named "test", which never fails, once for each
+// seed. body makes the other hosts with [World.Host], uses them over the simulated network, and
+// breaks what it likes. The seed decides everything that it decides in Test, and also what the
+// network and the disks do, and when faults strike.
 //
 // A run ends when body returns. It fails if it would fail in Test, and also if the boot
 // function of a host returns an error or panics, unless the host was crashed, or if all
@@ -108,8 +109,8 @@ func newCluster(a *attempt, c Config) *World {
 	}
 	w.faults = fault.New((*faultWorld)(w), a.Choices, &w.moments, w.net, c.Faults.settings())
 	a.Account.NameHosts(func(number uint64) string {
-		if number > 0 && number <= uint64(len(w.hosts)) {
-			return w.hosts[number-1].name
+		if number > 0 && number <= uint64(len(w.lanes)) {
+			return w.lanes[number-1].name
 		}
 		return ""
 	})
@@ -137,6 +138,19 @@ func (w *World) execute(body func(ctx context.Context, w *World)) search.Outcome
 		w.turn()
 	}()
 	return w.base.wait(ended, &w.inside)
+}
+
+// laneOf returns a lane of a further loop: that of an earlier one with the same name if it has
+// ended, or a new one.
+func (w *World) laneOf(h *Host, name string) *lane {
+	for _, l := range w.lanes {
+		if l.idle && l.host == h && l.name == name {
+			return l
+		}
+	}
+	l := &lane{number: uint64(len(w.lanes) + 1), name: name, host: h}
+	w.lanes = append(w.lanes, l)
+	return l
 }
 
 // turn runs hosts and events until the host "test" has ended.
@@ -366,15 +380,16 @@ var errEnd = errors.New("sim: the test has ended")
 func (w *World) tasks() string {
 	var b strings.Builder
 	for _, h := range w.hosts {
-		p := h.process
-		switch {
-		case p == nil || p.ended || p.next == nil:
-		case p == w.running:
-			b.WriteString(p.describe())
-		default:
-			p.survey = true
-			p.run()
-			b.WriteString(p.surveyed)
+		for _, p := range h.loops() {
+			switch {
+			case p.ended || p.next == nil:
+			case p == w.running:
+				b.WriteString(p.describe())
+			default:
+				p.survey = true
+				p.run()
+				b.WriteString(p.surveyed)
+			}
 		}
 	}
 	return b.String()
@@ -386,7 +401,7 @@ func (w *World) log(k record.Kind, from, to *Host, what string, n int) {
 	case record.Sent:
 		w.faults.Event(from.target)
 	case record.Arrived:
-		to.sees(from.number<<32 | uint64(n))
+		to.lane().sees(from.number<<32 | uint64(n))
 		w.faults.Event(to.target)
 	}
 	if w.run.Trace == nil {
@@ -408,7 +423,7 @@ func (w *World) saw(k record.Kind, from, to *network.Node, what string, n int) {
 		if of == nil {
 			return nil
 		}
-		return w.hosts[of.Number-1]
+		return w.lanes[of.Number-1].host
 	}
 	w.log(k, host(from), host(to), what, n)
 }

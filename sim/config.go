@@ -26,21 +26,19 @@ type Config struct {
 	// SeedsShort is the same with -short. 0 means 5, or Seeds if that is fewer.
 	SeedsShort int
 
-	// For is for how much real time Test goes on with further seeds after the first
-	// ones. 0 means not at all. The environment variable RONDO_FOR, as "1s", does the
-	// same for all tests.
+	// For is the real time for which Test goes on with further seeds after the first ones. 0
+	// means not at all. The environment variable RONDO_FOR, as "1s", does the same for all tests.
 	For time.Duration
 
-	// Goroutines runs each loop together with the goroutines around it, those that the
-	// body or a library starts: time.Now, time.Sleep, timers and contexts of the
-	// standard library are on the simulated clock, and a task goes on only when all
-	// goroutines are blocked. So the server and the client of net/http, and whatever
-	// else needs no descriptors, can be a part of a run that a seed repeats. Results of
-	// Offload and Receive that come at the same instant are taken in an order that the
-	// seed chooses. What goroutines do to each other without the loop, at one instant,
-	// remains the runtime's choice, and so does the order of Posts of several
-	// goroutines. All goroutines must have ended when the run ends. It needs a
-	// *testing.T, and is not for Explore. It is package testing/synctest that does this.
+	// Goroutines runs each loop together with the goroutines around it, those that the body or a
+	// library starts: time.Now, time.Sleep, timers and contexts of the standard library are on
+	// the simulated clock, and a task goes on only when all goroutines are blocked. So the server
+	// and the client of net/http, and whatever else needs no descriptors, can be a part of a run
+	// that a seed repeats. Results of Offload and Receive that come at the same instant are taken
+	// in an order that the seed chooses. What goroutines do to each other without the loop, at
+	// one instant, remains the runtime's choice, and so does the order of Posts of several
+	// goroutines. All goroutines must have ended when the run ends. It needs a *testing.T, and is
+	// not for Explore. Package testing/synctest does this.
 	//
 	// In a Cluster goroutines use the network too: socket.Dial and Listen with the ctx of
 	// a host, and all methods of their results. The process then has one processor, and
@@ -53,26 +51,26 @@ type Config struct {
 	// 100,000.
 	MaxOrders int
 
-	// Deviations is how many choices that are not the first an order of Explore has at
-	// most. Most mistakes need few. 0 means any number: all orders are tried.
+	// Deviations bounds how often an order that Explore tries may depart from the order of a real
+	// loop. Most bugs need few such departures. 0 means any number: all orders are tried.
 	Deviations int
 
-	// Late is a choice that Explore makes besides the order of what is ready: each sleep of a
-	// loop ends with its first timer, or so much later, so that timers that are at most Late
-	// apart can fire in either order. 0 means that each timer is exact: what only a late timer
-	// can break is then not found by Explore, and may be by Test.
+	// Late makes Explore choose also when each sleep of a loop ends: at its first timer, or Late
+	// after it. So timers that are at most Late apart can fire in either order. 0 means that each
+	// timer is exact. Then Explore cannot find a bug that needs a late timer; Test may.
 	Late time.Duration
 
-	// Exact keeps everything on time in all seeds, and not only in the first 20: no
-	// ready task is passed over and no timer fires late, so that times can be
-	// compared exactly and turns can be counted. And an operation that need not wait
-	// gives other tasks a turn only after 128 of them in a row, and not where the seed
-	// says. The environment variable RONDO_EXACT=1 does the same for all tests.
+	// Exact keeps everything on time in all seeds, and not only in the first 20: no ready task is
+	// passed over and no timer fires late, so that times can be compared exactly and turns can be
+	// counted. And a task whose operations need not wait lets other tasks run only after 128
+	// operations in a row, and not where the seed says. The environment variable RONDO_EXACT=1
+	// does the same for all tests.
 	Exact bool
 
-	// Once runs each seed once and compares nothing. It is for hosts with goroutines of a
-	// library that a seed does not always repeat, as gRPC in a Cluster: a failure is found
-	// all the same, and its seed may need several tries to show it again.
+	// Once runs each seed once and compares nothing. Set it for hosts with goroutines of a
+	// library that a seed does not always repeat, such as those of a Cluster on other systems
+	// than Linux. A failure is found all the same, but its seed may need several tries to show
+	// it again.
 	Once bool
 
 	// KeepGoing lets a run go on after the body has failed the test, as with Error, to its
@@ -87,7 +85,8 @@ type Config struct {
 
 	// Payload puts a message that hosts send, or that they write to a Disk, into words for the
 	// picture of a failure; if it returns "", or is nil, the picture has the bytes in quotes. It
-	// must not wait, and keep nothing of data. Values of a Queue have their String method.
+	// must not wait, and must not keep data. Values that are put into a Queue are described by
+	// their String method.
 	Payload func(data []byte) string
 
 	// Network, Faults and Limit are for Cluster alone. Limit is how much virtual time a
@@ -148,12 +147,12 @@ func (c Config) settings(call string) search.Settings {
 	}
 }
 
-// A Network says how the links between hosts are. A zero field is chosen by the seed:
-// in some runs all is quiet and fast, in others it is not.
+// A Network describes the links between hosts. A zero field is chosen by the seed: in some runs
+// all is quiet and fast, in others it is not.
 type Network struct {
-	Latency time.Duration // the least that a message takes
-	Jitter  time.Duration // the most that it takes beyond that, usually
-	Tail    time.Duration // the most that one message in 1,000 takes beyond that
+	Latency time.Duration // the time that each message takes at least
+	Jitter  time.Duration // the most that is usually added to Latency
+	Tail    time.Duration // the most that is added for one message in 1,000
 
 	// Bandwidth: bytes a second in each direction of a pair of hosts; 0 means no limit.
 	Bandwidth int
@@ -162,21 +161,20 @@ type Network struct {
 	// 64 KiB to 256 KiB.
 	Buffer int
 
-	ShortReads float64 // the part of reads and writes that move less than they could
-	PacketLoss float64 // the part of messages that are lost; TCP sends them again
-	Reorder    float64 // the part of datagrams that are late, so that others overtake them
-	Duplicate  float64 // the part of datagrams that arrive twice
+	ShortReads float64 // the fraction of reads and writes that move less than they could
+	PacketLoss float64 // the fraction of messages that are lost; TCP sends them again
+	Reorder    float64 // the fraction of datagrams that are late, so that others overtake them
+	Duplicate  float64 // the fraction of datagrams that arrive twice
 
-	// Corrupt: the part of messages that arrive with a wrong bit, as where nothing checks a
-	// sum; 0 means none.
+	// Corrupt: the fraction of messages that arrive with a wrong bit, as on a link without
+	// checksums; 0 means none.
 	Corrupt float64
 }
 
-// Faults says how often faults strike: how many in a second of virtual time, over the
-// whole cluster. A seed has a part of the kinds only, and one in four has none, because
-// some mistakes show only when little else happens. The host "test" has no faults, nor have
-// those of [Host.Spare]. [DefaultFaults] returns rates that a right program of several hosts
-// survives.
+// Faults says how often faults strike: how many in a second of virtual time, in the whole
+// cluster. Each seed has only some of the kinds, and one seed in four has none, because some bugs
+// show only when little else happens. The host "test" has no faults, nor have those of
+// [Host.Spare]. [DefaultFaults] returns rates that a right program of several hosts survives.
 type Faults struct {
 	// Partition: some hosts are cut off from the others, in one or both directions, for up to
 	// 10 s.
@@ -192,7 +190,7 @@ type Faults struct {
 	PowerFail float64 // a host loses power, also in the middle of a Sync, and restarts within 5 s
 
 	// Outage: all hosts lose power at once, or several do, and restart within 5 s; MaxDown does
-	// not count.
+	// not limit it.
 	Outage float64
 
 	Pause float64 // a host stands still for up to 3 s
@@ -208,16 +206,17 @@ type Faults struct {
 	// up to 2 s.
 	Disk float64
 
-	// What few programs are built for. DefaultFaults has none of it.
-	BitRot           float64 // a bit flips that was synced
-	LostWrite        float64 // a write is confirmed, also by Sync, and its bytes are not there
-	MisdirectedWrite float64 // a write goes to another sector of any file
+	// Faults that few programs are built to survive. DefaultFaults has none of them.
+	BitRot           float64 // a bit of synced data flips
+	LostWrite        float64 // a write is confirmed, also by Sync, but its bytes are not stored
+	MisdirectedWrite float64 // a write goes to a wrong sector, of any file
 
-	// LyingSync: Sync and SyncDir of a host's disk make nothing certain, for up to 10 s.
+	// LyingSync: Sync and SyncDir of a host's disk succeed but make nothing durable. It lasts up
+	// to 10 s.
 	LyingSync float64
 
-	// TornRename: for up to 10 s a loss of power keeps any changes of names, and halves of
-	// renames.
+	// TornRename: for up to 10 s a power failure may keep any subset of the changes of names, and
+	// only half of a rename.
 	TornRename float64
 
 	Descriptors float64 // a host can open no socket and no file, for up to 10 s
@@ -227,25 +226,25 @@ type Faults struct {
 	WrongNames float64
 
 	// MaxDown is how many hosts may be down or cut off at once, and how many have disks that were
-	// damaged in a run. 0 means the lesser half, and at least one.
+	// damaged in a run. 0 means fewer than half of the hosts, but at least one.
 	MaxDown int
 	Longest Longest
 }
 
 // Longest says how long faults last at most. A zero field has the default.
 type Longest struct {
-	Partition time.Duration // and a fault of a Link; 0 means 10 s
-	Down      time.Duration // after a Crash, a PowerFail or an Outage; 0 means 5 s
+	Partition time.Duration // of a Partition, and of a Link; 0 means 10 s
+	Down      time.Duration // time until the restart after a Crash, a PowerFail or an Outage; 0 means 5 s
 	Pause     time.Duration // 0 means 3 s
 	Slow      time.Duration // 0 means 10 s
 	ClockJump time.Duration // how far a clock jumps; 0 means 10 s
 	Disk      time.Duration // 0 means 2 s
-	Other     time.Duration // LyingSync, TornRename, Descriptors and WrongNames; 0 means 10 s
+	Other     time.Duration // of LyingSync, TornRename, Descriptors and WrongNames; 0 means 10 s
 }
 
 // DefaultFaults returns the faults that a program of several hosts should survive if it keeps its
 // data on disks: all that a careful reading of the manuals warns of. It has no fault that breaks
-// a promise of the disk, such as a Sync that lies, none of descriptors, and no wrong names.
+// a promise of the disk, such as a Sync that lies, and neither Descriptors nor WrongNames.
 func DefaultFaults() Faults {
 	return Faults{
 		Partition: 0.1, Link: 0.1, Crash: 0.1, PowerFail: 0.2, Outage: 0.05,

@@ -24,6 +24,11 @@ func TestConfig(t *testing.T) {
 		t.Error("2 seeds ran", runs, "times, which SeedsShort may not raise")
 	}
 	runs = 0
+	sim.Config{Seeds: 2, Once: true}.Test(t, func(ctx context.Context) { runs++ })
+	if runs != 2 {
+		t.Error("2 seeds ran", runs, "times, and each was to run once")
+	}
+	runs = 0
 	sim.Config{MaxOrders: 6}.Explore(t, func(ctx context.Context) { runs++; shuffle(ctx, 3) })
 	if runs != 6 {
 		t.Error("3 tasks have", runs, "orders")
@@ -125,15 +130,4 @@ func TestOrderOfNoChoice(t *testing.T) {
 		sim.Explore(t, func(ctx context.Context) { _ = rondo.Yield(ctx); t.FailNow() })
 	})
 	contains(t, text, "sim: order x:0: the test failed", "replay: RONDO_SEED=x:0 go test")
-}
-
-// TestOnce: with Once each seed runs once, and otherwise twice.
-func TestOnce(t *testing.T) {
-	for _, once := range []bool{false, true} {
-		runs := 0
-		sim.Config{Seeds: 3, SeedsShort: 3, Once: once}.Test(t, func(context.Context) { runs++ })
-		if want := map[bool]int{false: 6, true: 3}[once]; runs != want {
-			t.Errorf("Once %v: %d runs, want %d", once, runs, want)
-		}
-	}
 }

@@ -295,7 +295,7 @@ func TestDiskFaults(t *testing.T) {
 // has confirmed that, a power failure does not bring the earlier bytes back.
 func TestSyncAfterFailure(t *testing.T) {
 	failures := 0
-	config := sim.Config{Seeds: 60, SeedsShort: 60, Faults: sim.Faults{Disk: 20}}
+	config := sim.Config{Seeds: 60, SeedsShort: 60, Faults: sim.Faults{Disk: 4}}
 	config.Cluster(t, func(ctx context.Context, w *sim.World) {
 		var want, got string
 		h := w.Host("a", func(ctx context.Context) error {
@@ -305,13 +305,15 @@ func TestSyncAfterFailure(t *testing.T) {
 				return err
 			}
 			var f sim.File
+			for f == nil {
+				_ = rondo.Sleep(ctx, 100*time.Millisecond)
+				if file, err := sim.Disk(ctx).OpenFile("x", os.O_RDWR|os.O_CREATE, 0o600); err == nil {
+					f = file
+				}
+			}
 			for i := byte('A'); i <= 'Z'; i++ {
 				_ = rondo.Sleep(ctx, 100*time.Millisecond)
-				if f == nil {
-					if file, err := sim.Disk(ctx).OpenFile("x", os.O_RDWR|os.O_CREATE, 0o600); err == nil {
-						f = file
-					}
-				} else if _, err := f.WriteAt(bytes.Repeat([]byte{i}, 8), 0); err == nil {
+				if _, err := f.WriteAt(bytes.Repeat([]byte{i}, 8), 0); err == nil {
 					_ = rondo.Sleep(ctx, 100*time.Millisecond)
 					if f.Sync() != nil {
 						failures++

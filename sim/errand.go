@@ -116,7 +116,7 @@ func (e *errand) place(o *errand) int {
 }
 
 func byHost(p, o *process) int {
-	return cmp.Or(cmp.Compare(p.host.number, o.host.number), cmp.Compare(p.boots, o.boots))
+	return cmp.Or(cmp.Compare(p.number, o.number), cmp.Compare(p.boots, o.boots))
 }
 
 // sharesSocket reports whether both are of one socket.
@@ -198,16 +198,16 @@ func (es *errands) refuse(p *process) {
 	}
 }
 
-// hosted runs the program of the host, beside the errands of its goroutines.
+// hosted runs the program of the loop, beside the errands of its goroutines.
 func (p *process) hosted(ctx context.Context) error {
 	if p.world.base.bubble == nil {
-		return p.host.boot(ctx)
+		return p.program(ctx)
 	}
 	var err error
 	_ = rondo.Group(ctx, func(s *rondo.Scope) error {
 		p.scope = s
 		defer func() { p.scope = nil }()
-		err = p.host.boot(ctx)
+		err = p.program(ctx)
 		s.Cancel(errGone)
 		return nil
 	})

@@ -15,8 +15,8 @@ import (
 	"github.com/rondo-go/rondo/sim/internal/record"
 )
 
-// An FS is a file system, as small as a program that stores data needs it. The same body
-// uses a simulated disk and a real one; see [Disk]. Its methods never suspend.
+// An FS is a file system with only those operations that a program needs to store data. The same
+// body uses a simulated disk and a real one; see [Disk]. Its methods never suspend.
 type FS interface {
 	// OpenFile opens a file, as os.OpenFile does.
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
@@ -32,9 +32,8 @@ type FS interface {
 	// ReadDir lists what a folder has, by name: files and folders.
 	ReadDir(name string) ([]fs.DirEntry, error)
 
-	// SyncDir makes certain which files a folder has: those that are new, renamed or
-	// removed. Windows has no such call, and there it only reports whether the folder is
-	// there.
+	// SyncDir makes the names in a folder durable: those of files that are new, renamed or
+	// removed. Windows has no such call, so there SyncDir only checks that the folder exists.
 	SyncDir(name string) error
 }
 
@@ -44,21 +43,20 @@ type File interface {
 	io.WriterAt
 	io.ReadWriteCloser
 
-	// Sync makes certain what was written. If it fails, what was written since the last
-	// Sync may be lost, also if a later Sync succeeds.
+	// Sync makes durable what was written. If it fails, what was written since the last Sync may
+	// be lost, also if a later Sync succeeds.
 	Sync() error
 
 	Truncate(size int64) error
 	Stat() (fs.FileInfo, error)
 }
 
-// Disk returns the disk of the host that ctx belongs to: in a cluster the simulated
-// disk of that host, in Test and Explore one that is empty at the begin of each run,
-// and outside a simulation the file system of the machine, with names as package os has
-// them. What is written to a simulated disk survives [Host.Crash], and survives
-// [Host.PowerFail] only after Sync. In some seeds of a cluster Sync and SyncDir take up to
-// 50 ms, in which the program does nothing else: its loop is in a system call. Folders need
-// not be made on it. Disk never suspends.
+// Disk returns the disk of the host that ctx belongs to: in a cluster the simulated disk of that
+// host, in Test and Explore one that is empty when a run begins, and outside a simulation the
+// file system of the machine, with names as package os has them. What is written to a simulated
+// disk survives [Host.Crash], and survives [Host.PowerFail] only after Sync. In some seeds of a
+// cluster Sync and SyncDir take up to 50 ms, in which the program does nothing else: its loop is
+// in a system call. Folders need not be made on it. Disk never suspends.
 func Disk(ctx context.Context) FS {
 	if l := kernel.Of(ctx); l != nil {
 		switch d := l.Driver().(type) {

@@ -22,10 +22,10 @@ import (
 //
 // An input is a seed and bytes that change some of its choices, and test runs once for each. With
 // go test -fuzz=FuzzRegister a failure ends the search, and go test keeps its input in
-// testdata/fuzz; the report has a RONDO_SEED, as 7+00a1, with which the test itself repeats the run
-// too. Without -fuzz the inputs in testdata run, and a failure is shrunk, drawn and reported as
-// that of any seed. A variable RONDO_SEED takes precedence over the input. Of several calls in test
-// each has the same input. Fuzz never suspends.
+// testdata/fuzz; the report has a RONDO_SEED, such as 7+00a1, with which go test without -fuzz
+// repeats the run too. Without -fuzz the inputs in testdata run, and a failure is shrunk, drawn
+// and reported as that of any seed. A variable RONDO_SEED takes precedence over the input. If
+// test makes several such calls, each gets the same input. Fuzz never suspends.
 func Fuzz(f *testing.F, test func(t *testing.T)) {
 	f.Helper()
 	if test == nil {
@@ -44,7 +44,8 @@ func Fuzz(f *testing.F, test func(t *testing.T)) {
 	})
 }
 
-// The inputs with which a fuzzer begins. The later half of the seeds make things late.
+// The inputs with which a fuzzer begins. The second half of the seeds is from those that inject
+// delays.
 const (
 	fuzzSeeds   = 40
 	fuzzChanges = 64

@@ -26,8 +26,8 @@ import (
 // Only tests change it.
 var hangAfter = time.Minute
 
-// How often a run is looked at that is not over, and how many looks without progress make a task
-// blocked. Together they are less than two seconds.
+// The time between two looks at a run, and the number of looks without progress after which a
+// task counts as blocked. Together they are less than two seconds.
 const (
 	lookEach     = 400 * time.Millisecond
 	blockedAfter = 4

@@ -20,11 +20,10 @@ const Pending int64 = math.MaxInt64
 // A History records operations of a run. The zero value is empty; it must be made
 // inside the body, because it belongs to one run.
 //
-// The law: an operation is recorded with the numbers of the events at which it was
-// called and at which it returned. All these numbers are different, also where virtual
-// time stands still: of two operations the one ended before the other was called if
-// and only if its Returned is less than the other's Called. So a checker sees no
-// operations as concurrent that were not.
+// The law: an operation is recorded with the numbers of the events at which it was called and at
+// which it returned. All these numbers are different, even where virtual time stands still: one
+// operation ended before another was called if and only if its Returned is less than the other's
+// Called. So a checker never takes two operations for concurrent that were not.
 type History[In, Out any] struct {
 	_   nocopy.Field
 	ops []*Op[In, Out]
@@ -71,8 +70,9 @@ func (o *Op[In, Out]) End(out Out) {
 	o.answered(out)
 }
 
-// Unknown records that the operation has ended without an answer, as by a time-out: it
-// may have taken effect, or do so later. An operation that never ends is the same.
+// Unknown records that the operation has ended without an answer, as by a time-out: it may have
+// taken effect, or do so later. An operation for which neither End nor Unknown is called counts
+// in the same way.
 func (o *Op[In, Out]) Unknown() {
 	o.end("Unknown")
 	o.answered(unknown)

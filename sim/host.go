@@ -34,13 +34,10 @@ type Host struct {
 	number  uint64
 	name    string
 	boot    func(ctx context.Context) error
-	boots   uint64
 	process *process      // nil: it is down, or boot has returned
 	node    *network.Node // the host on the network
 	failed  bool          // it was crashed or lost power, and has not been restarted
 	disk    *disk.Disk
-
-	history uint64 // of what it has seen, in an exploration
 
 	target *fault.Target // of faults; nil: it never fails
 
@@ -51,10 +48,32 @@ type Host struct {
 	clock
 }
 
-// Host adds a host, which boots at once: boot runs as the main task of a new loop, and
-// runs again after each [Host.Restart], with nothing of its earlier life but the disk.
-// So boot must make anew what it needs. Variables that it shares with the test survive
-// a crash; a real program's do not.
+// A lane is what has a number in a run, from 1 on, and a column in its picture: a host, or a
+// further loop of the program on one.
+type lane struct {
+	number  uint64
+	name    string
+	host    *Host
+	boots   uint64 // how many processes it has had
+	idle    bool   // of a further loop: its process has ended
+	history uint64 // of what its processes have seen, in an exploration
+}
+
+// lane returns that of the host itself.
+func (h *Host) lane() *lane { return h.world.lanes[h.number-1] }
+
+// loops returns the loops of the program that runs on the host.
+func (h *Host) loops() []*process {
+	if h.process == nil {
+		return nil
+	}
+	return append([]*process{h.process}, h.process.rest...)
+}
+
+// Host adds a host, which boots at once: boot runs as the main task of a new loop, and runs again
+// after each [Host.Restart], with nothing of its earlier life but the disk. So boot must make
+// everything that it needs. Variables that it shares with the test survive a crash; a real
+// program's do not.
 //
 // If boot returns nil, the program on the host has ended and its connections are
 // closed. An error of boot, or a panic, fails the test, unless the host was crashed
@@ -74,10 +93,11 @@ func (w *World) Host(name string, boot func(ctx context.Context) error) *Host {
 }
 
 func (w *World) newHost(name string, boot func(ctx context.Context) error) *Host {
-	n := uint64(len(w.hosts) + 1)
+	n := uint64(len(w.lanes) + 1)
 	h := &Host{
 		world: w, number: n, name: name, boot: boot, node: w.net.Add(n, name),
 	}
+	w.lanes = append(w.lanes, &lane{number: n, name: name, host: h})
 	h.disk = disk.Of(w.run.Choices, n, w.net.Profile.Calm)
 	if n > 1 { // the first host is that of the test, which never fails
 		h.target = w.faults.Add(fault.Target{
@@ -92,9 +112,17 @@ func (w *World) newHost(name string, boot func(ctx context.Context) error) *Host
 // HostOf returns the host on whose loop ctx is, or nil if it is not of a cluster. It
 // never suspends.
 func HostOf(ctx context.Context) *Host {
+	if p := processOf(ctx); p != nil {
+		return p.host
+	}
+	return nil
+}
+
+// processOf returns the process on whose loop ctx is, or nil.
+func processOf(ctx context.Context) *process {
 	if l := kernel.Of(ctx); l != nil {
 		if p, ok := l.Driver().(*process); ok {
-			return p.host
+			return p
 		}
 	}
 	return nil
@@ -112,7 +140,7 @@ func (h *Host) Up() bool { return h.process != nil && h.process.killed == nil &&
 // String returns the name of the host.
 func (h *Host) String() string { return h.name }
 
-// errCrash and errPower are why the tasks of a host that failed were cancelled.
+// errCrash and errPower are the causes with which the tasks of a failed host are cancelled.
 var (
 	errCrash = errors.New("sim: the host has crashed")
 	errPower = errors.New("sim: the host has lost power")
@@ -135,10 +163,10 @@ func (h *Host) Crash() {
 	p.kill(errCrash)
 }
 
-// PowerFail turns the machine off. Its connections are lost, and its peers are sent
-// nothing; what has left the machine before still arrives. What was not synced to its
-// disk may be lost: the seed decides what is, in pieces of 512 bytes, and whether renamed
-// and new files are there without SyncDir. The program ends as in Crash.
+// PowerFail turns the machine off. Its connections are lost, and its peers are sent nothing; what
+// has left the machine before still arrives. Data that was not synced to its disk may be lost:
+// the seed decides which, in pieces of 512 bytes, and whether renamed and new files are there
+// without SyncDir. The program ends as in Crash.
 func (h *Host) PowerFail() {
 	if h.spared("PowerFail") || !h.node.Up {
 		return
@@ -179,10 +207,12 @@ func (h *Host) Pause(d time.Duration) {
 	w := h.world
 	w.log(record.Hosted, h, nil, "pause", int(d/time.Millisecond))
 	h.pausedUntil = max(h.pausedUntil, w.base.now+int64(d))
-	if p := h.process; p != nil && p.queued && p.killed == nil && p != w.running {
-		w.ready = slices.DeleteFunc(w.ready, func(o *process) bool { return o == p })
-		p.queued = false
-		w.makeReady(p)
+	for _, p := range h.loops() {
+		if p.queued && p.killed == nil && p != w.running {
+			w.ready = slices.DeleteFunc(w.ready, func(o *process) bool { return o == p })
+			p.queued = false
+			w.makeReady(p)
+		}
 	}
 }
 
@@ -195,9 +225,11 @@ func (r *resumption) Happen() {
 		h.world.moments.Put(&h.resumed, h.pausedUntil)
 		return
 	}
-	if p := h.process; p != nil && p.late {
-		p.late = false
-		h.world.line(p)
+	for _, p := range h.loops() {
+		if p.late {
+			p.late = false
+			h.world.line(p)
+		}
 	}
 }
 
@@ -211,8 +243,9 @@ func (h *Host) Slow(each time.Duration) {
 	h.slow = max(0, each)
 }
 
-// SetDescriptors limits how many sockets the program on the host may have open. One more fails with
-// syscall.EMFILE, and so does Accept. 0 means any number. It lasts until it is set again.
+// SetDescriptors limits how many sockets the program on the host may have open. One more fails
+// with syscall.EMFILE, and so does Accept. 0 means any number. The limit lasts until the next
+// call.
 func (h *Host) SetDescriptors(most int) {
 	if !h.spared("SetDescriptors") {
 		h.node.MaxDescriptors = max(0, most)
@@ -220,18 +253,18 @@ func (h *Host) SetDescriptors(most int) {
 }
 
 // Spare keeps the faults of Config.Faults from the host from now on, as they are kept from the
-// host "test". Its links are cut only by the test. What the test does to it strikes it all the
-// same.
+// host "test". Its links are cut only by the test. Faults that the test itself causes, such as
+// Crash, strike it all the same.
 func (h *Host) Spare() {
 	if !h.world.inert() && h.target != nil {
 		h.world.faults.Spare(h.target)
 	}
 }
 
-// SetClock makes the host's wall clock show offset more than the world's from now on,
-// and its clock run faster by ppm millionths, or slower. Timers, time-outs and differences of
-// times follow the rate, and not the offset: these are of the monotonic clock, as those of
-// time.Now. What the wall shows is in Unix, Format, Round(0) and in times from elsewhere.
+// SetClock makes the host's wall clock show offset more than the world's from now on, and its
+// clock run faster by ppm millionths, or slower. Timers, time-outs and differences of times
+// follow the rate and not the offset, because they use the monotonic clock, as in package time.
+// The wall clock shows in Unix, Format and Round(0), and in differences to times from elsewhere.
 func (h *Host) SetClock(offset time.Duration, ppm int) {
 	if ppm <= -1e6 || ppm > 1e9 {
 		panic(fmt.Sprintf("sim: Host.SetClock with a rate of %d ppm: it is above -1,000,000, at which the clock would stand still", ppm))
@@ -242,8 +275,10 @@ func (h *Host) SetClock(offset time.Duration, ppm int) {
 	}
 	w.log(record.Hosted, h, nil, "clock", ppm)
 	h.set(w.base.now, offset, ppm)
-	if p := h.process; p != nil && p.polling && p.killed == nil {
-		w.makeReady(p) // it sets its timer anew
+	for _, p := range h.loops() {
+		if p.polling && p.killed == nil {
+			w.makeReady(p) // it sets its timer anew
+		}
 	}
 }
 
@@ -255,8 +290,13 @@ func (h *Host) Signal(s os.Signal) {
 		return
 	}
 	h.world.log(record.Hosted, h, nil, "signal "+s.String(), 0)
-	p := h.process
-	if (s == os.Kill || !p.notify(s) && !slices.Contains(ignored, s)) && !h.spared("Signal") {
+	caught := slices.Contains(ignored, s)
+	for _, p := range h.loops() {
+		if s != os.Kill && p.notify(s) {
+			caught = true
+		}
+	}
+	if !caught && !h.spared("Signal") {
 		h.Crash()
 	}
 }
@@ -313,7 +353,7 @@ func (p *process) deliverSignals() {
 	for n := len(p.signals); n > 0; n = len(p.signals) {
 		i := 0
 		if n > 1 { // the first host is that of the test, which never fails
-			i = p.world.run.Choices.At(choice.ForOrder, choice.SignalOrder+p.host.number).Pick(n)
+			i = p.world.run.Choices.At(choice.ForOrder, choice.SignalOrder+p.number).Pick(n)
 		}
 		d := p.signals[i]
 		p.signals = slices.Delete(p.signals, i, i+1)

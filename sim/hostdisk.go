@@ -31,24 +31,24 @@ func (d *HostDisk) Files() []string { return d.host.disk.Names() }
 // error is fs.ErrNotExist.
 func (d *HostDisk) ReadFile(name string) ([]byte, error) { return d.host.disk.Read(slash.Clean(name)) }
 
-// Durable returns the bytes of a file that a loss of power would certainly leave, under a name that
-// it would certainly leave: what Sync and SyncDir have confirmed, as far as they did not lie. Else
-// the error is fs.ErrNotExist.
+// Durable returns the bytes of a file that are certain to survive a power failure, if its name is
+// certain to survive too: those that Sync and SyncDir have confirmed without a lie. Else the
+// error is fs.ErrNotExist.
 func (d *HostDisk) Durable(name string) ([]byte, error) {
 	return d.host.disk.Durable(slash.Clean(name))
 }
 
-// WriteFile makes a file have other bytes, also after a loss of power: it plants damage. The file
-// is made if there is none. A program that has it open reads them.
+// WriteFile replaces the bytes of a file, durably. Use it to plant damage. The file is made if
+// there is none. A program that has it open reads them.
 func (d *HostDisk) WriteFile(name string, data []byte) {
 	if !d.host.world.inert() {
 		d.host.disk.Plant(slash.Clean(name), data, d.host.world.base.Time(d.host.world.base.now))
 	}
 }
 
-// SetFaults makes the disk fail in some ways from now on, in place of those before. The zero value
-// makes it well, and so does World.Calm. A loss of power ends Fails, Full and ReadErrors, and no
-// others. It panics if a number of f is negative.
+// SetFaults sets the faults of the disk from now on, in place of the earlier ones. The zero value
+// removes all faults, and so does World.Calm. A loss of power ends Fails, Full and ReadErrors,
+// and no others. It panics if a number of f is negative.
 func (d *HostDisk) SetFaults(f DiskFaults) {
 	f.check()
 	if !d.host.world.inert() {
@@ -56,10 +56,10 @@ func (d *HostDisk) SetFaults(f DiskFaults) {
 	}
 }
 
-// DiskFaults says what is wrong with a disk. The zero value is a disk that is well.
+// DiskFaults says what is wrong with a disk. The zero value is a disk without faults.
 type DiskFaults struct {
 	Fails bool // each operation fails with syscall.EIO
-	Full  bool // what needs space fails with syscall.ENOSPC
+	Full  bool // an operation that needs space fails with syscall.ENOSPC
 
 	// Room is how many bytes can still be written to a full disk. The write that needs more is
 	// short.
@@ -71,14 +71,15 @@ type DiskFaults struct {
 
 	NoFiles bool // no file can be opened: syscall.EMFILE
 
-	// LostWrites is how many of the next writes are confirmed, also by Sync, while their bytes are
-	// not there.
+	// LostWrites is how many of the next writes are confirmed, also by Sync, although their bytes
+	// are not stored.
 	LostWrites int
 
-	MisdirectedWrites int  // so many of the next writes go to another sector of any file
-	LyingSync         bool // Sync and SyncDir succeed and make nothing certain
+	MisdirectedWrites int  // how many of the next writes go to a wrong sector, of any file
+	LyingSync         bool // Sync and SyncDir succeed but make nothing durable
 
-	// TornNames: a loss of power keeps any of the changes of names, and either half of a rename.
+	// TornNames: a power failure may keep any subset of the changes of names, and only half of a
+	// rename.
 	TornNames bool
 
 	Slow time.Duration // how long each read, write and Sync takes

@@ -17,14 +17,14 @@ import (
 	"github.com/rondo-go/rondo/sim/internal/search"
 )
 
-// ExploreCluster is [Config.Explore] for a cluster: body runs once for each order of the
-// tasks on each host and of the hosts' steps. What one host hands to another, as
-// package shard does, comes after each number of turns of the other. The network
-// and the disks work without a fault and take one time; nothing is late, unless c.Late is set,
-// and then the timers of all hosts may be. c.Faults is not used. The log counts orders and runs:
-// runs that differ only in which of two hosts goes first, where neither sees the other, are one
-// order. What hosts see of each other through variables that they share, without handing
-// anything over, is not counted.
+// ExploreCluster is [Config.Explore] for a cluster: body runs once for each order of the tasks on
+// each host and of the hosts' steps. If one host hands something to another, as package shard
+// does, ExploreCluster tries every number of turns of the other before it arrives. The network
+// and the disks work without faults and always take the same time; nothing is late, except timers
+// of all hosts if c.Late is set. c.Faults is not used. The log counts orders and runs: runs that
+// differ only in which of two hosts goes first, where neither sees the other, are one order. What
+// hosts see of each other through variables that they share, without handing anything over, is
+// not counted.
 //
 // The number of orders grows even faster than that of one loop. Begin with a small
 // c.Deviations.
@@ -80,31 +80,31 @@ func (p *process) Step() {
 	p.fails()
 	p.letOthers()
 	if w := p.world; p.explores() {
-		w.common = choice.Mix(w.common ^ p.host.history)
-		p.host.sees(w.common)
+		w.common = choice.Mix(w.common ^ p.history)
+		p.sees(w.common)
 	}
 }
 
-// sees notes something that the host gets from the world, in an exploration. Two runs in which
-// each host sees the same, in the same order, are one order: what a host does is a function of
+// sees notes something that the loop gets from the world, in an exploration. Two runs in which
+// each loop sees the same, in the same order, are one order: what a loop does is a function of
 // that.
-func (h *Host) sees(what uint64) {
-	if h.world.run.Choices.Walk != nil {
-		h.history = choice.Mix(h.history ^ what)
+func (l *lane) sees(what uint64) {
+	if l.host.world.run.Choices.Walk != nil {
+		l.history = choice.Mix(l.history ^ what)
 	}
 }
 
 // hears notes that the process that runs may hand something to p.
 func (p *process) hears() {
 	if from := p.world.running; from != nil && from != p {
-		p.host.sees(from.host.history)
+		p.sees(from.history)
 	}
 }
 
-// seen returns what all hosts have seen.
+// seen returns what all loops have seen.
 func (w *World) seen() (sum uint64) {
-	for _, h := range w.hosts {
-		sum = choice.Mix(sum ^ h.history)
+	for _, l := range w.lanes {
+		sum = choice.Mix(sum ^ l.history)
 	}
 	return sum
 }

@@ -29,7 +29,7 @@ func (w *World) Calm() {
 	for _, h := range w.hosts {
 		h.disk.Faults = disk.Faults{}
 		h.node.NoDescriptors, h.node.Names, h.slow = false, network.TrueNames, 0
-		if p := h.process; p != nil {
+		for _, p := range h.loops() {
 			if p.order.Calm = true; p.polling {
 				w.makeReady(p) // it may have tasks that are late
 			}
@@ -44,10 +44,10 @@ func (w *World) Calm() {
 	}
 }
 
-// Eventually waits until cond is true. It asks cond at once, and then about 200 times in d,
-// but not more often than each millisecond and at least each 100 ms. It returns an error
-// if cond is not true within d of virtual time, and the cause if ctx is cancelled. cond
-// must not wait. Eventually suspends the task.
+// Eventually waits until cond is true. It calls cond at once, and then about 200 times in d, but
+// not more often than each millisecond and at least each 100 ms. It returns an error if cond is
+// not true within d of virtual time, and the cause if ctx is cancelled. cond must not wait.
+// Eventually suspends the task.
 func (w *World) Eventually(ctx context.Context, d time.Duration, cond func() bool) error {
 	if cond == nil {
 		panic("sim: World.Eventually with a nil function")
@@ -67,9 +67,9 @@ func (w *World) Eventually(ctx context.Context, d time.Duration, cond func() boo
 	}
 }
 
-// Invariant has check called after each step of a host and each event of the network and
-// the disks: what it looks at must hold all the time. An error ends the run. check must not
-// wait. A panic of check fails the run as an error does.
+// Invariant makes sim call check after each step of a host and each event of the network and the
+// disks. Use it for a condition that must hold at all times. An error ends the run. check must
+// not wait. A panic of check fails the run as an error does.
 func (w *World) Invariant(name string, check func() error) {
 	if check == nil {
 		panic(fmt.Sprintf("sim: World.Invariant(%q) with a nil function", name))

@@ -40,14 +40,14 @@ func (w *World) own(call string, hosts ...*Host) {
 	}
 }
 
-// SetLatency sets how long a message takes at least. 0 means what Config.Network says.
+// SetLatency sets the time that a message takes at least. 0 means the value of Config.Network.
 func (l *Link) SetLatency(d time.Duration) {
 	if !l.world.inert() {
 		l.way.Latency = max(0, d)
 	}
 }
 
-// SetLoss sets the part of messages that are lost, from 0 to 1.
+// SetLoss sets the fraction of messages that are lost, from 0 to 1.
 func (l *Link) SetLoss(part float64) {
 	if !l.world.inert() {
 		l.way.Loss = min(max(0, part), 1)
@@ -120,8 +120,8 @@ func (w *World) Cut(from, to *Host) {
 	w.way(from, to).Cut = true
 }
 
-// Heal ends all partitions and cuts. What was lost stays lost; TCP sends its part again
-// when the next of its attempts is due, which after a long time may take minutes.
+// Heal ends all partitions and cuts. Lost messages stay lost. TCP sends its lost data again when
+// its next attempt is due, which after a long partition may take minutes.
 func (w *World) Heal() {
 	if w.inert() {
 		return

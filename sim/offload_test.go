@@ -43,36 +43,6 @@ func spin() {
 	}
 }
 
-// TestOffloadIsDeterministic has functions that come back whenever they like.
-func TestOffloadIsDeterministic(t *testing.T) {
-	t.Setenv("RONDO_SEED", "1-200")
-	for range 2 {
-		sim.Test(t, func(ctx context.Context) {
-			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
-				for i := range 3 {
-					g.Go(func(ctx context.Context) error {
-						_, err := rondo.Offload(ctx, func(ctx context.Context) (int, error) {
-							for range i {
-								spin()
-							}
-							return 1, nil
-						})
-						_ = rondo.Sleep(ctx, time.Duration(i)*time.Second)
-						return err
-					})
-					g.Go(func(ctx context.Context) error {
-						for range 20 {
-							_ = rondo.Yield(ctx)
-						}
-						return rondo.Sleep(ctx, time.Second)
-					})
-				}
-				return nil
-			})
-		})
-	}
-}
-
 // TestStandardCancel has a context of the standard library that a task cancels.
 func TestStandardCancel(t *testing.T) {
 	t.Setenv("RONDO_SEED", "1-200")

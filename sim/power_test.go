@@ -2,9 +2,7 @@ package sim_test
 
 import (
 	"context"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"testing"
 	"time"
@@ -178,52 +176,4 @@ func TestCrashEndsBusyPrograms(t *testing.T) {
 			h.Restart()
 		}
 	})
-}
-
-// TestRenameIsWhole has the power fail after a rename: the file has its old name or its new
-// one, and a file that had the new one before is there or replaced.
-func TestRenameIsWhole(t *testing.T) {
-	sim.Config{Seeds: 60, SeedsShort: 60}.Cluster(t, func(ctx context.Context, w *sim.World) {
-		renamed := false
-		h := w.Host("db", func(ctx context.Context) error {
-			d := sim.Disk(ctx)
-			if !renamed {
-				for _, name := range []string{"old", "new"} {
-					if err := write(d, name, name); err != nil {
-						return err
-					}
-				}
-				if err := errors.Join(d.SyncDir("."), d.Rename("old", "new")); err != nil {
-					return err
-				}
-				renamed = true
-				return rondo.Sleep(ctx, time.Hour)
-			}
-			kept, err := load(d, "new")
-			if err != nil {
-				return err
-			}
-			_, err = d.OpenFile("old", os.O_RDONLY, 0)
-			sim.Sometimes(ctx, kept == "old", "the rename survives")
-			sim.Sometimes(ctx, kept == "new", "it does not")
-			if missing := errors.Is(err, fs.ErrNotExist); missing != (kept == "old") {
-				t.Errorf("the file with the new name is the %s one, and the old name is missing: %v", kept, missing)
-			}
-			return nil
-		})
-		_ = w.Eventually(ctx, 10*time.Second, func() bool { return renamed })
-		h.PowerFail()
-		h.Restart()
-		_ = rondo.Sleep(ctx, time.Second)
-	})
-}
-
-// write stores a file whose contents are certain, and its name is not.
-func write(d sim.FS, name, text string) error {
-	f, err := d.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(f, text)
-	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -1,7 +1,9 @@
 package sim
 
-// A process is the program on a host from a boot to its end: the driver of one Run, which sits
-// on a coroutine of the world's goroutine.
+// A process is a loop of the program on a host, from a boot to its end: the driver of one Run,
+// which sits on a coroutine of the world's goroutine. A program has one loop, and further ones
+// beside it if it uses package shard. They share the host's clock, disk and network, and end with
+// the first.
 //
 // The law: a process that was killed changes nothing any more. Its deferred calls run, but its
 // sockets are closed, its disk refuses, and its clock is its own: it jumps, and no time passes
@@ -30,14 +32,20 @@ import (
 	"github.com/rondo-go/rondo/sim/internal/search"
 )
 
-// A process is one boot of a host.
+// A process is a loop in one boot of a host.
 type process struct {
-	host  *Host
+	*lane
 	world *World
+	first *process   // that of the program's first loop; nil: it is this one
+	rest  []*process // the loops beside it that have not ended
+
+	program func(ctx context.Context) error
+	gone    func() // is called when it has ended; nil: nothing
+
 	scope *rondo.Scope // of the errands of goroutines; nil: there are none
 
 	refusals atomic.Int64 // how many of them came after its end
-	boots    uint64       // which boot of the host it is
+	boots    uint64       // which one it is of its lane
 	order    *order.Order
 	main     context.Context // of the main task; nil before it runs
 	loop     kernel.Loop     // likewise
@@ -68,25 +76,33 @@ type process struct {
 	ended   bool  // and that is known
 	result  search.Outcome
 
-	stack    *network.Stack // its part of the network
+	stack    *network.Stack // the program's part of the network
+	sockets  *network.Loop  // the loop's part of that
 	handlers []*handler
 	signals  []delivery
+}
+
+// begin makes a process, which runs when it is made ready.
+func (l *lane) begin(program func(ctx context.Context) error, stack *network.Stack) *process {
+	w := l.host.world
+	l.boots++
+	p := &process{
+		lane: l, world: w, boots: l.boots, program: program, stack: stack,
+		order: order.New(w.run.Choices, l.number<<8|l.boots&0xff, w.base.Now),
+	}
+	p.offloads = w.base.pool.Loop()
+	p.timer.What = p
+	p.sockets = stack.Loop(p.reported)
+	p.order.Calm = w.calm
+	return p
 }
 
 // start begins the process; it runs when its turn comes.
 func (h *Host) start() {
 	w := h.world
-	h.boots++
-	p := &process{
-		host: h, world: w, boots: h.boots,
-		order: order.New(w.run.Choices, h.number<<8|h.boots&0xff, w.base.Now),
-	}
-	p.offloads = w.base.pool.Loop()
-	p.timer.What = p
-	p.stack = h.node.Boot(p.reported)
-	p.order.Calm = w.calm
+	p := h.lane().begin(h.boot, h.node.Boot())
 	h.process = p
-	w.log(record.Hosted, h, nil, "boot", int(h.boots))
+	w.log(record.Hosted, h, nil, "boot", int(p.boots))
 	w.faults.Event(h.target)
 	w.makeReady(p)
 }
@@ -111,8 +127,8 @@ func (p *process) live(yield func(struct{}) bool) {
 	}()
 	var unobserved []error
 	runner := rondo.Runner{
-		Name:   p.host.name,
-		Tracer: p.world.run.tracer(p.order, &p.offloads, p.host.number),
+		Name:   p.name,
+		Tracer: p.world.run.tracer(p.order, &p.offloads, p.number),
 		OnError: func(i rondo.TaskInfo, err error) {
 			unobserved = append(unobserved, fmt.Errorf("%s failed and nobody waited for it: %w", i.Name, err))
 		},
@@ -133,27 +149,28 @@ func (p *process) finish() {
 		return
 	}
 	w, h := p.world, p.host
-	p.ended, p.stack.Over = true, true
+	p.ended = true
 	p.order.End()
 	w.moments.Drop(&p.timer)
 	w.errands.refuse(p)
+	defer p.leave()
 	if p.killed == nil {
-		h.process = nil
-		if h == w.test {
-			h.process = p
+		if p.first == nil {
+			p.exit()
 		}
-		p.stack.CloseAll()
 		if o := p.result; o.Bad() || o.Exited {
 			if o.Err != nil && h != w.test {
-				o.Err = fmt.Errorf("host %s: %w", h.name, o.Err)
+				o.Err = fmt.Errorf("host %s: %w", p.name, o.Err)
 			}
 			if o.Exited && p.main != nil {
 				o.Err = abandoned(p.main)
 			}
 			w.fail(o)
 		}
-		w.run.Fails(h.number<<32|p.ran, func() string { return w.run.nameOf(nil, h.number, p.ran) + " of " + h.name })
-		w.log(record.Hosted, h, nil, "exit", 0)
+		w.run.Fails(p.number<<32|p.ran, func() string { return w.run.nameOf(nil, p.number, p.ran) + " of " + p.name })
+		if p.first == nil {
+			w.log(record.Hosted, h, nil, "exit", 0)
+		}
 		return
 	}
 	// What a killed process does and returns has no effect, except that it must not
@@ -166,12 +183,42 @@ func (p *process) finish() {
 	}
 }
 
+// exit is called when the first loop of a program has ended, and so the program.
+func (p *process) exit() {
+	if h := p.host; h != p.world.test {
+		h.process = nil
+	}
+	p.stack.CloseAll()
+	p.stack.Over = true
+	p.killRest(errExit)
+}
+
+// errExit is the cause with which the further loops of a program end that the first one has left.
+var errExit = errors.New("sim: the program has ended")
+
+// leave is called when the process has ended.
+func (p *process) leave() {
+	if p.first != nil {
+		p.first.rest = slices.DeleteFunc(p.first.rest, func(o *process) bool { return o == p })
+	}
+	if p.gone != nil {
+		p.gone()
+	}
+}
+
+func (p *process) killRest(why error) {
+	for _, o := range slices.Clone(p.rest) {
+		o.kill(why)
+	}
+}
+
 // kill ends the process: every wait of it fails, and nothing that it does has an
-// effect. The sockets are closed or dropped before.
+// effect. So it is with the loops beside it. The sockets are closed or dropped before.
 func (p *process) kill(why error) {
 	if p.killed != nil || p.ended {
 		return
 	}
+	defer p.killRest(why)
 	p.killed, p.own, p.stack.Over = why, p.Now(), true
 	w := p.world
 	w.moments.Drop(&p.timer)
@@ -184,6 +231,7 @@ func (p *process) kill(why error) {
 		if p.host.process == p {
 			p.host.process = nil
 		}
+		p.leave()
 		return
 	}
 	if p != w.running {
@@ -234,7 +282,7 @@ func (p *process) Poll(until int64) error {
 // deliver takes what has come for the process, and reports whether sockets had anything.
 func (p *process) deliver() bool {
 	p.deliverSignals()
-	return p.stack.Deliver()
+	return p.sockets.Deliver()
 }
 
 // sleep yields until there is something, or until the given instant.
@@ -312,11 +360,11 @@ func (p *process) pollKilled(until int64) error {
 	return nil
 }
 
-// waitForOthers lets other processes go on at the end of a run, because what p is still
-// to wait for may come from them.
+// waitForOthers lets other processes go on, because what p is still to wait for may come from
+// them: from all at the end of a run, before that from the loops of the same program.
 func (p *process) waitForOthers() {
 	w := p.world
-	if w.takeWoken(); w.ending && len(w.ready) > 0 {
+	if w.takeWoken(); len(w.ready) > 0 && (w.ending || p.first != nil || len(p.rest) > 0) {
 		p.queued = true
 		w.ready = append(w.ready, p)
 		p.park()
@@ -346,24 +394,24 @@ func (p *process) Choose(n int, who func(i int) uint64) (i int, runs bool) {
 	}
 	i = p.order.Choose(n, who)
 	if p.explores() {
-		p.host.sees(uint64(p.wall(p.Now()).UnixNano()) ^ uint64(n)<<32 ^ uint64(i))
+		p.sees(uint64(p.wall(p.Now()).UnixNano()) ^ uint64(n)<<32 ^ uint64(i))
 	}
 	switch {
 	case i < 0:
 		i = ^i
 		w.base.step(1)
 		if t := w.run.Trace; t != nil {
-			t.Choose(w.base.now, record.Passed, p.host.number<<32|p.order.TaskAt(i), n)
+			t.Choose(w.base.now, record.Passed, p.number<<32|p.order.TaskAt(i), n)
 		}
 		return i, false
 	case n > 1:
 		w.base.step(1)
 		if t := w.run.Trace; t != nil {
-			t.Choose(w.base.now, record.Chosen, p.host.number<<32|p.order.TaskAt(i), n)
+			t.Choose(w.base.now, record.Chosen, p.number<<32|p.order.TaskAt(i), n)
 		}
 	}
 	p.ran, p.looked = p.order.TaskAt(i), false
-	w.last = p.host.number<<32 | p.ran
+	w.last = p.number<<32 | p.ran
 	return i, true
 }
 
@@ -377,8 +425,8 @@ func (p *process) fails() bool {
 		return w.run.Stopped
 	}
 	p.looked = true
-	w.run.Fails(p.host.number<<32|p.ran, func() string {
-		return w.run.nameOf(rondo.Tasks(p.main), p.host.number, p.ran) + " of " + p.host.name
+	w.run.Fails(p.number<<32|p.ran, func() string {
+		return w.run.nameOf(rondo.Tasks(p.main), p.number, p.ran) + " of " + p.name
 	})
 	return w.run.Stopped
 }
@@ -463,7 +511,7 @@ func (p *process) describe() string {
 			b.WriteString("\n\tand more")
 			break
 		}
-		fmt.Fprintf(&b, "\n\t%s: %s is %s", p.host.name, t.Name, t.State)
+		fmt.Fprintf(&b, "\n\t%s: %s is %s", p.name, t.Name, t.State)
 		if t.Waiting != "" {
 			fmt.Fprintf(&b, " for %s since %v", t.Waiting, t.Since)
 		}
@@ -476,18 +524,30 @@ const forOutside = driver.Outside
 
 const never = math.MaxInt64
 
-// RunBeside adds a host that runs main.
-func (p *process) RunBeside(name string, main func(ctx context.Context) error) {
-	w := p.world
-	free := name
-	for i := 2; w.net.Named(free) != nil; i++ {
-		free = fmt.Sprintf("%s.%d", name, i)
+// RunBeside is that of driver.Host.
+func (p *process) RunBeside(name string, main func(ctx context.Context) error, ended func()) {
+	first := p
+	if p.first != nil {
+		first = p.first
 	}
-	w.Host(free, main)
+	l := first.world.laneOf(first.host, first.name+"/"+name)
+	l.idle = false
+	o := l.begin(main, first.stack)
+	o.first = first
+	o.gone = func() {
+		l.idle = true
+		ended()
+	}
+	first.rest = append(first.rest, o)
+	if first.killed != nil {
+		o.kill(first.killed)
+		return
+	}
+	o.world.makeReady(o)
 }
 
 // HandsOver is that of driver.Simulation.
-func (p *process) HandsOver(v any) { p.world.run.Trace.Put(p.world.base.now, p.host.number, v) }
+func (p *process) HandsOver(v any) { p.world.run.Trace.Put(p.world.base.now, p.number, v) }
 
 // Wake ends the sleep of the loop. What comes from another host is seen at once, what
 // comes from a goroutine when nothing else can run; see takeWoken.
@@ -512,7 +572,10 @@ func (p *process) Within() bool {
 }
 
 // Socket is that of driver.Host.
-func (p *process) Socket(network string) (driver.Socket, error) { return p.stack.Socket(network) }
+func (p *process) Socket(network string) (driver.Socket, error) { return p.sockets.Socket(network) }
+
+// Adopt is that of driver.Host.
+func (p *process) Adopt(s driver.Socket) { p.sockets.Adopt(s) }
 
 // Resolve is that of driver.Host.
 func (p *process) Resolve(host string) ([]netip.Addr, error) { return p.stack.Resolve(host) }

@@ -99,14 +99,14 @@ func TestVictim(t *testing.T) {
 	t.Run("busy", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) {
 			for {
-				_ = rondo.Yield(ctx)
+				_ = rondo.Yield(ctx) //rondovet:ignore the run must not end
 			}
 		})
 	})
 	t.Run("steps", func(t *testing.T) {
 		sim.Config{MaxSteps: 1000}.Test(t, func(ctx context.Context) {
 			for {
-				_ = rondo.Yield(ctx)
+				_ = rondo.Yield(ctx) //rondovet:ignore the run must not end
 			}
 		})
 	})
@@ -114,7 +114,7 @@ func TestVictim(t *testing.T) {
 		sim.Config{MaxSteps: 10_000}.Test(t, func(ctx context.Context) {
 			rondo.Go(ctx, func(ctx context.Context) error {
 				for {
-					_ = rondo.Sleep(ctx, time.Millisecond) // it fails when the run has ended
+					_ = rondo.Sleep(ctx, time.Millisecond) //rondovet:ignore it fails when the run has ended, and goes on
 				}
 			}).SetName("busy")
 			_ = rondo.Sleep(ctx, time.Second)
@@ -123,7 +123,7 @@ func TestVictim(t *testing.T) {
 	t.Run("orders", func(t *testing.T) {
 		sim.Config{MaxSteps: 1000}.Explore(t, func(ctx context.Context) {
 			for {
-				_ = rondo.Yield(ctx)
+				_ = rondo.Yield(ctx) //rondovet:ignore the run must not end
 			}
 		})
 	})
@@ -135,7 +135,7 @@ func TestVictim(t *testing.T) {
 				return m.Lock(ctx)
 			}).SetName("idler")
 			for {
-				_ = rondo.Sleep(ctx, time.Millisecond)
+				_ = rondo.Sleep(ctx, time.Millisecond) //rondovet:ignore the run must not end
 			}
 		})
 	})
@@ -158,7 +158,7 @@ func TestVictim(t *testing.T) {
 				for range 29 {
 					g.Go(func(ctx context.Context) error {
 						for {
-							_ = rondo.Yield(ctx)
+							_ = rondo.Yield(ctx) //rondovet:ignore the run must not end
 						}
 					})
 				}
@@ -167,7 +167,7 @@ func TestVictim(t *testing.T) {
 		})
 	})
 	t.Run("blocked", func(t *testing.T) {
-		sim.Test(t, func(ctx context.Context) { <-make(chan int) })
+		sim.Test(t, func(ctx context.Context) { <-make(chan int) }) //rondovet:ignore it blocks the loop for the report
 	})
 	t.Run("blocked host", func(t *testing.T) {
 		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
@@ -196,14 +196,14 @@ func TestVictim(t *testing.T) {
 				line, _ := bufio.NewReader(said).ReadString('\n')
 				done <- line
 			}()
-			t.Error(<-done)
+			t.Error(<-done) //rondovet:ignore it blocks the loop for the report
 		})
 	})
 	t.Run("uncancelled", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) {
 			rondo.Go(ctx, func(ctx context.Context) error {
 				for {
-					_ = rondo.Yield(ctx)
+					_ = rondo.Yield(ctx) //rondovet:ignore the task must not end
 				}
 			})
 			t.FailNow()

@@ -36,10 +36,7 @@ func (f *failing) Accept() (net.Conn, error) {
 // reports them.
 func TestAcceptBacksOff(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t, ctx)
 		f := &failing{Listener: l, ctx: ctx, errs: []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ECONNABORTED, syscall.ENOMEM}}
 		want := f.errs
 		var reported []error
@@ -71,10 +68,7 @@ func TestAcceptBacksOff(t *testing.T) {
 // TestAcceptFails: any other error ends Serve.
 func TestAcceptFails(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t, ctx)
 		f := &failing{Listener: l, ctx: ctx, errs: []error{syscall.EINVAL}}
 		if err := socket.Serve(ctx, f, echo); !errors.Is(err, syscall.EINVAL) {
 			t.Errorf("Serve returned %v", err)

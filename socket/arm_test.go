@@ -72,10 +72,7 @@ func TestShortConnectionArmsOnce(t *testing.T) {
 				return p, err
 			})
 			err := rondo.Run(ctx, func(ctx context.Context) error {
-				l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-				if err != nil {
-					return err
-				}
+				l := listen(t, ctx)
 				address := l.Addr().String()
 				return rondo.Group(ctx, func(g *rondo.Scope) error {
 					g.Go(func(ctx context.Context) error {

@@ -76,22 +76,7 @@ func TestAttach(t *testing.T) {
 func TestAttachStandard(t *testing.T) {
 	p := noted(t, &socket.Protocol{Data: func(tr *socket.Transport, b []byte) { tr.Write(b) }})
 	for _, network := range []string{"tcp", "unix"} {
-		addr := "127.0.0.1:0"
-		if network == "unix" {
-			addr = t.TempDir() + "/s"
-		}
-		l, err := net.Listen(network, addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		peer, err := net.Dial(network, l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		peer, c, l := netPair(t, network)
 		l.Close()
 		local := c.LocalAddr().String()
 		run(t, func(ctx context.Context) error {
@@ -126,8 +111,9 @@ func TestAttachStandard(t *testing.T) {
 	}
 }
 
-// TestAttachShares: all connections attached with one ctx have one task, which
-// ends with the last of them; a later one gets a new task.
+// TestAttachShares: all connections attached with one ctx have one task, which ends with the last
+// of them; a later one gets a new task. Those that are left when their scope ends are aborted, in
+// whatever state, and it waits for their Lost.
 func TestAttachShares(t *testing.T) {
 	var lives []*history
 	run(t, func(ctx context.Context) error {
@@ -143,8 +129,7 @@ func TestAttachShares(t *testing.T) {
 		for range 3 {
 			var all []*socket.Transport
 			for range 10 {
-				tr, peer := attached(t, ctx, p)
-				t.Cleanup(func() { peer.Close() })
+				tr, _ := attached(t, ctx, p)
 				all = append(all, tr)
 				lives = append(lives, tr.Value.(*history))
 				rondo.Yield(ctx)
@@ -159,14 +144,27 @@ func TestAttachShares(t *testing.T) {
 				return err
 			}
 		}
-		tr, peer := attached(t, ctx, p)
-		t.Cleanup(func() { peer.Close() })
-		lives = append(lives, tr.Value.(*history))
+		for i := range 10 {
+			tr, _ := attached(t, ctx, p)
+			lives = append(lives, tr.Value.(*history))
+			if i%5 > 0 {
+				tr.PauseReading()
+			}
+			if i%5 > 1 {
+				tr.Write(make([]byte, 8<<20))
+			}
+			switch i % 5 {
+			case 3:
+				tr.Close()
+			case 4:
+				tr.CloseWrite()
+			}
+		}
 		return nil
 	})
-	for _, h := range lives {
-		if !h.lost() {
-			t.Errorf("left behind: %q", h.calls)
+	for i, h := range lives {
+		if !h.lost() || i >= 30 && !errors.Is(h.err, context.Canceled) {
+			t.Errorf("connection %d: %q, %v", i, h.calls, h.err)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/socket"
@@ -17,8 +16,6 @@ func TestReaderCancelledInLine(t *testing.T) {
 	for victim := range 3 {
 		run(t, func(ctx context.Context) error {
 			a, b := pair(t, ctx)
-			defer a.Close()
-			defer b.Close()
 			var got string
 			var tasks [3]*rondo.Task
 			for i := range tasks {
@@ -54,47 +51,19 @@ func TestReaderCancelledInLine(t *testing.T) {
 	}
 }
 
-// TestCancelRead: Read has no ctx; the scope around it ends it.
-func TestCancelRead(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
-		var inner error
-		err := rondo.Timeout(ctx, time.Millisecond, func(context.Context) error {
-			_, inner = a.Read(make([]byte, 1))
-			return inner
-		})
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Timeout returned %v", err)
-		}
-		var op *net.OpError
-		if !errors.As(inner, &op) || op.Op != "read" {
-			t.Errorf("Read returned %#v", inner)
-		}
-		// The connection can still be used.
-		if _, err := b.Write([]byte("x")); err != nil {
-			return err
-		}
-		_, err = a.Read(make([]byte, 1))
-		return err
-	})
-}
-
 // TestCancelledFromTheStart: in a cancelled scope a Read fails although there
 // is data; in a Shield it does not.
 func TestCancelledFromTheStart(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
 		if _, err := b.Write([]byte("x")); err != nil {
 			return err
 		}
 		gone := errors.New("gone")
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			g.Cancel(gone)
-			if _, err := a.Read(make([]byte, 1)); !errors.Is(err, gone) {
+			var op *net.OpError
+			if _, err := a.Read(make([]byte, 1)); !errors.Is(err, gone) || !errors.As(err, &op) || op.Op != "read" {
 				t.Errorf("Read: %v", err)
 			}
 			if _, err := a.Write(make([]byte, 1)); !errors.Is(err, gone) {
@@ -117,8 +86,7 @@ func TestCancelledFromTheStart(t *testing.T) {
 func TestTie(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
+		defer yieldBeside(ctx)()
 		ties := 0
 		for range 50 {
 			read := 0
@@ -165,13 +133,7 @@ func TestTie(t *testing.T) {
 func TestCancelDisturbsNobody(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close()
+		l := listen(t, ctx)
 		cancelled := func(op func() error) {
 			task := rondo.Go(ctx, func(context.Context) error { return op() })
 			// By now the operation is waiting.

@@ -123,21 +123,15 @@ func TestClusterPowerFail(t *testing.T) {
 func TestClusterPartition(t *testing.T) {
 	(&sim.Config{Network: quick, Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		got := map[string]int{}
-		serve := func(ctx context.Context) error {
-			l, err := socket.Listen(ctx, "tcp", ":7")
-			if err != nil {
-				return err
-			}
-			return socket.Serve(ctx, l, func(_ context.Context, c net.Conn) error {
-				for in := bufio.NewScanner(c); in.Scan(); {
-					got[in.Text()]++
-					if _, err := fmt.Fprintln(c, "ok"); err != nil {
-						return err
-					}
+		serve := answering(":7", func(_ context.Context, c net.Conn) error {
+			for in := bufio.NewScanner(c); in.Scan(); {
+				got[in.Text()]++
+				if _, err := fmt.Fprintln(c, "ok"); err != nil {
+					return err
 				}
-				return nil
-			})
-		}
+			}
+			return nil
+		})
 		h := w.Host("server", serve)
 		other := w.Host("other", serve)
 		me := sim.HostOf(ctx)

@@ -64,17 +64,11 @@ func TestClusterCrashBehindCut(t *testing.T) {
 func TestClusterAnswerLost(t *testing.T) {
 	exact(t, func(ctx context.Context, w *sim.World) {
 		accepted := 0
-		h := w.Host("server", func(ctx context.Context) error {
-			l, err := socket.Listen(ctx, "tcp", ":7")
-			if err != nil {
-				return err
-			}
-			return socket.Serve(ctx, l, func(_ context.Context, c net.Conn) error {
-				accepted++
-				_, err := io.Copy(c, c)
-				return err
-			})
-		})
+		h := w.Host("server", answering(":7", func(_ context.Context, c net.Conn) error {
+			accepted++
+			_, err := io.Copy(c, c)
+			return err
+		}))
 		_ = rondo.Sleep(ctx, time.Second)
 		back := w.Link(h, sim.HostOf(ctx))
 		for _, stop := range []func(){back.Hold, func() { w.Cut(h, sim.HostOf(ctx)) }} {
@@ -128,25 +122,13 @@ func writeAfterEnd(ctx context.Context, t *testing.T, c net.Conn) {
 
 // TestClusterWriteAfterEnd does the same on the network of the system and in a cluster.
 func TestClusterWriteAfterEnd(t *testing.T) {
-	_ = rondo.Run(t.Context(), func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		rondo.Go(ctx, func(context.Context) error {
-			c, err := l.Accept()
-			if err != nil {
-				return err
-			}
-			return c.Close()
-		})
-		c, err := socket.Dial(ctx, "tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+	run(t, func(ctx context.Context) error {
+		peer, c := pair(t, ctx)
+		if err := peer.Close(); err != nil {
+			return err
 		}
 		writeAfterEnd(ctx, t, c)
-		return c.Close()
+		return nil
 	})
 	exact(t, func(ctx context.Context, w *sim.World) {
 		c, _ := hostPair(ctx, t, w, func(_ context.Context, c *socket.Conn) error { return c.Close() })
@@ -228,21 +210,15 @@ func TestPowerFailLeavesInFlight(t *testing.T) {
 	c := sim.Config{Seeds: 100, SeedsShort: 100, Network: sim.Network{Latency: 50 * time.Millisecond, PacketLoss: 0.1}}
 	c.Cluster(t, func(ctx context.Context, w *sim.World) {
 		sent := false
-		h := w.Host("a", func(ctx context.Context) error {
-			l, err := socket.Listen(ctx, "tcp", ":1")
-			if err != nil {
-				return err
-			}
-			return socket.Serve(ctx, l, func(ctx context.Context, c net.Conn) error {
-				for range 3 {
-					if _, err := io.WriteString(c, "word"); err != nil {
-						return err
-					}
+		h := w.Host("a", answering(":1", func(ctx context.Context, c net.Conn) error {
+			for range 3 {
+				if _, err := io.WriteString(c, "word"); err != nil {
+					return err
 				}
-				sent = true
-				return rondo.Sleep(ctx, time.Hour)
-			})
-		})
+			}
+			sent = true
+			return rondo.Sleep(ctx, time.Hour)
+		}))
 		_ = rondo.Sleep(ctx, time.Second)
 		c, err := socket.Dial(ctx, "tcp", "a:1")
 		if err != nil {

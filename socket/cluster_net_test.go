@@ -46,14 +46,10 @@ func is(t *testing.T, what string, err, want error) {
 
 // silent accepts on port 7 and does nothing with the connections.
 func silent(ctx context.Context) error {
-	l, err := socket.Listen(ctx, "tcp", ":7")
-	if err != nil {
-		return err
-	}
-	return socket.Serve(ctx, l, func(ctx context.Context, c net.Conn) error {
+	return answering(":7", func(ctx context.Context, c net.Conn) error {
 		_ = rondo.Sleep(ctx, 1000*time.Hour)
 		return nil
-	})
+	})(ctx)
 }
 
 // TestClusterDial holds what a dial finds: nobody, nothing, a full backlog, silence.

@@ -190,60 +190,6 @@ func TestClusterUnix(t *testing.T) {
 	})
 }
 
-// TestClusterSession serves sessions, which watch their connections without a task.
-func TestClusterSession(t *testing.T) {
-	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
-		w.Host("server", func(ctx context.Context) error {
-			l, err := socket.Listen(ctx, "tcp", ":7")
-			if err != nil {
-				return err
-			}
-			s := &socket.Server{Session: func(c net.Conn) func(ctx context.Context) error {
-				p := make([]byte, 100)
-				return func(context.Context) error {
-					n, err := c.Read(p)
-					if err == nil {
-						_, err = c.Write(p[:n])
-					}
-					return err
-				}
-			}}
-			return s.Serve(ctx, l)
-		})
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			for i := range 5 {
-				g.Go(func(ctx context.Context) error {
-					c, err := dialRetry(ctx, "server:7")
-					if err != nil {
-						return err
-					}
-					defer c.Close()
-					for n := range 3 {
-						line := fmt.Sprint(i, n)
-						if _, err := io.WriteString(c, line); err != nil {
-							return err
-						}
-						p := make([]byte, len(line))
-						if _, err := io.ReadFull(c, p); err != nil || string(p) != line {
-							return fmt.Errorf("%q, %w", p, err)
-						}
-						if err := rondo.Sleep(ctx, time.Second); err != nil {
-							return err
-						}
-					}
-					return nil
-				})
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-		_, err = socket.Dial(ctx, "tcp", "server:8")
-		is(t, "no listener", err, syscall.ECONNREFUSED)
-	})
-}
-
 // TestClusterMappedAddresses reaches a host at an IPv4 address that is written as one of
 // IPv6, as net.ParseIP returns it.
 func TestClusterMappedAddresses(t *testing.T) {

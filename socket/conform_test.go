@@ -112,8 +112,6 @@ func TestC172Limits(t *testing.T) {
 func TestC173TwoReaders(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
 		got := make([]string, 4)
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			for i := range got {
@@ -142,8 +140,6 @@ func TestC173TwoReaders(t *testing.T) {
 func TestC174ReadAhead(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
 		const size = 64 << 20
 		wrote := rondo.Async(ctx, func(context.Context) (int, error) {
 			n, err := a.Write(longText(size))
@@ -170,7 +166,6 @@ func TestC174ReadAhead(t *testing.T) {
 func TestC176PeerGone(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
-		defer a.Close()
 		if err := b.Close(); err != nil {
 			return err
 		}
@@ -203,10 +198,7 @@ func TestC177HandlerPanics(t *testing.T) {
 			},
 			OnError: func(_ net.Conn, err error) { reported = append(reported, err) },
 		}
-		addr, _, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
+		addr, _ := start(t, ctx, s)
 		for i, want := range []string{"", "hello"} {
 			c, err := socket.Dial(ctx, "tcp", addr)
 			if err != nil {
@@ -244,16 +236,10 @@ func TestC178Shutdown(t *testing.T) {
 	} {
 		run(t, func(ctx context.Context) error {
 			s := &socket.Server{Handler: echo}
-			addr, served, err := start(ctx, s)
-			if err != nil {
-				return err
-			}
-			c, err := connected(ctx, s, addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+			addr, served := start(t, ctx, s)
+			c := connected(t, ctx, s, addr)
 			down := rondo.Go(ctx, func(ctx context.Context) error { return shutDown(ctx, s) })
+			var err error
 			for err == nil {
 				var extra net.Conn
 				if extra, err = socket.Dial(ctx, "tcp", addr); err == nil {
@@ -296,16 +282,9 @@ func TestC180ServeCancelled(t *testing.T) {
 			ended++
 			return err
 		}}
-		addr, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
+		addr, served := start(t, ctx, s)
 		for range 3 {
-			c, err := connected(ctx, s, addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+			connected(t, ctx, s, addr)
 		}
 		cause := errors.New("enough")
 		served.Cancel(cause)

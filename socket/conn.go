@@ -71,12 +71,11 @@ func (c *Conn) activity() (read, wrote bool) { return c.fd.Activity() }
 // ReadFrom copies r to the connection until io.EOF, as io.Copy does. It
 // suspends the task.
 //
-// On Linux, in a task, the kernel moves the data if r is a regular file or a
-// Conn of the same loop that has much to read (sendfile(2), splice(2)); r may
-// be inside an io.LimitedReader. The position of a file advances by what was
-// sent, also after an error. After an error, data that was read from a Conn may
-// be lost, as with any copy. A file that must be read from a disk holds the
-// loop meanwhile, as any read of it would.
+// On Linux, in a task, the kernel moves the data if r is a regular file or a Conn of the same
+// loop that has much to read (sendfile(2), splice(2)); r may be inside an io.LimitedReader. The
+// position of a file advances by what was sent, also after an error. After an error, data that
+// was read from a Conn may be lost, as with any copy. If the file must be read from a disk, that
+// blocks the loop, as any read of a file does.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	if t := c.fd.Task("ReadFrom"); t != nil {
 		if n, done, err := c.transfer(t, r); done {
@@ -123,16 +122,15 @@ func (c *Conn) SetDeadline(t time.Time) error {
 	return c.fail("set", c.fd.SetDeadline(driver.Readable|driver.Writable, t))
 }
 
-// SetReadDeadline sets the time after which each Read fails with an error that
-// is os.ErrDeadlineExceeded, also one that is waiting. The zero time means
-// none. A later deadline makes the connection usable again. It never suspends,
-// and costs next to nothing in a task.
+// SetReadDeadline sets the time after which each Read, also one in progress, fails with an error
+// that matches os.ErrDeadlineExceeded. The zero time means none. A later deadline makes the
+// connection usable again. It never suspends, and costs next to nothing in a task.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	return c.fail("set", c.fd.SetDeadline(driver.Readable, t))
 }
 
-// SetWriteDeadline is SetReadDeadline for writing. A Write that fails by it may
-// have written a part.
+// SetWriteDeadline is SetReadDeadline for writing. A Write that exceeds its deadline may have
+// written a part.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	return c.fail("set", c.fd.SetDeadline(driver.Writable, t))
 }

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -258,33 +257,12 @@ func TestConnsModel(t *testing.T) {
 	}
 }
 
-// TestConnsForgotten: a connection that the garbage collector closes is counted no longer.
-func TestConnsForgotten(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		for range 5 {
-			if err := forget(t, ctx); err != nil {
-				return err
-			}
-		}
-		for connsOf(ctx) > 0 {
-			runtime.GC()
-			if err := rondo.Yield(ctx); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // TestConnsOfServer: the connections of a server are counted, those of a Session that waits
 // without a task too, and what is no connection is not. None is left when it is cancelled.
 func TestConnsOfServer(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		const n = 8
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t, ctx)
 		packets, err := socket.ListenPacket(ctx, "udp", "127.0.0.1:0")
 		if err != nil {
 			return err

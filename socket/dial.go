@@ -37,8 +37,7 @@ type Dialer struct {
 	// 15 s, a negative value means no probes.
 	KeepAlive time.Duration
 
-	// KeepAliveConfig has further options of probes. It is used if it is
-	// enabled.
+	// KeepAliveConfig has further options of probes. It is used if its field Enable is set.
 	KeepAliveConfig net.KeepAliveConfig
 
 	// Resolver looks names up. nil means net.DefaultResolver.

@@ -18,10 +18,7 @@ import (
 // TestDialErrors: a failed dial has package net's error.
 func TestDialErrors(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t, ctx)
 		addr := l.Addr().String()
 		l.Close()
 		for _, where := range []string{"task", "foreign"} {
@@ -117,11 +114,7 @@ func TestDialThisMachine(t *testing.T) {
 // TestDialer: the fields of a Dialer mean what package net says.
 func TestDialer(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close()
+		l := listen(t, ctx)
 		addr := l.Addr().String()
 		var hooked []string
 		hook := func(name string) func(network, address string, c syscall.RawConn) error {

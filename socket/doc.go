@@ -26,10 +26,10 @@
 //	state between       local variables      a closure             Transport.Value
 //	requests
 //
-// In all three a failure ends its connection and nothing else: an error of a
-// Handler or a Session, a panic, an error of a task that was started with their ctx or
-// with Transport.Context. It goes to OnError once. When the Handler or the call of a
-// Session has returned, or Lost has, what was started is cancelled and waited for.
+// In all three a failure ends its connection and nothing else: an error of a Handler or a
+// Session, a panic, an error of a task that was started with their ctx or with Transport.Context.
+// It goes to OnError once. When the Handler, the call of a Session or Lost has returned, the
+// tasks that were started with its ctx are cancelled and waited for.
 //
 // Use Server.Handler if nothing speaks against it: any code that takes a net.Conn
 // can be a handler. Use Server.Session for requests and answers over many
@@ -68,11 +68,11 @@
 // Use TLSConn: TLSServer, TLSClient, DialTLS or NewTLSListener. Any number of
 // tasks and goroutines may use one at once.
 //
-// A tls.Conn has mutexes inside, so only one task at a time may use it. Two tasks
-// in its first Read or Write meet at the handshake. And a Read that must answer,
-// to a damaged record or a change of keys (RFC 8446, sections 4.6.3 and 6.2),
-// waits for the mutex of a suspended Write. In both cases the loop stops. A
-// Server does the handshake of a tls.Conn before it calls the handler.
+// A tls.Conn has mutexes inside, so only one task at a time may use it. Two tasks in its first
+// Read or Write meet at the handshake. And a Read may have to answer a damaged record or a
+// change of keys (RFC 8446, sections 4.6.3 and 6.2): then it waits for the mutex of a suspended
+// Write. In both cases the loop stops. A Server does the handshake of a tls.Conn before it
+// calls the handler.
 //
 // # Types
 //

@@ -5,9 +5,8 @@ package socket_test
 import "syscall"
 
 var (
-	peerGone   = []error{syscall.EPIPE, syscall.ECONNRESET}
-	peerReset  = []error{syscall.ECONNRESET}
-	refused    = []error{syscall.ECONNREFUSED}
-	inUse      = []error{syscall.EADDRINUSE}
-	writeEnded = []error{syscall.EPIPE}
+	peerGone  = []error{syscall.EPIPE, syscall.ECONNRESET}
+	peerReset = []error{syscall.ECONNRESET}
+	refused   = []error{syscall.ECONNREFUSED}
+	inUse     = []error{syscall.EADDRINUSE}
 )

@@ -4,9 +4,8 @@ import "syscall"
 
 // Windows has numbers of its own.
 var (
-	peerGone   = []error{syscall.WSAECONNRESET, syscall.WSAECONNABORTED}
-	peerReset  = []error{syscall.WSAECONNRESET}
-	refused    = []error{syscall.Errno(10061)} // WSAECONNREFUSED
-	inUse      = []error{syscall.Errno(10048)} // WSAEADDRINUSE
-	writeEnded = []error{syscall.Errno(10058)} // WSAESHUTDOWN
+	peerGone  = []error{syscall.WSAECONNRESET, syscall.WSAECONNABORTED}
+	peerReset = []error{syscall.WSAECONNRESET}
+	refused   = []error{syscall.Errno(10061)} // WSAECONNREFUSED
+	inUse     = []error{syscall.Errno(10048)} // WSAEADDRINUSE
 )

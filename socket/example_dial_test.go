@@ -139,24 +139,6 @@ func ExampleListenConfig() {
 	// Output: true
 }
 
-// A server that is shut down: handlers that run then have a second.
-func ExampleServer() {
-	loop(func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "localhost:0")
-		if err != nil {
-			return err
-		}
-		s := &socket.Server{Handler: hello, MaxConns: 1000}
-		served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
-		fmt.Println(rondo.Timeout(ctx, time.Second, s.Shutdown))
-		fmt.Println(served.Wait(ctx))
-		return nil
-	})
-	// Output:
-	// <nil>
-	// rondo: server closed
-}
-
 // A session is called for each request, and has no task in between.
 func ExampleServer_session() {
 	loop(func(ctx context.Context) error {

@@ -98,49 +98,6 @@ func TestFileConn(t *testing.T) {
 	}
 }
 
-// TestFileConnBetweenLoops: File and FileConn move a connection to another loop
-// while it has unread data, and nothing is lost.
-func TestFileConnBetweenLoops(t *testing.T) {
-	std, peer, _ := netPair(t, "tcp")
-	f := fileOf(t, std)
-	var moved *os.File
-	io.WriteString(peer, "onetwo")
-	run(t, func(ctx context.Context) error {
-		c, err := socket.FileConn(ctx, f)
-		if err != nil {
-			return err
-		}
-		p := make([]byte, 3)
-		if _, err := io.ReadFull(c, p); err != nil || string(p) != "one" {
-			t.Errorf("the first loop read %q, %v", p, err)
-		}
-		if moved, err = c.File(); err != nil {
-			return err
-		}
-		return c.Close()
-	})
-	f.Close()
-	std.Close()
-	run(t, func(ctx context.Context) error {
-		c, err := socket.FileConn(ctx, moved)
-		if err != nil {
-			return err
-		}
-		moved.Close()
-		p := make([]byte, 3)
-		if _, err := io.ReadFull(c, p); err != nil || string(p) != "two" {
-			t.Errorf("the second loop read %q, %v", p, err)
-		}
-		if err := c.Close(); err != nil {
-			return err
-		}
-		if _, err := peer.Read(p); err != io.EOF {
-			t.Errorf("after the last Close the peer read %v", err)
-		}
-		return nil
-	})
-}
-
 // TestFileListener: it accepts for tasks. When it is closed, connections wait for
 // the others that have the socket, and the file of a Unix socket stays.
 func TestFileListener(t *testing.T) {

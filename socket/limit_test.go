@@ -5,10 +5,8 @@ import (
 	"errors"
 	"io"
 	"net"
-	"runtime"
 	"testing"
 
-	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -18,8 +16,7 @@ import (
 func TestProtocolLimit(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		const limit = 100_000
-		tr, peer := attached(t, ctx, noted(t, &socket.Protocol{Limit: limit}))
-		defer peer.Close()
+		tr, _ := attached(t, ctx, noted(t, &socket.Protocol{Limit: limit}))
 		var first error
 		for first == nil {
 			_, first = tr.Write(make([]byte, 30_000))
@@ -68,34 +65,4 @@ func TestProtocolLimitReached(t *testing.T) {
 		}
 		return peer.Close()
 	})
-}
-
-// TestProtocolGoexit: if a callback calls runtime.Goexit, tasks that wait are
-// cancelled, every connection gets its Lost, and Run calls Goexit.
-func TestProtocolGoexit(t *testing.T) {
-	lost, returned := 0, false
-	var waited error
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = rondo.Run(context.Background(), func(ctx context.Context) error {
-			p := &socket.Protocol{Data: func(*socket.Transport, []byte) { runtime.Goexit() }, Lost: func(*socket.Transport, error) { lost++ }}
-			var last *socket.Conn
-			for range 3 {
-				_, peer := attached(t, ctx, p)
-				defer peer.Close()
-				last = peer
-			}
-			// A Write may take a turn, so a task of its own makes it, when the body waits.
-			rondo.Go(ctx, func(context.Context) error { _, err := last.Write([]byte("x")); return err })
-			var e rondo.Event
-			waited = e.Wait(ctx)
-			return waited
-		})
-		returned = true
-	}()
-	<-ended
-	if lost != 3 || returned || waited == nil {
-		t.Errorf("%d lost, want 3; Run returned: %v; the wait failed with %v", lost, returned, waited)
-	}
 }

@@ -10,30 +10,29 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// Limits bound what one client may take from a server. The zero value has only the limit of
-// the TLS handshake. Times are checked by the loop's clock, so they work in a simulation; a
-// connection is closed at its limit or up to a quarter of it later. They hold for the
-// connections of this package, wherever a listener has them from, and for what is over one and
-// has a method NetConn that returns it, as *tls.Conn has. Of other kinds nobody knows whether
-// they are idle. Serve panics if one of them is negative, Handshake apart.
+// Limits bound what one client may take from a server. The zero value has only the limit of the
+// TLS handshake. Times are checked by the loop's clock, so they work in a simulation; a
+// connection is closed at its limit or up to a quarter of it later. They apply to the connections
+// of this package, whichever listener accepts them, and to connections that wrap one and return
+// it by a method NetConn, such as a *tls.Conn. Of other connections a server does not know
+// whether they are idle. Serve panics if a field other than Handshake is negative.
 type Limits struct {
-	// Handshake is how long a client may take to complete the TLS handshake, from the
-	// accept on. 0 means 10 s, a negative value no limit.
+	// Handshake is how long a client may take to complete the TLS handshake after its connection
+	// was accepted. 0 means 10 s, a negative value no limit.
 	Handshake time.Duration
 
-	// FirstByte is how long a client may take, from the accept on, to send its first
-	// byte. 0 means no limit: in some protocols the server speaks first.
+	// FirstByte is how long a client may take to send its first byte after its connection was
+	// accepted. 0 means no limit: in some protocols the server speaks first.
 	FirstByte time.Duration
 
 	// Idle is how long a connection may go on without a byte in either direction. 0
 	// means no limit.
 	Idle time.Duration
 
-	// ConnsPerAddr is how many connections one address may have open at once, and
-	// RatePerAddr how many it may open in a second, in bursts of as many. Those beyond
-	// that are closed when they are accepted. 0 means no limit. IPv6 addresses count by
-	// their first 64 bits, which is what one customer gets. Unix sockets have no
-	// addresses and no such limits.
+	// ConnsPerAddr is how many connections one address may have open at once, and RatePerAddr how
+	// many it may open in a second, on average and at once. Those beyond that are closed when
+	// they are accepted. 0 means no limit. IPv6 addresses count by their first 64 bits, which is
+	// what one customer gets. Unix sockets have no addresses and no such limits.
 	ConnsPerAddr, RatePerAddr int
 }
 

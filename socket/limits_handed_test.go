@@ -102,7 +102,6 @@ func TestLimitsOfAttach(t *testing.T) {
 		for range 3 {
 			tr, peer := attached(t, ctx, free)
 			defer tr.Abort()
-			defer peer.Close()
 			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
 				return err
 			}

@@ -2,13 +2,8 @@ package socket_test
 
 import (
 	"context"
-	"crypto/ed25519"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"os"
 	"strings"
@@ -53,13 +48,7 @@ func limited(t *testing.T, l socket.Limits, client func(ctx context.Context, t *
 		t.Run(form, func(t *testing.T) {
 			swift.Cluster(t, func(ctx context.Context, w *sim.World) {
 				serve, stats := begin(l, func(err error) { t.Errorf("the server failed: %v", err) })
-				w.Host("server", func(ctx context.Context) error {
-					l, err := socket.Listen(ctx, "tcp", ":7")
-					if err != nil {
-						return err
-					}
-					return serve(ctx, l)
-				})
+				w.Host("server", listening(":7", serve))
 				_ = rondo.Sleep(ctx, time.Second)
 				w.Host("client", func(ctx context.Context) error { return client(ctx, t) })
 				_ = rondo.Sleep(ctx, time.Hour)
@@ -196,21 +185,8 @@ func TestLimitOfRate(t *testing.T) {
 // TestLimitOfHandshake: a client that says nothing, or half of a ClientHello, has 10 s for
 // the TLS handshake, with a Handler and with a Session, also if the handler would not read.
 func TestLimitOfHandshake(t *testing.T) {
-	// The signatures of this kind of key have one length, so a run can be repeated.
-	public, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := &tls.Config{
-		Certificates:           []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: private}},
-		SessionTicketsDisabled: true, // their keys are drawn once, and kept from run to run
-	}
-	client := &tls.Config{InsecureSkipVerify: true}
+	config, client := certificate(t)
+	config.SessionTicketsDisabled = true // their keys are drawn once, and kept from run to run
 	for _, form := range []string{"Handler", "Session"} {
 		for _, limit := range []time.Duration{0, 3 * time.Second, -1} {
 			swift.Cluster(t, func(ctx context.Context, w *sim.World) {
@@ -222,13 +198,9 @@ func TestLimitOfHandshake(t *testing.T) {
 						t.Errorf("%s, limit %v: OnError got %v", form, limit, err)
 					}
 				})
-				w.Host("server", func(ctx context.Context) error {
-					l, err := socket.Listen(ctx, "tcp", ":7")
-					if err != nil {
-						return err
-					}
+				w.Host("server", listening(":7", func(ctx context.Context, l net.Listener) error {
 					return serve(ctx, socket.NewTLSListener(ctx, l, config))
-				})
+				}))
 				_ = rondo.Sleep(ctx, time.Second)
 				ended := 0
 				w.Host("client", func(ctx context.Context) error {

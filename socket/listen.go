@@ -29,8 +29,7 @@ type ListenConfig struct {
 	// 0 means 15 s, a negative value means no probes.
 	KeepAlive time.Duration
 
-	// KeepAliveConfig has further options of probes. It is used if it is
-	// enabled.
+	// KeepAliveConfig has further options of probes. It is used if its field Enable is set.
 	KeepAliveConfig net.KeepAliveConfig
 
 	// ReusePort lets several sockets of one user have the same address, if each
@@ -226,9 +225,8 @@ func (l *Listener) Close() error {
 // Addr returns the listener's address.
 func (l *Listener) Addr() net.Addr { return l.std.Addr() }
 
-// SetDeadline sets the time after which each Accept fails with an error that is
-// os.ErrDeadlineExceeded, also one that is waiting. The zero time means none.
-// It never suspends.
+// SetDeadline sets the time after which each Accept, also one in progress, fails with an error
+// that matches os.ErrDeadlineExceeded. The zero time means none. It never suspends.
 func (l *Listener) SetDeadline(t time.Time) error {
 	return l.fail("set", l.fd.SetDeadline(driver.Readable, t))
 }

@@ -84,11 +84,7 @@ func TestAcceptEnds(t *testing.T) {
 		"cancel":   {context.Canceled, func(_ *socket.Listener, waiter *rondo.Task) { waiter.Cancel(nil) }},
 	} {
 		run(t, func(ctx context.Context) error {
-			l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
-			}
-			defer l.Close()
+			l := listen(t, ctx)
 			var tasks []*rondo.Task
 			for range 3 {
 				tasks = append(tasks, rondo.Go(ctx, func(ctx context.Context) error {
@@ -128,12 +124,8 @@ func TestAcceptEnds(t *testing.T) {
 // TestListenErrors: invalid addresses fail with package net's errors.
 func TestListenErrors(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close()
-		_, err = socket.Listen(ctx, "tcp", l.Addr().String())
+		l := listen(t, ctx)
+		_, err := socket.Listen(ctx, "tcp", l.Addr().String())
 		if !isAny(err, inUse) {
 			t.Errorf("a port in use: %v", err)
 		}
@@ -194,32 +186,6 @@ func TestListenControl(t *testing.T) {
 			checkOptions(t, "dialled", dialled.(*socket.Conn), 1, 15)
 		}
 		return nil
-	})
-}
-
-// TestListenerFile: the listener's file is the same socket.
-func TestListenerFile(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		f, err := l.File()
-		if err != nil {
-			return err
-		}
-		l.Close()
-		std, err := net.FileListener(f)
-		f.Close()
-		if err != nil {
-			return err
-		}
-		s := &socket.Server{Handler: echo}
-		rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, std) })
-		if err := roundTrip(t, ctx, std.Addr().String(), []byte("hello")); err != nil {
-			return err
-		}
-		return s.Shutdown(ctx)
 	})
 }
 

@@ -45,7 +45,8 @@ func run(t testing.TB, main func(ctx context.Context) error) {
 	}
 }
 
-// pair returns the two ends of a connection, both for the loop's tasks.
+// pair returns the two ends of a connection, both for the loop's tasks. The end of the test
+// closes them.
 func pair(t testing.TB, ctx context.Context) (a, b *socket.Conn) {
 	t.Helper()
 	return pairOf(t, ctx, "tcp")
@@ -53,6 +54,14 @@ func pair(t testing.TB, ctx context.Context) (a, b *socket.Conn) {
 
 // pairOf is pair for a network.
 func pairOf(t testing.TB, ctx context.Context, network string) (a, b *socket.Conn) {
+	t.Helper()
+	a, b = openPair(t, ctx, network)
+	t.Cleanup(func() { a.Close(); b.Close() })
+	return a, b
+}
+
+// openPair is pairOf, but only the collector closes the ends that a test leaves open.
+func openPair(t testing.TB, ctx context.Context, network string) (a, b *socket.Conn) {
 	t.Helper()
 	address := "127.0.0.1:0"
 	if network != "tcp" {
@@ -75,6 +84,17 @@ func pairOf(t testing.TB, ctx context.Context, network string) (a, b *socket.Con
 		t.Fatal(err)
 	}
 	return accepted.(*socket.Conn), c.(*socket.Conn)
+}
+
+// listen listens on a port of this machine. The end of the test closes the listener.
+func listen(t testing.TB, ctx context.Context) *socket.Listener {
+	t.Helper()
+	l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
 }
 
 // both runs two functions in tasks and waits for both.
@@ -100,6 +120,18 @@ func waiting(ctx context.Context, what string, n int) {
 			return
 		}
 	}
+}
+
+// yieldBeside starts a task that yields until stop is called. Beside it the caller, which yields
+// too, sees tasks that the driver has made ready before they run: they go before the task that
+// yielded last, and half the time that is the other one.
+func yieldBeside(ctx context.Context) (stop func()) {
+	beside := rondo.Go(ctx, func(ctx context.Context) error {
+		for rondo.Yield(ctx) == nil {
+		}
+		return nil
+	})
+	return func() { beside.Cancel(nil) }
 }
 
 func echo(ctx context.Context, c net.Conn) error {

@@ -85,14 +85,8 @@ func TestSimulation(t *testing.T) {
 func TestCallback(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
 		p, q := socket.Pipe(ctx)
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close()
+		l := listen(t, ctx)
 		done := rondo.NewFuture[int](ctx)
 		rondo.LoopOf(ctx).CallSoon(func() {
 			defer done.Set(0)
@@ -106,19 +100,17 @@ func TestCallback(t *testing.T) {
 			a.Close()
 			p.Close()
 		})
-		_, err = done.Wait(ctx)
+		_, err := done.Wait(ctx)
 		return err
 	})
 }
 
 func TestNilHandler(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close()
+		l := listen(t, ctx)
 		panics(t, "rondo: socket.Server.Serve without a Handler: set Handler or Session", func() { socket.Serve(ctx, l, nil) })
+		both := &socket.Server{Handler: echo, Session: numbered}
+		panics(t, "rondo: socket.Server.Serve with a Handler and a Session: set only one of them", func() { both.Serve(ctx, l) })
 		panics(t, "rondo: socket.Server.Serve with a nil Listener", func() { socket.Serve(ctx, nil, echo) })
 		panics(t, "rondo: socket.WatchRead with a nil function", func() { socket.WatchRead(ctx, 0, nil) })
 		return nil
@@ -128,11 +120,7 @@ func TestNilHandler(t *testing.T) {
 // TestNegativeLimits: what was to be a limit, and is none because a sum went wrong, is said.
 func TestNegativeLimits(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close()
+		l := listen(t, ctx)
 		panics(t, "rondo: socket.Server.Serve with a negative MaxConns: 0 means no limit", func() { (&socket.Server{Handler: echo, MaxConns: -1}).Serve(ctx, l) })
 		for name, limits := range map[string]socket.Limits{
 			"FirstByte": {FirstByte: -1}, "Idle": {Idle: -1}, "ConnsPerAddr": {ConnsPerAddr: -1}, "RatePerAddr": {RatePerAddr: -1},
@@ -166,10 +154,7 @@ func TestClosedLoop(t *testing.T) {
 func TestOtherLoop(t *testing.T) {
 	s := &socket.Server{Handler: echo}
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t, ctx)
 		l.Close()
 		if err := s.Serve(ctx, l); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("Serve: %v", err)
@@ -177,10 +162,7 @@ func TestOtherLoop(t *testing.T) {
 		return nil
 	})
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t, ctx)
 		if err := s.Serve(ctx, l); err == nil || !strings.Contains(err.Error(), "another loop") {
 			t.Errorf("Serve: %v", err)
 		}
@@ -192,11 +174,7 @@ func TestOtherLoop(t *testing.T) {
 // stays as it is.
 func TestOtherLoopsListener(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close()
+		l := listen(t, ctx)
 		return outside(ctx, func() error {
 			return rondo.Run(context.Background(), func(ctx context.Context) error {
 				for _, serve := range []func(context.Context, net.Listener) error{
@@ -220,8 +198,7 @@ func TestReadInAnotherLoop(t *testing.T) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(reported, nil)))
 	defer slog.SetDefault(before)
 	run(t, func(ctx context.Context) error {
-		c, peer := pair(t, ctx)
-		defer peer.Close()
+		c, _ := pair(t, ctx)
 		read := make(chan error, 1)
 		go func() {
 			// One second: a step is reported once, and on a slow machine it may take a while to

@@ -129,8 +129,10 @@ type noDescriptor struct{}
 func (noDescriptor) Error() string        { return "a simulated socket has no descriptor" }
 func (noDescriptor) Is(target error) bool { return target == errors.ErrUnsupported }
 
-// virtualConn returns a Conn of a connected socket of the driver.
+// virtualConn returns a Conn of a connected socket of the driver, which may have been accepted by
+// another loop of its host.
 func virtualConn(loop kernel.Loop, v driver.Socket, network string) *Conn {
+	simulated(loop).Adopt(v)
 	local, remote := v.Addrs()
 	c := &Conn{
 		fd: fd.NewVirtual(loop, v), of: networkOf(network),

@@ -15,8 +15,6 @@ func TestWritersNotMixed(t *testing.T) {
 	const writers, frames, size = 6, 20, 300_000
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
 		write := func(id byte) error {
 			for range frames {
 				if _, err := a.Write(bytes.Repeat([]byte{id}, size)); err != nil {
@@ -66,8 +64,6 @@ func TestFairness(t *testing.T) {
 	} {
 		run(t, func(ctx context.Context) error {
 			a, b := pair(t, ctx)
-			defer a.Close()
-			defer b.Close()
 			turns, stop := 0, false
 			rondo.Go(ctx, func(ctx context.Context) error {
 				for ; !stop; turns++ {

@@ -161,9 +161,8 @@ func (c *PacketConn) SetDeadline(t time.Time) error {
 	return c.fail("set", nil, c.fd.SetDeadline(driver.Readable|driver.Writable, t))
 }
 
-// SetReadDeadline sets the time after which each read fails with an error that
-// is os.ErrDeadlineExceeded, also one that is waiting. The zero time means
-// none. It never suspends.
+// SetReadDeadline sets the time after which each read, also one in progress, fails with an error
+// that matches os.ErrDeadlineExceeded. The zero time means none. It never suspends.
 func (c *PacketConn) SetReadDeadline(t time.Time) error {
 	return c.fail("set", nil, c.fd.SetDeadline(driver.Readable, t))
 }

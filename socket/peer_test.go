@@ -142,13 +142,7 @@ func (c *peerCase) try(t *testing.T, form string) {
 				}
 			}
 		}
-		w.Host("server", func(ctx context.Context) error {
-			l, err := socket.Listen(ctx, "tcp", ":7")
-			if err != nil {
-				return err
-			}
-			return s.Serve(ctx, l)
-		})
+		w.Host("server", listening(":7", s.Serve))
 		_ = rondo.Sleep(ctx, time.Second)
 		answer := ""
 		w.Host("client", func(ctx context.Context) error {
@@ -190,27 +184,16 @@ func TestEndOfStream(t *testing.T) {
 				Handler: func(context.Context, net.Conn) error { return test.returns },
 				OnError: func(net.Conn, error) { reports++ },
 			}
-			l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+			addr, _ := start(t, ctx, s)
+			c, err := socket.Dial(ctx, "tcp", addr)
 			if err != nil {
 				return err
 			}
-			return rondo.Group(ctx, func(g *rondo.Scope) error {
-				g.Go(func(ctx context.Context) error {
-					if err := s.Serve(ctx, l); err != socket.ErrServerClosed {
-						return err
-					}
-					return nil
-				})
-				c, err := socket.Dial(g, "tcp", l.Addr().String())
-				if err != nil {
-					return err
-				}
-				_, err = io.Copy(io.Discard, c)
-				if reports != test.reports || s.Stats().Errors != int64(test.reports) {
-					t.Errorf("%v: %d reports, %+v", test.returns, reports, s.Stats())
-				}
-				return errors.Join(err, c.Close(), s.Shutdown(g))
-			})
+			_, err = io.Copy(io.Discard, c)
+			if reports != test.reports || s.Stats().Errors != int64(test.reports) {
+				t.Errorf("%v: %d reports, %+v", test.returns, reports, s.Stats())
+			}
+			return errors.Join(err, c.Close(), s.Shutdown(ctx))
 		})
 	}
 }

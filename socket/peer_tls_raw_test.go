@@ -19,10 +19,7 @@ func TestPeerLeavesTLS(t *testing.T) {
 	config, client := certificate(t)
 	for _, form := range []string{"Handler", "Session"} {
 		run(t, func(ctx context.Context) error {
-			l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
-			}
+			l := listen(t, ctx)
 			ended := rondo.NewFuture[error](ctx)
 			handler := func(ctx context.Context, c net.Conn) error {
 				if err := request(c); err != nil {
@@ -38,28 +35,21 @@ func TestPeerLeavesTLS(t *testing.T) {
 					return func(ctx context.Context) error { return handler(ctx, c) }
 				}}
 			}
-			return rondo.Group(ctx, func(g *rondo.Scope) error {
-				g.Go(func(ctx context.Context) error {
-					if err := s.Serve(ctx, socket.NewTLSListener(ctx, l, config)); err != socket.ErrServerClosed {
-						return err
-					}
-					return nil
-				})
-				c, err := socket.DialTLS(g, "tcp", l.Addr().String(), client)
-				if err != nil {
-					return err
-				}
-				if _, err := io.WriteString(c, "req"); err != nil {
-					return err
-				}
-				if err := c.Close(); err != nil {
-					return err
-				}
-				if cause, err := ended.Wait(g); cause != socket.ErrPeerClosed || err != nil {
-					t.Errorf("%s: the handler ended with %v, %v", form, cause, err)
-				}
-				return s.Shutdown(g)
-			})
+			rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, socket.NewTLSListener(ctx, l, config)) })
+			c, err := socket.DialTLS(ctx, "tcp", l.Addr().String(), client)
+			if err != nil {
+				return err
+			}
+			if _, err := io.WriteString(c, "req"); err != nil {
+				return err
+			}
+			if err := c.Close(); err != nil {
+				return err
+			}
+			if cause, err := ended.Wait(ctx); cause != socket.ErrPeerClosed || err != nil {
+				t.Errorf("%s: the handler ended with %v, %v", form, cause, err)
+			}
+			return s.Shutdown(ctx)
 		})
 	}
 }

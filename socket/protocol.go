@@ -35,13 +35,12 @@ const (
 // wait panics. To wait, start a task with rondo.Go and the Transport's Context.
 // That task may use the Transport as well.
 //
-// The callbacks of a connection have a scope of their own, that of the Transport's
-// Context. A panic in one of them, or a failure of a task of that scope, ends this
-// connection and no other: it is aborted, Lost is called with the error, and OnError as
-// well, once. The error of a panic is a *rondo.PanicError with its stack.
-// runtime.Goexit ends the loop: everything is cancelled, so the waits of other tasks
-// fail, some with context.Canceled, and Run calls Goexit in the end. Every connection
-// still gets its Lost.
+// The callbacks of a connection run in a scope of their own, the one that Transport.Context
+// returns. A panic in one of them, or a failure of a task of that scope, ends this connection and
+// no other: it is aborted, Lost is called with the error, and OnError as well, once. The error of
+// a panic is a *rondo.PanicError with its stack. runtime.Goexit ends the loop: everything is
+// cancelled, so the waits of other tasks fail, some with context.Canceled, and Run calls Goexit
+// in the end. Every connection still gets its Lost.
 //
 // A busy connection does not hold up the others: each is read once in its turn,
 // and after 16 operations or 256 KiB tasks run.
@@ -54,10 +53,9 @@ type Protocol struct {
 	// all connections share it. nil drops the data.
 	Data func(t *Transport, b []byte)
 
-	// EOF is called when the peer has ended its side. If it returns true the
-	// connection stays open for writing, until Close; a Write finds out if the
-	// peer is gone by then. If it returns false, or is nil, the Transport is
-	// closed.
+	// EOF is called when the peer has ended its side. If it returns true the connection stays
+	// open for writing, until Close; if the peer is gone by then, a Write fails. If it returns
+	// false, or is nil, the Transport is closed.
 	EOF func(t *Transport) (keepOpen bool)
 
 	// Lost is called when the connection is over. err is nil after Close,
@@ -84,19 +82,18 @@ type Protocol struct {
 	// ErrSlowPeer. 0 means no limit. A Limit below High panics.
 	Limit int
 
-	// Limits are the times that a client may take, and what one address may open, for
-	// the connections that Serve accepts. Those of Attach have the limit Idle alone: who
-	// has accepted or dialled them knows what they have done before. Lost gets an error
-	// that is os.ErrDeadlineExceeded when a time was passed. There is no TLS, so Handshake
-	// means nothing.
+	// Limits bound the times that a client may take, and how many connections one address may
+	// open. They apply to the connections that Serve accepts. Attached connections have only the
+	// limit Idle, because Attach does not know what they have done before. If a connection
+	// exceeds a time, Lost gets an error that matches os.ErrDeadlineExceeded. There is no TLS, so
+	// Handshake means nothing.
 	Limits Limits
 
-	// OnError is called with what has failed in the program: a panic of a callback, the
-	// joined errors of the tasks of a connection when they have ended. What the network
-	// does goes to Lost alone. OnError is also called with an error of Accept after which
-	// Serve goes on, such as syscall.EMFILE. It must not wait. nil means slog at level
-	// Error. A panic of OnError goes to the Runner's OnError, with the error that it was
-	// called with; Serve goes on.
+	// OnError is called with each failure of the program: a panic of a callback, or the joined
+	// errors of the tasks of a connection when they have ended. Errors of the network go to Lost
+	// alone. OnError is also called with an error of Accept after which Serve goes on, such as
+	// syscall.EMFILE. It must not wait. nil means slog at level Error. A panic of OnError goes to
+	// the Runner's OnError, with the error that it was called with; Serve goes on.
 	OnError func(err error)
 
 	counts      counts // of Attach, and of each Serve that has ended
@@ -235,11 +232,11 @@ func (p *Protocol) report(loop kernel.Loop, peer net.Addr, err error) {
 // that are attached with one ctx share one task. So a program with many
 // connections uses one ctx, that of the scope that owns them all.
 //
-// Of Limits only Idle holds, from Attach on.
+// Of Limits only Idle applies, from the call of Attach on.
 //
-// If Attach fails c is unchanged: it is a connection of another kind or of
-// another loop, or a task is reading or writing it. Attach never suspends, may
-// be called in a callback, and panics on a goroutine that is not on the loop.
+// Attach fails if c is a connection of another kind or of another loop, or if a task is reading
+// or writing it. Then c is unchanged. Attach never suspends, may be called in a callback, and
+// panics on a goroutine that is not on the loop.
 func (p *Protocol) Attach(ctx context.Context, c net.Conn) (*Transport, error) {
 	high, low := p.limits("Attach")
 	loop, err := loopOf(ctx, "Protocol.Attach")

@@ -16,7 +16,6 @@ import (
 func TestProtocolAllocates(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		tr, peer := attached(t, ctx, &socket.Protocol{Data: func(tr *socket.Transport, b []byte) { tr.Write(b) }})
-		defer peer.Close()
 		defer tr.Abort()
 		b := make([]byte, 100)
 		n := testing.AllocsPerRun(200, func() {

@@ -33,7 +33,6 @@ func TestProtocolFair(t *testing.T) {
 					for range conns {
 						tr, peer := attached(t, ctx, p)
 						all = append(all, tr)
-						defer peer.Close()
 						g.Go(func(context.Context) error {
 							_, err := peer.Write(make([]byte, test.sent))
 							return err

@@ -13,8 +13,7 @@ import (
 // say that it may send, and does not try again and again.
 func TestProtocolBlockedIsIdle(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		tr, peer := attached(t, ctx, new(socket.Protocol))
-		defer peer.Close()
+		tr, _ := attached(t, ctx, new(socket.Protocol))
 		defer tr.Abort()
 		for tr.Buffered() == 0 {
 			if _, err := tr.Write(make([]byte, 1<<20)); err != nil {

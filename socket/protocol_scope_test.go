@@ -158,8 +158,7 @@ func TestProtocolScopeOfAttach(t *testing.T) {
 		var lost error
 		p := &socket.Protocol{Lost: func(_ *socket.Transport, err error) { lost = err }}
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			a, b := pair(t, ctx)
-			defer b.Close()
+			a, _ := pair(t, ctx)
 			tr, err := p.Attach(g, a)
 			if err != nil {
 				return err

@@ -20,10 +20,7 @@ import (
 func protocol(t testing.TB, ctx context.Context, p *socket.Protocol, body func(ctx context.Context, addr string) error) error {
 	t.Helper()
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
-		l, err := socket.Listen(g, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t, g)
 		g.Go(func(ctx context.Context) error {
 			if err := p.Serve(ctx, l); !errors.Is(err, net.ErrClosed) {
 				return fmt.Errorf("Serve returned %w", err)
@@ -40,96 +37,7 @@ func protocol(t testing.TB, ctx context.Context, p *socket.Protocol, body func(c
 func TestProtocolLimitsWrong(t *testing.T) {
 	for _, p := range []*socket.Protocol{{High: 1, Low: 2}, {High: -1}, {Low: -1}, {High: 5, Low: -1},
 		{Limit: -1}, {Limit: 64<<10 - 1}, {High: 5, Limit: 4}} {
-		func() {
-			defer func() {
-				if v := recover(); !strings.Contains(fmt.Sprint(v), "rondo: socket.Protocol.Attach with ") {
-					t.Errorf("High %d, Low %d: %v", p.High, p.Low, v)
-				}
-			}()
-			p.Attach(context.Background(), nil)
-		}()
-	}
-}
-
-// TestProtocolScopeEnds: when their scope ends, connections in any state are
-// aborted, and the scope waits for their Lost.
-func TestProtocolScopeEnds(t *testing.T) {
-	stop := errors.New("stop")
-	var all []*history
-	p := noted(t, &socket.Protocol{Connected: func(tr *socket.Transport) { all = append(all, tr.Value.(*history)) }})
-	run(t, func(ctx context.Context) error {
-		var peers []net.Conn
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
-			}
-			g.Go(func(ctx context.Context) error { return p.Serve(ctx, l) })
-			for i := range 60 {
-				c, err := socket.Dial(ctx, "tcp", l.Addr().String())
-				if err != nil {
-					return err
-				}
-				peers = append(peers, c)
-				tr, peer := attached(t, g, p)
-				peers = append(peers, peer)
-				switch i % 6 {
-				case 1:
-					tr.PauseReading()
-				case 2:
-					tr.Write(make([]byte, 8<<20))
-				case 3:
-					tr.Write(make([]byte, 8<<20))
-					tr.Close()
-				case 4:
-					tr.Write(make([]byte, 8<<20))
-					tr.CloseWrite()
-				case 5:
-					tr.Write(make([]byte, 1<<20))
-					peer.Close()
-				}
-			}
-			if err := until(ctx, func() bool { return len(all) == 120 }); err != nil {
-				return err
-			}
-			tr, peer := attached(t, g, p) // not connected yet
-			peers = append(peers, peer)
-			_ = tr
-			g.Cancel(stop)
-			return nil
-		})
-		if err != stop {
-			t.Errorf("the Group returned %v", err)
-		}
-		for _, c := range peers {
-			c.Close()
-		}
-		if len(all) != 121 {
-			t.Errorf("%d connections", len(all))
-		}
-		for _, h := range all {
-			if !h.lost() {
-				t.Errorf("a connection is left: %s", h.calls)
-			}
-			if h.err != stop && !errors.As(h.err, new(*net.OpError)) {
-				t.Errorf("Lost with %v", h.err)
-			}
-		}
-		return nil
-	})
-}
-
-// TestProtocolLoopEnds: connections end with their loop.
-func TestProtocolLoopEnds(t *testing.T) {
-	h := &history{t: t}
-	run(t, func(ctx context.Context) error {
-		tr, peer := attached(t, ctx, noted(t, &socket.Protocol{}))
-		tr.Value = h
-		t.Cleanup(func() { peer.Close() })
-		return rondo.Yield(ctx)
-	})
-	if string(h.calls) != "CL" || !errors.Is(h.err, context.Canceled) {
-		t.Errorf("%s, %v", h.calls, h.err)
+		panics(t, "rondo: socket.Protocol.Attach with ", func() { p.Attach(context.Background(), nil) })
 	}
 }
 
@@ -190,8 +98,7 @@ func TestProtocolPanics(t *testing.T) {
 			OnError:   func(err error) { reported++; panic(err) },
 		}
 		for range 30 {
-			_, peer := attached(t, ctx, p)
-			defer peer.Close()
+			attached(t, ctx, p)
 		}
 		return until(ctx, func() bool { return p.Stats().Open == 0 })
 	})

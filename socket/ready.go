@@ -13,11 +13,11 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// WaitRead waits until a read of the file descriptor would not block; at an
-// error or the end of the file it would not. A regular file is always ready.
-// The descriptor is not changed, and other users of it still get their events.
-// Any number of tasks may wait for one descriptor. fd must stay open meanwhile:
-// closing it ends no wait, cancelling ctx does. It suspends the task.
+// WaitRead waits until a read of the file descriptor would not block, because there is data, an
+// error, or the end of the file. A regular file is always ready. The descriptor is not changed,
+// and other users of it still get their events. Any number of tasks may wait for one descriptor.
+// fd must stay open meanwhile: closing it ends no wait, cancelling ctx does. It suspends the
+// task.
 //
 // On Linux about 100 loops, in all processes together, can watch one open file.
 // Beyond that a goroutine watches it, which costs more; for a blocking

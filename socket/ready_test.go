@@ -110,46 +110,11 @@ func TestWaitReadEnds(t *testing.T) {
 	})
 }
 
-// TestWaitReadOfConn: waiting for a connection's descriptor takes no event from
-// the connection itself.
-func TestWaitReadOfConn(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
-		raw, err := a.SyscallConn()
-		if err != nil {
-			return err
-		}
-		for range 3 {
-			err := rondo.Group(ctx, func(g *rondo.Scope) error {
-				g.Go(func(ctx context.Context) error { _, err := a.Read(make([]byte, 1)); return err })
-				g.Go(func(ctx context.Context) (err error) {
-					var fd uintptr
-					if err := raw.Control(func(sys uintptr) { fd = sys }); err != nil {
-						return err
-					}
-					return socket.WaitRead(ctx, fd)
-				})
-				waiting(ctx, "read", 2)
-				_, err := b.Write([]byte("x"))
-				return err
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // TestSyscallConn: Read and Write of the RawConn suspend until their function
 // returns true.
 func TestSyscallConn(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
 		raw, err := a.SyscallConn()
 		if err != nil {
 			return err
@@ -264,10 +229,7 @@ func TestWatchRegularFile(t *testing.T) {
 // the same port, is tried again.
 func TestDialSelf(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t, ctx)
 		here := l.Addr().(*net.TCPAddr)
 		l.Close()
 		tries := 0

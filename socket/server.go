@@ -54,12 +54,11 @@ type Server struct {
 	// task and no stack, so an idle one costs about 700 bytes. Calls for one
 	// connection never overlap.
 	//
-	// If the function returns nil, it is called again as soon as a Read would
-	// not wait, at once if that is so already. It must use up what it has
-	// buffered itself before it returns nil: with a bufio.Reader, it goes on
-	// until Buffered returns 0, because nobody else knows of data there. An
-	// error closes the connection and goes to OnError, except io.EOF, which just
-	// closes it. A panic is handled like one of Handler.
+	// If the function returns nil, it is called again as soon as a Read would not wait, at once
+	// if that is so already. Before it returns nil, it must use up all data that it has buffered
+	// itself, because the Server does not know of such data: with a bufio.Reader, it goes on
+	// until Buffered returns 0. An error closes the connection and goes to OnError, except
+	// io.EOF, which just closes it. A panic is handled like one of Handler.
 	//
 	// ctx is good for one call, and owns the tasks that the call starts with it, as
 	// that of Handler does: they end with the call. It is cancelled when Serve's ctx is,
@@ -77,18 +76,18 @@ type Server struct {
 	// the system's queue. 0 means no limit; Serve panics if it is negative.
 	MaxConns int
 
-	// Limits are the times that a client may take, and what one address may open. A
-	// handler or a call is cancelled when its connection passes a limit of time; an idle
-	// session is closed without a call. Only a TLS handshake that takes too long goes to
+	// Limits bound the times that a client may take, and how many connections one address may
+	// open. A handler or a call is cancelled when its connection passes a limit of time; an idle
+	// session is closed without a call. Of these only a TLS handshake that takes too long goes to
 	// OnError; Stats counts them all.
 	Limits Limits
 
-	// HalfClose lets a peer end its side of a connection while its handler works on.
-	// Without it the ctx of a Handler, and that of a call of a Session, is cancelled with
-	// ErrPeerClosed when the peer has closed or lost the connection, everything that it
-	// had sent is read, and the function waits for something else than the connection.
-	// A function that reads or writes finds out by that. Set it for a protocol in which
-	// a client sends its request, ends its side, and then waits for the answer.
+	// HalfClose lets a peer end its side of a connection while its handler works on. Without it,
+	// ErrPeerClosed cancels the ctx of a Handler, or of a call of a Session, once three things
+	// are true: the peer has closed or lost the connection, all that it sent has been read, and
+	// the function waits for something other than the connection. A function that reads or writes
+	// learns it from that call. Set it for a protocol in which a client sends its request, ends
+	// its side, and then waits for the answer.
 	//
 	// It makes no difference on systems without epoll or kqueue, for a connection of
 	// package tls, and for one that a goroutine uses: there a function learns that its
@@ -128,8 +127,8 @@ type service struct {
 	entry    uintptr   // of the handler, which inspection shows for the tasks
 }
 
-// Serve calls Server.Serve of a Server that has only the handler. It ends when
-// l is closed or ctx is cancelled. The errors of the handler are logged, and its panics.
+// Serve calls Server.Serve of a Server that has only the handler. It ends when l is closed or ctx
+// is cancelled. Errors and panics of the handler are logged.
 func Serve(ctx context.Context, l net.Listener, handler func(ctx context.Context, c net.Conn) error) error {
 	return (&Server{Handler: handler}).Serve(ctx, l)
 }

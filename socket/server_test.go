@@ -1,9 +1,9 @@
 package socket_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -15,74 +15,26 @@ import (
 )
 
 // start listens and serves, and returns the address and the task of Serve.
-func start(ctx context.Context, s *socket.Server) (addr string, served *rondo.Task, err error) {
-	l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	t := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
-	return l.Addr().String(), t, nil
+func start(t testing.TB, ctx context.Context, s *socket.Server) (addr string, served *rondo.Task) {
+	t.Helper()
+	l := listen(t, ctx)
+	return l.Addr().String(), rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
 }
 
-// connected dials and waits until the server has a handler for it.
-func connected(ctx context.Context, s *socket.Server, addr string) (net.Conn, error) {
+// connected dials and waits until the server has a handler for it. The end of the test closes
+// the connection.
+func connected(t testing.TB, ctx context.Context, s *socket.Server, addr string) net.Conn {
+	t.Helper()
 	before := s.Conns()
 	c, err := socket.Dial(ctx, "tcp", addr)
-	for err == nil && s.Conns() == before {
-		err = rondo.Yield(ctx)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return c, err
-}
-
-// TestServeListenerClosed: closing the listener ends Serve.
-func TestServeListenerClosed(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		served := rondo.Go(ctx, func(ctx context.Context) error { return socket.Serve(ctx, l, echo) })
-		waiting(ctx, "accept", 1)
-		l.Close()
-		if err := served.Wait(ctx); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("Serve returned %v", err)
-		}
-		return nil
-	})
-}
-
-// TestMaxConns: at most MaxConns connections are served at once; the others
-// wait.
-func TestMaxConns(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		now, most := 0, 0
-		var full rondo.Event
-		s := &socket.Server{MaxConns: 3, Handler: func(ctx context.Context, c net.Conn) error {
-			now++
-			defer func() { now-- }()
-			if most = max(most, now); now == 3 {
-				full.Set()
-			}
-			if err := full.Wait(ctx); err != nil {
-				return err
-			}
-			return echo(ctx, c)
-		}}
-		addr, _, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		err = rondo.Group(ctx, func(g *rondo.Scope) error {
-			for i := range 20 {
-				g.Go(func(ctx context.Context) error { return roundTrip(t, ctx, addr, []byte(fmt.Sprint(i))) })
-			}
-			return nil
-		})
-		if most != 3 {
-			t.Errorf("%d were served at once", most)
-		}
-		return errors.Join(err, s.Shutdown(ctx))
-	})
+	t.Cleanup(func() { c.Close() })
+	if err := until(ctx, func() bool { return s.Conns() != before }); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // TestServeStd: a listener of package net is served without stopping the loop.
@@ -121,6 +73,28 @@ func TestServeStd(t *testing.T) {
 	})
 }
 
+// roundTrip sends data and half-closes, while another task reads it back.
+func roundTrip(t testing.TB, ctx context.Context, addr string, data []byte) error {
+	t.Helper()
+	c, err := socket.Dial(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return both(ctx, func(ctx context.Context) error {
+		if _, err := c.Write(data); err != nil {
+			return err
+		}
+		return c.(*socket.Conn).CloseWrite()
+	}, func(ctx context.Context) error {
+		got, err := io.ReadAll(c)
+		if !bytes.Equal(got, data) {
+			t.Errorf("%d bytes came back of %d", len(got), len(data))
+		}
+		return err
+	})
+}
+
 // TestMaxConnsTwo: all listeners share MaxConns, and an idle listener does not
 // take from it.
 func TestMaxConnsTwo(t *testing.T) {
@@ -133,14 +107,8 @@ func TestMaxConnsTwo(t *testing.T) {
 			defer func() { now-- }()
 			return echo(ctx, c)
 		}}
-		one, _, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		two, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
+		one, _ := start(t, ctx, s)
+		two, served := start(t, ctx, s)
 		for _, addrs := range [][]string{{one, two, one, two}, {one, one, one}, {two, two, two}} {
 			err := rondo.Group(ctx, func(g *rondo.Scope) error {
 				for _, addr := range addrs {
@@ -152,10 +120,7 @@ func TestMaxConnsTwo(t *testing.T) {
 				return err
 			}
 		}
-		c, err := connected(ctx, s, one)
-		if err != nil {
-			return err
-		}
+		c := connected(t, ctx, s, one)
 		extra, err := socket.Dial(ctx, "tcp", two)
 		if err != nil {
 			return err
@@ -192,14 +157,8 @@ func TestServerFunc(t *testing.T) {
 	for want, handler := range map[string]func(context.Context, net.Conn) error{"socket_test.echo": echo, "socket_test.greeter.serve": greeter{}.serve} {
 		run(t, func(ctx context.Context) error {
 			s := &socket.Server{Handler: handler}
-			addr, served, err := start(ctx, s)
-			if err != nil {
-				return err
-			}
-			c, err := connected(ctx, s, addr)
-			if err != nil {
-				return err
-			}
+			addr, served := start(t, ctx, s)
+			c := connected(t, ctx, s, addr)
 			tasks := rondo.Tasks(ctx)
 			if got := tasks[len(tasks)-1]; !strings.HasSuffix(got.Func, want) {
 				t.Errorf("%s runs %s, want %s", got.Name, got.Func, want)
@@ -234,10 +193,7 @@ func TestOwnsTasks(t *testing.T) {
 	} {
 		ended = 0
 		run(t, func(ctx context.Context) error {
-			addr, _, err := start(ctx, s)
-			if err != nil {
-				return err
-			}
+			addr, _ := start(t, ctx, s)
 			for i := range 3 {
 				c, err := socket.Dial(ctx, "tcp", addr)
 				if err != nil {
@@ -261,15 +217,12 @@ func TestOwnsTasks(t *testing.T) {
 func TestShutdownNeedsCtx(t *testing.T) {
 	s := &socket.Server{Handler: func(context.Context, net.Conn) error { return nil }}
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t, ctx)
 		serving := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
 		if err := rondo.Yield(ctx); err != nil {
 			return err
 		}
-		err = rondo.OffloadFunc(ctx, func(context.Context) error {
+		err := rondo.OffloadFunc(ctx, func(context.Context) error {
 			return rondo.Run(context.Background(), func(other context.Context) error {
 				for name, wrong := range map[string]context.Context{"no loop": context.Background(), "the Server's loop": ctx} {
 					if err := s.Shutdown(wrong); !errors.Is(err, rondo.ErrNoLoop) {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -35,46 +34,11 @@ func numbered(c net.Conn) func(ctx context.Context) error {
 	}
 }
 
-// asked sends a line and returns the answer.
-func asked(c net.Conn, line string) (string, error) {
-	if _, err := io.WriteString(c, line+"\n"); err != nil {
-		return "", err
-	}
-	return bufio.NewReader(c).ReadString('\n')
-}
-
-// gone returns when the server has no connection left.
-func gone(ctx context.Context, s *socket.Server) error {
-	for s.Conns() > 0 {
-		if err := rondo.Yield(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// idleSessions returns when the task that stands for the idle sessions shows n.
-func idleSessions(ctx context.Context, n uint64) {
-	for {
-		for _, t := range rondo.Tasks(ctx) {
-			if t.Waiting == "idle sessions" && t.On == n {
-				return
-			}
-		}
-		if rondo.Yield(ctx) != nil {
-			return
-		}
-	}
-}
-
 // serving runs body with a server and its address, and shuts the server down.
 func serving(t *testing.T, s *socket.Server, body func(ctx context.Context, addr string) error) {
 	t.Helper()
 	run(t, func(ctx context.Context) error {
-		addr, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
+		addr, served := start(t, ctx, s)
 		if err := body(ctx, addr); err != nil {
 			t.Error(err)
 		}
@@ -85,32 +49,6 @@ func serving(t *testing.T, s *socket.Server, body func(ctx context.Context, addr
 			t.Errorf("Serve: %v", err)
 		}
 		return nil
-	})
-}
-
-// TestSession: the usual session answers line after line, has no task in
-// between, and the end of the stream ends it without a report.
-func TestSession(t *testing.T) {
-	s := &socket.Server{Session: numbered, OnError: func(_ net.Conn, err error) { t.Errorf("reported: %v", err) }}
-	serving(t, s, func(ctx context.Context, addr string) error {
-		c, err := connected(ctx, s, addr)
-		if err != nil {
-			return err
-		}
-		for i := range 3 {
-			line, err := asked(c, "hello")
-			if want := fmt.Sprintf("%d hello\n", i+1); err != nil || line != want {
-				t.Errorf("got %q, %v, want %q", line, err, want)
-			}
-			idleSessions(ctx, 1)
-			for _, task := range rondo.Tasks(ctx) {
-				if strings.HasPrefix(task.Name, "conn ") {
-					t.Errorf("an idle session has a task: %v", task)
-				}
-			}
-		}
-		c.Close()
-		return gone(ctx, s)
 	})
 }
 
@@ -134,11 +72,7 @@ func TestSessionWaits(t *testing.T) {
 	serving(t, s, func(ctx context.Context, addr string) error {
 		var conns []net.Conn
 		for range 4 {
-			c, err := connected(ctx, s, addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+			c := connected(t, ctx, s, addr)
 			conns = append(conns, c)
 		}
 		for i, line := range []string{"wait\n", "wait\n", "go\n", "go\n"} {
@@ -201,77 +135,6 @@ func TestSessionDeadline(t *testing.T) {
 	})
 }
 
-// TestSessionGoexit: Goexit in a call ends everything, and leaves nothing.
-func TestSessionGoexit(t *testing.T) {
-	ended := make(chan bool)
-	go func() {
-		defer close(ended)
-		_ = rondo.Run(context.Background(), func(ctx context.Context) error {
-			s := &socket.Server{Session: func(c net.Conn) func(ctx context.Context) error {
-				return func(ctx context.Context) error {
-					runtime.Goexit()
-					return nil
-				}
-			}}
-			addr, _, err := start(ctx, s)
-			if err != nil {
-				return err
-			}
-			idle, err := connected(ctx, s, addr)
-			if err != nil {
-				return err
-			}
-			defer idle.Close()
-			c, err := connected(ctx, s, addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			_, err = asked(c, "x")
-			return err
-		})
-		t.Error("Run returned")
-	}()
-	<-ended
-}
-
-// TestSessionCancelled: a cancellation ends idle sessions and calls, without a
-// report.
-func TestSessionCancelled(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		s := &socket.Server{Session: numbered, OnError: func(_ net.Conn, err error) { t.Errorf("reported: %v", err) }}
-		addr, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		idle, err := connected(ctx, s, addr)
-		if err != nil {
-			return err
-		}
-		defer idle.Close()
-		busy, err := connected(ctx, s, addr)
-		if err != nil {
-			return err
-		}
-		defer busy.Close()
-		if _, err := io.WriteString(busy, "half a li"); err != nil {
-			return err
-		}
-		waiting(ctx, "read", 1)
-		cause := errors.New("cause")
-		served.Cancel(cause)
-		if err := served.Wait(ctx); !errors.Is(err, cause) {
-			t.Errorf("Serve returned %v", err)
-		}
-		for _, c := range []net.Conn{idle, busy} {
-			if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
-				t.Errorf("the peer read %d bytes, %v", n, err)
-			}
-		}
-		return nil
-	})
-}
-
 // TestSessionShutdown: Shutdown closes idle sessions at once and lets calls end;
 // when its ctx ends, it cancels them.
 func TestSessionShutdown(t *testing.T) {
@@ -293,17 +156,10 @@ func TestSessionShutdown(t *testing.T) {
 				return err
 			}
 		}, OnError: func(_ net.Conn, err error) { t.Errorf("reported: %v", err) }}
-		addr, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
+		addr, served := start(t, ctx, s)
 		var conns []net.Conn
 		for range 3 {
-			c, err := connected(ctx, s, addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+			c := connected(t, ctx, s, addr)
 			conns = append(conns, c)
 		}
 		idle, busy, stuck := conns[0], conns[1], conns[2]
@@ -337,34 +193,6 @@ func TestSessionShutdown(t *testing.T) {
 	})
 }
 
-// TestSessionMaxConns: idle sessions count, and the end of one lets the next
-// connection in.
-func TestSessionMaxConns(t *testing.T) {
-	s := &socket.Server{Session: numbered, MaxConns: 2}
-	serving(t, s, func(ctx context.Context, addr string) error {
-		var conns []net.Conn
-		for range 4 {
-			c, err := socket.Dial(ctx, "tcp", addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			conns = append(conns, c)
-			io.WriteString(c, "x\n")
-		}
-		for _, c := range conns {
-			if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || line != "1 x\n" {
-				t.Errorf("got %q, %v", line, err)
-			}
-			if n := s.Conns(); n > 2 {
-				t.Errorf("%d connections at once", n)
-			}
-			c.Close()
-		}
-		return nil
-	})
-}
-
 // TestSessionNil: a Session that returns nil refuses the connection.
 func TestSessionNil(t *testing.T) {
 	s := &socket.Server{Session: func(c net.Conn) func(ctx context.Context) error { return nil }}
@@ -377,21 +205,6 @@ func TestSessionNil(t *testing.T) {
 		if _, err := c.Read(make([]byte, 1)); err != io.EOF {
 			t.Errorf("the peer read %v", err)
 		}
-		return nil
-	})
-}
-
-// TestSessionMisuse: one of Handler and Session must be set, not both.
-func TestSessionMisuse(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close()
-		both := &socket.Server{Handler: echo, Session: numbered}
-		panics(t, "rondo: socket.Server.Serve with a Handler and a Session: set only one of them", func() { both.Serve(ctx, l) })
-		panics(t, "rondo: socket.Server.Serve without a Handler: set Handler or Session", func() { new(socket.Server).Serve(ctx, l) })
 		return nil
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/rondo-go/rondo"
-	"github.com/rondo-go/rondo/socket"
 )
 
 // TestListenerMadeBlocking: another process that shares a listening socket makes it
@@ -17,30 +16,16 @@ import (
 // Its Accept goes on waiting, and does not stop the loop.
 func TestListenerMadeBlocking(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close()
+		l := listen(t, ctx)
 		shared, err := l.File() // what the other process has
 		if err != nil {
 			return err
 		}
 		defer shared.Close()
 		other := int(shared.Fd())
-		accepting := rondo.Async(ctx, func(context.Context) (net.Conn, error) { return l.Accept() })
-		if err := rondo.Yield(ctx); err != nil {
-			return err
-		}
-		first, err := net.Dial("tcp", l.Addr().String())
+		accepting, err := woken(ctx, l)
 		if err != nil {
 			return err
-		}
-		defer first.Close()
-		for accepting.Task().Info().State != "ready" {
-			if err := rondo.Yield(ctx); err != nil {
-				return err
-			}
 		}
 		taken, _, err := syscall.Accept(other)
 		if err != nil {
@@ -67,4 +52,35 @@ func TestListenerMadeBlocking(t *testing.T) {
 		}
 		return c.Close()
 	})
+}
+
+// woken returns an Accept of l that was woken for a connection and has not run since.
+func woken(ctx context.Context, l net.Listener) (*rondo.Future[net.Conn], error) {
+	defer yieldBeside(ctx)()
+	for {
+		accepting := rondo.Async(ctx, func(context.Context) (net.Conn, error) { return l.Accept() })
+		waiting(ctx, "accept", 1)
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			return nil, err
+		}
+		if err := c.Close(); err != nil {
+			return nil, err
+		}
+		for !accepting.Done() {
+			if accepting.Task().Info().State == "ready" {
+				return accepting, nil
+			}
+			if err := rondo.Yield(ctx); err != nil {
+				return nil, err
+			}
+		}
+		taken, err := accepting.Wait(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := taken.Close(); err != nil {
+			return nil, err
+		}
+	}
 }

@@ -64,8 +64,6 @@ func TestShortRead(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			run(t, func(ctx context.Context) error {
 				a, b := pairOf(t, ctx, p.network)
-				defer a.Close()
-				defer b.Close()
 				return both(ctx, func(ctx context.Context) error {
 					got := make([]byte, 4)
 					_, err := io.ReadFull(readBig{a}, got)
@@ -87,8 +85,6 @@ func TestShortRead(t *testing.T) {
 func TestUrgentIsNothingToRead(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
 		return on(a, func(sys int) error {
 			calls, waited := 0, false
 			stop := socket.WatchRead(ctx, uintptr(sys), func() { calls++ })
@@ -103,9 +99,7 @@ func TestUrgentIsNothingToRead(t *testing.T) {
 					return err
 				}
 				// When this has gone to and fro the loop has seen the event.
-				c, d := pair(t, ctx)
-				defer c.Close()
-				defer d.Close()
+				pair(t, ctx)
 				if waited || calls > 0 {
 					t.Errorf("urgent data: the wait has ended: %v, calls: %d", waited, calls)
 				}
@@ -131,7 +125,6 @@ func TestProtocolShortRead(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			run(t, func(ctx context.Context) error {
 				a, b := pairOf(t, ctx, p.network)
-				defer b.Close()
 				var got bytes.Buffer
 				var connected, done rondo.Event
 				proto := &socket.Protocol{
@@ -167,8 +160,6 @@ func TestBigPacket(t *testing.T) {
 	const size = 3 << 19
 	run(t, func(ctx context.Context) error {
 		a, b := pairOf(t, ctx, "unixpacket")
-		defer a.Close()
-		defer b.Close()
 		// Exceeding the system's limit needs a privilege. Without it the system
 		// refuses the packet, and does not cut it.
 		_ = on(a, func(sys int) error { return unix.SetsockoptInt(sys, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 2*size) })

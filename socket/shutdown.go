@@ -20,11 +20,10 @@ import (
 // once: the handlers' ctx is cancelled with ErrServerClosed and their
 // connections are closed. Serve still waits for the handlers to return.
 //
-// Idle handlers do not notice a Shutdown before that, so ctx should have a
-// deadline. Sessions do: those that are idle are closed at once, and the others
-// when they become idle. Any goroutine may call Shutdown, also more than once. A
-// handler of the same Server must not, because it would wait for itself: a Handler
-// that does panics. A Server that was shut down cannot serve again.
+// Idle handlers do not notice a Shutdown before that, so ctx should have a deadline. Sessions do:
+// those that are idle are closed at once, and the others when they become idle. Any goroutine may
+// call Shutdown, also more than once. A handler of the same Server must not, because it would
+// wait for itself: in a Handler it panics. A Server that was shut down cannot serve again.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if kernel.InsideAny() && rondo.Current(ctx) == nil { // it would block its loop
 		return rondo.Check(ctx)

@@ -32,15 +32,9 @@ func TestShutdownCut(t *testing.T) {
 				})
 				return err
 			}, OnError: func(_ net.Conn, err error) { t.Errorf("the cut was reported as %v", err) }}
-			addr, served, err := start(ctx, s)
-			if err != nil {
-				return err
-			}
-			c, err := connected(ctx, s, addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+			addr, served := start(t, ctx, s)
+			c := connected(t, ctx, s, addr)
+			var err error
 			if where == "task" {
 				err = rondo.Timeout(ctx, time.Millisecond, s.Shutdown)
 			} else {
@@ -77,10 +71,7 @@ func TestShutdownBeforeServe(t *testing.T) {
 		if err := s.Shutdown(ctx); err != nil {
 			t.Error(err)
 		}
-		_, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
+		_, served := start(t, ctx, s)
 		if err := served.Wait(ctx); err != socket.ErrServerClosed {
 			t.Errorf("Serve returned %v", err)
 		}
@@ -92,15 +83,8 @@ func TestShutdownBeforeServe(t *testing.T) {
 func TestShutdownAtMaxConns(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		s := &socket.Server{MaxConns: 1, Handler: echo}
-		addr, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
-		c, err := connected(ctx, s, addr)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+		addr, served := start(t, ctx, s)
+		connected(t, ctx, s, addr)
 		waiting(ctx, "room", 1)
 		if err := rondo.Timeout(ctx, 0, s.Shutdown); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Shutdown: %v", err)
@@ -116,9 +100,9 @@ func TestShutdownAtMaxConns(t *testing.T) {
 func TestShutdownAfterLoop(t *testing.T) {
 	s := &socket.Server{Handler: echo}
 	run(t, func(ctx context.Context) error {
-		_, _, err := start(ctx, s)
+		start(t, ctx, s)
 		waiting(ctx, "accept", 1)
-		return err
+		return nil
 	})
 	if err := s.Shutdown(context.Background()); err != nil {
 		t.Errorf("Shutdown: %v", err)
@@ -197,10 +181,7 @@ func TestShutdownInHandler(t *testing.T) {
 			return nil
 		}
 		s.OnError = func(_ net.Conn, err error) { failed = append(failed, err) }
-		addr, served, err := start(ctx, s)
-		if err != nil {
-			return err
-		}
+		addr, served := start(t, ctx, s)
 		for range 2 { // the second one is served
 			c, err := socket.Dial(ctx, "tcp", addr)
 			if err != nil {

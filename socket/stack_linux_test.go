@@ -15,7 +15,7 @@ import (
 )
 
 // TestStackOfReader holds a limit: a task that waits in Read has a stack of
-// 2 KiB, the smallest that a goroutine has, also if its handler keeps 64 bytes
+// 2 KiB, the smallest that a goroutine has, also if its handler keeps 96 bytes
 // of variables, and if it writes before it waits. A stack that is too small by one
 // byte is 4 KiB, so a server with many idle connections needs twice the memory. A
 // failure means that functions between the handler and the switch have larger frames than before,
@@ -44,10 +44,7 @@ func TestStackOfReader(t *testing.T) {
 // readers measures the stacks of n handlers that wait in their second Read.
 func readers(t *testing.T, n int, handle func(c net.Conn, p []byte)) {
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t, ctx)
 		s := &socket.Server{Handler: func(_ context.Context, c net.Conn) error {
 			handle(c, make([]byte, 64))
 			return nil
@@ -82,11 +79,11 @@ func readers(t *testing.T, n int, handle func(c net.Conn, p []byte)) {
 	})
 }
 
-// readAll reads until an error, and has 64 bytes of variables.
+// readAll reads until an error, and has 96 bytes of variables.
 //
 //go:noinline
 func readAll(c net.Conn, p []byte) {
-	var sizes [64]byte
+	var sizes [96]byte
 	for {
 		n, err := c.Read(p)
 		if err != nil {
@@ -96,11 +93,11 @@ func readAll(c net.Conn, p []byte) {
 	}
 }
 
-// echoAll sends back what it reads until an error, and has 64 bytes of variables.
+// echoAll sends back what it reads until an error, and has 96 bytes of variables.
 //
 //go:noinline
 func echoAll(c net.Conn, p []byte) {
-	var sizes [64]byte
+	var sizes [96]byte
 	for {
 		n, err := c.Read(p)
 		if err != nil {

@@ -19,7 +19,7 @@ type Stats struct {
 	Idle          int64 // closed because of Limits.Idle
 	PeerClosed    int64 // functions that were cancelled because the peer had left
 	Errors        int64 // connections that ended with an error, panics included
-	Panics        int64 // those of which a function, or a task that it has started, has panicked
+	Panics        int64 // connections that ended with a panic, of a function or of a task that it has started
 }
 
 // counts are the counters of a server. Any goroutine may read them, and readers from outside

@@ -144,10 +144,10 @@ func (c *TLSConn) Read(p []byte) (int, error) {
 	return n, c.unwrap(err)
 }
 
-// Write writes all of p, or fails and returns how many bytes it has taken.
-// Bytes that were taken are sent, if the connection lasts: up to 64 KiB that a
-// failed Write has left unsent go ahead of the next write. So to go on after a
-// deadline, write p[n:]. Concurrent writes are not mixed. It suspends the task.
+// Write writes all of p, or fails and returns how many bytes it has taken. Bytes that were taken
+// will be sent unless the connection fails first: if a Write fails, up to 64 KiB of what it has
+// taken may still be unsent, and the next Write sends them before its own data. So to go on after
+// a deadline, write p[n:]. Concurrent writes are not mixed. It suspends the task.
 func (c *TLSConn) Write(p []byte) (int, error) {
 	t := fd.TaskOf(c.loop, "Write")
 	if err := c.Handshake(); err != nil {
@@ -256,10 +256,10 @@ func (c *TLSConn) takeHandshake(ctx context.Context, t kernel.Task) error {
 	return err
 }
 
-// CloseWrite ends the sending side: it sends close_notify (RFC 8446, section 6.1), so the
-// peer reads io.EOF, and may go on writing. It first waits for a Write that is under way,
-// and then five seconds at most. The connection below stays open. The handshake must have
-// been done. It suspends the task.
+// CloseWrite ends the sending side: it sends close_notify (RFC 8446, section 6.1), so the peer
+// reads io.EOF, and may go on writing. It waits until a Write in progress has ended, and then
+// takes at most five seconds. The connection below stays open. The handshake must have been done.
+// It suspends the task.
 func (c *TLSConn) CloseWrite() error {
 	t := fd.TaskOf(c.loop, "CloseWrite")
 	if err := c.sending.Take(c.loop, t); err != nil {
@@ -348,9 +348,9 @@ func (c *TLSConn) SetDeadline(t time.Time) error {
 	return c.conn.SetDeadline(t)
 }
 
-// SetReadDeadline sets the time after which each Read fails with an error that
-// is os.ErrDeadlineExceeded, also one that is waiting. The zero time means
-// none. A handshake both reads and writes. It never suspends.
+// SetReadDeadline sets the time after which each Read, also one in progress, fails with an error
+// that matches os.ErrDeadlineExceeded. The zero time means none. A handshake both reads and
+// writes. It never suspends.
 func (c *TLSConn) SetReadDeadline(t time.Time) error { return c.conn.SetReadDeadline(t) }
 
 // SetWriteDeadline is SetReadDeadline for writing. CloseWrite and Close set a

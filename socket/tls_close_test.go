@@ -79,8 +79,7 @@ func TestTLSFarewell(t *testing.T) {
 func TestTLSCloseInCallback(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		x, y := pair(t, ctx)
-		a, b := rondoTLS.secured(t, ctx, x, y)
-		defer a.Close()
+		_, b := rondoTLS.secured(t, ctx, x, y)
 		reader := rondo.Go(ctx, func(context.Context) error { _, err := b.Read(make([]byte, 1)); return err })
 		waiting(ctx, "read", 1)
 		var closed error

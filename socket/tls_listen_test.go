@@ -21,10 +21,7 @@ func TestTLSListener(t *testing.T) {
 	server, client := certificate(t)
 	client.ServerName = ""
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t, ctx)
 		addr := l.Addr().String()
 		var failed error
 		s := &socket.Server{OnError: func(_ net.Conn, err error) { failed = err }, Handler: func(ctx context.Context, c net.Conn) error {
@@ -114,9 +111,7 @@ func TestTLSMisuse(t *testing.T) {
 		panics(t, "rondo: socket.TLSClient with a Renegotiation", func() {
 			socket.TLSClient(ctx, nil, &tls.Config{Renegotiation: tls.RenegotiateFreelyAsClient})
 		})
-		a, b := tlsPair(t, ctx)
-		defer a.Close()
-		defer b.Close()
+		_, b := tlsPair(t, ctx)
 		if err := b.CloseWrite(); err == nil || !strings.Contains(err.Error(), "handshake") {
 			t.Errorf("CloseWrite before the handshake: %v", err)
 		}

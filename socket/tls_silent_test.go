@@ -17,10 +17,7 @@ import (
 func TestSilentClient(t *testing.T) {
 	server, client := certificate(t)
 	run(t, func(ctx context.Context) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+		l := listen(t, ctx)
 		s := &socket.Server{OnError: func(net.Conn, error) {}, Handler: func(ctx context.Context, c net.Conn) error {
 			return both(ctx,
 				func(context.Context) error { _, err := io.ReadFull(c, make([]byte, 5)); return err },

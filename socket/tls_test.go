@@ -4,10 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"os"
 	"testing"
@@ -68,6 +72,32 @@ func (by makeSecret) secured(t testing.TB, ctx context.Context, a, b net.Conn) (
 	return server, client
 }
 
+// certificate returns the configs for a self-signed certificate of 127.0.0.1. The signatures of
+// its kind of key have one length, so a simulated run can be repeated.
+func certificate(t testing.TB) (server, client *tls.Config) {
+	t.Helper()
+	public, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, public, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(cert)
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}},
+		&tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}
+}
+
 // TestTLSEnds: what TLS negotiates (ALPN), a deadline that passes and is moved,
 // the end of one side and of both.
 func TestTLSEnds(t *testing.T) { eitherTLS(t, tlsEnds) }
@@ -75,8 +105,6 @@ func TestTLSEnds(t *testing.T) { eitherTLS(t, tlsEnds) }
 func tlsEnds(t *testing.T, by makeSecret) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
 		s, c := by.secured(t, ctx, a, b)
 		if got := c.ConnectionState().NegotiatedProtocol; got != "episode" {
 			t.Errorf("agreed on %q", got)
@@ -127,7 +155,6 @@ func tlsCut(t *testing.T, by makeSecret) {
 	run(t, func(ctx context.Context) error {
 		for begun, want := range map[string]error{"": io.EOF, "\x17\x03\x03\x01\x00half": io.ErrUnexpectedEOF} {
 			a, b := pair(t, ctx)
-			defer b.Close()
 			_, c := by.secured(t, ctx, a, b)
 			if _, err := io.WriteString(a, begun); err != nil {
 				return err
@@ -172,7 +199,6 @@ func stalledHandshake(t *testing.T, by makeSecret) {
 		t.Run(way, func(t *testing.T) {
 			run(t, func(ctx context.Context) error {
 				a, b := pair(t, ctx)
-				defer a.Close()
 				c := by.client(ctx, b, client)
 				err := handshake(ctx, c)
 				if !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
@@ -207,8 +233,6 @@ func startTLS(t *testing.T, by makeSecret) {
 	server, client := certificate(t)
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
 		return both(ctx, func(context.Context) error {
 			r := bufio.NewReader(a)
 			if line, err := r.ReadString('\n'); line != "STARTTLS\n" {
@@ -256,8 +280,6 @@ func TestC189TLSOverTLS(t *testing.T) { eitherTLS(t, tlsOverTLS) }
 func tlsOverTLS(t *testing.T, by makeSecret) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
 		outerServer, outerClient := by.secured(t, ctx, a, b)
 		s, c := by.secured(t, ctx, outerServer, outerClient)
 		text := longText(300_000)

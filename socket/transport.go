@@ -23,7 +23,7 @@ import (
 type Transport struct {
 	_ nocopy.Field
 
-	// Value is for the program: its state of the connection.
+	// Value is for the program's own state of the connection. Rondo does not use it.
 	Value any
 
 	dispatcher *dispatcher
@@ -102,16 +102,16 @@ func mustBeInside(loop kernel.Loop, call string) {
 
 func (t *Transport) enter(call string) { mustBeInside(t.dispatcher.loop, "Transport."+call) }
 
-// Context returns a ctx to start tasks with: a scope of this connection, below the ctx of
-// Serve or Attach. It is cancelled when Lost has returned, with the error that Lost got, and
-// then its tasks are waited for: until they have ended the connection is not closed, and Serve
-// does not return. The first of them to fail, or to panic, ends the connection: Lost gets the
-// error, unless it was called already, and OnError all that have failed. The error of a task
-// for which another one waits is the waiter's. A task that is to outlive the connection is
-// started in a scope that the program holds.
+// Context returns a ctx to start tasks with: a scope of this connection, below the ctx of Serve
+// or Attach. It is cancelled when Lost has returned, with the error that Lost got, and then its
+// tasks are waited for: until they have ended the connection is not closed, and Serve does not
+// return. The first of them to fail, or to panic, ends the connection: Lost gets the error,
+// unless it was called already, and OnError all that have failed. If another task waits for one
+// of them, the error goes to that task instead. Start a task that must outlive the connection in
+// a scope of the program.
 //
-// Each call for one connection returns the same ctx; before the first one there is none, and
-// a connection that starts nothing costs nothing for it.
+// Each call for one connection returns the same ctx. The first call makes it, so a connection
+// that starts no tasks does not pay for it.
 func (t *Transport) Context() context.Context {
 	t.enter("Context")
 	d := t.dispatcher

@@ -16,14 +16,8 @@ import (
 // run.
 func TestFailuresTakeTurns(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close()
+		a, _ := pair(t, ctx)
+		l := listen(t, ctx)
 		u := packets(t, ctx, "udp", "127.0.0.1:0")
 		p, q := socket.Pipe(ctx)
 		defer p.Close()

@@ -104,8 +104,6 @@ func TestC048WatchTwice(t *testing.T) {
 func TestC049WatchConn(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		a, b := pair(t, ctx)
-		defer a.Close()
-		defer b.Close()
 		raw, err := a.SyscallConn()
 		if err != nil {
 			return err

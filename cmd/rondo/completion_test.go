@@ -11,13 +11,19 @@ import (
 	"testing"
 )
 
-// TestVerbFlags: the flags of a verb are those of its help text, each, and no other.
+// TestVerbFlags: the flags of a verb are those of its help text, each, and no other; those take a
+// value with which the text shows one.
 func TestVerbFlags(t *testing.T) {
 	named := regexp.MustCompile(`(?m)(?:^  |, |\[)(--[a-z-]+)`)
 	for _, v := range verbs() {
 		var is, said []string
 		for _, f := range v.flags() {
 			is = append(is, "--"+f.Name)
+			if shown := regexp.MustCompile(`(?m)^  --` + f.Name + `( \S)?`).FindStringSubmatch(v.usage); shown != nil {
+				if b, ok := f.Value.(interface{ IsBoolFlag() bool }); (ok && b.IsBoolFlag()) != (shown[1] == "") {
+					t.Errorf("rondo %s: %q, and it is a %T", v.name, shown[0], f.Value)
+				}
+			}
 		}
 		for _, m := range named.FindAllStringSubmatch(v.usage, -1) {
 			said = append(said, m[1])

@@ -92,6 +92,20 @@ func TestCompete(t *testing.T) {
 	golden(t, "comparison.txt", d.comparison(made)+d.comparison(new(rival)))
 }
 
+// endAfter ends a demo after so many round trips.
+func (d *demo) endAfter(ctx context.Context, trips uint64) {
+	rondo.Go(ctx, func(ctx context.Context) error {
+		for d.trips.n < trips {
+			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+				return err
+			}
+		}
+		d.ender = "the test"
+		d.end(nil)
+		return nil
+	})
+}
+
 // Messages of any size come back whole, and what the clients count is what the
 // server sent.
 func TestDemoSizes(t *testing.T) {
@@ -100,16 +114,7 @@ func TestDemoSizes(t *testing.T) {
 			d := &demo{conns: 3, length: time.Hour, size: bytes, pattern: pattern(bytes)}
 			p := &progress{out: new(strings.Builder), columns: func() int { return 0 }}
 			err := rondo.Run(t.Context(), func(ctx context.Context) error {
-				rondo.Go(ctx, func(ctx context.Context) error {
-					for d.trips.n < 4 {
-						if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
-							return err
-						}
-					}
-					d.ender = "the test"
-					d.end(nil)
-					return nil
-				})
+				d.endAfter(ctx, 4)
 				return d.main(ctx, p)
 			})
 			if err != nil {

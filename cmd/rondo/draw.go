@@ -38,6 +38,9 @@ func (s *screen) draw() []string {
 		if s.times {
 			body = s.timesTable()
 		}
+		if s.beside {
+			body = s.besideTasks()
+		}
 		if s.open != (taskKey{}) {
 			body = s.openTask()
 		}
@@ -163,7 +166,7 @@ func (g loopRates) alarm() string {
 // title is the line about the process.
 func (s *screen) title() string {
 	p := s.now.picture
-	text := fmt.Sprintf("%s, %s: %s in %s", s.name, p.Go, plural(len(s.now.tasks), "task"), plural(len(p.Loops), "loop"))
+	text := fmt.Sprintf("%s, %s: %s in %s", s.name, p.Go, plural(s.now.size, "task"), plural(len(p.Loops), "loop"))
 	clock := p.Taken.Format(time.TimeOnly)
 	if s.history.back > 0 {
 		return s.reverse(pad(cut(fmt.Sprintf("%s ago, at %s: %s", stretch(s.history.ago()), clock, text), s.width), s.width, false))
@@ -190,7 +193,7 @@ func (s *screen) loopTable() []string {
 			busy = strconv.Itoa(int(100*g.busy+0.5)) + "%"
 		}
 		rows = append(rows, []string{
-			g.Name, count(len(g.Tasks)), connections(g.Loop), rate(g.known, g.switches), rate(g.known, g.turns), busy, stretch(g.Lag),
+			g.Name, count(len(g.tasks)), connections(g.Loop), rate(g.known, g.switches), rate(g.known, g.turns), busy, stretch(g.Lag),
 			count(g.Ready), count(g.Timers), count(g.Offloads),
 		})
 	}
@@ -207,7 +210,7 @@ func (s *screen) loopTable() []string {
 // caption is what stands right above the rows, whatever the size.
 func (s *screen) caption() []string {
 	var lines []string
-	if s.height < 3 || s.now == nil {
+	if s.height < 3 || s.now == nil || s.beside {
 		return nil
 	}
 	if s.open != (taskKey{}) {
@@ -226,7 +229,7 @@ func (s *screen) caption() []string {
 		if s.typing {
 			caret = "_"
 		}
-		lines = append(lines, cut(fmt.Sprintf("/%s%s  %s of %s", s.filter, caret, count(len(s.rows)), count(len(s.now.tasks))), s.width))
+		lines = append(lines, cut(fmt.Sprintf("/%s%s  %s of %s", s.filter, caret, count(len(s.rows)), count(s.now.size)), s.width))
 	}
 	return append(lines, s.bold(s.taskLines(nil)[0]))
 }
@@ -244,7 +247,10 @@ func (s *screen) table() []string {
 		}
 		return append(lines, cut("no task", s.width))
 	}
-	shown := s.rows[s.first:min(len(s.rows), s.first+room)]
+	var shown []taskRates
+	for i := s.first; i < min(len(s.rows), s.first+room); i++ {
+		shown = append(shown, s.row(i))
+	}
 	drawn := s.taskLines(shown)
 	if n := len(lines); n > 0 {
 		lines[n-1] = s.bold(drawn[0])
@@ -279,8 +285,8 @@ func (s *screen) taskLines(tasks []taskRates) []string {
 	digits, several := 1, 0
 	if s.now != nil {
 		for _, l := range s.now.loops {
-			if n := len(l.Tasks); n > 0 {
-				digits = max(digits, len(strconv.FormatUint(l.Tasks[n-1].ID, 10)))
+			if n := len(l.tasks); n > 0 {
+				digits = max(digits, len(strconv.FormatUint(l.tasks[n-1].ID, 10)))
 			}
 		}
 		if several = 1000; len(s.now.loops) > 1 {
@@ -299,7 +305,7 @@ func (s *screen) taskLines(tasks []taskRates) []string {
 		if m.Since > 0 {
 			wait = stretch(m.Since)
 		}
-		rows[i] = []string{strconv.FormatUint(m.ID, 10), m.share(), rate(m.known, m.rate), wait, stretch(m.Age), m.loop.Name, m.Name, m.doing(), shortFunc(m.Func)}
+		rows[i] = []string{strconv.FormatUint(m.ID, 10), m.share(), rate(m.loop.known, float64(m.rate)), wait, stretch(m.Age), m.loop.Name, m.Name, m.doing(), shortFunc(m.Func)}
 	}
 	return lay(cs, rows, s.width)
 }
@@ -307,27 +313,20 @@ func (s *screen) taskLines(tasks []taskRates) []string {
 // share writes the share of the time that the task was charged with.
 func (m taskRates) share() string {
 	switch {
-	case !m.known:
+	case !m.loop.known:
 		return "-"
 	case m.busy > 0 && m.busy < 0.0005:
 		return "0.0%"
 	}
-	return strconv.FormatFloat(100*m.busy, 'f', 1, 64) + "%"
+	return strconv.FormatFloat(100*float64(m.busy), 'f', 1, 64) + "%"
 }
 
 // doing says what the task waits for, or what it does instead.
 func (m taskRates) doing() string {
-	text := m.Waiting
-	switch {
-	case m.Moved:
-		text = "(ran meanwhile)"
-	case m.State != "waiting":
-		text = "(" + m.State + ")"
-	}
 	if m.Cancelled {
-		text = "cancelled; " + text
+		return "cancelled; " + m.Doing
 	}
-	return text
+	return m.Doing
 }
 
 // described is the line about the task whose stack is shown.
@@ -350,16 +349,19 @@ func (s *screen) absence() string {
 const mostFigures = 3
 
 // figures is what stands below that line.
-func (m taskRates) figures() string {
-	woken := ""
-	if m.WokenBy != 0 {
-		woken = fmt.Sprintf(", woken by #%d", m.WokenBy)
+func (m detail) figures() string {
+	step, woken := "", ""
+	if t := m.task; t != nil {
+		step = ", longest step " + stretch(t.LongestStep)
+		if t.WokenBy != 0 {
+			woken = fmt.Sprintf(", woken by #%d", t.WokenBy)
+		}
+		if t.Site != nil {
+			woken += ", started by " + startedAt(t)
+		}
 	}
-	if m.Site != nil {
-		woken += ", started by " + startedAt(m.Task)
-	}
-	return fmt.Sprintf("age %s, wait %s, busy %s, longest step %s, switches %s, %s/s%s, %s, loop %s",
-		stretch(m.Age), stretch(m.Since), stretch(m.Busy), stretch(m.LongestStep), count(m.Switches), rate(m.known, m.rate), woken, m.Func, m.loop.Name)
+	return fmt.Sprintf("age %s, wait %s, busy %s%s, switches %s, %s/s%s, %s, loop %s",
+		stretch(m.Age), stretch(m.Since), stretch(m.Busy), step, count(m.Switches), rate(m.loop.known, float64(m.rate)), woken, m.Func, m.loop.Name)
 }
 
 // openTask is the caption and the lines of the stack in sight.
@@ -379,7 +381,12 @@ func (s *screen) stack() []string {
 		return nil
 	}
 	m := s.detail
-	frames := m.Stack
+	var all []inspect.Frame
+	isCut := false
+	if m.task != nil {
+		all, isCut = m.task.Stack, m.task.Cut
+	}
+	frames := all
 	if !s.full {
 		frames = slices.DeleteFunc(slices.Clone(frames), func(f inspect.Frame) bool { return !f.Own() })
 	}
@@ -388,11 +395,11 @@ func (s *screen) stack() []string {
 		lines = append(lines, "  "+f.Func, "    "+tail(fmt.Sprintf("%s:%d", f.File, f.Line), s.width-4))
 	}
 	switch {
-	case len(m.Stack) > 0 && len(lines) == 0:
+	case len(all) > 0 && len(lines) == 0:
 		lines = []string{"  no call of the program's own; f shows all"}
-	case len(lines) > 0 && m.Cut:
+	case len(lines) > 0 && isCut:
 		lines = append(lines, "  ... the outermost calls could not be read")
-	case len(lines) == 0 && m.State == "new" && !m.Moved:
+	case len(lines) == 0 && m.Doing == "(new)":
 		lines = []string{"  it has not begun"}
 	case len(lines) == 0 && s.history.back > 0:
 		lines = []string{"  its stack was not read at that time"}
@@ -413,6 +420,10 @@ func (s *screen) help() string {
 		return "q quit  esc back  f own calls"
 	case s.open != (taskKey{}):
 		return "q quit  esc back  f all calls"
+	case s.beside && s.full:
+		return "q quit  g tasks  f own calls"
+	case s.beside:
+		return "q quit  g tasks  f all calls"
 	case s.times:
 		return "q quit  t tasks  last 10 s; bars from 1µs to 1s and more"
 	case s.typing:
@@ -425,7 +436,7 @@ func (s *screen) help() string {
 	case s.width < 64:
 		return keys + "  b s a w"
 	}
-	return keys + "  t times  ← earlier  sort: busy switches age wait"
+	return keys + "  g goroutines  t times  ← earlier  sort b s a w"
 }
 
 func (s *screen) red(text string) string {

@@ -33,8 +33,8 @@ that they made above them, and on top is what the tasks wait for.
   --every D     how often it looks meanwhile (default 200ms); less often if that
                 takes long
   --folded      a line for each stack instead of a drawing, for other tools
-  --than FILE   compared with what --folded wrote before: red has grown, blue has
-                shrunk; in place of a process another such file can be named
+  --than FILE   compared with what --folded wrote before: red has grown, blue
+                has shrunk; in place of a process another such file can be named
   --core FILE   a core file instead of a process
   --exe FILE    the program of the core, if it is not where it was
   --max-time D, --max-memory MB

@@ -5,7 +5,6 @@ package main
 import (
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -24,9 +23,7 @@ func TestPlainGo(t *testing.T) {
 		{"ps", `(?s)^No loop is running in it\.\n\nGOROUTINES   FIRST +STATE +FUNC +AT\n +1 +1 +syscall +runtime\.main +os\.\(\*File\)\.read file_posix\.go:\d+\n$`},
 		{"tree", `(?s)^process \d+, go\S+: no loop is running in it\n\n1 goroutine, and \d+ of Go's runtime\n  goroutine 1 \[syscall\]  \(runtime\.main\)\n     os\.\(\*File\)\.read .*\n     main\.main `},
 	} {
-		if status, out, err := invoke(c.verb, p.pid()); status != exitDone || err != "" || !regexp.MustCompile(c.want).MatchString(out) {
-			t.Errorf("%s: status %d, error %q, and\n%s\nwant\n%s", c.verb, status, err, out, c.want)
-		}
+		shows(t, exitDone, c.want, c.verb, p.pid())
 	}
 	for _, verb := range []string{"check", "locks", "flame"} {
 		if status, _, err := invoke(verb, p.pid()); status != exitFailed || !strings.Contains(err, "has no Rondo in it") {

@@ -5,8 +5,8 @@ package main
 
 import "time"
 
-// Bounds on what is kept: for how long, and how many tasks in all snapshots together,
-// which take some 150 MB.
+// Bounds on what is kept: for how long, and how many tasks and goroutines in all snapshots
+// together, which take some 150 MB.
 const (
 	keptFor   = 5 * time.Minute
 	keptTasks = 500_000
@@ -16,7 +16,7 @@ const (
 // A history is the last readings, the newest last.
 type history struct {
 	readings []*reading
-	tasks    int // in all of them
+	tasks    int // and goroutines, in all of them
 	back     int // how many are newer than the one that is shown
 }
 
@@ -26,14 +26,17 @@ func (h *history) keep(r *reading) {
 	if h.back > 0 {
 		h.back++
 	}
-	h.readings, h.tasks = append(h.readings, r), h.tasks+len(r.tasks)
+	h.readings, h.tasks = append(h.readings, r), h.tasks+r.weight()
 	for len(h.readings) > 1 && (h.tasks > keptTasks || r.picture.Taken.Sub(h.readings[0].picture.Taken) > keptFor) {
-		h.tasks -= len(h.readings[0].tasks)
+		h.tasks -= h.readings[0].weight()
 		h.readings[0] = nil
 		h.readings = h.readings[1:]
 	}
 	h.back = min(h.back, len(h.readings)-1)
 }
+
+// weight returns how many tasks and goroutines a reading has.
+func (r *reading) weight() int { return r.size + len(r.picture.Goroutines) }
 
 // shown returns the reading that is shown; nil if there is none.
 func (h *history) shown() *reading {
@@ -56,6 +59,7 @@ func (s *screen) show() {
 	s.now = s.history.shown()
 	s.sortRows()
 	s.findOpen()
+	s.listBeside()
 }
 
 // seek handles the keys that go to another snapshot. It reports whether the key is one
@@ -67,11 +71,11 @@ func (s *screen) seek(key string) bool {
 		return ok
 	}
 	s.history.back = max(0, min(s.history.back+by, len(s.history.readings)-1))
-	if s.detail.Task != nil {
+	if s.detail.task != nil {
 		// Where it stood at another time is not where it stands.
-		task := *s.detail.Task
+		task := *s.detail.task
 		task.Stack = nil
-		s.detail.Task = &task
+		s.detail.task = &task
 	}
 	s.show()
 	return true

@@ -33,6 +33,8 @@ func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case s.open != (taskKey{}):
 		return s.pressedInStack(key)
+	case s.beside || key == "g":
+		return s.pressedBeside(key)
 	case key == "t", key == "esc" && s.times:
 		if s.times = !s.times; s.times && s.history.back == 0 {
 			return s.request()
@@ -46,7 +48,7 @@ func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
 		if len(s.rows) == 0 {
 			return nil
 		}
-		s.detail = s.rows[s.cursor]
+		s.detail = s.now.detail(s.rows[s.cursor])
 		s.open, s.held, s.scroll, s.gone = s.detail.key(), s.detail.key(), 0, false
 		if s.history.back > 0 {
 			return nil // it shows what it has
@@ -95,11 +97,31 @@ func (s *screen) typed(key, text string) tea.Cmd {
 func (s *screen) pressedInStack(key string) tea.Cmd {
 	switch key {
 	case "esc", "enter", "backspace":
-		s.open, s.detail = taskKey{}, taskRates{}
+		s.open, s.detail = taskKey{}, detail{}
 	case "f":
 		s.full = !s.full
 	default:
 		s.move(key, &s.scroll, len(s.stack()))
+	}
+	return nil
+}
+
+// pressedBeside handles the key that shows goroutines, and those while they are shown.
+func (s *screen) pressedBeside(key string) tea.Cmd {
+	switch key {
+	case "g", "esc":
+		s.beside, s.scroll = !s.beside, 0
+		var c tea.Cmd
+		if s.beside && s.history.back == 0 {
+			c = s.request()
+		}
+		s.listBeside()
+		return c
+	case "f":
+		s.full = !s.full
+		s.listBeside()
+	default:
+		s.move(key, &s.scroll, len(s.lines))
 	}
 	return nil
 }
@@ -129,7 +151,7 @@ func (s *screen) move(key string, at *int, n int) {
 		s.clamp()
 		s.held = taskKey{}
 		if s.cursor > 0 {
-			s.held = s.rows[s.cursor].key()
+			s.held = s.row(s.cursor).key()
 		}
 	}
 }

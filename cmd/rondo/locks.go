@@ -29,12 +29,12 @@ A lock for which nobody waits is not listed.
 const checkUsage = `Usage: rondo check [--wait D] PID|URL
        rondo check [--wait D] --core FILE [--exe FILE]
 
-It says what looks wrong: a process that is stopped, a loop that is held, late or
-in deadlock, tasks that wait for each other in a cycle, tasks that wait long for a
-lock, for permits or for room in a queue, locks whose holder has ended, tasks that
-call Yield again and again, and tasks that had long steps in the last 10 s. If
-there is anything, it exits with status 5. If there is nothing, but not all could
-be read, it says so, with status 6.
+It says what looks wrong: a process that is stopped, a loop that is held, late
+or in deadlock, tasks that wait for each other in a cycle, tasks that wait long
+for a lock, for permits or for room in a queue, locks whose holder has ended,
+tasks that call Yield again and again, and tasks that had long steps in the last
+10 s. If there is anything, it exits with status 5. If there is nothing, but not
+all could be read, it says so, with status 6.
 
   --wait D      which waits are long (default 10s)
   --core FILE   a core file instead of a process

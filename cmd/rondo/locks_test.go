@@ -5,7 +5,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -19,12 +18,8 @@ func starved(out string) int { return strings.Count(out, " of up to ") }
 // TestLocks: who holds what, who waits for it, and what is wrong with that.
 func TestLocks(t *testing.T) {
 	pid := startAsleep(t, "locks").pid()
-	status, out, err := invoke("locks", pid)
-	want := regexp.MustCompile(`(?m)^lock +"held" +3 +\S+ +#\d+ waiter +#2 holder +waits \S+ for sleep .*\nlock +"lost" +1 +\S+ +#\d+ hopeless +- +-\nput +"full" +1 +`)
-	if status != exitDone || err != "" || !want.MatchString(out) {
-		t.Errorf("locks: status %d, %q\n%s", status, err, out)
-	}
-	status, out, err = invoke("check", "--wait", "1ns", pid)
+	shows(t, exitDone, `(?m)^lock +"held" +3 +\S+ +#\d+ waiter +#2 holder +waits \S+ for sleep .*\nlock +"lost" +1 +\S+ +#\d+ hopeless +- +-\nput +"full" +1 +`, "locks", pid)
+	status, out, err := invoke("check", "--wait", "1ns", pid)
 	if status != exitWarned || err != "" || strings.Count(out, "WARNING: ")-starved(out) != 6 || !strings.Contains(out, "which no living task is known to hold") {
 		t.Errorf("check: status %d, %q\n%s", status, err, out)
 	}
@@ -32,27 +27,19 @@ func TestLocks(t *testing.T) {
 	if status, out, err = invoke("check", pid); starved(out) == 0 && (status != exitDone || err != "" || !strings.Contains(out, "Nothing looks wrong.")) {
 		t.Errorf("check of a program that sleeps: status %d, %q\n%s", status, err, out)
 	}
-	if status, out, err = invoke("locks", pid); status != exitDone || err != "" || !strings.Contains(out, "No task waits for") {
-		t.Errorf("locks of a program that sleeps: status %d, %q\n%s", status, err, out)
-	}
+	shows(t, exitDone, "No task waits for", "locks", pid)
 }
 
 // TestRecord: what is recorded of a process can be compared.
 func TestRecord(t *testing.T) {
 	pid := startAsleep(t, "idle").pid()
-	status, out, err := invoke("record", "--every", "100ms", "--for", "150ms", "--stacks", pid)
-	if status != exitDone || err != "" {
-		t.Fatalf("record: status %d, %q", status, err)
-	}
+	out := shows(t, exitDone, "^{", "record", "--every", "100ms", "--for", "150ms", "--stacks", pid)
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte(out), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	status, out, err = invoke("diff", file)
-	if status != exitDone || err != "" || !regexp.MustCompile(`(?m)^NEVER MOVED.*\n#1 main +\S+ +sleep`).MatchString(out) {
-		t.Errorf("diff: status %d, %q\n%s", status, err, out)
-	}
-	if status, _, err = invoke("record", "--every", "1ms", pid); status != exitUsage || !strings.Contains(err, "--every takes 100ms or more") {
+	shows(t, exitDone, `(?m)^NEVER MOVED.*\n#1 main +\S+ +sleep`, "diff", file)
+	if status, _, err := invoke("record", "--every", "1ms", pid); status != exitUsage || !strings.Contains(err, "--every takes 100ms or more") {
 		t.Errorf("record too often: status %d, %q", status, err)
 	}
 }

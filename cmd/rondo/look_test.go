@@ -120,20 +120,6 @@ func TestPsJSON(t *testing.T) {
 	}
 }
 
-// TestPsOfDemo: the command looks at itself, busy, and a connection's task runs
-// what the program says.
-func TestPsOfDemo(t *testing.T) {
-	d := start(t, "demo", "--conns", "20", "--for", "1h")
-	d.until("messages/s")
-	status, out, err := invoke("ps", strconv.Itoa(d.Process.Pid))
-	if status != exitDone || err != "" || strings.Count(out, "(*demo).answer\n") != 20 || strings.Count(out, "   client ") != 20 {
-		t.Errorf("status %d, error %q; it should have 20 clients and 20 connections that the demo answers:\n%s", status, err, out)
-	}
-	d.signal(os.Interrupt)
-	d.end()
-	d.succeeded()
-}
-
 // TestTree: the tree, and an exit status that says that tasks wait in a ring.
 func TestTree(t *testing.T) {
 	p := startWaits(t)
@@ -156,7 +142,7 @@ func TestTree(t *testing.T) {
 	if strings.Contains(out, "rondo.Sleep") {
 		t.Errorf("calls of Rondo, which were not asked for:\n%s", out)
 	}
-	if _, full, _ := invoke("tree", p.pid(), "--full"); !strings.Contains(full, "rondo.Sleep ") {
+	if _, full, _ := invoke("tree", p.pid(), "--full"); !strings.Contains(full, "rondo.Sleep ") || !regexp.MustCompile(`\n[ │]+goroutine [0-9]+\n`).MatchString(full) {
 		t.Errorf("no call of Rondo with --full:\n%s", full)
 	}
 	if l := pictureOf(t, exitCycle, "tree", "--json", p.pid()).Loops[0]; len(l.Cycles) != 1 {
@@ -318,33 +304,19 @@ func TestPsChoice(t *testing.T) {
 // TestProcesses: without a process, those that use Rondo are listed.
 func TestProcesses(t *testing.T) {
 	p := startAsleep(t, "idle")
-	status, out, err := invoke("ps")
-	if status != exitDone || err != "" || !regexp.MustCompile(`(?m)^ *`+p.pid()+` +go1\.\S+ +\d+ +1 +1 +0 +\d+ %   turns +target +- +/\S+$`).MatchString(out) {
-		t.Errorf("status %d, error %q; no line is that of process %s:\n%s", status, err, p.pid(), out)
-	}
+	shows(t, exitDone, `(?m)^ *`+p.pid()+` +go1\.\S+ +\d+ +1 +1 +0 +\d+ %   turns +target +- +/\S+$`, "ps")
 }
 
 // TestFlame: the drawing, or lines for other tools.
 func TestFlame(t *testing.T) {
 	p := startWaits(t)
-	status, out, err := invoke("flame", p.pid())
-	if status != exitDone || err != "" || !strings.HasPrefix(out, "<svg ") || !strings.Contains(out, "<title>main.readConn: 1 task, ") {
-		t.Errorf("status %d, error %q\n%s", status, err, out)
-	}
-	status, wall, err := invoke("flame", "--wall", "1ms", "--every", "100ms", "--folded", p.pid())
-	if status != exitDone || err != "" || !regexp.MustCompile(`(?m)^main\.waits\.func1\.1\.2;main\.both;\[lock "audit"\] \d+$`).MatchString(wall) {
-		t.Errorf("status %d, error %q\n%s", status, err, wall)
-	}
+	shows(t, exitDone, `^<svg (?s:.*)<title>main\.readConn: 1 task, `, "flame", p.pid())
+	const deadlocked = `(?m)^main\.waits\.func1\.1\.2;main\.both;\[lock "audit"\] \d+$`
+	wall := shows(t, exitDone, deadlocked, "flame", "--wall", "1ms", "--every", "100ms", "--folded", p.pid())
 	before := filepath.Join(t.TempDir(), "before.txt")
 	if err := os.WriteFile(before, []byte(wall), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	status, out, err = invoke("flame", "--than", before, before)
-	if status != exitDone || err != "" || !strings.Contains(out, ">[lock &#34;audit&#34;]: ") || !strings.Contains(out, "red is more than before") {
-		t.Errorf("status %d, error %q\n%s", status, err, out)
-	}
-	status, out, err = invoke("flame", "--folded", "--by", "time", p.pid())
-	if status != exitDone || err != "" || !regexp.MustCompile(`(?m)^main\.waits\.func1\.1\.2;main\.both;\[lock "audit"\] \d+$`).MatchString(out) {
-		t.Errorf("status %d, error %q\n%s", status, err, out)
-	}
+	shows(t, exitDone, `(?s)red is more than before.*>\[lock &#34;audit&#34;\]: |>\[lock &#34;audit&#34;\]: .*red is more than before`, "flame", "--than", before, before)
+	shows(t, exitDone, deadlocked, "flame", "--folded", "--by", "time", p.pid())
 }

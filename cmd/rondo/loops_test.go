@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/rondo-go/rondo"
 )
 
 // A demo on two loops says how busy each was, and loses no message.
@@ -17,16 +15,7 @@ func TestDemoLoops(t *testing.T) {
 	d := &demo{conns: 8, loops: 2, length: time.Hour, size: 100, pattern: pattern(100)}
 	p := &progress{out: new(strings.Builder), columns: func() int { return 0 }}
 	err := onLoops(d.loops, "demo", func(ctx context.Context) error {
-		rondo.Go(ctx, func(ctx context.Context) error {
-			for d.trips.n < 100 {
-				if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
-					return err
-				}
-			}
-			d.ender = "the test"
-			d.end(nil)
-			return nil
-		})
+		d.endAfter(ctx, 100)
 		return d.main(ctx, p)
 	})
 	if err != nil {
@@ -44,17 +33,22 @@ func TestDemoLoops(t *testing.T) {
 }
 
 // An echo server on three loops serves connections on all of them, counts what all
-// have done, and ends gracefully.
+// have done, and ends gracefully: when it says that it ends, it listens no longer.
 func TestEchoLoops(t *testing.T) {
 	var said strings.Builder
 	e := &echoServer{addr: "127.0.0.1:0", grace: time.Hour, loops: 3}
 	listening, ending := make(chan string, 1), make(chan bool)
+	var address string // for what is written; the loop stands still while it looks
 	e.console = &console{out: writerFunc(func(b []byte) (int, error) {
 		said.Write(b)
 		if rest, ok := strings.CutPrefix(string(b), "Listening on "); ok {
-			address, _, _ := strings.Cut(rest, ". ")
+			address, _, _ = strings.Cut(rest, ". ")
 			listening <- address
 		} else if strings.Contains(string(b), "may go on") {
+			if late, err := net.Dial("tcp", address); err == nil {
+				late.Close()
+				t.Error("it says that it ends, and listens")
+			}
 			close(ending)
 		}
 		return len(b), nil

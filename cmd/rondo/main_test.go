@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -60,6 +61,17 @@ func invoke(args ...string) (status int, out, err string) {
 	var stdout, stderr bytes.Buffer
 	status = run(args, &stdout, &stderr)
 	return status, stdout.String(), stderr.String()
+}
+
+// shows runs the command, and fails the test unless the status is that, no error is said, and the
+// output, which it returns, matches the pattern.
+func shows(t *testing.T, status int, pattern string, args ...string) (out string) {
+	t.Helper()
+	got, out, err := invoke(args...)
+	if got != status || err != "" || !regexp.MustCompile(pattern).MatchString(out) {
+		t.Errorf("rondo %s: status %d, want %d, error %q; nothing is as %s in\n%s", strings.Join(args, " "), got, status, err, pattern, out)
+	}
+	return out
 }
 
 // golden compares got with a file in testdata.

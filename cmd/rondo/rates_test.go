@@ -23,13 +23,14 @@ func TestMeasure(t *testing.T) {
 		// Another loop, of the same name.
 		{ID: 3, Uptime: 2 * time.Second, Tasks: []*inspect.Task{task(1, 500)}},
 	}}
-	r := measure(before, after)
+	r := measure(measure(nil, before), after)
 	got := ""
 	for _, g := range r.loops {
 		got += fmt.Sprintln(g.ID, g.known, g.switches, g.turns, g.busy)
 	}
-	for _, m := range r.tasks {
-		got += fmt.Sprintln(m.key(), m.known, m.rate)
+	for i := range r.size {
+		m := r.task(i)
+		got += fmt.Sprintln(m.key(), m.loop.known, m.rate)
 	}
 	const want = "1 true 20 5 0.5\n3 false 0 0 0\n" +
 		"{1 1} true 0\n{1 4} true 10\n{1 5} true 3\n{3 1} false 0\n"

@@ -20,8 +20,8 @@ import (
 const recordUsage = `Usage: rondo record [--every D] [--for D] [--stacks] PID|URL > FILE
 
 It takes a snapshot of a process again and again, and writes each as JSON, one
-after the other. rondo diff compares the first and the last of them. It ends with
-the process, after the time, or at Ctrl-C.
+after the other. rondo diff compares the first and the last of them. It ends
+with the process, after the time, or at Ctrl-C.
 
   --every D   how often (default 1s)
   --for D     how long (default 1m)
@@ -30,10 +30,10 @@ the process, after the time, or at Ctrl-C.
 Usage: rondo record --last D PID|URL > FILE
        rondo record --last D --core FILE [--exe FILE] > FILE
 
-It writes what the tasks did in the time before, without snapshots: each loop keeps
-a flight record of its last steps. It is a timeline: open it at
-https://ui.perfetto.dev. Steps between two looks of a loop at the clock share that
-time equally. A Yield is no step.
+It writes what the tasks did in the time before, without snapshots: each loop
+keeps a flight record of its last steps. It is a timeline: open it at
+https://ui.perfetto.dev. Steps between two looks of a loop at the clock share
+that time equally. A Yield is no step.
 
   --last D    how far back, as far as the record goes
   --core F    a core file in place of a process
@@ -45,8 +45,8 @@ const diffUsage = `Usage: rondo diff FILE
 
 It compares two snapshots: what came and went, which kinds of task and of wait
 grew, which tasks were busiest, and which never moved. FILE is of rondo record,
-of which it takes the first and the last snapshot; BEFORE and AFTER may also be of
-rondo ps --json.
+of which it takes the first and the last snapshot; BEFORE and AFTER may also be
+of rondo ps --json.
 
   --limit N   how many rows of each kind (default 10)
 `

@@ -35,11 +35,11 @@ type screen struct {
 	name  string // of what is looked at
 	every time.Duration
 	color bool
-	take  func(task uint64, times bool) snapshot
+	take  func(w wish) snapshot
 
 	width, height int
 
-	before  *inspect.Program
+	before  *reading
 	history history
 	now     *reading // the one that is shown; nil before the first snapshot
 	failed  error    // why there is no newer snapshot
@@ -53,21 +53,23 @@ type screen struct {
 	reversed bool
 	typing   bool // keys go to the filter
 	filter   string
-	rows     []taskRates
+	rows     []int32 // places of tasks in now
 	cursor   int
 	first    int     // the uppermost row in sight
 	held     taskKey // the task that the cursor follows; zero until it is moved
 
-	times bool // the times of steps are shown in place of tasks
+	times  bool     // the times of steps are shown in place of tasks
+	beside bool     // the goroutines that run no task are, in place of both
+	lines  []string // what is said of them
 
 	open   taskKey // the task whose stack is shown; zero if none is
 	full   bool
 	scroll int
-	detail taskRates // the open task, as it was seen last
-	gone   bool      // it has ended
+	detail detail // the open task, as it was seen last
+	gone   bool   // it has ended
 }
 
-func newScreen(name string, every time.Duration, color bool, take func(task uint64, times bool) snapshot) *screen {
+func newScreen(name string, every time.Duration, color bool, take func(w wish) snapshot) *screen {
 	return &screen{name: name, every: every, color: color, take: take, width: 80, height: 24}
 }
 
@@ -84,11 +86,11 @@ func (s *screen) request() tea.Cmd {
 	}
 	s.taking, s.again = true, false
 	s.turn++
-	take, task, times := s.take, s.open.task, s.times
+	take, w := s.take, wish{s.open.task, s.times, s.beside}
 	if s.history.back > 0 {
-		task = 0
+		w.task = 0
 	}
-	return func() tea.Msg { return take(task, times) }
+	return func() tea.Msg { return take(w) }
 }
 
 func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -120,8 +122,8 @@ func (s *screen) receive(p snapshot) tea.Cmd {
 	case p.err == nil && p.picture != nil:
 		first := s.now == nil
 		s.failed = nil
-		s.history.keep(measure(s.before, p.picture))
-		s.before = p.picture
+		s.before = measure(s.before, p.picture)
+		s.history.keep(s.before)
 		if r := s.history.shown(); r != s.now {
 			s.show()
 		}
@@ -153,19 +155,33 @@ func (s *screen) findOpen() {
 	if s.open == (taskKey{}) {
 		return
 	}
-	i := slices.IndexFunc(s.now.tasks, func(m taskRates) bool { return m.key() == s.open })
+	i := s.now.place(s.open)
 	if s.gone = i < 0; s.gone {
 		return
 	}
 	last := s.detail
-	s.detail = s.now.tasks[i]
-	if s.detail.Moved && last.Task != nil && last.key() == s.open && s.detail.Stack == nil {
+	s.detail = s.now.detail(int32(i))
+	if now := s.detail.task; s.detail.Moved && last.task != nil && last.key() == s.open && now != nil && now.Stack == nil {
 		// What is known of where it stood stays until more is known.
-		moved := *s.detail.Task
-		moved.Stack, moved.Cut = last.Stack, last.Cut
-		s.detail.Task = &moved
+		moved := *now
+		moved.Stack, moved.Cut = last.task.Stack, last.task.Cut
+		s.detail.task = &moved
 	}
 }
+
+// A detail is a task of which more is shown.
+type detail struct {
+	taskRates
+	task *inspect.Task // nil if it was read in short only
+}
+
+func (r *reading) detail(at int32) detail {
+	m := r.task(int(at))
+	return detail{m, m.whole()}
+}
+
+// row returns the task of a row.
+func (s *screen) row(i int) taskRates { return s.now.task(int(s.rows[i])) }
 
 func (m taskRates) key() taskKey { return taskKey{m.loop.ID, m.ID} }
 
@@ -176,12 +192,14 @@ func (s *screen) sortRows() {
 		return
 	}
 	text := strings.ToLower(s.filter)
-	for _, m := range s.now.tasks {
-		if text == "" || m.has(text) {
-			s.rows = append(s.rows, m)
+	s.rows = slices.Grow(s.rows, s.now.size)
+	for i := range s.now.size {
+		if text == "" || s.now.task(i).has(text) {
+			s.rows = append(s.rows, int32(i))
 		}
 	}
-	slices.SortFunc(s.rows, func(x, y taskRates) int {
+	slices.SortFunc(s.rows, func(i, j int32) int {
+		x, y := s.now.task(int(i)), s.now.task(int(j))
 		c := 0
 		switch s.order {
 		case byBusy:
@@ -196,10 +214,10 @@ func (s *screen) sortRows() {
 		if s.reversed {
 			c = -c
 		}
-		return cmp.Or(c, cmp.Compare(x.loop.ID, y.loop.ID), cmp.Compare(x.ID, y.ID))
+		return cmp.Or(c, cmp.Compare(i, j))
 	})
 	if s.held != (taskKey{}) {
-		if i := slices.IndexFunc(s.rows, func(m taskRates) bool { return m.key() == s.held }); i >= 0 {
+		if i := slices.Index(s.rows, int32(s.now.place(s.held))); i >= 0 {
 			s.cursor = i
 		}
 	}
@@ -221,5 +239,5 @@ func (s *screen) clamp() {
 	room := max(1, s.room())
 	s.first = max(0, min(s.first, s.cursor, len(s.rows)-room))
 	s.first = max(s.first, s.cursor-room+1)
-	s.scroll = max(0, min(s.scroll, len(s.stack())-room))
+	s.scroll = max(0, min(s.scroll, len(s.stack())+len(s.lines)-room))
 }

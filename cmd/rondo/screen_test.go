@@ -39,14 +39,14 @@ type testScreen struct {
 	*screen
 	t     *testing.T
 	asked []uint64 // the task of each snapshot that was asked for
-	timed bool     // the last one was asked for with the times of steps
+	last  wish     // what was wished for last
 	next  snapshot
 }
 
 func newTestScreen(t *testing.T, width, height int) *testScreen {
 	s := &testScreen{t: t}
-	s.screen = newScreen("process 4711", time.Second, true, func(task uint64, times bool) snapshot {
-		s.asked, s.timed = append(s.asked, task), times
+	s.screen = newScreen("process 4711", time.Second, true, func(w wish) snapshot {
+		s.asked, s.last = append(s.asked, w.task), w
 		return s.next
 	})
 	s.Update(tea.WindowSizeMsg{Width: width, Height: height})
@@ -63,33 +63,18 @@ func (s *testScreen) give(p *inspect.Program) tea.Cmd {
 	return c
 }
 
+var namedKeys = map[string]tea.Key{
+	"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
+	"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
+	"backspace": {Code: tea.KeyBackspace}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+c": {Code: 'c', Mod: tea.ModCtrl},
+}
+
 // keys presses them, each in one word or a character.
 func (s *testScreen) keys(words ...string) (c tea.Cmd) {
 	for _, w := range words {
-		k := tea.Key{Code: []rune(w)[0], Text: w}
-		switch w {
-		case "enter":
-			k = tea.Key{Code: tea.KeyEnter}
-		case "esc":
-			k = tea.Key{Code: tea.KeyEscape}
-		case "up":
-			k = tea.Key{Code: tea.KeyUp}
-		case "down":
-			k = tea.Key{Code: tea.KeyDown}
-		case "pgup":
-			k = tea.Key{Code: tea.KeyPgUp}
-		case "pgdown":
-			k = tea.Key{Code: tea.KeyPgDown}
-		case "home":
-			k = tea.Key{Code: tea.KeyHome}
-		case "end":
-			k = tea.Key{Code: tea.KeyEnd}
-		case "backspace":
-			k = tea.Key{Code: tea.KeyBackspace}
-		case "ctrl+u":
-			k = tea.Key{Code: 'u', Mod: tea.ModCtrl}
-		case "ctrl+c":
-			k = tea.Key{Code: 'c', Mod: tea.ModCtrl}
+		k, ok := namedKeys[w]
+		if !ok {
+			k = tea.Key{Code: []rune(w)[0], Text: w}
 		}
 		_, c = s.Update(tea.KeyPressMsg(k))
 	}
@@ -120,7 +105,7 @@ func (s *testScreen) frame() string {
 func (s *testScreen) names() string {
 	var out []string
 	for i := s.first; i < min(len(s.rows), s.first+s.room()); i++ {
-		name, _, _ := strings.Cut(s.rows[i].Name, " ")
+		name, _, _ := strings.Cut(s.row(i).Name, " ")
 		if i == s.cursor {
 			name = "[" + name + "]"
 		}
@@ -147,73 +132,102 @@ var stack = []inspect.Frame{
 	{Func: "main.sweep", File: "/home/somebody/src/example.org/chat/cmd/chat/rooms/sweep.go", Line: 42},
 }
 
-// TestFrames: the frames at two sizes, in all states of the screen.
+// TestFrames: the frames of the screen, and on a narrow one those that lay themselves out anew
+// there. Of states that differ in a line, that line.
 func TestFrames(t *testing.T) {
-	for _, size := range [][2]int{{80, 24}, {40, 10}} {
-		var all strings.Builder
-		scene := func(name string, act func(s *testScreen)) {
-			s := newTestScreen(t, size[0], size[1])
-			s.Init()
-			act(s)
-			fmt.Fprintf(&all, "-- %s --\n%s", name, s.frame())
-		}
-		scene("before the first snapshot", func(s *testScreen) {})
-		scene("the first snapshot", func(s *testScreen) { s.give(pictured(0)) })
-		twice := func(s *testScreen) { s.give(pictured(0)); s.give(pictured(1)) }
-		scene("the second", twice)
-		scene("by waiting", func(s *testScreen) { twice(s); s.keys("w", "down") })
-		scene("the youngest first", func(s *testScreen) { twice(s); s.keys("a", "a") })
-		scene("typing a filter", func(s *testScreen) { twice(s); s.keys("/", "C", "o", "n") })
-		scene("nothing matches", func(s *testScreen) { twice(s); s.keys("/", "x", "y", "enter") })
-		scene("held", func(s *testScreen) { twice(s); s.give(held(2)) })
-		scene("two loops", func(s *testScreen) {
-			p := pictured(1)
-			p.Loops = append(p.Loops, &inspect.Loop{ID: 2, Name: "second", Uptime: time.Second, Tasks: []*inspect.Task{{ID: 1, Name: "main", State: "new"}}})
-			s.give(pictured(0))
-			s.give(p)
-		})
-		scene("ended", func(s *testScreen) {
-			twice(s)
-			s.Update(tick(s.turn))
-			s.Update(snapshot{ended: true})
-		})
-		scene("failed", func(s *testScreen) {
-			twice(s)
-			s.Update(tick(s.turn))
-			s.Update(snapshot{err: errors.New("a page could not be read")})
-		})
-		onStack := func(s *testScreen) {
-			twice(s)
-			s.keys("/", "s", "w", "e", "e", "p", "enter", "enter")
-			p := pictured(2)
-			p.Loops[0].Tasks[2].Stack = stack
-			s.give(p)
-		}
-		scene("a stack", onStack)
-		scene("the full stack", func(s *testScreen) { onStack(s); s.keys("f", "down") })
-		scene("the stack of a task that ended", func(s *testScreen) {
-			onStack(s)
-			p := pictured(3)
-			p.Loops[0].Tasks = p.Loops[0].Tasks[:2]
-			s.give(p)
-		})
-		scene("a second ago", func(s *testScreen) { twice(s); s.give(pictured(2)); s.keys("left") })
-		scene("times", func(s *testScreen) {
-			twice(s)
-			if c := s.keys("t"); c == nil || c() == nil || !s.timed {
-				s.t.Error("the times are not asked for")
-			}
-			p := pictured(2)
-			f := inspect.FlightLoop{Steps: []inspect.FlightStep{
-				{Task: 4, Name: "fan-out #4", Kind: "main.fanOut", To: 80 * time.Millisecond, Woken: true, Ready: time.Microsecond},
-				{Task: 2, Name: "conn #2", Kind: "room.(*Room).serve", From: 80 * time.Millisecond, To: 81 * time.Millisecond, Woken: true, Ready: 70 * time.Millisecond},
-			}}
-			p.Loops[0].Times = f.Times()
-			s.give(p)
-		})
-		scene("a stack at another time", func(s *testScreen) { onStack(s); s.keys("h") })
-		golden(t, fmt.Sprintf("top-%dx%d.txt", size[0], size[1]), all.String())
+	var all strings.Builder
+	draw := func(name string, width, height int, act func(s *testScreen)) {
+		s := newTestScreen(t, width, height)
+		s.Init()
+		act(s)
+		fmt.Fprintf(&all, "-- %s --\n%s", name, s.frame())
 	}
+	scene := func(name string, act func(s *testScreen)) { draw(name, 80, 16, act) }
+	says := func(want string, act func(s *testScreen)) {
+		s := newTestScreen(t, 80, 16)
+		s.Init()
+		if act(s); !strings.Contains(s.frame(), want) {
+			t.Errorf("%q is not in\n%s", want, s.frame())
+		}
+	}
+	both := func(name string, act func(s *testScreen)) {
+		scene(name, act)
+		draw(name+", narrow", 40, 10, act)
+	}
+	scene("before the first snapshot", func(s *testScreen) {})
+	scene("the first snapshot", func(s *testScreen) { s.give(pictured(0)) })
+	twice := func(s *testScreen) { s.give(pictured(0)); s.give(pictured(1)) }
+	both("the second", twice)
+	scene("the youngest first", func(s *testScreen) { twice(s); s.keys("a", "a") })
+	says("\n/Con_  1 of 6\n", func(s *testScreen) { twice(s); s.keys("/", "C", "o", "n") })
+	says("\nno task matches; esc shows all\n", func(s *testScreen) { twice(s); s.keys("/", "x", "y", "enter") })
+	both("held", func(s *testScreen) { twice(s); s.give(held(2)) })
+	both("two loops", func(s *testScreen) {
+		p := pictured(1)
+		p.Loops = append(p.Loops, &inspect.Loop{ID: 2, Name: "second", Uptime: time.Second, Tasks: []*inspect.Task{{ID: 1, Name: "main", State: "new"}}})
+		s.give(pictured(0))
+		s.give(p)
+	})
+	says("Process 4711 has ended; this is how it was last seen.\nprocess 4711, go1.26.8: 6 tasks", func(s *testScreen) {
+		twice(s)
+		s.Update(tick(s.turn))
+		s.Update(snapshot{ended: true})
+	})
+	says("No newer snapshot: a page could not be read\nprocess 4711, go1.26.8: 6 tasks", func(s *testScreen) {
+		twice(s)
+		s.Update(tick(s.turn))
+		s.Update(snapshot{err: errors.New("a page could not be read")})
+	})
+	onStack := func(s *testScreen) {
+		twice(s)
+		s.keys("/", "s", "w", "e", "e", "p", "enter", "enter")
+		p := pictured(2)
+		p.Loops[0].Tasks[2].Stack = stack
+		s.give(p)
+	}
+	both("a stack", onStack)
+	scene("the full stack", func(s *testScreen) { onStack(s); s.keys("f", "down") })
+	says("has ended; this is how it was last seen\nage 50m2s, wait 800ms, busy 0s, longest step 0s, switches 74, 2.0/s, main.sweep,\nloop chat\n  main.sweep\n", func(s *testScreen) {
+		onStack(s)
+		p := pictured(3)
+		p.Loops[0].Tasks = p.Loops[0].Tasks[:2]
+		s.give(p)
+	})
+	scene("a second ago", func(s *testScreen) { twice(s); s.give(pictured(2)); s.keys("left") })
+	both("times", func(s *testScreen) {
+		twice(s)
+		if c := s.keys("t"); c == nil || c() == nil || !s.last.times {
+			s.t.Error("the times are not asked for")
+		}
+		p := pictured(2)
+		f := inspect.FlightLoop{Steps: []inspect.FlightStep{
+			{Task: 4, Name: "fan-out #4", Kind: "main.fanOut", To: 80 * time.Millisecond, Woken: true, Ready: time.Microsecond},
+			{Task: 2, Name: "conn #2", Kind: "room.(*Room).serve", From: 80 * time.Millisecond, To: 81 * time.Millisecond, Woken: true, Ready: 70 * time.Millisecond},
+		}}
+		p.Loops[0].Times = f.Times()
+		s.give(p)
+	})
+	beside := func(s *testScreen) {
+		twice(s)
+		if c := s.keys("g"); c == nil || c() == nil || !s.last.goroutines {
+			s.t.Error("the goroutines are not asked for")
+		}
+		p := pictured(2)
+		for i := range uint64(3) {
+			p.Goroutines = append(p.Goroutines, &inspect.Goroutine{ID: 20 + i, State: "chan receive", Func: "main.worker", Stack: []inspect.Frame{
+				{Func: "runtime.gopark", File: "/usr/local/go/src/runtime/proc.go", Line: 460}, {Func: "main.worker", File: "/src/chat/work.go", Line: 7},
+			}, Site: &inspect.Frame{Func: "main.main", File: "/src/chat/main.go", Line: 12}})
+		}
+		p.Goroutines = append(p.Goroutines, &inspect.Goroutine{ID: 2, State: "force gc (idle)", Func: "runtime.forcegchelper", Kind: inspect.GoroutineRuntime})
+		s.give(p)
+	}
+	both("goroutines", beside)
+	scene("all calls of goroutines", func(s *testScreen) { beside(s); s.keys("f", "down") })
+	says("\nlooking ...\n", func(s *testScreen) { twice(s); s.keys("g") })
+	says("\nthe goroutines were not read at that time\n", func(s *testScreen) { beside(s); s.keys("h") })
+	says("\n4  0.0%    12,000      -  10m2s fan-out", func(s *testScreen) { beside(s); s.keys("g") })
+	says("\n  its stack was not read at that time\n", func(s *testScreen) { onStack(s); s.keys("h") })
+	golden(t, "top.txt", all.String())
 }
 
 // Every size is drawn within its bounds, in all states.
@@ -224,7 +238,7 @@ func TestFramesOfAllSizes(t *testing.T) {
 			s.Init()
 			s.frame()
 			s.give(pictured(0))
-			for _, key := range []string{"w", "down", "end", "t", "t", "/", "a", "enter", "enter", "f", "left", "end", "esc", "esc", "h", "n"} {
+			for _, key := range []string{"w", "down", "end", "t", "t", "/", "a", "enter", "enter", "f", "left", "end", "esc", "esc", "g", "f", "end", "g", "h", "n"} {
 				s.keys(key)
 				s.frame()
 				p := held(1)

@@ -3,9 +3,6 @@
 package main
 
 import (
-	"io"
-	"net"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,39 +10,12 @@ import (
 	"github.com/rondo-go/rondo/inspect"
 )
 
-// TestLoopsSideBySide: the loops of a process are listed with their connections.
-func TestLoopsSideBySide(t *testing.T) {
-	dir := t.TempDir()
-	paths := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
-	p := startTarget(t, "shards", paths[0], paths[1])
-	for i, n := range []int{4, 2} {
-		for range n {
-			c, err := net.Dial("unix", paths[i])
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			// The program has the connection when it has sent something.
-			if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	table := `(?m)^LOOP +TASKS   CONNS +BUSY   READY   TIMERS +UP\nshard-0 +\d+ +4 +\d+ % .*\nshard-1 +\d+ +2 +\d+ % .*\ntarget +\d+ +0 +\d+ % .*\n\nshard-0: \d+ tasks?, 4 connections, `
-	for verb, want := range map[string]string{"ps": table, "tree": table} {
-		if status, out, err := invoke(verb, p.pid()); status != exitDone || err != "" || !regexp.MustCompile(want).MatchString(out) {
-			t.Errorf("rondo %s: status %d, error %q; nothing is as %s in\n%s", verb, status, err, want, out)
-		}
-	}
-	if _, out, _ := invoke("ps"); !regexp.MustCompile(`(?m)^ *` + p.pid() + ` +go1\.\S+ +\d+ +3 +\d+ +6 +\d+ %   turns +shard, target +/\S+, /\S+ +/\S+$`).MatchString(out) {
-		t.Errorf("no line is that of process %s, with 3 loops and 6 connections:\n%s", p.pid(), out)
-	}
-}
-
-// TestRing: a cycle through two loops is named by each verb that says what looks wrong.
+// TestRing: a cycle through two loops is named by each verb that says what looks wrong, below a
+// table of the loops.
 func TestRing(t *testing.T) {
 	p := startTarget(t, "ring")
 	named := regexp.MustCompile(`(?m)^CYCLE: (shard-\d #\d+ [a-z 0-9-]+, which|shard-\d #\d+ [a-z 0-9-]+) waits for .*shard-\d #\d+ .*caller`)
+	table := regexp.MustCompile(`(?m)^LOOP +TASKS +CONNS .*\nshard-0 .*\nshard-1 .*\ntarget .*\n\n`)
 	for { // the last of the three comes to its wait
 		if _, out, _ := invoke("tree", p.pid()); named.MatchString(out) {
 			break
@@ -53,7 +23,7 @@ func TestRing(t *testing.T) {
 	}
 	p.sleeps(t)
 	for verb, want := range map[string]int{"ps": exitDone, "tree": exitCycle, "check": exitWarned} {
-		if status, out, err := invoke(verb, p.pid()); status != want || err != "" || !named.MatchString(out) {
+		if status, out, err := invoke(verb, p.pid()); status != want || err != "" || !named.MatchString(out) || !table.MatchString(out) {
 			t.Errorf("rondo %s: status %d, want %d, error %q\n%s", verb, status, want, err, out)
 		}
 	}

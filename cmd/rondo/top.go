@@ -33,6 +33,9 @@ Keys:
   b  s  a  w                   sort by the share of time, switches a second,
                                age, or time spent waiting; the same key again
                                reverses the order
+  g                            show the goroutines that run no task, those
+                               together that do the same, as rondo tree does; f
+                               adds the calls of Go's runtime, g or esc returns
   t                            show for each kind of task how long its steps
                                took and how long it was ready before that, in
                                the last 10 seconds; t or esc goes back
@@ -96,22 +99,31 @@ type snapshot struct {
 	ended   bool // the process has; err says so too
 }
 
+// briefFrom is from how many tasks of a loop on they are read in short.
+const briefFrom = 50_000
+
 // timesFor is how far back the times of steps go.
 const timesFor = 10 * time.Second
 
-// take takes a snapshot, with the stack of the task that has the number, if it is
-// not 0, and with the times of steps if they are asked for.
-func (c *source) take(task uint64, times bool) snapshot {
+// A wish is what the screen shows of a program besides its tasks.
+type wish struct {
+	task       uint64 // the one whose stack is shown; 0 for none
+	times      bool
+	goroutines bool
+}
+
+// take takes a snapshot with what is wished for.
+func (c *source) take(w wish) snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.target == nil {
 		return snapshot{}
 	}
-	var o inspect.Options
-	if task != 0 {
-		o.StacksOf = []uint64{task}
+	o := inspect.Options{Goroutines: w.goroutines, BriefFrom: briefFrom}
+	if w.task != 0 {
+		o.StacksOf = []uint64{w.task}
 	}
-	if times {
+	if w.times {
 		o.Times = timesFor
 	}
 	began := time.Now()

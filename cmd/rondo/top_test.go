@@ -128,18 +128,6 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// TestTopHeld: who holds the loop is on the first line.
-func TestTopHeld(t *testing.T) {
-	p := startTarget(t, "spin")
-	s, c := sit(t, "top", "--every", "100ms", p.pid())
-	s.sees("culprit has held target for ")
-	s.types("\x03") // Ctrl-C
-	<-s.closed
-	if err := c.Wait(); err != nil {
-		t.Errorf("it ended with %v", err)
-	}
-}
-
 // Where there is no terminal, it says what to use.
 func TestTopNeedsTerminal(t *testing.T) {
 	status, out, err := invoke("top", "4711")

@@ -18,7 +18,8 @@ goroutine that runs its Offload. Goroutines that run no task come last, those
 together that do the same; of a program of Go without Rondo there is nothing
 else.
 
-  --full        all calls, those of Rondo and of Go's runtime too
+  --full        all calls, those of Rondo and of Go's runtime too, and the
+                number of the task's goroutine, by which a debugger knows it
   --all         every task, even if many are alike
   --json        everything that is known, as JSON
   --core FILE   a core file instead of a process

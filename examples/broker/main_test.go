@@ -14,56 +14,25 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/examples/internal/program"
+	"github.com/rondo-go/rondo/examples/internal/talk"
 	"github.com/rondo-go/rondo/sim"
 	"github.com/rondo-go/rondo/socket"
 )
 
 func TestMain(m *testing.M) { program.Main(m, main) }
 
-// A peer is a client of the broker under test.
-type peer struct {
-	*testing.T
-	net.Conn
-	in *bufio.Reader
-}
-
-func dial(t *testing.T, address string) *peer {
-	t.Helper()
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return &peer{t, c, bufio.NewReader(c)}
-}
-
-func (p *peer) send(line string) {
-	p.Helper()
-	if _, err := fmt.Fprintln(p, line); err != nil {
-		p.Fatal(err)
-	}
-}
-
-func (p *peer) gets(want string) {
-	p.Helper()
-	line, err := p.in.ReadString('\n')
-	if err != nil || line != want+"\n" {
-		p.Fatalf("got %.80q and %v, not %.80q", line, err, want)
-	}
-}
-
 func start(t *testing.T, args ...string) (p *program.Process, address string) {
 	t.Helper()
 	p = program.Start(t, append(args, "-addr", "localhost:0")...)
-	return p, strings.TrimPrefix(p.Line(), "listening on ")
+	return p, talk.Address(t, p)
 }
 
 // TestTopics has messages go to those who subscribed, and to nobody else.
 func TestTopics(t *testing.T) {
 	p, address := start(t)
-	ann, bob, cid := dial(t, address), dial(t, address), dial(t, address)
+	ann, bob, cid := talk.Dial(t, address), talk.Dial(t, address), talk.Dial(t, address)
 	for _, step := range []struct {
-		who            *peer
+		who            *talk.Client
 		request, reply string
 	}{
 		{ann, "SUB news", "OK"},
@@ -74,50 +43,44 @@ func TestTopics(t *testing.T) {
 		{cid, "PUB weather rain", "OK 1"},
 		{cid, "PUB sports 3:1", "OK 0"},
 	} {
-		step.who.send(step.request)
-		step.who.gets(step.reply)
+		step.who.Says(step.request)
+		step.who.Hears(step.reply)
 	}
-	ann.gets("MSG news it is  out")
-	bob.gets("MSG news it is  out")
-	bob.gets("MSG weather rain")
-	ann.send("UNSUB news")
-	ann.gets("OK")
-	bob.send("PUB news x")
-	bob.gets("MSG news x")
-	bob.gets("OK 1")
-	if err := bob.Conn.(*net.TCPConn).CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
-	if line, err := bob.in.ReadString('\n'); err != io.EOF {
-		t.Errorf("who leaves reads %q and %v", line, err)
-	}
-	cid.send("PUB news y")
-	cid.gets("OK 0")
+	ann.Hears("MSG news it is  out")
+	bob.Hears("MSG news it is  out")
+	bob.Hears("MSG weather rain")
+	ann.Says("UNSUB news")
+	ann.Hears("OK")
+	bob.Says("PUB news x")
+	bob.Hears("MSG news x")
+	bob.Hears("OK 1")
+	bob.Leaves()
+	bob.Ends()
+	cid.Says("PUB news y")
+	cid.Hears("OK 0")
 	p.Interrupt()
-	if line, err := cid.in.ReadString('\n'); err != io.EOF {
-		t.Errorf("at the end came %q and %v", line, err)
-	}
+	cid.Ends()
 	p.End()
 }
 
 // TestBadRequests has each answered with a sentence, and the next one served.
 func TestBadRequests(t *testing.T) {
 	p, address := start(t)
-	c := dial(t, address)
+	c := talk.Dial(t, address)
 	for _, request := range []string{"", "SUB", "SUB ", "SUB a b", "UNSUB", "PUB", "PUB a", "PUB  a", "sub a", "GET / HTTP/1.1", "\x00"} {
-		c.send(request)
-		c.gets("ERR expected SUB topic, UNSUB topic or PUB topic text")
+		c.Says(request)
+		c.Hears("ERR expected SUB topic, UNSUB topic or PUB topic text")
 	}
-	c.send("UNSUB never-subscribed")
-	c.gets("OK")
+	c.Says("UNSUB never-subscribed")
+	c.Hears("OK")
 	for i := range topicsMax {
-		c.send(fmt.Sprint("SUB ", i))
-		c.gets("OK")
+		c.Says(fmt.Sprint("SUB ", i))
+		c.Hears("OK")
 	}
-	c.send("SUB more")
-	c.gets("ERR more than 1000 topics")
-	c.send("PUB a " + strings.Repeat("x", lineMax))
-	c.gets("ERR a line has at most 65536 bytes")
+	c.Says("SUB more")
+	c.Hears("ERR more than 1000 topics")
+	c.Says("PUB a " + strings.Repeat("x", lineMax))
+	c.Hears("ERR a line has at most 65536 bytes")
 	p.Interrupt()
 	if _, errors, code := p.Wait(); code != 0 || strings.Count(errors, "\n") != 1 || !strings.Contains(errors, "token too long") {
 		t.Errorf("exit code %d: %s", code, errors)
@@ -128,26 +91,23 @@ func TestBadRequests(t *testing.T) {
 // the others get every message.
 func TestDeafSubscriber(t *testing.T) {
 	p, address := start(t, "-patience", "10ms")
-	deaf, ann, cid := dial(t, address), dial(t, address), dial(t, address)
-	for _, who := range []*peer{deaf, ann} {
-		who.send("SUB a")
-		who.gets("OK")
+	deaf, ann, cid := talk.Dial(t, address), talk.Dial(t, address), talk.Dial(t, address)
+	for _, who := range []*talk.Client{deaf, ann} {
+		who.Says("SUB a")
+		who.Hears("OK")
 	}
 	text := strings.Repeat("x", 50_000)
 	for n := 0; ; n++ {
 		if n > 10_000 {
 			t.Fatal("after 500 MB the deaf subscriber is still there")
 		}
-		cid.send(fmt.Sprint("PUB a ", n, text))
-		ann.gets(fmt.Sprint("MSG a ", n, text))
-		line, err := cid.in.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		if line == "OK 1\n" {
+		cid.Says(fmt.Sprint("PUB a ", n, text))
+		ann.Hears(fmt.Sprint("MSG a ", n, text))
+		line := cid.Line()
+		if line == "OK 1" {
 			break
 		}
-		if line != "OK 2\n" {
+		if line != "OK 2" {
 			t.Fatalf("published: %q", line)
 		}
 	}

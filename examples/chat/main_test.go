@@ -6,58 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"testing"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/examples/internal/program"
+	"github.com/rondo-go/rondo/examples/internal/talk"
 	"github.com/rondo-go/rondo/sim"
 	"github.com/rondo-go/rondo/socket"
 )
 
 func TestMain(m *testing.M) { program.Main(m, main) }
 
-// A member is somebody in the room.
-type guest struct {
-	*testing.T
-	net.Conn
-	in *bufio.Reader
-}
-
-// enter comes into the room at address.
-func enter(t *testing.T, address, name string) *guest {
+// enter comes into the room at address under a name.
+func enter(t *testing.T, address, name string) *talk.Client {
 	t.Helper()
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	m := &guest{t, c, bufio.NewReader(c)}
-	m.hears("your name?")
-	m.says(name)
-	return m
-}
-
-func (m *guest) says(line string) {
-	m.Helper()
-	if _, err := fmt.Fprintln(m, line); err != nil {
-		m.Fatal(err)
-	}
-}
-
-func (m *guest) hears(want string) {
-	m.Helper()
-	line, err := m.in.ReadString('\n')
-	if err != nil || line != want+"\n" {
-		m.Fatalf("heard %q and %v, not %q", line, err, want)
-	}
+	c := talk.Dial(t, address)
+	c.Hears("your name?")
+	c.Says(name)
+	return c
 }
 
 func open(t *testing.T) (p *program.Process, address string) {
 	t.Helper()
 	p = program.Start(t, "-addr", "localhost:0")
-	return p, strings.TrimPrefix(p.Line(), "listening on ")
+	return p, talk.Address(t, p)
 }
 
 // TestChat has each hear the others, and nobody hear himself.
@@ -65,25 +38,21 @@ func TestChat(t *testing.T) {
 	p, address := open(t)
 	ann := enter(t, address, "ann")
 	bob := enter(t, address, "bob")
-	ann.hears("bob came in")
+	ann.Hears("bob came in")
 	cid := enter(t, address, "cid")
-	ann.hears("cid came in")
-	bob.hears("cid came in")
-	bob.says("hello")
-	ann.hears("bob: hello")
-	cid.hears("bob: hello")
-	cid.says("hello, bob")
-	ann.hears("cid: hello, bob")
-	bob.hears("cid: hello, bob")
-	if err := bob.Conn.(*net.TCPConn).CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
-	bob.hears("goodbye")
-	if line, err := bob.in.ReadString('\n'); err != io.EOF {
-		t.Fatalf("who leaves reads %q and %v, not io.EOF", line, err)
-	}
-	ann.hears("bob left")
-	cid.hears("bob left")
+	ann.Hears("cid came in")
+	bob.Hears("cid came in")
+	bob.Says("hello")
+	ann.Hears("bob: hello")
+	cid.Hears("bob: hello")
+	cid.Says("hello, bob")
+	ann.Hears("cid: hello, bob")
+	bob.Hears("cid: hello, bob")
+	bob.Leaves()
+	bob.Hears("goodbye")
+	bob.Ends()
+	ann.Hears("bob left")
+	cid.Hears("bob left")
 	p.Interrupt()
 	p.End()
 }
@@ -94,10 +63,10 @@ func TestSlowMember(t *testing.T) {
 	p, address := open(t)
 	ann := enter(t, address, "ann")
 	enter(t, address, "deaf")
-	ann.hears("deaf came in")
+	ann.Hears("deaf came in")
 	left := make(chan error)
 	go func() {
-		_, err := ann.in.ReadString('\n')
+		_, err := bufio.NewReader(ann).ReadString('\n')
 		left <- err
 	}()
 	long := strings.Repeat("la ", 300)
@@ -114,7 +83,7 @@ func TestSlowMember(t *testing.T) {
 			if lines > 100_000 { // far more than the system keeps for a connection
 				t.Fatal("after 90 MB the deaf member is still there")
 			}
-			ann.says(long)
+			ann.Says(long)
 		}
 	}
 }
@@ -124,26 +93,26 @@ func TestNames(t *testing.T) {
 	p, address := open(t)
 	ann := enter(t, address, "ann")
 	bob := enter(t, address, "")
-	bob.hears("a name has 1 to 20 letters, digits, - or _; your name?")
-	bob.says("bob the \x1b[31mgreat")
-	bob.hears("a name has 1 to 20 letters, digits, - or _; your name?")
-	bob.says("ANN")
-	bob.hears("that name is taken; your name?")
-	bob.says("Zoë")
-	ann.hears("Zoë came in")
-	bob.says("\x1b[2Jthere\a")
-	ann.hears("Zoë: [2Jthere")
+	bob.Hears("a name has 1 to 20 letters, digits, - or _; your name?")
+	bob.Says("bob the \x1b[31mgreat")
+	bob.Hears("a name has 1 to 20 letters, digits, - or _; your name?")
+	bob.Says("ANN")
+	bob.Hears("that name is taken; your name?")
+	bob.Says("Zoë")
+	ann.Hears("Zoë came in")
+	bob.Says("\x1b[2Jthere\a")
+	ann.Hears("Zoë: [2Jthere")
 	// Who goes without a name was never there.
 	nobody := enter(t, address, "")
-	nobody.hears("a name has 1 to 20 letters, digits, - or _; your name?")
+	nobody.Hears("a name has 1 to 20 letters, digits, - or _; your name?")
 	if err := nobody.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ann.says(strings.Repeat("a", 2000))
-	ann.hears("a line has at most 1024 bytes; goodbye")
-	bob.hears("ann left")
+	ann.Says(strings.Repeat("a", 2000))
+	ann.Hears("a line has at most 1024 bytes; goodbye")
+	bob.Hears("ann left")
 	p.Interrupt()
-	bob.hears("the room is closed; goodbye")
+	bob.Hears("the room is closed; goodbye")
 	p.End()
 }
 
@@ -152,18 +121,18 @@ func TestHistory(t *testing.T) {
 	p, address := open(t)
 	ann := enter(t, address, "ann")
 	bob := enter(t, address, "bob")
-	ann.hears("bob came in")
+	ann.Hears("bob came in")
 	for i := range 25 {
-		ann.says(fmt.Sprint(i))
-		bob.hears(fmt.Sprint("ann: ", i))
+		ann.Says(fmt.Sprint(i))
+		bob.Hears(fmt.Sprint("ann: ", i))
 	}
 	cid := enter(t, address, "cid")
 	for i := 5; i < 25; i++ {
-		cid.hears(fmt.Sprint("ann: ", i))
+		cid.Hears(fmt.Sprint("ann: ", i))
 	}
-	cid.says("hm")
-	bob.hears("cid came in")
-	bob.hears("cid: hm")
+	cid.Says("hm")
+	bob.Hears("cid came in")
+	bob.Hears("cid: hm")
 	p.Interrupt()
 	p.End()
 }
@@ -174,13 +143,11 @@ func TestClosed(t *testing.T) {
 	p, address := open(t)
 	ann := enter(t, address, "ann")
 	enter(t, address, "deaf")
-	ann.hears("deaf came in")
+	ann.Hears("deaf came in")
 	enter(t, address, "")
 	p.Interrupt()
-	ann.hears("the room is closed; goodbye")
-	if line, err := ann.in.ReadString('\n'); err != io.EOF {
-		t.Errorf("after the goodbye came %q and %v", line, err)
-	}
+	ann.Hears("the room is closed; goodbye")
+	ann.Ends()
 	p.End()
 }
 

@@ -33,7 +33,7 @@ var tries = map[string]func(t *testing.T, run start){
 	"balancer": tryBalancer, "crawl": tryCrawl, "cron": tryCron, "dns": tryDNS, "fanin": tryFanin,
 	"files": tryFiles, "game": tryGame, "heartbeat": tryHeartbeat, "limiter": tryLimiter,
 	"pipe": tryPipe, "pubsub": tryPubsub, "redis": tryRedis, "reload": tryReload,
-	"restart": tryRestart, "retry": tryRetry, "web": tryWeb, "workers": tryWorkers, "wschat": tryWschat,
+	"retry": tryRetry, "web": tryWeb, "workers": tryWorkers, "wschat": tryWschat,
 }
 
 // serve starts a server under test.
@@ -340,40 +340,6 @@ func tryReload(t *testing.T, run start) {
 	}
 	talk.Dial(t, address).Hears("good evening")
 	end(t, p)
-}
-
-func tryRestart(t *testing.T, run start) {
-	p := run("localhost:0")
-	var old, next int
-	var address string
-	if _, err := fmt.Sscanf(p.Line(), "process %d serves %s", &old, &address); err != nil {
-		t.Fatal(err)
-	}
-	before := talk.Dial(t, address)
-	before.Says("a")
-	before.Hears("a")
-	p.Signal(syscall.SIGHUP)
-	if _, err := fmt.Sscanf(p.Line(), "process %d serves %s", &next, &address); err != nil || next == old {
-		t.Fatal(next, err)
-	}
-	after := talk.Dial(t, address)
-	after.Says("b")
-	after.Hears("b")
-	before.Says("c") // the old process still serves it
-	before.Hears("c")
-	before.Close()
-	child, err := os.FindProcess(next)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Signal(syscall.SIGTERM); err != nil {
-		t.Error(err)
-	}
-	after.Leaves()
-	after.Ends()
-	if _, errors, code := p.Wait(); code != 0 {
-		t.Errorf("status %d\n%s", code, errors)
-	}
 }
 
 func tryRetry(t *testing.T, run start) {

@@ -27,7 +27,7 @@ func main() {
 			_, err := io.Copy(c, c) // suspends this task, not a thread
 			return err
 		}}
-		return signals.Serve(ctx, s, l, 5*time.Second) // until Ctrl-C, and 5 s longer for those who talk
+		return signals.Serve(ctx, s, l, 5*time.Second) // until Ctrl-C; connected clients get 5 s to finish
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -16,9 +16,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestCluster has the chat on three simulated shards, which a seed interleaves and pauses,
-// and members on hosts that are cut off, crash and come back. In a simulation each shard
-// has an address of its own, so members choose their shard. All members of a room hear
+// TestCluster has the chat on three shards of a simulated host, which a seed interleaves and
+// pauses, and members on hosts that are cut off, crash and come back. All members of a room hear
 // what is said in it in the same order.
 func TestCluster(t *testing.T) {
 	const shards, members = 3, 4
@@ -28,14 +27,13 @@ func TestCluster(t *testing.T) {
 		for range shards {
 			c.rooms = append(c.rooms, make(map[string]*room))
 		}
-		r := shard.Runner{Loops: shards}
-		rondo.Go(ctx, func(ctx context.Context) error {
+		w.Host("chat", func(ctx context.Context) error {
+			r := shard.Runner{Loops: shards}
 			return r.Run(ctx, func(ctx context.Context, s *shard.Shard) error {
-				l, err := socket.Listen(ctx, "tcp", ":7782")
-				if err != nil {
-					return err
+				if s.Index() != 0 {
+					return nil
 				}
-				return (&socket.Server{Handler: c.serve, OnError: func(net.Conn, error) {}}).Serve(ctx, l)
+				return shard.Serve(ctx, "tcp", ":7782", &socket.Server{Handler: c.serve, OnError: func(net.Conn, error) {}})
 			})
 		})
 		var heard [members][]string
@@ -44,7 +42,7 @@ func TestCluster(t *testing.T) {
 				for life := 0; ; life++ {
 					sim.Sometimes(ctx, life > 0, "a member comes back")
 					name := fmt.Sprintf("name%d.%d", i, life)
-					_ = talk(ctx, fmt.Sprintf("shard-%d:7782", i%shards), fmt.Sprint("room", i%2), name, &heard[i])
+					_ = oneLife(ctx, "chat:7782", fmt.Sprint("room", i%2), name, &heard[i])
 					if err := rondo.Sleep(ctx, time.Second); err != nil {
 						return err
 					}
@@ -72,9 +70,9 @@ func TestCluster(t *testing.T) {
 	})
 }
 
-// talk is one life of a member: it says a line now and then, and notes what it hears,
+// oneLife is one life of a member: it says a line now and then, and notes what it hears,
 // until its connection ends or is silent for long.
-func talk(ctx context.Context, address, room, name string, heard *[]string) error {
+func oneLife(ctx context.Context, address, room, name string, heard *[]string) error {
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		c, err := (&socket.Dialer{Timeout: 5 * time.Second}).DialContext(g, "tcp", address)
 		if err != nil {

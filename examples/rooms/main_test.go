@@ -1,51 +1,25 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"net"
 	"strings"
 	"testing"
 
 	"github.com/rondo-go/rondo/examples/internal/program"
+	"github.com/rondo-go/rondo/examples/internal/talk"
 )
 
 func TestMain(m *testing.M) { program.Main(m, main) }
 
-// A guest is a client.
-type guest struct {
-	*testing.T
-	net.Conn
-	in *bufio.Reader
-}
-
-func enter(t *testing.T, address, room, name string) *guest {
+// enter comes into a room under a name.
+func enter(t *testing.T, address, room, name string) *talk.Client {
 	t.Helper()
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	g := &guest{t, c, bufio.NewReader(c)}
-	g.hears("which room, and your name?")
-	g.says(room + " " + name)
-	g.hears(name + " came in")
-	return g
-}
-
-func (g *guest) says(line string) {
-	g.Helper()
-	if _, err := fmt.Fprintln(g, line); err != nil {
-		g.Fatal(err)
-	}
-}
-
-func (g *guest) hears(want string) {
-	g.Helper()
-	line, err := g.in.ReadString('\n')
-	if strings.TrimSuffix(line, "\n") != want {
-		g.Fatalf("heard %q, %v; want %q", line, err, want)
-	}
+	c := talk.Dial(t, address)
+	c.Hears("which room, and your name?")
+	c.Says(room + " " + name)
+	c.Hears(name + " came in")
+	return c
 }
 
 // TestRooms has members on three loops talk in two rooms. Each hears all of its own room
@@ -57,27 +31,27 @@ func TestRooms(t *testing.T) {
 	if !ok || loops != "with 3 loops" {
 		t.Fatalf("it listens on %q, %q", address, loops)
 	}
-	var red []*guest
+	var red []*talk.Client
 	for i := range 5 {
 		name := fmt.Sprint("red", i)
 		g := enter(t, address, "red", name)
 		for _, other := range red {
-			other.hears(name + " came in")
+			other.Hears(name + " came in")
 		}
 		red = append(red, g)
 	}
 	blue := enter(t, address, "blue", "bo")
 	for i, g := range red {
-		g.says(fmt.Sprint("line ", i))
+		g.Says(fmt.Sprint("line ", i))
 		for _, other := range red {
-			other.hears(fmt.Sprintf("red%d: line %d", i, i))
+			other.Hears(fmt.Sprintf("red%d: line %d", i, i))
 		}
 	}
-	blue.says("alone")
-	blue.hears("bo: alone")
+	blue.Says("alone")
+	blue.Hears("bo: alone")
 	red[0].Close()
 	for _, other := range red[1:] {
-		other.hears("red0 left")
+		other.Hears("red0 left")
 	}
 	p.Interrupt()
 	for _, g := range append(red[1:], blue) {
@@ -96,13 +70,10 @@ func TestSlow(t *testing.T) {
 	}
 	talker := enter(t, address, "red", "talker")
 	line := strings.Repeat("x", 1000)
-	for heard := ""; heard != "slow left\n"; {
-		talker.says(line)
-		var err error
-		for heard = ""; heard != "talker: "+line+"\n" && heard != "slow left\n"; {
-			if heard, err = talker.in.ReadString('\n'); err != nil {
-				t.Fatal(err)
-			}
+	for heard := ""; heard != "slow left"; {
+		talker.Says(line)
+		for heard = ""; heard != "talker: "+line && heard != "slow left"; {
+			heard = talker.Line()
 		}
 	}
 	talker.Close()
@@ -114,15 +85,10 @@ func TestSlow(t *testing.T) {
 func TestWrong(t *testing.T) {
 	p := program.Start(t, "-addr", "localhost:0", "-loops", "2")
 	address, _, _ := strings.Cut(strings.TrimPrefix(p.Line(), "listening on "), " ")
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	g := &guest{t, c, bufio.NewReader(c)}
-	g.hears("which room, and your name?")
-	g.says("nobody")
-	g.hears("say: ROOM NAME")
+	c := talk.Dial(t, address)
+	c.Hears("which room, and your name?")
+	c.Says("nobody")
+	c.Hears("say: ROOM NAME")
 	p.Interrupt()
 	p.End()
 }

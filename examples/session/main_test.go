@@ -1,18 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/examples/internal/program"
+	"github.com/rondo-go/rondo/examples/internal/talk"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -27,52 +25,23 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// A client is a connection under test.
-type client struct {
-	*testing.T
-	net.Conn
-	in *bufio.Reader
-}
-
-func dial(t *testing.T, address string) *client {
-	t.Helper()
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return &client{t, c, bufio.NewReader(c)}
-}
-
-// says sends commands and wants the answers.
-func (c *client) says(commands string, answers ...string) {
-	c.Helper()
-	if _, err := io.WriteString(c, commands); err != nil {
-		c.Fatal(err)
-	}
-	for _, want := range answers {
-		if line, err := c.in.ReadString('\n'); err != nil || line != want+"\n" {
-			c.Fatalf("%q: got %q and %v, want %q", commands, line, err, want)
-		}
-	}
-}
-
 // TestSession has two clients share the store, also with commands that come
 // together, and one that waits.
 func TestSession(t *testing.T) {
-	p := program.Start(t, "localhost:0")
-	address := strings.TrimPrefix(p.Line(), "listening on ")
-	a, b := dial(t, address), dial(t, address)
-	a.says("get name\n", "none")
-	a.says("set name Rondo Alla Turca\nget name\nsing\n", "ok", "= Rondo Alla Turca", `error: no command is called "sing"`)
-	b.says("get name\n", "= Rondo Alla Turca")
-	b.says("wait composer\n")
-	a.says("set composer Mozart\n", "ok")
-	b.says("", "= Mozart")
-	a.says("quit\n")
-	if _, err := a.in.ReadByte(); err != io.EOF {
-		t.Errorf("after quit: %v", err)
-	}
+	p, address := talk.Start(t)
+	a, b := talk.Dial(t, address), talk.Dial(t, address)
+	a.Says("get name")
+	a.Hears("none")
+	a.Says("set name Rondo Alla Turca", "get name", "sing")
+	a.Hears("ok", "= Rondo Alla Turca", `error: no command is called "sing"`)
+	b.Says("get name")
+	b.Hears("= Rondo Alla Turca")
+	b.Says("wait composer")
+	a.Says("set composer Mozart")
+	a.Hears("ok")
+	b.Hears("= Mozart")
+	a.Says("quit")
+	a.Ends()
 	p.Interrupt()
 	p.Wait()
 }
@@ -123,11 +92,8 @@ func TestLeavers(t *testing.T) {
 
 // TestIdle has a client that says nothing disconnected, with no answer.
 func TestIdle(t *testing.T) {
-	p := program.Start(t, "localhost:0", "20ms")
-	c := dial(t, strings.TrimPrefix(p.Line(), "listening on "))
-	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
-		t.Errorf("read %d bytes, %v", n, err)
-	}
+	p, address := talk.Start(t, "20ms")
+	talk.Dial(t, address).Ends()
 	p.Interrupt()
 	p.Wait()
 }

@@ -3,6 +3,7 @@ package tutorial_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,8 +48,26 @@ func steps(t *testing.T) (list []string) {
 	return list
 }
 
-// folders has the folder of each step's program. Step 5 adds a test to the program of step 4.
-var folders = []string{"step1", "step2", "step3", "step4", "step4", "step6", "step7", "step8"}
+// The steps 4 and 5 have no folder: their program is that of step 6 with a mistake.
+const (
+	cure = `		m.name, r.members[name] = name, m // nothing has waited since the look at members
+		m.lines.TryPut("welcome, " + name)
+`
+	mistake = `		if _, err := fmt.Fprintln(m.conn, "welcome,", name); err != nil {
+			return err
+		}
+		m.name, r.members[name] = name, m
+`
+)
+
+// listing returns the program of a step.
+func listing(t *testing.T, step int) string {
+	t.Helper()
+	if step == 4 || step == 5 {
+		return strings.Replace(listing(t, 6), cure, mistake, 1)
+	}
+	return read(t, fmt.Sprint("step", step), "main.go")
+}
 
 // TestText wants what a step shows to be a stretch of its program, and everything in
 // which the program differs from that of the step before to be shown. So a reader who
@@ -56,13 +75,13 @@ var folders = []string{"step1", "step2", "step3", "step4", "step4", "step6", "st
 func TestText(t *testing.T) {
 	var before []string // the lines of the step before
 	for i, text := range steps(t) {
-		program := read(t, folders[i], "main.go")
-		source := program
+		whole := listing(t, i+1)
+		source := whole
 		switch i + 1 {
 		case 5:
 			source += read(t, "step6", "room_test.go")
 		case 6: // shows the bug again
-			source += read(t, "step6", "room_test.go") + read(t, "step4", "main.go")
+			source += read(t, "step6", "room_test.go") + listing(t, 4)
 		case 8: // has a second program, and shows it whole
 			clock := read(t, "step8", "clock", "main.go")
 			if !strings.Contains(text, clock) {
@@ -80,7 +99,7 @@ func TestText(t *testing.T) {
 				t.Errorf("step %d shows what is not in its folder:\n%s", i+1, b[2])
 			}
 		}
-		lines := strings.Split(program, "\n")[1:] // without the comment that names the step
+		lines := strings.Split(whole, "\n")[1:] // without the comment that names the step
 		for _, line := range lines {
 			if !slices.Contains(before, line) && !strings.Contains(shown, line+"\n") {
 				t.Errorf("step %d does not show the line %q", i+1, line)
@@ -91,22 +110,22 @@ func TestText(t *testing.T) {
 }
 
 // testRoom runs tests of step 6 with the program of another step.
-func testRoom(t *testing.T, step, run string) (string, error) {
+func testRoom(t *testing.T, step int, run string) (string, error) {
 	t.Helper()
-	file := func(step string) string {
-		path, err := filepath.Abs(filepath.Join(step, "main.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{file("step6"): file(step)}})
+	replaced, err := filepath.Abs(filepath.Join("step6", "main.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(t.TempDir(), "overlay.json")
-	if err := os.WriteFile(name, overlay, 0o600); err != nil {
+	dir := t.TempDir()
+	other, name := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json")
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{replaced: other}})
+	if err != nil {
 		t.Fatal(err)
+	}
+	for path, text := range map[string]string{other: listing(t, step), name: string(overlay)} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	c := exec.CommandContext(t.Context(), "go", "test", "-overlay", name, "-run", run, "-count=1", ".")
 	c.Dir = "step6"
@@ -119,9 +138,9 @@ func testRoom(t *testing.T, step, run string) (string, error) {
 // TestRoom: the test of step 5 passes with the program of step 4, and those of step 6 with
 // the programs of the later steps.
 func TestRoom(t *testing.T) {
-	for step, run := range map[string]string{"step4": "^TestTalk$", "step7": "^(TestTalk|TestOneName)$", "step8": "^(TestTalk|TestOneName)$"} {
+	for step, run := range map[int]string{4: "^TestTalk$", 7: "^(TestTalk|TestOneName)$", 8: "^(TestTalk|TestOneName)$"} {
 		if out, err := testRoom(t, step, run); err != nil {
-			t.Errorf("%s: %v\n%s", step, err, out)
+			t.Errorf("step %d: %v\n%s", step, err, out)
 		}
 	}
 }
@@ -131,7 +150,7 @@ var seconds = regexp.MustCompile(`\d+\.\d\ds`)
 // TestPlanted wants the test of step 6 to fail with the program of step 4 as the tutorial
 // shows.
 func TestPlanted(t *testing.T) {
-	out, err := testRoom(t, "step4", "^TestOneName$")
+	out, err := testRoom(t, 4, "^TestOneName$")
 	if err == nil {
 		t.Fatalf("the planted race was not found:\n%s", out)
 	}

@@ -13,21 +13,6 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// TestC030CallSoonIsFIFO: callbacks of CallSoon run in the order of the calls.
-func TestC030CallSoonIsFIFO(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		log := ""
-		for _, s := range []string{"a", "b", "c"} {
-			rondo.LoopOf(ctx).CallSoon(func() { log += s })
-		}
-		err := rondo.Yield(ctx)
-		if log != "abc" {
-			t.Errorf("the order was %s", log)
-		}
-		return err
-	})
-}
-
 // TestC031CallbackOfCallbackRunsNextTurn: a callback that is set by a callback
 // runs in the next turn of the loop.
 func TestC031CallbackOfCallbackRunsNextTurn(t *testing.T) {
@@ -44,22 +29,6 @@ func TestC031CallbackOfCallbackRunsNextTurn(t *testing.T) {
 			t.Errorf("the first ran in turn %d, the second in turn %d", first, second)
 		}
 		return nil
-	})
-}
-
-// TestC034CallLaterIsNotEarly: a callback of CallLater does not run before its
-// time, and one that is cancelled does not run.
-func TestC034CallLaterIsNotEarly(t *testing.T) {
-	exact.Test(t, func(ctx context.Context) {
-		start := rondo.Now(ctx)
-		var ran time.Duration
-		rondo.LoopOf(ctx).CallLater(time.Second, func() { ran = rondo.Now(ctx).Sub(start) })
-		h := rondo.LoopOf(ctx).CallLater(time.Millisecond, func() { t.Error("a cancelled callback ran") })
-		h.Cancel()
-		_ = rondo.Sleep(ctx, time.Minute)
-		if ran < time.Second || ran > time.Second {
-			t.Errorf("the callback ran after %v", ran)
-		}
 	})
 }
 

@@ -70,7 +70,7 @@ var untested = []struct {
 	{205, "callbacks have no ctx; a closure has its values"},
 	{206, "OnError has no ctx, for the same reason"},
 	{223, "a scope is a function call, so scopes cannot end out of order"},
-	{247, "CI runs the tests under the race detector: those of simulations and of inspect in their short form, and not internal/mistakes, which runs small programs in simulations"},
+	{247, "CI runs the tests under the race detector: those of simulations, models and inspect in their short form, and not internal/mistakes, which runs small programs in simulations"},
 }
 
 const introduction = `# Conformance

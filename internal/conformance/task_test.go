@@ -164,30 +164,6 @@ func TestC073PanicEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestC075PendingTasksAreEndedAndWaitedFor: every task that still runs when main
-// returns is waited for.
-func TestC075PendingTasksAreEndedAndWaitedFor(t *testing.T) {
-	var reports []error
-	ended := 0
-	r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { reports = append(reports, err) }}
-	_ = r.Run(t.Context(), func(ctx context.Context) error {
-		for i := range 3 {
-			rondo.Go(ctx, func(ctx context.Context) error {
-				err := forever(ctx)
-				ended++
-				if i == 1 {
-					return errBroken
-				}
-				return err
-			})
-		}
-		return nil
-	})
-	if ended != 3 || len(reports) != 1 || reports[0] != errBroken {
-		t.Errorf("%d of 3 tasks ended; OnError got %v", ended, reports)
-	}
-}
-
 // TestC078CurrentTask: Current returns the running task, and nil in a callback.
 func TestC078CurrentTask(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {

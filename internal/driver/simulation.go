@@ -110,9 +110,14 @@ type Host interface {
 	// A signal for which there is no Notify has its default effect.
 	Notify(came func(s os.Signal), sigs ...os.Signal) (stop func())
 
-	// RunBeside begins a loop with that name that runs main, and returns at once. An
-	// error of main fails the test.
-	RunBeside(name string, main func(ctx context.Context) error)
+	// Adopt makes a socket of another loop of the host one of this loop. No loop has armed
+	// it.
+	Adopt(s Socket)
+
+	// RunBeside begins a further loop of the program, with that name, that runs main, and
+	// returns at once. An error of main fails the test. ended is called when the loop has
+	// ended, which it may without having run main if the host is down.
+	RunBeside(name string, main func(ctx context.Context) error, ended func())
 
 	// Step is called before what a task or a callback does to something that several
 	// loops share. It lets other loops go first, if the world chooses that.

@@ -8,10 +8,8 @@ import (
 	"net"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/rondo-go/rondo"
-	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
@@ -56,46 +54,6 @@ func TestPipe(t *testing.T) {
 		}
 		if _, err := w.Write(want); !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrClosed) {
 			t.Errorf("Write after Close: %v", err)
-		}
-		return nil
-	})
-}
-
-// TestPipeEnds: a deadline, Close and cancellation end a wait.
-func TestPipeEnds(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		r, w := pipe(t, ctx)
-		defer w.Close()
-		read := func(context.Context) error {
-			_, err := r.Read(make([]byte, 1))
-			return err
-		}
-		err := r.SetDeadline(driver.Readable, time.Now().Add(time.Millisecond))
-		if errors.Is(err, os.ErrNoDeadline) {
-			t.Log("what this system has as pipes has no deadlines, so nothing can end a read")
-			return r.Close()
-		}
-		if err != nil {
-			return err
-		}
-		if err := read(ctx); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("past the deadline: %v", err)
-		}
-		if err := r.SetDeadline(driver.Readable, time.Time{}); err != nil {
-			return err
-		}
-		if err := rondo.Timeout(ctx, time.Millisecond, read); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("cancelled: %v", err)
-		}
-		reader := rondo.Go(ctx, read)
-		if err := rondo.Yield(ctx); err != nil {
-			return err
-		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := reader.Wait(ctx); !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrClosed) {
-			t.Errorf("closed: %v", err)
 		}
 		return nil
 	})
@@ -168,44 +126,6 @@ func TestSide(t *testing.T) {
 					return nil
 				})
 			}
-			return nil
-		})
-	})
-}
-
-// TestSideInOrder: callers get the Side in the order in which they came.
-func TestSideInOrder(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		loop := kernel.Of(ctx)
-		var s fd.Side
-		s.Begin(loop, true)
-		if err := s.Take(loop.Task()); err != nil {
-			return err
-		}
-		var order []int
-		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			for i := range 5 {
-				g.Go(func(context.Context) error {
-					if err := s.Take(loop.Task()); err != nil {
-						return err
-					}
-					order = append(order, i)
-					s.Release()
-					if len(order) == 5 {
-						for i, n := range order {
-							if i != n {
-								t.Errorf("order %v", order)
-								break
-							}
-						}
-					}
-					return nil
-				})
-			}
-			if err := rondo.Yield(g); err != nil {
-				return err
-			}
-			s.Release()
 			return nil
 		})
 	})

@@ -34,13 +34,14 @@ func (f *FD) visited() bool {
 	return s != nil && s.Host() != nil && !f.read.loop.Inside() && f.Virtual() != nil
 }
 
-// visit runs op on the loop. done is false if goroutines have no part in the simulation.
+// visit runs op on the loop, for an FD that has a socket of the driver. done is false if
+// goroutines have no part in the simulation.
 func (f *FD) visit(kind driver.ErrandKind, later bool, op func()) (done bool, err error) {
-	v, h := f.Virtual(), driver.HostOf(f.read.loop.Driver())
-	if v == nil || h == nil {
+	h := driver.HostOf(f.read.loop.Driver())
+	if h == nil {
 		return false, nil
 	}
-	return h.Run(driver.Errand{On: v, Kind: kind, Later: later, Do: func(context.Context) { op() }})
+	return h.Run(driver.Errand{On: f.Virtual(), Kind: kind, Later: later, Do: func(context.Context) { op() }})
 }
 
 // Take runs op on the loop, for Accept and the like of a goroutine. done is false if goroutines

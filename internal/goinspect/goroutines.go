@@ -14,13 +14,13 @@ type Live struct {
 	Parent uint64 // the number of the goroutine that started it; 0 if it is not known
 }
 
-// Goroutines returns the goroutines that live, but for those whose records are in skip, which is
-// sorted, most of them if that is not 0. It returns how many more there are, and reports
-// whether the list of all was found. A goroutine that ran each time that it was looked at has
-// State Unknown and no calls.
-func (p *Program) Goroutines(skip []uint64, most int) (out []Live, more int, ok bool) {
+// Goroutines calls each with the goroutines that live, some at a time, but for those whose records
+// are in skip, which is sorted. It ends after most of them if that is not 0, and when each returns
+// false. It returns how many more there are, and reports whether the list of all was found. A
+// goroutine that ran each time that it was looked at has State Unknown and no calls.
+func (p *Program) Goroutines(skip []uint64, most int, each func(some []Live) bool) (more int, ok bool) {
 	if !p.inlines() || !p.findList() {
-		return nil, 0, false
+		return 0, false
 	}
 	var gs []Goroutine
 	for _, record := range p.goroutines() {
@@ -28,13 +28,26 @@ func (p *Program) Goroutines(skip []uint64, most int) (out []Live, more int, ok 
 			gs = append(gs, Goroutine{Record: record})
 		}
 	}
-	gs = p.living(gs)
-	if most > 0 && len(gs) > most {
-		gs, more = gs[:most], len(gs)-most
+	read, on := 0, true
+	for some := range slices.Chunk(gs, batch) {
+		if !on {
+			more += len(some) // some of them may be dead
+			continue
+		}
+		some = p.living(some)
+		if most > 0 && len(some) > most-read {
+			some, more = some[:most-read], more+len(some)-(most-read)
+		}
+		read += len(some)
+		on = each(p.lives(some))
 	}
-	stacks := p.Stacks(gs)
+	return more, true
+}
+
+// lives reads goroutines that live.
+func (p *Program) lives(gs []Goroutine) (out []Live) {
 	origins := p.origins(gs)
-	for i, s := range stacks {
+	for i, s := range p.Stacks(gs) {
 		if s.State == Unknown && len(p.living([]Goroutine{gs[i]})) > 0 {
 			s.Goroutine, s.Record = gs[i].ID, gs[i].Record
 		}
@@ -44,7 +57,7 @@ func (p *Program) Goroutines(skip []uint64, most int) (out []Live, more int, ok 
 		origins[i].Stack = s
 		out = append(out, origins[i])
 	}
-	return out, more, true
+	return out
 }
 
 // living returns those of the goroutines that live, with their numbers.

@@ -164,6 +164,11 @@ func TestStacks(t *testing.T) {
 // TestRunning looks at a goroutine that computes, of which the kernel's profiler
 // has to tell; where that is forbidden, the answer names the thread.
 func TestRunning(t *testing.T) {
+	// It runs beside the one that looks, also on one processor.
+	if was := runtime.GOMAXPROCS(0); was == 1 {
+		runtime.GOMAXPROCS(2)
+		defer runtime.GOMAXPROCS(was)
+	}
 	p := self(t)
 	ready, quit := make(chan Goroutine), make(chan bool)
 	done := make(chan bool)
@@ -245,4 +250,45 @@ func TestLines(t *testing.T) {
 		}
 	}
 	t.Logf("%d spans of no line", none)
+}
+
+// TestInterrupted: below a function that a signal put in stands the interrupted instruction
+// itself, also if it is the first of its line, and not the one before it.
+func TestInterrupted(t *testing.T) {
+	p := self(t)
+	f, ok := p.find(uint64(reflect.ValueOf(outer).Pointer()))
+	if !ok {
+		t.Fatal("outer is not a function of the program")
+	}
+	firsts := 0
+	for s := range p.spans(f, Uint32(f.record, funcPCLine)) {
+		want := p.framesAt(f, s.start, false)
+		if s.start > f.entry && want[0].Line != p.framesAt(f, s.start, true)[0].Line {
+			firsts++
+		}
+		for _, name := range []string{"runtime.asyncPreempt", "runtime.sigpanic"} {
+			frames, _ := p.symbolise([]uint64{entryOf(t, p, name) + 1, s.start}, false)
+			if len(frames) != 1+len(want) || frames[0].Func != name || frames[1].Line != want[0].Line {
+				t.Errorf("%s at %#x: %+v; want %+v below it", name, s.start, frames, want)
+			}
+		}
+	}
+	if firsts == 0 {
+		t.Error("no instruction of outer stands on another line than the one before it")
+	}
+}
+
+// entryOf returns the address of a function of the program.
+func entryOf(t *testing.T, p *Program, name string) uint64 {
+	t.Helper()
+	for _, m := range p.modules {
+		for i := range m.ftab.n/8 - 1 {
+			at, _ := p.code.uint32(m.ftab.addr + i*8 + 4)
+			if f, ok := p.function(m, uint64(at)); ok && p.name(f.m, int32(Uint32(f.record, funcName))) == name {
+				return f.entry
+			}
+		}
+	}
+	t.Fatalf("the program has no function %s", name)
+	return 0
 }

@@ -32,16 +32,25 @@ func (p *Program) symbolise(pcs []uint64, exact bool) (frames []Frame, short boo
 			return kept, true
 		}
 	}
-	for i, pc := range pcs {
+	for _, pc := range pcs {
 		f, ok := p.find(pc)
 		if !ok {
 			break
 		}
-		frames = append(frames, p.framesAt(f, pc, i > 0 || !exact)...)
+		here := p.framesAt(f, pc, !exact)
+		frames = append(frames, here...)
+		exact = len(here) > 0 && interrupts(here[len(here)-1].Func)
 	}
 	p.stacks[string(p.key)] = frames
 	p.kept += len(frames)
 	return frames, short
+}
+
+// interrupts reports whether a function of the runtime is called by no instruction: a signal puts
+// it in, with the interrupted instruction for its return address. See injectedCall in
+// runtime/traceback.go.
+func interrupts(name string) bool {
+	return name == "runtime.asyncPreempt" || name == "runtime.sigpanic" || name == "runtime.debugCallV2"
 }
 
 // remembered returns the frames of a stack that was seen before. It leaves the

@@ -6,7 +6,6 @@ package kerneltest_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"runtime"
 	"slices"
@@ -149,54 +148,6 @@ func leftBehind(ctx context.Context, cleaned *[]error) iter.Seq[int] {
 			yield(1)
 		}
 	}
-}
-
-// TestNestedCoroutinesSuspend: coroutines made by iter.Pull in a task may wait at
-// any depth.
-func TestNestedCoroutinesSuspend(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		var count func(ctx context.Context, depth int) iter.Seq[int]
-		count = func(ctx context.Context, depth int) iter.Seq[int] {
-			return func(yield func(int) bool) {
-				if depth == 0 {
-					for i := range 3 {
-						if rondo.Sleep(ctx, time.Second) != nil || !yield(i) {
-							return
-						}
-					}
-					return
-				}
-				next, stop := iter.Pull(count(ctx, depth-1))
-				defer stop()
-				for v, ok := next(); ok && yield(v); v, ok = next() {
-				}
-			}
-		}
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			for depth := range 4 {
-				g.Go(func(ctx context.Context) error {
-					next, stop := iter.Pull(count(ctx, depth))
-					defer stop()
-					for want := range 3 {
-						if v, ok := next(); !ok || v != want {
-							return fmt.Errorf("depth %d: got %d, %v, want %d", depth, v, ok, want)
-						}
-						if rondo.Current(ctx) == nil {
-							return errors.New("no current task after a nested wait")
-						}
-						if err := rondo.Yield(ctx); err != nil {
-							return err
-						}
-					}
-					return nil
-				})
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // readsRecords is true where the runtime's records say who resumed a coroutine.

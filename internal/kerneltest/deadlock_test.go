@@ -72,6 +72,19 @@ func TestStillLoopGoesOn(t *testing.T) {
 	}
 }
 
+// TestDeadlockAfterOffload: a function that has ended can wake nobody.
+func TestDeadlockAfterOffload(t *testing.T) {
+	err := ending.Run(context.Background(), func(ctx context.Context) error {
+		if err := rondo.OffloadFunc(ctx, func(context.Context) error { return nil }); err != nil {
+			return err
+		}
+		return forever(ctx)
+	})
+	if !errors.Is(err, rondo.ErrDeadlock) {
+		t.Errorf("Run returned %v", err)
+	}
+}
+
 // TestDeadlockBehindShield: a Shield does not keep the loop from ending a
 // deadlock.
 func TestDeadlockBehindShield(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/sim"
@@ -78,29 +77,6 @@ func TestErrorThatSaysMore(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestCleanUpErrorsPassNestedGroups: the errors of clean-ups in an inner group
-// are returned by the outer group that was cancelled.
-func TestCleanUpErrorsPassNestedGroups(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		errFirst := errors.New("first")
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			g.Go(func(ctx context.Context) error {
-				return rondo.Group(ctx, func(g *rondo.Scope) error {
-					for range 3 {
-						g.Go(func(ctx context.Context) error { _ = forever(ctx); return errBroken })
-					}
-					return forever(g)
-				})
-			})
-			_ = rondo.Sleep(g, time.Second)
-			return errFirst
-		})
-		if got, want := fmt.Sprint(err), "first\nbroken\nbroken\nbroken"; got != want {
-			t.Errorf("the outer Group returned %q, want %q", got, want)
-		}
-	})
 }
 
 // TestPanicWithTheCauseIsReported: a task that panics with the error of its

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/pace"
 	"github.com/rondo-go/rondo/sim"
 )
 
@@ -208,6 +209,43 @@ func TestGatesInEveryOrder(t *testing.T) {
 							t.Errorf("Group returned %v; %d tasks are inside at the end, %d in the line", err, len(n.inside), len(n.line))
 						}
 					})
+				})
+			}
+		}
+	}
+}
+
+// TestGatesLineUpAtOnce: a task that does not come in is in the line at once, and gives others no
+// turn before, also if its share is used up.
+func TestGatesLineUpAtOnce(t *testing.T) {
+	for name, open := range gates {
+		for _, writes := range [][2]bool{{true, true}, {true, false}, {false, true}} { // who is inside, who asks
+			for spent := pace.Operations - 2; spent <= pace.Operations; spent++ {
+				exact.Test(t, func(ctx context.Context) {
+					g, n := open()
+					for range n.size { // which is full then
+						if g.try(writes[0]); n.writes {
+							break
+						}
+					}
+					asked := false
+					task := rondo.Go(ctx, func(ctx context.Context) error {
+						for range spent {
+							_ = rondo.Checkpoint(ctx)
+						}
+						asked = true
+						err := g.enter(ctx, writes[1])
+						g.leave(writes[1])
+						return err
+					})
+					for !asked {
+						_ = rondo.Yield(ctx)
+					}
+					if state := task.Info().State; state != "waiting" {
+						t.Errorf("%s: after %d operations and a call that cannot go on the task is %s", name, spent, state)
+					}
+					g.leave(writes[0])
+					_ = task.Wait(ctx)
 				})
 			}
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -37,23 +35,6 @@ func TestSiblingsAddedWhileTheScopeEnds(t *testing.T) {
 		})
 		if got := fmt.Sprint(err); got != "broken\nlate" || started != 1 || ended != 1 {
 			t.Errorf("Group returned %q; %d late tasks started, %d ended", got, started, ended)
-		}
-	})
-}
-
-// TestManyFailAtOnce: in every order, Group returns the error of each task once.
-func TestManyFailAtOnce(t *testing.T) {
-	sim.Explore(t, func(ctx context.Context) {
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			for i := range 4 {
-				g.Go(func(context.Context) error { return fmt.Errorf("error %d", i) })
-			}
-			return forever(g)
-		})
-		lines := strings.Split(fmt.Sprint(err), "\n")
-		slices.Sort(lines)
-		if !slices.Equal(lines, []string{"error 0", "error 1", "error 2", "error 3"}) {
-			t.Errorf("Group returned %q", lines)
 		}
 	})
 }

@@ -37,31 +37,3 @@ func TestHostileHandler(t *testing.T) {
 		t.Errorf("Run returned %v after %d calls of the handler; another task has cleaned up: %v", err, called, cleaned)
 	}
 }
-
-// A hostileName is a name that panics if it is nil.
-type hostileName struct{ text string }
-
-func (n *hostileName) String() string { return n.text }
-
-// TestHostileNames: what a task waits for may have a name of which String panics. Only people
-// who look are told of it.
-func TestHostileNames(t *testing.T) {
-	for _, of := range []any{(*hostileName)(nil), (*string)(nil), panickingName{}} {
-		run(t, func(ctx context.Context) error {
-			list := rondo.WaitList{Of: of}
-			waiter := rondo.Go(ctx, func(ctx context.Context) error { return list.Park(ctx, rondo.Reason{What: "hostile"}) })
-			if err := rondo.Yield(ctx); err != nil {
-				return err
-			}
-			if tasks := rondo.Tasks(ctx); len(tasks) != 2 || tasks[1].Waiting != "hostile" {
-				t.Errorf("%T: the tasks are %+v", of, tasks)
-			}
-			list.Wake()
-			return waiter.Wait(ctx)
-		})
-	}
-}
-
-type panickingName struct{}
-
-func (panickingName) String() string { panic("hostile String") }

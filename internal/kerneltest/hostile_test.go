@@ -214,6 +214,58 @@ func (c hostileContext) AfterFunc(fn func()) (stop func() bool) {
 	}
 }
 
+// TestPanicOnTheWayToAWait: a task whose context panics after it has joined a list is in no list
+// any more, so it takes no element and no wake-up from others.
+func TestPanicOnTheWayToAWait(t *testing.T) {
+	r := rondo.Runner{Recover: true, OnError: func(rondo.TaskInfo, error) {}}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		var queue rondo.Queue[int]
+		var event rondo.Event
+		for _, wait := range []func(ctx context.Context) error{
+			event.Wait,
+			func(ctx context.Context) error { _, err := queue.Get(ctx); return err },
+			func(ctx context.Context) error {
+				_, err := rondo.Select(ctx, event.WaitCase(), queue.GetCase(new(int)))
+				return err
+			},
+		} {
+			bad := rondo.Go(ctx, func(ctx context.Context) error {
+				c := hostileContext{ctx, "Done", make(chan struct{}), new(atomic.Bool)}
+				c.armed.Store(true)
+				return wait(c)
+			})
+			if _, panicked := errors.AsType[*rondo.PanicError](bad.Wait(ctx)); !panicked {
+				t.Errorf("the task returned %v, want its panic", bad.Err())
+			}
+			var got int
+			next := rondo.Go(ctx, func(ctx context.Context) (err error) {
+				if err = event.Wait(ctx); err == nil {
+					got, err = queue.Get(ctx)
+				}
+				return err
+			})
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			event.Set()
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			if err := queue.Put(ctx, 7); err != nil {
+				return err
+			}
+			if err := next.Wait(ctx); err != nil || got != 7 {
+				t.Errorf("the next task got %d, %v", got, err)
+			}
+			event.Clear()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestHostileContexts: a method of a context that panics, at the call that is given the context
 // or at any time after it, is the panic of the task whose context it is.
 func TestHostileContexts(t *testing.T) {

@@ -14,6 +14,10 @@ func TestInfo(t *testing.T) {
 		sleeper := rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
 		sleeper.SetName("sleeper")
 		waiter := rondo.Go(ctx, func(ctx context.Context) error { return sleeper.Wait(ctx) })
+		waitAny := func(ts ...*rondo.Task) *rondo.Task {
+			return rondo.Go(ctx, func(ctx context.Context) error { _, err := rondo.WaitAny(ctx, ts...); return err })
+		}
+		anyOfOne, anyOfTwo := waitAny(sleeper), waitAny(sleeper, waiter)
 		if err := rondo.Yield(ctx); err != nil {
 			return err
 		}
@@ -22,6 +26,12 @@ func TestInfo(t *testing.T) {
 		}
 		if i := waiter.Info(); i.ID != waiter.ID() || i.Waiting != "task" || i.On != sleeper.ID() {
 			t.Errorf("the waiter is %+v", i)
+		}
+		if i := anyOfOne.Info(); i.Waiting != "task" || i.On != sleeper.ID() {
+			t.Errorf("a WaitAny of one task is %+v", i)
+		}
+		if i := anyOfTwo.Info(); i.Waiting != "tasks" || i.On != 0 {
+			t.Errorf("a WaitAny of two tasks is %+v", i)
 		}
 		sleeper.Cancel(nil)
 		_ = waiter.Wait(ctx)

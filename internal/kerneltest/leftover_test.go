@@ -85,6 +85,24 @@ func TestOnErrorPanicsAtTheEnd(t *testing.T) {
 	}
 }
 
+// TestCancelledTaskIsNotLeftBehind: a task that was cancelled, and still cleans up, is none of
+// those that the end of the main task cuts short.
+func TestCancelledTaskIsNotLeftBehind(t *testing.T) {
+	r := rondo.Runner{Debug: true, OnError: func(_ rondo.TaskInfo, err error) { t.Error(err) }}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		task := rondo.Go(ctx, func(ctx context.Context) error {
+			_ = forever(ctx)
+			return lingering(ctx)
+		})
+		err := rondo.Yield(ctx)
+		task.Cancel(nil)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestErrorOfCollectedTask: an error that no caller can take any more is reported
 // while the loop goes on.
 func TestErrorOfCollectedTask(t *testing.T) {

@@ -2,7 +2,6 @@ package kerneltest_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,9 +10,9 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// TestOrderIsFIFO: on a real loop tasks and callbacks run in the order in which
-// they became ready.
-func TestOrderIsFIFO(t *testing.T) {
+// TestC030OrderIsFIFO: on a real loop tasks and callbacks run in the order in which
+// they became ready. A task that has yielded is behind those that the driver wakes then.
+func TestC030OrderIsFIFO(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		var log []string
 		say := func(s string) { log = append(log, s) }
@@ -77,9 +76,9 @@ func TestTurnIsBounded(t *testing.T) {
 	})
 }
 
-// TestHandles: callbacks run once, in the order of their times. A callback that
-// is cancelled does not run and leaves no timer.
-func TestHandles(t *testing.T) {
+// TestC034CallLater: callbacks of CallLater and CallAt run once, at their times. One
+// that is cancelled does not run and leaves no timer.
+func TestC034CallLater(t *testing.T) {
 	exact.Test(t, func(ctx context.Context) {
 		l, start := rondo.LoopOf(ctx), rondo.Now(ctx)
 		var ran []time.Duration
@@ -106,36 +105,6 @@ func TestHandles(t *testing.T) {
 		}
 		if h.Cancel() {
 			t.Error("a second Cancel returned true")
-		}
-	})
-}
-
-func TestSleepers(t *testing.T) {
-	exact.Test(t, func(ctx context.Context) {
-		start := rondo.Now(ctx)
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			for i := range 50 {
-				g.Go(func(ctx context.Context) error {
-					d := time.Duration(i*37%50) * time.Second
-					if err := rondo.Sleep(ctx, d); err != nil {
-						return err
-					}
-					if slept := rondo.Now(ctx).Sub(start); slept != d {
-						return fmt.Errorf("slept %v instead of %v", slept, d)
-					}
-					return nil
-				})
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-		if err := rondo.SleepUntil(ctx, start); err != nil || !rondo.Now(ctx).Equal(start.Add(49*time.Second)) {
-			t.Errorf("SleepUntil of the past returned %v, after %v", err, rondo.Now(ctx).Sub(start))
-		}
-		if err := rondo.SleepUntil(ctx, start.Add(time.Hour)); err != nil || !rondo.Now(ctx).Equal(start.Add(time.Hour)) {
-			t.Errorf("SleepUntil returned %v, after %v", err, rondo.Now(ctx).Sub(start))
 		}
 	})
 }

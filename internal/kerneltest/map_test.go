@@ -75,24 +75,6 @@ func TestMapEnds(t *testing.T) {
 	})
 }
 
-// TestMapErrors: an error belongs to its element, and the others go on.
-func TestMapErrors(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		var got []string
-		for v, err := range rondo.Map(ctx, 2, slices.Values([]int{0, 1, 2, 3}), func(ctx context.Context, n int) (int, error) {
-			if n%2 == 1 {
-				return 0, errBroken
-			}
-			return n, rondo.Sleep(ctx, time.Second)
-		}) {
-			got = append(got, fmt.Sprint(v, err))
-		}
-		if want := []string{"0 <nil>", "0 broken", "2 <nil>", "0 broken"}; !slices.Equal(got, want) {
-			t.Errorf("the results are %q", got)
-		}
-	})
-}
-
 // TestMapIsLeft: when the range is left, the functions and the input are
 // cancelled and have ended, also if the input waits with a ctx from outside. No
 // more values are taken from the input.
@@ -123,31 +105,6 @@ func TestMapIsLeft(t *testing.T) {
 		q.TryPut(7)
 		if v, err := q.Get(ctx); v != 7 || err != nil {
 			t.Errorf("Get returned %v, %v: Map still takes values", v, err)
-		}
-	})
-}
-
-// TestMapLiveInput: a result is passed on while the input waits for its next
-// value.
-func TestMapLiveInput(t *testing.T) {
-	exact.Test(t, func(ctx context.Context) {
-		start := rondo.Now(ctx)
-		in := func(yield func(int) bool) {
-			for i := range 3 {
-				if rondo.Sleep(ctx, time.Hour) != nil || !yield(i) {
-					return
-				}
-			}
-		}
-		n := 0
-		for _, err := range rondo.Map(ctx, 3, in, double) {
-			n++
-			if late := rondo.Now(ctx).Sub(start); err != nil || late != time.Duration(n)*time.Hour {
-				t.Errorf("result %d came after %v with %v", n, late, err)
-			}
-		}
-		if n != 3 {
-			t.Errorf("there are %d results, want 3", n)
 		}
 	})
 }
@@ -196,29 +153,6 @@ func TestMapIsCancelled(t *testing.T) {
 			t.Errorf("without a loop Map yielded %v", err)
 		}
 	}
-}
-
-// TestMapBodyPanics: when the body of the range panics, the functions have ended
-// before the panic leaves the range.
-func TestMapBodyPanics(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		n, ended := 0, 0
-		defer func() {
-			if v := recover(); v != "oops" || ended != 2 {
-				t.Errorf("recovered %v; %d of 2 functions have ended", v, ended)
-			}
-		}()
-		for range rondo.Map(ctx, 2, counting(&n), func(ctx context.Context, n int) (int, error) {
-			if n > 0 {
-				defer func() { ended++ }()
-				return 0, forever(ctx)
-			}
-			return 0, nil
-		}) {
-			_ = rondo.Sleep(ctx, time.Second)
-			panic("oops")
-		}
-	})
 }
 
 // TestMapPanics: with Recover, the panic of a function is the error of its

@@ -146,72 +146,9 @@ func other(until chan bool) func(context.Context) (int, error) {
 	return func(context.Context) (int, error) { <-until; return 0, nil }
 }
 
-// TestOffloadHeedsItsContext: an abandoned function that returns when its ctx is
-// cancelled is not reported. With one thread the second Offload begins when the
-// first function has come back to the loop.
-func TestOffloadHeedsItsContext(t *testing.T) {
-	r := rondo.Runner{Threads: 1, OnError: func(about rondo.TaskInfo, err error) { t.Errorf("%s: %v", about.Func, err) }}
-	ended := make(chan bool)
-	err := r.Run(t.Context(), func(ctx context.Context) error {
-		task := rondo.Go(ctx, func(ctx context.Context) error {
-			_, err := rondo.Offload(ctx, func(ctx context.Context) (int, error) {
-				<-ctx.Done()
-				close(ended)
-				return 0, ctx.Err()
-			})
-			return err
-		})
-		if err := rondo.Yield(ctx); err != nil {
-			return err
-		}
-		task.Cancel(nil)
-		_ = task.Wait(ctx)
-		<-ended
-		_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 0, nil })
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
-// TestOffloadAbandonedPanics: the panic of a function whose task was cancelled
-// goes to OnError.
-func TestOffloadAbandonedPanics(t *testing.T) {
-	var reports []report
-	r := rondo.Runner{OnError: func(about rondo.TaskInfo, err error) { reports = append(reports, report{about, err}) }}
-	err := r.Run(t.Context(), func(ctx context.Context) error {
-		until := make(chan bool)
-		task := rondo.Go(ctx, func(ctx context.Context) error {
-			_, err := rondo.Offload(ctx, func(ctx context.Context) (int, error) {
-				<-until
-				panic("abandoned and broken")
-			})
-			return err
-		})
-		if err := rondo.Yield(ctx); err != nil {
-			return err
-		}
-		task.Cancel(nil)
-		_ = task.Wait(ctx)
-		close(until)
-		for len(reports) == 0 {
-			if err := rondo.Yield(ctx); err != nil {
-				return err
-			}
-			runtime.Gosched()
-		}
-		return nil
-	})
-	var p *rondo.PanicError
-	if err != nil || len(reports) != 1 || !errors.As(reports[0].err, &p) || p.Value != "abandoned and broken" {
-		t.Errorf("Run returned %v; OnError got %v", err, reports)
-	}
-}
-
 // TestOffloadEndsAsItsTaskIsCancelled: a function that has returned by the time at which
-// its task learns of the cancellation is not reported as one that still runs, and its
-// panic goes to OnError.
+// its task learns of the cancellation is not reported as one that still runs, its result is
+// dropped, and its panic goes to OnError.
 func TestOffloadEndsAsItsTaskIsCancelled(t *testing.T) {
 	var reports []report
 	r := rondo.Runner{OnError: func(about rondo.TaskInfo, err error) { reports = append(reports, report{about, err}) }}
@@ -221,7 +158,7 @@ func TestOffloadEndsAsItsTaskIsCancelled(t *testing.T) {
 			loop, until := rondo.LoopOf(ctx), make(chan bool)
 			var task *rondo.Task
 			task = rondo.Go(ctx, func(ctx context.Context) error {
-				_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+				v, err := rondo.Offload(ctx, func(context.Context) (int, error) {
 					<-until
 					// The loop finds this and the result together, in this order.
 					if err := loop.Post(func() { task.Cancel(nil) }); err != nil || panics {
@@ -229,6 +166,9 @@ func TestOffloadEndsAsItsTaskIsCancelled(t *testing.T) {
 					}
 					return 1, nil
 				})
+				if v != 0 {
+					t.Errorf("Offload returned %d of a function that it has abandoned, and %v", v, err)
+				}
 				return err
 			})
 			if err := rondo.Yield(ctx); err != nil {
@@ -344,16 +284,4 @@ func TestOffloadIsBounded(t *testing.T) {
 	if err != nil || most.Load() > 3 || ran.Load() < 30 {
 		t.Errorf("Run returned %v; %d functions ran at once, %d in all", err, most.Load(), ran.Load())
 	}
-}
-
-// TestOffloadFunc is Offload without a result.
-func TestOffloadFunc(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		ran := false
-		if err := rondo.OffloadFunc(ctx, func(context.Context) error { ran = true; return errBroken }); err != errBroken || !ran {
-			t.Errorf("OffloadFunc returned %v", err)
-		}
-		panics(t, "boom", func() { _ = rondo.OffloadFunc(ctx, func(context.Context) error { panic("boom") }) })
-		return nil
-	})
 }

@@ -2,7 +2,6 @@ package kerneltest_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,50 +9,8 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
-// TestPanicErrorStays: the error of a panic that others have, on other loops too, does not
-// change when Run panics with it.
-func TestPanicErrorStays(t *testing.T) {
-	var theirs error
-	defer func() {
-		thrown, ok := recover().(*rondo.PanicError)
-		if !ok || !strings.Contains(thrown.Error(), "explode") {
-			t.Errorf("recovered %v", thrown)
-		}
-		if theirs == nil || strings.Contains(theirs.Error(), "\n") {
-			t.Errorf("another task has %v", theirs)
-		}
-	}()
-	err := rondo.Run(t.Context(), func(ctx context.Context) error {
-		rondo.Go(ctx, func(ctx context.Context) error { explode(); return nil })
-		theirs = forever(ctx)
-		return theirs
-	})
-	t.Errorf("Run returned %v instead of panicking", err)
-}
-
 //go:noinline
 func explode() { panic("oops") }
-
-// TestPanicInCallback: a panic in a callback ends Run. The task on whose stack it
-// happened is cancelled like the others; the panic does not unwind it.
-func TestPanicInCallback(t *testing.T) {
-	var innocent error
-	defer func() {
-		v, ok := recover().(*rondo.PanicError)
-		if !ok || v.Value != "oops" || v.Task != "a callback" {
-			t.Errorf("recovered %v", v)
-		}
-		if !errors.As(innocent, &v) {
-			t.Errorf("the wait of main returned %v", innocent)
-		}
-	}()
-	err := rondo.Run(t.Context(), func(ctx context.Context) error {
-		rondo.LoopOf(ctx).CallSoon(explode)
-		innocent = forever(ctx)
-		return innocent
-	})
-	t.Errorf("Run returned %v instead of panicking", err)
-}
 
 // TestPanicTexts: a PanicError is one line, also as the cause of others; with %+v,
 // and in what Run panics with, the stack follows and begins with the function that

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rondo-go/rondo"
 )
@@ -49,58 +48,6 @@ func TestPostLosesNothing(t *testing.T) {
 		if err != nil || accepted != ran {
 			t.Errorf("Run returned %v; accepted %v, ran %v", err, accepted, ran)
 		}
-	}
-}
-
-func TestSubmit(t *testing.T) {
-	var l *rondo.Loop
-	started, stop := make(chan bool), make(chan bool)
-	ended := make(chan error)
-	go func() {
-		ended <- rondo.Run(context.Background(), func(ctx context.Context) error {
-			l = rondo.LoopOf(ctx)
-			close(started)
-			_, _, err := receive(ctx, stop)
-			return err
-		})
-	}()
-	<-started
-	ctx := context.Background()
-	f := rondo.Submit(l, func(ctx context.Context) (string, error) {
-		return rondo.Current(ctx).Name(), rondo.Sleep(ctx, time.Microsecond)
-	})
-	if v, err := f.Wait(ctx); v != f.Task().Name() || err != nil {
-		t.Errorf("a submitted function returned %q, %v", v, err)
-	}
-	task, _ := rondo.Submit(l, func(ctx context.Context) (*rondo.Task, error) { return rondo.Go(ctx, forever), nil }).Wait(ctx)
-	if _, err := rondo.Submit(l, func(context.Context) (int, error) { return 0, errBroken }).Wait(ctx); err != errBroken {
-		t.Errorf("a submitted function that fails returned %v", err)
-	}
-	over, cancel := context.WithTimeout(ctx, time.Millisecond)
-	defer cancel()
-	waiting := rondo.Submit(l, func(ctx context.Context) (int, error) { return 0, forever(ctx) })
-	if _, err := waiting.Wait(over); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Future.Wait with a deadline returned %v", err)
-	}
-	if err := task.Wait(over); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Task.Wait with a deadline returned %v", err)
-	}
-	close(stop)
-	// The end of the loop cancels them, and that is their result.
-	if err := task.Wait(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the end Task.Wait returned %v", err)
-	}
-	if _, err := waiting.Wait(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the end Future.Wait returned %v", err)
-	}
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	if _, err := rondo.Submit(l, func(context.Context) (int, error) { panic("ran") }).Wait(ctx); !errors.Is(err, rondo.ErrLoopClosed) {
-		t.Errorf("Submit after the end returned %v", err)
-	}
-	if err := l.Post(func() { panic("ran") }); !errors.Is(err, rondo.ErrLoopClosed) {
-		t.Errorf("Post after the end returned %v", err)
 	}
 }
 

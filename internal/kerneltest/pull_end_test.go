@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
-	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/sim"
 )
 
@@ -127,89 +126,6 @@ func TestPullEnds(t *testing.T) {
 	}
 }
 
-// TestPullEndsWithLoop: the Pulls that main leaves are cleaned up before Run
-// returns, also if main fails, panics or calls Goexit.
-func TestPullEndsWithLoop(t *testing.T) {
-	boom := errors.New("boom")
-	for name, end := range map[string]func() error{
-		"returns": func() error { return nil },
-		"fails":   func() error { return boom },
-		"panics":  func() error { panic(boom) },
-		"exits":   func() error { runtime.Goexit(); return nil },
-	} {
-		t.Run(name, func(t *testing.T) {
-			before := runtime.NumGoroutine()
-			var log []string
-			var kept func() (int, bool)
-			var keptStop func()
-			done := make(chan any)
-			go func() {
-				defer func() { done <- recover() }()
-				err := rondo.Run(context.Background(), func(ctx context.Context) error {
-					kept, keptStop = rondo.Pull(ctx, func(yield func(int) bool) {
-						defer func() {
-							err := rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Millisecond) })
-							log = append(log, fmt.Sprint("cleaned ", err))
-						}()
-						yield(1)
-					})
-					kept()
-					return end()
-				})
-				if name == "fails" != (err != nil) {
-					t.Errorf("Run: %v", err)
-				}
-			}()
-			<-done
-			if !slices.Equal(log, []string{"cleaned <nil>"}) {
-				t.Errorf("log %q", log)
-			}
-			if _, ok := kept(); ok {
-				t.Error("next returned a value after the end of the loop")
-			}
-			keptStop()
-			if left := leak.Settle(before); left > before {
-				t.Errorf("%d goroutines before, %d after", before, left)
-			}
-		})
-	}
-}
-
-// TestPullClosedInUse: a scope ends while a task outside it waits in next. The
-// waits of the sequence fail, what it yields after that is dropped, and next
-// returns false.
-func TestPullClosedInUse(t *testing.T) {
-	sim.Explore(t, func(ctx context.Context) {
-		var made rondo.Event
-		var next func() (int, bool)
-		var task *rondo.Task
-		cleaned := false
-		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
-			next, _ = rondo.Pull(g, func(yield func(int) bool) {
-				defer func() { cleaned = true }()
-				yield(1)
-				if err := rondo.Sleep(g, time.Hour); err == nil {
-					t.Error("the wait of the sequence did not fail")
-				}
-				yield(2)
-			})
-			next()
-			task = rondo.Go(ctx, func(ctx context.Context) error {
-				made.Set()
-				if v, ok := next(); v != 0 || ok {
-					t.Errorf("next returned %v, %v", v, ok)
-				}
-				return nil
-			})
-			return made.Wait(g)
-		})
-		if !cleaned {
-			t.Error("the Group returned before its Pull had ended")
-		}
-		_ = task.Wait(ctx)
-	})
-}
-
 // TestPullEndsWithItsTaskInMidWait: a wait of the sequence with the ctx of the
 // task that made the Pull is cancelled with that task, also if another task is in
 // next.
@@ -306,29 +222,6 @@ func TestPullInUseIsNoGarbage(t *testing.T) {
 			t.Errorf("next returned %v, %v", v, ok)
 		}
 		return nil
-	})
-}
-
-// TestPullYieldInShield: a Shield in the sequence runs to its end, also if the
-// Pull is ended at a yield inside it.
-func TestPullYieldInShield(t *testing.T) {
-	sim.Explore(t, func(ctx context.Context) {
-		var err error
-		guarded := false
-		_ = rondo.Go(ctx, func(ctx context.Context) error {
-			next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
-				err = rondo.Shield(ctx, func(ctx context.Context) error {
-					yield(1)
-					guarded = true
-					return rondo.Sleep(ctx, time.Second)
-				})
-			})
-			next()
-			return nil
-		}).Wait(ctx)
-		if !guarded || err != nil {
-			t.Errorf("the body of the Shield went on: %v; Shield returned %v", guarded, err)
-		}
 	})
 }
 

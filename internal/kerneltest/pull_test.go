@@ -3,8 +3,6 @@ package kerneltest_test
 import (
 	"context"
 	"errors"
-	"iter"
-	"slices"
 	"testing"
 	"time"
 
@@ -12,26 +10,6 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/sim"
 )
-
-// countdown is the sequence n, n-1 ... 1, with a wait before each value. It logs
-// its clean-up, which waits too.
-func countdown(ctx context.Context, n int, log *[]string) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		defer func() {
-			_ = rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Second) })
-			*log = append(*log, "cleaned")
-		}()
-		for i := n; i > 0; i-- {
-			if err := rondo.Sleep(ctx, time.Second); err != nil {
-				*log = append(*log, err.Error())
-				return
-			}
-			if !yield(i) {
-				return
-			}
-		}
-	}
-}
 
 // TestPullAlone: next and stop of a sequence that does not wait let no other task
 // run.
@@ -134,39 +112,6 @@ func TestPullStop(t *testing.T) {
 	})
 }
 
-// TestPullByTurns: the tasks of a group can use one Pull by turns. It ends when
-// the last of them has ended.
-func TestPullByTurns(t *testing.T) {
-	sim.Explore(t, func(ctx context.Context) {
-		var log []string
-		sum, got := 0, 0
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			next, _ := rondo.Pull(g, countdown(g, 9, &log))
-			var turn rondo.Mutex
-			for range 2 {
-				g.Go(func(ctx context.Context) error {
-					for range 2 {
-						if err := turn.Lock(ctx); err != nil {
-							return err
-						}
-						v, ok := next()
-						turn.Unlock()
-						if !ok {
-							t.Error("the Pull ended before the tasks that use it")
-						}
-						sum, got = sum+v, got+1
-					}
-					return nil
-				})
-			}
-			return nil
-		})
-		if err != nil || got != 4 || sum != 9+8+7+6 || !slices.Equal(log, []string{"cleaned"}) {
-			t.Errorf("Group returned %v; %d values, their sum is %d; log %q", err, got, sum, log)
-		}
-	})
-}
-
 // TestPullScopesAreItsOwn: a Timeout in the sequence does not end waits of the
 // caller, and a Timeout of the caller does not end waits of the sequence.
 func TestPullScopesAreItsOwn(t *testing.T) {
@@ -195,29 +140,6 @@ func TestPullScopesAreItsOwn(t *testing.T) {
 			t.Errorf("the Timeout of the caller returned %v", err)
 		}
 		stop()
-	})
-}
-
-// TestPullNested: stop of a Pull whose sequence uses a Pull stops the inner one
-// too.
-func TestPullNested(t *testing.T) {
-	sim.Explore(t, func(ctx context.Context) {
-		var log []string
-		double := func(in iter.Seq[int]) iter.Seq[int] {
-			return func(yield func(int) bool) {
-				next, stop := rondo.Pull(ctx, in)
-				defer stop()
-				for v, ok := next(); ok && yield(2*v); v, ok = next() {
-				}
-			}
-		}
-		next, stop := rondo.Pull(ctx, double(double(countdown(ctx, 5, &log))))
-		v, _ := next()
-		w, _ := next()
-		stop()
-		if v != 20 || w != 16 || !slices.Equal(log, []string{"cleaned"}) {
-			t.Errorf("the values are %d and %d; log %q", v, w, log)
-		}
 	})
 }
 

@@ -34,6 +34,27 @@ func TestRunnerIsReusable(t *testing.T) {
 	wg.Wait()
 }
 
+// A soonContext is cancelled after the first call of Err.
+type soonContext struct {
+	context.Context
+	cancel context.CancelCauseFunc
+}
+
+func (c soonContext) Err() error {
+	defer c.cancel(errBroken)
+	return c.Context.Err()
+}
+
+// TestRunOfCancelledContext: if the context of Run is cancelled while the loop is set up, so is the
+// main task.
+func TestRunOfCancelledContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	err := rondo.Run(soonContext{ctx, cancel}, rondo.Check)
+	if err != errBroken {
+		t.Errorf("Run returned %v, want the cause", err)
+	}
+}
+
 // TestLockThread: tasks, coroutines and Offload work on a locked thread.
 func TestLockThread(t *testing.T) {
 	before := runtime.NumGoroutine()

@@ -38,36 +38,6 @@ func TestPanicInBodyEndsTheTasksFirst(t *testing.T) {
 	})
 }
 
-// TestWaitUnderAnothersScope: cancelling a group ends the waits of tasks that
-// wait with the group's ctx and not with their own.
-func TestWaitUnderAnothersScope(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		ended := 0
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			for i := range 20 {
-				g.Go(func(context.Context) error {
-					if i%3 == 0 {
-						return rondo.Sleep(g, time.Duration(i)*time.Millisecond)
-					}
-					if err := forever(g); err != errBroken {
-						t.Errorf("the wait of task %d returned %v", i, err)
-					}
-					ended++
-					return nil
-				})
-			}
-			if err := rondo.Sleep(g, time.Second); err != nil {
-				return err
-			}
-			g.Cancel(errBroken)
-			return nil
-		})
-		if err != errBroken || ended != 13 {
-			t.Errorf("Group returned %v; %d of 13 waits ended", err, ended)
-		}
-	})
-}
-
 // TestManyBelowATaskThatEnded: what a task has started lives on below the scopes around it. How
 // many they are, and how many of these scopes have ended meanwhile, makes no difference.
 func TestManyBelowATaskThatEnded(t *testing.T) {

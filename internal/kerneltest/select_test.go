@@ -14,38 +14,6 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// TestSelect: a worker takes jobs until it is told to stop, and notices when there
-// is nothing to do.
-func TestSelect(t *testing.T) {
-	exact.Test(t, func(ctx context.Context) {
-		jobs := rondo.NewQueue[string](0)
-		var stop rondo.Event
-		rondo.Go(ctx, func(ctx context.Context) error {
-			jobs.TryPut("sweep")
-			_ = rondo.Sleep(ctx, 90*time.Second)
-			jobs.TryPut("mop")
-			stop.Set()
-			return nil
-		})
-		var log []string
-		var job string
-		for {
-			i, err := rondo.Select(ctx, stop.WaitCase(), jobs.GetCase(&job), rondo.After(time.Minute))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if i == 0 {
-				break
-			}
-			log = append(log, map[int]string{1: job, 2: "idle"}[i])
-		}
-		// The job and the Event came in one step; the job came first, and the task waited.
-		if want := []string{"sweep", "idle", "mop"}; !slices.Equal(log, want) {
-			t.Errorf("%v, want %v", log, want)
-		}
-	})
-}
-
 // selectCases are the kinds of cases, each with what makes it ready.
 var selectCases = map[string]func(ctx context.Context) (rondo.Case, func(ctx context.Context)){
 	"After": func(context.Context) (rondo.Case, func(ctx context.Context)) { return rondo.After(time.Second), second },
@@ -282,50 +250,6 @@ func TestSelectLosesNothing(t *testing.T) {
 	})
 }
 
-// TestSelectWithdraws: what a Select does not take wakes the next that waits for it.
-func TestSelectWithdraws(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		a, b := rondo.NewQueue[string](0), rondo.NewQueue[string](0)
-		var v string
-		chosen := rondo.Go(ctx, func(ctx context.Context) error {
-			_, err := rondo.Select(ctx, a.GetCase(&v), b.GetCase(&v))
-			return err
-		})
-		_ = rondo.Sleep(ctx, 1)
-		next := rondo.Async(ctx, a.Get)
-		_ = rondo.Sleep(ctx, 1)
-		b.TryPut("b") // the Select has it, and is no longer in line for a
-		a.TryPut("a")
-		if err := chosen.Wait(ctx); err != nil || v != "b" {
-			t.Errorf("Select returned %v with %q", err, v)
-		}
-		if got, err := next.Wait(ctx); got != "a" || err != nil {
-			t.Errorf("the next Get returned %q, %v", got, err)
-		}
-	})
-}
-
-// TestSelectTwiceTheSame: one queue may be in several cases.
-func TestSelectTwiceTheSame(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		q := rondo.NewQueue[int](0)
-		var first, second int
-		task := rondo.Go(ctx, func(ctx context.Context) error {
-			i, err := rondo.Select(ctx, q.GetCase(&first), q.GetCase(&second))
-			if i != 0 {
-				t.Errorf("case %d was taken", i)
-			}
-			return err
-		})
-		_ = rondo.Sleep(ctx, 1)
-		q.TryPut(7)
-		q.TryPut(8)
-		if err := task.Wait(ctx); err != nil || first != 7 || second != 0 || q.Len() != 1 {
-			t.Errorf("%v; got %d and %d, %d are left", err, first, second, q.Len())
-		}
-	})
-}
-
 // TestSelectErrors: the error is that of the call that the case stands for.
 func TestSelectErrors(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
@@ -428,31 +352,6 @@ func TestSelectOwn(t *testing.T) {
 		}
 		if lost.list.Len() != 0 || lost.list.Wake() {
 			t.Error("the task is still in the list of the other case")
-		}
-	})
-}
-
-// TestRoundRobin: a queue that is always ready does not keep others from their turn.
-func TestRoundRobin(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		var qs [3]*rondo.Queue[int]
-		for i := range qs {
-			qs[i] = rondo.NewQueue[int](0)
-			for range 4 {
-				qs[i].TryPut(i)
-			}
-		}
-		var turns rondo.RoundRobin
-		var got []int
-		var v int
-		for range 7 {
-			if _, err := turns.Select(ctx, qs[0].GetCase(&v), qs[1].GetCase(&v), qs[2].GetCase(&v)); err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, v)
-		}
-		if want := []int{0, 1, 2, 0, 1, 2, 0}; !slices.Equal(got, want) {
-			t.Errorf("the queues had their turns as %v, want %v", got, want)
 		}
 	})
 }

@@ -48,6 +48,10 @@ func TestAcquireN(t *testing.T) {
 		if s.TryAcquireN(math.MaxInt) { // one is held
 			t.Error("more permits were taken than there are, because their number overflowed")
 		}
+		if err := s.AcquireN(ctx, 0); err != nil {
+			t.Errorf("AcquireN of no permits: %v", err)
+		}
+		s.ReleaseN(0)
 		panics(t, "ReleaseN of more permits", func() { s.ReleaseN(2) })
 		panics(t, "Semaphore.ReleaseN with a negative number", func() { s.ReleaseN(-1) })
 		panics(t, "Semaphore.AcquireN with a negative number", func() { _ = s.AcquireN(ctx, -1) })

@@ -69,31 +69,6 @@ func TestOuterDeadlineWinsTheTie(t *testing.T) {
 	})
 }
 
-// TestDeadlineThatEndedNothing: a deadline that ended no wait is not among the
-// errors, although it has passed.
-func TestDeadlineThatEndedNothing(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
-			return rondo.Shield(ctx, func(ctx context.Context) error {
-				_ = rondo.Sleep(ctx, 2*time.Second)
-				return errBroken
-			})
-		})
-		if err != errBroken {
-			t.Errorf("Timeout around a Shield returned %v", err)
-		}
-		err = rondo.Timeout(ctx, -1, func(ctx context.Context) error {
-			if ctx.Err() == nil {
-				t.Error("the scope is not cancelled")
-			}
-			return errBroken // to ask ctx is no wait
-		})
-		if err != errBroken {
-			t.Errorf("Timeout around a body that does not wait returned %v", err)
-		}
-	})
-}
-
 // TestSwallowedDeadline: a deadline that ended a wait is returned by the scope
 // that has it, whatever was made of the wait's error.
 func TestSwallowedDeadline(t *testing.T) {
@@ -119,42 +94,6 @@ func TestSwallowedDeadline(t *testing.T) {
 			t.Errorf("the outer Timeout returned %v for a deadline that was handled", err)
 		}
 	})
-}
-
-// TestSequenceThatWasCut: a sequence ends without an error when its ctx is
-// cancelled; the scopes that were cancelled return the cause.
-func TestSequenceThatWasCut(t *testing.T) {
-	for name, sequence := range map[string]func(ctx context.Context){
-		"Every": func(ctx context.Context) {
-			for range rondo.Every(ctx, time.Minute) {
-				continue
-			}
-		},
-		"Queue.All": func(ctx context.Context) {
-			for range rondo.NewQueue[int](0).All(ctx) {
-				continue
-			}
-		},
-		"AsCompleted": func(ctx context.Context) {
-			for range rondo.AsCompleted(ctx, rondo.NewFuture[int](ctx)) {
-				continue
-			}
-		},
-	} {
-		sim.Test(t, func(ctx context.Context) {
-			var inner error
-			err := rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
-				inner = rondo.Group(ctx, func(g *rondo.Scope) error {
-					g.Go(func(ctx context.Context) error { sequence(ctx); return nil })
-					return nil
-				})
-				return nil
-			})
-			if !errors.Is(inner, context.DeadlineExceeded) || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s: Group returned %v, Timeout %v", name, inner, err)
-			}
-		})
-	}
 }
 
 // TestTwoDeadlinesAreTwoErrors: the deadline of one task's Timeout is no echo of

@@ -77,51 +77,6 @@ func TestWaitAnyOrders(t *testing.T) {
 	})
 }
 
-func TestAsCompleted(t *testing.T) {
-	exact.Test(t, func(ctx context.Context) {
-		async := func(d time.Duration) *rondo.Future[time.Duration] { return rondo.Async(ctx, after(d, d, nil)) }
-		a, b, c, d := async(1), async(3*time.Second), async(2), async(time.Second)
-		if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
-			t.Error(err)
-		}
-		var got []*rondo.Future[time.Duration]
-		for f := range rondo.AsCompleted(ctx, b, c, d, a, c, b) {
-			if !f.Done() {
-				t.Error("AsCompleted yielded a Future that is not done")
-			}
-			got = append(got, f)
-		}
-		if want := []*rondo.Future[time.Duration]{c, a, d, b}; !slices.Equal(got, want) {
-			t.Errorf("AsCompleted yielded %v, want %v", got, want)
-		}
-		for range rondo.AsCompleted[int](ctx) {
-			t.Error("AsCompleted of nothing yielded a Future")
-		}
-		// When ctx is cancelled, or the range is left, AsCompleted ends and the Futures
-		// go on.
-		slow, fast := async(time.Minute), async(time.Second)
-		n := 0
-		err := rondo.Timeout(ctx, 2*time.Second, func(ctx context.Context) error {
-			for range rondo.AsCompleted(ctx, slow, fast) {
-				n++
-			}
-			return rondo.Check(ctx)
-		})
-		if n != 1 || !errors.Is(err, context.DeadlineExceeded) || slow.Done() {
-			t.Errorf("AsCompleted yielded %d Futures; Timeout returned %v", n, err)
-		}
-		for f := range rondo.AsCompleted(ctx, slow, fast) {
-			if f != fast {
-				t.Error("the Future that is done does not come first")
-			}
-			break
-		}
-		if _, err := slow.Wait(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // TestAsCompletedInEveryOrder: in every order, AsCompleted yields each Future
 // once.
 func TestAsCompletedInEveryOrder(t *testing.T) {
@@ -230,25 +185,4 @@ func TestListeningIsNoDeadlock(t *testing.T) {
 	if !errors.Is(err, rondo.ErrDeadlock) {
 		t.Errorf("Run without a callback returned %v", err)
 	}
-}
-
-// TestWaitCanceled returns the cause of the cancellation, and nothing before it.
-func TestWaitCanceled(t *testing.T) {
-	sim.Test(t, func(ctx context.Context) {
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			task := g.Go(rondo.WaitCanceled)
-			_ = rondo.Sleep(g, time.Hour)
-			if i := task.Info(); i.State != "waiting" || i.Waiting != "cancellation" {
-				t.Errorf("the task is %+v", i)
-			}
-			g.Cancel(errStop)
-			if err := task.Wait(ctx); err != errStop {
-				t.Errorf("WaitCanceled returned %v", err)
-			}
-			return nil
-		})
-		if err != errStop {
-			t.Error(err)
-		}
-	})
 }

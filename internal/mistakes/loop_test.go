@@ -25,78 +25,6 @@ func call(ctx context.Context) { _ = rondo.Sleep(ctx, ms+time.Duration(sim.Choos
 
 // loops are programs of one loop.
 var loops = []mistake{
-	{name: "09 writer starvation", budget: 50, loop: func(ctx context.Context, fixed bool) {
-		// Readers keep coming. A writer that only asks whether they are gone waits for ever.
-		readers, waits, passed := 0, false, 0
-		read := func(ctx context.Context) {
-			for range 40 {
-				for fixed && waits {
-					_ = rondo.Sleep(ctx, ms)
-				}
-				readers++
-				if waits {
-					passed++
-				}
-				call(ctx)
-				readers--
-			}
-		}
-		tasks(ctx, read, read, read, read, func(ctx context.Context) {
-			call(ctx)
-			waits = true
-			for readers > 0 {
-				_ = rondo.Sleep(ctx, ms)
-			}
-			waits = false
-		})
-		sim.Always(ctx, passed < 40, "few readers overtake a writer")
-	}},
-	{name: "28 permit of a cancelled waiter", budget: 2000, loop: func(ctx context.Context, fixed bool) {
-		var waiters []*rondo.Future[bool]
-		free := 1
-		release := func() {
-			if len(waiters) == 0 {
-				free++
-				return
-			}
-			w := waiters[0]
-			waiters = waiters[1:]
-			w.Set(true)
-		}
-		acquire := func(ctx context.Context) error {
-			if free > 0 {
-				free--
-				return nil
-			}
-			w := rondo.NewFuture[bool](ctx)
-			waiters = append(waiters, w)
-			_, err := w.Wait(ctx)
-			if err != nil {
-				for i, o := range waiters {
-					if o == w {
-						waiters = append(waiters[:i], waiters[i+1:]...)
-						return err
-					}
-				}
-				if fixed {
-					release() // it had been granted already
-				}
-			}
-			return err
-		}
-		use := func(ctx context.Context) {
-			_ = rondo.Timeout(ctx, 12*ms, func(ctx context.Context) error {
-				if err := acquire(ctx); err != nil {
-					return err
-				}
-				defer release()
-				call(ctx)
-				return nil
-			})
-		}
-		tasks(ctx, use, use, use)
-		sim.Always(ctx, free == 1, "the permit is back")
-	}},
 	{name: "lease used after its end", budget: 2000, loop: func(ctx context.Context, fixed bool) {
 		// Check, then act: between the two the lease may end. The storage may refuse an
 		// old token.
@@ -126,27 +54,6 @@ var loops = []mistake{
 		}
 		tasks(ctx, work(1), work(2))
 		sim.Always(ctx, !late, "nobody writes after the next holder")
-	}},
-	{name: "cache filled by a stale read", budget: 200, loop: func(ctx context.Context, fixed bool) {
-		row, version, cached, have := 1, 0, 0, false
-		get := func(ctx context.Context) {
-			if have {
-				return
-			}
-			at := version
-			v := row
-			call(ctx)
-			if !fixed || at == version {
-				cached, have = v, true
-			}
-		}
-		tasks(ctx, get, func(ctx context.Context) {
-			call(ctx)
-			row = 2
-			version++
-			have = false
-		}, func(ctx context.Context) { call(ctx); get(ctx) })
-		sim.Always(ctx, !have || cached == row, "the cache has what is stored")
 	}},
 	{name: "unlocked by another", budget: 500, loop: func(ctx context.Context, fixed bool) {
 		// A lock that ends by itself; who is late releases that of another.
@@ -260,35 +167,6 @@ var loops = []mistake{
 		tasks(ctx, user, user)
 		sim.Always(ctx, !twice, "each has its own")
 	}},
-	{name: "deadlock by cancellation", budget: 300, loop: func(ctx context.Context, fixed bool) {
-		// The one that is cancelled in between leaves the other waiting for its answer.
-		answers := rondo.NewFuture[int](ctx)
-		ask := rondo.NewQueue[int](1)
-		tasks(ctx, func(ctx context.Context) {
-			_ = rondo.Timeout(ctx, 10*ms, func(ctx context.Context) error {
-				if fixed {
-					defer func() {
-						if !answers.Done() {
-							answers.Set(0)
-						}
-					}()
-				}
-				n, err := ask.Get(ctx)
-				if err != nil {
-					return err
-				}
-				if err := rondo.Sleep(ctx, 3*ms); err != nil {
-					return err
-				}
-				answers.Set(n)
-				return nil
-			})
-		}, func(ctx context.Context) {
-			call(ctx)
-			_ = ask.Put(ctx, 1)
-			_, _ = answers.Wait(ctx)
-		})
-	}},
 	{name: "timeout races completion", budget: 4000, loop: func(ctx context.Context, fixed bool) {
 		// Both the time-out and the answer take the request off the table.
 		pending := map[int]func(string){}
@@ -312,37 +190,6 @@ var loops = []mistake{
 			}
 		})
 		sim.Always(ctx, calls == 1, "it is answered once")
-	}},
-	{name: "update between list and watch", budget: 100, loop: func(ctx context.Context, fixed bool) {
-		values := []int{1}
-		var watchers []*rondo.Queue[int]
-		var seen []int
-		tasks(ctx, func(ctx context.Context) {
-			call(ctx)
-			values = append(values, 2)
-			for _, w := range watchers {
-				_ = w.Put(ctx, 2)
-			}
-		}, func(ctx context.Context) {
-			q := rondo.NewQueue[int](10)
-			if fixed {
-				watchers = append(watchers, q)
-			}
-			list := append([]int(nil), values...)
-			call(ctx)
-			if !fixed {
-				watchers = append(watchers, q)
-			}
-			seen = list
-			_ = rondo.Timeout(ctx, time.Minute, func(ctx context.Context) error {
-				v, err := q.Get(ctx)
-				if err == nil && len(seen) == 1 {
-					seen = append(seen, v)
-				}
-				return err
-			})
-		})
-		sim.Always(ctx, len(seen) == len(values), "the watcher knows all")
 	}},
 	{name: "write skew", budget: 200, loop: func(ctx context.Context, fixed bool) {
 		onCall := [2]bool{true, true}
@@ -413,68 +260,6 @@ var loops = []mistake{
 		}
 		tasks(ctx, job, job)
 	}},
-	{name: "dirty flag cleared too late", budget: 200, loop: func(ctx context.Context, fixed bool) {
-		value, stored, dirty, over := 0, 0, false, false
-		tasks(ctx, func(ctx context.Context) {
-			for range 3 {
-				value++
-				dirty = true
-				call(ctx)
-			}
-			over = true
-		}, func(ctx context.Context) {
-			for !over || dirty {
-				if dirty {
-					if fixed {
-						dirty = false
-					}
-					v := value
-					call(ctx)
-					stored = v
-					dirty = dirty && fixed
-				}
-				_ = rondo.Sleep(ctx, ms)
-			}
-		})
-		sim.Always(ctx, stored == value, "the last change is stored")
-	}},
-	{name: "barrier used again too soon", budget: 2000, loop: func(ctx context.Context, fixed bool) {
-		// One counter for all rounds: who is late to leave finds the next round begun.
-		n, generation := 0, 0
-		rounds := [3]int{}
-		apart := false
-		wait := func(ctx context.Context) {
-			n++
-			if at := generation; fixed {
-				if n == 3 {
-					n = 0
-					generation++
-				}
-				for at == generation {
-					_ = rondo.Yield(ctx)
-				}
-				return
-			}
-			if n == 3 {
-				n = 0
-				return
-			}
-			for i := 0; n != 0; i++ {
-				sim.Always(ctx, i < 3000, "the barrier opens")
-				_ = rondo.Yield(ctx)
-			}
-		}
-		part := func(i int) func(ctx context.Context) {
-			return func(ctx context.Context) {
-				for range 2 {
-					wait(ctx)
-					rounds[i]++
-				}
-			}
-		}
-		tasks(ctx, part(0), part(1), part(2))
-		sim.Always(ctx, !apart, "they stay together")
-	}},
 	{name: "once that failed", budget: 200, loop: func(ctx context.Context, fixed bool) {
 		// The first who opens it fails by its own time-out, and all who wait with it.
 		type flight struct{ done *rondo.Future[int] }
@@ -508,34 +293,5 @@ var loops = []mistake{
 			bad = err == nil && v != 1
 		})
 		sim.Always(ctx, !bad, "a time-out of one is no failure of another")
-	}},
-	{name: "connection back in the pool too early", budget: 500, loop: func(ctx context.Context, fixed bool) {
-		// A request that is given up leaves its answer to the next user.
-		type conn struct{ answers *rondo.Queue[int] }
-		pool := []*conn{{rondo.NewQueue[int](10)}}
-		wrong := false
-		request := func(ctx context.Context, n int) {
-			var c *conn
-			if len(pool) > 0 {
-				c, pool = pool[0], pool[1:]
-			} else {
-				c = &conn{rondo.NewQueue[int](10)}
-			}
-			rondo.Go(ctx, func(ctx context.Context) error { call(ctx); _ = c.answers.Put(ctx, n); return nil })
-			err := rondo.Timeout(ctx, 9*ms, func(ctx context.Context) error {
-				got, err := c.answers.Get(ctx)
-				wrong = wrong || err == nil && got != n
-				return err
-			})
-			if err == nil || !fixed {
-				pool = append(pool, c)
-			}
-		}
-		tasks(ctx, func(ctx context.Context) {
-			for i := range 5 {
-				request(ctx, i)
-			}
-		})
-		sim.Always(ctx, !wrong, "an answer is that of its request")
 	}},
 }

@@ -26,7 +26,6 @@ type mistake struct {
 	cluster func(ctx context.Context, w *sim.World, fixed bool)
 	loop    func(ctx context.Context, fixed bool)
 	heavy   bool // it runs with RONDO_BUGS only, and is not shrunk
-	left    int  // choices that are left, if they are more than 12
 }
 
 // run runs the program with the seeds of the Config.
@@ -142,11 +141,11 @@ func TestShrunk(t *testing.T) {
 			runs, _ := strconv.Atoi(found[3])
 			most := 6
 			if m.cluster != nil {
-				most = max(12, m.left)
+				most = 12
 			}
 			t.Logf("of %s choices %d are left after %d runs", found[1], left, runs)
-			if left > most || runs > 500 && m.left == 0 {
-				t.Errorf("%d choices are left, of at most %d:\n%s", left, most, out)
+			if left > most || runs > 1000 {
+				t.Errorf("%d choices are left, of at most %d, after %d runs:\n%s", left, most, runs, out)
 			}
 		})
 	}

@@ -43,7 +43,7 @@ func reliably(ctx context.Context, open func(ctx context.Context) (answerer, err
 			}
 			var failed rondo.Event
 			g.Go(func(ctx context.Context) error {
-				return serveLines(ctx, ":1", func(ctx context.Context, line string) string {
+				return serveLines(ctx, func(ctx context.Context, line string) string {
 					if failed.IsSet() {
 						return ""
 					}
@@ -196,7 +196,7 @@ func leased(ctx context.Context, w *sim.World, fixed bool) {
 	term := 0
 	w.Host("arbiter", func(ctx context.Context) error {
 		begun := rondo.Now(ctx) // before it was down it may have given a lease
-		return serveLines(ctx, ":1", func(ctx context.Context, _ string) string {
+		return serveLines(ctx, func(ctx context.Context, _ string) string {
 			if left := lease - rondo.Now(ctx).Sub(begun); term > 0 && left > 0 {
 				return fmt.Sprint("no ", int64(left))
 			}
@@ -488,11 +488,11 @@ func failingOver(ctx context.Context, w *sim.World, fixed bool) {
 // forwarded has a server ask another one, for at most two of its clients at once.
 func forwarded(ctx context.Context, w *sim.World, fixed bool) {
 	w.Host("backend", func(ctx context.Context) error {
-		return serveLines(ctx, ":1", func(_ context.Context, line string) string { return line })
+		return serveLines(ctx, func(_ context.Context, line string) string { return line })
 	})
 	w.Host("proxy", func(ctx context.Context) error {
 		slots := 2
-		return serveLines(ctx, ":1", func(ctx context.Context, line string) string {
+		return serveLines(ctx, func(ctx context.Context, line string) string {
 			if slots == 0 {
 				return "busy"
 			}
@@ -548,7 +548,7 @@ func upgraded(ctx context.Context, w *sim.World, fixed bool) {
 					_, _ = ask(ctx, peer, 300*ms, line)
 				}
 			})
-			return serveLines(ctx, ":1", func(ctx context.Context, line string) string {
+			return serveLines(ctx, func(ctx context.Context, line string) string {
 				if line == "version" {
 					return strconv.Itoa(own)
 				}
@@ -581,7 +581,7 @@ var nemeses = underFaults([]mistake{
 		}
 		return "ok"
 	})},
-	{name: "36 a read does not write back", left: 12, cluster: writesBack},
+	{name: "36 a read does not write back", cluster: writesBack},
 	{name: "37 what was prepared is forgotten", cluster: twoPhases},
 	{name: "38 a lease without a margin for drift", cluster: leased},
 	{name: "39 a dirty read in a chain", cluster: chained},

@@ -18,25 +18,33 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// serveLines answers each line that comes with what answer returns. "" is no answer.
-func serveLines(ctx context.Context, address string, answer func(ctx context.Context, line string) string) error {
-	l, err := socket.Listen(ctx, "tcp", address)
+// serve accepts connections at :1 for a handler.
+func serve(ctx context.Context, handle func(ctx context.Context, c net.Conn) error) error {
+	l, err := socket.Listen(ctx, "tcp", ":1")
 	if err != nil {
 		return err
 	}
 	return socket.Serve(ctx, l, func(ctx context.Context, c net.Conn) error {
+		_ = handle(ctx, c)
+		return nil
+	})
+}
+
+// serveLines answers each line that comes with what answer returns. "" is no answer.
+func serveLines(ctx context.Context, answer func(ctx context.Context, line string) string) error {
+	return serve(ctx, func(ctx context.Context, c net.Conn) error {
 		in := bufio.NewReader(c)
 		for {
 			line, err := in.ReadString('\n')
 			if err != nil {
-				return nil // half a line is none
+				return err // half a line is none
 			}
 			reply := answer(ctx, strings.TrimSuffix(line, "\n"))
 			if reply == "" {
 				return nil
 			}
 			if _, err := io.WriteString(c, reply+"\n"); err != nil {
-				return nil // the client is gone
+				return err
 			}
 		}
 	})

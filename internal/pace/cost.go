@@ -56,6 +56,7 @@ type Costs struct {
 	Count   uint64  // how many there were
 	read    int64   // the clock when it was read last
 	readAt  uint64  // and the step
+	wary    uint64  // up to this step the clock is read at each one
 }
 
 // A Held is a step that took Holds or more.
@@ -71,6 +72,9 @@ func (p *Pace) Charge(step uint64, now int64, c *Cost, task uint64) int64 {
 	p.read, p.readAt = now, step
 	if steps == 0 {
 		return now
+	}
+	if took >= int64(steps)*long {
+		p.wary = step + Every
 	}
 	if steps > 1 && took >= Slow {
 		p.Unknown += took

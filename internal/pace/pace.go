@@ -1,9 +1,11 @@
 // Package pace decides when a busy loop asks its driver what has happened, and charges
 // tasks with the time that it sees pass (cost.go).
 //
-// The law: time decides, and not the number of steps: when the loop has run for
-// After, or after Every steps, whichever comes first. The clock is read only now and
-// then, at steps chosen by how long the last ones took; after a sleep at the first.
+// The law: a busy loop asks when it has run for After, however few steps that were, and at
+// the latest after Every steps. The clock is read only now and then, after a number of steps
+// that follows from how long the last ones took; after a sleep it is read at the first step.
+// After a long step it is read at each of the next Every steps, because a task that took long
+// once may do so again, however short the steps of others are that come between.
 package pace
 
 import "time"
@@ -18,6 +20,9 @@ const (
 	After = int64(100 * time.Microsecond)
 	drift = 7
 )
+
+// long is how long each of some steps took, on average, if one of them was a long one.
+const long = After / 4
 
 // Operations that need not wait are counted too: when the loop has run for After, the task that
 // does the next one gives the others a turn. The count is in multiples of Operation, above
@@ -55,7 +60,7 @@ func (p *Pace) IsTime(step uint64, now int64) bool {
 	if steps >= Every-p.fewer || took >= After {
 		return true
 	}
-	p.Look = p.asked + max(steps+1, min(next(steps, took), Every-p.fewer))
+	p.lookAfter(step, p.asked+max(steps+1, min(next(steps, took), Every-p.fewer)))
 	return false
 }
 
@@ -101,7 +106,15 @@ func (p *Pace) set(step uint64, now int64, look uint64) {
 	p.asked, p.Since, p.read, p.readAt = step, now, now, step
 	p.state = p.state*1664525 + 1013904223
 	p.fewer = uint64(p.state>>29) & drift
-	p.Look = step + max(1, min(look, Every-p.fewer))
+	p.lookAfter(step, step+max(1, min(look, Every-p.fewer)))
+}
+
+// lookAfter sets when to look at the clock, at a step that is behind the given one.
+func (p *Pace) lookAfter(step, at uint64) {
+	if step < p.wary {
+		at = step + 1
+	}
+	p.Look = at
 }
 
 // next returns after how many steps since a question to look at the clock, when some

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/rondo-go/rondo/internal/driver"
 )
 
@@ -66,52 +64,4 @@ func TestNoEdgeIsLost(t *testing.T) {
 	}
 	writer.Wait()
 	w.Disarm(uintptr(a), driver.Readable)
-}
-
-// TestManyPeers echoes to many goroutines at once over one loop.
-func TestManyPeers(t *testing.T) {
-	watchdog(t)
-	const peers, rounds = 40, 200
-	w := openWatcher(t)
-	var group sync.WaitGroup
-	open := 0
-	for id := range peers {
-		a, b := pair(t)
-		if err := unix.SetNonblock(b, false); err != nil {
-			t.Fatal(err)
-		}
-		group.Go(func() {
-			var buf [1]byte
-			for i := range rounds {
-				write(t, b, string(rune('a'+(id+i)%26)))
-				if n, err := unix.Read(b, buf[:]); n != 1 || err != nil || buf[0] != byte('a'+(id+i)%26) {
-					t.Errorf("read %d, %v, %q", n, err, buf)
-				}
-			}
-			unix.Shutdown(b, unix.SHUT_WR)
-		})
-		open++
-		s := new(sink)
-		s.then = func() {
-			var buf [8]byte
-			for {
-				n, err := unix.Read(a, buf[:])
-				switch {
-				case err == unix.EAGAIN:
-					arm(t, w, a, driver.Readable, s)
-					return
-				case err != nil || n == 0:
-					w.Disarm(uintptr(a), driver.Readable)
-					open--
-					return
-				}
-				write(t, a, string(buf[:n]))
-			}
-		}
-		arm(t, w, a, driver.Readable, s)
-	}
-	for open > 0 {
-		sleep(t, w)
-	}
-	group.Wait()
 }

@@ -271,7 +271,6 @@ func (p *epoll) deliver() error {
 		}
 		w.notify(translate(e.Events))
 	}
-	p.n = 0
 	p.deliverReports()
 	return p.err
 }
@@ -315,10 +314,8 @@ func (p *epoll) Close() error {
 	if p.a < 0 {
 		return nil
 	}
-	p.wake.close()
 	p.endRelays()
 	p.watches = watchTable{}
-	p.watched = 0
 	err := os.NewSyscallError("close", unix.Close(p.a))
 	p.a = -1
 	return errors.Join(err, p.file.Close())

@@ -105,11 +105,6 @@ func (p *epoll) watchBy(r *relay, wait func(func(uintptr) bool) error, want int1
 			}
 		}
 		read, write := translate(uint32(uint16(poll[0].Revents)))
-		if want == unix.POLLOUT {
-			read = 0
-		} else {
-			write = 0
-		}
 		if read|write != 0 {
 			p.report(report{r.fd, r.round, read, write})
 		}
@@ -144,8 +139,7 @@ func (p *epoll) deliverReports() {
 }
 
 // endRelay ends the relay of fd, and reports whether there was one. What it has
-// reported belongs to an earlier round from then on, so the caller begins
-// another one.
+// reported belongs to an earlier round once Arm begins another one.
 func (p *epoll) endRelay(fd uintptr) bool {
 	r := p.relays.of[fd]
 	if r == nil {
@@ -156,12 +150,11 @@ func (p *epoll) endRelay(fd uintptr) bool {
 	return true
 }
 
-// endRelays ends all of them, and waits for their goroutines, which call nothing
-// that waits.
+// endRelays ends all of them, and waits for their goroutines, which call nothing that waits. That
+// a file's Close waits for the calls in progress is documented nowhere.
 func (p *epoll) endRelays() {
 	for _, r := range p.relays.of {
 		r.file.Close()
 	}
-	p.relays.of = nil
 	p.relays.running.Wait()
 }

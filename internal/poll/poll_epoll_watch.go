@@ -111,7 +111,6 @@ func (p *epoll) Disarm(fd uintptr, which driver.Events) {
 		w.set(which, nil)
 		if left == 0 {
 			p.endRelay(fd)
-			w.round++
 		}
 		return
 	case left == 0:
@@ -139,9 +138,8 @@ func (p *epoll) Forget(fd uintptr) {
 	}
 }
 
-// forget clears a watch, and makes events of it that are still to come invalid.
+// forget clears a watch. Events of it that are still to come find no sink, or a later round.
 func (p *epoll) forget(w *watch) {
 	w.set(both, nil)
-	w.round++
 	p.watched--
 }

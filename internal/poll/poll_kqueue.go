@@ -223,7 +223,6 @@ func (p *kqueue) Poller() driver.Poller { return p }
 
 // Close releases the kqueue. A second Close does nothing.
 func (p *kqueue) Close() error {
-	p.wake.close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.kq < 0 {
@@ -232,6 +231,5 @@ func (p *kqueue) Close() error {
 	err := os.NewSyscallError("close", unix.Close(p.kq))
 	p.kq = -1
 	p.watches = watchTable{}
-	p.watched = 0
 	return err
 }

@@ -13,22 +13,6 @@ import (
 
 // The contract of driver.Driver, checked for the backend that Open returns.
 
-func TestWakeBeforePoll(t *testing.T) {
-	watchdog(t)
-	d := open(t)
-	d.Wake()
-	d.Wake()
-	sleep(t, d)
-	// Two Wakes count as one: the next Poll that may sleep does.
-	until := d.Now() + int64(time.Millisecond)
-	if err := d.Poll(until); err != nil {
-		t.Fatal(err)
-	}
-	if now := d.Now(); now < until && !mayReturnEarly {
-		t.Errorf("a Wake ended two Polls: %v early", time.Duration(until-now))
-	}
-}
-
 // A Poll that does not sleep takes a Wake like any other: its caller then looks
 // for posted functions.
 func TestWakeIsTakenByGlance(t *testing.T) {
@@ -42,24 +26,6 @@ func TestWakeIsTakenByGlance(t *testing.T) {
 	}
 	if now := d.Now(); now < until && !mayReturnEarly {
 		t.Errorf("a Wake ended two Polls: %v early", time.Duration(until-now))
-	}
-}
-
-func TestWakeDuringPoll(t *testing.T) {
-	watchdog(t)
-	d := open(t)
-	var wakes sync.WaitGroup
-	defer wakes.Wait()
-	for range 100 {
-		wakes.Go(func() {
-			for range 100 {
-				runtime.Gosched() // so that Poll is likely to sleep
-			}
-			d.Wake()
-		})
-		sleep(t, d)
-		wakes.Wait()
-		glance(t, d)
 	}
 }
 

@@ -4,6 +4,7 @@ package poll_test
 
 import (
 	"errors"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -42,6 +43,14 @@ func TestCrowd(t *testing.T) {
 			arm(t, w, a, driver.Readable, s)
 			// A relay may report the same once more, so w need not be silent now.
 		}
+		// A loop that never sleeps gets them, too.
+		s.take()
+		write(t, b, "rondo")
+		for s.told == 0 {
+			glance(t, w)
+			runtime.Gosched()
+		}
+		drain(t, a)
 	}
 }
 

@@ -52,6 +52,3 @@ func (w *wakeFlag) asleep() bool { return w.state.Load() == sleeping }
 
 // sleepEnd ends a sleep. It reports whether a signal has come meanwhile.
 func (w *wakeFlag) sleepEnd() bool { return w.state.Swap(awake) == signalled }
-
-// close leaves the flag signalled for ever, so a later set does nothing.
-func (w *wakeFlag) close() { w.state.Store(signalled) }

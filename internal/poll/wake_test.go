@@ -40,12 +40,3 @@ func TestWakeFlag(t *testing.T) {
 		}
 	}
 }
-
-func TestWakeFlagClosed(t *testing.T) {
-	var w wakeFlag
-	w.sleepBegin()
-	w.close()
-	if w.set() {
-		t.Error("set after close reports a sleeper")
-	}
-}

@@ -49,7 +49,7 @@ func (w *watch) set(which driver.Events, s driver.Sink) {
 // the watch is still in the same round.
 func (w *watch) notify(read, write driver.Events) {
 	reader, writer, round := w.read, w.write, w.round
-	if read != 0 && write != 0 && reader == writer {
+	if reader == writer {
 		read, write = read|write, 0
 	}
 	if read != 0 && reader != nil {

@@ -13,30 +13,6 @@ import (
 
 // The contract of driver.Poller, checked for the backend that Open returns.
 
-func TestReadable(t *testing.T) {
-	watchdog(t)
-	w := openWatcher(t)
-	a, b := pair(t)
-	s := new(sink)
-	arm(t, w, a, driver.Readable, s)
-	silent(t, w, s)
-	for range 20 {
-		write(t, b, "rondo")
-		expect(t, w, s, driver.Readable)
-		if told := s.take(); told != driver.Readable {
-			t.Errorf("Ready got %b, want Readable alone", told)
-		}
-		if n := drain(t, a); n != 5 {
-			t.Errorf("read %d bytes", n)
-		}
-		arm(t, w, a, driver.Readable, s)
-		silent(t, w, s)
-	}
-	w.Disarm(uintptr(a), driver.Readable)
-	write(t, b, "more")
-	silent(t, w, s)
-}
-
 // Data that was there before Arm is reported too.
 func TestReadableBeforeArm(t *testing.T) {
 	watchdog(t)

@@ -53,11 +53,9 @@ func (r *Ring[T]) Take() T {
 
 // Rotate puts v at the end and removes the first value. The ring must not be empty.
 func (r *Ring[T]) Rotate(v T) {
-	if r.n < len(r.buf) {
-		var none T
-		r.buf[r.head] = none
-	}
-	r.buf[(r.head+r.n)&(len(r.buf)-1)] = v
+	var none T
+	r.buf[r.head] = none
+	r.buf[(r.head+r.n)&(len(r.buf)-1)] = v // the same place if the ring is full
 	r.head = (r.head + 1) & (len(r.buf) - 1)
 }
 
@@ -90,6 +88,15 @@ func (r *Ring[T]) At(i int) *T { return &r.buf[(r.head+i)&(len(r.buf)-1)] }
 func (r *Ring[T]) Swap(i, j int) {
 	a, b := r.At(i), r.At(j)
 	*a, *b = *b, *a
+}
+
+// MoveToEnd puts the value that is i values behind the first at the end.
+func (r *Ring[T]) MoveToEnd(i int) {
+	v := *r.At(i)
+	for ; i < r.n-1; i++ {
+		*r.At(i) = *r.At(i + 1)
+	}
+	*r.At(i) = v
 }
 
 // shrink is called when a long ring has become empty.

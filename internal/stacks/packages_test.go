@@ -22,7 +22,7 @@ func TestPackages(t *testing.T) {
 			t.Errorf("a function of %s%s is taken for the program's", module, name)
 		}
 	}
-	for _, f := range []string{"main.main", module + "/shard_test.TestCall", module + "/examples/chat.serve", module + "/nats/examples/broker.serve"} {
+	for _, f := range []string{"main.main", module + "/shard_test.TestCall", module + "/examples/echo.serve", module + "/nats/examples/broker.serve"} {
 		if Own(f) {
 			t.Errorf("%s is taken for Rondo's own", f)
 		}

@@ -108,6 +108,7 @@ func has(methods *types.MethodSet, name string) bool {
 // mayBeCopied are the structs of which a copy is a value of its own, and why.
 var mayBeCopied = map[string]string{
 	"coro.Yielder":           "a function",
+	"inspect.Brief":          data,
 	"inspect.Flight":         data,
 	"inspect.FlightSaver":    data,
 	"inspect.FlightLoop":     data,

@@ -34,7 +34,7 @@ var exceptions = []exception{
 		"a cluster has a goroutine of its own, so that the test outlives one that hangs"},
 	{"determinism", "sim/internal/search/seeds.go", "Seeds", "time.Now",
 		"a test may go on with further seeds for some real time, which no run can see"},
-	{"determinism", "sim/internal/choice/shrink.go", "run", "time.Now",
+	{"determinism", "sim/internal/choice/shrink.go", "take", "time.Now",
 		"the same limit"},
 	{"determinism", "sim/internal/offload/offload.go", "Wait", "time.After",
 		"a function that was offloaded runs in real time, and may wait for another one"},
@@ -56,7 +56,6 @@ var exceptions = []exception{
 	{"sleeps", "sim/bubble_test.go", "TestGoroutinesHTTP", "time.Sleep", "a goroutine sleeps on a simulated clock"},
 	{"sleeps", "sim/bubble_test.go", "TestGoroutinesClock", "time.Sleep", "the same"},
 	{"sleeps", "sim/bubble_test.go", "TestGoroutinesReceive", "time.Sleep", "the same"},
-	{"sleeps", "interop/simpgx_test.go", "scripted", "time.Sleep", "the same"},
 
 	{"skips", "internal/poll/descriptor_test.go", "TestHighDescriptor", "t.Skip",
 		"the system may allow a process fewer than 900 descriptors"},

@@ -242,7 +242,7 @@ var foreignCalls = map[string]map[frame]string{
 	"nats/meter.go":                  {own: "label"},
 	"nats/middleware.go":             {own: "HeaderOf JobOf"},
 	"nats/conn.go":                   {guarded: "answers", ours: "watch closedBy"},
-	"nats/handle.go":                 {ours: "handleOne"},
+	"nats/handle.go":                 {own: "mustBeOutside", ours: "handleOne"},
 	"nats/deadletter.go":             {guarded: "says asPanic", ours: "returned bury"},
 	"nats/worker.go":                 {own: "ask", guarded: "delay", ours: "gone fetch"},
 	"nats/embed/embed.go":            {guarded: "log", ours: "start"},

@@ -1,6 +1,8 @@
 package tidy
 
 import (
+	"go/ast"
+	"go/types"
 	"os"
 	"path"
 	"regexp"
@@ -10,99 +12,87 @@ import (
 )
 
 // An upward is a use that runs up the order in which ARCHITECTURE lists the files of a folder.
-type upward struct{ dir, from, to, why string }
+type upward struct{ dir, from, to string }
 
-var upwards = []upward{
-	{"sim", "bubble.go", "world.go", "it is a state of the world: Poll in a bubble"},
-	{"sim", "around.go", "cluster.go", "the heart: a world runs in a bubble"},
-	{"sim", "errand.go", "cluster.go", "the heart: errands are a part of the world's step"},
-	{"sim", "process.go", "errand.go", "the heart: a process runs the errands of its goroutines"},
-	{"sim", "cluster.go", "interleave.go", "an exploration counts what the hosts of a World have seen"},
-	{"sim", "cluster.go", "link.go", "a World keeps its Links, so that a test gets the same one twice"},
-	{"sim", "host.go", "cluster.go", "the heart: a host changes the world that runs it"},
-	{"sim", "host.go", "process.go", "the heart: a host ends its process, and begins another"},
-	{"sim", "process.go", "cluster.go", "the heart: a process yields to the world"},
-	{"sim", "process.go", "interleave.go", "the heart: a step of a process may let others go first"},
-	{"sim/internal/search", "stored.go", "seeds.go", "a stored failure is repeated as a list of RONDO_SEED is"},
-	{"sim/internal/disk", "damage.go", "disk.go", "damage strikes the files of a Disk"},
-	{"sim/internal/network", "flow.go", "stream.go", "a stream and its two flows are one state machine"},
-	{"sim/internal/network", "net.go", "stack.go", "a node keeps the stack of its last boot"},
-	{"sim/internal/network", "way.go", "net.go", "a way finds its way back"},
-	{"sim/internal/network", "way.go", "stack.go", "a reset breaks the connections of two stacks"},
-	{"sim/internal/order", "delay.go", "order.go", "a delay is recorded by the order that it is a part of"},
+// upwards are those of sim and below it, and why.
+var upwards = map[upward]string{
+	{"sim", "bubble.go", "world.go"}:                 "it is a state of the world: Poll in a bubble",
+	{"sim", "around.go", "cluster.go"}:               "the heart: a world runs in a bubble",
+	{"sim", "errand.go", "cluster.go"}:               "the heart: errands are a part of the world's step",
+	{"sim", "process.go", "errand.go"}:               "the heart: a process runs the errands of its goroutines",
+	{"sim", "cluster.go", "interleave.go"}:           "an exploration counts what the hosts of a World have seen",
+	{"sim", "cluster.go", "link.go"}:                 "a World keeps its Links, so that a test gets the same one twice",
+	{"sim", "host.go", "cluster.go"}:                 "the heart: a host changes the world that runs it",
+	{"sim", "host.go", "process.go"}:                 "the heart: a host ends its process, and begins another",
+	{"sim", "process.go", "cluster.go"}:              "the heart: a process yields to the world",
+	{"sim", "process.go", "interleave.go"}:           "the heart: a step of a process may let others go first",
+	{"sim/internal/search", "stored.go", "seeds.go"}: "a stored failure is repeated as a list of RONDO_SEED is",
+	{"sim/internal/disk", "damage.go", "disk.go"}:    "damage strikes the files of a Disk",
+	{"sim/internal/network", "flow.go", "stream.go"}: "a stream and its two flows are one state machine",
+	{"sim/internal/network", "net.go", "stack.go"}:   "a node keeps the stack of its last boot",
+	{"sim/internal/network", "way.go", "net.go"}:     "a way finds its way back",
+	{"sim/internal/network", "way.go", "stack.go"}:   "a reset breaks the connections of two stacks",
+	{"sim/internal/order", "delay.go", "order.go"}:   "a delay is recorded by the order that it is a part of",
 }
 
-// TestSimOrder holds sim and the folders below it to their reading order: ARCHITECTURE.md lists
-// each file once, from the top, and a file uses the files below it, but for the table above.
-func TestSimOrder(t *testing.T) {
-	place, _ := readingOrder(t, "sim")
-	var dirs []string
-	for p := range place {
-		if dir := path.Dir(p); !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
-		}
-	}
+// orders has, for each section of ARCHITECTURE.md that lists files in reading order, the uses that
+// are forbidden even if they are few.
+var orders = map[string]func(u upward, up bool, group map[string]string) bool{
+	"sim": func(u upward, up bool, _ map[string]string) bool { return up && upwards[u] == "" },
+	"socket": func(u upward, up bool, group map[string]string) bool { // of a group above
+		return up && group[path.Join(u.dir, u.from)] != group[path.Join(u.dir, u.to)]
+	},
+	"inspect": func(u upward, _ bool, group map[string]string) bool { // a Program is all that a drawing needs
+		from, to := group[path.Join(u.dir, u.from)], group[path.Join(u.dir, u.to)]
+		return from == "drawing" && to == "reading" || from == "what was found" && to != from
+	},
+}
+
+// TestReadingOrder holds the packages of orders, and the folders below them, to their reading
+// order: ARCHITECTURE.md lists each file once, from the top, and at most a fifth of the uses
+// between the files of a folder run up.
+func TestReadingOrder(t *testing.T) {
 	repository, err := readRepository()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range repository.source {
-		if _, ok := place[s.path]; !ok && !s.test && (s.dir == "sim" || s.in("sim/internal")) {
-			t.Errorf("%s is not listed in the section of ARCHITECTURE.md", s.path)
-		}
-	}
 	used := make(map[upward]bool)
-	for _, dir := range dirs {
-		up, all := 0, 0
-		for use, names := range repository.uses(dir) {
-			if all++; place[path.Join(dir, use[0])] < place[path.Join(dir, use[1])] {
+	for section, forbidden := range orders {
+		place, group := readingOrder(t, section)
+		var dirs []string
+		for _, s := range repository.source {
+			if s.test || s.dir != section && !s.in(section+"/internal") {
 				continue
 			}
-			up++
-			i := slices.IndexFunc(upwards, func(u upward) bool { return u.dir == dir && u.from == use[0] && u.to == use[1] })
-			if i < 0 {
-				t.Errorf("%s/%s uses %s of %s, which stands above it", dir, use[0], strings.Join(names, ", "), use[1])
-				continue
+			if _, ok := place[s.path]; !ok {
+				t.Errorf("%s is not listed in the section of ARCHITECTURE.md", s.path)
 			}
-			used[upwards[i]] = true
+			if !slices.Contains(dirs, s.dir) {
+				dirs = append(dirs, s.dir)
+			}
 		}
-		if t.Logf("%s: %d of %d uses between files run up", dir, up, all); up*5 > all {
-			t.Errorf("%s: %d of %d uses between files run up, want at most a fifth", dir, up, all)
+		for _, dir := range dirs {
+			up, all := 0, 0
+			for use, names := range repository.uses(dir) {
+				runsUp := place[path.Join(dir, use[0])] > place[path.Join(dir, use[1])]
+				if all++; runsUp {
+					up++
+				}
+				u := upward{dir, use[0], use[1]}
+				if forbidden(u, runsUp, group) {
+					t.Errorf("%s/%s uses %s of %s, which stands above it", dir, use[0], strings.Join(names, ", "), use[1])
+				}
+				used[u] = runsUp
+			}
+			if t.Logf("%s: %d of %d uses between files run up", dir, up, all); up*5 > all {
+				t.Errorf("%s: %d of %d uses between files run up, want at most a fifth", dir, up, all)
+			}
 		}
 	}
-	for _, u := range upwards {
+	for u := range upwards {
 		if !used[u] {
 			t.Errorf("nothing in %s/%s uses %s: take it out of the table", u.dir, u.from, u.to)
 		}
-	}
-}
-
-// TestSocketOrder holds package socket to its reading order: ARCHITECTURE.md lists each file
-// once, from the top, a file uses nothing of a group above its own, and at most a fifth of the
-// uses between files run up.
-func TestSocketOrder(t *testing.T) {
-	place, group := readingOrder(t, "socket")
-	repository, err := readRepository()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range repository.source {
-		if _, ok := place[s.path]; !ok && !s.test && s.dir == "socket" {
-			t.Errorf("%s is not listed in the section of ARCHITECTURE.md", s.path)
-		}
-	}
-	up, all := 0, 0
-	for use, names := range repository.uses("socket") {
-		from, to := "socket/"+use[0], "socket/"+use[1]
-		if all++; place[from] > place[to] {
-			up++
-			if group[from] != group[to] {
-				t.Errorf("%s uses %s of %s, which is in a group above: %s", from, strings.Join(names, ", "), to, group[to])
-			}
-		}
-	}
-	if t.Logf("%d of %d uses between files run up", up, all); all < 100 || up*5 > all {
-		t.Errorf("%d of %d uses between files run up the order, want at most a fifth", up, all)
 	}
 }
 
@@ -130,4 +120,39 @@ func readingOrder(t *testing.T, dir string) (place map[string]int, group map[str
 		}
 	}
 	return place, group
+}
+
+// uses returns which names of one file of a package another one uses: functions, methods,
+// types, variables and constants, each once. What the package has from modules that the tree
+// does not hold is not resolved, and does not matter here.
+func (t *tree) uses(dir string) map[[2]string][]string {
+	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
+	files := t.buildable(dir)
+	config := types.Config{Importer: libraryOf(t), Error: func(error) {}}
+	_, _ = config.Check(importPath(dir), t.fset, parsed(files), info)
+	out := make(map[[2]string][]string)
+	for _, s := range files {
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			o := info.Uses[id]
+			f, isFunc := o.(*types.Func)
+			switch {
+			case o == nil || o.Pkg() == nil || o.Pkg().Path() != importPath(dir):
+				return true
+			case isFunc:
+				o = f.Origin()
+			case o.Parent() != o.Pkg().Scope():
+				return true
+			}
+			use := [2]string{s.name, path.Base(t.fset.Position(o.Pos()).Filename)}
+			if use[0] != use[1] && !slices.Contains(out[use], o.Name()) {
+				out[use] = append(out[use], o.Name())
+			}
+			return true
+		})
+	}
+	return out
 }

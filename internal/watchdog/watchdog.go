@@ -144,7 +144,7 @@ func earlier(a, b time.Time) time.Time {
 // report says which task holds the loop, for how long, where, and what to do
 // about it.
 func (w *Watchdog) report(step Step, took time.Duration) {
-	report.Trouble("held")
+	report.Trouble("held", 0)
 	h := step.Hold(w.config.Member)
 	args := []any{"loop", w.config.Loop, "task", step.Task, "for", took.Round(time.Millisecond), "at", h.Place}
 	args = append(args, report.Args("started", step.Site.String())...)

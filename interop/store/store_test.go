@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -79,10 +80,6 @@ var replicaService = grpc.ServiceDesc{
 	}},
 }
 
-// window is how much a peer may send. Without it gRPC measures the connection, and a seed repeats
-// less often: the order of the frames of a connection differs then. With it most seeds repeat.
-const window = 1 << 20
-
 // serveReplica is the program of a host.
 func serveReplica(ctx context.Context) error {
 	return rondo.OffloadFunc(ctx, func(ctx context.Context) error {
@@ -90,7 +87,7 @@ func serveReplica(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s := grpc.NewServer(grpc.ForceServerCodec(textCodec{}), grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window))
+		s := grpc.NewServer(grpc.ForceServerCodec(textCodec{}))
 		s.RegisterService(&replicaService, &replica{keys: map[string]version{}})
 		defer s.Stop()
 		return s.Serve(l)
@@ -118,8 +115,7 @@ func newStoreClient(host context.Context, number, replicas int, hasty bool) (*st
 	c := &storeClient{number: number, hasty: hasty}
 	for i := range replicas {
 		conn, err := grpc.NewClient(fmt.Sprintf("passthrough:///replica%d:80", i), grpc.WithContextDialer(onHost(host)),
-			grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(textCodec{})),
-			grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window))
+			grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(textCodec{})))
 		if err != nil {
 			return nil, err
 		}
@@ -277,9 +273,9 @@ func storeIsRight(h *sim.History[storeCall, string]) (right bool, answered int) 
 	return porcupine.CheckOperations(storeModel, ops), answered
 }
 
-// badNetwork is what the tests of the store run on. Once, because gRPC does not repeat each seed.
+// badNetwork is what the tests of the store run on. Linux repeats each seed.
 var badNetwork = sim.Config{
-	Goroutines: true, Once: true, Network: sim.Network{Jitter: 50 * time.Millisecond, PacketLoss: 0.1},
+	Goroutines: true, Once: runtime.GOOS != "linux", Network: sim.Network{Jitter: 50 * time.Millisecond, PacketLoss: 0.1},
 	Faults: sim.Faults{Partition: 1, Pause: 0.5, MaxDown: 2},
 }
 

@@ -23,11 +23,10 @@ func BenchmarkStoppedServer(b *testing.B) {
 	const rounds = 7
 	var held [2][]float64
 	for b.Loop() {
-		p := start(b, "server")
-		url := p.must(b, "ready")
+		p := start(b)
 		for range rounds {
 			for i := range held {
-				longest, err := longestHold(url, p, i == 0)
+				longest, err := longestHold(p, i == 0)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -46,11 +45,11 @@ func BenchmarkStoppedServer(b *testing.B) {
 }
 
 // longestHold returns for how long a task did not run, at most, in a second.
-func longestHold(url string, p *peer, publishes bool) (longest time.Duration, err error) {
+func longestHold(p *peer, publishes bool) (longest time.Duration, err error) {
 	data := make([]byte, 64<<10)
 	err = rondo.Run(context.Background(), func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			c, err := nats.Connect(g, url, natsgo.DrainTimeout(1), natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {}))
+			c, err := nats.Connect(g, p.url, natsgo.DrainTimeout(1), natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {}))
 			if err != nil {
 				return err
 			}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -22,10 +21,7 @@ import (
 // that they had then, also if the caller uses its buffer again.
 func TestPublish(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		const n = 5000
 		s, err := c.Subscribe(g, "count.*", n)
 		if err != nil {
@@ -60,11 +56,8 @@ func TestPublish(t *testing.T) {
 // TestRequest: many tasks ask at once, and each gets its own answer.
 func TestRequest(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
-		err = c.Handle(g, "double", "workers", 8, func(ctx context.Context, m *natsgo.Msg) error {
+		c := connect(t, g, url)
+		err := c.Handle(g, "double", "workers", 8, func(ctx context.Context, m *natsgo.Msg) error {
 			if name := rondo.Current(ctx).Name(); name != "double" {
 				t.Errorf("the task is called %s", name)
 			}
@@ -99,10 +92,7 @@ func TestRequest(t *testing.T) {
 // its deadline.
 func TestRequestWait(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		silent, err := c.Subscribe(g, "silent", 10)
 		if err != nil {
 			return err
@@ -131,10 +121,7 @@ func TestRequestWait(t *testing.T) {
 func TestGap(t *testing.T) {
 	discardLogs(t)
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		s, err := c.Subscribe(g, "fast", 3)
 		if err != nil {
 			return err
@@ -182,10 +169,7 @@ func TestGap(t *testing.T) {
 // connection goes on.
 func TestTooLarge(t *testing.T) {
 	run(t, server.Options{MaxPayload: 1000}, func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		if err := c.Flush(g); err != nil { // Connect may return before the server has said its limit
 			return err
 		}
@@ -206,7 +190,7 @@ func TestTooLarge(t *testing.T) {
 		if _, err := nats.Call[string, string](g, c, "echo", strings.Repeat("x", 1000)); !errors.Is(err, natsgo.ErrMaxPayload) {
 			t.Errorf("a call: %v", err)
 		}
-		err = nats.Serve(g, c, "repeat", 1, func(_ context.Context, n int) (string, error) { return strings.Repeat("x", n), nil })
+		err := nats.Serve(g, c, "repeat", 1, func(_ context.Context, n int) (string, error) { return strings.Repeat("x", n), nil })
 		if err != nil {
 			return err
 		}
@@ -222,10 +206,7 @@ func TestTooLarge(t *testing.T) {
 // TestClosed: what waits for a connection that is closed for good ends with that.
 func TestClosed(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		s, err := c.Subscribe(g, "a", 1)
 		if err != nil {
 			return err
@@ -298,10 +279,7 @@ func TestClosed(t *testing.T) {
 // TestEndOfScope: what was published last is sent before the connection is closed.
 func TestEndOfScope(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		s, err := c.Subscribe(g, "last", 10)
 		if err != nil {
 			return err
@@ -334,17 +312,11 @@ func TestEndOfScope(t *testing.T) {
 // TestDrain: what has arrived is handled before a connection ends gracefully.
 func TestDrain(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		client, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		client := connect(t, g, url)
+		c := connect(t, g, url)
 		handled, called := 0, 0
 		var gate rondo.Event
-		err = c.Handle(g, "job", "", 2, func(ctx context.Context, m *natsgo.Msg) error {
+		err := c.Handle(g, "job", "", 2, func(ctx context.Context, m *natsgo.Msg) error {
 			err := gate.Wait(ctx)
 			handled++
 			return err
@@ -412,45 +384,13 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
-// TestConnectCancelled: Connect to what never answers can be cancelled, and leaves nothing.
-func TestConnectCancelled(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) {
-		if !errors.Is(err, rondo.ErrLeftBehind) { // the client's own attempt, which takes its time
-			t.Error(err)
-		}
-	}}
-	err = r.Run(context.Background(), func(ctx context.Context) error {
-		err := rondo.Timeout(ctx, 10*time.Millisecond, func(ctx context.Context) error {
-			return rondo.Group(ctx, func(g *rondo.Scope) error {
-				_, err := nats.Connect(g, "nats://"+l.Addr().String(), natsgo.Timeout(200*time.Millisecond))
-				return err
-			})
-		})
-		if !rondo.TimedOut(ctx, err) {
-			t.Errorf("Connect: %v", err)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // TestBegunInDrain: what would listen on a connection that is being drained is refused, and a
 // Handle that begins in the same moment does not hold up the Drain.
 func TestBegunInDrain(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		var gate rondo.Event
-		err = c.Handle(g, "job", "", 1, func(ctx context.Context, m *natsgo.Msg) error {
+		err := c.Handle(g, "job", "", 1, func(ctx context.Context, m *natsgo.Msg) error {
 			return gate.Wait(ctx)
 		})
 		if err := errors.Join(err, c.Publish(g, "job", nil), c.Flush(g)); err != nil {

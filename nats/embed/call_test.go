@@ -16,12 +16,9 @@ import (
 // TestCall: results, errors and cancellations travel, and so do deadlines.
 func TestCall(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		worker, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		worker := connect(t, g, url)
 		type division struct{ A, B int }
-		err = nats.Serve(g, worker, "divide", 4, func(_ context.Context, d division) (int, error) {
+		err := nats.Serve(g, worker, "divide", 4, func(_ context.Context, d division) (int, error) {
 			if d.B == 0 {
 				return 0, errors.New("division by zero")
 			}
@@ -47,10 +44,7 @@ func TestCall(t *testing.T) {
 		if err := worker.Flush(g); err != nil {
 			return err
 		}
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		if n, err := nats.Call[division, int](g, c, "divide", division{42, 7}); n != 6 || err != nil {
 			t.Errorf("42/7 is %d, %v", n, err)
 		}
@@ -99,10 +93,7 @@ func TestCall(t *testing.T) {
 // worker serves the next call.
 func TestPanic(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		for _, ask := range []bool{false, true} {
 			ready := rondo.NewFuture[struct{}](g)
 			alive, end := context.WithCancel(context.Background())
@@ -111,11 +102,8 @@ func TestPanic(t *testing.T) {
 				return rondo.Offload(ctx, func(context.Context) (error, error) {
 					return rondo.Run(alive, func(ctx context.Context) error {
 						return rondo.Group(ctx, func(g *rondo.Scope) error {
-							c, err := nats.Connect(g, url)
-							if err != nil {
-								return err
-							}
-							err = nats.Serve(g, c, "lose", 1, func(_ context.Context, n int) (int, error) {
+							c := connect(t, g, url)
+							err := nats.Serve(g, c, "lose", 1, func(_ context.Context, n int) (int, error) {
 								if n == 1 {
 									panic("lost\nmy way")
 								}
@@ -159,18 +147,12 @@ func TestPanic(t *testing.T) {
 // TestWorkerEnds: the caller of a function whose worker ends learns that the call is lost.
 func TestWorkerEnds(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		var call *rondo.Future[int]
-		err = rondo.Group(g, func(inner *rondo.Scope) error {
-			worker, err := nats.Connect(inner, url)
-			if err != nil {
-				return err
-			}
+		err := rondo.Group(g, func(inner *rondo.Scope) error {
+			worker := connect(t, inner, url)
 			running := rondo.Event{Name: "running"}
-			err = nats.Serve(inner, worker, "wait", 1, func(ctx context.Context, _ int) (int, error) {
+			err := nats.Serve(inner, worker, "wait", 1, func(ctx context.Context, _ int) (int, error) {
 				running.Set()
 				return 0, rondo.Sleep(ctx, time.Hour)
 			})

@@ -2,9 +2,9 @@
 // other program to install. With Options.Cluster and Options.Routes several processes form
 // a cluster, and each goes on when another dies.
 //
-// The server is the real one, github.com/nats-io/nats-server, with goroutines of its own.
-// It takes no part in a simulation. It is a module of its own so that clients do not
-// require the server.
+// The server is the real one, github.com/nats-io/nats-server, with goroutines of its own. In a
+// simulation it runs on a host of a cluster with sim.Config.Goroutines, as docs/CLUSTERS.md says,
+// and nowhere else. It is a module of its own so that clients do not require the server.
 //
 // A file store (Options.StoreDir) survives the death of the process: what was acknowledged
 // is in the system's buffers by then. It does not survive a power failure so well: the

@@ -133,24 +133,6 @@ func offend(s *server.Server) error {
 	return nc.Flush()
 }
 
-// TestShutdown: the server ends with its scope.
-func TestShutdown(t *testing.T) {
-	var s *server.Server
-	err := rondo.Run(context.Background(), func(ctx context.Context) error {
-		err := rondo.Group(ctx, func(g *rondo.Scope) (err error) {
-			s, err = embed.Start(g, local(server.Options{}))
-			return err
-		})
-		if s.Running() {
-			t.Error("the server runs")
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // TestStoreOfOther: a server whose store another one uses does not start, and does when that
 // has ended.
 func TestStoreOfOther(t *testing.T) {

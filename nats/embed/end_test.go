@@ -18,13 +18,10 @@ import (
 // TestServeEnds: when the scope of a Serve has ended, the connection keeps nothing of it.
 func TestServeEnds(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		kept := new([1 << 20]byte)
 		left := weak.Make(kept)
-		err = rondo.Group(g, func(g *rondo.Scope) error {
+		err := rondo.Group(g, func(g *rondo.Scope) error {
 			held := kept // the function has it, and not the variable
 			fn := func(context.Context, int) (int, error) { return int(held[0]), nil }
 			if err := nats.Serve(g, c, "kept", 1, fn); err != nil {
@@ -94,10 +91,7 @@ func TestFlushAtEnd(t *testing.T) {
 		for range 30 {
 			flushes := make([]*rondo.Task, 3)
 			err := rondo.Group(outer, func(g *rondo.Scope) error {
-				c, err := nats.Connect(g, url)
-				if err != nil {
-					return err
-				}
+				c := connect(t, g, url)
 				for i := range flushes {
 					flushes[i] = outer.Go(func(ctx context.Context) error {
 						for c.Flush(ctx) == nil {

@@ -56,10 +56,7 @@ func left(ctx context.Context, js jetstream.JetStream) (uint64, error) {
 func TestJobs(t *testing.T) {
 	discardLogs(t)
 	run(t, withStore(t), func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		js, consumer, err := stream(g, c, 300*time.Millisecond)
 		if err != nil {
 			return err
@@ -133,10 +130,7 @@ func TestJobs(t *testing.T) {
 // once, however long AckWait is; and a consumer that is gone fails its worker.
 func TestJobsCancelled(t *testing.T) {
 	run(t, withStore(t), func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		js, consumer, err := stream(g, c, time.Hour)
 		if err != nil {
 			return err

@@ -1,37 +1,32 @@
 package embed_test
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	natsgo "github.com/nats-io/nats.go"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/nats"
 	"github.com/rondo-go/rondo/nats/embed"
 	"github.com/rondo-go/rondo/nats/internal/answer"
 )
 
-// roles are what this test program does when a test starts it as another process. A role
-// writes lines that start with a word, and ends when its standard input does.
-var roles = map[string]func(ctx context.Context) error{"server": serverRole}
+// peerVariable is in the environment of this program when a test starts it as another process.
+const peerVariable = "RONDO_NATS_PEER"
 
-// roleVariable names the role in the environment.
-const roleVariable = "RONDO_NATS_ROLE"
-
-// TestMain runs a role, or the tests, after which no goroutine may be left.
+// TestMain runs a server, or the tests, after which no goroutine may be left.
 func TestMain(m *testing.M) {
-	if role := roles[os.Getenv(roleVariable)]; role != nil {
-		if err := rondo.Run(context.Background(), role); err != nil {
+	if os.Getenv(peerVariable) != "" {
+		if err := rondo.Run(context.Background(), serve); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -52,88 +47,53 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// serverRole is a server in a process of its own. Its arguments are in the environment.
-func serverRole(ctx context.Context) error {
+// serve is a server in a process of its own. It prints its address, and ends when its standard
+// input does.
+func serve(ctx context.Context) error {
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
-		o := &server.Options{Host: "127.0.0.1", Port: port(os.Getenv("RONDO_NATS_PORT")), NoLog: true}
-		if dir := os.Getenv("RONDO_NATS_STORE"); dir != "" {
-			o.JetStream, o.StoreDir = true, dir
-		}
-		s, err := embed.Start(g, o)
+		s, err := embed.Start(g, local(server.Options{}))
 		if err != nil {
 			return err
 		}
-		fmt.Println("ready", s.ClientURL())
-		return untilInputEnds(g)
+		fmt.Println(s.ClientURL())
+		return rondo.OffloadFunc(g, func(context.Context) error {
+			_, err := io.Copy(io.Discard, os.Stdin)
+			return err
+		})
 	})
-}
-
-// untilInputEnds waits for the end of the standard input.
-func untilInputEnds(ctx context.Context) error {
-	return rondo.OffloadFunc(ctx, func(context.Context) error {
-		_, err := io.Copy(io.Discard, os.Stdin)
-		return err
-	})
-}
-
-func port(text string) int {
-	n := server.RANDOM_PORT
-	if text != "" {
-		fmt.Sscan(text, &n)
-	}
-	return n
 }
 
 // A peer is a process of a test.
 type peer struct {
 	*exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Scanner
+	url string
 }
 
-// start starts this program in a role. It ends with the test.
-func start(t testing.TB, role string, environment ...string) *peer {
+// start starts a server in another process, which ends with the test.
+func start(t testing.TB) *peer {
 	t.Helper()
 	p := &peer{Cmd: exec.Command(os.Args[0])}
-	p.Env = append(append(os.Environ(), roleVariable+"="+role), environment...)
+	p.Env = append(os.Environ(), peerVariable+"=1")
 	p.Stderr = os.Stderr
-	var err error
-	if p.in, err = p.StdinPipe(); err != nil {
+	in, err := p.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
 	out, err := p.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.out = bufio.NewScanner(out)
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		p.in.Close()
+		in.Close()
 		p.kill()
 	})
-	return p
-}
-
-// line waits for the line that begins with a word, and returns the rest of it.
-func (p *peer) line(word string) (string, error) {
-	for p.out.Scan() {
-		if rest, ok := strings.CutPrefix(p.out.Text(), word); ok {
-			return strings.TrimSpace(rest), nil
-		}
-	}
-	return "", fmt.Errorf("no line %q: %w", word, errors.Join(p.out.Err(), io.ErrUnexpectedEOF))
-}
-
-// must is line in a test.
-func (p *peer) must(t testing.TB, word string) string {
-	t.Helper()
-	rest, err := p.line(word)
-	if err != nil {
+	if _, err := fmt.Fscanln(out, &p.url); err != nil {
 		t.Fatal(err)
 	}
-	return rest
+	return p
 }
 
 // kill ends the process at once, as kill -9 does.
@@ -169,6 +129,16 @@ func runOn(t testing.TB, r *rondo.Runner, o server.Options, body func(g *rondo.S
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// connect is nats.Connect, which fails the test if it fails.
+func connect(t testing.TB, g *rondo.Scope, url string, options ...natsgo.Option) *nats.Conn {
+	t.Helper()
+	c, err := nats.Connect(g, url, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // local returns the options of a server that only this machine reaches.

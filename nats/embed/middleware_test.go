@@ -21,10 +21,7 @@ import (
 func TestMiddleware(t *testing.T) {
 	discardLogs(t)
 	withSite(t, 0, time.Hour, func(g *rondo.Scope, url string, s *site) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		type step struct{}
 		seen := rondo.NewQueue[string](0)
 		list := []nats.Middleware{
@@ -43,7 +40,7 @@ func TestMiddleware(t *testing.T) {
 		}
 		c.Middleware = list
 		own := natsgo.Header{"Own": {"o"}}
-		err = c.Handle(g, "handled", "", 1, func(ctx context.Context, m *natsgo.Msg) error {
+		err := c.Handle(g, "handled", "", 1, func(ctx context.Context, m *natsgo.Msg) error {
 			return errors.Join(c.PublishMsg(ctx, &natsgo.Msg{Subject: "end", Header: own}), c.NC().Publish(m.Reply, nil))
 		})
 		err = errors.Join(err, nats.Serve(g, c, "called", 1, func(ctx context.Context, n int) (int, error) {
@@ -101,10 +98,7 @@ func TestMiddleware(t *testing.T) {
 func TestMiddlewareRefuses(t *testing.T) {
 	discardLogs(t)
 	withSite(t, 1, time.Hour, func(g *rondo.Scope, url string, s *site) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		refuse := errors.New("no such tenant")
 		panics := false
 		c.Middleware = []nats.Middleware{func(ctx context.Context, o *nats.Operation, next func(ctx context.Context) error) error {
@@ -116,7 +110,7 @@ func TestMiddlewareRefuses(t *testing.T) {
 			}
 			return refuse
 		}}
-		err = nats.Serve(g, c, "f", 1, func(context.Context, int) (int, error) {
+		err := nats.Serve(g, c, "f", 1, func(context.Context, int) (int, error) {
 			t.Error("the function ran")
 			return 0, nil
 		})
@@ -147,10 +141,7 @@ func TestMiddlewareRefuses(t *testing.T) {
 // and it comes once.
 func TestEnqueueAt(t *testing.T) {
 	run(t, withStore(t), func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		js, err := jetstream.New(c.NC())
 		if err != nil {
 			return err

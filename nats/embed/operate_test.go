@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/inspect"
 	"github.com/rondo-go/rondo/nats"
 )
 
@@ -39,15 +40,12 @@ func want(ctx context.Context, h http.Handler, status int, pattern string) error
 // and it is not ending; and it lives while its loop turns.
 func TestHealth(t *testing.T) {
 	withSite(t, 2, time.Hour, func(g *rondo.Scope, url string, s *site) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		ready := &nats.Health{Conns: []*nats.Conn{c}, Consumers: []jetstream.Consumer{s.consumer}, MaxPending: 2, MaxLag: time.Minute}
 		short := &nats.Health{Conns: []*nats.Conn{c}, Consumers: []jetstream.Consumer{s.consumer}, MaxPending: 1, MaxLag: time.Minute}
 		const line = `loop \S+: connected, answered after \S+\n`
 		const queue = `queue JOBS workers: 2 jobs wait, 0 are under way, 0 of them again\n`
-		err = errors.Join(
+		err := errors.Join(
 			want(g, ready.Ready(), 200, `ok\n`+line+queue), want(g, ready.Live(), 200, `ok\n`+line),
 			want(g, short.Ready(), 503, `failing\n`+line+queue), want(g, short.Live(), 200, `ok\n`+line),
 		)
@@ -91,10 +89,7 @@ func TestHealthWithoutServer(t *testing.T) {
 	defer gate.close()
 	err = rondo.Run(context.Background(), func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			c, err := nats.Connect(g, "nats://"+gate.Addr().String(), natsgo.RetryOnFailedConnect(true), natsgo.ReconnectWait(10*time.Millisecond))
-			if err != nil {
-				return err
-			}
+			c := connect(t, g, "nats://"+gate.Addr().String(), natsgo.RetryOnFailedConnect(true), natsgo.ReconnectWait(10*time.Millisecond))
 			h := &nats.Health{Conns: []*nats.Conn{c}, MaxLag: time.Minute}
 			err = errors.Join(want(g, h.Ready(), 503, `failing\nloop \S+: no connection, .*\n`), want(g, h.Live(), 200, `ok\nloop \S+: no connection, .*\n`))
 			g.Cancel(nil)
@@ -112,13 +107,10 @@ func TestHealthWithoutServer(t *testing.T) {
 func TestMeter(t *testing.T) {
 	discardLogs(t)
 	withSite(t, 1, time.Hour, func(g *rondo.Scope, url string, s *site) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		meter := new(nats.Meter)
 		c.Middleware = []nats.Middleware{meter.Wrap}
-		err = nats.Serve(g, c, `na"me`, 1, func(_ context.Context, n int) (int, error) {
+		err := nats.Serve(g, c, `na"me`, 1, func(_ context.Context, n int) (int, error) {
 			if n == 2 {
 				panic("two")
 			}
@@ -152,7 +144,56 @@ func TestMeter(t *testing.T) {
 				t.Errorf("%s is not in\n%s", want, text)
 			}
 		}
+		table := rowsOf(meter.Table(g))
+		for row, want := range map[string]string{
+			"operation name":    "running|ok|error|panic|half within|99 % within|done|again|dead|returned",
+			`serve na"me`:       "0|2|1|1|TIME|TIME",
+			`call na"me`:        "0|2|2|0|TIME|TIME",
+			"work JOBS workers": "0|1|0|0|TIME|TIME",
+		} {
+			if have := regexp.MustCompile(`\d+(µs|ms|s)`).ReplaceAllString(table[row], "TIME"); have != want {
+				t.Errorf("the row of %s is %s, want %s", row, have, want)
+			}
+		}
 		return nil
+	})
+}
+
+// rowsOf returns the rows of a table by their first two cells.
+func rowsOf(table [][]string) map[string]string {
+	rows := make(map[string]string)
+	for _, row := range table {
+		rows[row[0]+" "+row[1]] = strings.Join(row[2:], "|")
+	}
+	return rows
+}
+
+// TestOnPage: the page of inspect.Handler shows what a Meter and a Health say.
+func TestOnPage(t *testing.T) {
+	withSite(t, 1, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
+		meter := new(nats.Meter)
+		health := &nats.Health{Conns: []*nats.Conn{s.Conn}, Consumers: []jetstream.Consumer{s.letters}}
+		defer inspect.AddTable("Operations", meter.Table)()
+		defer inspect.AddTable("Health", health.Table)()
+		w := &nats.Worker{Conn: s.Conn, Meter: meter, Middleware: []nats.Middleware{meter.Wrap}}
+		err := w.Work(g, s.consumer, 1, func(context.Context, jetstream.Msg) error { return nil })
+		if err := errors.Join(err, s.count(g, "JOBS", 0), w.Drain(g)); err != nil {
+			return err
+		}
+		page, err := rondo.Offload(g, func(context.Context) (string, error) {
+			_, text := probe(inspect.Handler("example.com"))
+			return text, nil
+		})
+		for _, want := range []string{
+			`<td>work</td><td>JOBS workers</td><td class="n">0</td><td class="n">1</td><td class="n">0</td><td class="n">0</td>`,
+			`<td class="n">1</td><td class="n">0</td><td class="n">0</td><td class="n">0</td></tr>`,
+			`<td>ok</td><td>connected, answered after `, `<td>queue DEAD letters</td><td>ok</td><td>0 jobs wait, `,
+		} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s is not in\n%s", want, page)
+			}
+		}
+		return err
 	})
 }
 
@@ -191,6 +232,9 @@ func TestMeterJobs(t *testing.T) {
 			if line := fmt.Sprintf("rondo_nats_jobs_total{name=%q,fate=%q} %s\n", "JOBS workers", fate, n); !strings.Contains(text, line) {
 				t.Errorf("%s is not in\n%s", line, text)
 			}
+		}
+		if row := rowsOf(meter.Table(g))["work JOBS workers"]; row != "0|0|0|0|||2|2|2|1" {
+			t.Errorf("the row of the jobs is %s", row)
 		}
 		return err
 	})

@@ -65,10 +65,7 @@ func TestPrivate(t *testing.T) {
 						if _, err := nats.Connect(g, "nats://127.0.0.1:"+port); !errors.Is(err, natsgo.ErrAuthorization) {
 							t.Errorf("without the token: %v", err)
 						}
-						c, err := nats.Connect(g, embed.URL(s))
-						if err != nil {
-							return err
-						}
+						c := connect(t, g, embed.URL(s))
 						return c.Flush(g)
 					})
 				})
@@ -112,14 +109,8 @@ func TestSeeds(t *testing.T) {
 func TestReplyAllowed(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
 		reports := make(chan error, 10)
-		c, err := nats.Connect(g, url, natsgo.ErrorHandler(func(_ *natsgo.Conn, _ *natsgo.Subscription, err error) { reports <- err }))
-		if err != nil {
-			return err
-		}
-		free, err := nats.Connect(g, url, natsgo.CustomInboxPrefix("answers.free"))
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url, natsgo.ErrorHandler(func(_ *natsgo.Conn, _ *natsgo.Subscription, err error) { reports <- err }))
+		free := connect(t, g, url, natsgo.CustomInboxPrefix("answers.free"))
 		free.ReplyAllowed = func(subject string) bool { return subject != "secret.other" }
 		runs := map[string]int{}
 		for name, c := range map[string]*nats.Conn{"strict": c, "free": free} {
@@ -186,11 +177,8 @@ func (s *slow) UnmarshalJSON(data []byte) error {
 // TestLargeJSON: what is large is decoded beside the loop, at the worker and at the caller.
 func TestLargeJSON(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
-		err = nats.Serve(g, c, "echo", 1, func(_ context.Context, in slow) (string, error) { return string(in), nil })
+		c := connect(t, g, url)
+		err := nats.Serve(g, c, "echo", 1, func(_ context.Context, in slow) (string, error) { return string(in), nil })
 		if err != nil {
 			return err
 		}
@@ -354,10 +342,7 @@ func TestAccounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, o, func(g *rondo.Scope, url string) error {
-		worker, err := nats.Connect(g, url, natsgo.UserInfo("stock", "pw"))
-		if err != nil {
-			return err
-		}
+		worker := connect(t, g, url, natsgo.UserInfo("stock", "pw"))
 		for _, name := range []string{"count", "private"} {
 			err := nats.Serve(g, worker, name, 1, func(ctx context.Context, n int) (int, error) {
 				return n + 1, rondo.Sleep(ctx, 700*time.Millisecond) // a heartbeat comes before the answer
@@ -369,10 +354,7 @@ func TestAccounts(t *testing.T) {
 		if err := worker.Flush(g); err != nil {
 			return err
 		}
-		caller, err := nats.Connect(g, url, natsgo.UserInfo("shop", "pw"))
-		if err != nil {
-			return err
-		}
+		caller := connect(t, g, url, natsgo.UserInfo("shop", "pw"))
 		if n, err := nats.Call[int, int](g, caller, "count", 1); n != 2 || err != nil {
 			t.Errorf("a call of what is exported returned %d, %v", n, err)
 		}
@@ -387,11 +369,8 @@ func TestAccounts(t *testing.T) {
 // waits for the connection is.
 func TestCallBeforeServer(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		worker, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
-		err = nats.Serve(g, worker, "double", 1, func(_ context.Context, n int) (int, error) { return 2 * n, nil })
+		worker := connect(t, g, url)
+		err := nats.Serve(g, worker, "double", 1, func(_ context.Context, n int) (int, error) { return 2 * n, nil })
 		if err := errors.Join(err, worker.Flush(g)); err != nil {
 			return err
 		}
@@ -400,10 +379,7 @@ func TestCallBeforeServer(t *testing.T) {
 			return err
 		}
 		defer gate.close()
-		c, err := nats.Connect(g, "nats://"+gate.Addr().String(), natsgo.RetryOnFailedConnect(true), natsgo.ReconnectWait(10*time.Millisecond))
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, "nats://"+gate.Addr().String(), natsgo.RetryOnFailedConnect(true), natsgo.ReconnectWait(10*time.Millisecond))
 		_, err = nats.Call[int, int](g, c, "double", 1)
 		if !errors.Is(err, nats.ErrNoWorker) || !errors.Is(err, natsgo.ErrDisconnected) || errors.Is(err, nats.ErrLost) {
 			t.Errorf("without a server Call returned %v", err)

@@ -104,10 +104,8 @@ func TestSoak(t *testing.T) {
 
 // first is shard 0: it prepares all, and drives the rounds.
 func (s *soak) first(g *rondo.Scope, me *shard.Shard, t *testing.T) error {
-	c, err := nats.Connect(g, s.url, natsgo.PingInterval(time.Minute))
-	if err != nil {
-		return err
-	}
+	c := connect(t, g, s.url, natsgo.PingInterval(time.Minute))
+	var err error
 	if s.js, err = jetstream.New(c.NC()); err != nil {
 		return err
 	}
@@ -241,9 +239,16 @@ func (s *soak) rounds(g *rondo.Scope, me *shard.Shard, t *testing.T) error {
 	}
 	var all []reading
 	start, minute := time.Now(), time.Duration(0)
-	for n := 0; n < least || time.Since(start) < *soakFor; n++ {
+	for n := 0; n <= least || time.Since(start) < *soakFor; n++ {
+		began := time.Now()
 		if err := rondo.Group(g, func(g *rondo.Scope) error { return s.round(g, n) }); err != nil {
 			return fmt.Errorf("round %d: %w", n, err)
+		}
+		if n == 0 {
+			continue // it has started what is started once and stays
+		}
+		if err := settle(g, me, began); err != nil {
+			return err
 		}
 		now, err := s.read(g, me)
 		if err != nil {
@@ -321,6 +326,35 @@ func (s *soak) get(ctx context.Context, client *http.Client, path string) error 
 	if answer.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(answer.Body)
 		return fmt.Errorf("%s: %s: %s", path, answer.Status, text)
+	}
+	return nil
+}
+
+// settle waits until no task is left that the round started: a job is acknowledged, and a handler
+// ends, after its value is there. If one stays it gives up after a while, and flat decides.
+func settle(ctx context.Context, me *shard.Shard, began time.Time) error {
+	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); {
+		left := 0
+		for i := range me.Len() {
+			n, err := shard.Call(ctx, me.At(i), func(ctx context.Context) (n int, _ error) {
+				for _, t := range rondo.Tasks(ctx) {
+					if t.State != "running" && t.Age < time.Since(began) {
+						n++
+					}
+				}
+				return n, nil
+			})
+			if err != nil {
+				return err
+			}
+			left += n
+		}
+		if left == 0 {
+			return nil
+		}
+		if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+			return err
+		}
 	}
 	return nil
 }

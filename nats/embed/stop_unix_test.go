@@ -18,18 +18,11 @@ import (
 // what lies between, and then wait. None of them holds the loop: another task goes on. When
 // the server continues, nothing that was published is lost.
 func TestStoppedServer(t *testing.T) {
-	p := start(t, "server")
-	url := p.must(t, "ready")
+	p := start(t)
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			c, err := nats.Connect(g, url, natsgo.PingInterval(-1))
-			if err != nil {
-				return err
-			}
-			counter, err := nats.Connect(g, url, natsgo.PingInterval(-1))
-			if err != nil {
-				return err
-			}
+			c := connect(t, g, p.url, natsgo.PingInterval(-1))
+			counter := connect(t, g, p.url, natsgo.PingInterval(-1))
 			const size = 64 << 10
 			sub, err := counter.Subscribe(g, "bulk", 10_000)
 			if err != nil {
@@ -124,12 +117,11 @@ func waitForRoom(ctx context.Context, n int) bool {
 // over, the connection is cut off.
 func TestStoppedServerEnd(t *testing.T) {
 	discardLogs(t)
-	p := start(t, "server")
-	url := p.must(t, "ready")
+	p := start(t)
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		var c *nats.Conn
 		err := rondo.Group(ctx, func(g *rondo.Scope) (err error) {
-			if c, err = nats.Connect(g, url, natsgo.DrainTimeout(1)); err != nil {
+			if c, err = nats.Connect(g, p.url, natsgo.DrainTimeout(1)); err != nil {
 				return err
 			}
 			if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -163,24 +155,18 @@ func TestStoppedServerEnd(t *testing.T) {
 // worker at another server of the list go on. The client's defaults would wait for minutes.
 func TestHungServer(t *testing.T) {
 	discardLogs(t)
-	hangs, works := start(t, "server"), start(t, "server")
-	first, second := hangs.must(t, "ready"), works.must(t, "ready")
+	hangs, works := start(t), start(t)
+	first, second := hangs.url, works.url
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			worker, err := nats.Connect(g, second)
-			if err != nil {
-				return err
-			}
+			worker := connect(t, g, second)
 			if err := nats.Serve(g, worker, "double", 1, func(_ context.Context, n int) (int, error) { return 2 * n, nil }); err != nil {
 				return err
 			}
 			if err := worker.Flush(g); err != nil {
 				return err
 			}
-			c, err := nats.Connect(g, first+","+second, natsgo.DontRandomize())
-			if err != nil {
-				return err
-			}
+			c := connect(t, g, first+","+second, natsgo.DontRandomize())
 			if err := hangs.stop(); err != nil {
 				return err
 			}

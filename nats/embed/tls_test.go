@@ -31,10 +31,7 @@ func TestTLS(t *testing.T) {
 	}
 	run(t, o, func(g *rondo.Scope, url string) error {
 		secure := natsgo.Secure(&tls.Config{RootCAs: roots, ServerName: "localhost"})
-		c, err := nats.Connect(g, url, secure, natsgo.UserInfo("user", "secret"))
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url, secure, natsgo.UserInfo("user", "secret"))
 		if state, err := c.NC().TLSConnectionState(); err != nil || !state.HandshakeComplete {
 			t.Errorf("no TLS: %v", err)
 		}

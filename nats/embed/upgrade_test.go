@@ -98,11 +98,8 @@ func TestUpgrade(t *testing.T) {
 // callers and workers of other versions send and expect.
 func TestWireFormat(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
-		err = nats.Serve(g, c, "double", 1, func(_ context.Context, n int) (int, error) { return 2 * n, nil })
+		c := connect(t, g, url)
+		err := nats.Serve(g, c, "double", 1, func(_ context.Context, n int) (int, error) { return 2 * n, nil })
 		if err := errors.Join(err, c.Flush(g)); err != nil {
 			return err
 		}

@@ -20,10 +20,7 @@ import (
 func withConsumer(t *testing.T, n int, config jetstream.ConsumerConfig, body func(g *rondo.Scope, js jetstream.JetStream, consumer jetstream.Consumer) error) {
 	t.Helper()
 	run(t, withStore(t), func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		js, err := jetstream.New(c.NC())
 		if err != nil {
 			return err
@@ -225,10 +222,7 @@ func TestMaxBytes(t *testing.T) {
 // Offload may use.
 func TestWorkBesideOffload(t *testing.T) {
 	runOn(t, &rondo.Runner{Threads: 1}, withStore(t), func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		js, consumer, err := stream(g, c, time.Hour)
 		if err := errors.Join(err, nats.Enqueue(g, js, "job.a", "", nil)); err != nil {
 			return err

@@ -37,11 +37,9 @@ func withSite(t *testing.T, n int, wait time.Duration, body func(g *rondo.Scope,
 func withSiteOn(t *testing.T, r *rondo.Runner, n int, wait time.Duration, body func(g *rondo.Scope, url string, s *site) error) {
 	t.Helper()
 	runOn(t, r, withStore(t), func(g *rondo.Scope, url string) error {
-		c, err := nats.Connect(g, url)
-		if err != nil {
-			return err
-		}
+		c := connect(t, g, url)
 		s := &site{Conn: c}
+		var err error
 		if s.js, s.consumer, err = stream(g, c, wait); err != nil {
 			return err
 		}
@@ -219,16 +217,69 @@ func TestDeploys(t *testing.T) {
 	})
 }
 
+// TestDrainInside: a Drain that would wait for the function that calls it panics, also in a task of
+// that function. A Drain of something else is none of it.
+func TestDrainInside(t *testing.T) {
+	discardLogs(t)
+	withSite(t, 1, time.Hour, func(g *rondo.Scope, url string, s *site) error {
+		var said []any
+		try := func(drain func(ctx context.Context) error) func(ctx context.Context) error {
+			return func(ctx context.Context) error {
+				return rondo.Shield(ctx, func(ctx context.Context) error {
+					defer func() { said = append(said, recover()) }()
+					return drain(ctx)
+				})
+			}
+		}
+		other := connect(t, g, url)
+		w, idle := &nats.Worker{Conn: s.Conn}, new(nats.Worker)
+		in := func(ctx context.Context) error {
+			err := errors.Join(try(s.Drain)(ctx), try(idle.Drain)(ctx))
+			rondo.Go(ctx, try(s.Drain))
+			return err
+		}
+		handled, worked := rondo.Event{Name: "handled"}, rondo.Event{Name: "worked"}
+		err := s.Handle(g, "handle", "", 1, func(ctx context.Context, _ *natsgo.Msg) error {
+			defer handled.Set()
+			return errors.Join(in(ctx), try(other.Drain)(ctx))
+		})
+		err = errors.Join(err, nats.Serve(g, s.Conn, "serve", 1, func(ctx context.Context, _ int) (int, error) { return 0, in(ctx) }))
+		err = errors.Join(err, w.Work(g, s.consumer, 1, func(ctx context.Context, _ jetstream.Msg) error {
+			defer worked.Set()
+			return errors.Join(in(ctx), try(w.Drain)(ctx))
+		}), worked.Wait(g), s.Publish(g, "handle", nil), handled.Wait(g))
+		if _, failure := nats.Call[int, int](g, s.Conn, "serve", 0); err != nil || failure != nil {
+			return errors.Join(err, failure)
+		}
+		if err := s.Drain(g); err != nil {
+			return err
+		}
+		of, none := make(map[string]int), 0
+		for _, v := range said {
+			if v == nil {
+				none++
+				continue
+			}
+			call, cure, _ := strings.Cut(fmt.Sprint(v), " would wait for itself: ")
+			of[strings.Fields(call)[1]]++
+			if !strings.HasPrefix(cure, "call it in a task of the scope around ") {
+				t.Errorf("%v names no cure", v)
+			}
+		}
+		if len(of) != 2 || of["Conn.Drain"] != 6 || of["Worker.Drain"] != 1 || none != 4 {
+			t.Errorf("refused %v, and %d were not; want 6 of Conn, 1 of Worker, and 4", of, none)
+		}
+		return nil
+	})
+}
+
 // TestDrainWorker: Drain of a Worker, and of its connection, waits until the job that runs is
 // acknowledged, and no other one begins. If it is cancelled, it gives the job back.
 func TestDrainWorker(t *testing.T) {
 	for _, way := range []string{"Worker", "Worker, cancelled", "Conn"} {
 		t.Run(way, func(t *testing.T) {
 			withSite(t, 3, time.Hour, func(g *rondo.Scope, url string, s *site) error {
-				c, err := nats.Connect(g, url)
-				if err != nil {
-					return err
-				}
+				c := connect(t, g, url)
 				_, consumer, err := stream(g, c, time.Hour)
 				if err != nil {
 					return err
@@ -460,10 +511,7 @@ func TestKilledAttempts(t *testing.T) {
 		runs := 0
 		for range 2 {
 			err := rondo.Group(g, func(g *rondo.Scope) error {
-				c, err := nats.Connect(g, url)
-				if err != nil {
-					return err
-				}
+				c := connect(t, g, url)
 				_, consumer, err := stream(g, c, 200*time.Millisecond)
 				if err != nil {
 					return err

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 )
@@ -102,7 +103,7 @@ func (p *program) blockingIn(f *function) (found []block) {
 				found = append(found, b)
 			}
 		case *ast.UnaryExpr:
-			if n.Op == token.ARROW && !ready[n] && !p.filled(f, n.X, false) {
+			if n.Op == token.ARROW && !ready[n] && !p.filled(f, n.X, false) && !p.counted(n) {
 				found = append(found, p.receive(f, n))
 			}
 		case *ast.SendStmt:
@@ -174,6 +175,52 @@ func (p *program) filled(f *function, ch ast.Expr, closed bool) (filled bool) {
 		return true
 	})
 	return filled
+}
+
+// counted reports whether a receive is in an if or a for that asks how many values the channel has:
+// then it need not block.
+func (p *program) counted(receive *ast.UnaryExpr) bool {
+	v := p.variable(receive.X)
+	for n := ast.Node(receive); v != nil && n != nil; n = p.parents[n] {
+		var condition ast.Expr
+		switch n := n.(type) {
+		case *ast.FuncLit, *ast.FuncDecl:
+			return false
+		case *ast.IfStmt:
+			condition = n.Cond
+		case *ast.ForStmt:
+			condition = n.Cond
+		case *ast.RangeStmt:
+			condition = n.X
+		}
+		if condition != nil && p.asksLength(condition, v) {
+			return true
+		}
+	}
+	return false
+}
+
+// asksLength reports whether an expression has a call of len with v, or a variable that was set to
+// such a call.
+func (p *program) asksLength(e ast.Expr, v types.Object) (asks bool) {
+	isLength := func(e ast.Expr) bool {
+		call, ok := ast.Unparen(e).(*ast.CallExpr)
+		if !ok || len(call.Args) != 1 {
+			return false
+		}
+		id, ok := ast.Unparen(call.Fun).(*ast.Ident)
+		return ok && p.info.Uses[id] == types.Universe.Lookup("len") && p.variable(call.Args[0]) == v
+	}
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			asks = asks || isLength(n)
+		case *ast.Ident:
+			asks = asks || slices.ContainsFunc(p.values[p.info.Uses[n]], isLength)
+		}
+		return !asks
+	})
+	return asks
 }
 
 // unbuffered reports whether e is a variable or a field that is set to channels without

@@ -26,7 +26,11 @@ type Endpoint struct {
 
 	loop   *rondo.Loop
 	closed error // why no more messages will come
+	mark   any   // a key that has a value in the ctx of each function; nil: none
 }
+
+// Mark gives key a value in the ctx of the functions of each later Serve.
+func (e *Endpoint) Mark(key any) { e.mark = key }
 
 // New makes an Endpoint. Its own tasks are background's.
 func New(ctx context.Context, background *rondo.Scope, t Transport) (*Endpoint, error) {

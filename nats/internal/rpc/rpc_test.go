@@ -20,8 +20,6 @@ type trial struct {
 	net     *network
 	workers []*worker
 	calls   []*record
-	calm    bool // on a cluster: the faults are over
-	away    bool // callers may be cut off for so long that a worker takes them for lost
 }
 
 // A worker is a host that serves.
@@ -168,7 +166,7 @@ func (r *trial) check(ctx context.Context, c *record) {
 	sim.Sometimes(ctx, isRemote, "failed")
 	sim.Sometimes(ctx, c.runs == 1 && c.err != nil && !lost && !isRemote, "cancelled while it runs")
 	// The end of a call is decided a little before its task goes on, which may be late.
-	if c.cutBy != nil && c.at.Sub(c.cut) > time.Second && !r.away {
+	if c.cutBy != nil && c.at.Sub(c.cut) > time.Second {
 		r.t.Errorf("%s was cancelled while its caller waits: %v", c.id, c.cutBy)
 	}
 	switch {

@@ -57,6 +57,9 @@ func (e *Endpoint) Serve(g *rondo.Scope, name string, limit int, fn func(ctx con
 	return g.Start(g, func(ctx context.Context, started func()) error {
 		rondo.Current(ctx).SetName("serve " + name)
 		defer ended()
+		if e.mark != nil {
+			ctx = context.WithValue(ctx, e.mark, true)
+		}
 		return rondo.Group(ctx, func(s *rondo.Scope) error {
 			s.SetLimit(limit)
 			w.scope = s

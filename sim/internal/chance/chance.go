@@ -50,7 +50,23 @@ type place struct {
 	generator uintptr   // 0: not found
 	cheap     []uintptr // the word from which the cheap numbers are made
 	processor uintptr   // the processor of the thread; 0: not found
+	lookups   uintptr   // how many look at what the thread has looked up; 0: not found
 }
+
+// A stack that has to grow is looked through, and for each frame the thread looks up where its
+// variables are. It keeps some of these lookups, of two kinds of addresses, and a number is drawn
+// for which one a new one replaces. When a stack grows depends on what the allocator of memory
+// finds, which no seed repeats. While a signal handler may have interrupted a lookup, nothing is
+// kept and no number is drawn: Set lets the thread believe that.
+const (
+	lookupKinds = 2
+	lookupsEach = 8
+	lookupBytes = 24 // an address, the table with what was found, where that begins
+	tableAt     = 8  // 0: there is no lookup
+	beginAt     = 16
+	lookupsSize = lookupKinds * lookupsEach * lookupBytes
+	frameMost   = 1 << 20 // so far apart are the address and where what was found begins
+)
 
 var found = sync.OnceValue(find)
 
@@ -75,6 +91,9 @@ func Set(seed uint64) {
 	for _, c := range at.cheap {
 		seed += 0x9e3779b97f4a7c15
 		setWord(thread+c, choice.Mix(seed))
+	}
+	if at.lookups != 0 {
+		setWord(thread+at.lookups, 1)
 	}
 	if at.processor == 0 {
 		return
@@ -101,6 +120,10 @@ func Still() (end func()) {
 	runtime.MemProfileRate = 0
 	collect() // nothing is left to be swept
 	return func() {
+		if at := found(); at.lookups != 0 {
+			setWord(uintptr(word(gid.Record()+threadAt))+at.lookups, 0)
+		}
+		emptyPools() // what is in them belongs to a simulation
 		runtime.MemProfileRate = rate
 		debug.SetGCPercent(percent)
 		runtime.GOMAXPROCS(processors)
@@ -123,9 +146,9 @@ func Slow(last *time.Duration) bool {
 	return before != 0 && (*last < before || *last-before > slowAfter)
 }
 
-// Collect collects the garbage, if there is much, and reports whether it did. A caller that has
-// made the runtime still calls it before each run, and within one with so many times as much,
-// because the runtime then goes on to give memory to the system at moments of its own.
+// Collect collects the garbage, if there is so many times as much as after the last collection, and
+// reports whether it did. A caller that has made the runtime still calls it in long runs: with more
+// garbage the runtime gives memory to the system at moments of its own.
 func Collect(times uint64) bool {
 	if heap() <= times*garbage.Load() {
 		return false
@@ -142,6 +165,13 @@ func collect() {
 		runtime.Gosched()
 	}
 	garbage.Store(max(leastGarbage, 2*heap()))
+}
+
+// emptyPools takes from all sync.Pools what is in them: a collection sets it aside, and the next
+// one drops it.
+func emptyPools() {
+	collect()
+	collect()
 }
 
 const leastGarbage = 64 << 20
@@ -206,7 +236,26 @@ func look() (at place) {
 			at.processor = o
 		}
 	}
+	debug.Stack() // now there are lookups
+	for o := uintptr(8); o < threadBytes-lookupsSize; o += 8 {
+		if areLookups(thread + o) {
+			at.lookups = o + lookupsSize
+			break
+		}
+	}
 	return at
+}
+
+// areLookups reports whether lookups are at an address, and nobody looks at them.
+func areLookups(at uintptr) bool {
+	for i := range uint64(lookupKinds * lookupsEach) {
+		l := at + uintptr(i)*lookupBytes
+		address, begin := word(l), word(l+beginAt)
+		if address == 0 || word(l+tableAt) == 0 || address/8%lookupKinds != i/lookupsEach || begin > address || address-begin > frameMost {
+			return false
+		}
+	}
+	return word(at+lookupsSize) == 0
 }
 
 // choose has the runtime choose between two cases that are ready.

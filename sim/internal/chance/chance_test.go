@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"testing"
 
 	"github.com/rondo-go/rondo/internal/gid"
@@ -58,5 +59,38 @@ func TestSet(t *testing.T) {
 	}
 	if len(all) != 50 || differ > 10 { // other threads may draw numbers of this one too
 		t.Error("50 seeds gave", len(all), "lists of choices, and", differ, "gave others the second time")
+	}
+}
+
+// TestStacks: that a thread looks through a stack has no part in what the runtime chooses.
+func TestStacks(t *testing.T) {
+	if !Works() {
+		return
+	}
+	if found().lookups == 0 {
+		t.Fatal("the lookups of this runtime were not found")
+	}
+	defer Still()()
+	differ := 0
+	for seed := range uint64(50) {
+		var with [2]string
+		for i := range with {
+			ended := make(chan bool)
+			go func() {
+				defer close(ended)
+				Set(seed)
+				if i == 1 {
+					debug.Stack()
+				}
+				with[i] = choices()
+			}()
+			<-ended
+		}
+		if with[0] != with[1] {
+			differ++
+		}
+	}
+	if differ > 10 { // other threads may draw numbers of this one too
+		t.Errorf("50 seeds gave %d times other choices after a look at the stack", differ)
 	}
 }

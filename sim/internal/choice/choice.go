@@ -46,6 +46,7 @@ type Choices struct {
 	Shares  bool           // whether a task may give others a turn at any operation; likewise
 	Records bool           // whether made is kept
 	Made    []Choice       // the choices that are not zero, in the order in which they were made
+	fresh   *Fresh         // nil: the choices are those of the seed or of the list
 	sources map[Key]*Source
 
 	// told is called with each choice that is not zero, if records is set: with the task
@@ -85,6 +86,35 @@ func (c *Choices) Repeat(list []Choice) {
 		c.Shares = c.Shares || one.Purpose == ForShare
 	}
 }
+
+// A Candidate is what a run of a search does.
+type Candidate struct {
+	List  []Choice // to repeat, unless there are fresh ones
+	Fresh *Fresh
+}
+
+// Take makes c do what a candidate says.
+func (c *Choices) Take(one Candidate) {
+	f := one.Fresh
+	if f == nil {
+		c.Repeat(one.List)
+		return
+	}
+	c.fresh, c.Changes = f, nil
+	c.Rough = c.Rough && f.orders()
+	c.Shares = c.Shares && f.share[ForShare] > 0
+}
+
+// Renewed reports whether the choices of c are fresh.
+func (c *Choices) Renewed() bool { return c.fresh != nil }
+
+// Keeps reports whether the choice k may be another than the plain one, if chance wants it so.
+func (c *Choices) Keeps(k Key) bool {
+	return c.fresh == nil || c.fresh.keeps(k.Purpose, k.bits(c.fresh.salt()+1))
+}
+
+// Orders reports whether the seed decides which of the ready things runs next.
+func (c *Choices) Orders() bool { return c.Drawn() && (c.fresh == nil || c.fresh.orders()) }
 
 // Drawn reports whether the seed decides.
 func (c *Choices) Drawn() bool { return c.Given == nil && c.Walk == nil }
@@ -146,7 +176,9 @@ func (c *Choices) draw(k Key, from func(random uint64) uint64) uint64 {
 	case c.Given != nil:
 		v = c.Given[k]
 	case c.Walk == nil:
-		v = from(c.Bits(k))
+		if v = from(c.Bits(k)); !c.Keeps(k) {
+			v = 0
+		}
 	}
 	c.Note(k, v)
 	return v
@@ -169,7 +201,7 @@ func (c *Choices) Note(k Key, v uint64) {
 }
 
 // Bits returns the random bits of a choice.
-func (c *Choices) Bits(k Key) uint64 { return k.bits(c.Seed ^ c.change()) }
+func (c *Choices) Bits(k Key) uint64 { return k.bits(c.Seed ^ c.change() ^ c.fresh.salt()) }
 
 // changeEvery is how many choices in a row one byte changes.
 const changeEvery = 16
@@ -188,7 +220,7 @@ func (c *Choices) change() uint64 {
 
 // Stream is the function of that name, with the changes of c.
 func (c *Choices) Stream(seed uint64, p Purpose) *rand.Rand {
-	r := Stream(seed, p)
+	r := Stream(seed^c.fresh.salt(), p)
 	if len(c.Changes) == 0 {
 		return r
 	}

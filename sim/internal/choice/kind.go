@@ -23,6 +23,7 @@ const (
 	ForSync                         // how long a Sync of a disk takes
 	ForShare                        // whether a task gives the others a turn at an operation
 	ForShrinking                    // what a search changes
+	purposes                        // one more than the last
 )
 
 // A Kind is how a purpose is written.
@@ -49,6 +50,10 @@ var Kinds = []Kind{
 	{ForSync, 'y', "a Sync takes long"},
 	{ForChoose, 'b', "Choose"},
 }
+
+// inexact are the purposes of choices that a run does without in which nothing is late, and then
+// those by which tasks run in another order.
+var inexact = []Purpose{ForPoll, ForStall, ForHold, ForShare, ForOrder, ForCallback}
 
 // Rank returns the place of p in purposes, or -1.
 func (p Purpose) Rank() int {

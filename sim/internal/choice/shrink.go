@@ -1,9 +1,10 @@
 package choice
 
 // A Shrinker searches for a shorter list of choices that still fails: first without whole kinds of
-// choices, faults first, whole hosts and places, then without halves, quarters and single ones of
-// all and of each kind, and then with smaller values. If many are left of which none can be left
-// out, it tries pairs, and then changes the list at random.
+// choices, faults first, whole hosts and parts of the run. Where many are left, it begins again
+// with fresh choices, few of them, that fail too. Then it does without halves, quarters and single
+// ones of each kind, and tries smaller values. If many are left of which none can be left out, it
+// tries pairs, further fresh choices, and changes of the list at random.
 //
 // The law: a list counts only if its run failed in the same way. The search goes on with the
 // choices that the run made, not with the list that was tried, so choices that no longer
@@ -11,6 +12,7 @@ package choice
 
 import (
 	"iter"
+	"math"
 	"slices"
 	"time"
 )
@@ -25,11 +27,13 @@ type Shrinker struct {
 	Runs  int
 	Until time.Time
 
-	// What the caller of Lists says of the list that it was given last.
+	// What the caller of Candidates says of the one that it was given last.
 	Failed bool
 	Made   []Choice
 
-	yield   func([]Choice) bool
+	yield   func(Candidate) bool
+	fresh   *Fresh // with which runs fail that make few choices; nil: none is known
+	drawn   uint64 // how many runs had fresh choices
 	stopped bool
 }
 
@@ -37,15 +41,22 @@ type Shrinker struct {
 // past a list of which none can be left out.
 const Few = 12
 
-// Lists ranges over the lists to try, each of which depends on how the one before it
+// Candidates ranges over what is to be tried, each of which depends on how the one before it
 // ended. It ends when Best cannot be shortened, or the search has taken too long.
-func (s *Shrinker) Lists() iter.Seq[[]Choice] {
-	return func(yield func([]Choice) bool) {
+func (s *Shrinker) Candidates() iter.Seq[Candidate] {
+	return func(yield func(Candidate) bool) {
 		s.yield = yield
 		if len(s.Best) == 0 || s.try([]Choice{}) {
 			return
 		}
+		s.parts()
+		if s.windows(); len(s.Best) > manyChoices {
+			s.renew()
+		}
 		if s.descend(); len(s.Best) > Few {
+			s.again()
+		}
+		if len(s.Best) > Few {
 			s.wander()
 			s.descend()
 		}
@@ -53,14 +64,17 @@ func (s *Shrinker) Lists() iter.Seq[[]Choice] {
 }
 
 // run runs a list, and reports whether it failed.
-func (s *Shrinker) run(list []Choice) bool {
+func (s *Shrinker) run(list []Choice) bool { return s.take(Candidate{List: list}) }
+
+// take makes the run that a candidate says, and reports whether it failed.
+func (s *Shrinker) take(one Candidate) bool {
 	if s.stopped || time.Now().After(s.Until) {
 		s.stopped = true
 		return false
 	}
 	s.Runs++
 	s.Failed = false
-	if !s.yield(list) {
+	if !s.yield(one) {
 		s.stopped = true
 	}
 	return s.Failed && !s.stopped
@@ -83,9 +97,18 @@ func less(a, b []Choice) bool {
 
 // descend shortens Best until none of its choices can be left out, and no pair of them.
 func (s *Shrinker) descend() {
+	fine := false
 	for before := s.size(); !s.stopped; before = s.size() {
-		s.round(s.try)
+		least := 1
+		if !fine {
+			least = max(1, len(s.Best)/coarse)
+		}
+		s.round(least)
 		if s.size() != before {
+			continue
+		}
+		if least > 1 {
+			fine = true
 			continue
 		}
 		if n := len(s.Best); n <= Few || n > pairsMost || !s.pairs() {
@@ -93,6 +116,59 @@ func (s *Shrinker) descend() {
 		}
 	}
 }
+
+// coarse is in how many parts a list is divided at most until none of these can be left out.
+const coarse = 64
+
+// renew looks for a run with few fresh choices that fails: each one that fails with fewer choices
+// than those before says how many of each kind come next. It leaves the shortest list in Best, and
+// gives up when many runs in a row did not fail with fewer.
+func (s *Shrinker) renew() {
+	f, fewest, patience := &Fresh{}, math.MaxInt, soon
+	for _, c := range s.Best {
+		f.share[c.Purpose] = 1
+	}
+	for idle := 0; idle < patience && !s.stopped; idle++ {
+		next := s.draw(f)
+		if !s.take(Candidate{Fresh: next}) || len(s.Made) >= fewest {
+			continue
+		}
+		f, s.fresh, fewest, idle, patience = next, next, len(s.Made), 0, max(4*soon, len(s.Made))
+		if less(s.Made, s.Best) && s.run(slices.Clone(s.Made)) {
+			s.Best = slices.Clone(s.Made)
+		}
+	}
+}
+
+// soon is in how many runs with fresh choices one must fail at first.
+const soon = 60
+
+// draw returns fresh choices like those of f.
+func (s *Shrinker) draw(f *Fresh) *Fresh {
+	s.drawn++
+	return f.fewer(s.drawn)
+}
+
+// again draws as the last run did that renew has made, and shortens what fails, until many runs
+// in a row did not lead to a shorter list.
+func (s *Shrinker) again() {
+	for idle := 0; s.fresh != nil && idle < againMost && len(s.Best) > Few && !s.stopped; {
+		best, runs := s.Best, s.Runs
+		fails := s.take(Candidate{Fresh: s.draw(s.fresh)}) && len(s.Made) < 3*len(best)
+		if fails && s.run(slices.Clone(s.Made)) {
+			s.Best = slices.Clone(s.Made)
+			s.descend()
+		}
+		if idle += s.Runs - runs; less(s.Best, best) {
+			idle = 0
+		} else {
+			s.Best = best
+		}
+	}
+}
+
+// againMost is how many runs in a row again makes without a shorter list.
+const againMost = 2000
 
 // pairsMost is of how many choices each pair is tried.
 const pairsMost = 30
@@ -173,39 +249,58 @@ func total(list []Choice) (sum uint64) {
 	return sum
 }
 
-// round tries everything once.
-func (s *Shrinker) round(try func([]Choice) bool) {
+// round tries everything once, and parts of each kind down to the size least.
+func (s *Shrinker) round(least int) {
+	before := len(s.Best)
+	s.parts()
+	s.tasks()
+	s.windows()
 	for _, k := range Kinds {
-		s.without(func(c Choice) bool { return c.Purpose == k.purpose }, try)
+		s.thin(func(c Choice) bool { return c.Purpose == k.purpose }, len(s.Best), least)
 	}
-	late := func(c Choice) bool { return c.Purpose == ForPoll || c.Purpose == ForStall || c.Purpose == ForHold }
-	s.without(late, try)
-	for _, h := range s.hosts() {
-		s.without(func(c Choice) bool { return slices.Contains(c.hosts(), h) }, try)
-	}
-	for _, place := range s.places() {
-		s.without(func(c Choice) bool { return c.Place == place }, try)
-	}
-	if n := len(s.Best); n > manyChoices {
-		every := func(Choice) bool { return true }
-		s.thin(every, n/2, n/16, try)
-	}
-	for _, k := range Kinds {
-		s.thin(func(c Choice) bool { return c.Purpose == k.purpose }, len(s.Best), 1, try)
+	if len(s.Best) < before || least > 1 {
+		return // the values of choices that may be left out do not matter
 	}
 	for i := 0; i < len(s.Best); i++ {
 		if s.Best[i].Purpose == ForFault {
-			s.soften(i, try)
+			s.soften(i)
 			continue
 		}
-		s.halve(i, try)
+		s.halve(i)
+	}
+}
+
+// windows tries to do without whole parts of the run, if there are many choices.
+func (s *Shrinker) windows() {
+	if n := len(s.Best); n > manyChoices {
+		s.thin(func(Choice) bool { return true }, n/2, n/16)
+	}
+}
+
+// parts tries to do without whole kinds of choices, all that is late or in another order than on a
+// real loop, and whole hosts.
+func (s *Shrinker) parts() {
+	for _, k := range Kinds {
+		s.without(func(c Choice) bool { return c.Purpose == k.purpose })
+	}
+	s.without(func(c Choice) bool { return slices.Contains(inexact, c.Purpose) })
+	s.without(func(c Choice) bool { return slices.Contains(inexact[:3], c.Purpose) })
+	for _, h := range s.hosts() {
+		s.without(func(c Choice) bool { return slices.Contains(c.hosts(), h) })
+	}
+}
+
+// tasks tries to do without the choices at one place, such as a task or a way between two hosts.
+func (s *Shrinker) tasks() {
+	for _, place := range s.places() {
+		s.without(func(c Choice) bool { return c.Place == place })
 	}
 }
 
 // without tries to do without the choices that are of a kind, if there are any.
-func (s *Shrinker) without(of func(c Choice) bool, try func([]Choice) bool) {
+func (s *Shrinker) without(of func(c Choice) bool) {
 	if slices.ContainsFunc(s.Best, of) {
-		try(slices.DeleteFunc(slices.Clone(s.Best), of))
+		s.try(slices.DeleteFunc(slices.Clone(s.Best), of))
 	}
 }
 
@@ -257,20 +352,20 @@ func (s *Shrinker) places() (several []uint64) {
 }
 
 // soften tries a fault in place i that strikes at once, and one that is short.
-func (s *Shrinker) soften(i int, try func([]Choice) bool) {
+func (s *Shrinker) soften(i int) {
 	for _, part := range [2]uint64{0xffff << DelayShift, 0xffff << LongShift} {
 		if n := len(s.Best); i < n && s.Best[i].Value&part != 0 {
-			s.lower(i, s.Best[i].Value&^part, try)
+			s.lower(i, s.Best[i].Value&^part)
 		}
 	}
 }
 
 // halve looks for the least value of the choice in place i, and takes it for granted
 // that greater ones fail too.
-func (s *Shrinker) halve(i int, try func([]Choice) bool) {
+func (s *Shrinker) halve(i int) {
 	low, n := uint64(0), len(s.Best)
 	for guess := uint64(1); len(s.Best) == n && s.Best[i].Value-low > 1; guess = low + (s.Best[i].Value-low)/2 {
-		if !s.lower(i, guess, try) {
+		if !s.lower(i, guess) {
 			low = guess
 		}
 		if s.Best[i].Value-low <= s.Best[i].Value/16 {
@@ -280,10 +375,10 @@ func (s *Shrinker) halve(i int, try func([]Choice) bool) {
 }
 
 // lower tries another value for the choice in place i.
-func (s *Shrinker) lower(i int, value uint64, try func([]Choice) bool) bool {
+func (s *Shrinker) lower(i int, value uint64) bool {
 	list := slices.Clone(s.Best)
 	list[i].Value = value
-	return try(list)
+	return s.try(list)
 }
 
 // manyChoices is how many choices are so many that whole parts of the run are tried first.
@@ -291,7 +386,7 @@ const manyChoices = 40
 
 // thin tries to do without the choices that are of a kind: without half of them, or most
 // at once, a quarter, and so on to parts of the size least.
-func (s *Shrinker) thin(of func(c Choice) bool, most, least int, try func([]Choice) bool) {
+func (s *Shrinker) thin(of func(c Choice) bool, most, least int) {
 	places := func() (found []int) {
 		for i, c := range s.Best {
 			if of(c) {
@@ -313,7 +408,7 @@ func (s *Shrinker) thin(of func(c Choice) bool, most, least int, try func([]Choi
 					list = append(list, c)
 				}
 			}
-			if !try(list) {
+			if !s.try(list) {
 				from += size
 			}
 		}

@@ -48,7 +48,27 @@ type Target struct {
 	strikes uint64 // how many faults are tied to the last one
 	spared  bool
 	damaged bool // its disk was
+
+	struck [states]int // how many faults keep each state
 }
+
+// A state is something that a fault does to a host for some time. It lasts until the last of the
+// faults that keep it has ended.
+type state uint8
+
+const (
+	down state = iota
+	noDescriptors
+	wrongNames
+	slowProcessor
+	slowDisk
+	diskFails
+	diskFull
+	readErrors
+	lyingSync
+	tornNames
+	states // how many there are
+)
 
 // A World is the cluster in which faults strike.
 type World interface {
@@ -136,6 +156,16 @@ func (n *Nemesis) cure(d time.Duration, do func()) *cure {
 	n.cures = append(n.cures, c)
 	n.in(&c.moment, d)
 	return c
+}
+
+// keep keeps a state of a host for d. end is called unless another fault keeps it for longer.
+func (n *Nemesis) keep(h *Target, s state, d time.Duration, end func()) *cure {
+	h.struck[s]++
+	return n.cure(d, func() {
+		if h.struck[s]--; h.struck[s] == 0 {
+			end()
+		}
+	})
 }
 
 func (c *cure) Happen() {

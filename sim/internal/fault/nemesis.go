@@ -72,6 +72,9 @@ func (n *Nemesis) Calm() {
 		n.moments.Drop(&c.moment)
 	}
 	n.cures = nil
+	for _, h := range n.targets {
+		h.struck = [states]int{}
+	}
 }
 
 // Happen is called at regular moments.
@@ -90,7 +93,7 @@ func (n *Nemesis) Happen() {
 	n.draws++
 	v := n.choose(random)
 	h := n.victim(v)
-	if v == 0 || h == nil {
+	if v == 0 || h == nil || !n.choices.Keeps(choice.Key{Purpose: choice.ForFault, Ordinal: n.draws}) {
 		return
 	}
 	random = choice.Mix(random + 2)
@@ -120,7 +123,7 @@ func (n *Nemesis) Event(h *Target) {
 			i--
 		}
 	}
-	if h.events == 1 && !n.listed && n.rates[choice.ClockSkew] > 0 {
+	if h.events == 1 && !n.listed && n.rates[choice.ClockSkew] > 0 && n.choices.Keeps(driftKey(h)) {
 		n.plan(h, n.drift(h))
 	}
 	if n.listed {
@@ -136,8 +139,12 @@ func (n *Nemesis) Event(h *Target) {
 // drift returns the fault that gives a host the rate of its clock when it boots first: no two
 // machines have the same.
 func (n *Nemesis) drift(h *Target) uint64 {
-	random := n.choices.Bits(choice.Key{Purpose: choice.ForFault, Place: choice.DriftPlace | h.Number})
-	return uint64(choice.ClockSkew) + 1 | random>>48<<choice.LongShift
+	return uint64(choice.ClockSkew) + 1 | n.choices.Bits(driftKey(h))>>48<<choice.LongShift
+}
+
+// driftKey returns the key from which the rate of a clock is drawn.
+func driftKey(h *Target) choice.Key {
+	return choice.Key{Purpose: choice.ForFault, Place: choice.DriftPlace | h.Number}
 }
 
 // strikesMost is how many faults are tied to one event.

@@ -56,7 +56,10 @@ func (c *cluster) sleep(d time.Duration) {
 }
 
 // A machine is a Host that is up or down.
-type machine struct{ up bool }
+type machine struct {
+	up   bool
+	slow time.Duration
+}
 
 func (m *machine) Up() bool                    { return m.up }
 func (m *machine) Crash()                      { m.up = false }
@@ -64,7 +67,7 @@ func (m *machine) PowerFail()                  { m.up = false }
 func (m *machine) Restart()                    { m.up = true }
 func (m *machine) Pause(time.Duration)         {}
 func (m *machine) SetClock(time.Duration, int) {}
-func (m *machine) Slow(time.Duration)          {}
+func (m *machine) Slow(each time.Duration)     { m.slow = each }
 
 // TestFaultKeepsItsHost adds a host between the choice of a fault and its strike: it
 // strikes the host that was chosen, which is the one that a report names, and ends.
@@ -271,25 +274,97 @@ func TestFlap(t *testing.T) {
 	}
 }
 
-// TestFlapKeepsPartition: a partition that begins while a link that flaps passes is not ended by
-// the link.
+// TestFlapKeepsPartition: a partition that begins while a link that flaps passes, or while it is
+// cut, is not ended by the link.
 func TestFlapKeepsPartition(t *testing.T) {
+	for _, begins := range []time.Duration{50 * time.Millisecond, 150 * time.Millisecond} {
+		c := newCluster()
+		_, a := c.host(0)
+		_, b := c.host(1)
+		c.strike(a, uint64(choice.LinkFault)+1|uint64(0x8001)<<choice.LongShift|1<<choice.HowShift)
+		there := c.net.Between(a.Node, b.Node)
+		if c.sleep(begins); there.Passes() != (begins > 100*time.Millisecond) {
+			t.Fatalf("after %v it passes: %v", begins, there.Passes())
+		}
+		c.partition(a, 0, 10*time.Second)
+		for i := range 99 {
+			if c.sleep(100 * time.Millisecond); there.Passes() {
+				t.Fatalf("begun after %v, it passes in the partition, after %d times 100 ms", begins, i+1)
+			}
+		}
+		if c.sleep(time.Second); !there.Passes() {
+			t.Error("it does not pass after the partition")
+		}
+	}
+}
+
+// TestOverlap: what two faults keep lasts until both have ended, whichever of them is longer.
+func TestOverlap(t *testing.T) {
+	fault := func(kind choice.Fault, how uint64) uint64 { return uint64(kind) + 1 | how<<choice.HowShift }
+	cut := func(c *cluster, _ *machine, a *Target) bool {
+		return !c.net.Between(a.Node, c.targets[1].Node).Passes()
+	}
+	isDown := func(_ *cluster, m *machine, _ *Target) bool { return !m.up }
+	for _, one := range []struct {
+		name          string
+		first, second uint64
+		struck        func(c *cluster, m *machine, a *Target) bool
+	}{
+		{"a link is cut twice", fault(choice.LinkFault, 0), fault(choice.LinkFault, 0), cut},
+		{"a partition and a link", fault(choice.Partition, 0), fault(choice.LinkFault, 0), cut},
+		{"a link and a partition", fault(choice.LinkFault, 0), fault(choice.Partition, 0), cut},
+		{"two outages", fault(choice.Outage, 0), fault(choice.Outage, 0), isDown},
+		{"a crash and an outage", fault(choice.Crash, 0), fault(choice.Outage, 0), isDown},
+		{"a slow processor", fault(choice.Slow, 0), fault(choice.Slow, 2), func(_ *cluster, m *machine, _ *Target) bool { return m.slow > 0 }},
+		{"a slow disk", fault(choice.Slow, 1), fault(choice.Slow, 3), func(_ *cluster, _ *machine, a *Target) bool { return a.Disk.Faults.Slow > 0 }},
+		{"a disk that fails", fault(choice.DiskFault, 0), fault(choice.DiskFault, 0), func(_ *cluster, _ *machine, a *Target) bool { return a.Disk.Faults.Fails }},
+		{"a full disk", fault(choice.DiskFault, 1), fault(choice.DiskFault, 3), func(_ *cluster, _ *machine, a *Target) bool { return a.Disk.Faults.Full }},
+		{"read errors", fault(choice.DiskFault, 2), fault(choice.DiskFault, 2), func(_ *cluster, _ *machine, a *Target) bool { return a.Disk.Faults.ReadErrors != 0 }},
+		{"a Sync that lies", fault(choice.LyingSync, 0), fault(choice.LyingSync, 0), func(_ *cluster, _ *machine, a *Target) bool { return a.Disk.Faults.LyingSync }},
+		{"torn renames", fault(choice.TornRename, 0), fault(choice.TornRename, 0), func(_ *cluster, _ *machine, a *Target) bool { return a.Disk.Faults.TornNames }},
+		{"no descriptors", fault(choice.NoDescriptors, 0), fault(choice.NoDescriptors, 0), func(_ *cluster, _ *machine, a *Target) bool { return a.Node.NoDescriptors && a.Disk.Faults.NoFiles }},
+		{"wrong names", fault(choice.WrongNames, 0), fault(choice.WrongNames, 1), func(_ *cluster, _ *machine, a *Target) bool { return a.Node.Names != network.TrueNames }},
+	} {
+		for round, lengths := range [2][2]uint64{{0x8001, 0x8001}, {0xffff, 1}} {
+			c := newCluster()
+			m, a := c.host(0)
+			c.host(1)
+			v := one.first | lengths[0]<<choice.LongShift
+			d := howLong(v, c.longest[choice.Fault(v&choice.KindBits-1)])
+			c.strike(a, v)
+			c.sleep(d / 2)
+			c.strike(a, one.second|lengths[1]<<choice.LongShift)
+			pause := d/2 + time.Millisecond // the first has ended, and the second has not
+			if round == 1 {
+				pause = d / 4 // the other way round
+			}
+			if c.sleep(pause); !one.struck(c, m, a) {
+				t.Errorf("%s, round %d: after %v it is over", one.name, round, d/2+pause)
+			}
+			if c.sleep(time.Minute); one.struck(c, m, a) {
+				t.Errorf("%s, round %d: it is never over", one.name, round)
+			}
+		}
+	}
+}
+
+// TestHealBetween: a cut that Heal has ended leaves later ones alone when its time is over.
+func TestHealBetween(t *testing.T) {
 	c := newCluster()
 	_, a := c.host(0)
 	_, b := c.host(1)
-	c.strike(a, uint64(choice.LinkFault)+1|uint64(0x8001)<<choice.LongShift|1<<choice.HowShift)
 	there := c.net.Between(a.Node, b.Node)
-	if c.sleep(150 * time.Millisecond); !there.Passes() {
-		t.Fatal("it does not pass")
+	c.partition(a, 0, time.Second)
+	if c.net.Heal(); !there.Passes() {
+		t.Error("it is cut after Heal")
 	}
-	c.partition(a, 0, 10*time.Second)
-	for i := range 99 {
-		if c.sleep(100 * time.Millisecond); there.Passes() {
-			t.Fatalf("it passes in the partition, after %d times 100 ms", i+1)
-		}
+	c.sleep(time.Second / 2)
+	c.link(a, 0, 0, time.Second)
+	if c.sleep(time.Second * 3 / 4); there.Passes() {
+		t.Error("the end of the first cut ends the second")
 	}
 	if c.sleep(time.Second); !there.Passes() {
-		t.Error("it does not pass after the partition")
+		t.Error("it is never over")
 	}
 }
 

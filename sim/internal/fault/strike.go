@@ -44,7 +44,7 @@ func (n *Nemesis) strike(h *Target, v uint64) {
 	case choice.NoDescriptors:
 		n.say(h, "%s had no descriptors left"+n.span(d))
 		h.Node.NoDescriptors, h.Disk.Faults.NoFiles = true, true
-		n.cure(d, func() { h.Node.NoDescriptors, h.Disk.Faults.NoFiles = false, false })
+		n.keep(h, noDescriptors, d, func() { h.Node.NoDescriptors, h.Disk.Faults.NoFiles = false, false })
 	case choice.WrongNames:
 		n.misname(h, how, d)
 	default:
@@ -81,15 +81,15 @@ func (n *Nemesis) failDisk(h *Target, how int, v uint64, d time.Duration) {
 		} else {
 			n.say(h, fmt.Sprintf("the disk of %%s was full after %d bytes more%s", f.Room, n.span(d)))
 		}
-		n.cure(d, func() { f.Full = false })
+		n.keep(h, diskFull, d, func() { f.Full = false })
 	case 2:
 		f.ReadErrors = v
 		n.say(h, "one read in four of the disk of %s failed"+n.span(d))
-		n.cure(d, func() { f.ReadErrors = 0 })
+		n.keep(h, readErrors, d, func() { f.ReadErrors = 0 })
 	default:
 		f.Fails = true
 		n.say(h, "the disk of %s failed"+n.span(d))
-		n.cure(d, func() { f.Fails = false })
+		n.keep(h, diskFails, d, func() { f.Fails = false })
 	}
 }
 
@@ -119,11 +119,11 @@ func (n *Nemesis) damage(h *Target, kind choice.Fault, v uint64, d time.Duration
 	case choice.LyingSync:
 		f.LyingSync = true
 		n.say(h, "Sync of the disk of %s made nothing certain"+n.span(d))
-		n.cure(d, func() { f.LyingSync = false })
+		n.keep(h, lyingSync, d, func() { f.LyingSync = false })
 	case choice.TornRename:
 		f.TornNames = true
 		n.say(h, "a power failure of %s would tear renames"+n.span(d))
-		n.cure(d, func() { f.TornNames = false })
+		n.keep(h, tornNames, d, func() { f.TornNames = false })
 	}
 	if !h.damaged {
 		h.damaged = true
@@ -137,12 +137,12 @@ func (n *Nemesis) slow(h *Target, how int, d time.Duration) {
 	if how&1 == 0 {
 		n.say(h, fmt.Sprintf("each time %%s had something to do it began %v late%s", each, n.span(d)))
 		h.Slow(each)
-		n.cure(d, func() { h.Slow(0) })
+		n.keep(h, slowProcessor, d, func() { h.Slow(0) })
 		return
 	}
 	n.say(h, fmt.Sprintf("each read, write and Sync of the disk of %%s took %v%s", each, n.span(d)))
 	h.Disk.Faults.Slow = each
-	n.cure(d, func() { h.Disk.Faults.Slow = 0 })
+	n.keep(h, slowDisk, d, func() { h.Disk.Faults.Slow = 0 })
 }
 
 // misname makes a host get the address of another host for each name, or none.
@@ -154,10 +154,12 @@ func (n *Nemesis) misname(h *Target, how int, d time.Duration) {
 		h.Node.Names = network.WrongNames
 		n.say(h, "%s got the address of the next host for each name"+n.span(d))
 	}
-	n.cure(d, func() { h.Node.Names = network.TrueNames })
+	n.keep(h, wrongNames, d, func() { h.Node.Names = network.TrueNames })
 }
 
-// outage turns off the power of all hosts at once, or of some.
+// outage turns off the power of all hosts at once, or of some. A host that another fault has
+// brought down stays down until both have ended; a program that has ended by itself does not begin
+// again.
 func (n *Nemesis) outage(h *Target, how int, d time.Duration) {
 	size := len(n.targets)
 	if how&1 != 0 {
@@ -165,7 +167,7 @@ func (n *Nemesis) outage(h *Target, how int, d time.Duration) {
 	}
 	var some []*Target
 	for _, t := range n.following(h, size) {
-		if t.Up() {
+		if t.Up() || t.struck[down] > 0 {
 			some = append(some, t)
 		}
 	}
@@ -179,14 +181,8 @@ func (n *Nemesis) outage(h *Target, how int, d time.Duration) {
 	})
 	for _, t := range some {
 		t.PowerFail()
+		n.keepDown(t, d)
 	}
-	n.cure(d, func() {
-		for _, t := range some {
-			if !t.Up() {
-				t.Restart()
-			}
-		}
-	}).cutOff = len(some)
 }
 
 // following returns h and the hosts after it, so many in all.
@@ -246,24 +242,38 @@ func (n *Nemesis) link(h *Target, how, whom int, d time.Duration) {
 
 // flap cuts ways, lets them pass again, and so on, each for so long.
 func (n *Nemesis) flap(h *Target, ways []*network.Way, each, d time.Duration) {
-	var own []*network.Way // those that it has cut; another fault may have struck the others
-	cut := false
+	var cut []network.Strike
 	turn := func() {
-		if cut = !cut; cut {
-			own = slices.DeleteFunc(slices.Clone(ways), func(l *network.Way) bool { return l.Struck })
+		if cut == nil {
+			cut = struck(ways)
+		} else {
+			cut = ended(cut)
 		}
-		for _, l := range own {
-			l.Struck = cut
-		}
-		n.world.Struck(h.Node, "link", len(own))
+		n.world.Struck(h.Node, "link", len(ways))
 	}
 	turn()
 	c := n.cure(min(each, d), func() {
-		if cut {
+		if cut != nil {
 			turn()
 		}
 	})
 	c.every, c.again, c.until = each, turn, n.world.Now()+int64(d)
+}
+
+// struck cuts ways.
+func struck(ways []*network.Way) (cut []network.Strike) {
+	for _, l := range ways {
+		cut = append(cut, l.Strike())
+	}
+	return cut
+}
+
+// ended ends cuts. It returns nil.
+func ended(cut []network.Strike) []network.Strike {
+	for _, s := range cut {
+		s.End()
+	}
+	return nil
 }
 
 // howLong returns how long the fault v lasts: anything up to most in one half of all
@@ -290,7 +300,12 @@ func (n *Nemesis) bringDown(h *Target, kind choice.Fault, v uint64) {
 		n.say(h, "%s lost power, and was down"+n.span(d))
 		h.PowerFail()
 	}
-	n.cure(d, func() {
+	n.keepDown(h, d)
+}
+
+// keepDown keeps a host down for d.
+func (n *Nemesis) keepDown(h *Target, d time.Duration) {
+	n.keep(h, down, d, func() {
 		if !h.Up() {
 			h.Restart()
 		}
@@ -317,25 +332,22 @@ func (n *Nemesis) partition(h *Target, how int, d time.Duration) {
 	n.choices.Say(func(host func(number uint64) string) string {
 		return partitioned(some, hosts, how>>1&3, host) + n.span(d)
 	})
-	var cut []*network.Way
+	var cut []network.Strike
 	for _, from := range some {
 		for _, to := range hosts {
 			if slices.Contains(some, to) {
 				continue
 			}
 			for i, l := range []*network.Way{n.net.Between(from.Node, to.Node), n.net.Between(to.Node, from.Node)} {
-				if how>>1&3 != i+1 && !l.Struck {
-					l.Struck = true
-					cut = append(cut, l)
+				if how>>1&3 != i+1 {
+					cut = append(cut, l.Strike())
 				}
 			}
 		}
 		n.world.Struck(from.Node, "partition", how>>1&3)
 	}
 	n.cure(d, func() {
-		for _, l := range cut {
-			l.Struck = false
-		}
+		ended(cut)
 		n.world.Struck(some[0].Node, "heal", len(cut))
 	}).cutOff = size
 }

@@ -30,6 +30,7 @@ type Net struct {
 	byName map[string]*Node
 	byEnds map[[2]*Node]*Way
 	ways   []*Way
+	heals  int // how often Heal was called
 }
 
 // New returns a network without hosts, in which c chooses.
@@ -62,8 +63,9 @@ func (w *Net) Between(from, to *Node) *Way {
 
 // Heal ends all cuts.
 func (w *Net) Heal() {
+	w.heals++
 	for _, l := range w.ways {
-		l.Cut, l.Struck = false, false
+		l.Cut, l.struck = false, 0
 	}
 }
 

@@ -8,10 +8,11 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 )
 
-// A Stack is the driver.Host of a program: it makes sockets and resolves names.
+// A loop makes sockets, and a stack resolves names, as driver.Host wants it.
 
 // Socket is that of driver.Host.
-func (p *Stack) Socket(network string) (driver.Socket, error) {
+func (l *Loop) Socket(network string) (driver.Socket, error) {
+	p := l.stack
 	if p.Over {
 		return nil, syscall.ENETDOWN
 	}
@@ -21,9 +22,9 @@ func (p *Stack) Socket(network string) (driver.Socket, error) {
 	var s socket
 	switch network {
 	case "tcp", "unix", "unixpacket":
-		s = newStream(p, network)
+		s = newStream(l, network)
 	case "udp", "unixgram":
-		s = &packetSocket{endpoint: endpoint{stack: p, network: network}}
+		s = &packetSocket{endpoint: endpoint{stack: p, loop: l, network: network}}
 	default:
 		return nil, net.UnknownNetworkError(network)
 	}

@@ -82,25 +82,36 @@ func (w *Net) Named(name string) *Node { return w.byName[name] }
 type Stack struct {
 	net      *Net
 	node     *Node
-	outages  int    // how often the host had lost power before
-	Over     bool   // the program was killed, or has ended
-	ready    func() // is called when a socket has something to report
+	outages  int  // how often the host had lost power before
+	Over     bool // the program was killed, or has ended
 	sockets  []socket
-	serials  uint64   // how many there have been
-	reports  []socket // those with something to report
+	serials  uint64 // how many there have been
 	ports    map[port]socket
 	names    map[string]socket // of Unix sockets
 	nextPort uint16
 }
 
 // Boot gives the host a new stack.
-func (h *Node) Boot(ready func()) *Stack {
+func (h *Node) Boot() *Stack {
 	h.stack = &Stack{
-		net: h.net, node: h, outages: h.Outages, ready: ready,
+		net: h.net, node: h, outages: h.Outages,
 		ports: make(map[port]socket), names: make(map[string]socket), nextPort: firstPort,
 	}
 	return h.stack
 }
+
+// A Loop is what a loop of the program has of the stack: the sockets that report to it.
+type Loop struct {
+	stack   *Stack
+	ready   func()   // is called when a socket has something to report
+	reports []socket // those with something to report
+}
+
+// Loop returns the part of a further loop of the program.
+func (p *Stack) Loop(ready func()) *Loop { return &Loop{stack: p, ready: ready} }
+
+// Adopt makes a socket report to l from now on. No loop has armed it.
+func (l *Loop) Adopt(s driver.Socket) { s.(socket).base().loop = l }
 
 // register adds a socket to the stack.
 func (p *Stack) register(s socket) {
@@ -164,12 +175,12 @@ func (p *Stack) reach(a netip.Addr) *Node {
 
 // Deliver calls the sinks of all sockets that have something to report. It reports
 // whether there were any.
-func (p *Stack) Deliver() bool {
-	if len(p.reports) == 0 {
+func (l *Loop) Deliver() bool {
+	if len(l.reports) == 0 {
 		return false
 	}
-	reports := p.reports
-	p.reports = nil
+	reports := l.reports
+	l.reports = nil
 	for _, s := range reports {
 		e := s.base()
 		e.queued = false
@@ -181,9 +192,9 @@ func (p *Stack) Deliver() bool {
 			}
 		}
 	}
-	if p.reports == nil {
+	if l.reports == nil {
 		clear(reports)
-		p.reports = reports[:0]
+		l.reports = reports[:0]
 	}
 	return true
 }
@@ -191,6 +202,7 @@ func (p *Stack) Deliver() bool {
 // An endpoint is the part that all sockets have.
 type endpoint struct {
 	stack   *Stack
+	loop    *Loop
 	network string
 	local   driver.Peer
 	remote  driver.Peer
@@ -304,13 +316,13 @@ func (e *endpoint) Disarm(which driver.Events) { e.armed &^= which }
 // report tells the loop what has become possible.
 func (e *endpoint) report(s socket, ev driver.Events) {
 	e.pending |= ev
-	p := e.stack
+	l := e.loop
 	if e.queued || e.pending&(e.armed|driver.HangUp) == 0 || e.armed == 0 {
 		return
 	}
 	e.queued = true
-	p.reports = append(p.reports, s)
-	p.ready()
+	l.reports = append(l.reports, s)
+	l.ready()
 }
 
 // short returns how much of n bytes a read or a write moves.

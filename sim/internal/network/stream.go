@@ -62,8 +62,8 @@ type streamSocket struct {
 	asked  bool // the request has arrived, the answer is on its way
 }
 
-func newStream(p *Stack, network string) *streamSocket {
-	return &streamSocket{endpoint: endpoint{stack: p, network: network}}
+func newStream(l *Loop, network string) *streamSocket {
+	return &streamSocket{endpoint: endpoint{stack: l.stack, loop: l, network: network}}
 }
 
 func (s *streamSocket) unix() bool { return s.network != "tcp" }
@@ -222,7 +222,7 @@ func (s *streamSocket) listener() *streamSocket {
 // join makes the other end at a listener. It can be accepted when the first message
 // arrives there.
 func (s *streamSocket) join(at *streamSocket) {
-	c := newStream(at.stack, s.network)
+	c := newStream(at.loop, s.network)
 	c.local, c.remote, c.remoteNode, c.phase = s.remote, s.local, s.stack.node, established
 	if s.unix() {
 		c.local, c.remote = at.local, driver.Peer{}

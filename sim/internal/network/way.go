@@ -18,7 +18,7 @@ type Way struct {
 	from, to *Node
 	reverse  *Way // nil until it is asked for
 	Cut      bool // by a test
-	Struck   bool // by a fault
+	struck   int  // how many faults cut it
 	held     bool
 	waiting  []*moment.Moment // of connections; they go on when the way is released
 	packets  []*moment.Moment // of datagrams
@@ -73,7 +73,26 @@ func (l *Way) Reset() {
 }
 
 // Passes reports whether a message that arrives now gets through.
-func (l *Way) Passes() bool { return !l.Cut && !l.Struck && l.to.Up }
+func (l *Way) Passes() bool { return !l.Cut && l.struck == 0 && l.to.Up }
+
+// A Strike is the cut of a way by one fault. The way passes again when all have ended.
+type Strike struct {
+	way   *Way
+	heals int // how often all cuts had been ended before
+}
+
+// Strike cuts the way.
+func (l *Way) Strike() Strike {
+	l.struck++
+	return Strike{l, l.net.heals}
+}
+
+// End ends the cut, unless Heal has.
+func (s Strike) End() {
+	if s.heals == s.way.net.heals {
+		s.way.struck--
+	}
+}
 
 // delay returns how long a message of so many bytes takes.
 func (l *Way) delay(size int) time.Duration {

@@ -48,7 +48,7 @@ func latenessOf(c *choice.Choices) (l lateness) {
 	l.hold = pick(0, 0, 60_000, 250_000)
 	l.stall = pick(0, 0, 15_000, 60_000)
 	l.poll = pick(0, 0, 0, 60_000)
-	l.strict = pick(0, 1) == 1
+	l.strict = pick(0, 1) == 1 && !c.Renewed()
 	l.grid = int64(pick(0, 0, 0, 1, 2, 5)) * int64(pick(100e3, 1e6, 10e6))
 	return l
 }
@@ -196,6 +196,12 @@ func (o *Order) newDelay(id uint64, strict, hold, stalls bool) *delay {
 		case stalls:
 			stall = l.span()
 		}
+		if !o.choices.Keeps(step) {
+			left = 0
+		}
+		if !o.choices.Keeps(choice.Key{Purpose: choice.ForStall, Place: step.Place, Ordinal: step.Ordinal}) {
+			stall = 0
+		}
 	}
 	if left == 0 && stall == 0 && !strict {
 		return nil
@@ -262,6 +268,9 @@ func (o *Order) Sleeps(now, until int64) int64 {
 		by = l.span()
 	case l.grid > 0:
 		by = uint64((l.grid - until%l.grid) % l.grid)
+	}
+	if !o.choices.Keeps(k) {
+		by = 0
 	}
 	o.choices.Note(k, by)
 	return until + int64(min(by, uint64(math.MaxInt64-1-until)))

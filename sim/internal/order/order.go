@@ -45,12 +45,14 @@ type steps struct {
 func New(c *choice.Choices, host uint64, now func() int64) *Order {
 	o := &Order{choices: c, host: host, now: now, number: host >> 8, pick: oldest}
 	o.who = o.TaskAt
-	if c.Drawn() {
+	if c.Orders() {
 		o.pick = seeded(c, host)
 		if o.late.lateness = latenessOf(c); !o.late.none() {
 			o.late.rand = c.Stream(c.Seed^host<<32, choice.ForStall)
 			o.priorities = newPriorities(o.late.rand, 2)
 		}
+	}
+	if c.Drawn() {
 		o.share = shareOf(c, host)
 	}
 	if !o.late.none() || c.Given != nil {
@@ -107,7 +109,11 @@ func (o *Order) Choose(n int, asked func(i int) uint64) int {
 	case c.Given != nil:
 		i = o.given(n, who)
 	default:
-		i = o.pick(n, who)
+		if i = o.pick(n, who); i > 0 && c.Renewed() && o.tasks != nil {
+			if k, _ := o.record(who(i), i); !c.Keeps(k) {
+				i = 0
+			}
+		}
 	}
 	if i > 0 && o.tasks != nil {
 		o.note(i, who)
@@ -187,6 +193,7 @@ func (o *Order) EndsShare(task uint64) bool {
 	if given := o.choices.Given; given != nil {
 		ends = given[k] != 0
 	}
+	ends = ends && o.choices.Keeps(k)
 	if ends {
 		o.choices.Who = o.number<<32 | task
 		o.choices.Note(k, 1)

@@ -113,6 +113,15 @@ func (t *Trace) Difference() string {
 	return ""
 }
 
+// Sum returns the number of events and their hash. compared is false if the runtime had a part
+// in what the run does.
+func (t *Trace) Sum() (sum string, compared bool) {
+	if t.chance {
+		return "chance", false
+	}
+	return fmt.Sprintf("%d %016x", t.Count, t.Hash), true
+}
+
 // Part returns the place of the first event in which two runs differ that were both drawn, or -1.
 func Part(a, b *Trace) int {
 	for i := range a.Events {

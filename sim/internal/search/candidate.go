@@ -138,10 +138,12 @@ type asked struct {
 	task
 	dir      string
 	shrinker choice.Shrinker
-	next     func() ([]choice.Choice, bool)
-	list     []choice.Choice // the candidate that runs, unless stage is first
-	from     int             // how many choices the seed made
+	next     func() (choice.Candidate, bool)
 	stage    stage
+	from     int // how many choices the seed made
+
+	candidate choice.Candidate // that runs, if stage is shorter
+	list      []choice.Choice  // that runs in the later stages, and in repeated
 
 	final *Run   // of the shortest list
 	what  string // failed in it
@@ -209,7 +211,11 @@ func (a *asked) run(s *Series) {
 	}
 	c := s.Choices(a.Seed)
 	c.Records = true
-	if a.stage != first {
+	switch a.stage {
+	case first:
+	case shorter:
+		c.Take(a.candidate)
+	default:
 		c.Repeat(a.list)
 	}
 	s.MaxSteps = min(s.MaxSteps, a.Steps)
@@ -245,7 +251,7 @@ func (a *asked) judge(s *Series, try *Run, failed bool, what string) {
 		}
 		a.shrinker.Until = time.Now().Add(max(a.Limit, repeats*a.Took))
 		a.shrinker.Best = slices.Clone(try.Choices.Made)
-		a.next, _ = iter.Pull(a.shrinker.Lists())
+		a.next, _ = iter.Pull(a.shrinker.Candidates())
 		a.advance()
 	case shorter:
 		a.shrinker.Failed, a.shrinker.Made = failed, try.Choices.Made
@@ -314,9 +320,9 @@ func (a *asked) report(t testing.TB) {
 
 // advance takes the next list of the search.
 func (a *asked) advance() {
-	list, ok := a.next()
-	a.list, a.stage = list, shorter
-	if !ok {
+	var ok bool
+	a.stage = shorter
+	if a.candidate, ok = a.next(); !ok {
 		a.list, a.stage = a.shrinker.Best, last
 	}
 }

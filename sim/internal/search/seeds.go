@@ -7,6 +7,8 @@ package search
 
 import (
 	"cmp"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -48,6 +50,10 @@ func Seeds(t testing.TB, settings Settings, rough bool, execute func(a *Run) Out
 		if testing.Short() {
 			p.Last = uint64(s.SeedsShort)
 		}
+	}
+	if file := os.Getenv(hashVariable); file != "" {
+		s.writeHashes(file, p.First, p.Last)
+		return
 	}
 	for seed := p.First; ; seed++ {
 		s.try(seed, !s.Once && seed-p.First < repeatedSeeds)
@@ -91,6 +97,48 @@ func (s *Series) try(seed uint64, twice bool) {
 	}
 	clear(a.Trace.Events)
 	s.events = a.Trace.Events[:0]
+}
+
+// hashVariable names the file to which each seed adds a line, by which processes are compared: of
+// another Go release, with more processors, under the race detector.
+const hashVariable = "RONDO_HASHES"
+
+// hashTries is how often a seed runs at most until the runtime has had no part in it.
+const hashTries = 20
+
+// writeHashes runs the seeds, and adds a line for each to a file. Before the first there is a run
+// without a line, because the first one in a process builds what libraries keep.
+func (s *Series) writeHashes(file string, first, last uint64) {
+	s.T.Helper()
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	defer f.Close()
+	s.hash(first)
+	for seed := first; seed <= last; seed++ {
+		var sum string
+		for range hashTries {
+			var compared bool
+			if sum, compared = s.hash(seed); compared {
+				break
+			}
+		}
+		if _, err := fmt.Fprintln(f, s.T.Name(), s.number, seed, sum); err != nil {
+			s.T.Fatal(err)
+		}
+	}
+}
+
+// hash runs a seed. compared is false if the runtime had a part in what it did.
+func (s *Series) hash(seed uint64) (sum string, compared bool) {
+	s.T.Helper()
+	driver.Compared.Add(1)
+	defer driver.Compared.Add(-1)
+	a := s.NewRun(s.Choices(seed))
+	a.Trace = new(record.Trace)
+	s.judge(a, s.run(a), replay.FormatChanged(seed, s.changes))
+	return a.Trace.Sum()
 }
 
 // repeat runs the choices of a list.

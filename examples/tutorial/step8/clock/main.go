@@ -25,8 +25,8 @@ func main() {
 	}
 }
 
-// tick starts a visit each minute, until the signal cancels ctx. That of the visits is
-// cancelled when the grace is over.
+// tick starts a visit each minute, until the signal cancels ctx. The ctx of the visits is
+// cancelled when the grace period is over.
 func tick(ctx context.Context, visits *rondo.Scope) error {
 	for now := range rondo.Every(ctx, every) {
 		visits.Go(func(ctx context.Context) error { return visit(ctx, now) })

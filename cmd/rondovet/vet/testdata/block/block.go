@@ -162,6 +162,27 @@ func filledToo(ctx context.Context) error {
 	return err
 }
 
+// counted receives what is there, which a condition says; another channel's length says nothing.
+func counted(ctx context.Context, in, other chan int) error {
+	for len(in) > 0 {
+		<-in
+		<-other // want `a receive from a channel stops the loop`
+	}
+	if err := rondo.Yield(ctx); err != nil || len(in) == 1 {
+		<-in
+		return err
+	}
+	<-in // want `a receive from a channel stops the loop`
+	n := len(in)
+	for i := 0; i < n; i++ {
+		<-in
+	}
+	for range len(in) {
+		<-in
+	}
+	return nil
+}
+
 func callbacks(ctx context.Context, t *rondo.Task, in chan int) error {
 	loop := rondo.LoopOf(ctx)
 	loop.CallLater(time.Second, func() {

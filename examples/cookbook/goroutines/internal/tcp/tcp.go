@@ -17,8 +17,6 @@ import (
 // A Server handles each connection on a goroutine.
 type Server struct {
 	Handle func(ctx context.Context, c net.Conn) error
-	// OnError is called with the errors of Handle; nil logs them.
-	OnError func(err error)
 
 	cut   context.CancelFunc
 	mu    sync.Mutex
@@ -62,9 +60,7 @@ func (s *Server) handle(ctx context.Context, c net.Conn) {
 	delete(s.conns, c)
 	s.mu.Unlock()
 	c.Close()
-	if err != nil && s.OnError != nil {
-		s.OnError(err)
-	} else if err != nil {
+	if err != nil {
 		log.Print(err)
 	}
 }

@@ -1,0 +1,70 @@
+package choice
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// draws returns the choices of a run of 200 latencies and 20 numbers.
+func draws(one *Candidate) []Choice {
+	c := New(7)
+	c.Records = true
+	if one != nil {
+		c.Take(*one)
+	}
+	for range 200 {
+		c.At(ForLatency, 1).Pick(1000)
+	}
+	for range 20 {
+		c.At(ForChoose, 1).Pick(1000)
+	}
+	return c.Made
+}
+
+// TestFresh: fresh choices are others than those of the seed, as many as they are to be, and a
+// list of them repeats them.
+func TestFresh(t *testing.T) {
+	f := &Fresh{number: 1}
+	if made := draws(&Candidate{Fresh: f}); len(made) > 0 {
+		t.Errorf("without a share %d choices are not plain", len(made))
+	}
+	f.share[ForLatency], f.share[ForChoose] = 0.5, 1
+	made := draws(&Candidate{Fresh: f})
+	count := make(map[Purpose]int)
+	for _, c := range made {
+		count[c.Purpose]++
+	}
+	if l, b := count[ForLatency], count[ForChoose]; l < 70 || l > 130 || b < 19 {
+		t.Errorf("%d of 200 and %d of 20 choices are not plain", l, b)
+	}
+	all := draws(nil)
+	if same := len(slices.DeleteFunc(slices.Clone(made), func(c Choice) bool { return !slices.Contains(all, c) })); same > 3 {
+		t.Errorf("%d fresh choices are those of the seed", same)
+	}
+	if got := draws(&Candidate{List: made}); Format(got) != Format(made) {
+		t.Errorf("a list of %s makes %s", Format(made), Format(got))
+	}
+}
+
+// TestShrinkerRenews: of a seed's choices none can be left out, but a run with other choices fails
+// if it makes a latency and a number that are not plain.
+func TestShrinkerRenews(t *testing.T) {
+	all := draws(nil)
+	s := &Shrinker{Best: all, Until: time.Now().Add(time.Hour)}
+	for one := range s.Candidates() {
+		s.Made = draws(&one)
+		count := make(map[Purpose]int)
+		old := 0
+		for _, c := range s.Made {
+			count[c.Purpose]++
+			if slices.Contains(all, c) {
+				old++
+			}
+		}
+		s.Failed = old == len(all) || old < 3 && count[ForLatency] > 0 && count[ForChoose] > 0
+	}
+	if n := len(s.Best); n != 2 || s.Runs > 700 {
+		t.Errorf("%d choices are left after %d runs: %s", n, s.Runs, Format(s.Best))
+	}
+}
