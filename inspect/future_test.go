@@ -66,13 +66,19 @@ func (d *damaged) moduledata(t *testing.T) (at, header uint64) {
 	return at, header
 }
 
-// moveGoroutines has a new field in the g of each goroutine, which is known by the
-// pointer to itself and by its number.
+// goroutine reports whether there is the g of a goroutine at an address: it has a pointer to itself
+// behind its saved stack pointer, which points into its stack. A task may have the one, never both.
+func (d *damaged) goroutine(at uint64) bool {
+	const low, high, sp, self = 0, 8, 56, 72
+	return at != 0 && d.u64(at+self) == at && d.u64(at+low) < d.u64(at+sp) && d.u64(at+sp) < d.u64(at+high)
+}
+
+// moveGoroutines has a new field in the g of each goroutine.
 func (d *damaged) moveGoroutines(field, by int) {
-	const self, number, known = 72, 152, 160
+	const self, known = 72, 160
 	var gs []uint64
 	d.image.words(func(a, w uint64) {
-		if id := d.u64(a - self + number); w != 0 && w == a-self && id > 0 && id < 1<<20 {
+		if w == a-self && d.goroutine(w) {
 			gs = append(gs, w)
 		}
 	})
@@ -160,14 +166,13 @@ func TestFutureCoroutines(t *testing.T) {
 	t.Parallel()
 	i := recorded(t)
 	d := damage(i, nil)
-	const self = 72
 	i.words(func(at, w uint64) {
 		// A runtime.coro begins with a goroutine and a function, which begins with code.
 		code := func(r goinspect.Region) bool {
 			pc := d.u64(d.u64(at + 8))
 			return r.Executable && r.Start <= pc && pc < r.End
 		}
-		if w != 0 && d.u64(w+self) == w && slices.ContainsFunc(d.regions, code) {
+		if d.goroutine(w) && slices.ContainsFunc(d.regions, code) {
 			d.put(at, bytes.Repeat([]byte{0xee}, 8))
 		}
 	})
