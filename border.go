@@ -38,9 +38,10 @@ import (
 type border struct {
 	callers
 	inbox    inbox.Inbox[entry]
-	wakers   int // descriptors, signals and offloaded functions that may wake the loop
-	exposed  int // things that were handed out, through which any goroutine may wake the loop
-	helpers  int // goroutines that work for the loop
+	wakers   int  // descriptors, signals and offloaded functions that may wake the loop
+	exposed  int  // things that were handed out, through which any goroutine may wake the loop
+	helpers  int  // goroutines that work for the loop
+	fresh    bool // one of them was started since the loop slept last
 	offloads offloads
 	conns    kernel.Conns     // for readers from outside
 	servers  []*kernel.Server // for readers from outside; what it points to does not change
@@ -65,8 +66,12 @@ func (l *Loop) post(fn func()) error { return l.postFor(0, fn) }
 
 // postFor is post of a result for the task with the number id; see inbox/simulated.go.
 func (l *Loop) postFor(id uint64, fn func()) error {
-	h := &Handle{loop: l, fn: fn, when: int64(id)}
-	accepted, wake := l.inbox.Put(entry{call: h}, id == 0 && l.lineUp(h) && l.fromWithin())
+	return l.postHandle(&Handle{loop: l, fn: fn, when: int64(id)})
+}
+
+// postHandle hands in h, whose field when has the number of the task that it is for.
+func (l *Loop) postHandle(h *Handle) error {
+	accepted, wake := l.inbox.Put(entry{call: h}, h.when == 0 && l.lineUp(h) && l.fromWithin())
 	if !accepted {
 		return kernel.Wrap("Post", ErrLoopClosed)
 	}
@@ -93,13 +98,6 @@ func (l *Loop) Post(fn func()) error {
 
 // goFunc runs fn on a goroutine of its own. The caller sees to it that it ends.
 func goFunc(fn func()) { go fn() }
-
-// goOffload runs fn, which calls user, and then back, on a goroutine.
-func (l *Loop) goOffload(user uintptr, fn, back func()) {
-	if !l.offloaded(user, fn, back) {
-		goFunc(func() { defer back(); fn() })
-	}
-}
 
 // callers has the goroutines and coroutines that are on the loop's side; see inside.
 type callers struct {

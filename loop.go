@@ -180,7 +180,10 @@ func (l *Loop) ask() {
 		idle := l.charge()
 		l.mark(idle, flight.Asleep)
 		l.asleep = true
-		l.poll(min(until, l.lookAt()))
+		if until = min(until, l.lookAt()); l.helpersPost() {
+			until = driver.Busy
+		}
+		l.poll(until)
 		l.asleep = false
 		l.now = l.driver.Now()
 		l.yielded = l.now

@@ -52,22 +52,41 @@ func OffloadFunc(ctx context.Context, fn func(ctx context.Context) error) error 
 }
 
 func offload[T any](ctx context.Context, user uintptr, fn func(ctx context.Context) (T, error)) (T, error) {
-	var result T
-	abandoned, err := offloaded(ctx, user, func() (fault *PanicError, err error) {
-		defer func() {
-			if v := recover(); v != nil {
-				fault = panicError(nil, "an offloaded function", v)
-			}
-		}()
-		result, err = fn(ctx)
-		return nil, err
-	})
-	if abandoned {
-		// fn may still write to result.
+	s, t, err := enter(ctx)
+	if err == nil {
+		err = s.loop.offloads.admit(s, t, ctx)
+	}
+	if err != nil {
 		var zero T
 		return zero, err
 	}
-	return result, err
+	r := &resultCall[T]{ctx: ctx, fn: fn}
+	if err := r.call.start(s, t, ctx, user, r); err != nil {
+		var zero T // fn may still write to r.result
+		return zero, err
+	}
+	if r.call.fault != nil {
+		panic(r.call.fault)
+	}
+	return r.result, r.call.err
+}
+
+// A resultCall is a call with its function and the result of that.
+type resultCall[T any] struct {
+	call   offloadCall
+	ctx    context.Context
+	fn     func(ctx context.Context) (T, error)
+	result T
+}
+
+// perform calls the function, on the goroutine.
+func (r *resultCall[T]) perform() {
+	defer func() {
+		if v := recover(); v != nil {
+			r.call.fault = panicError(nil, "an offloaded function", v)
+		}
+	}()
+	r.result, r.call.err = r.fn(r.ctx)
 }
 
 // An offloadCall is one call of Offload. Only its loop touches it, except for fault, err, id
@@ -78,6 +97,9 @@ type offloadCall struct {
 	over  bool    // the loop has taken it back
 	left  bool    // it is among the abandoned ones
 	links list.Links[offloadCall]
+	loop  *Loop
+	back  Handle // the callback that takes the call back
+	work  interface{ perform() }
 	fault *PanicError
 	err   error
 
@@ -87,65 +109,74 @@ type offloadCall struct {
 	g  uintptr
 }
 
-// run calls fn on the goroutine.
-func (c *offloadCall) run(fn func() (fault *PanicError, err error)) {
-	c.id, c.g = gid.ID(), gid.Record()
-	c.fault, c.err = fn()
-}
-
 const offloadLinks = unsafe.Offsetof(offloadCall{}.links)
 
 // errGone is the error of an offloaded function that called Goexit.
 var errGone = errors.New("rondo: the offloaded function called runtime.Goexit")
 
-// offloaded runs fn on a goroutine, for a task that waits for it. It reports whether
-// it was abandoned, with the cause as err.
-func offloaded(ctx context.Context, user uintptr, fn func() (fault *PanicError, err error)) (abandoned bool, err error) {
-	s, t, err := enter(ctx)
-	if err != nil {
-		return false, err
-	}
-	l := s.loop
-	o := &l.offloads
-	if o.running >= l.runner.Threads {
-		o.room.push(t)
-		if err := t.park(s, ctx, Reason{What: "offload"}); err != nil {
-			return false, err
-		}
-		// A function that ended has handed its place to t. If ctx was cancelled after that and
-		// before t ran, t hands the place on.
-		if err := Check(ctx); err != nil {
-			o.freePlace()
-			return false, err
-		}
-	} else {
+// admit waits until t may offload a function.
+func (o *offloads) admit(s *Scope, t *Task, ctx context.Context) error {
+	if o.running < s.loop.runner.Threads {
 		o.running++
+		return nil
 	}
-	c := &offloadCall{user: user}
+	o.room.push(t)
+	if err := t.park(s, ctx, Reason{What: "offload"}); err != nil {
+		return err
+	}
+	// A function that ended has handed its place to t. If ctx was cancelled after that and
+	// before t ran, t hands the place on.
+	if err := Check(ctx); err != nil {
+		o.freePlace()
+		return err
+	}
+	return nil
+}
+
+// start has work done on a goroutine, and waits for the end of it for t. It returns the cause if
+// ctx is cancelled first; then c is abandoned, unless the loop has taken it back.
+func (c *offloadCall) start(s *Scope, t *Task, ctx context.Context, user uintptr, work interface{ perform() }) error {
+	l := s.loop
+	c.user, c.loop, c.work = user, l, work
+	c.back = Handle{loop: l, fn: c.returned, when: int64(t.id)}
+	c.err = errGone // which a Goexit in work leaves
 	l.addWaker(1)
 	l.helpers++
-	c.err = errGone // which a Goexit in fn leaves
-	l.goOffload(user, func() { c.run(fn) }, func() {
-		if l.postFor(t.id, func() { l.returned(c) }) != nil && c.fault != nil {
-			report.Log(slog.LevelError, "rondo: an abandoned function panicked after the loop's end", "loop", l.name, "err", c.fault)
-		}
-	})
+	if !l.offloaded(user, c) {
+		l.fresh = true
+		goFunc(c.run)
+	}
 	c.list.push(t)
-	if err := t.park(s, ctx, Reason{What: "offload"}); err != nil {
-		if !c.over {
-			o.abandoned.Add(c, offloadLinks)
-			c.left = true
-		}
-		return true, err
+	err := t.park(s, ctx, Reason{What: "offload"})
+	if err != nil && !c.over {
+		l.offloads.abandoned.Add(c, offloadLinks)
+		c.left = true
 	}
-	if c.fault != nil {
-		panic(c.fault)
+	return err
+}
+
+// run does the work on the goroutine, and posts the call back.
+func (c *offloadCall) run() {
+	defer c.post()
+	c.perform()
+}
+
+// perform does the work on the goroutine.
+func (c *offloadCall) perform() {
+	c.id, c.g = gid.ID(), gid.Record()
+	c.work.perform()
+}
+
+// post hands the call back to the loop.
+func (c *offloadCall) post() {
+	if c.loop.postHandle(&c.back) != nil && c.fault != nil {
+		report.Log(slog.LevelError, "rondo: an abandoned function panicked after the loop's end", "loop", c.loop.name, "err", c.fault)
 	}
-	return false, c.err
 }
 
 // returned takes back a call whose function has ended.
-func (l *Loop) returned(c *offloadCall) {
+func (c *offloadCall) returned() {
+	l := c.loop
 	o := &l.offloads
 	o.freePlace()
 	l.addWaker(-1)

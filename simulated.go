@@ -169,10 +169,13 @@ func (l *Loop) fromWithin() bool { return l.sim != nil && l.sim.Within() }
 // was handed to them does not hide a deadlock.
 func (l *Loop) sealed() bool { return l.sim != nil && l.sim.Alone() }
 
-// offloaded lets the world run fn on a goroutine and then call back. user is the function of the
-// program that fn calls. If offloaded returns false, the caller must do it.
-func (l *Loop) offloaded(user uintptr, fn, back func()) bool {
-	return l.sim != nil && l.sim.Offload(user, fn, back)
+// offloaded lets the world call perform on a goroutine and then post. user is the function of the
+// program that perform calls. If offloaded returns false, the caller must do it.
+func (l *Loop) offloaded(user uintptr, call interface {
+	perform()
+	post()
+}) bool {
+	return l.sim != nil && l.sim.Offload(user, call.perform, call.post)
 }
 
 // refused returns err, with which a wait has failed at once. It tells the world, which ends the
