@@ -310,12 +310,12 @@ func retireSome(t *testing.T, l *Loop, rnd *rand.Rand) {
 func TestWorkersOfRun(t *testing.T) {
 	creator := regexp.MustCompile(`created by .* in goroutine (\d+)`)
 	err := Run(context.Background(), func(ctx context.Context) error {
-		run := strconv.FormatUint(scopeOf(ctx).loop.runTask.gid, 10)
+		run := strconv.FormatUint(scopeOf(ctx).loop.runTask.worker.id, 10)
 		seen := make(map[uint64]bool)
 		err := Group(ctx, func(g *Scope) error {
 			for range 200 {
 				g.Go(func(ctx context.Context) error {
-					seen[Current(ctx).gid] = true
+					seen[Current(ctx).worker.id] = true
 					stack := make([]byte, 64<<10)
 					stack = stack[:runtime.Stack(stack, false)]
 					if m := creator.FindSubmatch(stack); m == nil || string(m[1]) != run {
@@ -340,7 +340,7 @@ func TestWorkersOfRun(t *testing.T) {
 func TestWorkersOfPull(t *testing.T) {
 	creator := regexp.MustCompile(`created by .* in goroutine (\d+)`)
 	err := Run(context.Background(), func(ctx context.Context) error {
-		run := strconv.FormatUint(scopeOf(ctx).loop.runTask.gid, 10)
+		run := strconv.FormatUint(scopeOf(ctx).loop.runTask.worker.id, 10)
 		for range 200 {
 			next, _ := Pull(ctx, func(yield func(string) bool) {
 				stack := make([]byte, 64<<10)

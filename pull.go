@@ -164,7 +164,7 @@ func (h *puller[T]) watch() {
 func (s *source[T]) run(context.Context) error {
 	yield := func(v T) bool { // no method, as in Pull
 		t := s.task
-		if t.gid != gid.ID() && !s.loop.inside() || s.loop.current != t {
+		if t.self != gid.Self() && !s.loop.inside() || s.loop.current != t {
 			panic("rondo: yield of a Pull called outside its sequence")
 		}
 		if s.closing {

@@ -231,11 +231,11 @@ func (l *Loop) setUp(ctx context.Context, main func(ctx context.Context) error, 
 	l.pace.Resume(l.now)
 	l.epoch = l.driver.Epoch()
 	l.runTask = new(Task)
-	l.runTask.worker = &worker{loop: l, job: l.runTask, g: gid.Record()}
+	l.runTask.worker = &worker{loop: l, job: l.runTask, id: gid.ID(), g: gid.Record()}
 	l.runTask.worker.waiter.worker = l.runTask.worker
 	l.runTask.SetName("Run")
 	l.runTask.scope.loop = l
-	l.runTask.gid, l.root.host = gid.ID(), l.runTask
+	l.runTask.self, l.root.host = gid.Self(), l.runTask
 	l.root.begin(l, nil, ctx)
 	x := l.root.ensureExtra()
 	x.onFailure, x.onEmpty = l.keepError, func() { l.drained.WakeAll() }

@@ -16,7 +16,7 @@ import (
 // which any goroutine may call.
 type Task struct {
 	worker   *worker // runs it; nil before its start and after its end
-	gid      uint64  // the number of its goroutine, once it has started
+	self     uint64  // gid.Self of its goroutine, once it has started
 	state    state
 	observed bool  // a caller has received its error, or will, so that OnError does not get it
 	serving  bool  // it runs a handler: its own scope owns the tasks that the handler starts

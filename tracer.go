@@ -135,9 +135,12 @@ func (l *Loop) look() watchdog.Step {
 		step.Age = time.Duration(l.driver.Now() - at)
 	}
 	if t := l.current; t != nil {
-		step.Goroutine, step.Task = t.gid, "task-"+strconv.FormatUint(t.id, 10)
-		if w := t.worker; w != nil && w.inner != nil {
-			step.Cancelled = w.inner.cut
+		step.Task = "task-" + strconv.FormatUint(t.id, 10)
+		if w := t.worker; w != nil {
+			step.Goroutine = w.id
+			if w.inner != nil {
+				step.Cancelled = w.inner.cut
+			}
 		}
 		if x := t.extra; x != nil {
 			if x.rest != nil {

@@ -190,7 +190,7 @@ func (w *worker) perform() {
 //
 //go:noinline
 func (w *worker) arrive() {
-	w.job.gid = w.id
+	w.job.self = gid.Self()
 	w.loop.arrive(w.job)
 	if f := w.loop.flight.record; f != nil {
 		f.Start(w.job.id, w.job.entry())

@@ -25,6 +25,9 @@ func record() uintptr
 // read in that order, also if other goroutines change them meanwhile.
 func word(at uintptr) uintptr
 
+// readable says that record returns an address.
+const readable = true
+
 const (
 	recordWords = 48       // the words of a record that are searched; all records are longer
 	frameWords  = 16       // the words at the end of a coroutine's stack that are searched

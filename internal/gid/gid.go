@@ -34,6 +34,15 @@ func ID() uint64 {
 // and never frees one.
 func Record() uintptr { return record() }
 
+// Self returns a value that no other living goroutine has. A goroutine that is started later may
+// have it again. It takes half of the time of ID.
+func Self() uint64 {
+	if readable {
+		return uint64(record())
+	}
+	return slowID()
+}
+
 // Coroutine reports whether the calling goroutine was made by iter.Pull, and not
 // by a go statement.
 func Coroutine() bool {

@@ -39,6 +39,47 @@ func TestID(t *testing.T) {
 	wg.Wait()
 }
 
+// TestSelf: goroutines and coroutines that live at the same time have different values, and each
+// keeps its own while its stack moves, also when another goroutine resumes it.
+func TestSelf(t *testing.T) {
+	var mu sync.Mutex
+	selves := make(map[uint64]bool)
+	note := func() {
+		mine := Self()
+		mu.Lock()
+		defer mu.Unlock()
+		if selves[mine] {
+			t.Errorf("two goroutines have %d", mine)
+		}
+		selves[mine] = true
+		deep(1000, func() {
+			if Self() != mine {
+				t.Errorf("a goroutine had %d and has %d", mine, Self())
+			}
+		})
+	}
+	var begun, ended sync.WaitGroup
+	begun.Add(50)
+	for range 50 {
+		ended.Go(func() {
+			next, stop := iter.Pull(func(yield func(uint64) bool) {
+				note()
+				for yield(Self()) {
+				}
+			})
+			defer stop()
+			note()
+			first, _ := next()
+			begun.Done()
+			begun.Wait()
+			if again, _ := next(); again != first {
+				t.Errorf("a coroutine had %d and has %d", first, again)
+			}
+		})
+	}
+	ended.Wait()
+}
+
 // deep calls f at the bottom of n frames.
 func deep(n int, f func()) {
 	if n == 0 {

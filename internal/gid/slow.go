@@ -4,8 +4,9 @@ package gid
 
 // Elsewhere the text of runtime.Stack answers every question.
 const (
-	offset = 0
-	walks  = false
+	offset   = 0
+	walks    = false
+	readable = false
 )
 
 func load(uintptr) uint64            { return 0 }
