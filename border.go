@@ -37,11 +37,12 @@ import (
 // readers, and things that may wake the loop.
 type border struct {
 	callers
-	inbox    inbox.Inbox[entry]
-	wakers   int  // descriptors, signals and offloaded functions that may wake the loop
-	exposed  int  // things that were handed out, through which any goroutine may wake the loop
-	helpers  int  // goroutines that work for the loop
-	fresh    bool // one of them was started since the loop slept last
+	inbox    inbox.Inbox[posted]
+	unused   []*Handle // of functions posted that have run, for the next ones
+	wakers   int       // descriptors, signals and offloaded functions that may wake the loop
+	exposed  int       // things that were handed out, through which any goroutine may wake the loop
+	helpers  int       // goroutines that work for the loop
+	fresh    bool      // one of them was started since the loop slept last
 	offloads offloads
 	conns    kernel.Conns     // for readers from outside
 	servers  []*kernel.Server // for readers from outside; what it points to does not change
@@ -66,12 +67,7 @@ func (l *Loop) post(fn func()) error { return l.postFor(0, fn) }
 
 // postFor is post of a result for the task with the number id; see inbox/simulated.go.
 func (l *Loop) postFor(id uint64, fn func()) error {
-	return l.postHandle(&Handle{loop: l, fn: fn, when: int64(id)})
-}
-
-// postHandle hands in h, whose field when has the number of the task that it is for.
-func (l *Loop) postHandle(h *Handle) error {
-	accepted, wake := l.inbox.Put(entry{call: h}, h.when == 0 && l.lineUp(h) && l.fromWithin())
+	accepted, wake := l.inbox.Put(l.handedIn(id, fn))
 	if !accepted {
 		return kernel.Wrap("Post", ErrLoopClosed)
 	}
@@ -79,6 +75,27 @@ func (l *Loop) postHandle(h *Handle) error {
 		l.driver.Wake()
 	}
 	return nil
+}
+
+// posted is a function that another goroutine has handed in. In a simulated world it is a callback
+// already.
+type posted struct {
+	fn   func()
+	call *Handle
+}
+
+// takePosted puts what was handed in at the end of the queue. A function gets a callback that has
+// run, if there is one: only the loop knows these.
+func (l *Loop) takePosted(p posted) {
+	h := p.call
+	if n := len(l.unused) - 1; h == nil && n >= 0 {
+		h, l.unused[n] = l.unused[n], nil
+		l.unused = l.unused[:n]
+		h.fn = p.fn
+	} else if h == nil {
+		h = &Handle{loop: l, fn: p.fn, reused: true}
+	}
+	l.queue.Add(entry{call: h})
 }
 
 // Post hands fn to the loop, which runs it as a callback at its next turn, in the order in

@@ -194,7 +194,7 @@ func (l *Loop) ask() {
 	if l.batch > 0 {
 		most = max(0, most-l.queue.Len()) // the rest is taken after this turn
 	}
-	l.stats.Posts += l.inbox.Take(&l.queue, most)
+	l.stats.Posts += l.inbox.Take(l.takePosted, most)
 	l.fire()
 	l.moveBack(before)
 	l.mark(l.now, ran)
@@ -241,6 +241,9 @@ func (l *Loop) call(h *Handle) {
 		return
 	}
 	h.fn, l.ran = nil, nil
+	if h.reused && len(l.unused) < inbox.Portion {
+		l.unused = append(l.unused, h)
+	}
 	if l.observer != nil {
 		defer l.observer.observe(event{kind: callbackRan, since: l.driver.Now()})
 	}

@@ -98,7 +98,7 @@ type offloadCall struct {
 	left  bool    // it is among the abandoned ones
 	links list.Links[offloadCall]
 	loop  *Loop
-	back  Handle // the callback that takes the call back
+	task  uint64 // the number of the task that waits
 	work  interface{ perform() }
 	fault *PanicError
 	err   error
@@ -137,8 +137,7 @@ func (o *offloads) admit(s *Scope, t *Task, ctx context.Context) error {
 // ctx is cancelled first; then c is abandoned, unless the loop has taken it back.
 func (c *offloadCall) start(s *Scope, t *Task, ctx context.Context, user uintptr, work interface{ perform() }) error {
 	l := s.loop
-	c.user, c.loop, c.work = user, l, work
-	c.back = Handle{loop: l, fn: c.returned, when: int64(t.id)}
+	c.user, c.loop, c.task, c.work = user, l, t.id, work
 	c.err = errGone // which a Goexit in work leaves
 	l.addWaker(1)
 	l.helpers++
@@ -169,7 +168,7 @@ func (c *offloadCall) perform() {
 
 // post hands the call back to the loop.
 func (c *offloadCall) post() {
-	if c.loop.postHandle(&c.back) != nil && c.fault != nil {
+	if c.loop.postFor(c.task, c.returned) != nil && c.fault != nil {
 		report.Log(slog.LevelError, "rondo: an abandoned function panicked after the loop's end", "loop", c.loop.name, "err", c.fault)
 	}
 }

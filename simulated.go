@@ -36,7 +36,7 @@ func (l *Loop) simulate() {
 	if l.pace.Share = pace.Operations * pace.Operation; world.DrawsShares() {
 		l.pace.Share = pace.Operation
 	}
-	l.inbox.Simulate(func(e entry) uint64 { return uint64(e.call.when) }, l.takesPosts)
+	l.inbox.Simulate(func(p posted) uint64 { return uint64(p.call.when) }, l.takesPosts)
 }
 
 // taskAt returns the number of the task at index i of the queue. For a callback it returns
@@ -147,6 +147,16 @@ func (l *Loop) takesPosts() bool {
 func (l *Loop) lineUp(h *Handle) bool {
 	h.lined = l.sim != nil
 	return h.lined
+}
+
+// handedIn returns fn as another goroutine hands it in, as a result for the task with the number id
+// or for none, and whether the caller is a part of the simulation.
+func (l *Loop) handedIn(id uint64, fn func()) (p posted, own bool) {
+	if l.sim == nil {
+		return posted{fn: fn}, false
+	}
+	h := &Handle{loop: l, fn: fn, when: int64(id)}
+	return posted{call: h}, id == 0 && l.lineUp(h) && l.fromWithin()
 }
 
 // inLine returns the callback to run when h has come to the front of the queue. That is h, or

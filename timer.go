@@ -89,6 +89,7 @@ type Handle struct {
 	timerIndex int32  // its place among the loop's timers, plus one
 	lined      bool   // it stands for a place in the line of a simulation; see inbox/simulated.go
 	tied       bool   // another timer was due at the same instant
+	reused     bool   // the loop uses it for another function when it has run; see takePosted
 	direct     bool   // readyAll calls fn; it must not wait, and nothing of the program runs in it
 	when       int64
 }
@@ -100,7 +101,7 @@ func (l *Loop) CallSoon(fn func()) *Handle {
 	l.mustBeInside("Loop.CallSoon")
 	h := l.handle(fn)
 	if l.lineUp(h) {
-		l.inbox.Line(entry{call: h})
+		l.inbox.Line(posted{call: h})
 	}
 	l.queue.Add(entry{call: h})
 	return h

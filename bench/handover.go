@@ -118,6 +118,54 @@ func offload(options) side {
 	}
 }
 
+// answered passes n functions on, most of which count, and waits after each 255 for one that
+// answers. So the other side neither falls behind nor is idle for long.
+func answered(n int, pass func(fn func())) {
+	counted, answer := 0, make(chan int)
+	count, reply := func() { counted++ }, func() { answer <- counted }
+	for n > 0 {
+		some := min(n, 255)
+		for range some {
+			pass(count)
+		}
+		pass(reply)
+		<-answer
+		n -= some
+	}
+}
+
+// postToLoop makes each operation a function that a goroutine posts to a loop.
+func postToLoop(options) side {
+	return func(c clock, n int) {
+		inLoop(func(ctx context.Context) error {
+			l := rondo.LoopOf(ctx)
+			return rondo.OffloadFunc(ctx, func(context.Context) error {
+				infallible(c, n, func(n int) {
+					answered(n, func(fn func()) {
+						if err := l.Post(fn); err != nil {
+							panic(err)
+						}
+					})
+				})
+				return nil
+			})
+		})
+	}
+}
+
+func sendToGoroutine(options) side {
+	return func(c clock, n int) {
+		functions := make(chan func(), 256)
+		go func() {
+			for fn := range functions {
+				fn()
+			}
+		}()
+		infallible(c, n, func(n int) { answered(n, func(fn func()) { functions <- fn }) })
+		close(functions)
+	}
+}
+
 func seven(context.Context) (int, error) { return 7, nil }
 
 func goroutineAndBack(options) side {

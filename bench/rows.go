@@ -124,6 +124,12 @@ func passingRows() []comparison {
 			mine: condTasks, theirs: condGoroutines,
 		},
 		{
+			name: "post", what: "Post of a function from a goroutine, 255 and one that answers",
+			rival: "a channel of functions with room for 256", budget: 3,
+			mine: postToLoop, theirs: sendToGoroutine,
+			why: "A lock and the loop's queue, where a channel hands a value over itself; and the loop has a turn for them.",
+		},
+		{
 			name: "offload", what: "Offload there and back, 2 CPUs",
 			rival: "`go` and a channel", budget: 2.5, allowed: unlimited, procs: 2,
 			mine: offload, theirs: goroutineAndBack,

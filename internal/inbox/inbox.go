@@ -11,7 +11,6 @@ import (
 	"unsafe"
 
 	"github.com/rondo-go/rondo/internal/list"
-	"github.com/rondo-go/rondo/internal/ring"
 )
 
 // An Inbox has what came in and was not taken. Either it is open, and what was
@@ -25,7 +24,7 @@ type Inbox[E any] struct {
 	spare   []E // the other half, for reuse
 	rest    []E // of spare: what is to be moved yet; touched by the loop only
 	closed  bool
-	refuses bool          // see Refuse
+	refuses atomic.Bool   // see Refuse
 	ended   chan struct{} // closed when the loop has ended
 	enders  list.List[ender]
 }
@@ -62,7 +61,10 @@ func (b *Inbox[E]) Put(e E, own bool) (accepted, wake bool) {
 		return true, b.sim.put(e)
 	}
 	b.in = append(b.in, e)
-	return true, !b.some.Swap(true)
+	if wake = !b.some.Load(); wake {
+		b.some.Store(true) // mu is held, so nobody else changes it
+	}
+	return true, wake
 }
 
 // Pending reports whether there may be something to take.
@@ -75,14 +77,14 @@ func (b *Inbox[E]) Pending() bool {
 // behind it must not wait for all that goroutines hand in.
 const Portion = 256
 
-// Take moves what came in to the loop's own queue, most at a time if the loop is real, and
-// returns how much it was. Only the loop may call it.
-func (b *Inbox[E]) Take(queue *ring.Ring[E], most int) (n uint64) {
+// Take passes what came in to add, which puts it into the loop's own queue, most at a time if the
+// loop is real, and returns how much it was. Only the loop may call it.
+func (b *Inbox[E]) Take(add func(E), most int) (n uint64) {
 	switch {
 	case !b.Pending():
 		return 0
 	case b.sim != nil:
-		return b.takeSimulated(queue)
+		return b.takeSimulated(add)
 	}
 	if len(b.rest) == 0 && most > 0 {
 		b.mu.Lock()
@@ -93,7 +95,7 @@ func (b *Inbox[E]) Take(queue *ring.Ring[E], most int) (n uint64) {
 	}
 	moved := b.rest[:min(most, len(b.rest))]
 	for _, e := range moved {
-		queue.Add(e)
+		add(e)
 	}
 	clear(moved)
 	if b.rest = b.rest[len(moved):]; len(b.rest) == 0 && cap(b.spare) > keep {
@@ -108,18 +110,10 @@ const keep = 4096
 // Refuse has Refuses return true from now on. The loop is about to end: goroutines
 // that hand something in without pause must not keep it from that. What works for
 // the loop still comes in.
-func (b *Inbox[E]) Refuse() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.refuses = true
-}
+func (b *Inbox[E]) Refuse() { b.refuses.Store(true) }
 
 // Refuses reports whether Refuse was called.
-func (b *Inbox[E]) Refuses() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.refuses
-}
+func (b *Inbox[E]) Refuses() bool { return b.refuses.Load() }
 
 // Close closes the inbox if nothing is in it, and reports whether it did.
 func (b *Inbox[E]) Close() bool {

@@ -13,7 +13,7 @@ func TestInbox(t *testing.T) {
 	var b Inbox[int]
 	b.Open()
 	var queue ring.Ring[int]
-	if b.Pending() || b.Take(&queue, Portion) != 0 {
+	if b.Pending() || b.Take(queue.Add, Portion) != 0 {
 		t.Fatal("something is in a new inbox")
 	}
 	for i := range 3 {
@@ -24,7 +24,7 @@ func TestInbox(t *testing.T) {
 	if b.Close() || b.Closed() {
 		t.Error("an inbox with something in it was closed")
 	}
-	if n := b.Take(&queue, Portion); n != 3 || queue.Len() != 3 || b.Pending() {
+	if n := b.Take(queue.Add, Portion); n != 3 || queue.Len() != 3 || b.Pending() {
 		t.Errorf("%d were taken, the queue has %d", n, queue.Len())
 	}
 	for i := range 3 {
@@ -39,7 +39,7 @@ func TestInbox(t *testing.T) {
 	if accepted, _ := b.Put(5, false); !accepted || !b.Refuses() {
 		t.Error("what works for the loop was refused")
 	}
-	b.Take(&queue, Portion)
+	b.Take(queue.Add, Portion)
 	if !b.Close() || !b.Closed() {
 		t.Error("an empty inbox was not closed")
 	}
@@ -58,7 +58,7 @@ func TestBurstIsGivenBack(t *testing.T) {
 			b.Put(i, false)
 		}
 		for b.Pending() {
-			b.Take(&queue, Portion)
+			b.Take(queue.Add, Portion)
 		}
 	}
 	if kept := cap(b.in) + cap(b.spare); kept == 0 || kept > 2*keep {
@@ -113,7 +113,7 @@ func TestManyGoroutines(t *testing.T) {
 	var taken [8]int
 	var queue ring.Ring[int]
 	for total := 0; total < 5000 || !b.Close(); {
-		b.Take(&queue, Portion)
+		b.Take(queue.Add, Portion)
 		for queue.Len() > 0 {
 			taken[queue.Take()]++
 			total++
@@ -137,7 +137,7 @@ func TestSimulated(t *testing.T) {
 	for _, e := range []int{300, 1, 200, 2} {
 		b.Put(e, false)
 	}
-	if b.Pending() || b.Own() || b.Take(&queue, Portion) != 0 {
+	if b.Pending() || b.Own() || b.Take(queue.Add, Portion) != 0 {
 		t.Error("what goroutines hand in is taken by a loop that is not open")
 	}
 	for _, e := range []int{11, 12} {
@@ -147,7 +147,7 @@ func TestSimulated(t *testing.T) {
 	}
 	var takes [][]int
 	for range 4 {
-		b.Take(&queue, Portion)
+		b.Take(queue.Add, Portion)
 		open = true
 		var got []int
 		for queue.Len() > 0 {
@@ -181,10 +181,10 @@ func TestPortions(t *testing.T) {
 			b.Put(10, false)
 			b.Put(11, false)
 		}
-		if !b.Pending() || b.Take(&queue, 0) != 0 || b.Close() {
+		if !b.Pending() || b.Take(queue.Add, 0) != 0 || b.Close() {
 			t.Fatalf("%d is not in the inbox any more", next)
 		}
-		if n := b.Take(&queue, 1); n != 1 || queue.Take() != next {
+		if n := b.Take(queue.Add, 1); n != 1 || queue.Take() != next {
 			t.Fatalf("%d were taken, or not %d", n, next)
 		}
 	}

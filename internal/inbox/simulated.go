@@ -66,10 +66,10 @@ func (b *Inbox[E]) Line(e E) { b.sim.line.Add(e) }
 func (b *Inbox[E]) Next() E { return b.sim.line.Take() }
 
 // takeSimulated is Take.
-func (b *Inbox[E]) takeSimulated(queue *ring.Ring[E]) uint64 {
+func (b *Inbox[E]) takeSimulated(add func(E)) uint64 {
 	some := b.takeSome()
 	for _, e := range some {
-		queue.Add(e)
+		add(e)
 		if b.sim.task(e) == 0 {
 			b.Line(e)
 		}

@@ -51,6 +51,33 @@ func TestPostLosesNothing(t *testing.T) {
 	}
 }
 
+// TestPostAllocatesNothing: a function that is posted costs no allocation if the loop keeps up.
+func TestPostAllocatesNothing(t *testing.T) {
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		return rondo.OffloadFunc(ctx, func(context.Context) error {
+			l := rondo.LoopOf(ctx)
+			answer := make(chan int)
+			sum := 0
+			count, reply := func() { sum++ }, func() { answer <- sum }
+			posts := func() {
+				for range 100 {
+					must(l.Post(count))
+				}
+				must(l.Post(reply))
+				<-answer
+			}
+			free(t, "100 posts", 0, posts)
+			if before := sum; func() int { posts(); return sum }() != before+100 {
+				t.Errorf("%d ran, want %d", sum, before+100)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // receive waits on another goroutine for a value of a channel.
 func receive[T any](ctx context.Context, ch <-chan T) (v T, ok bool, err error) {
 	_, err = rondo.Offload(ctx, func(context.Context) (int, error) {
