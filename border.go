@@ -38,15 +38,15 @@ import (
 type border struct {
 	callers
 	inbox    inbox.Inbox[posted]
-	unused   []*Handle // of functions posted that have run, for the next ones
-	wakers   int       // descriptors, signals and offloaded functions that may wake the loop
-	exposed  int       // things that were handed out, through which any goroutine may wake the loop
-	helpers  int       // goroutines that work for the loop
-	fresh    bool      // one of them was started since the loop slept last
+	wakers   int // descriptors, signals and offloaded functions that may wake the loop
+	exposed  int // things that were handed out, through which any goroutine may wake the loop
+	helpers  int // goroutines that work for the loop
 	offloads offloads
 	conns    kernel.Conns     // for readers from outside
 	servers  []*kernel.Server // for readers from outside; what it points to does not change
 	signals  *trap.Trap       // with Runner.Interrupt
+	unused   []*Handle        // of functions posted that have run, for the next ones
+	fresh    bool             // a helper was started since the loop slept last
 }
 
 // canBeWoken reports whether anything outside can wake the loop. If nothing can, and no
@@ -128,7 +128,17 @@ type callers struct {
 // inside reports whether the calling goroutine is on the loop's side: it is the
 // running task, a callback, or a coroutine nested in them.
 func (l *Loop) inside() bool {
-	return l.goroutines.Has(gid.ID()) || gid.Coroutine() && l.insideNested()
+	return l.runsCurrent() || l.goroutines.Has(gid.ID()) || gid.Coroutine() && l.insideNested()
+}
+
+// runsCurrent reports whether the caller is the running task, which is the usual case. If it is
+// not, it may read current while the loop changes that. Whatever it reads then is a task of
+// another goroutine.
+//
+//go:norace
+func (l *Loop) runsCurrent() bool {
+	t := l.current
+	return t != nil && t.self == gid.Self()
 }
 
 // insideNested reports whether the caller is a coroutine that one of the loop's goroutines has

@@ -352,6 +352,7 @@ func (l *Loop) close() {
 	l.root.end()
 	l.retireAll()
 	l.goroutines.Clear()
+	l.current = nil // nobody is inside any more
 	loops.Remove(l)
 	if err := l.driver.Close(); err != nil && l.fault.err == nil {
 		l.fault.err = fmt.Errorf("rondo: closing the driver: %w", err)
