@@ -38,16 +38,16 @@ type bubble struct {
 }
 
 // enter is called on the goroutine of Run, in the bubble, before the loop begins.
-func (w *world) enter() {
+func (w *loopWorld) enter() {
 	w.wakeup = make(chan struct{}, 1) // one of the bubble
 	time.Sleep(time.Until(w.start))
 	w.bubble = &bubble{began: time.Now(), seed: w.run.Choices.Seed}
 }
 
-func (w *world) Settles() bool { return w.bubble != nil }
+func (w *loopWorld) Settles() bool { return w.bubble != nil }
 
 // settle waits until the goroutines of the bubble have come to rest, if there is one.
-func (w *world) settle() {
+func (w *loopWorld) settle() {
 	b := w.bubble
 	if b == nil {
 		return
@@ -63,7 +63,7 @@ func (w *world) settle() {
 }
 
 // pollBubble is Poll in a bubble.
-func (w *world) pollBubble(until int64) error {
+func (w *loopWorld) pollBubble(until int64) error {
 	synctest.Wait()
 	select {
 	case <-w.wakeup:

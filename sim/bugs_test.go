@@ -260,7 +260,7 @@ func newSeries(t *testing.T) *search.Series {
 func fails(t *testing.T, seed uint64, body func(ctx context.Context)) bool {
 	s := newSeries(t)
 	a := s.NewRun(s.Choices(seed))
-	return s.Verdict(a, newWorld(&attempt{Run: a}).execute(body)) != ""
+	return s.Verdict(a, newLoopWorld(&attempt{Run: a}).execute(body)) != ""
 }
 
 // TestBugs: each bug is found within its budget, and its repaired twin passes. With
@@ -311,7 +311,7 @@ func TestBugsShrink(t *testing.T) {
 					c.Take(*one)
 				}
 				a := s.NewRun(c)
-				failed = s.Verdict(a, newWorld(&attempt{Run: a}).execute(body)) != ""
+				failed = s.Verdict(a, newLoopWorld(&attempt{Run: a}).execute(body)) != ""
 				return c.Made, failed
 			}
 			made, _ := run(nil)

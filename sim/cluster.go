@@ -35,7 +35,7 @@ import (
 // one run of one seed. Tasks of the host "test" use it, and nobody else may.
 type World struct {
 	run    *attempt
-	base   *world // the clock
+	base   *loopWorld // the clock
 	config Config
 	net    *network.Net
 	hosts  []*Host
@@ -94,7 +94,7 @@ func (c Config) Cluster(t testing.TB, body func(ctx context.Context, w *World)) 
 // newCluster makes the World of a run.
 func newCluster(a *attempt, c Config) *World {
 	w := &World{
-		run: a, base: newWorld(a), config: c, limit: never, moments: moment.New(),
+		run: a, base: newLoopWorld(a), config: c, limit: never, moments: moment.New(),
 		links: make(map[*network.Way]*Link),
 		turns: a.Choices.At(choice.ForOrder, choice.HostOrder), steps: a.Choices.At(choice.ForOrder, choice.HostSteps),
 	}
@@ -386,9 +386,9 @@ func (w *World) tasks() string {
 			case p == w.running:
 				b.WriteString(p.describe())
 			default:
-				p.survey = true
+				p.collect = true
 				p.run()
-				b.WriteString(p.surveyed)
+				b.WriteString(p.waiting)
 			}
 		}
 	}

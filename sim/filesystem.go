@@ -62,7 +62,7 @@ func Disk(ctx context.Context) FS {
 		switch d := l.Driver().(type) {
 		case *process:
 			return mounted{d.host.disk.Mount((*diskUser)(d))}
-		case *world:
+		case *loopWorld:
 			if d.disk == nil {
 				d.disk = disk.New()
 			}
@@ -106,7 +106,7 @@ func (u *diskUser) Changes() {
 }
 
 // A diskOfLoop is the program of a loop without a host.
-type diskOfLoop world
+type diskOfLoop loopWorld
 
 func (*diskOfLoop) Killed() bool        { return false }
 func (*diskOfLoop) Changes()            {}

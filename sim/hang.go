@@ -36,7 +36,7 @@ const (
 // wait returns the outcome of a run. It reports a loop that makes no progress for
 // hangAfter as stuck, and before that one with a task that is blocked for good. inside is the
 // loop that runs.
-func (w *world) wait(ended <-chan search.Outcome, inside *atomic.Pointer[kernel.Loop]) search.Outcome {
+func (w *loopWorld) wait(ended <-chan search.Outcome, inside *atomic.Pointer[kernel.Loop]) search.Outcome {
 	after := hangAfter
 	if search.Shrinking() {
 		after = search.Patience()

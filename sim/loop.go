@@ -20,7 +20,7 @@ import (
 
 // execute runs body on a goroutine of its own, so that the test can leave a loop
 // that never ends.
-func (w *world) execute(body func(ctx context.Context)) search.Outcome {
+func (w *loopWorld) execute(body func(ctx context.Context)) search.Outcome {
 	var (
 		main       context.Context
 		unobserved []error
@@ -104,7 +104,7 @@ func abandoned(main context.Context) error {
 const namedMax = 20
 
 // livelock names the tasks of a loop that does not end.
-func (w *world) livelock(main context.Context, body func(ctx context.Context)) string {
+func (w *loopWorld) livelock(main context.Context, body func(ctx context.Context)) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "livelock: no end after %d steps", w.run.MaxSteps)
 	if l := kernel.Of(main); l == nil || !l.Inside() {

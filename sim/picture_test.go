@@ -18,7 +18,7 @@ import (
 // pictured runs body with a seed, and draws it.
 func pictured(t *testing.T, seed uint64, body func(ctx context.Context)) *picture.Picture {
 	t.Helper()
-	return drawn(t, seed, func(a *attempt) { newWorld(a).execute(body) })
+	return drawn(t, seed, func(a *attempt) { newLoopWorld(a).execute(body) })
 }
 
 // drawn draws what execute runs.

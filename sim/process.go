@@ -65,16 +65,16 @@ type process struct {
 	since    int64       // when its loop fell asleep last
 	outside  bool        // until a goroutine wakes it
 	woken    atomic.Bool // Wake was called
-	survey   bool        // it is to say what its tasks wait for
-	surveyed string
+	collect  bool        // its next step only collects what its tasks wait for
+	waiting  string      // what the last such step has collected
 
-	killed  error // why it was killed; nil: it lives
-	own     int64 // what its clock shows since then
-	told    bool  // its loop was told
-	refused int   // how many of its waits have failed since then
-	over    bool  // its coroutine has ended
-	ended   bool  // and that is known
-	result  search.Outcome
+	killed       error // why it was killed; nil: it lives
+	own          int64 // what its clock shows since then
+	killReported bool  // the loop has the error for being killed
+	refused      int   // how many of its waits have failed since then
+	over         bool  // its coroutine has ended
+	ended        bool  // and the world has noticed
+	result       search.Outcome
 
 	stack    *network.Stack // the program's part of the network
 	sockets  *network.Loop  // the loop's part of that
@@ -334,16 +334,16 @@ func (p *process) block(d time.Duration) {
 
 // park yields to the world.
 func (p *process) park() {
-	for p.yield(struct{}{}); p.survey; p.yield(struct{}{}) {
-		p.survey, p.surveyed = false, p.describe()
+	for p.yield(struct{}{}); p.collect; p.yield(struct{}{}) {
+		p.collect, p.waiting = false, p.describe()
 	}
 }
 
 // pollKilled is Poll of a process that was killed. The loop fails, so that all waits
 // end; after that its clock jumps to whatever it still waits for.
 func (p *process) pollKilled(until int64) error {
-	if !p.told {
-		p.told = true // the scopes are cancelled before their sockets fail
+	if !p.killReported {
+		p.killReported = true // the scopes are cancelled before their sockets fail
 		return p.killed
 	}
 	p.deliver()

@@ -40,7 +40,7 @@ func traced(t *testing.T, c *choice.Choices, body func(ctx context.Context)) *re
 	t.Helper()
 	a := newSeries(t).NewRun(c)
 	a.Trace = &record.Trace{Keep: true}
-	if o := newWorld(&attempt{Run: a}).execute(body); o.Failure() != "" {
+	if o := newLoopWorld(&attempt{Run: a}).execute(body); o.Failure() != "" {
 		t.Fatal(o.Failure())
 	}
 	return a.Trace

@@ -80,7 +80,7 @@ func TestShares(t *testing.T) {
 					t.Error("without the mistake seed", seed+1, "fails")
 				}
 				a := exact.NewRun(exact.Choices(seed + 1))
-				if what := exact.Verdict(a, newWorld(&attempt{Run: a}).execute(broken)); what != "" {
+				if what := exact.Verdict(a, newLoopWorld(&attempt{Run: a}).execute(broken)); what != "" {
 					t.Errorf("exact, seed %d fails: %s", seed+1, what)
 				}
 			}

@@ -71,7 +71,7 @@ func (c Config) Test(t testing.TB, body func(ctx context.Context)) {
 	if body == nil {
 		panic("sim: Test with a nil function: it needs the body of the test")
 	}
-	c.series(t, "Test", func(a *attempt) search.Outcome { return newWorld(a).execute(body) })
+	c.series(t, "Test", func(a *attempt) search.Outcome { return newLoopWorld(a).execute(body) })
 }
 
 // Explore runs body as the main task of a new loop in every order of the tasks and callbacks
@@ -96,7 +96,7 @@ func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
 	if body == nil {
 		panic("sim: Explore with a nil function: it needs the body of the test")
 	}
-	c.explore(t, "Explore", func(a *attempt) search.Outcome { return newWorld(a).execute(body) })
+	c.explore(t, "Explore", func(a *attempt) search.Outcome { return newLoopWorld(a).execute(body) })
 }
 
 // Test runs body with the defaults. See [Config.Test].

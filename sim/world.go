@@ -1,6 +1,6 @@
 package sim
 
-// A world is the driver of one simulated loop, whose clock jumps.
+// A loopWorld is the driver of one simulated loop, whose clock jumps.
 //
 // The law: its every step is a function of the seed, of the choices made from that, and of the
 // calls of the loop. The only exception is what comes from other goroutines.
@@ -25,8 +25,8 @@ import (
 
 var errNothingCame = errors.New("sim: nothing has come from outside the loop for a long real time, and its clock stands still until something does")
 
-// A world is the driver of one simulated loop.
-type world struct {
+// A loopWorld is the driver of one simulated loop. A World has one for its clock.
+type loopWorld struct {
 	run    *attempt
 	order  *order.Order
 	start  time.Time // what the clock shows at origin
@@ -49,10 +49,10 @@ type world struct {
 	offloads offload.Loop
 }
 
-// newWorld makes the world of a run.
-func newWorld(a *attempt) *world {
+// newLoopWorld makes the world of a run.
+func newLoopWorld(a *attempt) *loopWorld {
 	start := choice.Stream(a.Choices.Seed, choice.ForClock).Int64N(int64(24 * time.Hour))
-	w := &world{
+	w := &loopWorld{
 		run:    a,
 		start:  epoch.Add(time.Duration(start)),
 		now:    moment.Origin,
@@ -66,17 +66,17 @@ func newWorld(a *attempt) *world {
 	return w
 }
 
-func (w *world) attempt() *attempt { return w.run }
+func (w *loopWorld) attempt() *attempt { return w.run }
 
-func (w *world) Now() int64 { return w.now }
+func (w *loopWorld) Now() int64 { return w.now }
 
-func (w *world) Time(instant int64) time.Time {
+func (w *loopWorld) Time(instant int64) time.Time {
 	return w.start.Add(time.Duration(instant - moment.Origin))
 }
 
 // Instant returns the instant of t, or driver.Forever if t is too far ahead to be
 // counted.
-func (w *world) Instant(t time.Time) int64 {
+func (w *loopWorld) Instant(t time.Time) int64 {
 	d := int64(t.Sub(w.start))
 	if d > math.MaxInt64-moment.Origin {
 		return driver.Forever
@@ -86,7 +86,7 @@ func (w *world) Instant(t time.Time) int64 {
 
 // Poll jumps to the instant given. If that is driver.Outside or driver.Forever, the
 // loop knows of something outside that will wake it, so Poll waits for that.
-func (w *world) Poll(until int64) error {
+func (w *loopWorld) Poll(until int64) error {
 	if w.fails(); w.stops {
 		w.stops = false
 		return errStopped
@@ -121,7 +121,7 @@ func (w *world) Poll(until int64) error {
 
 // waitForGoroutines waits, in real time, until a goroutine wakes a loop or a function has
 // ended that was offloaded.
-func (w *world) waitForGoroutines() error {
+func (w *loopWorld) waitForGoroutines() error {
 	w.idle.Store(true)
 	defer w.idle.Store(false)
 	if !w.pool.Wait(w.wakeup, w.giveUp) {
@@ -133,7 +133,7 @@ func (w *world) waitForGoroutines() error {
 // pollSteps is about how many steps a busy loop takes between two polls.
 const pollSteps = 64
 
-func (w *world) Wake() {
+func (w *loopWorld) Wake() {
 	select {
 	case w.wakeup <- struct{}{}:
 	default:
@@ -141,14 +141,14 @@ func (w *world) Wake() {
 }
 
 // Epoch returns 0: the clock is not the system's.
-func (w *world) Epoch() int64 { return 0 }
+func (w *loopWorld) Epoch() int64 { return 0 }
 
 // Poller returns nil: a simulated loop has no descriptors.
-func (w *world) Poller() driver.Poller { return nil }
+func (w *loopWorld) Poller() driver.Poller { return nil }
 
-func (w *world) Simulation() driver.Simulation { return w }
+func (w *loopWorld) Simulation() driver.Simulation { return w }
 
-func (w *world) Choose(n int, who func(i int) uint64) (i int, runs bool) {
+func (w *loopWorld) Choose(n int, who func(i int) uint64) (i int, runs bool) {
 	w.settle()
 	w.fails()
 	if w.order.Begins(n) {
@@ -175,7 +175,7 @@ func (w *world) Choose(n int, who func(i int) uint64) (i int, runs bool) {
 }
 
 // fails looks whether what ran last has failed the test: then the loop is told that the run ends.
-func (w *world) fails() {
+func (w *loopWorld) fails() {
 	if w.looked {
 		return
 	}
@@ -185,29 +185,29 @@ func (w *world) fails() {
 	}
 }
 
-func (w *world) step(n uint64) {
+func (w *loopWorld) step(n uint64) {
 	if w.run.Steps.Add(n) > uint64(w.run.MaxSteps) {
 		w.stuck()
 	}
 }
 
-func (w *world) Until() int64   { return w.order.Until() }
-func (w *world) Punctual() bool { return w.order.Punctual() }
+func (w *loopWorld) Until() int64   { return w.order.Until() }
+func (w *loopWorld) Punctual() bool { return w.order.Punctual() }
 
-func (w *world) DrawsShares() bool          { return w.order.DrawsShares() }
-func (w *world) EndsShare(task uint64) bool { return w.run.endsShare(w.order, task) }
+func (w *loopWorld) DrawsShares() bool          { return w.order.DrawsShares() }
+func (w *loopWorld) EndsShare(task uint64) bool { return w.run.endsShare(w.order, task) }
 
 // Refused counts the waits that fail at once: a task that goes on all the same is a
 // livelock.
-func (w *world) Refused() {
+func (w *loopWorld) Refused() {
 	if w.run.refused++; w.run.refused > w.run.MaxSteps {
 		w.stuck()
 	}
 }
 
-func (w *world) Prompt() bool { return w.offloads.Prompt() }
+func (w *loopWorld) Prompt() bool { return w.offloads.Prompt() }
 
-func (w *world) Offload(user uintptr, fn, back func()) bool {
+func (w *loopWorld) Offload(user uintptr, fn, back func()) bool {
 	if w.bubble != nil {
 		return false
 	}
@@ -215,19 +215,19 @@ func (w *world) Offload(user uintptr, fn, back func()) bool {
 	return true
 }
 
-func (w *world) HandsOver(v any) { w.run.Trace.Put(w.now, 0, v) }
+func (w *loopWorld) HandsOver(v any) { w.run.Trace.Put(w.now, 0, v) }
 
-func (w *world) Within() bool { return w.loop != nil && w.loop.Inside() }
+func (w *loopWorld) Within() bool { return w.loop != nil && w.loop.Inside() }
 
-func (w *world) Alone() bool { return w.bubble == nil }
+func (w *loopWorld) Alone() bool { return w.bubble == nil }
 
 // Awaits is asked where the loop is in deadlock.
-func (w *world) Awaits() bool {
+func (w *loopWorld) Awaits() bool {
 	w.run.Account.Fails(w.ran)
 	return false
 }
 
 // Host returns nil: the world has one loop.
-func (w *world) Host() driver.Host { return nil }
+func (w *loopWorld) Host() driver.Host { return nil }
 
-func (w *world) Close() error { return nil }
+func (w *loopWorld) Close() error { return nil }
