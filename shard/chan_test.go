@@ -275,7 +275,7 @@ func TestChanNamesTheProgram(t *testing.T) {
 // TestClosedErrors: an error that something was closed matches rondo.ErrClosed, and no other
 // of its kind.
 func TestClosedErrors(t *testing.T) {
-	closed := []error{rondo.ErrQueueClosed, rondo.ErrLoopClosed, socket.ErrServerClosed, shard.ErrClosed, broadcast.ErrClosed}
+	closed := []error{rondo.ErrQueueClosed, rondo.ErrLoopClosed, socket.ErrServerClosed, socket.ErrPeerClosed, shard.ErrClosed, broadcast.ErrClosed}
 	for i, err := range closed {
 		if !errors.Is(fmt.Errorf("work: %w", err), rondo.ErrClosed) || err == rondo.ErrClosed || errors.Is(err, closed[(i+1)%len(closed)]) {
 			t.Errorf("%v does not match ErrClosed, or matches more", err)
