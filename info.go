@@ -33,7 +33,7 @@ type TaskInfo struct {
 	Parent   uint64        // the task that started it; 0 for the main task
 	Age      time.Duration // since it was started
 	Since    time.Duration // how long it has been waiting
-	Switches uint64        // how often it was given the baton
+	Switches uint64        // how often it has started or gone on
 	Site     string        // where it was started, as file:line; only with Debug
 }
 
@@ -318,7 +318,7 @@ func (l *Loop) Name() string { return l.name }
 // Stats counts what a loop has done since its Run began.
 type Stats struct {
 	Turns    uint64        // turns of the event loop
-	Switches uint64        // times that a task was given the baton
+	Switches uint64        // how often a task has started or gone on
 	Posts    uint64        // functions that came in through Post
 	Tasks    int           // tasks that live
 	Spawned  uint64        // tasks that were ever started

@@ -33,8 +33,8 @@ type eventKind uint8
 
 const (
 	taskStarted eventKind = iota // a task was made; it has not run
-	taskRuns                     // a task has the baton
-	taskParked                   // a task gives the baton away: it waits, or yields
+	taskRuns                     // a task runs
+	taskParked                   // a task suspends: it waits, or yields
 	wakeBegins                   // the wait of a task is about to be ended
 	taskWoken                    // it was ended: the task is ready
 	taskEnded                    // a task has ended

@@ -60,7 +60,7 @@ func (l *Loop) stackOf(t *Task) string {
 	return w.stack
 }
 
-// observe is called by the task, when it has the baton. It returns when the wait has ended.
+// observe is called by the task when it runs. It returns when the wait has ended.
 func (w *witness) observe(e event) {
 	if e.kind != taskRuns {
 		return

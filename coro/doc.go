@@ -4,9 +4,8 @@
 // A coroutine adds concurrency without parallelism. It runs only while its caller
 // waits for it. The two never run at the same time, so what they share needs no
 // lock. The package uses the runtime's own coroutine switch, through iter.Pull. A
-// switch uses no channel and no scheduler, and allocates nothing (BenchmarkResume,
-// beside BenchmarkIterPull). The package needs no loop: it works in any goroutine
-// and inside a Rondo task.
+// switch uses no channel and no scheduler, and allocates nothing. The package needs
+// no loop: it works in any goroutine and inside a Rondo task.
 //
 // # Which one
 //

@@ -20,8 +20,8 @@ import (
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
-// An exchange is one request and its response. What mu guards may be used by any
-// goroutine; mu is held for moments only, and never while anything waits.
+// An exchange is one request and its response. Any goroutine may use the fields that mu
+// guards. mu is never held across a blocking call.
 type exchange struct {
 	handler *handler
 	writer  http.ResponseWriter // net/http's

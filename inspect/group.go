@@ -136,7 +136,7 @@ func folded(stack []Frame, shapes map[*Frame]string) string {
 	return b.String()
 }
 
-// group returns what a task waits for and its function.
+// groupOf returns what a task waits for and its function.
 func groupOf(t *Task) [2]string {
 	if t.Moved {
 		return [2]string{"(ran meanwhile)", t.Func}

@@ -227,7 +227,7 @@ func wantsJSON(req *http.Request) bool {
 	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html")
 }
 
-// keep drops the tasks of each loop that do not match, and those after so many.
+// keepMatching drops the tasks of each loop that do not match, and those after so many.
 func keepMatching(p *Program, filter string, most int) {
 	for _, l := range p.Loops {
 		kept := l.Tasks[:0]

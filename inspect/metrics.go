@@ -134,13 +134,13 @@ func one(yes bool) int {
 	return 0
 }
 
-// labels name the loop.
+// loopLabels names the loop.
 func loopLabels(l *Loop) string { return fmt.Sprintf("loop=\"%s\",id=\"%d\"", escaped(l.Name), l.ID) }
 
 // escaped writes the value of a label.
 var escaped = strings.NewReplacer("\\", "\\\\", "\"", "\\\"", "\n", "\\n").Replace
 
-// waits calls f for each kind of wait in each loop, with how many tasks are in one
+// eachWait calls f for each kind of wait in each loop, with how many tasks are in one
 // and the longest.
 func eachWait(p *Program, f func(l *Loop, what string, tasks int, longest time.Duration)) {
 	for _, l := range p.Loops {

@@ -225,7 +225,7 @@ func (t *tree) below(task *Task, indent string) {
 	}
 }
 
-// line describes a task, or the first of n that look alike.
+// taskLine describes a task, or the first of n that look alike.
 func taskLine(t *Task, n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#%d %s", t.ID, t.Name)

@@ -155,7 +155,7 @@ func cycleText(n, most int, name func(i int) string) string {
 	return b.String()
 }
 
-// names returns a function that names tasks, for many of them.
+// namesIn returns a function that names tasks, for many of them.
 func namesIn(l *Loop) func(id uint64) string {
 	find := sync.OnceValue(l.byID)
 	return func(id uint64) string {
@@ -166,7 +166,7 @@ func namesIn(l *Loop) func(id uint64) string {
 	}
 }
 
-// label names a task.
+// labelIn names a task.
 func labelIn(l *Loop, id uint64) string {
 	for _, t := range l.Tasks {
 		if t.ID == id {
@@ -176,7 +176,7 @@ func labelIn(l *Loop, id uint64) string {
 	return fmt.Sprintf("#%d", id)
 }
 
-// names returns a function that names tasks with their loops, for many of them.
+// namesAcross returns a function that names tasks with their loops, for many of them.
 func namesAcross(p *Program) func(id TaskID) string {
 	known := make(map[string]func(id uint64) string)
 	return func(id TaskID) string {

@@ -51,7 +51,7 @@ func runEcho(c *console, args []string) error {
 	return onLoops(e.loops, "echo", e.main)
 }
 
-// checkAddress refuses what is not an address.
+// checkAddress returns an error if addr is not host:port.
 func checkAddress(addr string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {

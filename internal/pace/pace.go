@@ -64,7 +64,7 @@ func (p *Pace) IsTime(step uint64, now int64) bool {
 	return false
 }
 
-// IsTurn is called when the running task has done n operations since it got the baton or since
+// IsTurn is called when the running task has done n operations since it began to run or since
 // the last IsTurn. It reports whether others are to have a turn now. It sets after how many
 // operations to call it next: as many as took a quarter of After, but at most four times as many
 // as last time. n is at least 1.

@@ -275,7 +275,7 @@ func Format(list []Choice) string {
 	return string(b)
 }
 
-// Parse reads what formatChoices wrote. The list is never nil.
+// Parse reads what Format wrote. The list is never nil.
 func Parse(s string) ([]Choice, error) {
 	list := []Choice{}
 	if s == "-" {

@@ -298,7 +298,7 @@ func unmapped(p driver.Peer) driver.Peer {
 	return p
 }
 
-// Arm makes the socket report from now on, also what is so already.
+// arm enables readiness reports, including for events that are already pending.
 func (e *endpoint) arm(s socket, want driver.Events, sink driver.Sink) {
 	e.armed |= want
 	for i, one := range [2]driver.Events{driver.Readable, driver.Writable} {
