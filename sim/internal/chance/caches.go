@@ -53,9 +53,6 @@ func Forget() {
 	}
 }
 
-// Forgets reports whether Forget has an effect.
-func Forgets() bool { return len(foundCaches().assertions) > 0 }
-
 // An asserted and the others are interfaces for which nothing but samples asks.
 type (
 	asserted interface{ isAsserted() }

@@ -35,7 +35,7 @@ func TestForget(t *testing.T) {
 	if !Works() || runtime.GOOS != "linux" {
 		return
 	}
-	if !Forgets() {
+	if len(foundCaches().assertions) == 0 {
 		t.Fatal("the caches of assertions were not found")
 	}
 	defer Still()()
@@ -68,7 +68,7 @@ func TestForget(t *testing.T) {
 
 // TestForgetAll: what was learned before the caches were looked for is forgotten, too.
 func TestForgetAll(t *testing.T) {
-	if !Forgets() {
+	if len(foundCaches().assertions) == 0 {
 		return
 	}
 	asks(plain(1))
