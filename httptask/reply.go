@@ -250,11 +250,11 @@ func (w *reply) WriteHeader(code int) {
 		w.inform(code)
 		return
 	}
-	w.begins(code)
+	w.setStatus(code)
 }
 
-// begins sets the status of the answer.
-func (w *reply) begins(code int) {
+// setStatus sets the status of the answer.
+func (w *reply) setStatus(code int) {
 	w.status = code
 	if w.asked && !w.frozen {
 		w.freeze()
@@ -303,7 +303,7 @@ func (w *reply) mayWrite(n int) (bool, error) {
 	}
 	w.answers()
 	if w.status == 0 {
-		w.begins(http.StatusOK)
+		w.setStatus(http.StatusOK)
 	}
 	if n == 0 {
 		return false, nil
@@ -338,7 +338,7 @@ func (w *reply) finish() {
 	w.done = true
 	w.answers()
 	if w.status == 0 {
-		w.begins(http.StatusOK)
+		w.setStatus(http.StatusOK)
 	}
 	_ = w.x.held.Flush() // its error is w.err
 	if !w.sent {
@@ -429,7 +429,7 @@ func (w *reply) FlushError() error {
 	defer w.exit()
 	if w.status == 0 {
 		w.answers()
-		w.begins(http.StatusOK)
+		w.setStatus(http.StatusOK)
 	}
 	err := w.x.held.Flush()
 	if !w.sent {
