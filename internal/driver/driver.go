@@ -4,8 +4,8 @@
 // than that, such as which task runs next: what a loop asks of it is a Simulation, and
 // what a loop does for it stands in simulated.go of the root package.
 //
-// All methods are called on the loop's goroutine, one at a time, except Wake and
-// Simulation.Within, which any goroutine may call at any time.
+// All methods are called on the loop's goroutine, one at a time, except Wake,
+// Simulation.Within and Host.Run, which any goroutine may call at any time.
 package driver
 
 import (

@@ -93,7 +93,7 @@ type Simulation interface {
 }
 
 // A Host has what a loop of a simulated cluster uses in place of the system: a network,
-// signals, further loops. Its methods never suspend and may be called only on the loop.
+// signals, further loops. Its methods but Run never suspend and may be called only on the loop.
 // What waits, and the rules of deadlines, cancellation and Close, are above the seam and
 // the same as for the system's sockets (package internal/fd).
 type Host interface {
