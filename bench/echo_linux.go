@@ -131,7 +131,7 @@ func (p *pair) round(w workload, requests int) error {
 		if err != nil {
 			return err
 		}
-		p.costs[percentiles[i]] = append(p.costs[percentiles[i]], v)
+		p.costs[percentiles[i]] = []float64{v} // those of all rounds
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 )
 
 // load is a load process: it opens connections to an address and prints "ready".
-// For each number n that it reads it sends n requests, and prints how many nanoseconds they took
-// and p99 of the latency; an open loop prints percentiles alone, and churn the time.
+// For each number n that it reads it sends n requests, and prints how many nanoseconds they took;
+// an open loop prints percentiles of the latency.
 func load(args []string) error {
 	flags := flag.NewFlagSet("load", flag.ContinueOnError)
 	kind := flags.String("kind", "", "closed, churn or open")

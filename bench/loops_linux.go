@@ -2,7 +2,7 @@ package main
 
 // Rows of several loops: servers on all CPUs, with the load on the same ones.
 // What counts is how long a request takes the machine, so the wall time of all requests is
-// divided by their number; and p99 of the latency.
+// divided by their number.
 
 import (
 	"context"
@@ -26,7 +26,6 @@ type loopsRow struct {
 	hashed  int     // bytes of a SHA-256; 0: none
 	share   int     // a request takes so many times the work of a small one
 	budgets budgets // for the wall time
-	tail    budgets // for p99
 }
 
 // mostHashed is the most that a handler hashes for a request.
@@ -57,7 +56,6 @@ func loopsRows() []row {
 		{
 			name: "loops-128k", hashed: mostHashed, share: 8,
 			budgets: budgets{partShards: {partOne: 1 / 1.6, perGoroutine: 1 / 0.95, gnetLoops: 1 / 0.95}},
-			tail:    budgets{partShards: {perGoroutine: 1}},
 		},
 		{name: "loops-http", asks: "hello", share: 2, budgets: fewer(1.1)},
 		{name: "loops-http-88k", asks: "hello", hashed: half, share: 6, budgets: fewer(1)},
@@ -134,18 +132,17 @@ func (l loopsRow) run(o options) (found []result, err error) {
 	return found, absent.orNil()
 }
 
-// loaded is a round: it records the wall time of a request, and p99.
+// loaded is a round: it records the wall time of a request.
 func (p *pair) loaded(requests int) error {
 	reply, err := p.load.ask(strconv.Itoa(requests))
 	if err != nil {
 		return err
 	}
-	var took, tail float64
-	if _, err := fmt.Sscan(reply, &took, &tail); err != nil {
+	took, err := strconv.ParseFloat(reply, 64)
+	if err != nil {
 		return fmt.Errorf("the load answered %q: %w", reply, err)
 	}
 	p.costs["wall"] = append(p.costs["wall"], took/float64(requests))
-	p.costs["p99"] = append(p.costs["p99"], tail)
 	return nil
 }
 
@@ -160,9 +157,6 @@ func (l loopsRow) results(pairs []*pair) (found []result) {
 			}
 		}
 		found = append(found, compared(result{What: "wall time of a request, " + l.what(), Unit: "ns"}, "wall", beside, l.budgets)...)
-		if part == partShards {
-			found = append(found, compared(result{What: "p99 latency, " + l.what(), Unit: "ns"}, "p99", beside, l.tail)...)
-		}
 	}
 	return found
 }

@@ -43,7 +43,7 @@ func TestMarkdown(t *testing.T) {
 		"| what | Rondo | net | C | `-run` |",
 		"| echo: tasks | 4.00 µs | 8.00 µs<br>**0.50x** (0.40–0.60)<br>budget 0.90x: yes | 2.00 µs<br>**2.00x** (1.90–2.10)<br>budget 1.10x: **no** | echo-50 |",
 		"| echo: Protocol | 2.00 µs | – |",
-		"| spawn | 100.0 ns | goroutines | 200.0 ns | **0.50x** (0.50–0.50) | none |  | one-spawn |",
+		"| spawn | 100.0 ns | goroutines | 200.0 ns | **0.50x** | none |  | one-spawn |",
 		"* echo: tasks: C is first. Rondo costs 2.00x of it.\n\n  Why: Stacks are cold.",
 		"a machine, 3 rounds a side, 2026-01-02.",
 	} {

@@ -90,8 +90,12 @@ const unlimited = -1
 
 func (f *result) ratio() float64 { return median(f.Ratios) }
 
-// spread is the ratio with the smallest and the largest of the rounds.
+// spread is the ratio with the smallest and the largest of the rounds, if it is not one of all
+// rounds.
 func (f *result) spread() string {
+	if len(f.Ratios) == 1 {
+		return fmt.Sprintf("**%.2fx**", f.ratio())
+	}
 	return fmt.Sprintf("**%.2fx** (%.2f–%.2f)", f.ratio(), slices.Min(f.Ratios), slices.Max(f.Ratios))
 }
 
