@@ -6,6 +6,7 @@ require (
 	github.com/cloudwego/netpoll v0.7.2
 	github.com/coder/websocket v1.8.15
 	github.com/gobwas/ws v1.5.0
+	github.com/lesismal/nbio v1.6.8
 	github.com/panjf2000/gnet/v2 v2.9.1
 	github.com/rondo-go/rondo v0.1.0
 	github.com/valyala/fasthttp v1.72.0

@@ -1,6 +1,6 @@
 package main
 
-// Rivals in Go that poll sockets themselves: gnet, whose loop calls back, and
+// Rivals in Go that poll sockets themselves: gnet and nbio, whose loops call back, and
 // netpoll, whose loop starts a goroutine from a pool for each piece of data.
 
 import (
@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"runtime"
 
 	"github.com/cloudwego/netpoll"
+	"github.com/lesismal/nbio"
+	nbiolog "github.com/lesismal/nbio/logging"
 	"github.com/panjf2000/gnet/v2"
 	"golang.org/x/sys/unix"
 )
@@ -77,6 +80,32 @@ func serveGnetLoops(ctx context.Context, s serving) error {
 func serveGnetOn(ctx context.Context, s serving, loops int) error {
 	return gnet.Run(&gnetEcho{ctx: ctx, serving: s}, "tcp://"+anyPort,
 		gnet.WithNumEventLoop(loops), gnet.WithReadBufferCap(s.buffer), gnet.WithTCPNoDelay(gnet.TCPNoDelay), gnet.WithLogger(gnetLog{}))
+}
+
+func serveNbio(ctx context.Context, s serving) error {
+	nbiolog.SetLevel(nbiolog.LevelError)
+	engine := nbio.NewEngine(nbio.Config{
+		Network: "tcp", Addrs: []string{anyPort}, NPoller: 1, ReadBufferSize: s.buffer,
+		Listen: func(network, address string) (net.Listener, error) {
+			l, err := net.Listen(network, address)
+			if err == nil {
+				fmt.Println(l.Addr())
+			}
+			return l, err
+		},
+	})
+	engine.OnData(func(c *nbio.Conn, data []byte) {
+		// What cannot be sent at once is kept, and data is used again.
+		if _, err := c.Write(append([]byte(nil), data...)); err != nil {
+			_ = c.Close()
+		}
+	})
+	if err := engine.Start(); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	engine.Stop()
+	return context.Cause(ctx)
 }
 
 func serveNetpoll(ctx context.Context, s serving) error {

@@ -20,7 +20,7 @@ import (
 const idleBuffer = 64
 
 // idleServers are those that keep memory for a connection. The programs in C do not.
-var idleServers = []string{"tasks", "session", "protocol", "net", "gnet", "netpoll", "tokio", "monoio", "asyncio", "asyncio-protocol", "uvloop", "uvloop-protocol"}
+var idleServers = []string{"tasks", "session", "protocol", "net", "gnet", "netpoll", "nbio", "tokio", "monoio", "asyncio", "asyncio-protocol", "uvloop", "uvloop-protocol"}
 
 func idleRow() row {
 	return row{

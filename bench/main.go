@@ -1,7 +1,7 @@
 // Command bench measures Rondo against its rivals: goroutines and package net, bare
-// iter.Pull, gnet, netpoll, fasthttp and nats.go, and outside Go tokio, monoio, hyper, turmoil,
-// shuttle, programs in C that call epoll and io_uring, asyncio and uvloop. It prints Markdown
-// tables of ratios, and says which rivals this machine does not have.
+// iter.Pull, gnet, netpoll, nbio, fasthttp and nats.go, and outside Go tokio, monoio, hyper,
+// turmoil, shuttle, programs in C that call epoll and io_uring, asyncio and uvloop. It prints
+// Markdown tables of ratios, and says which rivals this machine does not have.
 //
 //	go run ./bench                 the whole table
 //	go run ./bench -run echo       the rows whose names match a regular expression

@@ -27,7 +27,7 @@ const anyPort = "127.0.0.1:0"
 // until ctx is cancelled.
 var serverKinds = map[string]func(ctx context.Context, s serving) error{
 	"rondo": serveRondo, "session": serveSession, "protocol": serveProtocol, "net": serveNet,
-	"shard": serveShards, "http-shard": serveHTTPShards, "http-one": serveHTTPOne, "gnet": serveGnet, "gnet-loops": serveGnetLoops, "netpoll": serveNetpoll,
+	"shard": serveShards, "http-shard": serveHTTPShards, "http-one": serveHTTPOne, "gnet": serveGnet, "gnet-loops": serveGnetLoops, "netpoll": serveNetpoll, "nbio": serveNbio,
 	"fasthttp-rondo": serveFasthttpRondo, "fasthttp": serveFasthttp, "httptask": serveHTTPTask, "net-http": serveNetHTTP,
 	"websocket-session": serveWebSocketSession, "websocket-coder": serveWebSocketCoder,
 	"site-server": serveSite(siteByServer), "site-handler": serveSite(siteByHandler), "site-net-http": serveSite(siteByNetHTTP),

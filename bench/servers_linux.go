@@ -34,6 +34,7 @@ var serverList = []server{
 	{"net", perGoroutine, false, inGo("net")},
 	{"gnet", "gnet", false, inGo("gnet")},
 	{"netpoll", "netpoll", false, inGo("netpoll")},
+	{"nbio", "nbio", false, inGo("nbio")},
 	{"epoll", epollLoop, false, inC("epoll")},
 	{"io_uring", uringLoop, false, inC("uring")},
 	{"tokio", tokioThread, false, inRust(0)},
