@@ -2,10 +2,10 @@ package rondo
 
 // Parking is the only way in which a task waits. A sleep, a lock, a join, a socket: each is
 // a rule for calling wake, and a WaitList if several tasks may wait. Because every wait passes
-// a Reason to park, TaskInfo can say of every waiting task what it waits for. Three functions do
-// the same without a call of park, because each function that returns after a switch costs some
-// 8 ns: WaitList.Park, ParkTask in hooks.go for connections, and in pull.go waitFor and handOver,
-// by which the two tasks of a Pull hand control to each other.
+// a Reason to park, TaskInfo can say of every waiting task what it waits for. Three waits do the
+// same without a call of park, because each function that returns after a switch costs some 8 ns:
+// WaitList.Park; ParkTask in hooks.go, for connections; and the tasks of a Pull, which hand control
+// to each other by waitFor in pull.go and handOver in baton.go.
 
 import (
 	"context"

@@ -3,7 +3,7 @@ package rondo
 // Pull is iter.Pull for a sequence that waits.
 //
 // The law. The sequence runs in a task of its own, and either that task or the
-// one that called next has the baton, never both: next parks the caller and hands
+// one that called next runs, never both: next parks the caller and hands
 // over to the sequence's task, past the queue, and yield hands back. So next lets
 // nothing else run, as a plain call would, unless the sequence waits or it is time for
 // others, as in every function that may suspend (Checkpoint). Whatever the sequence opens,
@@ -113,7 +113,7 @@ type source[T any] struct {
 type pull struct {
 	dependant // its task runs the sequence; nil until the first next
 	loop      *Loop
-	caller    *Task // in next or stop, and gets the baton back
+	caller    *Task // in next or stop, and runs next
 	closing   bool  // yield returns false
 	over      bool  // the sequence has returned, or will never start
 	exited    bool  // it has called Goexit, and so must caller

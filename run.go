@@ -360,8 +360,8 @@ func (l *Loop) close() {
 	l.inbox.End()
 }
 
-// await parks the goroutine of Run in list until done holds. It gets the baton
-// also when the loop is to sleep, and does that then; see pick.
+// await parks the goroutine of Run in list until done holds. It runs also
+// when the loop is to sleep, and does that then; see pick.
 func (l *Loop) await(done func() bool, list *WaitList) {
 	for !done() {
 		list.push(l.runTask)

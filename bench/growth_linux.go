@@ -19,9 +19,9 @@ import (
 // growing are the contests that are measured with each number of tasks in options.sizes. An
 // operation is a batch.
 var growing = []contest{
-	{name: "growth-switch", what: "task switch", batches: true, mine: laps(turns), theirs: laps(goschedTurns), why: whyStacks},
+	{name: "growth-switch", what: "task switch", batches: true, mine: laps(turns), theirs: laps(goschedTurns), why: whyGrowing},
 	{name: "growth-task", what: "start a task in a group, to its end", batches: true, mine: groupTasks, theirs: groupWaitGroup, why: whyCollector},
-	{name: "growth-wait", what: "start, wait on one event, wake, end", batches: true, mine: eventMany, theirs: channelMany, why: whyStacks},
+	{name: "growth-wait", what: "start, wait on one event, wake, end", batches: true, mine: eventMany, theirs: channelMany, why: whyGrowing},
 	{
 		name: "growth-timer", what: "a timer set and cancelled beside those of sleeping tasks", batches: true, mine: timerTasks, theirs: timerGoroutines,
 		why: "A Timeout is a scope that can be cancelled, and so is a context.WithTimeout; tokio's timeout is only a timer.",

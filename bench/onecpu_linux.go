@@ -31,6 +31,7 @@ type contest struct {
 
 const (
 	whyStacks    = "A tokio task has no stack: 100,000 of them fit in the cache, where as many stacks do not."
+	whyGrowing   = "A switch of tasks changes the stack, and tokio's tasks share one. " + whyStacks
 	whyCollector = "Tasks, like goroutines, are garbage that Go's collector has to find; it takes a large share of these rows (GOGC=400 shows how much). tokio frees a task when it ends."
 )
 
