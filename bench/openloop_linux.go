@@ -30,28 +30,45 @@ type openClient struct {
 }
 
 // openLoop is the load process: for n it sends n requests at rate, and answers with percentiles of
-// the latency in nanoseconds. They are those of all requests so far but for the first n, which
-// warm the server up: of a round alone p99.9 is decided by 25 requests.
+// the latency in nanoseconds, those of all rounds so far.
 func openLoop(conns []int, epoll int, request []byte, answer int) error {
 	c := openClient{
 		conns: conns, epoll: epoll, request: request, answer: answer, buffer: make([]byte, 64<<10),
 		due: make(map[int32][]time.Duration), part: make(map[int32]int),
 	}
 	fmt.Println("ready")
-	var all []time.Duration
-	warm := false
+	var all latencies
 	return answerNumbers(func(n int) (string, error) {
 		if err := c.run(n); err != nil {
 			return "", err
 		}
-		if all = append(all, c.took...); !warm {
-			warm, all = true, nil
-			return "0 0 0", nil
-		}
-		slices.Sort(all)
-		at := func(share float64) time.Duration { return all[int(share*float64(len(all)))] }
-		return fmt.Sprintf("%d %d %d", at(0.50), at(0.99), at(0.999)), nil
+		all.add(c.took)
+		return fmt.Sprintf("%d %d %d", all.at(0.50), all.at(0.99), all.at(0.999)), nil
 	})
+}
+
+// latencies are those of all rounds but the first, which warms the server up. Of one round p99.9
+// would be decided by 25 requests.
+type latencies struct {
+	warm   bool
+	sorted []time.Duration
+}
+
+func (l *latencies) add(round []time.Duration) {
+	if l.warm {
+		l.sorted = append(l.sorted, round...)
+		slices.Sort(l.sorted)
+	}
+	l.warm = true
+}
+
+// at returns the latency that the given share of the requests does not exceed, or 0 before the
+// second round.
+func (l *latencies) at(share float64) time.Duration {
+	if len(l.sorted) == 0 {
+		return 0
+	}
+	return l.sorted[int(share*float64(len(l.sorted)))]
 }
 
 // run sends n requests and returns when all are answered. It does not sleep: on this

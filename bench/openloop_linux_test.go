@@ -60,3 +60,17 @@ func TestOpenLoopCountsFromTheDueTime(t *testing.T) {
 		}
 	}
 }
+
+// TestLatenciesOfAllRounds: percentiles are those of all rounds together, without the first one.
+func TestLatenciesOfAllRounds(t *testing.T) {
+	var l latencies
+	l.add([]time.Duration{1000, 1000})
+	if at := l.at(0.99); at != 0 {
+		t.Errorf("%v after the round that warms up", at)
+	}
+	l.add([]time.Duration{4, 1, 3, 2, 5})
+	l.add([]time.Duration{9, 6, 8, 7, 10})
+	if half, most := l.at(0.5), l.at(0.999); half != 6 || most != 10 {
+		t.Errorf("p50 %d and p99.9 %d of 1 to 10, want 6 and 10", half, most)
+	}
+}
