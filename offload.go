@@ -142,7 +142,7 @@ func (c *offloadCall) start(s *Scope, t *Task, ctx context.Context, user uintptr
 	l.addWaker(1)
 	l.helpers++
 	if !l.offloaded(user, c) {
-		l.fresh = true
+		l.fresh = !l.jumps() // in a bubble the world waits until goroutines rest
 		goFunc(c.run)
 	}
 	c.list.push(t)
