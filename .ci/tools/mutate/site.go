@@ -47,14 +47,14 @@ func (s *site) add(n ast.Node, to, open, close string) {
 	at := s.pkg.Fset.Position(n.Pos())
 	place := strings.TrimPrefix(at.Filename, s.pkg.Module.Dir+"/") + fmt.Sprintf(":%d:", at.Line)
 	s.mutants = append(s.mutants, mutant{id, place, s.text(n), to})
-	number := func(text string) string { return strings.ReplaceAll(text, "%d", fmt.Sprint(id)) }
-	s.edits = append(s.edits, edit{s.offset(n.Pos()), s.offset(n.End()), number(open), number(close)})
+	s.around(n, open, close)
 }
 
 // around adds an edit to the last mutant.
 func (s *site) around(n ast.Node, open, close string) {
 	last := fmt.Sprint(s.mutants[len(s.mutants)-1].id)
-	s.edits = append(s.edits, edit{s.offset(n.Pos()), s.offset(n.End()), strings.ReplaceAll(open, "%d", last), strings.ReplaceAll(close, "%d", last)})
+	number := func(text string) string { return strings.ReplaceAll(text, "%d", last) }
+	s.edits = append(s.edits, edit{s.offset(n.Pos()), s.offset(n.End()), number(open), number(close)})
 }
 
 // walk visits the statements and expressions of the file, those outside first.
@@ -68,18 +68,14 @@ func (s *site) walk(file *ast.File) {
 		case *ast.CommClause:
 			s.remove(n.Body)
 		case *ast.CaseClause:
-			for _, e := range n.List {
-				s.negate(e)
-			}
+			s.negate(n.List...)
 			s.remove(n.Body)
 		case *ast.IfStmt:
 			s.negate(n.Cond)
 		case *ast.ForStmt:
 			s.negate(n.Cond)
 		case *ast.ReturnStmt:
-			for _, e := range n.Results {
-				s.negate(e)
-			}
+			s.negate(n.Results...)
 		case *ast.AssignStmt:
 			if (n.Tok == token.ADD_ASSIGN || n.Tok == token.SUB_ASSIGN) && s.numeric(n.Lhs[0]) {
 				s.add(n.Rhs[0], "-("+s.text(n.Rhs[0])+")", "mutant.Signed(%d, ", ")")
@@ -116,15 +112,17 @@ func (s *site) remove(list []ast.Stmt) {
 	}
 }
 
-// negate has a mutant with the opposite of a condition, but for == and !=, which swap has.
-func (s *site) negate(e ast.Expr) {
-	if e == nil || !types.Identical(types.Default(s.typeOf(e)), types.Typ[types.Bool]) {
-		return
+// negate has a mutant with the opposite of each condition, but for == and !=, which swap has.
+func (s *site) negate(all ...ast.Expr) {
+	for _, e := range all {
+		if e == nil || !types.Identical(types.Default(s.typeOf(e)), types.Typ[types.Bool]) {
+			continue
+		}
+		if binary, ok := e.(*ast.BinaryExpr); ok && (binary.Op == token.EQL || binary.Op == token.NEQ) {
+			continue
+		}
+		s.add(e, "!("+s.text(e)+")", "((", ") != mutant.On(%d))")
 	}
-	if binary, ok := e.(*ast.BinaryExpr); ok && (binary.Op == token.EQL || binary.Op == token.NEQ) {
-		return
-	}
-	s.add(e, "!("+s.text(e)+")", "((", ") != mutant.On(%d))")
 }
 
 func (s *site) typeOf(e ast.Expr) types.Type {
