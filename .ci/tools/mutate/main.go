@@ -101,7 +101,7 @@ func main() {
 	log.SetPrefix("mutate: ")
 	count := flag.Int("n", 0, "how many mutants, at random; 0 is all, in the order of the source")
 	seed := flag.Uint64("seed", 1, "chooses the mutants of -n")
-	at := flag.String("at", "", "only mutants whose place, as loop.go:12:, matches this")
+	at := flag.String("at", "", "only mutants whose line of the output matches this")
 	parallel := flag.Int("parallel", 4, "how many test programs run at once")
 	flag.Parse()
 	if flag.NArg() == 0 {
@@ -138,7 +138,7 @@ func run(scratch string, at *regexp.Regexp, count int, seed uint64, parallel int
 	if err := measure(scratch, programs, len(mutants), parallel); err != nil {
 		return err
 	}
-	mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !at.MatchString(m.place) })
+	mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !at.MatchString(m.String()) })
 	found := len(mutants)
 	if count > 0 {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -148,9 +148,8 @@ func run(scratch string, at *regexp.Regexp, count int, seed uint64, parallel int
 	result := make(map[string]int)
 	try := func(i int) verdict { return judge(programs, mutants[i].id) }
 	show := func(i int, v verdict) {
-		m := mutants[i]
 		result[v.word]++
-		fmt.Printf("%-9s %s %s -> %s %s\n", v.word, m.place, m.from, m.to, v.by)
+		fmt.Printf("%-9s %s %s\n", v.word, mutants[i], v.by)
 	}
 	inOrder(len(mutants), parallel, try, show)
 	fmt.Printf("%s: %d of %d mutants: %d killed, %d timed out, %d survived\n", loaded[0].PkgPath, len(mutants), found,

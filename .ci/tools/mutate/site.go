@@ -19,6 +19,8 @@ type mutant struct {
 	place, from, to string
 }
 
+func (m mutant) String() string { return m.place + " " + m.from + " -> " + m.to }
+
 // edit puts open before a range of the source and close after it.
 type edit struct {
 	start, end  int

@@ -176,7 +176,7 @@ func (p *program) run(limit time.Duration, setting string, names ...string) ([]b
 	defer cancel()
 	command := exec.CommandContext(ctx, p.binary, "-test.short", "-test.failfast", "-test.run=^("+strings.Join(names, "|")+")$")
 	command.Dir = p.dir
-	command.Env = append(os.Environ(), setting)
+	command.Env = append(os.Environ(), setting, "RONDO_SIM_STORE=off") // package sim would keep failures in the tree
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	command.WaitDelay = 5 * time.Second
