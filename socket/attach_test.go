@@ -168,3 +168,50 @@ func TestAttachShares(t *testing.T) {
 		}
 	}
 }
+
+// TestAttachLinger: with a linger time close(2) may block, so another goroutine calls it. It does.
+func TestAttachLinger(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		if err := a.SetLinger(1); err != nil {
+			return err
+		}
+		tr, err := noted(t, &socket.Protocol{}).Attach(ctx, a)
+		if err != nil {
+			return err
+		}
+		tr.Value = &history{t: t}
+		tr.Close()
+		_, err = io.ReadAll(b)
+		return err
+	})
+}
+
+// TestLocalAddrAfterEnd: the numbers of connections that have ended are those of others.
+func TestLocalAddrAfterEnd(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		closed, _ := pair(t, ctx)
+		taken, _ := pair(t, ctx)
+		was := []string{closed.LocalAddr().String(), taken.LocalAddr().String()}
+		if err := closed.Close(); err != nil {
+			return err
+		}
+		tr, err := noted(t, &socket.Protocol{}).Attach(ctx, taken)
+		if err != nil {
+			return err
+		}
+		tr.Value = &history{t: t}
+		tr.Abort()
+		if err := turns(ctx, 3); err != nil {
+			return err
+		}
+		pair(t, ctx)
+		pair(t, ctx)
+		for i, c := range []*socket.Conn{closed, taken} {
+			if now := c.LocalAddr().String(); now != was[i] {
+				t.Errorf("connection %d: %s, and afterwards %s", i, was[i], now)
+			}
+		}
+		return nil
+	})
+}

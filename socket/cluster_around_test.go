@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -177,6 +178,121 @@ func TestAroundWriteUnderLock(t *testing.T) {
 		_ = rondo.Sleep(ctx, 10*time.Minute)
 		if read != 2*size {
 			t.Error("the server has read", read, "bytes")
+		}
+	})
+}
+
+// TestAroundClose: a goroutine closes a connection before what it wrote has left, and while another
+// one reads. What was written arrives, and the connection is closed for all goroutines at once.
+func TestAroundClose(t *testing.T) {
+	const size = 1 << 20
+	c := sim.Config{Seeds: 5, Goroutines: true, Network: sim.Network{Buffer: 16 << 10}}
+	c.Cluster(t, func(ctx context.Context, w *sim.World) {
+		var read []byte
+		var begun atomic.Bool
+		w.Host("server", listening(":80", func(ctx context.Context, l net.Listener) error {
+			c, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			_ = rondo.Sleep(ctx, time.Minute)
+			begun.Store(true)
+			read, err = io.ReadAll(c)
+			return err
+		}))
+		c, err := dialRetry(ctx, "server:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = rondo.OffloadFunc(ctx, func(context.Context) error {
+			ended := make(chan error)
+			go func() { _, err := c.Read(make([]byte, 1)); ended <- err }()
+			p := bytes.Repeat([]byte("x"), size)
+			for i := range 2 {
+				if n, err := c.Write(p); n != size || err != nil {
+					t.Errorf("Write %d: %d, %v", i, n, err)
+				}
+				clear(p) // what Write has taken does not change
+				if began := begun.Load(); began != (i == 1) {
+					t.Errorf("after Write %d: the server reads: %v", i, began)
+				}
+				p = bytes.Repeat([]byte("y"), size)
+			}
+			if n, err := c.Write(p[:1]); n != 1 || err != nil {
+				t.Errorf("the last Write: %d, %v", n, err)
+			}
+			if err := c.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			is(t, "Read before Close", <-ended, net.ErrClosed)
+			_, err := c.Read(make([]byte, 1))
+			is(t, "Read", err, net.ErrClosed)
+			_, err = c.Write(p)
+			is(t, "Write", err, net.ErrClosed)
+			is(t, "SetDeadline", c.SetDeadline(time.Time{}), net.ErrClosed)
+			is(t, "a second Close", c.Close(), net.ErrClosed)
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		_ = rondo.Sleep(ctx, 10*time.Minute)
+		want := append(bytes.Repeat([]byte("x"), size), bytes.Repeat([]byte("y"), size+1)...)
+		if !bytes.Equal(read, want) {
+			t.Errorf("%d bytes arrived, want %d, or others", len(read), len(want))
+		}
+	})
+}
+
+// TestAroundPackets: goroutines send and receive datagrams.
+func TestAroundPackets(t *testing.T) {
+	c := sim.Config{Seeds: 5, Goroutines: true, Network: quick, Exact: true}
+	c.Cluster(t, func(ctx context.Context, w *sim.World) {
+		serve := func(context.Context) error {
+			c, err := socket.ListenPacket(ctx, "udp", ":53")
+			if err != nil {
+				return err
+			}
+			p := make([]byte, 100)
+			for range 3 {
+				n, from, err := c.ReadFrom(p)
+				if err != nil {
+					return err
+				}
+				if _, err := c.WriteTo(p[:n], from); err != nil {
+					return err
+				}
+			}
+			if err := c.Close(); err != nil {
+				return err
+			}
+			_, _, err = c.ReadFrom(p)
+			is(t, "ReadFrom", err, net.ErrClosed)
+			_, err = c.WriteTo(p, c.LocalAddr())
+			is(t, "WriteTo", err, net.ErrClosed)
+			return nil
+		}
+		err := rondo.OffloadFunc(ctx, func(ctx context.Context) error {
+			served := make(chan error)
+			go func() { served <- serve(ctx) }()
+			<-time.After(time.Second)
+			c, err := socket.Dial(ctx, "udp", "test:53")
+			if err != nil {
+				return err
+			}
+			p := make([]byte, 100)
+			for _, text := range []string{"one", "two", "three"} {
+				if n, err := c.Write([]byte(text)); n != len(text) || err != nil {
+					t.Errorf("Write: %d, %v", n, err)
+				}
+				if n, err := c.Read(p); string(p[:n]) != text || err != nil {
+					t.Errorf("Read: %q, %v", p[:n], err)
+				}
+			}
+			return <-served
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -195,6 +195,28 @@ func TestClusterHalfClose(t *testing.T) {
 	})
 }
 
+// TestClusterShortReads has reads end before what has arrived does: nothing comes after it that
+// would wake the reader.
+func TestClusterShortReads(t *testing.T) {
+	network := quick
+	network.ShortReads = 1
+	(&sim.Config{Network: network, Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
+		c, _ := hostPair(ctx, t, w, func(_ context.Context, c *socket.Conn) error {
+			if _, err := io.ReadFull(c, make([]byte, 1000)); err != nil {
+				return err
+			}
+			_, err := c.Write([]byte("x"))
+			return err
+		})
+		if _, err := c.Write(make([]byte, 1000)); err != nil {
+			t.Error(err)
+		}
+		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestClusterReset has an end with unread data closed: the other end gets a reset.
 func TestClusterReset(t *testing.T) {
 	(&sim.Config{Network: quick, Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {

@@ -105,6 +105,36 @@ func TestWaitReadOfUsedNumber(t *testing.T) {
 	})
 }
 
+// TestWaitReadBesideDuplicate: a duplicate of the program's gets the number that an earlier wait
+// for the same file used.
+func TestWaitReadBesideDuplicate(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		r, w := plainPipe(t)
+		defer syscall.Close(r)
+		defer syscall.Close(w)
+		for range 2 {
+			err := both(ctx, func(ctx context.Context) error { return socket.WaitRead(ctx, uintptr(r)) },
+				func(ctx context.Context) error {
+					waiting(ctx, "read", 1)
+					_, err := syscall.Write(w, []byte("x"))
+					return err
+				})
+			if err != nil {
+				return err
+			}
+			if _, err := syscall.Read(r, make([]byte, 1)); err != nil {
+				return err
+			}
+			duplicate, err := syscall.Dup(r)
+			if err != nil {
+				return err
+			}
+			defer syscall.Close(duplicate)
+		}
+		return nil
+	})
+}
+
 // ignore is a sink that does nothing.
 type ignore struct{}
 

@@ -149,6 +149,12 @@ func TestSyscallConn(t *testing.T) {
 		if _, err := io.ReadFull(b, p); err != nil {
 			return err
 		}
+		task := rondo.Go(ctx, func(context.Context) error { return raw.Write(func(uintptr) bool { return false }) })
+		waiting(ctx, "write", 1)
+		task.Cancel(nil)
+		if err := task.Wait(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("a Write that was cancelled: %v", err)
+		}
 		// The function may close the connection.
 		if err := raw.Control(func(uintptr) { err = a.Close() }); err != nil {
 			return err
@@ -199,6 +205,34 @@ func TestWatchEnds(t *testing.T) {
 	})
 	syscall.Close(r)
 	syscall.Close(w)
+}
+
+// TestWatchStopped: a watch that has ended wakes nobody, so the loop may be in deadlock, and nothing
+// keeps it.
+func TestWatchStopped(t *testing.T) {
+	r, w := plainPipe(t)
+	defer syscall.Close(r)
+	defer syscall.Close(w)
+	err := (&rondo.Runner{EndDeadlock: 1}).Run(context.Background(), func(ctx context.Context) error {
+		var after [5]uint64
+		grown := 0
+		for i := range after {
+			for range 200 {
+				socket.WatchRead(ctx, uintptr(r), func() {})()
+			}
+			after[i] = objects()
+			if i > 0 && after[i] > after[i-1]+200 {
+				grown++
+			}
+		}
+		if grown == len(after)-1 {
+			t.Errorf("%d objects after each 200 watches", after)
+		}
+		return new(rondo.Event).Wait(ctx)
+	})
+	if !errors.Is(err, rondo.ErrDeadlock) {
+		t.Errorf("%v", err)
+	}
 }
 
 // TestWatchRegularFile: a regular file is always ready, so fn is called in each

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -69,5 +70,33 @@ func TestFailuresTakeTurns(t *testing.T) {
 			}
 		}
 		return nil
+	})
+}
+
+// TestSendersTakeTurns: a task that sends datagrams, which never has to wait, lets others run; also
+// in a simulation.
+func TestSendersTakeTurns(t *testing.T) {
+	send := func(ctx context.Context) error {
+		u, err := socket.ListenPacket(ctx, "udp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		others := false
+		rondo.Go(ctx, func(context.Context) error { others = true; return nil })
+		for range 100 {
+			if _, err := u.WriteTo([]byte("x"), u.LocalAddr()); err != nil {
+				return err
+			}
+		}
+		if !others {
+			t.Error("100 datagrams were sent, and nobody else had a turn")
+		}
+		return u.Close()
+	}
+	run(t, send)
+	(&sim.Config{Seeds: 5, Exact: true}).Cluster(t, func(ctx context.Context, _ *sim.World) {
+		if err := send(ctx); err != nil {
+			t.Error(err)
+		}
 	})
 }
