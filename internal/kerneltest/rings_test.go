@@ -1,0 +1,195 @@
+package kerneltest_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+)
+
+// A ring is a program that ends in deadlock.
+type ring struct {
+	name  string
+	rings string // as the report has them; "": none
+	run   func(ctx context.Context, g *rondo.Scope)
+}
+
+// acts starts a task that takes all but the last of the locks, and waits for that one when all
+// tasks have taken theirs.
+func acts(g *rondo.Scope, name string, waits func(ctx context.Context) error, takes ...func(ctx context.Context) error) {
+	g.Go(func(ctx context.Context) error {
+		for _, take := range takes {
+			if err := take(ctx); err != nil {
+				return err
+			}
+		}
+		for range 3 {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		return waits(ctx)
+	}).SetName(name)
+}
+
+// selects waits for several things at once.
+func selects(cases ...rondo.Case) func(ctx context.Context) error {
+	return func(ctx context.Context) error { _, err := rondo.Select(ctx, cases...); return err }
+}
+
+// list is a primitive of the program's own.
+type list struct{ waiting rondo.WaitList }
+
+func (l *list) lock(ctx context.Context) error {
+	return l.waiting.Park(ctx, rondo.Reason{What: "lock"})
+}
+
+var rings = []ring{
+	{"two locks", "a waits for b, which waits for a", func(_ context.Context, g *rondo.Scope) {
+		var m, n rondo.Mutex
+		acts(g, "a", n.Lock, m.Lock)
+		acts(g, "b", m.Lock, n.Lock)
+		acts(g, "behind", n.Lock)
+	}},
+	{"a lock of a task that waits for an Event", "", func(_ context.Context, g *rondo.Scope) {
+		var m rondo.Mutex
+		acts(g, "a", new(rondo.Event).Wait, m.Lock)
+		acts(g, "b", m.Lock)
+	}},
+	{"the second in the line of an RWMutex", "a waits for b, which waits for a", func(_ context.Context, g *rondo.Scope) {
+		var m rondo.Mutex
+		var n rondo.RWMutex
+		acts(g, "a", m.Lock, n.Lock)
+		acts(g, "first", n.RLock)
+		acts(g, "b", n.Lock, m.Lock)
+	}},
+	{"an Event of the name of a lock", "", func(ctx context.Context, g *rondo.Scope) {
+		name := "n"
+		var owned, other list
+		owned.waiting.Of, other.waiting.Of = &name, &name
+		acts(g, "a", func(ctx context.Context) error {
+			return other.waiting.Park(ctx, rondo.Reason{What: "event"})
+		}, func(ctx context.Context) error { owned.waiting.Owner = rondo.Current(ctx); return nil })
+		acts(g, "b", owned.lock)
+	}},
+	{"one name of two locks", "", func(ctx context.Context, g *rondo.Scope) {
+		name := "n"
+		var x, y, z list
+		x.waiting.Of, y.waiting.Of, z.waiting.Of = &name, &name, &name
+		own := func(l *list) func(ctx context.Context) error {
+			return func(ctx context.Context) error { l.waiting.Owner = rondo.Current(ctx); return nil }
+		}
+		acts(g, "a", z.lock, own(&x))
+		acts(g, "b", z.lock, own(&y))
+		acts(g, "c", x.lock)
+		acts(g, "d", y.lock)
+	}},
+	{"a Select of two tasks", "a waits for x, which waits for a; x waits for b, which waits for x", func(_ context.Context, g *rondo.Scope) {
+		var x *rondo.Task
+		waits := func(ctx context.Context) error { return x.Wait(ctx) }
+		a, b := g.Go(waits), g.Go(waits)
+		a.SetName("a")
+		b.SetName("b")
+		x = g.Go(selects(a.WaitCase(), b.WaitCase()))
+		x.SetName("x")
+	}},
+	{"a Select of a task and an Event", "", func(_ context.Context, g *rondo.Scope) {
+		var x *rondo.Task
+		a := g.Go(func(ctx context.Context) error { return x.Wait(ctx) })
+		x = g.Go(selects(a.WaitCase(), new(rondo.Event).WaitCase()))
+	}},
+	{"a task that the limit of its scope holds back", "a waits for held, which waits for a", func(_ context.Context, g *rondo.Scope) {
+		g.SetLimit(1)
+		var held *rondo.Task
+		acts(g, "a", func(ctx context.Context) error { return held.Wait(ctx) })
+		held = g.Go(forever)
+		held.SetName("held")
+	}},
+	{"a limit beside a task that an Event may wake", "", func(_ context.Context, g *rondo.Scope) {
+		g.SetLimit(2)
+		var held *rondo.Task
+		acts(g, "a", func(ctx context.Context) error { return held.Wait(ctx) })
+		acts(g, "b", new(rondo.Event).Wait)
+		held = g.Go(forever)
+	}},
+	{"a group", "main waits for a, which waits for main", func(ctx context.Context, g *rondo.Scope) {
+		var m rondo.Mutex
+		_ = m.Lock(ctx)
+		acts(g, "a", m.Lock)
+	}},
+	{"a group with a task that an Event may wake", "", func(ctx context.Context, g *rondo.Scope) {
+		var m rondo.Mutex
+		_ = m.Lock(ctx)
+		acts(g, "a", m.Lock)
+		acts(g, "b", new(rondo.Event).Wait)
+	}},
+}
+
+// TestRings: the report of a deadlock names the tasks that wait for each other, and no others.
+func TestRings(t *testing.T) {
+	for _, r := range rings {
+		err := ending.Run(context.Background(), func(ctx context.Context) error {
+			return rondo.Group(ctx, func(g *rondo.Scope) error { r.run(ctx, g); return nil })
+		})
+		if !errors.Is(err, rondo.ErrDeadlock) {
+			t.Fatalf("%s: Run returned %v", r.name, err)
+		}
+		var named []string
+		for line := range strings.Lines(err.Error()) {
+			if _, after, ok := strings.Cut(line, "in a ring, which only a cancellation can end: "); ok {
+				named = append(named, strings.TrimSpace(after))
+			}
+		}
+		if got := strings.Join(named, "; "); got != r.rings {
+			t.Errorf("%s: the rings are %q, want %q", r.name, got, r.rings)
+		}
+	}
+}
+
+// TestNamesOfWaits: a task that waits at something shows its name.
+func TestNamesOfWaits(t *testing.T) {
+	const name = "n"
+	full, empty := rondo.NewQueue[int](1), rondo.NewQueue[int](1)
+	full.Name, empty.Name = name, name
+	sem, barrier := rondo.NewSemaphore(1), rondo.NewBarrier(2)
+	sem.Name, barrier.Name = name, name
+	e, m, rw := &rondo.Event{Name: name}, &rondo.Mutex{Name: name}, &rondo.RWMutex{Name: name}
+	waits := map[string]func(ctx context.Context) error{
+		"Event":          e.Wait,
+		"Event.WaitCase": selects(e.WaitCase()),
+		"Mutex":          m.Lock,
+		"RWMutex.Lock":   rw.Lock,
+		"RWMutex.RLock":  rw.RLock,
+		"Semaphore":      sem.Acquire,
+		"Queue.Put":      func(ctx context.Context) error { return full.Put(ctx, 1) },
+		"Queue.PutCase":  selects(full.PutCase(1)),
+		"Queue.Get":      func(ctx context.Context) error { _, err := empty.Get(ctx); return err },
+		"Queue.GetCase":  selects(empty.GetCase(new(int))),
+		"Queue.Join":     full.Join,
+		"Barrier":        func(ctx context.Context) error { _, err := barrier.Wait(ctx); return err },
+	}
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		for _, take := range []func(ctx context.Context) error{m.Lock, rw.Lock, sem.Acquire, waits["Queue.Put"]} {
+			if err := take(ctx); err != nil {
+				return err
+			}
+		}
+		for what, wait := range waits {
+			task := rondo.Go(ctx, wait)
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			if info := task.Info(); !strings.Contains(info.Of, name) {
+				t.Errorf("%s: it waits for %s of %q, want %q in it", what, info.Waiting, info.Of, name)
+			}
+			task.Cancel(nil)
+			_ = task.Wait(ctx)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
