@@ -3,6 +3,7 @@
 package fd
 
 import (
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -46,5 +47,23 @@ func TestSameFile(t *testing.T) {
 	}
 	for _, a := range own {
 		unix.Close(a)
+	}
+}
+
+// TestUnixNames: the longest path ends with a zero, the longest abstract name need not.
+func TestUnixNames(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"":                             false,
+		"x":                            true,
+		strings.Repeat("x", 107):       true,
+		strings.Repeat("x", 108):       false,
+		strings.Repeat("x", 109):       false,
+		"@" + strings.Repeat("x", 107): true,
+		"@" + strings.Repeat("x", 108): false,
+	} {
+		var sa unix.RawSockaddrAny
+		if _, errno := saUnix(&sa, name); (errno == 0) != ok {
+			t.Errorf("a name of %d bytes: %v", len(name), errno)
+		}
 	}
 }

@@ -43,3 +43,33 @@ func TestSendFileFails(t *testing.T) {
 		return f.Close()
 	})
 }
+
+// TestNotSupported: the errors after which the data is copied.
+func TestNotSupported(t *testing.T) {
+	for errno, want := range map[syscall.Errno]bool{
+		syscall.EINVAL: true, syscall.ENOSYS: true, syscall.EOPNOTSUPP: true, syscall.EPERM: true, syscall.EPIPE: false,
+	} {
+		if got := fd.NotSupported(os.NewSyscallError("splice", errno)); got != want {
+			t.Errorf("%v: %v, want %v", errno, got, want)
+		}
+	}
+}
+
+// TestDiscard: no more is dropped than was asked for.
+func TestDiscard(t *testing.T) {
+	s, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(s[0])
+	defer unix.Close(s[1])
+	if _, err := unix.Write(s[1], make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	stream := fd.NewStream(s[0], true)
+	for _, c := range []struct{ most, dropped int }{{35, 35}, {0, 0}, {20, 20}, {100, 45}, {1, 0}} {
+		if n := stream.Discard(make([]byte, 10), c.most); n != c.dropped {
+			t.Errorf("%d bytes were dropped of at most %d, want %d", n, c.most, c.dropped)
+		}
+	}
+}
