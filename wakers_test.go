@@ -126,8 +126,8 @@ func TestWhatMayWake(t *testing.T) {
 			}
 			var e Event
 			d.asleep = func() {
-				if l.canBeWoken() {
-					t.Errorf("%s: something may still wake the loop afterwards", name)
+				if l.canBeWoken() || l.still.reported {
+					t.Errorf("%s: something may still wake the loop afterwards, or a deadlock is reported too soon", name)
 				}
 				d.asleep = nil
 				_ = l.post(e.Set)
@@ -138,4 +138,20 @@ func TestWhatMayWake(t *testing.T) {
 			t.Errorf("%s: %v, after %d sleeps", name, err, slept)
 		}
 	}
+}
+
+// TestIdle: the time of a sleep is idle time, and none of it is busy time.
+func TestIdle(t *testing.T) {
+	onStepClock(t, func(ctx context.Context, d *stepClock) error {
+		d.now += 1000
+		for range 3 {
+			if err := Sleep(ctx, time.Second); err != nil {
+				return err
+			}
+		}
+		if s := scopeOf(ctx).loop.Stats(); s.Idle != 3*time.Second || s.Busy != 1000 {
+			t.Errorf("idle %v, busy %v; want 3s and 1µs", s.Idle, s.Busy)
+		}
+		return nil
+	})
 }

@@ -17,7 +17,7 @@ import (
 func TestForeignGoroutine(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		var kept *rondo.Handle
-		l := rondo.LoopOf(ctx)
+		l, self, future := rondo.LoopOf(ctx), rondo.Current(ctx), rondo.NewFuture[int](ctx)
 		kept = l.CallLater(time.Hour, func() {})
 		done := make(chan bool)
 		go func() {
@@ -26,10 +26,15 @@ func TestForeignGoroutine(t *testing.T) {
 				t.Errorf("Sleep returned %v", err)
 			}
 			for name, call := range map[string]func(){
-				"Go":            func() { rondo.Go(ctx, func(context.Context) error { return nil }) },
-				"Loop.CallSoon": func() { l.CallSoon(func() {}) },
-				"Loop.Stats":    func() { l.Stats() },
-				"Handle.Cancel": func() { kept.Cancel() },
+				"Go":             func() { rondo.Go(ctx, func(context.Context) error { return nil }) },
+				"Loop.CallSoon":  func() { l.CallSoon(func() {}) },
+				"Loop.Stats":     func() { l.Stats() },
+				"Loop.CallAt":    func() { l.CallAt(time.Now(), func() {}) },
+				"Loop.CallLater": func() { l.CallLater(1, func() {}) },
+				"Handle.Cancel":  func() { kept.Cancel() },
+				"Async":          func() { rondo.Async(ctx, after(0, 1, nil)) },
+				"Task.OnDone":    func() { self.OnDone(func() {}) },
+				"Future.OnDone":  func() { future.OnDone(func() {}) },
 			} {
 				if text := panicOf(call); !strings.HasPrefix(text, "rondo: "+name+" from a goroutine that is not a task of loop-") {
 					t.Errorf("%s: panic %q", name, text)
@@ -104,6 +109,7 @@ func TestNilFunctions(t *testing.T) {
 			"rondo: Offload with a nil function":                                                     func() { _, _ = rondo.Offload[int](ctx, nil) },
 			"rondo: OffloadFunc with a nil function":                                                 func() { _ = rondo.OffloadFunc(ctx, nil) },
 			"rondo: Timeout with a nil function":                                                     func() { _ = rondo.Timeout(ctx, 1, nil) },
+			"rondo: Contain with a nil function":                                                     func() { _ = rondo.Contain(ctx, nil) },
 			"rondo: Deadline with a nil function":                                                    func() { _ = rondo.Deadline(ctx, time.Time{}, nil) },
 			"rondo: Shield with a nil function":                                                      func() { _ = rondo.Shield(ctx, nil) },
 			"rondo: Run with a nil function":                                                         func() { _ = rondo.Run(ctx, nil) },

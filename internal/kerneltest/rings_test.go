@@ -187,6 +187,25 @@ func TestNamesOfWaits(t *testing.T) {
 			task.Cancel(nil)
 			_ = task.Wait(ctx)
 		}
+		own := rondo.Async(ctx, func(ctx context.Context) (int, error) { return 0, forever(ctx) })
+		own.Task().SetName("own")
+		waits := func(ctx context.Context) error { _, err := own.Wait(ctx); return err }
+		direct, chosen := rondo.Go(ctx, waits), rondo.Go(ctx, selects(own.WaitCase(), e.WaitCase()))
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		if info := direct.Info(); info.Owner != own.Task().ID() {
+			t.Errorf("a wait for a Future of task %d is one for task %d", own.Task().ID(), info.Owner)
+		}
+		if info := chosen.Info(); !strings.Contains(info.Of, "own") {
+			t.Errorf("a Select with that Future waits for %q", info.Of)
+		}
+		for range 100 {
+			rondo.Go(ctx, forever)
+		}
+		if s := rondo.LoopOf(ctx).Stats(); s.Ready != 100 {
+			t.Errorf("%d tasks are ready, want 100", s.Ready)
+		}
 		return nil
 	})
 	if err != nil {

@@ -86,3 +86,20 @@ func TestAcquireNInEveryOrder(t *testing.T) {
 		}
 	})
 }
+
+// TestAcquireNCancelled: a task that was cancelled in the line holds up nobody behind it.
+func TestAcquireNCancelled(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		s := rondo.NewSemaphore(2)
+		_ = s.Acquire(ctx)
+		large := rondo.Go(ctx, func(ctx context.Context) error { return s.AcquireN(ctx, 2) })
+		_ = rondo.Yield(ctx)
+		small := rondo.Go(ctx, s.Acquire)
+		_ = rondo.Yield(ctx)
+		large.Cancel(nil)
+		if err := small.Wait(ctx); err != nil {
+			t.Error(err)
+		}
+		_ = large.Wait(ctx)
+	})
+}
