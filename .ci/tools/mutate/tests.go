@@ -18,10 +18,12 @@ import (
 // program is the compiled tests of one package.
 type program struct {
 	path, binary, dir string
-	tests             []test // the quickest first
+	tests             []test        // the quickest first
+	start             time.Duration // what a run takes that is not a test's
 }
 
-// test is a run of one test without a mutant: how long it takes, and which mutants it reaches.
+// test is a run of one test without a mutant: how long it takes beyond the program's start, and
+// which mutants it reaches.
 type test struct {
 	name    string
 	took    time.Duration
@@ -88,6 +90,12 @@ func measure(scratch string, programs []*program, mutants, parallel int) error {
 			return fmt.Errorf("no test of %s passes: %w\n%s", p.path, left[0].err, left[0].output)
 		}
 		slices.SortStableFunc(p.tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })
+		if len(p.tests) > 0 {
+			p.start = p.tests[0].took
+		}
+		for i := range p.tests {
+			p.tests[i].took -= p.start
+		}
 	}
 	return nil
 }
@@ -132,8 +140,8 @@ func reaching(programs []*program, id int) []*batch {
 	for least := 200 * time.Millisecond; ; least *= 6 {
 		before := len(all)
 		for i, p := range programs {
-			b := &batch{program: p}
-			for len(left[i]) > 0 && b.took < least {
+			b := &batch{program: p, took: p.start}
+			for len(left[i]) > 0 && b.took < p.start+least {
 				b.names = append(b.names, left[i][0].name)
 				b.took += left[i][0].took
 				left[i] = left[i][1:]
