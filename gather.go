@@ -132,7 +132,7 @@ func Race[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error
 // onlyCause reports whether err is the cause of ctx's cancellation and nothing else.
 func onlyCause(ctx context.Context, err error) bool {
 	_, more := err.(interface{ Unwrap() []error })
-	return err != nil && !more && ctx.Err() != nil && errtree.Is(err, context.Cause(ctx))
+	return !more && ctx.Err() != nil && errtree.Is(err, context.Cause(ctx))
 }
 
 // mustRun panics if one of the functions is nil.

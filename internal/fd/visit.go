@@ -37,11 +37,7 @@ func (f *FD) visited() bool {
 // visit runs op on the loop, for an FD that has a socket of the driver. done is false if
 // goroutines have no part in the simulation.
 func (f *FD) visit(kind driver.ErrandKind, later bool, op func()) (done bool, err error) {
-	h := driver.HostOf(f.read.loop.Driver())
-	if h == nil {
-		return false, nil
-	}
-	return h.Run(driver.Errand{On: f.Virtual(), Kind: kind, Later: later, Do: func(context.Context) { op() }})
+	return driver.HostOf(f.read.loop.Driver()).Run(driver.Errand{On: f.Virtual(), Kind: kind, Later: later, Do: func(context.Context) { op() }})
 }
 
 // Take runs op on the loop, for Accept and the like of a goroutine. done is false if goroutines

@@ -228,7 +228,6 @@ func (s *side) push(t kernel.Task, p []byte) (int, error) {
 	}
 	for {
 		if s.ready {
-			s.reported = false
 			switch m, errno := s.fd.send(p); errno {
 			case 0:
 				if s.moved = true; s.fd.read.hungUp {

@@ -14,14 +14,10 @@ import (
 
 func (f *FD) watchSys(w Watcher) (ready bool) { return f.watchNow(w) }
 
-// hasInput asks the kernel whether a read would not wait.
+// hasInput asks the kernel whether a read of the socket would not wait. Nothing else is watched.
 func (f *FD) hasInput() bool {
 	if v := f.Virtual(); v != nil {
 		return v.Ready(driver.Readable)
-	}
-	if !f.socket {
-		now, err := pollNow(uintptr(f.sys), driver.Readable)
-		return now || err != nil
 	}
 	var b [1]byte
 	for {
@@ -40,9 +36,6 @@ const Unwatches = watchesDescriptors
 
 // atEnd reports whether a read would return the end of the stream or an error.
 func (f *FD) atEnd() bool {
-	if !f.socket {
-		return false
-	}
 	var b [1]byte
 	for {
 		n, _, err := unix.Recvfrom(f.sys, b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
