@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -264,5 +265,41 @@ func TestTasksOfEachOther(t *testing.T) {
 	go func() { first <- loop(0) }()
 	if err := errors.Join(loop(1), <-first); err != nil || others.Load() == 0 {
 		t.Errorf("the loops ended with %v; others made %d steps", err, others.Load())
+	}
+}
+
+// TestSeenFromAnotherLoop: a task lists the tasks of another loop, and a wait for one of them names
+// that loop.
+func TestSeenFromAnotherLoop(t *testing.T) {
+	type main struct {
+		ctx  context.Context
+		task *rondo.Task
+	}
+	begun, over, ended := make(chan main, 1), make(chan bool), make(chan error, 1)
+	go func() {
+		other := &rondo.Runner{Name: "other"}
+		ended <- other.Run(context.Background(), func(ctx context.Context) error {
+			begun <- main{ctx, rondo.Current(ctx)}
+			_, _, err := rondo.Receive(ctx, over)
+			return err
+		})
+	}()
+	their := <-begun
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		if tasks := rondo.Tasks(their.ctx); len(tasks) != 1 || tasks[0].Name != "main" || tasks[0].Loop != "other" {
+			t.Errorf("the tasks of the other loop: %+v", tasks)
+		}
+		waits := rondo.Go(ctx, their.task.Wait)
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		if info := waits.Info(); info.Waiting != "another loop" || !strings.Contains(info.Of, "other") {
+			t.Errorf("it waits for %s of %q", info.Waiting, info.Of)
+		}
+		return nil
+	})
+	close(over)
+	if err := errors.Join(err, <-ended); err != nil {
+		t.Error(err)
 	}
 }

@@ -156,9 +156,11 @@ func TestNamesOfWaits(t *testing.T) {
 	sem, barrier := rondo.NewSemaphore(1), rondo.NewBarrier(2)
 	sem.Name, barrier.Name = name, name
 	e, m, rw := &rondo.Event{Name: name}, &rondo.Mutex{Name: name}, &rondo.RWMutex{Name: name}
+	cond := &rondo.Cond{Name: name, L: new(rondo.Mutex)}
 	waits := map[string]func(ctx context.Context) error{
 		"Event":          e.Wait,
 		"Event.WaitCase": selects(e.WaitCase()),
+		"Cond":           func(ctx context.Context) error { return errors.Join(cond.L.Lock(ctx), cond.Wait(ctx)) },
 		"Mutex":          m.Lock,
 		"RWMutex.Lock":   rw.Lock,
 		"RWMutex.RLock":  rw.RLock,
