@@ -207,8 +207,8 @@ func TestWatchEnds(t *testing.T) {
 	syscall.Close(w)
 }
 
-// TestWatchStopped: a watch that has ended wakes nobody, so the loop may be in deadlock, and nothing
-// keeps it.
+// TestWatchStopped: a watch that has ended wakes nobody, so the loop may be in deadlock, and
+// nothing keeps it.
 func TestWatchStopped(t *testing.T) {
 	r, w := plainPipe(t)
 	defer syscall.Close(r)

@@ -46,8 +46,8 @@ func (s *sleeper) later() <-chan struct{} {
 	return others
 }
 
-// TestWhatMayWake: while a task waits at a descriptor, the loop is not in deadlock, and afterwards it
-// is.
+// TestWhatMayWake: while a task waits at a descriptor, the loop is not in deadlock, and afterwards
+// it is.
 func TestWhatMayWake(t *testing.T) {
 	for name, wait := range map[string]func(ctx context.Context, d *sleeper) error{
 		"Read": func(ctx context.Context, d *sleeper) error {
@@ -107,8 +107,8 @@ func TestWhatMayWake(t *testing.T) {
 	}
 }
 
-// TestAcceptAtGoexit: a callback calls Goexit while a task that has accepted a connection lets others
-// run. The connection is closed.
+// TestAcceptAtGoexit: a callback calls Goexit while a task that has accepted a connection lets
+// others run. The connection is closed.
 func TestAcceptAtGoexit(t *testing.T) {
 	before := leak.Descriptors()
 	ended := make(chan struct{})

@@ -63,8 +63,8 @@ func compile(scratch, overlay string, paths []string) ([]*program, error) {
 	return all, nil
 }
 
-// measure runs each test alone, as many at once as later. Tests that fail without a mutant, as those
-// of allocations may in code that asks at each place, are left out.
+// measure runs each test alone, as many at once as later. Tests that fail without a mutant, as
+// those of allocations may in code that asks at each place, are left out.
 func measure(scratch string, programs []*program, mutants, parallel int) error {
 	for i, p := range programs {
 		list := exec.Command(p.binary, "-test.list", "^(Test|Example|Fuzz)")
