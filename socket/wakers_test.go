@@ -7,13 +7,11 @@ import (
 	"errors"
 	"io"
 	"net"
-	"runtime"
 	"syscall"
 	"testing"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
-	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/internal/poll"
 	"github.com/rondo-go/rondo/socket"
 )
@@ -66,8 +64,11 @@ func TestWhatMayWake(t *testing.T) {
 					c.Close()
 				}
 			}()
-			_, err := l.Accept()
-			return err
+			c, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			return c.Close()
 		},
 		"WaitRead": func(ctx context.Context, d *sleeper) error {
 			r, w := plainPipe(t)
@@ -104,42 +105,5 @@ func TestWhatMayWake(t *testing.T) {
 		if !waited || !errors.Is(err, rondo.ErrDeadlock) {
 			t.Errorf("%s: %v; the wait has ended: %v", name, err, waited)
 		}
-	}
-}
-
-// TestAcceptAtGoexit: a callback calls Goexit while a task that has accepted a connection lets
-// others run. The connection is closed.
-func TestAcceptAtGoexit(t *testing.T) {
-	before := leak.Descriptors()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		rondo.Run(context.Background(), func(ctx context.Context) error {
-			l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			if err := rondo.LoopOf(ctx).Post(runtime.Goexit); err != nil {
-				return err
-			}
-			for {
-				client, err := net.Dial("tcp", l.Addr().String())
-				if err != nil {
-					return err
-				}
-				defer client.Close()
-				c, err := l.Accept()
-				if err != nil {
-					return err
-				}
-				defer c.Close()
-			}
-		})
-		t.Error("Run returned")
-	}()
-	<-ended
-	if now := leak.Descriptors(); now != before {
-		t.Errorf("%d descriptors before, %d after", before, now)
 	}
 }
