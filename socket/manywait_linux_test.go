@@ -6,6 +6,9 @@ import (
 	"context"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -130,6 +133,45 @@ func TestWaitReadBesideDuplicate(t *testing.T) {
 				return err
 			}
 			defer syscall.Close(duplicate)
+		}
+		return nil
+	})
+}
+
+// watched returns how many registrations the epolls of the process have.
+func watched(t *testing.T) (n int) {
+	names, err := filepath.Glob("/proc/self/fdinfo/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, _ := os.ReadFile(name) // it may be closed by now
+		n += strings.Count(string(text), "tfd:")
+	}
+	return n
+}
+
+// TestWaitsLeaveNoRegistration: the duplicate of a wait that has ended is closed, but its open file
+// is not, so epoll must be told.
+func TestWaitsLeaveNoRegistration(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		r, w := plainPipe(t)
+		defer syscall.Close(r)
+		defer syscall.Close(w)
+		before := watched(t)
+		for range 20 {
+			task := rondo.Go(ctx, func(ctx context.Context) error { return socket.WaitRead(ctx, uintptr(r)) })
+			waiting(ctx, "read", 1)
+			task.Cancel(nil)
+			_ = task.Wait(ctx)
+			taken, err := syscall.Dup(r) // the next wait gets another number
+			if err != nil {
+				return err
+			}
+			defer syscall.Close(taken)
+		}
+		if now := watched(t); now > before+10 {
+			t.Errorf("%d registrations before, %d after", before, now)
 		}
 		return nil
 	})
