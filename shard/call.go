@@ -136,12 +136,8 @@ type call[T any] struct {
 
 // wait waits for the answer.
 func (c *call[T]) wait(ctx context.Context) {
-	c.from.loop.AddWakers(1)
 	c.from.watch(ctx, &c.pending)
-	defer func() {
-		c.from.unwatch(&c.pending)
-		c.from.loop.AddWakers(-1)
-	}()
+	defer c.from.unwatch(&c.pending)
 	if c.cause = c.list.Park(ctx, calling); c.cause == nil || c.answered {
 		return
 	}

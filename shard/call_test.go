@@ -168,6 +168,43 @@ func TestCallAtTheEnd(t *testing.T) {
 	}
 }
 
+// TestCallOwnsTasks: what fn has started with its ctx is cancelled, and has ended when Call returns.
+func TestCallOwnsTasks(t *testing.T) {
+	onFirst(t, 2, func(ctx context.Context, s *shard.Shard) error {
+		ended := false
+		n, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) {
+			rondo.Go(ctx, func(ctx context.Context) error {
+				defer func() { ended = true }()
+				return rondo.WaitCanceled(ctx)
+			})
+			return 7, rondo.Yield(ctx)
+		})
+		if n != 7 || err != nil || !ended {
+			t.Errorf("Call: %d, %v; the task of fn has ended: %v", n, err, ended)
+		}
+		return nil
+	})
+}
+
+// TestCallIsNoDeadlock: a cancelled call waits for an answer, which comes.
+func TestCallIsNoDeadlock(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r := shard.Runner{Loops: 2, Loop: rondo.Runner{EndDeadlock: time.Millisecond}}
+	err := r.Run(ctx, func(ctx context.Context, s *shard.Shard) error {
+		if s.Index() != 0 {
+			return nil
+		}
+		_, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) {
+			cancel(errBad)
+			return 0, rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, 30*time.Millisecond) })
+		})
+		return err
+	})
+	if err != errBad {
+		t.Errorf("Run: %v", err)
+	}
+}
+
 // TestCallMisuse: a ctx that belongs to no shard, or a goroutine that is no task.
 func TestCallMisuse(t *testing.T) {
 	onFirst(t, 2, func(ctx context.Context, s *shard.Shard) error {

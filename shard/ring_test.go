@@ -49,6 +49,9 @@ func TestRingEnds(t *testing.T) {
 			t.Errorf("no %q in %v", want, err)
 		}
 	}
+	if !strings.HasSuffix(err.Error(), " waits for shard-0 #1") {
+		t.Errorf("it does not end where it begins: %v", err)
+	}
 }
 
 // TestRingIsReported: without EndDeadlock it is reported, and Run goes on.
@@ -110,17 +113,24 @@ func (l *logged) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestLongCall: a call that takes long is no ring.
+// TestLongCall: a call that takes long is no ring, also if its function waits for a task that takes
+// long.
 func TestLongCall(t *testing.T) {
 	r := shard.Runner{Loops: 2, Loop: rondo.Runner{EndDeadlock: time.Millisecond}}
-	err := r.Run(t.Context(), func(ctx context.Context, s *shard.Shard) error {
-		if s.Index() != 0 {
-			return nil
+	sleep := func(ctx context.Context) (int, error) { return 0, rondo.Sleep(ctx, 30*time.Millisecond) }
+	for name, fn := range map[string]func(ctx context.Context) (int, error){
+		"sleep": sleep,
+		"wait":  func(ctx context.Context) (int, error) { return rondo.Async(ctx, sleep).Wait(ctx) },
+	} {
+		err := r.Run(t.Context(), func(ctx context.Context, s *shard.Shard) error {
+			if s.Index() != 0 {
+				return nil
+			}
+			_, err := shard.Call(ctx, s.At(1), fn)
+			return err
+		})
+		if err != nil {
+			t.Errorf("%s: Run: %v", name, err)
 		}
-		_, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) { return 0, rondo.Sleep(ctx, 30*time.Millisecond) })
-		return err
-	})
-	if err != nil {
-		t.Errorf("Run: %v", err)
 	}
 }

@@ -171,6 +171,7 @@ func (s *Shard) run(ctx context.Context, main func(ctx context.Context, s *Shard
 			g.mainReturned()
 		}
 	}()
+	// After LoopOf the loop is in no deadlock: other shards may wake it.
 	s.loop, s.public, s.ctx = kernel.Of(ctx), rondo.LoopOf(ctx), ctx
 	byLoop.Store(s.loop, s)
 	s.box.open(s.loop)
@@ -198,8 +199,6 @@ func (s *Shard) begin(ctx context.Context) error {
 
 // await waits until done, which is called under the lock of the group, returns true.
 func (s *Shard) await(ctx context.Context, done func() bool) error {
-	s.loop.AddWakers(1)
-	defer s.loop.AddWakers(-1)
 	for {
 		s.group.mu.Lock()
 		over := done()

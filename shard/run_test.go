@@ -91,9 +91,13 @@ var errBad = errors.New("bad")
 // says beyond it is joined.
 func TestFirstError(t *testing.T) {
 	own := errors.New("rollback failed")
+	var begun sync.WaitGroup
+	begun.Add(3)
 	err := run(t, 3, func(ctx context.Context, s *shard.Shard) error {
+		begun.Done()
 		switch s.Index() {
 		case 0:
+			begun.Wait() // where main has not begun when the cancellation comes, it never does
 			return errBad
 		case 1:
 			cause := rondo.WaitCanceled(ctx)
