@@ -81,3 +81,39 @@ func TestBoxRefusesAfterTheEnd(t *testing.T) {
 		t.Errorf("%d of 3 were refused, and %d messages are kept", lost, len(to.box.in))
 	}
 }
+
+// TestBoxRefusesNoSecondTime: a call whose function runs gets its answer from that, so nothing
+// answers it when its cancellation comes too late.
+func TestBoxRefusesNoSecondTime(t *testing.T) {
+	from, to := new(Shard), new(Shard)
+	from.box.begin(from)
+	to.box.begin(to)
+	to.box.loop = endedLoop{meanwhile: func() {}}
+	c := &call[int]{from: from, to: to}
+	c.pending.task = new(rondo.Task)
+	if err := to.box.put(c, false); !errors.Is(err, rondo.ErrLoopClosed) {
+		t.Errorf("put: %v", err)
+	}
+	if c.err != nil || len(from.box.in) != 0 {
+		t.Errorf("it was answered: %v", c.err)
+	}
+}
+
+// TestBoxKeepsLittle: a box keeps the room for its messages, but not that for very many.
+func TestBoxKeepsLittle(t *testing.T) {
+	b := new(box)
+	b.begin(new(Shard))
+	b.loop = endedLoop{}
+	for _, c := range []struct {
+		n    int
+		kept bool
+	}{{1, true}, {keep, true}, {keep + 1, false}} {
+		b.in, b.spare, b.ready = make([]message, 0, c.n), nil, true
+		for range c.n {
+			_ = b.put(action{fn: func() {}}, false)
+		}
+		if b.take(); (b.spare != nil) != c.kept {
+			t.Errorf("after %d messages the room is kept: %v", c.n, b.spare != nil)
+		}
+	}
+}

@@ -168,22 +168,57 @@ func TestCallAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestCallOwnsTasks: what fn has started with its ctx is cancelled, and has ended when Call returns.
+// TestCallOwnsTasks: what fn has started with its ctx is cancelled, and has ended when Call returns
+// its error.
 func TestCallOwnsTasks(t *testing.T) {
 	onFirst(t, 2, func(ctx context.Context, s *shard.Shard) error {
-		ended := false
-		n, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) {
-			rondo.Go(ctx, func(ctx context.Context) error {
-				defer func() { ended = true }()
-				return rondo.WaitCanceled(ctx)
+		for i := range s.Len() {
+			ended := false
+			_, err := shard.Call(ctx, s.At(i), func(ctx context.Context) (int, error) {
+				rondo.Go(ctx, func(ctx context.Context) error {
+					defer func() { ended = true }()
+					_ = rondo.WaitCanceled(ctx)
+					return errBad
+				})
+				return 7, rondo.Yield(ctx)
 			})
-			return 7, rondo.Yield(ctx)
-		})
-		if n != 7 || err != nil || !ended {
-			t.Errorf("Call: %d, %v; the task of fn has ended: %v", n, err, ended)
+			if !errors.Is(err, errBad) || !ended {
+				t.Errorf("Call of shard %d: %v; the task of fn has ended: %v", i, err, ended)
+			}
 		}
 		return nil
 	})
+}
+
+// TestCallPanicsBesideTasks: if fn has panicked, the errors of what it has started go to OnError.
+func TestCallPanicsBesideTasks(t *testing.T) {
+	var noticed []string // one call at a time
+	r := shard.Runner{Loops: 2, Loop: rondo.Runner{OnError: func(task rondo.TaskInfo, err error) {
+		noticed = append(noticed, fmt.Sprint(task.Name, ": ", err))
+	}}}
+	err := r.Run(t.Context(), func(ctx context.Context, s *shard.Shard) error {
+		if s.Index() != 0 {
+			return nil
+		}
+		for i := range s.Len() {
+			func() {
+				defer func() {
+					if p, ok := recover().(*rondo.PanicError); !ok || p.Value != "on purpose" {
+						t.Errorf("it came out: %+v", p)
+					}
+				}()
+				_, _ = shard.Call(ctx, s.At(i), func(ctx context.Context) (int, error) {
+					rondo.Go(ctx, func(ctx context.Context) error { _ = rondo.WaitCanceled(ctx); return errBad })
+					_ = rondo.Yield(ctx)
+					return panicsOnPurpose(ctx)
+				})
+			}()
+		}
+		return nil
+	})
+	if want := []string{"a call of shard-0: bad", "a call of shard-1: bad"}; err != nil || !slices.Equal(noticed, want) {
+		t.Errorf("Run: %v; OnError got %q, want %q", err, noticed, want)
+	}
 }
 
 // TestCallIsNoDeadlock: a cancelled call waits for an answer, which comes.

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/broadcast"
 	"github.com/rondo-go/rondo/shard"
+	"github.com/rondo-go/rondo/sim"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -281,4 +283,27 @@ func TestClosedErrors(t *testing.T) {
 			t.Errorf("%v does not match ErrClosed, or matches more", err)
 		}
 	}
+}
+
+// TestChanThenSleep: a wait that a Chan has ended says nothing about the next one.
+func TestChanThenSleep(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		c := shard.NewChan[int](1)
+		task := rondo.Go(ctx, func(ctx context.Context) error {
+			if v, err := c.Recv(ctx); v != 7 || err != nil {
+				t.Errorf("Recv: %d, %v", v, err)
+			}
+			if err := rondo.Sleep(ctx, time.Hour); err != errBad {
+				t.Errorf("Sleep of a task that is cancelled: %v", err)
+			}
+			return nil
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		if err := c.Send(ctx, 7); err != nil {
+			t.Error(err)
+		}
+		_ = rondo.Sleep(ctx, time.Second)
+		task.Cancel(errBad)
+		_ = task.Wait(ctx)
+	})
 }

@@ -37,10 +37,16 @@ func deadlocked(ctx context.Context, s *shard.Shard) error {
 	return err
 }
 
-// TestRingEnds: with EndDeadlock a ring of waits across loops ends Run, and is named.
+// TestRingEnds: with EndDeadlock a ring of waits across loops ends Run, and is named, also if there
+// was a call before that took long and was none.
 func TestRingEnds(t *testing.T) {
 	r := shard.Runner{Loops: 2, Loop: rondo.Runner{EndDeadlock: 10 * time.Millisecond}}
-	err := r.Run(t.Context(), deadlocked)
+	err := r.Run(t.Context(), func(ctx context.Context, s *shard.Shard) error {
+		if _, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) { return 0, rondo.Sleep(ctx, 30*time.Millisecond) }); err != nil {
+			return err
+		}
+		return deadlocked(ctx, s)
+	})
 	if !errors.Is(err, rondo.ErrDeadlock) {
 		t.Fatalf("Run: %v", err)
 	}

@@ -221,6 +221,7 @@ func TestMistakes(t *testing.T) {
 		"shard.Chan.TrySend of a zero":                     func() { new(shard.Chan[int]).TrySend(1) },
 		"shard.Serve with a nil Server":                    func() { _ = shard.Serve(t.Context(), "tcp", "127.0.0.1:0", nil) },
 		"shard.Shard.Index of nil, which shard.Of returns": func() { shard.Of(context.Background()).Index() },
+		"shard.Shard.Len of nil, which shard.Of returns":   func() { shard.Of(context.Background()).Len() },
 		"shard.Shard.At(2): there are 2": func() {
 			var mistake any
 			onFirst(t, 2, func(_ context.Context, s *shard.Shard) error {

@@ -255,6 +255,34 @@ func TestSimServeHTTP(t *testing.T) {
 	})
 }
 
+// TestSimEnd: in a simulation too, the cancellation of Run cancels all shards, and an error that a
+// task has after the last main is the error of Run.
+func TestSimEnd(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		sim.Config{Seeds: 5}.Cluster(t, func(ctx context.Context, w *sim.World) {
+			var got error
+			h := w.Host("server", func(ctx context.Context) error {
+				got = rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
+					return (&shard.Runner{Loops: 2}).Run(ctx, func(ctx context.Context, s *shard.Shard) error {
+						if !late {
+							return rondo.WaitCanceled(ctx)
+						}
+						rondo.Go(ctx, func(ctx context.Context) error { _ = rondo.WaitCanceled(ctx); return errBad })
+						return rondo.Yield(ctx)
+					})
+				})
+				return nil
+			})
+			if err := w.Eventually(ctx, time.Minute, func() bool { return !h.Up() }); err != nil {
+				t.Error(err)
+			}
+			if want := map[bool]error{false: context.DeadlineExceeded, true: errBad}[late]; !errors.Is(got, want) {
+				t.Errorf("Run: %v, want %v", got, want)
+			}
+		})
+	}
+}
+
 // TestSimServeFinds: some seed shows that shards count by two calls where one is needed.
 func TestSimServeFinds(t *testing.T) {
 	found := 0

@@ -42,6 +42,11 @@ func TestLongCallsAreNoRing(t *testing.T) {
 				if s.Index() != 0 {
 					return nil
 				}
+				defer func() {
+					if s.waiting.First() != nil {
+						t.Error("a call is noted that has ended")
+					}
+				}()
 				return rondo.Group(ctx, func(g *rondo.Scope) error {
 					var m rondo.Mutex
 					other := g.Go(rondo.WaitCanceled)
