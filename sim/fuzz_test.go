@@ -77,6 +77,19 @@ func TestFuzz(t *testing.T) {
 	}), "so it is", "replay: RONDO_SEED="+seed[1]+" ")
 }
 
+// TestFuzzWithoutFuzz: go test without -fuzz runs 40 seeds, or the one of RONDO_SEED once.
+func TestFuzzWithoutFuzz(t *testing.T) {
+	for seed, want := range map[string][2]int{"": {40, 0}, "7": {40, 39}} {
+		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^FuzzVictim$", "-test.v")
+		c.Env = append(os.Environ(), victim+"=", "RONDO_SEED="+seed)
+		text, err := c.CombinedOutput()
+		ran, skipped := strings.Count(string(text), "=== RUN   FuzzVictim/seed#"), strings.Count(string(text), "--- SKIP: FuzzVictim/seed#")
+		if err != nil || [2]int{ran, skipped} != want {
+			t.Errorf("RONDO_SEED=%s: %v; %d seeds, of which %d were skipped, want %v:\n%s", seed, err, ran, skipped, want, text)
+		}
+	}
+}
+
 // TestChanges: a byte changes its own choices and no others.
 func TestChanges(t *testing.T) {
 	run := func(value string) (all []int) {

@@ -55,6 +55,27 @@ func TestHosts(t *testing.T) {
 	})
 }
 
+// TestRestart: a program that runs ends before the host begins anew.
+func TestRestart(t *testing.T) {
+	sim.Config{Seeds: 20}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		boots := 0
+		h := w.Host("a", func(ctx context.Context) error {
+			boots++
+			for me := boots; rondo.Sleep(ctx, time.Millisecond) == nil; {
+				sim.Always(ctx, me == boots, "no program runs that has a successor")
+			}
+			return nil
+		})
+		for want := 1; want <= 3; want++ {
+			if err := w.Eventually(ctx, time.Minute, func() bool { return boots == want }); err != nil {
+				t.Error(err)
+			}
+			h.Restart()
+			_ = rondo.Sleep(ctx, time.Second)
+		}
+	})
+}
+
 // TestHostEnds has boot return: the program has ended, and may be started again.
 func TestHostEnds(t *testing.T) {
 	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
@@ -219,6 +240,10 @@ func TestClusterFailures(t *testing.T) {
 		c.Cluster(t, func(ctx context.Context, w *sim.World) { _ = rondo.Sleep(ctx, time.Hour) })
 	})
 	contains(t, text, "no end after 1m0s of virtual time", "test: main is waiting for sleep")
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		_ = rondo.Sleep(ctx, time.Hour)
+		t.Fatal("so it is")
+	}, "after 1h0m0s of virtual time")
 	order := 0
 	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
 		order++
@@ -289,17 +314,27 @@ func TestClusterMisuse(t *testing.T) {
 	} {
 		clusterFails(t, func(_ *tester, ctx context.Context, w *sim.World) { test.body(ctx, w) }, test.what)
 	}
-	for _, c := range []sim.Config{
-		{Faults: sim.Faults{Crash: -1}}, {Network: sim.Network{PacketLoss: 2}}, {Limit: -1}, {Network: sim.Network{Latency: -1}},
+	for _, row := range []struct {
+		want string
+		c    sim.Config
+	}{
+		{"Faults.Crash = -1", sim.Config{Faults: sim.Faults{Crash: -1}}},
+		{"Faults.Longest of -1ns for Pause", sim.Config{Faults: sim.Faults{Pause: 1, Longest: sim.Longest{Pause: -1}}}},
+		{"PacketLoss = 2", sim.Config{Network: sim.Network{PacketLoss: 2}}},
+		{"a negative field", sim.Config{Network: sim.Network{Latency: -1}}},
+		{"a negative field", sim.Config{Limit: -1}},
 	} {
-		func() {
-			defer func() {
-				if v := fmt.Sprint(recover()); !strings.Contains(v, "sim: Cluster with") {
-					t.Errorf("%+v: %v", c, v)
-				}
+		want, c := row.want, row.c
+		for _, cluster := range []func(t testing.TB, body func(ctx context.Context, w *sim.World)){c.Cluster, c.ExploreCluster} {
+			func() {
+				defer func() {
+					if v := fmt.Sprint(recover()); !strings.Contains(v, "Cluster with ") || !strings.Contains(v, want) {
+						t.Errorf("%+v: %v", c, v)
+					}
+				}()
+				cluster(t, func(context.Context, *sim.World) { t.Error("it ran") })
 			}()
-			c.Cluster(t, nil)
-		}()
+		}
 	}
 }
 

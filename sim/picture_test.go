@@ -117,6 +117,24 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// TestDrawHistory: a picture draws how operations end.
+func TestDrawHistory(t *testing.T) {
+	p := pictured(t, 1, func(ctx context.Context) {
+		var h History[string, int]
+		h.Begin(ctx, "inc").End(7)
+		h.Begin(ctx, "dec").Unknown()
+	})
+	var text strings.Builder
+	for _, r := range p.Rows {
+		fmt.Fprintln(&text, r.Kind, r.Text)
+	}
+	for _, want := range []string{"inc", "7", "dec", "no answer"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, &text)
+		}
+	}
+}
+
 // A secret may not be formatted.
 type secret struct{ t *testing.T }
 

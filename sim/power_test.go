@@ -156,6 +156,28 @@ func TestCalmWakesTheLate(t *testing.T) {
 	})
 }
 
+// TestCalmEndsFaults: Calm starts the hosts that a fault has struck, and not one whose program has
+// ended; no fault strikes later.
+func TestCalmEndsFaults(t *testing.T) {
+	sim.Config{Seeds: 20, Faults: sim.Faults{Crash: 1, PowerFail: 1}}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		boots, ends := 0, 0
+		h := w.Host("a", func(ctx context.Context) error {
+			boots++
+			return rondo.WaitCanceled(ctx)
+		})
+		w.Host("short", func(context.Context) error { ends++; return nil }).Spare()
+		_ = rondo.Sleep(ctx, 10*time.Second)
+		h.PowerFail()
+		w.Calm()
+		_ = rondo.Sleep(ctx, time.Second)
+		before := boots
+		_ = rondo.Sleep(ctx, time.Minute)
+		if !h.Up() || boots != before || ends != 1 {
+			t.Errorf("a is up: %v; after Calm it began %d times; short ran %d times", h.Up(), boots-before, ends)
+		}
+	})
+}
+
 // TestCrashEndsBusyPrograms crashes a program that ignores that its waits fail.
 func TestCrashEndsBusyPrograms(t *testing.T) {
 	sim.Config{Seeds: 20}.Cluster(t, func(ctx context.Context, w *sim.World) {

@@ -86,7 +86,10 @@ func TestVictim(t *testing.T) {
 		bubbles.Test(t, func(ctx context.Context) { _, _, _ = rondo.Receive(ctx, make(chan int)) })
 	})
 	t.Run("deadlock in bubble", func(t *testing.T) {
-		bubbles.Test(t, func(ctx context.Context) { _ = new(rondo.Event).Wait(ctx) })
+		bubbles.Test(t, func(ctx context.Context) {
+			_ = rondo.Sleep(ctx, time.Hour)
+			_ = new(rondo.Event).Wait(ctx)
+		})
 	})
 	t.Run("hash", func(t *testing.T) { t.Fatalf("hash %016x", sim.Hash(t)) })
 	t.Run("order", func(t *testing.T) {
@@ -168,6 +171,16 @@ func TestVictim(t *testing.T) {
 	})
 	t.Run("blocked", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) { <-make(chan int) }) //rondovet:ignore it blocks the loop for the report
+	})
+	t.Run("busy host", func(t *testing.T) {
+		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+			w.Host("a", func(ctx context.Context) error {
+				for {
+					_ = rondo.Yield(ctx) //rondovet:ignore the run must not end
+				}
+			})
+			_ = rondo.Sleep(ctx, time.Minute)
+		})
 	})
 	t.Run("blocked host", func(t *testing.T) {
 		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
@@ -345,6 +358,7 @@ func TestLivelock(t *testing.T) {
 	contains(t, runVictim(t, "timers", ""), "seed 1: livelock: no end after 100000 steps",
 		"main is waiting for sleep since 1ms", "idler is waiting for lock since 1m4")
 	contains(t, runVictim(t, "posts itself", ""), "seed 1: livelock: no end after 100000 steps", "main is waiting for cancellation")
+	contains(t, runVictim(t, "busy host", "1"), "seed 1: livelock: no end after 100000 steps", "a: main is ")
 	contains(t, runVictim(t, "crowd", "1"), "task-2 is ready", "and 10 more tasks")
 }
 
