@@ -1,10 +1,14 @@
 package socket_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
+	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,7 +18,7 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// failing is a listener whose Accept returns the given errors, and then ends.
+// failing is a listener whose Accept returns the given errors, for nil a connection, and then ends.
 type failing struct {
 	net.Listener
 	errs  []error
@@ -29,6 +33,10 @@ func (f *failing) Accept() (net.Conn, error) {
 	}
 	err := f.errs[0]
 	f.errs = f.errs[1:]
+	if err == nil {
+		c, other := net.Pipe()
+		return c, other.Close()
+	}
 	return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", err)}
 }
 
@@ -63,6 +71,125 @@ func TestAcceptBacksOff(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestAcceptBacksOffAnew: after a connection the wait is short again. Without OnError this is logged.
+func TestAcceptBacksOffAnew(t *testing.T) {
+	var logged bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
+	defer slog.SetDefault(before)
+	run(t, func(ctx context.Context) error {
+		f := &failing{Listener: listen(t, ctx), ctx: ctx, errs: []error{syscall.EMFILE, syscall.EMFILE, nil, syscall.EMFILE}}
+		if err := socket.Serve(ctx, f, func(context.Context, net.Conn) error { return nil }); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Serve returned %v", err)
+		}
+		return nil
+	})
+	if text := logged.String(); strings.Count(text, "5ms") != 2 || strings.Count(text, "10ms") != 1 {
+		t.Errorf("it was logged: %s", text)
+	}
+}
+
+// TestServeOnTwoLoops: a Server serves on one loop. Serve on another one fails, and closes its
+// listener.
+func TestServeOnTwoLoops(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l := listen(t, ctx)
+		s := &socket.Server{Handler: echo}
+		served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+		c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+		if err != nil {
+			return err
+		}
+		_, _ = io.WriteString(c, "x")
+		if _, err := c.Read(make([]byte, 1)); err != nil { // now it serves
+			return err
+		}
+		c.Close()
+		err = outside(ctx, func() error {
+			return rondo.Run(t.Context(), func(ctx context.Context) error {
+				l := listen(t, ctx)
+				if err := s.Serve(ctx, l); err == nil || errors.Is(err, socket.ErrServerClosed) {
+					t.Errorf("Serve on another loop: %v", err)
+				}
+				if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+					t.Errorf("its listener is open: %v", err)
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		l.Close()
+		_ = served.Wait(ctx)
+		return nil
+	})
+}
+
+// TestConnsPerAddrOfUnix: clients that have no IP address are not limited together.
+func TestConnsPerAddrOfUnix(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "unix", filepath.Join(t.TempDir(), "s"))
+		if err != nil {
+			return err
+		}
+		s := &socket.Server{Handler: echo, Limits: socket.Limits{ConnsPerAddr: 1}}
+		served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+		for range 3 {
+			c, err := socket.Dial(ctx, "unix", l.Addr().String())
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if _, err := io.WriteString(c, "x"); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.Read(make([]byte, 1)); err != nil {
+				t.Error(err)
+			}
+		}
+		l.Close()
+		served.Cancel(nil)
+		_ = served.Wait(ctx)
+		return nil
+	})
+}
+
+// TestNameOfConnection: the task that serves a connection has the client's address in its name, an
+// IPv4 one as such.
+func TestNameOfConnection(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:0", ":0"} {
+		run(t, func(ctx context.Context) error {
+			l, err := socket.Listen(ctx, "tcp", address)
+			if err != nil {
+				return err
+			}
+			var name string
+			served := rondo.Go(ctx, func(ctx context.Context) error {
+				return socket.Serve(ctx, l, func(ctx context.Context, c net.Conn) error {
+					name = rondo.Current(ctx).Info().Name
+					return c.Close()
+				})
+			})
+			_, port, _ := net.SplitHostPort(l.Addr().String())
+			c, err := socket.Dial(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
+			if err != nil {
+				return err
+			}
+			if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("Read: %v", err)
+			}
+			if want := "conn " + c.LocalAddr().String(); name != want {
+				t.Errorf("on %s the task is %q, want %q", address, name, want)
+			}
+			c.Close()
+			l.Close()
+			_ = served.Wait(ctx)
+			return nil
+		})
+	}
 }
 
 // TestAcceptFails: any other error ends Serve.

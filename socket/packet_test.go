@@ -234,3 +234,77 @@ func TestPacketFull(t *testing.T) {
 		})
 	})
 }
+
+// TestPacketErrorNamesPeer: an error names the peer that is meant, and the call.
+func TestPacketErrorNamesPeer(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		peer := packets(t, ctx, "udp", "127.0.0.1:0")
+		dialled, err := socket.Dial(ctx, "udp", peer.LocalAddr().String())
+		if err != nil {
+			return err
+		}
+		open := packets(t, ctx, "udp", "127.0.0.1:0")
+		unix := packets(t, ctx, "unixgram", filepath.Join(t.TempDir(), "s"))
+		_, _, _, _, errUnix := unix.ReadMsgUDP(make([]byte, 1), nil)
+		dialled.Close()
+		open.Close()
+		_, errDialled := dialled.Write([]byte("x"))
+		_, errOpen := open.WriteTo([]byte("x"), peer.LocalAddr())
+		for _, c := range []struct {
+			err, cause error
+			op         string
+			addr       net.Addr
+		}{
+			{errDialled, net.ErrClosed, "write", peer.LocalAddr()},
+			{errOpen, net.ErrClosed, "write", peer.LocalAddr()},
+			{errUnix, syscall.EINVAL, "read", nil},
+		} {
+			e, ok := errors.AsType[*net.OpError](c.err)
+			if !ok || !errors.Is(c.err, c.cause) || e.Op != c.op || fmt.Sprint(e.Addr) != fmt.Sprint(c.addr) {
+				t.Errorf("%v, want %v of %v at %v", c.err, c.cause, c.op, c.addr)
+			}
+		}
+		return nil
+	})
+}
+
+// TestMessageIPv6: a message goes to an IPv6 address.
+func TestMessageIPv6(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, err := socket.ListenPacket(ctx, "udp6", "[::1]:0")
+		if errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) {
+			t.Skip("this machine has no IPv6")
+		}
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		c := l.(*socket.PacketConn)
+		if _, _, err := c.WriteMsgUDP([]byte("six"), nil, c.LocalAddr().(*net.UDPAddr)); err != nil {
+			return err
+		}
+		b := make([]byte, 10)
+		n, _, _, from, err := c.ReadMsgUDP(b, nil)
+		if string(b[:n]) != "six" || from.String() != c.LocalAddr().String() {
+			t.Errorf("%q from %v: %v", b[:n], from, err)
+		}
+		return err
+	})
+}
+
+// TestDialNamesItsEnd: the error of Dial has the address that the Dialer was told to call from.
+func TestDialNamesItsEnd(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l := listen(t, ctx)
+		l.Close() // nothing listens there now
+		for _, local := range []net.Addr{nil, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}} {
+			d := socket.Dialer{LocalAddr: local}
+			_, err := d.DialContext(ctx, "tcp", l.Addr().String())
+			e, ok := errors.AsType[*net.OpError](err)
+			if !ok || (e.Source == nil) != (local == nil) {
+				t.Errorf("from %v: %v", local, err)
+			}
+		}
+		return nil
+	})
+}

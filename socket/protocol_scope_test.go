@@ -22,6 +22,7 @@ import (
 func TestProtocolScope(t *testing.T) {
 	var order []string
 	var of *socket.Transport
+	var lost error
 	note := func(what string) { order = append(order, what) }
 	p := &socket.Protocol{
 		Connected: func(tr *socket.Transport) {
@@ -53,7 +54,7 @@ func TestProtocolScope(t *testing.T) {
 				return nil
 			})
 		},
-		Lost:    func(tr *socket.Transport, err error) { note("Lost") },
+		Lost:    func(tr *socket.Transport, err error) { lost = err; note("Lost") },
 		OnError: func(err error) { t.Errorf("OnError: %v", err) },
 	}
 	run(t, func(ctx context.Context) error {
@@ -74,6 +75,9 @@ func TestProtocolScope(t *testing.T) {
 			t.Errorf("%q, want %q", order, want)
 		}
 		// What is started too late is cancelled, and nobody's failure.
+		if cause := context.Cause(of.Context()); lost != nil && cause != lost {
+			t.Errorf("Lost got %v, and the cause is %v", lost, cause)
+		}
 		late := rondo.Go(of.Context(), rondo.WaitCanceled)
 		if of.Context().Err() == nil || !errors.Is(late.Wait(ctx), context.Canceled) {
 			t.Error("the ctx of a connection that is over is not cancelled")
