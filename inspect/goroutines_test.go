@@ -278,3 +278,33 @@ func TestGoroutinesOnPage(t *testing.T) {
 		t.Error("a page without goroutines has a heading for them")
 	}
 }
+
+// TestGoroutinesInWords: those of which there are most come first, each with what is known of it.
+func TestGoroutinesInWords(t *testing.T) {
+	p := &inspect.Program{}
+	for i, fn := range []string{"main.one", "main.three", "main.two", "main.three", "main.two", "main.three"} {
+		p.Goroutines = append(p.Goroutines, &inspect.Goroutine{
+			ID: uint64(i + 1), State: "chan receive", Func: fn, Cut: fn == "main.two",
+			Site: &inspect.Frame{Func: "main.main", File: "main.go", Line: 7}, Stack: []inspect.Frame{{Func: fn, File: "main.go", Line: 9}},
+		})
+	}
+	var b strings.Builder
+	if err := p.WriteGoroutines(&b, false); err != nil {
+		t.Fatal(err)
+	}
+	const want = `6 goroutines
+  3 × like goroutine 2 [chan receive]  (main.three)
+     main.three main.go:9
+     started by main.main main.go:7
+  2 × like goroutine 3 [chan receive]  (main.two)
+     main.two main.go:9
+     ... the outermost calls could not be read
+     started by main.main main.go:7
+  goroutine 1 [chan receive]  (main.one)
+     main.one main.go:9
+     started by main.main main.go:7
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", &b, want)
+	}
+}

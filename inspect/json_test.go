@@ -164,3 +164,33 @@ func TestReadJSON(t *testing.T) {
 		}
 	}
 }
+
+// TestReadRecording: after an error nothing more comes, nor when the caller has had enough.
+func TestReadRecording(t *testing.T) {
+	var b strings.Builder
+	for range 2 {
+		if err := crowd(1, 2).WriteJSON(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if strings.Contains(b.String(), ":null") {
+		t.Errorf("a list is written twice: %s", &b)
+	}
+	for text, want := range map[string]int{b.String(): 2, b.String() + "{}{}": 3} {
+		n := 0
+		for p, err := range inspect.ReadRecording(strings.NewReader(text)) {
+			if n++; (err == nil) != (n < 3) || err == nil && len(p.Loops) != 1 {
+				t.Errorf("snapshot %d: %v, %v", n, p, err)
+			}
+			if n > want {
+				break
+			}
+		}
+		if n != want {
+			t.Errorf("%d snapshots, want %d", n, want)
+		}
+	}
+	for range inspect.ReadRecording(strings.NewReader(b.String())) {
+		break
+	}
+}

@@ -155,6 +155,28 @@ func TestPageFew(t *testing.T) {
 	}
 }
 
+// TestPageOfMany: of many tasks, also of those that were left out, the tree is drawn when it is asked
+// for, and a link asks.
+func TestPageOfMany(t *testing.T) {
+	few := crowd(1, 5)
+	few.Loops[0].Omitted = 900
+	for _, p := range []*inspect.Program{crowd(1, 900), few} {
+		page := pageOf(t, p, "")
+		if strings.Contains(page, "<h2>Tree</h2>") || !strings.Contains(page, "tree=1") {
+			t.Errorf("the tree is on the page, or no link to it:\n%.3000s", page)
+		}
+	}
+}
+
+// TestPageServers: a server's row has all connections that were closed because they were late.
+func TestPageServers(t *testing.T) {
+	p := crowd(1, 5)
+	p.Loops[0].Servers = []inspect.Server{{Name: "web", Accepted: 9000, Silent: 300, Idle: 21}}
+	if page := pageOf(t, p, ""); !strings.Contains(page, ">321<") {
+		t.Errorf("no 321 in\n%s", page)
+	}
+}
+
 // TestPageBounded: no page is larger than its bound, though every text in the snapshot
 // is long and made of what must be escaped, and every part is as large as it can be;
 // and none of it is markup.
