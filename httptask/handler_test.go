@@ -514,3 +514,84 @@ func TestWriteOutlivesHandler(t *testing.T) {
 		}
 	})
 }
+
+// TestHandlerBehindMiddleware: the handler's writer can do what that of a middleware can, and no more.
+func TestHandlerBehindMiddleware(t *testing.T) {
+	seen := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, flushes := w.(http.Flusher)
+		_, hijacks := w.(http.Hijacker)
+		fmt.Fprint(w, flushes, hijacks)
+	})
+	run(t, func(ctx context.Context) error {
+		h := httptask.Handler(ctx, seen)
+		for want, behind := range map[string]http.Handler{
+			"true true": h,
+			"false false": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				h.ServeHTTP(struct{ http.ResponseWriter }{w}, r)
+			}),
+			"true false": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				h.ServeHTTP(struct {
+					http.ResponseWriter
+					http.Flusher
+				}{w, w.(http.Flusher)}, r)
+			}),
+			"false true": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				h.ServeHTTP(struct {
+					http.ResponseWriter
+					http.Hijacker
+				}{w, w.(http.Hijacker)}, r)
+			}),
+			"false false ": http.TimeoutHandler(h, time.Minute, ""),
+		} {
+			err := away(ctx, func() error {
+				plainly(t, &http.Server{Handler: behind}, func(address string) error {
+					got, err := talk(address, sameRow{send: get})
+					if !strings.Contains(got, "\r\n\r\n"+strings.TrimSpace(want)+"HTTP/1.1") {
+						t.Errorf("%s: %q", want, got)
+					}
+					return err
+				})
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// TestDeadlineOfRequest: the ctx of a request has the earlier one of the deadlines above it.
+func TestDeadlineOfRequest(t *testing.T) {
+	soon, late := time.Now().Add(time.Hour), time.Now().Add(2*time.Hour)
+	for _, c := range []struct{ loop, request, want time.Time }{
+		{time.Time{}, soon, soon}, {late, soon, soon}, {soon, late, soon}, {soon, time.Time{}, soon},
+	} {
+		run(t, func(ctx context.Context) error {
+			under := func(parent context.Context, at time.Time) (context.Context, context.CancelFunc) {
+				if at.IsZero() {
+					return context.WithCancel(parent)
+				}
+				return context.WithDeadline(parent, at)
+			}
+			above, cancel := under(ctx, c.loop)
+			defer cancel()
+			return rondo.Group(above, func(g *rondo.Scope) error {
+				h := httptask.Handler(g, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if got, _ := r.Context().Deadline(); !got.Equal(c.want) {
+						t.Errorf("the deadline is %v, want %v", got, c.want)
+					}
+				}))
+				base, cancel := under(context.Background(), c.request)
+				defer cancel()
+				return away(g, func() error {
+					plainly(t, &http.Server{Handler: h, BaseContext: func(net.Listener) context.Context { return base }}, func(address string) error {
+						_, err := talk(address, sameRow{send: get})
+						return err
+					})
+					return nil
+				})
+			})
+		})
+	}
+}

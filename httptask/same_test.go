@@ -257,6 +257,10 @@ var sameRows = []sameRow{
 		_, server := r.Context().Value(http.ServerContextKey).(*http.Server)
 		fmt.Fprint(w, server, r.Context().Value(http.LocalAddrContextKey) != nil, r.Context().Err())
 	}, send: get},
+	{name: "an option that only ends like close", handler: func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Close) },
+		send: lines("GET / HTTP/1.1", "Host: h", "Connection: xclose", "", "") + lines("GET / HTTP/1.1", "Host: h", "Connection: closed", "", "")},
+	{name: "another expectation", handler: func(w http.ResponseWriter, r *http.Request) { panic("it is called") },
+		send: post("", "Expect: more"), closes: true},
 	{name: "malformed request", handler: func(w http.ResponseWriter, r *http.Request) {}, send: "GET\r\n\r\n", closes: true},
 }
 
