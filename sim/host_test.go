@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/sim"
 )
 
@@ -197,6 +199,22 @@ func TestHostSignals(t *testing.T) {
 		h.Signal(os.Kill)
 		if h.Up() {
 			t.Error("it caught a signal that cannot be caught")
+		}
+	})
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		heard := 0
+		h := w.Host("a", func(ctx context.Context) error {
+			host := driver.HostOf(kernel.Of(ctx).Driver())
+			stop := host.Notify(func(os.Signal) { t.Error("it was told after its end") }, os.Interrupt)
+			host.Notify(func(os.Signal) { heard++ }, os.Interrupt)
+			stop()
+			return rondo.Sleep(ctx, time.Hour)
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		h.Signal(os.Interrupt)
+		_ = rondo.Sleep(ctx, time.Second)
+		if heard != 1 || !h.Up() {
+			t.Errorf("who still listens has heard it %d times; up: %v", heard, h.Up())
 		}
 	})
 }

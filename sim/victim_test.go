@@ -175,11 +175,20 @@ func TestVictim(t *testing.T) {
 	t.Run("busy host", func(t *testing.T) {
 		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
 			w.Host("a", func(ctx context.Context) error {
+				_ = rondo.Sleep(ctx, time.Hour)
 				for {
 					_ = rondo.Yield(ctx) //rondovet:ignore the run must not end
 				}
 			})
-			_ = rondo.Sleep(ctx, time.Minute)
+			_ = rondo.Sleep(ctx, 2*time.Hour)
+		})
+	})
+	t.Run("busy in bubble", func(t *testing.T) {
+		bubbles.Test(t, func(ctx context.Context) {
+			_ = rondo.Sleep(ctx, time.Hour)
+			for {
+				_ = rondo.Yield(ctx) //rondovet:ignore the run must not end
+			}
 		})
 	})
 	t.Run("blocked host", func(t *testing.T) {
@@ -358,7 +367,9 @@ func TestLivelock(t *testing.T) {
 	contains(t, runVictim(t, "timers", ""), "seed 1: livelock: no end after 100000 steps",
 		"main is waiting for sleep since 1ms", "idler is waiting for lock since 1m4")
 	contains(t, runVictim(t, "posts itself", ""), "seed 1: livelock: no end after 100000 steps", "main is waiting for cancellation")
-	contains(t, runVictim(t, "busy host", "1"), "seed 1: livelock: no end after 100000 steps", "a: main is ")
+	contains(t, runVictim(t, "busy host", "1"), "seed 1: livelock: no end after 100000 steps", "a: main is ",
+		"after 1h0m0s of virtual time")
+	contains(t, runVictim(t, "busy in bubble", "1"), "seed 1: livelock: no end after ", "after 1h0m0s of virtual time")
 	contains(t, runVictim(t, "crowd", "1"), "task-2 is ready", "and 10 more tasks")
 }
 
