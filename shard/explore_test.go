@@ -191,6 +191,32 @@ func TestExploreCallAtTheEnd(t *testing.T) {
 	}
 }
 
+// TestExploreBetween: another shard may do something between two things that a task does without a
+// wait, as on two processors.
+func TestExploreBetween(t *testing.T) {
+	said := explored(t, 0, func() program {
+		c := shard.NewChan[int](2)
+		seen := 0
+		return program{
+			parts: []func(ctx context.Context, s *shard.Shard) error{
+				func(context.Context, *shard.Shard) error {
+					c.TrySend(1)
+					c.TrySend(2)
+					return nil
+				},
+				func(context.Context, *shard.Shard) error {
+					seen = c.Len()
+					return nil
+				},
+			},
+			check: func(err error) string { return fmt.Sprint(seen, err) },
+		}
+	})
+	if want(t, said, "0 <nil>", "1 <nil>", "2 <nil>"); said["1 <nil>"] == 0 {
+		t.Errorf("no order has the look between the two: %v", said)
+	}
+}
+
 // TestExploreChan: a Chan of one value between two shards, in every order of its sends,
 // its receives and its end.
 func TestExploreChan(t *testing.T) {
