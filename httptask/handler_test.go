@@ -515,7 +515,8 @@ func TestWriteOutlivesHandler(t *testing.T) {
 	})
 }
 
-// TestHandlerBehindMiddleware: the handler's writer can do what that of a middleware can, and no more.
+// TestHandlerBehindMiddleware: the handler's writer can do what that of a middleware can, and no
+// more.
 func TestHandlerBehindMiddleware(t *testing.T) {
 	seen := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, flushes := w.(http.Flusher)

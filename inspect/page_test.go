@@ -155,8 +155,8 @@ func TestPageFew(t *testing.T) {
 	}
 }
 
-// TestPageOfMany: of many tasks, also of those that were left out, the tree is drawn when it is asked
-// for, and a link asks.
+// TestPageOfMany: of many tasks, also of those that were left out, the tree is drawn when it is
+// asked for, and a link asks.
 func TestPageOfMany(t *testing.T) {
 	few := crowd(1, 5)
 	few.Loops[0].Omitted = 900

@@ -142,6 +142,21 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+// TestPanicOfMain: the panic of a main cancels the other shards.
+func TestPanicOfMain(t *testing.T) {
+	defer func() {
+		if text := fmt.Sprint(recover()); !strings.Contains(text, "on purpose") {
+			t.Errorf("it came out: %s", text)
+		}
+	}()
+	_ = run(t, 2, func(ctx context.Context, s *shard.Shard) error {
+		if s.Index() == 1 {
+			panic("on purpose")
+		}
+		return rondo.WaitCanceled(ctx)
+	})
+}
+
 // TestPanic: the panic of a task leaves Run, also if all mains have something to wait
 // for, and cancels the others with a cause that says so.
 func TestPanic(t *testing.T) {

@@ -73,7 +73,8 @@ func TestAcceptBacksOff(t *testing.T) {
 	})
 }
 
-// TestAcceptBacksOffAnew: after a connection the wait is short again. Without OnError this is logged.
+// TestAcceptBacksOffAnew: after a connection the wait is short again. Without OnError this is
+// logged.
 func TestAcceptBacksOffAnew(t *testing.T) {
 	var logged bytes.Buffer
 	before := slog.Default()

@@ -273,7 +273,7 @@ func TestMessageIPv6(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		l, err := socket.ListenPacket(ctx, "udp6", "[::1]:0")
 		if errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) {
-			t.Skip("this machine has no IPv6")
+			return nil // this machine has no IPv6
 		}
 		if err != nil {
 			return err
