@@ -80,7 +80,7 @@ func (s *site) walk(file *ast.File) {
 			s.negate(n.Results...)
 		case *ast.AssignStmt:
 			if (n.Tok == token.ADD_ASSIGN || n.Tok == token.SUB_ASSIGN) && s.numeric(n.Lhs[0]) {
-				s.add(n.Rhs[0], "-("+s.text(n.Rhs[0])+")", "mutant.Signed(%d, ", ")")
+				s.add(n.Rhs[0], "-("+s.text(n.Rhs[0])+")", "mutant.Signed["+s.named(n.Lhs[0])+"](%d, ", ")")
 			}
 		case *ast.BinaryExpr:
 			s.swap(n)
@@ -139,6 +139,16 @@ func (s *site) numeric(e ast.Expr) bool {
 	t := s.typeOf(e)
 	basic, ok := t.Underlying().(*types.Basic)
 	return ok && basic.Info()&(types.IsInteger|types.IsFloat) != 0
+}
+
+// named is the name of e's type: a constant beside e has it only if the mutant says so.
+func (s *site) named(e ast.Expr) string {
+	return types.TypeString(s.typeOf(e), func(p *types.Package) string {
+		if p == s.pkg.Types {
+			return ""
+		}
+		return p.Name()
+	})
 }
 
 // swap has a mutant with the operator that is easily taken for this one.
