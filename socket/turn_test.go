@@ -14,6 +14,16 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
+// turns lets other tasks run for n turns.
+func turns(ctx context.Context, n int) error {
+	for range n {
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // TestFailuresTakeTurns: a task that repeats a failing operation lets others
 // run.
 func TestFailuresTakeTurns(t *testing.T) {

@@ -14,16 +14,6 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// turns lets other tasks run for n turns.
-func turns(ctx context.Context, n int) error {
-	for range n {
-		if err := rondo.Yield(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // TestC047WatchRead: the function is called once a turn as long as there is
 // something to read, and not after stop, which any goroutine may call, and again.
 func TestC047WatchRead(t *testing.T) {
