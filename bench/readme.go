@@ -26,7 +26,7 @@ type summed struct{ shown, row, what, mine, own string }
 
 // why is the table of docs/WHY-NOT-GOROUTINES.md.
 var why = []summed{
-	{"p99 latency, 25,000 requests/s", "open", "p99 of", partTasks, perGoroutine},
+	{"median latency, 25,000 requests/s", "open", "p50 of", partTasks, perGoroutine},
 	{"median latency beside a task that computes 200 µs at a time", "computing", "p50 of", partTasks, perGoroutine},
 	{"CPU time of a request, 1,000 connections", "echo-1000", "", partTasks, perGoroutine},
 	{"CPU time of an HTTP request, 64 connections", "httpserver-64", "", ownServer, netHTTP},
@@ -82,11 +82,11 @@ func (f *result) cell() string {
 // rivals is the table of docs/COMPARISON.md: a line for each server, Rondo first.
 func (d *record) rivals() string {
 	var b strings.Builder
-	fmt.Fprintln(&b, "| server | CPU time of an echo request, 1,000 connections | p99 latency, 25,000 requests/s | memory of an idle connection |")
+	fmt.Fprintln(&b, "| server | CPU time of an echo request, 1,000 connections | median latency, 25,000 requests/s | memory of an idle connection |")
 	fmt.Fprintln(&b, "| --- | ---: | ---: | ---: |")
 	shown, own, theirs := new(record), "", make(map[string]string)
 	var names []string
-	for _, c := range []struct{ row, what string }{{"echo-1000", ""}, {"open", "p99 of"}, {"idle", ""}} {
+	for _, c := range []struct{ row, what string }{{"echo-1000", ""}, {"open", "p50 of"}, {"idle", ""}} {
 		m := d.row(c.row)
 		if m == nil {
 			continue
