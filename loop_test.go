@@ -500,19 +500,6 @@ func TestYieldCPU(t *testing.T) {
 	}
 }
 
-// sleeps counts the sleeps of a driver.
-type sleeps struct {
-	driver.Driver
-	n int
-}
-
-func (s *sleeps) Poll(until int64) error {
-	if until >= 0 {
-		s.n++
-	}
-	return s.Driver.Poll(until)
-}
-
 // TestShortOffloadCostsNoSleep: a function that ends at once does not make its loop sleep. With
 // one processor it runs while the loop waits for a moment; now and then the runtime runs the
 // loop first.
@@ -520,7 +507,8 @@ func TestShortOffloadCostsNoSleep(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	err := Run(context.Background(), func(ctx context.Context) error {
 		l := scopeOf(ctx).loop
-		counted := &sleeps{Driver: l.driver}
+		sleeps := 0
+		counted := &sleeper{Driver: l.driver, asleep: func() { sleeps++ }}
 		l.driver = counted
 		const calls = 200
 		for range calls {
@@ -528,14 +516,14 @@ func TestShortOffloadCostsNoSleep(t *testing.T) {
 				return err
 			}
 		}
-		if counted.n > calls/4 {
-			t.Errorf("%d sleeps for %d short functions", counted.n, calls)
+		if sleeps > calls/4 {
+			t.Errorf("%d sleeps for %d short functions", sleeps, calls)
 		}
-		counted.n = 0
+		sleeps = 0
 		release := make(chan struct{})
 		l.CallLater(time.Millisecond, func() { close(release) })
 		err := OffloadFunc(ctx, func(context.Context) error { <-release; return nil })
-		if counted.n == 0 {
+		if sleeps == 0 {
 			t.Error("the loop did not sleep beside a function that waits")
 		}
 		l.driver = counted.Driver

@@ -35,7 +35,7 @@ func ID() uint64 {
 func Record() uintptr { return record() }
 
 // Self returns a value that no other living goroutine has. A goroutine that is started later may
-// have it again. It takes half of the time of ID.
+// have it again. It is quicker than ID.
 func Self() uint64 {
 	if readable {
 		return uint64(record())
