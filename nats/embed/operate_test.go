@@ -43,6 +43,9 @@ func TestHealth(t *testing.T) {
 		c := connect(t, g, url)
 		ready := &nats.Health{Conns: []*nats.Conn{c}, Consumers: []jetstream.Consumer{s.consumer}, MaxPending: 2, MaxLag: time.Minute}
 		short := &nats.Health{Conns: []*nats.Conn{c}, Consumers: []jetstream.Consumer{s.consumer}, MaxPending: 1, MaxLag: time.Minute}
+		if err := s.waiting(g, 2); err != nil {
+			return err
+		}
 		const line = `loop \S+: connected, answered after \S+\n`
 		const queue = `queue JOBS workers: 2 jobs wait, 0 are under way, 0 of them again\n`
 		err := errors.Join(

@@ -85,6 +85,20 @@ func (s *site) count(ctx context.Context, stream string, want uint64) error {
 	}
 }
 
+// waiting waits until so many jobs wait for the consumer: the server acknowledges a job before it
+// counts it.
+func (s *site) waiting(ctx context.Context, want uint64) error {
+	for {
+		info, err := rondo.Offload(ctx, s.consumer.Info)
+		if err != nil || info.NumPending == want {
+			return err
+		}
+		if err := rondo.Sleep(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
 // stops runs a Worker until its scope is cancelled by fn.
 func (s *site) stops(ctx context.Context, w *nats.Worker, fn func(ctx context.Context, m jetstream.Msg, stop func()) error) error {
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
