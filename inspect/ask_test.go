@@ -142,10 +142,12 @@ func TestAskHeld(t *testing.T) {
 		pictures <- p
 	}()
 	onLoop(t, "held", func(ctx context.Context) error {
-		rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Nanosecond) }).SetName("innocent")
+		var bell rondo.Event
+		rondo.Go(ctx, bell.Wait).SetName("innocent")
 		if err := rondo.Yield(ctx); err != nil {
 			return err
 		}
+		bell.Set()
 		rondo.Current(ctx).SetName("culprit")
 		close(asking)
 		<-quit //rondovet:ignore the channel that holds the loop
@@ -156,7 +158,7 @@ func TestAskHeld(t *testing.T) {
 		path.Base(inspect.Own(h.Stack)[0].File) != "ask_test.go" {
 		t.Errorf("held: %+v; want the channel of this test", h)
 	}
-	if len(l.Tasks) != 2 || task(t, l, "innocent").State == "running" {
+	if len(l.Tasks) != 2 || task(t, l, "innocent").State != "ready" {
 		t.Errorf("tasks %+v", l.Tasks)
 	}
 }
