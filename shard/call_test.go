@@ -168,6 +168,33 @@ func TestCallAtTheEnd(t *testing.T) {
 	}
 }
 
+// TestCallOfEnding: a shard whose main has returned, as all others have, takes no new calls, also
+// if its tasks take their time to end.
+func TestCallOfEnding(t *testing.T) {
+	ending, late := shard.NewChan[bool](1), shard.NewChan[error](1)
+	mustRun(t, 2, func(ctx context.Context, s *shard.Shard) error {
+		rondo.Go(ctx, func(ctx context.Context) error {
+			_ = rondo.WaitCanceled(ctx)
+			return rondo.Shield(ctx, func(ctx context.Context) error {
+				if s.Index() == 1 {
+					ending.TrySend(true)
+					err, failure := late.Recv(ctx)
+					if !errors.Is(err, rondo.ErrLoopClosed) {
+						t.Errorf("Call: %v", err)
+					}
+					return failure
+				}
+				if _, err := ending.Recv(ctx); err != nil {
+					return err
+				}
+				_, err := shard.Call(ctx, s.At(1), one)
+				return late.Send(ctx, err)
+			})
+		})
+		return rondo.Yield(ctx)
+	})
+}
+
 // TestCallOwnsTasks: what fn has started with its ctx is cancelled, and has ended when Call returns
 // its error.
 func TestCallOwnsTasks(t *testing.T) {

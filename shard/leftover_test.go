@@ -9,10 +9,19 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
+// A foreign context is of a type that package context does not know: it watches its end by a
+// goroutine, which main_test.go would find.
+type foreign struct {
+	context.Context
+	done chan struct{}
+}
+
+func (f foreign) Done() <-chan struct{} { return f.done }
+
 // TestNothingOfShardsStays: when Run has returned, also in a simulation, no shard is known.
 func TestNothingOfShardsStays(t *testing.T) {
 	main := func(context.Context, *Shard) error { return nil }
-	if err := Run(t.Context(), main); err != nil {
+	if err := Run(foreign{t.Context(), make(chan struct{})}, main); err != nil {
 		t.Error(err)
 	}
 	sim.Config{Seeds: 3}.Cluster(t, func(ctx context.Context, w *sim.World) {

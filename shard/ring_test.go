@@ -38,15 +38,25 @@ func deadlocked(ctx context.Context, s *shard.Shard) error {
 }
 
 // TestRingEnds: with EndDeadlock a ring of waits across loops ends Run, and is named, also if there
-// was a call before that took long and was none.
+// was a call before that was none: one that took longer than EndDeadlock, or one that was answered
+// when the ring began, which is half as old as that at the first look.
 func TestRingEnds(t *testing.T) {
-	r := shard.Runner{Loops: 2, Loop: rondo.Runner{EndDeadlock: 10 * time.Millisecond}}
-	err := r.Run(t.Context(), func(ctx context.Context, s *shard.Shard) error {
-		if _, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) { return 0, rondo.Sleep(ctx, 30*time.Millisecond) }); err != nil {
-			return err
-		}
-		return deadlocked(ctx, s)
-	})
+	const end = 20 * time.Millisecond
+	for _, took := range []time.Duration{3 * end, end / 2} {
+		r := shard.Runner{Loops: 2, Loop: rondo.Runner{EndDeadlock: end}}
+		err := r.Run(t.Context(), func(ctx context.Context, s *shard.Shard) error {
+			if _, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) { return 0, rondo.Sleep(ctx, took) }); err != nil {
+				return err
+			}
+			return deadlocked(ctx, s)
+		})
+		checkRing(t, err)
+	}
+}
+
+// checkRing fails the test if err does not name the ring of deadlocked.
+func checkRing(t *testing.T, err error) {
+	t.Helper()
 	if !errors.Is(err, rondo.ErrDeadlock) {
 		t.Fatalf("Run: %v", err)
 	}

@@ -9,8 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/poll"
 	"github.com/rondo-go/rondo/shard"
 )
 
@@ -119,6 +122,24 @@ func TestFirstError(t *testing.T) {
 		return nil // and waits for the others
 	})
 	if err != errBad {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+// TestLoopFails: if a loop cannot begin, as when the process has no descriptors left, the others,
+// which wait for it, end.
+func TestLoopFails(t *testing.T) {
+	var opened atomic.Int32
+	ctx := driver.With(t.Context(), func() (driver.Driver, error) {
+		if opened.Add(1) == 2 {
+			return nil, errBad
+		}
+		return poll.Open()
+	})
+	watchdog := time.AfterFunc(time.Minute, func() { panic("TestLoopFails hangs") })
+	defer watchdog.Stop()
+	err := (&shard.Runner{Loops: 3}).Run(ctx, func(context.Context, *shard.Shard) error { t.Error("main ran"); return nil })
+	if !errors.Is(err, errBad) {
 		t.Errorf("Run: %v", err)
 	}
 }
