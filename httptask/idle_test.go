@@ -94,6 +94,31 @@ func TestSetKeepAlivesEnabled(t *testing.T) {
 	})
 }
 
+// TestSetKeepAlivesEnabledOfOthers: the same of connections that net/http serves.
+func TestSetKeepAlivesEnabledOfOthers(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l := listen(t)
+		s := &httptask.Server{HTTP: http.Server{Handler: http.NotFoundHandler()}}
+		s.SetKeepAlivesEnabled(false)
+		served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, struct{ net.Listener }{l}) })
+		err := away(ctx, func() error {
+			c := connect(t, l.Addr().String())
+			defer c.Close()
+			say(c, get)
+			a, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err == nil && !a.Close {
+				t.Error("the answer does not end its connection")
+			}
+			return err
+		})
+		err = errors.Join(err, s.Shutdown(ctx))
+		if end := served.Wait(ctx); !errors.Is(end, http.ErrServerClosed) {
+			err = errors.Join(err, end)
+		}
+		return err
+	})
+}
+
 // listenAndServe serves port 80 of a host.
 func listenAndServe(ctx context.Context, s *httptask.Server) error {
 	l, err := socket.Listen(ctx, "tcp", ":80")

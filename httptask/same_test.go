@@ -174,6 +174,18 @@ var sameRows = []sameRow{
 	{name: "closed unread", handler: func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.Body.Close())
 	}, send: post(strings.Repeat("x", 9000)) + get},
+	{name: "too much unread, and other words in Connection", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "x, close")
+		say(w, "x")
+	}, send: post(strings.Repeat("x", 400_000)), closes: true},
+	{name: "upgrade that is none", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "upgrade")
+		say(w, "x")
+	}, send: "GET / HTTP/1.0\r\n\r\n", closes: true},
+	{name: "empty content length", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Content-Length"] = []string{""}
+		say(w, "x")
+	}, send: get},
 	{name: "unread", handler: func(w http.ResponseWriter, r *http.Request) { say(w, "x") },
 		send: post(strings.Repeat("x", 9000)) + get},
 	{name: "chunked", handler: func(w http.ResponseWriter, r *http.Request) {

@@ -227,13 +227,18 @@ func TestShutdownFromAnotherLoop(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestListenerFails: Serve returns the error of Accept.
+// TestListenerFails: Serve returns the error of Accept, also if net/http has a part in the Server.
 func TestListenerFails(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l := listen(t)
-		rondo.Go(ctx, func(ctx context.Context) error { return l.Close() })
-		if err := httptask.Serve(ctx, l, http.NotFoundHandler()); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("Serve returned %v", err)
+		for _, http2 := range []bool{false, true} {
+			l := listen(t)
+			s := &httptask.Server{HTTP: http.Server{Handler: http.NotFoundHandler(), Protocols: new(http.Protocols)}}
+			s.HTTP.Protocols.SetHTTP1(true)
+			s.HTTP.Protocols.SetUnencryptedHTTP2(http2)
+			rondo.Go(ctx, func(ctx context.Context) error { return l.Close() })
+			if err := s.Serve(ctx, l); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("Serve returned %v", err)
+			}
 		}
 		return nil
 	})

@@ -162,6 +162,12 @@ func TestGoroutineClient(t *testing.T) {
 			if string(b) != "hello" {
 				t.Errorf("%q", b)
 			}
+			if err != nil {
+				return err
+			}
+			if a, err = client.Head("http://" + address); err == nil && a.Body != http.NoBody { // as of net/http
+				t.Errorf("the body of an answer without one is a %T", a.Body)
+			}
 			return err
 		})
 	})

@@ -1,0 +1,320 @@
+package httptask_test
+
+// Handlers behind net/http, whose part these tests play.
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/httptask"
+	"github.com/rondo-go/rondo/sim"
+)
+
+// A wire is the body and the ResponseWriter of a request. A Read waits for input or a deadline.
+type wire struct {
+	*httptest.ResponseRecorder
+	input       chan string
+	interrupted chan struct{}
+	server      net.Conn // for Hijack
+
+	mu   sync.Mutex
+	left bool // ServeHTTP has returned
+	late bool // a deadline was set after that
+}
+
+func newWire() *wire {
+	return &wire{ResponseRecorder: httptest.NewRecorder(), input: make(chan string, 2), interrupted: make(chan struct{}, 10)}
+}
+
+func (w *wire) Read(p []byte) (int, error) {
+	select {
+	case s := <-w.input:
+		return copy(p, s), nil
+	case <-w.interrupted:
+		return 0, os.ErrDeadlineExceeded
+	}
+}
+
+func (w *wire) SetReadDeadline(time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.late = w.late || w.left
+	w.interrupted <- struct{}{}
+	return nil
+}
+
+func (w *wire) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return w.server, bufio.NewReadWriter(bufio.NewReader(w.server), bufio.NewWriter(w.server)), nil
+}
+
+// serve has h answer a request of w, as net/http does.
+func (w *wire) serve(ctx context.Context, h http.Handler, r *http.Request) error {
+	return away(ctx, func() error {
+		h.ServeHTTP(w, r)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.left = true
+		return nil
+	})
+}
+
+// inBubble calls fn in a simulation with goroutines.
+func inBubble(t *testing.T, fn func(ctx context.Context)) {
+	t.Helper()
+	sim.Config{Seeds: 5, Goroutines: true}.Test(t, fn)
+}
+
+var errHere = errors.New("the scope was cancelled")
+
+// TestBodyCancelled: in a cancelled task a Read of the body fails with the cause. The next in line
+// is not held up by one that has left the line.
+func TestBodyCancelled(t *testing.T) {
+	inBubble(t, func(ctx context.Context) {
+		w := newWire()
+		h := httptask.Handler(ctx, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			read := func(ctx context.Context) (string, error) {
+				p := make([]byte, 10)
+				n, err := r.Body.Read(p)
+				return string(p[:n]), err
+			}
+			if err := rondo.Group(r.Context(), func(g *rondo.Scope) error {
+				g.Cancel(errHere)
+				_, err := read(g)
+				return err
+			}); err != errHere {
+				t.Errorf("Read in a cancelled scope: %v", err)
+			}
+			first := rondo.Async(r.Context(), read)
+			_ = rondo.Sleep(r.Context(), time.Second)
+			var inLine, waiting error
+			err := rondo.Timeout(r.Context(), time.Hour, func(ctx context.Context) error {
+				return rondo.Group(ctx, func(g *rondo.Scope) error {
+					g.Go(func(ctx context.Context) error { _, inLine = read(ctx); return nil })
+					return rondo.WaitCanceled(g)
+				})
+			})
+			if !rondo.TimedOut(r.Context(), err) || inLine == nil {
+				t.Errorf("Read in line: %v", inLine)
+			}
+			w.input <- "first"
+			if got, err := first.Wait(r.Context()); got != "first" || err != nil {
+				t.Errorf("the first Read: %q %v", got, err)
+			}
+			w.input <- "second"
+			if got, err := read(r.Context()); got != "second" || err != nil {
+				t.Errorf("the second Read: %q %v", got, err)
+			}
+			_ = rondo.Timeout(r.Context(), time.Hour, func(ctx context.Context) error { _, waiting = read(ctx); return nil })
+			if !rondo.TimedOut(r.Context(), waiting) {
+				t.Errorf("a Read that was interrupted: %v", waiting)
+			}
+		}))
+		if err := w.serve(ctx, h, httptest.NewRequest("POST", "/", w)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestNothingAfterHandler: when ServeHTTP has returned, no deadline of the connection is set, as
+// for a task that was reading, and no goroutine writes.
+func TestNothingAfterHandler(t *testing.T) {
+	inBubble(t, func(ctx context.Context) {
+		w := newWire()
+		wrote := make(chan error, 2)
+		h := httptask.Handler(ctx, http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+			say(to, "answer")
+			rondo.Go(r.Context(), func(ctx context.Context) error { _, _ = r.Body.Read(make([]byte, 1)); return nil })
+			go func() {
+				<-time.After(time.Hour)
+				for range cap(wrote) {
+					_, err := io.WriteString(to, "late")
+					wrote <- err
+				}
+			}()
+			_ = rondo.Sleep(r.Context(), time.Second)
+		}))
+		if err := w.serve(ctx, h, httptest.NewRequest("POST", "/", w)); err != nil {
+			t.Error(err)
+		}
+		for range cap(wrote) {
+			if err, _, _ := rondo.Receive(ctx, wrote); err == nil {
+				t.Error("a goroutine has written to an answer that had ended")
+			}
+		}
+		if w.late || w.Body.String() != "answer" {
+			t.Errorf("a deadline was set after ServeHTTP: %v; the answer is %q", w.late, w.Body)
+		}
+	})
+}
+
+// TestClientGone: a handler whose client has gone may take its time, and costs nothing meanwhile.
+func TestClientGone(t *testing.T) {
+	inBubble(t, func(ctx context.Context) {
+		client, leave := context.WithCancel(context.Background())
+		h := httptask.Handler(ctx, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			leave()
+			if err := rondo.WaitCanceled(r.Context()); err != context.Canceled {
+				t.Errorf("the handler: %v", err)
+			}
+			_ = rondo.Shield(r.Context(), func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+		}))
+		if err := newWire().serve(ctx, h, httptest.NewRequest("GET", "/", nil).WithContext(client)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A readHook is a body whose Read calls a function.
+type readHook func()
+
+func (f readHook) Read([]byte) (int, error) { f(); return 0, io.EOF }
+
+// TestRefusedOnTheWay: a request whose scope is cancelled while it is on its way to the loop is
+// refused.
+func TestRefusedOnTheWay(t *testing.T) {
+	inBubble(t, func(ctx context.Context) {
+		reading, cancelled := make(chan struct{}), make(chan struct{})
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			h := httptask.Handler(g, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler was called") }))
+			w := newWire()
+			r := httptest.NewRequest("POST", "/", readHook(func() { close(reading); <-cancelled }))
+			r.ContentLength = 1 // it is read before the request goes to the loop
+			served := rondo.Go(ctx, func(ctx context.Context) error { return w.serve(ctx, h, r) })
+			if _, _, err := rondo.Receive(ctx, reading); err != nil {
+				return err
+			}
+			g.Cancel(nil)
+			close(cancelled)
+			if err := served.Wait(ctx); err != nil || w.Code != http.StatusServiceUnavailable {
+				t.Errorf("%d %q, %v", w.Code, w.Body, err)
+			}
+			return nil
+		})
+	})
+}
+
+// TestConnectionOfHandler: a connection that was taken over suspends the task that reads it, and is
+// as it was after a Read that a cancellation has ended.
+func TestConnectionOfHandler(t *testing.T) {
+	inBubble(t, func(ctx context.Context) {
+		w := newWire()
+		var client net.Conn
+		w.server, client = net.Pipe()
+		h := httptask.Handler(ctx, http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+			c, _, err := to.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			for range 2 {
+				err := rondo.Timeout(r.Context(), time.Minute, func(context.Context) error {
+					_, err := c.Read(make([]byte, 1))
+					return err
+				})
+				if !rondo.TimedOut(r.Context(), err) {
+					t.Errorf("Read: %v", err)
+				}
+			}
+			rondo.Go(r.Context(), func(ctx context.Context) error { // the loop goes on
+				return away(ctx, func() error { _, err := io.WriteString(client, "hello"); return err })
+			})
+			p := make([]byte, 5)
+			if _, err := io.ReadFull(c, p); err != nil || string(p) != "hello" {
+				t.Errorf("Read: %q %v", p, err)
+			}
+			if err := c.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.Read(p); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("Read after its deadline: %v", err)
+			}
+		}))
+		if err := w.serve(ctx, h, httptest.NewRequest("GET", "/", nil)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A brokenWriter panics when it is written to.
+type brokenWriter struct{ *httptest.ResponseRecorder }
+
+func (brokenWriter) Write([]byte) (int, error) { panic(errHere) }
+
+// TestWriterPanics: a panic of the ResponseWriter comes out of the call of the handler.
+func TestWriterPanics(t *testing.T) {
+	inBubble(t, func(ctx context.Context) {
+		var thrown any
+		h := httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer func() { thrown = recover() }()
+			_, _ = w.Write(make([]byte, 100_000))
+		}))
+		err := away(ctx, func() error {
+			h.ServeHTTP(brokenWriter{httptest.NewRecorder()}, httptest.NewRequest("GET", "/", nil))
+			return nil
+		})
+		if err != nil || thrown != errHere {
+			t.Errorf("the handler sees %v; ServeHTTP: %v", thrown, err)
+		}
+	})
+}
+
+// TestLengthOfHandler: a write beyond Content-Length fails at once, after large writes too, which
+// are not kept.
+func TestLengthOfHandler(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		h := httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "100003")
+			say(w, strings.Repeat("x", 100_000))
+			_, err := io.WriteString(w, "four")
+			if !errors.Is(err, http.ErrContentLength) {
+				t.Errorf("Write: %v", err)
+			}
+		}))
+		return away(ctx, func() error {
+			plainly(t, &http.Server{Handler: h, ErrorLog: silent}, func(address string) error {
+				c := connect(t, address)
+				defer c.Close()
+				say(c, get)
+				_, err := io.Copy(io.Discard, c)
+				return err
+			})
+			return nil
+		})
+	})
+}
+
+// TestLogPanics: the error of a task of a handler goes to OnError if ErrorLog panics, and the loop
+// goes on.
+func TestLogPanics(t *testing.T) {
+	var got error
+	r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { got = errors.Join(got, err) }}
+	err := r.Run(context.Background(), func(ctx context.Context) error {
+		server := &http.Server{ErrorLog: newLog(nil)}
+		server.ErrorLog.SetOutput(panicking{})
+		h := httptask.Handler(ctx, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			rondo.Go(r.Context(), func(ctx context.Context) error { _ = rondo.WaitCanceled(ctx); return errHere })
+			_ = rondo.Yield(r.Context())
+		}))
+		request := httptest.NewRequest("GET", "/", nil)
+		return newWire().serve(ctx, h, request.WithContext(context.WithValue(request.Context(), http.ServerContextKey, server)))
+	})
+	if err != nil || !errors.Is(got, errHere) || !strings.Contains(got.Error(), "panic in ErrorLog: no room") {
+		t.Errorf("Run: %v; OnError: %v", err, got)
+	}
+}
+
+type panicking struct{}
+
+func (panicking) Write([]byte) (int, error) { panic("no room") }
