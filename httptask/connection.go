@@ -345,13 +345,15 @@ func (n *connection) answer(g *rondo.Scope, w *reply) (again bool) {
 	case n.taken:
 		w.end()
 		return false
-	case kernel.Tasks(g) > 0 && !(w.quiet() && w.body.idle()):
-		// They end first: one is in the middle of a write, or of a read.
-		w.late = true
-		return false
+	case kernel.Tasks(g) > 0 && w.quiet() && w.body.idle():
+		w.finish() // those tasks may take their time to end, and the client does not wait for them
+		return w.reusable()
 	}
-	w.finish()
-	return w.reusable()
+	// As with net/http, the context is done before the answer ends. Tasks that are in the middle of
+	// a write, or of a read, end first.
+	w.unwatch()
+	w.late = true
+	return false
 }
 
 // answerOptions answers "OPTIONS *", as net/http does.

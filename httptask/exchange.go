@@ -108,7 +108,8 @@ func (x *exchange) run(ctx context.Context) error {
 	return nil
 }
 
-// finish is called, deferred, when the handler ends.
+// finish is called, deferred, when the handler ends. As with net/http, the handler's context is
+// done before the answer ends.
 func (x *exchange) finish() {
 	if v := recover(); v != nil {
 		x.end = ending{panic: passOn(v)}
@@ -125,6 +126,7 @@ func (x *exchange) finish() {
 	if write {
 		x.interrupt(writing)
 	}
+	x.task.Cancel(nil)
 	x.calls <- nil
 }
 

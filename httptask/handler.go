@@ -30,7 +30,7 @@ import (
 // connection; the loop goes on, whatever the Runner says.
 //
 // The context of the request also owns the tasks that h starts with it. When h has returned,
-// the answer is sent, the context is cancelled, and those tasks are waited for. If such a task
+// the context is cancelled, the answer is sent, and those tasks are waited for. If such a task
 // fails or panics and nobody waits for it, the context is cancelled while h runs, and the error
 // goes to the ErrorLog of the http.Server; other requests go on. Start a task that is to
 // outlive the request in a scope of your own.

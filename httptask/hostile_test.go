@@ -13,6 +13,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -313,6 +314,28 @@ func TestManyValues(t *testing.T) {
 	})
 }
 
+// TestHeadLimit: a head has as many bytes as net/http allows, and no more, however it comes in.
+func TestHeadLimit(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, len(r.Header["X"])) })
+	plainly(t, &http.Server{Handler: h, ErrorLog: silent, MaxHeaderBytes: 3000}, func(plain string) error {
+		s := &httptask.Server{HTTP: http.Server{Handler: h, ErrorLog: silent, MaxHeaderBytes: 3000}}
+		inTasks(t, s, func(ctx context.Context, own string) error {
+			return away(ctx, func() error {
+				const begin, end = "GET / HTTP/1.1\r\nHost: h\r\nX: ", "\r\nConnection: close\r\n\r\n"
+				for _, n := range []int{3000, 7095, 7096, 7097, 8000, 20_000} {
+					text := begin + strings.Repeat("x", n-len(begin+end)) + end
+					want, got := status(plain, text), status(own, text)
+					if want != got || (want == "HTTP/1.1 431") != (n > 7096) {
+						t.Errorf("%d bytes: %q; net/http: %q", n, got, want)
+					}
+				}
+				return nil
+			})
+		})
+		return nil
+	})
+}
+
 // status returns the first line of the answer to a request.
 func status(address, text string) string {
 	c, err := net.Dial("tcp", address)
@@ -344,11 +367,17 @@ func (s *heldSource) Read(p []byte) (int, error) {
 
 // TestAnswerLeftBehind: a handler returns while a goroutine, for which it does not wait any more
 // because the client has ended its side, is in the middle of writing the answer. The client sees
-// that the answer is cut.
+// that the answer is cut, also if the handler does not return but panics.
 func TestAnswerLeftBehind(t *testing.T) {
 	if !peer.Watches {
 		return // net/http has the connections
 	}
+	for _, panics := range []bool{false, true} {
+		answerLeftBehind(t, panics)
+	}
+}
+
+func answerLeftBehind(t *testing.T, panics bool) {
 	source := &heldSource{reached: make(chan struct{}), letGo: make(chan struct{})}
 	ended := make(chan error, 1)
 	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -360,6 +389,9 @@ func TestAnswerLeftBehind(t *testing.T) {
 			ended <- errors.Join(err, later)
 		}()
 		_, _, _ = rondo.Receive(r.Context(), left)
+		if panics {
+			panic(http.ErrAbortHandler)
+		}
 	})}}
 	inTasks(t, s, func(ctx context.Context, address string) error {
 		return away(ctx, func() error {
@@ -429,6 +461,52 @@ func TestAnswerBeforeTasks(t *testing.T) {
 			return fmt.Errorf("the second answer: %q, %w", got, err)
 		}
 		return nil
+	})
+}
+
+// TestContextBeforeAnswer: as with net/http, the context of a handler that has returned is done
+// before its answer ends.
+func TestContextBeforeAnswer(t *testing.T) {
+	var handled context.Context
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handled = r.Context()
+		say(w, "answer")
+	})
+	t.Run("server", func(t *testing.T) {
+		inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
+			c := connect(t, address)
+			defer c.Close()
+			say(c, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n")
+			if err := until(ctx, func() bool { return handled != nil && handled.Err() != nil }); err != nil {
+				return err
+			}
+			say(c, "abc") // for which the answer waits
+			return away(ctx, func() error {
+				_, err := http.ReadResponse(bufio.NewReader(c), nil)
+				return err
+			})
+		})
+	})
+	t.Run("handler", func(t *testing.T) {
+		run(t, func(ctx context.Context) error {
+			derived := make([]context.Context, 20_000) // it takes a while to cancel them
+			end := make([]context.CancelFunc, len(derived))
+			inner := httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				for i := range derived {
+					derived[i], end[i] = context.WithCancel(r.Context())
+				}
+			}))
+			return away(ctx, func() error {
+				inner.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+				for i, ctx := range derived {
+					defer end[i]()
+					if ctx.Err() == nil {
+						return errors.New("net/http may send the end of the answer, and a context is not done")
+					}
+				}
+				return nil
+			})
+		})
 	})
 }
 

@@ -54,7 +54,7 @@ type reply struct {
 	closes    bool // the connection ends after this answer
 	lingers   bool // and there is unread input
 	done      bool // the handler has returned, and nothing uses the answer any more
-	late      bool // its tasks were using the answer then, or the body
+	late      bool // it ends when the handler's scope has ended
 	keep10    bool // HTTP/1.0 with "Connection: keep-alive"
 	wantClose bool // the client wants the connection to end
 	duplex    bool
