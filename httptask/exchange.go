@@ -35,11 +35,11 @@ type exchange struct {
 	others  sync.WaitGroup      // the other goroutines that use writer and request
 
 	mu       sync.Mutex
-	busy     bool // the goroutine makes a call
-	ahead    bool // the body is read ahead of the handler
-	over     bool // the task has ended
-	cut      bool // a cancellation has ended a write: what follows would hide that
-	served   bool // and the goroutine is about to leave ServeHTTP
+	busy     bool  // the goroutine makes a call
+	ahead    bool  // the body is read ahead of the handler
+	over     bool  // the task has ended
+	cut      error // of a write that a cancellation has ended: what follows would hide that
+	served   bool  // and the goroutine is about to leave ServeHTTP
 	lanes    [2]lane
 	response response
 	body     body
@@ -173,7 +173,7 @@ func (x *exchange) serve() {
 		panic(x.end.panic)
 	case x.end.goexit:
 		runtime.Goexit()
-	case x.cut && !x.response.hijacked:
+	case x.cut != nil && !x.response.hijacked:
 		panic(http.ErrAbortHandler) // net/http would add the end of the answer
 	}
 }

@@ -100,7 +100,7 @@ var errOver = errors.New("rondo: httptask: the handler of this request has retur
 // When the handler has returned, fn is not called and do returns errOver.
 //
 // A client that has only ended its side still gets its answer, so its leaving ends no write. A
-// write that another cancellation has ended cuts the answer.
+// write that another cancellation has ended cuts the answer: later ones fail with its error.
 func (x *exchange) do(d direction, fn func() error) (err error) {
 	t := x.inside()
 	if t != nil && d == writing {
@@ -111,7 +111,9 @@ func (x *exchange) do(d direction, fn func() error) (err error) {
 		defer func() {
 			if err != nil && !x.left && t.Check() != nil {
 				x.mu.Lock()
-				x.cut = x.cut || !x.over
+				if x.cut == nil && !x.over {
+					x.cut = err
+				}
 				x.mu.Unlock()
 			}
 		}()
@@ -127,6 +129,11 @@ func (x *exchange) do(d direction, fn func() error) (err error) {
 	defer x.release(d)
 	if t == nil {
 		defer x.others.Done()
+	}
+	if err := x.hasCut(d); err != nil {
+		return err
+	}
+	if t == nil {
 		return fn()
 	}
 	var failure error
@@ -162,6 +169,16 @@ func (x *exchange) do(d direction, fn func() error) (err error) {
 		return err
 	}
 	return failure // also of a client that has left: HTTP/2 ends a stream at its deadline
+}
+
+// hasCut returns the error of a write that has cut the answer, for a write.
+func (x *exchange) hasCut(d direction) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if d == reading {
+		return nil
+	}
+	return x.cut
 }
 
 // refusal returns the error of a call in a cancelled task: that the handler has returned, if

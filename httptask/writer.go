@@ -85,7 +85,7 @@ func write[T []byte | string](w *writer, p T) (int, error) {
 		x.writeHeader(http.StatusOK, w.plain)
 		x.mu.Lock()
 	}
-	if !x.over && !x.lanes[writing].busy && r.takes(len(p)) {
+	if !x.over && x.cut == nil && !x.lanes[writing].busy && r.takes(len(p)) {
 		add(r, p)
 		x.mu.Unlock()
 		return len(p), nil
