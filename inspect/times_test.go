@@ -1,6 +1,7 @@
 package inspect_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +39,42 @@ func TestReady(t *testing.T) {
 		if s != want[i] {
 			t.Errorf("step %d: %+v, want %+v", i, s, want[i])
 		}
+	}
+}
+
+// TestTrace: a flight as a timeline. A loop is a process, a task a thread, a step a slice; an arrow
+// begins just before the end of the step that woke another.
+func TestTrace(t *testing.T) {
+	us := time.Microsecond
+	f := inspect.Flight{Loops: []inspect.FlightLoop{
+		{ID: 7, Name: "one", Steps: []inspect.FlightStep{
+			{Task: 1, Name: "a #1", From: 1000 * us, To: 1010 * us, Woken: true, By: 9}, // 9 ran before
+			{Task: 2, Name: "b #2", From: 1010 * us, To: 1030 * us, Woken: true, By: 1},
+			{Task: 2, Name: "b #2", From: 1030 * us, To: 1040 * us, By: 1}, // it went on
+			{Task: 1, Name: "a #1", From: 1040 * us, To: 1050 * us, Woken: true},
+		}},
+		{ID: 8, Name: "two", Steps: []inspect.FlightStep{{Task: 1, Name: "c #1", From: 990 * us, To: 991 * us, Woken: true, By: 2}}},
+		{ID: 9, Name: "none", Lost: "it has ended"},
+	}}
+	const want = `[
+{"ph":"M","pid":7,"tid":0,"ts":0,"name":"process_name","args":{"name":"one"}},
+{"ph":"M","pid":7,"tid":1,"ts":0,"name":"thread_name","args":{"name":"a #1"}},
+{"ph":"X","pid":7,"tid":1,"ts":10,"dur":10,"name":"a #1"},
+{"ph":"M","pid":7,"tid":2,"ts":0,"name":"thread_name","args":{"name":"b #2"}},
+{"ph":"X","pid":7,"tid":2,"ts":20,"dur":20,"name":"b #2"},
+{"ph":"s","pid":7,"tid":1,"ts":19.999,"name":"wakes","cat":"wake","id":1},
+{"ph":"f","pid":7,"tid":2,"ts":20,"name":"wakes","cat":"wake","id":1,"bp":"e"},
+{"ph":"X","pid":7,"tid":2,"ts":40,"dur":10,"name":"b #2"},
+{"ph":"X","pid":7,"tid":1,"ts":50,"dur":10,"name":"a #1"},
+{"ph":"M","pid":8,"tid":0,"ts":0,"name":"process_name","args":{"name":"two"}},
+{"ph":"M","pid":8,"tid":1,"ts":0,"name":"thread_name","args":{"name":"c #1"}},
+{"ph":"X","pid":8,"tid":1,"ts":0,"dur":1,"name":"c #1"},
+{"ph":"M","pid":9,"tid":0,"ts":0,"name":"process_name","args":{"name":"none"}}
+]
+`
+	var b strings.Builder
+	if err := f.WriteTrace(&b); err != nil || b.String() != want {
+		t.Errorf("%v, got\n%s\nwant\n%s", err, b.String(), want)
 	}
 }
 

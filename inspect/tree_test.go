@@ -1,8 +1,10 @@
 package inspect_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo/inspect"
 )
@@ -50,6 +52,82 @@ func TestTreeOfAlike(t *testing.T) {
 		}
 		if got := strings.Count(b.String(), "─ "); got != want {
 			t.Errorf("full %v: %d tasks are written, want %d:\n%s", full, got, want, b.String())
+		}
+	}
+}
+
+// TestTreeOfAll: all that a tree may show of a task, its scopes and its stack.
+func TestTreeOfAll(t *testing.T) {
+	frame := func(fn string, line int) inspect.Frame { return inspect.Frame{Func: fn, File: "f.go", Line: line} }
+	l := &inspect.Loop{Name: "l", Exact: true, Tasks: []*inspect.Task{
+		{ID: 1, Name: "main", State: "waiting", Since: 2 * time.Second, Waiting: "group", Func: "main.run", Goroutine: 8, Partial: true, Cut: true,
+			Stack:  []inspect.Frame{frame("github.com/rondo-go/rondo.Group", 1), frame("main.run", 2)},
+			Scopes: []inspect.Scope{{Kind: "timeout", Tasks: 1, Left: time.Minute}, {Kind: "group", Tasks: 2, Cancelled: true}}},
+		{ID: 2, Name: "outer", State: "ready", Owner: &inspect.ScopeID{Host: 1, Depth: 1}},
+		{ID: 3, Name: "reads", State: "running", Cancelled: true, Owner: &inspect.ScopeID{Host: 1, Depth: 2}},
+		{ID: 4, Name: "away", State: "waiting", Since: time.Second, Waiting: "offload", Owner: &inspect.ScopeID{Host: 1, Depth: 2},
+			Offload: &inspect.Goroutine{ID: 9, State: "sleep", Stack: []inspect.Frame{frame("time.Sleep", 3), frame("main.slow", 4)}}},
+		{ID: 5, Name: "loose", State: "ready", Owner: &inspect.ScopeID{Host: 1, Depth: 3}},
+		{ID: 6, Name: "last", State: "ready"},
+	}}
+	p := &inspect.Program{Loops: []*inspect.Loop{l}}
+	for full, want := range map[bool]string{false: `
+├─ #1 main  waiting 2s for group  (main.run)
+│  │  ... the innermost calls, in a coroutine, could not be read
+│  │  main.run f.go:2
+│  │  ... the outermost calls could not be read
+│  ├─ #5 loose  ready
+│  └─ timeout, 1 task, 1m0s left
+│     ├─ #2 outer  ready
+│     └─ group, 2 tasks, cancelled
+│        ├─ #3 reads  running, cancelled
+│        └─ #4 away  waiting 1s for offload
+│              goroutine 9 [sleep]
+│                 main.slow f.go:4
+└─ #6 last  ready
+`, true: `
+├─ #1 main  waiting 2s for group  (main.run)
+│  │  ... the innermost calls, in a coroutine, could not be read
+│  │  goroutine 8
+│  │  github.com/rondo-go/rondo.Group f.go:1
+│  │  main.run f.go:2
+│  │  ... the outermost calls could not be read
+│  ├─ #5 loose  ready
+│  └─ timeout, 1 task, 1m0s left
+│     ├─ #2 outer  ready
+│     └─ group, 2 tasks, cancelled
+│        ├─ #3 reads  running, cancelled
+│        └─ #4 away  waiting 1s for offload
+│              goroutine 9 [sleep]
+│                 time.Sleep f.go:3
+│                 main.slow f.go:4
+└─ #6 last  ready
+`} {
+		var b strings.Builder
+		if err := p.WriteTree(&b, inspect.TreeOptions{Full: full}); err != nil {
+			t.Fatal(err)
+		}
+		if _, tree, _ := strings.Cut(b.String(), "busy 0 %"); tree != want {
+			t.Errorf("full %v: got\n%s\nwant\n%s", full, tree, want)
+		}
+	}
+}
+
+// TestTreeLimit: a tree ends at about so many lines, and says so; one that has fewer is whole.
+func TestTreeLimit(t *testing.T) {
+	l := &inspect.Loop{Name: "l", Exact: true}
+	for id := range uint64(2000) {
+		l.Tasks = append(l.Tasks, &inspect.Task{ID: 1 + id, Name: "t", State: "ready"})
+	}
+	p := &inspect.Program{Loops: []*inspect.Loop{l}}
+	for most, cut := range map[int]bool{0: false, 100: true, 1: true, 5000: false} {
+		var b strings.Builder
+		if err := p.WriteTree(&b, inspect.TreeOptions{All: true, MaxLines: most}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Count(b.String(), "\n")
+		if said := strings.HasSuffix(b.String(), fmt.Sprintf("... more than %d line", most)+map[bool]string{true: "\n", false: "s\n"}[most == 1]); said != cut || cut && lines > most+100 {
+			t.Errorf("MaxLines %d: %d lines, and that there are more is said: %v", most, lines, said)
 		}
 	}
 }

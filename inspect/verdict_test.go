@@ -2,6 +2,7 @@ package inspect_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,5 +41,54 @@ func TestVerdicts(t *testing.T) {
 	stopped := inspect.Program{PID: 7, Stopped: true, Loops: []*inspect.Loop{&late}}
 	if v := stopped.Verdicts(0); len(v) != 1 || v[0].Kind != inspect.VerdictStopped {
 		t.Errorf("of a process that is stopped: %v", v) // which is why its loop is late
+	}
+}
+
+// TestVerdictEndings: a cycle ends by the first deadline of a scope that one of its tasks is in, as
+// far outwards as the first Shield.
+func TestVerdictEndings(t *testing.T) {
+	timeout := func(left time.Duration) inspect.Scope { return inspect.Scope{Kind: "timeout", Left: left} }
+	group, shield := inspect.Scope{Kind: "group"}, inspect.Scope{Kind: "shield"}
+	scopes := func(of ...inspect.Scope) []inspect.Scope { return of }
+	below := func(host uint64, depth int) *inspect.ScopeID { return &inspect.ScopeID{Host: host, Depth: depth} }
+	for name, c := range map[string]struct {
+		tasks []*inspect.Task
+		want  string
+	}{
+		"no deadline": {[]*inspect.Task{{ID: 1, Name: "a", Scopes: scopes(group)}, {ID: 2, Name: "b"}}, ""},
+		"its own, of which the first counts": {[]*inspect.Task{{ID: 1, Name: "a", Scopes: scopes(timeout(3*time.Second), timeout(5*time.Second))}, {ID: 2, Name: "b"}},
+			"; it ends by the Timeout of #1 a in 3s"},
+		"that of either": {[]*inspect.Task{{ID: 1, Name: "a", Scopes: scopes(timeout(5 * time.Second))}, {ID: 2, Name: "b", Scopes: scopes(timeout(4 * time.Second))}},
+			"; it ends by the Timeout of #2 b in 4s"},
+		"within a Shield": {[]*inspect.Task{{ID: 1, Name: "a", Scopes: scopes(timeout(time.Second), shield, timeout(2*time.Second))}, {ID: 2, Name: "b"}},
+			"; it ends by the Timeout of #1 a in 2s"},
+		"of an owner": {[]*inspect.Task{{ID: 1, Name: "a", Owner: below(3, 2)}, {ID: 2, Name: "b"},
+			{ID: 3, Name: "owner", Scopes: scopes(timeout(9*time.Second), group, timeout(time.Second)), Owner: below(4, 1)},
+			{ID: 4, Name: "root", Scopes: scopes(timeout(8*time.Second), timeout(time.Second))}},
+			"; it ends by the Timeout of #4 root in 8s"},
+		"of an owner outside of a Shield": {[]*inspect.Task{{ID: 1, Name: "a", Owner: below(3, 2)}, {ID: 2, Name: "b"},
+			{ID: 3, Name: "owner", Scopes: scopes(timeout(time.Second), shield), Owner: below(4, 1)},
+			{ID: 4, Name: "root", Scopes: scopes(timeout(time.Second))}}, ""},
+		"of an owner whose scopes are not known": {[]*inspect.Task{{ID: 1, Name: "a", Owner: below(3, 2)}, {ID: 2, Name: "b"},
+			{ID: 3, Name: "owner", Scopes: scopes(timeout(time.Second))}}, ""},
+	} {
+		l := &inspect.Loop{Name: "l", Tasks: c.tasks, Cycles: [][]uint64{{1, 2}}}
+		p := inspect.Program{Loops: []*inspect.Loop{l}}
+		v := p.Verdicts(0)
+		if want := "CYCLE: #1 a waits for #2 b, which waits for #1 a" + c.want; len(v) != 1 || v[0].String() != want {
+			t.Errorf("%s: %v, want %s", name, v, want)
+		}
+	}
+	ring := inspect.Program{
+		Loops: []*inspect.Loop{
+			{Name: "first", Tasks: []*inspect.Task{{ID: 1, Name: "a", Scopes: scopes(timeout(6 * time.Second))}}},
+			{Name: "second", Tasks: []*inspect.Task{{ID: 1, Name: "b", Scopes: scopes(timeout(5 * time.Second))}, {ID: 2, Name: "c", Scopes: scopes(timeout(time.Second))}}},
+			{Name: "third", Tasks: []*inspect.Task{{ID: 1, Name: "d", Scopes: scopes(timeout(7 * time.Second))}}},
+		},
+		Rings: [][]inspect.TaskID{{{Loop: "first", ID: 1}, {Loop: "second", ID: 1}, {Loop: "third", ID: 1}}},
+	}
+	const want = "; it ends by the Timeout of second #1 b in 5s"
+	if v := ring.Verdicts(0); len(v) != 1 || !strings.HasSuffix(v[0].Text, want) {
+		t.Errorf("of several loops: %v, want ...%s", v, want)
 	}
 }
