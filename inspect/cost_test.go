@@ -3,11 +3,13 @@
 package inspect_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/inspect"
 )
 
@@ -24,7 +26,9 @@ func TestCosts(t *testing.T) {
 		t.Errorf("hog: busy %v, the longest step %v, %d slow ones", hog.Busy, hog.LongestStep, hog.SlowSteps)
 	}
 	// Where the program got no processor for long there are others.
-	long := func(s inspect.Step) bool { return s.Task == hog.ID && s.Took >= 150*time.Millisecond }
+	long := func(s inspect.Step) bool {
+		return s.Task == hog.ID && s.Took >= 150*time.Millisecond && s.Ago >= 0 && s.Ago+s.Took <= l.Uptime
+	}
 	if !slices.ContainsFunc(l.LongSteps, long) {
 		t.Errorf("the long steps are %+v; want that of #%d", l.LongSteps, hog.ID)
 	}
@@ -34,6 +38,35 @@ func TestCosts(t *testing.T) {
 	if sleeper.Busy == 0 || sleeper.Busy > l.Uptime {
 		t.Errorf("the sleeper was busy for %v of %v", sleeper.Busy, l.Uptime)
 	}
+}
+
+// TestReaders: a writer waits for so many readers.
+func TestReaders(t *testing.T) {
+	onLoop(t, t.Name(), func(ctx context.Context) error {
+		var m rondo.RWMutex
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for range 2 {
+				if err := m.RLock(g); err != nil {
+					return err
+				}
+				defer m.RUnlock()
+			}
+			writer := g.Go(func(ctx context.Context) error {
+				if err := m.Lock(ctx); err != nil {
+					return nil
+				}
+				m.Unlock()
+				return nil
+			})
+			writer.SetName("writer")
+			l := look(g, t, t.Name())
+			if w := task(t, l, "writer"); w.Readers != 2 || w.Waiting != "lock held by 2 readers" {
+				t.Errorf("it waits for %q, with %d readers", w.Waiting, w.Readers)
+			}
+			writer.Cancel(nil)
+			return nil
+		})
+	})
 }
 
 // TestResources: things for which tasks wait have their holder and their waiters.

@@ -223,7 +223,7 @@ func (w *waking) ready(s FlightStep, i int, n uint64) time.Duration {
 	}
 	if by, ok := w.latest[s.By]; ok && s.By != 0 {
 		earliest = max(earliest, by.From)
-		if by.To >= earliest {
+		if by.To > earliest { // else it went on after the mark
 			latest = min(latest, by.To)
 		}
 	}

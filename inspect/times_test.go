@@ -42,6 +42,21 @@ func TestReady(t *testing.T) {
 	}
 }
 
+// TestReadyByOneThatGoesOn: a task that was woken by one that went on after a mark, at which it was
+// not in the queue yet, was so after that mark and before the next.
+func TestReadyByOneThatGoesOn(t *testing.T) {
+	r := flight.New()
+	r.Mark(100, 0, 1, flight.Asleep)
+	r.Step(1, 0)
+	r.Mark(1100, 1, 0, 1)
+	r.Mark(2100, 1, 1, 1) // task 1 has gone on, and woken 2
+	r.Step(2, 1)
+	steps := inspect.FlightSteps(r, flight.Mark{At: 3100, Ran: 2, Taken: 2, Task: 2})
+	if n := len(steps); n == 0 || steps[n-1].Task != 2 || steps[n-1].From != 2100 || steps[n-1].Ready != 500 {
+		t.Errorf("the steps are %+v", steps)
+	}
+}
+
 // TestTrace: a flight as a timeline. A loop is a process, a task a thread, a step a slice; an arrow
 // begins just before the end of the step that woke another.
 func TestTrace(t *testing.T) {

@@ -84,8 +84,9 @@ func TestVerdictEndings(t *testing.T) {
 			{Name: "first", Tasks: []*inspect.Task{{ID: 1, Name: "a", Scopes: scopes(timeout(6 * time.Second))}}},
 			{Name: "second", Tasks: []*inspect.Task{{ID: 1, Name: "b", Scopes: scopes(timeout(5 * time.Second))}, {ID: 2, Name: "c", Scopes: scopes(timeout(time.Second))}}},
 			{Name: "third", Tasks: []*inspect.Task{{ID: 1, Name: "d", Scopes: scopes(timeout(7 * time.Second))}}},
+			{Name: "without end", Tasks: []*inspect.Task{{ID: 1, Name: "e"}}},
 		},
-		Rings: [][]inspect.TaskID{{{Loop: "first", ID: 1}, {Loop: "second", ID: 1}, {Loop: "third", ID: 1}}},
+		Rings: [][]inspect.TaskID{{{Loop: "first", ID: 1}, {Loop: "second", ID: 1}, {Loop: "third", ID: 1}, {Loop: "without end", ID: 1}}},
 	}
 	const want = "; it ends by the Timeout of second #1 b in 5s"
 	if v := ring.Verdicts(0); len(v) != 1 || !strings.HasSuffix(v[0].Text, want) {
