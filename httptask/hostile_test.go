@@ -464,6 +464,40 @@ func TestAnswerBeforeTasks(t *testing.T) {
 	})
 }
 
+// TestCloseNotify: the channel has a value when the client has left, also if it is asked for only
+// then.
+func TestCloseNotify(t *testing.T) {
+	if !peer.Watches {
+		return // net/http has the connections
+	}
+	for _, early := range []bool{false, true} {
+		noticed := false
+		s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			left := w.(interface{ CloseNotify() <-chan bool })
+			if early {
+				left.CloseNotify()
+			}
+			_ = rondo.WaitCanceled(r.Context())
+			noticed = len(left.CloseNotify()) == 1
+		})}}
+		inTasks(t, s, func(ctx context.Context, address string) error {
+			return away(ctx, func() error {
+				c := connect(t, address)
+				defer c.Close()
+				say(c, get)
+				if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+					return err
+				}
+				_, err := io.Copy(io.Discard, c)
+				return err
+			})
+		})
+		if !noticed {
+			t.Errorf("early %v: the channel has no value", early)
+		}
+	}
+}
+
 // TestContextBeforeAnswer: as with net/http, the context of a handler that has returned is done
 // before its answer ends.
 func TestContextBeforeAnswer(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -178,6 +179,17 @@ var sameRows = []sameRow{
 		w.Header().Set("Connection", "x, close")
 		say(w, "x")
 	}, send: post(strings.Repeat("x", 400_000)), closes: true},
+	{name: "a file and more", handler: func(w http.ResponseWriter, r *http.Request) {
+		f, err := os.Open("doc.go")
+		if err != nil {
+			panic(err)
+		}
+		defer f.Close()
+		_, _ = io.Copy(w, f)
+		for i := range 40 {
+			say(w, strings.Repeat("x", 7*i))
+		}
+	}, send: get},
 	{name: "upgrade that is none", handler: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "upgrade")
 		say(w, "x")

@@ -1,6 +1,7 @@
 package httptask_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -242,6 +244,39 @@ func TestListenerFails(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestCancelledIsNotLogged: what tasks of a handler return because the Server has ended, and their
+// connections with it, is in no log.
+func TestCancelledIsNotLogged(t *testing.T) {
+	var log logbook
+	run(t, func(ctx context.Context) error {
+		var begun rondo.Event
+		s := &httptask.Server{Grace: -1, HTTP: http.Server{ErrorLog: newLog(&log), Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			for _, err := range []error{net.ErrClosed, os.ErrDeadlineExceeded, nil} {
+				rondo.Go(r.Context(), func(ctx context.Context) error {
+					cause := rondo.WaitCanceled(ctx)
+					return cmp.Or(err, cause)
+				})
+			}
+			begun.Set()
+			_ = rondo.WaitCanceled(r.Context())
+		})}}
+		l := listen(t)
+		served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+		c := connect(t, l.Addr().String())
+		defer c.Close()
+		say(c, get)
+		if err := begun.Wait(ctx); err != nil {
+			return err
+		}
+		served.Cancel(errHere)
+		_ = served.Wait(ctx)
+		return nil
+	})
+	if log.String() != "" {
+		t.Errorf("the log has %s", log.String())
+	}
 }
 
 // TestTwoListeners: a Server with plain HTTP and TLS at once; and BaseContext of the
