@@ -330,63 +330,6 @@ func TestExploreChanCancelled(t *testing.T) {
 	want(t, said, "5 0 <nil>", "0 5 <nil>")
 }
 
-// TestExploreChanForeign: the same if the end is that of a context of the standard library, which
-// another shard cancels: also a receive that cannot begin to wait leaves no value behind.
-func TestExploreChanForeign(t *testing.T) {
-	said := explored(t, 0, func() program {
-		c := shard.NewChan[int](1)
-		got, end := 0, func() {}
-		return program{
-			parts: []func(ctx context.Context, s *shard.Shard) error{
-				func(ctx context.Context, s *shard.Shard) error {
-					foreign, cancel := context.WithCancel(ctx)
-					defer cancel()
-					end = cancel
-					got, _ = c.Recv(foreign)
-					return nil
-				},
-				func(ctx context.Context, s *shard.Shard) error {
-					end()
-					return c.Send(ctx, 5)
-				},
-			},
-			check: func(err error) string {
-				if err != nil || got == 5 && c.Len() != 0 || got == 0 && c.Len() != 1 {
-					t.Errorf("received %d, %d values are held: %v", got, c.Len(), err)
-				}
-				return fmt.Sprint(got)
-			},
-		}
-	})
-	want(t, said, "0", "5")
-}
-
-// TestExploreCallsOfTwo: a shard that was told something by another may be the first to call a
-// third, also while the other one is about to call it.
-func TestExploreCallsOfTwo(t *testing.T) {
-	said := explored(t, 0, func() program {
-		order, told := "", false
-		call := func(ctx context.Context, s *shard.Shard) error {
-			_, err := shard.Call(ctx, s.At(2), func(context.Context) (int, error) { order += s.Name()[6:]; return 0, nil })
-			return err
-		}
-		return program{
-			parts: []func(ctx context.Context, s *shard.Shard) error{
-				func(ctx context.Context, s *shard.Shard) error { told = true; return call(ctx, s) },
-				func(ctx context.Context, s *shard.Shard) error {
-					if told {
-						return call(ctx, s)
-					}
-					return nil
-				},
-				idle,
-			},
-			check: func(err error) string { return order + " " + fmt.Sprint(err) },
-		}
-	})
-	want(t, said, "0 <nil>", "01 <nil>", "10 <nil>")
-}
-
 // TestExploreFirstError: in every order of the shards' beginning and end, with up to
 // three deviations, the first error is that of Run.
 func TestExploreFirstError(t *testing.T) {

@@ -41,7 +41,7 @@ func deadlocked(ctx context.Context, s *shard.Shard) error {
 // was a call before that was none: one that took longer than EndDeadlock, or one that was answered
 // when the ring began, which is half as old as that at the first look.
 func TestRingEnds(t *testing.T) {
-	const end = 20 * time.Millisecond
+	const end = 100 * time.Millisecond
 	for _, took := range []time.Duration{3 * end, end / 2} {
 		r := shard.Runner{Loops: 2, Loop: rondo.Runner{EndDeadlock: end}}
 		err := r.Run(t.Context(), func(ctx context.Context, s *shard.Shard) error {

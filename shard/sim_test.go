@@ -283,29 +283,6 @@ func TestSimEnd(t *testing.T) {
 	}
 }
 
-// TestSimEndDeadlock: in a simulation the Runner of the loops has no effect, so no ring is looked
-// for by the clock of the machine.
-func TestSimEndDeadlock(t *testing.T) {
-	sim.Config{Seeds: 2}.Cluster(t, func(ctx context.Context, w *sim.World) {
-		r := shard.Runner{Loops: 2, Loop: rondo.Runner{EndDeadlock: time.Microsecond}}
-		err := rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
-			return r.Run(ctx, func(ctx context.Context, s *shard.Shard) error {
-				rondo.Go(ctx, func(ctx context.Context) error {
-					if err := rondo.Sleep(ctx, time.Second); err != nil {
-						return err
-					}
-					_, err := rondo.Offload(ctx, func(context.Context) (int, error) { <-time.After(10 * time.Millisecond); return 0, nil })
-					return err
-				})
-				return deadlocked(ctx, s)
-			})
-		})
-		if !rondo.TimedOut(ctx, err) || errors.Is(err, rondo.ErrDeadlock) {
-			t.Errorf("Run: %v", err)
-		}
-	})
-}
-
 // TestSimServeFinds: some seed shows that shards count by two calls where one is needed.
 func TestSimServeFinds(t *testing.T) {
 	found := 0
