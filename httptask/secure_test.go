@@ -316,14 +316,14 @@ func TestTLSFiles(t *testing.T) {
 			t.Errorf("ServeTLS returned %v", err)
 		}
 
-		if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-			return err
-		}
-		if err := new(httptask.Server).ServeTLS(ctx, l, "no such file", "nor this"); err == nil || !strings.Contains(err.Error(), "no such file") {
-			t.Errorf("ServeTLS returned %v", err)
-		}
-		if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("Accept returned %v", err)
+		for _, file := range []string{"no such file", ""} {
+			l := listen(t)
+			if err := new(httptask.Server).ServeTLS(ctx, l, file, file); err == nil || !strings.Contains(err.Error(), "no such file") {
+				t.Errorf("ServeTLS returned %v", err)
+			}
+			if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("Accept returned %v", err)
+			}
 		}
 		return nil
 	})
