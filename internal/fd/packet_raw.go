@@ -78,6 +78,7 @@ func (f *FD) sendBy(t kernel.Task, call string, size int, op func(sys int) sysca
 	if again != nil {
 		again.Cancel()
 		f.ignoreWritable = false
+		s.ready = true // a report was ignored, and another receiver may have room
 	}
 	s.Release()
 	if err != nil {
