@@ -10,9 +10,6 @@ import (
 	"unsafe"
 	"weak"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
@@ -42,34 +39,34 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestDetachForgets: the driver keeps nothing of an FD whose descriptor was taken away.
-func TestDetachForgets(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		loop := kernel.Of(ctx)
-		p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-		if err == nil {
-			err = unix.SetNonblock(p[0], true)
-		}
-		if err != nil {
+// TestForgets: the driver keeps nothing of an FD that was closed, or whose descriptor was taken
+// away.
+func TestForgets(t *testing.T) {
+	for name, end := range map[string]func(f *fd.FD, loop kernel.Loop) error{
+		"Close": func(f *fd.FD, _ kernel.Loop) error { return f.Close() },
+		"Detach": func(f *fd.FD, loop kernel.Loop) error {
+			s, err := f.Detach()
+			s.Stop(loop)
+			s.Close(loop)
 			return err
-		}
-		defer unix.Close(p[1])
-		f := fd.New(loop, p[0], nil)
-		kept := weak.Make(f)
-		read := rondo.Go(ctx, func(context.Context) error {
-			_, err := f.Read(make([]byte, 1))
+		},
+	} {
+		run(t, func(ctx context.Context) error {
+			f, peer, err := socketPair(ctx)
+			if err != nil {
+				return err
+			}
+			defer peer.Close()
+			kept := weak.Make(f)
+			read := reading(ctx, f, 1) // so it is registered
+			_, written := peer.Write([]byte("x"))
+			_, err = read.Wait(ctx)
+			err = errors.Join(err, written, end(f, kernel.Of(ctx)))
+			f, read = nil, nil
+			if runtime.GC(); kept.Value() != nil {
+				t.Errorf("%s: the FD is still there", name)
+			}
 			return err
 		})
-		err = rondo.Yield(ctx) // until it waits, and is registered
-		_, written := unix.Write(p[1], []byte("x"))
-		err = errors.Join(err, written, read.Wait(ctx))
-		s, detached := f.Detach()
-		f, read = nil, nil
-		if runtime.GC(); kept.Value() != nil {
-			t.Error("the FD is still there")
-		}
-		s.Stop(loop)
-		s.Close(loop)
-		return errors.Join(err, detached)
-	})
+	}
 }

@@ -1,0 +1,244 @@
+//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
+
+package fd_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"slices"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/leak"
+	"github.com/rondo-go/rondo/internal/poll"
+)
+
+// A noted driver notes what is asked of it about descriptors. It may refuse to watch them.
+type noted struct {
+	driver.Driver
+	said   []string
+	refuse func(fd uintptr) error
+}
+
+func (d *noted) Poller() driver.Poller { return d }
+
+func (d *noted) Arm(fd uintptr, want driver.Events, s driver.Sink) error {
+	d.said = append(d.said, "arm")
+	if d.refuse != nil {
+		if err := d.refuse(fd); err != nil {
+			return err
+		}
+	}
+	return d.Driver.Poller().Arm(fd, want, s)
+}
+
+func (d *noted) Disarm(fd uintptr, which driver.Events) {
+	d.said = append(d.said, map[driver.Events]string{
+		driver.Readable: "disarm reading", driver.Writable: "disarm writing", driver.Readable | driver.Writable: "disarm both",
+	}[which])
+	d.Driver.Poller().Disarm(fd, which)
+}
+
+func (d *noted) Forget(fd uintptr) {
+	d.said = append(d.said, "forget")
+	d.Driver.Poller().Forget(fd)
+}
+
+// runNoted is run with a noted driver.
+func runNoted(t *testing.T, main func(ctx context.Context, d *noted) error) {
+	t.Helper()
+	var d *noted
+	ctx := driver.With(context.Background(), func() (driver.Driver, error) {
+		real, err := poll.Open()
+		d = &noted{Driver: real}
+		return d, err
+	})
+	if err := rondo.Run(ctx, func(ctx context.Context) error { return main(ctx, d) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// farewells are what may have been done with a descriptor before it is closed, and what the driver
+// is told then: to forget it is enough if there is no duplicate and it is closed at once.
+var farewells = map[string]struct {
+	before func(ctx context.Context, f *fd.FD) error
+	want   string
+}{
+	"it is the only one":   {func(context.Context, *fd.FD) error { return nil }, "forget"},
+	"a goroutine has used": {func(_ context.Context, f *fd.FD) error { _, err := f.Std(); return err }, "disarm reading"},
+	"it was shown":         {func(_ context.Context, f *fd.FD) error { return f.Control(func(uintptr) {}) }, "disarm reading"},
+	"it was shown to wait": {func(ctx context.Context, f *fd.FD) error {
+		return f.Wait(f.Task("Wait"), driver.Writable, func(uintptr) bool { return true })
+	}, "disarm reading"},
+	"it may linger": {func(_ context.Context, f *fd.FD) error { f.Linger(true); return nil }, "disarm reading"},
+	"a Write waits": {func(ctx context.Context, f *fd.FD) error {
+		_ = f.Control(func(uintptr) {})
+		writing(ctx, f, 1<<22)
+		return nil
+	}, "disarm both"},
+}
+
+// TestFarewell: what the driver is told when an FD is closed, and when its descriptor is taken away
+// and is closed by a Stream.
+func TestFarewell(t *testing.T) {
+	for name, c := range farewells {
+		for _, detach := range []bool{false, true} {
+			runNoted(t, func(ctx context.Context, d *noted) error {
+				f, peer, err := socketPair(ctx)
+				if err != nil {
+					return err
+				}
+				defer peer.Close()
+				f.Sole(true)
+				if f.WatchInput(new(bell)) {
+					t.Error("there is nothing to read")
+				}
+				if err := c.before(ctx, f); err != nil {
+					return err
+				}
+				d.said = nil
+				if !detach {
+					if err := f.Close(); err != nil || !slices.Equal(d.said, []string{c.want}) {
+						t.Errorf("%s: %q, %v", name, d.said, err)
+					}
+					return nil
+				}
+				stream, err := f.Detach()
+				if c.want == "disarm both" {
+					_ = f.Close()
+					if err == nil {
+						t.Error("a socket that a task uses was taken away")
+					}
+					return nil
+				}
+				err = errors.Join(err, stream.Arm(kernel.Of(ctx), driver.Readable, new(ears)))
+				for range 2 {
+					stream.Stop(kernel.Of(ctx))
+				}
+				stream.Close(kernel.Of(ctx))
+				if !slices.Equal(d.said, []string{"disarm reading", "arm", c.want}) {
+					t.Errorf("%s, and taken away: %q", name, d.said)
+				}
+				return err
+			})
+		}
+	}
+}
+
+// ears is a Sink that listens to nothing.
+type ears struct{}
+
+func (*ears) Ready(driver.Events) {}
+
+// TestStreamControl: the descriptor is shown until the Stream is closed. A driver must not rely on
+// its being the only one any more.
+func TestStreamControl(t *testing.T) {
+	runNoted(t, func(ctx context.Context, d *noted) error {
+		f, peer, err := socketPair(ctx)
+		if err != nil {
+			return err
+		}
+		defer peer.Close()
+		f.Sole(true)
+		s, err := f.Detach()
+		if err != nil {
+			return err
+		}
+		loop := kernel.Of(ctx)
+		shown := -1
+		err = errors.Join(s.Arm(loop, driver.Readable, new(ears)), s.Control(func(sys uintptr) { shown = int(sys) }))
+		if shown != s.Sys() {
+			t.Errorf("descriptor %d was shown, want %d", shown, s.Sys())
+		}
+		s.Stop(loop)
+		s.Close(loop)
+		if !slices.Equal(d.said, []string{"arm", "disarm reading"}) {
+			t.Errorf("%q", d.said)
+		}
+		if err := s.Control(func(uintptr) { t.Error("called") }); err != os.ErrClosed {
+			t.Errorf("after Close: %v", err)
+		}
+		return err
+	})
+}
+
+// TestMadeBlocking: a driver that cannot watch a descriptor that blocks watches it when it does not
+// block any more. Other errors are those of the operation.
+func TestMadeBlocking(t *testing.T) {
+	for _, c := range []struct {
+		refuses syscall.Errno
+		always  bool
+		arms    int
+	}{{refuses: syscall.EINVAL, arms: 2}, {refuses: syscall.EINVAL, always: true, arms: 2}, {refuses: syscall.ENOSPC, arms: 1}} {
+		runNoted(t, func(ctx context.Context, d *noted) error {
+			f, peer, err := socketPair(ctx)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			defer peer.Close()
+			d.refuse = func(fd uintptr) error {
+				mode, err := unix.FcntlInt(fd, unix.F_GETFL, 0)
+				if c.always || mode&unix.O_NONBLOCK == 0 {
+					return errors.Join(err, os.NewSyscallError("epoll_ctl", c.refuses))
+				}
+				return err
+			}
+			if err := f.Control(func(sys uintptr) { err = unix.SetNonblock(int(sys), false) }); err != nil {
+				return err
+			}
+			d.said = nil
+			read := reading(ctx, f, 1)
+			if len(d.said) != c.arms {
+				t.Errorf("%v: %q", c.refuses, d.said)
+			}
+			if _, err := peer.Write([]byte("x")); err != nil {
+				return err
+			}
+			failed := c.always || c.refuses != syscall.EINVAL
+			if n, err := read.Wait(ctx); n == 1 == failed || errors.Is(err, c.refuses) != failed {
+				t.Errorf("%v: Read returned %d, %v", c.refuses, n, err)
+			}
+			return nil
+		})
+	}
+}
+
+// TestForgotten: the descriptors of FDs that nobody has any more are closed.
+func TestForgotten(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		before := leak.Descriptors()
+		r, w := pipe(t, ctx)
+		for _, f := range []*fd.FD{r, w} {
+			if _, err := f.Write(nil); err != nil { // this opens it
+				return err
+			}
+			one, err := f.Std()
+			if err == nil {
+				err = one.Close() // which a user might do
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if n := leak.Descriptors(); n != before+2 && n != 0 { // 0 where they cannot be counted
+			t.Errorf("%d descriptors, want %d", n, before+2)
+		}
+		r, w = nil, nil
+		for leak.Descriptors() > before {
+			runtime.GC()
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
