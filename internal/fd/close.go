@@ -58,7 +58,6 @@ func (f *FD) markClosed() {
 
 // release is the part of Close that runs on the loop.
 func (f *FD) release() {
-	f.released = true
 	f.disarm()
 	f.read.End()
 	f.write.End()

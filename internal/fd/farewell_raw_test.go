@@ -5,11 +5,14 @@ package fd_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"os"
 	"runtime"
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,6 +29,14 @@ type noted struct {
 	driver.Driver
 	said   []string
 	refuse func(fd uintptr) error
+	asleep func() // is called before the loop sleeps
+}
+
+func (d *noted) Poll(until int64) error {
+	if until >= 0 && d.asleep != nil {
+		d.asleep()
+	}
+	return d.Driver.Poll(until)
 }
 
 func (d *noted) Poller() driver.Poller { return d }
@@ -52,16 +63,19 @@ func (d *noted) Forget(fd uintptr) {
 	d.Driver.Poller().Forget(fd)
 }
 
-// runNoted is run with a noted driver.
-func runNoted(t *testing.T, main func(ctx context.Context, d *noted) error) {
+// runNoted is run with a noted driver. A loop that is in deadlock ends. want is the error of Run.
+func runNoted(t *testing.T, want error, main func(ctx context.Context, d *noted) error) {
 	t.Helper()
+	watchdog := time.AfterFunc(2*time.Minute, func() { panic(t.Name() + " hangs") })
+	defer watchdog.Stop()
 	var d *noted
 	ctx := driver.With(context.Background(), func() (driver.Driver, error) {
 		real, err := poll.Open()
 		d = &noted{Driver: real}
 		return d, err
 	})
-	if err := rondo.Run(ctx, func(ctx context.Context) error { return main(ctx, d) }); err != nil {
+	r := &rondo.Runner{EndDeadlock: 1}
+	if err := r.Run(ctx, func(ctx context.Context) error { return main(ctx, d) }); !errors.Is(err, want) {
 		t.Error(err)
 	}
 }
@@ -91,7 +105,7 @@ var farewells = map[string]struct {
 func TestFarewell(t *testing.T) {
 	for name, c := range farewells {
 		for _, detach := range []bool{false, true} {
-			runNoted(t, func(ctx context.Context, d *noted) error {
+			runNoted(t, nil, func(ctx context.Context, d *noted) error {
 				f, peer, err := socketPair(ctx)
 				if err != nil {
 					return err
@@ -138,10 +152,70 @@ type ears struct{}
 
 func (*ears) Ready(driver.Events) {}
 
+// TestDetachEnds: who watches an FD whose descriptor is taken away is called, and no timer is left.
+func TestDetachEnds(t *testing.T) {
+	runNoted(t, nil, func(ctx context.Context, d *noted) error {
+		f, peer, err := socketPair(ctx)
+		if err != nil {
+			return err
+		}
+		defer peer.Close()
+		if err := f.SetDeadline(driver.Readable|driver.Writable, time.Now().Add(time.Hour)); err != nil {
+			return err
+		}
+		write := writing(ctx, f, 1<<22)
+		go func() { _, _ = io.CopyN(io.Discard, peer, 1<<22) }()
+		if _, err := write.Wait(ctx); err != nil {
+			return err
+		}
+		var b bell
+		f.WatchInput(&b)
+		s, err := f.Detach()
+		if timers := rondo.LoopOf(ctx).Stats().Timers; b.rung != 1 || timers != 0 {
+			t.Errorf("called %d times; %d timers are left", b.rung, timers)
+		}
+		if _, err := f.Read(make([]byte, 1)); err != net.ErrClosed {
+			t.Errorf("Read: %v", err)
+		}
+		s.Close(kernel.Of(ctx))
+		return err
+	})
+}
+
+// TestTurnWakes: while a goroutine holds a Side, a task that waits for its turn is in no deadlock,
+// and afterwards the loop may be.
+func TestTurnWakes(t *testing.T) {
+	runNoted(t, rondo.ErrDeadlock, func(ctx context.Context, d *noted) error {
+		loop := kernel.Of(ctx)
+		var s fd.Side
+		s.Begin(loop, true)
+		looked, taken, slept := make(chan struct{}), make(chan struct{}), 0
+		d.asleep = func() {
+			if slept++; slept < 5 {
+				d.Wake()
+				return
+			}
+			d.asleep = nil
+			close(looked)
+		}
+		go func() {
+			_ = s.Take(nil)
+			close(taken)
+			<-looked
+			s.Release()
+		}()
+		<-taken
+		if err := s.Take(loop.Task()); err != nil {
+			t.Errorf("Take: %v", err)
+		}
+		return new(rondo.Event).Wait(ctx)
+	})
+}
+
 // TestStreamControl: the descriptor is shown until the Stream is closed. A driver must not rely on
 // its being the only one any more.
 func TestStreamControl(t *testing.T) {
-	runNoted(t, func(ctx context.Context, d *noted) error {
+	runNoted(t, nil, func(ctx context.Context, d *noted) error {
 		f, peer, err := socketPair(ctx)
 		if err != nil {
 			return err
@@ -178,7 +252,7 @@ func TestMadeBlocking(t *testing.T) {
 		always  bool
 		arms    int
 	}{{refuses: syscall.EINVAL, arms: 2}, {refuses: syscall.EINVAL, always: true, arms: 2}, {refuses: syscall.ENOSPC, arms: 1}} {
-		runNoted(t, func(ctx context.Context, d *noted) error {
+		runNoted(t, nil, func(ctx context.Context, d *noted) error {
 			f, peer, err := socketPair(ctx)
 			if err != nil {
 				return err
@@ -210,6 +284,62 @@ func TestMadeBlocking(t *testing.T) {
 			return nil
 		})
 	}
+}
+
+// TestLingers: a connection whose linger time is very long, and whose peer reads late, is closed
+// beside the loop.
+func TestLingers(t *testing.T) {
+	for _, detach := range []bool{false, true} {
+		run(t, func(ctx context.Context) error {
+			f, peer, err := full(ctx)
+			if err != nil {
+				return err
+			}
+			defer peer.Close()
+			f.Linger(true)
+			if detach {
+				s, err := f.Detach()
+				if err != nil {
+					return err
+				}
+				s.Close(f.Loop())
+			} else if err := f.Close(); err != nil {
+				return err
+			}
+			_, err = rondo.Offload(ctx, func(context.Context) (int64, error) { return io.Copy(io.Discard, peer) })
+			return err
+		})
+	}
+}
+
+// full returns a connection that holds all the bytes it can, with a linger time, and its peer.
+func full(ctx context.Context) (f *fd.FD, peer net.Conn, err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer c.Close()
+	if peer, err = l.Accept(); err != nil {
+		return nil, nil, err
+	}
+	sys, err := fd.Dup(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	f = fd.New(kernel.Of(ctx), sys, nil)
+	err = unix.SetsockoptLinger(sys, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1, Linger: 1000})
+	for err == nil {
+		_, err = unix.Write(sys, make([]byte, 1<<16))
+	}
+	if err == unix.EAGAIN {
+		err = nil
+	}
+	return f, peer, err
 }
 
 // TestForgotten: the descriptors of FDs that nobody has any more are closed.

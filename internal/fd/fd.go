@@ -46,7 +46,7 @@ type Std interface {
 type FD struct {
 	// What an operation of a task touches comes first.
 	sys      int  // the loop's descriptor, -1: none; changed on the loop, under mu
-	released bool // the loop's part of Close is done
+	released bool // the loop has seen that the FD is closed
 	socket   bool // sys is a socket
 	partial  bool // a read may end before the available data does
 	packets  bool // each write is a packet

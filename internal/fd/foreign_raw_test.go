@@ -85,6 +85,54 @@ func TestStdOpened(t *testing.T) {
 	})
 }
 
+// TestControl: tasks and goroutines are shown the descriptor, until it is closed. A task that waits
+// by Wait tries first, whatever was read before.
+func TestControl(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		f, peer, err := socketPair(ctx)
+		if err != nil {
+			return err
+		}
+		defer peer.Close()
+		shown := 0
+		control := func() error { return f.Control(func(uintptr) { shown++ }) }
+		err = control()
+		beside(func() { err = errors.Join(err, control(), control()) })
+		if shown != 3 {
+			t.Errorf("shown %d times, want 3", shown)
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+		beside(func() { err = control() })
+		if failed := control(); err != net.ErrClosed || failed != net.ErrClosed || shown != 3 {
+			t.Errorf("after Close: %v and %v", err, failed)
+		}
+		return nil
+	})
+	run(t, func(ctx context.Context) error {
+		f, peer, err := socketPair(ctx)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		defer peer.Close()
+		if _, err := peer.Write([]byte("x")); err != nil {
+			return err
+		}
+		if _, err := f.Read(make([]byte, 2)); err != nil {
+			return err
+		}
+		wait := started(ctx, func() (int, error) {
+			return 0, f.Wait(f.Task("Wait"), driver.Readable, func(uintptr) bool { return true })
+		})
+		if !wait.Done() {
+			t.Error("Wait has not tried")
+		}
+		return nil
+	})
+}
+
 // A std is a Std whose Close waits and whose deadlines fail, if it says so.
 type std struct {
 	fd.Std

@@ -14,13 +14,15 @@ import (
 // has no answer left. It reports when the test calls report.
 type script struct {
 	driver.Socket
-	in, out []answer // of Receive and Accept, and of Send and Connect
+	in, out []answer // of Receive, and of Send
 	asked   []int    // the length of each Receive and Send
 	sinks   map[driver.Events]driver.Sink
 	pieces  bool // a short Receive may leave data
 	input   bool // there is something to read
 	atEnd   bool // and it is the end of the stream
 	closed  bool
+
+	accepted []*script
 }
 
 type answer struct {
@@ -49,6 +51,13 @@ func (s *script) Receive(p []byte) (int, driver.Peer, syscall.Errno) {
 	s.asked = append(s.asked, len(p))
 	n, errno := next(&s.in)
 	return n, driver.Peer{}, errno
+}
+
+// Accept returns connections without end.
+func (s *script) Accept() (driver.Socket, driver.Peer, syscall.Errno) {
+	c := new(script)
+	s.accepted = append(s.accepted, c)
+	return c, driver.Peer{}, 0
 }
 
 func (s *script) Send(p []byte, _ driver.Peer) (int, syscall.Errno) {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
@@ -41,6 +42,40 @@ func TestSendFileFails(t *testing.T) {
 			t.Errorf("SendFile returned %d and %v", n, err)
 		}
 		return f.Close()
+	})
+}
+
+// TestSendFileHungUp: a task whose SendFile has failed knows that the peer has left.
+func TestSendFileHungUp(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		f, peer, err := socketPair(ctx)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		f.WatchHangUps(new(bell), true)
+		if err := peer.Close(); err != nil {
+			return err
+		}
+		for hungUp := false; !hungUp; hungUp, _ = f.HungUp() { // until the driver reports
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		self, err := os.Open(os.Args[0])
+		if err != nil {
+			return err
+		}
+		defer self.Close()
+		raw, err := self.SyscallConn()
+		if err != nil {
+			return err
+		}
+		n, err := f.SendFile(f.Task("SendFile"), raw, 10)
+		if hungUp, _ := f.HungUp(); n != 0 || !errors.Is(err, syscall.EPIPE) || hungUp {
+			t.Errorf("SendFile: %d, %v; hung up: %v", n, err, hungUp)
+		}
+		return nil
 	})
 }
 

@@ -30,7 +30,6 @@ func NewVirtual(loop kernel.Loop, v driver.Socket) *FD {
 	f := &FD{sys: -1, onLoop: true, extra: &extra{virtual: v}}
 	f.begin(loop)
 	f.partial = !v.Short()
-	f.guarded = true
 	return f
 }
 

@@ -1,0 +1,71 @@
+//go:build (linux || darwin || freebsd || dragonfly) && !rondo_portable
+
+package fd_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/fd"
+	"github.com/rondo-go/rondo/internal/kernel"
+)
+
+// TestReadyShares: a task that need not wait gives the others their turns all the same.
+func TestReadyShares(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		f, peer, err := socketPair(ctx)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		defer peer.Close()
+		other := rondo.Go(ctx, func(context.Context) error { return nil })
+		for range 1000 {
+			if err := fd.Ready(ctx, f.Loop(), driver.Writable, peer.Fd()); err != nil {
+				return err
+			}
+		}
+		if !other.Done() {
+			t.Error("the other task has had no turn")
+		}
+		return nil
+	})
+}
+
+// TestWatchOnceATurn: the function is called once a turn, also if more data comes before it has
+// read the first.
+func TestWatchOnceATurn(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		f, peer, err := socketPair(ctx)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		defer peer.Close()
+		turn, calls, last := 0, 0, -1
+		stop, err := fd.Watch(ctx, kernel.Of(ctx), driver.Readable, peer.Fd(), func() {
+			if calls++; last == turn {
+				t.Errorf("called again in turn %d", turn)
+			}
+			last = turn
+		})
+		if err != nil {
+			return err
+		}
+		defer stop()
+		for range 3 {
+			if _, err := f.Write([]byte("x")); err != nil {
+				return err
+			}
+			turn++ // Write may have been the end of this task's share
+			for before := calls; calls < before+10; turn++ {
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
