@@ -221,6 +221,7 @@ func TestAroundClose(t *testing.T) {
 			if n, err := c.Write(p[:1]); n != 1 || err != nil {
 				t.Errorf("the last Write: %d, %v", n, err)
 			}
+			is(t, "SetKeepAlive", c.(*socket.Conn).SetKeepAlive(true), nil)
 			if err := c.Close(); err != nil {
 				t.Errorf("Close: %v", err)
 			}

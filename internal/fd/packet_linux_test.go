@@ -96,3 +96,39 @@ func TestNoRoom(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPacketsShare: a task that sends, or receives, and need not wait gives the others their turns.
+func TestPacketsShare(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		sys, name := datagramSocket(t)
+		other, otherName := datagramSocket(t)
+		defer unix.Close(other)
+		f := fd.New(kernel.Of(ctx), sys, nil)
+		defer f.Close()
+		f.Datagrams(true)
+		p := make([]byte, 1)
+		for what, op := range map[string]func() error{
+			"SendTo": func() error {
+				_, err := f.SendTo(f.Task("SendTo"), p, fd.Peer{Name: otherName}, false)
+				_, _, read := unix.Recvfrom(other, p, 0)
+				return errors.Join(err, read)
+			},
+			"Receive": func() error {
+				sent := unix.Sendto(other, p, 0, &unix.SockaddrUnix{Name: name})
+				_, _, err := f.Receive(f.Task("Receive"), p)
+				return errors.Join(sent, err)
+			},
+		} {
+			task := rondo.Go(ctx, func(context.Context) error { return nil })
+			for range 1000 {
+				if err := op(); err != nil {
+					return err
+				}
+			}
+			if !task.Done() {
+				t.Errorf("%s: the other task has had no turn", what)
+			}
+		}
+		return nil
+	})
+}

@@ -75,6 +75,10 @@ func TestSendFileHungUp(t *testing.T) {
 		if hungUp, _ := f.HungUp(); n != 0 || !errors.Is(err, syscall.EPIPE) || hungUp {
 			t.Errorf("SendFile: %d, %v; hung up: %v", n, err, hungUp)
 		}
+		self.Close()
+		if n, err := f.SendFile(f.Task("SendFile"), raw, 10); n != 0 || err == nil {
+			t.Errorf("SendFile of a closed file: %d, %v", n, err)
+		}
 		return nil
 	})
 }
