@@ -219,7 +219,7 @@ func (l *Loop) poll(until int64) {
 
 // fire wakes each task, and queues each callback, whose timer is due.
 func (l *Loop) fire() {
-	for last := int64(never); l.timers.Next() <= l.now; {
+	for l.timers.Next() <= l.now {
 		first := l.timers.First()
 		if w := first.Worker; w != nil {
 			w.job.wake(nil)
@@ -227,8 +227,7 @@ func (l *Loop) fire() {
 		}
 		call := first.Call
 		l.timers.Remove(1)
-		call.tied = first.When == last || first.When == l.timers.Next()
-		last = first.When
+		call.tied = first.When == l.timers.Next()
 		l.queue.Add(entry{call: call})
 	}
 }

@@ -88,7 +88,7 @@ type Handle struct {
 	fn         func() // nil when it has run or was cancelled
 	timerIndex int32  // its place among the loop's timers, plus one
 	lined      bool   // it stands for a place in the line of a simulation; see inbox/simulated.go
-	tied       bool   // another timer was due at the same instant
+	tied       bool   // the timer that fires after it was set for the same instant
 	reused     bool   // the loop uses it for another function when it has run; see takePosted
 	direct     bool   // readyAll calls fn; it must not wait, and nothing of the program runs in it
 	when       int64

@@ -49,6 +49,9 @@ func TestOuterDeadlineWinsTheTie(t *testing.T) {
 		var inner error
 		outer := rondo.Deadline(ctx, at, func(ctx context.Context) error {
 			inner = rondo.Deadline(ctx, at, forever)
+			if rondo.TimedOut(ctx, inner) {
+				t.Errorf("the inner deadline counts: %v", inner)
+			}
 			return rondo.Check(ctx)
 		})
 		if !errors.Is(inner, context.DeadlineExceeded) || !errors.Is(outer, context.DeadlineExceeded) {
@@ -66,6 +69,28 @@ func TestOuterDeadlineWinsTheTie(t *testing.T) {
 		if outer != nil {
 			t.Errorf("around the Shield Deadline returned %v", outer)
 		}
+	})
+}
+
+// TestOuterDeadlineThatIsSetLast: of two deadlines at the same instant the outer one counts on a
+// real loop too, whose timers fire in the order in which they were set.
+func TestOuterDeadlineThatIsSetLast(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		at := rondo.Now(ctx).Add(time.Millisecond)
+		err := rondo.Group(ctx, func(outer *rondo.Scope) error {
+			inner := rondo.Deadline(outer, at, func(ctx context.Context) error {
+				outer.SetDeadline(at)
+				return forever(ctx)
+			})
+			if rondo.TimedOut(outer, inner) {
+				t.Errorf("the inner deadline counts: %v", inner)
+			}
+			return nil
+		})
+		if !rondo.TimedOut(ctx, err) {
+			t.Errorf("Group returned %v", err)
+		}
+		return nil
 	})
 }
 
@@ -156,24 +181,38 @@ func TestSetDeadlineTooLate(t *testing.T) {
 	})
 }
 
-// TestOuterDeadlineThatIsDue: a scope that is opened after its deadline, and
-// after the deadline of the scope around it, cancels the outer scope although the
-// loop has not come to its timer yet.
+// TestOuterDeadlineThatIsDue: a scope that gets a deadline which has passed, as has that of the
+// scope around it, cancels the outer scope although the loop has not come to its timer yet.
 func TestOuterDeadlineThatIsDue(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		at := rondo.Now(ctx).Add(time.Millisecond)
-		_ = rondo.Deadline(ctx, at, func(ctx context.Context) error {
-			for !rondo.Now(ctx).After(at) {
-				continue // keeps the loop from its timers
-			}
-			_ = rondo.Deadline(ctx, at, func(context.Context) error { return nil })
-			if rondo.Check(ctx) == nil {
-				t.Error("the inner scope has ended alone")
-			}
+	for name, open := range map[string]func(ctx context.Context, at time.Time, body func()){
+		"opened late": func(ctx context.Context, at time.Time, body func()) {
+			_ = rondo.Deadline(ctx, at, func(context.Context) error { body(); return nil })
+		},
+		"moved": func(ctx context.Context, at time.Time, body func()) {
+			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.SetDeadline(at.Add(time.Hour))
+				g.SetDeadline(at)
+				body()
+				return nil
+			})
+		},
+	} {
+		run(t, func(ctx context.Context) error {
+			at := rondo.Now(ctx).Add(time.Millisecond)
+			_ = rondo.Deadline(ctx, at, func(ctx context.Context) error {
+				for !rondo.Now(ctx).After(at) {
+					continue // keeps the loop from its timers
+				}
+				open(ctx, at, func() {
+					if ctx.Err() == nil {
+						t.Errorf("%s: the inner scope has ended alone", name)
+					}
+				})
+				return nil
+			})
 			return nil
 		})
-		return nil
-	})
+	}
 }
 
 // TestPassedDeadline: a deadline that has passed, however long ago, is the scope's own. Among
