@@ -122,9 +122,6 @@ func (l *Loop) finish(t *Task, err error, v *verdict) {
 	if l.observer != nil {
 		l.observer.observe(event{kind: taskEnded, task: t, err: err})
 	}
-	if w := t.worker; w.list != nil || w.selection != nil || w.timerIndex != 0 {
-		w.abandon() // the function panicked after it joined a list and before it parked
-	}
 	if err != nil {
 		l.keepEntry(t)
 	}
