@@ -254,10 +254,10 @@ func (l *Loop) setUp(ctx context.Context, main func(ctx context.Context) error, 
 }
 
 // reportAlive reports, with Debug, the tasks that the end of the main task cuts short. It
-// leaves out tasks that were cancelled already or that a fault ends, and in a simulation it
+// leaves out tasks that were cancelled already, also by a fault, and in a simulation it
 // reports none, because there the test decides whether that is a mistake.
 func (l *Loop) reportAlive() {
-	if !l.runner.Debug || l.sim != nil || l.fault.any() || l.root.cancelled() != nil {
+	if !l.runner.Debug || l.sim != nil || l.root.cancelled() != nil {
 		return
 	}
 	var alive []TaskInfo

@@ -17,7 +17,12 @@ import (
 // reported, in the order in which they came.
 func TestUnobservedErrors(t *testing.T) {
 	var reported []uint64
-	r := rondo.Runner{OnError: func(i rondo.TaskInfo, err error) { reported = append(reported, i.ID) }}
+	r := rondo.Runner{OnError: func(i rondo.TaskInfo, err error) {
+		reported = append(reported, i.ID)
+		if !strings.Contains(i.Func, "TestUnobservedErrors") {
+			t.Errorf("the report says that the task ran %q", i.Func)
+		}
+	}}
 	var want []uint64
 	var tasks []*rondo.Task
 	err := r.Run(context.Background(), func(ctx context.Context) error {
@@ -86,20 +91,44 @@ func TestOnErrorPanicsAtTheEnd(t *testing.T) {
 }
 
 // TestCancelledTaskIsNotLeftBehind: a task that was cancelled, and still cleans up, is none of
-// those that the end of the main task cuts short.
+// those that the end of the main task cuts short. If all were cancelled, no task is, even one in a
+// Shield.
 func TestCancelledTaskIsNotLeftBehind(t *testing.T) {
-	r := rondo.Runner{Debug: true, OnError: func(_ rondo.TaskInfo, err error) { t.Error(err) }}
-	err := r.Run(t.Context(), func(ctx context.Context) error {
-		task := rondo.Go(ctx, func(ctx context.Context) error {
-			_ = forever(ctx)
-			return lingering(ctx)
+	cleanUp := func(ctx context.Context) error {
+		_ = forever(ctx)
+		return lingering(ctx)
+	}
+	shielded := func(ctx context.Context) error {
+		return rondo.Shield(ctx, func(ctx context.Context) error {
+			return rondo.Group(ctx, func(g *rondo.Scope) error { g.Go(lingering); return nil })
 		})
-		err := rondo.Yield(ctx)
-		task.Cancel(nil)
-		return err
-	})
-	if err != nil {
-		t.Error(err)
+	}
+	for name, c := range map[string]struct {
+		fn     func(ctx context.Context) error
+		cancel func(task *rondo.Task, all func())
+		want   error
+	}{
+		"one": {cleanUp, func(task *rondo.Task, _ func()) { task.Cancel(nil) }, nil},
+		"all": {shielded, func(_ *rondo.Task, all func()) { all() }, context.Canceled},
+	} {
+		r := rondo.Runner{Debug: true, OnError: func(_ rondo.TaskInfo, err error) { t.Errorf("%s: %v", name, err) }}
+		above, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		err := r.Run(above, func(ctx context.Context) error {
+			task := rondo.Go(ctx, c.fn)
+			for range 3 {
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+			}
+			if c.cancel(task, cancel); c.want != nil {
+				return forever(ctx)
+			}
+			return nil
+		})
+		if err != c.want {
+			t.Errorf("%s: Run returned %v", name, err)
+		}
 	}
 }
 
