@@ -267,7 +267,8 @@ func handle(ctx context.Context, fn func(ctx context.Context) error) (reported e
 		return nil
 	})
 	loop.SetServing(task)
-	if err := task.Wait(ctx); err != nil {
+	err := rondo.Shield(ctx, task.Wait)
+	if err != nil {
 		return fmt.Errorf("the task itself failed: %w", err)
 	}
 	return reported
@@ -303,6 +304,16 @@ func testServing(t *testing.T, call func(ctx context.Context, fn func(ctx contex
 			rondo.Go(ctx, func(ctx context.Context) error { _ = rondo.WaitCanceled(ctx); return helperErr })
 			return errBroken
 		}, errors.Join(errBroken, helperErr)},
+		"a helper fails, then the handler": {func(ctx context.Context) error {
+			rondo.Go(ctx, fail)
+			_ = rondo.Sleep(ctx, time.Hour)
+			return errBroken
+		}, errors.Join(helperErr, errBroken)},
+		"a helper fails, and the handler does not care": {func(ctx context.Context) error {
+			rondo.Go(ctx, fail)
+			_ = rondo.Sleep(ctx, time.Hour)
+			return nil
+		}, helperErr},
 		"a helper is cancelled": {func(ctx context.Context) error { rondo.Go(ctx, rondo.WaitCanceled); return nil }, nil},
 		"a helper of a helper fails": {func(ctx context.Context) error {
 			rondo.Go(ctx, func(ctx context.Context) error { rondo.Go(ctx, fail); return nil })
@@ -356,6 +367,45 @@ func testServing(t *testing.T, call func(ctx context.Context, fn func(ctx contex
 				}
 			})
 		})
+	}
+}
+
+// TestServingCancelled: a handler that is cancelled with its server reports that, also if it has a
+// helper. If a helper has more to say, Contain reports both, as Group does, and a handler just that.
+func TestServingCancelled(t *testing.T) {
+	helperErr := errors.New("helper")
+	for name, c := range map[string]struct {
+		help             func(ctx context.Context) error // nil: there is no helper
+		handler, contain error
+	}{
+		"alone":              {nil, errStop, errStop},
+		"a helper ends":      {func(ctx context.Context) error { _ = rondo.WaitCanceled(ctx); return nil }, errStop, errStop},
+		"a helper says so":   {rondo.WaitCanceled, errStop, errStop},
+		"a helper cleans up": {lingering, errStop, errStop},
+		"a helper fails": {func(ctx context.Context) error { _ = rondo.WaitCanceled(ctx); return helperErr },
+			helperErr, errors.Join(helperErr, errStop)},
+	} {
+		for way, want := range map[string]error{"handler": c.handler, "Contain": c.contain} {
+			exact.Test(t, func(ctx context.Context) {
+				_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+					g.Go(func(ctx context.Context) error {
+						err := callers[way](ctx, func(ctx context.Context) error {
+							if c.help != nil {
+								rondo.Go(ctx, c.help)
+							}
+							return rondo.Sleep(ctx, time.Hour)
+						})
+						if fmt.Sprint(err) != fmt.Sprint(want) {
+							t.Errorf("%s, %s: reported %v, want %v", way, name, err, want)
+						}
+						return nil
+					})
+					err := rondo.Sleep(g, time.Second)
+					g.Cancel(errStop)
+					return err
+				})
+			})
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/sim"
 )
 
@@ -142,6 +143,7 @@ func TestPullEndsWithItsTaskInMidWait(t *testing.T) {
 				defer cancel()
 				return forever(ctx)
 			},
+			func(ctx context.Context) error { return forever(kernel.Of(ctx).Task().Scope()) }, // as a Read of a connection does
 		} {
 			var ended error
 			var next func() (int, bool)
@@ -166,6 +168,30 @@ func TestPullEndsWithItsTaskInMidWait(t *testing.T) {
 			if err := errors.Join(maker.Wait(ctx), other.Wait(ctx)); err != nil || !errors.Is(ended, context.Canceled) {
 				t.Errorf("wait %d: the tasks returned %v, the wait %v", i, err, ended)
 			}
+		}
+	})
+}
+
+// TestPullInCleanUp: a Pull that a sequence makes while it cleans up ends with the scope too.
+func TestPullInCleanUp(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		var log []string
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			pull := func(name string, cleanUp func()) {
+				next, _ := rondo.Pull(g, func(yield func(int) bool) {
+					yield(1)
+					cleanUp()
+					log = append(log, name)
+				})
+				if v, ok := next(); v != 1 || !ok {
+					t.Errorf("next of the %s Pull returned %d, %v", name, v, ok)
+				}
+			}
+			pull("first", func() { pull("second", func() {}) })
+			return nil
+		})
+		if want := []string{"first", "second"}; err != nil || !slices.Equal(log, want) {
+			t.Errorf("Group returned %v; these have ended: %q, want %q", err, log, want)
 		}
 	})
 }
