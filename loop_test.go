@@ -488,8 +488,12 @@ func TestYieldCPU(t *testing.T) {
 			now := l.driver.Now()
 			l.helpers, l.now, l.yielded, l.away = c.helpers, now, now-int64(c.busy), int64(c.away)
 			l.yieldCPU()
-			if yielded := l.yielded >= now; yielded != c.yields {
+			yielded := l.yielded >= now
+			if yielded != c.yields {
 				t.Errorf("busy for %v, away for %v, %d helpers: yielded %v", c.busy, c.away, c.helpers, yielded)
+			}
+			if yielded && (l.now != l.yielded || l.away != l.now-now) {
+				t.Errorf("it was away from %d to %d, which is noted as %d, until %d", now, l.yielded, l.away, l.now)
 			}
 			l.helpers = 0
 		}

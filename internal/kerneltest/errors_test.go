@@ -127,6 +127,28 @@ func TestPanicOfBodyLosesNoErrors(t *testing.T) {
 	}
 }
 
+// TestPanicOfBodyKeepsHostileErrors: errors of such a group's tasks are kept whole if they cannot be
+// compared with the cancellation of the scope around it, because a method of theirs panics.
+func TestPanicOfBodyKeepsHostileErrors(t *testing.T) {
+	for kind, hostile := range hostile {
+		run(t, func(ctx context.Context) error {
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Cancel(errStop)
+				defer func() { _ = recover() }()
+				return rondo.Shield(g, func(ctx context.Context) error {
+					rondo.Go(ctx, func(context.Context) error { return hostile() })
+					_ = rondo.Yield(ctx)
+					panic("oops")
+				})
+			})
+			if got, want := fmt.Sprint(err), hostile().Error()+"\nstop"; got != want {
+				t.Errorf("%s: the Group around it returned %q, want %q", kind, got, want)
+			}
+			return nil
+		})
+	}
+}
+
 // TestUncomparableCause: an error whose type cannot be compared may cancel a scope,
 // and is taken off as the cause.
 func TestUncomparableCause(t *testing.T) {

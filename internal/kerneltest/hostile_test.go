@@ -382,23 +382,32 @@ func TestHostileContextOfRun(t *testing.T) {
 }
 
 // TestContextPanicsLate: without Recover, a context that panics when it is asked why it has
-// ended makes Run panic, as the task would that waits with it.
+// ended makes Run panic, as the task would that waits with it. So does the context of Run itself.
 func TestContextPanicsLate(t *testing.T) {
-	c := hostileContext{nil, "Err", make(chan struct{}), new(atomic.Bool)}
-	defer func() {
-		if p, ok := recover().(*rondo.PanicError); !ok || p.Task != "main" || p.Value != "hostile Err" {
-			t.Errorf("Run panicked with %v", p)
-		}
-	}()
-	err := rondo.Run(t.Context(), func(ctx context.Context) error {
-		c.Context = ctx
-		return rondo.Group(c, func(g *rondo.Scope) error {
-			c.armed.Store(true)
-			close(c.done)
-			return forever(g)
-		})
-	})
-	t.Errorf("Run returned %v", err)
+	for name, run := range map[string]func(c hostileContext, wait func(ctx context.Context) error) error{
+		"main": func(c hostileContext, wait func(ctx context.Context) error) error {
+			return rondo.Run(t.Context(), func(ctx context.Context) error {
+				c.Context = ctx
+				return rondo.Group(c, func(g *rondo.Scope) error { return wait(g) })
+			})
+		},
+		"Run": func(c hostileContext, wait func(ctx context.Context) error) error { return rondo.Run(c, wait) },
+	} {
+		c := hostileContext{t.Context(), "Err", make(chan struct{}), new(atomic.Bool)}
+		func() {
+			defer func() {
+				if p, ok := recover().(*rondo.PanicError); !ok || p.Task != name || p.Value != "hostile Err" {
+					t.Errorf("Run panicked with %v, want the panic of %s", p, name)
+				}
+			}()
+			err := run(c, func(ctx context.Context) error {
+				c.armed.Store(true)
+				close(c.done)
+				return forever(ctx)
+			})
+			t.Errorf("Run returned %v", err)
+		}()
+	}
 }
 
 // TestSimulationAsksOnce: a simulated loop looks at the channel of a context at each turn, and

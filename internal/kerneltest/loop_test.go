@@ -2,6 +2,7 @@ package kerneltest_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -94,6 +95,10 @@ func TestC034CallLater(t *testing.T) {
 			t.Error("Cancel does not report whether it cancelled the callback")
 		}
 		l.CallLater(-time.Second, note)
+		if !l.CallLater(math.MaxInt64, note).Cancel() {
+			t.Error("a callback that is never due cannot be cancelled")
+		}
+		l.CallLater(math.MaxInt64, note)
 		if n := l.Stats().Timers; n != 3 {
 			t.Errorf("%d timers are set, want 3", n)
 		}

@@ -18,6 +18,7 @@ func TestForeignGoroutine(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		var kept *rondo.Handle
 		l, self, future := rondo.LoopOf(ctx), rondo.Current(ctx), rondo.NewFuture[int](ctx)
+		scope := ctx.(*rondo.Scope)
 		kept = l.CallLater(time.Hour, func() {})
 		done := make(chan bool)
 		go func() {
@@ -26,15 +27,21 @@ func TestForeignGoroutine(t *testing.T) {
 				t.Errorf("Sleep returned %v", err)
 			}
 			for name, call := range map[string]func(){
-				"Go":             func() { rondo.Go(ctx, func(context.Context) error { return nil }) },
-				"Loop.CallSoon":  func() { l.CallSoon(func() {}) },
-				"Loop.Stats":     func() { l.Stats() },
-				"Loop.CallAt":    func() { l.CallAt(time.Now(), func() {}) },
-				"Loop.CallLater": func() { l.CallLater(1, func() {}) },
-				"Handle.Cancel":  func() { kept.Cancel() },
-				"Async":          func() { rondo.Async(ctx, after(0, 1, nil)) },
-				"Task.OnDone":    func() { self.OnDone(func() {}) },
-				"Future.OnDone":  func() { future.OnDone(func() {}) },
+				"Go":                func() { rondo.Go(ctx, func(context.Context) error { return nil }) },
+				"Scope.Go":          func() { scope.Go(func(context.Context) error { return nil }) },
+				"Scope.SetLimit":    func() { scope.SetLimit(1) },
+				"Scope.SetDeadline": func() { scope.SetDeadline(time.Now()) },
+				"Loop.CallSoon":     func() { l.CallSoon(func() {}) },
+				"Loop.Stats":        func() { l.Stats() },
+				"Loop.CallAt":       func() { l.CallAt(time.Now(), func() {}) },
+				"Loop.CallLater":    func() { l.CallLater(1, func() {}) },
+				"Handle.Cancel":     func() { kept.Cancel() },
+				"Async":             func() { rondo.Async(ctx, after(0, 1, nil)) },
+				"Task.Done":         func() { self.Done() },
+				"Task.Err":          func() { _ = self.Err() },
+				"Task.Info":         func() { self.Info() },
+				"Task.OnDone":       func() { self.OnDone(func() {}) },
+				"Future.OnDone":     func() { future.OnDone(func() {}) },
 			} {
 				if text := panicOf(call); !strings.HasPrefix(text, "rondo: "+name+" from a goroutine that is not a task of loop-") {
 					t.Errorf("%s: panic %q", name, text)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/sim"
 )
 
@@ -32,8 +33,8 @@ func TestPanicInBodyEndsTheTasksFirst(t *testing.T) {
 				panic("oops")
 			})
 		}()
-		if err := rondo.Yield(ctx); err != nil {
-			t.Error(err)
+		if err := errors.Join(rondo.Yield(ctx), kernel.Of(ctx).Task().Check()); err != nil {
+			t.Errorf("after the recovery a wait, or a read of a connection, fails: %v", err)
 		}
 	})
 }
