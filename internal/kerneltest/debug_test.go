@@ -136,3 +136,23 @@ func TestWaitOnLockedThread(t *testing.T) {
 		})
 	}
 }
+
+// TestDebugByEnvironment: RONDO_DEBUG=1 is as good as Runner.Debug.
+func TestDebugByEnvironment(t *testing.T) {
+	for value, want := range map[string]int{"1": 1, "0": 0, "": 0} {
+		t.Setenv("RONDO_DEBUG", value)
+		left := 0
+		r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) {
+			if errors.Is(err, rondo.ErrLeftBehind) {
+				left++
+			}
+		}}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			rondo.Go(ctx, forever)
+			return rondo.Yield(ctx)
+		})
+		if err != nil || left != want {
+			t.Errorf("RONDO_DEBUG=%s: Run returned %v; %d tasks were reported, want %d", value, err, left, want)
+		}
+	}
+}

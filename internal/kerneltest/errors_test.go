@@ -127,8 +127,8 @@ func TestPanicOfBodyLosesNoErrors(t *testing.T) {
 	}
 }
 
-// TestPanicOfBodyKeepsHostileErrors: errors of such a group's tasks are kept whole if they cannot be
-// compared with the cancellation of the scope around it, because a method of theirs panics.
+// TestPanicOfBodyKeepsHostileErrors: errors of such a group's tasks are kept whole if they cannot
+// be compared with the cancellation of the scope around it, because a method of theirs panics.
 func TestPanicOfBodyKeepsHostileErrors(t *testing.T) {
 	for kind, hostile := range hostile {
 		run(t, func(ctx context.Context) error {

@@ -370,8 +370,9 @@ func testServing(t *testing.T, call func(ctx context.Context, fn func(ctx contex
 	}
 }
 
-// TestServingCancelled: a handler that is cancelled with its server reports that, also if it has a
-// helper. If a helper has more to say, Contain reports both, as Group does, and a handler just that.
+// TestServingCancelled: a handler that is cancelled with its server reports that, also if it has
+// a helper. If a helper has more to say, Contain reports both, as Group does, and a handler that
+// alone.
 func TestServingCancelled(t *testing.T) {
 	helperErr := errors.New("helper")
 	for name, c := range map[string]struct {
