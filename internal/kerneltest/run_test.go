@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,6 +55,18 @@ func TestLoopsAreNumbered(t *testing.T) {
 			seen[name] = true
 			return nil
 		})
+	}
+}
+
+// TestRunLetsGoOfItsContext: when Run has returned nothing waits for the end of its ctx.
+func TestRunLetsGoOfItsContext(t *testing.T) {
+	before := runtime.NumGoroutine()
+	c := hostileContext{t.Context(), "", make(chan struct{}), new(atomic.Bool)}
+	if err := rondo.Run(c, rondo.Yield); err != nil {
+		t.Error(err)
+	}
+	if left := leak.Settle(before); left > before {
+		t.Errorf("%d goroutines are left", left-before)
 	}
 }
 
