@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"runtime"
+	"runtime/debug"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,11 +18,12 @@ import (
 // cancelled and waited for, and then the goroutine of Run calls Goexit too.
 func TestGoexit(t *testing.T) {
 	for name, main := range map[string]func(ctx context.Context) error{
-		"main":      func(context.Context) error { runtime.Goexit(); return nil },
-		"tasks":     exitInTasks,
-		"group":     exitInGroup,
-		"coroutine": exitInCoroutine,
-		"callback":  exitInCallback,
+		"main":                         func(context.Context) error { runtime.Goexit(); return nil },
+		"tasks":                        exitInTasks,
+		"a task, and then main panics": exitBeforePanic,
+		"group":                        exitInGroup,
+		"coroutine":                    exitInCoroutine,
+		"callback":                     exitInCallback,
 		"callback while a group waits for its task":         exitWhileGroupEnds,
 		"callback while a group that panicked waits":        exitWhilePanickedGroupEnds,
 		"callback, and then a clean-up waits and panics":    exitBeforeCleanUp,
@@ -68,6 +71,11 @@ func exitInTasks(ctx context.Context) error {
 		rondo.Go(ctx, func(context.Context) error { runtime.Goexit(); return nil })
 	}
 	return forever(ctx)
+}
+
+func exitBeforePanic(ctx context.Context) error {
+	rondo.Go(ctx, func(context.Context) error { runtime.Goexit(); return nil })
+	panic(forever(ctx))
 }
 
 func exitInGroup(ctx context.Context) error {
@@ -142,6 +150,61 @@ func pullLingering(ctx context.Context) {
 		_ = lingering(ctx)
 	})
 	next()
+}
+
+// TestGoexitOnStackOfTask: if a callback calls Goexit on the stack of a task that is about to wait,
+// the deferred calls of the task run as they do when it returns: it is running, and they may wait.
+func TestGoexitOnStackOfTask(t *testing.T) {
+	for name, c := range map[string]struct {
+		waits   bool // the task waits for an Event; else it yields
+		cancels bool // the callback cancels the task before it calls Goexit
+	}{
+		"ready": {false, false}, "waiting": {true, false}, "cancelled meanwhile": {true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runExits(t, func(ctx context.Context) error {
+				return rondo.Go(ctx, func(ctx context.Context) error { exitOnStack(t, ctx, c.waits, c.cancels); return nil }).Wait(ctx)
+			})
+		})
+	}
+}
+
+// exitOnStack waits again and again, until a callback runs on its stack, and calls Goexit.
+//
+//go:noinline
+func exitOnStack(t *testing.T, ctx context.Context, waits, cancels bool) {
+	l, self := rondo.LoopOf(ctx), rondo.Current(ctx)
+	var e rondo.Event
+	var exit func()
+	steps := 0
+	exit = func() {
+		// Only a loop of many short steps runs callbacks on the stacks of tasks.
+		if steps++; steps%100 != 0 || !strings.Contains(string(debug.Stack()), "kerneltest_test.exitOnStack(") {
+			e.Set()
+			l.CallSoon(exit)
+			return
+		}
+		if cancels {
+			self.Cancel(nil)
+		}
+		runtime.Goexit()
+	}
+	l.CallSoon(exit)
+	defer func() {
+		if rondo.Current(ctx) != self || self.Info().State != "running" {
+			t.Errorf("in its deferred call the task is %+v", self.Info())
+		}
+		if err := lingering(ctx); err != nil {
+			t.Errorf("a wait of the deferred call returned %v", err)
+		}
+	}()
+	for err := error(nil); err == nil; e.Clear() {
+		if waits {
+			err = e.Wait(ctx)
+		} else {
+			err = rondo.Yield(ctx)
+		}
+	}
 }
 
 // TestGoexitWhilePanicIsCleanedUp: a callback calls Goexit on the stack of a task
