@@ -129,10 +129,19 @@ func Race[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error
 	return winner, nil
 }
 
-// onlyCause reports whether err is the cause of ctx's cancellation and nothing else.
+// onlyCause reports whether err is the cause of ctx's cancellation and nothing else. A panic is a
+// fault of its own, whatever its value is.
 func onlyCause(ctx context.Context, err error) bool {
-	_, more := err.(interface{ Unwrap() []error })
-	return !more && ctx.Err() != nil && errtree.Is(err, context.Cause(ctx))
+	if ctx.Err() == nil {
+		return false
+	}
+	switch err.(type) {
+	case *PanicError:
+		return false
+	case interface{ Unwrap() []error }:
+		return errtree.Identical(err, context.Cause(ctx))
+	}
+	return errtree.Is(err, context.Cause(ctx))
 }
 
 // mustRun panics if one of the functions is nil.

@@ -181,6 +181,61 @@ func TestRaceAgainstCancellation(t *testing.T) {
 	}
 }
 
+// TestRaceWithAPanic: a panic is the error of Race, even if another function has won or failed, and
+// ctx is cancelled before the panic, and even if it is a panic with the cause. Without a panic the
+// winner counts, whatever the cause is made of.
+func TestRaceWithAPanic(t *testing.T) {
+	for _, cause := range []error{errStop, errors.Join(errStop, errBroken)} {
+		for _, won := range []bool{false, true} {
+			for _, thrown := range [][]any{{"oops"}, {cause}, {cause, "oops"}, nil} {
+				r := rondo.Runner{Recover: true}
+				err := r.Run(t.Context(), func(ctx context.Context) error {
+					return rondo.Group(ctx, func(g *rondo.Scope) error {
+						fns := []func(ctx context.Context) (int, error){func(ctx context.Context) (int, error) {
+							if won {
+								return 7, nil
+							}
+							return 0, errBroken
+						}}
+						for i := range max(1, len(thrown)) {
+							fns = append(fns, func(ctx context.Context) (int, error) {
+								_ = rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Yield(ctx) })
+								g.Cancel(cause)
+								if i < len(thrown) {
+									panic(thrown[i])
+								}
+								return 0, rondo.Check(ctx)
+							})
+						}
+						v, err := rondo.Race(g, fns...)
+						for _, value := range thrown {
+							if !strings.Contains(fmt.Sprint(err), fmt.Sprint("rondo: panic in task-")) || !strings.Contains(fmt.Sprint(err), fmt.Sprint(value)) {
+								t.Errorf("cause %q, won %t, panics with %q: Race returned %d, %v", cause, won, thrown, v, err)
+							}
+						}
+						if thrown == nil && won && (v != 7 || err != nil) {
+							t.Errorf("cause %q: a Race with a winner returned %d, %v", cause, v, err)
+						}
+						return nil
+					})
+				})
+				if err != nil && !errors.Is(err, errStop) {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
+
+// TestGatherRunsAllOrNone: with a nil function none runs.
+func TestGatherRunsAllOrNone(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		panics(t, "rondo: Gather with a nil function", func() {
+			_, _ = rondo.Gather(ctx, func(context.Context) (int, error) { t.Error("it ran"); return 0, nil }, nil)
+		})
+	})
+}
+
 // TestRaceKeepsTheFirstWinner: a function that succeeds after it was cancelled
 // does not replace the winner.
 func TestRaceKeepsTheFirstWinner(t *testing.T) {
