@@ -76,6 +76,7 @@ func (m *RWMutex) Unlock() {
 		panic("rondo: Unlock of an RWMutex that another task has locked: only the task that locked it may call it")
 	}
 	m.writing, m.writer, m.ctx = false, nil, nil
+	m.setOwner()
 	m.admit()
 }
 
@@ -150,14 +151,12 @@ func (m *RWMutex) admit() {
 				return
 			}
 		}
-		r.list.Owner = nil
 		m.line.shorten()
-		m.setOwner()
 	}
 }
 
-// setOwner notes for which task the first in the line wait. Those behind them wait
-// for the ones in front.
+// setOwner notes for which task the first in the line wait: for none as long as nobody writes, so
+// a run has no Owner when it leaves the head. Those behind them wait for the ones in front.
 func (m *RWMutex) setOwner() {
 	if r := m.line.head; r != nil {
 		r.list.Owner = m.writer
@@ -209,7 +208,6 @@ func (l *line) shorten() {
 	if l.head == nil {
 		l.tail = nil
 	}
-	r.next = nil
 	if r.counted == 0 {
 		r.next, l.spare = l.spare, r
 	}

@@ -151,29 +151,35 @@ func TestRings(t *testing.T) {
 // TestNamesOfWaits: a task that waits at something shows its name.
 func TestNamesOfWaits(t *testing.T) {
 	const name = "n"
-	full, empty := rondo.NewQueue[int](1), rondo.NewQueue[int](1)
-	full.Name, empty.Name = name, name
-	sem, barrier := rondo.NewSemaphore(1), rondo.NewBarrier(2)
+	queue := func() *rondo.Queue[int] { // with room for one value
+		q := rondo.NewQueue[int](1)
+		q.Name = name
+		return q
+	}
+	full := func() *rondo.Queue[int] { q := queue(); q.TryPut(1); return q }
+	sem, barrier := rondo.NewSemaphore(0), rondo.NewBarrier(2)
 	sem.Name, barrier.Name = name, name
-	e, m, rw := &rondo.Event{Name: name}, &rondo.Mutex{Name: name}, &rondo.RWMutex{Name: name}
+	e, chosen := &rondo.Event{Name: name}, &rondo.Event{Name: name}
+	m, write, read := &rondo.Mutex{Name: name}, &rondo.RWMutex{Name: name}, &rondo.RWMutex{Name: name}
 	cond := &rondo.Cond{Name: name, L: new(rondo.Mutex)}
-	waits := map[string]func(ctx context.Context) error{
+	put, get, join := full(), queue(), full()
+	waits := map[string]func(ctx context.Context) error{ // each with a thing of its own
 		"Event":          e.Wait,
-		"Event.WaitCase": selects(e.WaitCase()),
+		"Event.WaitCase": selects(chosen.WaitCase()),
 		"Cond":           func(ctx context.Context) error { return errors.Join(cond.L.Lock(ctx), cond.Wait(ctx)) },
 		"Mutex":          m.Lock,
-		"RWMutex.Lock":   rw.Lock,
-		"RWMutex.RLock":  rw.RLock,
+		"RWMutex.Lock":   write.Lock,
+		"RWMutex.RLock":  read.RLock,
 		"Semaphore":      sem.Acquire,
-		"Queue.Put":      func(ctx context.Context) error { return full.Put(ctx, 1) },
-		"Queue.PutCase":  selects(full.PutCase(1)),
-		"Queue.Get":      func(ctx context.Context) error { _, err := empty.Get(ctx); return err },
-		"Queue.GetCase":  selects(empty.GetCase(new(int))),
-		"Queue.Join":     full.Join,
+		"Queue.Put":      func(ctx context.Context) error { return put.Put(ctx, 1) },
+		"Queue.PutCase":  selects(full().PutCase(1)),
+		"Queue.Get":      func(ctx context.Context) error { _, err := get.Get(ctx); return err },
+		"Queue.GetCase":  selects(queue().GetCase(new(int))),
+		"Queue.Join":     join.Join,
 		"Barrier":        func(ctx context.Context) error { _, err := barrier.Wait(ctx); return err },
 	}
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
-		for _, take := range []func(ctx context.Context) error{m.Lock, rw.Lock, sem.Acquire, waits["Queue.Put"]} {
+		for _, take := range []func(ctx context.Context) error{m.Lock, write.Lock, read.Lock} {
 			if err := take(ctx); err != nil {
 				return err
 			}
@@ -213,4 +219,67 @@ func TestNamesOfWaits(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// TestOwnersOfWaits: a task in a line waits for the one that has the lock now. In the line of an
+// RWMutex that is so for the first ones that ask for the same; those behind them wait for them.
+func TestOwnersOfWaits(t *testing.T) {
+	type locker interface {
+		Lock(ctx context.Context) error
+		Unlock()
+	}
+	exact.Test(t, func(ctx context.Context) {
+		rw := new(rondo.RWMutex)
+		for _, m := range []locker{new(rondo.Mutex), rw} {
+			var next rondo.WaitList
+			unlocked := func() {}
+			use := func(lock func(ctx context.Context) error, unlock func()) *rondo.Task {
+				task := rondo.Go(ctx, func(ctx context.Context) error {
+					err := errors.Join(lock(ctx), next.Park(ctx, rondo.Reason{What: "next"}))
+					unlock()
+					unlocked()
+					return err
+				})
+				_ = rondo.Sleep(ctx, 1)
+				return task
+			}
+			goOn := func() {
+				next.Wake()
+				_ = rondo.Sleep(ctx, 1)
+			}
+			waits := func(when string, task, owner *rondo.Task) {
+				t.Helper()
+				want := uint64(0)
+				if owner != nil {
+					want = owner.ID()
+				}
+				if i := task.Info(); i.State != "waiting" || i.Owner != want {
+					t.Errorf("%T, %s: the task is %s and waits for task %d, want %d", m, when, i.State, i.Owner, want)
+				}
+			}
+			a, b, c := use(m.Lock, m.Unlock), use(m.Lock, m.Unlock), use(m.Lock, m.Unlock)
+			waits("the first in the line", b, a)
+			waits("the second in the line", c, a)
+			unlocked = func() { waits("before the next one has run", c, nil) }
+			goOn()
+			unlocked = func() {}
+			waits("after the next one has run", c, b)
+			if m != locker(rw) {
+				goOn()
+				goOn()
+				continue
+			}
+			reader := use(rw.RLock, rw.RUnlock)
+			waits("a reader behind a writer", reader, nil)
+			goOn()
+			waits("the reader while that one writes", reader, c)
+			goOn()
+			writer := use(rw.Lock, rw.Unlock)
+			waits("a writer while another task reads", writer, nil)
+			waits("a reader behind that writer", use(rw.RLock, rw.RUnlock), nil)
+			for range 3 {
+				goOn()
+			}
+		}
+	})
 }
