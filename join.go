@@ -246,12 +246,8 @@ func (c *taskCase) Begin(context.Context) (*WaitList, Reason) {
 	return (*Task)(c).joinerList(), Reason{What: "task", On: c.id}
 }
 
-func (c *taskCase) End(_ any, woken bool) error {
-	if woken {
-		(*Task)(c).observe()
-	}
-	return c.err
-}
+// End need not observe the error: finish does, if a task waits.
+func (c *taskCase) End(any, bool) error { return c.err }
 
 // WaitAny waits until one of the tasks has ended, and returns it; the others go on. Its
 // Err returns its error. If several have ended, within a turn of the loop or before the
@@ -350,4 +346,6 @@ func (t *listing) whenDone(fn func()) (stop func() bool) {
 	return func() bool { return false }
 }
 
-func (t *listing) resolved() (done bool, err error) { return t.infos != nil, nil }
+// resolved says yes in any case: if the loop has ended before, the list is nil, and Tasks returns
+// that.
+func (t *listing) resolved() (done bool, err error) { return true, nil }

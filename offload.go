@@ -243,15 +243,13 @@ func receive[T any](ctx context.Context, s *Scope, t *Task, ch <-chan T) (value 
 	l.addWaker(1)
 	l.helpers++
 	// In whatever way the wait ends, the goroutine has the last word. If it has
-	// received, the cancellation has ended nothing.
+	// received, the cancellation has ended nothing, and park returns no error.
 	x.satisfied = func() (received bool) {
 		value, ok, received = r.end()
 		return received
 	}
 	defer func() {
-		if x.satisfied() {
-			err = nil
-		}
+		x.satisfied()
 		x.satisfied = nil
 		l.helpers--
 		l.addWaker(-1)
@@ -263,7 +261,7 @@ func receive[T any](ctx context.Context, s *Scope, t *Task, ch <-chan T) (value 
 	})
 	list.push(t)
 	err = t.park(s, ctx, Reason{What: "channel"})
-	return value, ok, err
+	return // satisfied sets value and ok
 }
 
 // A receiver receives one value from a Go channel for a task, on a goroutine of its own.

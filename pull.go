@@ -266,11 +266,9 @@ func (t *Task) waitFor(what string, on uint64) {
 // not return.
 func (p *pull) fail(call string) {
 	if e := p.fault; e != nil {
-		p.fault = nil
 		panic(e.with(stacks.Below(e.Stack, call+" called at", debug.Stack())))
 	}
 	if p.exited {
-		p.exited = false
 		runtime.Goexit()
 	}
 }

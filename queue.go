@@ -33,7 +33,7 @@ type Queue[T any] struct {
 	putters WaitList
 	joiners WaitList
 	// The numbers of values and of places that belong to tasks that were woken and have not run
-	// since.
+	// since. A closed queue has no places.
 	promised int
 	reserved int
 }
@@ -103,12 +103,10 @@ func (q *Queue[T]) Put(ctx context.Context, v T) error {
 
 // putReserved adds v after a wait: there is room for it, unless q was closed.
 func (q *Queue[T]) putReserved(v T) error {
-	if q.reserved > 0 {
-		q.reserved--
-	}
 	if q.closed {
 		return ErrQueueClosed
 	}
+	q.reserved--
 	q.push(v)
 	return nil
 }

@@ -105,7 +105,6 @@ func selectFrom(ctx context.Context, first int, cases []Case) (int, error) {
 	defer wait.end(t.worker, cases)
 	wait.begin(ctx, s.loop, cases)
 	if c := s.cancelled(); c != nil && !detached(ctx) { // by a case's Try or Begin
-		t.worker.abandon()
 		s.noteCut(c)
 		return -1, c.cause
 	}
