@@ -83,8 +83,12 @@ func TestC038EndedLoopRefuses(t *testing.T) {
 			t.Errorf("%s after the end: panic %q", name, text)
 		}
 	}
-	if _, err := rondo.Submit(l, func(context.Context) (int, error) { return 1, nil }).Wait(context.Background()); !errors.Is(err, rondo.ErrLoopClosed) {
-		t.Errorf("Submit after the end: %v", err)
+	f := rondo.Submit(l, func(context.Context) (int, error) { return 1, nil })
+	if _, err := f.Result(); !errors.Is(err, rondo.ErrLoopClosed) {
+		t.Errorf("the result of Submit after the end: %v", err)
+	}
+	if _, err := f.Wait(context.Background()); !errors.Is(err, rondo.ErrLoopClosed) {
+		t.Errorf("Wait for it returned %v", err)
 	}
 	if err := rondo.Sleep(old, 1); !errors.Is(err, rondo.ErrLoopClosed) {
 		t.Errorf("Sleep after the end returned %v", err)

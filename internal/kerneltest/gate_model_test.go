@@ -228,19 +228,11 @@ func TestGatesLineUpAtOnce(t *testing.T) {
 							break
 						}
 					}
-					asked := false
-					task := rondo.Go(ctx, func(ctx context.Context) error {
-						for range spent {
-							_ = rondo.Checkpoint(ctx)
-						}
-						asked = true
+					task := afterOperations(ctx, spent, func(ctx context.Context) error {
 						err := g.enter(ctx, writes[1])
 						g.leave(writes[1])
 						return err
 					})
-					for !asked {
-						_ = rondo.Yield(ctx)
-					}
 					if state := task.Info().State; state != "waiting" {
 						t.Errorf("%s: after %d operations and a call that cannot go on the task is %s", name, spent, state)
 					}
@@ -250,6 +242,21 @@ func TestGatesLineUpAtOnce(t *testing.T) {
 			}
 		}
 	}
+}
+
+// afterOperations starts a task that does spent operations and then wait, and returns when it has
+// begun with that.
+func afterOperations(ctx context.Context, spent int, wait func(ctx context.Context) error) *rondo.Task {
+	asked := false
+	task := rondo.Go(ctx, func(ctx context.Context) error {
+		for range spent {
+			_ = rondo.Checkpoint(ctx)
+		}
+		asked = true
+		return wait(ctx)
+	})
+	until(ctx, func() bool { return asked })
+	return task
 }
 
 // TestGatesAtRandom mixes calls, tries, cancellations and sizes.

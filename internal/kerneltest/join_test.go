@@ -3,14 +3,15 @@ package kerneltest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
 )
 
 // otherLoop runs main on a loop of its own, and returns what Run did.
@@ -149,15 +150,85 @@ func TestCancelOfSubmitted(t *testing.T) {
 			}
 			return 0, nil
 		})
-		f := rondo.NewFuture[int](ctx)
-		f.Cancel(nil)
-		if _, err := f.Wait(ctx); err != context.Canceled {
-			t.Errorf("a Future without a task has %v", err)
-		}
 		return err
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCancelOfFuture: the first Cancel of a Future cancels its task, also if that has not been
+// started yet; a Future without a task fails. A result stays.
+func TestCancelOfFuture(t *testing.T) {
+	waits := func(ctx context.Context) (int, error) { return 0, forever(ctx) }
+	for name, make := range map[string]func(ctx context.Context) *rondo.Future[int]{
+		"Async":     func(ctx context.Context) *rondo.Future[int] { return rondo.Async(ctx, waits) },
+		"Submit":    func(ctx context.Context) *rondo.Future[int] { return rondo.Submit(rondo.LoopOf(ctx), waits) },
+		"NewFuture": rondo.NewFuture[int],
+	} {
+		sim.Test(t, func(ctx context.Context) {
+			for range 2 { // at once, and when the task waits
+				f := make(ctx)
+				f.Cancel(errStop)
+				f.Cancel(errBroken)
+				if _, err := f.Wait(ctx); err != errStop {
+					t.Errorf("%s: a Future that was cancelled has %v", name, err)
+				}
+				late := make(ctx)
+				_ = rondo.Sleep(ctx, 1)
+				late.Cancel(nil)
+				if _, err := late.Wait(ctx); err != context.Canceled {
+					t.Errorf("%s: a Future that was cancelled without a cause has %v", name, err)
+				}
+				done := make(ctx)
+				done.Set(7)
+				done.Cancel(errStop)
+				if v, err := done.Result(); v != 7 || err != nil {
+					t.Errorf("%s: a Future with a result has %d, %v after Cancel", name, v, err)
+				}
+			}
+		})
+	}
+}
+
+// TestErrorOfFutureOfAnotherLoop: the error of an Async that a task of another loop waits for has
+// reached somebody, so OnError does not get it, even if that task runs only after the loop's end.
+func TestErrorOfFutureOfAnotherLoop(t *testing.T) {
+	for name, wait := range map[string]func(ctx context.Context, f *rondo.Future[int]) error{
+		"Wait":   func(ctx context.Context, f *rondo.Future[int]) error { _, err := f.Wait(ctx); return err },
+		"Select": func(ctx context.Context, f *rondo.Future[int]) error { return selects(f.WaitCase())(ctx) },
+	} {
+		future, waits := make(chan *rondo.Future[int], 1), make(chan bool)
+		ended := make(chan error, 1)
+		go func() {
+			r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { t.Errorf("%s: OnError got %v", name, err) }}
+			ended <- r.Run(context.Background(), func(ctx context.Context) error {
+				f := rondo.Async(ctx, func(ctx context.Context) (int, error) {
+					_, _, err := rondo.Receive(ctx, waits)
+					return 0, errors.Join(err, errBroken)
+				})
+				future <- f
+				for !f.Done() {
+					_ = rondo.Sleep(ctx, time.Millisecond)
+				}
+				return nil
+			})
+		}()
+		f := <-future
+		run(t, func(ctx context.Context) error {
+			waiting := rondo.Go(ctx, func(ctx context.Context) error { return wait(ctx, f) })
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			close(waits)
+			if err := <-ended; err != nil { // this loop stands still meanwhile
+				t.Error(err)
+			}
+			if err := waiting.Wait(ctx); !errors.Is(err, errBroken) {
+				t.Errorf("%s returned %v", name, err)
+			}
+			return nil
+		})
 	}
 }
 
@@ -274,12 +345,15 @@ func TestSeenFromAnotherLoop(t *testing.T) {
 	type main struct {
 		ctx  context.Context
 		task *rondo.Task
+		id   uint64
 	}
 	begun, over, ended := make(chan main, 1), make(chan bool), make(chan error, 1)
 	go func() {
 		other := &rondo.Runner{Name: "other"}
 		ended <- other.Run(context.Background(), func(ctx context.Context) error {
-			begun <- main{ctx, rondo.Current(ctx)}
+			main := main{ctx, rondo.Current(ctx), 0}
+			main.id = main.task.ID()
+			begun <- main
 			_, _, err := rondo.Receive(ctx, over)
 			return err
 		})
@@ -293,7 +367,7 @@ func TestSeenFromAnotherLoop(t *testing.T) {
 		if err := rondo.Yield(ctx); err != nil {
 			return err
 		}
-		if info := waits.Info(); info.Waiting != "another loop" || !strings.Contains(info.Of, "other") {
+		if info := waits.Info(); info.Waiting != "another loop" || info.Of != fmt.Sprintf("other #%d", their.id) {
 			t.Errorf("it waits for %s of %q", info.Waiting, info.Of)
 		}
 		return nil

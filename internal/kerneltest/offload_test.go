@@ -146,6 +146,48 @@ func other(until chan bool) func(context.Context) (int, error) {
 	return func(context.Context) (int, error) { <-until; return 0, nil }
 }
 
+// TestOffloadAbandonedEnds: an abandoned function that has ended by the loop's end is not reported.
+// One that panics after that has only the log to tell.
+func TestOffloadAbandonedEnds(t *testing.T) {
+	abandon := func(ctx context.Context, fn func(context.Context) error) {
+		task := rondo.Go(ctx, func(ctx context.Context) error { return rondo.OffloadFunc(ctx, fn) })
+		_ = rondo.Yield(ctx)
+		task.Cancel(nil)
+		_ = task.Wait(ctx)
+	}
+	var reports []report
+	r := rondo.Runner{Threads: 1, OnError: func(about rondo.TaskInfo, err error) { reports = append(reports, report{about, err}) }}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		until := make(chan bool)
+		abandon(ctx, func(context.Context) error { <-until; return nil })
+		close(until)
+		// This one has its turn when the loop has taken the other one back.
+		return rondo.OffloadFunc(ctx, func(context.Context) error { return nil })
+	})
+	if err != nil || len(reports) != 0 {
+		t.Errorf("Run returned %v, OnError has %v", err, reports)
+	}
+	for _, breaks := range []bool{false, true} {
+		until, before := make(chan bool), runtime.NumGoroutine()
+		log := logs(func() {
+			err = r.Run(t.Context(), func(ctx context.Context) error {
+				abandon(ctx, func(context.Context) error {
+					if <-until; breaks {
+						panic("late and broken")
+					}
+					return nil
+				})
+				return nil
+			})
+			close(until)
+			leak.Settle(before)
+		})
+		if told := strings.Contains(log, "after the loop's end") && strings.Contains(log, "late and broken"); err != nil || told != breaks || !breaks && log != "" {
+			t.Errorf("Run returned %v; with a panic %t the log has %q", err, breaks, log)
+		}
+	}
+}
+
 // TestOffloadEndsAsItsTaskIsCancelled: a function that has returned by the time at which
 // its task learns of the cancellation is not reported as one that still runs, its result is
 // dropped, and its panic goes to OnError.

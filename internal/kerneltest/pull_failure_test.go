@@ -81,11 +81,11 @@ func TestPullPanic(t *testing.T) {
 func panicInBody(v any) { panic(v) }
 
 // TestPullGoexit: a sequence that calls Goexit ends the goroutine of Run, as a
-// task does.
+// task does. Deferred calls of the task in next run before all is cancelled, as after a plain call.
 func TestPullGoexit(t *testing.T) {
 	for _, left := range []bool{false, true} {
 		before := runtime.NumGoroutine()
-		ended, after := make(chan string), false
+		ended, after, cancelled := make(chan string), false, error(nil)
 		go func() {
 			how := "Goexit"
 			defer func() {
@@ -104,14 +104,15 @@ func TestPullGoexit(t *testing.T) {
 				if left {
 					return nil
 				}
+				defer func() { cancelled = ctx.Err() }()
 				next()
 				after = true
 				return nil
 			})
 			how = fmt.Sprint(err)
 		}()
-		if how := <-ended; how != "Goexit" || after {
-			t.Errorf("left: %v; Run ended by %s; next returned: %v", left, how, after)
+		if how := <-ended; how != "Goexit" || after || cancelled != nil {
+			t.Errorf("left: %v; Run ended by %s; next returned: %v; its deferred call saw the error %v", left, how, after, cancelled)
 		}
 		if n := leak.Settle(before); n > before {
 			t.Errorf("%d goroutines before, %d after", before, n)
@@ -136,6 +137,12 @@ func TestPullMisuse(t *testing.T) {
 			kept = yield
 			check("next of a Pull inside its own sequence", func() { next() })
 			check("stop of a Pull inside its own sequence", func() { stop() })
+			done := make(chan bool)
+			go func() {
+				defer close(done)
+				check("yield of a Pull called outside its sequence", func() { kept(2) })
+			}()
+			<-done
 			_ = rondo.Sleep(ctx, time.Second)
 			yield(1)
 		})

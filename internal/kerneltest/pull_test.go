@@ -3,11 +3,14 @@ package kerneltest_test
 import (
 	"context"
 	"errors"
+	"iter"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/pace"
 	"github.com/rondo-go/rondo/sim"
 )
 
@@ -63,8 +66,10 @@ func TestPullUnstarted(t *testing.T) {
 			late, _ = rondo.Pull(g, seq)
 			return nil
 		})
-		if _, ok := late(); ok || ran {
-			t.Errorf("next of a Pull whose scope has ended returned %v; the sequence ran: %v", ok, ran)
+		for range 2 {
+			if _, ok := late(); ok || ran {
+				t.Errorf("next of a Pull whose scope has ended returned %v; the sequence ran: %v", ok, ran)
+			}
 		}
 	})
 }
@@ -175,4 +180,67 @@ func TestPullAllowance(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPullEndsMeanwhile: next returns false if it gives others a turn and one of them comes to the
+// end of the sequence.
+func TestPullEndsMeanwhile(t *testing.T) {
+	for spent := pace.Operations - 2; spent <= pace.Operations; spent++ {
+		exact.Test(t, func(ctx context.Context) {
+			next, _ := rondo.Pull(ctx, slices.Values([]int{1}))
+			next()
+			other := rondo.Go(ctx, func(context.Context) error { next(); return nil })
+			for range spent {
+				_ = rondo.Checkpoint(ctx)
+			}
+			if v, ok := next(); ok {
+				t.Errorf("after %d operations next returned %d", spent, v)
+			}
+			_ = other.Wait(ctx)
+		})
+	}
+}
+
+// TestPullInTaskInfo: a task in next or stop waits for that of the sequence, which waits between
+// two calls of next.
+func TestPullInTaskInfo(t *testing.T) {
+	exact.Test(t, func(ctx context.Context) {
+		caller := rondo.Current(ctx)
+		var own *rondo.Task
+		waits := func(when string, task *rondo.Task, what string, on uint64) {
+			if i := task.Info(); i.State != "waiting" || i.Waiting != what || i.On != on {
+				t.Errorf("%s: a task is %s for %s %d, want %s %d", when, i.State, i.Waiting, i.On, what, on)
+			}
+		}
+		next, stop := rondo.Pull(ctx, func(yield func(int) bool) {
+			own = rondo.Current(ctx)
+			waits("next", caller, "next", own.ID())
+			yield(1)
+			waits("stop", caller, "next", own.ID())
+		})
+		next()
+		waits("between", own, "pull", 0)
+		stop()
+	})
+}
+
+// TestPullYieldsInACoroutine: a sequence may call yield in a coroutine that it has made.
+func TestPullYieldsInACoroutine(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		next, stop := rondo.Pull(ctx, func(yield func(int) bool) {
+			inner, end := iter.Pull(func(further func(bool) bool) {
+				for v := 1; further(yield(v)); v++ {
+				}
+			})
+			defer end()
+			for more, _ := inner(); more; more, _ = inner() {
+			}
+		})
+		for want := 1; want <= 3; want++ {
+			if v, ok := next(); v != want || !ok {
+				t.Errorf("next returned %d, %v, want %d", v, ok, want)
+			}
+		}
+		stop()
+	})
 }

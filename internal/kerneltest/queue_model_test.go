@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/pace"
 	"github.com/rondo-go/rondo/sim"
 )
 
@@ -273,6 +274,29 @@ func TestQueuesInEveryOrder(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestQueuesLineUpAtOnce: a task that finds no value, or no room, is in the line at once, and gives
+// others no turn before, also if its share is used up.
+func TestQueuesLineUpAtOnce(t *testing.T) {
+	for spent := pace.Operations - 2; spent <= pace.Operations; spent++ {
+		exact.Test(t, func(ctx context.Context) {
+			q := rondo.NewQueue[int](1)
+			get := afterOperations(ctx, spent, func(ctx context.Context) error { _, err := q.Get(ctx); return err })
+			if state := get.Info().State; state != "waiting" {
+				t.Errorf("after %d operations and a Get of an empty queue the task is %s", spent, state)
+			}
+			q.TryPut(1)
+			_ = get.Wait(ctx)
+			q.TryPut(1)
+			put := afterOperations(ctx, spent, func(ctx context.Context) error { return q.Put(ctx, 1) })
+			if state := put.Info().State; state != "waiting" {
+				t.Errorf("after %d operations and a Put into a full queue the task is %s", spent, state)
+			}
+			q.TryGet()
+			_ = put.Wait(ctx)
+		})
 	}
 }
 

@@ -124,6 +124,28 @@ func TestReceiveTie(t *testing.T) {
 	})
 }
 
+// TestCancelledAfterReceive: a value that was received satisfies no wait but that of Receive.
+func TestCancelledAfterReceive(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		ch := make(chan int)
+		task := rondo.Go(ctx, func(ctx context.Context) error {
+			if _, _, err := rondo.Receive(ctx, ch); err != nil {
+				return err
+			}
+			return forever(ctx)
+		})
+		until(ctx, func() bool { return task.Info().State == "waiting" })
+		ch <- 1
+		for task.Info().Waiting != "event" {
+			_ = rondo.Sleep(ctx, 1)
+		}
+		task.Cancel(errStop)
+		if err := task.Wait(ctx); err != errStop {
+			t.Errorf("a wait that was cancelled after a Receive returned %v", err)
+		}
+	})
+}
+
 // TestReceiveAtTheDeadline: in every order, a deadline has ended something only if
 // Receive has returned no value.
 func TestReceiveAtTheDeadline(t *testing.T) {

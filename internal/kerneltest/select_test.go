@@ -93,7 +93,8 @@ func TestSelectSatisfied(t *testing.T) {
 }
 
 // TestSelectReady: of cases that are ready at the call the first is taken and
-// nothing else, without a suspension; a Select in a cancelled scope takes none.
+// nothing else, without a suspension; a Select in a cancelled scope takes none. Of cases that
+// get ready at the same time it is the first, too.
 func TestSelectReady(t *testing.T) {
 	exact.Test(t, func(ctx context.Context) {
 		a, b := full(), full()
@@ -108,6 +109,9 @@ func TestSelectReady(t *testing.T) {
 		}
 		if a.Len() != 1 || b.Len() != 0 || others != 0 {
 			t.Errorf("the queues have %d and %d values, %d other tasks ran; want 1, 0 and 0", a.Len(), b.Len(), others)
+		}
+		if i, err := rondo.Select(ctx, rondo.After(2), rondo.After(1), rondo.After(1)); i != 1 || err != nil {
+			t.Errorf("Select of three times returned %d, %v", i, err)
 		}
 		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
 			g.Cancel(errStop)
@@ -250,7 +254,8 @@ func TestSelectLosesNothing(t *testing.T) {
 	})
 }
 
-// TestSelectErrors: the error is that of the call that the case stands for.
+// TestSelectErrors: the error is that of the call that the case stands for, also if the case is
+// ready at the call.
 func TestSelectErrors(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		closed := rondo.NewQueue[int](1)
@@ -268,14 +273,38 @@ func TestSelectErrors(t *testing.T) {
 		} {
 			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
 				rondo.LoopOf(g).CallLater(2, closed.Close)
-				if i, err := rondo.Select(ctx, c.make(g)); i != 0 || err != c.want {
-					t.Errorf("%s: Select returned %d, %v", c.name, i, err)
+				its := c.make(g)
+				for _, when := range []string{"after a wait", "at the call"} {
+					if i, err := rondo.Select(ctx, its, rondo.After(time.Hour)); i != 0 || err != c.want {
+						t.Errorf("%s: Select returned %d, %v %s", c.name, i, err, when)
+					}
 				}
 				return nil
 			})
 			closed = rondo.NewQueue[int](1)
 		}
 	})
+}
+
+// TestSelectTakesTheError: OnError does not get the error of a task that a Select has got, whether
+// the task has failed before the call or after it.
+func TestSelectTakesTheError(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { t.Errorf("failed before %t: OnError has %v", before, err) }}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			task := rondo.Go(ctx, func(context.Context) error { return errBroken })
+			if before {
+				until(ctx, task.Done)
+			}
+			if i, err := rondo.Select(ctx, task.WaitCase(), rondo.After(time.Hour)); i != 0 || err != errBroken {
+				t.Errorf("Select returned %d, %v", i, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestSelectErrorGoesToTheScope: an error of a task of which the Select has taken
@@ -319,6 +348,9 @@ func TestSelectAcrossLoops(t *testing.T) {
 						t.Errorf("Select returned %d, %v", i, err)
 					}
 				}
+				if i, err := rondo.Select(ctx, answer.WaitCase(), rondo.After(0)); i != 0 || err != nil {
+					t.Errorf("Select of an answer that is there returned %d, %v", i, err)
+				}
 				if v, err := answer.Result(); v != 42 || err != nil {
 					t.Errorf("the result is %d, %v", v, err)
 				}
@@ -333,6 +365,54 @@ func TestSelectAcrossLoops(t *testing.T) {
 			})
 		})
 		return err
+	})
+}
+
+// TestSelectOfEndedLoop: a Select learns that the loop of a Future has ended without a result.
+func TestSelectOfEndedLoop(t *testing.T) {
+	future, end := make(chan *rondo.Future[int], 1), make(chan bool)
+	ended := otherLoop(func(ctx context.Context) error {
+		future <- rondo.NewFuture[int](ctx)
+		_, _, err := rondo.Receive(ctx, end)
+		return err
+	})
+	f := <-future
+	run(t, func(ctx context.Context) error {
+		for range 2 { // the second time the loop has ended before the call
+			rondo.Go(ctx, func(context.Context) error {
+				if end != nil {
+					close(end)
+				}
+				end = nil
+				return nil
+			})
+			if i, err := rondo.Select(ctx, new(rondo.Event).WaitCase(), f.WaitCase()); i != 1 || !errors.Is(err, rondo.ErrLoopClosed) {
+				t.Errorf("Select returned %d, %v", i, err)
+			}
+		}
+		return <-ended
+	})
+}
+
+// TestSelectWithCaseOfAnotherLoop: a case that was made on one loop cannot be used on another, and
+// says so at once.
+func TestSelectWithCaseOfAnotherLoop(t *testing.T) {
+	cases, end := make(chan []rondo.Case, 1), make(chan bool)
+	ended := otherLoop(func(ctx context.Context) error {
+		f := rondo.Async(ctx, func(ctx context.Context) (int, error) { _, _, err := rondo.Receive(ctx, end); return 0, err })
+		cases <- []rondo.Case{f.WaitCase(), f.Task().WaitCase()}
+		_, err := f.Wait(ctx)
+		return err
+	})
+	run(t, func(ctx context.Context) error {
+		for _, c := range <-cases {
+			i, err := rondo.Select(ctx, c, rondo.After(0))
+			if i != 0 || err == nil || !strings.Contains(err.Error(), "the object belongs to another loop than the ctx") {
+				t.Errorf("Select returned %d, %v", i, err)
+			}
+		}
+		close(end)
+		return <-ended
 	})
 }
 
@@ -435,30 +515,41 @@ func TestSelectInTaskInfo(t *testing.T) {
 
 // cancelling is a case that cancels the scope of the wait as it begins.
 type cancelling struct {
-	scope *rondo.Scope
-	list  rondo.WaitList
+	cancel func()
+	list   rondo.WaitList
 }
 
 func (c *cancelling) Try(context.Context, any) (bool, error) { return false, nil }
 
 func (c *cancelling) Begin(context.Context) (*rondo.WaitList, rondo.Reason) {
-	c.scope.Cancel(errStop)
+	c.cancel()
 	return &c.list, rondo.Reason{What: "nothing"}
 }
 
 func (c *cancelling) End(any, bool) error { return nil }
 
 // TestSelectCancelledByACase: a Select does not wait if one of its cases cancels its scope,
-// and leaves nothing behind.
+// and leaves nothing behind. The cancellation has ended a wait.
 func TestSelectCancelledByACase(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
-		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
-			c := &cancelling{scope: g}
-			if _, err := rondo.Select(g, rondo.Case{On: c}, rondo.After(time.Hour)); err != errStop || c.list.Len() != 0 {
-				t.Errorf("Select returned %v, and %d tasks are in the list", err, c.list.Len())
+		for _, c := range []struct {
+			cancel func(g *rondo.Scope)
+			want   error
+		}{
+			{func(g *rondo.Scope) { g.Cancel(errStop) }, errStop},
+			{func(g *rondo.Scope) { g.SetDeadline(rondo.Now(g)) }, context.DeadlineExceeded},
+		} {
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				on := &cancelling{cancel: func() { c.cancel(g) }}
+				if _, err := rondo.Select(g, rondo.Case{On: on}, rondo.After(time.Hour)); !errors.Is(err, c.want) || on.list.Len() != 0 {
+					t.Errorf("Select returned %v, and %d tasks are in the list", err, on.list.Len())
+				}
+				return nil
+			})
+			if !errors.Is(err, c.want) {
+				t.Errorf("Group returned %v, want %v", err, c.want)
 			}
-			return nil
-		})
+		}
 		if n := rondo.LoopOf(ctx).Stats().Timers; n != 0 {
 			t.Errorf("%d timers are set", n)
 		}

@@ -55,6 +55,7 @@ func TestAcquireN(t *testing.T) {
 		panics(t, "ReleaseN of more permits", func() { s.ReleaseN(2) })
 		panics(t, "Semaphore.ReleaseN with a negative number", func() { s.ReleaseN(-1) })
 		panics(t, "Semaphore.AcquireN with a negative number", func() { _ = s.AcquireN(ctx, -1) })
+		panics(t, "Semaphore.TryAcquireN with a negative number", func() { s.TryAcquireN(-1) })
 	})
 }
 
@@ -87,12 +88,22 @@ func TestAcquireNInEveryOrder(t *testing.T) {
 	})
 }
 
-// TestAcquireNCancelled: a task that was cancelled in the line holds up nobody behind it.
+// TestAcquireNCancelled: a task that was cancelled in the line holds up nobody behind it, even
+// before it has run.
 func TestAcquireNCancelled(t *testing.T) {
 	sim.Explore(t, func(ctx context.Context) {
 		s := rondo.NewSemaphore(2)
 		_ = s.Acquire(ctx)
 		large := rondo.Go(ctx, func(ctx context.Context) error { return s.AcquireN(ctx, 2) })
+		_ = rondo.Yield(ctx)
+		waits := large.Info().State == "waiting"
+		if large.Cancel(nil); waits && !s.TryAcquire() {
+			t.Error("the only task in the line was cancelled, and TryAcquire finds no permit")
+		} else if waits {
+			s.Release()
+		}
+		_ = large.Wait(ctx)
+		large = rondo.Go(ctx, func(ctx context.Context) error { return s.AcquireN(ctx, 2) })
 		_ = rondo.Yield(ctx)
 		small := rondo.Go(ctx, s.Acquire)
 		_ = rondo.Yield(ctx)

@@ -83,6 +83,36 @@ main ended: <nil>`
 	}
 }
 
+// TestTracerOfPull: the task of a Pull and the one in next take turns, also at the end.
+func TestTracerOfPull(t *testing.T) {
+	var got []string
+	r := rondo.Runner{Tracer: record(&got)}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		next, _ := rondo.Pull(ctx, slices.Values([]int{1}))
+		next()
+		next()
+		return nil
+	})
+	want := `main started
+main steps
+task-2 started
+main waits: next 2
+task-2 steps
+main woken by task-2
+task-2 waits: pull 0
+main steps
+task-2 woken by main
+main waits: next 2
+task-2 steps
+main woken by task-2
+task-2 ended: <nil>
+main steps
+main ended: <nil>`
+	if s := strings.Join(got, "\n"); s != want || err != nil {
+		t.Errorf("Run returned %v, the Tracer got\n%s\nwant\n%s", err, s, want)
+	}
+}
+
 // TestTracerMustNotWait: a wait in a hook of a Tracer panics, and the Tracer is
 // not called for a task that a hook starts.
 func TestTracerMustNotWait(t *testing.T) {
