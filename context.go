@@ -193,5 +193,5 @@ func (s *Scope) isOwn() bool { return s == &s.host.scope }
 // before what the scope encloses.
 func detached(ctx context.Context) bool {
 	_, own := ctx.(*Scope)
-	return !own && ctx != nil && ctx.Err() == nil
+	return !own && ctx.Err() == nil
 }

@@ -150,7 +150,7 @@ func (e *PanicError) with(stack []byte) *PanicError {
 // startedBy returns e with the place where t was started, unless e has a place already. Others
 // may have e, as when a call of another shard has panicked with it.
 func (e *PanicError) startedBy(t *Task) *PanicError {
-	if t == nil || e.Site != "" || t.startedAt() == "" {
+	if e.Site != "" || t.startedAt() == "" {
 		return e
 	}
 	c := *e

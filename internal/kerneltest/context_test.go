@@ -132,6 +132,80 @@ func TestScopeAsContext(t *testing.T) {
 	})
 }
 
+// TestDeadlineOfScope: the deadline of a scope is its own or an earlier one above it, which may be
+// that of a context of the standard library; a Shield has none but its own.
+func TestDeadlineOfScope(t *testing.T) {
+	type wrap func(ctx context.Context, body func(ctx context.Context) error) error
+	hours := func(d time.Duration) wrap {
+		return func(ctx context.Context, body func(ctx context.Context) error) error {
+			return rondo.Timeout(ctx, d*time.Hour, body)
+		}
+	}
+	group := func(ctx context.Context, body func(ctx context.Context) error) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error { return body(g) })
+	}
+	standard := func(ctx context.Context, body func(ctx context.Context) error) error {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Hour)
+		defer cancel()
+		return group(ctx, body)
+	}
+	for _, c := range []struct {
+		name  string
+		wraps []wrap // the outermost first
+		want  time.Duration
+	}{
+		{"no deadline", []wrap{group}, 0},
+		{"one", []wrap{hours(3)}, 3},
+		{"an earlier one above", []wrap{hours(1), hours(3)}, 1},
+		{"a later one above", []wrap{hours(3), hours(1)}, 1},
+		{"one far above", []wrap{hours(3), group, group}, 3},
+		{"a Shield", []wrap{hours(3), rondo.Shield}, 0},
+		{"below a Shield", []wrap{hours(1), rondo.Shield, hours(3)}, 3},
+		{"an earlier one of the standard library", []wrap{standard, hours(3)}, 2},
+		{"a later one of the standard library", []wrap{standard, hours(1)}, 1},
+	} {
+		run(t, func(ctx context.Context) error {
+			started := time.Now()
+			body := func(ctx context.Context) error {
+				var hours time.Duration
+				at, ok := ctx.Deadline()
+				if ok {
+					hours = at.Sub(started).Round(time.Hour) / time.Hour
+				}
+				if hours != c.want || ok != (c.want != 0) {
+					t.Errorf("%s: the deadline is in %d hours, %t; want %d", c.name, hours, ok, c.want)
+				}
+				return nil
+			}
+			for _, w := range slices.Backward(c.wraps) {
+				inner := body
+				body = func(ctx context.Context) error { return w(ctx, inner) }
+			}
+			return body(ctx)
+		})
+	}
+}
+
+// TestRefusedWaitCounts: a deadline that has passed counts as the error of Timeout if a wait was
+// refused because of it, also one with a context that is derived from the scope.
+func TestRefusedWaitCounts(t *testing.T) {
+	for _, derived := range []bool{false, true} {
+		exact.Test(t, func(ctx context.Context) {
+			err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
+				_ = rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Minute) })
+				if derived {
+					ctx = context.WithValue(ctx, ctxKey("a"), 1)
+				}
+				_ = rondo.Sleep(ctx, 1)
+				return nil
+			})
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("derived %t: Timeout returned %v", derived, err)
+			}
+		})
+	}
+}
+
 // TestContextsFromManyGoroutines: goroutines use a scope as a context while the
 // loop cancels it. The race detector checks the rest.
 func TestContextsFromManyGoroutines(t *testing.T) {

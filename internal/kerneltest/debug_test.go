@@ -111,6 +111,26 @@ var lockedWaits = map[string]func(ctx context.Context) error{
 	},
 }
 
+// TestSiteOfPanic: with Debug a panic names the place where its task was started, also if another
+// task passes it on.
+func TestSiteOfPanic(t *testing.T) {
+	_, err := debugged(t, func(ctx context.Context) error {
+		return rondo.Contain(ctx, func(ctx context.Context) error {
+			first := rondo.Go(ctx, func(context.Context) error { panic("oops") })
+			err := first.Wait(ctx)
+			second := rondo.Go(ctx, func(context.Context) error { panic(err) })
+			var p, passed *rondo.PanicError
+			if !errors.As(err, &p) || !errors.As(second.Wait(ctx), &passed) || p.Site == "" || p.Site != first.Info().Site || passed.Site != p.Site {
+				t.Errorf("the panic is %v, the one that was passed on %v", p, passed)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestWaitOnLockedThread: with Debug a task that is locked to its thread panics
 // instead of waiting. The panic unwinds it, so that the process lives, and all is
 // unlocked in the end. What does not wait may be locked.

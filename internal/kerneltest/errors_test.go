@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/sim"
@@ -76,6 +77,41 @@ func TestErrorThatSaysMore(t *testing.T) {
 				t.Errorf("%s: Group returned %q, Timeout %q", name, fmt.Sprint(silent), fmt.Sprint(late))
 			}
 		})
+	}
+}
+
+// TestErrorOfAnotherEvent: in a scope whose deadline has passed, the deadline of another scope is
+// kept although it reads the same, and so is a panic with the cause; joined with others too.
+func TestErrorOfAnotherEvent(t *testing.T) {
+	events := map[string]func(ctx context.Context) error{
+		"a deadline": func(ctx context.Context) error {
+			return rondo.Timeout(ctx, time.Nanosecond, forever)
+		},
+		"a panic": func(ctx context.Context) error {
+			return rondo.Go(ctx, func(ctx context.Context) error { panic(context.DeadlineExceeded) }).Wait(ctx)
+		},
+	}
+	for name, event := range events {
+		r := rondo.Runner{Recover: true}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			other := event(ctx)
+			for _, joined := range []bool{false, true} {
+				err := rondo.Timeout(ctx, time.Nanosecond, func(ctx context.Context) error {
+					cause := forever(ctx)
+					if joined {
+						return errors.Join(cause, other)
+					}
+					return other
+				})
+				if !errors.Is(err, other) {
+					t.Errorf("%s, joined %t: Timeout returned %v without %v", name, joined, err, other)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }
 

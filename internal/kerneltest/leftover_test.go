@@ -3,6 +3,7 @@ package kerneltest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
 )
 
 // TestUnobservedErrors: of many errors just those that no caller has taken are
@@ -46,6 +48,37 @@ func TestUnobservedErrors(t *testing.T) {
 		t.Errorf("Run returned %v; tasks %v were reported, want %v", err, reported, want)
 	}
 }
+
+// TestLogOfErrors: without OnError an error is in the log, with the function of its task; what was
+// left behind is a warning. With OnError nothing is in the log.
+func TestLogOfErrors(t *testing.T) {
+	main := func(ctx context.Context) error {
+		rondo.Go(ctx, breaks)
+		kernel.Of(ctx).Notice("a server", errBroken)
+		kernel.Of(ctx).Notice("a server", fmt.Errorf("%w: a client", rondo.ErrLeftBehind))
+		return rondo.Sleep(ctx, time.Millisecond)
+	}
+	var err error
+	log := logs(func() { err = rondo.Run(t.Context(), main) })
+	lines := slices.Collect(strings.Lines(log))
+	if err != nil || len(lines) != 3 {
+		t.Fatalf("Run returned %v, the log has %s", err, log)
+	}
+	for i, want := range [][]string{{"level=ERROR", "broken", "a server"}, {"level=WARN", "a client"}, {"level=ERROR", "err=broken", "kerneltest_test.breaks "}} {
+		for _, part := range want {
+			if !strings.Contains(lines[i], part) {
+				t.Errorf("line %d of the log is %s, want %q in it", i, lines[i], part)
+			}
+		}
+	}
+	reports := 0
+	r := rondo.Runner{OnError: func(rondo.TaskInfo, error) { reports++ }}
+	if log := logs(func() { err = r.Run(t.Context(), main) }); err != nil || log != "" || reports != 3 {
+		t.Errorf("Run returned %v, OnError was called %d times, and the log has %q", err, reports, log)
+	}
+}
+
+func breaks(context.Context) error { return errBroken }
 
 // TestOnErrorPanicsAtTheEnd: a panic of OnError at the end of the loop keeps nothing else from
 // being reported. A wait in OnError panics.

@@ -11,6 +11,28 @@ import (
 	"github.com/rondo-go/rondo"
 )
 
+// TestYield: Yield gives others a turn, also with a context that is derived from the scope, and
+// each counts as a turn of the loop, also if there are no others.
+func TestYield(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for _, c := range []context.Context{ctx, context.WithValue(ctx, ctxKey("a"), 1)} {
+			ran := false
+			rondo.Go(ctx, func(context.Context) error { ran = true; return nil })
+			if err := rondo.Yield(c); err != nil || !ran {
+				t.Errorf("Yield returned %v, another task ran: %t", err, ran)
+			}
+			before := rondo.LoopOf(ctx).Stats().Turns
+			for range 10 {
+				must(rondo.Yield(c))
+			}
+			if n := rondo.LoopOf(ctx).Stats().Turns - before; n < 10 {
+				t.Errorf("10 calls of Yield took %d turns", n)
+			}
+		}
+		return nil
+	})
+}
+
 // TestC030OrderIsFIFO: on a real loop tasks and callbacks run in the order in which
 // they became ready. A task that has yielded is behind those that the driver wakes then.
 func TestC030OrderIsFIFO(t *testing.T) {

@@ -42,6 +42,18 @@ func TestForeignGoroutine(t *testing.T) {
 				"Task.Info":         func() { self.Info() },
 				"Task.OnDone":       func() { self.OnDone(func() {}) },
 				"Future.OnDone":     func() { future.OnDone(func() {}) },
+				"Every": func() {
+					for range rondo.Every(ctx, time.Hour) {
+					}
+				},
+				"AsCompleted": func() {
+					for range rondo.AsCompleted(ctx, future) {
+					}
+				},
+				"Queue.All": func() {
+					for range rondo.NewQueue[int](0).All(ctx) {
+					}
+				},
 			} {
 				if text := panicOf(call); !strings.HasPrefix(text, "rondo: "+name+" from a goroutine that is not a task of loop-") {
 					t.Errorf("%s: panic %q", name, text)

@@ -108,7 +108,9 @@ main woken by task-2
 task-2 ended: <nil>
 main steps
 main ended: <nil>`
-	if s := strings.Join(got, "\n"); s != want || err != nil {
+	s := strings.Join(got, "\n")
+	s = strings.ReplaceAll(s, "main waits: yield 0\nmain steps\n", "") // on a slow machine next gives others a turn
+	if s != want || err != nil {
 		t.Errorf("Run returned %v, the Tracer got\n%s\nwant\n%s", err, s, want)
 	}
 }
