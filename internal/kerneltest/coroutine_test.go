@@ -93,6 +93,23 @@ func TestBareCoroutineByTurns(t *testing.T) {
 	}
 }
 
+// TestDeepCoroutine: a coroutine is in a task however many coroutines are between the two.
+func TestDeepCoroutine(t *testing.T) {
+	var deep func(levels int, fn func() error) error
+	deep = func(levels int, fn func() error) error {
+		if levels == 0 {
+			return fn()
+		}
+		next, stop := iter.Pull(func(yield func(error) bool) { yield(deep(levels-1, fn)) })
+		defer stop()
+		err, _ := next()
+		return err
+	}
+	run(t, func(ctx context.Context) error {
+		return deep(40, func() error { return rondo.Sleep(ctx, time.Millisecond) })
+	})
+}
+
 // TestBareCoroutineLeft: Rondo does not end a coroutine that a task made and left
 // half-way. Another task can stop it. After the end of the loop its body runs to
 // its end when it is stopped, and its waits fail.
