@@ -327,6 +327,10 @@ func (l *Loop) finishTasks() {
 		l.cancelAll(context.Canceled)
 		l.await(func() bool { return l.live == 0 }, &l.drained)
 		l.inbox.Refuse()
+		if l.queue.Len() > 0 || l.inbox.Pending() {
+			l.runTask.yield() // what came in may be a wait for an error that was not reported yet
+			continue
+		}
 		l.reportUnobserved()
 		// A callback that runs now may start a task, which is cancelled from the start.
 		l.reportAbandoned()

@@ -56,14 +56,6 @@ var repeated = map[string]func(ctx context.Context, o *repetition) error{
 		stop()
 		return rondo.Yield(ctx)
 	},
-	"an error that somebody asks for after the end of its task": func(ctx context.Context, _ *repetition) error {
-		task := rondo.Go(ctx, func(context.Context) error { return errBroken })
-		until(ctx, task.Done)
-		if err := task.Err(); err != errBroken {
-			return errors.Join(errStop, err)
-		}
-		return nil
-	},
 	"a coroutine in a task": func(ctx context.Context, _ *repetition) error {
 		next, stop := iter.Pull(func(yield func(error) bool) { yield(rondo.Sleep(ctx, 1)) })
 		defer stop()

@@ -191,40 +191,33 @@ func TestCancelOfFuture(t *testing.T) {
 	}
 }
 
-// TestErrorOfFutureOfAnotherLoop: the error of an Async that a task of another loop waits for has
-// reached somebody, so OnError does not get it, even if that task runs only after the loop's end.
-func TestErrorOfFutureOfAnotherLoop(t *testing.T) {
+// TestErrorForAnotherLoop: OnError does not get the error of a task, or of an Async, that a task of
+// another loop waits for, even if the loop learns of the wait only at its end, and that task goes
+// on only after the end.
+func TestErrorForAnotherLoop(t *testing.T) {
 	for name, wait := range map[string]func(ctx context.Context, f *rondo.Future[int]) error{
-		"Wait":   func(ctx context.Context, f *rondo.Future[int]) error { _, err := f.Wait(ctx); return err },
-		"Select": func(ctx context.Context, f *rondo.Future[int]) error { return selects(f.WaitCase())(ctx) },
+		"Future.Wait": func(ctx context.Context, f *rondo.Future[int]) error { _, err := f.Wait(ctx); return err },
+		"Select":      func(ctx context.Context, f *rondo.Future[int]) error { return selects(f.WaitCase())(ctx) },
+		"Task.Wait":   func(ctx context.Context, f *rondo.Future[int]) error { return f.Task().Wait(ctx) },
 	} {
-		future, waits := make(chan *rondo.Future[int], 1), make(chan bool)
-		ended := make(chan error, 1)
+		future, waits, ended := make(chan *rondo.Future[int], 1), make(chan bool), make(chan error, 1)
 		go func() {
 			r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { t.Errorf("%s: OnError got %v", name, err) }}
 			ended <- r.Run(context.Background(), func(ctx context.Context) error {
-				f := rondo.Async(ctx, func(ctx context.Context) (int, error) {
-					_, _, err := rondo.Receive(ctx, waits)
-					return 0, errors.Join(err, errBroken)
-				})
-				future <- f
-				for !f.Done() {
-					_ = rondo.Sleep(ctx, time.Millisecond)
-				}
+				future <- rondo.Async(ctx, func(ctx context.Context) (int, error) { return 0, errBroken })
+				<-waits // the loop stands still meanwhile
 				return nil
 			})
 		}()
 		f := <-future
 		run(t, func(ctx context.Context) error {
 			waiting := rondo.Go(ctx, func(ctx context.Context) error { return wait(ctx, f) })
-			if err := rondo.Yield(ctx); err != nil {
-				return err
-			}
+			until(ctx, func() bool { return waiting.Info().State == "waiting" })
 			close(waits)
-			if err := <-ended; err != nil { // this loop stands still meanwhile
+			if err := <-ended; err != nil { // and so does this one
 				t.Error(err)
 			}
-			if err := waiting.Wait(ctx); !errors.Is(err, errBroken) {
+			if err := waiting.Wait(ctx); err != errBroken {
 				t.Errorf("%s returned %v", name, err)
 			}
 			return nil
