@@ -96,6 +96,41 @@ func TestHostEnds(t *testing.T) {
 	})
 }
 
+// TestHostLoops: the further loops of a program end with the first one, however that ends, and the
+// tasks on them learn the cause.
+func TestHostLoops(t *testing.T) {
+	for cause, end := range map[string]func(h *sim.Host){
+		"sim: the program has ended":   func(*sim.Host) {}, // by itself
+		"sim: the host has crashed":    (*sim.Host).Crash,
+		"sim: the host has lost power": (*sim.Host).PowerFail,
+	} {
+		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+			var causes []string
+			ended := 0
+			h := w.Host("a", func(ctx context.Context) error {
+				for i := range 3 {
+					driver.HostOf(kernel.Of(ctx).Driver()).RunBeside(fmt.Sprint(i), func(ctx context.Context) error {
+						causes = append(causes, fmt.Sprint(rondo.WaitCanceled(ctx)))
+						return nil
+					}, func() { ended++ })
+				}
+				return rondo.Sleep(ctx, time.Minute)
+			})
+			_ = rondo.Sleep(ctx, 30*time.Second)
+			if len(causes)+ended > 0 {
+				t.Error("a loop has ended before the first one:", causes)
+			}
+			end(h)
+			if err := w.Eventually(ctx, time.Hour, func() bool { return !h.Up() && ended == 3 }); err != nil {
+				t.Errorf("%d of 3 loops have ended: %v", ended, err)
+			}
+			if got := fmt.Sprint(causes); got != fmt.Sprint([]string{cause, cause, cause}) {
+				t.Errorf("the causes are %s, want %q", got, cause)
+			}
+		})
+	}
+}
+
 // TestHostsTogether has tasks of one host set Futures of another, post to it and wait
 // for its tasks, and be woken by that.
 func TestHostsTogether(t *testing.T) {

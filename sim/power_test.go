@@ -157,21 +157,26 @@ func TestCalmWakesTheLate(t *testing.T) {
 }
 
 // TestCalmEndsFaults: Calm starts the hosts that a fault has struck, and not one whose program has
-// ended; no fault strikes later.
+// ended; no fault strikes later, and what the test does to a host from then on lasts.
 func TestCalmEndsFaults(t *testing.T) {
-	sim.Config{Seeds: 20, Faults: sim.Faults{Crash: 1, PowerFail: 1}}.Cluster(t, func(ctx context.Context, w *sim.World) {
+	sim.Config{Seeds: 20, SeedsShort: 20, Faults: sim.Faults{Crash: 1, PowerFail: 1}}.Cluster(t, func(ctx context.Context, w *sim.World) {
 		boots, ends := 0, 0
 		h := w.Host("a", func(ctx context.Context) error {
 			boots++
 			return rondo.WaitCanceled(ctx)
 		})
+		crashed := w.Host("crashed", rondo.WaitCanceled)
 		w.Host("short", func(context.Context) error { ends++; return nil }).Spare()
 		_ = rondo.Sleep(ctx, 10*time.Second)
 		h.PowerFail()
 		w.Calm()
+		crashed.Crash()
 		_ = rondo.Sleep(ctx, time.Second)
 		before := boots
 		_ = rondo.Sleep(ctx, time.Minute)
+		if crashed.Up() {
+			t.Error("a host that the test has crashed after Calm was restarted")
+		}
 		if !h.Up() || boots != before || ends != 1 {
 			t.Errorf("a is up: %v; after Calm it began %d times; short ran %d times", h.Up(), boots-before, ends)
 		}

@@ -191,6 +191,14 @@ func TestVictim(t *testing.T) {
 			}
 		})
 	})
+	t.Run("blocked in bubble", func(t *testing.T) {
+		bubbles.Test(t, func(ctx context.Context) {
+			_ = rondo.Sleep(ctx, time.Hour)
+			var lock sync.Mutex
+			lock.Lock()
+			lock.Lock() //rondovet:ignore it blocks the loop for the report
+		})
+	})
 	t.Run("blocked host", func(t *testing.T) {
 		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
 			w.Host("a", func(ctx context.Context) error {
@@ -379,6 +387,7 @@ func TestHang(t *testing.T) {
 		"it is blocked on a channel; use rondo.Queue", "[chan receive", "RONDO_SEED=1 ")
 	contains(t, runVictim(t, "blocked host", "1"), "seed 1: hang: github.com/rondo-go/rondo/sim_test.TestVictim.func", "victim_test.go:",
 		"it is blocked on a sync.Mutex, probably held by a suspended task; use rondo.Mutex", "RONDO_SEED=1 ")
+	contains(t, runVictim(t, "blocked in bubble", "1"), "seed 1: hang: ", "it is blocked on a sync.Mutex", "after 1h0m0s of virtual time")
 	contains(t, runVictim(t, "uncancelled", ""), "seed 1: livelock: ", "task-2 is running", "sim_test.TestVictim.func", "RONDO_SEED=1 ")
 	contains(t, runVictim(t, "unanswered", ""), "seed 1: sim: nothing has come from outside", "RONDO_SEED=1 ")
 }
