@@ -51,7 +51,7 @@ func Choose(ctx context.Context, n int) int {
 	return v
 }
 
-// taskNumber returns a number of the task of ctx that no other task of the run has.
+// taskNumber returns the number of the task of ctx in reports, which no other task has that lives.
 func taskNumber(ctx context.Context) uint64 {
 	who, _ := kernel.TaskOf(ctx)
 	if p := processOf(ctx); p != nil {

@@ -38,7 +38,8 @@ type Op[In, Out any] struct {
 	Returned int64 // Pending if there is no answer
 
 	run     *attempt
-	ended   bool // by End, Unknown or Discard
+	who     uint64 // that task, in the picture
+	ended   bool   // by End, Unknown or Discard
 	dropped bool
 }
 
@@ -50,12 +51,22 @@ func (h *History[In, Out]) Begin(ctx context.Context, in In) *Op[In, Out] {
 	if len(h.ops) > 0 && h.ops[0].run != a {
 		panic("sim: History.Begin of a History that has operations of another run: make it inside the body")
 	}
-	o := &Op[In, Out]{In: in, Client: taskNumber(ctx), Called: a.stamp(), Returned: Pending, run: a}
+	o := &Op[In, Out]{In: in, Client: clientNumber(ctx), Called: a.stamp(), Returned: Pending, run: a, who: taskNumber(ctx)}
 	h.ops = append(h.ops, o)
 	if a.Trace.Shows() {
-		a.Trace.Show(record.Event{Now: a.Clock(), Who: o.Client, Kind: record.Asked}, in)
+		a.Trace.Show(record.Event{Now: a.Clock(), Who: o.who, Kind: record.Asked}, in)
 	}
 	return o
+}
+
+// clientNumber returns a number of the task of ctx that no other task of the run has, not even in
+// another boot of its host.
+func clientNumber(ctx context.Context) uint64 {
+	who := taskNumber(ctx)
+	if p := processOf(ctx); p != nil {
+		who |= p.boots << 48
+	}
+	return who
 }
 
 func (a *attempt) stamp() int64 {
@@ -91,7 +102,7 @@ const unknown = "no answer"
 // answered draws the end of the operation.
 func (o *Op[In, Out]) answered(out any) {
 	if a := o.run; a.Trace.Shows() {
-		a.Trace.Show(record.Event{Now: a.Clock(), Who: o.Client, What: fmt.Sprintf("%+v", o.In), Kind: record.Answered}, out)
+		a.Trace.Show(record.Event{Now: a.Clock(), Who: o.who, What: fmt.Sprintf("%+v", o.In), Kind: record.Answered}, out)
 	}
 }
 

@@ -128,3 +128,23 @@ func TestHistory(t *testing.T) {
 		op.End(1)
 	})
 }
+
+// TestHistoryOfBoots: no two clients have one number, also where a host has begun anew.
+func TestHistoryOfBoots(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		var h sim.History[string, int]
+		clients := map[uint64]bool{}
+		for _, name := range []string{"a", "b"} {
+			host := w.Host(name, func(ctx context.Context) error {
+				clients[h.Begin(ctx, name).Client] = true
+				return nil
+			})
+			_ = w.Eventually(ctx, time.Minute, func() bool { return !host.Up() })
+			host.Restart()
+			_ = w.Eventually(ctx, time.Minute, func() bool { return !host.Up() })
+		}
+		if len(clients) != 4 {
+			t.Errorf("%d clients have the numbers %v", 4, clients)
+		}
+	})
+}
