@@ -156,7 +156,6 @@ func (w *loopWorld) Choose(n int, who func(i int) uint64) (i int, runs bool) {
 	}
 	if i = w.order.Choose(n, who); i < 0 {
 		i = ^i
-		w.run.Shown.Store(w.now - moment.Origin)
 		w.step(1)
 		if t := w.run.Trace; t != nil {
 			t.Choose(w.now, record.Passed, w.order.TaskAt(i), n)
@@ -164,7 +163,6 @@ func (w *loopWorld) Choose(n int, who func(i int) uint64) (i int, runs bool) {
 		return i, false
 	}
 	if n > 1 {
-		w.run.Shown.Store(w.now - moment.Origin)
 		w.step(1)
 		if t := w.run.Trace; t != nil {
 			t.Choose(w.now, record.Chosen, w.order.TaskAt(i), n)
