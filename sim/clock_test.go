@@ -75,6 +75,32 @@ func TestClockOfHost(t *testing.T) {
 	})
 }
 
+// TestClockOfSleepingHost: the timers of a host that sleeps follow a new rate of its clock.
+func TestClockOfSleepingHost(t *testing.T) {
+	Config{Exact: true}.Cluster(t, func(ctx context.Context, w *World) {
+		start := rondo.Now(ctx)
+		for _, row := range []struct {
+			name string
+			ppm  int
+			want time.Duration
+		}{{"as fast", 0, 60 * time.Minute}, {"twice as fast", 1e6, 45 * time.Minute}, {"half as fast", -5e5, 90 * time.Minute}} {
+			h := w.Host(row.name, func(host context.Context) error {
+				err := rondo.Sleep(host, time.Hour)
+				if d := rondo.Now(ctx).Sub(start); d < row.want || d > row.want+time.Microsecond {
+					t.Errorf("%s: an hour's sleep whose second half is so took %v, want %v", row.name, d, row.want)
+				}
+				return err
+			})
+			rondo.Go(ctx, func(ctx context.Context) error {
+				err := rondo.Sleep(ctx, 30*time.Minute)
+				h.SetClock(0, row.ppm)
+				return err
+			})
+		}
+		_ = rondo.Sleep(ctx, 3*time.Hour)
+	})
+}
+
 // TestDeadlinesWhenClockIsSet: a deadline that was computed from Now stays when the clock is
 // set, and one that was read from elsewhere is compared by the wall.
 func TestDeadlinesWhenClockIsSet(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -154,6 +155,132 @@ func TestHostsTogether(t *testing.T) {
 	})
 }
 
+// TestTestWaits: a test that has waited for another host, without a timer of its own, may sleep for
+// longer than it may wait so.
+func TestTestWaits(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		f := rondo.NewFuture[int](ctx)
+		w.Host("a", func(ctx context.Context) error {
+			err := rondo.Sleep(ctx, 59*time.Minute)
+			f.Set(42)
+			return err
+		})
+		if _, err := f.Wait(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := rondo.Sleep(ctx, 24*time.Hour); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestPauseOfReadyHosts: a pause also stops what has just become ready and has not run.
+func TestPauseOfReadyHosts(t *testing.T) {
+	(&sim.Config{Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
+		began := rondo.Now(ctx)
+		var ran []time.Duration
+		for i := range 3 {
+			var inside context.Context
+			h := w.Host(fmt.Sprint(i), func(ctx context.Context) error {
+				inside = ctx
+				return rondo.WaitCanceled(ctx)
+			})
+			_ = rondo.SleepUntil(ctx, began.Add(time.Duration(i+1)*time.Second))
+			if err := rondo.LoopOf(inside).Post(func() { ran = append(ran, rondo.Now(inside).Sub(began)) }); err != nil {
+				t.Error(err)
+			}
+			h.Pause(time.Minute)
+		}
+		_ = rondo.Sleep(ctx, time.Hour)
+		if got := fmt.Sprint(ran); got != "[1m1s 1m2s 1m3s]" {
+			t.Errorf("what came before a pause of a minute ran after %s", got)
+		}
+	})
+}
+
+// TestSlowAndBusy: a slow host is slow also if its program never waits.
+func TestSlowAndBusy(t *testing.T) {
+	(&sim.Config{Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
+		took := map[time.Duration]time.Duration{}
+		for _, each := range []time.Duration{0, time.Second} {
+			h := w.Host(each.String(), func(ctx context.Context) error {
+				if err := rondo.Sleep(ctx, time.Second); err != nil {
+					return err
+				}
+				began := rondo.Now(ctx)
+				for range 1000 {
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+				took[each] = rondo.Now(ctx).Sub(began)
+				return nil
+			})
+			h.Slow(each)
+			_ = rondo.Sleep(ctx, time.Hour)
+		}
+		if took[0] != 0 || took[time.Second] < 5*time.Second {
+			t.Errorf("1000 turns took %v, and with a second for whatever it has to do %v", took[0], took[time.Second])
+		}
+	})
+}
+
+// TestHostsAreLate: in some seeds timers of a host that are due one after the other fire at one
+// instant, and in some a task is late by about as long as its host sleeps.
+func TestHostsAreLate(t *testing.T) {
+	sim.Config{Seeds: 100, SeedsShort: 100}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		together := 0
+		for range 5 {
+			var woke [2]time.Time
+			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+				for i := range woke {
+					g.Go(func(ctx context.Context) error {
+						err := rondo.Sleep(ctx, time.Millisecond+time.Duration(i))
+						woke[i] = rondo.Now(ctx)
+						return err
+					})
+				}
+				return nil
+			})
+			if woke[0].Equal(woke[1]) {
+				together++
+			}
+		}
+		sim.Sometimes(ctx, together == 5, "timers of two instants fire at one")
+		for range 10 {
+			began := rondo.Now(ctx)
+			_ = rondo.Sleep(ctx, time.Minute)
+			sim.Sometimes(ctx, rondo.Now(ctx).Sub(began) > 70*time.Second, "a sleep of a minute lasts 10 s longer")
+		}
+	})
+}
+
+// TestBusyHosts: hosts whose tasks never wait let each other go on, and come to an end.
+func TestBusyHosts(t *testing.T) {
+	sim.Config{MaxSteps: 100_000}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		counted := 0
+		for i := range 3 {
+			w.Host(fmt.Sprint(i), func(ctx context.Context) error {
+				q := rondo.NewQueue[int](1)
+				for range 100 {
+					if err := q.Put(ctx, 1); err != nil {
+						return err
+					}
+					if _, err := q.Get(ctx); err != nil {
+						return err
+					}
+					counted++
+				}
+				return nil
+			})
+		}
+		_ = rondo.Sleep(ctx, time.Hour)
+		if counted != 300 {
+			t.Error("the hosts counted to", counted)
+		}
+	})
+}
+
 // TestHostOffload has the clock of all hosts stand still while a goroutine works.
 func TestHostOffload(t *testing.T) {
 	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
@@ -245,8 +372,13 @@ func TestHostSignals(t *testing.T) {
 			stop()
 			return rondo.Sleep(ctx, time.Hour)
 		})
+		dead := w.Host("dead", func(ctx context.Context) error {
+			defer h.Signal(os.Interrupt) // without effect, as it is dead then
+			return rondo.WaitCanceled(ctx)
+		})
 		_ = rondo.Sleep(ctx, time.Second)
 		h.Signal(os.Interrupt)
+		dead.Crash()
 		_ = rondo.Sleep(ctx, time.Second)
 		if heard != 1 || !h.Up() {
 			t.Errorf("who still listens has heard it %d times; up: %v", heard, h.Up())
@@ -288,6 +420,22 @@ func TestClusterFailures(t *testing.T) {
 		_ = rondo.Sleep(ctx, time.Hour)
 	}, "host a", "failed and nobody waited for it: so it is")
 	text := failing(t, func(t *tester) {
+		one().Cluster(t, func(ctx context.Context, w *sim.World) {
+			broken := false
+			w.Host("a", func(ctx context.Context) error { broken = true; return errors.New("so it is") })
+			w.Invariant("whole", func() error {
+				if broken {
+					return errors.New("a consequence")
+				}
+				return nil
+			})
+			_ = rondo.Sleep(ctx, time.Hour)
+		})
+	})
+	if contains(t, text, "host a: so it is"); strings.Contains(text, "a consequence") {
+		t.Errorf("not the first failure is reported:\n%s", text)
+	}
+	text = failing(t, func(t *tester) {
 		c := one()
 		c.Limit = time.Minute
 		c.Cluster(t, func(ctx context.Context, w *sim.World) { _ = rondo.Sleep(ctx, time.Hour) })
@@ -339,6 +487,26 @@ func TestClusterEnd(t *testing.T) {
 		})
 		_ = rondo.Yield(ctx)
 	})
+}
+
+// TestHostsThatExit: at the end of a test the deferred calls of every host run, also if those of
+// another one end its goroutine.
+func TestHostsThatExit(t *testing.T) {
+	runs, cleaned := 0, 0
+	one().Cluster(t, func(ctx context.Context, w *sim.World) {
+		runs++
+		for i := range 3 {
+			w.Host(fmt.Sprint(i), func(ctx context.Context) error {
+				defer runtime.Goexit()
+				defer func() { cleaned++ }()
+				return rondo.WaitCanceled(ctx)
+			})
+		}
+		_ = rondo.Sleep(ctx, time.Second)
+	})
+	if cleaned != 3*runs {
+		t.Errorf("the deferred calls of %d hosts ran, of 3 in each of %d runs", cleaned, runs)
+	}
 }
 
 // TestClusterMisuse holds what calls say that make no sense.

@@ -169,3 +169,37 @@ func TestExploreClusterCountsOrders(t *testing.T) {
 		t.Errorf("%d orders in %d runs, in which the letters came as %v", orders, runs, came)
 	}
 }
+
+// TestExploreClusterBusy: what a host hands to a busy one comes after each of its turns, in some
+// order, and a host that yields until another has done something is not alone for ever.
+func TestExploreClusterBusy(t *testing.T) {
+	came := map[int]bool{}
+	sim.Config{MaxSteps: 10_000}.ExploreCluster(t, func(ctx context.Context, w *sim.World) {
+		turns, at := 0, -1
+		home := rondo.LoopOf(ctx)
+		w.Host("a", func(context.Context) error { return home.Post(func() { at = turns }) })
+		beside := rondo.Go(ctx, func(ctx context.Context) error {
+			for rondo.Yield(ctx) == nil {
+			}
+			return nil
+		})
+		for range 3 {
+			_ = rondo.Yield(ctx)
+			turns++
+		}
+		beside.Cancel(nil)
+		_ = rondo.Sleep(ctx, 1)
+		came[at] = true
+	})
+	if fmt.Sprint(came) != fmt.Sprint(map[int]bool{1: true, 2: true, 3: true}) {
+		t.Error("it came after so many turns:", came)
+	}
+	sim.Config{MaxSteps: 10_000}.ExploreCluster(t, func(ctx context.Context, w *sim.World) {
+		w.Explore(false)
+		done := false
+		w.Host("a", func(context.Context) error { done = true; return nil })
+		for !done {
+			_ = rondo.Yield(ctx)
+		}
+	})
+}

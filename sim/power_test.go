@@ -120,20 +120,25 @@ func TestFaultsStrikeAtDisk(t *testing.T) {
 	})
 }
 
-// TestCalmIsOnTime has nothing late after Calm.
+// TestCalmIsOnTime has nothing late after Calm, also on a host that begins then.
 func TestCalmIsOnTime(t *testing.T) {
-	sim.Config{Seeds: 100}.Cluster(t, func(ctx context.Context, w *sim.World) {
-		late := func() bool {
+	sim.Config{Seeds: 100, SeedsShort: 100}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		late := func(ctx context.Context) bool {
 			start := rondo.Now(ctx)
 			for range 20 {
 				_ = rondo.Sleep(ctx, time.Millisecond)
 			}
 			return rondo.Now(ctx).Sub(start) != 20*time.Millisecond
 		}
-		sim.Sometimes(ctx, late(), "sleeps are late before Calm")
+		sim.Sometimes(ctx, late(ctx), "sleeps are late before Calm")
 		w.Calm()
 		_ = rondo.Yield(ctx) // it may still be put off
-		sim.Always(ctx, !late(), "sleeps are on time after Calm")
+		sim.Always(ctx, !late(ctx), "sleeps are on time after Calm")
+		h := w.Host("a", func(ctx context.Context) error {
+			sim.Always(ctx, !late(ctx), "sleeps are on time on a host that begins after Calm")
+			return nil
+		})
+		_ = w.Eventually(ctx, time.Minute, func() bool { return !h.Up() })
 	})
 }
 

@@ -170,7 +170,10 @@ func TestVictim(t *testing.T) {
 		})
 	})
 	t.Run("blocked", func(t *testing.T) {
-		sim.Test(t, func(ctx context.Context) { <-make(chan int) }) //rondovet:ignore it blocks the loop for the report
+		sim.Test(t, func(ctx context.Context) {
+			_ = rondo.OffloadFunc(ctx, func(context.Context) error { return nil }) // a wait that ends
+			<-make(chan int)                                                       //rondovet:ignore it blocks the loop for the report
+		})
 	})
 	t.Run("busy host", func(t *testing.T) {
 		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
@@ -221,6 +224,8 @@ func TestVictim(t *testing.T) {
 				t.Fatal(err)
 			}
 			os.Stderr = says
+			for end := time.Now().Add(3 * time.Second); time.Now().Before(end); { // a task that computes is not blocked
+			}
 			done := make(chan string)
 			go func() {
 				line, _ := bufio.NewReader(said).ReadString('\n')
