@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -295,5 +296,69 @@ func TestAroundPackets(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// TestAroundOrder: of two goroutines that listen on one port at one instant either may be first.
+func TestAroundOrder(t *testing.T) {
+	first := map[int]int{}
+	sim.Config{Seeds: 20, SeedsShort: 20, Goroutines: true}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		err := rondo.OffloadFunc(ctx, func(ctx context.Context) error {
+			var open [2]net.Listener
+			var both sync.WaitGroup
+			for i := range open {
+				both.Go(func() {
+					time.Sleep(time.Second)
+					if l, err := socket.Listen(ctx, "tcp", ":80"); err == nil {
+						open[i] = l
+					} else {
+						is(t, "the second Listen", err, syscall.EADDRINUSE)
+					}
+				})
+			}
+			both.Wait()
+			for i, l := range open {
+				if l != nil {
+					first[i]++
+					_ = l.Close()
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if len(first) != 2 {
+		t.Error("which one was first, and how often:", first)
+	}
+}
+
+// TestAroundLimit: a goroutine may let as much time pass as Config.Limit allows, while nothing else
+// happens.
+func TestAroundLimit(t *testing.T) {
+	c := sim.Config{Seeds: 2, Goroutines: true, Exact: true, Limit: 10 * time.Hour}
+	c.Cluster(t, func(ctx context.Context, w *sim.World) {
+		start := rondo.Now(ctx)
+		err := rondo.OffloadFunc(ctx, func(context.Context) error { time.Sleep(9 * time.Hour); return nil })
+		if d := rondo.Now(ctx).Sub(start); err != nil || d != 9*time.Hour {
+			t.Errorf("%v after %v", err, d)
+		}
+	})
+}
+
+// TestAroundEndless: a goroutine that goes on although its program has ended, and ignores each
+// error, is ended.
+func TestAroundEndless(t *testing.T) {
+	sim.Config{Seeds: 2, Goroutines: true}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		go func() {
+			for {
+				if l, err := socket.Listen(ctx, "tcp", ":80"); err == nil {
+					_ = l.Close()
+				}
+				time.Sleep(time.Second)
+			}
+		}()
+		_ = rondo.Sleep(ctx, time.Minute)
 	})
 }

@@ -91,10 +91,12 @@ func TestProtocolScope(t *testing.T) {
 func TestProtocolScopeFails(t *testing.T) {
 	oops := errors.New("oops")
 	var lost, reported []error
+	var failed *socket.Transport
 	p := &socket.Protocol{
 		Data: func(tr *socket.Transport, b []byte) {
 			switch b[0] {
 			case 'f':
+				failed = tr
 				rondo.Go(tr.Context(), func(context.Context) error { return oops })
 			case 'r':
 				rondo.Go(tr.Context(), func(ctx context.Context) error {
@@ -130,6 +132,12 @@ func TestProtocolScopeFails(t *testing.T) {
 				t.Errorf("Lost got %v, OnError %v", lost, reported)
 			}
 			lost, reported = nil, nil
+			if err := until(ctx, func() bool { return p.Stats().Open == 1 }); err != nil {
+				return err
+			}
+			if cause := context.Cause(failed.Context()); cause != oops {
+				t.Errorf("the cause of what is started too late is %v, want %v", cause, oops)
+			}
 
 			c = dial()
 			io.WriteString(c, "r")

@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/sim"
 )
 
@@ -222,4 +224,65 @@ func TestInTurn(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// opened counts how often it is closed.
+type opened struct{ closes atomic.Int32 }
+
+func (o *opened) Close() error { o.closes.Add(1); return nil }
+
+// TestLookUpCancelled: what is open when the task that wanted it is cancelled is closed, once,
+// whether the task or the goroutine that opened it comes last.
+func TestLookUpCancelled(t *testing.T) {
+	sim.Config{Seeds: 60, SeedsShort: 60}.Test(t, func(ctx context.Context) {
+		var o, result *opened
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) (err error) {
+				result, err = lookUp(ctx, kernel.Of(ctx), "name:80", func(context.Context) (*opened, error) {
+					o = new(opened)
+					return o, nil
+				})
+				return err
+			})
+			g.Go(func(ctx context.Context) error {
+				for range sim.Choose(ctx, 8) {
+					_ = rondo.Yield(ctx)
+				}
+				g.Cancel(nil)
+				return nil
+			})
+			return nil
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		dropped := result == nil && o != nil
+		sim.Sometimes(ctx, dropped, "the task is cancelled when it is open")
+		sim.Sometimes(ctx, result != nil, "the task gets it")
+		if dropped && o.closes.Load() != 1 || result != nil && o.closes.Load() != 0 {
+			t.Errorf("it was closed %d times, and the task has it: %v", o.closes.Load(), result != nil)
+		}
+	})
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		begun, release, o := make(chan bool), make(chan bool), new(opened)
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error {
+				_, err := lookUp(ctx, kernel.Of(ctx), "name:80", func(context.Context) (*opened, error) {
+					begun <- true
+					<-release
+					return o, nil
+				})
+				return err
+			})
+			_, _, err := rondo.Receive(ctx, begun)
+			g.Cancel(nil)
+			return err
+		})
+		close(release)
+		for o.closes.Load() == 0 && err == nil {
+			err = rondo.Sleep(ctx, 50*time.Microsecond)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,13 @@ func TestSessionWaits(t *testing.T) {
 		}
 		if names != 2 {
 			t.Errorf("%d of the waiting tasks have the names of their connections, want 2", names)
+		}
+		idle := func() uint64 {
+			i := slices.IndexFunc(rondo.Tasks(ctx), func(t rondo.TaskInfo) bool { return t.Waiting == "idle sessions" })
+			return rondo.Tasks(ctx)[i].On
+		}
+		if err := until(ctx, func() bool { return idle() == 2 }); err != nil {
+			return err
 		}
 		open.Set()
 		for _, c := range conns[:2] {

@@ -286,6 +286,9 @@ func TestTLSUnderWay(t *testing.T) {
 			}
 			err := rondo.Timeout(g, time.Millisecond, func(context.Context) error {
 				_, err := b.Write([]byte("x"))
+				if op := (*net.OpError)(nil); !errors.As(err, &op) || op.Op != "handshake" || op.Addr != b.RemoteAddr() {
+					t.Errorf("the error of Write does not name the handshake and the peer: %#v", err)
+				}
 				return err
 			})
 			if !errors.Is(err, context.DeadlineExceeded) {
