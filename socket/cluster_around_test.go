@@ -308,7 +308,7 @@ func TestAroundOrder(t *testing.T) {
 			var both sync.WaitGroup
 			for i := range open {
 				both.Go(func() {
-					time.Sleep(time.Second)
+					<-time.After(time.Second)
 					if l, err := socket.Listen(ctx, "tcp", ":80"); err == nil {
 						open[i] = l
 					} else {
@@ -340,7 +340,7 @@ func TestAroundLimit(t *testing.T) {
 	c := sim.Config{Seeds: 2, Goroutines: true, Exact: true, Limit: 10 * time.Hour}
 	c.Cluster(t, func(ctx context.Context, w *sim.World) {
 		start := rondo.Now(ctx)
-		err := rondo.OffloadFunc(ctx, func(context.Context) error { time.Sleep(9 * time.Hour); return nil })
+		err := rondo.OffloadFunc(ctx, func(context.Context) error { <-time.After(9 * time.Hour); return nil })
 		if d := rondo.Now(ctx).Sub(start); err != nil || d != 9*time.Hour {
 			t.Errorf("%v after %v", err, d)
 		}
@@ -356,9 +356,34 @@ func TestAroundEndless(t *testing.T) {
 				if l, err := socket.Listen(ctx, "tcp", ":80"); err == nil {
 					_ = l.Close()
 				}
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 			}
 		}()
 		_ = rondo.Sleep(ctx, time.Minute)
+	})
+}
+
+// TestAroundProgramEnds: a program ends although a goroutine of it waits, and the goroutine learns
+// that its socket is closed.
+func TestAroundProgramEnds(t *testing.T) {
+	sim.Config{Seeds: 5, Goroutines: true}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		var failed, again error
+		h := w.Host("server", func(ctx context.Context) error {
+			l, err := socket.Listen(ctx, "tcp", ":80")
+			if err != nil {
+				return err
+			}
+			go func() {
+				_, failed = l.Accept()
+				<-time.After(time.Second)
+				_, again = socket.Listen(ctx, "tcp", ":81")
+			}()
+			return rondo.Sleep(ctx, time.Second)
+		})
+		if err := w.Eventually(ctx, time.Hour, func() bool { return !h.Up() && failed != nil && again != nil }); err != nil {
+			t.Errorf("up: %v, Accept returned %v, Listen %v", h.Up(), failed, again)
+		}
+		is(t, "Accept", failed, net.ErrClosed)
+		is(t, "Listen", again, net.ErrClosed)
 	})
 }

@@ -216,3 +216,28 @@ func TestDialHangs(t *testing.T) {
 		return nil
 	})
 }
+
+// TestDialFromAnyAddress: a LocalAddr without an address has that of the family of the peer.
+func TestDialFromAnyAddress(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
+			l, err := socket.Listen(ctx, "tcp", address)
+			if errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) {
+				continue // this machine has no IPv6
+			}
+			if err != nil {
+				return err
+			}
+			for _, ip := range []net.IP{nil, net.IPv4zero, net.IPv6zero} {
+				c, err := (&socket.Dialer{LocalAddr: &net.TCPAddr{IP: ip}}).DialContext(ctx, "tcp", l.Addr().String())
+				if err != nil {
+					t.Errorf("from %v to %v: %v", ip, l.Addr(), err)
+					continue
+				}
+				c.Close()
+			}
+			l.Close()
+		}
+		return nil
+	})
+}

@@ -270,7 +270,6 @@ func (d *dispatcher) leave(t *Transport) {
 	if !closed {
 		return
 	}
-	t.clear(scoped)
 	delete(d.scopes, t)
 	peer := t.RemoteAddr()
 	d.remove(t)

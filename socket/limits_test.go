@@ -249,6 +249,38 @@ func TestLimitOfHandshake(t *testing.T) {
 	}
 }
 
+// TestLimitsTogether: a client that says nothing has the time for a first byte, and one that says
+// half of a ClientHello that for the handshake.
+func TestLimitsTogether(t *testing.T) {
+	config, _ := certificate(t)
+	config.SessionTicketsDisabled = true
+	swift.Cluster(t, func(ctx context.Context, w *sim.World) {
+		cryptotest.SetGlobalRandom(t, 1)
+		serve, _ := forms["Handler"](socket.Limits{FirstByte: time.Second, Handshake: 3 * time.Second}, func(error) {})
+		w.Host("server", listening(":7", func(ctx context.Context, l net.Listener) error {
+			return serve(ctx, socket.NewTLSListener(ctx, l, config))
+		}))
+		_ = rondo.Sleep(ctx, time.Second)
+		for _, row := range []struct {
+			hello string
+			want  time.Duration
+		}{{"", time.Second}, {"\x16\x03\x01\x00\xc8\x01\x00\x00", 3 * time.Second}} {
+			c, err := socket.Dial(ctx, "tcp", "server:7")
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := rondo.Now(ctx)
+			_, _ = io.WriteString(c, row.hello)
+			_ = c.SetReadDeadline(start.Add(time.Minute))
+			_, err = io.Copy(io.Discard, c)
+			if took := rondo.Now(ctx).Sub(start).Round(time.Second); took != row.want {
+				t.Errorf("%q: closed after %v, want %v: %v", row.hello, took, row.want, err)
+			}
+			_ = c.Close()
+		}
+	})
+}
+
 // TestLimitsOfProtocol: a Protocol, which cannot be simulated, has the limits too.
 func TestLimitsOfProtocol(t *testing.T) {
 	run(t, func(ctx context.Context) error {

@@ -93,3 +93,28 @@ func TestUnixgramConnectedFull(t *testing.T) {
 		})
 	})
 }
+
+// TestUnixgramFull: the system reports nothing of use to a sender that is not connected, so it
+// tries again when a timer says so.
+func TestUnixgramFull(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		dir := t.TempDir()
+		full := packets(t, ctx, "unixgram", filepath.Join(dir, "full"))
+		c := packets(t, ctx, "unixgram", filepath.Join(dir, "sender"))
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(context.Context) error {
+				for {
+					if _, err := c.WriteTo([]byte("x"), full.LocalAddr()); err != nil {
+						return nil
+					}
+				}
+			})
+			waiting(g, "write", 1)
+			if timers := rondo.LoopOf(g).Stats().Timers; timers != 1 {
+				t.Errorf("%d timers are set, want 1", timers)
+			}
+			g.Cancel(nil)
+			return nil
+		})
+	})
+}

@@ -27,6 +27,26 @@ func attached(t testing.TB, ctx context.Context, p *socket.Protocol) (*socket.Tr
 	return tr, b
 }
 
+// TestProtocolWriteInTask: what a task writes arrives, also what the system does not take at once.
+func TestProtocolWriteInTask(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		tr, peer := attached(t, ctx, &socket.Protocol{Data: func(tr *socket.Transport, b []byte) { tr.Write(b) }})
+		got := make([]byte, 5_000_000)
+		io.WriteString(peer, "x")
+		if _, err := io.ReadFull(peer, got[:1]); err != nil {
+			return err
+		}
+		big := bytes.Repeat([]byte("0123456789"), len(got)/10)
+		if n, err := tr.Write(big); n != len(big) || err != nil {
+			t.Errorf("Write: %d, %v", n, err)
+		}
+		if _, err := io.ReadFull(peer, got); err != nil || !bytes.Equal(got, big) {
+			t.Errorf("the peer has read something else: %v", err)
+		}
+		return peer.Close()
+	})
+}
+
 // TestProtocolCloseWrite: the connection is still read after CloseWrite, and
 // the end of the peer ends it.
 func TestProtocolCloseWrite(t *testing.T) {
