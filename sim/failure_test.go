@@ -230,6 +230,27 @@ func TestNondeterminism(t *testing.T) {
 	}
 }
 
+// TestUncompared: what goroutines bring comes in an order that no seed repeats, so from the second
+// wait for a channel on two runs may differ.
+func TestUncompared(t *testing.T) {
+	runs := 0
+	receive := func(ctx context.Context) {
+		asked, ch := make(chan int), make(chan int)
+		go func() { ch <- <-asked }()
+		rondo.Go(ctx, func(context.Context) error { close(asked); return nil }) // when main waits
+		if _, _, err := rondo.Receive(ctx, ch); err != nil {
+			t.Error(err)
+		}
+	}
+	sim.Config{Exact: true}.Test(t, func(ctx context.Context) {
+		receive(ctx)
+		receive(ctx)
+		if runs++; runs%2 == 0 {
+			shuffle(ctx, 3)
+		}
+	})
+}
+
 // TestNondeterminismNames: what differs is said with the names of the tasks of both runs.
 func TestNondeterminismNames(t *testing.T) {
 	names := []string{"ada", "bob"}

@@ -257,15 +257,17 @@ func TestHostsAreLate(t *testing.T) {
 
 // TestBusyHosts: hosts whose tasks never wait let each other go on, and come to an end.
 func TestBusyHosts(t *testing.T) {
-	sim.Config{MaxSteps: 100_000}.Cluster(t, func(ctx context.Context, w *sim.World) {
+	sim.Config{Seeds: 20, SeedsShort: 20, MaxSteps: 100_000}.Cluster(t, func(ctx context.Context, w *sim.World) {
 		counted := 0
 		for i := range 3 {
 			w.Host(fmt.Sprint(i), func(ctx context.Context) error {
 				q := rondo.NewQueue[int](1)
 				for range 100 {
+					before := counted
 					if err := q.Put(ctx, 1); err != nil {
 						return err
 					}
+					sim.Sometimes(ctx, counted != before, "others go first at an operation that need not wait")
 					if _, err := q.Get(ctx); err != nil {
 						return err
 					}
@@ -302,6 +304,37 @@ func TestHostOffload(t *testing.T) {
 		})
 		if v == 0 || err != nil || ticks != before {
 			t.Errorf("%v, %v, and %d seconds passed meanwhile", v, err, ticks-before)
+		}
+	})
+}
+
+// TestHostReceives: what a goroutine brings to a host is taken when no host has anything to do.
+func TestHostReceives(t *testing.T) {
+	(&sim.Config{Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
+		ch, turns, had, begun := make(chan int, 1), 0, -1, false
+		w.Host("a", func(ctx context.Context) error {
+			begun = true
+			_, _, err := rondo.Receive(ctx, ch)
+			had = turns
+			return err
+		})
+		w.Host("b", func(ctx context.Context) error {
+			for !begun {
+				_ = rondo.Yield(ctx)
+			}
+			ch <- 1
+			for range 1000 {
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+				runtime.Gosched()
+				turns++
+			}
+			return nil
+		})
+		_ = rondo.Sleep(ctx, time.Hour)
+		if had != 1000 {
+			t.Errorf("what a goroutine brought came to a after %d of 1000 turns of b", had)
 		}
 	})
 }
@@ -419,6 +452,10 @@ func TestClusterFailures(t *testing.T) {
 		})
 		_ = rondo.Sleep(ctx, time.Hour)
 	}, "host a", "failed and nobody waited for it: so it is")
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		w.Host("a", func(context.Context) error { runtime.Goexit(); return nil })
+		_ = rondo.Sleep(ctx, time.Hour)
+	}, "runtime.Goexit was called")
 	text := failing(t, func(t *tester) {
 		one().Cluster(t, func(ctx context.Context, w *sim.World) {
 			broken := false

@@ -62,7 +62,7 @@ func (p *process) explores() bool {
 	return p.world.run.Choices.Walk != nil && p.killed == nil && !p.world.ending
 }
 
-func (p *process) Prompt() bool { return p.offloads.Prompt() || p.explores() }
+func (p *process) Prompt() bool { return p.offloads.Prompt() }
 
 // mayGoOn reports whether a loop that is busy goes on. Whether others go first is
 // chosen at its steps.

@@ -31,6 +31,32 @@ func TestClockWaitsForOffload(t *testing.T) {
 	})
 }
 
+// TestPostsOfGoroutines: what a goroutine posts runs when the loop has nothing else to run.
+func TestPostsOfGoroutines(t *testing.T) {
+	sim.Config{Exact: true}.Test(t, func(ctx context.Context) {
+		ran, posted := false, make(chan error)
+		loop := rondo.LoopOf(ctx)
+		go func() { posted <- loop.Post(func() { ran = true }) }()
+		if err := <-posted; err != nil { //rondovet:ignore the goroutine waits for nothing
+			t.Error(err)
+		}
+		beside := rondo.Go(ctx, func(ctx context.Context) error {
+			for rondo.Yield(ctx) == nil {
+			}
+			return nil
+		})
+		for i := range 100 {
+			if _ = rondo.Yield(ctx); ran {
+				t.Fatalf("it ran beside two busy tasks, in turn %d", i)
+			}
+		}
+		beside.Cancel(nil)
+		if _ = rondo.Sleep(ctx, 1); !ran {
+			t.Error("it has not run")
+		}
+	})
+}
+
 // spin takes a while, and another while each time.
 func spin() {
 	rounds := 1000

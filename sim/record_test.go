@@ -59,7 +59,7 @@ func Hash(t *testing.T) (sum uint64) {
 // TestRecordRepeats: the choices that a seed made, given as a list, make the same run;
 // and it makes no difference to a run that it is recorded.
 func TestRecordRepeats(t *testing.T) {
-	made := make(map[choice.Purpose]int)
+	made, seen := make(map[choice.Purpose]int), make(map[record.Kind]int)
 	for seed := range uint64(200) {
 		plain := choice.New(seed)
 		plain.Rough, plain.Shares = seed > 40, seed > 0
@@ -67,8 +67,12 @@ func TestRecordRepeats(t *testing.T) {
 		recorded := choice.New(seed)
 		recorded.Rough, recorded.Shares = plain.Rough, plain.Shares
 		recorded.Records = true
-		if got := traced(t, recorded, busy); got.Hash != hash {
+		trace := traced(t, recorded, busy)
+		if trace.Hash != hash {
 			t.Fatalf("seed %d: recorded, it is another run", seed)
+		}
+		for _, e := range trace.Events {
+			seen[e.Kind]++
 		}
 		if len(recorded.Made) == 0 && seed != 0 {
 			t.Errorf("seed %d made no choices", seed)
@@ -92,6 +96,11 @@ func TestRecordRepeats(t *testing.T) {
 	for _, p := range []choice.Purpose{choice.ForOrder, choice.ForCallback, choice.ForHold, choice.ForStall, choice.ForPoll, choice.ForShare} {
 		if made[p] < 20 {
 			t.Errorf("%d choices are made whether %s", made[p], choice.Kinds[p.Rank()].Words)
+		}
+	}
+	for _, k := range []record.Kind{record.Jumped, record.Chosen, record.Passed, record.Started, record.Parked, record.Woken, record.Ended} {
+		if seen[k] == 0 {
+			t.Errorf("in no run is there an event such as %q", record.Event{Kind: k})
 		}
 	}
 }

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -184,6 +185,19 @@ func TestVictim(t *testing.T) {
 				}
 			})
 			_ = rondo.Sleep(ctx, 2*time.Hour)
+		})
+	})
+	t.Run("late hosts", func(t *testing.T) {
+		sim.Config{MaxSteps: 10}.Cluster(t, func(ctx context.Context, w *sim.World) {
+			for i := range 20 {
+				w.Host(fmt.Sprint(i), func(ctx context.Context) error {
+					fmt.Println("a host begins")
+					return rondo.WaitCanceled(ctx)
+				})
+			}
+			for {
+				_ = rondo.Yield(ctx) //rondovet:ignore the run must not end
+			}
 		})
 	})
 	t.Run("busy in bubble", func(t *testing.T) {
@@ -382,6 +396,10 @@ func TestLivelock(t *testing.T) {
 	contains(t, runVictim(t, "posts itself", ""), "seed 1: livelock: no end after 100000 steps", "main is waiting for cancellation")
 	contains(t, runVictim(t, "busy host", "1"), "seed 1: livelock: no end after 100000 steps", "a: main is ",
 		"after 1h0m0s of virtual time")
+	text := runVictim(t, "late hosts", "1")
+	if contains(t, text, "livelock: no end after 10 steps"); strings.Count(text, "a host begins") > 10 {
+		t.Errorf("hosts begin when the run has ended:\n%s", text)
+	}
 	contains(t, runVictim(t, "busy in bubble", "1"), "seed 1: livelock: no end after ", "after 1h0m0s of virtual time")
 	contains(t, runVictim(t, "crowd", "1"), "task-2 is ready", "and 10 more tasks")
 }

@@ -70,8 +70,8 @@ type Simulation interface {
 	// it, so that simulated time may pass while they work for it.
 	Settles() bool
 
-	// Prompt reports whether the loop takes what goroutines and other loops hand in at
-	// its next turn, also if it is busy.
+	// Prompt reports whether the loop takes what goroutines hand in at its next turn, also if
+	// it is busy.
 	Prompt() bool
 
 	// Within reports whether the caller is a part of the simulation that the loop is in:
