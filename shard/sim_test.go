@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -187,6 +188,30 @@ func TestSimServeFaults(t *testing.T) {
 		t.Errorf("%d times all clients were answered, and %d times not: want both", answered, failed)
 	}
 	t.Log(answered, failed)
+}
+
+// TestSimServeDescriptors: a server whose program has no descriptors left says so, and serves those
+// who wait when it has some again.
+func TestSimServeDescriptors(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		p, refused := new(counting), 0
+		h := w.Host("server", p.run)
+		_ = rondo.Sleep(ctx, time.Minute)
+		p.server.OnError = func(_ net.Conn, err error) {
+			if errors.Is(err, syscall.EMFILE) {
+				refused++
+			}
+		}
+		h.SetDescriptors(1)
+		rondo.Go(ctx, func(ctx context.Context) error {
+			err := rondo.Sleep(ctx, 10*time.Second)
+			h.SetDescriptors(0)
+			return err
+		})
+		if numbers, _, err := counted(ctx); err != nil || len(numbers) != 18 || refused == 0 {
+			t.Errorf("%v: %d of 18 lines were answered, and OnError got %d errors", err, len(numbers), refused)
+		}
+	})
 }
 
 // TestSimServeHTTP: an httptask.Server serves on the shards of a host. Handlers use the state of
