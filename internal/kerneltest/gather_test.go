@@ -209,7 +209,7 @@ func TestRaceWithAPanic(t *testing.T) {
 						}
 						v, err := rondo.Race(g, fns...)
 						for _, value := range thrown {
-							if !strings.Contains(fmt.Sprint(err), fmt.Sprint("rondo: panic in task-")) || !strings.Contains(fmt.Sprint(err), fmt.Sprint(value)) {
+							if !strings.Contains(fmt.Sprint(err), "rondo: panic in task-") || !strings.Contains(fmt.Sprint(err), fmt.Sprint(value)) {
 								t.Errorf("cause %q, won %t, panics with %q: Race returned %d, %v", cause, won, thrown, v, err)
 							}
 						}
