@@ -67,6 +67,11 @@ func startingRows() []comparison {
 			mine: spawnTask, theirs: spawnGoroutine,
 		},
 		{
+			name: "spawn-after", what: "the same a second after 10,000 tasks lived at once",
+			rival: "`go` and a channel", budget: 0.75, allowed: 2,
+			mine: spawnTaskAfter, theirs: spawnGoroutineAfter,
+		},
+		{
 			name: "group-errgroup", what: "100,000 tasks in a Group",
 			rival: "errgroup", budget: 0.35, allowed: unlimited,
 			batches: true,

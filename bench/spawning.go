@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -19,16 +20,43 @@ func succeed(context.Context) error { return nil }
 
 func spawnTask(options) side {
 	return func(c clock, n int) {
+		inLoop(func(ctx context.Context) error { return warmed(c, n, spawnIn(ctx)) })
+	}
+}
+
+// spawnIn returns a function that starts n tasks, each when the one before has ended.
+func spawnIn(ctx context.Context) func(n int) error {
+	return func(n int) error {
+		for range n {
+			if err := rondo.Go(ctx, succeed).Wait(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// lived is how many tasks have lived at once before spawnTaskAfter measures, and rest is how long
+// ago: a loop has given back by then what it keeps of a burst.
+const (
+	lived = 10_000
+	rest  = 1100 * time.Millisecond
+)
+
+// spawnTaskAfter is spawnTask in a loop that has had many tasks at once.
+func spawnTaskAfter(options) side {
+	return func(c clock, n int) {
 		inLoop(func(ctx context.Context) error {
-			spawn := func(n int) error {
-				for range n {
-					if err := rondo.Go(ctx, succeed).Wait(ctx); err != nil {
-						return err
-					}
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				for range lived {
+					g.Go(func(ctx context.Context) error { return rondo.Sleep(ctx, 10*time.Millisecond) })
 				}
 				return nil
+			})
+			if err := errors.Join(err, rondo.Sleep(ctx, rest)); err != nil {
+				return err
 			}
-			return warmed(c, n, spawn)
+			return warmed(c, n, spawnIn(ctx))
 		})
 	}
 }
@@ -51,15 +79,27 @@ func asyncTask(options) side {
 }
 
 func spawnGoroutine(options) side {
-	spawn := func(n int) {
-		for range n {
-			done := make(chan error)
-			go func() { done <- nil }()
-			<-done
-		}
+	return func(c clock, n int) { infallible(c, n, spawnGoroutines) }
+}
+
+// spawnGoroutines starts n goroutines, each when the one before has ended.
+func spawnGoroutines(n int) {
+	for range n {
+		done := make(chan error)
+		go func() { done <- nil }()
+		<-done
 	}
+}
+
+func spawnGoroutineAfter(options) side {
 	return func(c clock, n int) {
-		infallible(c, n, spawn)
+		var g sync.WaitGroup
+		for range lived {
+			g.Go(func() { time.Sleep(10 * time.Millisecond) })
+		}
+		g.Wait()
+		time.Sleep(rest)
+		infallible(c, n, spawnGoroutines)
 	}
 }
 
