@@ -164,14 +164,14 @@ func until(t testing.TB, target *inspect.Target, what string, wanted func(l *ins
 	}
 }
 
-// settled reports whether all tasks of a loop wait.
+// settled reports whether all tasks of a loop wait, and the last one has switched.
 func settled(l *inspect.Loop) bool {
 	for _, t := range l.Tasks {
 		if t.State != "waiting" || t.Moved {
 			return false
 		}
 	}
-	return l.Exact && len(l.Tasks) > 0
+	return l.Exact && len(l.Tasks) > 0 && l.Running == 0
 }
 
 // sources returns the files of the target's source, by their names.

@@ -5,13 +5,13 @@ package fd_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"testing"
 	"unsafe"
 	"weak"
 
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/leak"
 )
 
 // TestNewAllocates holds what an idle connection costs: the FD, and the list of
@@ -63,7 +63,7 @@ func TestForgets(t *testing.T) {
 			_, err = read.Wait(ctx)
 			err = errors.Join(err, written, end(f, kernel.Of(ctx)))
 			f, read = nil, nil
-			if runtime.GC(); kept.Value() != nil {
+			if !leak.Collected(func() bool { return kept.Value() == nil }) {
 				t.Errorf("%s: the FD is still there", name)
 			}
 			return err

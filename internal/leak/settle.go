@@ -17,6 +17,16 @@ func Settle(want int) int {
 	return runtime.NumGoroutine()
 }
 
+// Collected collects garbage until gone reports true, for five seconds at most, and returns what
+// gone reported last. A goroutine that is running its last instructions may hold something still.
+func Collected(gone func() bool) bool {
+	for end := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
+		if runtime.GC(); gone() || time.Now().After(end) {
+			return gone()
+		}
+	}
+}
+
 // Stacks returns the stacks of all goroutines, as text.
 func Stacks() string {
 	buf := make([]byte, 1<<20)

@@ -18,6 +18,7 @@ import (
 	natsgo "github.com/nats-io/nats.go"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/nats/embed"
 )
 
@@ -208,9 +209,7 @@ func TestServerKeepsNoLoop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runtime.GC()
-	runtime.GC()
-	if scope.Value() != nil {
+	if !leak.Collected(func() bool { return scope.Value() == nil }) {
 		t.Error("the scope of Start is still in memory")
 	}
 	runtime.KeepAlive(s)

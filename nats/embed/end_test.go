@@ -2,7 +2,6 @@ package embed_test
 
 import (
 	"context"
-	"runtime"
 	"testing"
 	"time"
 	"weak"
@@ -11,6 +10,7 @@ import (
 	natsgo "github.com/nats-io/nats.go"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/nats"
 	"github.com/rondo-go/rondo/nats/embed"
 )
@@ -37,10 +37,7 @@ func TestServeEnds(t *testing.T) {
 		if err := c.Flush(g); err != nil {
 			return err
 		}
-		for range 3 {
-			runtime.GC()
-		}
-		if left.Value() != nil {
+		if !leak.Collected(func() bool { return left.Value() == nil }) {
 			t.Error("the function is still there")
 		}
 		return nil
