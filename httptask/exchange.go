@@ -40,6 +40,7 @@ type exchange struct {
 	over     bool  // the task has ended
 	cut      error // of a write that a cancellation has ended: what follows would hide that
 	served   bool  // and the goroutine is about to leave ServeHTTP
+	revoked  bool  // the task was cancelled while the handler ran
 	lanes    [2]lane
 	response response
 	body     body
@@ -126,6 +127,7 @@ func (x *exchange) finish() {
 	if write {
 		x.interrupt(writing)
 	}
+	x.revoked = x.own.Context().Err() != nil
 	x.task.Cancel(nil)
 	x.calls <- nil
 }
@@ -133,7 +135,8 @@ func (x *exchange) finish() {
 // leave ends the tasks that the handler has started. net/http has the answer by then, and
 // perhaps the next request, so their errors can only be logged.
 func (x *exchange) leave() {
-	if err := x.handler.loop.Task().Leave(nil); err != nil {
+	err := x.handler.loop.Task().Leave(nil)
+	if err != nil && !(x.revoked && onlyCancelled(x.own.Context(), err)) {
 		x.handler.complain(x.request, err)
 	}
 }
