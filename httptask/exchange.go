@@ -127,7 +127,7 @@ func (x *exchange) finish() {
 	if write {
 		x.interrupt(writing)
 	}
-	x.revoked = x.own.Context().Err() != nil
+	x.revoked = x.handler.loop.Task().Check() != nil
 	x.task.Cancel(nil)
 	x.calls <- nil
 }
