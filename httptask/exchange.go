@@ -29,6 +29,7 @@ type exchange struct {
 	own     *http.Request       // the handler's
 	task    *rondo.Task         // touched on the loop only
 	left    bool                // the client has ended its side; touched on the loop only
+	revoked bool                // the task was cancelled while the handler ran; touched on the loop only
 	calls   chan *call          // what the goroutine is to do; nil: the task has ended
 	end     ending              // set before that nil
 	opened  chan bool           // with a body that came late: whether the loop took the request
@@ -40,7 +41,6 @@ type exchange struct {
 	over     bool  // the task has ended
 	cut      error // of a write that a cancellation has ended: what follows would hide that
 	served   bool  // and the goroutine is about to leave ServeHTTP
-	revoked  bool  // the task was cancelled while the handler ran
 	lanes    [2]lane
 	response response
 	body     body

@@ -30,19 +30,14 @@ func TestBesideTheLoop(t *testing.T) {
 		"a deadline": {func(f *fd.FD) error { return f.SetDeadline(driver.Readable|driver.Writable, passed) }, os.ErrDeadlineExceeded},
 		"Close":      {(*fd.FD).Close, net.ErrClosed},
 	} {
-		run(t, func(ctx context.Context) error {
-			f, peer, err := socketPair(ctx)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			defer peer.Close()
+		runPair(t, func(ctx context.Context, f *fd.FD, peer *os.File) error {
 			if _, err := peer.Write([]byte("xx")); err != nil {
 				return err
 			}
 			if _, err := f.Read(make([]byte, 1)); err != nil {
 				return err
 			}
+			var err error
 			beside(func() { err = c.op(f) })
 			n, failed := f.Read(make([]byte, 1))
 			m, alsoFailed := f.Write(make([]byte, 1))
@@ -56,12 +51,7 @@ func TestBesideTheLoop(t *testing.T) {
 
 // TestStdOpened: from the first use by a goroutine on, its operations may have been any.
 func TestStdOpened(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		f, peer, err := socketPair(ctx)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
+	runPair(t, func(ctx context.Context, f *fd.FD, peer *os.File) error {
 		f.WatchHangUps(new(bell), true)
 		if err := peer.Close(); err != nil {
 			return err
@@ -88,15 +78,10 @@ func TestStdOpened(t *testing.T) {
 // TestControl: tasks and goroutines are shown the descriptor, until it is closed. A task that waits
 // by Wait tries first, whatever was read before.
 func TestControl(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		f, peer, err := socketPair(ctx)
-		if err != nil {
-			return err
-		}
-		defer peer.Close()
+	runPair(t, func(ctx context.Context, f *fd.FD, peer *os.File) error {
 		shown := 0
 		control := func() error { return f.Control(func(uintptr) { shown++ }) }
-		err = control()
+		err := control()
 		beside(func() { err = errors.Join(err, control(), control()) })
 		if shown != 3 {
 			t.Errorf("shown %d times, want 3", shown)
@@ -110,13 +95,7 @@ func TestControl(t *testing.T) {
 		}
 		return nil
 	})
-	run(t, func(ctx context.Context) error {
-		f, peer, err := socketPair(ctx)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		defer peer.Close()
+	runPair(t, func(ctx context.Context, f *fd.FD, peer *os.File) error {
 		if _, err := peer.Write([]byte("x")); err != nil {
 			return err
 		}

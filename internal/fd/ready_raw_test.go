@@ -4,6 +4,7 @@ package fd_test
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/rondo-go/rondo"
@@ -14,13 +15,7 @@ import (
 
 // TestReadyShares: a task that need not wait gives the others their turns all the same.
 func TestReadyShares(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		f, peer, err := socketPair(ctx)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		defer peer.Close()
+	runPair(t, func(ctx context.Context, f *fd.FD, peer *os.File) error {
 		other := rondo.Go(ctx, func(context.Context) error { return nil })
 		for range 1000 {
 			if err := fd.Ready(ctx, f.Loop(), driver.Writable, peer.Fd()); err != nil {
@@ -37,13 +32,7 @@ func TestReadyShares(t *testing.T) {
 // TestWatchOnceATurn: the function is called once a turn, also if more data comes before it has
 // read the first.
 func TestWatchOnceATurn(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		f, peer, err := socketPair(ctx)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		defer peer.Close()
+	runPair(t, func(ctx context.Context, f *fd.FD, peer *os.File) error {
 		turn, calls, last := 0, 0, -1
 		stop, err := fd.Watch(ctx, kernel.Of(ctx), driver.Readable, peer.Fd(), func() {
 			if calls++; last == turn {

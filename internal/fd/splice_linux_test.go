@@ -47,12 +47,7 @@ func TestSendFileFails(t *testing.T) {
 
 // TestSendFileHungUp: a task whose SendFile has failed knows that the peer has left.
 func TestSendFileHungUp(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		f, peer, err := socketPair(ctx)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
+	runPair(t, func(ctx context.Context, f *fd.FD, peer *os.File) error {
 		f.WatchHangUps(new(bell), true)
 		if err := peer.Close(); err != nil {
 			return err

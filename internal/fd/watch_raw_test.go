@@ -30,6 +30,20 @@ func socketPair(ctx context.Context) (f *fd.FD, peer *os.File, err error) {
 	return fd.New(kernel.Of(ctx), p[0], stdOf), os.NewFile(uintptr(p[1]), "peer"), err
 }
 
+// runPair is run with a socketPair, which is closed at the end.
+func runPair(t *testing.T, main func(ctx context.Context, f *fd.FD, peer *os.File) error) {
+	t.Helper()
+	run(t, func(ctx context.Context) error {
+		f, peer, err := socketPair(ctx)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		defer peer.Close()
+		return main(ctx, f, peer)
+	})
+}
+
 // stdOf returns the connection of package net with a duplicate of sys.
 func stdOf(sys int) (fd.Std, error) {
 	double, err := unix.FcntlInt(uintptr(sys), unix.F_DUPFD_CLOEXEC, 0)
@@ -63,17 +77,9 @@ func TestEndOfSocket(t *testing.T) {
 			return errors.Join(err, leaves(f, p))
 		}},
 	} {
-		run(t, func(ctx context.Context) error {
-			f, peer, err := socketPair(ctx)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			defer peer.Close()
+		runPair(t, func(ctx context.Context, f *fd.FD, peer *os.File) error {
 			f.WatchHangUps(new(bell), true)
-			if err := c.peer(f, peer); err != nil {
-				return err
-			}
+			err := c.peer(f, peer)
 			ended := f.Ended()
 			hungUp, atEnd := f.HungUp()
 			for c.left && !hungUp && err == nil { // until the driver reports
@@ -90,13 +96,7 @@ func TestEndOfSocket(t *testing.T) {
 
 // TestReadElsewhere: a report says nothing any more once a goroutine may have read the data.
 func TestReadElsewhere(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		f, peer, err := socketPair(ctx)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		defer peer.Close()
+	runPair(t, func(ctx context.Context, f *fd.FD, peer *os.File) error {
 		var b bell
 		come := func() error {
 			_, err := peer.Write([]byte("x"))
