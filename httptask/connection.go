@@ -90,18 +90,31 @@ func (n *connection) readShielded(p []byte) (k int, err error) {
 }
 
 // write writes all of p to the client.
-func (n *connection) write(p []byte) error {
+func (n *connection) write(p []byte) (k int, err error) {
 	if !n.left.Load() {
-		k, err := n.conn.Write(p)
-		if err == nil || !n.left.Load() || !errtree.Is(err, context.Canceled) {
-			return err
+		if k, err = n.conn.Write(p); err == nil || !n.stillReads(err) {
+			return k, err
 		}
-		p = p[k:] // the client has ended its side meanwhile, and still reads
 	}
-	var err error
-	n.shield(func() { _, err = n.conn.Write(p) })
-	return err
+	m, err := n.writeShielded(p[k:])
+	return k + m, err
 }
+
+func (n *connection) writeShielded(p []byte) (k int, err error) {
+	n.shield(func() { k, err = n.conn.Write(p) })
+	return k, err
+}
+
+// stillReads reports whether err, of a write, says no more than that the client has ended its side
+// meanwhile: it still reads.
+func (n *connection) stillReads(err error) bool {
+	return n.left.Load() && errtree.Is(err, context.Canceled)
+}
+
+// directly writes to the client past the buffers of the answer.
+type directly struct{ n *connection }
+
+func (d directly) Write(p []byte) (int, error) { return d.n.write(p) }
 
 // shield calls fn, whose waits no cancellation ends if the caller is a task.
 func (n *connection) shield(fn func()) {

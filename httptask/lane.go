@@ -173,11 +173,11 @@ func (x *exchange) do(d direction, fn func() error) (err error) {
 
 // hasCut returns the error of a write that has cut the answer, for a write.
 func (x *exchange) hasCut(d direction) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	if d == reading {
 		return nil
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	return x.cut
 }
 

@@ -210,7 +210,7 @@ func (c *continuer) tell() error {
 	if !c.asked.CompareAndSwap(undecided, told) {
 		return nil
 	}
-	err := n.write([]byte("HTTP/1.1 100 Continue\r\n\r\n"))
+	_, err := n.write([]byte("HTTP/1.1 100 Continue\r\n\r\n"))
 	if err != nil && !n.cancelled() {
 		n.leave()
 	}

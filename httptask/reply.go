@@ -15,6 +15,7 @@ package httptask
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -24,6 +25,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -161,7 +163,7 @@ func (w *reply) send(p []byte) {
 	if len(p) == 0 || w.err != nil {
 		return
 	}
-	if w.err = w.n.write(p); w.err != nil && !w.n.cancelled() {
+	if _, w.err = w.n.write(p); w.err != nil && !w.n.cancelled() {
 		w.n.leave()
 	}
 }
@@ -498,7 +500,7 @@ func (w *reply) ReadFrom(src io.Reader) (n int64, err error) {
 		m, err := io.CopyBuffer(plain, src, *buf)
 		return n + m, err
 	}
-	m, err := w.copyUpTo(to, src)
+	m, err := w.copyUpTo(to, src, *buf)
 	if err == nil && w.written == w.length {
 		if k, _ := src.Read(make([]byte, 1)); k > 0 {
 			err = http.ErrContentLength
@@ -507,27 +509,53 @@ func (w *reply) ReadFrom(src io.Reader) (n int64, err error) {
 	return n + m, err
 }
 
+// A file is an *os.File, also one that io.Copy has wrapped: the system moves it to a connection.
+type file interface {
+	io.ReadSeeker
+	SyscallConn() (syscall.RawConn, error)
+}
+
 // copyUpTo copies src to the connection, but no more than what is left of the answer's length.
-func (w *reply) copyUpTo(to io.ReaderFrom, src io.Reader) (n int64, err error) {
-	from := src
+func (w *reply) copyUpTo(to io.ReaderFrom, src io.Reader, buf []byte) (n int64, err error) {
+	rest := int64(math.MaxInt64)
 	if w.length != -1 {
-		rest := max(w.length-w.written, 0)
-		if l, ok := src.(*io.LimitedReader); !ok {
-			from = io.LimitReader(src, rest)
-		} else if more := l.N - rest; more > 0 { // two limits would hide a file
-			l.N = rest
-			defer func() { l.N += more }()
-		}
+		rest = max(w.length-w.written, 0)
 	}
-	if w.n.left.Load() {
-		w.n.shield(func() { n, err = to.ReadFrom(from) })
+	l, ok := src.(*io.LimitedReader)
+	if !ok {
+		l = &io.LimitedReader{R: src, N: rest}
+	} else if more := l.N - rest; more > 0 { // two limits would hide a file
+		l.N = rest
+		defer func() { l.N += more }()
+	}
+	if f, ok := l.R.(file); ok {
+		n, err = w.copyFile(to, f, l)
 	} else {
-		n, err = to.ReadFrom(from)
+		n, err = io.CopyBuffer(directly{w.n}, l, buf)
 	}
 	if w.written += n; err != nil && w.n.cancelled() {
 		w.err = err
 	}
 	return n, err
+}
+
+// copyFile copies l, which is a part of f, to the connection.
+func (w *reply) copyFile(to io.ReaderFrom, f file, l *io.LimitedReader) (n int64, err error) {
+	before := l.N
+	if !w.n.left.Load() {
+		n, err = to.ReadFrom(l)
+		if err == nil || !w.n.stillReads(err) {
+			return n, err
+		}
+		// What was read and not written is read again.
+		if _, failed := f.Seek(n-(before-l.N), io.SeekCurrent); failed != nil {
+			return n, errors.Join(err, failed)
+		}
+		l.N = before - n
+	}
+	var m int64
+	w.n.shield(func() { m, err = to.ReadFrom(l) })
+	return n + m, err
 }
 
 // Hijack gives the connection to the program, with what was read of it. It is a *socket.Conn,

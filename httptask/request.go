@@ -174,7 +174,7 @@ func (n *connection) refuse(ctx context.Context, err error) {
 
 func (n *connection) refuseWith(status, body string) {
 	// If it fails, the client is gone.
-	_ = n.write([]byte("HTTP/1.1 " + status + "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" + body))
+	_, _ = n.write([]byte("HTTP/1.1 " + status + "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" + body))
 }
 
 // notRead reports whether there was nothing to read, so that there is nobody to answer.
