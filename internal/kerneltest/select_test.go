@@ -378,12 +378,11 @@ func TestSelectOfEndedLoop(t *testing.T) {
 	})
 	f := <-future
 	run(t, func(ctx context.Context) error {
-		for range 2 { // the second time the loop has ended before the call
+		for round := range 2 { // in the second the loop has ended before the call
 			rondo.Go(ctx, func(context.Context) error {
-				if end != nil {
+				if round == 0 {
 					close(end)
 				}
-				end = nil
 				return nil
 			})
 			if i, err := rondo.Select(ctx, new(rondo.Event).WaitCase(), f.WaitCase()); i != 1 || !errors.Is(err, rondo.ErrLoopClosed) {
