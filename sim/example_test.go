@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,8 +14,12 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// passes runs a test as go test does, and reports whether it passes.
+// passes runs a test as go test does, and reports whether it passes. With -v the test would be named
+// in the output of the example.
 func passes(name string, test func(t *testing.T)) bool {
+	verbose := flag.Lookup("test.v").Value
+	defer verbose.Set(verbose.String())
+	_ = verbose.Set("false")
 	all := func(string, string) (bool, error) { return true, nil }
 	return testing.RunTests(all, []testing.InternalTest{{Name: name, F: test}})
 }
