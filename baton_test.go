@@ -226,7 +226,11 @@ func waitGoroutines(t *testing.T, before int) {
 // So many end, unless the slots of the others' births have tasks parked in them, and
 // the loop goes on.
 func TestRetireSurplus(t *testing.T) {
-	for seed := range uint64(40) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		before := runtime.NumGoroutine()
 		err := Run(context.Background(), func(ctx context.Context) error {

@@ -79,7 +79,7 @@ func TestTimeBoundsTheDelay(t *testing.T) {
 					})
 				}
 				steps, from, asked := 0, d.now, len(d.asked)
-				for range 1000 {
+				for range 4 * pace.Every {
 					d.now += step
 					if err := Yield(ctx); err != nil {
 						return err

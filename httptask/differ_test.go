@@ -481,6 +481,10 @@ func TestKeptBack(t *testing.T) {
 
 // compare has conversations with two servers, sixteen at once.
 func compare(t *testing.T, converse func(c conversation, patience time.Duration) (want, got string)) {
+	conversations := *differs
+	if testing.Short() {
+		conversations = min(conversations, 100)
+	}
 	var mu sync.Mutex
 	next, differ := 0, 0
 	var wg sync.WaitGroup
@@ -491,7 +495,7 @@ func compare(t *testing.T, converse func(c conversation, patience time.Duration)
 				i := next
 				next++
 				mu.Unlock()
-				if i >= *differs {
+				if i >= conversations {
 					return
 				}
 				c := newConversation(rand.New(rand.NewPCG(*differSeed+uint64(i), 0)))
@@ -521,5 +525,5 @@ func compare(t *testing.T, converse func(c conversation, patience time.Duration)
 		})
 	}
 	wg.Wait()
-	t.Logf("%d of %d differ", differ, *differs)
+	t.Logf("%d of %d differ", differ, conversations)
 }

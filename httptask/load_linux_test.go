@@ -211,8 +211,8 @@ func TestFlat(t *testing.T) {
 	}
 	const conns, together = 20, 10
 	rounds := *flatRounds
-	if testing.Short() || underRace {
-		rounds = 50
+	if testing.Short() {
+		rounds = 20
 	}
 	s := &httptask.Server{HTTP: http.Server{ErrorLog: silent, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rondo.Go(r.Context(), rondo.Yield)

@@ -21,6 +21,9 @@ func seeds(t testing.TB, n int) []uint64 {
 	if seed, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
 		return []uint64{seed}
 	}
+	if testing.Short() {
+		n = max(n/4, 1)
+	}
 	list := make([]uint64, n)
 	for i := range list {
 		list[i] = rand.Uint64()

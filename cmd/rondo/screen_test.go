@@ -232,8 +232,12 @@ func TestFrames(t *testing.T) {
 
 // Every size is drawn within its bounds, in all states.
 func TestFramesOfAllSizes(t *testing.T) {
-	for width := 1; width <= 130; width += 1 + width/6 {
-		for height := 1; height <= 30; height += 1 + height/5 {
+	widths, heights := 4, 4 // the next size is larger by as many parts
+	if testing.Short() {
+		widths, heights = 1, 1
+	}
+	for width := 1; width <= 130; width += 1 + width/widths {
+		for height := 1; height <= 30; height += 1 + height/heights {
 			s := newTestScreen(t, width, height)
 			s.Init()
 			s.frame()

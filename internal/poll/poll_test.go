@@ -50,13 +50,16 @@ func TestNoWakeIsLost(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			watchdog(t)
-			const rounds = 20_000
+			rounds := int64(20_000)
+			if testing.Short() {
+				rounds = 5_000
+			}
 			d := open(t)
 			var posted, seen atomic.Int64
 			var waker sync.WaitGroup
 			waker.Go(func() {
 				p := pause{seed: 1}
-				for round := range int64(rounds) {
+				for round := range rounds {
 					for seen.Load() < round {
 						runtime.Gosched()
 					}

@@ -51,7 +51,11 @@ func TestModel(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	var r Ring[int]
 	var model []int
-	for i := 1; i <= 200_000; i++ {
+	steps := 200_000
+	if testing.Short() {
+		steps = 20_000
+	}
+	for i := 1; i <= steps; i++ {
 		grow := 10 // of 23
 		if i/1000%2 == 0 {
 			grow = 14

@@ -18,7 +18,11 @@ type call struct {
 // TestHeap sets and removes timers at random, and compares the heap with a naive
 // model: a list that is sorted for each question.
 func TestHeap(t *testing.T) {
-	for seed := range uint64(50) {
+	seeds := uint64(50)
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		h := New[worker, call](unsafe.Offsetof(worker{}.place), unsafe.Offsetof(call{}.place))
 		var model []Timer[worker, call]

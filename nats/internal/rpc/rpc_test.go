@@ -328,6 +328,9 @@ func TestCalm(t *testing.T) {
 // TestEveryFault tries all orders and all losses and repetitions of messages of one call
 // that is cancelled while it runs.
 func TestEveryFault(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it tries thousands of orders")
+	}
 	sim.Config{MaxOrders: 200_000}.Explore(t, func(ctx context.Context) {
 		n := &pair{faults: 1}
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -459,7 +462,7 @@ func calmly(t *testing.T, body func(g *rondo.Scope, n *network, e *rpc.Endpoint)
 // TestLimits: what is beyond the waiting calls is refused, and has not run.
 func TestLimits(t *testing.T) {
 	calmly(t, func(g *rondo.Scope, _ *network, e *rpc.Endpoint) error {
-		const refused = 3000 // all at once, so as many refusals wait to be sent
+		const refused = 1100 // all at once, so as many refusals wait to be sent
 		var gate rondo.Event
 		runs := 0
 		err := e.Serve(g, "f", 3, func(ctx context.Context, _ map[string][]string, _ []byte) ([]byte, error) {
