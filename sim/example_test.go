@@ -14,8 +14,8 @@ import (
 	"github.com/rondo-go/rondo/sim"
 )
 
-// passes runs a test as go test does, and reports whether it passes. With -v the test would be named
-// in the output of the example.
+// passes runs a test as go test does, and reports whether it passes. With -v the test would be
+// named in the output of the example.
 func passes(name string, test func(t *testing.T)) bool {
 	verbose := flag.Lookup("test.v").Value
 	defer verbose.Set(verbose.String())
