@@ -51,7 +51,7 @@ var commands = map[string]string{
 	"rondovet ./...":                                                   slow,
 	"go vet -vettool=$(which rondovet) ./...":                          slow,
 	"go test -run TestTalk ./examples/tutorial/step6":                  runs,
-	"go test ./examples/register ./examples/raft -run TestMistakes -v": slow,
+	"go test ./examples/register ./examples/raft -run TestMistakes -v": "the step test of .ci/run runs these, among others",
 	"go test -race -v -run TestUnseen ./examples":                      "the step race of .ci/run does this",
 
 	"rondo ps --json PID | jq -r '.loops[].tasks[] | select(.what == \"lock\") | .id'":                          slow,
