@@ -36,10 +36,10 @@ tidy: ## the rules for the source, and what breaks them
 api: ## write the exported names of each package to api
 	go test ./internal/tidy -run API -update
 
-test: ## the tests of every module, on two Go releases
+test: ## the tests of every module, on one release
 	@bash .ci/run test
 
-race: ## the same under the race detector, on one release
+race: ## the short tests under the race detector, on the newest release
 	@bash .ci/run race
 
 gc: ## the tests of the kernel while the garbage collector runs all the time
