@@ -302,7 +302,7 @@ func ExampleWaitAny() {
 	// Output: true broken pipe false
 }
 
-// A worker takes jobs until it is told to stop.
+// A worker takes the jobs that there are, and then stops if it is told to.
 func ExampleSelect() {
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		jobs := rondo.NewQueue[string](0)
@@ -313,22 +313,19 @@ func ExampleSelect() {
 					return err
 				}
 			}
-			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
-				return err
-			}
 			stop.Set()
 			return nil
 		})
 		var job string
 		for {
-			switch i, err := rondo.Select(ctx, stop.WaitCase(), jobs.GetCase(&job), rondo.After(time.Minute)); {
+			switch i, err := rondo.Select(ctx, jobs.GetCase(&job), stop.WaitCase(), rondo.After(time.Minute)); {
 			case err != nil:
 				return err
 			case i == 0:
+				fmt.Println(job)
+			case i == 1:
 				fmt.Println("stopped")
 				return nil
-			case i == 1:
-				fmt.Println(job)
 			case i == 2:
 				fmt.Println("a minute without a job")
 			}

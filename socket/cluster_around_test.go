@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -385,5 +386,89 @@ func TestAroundProgramEnds(t *testing.T) {
 		}
 		is(t, "Accept", failed, net.ErrClosed)
 		is(t, "Listen", again, net.ErrClosed)
+	})
+}
+
+// TestAroundDeadlines: a goroutine that sets a deadline counts by its own clock, which is the world's,
+// also where that of the host is wrong. A deadline that has passed ends a Read at once, and none is
+// none.
+func TestAroundDeadlines(t *testing.T) {
+	c := sim.Config{Seeds: 3, Goroutines: true, Exact: true, Network: quick}
+	c.Cluster(t, func(ctx context.Context, w *sim.World) {
+		w.Host("server", listening(":80", func(ctx context.Context, l net.Listener) error {
+			c, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			_ = rondo.Sleep(ctx, time.Hour)
+			_, err = c.Write([]byte("x"))
+			return err
+		}))
+		w.Host("client", func(ctx context.Context) error {
+			c, err := dialRetry(ctx, "server:80")
+			if err != nil {
+				return err
+			}
+			sim.HostOf(ctx).SetClock(-24*time.Hour, 0)
+			return rondo.OffloadFunc(ctx, func(context.Context) error {
+				read := func(d time.Duration) (time.Duration, error) {
+					start := time.Now()
+					is(t, "SetReadDeadline", c.SetReadDeadline(start.Add(d)), nil)
+					_, err := c.Read(make([]byte, 1))
+					return time.Since(start), err
+				}
+				for _, d := range []time.Duration{time.Minute, -time.Minute, 0} {
+					took, err := read(d)
+					is(t, "Read", err, os.ErrDeadlineExceeded)
+					if took != max(d, 0) {
+						t.Errorf("a Read with %v left took %v", d, took)
+					}
+				}
+				start := time.Now()
+				is(t, "SetReadDeadline to none", c.SetReadDeadline(time.Time{}), nil)
+				if _, err := c.Read(make([]byte, 1)); err != nil || time.Since(start) < 30*time.Minute {
+					t.Errorf("Read without a deadline: %v after %v", err, time.Since(start))
+				}
+				return c.Close()
+			})
+		})
+		_ = rondo.Sleep(ctx, 2*time.Hour)
+	})
+}
+
+// TestAroundFailedWrite: what a goroutine writes is taken before it is sent, so a Write learns of the
+// failure of one before it, and so does each one after that.
+func TestAroundFailedWrite(t *testing.T) {
+	sim.Config{Seeds: 3, Goroutines: true, Exact: true, Network: quick}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		w.Host("server", listening(":80", func(ctx context.Context, l net.Listener) error {
+			c, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			return c.Close()
+		}))
+		c, err := dialRetry(ctx, "server:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = rondo.OffloadFunc(ctx, func(context.Context) error {
+			<-time.After(time.Minute)
+			var failed []error
+			for range 4 {
+				n, err := c.Write([]byte("hello"))
+				if err == nil != (n == 5) {
+					t.Errorf("Write: %d, %v", n, err)
+				}
+				failed = append(failed, err)
+				<-time.After(time.Minute)
+			}
+			is(t, "the first Write", failed[0], nil)
+			is(t, "the last Write but one", failed[2], syscall.EPIPE)
+			is(t, "the last Write", failed[3], syscall.EPIPE)
+			return c.Close()
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	})
 }
