@@ -333,6 +333,9 @@ func TestShrinkVariable(t *testing.T) {
 // TestShrunkLong: a list that is too long for a command is in the file, from which the test
 // repeats it.
 func TestShrunkLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs a test thousands of times")
+	}
 	dir := t.TempDir()
 	text := runVictim(t, "many", "", "RONDO_SHRINK=1m", "RONDO_SIM_STORE="+dir)
 	contains(t, text, "too many", "stored: ")

@@ -389,9 +389,9 @@ func TestAroundProgramEnds(t *testing.T) {
 	})
 }
 
-// TestAroundDeadlines: a goroutine that sets a deadline counts by its own clock, which is the world's,
-// also where that of the host is wrong. A deadline that has passed ends a Read at once, and none is
-// none.
+// TestAroundDeadlines: a goroutine that sets a deadline counts by its own clock, which is that of the
+// world, also where that of the host is wrong. A deadline that has passed ends a Read at once, and
+// without one a Read waits.
 func TestAroundDeadlines(t *testing.T) {
 	c := sim.Config{Seeds: 3, Goroutines: true, Exact: true, Network: quick}
 	c.Cluster(t, func(ctx context.Context, w *sim.World) {
@@ -436,8 +436,8 @@ func TestAroundDeadlines(t *testing.T) {
 	})
 }
 
-// TestAroundFailedWrite: what a goroutine writes is taken before it is sent, so a Write learns of the
-// failure of one before it, and so does each one after that.
+// TestAroundFailedWrite: what a goroutine writes is taken before it is sent, so a Write learns of
+// the failure of one before it, and so does each one after that.
 func TestAroundFailedWrite(t *testing.T) {
 	sim.Config{Seeds: 3, Goroutines: true, Exact: true, Network: quick}.Cluster(t, func(ctx context.Context, w *sim.World) {
 		w.Host("server", listening(":80", func(ctx context.Context, l net.Listener) error {
