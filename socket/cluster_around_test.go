@@ -389,9 +389,9 @@ func TestAroundProgramEnds(t *testing.T) {
 	})
 }
 
-// TestAroundDeadlines: a goroutine that sets a deadline counts by its own clock, which is that of the
-// world, also where that of the host is wrong. A deadline that has passed ends a Read at once, and
-// without one a Read waits.
+// TestAroundDeadlines: a goroutine that sets a deadline counts by its own clock, which is that of
+// the world, also where that of the host is wrong. A deadline that has passed ends a Read at once,
+// and without one a Read waits.
 func TestAroundDeadlines(t *testing.T) {
 	c := sim.Config{Seeds: 3, Goroutines: true, Exact: true, Network: quick}
 	c.Cluster(t, func(ctx context.Context, w *sim.World) {
