@@ -51,7 +51,7 @@ func readRows(t *testing.T) (rows []row) {
 func build(t *testing.T, dir, workspace, pkg string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "program.exe")
-	cmd := exec.Command("go", "build", "-o", program, pkg)
+	cmd := exec.Command("go", "build", "-ldflags=-w", "-o", program, pkg)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
 	if workspace != "" {
