@@ -230,7 +230,7 @@ func TestAroundClose(t *testing.T) {
 			is(t, "Read before Close", <-ended, net.ErrClosed)
 			_, err := c.Read(make([]byte, 1))
 			is(t, "Read", err, net.ErrClosed)
-			_, err = c.Write(p)
+			_, err = c.Write(p[:1])
 			is(t, "Write", err, net.ErrClosed)
 			is(t, "SetDeadline", c.SetDeadline(time.Time{}), net.ErrClosed)
 			is(t, "a second Close", c.Close(), net.ErrClosed)
@@ -466,6 +466,50 @@ func TestAroundFailedWrite(t *testing.T) {
 			is(t, "the last Write but one", failed[2], syscall.EPIPE)
 			is(t, "the last Write", failed[3], syscall.EPIPE)
 			return c.Close()
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestAroundUnsent: what has been sent makes room for other Writes, which return at once although
+// nobody reads, and so does Close, which ends a Read of another goroutine.
+func TestAroundUnsent(t *testing.T) {
+	c := sim.Config{Seeds: 3, Goroutines: true, Exact: true, Network: sim.Network{Latency: 1, Buffer: 16 << 10}}
+	c.Cluster(t, func(ctx context.Context, w *sim.World) {
+		const size = 700 << 10
+		w.Host("server", listening(":80", func(ctx context.Context, l net.Listener) error {
+			c, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			if _, err := io.CopyN(io.Discard, c, size); err != nil {
+				return err
+			}
+			return rondo.Sleep(ctx, time.Hour)
+		}))
+		c, err := dialRetry(ctx, "server:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = rondo.OffloadFunc(ctx, func(context.Context) error {
+			ended := make(chan error)
+			go func() { _, err := c.Read(make([]byte, 1)); ended <- err }()
+			for range 2 {
+				start := time.Now()
+				if n, err := c.Write(make([]byte, size)); n != size || err != nil || time.Since(start) > time.Second {
+					t.Errorf("Write: %d, %v after %v", n, err, time.Since(start))
+				}
+				<-time.After(time.Minute)
+			}
+			start := time.Now()
+			is(t, "Close", c.Close(), nil)
+			is(t, "Read", <-ended, net.ErrClosed)
+			if took := time.Since(start); took > time.Second {
+				t.Errorf("Read ended %v after Close", took)
+			}
+			return nil
 		})
 		if err != nil {
 			t.Error(err)
