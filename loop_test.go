@@ -613,3 +613,23 @@ func TestSleepsOnOneStack(t *testing.T) {
 		}
 	}
 }
+
+// TestDefaultOfSlowStep: Debug reports steps of 100 ms, unless SlowStep says how long they are.
+// Without Debug none is reported.
+func TestDefaultOfSlowStep(t *testing.T) {
+	t.Setenv("RONDO_DEBUG", "")
+	for _, c := range []struct {
+		debug       bool
+		given, want time.Duration
+	}{{false, 0, 0}, {false, time.Second, time.Second}, {true, 0, 100 * time.Millisecond}, {true, time.Second, time.Second}} {
+		err := (&Runner{Debug: c.debug, SlowStep: c.given}).Run(context.Background(), func(ctx context.Context) error {
+			if got := LoopOf(ctx).runner.SlowStep; got != c.want {
+				t.Errorf("Debug %v and SlowStep %v: %v, want %v", c.debug, c.given, got, c.want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
