@@ -146,6 +146,33 @@ func other(until chan bool) func(context.Context) (int, error) {
 	return func(context.Context) (int, error) { <-until; return 0, nil }
 }
 
+// TestOffloadAbandonedIsReportedOnce, also if the loop goes on for what OnError starts.
+func TestOffloadAbandonedIsReportedOnce(t *testing.T) {
+	until, before := make(chan bool), runtime.NumGoroutine()
+	defer func() { close(until); leak.Settle(before) }()
+	var loop *rondo.Loop
+	reported, called := 0, false
+	r := rondo.Runner{OnError: func(rondo.TaskInfo, error) {
+		if reported++; reported == 1 {
+			loop.CallSoon(func() { called = true })
+		}
+	}}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		loop = rondo.LoopOf(ctx)
+		task := rondo.Go(ctx, func(ctx context.Context) error {
+			_, err := rondo.Offload(ctx, block(until))
+			return err
+		})
+		_ = rondo.Yield(ctx)
+		task.Cancel(nil)
+		_ = task.Wait(ctx)
+		return nil
+	})
+	if err != nil || reported != 1 || !called {
+		t.Errorf("Run returned %v, OnError was called %d times, what it started ran: %v", err, reported, called)
+	}
+}
+
 // TestOffloadAbandonedEnds: an abandoned function that has ended by the loop's end is not reported.
 // One that panics after that has only the log to tell.
 func TestOffloadAbandonedEnds(t *testing.T) {
@@ -164,6 +191,17 @@ func TestOffloadAbandonedEnds(t *testing.T) {
 		// This one has its turn when the loop has taken the other one back.
 		return rondo.OffloadFunc(ctx, func(context.Context) error { return nil })
 	})
+	if err != nil || len(reports) != 0 {
+		t.Errorf("Run returned %v, OnError has %v", err, reports)
+	}
+	// One that heeds its ctx has a moment for it when the loop ends.
+	func() {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+		err = r.Run(t.Context(), func(ctx context.Context) error {
+			abandon(ctx, func(ctx context.Context) error { <-ctx.Done(); runtime.Gosched(); return nil })
+			return nil
+		})
+	}()
 	if err != nil || len(reports) != 0 {
 		t.Errorf("Run returned %v, OnError has %v", err, reports)
 	}
