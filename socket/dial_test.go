@@ -18,9 +18,12 @@ import (
 // TestDialErrors: a failed dial has package net's error.
 func TestDialErrors(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l := listen(t, ctx)
-		addr := l.Addr().String()
-		l.Close()
+		c, err := net.Dial("tcp", listen(t, ctx).Addr().String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		addr := c.LocalAddr().String() // nobody listens there, and nobody else can
 		for _, where := range []string{"task", "foreign"} {
 			dial := func(network, address string) (err error) {
 				use := func() error { _, err := socket.Dial(ctx, network, address); return err }

@@ -106,9 +106,14 @@ func ExampleDialer() {
 		if err != nil {
 			return err
 		}
-		l.Close() // nobody listens any more
+		defer l.Close()
 		d := socket.Dialer{Timeout: time.Second}
-		_, err = d.DialContext(ctx, "tcp", l.Addr().String())
+		c, err := d.DialContext(ctx, "tcp", l.Addr().String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		_, err = d.DialContext(ctx, "tcp", c.LocalAddr().String()) // where nobody listens
 		fmt.Println(errors.Is(err, syscall.ECONNREFUSED))
 		return nil
 	})
