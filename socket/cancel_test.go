@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/socket"
@@ -169,5 +170,30 @@ func TestCancelDisturbsNobody(t *testing.T) {
 			}
 			return c.Close()
 		})
+	})
+}
+
+// TestDeadlineThatHasPassed: an operation that a deadline has ended before it began counts, so
+// Deadline returns its error although the body does not.
+func TestDeadlineThatHasPassed(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l := listen(t, ctx)
+		c, _ := pair(t, ctx)
+		for name, use := range map[string]func() error{
+			"Read":   func() error { _, err := c.Read(make([]byte, 1)); return err },
+			"Write":  func() error { _, err := c.Write([]byte("x")); return err },
+			"Accept": func() error { _, err := l.Accept(); return err },
+		} {
+			err := rondo.Deadline(ctx, rondo.Now(ctx).Add(-time.Second), func(context.Context) error {
+				if err := use(); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%s returned %v", name, err)
+				}
+				return nil
+			})
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("with a %s that has failed Deadline returned %v", name, err)
+			}
+		}
+		return nil
 	})
 }
