@@ -89,7 +89,7 @@ func (n *connection) readShielded(p []byte) (k int, err error) {
 	return k, err
 }
 
-// write writes all of p to the client.
+// write writes all of p to the client. If it fails, k bytes have been written.
 func (n *connection) write(p []byte) (k int, err error) {
 	if !n.left.Load() {
 		if k, err = n.conn.Write(p); err == nil || !n.stillReads(err) {

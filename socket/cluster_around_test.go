@@ -3,6 +3,7 @@ package socket_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -395,6 +396,7 @@ func TestAroundProgramEnds(t *testing.T) {
 func TestAroundDeadlines(t *testing.T) {
 	c := sim.Config{Seeds: 3, Goroutines: true, Exact: true, Network: quick}
 	c.Cluster(t, func(ctx context.Context, w *sim.World) {
+		ended := errors.New("the client has not ended")
 		w.Host("server", listening(":80", func(ctx context.Context, l net.Listener) error {
 			c, err := l.Accept()
 			if err != nil {
@@ -410,7 +412,7 @@ func TestAroundDeadlines(t *testing.T) {
 				return err
 			}
 			sim.HostOf(ctx).SetClock(-24*time.Hour, 0)
-			return rondo.OffloadFunc(ctx, func(context.Context) error {
+			ended = rondo.OffloadFunc(ctx, func(context.Context) error {
 				read := func(d time.Duration) (time.Duration, error) {
 					start := time.Now()
 					is(t, "SetReadDeadline", c.SetReadDeadline(start.Add(d)), nil)
@@ -431,8 +433,12 @@ func TestAroundDeadlines(t *testing.T) {
 				}
 				return c.Close()
 			})
+			return ended
 		})
 		_ = rondo.Sleep(ctx, 2*time.Hour)
+		if ended != nil {
+			t.Error(ended)
+		}
 	})
 }
 
