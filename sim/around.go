@@ -5,8 +5,6 @@ package sim
 // and makes its own choices by the seed.
 
 import (
-	"runtime"
-
 	"github.com/rondo-go/rondo/sim/internal/chance"
 	"github.com/rondo-go/rondo/sim/internal/search"
 )
@@ -20,7 +18,7 @@ func (w *World) executeAround(ended chan search.Outcome) search.Outcome {
 		inBubble(w.run.bubbles, func() {
 			w.base.enter()
 			w.base.bubble.still = true
-			before := runtime.NumGoroutine()
+			before := bubbled()
 			defer func() {
 				if !w.dismiss(before) {
 					ended <- w.failed

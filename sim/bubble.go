@@ -8,6 +8,7 @@ package sim
 // tasks that they are for, so that the seed chooses among the same things each time.
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/sim/internal/chance"
 	"github.com/rondo-go/rondo/sim/internal/choice"
 	"github.com/rondo-go/rondo/sim/internal/moment"
@@ -105,4 +107,21 @@ func inBubble(t *testing.T, fn func()) {
 		}
 	}()
 	synctest.Test(t, func(*testing.T) { fn() })
+}
+
+// bubbled returns how many goroutines the caller's bubble has. Others of the process come and go
+// in real time, such as those of timers that a package has started with the program.
+func bubbled() (n int) {
+	var bubble []byte // what the runtime writes of it: "synctest bubble 7]"
+	for stack := range gid.Stacks() {
+		head, _, _ := bytes.Cut(stack, []byte("\n"))
+		if bubble == nil {
+			bubble = head[max(0, bytes.Index(head, []byte("synctest bubble "))):]
+			bubble = bubble[:bytes.IndexByte(bubble, ']')+1]
+		}
+		if bytes.Contains(head, bubble) {
+			n++
+		}
+	}
+	return n
 }

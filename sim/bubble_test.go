@@ -7,10 +7,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/sim"
 )
 
@@ -174,4 +176,26 @@ func TestGoroutinesErrors(t *testing.T) {
 	contains(t, runVictim(t, "left", "1"), "seed 1: ", "blocked goroutines remain: end what the body has started")
 	contains(t, runVictim(t, "nothing comes", "1"), "seed 1: sim: nothing can come from the goroutines around the loop any more")
 	contains(t, runVictim(t, "deadlock in bubble", "1"), "seed 1: rondo: deadlock", "main waits for event", "after 1h0m0s of virtual time")
+}
+
+// TestGoroutinesOfOthers: a goroutine that the rest of the process starts during a run is no
+// goroutine of the run, whose own then end with it.
+func TestGoroutinesOfOthers(t *testing.T) {
+	before := runtime.NumGoroutine()
+	start, started, end := make(chan bool), make(chan bool), make(chan bool)
+	go func() {
+		for range start {
+			go func() { <-end }()
+			started <- true
+		}
+	}()
+	sim.Config{Seeds: 2, SeedsShort: 2, Goroutines: true}.Cluster(t, func(context.Context, *sim.World) {
+		start <- true
+		<-started
+	})
+	close(start)
+	close(end)
+	if after := leak.Settle(before); after > before {
+		t.Errorf("%d goroutines before, %d after:\n%s", before, after, leak.Stacks())
+	}
 }

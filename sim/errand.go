@@ -258,8 +258,8 @@ const collectEvery = 64
 // collectTimes is how much more garbage there may be within a run than before it.
 const collectTimes = 8
 
-// dismiss tells all goroutines that the run has ended, and reports whether all have ended
-// since there were so many as before.
+// dismiss tells all goroutines that the run has ended, and reports whether the bubble has no more
+// of them than before.
 func (w *World) dismiss(before int) bool {
 	w.mu.Lock()
 	w.errands.over.Store(true)
@@ -276,7 +276,7 @@ func (w *World) dismiss(before int) bool {
 			e.leave(errGone)
 			synctest.Wait()
 		}
-		if runtime.NumGoroutine() <= before {
+		if bubbled() <= before {
 			return true
 		}
 	}
