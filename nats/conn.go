@@ -179,6 +179,9 @@ func (c *Conn) dial(ctx context.Context, o natsgo.Options) (*natsgo.Conn, error)
 			c.offline.Store(true)
 			c.offline.Store(!nc.IsConnected()) // its callback may have come before
 		}
+		if err == nil {
+			c.heed(nc)
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil && left {
@@ -198,6 +201,14 @@ func (c *Conn) dial(ctx context.Context, o natsgo.Options) (*natsgo.Conn, error)
 	return nc, err
 }
 
+// heed notes what the server accepts, if it has said so. The client's callbacks may be late: it
+// calls them on a goroutine of its own, when Connect and Flush may have returned.
+func (c *Conn) heed(nc *natsgo.Conn) {
+	if n := nc.MaxPayload(); n > 0 {
+		c.payload.Store(n)
+	}
+}
+
 // watch puts the connection's own callbacks before the user's.
 func (c *Conn) watch(o *natsgo.Options) {
 	o.AsyncErrorCB = func(nc *natsgo.Conn, sub *natsgo.Subscription, err error) {
@@ -208,7 +219,7 @@ func (c *Conn) watch(o *natsgo.Options) {
 	}
 	changed := func(next natsgo.ConnHandler) natsgo.ConnHandler {
 		return func(nc *natsgo.Conn) {
-			c.payload.Store(nc.MaxPayload())
+			c.heed(nc)
 			c.offline.Store(false)
 			c.post(func() { c.online.WakeAll() })
 			select {
@@ -360,6 +371,7 @@ func (c *Conn) Flush(ctx context.Context) error {
 	over := false
 	put := c.out.put(op{do: func(nc *natsgo.Conn) {
 		err := flush(nc)
+		c.heed(nc)
 		c.behindAll(func() {
 			failure, over = err, true
 			flushed.Wake()

@@ -364,3 +364,26 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitIsKnown: what the server accepts is known as soon as the connection is there. The
+// client's callbacks may be late, and here there are none.
+func TestLimitIsKnown(t *testing.T) {
+	f := newFake(t)
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		var c Conn
+		o := natsgo.GetDefaultOptions()
+		o.Url = f.url()
+		nc, err := c.dial(ctx, o)
+		if err != nil {
+			return err
+		}
+		defer nc.Close()
+		if n := c.MaxPayload(); n != 1048576 {
+			t.Errorf("MaxPayload is %d", n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -338,15 +338,24 @@ func TestDrain(t *testing.T) {
 		if _, err := nats.Call[int, int](g, client, "nobody", 0); !errors.Is(err, nats.ErrNoWorker) {
 			return err
 		}
-		var results []*rondo.Future[int]
+		var calls []*rondo.Task
 		for i := range 10 {
 			if err := client.Publish(g, "job", nil); err != nil {
 				return err
 			}
-			results = append(results, rondo.Async(g, func(ctx context.Context) (int, error) { return nats.Call[int, int](ctx, client, "f", i) }))
+			calls = append(calls, g.Go(func(ctx context.Context) error {
+				if n, err := nats.Call[int, int](ctx, client, "f", i); n != -i || err != nil {
+					t.Errorf("call %d: %d, %v", i, n, err)
+				}
+				return nil
+			}))
 		}
-		if err := rondo.Yield(g); err != nil {
-			return err
+		for _, call := range calls {
+			for call.Info().Waiting != "nats reply" && !call.Done() {
+				if err := rondo.Yield(g); err != nil {
+					return err
+				}
+			}
 		}
 		if err := client.Flush(g); err != nil {
 			return err
@@ -356,9 +365,9 @@ func TestDrain(t *testing.T) {
 			return err
 		}
 		gate.Set()
-		for i, r := range results {
-			if n, err := r.Wait(g); n != -i || err != nil {
-				t.Errorf("call %d: %d, %v", i, n, err)
+		for _, call := range calls {
+			if err := call.Wait(g); err != nil {
+				return err
 			}
 		}
 		if err := drained.Wait(g); err != nil {
