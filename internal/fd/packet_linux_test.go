@@ -5,7 +5,10 @@ package fd_test
 import (
 	"context"
 	"errors"
+	"os"
+	"slices"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -39,7 +42,8 @@ func datagramSocket(t *testing.T) (sys int, name string) {
 }
 
 // TestNoRoom: a task pauses because the receiver of its datagram has no room. Meanwhile another one
-// receives, and when the first has given up, other receivers are reached at once.
+// receives. When the first has given up, other receivers are reached at once, and a function of the
+// program that sends hears of each report.
 func TestNoRoom(t *testing.T) {
 	ctx := driver.With(context.Background(), func() (driver.Driver, error) {
 		d, err := poll.Open()
@@ -90,11 +94,73 @@ func TestNoRoom(t *testing.T) {
 		if err := turns(); err != nil || !sending.Done() {
 			t.Errorf("another receiver was not reached, %v", err)
 		}
+		tries := 0
+		waiting := started(ctx, func() (int, error) {
+			return 0, f.Wait(loop.Task(), driver.Writable, func(sys uintptr) bool {
+				tries++
+				// The attempt has the system report that the sender has room itself.
+				return unix.Sendto(int(sys), []byte("hello"), 0, &unix.SockaddrUnix{Name: fullName}) == nil || tries == 3
+			})
+		})
+		if err := turns(); err != nil || !waiting.Done() {
+			t.Errorf("a function that sends was called %d times, want 3; %v", tries, err)
+		}
 		return nil
 	})
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// TestPauses: a task whose datagram finds no room tries again after pauses that get longer, and
+// reaches the receiver at the first attempt after there is room. The next datagram that finds none
+// begins with a short pause again, and its deadline ends a pause.
+func TestPauses(t *testing.T) {
+	runLeaping(t, func(ctx context.Context, d *leaping) error {
+		sys, _ := datagramSocket(t)
+		full, name := datagramSocket(t)
+		defer unix.Close(full)
+		f := fd.New(kernel.Of(ctx), sys, nil)
+		defer f.Close()
+		f.Datagrams(true)
+		send := func() error {
+			_, err := f.SendTo(f.Task("SendTo"), []byte("hello"), fd.Peer{Name: name}, false)
+			return err
+		}
+		fill := func() {
+			for unix.Sendto(sys, []byte("x"), 0, &unix.SockaddrUnix{Name: name}) != unix.EAGAIN {
+			}
+		}
+		ms := func(all ...time.Duration) (out []time.Duration) {
+			for _, n := range all {
+				out = append(out, n*time.Millisecond)
+			}
+			return out
+		}
+		for _, want := range [][]time.Duration{ms(1, 2, 4, 8, 16, 32, 64, 64), ms(1), ms(1, 2)} {
+			fill()
+			d.sleeps = nil
+			d.slept = func() {
+				if len(d.sleeps) == len(want) {
+					_, _, _ = unix.Recvfrom(full, make([]byte, 1), 0)
+				}
+			}
+			if err := send(); err != nil || !slices.Equal(d.sleeps, want) {
+				t.Errorf("the pauses were %v, want %v; %v", d.sleeps, want, err)
+			}
+		}
+		fill()
+		d.sleeps, d.slept = nil, func() {}
+		err := f.SetDeadline(driver.Writable, d.Time(d.now).Add(5*time.Millisecond))
+		want := ms(1, 2, 2)
+		if failed := send(); !errors.Is(failed, os.ErrDeadlineExceeded) || !slices.Equal(d.sleeps, want) {
+			t.Errorf("the pauses were %v, want %v; %v", d.sleeps, want, failed)
+		}
+		if n := rondo.LoopOf(ctx).Stats().Timers; n != 0 {
+			t.Errorf("%d timers are left", n)
+		}
+		return err
+	})
 }
 
 // TestPacketsShare: a task that sends, or receives, and need not wait gives the others their turns.

@@ -100,7 +100,6 @@ func (u *user) leave(onLoop bool) {
 	if r == nil {
 		return
 	}
-	u.of = nil
 	r.users.Remove(u, userLinks)
 	if r.users.First() != nil {
 		return
