@@ -110,8 +110,10 @@ func TestUnixgramFull(t *testing.T) {
 				}
 			})
 			waiting(g, "write", 1)
-			if timers := rondo.LoopOf(g).Stats().Timers; timers != 1 {
-				t.Errorf("%d timers are set, want 1", timers)
+			for rondo.LoopOf(g).Stats().Timers == 0 { // the task is about to try, and then waits again
+				if err := rondo.Yield(g); err != nil {
+					return err
+				}
 			}
 			g.Cancel(nil)
 			return nil

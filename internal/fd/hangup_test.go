@@ -41,6 +41,14 @@ func TestHungUp(t *testing.T) {
 			s.in = []answer{{n: 0}}
 			reading(ctx, f, 1)
 		}},
+		"a task has received what may be the end": {atEnd: true, when: func(ctx context.Context, s *script, f *fd.FD) {
+			left(ctx, s, f)
+			receiving(ctx, s, f)
+		}},
+		"a task had received something before it left": {hungUp: true, atEnd: true, when: func(ctx context.Context, s *script, f *fd.FD) {
+			receiving(ctx, s, f)
+			left(ctx, s, f)
+		}},
 		"a Read has failed": {atEnd: true, when: func(ctx context.Context, s *script, f *fd.FD) {
 			left(ctx, s, f)
 			s.in = []answer{{errno: syscall.ECONNRESET}}
@@ -75,6 +83,15 @@ func TestHungUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// receiving lets a task receive a datagram, which may be empty.
+func receiving(ctx context.Context, s *script, f *fd.FD) {
+	s.in = []answer{{n: 0}}
+	started(ctx, func() (int, error) {
+		n, _, err := f.ReceiveVirtual(f.Task("Receive"), make([]byte, 1))
+		return n, err
+	})
 }
 
 // TestWatchHangUps: the Watcher is called at the report if no task reads, and after each operation

@@ -34,6 +34,11 @@ func TestWatchInput(t *testing.T) {
 			s.in = []answer{{n: 1}}
 			reading(ctx, f, 2)
 		}},
+		"a datagram was received": {report: driver.Readable, rings: 1, before: func(ctx context.Context, s *script, f *fd.FD) {
+			f.WatchInput(new(bell))
+			s.report(driver.Readable, 0)
+			receiving(ctx, s, f)
+		}},
 		"a Read has left some of it": {ready: true, before: func(ctx context.Context, s *script, f *fd.FD) {
 			f.WatchInput(new(bell))
 			s.report(driver.Readable, 0)
