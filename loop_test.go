@@ -468,6 +468,49 @@ func TestNestedCoroutinesDoNotPileUp(t *testing.T) {
 	}
 }
 
+// TestNestedCoroutineIsNoted: readers from outside find a coroutine that has called the loop at the
+// task that resumed it last, until that task has ended.
+func TestNestedCoroutineIsNoted(t *testing.T) {
+	if gid.Record() == 0 {
+		t.Skip("records of goroutines cannot be read here")
+	}
+	err := Run(t.Context(), func(ctx context.Context) error {
+		l := LoopOf(ctx)
+		next, stop := iter.Pull(func(yield func(error) bool) {
+			for yield(Yield(ctx)) {
+			}
+		})
+		defer stop()
+		noted := func() (in []*Task) {
+			for _, place := range l.nested.Places {
+				if place.In != nil {
+					in = append(in, place.In)
+				}
+			}
+			return in
+		}
+		for range 2 {
+			task := Go(ctx, func(ctx context.Context) error {
+				err, _ := next()
+				if in := noted(); !slices.Equal(in, []*Task{Current(ctx)}) {
+					t.Errorf("in the task there are %d coroutines", len(in))
+				}
+				return err
+			})
+			if err := task.Wait(ctx); err != nil {
+				return err
+			}
+			if in := noted(); len(in) != 0 {
+				t.Errorf("%d coroutines are in a task that has ended", len(in))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestYieldCPU: a busy loop lets other goroutines run after a while, sooner if they
 // work for it, and no longer than it runs itself.
 func TestYieldCPU(t *testing.T) {

@@ -93,7 +93,8 @@ func TestBareCoroutineByTurns(t *testing.T) {
 	}
 }
 
-// TestDeepCoroutine: a coroutine is in a task however many coroutines are between the two.
+// TestDeepCoroutine: a coroutine is in a task however many coroutines are between the two: it may
+// wait, and it may not run a loop. One that is in no task may.
 func TestDeepCoroutine(t *testing.T) {
 	var deep func(levels int, fn func() error) error
 	deep = func(levels int, fn func() error) error {
@@ -106,8 +107,15 @@ func TestDeepCoroutine(t *testing.T) {
 		return err
 	}
 	run(t, func(ctx context.Context) error {
+		err := deep(40, func() error { return rondo.Run(context.Background(), nothing) })
+		if err == nil || !strings.HasPrefix(err.Error(), "rondo: Run inside a task: ") {
+			t.Errorf("Run returned %v", err)
+		}
 		return deep(40, func() error { return rondo.Sleep(ctx, time.Millisecond) })
 	})
+	if err := deep(40, func() error { return rondo.Run(t.Context(), nothing) }); err != nil {
+		t.Errorf("outside a loop: Run returned %v", err)
+	}
 }
 
 // TestBareCoroutineLeft: Rondo does not end a coroutine that a task made and left
