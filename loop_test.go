@@ -14,6 +14,7 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
 	"github.com/rondo-go/rondo/internal/pace"
+	"github.com/rondo-go/rondo/internal/stacks"
 )
 
 // A stepClock is a driver whose clock only moves when a step moves it. It notes when
@@ -505,6 +506,32 @@ func TestNestedCoroutineIsNoted(t *testing.T) {
 			}
 		}
 		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSites: each task notes the line that started it, for readers from outside.
+func TestSites(t *testing.T) {
+	if stacks.Above(markerAt) == 0 {
+		t.Skip("callers are not known here")
+	}
+	err := Run(t.Context(), func(ctx context.Context) error {
+		return Group(ctx, func(g *Scope) error {
+			_, file, line, _ := runtime.Caller(0)
+			for i, task := range []*Task{
+				Go(ctx, Check),
+				g.Go(Check),
+				Async(ctx, func(context.Context) (int, error) { return 0, nil }).Task(),
+			} {
+				frame, _ := runtime.CallersFrames([]uintptr{markerAt + uintptr(task.site)}).Next()
+				if want := line + 2 + i; frame.File != file || frame.Line != want {
+					t.Errorf("task %d was started at %s:%d, want line %d", i, frame.File, frame.Line, want)
+				}
+			}
+			return nil
+		})
 	})
 	if err != nil {
 		t.Error(err)
