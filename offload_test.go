@@ -1,6 +1,55 @@
 package rondo
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/rondo-go/rondo/internal/gid"
+)
+
+// TestOffloadIsNoted: while functions and a Receive run on goroutines the loop counts them, and it
+// counts none afterwards. Readers from outside find the goroutine of an abandoned function.
+func TestOffloadIsNoted(t *testing.T) {
+	err := Run(t.Context(), func(ctx context.Context) error {
+		l := LoopOf(ctx)
+		helping := func(when string, want int) {
+			t.Helper()
+			if l.helpers != want {
+				t.Errorf("%s: %d goroutines work for the loop, want %d", when, l.helpers, want)
+			}
+		}
+		began, end, ch := make(chan uint64), make(chan bool), make(chan bool)
+		abandoned := Go(ctx, func(ctx context.Context) error {
+			return OffloadFunc(ctx, func(context.Context) error { began <- gid.ID(); <-end; return nil })
+		})
+		receives := Go(ctx, func(ctx context.Context) error { _, _, err := Receive(ctx, ch); return err })
+		if err := Yield(ctx); err != nil {
+			return err
+		}
+		helping("both run", 2)
+		id := <-began
+		abandoned.Cancel(nil)
+		if err := abandoned.Wait(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("Offload returned %v", err)
+		}
+		if c := l.offloads.abandoned.First(); c == nil || c.id != id || c.g == 0 && gid.Record() != 0 {
+			t.Errorf("the abandoned function is noted as %+v, and runs on goroutine %d", c, id)
+		}
+		close(ch)
+		err := receives.Wait(ctx)
+		helping("one was abandoned, and runs on", 1)
+		close(end)
+		for l.offloads.abandoned.First() != nil && err == nil {
+			err = Yield(ctx)
+		}
+		helping("both have ended", 0)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
 
 // TestReceiver stops receivers at channels that have a value, are closed, or are not
 // ready.

@@ -43,6 +43,9 @@ func TestReceiveCancelled(t *testing.T) {
 			if v != 0 || ok {
 				t.Errorf("a Receive that was cancelled returned %v, %v", v, ok)
 			}
+			if v, ok, again := rondo.Receive(ctx, ch); v != 0 || ok || again == nil {
+				t.Errorf("a Receive with a ctx that is cancelled returned %v, %v, %v", v, ok, again)
+			}
 			return err
 		})
 		if !errors.Is(err, context.DeadlineExceeded) {
