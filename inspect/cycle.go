@@ -134,9 +134,6 @@ func (w *web) linkScopes(loop int, l *Loop) {
 	for of, c := range scopes {
 		c.others = l.apart[of]
 	}
-	if len(scopes) == 0 {
-		return
-	}
 	for _, t := range l.Tasks {
 		if t.Owner == nil || scopes[*t.Owner] == nil {
 			continue

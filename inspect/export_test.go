@@ -72,15 +72,15 @@ func (t *Target) Renames() uint64 {
 func Holds(home, file string) bool { return (&offsets{home: home}).holds(file) }
 
 // A Ring is where a task of the program's only loop stands, and how far into it the
-// link to the next, its state, and its worker and function.
-type Ring struct{ Start, Next, State, Worker, Func uint64 }
+// number, the links to its neighbours, its state, and its worker and function.
+type Ring struct{ Start, Number, Next, Prev, State, Worker, Func uint64 }
 
 // RingOf returns the ring of the program's tasks.
 func (t *Target) RingOf() Ring {
 	loops, _ := t.layouts[0].loops(t.program)
 	r := reader{program: t.program, layout: &t.layouts[0], at: loops[0]}
 	size := func(i int) uint64 { return uint64(r.size(i)) }
-	return Ring{r.one(r.at, layout.LoopSize).uint64(layout.LoopTasks), size(layout.TaskNext), size(layout.TaskState), size(layout.TaskWorker), size(layout.TaskFn)}
+	return Ring{r.one(r.at, layout.LoopSize).uint64(layout.LoopTasks), size(layout.TaskID), size(layout.TaskNext), size(layout.TaskPrev), size(layout.TaskState), size(layout.TaskWorker), size(layout.TaskFn)}
 }
 
 // InLoop returns where the program's only loop has what an offset of package layout leads to.
@@ -88,6 +88,16 @@ func (t *Target) InLoop(offset int) uint64 {
 	loops, _ := t.layouts[0].loops(t.program)
 	return loops[0] + uint64(t.layouts[0].offsets[offset])
 }
+
+// Home returns the folder of Rondo's source, as the program says.
+func (t *Target) Home() string { return t.layouts[0].home }
+
+// AskGoroutines lists the goroutines of the calling program as on systems where it cannot be read
+// like another.
+func (p *Program) AskGoroutines() { p.askGoroutines() }
+
+// Tangled returns the tasks of some loops that wait for each other.
+func Tangled(loops ...*Loop) [][]TaskID { return (&Program{Loops: loops}).ids(tangles(loops)) }
 
 // SortLoops puts the loops in order.
 func (p *Program) SortLoops() { p.sortLoops() }
