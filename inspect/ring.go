@@ -74,6 +74,10 @@ func (r *reader) walk(head record) bool {
 				g.addrs, g.workers, g.ids = g.addrs[:n], g.workers[:n], g.ids[:n]
 			}
 		}
+		if at == 0 { // none is left: begin again with the task that is the first now
+			start = r.one(r.at, layout.LoopSize).uint64(layout.LoopTasks)
+			at = start
+		}
 	}
 	g.cut = len(g.addrs) >= limit || !inTime
 	r.ring = g
