@@ -58,7 +58,6 @@ const (
 	mostJSON   = 10_000 // tasks of a loop that are written as JSON by default
 	mostGroups = 40
 	mostThings = 20
-	mostTimes  = 12
 	mostRows   = 50
 	mostFrames = 12   // of a step that holds a loop
 	mostLines  = 2000 // of the tree
@@ -243,7 +242,7 @@ func newTimesTable(p *Program) (table timesTable) {
 				t.Kind = "all"
 			}
 			row := timesRow{t, clip(l.Name)}
-			if table.More > 0 || len(table.Rows) == mostTimes || !room.take(260, row.Loop, row.Kind, row.Meanwhile()) {
+			if table.More > 0 || !room.take(260, row.Loop, row.Kind, row.Meanwhile()) {
 				table.More++
 				continue
 			}

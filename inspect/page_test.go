@@ -102,6 +102,26 @@ func TestPageGroups(t *testing.T) {
 	}
 }
 
+// TestPageTimes: of the kinds of task as many rows are shown as there is room for, and how many
+// there are more.
+func TestPageTimes(t *testing.T) {
+	p := crowd(2, 1)
+	for _, l := range p.Loops {
+		for i := range 11 {
+			l.Times = append(l.Times, inspect.Times{Kind: fmt.Sprint("kind-", i)})
+		}
+	}
+	page := pageOf(t, p, "")
+	for _, want := range []string{"<td>loop-0</td><td>all</td>", "<td>loop-0</td><td>kind-10</td>", "and 11 more"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "<td>loop-1</td><td>all</td>") {
+		t.Error("there is a row below those for which there is room")
+	}
+}
+
 var anyThing = regexp.MustCompile(`<tr><td>([^<]*)</td><td>([^<]*)</td><td>(?:<a href="([^"]*)">)?([^<]*)(?:</a>)?</td><td class="n">(\d+)</td><td class="n">([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td></tr>`)
 
 // TestPageThings: locks and queues have their waiters and holders, those for which most
