@@ -128,13 +128,23 @@ func TestAskFromTask(t *testing.T) {
 	})
 }
 
-// TestAskHeld: a loop that does not answer is held, by whom, and on what.
+// TestAskHeld: a loop that does not answer is held, by whom, and on what; and so is another.
 func TestAskHeld(t *testing.T) {
-	quit, asking := make(chan bool), make(chan bool)
+	quit, asking, other := make(chan bool), make(chan bool), make(chan bool)
+	ended := make(chan error, 1)
+	go func() {
+		r := rondo.Runner{Name: "held too"}
+		ended <- r.Run(t.Context(), func(ctx context.Context) error {
+			close(other)
+			<-quit //rondovet:ignore the channel that holds the loop
+			return nil
+		})
+	}()
 	pictures := make(chan *inspect.Program, 1)
 	go func() {
 		defer close(quit)
 		<-asking
+		<-other
 		p, err := inspect.Ask(inspect.Holding)
 		if err != nil {
 			t.Error(err)
@@ -153,7 +163,14 @@ func TestAskHeld(t *testing.T) {
 		<-quit //rondovet:ignore the channel that holds the loop
 		return nil
 	})
-	l := loopOf(t, <-pictures, "held")
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	p := <-pictures
+	if h := loopOf(t, p, "held too").Held; h == nil || h.How != "blocked on a channel" {
+		t.Errorf("the other loop is held by %+v", h)
+	}
+	l := loopOf(t, p, "held")
 	if h := l.Held; h == nil || h.Task != 1 || h.How != "blocked on a channel" || h.For < inspect.Holding || len(inspect.Own(h.Stack)) == 0 ||
 		path.Base(inspect.Own(h.Stack)[0].File) != "ask_test.go" {
 		t.Errorf("held: %+v; want the channel of this test", h)
@@ -161,6 +178,42 @@ func TestAskHeld(t *testing.T) {
 	if len(l.Tasks) != 2 || task(t, l, "innocent").State != "ready" {
 		t.Errorf("tasks %+v", l.Tasks)
 	}
+}
+
+// TestAskGoroutines: the goroutines that run no task are listed, and those of tasks are not.
+func TestAskGoroutines(t *testing.T) {
+	begun, quit := make(chan bool), make(chan bool)
+	defer close(quit)
+	go receives(begun, quit)
+	<-begun
+	onLoop(t, "asked", func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Go(func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+			l := look(g, t, "asked")
+			p := &inspect.Program{Loops: []*inspect.Loop{l}}
+			p.AskGoroutines()
+			others := 0
+			for _, one := range p.Goroutines {
+				if slices.ContainsFunc(l.Tasks, func(k *inspect.Task) bool { return k.Goroutine == one.ID }) {
+					t.Errorf("goroutine %d runs a task", one.ID)
+				}
+				if own := inspect.Own(one.Stack); len(own) > 0 && strings.HasSuffix(own[0].Func, ".receives") {
+					others++
+				}
+			}
+			if others != 1 {
+				t.Errorf("the goroutine that waits for a channel is listed %d times, among %d", others, len(p.Goroutines))
+			}
+			g.Cancel(nil)
+			return nil
+		})
+	})
+}
+
+// receives closes begun and then waits for quit.
+func receives(begun, quit chan bool) {
+	close(begun)
+	<-quit
 }
 
 // TestAskAddresses: what has an address is called by it.

@@ -66,7 +66,9 @@ func TestBriefsAtLimit(t *testing.T) {
 		ended <- r.Run(ctx, func(ctx context.Context) error {
 			return rondo.Group(ctx, func(g *rondo.Scope) error {
 				g.SetLimit(2)
-				g.Go(func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+				g.Go(func(ctx context.Context) error {
+					return rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+				})
 				var later *rondo.Task
 				g.Go(func(ctx context.Context) error { return later.Wait(ctx) })
 				later = g.Go(func(ctx context.Context) error { return nil })

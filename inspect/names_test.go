@@ -117,6 +117,26 @@ func TestNameChanges(t *testing.T) {
 	}
 }
 
+// TestNameNeverStill: a task that is renamed before each look at its name has none.
+func TestNameNeverStill(t *testing.T) {
+	t.Parallel()
+	i := recorded(t)
+	header, _ := i.nameOf(t, "acceptor")
+	d := damage(i, nil)
+	target := opened(t, d)
+	renames := target.Renames()
+	d.seen = func(addr uint64, size int) {
+		for _, record := range i.word(header) {
+			if count := record + renames; addr <= count && count < addr+uint64(size) {
+				d.put(count, []byte{d.page(count - count%pageSize)[count%pageSize] + 1})
+			}
+		}
+	}
+	if k := shot(t, target, inspect.Options{}).Loops[0].Tasks[7]; k.Name != "task-8" || k.What != "accept" {
+		t.Errorf("it is called %q, and waits for %s", k.Name, k.What)
+	}
+}
+
 // TestPrintable: no text of the other program disturbs a terminal: names of
 // functions, files, types and the version are hostile here.
 func TestPrintable(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -97,6 +98,10 @@ func collect(seq iter.Seq[int]) {
 
 // TestRondosFiles: which files are Rondo's, and not the program's.
 func TestRondosFiles(t *testing.T) {
+	_, this, _, _ := runtime.Caller(0)
+	if got, want := openPID(t, os.Getpid()).Home(), strings.TrimSuffix(this, "inspect/ring_test.go"); got != want {
+		t.Errorf("Rondo's source is in %q, want %q", got, want)
+	}
 	const home = "/go/pkg/rondo@v1.2.3/"
 	for file, want := range map[string]bool{
 		home + "queue.go": true, home + "coro/pull.go": true, home + "signals/notify.go": true, home + "shard/chan.go": true,

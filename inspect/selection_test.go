@@ -29,6 +29,7 @@ func TestSelect(t *testing.T) {
 				many[i] = stop.WaitCase()
 			}
 			g.Go(wait(many...)).SetName("many")
+			g.Go(wait(many[:8]...)).SetName("eight")
 			g.Go(wait()).SetName("none")
 			l := look(g, t, "selecting")
 			for name, want := range map[string]string{
@@ -39,6 +40,9 @@ func TestSelect(t *testing.T) {
 				if got := task(t, l, name).Waiting; !strings.HasPrefix(got, want) {
 					t.Errorf("%s waits for %s, want %s", name, got, want)
 				}
+			}
+			if got, want := task(t, l, "eight").Waiting, "select of 8: "+strings.Repeat(`event "stop", `, 7)+`event "stop"`; got != want {
+				t.Errorf("eight waits for %s, want %s", got, want)
 			}
 			if got := task(t, l, "many").Waiting; !strings.HasSuffix(got, "...") || len(got) > 150 {
 				t.Errorf("many waits for %s", got)
