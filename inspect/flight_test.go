@@ -161,6 +161,48 @@ func endsAtOnce(context.Context) error { return nil }
 
 func endsToo(context.Context) error { return nil }
 
+// TestFlightKinds: up to eight names of one function are kinds of task, and of more, or without a
+// name, it is the function.
+func TestFlightKinds(t *testing.T) {
+	l, _ := flightOf(t, rondo.Runner{}, func(ctx context.Context) error {
+		if err := pingPong(3000)(ctx); err != nil { // until the loop has a record
+			return err
+		}
+		rondo.Go(ctx, sleepsUnnamed)
+		for i := range 9 {
+			rondo.Go(ctx, sleepsOften).SetName(fmt.Sprint("often-", i))
+		}
+		for i := range 8 {
+			rondo.Go(ctx, sleepsLong).SetName(fmt.Sprint("long-", i))
+		}
+		for range 3 {
+			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	kinds := make(map[string]string)
+	for _, s := range l.Steps {
+		name, _, _ := strings.Cut(s.Name, " ")
+		kinds[name] = s.Kind
+	}
+	for name, want := range map[string]string{
+		"often-0": "inspect_test.sleepsOften", "often-8": "inspect_test.sleepsOften", "long-0": "long-0", "long-7": "long-7",
+		"inspect_test.sleepsUnnamed": "inspect_test.sleepsUnnamed",
+	} {
+		if kinds[name] != want {
+			t.Errorf("the kind of %s is %q, want %q; of %d steps (%s) %v", name, kinds[name], want, len(l.Steps), l.Lost, kinds)
+		}
+	}
+}
+
+func sleepsOften(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) }
+
+func sleepsUnnamed(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) }
+
+func sleepsLong(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) }
+
 // TestFlightYield: a Yield begins no step.
 func TestFlightYield(t *testing.T) {
 	l, _ := flightOf(t, rondo.Runner{}, func(ctx context.Context) error {
