@@ -21,9 +21,10 @@ func (l endedLoop) Post(func()) error {
 }
 
 // TestBoxKeepsOrder: what was put before the loop has begun, and while it is on its way, is
-// delivered in the order in which it was put, by one hand-over.
+// delivered in the order in which it was put, by one hand-over. A box that is empty then has none.
 func TestBoxKeepsOrder(t *testing.T) {
 	to, posts := new(Shard), 0
+	new(box).open(endedLoop{meanwhile: func() { posts++ }})
 	to.box.begin(to)
 	var got []int
 	put := func(i int) {

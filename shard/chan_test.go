@@ -193,29 +193,44 @@ func TestChanTrySend(t *testing.T) {
 		if got != [3]int{0, 1, 2} || err != nil {
 			t.Errorf("received %v, %v", got, err)
 		}
+		receiver := rondo.Go(ctx, func(ctx context.Context) error { _, err := c.Recv(ctx); return err })
+		waiting(ctx, "chan receive", 1)
+		if !c.TrySend(3) || !c.TrySend(4) || c.Len() != 1 {
+			t.Errorf("two values for one receiver, and %d are held", c.Len())
+			receiver.Cancel(nil)
+		}
+		if err := receiver.Wait(ctx); err != nil {
+			t.Error(err)
+		}
 		c.Close()
-		if c.TrySend(3) {
+		if c.TrySend(5) {
 			t.Error("TrySend to a Chan that is closed")
 		}
 		return nil
 	})
 }
 
-// A lateCtx is cancelled between the check with which a call begins and its wait.
+// A lateCtx is cancelled between the check with which a call begins and its wait. It calls before
+// first.
 type lateCtx struct {
 	context.Context
-	asked int
+	before func()
+	asked  int
 }
 
 func (c *lateCtx) Err() error {
 	if c.asked++; c.asked > 1 {
+		if c.asked == 2 && c.before != nil {
+			c.before()
+		}
 		return context.Canceled
 	}
 	return nil
 }
 
 // TestChanCancelledLate: a Send or Recv that fails when it begins to wait leaves nothing
-// in the Chan: the value was not sent, and takes no value from others.
+// in the Chan: the value was not sent, and takes no value from others. One that was served before
+// that succeeds.
 func TestChanCancelledLate(t *testing.T) {
 	onFirst(t, 1, func(ctx context.Context, _ *shard.Shard) error {
 		c := shard.NewChan[int](1)
@@ -230,6 +245,9 @@ func TestChanCancelledLate(t *testing.T) {
 		}
 		if v, err := c.Recv(ctx); v != 1 || err != nil || c.Len() != 0 {
 			t.Errorf("received %d, %v; %d values are left", v, err, c.Len())
+		}
+		if v, err := c.Recv(&lateCtx{Context: ctx, before: func() { c.TrySend(3) }}); v != 3 || err != nil {
+			t.Errorf("received %d, %v; it was sent before the cancellation", v, err)
 		}
 		return nil
 	})
@@ -271,6 +289,35 @@ func TestChanNamesTheProgram(t *testing.T) {
 	_, err := shard.NewChan[int](1).Recv(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "shard.Chan.Recv: ") || !strings.Contains(err.Error(), "chan_test.go:") {
 		t.Error(err)
+	}
+}
+
+// TestChanIsNamed: a task that waits says for which Chan.
+func TestChanIsNamed(t *testing.T) {
+	onFirst(t, 1, func(ctx context.Context, _ *shard.Shard) error {
+		c := shard.NewChan[int](1)
+		c.Name = "jobs"
+		receiver := rondo.Go(ctx, func(ctx context.Context) error { _, err := c.Recv(ctx); return err })
+		waiting(ctx, "chan receive", 1)
+		if of := receiver.Info().Of; of != "jobs" {
+			t.Errorf("it waits for %q", of)
+		}
+		c.TrySend(1)
+		return receiver.Wait(ctx)
+	})
+}
+
+// TestChanOfNothing: a Chan holds at least one value.
+func TestChanOfNothing(t *testing.T) {
+	for _, n := range []int{0, -1} {
+		func() {
+			defer func() {
+				if v, _ := recover().(string); !strings.Contains(v, "not positive: use 1 or more") {
+					t.Errorf("NewChan(%d): %v", n, v)
+				}
+			}()
+			shard.NewChan[int](n)
+		}()
 	}
 }
 

@@ -217,6 +217,75 @@ func TestExploreBetween(t *testing.T) {
 	}
 }
 
+// TestExploreOther: a loop of the cluster that is no shard takes such steps too.
+func TestExploreOther(t *testing.T) {
+	said := map[int]int{}
+	sim.Config{Deviations: 2}.ExploreCluster(t, func(ctx context.Context, w *sim.World) {
+		w.Explore(false)
+		c, home, seen := shard.NewChan[int](2), rondo.LoopOf(ctx), 0
+		var begin rondo.Event
+		rondo.Go(ctx, func(ctx context.Context) error {
+			err := begin.Wait(ctx)
+			c.TrySend(1)
+			c.TrySend(2)
+			return err
+		})
+		err := (&shard.Runner{Loops: 1}).Run(ctx, func(ctx context.Context, s *shard.Shard) error {
+			if err := home.Post(begin.Set); err != nil {
+				return err
+			}
+			w.Explore(true)
+			err := rondo.Yield(ctx)
+			seen = c.Len()
+			w.Explore(false)
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		said[seen]++
+	})
+	if len(said) != 3 {
+		t.Errorf("the numbers of values that were seen: %v", said)
+	}
+}
+
+// TestExploreCloseBetween: Close wakes the receivers of one shard after those of another, and what
+// the first do may come before it has woken the second.
+func TestExploreCloseBetween(t *testing.T) {
+	said := explored(t, 2, func() program {
+		c := shard.NewChan[int](1)
+		second, seen := false, ""
+		return program{
+			parts: []func(ctx context.Context, s *shard.Shard) error{
+				func(ctx context.Context, s *shard.Shard) error {
+					err := rondo.Sleep(ctx, 1) // until both wait
+					c.Close()
+					return err
+				},
+				func(ctx context.Context, s *shard.Shard) error {
+					_, err := c.Recv(ctx)
+					woken, failed := shard.Call(ctx, s.At(2), func(ctx context.Context) (bool, error) {
+						err := rondo.Yield(ctx) // a task that was woken before the call has run then
+						return second, err
+					})
+					seen = fmt.Sprint(err == shard.ErrClosed, woken)
+					return failed
+				},
+				func(ctx context.Context, s *shard.Shard) error {
+					_, _ = c.Recv(ctx)
+					second = true
+					return nil
+				},
+			},
+			check: func(err error) string { return fmt.Sprint(seen, " ", err) },
+		}
+	})
+	if want(t, said, "true false <nil>", "true true <nil>"); said["true false <nil>"] == 0 {
+		t.Errorf("no order has the call before the second is woken: %v", said)
+	}
+}
+
 // TestExploreChan: a Chan of one value between two shards, in every order of its sends,
 // its receives and its end.
 func TestExploreChan(t *testing.T) {

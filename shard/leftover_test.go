@@ -18,7 +18,8 @@ type foreign struct {
 
 func (f foreign) Done() <-chan struct{} { return f.done }
 
-// TestNothingOfShardsStays: when Run has returned, also in a simulation, no shard is known.
+// TestNothingOfShardsStays: when Run has returned, also in a simulation, no shard is known, and
+// nothing counts as a step of a simulation.
 func TestNothingOfShardsStays(t *testing.T) {
 	main := func(context.Context, *Shard) error { return nil }
 	if err := Run(foreign{t.Context(), make(chan struct{})}, main); err != nil {
@@ -35,6 +36,9 @@ func TestNothingOfShardsStays(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	if n := simulations.Load(); n != 0 {
+		t.Errorf("%d simulations go on", n)
+	}
 	byLoop.Range(func(_, s any) bool {
 		t.Error("a shard is left:", s)
 		return true

@@ -151,6 +151,29 @@ func TestSimServe(t *testing.T) {
 	}
 }
 
+// TestSimServeGraceful: a client that is connected when Shutdown begins is served to its end, and
+// Shutdown waits for that.
+func TestSimServeGraceful(t *testing.T) {
+	for _, reuse := range []bool{false, true} {
+		sim.Config{Seeds: 20, SeedsShort: 5}.Cluster(t, func(ctx context.Context, w *sim.World) {
+			p := &counting{reuse: reuse}
+			w.Host("server", p.run)
+			_ = rondo.Sleep(ctx, time.Minute)
+			var end *rondo.Task
+			numbers, _, err := ask(ctx, func(ctx context.Context) error {
+				end = rondo.Go(ctx, func(ctx context.Context) error { return p.server.Shutdown(ctx) })
+				return rondo.Sleep(ctx, time.Second) // nobody accepts any more
+			})
+			if err != nil || len(numbers) != 3 {
+				t.Errorf("reuse %v: %d of 3 lines were answered, %v", reuse, len(numbers), err)
+			}
+			if err := end.Wait(ctx); err != nil {
+				t.Errorf("reuse %v: Shutdown: %v", reuse, err)
+			}
+		})
+	}
+}
+
 // TestSimServeFaults: the host crashes, loses power and stands still while its shards serve, and
 // all of them end and begin with it. What clients are told is right, and in the end it serves.
 func TestSimServeFaults(t *testing.T) {

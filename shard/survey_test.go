@@ -5,8 +5,10 @@ import (
 	"maps"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
 )
 
 // TestLongCallsAreNoRing: the tasks of calls that only take long are not taken for a ring, so
@@ -85,6 +87,25 @@ func TestLongCallsAreNoRing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSimulationLooksForNoRing: shards of a simulation have no timer in real time, because the
+// world finds out by itself when nothing can go on.
+func TestSimulationLooksForNoRing(t *testing.T) {
+	sim.Config{Seeds: 1}.Cluster(t, func(ctx context.Context, _ *sim.World) {
+		err := (&Runner{Loops: 2}).Run(ctx, func(ctx context.Context, s *Shard) error {
+			return call0(ctx, s.At(1-s.Index()), func(ctx context.Context) error {
+				err := rondo.Sleep(ctx, time.Second) // until the caller waits
+				if s.group.watching.Load() {
+					t.Error("a timer of real time will look for a ring")
+				}
+				return err
+			})
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func call0(ctx context.Context, to *Shard, fn func(ctx context.Context) error) error {
