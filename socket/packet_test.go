@@ -197,15 +197,20 @@ func TestPacketFull(t *testing.T) {
 		full := packets(t, ctx, "unixgram", filepath.Join(dir, "full"))
 		other := packets(t, ctx, "unixgram", filepath.Join(dir, "other"))
 		sent := 0
-		for {
-			if err := other.SetWriteDeadline(time.Now().Add(5 * time.Millisecond)); err != nil {
-				return err
+		err := both(ctx, func(context.Context) error {
+			for {
+				if _, err := other.WriteTo([]byte("x"), full.LocalAddr()); err != nil {
+					timedOut(t, "WriteTo", err)
+					return nil
+				}
+				sent++
 			}
-			if _, err := other.WriteTo([]byte("x"), full.LocalAddr()); err != nil {
-				timedOut(t, "WriteTo", err)
-				break
-			}
-			sent++
+		}, func(ctx context.Context) error {
+			waiting(ctx, "write", 1) // no more fits
+			return other.SetWriteDeadline(time.Unix(1, 0))
+		})
+		if err != nil {
+			return err
 		}
 		// This sender is not connected, so the system does not report when
 		// there is room.
