@@ -82,9 +82,7 @@ func (l *Loop) nothingCanWake() (until int64) {
 func (l *Loop) deadlock() {
 	if !l.fault.any() {
 		l.fail(l.deadlockError())
-		if l.queue.Len() > 0 {
-			return
-		}
+		return // if that has ended no wait, the loop is in deadlock again
 	}
 	c := &cancellation{err: context.Canceled, cause: ErrDeadlock, origin: &l.root}
 	for t := range l.tasks() {

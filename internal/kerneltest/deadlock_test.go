@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	reports "github.com/rondo-go/rondo/internal/report"
 )
 
 // ending is a Runner whose loop ends soon when nothing known can wake it.
@@ -52,9 +54,50 @@ func TestDeadlockIsAnError(t *testing.T) {
 	}
 }
 
+// deadlockAlarms returns a function that calls each whenever a deadlock is reported to those that
+// keep flight records, until it is called itself. Then it returns how often that was.
+func deadlockAlarms(each func()) (stop func() int) {
+	alarms, ended, count := make(chan reports.Alarm, 1), make(chan int), 0
+	unlisten := reports.Listen(alarms)
+	go func() {
+		for a := range alarms {
+			if a.Word == "deadlock" {
+				count++
+				each()
+			}
+			a.Seen()
+		}
+		ended <- count
+	}()
+	return func() int { unlisten(); close(alarms); return <-ended }
+}
+
+// TestDeadlockKeepsRecord: a loop that ends because of a deadlock reports it first, and waits for
+// those that keep its flight record: they find the loop as it was.
+func TestDeadlockKeepsRecord(t *testing.T) {
+	var during error
+	cleaned := false
+	stop := deadlockAlarms(func() {
+		for range 100 {
+			runtime.Gosched() // a loop that does not wait would go on meanwhile
+		}
+		if cleaned {
+			during = errors.New("main has ended")
+		}
+	})
+	err := ending.Run(t.Context(), func(ctx context.Context) error {
+		defer func() { cleaned = true }()
+		return forever(ctx)
+	})
+	if n := stop(); n != 1 || during != nil || !errors.Is(err, rondo.ErrDeadlock) {
+		t.Errorf("Run returned %v; %d reports came, and at that moment: %v", err, n, during)
+	}
+}
+
 // TestStillLoopGoesOn: without EndDeadlock a loop that nothing known can wake says so once, a
 // second later, and goes on: a goroutine that has a Scope of it may cancel that.
 func TestStillLoopGoesOn(t *testing.T) {
+	stop := deadlockAlarms(func() {})
 	log := &logged{of: "nothing known", seen: make(chan bool, 1)}
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
@@ -67,8 +110,8 @@ func TestStillLoopGoesOn(t *testing.T) {
 			return forever(g)
 		})
 	})
-	if n := strings.Count(log.String(), "nothing known can wake the loop"); err != errStop || n != 1 {
-		t.Errorf("Run returned %v, after %d reports", err, n)
+	if n, alarms := strings.Count(log.String(), "nothing known can wake the loop"), stop(); err != errStop || n != 1 || alarms != 1 {
+		t.Errorf("Run returned %v, after %d lines in the log and %d alarms", err, n, alarms)
 	}
 }
 
@@ -85,11 +128,46 @@ func TestDeadlockAfterOffload(t *testing.T) {
 	}
 }
 
-// TestDeadlockBehindShield: a Shield does not keep the loop from ending a
-// deadlock.
+// TestDeadlockBehindShield: a Shield does not keep the loop from ending a deadlock, whatever is in it.
 func TestDeadlockBehindShield(t *testing.T) {
-	err := ending.Run(context.Background(), func(ctx context.Context) error {
-		return rondo.Shield(ctx, forever)
+	for name, body := range map[string]func(ctx context.Context) error{
+		"a wait":  forever,
+		"a Group": func(ctx context.Context) error { return rondo.Group(ctx, starts(2, 0)) },
+		"a Group with a task that its limit holds back": func(ctx context.Context) error { return rondo.Group(ctx, starts(2, 1)) },
+	} {
+		err := ending.Run(context.Background(), func(ctx context.Context) error { return rondo.Shield(ctx, body) })
+		if !errors.Is(err, rondo.ErrDeadlock) {
+			t.Errorf("%s: Run returned %v", name, err)
+		}
+	}
+}
+
+// starts returns the body of a Group that starts n tasks that wait, of which limit run at once.
+func starts(n, limit int) func(g *rondo.Scope) error {
+	return func(g *rondo.Scope) error {
+		if limit > 0 {
+			g.SetLimit(limit)
+		}
+		for range n {
+			g.Go(forever)
+		}
+		return nil
+	}
+}
+
+// TestDeadlockEndsShieldsLast: a wait in a Shield is not ended by the deadlock if the clean-up of
+// another task ends it.
+func TestDeadlockEndsShieldsLast(t *testing.T) {
+	var cleaned rondo.Event
+	err := ending.Run(t.Context(), func(ctx context.Context) error {
+		rondo.Go(ctx, func(ctx context.Context) error {
+			defer cleaned.Set()
+			return forever(ctx)
+		})
+		if err := rondo.Shield(ctx, cleaned.Wait); err != nil {
+			t.Errorf("the wait returned %v", err)
+		}
+		return nil
 	})
 	if !errors.Is(err, rondo.ErrDeadlock) {
 		t.Errorf("Run returned %v", err)
