@@ -54,6 +54,32 @@ func TestStandardContexts(t *testing.T) {
 	})
 }
 
+// TestRunBelowAnotherLoop: a loop that runs with a ctx of another one ends with that, whether the
+// ctx is a scope or a context of the standard library below it.
+func TestRunBelowAnotherLoop(t *testing.T) {
+	for name, derive := range map[string]func(ctx context.Context) context.Context{
+		"a scope":   func(ctx context.Context) context.Context { return ctx },
+		"WithValue": func(ctx context.Context) context.Context { return context.WithValue(ctx, ctxKey("a"), 1) },
+	} {
+		run(t, func(outer context.Context) error {
+			return rondo.Group(outer, func(g *rondo.Scope) error {
+				err := rondo.Shield(g, func(ctx context.Context) error {
+					return rondo.OffloadFunc(ctx, func(context.Context) error {
+						return rondo.Run(derive(g), func(ctx context.Context) error {
+							g.Cancel(nil)
+							return forever(ctx)
+						})
+					})
+				})
+				if err != context.Canceled {
+					t.Errorf("%s: the inner Run returned %v", name, err)
+				}
+				return nil
+			})
+		})
+	}
+}
+
 // A lateContext is cancelled between the first time that it is asked and the second.
 type lateContext struct {
 	context.Context
