@@ -242,6 +242,26 @@ func TestEventsDoNotStarveYield(t *testing.T) {
 	})
 }
 
+// TestEndedTasksAreSteps: the task that an ending one wakes runs past the queue, and that is a step
+// as any other: a loop whose tasks only start others and wait for their end asks after pace.Every.
+func TestEndedTasksAreSteps(t *testing.T) {
+	onStepClock(t, func(ctx context.Context, d *stepClock) error {
+		l := scopeOf(ctx).loop
+		for range 10 {
+			before := l.stats.Switches
+			for asked := len(d.asked); len(d.asked) == asked; {
+				if err := Go(ctx, func(context.Context) error { return nil }).Wait(ctx); err != nil {
+					return err
+				}
+			}
+			if n := l.stats.Switches - before; n > pace.Every+2 {
+				t.Errorf("%d steps without a question, want %d at most", n, pace.Every)
+			}
+		}
+		return nil
+	})
+}
+
 // TestDelayWhenStepsTurnLong: after many short steps in a row, without a sleep, the
 // first long ones are noticed at the next look at the clock.
 func TestDelayWhenStepsTurnLong(t *testing.T) {
