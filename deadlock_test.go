@@ -33,7 +33,7 @@ func TestStillness(t *testing.T) {
 }
 
 // TestDeadlockLasts: a loop in deadlock ends when EndDeadlock has passed, and not before. Without
-// EndDeadlock it sleeps for a second, until it reports the deadlock, and then for as long as it takes.
+// EndDeadlock it sleeps for a second, reports the deadlock, and then sleeps until something comes.
 func TestDeadlockLasts(t *testing.T) {
 	for _, end := range []time.Duration{time.Second, time.Minute, 0} {
 		d := &stepClock{now: 100}

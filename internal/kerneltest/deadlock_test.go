@@ -128,7 +128,8 @@ func TestDeadlockAfterOffload(t *testing.T) {
 	}
 }
 
-// TestDeadlockBehindShield: a Shield does not keep the loop from ending a deadlock, whatever is in it.
+// TestDeadlockBehindShield: a Shield does not keep the loop from ending a deadlock, whatever waits
+// in it.
 func TestDeadlockBehindShield(t *testing.T) {
 	for name, body := range map[string]func(ctx context.Context) error{
 		"a wait":  forever,
