@@ -83,6 +83,46 @@ main ended: <nil>`
 	}
 }
 
+// TestTracerOfManySteps: however often tasks take turns, no step begins before the end of the last
+// one was traced, and none ends that has not begun.
+func TestTracerOfManySteps(t *testing.T) {
+	var got []string
+	r := rondo.Runner{Tracer: record(&got)}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			for range 3 {
+				g.Go(func(ctx context.Context) (err error) {
+					for i := 0; i < 200 && err == nil; i++ {
+						err = rondo.Yield(ctx)
+					}
+					return err
+				})
+			}
+			return nil
+		})
+	})
+	running, steps := "", 0
+	for i, line := range got {
+		task, event, _ := strings.Cut(line, " ")
+		what, _, _ := strings.Cut(event, ":")
+		switch what {
+		case "steps":
+			if steps++; running != "" {
+				t.Fatalf("line %d is %q while %s runs", i, line, running)
+			}
+			running = task
+		case "waits", "ended":
+			if running != task {
+				t.Fatalf("line %d is %q while %s runs", i, line, running)
+			}
+			running = ""
+		}
+	}
+	if err != nil || steps < 600 {
+		t.Errorf("Run returned %v, after %d steps", err, steps)
+	}
+}
+
 // TestTracerOfPull: the task of a Pull and the one in next take turns, also at the end.
 func TestTracerOfPull(t *testing.T) {
 	var got []string
