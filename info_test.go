@@ -84,3 +84,39 @@ func TestInfoOfStates(t *testing.T) {
 		return nil
 	})
 }
+
+// TestStats: Stats counts tasks that live, were started, and can run, and the timers that are set.
+func TestStats(t *testing.T) {
+	onStepClock(t, func(ctx context.Context, d *stepClock) error {
+		l := LoopOf(ctx)
+		check := func(when string, tasks, ready, timers int, busy time.Duration) {
+			t.Helper()
+			s := l.Stats()
+			if s.Tasks != tasks || s.Spawned != 101 || s.Ready != ready || s.Timers != timers || s.Busy != busy || s.Workers < tasks {
+				t.Errorf("%s: %+v", when, s)
+			}
+		}
+		d.now += 7
+		err := Group(ctx, func(g *Scope) error {
+			for range 100 {
+				g.Go(sleepAnHour)
+			}
+			if s := l.Stats(); s.Tasks != 101 || s.Spawned != 101 || s.Ready != 100 || s.Timers != 0 {
+				t.Errorf("before they run: %+v", s)
+			}
+			for l.Stats().Ready > 0 {
+				if err := Yield(g); err != nil {
+					return err
+				}
+			}
+			check("while they sleep", 101, 0, 100, 7)
+			g.Cancel(nil)
+			if s := l.Stats(); s.Ready != 100 || s.Timers != 0 {
+				t.Errorf("when they are cancelled: %+v", s)
+			}
+			return nil
+		})
+		check("at the end", 1, 0, 0, 7)
+		return err
+	})
+}
