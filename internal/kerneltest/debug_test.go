@@ -53,6 +53,42 @@ func TestDebugReusesLists(t *testing.T) {
 	}
 }
 
+// TestDebugAfterSelect: with Debug a goroutine may not wake those who wait for anything that a task
+// has waited for in a Select, whichever case was taken, although nobody waits any more.
+func TestDebugAfterSelect(t *testing.T) {
+	var q rondo.Queue[int]
+	var a, b rondo.Event
+	calls := map[string]func(){"Queue.TryPut": func() { q.TryPut(2) }, "Event.Set": a.Set, "Event.Set ": b.Set}
+	_, err := debugged(t, func(ctx context.Context) error {
+		task := rondo.Go(ctx, func(ctx context.Context) error {
+			_, err := rondo.Select(ctx, a.WaitCase(), q.GetCase(new(int)), b.WaitCase())
+			return err
+		})
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		q.TryPut(1)
+		if err := task.Wait(ctx); err != nil {
+			return err
+		}
+		for name, call := range calls {
+			err := byGoroutine(func() error { call(); return nil })
+			if want := "panic: rondo: " + strings.TrimSpace(name) + " from a goroutine"; !strings.HasPrefix(fmt.Sprint(err), want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for name, call := range calls {
+		if err := byGoroutine(func() error { call(); return nil }); err != nil {
+			t.Errorf("%s after the end of the loop: %v", name, err)
+		}
+	}
+}
+
 // A report is a call of OnError.
 type report struct {
 	about rondo.TaskInfo

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"testing"
 	"time"
 
@@ -178,6 +179,7 @@ func TestOpenServing(t *testing.T) {
 		calls  string
 		errors string
 	}{
+		"a Pull by another task":        {nil, errStop, "[emptied]", "<nil>"},
 		"no task":                       {nil, nil, "[]", "<nil>"},
 		"cancelled without a cause":     {[]func(ctx context.Context) error{forever}, nil, "[emptied]", "<nil>"},
 		"cancelled with a cause":        {[]func(ctx context.Context) error{forever, forever}, errStop, "[emptied]", "<nil>"},
@@ -192,6 +194,10 @@ func TestOpenServing(t *testing.T) {
 			for _, fn := range c.start {
 				rondo.Go(s.Context(), fn)
 			}
+			if name == "a Pull by another task" {
+				next, _ := rondo.Pull(s.Context(), endless)
+				next()
+			}
 			_ = rondo.Sleep(ctx, time.Second)
 			s.Cancel(c.cause)
 			if cause := context.Cause(s.Context()); c.calls != "[failed: broken emptied]" && c.cause == nil && cause != context.Canceled || c.cause == errStop && cause != errStop && cause != errBroken {
@@ -205,8 +211,8 @@ func TestOpenServing(t *testing.T) {
 			if got := fmt.Sprint(o.calls); !closed || got != c.calls || fmt.Sprint(errs) != c.errors {
 				t.Errorf("%s: the owner was told %s, want %s; Close returned %v, %v", name, got, c.calls, errs, closed)
 			}
-			if rondo.Go(s.Context(), forever).Wait(ctx) == nil {
-				t.Errorf("%s: a task in a closed scope is not cancelled", name)
+			if rondo.Go(s.Context(), forever).Wait(ctx) == nil || fmt.Sprint(o.calls) != c.calls {
+				t.Errorf("%s: a task in a closed scope is not cancelled, or the owner is told of it", name)
 			}
 		})
 	}
@@ -214,12 +220,15 @@ func TestOpenServing(t *testing.T) {
 
 // pullAndLeave begins a sequence and does not end it.
 func pullAndLeave(ctx context.Context) error {
-	next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
-		for yield(1) {
-		}
-	})
+	next, _ := rondo.Pull(ctx, endless)
 	next()
 	return forever(ctx)
+}
+
+// endless is a sequence without an end.
+func endless(yield func(int) bool) {
+	for yield(1) {
+	}
 }
 
 // TestWaits: a task that waits is alone unless a task that was started with its ctx lives, in
@@ -262,4 +271,54 @@ func TestWaits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSetSatisfied: a wait that a cancellation ends returns nil if it has succeeded before that,
+// and the cause if it has not.
+func TestSetSatisfied(t *testing.T) {
+	for _, c := range []struct {
+		satisfied func() bool
+		want      error
+	}{
+		{func() bool { return true }, nil},
+		{func() bool { return false }, errStop},
+		{nil, errStop},
+	} {
+		exact.Test(t, func(ctx context.Context) {
+			var got error
+			task := rondo.Go(ctx, func(ctx context.Context) error {
+				kernel.Of(ctx).Task().SetSatisfied(c.satisfied)
+				got = park(ctx, kernel.Of(ctx).WaitList())
+				return nil
+			})
+			_ = rondo.Sleep(ctx, 1)
+			task.Cancel(errStop)
+			_ = task.Wait(ctx)
+			if got != c.want {
+				t.Errorf("the wait returned %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestHelpers: while a goroutine works for a simulated loop, virtual time stands still.
+func TestHelpers(t *testing.T) {
+	exact.Test(t, func(ctx context.Context) {
+		l, began := kernel.Of(ctx), rondo.Now(ctx)
+		var posted time.Time
+		l.AddHelpers(1)
+		l.GoFunc(func() {
+			for range 1000 {
+				runtime.Gosched()
+			}
+			_ = l.Post(func() {
+				l.AddHelpers(-1)
+				posted = rondo.Now(ctx)
+			})
+		})
+		_ = rondo.Sleep(ctx, time.Hour)
+		if !posted.Equal(began) || l.Helpers() != 0 {
+			t.Errorf("%v have passed; %d goroutines still work", posted.Sub(began), l.Helpers())
+		}
+	})
 }
