@@ -64,8 +64,10 @@ func TestDebugAfterSelect(t *testing.T) {
 			_, err := rondo.Select(ctx, a.WaitCase(), q.GetCase(new(int)), b.WaitCase())
 			return err
 		})
-		if err := rondo.Yield(ctx); err != nil {
-			return err
+		for task.Info().State != "waiting" {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
 		}
 		q.TryPut(1)
 		if err := task.Wait(ctx); err != nil {
