@@ -115,14 +115,20 @@ func (w *web) need(n, loop int, id uint64) {
 	}
 }
 
+// A crowd is what is known of the tasks of a scope.
+type crowd struct {
+	begun, held []int // nodes
+	others      int   // tasks that are not in the web
+	tasks       int   // how many the scope itself says that it has
+}
+
+// whole reports whether all tasks of the scope are in the web.
+func (c *crowd) whole() bool { return c.others == 0 && len(c.begun)+len(c.held) == c.tasks }
+
 // linkScopes finds out who can wake the tasks of a loop that wait until all tasks of a scope have
 // ended, and those that may not begin before another one of the scope has ended. Any task of the
 // scope that goes on may do so: it may fail, or win a Race, and so cancel the scope.
 func (w *web) linkScopes(loop int, l *Loop) {
-	type crowd struct {
-		begun, held []int // nodes
-		others      int   // tasks that are not in the web
-	}
 	scopes := make(map[ScopeID]*crowd)
 	for _, m := range w.nodes {
 		if t := m.task; m.loop == loop && t.What == "group" && len(t.Scopes) > 0 {
@@ -135,6 +141,11 @@ func (w *web) linkScopes(loop int, l *Loop) {
 		c.others = l.apart[of]
 	}
 	for _, t := range l.Tasks {
+		for i, s := range t.Scopes {
+			if c := scopes[ScopeID{t.ID, i + 1}]; c != nil {
+				c.tasks = s.Tasks
+			}
+		}
 		if t.Owner == nil || scopes[*t.Owner] == nil {
 			continue
 		}
@@ -153,10 +164,9 @@ func (w *web) linkScopes(loop int, l *Loop) {
 		switch {
 		case m.loop != loop:
 		case t.What == "group" && len(t.Scopes) > 0:
-			last := t.Scopes[len(t.Scopes)-1]
 			c := scopes[ScopeID{t.ID, len(t.Scopes)}]
 			w.needs[n] = append(append(w.needs[n], c.begun...), c.held...)
-			if c.others > 0 || len(w.needs[n]) != last.Tasks || last.Tasks == 0 {
+			if !c.whole() || c.tasks == 0 {
 				w.free = append(w.free, n)
 			}
 		case t.What == "group":
@@ -164,7 +174,7 @@ func (w *web) linkScopes(loop int, l *Loop) {
 		case t.What == limited:
 			if t.Owner == nil {
 				w.free = append(w.free, n)
-			} else if c := scopes[*t.Owner]; c.others > 0 || len(c.begun) == 0 {
+			} else if c := scopes[*t.Owner]; !c.whole() || len(c.begun) == 0 {
 				w.free = append(w.free, n)
 			} else {
 				w.needs[n] = append(w.needs[n], c.begun...)

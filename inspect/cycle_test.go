@@ -18,6 +18,9 @@ func TestTangled(t *testing.T) {
 	sleep := func(id uint64) *task { return &task{ID: id, What: "sleep", Due: 1, Owner: below} }
 	held := func(id uint64) *task { return &task{ID: id, What: "limit", State: "new", Owner: below} }
 	any := func(id uint64, of ...uint64) *task { return &task{ID: id, What: "select", Any: of, Owner: below} }
+	host := func(tasks int) *task { // it sleeps in its Group
+		return &task{ID: 1, What: "sleep", Due: 1, Scopes: []inspect.Scope{{Kind: "group", Tasks: tasks}}}
+	}
 	group := func(tasks int) *task {
 		return &task{ID: 1, What: "group", Scopes: []inspect.Scope{{Kind: "group", Tasks: tasks}}}
 	}
@@ -43,8 +46,10 @@ func TestTangled(t *testing.T) {
 		"a Group of none":                      {one(group(0), lock(2, 1)), "[]"},
 		"a Select of a Group that is not read": {one(any(1, 2, 3), &task{ID: 2, What: "group"}, lock(3, 1)), "[]"},
 
-		"a limit whose places need who waits":      {one(lock(2, 4), lock(3, 2), held(4)), "[[{l 2} {l 4}] [{l 2} {l 4} {l 3}]]"},
-		"a limit with a place that gets free":      {one(lock(2, 4), sleep(3), held(4)), "[]"},
+		"a limit whose places need who waits":      {one(host(3), lock(2, 4), lock(3, 2), held(4)), "[[{l 2} {l 4}] [{l 2} {l 4} {l 3}]]"},
+		"a limit with a place that gets free":      {one(host(3), lock(2, 4), sleep(3), held(4)), "[]"},
+		"a limit with a task that is not read":     {one(host(3), lock(2, 4), held(4)), "[]"},
+		"a limit whose host is not read":           {one(lock(2, 4), held(4)), "[]"},
 		"a limit whose places are not read":        {one(&task{ID: 2, What: "lock", On: 4}, held(4)), "[]"},
 		"a Select of a limit that is not read":     {one(any(1, 2, 3), &task{ID: 2, What: "limit"}, lock(3, 1)), "[]"},
 		"a Group with a limit that its tasks need": {one(group(2), lock(2, 3), held(3)), "[[{l 2} {l 3}]]"},
