@@ -43,7 +43,7 @@ func datagramSocket(t *testing.T) (sys int, name string) {
 
 // TestNoRoom: a task pauses because the receiver of its datagram has no room. Meanwhile another one
 // receives. When the first has given up, other receivers are reached at once, and a function of the
-// program that sends hears of each report.
+// program that sends wakes for each report.
 func TestNoRoom(t *testing.T) {
 	ctx := driver.With(context.Background(), func() (driver.Driver, error) {
 		d, err := poll.Open()
