@@ -24,7 +24,8 @@ const Busy int64 = -1
 // A Driver is what a loop knows of the world. Instants are nanoseconds on the
 // driver's own clock, which starts anywhere and never goes back.
 type Driver interface {
-	// Now reads the clock.
+	// Now reads the clock. If Simulation returns nil any goroutine may call it: the loop's
+	// watchdog does.
 	Now() int64
 
 	// Time returns the wall-clock time of an instant, and Instant the instant

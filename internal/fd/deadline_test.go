@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,19 +17,19 @@ import (
 // A leaping driver has a clock that jumps to the end of each sleep, and notes how long that was.
 type leaping struct {
 	driver.Driver
-	now    int64
+	now    atomic.Int64
 	sleeps []time.Duration
 	slept  func() // is called after each; nil: nothing is
 }
 
-func (d *leaping) Now() int64 { return d.now }
+func (d *leaping) Now() int64 { return d.now.Load() }
 
 func (d *leaping) Poll(until int64) error {
-	if until <= d.now || until == driver.Forever {
+	if until <= d.Now() || until == driver.Forever {
 		return d.Driver.Poll(until)
 	}
-	d.sleeps = append(d.sleeps, time.Duration(until-d.now))
-	d.now = until
+	d.sleeps = append(d.sleeps, time.Duration(until-d.Now()))
+	d.now.Store(until)
 	if d.slept != nil {
 		d.slept()
 	}
@@ -38,7 +39,8 @@ func (d *leaping) Poll(until int64) error {
 // runLeaping is run on a leaping driver.
 func runLeaping(t *testing.T, main func(ctx context.Context, d *leaping) error) {
 	t.Helper()
-	d := &leaping{now: 1 << 40}
+	d := new(leaping)
+	d.now.Store(1 << 40)
 	ctx := driver.With(context.Background(), func() (driver.Driver, error) {
 		real, err := poll.Open()
 		d.Driver = real
@@ -103,7 +105,7 @@ type stopwatch struct {
 	at []int64
 }
 
-func (n *stopwatch) Ready() { n.at = append(n.at, n.d.now) }
+func (n *stopwatch) Ready() { n.at = append(n.at, n.d.Now()) }
 
 // checkDeadlines waits, and sets deadlines. If late is true the wait begins after the first.
 func checkDeadlines(t *testing.T, ctx context.Context, d *leaping, what string, late bool, all []setting) {
@@ -113,14 +115,14 @@ func checkDeadlines(t *testing.T, ctx context.Context, d *leaping, what string, 
 	if what == "Write" {
 		which = driver.Writable
 	}
-	begin := d.now
+	begin := d.Now()
 	for i, set := range all {
 		if i == 0 && !late {
 			waits(ctx, f, what, ends)
 		}
 		var at time.Time
 		if !set.none {
-			at = d.Time(d.now).Add(set.left)
+			at = d.Time(d.Now()).Add(set.left)
 		}
 		if err := f.SetDeadline(which, at); err != nil {
 			t.Error(err)

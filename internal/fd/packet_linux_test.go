@@ -151,7 +151,7 @@ func TestPauses(t *testing.T) {
 		}
 		fill()
 		d.sleeps, d.slept = nil, func() {}
-		err := f.SetDeadline(driver.Writable, d.Time(d.now).Add(5*time.Millisecond))
+		err := f.SetDeadline(driver.Writable, d.Time(d.Now()).Add(5*time.Millisecond))
 		want := ms(1, 2, 2)
 		if failed := send(); !errors.Is(failed, os.ErrDeadlineExceeded) || !slices.Equal(d.sleeps, want) {
 			t.Errorf("the pauses were %v, want %v; %v", d.sleeps, want, failed)
