@@ -49,7 +49,7 @@ func tiny() options {
 		sizes: []int{3, 40}, growth: 100,
 		many: 100, batches: 1, sleep: 10 * time.Microsecond,
 		requests: 200, conns: 20, open: 4 * time.Millisecond,
-		million: 200, asleep: 20 * time.Millisecond, ready: true,
+		rest: time.Millisecond, million: 200, asleep: 20 * time.Millisecond, ready: true,
 	}
 }
 

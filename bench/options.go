@@ -19,6 +19,7 @@ type options struct {
 	conns    int           // the most connections to a server
 	servers  []string      // the servers of a row that echoes; nil: those that the row names
 	open     time.Duration // a round of the open loop
+	rest     time.Duration // between the many tasks of spawn-after and its measurement: after a second a loop has freed what it kept of them
 	million  int           // tasks in the row with a million of them
 	asleep   time.Duration // how long each of these sleeps
 	profile  string        // the folder for CPU profiles of server processes; "": none
@@ -33,6 +34,7 @@ func full() options {
 		sizes: []int{10, 100, 1000, 10_000, 100_000, 1_000_000}, growth: 300_000,
 		many: 100_000, batches: 3, sleep: time.Millisecond,
 		requests: 40_000, conns: 10_000, open: time.Second, million: 1_000_000, asleep: 6 * time.Second,
+		rest: 1100 * time.Millisecond,
 	}
 }
 

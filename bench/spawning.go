@@ -36,15 +36,11 @@ func spawnIn(ctx context.Context) func(n int) error {
 	}
 }
 
-// lived is how many tasks have lived at once before spawnTaskAfter measures, and rest is how long
-// ago: a loop has given back by then what it keeps of a burst.
-const (
-	lived = 10_000
-	rest  = 1100 * time.Millisecond
-)
+// lived is how many tasks have lived at once before spawnTaskAfter measures.
+const lived = 10_000
 
 // spawnTaskAfter is spawnTask in a loop that has had many tasks at once.
-func spawnTaskAfter(options) side {
+func spawnTaskAfter(o options) side {
 	return func(c clock, n int) {
 		inLoop(func(ctx context.Context) error {
 			err := rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -53,7 +49,7 @@ func spawnTaskAfter(options) side {
 				}
 				return nil
 			})
-			if err := errors.Join(err, rondo.Sleep(ctx, rest)); err != nil {
+			if err := errors.Join(err, rondo.Sleep(ctx, o.rest)); err != nil {
 				return err
 			}
 			return warmed(c, n, spawnIn(ctx))
@@ -91,14 +87,14 @@ func spawnGoroutines(n int) {
 	}
 }
 
-func spawnGoroutineAfter(options) side {
+func spawnGoroutineAfter(o options) side {
 	return func(c clock, n int) {
 		var g sync.WaitGroup
 		for range lived {
 			g.Go(func() { time.Sleep(10 * time.Millisecond) })
 		}
 		g.Wait()
-		time.Sleep(rest)
+		time.Sleep(o.rest)
 		infallible(c, n, spawnGoroutines)
 	}
 }

@@ -198,6 +198,7 @@ func TestHTTPTaskSlow(t *testing.T) {
 		{"reader", []string{"-X", "-w", "10", "-y", "20", "-n", "1", "-z", "10", "-l", "4"}, false},
 	} {
 		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
 			run(t, func(ctx context.Context) error {
 				s := &httptask.Server{HTTP: http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0),
 					ReadHeaderTimeout: 3 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 6 * time.Second}}
@@ -213,6 +214,9 @@ func TestHTTPTaskSlow(t *testing.T) {
 						if err := whole(ctx, &client, url, len(answer)); err != nil {
 							t.Errorf("request %d beside the slow ones: %v", n, err)
 							break
+						}
+						if err := rondo.Sleep(ctx, 10*time.Millisecond); err != nil {
+							return err
 						}
 					}
 					out, err := attack.Wait(ctx)

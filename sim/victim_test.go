@@ -409,13 +409,22 @@ func TestLivelock(t *testing.T) {
 
 // TestHang has runs that no number of steps ends.
 func TestHang(t *testing.T) {
-	contains(t, runVictim(t, "blocked", ""), "seed 1: hang: github.com/rondo-go/rondo/sim_test.TestVictim.func", "victim_test.go:",
-		"it is blocked on a channel; use rondo.Queue", "[chan receive", "RONDO_SEED=1 ")
-	contains(t, runVictim(t, "blocked host", "1"), "seed 1: hang: github.com/rondo-go/rondo/sim_test.TestVictim.func", "victim_test.go:",
-		"it is blocked on a sync.Mutex, probably held by a suspended task; use rondo.Mutex", "RONDO_SEED=1 ")
-	contains(t, runVictim(t, "blocked in bubble", "1"), "seed 1: hang: ", "it is blocked on a sync.Mutex", "after 1h0m0s of virtual time")
-	contains(t, runVictim(t, "uncancelled", ""), "seed 1: livelock: ", "task-2 is running", "sim_test.TestVictim.func", "RONDO_SEED=1 ")
-	contains(t, runVictim(t, "unanswered", ""), "seed 1: sim: nothing has come from outside", "RONDO_SEED=1 ")
+	const of = "seed 1: hang: github.com/rondo-go/rondo/sim_test.TestVictim.func"
+	for _, c := range []struct {
+		name, seed string
+		want       []string
+	}{
+		{"blocked", "", []string{of, "victim_test.go:", "it is blocked on a channel; use rondo.Queue", "[chan receive"}},
+		{"blocked host", "1", []string{of, "victim_test.go:", "it is blocked on a sync.Mutex, probably held by a suspended task; use rondo.Mutex"}},
+		{"blocked in bubble", "1", []string{"seed 1: hang: ", "it is blocked on a sync.Mutex", "after 1h0m0s of virtual time"}},
+		{"uncancelled", "", []string{"seed 1: livelock: ", "task-2 is running", "sim_test.TestVictim.func"}},
+		{"unanswered", "", []string{"seed 1: sim: nothing has come from outside"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			contains(t, runVictim(t, c.name, c.seed), append(c.want, "RONDO_SEED=1 ")...)
+		})
+	}
 }
 
 // TestBlockedForAWhile: a task that waits for what runs outside the loop is named, and goes on.

@@ -260,7 +260,7 @@ func covered(as []alone) string {
 
 func crowds() []row {
 	return []row{
-		{name: "beside sleeping tasks", covers: covered(all()), sizes: tasks, do: func(ctx context.Context, n int, m *meter) {
+		{name: "beside sleeping tasks", covers: covered(all()), do: func(ctx context.Context, n int, m *meter) {
 			must(rondo.Group(ctx, func(g *rondo.Scope) error {
 				for range n {
 					g.Go(func(ctx context.Context) error {

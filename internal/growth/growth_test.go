@@ -33,18 +33,15 @@ const (
 type row struct {
 	name   string // what is done, and n of what there are
 	covers string // the exported operations that it is about, as tables of the folder api name them
-	sizes  []int  // nil: 10, 1,000 and 100,000
+	sizes  []int  // nil: 10, 1,000 and 30,000
 	do     func(ctx context.Context, n int, m *meter)
 }
-
-// tasks are sizes for rows that start n tasks: of 100,000 each has a stack.
-var tasks = []int{10, 1000, 30_000}
 
 // at returns the sizes of the row, without the largest one in a short test.
 func (r *row) at() []int {
 	sizes := r.sizes
 	if sizes == nil {
-		sizes = []int{10, 1000, 100_000}
+		sizes = []int{10, 1000, 30_000}
 	}
 	if testing.Short() {
 		return sizes[:min(2, len(sizes))]

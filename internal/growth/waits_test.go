@@ -204,7 +204,7 @@ var things = []thing{
 
 func waits() (out []row) {
 	for _, th := range things {
-		out = append(out, row{name: "waiting: " + th.name, covers: th.covers, sizes: tasks, do: th.measure})
+		out = append(out, row{name: "waiting: " + th.name, covers: th.covers, do: th.measure})
 	}
 	return out
 }

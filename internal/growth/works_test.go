@@ -111,10 +111,10 @@ var valueRows = []row{
 }
 
 var scopeRows = []row{
-	{name: "tasks that start the next", covers: "Go Task.Wait", sizes: tasks, do: func(ctx context.Context, n int, m *meter) {
+	{name: "tasks that start the next", covers: "Go Task.Wait", do: func(ctx context.Context, n int, m *meter) {
 		m.time("Go and Wait", n, func() { must(chain(ctx, n, nothing)) })
 	}},
-	{name: "left by tasks above", covers: "Go Scope.Cancel", sizes: tasks, do: func(ctx context.Context, n int, m *meter) {
+	{name: "left by tasks above", covers: "Go Scope.Cancel", do: func(ctx context.Context, n int, m *meter) {
 		must(rondo.Group(ctx, func(g *rondo.Scope) error {
 			m.time("Go and Wait", n, func() {
 				must(chain(g, n/8, func(ctx context.Context) error {
@@ -150,7 +150,7 @@ var scopeRows = []row{
 			})
 		}
 	}},
-	{name: "tasks of a scope", covers: "Scope.Go Scope.Cancel Scope.SetLimit Task.Cancel Tasks Group Go", sizes: tasks, do: func(ctx context.Context, n int, m *meter) {
+	{name: "tasks of a scope", covers: "Scope.Go Scope.Cancel Scope.SetLimit Task.Cancel Tasks Group Go", do: func(ctx context.Context, n int, m *meter) {
 		must(rondo.Group(ctx, func(g *rondo.Scope) error {
 			g.SetLimit(n / 2)
 			m.time("Scope.Go", n, func() {
@@ -185,7 +185,7 @@ var scopeRows = []row{
 }
 
 var setRows = []row{
-	{name: "cases, tasks, futures", covers: "Select RoundRobin.Select WaitAny AsCompleted Gather Settle Race", sizes: tasks, do: func(ctx context.Context, n int, m *meter) {
+	{name: "cases, tasks, futures", covers: "Select RoundRobin.Select WaitAny AsCompleted Gather Settle Race", do: func(ctx context.Context, n int, m *meter) {
 		var e, set rondo.Event
 		set.Set()
 		cases := append(times(n, e.WaitCase()), set.WaitCase())
@@ -294,7 +294,7 @@ var setRows = []row{
 			settle(ctx)
 		})
 	}},
-	{name: "newcomers at a Barrier", covers: "Barrier.Wait", sizes: tasks, do: func(ctx context.Context, n int, m *meter) {
+	{name: "newcomers at a Barrier", covers: "Barrier.Wait", do: func(ctx context.Context, n int, m *meter) {
 		must(rondo.Group(ctx, func(g *rondo.Scope) error {
 			b := rondo.NewBarrier(n + 1)
 			var come rondo.Event
@@ -365,7 +365,7 @@ var otherRows = []row{
 		})
 		must(err)
 	}},
-	{name: "coroutines", covers: "coro.New coro.Make coro.Pull coro.Coroutine.Resume coro.Coroutine.Cancel coro.Generator.Next coro.Generator.Close", sizes: tasks, do: func(_ context.Context, n int, m *meter) {
+	{name: "coroutines", covers: "coro.New coro.Make coro.Pull coro.Coroutine.Resume coro.Coroutine.Cancel coro.Generator.Next coro.Generator.Close", do: func(_ context.Context, n int, m *meter) {
 		all := make([]*coro.Generator[int, int, int], n)
 		m.time("Next", n, func() {
 			for i := range all {
