@@ -54,9 +54,10 @@ import (
 // it, that is a panic or Goexit of the body's task; see Runner.
 //
 // Any task of the loop may call next and stop, one after the other. It is an error, and panics,
-// to call either while another task is in next, from inside the sequence, from a callback or
-// from a goroutine that is not on the loop. Once a Pull is stopped, next returns false, even
-// after the end of the loop, and stop only waits for the clean-up, if that has not ended.
+// to call either while another task waits in next for the sequence, from inside the sequence,
+// from a callback or from a goroutine that is not on the loop. Once a Pull is stopped, next
+// returns false, even after the end of the loop, and stop only waits for the clean-up, if that
+// has not ended.
 //
 // It replaces the hooks that Python has for asynchronous generators (PEP 525).
 // next and stop suspend the task.
@@ -72,9 +73,6 @@ func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), s
 	next = func() (T, bool) {
 		var none T
 		t := h.callerOf("next")
-		if t != nil && !t.worker.affords(h.loop, 1) && t.settle() { // pays written out, as in Future.Wait
-			t = h.callerOf("next")
-		}
 		if t == nil || h.closing || h.task == nil && !h.start() {
 			return none, false
 		}
@@ -87,6 +85,11 @@ func Pull[T any](ctx context.Context, seq iter.Seq[T]) (next func() (T, bool), s
 		}
 		v, ok := h.value, h.given
 		h.value, h.given = none, false
+		// At the end: before, another task could come first, and this one would be to blame. It
+		// is pays written out, as in Future.Wait.
+		if !t.worker.affords(h.loop, 1) {
+			t.settle()
+		}
 		// The caller of next can call it again, so it is no garbage.
 		runtime.KeepAlive(h)
 		return v, ok

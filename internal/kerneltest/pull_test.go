@@ -45,6 +45,52 @@ func TestPullAlone(t *testing.T) {
 	})
 }
 
+// TestPullTurns: a next gives other tasks their turn when it has its value. So tasks can share a
+// Pull if each looks first whether the sequence runs: between that look and the sequence no other
+// task runs.
+func TestPullTurns(t *testing.T) {
+	const many = 10_000
+	sim.Test(t, func(ctx context.Context) {
+		running, slow := false, false
+		next, stop := rondo.Pull(ctx, func(yield func(int) bool) {
+			for i := 0; ; i++ {
+				running = true
+				if slow {
+					_ = rondo.Sleep(ctx, time.Second)
+				}
+				if running = false; !yield(i) {
+					return
+				}
+			}
+		})
+		got, turn := make(map[int]bool), 0
+		take := func() {
+			v, _ := next()
+			got[v] = true
+		}
+		other := rondo.Go(ctx, func(context.Context) error {
+			turn = len(got)
+			if !running {
+				slow = true
+				take()
+				slow = false
+			}
+			return nil
+		})
+		for range many {
+			if running {
+				_ = other.Wait(ctx)
+			}
+			take()
+		}
+		_ = other.Wait(ctx)
+		stop()
+		if len(got) != many+1 || turn == 0 || turn == many {
+			t.Errorf("%d values, want %d; the other task had its turn after %d", len(got), many+1, turn)
+		}
+	})
+}
+
 // TestPullUnstarted: before the first next a sequence does not run, and no task
 // is made for it.
 func TestPullUnstarted(t *testing.T) {
