@@ -50,7 +50,7 @@ func TestPullAlone(t *testing.T) {
 // task runs.
 func TestPullTurns(t *testing.T) {
 	const many = 10_000
-	sim.Test(t, func(ctx context.Context) {
+	sim.Config{Exact: true}.Test(t, func(ctx context.Context) { // exact, or the other task may begin late
 		running, slow := false, false
 		next, stop := rondo.Pull(ctx, func(yield func(int) bool) {
 			for i := 0; ; i++ {
