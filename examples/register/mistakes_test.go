@@ -47,8 +47,9 @@ func TestShrunk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs some hundred seeds")
 	}
+	// The last mistake takes the fewest runs to shrink.
 	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPlanted$")
-	c.Env = append(os.Environ(), plantedVariable+"="+planted[3].Name, "RONDO_SEED=", "RONDO_SIM_STORE=off", "RONDO_SHRINK=5m")
+	c.Env = append(os.Environ(), plantedVariable+"="+planted[len(planted)-1].Name, "RONDO_SEED=", "RONDO_SIM_STORE=off", "RONDO_SHRINK=5m")
 	text, err := c.CombinedOutput()
 	found := regexp.MustCompile(`of its (\d+) choices (\d+) matter \((\d+) runs\)`).FindSubmatch(text)
 	if err == nil || found == nil {
