@@ -310,23 +310,22 @@ func TestOffload(t *testing.T) {
 func TestOffloadCancelled(t *testing.T) {
 	gone := make(chan error, 1)
 	run(t, func(ctx context.Context) error {
-		v, err := func() (v int, err error) {
-			err = rondo.Timeout(ctx, time.Millisecond, func(ctx context.Context) error {
-				v, err = rondo.Offload(ctx, func(ctx context.Context) (int, error) {
-					<-ctx.Done()
-					gone <- context.Cause(ctx)
-					return 1, nil
-				})
-				return err
+		loop, v := rondo.LoopOf(ctx), 0
+		err := rondo.Group(ctx, func(g *rondo.Scope) (err error) {
+			v, err = rondo.Offload(g, func(ctx context.Context) (int, error) {
+				_ = loop.Post(func() { g.Cancel(errBroken) })
+				<-ctx.Done()
+				gone <- context.Cause(ctx)
+				return 1, nil
 			})
-			return v, err
-		}()
-		if v != 0 || !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		})
+		if v != 0 || err != errBroken {
 			t.Errorf("Offload returned %d, %v", v, err)
 		}
 		return nil
 	})
-	if err := <-gone; !errors.Is(err, context.DeadlineExceeded) {
+	if err := <-gone; err != errBroken {
 		t.Errorf("the function saw the cause %v", err)
 	}
 }
