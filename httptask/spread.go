@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/errtree"
@@ -49,6 +50,7 @@ func (s *Server) spread(ctx context.Context, loops spread.Loops, o spread.Option
 		peer.SetSessions(part, e.hooks())
 		e.counts = part
 	}
+	var cut atomic.Pointer[error] // the cause, if another loop was to end before ctx was cancelled here
 	call := loops.Call
 	loops.Call = func(ctx context.Context, loop int, fn func(ctx context.Context) error) error {
 		if loop == loops.Home {
@@ -56,12 +58,16 @@ func (s *Server) spread(ctx context.Context, loops spread.Loops, o spread.Option
 		}
 		return call(ctx, loop, func(ctx context.Context) error {
 			engines[loop] = s.beside(ctx, lead)
-			return s.serveBeside(ctx, engines[loop], fn)
+			return s.serveBeside(ctx, engines[loop], &cut, fn)
 		})
 	}
-	return s.serveOwn(ctx, lead, func(ctx context.Context) error {
+	err = s.serveOwn(ctx, lead, func(ctx context.Context) error {
 		return spread.Of(lead.server)(ctx, lead.server, loops, o)
 	})
+	if cause := cut.Load(); cause != nil && err == http.ErrServerClosed {
+		return *cause
+	}
+	return err
 }
 
 // beside returns an engine for the loop of ctx, which lead leads.
@@ -83,14 +89,15 @@ func (s *Server) beside(ctx context.Context, lead *engine) *engine {
 
 // serveBeside serves by an engine that another one leads. When ctx is cancelled because its loop
 // is to end, requests that run have as much time as on the loop that leads, which may not be able
-// to say any more that it is over.
-func (s *Server) serveBeside(ctx context.Context, e *engine, serve func(ctx context.Context) error) error {
+// to say any more that it is over, or not know it yet: cut gets the cause.
+func (s *Server) serveBeside(ctx context.Context, e *engine, cut *atomic.Pointer[error], serve func(ctx context.Context) error) error {
 	var end error
 	err := s.shielded(ctx, e, func(ctx context.Context) error {
 		end = serve(ctx)
 		return nil
 	}, func(g *rondo.Scope, served *rondo.Task) {
-		if !errtree.Is(context.Cause(ctx), http.ErrServerClosed) {
+		if cause := context.Cause(ctx); !errtree.Is(cause, http.ErrServerClosed) {
+			cut.Store(&cause)
 			_ = rondo.Timeout(g, s.left(rondo.Now(g)), served.Wait)
 		}
 		served.Cancel(http.ErrServerClosed)

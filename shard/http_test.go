@@ -185,8 +185,9 @@ func (s *stage) release() {
 func TestServeHTTPEnd(t *testing.T) {
 	const shards, clients = 3, 9
 	for _, cancelled := range []bool{false, true} {
-		for _, inTime := range []bool{false, true} {
-			t.Run(fmt.Sprintf("cancelled %v, in time %v", cancelled, inTime), func(t *testing.T) {
+		for _, grace := range []time.Duration{-1, 10 * time.Millisecond, time.Minute} {
+			inTime := grace == time.Minute
+			t.Run(fmt.Sprintf("cancelled %v, grace %v", cancelled, grace), func(t *testing.T) {
 				scene := &stage{full: make(chan bool)}
 				var causes sync.Map
 				s := httpServer(func(w http.ResponseWriter, r *http.Request) {
@@ -196,9 +197,7 @@ func TestServeHTTPEnd(t *testing.T) {
 					}
 					fmt.Fprint(w, "done")
 				})
-				if s.Grace = time.Minute; !inTime {
-					s.Grace = 10 * time.Millisecond
-				}
+				s.Grace = grace
 				answers := endOf(t, s, shards, clients, cancelled, inTime, scene)
 				for _, answer := range answers {
 					if (answer == "done") != inTime {
