@@ -99,7 +99,10 @@ func TestOnDoneInOrder(t *testing.T) {
 		wg.Go(func() { f.Set(1) })
 		wg.Wait()
 		f.OnDone(func() { got += "b" })
-		if f.OnDone(func() { got += "!" })(); rondo.Sleep(ctx, time.Millisecond) != nil || got != "ab" {
+		f.OnDone(func() { got += "!" })()
+		var last rondo.Event
+		f.OnDone(last.Set)
+		if err := last.Wait(ctx); err != nil || got != "ab" {
 			t.Errorf("the callbacks ran in the order %q", got)
 		}
 		return nil
