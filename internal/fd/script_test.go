@@ -104,9 +104,16 @@ func writing(ctx context.Context, f *fd.FD, n int) *rondo.Future[int] {
 	return started(ctx, func() (int, error) { return f.Write(make([]byte, n)) })
 }
 
+// started starts a task that calls op, and lets it run until it waits or has ended, however
+// often it gives others their turn before.
 func started(ctx context.Context, op func() (int, error)) *rondo.Future[int] {
-	result := rondo.Async(ctx, func(context.Context) (int, error) { return op() })
-	_ = rondo.Yield(ctx)
+	var t *rondo.Task
+	result := rondo.Async(ctx, func(ctx context.Context) (int, error) {
+		t = rondo.Current(ctx)
+		return op()
+	})
+	for rondo.Yield(ctx) == nil && !result.Done() && (t == nil || t.Info().Waiting == "") {
+	}
 	return result
 }
 
