@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -66,12 +67,9 @@ func TestManyWait(t *testing.T) {
 		if woken != 50 || cancelled != 250 {
 			t.Errorf("%d woken, want 50; %d cancelled, want 250", woken, cancelled)
 		}
-		if err := turns(ctx, 3); err != nil {
-			return err
-		}
-		for i, c := range called {
-			if !c {
-				t.Fatalf("watch %d was not called", i)
+		for slices.Contains(called, false) {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
 			}
 		}
 		if now := leak.Descriptors(); now != before {
