@@ -315,7 +315,13 @@ func TestSelectErrorGoesToTheScope(t *testing.T) {
 		r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { told = append(told, err) }}
 		err := r.Run(t.Context(), func(ctx context.Context) error {
 			var c rondo.Case
-			if f := after(2*time.Millisecond, 0, errBroken); async {
+			var late rondo.Event
+			ended := false
+			f := func(ctx context.Context) (int, error) {
+				defer func() { ended = true }()
+				return 0, errors.Join(late.Wait(ctx), errBroken)
+			}
+			if async {
 				c = rondo.Async(ctx, f).WaitCase()
 			} else {
 				c = rondo.Go(ctx, func(ctx context.Context) error { _, err := f(ctx); return err }).WaitCase()
@@ -323,9 +329,11 @@ func TestSelectErrorGoesToTheScope(t *testing.T) {
 			if i, err := rondo.Select(ctx, c, rondo.After(time.Microsecond)); i != 1 || err != nil {
 				t.Errorf("Select returned %d, %v", i, err)
 			}
-			return rondo.Sleep(ctx, 20*time.Millisecond)
+			late.Set()
+			until(ctx, func() bool { return ended })
+			return nil
 		})
-		if err != nil || len(told) != 1 || told[0] != errBroken {
+		if err != nil || len(told) != 1 || !errors.Is(told[0], errBroken) {
 			t.Errorf("Run returned %v, OnError has %v", err, told)
 		}
 	}
