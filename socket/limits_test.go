@@ -281,48 +281,51 @@ func TestLimitsTogether(t *testing.T) {
 	})
 }
 
-// TestLimitsOfProtocol: a Protocol, which cannot be simulated, has the limits too.
+// TestLimitsOfProtocol: a Protocol, which cannot be simulated, has the limits too. Only one of
+// them can end each connection, however slow the machine is.
 func TestLimitsOfProtocol(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		var lost []error
-		p := &socket.Protocol{
-			Limits: socket.Limits{FirstByte: 10 * time.Millisecond, Idle: 10 * time.Millisecond, ConnsPerAddr: 1},
-			Lost:   func(_ *socket.Transport, err error) { lost = append(lost, err) },
-		}
-		return protocol(t, ctx, p, func(ctx context.Context, addr string) error {
-			for _, text := range []string{"", "x"} {
-				c, err := socket.Dial(ctx, "tcp", addr)
-				if err != nil {
-					return err
-				}
-				if _, err := io.WriteString(c, text); err != nil {
-					return err
-				}
-				refused, err := socket.Dial(ctx, "tcp", addr)
-				if err != nil {
-					return err
-				}
-				for _, c := range []net.Conn{refused, c} { // the server closes both
-					if n, err := io.Copy(io.Discard, c); n > 0 {
-						t.Errorf("read %d bytes, %v", n, err)
+	for _, row := range []struct {
+		limits socket.Limits
+		texts  []string // one for each connection; they are open at once
+		want   socket.Stats
+		lost   error
+	}{
+		{socket.Limits{FirstByte: 10 * time.Millisecond}, []string{""}, socket.Stats{Accepted: 1, Silent: 1}, os.ErrDeadlineExceeded},
+		{socket.Limits{Idle: 10 * time.Millisecond}, []string{"x"}, socket.Stats{Accepted: 1, Idle: 1}, os.ErrDeadlineExceeded},
+		{socket.Limits{ConnsPerAddr: 1}, []string{"x", ""}, socket.Stats{Accepted: 2, RefusedByAddr: 1}, nil},
+	} {
+		run(t, func(ctx context.Context) error {
+			var lost []error
+			p := &socket.Protocol{Limits: row.limits, Lost: func(_ *socket.Transport, err error) { lost = append(lost, err) }}
+			return protocol(t, ctx, p, func(ctx context.Context, addr string) error {
+				var conns []net.Conn
+				for _, text := range row.texts {
+					c, err := socket.Dial(ctx, "tcp", addr)
+					if err != nil {
+						return err
 					}
+					conns = append(conns, c)
+					if _, err := io.WriteString(c, text); err != nil {
+						return err
+					}
+				}
+				// The server closes the last one.
+				if n, err := io.Copy(io.Discard, conns[len(conns)-1]); n > 0 {
+					t.Errorf("read %d bytes, %v", n, err)
+				}
+				for _, c := range conns {
 					_ = c.Close()
 				}
-			}
-			for len(lost) < 2 {
-				if err := rondo.Yield(ctx); err != nil {
-					return err
+				for len(lost) == 0 {
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
 				}
-			}
-			if s := p.Stats(); s != (socket.Stats{Accepted: 4, RefusedByAddr: 2, Silent: 1, Idle: 1}) {
-				t.Errorf("%+v", s)
-			}
-			for _, err := range lost {
-				if !errors.Is(err, os.ErrDeadlineExceeded) {
-					t.Errorf("Lost with %v", err)
+				if s := p.Stats(); s != row.want || len(lost) != 1 || !errors.Is(lost[0], row.lost) {
+					t.Errorf("%+v, Lost with %v; want %+v and %v", s, lost, row.want, row.lost)
 				}
-			}
-			return nil
+				return nil
+			})
 		})
-	})
+	}
 }
