@@ -216,3 +216,26 @@ func TestEveryKeepsStep(t *testing.T) {
 		}
 	})
 }
+
+// TestSwitchesOfEachTask: tasks that run one after the other on one coroutine are counted apart.
+func TestSwitchesOfEachTask(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for _, want := range []uint64{3, 1, 2} {
+			task := rondo.Go(ctx, func(ctx context.Context) error {
+				for range want - 1 {
+					if err := rondo.Sleep(ctx, 1); err != nil {
+						return err
+					}
+				}
+				return forever(ctx)
+			})
+			until(ctx, func() bool { return task.Info().Waiting == "event" })
+			if got := task.Info().Switches; uint64(got) != want {
+				t.Errorf("a task has started or gone on %d times, want %d", got, want)
+			}
+			task.Cancel(nil)
+			_ = task.Wait(ctx)
+		}
+		return nil
+	})
+}

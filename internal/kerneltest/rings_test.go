@@ -3,8 +3,10 @@ package kerneltest_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 )
@@ -144,6 +146,59 @@ func TestRings(t *testing.T) {
 		}
 		if got := strings.Join(named, "; "); got != r.rings {
 			t.Errorf("%s: the rings are %q, want %q", r.name, got, r.rings)
+		}
+	}
+}
+
+// TestRingsOfALateEnd: the report of a loop that cannot end names rings too, and none through a
+// task that a timer wakes.
+func TestRingsOfALateEnd(t *testing.T) {
+	for _, r := range []ring{
+		{"two locks", "a waits for b, which waits for a", rings[0].run},
+		{"a Select with a timer", "", func(_ context.Context, g *rondo.Scope) {
+			var x *rondo.Task
+			a := g.Go(func(ctx context.Context) error { return x.Wait(ctx) })
+			x = g.Go(selects(a.WaitCase(), rondo.After(time.Hour)))
+		}},
+		{"a limit beside a task that sleeps", "", func(_ context.Context, g *rondo.Scope) {
+			g.SetLimit(2)
+			var held *rondo.Task
+			acts(g, "a", func(ctx context.Context) error { return held.Wait(ctx) })
+			acts(g, "b", func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+			held = g.Go(forever)
+		}},
+		{"a group with a task that sleeps", "", func(_ context.Context, g *rondo.Scope) {
+			g.Go(func(ctx context.Context) error {
+				return rondo.Group(ctx, func(g *rondo.Scope) error {
+					var m rondo.Mutex
+					acts(g, "a", m.Lock)
+					acts(g, "b", func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+					return m.Lock(g)
+				})
+			})
+		}},
+	} {
+		log := &logged{of: "cannot end", seen: make(chan bool, 1)}
+		before := slog.Default()
+		slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+		late := rondo.Runner{SlowStep: 20 * time.Millisecond}
+		err := late.Run(t.Context(), func(ctx context.Context) error {
+			rondo.Go(ctx, func(ctx context.Context) error {
+				return rondo.Shield(ctx, func(ctx context.Context) error {
+					return rondo.Group(ctx, func(g *rondo.Scope) error {
+						r.run(ctx, g)
+						defer g.Cancel(nil)
+						return rondo.OffloadFunc(g, func(context.Context) error { <-log.seen; return nil })
+					})
+				})
+			})
+			return rondo.Yield(ctx)
+		})
+		slog.SetDefault(before)
+		text := log.String()
+		_, named, _ := strings.Cut(text, "in a ring, which only a cancellation can end: ")
+		if err != nil || !strings.Contains(text, "cannot end") || (named == "") != (r.rings == "") || !strings.HasPrefix(named, r.rings) {
+			t.Errorf("%s: the ring is to be %q; %v, logged %s", r.name, r.rings, err, text)
 		}
 	}
 }
