@@ -198,7 +198,7 @@ func find() (at place) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for range 20 {
-		if at = look(); at.generator != 0 {
+		if at = look(); at.generator != 0 && at.lookups != 0 {
 			break
 		}
 	}
@@ -236,7 +236,7 @@ func look() (at place) {
 			at.processor = o
 		}
 	}
-	debug.Stack() // now there are lookups
+	lookUp(2 * lookupKinds * lookupsEach)
 	for o := uintptr(8); o < threadBytes-lookupsSize; o += 8 {
 		if areLookups(thread + o) {
 			at.lookups = o + lookupsSize
@@ -244,6 +244,32 @@ func look() (at place) {
 		}
 	}
 	return at
+}
+
+// lookUp has the thread look through a stack with n frames of its own, which go on at different
+// addresses. A new lookup takes a place at random, and a thread that has just begun has none: so
+// there must be far more than there are places.
+func lookUp(n int) {
+	switch {
+	case n == 0:
+		debug.Stack()
+	case n%8 == 0:
+		lookUp(n - 1)
+	case n%8 == 1:
+		lookUp(n - 1)
+	case n%8 == 2:
+		lookUp(n - 1)
+	case n%8 == 3:
+		lookUp(n - 1)
+	case n%8 == 4:
+		lookUp(n - 1)
+	case n%8 == 5:
+		lookUp(n - 1)
+	case n%8 == 6:
+		lookUp(n - 1)
+	default:
+		lookUp(n - 1)
+	}
 }
 
 // areLookups reports whether lookups are at an address, and nobody looks at them.

@@ -94,3 +94,24 @@ func TestStacks(t *testing.T) {
 		t.Errorf("50 seeds gave %d times other choices after a look at the stack", differ)
 	}
 }
+
+// TestFreshThread: what a thread has is found although it has just begun.
+func TestFreshThread(t *testing.T) {
+	if !Works() {
+		return
+	}
+	missing := 0
+	for range 100 {
+		at := make(chan place)
+		go func() {
+			runtime.LockOSThread() // the thread ends with this goroutine
+			at <- find()
+		}()
+		if got := <-at; got.lookups == 0 || got.generator == 0 || got.lookups != found().lookups {
+			missing++
+		}
+	}
+	if missing > 0 {
+		t.Errorf("on %d of 100 new threads not all was found", missing)
+	}
+}
