@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -192,7 +193,15 @@ func TestRingsOfALateEnd(t *testing.T) {
 					})
 				})
 			})
-			return rondo.Yield(ctx)
+			is := func(state string) func(t rondo.TaskInfo) bool {
+				return func(t rondo.TaskInfo) bool { return t.State == state || t.Waiting == state }
+			}
+			until(ctx, func() bool { return slices.ContainsFunc(rondo.Tasks(ctx), is("offload")) })
+			for range 3 { // all have begun
+				_ = rondo.Yield(ctx)
+			}
+			until(ctx, func() bool { return !slices.ContainsFunc(rondo.Tasks(ctx), is("ready")) })
+			return nil
 		})
 		slog.SetDefault(before)
 		text := log.String()
