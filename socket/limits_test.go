@@ -291,7 +291,7 @@ func TestLimitsOfProtocol(t *testing.T) {
 		lost   error
 	}{
 		{socket.Limits{FirstByte: 10 * time.Millisecond}, []string{""}, socket.Stats{Accepted: 1, Silent: 1}, os.ErrDeadlineExceeded},
-		{socket.Limits{Idle: 10 * time.Millisecond}, []string{"x"}, socket.Stats{Accepted: 1, Idle: 1}, os.ErrDeadlineExceeded},
+		{socket.Limits{FirstByte: time.Hour, Idle: 10 * time.Millisecond}, []string{"x"}, socket.Stats{Accepted: 1, Idle: 1}, os.ErrDeadlineExceeded},
 		{socket.Limits{ConnsPerAddr: 1}, []string{"x", ""}, socket.Stats{Accepted: 2, RefusedByAddr: 1}, nil},
 	} {
 		run(t, func(ctx context.Context) error {
