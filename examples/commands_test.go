@@ -181,7 +181,10 @@ func TestCommands(t *testing.T) {
 // shell runs a script as a reader would: in the root, or beside the checkout if it copies from
 // there. PID is a program to look into.
 func shell(t *testing.T, root, bin string, script []string) {
-	dir, text := root, strings.Join(script, "\n")
+	dir, text, flags := root, strings.Join(script, "\n"), os.Getenv("GOFLAGS")
+	if strings.HasPrefix(text, "git clone") || strings.HasPrefix(text, "cp -r rondo/") {
+		flags += " -trimpath" // the folder is another one each time, and would be compiled anew
+	}
 	switch {
 	case strings.HasPrefix(text, "git clone"):
 		dir = filepath.Join(t.TempDir(), "user")
@@ -208,7 +211,7 @@ func shell(t *testing.T, root, bin string, script []string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-e", "-o", "pipefail", "-c", text)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PWD="+dir, "GOBIN="+bin, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"),
+	cmd.Env = append(os.Environ(), "PWD="+dir, "GOFLAGS="+flags, "GOBIN="+bin, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"),
 		// A clone from the Internet is one of this checkout.
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url."+root+".insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/rondo-go/rondo")
 	if out, err := cmd.CombinedOutput(); err != nil {
