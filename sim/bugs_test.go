@@ -267,6 +267,9 @@ func fails(t *testing.T, seed uint64, body func(ctx context.Context)) bool {
 // RONDO_BUGS=n there are n trials.
 func TestBugs(t *testing.T) {
 	trials, twins := 3, 300
+	if testing.Short() {
+		twins = 50
+	}
 	if n, err := strconv.Atoi(os.Getenv("RONDO_BUGS")); err == nil {
 		trials, twins = n, 10_000
 	}

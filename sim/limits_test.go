@@ -14,7 +14,7 @@ func init() {
 	case "hangs":
 		hangAfter = time.Second
 	}
-	maxSteps = defaultMaxSteps / 100
+	maxSteps = defaultMaxSteps / 500
 }
 
 // Ignored are the signals that do nothing by default.

@@ -92,7 +92,11 @@ func TestStandardCancel(t *testing.T) {
 
 // TestEndWithOffload has loops that end while functions come back.
 func TestEndWithOffload(t *testing.T) {
-	t.Setenv("RONDO_SEED", "1-1000")
+	seeds := "1-1000"
+	if testing.Short() {
+		seeds = "1-100"
+	}
+	t.Setenv("RONDO_SEED", seeds)
 	sim.Test(t, func(ctx context.Context) {
 		for range 3 {
 			rondo.Go(ctx, func(ctx context.Context) error {
