@@ -331,6 +331,31 @@ func TestSimEnd(t *testing.T) {
 	}
 }
 
+// TestSimCrashAtOnce: a task may crash a host when the loops of some of its shards have begun, and
+// those of others have not. The task goes on, and the program ends.
+func TestSimCrashAtOnce(t *testing.T) {
+	sim.Config{Seeds: 20, SeedsShort: 5}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		for turns := range 8 {
+			begun, ended := 0, 0
+			h := w.Host(fmt.Sprint("server", turns), func(ctx context.Context) error {
+				begun++
+				defer func() { ended++ }()
+				r := shard.Runner{Loops: 3}
+				return r.Run(ctx, func(ctx context.Context, _ *shard.Shard) error { return rondo.WaitCanceled(ctx) })
+			})
+			for range turns {
+				if err := rondo.Yield(ctx); err != nil {
+					t.Error(err)
+				}
+			}
+			h.Crash()
+			if err := rondo.Sleep(ctx, time.Second); err != nil || begun != ended {
+				t.Errorf("a crash after %d turns: %v; the program has begun %d times and ended %d times", turns, err, begun, ended)
+			}
+		}
+	})
+}
+
 // TestSimServeFinds: some seed shows that shards count by two calls where one is needed.
 func TestSimServeFinds(t *testing.T) {
 	found := 0

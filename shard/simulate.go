@@ -4,7 +4,8 @@ package shard
 //
 // The law: what a shard does is the same as on real loops, down to the boxes. Only how
 // loops begin, end and are cancelled differs, because one goroutine runs them all, and
-// because their host may crash: then a loop may end that has not begun.
+// because their host may crash: then a loop may end that has not begun, and those that wait for
+// it end because nothing can wake them.
 
 import (
 	"context"
@@ -62,11 +63,9 @@ func (g *group) simulate(ctx context.Context, host driver.Host, main func(ctx co
 		}
 	}
 	for i, s := range g.shards {
-		ran := false
 		host.RunBeside(s.name, func(ctx context.Context) error {
 			tasks[i] = rondo.Current(ctx)
 			err := rondo.Group(ctx, func(all *rondo.Scope) error {
-				ran = true
 				defer all.Cancel(nil)
 				return s.run(all, main)
 			})
@@ -77,10 +76,9 @@ func (g *group) simulate(ctx context.Context, host driver.Host, main func(ctx co
 			return nil
 		}, func() {
 			byLoop.Delete(s.loop)
-			if !ran {
-				g.mainReturned()
-			}
-			_ = home.Post(func() { // it fails only if nobody waits there
+			// It fails only if nobody waits there. What shards share is left alone: the one that
+			// crashes the host may be in the middle of a step.
+			_ = home.Post(func() {
 				left--
 				ended.Wake()
 			})
