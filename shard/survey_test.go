@@ -108,6 +108,25 @@ func TestSimulationLooksForNoRing(t *testing.T) {
 	})
 }
 
+// TestNoLookWithoutCalls: a look for a ring asks for no further one if no call waits, so nothing of
+// a Run goes on when that has returned.
+func TestNoLookWithoutCalls(t *testing.T) {
+	var g *group
+	err := (&Runner{Loops: 2}).Run(t.Context(), func(ctx context.Context, s *Shard) error {
+		if s.Index() != 0 {
+			return nil
+		}
+		g = s.group
+		return call0(ctx, s.At(1), func(ctx context.Context) error { return rondo.Yield(ctx) })
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if g.look(); g.watching.Load() {
+		t.Error("it will look again")
+	}
+}
+
 func call0(ctx context.Context, to *Shard, fn func(ctx context.Context) error) error {
 	_, err := Call(ctx, to, func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
 	return err
