@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -380,13 +381,75 @@ func TestAroundProgramEnds(t *testing.T) {
 				<-time.After(time.Second)
 				_, again = socket.Listen(ctx, "tcp", ":81")
 			}()
-			return rondo.Sleep(ctx, time.Second)
+			err = rondo.Sleep(ctx, time.Second)
+			if !slices.ContainsFunc(rondo.Tasks(ctx), func(i rondo.TaskInfo) bool { return i.Name == "errand" }) {
+				t.Errorf("no task of the host accepts for the goroutine: %+v", rondo.Tasks(ctx))
+			}
+			return err
 		})
 		if err := w.Eventually(ctx, time.Hour, func() bool { return !h.Up() && failed != nil && again != nil }); err != nil {
 			t.Errorf("up: %v, Accept returned %v, Listen %v", h.Up(), failed, again)
 		}
 		is(t, "Accept", failed, net.ErrClosed)
 		is(t, "Listen", again, net.ErrClosed)
+	})
+}
+
+// TestAroundCrash: a goroutine of a host that has crashed ends although it tries again whatever is
+// returned to it, and the test goes on.
+func TestAroundCrash(t *testing.T) {
+	c := sim.Config{Seeds: 5, Goroutines: true, MaxSteps: 100_000}
+	c.Cluster(t, func(ctx context.Context, w *sim.World) {
+		ended := false
+		h := w.Host("server", func(ctx context.Context) error {
+			go func() {
+				defer func() { ended = true }()
+				<-time.After(time.Hour)
+				for {
+					_, err := socket.Listen(ctx, "tcp", ":80")
+					is(t, "Listen", err, net.ErrClosed)
+				}
+			}()
+			return rondo.WaitCanceled(ctx)
+		})
+		_ = rondo.Sleep(ctx, time.Minute)
+		h.Crash()
+		if err := rondo.Sleep(ctx, 2*time.Hour); err != nil || !ended {
+			t.Errorf("%v; the goroutine has ended: %v", err, ended)
+		}
+	})
+}
+
+// TestAroundPause: what a goroutine of a host sends while the host is paused leaves it afterwards.
+func TestAroundPause(t *testing.T) {
+	c := sim.Config{Seeds: 5, Goroutines: true, Exact: true, Network: quick}
+	c.Cluster(t, func(ctx context.Context, w *sim.World) {
+		l, err := socket.Listen(ctx, "tcp", ":80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := w.Host("client", func(ctx context.Context) error {
+			c, err := socket.Dial(ctx, "tcp", "test:80")
+			if err != nil {
+				return err
+			}
+			go func() {
+				<-time.After(2 * time.Minute)
+				_, _ = c.Write([]byte("x"))
+			}()
+			return rondo.WaitCanceled(ctx)
+		})
+		in, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = rondo.Sleep(ctx, time.Minute)
+		start := rondo.Now(ctx)
+		h.Pause(10 * time.Minute)
+		_, err = in.Read(make([]byte, 1))
+		if took := rondo.Now(ctx).Sub(start).Round(time.Minute); err != nil || took != 10*time.Minute {
+			t.Errorf("it came %v after the begin of the pause, %v", took, err)
+		}
 	})
 }
 
