@@ -141,6 +141,10 @@ var sameRows = []sameRow{
 		w.WriteHeader(201)
 		w.WriteHeader(500)
 	}, send: get, log: "http: superfluous response.WriteHeader call from F"},
+	{name: "an error of net/http after the status", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(201)
+		http.Error(w, "x", 500)
+	}, send: get, log: "http: superfluous response.WriteHeader call from F"},
 	{name: "no such status", handler: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(7) }, send: get,
 		log: "http: panic serving A: invalid WriteHeader code 7", closes: true},
 	{name: "no such informational status", handler: func(w http.ResponseWriter, r *http.Request) {
@@ -416,10 +420,10 @@ func talk(address string, row sameRow) (string, error) {
 var (
 	goroutine = regexp.MustCompile(`(?s)\n\ngoroutine.*|\ngoroutine.*`)
 	address   = regexp.MustCompile(`127\.0\.0\.1:\d+`)
-	callers   = regexp.MustCompile(`from \S+ \(\S+\)`)
+	callers   = regexp.MustCompile(`from \S+/httptask_test\.\S+ \(same_test\.go:\d+\)`)
 )
 
-// firstWords returns a log without stacks, addresses and repetitions.
+// firstWords returns a log without stacks, addresses, repetitions, and the names of handlers.
 func firstWords(log string) string {
 	log = goroutine.ReplaceAllString(log, "")
 	log = address.ReplaceAllString(log, "A")

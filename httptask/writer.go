@@ -80,6 +80,13 @@ func write[T []byte | string](w *writer, p T) (int, error) {
 	x := w.x
 	x.mu.Lock()
 	r := &x.response
+	if w.plain && r.hijacked && !x.over {
+		x.mu.Unlock()
+		if len(p) > 0 {
+			x.complain("Write") // net/http does not see the handler's frame
+		}
+		return 0, http.ErrHijacked
+	}
 	if !r.started && !x.over && !r.hijacked {
 		x.mu.Unlock()
 		x.writeHeader(http.StatusOK, w.plain)
@@ -130,7 +137,7 @@ func (x *exchange) writeHeader(status int, plain bool) {
 	switch {
 	case x.over || r.hijacked || r.started:
 		x.mu.Unlock()
-		x.complain(status)
+		x.complain("WriteHeader")
 		return
 	case plain && (status < 100 || status > 199) && !x.lanes[reading].busy && !x.lanes[writing].busy:
 		defer x.mu.Unlock() // it panics if it is no status
@@ -150,18 +157,18 @@ func (x *exchange) writeHeader(status int, plain bool) {
 	})
 }
 
-// complain logs, as net/http does, a WriteHeader that comes too late.
-func (x *exchange) complain(status int) {
+// complain logs, as net/http does, a call that comes too late.
+func (x *exchange) complain(call string) {
 	server, ok := x.request.Context().Value(http.ServerContextKey).(*http.Server)
 	if !ok {
 		return
 	}
 	what := "superfluous response.WriteHeader call"
 	if x.response.hijacked {
-		what = "response.WriteHeader on hijacked connection"
+		what = "response." + call + " on hijacked connection"
 	}
 	if x.over {
-		what = "response.WriteHeader after the handler has returned"
+		what = "response." + call + " after the handler has returned"
 	}
 	f := userFrame()
 	logf := log.Printf
