@@ -318,3 +318,35 @@ func TestLogPanics(t *testing.T) {
 type panicking struct{}
 
 func (panicking) Write([]byte) (int, error) { panic("no room") }
+
+// TestCopyOfAFile: behind net/http a file is read on a goroutine of net/http, also if it is given
+// to io.Copy itself. So the loop goes on while the file, here a pipe, has nothing yet.
+func TestCopyOfAFile(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		h := httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			from, to, err := os.Pipe()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer from.Close()
+			rondo.Go(r.Context(), func(context.Context) error {
+				say(to, "hello")
+				return to.Close()
+			})
+			if n, err := io.Copy(w, from); n != 5 || err != nil {
+				t.Errorf("%d bytes were copied, %v", n, err)
+			}
+		}))
+		return away(ctx, func() error {
+			plainly(t, &http.Server{Handler: h}, func(address string) error {
+				got, err := talk(address, sameRow{send: get})
+				if strings.Count(got, "\r\n\r\nhello") != 2 { // talk asks a second time
+					t.Errorf("the answer is %q", got)
+				}
+				return err
+			})
+			return nil
+		})
+	})
+}

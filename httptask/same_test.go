@@ -194,6 +194,16 @@ var sameRows = []sameRow{
 			say(w, strings.Repeat("x", 7*i))
 		}
 	}, send: get},
+	{name: "a file after a write, and a large write", handler: func(w http.ResponseWriter, r *http.Request) {
+		f, err := os.Open("doc.go")
+		if err != nil {
+			panic(err)
+		}
+		defer f.Close()
+		say(w, "x")
+		_, _ = io.Copy(w, f)
+		_, _ = w.Write(make([]byte, 5000))
+	}, send: get},
 	{name: "upgrade that is none", handler: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "upgrade")
 		say(w, "x")

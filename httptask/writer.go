@@ -200,7 +200,7 @@ func (w *writer) ReadFrom(src io.Reader) (int64, error) {
 		inner = l.R
 	}
 	x := w.x
-	if _, ok := inner.(*os.File); !ok {
+	if !isFile(inner) {
 		return w.copyFrom(struct{ io.Reader }{src})
 	}
 	var n int64
@@ -211,9 +211,24 @@ func (w *writer) ReadFrom(src io.Reader) (int64, error) {
 		x.response.direct = true // what net/http's buffer has is no longer known
 		var err error
 		n, err = io.Copy(x.writer, src)
+		x.mu.Lock()
+		if n > 0 && !x.response.started {
+			x.response.begin(http.StatusOK, x.writer.Header())
+		}
+		x.mu.Unlock()
 		return err
 	})
 	return n, err
+}
+
+// isFile reports whether r is an *os.File, also one that io.Copy has wrapped. Another type that
+// has the methods of a file is code of the program, which runs in the task.
+func isFile(r io.Reader) bool {
+	if _, ok := r.(*os.File); ok {
+		return true
+	}
+	t := reflect.TypeOf(r)
+	return t != nil && t.PkgPath() == "os"
 }
 
 // copyFrom copies what src has in the pieces in which net/http does, which show in chunks: on a
