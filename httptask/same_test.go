@@ -394,6 +394,38 @@ func TestSame(t *testing.T) {
 	}
 }
 
+// TestConnect: an answer that opens a tunnel has no length, no chunks and no "Connection: close",
+// as what follows belongs to the tunnel; another answer to CONNECT has. Both end the connection. So
+// it is in net/http, but for the first patches of Go 1.26.
+func TestConnect(t *testing.T) {
+	const typed, hello = "Content-Type: text/plain; charset=utf-8\r\n", "\r\nhello"
+	for _, c := range []struct {
+		status     int
+		key, value string // of the handler's header
+		want       string
+	}{
+		{200, "X", "1", "HTTP/1.1 200 OK\r\nX: 1\r\nDate: D\r\n" + typed + hello},
+		{200, "Content-Length", "5", "HTTP/1.1 200 OK\r\nDate: D\r\n" + typed + hello},
+		{299, "Transfer-Encoding", "chunked", "HTTP/1.1 299 status code 299\r\nDate: D\r\n" + hello},
+		{300, "Content-Length", "5", "HTTP/1.1 300 Multiple Choices\r\nContent-Length: 5\r\nDate: D\r\n" + typed + "Connection: close\r\n" + hello},
+	} {
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set(c.key, c.value)
+			w.WriteHeader(c.status)
+			say(w, "hello")
+		})
+		inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
+			return away(ctx, func() error {
+				got, err := talk(address, sameRow{send: lines("CONNECT a:1 HTTP/1.1", "Host: a:1", "", ""), closes: true})
+				if got != c.want {
+					t.Errorf("%d with %s:\n%q, want\n%q", c.status, c.key, got, c.want)
+				}
+				return err
+			})
+		})
+	}
+}
+
 var date = regexp.MustCompile(`Date: [^\r]*`)
 
 // talk sends the bytes of a row, and returns all that comes back, but for the date.
