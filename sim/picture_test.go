@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,6 +76,45 @@ func TestDraw(t *testing.T) {
 	}
 	if err != nil || slices["waits for sleep"] != 1e6 || slices["waits for event"] != 1e6 {
 		t.Error(err, slices)
+	}
+}
+
+// TestDrawTasks: a picture has an arrow from a task to each one that it starts, and says which have
+// ended with an error. One that panics has failed the run.
+func TestDrawTasks(t *testing.T) {
+	p := pictured(t, 1, func(ctx context.Context) {
+		for _, c := range []struct {
+			name string
+			fn   func(ctx context.Context) error
+		}{
+			{"good", func(context.Context) error { return nil }},
+			{"bad", func(context.Context) error { return errors.New("bad") }},
+			{"worse", func(context.Context) error { panic("worse") }},
+		} {
+			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(c.fn).SetName(c.name)
+				return nil
+			})
+		}
+	})
+	name := func(column int) string { return p.Columns[column].Name }
+	var got []string
+	for _, r := range p.Rows {
+		switch {
+		case r.Kind == "start" && r.From >= 0:
+			got = append(got, name(r.Column)+" starts, from "+name(r.Source))
+		case r.Kind == "end", r.Kind == "failure":
+			got = append(got, name(r.Column)+" "+strings.TrimSuffix(r.Text, ": "+p.Failure))
+		}
+	}
+	want := []string{
+		"good starts, from main", "good ends",
+		"bad starts, from main", "bad ends with an error",
+		"worse starts, from main", "worse ends with an error", "worse FAILS",
+		"main ends",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want\n%q", got, want)
 	}
 }
 
