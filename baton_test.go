@@ -56,6 +56,7 @@ func (ignorant) observe(event) {}
 func TestNextIsPick(t *testing.T) {
 	type outcome struct {
 		order         []int
+		ready         int // how many tasks were ready, at all steps together
 		steps, turned uint64
 		switches      uint64
 	}
@@ -83,6 +84,11 @@ func TestNextIsPick(t *testing.T) {
 					for range rnd.IntN(30) {
 						timeless()
 						out.order = append(out.order, me)
+						for task := range l.tasks() {
+							if task.state == stateReady {
+								out.ready++
+							}
+						}
 						switch rnd.IntN(9) {
 						case 0:
 							begin(rnd.IntN(40))
@@ -136,10 +142,55 @@ func TestNextIsPick(t *testing.T) {
 		if !slices.Equal(short.order, long.order) {
 			t.Fatalf("seed %d: the orders differ: %v and %v", seed, short.order, long.order)
 		}
+		if short.ready != long.ready {
+			t.Fatalf("seed %d: %d tasks and %d were ready", seed, short.ready, long.ready)
+		}
 		if short.steps != long.steps || short.turned != long.turned || short.switches != long.switches {
 			t.Fatalf("seed %d: steps, turns and switches are %d, %d, %d and %d, %d, %d", seed,
 				short.steps, short.turned, short.switches, long.steps, long.turned, long.switches)
 		}
+	}
+}
+
+// TestPostBetweenTurns: when tasks that yield keep the loop busy, what a goroutine has posted runs
+// in the next turn all the same.
+func TestPostBetweenTurns(t *testing.T) {
+	err := Run(context.Background(), func(ctx context.Context) error {
+		l := scopeOf(ctx).loop
+		return Group(ctx, func(g *Scope) error {
+			ran, over := false, false
+			for range 2 {
+				g.Go(func(ctx context.Context) error {
+					for !over {
+						if err := Yield(ctx); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+			if err := Yield(g); err != nil {
+				return err
+			}
+			posted := make(chan error)
+			go func() { posted <- l.Post(func() { ran = true }) }()
+			if err := <-posted; err != nil {
+				return err
+			}
+			for range 3 {
+				l.pace.Look, l.pace.Since = math.MaxUint64, math.MaxInt64/2 // the clock ends no turn
+				if err := Yield(g); err != nil {
+					return err
+				}
+			}
+			if over = true; !ran {
+				t.Error("it has not run")
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -284,10 +335,10 @@ func retireSome(t *testing.T, l *Loop, rnd *rand.Rand) {
 	}
 	workers, idle := slices.Clone(l.idle), len(l.idle)
 	want := rnd.IntN(idle + 1)
-	l.surplus.n = want
+	l.surplus.n, l.surplus.due = want, true
 	l.retireSurplus()
-	if got := idle - len(l.idle); got != want-l.surplus.n || l.surplus.stuck != l.surplus.n {
-		t.Fatalf("%d of %d idle workers ended, %d of %d are still surplus", got, idle, l.surplus.n, want)
+	if got := idle - len(l.idle); got != want-l.surplus.n || l.surplus.stuck != l.surplus.n || l.surplus.due {
+		t.Fatalf("%d of %d idle workers ended, %d of %d are still surplus, due again: %v", got, idle, l.surplus.n, want, l.surplus.due)
 	}
 	for _, w := range workers {
 		if known := l.goroutines.Has(w.id); known == w.home.over {

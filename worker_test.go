@@ -41,3 +41,49 @@ func TestSurplusAt(t *testing.T) {
 		t.Errorf("it looks at %d, want %d", at, 7+surplusAfter)
 	}
 }
+
+// TestSurplusOfPool: workers that a task took, or that were retired, were not idle throughout.
+func TestSurplusOfPool(t *testing.T) {
+	var p pool
+	for range 3 {
+		p.setIdle(new(worker))
+	}
+	p.surplus = surplus{n: 2, least: len(p.idle)}
+	p.setIdle(p.idleWorker())
+	if p.surplus.least != 2 {
+		t.Errorf("when one of 3 was taken, %d were idle throughout", p.surplus.least)
+	}
+	p.retire(p.idle[0])
+	p.retire(p.idle[0])
+	if p.surplus.least != 1 || p.surplus.n != 0 {
+		t.Errorf("when 2 of 3 were retired, %d were idle throughout, and %d are surplus", p.surplus.least, p.surplus.n)
+	}
+}
+
+// TestSurplusIsLookedFor: not by a loop that fails, nor in a simulation, whose clock it would stop.
+func TestSurplusIsLookedFor(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		sim     *simulation
+		fault   fault
+		at      int64
+		surplus int
+	}{
+		{"a loop", nil, fault{}, surplusAfter, 2},
+		{"one that fails", nil, fault{goexit: true}, never, 0},
+		{"a simulated one", &simulation{}, fault{}, never, 2},
+	} {
+		l := &Loop{sim: c.sim}
+		l.fault = c.fault
+		for range surplusKeep + 2 {
+			l.setIdle(new(worker))
+		}
+		if at := l.lookAt(); at != c.at {
+			t.Errorf("%s wakes to look at %d, want %d", c.name, at, c.at)
+		}
+		l.now, l.surplus = surplusAfter, surplus{n: 5, due: true, least: surplusKeep + 2}
+		if l.lookForSurplus(); l.surplus.n != c.surplus || l.surplus.due != (c.surplus > 0) {
+			t.Errorf("%s has a surplus of %d, due %v, want %d", c.name, l.surplus.n, l.surplus.due, c.surplus)
+		}
+	}
+}
