@@ -705,7 +705,7 @@ func TestSleepsOnOneStack(t *testing.T) {
 }
 
 // TestDefaultOfSlowStep: Debug reports steps of 100 ms, unless SlowStep says how long they are.
-// Without Debug none is reported.
+// Without Debug none is reported, nor is a loop whose end is late; it is only watched for hangs.
 func TestDefaultOfSlowStep(t *testing.T) {
 	t.Setenv("RONDO_DEBUG", "")
 	for _, c := range []struct {
@@ -713,13 +713,54 @@ func TestDefaultOfSlowStep(t *testing.T) {
 		given, want time.Duration
 	}{{false, 0, 0}, {false, time.Second, time.Second}, {true, 0, 100 * time.Millisecond}, {true, time.Second, time.Second}} {
 		err := (&Runner{Debug: c.debug, SlowStep: c.given}).Run(context.Background(), func(ctx context.Context) error {
-			if got := LoopOf(ctx).runner.SlowStep; got != c.want {
-				t.Errorf("Debug %v and SlowStep %v: %v, want %v", c.debug, c.given, got, c.want)
+			l := LoopOf(ctx)
+			if got := l.runner.SlowStep; got != c.want || (l.late != nil) != (c.want > 0) || len(l.stops) != 1 {
+				t.Errorf("Debug %v and SlowStep %v: %v, want %v; watched %v, late %v",
+					c.debug, c.given, got, c.want, len(l.stops) == 1, l.late != nil)
 			}
 			return nil
 		})
 		if err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestWatchInSimulation: there steps are watched if SlowStep asks for it, and hangs never.
+func TestWatchInSimulation(t *testing.T) {
+	for _, slow := range []time.Duration{0, time.Hour} {
+		l := &Loop{sim: &simulation{}, runner: Runner{SlowStep: slow, HangAfter: time.Hour}}
+		l.startWatchdog()
+		if watched := len(l.stops) == 1; watched != (slow > 0) {
+			t.Errorf("with SlowStep %v it is watched: %v", slow, watched)
+		}
+		for _, stop := range l.stops {
+			stop()
+		}
+	}
+}
+
+// TestLook: a report of a long step names what runs: a task by its name or number, or a callback.
+func TestLook(t *testing.T) {
+	err := Run(context.Background(), func(ctx context.Context) error {
+		l := scopeOf(ctx).loop
+		check := func(want string) {
+			t.Helper()
+			if got := l.look().Task; got != want {
+				t.Errorf("%q runs, want %q", got, want)
+			}
+		}
+		check("main")
+		child := Go(ctx, func(ctx context.Context) error {
+			check("task-2")
+			Current(ctx).SetName("child")
+			check("child")
+			return nil
+		})
+		l.CallSoon(func() { check(callback) })
+		return child.Wait(ctx)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
