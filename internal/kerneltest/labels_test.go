@@ -22,6 +22,9 @@ func TestProfileLabels(t *testing.T) {
 					return err
 				}
 			}
+			if got := labelsOf(t); slices.Contains(got, "brief") {
+				t.Errorf("the labels of a task that has ended are left: %q", got)
+			}
 			return rondo.Group(ctx, func(g *rondo.Scope) error {
 				g.Go(labelledA)
 				g.Go(labelledB)

@@ -18,12 +18,15 @@ import (
 )
 
 // TestTimeline: with RONDO_TRACE each Run of the process writes what its tasks do
-// into one file. The file is complete when no loop runs.
+// into one file, also beside a Tracer that panics. The file is complete when no loop runs.
 func TestTimeline(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace.json")
 	t.Setenv("RONDO_TRACE", path)
-	for _, name := range []string{"first", "second"} {
-		r := rondo.Runner{Name: name}
+	for name, tr := range map[string]*rondo.Tracer{
+		"first":  nil,
+		"second": {Stepped: brokenHook},
+	} {
+		r := rondo.Runner{Name: name, Tracer: tr, OnError: ignoreError}
 		err := r.Run(t.Context(), func(ctx context.Context) error {
 			f := rondo.Async(ctx, func(ctx context.Context) (int, error) { return 1, rondo.Sleep(ctx, time.Millisecond) })
 			_, err := f.Wait(ctx)
@@ -66,6 +69,9 @@ func TestTimeline(t *testing.T) {
 		t.Logf("%s", text)
 	}
 }
+
+func brokenHook(*rondo.Task, time.Time) { panic("broken hook") }
+func ignoreError(rondo.TaskInfo, error) {}
 
 // TestTimelineUnwritable: Run fails, and does not run main, if it cannot write
 // the file of RONDO_TRACE.
