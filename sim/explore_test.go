@@ -116,6 +116,32 @@ func TestExploreIsNoProof(t *testing.T) {
 	}
 }
 
+// TestExploreCallbacks: callbacks of timers that are due at one instant run in every order. Those
+// of CallSoon run in one order, so where they are all that is ready nothing is tried again.
+func TestExploreCallbacks(t *testing.T) {
+	explore := func(call func(l *rondo.Loop, fn func())) (orders map[string]bool, runs int) {
+		orders = map[string]bool{}
+		sim.Explore(t, func(ctx context.Context) {
+			runs++
+			var order []byte
+			for _, letter := range []byte("abc") {
+				call(rondo.LoopOf(ctx), func() { order = append(order, letter) })
+			}
+			_ = rondo.Sleep(ctx, time.Hour)
+			orders[string(order)] = true
+		})
+		return orders, runs
+	}
+	later := func(l *rondo.Loop, fn func()) { l.CallLater(time.Second, fn) }
+	if orders, runs := explore(later); len(orders) != 6 {
+		t.Errorf("of timers it tries %v in %d runs", orders, runs)
+	}
+	soon := func(l *rondo.Loop, fn func()) { l.CallSoon(fn) }
+	if orders, runs := explore(soon); len(orders) != 1 || !orders["abc"] || runs != 1 {
+		t.Errorf("of CallSoon it tries %v in %d runs", orders, runs)
+	}
+}
+
 // TestExploreLate: timers that are at most Late apart fire in either order, others do not, and
 // the list of choices repeats such an order.
 func TestExploreLate(t *testing.T) {

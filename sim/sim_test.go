@@ -257,6 +257,39 @@ func replays(t *testing.T, text string, body func(t *tester) func(ctx context.Co
 	}
 }
 
+// TestStepsAreLate: in some seeds a task that is ready runs only when time has passed, although
+// nothing else runs, and in some another task takes many steps meanwhile.
+func TestStepsAreLate(t *testing.T) {
+	late, most := 0, 0
+	many.Test(t, func(ctx context.Context) {
+		start := rondo.Now(ctx)
+		for range 20 {
+			_ = rondo.Yield(ctx)
+		}
+		if rondo.Now(ctx).After(start) {
+			late++
+		}
+		meanwhile, over := 0, false
+		other := rondo.Go(ctx, func(ctx context.Context) error {
+			for !over {
+				meanwhile++
+				_ = rondo.Yield(ctx)
+			}
+			return nil
+		})
+		for range 20 {
+			meanwhile = 0
+			_ = rondo.Yield(ctx)
+			most = max(most, meanwhile)
+		}
+		over = true
+		_ = other.Wait(ctx)
+	})
+	if late == 0 || most < 5 {
+		t.Errorf("in %d seeds time passes; in all of them another task takes at most %d steps", late, most)
+	}
+}
+
 // TestSameTaskLate has a mistake that shows only if one task comes before
 // another in twenty turns on end: once in a million even choices.
 func TestSameTaskLate(t *testing.T) {
