@@ -1,6 +1,9 @@
 package rondo
 
-import "testing"
+import (
+	"context"
+	"testing"
+)
 
 // TestSurplusCount: what was idle all the time is surplus, but for surplusKeep; what was needed in
 // between is not.
@@ -56,7 +59,7 @@ func TestSurplusOfPool(t *testing.T) {
 	p.retire(p.idle[0])
 	p.retire(p.idle[0])
 	if p.surplus.least != 1 || p.surplus.n != 0 {
-		t.Errorf("when 2 of 3 were retired, %d were idle throughout, and %d are surplus", p.surplus.least, p.surplus.n)
+		t.Errorf("when 2 were retired, %d were idle throughout, and %d are surplus", p.surplus.least, p.surplus.n)
 	}
 }
 
@@ -83,7 +86,34 @@ func TestSurplusIsLookedFor(t *testing.T) {
 		}
 		l.now, l.surplus = surplusAfter, surplus{n: 5, due: true, least: surplusKeep + 2}
 		if l.lookForSurplus(); l.surplus.n != c.surplus || l.surplus.due != (c.surplus > 0) {
-			t.Errorf("%s has a surplus of %d, due %v, want %d", c.name, l.surplus.n, l.surplus.due, c.surplus)
+			t.Errorf("%s has %d that are surplus, want %d; due %v", c.name, l.surplus.n, c.surplus, l.surplus.due)
 		}
+	}
+}
+
+// TestWorkerIsUsedAgain: what is counted of a task begins with it, also on a worker that has run
+// another one, and its parent counts as the task that woke it.
+func TestWorkerIsUsedAgain(t *testing.T) {
+	err := Run(context.Background(), func(ctx context.Context) error {
+		var used [2]*worker
+		for i := range used {
+			task := Go(ctx, func(ctx context.Context) error {
+				w := Current(ctx).worker
+				if used[i] = w; w.switches != 1 || w.cost.Waker != 1 {
+					t.Errorf("task %d has run %d times, woken by task %d", i, w.switches, w.cost.Waker)
+				}
+				return Yield(ctx)
+			})
+			if err := task.Wait(ctx); err != nil {
+				return err
+			}
+		}
+		if used[0] != used[1] {
+			t.Error("each has a worker of its own: this tests nothing")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
