@@ -74,17 +74,7 @@ func (s *Server) spread(ctx context.Context, loops spread.Loops, o spread.Option
 	s.parts = parts
 	s.mu.Unlock()
 	v := new(service)
-	err = rondo.Group(ctx, func(g *rondo.Scope) error {
-		v.scope = g
-		s.serving = append(s.serving, v)
-		if o.Listen != nil {
-			return s.spreadOwn(g, v, loops, o)
-		}
-		return s.spreadFrom(g, v, loops, o)
-	})
-	for i, p := range parts { // what came for a part that never began
-		loops.Send(i, func() { _ = p.feed.Close() }, nil)
-	}
+	err = s.spreadGroup(ctx, v, parts, loops, o)
 	s.mu.Lock()
 	for _, p := range parts {
 		s.counts.take(&p.server.counts)
@@ -96,6 +86,23 @@ func (s *Server) spread(ctx context.Context, loops spread.Loops, o spread.Option
 		return ErrServerClosed
 	}
 	return err
+}
+
+// spreadGroup serves by all parts, in a scope for v.
+func (s *Server) spreadGroup(ctx context.Context, v *service, parts []*part, loops spread.Loops, o spread.Options) error {
+	defer func() { // also after a Goexit
+		for i, p := range parts { // what came for a part that never began
+			loops.Send(i, func() { _ = p.feed.Close() }, nil)
+		}
+	}()
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		v.scope = g
+		s.serving = append(s.serving, v)
+		if o.Listen != nil {
+			return s.spreadOwn(g, v, loops, o)
+		}
+		return s.spreadFrom(g, v, loops, o)
+	})
 }
 
 // spreadFrom has each part serve what the calling task accepts.
@@ -319,6 +326,7 @@ func (f *feed) accept(use use) (net.Conn, error) {
 	if t == nil {
 		return nil, f.from.fail("accept", errNotOnLoop)
 	}
+	t.Spend(0) // before it takes one, which nobody would close if a callback's Goexit unwinds t here
 	for len(f.come) == 0 {
 		if f.over || f.ended {
 			f.part.server.markEnding()
@@ -334,7 +342,6 @@ func (f *feed) accept(use use) (net.Conn, error) {
 	a := f.come[0]
 	f.come[0] = accepted{}
 	f.come = f.come[1:]
-	t.Spend(0)
 	return f.from.open(f.loop, a, use), nil
 }
 
