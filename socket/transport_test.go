@@ -201,7 +201,9 @@ func TestC182WaterMarks(t *testing.T) {
 					t.Errorf("%v: paused with %d bytes buffered", c, tr.Buffered())
 				}
 			}
-			tr.Write([]byte("x"))
+			if n, err := tr.Write([]byte("x")); n != 1 || err != nil {
+				t.Errorf("%v: the Write that pauses returns %d, %v", c, n, err)
+			}
 			if !slices.Equal(calls, []string{"pause"}) || buffered <= c.wantHigh {
 				t.Errorf("%v: %q, with %d buffered", c, calls, buffered)
 			}
@@ -242,6 +244,34 @@ func TestC182WaterMarks(t *testing.T) {
 			t.Errorf("%v: %q", c, calls)
 		}
 	}
+}
+
+// TestPauseWritingPanics: a panic of PauseWriting ends its connection. The Write that called it
+// fails, and the task that writes goes on.
+func TestPauseWritingPanics(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var lost, reported error
+		tr, _ := attached(t, ctx, &socket.Protocol{
+			PauseWriting: func(*socket.Transport) { panic("boom") },
+			Lost:         func(_ *socket.Transport, err error) { lost = err },
+			OnError:      func(err error) { reported = err },
+		})
+		var n int
+		var err error
+		for err == nil {
+			n, err = tr.Write(make([]byte, 64<<10))
+		}
+		if p, ok := errors.AsType[*rondo.PanicError](err); n != 0 || !ok || p.Value != "boom" || reported != err {
+			t.Errorf("Write returns %d, %v; OnError got %v", n, err, reported)
+		}
+		if err := until(ctx, func() bool { return lost != nil }); err != nil {
+			return err
+		}
+		if lost != err {
+			t.Errorf("Lost got %v, want %v", lost, err)
+		}
+		return nil
+	})
 }
 
 // TestC183WriteAfterLoss: after the connection was lost each Write fails with
@@ -341,9 +371,15 @@ func TestProtocolPauseReading(t *testing.T) {
 func TestTransportElsewhere(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		tr, _ := attached(t, ctx, &socket.Protocol{})
+		raw, err := tr.SyscallConn()
+		if err != nil {
+			return err
+		}
 		for name, call := range map[string]func(){
 			"Write": func() { tr.Write(nil) }, "Close": tr.Close, "Abort": tr.Abort, "CloseWrite": tr.CloseWrite,
 			"PauseReading": tr.PauseReading, "ResumeReading": tr.ResumeReading,
+			"Context": func() { tr.Context() }, "LocalAddr": func() { tr.LocalAddr() }, "RemoteAddr": func() { tr.RemoteAddr() },
+			"SyscallConn": func() { _ = raw.Control(func(uintptr) {}) },
 		} {
 			said, _ := rondo.Offload(ctx, func(context.Context) (said any, _ error) {
 				defer func() { said = recover() }()
