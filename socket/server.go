@@ -244,9 +244,7 @@ func (s *Server) accept(g *rondo.Scope, v *service) error {
 		}
 		c, err := v.next()
 		if err == nil {
-			// A connection of another listener may have come first.
-			if err := s.await(g); err != nil {
-				_ = c.Close()
+			if err := s.hold(g, c); err != nil {
 				return err
 			}
 			delay = 0
@@ -284,6 +282,20 @@ func (s *Server) await(g *rondo.Scope) error {
 		}
 	}
 	return nil
+}
+
+// hold waits as await does, with c at hand: a connection of another listener may have come first.
+// If it does not return nil it closes c, also after a Goexit.
+func (s *Server) hold(g *rondo.Scope, c net.Conn) error {
+	served := false
+	defer func() {
+		if !served {
+			_ = c.Close()
+		}
+	}()
+	err := s.await(g)
+	served = err == nil
+	return err
 }
 
 // start serves c in a task.
