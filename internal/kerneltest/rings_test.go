@@ -243,6 +243,7 @@ func TestNamesOfWaits(t *testing.T) {
 		"Barrier":        func(ctx context.Context) error { _, err := barrier.Wait(ctx); return err },
 	}
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		waiting := func(task *rondo.Task) { until(ctx, func() bool { return task.Info().State == "waiting" }) }
 		for _, take := range []func(ctx context.Context) error{m.Lock, write.Lock, read.Lock} {
 			if err := take(ctx); err != nil {
 				return err
@@ -250,9 +251,7 @@ func TestNamesOfWaits(t *testing.T) {
 		}
 		for what, wait := range waits {
 			task := rondo.Go(ctx, wait)
-			if err := rondo.Yield(ctx); err != nil {
-				return err
-			}
+			waiting(task)
 			if info := task.Info(); !strings.Contains(info.Of, name) {
 				t.Errorf("%s: it waits for %s of %q, want %q in it", what, info.Waiting, info.Of, name)
 			}
@@ -263,9 +262,9 @@ func TestNamesOfWaits(t *testing.T) {
 		own.Task().SetName("own")
 		waits := func(ctx context.Context) error { _, err := own.Wait(ctx); return err }
 		direct, chosen := rondo.Go(ctx, waits), rondo.Go(ctx, selects(own.WaitCase(), e.WaitCase()))
-		if err := rondo.Yield(ctx); err != nil {
-			return err
-		}
+		waiting(own.Task())
+		waiting(direct)
+		waiting(chosen)
 		if info := direct.Info(); info.Owner != own.Task().ID() {
 			t.Errorf("a wait for a Future of task %d is one for task %d", own.Task().ID(), info.Owner)
 		}
