@@ -350,3 +350,45 @@ func TestCopyOfAFile(t *testing.T) {
 		})
 	})
 }
+
+// TestAfterHijack: a handler that has taken its connection over gets an error for what it does
+// with the answer, of a Server and behind net/http. net/http panics there.
+func TestAfterHijack(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		f, err := os.Open("doc.go")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer f.Close()
+		if err := http.NewResponseController(w).Flush(); !errors.Is(err, http.ErrHijacked) {
+			t.Errorf("Flush: %v", err)
+		}
+		if n, err := io.Copy(w, f); n != 0 || !errors.Is(err, http.ErrHijacked) {
+			t.Errorf("%d bytes of a file were copied: %v", n, err)
+		}
+		say(c, "hello")
+	})
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h, ErrorLog: silent}}, func(ctx context.Context, own string) error {
+		behind := httptask.Handler(ctx, h)
+		return away(ctx, func() error {
+			plainly(t, &http.Server{Handler: behind, ErrorLog: silent}, func(plain string) error {
+				for _, at := range []string{own, plain} {
+					got, err := talk(at, sameRow{send: get, closes: true})
+					if err != nil || !strings.HasSuffix(got, "\r\n\r\nhello") {
+						t.Errorf("the client got %q, %v", got, err)
+					}
+				}
+				return nil
+			})
+			return nil
+		})
+	})
+}

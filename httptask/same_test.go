@@ -124,6 +124,15 @@ var sameRows = []sameRow{
 		w.WriteHeader(500)
 		say(w, "x")
 	}, send: get, log: "http: superfluous response.WriteHeader call from F"},
+	{name: "flush that fails", handler: func(w http.ResponseWriter, r *http.Request) {
+		c := http.NewResponseController(w)
+		_ = c.SetWriteDeadline(time.Unix(1, 0))
+		if err := c.Flush(); !errors.Is(err, os.ErrDeadlineExceeded) {
+			panic(err)
+		}
+		say(w, "x")
+		w.WriteHeader(500)
+	}, send: get, closes: true, log: "http: superfluous response.WriteHeader call from F"},
 	{name: "trailers", handler: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Trailer", "Sum")
 		say(w, "x")

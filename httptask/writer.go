@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rondo-go/rondo/internal/errtree"
 )
 
 // newWriter returns the handler's writer.
@@ -200,7 +202,7 @@ func (w *writer) ReadFrom(src io.Reader) (int64, error) {
 		inner = l.R
 	}
 	x := w.x
-	if !isFile(inner) {
+	if !isFile(inner) || x.isTaken() {
 		return w.copyFrom(struct{ io.Reader }{src})
 	}
 	var n int64
@@ -302,6 +304,9 @@ func (x *exchange) control() *http.ResponseController { return http.NewResponseC
 
 // flush sends what has been written.
 func (x *exchange) flush() error {
+	if x.isTaken() {
+		return http.ErrHijacked // net/http panics
+	}
 	return x.do(writing, func() error {
 		r := &x.response
 		if err := r.emit(x.writer); err != nil {
@@ -309,14 +314,22 @@ func (x *exchange) flush() error {
 			return err
 		}
 		err := x.control().Flush()
-		if err == nil {
-			r.held, r.head = 0, true
-			x.mu.Lock()
-			if !r.started {
-				r.begin(http.StatusOK, x.writer.Header())
-			}
-			x.mu.Unlock()
+		if errtree.Is(err, http.ErrNotSupported) {
+			return err
 		}
+		r.held, r.head = 0, true
+		x.mu.Lock()
+		if !r.started { // also of a Flush that has sent nothing
+			r.begin(http.StatusOK, x.writer.Header())
+		}
+		x.mu.Unlock()
 		return err
 	})
+}
+
+// isTaken reports whether the handler has taken its connection over.
+func (x *exchange) isTaken() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.response.hijacked
 }
