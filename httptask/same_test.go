@@ -278,7 +278,10 @@ var sameRows = []sameRow{
 		_, from := w.(io.ReaderFrom)
 		//lint:ignore SA1019 old programs ask for it
 		_, notifier := w.(http.CloseNotifier)
-		fmt.Fprint(w, flusher, hijacker, pusher, strings, from, notifier)
+		_, reads := w.(interface{ SetReadDeadline(time.Time) error })
+		_, writes := w.(interface{ SetWriteDeadline(time.Time) error })
+		_, duplex := w.(interface{ EnableFullDuplex() error })
+		fmt.Fprint(w, flusher, hijacker, pusher, strings, from, notifier, reads, writes, duplex)
 	}, send: get},
 	{name: "copy of a short reader", handler: copies(0, 100), send: get},
 	{name: "copy of a long reader", handler: copies(0, 100_000), send: get},

@@ -2,8 +2,9 @@ package httptask
 
 // The http.ResponseWriter of a handler in a task. It implements http.Flusher and
 // http.Hijacker exactly if net/http's own does, so that code which asks for them finds
-// what it would find there, and with net/http's own writers also the deprecated
-// http.CloseNotifier. It never implements http.Pusher: no browser accepts pushes.
+// what it would find there, and with net/http's own writers also the methods that
+// http.ResponseController calls and the deprecated http.CloseNotifier. It never
+// implements http.Pusher: no browser accepts pushes.
 
 import (
 	"bufio"
@@ -31,7 +32,7 @@ func (x *exchange) newWriter() http.ResponseWriter {
 	_, hijacks := x.writer.(http.Hijacker)
 	switch {
 	case w.plain && hijacks:
-		return notifyingHijacker{hijacker{flusher{w}}}
+		return notifyingHijacker{notifier{flusher{w}}}
 	case w.plain:
 		return notifier{flusher{w}}
 	case flushes && hijacks:
@@ -268,17 +269,22 @@ func (w flusher) FlushError() error { return w.x.flush() }
 
 func (w hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.x.hijack() }
 
-// A notifier is the writer of a response of net/http's own.
+// A notifier is the writer of a response of net/http's own, which has all methods itself. It is one
+// pointer, as the others are, so an http.ResponseWriter of it needs no memory.
 type notifier struct{ flusher }
-
-type notifyingHijacker struct{ hijacker }
 
 // CloseNotify returns net/http's channel, which gets a value when the client has gone. A task
 // must not receive from it; use the request's context.
 //
 // Deprecated: see http.CloseNotifier.
-func (w notifier) CloseNotify() <-chan bool          { return w.x.closeNotify() }
-func (w notifyingHijacker) CloseNotify() <-chan bool { return w.x.closeNotify() }
+func (w notifier) CloseNotify() <-chan bool           { return w.x.closeNotify() }
+func (w notifier) SetReadDeadline(t time.Time) error  { return w.x.control().SetReadDeadline(t) }
+func (w notifier) SetWriteDeadline(t time.Time) error { return w.x.control().SetWriteDeadline(t) }
+func (w notifier) EnableFullDuplex() error            { return w.x.control().EnableFullDuplex() }
+
+type notifyingHijacker struct{ notifier }
+
+func (w notifyingHijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.x.hijack() }
 
 func (x *exchange) closeNotify() <-chan bool {
 	//lint:ignore SA1019 old programs ask for it
