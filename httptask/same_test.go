@@ -2,6 +2,7 @@ package httptask_test
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -80,6 +81,19 @@ var sameRows = []sameRow{
 		w.Header().Set("Content-Length", "three")
 		say(w, "abc")
 	}, send: get, log: `http: invalid Content-Length of "three"`},
+	{name: "content length and chunks", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "5")
+		w.Header().Set("Transfer-Encoding", "chunked")
+		say(w, "hello")
+	}, send: get, log: `http: WriteHeader called with both Transfer-Encoding of "chunked" and a Content-Length of 5`},
+	{name: "chunks for http/1.0", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Transfer-Encoding", "chunked")
+		say(w, "hello")
+	}, send: "GET / HTTP/1.0\r\n\r\n", closes: true},
+	{name: "neither content length nor chunks", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Transfer-Encoding", "identity")
+		say(w, "hello")
+	}, send: get, closes: true},
 	{name: "no body allowed", handler: func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(map[string]int{"/304": 304}[r.URL.Path] | 204&^(-map[string]int{"/304": 1}[r.URL.Path]))
 		if _, err := io.WriteString(w, "hello"); !errors.Is(err, http.ErrBodyNotAllowed) {
@@ -146,6 +160,12 @@ var sameRows = []sameRow{
 		w.WriteHeader(http.StatusProcessing)
 		say(w, "x")
 	}, send: get},
+	{name: "informational with a length, and after a write", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "1")
+		w.WriteHeader(http.StatusEarlyHints)
+		say(w, "x")
+		w.WriteHeader(http.StatusEarlyHints)
+	}, send: get, log: "http: superfluous response.WriteHeader call from F"},
 	{name: "two statuses", handler: func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(201)
 		w.WriteHeader(500)
@@ -213,6 +233,22 @@ var sameRows = []sameRow{
 		_, _ = io.Copy(w, f)
 		_, _ = w.Write(make([]byte, 5000))
 	}, send: get},
+	{name: "parts of a file", handler: func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "doc.go") },
+		send: part("0-9") + part("5-3000") + part("99999-") + "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n"},
+	{name: "parts of a text", handler: func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "x.txt", time.Unix(100, 0), strings.NewReader(strings.Repeat("0123456789", 1000)))
+	}, send: part("0-9") + part("5-3000") + lines("GET / HTTP/1.1", "Host: h", "If-Modified-Since: Thu, 01 Jan 1970 00:01:40 GMT", "")},
+	{name: "compressed by a writer with Unwrap", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		z := compressing{w, gzip.NewWriter(w)}
+		for range 2 {
+			say(z, strings.Repeat("hello", 1000))
+			if err := errors.Join(z.Flush(), http.NewResponseController(z).Flush()); err != nil {
+				panic(err)
+			}
+		}
+		_ = z.Close()
+	}, send: get},
 	{name: "upgrade that is none", handler: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "upgrade")
 		say(w, "x")
@@ -236,6 +272,11 @@ var sameRows = []sameRow{
 		fmt.Fprintf(w, "%q %v", b, err)
 	}, send: lines("POST / HTTP/1.1", "Host: h", "Transfer-Encoding: chunked", "", "5", "hello", "zzz", "", ""), closes: true},
 	{name: "continue", handler: func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%q %v", b, err)
+	}, send: post("hello", "Expect: 100-continue")},
+	{name: "continue, said by the handler", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusContinue)
 		b, err := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%q %v", b, err)
 	}, send: post("hello", "Expect: 100-continue")},
@@ -266,6 +307,17 @@ var sameRows = []sameRow{
 		fmt.Fprintf(c, "%v", err)
 	}, send: get + "more", closes: true,
 		log: "http: response.WriteHeader on hijacked connection from F\nhttp: response.Write on hijacked connection from F"},
+	{name: "hijack after a write, twice", handler: func(w http.ResponseWriter, r *http.Request) {
+		say(w, "it is not sent")
+		c, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer c.Close()
+		_, _, err = w.(http.Hijacker).Hijack()
+		fmt.Fprint(rw, err)
+		rw.Flush()
+	}, send: get, closes: true},
 	{name: "controller", handler: func(w http.ResponseWriter, r *http.Request) {
 		c := http.NewResponseController(w)
 		fmt.Fprint(w, c.SetReadDeadline(time.Now().Add(time.Hour)), c.SetWriteDeadline(time.Now().Add(time.Hour)), c.EnableFullDuplex(), c.Flush())
@@ -313,6 +365,21 @@ var sameRows = []sameRow{
 		send: post("", "Expect: more"), closes: true},
 	{name: "malformed request", handler: func(w http.ResponseWriter, r *http.Request) {}, send: "GET\r\n\r\n", closes: true},
 }
+
+// part is a request for a part of something.
+func part(of string) string {
+	return lines("GET / HTTP/1.1", "Host: h", "Range: bytes="+of, "")
+}
+
+// A compressing is the writer of a middleware that compresses answers.
+type compressing struct {
+	http.ResponseWriter
+	*gzip.Writer
+}
+
+func (c compressing) Write(p []byte) (int, error) { return c.Writer.Write(p) }
+func (c compressing) Header() http.Header         { return c.ResponseWriter.Header() }
+func (c compressing) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // copies returns a handler that writes some bytes and then copies some of a reader.
 func copies(first, then int) http.HandlerFunc {
