@@ -648,12 +648,7 @@ func (w *reply) Ready() {
 		return
 	}
 	// It may be a part of a record: a task finds out whether there is something to read.
-	w.scope.Go(func(context.Context) error {
-		if !w.isOver() && !w.watching && !w.n.taken {
-			w.watch()
-		}
-		return nil
-	})
+	w.scope.Go(func(context.Context) error { w.watch(); return nil })
 }
 
 // look cancels the handler if the client has ended its side. What else there is to read is
