@@ -28,16 +28,27 @@ type wire struct {
 	interrupted chan struct{}
 	server      net.Conn // for Hijack
 
-	mu   sync.Mutex
-	left bool // ServeHTTP has returned
-	late bool // a deadline was set after that
+	mu    sync.Mutex
+	reads int  // under way
+	both  bool // there were two
+	left  bool // ServeHTTP has returned
+	late  bool // a deadline was set after that
 }
 
 func newWire() *wire {
 	return &wire{ResponseRecorder: httptest.NewRecorder(), input: make(chan string, 2), interrupted: make(chan struct{}, 10)}
 }
 
+func (w *wire) count(by int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reads += by
+	w.both = w.both || w.reads > 1
+}
+
 func (w *wire) Read(p []byte) (int, error) {
+	w.count(1)
+	defer w.count(-1)
 	select {
 	case s := <-w.input:
 		return copy(p, s), nil
@@ -78,7 +89,7 @@ func inBubble(t *testing.T, fn func(ctx context.Context)) {
 var errHere = errors.New("the scope was cancelled")
 
 // TestBodyCancelled: in a cancelled task a Read of the body fails with the cause. The next in line
-// is not held up by one that has left the line.
+// is not held up by one that has left the line, and waits for its turn all the same.
 func TestBodyCancelled(t *testing.T) {
 	inBubble(t, func(ctx context.Context) {
 		w := newWire()
@@ -107,12 +118,14 @@ func TestBodyCancelled(t *testing.T) {
 			if !rondo.TimedOut(r.Context(), err) || inLine == nil {
 				t.Errorf("Read in line: %v", inLine)
 			}
+			second := rondo.Async(r.Context(), read)
+			_ = rondo.Sleep(r.Context(), time.Second)
 			w.input <- "first"
 			if got, err := first.Wait(r.Context()); got != "first" || err != nil {
 				t.Errorf("the first Read: %q %v", got, err)
 			}
 			w.input <- "second"
-			if got, err := read(r.Context()); got != "second" || err != nil {
+			if got, err := second.Wait(r.Context()); got != "second" || err != nil {
 				t.Errorf("the second Read: %q %v", got, err)
 			}
 			_ = rondo.Timeout(r.Context(), time.Hour, func(ctx context.Context) error { _, waiting = read(ctx); return nil })
@@ -120,8 +133,8 @@ func TestBodyCancelled(t *testing.T) {
 				t.Errorf("a Read that was interrupted: %v", waiting)
 			}
 		}))
-		if err := w.serve(ctx, h, httptest.NewRequest("POST", "/", w)); err != nil {
-			t.Error(err)
+		if err := w.serve(ctx, h, httptest.NewRequest("POST", "/", w)); err != nil || w.both {
+			t.Errorf("two Reads of the body at once: %v; %v", w.both, err)
 		}
 	})
 }
@@ -320,28 +333,42 @@ type panicking struct{}
 func (panicking) Write([]byte) (int, error) { panic("no room") }
 
 // TestCopyOfAFile: behind net/http a file is read on a goroutine of net/http, also if it is given
-// to io.Copy itself. So the loop goes on while the file, here a pipe, has nothing yet.
+// to io.Copy itself. So the loop goes on while the file, here a pipe, has nothing yet. A Reader of
+// the program is read in the task, where it may wait.
 func TestCopyOfAFile(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		h := httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			from, to, err := os.Pipe()
-			if err != nil {
-				t.Error(err)
-				return
+			late := func(text string) *os.File {
+				from, to, err := os.Pipe()
+				if err != nil {
+					panic(err)
+				}
+				rondo.Go(r.Context(), func(context.Context) error {
+					say(to, text)
+					return to.Close()
+				})
+				return from
 			}
-			defer from.Close()
-			rondo.Go(r.Context(), func(context.Context) error {
-				say(to, "hello")
-				return to.Close()
+			first := late("hello")
+			defer first.Close()
+			n, err := io.CopyN(w, first, 5)
+			second := late(", you")
+			defer second.Close()
+			m, failure := io.Copy(w, second)
+			inTask := readHook(func() {
+				if rondo.Current(r.Context()) == nil {
+					t.Error("a Reader of the program is not read in the task")
+				}
 			})
-			if n, err := io.Copy(w, from); n != 5 || err != nil {
-				t.Errorf("%d bytes were copied, %v", n, err)
+			k, other := io.Copy(w, io.MultiReader(inTask, strings.NewReader(" there")))
+			if err := errors.Join(err, failure, other); n != 5 || m != 5 || k != 6 || err != nil {
+				t.Errorf("%d, %d and %d bytes were copied, %v", n, m, k, err)
 			}
 		}))
 		return away(ctx, func() error {
 			plainly(t, &http.Server{Handler: h}, func(address string) error {
-				got, err := talk(address, sameRow{send: get})
-				if strings.Count(got, "\r\n\r\nhello") != 2 { // talk asks a second time
+				got, err := talk(address, sameRow{send: "GET / HTTP/1.0\r\n\r\n", closes: true})
+				if !strings.HasSuffix(got, "\r\n\r\nhello, you there") {
 					t.Errorf("the answer is %q", got)
 				}
 				return err
@@ -349,6 +376,29 @@ func TestCopyOfAFile(t *testing.T) {
 			return nil
 		})
 	})
+}
+
+// TestEndWhileBodyComes: a request whose body is still read when the loop ends is answered with
+// status 503: by net/http, or, if its handler was started first, by that.
+func TestEndWhileBodyComes(t *testing.T) {
+	began, end, ended := make(chan http.Handler, 1), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- rondo.Run(t.Context(), func(ctx context.Context) error {
+			began <- httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}))
+			_, _, err := rondo.Receive(ctx, end)
+			return err
+		})
+	}()
+	var err error
+	body := readHook(func() { close(end); err = <-ended })
+	w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", body)
+	r.ContentLength = 1 // it is read before the request goes to the loop
+	(<-began).ServeHTTP(w, r)
+	if w.Code != http.StatusServiceUnavailable || err != nil {
+		t.Errorf("status %d; Run: %v", w.Code, err)
+	}
 }
 
 // TestAfterHijack: a handler that has taken its connection over gets an error for what it does

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -257,16 +258,72 @@ func TestHalfClosedStall(t *testing.T) {
 		c := connect(t, l.Addr().String())
 		defer c.Close()
 		say(c, get)
-		err := errors.Join(c.(*net.TCPConn).CloseWrite(), began.Wait(ctx))
-		for stalled := false; err == nil && !stalled; {
-			err = rondo.Yield(ctx)
-			for _, t := range rondo.Tasks(ctx) {
-				stalled = stalled || t.State == "waiting" && t.Waiting == "write"
-			}
-		}
+		err := errors.Join(c.(*net.TCPConn).CloseWrite(), began.Wait(ctx), untilWriting(ctx))
 		served.Cancel(nil)
 		return errors.Join(err, served.Wait(ctx))
 	})
+}
+
+// untilWriting waits until a task waits in a write.
+func untilWriting(ctx context.Context) error {
+	return until(ctx, func() bool {
+		return slices.ContainsFunc(rondo.Tasks(ctx), func(t rondo.TaskInfo) bool { return t.State == "waiting" && t.Waiting == "write" })
+	})
+}
+
+// TestCancelledInWrite: a client that ends its side while a write waits gets all of it. If the
+// handler itself has cancelled the write, it ends, and the client sees that the answer is cut.
+func TestCancelledInWrite(t *testing.T) {
+	const size = 32 << 20 // more than the buffers of a connection take
+	for _, leaves := range []bool{true, false} {
+		var writing *rondo.Scope
+		var failure error
+		ended := false
+		s := &httptask.Server{HTTP: http.Server{ErrorLog: silent, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(size))
+			_ = rondo.Group(r.Context(), func(g *rondo.Scope) error {
+				writing = g
+				_, failure = w.Write(make([]byte, size))
+				ended = true
+				return nil
+			})
+		})}}
+		inTasks(t, s, func(ctx context.Context, address string) error {
+			c := connect(t, address)
+			defer c.Close()
+			say(c, get)
+			if err := untilWriting(ctx); err != nil {
+				return err
+			}
+			if leaves {
+				if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+					return err
+				}
+				if err := until(ctx, func() bool { return writing.Err() != nil }); err != nil {
+					return err
+				}
+			} else {
+				writing.Cancel(nil)
+				if err := until(ctx, func() bool { return ended }); err != nil {
+					return err
+				}
+			}
+			return away(ctx, func() error {
+				a, err := http.ReadResponse(bufio.NewReader(c), nil)
+				if err != nil {
+					return err
+				}
+				n, err := io.Copy(io.Discard, a.Body)
+				if whole := n == size && err == nil; whole != leaves {
+					t.Errorf("the client leaves: %v; it got %d bytes, %v", leaves, n, err)
+				}
+				return nil
+			})
+		})
+		if leaves && failure != nil || !leaves && !errors.Is(failure, context.Canceled) {
+			t.Errorf("the client leaves: %v; Write: %v", leaves, failure)
+		}
+	}
 }
 
 // TestPipelinedFlood: one client sends requests without a pause. Others have their turns.

@@ -85,7 +85,8 @@ var sameRows = []sameRow{
 		w.Header().Set("Content-Length", "5")
 		w.Header().Set("Transfer-Encoding", "chunked")
 		say(w, "hello")
-	}, send: get, log: `http: WriteHeader called with both Transfer-Encoding of "chunked" and a Content-Length of 5`},
+	}, send: get + "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n",
+		log: `http: WriteHeader called with both Transfer-Encoding of "chunked" and a Content-Length of 5`},
 	{name: "chunks for http/1.0", handler: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Transfer-Encoding", "chunked")
 		say(w, "hello")
@@ -233,6 +234,16 @@ var sameRows = []sameRow{
 		_, _ = io.Copy(w, f)
 		_, _ = w.Write(make([]byte, 5000))
 	}, send: get},
+	{name: "a part of a file and more, of a known length", handler: func(w http.ResponseWriter, r *http.Request) {
+		f, err := os.Open("doc.go")
+		if err != nil {
+			panic(err)
+		}
+		defer f.Close()
+		w.Header().Set("Content-Length", "1000")
+		_, _ = io.CopyN(w, f, 900)
+		say(w, strings.Repeat("x", 100))
+	}, send: get},
 	{name: "parts of a file", handler: func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "doc.go") },
 		send: part("0-9") + part("5-3000") + part("99999-") + "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n"},
 	{name: "parts of a text", handler: func(w http.ResponseWriter, r *http.Request) {
@@ -280,6 +291,10 @@ var sameRows = []sameRow{
 		b, err := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%q %v", b, err)
 	}, send: post("hello", "Expect: 100-continue")},
+	{name: "continue, read in part", handler: func(w http.ResponseWriter, r *http.Request) {
+		_, err := io.ReadFull(r.Body, make([]byte, 2))
+		fmt.Fprint(w, err)
+	}, send: post(strings.Repeat("x", 40_000), "Expect: 100-continue"), closes: true},
 	{name: "no continue", handler: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(403) },
 		send: post("hello", "Expect: 100-continue"), closes: true},
 	{name: "form", handler: func(w http.ResponseWriter, r *http.Request) { say(w, r.FormValue("a")) },

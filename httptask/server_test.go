@@ -132,11 +132,12 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// TestShutdown: it waits for requests, and cancels them when its own ctx ends. It may
-// be called by a goroutine.
+// TestShutdown: it waits for requests, and cancels them when its own ctx ends, also where net/http
+// has the connections. It may be called by a goroutine.
 func TestShutdown(t *testing.T) {
-	for _, outside := range []bool{false, true} {
-		t.Run(fmt.Sprint("outside=", outside), func(t *testing.T) {
+	for i := range 4 {
+		outside, others := i%2 == 1, i > 1
+		t.Run(fmt.Sprintf("outside=%v others=%v", outside, others), func(t *testing.T) {
 			started := false
 			var waited error
 			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -145,6 +146,9 @@ func TestShutdown(t *testing.T) {
 			})
 			run(t, func(ctx context.Context) error {
 				l := listen(t)
+				if others {
+					l = struct{ net.Listener }{l}
+				}
 				s := &httptask.Server{HTTP: http.Server{Handler: h}}
 				served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
 				c := connect(t, l.Addr().String())
@@ -241,6 +245,29 @@ func TestListenerFails(t *testing.T) {
 			if err := s.Serve(ctx, l); !errors.Is(err, net.ErrClosed) {
 				t.Errorf("Serve returned %v", err)
 			}
+		}
+		return nil
+	})
+}
+
+// TestListenerFailsUnderRequest: where net/http has the connections, a request that runs when the
+// listener fails has the Grace. (Where tasks have them, the program cannot close the listener.)
+func TestListenerFailsUnderRequest(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l := listen(t)
+		var waited error
+		s := &httptask.Server{Grace: -1, HTTP: http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_ = l.Close()
+			waited = rondo.Sleep(r.Context(), time.Hour)
+		})}}
+		c := connect(t, l.Addr().String())
+		defer c.Close()
+		say(c, get)
+		if err := s.Serve(ctx, struct{ net.Listener }{l}); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Serve returned %v", err)
+		}
+		if waited == nil {
+			t.Error("the handler was not cancelled")
 		}
 		return nil
 	})

@@ -409,3 +409,56 @@ func TestHijackGrace(t *testing.T) {
 		})
 	})
 }
+
+// TestGraceSinceShutdown: behind net/http, a handler that has taken its connection over has the
+// Grace from the Shutdown on, also if another request takes a part of that time.
+func TestGraceSinceShutdown(t *testing.T) {
+	// Shutdown of net/http looks at random times whether its connections are idle.
+	sim.Config{Seeds: 1, Goroutines: true, Once: true}.Test(t, func(ctx context.Context) {
+		var begun [2]rondo.Event
+		var ended time.Time
+		s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/slow" {
+				begun[1].Set()
+				_ = rondo.Sleep(r.Context(), 3*time.Second)
+				return
+			}
+			c, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			begun[0].Set()
+			_ = rondo.Sleep(r.Context(), time.Hour)
+			ended = rondo.Now(r.Context())
+		})}}
+		l := newPipes()
+		served := rondo.Go(ctx, func(ctx context.Context) error { _ = s.Serve(ctx, l); return nil })
+		for i, path := range []string{"/", "/slow"} {
+			rondo.Go(ctx, func(ctx context.Context) error {
+				return away(ctx, func() error {
+					c, err := l.dial(context.Background(), "", "")
+					if err != nil {
+						return err
+					}
+					defer c.Close()
+					say(c, "GET "+path+" HTTP/1.1\r\nHost: h\r\n\r\n")
+					_, err = io.Copy(io.Discard, c)
+					return err
+				})
+			})
+			if err := begun[i].Wait(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		asked := rondo.Now(ctx)
+		if err := s.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+		_ = served.Wait(ctx)
+		if took := ended.Sub(asked).Truncate(time.Second); took != 5*time.Second {
+			t.Errorf("the handler had %v", took)
+		}
+	})
+}

@@ -11,12 +11,15 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/httptask"
+	"github.com/rondo-go/rondo/internal/peer"
 )
 
 // TestBothWays: a handler answers each line as it comes, with HTTP/1.1 in full duplex;
@@ -224,5 +227,38 @@ func TestGone(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestCopyTooLong: no more of a reader, or of a part of a file, is copied than Content-Length says.
+// The client gets that, and the handler an error. So it is in net/http since Go 1.27.
+func TestCopyTooLong(t *testing.T) {
+	if !peer.Watches {
+		return // net/http has the connections
+	}
+	const length = 1000
+	for name, wrap := range map[string]func(f *os.File) io.Reader{
+		"reader":         func(f *os.File) io.Reader { return struct{ io.Reader }{f} },
+		"part of a file": func(f *os.File) io.Reader { return io.LimitReader(f, length+10) },
+	} {
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			f, err := os.Open("doc.go")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer f.Close()
+			w.Header().Set("Content-Length", strconv.Itoa(length))
+			if n, err := io.Copy(w, wrap(f)); n != length || !errors.Is(err, http.ErrContentLength) {
+				t.Errorf("%s: %d bytes were copied, %v", name, n, err)
+			}
+		})
+		inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
+			b, err := ask(ctx, httptask.Client(ctx), "http://"+address)
+			if len(b) != length {
+				t.Errorf("%s: the client got %d bytes", name, len(b))
+			}
+			return err
+		})
 	}
 }
