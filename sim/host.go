@@ -194,6 +194,7 @@ func (h *Host) Restart() {
 	h.world.log(record.Hosted, h, nil, "restart", 0)
 	h.node.Up, h.failed = true, false
 	h.pausedUntil = 0
+	h.world.moments.Drop(&h.resumed) // else the end of a later pause would wait for that of this one
 	h.start()
 }
 

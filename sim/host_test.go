@@ -198,6 +198,29 @@ func TestPauseOfReadyHosts(t *testing.T) {
 	})
 }
 
+// TestPauseAfterRestart: a restart ends a pause, and the next pause is not as long as that one.
+func TestPauseAfterRestart(t *testing.T) {
+	(&sim.Config{Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
+		beats := 0
+		h := w.Host("a", func(ctx context.Context) error {
+			for range rondo.Every(ctx, time.Second) {
+				beats++
+			}
+			return nil
+		})
+		_ = rondo.Sleep(ctx, time.Minute)
+		h.Pause(time.Hour)
+		_ = rondo.Sleep(ctx, time.Minute)
+		h.Restart()
+		_ = rondo.Sleep(ctx, time.Minute)
+		h.Pause(time.Minute)
+		before := beats
+		if err := w.Eventually(ctx, 2*time.Minute, func() bool { return beats > before+1 }); err != nil {
+			t.Errorf("a minute after a pause of a minute: %v", err)
+		}
+	})
+}
+
 // TestSlowAndBusy: a slow host is slow also if its program never waits.
 func TestSlowAndBusy(t *testing.T) {
 	(&sim.Config{Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
