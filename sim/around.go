@@ -12,7 +12,6 @@ import (
 // executeAround is execute with the goroutines around the hosts.
 func (w *World) executeAround(ended chan search.Outcome) search.Outcome {
 	chance.Forget()
-	forever := make(chan struct{}) // not of the bubble, whose time stands still while somebody waits for it
 	go func() {
 		defer func() { ended <- w.failed }()
 		inBubble(w.run.bubbles, func() {
@@ -31,3 +30,7 @@ func (w *World) executeAround(ended chan search.Outcome) search.Outcome {
 	}()
 	return w.base.wait(ended, &w.inside)
 }
+
+// forever is never closed. It is not of a bubble: the time of one stands still while somebody in it
+// waits for that, and synctest does not take it for a deadlock, which would end the process.
+var forever = make(chan struct{})

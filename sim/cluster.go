@@ -122,7 +122,7 @@ func (w *World) execute(body func(ctx context.Context, w *World)) search.Outcome
 	ended := make(chan search.Outcome, 1)
 	w.base.stuck = func() {
 		ended <- search.Outcome{Stuck: fmt.Sprintf("livelock: no end after %d steps%s", w.run.MaxSteps, w.tasks()), Running: true}
-		select {} // the world stays where it is
+		<-forever // the world stays where it is
 	}
 	w.test = w.newHost("test", func(ctx context.Context) error {
 		body(ctx, w)

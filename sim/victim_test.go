@@ -187,6 +187,25 @@ func TestVictim(t *testing.T) {
 			_ = rondo.Sleep(ctx, 2*time.Hour)
 		})
 	})
+	t.Run("busy host in bubble", func(t *testing.T) {
+		sim.Config{Goroutines: true, MaxSteps: 1000}.Cluster(t, func(ctx context.Context, w *sim.World) {
+			for {
+				_ = rondo.Yield(ctx) //rondovet:ignore the run must not end
+			}
+		})
+	})
+	t.Run("waits at the end", func(t *testing.T) {
+		bubbles.Cluster(t, func(ctx context.Context, w *sim.World) {
+			w.Host("a", func(ctx context.Context) error {
+				_ = rondo.WaitCanceled(ctx)
+				return rondo.Shield(ctx, func(ctx context.Context) error {
+					_, _, err := rondo.Receive(ctx, make(chan int))
+					return err
+				})
+			})
+			_ = rondo.Sleep(ctx, time.Minute)
+		})
+	})
 	t.Run("late hosts", func(t *testing.T) {
 		sim.Config{MaxSteps: 10}.Cluster(t, func(ctx context.Context, w *sim.World) {
 			for i := range 20 {
@@ -404,6 +423,10 @@ func TestLivelock(t *testing.T) {
 		t.Errorf("hosts begin when the run has ended:\n%s", text)
 	}
 	contains(t, runVictim(t, "busy in bubble", "1"), "seed 1: livelock: no end after ", "after 1h0m0s of virtual time")
+	text = runVictim(t, "busy host in bubble", "1")
+	if contains(t, text, "livelock: no end after 1000 steps", "--- FAIL: TestVictim"); strings.Contains(text, "panic: ") {
+		t.Errorf("the other tests of the program do not run:\n%s", text)
+	}
 	contains(t, runVictim(t, "crowd", "1"), "task-2 is ready", "and 10 more tasks")
 }
 
