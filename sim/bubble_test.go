@@ -175,6 +175,7 @@ func TestGoroutinesErrors(t *testing.T) {
 	}
 	contains(t, runVictim(t, "left", "1"), "seed 1: ", "blocked goroutines remain: end what the body has started")
 	contains(t, runVictim(t, "nothing comes", "1"), "seed 1: sim: nothing can come from the goroutines around the loop any more")
+	contains(t, runVictim(t, "waits at the end", "1"), "seed 1: sim: nothing can come from the goroutines around the loop any more")
 	contains(t, runVictim(t, "deadlock in bubble", "1"), "seed 1: rondo: deadlock", "main waits for event", "after 1h0m0s of virtual time")
 }
 

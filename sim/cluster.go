@@ -358,13 +358,20 @@ func (w *World) end() {
 	for {
 		w.base.settle()
 		w.takeWoken()
-		if len(w.ready) > 0 {
+		switch {
+		case len(w.ready) > 0:
 			w.resume(w.next())
-		} else if w.outside > 0 && w.base.bubble == nil && !errtree.Is(w.failed.Err, errNothingCame) {
+			continue
+		case w.outside == 0:
+		case w.base.bubble != nil:
+			if w.outlast() {
+				continue
+			}
+		case !errtree.Is(w.failed.Err, errNothingCame):
 			w.waitOutside()
-		} else {
-			break
+			continue
 		}
+		break
 	}
 	done = true
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/rondo-go/rondo/sim/internal/choice"
 	"github.com/rondo-go/rondo/sim/internal/moment"
 	"github.com/rondo-go/rondo/sim/internal/network"
+	"github.com/rondo-go/rondo/sim/internal/search"
 )
 
 // errands are those of the goroutines of a world.
@@ -232,9 +233,12 @@ func (w *World) around() bool {
 	if m, at := w.moments.First(); m != nil {
 		d = min(d, at-w.base.now)
 	}
-	if d <= 0 {
-		return false
-	}
+	return d > 0 && w.elapse(d)
+}
+
+// elapse lets the clock of the bubble go on for d, or until a goroutine wakes a host, and reports
+// whether one has.
+func (w *World) elapse(d int64) bool {
 	timer := time.NewTimer(time.Duration(d))
 	defer timer.Stop()
 	expired := false
@@ -250,6 +254,16 @@ func (w *World) around() bool {
 	w.base.now = moment.Origin + int64(time.Since(w.base.bubble.began))
 	w.run.Shown.Store(w.base.now - moment.Origin)
 	return !expired
+}
+
+// outlast lets goroutines go on for which programs wait that were killed, when the test has ended
+// and no host can run. It reports false, and fails the run, if nothing comes from them for long.
+func (w *World) outlast() bool {
+	if w.admit() || w.elapse(int64(hangTime)) {
+		return true
+	}
+	w.fail(search.Outcome{Err: errNothingComes})
+	return false
 }
 
 // collectEvery is how often the goroutines rest until garbage is looked for.

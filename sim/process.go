@@ -490,8 +490,9 @@ func (p *process) Awaits() bool {
 	})
 }
 
-// Settles is false if goroutines around the cluster run in real time.
-func (p *process) Settles() bool { return p.world.base.bubble != nil }
+// Settles is false if goroutines around the cluster run in real time. It is false also if the
+// process was killed: then its clock jumps, and not beyond what goroutines do for it.
+func (p *process) Settles() bool { return p.world.base.bubble != nil && p.killed == nil }
 
 func (p *process) attempt() *attempt { return p.world.run }
 

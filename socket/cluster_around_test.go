@@ -420,6 +420,48 @@ func TestAroundCrash(t *testing.T) {
 	})
 }
 
+// TestAroundDeferred: the deferred calls of a program that ends wait for what goroutines do for
+// them, however it ends. A goroutine can no longer use the network then.
+func TestAroundDeferred(t *testing.T) {
+	for name, end := range map[string]func(h *sim.Host){
+		"end of the test": func(*sim.Host) {},
+		"crash":           (*sim.Host).Crash,
+		"power failure":   (*sim.Host).PowerFail,
+		"restart":         (*sim.Host).Restart,
+	} {
+		t.Run(name, func(t *testing.T) {
+			runs, tidied := 0, 0
+			c := sim.Config{Seeds: 5, Goroutines: true, MaxSteps: 100_000}
+			c.Cluster(t, func(ctx context.Context, w *sim.World) {
+				runs++
+				h := w.Host("a", func(ctx context.Context) error {
+					defer func() {
+						err := rondo.Shield(ctx, func(ctx context.Context) error {
+							return rondo.OffloadFunc(ctx, func(context.Context) error {
+								<-time.After(time.Minute)
+								_, err := socket.Listen(ctx, "tcp", ":80")
+								return err
+							})
+						})
+						is(t, "Listen", err, net.ErrClosed)
+						tidied++
+					}()
+					return rondo.WaitCanceled(ctx)
+				})
+				_ = rondo.Sleep(ctx, time.Second)
+				end(h)
+				_ = rondo.Sleep(ctx, time.Second)
+			})
+			if name == "restart" {
+				runs *= 2 // it is booted twice
+			}
+			if runs == 0 || tidied != runs {
+				t.Errorf("%d of %d programs have tidied up", tidied, runs)
+			}
+		})
+	}
+}
+
 // TestAroundPause: what a goroutine of a host sends while the host is paused leaves it afterwards.
 func TestAroundPause(t *testing.T) {
 	c := sim.Config{Seeds: 5, Goroutines: true, Exact: true, Network: quick}
