@@ -352,7 +352,7 @@ func (w *World) end() {
 	}()
 	for _, h := range w.hosts {
 		if p := h.process; p != nil && !p.ended {
-			p.kill(errEnd)
+			p.vanish(errEnd)
 		}
 	}
 	for {

@@ -175,9 +175,7 @@ func (h *Host) PowerFail() {
 	h.node.Up, h.failed = false, true
 	h.node.Outages++
 	if p := h.process; p != nil && !p.ended {
-		p.stack.HangUp()
-		p.stack.DropAll()
-		p.kill(errPower)
+		p.vanish(errPower)
 	}
 	h.disk.PowerFail()
 }

@@ -188,6 +188,7 @@ func (p *process) exit() {
 	if h := p.host; h != p.world.test {
 		h.process = nil
 	}
+	p.stack.HangUp()
 	p.stack.CloseAll()
 	p.stack.Over = true
 	p.killRest(errExit)
@@ -237,6 +238,13 @@ func (p *process) kill(why error) {
 	if p != w.running {
 		w.makeReady(p)
 	}
+}
+
+// vanish ends the process, and sends nothing to the peers of its sockets.
+func (p *process) vanish(why error) {
+	p.stack.HangUp()
+	p.stack.DropAll()
+	p.kill(why)
 }
 
 // Poll delivers what has come for the host. If there is nothing, it yields to the

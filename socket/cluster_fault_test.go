@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/sim"
 	"github.com/rondo-go/rondo/socket"
 )
@@ -116,6 +118,57 @@ func TestClusterPowerFail(t *testing.T) {
 			is(t, "an idle connection", err, syscall.ETIMEDOUT)
 		}), 2*time.Minute, 3*time.Minute)
 	})
+}
+
+// TestClusterShieldedRead: a Read that nothing else can end fails when its program ends, however
+// that ends, and on each of its loops.
+func TestClusterShieldedRead(t *testing.T) {
+	for name, end := range map[string]func(h *sim.Host){
+		"end of the test": func(*sim.Host) {},
+		"end of main":     func(*sim.Host) {},
+		"crash":           (*sim.Host).Crash,
+		"power failure":   (*sim.Host).PowerFail,
+	} {
+		t.Run(name, func(t *testing.T) {
+			runs, failed := 0, 0
+			(&sim.Config{Exact: true, MaxSteps: 100_000}).Cluster(t, func(ctx context.Context, w *sim.World) {
+				runs++
+				if _, err := socket.Listen(ctx, "tcp", ":7"); err != nil {
+					t.Fatal(err)
+				}
+				read := func(ctx context.Context) error {
+					c, err := dialRetry(ctx, "test:7")
+					if err != nil {
+						return err
+					}
+					err = rondo.Shield(ctx, func(context.Context) error {
+						_, err := c.Read(make([]byte, 1))
+						return err
+					})
+					if failed++; err == nil {
+						t.Error("a Read of a program that has ended succeeded")
+					}
+					return nil
+				}
+				h := w.Host("a", func(ctx context.Context) error {
+					driver.HostOf(kernel.Of(ctx).Driver()).RunBeside("beside", read, func() {})
+					if name == "end of main" {
+						return rondo.Sleep(ctx, time.Minute)
+					}
+					return read(ctx)
+				})
+				_ = rondo.Sleep(ctx, 30*time.Second)
+				end(h)
+				_ = rondo.Sleep(ctx, time.Minute)
+			})
+			if name != "end of main" {
+				runs *= 2 // loops
+			}
+			if runs == 0 || failed != runs {
+				t.Errorf("%d of %d loops have ended", failed, runs)
+			}
+		})
+	}
 }
 
 // TestClusterPartition has messages lost in both directions, and in one, and come late
