@@ -53,6 +53,9 @@
 //   - http.MaxBytesReader in a handler limits the body, but net/http does not learn of
 //     it: the connection is closed only if more than 256 KiB are left unread. Put
 //     http.MaxBytesHandler around [Handler] to have it closed at once.
+//   - Behind net/http, up to 16 KiB of a body are read ahead. They can be read after the answer has
+//     begun, where net/http fails, and the connection of a client that expects 100 Continue stays
+//     open.
 //   - In the log of a panic, the stack of the handler comes before that of net/http.
 //   - Middleware around Handler whose ResponseWriter has no method Unwrap hides the deadlines
 //     by which a cancelled task interrupts a read or write: such a read or write ends only when

@@ -224,6 +224,16 @@ var sameRows = []sameRow{
 			say(w, strings.Repeat("x", 7*i))
 		}
 	}, send: get},
+	{name: "an empty file, and a status", handler: func(w http.ResponseWriter, r *http.Request) {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			panic(err)
+		}
+		defer f.Close()
+		_, _ = io.Copy(w, f)
+		w.WriteHeader(201)
+		say(w, "x")
+	}, send: get},
 	{name: "a file after a write, and a large write", handler: func(w http.ResponseWriter, r *http.Request) {
 		f, err := os.Open("doc.go")
 		if err != nil {

@@ -198,7 +198,8 @@ func TestPauseOfReadyHosts(t *testing.T) {
 	})
 }
 
-// TestPauseAfterRestart: a restart ends a pause, and the next pause is not as long as that one.
+// TestPauseAfterRestart: a restart ends a pause, and the next pause is not as long as that one. One
+// that comes during a pause prolongs it.
 func TestPauseAfterRestart(t *testing.T) {
 	(&sim.Config{Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
 		beats := 0
@@ -217,6 +218,16 @@ func TestPauseAfterRestart(t *testing.T) {
 		before := beats
 		if err := w.Eventually(ctx, 2*time.Minute, func() bool { return beats > before+1 }); err != nil {
 			t.Errorf("a minute after a pause of a minute: %v", err)
+		}
+		h.Pause(time.Minute)
+		_ = rondo.Sleep(ctx, 30*time.Second)
+		h.Pause(10 * time.Minute)
+		before = beats
+		if _ = rondo.Sleep(ctx, 9*time.Minute); beats != before {
+			t.Errorf("it ran %d times in a pause", beats-before)
+		}
+		if err := w.Eventually(ctx, 2*time.Minute, func() bool { return beats > before+1 }); err != nil {
+			t.Errorf("a minute after a pause that was prolonged: %v", err)
 		}
 	})
 }
