@@ -314,6 +314,9 @@ func (l *look) flight(c *console, last time.Duration) error {
 	if err = cmp.Or(err, t.Close()); err != nil {
 		return err
 	}
+	if len(f.Loops) == 0 {
+		return errors.New("no loop is running in it")
+	}
 	any := false
 	for _, one := range f.Loops {
 		if one.Lost != "" {

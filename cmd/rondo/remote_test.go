@@ -140,16 +140,21 @@ func TestFlameEndsEarly(t *testing.T) {
 func TestRemoteFlight(t *testing.T) {
 	server := httptest.NewServer(inspect.Handler())
 	defer server.Close()
+	if status, _, failed := invoke("record", "--last", "1h", server.URL); status != exitFailed || failed != "rondo record: no loop is running in it\n" {
+		t.Errorf("without a loop: status %d, %q", status, failed)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
-	over := make(chan error)
+	over, begun := make(chan error), make(chan bool)
 	go func() {
 		over <- rondo.Run(ctx, func(ctx context.Context) error {
+			close(begun)
 			for range rondo.Every(ctx, time.Millisecond) {
 			}
 			return nil
 		})
 	}()
-	for { // until its loop is old enough for a record
+	<-begun
+	for { // until the loop is old enough for a record
 		status, out, failed := invoke("record", "--last", "1h", server.URL+"/")
 		if status == exitDone {
 			if !strings.Contains(out, `"ph":"X"`) || !strings.Contains(failed, " steps of 1 tasks in ") {
