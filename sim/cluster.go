@@ -79,9 +79,11 @@ func Cluster(t testing.TB, body func(ctx context.Context, w *World)) {
 // breaks what it likes. The seed decides everything that it decides in Test, and also what the
 // network and the disks do, and when faults strike.
 //
-// A run ends when body returns. It fails if it would fail in Test, and also if the boot
-// function of a host returns an error or panics, unless the host was crashed, or if all
-// hosts wait for each other for ever. Seeds, replays and reports are those of Test.
+// A run ends when body returns. Then the programs on the hosts are killed: what they have
+// deferred runs, and gets errors from their sockets, as when the power fails. A run fails if it
+// would fail in Test, and also if the boot function of a host returns an error or panics, unless
+// the host was crashed, or if all hosts wait for each other for ever. Seeds, replays and reports
+// are those of Test.
 func (c Config) Cluster(t testing.TB, body func(ctx context.Context, w *World)) {
 	t.Helper()
 	if body == nil {

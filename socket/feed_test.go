@@ -35,9 +35,9 @@ type unwound struct{ kernel.Task }
 
 func (unwound) Spend(int) { runtime.Goexit() }
 
-// TestFeed: a connection that a part was handed is closed once, whichever comes first: the end of
-// the task that accepts, or of the listener. Then the part does not count it.
-func TestFeed(t *testing.T) {
+// withPart calls fn in a loop, with a part of a Server that has a listener.
+func withPart(t *testing.T, fn func(ctx context.Context, p *part)) {
+	t.Helper()
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
 		l, err := Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
@@ -46,6 +46,18 @@ func TestFeed(t *testing.T) {
 		defer l.Close()
 		p := &part{server: new(Server), home: new(Server)}
 		p.feed = feed{from: l, part: p}
+		fn(ctx, p)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFeed: a connection that a part was handed is closed once, whichever comes first: the end of
+// the task that accepts, or of the listener. Then the part does not count it.
+func TestFeed(t *testing.T) {
+	withPart(t, func(ctx context.Context, p *part) {
 		var conns [3]handed
 		for i := range conns[1:] {
 			p.load.Add(1)
@@ -68,38 +80,20 @@ func TestFeed(t *testing.T) {
 		if n := p.load.Load(); n != 0 {
 			t.Errorf("%d connections are counted", n)
 		}
-		return nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 // TestFeedClose: Close ends an Accept that waits.
 func TestFeedClose(t *testing.T) {
-	err := rondo.Run(t.Context(), func(ctx context.Context) error {
-		l, err := Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close()
-		p := &part{server: new(Server), home: new(Server)}
-		p.feed = feed{from: l, part: p}
+	withPart(t, func(ctx context.Context, p *part) {
 		listener := p.feed.begin(ctx)
 		rondo.Go(ctx, func(ctx context.Context) error {
-			if err := rondo.Sleep(ctx, 0); err != nil { // until the other one waits
-				return err
-			}
-			return listener.Close()
+			return errors.Join(rondo.Sleep(ctx, 0), listener.Close()) // when the other one waits
 		})
 		if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("Accept: %v", err)
 		}
-		return nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 // TestGoexitInSpread: if a Goexit unwinds the task that accepts for all loops, those connections
