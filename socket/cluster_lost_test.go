@@ -136,6 +136,53 @@ func TestClusterWriteAfterEnd(t *testing.T) {
 	})
 }
 
+// TestClusterListenerClosed closes a listener before it has accepted a connection that its client
+// has: the client gets a reset, as on Linux, also if what it sent had not yet arrived.
+func TestClusterListenerClosed(t *testing.T) {
+	reset := func(t *testing.T, c net.Conn) {
+		t.Helper()
+		_, err := c.Read(make([]byte, 1))
+		is(t, "Read", err, syscall.ECONNRESET)
+		c.Close()
+	}
+	run(t, func(ctx context.Context) error {
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+		if err != nil {
+			return err
+		}
+		l.Close()
+		reset(t, c)
+		return nil
+	})
+	for _, held := range []bool{false, true} {
+		sim.Config{Network: quick, Exact: true}.Cluster(t, func(ctx context.Context, w *sim.World) {
+			h := w.Host("server", func(ctx context.Context) error {
+				l, err := socket.Listen(ctx, "tcp", ":7")
+				if err != nil {
+					return err
+				}
+				_ = rondo.Sleep(ctx, 2*time.Second)
+				return errors.Join(l.Close(), rondo.Sleep(ctx, time.Hour))
+			})
+			_ = rondo.Sleep(ctx, time.Second)
+			c, err := socket.Dial(ctx, "tcp", "server:7")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if held {
+				w.Link(sim.HostOf(ctx), h).Hold()
+			}
+			_ = rondo.Sleep(ctx, 2*time.Second)
+			w.Link(sim.HostOf(ctx), h).Release()
+			reset(t, c)
+		})
+	}
+}
+
 // TestClusterCloseRead reads after CloseRead what had arrived before, as on Linux.
 func TestClusterCloseRead(t *testing.T) {
 	exact(t, func(ctx context.Context, w *sim.World) {

@@ -162,8 +162,8 @@ func (f *flow) receive(s segment) {
 		f.opens = nil
 		at.coming--
 		if at.closed {
+			to.abort = true
 			to.Close()
-			f.refuse()
 			return
 		}
 		at.queue = append(at.queue, to)
