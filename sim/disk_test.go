@@ -84,6 +84,15 @@ func files(t *testing.T, disk sim.FS, dir string) {
 	if n, err := f.Read(p[:6]); string(p[:n]) != "\x00\x00\x00\x00\x00x" || err != nil {
 		t.Errorf("Read: %q, %v", p[:n], err)
 	}
+	if n, err := f.WriteAt(nil, 100); n != 0 || err != nil {
+		t.Errorf("WriteAt of nothing: %d, %v", n, err)
+	}
+	if n, err := f.ReadAt(nil, 100); n != 0 || err != nil {
+		t.Errorf("ReadAt of nothing: %d, %v", n, err)
+	}
+	if info, err := f.Stat(); err != nil || info.Size() != 8 {
+		t.Errorf("after a write of nothing behind the end: %v, %v", info, err)
+	}
 	if err := f.Truncate(6); err != nil {
 		t.Error(err)
 	}
@@ -117,6 +126,13 @@ func files(t *testing.T, disk sim.FS, dir string) {
 	if text, _ := load(disk, dir+"/b"); !strings.HasSuffix(text, "xend") {
 		t.Errorf("appended: %q", text)
 	}
+	if f, err = disk.OpenFile(dir+"/b", os.O_RDONLY|os.O_TRUNC, 0); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := f.Stat(); err != nil || info.Size() != 0 {
+		t.Errorf("O_TRUNC: %v, %v", info, err)
+	}
+	f.Close()
 	if err := disk.Remove(dir + "/b"); err != nil {
 		t.Error(err)
 	}

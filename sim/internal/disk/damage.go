@@ -61,8 +61,6 @@ type stray struct {
 // sector of any file, and follows from where the write should go.
 func (d *Disk) strays(n *inode, at int64, size int) *stray {
 	switch f := &d.Faults; {
-	case size == 0:
-		return nil
 	case f.LostWrites > 0:
 		f.LostWrites--
 		return &stray{what: "lost write"}

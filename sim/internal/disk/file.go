@@ -38,10 +38,12 @@ func (f *File) ReadAt(p []byte, at int64) (int, error) {
 	if err := f.use("read", false); err != nil {
 		return 0, err
 	}
-	if at < 0 {
+	switch {
+	case at < 0:
 		return 0, &fs.PathError{Op: "read", Path: f.name, Err: errNegative}
-	}
-	if at >= int64(len(f.inode.data)) {
+	case len(p) == 0:
+		return 0, nil
+	case at >= int64(len(f.inode.data)):
 		return 0, io.EOF
 	}
 	n := copy(p, f.inode.data[at:])
@@ -60,7 +62,7 @@ var (
 func (f *File) Read(p []byte) (int, error) {
 	n, err := f.ReadAt(p, f.at)
 	f.at += int64(n)
-	if n > 0 || len(p) == 0 {
+	if n > 0 {
 		err = nil
 	}
 	return n, err
@@ -80,6 +82,9 @@ func (f *File) WriteAt(p []byte, at int64) (int, error) {
 func (f *File) write(p []byte, at int64) (int, error) {
 	if err := f.use("write", true); err != nil {
 		return 0, err
+	}
+	if len(p) == 0 {
+		return 0, nil // the file does not become longer
 	}
 	asked := len(p)
 	p = p[:f.disk.fits(asked)]
@@ -159,11 +164,15 @@ func (f *File) Truncate(size int64) error {
 	if size < 0 {
 		return &fs.PathError{Op: "truncate", Path: f.name, Err: syscall.EINVAL}
 	}
+	f.cut(size)
+	return nil
+}
+
+func (f *File) cut(size int64) {
 	n := f.inode
 	n.data = resized(n.data, size)
 	n.writes = append(n.writes, write{at: size, cut: true})
 	n.changed = f.program.Date()
-	return nil
 }
 
 // Stat returns name, size, mode and time of the file.

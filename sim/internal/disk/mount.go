@@ -31,9 +31,10 @@ func (m Mount) OpenFile(name string, flag int, perm fs.FileMode) (*File, error) 
 	}
 	f := &File{access: m.access, name: name, inode: n, flag: flag}
 	if flag&os.O_TRUNC != 0 && len(n.data) > 0 {
-		if err := f.Truncate(0); err != nil {
+		if err := f.check("truncate", name, true); err != nil {
 			return nil, err
 		}
+		f.cut(0) // also of a file that is open for reading alone, as on Linux
 	}
 	return f, nil
 }
