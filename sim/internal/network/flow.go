@@ -87,9 +87,6 @@ func (f *flow) push(size int, kind message) {
 		at += int64(resendFirst)
 	}
 	n := len(f.segments)
-	if n > 0 {
-		at = max(at, f.segments[n-1].at)
-	}
 	f.segments = append(f.segments, segment{kind: kind, size: size, sent: leaves, at: at})
 	if n == 0 && !f.link.held {
 		w.moments.Put(&f.moment, at)
@@ -139,13 +136,13 @@ func (f *flow) Happen() {
 		}
 		w.log(record.Arrived, l.from, l.to, s.kind.String(), s.size)
 		f.receive(s)
-		if f.to.closed || f.moment.IsSet() {
+		if f.to.closed {
 			break
 		}
 	}
 	if len(f.segments) == 0 {
 		f.segments = nil
-	} else if !f.moment.IsSet() {
+	} else {
 		w.moments.Put(&f.moment, max(f.segments[0].at, w.clock()))
 	}
 }
@@ -173,7 +170,6 @@ func (f *flow) receive(s segment) {
 		to.report(to, driver.Readable)
 	case closing:
 		f.over = true
-		to.hangUp = true
 		to.report(to, driver.Readable|driver.HangUp)
 	case reset:
 		to.fail(errReset)
@@ -221,7 +217,7 @@ func (f *flow) resend() {
 	f.stuck = true
 	if f.tries++; f.tries > sendTries {
 		w.log(record.Struck, f.link.from, f.link.to, "timed out", 0)
-		f.segments = nil
+		f.drop()
 		f.from.fail(syscall.ETIMEDOUT)
 		return
 	}
@@ -232,11 +228,7 @@ func (f *flow) resend() {
 // reset.
 func (f *flow) refuse() {
 	f.segments = nil
-	from := f.from
-	if from.closed || from.phase == finished {
-		return
-	}
-	from.broken(f.link.Back().delay(60))
+	f.from.broken(f.link.Back().delay(60))
 }
 
 // dead reports whether the socket is no more.
@@ -280,10 +272,10 @@ func (s *streamSocket) fail(err syscall.Errno) {
 		return
 	}
 	w := s.stack.net
-	if err == errReset && s.in != nil && s.in.over {
+	if err == errReset && s.in.over {
 		err = syscall.EPIPE // the peer had ended already, and only a Write notices
 	}
-	s.err, s.phase, s.hangUp = err, finished, true
+	s.err, s.phase = err, finished
 	w.moments.Drop(&s.moment)
 	s.stop()
 	s.report(s, driver.Readable|driver.Writable|driver.HangUp)
@@ -308,14 +300,14 @@ func (s *streamSocket) stop() {
 
 // drop drops what is on its way.
 func (f *flow) drop() {
-	f.segments = nil
+	f.segments, f.stuck = nil, false
 	if f.opens != nil {
 		f.opens.coming--
 		f.opens = nil
 	}
 }
 
-// dropUnsent drops what has not left the machine, which has lost power. What has left it
+// dropUnsent drops what has not left the machine, which sends it no more. What has left it
 // arrives.
 func (f *flow) dropUnsent() {
 	w := f.link.from.net
@@ -332,7 +324,7 @@ func (f *flow) dropUnsent() {
 }
 
 // Close ends the stream as the system does: it sends what is left and then the end, or
-// a reset if something was not read.
+// a reset if something was not read. The reset comes after what has left the machine.
 func (s *streamSocket) Close() {
 	if s.closed {
 		return
@@ -351,17 +343,9 @@ func (s *streamSocket) Close() {
 		s.queue = nil
 	case was == connecting && s.peer != nil:
 		s.stop()
-		s.peer.closed = true
 	case was != established:
 	case s.abort || s.in.arrived > 0:
-		s.out.segments, s.out.bytes = nil, s.out.bytes[:min(s.out.arrived, len(s.out.bytes))]
-		if s.out.opens != nil {
-			s.out.opens.coming--
-			s.out.opens = nil
-			s.peer.closed = true
-			return
-		}
-		w.moments.Drop(&s.out.moment)
+		s.out.dropUnsent()
 		s.out.push(0, reset)
 	case !s.writeShut:
 		s.writeShut = true
@@ -378,7 +362,7 @@ func (s *streamSocket) gone() {
 	s.remove()
 	s.closed = true
 	s.stack.net.moments.Drop(&s.moment)
-	if s.phase == established && s.out != nil {
+	if s.phase == established {
 		s.out.dropUnsent()
 	} else {
 		s.stop()
@@ -387,7 +371,6 @@ func (s *streamSocket) gone() {
 		c.gone()
 	}
 	if peer := s.peer; peer != nil && !peer.closed && peer.phase == established && peer.stack != s.stack {
-		peer.tries = 0
 		peer.stack.net.in(&peer.moment, keepAlive)
 	}
 }
@@ -397,7 +380,7 @@ func (s *streamSocket) gone() {
 func (s *streamSocket) probe() {
 	l := s.link()
 	switch s.tries++; {
-	case l.Passes() && l.Back().Passes() && s.peer.closed:
+	case l.Passes() && l.Back().Passes():
 		s.fail(errReset)
 	case s.tries > keepTries:
 		s.fail(syscall.ETIMEDOUT)

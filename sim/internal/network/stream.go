@@ -29,7 +29,7 @@ const (
 // What TCP does when there is no answer, as Linux does by default.
 const (
 	connectTries = 6           // how often a connection is asked for again
-	sendTries    = 15          // how often data is sent again
+	sendTries    = 16          // how often data is not answered: it is sent, and 15 times again
 	retryFirst   = time.Second // before a connection is asked for again; then twice as long each time
 	resendFirst  = 200 * time.Millisecond
 	resendMost   = 2 * time.Minute
@@ -46,7 +46,6 @@ type streamSocket struct {
 	remoteNode *Node
 	peer       *streamSocket // the other end
 	in, out    *flow
-	hangUp     bool // a hang-up was reported
 	readShut   bool // by Shutdown
 	writeShut  bool
 	abort      bool // Close resets: linger 0
@@ -184,7 +183,6 @@ func (s *streamSocket) arrive() {
 	case at == nil:
 		s.err = syscall.ECONNREFUSED
 	case len(at.queue)+at.coming >= at.backlog:
-		w.moments.Drop(&s.moment)
 		s.asked = false
 		s.askAgain()
 	default:
@@ -241,7 +239,6 @@ func (s *streamSocket) part() {
 	s.asked, s.err = false, 0
 	if s.peer != nil {
 		s.stop()
-		s.peer.closed = true
 		s.peer, s.in, s.out = nil, nil, nil
 	}
 }
