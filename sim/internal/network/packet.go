@@ -46,13 +46,16 @@ func (s *packetSocket) Arm(want driver.Events, sink driver.Sink) { s.arm(s, want
 func (s *packetSocket) unix() bool { return s.network == "unixgram" }
 
 func (s *packetSocket) Connect(to driver.Peer) syscall.Errno {
-	to = unmapped(to)
+	to = destination(to)
 	switch {
 	case s.closed:
 		return syscall.EBADF
 	case s.unix():
 		if s.stack.names[to.Name] == nil {
 			return syscall.ENOENT
+		}
+		if _, ok := s.stack.names[to.Name].(*packetSocket); !ok {
+			return syscall.EPROTOTYPE
 		}
 	case s.stack.reach(to.Addr.Addr()) == nil:
 		return syscall.ENETUNREACH
@@ -105,7 +108,7 @@ func (s *packetSocket) Receive(p []byte) (int, driver.Peer, syscall.Errno) {
 // Send sends p as one datagram. Like the system's, it does not wait for the receiver;
 // what finds no room there is lost.
 func (s *packetSocket) Send(p []byte, to driver.Peer) (int, syscall.Errno) {
-	to = unmapped(to)
+	to = destination(to)
 	if to == (driver.Peer{}) {
 		to = s.remote
 	}
@@ -118,7 +121,7 @@ func (s *packetSocket) Send(p []byte, to driver.Peer) (int, syscall.Errno) {
 		return 0, err
 	case to == (driver.Peer{}):
 		return 0, syscall.EDESTADDRREQ
-	case len(p) > packetMost:
+	case len(p) > packetMost && !s.unix(), len(p) > queueMost:
 		return 0, syscall.EMSGSIZE
 	}
 	if err := s.open(); err != 0 {
@@ -129,6 +132,9 @@ func (s *packetSocket) Send(p []byte, to driver.Peer) (int, syscall.Errno) {
 	if s.unix() {
 		if s.stack.names[to.Name] == nil {
 			return 0, syscall.ECONNREFUSED
+		}
+		if _, ok := s.stack.names[to.Name].(*packetSocket); !ok {
+			return 0, syscall.EPROTOTYPE
 		}
 	} else if target = s.stack.reach(to.Addr.Addr()); target == nil {
 		return 0, syscall.ENETUNREACH
@@ -232,6 +238,9 @@ func (p *packet) receiver() *packetSocket {
 	}
 	// A connected socket receives from its peer alone.
 	if s != nil && s.remote != (driver.Peer{}) && s.remote.Addr != p.source.Addr {
+		return nil
+	}
+	if s != nil && !s.unix() && !s.takes(p.to.Addr.Addr()) {
 		return nil
 	}
 	return s

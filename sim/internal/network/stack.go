@@ -167,7 +167,7 @@ func (p *Stack) freePort(network string) uint16 {
 
 // reach returns the host at an address, or nil.
 func (p *Stack) reach(a netip.Addr) *Node {
-	if a.IsLoopback() || a.IsUnspecified() {
+	if a.IsLoopback() {
 		return p.node
 	}
 	return p.net.byAddr[a]
@@ -269,12 +269,6 @@ func (e *endpoint) bind(s socket, local driver.Peer, reuse bool) error {
 	if !a.IsUnspecified() && !a.IsLoopback() && a != p.node.Addr {
 		return syscall.EADDRNOTAVAIL
 	}
-	if a.Is6() {
-		a = netip.IPv4Unspecified() // there is only IPv4 here
-		if local.Addr.Addr().IsLoopback() {
-			a = netip.AddrFrom4([4]byte{127, 0, 0, 1})
-		}
-	}
 	at := port{portsOf(e.network), local.Addr.Port()}
 	if at.number == 0 {
 		at.number = p.freePort(at.network)
@@ -289,13 +283,40 @@ func (e *endpoint) bind(s socket, local driver.Peer, reuse bool) error {
 	return nil
 }
 
-// unmapped returns p with an IPv4 address as it is, and not within one of IPv6, as
-// net.ParseIP and net.ResolveUDPAddr return it.
+// loopback4 is the address of a host for itself.
+var loopback4 = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
+// unmapped returns p with an address of IPv4, as there is only IPv4 here: what it is within one of
+// IPv6, as net.ParseIP and net.ResolveUDPAddr return it, and for [::1] and [::] the same of IPv4.
 func unmapped(p driver.Peer) driver.Peer {
-	if a := p.Addr.Addr(); a.Is4In6() {
-		p.Addr = netip.AddrPortFrom(a.Unmap(), p.Addr.Port())
+	a := p.Addr.Addr().Unmap()
+	switch {
+	case a == netip.IPv6Loopback():
+		a = loopback4
+	case a == netip.IPv6Unspecified():
+		a = netip.IPv4Unspecified()
+	}
+	if a.IsValid() {
+		p.Addr = netip.AddrPortFrom(a, p.Addr.Port())
 	}
 	return p
+}
+
+// destination returns the address that p means for who sends there: the unspecified address is the
+// host itself.
+func destination(p driver.Peer) driver.Peer {
+	p = unmapped(p)
+	if p.Addr.Addr().IsUnspecified() {
+		p.Addr = netip.AddrPortFrom(loopback4, p.Addr.Port())
+	}
+	return p
+}
+
+// takes reports whether a socket gets what is sent to an address: it is bound to that one, or to
+// any.
+func (e *endpoint) takes(to netip.Addr) bool {
+	a := e.local.Addr.Addr()
+	return a.IsUnspecified() || a == to
 }
 
 // arm enables readiness reports, including for events that are already pending.

@@ -113,17 +113,12 @@ func (s *streamSocket) Connect(to driver.Peer) syscall.Errno {
 		return syscall.EISCONN
 	}
 	p := s.stack
-	to = unmapped(to)
-	s.remote, s.phase = to, connecting
+	s.remote, s.phase = destination(to), connecting
 	s.moment.What = s
 	if s.unix() {
 		return s.connectUnix()
 	}
-	a := to.Addr.Addr()
-	if a.IsUnspecified() {
-		a = netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	}
-	s.remote.Addr = netip.AddrPortFrom(a, to.Addr.Port())
+	a := s.remote.Addr.Addr()
 	if s.remoteNode = p.reach(a); s.remoteNode == nil {
 		return syscall.EHOSTUNREACH
 	}
@@ -208,10 +203,7 @@ func (s *streamSocket) listener() *streamSocket {
 		all := p.sharers(port{"tcp", s.remote.Addr.Port()})
 		at, _ = all[choice.Mix(uint64(s.local.Addr.Port()))%uint64(len(all))].(*streamSocket)
 	}
-	if at == nil || at.phase != listening {
-		return nil
-	}
-	if a := at.local.Addr.Addr(); !a.IsUnspecified() && a != s.remote.Addr.Addr() {
+	if at == nil || at.phase != listening || !at.takes(s.remote.Addr.Addr()) {
 		return nil
 	}
 	return at
@@ -222,9 +214,6 @@ func (s *streamSocket) listener() *streamSocket {
 func (s *streamSocket) join(at *streamSocket) {
 	c := newStream(at.loop, s.network)
 	c.local, c.remote, c.remoteNode, c.phase = s.remote, s.local, s.stack.node, established
-	if s.unix() {
-		c.local, c.remote = at.local, driver.Peer{}
-	}
 	c.moment.What = c
 	s.peer, c.peer = c, s
 	s.out = newFlow(s, c)
@@ -269,7 +258,9 @@ func (s *streamSocket) connectUnix() syscall.Errno {
 	switch {
 	case s.stack.names[s.remote.Name] == nil:
 		return syscall.ENOENT
-	case at == nil || at.phase != listening || at.network != s.network:
+	case at == nil || at.network != s.network:
+		return syscall.EPROTOTYPE
+	case at.phase != listening:
 		return syscall.ECONNREFUSED
 	case len(at.queue)+at.coming >= at.backlog:
 		s.phase = fresh
@@ -321,6 +312,8 @@ func (s *streamSocket) Send(p []byte, _ driver.Peer) (int, syscall.Errno) {
 		return 0, syscall.EPIPE
 	case s.phase != established:
 		return 0, syscall.ENOTCONN
+	case s.unix() && s.peer.closed:
+		return 0, syscall.EPIPE // nothing has to come back first
 	case len(p) == 0:
 		return 0, 0
 	}

@@ -588,3 +588,133 @@ func TestListenerGoes(t *testing.T) {
 		}
 	}
 }
+
+// TestAddresses: who reaches a listener, and how the ends of a connection are named.
+func TestAddresses(t *testing.T) {
+	for _, one := range []struct {
+		listens, dials string
+		here, there    bool   // whether it is reached from its own host, and from another one
+		from           string // the address of a client on the host
+	}{
+		{"0.0.0.0:7", "10.0.0.2:7", true, true, "10.0.0.2"},
+		{"0.0.0.0:7", "127.0.0.1:7", true, false, "127.0.0.1"},
+		{"0.0.0.0:7", "[::ffff:10.0.0.2]:7", true, true, "10.0.0.2"},
+		{"10.0.0.2:7", "10.0.0.2:7", true, true, "10.0.0.2"},
+		{"10.0.0.2:7", "127.0.0.1:7", false, false, ""},
+		{"127.0.0.1:7", "127.0.0.1:7", true, false, "127.0.0.1"},
+		{"127.0.0.1:7", "10.0.0.2:7", false, false, ""},
+		{"127.0.0.1:7", "0.0.0.0:7", true, false, "127.0.0.1"},
+		{"[::]:7", "10.0.0.2:7", true, true, "10.0.0.2"},
+		{"[::]:7", "[::1]:7", true, false, "127.0.0.1"},
+		{"[::1]:7", "[::1]:7", true, false, "127.0.0.1"},
+		{"[::1]:7", "10.0.0.2:7", false, false, ""},
+		{"0.0.0.0:8", "10.0.0.2:7", false, false, ""},
+	} {
+		c := newCluster(t)
+		l := c.listen(c.b, one.listens, 0)
+		reaches := func(from *Loop) bool {
+			s := c.ask(from, one.dials)
+			c.until(func() bool { return s.Ready(driver.Writable) })
+			if s.phase != established {
+				return false
+			}
+			c.sleep(2 * time.Millisecond)
+			peer, name, errno := l.Accept()
+			if errno != 0 {
+				t.Fatal(errno)
+			}
+			here, there := s.Addrs()
+			if local, remote := peer.Addrs(); local != there || remote != here || name != here {
+				t.Errorf("%v has the ends %v and %v, and at the other end %v and %v", one, here, there, remote, local)
+			}
+			if from == c.b && here.Addr.Addr().String() != one.from {
+				t.Errorf("%v: the client is at %v", one, here)
+			}
+			return true
+		}
+		if here, there := reaches(c.b), reaches(c.a); here != one.here || there != one.there {
+			t.Errorf("%v: from its own host it is reached: %v, from another one: %v", one, here, there)
+		}
+	}
+}
+
+// TestLocalPort: a client has the port that it was bound to.
+func TestLocalPort(t *testing.T) {
+	c := newCluster(t)
+	c.listen(c.b, "0.0.0.0:7", 0)
+	s, _ := c.a.Socket("tcp")
+	if err := s.Bind(at("0.0.0.0:1234"), false); err != nil {
+		t.Fatal(err)
+	}
+	s.Connect(at("10.0.0.2:7"))
+	if local, _ := s.Addrs(); local != at("10.0.0.1:1234") {
+		t.Error(local)
+	}
+}
+
+// unix returns a socket of a network within a host, with a name unless that is "".
+func unix(t *testing.T, l *Loop, network, name string) driver.Socket {
+	t.Helper()
+	s, err := l.Socket(network)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name != "" {
+		if err := s.Bind(driver.Peer{Name: name}, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// TestUnix: the names of both ends, what a name must stand for, and when a peer is gone.
+func TestUnix(t *testing.T) {
+	c := newCluster(t)
+	l := unix(t, c.a, "unix", "/l").(*streamSocket)
+	unix(t, c.a, "unixgram", "/d")
+	for _, one := range []struct {
+		network, name string
+		err           syscall.Errno
+	}{
+		{"unix", "/l", syscall.ECONNREFUSED}, // it does not listen yet
+		{"unix", "/none", syscall.ENOENT},
+		{"unix", "/d", syscall.EPROTOTYPE},
+		{"unixpacket", "/l", syscall.EPROTOTYPE},
+		{"unixgram", "/none", syscall.ENOENT},
+		{"unixgram", "/l", syscall.EPROTOTYPE},
+		{"unixgram", "/d", 0},
+	} {
+		if errno := unix(t, c.a, one.network, "").Connect(driver.Peer{Name: one.name}); errno != one.err {
+			t.Errorf("%s to %s: %v, want %v", one.network, one.name, errno, one.err)
+		}
+	}
+	if _, errno := unix(t, c.a, "unixgram", "").Send([]byte("x"), driver.Peer{Name: "/l"}); errno != syscall.EPROTOTYPE {
+		t.Error("a datagram to a stream:", errno)
+	}
+	_ = l.Listen(2)
+	s := unix(t, c.a, "unix", "/c").(*streamSocket)
+	if errno := s.Connect(driver.Peer{Name: "/l"}); errno != 0 {
+		t.Fatal(errno)
+	}
+	c.sleep(time.Millisecond)
+	peer, name, _ := l.Accept()
+	if local, remote := peer.Addrs(); local.Name != "/l" || remote.Name != "/c" || name.Name != "/c" {
+		t.Errorf("accepted at %q from %q, %q", local.Name, remote.Name, name.Name)
+	}
+	peer.Close()
+	if _, errno := s.Send([]byte("x"), driver.Peer{}); errno != syscall.EPIPE {
+		t.Error("Send to a peer that has closed:", errno)
+	}
+	c.sleep(time.Millisecond)
+	if text, err := receive(s); text != "" || err != nil {
+		t.Errorf("then Receive: %q, %v", text, err)
+	}
+	// The name is that of the listener, whatever becomes of its connections.
+	if errno := unix(t, c.a, "unix", "").Connect(driver.Peer{Name: "/l"}); errno != 0 {
+		t.Error("after a connection was closed:", errno)
+	}
+	l.Close()
+	if errno := unix(t, c.a, "unix", "").Connect(driver.Peer{Name: "/l"}); errno != syscall.ENOENT {
+		t.Error("after the listener was closed:", errno)
+	}
+}
